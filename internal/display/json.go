@@ -3,6 +3,7 @@ package display
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 	"sync"
 	"time"
 
@@ -66,7 +67,7 @@ func (j *JSON) write(e engine.Event) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
-	b.WriteString(`{"type":` + quoted(e.Type()))
+	b.WriteString(`{"type":` + strconv.Quote(e.Type()))
 	at := b.Len()
 	if err := encoder.Encode(e); err != nil { // an engine's event holds nothing that JSON cannot
 		panic(err)
@@ -80,9 +81,4 @@ func (j *JSON) write(e engine.Event) {
 	} else {
 		_ = j.out.WriteData(line) // OnGone handles a reader that went away
 	}
-}
-
-func quoted(s string) string {
-	text, _ := json.Marshal(s) // strings always marshal
-	return string(text)
 }

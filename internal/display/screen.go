@@ -48,7 +48,10 @@ const (
 // print writes text, which ends with a line end, above the live lines.
 func (s *screen) print(text string, live []string) {
 	var b strings.Builder
-	s.erase(&b)
+	if s.drawn > 0 {
+		fmt.Fprintf(&b, cursorUpFmt+clearBelow, s.drawn)
+		s.drawn = 0
+	}
 	b.WriteString(text)
 	s.draw(&b, live)
 	_, _ = io.WriteString(s.out, b.String()) // OnGone handles a reader that went away
@@ -58,13 +61,6 @@ func (s *screen) print(text string, live []string) {
 func (s *screen) refresh(live []string) {
 	if s.size != nil && (s.drawn > 0 || len(live) > 0) {
 		s.print("", live)
-	}
-}
-
-func (s *screen) erase(b *strings.Builder) {
-	if s.drawn > 0 {
-		fmt.Fprintf(b, cursorUpFmt+clearBelow, s.drawn)
-		s.drawn = 0
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/engine/analysis"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/host"
@@ -73,12 +72,4 @@ func runsElsewhere(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, "PulumiPolicy.yaml"))
 	source, _ := filepath.Glob(filepath.Join(dir, "*.go")) // an error means that nothing matches
 	return err == nil && len(source) == 0
-}
-
-// sectionOf returns the section in which a project lists modules of a world.
-func sectionOf(world canon.World) string {
-	if world == canon.WorldPolicy {
-		return "policies"
-	}
-	return "plugins.providers"
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/host"
@@ -46,7 +47,8 @@ func (p *Plugins) problem(declared entry, err error) error {
 		}
 	}
 	if other, ok := errors.AsType[*host.WorldError](err); ok {
-		detail = "list it under " + sectionOf(other.Is) + " instead"
+		section := map[canon.World]string{canon.WorldProvider: "plugins.providers", canon.WorldPolicy: "policies"}[other.Is]
+		detail = "list it under " + section + " instead"
 	}
 	d := p.project.File.Errorf(declared.position, "the %s %q cannot be used: %s", declared.kind, declared.name, strings.TrimSuffix(summary, ":"))
 	d.Detail, d.Cause = detail, err

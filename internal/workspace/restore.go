@@ -28,7 +28,7 @@ func (w *Workspace) Backups(ctx context.Context, stack string) ([]Backup, error)
 	out := make([]Backup, len(kept))
 	for i, info := range kept {
 		out[i].BackupInfo = info
-		if found, err := w.readBackup(ctx, stack, info.ID); err == nil {
+		if found, err := w.readBackup(ctx, stack, info.ID, nil); err == nil {
 			out[i].Resources = CountResources(found.snapshot)
 		} else {
 			out[i].Damage = err.Error()
@@ -54,12 +54,8 @@ func (w *Workspace) Earlier(ctx context.Context, stack string) (out []*state.Sna
 		return nil
 	}
 	for _, info := range kept {
-		contents, err := w.archive().Backup(ctx, w.name(stack), info.ID)
-		if err != nil {
-			continue
-		}
-		if snapshot, _, err := contents.Decode(ctx, w.keys.Open); err == nil {
-			out = append(out, snapshot)
+		if found, err := w.readBackup(ctx, stack, info.ID, w.keys.Open); err == nil {
+			out = append(out, found.snapshot)
 		}
 	}
 	return out
@@ -164,7 +160,6 @@ func (w *Workspace) isElsewhere(ctx context.Context, stack string, earlier, pres
 type backup struct {
 	id       string
 	contents *state.Contents
-	// snapshot has its secrets sealed.
 	snapshot *state.Snapshot
 	codec    *state.Codec
 }
@@ -177,7 +172,7 @@ func (w *Workspace) findBackup(ctx context.Context, stack, id string, damage err
 		return nil, err
 	}
 	if id != "" && w.archive() != nil {
-		found, err := w.readBackup(ctx, stack, id)
+		found, err := w.readBackup(ctx, stack, id, nil)
 		if errors.Is(err, state.ErrNoBackup) {
 			err = fmt.Errorf("there is no earlier state %q of the stack %s: husk stack restore --list lists them", id, stack)
 		}
@@ -192,7 +187,7 @@ func (w *Workspace) findBackup(ctx context.Context, stack, id string, damage err
 	}
 	var errs []error
 	for _, info := range kept {
-		found, err := w.readBackup(ctx, stack, info.ID)
+		found, err := w.readBackup(ctx, stack, info.ID, nil)
 		if err == nil {
 			return found, nil
 		}
@@ -201,12 +196,13 @@ func (w *Workspace) findBackup(ctx context.Context, stack, id string, damage err
 	return nil, fmt.Errorf("no earlier state of the stack %s can be read: %w", stack, errors.Join(errs...))
 }
 
-func (w *Workspace) readBackup(ctx context.Context, stack, id string) (*backup, error) {
+// readBackup reads a backup. Its secrets are sealed if open is nil.
+func (w *Workspace) readBackup(ctx context.Context, stack, id string, open state.OpenSecrets) (*backup, error) {
 	contents, err := w.archive().Backup(ctx, w.name(stack), id)
 	if err != nil {
 		return nil, err
 	}
-	snapshot, codec, err := contents.Decode(ctx, nil)
+	snapshot, codec, err := contents.Decode(ctx, open)
 	return &backup{id, contents, snapshot, codec}, err
 }
 

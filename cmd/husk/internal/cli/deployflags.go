@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -50,63 +51,78 @@ const (
 	recordedFlags  = "preview-only run-program installed grant "
 )
 
-// add adds flags to a command by their names.
+// add adds flags to a command by their names. A flag that is not added costs nothing.
 func (f *deployFlags) add(cmd *cobra.Command, names string) {
-	all := f.all()
-	f.refreshFlag = all.Lookup("refresh")
-	for _, name := range strings.Fields(names) {
-		cmd.Flags().AddFlag(all.Lookup(name))
+	added, flags := strings.Fields(names), cmd.Flags()
+	for _, flag := range []struct {
+		name, short string
+		value       any
+		usage       string
+	}{
+		{"yes", "y", &f.yes, "proceed without confirmation, unless the preview fails"},
+		{"skip-preview", "", &f.skipPreview, "with --yes, deploy without a preview: problems are found on the way"},
+		{"preview-only", "", &f.previewOnly, "show what would be done, without changing anything"},
+		{"diff", "", &f.diff, "show what differs in each resource"},
+		{"timings", "", &f.timings, "show the cost of provider calls and the slowest steps"},
+		{"parallel", "p", &f.parallel, "maximum number of resources to deploy at once (default: 4 per processor)"},
+		{"audit-log", "", &f.auditLog,
+			"append each use and each refused use of a capability to this file, as JSON lines"},
+		{"refresh", "", &f.refresh, "refresh every resource first (--refresh=false overrides the project)"},
+		{"continue-on-error", "", &f.continueOnError,
+			"after a failure, continue with resources that do not depend on the failed one"},
+		{"ignore-protect", "", &f.ignoreProtect, "delete and replace protected resources as well"},
+		{"update-on-import", "", &f.updateOnImport,
+			"update an imported resource that differs from the program, instead of failing"},
+		{"legacy-diff", "", &f.legacyDiff, "call Diff of providers only if inputs changed"},
+		{"plan", "", &f.plan, "do exactly what the plan in this file says"},
+		{"save-plan", "", &f.savePlan, "save the plan in this file, for husk up --plan"},
+		{"import-file", "", &f.importFile,
+			"write the resources that would be created to a file for husk import, with placeholders for IDs"},
+		{"stop-on-pending", "", &f.stopOnPending, "fail if an earlier run was interrupted while it created resources"},
+		{"clear-pending-creates", "", &f.clearPendingCreates,
+			"forget creations that an earlier run did not finish (first check what they created)"},
+		{"adopt-pending-creates", "", &f.adopt,
+			"adopt the object of a creation that an earlier run did not finish: URN=ID; can be repeated"},
+		{"target", "t", &f.targets,
+			"deploy only this resource: a URN, or a pattern (* matches text without a colon, ** any text); can be repeated"},
+		{"target-dependents", "", &f.targetDependents, "also deploy what depends on the targets"},
+		{"exclude", "", &f.excludes, "skip this resource, or those that match a pattern; can be repeated"},
+		{"exclude-dependents", "", &f.excludeDependents, "also skip what depends on the excluded resources"},
+		{"exclude-protected", "", &f.excludeProtect,
+			"skip protected resources, and what they depend on, instead of failing"},
+		{"replace", "", &f.replace,
+			"replace this resource, or those that match a pattern, even if unchanged; can be repeated"},
+		{"target-replace", "", &f.targetReplace, "short for --target and --replace with the same value"},
+		{"run-program", "", &f.runProgram, "run the program, so that providers get their current configuration"},
+		{"installed", "", &f.installed,
+			"use the providers that the project lists, instead of the modules that made the resources"},
+		{"grant", "", &f.grants,
+			"grant a provider more than the project does: " + grant.Flags("PROVIDER:") + "; can be repeated"},
+		{"trust-module", "", &f.trusted,
+			"trust the module with this digest: the state names it, but the project has never listed it; can be repeated"},
+		{"policy-pack", "", &f.policyPacks,
+			"check resources with this policy pack, a .wasm file or a directory of Go source; can be repeated"},
+		{"policy-pack-config", "", &f.policyConfigs,
+			"the configuration of a policy pack, a JSON or YAML file: the first is for the first --policy-pack, and so on"},
+	} {
+		if !slices.Contains(added, flag.name) {
+			continue
+		}
+		switch value := flag.value.(type) {
+		case *bool:
+			flags.BoolVarP(value, flag.name, flag.short, false, flag.usage)
+		case *int:
+			flags.IntVarP(value, flag.name, flag.short, 0, flag.usage)
+		case *string:
+			flags.StringVarP(value, flag.name, flag.short, "", flag.usage)
+		case *[]string:
+			flags.StringArrayVarP(value, flag.name, flag.short, nil, flag.usage)
+		}
 	}
-}
-
-// all declares the flags.
-func (f *deployFlags) all() *pflag.FlagSet {
-	all := pflag.NewFlagSet("", pflag.ContinueOnError)
-	all.BoolVarP(&f.yes, "yes", "y", false, "proceed without confirmation, unless the preview fails")
-	all.BoolVar(&f.skipPreview, "skip-preview", false, "with --yes, deploy without a preview: problems are found on the way")
-	all.BoolVar(&f.previewOnly, "preview-only", false, "show what would be done, without changing anything")
-	all.BoolVar(&f.diff, "diff", false, "show what differs in each resource")
-	all.BoolVar(&f.timings, "timings", false, "show the cost of provider calls and the slowest steps")
-	all.IntVarP(&f.parallel, "parallel", "p", 0, "maximum number of resources to deploy at once (default: 4 per processor)")
-	all.StringVar(&f.auditLog, "audit-log", "", "append each use and each refused use of a capability to this file, as JSON lines")
-
-	all.BoolVar(&f.refresh, "refresh", false, "refresh every resource first (--refresh=false overrides the project)")
-	all.BoolVar(&f.continueOnError, "continue-on-error", false, "after a failure, continue with resources that do not depend on the failed one")
-	all.BoolVar(&f.ignoreProtect, "ignore-protect", false, "delete and replace protected resources as well")
-	all.BoolVar(&f.updateOnImport, "update-on-import", false,
-		"update an imported resource that differs from the program, instead of failing")
-	all.BoolVar(&f.legacyDiff, "legacy-diff", false, "call Diff of providers only if inputs changed")
-	all.StringVar(&f.plan, "plan", "", "do exactly what the plan in this file says")
-	all.StringVar(&f.savePlan, "save-plan", "", "save the plan in this file, for husk up --plan")
-	all.StringVar(&f.importFile, "import-file", "", "write the resources that would be created to a file for husk import, with placeholders for IDs")
-
-	all.BoolVar(&f.stopOnPending, "stop-on-pending", false, "fail if an earlier run was interrupted while it created resources")
-	all.BoolVar(&f.clearPendingCreates, "clear-pending-creates", false,
-		"forget creations that an earlier run did not finish (first check what they created)")
-	all.StringArrayVar(&f.adopt, "adopt-pending-creates", nil,
-		"adopt the object of a creation that an earlier run did not finish: URN=ID; can be repeated")
-
-	all.StringArrayVarP(&f.targets, "target", "t", nil,
-		"deploy only this resource: a URN, or a pattern (* matches text without a colon, ** any text); can be repeated")
-	all.BoolVar(&f.targetDependents, "target-dependents", false, "also deploy what depends on the targets")
-	all.StringArrayVar(&f.excludes, "exclude", nil, "skip this resource, or those that match a pattern; can be repeated")
-	all.BoolVar(&f.excludeDependents, "exclude-dependents", false, "also skip what depends on the excluded resources")
-	all.BoolVar(&f.excludeProtect, "exclude-protected", false, "skip protected resources, and what they depend on, instead of failing")
-	all.StringArrayVar(&f.replace, "replace", nil, "replace this resource, or those that match a pattern, even if unchanged; can be repeated")
-	all.StringArrayVar(&f.targetReplace, "target-replace", nil, "short for --target and --replace with the same value")
-
-	all.BoolVar(&f.runProgram, "run-program", false, "run the program, so that providers get their current configuration")
-	all.BoolVar(&f.installed, "installed", false,
-		"use the providers that the project lists, instead of the modules that made the resources")
-	all.StringArrayVar(&f.grants, "grant", nil,
-		"grant a provider more than the project does: "+grant.Flags("PROVIDER:")+"; can be repeated")
-	all.StringArrayVar(&f.trusted, "trust-module", nil,
-		"trust the module with this digest: the state names it, but the project has never listed it; can be repeated")
-	all.StringArrayVar(&f.policyPacks, "policy-pack", nil,
-		"check resources with this policy pack, a .wasm file or a directory of Go source; can be repeated")
-	all.StringArrayVar(&f.policyConfigs, "policy-pack-config", nil,
-		"the configuration of a policy pack, a JSON or YAML file: the first is for the first --policy-pack, and so on")
-	return all
+	f.refreshFlag = flags.Lookup("refresh")
+	if i := slices.IndexFunc(added, func(name string) bool { return flags.Lookup(name) == nil }); i >= 0 {
+		panic("there is no flag --" + added[i])
+	}
 }
 
 // parse reads the flags whose values have a syntax.

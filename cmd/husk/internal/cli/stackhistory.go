@@ -26,14 +26,10 @@ func (a *app) stackHistory() *cobra.Command {
 				a.say("The history of the stack %s is damaged: %s cannot be read.", stack, plural(damaged, "update"))
 			}
 			return writeList(a, updates, none, []string{"WHEN", "TOOK", "WHO", "WHAT", "RESULT"}, func(u workspace.Update) []string {
-				return []string{u.Start.Local().Format(time.DateTime), took(u), who(u), u.Kind, result(u)}
+				return []string{u.Start.Local().Format(time.DateTime), fmt.Sprintf("%.1fs", u.End.Sub(u.Start).Seconds()), who(u), u.Kind, result(u)}
 			})
 		}),
 	}
-}
-
-func took(u workspace.Update) string {
-	return fmt.Sprintf("%.1fs", u.End.Sub(u.Start).Seconds())
 }
 
 func who(u workspace.Update) string {

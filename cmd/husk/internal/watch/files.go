@@ -67,17 +67,11 @@ func (f *Files) Watch(paths []Path) error {
 		delete(wanted, dir)
 	}
 	for dir := range wanted {
-		errs = append(errs, f.add(dir))
+		if err := f.notify.Add(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, fmt.Errorf("watching %s: %w", dir, err))
+		}
 	}
 	return errors.Join(errs...)
-}
-
-// add watches a directory, if it exists.
-func (f *Files) add(dir string) error {
-	if err := f.notify.Add(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("watching %s: %w", dir, err)
-	}
-	return nil
 }
 
 // directories adds the directories that must be watched for the path.
