@@ -119,15 +119,15 @@ func trigger(o *abi.ResourceOptions) property.Value {
 func hookKey(k abi.HookKind) string { return strings.ReplaceAll(k.String(), "-", "_") }
 
 // recordedHooks returns bindings as they are recorded.
-func recordedHooks(bindings []abi.HookBinding) map[string][]string {
-	recorded := make(map[string][]string)
+func recordedHooks(bindings []abi.HookBinding) (recorded map[string][]string) {
 	for _, b := range bindings {
-		if len(b.Names) > 0 {
-			recorded[hookKey(b.Kind)] = slices.Concat(recorded[hookKey(b.Kind)], b.Names)
+		if len(b.Names) == 0 {
+			continue
 		}
-	}
-	if len(recorded) == 0 {
-		return nil
+		if recorded == nil {
+			recorded = make(map[string][]string)
+		}
+		recorded[hookKey(b.Kind)] = slices.Concat(recorded[hookKey(b.Kind)], b.Names)
 	}
 	return recorded
 }
