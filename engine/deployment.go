@@ -95,7 +95,7 @@ func run(ctx context.Context, in settings, dryRun bool) (*Result, error) {
 			Time: d.now(), Version: in.Version, Plugins: d.registry.plugins(),
 		}), d.verifyAfter())
 	}
-	// Closing tells providers to cancel, which must reach them also when the
+	// Closing cancels providers, which must reach them also when the
 	// deployment itself was cancelled.
 	err = errors.Join(err, d.policies.Cancel(context.WithoutCancel(ctx)), d.registry.close(context.WithoutCancel(ctx)))
 	if err == nil && d.failures.stopped() {

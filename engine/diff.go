@@ -267,7 +267,7 @@ func (g *generator) providerChanged(ctx context.Context, old, n *state.Resource)
 	}
 	before := g.recorder.Provider(old.Provider)
 	if before == nil {
-		return true, nil // nothing tells what the old one was
+		return true, nil // the old one is not recorded
 	}
 	now, err := g.registry.lookup(ctx, n.Provider)
 	if err != nil {

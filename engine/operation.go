@@ -121,7 +121,7 @@ func Run(ctx context.Context, d Deployment, o Operation) (*Result, error) {
 	return begin(ctx, d, o, false)
 }
 
-// Preview tells what Run would do. Nothing is changed.
+// Preview reports what Run would do, and changes nothing.
 func Preview(ctx context.Context, d Deployment, o Operation) (*Result, error) {
 	return begin(ctx, d, o, true)
 }
