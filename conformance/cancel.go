@@ -81,10 +81,7 @@ func (l *life) cancelledCreate(ctx context.Context) error {
 	returned := time.Now()
 	end()
 	late := returned.Sub(<-cancelled)
-	l.id, l.state = response.ID, response.State
-	if e, ok := errors.AsType[*abi.Error](err); ok && e.InitFailure != nil {
-		l.id, l.state = e.InitFailure.ID, e.InitFailure.State
-	}
+	l.created(response, err)
 	l.cleanUp(ctx)
 	if isFault(err) {
 		return fmt.Errorf("a create that was cancelled: %w", err)

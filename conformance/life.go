@@ -116,15 +116,12 @@ func (l *life) createRequest(inputs property.Map, preview bool) abi.CreateReques
 // create creates the resource. why is the reason if there is no resource afterwards.
 func (l *life) create(ctx context.Context) (why error) {
 	response, err := l.main.Create(ctx, l.createRequest(l.checked, false))
-	l.id, l.state = response.ID, response.State
+	l.created(response, err)
 	expected := ""
 	if l.c.Expect != nil {
 		expected = l.c.Expect.Error
 	}
 	if err != nil {
-		if e, ok := errors.AsType[*abi.Error](err); ok && e.InitFailure != nil {
-			l.id, l.state = e.InitFailure.ID, e.InitFailure.State
-		}
 		if l.id != "" {
 			defer l.cleanUp(ctx)
 		}
@@ -152,6 +149,14 @@ func (l *life) create(ctx context.Context) (why error) {
 		l.f.report(ruleExpectations, outputsOutcome(l.c.Expect.Outputs, l.state))
 	}
 	return nil
+}
+
+// created keeps what a create has made, which a failed one may have, too.
+func (l *life) created(response abi.CreateResponse, err error) {
+	l.id, l.state = response.ID, response.State
+	if e, ok := errors.AsType[*abi.Error](err); ok && e.InitFailure != nil {
+		l.id, l.state = e.InitFailure.ID, e.InitFailure.State
+	}
 }
 
 func kindOutcome(err error, expected string) error {

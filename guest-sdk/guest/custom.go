@@ -224,16 +224,16 @@ func (s *server) preview(ctx context.Context, r *resource, request *abi.UpdateRe
 	}
 	ctx, leave := s.within(ctx, request.URN, request.Timeout)
 	defer leave.End()
-	told, names, err := r.preview(ctx, request)
+	known, names, err := r.preview(ctx, request)
 	if err != nil {
 		return property.Map{}, answerError(err)
 	}
-	told = inheritSecrets(told, request.News, r.asState(request.News))
+	known = inheritSecrets(known, request.News, r.asState(request.News))
 	for _, name := range names {
 		if r.Outputs.Property(name) == nil {
 			return property.Map{}, abi.NewError(abi.ErrorKindInternal, "the provider's Preview knows a property that the state does not have: "+name)
 		}
-		state = state.With(name, told.Get(name))
+		state = state.With(name, known.Get(name))
 	}
 	return state, nil
 }

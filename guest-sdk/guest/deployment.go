@@ -116,7 +116,7 @@ func (d *Deployment) Read(declared Declaration, id Out[string]) *Child {
 		request: func(values []property.Value) abi.Operation {
 			inputs, _ := values[0].AsObject()
 			id := values[len(values)-1]
-			child.made.id, _ = id.Plain().AsString() // unknown in a preview: the engine is told so
+			child.made.id, _ = id.Plain().AsString() // empty if unknown in a preview
 			options := o.resolve(values[1])
 			for _, u := range id.Dependencies() {
 				options.Dependencies = append(options.Dependencies, urn.URN(u))

@@ -156,7 +156,7 @@ func cellOf(v any) *eventual.Cell {
 	case map[string]any:
 		return object(v)
 	case []any:
-		return array(v)
+		return arrayOf(v)
 	case []Out[property.Value]:
 		return arrayOf(v)
 	case []Out[string]:
@@ -207,23 +207,11 @@ func plainValue(v any) (property.Value, error) {
 	return property.Null, abi.NewError(abi.ErrorKindInternal, "the provider uses a Go type that no value can have; see guest.ValueOf")
 }
 
-func arrayOf[T any](values []Out[T]) *eventual.Cell {
-	cells := make([]*eventual.Cell, len(values))
-	for i, v := range values {
-		cells[i] = v.cell
-	}
-	return arrayOfCells(cells)
-}
-
-func array(values []any) *eventual.Cell {
+func arrayOf[T any](values []T) *eventual.Cell {
 	cells := make([]*eventual.Cell, len(values))
 	for i, v := range values {
 		cells[i] = cellOf(v)
 	}
-	return arrayOfCells(cells)
-}
-
-func arrayOfCells(cells []*eventual.Cell) *eventual.Cell {
 	return derived(cells, func(values []property.Value) (*eventual.Cell, error) {
 		return eventual.Of(property.Array(values...)), nil
 	})

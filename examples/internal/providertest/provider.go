@@ -5,6 +5,7 @@ package providertest
 import (
 	"bytes"
 	"context"
+	"maps"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,7 +14,28 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/guest-sdk/guest"
+	"github.com/husk-dev/husk/internal/propertytest"
 )
+
+// Object is the literal of an object, for [Of], and List that of an array.
+type (
+	Object = propertytest.Object
+	List   = propertytest.Array
+)
+
+// Of returns the value of a literal, see [propertytest.Of].
+func Of(literal any) property.Value { return propertytest.Of(literal) }
+
+// MapOf is [Of] for properties.
+func MapOf(literal Object) property.Map { return propertytest.MapOf(literal) }
+
+// With returns the object with more properties, or others.
+func With(o Object, more Object) Object {
+	merged := Object{}
+	maps.Copy(merged, o)
+	maps.Copy(merged, more)
+	return merged
+}
 
 // T is what the package needs of a test: a *testing.T, or a *rapid.T.
 type T interface {

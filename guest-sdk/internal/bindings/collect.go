@@ -7,8 +7,8 @@ import _ "unsafe" // for go:linkname
 // Both names below belong to Go's runtime, and were tried with the releases that the build tag
 // allows. collect_untried.go is built with later ones.
 
-// writeBarrier is not 0 while the garbage collector marks: each pointer that is stored then
-// is told to it. The runtime keeps this name and type for those who link to it.
+// writeBarrier is not 0 while the garbage collector marks: each stored pointer
+// is reported to it. The runtime keeps this name and type for those who link to it.
 //
 //go:linkname writeBarrier runtime.writeBarrier
 var writeBarrier uint32

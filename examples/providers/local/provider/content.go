@@ -70,11 +70,11 @@ func (c *content) checkForm(f *failures, name string) {
 // found returns the content of a file in the form that was used before, or else as text if possible. A
 // note stands for content that cannot be returned in this form.
 func (c *content) found(f foundFile) content {
-	text, told := f.text()
+	text, isText := f.text()
 	switch {
 	case c.SensitiveContent != nil:
 		return content{SensitiveContent: &text}
-	case c.Content != nil, c.ContentBase64 == nil && told, f.tooLarge:
+	case c.Content != nil, c.ContentBase64 == nil && isText, f.tooLarge:
 		return content{Content: &text}
 	}
 	encoded := base64.StdEncoding.EncodeToString(f.content)
@@ -82,7 +82,7 @@ func (c *content) found(f foundFile) content {
 }
 
 // text returns the content as text, or a note if it is none or too large.
-func (f *foundFile) text() (text string, told bool) {
+func (f *foundFile) text() (text string, isText bool) {
 	switch {
 	case f.tooLarge:
 		return "(" + strconv.FormatInt(f.size, 10) + " bytes with SHA-256 " + f.digests.ContentSha256 + ")", false

@@ -82,8 +82,8 @@ func (a access) explain(ctx context.Context, err error) error {
 // add.
 func (a access) refuse(ctx context.Context, err error) error {
 	reason := show(a.path) + " is on a read-only file system"
-	if told := a.refusalOfHost(ctx, err); told != nil {
-		reason = told.Message
+	if denial := a.refusalOfHost(ctx, err); denial != nil {
+		reason = denial.Message
 	} else if !errors.Is(err, syscall.EROFS) {
 		reason = show(a.path) + " is not inside a granted directory"
 	}
@@ -102,15 +102,15 @@ func (a access) refuse(ctx context.Context, err error) error {
 
 // refusalOfHost returns the reason of the host, which knows the grants; nil for none.
 func (a access) refusalOfHost(ctx context.Context, err error) *abi.Error {
-	if told, ok := errors.AsType[*abi.Error](err); ok && told.Kind == abi.ErrorKindDenied {
-		return told
+	if denial, ok := errors.AsType[*abi.Error](err); ok && denial.Kind == abi.ErrorKindDenied {
+		return denial
 	}
 	_, asked := files.Mode(ctx, a.path)
 	if errors.Is(err, syscall.EROFS) {
 		asked = files.SetMode(ctx, a.path, 0o600)
 	}
-	if told, ok := errors.AsType[*abi.Error](asked); ok && told.Kind == abi.ErrorKindDenied {
-		return told
+	if denial, ok := errors.AsType[*abi.Error](asked); ok && denial.Kind == abi.ErrorKindDenied {
+		return denial
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ type message struct {
 	page *url.URL
 }
 
-// answer is what a service said to an operation that succeeded.
+// answer is the response to a successful operation.
 type answer struct {
 	url    *url.URL
 	header http.Header
@@ -148,7 +148,7 @@ type exchange struct {
 	method   string
 	url      *url.URL
 	response *http.Response
-	said     string
+	message  string
 }
 
 // inside follows the redirects of a GET within the service, because credentials are for nobody else.
@@ -186,12 +186,12 @@ func (x *exchange) do(request *http.Request) (*answer, error) {
 		}
 		return got, nil
 	case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable:
-		x.said = messageOf(body)
+		x.message = messageOf(body)
 		return nil, nil
 	case status >= 300 && status < 400:
 		return nil, x.failure(abi.ErrorKindInvalidArgument, response.Status+" to "+response.Header.Get("Location")+"; is "+keyBaseURL+" right?")
 	}
-	x.said = messageOf(body)
+	x.message = messageOf(body)
 	return nil, x.refused("")
 }
 
@@ -205,8 +205,8 @@ func (x *exchange) refused(circumstances string) error {
 		kind = abi.ErrorKindUnavailable
 	}
 	text := x.response.Status + circumstances
-	if said := strings.TrimPrefix(x.said, http.StatusText(x.response.StatusCode)); said != "" {
-		text += ": " + strings.TrimPrefix(said, ": ")
+	if message := strings.TrimPrefix(x.message, http.StatusText(x.response.StatusCode)); message != "" {
+		text += ": " + strings.TrimPrefix(message, ": ")
 	}
 	return x.failure(kind, text)
 }
@@ -225,7 +225,7 @@ func (x *exchange) fail(err error) error {
 	if outer, ok := errors.AsType[*url.Error](err); ok {
 		err = outer.Err // it has the URL in it
 	}
-	told, byHost := errors.AsType[*abi.Error](err)
+	denial, byHost := errors.AsType[*abi.Error](err)
 	done := ""
 	if x.method != http.MethodGet {
 		done = "; whether it was done is not known"
@@ -236,7 +236,7 @@ func (x *exchange) fail(err error) error {
 	case errors.Is(err, context.Canceled):
 		return x.failure(abi.ErrorKindCancelled, "cancelled"+done)
 	case byHost:
-		return told // which names the request
+		return denial // it names the request
 	}
 	return x.failure(abi.ErrorKindUnavailable, err.Error())
 }

@@ -185,8 +185,8 @@ func fetch(ctx context.Context, at *url.URL) ([]byte, error) {
 // fileError says what to grant where the host, who knows, says that something must be.
 func fileError(ctx context.Context, name string, err error) error {
 	if _, asked := files.Mode(ctx, name); errors.Is(asked, abi.ErrDenied) {
-		told := abi.AsError(asked)
-		return abi.NewError(abi.ErrorKindDenied, told.Message+
+		denial := abi.AsError(asked)
+		return abi.NewError(abi.ErrorKindDenied, denial.Message+
 			"\nto grant it, add to this provider's grants, in the project file or with --grant:\n"+
 			"  fs:\n    - path: "+path.Dir(name))
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 )
 
-// maxMessage is how much of what a service says is told, in bytes.
+// maxMessage is the longest message of a service, in bytes.
 const maxMessage = 500
 
 // messageOf returns the message in the body of an error: the problem details of RFC 9457, or a
@@ -15,8 +15,8 @@ const maxMessage = 500
 func messageOf(body []byte) string {
 	text := strings.TrimSpace(string(body))
 	if v, err := decodeJSON(body); err == nil {
-		if said := said(v, 0); said != "" {
-			text = said
+		if message := messageText(v, 0); message != "" {
+			text = message
 		}
 	} else if strings.HasPrefix(text, "<") {
 		return "" // a page for a browser
@@ -37,7 +37,7 @@ func messageOf(body []byte) string {
 // maxNested is how deep a message may be inside of others.
 const maxNested = 4
 
-func said(v property.Value, depth int) string {
+func messageText(v property.Value, depth int) string {
 	if depth > maxNested {
 		return ""
 	}
@@ -47,7 +47,7 @@ func said(v property.Value, depth int) string {
 	if list, ok := v.AsArray(); ok {
 		var parts []string
 		for _, e := range list {
-			if part := said(e, depth+1); part != "" {
+			if part := messageText(e, depth+1); part != "" {
 				parts = append(parts, part)
 			}
 		}
@@ -64,7 +64,7 @@ func said(v property.Value, depth int) string {
 		}
 	}
 	for _, name := range [...]string{"title", "message", "error", "error_description", "detail", "details", "reason", "errors"} {
-		add(said(m.Get(name), depth+1))
+		add(messageText(m.Get(name), depth+1))
 	}
 	if where, ok := m.Get("field").AsString(); ok && len(parts) > 0 {
 		return where + ": " + strings.Join(parts, ": ")

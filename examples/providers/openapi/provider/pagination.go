@@ -126,14 +126,14 @@ func (f *function) next(m *message, got *answer, page, onPage, total int) (strin
 	if link := nextLink(got.header); link != "" {
 		return m.follow(got, link)
 	}
-	cursor, told := nextCursor(got.body)
+	cursor, present := nextCursor(got.body)
 	switch {
 	case strings.Contains(cursor, "://") || strings.HasPrefix(cursor, "/") || strings.HasPrefix(cursor, "?"):
 		return m.follow(got, cursor)
 	case cursor != "" && l.cursor != nil:
 		m.query.Set(l.cursor.Name, cursor)
 		return "cursor " + cursor, nil
-	case told || l.cursor != nil || m.page != nil || got.header.Get("Link") != "":
+	case present || l.cursor != nil || m.page != nil || got.header.Get("Link") != "":
 		return "", nil // there would have been something about a next page
 	}
 	size := 1 // if it is not known, an empty page is the last
@@ -196,8 +196,8 @@ func nextLink(header http.Header) string {
 	return ""
 }
 
-// nextCursor returns the URL or cursor of the next page. told is true for an empty field, too.
-func nextCursor(body property.Value) (cursor string, told bool) {
+// nextCursor returns the URL or cursor of the next page. present is true for an empty field, too.
+func nextCursor(body property.Value) (cursor string, present bool) {
 	m, ok := body.AsObject()
 	if !ok {
 		return "", false
@@ -211,7 +211,7 @@ func nextCursor(body property.Value) (cursor string, told bool) {
 	}
 	for name, v := range m.All() {
 		if named(nestedFields, name) {
-			if cursor, told = nextCursor(v); told {
+			if cursor, present = nextCursor(v); present {
 				return cursor, true
 			}
 		}

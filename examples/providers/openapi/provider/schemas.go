@@ -103,7 +103,7 @@ func (t *types) typ(ref *openapi3.SchemaRef, way direction, hint string) *schema
 	m := merge(ref.Value)
 	isObject := m.isObject() && m.further == nil && len(m.properties) > 0
 	if !isObject && t.open[ref.Value] {
-		return &schema.Type{} // a list of itself, for example; only objects have names to be told by
+		return &schema.Type{} // a list of itself, for example; only objects have names
 	}
 	t.open[ref.Value] = true
 	defer delete(t.open, ref.Value)

@@ -9,7 +9,7 @@ import (
 // CertificateInputs are the inputs of a certificate.
 type CertificateInputs struct {
 	Host  guest.Out[string]  `husk:"host" doc:"The host name that the certificate is for."`
-	Hours guest.Out[float64] `husk:"hours,optional" doc:"How long it is valid; a year where nothing is said."`
+	Hours guest.Out[float64] `husk:"hours,optional" doc:"How long it is valid; a year by default."`
 }
 
 // CertificateOutputs are the outputs of a certificate.
