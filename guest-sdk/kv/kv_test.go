@@ -7,14 +7,14 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/guest-sdk/kv"
-	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/host/kvstore"
 )
 
 func TestStore(t *testing.T) {
 	_, err := kv.Get(t.Context(), "a")
 	require.ErrorIs(t, err, abi.ErrDenied)
 
-	ctx := kv.WithStore(t.Context(), host.NewStore())
+	ctx := kv.WithStore(t.Context(), kvstore.New())
 	item, err := kv.Get(ctx, "a")
 	require.NoError(t, err)
 	require.Zero(t, item)

@@ -12,6 +12,7 @@ import (
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/host/kvstore"
 )
 
 // grants returns the grants of the project file and of the options. An error names the place in the file.
@@ -145,19 +146,19 @@ func (p *Plugins) headerValue(h program.HeaderGrant) (string, error) {
 
 // store returns the store of a provider, one for all its users because they would undo each other's
 // changes otherwise.
-func (p *Plugins) store(provider string) (*host.Store, error) {
+func (p *Plugins) store(provider string) (*kvstore.Store, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if store := p.stores[provider]; store != nil {
 		return store, nil
 	}
-	store := host.NewStore()
+	store := kvstore.New()
 	if p.options.Stores != "" {
 		if !filepath.IsLocal(provider) {
 			return nil, errors.New("the provider's name is not that of a file: " + provider)
 		}
 		var err error
-		if store, err = host.OpenStore(filepath.Join(p.options.Stores, provider+".cbor")); err != nil {
+		if store, err = kvstore.Open(filepath.Join(p.options.Stores, provider+".cbor")); err != nil {
 			return nil, err
 		}
 		if !p.performing.Load() {

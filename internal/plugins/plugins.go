@@ -23,6 +23,7 @@ import (
 	"github.com/husk-dev/husk/engine/program/yamlprogram"
 	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/host/kvstore"
 	"github.com/husk-dev/husk/internal/gobuild"
 )
 
@@ -83,7 +84,7 @@ type Plugins struct {
 
 	mu      sync.Mutex
 	modules map[string]func() (*Module, error) // by path; each loads its module once
-	stores  map[string]*host.Store             // by provider
+	stores  map[string]*kvstore.Store          // by provider
 	claims  *claims                            // nil for none
 	// policies are closed with the plugins.
 	policies []*host.Policy
@@ -98,7 +99,7 @@ func Open(ctx context.Context, project *program.Project, o Options) (*Plugins, e
 		project: project, options: o,
 		builder:  &gobuild.Builder{Dir: o.Places.built()},
 		progress: o.Events, preparing: make(chan struct{}, max(2, runtime.GOMAXPROCS(0))),
-		modules: make(map[string]func() (*Module, error)), stores: make(map[string]*host.Store),
+		modules: make(map[string]func() (*Module, error)), stores: make(map[string]*kvstore.Store),
 	}
 	var err error
 	if p.limits, err = limitsOf(project, o.Limits); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/host/kvstore"
 	"github.com/husk-dev/husk/internal/plugins"
 	"github.com/husk-dev/husk/internal/workspace"
 )
@@ -16,7 +17,7 @@ import (
 // parseGrants reads KIND=SCOPE. Directories are relative to dir.
 func parseGrants(dir string, texts []string) (host.Grants, error) {
 	var g host.Grants
-	place := grant.Place{Dir: dir, Store: func() (abi.KV, error) { return host.NewStore(), nil }}
+	place := grant.Place{Dir: dir, Store: func() (abi.KV, error) { return kvstore.New(), nil }}
 	for _, text := range texts {
 		written, err := grant.ParseFlag(text)
 		if err == nil {
