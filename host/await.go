@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/host/internal/guest"
 )
 
 // awaiting is what the host does for a guest that may never end: a disk, a server, or a function
@@ -110,7 +111,7 @@ func recovered(do func()) (p any) {
 
 // awaitEnd waits for what the guest waits for, or abandons it at the end of the call.
 func (i *instance) awaitEnd(name string) {
-	a, hard := &i.awaiting, i.call.hard()
+	a, hard := &i.awaiting, i.call.Hard()
 	select {
 	case <-a.done:
 		return
@@ -130,21 +131,21 @@ func (i *instance) awaitEnd(name string) {
 		return
 	}
 	s := i.sandbox
-	i.call.abandoned = name
+	i.call.Abandoned = name
 	s.counters.count(func(c *Stats) { c.Abandoned++ })
 	s.module.host.abandoned.Add(1)
 	s.module.host.live.Done()
 	// The log may be what does not answer.
-	go s.logger.Warn(fmt.Sprintf("the %s waited for %s of the host, which did not end when the call did, and was abandoned", s.module.World, functionName(name)))
+	go s.logger.Warn(fmt.Sprintf("the %s waited for %s of the host, which did not end when the call did, and was abandoned", s.module.World, guest.FunctionName(name)))
 	panic(context.Cause(hard))
 }
 
 // conclude does something for a call that has its outcome. It reports whether that has ended
 // within the grace.
 func (i *instance) conclude(name string, do func()) (ended bool) {
-	i.call.cancel(errEnded)
+	i.call.Cancel(errEnded)
 	defer func() {
-		if i.call.abandoned != "" {
+		if i.call.Abandoned != "" {
 			_ = recover()
 		}
 	}()
@@ -154,23 +155,3 @@ func (i *instance) conclude(name string, do func()) (ended bool) {
 
 // errEnded is the cause of the end of what a call has left open.
 var errEnded = errors.New("the call has ended")
-
-// functionName is the name of a function of the host for people: http.send, path_open.
-func functionName(name string) string {
-	name = strings.TrimPrefix(name, canon.Package+"/")
-	module, function, ok := strings.Cut(name, "#")
-	if !ok {
-		return name
-	}
-	module, _, _ = strings.Cut(module, "@")
-	return module + "." + function
-}
-
-// abandonment is what an error adds about a function of the host that did not end; empty where
-// none was abandoned.
-func (r *running) abandonment() string {
-	if r.abandoned == "" {
-		return ""
-	}
-	return "; it was waiting for " + functionName(r.abandoned) + " of the host, which did not end and was abandoned"
-}

@@ -1,10 +1,14 @@
 package host_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,7 +17,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/checkedcbor"
+	"github.com/husk-dev/husk/internal/testmodule"
+	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
 func TestTheCacheIsPrivate(t *testing.T) {
@@ -351,4 +359,537 @@ func TestAFileThatChangedIsSeen(t *testing.T) {
 		require.NoError(t, os.WriteFile(seen()[0], []byte(damage), 0o600))
 		loads(old, "six")
 	}
+}
+
+const day = 24 * time.Hour
+
+// aged makes files so old as if they were written then.
+func aged(t *testing.T, age time.Duration, files ...string) {
+	t.Helper()
+	then := time.Now().Add(-age)
+	for _, file := range files {
+		require.NoError(t, os.Chtimes(file, then, then))
+	}
+}
+
+// keptIn is the files that a cache has for modules.
+func keptIn(t *testing.T, dir string) []string {
+	t.Helper()
+	var kept []string
+	for _, kind := range []string{"module", "hollow", "part", "data", "base", "answers", "code", "frame"} {
+		kept = append(kept, filesOf(t, dir, "*."+kind)...)
+	}
+	return kept
+}
+
+func ageOf(t *testing.T, file string) time.Duration {
+	t.Helper()
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	return time.Since(info.ModTime())
+}
+
+// Hosts remove from a cache what was not used for long, and not what is used.
+func TestUnusedModulesAreRemoved(t *testing.T) {
+	for name, c := range map[string]struct {
+		age, looked time.Duration // of the module, and since somebody looked
+		used, kept  bool          // whether the module is used before, and is there afterwards
+	}{
+		"one that is in use":             {age: 2 * day, looked: 2 * day, kept: true},
+		"one that is not":                {age: 91 * day, looked: 2 * day},
+		"one that is used again":         {age: 91 * day, looked: time.Hour, used: true, kept: true},
+		"where somebody looked just now": {age: 91 * day, looked: time.Hour, kept: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "cache")
+			cached(t, dir, saying("ok"))
+			looked := filepath.Join(dir, "pruned")
+			kept := keptIn(t, dir)
+			require.NotEmpty(t, kept)
+			left := filepath.Join(dir, ".new-1")
+			require.NoError(t, os.WriteFile(left, nil, 0o600))
+			aged(t, c.age, append(kept, left)...)
+			aged(t, c.looked, looked)
+			if c.used {
+				cached(t, dir, saying("ok"))
+				for _, file := range kept {
+					require.Less(t, ageOf(t, file), day, file)
+				}
+				aged(t, 2*day, looked)
+			}
+			h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(dir))
+			require.NoError(t, err)
+			require.NoError(t, h.Close(t.Context()))
+			for _, file := range kept {
+				if c.kept {
+					require.FileExists(t, file)
+				} else {
+					require.NoFileExists(t, file)
+				}
+			}
+			if !c.kept {
+				require.NoFileExists(t, left)
+			}
+			require.Less(t, ageOf(t, looked), day)
+			cached(t, dir, saying("ok"))
+		})
+	}
+}
+
+// A module whose files are removed between its load and its first call is compiled again.
+func TestTheCacheOfALoadedModuleIsRemoved(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cache")
+	cached(t, dir, saying("ok"))
+	h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(dir))
+	require.NoError(t, err)
+	p := assemble(t, h, saying("ok"))
+	removed, err := host.PruneCache(dir, time.Now().Add(time.Hour))
+	require.NoError(t, err)
+	require.Positive(t, removed)
+	require.Empty(t, keptIn(t, dir))
+	answered, err := schema(t.Context(), p)
+	require.NoError(t, err)
+	require.Equal(t, "ok", answered)
+	require.NoError(t, h.Close(t.Context()))
+	cached(t, dir, saying("ok"))
+}
+
+func TestCachedModules(t *testing.T) {
+	needsCompiler(t)
+	dir := filepath.Join(t.TempDir(), "cache")
+	none, err := host.CachedModules(dir)
+	require.NoError(t, err)
+	require.Empty(t, none)
+	removed, err := host.PruneCache(dir, time.Now())
+	require.NoError(t, err)
+	require.Zero(t, removed)
+
+	named, err := host.AddManifest(saying("ok").wasm(), host.Manifest{Name: "named", Version: "1.2.3"})
+	require.NoError(t, err)
+	h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(dir))
+	require.NoError(t, err)
+	_, err = h.LoadBytes(t.Context(), named)
+	require.NoError(t, err)
+	_, err = h.LoadBytes(t.Context(), saying("ok").wasm())
+	require.NoError(t, err)
+	require.NoError(t, h.Close(t.Context()))
+
+	modules, err := host.CachedModules(dir)
+	require.NoError(t, err)
+	require.Len(t, modules, 2)
+	names := map[string]string{}
+	var bytes, size int64
+	for _, m := range modules {
+		names[m.Name] = m.Version
+		bytes += m.Bytes
+		require.Equal(t, canon.WorldProvider, m.World)
+		require.Regexp(t, "^sha256:[0-9a-f]{64}$", m.Digest)
+		require.Less(t, time.Since(m.Used), day)
+	}
+	require.Equal(t, map[string]string{"named": "1.2.3", "": ""}, names)
+	for _, file := range keptIn(t, dir) {
+		info, err := os.Stat(file)
+		require.NoError(t, err)
+		size += info.Size()
+	}
+	require.Equal(t, size, bytes)
+
+	// What does not say it in a manifest said it when it was compiled.
+	_, err = newHost(t, host.NewConfig()).Load(t.Context(), probe(t))
+	require.NoError(t, err)
+	modules, err = host.CachedModules(testmodule.CacheDir(t))
+	require.NoError(t, err)
+	require.True(t, slices.ContainsFunc(modules, func(m host.CachedModule) bool { return m.Name == "probe" && m.Version == "1.2.3" }))
+}
+
+// What is kept of a module never makes a difference to what it does, whatever becomes
+// of the files.
+func TestInstalledModules(t *testing.T) {
+	needsCompiler(t)
+	wasm := assembly{
+		start:  nop,
+		bodies: map[string]code{"get-schema": returns(answer), "_initialize": nop},
+		data:   map[uint32]string{answer: words(0, contents, 2), contents: "ok"},
+	}.wasm()
+	dir := filepath.Join(t.TempDir(), "cache")
+	t.Setenv("HUSK_TEST_VARIABLE", "x")
+	use := func(t *testing.T, config host.Config) (found error) {
+		t.Helper()
+		h, err := host.New(t.Context(), config.WithCacheDir(dir))
+		require.NoError(t, err)
+		defer func() { require.NoError(t, h.Close(t.Context())) }()
+		m, err := h.LoadBytes(t.Context(), wasm)
+		require.NoError(t, err)
+		require.Contains(t, m.Exports, "_initialize")
+		require.Equal(t, len(wasm), m.Size)
+		// One instance that begins with the base image, and one that has to start itself.
+		for _, grants := range []host.Grants{{}, {Env: []string{"HUSK_TEST_VARIABLE"}}} {
+			p, err := m.NewProvider(t.Context(), host.ProviderOptions{Name: "hand", Lenient: true, Grants: grants})
+			require.NoError(t, err)
+			got, err := schema(t.Context(), p)
+			require.NoError(t, p.Close())
+			if err != nil {
+				found = err
+				continue
+			}
+			require.Equal(t, "ok", got)
+		}
+		return found
+	}
+	files := func(pattern string) []string {
+		entries, err := filepath.Glob(filepath.Join(dir, pattern))
+		require.NoError(t, err)
+		return entries
+	}
+	kinds := []string{"*.module", "*.hollow", "*.base", "*.data", "*.code", "*.frame"}
+	// The data of a module is looked at when it is first needed, which is too late for
+	// that instance only.
+	damaged := func(t *testing.T) {
+		t.Helper()
+		if err := use(t, host.NewConfig()); err != nil {
+			require.ErrorContains(t, err, "was removed from the cache, try again")
+		}
+		require.NoError(t, use(t, host.NewConfig()))
+	}
+	require.NoError(t, use(t, host.NewConfig()))
+	for _, kept := range kinds {
+		require.Len(t, files(kept), 1)
+		content, err := os.ReadFile(files(kept)[0])
+		require.NoError(t, err)
+		t.Run("without "+kept, func(t *testing.T) {
+			require.NoError(t, os.Remove(files(kept)[0]))
+			damaged(t)
+			require.Len(t, files(kept), 1)
+		})
+		for _, at := range []int{0, 20, len(content) / 2, len(content) - 5} {
+			broken := []byte(strings.Clone(string(content)))
+			broken[at] ^= 0x40
+			require.NoError(t, os.WriteFile(files(kept)[0], broken, 0o600))
+			damaged(t)
+			require.NoError(t, os.WriteFile(files(kept)[0], content[:at], 0o600))
+			damaged(t)
+		}
+	}
+	t.Run("other limits", func(t *testing.T) {
+		h, err := host.New(t.Context(), withLimit(t, host.NewConfig().WithCacheDir(dir), "module-functions", 5))
+		require.NoError(t, err)
+		defer func() { require.NoError(t, h.Close(t.Context())) }()
+		_, err = h.LoadBytes(t.Context(), wasm)
+		var refused *wasmfile.LimitError
+		require.ErrorAs(t, err, &refused, "what another host admitted is looked at again")
+	})
+	t.Run("the interpreter", func(t *testing.T) { require.NoError(t, use(t, host.NewConfig().WithInterpreter())) })
+	require.Empty(t, files(".new-*"))
+	require.Empty(t, files("husk-run-*"))
+}
+
+// What is kept of a module serves hosts with other memory limits, and is the same whichever
+// host was first: a guest that is refused memory as it starts can do with less.
+func TestInstalledModulesUnderOtherMemoryLimits(t *testing.T) {
+	needsCompiler(t)
+	// The guest's answer is as long as its start could grow the memory.
+	grow := i32Const(answer+8) + i32Const(40) + "\x40\x00" + i32Const(0) + "\x4a" + code("\x36\x02\x00")
+	wasm := assembly{
+		bodies: map[string]code{"get-schema": returns(answer), "_initialize": grow},
+		data:   map[uint32]string{answer: words(0, contents, 0, 0), contents: "1"},
+	}.wasm()
+	use := func(dir string, memory uint64) (grown bool, base bool) {
+		h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(dir).WithMemoryLimit(memory))
+		require.NoError(t, err)
+		defer func() { require.NoError(t, h.Close(t.Context())) }()
+		m, err := h.LoadBytes(t.Context(), wasm)
+		require.NoError(t, err)
+		require.Equal(t, min(memory, 4<<30), m.MemoryLimit)
+		p, err := m.NewProvider(t.Context(), host.ProviderOptions{Name: "hand", Lenient: true})
+		require.NoError(t, err)
+		got, err := schema(t.Context(), p)
+		require.NoError(t, err)
+		return got != "", m.HasBase()
+	}
+	small, large := uint64(1<<20), uint64(64<<20)
+	for _, order := range [][]uint64{{small, large, 128 << 10, 4 << 20, 1 << 50}, {large, small, large}, {small, small}} {
+		dir := t.TempDir()
+		for _, memory := range order {
+			grown, _ := use(dir, memory)
+			require.Equal(t, memory > small, grown)
+		}
+		_, base := use(dir, large)
+		require.True(t, base)
+		modules, err := filepath.Glob(filepath.Join(dir, "*.module"))
+		require.NoError(t, err)
+		require.Len(t, modules, 1)
+	}
+	h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(t.TempDir()).WithMemoryLimit(64<<10))
+	require.NoError(t, err)
+	_, err = h.LoadBytes(t.Context(), wasm)
+	var refused *host.MemoryError
+	require.ErrorAs(t, err, &refused)
+	require.NoError(t, h.Close(t.Context()))
+}
+
+// The code of a module that is kept is loaded with its first instance, and made again where
+// it cannot be.
+func TestCodeIsLoadedWhenItIsCalled(t *testing.T) {
+	wasm := assembly{
+		bodies: map[string]code{"get-schema": returns(answer), "_initialize": nop},
+		data:   map[uint32]string{answer: words(0, contents, 2), contents: "ok"},
+	}.wasm()
+	dir := filepath.Join(t.TempDir(), "cache")
+	for _, first := range []bool{true, false} {
+		h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(dir))
+		require.NoError(t, err)
+		m, err := h.LoadBytes(t.Context(), wasm)
+		require.NoError(t, err)
+		require.Contains(t, m.Exports, "_initialize")
+		files, err := filepath.Glob(filepath.Join(dir, "*.code"))
+		require.NoError(t, err)
+		require.Len(t, files, 1)
+		if !first {
+			require.NoError(t, os.Truncate(files[0], 1))
+		}
+		p, err := m.NewProvider(t.Context(), host.ProviderOptions{Name: "hand", Lenient: true})
+		require.NoError(t, err)
+		for range 2 {
+			got, err := schema(t.Context(), p)
+			require.NoError(t, err)
+			require.Equal(t, "ok", got)
+		}
+		info, err := os.Stat(files[0])
+		require.NoError(t, err)
+		require.Greater(t, info.Size(), int64(1), "it was made again")
+		require.NoError(t, h.Close(t.Context()))
+	}
+}
+
+// starting is a module that has all that is kept of one: code, data, and a base image.
+func starting() assembly {
+	a := saying("ok")
+	a.bodies["_initialize"] = nop
+	return a
+}
+
+// precompiled is a directory with the module, as an image would have it.
+func precompiled(t *testing.T, config host.Config) (dir string) {
+	t.Helper()
+	needsCompiler(t)
+	dir = filepath.Join(t.TempDir(), "precompiled")
+	h, err := host.New(t.Context(), config.WithCacheDir(filepath.Join(t.TempDir(), "cache")))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, h.Close(t.Context())) }()
+	m, err := h.LoadBytes(t.Context(), starting().wasm())
+	require.NoError(t, err)
+	require.NoError(t, m.Precompile(dir))
+	return dir
+}
+
+// usePrecompiled loads the module in a host that may not compile it, and has it answer
+// once from the base image and once from its own start.
+func usePrecompiled(t *testing.T, config host.Config) error {
+	t.Helper()
+	t.Setenv("HUSK_TEST_VARIABLE", "x")
+	h, err := host.New(t.Context(), config)
+	if err != nil {
+		return err
+	}
+	defer func() { require.NoError(t, h.Close(t.Context())) }()
+	m, err := h.LoadBytes(t.Context(), starting().wasm())
+	if err != nil {
+		return err
+	}
+	for _, grants := range []host.Grants{{}, {Env: []string{"HUSK_TEST_VARIABLE"}}} {
+		p, err := m.NewProvider(t.Context(), host.ProviderOptions{Name: "hand", Lenient: true, Grants: grants})
+		require.NoError(t, err)
+		answered, err := schema(t.Context(), p)
+		require.NoError(t, p.Close())
+		if err != nil {
+			return err
+		}
+		require.Equal(t, "ok", answered)
+	}
+	return nil
+}
+
+// tree is the content of all files below a directory.
+func tree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := make(map[string]string)
+	require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		name, _ := filepath.Rel(dir, path)
+		files[filepath.ToSlash(name)] = string(content)
+		return err
+	}))
+	return files
+}
+
+// What runs came from the directory: the host has no other machine code, since each
+// function of the hollow module that it gives to wazero is one that traps, and wazero
+// gets it with a context that has ended.
+func TestPrecompiledModulesAreLoadedAndNotCompiled(t *testing.T) {
+	dir := precompiled(t, host.NewConfig())
+	before := tree(t, dir)
+	var kinds []string
+	for name := range before {
+		kind := filepath.Ext(name)
+		if strings.HasPrefix(name, "wazero-") {
+			kind = "wazero's"
+		}
+		kinds = append(kinds, kind)
+	}
+	require.ElementsMatch(t, []string{".manifest", ".module", ".hollow", ".base", ".data", ".frame", ".code", "wazero's"}, kinds)
+
+	// Neither a home nor a place for temporary files is needed, and nothing is written.
+	nowhere := filepath.Join(t.TempDir(), "nowhere")
+	for _, name := range []string{"HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "TMPDIR", "TMP", "TEMP", "AppData", "LocalAppData"} {
+		t.Setenv(name, nowhere)
+	}
+	ignored := filepath.Join(t.TempDir(), "cache")
+	require.NoError(t, usePrecompiled(t, host.NewConfig().WithCacheDir(ignored).WithPrecompiled(dir)))
+	require.Equal(t, before, tree(t, dir))
+	require.NoDirExists(t, ignored)
+	require.NoDirExists(t, nowhere)
+
+	// Another one is not compiled in passing.
+	h, err := host.New(t.Context(), host.NewConfig().WithPrecompiled(dir))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, h.Close(t.Context())) }()
+	_, err = h.LoadBytes(t.Context(), saying("no").wasm())
+	require.ErrorIs(t, err, host.ErrNotPrecompiled)
+	require.ErrorContains(t, err, "husk provider compile")
+	require.Equal(t, before, tree(t, dir))
+}
+
+func TestPrecompiledForSomethingElse(t *testing.T) {
+	dir := precompiled(t, host.NewConfig())
+	manifests, err := filepath.Glob(filepath.Join(dir, "*.manifest"))
+	require.NoError(t, err)
+	require.Len(t, manifests, 1)
+	good, err := os.ReadFile(manifests[0])
+	require.NoError(t, err)
+
+	for what, made := range map[string]string{
+		"platform":              "plan9/mips",
+		"processor":             "amd64 sse4.1 lzcnt and more",
+		"wazero version":        "v0.0.1",
+		"metering version":      "0",
+		"format version":        "0",
+		"limit on memory":       "65536 bytes",
+		"limit on table sizes":  "1",
+		"limit on module names": "3", // is no longer looked at
+	} {
+		t.Run(what, func(t *testing.T) {
+			var manifest map[string]any
+			require.NoError(t, checkedcbor.Unmarshal(good, &manifest))
+			needs := manifest["For"].(map[any]any)
+			here, _ := needs[what].(string)
+			require.NotEqual(t, made, here)
+			needs[what] = made
+			changed, err := checkedcbor.Marshal(manifest)
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(manifests[0], changed, 0o600))
+			err = usePrecompiled(t, host.NewConfig().WithPrecompiled(dir))
+			var refused *host.PrecompiledError
+			require.ErrorAs(t, err, &refused)
+			require.Equal(t, []host.Difference{{What: what, Compiled: made, Here: here}}, refused.Differences)
+			require.ErrorContains(t, err, "it was compiled for the "+what+" "+made+", and here it is ")
+		})
+	}
+	require.NoError(t, os.WriteFile(manifests[0], good, 0o600))
+	for what, config := range map[string]host.Config{
+		"limit on table sizes":        host.NewConfig().WithTableElements(5),
+		"limit on a module's nesting": withLimit(t, host.NewConfig(), "module-nesting", 7),
+	} {
+		err := usePrecompiled(t, config.WithPrecompiled(dir))
+		var refused *host.PrecompiledError
+		require.ErrorAs(t, err, &refused)
+		require.Len(t, refused.Differences, 1)
+		require.Equal(t, what, refused.Differences[0].What)
+	}
+	require.NoError(t, usePrecompiled(t, host.NewConfig().WithPrecompiled(dir)))
+	require.NoError(t, usePrecompiled(t, host.NewConfig().WithPrecompiled(dir).WithMemoryLimit(16<<20)), "which is no part of the code")
+
+	// A directory of a Husk that wrote its manifests in JSON.
+	require.NoError(t, os.Rename(manifests[0], strings.TrimSuffix(manifests[0], ".manifest")+".json"))
+	require.ErrorContains(t, usePrecompiled(t, host.NewConfig().WithPrecompiled(dir)), "it was compiled for the format version (an older one), and here it is ")
+	require.NoError(t, os.Rename(strings.TrimSuffix(manifests[0], ".manifest")+".json", manifests[0]))
+
+	// Code that wazero would not take is told of where there is none for its version.
+	code, err := filepath.Glob(filepath.Join(dir, "wazero-*"))
+	require.NoError(t, err)
+	require.NoError(t, os.Rename(code[0], filepath.Join(dir, "elsewhere")))
+	require.ErrorContains(t, usePrecompiled(t, host.NewConfig().WithPrecompiled(dir)), "no such file")
+	require.NoDirExists(t, code[0])
+}
+
+func TestDamagedPrecompiledModules(t *testing.T) {
+	dir := precompiled(t, host.NewConfig())
+	for name, content := range tree(t, dir) {
+		path := filepath.Join(dir, name)
+		for what, damaged := range map[string][]byte{
+			"cut off": []byte(content[:len(content)/2]),
+			"empty":   {},
+			"flipped": append([]byte(content[:len(content)/3]), append([]byte{content[len(content)/3] ^ 1}, content[len(content)/3+1:]...)...),
+		} {
+			require.NoError(t, os.WriteFile(path, damaged, 0o600))
+			err := usePrecompiled(t, host.NewConfig().WithPrecompiled(dir))
+			require.ErrorContains(t, err, "the precompiled code of the module sha256:", "%s %s", name, what)
+			require.ErrorContains(t, err, "again with `husk provider compile`")
+			after, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.True(t, bytes.Equal(damaged, after))
+		}
+		require.NoError(t, os.Remove(path))
+		var refused *host.PrecompiledError
+		require.ErrorAs(t, usePrecompiled(t, host.NewConfig().WithPrecompiled(dir)), &refused, "%s is missed when the module is loaded", name)
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	}
+	require.NoError(t, usePrecompiled(t, host.NewConfig().WithPrecompiled(dir)))
+}
+
+func TestPrecompiledModulesMustBeTheOperatorsOwn(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("files have other permissions")
+	}
+	dir := precompiled(t, host.NewConfig())
+	paths := []string{"."}
+	for name := range tree(t, dir) {
+		paths = append(paths, name)
+		if strings.HasPrefix(name, "wazero-") {
+			paths = append(paths, filepath.Dir(name))
+		}
+	}
+	for _, name := range paths {
+		path := filepath.Join(dir, name)
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		require.NoError(t, os.Chmod(path, info.Mode()|0o020))
+		require.ErrorContains(t, usePrecompiled(t, host.NewConfig().WithPrecompiled(dir)),
+			path+" can be written by others, who could put machine code into it: chmod -R go-w it")
+		require.NoError(t, os.Chmod(path, info.Mode()))
+		if os.Geteuid() == 0 {
+			require.NoError(t, os.Chown(path, 12345, 0))
+			require.ErrorContains(t, usePrecompiled(t, host.NewConfig().WithPrecompiled(dir)), path+" belongs to another user")
+			require.NoError(t, os.Chown(path, 0, 0))
+		}
+	}
+	require.NoError(t, usePrecompiled(t, host.NewConfig().WithPrecompiled(dir)))
+}
+
+func TestWhereNothingIsPrecompiled(t *testing.T) {
+	_, err := host.New(t.Context(), host.NewConfig().WithPrecompiled(t.TempDir()).WithInterpreter())
+	require.ErrorContains(t, err, "this host runs modules in the interpreter")
+
+	h, err := host.New(t.Context(), host.NewConfig().WithInterpreter())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, h.Close(t.Context())) }()
+	m, err := h.LoadBytes(t.Context(), saying("ok").wasm())
+	require.NoError(t, err)
+	require.ErrorContains(t, m.Precompile(t.TempDir()), "its host has no machine code to give")
+
+	needsCompiler(t)
+	_, err = host.New(t.Context(), host.NewConfig().WithPrecompiled(filepath.Join(t.TempDir(), "none")))
+	require.ErrorIs(t, err, fs.ErrNotExist)
 }

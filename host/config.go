@@ -81,7 +81,7 @@ type Config struct {
 	otherClock                   bool // than the system's
 	random                       io.Reader
 	roots                        *x509.CertPool
-	audit                        func(Use)
+	audit                        func(AuditEvent)
 	advice                       func(name string, exceeded limit.ExceededError) string
 	interpreter                  bool
 	precompiled                  string
@@ -271,7 +271,7 @@ func (c Config) WithRoots(roots *x509.CertPool) Config { c.roots = roots; return
 
 // WithAudit has each use of a capability listed, as it is made. The function may be
 // called concurrently, and the guest waits for it.
-func (c Config) WithAudit(audit func(Use)) Config { c.audit = audit; return c }
+func (c Config) WithAudit(audit func(AuditEvent)) Config { c.audit = audit; return c }
 
 // WithInterpreter runs modules in wazero's interpreter, which is some 30 times slower
 // but needs no executable memory.

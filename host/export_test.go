@@ -22,20 +22,14 @@ func (m *Module) Spares() int {
 // EndStale does what the host does from time to time.
 func (h *Host) EndStale() { h.endIdle() }
 
-// Part tells whether there is a part of the module, and whether the whole has taken its place.
-func (m *Module) Part() (has, outgrown bool) { return m.part.code != nil, m.part.outgrown.Load() }
+// Part reports whether there is a part of the module, and whether the whole has taken its place.
+func (m *Module) Part() (has, exceeded bool) { return m.part.code != nil, m.part.exceeded.Load() }
 
-// HasBase tells whether instances of the module begin with a base image.
+// HasBase reports whether instances of the module begin with a base image.
 func (m *Module) HasBase() bool {
 	m.images.making.Lock()
 	defer m.images.making.Unlock()
 	return m.images.base != nil
-}
-
-// FindGenerator returns where a memory has the generator that Go's runtime makes of its seed.
-func FindGenerator(memory []byte, seed [32]byte) uint32 {
-	at, _ := findGenerator(memory, seed)
-	return at
 }
 
 // MakeBase makes the base image once more, and returns the memory in it; nil if there is none.

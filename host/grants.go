@@ -1,8 +1,14 @@
 package host
 
 import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/host/internal/capability"
+	"github.com/husk-dev/husk/internal/printable"
 )
 
 // What an operator grants is in package grant, with what each capability is. These are its names for
@@ -37,3 +43,87 @@ const (
 	// MaxTCPConnections is for one instance.
 	MaxTCPConnections = capability.MaxTCPConnections
 )
+
+// AuditEvent is one use that a provider made, or tried to make, of a capability that needs a
+// grant. Its texts are safe to print, and hold no part of a URL's query.
+type AuditEvent struct {
+	Time time.Time `json:"time"`
+	// Provider and Version are who used it, and Method is what for: a method's WIT name,
+	// or start for the start of an instance.
+	Provider string `json:"provider"`
+	Version  string `json:"version,omitempty"`
+	Method   string `json:"method"`
+	// Capability is its name, see [grant.All].
+	Capability string `json:"capability"`
+	// Target is the variable, file, request, host and port, or key.
+	Target string `json:"target"`
+	// Allowed is false where the grants did not allow it, and Reason says why.
+	Allowed bool   `json:"allowed"`
+	Reason  string `json:"reason,omitempty"`
+}
+
+// MaxUses bounds the uses that one call lists. A last one, of the capability audit, says
+// where there were more.
+const MaxUses = 10_000
+
+// maxUseText bounds each text of a use in bytes.
+const maxUseText = 1 << 10
+
+// used lists the uses of the instance's calls.
+func (i *instance) used() capability.Uses {
+	if i.sandbox.audit == nil {
+		return nil
+	}
+	return i.use
+}
+
+func (i *instance) use(name, target string, err error) {
+	if i.listed > MaxUses {
+		return
+	}
+	p := i.sandbox
+	who := p.identity.Load()
+	u := AuditEvent{
+		Time: p.module.host.config.clock.Now(), Provider: who.name, Version: who.version, Method: string(i.call.Method),
+		Capability: name, Target: brief(target), Allowed: !errors.Is(err, abi.ErrDenied),
+	}
+	if i.listed++; i.listed > MaxUses {
+		u.Capability, u.Target, u.Allowed = "audit", "further uses in this call are not listed", true
+	}
+	if !u.Allowed {
+		reason := err.Error()
+		if denied, ok := errors.AsType[*abi.Error](err); ok {
+			reason = denied.Message
+		}
+		reason, _, _ = strings.Cut(reason, "\n")
+		u.Reason = brief(reason)
+	}
+	p.audit(u)
+}
+
+// errNotGranted is the reason that a list of uses gives where WASI has none.
+var errNotGranted = capability.Failure(abi.ErrorKindDenied, "it is in no directory that is granted for that")
+
+// fileUses lists the uses of files, nil where nobody wants to know.
+func (i *instance) fileUses() func(what string, denied bool) {
+	used := i.used()
+	if used == nil {
+		return nil
+	}
+	return func(what string, denied bool) {
+		if denied {
+			used.Note(grant.NameFS, what, errNotGranted)
+		} else {
+			used.Note(grant.NameFS, what, nil)
+		}
+	}
+}
+
+// brief is a text of a guest's as an audit has it.
+func brief(text string) string {
+	text = printable.Line(text[:min(len(text), maxUseText+1)])
+	if len(text) > maxUseText {
+		text = strings.ToValidUTF8(text[:maxUseText], "") + "..."
+	}
+	return text
+}

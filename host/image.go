@@ -119,7 +119,7 @@ func (s *snapshot) close() {
 	_ = s.memory.Close()
 }
 
-// beginsWithBase tells whether instances of the sandbox may begin with the base image.
+// beginsWithBase reports whether instances of the sandbox may begin with the base image.
 func (s *sandbox) beginsWithBase() bool {
 	return s.module.images.frozen && s.module.host.config.random == nil && len(s.env) == 0 && len(s.files.Mounts()) == 0
 }
@@ -172,14 +172,14 @@ func (m *Module) makeBase(ctx context.Context) (base *snapshot, about BaseImage)
 		return nil, about
 	}
 	if slices.Contains(m.Exports, prepareExport) {
-		base, err = m.donated(ctx, fresh, func(i *instance) error {
+		base, err = m.buildImage(ctx, fresh, func(i *instance) error {
 			return i.run(ctx, limit.MethodStart, func(context.Context) error { return i.callOptional(prepareExport) })
 		})
 		about.Prepared = err == nil
 	}
 	if base == nil {
 		unprepared := err
-		if base, err = m.donated(ctx, fresh, func(*instance) error { return nil }); err == nil {
+		if base, err = m.buildImage(ctx, fresh, func(*instance) error { return nil }); err == nil {
 			err = unprepared
 		}
 	}
@@ -193,19 +193,19 @@ func (m *Module) makeBase(ctx context.Context) (base *snapshot, about BaseImage)
 	return base, about
 }
 
-// donated is the image of an instance that was granted nothing, began with another image, and
+// buildImage is the image of an instance that was granted nothing, began with another image, and
 // was prepared. The error says what of that failed, or had an effect.
-func (m *Module) donated(ctx context.Context, from *snapshot, prepare func(*instance) error) (*snapshot, error) {
+func (m *Module) buildImage(ctx context.Context, from *snapshot, prepare func(*instance) error) (*snapshot, error) {
 	var s sandbox
 	if err := s.init(ctx, m, m.World, m.World.String(), Grants{}, nil, nil, 1); err != nil {
 		return nil, err
 	}
 	defer s.release()
-	d := &donor{}
-	s.limited, s.donor = true, d
+	d := &imageBuilder{}
+	s.limited, s.imageBuilder = true, d
 	// What it takes is the module's, and ends soon.
 	s.audit, s.counters.whole, s.budget = nil, nil, nil
-	s.logger = slog.New(tellTale{&d.printed})
+	s.logger = slog.New(effectDetector{&d.printed})
 	i, err := s.startFrom(ctx, from)
 	if err != nil {
 		return nil, d.reason(m.images, err)
@@ -224,17 +224,17 @@ func (m *Module) donated(ctx context.Context, from *snapshot, prepare func(*inst
 // providers need 10 ms and 100 million units, and 40 ms and 4 billion where they initialize
 // large tables in one function, which is charged as a whole. Users of the module wait for it.
 const (
-	donorTime = 10 * time.Second
-	donorFuel = 1 << 34
+	imageBuilderTime = 10 * time.Second
+	imageBuilderFuel = 1 << 34
 )
 
-// tellTale is a log that only tells that there was something to log.
-type tellTale struct{ told *bool }
+// effectDetector is a log that only tells that there was something to log.
+type effectDetector struct{ told *bool }
 
-func (t tellTale) Enabled(context.Context, slog.Level) bool  { return true }
-func (t tellTale) Handle(context.Context, slog.Record) error { *t.told = true; return nil }
-func (t tellTale) WithAttrs([]slog.Attr) slog.Handler        { return t }
-func (t tellTale) WithGroup(string) slog.Handler             { return t }
+func (t effectDetector) Enabled(context.Context, slog.Level) bool  { return true }
+func (t effectDetector) Handle(context.Context, slog.Record) error { *t.told = true; return nil }
+func (t effectDetector) WithAttrs([]slog.Attr) slog.Handler        { return t }
+func (t effectDetector) WithGroup(string) slog.Handler             { return t }
 
 // configured holds the image of a sandbox whose setup is done.
 type configured struct {
@@ -249,7 +249,7 @@ type configured struct {
 	refusedIn int
 }
 
-// find answers an image for a state of the setup, which has so many of its steps.
+// find returns an image for a state of the setup, which has so many of its steps.
 func (c *configured) find(state setupState) (*snapshot, int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -340,11 +340,11 @@ func (i *instance) instantiate(ctx context.Context, from *snapshot) error {
 		b.memory.instance, b.memory.taken = i, i.memory.taken
 	} else {
 		var err error
-		if b, err = m.newBare(ctx, from, i.memory); err != nil {
+		if b, err = m.newWasmInstance(ctx, from, i.memory); err != nil {
 			return err
 		}
 	}
-	i.bare, i.memory, i.module = b, b.memory, b.module
+	i.wasmInstance, i.memory, i.module = b, b.memory, b.module
 	i.tank.Connect(i.module)
 	if from != nil {
 		if err := i.goOn(from); err != nil {
@@ -364,8 +364,11 @@ func (i *instance) goOn(from *snapshot) error {
 	if from.blank {
 		return nil
 	}
-	i.bare.set(i.sandbox.module.images, from.globals)
-	return i.reseed()
+	i.wasmInstance.set(i.sandbox.module.images, from.globals)
+	if from.generator == 0 {
+		return nil
+	}
+	return i.random.Reseed(i.module.Memory(), from.generator, i.sandbox.module.images.account.Words)
 }
 
 // shifted is a clock that goes on where another one was.

@@ -4,16 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
+	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/host/internal/capability"
+	"github.com/husk-dev/husk/host/internal/guest"
 	"github.com/husk-dev/husk/host/internal/wasi"
+	"github.com/husk-dev/husk/host/limit"
 	"github.com/husk-dev/husk/internal/meter"
+	"github.com/husk-dev/husk/internal/printable"
 )
 
 // imports are the modules of functions that the modules of a host may import. One is made when
@@ -72,66 +78,225 @@ func instantiateImports(ctx context.Context, runtime wazero.Runtime, name string
 // passing results needs: in its start function.
 var errNotReady = errors.New("the module calls the host before it is initialized")
 
-func importFunc(i canon.Import) api.GoModuleFunc {
+func importFunc(function canon.Import) api.GoModuleFunc {
 	// Who waits for other resources waits for instances that may need memory.
-	waits := strings.HasPrefix(i.Module, canon.Package+"/monitor@")
+	waits := strings.HasPrefix(function.Module, canon.Package+"/monitor@")
 	return func(ctx context.Context, _ api.Module, stack []uint64) {
 		if ctx.Err() != nil {
 			panic(context.Cause(ctx))
 		}
-		guest, ok := ctx.Value(instanceKey{}).(*instance)
-		if !ok || guest.exports == nil {
+		i, ok := ctx.Value(guest.InstanceKey{}).(*instance)
+		if !ok || i.exports == nil {
 			panic(errNotReady)
 		}
-		guest.call.hostCall()
-		guest.ledger.passed()
+		i.call.HostCall()
+		i.ledger.passed()
 		if waits {
-			guest.sandbox.budget.Leave()
-			defer guest.sandbox.budget.Enter()
+			i.sandbox.budget.Leave()
+			defer i.sandbox.budget.Enter()
 		}
-		guest.hostCalls++
+		i.hostCalls++
 		// What the host does for the guest ends with the caller's context.
-		if err := i.Call(guest.call.soft(), guest.guest, guest.grantedImports(), stack); err != nil {
+		if err := function.Call(i.call.Soft(), i.guest, i.grantedImports(), stack); err != nil {
 			panic(err)
 		}
 	}
 }
 
 // grantedImports returns what the running call may use. It is made when the call first uses
-// something. A capability is added here, and to eachHeld if a call can leave something of it open.
+// something. A capability is added here, and to guest.Call.EachHeld if a call can leave something of it open.
 func (i *instance) grantedImports() *canon.Imports {
 	if i.imports != nil {
 		return i.imports
 	}
 	s, used := i.sandbox, i.used()
-	i.call.http = &capability.HTTP{Client: s.http, Used: used, Ledger: &i.ledger}
-	i.call.assets.Ledger = &i.ledger
+	i.call.HTTP = &capability.HTTP{Client: s.http, Used: used, Ledger: &i.ledger}
+	i.call.Assets.Ledger = &i.ledger
 	i.imports = &canon.Imports{
 		Log:     guestLog{i},
 		Control: guestControl{i},
 		Files:   capability.Files{System: s.files, Used: used},
-		Assets:  &i.call.assets,
-		HTTP:    i.call.http,
+		Assets:  &i.call.Assets,
+		HTTP:    i.call.HTTP,
 		TCP:     i.tcp,
 		KV:      capability.NewKV(s.store, s.configuredAs(), s.advice, used),
 		Monitor: capability.DeniedMonitor{},
 	}
-	if i.call.monitor != nil {
-		i.call.started = capability.NewMonitor(i.call.monitor, &i.ledger)
-		i.imports.Monitor = i.call.started
+	if i.call.Monitor != nil {
+		i.call.Started = capability.NewMonitor(i.call.Monitor, &i.ledger)
+		i.imports.Monitor = i.call.Started
 	}
 	return i.imports
-}
-
-// eachHeld visits what the call may have open, with the name of the function that closes one.
-func (r *running) eachHeld(visit func(name string, held capability.Held)) {
-	visit("assets.close", &r.assets)
-	if r.http != nil {
-		visit("http.close", r.http)
-	}
 }
 
 // guestControl tells a guest about its call.
 type guestControl struct{ *instance }
 
-func (c guestControl) Cancelled(context.Context) bool { return c.call.soft().Err() != nil }
+func (c guestControl) Cancelled(context.Context) bool { return c.call.Soft().Err() != nil }
+
+// instantiateMeter adds the function by which guests ask for fuel.
+func instantiateMeter(ctx context.Context, runtime wazero.Runtime) error {
+	i64 := []api.ValueType{api.ValueTypeI64}
+	_, err := runtime.NewHostModuleBuilder(meter.Module).NewFunctionBuilder().
+		WithGoFunction(api.GoFunc(refill), i64, i64).Export(meter.Refill).Instantiate(ctx)
+	return err
+}
+
+// refill ends a guest whose call is over, and grants fuel to others.
+func refill(ctx context.Context, stack []uint64) {
+	i, ok := ctx.Value(guest.InstanceKey{}).(*instance)
+	if !ok || i.call == nil {
+		panic(errNotReady)
+	}
+	r := i.call
+	now := time.Now()
+	granted, err := i.tank.Refill(int64(stack[0]), now)
+	if spent, ok := errors.AsType[*meter.SpentError](err); ok {
+		r.End(&limit.ExceededError{Limit: limit.Fuel, Most: spent.Limit, Method: string(r.Method)})
+	}
+	r.CheckDeadline(now)
+	if r.Hard().Err() != nil {
+		panic(context.Cause(r.Hard()))
+	}
+	stack[0] = uint64(granted)
+}
+
+// Attributes of the log records that come from guests. Records of what a guest prints
+// have LogStream, of value stdout or stderr, and the level Info.
+const (
+	// LogProvider is the name of the package or policy pack.
+	LogProvider = "provider"
+	// LogMethod is the method that was being served, by its WIT name.
+	LogMethod = "method"
+	// LogURN is the resource that a message is about.
+	LogURN = "urn"
+	// LogStream is the stream that a line was printed to.
+	LogStream = "stream"
+	// LogEphemeral is true for progress that the next such message replaces.
+	LogEphemeral = "ephemeral"
+	// LogOfHost is true for what the host says about a guest. All else is the guest's word.
+	LogOfHost = "host"
+)
+
+const (
+	// recordCost is what a record counts beside its text, in bytes.
+	recordCost = 64
+	// maxLastWords bounds what is kept of a crash, in bytes that are safe to print.
+	maxLastWords = 8 << 10
+)
+
+// output makes log records of what an instance logs and prints, as long as the provider
+// does not do so faster than it may.
+type output struct {
+	instance *instance
+	stdout   wasi.Lines
+	stderr   wasi.Lines
+	// lastWords are the lines since a Go guest began to print a panic. They are held
+	// back until it is known whether the guest survived: if not, they are its error.
+	lastWords []string
+	words     int
+}
+
+func (o *output) init(i *instance) {
+	o.instance = i
+	o.stdout.Emit = func(line string) { o.line("stdout", line) }
+	o.stderr.Emit = func(line string) {
+		if len(o.lastWords) == 0 && !beginsCrash(line) {
+			o.line("stderr", line)
+			return
+		}
+		line = printable.Text(line)
+		if o.words += len(line) + 1; o.words <= maxLastWords {
+			o.lastWords = append(o.lastWords, line)
+		}
+	}
+}
+
+// beginsCrash recognizes the first line that the Go runtime prints before it exits.
+func beginsCrash(line string) bool {
+	return strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ")
+}
+
+// crash takes what the guest printed before it ended.
+func (o *output) crash() string {
+	o.stderr.Flush()
+	words := strings.TrimSpace(strings.Join(o.lastWords, "\n"))
+	o.lastWords, o.words = nil, 0
+	return words
+}
+
+// ended reports whether nothing is held back.
+func (o *output) ended() bool {
+	return o.stdout.Ended() && o.stderr.Ended() && len(o.lastWords) == 0
+}
+
+// end emits what is still held back.
+func (o *output) end() {
+	o.stdout.Flush()
+	o.stderr.Flush()
+	words := o.lastWords
+	o.lastWords, o.words = nil, 0
+	for _, line := range words {
+		o.line("stderr", line) // which writes what is safe already as it is
+	}
+}
+
+func (o *output) line(stream, line string) {
+	o.record(slog.LevelInfo, line, "", slog.String(LogStream, stream))
+}
+
+// record writes a record about a resource, if one is named, unless too much was written. What
+// counts is what is written, which may have several bytes for one of the guest's.
+func (o *output) record(level slog.Level, message, about string, attributes ...slog.Attr) {
+	s := o.instance.sandbox
+	if len(message)+len(about) <= s.logRate.Most() {
+		message, about = printable.Text(message), printable.Text(about)
+	} // else it is dropped as it is
+	if about != "" {
+		attributes = append(attributes, slog.String(LogURN, about))
+	}
+	passes, dries, dropped := s.logRate.Take(s.module.host.config.clock.Elapsed(), len(message)+len(about)+recordCost)
+	if dries {
+		dropped := &limit.ExceededError{Limit: limit.LogRate, Most: uint64(s.logRate.PerSecond)}
+		o.write(slog.LevelWarn, fmt.Sprintf("output of the %s is dropped: %s", s.module.World, s.advised(dropped)), slog.Bool(LogOfHost, true))
+	}
+	if dropped > 0 {
+		o.write(slog.LevelWarn, fmt.Sprintf("%d bytes of the output of the %s were dropped", dropped, s.module.World), slog.Bool(LogOfHost, true))
+	}
+	if passes {
+		o.write(level, message, attributes...)
+	}
+}
+
+// write writes a record, whose message is safe to print.
+func (o *output) write(level slog.Level, message string, attributes ...slog.Attr) {
+	s, r := o.instance.sandbox, o.instance.call
+	if r.Replaying {
+		level = slog.LevelDebug
+	}
+	attributes = append([]slog.Attr{
+		slog.String(LogProvider, s.identity.Load().name),
+		slog.String(LogMethod, string(r.Method)),
+	}, attributes...)
+	s.logger.LogAttrs(r.Soft(), level, message, attributes...)
+}
+
+// guestLog is the import log.
+type guestLog struct{ *instance }
+
+func (l guestLog) Write(_ context.Context, entry abi.LogEntry) {
+	level := slog.LevelError
+	switch entry.Severity {
+	case abi.LogSeverityDebug:
+		level = slog.LevelDebug
+	case abi.LogSeverityInfo:
+		level = slog.LevelInfo
+	case abi.LogSeverityWarning:
+		level = slog.LevelWarn
+	}
+	var attributes []slog.Attr
+	if entry.Ephemeral {
+		attributes = append(attributes, slog.Bool(LogEphemeral, true))
+	}
+	l.output.record(level, entry.Message, string(entry.URN), attributes...)
+}

@@ -12,6 +12,8 @@ import (
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/host/internal/capability"
+	"github.com/husk-dev/husk/host/internal/goruntime"
+	"github.com/husk-dev/husk/host/internal/guest"
 	"github.com/husk-dev/husk/host/internal/wasi"
 	"github.com/husk-dev/husk/host/limit"
 	"github.com/husk-dev/husk/internal/meter"
@@ -26,24 +28,24 @@ type instance struct {
 	from   *snapshot
 	memory *guestMemory
 	clock  Clock
-	draws  draws
+	random goruntime.RandomSource
 	// clockReads is how often it has read the clock.
-	clockReads uint64
-	bare       *bare // nil until there is one
-	module     api.Module
-	exports    []export // those of the bare, once the instance can be called
-	guest      *canon.Guest
-	system     *wasi.System
-	output     output
-	tank       meter.Tank
-	buffers    callBuffers
-	tcp        *capability.TCP
+	clockReads   uint64
+	wasmInstance *wasmInstance // nil until there is one
+	module       api.Module
+	exports      []export // those of the wasmInstance, once the instance can be called
+	guest        *canon.Guest
+	system       *wasi.System
+	output       output
+	tank         meter.Tank
+	buffers      guest.CallBuffers
+	tcp          *capability.TCP
 	// listed counts the uses that the call has listed, hostCalls all calls of the contract.
 	listed    int
 	hostCalls uint64
 
 	// call and ctx belong to the call that is being served.
-	call    *running
+	call    *guest.Call
 	ctx     context.Context
 	imports *canon.Imports // nil until it uses them
 
@@ -51,8 +53,8 @@ type instance struct {
 	generation int
 	applied    int
 	spoiled    bool
-	// outgrown is set where it was of a part of the module that did not have all that was called.
-	outgrown bool
+	// exceeded is set where it was of a part of the module that did not have all that was called.
+	exceeded bool
 	// nested counts exports that run inside of themselves.
 	nested int
 	// awaiting is what the host does for the guest, and holders counts who uses the instance: its
@@ -99,21 +101,21 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 	i.holders.Store(1)
 	i.ledger.instance = i
 	i.tcp = capability.NewTCP(s.tcp, s.advice, i.used(), &i.ledger)
-	i.draws.from = s.module.host.random
+	i.random.From = s.module.host.random
 	i.output.init(i)
 	config := s.config
 	i.system = wasi.New(wasi.Config{
 		Args: []string{s.module.World.String()}, Env: s.env, Files: s.files,
-		Clock: i.clock, Random: &i.draws, OpenFiles: config.limits.OpenFiles,
+		Clock: i.clock, Random: &i.random, OpenFiles: config.limits.OpenFiles,
 		Stdout: i.output.stdout.Write, Stderr: i.output.stderr.Write,
-		Called:      func() { i.call.hostCall() },
+		Called:      func() { i.call.HostCall() },
 		RandomTaken: i.takesRandom, ClockRead: i.readsClock,
 		Used:   i.fileUses(),
 		Await:  i.await,
 		Open:   i.ledger.open,
 		Closed: i.ledger.closed,
 	})
-	i.guest = canon.NewGuest(i, codec{config.limits.RequestBytes, &i.buffers, &i.ledger}, config.limits.AnswerBytes)
+	i.guest = canon.NewGuest(i, guest.Codec{Most: config.limits.RequestBytes, Call: &i.buffers, Pass: i.ledger.pass}, config.limits.AnswerBytes)
 	i.guest.Await, i.guest.Charge = i.await, i.ledger.pass
 	if from != nil {
 		i.guest.BeginWith(from.arena)
@@ -132,11 +134,11 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 
 // refuse notes what the guest is refused: it goes on, and may fail for want of it.
 func (i *instance) refuse(exceeded *limit.ExceededError) {
-	if d := i.sandbox.donor; d != nil {
+	if d := i.sandbox.imageBuilder; d != nil {
 		d.refused = exceeded
 	}
 	if i.call != nil {
-		i.call.refused = exceeded
+		i.call.Refused = exceeded
 	}
 }
 
@@ -173,7 +175,7 @@ func (i *instance) begin(ctx context.Context) error {
 		if err := i.instantiate(ctx, i.from); err != nil {
 			return s.failBy(limit.MethodStart, abi.ErrorKindUnavailable, err.Error(), err)
 		}
-		i.exports = i.bare.exports
+		i.exports = i.wasmInstance.exports
 		if len(s.variables) == 0 {
 			s.counters.cost(limit.MethodStart, 0, &i.buffers)
 			return nil
@@ -197,11 +199,11 @@ func (i *instance) initialize() error {
 	if err := i.callOptional(meter.Start); err != nil {
 		return err
 	}
-	i.exports = i.bare.exports
+	i.exports = i.wasmInstance.exports
 	return i.callOptional("_initialize")
 }
 
-// begun tells whether the image that the instance began with is of one that has started.
+// begun reports whether the image that the instance began with is of one that has started.
 func (i *instance) begun() bool { return i.from != nil && !i.from.blank }
 
 // callOptional calls a function without parameters, if the module exports it.
@@ -211,7 +213,7 @@ func (i *instance) callOptional(name string) error {
 		return nil
 	}
 	_, err := f.Call(i.ctx)
-	return trapped(err)
+	return guest.Trapped(err)
 }
 
 // export is an exported function. It is looked up when it is first used, as wazero
@@ -242,14 +244,14 @@ func (i *instance) Call(_ context.Context, index int, stack []uint64) error {
 		}
 		i.nested++
 		defer func() { i.nested-- }()
-		return trapped(i.module.ExportedFunction(e.name).CallWithStack(i.ctx, stack))
+		return guest.Trapped(i.module.ExportedFunction(e.name).CallWithStack(i.ctx, stack))
 	}
 	if e.function == nil {
 		e.function = i.module.ExportedFunction(e.name)
 	}
 	e.active = true
 	defer func() { e.active = false }()
-	return trapped(e.function.CallWithStack(i.ctx, stack))
+	return guest.Trapped(e.function.CallWithStack(i.ctx, stack))
 }
 
 // errSlowRelease ends a guest that takes its time to free an answer.
@@ -259,7 +261,7 @@ var errSlowRelease = errors.New("it took too long to free its answer")
 // that answer. A guest that needs longer is ended, and its answer counts.
 func (i *instance) boundRelease() (over func()) {
 	r := i.call
-	timer := time.AfterFunc(releaseTime, func() { r.end(errSlowRelease) })
+	timer := time.AfterFunc(releaseTime, func() { r.End(errSlowRelease) })
 	return func() { timer.Stop() }
 }
 
@@ -274,7 +276,7 @@ func (i *instance) Arena(context.Context) (address uint32, ok bool, err error) {
 		return 0, false, nil
 	}
 	var stack [1]uint64
-	err = trapped(f.CallWithStack(i.ctx, stack[:]))
+	err = guest.Trapped(f.CallWithStack(i.ctx, stack[:]))
 	return uint32(stack[0]), err == nil, err
 }
 
@@ -303,47 +305,47 @@ func (i *instance) runAs(ctx context.Context, method abi.Method, replaying bool,
 	config := s.config
 	limits, grace := config.limits.Call(method), config.grace
 	if s.limited {
-		limits.Time, limits.Fuel, grace = min(limits.Time, uint64(donorTime)), min(limits.Fuel, donorFuel), 0
+		limits.Time, limits.Fuel, grace = min(limits.Time, uint64(imageBuilderTime)), min(limits.Fuel, imageBuilderFuel), 0
 	}
-	r := begin(ctx, method, limits, grace)
-	r.instance, r.replaying = i, replaying
-	defer r.finish()
+	r := guest.Begin(ctx, method, limits, grace, i, i.system)
+	r.Replaying = replaying
+	defer r.Finish()
 	if !s.enter(r) {
 		return s.gone(method)
 	}
 	defer s.leave(r)
 
 	i.call = r
-	i.ctx = r.hard()
+	i.ctx = r.Hard()
 	i.listed = 0
-	i.tank.Begin(limits.Fuel, r.begun)
-	i.buffers.begin(&s.module.host.buffers)
-	err := do(r.soft())
-	if i.outgrows(r, err) {
+	i.tank.Begin(limits.Fuel, r.Begun)
+	i.buffers.Begin(&s.module.host.buffers)
+	err, why := do(r.Soft()), Failure("")
+	if i.needsWhole(r, err) {
 		err = errPart
 	} else {
-		err = i.failure(r, err)
+		err, why = i.failure(r, err)
 	}
-	i.buffers.end(&s.module.host.buffers)
+	i.buffers.End(&s.module.host.buffers)
 	if err != errPart {
 		s.counters.cost(method, i.tank.Used(), &i.buffers)
-		s.ended(r, err)
+		s.ended(method, why, err)
 	}
-	i.spoiled = i.spoiled || r.wasStopped()
-	if r.abandoned == "" && !i.output.ended() {
+	i.spoiled = i.spoiled || r.WasStopped()
+	if r.Abandoned == "" && !i.output.ended() {
 		i.conclude("the log", i.output.end)
 	}
-	r.eachHeld(func(name string, held capability.Held) {
-		if r.abandoned == "" && held.Count() > 0 {
+	r.EachHeld(func(name string, held capability.Held) {
+		if r.Abandoned == "" && held.Count() > 0 {
 			i.conclude(name, held.CloseAll)
 		}
 	})
-	if r.abandoned != "" { // all of it is still in use
+	if r.Abandoned != "" { // all of it is still in use
 		i.spoiled = true
 		return err
 	}
-	if r.started != nil {
-		r.started.End()
+	if r.Started != nil {
+		r.Started.End()
 	}
 	i.ledger.passed()
 	i.call, i.ctx, i.imports = nil, nil, nil
@@ -351,20 +353,20 @@ func (i *instance) runAs(ctx context.Context, method abi.Method, replaying bool,
 }
 
 // enter makes a call known, so that Cancel and Close reach it; false after Close.
-func (s *sandbox) enter(r *running) bool {
+func (s *sandbox) enter(r *guest.Call) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return false
 	}
-	s.running.add(r)
+	s.running.Add(r)
 	return true
 }
 
-func (s *sandbox) leave(r *running) {
+func (s *sandbox) leave(r *guest.Call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.running.remove(r)
+	s.running.Remove(r)
 }
 
 func (i *instance) usable() bool { return !i.spoiled && i.guest.Broken() == nil }
@@ -380,20 +382,20 @@ func (i *instance) free() {
 	s := i.sandbox
 	abandoned := i.call != nil
 	if abandoned {
-		i.call.eachHeld(func(_ string, held capability.Held) { held.CloseAll() })
+		i.call.EachHeld(func(_ string, held capability.Held) { held.CloseAll() })
 	}
 	if i.awaiting.work != nil {
 		close(i.awaiting.work)
 	}
 	i.tcp.CloseAll()
 	taken := i.memory.taken
-	if i.bare != nil && !(i.usable() && s.module.recycle(i.bare, i.from)) {
-		i.bare.close()
+	if i.wasmInstance != nil && !(i.usable() && s.module.recycle(i.wasmInstance, i.from)) {
+		i.wasmInstance.close()
 	}
 	s.budget.Free(s.instances, taken)
 	s.counters.count(func(c *Stats) {
 		c.Instances--
-		if !i.usable() && !i.outgrown {
+		if !i.usable() && !i.exceeded {
 			c.Dropped++
 		}
 	})

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/host/internal/capability"
 	"github.com/husk-dev/husk/host/internal/image"
 	"github.com/husk-dev/husk/host/internal/pool"
 	"github.com/husk-dev/husk/host/limit"
@@ -18,7 +20,7 @@ type guestMemory struct {
 	taken uint64
 }
 
-// Reallocate answers the memory at its new size, nil if it cannot be that large. A guest
+// Reallocate returns the memory at its new size, nil if it cannot be that large. A guest
 // then gets the answer -1 to its memory.grow.
 func (m *guestMemory) Reallocate(size uint64) []byte {
 	if i := m.instance; i != nil && size > m.taken {
@@ -67,4 +69,207 @@ func (s *sandbox) takeMemory(ctx context.Context, bytes uint64) error {
 // newEmptyImage makes the image of memories that wazero lays out.
 func newEmptyImage() (*image.Image, error) {
 	return image.Make(0, func([]byte) error { return nil })
+}
+
+// ledger is what the host holds for one instance beside its linear memory: bodies of requests,
+// what was read for it, connections, files, and the arguments of the call that it has just made.
+// Their bytes are part of what the instance and the host may have, as linear memory is, and their
+// descriptors part of the files that may be open. Nil has no bounds. Like the instance, it is used by one
+// goroutine at a time.
+type ledger struct {
+	instance *instance
+	// lasting is what stays until it is given back, and passing what is done with when the guest
+	// calls the host next, or its call ends. Both are in bytes.
+	lasting, passing uint64
+	// reserved is what of the host's budget they have.
+	reserved uint64
+	files    int
+}
+
+const (
+	// ledgerStep is in what steps the budget is asked, in bytes. The first one is free: it is
+	// more than what all but a few calls hold.
+	ledgerStep = 256 << 10
+
+	// fileBytes is what the host holds for an open file at the least, in bytes: buffers, windows of
+	// listings, goroutines.
+	fileBytes = 32 << 10
+)
+
+// hold counts bytes that stay until they are released. Those of them that the guest has just
+// passed are counted no longer as passing.
+func (l *ledger) hold(bytes uint64) error {
+	if l == nil {
+		return nil
+	}
+	passed := min(bytes, l.passing)
+	l.passing -= passed
+	l.lasting += bytes
+	err := l.settle()
+	if err != nil {
+		l.lasting -= bytes
+		l.passing += passed
+	}
+	return err
+}
+
+// release ends what hold has begun.
+func (l *ledger) release(bytes uint64) {
+	if l == nil {
+		return
+	}
+	l.lasting -= bytes
+	_ = l.settle() // it asks for no more
+}
+
+// pass counts bytes until the guest calls the host again, or its call ends.
+func (l *ledger) pass(bytes uint64) error {
+	if l == nil {
+		return nil
+	}
+	l.passing += bytes
+	if l.lasting+l.passing <= l.reserved+ledgerStep {
+		return nil
+	}
+	err := l.settle()
+	if err != nil {
+		l.passing -= bytes
+	}
+	return err
+}
+
+// passed ends what was counted by pass.
+func (l *ledger) passed() {
+	if l.passing > 0 {
+		l.passing = 0
+		_ = l.settle() // it asks for no more
+	}
+}
+
+// settle asks the budget for what is held, or gives back what is not.
+func (l *ledger) settle() error {
+	held := l.held()
+	var want uint64
+	if held > ledgerStep {
+		want = (held - 1) / ledgerStep * ledgerStep
+	}
+	s := l.instance.sandbox
+	switch {
+	case want < l.reserved:
+		s.budget.Free(s.instances, l.reserved-want)
+	case want > l.reserved:
+		if exceeded := l.instance.memory.fits(l.instance.memory.taken, held); exceeded != nil {
+			return l.refuse(exceeded)
+		}
+		if err := s.takeMemory(l.instance.ctx, want-l.reserved); err != nil {
+			if exceeded, ok := errors.AsType[*limit.ExceededError](err); ok {
+				return l.refuse(exceeded)
+			}
+			return err
+		}
+	}
+	l.reserved = want
+	return nil
+}
+
+func (l *ledger) held() uint64 { return l.lasting + l.passing }
+
+// refuse notes what the guest is refused, and returns the error for the guest.
+func (l *ledger) refuse(exceeded *limit.ExceededError) error {
+	l.instance.refuse(exceeded)
+	return heldError{exceeded}
+}
+
+// heldError is an exceeded limit in the words for the guest. The limit itself is for who reads the
+// error of the call, to which the host adds it.
+type heldError struct{ exceeded *limit.ExceededError }
+
+func (r heldError) Error() string {
+	if r.exceeded.Limit == limit.OpenFiles || r.exceeded.Limit == limit.TotalFiles {
+		return "too many files and connections are open: close some"
+	}
+	return "the host holds no more memory for it"
+}
+
+func (r heldError) Unwrap() error { return r.exceeded }
+
+// open counts files that are opened, and reports whether there may be as many.
+func (l *ledger) open(files int) bool { return l.opening(files) == nil }
+
+// opening is open with the reason why there may not be as many.
+func (l *ledger) opening(files int) error {
+	if l == nil {
+		return nil
+	}
+	s := l.instance.sandbox
+	if most := s.config.limits.OpenFiles; l.files+files > most {
+		return l.refuse(&limit.ExceededError{Limit: limit.OpenFiles, Most: uint64(most)})
+	}
+	if err := l.hold(uint64(files) * fileBytes); err != nil {
+		return err
+	}
+	all, most := &s.module.host.files, s.config.limits.TotalOpenFiles
+	if all.Add(int64(files)) > int64(most) {
+		all.Add(-int64(files))
+		l.release(uint64(files) * fileBytes)
+		return l.refuse(&limit.ExceededError{Limit: limit.TotalFiles, Most: uint64(most)})
+	}
+	l.files += files
+	return nil
+}
+
+// closed ends what open has begun.
+func (l *ledger) closed(files int) {
+	if l == nil {
+		return
+	}
+	l.files -= files
+	l.instance.sandbox.module.host.files.Add(-int64(files))
+	l.release(uint64(files) * fileBytes)
+}
+
+// end gives back all that the instance has.
+func (l *ledger) end() {
+	l.closed(l.files)
+	l.lasting, l.passing = 0, 0
+	_ = l.settle() // it asks for no more
+}
+
+// Acquire opens and holds at once, and Abandon is its reverse. These and the following methods are
+// those of [capability.Ledger].
+func (l *ledger) Acquire(what string, files int, bytes uint64) error {
+	if err := l.opening(files); err != nil {
+		return tooMuchHeld(what, err)
+	}
+	if err := l.hold(bytes); err != nil {
+		l.closed(files)
+		return tooMuchHeld(what, err)
+	}
+	return nil
+}
+
+func (l *ledger) Abandon(files int, bytes uint64) {
+	l.closed(files)
+	l.release(bytes)
+}
+
+func (l *ledger) Hold(what string, bytes uint64) error { return tooMuchHeld(what, l.hold(bytes)) }
+
+func (l *ledger) Release(bytes uint64) { l.release(bytes) }
+
+func (l *ledger) Passing() uint64 { return l.passing }
+
+func (l *ledger) Pass(what string, bytes uint64) error { return tooMuchHeld(what, l.pass(bytes)) }
+
+// tooMuchHeld returns the error for a guest, and those of a context as they are.
+func tooMuchHeld(what string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &heldError{}):
+		return capability.Failure(abi.ErrorKindUnavailable, what+": "+err.Error())
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return capability.Failure(abi.ErrorKindCancelled, what+": the call was cancelled")
+	}
+	return err
 }

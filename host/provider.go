@@ -1,14 +1,21 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/host/internal/answers"
+	"github.com/husk-dev/husk/host/limit"
+	"github.com/husk-dev/husk/internal/printable"
 )
 
 // ProviderOptions says how a module is used by one configuration.
@@ -50,7 +57,7 @@ type Provider struct {
 	streams  streams
 	lenient  bool
 	askGuest bool
-	packages packageSchemas
+	packages answers.Schemas
 	// isConfigured is set once Configure has succeeded.
 	isConfigured atomic.Bool
 	// knowsNoSecrets says that the handshake offered secrets, and that the module did not
@@ -71,7 +78,7 @@ var (
 func (m *Module) NewProvider(ctx context.Context, options ProviderOptions) (*Provider, error) {
 	p := &Provider{lenient: options.Lenient, askGuest: options.AskGuest}
 	p.calls = abi.Intercept(abi.Unimplemented{}, p.serve)
-	p.packages.own = m.declared
+	p.packages.Begin(m.declared)
 	err := p.init(ctx, m, canon.WorldProvider, options.Name, options.Grants, options.Limits, options.Logger, options.Instances)
 	if err != nil {
 		return nil, err
@@ -98,4 +105,337 @@ func (p *Provider) Close() error {
 // idle instances release what they hold. The provider can be used again afterwards.
 func (p *Provider) Cancel(ctx context.Context) error {
 	return p.cancelAll(ctx, (*canon.Guest).Cancel)
+}
+
+// Handshake asks the module who it is.
+func (p *Provider) Handshake(ctx context.Context, request abi.HandshakeRequest) (abi.HandshakeResponse, error) {
+	response, known := p.deferHandshake(ctx, request)
+	if !known {
+		var err error
+		if response, err = establish(ctx, &p.sandbox, abi.MethodHandshake, true, request, (*canon.Guest).Handshake); err != nil {
+			return response, err
+		}
+		if p.isItself() {
+			p.module.facts.NoteHandshake(request, response)
+		}
+	}
+	response.Requests = slices.Clone(response.Requests)
+	response.Name, response.Version, response.SDK = printable.Line(response.Name), printable.Line(response.Version), printable.Line(response.SDK)
+	for i, r := range response.Requests {
+		response.Requests[i] = abi.CapabilityRequest{
+			Capability: printable.Line(r.Capability), Scope: printable.Line(r.Scope), Reason: printable.Line(r.Reason), Optional: r.Optional,
+		}
+	}
+	if err := p.checkIdentity(response); err != nil {
+		return abi.HandshakeResponse{}, err
+	}
+	p.knowsNoSecrets.Store(request.Features&^response.Features&abi.FeaturesSecrets != 0)
+	if response.Name != "" {
+		p.identity.Store(&identity{response.Name, response.Version})
+	}
+	return response, nil
+}
+
+// Parameterize makes the provider into another package, or extends it.
+func (p *Provider) Parameterize(ctx context.Context, request abi.ParameterizeRequest) (abi.ParameterizeResponse, error) {
+	response, err := establish(ctx, &p.sandbox, abi.MethodParameterize, !request.Extension, request, (*canon.Guest).Parameterize)
+	if err == nil {
+		p.packages.Become(response, request.Extension)
+	}
+	if err == nil && !request.Extension && response.Name != "" {
+		p.identity.Store(&identity{printable.Line(response.Name), printable.Line(response.Version)})
+	}
+	return response, err
+}
+
+// Configure configures all instances.
+func (p *Provider) Configure(ctx context.Context, request abi.ConfigureRequest) error {
+	p.resource.Store(&request.URN)
+	if !p.deferConfigure(ctx, request) {
+		if _, err := establish(ctx, &p.sandbox, abi.MethodConfigure, true, request, answerless((*canon.Guest).Configure)); err != nil {
+			return err
+		}
+	}
+	p.isConfigured.Store(true)
+	return nil
+}
+
+// GetSchema returns the package's schema.
+func (p *Provider) GetSchema(ctx context.Context, request abi.GetSchemaRequest) (abi.GetSchemaResponse, error) {
+	if text := p.module.facts.Schema(); text != "" && p.isItself() && request == (abi.GetSchemaRequest{}) &&
+		!p.lenient && p.mayAnswer(ctx) {
+		return abi.GetSchemaResponse{Schema: text}, nil
+	}
+	return p.calls.GetSchema(ctx, request)
+}
+
+// asker asks the provider for schemas.
+func (p *Provider) asker() answers.Asker {
+	return answers.Asker{GetSchema: p.calls.GetSchema, AskGuest: p.askGuest, Unreadable: func(ctx context.Context, err error) {
+		p.logger.LogAttrs(ctx, slog.LevelWarn, "the provider's schema cannot be read, so that its answers are not held to it: "+printable.Line(err.Error()),
+			slog.String(LogProvider, p.identity.Load().name), slog.String(LogMethod, string(abi.MethodGetSchema)), slog.Bool(LogOfHost, true))
+	}}
+}
+
+// declared returns what the schema says of the subject of a call, nothing if the provider is not held to it.
+func (p *Provider) declared(ctx context.Context, method abi.Method, subject abi.Subject) (d answers.Declared) {
+	if p.lenient {
+		return d
+	}
+	return p.packages.Of(ctx, p.asker(), method, subject)
+}
+
+// isItself reports whether the provider is the module's own package, which parameters have not
+// made into another.
+func (p *Provider) isItself() bool { return p.packages.Find("") == p.module.declared }
+
+// rules are those that responses are held to.
+func (p *Provider) rules() answers.Rules {
+	return answers.Rules{Lenient: p.lenient, NoSecrets: p.knowsNoSecrets.Load()}
+}
+
+// breach makes an error of a violation of the contract, which is nil if there is none.
+func (p *Provider) breach(method abi.Method, violation error) error {
+	switch v := violation.(type) {
+	case nil:
+		return nil
+	case *abi.Error:
+		return p.answered(method, v)
+	}
+	return p.fail(method, abi.ErrorKindInternal, "the provider broke the contract: "+printable.Line(violation.Error()))
+}
+
+// checkIdentity compares what a module says of itself with its manifest.
+func (p *Provider) checkIdentity(response abi.HandshakeResponse) error {
+	m := p.module.Manifest
+	if m == nil || m.Name == response.Name && m.Version == response.Version {
+		return nil
+	}
+	return p.breach(abi.MethodHandshake, fmt.Errorf("its manifest says %s %s, but it calls itself %s %s: build it again with `husk provider build`",
+		m.Name, m.Version, response.Name, response.Version))
+}
+
+// bySchema makes the response to a call if the provider's schema says what it is, and a guest would be asked
+// now. A provider need not be configured for what is about its configuration.
+func (p *Provider) bySchema(ctx context.Context, c *abi.Call, d answers.Declared) bool {
+	if !d.Answers(c.Method) || !p.mayAnswer(ctx) || c.Method.About() != abi.AboutConfiguration && !p.isConfigured.Load() ||
+		!d.Answer(c, p.module.host.config.limits.RequestBytes) {
+		return false
+	}
+	p.counters.answeredBySchema(c.Method)
+	return true
+}
+
+// mayAnswer reports whether a guest would be asked now, and the host may respond in its place: the
+// provider is neither closed nor in quarantine.
+func (p *Provider) mayAnswer(ctx context.Context) bool {
+	return !p.askGuest && ctx.Err() == nil && !p.isClosed() && p.health.Quarantine() == nil
+}
+
+// serve makes a call: the schema answers it, or the guest does, whose answer is held to the
+// contract. The methods in this file and those of streams are all that do anything else.
+func (p *Provider) serve(ctx context.Context, c *abi.Call) error {
+	var d answers.Declared
+	if c.Method.About() != abi.AboutPackage && (c.HasProperties() || c.Method.Kind() == abi.KindAsks) {
+		d = p.declared(ctx, c.Method, c.Subject())
+	}
+	if p.bySchema(ctx, c, d) {
+		return nil
+	}
+	if c.Method.Kind() == abi.KindChanges && !c.Subject().Preview {
+		p.needWhole()
+	}
+	err := p.sandbox.serve(ctx, c.Method, func(ctx context.Context, guest *canon.Guest) error { return c.DoWith(ctx, guest) })
+	if !p.lenient {
+		err = d.DeletesFirst(c, err)
+	}
+	if err != nil {
+		return cmp.Or(p.breach(c.Method, p.rules().CheckFailed(c, d, err)), err)
+	}
+	if failures := c.Failures(); failures != nil {
+		*failures = printableFailures(*failures)
+	}
+	return p.breach(c.Method, p.rules().Violation(c, d))
+}
+
+// answerless makes a method without an answer into one with an empty answer.
+func answerless[Q any](do func(*canon.Guest, context.Context, Q) error) func(*canon.Guest, context.Context, Q) (struct{}, error) {
+	return func(guest *canon.Guest, ctx context.Context, request Q) (struct{}, error) {
+		return struct{}{}, do(guest, ctx, request)
+	}
+}
+
+// streams are the open streams of a provider. A stream lives in the instance that
+// began it, and keeps it until the stream ends.
+type streams struct {
+	mu   sync.Mutex
+	last abi.StreamHandle
+	open map[abi.StreamHandle]*stream
+	// starting counts streams that are not in open yet.
+	starting int
+}
+
+// stream is one open stream. Its lock is held while a call is in its instance.
+type stream struct {
+	mu       sync.Mutex
+	instance *instance
+	handle   abi.StreamHandle // the guest's own
+	declared answers.Declared
+	closed   bool
+}
+
+func (s *streams) reserve(most int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.open)+s.starting >= most {
+		return false
+	}
+	s.starting++
+	return true
+}
+
+// settle ends a reservation, with a stream where one was begun.
+func (s *streams) settle(begun *stream) abi.StreamHandle {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.starting--
+	if begun == nil {
+		return 0
+	}
+	if s.open == nil {
+		s.open = make(map[abi.StreamHandle]*stream)
+	}
+	s.last++
+	s.open[s.last] = begun
+	return s.last
+}
+
+func (s *streams) get(handle abi.StreamHandle) *stream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.open[handle]
+}
+
+func (s *streams) remove(handle abi.StreamHandle) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, handle)
+}
+
+func (s *streams) takeAll() []*stream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []*stream
+	for _, open := range s.open {
+		all = append(all, open)
+	}
+	s.open = nil
+	return all
+}
+
+// close frees the stream's instance, unless a call is in it. Such a call, which the
+// closing of the provider has stopped, does so itself.
+func (s *stream) close() {
+	if !s.mu.TryLock() {
+		return
+	}
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.closed = true
+		s.instance.Close()
+	}
+}
+
+// StreamInvoke begins a function whose results come one by one. The stream must be
+// read to its end or closed.
+func (p *Provider) StreamInvoke(ctx context.Context, request abi.InvokeRequest) (abi.StreamHandle, error) {
+	const method = abi.MethodStreamInvoke
+	if most := p.config.limits.Streams; !p.streams.reserve(most) {
+		return 0, p.refuse(method, &limit.ExceededError{Limit: limit.Streams, Most: uint64(most)})
+	}
+	begun, err := p.beginStream(ctx, method, request)
+	handle := p.streams.settle(begun)
+	if err != nil {
+		return 0, err
+	}
+	if p.isClosed() { // since the stream began, and has not seen it
+		p.streams.remove(handle)
+		begun.close()
+		return 0, p.gone(method)
+	}
+	return handle, nil
+}
+
+func (p *Provider) beginStream(ctx context.Context, method abi.Method, request abi.InvokeRequest) (*stream, error) {
+	declared := p.declared(ctx, method, abi.Subject{Token: request.Token})
+	p.needWhole() // a stream's instance must not be replaced by another
+	i, err := p.take(ctx, method)
+	if err != nil {
+		return nil, err
+	}
+	s := &stream{instance: i, declared: declared}
+	err = i.run(ctx, method, func(ctx context.Context) error {
+		s.handle, err = i.guest.StreamInvoke(ctx, request)
+		return err
+	})
+	if err != nil {
+		p.put(i)
+		return nil, err
+	}
+	p.instances.Leave() // the instance is the stream's now
+	return s, nil
+}
+
+// StreamNext returns the next result of a stream. After the last, and after an error,
+// the stream is closed.
+func (p *Provider) StreamNext(ctx context.Context, handle abi.StreamHandle) (item abi.StreamItem, err error) {
+	const method = abi.MethodStreamNext
+	s := p.streams.get(handle)
+	if s == nil {
+		return item, p.fail(method, abi.ErrorKindNotFound, "there is no such stream, or it has ended")
+	}
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return item, p.fail(method, abi.ErrorKindNotFound, "the stream was closed")
+	}
+	p.budget.Enter()
+	err = s.instance.run(ctx, method, func(ctx context.Context) error {
+		item, err = s.instance.guest.StreamNext(ctx, s.handle)
+		return err
+	})
+	p.budget.Leave()
+	s.mu.Unlock()
+	if err == nil && item.Result != nil {
+		err = p.breach(method, p.rules().CheckResult(*item.Result, s.declared))
+	}
+	if err != nil || item.Result == nil || p.isClosed() {
+		p.streams.remove(handle)
+		s.close()
+	}
+	if err != nil {
+		return abi.StreamItem{}, err
+	}
+	return item, nil
+}
+
+// StreamClose closes a stream before its end.
+func (p *Provider) StreamClose(ctx context.Context, handle abi.StreamHandle) error {
+	s := p.streams.get(handle)
+	if s == nil {
+		return nil
+	}
+	p.streams.remove(handle)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	p.budget.Enter()
+	defer p.budget.Leave()
+	defer s.instance.Close()
+	return s.instance.run(ctx, abi.MethodStreamClose, func(ctx context.Context) error {
+		return s.instance.guest.StreamClose(ctx, s.handle)
+	})
 }

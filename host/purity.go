@@ -10,6 +10,7 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
+	"github.com/husk-dev/husk/host/internal/guest"
 	"github.com/husk-dev/husk/host/limit"
 	"github.com/husk-dev/husk/internal/entropy"
 	"github.com/husk-dev/husk/internal/meter"
@@ -124,8 +125,8 @@ func (e *impureError) Error() string {
 	return by + " " + string(e.what)
 }
 
-// donor is what is known of an instance that starts to make an image.
-type donor struct {
+// imageBuilder is what is known of an instance that starts to make an image.
+type imageBuilder struct {
 	printed bool
 	// impure is nil unless the instance was ended for that.
 	impure *impureError
@@ -138,7 +139,7 @@ type donor struct {
 // there, unless Go's runtime does it, which has counted that before.
 func (i *instance) readsClock() {
 	i.clockReads++
-	if d := i.sandbox.donor; d != nil && i.clockReads > i.counted().clock {
+	if d := i.sandbox.imageBuilder; d != nil && i.clockReads > i.counted().clock {
 		panic(&impureError{what: clockRead})
 	}
 }
@@ -146,9 +147,9 @@ func (i *instance) readsClock() {
 // takesRandom is told that the guest is about to take random bytes. One that makes an image
 // ends there, unless it is the seed of Go's runtime.
 func (i *instance) takesRandom(bytes uint64) {
-	i.call.randomBytes(bytes)
-	seeds := i.sandbox.module.images.account != nil && !i.begun() && i.draws.taken == 0 && bytes == seedSize
-	if d := i.sandbox.donor; d != nil && bytes > 0 && !seeds {
+	i.call.RandomBytes(bytes)
+	seeds := i.sandbox.module.images.account != nil && !i.begun() && i.random.TakesSeed(bytes)
+	if d := i.sandbox.imageBuilder; d != nil && bytes > 0 && !seeds {
 		panic(&impureError{what: randomTaken})
 	}
 }
@@ -156,7 +157,7 @@ func (i *instance) takesRandom(bytes uint64) {
 // watch has an instance that makes an image trap where the program draws random numbers of
 // Go's runtime.
 func (i *instance) watch() {
-	if a := i.sandbox.module.images.account; a != nil && i.sandbox.donor != nil {
+	if a := i.sandbox.module.images.account; a != nil && i.sandbox.imageBuilder != nil {
 		i.module.ExportedGlobal(meter.GlobalName(a.Watched)).(api.MutableGlobal).Set(1)
 	}
 }
@@ -192,23 +193,26 @@ func (i *instance) prove(memory []byte) (generator uint32, err error) {
 	if i.clockReads != c.clock {
 		return 0, &impureError{what: clockRead}
 	}
-	generator, drawn, err := i.generator(memory)
-	if err == nil && drawn != c.random {
-		err = &impureError{what: randomTaken}
+	var known uint32
+	if i.begun() {
+		known = i.from.generator
 	}
-	return generator, err
+	generator, drawn, ok := i.random.Generator(memory, i.begun(), known)
+	if !ok || drawn != c.random {
+		return 0, &impureError{what: randomTaken}
+	}
+	return generator, nil
 }
 
 // failed is told of a call of the instance that has failed.
-func (d *donor) failed(i *instance, err error) {
+func (d *imageBuilder) failed(i *instance, err error) {
 	impure, ok := errors.AsType[*impureError](err)
 	if a := i.sandbox.module.images.account; !ok && a != nil && i.module != nil &&
 		i.module.ExportedGlobal(meter.GlobalName(a.Watched)).Get() == entropy.Caught {
 		impure, ok = &impureError{what: randomTaken}, true
 	}
 	if ok {
-		_, stack, _ := strings.Cut(firstTrap(err).Error(), stackMarker)
-		impure.by = initiator(wasmTrace(stack).own)
+		impure.by = guest.Initiator(err)
 		d.impure = impure
 	}
 }
@@ -218,7 +222,7 @@ var errTold = errors.New("it prints, or calls the host")
 
 // reason returns why there is no image, by what has failed; nil for what was done well, but
 // not only in memory.
-func (d *donor) reason(m *images, err error) error {
+func (d *imageBuilder) reason(m *images, err error) error {
 	switch {
 	case d.impure != nil && m.altered:
 		return fmt.Errorf("%w, or Go's runtime in it does, which is not known in this version, or was changed by a tool behind Go's linker", d.impure)
@@ -240,26 +244,4 @@ func reasonOf(err error) string {
 	}
 	reason, _, _ := strings.Cut(err.Error(), "\n")
 	return printable.Text(reason)
-}
-
-// handsOn begins the names of functions of Go's library that hand on the clock or random
-// numbers to whoever calls them. In a name section, Go writes / as _.
-var handsOn = []string{
-	"context.", "crypto_", "hash_maphash.", "internal_", "io.", "log.", "log_slog.", "math_rand", "net.", "net_", "os.", "os_",
-	"sync.", "syscall.", "text_", "time.",
-}
-
-// initiator returns the function that has read, by the frames of a stack: the innermost function
-// of the program, or else the outermost one of Go's library.
-func initiator(frames []string) (function string) {
-	for _, frame := range frames {
-		if strings.HasPrefix(frame, "$") { // it has no name
-			continue
-		}
-		function = frame
-		if !slices.ContainsFunc(handsOn, func(prefix string) bool { return strings.HasPrefix(frame, prefix) }) {
-			break
-		}
-	}
-	return function
 }

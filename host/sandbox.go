@@ -12,6 +12,7 @@ import (
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/host/internal/capability"
+	"github.com/husk-dev/husk/host/internal/guest"
 	"github.com/husk-dev/husk/host/internal/image"
 	"github.com/husk-dev/husk/host/internal/pool"
 	"github.com/husk-dev/husk/host/internal/wasi"
@@ -31,8 +32,8 @@ type sandbox struct {
 	store     abi.KV
 	advice    capability.Advice
 	resource  atomic.Pointer[urn.URN] // which configured it; nil before
-	audit     func(Use)
-	logRate   *logRate
+	audit     func(AuditEvent)
+	logRate   *guest.LogRate
 	health    pool.Health
 	counters  counters
 	budget    *pool.Budget
@@ -42,10 +43,10 @@ type sandbox struct {
 	identity  atomic.Pointer[identity]
 	instances *pool.Pool[*instance]
 	setup     setup
-	// limited is set if instances start only to make an image, or to rehearse.
+	// limited is set if instances start only to make an image, or to profile.
 	limited bool
-	// donor is nil unless an instance starts to make an image.
-	donor *donor
+	// imageBuilder is nil unless an instance starts to make an image.
+	imageBuilder *imageBuilder
 	// toldWhy is done once it was told why instances start by themselves, and toldWhySetUp once
 	// it was told why they repeat the setup.
 	toldWhy, toldWhySetUp sync.Once
@@ -53,7 +54,7 @@ type sandbox struct {
 	configured configured
 
 	mu      sync.Mutex
-	running runningCalls
+	running guest.Calls
 	closed  bool
 	// open counts what still needs the files and connections: the sandbox itself, and
 	// its instances.
@@ -101,13 +102,13 @@ func (s *sandbox) init(ctx context.Context, m *Module, world canon.World, name s
 		return fmt.Errorf("granting to the %s %s: %w", world, name, err)
 	}
 	s.module, s.logger, s.files, s.env, s.variables, s.expected = m, logger, files, env, variables, name
-	s.advice = grants.HowToGrant
+	s.advice = grants.GrantAdvice
 	s.http = capability.NewHTTPClient(grants.HTTP, m.host.config.roots, s.advice)
 	s.tcp, s.store, s.audit = grants.TCP, grants.KV, m.host.config.audit
 	s.open = 1
 	s.budget = m.host.budget
 	s.instances = pool.New[*instance](instances, config.limits.WaitingCalls, s.budget, &m.host.idling.count)
-	s.logRate = newLogRate(config.limits.LogRate)
+	s.logRate = guest.NewLogRate(config.limits.LogRate)
 	s.health.Crashes, s.health.Window = config.limits.Crashes, config.crashWindow
 	s.counters.whole = &m.host.counters
 	s.identity.Store(&identity{name: name})
@@ -140,8 +141,8 @@ func (s *sandbox) end() bool {
 		return false
 	}
 	s.closed = true
-	for r := s.running.first; r != nil; r = r.next {
-		r.end(pool.ErrClosed)
+	for r := range s.running.All() {
+		r.End(pool.ErrClosed)
 	}
 	s.mu.Unlock()
 	for _, i := range s.instances.Close() {
@@ -197,7 +198,7 @@ func call[Q, R any](ctx context.Context, s *sandbox, method abi.Method, request 
 
 // serve has an instance serve a call.
 func (s *sandbox) serve(ctx context.Context, method abi.Method, do func(context.Context, *canon.Guest) error) error {
-	if !rehearsed(method) {
+	if !profiled(method) {
 		s.needWhole()
 	}
 	for {
@@ -257,7 +258,7 @@ func (s *sandbox) ready(ctx context.Context, method abi.Method, i *instance, sta
 }
 
 func (s *sandbox) setUp(ctx context.Context, method abi.Method, i *instance, state setupState) (*instance, error) {
-	if i != nil && (i.generation != state.generation || i.applied > len(state.steps) || s.module.useless(i.bare)) {
+	if i != nil && (i.generation != state.generation || i.applied > len(state.steps) || s.module.useless(i.wasmInstance)) {
 		i.Close()
 		i = nil
 	}
@@ -282,7 +283,7 @@ func (s *sandbox) setUp(ctx context.Context, method abi.Method, i *instance, sta
 			i.applied++
 		}
 		if first {
-			step.deferral.done.Store(true)
+			step.lazyStep.done.Store(true)
 		}
 		repeats = repeats || !first
 	}
@@ -331,17 +332,17 @@ func (s *sandbox) waitAfterCrash(ctx context.Context) error {
 }
 
 // ended counts how a call has ended.
-func (s *sandbox) ended(r *running, err error) {
+func (s *sandbox) ended(method abi.Method, why Failure, err error) {
 	switch {
 	case err == nil:
-		if r.method != limit.MethodStart {
+		if method != limit.MethodStart {
 			s.health.Succeeded()
 		}
 		return
-	case r.failure.lost():
+	case why.lost():
 		s.health.Crashed(s.module.host.config.clock.Elapsed(), err.Error())
 	}
-	s.counters.failed(r.failure)
+	s.counters.failed(why)
 }
 
 // put gives an instance back, and discards it if it must not be used again.
@@ -358,15 +359,15 @@ func (s *sandbox) put(i *instance) {
 // they hold.
 func (s *sandbox) cancelAll(ctx context.Context, do func(*canon.Guest, context.Context) error) error {
 	s.mu.Lock()
-	for r := s.running.first; r != nil; r = r.next {
-		r.cancel(errCancelled)
+	for r := range s.running.All() {
+		r.Cancel(errCancelled)
 	}
 	s.mu.Unlock()
 	idle := s.instances.TakeIdle()
 	failures := make([]error, len(idle))
 	var all sync.WaitGroup // one that takes its time does not add to that of others
 	for n, i := range idle {
-		if i.bare.partial { // it cannot hold anything
+		if i.wasmInstance.partial { // it cannot hold anything
 			i.Close()
 			continue
 		}

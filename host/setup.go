@@ -2,12 +2,15 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/host/internal/answers"
 )
 
 // setup is what sets an instance up. It only grows, except where a
@@ -35,8 +38,8 @@ type setupStep struct {
 	do   func(context.Context, *canon.Guest) error
 	// assets are those that the step was passed, which its repetitions get too.
 	assets abi.AssetOpener
-	// deferral is nil for a step that was done before it became one.
-	deferral *deferral
+	// lazyStep is nil for a step that was done before it became one.
+	lazyStep *lazyStep
 }
 
 func (s *setup) current() setupState {
@@ -105,4 +108,107 @@ func establish[Q, R any](ctx context.Context, s *sandbox, method abi.Method, onc
 			return response, err
 		}
 	}
+}
+
+// A provider that says so in its schema is not run before something needs it. Its handshake
+// is answered with what the module has said before, and its configuration is noted; both
+// become steps of the setup that the first instance does like any other. An update without
+// changes, whose Checks and Diffs the schema answers, needs no instance, and the module is
+// not even loaded.
+
+// lazyStep is a step of the setup that no instance has done when its caller was answered.
+type lazyStep struct{ done atomic.Bool }
+
+// first reports whether no instance has done the step yet.
+func (s setupStep) first() bool { return s.lazyStep != nil && !s.lazyStep.done.Load() }
+
+// untouched reports whether no instance has been needed so far. One that has been started may
+// as well be asked.
+func (s setupState) untouched() bool {
+	for _, step := range s.steps {
+		if !step.first() {
+			return false
+		}
+	}
+	return true
+}
+
+// postpone adds a step to the setup of a provider that has no instance. False: the step is to
+// be done now.
+func (p *Provider) postpone(ctx context.Context, step setupStep) bool {
+	if !p.mayAnswer(ctx) {
+		return false
+	}
+	step.once, step.assets, step.lazyStep = true, abi.AssetsFrom(ctx), &lazyStep{}
+	p.setup.changing.Lock()
+	defer p.setup.changing.Unlock()
+	before := p.setup.current()
+	state, _ := before.with(step)
+	if !before.untouched() || len(state.steps) > maxSetup {
+		return false
+	}
+	p.setup.set(state)
+	return true
+}
+
+// deferHandshake returns a handshake that the module has answered before.
+func (p *Provider) deferHandshake(ctx context.Context, request abi.HandshakeRequest) (abi.HandshakeResponse, bool) {
+	if p.lenient || p.askGuest || !p.isItself() {
+		return abi.HandshakeResponse{}, false
+	}
+	response, known := p.module.facts.Handshake(request)
+	if !known {
+		return response, false
+	}
+	return response, p.postpone(ctx, setupStep{method: abi.MethodHandshake, do: repeatHandshake(request, response)})
+}
+
+// repeatHandshake has an instance shake hands as another one did.
+func repeatHandshake(request abi.HandshakeRequest, response abi.HandshakeResponse) func(context.Context, *canon.Guest) error {
+	return func(ctx context.Context, guest *canon.Guest) error {
+		now, err := guest.Handshake(ctx, request)
+		if err == nil && !answers.SameHandshake(now, response) {
+			err = abi.NewError(abi.ErrorKindInternal,
+				"the provider broke the contract: it answers the handshake in another way than before, though its schema says that it does not")
+		}
+		return err
+	}
+}
+
+// deferConfigure notes a configuration that the provider would take. One that does nothing
+// with it need not even be asked later.
+func (p *Provider) deferConfigure(ctx context.Context, request abi.ConfigureRequest) bool {
+	if !p.setup.current().untouched() && !p.packages.Find("").Asked() {
+		return false // the schema comes too late
+	}
+	if p.lenient {
+		return false
+	}
+	pkg := p.packages.Package(ctx, p.asker(), "")
+	if pkg == nil || !pkg.SchemaConfigure && (!pkg.Deferred || request.Inputs.ContainsUnknowns()) || !p.mayAnswer(ctx) ||
+		len(pkg.Config.Missing(request.Inputs)) > 0 ||
+		!answers.AreTexts(string(request.URN), request.Name, request.Type, request.ID) || !answers.Encodable(request.Inputs, p.module.host.config.limits.RequestBytes) {
+		return false
+	}
+	if pkg.SchemaConfigure {
+		p.counters.answeredBySchema(abi.MethodConfigure)
+		return true
+	}
+	return p.postpone(ctx, setupStep{method: abi.MethodConfigure, do: func(ctx context.Context, guest *canon.Guest) error {
+		if err := guest.Configure(ctx, request); !errors.Is(err, abi.ErrUnimplemented) {
+			return err
+		}
+		return nil // it needs none
+	}})
+}
+
+// late completes the error of a step that was deferred until a method needed it.
+func late(err error, method abi.Method) error {
+	failed, ok := errors.AsType[*abi.Error](err)
+	if !ok {
+		return err
+	}
+	e := *failed
+	e.Message = "this was not asked before " + string(method) + " needed it: " + e.Message
+	return &e
 }

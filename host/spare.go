@@ -11,9 +11,9 @@ import (
 	"github.com/husk-dev/husk/host/internal/image"
 )
 
-// bare is a module of wazero's that belongs to no instance. Its memory and globals are those
+// wasmInstance is a module of wazero's that belongs to no instance. Its memory and globals are those
 // of the module's base image, which are all the state that it has (see [images]).
-type bare struct {
+type wasmInstance struct {
 	module  api.Module
 	memory  *guestMemory
 	exports []export // as in the ExportTable of the module's world
@@ -21,9 +21,9 @@ type bare struct {
 	partial bool
 }
 
-// newBare makes one that begins with an image, which must stay open meanwhile; nil is as
+// newWasmInstance makes one that begins with an image, which must stay open meanwhile; nil is as
 // wazero makes it.
-func (m *Module) newBare(ctx context.Context, from *snapshot, memory *guestMemory) (*bare, error) {
+func (m *Module) newWasmInstance(ctx context.Context, from *snapshot, memory *guestMemory) (*wasmInstance, error) {
 	compiled, partial, err := m.codeFor(from)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (m *Module) newBare(ctx context.Context, from *snapshot, memory *guestMemor
 		return nil, err
 	}
 	table := m.World.ExportTable()
-	b := &bare{module: module, memory: memory, exports: make([]export, len(table)), partial: partial}
+	b := &wasmInstance{module: module, memory: memory, exports: make([]export, len(table)), partial: partial}
 	for n := range table {
 		b.exports[n].name = table[n].Name
 	}
@@ -55,24 +55,24 @@ func (m *Module) newBare(ctx context.Context, from *snapshot, memory *guestMemor
 }
 
 // set gives the numeric globals of an image their values.
-func (b *bare) set(of *images, globals []uint64) {
+func (b *wasmInstance) set(of *images, globals []uint64) {
 	for n, name := range of.globals {
 		b.module.ExportedGlobal(name).(api.MutableGlobal).Set(globals[n])
 	}
 }
 
-func (b *bare) close() {
+func (b *wasmInstance) close() {
 	// Closing a module that runs nothing only frees memory, and cannot fail.
 	_ = b.module.Close(context.Background())
 	b.memory.Memory.Free()
 }
 
-// spares are a few bares of a module. They are what takes longest of the start of an
+// spares are a few wasmInstances of a module. They are what takes longest of the start of an
 // instance, as wazero makes an object for each function in a table, of which Go modules have
 // thousands. Instances that end leave theirs, and where none is left one is made meanwhile.
 type spares struct {
 	mu     sync.Mutex
-	ready  []*bare
+	ready  []*wasmInstance
 	begun  bool
 	making bool
 	closed bool
@@ -81,15 +81,15 @@ type spares struct {
 // mostSpares bounds those of a module. Each takes some 300 KB for a Go provider.
 const mostSpares = 2
 
-// spare answers a bare for an instance that begins with the image, nil where there is none.
-func (m *Module) spare(from *snapshot) *bare {
+// spare returns a wasmInstance for an instance that begins with the image, nil where there is none.
+func (m *Module) spare(from *snapshot) *wasmInstance {
 	if from == nil || from.base == nil || !image.Shared {
 		return nil
 	}
 	s := &m.spares
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var b *bare
+	var b *wasmInstance
 	if last := len(s.ready) - 1; last >= 0 {
 		b = s.ready[last]
 		s.ready = s.ready[:last]
@@ -107,7 +107,7 @@ func (m *Module) spare(from *snapshot) *bare {
 }
 
 func (m *Module) makeSpare(base *snapshot) {
-	b, err := m.newBare(m.host.stopped, base, &guestMemory{})
+	b, err := m.newWasmInstance(m.host.stopped, base, &guestMemory{})
 	if err == nil && !m.spares.put(b) {
 		b.close()
 	}
@@ -116,8 +116,8 @@ func (m *Module) makeSpare(base *snapshot) {
 	m.spares.mu.Unlock()
 }
 
-// put keeps a bare. False: there are enough.
-func (s *spares) put(b *bare) bool {
+// put keeps a wasmInstance. False: there are enough.
+func (s *spares) put(b *wasmInstance) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || len(s.ready) >= mostSpares {
@@ -127,9 +127,9 @@ func (s *spares) put(b *bare) bool {
 	return true
 }
 
-// recycle makes a bare of one whose instance has ended, began with this image, and serves
+// recycle makes a wasmInstance of one whose instance has ended, began with this image, and serves
 // nothing. False: it has become another, or is not needed.
-func (m *Module) recycle(b *bare, from *snapshot) bool {
+func (m *Module) recycle(b *wasmInstance, from *snapshot) bool {
 	if from == nil || from.base == nil || m.useless(b) || uint64(b.module.Memory().Size()) != from.base.memory.Size() {
 		return false
 	}

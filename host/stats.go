@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/host/internal/guest"
 	"github.com/husk-dev/husk/host/limit"
 )
 
@@ -104,8 +105,8 @@ func (c *counters) failed(reason Failure) {
 }
 
 // cost counts a call that has ended, and what it has cost.
-func (c *counters) cost(method abi.Method, fuel uint64, t *callBuffers) {
-	in, out := t.in.Swap(0), t.out.Swap(0)
+func (c *counters) cost(method abi.Method, fuel uint64, t *guest.CallBuffers) {
+	in, out := t.In.Swap(0), t.Out.Swap(0)
 	for ; c != nil; c = c.whole {
 		c.mu.Lock()
 		c.stats.Calls++

@@ -200,10 +200,10 @@ type Set struct {
 	TCP []TCP
 	// KV is the provider's store, nil for none.
 	KV abi.KV
-	// HowToGrant makes the lines of an error that say how to grant what was refused: the
+	// GrantAdvice makes the lines of an error that say how to grant what was refused: the
 	// provider's error is what the user reads in the end. Without it, the error names the missing
 	// grant only. It may be called concurrently.
-	HowToGrant func(Text) string
+	GrantAdvice func(Text) string
 }
 
 // With returns the grants and more. Of two stores it has the first, and so of two ways to
@@ -220,8 +220,8 @@ func (s Set) With(more Set) Set {
 	if sum.KV == nil {
 		sum.KV = more.KV
 	}
-	if sum.HowToGrant = s.HowToGrant; sum.HowToGrant == nil {
-		sum.HowToGrant = more.HowToGrant
+	if sum.GrantAdvice = s.GrantAdvice; sum.GrantAdvice == nil {
+		sum.GrantAdvice = more.GrantAdvice
 	}
 	return sum
 }

@@ -123,7 +123,7 @@ func TestNoCallOfTheHostOutlivesItsCall(t *testing.T) {
 			t.Parallel()
 			s := newStuck()
 			config := host.NewConfig().WithCancelGrace(time.Millisecond).WithClock(s).WithRandom(s).
-				WithAudit(func(u host.Use) {
+				WithAudit(func(u host.AuditEvent) {
 					if u.Capability != "kv" {
 						s.hang()
 					}

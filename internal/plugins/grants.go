@@ -52,7 +52,7 @@ func (p *Plugins) grants(declared *program.ProviderPlugin) (host.Grants, error) 
 	}
 	more := p.options.Grants[declared.Name]
 	g.Withheld = slices.Concat(p.project.OwnFiles(), p.options.Places.ownFiles(), p.options.Withheld)
-	g.HowToGrant = howToGrant(declared)
+	g.GrantAdvice = grantAdvice(declared)
 	if more.KV != nil {
 		if err := g.Add(grant.Text{Capability: grant.NameKV}, place); err != nil {
 			return host.Grants{}, err

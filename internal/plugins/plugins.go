@@ -59,7 +59,7 @@ type Options struct {
 	// Secrets learns the credentials that grants add to requests; nil for nobody.
 	Secrets *redact.Secrets
 	// Audit receives each use of a capability; nil for nobody. It may be called concurrently.
-	Audit func(host.Use)
+	Audit func(host.AuditEvent)
 	// Events receives logs and output of providers as [engine.Diagnostic], and builds and compilations
 	// that take long as [engine.Preparing]; nil for nobody. It may be called concurrently.
 	Events func(engine.Event)

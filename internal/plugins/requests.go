@@ -133,9 +133,9 @@ func (p *Plugins) checkRequests(declared *program.ProviderPlugin, module *Module
 
 const addToCommand = "to grant it, add to the command: "
 
-// howToGrant returns the advice for refusals: the lines for the project file, or a flag if no project lists
+// grantAdvice returns the advice for refusals: the lines for the project file, or a flag if no project lists
 // the provider.
-func howToGrant(declared *program.ProviderPlugin) func(host.Refusal) string {
+func grantAdvice(declared *program.ProviderPlugin) func(host.Refusal) string {
 	return func(r host.Refusal) string {
 		if declared.Path == "" {
 			return addToCommand + "--grant " + declared.Name + ":" + r.Flag()

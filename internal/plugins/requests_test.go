@@ -11,7 +11,7 @@ import (
 
 // What a provider was refused is granted where its other grants are: in the project file, or
 // in the command where no project lists the provider.
-func TestHowToGrant(t *testing.T) {
+func TestGrantAdvice(t *testing.T) {
 	const entry = "to grant it, add to this provider's entry under plugins.providers in the project file:\n  grants:\n    "
 	const command = "to grant it, add to the command: --grant "
 	for _, c := range []struct {
@@ -33,8 +33,8 @@ func TestHowToGrant(t *testing.T) {
 			"shop:http=https://example.org", "http=https://example.org",
 		},
 	} {
-		require.Equal(t, entry+c.project, howToGrant(&program.ProviderPlugin{Name: "shop", Path: "shop.wasm"})(c.refused))
-		require.Equal(t, command+c.detached, howToGrant(&program.ProviderPlugin{Name: "shop"})(c.refused))
+		require.Equal(t, entry+c.project, grantAdvice(&program.ProviderPlugin{Name: "shop", Path: "shop.wasm"})(c.refused))
+		require.Equal(t, command+c.detached, grantAdvice(&program.ProviderPlugin{Name: "shop"})(c.refused))
 		require.Equal(t, command+c.single, flagToGrant(c.refused))
 	}
 }

@@ -157,7 +157,7 @@ type mapping struct {
 
 func (m *mapping) address() uintptr { return uintptr(unsafe.Pointer(&m.all[0])) }
 
-// Reallocate answers the memory at its new size, nil if it cannot be that large.
+// Reallocate returns the memory at its new size, nil if it cannot be that large.
 func (m *mapping) Reallocate(size uint64) []byte {
 	if size > uint64(len(m.all)) {
 		return nil

@@ -93,7 +93,7 @@ type copied struct {
 	limit  uint64
 }
 
-// Reallocate answers the memory at its new size, nil if it cannot be that large.
+// Reallocate returns the memory at its new size, nil if it cannot be that large.
 func (m *copied) Reallocate(size uint64) []byte {
 	switch {
 	case size > m.limit:

@@ -47,7 +47,7 @@ func (l *listing) close() {
 	}
 }
 
-// at answers the entry at a position; false after the last.
+// at returns the entry at a position; false after the last.
 func (l *listing) at(c *call, dir place, position uint64) (dirent, bool, error) {
 	if l.file == nil {
 		file, err := dir.dir.Open(".")
@@ -97,7 +97,7 @@ func (l *listing) advance(files *FileSystem, dir place) error {
 	return nil
 }
 
-// entry answers the entry of an open directory at a position.
+// entry returns the entry of an open directory at a position.
 func (c *call) entry(h *handle, position uint64) (dirent, bool, error) {
 	if h.directory.mount != nil {
 		at, err := h.directory.place()

@@ -58,7 +58,7 @@ func fileFunctions() []function {
 	}
 }
 
-// file answers an open regular file.
+// file returns an open regular file.
 func (c *call) file(fd uint32) (*handle, Errno) {
 	h := c.sys.handles.get(fd)
 	switch {

@@ -199,7 +199,7 @@ func (t *handles) closeAll() {
 	t.table = nil
 }
 
-// directory answers an open directory.
+// directory returns an open directory.
 func (c *call) directory(fd uint32) (*handle, Errno) {
 	h := c.sys.handles.get(fd)
 	switch {

@@ -62,7 +62,7 @@ func (e *PathError) Denied() bool { return e.Errno == errNotcapable || e.Errno =
 // NotFound tells that there is no such file.
 func (e *PathError) NotFound() bool { return e.Errno == errNoent }
 
-// Mode answers the permission bits of a file or directory.
+// Mode returns the permission bits of a file or directory.
 func (f *FileSystem) Mode(p string) (fs.FileMode, error) {
 	at, errno := f.lookup(p)
 	defer at.release()
@@ -149,7 +149,7 @@ func setEntryMode(at *place, mode fs.FileMode) error {
 	return file.Chmod(mode)
 }
 
-// found answers what is at a place on the host.
+// found returns what is at a place on the host.
 func (p *place) found() (fs.FileInfo, error) {
 	switch {
 	case p.dir == nil:

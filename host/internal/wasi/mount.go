@@ -101,7 +101,7 @@ func (m *mount) anchorAt(dir string, below []string) error {
 	return nil
 }
 
-// open answers the directory.
+// open returns the directory.
 func (m *mount) open() (*os.Root, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

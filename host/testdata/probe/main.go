@@ -157,7 +157,7 @@ var actions = map[string]func(context.Context, []string) (string, error){
 		return time.Now().UTC().Format(time.RFC3339), nil
 	},
 	"random": func(context.Context, []string) (string, error) { return instanceName(), nil },
-	// draw answers what Go's runtime draws by itself.
+	// draw returns what Go's runtime draws by itself.
 	"draw": func(context.Context, []string) (string, error) {
 		numbers := make(map[int]bool)
 		for n := range 64 {

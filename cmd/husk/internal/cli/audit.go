@@ -130,7 +130,7 @@ func openAuditLog(path string, secrets *redact.Secrets) (*auditLog, error) {
 }
 
 // write writes a line without known secrets. It is safe for concurrent use.
-func (l *auditLog) write(u host.Use) {
+func (l *auditLog) write(u host.AuditEvent) {
 	line, err := json.Marshal(redact.Copy(l.secrets, u))
 	l.mu.Lock()
 	defer l.mu.Unlock()

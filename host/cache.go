@@ -1,0 +1,488 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/host/internal/codecache"
+	"github.com/husk-dev/husk/host/internal/image"
+	"github.com/husk-dev/husk/internal/entropy"
+	"github.com/husk-dev/husk/internal/meter"
+	"github.com/husk-dev/husk/internal/printable"
+	"github.com/husk-dev/husk/internal/relooper"
+	"github.com/husk-dev/husk/internal/wasmfile"
+)
+
+// What a cache keeps of a module saves all work on its code: that of admission, of the
+// rewriter, and of wazero, which checks every function again even if it has machine
+// code of it. So wazero gets a hollow module, which has no code, under whose name the
+// machine code of the whole one is kept.
+
+// recordDetails are what the host knows of a module, in its [codecache.Record].
+type recordDetails struct {
+	Info Info
+	// MostMemory is what the module says that its memory takes at most, in bytes.
+	MostMemory uint64
+	// Globals and Frozen are those of [images].
+	Globals []string
+	Frozen  bool
+	// Base is nil if there is no base image. About says why, and Account is that of
+	// [images].
+	Base    *recordedBase
+	About   BaseImage
+	Account *entropy.Account
+}
+
+type recordedBase struct {
+	Globals   []uint64
+	Generator uint32
+	Elapsed   time.Duration
+}
+
+// recordVersion changes with what is recorded, and with what admission looks at.
+const recordVersion = 10
+
+// recordName names the files for a module. The name depends on all that the files depend on.
+func (h *Host) recordName(digest string) string {
+	key := sha256.Sum256(fmt.Appendf(nil, "%d %d %d %s %d %s %s/%s %d %+v", recordVersion, entropy.Version, meter.Version, relooper.Version, h.rewriting, digest,
+		runtime.GOOS, runtime.GOARCH, h.config.limits.TableElements, h.config.limits.Module()))
+	return hex.EncodeToString(key[:])
+}
+
+// installed returns a module from the cache, nil if it is not there whole. Of most of it
+// only whether it is there is looked at: a module that is not called needs no more.
+// Where that turns out to be damaged when it is called, it is made again of its source.
+func (h *Host) installed(digest string, from source) *Module {
+	if h.cache == nil {
+		return nil
+	}
+	m, err := h.readRecord(h.cache, h.recordName(digest))
+	if err != nil && from.draft {
+		m, err = h.readRecord(h.cache, h.recordName(from.name(digest)))
+	}
+	if err != nil {
+		return nil // it is made again
+	}
+	load, layOut := m.code, m.images.layOut
+	m.code = sync.OnceValues(func() (wazero.CompiledModule, error) {
+		source := from
+		from.read = nil // it is not needed any more
+		if compiled, err := load(); err == nil {
+			return compiled, nil
+		}
+		again, err := h.build(source)
+		if err != nil {
+			return nil, err
+		}
+		m.images.remade = again.images
+		return again.code()
+	})
+	if layOut != nil {
+		m.images.layOut = func() (*image.Image, error) {
+			whole, err := layOut()
+			if err == nil {
+				return whole, nil
+			}
+			// Where all of it was removed from the cache, the code is not there either.
+			if _, failed := m.code(); failed != nil || m.images.remade == nil {
+				return nil, err
+			}
+			fresh, err := m.images.remade.fresh()
+			if err != nil {
+				return nil, err
+			}
+			return fresh.memory, nil
+		}
+	}
+	return m
+}
+
+func (h *Host) readRecord(from codecache.Modules, name string) (*Module, error) {
+	var r recordDetails
+	record, err := codecache.ReadRecord(from, name, &r)
+	if err != nil {
+		return nil, err
+	}
+	r.Info.MemoryLimit = min(r.MostMemory, h.config.memoryBytes())
+	m := h.newModule(r.Info)
+	m.images = &images{globals: r.Globals, frozen: r.Frozen, account: r.Account, about: r.About}
+	m.images.made = r.Base == nil && r.About.Reason != ""
+	if record.Data {
+		m.images.layOut = func() (*image.Image, error) { return h.readWhole(from, name, codecache.DataSuffix) }
+	}
+	if base := r.Base; base != nil && h.config.random == nil {
+		m.images.kept = func() (*snapshot, error) {
+			memory, err := h.readWhole(from, name, codecache.BaseSuffix)
+			return &snapshot{memory: memory, globals: base.Globals, generator: base.Generator, elapsed: base.Elapsed}, err
+		}
+	}
+	m.code = sync.OnceValues(func() (wazero.CompiledModule, error) {
+		compiled, err := h.loadCode(from, name+codecache.HollowSuffix)
+		if err != nil {
+			return nil, from.Spoiled(name, err)
+		}
+		return compiled, nil
+	})
+	if record.PartCode != "" {
+		m.part.code = sync.OnceValues(func() (wazero.CompiledModule, error) { return h.loadCode(from, name+codecache.PartSuffix) })
+	}
+	return m, nil
+}
+
+// loadCode loads the machine code of a hollow module.
+func (h *Host) loadCode(from codecache.Modules, name string) (wazero.CompiledModule, error) {
+	hollow, err := from.Read(name)
+	if err != nil {
+		return nil, err
+	}
+	return h.loadHollow(from, hollow)
+}
+
+// loadHollow loads the machine code that belongs to a hollow module. Modules that differ in their data only
+// have the same hollow module.
+func (h *Host) loadHollow(from codecache.Modules, hollow []byte) (wazero.CompiledModule, error) {
+	return from.Load(hollow, func() (wazero.CompiledModule, error) {
+		// wazero looks there before it looks at the context.
+		ctx, cancel := context.WithCancelCause(h.stopped)
+		cancel(codecache.ErrNotCached)
+		return h.runtime.CompileModule(experimental.WithCompilationWorkers(ctx, compileWorkers), hollow)
+	})
+}
+
+// readWhole reads one of the images beside a record, which is in use. Where it is damaged, it
+// is too late to make it again for this module.
+func (h *Host) readWhole(from codecache.Modules, name, suffix string) (*image.Image, error) {
+	var whole *image.Image
+	err := from.View(name+suffix, func(encoded []byte) (err error) {
+		whole, err = image.Decode(encoded, uint64(mostPages())*wasmPage)
+		return err
+	})
+	if err != nil {
+		return nil, from.Spoiled(name, err)
+	}
+	return whole, nil
+}
+
+// install compiles a module, and keeps what it takes to have it without that the next
+// time. What cannot be kept is compiled all the same.
+func (h *Host) install(ctx context.Context, m *Module, decoded *wasmfile.Module, metered []byte, from source) error {
+	if h.cache == nil {
+		compiled, err := h.runtime.CompileModule(ctx, metered)
+		m.code = compiledTo(compiled)
+		return err
+	}
+	var profile *profile
+	whole := &layout{decoded: decoded, metered: metered}
+	if !from.draft {
+		profile = h.profile(ctx, m, decoded, metered)
+		if faster := h.relooped(decoded, profile); faster != nil {
+			whole = faster
+		}
+	}
+	compiled, hollow, err := h.compileKept(ctx, whole.metered)
+	if err != nil {
+		return err
+	}
+	m.code = compiledTo(compiled)
+	if hollow != nil && h.config.random == nil { // else it has no base image, which others would miss
+		h.record(ctx, h.recordName(from.name(m.Digest)), m, hollow, whole, profile)
+	}
+	return nil
+}
+
+// record writes the record of a module that was compiled. Where it cannot be written,
+// the module is compiled again the next time.
+func (h *Host) record(ctx context.Context, name string, m *Module, hollow []byte, whole *layout, profile *profile) {
+	if m.images.frozen {
+		m.images.base, m.images.about = m.makeBase(h.stopped)
+		m.images.made = true
+	}
+	fresh, err := m.images.fresh()
+	r := codecache.Record{Digest: m.Digest, World: m.World, Code: h.cache.CodeName(hollow)}
+	details := recordDetails{Info: m.Info, MostMemory: mostMemory(whole.decoded), Globals: m.images.globals, Frozen: m.images.frozen, About: m.images.about, Account: m.images.account}
+	err = errors.Join(err, h.cache.Write(name+codecache.HollowSuffix, hollow))
+	if fresh != nil {
+		r.Data = true
+		err = errors.Join(err, h.writeImage(name+codecache.DataSuffix, fresh.memory))
+	}
+	switch {
+	case m.Manifest != nil:
+		r.Name, r.Version = m.Manifest.Name, m.Manifest.Version
+	case profile != nil:
+		r.Name, r.Version = printable.Line(profile.name), printable.Line(profile.version)
+	}
+	if base := m.images.base; base != nil {
+		r.Base = true
+		details.Base = &recordedBase{Globals: base.globals, Generator: base.generator, Elapsed: base.elapsed}
+		err = errors.Join(err, h.writeImage(name+codecache.BaseSuffix, base.memory))
+		if profile != nil {
+			if part := h.keepPart(ctx, whole, profile); part != nil && h.cache.Write(name+codecache.PartSuffix, part) == nil {
+				r.PartCode = h.cache.CodeName(part)
+			}
+		}
+	}
+	if err == nil {
+		_ = h.cache.WriteRecord(name, r, details)
+	}
+}
+
+// keepPart compiles and keeps the part of a module, and returns its hollow module, nil if the module
+// has none.
+func (h *Host) keepPart(ctx context.Context, whole *layout, of *profile) []byte {
+	small := h.partOf(whole, of)
+	if small == nil {
+		return nil
+	}
+	hollow, err := h.cache.Compile(ctx, h.settings, small)
+	if err != nil {
+		return nil // it is only slower without
+	}
+	return hollow
+}
+
+func (h *Host) writeImage(name string, of *image.Image) error {
+	var encoded bytes.Buffer
+	if err := of.Encode(&encoded); err != nil {
+		return err
+	}
+	return h.cache.Write(name, encoded.Bytes())
+}
+
+// compileKept compiles a module, and keeps its code. It returns the hollow module, too, by
+// which the code is found again, nil if it was not kept.
+func (h *Host) compileKept(ctx context.Context, module []byte) (compiled wazero.CompiledModule, hollow []byte, err error) {
+	if hollow, err = h.cache.Compile(ctx, h.settings, module); err != nil {
+		return nil, nil, err
+	}
+	if hollow != nil {
+		if compiled, err = h.loadHollow(h.cache, hollow); err == nil {
+			return compiled, hollow, nil
+		}
+	}
+	compiled, err = h.runtime.CompileModule(ctx, module)
+	if codecache.Unwritten(err) {
+		compiled, err = h.runtime.CompileModule(ctx, module) // wazero has it in memory by now
+	}
+	return compiled, nil, err
+}
+
+// KeptUnused is for how long a cache keeps a module that is not used. One that comes back
+// later is compiled again.
+const KeptUnused = codecache.KeptUnused
+
+// CachedModule is what a cache keeps of a module.
+type CachedModule struct {
+	// Digest is the module's, and World what it is.
+	Digest string
+	World  canon.World
+	// Name and Version are what the module says of itself, empty if that is not known.
+	Name, Version string
+	// Bytes is what is kept, and Used when it was used last, to the day.
+	Bytes int64
+	Used  time.Time
+}
+
+// CachedModules lists what the cache in a directory keeps, see [Config.WithCacheDir]: for each
+// platform, version of Husk, and set of limits that a module was compiled for. Those
+// that were used last come first.
+func CachedModules(dir string) ([]CachedModule, error) {
+	list, err := codecache.List(dir)
+	var modules []CachedModule
+	for _, kept := range list {
+		modules = append(modules, CachedModule{kept.Digest, kept.World, kept.Name, kept.Version, kept.Bytes, kept.Used})
+	}
+	return modules, err
+}
+
+// PruneCache removes from the cache in a directory, see [Config.WithCacheDir], what was not
+// used since a time, to the day, and returns how many bytes that were. Hosts that use the cache
+// meanwhile compile again what they do not find.
+func PruneCache(dir string, since time.Time) (bytes int64, err error) {
+	return codecache.Prune(dir, since)
+}
+
+// WithPrecompiled has modules loaded from a directory that [Module.Precompile] has filled,
+// and nothing compiled: a module that is not there, or that was compiled for something
+// else, is refused with a *[PrecompiledError]. Nothing is written, and a directory for a
+// cache is not used.
+//
+// What is in the directory is machine code that is run as it is. Name only one that you
+// have filled yourself, or had filled by somebody whom you let run programs; never one
+// that came with a module. It and its files must belong to the user or to root, and be
+// closed to others for writing.
+func (c Config) WithPrecompiled(dir string) Config { c.precompiled = dir; return c }
+
+// PrecompiledError is a module that cannot be taken from a directory of precompiled ones.
+type PrecompiledError struct {
+	Dir string
+	// Digest is the module's, empty if the directory as a whole is at fault.
+	Digest string
+	// Differences are in what the code was compiled for. Without any, Err says what is wrong.
+	Differences []Difference
+	Err         error
+}
+
+// Difference is something that precompiled code depends on, and that is not the same here.
+type Difference struct {
+	What string
+	// Compiled is what the code was compiled for, Here what there is. Either may be empty.
+	Compiled, Here string
+}
+
+func (e *PrecompiledError) Error() string {
+	var b strings.Builder
+	if e.Digest == "" {
+		b.WriteString("the directory of precompiled modules ")
+	} else {
+		fmt.Fprintf(&b, "the precompiled code of the module %s in ", e.Digest)
+	}
+	fmt.Fprintf(&b, "%s cannot be used: ", e.Dir)
+	if len(e.Differences) == 0 {
+		b.WriteString(e.Err.Error())
+		return b.String()
+	}
+	for i, d := range e.Differences {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		fmt.Fprintf(&b, "it was compiled for the %s %s, and here it is %s", d.What, orNone(d.Compiled), orNone(d.Here))
+	}
+	b.WriteString(": compile it again with `husk provider compile`, by this version of Husk and on a machine like this one, as there is no compiling for others")
+	return b.String()
+}
+
+func orNone(value string) string {
+	if value == "" {
+		return "(none)"
+	}
+	return value
+}
+
+func (e *PrecompiledError) Unwrap() error { return e.Err }
+
+// errNoMachineCode is a host that interprets, and cannot have precompiled modules.
+var errNoMachineCode = errors.New("precompiled modules are machine code, and this host runs modules in the interpreter, " +
+	"which was asked for or is all that there is on this platform: leave them out")
+
+// ErrNotPrecompiled is a module that a directory of precompiled ones does not have.
+var ErrNotPrecompiled = codecache.ErrNotPrecompiled
+
+// needs returns what machine code of this host depends on besides the module.
+func (h *Host) needs() map[string]string {
+	needs := codecache.Target()
+	needs["metering version"] = fmt.Sprint(meter.Version, ".", relooper.Version, ".", entropy.Version)
+	needs["format version"] = fmt.Sprint(recordVersion)
+	needs["limit on table sizes"] = fmt.Sprint(h.config.limits.TableElements)
+	// Fields of numbers, which cannot fail.
+	text, _ := json.Marshal(h.config.limits.Module())
+	var limits map[string]int
+	_ = json.Unmarshal(text, &limits)
+	for name, limit := range limits {
+		needs["limit on a module's "+strings.ToLower(name)] = fmt.Sprint(limit)
+	}
+	return needs
+}
+
+// openPrecompiled opens a directory, without writing to it.
+func openPrecompiled(dir string) (*codecache.Directory, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := codecache.OpenDirectory(dir)
+	if err != nil {
+		return nil, &PrecompiledError{Dir: dir, Err: err}
+	}
+	return opened, nil
+}
+
+// precompiledModule is what is kept of one module, with errors that say of which.
+type precompiledModule struct {
+	*codecache.PrecompiledModule
+	dir, digest string
+}
+
+// Spoiled implements [codecache.Modules].
+func (m *precompiledModule) Spoiled(_ string, err error) error { return m.refused(err) }
+
+func (m *precompiledModule) refused(err error) error {
+	refused := &PrecompiledError{Dir: m.dir, Digest: m.digest, Err: err}
+	if mismatch, ok := errors.AsType[*codecache.MismatchError](err); ok {
+		for _, d := range mismatch.Differences {
+			refused.Differences = append(refused.Differences, Difference(d))
+		}
+	}
+	return refused
+}
+
+// precompiled returns the module of a digest, and compiles nothing.
+func (h *Host) precompiled(digest string) (*Module, error) {
+	from := &precompiledModule{dir: h.ahead.Dir, digest: digest}
+	m, err := h.readPrecompiled(from)
+	if _, refused := errors.AsType[*PrecompiledError](err); err != nil && !refused {
+		err = from.refused(err)
+	}
+	return m, err
+}
+
+func (h *Host) readPrecompiled(from *precompiledModule) (m *Module, err error) {
+	name := strings.TrimPrefix(from.digest, digestPrefix)
+	if from.PrecompiledModule, err = h.ahead.Module(from.digest, name, h.needs()); err != nil {
+		return nil, err
+	}
+	if m, err = h.readRecord(from, name); err != nil {
+		return nil, err
+	}
+	return m, m.loadAll()
+}
+
+// loadAll loads what is only needed with the first instance, so that nothing can be found
+// missing or damaged later.
+func (m *Module) loadAll() error {
+	if _, err := m.code(); err != nil {
+		return err
+	}
+	if m.images.kept == nil {
+		return nil
+	}
+	base, err := m.images.kept()
+	m.images.base, m.images.made = base, err == nil
+	return err
+}
+
+// Precompile puts what a host needs to load the module without compiling it into a
+// directory, for [Config.WithPrecompiled]: the machine code, the images that instances
+// begin with, and what the code was compiled for. That is this platform, this processor,
+// this version of Husk, and the limits of this host's configuration; wazero cannot compile
+// for others. The host must have a cache (see [Config.WithCacheDir]), which it is taken from.
+//
+// The directory may hold several modules, and is made if it is missing. It holds no
+// secrets, and can be read by all.
+func (m *Module) Precompile(dir string) error {
+	if err := m.precompile(dir); err != nil {
+		return fmt.Errorf("precompiling the module %s: %w", m.Digest, err)
+	}
+	return nil
+}
+
+func (m *Module) precompile(dir string) error {
+	h := m.host
+	if h.cache == nil {
+		return errors.New("its host has no machine code to give: it has no cache, or takes the interpreter")
+	}
+	return h.cache.Precompile(dir, h.recordName(m.Digest), strings.TrimPrefix(m.Digest, digestPrefix), h.needs())
+}

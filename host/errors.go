@@ -1,0 +1,252 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/host/internal/guest"
+	"github.com/husk-dev/husk/host/internal/wasi"
+	"github.com/husk-dev/husk/host/limit"
+	"github.com/husk-dev/husk/internal/printable"
+)
+
+// QuarantineError is a provider or policy pack that crashed too often to be called again.
+// [Provider.Readmit] has it called again; so does making another one of its module.
+type QuarantineError struct {
+	// Crashes is how often it crashed within Window.
+	Crashes int
+	Window  time.Duration
+	// Last is what the last crash was.
+	Last string
+	// Advice says how to have more crashes forgiven, see [Config.WithAdvice]; empty for what
+	// this package offers.
+	Advice string
+}
+
+func (e *QuarantineError) Error() string {
+	advice := e.Advice
+	if advice == "" {
+		advice = "make it anew or Readmit it to try again"
+	}
+	return fmt.Sprintf("it crashed %d times within %s and is in quarantine, so that it is not called any more; %s; the last crash: %s",
+		e.Crashes, e.Window, advice, e.Last)
+}
+
+// fail makes an error of the host's about a call.
+func (s *sandbox) fail(method abi.Method, kind abi.ErrorKind, message string) error {
+	return s.failBy(method, kind, message, nil)
+}
+
+// failBy makes an error that has a cause, where that is not nil.
+func (s *sandbox) failBy(method abi.Method, kind abi.ErrorKind, message string, cause error) *abi.Error {
+	who := s.identity.Load()
+	return &abi.Error{
+		Kind: kind, Origin: abi.ErrorOriginHost, Message: printable.Text(message), Cause: cause,
+		Provider: who.name, Version: who.version, Method: string(method),
+	}
+}
+
+// refuse is the error of a call that the operator's rules keep from being made.
+func (s *sandbox) refuse(method abi.Method, rule error) error {
+	rule = s.advised(rule)
+	e := s.failBy(method, abi.ErrorKindUnavailable, rule.Error(), rule)
+	e.Origin = abi.ErrorOriginPolicy
+	return e
+}
+
+// advised has an error of a limit say how to raise it.
+func (s *sandbox) advised(err error) error {
+	if exceeded, ok := errors.AsType[*limit.ExceededError](err); ok {
+		return s.config.advised(s.expected, exceeded)
+	}
+	if quarantine, ok := errors.AsType[*QuarantineError](err); ok {
+		said := *quarantine
+		said.Advice = s.config.advised(s.expected, &limit.ExceededError{Limit: limit.Crashes, Most: uint64(said.Crashes)}).Advice
+		return &said
+	}
+	return err
+}
+
+// gone is the error of a call that came after Close.
+func (s *sandbox) gone(method abi.Method) error {
+	return s.fail(method, abi.ErrorKindUnavailable, "the "+s.module.World.String()+" is closed")
+}
+
+// cancelled is the error of a call that was stopped. One that took more than it may was
+// not cancelled by its caller, so that it must not pass for such; as with a crash, what
+// became of its work is not known.
+func (s *sandbox) cancelled(method abi.Method, cause error) error {
+	return s.stopped(method, cause, "")
+}
+
+// stopped is [sandbox.cancelled] with what else there is to say.
+func (s *sandbox) stopped(method abi.Method, cause error, more string) error {
+	cause = s.advised(cause)
+	message := fmt.Sprintf("the call was stopped: %s%s", cause, more)
+	if exceeded, ok := errors.AsType[*limit.ExceededError](cause); ok {
+		e := s.failBy(method, abi.ErrorKindCrashed, message, exceeded)
+		e.Origin = abi.ErrorOriginPolicy
+		return e
+	}
+	return s.fail(method, abi.ErrorKindCancelled, message)
+}
+
+// failure makes the error that a caller sees of what a call ended with, and says why it failed.
+func (i *instance) failure(r *guest.Call, err error) (_ error, why Failure) {
+	s := i.sandbox
+	if err == nil {
+		return nil, ""
+	}
+	if r.Refused == nil && i.tank.Refused() {
+		i.refuse(&limit.ExceededError{Limit: limit.TableElements, Most: uint64(s.config.limits.TableElements)})
+	}
+	if s.imageBuilder != nil {
+		s.imageBuilder.failed(i, err)
+	}
+	if answered, ok := errors.AsType[*abi.Error](err); ok {
+		why = FailureError
+		e := s.answered(r.Method, answered)
+		if late, ok := errors.AsType[*limit.ExceededError](context.Cause(r.Soft())); ok && r.Refused == nil {
+			i.refuse(late) // the guest ended when it was told to
+		}
+		if r.Refused != nil {
+			wants(e, s.advised(r.Refused))
+		}
+		return e, why
+	}
+	if r.Hard().Err() != nil {
+		why = FailureCancelled
+		if exceeded, ok := errors.AsType[*limit.ExceededError](context.Cause(r.Soft())); ok {
+			why = Failure(exceeded.Limit)
+		}
+		return s.stopped(r.Method, context.Cause(r.Soft()), r.Abandonment()), why
+	}
+	broken := i.guest.Broken() != nil || i.exports == nil || r.Method == limit.MethodStart
+	if breach, ok := errors.AsType[*canon.Error](err); ok && !guest.IsTrap(err) {
+		why = FailureBreach
+		cause := s.advised(exceededBy(err))
+		said := printable.Line(breach.Error())
+		if cause != nil {
+			said = cause.Error() // which also says how to raise the limit
+		}
+		if !broken {
+			return s.failBy(r.Method, abi.ErrorKindInvalidArgument, "the request cannot be passed to the "+s.module.World.String()+": "+said, cause), why
+		}
+		return s.failBy(r.Method, abi.ErrorKindInternal, "the "+s.module.World.String()+"'s answer is not what the contract asks for: "+said, cause), why
+	}
+	i.spoiled = true
+	why = FailureTrap
+	if _, exited := errors.AsType[*wasi.ExitError](err); exited {
+		why = FailureExit
+	}
+	description, described := "the "+s.module.World.String()+" crashed", ""
+	if i.conclude("the log", func() { described = i.describeCrash(err) }) {
+		description = described
+	}
+	e := s.failBy(r.Method, abi.ErrorKindCrashed, description, nil)
+	if exceeded := i.exceededBy(r, err); exceeded != nil {
+		wants(e, s.advised(exceeded))
+		why = Failure(exceeded.Limit)
+	}
+	return e, why
+}
+
+// describeCrash describes for people how the guest ended. All of its last words go to the log.
+func (i *instance) describeCrash(err error) string {
+	words := i.output.crash()
+	if words != "" {
+		i.output.record(slog.LevelDebug, words, "")
+	}
+	return "the " + i.sandbox.module.World.String() + " crashed: " + guest.Crash(err, words)
+}
+
+// exceededBy returns the limit that a guest has likely crashed for: what it was refused, or its stack. It is
+// nil if there is none.
+func (i *instance) exceededBy(r *guest.Call, err error) *limit.ExceededError {
+	switch {
+	case r.Refused != nil:
+		return r.Refused
+	case !guest.UsedUpStack(err):
+		return nil
+	case i.sandbox.config.interpreter:
+		return &limit.ExceededError{Limit: limit.StackDepth, Most: limit.StackFunctions}
+	}
+	return &limit.ExceededError{Limit: limit.Stack, Most: limit.StackBytes}
+}
+
+// wants adds to an error of the guest the limit for which it was refused something before.
+func wants(e *abi.Error, exceeded error) {
+	e.Cause = exceeded
+	if e.Origin == abi.ErrorOriginHost { // else the message is the guest's
+		e.Message += "\n" + exceeded.Error()
+	}
+}
+
+// exceededBy finds the limit on what is passed that was exceeded, nil for none.
+func exceededBy(err error) error {
+	if exceeded, ok := errors.AsType[*limit.ExceededError](err); ok {
+		return exceeded
+	}
+	if exceeded, ok := errors.AsType[*canon.LimitError](err); ok {
+		return &limit.ExceededError{Limit: limit.Answer, Most: exceeded.Limit}
+	}
+	return nil
+}
+
+// maxErrorText bounds the texts of an error that a guest answers, together and in bytes before they
+// are escaped, and maxErrorParts its reasons and missing keys. Pages that services answer errors
+// with come to some 100 KiB.
+const (
+	maxErrorText  = 256 << 10
+	maxErrorParts = 1000
+)
+
+// answered completes an error that the guest answered, and makes its text safe.
+func (s *sandbox) answered(method abi.Method, answered *abi.Error) *abi.Error {
+	e := *answered
+	who := s.identity.Load()
+	e.Provider, e.Version, e.Method = who.name, who.version, string(method)
+	left := maxErrorText
+	safe := func(text string, as func(string) string) string {
+		if cut := len(text) - left; cut > 0 {
+			text = strings.ToValidUTF8(text[:left], "") + fmt.Sprintf("… (and %d bytes more)", cut)
+		}
+		left -= min(left, len(text))
+		return as(text)
+	}
+	e.Path, e.Message = safe(e.Path, printable.Line), safe(e.Message, printable.Text)
+	if e.InitFailure != nil {
+		failure := *e.InitFailure
+		reasons := failure.Reasons[:min(len(failure.Reasons), maxErrorParts)]
+		failure.Reasons = make([]string, len(reasons))
+		for i, reason := range reasons {
+			failure.Reasons[i] = safe(reason, printable.Text)
+		}
+		e.InitFailure = &failure
+	}
+	keys := answered.MissingKeys[:min(len(answered.MissingKeys), maxErrorParts)]
+	e.MissingKeys = make([]abi.MissingKey, len(keys))
+	for i, key := range keys {
+		e.MissingKeys[i] = abi.MissingKey{Name: safe(key.Name, printable.Line), Description: safe(key.Description, printable.Text)}
+	}
+	return &e
+}
+
+// printableFailures makes what a guest says of properties safe to print.
+func printableFailures(failures []abi.CheckFailure) []abi.CheckFailure {
+	out := slices.Clone(failures)
+	for i, f := range out {
+		out[i] = abi.CheckFailure{Path: printable.Line(f.Path), Reason: printable.Text(f.Reason)}
+	}
+	return out
+}
+
+// Readmit ends a quarantine (see [QuarantineError]), and forgets the crashes that led to it.
+func (s *sandbox) Readmit() { s.health.Readmit() }

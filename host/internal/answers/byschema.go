@@ -1,0 +1,157 @@
+package answers
+
+import (
+	"errors"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/property/guestcbor"
+	"github.com/husk-dev/husk/abi/schema"
+)
+
+// A resource type whose schema says that its Check or Diff does what the schema says, and
+// nothing else, is answered by the host, with the code that guests have it from. What could
+// be answered in any other way is left to the guest: errors are always its own.
+
+// Answer makes the response to a call if the schema says what it is. Most bounds the property maps of the
+// request and the response, in bytes of their encoding. It returns false if the guest is to be asked.
+func (d Declared) Answer(c *abi.Call, most int) bool {
+	if !passes(c.RequestProperties(), most) {
+		return false
+	}
+	switch request := c.Request.(type) {
+	case *abi.CheckRequest:
+		if !AreTexts(string(request.URN), request.Name, request.Type) {
+			return false
+		}
+		inputs, failures := d.check(request.News)
+		if !inputs.Is(request.News) && !Encodable(inputs, most) {
+			return false
+		}
+		*c.Response.(*abi.CheckResponse) = abi.CheckResponse{Inputs: inputs, Failures: failures}
+	case *abi.DiffRequest:
+		if !AreTexts(string(request.URN), request.Name, request.Type, request.ID) || !AreTexts(request.IgnoreChanges...) {
+			return false
+		}
+		response, err := d.diff(*request)
+		if err != nil {
+			return false
+		}
+		*c.Response.(*abi.DiffResponse) = response
+	}
+	return true
+}
+
+// Answers reports whether the schema says what a method responds.
+func (d Declared) Answers(method abi.Method) bool {
+	switch method {
+	case abi.MethodCheckConfig:
+		return d.pkg != nil && d.pkg.SchemaCheckConfig
+	case abi.MethodDiffConfig:
+		return d.pkg != nil && d.pkg.SchemaDiffConfig
+	case abi.MethodCheck:
+		return d.resource != nil && d.resource.SchemaCheck
+	case abi.MethodDiff:
+		return d.resource != nil && d.resource.SchemaDiff
+	}
+	return false
+}
+
+// diff compares configurations or inputs, for which there must be a schema.
+func (d Declared) diff(request abi.DiffRequest) (abi.DiffResponse, error) {
+	if d.pkg != nil {
+		return d.pkg.DiffConfig(request)
+	}
+	return d.resource.Diff(request)
+}
+
+// DeletesFirst has a resource deleted before it is replaced if the replacement would have the identity of
+// the old one, and the provider could not know that. It returns the error of the call, which is nil if the
+// provider does not compare.
+func (d Declared) DeletesFirst(c *abi.Call, err error) error {
+	request, ok := c.Request.(*abi.DiffRequest)
+	if !ok || d.resource == nil || len(d.resource.Identity) == 0 || !d.resource.DeletesFirst(*request) {
+		return err
+	}
+	response := c.Response.(*abi.DiffResponse)
+	if errors.Is(err, abi.ErrUnimplemented) {
+		*response, err = abi.DiffResponse{Changes: abi.DiffChangesUnknown}, nil
+	}
+	response.DeleteBeforeReplace = true
+	return err
+}
+
+// AreTexts reports whether texts could be passed to a guest.
+func AreTexts(texts ...string) bool {
+	for _, text := range texts {
+		if !property.ValidText(text) {
+			return false
+		}
+	}
+	return true
+}
+
+// passes reports whether the property maps of a request could be passed to a guest.
+func passes(request []abi.Properties, most int) bool {
+	for i, properties := range request {
+		m := properties.Get()
+		if i > 0 && request[i-1].Get().Is(m) {
+			continue
+		}
+		if !Encodable(m, most) {
+			return false
+		}
+	}
+	return true
+}
+
+// Encodable reports whether a property map could be passed to a guest, or by it: whether its encoding has
+// so many bytes at most.
+func Encodable(m property.Map, most int) bool {
+	size, ok := guestcbor.Size(m)
+	return ok && size <= most
+}
+
+// dropUnfitDefaults takes back that a schema answers checks if inputs that it makes of good
+// ones do not fit it themselves, because its defaults do not. The guest answers
+// such inputs, and is told so.
+func dropUnfitDefaults(pkg *schema.Package) {
+	pkg.SchemaCheckConfig = pkg.SchemaCheckConfig && defaultsFitSchema(&pkg.Config, make(map[*schema.Object]bool))
+	for _, r := range pkg.Resources {
+		r.SchemaCheck = r.SchemaCheck && defaultsFitSchema(&r.Inputs, make(map[*schema.Object]bool))
+	}
+}
+
+// defaultsFitSchema reports whether the defaults of an object fit it, and those of the objects in it.
+func defaultsFitSchema(o *schema.Object, seen map[*schema.Object]bool) bool {
+	if seen[o] {
+		return true
+	}
+	seen[o] = true
+	for i := range o.Properties {
+		p := &o.Properties[i]
+		alone := schema.Object{Properties: o.Properties[i : i+1]}
+		if p.HasDefault() {
+			if _, failures := alone.Check(property.NewMap(property.Entry{Key: p.Name, Value: p.Default})); len(failures) > 0 {
+				return false
+			}
+		}
+		if !defaultsFitIn(p.Type, seen) {
+			return false
+		}
+	}
+	return true
+}
+
+// defaultsFitIn is defaultsFitSchema for the objects in a type.
+func defaultsFitIn(t *schema.Type, seen map[*schema.Object]bool) bool {
+	if t == nil {
+		return true
+	}
+	for _, alternative := range t.OneOf {
+		if !defaultsFitIn(alternative, seen) {
+			return false
+		}
+	}
+	return (t.Object == nil || defaultsFitSchema(t.Object, seen)) && defaultsFitIn(t.Element, seen)
+}

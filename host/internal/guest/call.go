@@ -1,0 +1,195 @@
+// Package guest has what one call of a guest takes: its limits and contexts ([Call]), the encoding of what is
+// passed ([Codec]), how fast a guest may log ([LogRate]), and what its crash means ([Crash]).
+package guest
+
+import (
+	"context"
+	"iter"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/host/internal/capability"
+	"github.com/husk-dev/husk/host/internal/wasi"
+	"github.com/husk-dev/husk/host/limit"
+)
+
+// Call is one call that an instance serves. It has two contexts: Soft is the
+// caller's, and what the guest and the host's functions learn of; Hard ends some time
+// later, and ends the guest. In between the guest can answer what became of its work.
+type Call struct {
+	Method  abi.Method
+	Monitor abi.Monitor
+	Assets  capability.Assets
+	HTTP    *capability.HTTP // nil until it is used
+	// Started is the monitor for the guest, nil until it is used.
+	Started *capability.Monitor
+	// Refused is what the guest was refused last, so that it may fail for want of it; nil for
+	// nothing.
+	Refused *limit.ExceededError
+	// Replaying is set while the call only repeats the setup of another instance.
+	Replaying bool
+	// Abandoned is the function of the host that did not end with the call; empty for none.
+	Abandoned string
+
+	// instance and system are what the hard context has under InstanceKey and wasi.SystemKey.
+	instance any
+	system   *wasi.System
+	// limits is what the call may take, and left what it may still.
+	limits, left limit.Call
+	// caller is the caller's context, and Begun when the call began.
+	caller context.Context
+	Begun  time.Time
+	// deadline is when the caller or, if limited is set, a limit ends soft; hard ends later
+	// by grace.
+	deadline time.Time
+	limited  bool
+	grace    time.Duration
+	// watching is what soft and hard can be waited for by; nil while nobody does.
+	watching atomic.Pointer[watch]
+
+	previous, next *Call // in Calls
+}
+
+// Calls are those that are running.
+type Calls struct{ first *Call }
+
+// All visits all calls.
+func (c *Calls) All() iter.Seq[*Call] {
+	return func(yield func(*Call) bool) {
+		for r := c.first; r != nil && yield(r); r = r.next {
+		}
+	}
+}
+
+// Add and Remove are the begin and the end of a call.
+func (c *Calls) Add(r *Call) {
+	r.next = c.first
+	if r.next != nil {
+		r.next.previous = r
+	}
+	c.first = r
+}
+
+func (c *Calls) Remove(r *Call) {
+	if r.previous != nil {
+		r.previous.next = r.next
+	} else {
+		c.first = r.next
+	}
+	if r.next != nil {
+		r.next.previous = r.previous
+	}
+	r.previous, r.next = nil, nil
+}
+
+// Begin begins a call of an instance with its limits. Finish must be called.
+func Begin(ctx context.Context, method abi.Method, limits limit.Call, grace time.Duration, instance any, system *wasi.System) *Call {
+	r := &Call{
+		Method: method, instance: instance, system: system, limits: limits, left: limits, Assets: capability.Assets{Opener: abi.AssetsFrom(ctx)},
+		caller: ctx, Begun: time.Now(), limited: true, grace: grace,
+	}
+	r.deadline = r.Begun.Add(limits.Timeout())
+	if method.About() == abi.AboutComponent {
+		r.Monitor = abi.MonitorFrom(ctx)
+	}
+	if earlier, ok := ctx.Deadline(); ok && earlier.Before(r.deadline) {
+		r.deadline, r.limited = earlier, false
+	}
+	return r
+}
+
+// Soft is the context of what the guest and the host's functions learn of.
+func (r *Call) Soft() context.Context { return (*softContext)(r) }
+
+// Hard is the context of the guest. The guest's functions find the instance by it.
+func (r *Call) Hard() context.Context { return (*hardContext)(r) }
+
+// HostCall counts a call of the host by the guest.
+func (r *Call) HostCall() {
+	r.spend(&r.left.HostCalls, 1, limit.HostCalls, r.limits.HostCalls)
+}
+
+// RandomBytes counts random bytes that the guest asks for.
+func (r *Call) RandomBytes(n uint64) {
+	r.spend(&r.left.RandomBytes, n, limit.RandomBytes, r.limits.RandomBytes)
+}
+
+// spend takes from what is left, and ends the guest if there is too little.
+func (r *Call) spend(left *uint64, n uint64, name limit.Limit, most uint64) {
+	if n <= *left {
+		*left -= n
+		return
+	}
+	exceeded := &limit.ExceededError{Limit: name, Most: most, Method: string(r.Method)}
+	r.End(exceeded)
+	panic(exceeded)
+}
+
+// Cancel tells the guest that the call is over, and end stops it at once.
+func (r *Call) Cancel(cause error) { r.watched().cancel(cause) }
+
+func (r *Call) End(cause error) {
+	w := r.watched()
+	w.cancel(cause)
+	w.kill(cause)
+}
+
+// tookTooLong is the limit that ends soft at its deadline.
+func (r *Call) tookTooLong() error {
+	return &limit.ExceededError{Limit: limit.Time, Most: r.limits.Time, Method: string(r.Method)}
+}
+
+// CheckDeadline ends a call that should have ended by its deadline. The timers of the
+// contexts do that too, but a guest that keeps all processors busy could delay them.
+func (r *Call) CheckDeadline(now time.Time) {
+	if !now.After(r.deadline.Add(r.grace)) {
+		return
+	}
+	if r.limited {
+		r.End(r.tookTooLong())
+		return
+	}
+	// It is the caller's, whose timer tells the reason once this goroutine is out of its way.
+	late := time.NewTimer(timerTurn)
+	defer late.Stop()
+	select {
+	case <-r.Soft().Done():
+		r.End(context.Cause(r.Soft()))
+	case <-late.C:
+		r.End(context.DeadlineExceeded)
+	}
+}
+
+// timerTurn is how long a timer that is due may take on a machine that is busy.
+const timerTurn = time.Second
+
+// EachHeld visits what the call may have open, with the name of the function that closes one.
+func (r *Call) EachHeld(visit func(name string, held capability.Held)) {
+	visit("assets.close", &r.Assets)
+	if r.HTTP != nil {
+		visit("http.close", r.HTTP)
+	}
+}
+
+// FunctionName is the name of a function of the host for people: http.send, path_open.
+func FunctionName(name string) string {
+	name = strings.TrimPrefix(name, canon.Package+"/")
+	module, function, ok := strings.Cut(name, "#")
+	if !ok {
+		return name
+	}
+	module, _, _ = strings.Cut(module, "@")
+	return module + "." + function
+}
+
+// Abandonment is what an error adds about a function of the host that did not end; empty if
+// none was abandoned.
+func (r *Call) Abandonment() string {
+	if r.Abandoned == "" {
+		return ""
+	}
+	return "; it was waiting for " + FunctionName(r.Abandoned) + " of the host, which did not end and was abandoned"
+}

@@ -1,0 +1,209 @@
+package guest
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/host/internal/wasi"
+	"github.com/husk-dev/husk/internal/meter"
+	"github.com/husk-dev/husk/internal/printable"
+)
+
+// What wazero puts before a trap's reason, and between it and the guest's stack.
+const (
+	trapMarker  = "wasm error: "
+	stackMarker = "\nwasm stack trace:\n"
+)
+
+// trapError is a call of the guest that did not come to its end.
+type trapError struct{ error }
+
+func (e *trapError) Unwrap() error { return e.error }
+
+// Trapped marks an error as that of a call that did not come to its end.
+func Trapped(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &trapError{err}
+}
+
+// IsTrap reports whether an error is that of a call that did not come to its end.
+func IsTrap(err error) bool {
+	_, ok := errors.AsType[*trapError](err)
+	return ok
+}
+
+// firstTrap is what went wrong first, if a guest's call of the host led to another
+// call of the guest, and all of them failed with it.
+func firstTrap(err error) error {
+	for {
+		inner, ok := errors.AsType[*trapError](err)
+		if !ok {
+			return err
+		}
+		err = inner.error
+	}
+}
+
+// Crash describes for people how a guest ended: by its error, and by its last words, which are empty if it
+// printed none.
+func Crash(err error, words string) string {
+	reason, stack, _ := strings.Cut(firstTrap(err).Error(), stackMarker)
+	if _, trap, ok := strings.Cut(reason, trapMarker); ok {
+		reason = trap
+	}
+	reason = strings.TrimSuffix(reason, " (recovered by wazero)")
+	trace := wasmTrace(stack)
+	where := trace.frames()
+	if exit, exited := errors.AsType[*wasi.ExitError](err); words != "" {
+		reason = crashReason(words)
+		if frames := goFrames(words); len(frames) > 0 {
+			where = frames
+		}
+	} else if exited {
+		reason = fmt.Sprintf("it exited with code %d", exit.Code)
+	}
+	text := abi.Cite(reason)
+	for _, frame := range where {
+		text += "\n  at " + printable.Line(frame)
+	}
+	return text
+}
+
+// stackTrap is what wazero says of a stack that is used up.
+const stackTrap = "stack overflow"
+
+// UsedUpStack reports whether a guest crashed because its functions called each other too deep.
+func UsedUpStack(err error) bool {
+	reason, _, _ := strings.Cut(firstTrap(err).Error(), stackMarker)
+	return strings.TrimPrefix(reason, trapMarker) == stackTrap
+}
+
+const (
+	// maxFrames is how much of a guest's stack is told, innermost first.
+	maxFrames = 8
+	// maxFrameName bounds the name of a function; instantiated ones of Go are long.
+	maxFrameName = 80
+	// maxReasonLines bounds the text of a panic.
+	maxReasonLines = 10
+)
+
+// plumbing begins the names of functions that say nothing about what went wrong: those
+// of Go's runtime and of the SDK. In a name section, Go writes / and - as _.
+var plumbing = []string{
+	"runtime.", "wasm_", "_rt0_wasm", "husk:provider/", "husk_provider_", "husk:policy/", "husk_policy_", meter.Module, wasi.ModuleName + ".", "syscall.Exit", "os.Exit", "internal/runtime/",
+	"github.com/husk-dev/husk/guest-sdk/guest", "github.com/husk-dev/husk/abi/",
+	"github.com_husk_dev_husk_guest_sdk", "github.com_husk_dev_husk_abi_",
+}
+
+// trace collects the frames of a stack.
+type trace struct{ own, all []string }
+
+func (t *trace) add(function, place string) {
+	frame := function
+	if len(frame) > maxFrameName {
+		frame = strings.ToValidUTF8(frame[:maxFrameName], "") + "…"
+	}
+	if place != "" {
+		frame += " (" + place + ")"
+	}
+	if n := len(t.all); n > 0 && t.all[n-1] == frame {
+		return // recursion
+	}
+	t.all = append(t.all, frame)
+	for _, prefix := range plumbing {
+		if strings.HasPrefix(function, prefix) {
+			return
+		}
+	}
+	t.own = append(t.own, frame)
+}
+
+// frames returns the provider's own frames, or all if there are none.
+func (t *trace) frames() []string {
+	list := t.own
+	if len(list) == 0 {
+		list = t.all
+	}
+	return list[:min(len(list), maxFrames)]
+}
+
+// wazero writes a frame as module.function(parameters) results. Instances have no
+// module name.
+var frameSyntax = regexp.MustCompile(`^\.?(.+?)\([a-z0-9, ]*\)(?: [a-z0-9(), ]+)?$`)
+
+// wasmTrace reads a stack trace of wazero.
+func wasmTrace(stack string) (t trace) {
+	for line := range strings.SplitSeq(stack, "\n") {
+		if m := frameSyntax.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
+			t.add(m[1], "")
+		}
+	}
+	return t
+}
+
+// crashReason is what a Go program says before the stacks of its goroutines.
+func crashReason(words string) string {
+	var reason []string
+	for line := range strings.SplitSeq(words, "\n") {
+		if line == "" || isStackHeader(line) || len(reason) == maxReasonLines {
+			break
+		}
+		reason = append(reason, line)
+	}
+	return strings.Join(reason, "\n")
+}
+
+func isStackHeader(line string) bool {
+	return strings.HasPrefix(line, "goroutine ") || line == "runtime stack:"
+}
+
+// goFrames reads the first stack with functions of the provider from what a Go program
+// prints when it crashes: each function on a line, its place on the next behind a tab.
+func goFrames(words string) []string {
+	var t trace
+	lines := strings.Split(words, "\n")
+	for n, line := range lines {
+		if isStackHeader(line) && len(t.own) > 0 {
+			break
+		}
+		if n+1 == len(lines) || !strings.HasPrefix(lines[n+1], "\t") || strings.HasPrefix(line, "\t") {
+			continue
+		}
+		function, _, _ := strings.Cut(strings.TrimPrefix(line, "created by "), " in goroutine ")
+		if at := strings.LastIndexByte(function, '('); at > 0 && strings.HasSuffix(function, ")") {
+			function = function[:at]
+		}
+		place, _, _ := strings.Cut(strings.TrimSpace(lines[n+1]), " ")
+		t.add(function, place[strings.LastIndexByte(place, '/')+1:])
+	}
+	return t.frames()
+}
+
+// handsOn begins the names of functions of Go's library that hand on the clock or random
+// numbers to whoever calls them. In a name section, Go writes / as _.
+var handsOn = []string{
+	"context.", "crypto_", "hash_maphash.", "internal_", "io.", "log.", "log_slog.", "math_rand", "net.", "net_", "os.", "os_",
+	"sync.", "syscall.", "text_", "time.",
+}
+
+// Initiator returns the function that has read the clock or random numbers, by the stack of a trap: the
+// innermost function of the program, or else the outermost one of Go's library.
+func Initiator(err error) (function string) {
+	_, stack, _ := strings.Cut(firstTrap(err).Error(), stackMarker)
+	for _, frame := range wasmTrace(stack).own {
+		if strings.HasPrefix(frame, "$") { // it has no name
+			continue
+		}
+		function = frame
+		if !slices.ContainsFunc(handsOn, func(prefix string) bool { return strings.HasPrefix(frame, prefix) }) {
+			break
+		}
+	}
+	return function
+}

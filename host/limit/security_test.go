@@ -1,0 +1,37 @@
+package limit_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/host/limit"
+	"github.com/husk-dev/husk/internal/doctest"
+)
+
+// The document of what is promised names tests that there are, and the defaults of limits
+// as they are.
+func TestThePromisesNameTestsAndDefaults(t *testing.T) {
+	text := doctest.Require(t, "../..", "docs/security.md")
+	for _, l := range limit.All() {
+		option := "fixed"
+		if l.Option != "" {
+			option = "`" + l.Option + "`"
+		}
+		value := l.Format(l.Default)
+		if l.Limit == limit.TotalFiles { // each machine has its own
+			value = "half of what the process may"
+		}
+		if l.Option != "WithLimit" {
+			require.Contains(t, text, fmt.Sprintf(" | `%s` | %s | %s |\n", l.Name, option, value))
+		}
+	}
+	require.Contains(t, text, fmt.Sprintf("| `WithCancelGrace` | %v |\n", host.DefaultCancelGrace))
+	require.Contains(t, text, fmt.Sprintf("| `ProviderOptions.Instances` | %v |\n", host.DefaultInstances))
+	require.Equal(t, time.Minute, host.DefaultQuarantineWindow)
+	require.Contains(t, text, "16 concurrent HTTP exchanges and 64 TCP connections")
+	require.Equal(t, []int{16, 64, 16}, []int{host.MaxHTTPExchanges, host.MaxTCPConnections, host.MaxOpenAssets})
+}

@@ -1,0 +1,316 @@
+package host
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"runtime"
+	"sync"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/husk-dev/husk/host/internal/answers"
+	"github.com/husk-dev/husk/host/internal/codecache"
+	"github.com/husk-dev/husk/host/limit"
+	"github.com/husk-dev/husk/internal/entropy"
+	"github.com/husk-dev/husk/internal/meter"
+	"github.com/husk-dev/husk/internal/wasmfile"
+)
+
+// Module is a checked and compiled module. It is safe for concurrent use, shared by
+// all who load the same bytes, and lives as long as its host.
+type Module struct {
+	Info
+	host *Host
+	// code is the compiled module. One that was installed is loaded with its first instance.
+	code func() (wazero.CompiledModule, error)
+	// imports makes what the module imports, once.
+	imports func() error
+	part    firstPart
+	// fetch has the code loaded while the first instance is being prepared.
+	fetch    sync.Once
+	images   *images
+	spares   spares
+	declared *answers.Schema
+	facts    *answers.Facts
+}
+
+// newModule makes a module that has neither code nor images yet.
+func (h *Host) newModule(info Info) *Module {
+	m := &Module{Info: info, host: h, facts: h.factsOf(info.Digest)}
+	m.declared = answers.NewSchema(m.facts)
+	m.imports = sync.OnceValue(func() error { return h.importsFor(m) })
+	return m
+}
+
+// factsOf returns what the module has said of itself, as far as the cache has it.
+func (h *Host) factsOf(digest string) *answers.Facts {
+	if h.cache == nil {
+		return answers.NewFacts(nil, nil)
+	}
+	name := h.recordName(digest) + codecache.AnswersSuffix
+	return answers.NewFacts(
+		func() ([]byte, error) { return h.cache.Read(name) },
+		// Without the file the module is asked again.
+		func(text []byte) { _ = h.cache.Write(name, text) },
+	)
+}
+
+// compiledTo is a module's code that is there.
+func compiledTo(compiled wazero.CompiledModule) func() (wazero.CompiledModule, error) {
+	return func() (wazero.CompiledModule, error) { return compiled, nil }
+}
+
+// loading is a module that is being compiled; done is closed once the rest is set.
+type loading struct {
+	done   chan struct{}
+	module *Module
+	err    error
+}
+
+// digestPrefix begins the digests of modules.
+const digestPrefix = "sha256:"
+
+func digestOf(wasm []byte) string {
+	sum := sha256.Sum256(wasm)
+	return digestFrom(sum[:])
+}
+
+func digestFrom(sum []byte) string { return digestPrefix + hex.EncodeToString(sum) }
+
+// source is where the bytes of a module come from if it is not installed.
+type source struct {
+	read func() ([]byte, error)
+	// draft is set for [Host.LoadDraft].
+	draft bool
+}
+
+// name names a module with a digest, or its draft, among what the host has.
+func (s source) name(digest string) string {
+	if s.draft {
+		return "draft " + digest
+	}
+	return digest
+}
+
+// Load loads a module from a file. A failure is a *[LoadError]; the errors inside of
+// it say whether the file or the module is at fault. The file must stay as it is until the
+// module was first called.
+func (h *Host) Load(ctx context.Context, path string) (*Module, error) {
+	digest, err := h.Digest(path)
+	if err == nil {
+		var module *Module
+		if module, err = h.load(ctx, digest, source{read: func() ([]byte, error) { return h.readModule(path, digest) }}); err == nil {
+			return module, nil
+		}
+	}
+	return nil, h.config.Refused(path, err)
+}
+
+// Digest returns the digest of the module that Load would load from the file.
+func (h *Host) Digest(path string) (string, error) {
+	limit := h.config.limits.ModuleSize
+	return h.cache.DigestOf(path, limit, h.config.clock.Now(), func() (string, error) { return digestOfFile(path, limit) })
+}
+
+// LoadBytes loads a module from memory, as Load does.
+func (h *Host) LoadBytes(ctx context.Context, wasm []byte) (*Module, error) {
+	return h.loadBytes(ctx, wasm, false)
+}
+
+// LoadDraft loads a module from memory that will soon be another one, because its author is at work
+// on it. It is compiled in two thirds of the time, without a warm-up run: its calls take longer by a
+// third, and a process that finds it compiled starts later by some 20 ms. A module that the host has
+// compiled in full is used instead.
+func (h *Host) LoadDraft(ctx context.Context, wasm []byte) (*Module, error) {
+	return h.loadBytes(ctx, wasm, true)
+}
+
+func (h *Host) loadBytes(ctx context.Context, wasm []byte, draft bool) (*Module, error) {
+	err := checkSize(int64(len(wasm)), h.config.limits.ModuleSize)
+	if err == nil {
+		var module *Module
+		if module, err = h.load(ctx, digestOf(wasm), source{func() ([]byte, error) { return wasm, nil }, draft}); err == nil {
+			return module, nil
+		}
+	}
+	return nil, h.config.Refused("", err)
+}
+
+func checkSize(size int64, limit int) error {
+	if size > int64(limit) {
+		return &SizeError{Size: size, Limit: int64(limit)}
+	}
+	return nil
+}
+
+// digestOfFile reads no more of a file than may be, and keeps none of it: most modules that
+// are loaded are installed, and not needed any more.
+func digestOfFile(path string, limit int) (string, error) {
+	file, err := os.Open(path)
+	if failure, ok := errors.AsType[*fs.PathError](err); ok {
+		return "", failure.Err // the path is told by the LoadError
+	}
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() {
+		return "", errors.New("it is not a regular file")
+	}
+	if err := checkSize(info.Size(), limit); err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	const part = 128 << 10 // which stays in the processor's cache
+	size, err := io.CopyBuffer(sum, io.LimitReader(file, int64(limit)+1), make([]byte, part))
+	if err != nil {
+		return "", err
+	}
+	return digestFrom(sum.Sum(nil)), checkSize(size, limit)
+}
+
+func (h *Host) readModule(path, digest string) ([]byte, error) {
+	wasm, err := os.ReadFile(path)
+	if failure, ok := errors.AsType[*fs.PathError](err); ok {
+		return nil, failure.Err
+	}
+	if err == nil && digestOf(wasm) != digest {
+		h.cache.ForgetDigest(path)
+		err = errors.New("the file was changed while the module was loaded: load it again")
+	}
+	return wasm, err
+}
+
+func (h *Host) load(ctx context.Context, digest string, from source) (*Module, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		return nil, errClosedHost
+	}
+	name := from.name(digest)
+	l, known := h.modules[name]
+	if !known {
+		l = &loading{done: make(chan struct{})}
+		h.modules[name] = l
+		h.working.Go(func() { h.compile(l, digest, from) })
+	}
+	h.mu.Unlock()
+	select {
+	case <-l.done:
+		return l.module, l.err
+	case <-ctx.Done():
+		// The compilation goes on for others, and for the cache.
+		return nil, context.Cause(ctx)
+	}
+}
+
+var errClosedHost = errors.New("the host is closed")
+
+// compile ends a loading. One that failed is forgotten, so that it can be tried again.
+func (h *Host) compile(l *loading, digest string, from source) {
+	defer close(l.done)
+	if l.module, l.err = h.prepare(digest, from); l.err != nil {
+		h.mu.Lock()
+		delete(h.modules, from.name(digest))
+		h.mu.Unlock()
+	}
+}
+
+// prepare takes a module that is precompiled or installed, or makes it.
+func (h *Host) prepare(digest string, from source) (*Module, error) {
+	var m *Module
+	var err error
+	if h.ahead != nil {
+		m, err = h.precompiled(digest)
+	} else if m = h.installed(digest, from); m == nil {
+		m, err = h.build(from)
+	}
+	if err == nil && m.Memory > h.config.memoryBytes() {
+		return nil, &MemoryError{Needed: m.Memory, Limit: h.config.limits.Memory} // it was installed by a host with more
+	}
+	return m, err
+}
+
+// build admits, meters, and compiles a module, and installs it for the next time.
+func (h *Host) build(from source) (*Module, error) {
+	select {
+	case h.compiling <- struct{}{}:
+		defer func() { <-h.compiling }()
+	case <-h.stopped.Done():
+		return nil, context.Cause(h.stopped)
+	}
+	wasm, err := from.read()
+	if err != nil {
+		return nil, err
+	}
+	decoded, info, err := admit(wasm, h.config)
+	if err != nil {
+		return nil, err
+	}
+	decoded, account := h.counting(decoded)
+	metered, err := h.meter(decoded)
+	if err != nil {
+		return nil, err
+	}
+	time := h.config.limits.CompileTime
+	ctx, cancel := context.WithTimeoutCause(h.stopped, time, h.config.advised("", &limit.ExceededError{Limit: limit.CompileTime, Most: uint64(time)}))
+	defer cancel()
+	ctx = experimental.WithCompilationWorkers(ctx, compileWorkers)
+	m := h.newModule(info)
+	m.images = newImages(decoded, account)
+	switch err = h.install(ctx, m, decoded, metered, from); {
+	case err == nil:
+		return m, nil
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	}
+	return nil, fmt.Errorf("the module is invalid: %w", err)
+}
+
+// counting returns a module that counts what its runtime reads for itself, and by what; the same
+// one if it cannot, or if that would make no difference as there can be no image of it.
+func (h *Host) counting(decoded *wasmfile.Module) (*wasmfile.Module, *entropy.Account) {
+	if _, frozen := meter.Frozen(decoded); !frozen {
+		return decoded, nil
+	}
+	wasm, account := entropy.Rewrite(decoded)
+	if account == nil {
+		return decoded, nil
+	}
+	// It may have more than a module may have.
+	counts, err := wasmfile.Read(wasm, wasmfile.Limits(h.config.limits.Module()))
+	if err != nil {
+		return decoded, nil
+	}
+	return counts, account
+}
+
+func (h *Host) meter(decoded *wasmfile.Module) (metered []byte, err error) {
+	return meter.Rewrite(decoded, meter.Options{
+		MemoryPages: mostPages(), TableElements: h.config.limits.TableElements, Detach: meter.Detachable(decoded),
+	})
+}
+
+// mostCompilations bounds how many modules are compiled at once: one of 5 MB takes some
+// 130 MB for that.
+const mostCompilations = 4
+
+// compilations is for how many of them there are processors. It is two at least, because
+// workers do not do all of a compilation.
+func compilations() int {
+	return min(max(2, runtime.GOMAXPROCS(0)/compileWorkers), mostCompilations)
+}

@@ -1,0 +1,369 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/abi/schema/schemajson"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/host/internal/guest"
+	"github.com/husk-dev/husk/host/internal/wasi"
+	"github.com/husk-dev/husk/internal/fakevalue"
+	"github.com/husk-dev/husk/internal/meter"
+	"github.com/husk-dev/husk/internal/relooper"
+	"github.com/husk-dev/husk/internal/rewriting"
+	"github.com/husk-dev/husk/internal/wasmfile"
+	"github.com/husk-dev/husk/internal/wasmsubset"
+)
+
+const (
+	// leastToProfile is from what size on a module is profiled, in bytes: machine code of
+	// some 5 MB, which takes 5 ms to load.
+	leastToProfile = 1 << 20
+	// profileTime is for how long calls are profiled, which take the interpreter 10 ms each,
+	// and longestProfile how long it takes with its preparations, and where that is not enough
+	// for the fewest types: users wait for it.
+	profileTime    = time.Second
+	longestProfile = 10 * time.Second
+	// profiledTypes is how many types of resource are profiled, and fewestProfiled how many
+	// are on a machine that is slow, or busy.
+	profiledTypes  = 20
+	fewestProfiled = 3
+)
+
+// profile finds out which functions of a module run when it is asked for the first time. It
+// is run by the interpreter, which can tell, on a host of its own where nothing is granted.
+type profile struct {
+	host   *Host
+	module *Module
+	// ran are the functions of the metered module that ran, by index, and resumed those that
+	// went on with what they had begun before their goroutine was left.
+	ran, resumed []bool
+	// name and version are what the provider answered to a handshake.
+	name, version string
+}
+
+// profile profiles a module that is to be installed, nil where that is not done, or fails.
+func (h *Host) profile(ctx context.Context, m *Module, decoded *wasmfile.Module, metered []byte) *profile {
+	if !m.images.frozen || h.config.random != nil || m.World != canon.WorldProvider || len(metered) < leastToProfile && h.rewriting != rewriting.All {
+		return nil
+	}
+	r := &profile{}
+	config := h.config
+	config.interpreter, config.cacheDir, config.precompiled, config.audit = true, "", "", nil
+	var err error
+	if r.host, err = New(h.stopped, config); err != nil {
+		return nil
+	}
+	defer func() {
+		_ = r.host.Close(context.Background()) // it has nothing to lose
+		r.host, r.module = nil, nil
+	}()
+	compiled, err := r.host.runtime.CompileModule(experimental.WithFunctionListenerFactory(ctx, r), metered)
+	if err != nil {
+		return nil // which the compiler will say, too
+	}
+	r.module = r.host.newModule(m.Info)
+	r.module.code, r.module.images = compiledTo(compiled), newImages(decoded, m.images.account)
+	defer r.module.images.close()
+	ctx, cancel := context.WithTimeout(ctx, longestProfile)
+	defer cancel()
+	images := r.module.images
+	if images.base, images.about = r.module.makeBase(ctx); images.base != nil {
+		r.forget() // instances begin with the image
+	}
+	images.made = true
+	if r.perform(ctx) != nil && h.rewriting != rewriting.All {
+		return nil
+	}
+	return r
+}
+
+// NewFunctionListener implements [experimental.FunctionListenerFactory].
+func (r *profile) NewFunctionListener(f api.FunctionDefinition) experimental.FunctionListener {
+	if f.GoFunction() != nil {
+		return nil
+	}
+	index := int(f.Index())
+	more := max(0, index+1-len(r.ran))
+	r.ran, r.resumed = append(r.ran, make([]bool, more)...), append(r.resumed, make([]bool, more)...)
+	return experimental.FunctionListenerFunc(func(_ context.Context, _ api.Module, _ api.FunctionDefinition, params []uint64, _ experimental.StackIterator) {
+		r.ran[index] = true
+		if len(params) > 0 && params[0] != 0 {
+			r.resumed[index] = true
+		}
+	})
+}
+
+// did reports whether a function of the metered module is among those.
+func did(what []bool, function int) bool { return function < len(what) && what[function] }
+
+// forget has what ran up to now not count.
+func (r *profile) forget() {
+	clear(r.ran)
+	clear(r.resumed)
+}
+
+// profiled reports whether a profile calls a method, so that a part of the module may do for it. It
+// calls create as in a preview.
+func profiled(method abi.Method) bool {
+	switch method {
+	case abi.MethodGetSchema, abi.MethodCheckConfig, abi.MethodCheck, abi.MethodDiff, abi.MethodCreate:
+		return true
+	}
+	return false
+}
+
+// harmless reports whether nobody can notice that a guest has called an imported function twice.
+func harmless(i wasmfile.Import) bool {
+	switch i.Module {
+	case meter.Module:
+		return true
+	case wasi.ModuleName:
+		switch i.Name {
+		case "args_get", "args_sizes_get", "environ_get", "environ_sizes_get", "clock_res_get", "clock_time_get", "random_get", "sched_yield":
+			return true
+		}
+		return false
+	}
+	return strings.HasPrefix(i.Module, canon.Package+"/control@") && i.Name == "cancelled"
+}
+
+// perform makes the calls of an engine that finds nothing changed, and of a preview. What the
+// provider answers makes no difference.
+func (r *profile) perform(ctx context.Context) error {
+	begun := time.Now()
+	declared, err := r.schema(ctx)
+	if err != nil {
+		return err
+	}
+	if declared.Deferred {
+		r.forget() // hosts know the schema when they load the part
+	}
+	p, shaken, err := r.introduced(ctx)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	values := &fakevalue.Generator{
+		Random: rand.New(rand.NewPCG(1, 1)), Optional: func() bool { return true },
+		References: shaken.Features&abi.FeaturesResourceReferences != 0,
+	}
+	kind := "pulumi:providers:" + shaken.Name
+	u := urn.New("profile", "profile", "", kind, "default")
+	config := values.Object(&declared.Config)
+	checked, err := p.CheckConfig(ctx, abi.CheckRequest{URN: u, Name: "default", Type: kind, News: config})
+	if err == nil && len(checked.Failures) == 0 {
+		config = checked.Inputs
+	}
+	_ = p.Configure(ctx, abi.ConfigureRequest{URN: u, Name: "default", Type: kind, ID: "1", Inputs: config})
+	for n, resource := range declared.Resources {
+		if n == profiledTypes || n >= fewestProfiled && time.Since(begun) > profileTime || ctx.Err() != nil {
+			break
+		}
+		if !resource.Component {
+			profileResource(ctx, p, resource, values)
+		}
+	}
+	return nil
+}
+
+// introduced is a provider of the module after its handshake.
+func (r *profile) introduced(ctx context.Context) (p *Provider, shaken abi.HandshakeResponse, err error) {
+	if p, err = r.module.NewProvider(ctx, ProviderOptions{Instances: 1, Lenient: true, AskGuest: true}); err != nil {
+		return nil, shaken, err
+	}
+	p.limited = true
+	shaken, err = p.Handshake(ctx, abi.HandshakeRequest{Engine: "husk", Features: abi.FeaturesSecrets |
+		abi.FeaturesResourceReferences | abi.FeaturesOutputs | abi.FeaturesAutonaming | abi.FeaturesPreview})
+	if err != nil {
+		return nil, shaken, errors.Join(err, p.Close())
+	}
+	r.name, r.version = shaken.Name, shaken.Version
+	return p, shaken, nil
+}
+
+func (r *profile) schema(ctx context.Context) (*schema.Package, error) {
+	p, _, err := r.introduced(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	response, err := p.GetSchema(ctx, abi.GetSchemaRequest{})
+	if err != nil {
+		return nil, err
+	}
+	return schemajson.Parse([]byte(response.Schema))
+}
+
+// profileResource asks for a resource as if it did not change, did change, and was new.
+func profileResource(ctx context.Context, p abi.Provider, resource *schema.Resource, values *fakevalue.Generator) {
+	u := urn.New("profile", "profile", "", resource.Token, "it")
+	seed := [32]byte{1}
+	check := func(inputs property.Map, olds *property.Map) property.Map {
+		answer, err := p.Check(ctx, abi.CheckRequest{URN: u, Name: "it", Type: resource.Token, Olds: olds, News: inputs, RandomSeed: seed[:]})
+		if err == nil && len(answer.Failures) == 0 {
+			return answer.Inputs
+		}
+		return inputs
+	}
+	olds := check(values.Object(&resource.Inputs), nil)
+	state := values.Object(&resource.Outputs)
+	for name, v := range olds.All() { // most states repeat the inputs
+		state = state.With(name, v)
+	}
+	for _, inputs := range []property.Map{olds, values.Object(&resource.Inputs)} {
+		news := check(inputs, &olds)
+		_, _ = p.Diff(ctx, abi.DiffRequest{URN: u, Name: "it", Type: resource.Token, ID: "1", Olds: state, News: news, OldInputs: olds})
+	}
+	_, _ = p.Create(ctx, abi.CreateRequest{URN: u, Name: "it", Type: resource.Token, Inputs: olds, Preview: true})
+}
+
+// Of a provider written in Go, a tenth of the code runs until its first calls are answered. All
+// of it is 20 MB of machine code, which wazero takes 20 ms to load. So the cache also keeps
+// a part of each module: the functions that ran in a profile, when it was installed. What
+// else there is traps at once. Instances of a process begin with the part; where one traps, it
+// ends, and its call is made again with the whole module, as later ones are.
+//
+// A call can be made again since it has done nothing yet that anybody could notice: the part
+// can import nothing that has an effect. And an instance has nothing to lose, since all that it
+// knows is the image that it began with, its setup, and what it has made of calls that were
+// answered, which any instance may lose between two calls. A stream, whose instance must
+// stay, begins with the whole module.
+
+// firstPart is the part of a module that is loaded first.
+type firstPart struct {
+	// code is nil where there is no part.
+	code func() (wazero.CompiledModule, error)
+	// exceeded is set once the whole module is needed.
+	exceeded atomic.Bool
+}
+
+// layout is what has become of a module that is compiled.
+type layout struct {
+	decoded *wasmfile.Module
+	metered []byte
+	// copied are the functions that have copies, see [relooper.Rewrite].
+	copied []int
+}
+
+// relooped is a module whose functions that ran in the profile, and will run most, are made
+// faster; nil where none can be.
+func (h *Host) relooped(decoded *wasmfile.Module, of *profile) *layout {
+	if of == nil && h.rewriting != rewriting.All {
+		return nil
+	}
+	rewritten, copied := relooper.Rewrite(decoded, h.config.limits.Module(), func(function int) bool {
+		return h.rewriting == rewriting.All || did(of.ran, function+1)
+	})
+	if rewritten == nil {
+		return nil
+	}
+	metered, err := h.meter(rewritten)
+	if err != nil {
+		return nil
+	}
+	return &layout{rewritten, metered, copied}
+}
+
+// partOf returns a module of what runs in the profile, nil where that is none worth having.
+func (h *Host) partOf(whole *layout, of *profile) []byte {
+	m, err := wasmfile.Read(whole.metered, wasmfile.Limits(h.config.limits.Module()))
+	if err != nil {
+		return nil // the rewriter has added more than the module may have
+	}
+	var imported []wasmfile.Import
+	for _, i := range m.Imports {
+		if i.Kind == api.ExternTypeFunc {
+			imported = append(imported, i)
+		}
+	}
+	// The rewriter has added an imported function, and some after all others, those that were
+	// copied too.
+	copies := len(whole.decoded.Functions) + 1 - len(whole.copied)
+	small := wasmsubset.Extract(m, func(function int) bool {
+		switch n := function - copies; {
+		case function < len(imported):
+			return harmless(imported[function])
+		case n < 0:
+			return did(of.ran, function)
+		case n < len(whole.copied):
+			return did(of.resumed, whole.copied[n]+1)
+		}
+		return did(of.ran, function-len(whole.copied))
+	})
+	if len(small) > len(whole.metered)/2 && h.rewriting != rewriting.All {
+		return nil
+	}
+	return small
+}
+
+// Preload has all of the module's code loaded in the background, for a caller that will make
+// calls with an effect. Those before them are served by the part meanwhile.
+func (m *Module) Preload() {
+	if m.part.inUse() {
+		m.host.background(func() { _, _ = m.code() }) // who needs it gets the error, too
+	}
+}
+
+// inUse reports whether instances begin with the part.
+func (p *firstPart) inUse() bool { return p.code != nil && !p.exceeded.Load() }
+
+// errPart is a call that needs more than the part of the module. It is made again with the
+// whole, and so nobody outside of the package sees it.
+var errPart = errors.New("the whole module is needed")
+
+// codeFor returns the code for an instance that begins with the image, and whether it is a
+// part.
+func (m *Module) codeFor(from *snapshot) (code wazero.CompiledModule, partial bool, err error) {
+	if m.part.inUse() && from != nil && from.base != nil {
+		if code, err := m.part.code(); err == nil {
+			return code, true, nil
+		}
+		m.part.exceeded.Store(true) // it is only slower without
+	}
+	code, err = m.code()
+	return code, false, err
+}
+
+// fetchCode loads what the first instance needs.
+func (s *sandbox) fetchCode() {
+	load := s.module.code
+	if s.module.part.inUse() && s.beginsWithBase() {
+		load = s.module.part.code
+	}
+	_, _ = load() // who needs it gets the error, too
+}
+
+// needsWhole reports whether a call has failed for want of the whole module. The instance must
+// not serve again then.
+func (i *instance) needsWhole(r *guest.Call, err error) bool {
+	if _, answered := errors.AsType[*abi.Error](err); answered || !guest.IsTrap(err) || r.Hard().Err() != nil || i.wasmInstance == nil || !i.wasmInstance.partial {
+		return false
+	}
+	i.sandbox.needWhole()
+	i.exceeded, i.spoiled = true, true
+	return true
+}
+
+// needWhole has calls from now on made with the whole module.
+func (s *sandbox) needWhole() {
+	if part := &s.module.part; part.inUse() {
+		part.exceeded.Store(true)
+	}
+}
+
+// useless reports whether a wasmInstance is of a part that the module has exceeded.
+func (m *Module) useless(b *wasmInstance) bool { return b.partial && m.part.exceeded.Load() }
