@@ -88,7 +88,7 @@ func (s Settings) Set() (all Set) {
 	for _, setting := range s {
 		if set, ok := setting.limit.set.(func(*Set, uint64)); ok {
 			set(&all, cmp.Or(setting.value, setting.limit.Default))
-		} else {
+		} else if setting.limit.set != nil {
 			all.calls = append(all.calls, setting)
 		}
 	}
@@ -108,8 +108,8 @@ func (c *Call) Timeout() time.Duration { return duration(c.Time) }
 
 // Call returns the limits of a call of a method.
 func (s *Set) Call(method abi.Method) (c Call) {
-	for i := range table {
-		if l := &table[i]; l.isFor(method) {
+	for _, l := range ofCalls {
+		if l.isFor(method) {
 			*l.set.(func(*Call) *uint64)(&c) = l.Default
 		}
 	}
@@ -125,8 +125,15 @@ func (s *Set) Call(method abi.Method) (c Call) {
 	return c
 }
 
-// isFor reports whether the limit is one that the method has.
-func (l *Info) isFor(method abi.Method) bool {
-	_, ofCall := l.set.(func(*Call) *uint64)
-	return ofCall && (l.methods == nil || l.methods(method))
-}
+// ofCalls are the limits that methods have.
+var ofCalls = func() (rows []*Info) {
+	for i := range table {
+		if _, ok := table[i].set.(func(*Call) *uint64); ok {
+			rows = append(rows, &table[i])
+		}
+	}
+	return rows
+}()
+
+// isFor reports whether a limit that methods have is one of the method's.
+func (l *Info) isFor(method abi.Method) bool { return l.methods == nil || l.methods(method) }
