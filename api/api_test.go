@@ -37,7 +37,7 @@ func TestPublicInterface(t *testing.T) {
 			continue
 		}
 		require.Empty(t, p.Errors)
-		files[strings.ReplaceAll(path, "/", ".")+".txt"] = describe(p.Types)
+		files[strings.ReplaceAll(path, "/", ".")+".txt"] = describe(t, p.Types)
 	}
 	require.NotEmpty(t, files)
 
@@ -63,7 +63,8 @@ func TestPublicInterface(t *testing.T) {
 }
 
 // describe returns a line for each exported constant, variable, function, type, field, and method.
-func describe(p *types.Package) string {
+func describe(t *testing.T, p *types.Package) string {
+	t.Helper()
 	var out bytes.Buffer
 	short := func(other *types.Package) string {
 		if other == p {
@@ -82,6 +83,9 @@ func describe(p *types.Package) string {
 			continue
 		}
 		if named.IsAlias() {
+			if target, ok := types.Unalias(named.Type()).(*types.Named); ok && target.Obj().Pkg() != nil {
+				require.NotContains(t, target.Obj().Pkg().Path(), "/internal/", "%s: go doc shows neither fields nor methods of it", named)
+			}
 			fmt.Fprintln(&out, types.ObjectString(named, short))
 			continue
 		}

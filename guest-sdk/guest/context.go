@@ -27,9 +27,16 @@ func Now(ctx context.Context) time.Time {
 // WithLog returns a context in which [Log] writes to sink. In a module the log is the host's.
 func WithLog(ctx context.Context, sink abi.Log) context.Context { return call.WithLog(ctx, sink) }
 
-// Logger writes messages about the resource of a call, with its methods Debug, Info, Warning, Error,
-// and Status. The display of the deployment shows them.
-type Logger = call.Logger
+// Logger writes messages about the resource of a call. The display of the deployment shows them, and Debug
+// only with debug output.
+type Logger interface {
+	Debug(message string)
+	Info(message string)
+	Warning(message string)
+	Error(message string)
+	// Status writes how far the call is. The next status replaces it.
+	Status(message string)
+}
 
 // Log returns the log of a call. Without one, as in most tests, messages go nowhere.
 func Log(ctx context.Context) Logger { return call.Log(ctx) }

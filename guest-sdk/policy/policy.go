@@ -138,8 +138,16 @@ func (r *Rule[C]) stack(ctx context.Context, config unsafe.Pointer, run abi.RunC
 	return r.Stack(ctx, StackRequest[C]{*(*C)(config), run, all})
 }
 
-// Logger writes messages about a resource, with its methods Debug, Info, Warning, Error, and Status.
-type Logger = call.Logger
+// Logger writes messages about the resource of a call. The display of the deployment shows them, and Debug
+// only with debug output.
+type Logger interface {
+	Debug(message string)
+	Info(message string)
+	Warning(message string)
+	Error(message string)
+	// Status writes how far the call is. The next status replaces it.
+	Status(message string)
+}
 
 // WithLog returns a context in which [Log] writes to sink. In a module the log is the host's.
 func WithLog(ctx context.Context, sink abi.Log) context.Context { return call.WithLog(ctx, sink) }

@@ -89,7 +89,7 @@ const (
 	OpTableSize
 	OpTableFill
 
-	OpVectorLoad  Opcode = prefixVector<<8 | 0x00
+	OpVectorLoad  Opcode = prefixVector << 8
 	OpVectorStore Opcode = prefixVector<<8 | 0x0b
 	OpVectorConst Opcode = prefixVector<<8 | 0x0c
 	OpVectorSplat Opcode = prefixVector<<8 | 0x0f
