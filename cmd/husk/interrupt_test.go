@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -19,6 +20,10 @@ func TestInterrupts(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("processes cannot be sent interrupts")
 	}
+	// Under nohup, commands would inherit that hang-ups are ignored.
+	hangUps := make(chan os.Signal, 1)
+	signal.Notify(hangUps, syscall.SIGHUP)
+	defer signal.Stop(hangUps)
 	lab := newUser(t)
 	for name, test := range interruptTests {
 		t.Run(name, func(t *testing.T) { test(t, lab) })
