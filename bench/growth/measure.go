@@ -121,7 +121,7 @@ func (s stack) run(ctx context.Context, op operation, p program) (err error) {
 // garbage collections.
 const watchEvery = 2 * time.Millisecond
 
-// watchHeap returns what ends the watch and answers the heap's largest size.
+// watchHeap returns a function that ends the watch and returns the heap's largest size.
 func watchHeap() (peak func() float64) {
 	stop, largest := make(chan struct{}), make(chan float64)
 	go func() {

@@ -3,7 +3,7 @@
 //
 //	hosted start MODULE CACHE [VARIABLE]
 //
-// loads the module with the cache, answers one Check, prints a line, and ends. With a
+// loads the module with the cache, calls one Check, prints a line, and ends. With a
 // variable, which is granted to the module, it cannot use the module's base image.
 //
 //	hosted keep MODULE CACHE

@@ -120,7 +120,7 @@ func TestNoPacks(t *testing.T) {
 	require.Empty(t, found)
 }
 
-// canned answers what a test says.
+// canned returns what a test says.
 type canned struct {
 	abi.Policy
 	who        abi.PolicyHandshakeResponse

@@ -58,7 +58,7 @@ func (p *Provider) StreamInvoke(_ context.Context, request abi.InvokeRequest) (a
 	return handle, nil
 }
 
-// StreamNext answers the next word.
+// StreamNext returns the next word.
 func (p *Provider) StreamNext(_ context.Context, handle abi.StreamHandle) (abi.StreamItem, error) {
 	results := p.streams[handle]
 	if len(results) == 0 {

@@ -2,7 +2,7 @@
 // rule of the contract, so that a provider which embeds it and breaks one rule breaks
 // that rule alone. Its notes are files, because a module's memory is no place for state.
 //
-// It answers the contract's methods itself instead of through the guest SDK, which
+// It implements the contract itself instead of through the guest SDK, which
 // sees to many of the rules and would not let them be broken.
 package notes
 
@@ -54,7 +54,7 @@ func (p *Provider) Handshake(_ context.Context, request abi.HandshakeRequest) (a
 	}, nil
 }
 
-// GetSchema answers [Schema].
+// GetSchema returns [Schema].
 func (p *Provider) GetSchema(context.Context, abi.GetSchemaRequest) (abi.GetSchemaResponse, error) {
 	return abi.GetSchemaResponse{Schema: string(Schema.AppendJSON(nil))}, nil
 }

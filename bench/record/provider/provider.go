@@ -20,7 +20,7 @@ const (
 	DeclaredType = "record:index:Declared"
 )
 
-// Words is a function that answers the words of a text one by one.
+// Words is a function that returns the words of a text one by one.
 const Words = "record:index:words"
 
 // New returns the provider, which holds nothing and can be used any number of times.
@@ -91,7 +91,7 @@ type wordsResult struct {
 	Word string `husk:"word"`
 }
 
-// words answers the words of a text one by one.
+// words returns the words of a text one by one.
 func words(_ context.Context, args wordsArgs) iter.Seq2[wordsResult, error] {
 	return func(yield func(wordsResult, error) bool) {
 		for word := range strings.FieldsSeq(args.Text) {

@@ -19,7 +19,7 @@ import (
 // Object is a JSON object.
 type Object = map[string]any
 
-// Fault is what the store answers in place of what it should.
+// Fault is what the store returns in place of what it should.
 type Fault struct {
 	Status int
 	Header http.Header

@@ -79,7 +79,7 @@ func (k *kit) Update(_ context.Context, r abi.UpdateRequest) (abi.UpdateResponse
 	return abi.UpdateResponse{State: r.News, RefreshBeforeUpdate: r.News.Has("stale")}, nil
 }
 
-// Diff answers what the input differs says, as JSON.
+// Diff returns what the input differs says, as JSON.
 func (*kit) Diff(_ context.Context, r abi.DiffRequest) (abi.DiffResponse, error) {
 	text, ok := r.News.Get("differs").AsString()
 	if !ok {
@@ -93,12 +93,12 @@ func (*kit) Diff(_ context.Context, r abi.DiffRequest) (abi.DiffResponse, error)
 	return answer, nil
 }
 
-// Invoke answers the arguments.
+// Invoke returns the arguments.
 func (*kit) Invoke(_ context.Context, r abi.InvokeRequest) (abi.InvokeResponse, error) {
 	return abi.InvokeResponse{Result: r.Args}, nil
 }
 
-// Call answers the arguments, and what they depend on.
+// Call returns the arguments, and what they depend on.
 func (*kit) Call(_ context.Context, r abi.CallRequest) (abi.CallResponse, error) {
 	return abi.CallResponse{Result: r.Args.Without("__self__"), ResultDependencies: r.ArgDependencies}, nil
 }

@@ -28,7 +28,7 @@ type Excess struct{}
 // hoard is memory that is not given back.
 var hoard []byte
 
-// Create takes much memory, writes and answers much, or does something until it is stopped.
+// Create takes much memory, writes and returns much, or does something until it is stopped.
 func (Excess) Create(ctx context.Context, r guest.CreateRequest[ExcessInputs]) (guest.CreateResponse[ExcessState], error) {
 	response := guest.CreateResponse[ExcessState]{ID: "made", State: ExcessState{ExcessInputs: r.Inputs}}
 	var again func() error
