@@ -379,7 +379,7 @@ type Manifest struct {
 
 // CapabilityRequest is a capability that a provider asks its operator for.
 type CapabilityRequest struct {
-	// Capability is its name, see [grant.All].
+	// Capability is its name, see [grant.Names].
 	Capability string `json:"capability"`
 	// Scope is what of it, as a grant has it: a directory, a variable, a URL, a host and
 	// port. Empty where the configuration or the program decides.

@@ -6,8 +6,6 @@ import (
 	"crypto/x509"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -296,13 +294,4 @@ func mostPages() uint32 {
 // memoryBytes is the memory limit in whole pages.
 func (c *Config) memoryBytes() uint64 {
 	return min((c.limits.Memory+wasmPage-1)/wasmPage, uint64(mostPages())) * wasmPage
-}
-
-// DefaultCacheDir is where the user's cache of compiled modules is.
-func DefaultCacheDir() (string, error) {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(dir, "husk", "compiled"), nil
 }

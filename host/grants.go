@@ -22,19 +22,6 @@ type (
 	Refusal = grant.Text
 )
 
-// ProjectGrant grants a directory as a project file names it, see [grant.InProject].
-func ProjectGrant(projectDir, dir string, readWrite bool) (FSGrant, error) {
-	return grant.InProject(projectDir, dir, readWrite)
-}
-
-// ParseHTTPGrant reads a URL and the granted methods, see [grant.ParseHTTP].
-func ParseHTTPGrant(text string, methods ...string) (HTTPGrant, error) {
-	return grant.ParseHTTP(text, methods...)
-}
-
-// ParseTCPGrant reads a host and port, see [grant.ParseTCP].
-func ParseTCPGrant(text string) (TCPGrant, error) { return grant.ParseTCP(text) }
-
 // What a provider may have open, and may keep. The number of bytes is bounded, too; see package limit.
 const (
 	// MaxHTTPExchanges and MaxOpenAssets are for one call.
@@ -53,7 +40,7 @@ type AuditEvent struct {
 	Provider string `json:"provider"`
 	Version  string `json:"version,omitempty"`
 	Method   string `json:"method"`
-	// Capability is its name, see [grant.All].
+	// Capability is its name, see [grant.Names].
 	Capability string `json:"capability"`
 	// Target is the variable, file, request, host and port, or key.
 	Target string `json:"target"`

@@ -18,6 +18,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/property/guestcbor"
 	"github.com/husk-dev/husk/abi/urn"
@@ -444,10 +445,10 @@ func TestGrantedDirectories(t *testing.T) {
 	data := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(data, "f"), []byte("data"), 0o600))
 	require.NoError(t, os.Mkdir(filepath.Join(project, "out"), 0o700))
-	out, err := host.ProjectGrant(project, "out", true)
+	out, err := grant.InProject(project, "out", true)
 	require.NoError(t, err)
 	require.Equal(t, "/project/out", out.GuestPath)
-	absolute, err := host.ProjectGrant(project, data, false)
+	absolute, err := grant.InProject(project, data, false)
 	require.NoError(t, err)
 	p := provide(t, newHost(t, host.NewConfig()), host.ProviderOptions{Grants: host.Grants{FS: []host.FSGrant{out, absolute}}})
 
@@ -468,7 +469,7 @@ func TestGrantedDirectories(t *testing.T) {
 		require.Equal(t, kind, e.Kind, path)
 	}
 
-	missing, err := host.ProjectGrant(project, "none", false)
+	missing, err := grant.InProject(project, "none", false)
 	require.NoError(t, err)
 	_, err = p.Module().NewProvider(t.Context(), host.ProviderOptions{Name: "probe", Grants: host.Grants{FS: []host.FSGrant{missing}}})
 	require.EqualError(t, err, "granting to the provider probe: opening the granted directory \""+
@@ -481,9 +482,9 @@ func TestProjectGrantsKeepTheProgramsPaths(t *testing.T) {
 	for dir, want := range map[string]string{
 		".": "/project", "out/site": "/project/out/site", "../shared": "/shared", "/srv/www/": "/srv/www",
 	} {
-		grant, err := host.ProjectGrant("/home/me/work", dir, false)
+		granted, err := grant.InProject("/home/me/work", dir, false)
 		require.NoError(t, err)
-		require.Equal(t, want, grant.GuestPath, dir)
+		require.Equal(t, want, granted.GuestPath, dir)
 	}
 }
 

@@ -3,7 +3,7 @@
 // providers to their grants; project files, the flag --grant, audits, and advice are read and
 // written by the same table.
 //
-// A capability is one file here. See [All] for what it declares.
+// A capability is one file here. See [Capability] for what it declares.
 package grant
 
 import (
@@ -65,9 +65,6 @@ const (
 // all is in the order in which grants are listed.
 var all = []Capability{fsCapability, envCapability, httpCapability, tcpCapability, kvCapability}
 
-// All returns the capabilities, in the order in which their grants are listed.
-func All() []Capability { return slices.Clone(all) }
-
 // Named returns a capability, and whether there is one of that name.
 func Named(name string) (c Capability, ok bool) {
 	at := slices.IndexFunc(all, func(c Capability) bool { return c.Name == name })
@@ -77,7 +74,7 @@ func Named(name string) (c Capability, ok bool) {
 	return all[at], true
 }
 
-// Names returns the names of the capabilities, in the order of [All].
+// Names returns the names of the capabilities, in the order in which grants are listed.
 func Names() []string {
 	var names []string
 	for _, c := range all {

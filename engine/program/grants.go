@@ -30,7 +30,7 @@ type HeaderGrant struct {
 	Position    source.Position
 }
 
-// grants reads {CAPABILITY: ...}, in the order of [grant.All].
+// grants reads {CAPABILITY: ...}, in the order of [grant.Names].
 func (d *decoder) grants(n *yaml.Node) []Grant {
 	written := make(map[string][]Grant)
 	for _, f := range d.Fields(n, "grants") {

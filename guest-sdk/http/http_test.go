@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/guest-sdk/guest"
 	guesthttp "github.com/husk-dev/husk/guest-sdk/http"
@@ -22,10 +23,10 @@ import (
 )
 
 // module returns the fetching provider as a module that may send requests to the URL.
-func module(t *testing.T, grant string) abi.Provider {
+func module(t *testing.T, url string) abi.Provider {
 	t.Helper()
 	m := testmodule.Load(t, "./internal/fetch/module", host.NewConfig())
-	granted, err := host.ParseHTTPGrant(grant)
+	granted, err := grant.ParseHTTP(url)
 	require.NoError(t, err)
 	p, err := m.NewProvider(t.Context(), host.ProviderOptions{Name: "fetch", Grants: host.Grants{HTTP: []host.HTTPGrant{granted}}})
 	require.NoError(t, err)

@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/host"
 )
 
@@ -270,24 +271,24 @@ func granted(t *testing.T, line string) (g host.Grants) {
 		switch words[i] {
 		case "tcp":
 			i++
-			grant, err := host.ParseTCPGrant(words[i])
+			granted, err := grant.ParseTCP(words[i])
 			require.NoError(t, err)
-			g.TCP = append(g.TCP, grant)
+			g.TCP = append(g.TCP, granted)
 		case "with":
 			i++
 			last := &g.HTTP[len(g.HTTP)-1]
-			grant, err := last.WithHeader(words[i], "host's")
+			bound, err := last.WithHeader(words[i], "host's")
 			require.NoError(t, err)
-			*last = grant
+			*last = bound
 		default:
 			url, methods, limited := strings.Cut(strings.TrimSuffix(words[i], "]"), "[")
 			var list []string
 			if limited {
 				list = strings.Split(methods, ",")
 			}
-			grant, err := host.ParseHTTPGrant(url, list...)
+			granted, err := grant.ParseHTTP(url, list...)
 			require.NoError(t, err)
-			g.HTTP = append(g.HTTP, grant)
+			g.HTTP = append(g.HTTP, granted)
 		}
 	}
 	return g

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/host"
 )
 
@@ -84,7 +85,7 @@ func TestWhatTheHostHoldsIsCharged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHost(t, c.config)
-			http, err := host.ParseHTTPGrant("http://127.0.0.1:1")
+			http, err := grant.ParseHTTP("http://127.0.0.1:1")
 			require.NoError(t, err)
 			grants := host.Grants{HTTP: []host.HTTPGrant{http}, TCP: []host.TCPGrant{{Host: "127.0.0.1", Port: port}}}
 			p := provide(t, h, assemble(t, "inputs/wait.wat", c.once), host.ProviderOptions{Grants: grants, Instances: 1})

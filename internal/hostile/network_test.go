@@ -24,6 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/host"
 )
 
@@ -32,7 +33,7 @@ func requester(t *testing.T, config host.Config, grants ...string) *host.Provide
 	t.Helper()
 	var parsed []host.HTTPGrant
 	for _, text := range grants {
-		g, err := host.ParseHTTPGrant(text)
+		g, err := grant.ParseHTTP(text)
 		require.NoError(t, err)
 		parsed = append(parsed, g)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/host"
 )
@@ -130,7 +131,7 @@ func TestNoCallOfTheHostOutlivesItsCall(t *testing.T) {
 				})
 			h, err := host.New(t.Context(), config)
 			require.NoError(t, err)
-			http, err := host.ParseHTTPGrant("http://127.0.0.1:1")
+			http, err := grant.ParseHTTP("http://127.0.0.1:1")
 			require.NoError(t, err)
 			grants := host.Grants{KV: s, HTTP: []host.HTTPGrant{http}, TCP: []host.TCPGrant{{Host: "127.0.0.1", Port: 1}}}
 			once := `(data (i32.const 2300) "hang") (func $once ` + c.once + ")"

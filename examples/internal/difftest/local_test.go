@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/abi/property"
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
 	local "github.com/husk-dev/husk/examples/providers/local/provider"
@@ -24,9 +25,9 @@ func TestLocal(t *testing.T) {
 	require.NoError(t, err)
 	native, module := t.TempDir(), t.TempDir()
 	t.Chdir(native)
-	grant, err := host.ProjectGrant(module, "out", true)
+	out, err := grant.InProject(module, "out", true)
 	require.NoError(t, err)
-	w := newWorld(t, local.New(), build, host.Grants{FS: []host.FSGrant{grant}})
+	w := newWorld(t, local.New(), build, host.Grants{FS: []host.FSGrant{out}})
 
 	paths := []any{"out/present", "out/a", "out/b", "out/dir/a", "out/dir", "out/dir/sub", "out//dir/./a", "out/a/under", "out", "out/link/a", "out/ü", "out/a/", "out/loop/x"}
 	w.words = map[string][]any{

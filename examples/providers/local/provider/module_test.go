@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
+	abigrant "github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/examples/internal/moduletest"
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
@@ -35,7 +36,7 @@ func inProject(t *testing.T, module *host.Module, grants ...grant) *pt.Provider 
 		if !g.readWrite {
 			require.NoError(t, os.MkdirAll(g.dir, 0o755))
 		}
-		fs, err := host.ProjectGrant(project, g.dir, g.readWrite)
+		fs, err := abigrant.InProject(project, g.dir, g.readWrite)
 		require.NoError(t, err)
 		options.Grants.FS = append(options.Grants.FS, fs)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/examples/internal/moduletest"
 	"github.com/husk-dev/husk/examples/internal/petstore"
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
@@ -56,9 +57,9 @@ func grants(t *testing.T, s *petstore.Store) host.Grants {
 	t.Helper()
 	dir, err := filepath.Abs(".")
 	require.NoError(t, err)
-	fs, err := host.ProjectGrant(dir, "testdata", false)
+	fs, err := grant.InProject(dir, "testdata", false)
 	require.NoError(t, err)
-	service, err := host.ParseHTTPGrant(s.URL)
+	service, err := grant.ParseHTTP(s.URL)
 	require.NoError(t, err)
 	return host.Grants{FS: []host.FSGrant{fs}, HTTP: []host.HTTPGrant{service}}
 }

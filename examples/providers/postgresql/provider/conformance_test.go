@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
+	abigrant "github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/conformance"
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
@@ -21,7 +22,7 @@ func TestConformance(t *testing.T) {
 	s := startServer(t)
 	s.Execute(t, "postgres", "CREATE ROLE member; CREATE SCHEMA reports; CREATE TABLE reports.sales (item text); DROP EXTENSION plpgsql")
 	module := testmodule.Load(t, "..", host.NewConfig())
-	granted, err := host.ParseTCPGrant("localhost:" + strconv.Itoa(s.Port))
+	granted, err := abigrant.ParseTCP("localhost:" + strconv.Itoa(s.Port))
 	require.NoError(t, err)
 	open := func(ctx context.Context) (abi.Provider, error) {
 		return module.NewProvider(ctx, host.ProviderOptions{Name: "postgresql", Lenient: true, Grants: host.Grants{TCP: []host.TCPGrant{granted}}})

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
+	abigrant "github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/examples/internal/moduletest"
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
 	"github.com/husk-dev/husk/host"
@@ -19,7 +20,7 @@ func TestModule(t *testing.T) {
 	s := startServer(t)
 	module := testmodule.Load(t, "..", host.NewConfig())
 	start := func(grant string) *pt.Provider {
-		granted, err := host.ParseTCPGrant(grant)
+		granted, err := abigrant.ParseTCP(grant)
 		require.NoError(t, err)
 		p := moduletest.New(t, module, host.ProviderOptions{Name: "postgresql", Grants: host.Grants{TCP: []host.TCPGrant{granted}}})
 		require.NoError(t, configure(p, s.Configuration()))
