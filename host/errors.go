@@ -99,10 +99,10 @@ func (s *sandbox) stopped(method abi.Method, cause error, more string) error {
 }
 
 // failure makes the error that a caller sees of what a call ended with, and says why it failed.
-func (i *instance) failure(r *guest.Call, err error) (_ error, why Failure) {
+func (i *instance) failure(r *guest.Call, err error) (why Failure, _ error) {
 	s := i.sandbox
 	if err == nil {
-		return nil, ""
+		return "", nil
 	}
 	if r.Refused == nil && i.tank.Refused() {
 		i.refuse(&limit.ExceededError{Limit: limit.TableElements, Most: uint64(s.config.limits.TableElements)})
@@ -119,14 +119,14 @@ func (i *instance) failure(r *guest.Call, err error) (_ error, why Failure) {
 		if r.Refused != nil {
 			wants(e, s.advised(r.Refused))
 		}
-		return e, why
+		return why, e
 	}
 	if r.Hard().Err() != nil {
 		why = FailureCancelled
 		if exceeded, ok := errors.AsType[*limit.ExceededError](context.Cause(r.Soft())); ok {
 			why = Failure(exceeded.Limit)
 		}
-		return s.stopped(r.Method, context.Cause(r.Soft()), r.Abandonment()), why
+		return why, s.stopped(r.Method, context.Cause(r.Soft()), r.Abandonment())
 	}
 	broken := i.guest.Broken() != nil || i.exports == nil || r.Method == limit.MethodStart
 	if breach, ok := errors.AsType[*canon.Error](err); ok && !guest.IsTrap(err) {
@@ -137,9 +137,9 @@ func (i *instance) failure(r *guest.Call, err error) (_ error, why Failure) {
 			said = cause.Error() // which also says how to raise the limit
 		}
 		if !broken {
-			return s.failBy(r.Method, abi.ErrorKindInvalidArgument, "the request cannot be passed to the "+s.module.World.String()+": "+said, cause), why
+			return why, s.failBy(r.Method, abi.ErrorKindInvalidArgument, "the request cannot be passed to the "+s.module.World.String()+": "+said, cause)
 		}
-		return s.failBy(r.Method, abi.ErrorKindInternal, "the "+s.module.World.String()+"'s answer is not what the contract asks for: "+said, cause), why
+		return why, s.failBy(r.Method, abi.ErrorKindInternal, "the "+s.module.World.String()+"'s answer is not what the contract asks for: "+said, cause)
 	}
 	i.spoiled = true
 	why = FailureTrap
@@ -155,7 +155,7 @@ func (i *instance) failure(r *guest.Call, err error) (_ error, why Failure) {
 		wants(e, s.advised(exceeded))
 		why = Failure(exceeded.Limit)
 	}
-	return e, why
+	return why, e
 }
 
 // describeCrash describes for people how the guest ended. All of its last words go to the log.

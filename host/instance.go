@@ -320,11 +320,12 @@ func (i *instance) runAs(ctx context.Context, method abi.Method, replaying bool,
 	i.listed = 0
 	i.tank.Begin(limits.Fuel, r.Begun)
 	i.buffers.Begin(&s.module.host.buffers)
-	err, why := do(r.Soft()), Failure("")
+	err := do(r.Soft())
+	var why Failure
 	if i.needsWhole(r, err) {
 		err = errPart
 	} else {
-		err, why = i.failure(r, err)
+		why, err = i.failure(r, err)
 	}
 	i.buffers.End(&s.module.host.buffers)
 	if err != errPart {
