@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -51,6 +52,20 @@ type recordedBase struct {
 	Globals   []uint64
 	Generator uint32
 	Elapsed   time.Duration
+}
+
+// errIncomplete is a record without something that each module has.
+var errIncomplete = errors.New("what is recorded of the module is not complete")
+
+// complete reports whether the module can be called as what it is recorded to be.
+func (r *recordDetails) complete() bool {
+	if r.Info.World > canon.WorldPolicy || r.Base != nil && len(r.Base.Globals) != len(r.Globals) {
+		return false
+	}
+	return !slices.ContainsFunc(r.Info.World.ExportTable(), func(e canon.Export) bool {
+		_, found := slices.BinarySearch(r.Info.Exports, e.Name)
+		return !found
+	})
 }
 
 // recordVersion changes with what is recorded, and with what admission looks at.
@@ -116,6 +131,9 @@ func (h *Host) readRecord(from codecache.Modules, name string) (*Module, error) 
 	record, err := codecache.ReadRecord(from, name, &r)
 	if err != nil {
 		return nil, err
+	}
+	if record.World != r.Info.World || !r.complete() {
+		return nil, errIncomplete
 	}
 	r.Info.MemoryLimit = min(r.MostMemory, h.config.memoryBytes())
 	m := h.newModule(r.Info)
@@ -207,10 +225,7 @@ func (h *Host) install(ctx context.Context, m *Module, decoded *wasmfile.Module,
 // record writes the record of a module that was compiled. Where it cannot be written,
 // the module is compiled again the next time.
 func (h *Host) record(ctx context.Context, name string, m *Module, hollow []byte, whole *layout, profile *profile) {
-	if m.images.frozen {
-		m.images.base, m.images.about = m.makeBase(h.stopped)
-		m.images.made = true
-	}
+	m.ensureBase(h.stopped)
 	fresh, err := m.images.fresh()
 	r := codecache.Record{Digest: m.Digest, World: m.World, Code: h.cache.CodeName(hollow)}
 	details := recordDetails{Info: m.Info, MostMemory: mostMemory(whole.decoded), Globals: m.images.globals, Frozen: m.images.frozen, About: m.images.about, Account: m.images.account}

@@ -436,6 +436,27 @@ func TestUnusedModulesAreRemoved(t *testing.T) {
 	}
 }
 
+// A module whose record is not as hosts write it is compiled again.
+func TestARecordOfSomethingElseIsNotUsed(t *testing.T) {
+	for name, change := range map[string]func(*host.Info){
+		"another world":   func(info *host.Info) { info.World = canon.WorldPolicy },
+		"no known world":  func(info *host.Info) { info.World = 7 },
+		"without exports": func(info *host.Info) { info.Exports = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "cache")
+			cached(t, dir, saying("ok"))
+			h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(dir))
+			require.NoError(t, err)
+			m, err := h.LoadBytes(t.Context(), saying("ok").wasm())
+			require.NoError(t, err)
+			require.NoError(t, m.Rerecord(change))
+			require.NoError(t, h.Close(t.Context()))
+			cached(t, dir, saying("ok"))
+		})
+	}
+}
+
 // A module whose files are removed between its load and its first call is compiled again.
 func TestTheCacheOfALoadedModuleIsRemoved(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "cache")

@@ -3,6 +3,8 @@ package host
 import (
 	"bytes"
 	"context"
+
+	"github.com/husk-dev/husk/host/internal/codecache"
 )
 
 // EndIdle ends all idle instances of a provider, as a host does that needs their memory.
@@ -41,4 +43,17 @@ func (m *Module) MakeBase(ctx context.Context) (memory []byte) {
 	defer base.close()
 	_ = base.memory.View(func(view []byte) { memory = bytes.Clone(view) })
 	return memory
+}
+
+// Rerecord records the module in the cache with other facts, and seals the record.
+func (m *Module) Rerecord(change func(*Info)) error {
+	var details recordDetails
+	name := m.host.recordName(m.Digest)
+	r, err := codecache.ReadRecord(m.host.cache, name, &details)
+	if err != nil {
+		return err
+	}
+	change(&details.Info)
+	r.World = details.Info.World
+	return m.host.cache.WriteRecord(name, *r, details)
 }

@@ -133,14 +133,6 @@ func (s *sandbox) baseImage(ctx context.Context) *snapshot {
 	}
 	m.making.Lock()
 	defer m.making.Unlock()
-	if kept := m.kept; kept != nil && !m.made {
-		// One that cannot be read is none: it is only slower without.
-		if base, err := kept(); err == nil {
-			base.base = base
-			m.base = base
-		}
-		m.made = true
-	}
 	s.module.ensureBase(ctx)
 	if m.base == nil || m.base.memory.Size() > s.config.memoryBytes() {
 		return nil // an instance that starts itself is refused the memory, and may do with less
@@ -148,10 +140,19 @@ func (s *sandbox) baseImage(ctx context.Context) *snapshot {
 	return m.base
 }
 
-// ensureBase makes the base image unless that was tried before. The caller holds making.
+// ensureBase reads or makes the base image, unless that was tried before. The caller holds making, or
+// nobody else has the module.
 func (m *Module) ensureBase(ctx context.Context) {
 	i := m.images
-	if i.made {
+	if i.made || !i.frozen {
+		return
+	}
+	if i.kept != nil {
+		if base, err := i.kept(); err == nil { // without one it is only slower
+			base.base = base
+			i.base = base
+		}
+		i.made = true
 		return
 	}
 	i.base, i.about = m.makeBase(ctx)

@@ -80,11 +80,10 @@ func (h *Host) profile(ctx context.Context, m *Module, decoded *wasmfile.Module,
 	defer r.module.images.close()
 	ctx, cancel := context.WithTimeout(ctx, longestProfile)
 	defer cancel()
-	images := r.module.images
-	if images.base, images.about = r.module.makeBase(ctx); images.base != nil {
+	r.module.ensureBase(ctx)
+	if r.module.images.base != nil {
 		r.forget() // instances begin with the image
 	}
-	images.made = true
 	if r.perform(ctx) != nil && h.rewriting != rewriting.All {
 		return nil
 	}
