@@ -22,9 +22,8 @@ import (
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
-// Reasons why a file is no module that could be run at all. Further ones are *[SizeError],
-// *[ImportError], *[MemoryError], *canon.VersionError, and *canon.SignatureError; all of them come
-// inside a *[LoadError].
+// Reasons why no host runs a file. Others are *[SizeError], *[ImportError], *[MemoryError],
+// *canon.VersionError, and *canon.SignatureError. All come inside a *[LoadError].
 var (
 	// ErrNotWasm is a file that is no WebAssembly module.
 	ErrNotWasm = wasmfile.ErrNotWasm
@@ -32,8 +31,7 @@ var (
 	ErrTruncated = wasmfile.ErrTruncated
 	// ErrComponent is a component of the component model.
 	ErrComponent = wasmfile.ErrComponent
-	// ErrNotProvider is a module that exports neither the interface of a provider nor that of a
-	// policy pack.
+	// ErrNotProvider is a module that exports the interface of neither a provider nor a policy pack.
 	ErrNotProvider = canon.ErrNotProvider
 	// ErrCommand is a module with a main function that runs once.
 	ErrCommand = errors.New("the module is a command, not a provider: build it with `husk provider build`, or with -buildmode=c-shared")
@@ -62,8 +60,7 @@ func (e *LoadError) Error() string {
 
 func (e *LoadError) Unwrap() error { return e.Err }
 
-// Refused is the error of a module that a host of the configuration refuses, for a reason that
-// [Inspect] has told.
+// Refused returns the error of a module that hosts of the configuration refuse for this reason of [Inspect].
 func (c Config) Refused(path string, reason error) *LoadError {
 	e := &LoadError{Path: path, Err: reason}
 	if exceeded := exceededByModule(reason); exceeded != nil {
@@ -161,8 +158,7 @@ func (e *ImportError) Error() string {
 	return text
 }
 
-// foreign are modules that other surroundings have, by the begin of their names, and how to build for
-// this one.
+// foreign are imports that other hosts have, by their prefixes, and how to build for this one.
 var foreign = []struct{ prefix, instead string }{
 	{"wasi:", "it was built for WASI 0.2: build it for wasm32-wasip1"},
 	{"wasi_unstable", "it was built for a WASI that is older than its first version: build it for wasm32-wasip1 with a newer compiler"},
@@ -191,8 +187,7 @@ type Info struct {
 	Imports []Import
 	// Exports are the names of the exported functions, sorted.
 	Exports []string
-	// Memory is what the module's memory takes at the start, in bytes, and MemoryLimit what
-	// an instance of it may have at most: what the module says, or the host.
+	// Memory is the size at the start, and MemoryLimit the most that an instance may have, both in bytes.
 	Memory, MemoryLimit uint64
 	// Contents is what the module is made of.
 	Contents Contents
@@ -215,8 +210,7 @@ type Contents struct {
 	CustomSections []string `json:"customSections,omitempty"`
 	// Start is set if code runs as soon as there is an instance.
 	Start bool `json:"start"`
-	// Features are the proposals, by now parts of WebAssembly, that it uses. Only [Inspect]
-	// tells them.
+	// Features are the later parts of WebAssembly that it uses. Only [Inspect] sets them.
 	Features []string `json:"features,omitempty"`
 }
 
@@ -226,9 +220,8 @@ type Section struct {
 	Bytes int    `json:"bytes"`
 }
 
-// Inspect tells what is known of a module without compiling or running it. The error is
-// why it would be refused by a host of that configuration, a *[RefusalError] if there are
-// several reasons; what could be read is there all the same.
+// Inspect describes a module without compiling or running it, as far as it can be read. The error is why a
+// host of that configuration refuses it, a *[RefusalError] if there are several reasons.
 func Inspect(wasm []byte, config Config) (Info, error) {
 	module, info, err := admit(wasm, config.withDefaults())
 	if module != nil {
@@ -240,8 +233,8 @@ func Inspect(wasm []byte, config Config) (Info, error) {
 // admit checks a module before it is compiled.
 func admit(wasm []byte, config Config) (*wasmfile.Module, Info, error) {
 	info := Info{Digest: digestOf(wasm), Size: len(wasm)}
-	if len(wasm) > config.limits.ModuleSize {
-		return nil, info, &SizeError{Size: int64(len(wasm)), Limit: int64(config.limits.ModuleSize)}
+	if err := checkSize(int64(len(wasm)), config.limits.ModuleSize); err != nil {
+		return nil, info, err
 	}
 	module, err := wasmfile.Read(wasm, config.limits.Module())
 	if module == nil {
@@ -364,8 +357,7 @@ const ManifestSection = "husk:provider"
 // maxManifest bounds a manifest in bytes.
 const maxManifest = 64 << 10
 
-// Manifest is what a module says of itself, to be read without running it. It is a
-// claim: what counts is the module's handshake, which must agree with it.
+// Manifest is what a module claims of itself, to be read without running it. The handshake must agree with it.
 type Manifest struct {
 	// Name is the package's name, for example random.
 	Name string `json:"name"`
@@ -381,8 +373,8 @@ type Manifest struct {
 type CapabilityRequest struct {
 	// Capability is its name, see [grant.Names].
 	Capability string `json:"capability"`
-	// Scope is what of it, as a grant has it: a directory, a variable, a URL, a host and
-	// port. Empty where the configuration or the program decides.
+	// Scope is a directory, a variable, a URL, or a host and port, as in a grant. It is empty if the
+	// configuration or the program decides.
 	Scope string `json:"scope,omitempty"`
 	// Reason is for people.
 	Reason string `json:"reason,omitempty"`

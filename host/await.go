@@ -12,17 +12,13 @@ import (
 	"github.com/husk-dev/husk/host/internal/guest"
 )
 
-// awaiting is what the host does for a guest that may never end: a disk, a server, or a function
-// of the program that embeds the host need not answer, and cannot be interrupted. So it runs in a
-// goroutine of its own, and the guest's goroutine leaves it behind once the call must end.
-//
-// What is left behind may still use the instance. It goes on to belong to the instance, which is
-// freed when that ends.
+// awaiting is what the host does for a guest and cannot interrupt: a disk, a server, or a function of the
+// embedding program may never return. It runs in a goroutine of its own, which the guest's goroutine
+// abandons when the call must end. The abandoned goroutine holds the instance until it returns.
 type awaiting struct {
-	// state tells who of the two is first: what is being done, or the end of the call.
+	// state is a constant below: the work and the end of the call race to set it.
 	state atomic.Int32
-	// work has what is to be done, for a goroutine that is kept, as its stack has grown. It ends with
-	// the instance.
+	// work feeds the goroutine, which lives as long as the instance, because its stack has grown.
 	work chan func()
 	done chan struct{}
 	// panicked is what it panicked with.
@@ -37,16 +33,14 @@ const (
 )
 
 const (
-	// patience is how long the guest's goroutine waits before it looks for the end of the call, as
-	// that takes longer than most of what it waits for.
+	// patience is how long the guest's goroutine waits before it also watches for the end of the call.
 	patience = time.Millisecond
 	// farewell is how long it waits for what ends with the call, as most does.
 	farewell = time.Second
 )
 
-// await does something for the guest. name is the function that the guest called. If that has
-// not ended when the call must, await panics with the reason, as all functions of the host do
-// then.
+// await does something for the guest, in the function of that name. It panics with the reason if the call
+// must end before.
 func (i *instance) await(name string, do func()) {
 	if i.answers(name) {
 		do()
@@ -73,8 +67,7 @@ func (i *instance) await(name string, do func()) {
 	}
 }
 
-// answers reports whether a function always ends with its call: one that only asks, and those that
-// use the system's clock or random numbers.
+// answers reports whether a function always ends with its call.
 func (i *instance) answers(name string) bool {
 	config := &i.sandbox.module.host.config
 	switch name {
@@ -140,8 +133,7 @@ func (i *instance) awaitEnd(name string) {
 	panic(context.Cause(hard))
 }
 
-// conclude does something for a call that has its outcome. It reports whether that has ended
-// within the grace.
+// conclude does something for a call that has its outcome, and reports whether that ended in the grace.
 func (i *instance) conclude(name string, do func()) (ended bool) {
 	i.call.Cancel(errEnded)
 	defer func() {

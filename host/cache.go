@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -28,10 +29,8 @@ import (
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
-// What a cache keeps of a module saves all work on its code: that of admission, of the
-// rewriter, and of wazero, which checks every function again even if it has machine
-// code of it. So wazero gets a hollow module, which has no code, under whose name the
-// machine code of the whole one is kept.
+// A cache saves all work on a module's code: admission, rewriting, and wazero's checks. So wazero gets a
+// hollow module without code, under whose name the machine code of the whole one is kept.
 
 // recordDetails are what the host knows of a module, in its [codecache.Record].
 type recordDetails struct {
@@ -41,8 +40,7 @@ type recordDetails struct {
 	// Globals and Frozen are those of [images].
 	Globals []string
 	Frozen  bool
-	// Base is nil if there is no base image. About says why, and Account is that of
-	// [images].
+	// Base is nil if there is no base image; About says why.
 	Base    *recordedBase
 	About   BaseImage
 	Account *entropy.Account
@@ -78,9 +76,8 @@ func (h *Host) recordName(digest string) string {
 	return hex.EncodeToString(key[:])
 }
 
-// installed returns a module from the cache, nil if it is not there whole. Of most of it
-// only whether it is there is looked at: a module that is not called needs no more.
-// Where that turns out to be damaged when it is called, it is made again of its source.
+// installed returns a module from the cache, nil if a file is missing. Most files are read with the first
+// call. If one is damaged then, the module is made again of its source.
 func (h *Host) installed(digest string, from source) *Module {
 	if h.cache == nil {
 		return nil
@@ -170,8 +167,7 @@ func (h *Host) loadCode(from codecache.Modules, name string) (wazero.CompiledMod
 	return h.loadHollow(from, hollow)
 }
 
-// loadHollow loads the machine code that belongs to a hollow module. Modules that differ in their data only
-// have the same hollow module.
+// loadHollow loads the machine code of a hollow module, which modules share that differ in data only.
 func (h *Host) loadHollow(from codecache.Modules, hollow []byte) (wazero.CompiledModule, error) {
 	return from.Load(hollow, func() (wazero.CompiledModule, error) {
 		// wazero looks there before it looks at the context.
@@ -181,8 +177,7 @@ func (h *Host) loadHollow(from codecache.Modules, hollow []byte) (wazero.Compile
 	})
 }
 
-// readWhole reads one of the images beside a record, which is in use. Where it is damaged, it
-// is too late to make it again for this module.
+// readWhole reads an image beside a record. A damaged one cannot be made again for this module.
 func (h *Host) readWhole(from codecache.Modules, name, suffix string) (*image.Image, error) {
 	var whole *image.Image
 	err := from.View(name+suffix, func(encoded []byte) (err error) {
@@ -195,8 +190,7 @@ func (h *Host) readWhole(from codecache.Modules, name, suffix string) (*image.Im
 	return whole, nil
 }
 
-// install compiles a module, and keeps what it takes to have it without that the next
-// time. What cannot be kept is compiled all the same.
+// install compiles a module and writes it to the cache. A failure to write is no error.
 func (h *Host) install(ctx context.Context, m *Module, decoded *wasmfile.Module, metered []byte, from source) error {
 	if h.cache == nil {
 		compiled, err := h.runtime.CompileModule(ctx, metered)
@@ -222,8 +216,7 @@ func (h *Host) install(ctx context.Context, m *Module, decoded *wasmfile.Module,
 	return nil
 }
 
-// record writes the record of a module that was compiled. Where it cannot be written,
-// the module is compiled again the next time.
+// record writes the record of a compiled module. If that fails, the next host compiles it again.
 func (h *Host) record(ctx context.Context, name string, m *Module, hollow []byte, whole *layout, profile *profile) {
 	m.ensureBase(h.stopped)
 	fresh, err := m.images.fresh()
@@ -255,8 +248,7 @@ func (h *Host) record(ctx context.Context, name string, m *Module, hollow []byte
 	}
 }
 
-// keepPart compiles and keeps the part of a module, and returns its hollow module, nil if the module
-// has none.
+// keepPart compiles the part of a module into the cache, and returns its hollow module, nil for none.
 func (h *Host) keepPart(ctx context.Context, whole *layout, of *profile) []byte {
 	small := h.partOf(whole, of)
 	if small == nil {
@@ -277,8 +269,7 @@ func (h *Host) writeImage(name string, of *image.Image) error {
 	return h.cache.Write(name, encoded.Bytes())
 }
 
-// compileKept compiles a module, and keeps its code. It returns the hollow module, too, by
-// which the code is found again, nil if it was not kept.
+// compileKept compiles a module into the cache. It also returns the hollow module, nil if nothing was kept.
 func (h *Host) compileKept(ctx context.Context, module []byte) (compiled wazero.CompiledModule, hollow []byte, err error) {
 	if hollow, err = h.cache.Compile(ctx, h.settings, module); err != nil {
 		return nil, nil, err
@@ -295,8 +286,7 @@ func (h *Host) compileKept(ctx context.Context, module []byte) (compiled wazero.
 	return compiled, nil, err
 }
 
-// KeptUnused is for how long a cache keeps a module that is not used. One that comes back
-// later is compiled again.
+// KeptUnused is how long a cache keeps a module that is not used.
 const KeptUnused = codecache.KeptUnused
 
 // CachedModule is what a cache keeps of a module.
@@ -311,9 +301,8 @@ type CachedModule struct {
 	Used  time.Time
 }
 
-// CachedModules lists what the cache in a directory keeps, see [Config.WithCacheDir]: for each
-// platform, version of Husk, and set of limits that a module was compiled for. Those
-// that were used last come first.
+// CachedModules lists what the cache in a directory keeps, the last used first. A module is there once for
+// each platform, version of Husk, and set of limits.
 func CachedModules(dir string) ([]CachedModule, error) {
 	list, err := codecache.List(dir)
 	var modules []CachedModule
@@ -323,22 +312,19 @@ func CachedModules(dir string) ([]CachedModule, error) {
 	return modules, err
 }
 
-// PruneCache removes from the cache in a directory, see [Config.WithCacheDir], what was not
-// used since a time, to the day, and returns how many bytes that were. Hosts that use the cache
-// meanwhile compile again what they do not find.
+// PruneCache removes from the cache in a directory what was not used since a time, to the day. It returns
+// the bytes that were freed. Hosts may use the cache meanwhile.
 func PruneCache(dir string, since time.Time) (bytes int64, err error) {
 	return codecache.Prune(dir, since)
 }
 
-// WithPrecompiled has modules loaded from a directory that [Module.Precompile] has filled,
-// and nothing compiled: a module that is not there, or that was compiled for something
-// else, is refused with a *[PrecompiledError]. Nothing is written, and a directory for a
-// cache is not used.
+// WithPrecompiled loads modules from a directory that [Module.Precompile] has filled, and compiles nothing.
+// A module that is not there, or was compiled for something else, is refused with a *[PrecompiledError].
+// No other cache is used, and nothing is written.
 //
-// What is in the directory is machine code that is run as it is. Name only one that you
-// have filled yourself, or had filled by somebody whom you let run programs; never one
-// that came with a module. It and its files must belong to the user or to root, and be
-// closed to others for writing.
+// The machine code runs unchecked. Name only a directory that you filled, or that somebody filled whom you
+// let run programs; never one that came with a module. It and its files must belong to the user or to
+// root, and others must not be able to write there.
 func (c Config) WithPrecompiled(dir string) Config { c.precompiled = dir; return c }
 
 // PrecompiledError is a module that cannot be taken from a directory of precompiled ones.
@@ -374,17 +360,10 @@ func (e *PrecompiledError) Error() string {
 		if i > 0 {
 			b.WriteString("; ")
 		}
-		fmt.Fprintf(&b, "it was compiled for the %s %s, and here it is %s", d.What, orNone(d.Compiled), orNone(d.Here))
+		fmt.Fprintf(&b, "it was compiled for the %s %s, and here it is %s", d.What, cmp.Or(d.Compiled, "(none)"), cmp.Or(d.Here, "(none)"))
 	}
 	b.WriteString(": compile it again with `husk provider compile`, by this version of Husk and on a machine like this one, as there is no compiling for others")
 	return b.String()
-}
-
-func orNone(value string) string {
-	if value == "" {
-		return "(none)"
-	}
-	return value
 }
 
 func (e *PrecompiledError) Unwrap() error { return e.Err }
@@ -465,8 +444,7 @@ func (h *Host) readPrecompiled(from *precompiledModule) (m *Module, err error) {
 	return m, m.loadAll()
 }
 
-// loadAll loads what is only needed with the first instance, so that nothing can be found
-// missing or damaged later.
+// loadAll loads what the first instance needs, to find damage now.
 func (m *Module) loadAll() error {
 	if _, err := m.code(); err != nil {
 		return err
@@ -479,14 +457,11 @@ func (m *Module) loadAll() error {
 	return err
 }
 
-// Precompile puts what a host needs to load the module without compiling it into a
-// directory, for [Config.WithPrecompiled]: the machine code, the images that instances
-// begin with, and what the code was compiled for. That is this platform, this processor,
-// this version of Husk, and the limits of this host's configuration; wazero cannot compile
-// for others. The host must have a cache (see [Config.WithCacheDir]), which it is taken from.
+// Precompile puts what a host needs to load the module without compiling into a directory, for
+// [Config.WithPrecompiled]. The code is for this platform, processor, version of Husk, and these limits;
+// wazero cannot compile for others. It is copied from the host's cache, which the host must have.
 //
-// The directory may hold several modules, and is made if it is missing. It holds no
-// secrets, and can be read by all.
+// The directory may hold several modules, and is made if it is missing. It holds no secrets.
 func (m *Module) Precompile(dir string) error {
 	if err := m.precompile(dir); err != nil {
 		return fmt.Errorf("precompiling the module %s: %w", m.Digest, err)

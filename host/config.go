@@ -29,45 +29,38 @@ type Clock interface {
 func SystemClock() Clock { return wasi.SystemClock() }
 
 const (
-	// DefaultInstances is how many calls of one provider run at once, each in an
-	// instance of its own. It is the engine's default parallelism.
+	// DefaultInstances is how many calls of one provider run at once: the engine's default parallelism.
 	DefaultInstances = 16
 
-	// DefaultIdleTime is for how long an instance that serves nothing is kept, and up to
-	// twice as long. Another one begins in a fraction of a millisecond, but without what this
-	// one has learnt, such as a token of a service.
+	// DefaultIdleTime is how long an idle instance is kept at least; at most it is twice as long. A new
+	// instance lacks what this one has learnt, such as a token of a service.
 	DefaultIdleTime = 10 * time.Second
-	// DefaultIdleInstances is how many instances of a host are kept that serve nothing, some
-	// more for a moment. Each takes some 400 KB for a Go provider.
+	// DefaultIdleInstances is how many idle instances a host keeps. Each takes some 400 KB for Go providers.
 	DefaultIdleInstances = 64
 
-	// DefaultQuarantineWindow is within what time the limit on crashes has a provider not called
-	// any more.
+	// DefaultQuarantineWindow is the time for which crashes are counted.
 	DefaultQuarantineWindow = time.Minute
 
-	// DefaultCancelGrace is how long a guest may go on after its call was cancelled:
-	// enough to finish a request to a service and to answer what has become of it.
+	// DefaultCancelGrace is how long a guest may go on after its call was cancelled: enough to finish a
+	// request, and to answer what became of it.
 	DefaultCancelGrace = 5 * time.Second
 	// releaseTime is how long a guest may take to free an answer that the host has read already.
 	// It takes microseconds.
 	releaseTime = 100 * time.Millisecond
 
-	// compileWorkers compile one module, of which as many are compiled at once as there are
-	// processors for. With fewer than two, wazero cannot be interrupted; with more, modules
-	// starve the rest of the program.
+	// compileWorkers compile one module. With fewer than two, wazero cannot be interrupted; with more,
+	// modules starve the rest of the program.
 	compileWorkers = 2
 
-	// maxSetup is how many requests that set an instance up are kept for replay: a
-	// handshake, a configuration, and the parameterizations of extensions.
+	// maxSetup bounds the requests that are repeated in each instance.
 	maxSetup = 64
 
 	// wasmPage is the size of a page of linear memory in bytes.
 	wasmPage = image.WasmPage
 )
 
-// Config says how a [Host] runs modules. The zero value is ready to use: the compiler if the
-// platform has one, no cache on disk, the limits of package limit, the system's clock and random
-// numbers. The methods return changed copies.
+// Config is how a [Host] runs modules. The zero value is ready to use: the compiler if there is one, no
+// cache, the limits of package limit, the system's clock and random numbers. Methods return copies.
 type Config struct {
 	cacheDir string
 	settings limit.Settings
@@ -100,8 +93,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// WithLimit sets the limit of that name, in its unit. It is an error for a name that there is
-// not, a limit that is fixed, and a value of 0.
+// WithLimit sets the limit of that name, in its unit. An unknown or fixed limit and a value of 0 are errors.
 func (c Config) WithLimit(name string, value uint64) (Config, error) {
 	var err error
 	c.settings, err = c.settings.WithChecked(name, value)
@@ -118,23 +110,20 @@ func (c Config) withForAll(name limit.Limit, value uint64, methods []string) Con
 	return c
 }
 
-// WithCallTimeout bounds the time of calls of these methods, by their WIT names, or
-// start for the start of an instance; without a name, of all methods. The guest learns
-// that its time is over as if it were cancelled, and is ended after the grace. The error
-// has the kind crashed, as what became of the guest's work is not known, and the origin
-// policy.
+// WithCallTimeout bounds the time of calls of these methods, by WIT names or "start"; of all methods without
+// a name. The guest is cancelled, and ended after the grace. The error has the kind crashed, because what
+// became of the work is unknown, and the origin policy.
 func (c Config) WithCallTimeout(timeout time.Duration, methods ...string) Config {
 	return c.withForAll(limit.Time, uint64(max(0, timeout)), methods)
 }
 
-// WithFuel bounds the work of a call of these methods, as WithCallTimeout does its time;
-// the guest is ended at once. The same call uses the same fuel on every machine.
+// WithFuel bounds the work of a call of these methods. The guest is ended at once. The same call uses the
+// same fuel on every machine.
 func (c Config) WithFuel(units uint64, methods ...string) Config {
 	return c.withForAll(limit.Fuel, units, methods)
 }
 
-// WithHostCalls bounds how often the guest calls the host in a call of these methods, as
-// WithFuel does its work.
+// WithHostCalls bounds how often the guest calls the host in a call of these methods.
 func (c Config) WithHostCalls(calls uint64, methods ...string) Config {
 	return c.withForAll(limit.HostCalls, calls, methods)
 }
@@ -168,12 +157,11 @@ func (c Config) WithLogRate(bytes int) Config { return c.with(limit.LogRate, uin
 // WithOpenFiles bounds the files, directories, connections, and assets that an instance has open.
 func (c Config) WithOpenFiles(files int) Config { return c.with(limit.OpenFiles, uint64(files)) }
 
-// WithTotalOpenFiles bounds what all instances of the host have open together. The default is half
-// of what the system lets the process open, so that the program has the other half.
+// WithTotalOpenFiles bounds what all instances of the host have open together. The default is half of what
+// the system allows the process.
 func (c Config) WithTotalOpenFiles(files int) Config { return c.with(limit.TotalFiles, uint64(files)) }
 
-// WithWaitingCalls bounds the calls of one provider that wait for an instance. Further ones
-// fail at once.
+// WithWaitingCalls bounds the calls of one provider that wait for an instance. Others fail at once.
 func (c Config) WithWaitingCalls(calls int) Config { return c.with(limit.WaitingCalls, uint64(calls)) }
 
 // WithStreams bounds the open streams of one provider.
@@ -203,10 +191,9 @@ func (c Config) WithIdleTime(idle time.Duration) Config { c.idleTime = idle; ret
 // WithIdleInstances bounds how many instances of the host are kept that serve nothing.
 func (c Config) WithIdleInstances(most int) Config { c.idleInstances = most; return c }
 
-// WithAdvice has errors say how the user of the program can raise a limit, in place of naming
-// an option of this package. The function gets the name of the provider or policy pack, empty
-// if there is none, and an error without advice; it may be called concurrently. Limits that
-// are fixed are not asked about.
+// WithAdvice has errors say how the program's user raises a limit, in place of naming an option. The
+// function gets the name of the provider or policy pack, empty for none, and an error without advice. It
+// may be called concurrently, and is not asked about fixed limits.
 func (c Config) WithAdvice(advice func(name string, exceeded limit.ExceededError) string) Config {
 	c.advice = advice
 	return c
@@ -245,11 +232,9 @@ func (c *Config) ofProvider(own map[string]uint64) (*Config, error) {
 	return &changed, nil
 }
 
-// WithCacheDir keeps compiled modules in the directory, which is made where it is
-// missing. It holds machine code: it must belong to the user who runs the host, and
-// is closed to all others. What is in it counts only with a seal that this user's hosts
-// made, with a key in the user's directory for configuration; anything else is compiled
-// again. Where there is no such directory, the key is in this one.
+// WithCacheDir keeps compiled modules in the directory, which is made if it is missing. It must belong to
+// the user, and is closed to others, because its machine code is run. Files count only with a seal of this
+// user's hosts. The key is in the user's configuration directory, or else in this one.
 func (c Config) WithCacheDir(dir string) Config { c.cacheDir = dir; return c }
 
 // WithCancelGrace sets how long a guest may go on after its call was cancelled.
@@ -267,20 +252,15 @@ func (c Config) WithRandom(random io.Reader) Config { c.random = random; return 
 // WithRoots sets the certificates that HTTP over TLS trusts, in place of the system's.
 func (c Config) WithRoots(roots *x509.CertPool) Config { c.roots = roots; return c }
 
-// WithAudit has each use of a capability listed, as it is made. The function may be
-// called concurrently, and the guest waits for it.
+// WithAudit lists each use of a capability. The guest waits for the function, which may be called
+// concurrently.
 func (c Config) WithAudit(audit func(AuditEvent)) Config { c.audit = audit; return c }
 
-// WithInterpreter runs modules in wazero's interpreter, which is some 30 times slower
-// but needs no executable memory.
+// WithInterpreter runs modules in wazero's interpreter, some 30 times slower, without executable memory.
 func (c Config) WithInterpreter() Config { c.interpreter = true; return c }
 
-// CompilerSupported reports whether modules are compiled here: wazero has a compiler for
-// the processor and the system, and the system lets a program make machine code. Elsewhere
-// a host takes the interpreter by itself.
-//
-// The host decides that, and not wazero, because what a host keeps of a module is
-// of use to the compiler only.
+// CompilerSupported reports whether modules are compiled here: wazero has a compiler, and the system permits
+// machine code. Elsewhere hosts interpret.
 func CompilerSupported() bool { return system.Compiles() }
 
 // mostPages is the largest memory limit in pages of 64 KiB.

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,24 +18,20 @@ import (
 	"github.com/husk-dev/husk/internal/printable"
 )
 
-// QuarantineError is a provider or policy pack that crashed too often to be called again.
-// [Provider.Readmit] has it called again; so does making another one of its module.
+// QuarantineError is a provider or policy pack that crashed too often to be called. [Provider.Readmit] ends
+// that, and so does making another one of its module.
 type QuarantineError struct {
 	// Crashes is how often it crashed within Window.
 	Crashes int
 	Window  time.Duration
 	// Last is what the last crash was.
 	Last string
-	// Advice says how to have more crashes forgiven, see [Config.WithAdvice]; empty for what
-	// this package offers.
+	// Advice says how to have more crashes forgiven, see [Config.WithAdvice]; empty for the default.
 	Advice string
 }
 
 func (e *QuarantineError) Error() string {
-	advice := e.Advice
-	if advice == "" {
-		advice = "make it anew or Readmit it to try again"
-	}
+	advice := cmp.Or(e.Advice, "make it anew or Readmit it to try again")
 	return fmt.Sprintf("it crashed %d times within %s and is in quarantine, so that it is not called any more; %s; the last crash: %s",
 		e.Crashes, e.Window, advice, e.Last)
 }
@@ -79,9 +76,8 @@ func (s *sandbox) gone(method abi.Method) error {
 	return s.fail(method, abi.ErrorKindUnavailable, "the "+s.module.World.String()+" is closed")
 }
 
-// cancelled is the error of a call that was stopped. One that took more than it may was
-// not cancelled by its caller, so that it must not pass for such; as with a crash, what
-// became of its work is not known.
+// cancelled returns the error of a call that was stopped. A call that exceeded a limit is not reported as
+// cancelled: as with a crash, what became of its work is unknown.
 func (s *sandbox) cancelled(method abi.Method, cause error) error {
 	return s.stopped(method, cause, "")
 }
@@ -167,8 +163,7 @@ func (i *instance) describeCrash(err error) string {
 	return "the " + i.sandbox.module.World.String() + " crashed: " + guest.Crash(err, words)
 }
 
-// exceededBy returns the limit that a guest has likely crashed for: what it was refused, or its stack. It is
-// nil if there is none.
+// exceededBy returns the limit that a guest likely crashed for, nil for none.
 func (i *instance) exceededBy(r *guest.Call, err error) *limit.ExceededError {
 	switch {
 	case r.Refused != nil:
@@ -200,9 +195,8 @@ func exceededBy(err error) error {
 	return nil
 }
 
-// maxErrorText bounds the texts of an error that a guest answers, together and in bytes before they
-// are escaped, and maxErrorParts its reasons and missing keys. Pages that services answer errors
-// with come to some 100 KiB.
+// maxErrorText bounds the texts of a guest's error together, in bytes before escaping, and maxErrorParts
+// its reasons and missing keys. Error pages of services come to some 100 KiB.
 const (
 	maxErrorText  = 256 << 10
 	maxErrorParts = 1000

@@ -11,8 +11,7 @@ import (
 	"github.com/husk-dev/husk/internal/printable"
 )
 
-// What an operator grants is in package grant, with what each capability is. These are its names for
-// a program that needs no more of it than to make grants for [ProviderOptions].
+// Names of package grant for programs that only make grants for [ProviderOptions].
 type (
 	Grants    = grant.Set
 	FSGrant   = grant.FS
@@ -22,7 +21,7 @@ type (
 	Refusal = grant.Text
 )
 
-// What a provider may have open, and may keep. The number of bytes is bounded, too; see package limit.
+// What a provider may have open. Bytes are bounded too; see package limit.
 const (
 	// MaxHTTPExchanges and MaxOpenAssets are for one call.
 	MaxHTTPExchanges = capability.MaxHTTPExchanges
@@ -31,12 +30,11 @@ const (
 	MaxTCPConnections = capability.MaxTCPConnections
 )
 
-// AuditEvent is one use that a provider made, or tried to make, of a capability that needs a
-// grant. Its texts are safe to print, and hold no part of a URL's query.
+// AuditEvent is a use, or an attempt, of a capability that needs a grant. Its texts are safe to print, and
+// hold no part of a URL's query.
 type AuditEvent struct {
 	Time time.Time `json:"time"`
-	// Provider and Version are who used it, and Method is what for: a method's WIT name,
-	// or start for the start of an instance.
+	// Provider and Version used it, in a method of that WIT name, or in start.
 	Provider string `json:"provider"`
 	Version  string `json:"version,omitempty"`
 	Method   string `json:"method"`
@@ -44,13 +42,12 @@ type AuditEvent struct {
 	Capability string `json:"capability"`
 	// Target is the variable, file, request, host and port, or key.
 	Target string `json:"target"`
-	// Allowed is false where the grants did not allow it, and Reason says why.
+	// Allowed is false if no grant covers it; Reason says why.
 	Allowed bool   `json:"allowed"`
 	Reason  string `json:"reason,omitempty"`
 }
 
-// MaxUses bounds the uses that one call lists. A last one, of the capability audit, says
-// where there were more.
+// MaxUses bounds the uses that one call lists. A last one, of the capability audit, says if there were more.
 const MaxUses = 10_000
 
 // maxUseText bounds each text of a use in bytes.

@@ -1,20 +1,13 @@
-// Package host runs providers that are WebAssembly modules. It loads, checks, and
-// compiles a module, gives it what its operator grants and nothing else, and hands it
-// out as an [abi.Provider], so that callers need not know that there is a sandbox:
+// Package host runs WebAssembly modules as providers, with what an operator grants and nothing else:
 //
 //	h, err := host.New(ctx, host.NewConfig().WithCacheDir(dir))
 //	module, err := h.Load(ctx, "random.wasm")
 //	provider, err := module.NewProvider(ctx, host.ProviderOptions{Name: "random"})
 //	response, err := provider.Handshake(ctx, abi.HandshakeRequest{Engine: "husk"})
 //
-// A [Host] has a life of its own: compiled modules live as long as it does. A
-// [Module] is shared; a [Provider] belongs to one configuration of it, and starts
-// instances as they are needed. The caller closes providers, then the host.
-//
-// What a provider answers is distrusted: it is bounded, decoded strictly, and must
-// keep to the contract. A guest that crashes fails one call; the next one runs in a
-// fresh instance. Errors of providers are of type *[abi.Error], and name provider,
-// version, and method.
+// Callers close a [Provider] before its [Host]. Answers are bounded, decoded strictly, and held to the
+// contract. A crash fails one call, and the next one runs in another instance. Errors are *[abi.Error],
+// with provider, version, and method.
 package host
 
 import (
@@ -44,31 +37,28 @@ type Host struct {
 	// rewriting is for which modules that is done.
 	rewriting rewriting.Extent
 	runtime   wazero.Runtime
-	// settings are those of runtime, without its cache; compiling has an element for each
-	// module that is being compiled.
+	// settings are those of runtime, without its cache. compiling has an element for each running compilation.
 	settings  wazero.RuntimeConfig
 	compiling chan struct{}
 	imports   imports
 	cache     *codecache.Cache
 	// own has the files that are in no grant, see ownFiles.
 	own []string
-	// ahead is where all modules come from, nil where they are compiled.
+	// ahead has all modules, nil if they are compiled.
 	ahead  *codecache.Directory
 	random io.Reader
 
 	mu      sync.Mutex
 	modules map[string]*loading // by digest
 	closed  bool
-	// working is what runs in the background, compilations most of all; stop ends them.
+	// working is what runs in the background; stop ends it.
 	working sync.WaitGroup
 	stop    context.CancelCauseFunc
 	stopped context.Context
-	// open are the providers and policy packs that were not closed, and live are all
-	// instances.
+	// open are the providers and policy packs that were not closed, and live counts all instances.
 	open map[used]struct{}
 	live sync.WaitGroup
-	// abandoned are the instances that something uses which the host does for a guest, and which
-	// has not ended with its call. They are not live.
+	// abandoned counts the instances that something still uses after its call. They are not live.
 	abandoned atomic.Int64
 	// files are those that are open for guests.
 	files    atomic.Int64
@@ -116,8 +106,7 @@ func New(ctx context.Context, config Config) (*Host, error) {
 	return h, nil
 }
 
-// ownFiles are those that decide which machine code is run. No provider gets them by the grant of a
-// directory above them.
+// ownFiles returns the files that decide which machine code runs. No grant of a directory includes them.
 func (h *Host) ownFiles() (all []string) {
 	if dir := h.config.precompiled; dir != "" {
 		all = append(all, dir)
@@ -148,14 +137,11 @@ func (h *Host) openCode() (_ wazero.CompilationCache, err error) {
 	return nil, nil
 }
 
-// closing is how long beyond their grace Close waits for guests. They end within a fraction of it,
-// unless a file system does not answer.
+// closing is how long beyond their grace Close waits for guests, which mostly end within milliseconds.
 const closing = time.Minute
 
-// Close ends the host and all that was made with it. It waits until what guests are doing
-// has ended, as their code and memory are freed then. Where the context ends before, nothing
-// is freed, and neither is it where something that the host does for a guest was abandoned, as it
-// outlived its call (see [Stats]).
+// Close ends the host and all that was made with it, and waits for guests, because their code and memory are
+// freed then. Nothing is freed if the context ends before, or if work for a guest was abandoned (see [Stats]).
 func (h *Host) Close(ctx context.Context) error {
 	h.mu.Lock()
 	h.closed = true
@@ -250,13 +236,11 @@ func (r *lockedReader) Read(p []byte) (int, error) {
 // used is a provider or a policy pack.
 type used interface {
 	io.Closer
-	// endStale ends the instances that were idle since it was called last, and tells
-	// whether some are idle now.
+	// endStale ends the instances that were idle at the last call, and reports whether some are idle now.
 	endStale() bool
 }
 
-// idling has instances ended that are not needed. A host in which none is idle does
-// nothing for it.
+// idling ends instances that are not needed. It costs nothing while none is idle.
 type idling struct {
 	// count is how many are idle.
 	count atomic.Int64
@@ -289,10 +273,7 @@ func (h *Host) noteIdle() {
 func (h *Host) endIdle() {
 	h.idling.armed.Store(false) // those that become idle meanwhile are noted
 	h.mu.Lock()
-	open := make([]used, 0, len(h.open))
-	for u := range h.open {
-		open = append(open, u)
-	}
+	open := slices.Collect(maps.Keys(h.open))
 	h.mu.Unlock()
 	left := false
 	for _, u := range open {

@@ -17,57 +17,51 @@ import (
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
-// snapshot is an instance between two calls: all that another one needs to go on in
-// its place.
+// snapshot is an instance between two calls: all that another one needs to go on in its place.
 type snapshot struct {
 	memory *image.Image
 	// globals are the values of the module's frozen globals.
 	globals []uint64
-	// generator is where the memory has the random generator of Go's runtime, 0 where there
-	// is none. Each instance that begins with the image gives it a seed of its own.
+	// generator is the address of the random generator of Go's runtime, 0 for none. Each instance reseeds it.
 	generator uint32
 	// arena is what the instance has said of its arena.
 	arena canon.KnownArena
 	// elapsed is the monotonic clock of the instance. It must not run backwards.
 	elapsed time.Duration
-	// clock is that of the instance, which goes on for those that begin with the image; nil
-	// where it begins again for each of them.
+	// clock is shared with the instance; nil if it begins again for each instance.
 	clock Clock
 	// blank is the module before it has run.
 	blank bool
-	// base is the module's base image that this one is, or was derived from; nil where
-	// there is none.
+	// base is the base image that this is, or was derived from; nil for none.
 	base *snapshot
 }
 
-// images are the images that all users of a module share. Nothing in them is of any
-// user: an instance that was granted nothing has made them.
+// images are what all users of a module share. An instance that was granted nothing made them, so that
+// they hold nothing of any user.
 type images struct {
 	// layOut makes the memory with the module's data; nil where wazero does that.
 	layOut func() (*image.Image, error)
 	once   sync.Once
 	blank  *snapshot
 	failed error
-	// globals are the names of the globals that belong to an image. Without frozen, the
-	// state of instances is more than images hold, and each has to start itself.
+	// globals are the names of the globals in an image. Without frozen, instances have more state than images,
+	// and each starts itself.
 	globals []string
 	frozen  bool
 
-	// account says by what the module counts what its runtime reads for itself; nil if it does
-	// not count. altered is set for a module of Go that does not.
+	// account says how the module counts what its runtime reads, nil if it does not count. altered is set
+	// for a module of Go that does not.
 	account *entropy.Account
 	altered bool
 
-	// making is held while the base image is made, or read where it is kept. There may be
-	// none.
+	// making is held while the base image is made, or read by kept. There may be none.
 	making sync.Mutex
 	kept   func() (*snapshot, error)
 	made   bool
 	base   *snapshot
 	about  BaseImage
 
-	// remade are the images of a module that was made again, as its code was not there any
-	// more; nil elsewhere. It is set when the code is loaded.
+	// remade are the images of a module that was made again for want of its code; nil elsewhere.
 	remade *images
 }
 
@@ -86,7 +80,7 @@ func newImages(module *wasmfile.Module, account *entropy.Account) *images {
 	return m
 }
 
-// fresh is what an instance begins with that starts itself: nil as wazero makes it.
+// fresh returns what an instance begins with that starts itself: nil as wazero lays it out.
 func (m *images) fresh() (*snapshot, error) {
 	m.once.Do(func() {
 		if m.layOut == nil {
@@ -124,8 +118,8 @@ func (s *sandbox) beginsWithBase() bool {
 	return s.module.images.frozen && s.module.host.config.random == nil && len(s.env) == 0 && len(s.files.Mounts()) == 0
 }
 
-// baseImage is the base image of a module: an instance after its start, which read
-// neither variables nor directories. It is nil where an instance cannot begin with one.
+// baseImage returns an instance after a start that read neither variables nor directories, nil if the
+// sandbox cannot begin with one.
 func (s *sandbox) baseImage(ctx context.Context) *snapshot {
 	m := s.module.images
 	if !s.beginsWithBase() {
@@ -159,14 +153,12 @@ func (m *Module) ensureBase(ctx context.Context) {
 	i.made = i.base != nil || ctx.Err() == nil
 }
 
-// prepareExport is an export by which a module does ahead of any call what it would else do
-// in its first one. Its name is the one by which the tool Wizer calls such a function.
+// prepareExport does ahead of all calls what a module else does in its first. The name is the tool Wizer's.
 const prepareExport = "wizer-initialize"
 
-// makeBase starts an instance that is granted nothing, and has it prepare itself. A module
-// that does more in that than to look around gets an image of its start only; one whose
-// start fails, or does more, has none: each instance starts itself, and tells what goes
-// wrong.
+// makeBase starts an instance that is granted nothing, and has it prepare itself. If preparing has effects,
+// the image is of the start only. If the start fails or has effects, there is no image, and each instance
+// starts itself.
 func (m *Module) makeBase(ctx context.Context) (base *snapshot, about BaseImage) {
 	fresh, err := m.images.fresh()
 	if err != nil {
@@ -194,8 +186,8 @@ func (m *Module) makeBase(ctx context.Context) (base *snapshot, about BaseImage)
 	return base, about
 }
 
-// buildImage is the image of an instance that was granted nothing, began with another image, and
-// was prepared. The error says what of that failed, or had an effect.
+// buildImage returns the image of an instance that was granted nothing and was prepared. The error says what
+// failed or had an effect.
 func (m *Module) buildImage(ctx context.Context, from *snapshot, prepare func(*instance) error) (*snapshot, error) {
 	var s sandbox
 	if err := s.init(ctx, m, m.World, m.World.String(), Grants{}, nil, nil, 1); err != nil {
@@ -221,9 +213,8 @@ func (m *Module) buildImage(ctx context.Context, from *snapshot, prepare func(*i
 	return i.snapshot(from)
 }
 
-// An instance that makes the base image may take this long, and use that much fuel. Go
-// providers need 10 ms and 100 million units, and 40 ms and 4 billion where they initialize
-// large tables in one function, which is charged as a whole. Users of the module wait for it.
+// Bounds of an instance that makes the base image, for which users wait. Go providers need 10 ms and 100
+// million units, or 40 ms and 4 billion to initialize large tables, which are charged as a whole.
 const (
 	imageBuilderTime = 10 * time.Second
 	imageBuilderFuel = 1 << 34
@@ -244,8 +235,7 @@ type configured struct {
 	// image is of an instance of this generation after so many steps.
 	generation, applied int
 	image               *snapshot
-	// refused is set for a generation whose setup no image can be taken of, and refusedIn is
-	// that generation.
+	// refused is set if no image can be taken of the setup of generation refusedIn.
 	refused   bool
 	refusedIn int
 }
@@ -260,9 +250,8 @@ func (c *configured) find(state setupState) (*snapshot, int) {
 	return c.image, c.applied
 }
 
-// keep takes an image of an instance that repeated the setup, for those after it. The
-// first instance of a configuration is not asked, since most need only that one. The error says
-// why there can be none; then each instance repeats the setup, and nothing is tried again.
+// keep takes an image of an instance that repeated the setup. The first instance never repeats one: most
+// configurations need only that. After an error nothing is tried again, and instances repeat the setup.
 func (c *configured) keep(i *instance) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -297,9 +286,8 @@ func (c *configured) close() {
 	c.closed = true
 }
 
-// snapshot takes an image of an instance that serves no call, as a whole, or what is
-// different from the one that it began with. It fails where the instance has state elsewhere,
-// or where what it has may depend on the clock or on random numbers.
+// snapshot takes an image of an instance that serves no call, or its difference from the image that it began
+// with. It fails if state is elsewhere, or may depend on the clock or on random numbers.
 func (i *instance) snapshot(from *snapshot) (*snapshot, error) {
 	m := i.sandbox.module.images
 	size := i.module.Memory().Size()
@@ -328,8 +316,7 @@ func (i *instance) snapshot(from *snapshot) (*snapshot, error) {
 	return s, err
 }
 
-// instantiate gives the instance a module that begins with the image; nil is as wazero
-// makes it.
+// instantiate gives the instance a module that begins with the image; nil is as wazero lays it out.
 func (i *instance) instantiate(ctx context.Context, from *snapshot) error {
 	m := i.sandbox.module
 	b := m.spare(from)

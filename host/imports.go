@@ -22,8 +22,8 @@ import (
 	"github.com/husk-dev/husk/internal/printable"
 )
 
-// imports are the modules of functions that the modules of a host may import. One is made when
-// a module that imports it is to run for the first time: most need two of a dozen.
+// imports are the functions that modules of a host may import. A module of them is made when a guest that
+// imports it runs first: most need two of a dozen.
 type imports struct {
 	mu   sync.Mutex
 	made map[string]bool
@@ -58,8 +58,7 @@ func (h *Host) importsFor(m *Module) error {
 	return err
 }
 
-// instantiateImports adds an interface of the contract to a runtime, for all of its
-// guests. What a call may use of it is in its instance.
+// instantiateImports adds an interface of the contract to a runtime, for all guests.
 func instantiateImports(ctx context.Context, runtime wazero.Runtime, name string) error {
 	builder := runtime.NewHostModuleBuilder(name)
 	for _, i := range canon.ImportTable() {
@@ -74,8 +73,7 @@ func instantiateImports(ctx context.Context, runtime wazero.Runtime, name string
 	return err
 }
 
-// errNotReady is a guest that uses the contract before it can be called back, which
-// passing results needs: in its start function.
+// errNotReady is a guest that uses the contract in its start function, before it can be called back.
 var errNotReady = errors.New("the module calls the host before it is initialized")
 
 func importFunc(function canon.Import) api.GoModuleFunc {
@@ -103,8 +101,8 @@ func importFunc(function canon.Import) api.GoModuleFunc {
 	}
 }
 
-// grantedImports returns what the running call may use. It is made when the call first uses
-// something. A capability is added here, and to guest.Call.EachHeld if a call can leave something of it open.
+// grantedImports returns what the running call may use, made at its first use. A capability is added here,
+// and to guest.Call.EachHeld if a call can leave something of it open.
 func (i *instance) grantedImports() *canon.Imports {
 	if i.imports != nil {
 		return i.imports
@@ -161,8 +159,7 @@ func refill(ctx context.Context, stack []uint64) {
 	stack[0] = uint64(granted)
 }
 
-// Attributes of the log records that come from guests. Records of what a guest prints
-// have LogStream, of value stdout or stderr, and the level Info.
+// Attributes of the log records that come from guests. What a guest prints has LogStream and the level Info.
 const (
 	// LogProvider is the name of the package or policy pack.
 	LogProvider = "provider"
@@ -185,14 +182,13 @@ const (
 	maxLastWords = 8 << 10
 )
 
-// output makes log records of what an instance logs and prints, as long as the provider
-// does not do so faster than it may.
+// output makes log records of what an instance logs and prints, within the provider's log rate.
 type output struct {
 	instance *instance
 	stdout   wasi.Lines
 	stderr   wasi.Lines
-	// lastWords are the lines since a Go guest began to print a panic. They are held
-	// back until it is known whether the guest survived: if not, they are its error.
+	// lastWords are the lines since a Go guest began to print a panic. If the guest ends, they are its error;
+	// else they are logged.
 	lastWords []string
 	words     int
 }
@@ -245,8 +241,8 @@ func (o *output) line(stream, line string) {
 	o.record(slog.LevelInfo, line, "", slog.String(LogStream, stream))
 }
 
-// record writes a record about a resource, if one is named, unless too much was written. What
-// counts is what is written, which may have several bytes for one of the guest's.
+// record writes a record, about a resource if one is named, unless too much was written. What counts is the
+// escaped text.
 func (o *output) record(level slog.Level, message, about string, attributes ...slog.Attr) {
 	s := o.instance.sandbox
 	if len(message)+len(about) <= s.logRate.Most() {

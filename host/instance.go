@@ -19,9 +19,8 @@ import (
 	"github.com/husk-dev/husk/internal/meter"
 )
 
-// instance is a module's instance in a sandbox. It serves one call
-// at a time, for which run is its frame. After a trap, or a call that was cancelled,
-// it must not serve again: its memory may be in any state.
+// instance is a module's instance in a sandbox. It serves one call at a time, in the frame of run. After a
+// trap or a cancelled call its memory may be in any state, and it must not serve again.
 type instance struct {
 	sandbox *sandbox
 	// from is the image that it began with, nil where wazero lays out its memory.
@@ -53,12 +52,12 @@ type instance struct {
 	generation int
 	applied    int
 	spoiled    bool
-	// exceeded is set where it was of a part of the module that did not have all that was called.
+	// exceeded is set if it needed more than its part of the module.
 	exceeded bool
 	// nested counts exports that run inside of themselves.
 	nested int
-	// awaiting is what the host does for the guest, and holders counts who uses the instance: its
-	// sandbox, and what was abandoned.
+	// awaiting is what the host does for the guest. holders counts the users of the instance: its sandbox, and
+	// abandoned work.
 	awaiting awaiting
 	holders  atomic.Int32
 	// ledger is what the host holds for the instance.
@@ -79,14 +78,12 @@ func (s *sandbox) start(ctx context.Context) (*instance, error) {
 	return s.startFrom(ctx, fresh)
 }
 
-// startFrom makes an instance that begins with the image, and initializes it where it
-// is not yet.
+// startFrom makes an instance that begins with the image, and initializes it if that is to do.
 func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, error) {
 	if !s.acquire() {
 		return nil, s.gone(limit.MethodStart)
 	}
-	// The first instance loads the code, which is not to count as what the guest does. What
-	// guests import is made while the code is being loaded.
+	// Loading the code does not count as the guest's work. Imports are made meanwhile.
 	err := s.module.imports()
 	if err == nil {
 		_, _, err = s.module.codeFor(from)
@@ -167,8 +164,7 @@ func (i *instance) takeMemory(ctx context.Context) error {
 	return nil
 }
 
-// begin gives the instance its module, and has it start. One that begins with the image of
-// another one that has started runs nothing for it.
+// begin gives the instance its module, and starts it unless its image is of one that has started.
 func (i *instance) begin(ctx context.Context) error {
 	s := i.sandbox
 	if i.begun() {
@@ -216,20 +212,18 @@ func (i *instance) callOptional(name string) error {
 	return guest.Trapped(err)
 }
 
-// export is an exported function. It is looked up when it is first used, as wazero
-// allocates a stack for each.
+// export is an exported function, looked up at its first use, because wazero allocates a stack for each.
 type export struct {
 	name     string
 	function api.Function
 	active   bool
 }
 
-// Call calls an export, for package canon. The context is the instance's own, not the
-// caller's: it is how imported functions find the instance, and it ends later.
+// Call calls an export, for package canon. By the context, which is the instance's own, imported functions
+// find the instance.
 //
-// A guest may call the host in any function, and the host may then need memory in the
-// guest: cabi_realloc may run inside of itself. wazero's functions must not be called
-// while they run, so that the inner call gets another one.
+// The host may need memory in a guest that calls it, so that cabi_realloc may run inside of itself. wazero's
+// functions must not be called while they run: the inner call gets another one.
 func (i *instance) Call(_ context.Context, index int, stack []uint64) error {
 	if i.exports == nil {
 		return errNotReady
@@ -257,16 +251,15 @@ func (i *instance) Call(_ context.Context, index int, stack []uint64) error {
 // errSlowRelease ends a guest that takes its time to free an answer.
 var errSlowRelease = errors.New("it took too long to free its answer")
 
-// boundRelease begins the time in which the guest may free its answer: the caller is waiting for
-// that answer. A guest that needs longer is ended, and its answer counts.
+// boundRelease bounds the time in which the guest frees its answer, for which the caller waits. A slow guest
+// is ended, and its answer counts.
 func (i *instance) boundRelease() (over func()) {
 	r := i.call
 	timer := time.AfterFunc(releaseTime, func() { r.End(errSlowRelease) })
 	return func() { timer.Stop() }
 }
 
-// Arena asks the module for its arena, for package canon. It is done once, so that the
-// function and its stack are not kept.
+// Arena asks the module for its arena, for package canon. It is called once.
 func (i *instance) Arena(context.Context) (address uint32, ok bool, err error) {
 	if i.exports == nil {
 		return 0, false, errNotReady
@@ -280,8 +273,7 @@ func (i *instance) Arena(context.Context) (address uint32, ok bool, err error) {
 	return uint32(stack[0]), err == nil, err
 }
 
-// maxNested is how often exports may run inside of themselves. Goroutines of a guest
-// that wait for the host in each other's way come to two or three.
+// maxNested bounds exports inside of themselves. Waiting goroutines of a guest come to two or three.
 const maxNested = 16
 
 var errNested = errors.New("the module calls the host while the host calls it, without end")
@@ -289,8 +281,7 @@ var errNested = errors.New("the module calls the host while the host calls it, w
 // Memory is the instance's memory.
 func (i *instance) Memory() canon.LinearMemory { return i.module.Memory() }
 
-// run is the frame of one call: it gives the call its contexts, its imports, and its
-// share of the log, and makes the error that the caller sees.
+// run is the frame of one call: contexts, imports, a share of the log, and the caller's error.
 func (i *instance) run(ctx context.Context, method abi.Method, do func(context.Context) error) error {
 	return i.runAs(ctx, method, false, do)
 }
@@ -407,7 +398,7 @@ func (i *instance) free() {
 	}
 }
 
-// end closes files, and says that nothing of the instance is left.
+// end closes files. Nothing of the instance is left then.
 func (i *instance) end(abandoned bool) {
 	i.system.Close()
 	i.ledger.end()

@@ -20,8 +20,7 @@ type guestMemory struct {
 	taken uint64
 }
 
-// Reallocate returns the memory at its new size, nil if it cannot be that large. A guest
-// then gets the answer -1 to its memory.grow.
+// Reallocate returns the memory at its new size, nil if it cannot be that large: memory.grow returns -1.
 func (m *guestMemory) Reallocate(size uint64) []byte {
 	if i := m.instance; i != nil && size > m.taken {
 		s := i.sandbox
@@ -53,8 +52,7 @@ func (m *guestMemory) fits(size, held uint64) *limit.ExceededError {
 	return &limit.ExceededError{Limit: limit.Memory, Most: most, Needed: size + held}
 }
 
-// Free does nothing: wazero must not free a memory, as a call may still run in it when the
-// runtime is closed. Who has the memory does.
+// Free does nothing: a call may still run in the memory when wazero closes it. The owner frees it.
 func (m *guestMemory) Free() {}
 
 // takeMemory waits for memory of the host's budget. The error is an *[limit.ExceededError], or the context's.
@@ -71,15 +69,13 @@ func newEmptyImage() (*image.Image, error) {
 	return image.Make(0, func([]byte) error { return nil })
 }
 
-// ledger is what the host holds for one instance beside its linear memory: bodies of requests,
-// what was read for it, connections, files, and the arguments of the call that it has just made.
-// Their bytes are part of what the instance and the host may have, as linear memory is, and their
-// descriptors part of the files that may be open. Nil has no bounds. Like the instance, it is used by one
-// goroutine at a time.
+// ledger counts what the host holds for one instance beside its linear memory: bodies of requests, what was
+// read for it, connections, files, and the arguments of its last call. The bytes are part of the memory of
+// the instance and the host, and the files part of those that may be open. One goroutine uses it at a time.
 type ledger struct {
 	instance *instance
-	// lasting is what stays until it is given back, and passing what is done with when the guest
-	// calls the host next, or its call ends. Both are in bytes.
+	// lasting bytes stay until they are released, passing bytes until the guest calls the host again, or its
+	// call ends.
 	lasting, passing uint64
 	// reserved is what of the host's budget they have.
 	reserved uint64
@@ -87,21 +83,15 @@ type ledger struct {
 }
 
 const (
-	// ledgerStep is in what steps the budget is asked, in bytes. The first one is free: it is
-	// more than what all but a few calls hold.
+	// ledgerStep is in what bytes the budget is asked. The first step is free, and enough for most calls.
 	ledgerStep = 256 << 10
 
-	// fileBytes is what the host holds for an open file at the least, in bytes: buffers, windows of
-	// listings, goroutines.
+	// fileBytes is what the host holds at least for an open file: buffers, windows of listings, goroutines.
 	fileBytes = 32 << 10
 )
 
-// hold counts bytes that stay until they are released. Those of them that the guest has just
-// passed are counted no longer as passing.
+// hold counts bytes until they are released. Those that the guest has just passed no longer count as passing.
 func (l *ledger) hold(bytes uint64) error {
-	if l == nil {
-		return nil
-	}
 	passed := min(bytes, l.passing)
 	l.passing -= passed
 	l.lasting += bytes
@@ -113,20 +103,14 @@ func (l *ledger) hold(bytes uint64) error {
 	return err
 }
 
-// release ends what hold has begun.
-func (l *ledger) release(bytes uint64) {
-	if l == nil {
-		return
-	}
+// Release ends what hold has begun.
+func (l *ledger) Release(bytes uint64) {
 	l.lasting -= bytes
 	_ = l.settle() // it asks for no more
 }
 
 // pass counts bytes until the guest calls the host again, or its call ends.
 func (l *ledger) pass(bytes uint64) error {
-	if l == nil {
-		return nil
-	}
 	l.passing += bytes
 	if l.lasting+l.passing <= l.reserved+ledgerStep {
 		return nil
@@ -180,8 +164,7 @@ func (l *ledger) refuse(exceeded *limit.ExceededError) error {
 	return heldError{exceeded}
 }
 
-// heldError is an exceeded limit in the words for the guest. The limit itself is for who reads the
-// error of the call, to which the host adds it.
+// heldError is an exceeded limit in words for the guest. The error of the call has the limit itself.
 type heldError struct{ exceeded *limit.ExceededError }
 
 func (r heldError) Error() string {
@@ -198,9 +181,6 @@ func (l *ledger) open(files int) bool { return l.opening(files) == nil }
 
 // opening is open with the reason why there may not be as many.
 func (l *ledger) opening(files int) error {
-	if l == nil {
-		return nil
-	}
 	s := l.instance.sandbox
 	if most := s.config.limits.OpenFiles; l.files+files > most {
 		return l.refuse(&limit.ExceededError{Limit: limit.OpenFiles, Most: uint64(most)})
@@ -211,7 +191,7 @@ func (l *ledger) opening(files int) error {
 	all, most := &s.module.host.files, s.config.limits.TotalOpenFiles
 	if all.Add(int64(files)) > int64(most) {
 		all.Add(-int64(files))
-		l.release(uint64(files) * fileBytes)
+		l.Release(uint64(files) * fileBytes)
 		return l.refuse(&limit.ExceededError{Limit: limit.TotalFiles, Most: uint64(most)})
 	}
 	l.files += files
@@ -220,12 +200,9 @@ func (l *ledger) opening(files int) error {
 
 // closed ends what open has begun.
 func (l *ledger) closed(files int) {
-	if l == nil {
-		return
-	}
 	l.files -= files
 	l.instance.sandbox.module.host.files.Add(-int64(files))
-	l.release(uint64(files) * fileBytes)
+	l.Release(uint64(files) * fileBytes)
 }
 
 // end gives back all that the instance has.
@@ -235,8 +212,7 @@ func (l *ledger) end() {
 	_ = l.settle() // it asks for no more
 }
 
-// Acquire opens and holds at once, and Abandon is its reverse. These and the following methods are
-// those of [capability.Ledger].
+// Acquire opens and holds, and Abandon reverses it. All of this is the [capability.Ledger].
 func (l *ledger) Acquire(what string, files int, bytes uint64) error {
 	if err := l.opening(files); err != nil {
 		return tooMuchHeld(what, err)
@@ -250,12 +226,10 @@ func (l *ledger) Acquire(what string, files int, bytes uint64) error {
 
 func (l *ledger) Abandon(files int, bytes uint64) {
 	l.closed(files)
-	l.release(bytes)
+	l.Release(bytes)
 }
 
 func (l *ledger) Hold(what string, bytes uint64) error { return tooMuchHeld(what, l.hold(bytes)) }
-
-func (l *ledger) Release(bytes uint64) { l.release(bytes) }
 
 func (l *ledger) Passing() uint64 { return l.passing }
 

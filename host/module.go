@@ -23,12 +23,12 @@ import (
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
-// Module is a checked and compiled module. It is safe for concurrent use, shared by
-// all who load the same bytes, and lives as long as its host.
+// Module is a checked and compiled module. It is safe for concurrent use, shared by all who load the same
+// bytes, and lives as long as its host.
 type Module struct {
 	Info
 	host *Host
-	// code is the compiled module. One that was installed is loaded with its first instance.
+	// code returns the compiled module, which is loaded with the first instance if it was installed.
 	code func() (wazero.CompiledModule, error)
 	// imports makes what the module imports, once.
 	imports func() error
@@ -99,18 +99,14 @@ func (s source) name(digest string) string {
 	return digest
 }
 
-// Load loads a module from a file. A failure is a *[LoadError]; the errors inside of
-// it say whether the file or the module is at fault. The file must stay as it is until the
-// module was first called.
+// Load loads a module from a file. A failure is a *[LoadError], which says whether the file or the module is
+// at fault. The file must not change before the module was first called.
 func (h *Host) Load(ctx context.Context, path string) (*Module, error) {
 	digest, err := h.Digest(path)
-	if err == nil {
-		var module *Module
-		if module, err = h.load(ctx, digest, source{read: func() ([]byte, error) { return h.readModule(path, digest) }}); err == nil {
-			return module, nil
-		}
+	if err != nil {
+		return nil, h.config.Refused(path, err)
 	}
-	return nil, h.config.Refused(path, err)
+	return h.load(ctx, path, digest, source{read: func() ([]byte, error) { return h.readModule(path, digest) }})
 }
 
 // Digest returns the digest of the module that Load would load from the file.
@@ -124,23 +120,18 @@ func (h *Host) LoadBytes(ctx context.Context, wasm []byte) (*Module, error) {
 	return h.loadBytes(ctx, wasm, false)
 }
 
-// LoadDraft loads a module from memory that will soon be another one, because its author is at work
-// on it. It is compiled in two thirds of the time, without a warm-up run: its calls take longer by a
-// third, and a process that finds it compiled starts later by some 20 ms. A module that the host has
-// compiled in full is used instead.
+// LoadDraft loads a module from memory whose author is at work on it. Without a warm-up run it compiles in
+// two thirds of the time; calls take a third longer, and later processes start some 20 ms later. A module
+// that the host has compiled in full is used instead.
 func (h *Host) LoadDraft(ctx context.Context, wasm []byte) (*Module, error) {
 	return h.loadBytes(ctx, wasm, true)
 }
 
 func (h *Host) loadBytes(ctx context.Context, wasm []byte, draft bool) (*Module, error) {
-	err := checkSize(int64(len(wasm)), h.config.limits.ModuleSize)
-	if err == nil {
-		var module *Module
-		if module, err = h.load(ctx, digestOf(wasm), source{func() ([]byte, error) { return wasm, nil }, draft}); err == nil {
-			return module, nil
-		}
+	if err := checkSize(int64(len(wasm)), h.config.limits.ModuleSize); err != nil {
+		return nil, h.config.Refused("", err)
 	}
-	return nil, h.config.Refused("", err)
+	return h.load(ctx, "", digestOf(wasm), source{func() ([]byte, error) { return wasm, nil }, draft})
 }
 
 func checkSize(size int64, limit int) error {
@@ -150,8 +141,7 @@ func checkSize(size int64, limit int) error {
 	return nil
 }
 
-// digestOfFile reads no more of a file than may be, and keeps none of it: most modules that
-// are loaded are installed, and not needed any more.
+// digestOfFile reads no more of a file than is permitted, and keeps none: most modules are installed.
 func digestOfFile(path string, limit int) (string, error) {
 	file, err := os.Open(path)
 	if failure, ok := errors.AsType[*fs.PathError](err); ok {
@@ -192,13 +182,31 @@ func (h *Host) readModule(path, digest string) ([]byte, error) {
 	return wasm, err
 }
 
-func (h *Host) load(ctx context.Context, digest string, from source) (*Module, error) {
+// load loads a module, from the file at path if there is one.
+func (h *Host) load(ctx context.Context, path, digest string, from source) (*Module, error) {
+	l, err := h.loading(ctx, digest, from)
+	if err == nil {
+		select {
+		case <-l.done:
+			err = l.err
+		case <-ctx.Done(): // the compilation goes on for others, and for the cache
+			err = context.Cause(ctx)
+		}
+	}
+	if err != nil {
+		return nil, h.config.Refused(path, err)
+	}
+	return l.module, nil
+}
+
+// loading returns the loading of a module, which it begins if there is none.
+func (h *Host) loading(ctx context.Context, digest string, from source) (*loading, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	if h.closed {
-		h.mu.Unlock()
 		return nil, errClosedHost
 	}
 	name := from.name(digest)
@@ -208,14 +216,7 @@ func (h *Host) load(ctx context.Context, digest string, from source) (*Module, e
 		h.modules[name] = l
 		h.working.Go(func() { h.compile(l, digest, from) })
 	}
-	h.mu.Unlock()
-	select {
-	case <-l.done:
-		return l.module, l.err
-	case <-ctx.Done():
-		// The compilation goes on for others, and for the cache.
-		return nil, context.Cause(ctx)
-	}
+	return l, nil
 }
 
 var errClosedHost = errors.New("the host is closed")
@@ -281,8 +282,8 @@ func (h *Host) build(from source) (*Module, error) {
 	return nil, fmt.Errorf("the module is invalid: %w", err)
 }
 
-// counting returns a module that counts what its runtime reads for itself, and by what; the same
-// one if it cannot, or if that would make no difference as there can be no image of it.
+// counting returns a module that counts what its runtime reads for itself, and how; the same module if it
+// cannot count, or there can be no image of it.
 func (h *Host) counting(decoded *wasmfile.Module) (*wasmfile.Module, *entropy.Account) {
 	if _, frozen := meter.Frozen(decoded); !frozen {
 		return decoded, nil
@@ -305,12 +306,10 @@ func (h *Host) meter(decoded *wasmfile.Module) (metered []byte, err error) {
 	})
 }
 
-// mostCompilations bounds how many modules are compiled at once: one of 5 MB takes some
-// 130 MB for that.
+// mostCompilations bounds the modules that are compiled at once. One of 5 MB takes some 130 MB.
 const mostCompilations = 4
 
-// compilations is for how many of them there are processors. It is two at least, because
-// workers do not do all of a compilation.
+// compilations is what the processors suffice for, and at least two: workers do not do all of the work.
 func compilations() int {
 	return min(max(2, runtime.GOMAXPROCS(0)/compileWorkers), mostCompilations)
 }

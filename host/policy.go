@@ -14,20 +14,16 @@ import (
 
 // PolicyOptions says how a module is used as a policy pack.
 type PolicyOptions struct {
-	// Name is what the caller calls the pack, for messages until the module has told its
-	// own name.
+	// Name is the caller's, for messages until the module has told its own.
 	Name string
-	// Logger takes what the pack logs and prints; nil drops it. See [LogProvider] for the
-	// attributes of the records.
+	// Logger takes what the pack logs and prints; nil drops it. See [LogProvider].
 	Logger *slog.Logger
 	// Instances bounds how many calls run at once; 0 is [DefaultInstances].
 	Instances int
 }
 
-// Policy is a policy pack in use. It is an [abi.Policy], safe for concurrent use, and
-// runs as a [Provider] does: with a pool of instances, each of which gets the handshake
-// and the configuration before it judges anything. It is granted nothing: it sees what it
-// judges, and can only answer and log.
+// Policy is a policy pack in use. It is an [abi.Policy], safe for concurrent use, with a pool of instances as a
+// [Provider] has. It is granted nothing: it sees what it judges, and can only answer and log.
 type Policy struct {
 	sandbox
 }
@@ -37,8 +33,7 @@ var (
 	_ io.Closer  = (*Policy)(nil)
 )
 
-// NewPolicy makes a use of a module that is a policy pack. Nothing of it runs yet. A
-// module that is something else is refused with a *[WorldError].
+// NewPolicy makes a use of a policy pack, and runs nothing. Other modules are refused with a *[WorldError].
 func (m *Module) NewPolicy(ctx context.Context, options PolicyOptions) (*Policy, error) {
 	p := &Policy{}
 	if err := p.init(ctx, m, canon.WorldPolicy, options.Name, Grants{}, nil, options.Logger, options.Instances); err != nil {
@@ -110,8 +105,7 @@ func (p *Policy) AnalyzeStack(ctx context.Context, request abi.PolicyAnalyzeStac
 	return printableViolations(response), err
 }
 
-// Cancel stops what the pack is doing: calls that are running learn of it, and idle
-// instances release what they hold. The pack can be used again afterwards.
+// Cancel tells running calls to stop, and has idle instances release what they hold. The pack stays usable.
 func (p *Policy) Cancel(ctx context.Context) error {
 	return p.cancelAll(ctx, func(g *canon.Guest, ctx context.Context) error { return g.Policy().Cancel(ctx) })
 }

@@ -29,27 +29,24 @@ import (
 )
 
 const (
-	// leastToProfile is from what size on a module is profiled, in bytes: machine code of
-	// some 5 MB, which takes 5 ms to load.
+	// leastToProfile is the size in bytes from which a module is profiled: its machine code loads in 5 ms.
 	leastToProfile = 1 << 20
-	// profileTime is for how long calls are profiled, which take the interpreter 10 ms each,
-	// and longestProfile how long it takes with its preparations, and where that is not enough
-	// for the fewest types: users wait for it.
+	// profileTime bounds profiled calls, 10 ms each in the interpreter. longestProfile bounds all of
+	// the profile, for which users wait.
 	profileTime    = time.Second
 	longestProfile = 10 * time.Second
-	// profiledTypes is how many types of resource are profiled, and fewestProfiled how many
-	// are on a machine that is slow, or busy.
+	// profiledTypes is how many types of resource are profiled, fewestProfiled how many on a slow machine.
 	profiledTypes  = 20
 	fewestProfiled = 3
 )
 
-// profile finds out which functions of a module run when it is asked for the first time. It
-// is run by the interpreter, which can tell, on a host of its own where nothing is granted.
+// profile finds out which functions run in a module's first calls. The interpreter runs them, on a host of
+// its own where nothing is granted.
 type profile struct {
 	host   *Host
 	module *Module
-	// ran are the functions of the metered module that ran, by index, and resumed those that
-	// went on with what they had begun before their goroutine was left.
+	// ran are the functions of the metered module that ran, by index, and resumed those that went on after
+	// their goroutine had been left.
 	ran, resumed []bool
 	// name and version are what the provider answered to a handshake.
 	name, version string
@@ -109,14 +106,13 @@ func (r *profile) NewFunctionListener(f api.FunctionDefinition) experimental.Fun
 // did reports whether a function of the metered module is among those.
 func did(what []bool, function int) bool { return function < len(what) && what[function] }
 
-// forget has what ran up to now not count.
+// forget drops what ran up to now.
 func (r *profile) forget() {
 	clear(r.ran)
 	clear(r.resumed)
 }
 
-// profiled reports whether a profile calls a method, so that a part of the module may do for it. It
-// calls create as in a preview.
+// profiled reports whether a profile calls a method, so that a part of the module may do for it.
 func profiled(method abi.Method) bool {
 	switch method {
 	case abi.MethodGetSchema, abi.MethodCheckConfig, abi.MethodCheck, abi.MethodDiff, abi.MethodCreate:
@@ -140,8 +136,7 @@ func harmless(i wasmfile.Import) bool {
 	return strings.HasPrefix(i.Module, canon.Package+"/control@") && i.Name == "cancelled"
 }
 
-// perform makes the calls of an engine that finds nothing changed, and of a preview. What the
-// provider answers makes no difference.
+// perform makes the calls of an update without changes, and of a preview. Answers make no difference.
 func (r *profile) perform(ctx context.Context) error {
 	begun := time.Now()
 	declared, err := r.schema(ctx)
@@ -179,7 +174,7 @@ func (r *profile) perform(ctx context.Context) error {
 	return nil
 }
 
-// introduced is a provider of the module after its handshake.
+// introduced returns a provider of the module after its handshake.
 func (r *profile) introduced(ctx context.Context) (p *Provider, shaken abi.HandshakeResponse, err error) {
 	if p, err = r.module.NewProvider(ctx, ProviderOptions{Instances: 1, Lenient: true, AskGuest: true}); err != nil {
 		return nil, shaken, err
@@ -207,7 +202,7 @@ func (r *profile) schema(ctx context.Context) (*schema.Package, error) {
 	return schemajson.Parse([]byte(response.Schema))
 }
 
-// profileResource asks for a resource as if it did not change, did change, and was new.
+// profileResource calls for a resource that did not change, did change, and is new.
 func profileResource(ctx context.Context, p abi.Provider, resource *schema.Resource, values *fakevalue.Generator) {
 	u := urn.New("profile", "profile", "", resource.Token, "it")
 	seed := [32]byte{1}
@@ -230,17 +225,13 @@ func profileResource(ctx context.Context, p abi.Provider, resource *schema.Resou
 	_, _ = p.Create(ctx, abi.CreateRequest{URN: u, Name: "it", Type: resource.Token, Inputs: olds, Preview: true})
 }
 
-// Of a provider written in Go, a tenth of the code runs until its first calls are answered. All
-// of it is 20 MB of machine code, which wazero takes 20 ms to load. So the cache also keeps
-// a part of each module: the functions that ran in a profile, when it was installed. What
-// else there is traps at once. Instances of a process begin with the part; where one traps, it
-// ends, and its call is made again with the whole module, as later ones are.
+// A tenth of a Go provider's code runs until its first calls are answered; all of it is 20 MB of machine
+// code, which loads in 20 ms. So the cache also keeps a part of each module: the functions that ran in a
+// profile. All others trap. Instances begin with the part. After a trap, the call is made again with the
+// whole module, and so are later ones.
 //
-// A call can be made again since it has done nothing yet that anybody could notice: the part
-// can import nothing that has an effect. And an instance has nothing to lose, since all that it
-// knows is the image that it began with, its setup, and what it has made of calls that were
-// answered, which any instance may lose between two calls. A stream, whose instance must
-// stay, begins with the whole module.
+// That is safe: the part imports nothing that has an effect, and an instance knows only its image, its
+// setup, and what it may lose between two calls. A stream, whose instance must stay, needs the whole.
 
 // firstPart is the part of a module that is loaded first.
 type firstPart struct {
@@ -258,8 +249,7 @@ type layout struct {
 	copied []int
 }
 
-// relooped is a module whose functions that ran in the profile, and will run most, are made
-// faster; nil where none can be.
+// relooped returns a module whose functions that ran in the profile are faster; nil if none can be.
 func (h *Host) relooped(decoded *wasmfile.Module, of *profile) *layout {
 	if of == nil && h.rewriting != rewriting.All {
 		return nil
@@ -277,7 +267,7 @@ func (h *Host) relooped(decoded *wasmfile.Module, of *profile) *layout {
 	return &layout{rewritten, metered, copied}
 }
 
-// partOf returns a module of what runs in the profile, nil where that is none worth having.
+// partOf returns a module of what runs in the profile, nil if that is most of it.
 func (h *Host) partOf(whole *layout, of *profile) []byte {
 	m, err := wasmfile.Read(whole.metered, wasmfile.Limits(h.config.limits.Module()))
 	if err != nil {
@@ -289,8 +279,7 @@ func (h *Host) partOf(whole *layout, of *profile) []byte {
 			imported = append(imported, i)
 		}
 	}
-	// The rewriter has added an imported function, and some after all others, those that were
-	// copied too.
+	// The rewriter has added an imported function, and copies behind all others.
 	copies := len(whole.decoded.Functions) + 1 - len(whole.copied)
 	small := wasmsubset.Extract(m, func(function int) bool {
 		switch n := function - copies; {
@@ -309,8 +298,7 @@ func (h *Host) partOf(whole *layout, of *profile) []byte {
 	return small
 }
 
-// Preload has all of the module's code loaded in the background, for a caller that will make
-// calls with an effect. Those before them are served by the part meanwhile.
+// Preload loads all of the module's code in the background, for a caller that will make calls with an effect.
 func (m *Module) Preload() {
 	if m.part.inUse() {
 		m.host.background(func() { _, _ = m.code() }) // who needs it gets the error, too
@@ -320,12 +308,10 @@ func (m *Module) Preload() {
 // inUse reports whether instances begin with the part.
 func (p *firstPart) inUse() bool { return p.code != nil && !p.exceeded.Load() }
 
-// errPart is a call that needs more than the part of the module. It is made again with the
-// whole, and so nobody outside of the package sees it.
+// errPart is a call that needs more than the part of the module. It never leaves the package.
 var errPart = errors.New("the whole module is needed")
 
-// codeFor returns the code for an instance that begins with the image, and whether it is a
-// part.
+// codeFor returns the code for an instance that begins with the image, and whether it is a part.
 func (m *Module) codeFor(from *snapshot) (code wazero.CompiledModule, partial bool, err error) {
 	if m.part.inUse() && from != nil && from.base != nil {
 		if code, err := m.part.code(); err == nil {
@@ -346,8 +332,7 @@ func (s *sandbox) fetchCode() {
 	_, _ = load() // who needs it gets the error, too
 }
 
-// needsWhole reports whether a call has failed for want of the whole module. The instance must
-// not serve again then.
+// needsWhole reports whether a call failed for want of the whole module. The instance is spoiled then.
 func (i *instance) needsWhole(r *guest.Call, err error) bool {
 	if _, answered := errors.AsType[*abi.Error](err); answered || !guest.IsTrap(err) || r.Hard().Err() != nil || i.wasmInstance == nil || !i.wasmInstance.partial {
 		return false

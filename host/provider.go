@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -18,39 +19,30 @@ import (
 	"github.com/husk-dev/husk/internal/printable"
 )
 
-// ProviderOptions says how a module is used by one configuration.
+// ProviderOptions are for one configuration of a module.
 type ProviderOptions struct {
-	// Name is the package that the caller expects, for messages until the module has
-	// told its own.
+	// Name is the expected package, for messages until the module has told its own.
 	Name string
 	// Grants is what the provider may use.
 	Grants Grants
-	// Logger takes what the provider logs and prints; nil drops it. See [LogProvider]
-	// for the attributes of the records.
+	// Logger takes what the provider logs and prints; nil drops it. See [LogProvider].
 	Logger *slog.Logger
-	// Limits are those that are the provider's own, by name and in the unit of each: see
-	// package limit. All others are the host's.
+	// Limits are the provider's own, by name and in the units of package limit. Others are the host's.
 	Limits map[string]uint64
 	// Instances bounds how many calls run at once; 0 is [DefaultInstances].
 	Instances int
-	// Lenient passes on answers that do not fit the provider's schema, and diffs that
-	// cannot be. It is for tests of providers, which tell their authors more.
+	// Lenient passes on answers that do not fit the schema, and impossible diffs, for tests of providers.
 	Lenient bool
-	// AskGuest has the guest asked for what the host would answer by the provider's schema,
-	// where that says that the answer follows from it alone. It makes no difference to what is
-	// answered.
+	// AskGuest asks the guest even for what follows from its schema alone.
 	AskGuest bool
 }
 
-// Provider is one configuration of a module. It is an [abi.Provider], safe for
-// concurrent use: each call runs in an instance of its own, of which there are as
-// many as there are calls at once, up to a bound. Instances start when they are
-// needed. What sets a provider up (Handshake, Parameterize, Configure) is kept, and
-// repeated in each instance before it serves anything else.
+// Provider is one configuration of a module. It is an [abi.Provider], safe for concurrent use. Each call has
+// an instance to itself, of a bounded pool that starts them when needed. What sets a provider up (Handshake,
+// Parameterize, Configure) is repeated in each instance before it serves anything else.
 //
-// A monitor that is in the context of Call or Construct (see [abi.WithMonitor]) is
-// what the guest gets; so are the assets in the context of any method (see
-// [abi.WithAssets]).
+// The guest gets the monitor in the context of Call or Construct (see [abi.WithMonitor]), and the assets in
+// the context of any method (see [abi.WithAssets]).
 type Provider struct {
 	sandbox
 	calls
@@ -60,8 +52,7 @@ type Provider struct {
 	packages answers.Schemas
 	// isConfigured is set once Configure has succeeded.
 	isConfigured atomic.Bool
-	// knowsNoSecrets says that the handshake offered secrets, and that the module did not
-	// take them.
+	// knowsNoSecrets is set if the module did not take the secrets that the handshake offered.
 	knowsNoSecrets atomic.Bool
 }
 
@@ -73,8 +64,8 @@ var (
 	_ io.Closer    = (*Provider)(nil)
 )
 
-// NewProvider makes a configuration of the module. Nothing of it runs yet. Errors are
-// about the options: a granted directory that is missing, for example.
+// NewProvider makes a configuration of the module, and runs nothing. Errors are about the options: a granted
+// directory that is missing, for example.
 func (m *Module) NewProvider(ctx context.Context, options ProviderOptions) (*Provider, error) {
 	p := &Provider{lenient: options.Lenient, askGuest: options.AskGuest}
 	p.calls = abi.Intercept(abi.Unimplemented{}, p.serve)
@@ -101,8 +92,8 @@ func (p *Provider) Close() error {
 	return nil
 }
 
-// Cancel stops what the provider is doing: calls that are running learn of it, and
-// idle instances release what they hold. The provider can be used again afterwards.
+// Cancel tells running calls to stop, and has idle instances release what they hold. The provider stays
+// usable.
 func (p *Provider) Cancel(ctx context.Context) error {
 	return p.cancelAll(ctx, (*canon.Guest).Cancel)
 }
@@ -185,8 +176,7 @@ func (p *Provider) declared(ctx context.Context, method abi.Method, subject abi.
 	return p.packages.Of(ctx, p.asker(), method, subject)
 }
 
-// isItself reports whether the provider is the module's own package, which parameters have not
-// made into another.
+// isItself reports whether the provider is the module's own package, which no parameters have replaced.
 func (p *Provider) isItself() bool { return p.packages.Find("") == p.module.declared }
 
 // rules are those that responses are held to.
@@ -215,8 +205,8 @@ func (p *Provider) checkIdentity(response abi.HandshakeResponse) error {
 		m.Name, m.Version, response.Name, response.Version))
 }
 
-// bySchema makes the response to a call if the provider's schema says what it is, and a guest would be asked
-// now. A provider need not be configured for what is about its configuration.
+// bySchema responds to a call if the provider's schema says how, and a guest could be asked. Calls about
+// configuration need no configured provider.
 func (p *Provider) bySchema(ctx context.Context, c *abi.Call, d answers.Declared) bool {
 	if !d.Answers(c.Method) || !p.mayAnswer(ctx) || c.Method.About() != abi.AboutConfiguration && !p.isConfigured.Load() ||
 		!d.Answer(c, p.module.host.config.limits.RequestBytes) {
@@ -226,14 +216,12 @@ func (p *Provider) bySchema(ctx context.Context, c *abi.Call, d answers.Declared
 	return true
 }
 
-// mayAnswer reports whether a guest would be asked now, and the host may respond in its place: the
-// provider is neither closed nor in quarantine.
+// mayAnswer reports whether the host may respond in a guest's place: one could be asked now.
 func (p *Provider) mayAnswer(ctx context.Context) bool {
 	return !p.askGuest && ctx.Err() == nil && !p.isClosed() && p.health.Quarantine() == nil
 }
 
-// serve makes a call: the schema answers it, or the guest does, whose answer is held to the
-// contract. The methods in this file and those of streams are all that do anything else.
+// serve makes a call: the schema answers it, or the guest does, within the contract.
 func (p *Provider) serve(ctx context.Context, c *abi.Call) error {
 	var d answers.Declared
 	if c.Method.About() != abi.AboutPackage && (c.HasProperties() || c.Method.Kind() == abi.KindAsks) {
@@ -265,8 +253,7 @@ func answerless[Q any](do func(*canon.Guest, context.Context, Q) error) func(*ca
 	}
 }
 
-// streams are the open streams of a provider. A stream lives in the instance that
-// began it, and keeps it until the stream ends.
+// streams are the open streams of a provider. A stream keeps the instance that began it.
 type streams struct {
 	mu   sync.Mutex
 	last abi.StreamHandle
@@ -325,16 +312,12 @@ func (s *streams) remove(handle abi.StreamHandle) {
 func (s *streams) takeAll() []*stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var all []*stream
-	for _, open := range s.open {
-		all = append(all, open)
-	}
+	all := slices.Collect(maps.Values(s.open))
 	s.open = nil
 	return all
 }
 
-// close frees the stream's instance, unless a call is in it. Such a call, which the
-// closing of the provider has stopped, does so itself.
+// close frees the stream's instance, unless a call is in it, which frees it at its end.
 func (s *stream) close() {
 	if !s.mu.TryLock() {
 		return
@@ -346,8 +329,7 @@ func (s *stream) close() {
 	}
 }
 
-// StreamInvoke begins a function whose results come one by one. The stream must be
-// read to its end or closed.
+// StreamInvoke begins a stream of results, which must be read to its end or closed.
 func (p *Provider) StreamInvoke(ctx context.Context, request abi.InvokeRequest) (abi.StreamHandle, error) {
 	const method = abi.MethodStreamInvoke
 	if most := p.config.limits.Streams; !p.streams.reserve(most) {
@@ -386,8 +368,7 @@ func (p *Provider) beginStream(ctx context.Context, method abi.Method, request a
 	return s, nil
 }
 
-// StreamNext returns the next result of a stream. After the last, and after an error,
-// the stream is closed.
+// StreamNext returns the next result. The last one and an error close the stream.
 func (p *Provider) StreamNext(ctx context.Context, handle abi.StreamHandle) (item abi.StreamItem, err error) {
 	const method = abi.MethodStreamNext
 	s := p.streams.get(handle)

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,32 +18,26 @@ import (
 	"github.com/husk-dev/husk/internal/printable"
 )
 
-// All instances that begin with an image have what was made in memory until then. That must
-// not be what each of them would have made in another way: a generator that began with the
-// time, a token, when the program started. So an image is taken only of an instance that has
-// read neither the clock nor random numbers. Whether it has is not a question of what the
-// memory looks like, where a year or a coin could hide: reads are counted.
+// Instances that begin with an image share what was in memory. That must not be what each would have made
+// in another way: a token, a generator that began with the time. So an image is taken only of an instance
+// that read neither the clock nor random numbers. Reads are counted, because memory does not show them.
 //
-// Go's runtime reads both for itself. So modules of Go count what it reads (see package
-// entropy), and an image is taken if there is nothing else. Modules of other languages may not
-// read anything.
+// Go's runtime reads both for itself. Modules of Go count these reads (see package entropy), and there must
+// be no others. Modules of other languages may not read anything.
 //
-// What else a guest can observe is the same in all instances: those that make the base image
-// and begin with it have no variables and no directories, and the same arguments; calls of the
-// host, and output, rule an image out. An instance with a setup may have seen more: files,
-// variables, answers of services. These belong to its configuration, whose instances share
-// what was learnt, as they would be one process elsewhere.
+// Instances that make the base image or begin with it have the same arguments, no variables, and no
+// directories. Calls of the host and output rule an image out. What an instance learnt in its setup belongs
+// to its configuration, whose instances share it like one process.
 
-// BaseImage tells about the base image of a module: the memory after its start, with which all
-// instances begin that were granted neither variables nor directories.
+// BaseImage describes the base image of a module: the memory after its start, with which all instances
+// begin that were granted neither variables nor directories.
 type BaseImage struct {
 	// Made reports whether there is one. Without it, each instance runs the module's start.
 	Made bool `json:"made"`
-	// Prepared reports whether it has what the module prepares ahead of all calls. A module
-	// made with the Go SDK runs main then. Without it, each instance does that in its first call.
+	// Prepared reports whether the module was prepared ahead of all calls: with the Go SDK, main has run.
+	// Else each instance does that in its first call.
 	Prepared bool `json:"prepared"`
-	// Reason says why there is no image, or why it was not prepared; empty if it was, or if
-	// there is nothing to prepare.
+	// Reason is why there is no image, or why it was not prepared; empty if nothing went wrong.
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -109,8 +104,7 @@ const (
 	randomTaken impurity = "takes random numbers"
 )
 
-// impureError is an instance whose memory may depend on the clock or on random numbers, so that
-// no other one may begin as it is.
+// impureError is an instance whose memory may depend on the clock or on random numbers.
 type impureError struct {
 	what impurity
 	// by is the function that did it, empty if it is not known.
@@ -118,11 +112,7 @@ type impureError struct {
 }
 
 func (e *impureError) Error() string {
-	by := e.by
-	if by == "" {
-		by = "it"
-	}
-	return by + " " + string(e.what)
+	return cmp.Or(e.by, "it") + " " + string(e.what)
 }
 
 // imageBuilder is what is known of an instance that starts to make an image.
@@ -130,13 +120,11 @@ type imageBuilder struct {
 	printed bool
 	// impure is nil unless the instance was ended for that.
 	impure *impureError
-	// refused is a limit of the host's that the instance has met, nil for none: what has become
-	// of it may be something else elsewhere.
+	// refused is a limit that the instance has met, nil for none; elsewhere it may go on.
 	refused *limit.ExceededError
 }
 
-// readsClock is told that the guest is about to read the clock. One that makes an image ends
-// there, unless Go's runtime does it, which has counted that before.
+// readsClock counts a read of the clock. It ends an instance that makes an image, unless Go's runtime reads.
 func (i *instance) readsClock() {
 	i.clockReads++
 	if d := i.sandbox.imageBuilder; d != nil && i.clockReads > i.counted().clock {
@@ -144,8 +132,7 @@ func (i *instance) readsClock() {
 	}
 }
 
-// takesRandom is told that the guest is about to take random bytes. One that makes an image
-// ends there, unless it is the seed of Go's runtime.
+// takesRandom counts random bytes. It ends an instance that makes an image, unless Go's runtime takes its seed.
 func (i *instance) takesRandom(bytes uint64) {
 	i.call.RandomBytes(bytes)
 	seeds := i.sandbox.module.images.account != nil && !i.begun() && i.random.TakesSeed(bytes)
@@ -154,8 +141,7 @@ func (i *instance) takesRandom(bytes uint64) {
 	}
 }
 
-// watch has an instance that makes an image trap where the program draws random numbers of
-// Go's runtime.
+// watch has an instance that makes an image trap if the program draws random numbers of Go's runtime.
 func (i *instance) watch() {
 	if a := i.sandbox.module.images.account; a != nil && i.sandbox.imageBuilder != nil {
 		i.module.ExportedGlobal(meter.GlobalName(a.Watched)).(api.MutableGlobal).Set(1)
@@ -185,9 +171,8 @@ func (i *instance) forgetCounts(globals []uint64) {
 	}
 }
 
-// prove fails with an *[impureError] if the program has read the clock or random numbers since
-// the instance began. It returns where the memory has the generator of Go's runtime, 0 if it has
-// none.
+// prove fails with an *[impureError] if the program has read the clock or random numbers. It returns the
+// address of the generator of Go's runtime, 0 for none.
 func (i *instance) prove(memory []byte) (generator uint32, err error) {
 	c := i.counted()
 	if i.clockReads != c.clock {
@@ -204,7 +189,7 @@ func (i *instance) prove(memory []byte) (generator uint32, err error) {
 	return generator, nil
 }
 
-// failed is told of a call of the instance that has failed.
+// failed notes a failed call of the instance.
 func (d *imageBuilder) failed(i *instance, err error) {
 	impure, ok := errors.AsType[*impureError](err)
 	if a := i.sandbox.module.images.account; !ok && a != nil && i.module != nil &&
@@ -220,8 +205,7 @@ func (d *imageBuilder) failed(i *instance, err error) {
 // errTold is a module that has effects as it starts, which each instance is to have.
 var errTold = errors.New("it prints, or calls the host")
 
-// reason returns why there is no image, by what has failed; nil for what was done well, but
-// not only in memory.
+// reason returns why there is no image: what failed, or effects beside memory.
 func (d *imageBuilder) reason(m *images, err error) error {
 	switch {
 	case d.impure != nil && m.altered:
@@ -236,8 +220,7 @@ func (d *imageBuilder) reason(m *images, err error) error {
 	return fmt.Errorf("it fails: %w", err)
 }
 
-// reasonOf is the text for [BaseImage]. It is empty for a limit that was exceeded, as that may be
-// the machine's fault and not the module's.
+// reasonOf returns the text for [BaseImage], empty for a limit, which may be the machine's fault.
 func reasonOf(err error) string {
 	if _, exceeded := errors.AsType[*limit.ExceededError](err); exceeded || err == nil {
 		return ""

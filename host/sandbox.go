@@ -19,8 +19,7 @@ import (
 	"github.com/husk-dev/husk/host/limit"
 )
 
-// sandbox is one use of a module, as a provider or as a policy pack: its instances with
-// what they may do, and the calls that they serve.
+// sandbox is one use of a module, as a provider or as a policy pack.
 type sandbox struct {
 	module *Module
 	// config is that of the host, with the limits that are the sandbox's own.
@@ -47,8 +46,7 @@ type sandbox struct {
 	limited bool
 	// imageBuilder is nil unless an instance starts to make an image.
 	imageBuilder *imageBuilder
-	// toldWhy is done once it was told why instances start by themselves, and toldWhySetUp once
-	// it was told why they repeat the setup.
+	// toldWhy is done once the log says why instances start, and toldWhySetUp why they repeat the setup.
 	toldWhy, toldWhySetUp sync.Once
 	// configured is the image of the sandbox as it is set up.
 	configured configured
@@ -56,8 +54,7 @@ type sandbox struct {
 	mu      sync.Mutex
 	running guest.Calls
 	closed  bool
-	// open counts what still needs the files and connections: the sandbox itself, and
-	// its instances.
+	// open counts the sandbox and its instances, which need the files and connections.
 	open int
 }
 
@@ -132,8 +129,8 @@ func (s *sandbox) Digest() string { return s.module.Digest }
 // Module is the module that this is a use of.
 func (s *sandbox) Module() *Module { return s.module }
 
-// end stops the calls that are running, and refuses others. False: that was done before.
-// The caller releases the sandbox then.
+// end stops running calls, and refuses others. It returns false if it was called before. The caller releases
+// the sandbox.
 func (s *sandbox) end() bool {
 	s.mu.Lock()
 	if s.closed {
@@ -245,8 +242,7 @@ func (s *sandbox) takeWith(ctx context.Context, method abi.Method, state setupSt
 	return i, nil
 }
 
-// ready brings an instance to a state of the setup. It starts one if it has none, or
-// one that is set up in another way or further.
+// ready brings an instance to a state of the setup. It starts one for nil, or if that is impossible.
 func (s *sandbox) ready(ctx context.Context, method abi.Method, i *instance, state setupState) (*instance, error) {
 	for {
 		ready, err := s.setUp(ctx, method, i, state)
@@ -355,8 +351,7 @@ func (s *sandbox) put(i *instance) {
 	s.instances.Leave()
 }
 
-// cancelAll tells the calls that are running to stop, and has idle instances release what
-// they hold.
+// cancelAll tells running calls to stop, and has idle instances release what they hold.
 func (s *sandbox) cancelAll(ctx context.Context, do func(*canon.Guest, context.Context) error) error {
 	s.mu.Lock()
 	for r := range s.running.All() {

@@ -13,9 +13,7 @@ import (
 	"github.com/husk-dev/husk/host/internal/answers"
 )
 
-// setup is what sets an instance up. It only grows, except where a
-// step is done again in another way: then instances of the older generation are of
-// no use any more.
+// setup is what sets instances up. It grows, or a step is replaced: then older generations are useless.
 type setup struct {
 	// changing serializes the calls that change the setup.
 	changing sync.Mutex
@@ -54,8 +52,7 @@ func (s *setup) set(state setupState) {
 	s.state = state
 }
 
-// with returns the setup with one more step, or with that step in place of an earlier
-// one, and the index of the step.
+// with returns the setup with one more step, or with that step in place of an earlier one, and its index.
 func (s setupState) with(step setupStep) (setupState, int) {
 	steps := slices.Clone(s.steps)
 	if step.once {
@@ -68,8 +65,7 @@ func (s setupState) with(step setupStep) (setupState, int) {
 	return setupState{s.generation, append(steps, step)}, len(steps)
 }
 
-// establish does a step of the setup in one instance and, once it has succeeded,
-// keeps it for all others.
+// establish does a step of the setup in one instance, and records it for all others if it succeeds.
 func establish[Q, R any](ctx context.Context, s *sandbox, method abi.Method, once bool, request Q,
 	do func(*canon.Guest, context.Context, Q) (R, error),
 ) (response R, err error) {
@@ -110,20 +106,17 @@ func establish[Q, R any](ctx context.Context, s *sandbox, method abi.Method, onc
 	}
 }
 
-// A provider that says so in its schema is not run before something needs it. Its handshake
-// is answered with what the module has said before, and its configuration is noted; both
-// become steps of the setup that the first instance does like any other. An update without
-// changes, whose Checks and Diffs the schema answers, needs no instance, and the module is
-// not even loaded.
+// A provider whose schema permits it is not run before something needs it. The host answers its handshake
+// from the cache and notes its configuration. Both become steps of the setup for the first instance. An
+// update without changes, whose Checks and Diffs the schema answers, does not even load the module.
 
-// lazyStep is a step of the setup that no instance has done when its caller was answered.
+// lazyStep is a step of the setup that was answered before any instance did it.
 type lazyStep struct{ done atomic.Bool }
 
 // first reports whether no instance has done the step yet.
 func (s setupStep) first() bool { return s.lazyStep != nil && !s.lazyStep.done.Load() }
 
-// untouched reports whether no instance has been needed so far. One that has been started may
-// as well be asked.
+// untouched reports whether no instance has been needed so far.
 func (s setupState) untouched() bool {
 	for _, step := range s.steps {
 		if !step.first() {
@@ -133,8 +126,7 @@ func (s setupState) untouched() bool {
 	return true
 }
 
-// postpone adds a step to the setup of a provider that has no instance. False: the step is to
-// be done now.
+// postpone adds a step to the setup of a provider without an instance. False: do the step now.
 func (p *Provider) postpone(ctx context.Context, step setupStep) bool {
 	if !p.mayAnswer(ctx) {
 		return false
@@ -175,8 +167,7 @@ func repeatHandshake(request abi.HandshakeRequest, response abi.HandshakeRespons
 	}
 }
 
-// deferConfigure notes a configuration that the provider would take. One that does nothing
-// with it need not even be asked later.
+// deferConfigure notes a configuration that the provider would take, unless the schema says that it ignores it.
 func (p *Provider) deferConfigure(ctx context.Context, request abi.ConfigureRequest) bool {
 	if !p.setup.current().untouched() && !p.packages.Find("").Asked() {
 		return false // the schema comes too late

@@ -9,8 +9,7 @@ import (
 	"github.com/husk-dev/husk/host/limit"
 )
 
-// Failure says why a call failed, for [Stats]. The names are stable; beside these they are
-// those of the limits that were exceeded, such as fuel.
+// Failure is why a call failed, for [Stats]: a name below, or that of a limit, such as fuel. Names are stable.
 type Failure string
 
 const (
@@ -19,8 +18,7 @@ const (
 	// FailureTrap is a crash of the guest's code, FailureExit an end of its own.
 	FailureTrap Failure = "trap"
 	FailureExit Failure = "exit"
-	// FailureBreach is an answer that is not what the contract asks for, or a request that
-	// cannot be passed.
+	// FailureBreach is an answer that breaks the contract, or a request that cannot be passed.
 	FailureBreach Failure = "breach"
 	// FailureCancelled is a call that its caller ended.
 	FailureCancelled Failure = "cancelled"
@@ -37,22 +35,18 @@ func (f Failure) lost() bool {
 	return f == FailureTrap || f == FailureExit
 }
 
-// Stats is what a provider, a policy pack, or all of a host have done, and what they have
-// now.
+// Stats is what a provider, a policy pack, or a host has done, and what it has now.
 type Stats struct {
-	// Calls are those that reached an instance, the starts of instances and the
-	// repetitions of their setup among them.
+	// Calls reached an instance: starts of instances and repetitions of their setup too.
 	Calls uint64
 	// Failures are calls that failed, by the reason.
 	Failures map[Failure]uint64
 	// Methods tells what the calls of each method have cost, by its WIT name.
 	Methods map[string]MethodStats
-	// Started is how many instances were started, and Dropped how many of them were
-	// discarded, as something went wrong in them.
+	// Started counts started instances, and Dropped those that went wrong.
 	Started, Dropped uint64
-	// Abandoned is how many times the host had not done with what a guest called it for when the
-	// call had to end: a disk, or a function of the embedding program, did not answer. The instance is
-	// counted below until it does.
+	// Abandoned counts work of the host for a guest that did not end with the call: a disk, or a function of
+	// the program did not answer. The instance counts below until it does.
 	Abandoned uint64
 	// Instances is how many there are, and Memory the size of their memories in bytes.
 	Instances int
@@ -66,19 +60,17 @@ type MethodStats struct {
 	BySchema uint64
 	// Fuel is the work of the guest, in units as for [Config.WithFuel].
 	Fuel uint64
-	// BytesIn and BytesOut are the sizes of the property values that were passed to the
-	// guest, and that it passed.
+	// BytesIn and BytesOut are the sizes of property values that were passed to the guest, and by it.
 	BytesIn, BytesOut uint64
 }
 
-// counters are statistics that are being counted. They are counted in the whole's, too.
+// counters are running statistics, which add to those of the whole.
 type counters struct {
 	whole *counters
 
 	mu    sync.Mutex
 	stats Stats // without Methods
-	// methods is what becomes of Stats.Methods. They are found faster than in a map, as
-	// few methods are called and few of those have names of one length.
+	// methods becomes Stats.Methods. It is searched faster than a map, because few methods are called.
 	methods []countedMethod
 }
 
@@ -160,8 +152,7 @@ func (s *sandbox) Stats() Stats {
 	return stats
 }
 
-// Stats tells what all providers and policy packs of the host have done, those that were
-// closed among them.
+// Stats returns what all providers and policy packs of the host have done, closed ones too.
 func (h *Host) Stats() Stats {
 	stats := h.counters.read()
 	stats.Memory = h.budget.Used()

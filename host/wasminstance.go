@@ -11,8 +11,7 @@ import (
 	"github.com/husk-dev/husk/host/internal/image"
 )
 
-// wasmInstance is a module of wazero's that belongs to no instance. Its memory and globals are those
-// of the module's base image, which are all the state that it has (see [images]).
+// wasmInstance is a module of wazero's, whose memory and globals are those of a base image (see [images]).
 type wasmInstance struct {
 	module  api.Module
 	memory  *guestMemory
@@ -21,8 +20,7 @@ type wasmInstance struct {
 	partial bool
 }
 
-// newWasmInstance makes one that begins with an image, which must stay open meanwhile; nil is as
-// wazero makes it.
+// newWasmInstance makes one that begins with an image, which stays open meanwhile; nil is as wazero makes it.
 func (m *Module) newWasmInstance(ctx context.Context, from *snapshot, memory *guestMemory) (*wasmInstance, error) {
 	compiled, partial, err := m.codeFor(from)
 	if err != nil {
@@ -37,8 +35,7 @@ func (m *Module) newWasmInstance(ctx context.Context, from *snapshot, memory *gu
 		return nil, err
 	}
 	memory.Memory = begun
-	// The random source is that of wazero's WASI, which is not used: its own takes long to
-	// seed.
+	// wazero's own random source, which is not used, takes long to seed.
 	settings := wazero.NewModuleConfig().WithName("").WithStartFunctions().WithRandSource(m.host.random)
 	allocate := experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory { return memory })
 	module, err := m.host.runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, allocate), compiled, settings)
@@ -67,9 +64,8 @@ func (b *wasmInstance) close() {
 	b.memory.Memory.Free()
 }
 
-// spares are a few wasmInstances of a module. They are what takes longest of the start of an
-// instance, as wazero makes an object for each function in a table, of which Go modules have
-// thousands. Instances that end leave theirs, and where none is left one is made meanwhile.
+// spares are wasmInstances that wait for instances of a module. They take most of the time of a start: wazero
+// makes an object for each function in a table. Ended instances leave theirs, or one is made ahead.
 type spares struct {
 	mu     sync.Mutex
 	ready  []*wasmInstance
@@ -127,8 +123,8 @@ func (s *spares) put(b *wasmInstance) bool {
 	return true
 }
 
-// recycle makes a wasmInstance of one whose instance has ended, began with this image, and serves
-// nothing. False: it has become another, or is not needed.
+// recycle resets the wasmInstance of an instance that has ended, to this image's base. It returns false if it
+// cannot, or has enough.
 func (m *Module) recycle(b *wasmInstance, from *snapshot) bool {
 	if from == nil || from.base == nil || m.useless(b) || uint64(b.module.Memory().Size()) != from.base.memory.Size() {
 		return false

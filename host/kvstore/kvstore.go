@@ -20,15 +20,13 @@ import (
 )
 
 const (
-	// MaxBytes bounds what is in a store, keys and values, in bytes. It is read and
-	// written as a whole.
+	// MaxBytes bounds the keys and values of a store, which is read and written as a whole.
 	MaxBytes = 4 << 20
 	// entryBytes is what an entry counts beside its key and value.
 	entryBytes = 64
 )
 
-// Store keeps values for one provider of one stack, which nobody else is to be given. It
-// is safe for concurrent use by one process.
+// Store keeps values for one provider of one stack. It is safe for concurrent use by one process.
 type Store struct {
 	// path is the file of the values, or empty if they are in memory only.
 	path string
@@ -61,8 +59,8 @@ func New() *Store {
 	return &Store{contents: contents{Version: version, Items: make(map[string]item)}}
 }
 
-// Open returns the store in a file, which the first Put creates. The file belongs to the user
-// alone, and each change is on disk before Put returns.
+// Open returns the store in a file, which the first Put creates for the user alone. Each change is on disk
+// before Put returns.
 func Open(path string) (*Store, error) {
 	s := New()
 	s.path = path

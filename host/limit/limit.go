@@ -1,5 +1,5 @@
-// Package limit has the limits on what guests take of their host. One table describes each of them:
-// options of the host, project files, flags, documents, and errors are made from it.
+// Package limit has the limits on what guests take, in one table of which options, project files, flags,
+// documents, and errors are made.
 package limit
 
 import (
@@ -24,11 +24,10 @@ const (
 	UnitTime  Unit = "time" // nanoseconds
 )
 
-// Scope is what a limit is of.
+// Scope is what a limit is of. Limits of calls, instances, and providers may differ between providers.
 type Scope string
 
-// The scopes of limits. Those of calls, instances, and providers may differ from provider to
-// provider; the others are of the host.
+// The scopes of limits.
 const (
 	ScopeCall     Scope = "call"
 	ScopeInstance Scope = "instance"
@@ -41,8 +40,7 @@ const (
 type Info struct {
 	// Name is unique and stable, for example answer-time.
 	Name string
-	// Limit is what errors call it. Two may have one: that of calls which work on resources, and
-	// that of calls which only ask.
+	// Limit is its name in errors. That of calls which only ask may be shared with that of other calls.
 	Limit Limit
 	Unit  Unit
 	Scope Scope
@@ -97,8 +95,7 @@ func (l Info) Format(value uint64) string {
 	return strconv.FormatUint(value, 10)
 }
 
-// Parse reads a value of the limit: 90s or 1h30m for a time, 512MiB or a number of bytes,
-// another number for a count.
+// Parse reads a value: 90s or 1h30m for a time, 512MiB or a number of bytes, another number for a count.
 func (l Info) Parse(text string) (value uint64, err error) {
 	switch l.Unit {
 	case UnitTime:
@@ -127,8 +124,8 @@ func (l Info) Parse(text string) (value uint64, err error) {
 	return value, nil
 }
 
-// ExceededError is a guest that would have taken more than it may. If it ended or refused a call, it is
-// the cause of the call's *[abi.Error], so that errors.As finds it.
+// ExceededError is a guest that would have taken more than it may. It is the cause of the *[abi.Error] of a
+// call that it ended or refused.
 type ExceededError struct {
 	Limit Limit
 	// Most is the limit: bytes, a count, or nanoseconds for those of time.

@@ -10,8 +10,7 @@ import (
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
-// Settings are values of limits in the order in which they were set. A later one takes the place of
-// earlier ones for the same methods. The zero value leaves all limits as they are by default.
+// Settings are values of limits. A later one replaces earlier ones for the same methods; none is the default.
 type Settings []setting
 
 type setting struct {
@@ -21,8 +20,7 @@ type setting struct {
 	value   uint64
 }
 
-// With adds a value for a limit, 0 for its default. A limit that methods have can be set for some of
-// them, by their WIT names or [MethodStart].
+// With adds a value for a limit, 0 for its default, and for some methods if it is a limit that methods have.
 func (s Settings) With(name string, value uint64, methods ...string) Settings {
 	l, _ := Named(name)
 	return append(slices.Clip(s), setting{l, methods, value})

@@ -9,12 +9,11 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 )
 
-// A resource type whose schema says that its Check or Diff does what the schema says, and
-// nothing else, is answered by the host, with the code that guests have it from. What could
-// be answered in any other way is left to the guest: errors are always its own.
+// Checks and Diffs that follow from the schema alone are answered by the host, with the code of guests. All
+// else is left to the guest: errors are always its own.
 
-// Answer makes the response to a call if the schema says what it is. Most bounds the property maps of the
-// request and the response, in bytes of their encoding. It returns false if the guest is to be asked.
+// Answer makes the response to a call if the schema says what it is; else it returns false. Most bounds each
+// property map, in bytes of its encoding.
 func (d Declared) Answer(c *abi.Call, most int) bool {
 	if !passes(c.RequestProperties(), most) {
 		return false
@@ -65,9 +64,8 @@ func (d Declared) diff(request abi.DiffRequest) (abi.DiffResponse, error) {
 	return d.resource.Diff(request)
 }
 
-// DeletesFirst has a resource deleted before it is replaced if the replacement would have the identity of
-// the old one, and the provider could not know that. It returns the error of the call, which is nil if the
-// provider does not compare.
+// DeletesFirst has a resource deleted before it is replaced by one of the same identity, which the provider
+// cannot know. It returns the error of the call, nil if the provider does not compare.
 func (d Declared) DeletesFirst(c *abi.Call, err error) error {
 	request, ok := c.Request.(*abi.DiffRequest)
 	if !ok || d.resource == nil || len(d.resource.Identity) == 0 || !d.resource.DeletesFirst(*request) {
@@ -112,9 +110,7 @@ func Encodable(m property.Map, most int) bool {
 	return ok && size <= most
 }
 
-// dropUnfitDefaults takes back that a schema answers checks if inputs that it makes of good
-// ones do not fit it themselves, because its defaults do not. The guest answers
-// such inputs, and is told so.
+// dropUnfitDefaults leaves checks to the guest if the schema's defaults do not fit it themselves.
 func dropUnfitDefaults(pkg *schema.Package) {
 	pkg.SchemaCheckConfig = pkg.SchemaCheckConfig && defaultsFitSchema(&pkg.Config, make(map[*schema.Object]bool))
 	for _, r := range pkg.Resources {

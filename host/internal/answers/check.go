@@ -63,9 +63,8 @@ func (r Rules) Violation(c *abi.Call, d Declared) error {
 	return nil
 }
 
-// keepCreated returns a violation in the state of a resource that was created as an error by
-// which the resource is not lost: it has the ID, so that the engine keeps the resource and
-// repairs it later.
+// keepCreated returns a violation by a created resource as an error with its ID, so that the engine keeps the
+// resource and repairs it later.
 func (r Rules) keepCreated(c *abi.Call, a answer, violation error) error {
 	response, ok := c.Response.(*abi.CreateResponse)
 	if !ok || a.preview {
@@ -92,11 +91,10 @@ func recorded(c *abi.Call, role abi.Role) property.Map {
 	return property.Map{}
 }
 
-// CheckFailed holds the error of a call about a resource to the contract: a resource that
-// exists in part has an ID, which an update does not change, and a state that keeps to the
-// contract.
+// CheckFailed holds the error of a call about a resource to the contract: a resource that exists in part has
+// an ID, which an update does not change, and a good state.
 //
-// It returns what takes the place of the error: an *[abi.Error], or a violation. Nil leaves the error as it is.
+// It returns an *[abi.Error] or a violation in place of the error; nil keeps the error.
 func (r Rules) CheckFailed(c *abi.Call, d Declared, err error) error {
 	e, ok := errors.AsType[*abi.Error](err)
 	if !ok || e.Kind != abi.ErrorKindInitFailed || c.Method.About() != abi.AboutResource || c.Method.Kind() == abi.KindAsks || !c.HasProperties() {
@@ -141,8 +139,7 @@ type answer struct {
 	properties property.Map
 	// preview says that values may be unknown.
 	preview bool
-	// recorded is what the request says of the resource. What an older version of the
-	// provider recorded may be answered again, whatever the schema says now.
+	// recorded is what the request says of the resource, which may be answered again, whatever the schema says.
 	recorded property.Map
 	declared Declared
 }
@@ -158,9 +155,8 @@ func (a answer) what() string {
 	return "inputs"
 }
 
-// check holds an answer to the contract: nothing is unknown, as nothing may be outside of
-// a preview; nothing is secret if the provider was offered secrets in the handshake, and
-// did not take them; and everything fits the schema.
+// check holds an answer to the contract: unknowns in a preview only, no secrets that were not negotiated, and
+// all of it fits the schema.
 func (r Rules) check(a answer) error {
 	if path, found := property.Object(a.properties).Find(property.Value.IsUnknown); found && !a.preview {
 		return fmt.Errorf("the property %s of the %s that it answered is unknown, which only a preview allows", path, a.what())
@@ -210,9 +206,8 @@ func (r Rules) acceptable(a answer) property.Map {
 	return a.properties
 }
 
-// checkInputs is the host's part in Check: inputs that the provider lets pass are held to
-// its schema, too. Where they fail as they were given, it is the program's fault, and the
-// answer has the failures. Where the provider made them so, it is the provider's.
+// checkInputs holds inputs that the provider lets pass to its schema. Failures in the given inputs are the
+// program's, and added to the answer. Others are the provider's.
 func checkInputs(check func(property.Map) (property.Map, []abi.CheckFailure), given property.Map, response *abi.CheckResponse) error {
 	if len(response.Failures) > 0 {
 		return nil // the inputs mean nothing then

@@ -1,6 +1,5 @@
-// Package answers holds responses of providers to the contract and to their schemas ([Rules]), and makes
-// those that follow from a schema alone ([Declared.Answer]). It keeps what a module has said of itself
-// ([Facts]).
+// Package answers holds responses of providers to the contract and their schemas ([Rules]), makes those that
+// follow from a schema ([Declared.Answer]), and keeps what a module says of itself ([Facts]).
 package answers
 
 import (
@@ -11,13 +10,11 @@ import (
 	"github.com/husk-dev/husk/internal/strictcbor"
 )
 
-// maxHandshakes bounds how many different ones are kept: engines differ in their names and
-// features.
+// maxHandshakes bounds the kept handshakes: engines differ in names and features.
 const maxHandshakes = 16
 
-// Facts are what a module has said of itself: its responses to handshakes, and the schema of its own
-// package. If the schema says that these depend on the module alone, the cache keeps them, so that a later
-// process need not run the module to know them. Facts are safe for concurrent use.
+// Facts are a module's responses to handshakes, and the schema of its own package. If the schema permits it,
+// the cache keeps them, so that a later process need not run the module. They are safe for concurrent use.
 type Facts struct {
 	// read and write are those of the cache, nil if there is none.
 	read  func() ([]byte, error)
@@ -40,8 +37,7 @@ type handshake struct {
 	Response abi.HandshakeResponse
 }
 
-// NewFacts returns the facts of a module, which the functions read from the cache and write there. Without
-// the functions, nothing is kept.
+// NewFacts returns facts that the functions read from the cache and write there; nil for no cache.
 func NewFacts(read func() ([]byte, error), write func([]byte)) *Facts {
 	return &Facts{read: read, write: write}
 }

@@ -42,8 +42,7 @@ type Asker struct {
 	AskGuest bool
 }
 
-// load returns the schema, for which it asks if nobody did. A provider without a schema is not held to
-// any.
+// load returns the schema, which it asks for once. A provider without one is not held to any.
 func (s *Schema) load(ctx context.Context, ask Asker) *schema.Package {
 	if s.asked.Load() {
 		return s.pkg
@@ -123,8 +122,7 @@ func (d *Schemas) Find(pkg string) *Schema {
 	return d.own
 }
 
-// Package returns the schema of the package that a token belongs to, nil if the provider is not held to
-// any.
+// Package returns the schema of a token's package, nil if the provider is not held to any.
 func (d *Schemas) Package(ctx context.Context, ask Asker, token string) *schema.Package {
 	pkg, _, _ := strings.Cut(token, ":")
 	return d.Find(pkg).load(ctx, ask)
@@ -138,8 +136,7 @@ type Declared struct {
 	function *schema.Function
 }
 
-// Of returns what the schema says of the subject of a call. A resource of which only
-// the URN is known is of the type that the URN has.
+// Of returns what the schema says of the subject of a call. A URN tells the type if nothing else does.
 func (s *Schemas) Of(ctx context.Context, ask Asker, method abi.Method, subject abi.Subject) (d Declared) {
 	token := subject.Token
 	if token == "" {

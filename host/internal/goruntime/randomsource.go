@@ -1,5 +1,5 @@
-// Package goruntime finds the random generators of Go's runtime in the memory of a guest: instances that
-// begin with the same memory must not draw the same numbers.
+// Package goruntime finds the random generators of Go's runtime in memory: instances that begin with the same
+// memory must not draw the same numbers.
 package goruntime
 
 import (
@@ -13,18 +13,15 @@ import (
 	"github.com/husk-dev/husk/internal/entropy"
 )
 
-// Go's runtime takes a seed when it starts, and makes of it all random numbers but those of
-// crypto/rand: math/rand, the order of maps. Its generator is part of the memory, so that
-// instances which begin with the same image would all make the same ones. The host knows the
-// seed, since it gave it out. So it finds the generator in the memory that it takes an image
-// of, and gives it another seed in each instance. No guest has to help with that, and no guest
-// can gain by it: what is written are random bytes, inside of its own memory.
+// Go's runtime takes a seed when it starts, for all random numbers but those of crypto/rand. Its generator is
+// part of memory, so that instances of one image would draw the same numbers. The host gave out the seed:
+// it finds the generator in the image, and gives each instance another seed. A guest cannot gain by it:
+// what is written are random bytes, inside of its own memory.
 
 // RandomSource reads the random bytes of an instance, and keeps what an image of it depends on.
 type RandomSource struct {
 	From io.Reader
-	// taken is how often the instance has taken some, and first what it got the first time,
-	// if that is as much as Go's runtime takes.
+	// taken counts reads of the instance, and first is the first one, if it is as long as a seed.
 	taken uint64
 	first [seedSize]byte
 	// seed is what the generator was given as the instance began with an image.
@@ -39,14 +36,12 @@ func (s *RandomSource) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TakesSeed reports whether so many bytes may be the seed of Go's runtime: they are as many, and the
-// instance has taken none before.
+// TakesSeed reports whether so many bytes may be the seed of Go's runtime: the first, and as many.
 func (s *RandomSource) TakesSeed(bytes uint64) bool { return s.taken == 0 && bytes == seedSize }
 
-// Generator returns the address of the generator of Go's runtime in the memory of an instance, 0 if it has
-// none, and how many words the instance has drawn of it. The instance has begun with an image that has the
-// generator at an address, or started itself if began is false. It is not ok if the instance has taken
-// random bytes otherwise, or the generator is not found.
+// Generator returns the address of the generator of Go's runtime, 0 if there is none, and how many words the
+// instance has drawn. If began is set, the instance began with an image that has it at an address. It is not
+// ok if the instance took random bytes otherwise, or the generator is not found.
 func (s *RandomSource) Generator(memory []byte, began bool, address uint32) (at uint32, drawn uint64, ok bool) {
 	switch {
 	case s.taken == 0 && began && address > 0:
@@ -63,17 +58,15 @@ func (s *RandomSource) Generator(memory []byte, began bool, address uint32) (at 
 	return 0, 0, false
 }
 
-// The generator is a State of Go's internal/chacha8rand, which is ChaCha8 as math/rand/v2 has
-// it: a block of words that are made at once, the seed that they are made of, and how many of
-// the words were used, how many are to be used, and which block of the seed's they are.
+// The generator is a State of Go's internal/chacha8rand, ChaCha8 as in math/rand/v2: a block of words, their
+// seed, and counts: words used, words to use, and which block of the seed's it is.
 const (
 	seedSize   = 32
 	blockWords = 32
 	blockSize  = blockWords * 8
 	countsSize = 3 * 4
 
-	// blocks is how many a seed makes, and blockStep how they are counted. The end of the last
-	// one is the next seed.
+	// blocks are made of a seed, counted in blockStep. The end of the last one is the next seed.
 	blocks    = 4
 	blockStep = 4
 	lastWords = blockWords - seedSize/8
@@ -84,18 +77,15 @@ const (
 	// mostBefore bounds the numbers that the runtime draws for itself before it makes the
 	// generator: 4 in Go 1.26, the keys of its hashes.
 	mostBefore = 8
-	// mostSeeds bounds the seeds that the generator went through until the image is taken, each
-	// of which makes 124 numbers, in a microsecond. A provider draws 10 to 30, and thousands if
-	// it makes many maps when it starts.
+	// mostSeeds bounds the seeds until the image is taken. Each makes 124 numbers, in a microsecond. Providers
+	// draw 10 to 30, or thousands if they make many maps when they start.
 	mostSeeds = 1 << 14
-	// mostLike bounds what looks like a generator, and is not. In Go's memory there are a few;
-	// a module may fill all of its memory with them.
+	// mostLike bounds what looks like a generator. Go's memory has a few; a module may be full of them.
 	mostLike = 10_000
 )
 
-// findGenerator returns the address of the generator's seed, 0 if it is not there, and how many
-// words were drawn. The runtime begins with a generator of its seed, draws one for this one, and
-// then another for the first, which is not used any more.
+// findGenerator returns the address of the generator's seed, 0 if it is missing, and the words drawn. The
+// runtime draws one for it from a first generator, which it then replaces.
 func findGenerator(memory []byte, runtimeSeed [seedSize]byte) (at uint32, drawn uint64) {
 	found := generators(memory)
 	if len(found) == 0 {

@@ -1,5 +1,5 @@
-// Package guest has what one call of a guest takes: its limits and contexts ([Call]), the encoding of what is
-// passed ([Codec]), how fast a guest may log ([LogRate]), and what its crash means ([Crash]).
+// Package guest has what one call of a guest takes: limits and contexts ([Call]), encoding ([Codec]), a rate of
+// logging ([LogRate]), and the meaning of a crash ([Crash]).
 package guest
 
 import (
@@ -16,9 +16,8 @@ import (
 	"github.com/husk-dev/husk/host/limit"
 )
 
-// Call is one call that an instance serves. It has two contexts: Soft is the
-// caller's, and what the guest and the host's functions learn of; Hard ends some time
-// later, and ends the guest. In between the guest can answer what became of its work.
+// Call is one call that an instance serves. Its context Soft is the caller's, which the guest learns of. Hard
+// ends later, and ends the guest, which can answer in between what became of its work.
 type Call struct {
 	Method  abi.Method
 	Monitor abi.Monitor
@@ -26,8 +25,7 @@ type Call struct {
 	HTTP    *capability.HTTP // nil until it is used
 	// Started is the monitor for the guest, nil until it is used.
 	Started *capability.Monitor
-	// Refused is what the guest was refused last, so that it may fail for want of it; nil for
-	// nothing.
+	// Refused is the last thing that the guest was refused, for want of which it may fail; nil for none.
 	Refused *limit.ExceededError
 	// Replaying is set while the call only repeats the setup of another instance.
 	Replaying bool
@@ -42,8 +40,7 @@ type Call struct {
 	// caller is the caller's context, and Begun when the call began.
 	caller context.Context
 	Begun  time.Time
-	// deadline is when the caller or, if limited is set, a limit ends soft; hard ends later
-	// by grace.
+	// At the deadline the caller ends soft, or a limit if limited is set. Hard ends later by grace.
 	deadline time.Time
 	limited  bool
 	grace    time.Duration
@@ -142,8 +139,7 @@ func (r *Call) tookTooLong() error {
 	return &limit.ExceededError{Limit: limit.Time, Most: r.limits.Time, Method: string(r.Method)}
 }
 
-// CheckDeadline ends a call that should have ended by its deadline. The timers of the
-// contexts do that too, but a guest that keeps all processors busy could delay them.
+// CheckDeadline ends a call after its deadline, in case a busy guest delays the timers of its contexts.
 func (r *Call) CheckDeadline(now time.Time) {
 	if !now.After(r.deadline.Add(r.grace)) {
 		return
@@ -185,8 +181,7 @@ func FunctionName(name string) string {
 	return module + "." + function
 }
 
-// Abandonment is what an error adds about a function of the host that did not end; empty if
-// none was abandoned.
+// Abandonment returns what an error adds about a function of the host that was abandoned, or "".
 func (r *Call) Abandonment() string {
 	if r.Abandoned == "" {
 		return ""

@@ -10,8 +10,7 @@ import (
 	"github.com/husk-dev/husk/host/limit"
 )
 
-// Codec is the host's encoding of property values, with a bound in bytes on each that is
-// passed to a guest.
+// Codec is the host's encoding of property values, each of which is bounded in bytes.
 type Codec struct {
 	Most int
 	Call *CallBuffers
@@ -23,9 +22,8 @@ type Codec struct {
 type CallBuffers struct {
 	// In and Out count the bytes of property values.
 	In, Out atomic.Uint64
-	// sent are the maps that the running call has encoded, and buffer holds their
-	// encodings: olds and news are often the same map, and a guest often returns
-	// what it was sent.
+	// sent are the maps that the running call has encoded, into buffer: olds and news are often the same map,
+	// and a guest often returns what it was sent.
 	sent   []sentMap
 	buffer *[]byte
 }
@@ -64,8 +62,7 @@ func (c Codec) MarshalValue(v property.Value) ([]byte, error) {
 	return c.bounded(c.appended(func(to []byte) ([]byte, error) { return guestcbor.AppendValue(to, v) }))
 }
 
-// appended returns what encode appends to the call's buffer. What was appended before stays
-// as it is, even if the buffer has to be moved.
+// appended returns what encode appends to the call's buffer, and keeps what is there.
 func (c Codec) appended(encode func([]byte) ([]byte, error)) ([]byte, error) {
 	begin := len(*c.Call.buffer)
 	buffer, err := encode(*c.Call.buffer)
@@ -76,8 +73,7 @@ func (c Codec) appended(encode func([]byte) ([]byte, error)) ([]byte, error) {
 	return buffer[begin:len(buffer):len(buffer)], nil
 }
 
-// Unmarshal decodes data, which may be memory of a guest: what is decoded shares the
-// bytes of a copy, made before anything is read.
+// Unmarshal decodes a copy of data, which may be memory of a guest. The map shares the copy's bytes.
 func (c Codec) Unmarshal(data []byte) (property.Map, error) {
 	c.Call.Out.Add(uint64(len(data)))
 	for _, s := range c.Call.sent {
@@ -125,8 +121,7 @@ func (c Codec) bounded(data []byte, err error) ([]byte, error) {
 // Buffers are what calls encode property values into, for all instances of a host.
 type Buffers struct{ idle sync.Pool }
 
-// keptBuffer is the size, in bytes, up to which a buffer is used again: nearly all
-// requests are smaller.
+// keptBuffer is the size in bytes up to which a buffer is used again.
 const keptBuffer = 1 << 20
 
 // take returns an empty buffer, which may be nil.

@@ -7,10 +7,8 @@ import (
 	"github.com/husk-dev/husk/host/internal/wasi"
 )
 
-// Contexts that can be waited for cost more than all else that the host does for a short
-// call: timers, entries in the caller's context, and a dozen allocations. Most calls end
-// before anybody waits for their end. So a call's contexts tell by the caller's and by the
-// clock whether the call is over, until somebody waits for that, or it is.
+// Contexts with timers and entries in the caller's context cost more than all else that the host does for a
+// short call. So they are made only once somebody waits for a call's end, or it is over.
 
 // watch are contexts that can be waited for.
 type watch struct {
@@ -112,8 +110,7 @@ func (c *softContext) Err() error {
 	return nil
 }
 
-// Value returns the caller's. What package context keeps in contexts of its own is found,
-// too, so that contexts that are derived need no goroutine.
+// Value returns the caller's, and what package context keeps, so that derived contexts need no goroutine.
 func (c *softContext) Value(key any) any {
 	if w := c.watching.Load(); w != nil {
 		if v := w.soft.Value(key); v != nil {

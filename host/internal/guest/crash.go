@@ -38,8 +38,7 @@ func IsTrap(err error) bool {
 	return ok
 }
 
-// firstTrap is what went wrong first, if a guest's call of the host led to another
-// call of the guest, and all of them failed with it.
+// firstTrap returns what went wrong first, if calls of the guest inside of each other failed together.
 func firstTrap(err error) error {
 	for {
 		inner, ok := errors.AsType[*trapError](err)
@@ -50,8 +49,7 @@ func firstTrap(err error) error {
 	}
 }
 
-// Crash describes for people how a guest ended: by its error, and by its last words, which are empty if it
-// printed none.
+// Crash describes for people how a guest ended, by its error and its last words, which may be empty.
 func Crash(err error, words string) string {
 	reason, stack, _ := strings.Cut(firstTrap(err).Error(), stackMarker)
 	if _, trap, ok := strings.Cut(reason, trapMarker); ok {
@@ -93,8 +91,8 @@ const (
 	maxReasonLines = 10
 )
 
-// plumbing begins the names of functions that say nothing about what went wrong: those
-// of Go's runtime and of the SDK. In a name section, Go writes / and - as _.
+// plumbing are prefixes of functions that explain no crash: of Go's runtime and the SDK. In a name section,
+// Go writes / and - as _.
 var plumbing = []string{
 	"runtime.", "wasm_", "_rt0_wasm", "husk:provider/", "husk_provider_", "husk:policy/", "husk_policy_", meter.Module, wasi.ModuleName + ".", "syscall.Exit", "os.Exit", "internal/runtime/",
 	"github.com/husk-dev/husk/guest-sdk/guest", "github.com/husk-dev/husk/abi/",
@@ -133,8 +131,7 @@ func (t *trace) frames() []string {
 	return list[:min(len(list), maxFrames)]
 }
 
-// wazero writes a frame as module.function(parameters) results. Instances have no
-// module name.
+// wazero writes a frame as module.function(parameters) results, here without a module name.
 var frameSyntax = regexp.MustCompile(`^\.?(.+?)\([a-z0-9, ]*\)(?: [a-z0-9(), ]+)?$`)
 
 // wasmTrace reads a stack trace of wazero.
@@ -163,8 +160,8 @@ func isStackHeader(line string) bool {
 	return strings.HasPrefix(line, "goroutine ") || line == "runtime stack:"
 }
 
-// goFrames reads the first stack with functions of the provider from what a Go program
-// prints when it crashes: each function on a line, its place on the next behind a tab.
+// goFrames reads the first stack with functions of the provider from what a crashed Go program prints: a
+// function on a line, its place on the next behind a tab.
 func goFrames(words string) []string {
 	var t trace
 	lines := strings.Split(words, "\n")
@@ -185,15 +182,14 @@ func goFrames(words string) []string {
 	return t.frames()
 }
 
-// handsOn begins the names of functions of Go's library that hand on the clock or random
-// numbers to whoever calls them. In a name section, Go writes / as _.
+// handsOn are prefixes of functions of Go's library that pass on the clock or random numbers.
 var handsOn = []string{
 	"context.", "crypto_", "hash_maphash.", "internal_", "io.", "log.", "log_slog.", "math_rand", "net.", "net_", "os.", "os_",
 	"sync.", "syscall.", "text_", "time.",
 }
 
-// Initiator returns the function that has read the clock or random numbers, by the stack of a trap: the
-// innermost function of the program, or else the outermost one of Go's library.
+// Initiator returns the function that read the clock or random numbers, by the stack of a trap: the innermost
+// one of the program, or else the outermost of Go's library.
 func Initiator(err error) (function string) {
 	_, stack, _ := strings.Cut(firstTrap(err).Error(), stackMarker)
 	for _, frame := range wasmTrace(stack).own {

@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// LogRate bounds what all instances of a provider log, in bytes per second. Where too much
-// came, nothing passes until there is a second's worth again, so that what is left has no
-// hole at every other line.
+// LogRate bounds what all instances of a provider log, in bytes per second. After too much, nothing passes
+// until there is a second's worth again, so that the log has few holes.
 type LogRate struct {
 	PerSecond int
 
@@ -29,8 +28,8 @@ func NewLogRate(perSecond int) *LogRate {
 // Most is the size of the largest record that can pass, in bytes.
 func (r *LogRate) Most() int { return burst * r.PerSecond }
 
-// Take decides whether a record of so many bytes passes. It is the first one to be dropped
-// if dries is set, and after dropped bytes the first one to pass again.
+// Take decides whether a record passes. dries is set for the first that does not, and dropped counts the bytes
+// before the first that passes again.
 func (r *LogRate) Take(now time.Duration, bytes int) (passes, dries bool, dropped int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
