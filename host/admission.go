@@ -39,10 +39,10 @@ var (
 
 // LoadError is a module that was refused.
 type LoadError struct {
-	// Path is the module's file, empty where it came from memory.
+	// Path is the module's file, empty if it came from memory.
 	Path string
 	Err  error
-	// Advice says how to raise the limit that the module exceeds, empty where it exceeds none.
+	// Advice says how to raise the limit that the module exceeds, empty if it exceeds none.
 	Advice string
 }
 
@@ -181,7 +181,7 @@ type Info struct {
 	World canon.World
 	// Size is the module's size in bytes.
 	Size int
-	// Manifest is nil where the module has none.
+	// Manifest is nil if the module has none.
 	Manifest *Manifest
 	// Imports are in the order of the module.
 	Imports []Import
@@ -261,7 +261,6 @@ func mostMemory(module *wasmfile.Module) uint64 {
 	return most
 }
 
-// describe tells what is in the module.
 func (info *Info) describe(module *wasmfile.Module) {
 	for _, e := range module.Exports {
 		if e.Kind == api.ExternTypeFunc {

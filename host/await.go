@@ -42,7 +42,7 @@ const (
 // await does something for the guest, in the function of that name. It panics with the reason if the call
 // must end before.
 func (i *instance) await(name string, do func()) {
-	if i.answers(name) {
+	if i.endsAtOnce(name) {
 		do()
 		return
 	}
@@ -67,8 +67,8 @@ func (i *instance) await(name string, do func()) {
 	}
 }
 
-// answers reports whether a function always ends with its call.
-func (i *instance) answers(name string) bool {
+// endsAtOnce reports whether a function always ends with its call.
+func (i *instance) endsAtOnce(name string) bool {
 	config := &i.sandbox.module.host.config
 	switch name {
 	case "poll_oneoff":

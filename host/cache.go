@@ -109,7 +109,7 @@ func (h *Host) installed(digest string, from source) *Module {
 			if err == nil {
 				return whole, nil
 			}
-			// Where all of it was removed from the cache, the code is not there either.
+			// If all of it was removed from the cache, the code is not there either.
 			if _, failed := m.code(); failed != nil || m.images.remade == nil {
 				return nil, err
 			}
@@ -411,9 +411,7 @@ type precompiledModule struct {
 }
 
 // Spoiled implements [codecache.Modules].
-func (m *precompiledModule) Spoiled(_ string, err error) error { return m.refused(err) }
-
-func (m *precompiledModule) refused(err error) error {
+func (m *precompiledModule) Spoiled(_ string, err error) error {
 	refused := &PrecompiledError{Dir: m.dir, Digest: m.digest, Err: err}
 	if mismatch, ok := errors.AsType[*codecache.MismatchError](err); ok {
 		for _, d := range mismatch.Differences {
@@ -428,7 +426,7 @@ func (h *Host) precompiled(digest string) (*Module, error) {
 	from := &precompiledModule{dir: h.ahead.Dir, digest: digest}
 	m, err := h.readPrecompiled(from)
 	if _, refused := errors.AsType[*PrecompiledError](err); err != nil && !refused {
-		err = from.refused(err)
+		err = from.Spoiled("", err)
 	}
 	return m, err
 }
@@ -463,16 +461,12 @@ func (m *Module) loadAll() error {
 //
 // The directory may hold several modules, and is made if it is missing. It holds no secrets.
 func (m *Module) Precompile(dir string) error {
-	if err := m.precompile(dir); err != nil {
+	h, err := m.host, errors.New("its host has no machine code to give: it has no cache, or takes the interpreter")
+	if h.cache != nil {
+		err = h.cache.Precompile(dir, h.recordName(m.Digest), strings.TrimPrefix(m.Digest, digestPrefix), h.needs())
+	}
+	if err != nil {
 		return fmt.Errorf("precompiling the module %s: %w", m.Digest, err)
 	}
 	return nil
-}
-
-func (m *Module) precompile(dir string) error {
-	h := m.host
-	if h.cache == nil {
-		return errors.New("its host has no machine code to give: it has no cache, or takes the interpreter")
-	}
-	return h.cache.Precompile(dir, h.recordName(m.Digest), strings.TrimPrefix(m.Digest, digestPrefix), h.needs())
 }

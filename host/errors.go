@@ -6,12 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/host/internal/answers"
 	"github.com/husk-dev/husk/host/internal/guest"
 	"github.com/husk-dev/husk/host/internal/wasi"
 	"github.com/husk-dev/husk/host/limit"
@@ -41,7 +40,7 @@ func (s *sandbox) fail(method abi.Method, kind abi.ErrorKind, message string) er
 	return s.failBy(method, kind, message, nil)
 }
 
-// failBy makes an error that has a cause, where that is not nil.
+// failBy makes an error that has a cause, if that is not nil.
 func (s *sandbox) failBy(method abi.Method, kind abi.ErrorKind, message string, cause error) *abi.Error {
 	who := s.identity.Load()
 	return &abi.Error{
@@ -195,51 +194,22 @@ func exceededBy(err error) error {
 	return nil
 }
 
-// maxErrorText bounds the texts of a guest's error together, in bytes before escaping, and maxErrorParts
-// its reasons and missing keys. Error pages of services come to some 100 KiB.
-const (
-	maxErrorText  = 256 << 10
-	maxErrorParts = 1000
-)
-
 // answered completes an error that the guest answered, and makes its text safe.
 func (s *sandbox) answered(method abi.Method, answered *abi.Error) *abi.Error {
-	e := *answered
-	who := s.identity.Load()
+	e, who := answers.Printable(answered), s.identity.Load()
 	e.Provider, e.Version, e.Method = who.name, who.version, string(method)
-	left := maxErrorText
-	safe := func(text string, as func(string) string) string {
-		if cut := len(text) - left; cut > 0 {
-			text = strings.ToValidUTF8(text[:left], "") + fmt.Sprintf("… (and %d bytes more)", cut)
-		}
-		left -= min(left, len(text))
-		return as(text)
-	}
-	e.Path, e.Message = safe(e.Path, printable.Line), safe(e.Message, printable.Text)
-	if e.InitFailure != nil {
-		failure := *e.InitFailure
-		reasons := failure.Reasons[:min(len(failure.Reasons), maxErrorParts)]
-		failure.Reasons = make([]string, len(reasons))
-		for i, reason := range reasons {
-			failure.Reasons[i] = safe(reason, printable.Text)
-		}
-		e.InitFailure = &failure
-	}
-	keys := answered.MissingKeys[:min(len(answered.MissingKeys), maxErrorParts)]
-	e.MissingKeys = make([]abi.MissingKey, len(keys))
-	for i, key := range keys {
-		e.MissingKeys[i] = abi.MissingKey{Name: safe(key.Name, printable.Line), Description: safe(key.Description, printable.Text)}
-	}
-	return &e
+	return e
 }
 
-// printableFailures makes what a guest says of properties safe to print.
-func printableFailures(failures []abi.CheckFailure) []abi.CheckFailure {
-	out := slices.Clone(failures)
-	for i, f := range out {
-		out[i] = abi.CheckFailure{Path: printable.Line(f.Path), Reason: printable.Text(f.Reason)}
+// breach makes an error of a violation of the contract, which is nil if there is none.
+func (s *sandbox) breach(method abi.Method, violation error) error {
+	switch v := violation.(type) {
+	case nil:
+		return nil
+	case *abi.Error:
+		return s.answered(method, v)
 	}
-	return out
+	return s.fail(method, abi.ErrorKindInternal, "the "+s.module.World.String()+" broke the contract: "+printable.Line(violation.Error()))
 }
 
 // Readmit ends a quarantine (see [QuarantineError]), and forgets the crashes that led to it.

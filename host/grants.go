@@ -85,10 +85,10 @@ func (i *instance) use(name, target string, err error) {
 	p.audit(u)
 }
 
-// errNotGranted is the reason that a list of uses gives where WASI has none.
+// errNotGranted is the reason that a list of uses gives if WASI has none.
 var errNotGranted = capability.Failure(abi.ErrorKindDenied, "it is in no directory that is granted for that")
 
-// fileUses lists the uses of files, nil where nobody wants to know.
+// fileUses lists the uses of files, nil if nobody wants to know.
 func (i *instance) fileUses() func(what string, denied bool) {
 	used := i.used()
 	if used == nil {

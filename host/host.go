@@ -117,7 +117,7 @@ func (h *Host) ownFiles() (all []string) {
 	return all
 }
 
-// openCode opens where machine code comes from: nil where all modules are compiled.
+// openCode opens where machine code comes from: nil if all modules are compiled.
 func (h *Host) openCode() (_ wazero.CompilationCache, err error) {
 	switch {
 	case h.config.precompiled != "":
@@ -242,7 +242,6 @@ type used interface {
 
 // idling ends instances that are not needed. It costs nothing while none is idle.
 type idling struct {
-	// count is how many are idle.
 	count atomic.Int64
 	armed atomic.Bool
 	timer *time.Timer // guarded by Host.mu

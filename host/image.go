@@ -19,13 +19,11 @@ import (
 
 // snapshot is an instance between two calls: all that another one needs to go on in its place.
 type snapshot struct {
-	memory *image.Image
-	// globals are the values of the module's frozen globals.
+	memory  *image.Image
 	globals []uint64
 	// generator is the address of the random generator of Go's runtime, 0 for none. Each instance reseeds it.
 	generator uint32
-	// arena is what the instance has said of its arena.
-	arena canon.KnownArena
+	arena     canon.KnownArena
 	// elapsed is the monotonic clock of the instance. It must not run backwards.
 	elapsed time.Duration
 	// clock is shared with the instance; nil if it begins again for each instance.
@@ -39,7 +37,7 @@ type snapshot struct {
 // images are what all users of a module share. An instance that was granted nothing made them, so that
 // they hold nothing of any user.
 type images struct {
-	// layOut makes the memory with the module's data; nil where wazero does that.
+	// layOut makes the memory with the module's data; nil if wazero does that.
 	layOut func() (*image.Image, error)
 	once   sync.Once
 	blank  *snapshot
@@ -220,7 +218,7 @@ const (
 	imageBuilderFuel = 1 << 34
 )
 
-// effectDetector is a log that only tells that there was something to log.
+// effectDetector is a log that only notes whether there was something to log.
 type effectDetector struct{ told *bool }
 
 func (t effectDetector) Enabled(context.Context, slog.Level) bool  { return true }

@@ -23,7 +23,7 @@ import (
 // trap or a cancelled call its memory may be in any state, and it must not serve again.
 type instance struct {
 	sandbox *sandbox
-	// from is the image that it began with, nil where wazero lays out its memory.
+	// from is the image that it began with, nil if wazero lays out its memory.
 	from   *snapshot
 	memory *guestMemory
 	clock  Clock
@@ -48,7 +48,7 @@ type instance struct {
 	ctx     context.Context
 	imports *canon.Imports // nil until it uses them
 
-	// generation and applied tell how far the instance is set up.
+	// generation and applied are how far the instance is set up.
 	generation int
 	applied    int
 	spoiled    bool
@@ -64,7 +64,7 @@ type instance struct {
 	ledger ledger
 }
 
-// start makes an instance, from the module's base image where there is one.
+// start makes an instance, from the module's base image if there is one.
 func (s *sandbox) start(ctx context.Context) (*instance, error) {
 	base := s.baseImage(ctx)
 	s.sayWhy(ctx)
@@ -228,8 +228,9 @@ func (i *instance) Call(_ context.Context, index int, stack []uint64) error {
 	if i.exports == nil {
 		return errNotReady
 	}
-	if canon.IsRelease(index) {
-		defer i.boundRelease()()
+	if canon.IsRelease(index) { // for which the caller of the method waits
+		r := i.call
+		defer time.AfterFunc(releaseTime, func() { r.End(errSlowRelease) }).Stop()
 	}
 	e := &i.exports[index]
 	if e.active {
@@ -248,16 +249,8 @@ func (i *instance) Call(_ context.Context, index int, stack []uint64) error {
 	return guest.Trapped(e.function.CallWithStack(i.ctx, stack))
 }
 
-// errSlowRelease ends a guest that takes its time to free an answer.
+// errSlowRelease ends a guest that takes its time to free an answer, which counts all the same.
 var errSlowRelease = errors.New("it took too long to free its answer")
-
-// boundRelease bounds the time in which the guest frees its answer, for which the caller waits. A slow guest
-// is ended, and its answer counts.
-func (i *instance) boundRelease() (over func()) {
-	r := i.call
-	timer := time.AfterFunc(releaseTime, func() { r.End(errSlowRelease) })
-	return func() { timer.Stop() }
-}
 
 // Arena asks the module for its arena, for package canon. It is called once.
 func (i *instance) Arena(context.Context) (address uint32, ok bool, err error) {

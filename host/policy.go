@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 
@@ -14,7 +13,7 @@ import (
 
 // PolicyOptions says how a module is used as a policy pack.
 type PolicyOptions struct {
-	// Name is the caller's, for messages until the module has told its own.
+	// Name is the caller's, for messages before its handshake.
 	Name string
 	// Logger takes what the pack logs and prints; nil drops it. See [LogProvider].
 	Logger *slog.Logger
@@ -60,17 +59,12 @@ func (p *Policy) Handshake(ctx context.Context, request abi.PolicyHandshakeReque
 	if err != nil {
 		return response, err
 	}
-	response.Name, response.Version, response.SDK = printable.Line(response.Name), printable.Line(response.Version), printable.Line(response.SDK)
-	if m := p.module.Manifest; m != nil && (m.Name != response.Name || m.Version != response.Version) {
-		return abi.PolicyHandshakeResponse{}, p.fail(abi.MethodHandshake, abi.ErrorKindInternal, fmt.Sprintf(
-			"the policy pack broke the contract: its manifest says %s %s, but it calls itself %s %s", m.Name, m.Version, response.Name, response.Version))
+	if err := p.introduce(&response.Name, &response.Version, &response.SDK); err != nil {
+		return abi.PolicyHandshakeResponse{}, err
 	}
 	for i := range response.Rules {
 		r := &response.Rules[i]
 		r.Name, r.Description = printable.Line(r.Name), printable.Text(r.Description)
-	}
-	if response.Name != "" {
-		p.identity.Store(&identity{response.Name, response.Version})
 	}
 	return response, nil
 }

@@ -52,7 +52,7 @@ type profile struct {
 	name, version string
 }
 
-// profile profiles a module that is to be installed, nil where that is not done, or fails.
+// profile profiles a module that is to be installed, nil if that is not done, or fails.
 func (h *Host) profile(ctx context.Context, m *Module, decoded *wasmfile.Module, metered []byte) *profile {
 	if !m.images.frozen || h.config.random != nil || m.World != canon.WorldProvider || len(metered) < leastToProfile && h.rewriting != rewriting.All {
 		return nil

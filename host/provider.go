@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -21,7 +20,7 @@ import (
 
 // ProviderOptions are for one configuration of a module.
 type ProviderOptions struct {
-	// Name is the expected package, for messages until the module has told its own.
+	// Name is the expected package, for messages before its handshake.
 	Name string
 	// Grants is what the provider may use.
 	Grants Grants
@@ -111,19 +110,15 @@ func (p *Provider) Handshake(ctx context.Context, request abi.HandshakeRequest) 
 		}
 	}
 	response.Requests = slices.Clone(response.Requests)
-	response.Name, response.Version, response.SDK = printable.Line(response.Name), printable.Line(response.Version), printable.Line(response.SDK)
 	for i, r := range response.Requests {
 		response.Requests[i] = abi.CapabilityRequest{
 			Capability: printable.Line(r.Capability), Scope: printable.Line(r.Scope), Reason: printable.Line(r.Reason), Optional: r.Optional,
 		}
 	}
-	if err := p.checkIdentity(response); err != nil {
+	if err := p.introduce(&response.Name, &response.Version, &response.SDK); err != nil {
 		return abi.HandshakeResponse{}, err
 	}
 	p.knowsNoSecrets.Store(request.Features&^response.Features&abi.FeaturesSecrets != 0)
-	if response.Name != "" {
-		p.identity.Store(&identity{response.Name, response.Version})
-	}
 	return response, nil
 }
 
@@ -184,27 +179,6 @@ func (p *Provider) rules() answers.Rules {
 	return answers.Rules{Lenient: p.lenient, NoSecrets: p.knowsNoSecrets.Load()}
 }
 
-// breach makes an error of a violation of the contract, which is nil if there is none.
-func (p *Provider) breach(method abi.Method, violation error) error {
-	switch v := violation.(type) {
-	case nil:
-		return nil
-	case *abi.Error:
-		return p.answered(method, v)
-	}
-	return p.fail(method, abi.ErrorKindInternal, "the provider broke the contract: "+printable.Line(violation.Error()))
-}
-
-// checkIdentity compares what a module says of itself with its manifest.
-func (p *Provider) checkIdentity(response abi.HandshakeResponse) error {
-	m := p.module.Manifest
-	if m == nil || m.Name == response.Name && m.Version == response.Version {
-		return nil
-	}
-	return p.breach(abi.MethodHandshake, fmt.Errorf("its manifest says %s %s, but it calls itself %s %s: build it again with `husk provider build`",
-		m.Name, m.Version, response.Name, response.Version))
-}
-
 // bySchema responds to a call if the provider's schema says how, and a guest could be asked. Calls about
 // configuration need no configured provider.
 func (p *Provider) bySchema(ctx context.Context, c *abi.Call, d answers.Declared) bool {
@@ -241,7 +215,7 @@ func (p *Provider) serve(ctx context.Context, c *abi.Call) error {
 		return cmp.Or(p.breach(c.Method, p.rules().CheckFailed(c, d, err)), err)
 	}
 	if failures := c.Failures(); failures != nil {
-		*failures = printableFailures(*failures)
+		*failures = answers.PrintableFailures(*failures)
 	}
 	return p.breach(c.Method, p.rules().Violation(c, d))
 }
@@ -281,7 +255,7 @@ func (s *streams) reserve(most int) bool {
 	return true
 }
 
-// settle ends a reservation, with a stream where one was begun.
+// settle ends a reservation, with a stream if one was begun.
 func (s *streams) settle(begun *stream) abi.StreamHandle {
 	s.mu.Lock()
 	defer s.mu.Unlock()

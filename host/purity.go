@@ -41,7 +41,7 @@ type BaseImage struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// BaseImage makes the base image if there is none yet, and tells about it.
+// BaseImage makes the base image if there is none yet, and describes it.
 func (m *Module) BaseImage(ctx context.Context) (BaseImage, error) {
 	i := m.images
 	switch {
@@ -78,13 +78,6 @@ func (s *sandbox) sayWhy(ctx context.Context) {
 	})
 }
 
-// sayWhySetUp logs why instances repeat the setup, once for each sandbox.
-func (s *sandbox) sayWhySetUp(ctx context.Context, reason error) {
-	s.toldWhySetUp.Do(func() {
-		s.debug(ctx, "each instance is set up by itself, and does not begin with an image of its setup: "+reason.Error())
-	})
-}
-
 // debug writes a record about the instances.
 func (s *sandbox) debug(ctx context.Context, message string) {
 	s.logger.LogAttrs(ctx, slog.LevelDebug, printable.Text(message), slog.String(LogProvider, s.identity.Load().name))
@@ -96,24 +89,20 @@ var (
 	errOpen      = errors.New("it leaves a file or a connection open")
 )
 
-// impurity is what rules an image out.
-type impurity string
-
+// What rules an image out.
 const (
-	clockRead   impurity = "reads the clock"
-	randomTaken impurity = "takes random numbers"
+	clockRead   = "reads the clock"
+	randomTaken = "takes random numbers"
 )
 
 // impureError is an instance whose memory may depend on the clock or on random numbers.
 type impureError struct {
-	what impurity
+	what string
 	// by is the function that did it, empty if it is not known.
 	by string
 }
 
-func (e *impureError) Error() string {
-	return cmp.Or(e.by, "it") + " " + string(e.what)
-}
+func (e *impureError) Error() string { return cmp.Or(e.by, "it") + " " + e.what }
 
 // imageBuilder is what is known of an instance that starts to make an image.
 type imageBuilder struct {

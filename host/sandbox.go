@@ -17,6 +17,7 @@ import (
 	"github.com/husk-dev/husk/host/internal/pool"
 	"github.com/husk-dev/husk/host/internal/wasi"
 	"github.com/husk-dev/husk/host/limit"
+	"github.com/husk-dev/husk/internal/printable"
 )
 
 // sandbox is one use of a module, as a provider or as a policy pack.
@@ -111,6 +112,19 @@ func (s *sandbox) init(ctx context.Context, m *Module, world canon.World, name s
 	s.identity.Store(&identity{name: name})
 	if manifest := m.Manifest; manifest != nil {
 		s.identity.Store(&identity{manifest.Name, manifest.Version})
+	}
+	return nil
+}
+
+// introduce makes the texts of a handshake safe to print, and compares them with the manifest.
+func (s *sandbox) introduce(name, version, sdk *string) error {
+	*name, *version, *sdk = printable.Line(*name), printable.Line(*version), printable.Line(*sdk)
+	if m := s.module.Manifest; m != nil && (m.Name != *name || m.Version != *version) {
+		return s.breach(abi.MethodHandshake, fmt.Errorf("its manifest says %s %s, but it calls itself %s %s: build it again with `husk provider build`",
+			m.Name, m.Version, *name, *version))
+	}
+	if *name != "" {
+		s.identity.Store(&identity{*name, *version})
 	}
 	return nil
 }
@@ -285,7 +299,9 @@ func (s *sandbox) setUp(ctx context.Context, method abi.Method, i *instance, sta
 	}
 	if fresh && repeats && i.usable() {
 		if err := s.configured.keep(i); err != nil {
-			s.sayWhySetUp(ctx, err)
+			s.toldWhySetUp.Do(func() {
+				s.debug(ctx, "each instance is set up by itself, and does not begin with an image of its setup: "+err.Error())
+			})
 		}
 	}
 	return i, nil

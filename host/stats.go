@@ -41,7 +41,7 @@ type Stats struct {
 	Calls uint64
 	// Failures are calls that failed, by the reason.
 	Failures map[Failure]uint64
-	// Methods tells what the calls of each method have cost, by its WIT name.
+	// Methods has the cost of the calls of each method, by its WIT name.
 	Methods map[string]MethodStats
 	// Started counts started instances, and Dropped those that went wrong.
 	Started, Dropped uint64
@@ -145,7 +145,7 @@ func (c *counters) read() Stats {
 	return stats
 }
 
-// Stats tells what the instances have done.
+// Stats returns what the instances have done.
 func (s *sandbox) Stats() Stats {
 	stats := s.counters.read()
 	stats.Memory = s.budget.Held(s.instances)

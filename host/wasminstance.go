@@ -16,7 +16,7 @@ type wasmInstance struct {
 	module  api.Module
 	memory  *guestMemory
 	exports []export // as in the ExportTable of the module's world
-	// partial is set where it has a part of the module's code, see [firstPart].
+	// partial is set if it has a part of the module's code, see [firstPart].
 	partial bool
 }
 
@@ -77,7 +77,7 @@ type spares struct {
 // mostSpares bounds those of a module. Each takes some 300 KB for a Go provider.
 const mostSpares = 2
 
-// spare returns a wasmInstance for an instance that begins with the image, nil where there is none.
+// spare returns a wasmInstance for an instance that begins with the image, nil if there is none.
 func (m *Module) spare(from *snapshot) *wasmInstance {
 	if from == nil || from.base == nil || !image.Shared {
 		return nil
