@@ -30,15 +30,20 @@ const (
 type Assets struct {
 	Opener abi.AssetOpener
 	Ledger Ledger
-	last   abi.AssetsContents
-	open   map[abi.AssetsContents]openAsset
+	handles[abi.AssetsContents, openAsset]
 }
 
 // openAsset is an asset or archive that is being read, with what it takes.
 type openAsset struct {
 	io.ReadCloser
-	files int
-	bytes uint64
+	ledger Ledger
+	files  int
+	bytes  uint64
+}
+
+func (o openAsset) close() {
+	_ = o.ReadCloser.Close() // nothing was written
+	o.ledger.Abandon(o.files, o.bytes)
 }
 
 var (
@@ -54,7 +59,7 @@ func (a *Assets) Open(ctx context.Context, hash string, form abi.AssetsForm) (ab
 	if a.Opener == nil {
 		return 0, Failure(abi.ErrorKindNotFound, "the call was passed no assets")
 	}
-	opened := openAsset{files: 1, bytes: assetBytes}
+	opened := openAsset{ledger: a.Ledger, files: 1, bytes: assetBytes}
 	if form != abi.AssetsFormBlob {
 		opened.files, opened.bytes = 2, archiveBytes // a directory, and a file in it
 	}
@@ -66,19 +71,14 @@ func (a *Assets) Open(ctx context.Context, hash string, form abi.AssetsForm) (ab
 		a.Ledger.Abandon(opened.files, opened.bytes)
 		return 0, assetError(err)
 	}
-	if a.open == nil {
-		a.open = make(map[abi.AssetsContents]openAsset)
-	}
-	a.last++
-	a.open[a.last] = opened
-	return a.last, nil
+	return a.add(opened), nil
 }
 
 // Read returns a part of the contents, an empty one at their end.
 func (a *Assets) Read(_ context.Context, handle abi.AssetsContents, most uint32) ([]byte, error) {
-	r, ok := a.open[handle]
-	if !ok {
-		return nil, Failure(abi.ErrorKindNotFound, "there is no such asset: it was closed, or opened in another call")
+	r, err := a.get(handle, "there is no such asset: it was closed, or opened in another call")
+	if err != nil {
+		return nil, err
 	}
 	data := make([]byte, max(1, min(most, MaxAssetChunk)))
 	if err := a.Ledger.Pass("reading an asset", uint64(len(data))); err != nil {
@@ -96,25 +96,6 @@ func (a *Assets) Read(_ context.Context, handle abi.AssetsContents, most uint32)
 		}
 	}
 	return data[:n], nil
-}
-
-// Close gives the contents up.
-func (a *Assets) Close(_ context.Context, handle abi.AssetsContents) {
-	if r, ok := a.open[handle]; ok {
-		delete(a.open, handle)
-		_ = r.Close() // nothing was written
-		a.Ledger.Abandon(r.files, r.bytes)
-	}
-}
-
-// Count returns how many assets are open.
-func (a *Assets) Count() int { return len(a.open) }
-
-// CloseAll closes what the call left open.
-func (a *Assets) CloseAll() {
-	for handle := range a.open {
-		a.Close(context.Background(), handle)
-	}
 }
 
 // assetError is an error of reading for a guest.

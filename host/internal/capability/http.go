@@ -16,8 +16,7 @@ type HTTP struct {
 	Client *HTTPClient
 	Used   Uses
 	Ledger Ledger
-	last   abi.HTTPExchange
-	open   map[abi.HTTPExchange]*httpExchange
+	handles[abi.HTTPExchange, *httpExchange]
 }
 
 var (
@@ -73,19 +72,11 @@ func (h *HTTP) Open(ctx context.Context, r abi.HTTPRequest) (abi.HTTPExchange, e
 	if err != nil {
 		return 0, err
 	}
-	if h.open == nil {
-		h.open = make(map[abi.HTTPExchange]*httpExchange)
-	}
-	h.last++
-	h.open[h.last] = x
-	return h.last, nil
+	return h.add(x), nil
 }
 
 func (h *HTTP) exchange(handle abi.HTTPExchange) (*httpExchange, error) {
-	if x := h.open[handle]; x != nil {
-		return x, nil
-	}
-	return nil, Failure(abi.ErrorKindNotFound, "there is no such HTTP exchange: it was closed, or ended with the call that opened it")
+	return h.get(handle, "there is no such HTTP exchange: it was closed, or ended with the call that opened it")
 }
 
 // Write sends a part of a request's body.
@@ -113,22 +104,4 @@ func (h *HTTP) Read(_ context.Context, handle abi.HTTPExchange, most uint32) (ab
 		return abi.HTTPChunk{}, err
 	}
 	return x.read(most)
-}
-
-// Close gives an exchange up.
-func (h *HTTP) Close(_ context.Context, handle abi.HTTPExchange) {
-	if x, err := h.exchange(handle); err == nil {
-		x.close()
-		delete(h.open, handle)
-	}
-}
-
-// Count returns how many exchanges are open.
-func (h *HTTP) Count() int { return len(h.open) }
-
-// CloseAll gives up what the call has left open.
-func (h *HTTP) CloseAll() {
-	for handle := range h.open {
-		h.Close(context.Background(), handle)
-	}
 }

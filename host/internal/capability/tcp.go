@@ -44,8 +44,7 @@ type TCP struct {
 	advice Advice
 	used   Uses
 	ledger Ledger
-	last   abi.TCPConnection
-	open   map[abi.TCPConnection]*tcpConnection
+	handles[abi.TCPConnection, *tcpConnection]
 }
 
 var (
@@ -81,12 +80,7 @@ func (t *TCP) Connect(ctx context.Context, r abi.TCPConnectRequest) (abi.TCPConn
 	if err != nil {
 		return 0, err
 	}
-	if t.open == nil {
-		t.open = make(map[abi.TCPConnection]*tcpConnection)
-	}
-	t.last++
-	t.open[t.last] = newTCPConnection(target, conn)
-	return t.last, nil
+	return t.add(newTCPConnection(target, conn, t.ledger)), nil
 }
 
 func (t *TCP) connect(ctx context.Context, host string, r abi.TCPConnectRequest) (net.Conn, error) {
@@ -147,10 +141,7 @@ func (t *TCP) admit(host string, port uint16) error {
 }
 
 func (t *TCP) connection(handle abi.TCPConnection) (*tcpConnection, error) {
-	if c := t.open[handle]; c != nil {
-		return c, nil
-	}
-	return nil, Failure(abi.ErrorKindNotFound, "there is no such TCP connection: it was closed, or is of another instance")
+	return t.get(handle, "there is no such TCP connection: it was closed, or is of another instance")
 }
 
 // Read returns what has arrived.
@@ -181,24 +172,4 @@ func (t *TCP) CloseWrite(_ context.Context, handle abi.TCPConnection) error {
 		err = half.CloseWrite()
 	}
 	return c.failed("ending the outgoing stream to", err)
-}
-
-// Close closes a connection.
-func (t *TCP) Close(_ context.Context, handle abi.TCPConnection) {
-	if c := t.open[handle]; c != nil {
-		c.close()
-		delete(t.open, handle)
-		t.ledger.Abandon(1, connectionBytes)
-	}
-}
-
-// Count returns how many connections are open.
-func (t *TCP) Count() int { return len(t.open) }
-
-// CloseAll closes what the instance left open.
-func (t *TCP) CloseAll() {
-	for _, c := range t.open {
-		c.close()
-	}
-	clear(t.open)
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/husk-dev/husk/abi"
@@ -29,6 +28,7 @@ const (
 type tcpConnection struct {
 	target string
 	conn   net.Conn
+	ledger Ledger
 
 	// arrived has what was read; it is closed at the end, when ended is set.
 	arrived chan []byte
@@ -37,12 +37,11 @@ type tcpConnection struct {
 	rest []byte
 	sent int64
 
-	closing   sync.Once
 	abandoned chan struct{}
 }
 
-func newTCPConnection(target string, conn net.Conn) *tcpConnection {
-	c := &tcpConnection{target: target, conn: conn, arrived: make(chan []byte), abandoned: make(chan struct{})}
+func newTCPConnection(target string, conn net.Conn, l Ledger) *tcpConnection {
+	c := &tcpConnection{target: target, conn: conn, ledger: l, arrived: make(chan []byte), abandoned: make(chan struct{})}
 	go c.receive()
 	return c
 }
@@ -134,8 +133,7 @@ func (c *tcpConnection) failed(doing string, err error) error {
 }
 
 func (c *tcpConnection) close() {
-	c.closing.Do(func() {
-		close(c.abandoned)
-		c.conn.Close()
-	})
+	close(c.abandoned)
+	c.conn.Close()
+	c.ledger.Abandon(1, connectionBytes)
 }
