@@ -13,7 +13,6 @@ import (
 
 	"github.com/husk-dev/husk/internal/atomicfile"
 	"github.com/husk-dev/husk/internal/meter"
-	"github.com/husk-dev/husk/internal/strictcbor"
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
@@ -64,11 +63,7 @@ func (c *Cache) keep(ctx context.Context, own *compiler, file string, hollow []b
 	if err := atomicfile.WriteUnsynced(filepath.Join(c.dir, name+textSuffix), text, 0o600); err != nil {
 		return err
 	}
-	content, err := strictcbor.Marshal(f)
-	if err != nil {
-		return err
-	}
-	return c.Write(name+frameSuffix, content)
+	return c.writeCBOR(name+frameSuffix, f)
 }
 
 // compiler is a runtime of wazero's that only compiles. It has a directory of its own, so

@@ -6,8 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"time"
-
-	"github.com/husk-dev/husk/internal/strictcbor"
 )
 
 // Hashing a module is a sixth of the start of a provider whose code is in the cache. So the
@@ -43,14 +41,12 @@ func (c *Cache) DigestOf(path string, limit int, now time.Time, hash func() (str
 		return hash()
 	}
 	var known fileDigest
-	if text, err := c.Read(name); err == nil && strictcbor.Unmarshal(text, &known) == nil && known.State == state {
+	if readCBOR(c, name, &known) == nil && known.State == state {
 		return known.Digest, nil
 	}
 	digest, err := hash()
 	if err == nil && now.Sub(changed) > settled {
-		if text, err := strictcbor.Marshal(fileDigest{state, digest}); err == nil {
-			_ = c.Write(name, text) // or it is hashed again
-		}
+		_ = c.writeCBOR(name, fileDigest{state, digest}) // or it is hashed again
 	}
 	return digest, err
 }

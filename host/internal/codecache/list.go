@@ -58,7 +58,7 @@ func (c *Cache) cached(name string) (m Kept, err error) {
 		return m, ErrNotCached // it is of another version
 	}
 	var files []string
-	for _, suffix := range []string{RecordSuffix, HollowSuffix, PartSuffix, BaseSuffix, DataSuffix, AnswersSuffix} {
+	for _, suffix := range recordSuffixes {
 		files = append(files, filepath.Join(c.dir, name+suffix))
 	}
 	for _, code := range []string{m.Code, m.PartCode} {

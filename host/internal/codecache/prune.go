@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -90,11 +91,8 @@ func prune(dir string, since time.Time) (bytes int64, err error) {
 
 // prunable reports whether a file is one that can be made again, or was left half-made.
 func prunable(name string) bool {
-	switch filepath.Ext(name) {
-	case RecordSuffix, HollowSuffix, PartSuffix, DataSuffix, BaseSuffix, AnswersSuffix, digestSuffix, frameSuffix, textSuffix, asideSuffix:
-		return true
-	}
-	return strings.HasPrefix(name, atomicfile.Unfinished)
+	suffixes := append(slices.Clone(recordSuffixes), digestSuffix, frameSuffix, textSuffix, asideSuffix)
+	return slices.Contains(suffixes, filepath.Ext(name)) || strings.HasPrefix(name, atomicfile.Unfinished)
 }
 
 // remove removes a file, unless somebody says meanwhile that it is in use. The file is renamed

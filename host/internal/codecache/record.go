@@ -34,6 +34,9 @@ const (
 	AnswersSuffix = ".answers"
 )
 
+// recordSuffixes are of all that lies under the name of a record, which is the first.
+var recordSuffixes = []string{RecordSuffix, HollowSuffix, PartSuffix, DataSuffix, BaseSuffix, AnswersSuffix}
+
 // Modules is where records are, with their images and machine code.
 type Modules interface {
 	// Read returns what was written under a name, which is a record's with a suffix.
@@ -51,12 +54,8 @@ type Modules interface {
 
 // ReadRecord reads a record and its details. It is an error if not all that the record names is there.
 func ReadRecord(from Modules, name string, details any) (*Record, error) {
-	text, err := from.Read(name + RecordSuffix)
-	if err != nil {
-		return nil, err
-	}
 	r := &Record{}
-	if err := strictcbor.Unmarshal(text, r); err != nil {
+	if err := readCBOR(from, name+RecordSuffix, r); err != nil {
 		return nil, err
 	}
 	if err := strictcbor.Unmarshal(r.Details, details); err != nil {
@@ -74,9 +73,23 @@ func (c *Cache) WriteRecord(name string, r Record, details any) (err error) {
 	if r.Details, err = strictcbor.Marshal(details); err != nil {
 		return err
 	}
-	text, err := strictcbor.Marshal(r)
+	return c.writeCBOR(name+RecordSuffix, r)
+}
+
+// writeCBOR keeps a value under a name.
+func (c *Cache) writeCBOR(name string, value any) error {
+	content, err := strictcbor.Marshal(value)
 	if err != nil {
 		return err
 	}
-	return c.Write(name+RecordSuffix, text)
+	return c.Write(name, content)
+}
+
+// readCBOR reads a value that was kept under a name.
+func readCBOR(from Modules, name string, value any) error {
+	content, err := from.Read(name)
+	if err != nil {
+		return err
+	}
+	return strictcbor.Unmarshal(content, value)
 }
