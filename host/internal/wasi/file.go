@@ -74,16 +74,7 @@ func (c *call) file(fd uint32) (*handle, Errno) {
 
 // readTo fills the buffers of a read call and stores the count at counted.
 func (c *call) readTo(counted uint32, read func(*handle, []byte) (int, error)) Errno {
-	h := c.sys.handles.get(c.u32(0))
-	switch {
-	case h == nil:
-		return errBadf
-	case h.kind == typeDirectory:
-		return errIsdir
-	case !h.read:
-		return errBadf
-	}
-	n, errno := c.mem.transfer(c.u32(1), c.u32(2), func(p []byte) (int, error) {
+	return c.transfer(counted, rightRead, func(h *handle, p []byte) (int, error) {
 		if h.file == nil {
 			return 0, nil
 		}
@@ -93,30 +84,31 @@ func (c *call) readTo(counted uint32, read func(*handle, []byte) (int, error)) E
 		}
 		return n, err
 	})
-	if errno != success {
-		return errno
-	}
-	return c.mem.putU32(counted, n)
 }
 
 // writeFrom empties the buffers of a write call and stores the count at counted.
 func (c *call) writeFrom(counted uint32, write func(*handle, []byte) (int, error)) Errno {
-	h := c.sys.handles.get(c.u32(0))
-	switch {
-	case h == nil:
-		return errBadf
-	case h.kind == typeDirectory:
-		return errIsdir
-	case !h.write:
-		return errBadf
-	}
-	n, errno := c.mem.transfer(c.u32(1), c.u32(2), func(p []byte) (int, error) {
+	return c.transfer(counted, rightWrite, func(h *handle, p []byte) (int, error) {
 		if h.stream != nil {
 			h.stream(p)
 			return len(p), nil
 		}
 		return write(h, p)
 	})
+}
+
+// transfer passes the buffers of a call to do, for a descriptor that has the right.
+func (c *call) transfer(counted uint32, right uint64, do func(*handle, []byte) (int, error)) Errno {
+	h := c.sys.handles.get(c.u32(0))
+	switch {
+	case h == nil:
+		return errBadf
+	case h.kind == typeDirectory:
+		return errIsdir
+	case h.rights()&right == 0:
+		return errBadf
+	}
+	n, errno := c.mem.transfer(c.u32(1), c.u32(2), func(p []byte) (int, error) { return do(h, p) })
 	if errno != success {
 		return errno
 	}
