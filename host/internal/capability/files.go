@@ -52,9 +52,5 @@ func fileError(err error) error {
 // OpenFiles opens the granted directories. withheld are files that no grant of a directory above
 // them gives.
 func OpenFiles(grants grant.Set, withheld []string) (*wasi.FileSystem, error) {
-	mounts := make([]wasi.Mount, len(grants.FS))
-	for i, g := range grants.FS {
-		mounts[i] = wasi.Mount(g)
-	}
-	return wasi.OpenFileSystem(mounts, slices.Concat(grants.Withheld, withheld)...)
+	return wasi.OpenFileSystem(grants.FS, slices.Concat(grants.Withheld, withheld)...)
 }

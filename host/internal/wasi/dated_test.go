@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/host/internal/wasi"
 )
 
@@ -52,7 +53,7 @@ func TestTheTimesOfFilesThatWereChangedTellTheTime(t *testing.T) {
 			require.NoError(t, os.Symlink("file", filepath.Join(dir, "link")))
 			told := 0
 			config := wasi.Config{
-				Files:     mount(t, wasi.Mount{HostPath: dir, GuestPath: wasi.WorkingDirectory, ReadWrite: true}),
+				Files:     mount(t, wasi.Mount{HostPath: dir, GuestPath: grant.WorkingDirectory, ReadWrite: true}),
 				ClockRead: func() { told++ },
 			}
 			clock := &readings{Clock: wasi.SystemClock()}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/internal/confined"
 )
 
@@ -17,17 +18,7 @@ import (
 const maxMounts = 64
 
 // Mount is one granted directory.
-type Mount struct {
-	// HostPath is a directory of the host. One that is granted read-write need not
-	// exist yet: guests find none until they make it.
-	HostPath string
-	// GuestPath is where guests see it: absolute, clean, with forward slashes.
-	GuestPath string
-	ReadWrite bool
-	// Within is a directory above HostPath, from which on no symbolic link is followed to it.
-	// Where it is empty, all are.
-	Within string
-}
+type Mount = grant.FS
 
 // FileSystem is what the instances of one configuration see as files: the mounts, and
 // above them directories that hold nothing but the way to the mounts. A path is followed name by

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tetratelabs/wazero"
 
+	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/host/internal/wasi"
 )
 
@@ -59,7 +60,7 @@ func run(t *testing.T, ctx context.Context, config wasi.Config, commands ...stri
 		config.Stderr = func(p []byte) { t.Logf("guest: %s", p) }
 	}
 	if config.Files != nil {
-		config.Env = append(config.Env, "PWD="+wasi.WorkingDirectory)
+		config.Env = append(config.Env, "PWD="+grant.WorkingDirectory)
 	}
 	system := wasi.New(config)
 	defer system.Close()

@@ -2,6 +2,7 @@ package wasi
 
 import (
 	"os"
+	"slices"
 )
 
 // DefaultOpenFiles bounds the files and directories that a guest has open at once, beside
@@ -138,14 +139,9 @@ func (h *handle) descriptors() int {
 	return 1
 }
 
-// unchanged tells whether the descriptors are those that there were at the start.
+// unchanged reports whether the descriptors are those that there were at the start.
 func (t *handles) unchanged() bool {
-	for _, h := range t.table[t.reserved:] {
-		if h != nil {
-			return false
-		}
-	}
-	return !t.lost
+	return !t.lost && !slices.ContainsFunc(t.table[t.reserved:], func(h *handle) bool { return h != nil })
 }
 
 func (t *handles) get(fd uint32) *handle {

@@ -8,11 +8,9 @@ import (
 	"path"
 	"strings"
 
+	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/internal/confined"
 )
-
-// WorkingDirectory is where the relative paths of guests begin.
-const WorkingDirectory = "/project"
 
 // PathError is the failure of [FileSystem.Mode] or [FileSystem.SetMode].
 type PathError struct {
@@ -47,10 +45,10 @@ func (e *PathError) Error() string {
 // written is a path as a project file has it: relative to the working directory where
 // it lies in it.
 func written(guestPath string) string {
-	if rel, ok := strings.CutPrefix(guestPath, WorkingDirectory+"/"); ok {
+	if rel, ok := strings.CutPrefix(guestPath, grant.WorkingDirectory+"/"); ok {
 		return rel
 	}
-	if guestPath == WorkingDirectory {
+	if guestPath == grant.WorkingDirectory {
 		return "."
 	}
 	return guestPath
@@ -171,7 +169,7 @@ func (f *FileSystem) lookup(p string) (place, Errno) {
 		return place{}, errNametoo
 	}
 	if !path.IsAbs(p) {
-		p = path.Join(WorkingDirectory, p)
+		p = path.Join(grant.WorkingDirectory, p)
 	}
 	if strings.IndexByte(p, 0) >= 0 {
 		return place{}, errInval
