@@ -87,10 +87,10 @@ func (c *call) change(fd, pointer, length int, do func(*FileSystem, *place) erro
 	return files.errno(do(files, &at))
 }
 
-// changeTwo does something to two paths in one read-write mount. Between two mounts it
+// changeTwo does something to two paths in one read-write mount, the first of which exists. Between two mounts it
 // is refused, as between two devices: a hard link would carry content from a read-only
 // grant into a read-write one.
-func (c *call) changeTwo(from, to [3]int, do func(*FileSystem, *place, *place) error) Errno {
+func (c *call) changeTwo(from, to [3]int, do func(from, to *place) error) Errno {
 	a, errno := c.place(from[0], from[1], from[2], false)
 	defer a.release()
 	if errno != success {
@@ -114,7 +114,14 @@ func (c *call) changeTwo(from, to [3]int, do func(*FileSystem, *place, *place) e
 		return errXdev
 	}
 	files := c.sys.config.Files
-	return files.errno(do(files, &a, &b))
+	err := errors.Join(files.movable(&a), files.movable(&b))
+	if err == nil && a.info == nil {
+		err = errNoent
+	}
+	if err == nil {
+		err = do(&a, &b)
+	}
+	return files.errno(err)
 }
 
 // movable refuses a place that is a directory itself and no entry of one, and one that leads to
@@ -131,26 +138,15 @@ func (f *FileSystem) movable(p *place) error {
 	return nil
 }
 
-func rename(files *FileSystem, from, to *place) error {
-	if err := errors.Join(files.movable(from), files.movable(to)); err != nil {
-		return err
-	}
-	switch {
-	case from.info == nil:
-		return errNoent
-	case (from.slash || to.slash) && !from.info.IsDir():
+func rename(from, to *place) error {
+	if (from.slash || to.slash) && !from.info.IsDir() {
 		return errNotdir
 	}
 	return renameEntry(from, to)
 }
 
-func link(files *FileSystem, from, to *place) error {
-	if err := errors.Join(files.movable(from), files.movable(to)); err != nil {
-		return err
-	}
+func link(from, to *place) error {
 	switch {
-	case from.info == nil:
-		return errNoent
 	case from.info.IsDir():
 		return errPerm
 	case from.slash || to.slash:
