@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Shared tells whether memories share the pages of an image that they have not written.
+// Shared reports whether memories share the pages of an image that they have not written.
 const Shared = true
 
 // content is a file in memory that nobody can write or resize any more.

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Shared tells whether memories share the pages of an image that they have not written.
+// Shared reports whether memories share the pages of an image that they have not written.
 const Shared = false
 
 // page is one page of a memory.

@@ -97,7 +97,7 @@ func (i *Image) Derive(memory []byte) (*Image, error) {
 	return d, err
 }
 
-// compare adds the changes of a page, and answers their length.
+// compare adds the changes of a page, and returns their length.
 func (i *Image) compare(offset uint64, is, was []byte) (length uint64) {
 	if bytes.Equal(is, was) {
 		return 0

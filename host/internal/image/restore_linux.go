@@ -74,7 +74,7 @@ func (c *content) rewrite(m *mapping) error {
 	return nil
 }
 
-// written tells whether a private mapping of a file has a page of its own.
+// written reports whether a private mapping of a file has a page of its own.
 func written(entry uint64) bool {
 	return entry&(pagePresent|pageSwapped) != 0 && entry&pageFile == 0
 }

@@ -10,7 +10,7 @@ import (
 // Errno is a WASI preview 1 error number, as guests see it.
 type Errno uint32
 
-// The error numbers that this package answers with. The values are those of
+// The error numbers that this package returns. The values are those of
 // the preview 1 witx definition, and thus of Go's syscall package for wasip1.
 const (
 	success       Errno = 0

@@ -214,7 +214,7 @@ const (
 	setModifiedNow = 1 << 3
 )
 
-// times answers both times to set, the old one where a flag is missing.
+// times returns both times to set, the old one where a flag is missing.
 func (c *call) times(old stat, access, modified uint64, flags uint32) (time.Time, time.Time, Errno) {
 	choose := func(old, given uint64, set, setNow bool) time.Time {
 		switch {

@@ -54,10 +54,10 @@ func written(guestPath string) string {
 	return guestPath
 }
 
-// Denied tells that a grant is missing, rather than a file.
+// Denied reports that a grant is missing, rather than a file.
 func (e *PathError) Denied() bool { return e.Errno == errNotcapable || e.Errno == errRofs }
 
-// NotFound tells that there is no such file.
+// NotFound reports that there is no such file.
 func (e *PathError) NotFound() bool { return e.Errno == errNoent }
 
 // Mode returns the permission bits of a file or directory.

@@ -48,10 +48,10 @@ func (p *place) release() {
 	}
 }
 
-// isMount tells whether the place is a mount's own directory.
+// isMount reports whether the place is a mount's own directory.
 func (p *place) isMount() bool { return p.mount != nil && p.node == p.mount.node && p.name == "." }
 
-// isVirtual tells whether the place is a directory above all mounts.
+// isVirtual reports whether the place is a directory above all mounts.
 func (p *place) isVirtual() bool { return p.mount == nil }
 
 // directory is the place's directory as guests have it open; it does not own dir.
@@ -154,7 +154,7 @@ func elements(p string) (list []string, slash bool) {
 
 func (p *place) isLink() bool { return p.info != nil && p.info.Mode()&fs.ModeSymlink != 0 }
 
-// isOnTheWay tells whether guests find mounts below the place, whatever it is on the host.
+// isOnTheWay reports whether guests find mounts below the place, whatever it is on the host.
 func (p *place) isOnTheWay() bool { return p.node != nil && len(p.node.children) > 0 }
 
 // target is where a symbolic link leads.

@@ -4,7 +4,7 @@
 //
 // It exists because wazero's own module cannot be interrupted while a guest sleeps,
 // has deterministic randomness by default, and knows no confined directories.
-// Sockets are not there: the functions answer ENOSYS. Only package host uses it.
+// Sockets are not there: their functions return ENOSYS. Only package host uses it.
 //
 // One host module serves all guests of a runtime; what a call sees is the [System]
 // in its context. Where that context has ended, every function ends the guest by a
@@ -97,7 +97,7 @@ func New(config Config) *System {
 	return s
 }
 
-// Unchanged tells whether the guest has the descriptors that it began with, and no others:
+// Unchanged reports whether the guest has the descriptors that it began with, and no others:
 // one with the same memory can go on in its place.
 func (s *System) Unchanged() bool { return s.handles.unchanged() }
 
@@ -143,7 +143,7 @@ func (c *call) mustGoOn() {
 func (c *call) now() time.Time { return c.sys.config.Clock.Now() }
 
 // function is one entry of the interface. Its parameters are written as in
-// [valueTypes]; all but proc_exit answer an Errno.
+// [valueTypes]; all but proc_exit return an Errno.
 type function struct {
 	name   string
 	params string
