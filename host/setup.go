@@ -36,7 +36,7 @@ type setupStep struct {
 	do   func(context.Context, *canon.Guest) error
 	// assets are those that the step was passed, which its repetitions get too.
 	assets abi.AssetOpener
-	// lazyStep is nil for a step that was done before it became one.
+	// lazyStep is nil for a step that an instance did when it was established.
 	lazyStep *lazyStep
 }
 

@@ -73,8 +73,8 @@ func (w *waiting) refuse(err error) {
 // leaves a chain of steps to one goroutine.
 func (s *Stack) writeNext(yield bool) bool {
 	if yield {
-		// Others whose entries were just written get their turn, and their next entries go along.
-		// If there are none, this would wake another thread.
+		// Goroutines whose entries were just written run now, and append their next entries to this
+		// record. Without such goroutines yield is false, because yielding would wake another thread.
 		runtime.Gosched()
 	}
 	s.writing.Lock()

@@ -17,8 +17,8 @@ const (
 	// growCost is the cost of growing a memory or table, besides that of the addition. The engine
 	// does it outside of compiled code, even if it adds nothing.
 	growCost = importCost
-	// foldedCost is the most that the code around a loop may cost for the loop to pay it with each
-	// of its turns.
+	// foldedCost bounds the code around a loop that has no charge of its own. Each iteration of the
+	// loop pays for that code again, which saves a charge.
 	foldedCost = 16
 	// localsPerFuel is the number of local variables that one unit sets to zero.
 	localsPerFuel = 8
@@ -73,8 +73,8 @@ func (w *rewriter) function(code *wasmfile.Code, cost uint64) (entry []byte) {
 	f.regions = append(f.regions[:0], region{cost: cost})
 	raw, from := code.Bytes(), 0
 	current := 0
-	// straight holds until the first place where the function can take two ways, or
-	// leave; it leads to the loop in any case where that is a loop.
+	// straight holds until the function can branch or return for the first time. If a loop begins before
+	// that, leadsToLoop is set: each call of the function enters the loop.
 	straight, leadsToLoop, leaf := true, false, true
 	var in wasmfile.Instruction
 	var known constants

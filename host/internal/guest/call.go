@@ -40,7 +40,8 @@ type Call struct {
 	// caller is the caller's context, and Begun when the call began.
 	caller context.Context
 	Begun  time.Time
-	// At the deadline the caller ends soft, or a limit if limited is set. Hard ends later by grace.
+	// deadline is when the soft context ends: for the caller's deadline, or for a limit if limited is set. The
+	// hard context ends later, by grace.
 	deadline time.Time
 	limited  bool
 	grace    time.Duration
