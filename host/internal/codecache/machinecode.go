@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 
+	"github.com/husk-dev/husk/internal/filelock"
 	"github.com/husk-dev/husk/internal/strictcbor"
 )
 
@@ -139,6 +141,7 @@ type loader struct {
 	// run is a directory for this loader alone. wazero looks for files in the directory files below it.
 	// Without a run, the files of all frames are there, with placeholders.
 	run, files string
+	lock       *os.File // in run
 	// Compiled is the cache in the directory.
 	Compiled wazero.CompilationCache
 	// mapped has the names of frames that were loaded with a placeholder.
@@ -164,10 +167,12 @@ func lockOf(name string) *sync.Mutex {
 	return &loading[name[0]%byte(len(loading))]
 }
 
-// runPattern is of the directories of loaders, and staleRun is the age of one whose process was killed.
+// runPattern is of the directories of loaders. In each is a file whose lock the loader holds, since it must keep the
+// directory: wazero runs what it finds there. A directory without its file is being made, for less than makingRun.
 const (
 	runPattern = "husk-run-*"
-	staleRun   = 24 * time.Hour
+	lockFile   = "lock"
+	makingRun  = time.Minute
 )
 
 // sharedMemory is a directory of Linux in memory, which containers have even if all else is read-only.
@@ -181,18 +186,33 @@ func newLoader(parents ...string) (*loader, error) {
 	}
 	var failures []error
 	for _, parent := range parents {
-		run, err := os.MkdirTemp(parent, runPattern)
+		l, err := makeLoader(parent)
 		if err == nil {
-			l, err := openLoader(run)
-			if err != nil {
-				return nil, errors.Join(err, os.RemoveAll(run))
-			}
-			l.run = run
 			return l, nil
 		}
 		failures = append(failures, err)
 	}
 	return nil, errors.Join(failures...)
+}
+
+func makeLoader(parent string) (*loader, error) {
+	run, err := os.MkdirTemp(parent, runPattern)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := os.OpenFile(filepath.Join(run, lockFile), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(run))
+	}
+	var l *loader
+	if _, err = filelock.Try(lock); err == nil {
+		l, err = openLoader(run)
+	}
+	if err != nil {
+		return nil, errors.Join(err, lock.Close(), os.RemoveAll(run))
+	}
+	l.run, l.lock = run, lock
+	return l, nil
 }
 
 // openLoader returns a loader for the files in a directory.
@@ -212,23 +232,35 @@ func openLoader(dir string) (l *loader, err error) {
 	return l, nil
 }
 
-func removeStaleRuns(dir string) {
-	runs, _ := filepath.Glob(filepath.Join(dir, runPattern)) // the pattern is well-formed
+// removeStaleRuns removes the directories of loaders whose processes were killed.
+func removeStaleRuns(parent string) {
+	runs, _ := filepath.Glob(filepath.Join(parent, runPattern)) // the pattern is well-formed
 	for _, run := range runs {
-		if info, err := os.Lstat(run); err == nil && time.Since(info.ModTime()) > staleRun && ownedByUser(info) {
-			_ = os.RemoveAll(run) // the next host tries again
+		if info, err := os.Lstat(run); err == nil && time.Since(info.ModTime()) > makingRun && ownedByUser(info) {
+			removeUnlocked(run)
 		}
 	}
 }
 
-// Close removes the loader's own directory.
+func removeUnlocked(run string) {
+	lock, err := os.OpenFile(filepath.Join(run, lockFile), os.O_RDWR, 0)
+	if err == nil {
+		_, err = filelock.Try(lock)
+		_ = lock.Close() // which releases it, to others that remove the directory
+	}
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		_ = os.RemoveAll(run) // the next host tries again
+	}
+}
+
+// Close removes the directory of the loader. A second call does nothing.
 func (l *loader) Close(ctx context.Context) error {
 	var err error
 	if l.Compiled != nil {
 		err = l.Compiled.Close(ctx)
 	}
 	if l.run != "" {
-		err = errors.Join(err, os.RemoveAll(l.run))
+		err = errors.Join(err, ignoring(l.lock.Close(), fs.ErrClosed), os.RemoveAll(l.run))
 	}
 	return err
 }

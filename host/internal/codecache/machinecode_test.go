@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/tetratelabs/wazero"
@@ -206,6 +208,38 @@ func TestPrecompiledTexts(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Whoever could put a directory in the place of one that is in use could have its code run.
+func TestOnlyDirectoriesOfKilledProcessesAreRemoved(t *testing.T) {
+	parent := t.TempDir()
+	live, err := newLoader(parent)
+	require.NoError(t, err)
+	killed, err := newLoader(parent)
+	require.NoError(t, err)
+	require.NoError(t, killed.lock.Close())
+	begun := filepath.Join(parent, strings.ReplaceAll(runPattern, "*", "begun"))
+	require.NoError(t, os.Mkdir(begun, 0o700))
+	young, err := newLoader(parent)
+	require.NoError(t, err)
+	require.DirExists(t, killed.run)
+	require.DirExists(t, begun)
+	require.NoError(t, young.Close(t.Context()))
+
+	old := time.Now().Add(-time.Hour)
+	for _, run := range []string{live.run, killed.run, begun} {
+		require.NoError(t, os.Chtimes(run, old, old))
+	}
+	next, err := newLoader(parent)
+	require.NoError(t, err)
+	require.DirExists(t, live.run)
+	require.NoDirExists(t, killed.run)
+	require.NoDirExists(t, begun)
+	require.NoError(t, next.Close(t.Context()))
+	require.NoError(t, live.Close(t.Context()))
+	left, err := os.ReadDir(parent)
+	require.NoError(t, err)
+	require.Empty(t, left)
 }
 
 func TestATextOfAnotherFrameIsNotLoaded(t *testing.T) {
