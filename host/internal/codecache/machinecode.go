@@ -215,20 +215,16 @@ func makeLoader(parent string) (*loader, error) {
 	return l, nil
 }
 
-// openLoader returns a loader for the files in a directory.
+// openLoader returns a loader for the files in a directory, which may have those of other versions of wazero, too.
 func openLoader(dir string) (l *loader, err error) {
 	l = &loader{mapText: mapText}
 	if l.Compiled, err = wazero.NewCompilationCacheWithDir(dir); err != nil {
 		return nil, err
 	}
-	files, err := filepath.Glob(filepath.Join(dir, "wazero-*")) // whose name has wazero's version, and the platform
-	if err == nil && len(files) != 1 {
-		err = fmt.Errorf("%s should have one directory of wazero's, and has %d", dir, len(files))
+	l.files = filepath.Join(dir, codeDir())
+	if _, err := os.Stat(l.files); err != nil {
+		return nil, fmt.Errorf("wazero has named its directory otherwise: %w", err)
 	}
-	if err != nil {
-		return nil, err
-	}
-	l.files = files[0]
 	return l, nil
 }
 
@@ -297,7 +293,7 @@ func (l *loader) load(f *frame, path string, check func(text []byte) error, comp
 		}
 		return nil
 	}
-	if f.mapped() && !l.copies.Load() {
+	if f.large() && !l.copies.Load() {
 		// The text is not in memory together with the placeholder.
 		if err := view(file, checked); err != nil {
 			return nil, err
@@ -329,8 +325,8 @@ func (l *loader) compileMapped(f *frame, text *os.File, compile func() (wazero.C
 	return nil, compiled.Close(context.Background())
 }
 
-// mapped reports whether the text is mapped where that is possible.
-func (f *frame) mapped() bool { return f.Size >= leastMapped }
+// large reports whether the text is large enough to be mapped.
+func (f *frame) large() bool { return f.Size >= leastMapped }
 
 // leastMapped is the least size of a text that is mapped, in bytes. To copy less costs no more than to map it.
 const leastMapped = 64 << 10

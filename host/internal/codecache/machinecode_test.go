@@ -188,6 +188,7 @@ func TestPrecompiledTexts(t *testing.T) {
 			require.NoError(t, h.WriteRecord("m", Record{Digest: "d", Code: h.CodeName(h.hollow)}, 1))
 			dir := filepath.Join(t.TempDir(), "precompiled")
 			require.NoError(t, h.Precompile(dir, "m", "d", nil))
+			require.NoError(t, os.Mkdir(filepath.Join(dir, "wazero-of-another-version"), 0o755))
 			opened, err := OpenDirectory(dir)
 			require.NoError(t, err)
 			elsewhere, err := newLoader(t.TempDir())

@@ -57,7 +57,7 @@ func (c *Cache) Precompile(dir, kept, name string, needs map[string]string) erro
 	if err := os.MkdirAll(filepath.Join(dir, codeDir()), 0o755); err != nil {
 		return err
 	}
-	if f.mapped() {
+	if f.large() {
 		text = nil
 	}
 	file := filepath.Join(dir, codeDir(), f.Name)
