@@ -28,7 +28,7 @@ type Plan struct {
 // PlannedResource is what is to become of one resource.
 type PlannedResource struct {
 	// Goal is the resource as the program registers it, with its checked inputs; components and the stack
-	// have their outputs, too. Unknown parts may become anything. It is nil for what is not registered.
+	// have their outputs, too. Unknown parts may become anything. It is nil if the resource is not registered.
 	Goal *state.Resource
 	// Steps are in no order. Weaker steps will do: an update may change nothing, a replacement may be an
 	// update.

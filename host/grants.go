@@ -103,7 +103,7 @@ func (i *instance) fileUses() func(what string, denied bool) {
 	}
 }
 
-// brief is a text of a guest's as an audit has it.
+// brief returns the begin of a guest's text, for an audit.
 func brief(text string) string {
 	text = printable.Line(text[:min(len(text), maxUseText+1)])
 	if len(text) > maxUseText {

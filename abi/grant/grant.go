@@ -108,7 +108,7 @@ type Text struct {
 	// the operator knows it.
 	Scope string
 	// Methods are those that are granted of a URL. None stands for all. A refusal of another method
-	// has it last, behind those that are granted.
+	// names that method last, behind the granted ones.
 	Methods []string
 }
 
@@ -121,7 +121,7 @@ func (t Text) String() string {
 	return text
 }
 
-// ParseFlag reads a grant as the flag --grant has it: NAME=SCOPE, or NAME alone.
+// ParseFlag reads the value of the flag --grant: NAME=SCOPE, or NAME alone.
 func ParseFlag(text string) (Text, error) {
 	name, scope, scoped := strings.Cut(text, "=")
 	c, ok := Named(name)
@@ -164,7 +164,7 @@ func (t Text) complete() Text {
 	return t
 }
 
-// quoted returns a text as YAML has it if it could be taken for something else.
+// quoted returns a text in quotes if YAML would read something else.
 func quoted(text string) string {
 	if strings.HasPrefix(text, "*") || strings.HasPrefix(text, "[") || strings.ContainsAny(text, "\"'#{}") || strings.Contains(text, ": ") {
 		return fmt.Sprintf("%q", text)

@@ -74,7 +74,7 @@ func (g HTTP) WithHeader(name, value string) (HTTP, error) {
 	return g, nil
 }
 
-// ParseHTTP reads a grant as a project file has it: a URL such as
+// ParseHTTP reads a grant of a project file: a URL such as
 // https://api.example.org/v1 or https://*.example.org, and the granted methods, if not
 // all are.
 func ParseHTTP(text string, methods ...string) (HTTP, error) {

@@ -36,7 +36,7 @@ type TCP struct {
 	Port uint16
 }
 
-// ParseTCP reads a grant as a project file has it: db.example.org:5432,
+// ParseTCP reads a grant of a project file: db.example.org:5432,
 // *.example.org:5432, or [2001:db8::1]:5432.
 func ParseTCP(text string) (TCP, error) {
 	const form = "a grant is a host and a port such as db.example.org:5432"
@@ -62,7 +62,7 @@ func ParseTCP(text string) (TCP, error) {
 	return TCP{Host: name, Port: uint16(port)}, nil
 }
 
-// String returns the grant as a project file has it.
+// String returns the grant in the syntax of a project file.
 func (g TCP) String() string { return hostname.Join(g.Host, g.Port) }
 
 // Covers reports whether the grant is of a host and port.

@@ -99,7 +99,7 @@ func (p *Panel) AnalyzeStack(ctx context.Context, all []abi.PolicyResource) ([]V
 	}, all...)
 }
 
-// judge asks each pack whose policies have the action about resources.
+// judge sends resources to each pack with policies of the action.
 func (p *Panel) judge(
 	action abi.PolicyActions, method string, ask func(abi.Policy) (abi.PolicyAnalyzeResponse, error), about ...abi.PolicyResource,
 ) (found []Violation, err error) {

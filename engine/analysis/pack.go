@@ -23,7 +23,7 @@ type Pack struct {
 	Settings map[string]Setting
 }
 
-// All stands for all policies of a pack in its settings, as Pulumi has it.
+// All stands for all policies of a pack in its settings. The name is Pulumi's.
 const All = "all"
 
 // Setting is how an operator wants a policy enforced.

@@ -35,8 +35,8 @@ func (l *loader) output(s *Shape, v property.Value, target unsafe.Pointer) {
 	l.around = around
 }
 
-// eventual returns a cell's value. A missing one is null for now: the outputs are stored again when all
-// children are made.
+// eventual returns the value of a cell, or null if it has none yet. The outputs are stored again when all
+// children exist.
 func (st *storer) eventual(c *eventual.Cell) property.Value {
 	v, _, err := c.Get()
 	if err != nil && st.err == nil {
