@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/host/internal/image"
 	"github.com/husk-dev/husk/host/internal/system"
 	"github.com/husk-dev/husk/host/internal/wasi"
@@ -73,6 +74,7 @@ type Config struct {
 	random                       io.Reader
 	roots                        *x509.CertPool
 	audit                        func(AuditEvent)
+	learn                        func(provider string, used grant.Text)
 	advice                       func(name string, exceeded limit.ExceededError) string
 	interpreter                  bool
 	precompiled                  string
@@ -255,6 +257,14 @@ func (c Config) WithRoots(roots *x509.CertPool) Config { c.roots = roots; return
 // WithAudit lists each use of a capability. The guest waits for the function, which may be called
 // concurrently.
 func (c Config) WithAudit(audit func(AuditEvent)) Config { c.audit = audit; return c }
+
+// WithLearn reports the least grant that covers each use that is granted, lookups of files included. The
+// scope of a directory is the path of a file as the provider sees it. The guest waits for the function,
+// which may be called concurrently, and often with the same grant.
+func (c Config) WithLearn(learn func(provider string, used grant.Text)) Config {
+	c.learn = learn
+	return c
+}
 
 // WithInterpreter runs modules in wazero's interpreter, some 30 times slower, without executable memory.
 func (c Config) WithInterpreter() Config { c.interpreter = true; return c }

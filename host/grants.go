@@ -8,6 +8,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/host/internal/capability"
+	"github.com/husk-dev/husk/host/internal/wasi"
 	"github.com/husk-dev/husk/internal/printable"
 )
 
@@ -55,28 +56,33 @@ const maxUseText = 1 << 10
 
 // used lists the uses of the instance's calls.
 func (i *instance) used() capability.Uses {
-	if i.sandbox.audit == nil {
+	if i.sandbox.audit == nil && i.sandbox.learn == nil {
 		return nil
 	}
 	return i.use
 }
 
-func (i *instance) use(name, target string, err error) {
-	if i.listed > MaxUses {
-		return
-	}
+func (i *instance) use(use capability.Use) {
 	p := i.sandbox
 	who := p.identity.Load()
+	if p.learn != nil && use.Err == nil {
+		for _, needs := range use.Needs {
+			p.learn(who.name, needs)
+		}
+	}
+	if p.audit == nil || i.listed > MaxUses || use.Looks && use.Err == nil {
+		return
+	}
 	u := AuditEvent{
 		Time: p.module.host.config.clock.Now(), Provider: who.name, Version: who.version, Method: string(i.call.Method),
-		Capability: name, Target: brief(target), Allowed: !errors.Is(err, abi.ErrDenied),
+		Capability: use.Needs[0].Capability, Target: brief(use.Target), Allowed: !errors.Is(use.Err, abi.ErrDenied),
 	}
 	if i.listed++; i.listed > MaxUses {
 		u.Capability, u.Target, u.Allowed = "audit", "further uses in this call are not listed", true
 	}
 	if !u.Allowed {
-		reason := err.Error()
-		if denied, ok := errors.AsType[*abi.Error](err); ok {
+		reason := use.Err.Error()
+		if denied, ok := errors.AsType[*abi.Error](use.Err); ok {
 			reason = denied.Message
 		}
 		reason, _, _ = strings.Cut(reason, "\n")
@@ -89,17 +95,23 @@ func (i *instance) use(name, target string, err error) {
 var errNotGranted = capability.Failure(abi.ErrorKindDenied, "it is in no directory that is granted for that")
 
 // fileUses lists the uses of files, nil if nobody wants to know.
-func (i *instance) fileUses() func(what string, denied bool) {
+func (i *instance) fileUses() func(wasi.Use) {
 	used := i.used()
 	if used == nil {
 		return nil
 	}
-	return func(what string, denied bool) {
-		if denied {
-			used.Note(grant.NameFS, what, errNotGranted)
-		} else {
-			used.Note(grant.NameFS, what, nil)
+	return func(u wasi.Use) {
+		use, mode := capability.Use{Target: u.What, Looks: u.Looks}, grant.ModeReadOnly
+		if u.Write {
+			mode = grant.ModeReadWrite
 		}
+		for _, path := range u.Paths {
+			use.Needs = append(use.Needs, grant.Text{Capability: grant.NameFS, Scope: path + ":" + mode})
+		}
+		if u.Denied {
+			use.Err = errNotGranted
+		}
+		used(use)
 	}
 }
 

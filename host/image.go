@@ -195,7 +195,7 @@ func (m *Module) buildImage(ctx context.Context, from *snapshot, prepare func(*i
 	d := &imageBuilder{}
 	s.limited, s.imageBuilder = true, d
 	// What it takes is the module's, and ends soon.
-	s.audit, s.counters.whole, s.budget = nil, nil, nil
+	s.audit, s.learn, s.counters.whole, s.budget = nil, nil, nil, nil
 	s.logger = slog.New(effectDetector{&d.printed})
 	i, err := s.startFrom(ctx, from)
 	if err != nil {

@@ -179,7 +179,7 @@ func (i *instance) begin(ctx context.Context) error {
 	}
 	return i.run(ctx, limit.MethodStart, func(context.Context) error {
 		for _, name := range s.variables {
-			i.used().Note(grant.NameEnv, name, nil)
+			i.used().Note(grant.Text{Capability: grant.NameEnv, Scope: name}, name, nil)
 		}
 		if i.begun() {
 			return nil

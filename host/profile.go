@@ -59,7 +59,8 @@ func (h *Host) profile(ctx context.Context, m *Module, decoded *wasmfile.Module,
 	}
 	r := &profile{}
 	config := h.config
-	config.interpreter, config.cacheDir, config.precompiled, config.audit = true, "", "", nil
+	config.interpreter, config.cacheDir, config.precompiled = true, "", ""
+	config.audit, config.learn = nil, nil
 	var err error
 	if r.host, err = New(h.stopped, config); err != nil {
 		return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/host/internal/capability"
 	"github.com/husk-dev/husk/host/internal/guest"
@@ -33,6 +34,7 @@ type sandbox struct {
 	advice    capability.Advice
 	resource  atomic.Pointer[urn.URN] // which configured it; nil before
 	audit     func(AuditEvent)
+	learn     func(provider string, used grant.Text)
 	logRate   *guest.LogRate
 	health    pool.Health
 	counters  counters
@@ -102,7 +104,8 @@ func (s *sandbox) init(ctx context.Context, m *Module, world canon.World, name s
 	s.module, s.logger, s.files, s.env, s.variables, s.expected = m, logger, files, env, variables, name
 	s.advice = grants.GrantAdvice
 	s.http = capability.NewHTTPClient(grants.HTTP, m.host.config.roots, s.advice)
-	s.tcp, s.store, s.audit = grants.TCP, grants.KV, m.host.config.audit
+	s.tcp, s.store = grants.TCP, grants.KV
+	s.audit, s.learn = m.host.config.audit, m.host.config.learn
 	s.open = 1
 	s.budget = m.host.budget
 	s.instances = pool.New[*instance](instances, config.limits.WaitingCalls, s.budget, &m.host.idling.count)

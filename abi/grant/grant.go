@@ -178,6 +178,8 @@ type Place struct {
 	Dir string
 	// Store returns the provider's store, which must not be nil.
 	Store func() (abi.KV, error)
+	// AnyHost permits grants of all names on the Internet: https://*, http://*, and *:PORT.
+	AnyHost bool
 }
 
 // Set is what an operator lets a provider use beside computing, its log, clocks,

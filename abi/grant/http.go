@@ -22,12 +22,22 @@ var httpCapability = Capability{
 		wanted, err := ParseHTTP(scope)
 		return slices.ContainsFunc(s.HTTP, func(g HTTP) bool { return scope == "" || err == nil && g.holds(wanted) })
 	},
-	add: func(s *Set, t Text, _ Place) error {
-		g, err := ParseHTTP(t.Scope, t.Methods...)
+	add: func(s *Set, t Text, p Place) error {
+		scope, anyHost := t.Scope, false
+		if scheme, ok := strings.CutSuffix(scope, "://"+hostname.Any); ok && p.AnyHost {
+			scope, anyHost = scheme+"://"+anyName, true
+		}
+		g, err := ParseHTTP(scope, t.Methods...)
+		if anyHost {
+			g.Host = hostname.Any
+		}
 		s.HTTP = append(s.HTTP, g)
 		return err
 	},
 }
+
+// anyName stands for all names while a grant is read.
+const anyName = "any.invalid"
 
 // HTTP lets a provider send requests to one service.
 type HTTP struct {

@@ -21,8 +21,15 @@ var tcpCapability = Capability{
 			return scope == "" || err == nil && (g == wanted || g.Covers(wanted.Host, wanted.Port))
 		})
 	},
-	add: func(s *Set, t Text, _ Place) error {
-		g, err := ParseTCP(t.Scope)
+	add: func(s *Set, t Text, p Place) error {
+		scope, anyHost := t.Scope, false
+		if port, ok := strings.CutPrefix(scope, hostname.Any+":"); ok && p.AnyHost {
+			scope, anyHost = anyName+":"+port, true
+		}
+		g, err := ParseTCP(scope)
+		if anyHost {
+			g.Host = hostname.Any
+		}
 		s.TCP = append(s.TCP, g)
 		return err
 	},

@@ -36,6 +36,8 @@ var documents = map[string][]action{
 	"docs/grants.md": {
 		write("shop/Husk.yaml", project),
 		run("shop"),
+		leave("asks for confirmation; the script learn runs such a command"),
+		leave("a file whose form the script learn tests"),
 		leave("two lines of a log, whose form the script capabilities tests"),
 	},
 	"docs/policy.md": {

@@ -45,14 +45,17 @@ func isNumber(label string) bool {
 	return strings.Trim(label, "0123456789") == ""
 }
 
+// Any is the grant of all names but localhost.
+const Any = "*"
+
 // Matches reports whether a granted host, which may begin with *., includes a name.
 func Matches(granted, host string) bool {
-	suffix, wildcard := strings.CutPrefix(granted, "*")
+	suffix, wildcard := strings.CutPrefix(granted, Any)
 	if !wildcard {
 		return granted == host
 	}
 	_, err := netip.ParseAddr(host)
-	return err != nil && len(host) > len(suffix) && strings.HasSuffix(host, suffix)
+	return err != nil && host != Localhost && len(host) > len(suffix) && strings.HasSuffix(host, suffix)
 }
 
 // IsLocalhost reports whether a name that was granted as localhost leads to this machine.

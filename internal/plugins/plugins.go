@@ -60,6 +60,8 @@ type Options struct {
 	Secrets *redact.Secrets
 	// Audit receives each use of a capability; nil for nobody. It may be called concurrently.
 	Audit func(host.AuditEvent)
+	// Learn collects what providers use, for [Plugins.WriteLearned].
+	Learn bool
 	// Events receives logs and output of providers as [engine.Diagnostic], and builds and compilations
 	// that take long as [engine.Preparing]; nil for nobody. It may be called concurrently.
 	Events func(engine.Event)
@@ -78,6 +80,8 @@ type Plugins struct {
 	// preparing has an element for each module that is being built or loaded. Its capacity bounds them:
 	// the Go command uses all processors for one build, but not all of the time.
 	preparing chan struct{}
+
+	learner *learner // nil for none
 
 	performing atomic.Bool // see Perform
 	kept       atomic.Bool // whether this run has kept a module, see CollectModules
@@ -105,7 +109,12 @@ func Open(ctx context.Context, project *program.Project, o Options) (*Plugins, e
 	if p.limits, err = limitsOf(project, o.Limits); err != nil {
 		return nil, err
 	}
-	if p.config, err = p.limits.configure(o.Places.configure(host.NewConfig()).WithAudit(o.Audit).WithAdvice(adviceFor(project))); err != nil {
+	config := o.Places.configure(host.NewConfig()).WithAudit(o.Audit).WithAdvice(adviceFor(project))
+	if o.Learn {
+		p.learner = newLearner()
+		config = config.WithLearn(p.learner.use)
+	}
+	if p.config, err = p.limits.configure(config); err != nil {
 		return nil, err
 	}
 	if p.host, err = host.New(ctx, p.config); err != nil {

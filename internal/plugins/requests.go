@@ -21,6 +21,15 @@ type Audited struct {
 	Requests []Request `json:"requests"`
 	// Grants are those of the project file.
 	Grants []Grant `json:"grants"`
+	// Learned are the grants that the provider used in deployments.
+	Learned []Learned `json:"learned,omitempty"`
+}
+
+// Learned is a grant that a provider used.
+type Learned struct {
+	Grant
+	// Granted is set if the project file grants it.
+	Granted bool `json:"granted"`
 }
 
 // Request is a capability that a provider requests.
@@ -35,15 +44,18 @@ type Grant struct {
 	Scope      string `json:"scope,omitempty"`
 	// Details has the other settings of the project file.
 	Details string `json:"details,omitempty"`
+	// Unused is set if the grant covers nothing that was learned of the provider.
+	Unused bool `json:"unused,omitempty"`
 }
 
 // Lacks reports whether a required grant is missing.
 func (a *Audited) Lacks() bool {
-	return slices.ContainsFunc(a.Requests, func(r Request) bool { return !r.Granted && !r.Optional })
+	return slices.ContainsFunc(a.Requests, func(r Request) bool { return !r.Granted && !r.Optional }) ||
+		slices.ContainsFunc(a.Learned, func(l Learned) bool { return !l.Granted })
 }
 
-// Audit compares the requests of a provider of the project with its grants.
-func (p *Plugins) Audit(ctx context.Context, declared *program.ProviderPlugin) (*Audited, error) {
+// Audit compares the requests of a provider of the project, and what it used, with its grants.
+func (p *Plugins) Audit(ctx context.Context, declared *program.ProviderPlugin, learned []program.LearnedGrants) (*Audited, error) {
 	module, err := p.Module(ctx, declared.Name, p.project.Path(declared.Path))
 	if err == nil {
 		err = module.serves(declared, "")
@@ -62,7 +74,35 @@ func (p *Plugins) Audit(ctx context.Context, declared *program.ProviderPlugin) (
 	for _, r := range module.Requests {
 		a.Requests = append(a.Requests, Request{r, grants.Fulfils(r.Capability, r.Scope)})
 	}
+	at := slices.IndexFunc(learned, func(l program.LearnedGrants) bool { return l.Provider == declared.Name })
+	if at < 0 {
+		return a, nil
+	}
+	used := withModes(learned[at].Grants)
+	for i, g := range grantList(learned[at].Grants) {
+		a.Learned = append(a.Learned, Learned{g, covers(grants, used[i])})
+	}
+	for i := range a.Grants {
+		single := withoutHeaders(declared)
+		single.Grants = single.Grants[i : i+1]
+		alone, err := p.grants(single)
+		if err != nil {
+			return nil, err
+		}
+		a.Grants[i].Unused = !slices.ContainsFunc(used, func(text grant.Text) bool { return alone.Fulfils(text.Capability, text.Scope) })
+	}
 	return a, nil
+}
+
+// covers reports whether the grants have all of another grant.
+func covers(grants host.Grants, text grant.Text) bool {
+	if text.Capability != grant.NameHTTP {
+		return grants.Fulfils(text.Capability, text.Scope)
+	}
+	return slices.ContainsFunc(grants.HTTP, func(g host.HTTPGrant) bool {
+		allows := len(g.Methods) == 0 || len(text.Methods) > 0 && g.Allows(text.Methods)
+		return allows && host.Grants{HTTP: []host.HTTPGrant{g}}.Fulfils(text.Capability, text.Scope)
+	})
 }
 
 // withoutHeaders returns a declaration without the headers of its grants, whose values may be missing and
@@ -91,7 +131,7 @@ func grantList(grants []program.Grant) []Grant {
 			}
 			details = append(details, "with the header "+h.Name+" from the "+from)
 		}
-		list = append(list, Grant{g.Capability, g.Scope, strings.Join(details, ", ")})
+		list = append(list, Grant{Capability: g.Capability, Scope: g.Scope, Details: strings.Join(details, ", ")})
 	}
 	return list
 }
@@ -100,6 +140,7 @@ func grantList(grants []program.Grant) []Grant {
 func (p *Plugins) checkRequests(declared *program.ProviderPlugin, module *Module, grants host.Grants) error {
 	var missing []host.CapabilityRequest
 	for _, r := range module.Requests {
+		p.learner.require(declared.Name, r)
 		if !r.Optional && !grants.Fulfils(r.Capability, r.Scope) {
 			missing = append(missing, r)
 		}

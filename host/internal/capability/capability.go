@@ -32,13 +32,25 @@ type Held interface {
 	CloseAll()
 }
 
-// Uses lists what a guest uses. Nil lists nothing.
-type Uses func(capability, target string, err error)
+// Use is a use of a capability, or an attempt.
+type Use struct {
+	// Target is the variable, file, request, host and port, or key, for people.
+	Target string
+	// Needs are the least grants that cover it. The scope of a directory is a path as the guest sees it.
+	Needs []grant.Text
+	// Looks is set for a use that only looks for a file.
+	Looks bool
+	// Err is nil if the use is granted.
+	Err error
+}
 
-// Note lists one use. The error is nil if the use is granted.
-func (u Uses) Note(capability, target string, err error) {
+// Uses lists what a guest uses. Nil lists nothing.
+type Uses func(Use)
+
+// Note lists the use of a capability in a scope.
+func (u Uses) Note(needs grant.Text, target string, err error) {
 	if u != nil {
-		u(capability, target, err)
+		u(Use{Target: target, Needs: []grant.Text{needs}, Err: err})
 	}
 }
 

@@ -26,7 +26,7 @@ func (f Files) SetMode(_ context.Context, path string, mode uint32) error {
 		return Failure(abi.ErrorKindInvalidArgument, "the mode has bits beyond 0o777")
 	}
 	err := fileError(f.System.SetMode(path, fs.FileMode(mode)))
-	f.Used.Note(grant.NameFS, "set the mode of "+path, err)
+	f.Used.Note(grant.Text{Capability: grant.NameFS, Scope: path + ":" + grant.ModeReadWrite}, "set the mode of "+path, err)
 	return err
 }
 

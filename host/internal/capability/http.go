@@ -48,7 +48,7 @@ func (h *HTTP) Send(ctx context.Context, r abi.HTTPRequest) (abi.HTTPResponse, e
 func (h *HTTP) begin(ctx context.Context, r abi.HTTPRequest) (*httpExchange, error) {
 	x, err := h.Client.begin(ctx, r, h.Ledger)
 	if target, invalid := httpask.ParseTarget(r.URL); invalid == nil && (err == nil || errors.Is(err, abi.ErrDenied)) {
-		h.Used.Note(grant.NameHTTP, r.Method+" "+target.String(), err)
+		h.note(r, target, err)
 	}
 	return x, err
 }
@@ -57,9 +57,22 @@ func (h *HTTP) begin(ctx context.Context, r abi.HTTPRequest) (*httpExchange, err
 func (h *HTTP) finish(x *httpExchange) (abi.HTTPResponseHead, error) {
 	head, err := x.finish()
 	if errors.Is(err, abi.ErrDenied) {
-		h.Used.Note(grant.NameHTTP, x.request.Method+" "+x.target.String(), err)
+		h.note(abi.HTTPRequest{Method: x.request.Method, URL: x.target.URL.String()}, x.target, err)
 	}
 	return head, err
+}
+
+// note lists a request.
+func (h *HTTP) note(r abi.HTTPRequest, target *httpask.Target, err error) {
+	if h.Used == nil {
+		return
+	}
+	ask := httpask.New(r, target)
+	needs := grant.Text{Capability: grant.NameHTTP, Scope: target.String(), Methods: ask.Methods}
+	if ask.Elsewhere != "" {
+		needs.Scope = target.Origin()
+	}
+	h.Used.Note(needs, r.Method+" "+target.String(), err)
 }
 
 // Open begins an exchange in parts.

@@ -36,9 +36,9 @@ func TestHTTPHeadersOfAGrant(t *testing.T) {
 	client := NewHTTPClient([]grant.HTTP{granted(server.URL), first, second}, nil, nil)
 	defer client.Close()
 	var listed []string
-	h := &HTTP{Client: client, Ledger: unbounded{}, Used: func(capability, target string, err error) {
-		require.NoError(t, err)
-		listed = append(listed, capability+" "+target)
+	h := &HTTP{Client: client, Ledger: unbounded{}, Used: func(use Use) {
+		require.NoError(t, use.Err)
+		listed = append(listed, use.Needs[0].Capability+" "+use.Target)
 	}}
 
 	for _, c := range []struct {

@@ -98,6 +98,6 @@ func (k KV) admit(what, key string) error {
 	case len(key) > MaxKVKey || !utf8.ValidString(key) || key == "" && what != "keys":
 		return Failure(abi.ErrorKindInvalidArgument, fmt.Sprintf("a key is text of 1 to %d bytes", MaxKVKey))
 	}
-	k.used.Note(grant.NameKV, what+" "+key, err)
+	k.used.Note(grant.Text{Capability: grant.NameKV}, what+" "+key, err)
 	return err
 }

@@ -76,7 +76,7 @@ func (t *TCP) Connect(ctx context.Context, r abi.TCPConnectRequest) (abi.TCPConn
 	}
 	target := hostname.Join(host, r.Port)
 	conn, err := t.connect(ctx, host, r)
-	t.used.Note(grant.NameTCP, target, err)
+	t.used.Note(grant.Text{Capability: grant.NameTCP, Scope: target}, target, err)
 	if err != nil {
 		return 0, err
 	}

@@ -2,9 +2,19 @@ package wasi
 
 import "path"
 
-// audited lists the uses of the functions that take paths, where the configuration asks
-// for it. Those that only look are listed where they were refused, since there are many of
-// them.
+// Use is a use of files by their paths.
+type Use struct {
+	// What is the use, for people.
+	What string
+	// Paths are those that it names, as the guest sees them, and Write is set if it changes something there.
+	Paths []string
+	Write bool
+	// Looks is set for a use that only looks for something, such as a stat.
+	Looks  bool
+	Denied bool
+}
+
+// audited lists the uses of the functions that take paths, if the configuration asks for it.
 func audited(functions []function) []function {
 	paths := map[string]struct {
 		verb      string
@@ -37,13 +47,14 @@ func audited(functions []function) []function {
 			}
 			target, known := c.guestPath(use.at)
 			c.path = target
+			reported := Use{What: verb + " " + written(target), Paths: []string{target}, Write: verb != "read", Looks: use.looks}
 			if use.other != [3]int{} {
 				other, there := c.guestPath(use.other)
-				target, known = target+" to "+written(other), known && there
+				reported.What, reported.Paths, known = reported.What+" to "+written(other), append(reported.Paths, other), known && there
 			}
 			errno := f.call(c)
-			if denied := errno == errNotcapable || errno == errRofs; known && (denied || !use.looks) {
-				used(verb+" "+written(target), denied)
+			if reported.Denied = errno == errNotcapable || errno == errRofs; known {
+				used(reported)
 			}
 			return errno
 		}

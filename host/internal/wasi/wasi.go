@@ -65,10 +65,9 @@ type Config struct {
 	// a panic with an error: then do may still use the memory and the System. name is the function
 	// that was called. Where it is nil, do is called.
 	Await func(name string, do func())
-	// Used is called for each use of a file by its path, and told what was done to which,
-	// and whether the grants did not allow it; nil where nobody wants to know. What of
-	// the text is the guest's is not escaped.
-	Used func(what string, denied bool)
+	// Used is called for each use of a file by its path; nil for nobody. The guest's part of its
+	// texts is not escaped.
+	Used func(Use)
 }
 
 // System is the state of one instance: its configuration and its open files.

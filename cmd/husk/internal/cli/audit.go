@@ -18,24 +18,33 @@ import (
 )
 
 func (a *app) providerAudit() *cobra.Command {
-	return &cobra.Command{
+	var file string
+	cmd := &cobra.Command{
 		Use: "audit [NAME...]", Short: "Compare what providers ask for with what the project grants them",
 		Long: "Compare what the providers of the project ask for with what the project grants them. The command fails\n" +
 			"if a provider needs a capability that it is not granted. To record what providers use, run up, preview,\n" +
-			"refresh, or destroy with --audit-log.",
+			"refresh, or destroy with --audit-log or --learn-grants.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			project, err := program.LoadProject(a.dir)
 			if err != nil {
 				return err
 			}
+			var learned []program.LearnedGrants
+			if file != "" {
+				if learned, err = program.LoadLearnedGrants(file); err != nil {
+					return err
+				}
+			}
 			return a.withPlugins(cmd.Context(), project, func(p *plugins.Plugins) error {
-				return a.audit(cmd.Context(), p, project, args)
+				return a.audit(cmd.Context(), p, project, learned, args)
 			})
 		},
 	}
+	cmd.Flags().StringVar(&file, "learned", "", "compare the grants with those that --learn-grants wrote to this file")
+	return cmd
 }
 
-func (a *app) audit(ctx context.Context, p *plugins.Plugins, project *program.Project, names []string) error {
+func (a *app) audit(ctx context.Context, p *plugins.Plugins, project *program.Project, learned []program.LearnedGrants, names []string) error {
 	chosen := project.Providers
 	if len(names) > 0 {
 		chosen = nil
@@ -49,7 +58,7 @@ func (a *app) audit(ctx context.Context, p *plugins.Plugins, project *program.Pr
 	}
 	audited, lacking := []*plugins.Audited{}, []string{}
 	for i := range chosen {
-		one, err := p.Audit(ctx, &chosen[i])
+		one, err := p.Audit(ctx, &chosen[i], learned)
 		if err != nil {
 			return err
 		}
@@ -86,13 +95,24 @@ func (a *app) writeAudit(audited []*plugins.Audited) error {
 			rows = append(rows, []string{"  asks for", requestText(r.CapabilityRequest), state})
 		}
 		for _, g := range one.Grants {
+			details := g.Details
+			if g.Unused {
+				details = strings.TrimPrefix(details+", not used", ", ")
+			}
 			row := []string{"  has", strings.TrimSpace(g.Capability + " " + g.Scope)}
-			if g.Details != "" {
-				row = append(row, g.Details)
+			if details != "" {
+				row = append(row, details)
 			}
 			rows = append(rows, row)
 		}
-		if len(one.Requests)+len(one.Grants) == 0 {
+		for _, g := range one.Learned {
+			state := "granted"
+			if !g.Granted {
+				state = "NOT GRANTED"
+			}
+			rows = append(rows, []string{"  used", strings.TrimSpace(g.Capability + " " + g.Scope + " " + g.Details), state})
+		}
+		if len(one.Requests)+len(one.Grants)+len(one.Learned) == 0 {
 			rows = append(rows, []string{"  asks for nothing, and has nothing"})
 		}
 	}

@@ -36,7 +36,7 @@ type command struct {
 func (a *app) up() *cobra.Command {
 	f := &deployFlags{}
 	c := command{name: "up", operation: f.update, program: true, replaces: true, question: "Make these changes?"}
-	return a.deployment(c, f, "Create, update, and delete resources to match the program", updateFlags+policyFlags+"plan")
+	return a.deployment(c, f, "Create, update, and delete resources to match the program", updateFlags+policyFlags+"plan grant")
 }
 
 func (a *app) preview() *cobra.Command {
@@ -50,7 +50,7 @@ func (a *app) preview() *cobra.Command {
 		return f.update(ctx, o)
 	}
 	c := command{name: "preview", previewOnly: true, operation: operation, result: f.writePlan, program: true, replaces: true}
-	cmd := a.deployment(c, f, "Show what an update would do, without changing anything", updateFlags+policyFlags+"save-plan import-file")
+	cmd := a.deployment(c, f, "Show what an update would do, without changing anything", updateFlags+policyFlags+"save-plan import-file grant")
 	preview := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := preview(cmd, args); err != nil {
@@ -131,10 +131,13 @@ func (a *app) deploy(ctx context.Context, c command, f *deployFlags) error {
 	}
 	o.Deployment.Stop = stop
 	declined, err := s.run(ctx, c, o)
-	if err = errors.Join(err, o.close(ctx)); declined {
-		return err
+	if err = errors.Join(err, o.close(ctx)); !declined {
+		err = s.end(err)
 	}
-	return s.end(err)
+	if f.learned != "" {
+		a.say("The grants that the providers used are in %s.", f.learned)
+	}
+	return err
 }
 
 // run previews and executes what a command does. declined reports that it ended at the question whether
@@ -230,6 +233,9 @@ func (a *app) checkDeploy(c command, f *deployFlags) error {
 	}
 	if f.parallel < 0 {
 		return usagef("--parallel %d: must be at least 1", f.parallel)
+	}
+	if c.replaces && len(f.grants) > 0 && f.learned == "" {
+		return usagef("--grant requires --learn-grants here: what a program needs always is granted in the project file")
 	}
 	if f.skipPreview && (c.previewOnly || !f.yes) {
 		return usagef("--skip-preview requires --yes")

@@ -30,7 +30,7 @@ type deployFlags struct {
 	parallel                                            int
 	targets, excludes, replace, targetReplace, adopt    []string
 	grants, trusted, policyPacks, policyConfigs         []string
-	auditLog, plan, savePlan, importFile                string
+	auditLog, learned, plan, savePlan, importFile       string
 
 	// refreshFlag is the flag --refresh, which overrides the project if it is set.
 	refreshFlag *pflag.Flag
@@ -43,7 +43,7 @@ type deployFlags struct {
 
 // The flags that several commands have.
 const (
-	shownFlags     = "audit-log trust-module diff timings parallel "
+	shownFlags     = "audit-log learn-grants trust-module diff timings parallel "
 	selectionFlags = "target target-dependents exclude exclude-dependents "
 	failureFlags   = "continue-on-error ignore-protect "
 	updateFlags    = failureFlags + "refresh replace target-replace update-on-import stop-on-pending legacy-diff "
@@ -67,6 +67,8 @@ func (f *deployFlags) add(cmd *cobra.Command, names string) {
 		{"parallel", "p", &f.parallel, "maximum number of resources to deploy at once (default: 4 per processor)"},
 		{"audit-log", "", &f.auditLog,
 			"append each use and each refused use of a capability to this file, as JSON lines"},
+		{"learn-grants", "", &f.learned,
+			"write the least grants with which the providers could do what they did to this file, beside those it has"},
 		{"refresh", "", &f.refresh, "refresh every resource first (--refresh=false overrides the project)"},
 		{"continue-on-error", "", &f.continueOnError,
 			"after a failure, continue with resources that do not depend on the failed one"},
@@ -97,7 +99,7 @@ func (f *deployFlags) add(cmd *cobra.Command, names string) {
 		{"installed", "", &f.installed,
 			"use the providers that the project lists, instead of the modules that made the resources"},
 		{"grant", "", &f.grants,
-			"grant a provider more than the project does: " + grant.Flags("PROVIDER:") + "; can be repeated"},
+			"grant a provider more than the project does: " + grant.Flags("PROVIDER:") + "; can be repeated;\nwith --learn-grants also PROVIDER:http=https://* and PROVIDER:tcp=*:PORT, for all hosts on the Internet"},
 		{"trust-module", "", &f.trusted,
 			"trust the module with this digest: the state names it, but the project has never listed it; can be repeated"},
 		{"policy-pack", "", &f.policyPacks,

@@ -14,10 +14,10 @@ import (
 	"github.com/husk-dev/husk/internal/workspace"
 )
 
-// parseGrants reads KIND=SCOPE. Directories are relative to dir.
-func parseGrants(dir string, texts []string) (host.Grants, error) {
+// parseGrants reads KIND=SCOPE. Directories are relative to dir. anyHost permits a grant of all hosts.
+func parseGrants(dir string, anyHost bool, texts []string) (host.Grants, error) {
 	var g host.Grants
-	place := grant.Place{Dir: dir, Store: func() (abi.KV, error) { return kvstore.New(), nil }}
+	place := grant.Place{Dir: dir, Store: func() (abi.KV, error) { return kvstore.New(), nil }, AnyHost: anyHost}
 	for _, text := range texts {
 		written, err := grant.ParseFlag(text)
 		if err == nil {
@@ -43,7 +43,7 @@ func (f *deployFlags) grantsIn(w *workspace.Workspace) (map[string]host.Grants, 
 	}
 	grants := make(map[string]host.Grants, len(texts))
 	for provider, texts := range texts {
-		g, err := parseGrants(w.Project.Dir, texts)
+		g, err := parseGrants(w.Project.Dir, f.learned != "", texts)
 		if err != nil {
 			return nil, err
 		}
@@ -55,8 +55,10 @@ func (f *deployFlags) grantsIn(w *workspace.Workspace) (map[string]host.Grants, 
 // withheld returns the files of flags that no grant of a directory above them covers.
 func (f *deployFlags) withheld() []string {
 	all := slices.Concat(f.policyPacks, f.policyConfigs)
-	if f.auditLog != "" {
-		all = append(all, f.auditLog)
+	for _, file := range []string{f.auditLog, f.learned} {
+		if file != "" {
+			all = append(all, file)
+		}
 	}
 	return all
 }

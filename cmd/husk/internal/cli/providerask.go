@@ -43,7 +43,7 @@ func (f *askFlags) parse() (grants host.Grants, config property.Map, parameters 
 	} else if f.extension {
 		return grants, config, nil, usagef("--extension requires --parameter")
 	}
-	if grants, err = parseGrants(".", f.grants); err == nil {
+	if grants, err = parseGrants(".", false, f.grants); err == nil {
 		config, err = parsePairs("config", f.config)
 	}
 	return grants, config, parameters, err

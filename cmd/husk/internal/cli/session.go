@@ -86,7 +86,8 @@ func (s *session) interrupted(message string) {
 // openRun is what a deployment works on, until close.
 type openRun struct {
 	*stackrun.Run
-	audit *auditLog // nil for none
+	audit   *auditLog // nil for none
+	learned string    // the file of learned grants, empty for none
 }
 
 // open opens project, stack, and providers for a command.
@@ -109,7 +110,8 @@ func (s *session) open(ctx context.Context, c command) (_ *openRun, err error) {
 	options.Plugins.Installed, options.Plugins.Withheld = s.flags.installed, s.flags.withheld()
 	// Unlike the events of the engine, these may hold secrets.
 	options.Plugins.Events = func(e engine.Event) { s.event(redact.Copy(s.app.secrets, e)) }
-	o := &openRun{}
+	options.Plugins.Learn = s.flags.learned != ""
+	o := &openRun{learned: s.flags.learned}
 	if s.flags.auditLog != "" {
 		if o.audit, err = openAuditLog(s.flags.auditLog, s.app.secrets); err != nil {
 			return nil, err
@@ -127,7 +129,11 @@ func (s *session) open(ctx context.Context, c command) (_ *openRun, err error) {
 
 // close saves the state and releases everything.
 func (o *openRun) close(ctx context.Context) error {
-	err := o.Close(ctx)
+	var err error
+	if o.learned != "" {
+		err = o.Plugins.WriteLearned(o.learned)
+	}
+	err = errors.Join(err, o.Close(ctx))
 	if o.audit != nil {
 		err = errors.Join(err, o.audit.close())
 	}

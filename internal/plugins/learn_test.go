@@ -1,0 +1,110 @@
+package plugins_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/internal/plugins"
+	"github.com/husk-dev/husk/internal/testmodule"
+)
+
+func TestMain(m *testing.M) { testmodule.Main(m) }
+
+// fetchIn opens a project with the provider fetch, and returns what sends requests with it.
+func fetchIn(t *testing.T, dir, grants string, learn bool) (*plugins.Plugins, func(method, url string) error) {
+	t.Helper()
+	cache, err := testmodule.Cache()
+	require.NoError(t, err)
+	text := "name: demo\nplugins: {providers: [{name: fetch, path: fetch.wasm, grants: " + grants + "}]}\n"
+	project, err := program.ParseProject(dir, "Husk.yaml", []byte(text))
+	require.NoError(t, err)
+	p, err := plugins.Open(t.Context(), project, plugins.Options{Places: plugins.Places{Cache: cache}, Learn: learn})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.Close(context.Background())) })
+	provider, err := p.Load(t.Context(), engine.PackageSpec{Name: "fetch"})
+	require.NoError(t, err)
+	return p, func(method, url string) error {
+		_, err := provider.Invoke(t.Context(), abi.InvokeRequest{Token: "fetch:index:fetch", Args: property.NewMap(
+			property.Entry{Key: "url", Value: property.String(url)}, property.Entry{Key: "method", Value: property.String(method)})})
+		return err
+	}
+}
+
+// What was learned of a run is enough for the next one, and for little else.
+func TestLearnedGrants(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "fetch.wasm"), testmodule.Build(t, "../../guest-sdk/http/internal/fetch/module"), 0o644))
+	var keys []string
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		keys = append(keys, r.Method+" "+r.URL.Path+" "+r.Header.Get("X-Key"))
+	}))
+	t.Cleanup(server.Close)
+	t.Setenv("API_KEY", "k1")
+	file := filepath.Join(dir, "learned.yaml")
+
+	// A header of one grant is not learned for others.
+	declared := fmt.Sprintf(`{http: [%s, {url: "%[1]s/v1/pets", headers: {X-Key: {env: API_KEY}}}]}`, server.URL)
+	p, send := fetchIn(t, dir, declared, true)
+	for _, request := range []string{"POST /v1/pets", "GET /v1/pets/cat?secret=1", "GET /v1/users/7", "GET /v2/health"} {
+		method, path, _ := strings.Cut(request, " ")
+		require.NoError(t, send(method, server.URL+path))
+	}
+	require.NoError(t, p.WriteLearned(file))
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, strings.ReplaceAll(`# The grants that the providers used. Copy them to the providers in the project file.
+plugins:
+  providers:
+    - name: fetch
+      grants:
+        http:
+          - url: URL/v1/pets
+            methods: [GET, POST]
+            headers:
+              X-Key:
+                env: API_KEY
+          - url: URL/v1/users
+            methods: [GET]
+          - url: URL/v2/health
+            methods: [GET]
+`, "URL", server.URL), string(text))
+
+	// A second run adds to the file.
+	p, send = fetchIn(t, dir, declared, true)
+	require.NoError(t, send("DELETE", server.URL+"/v1/pets/dog"))
+	require.NoError(t, p.WriteLearned(file))
+	learned, err := program.LoadLearnedGrants(file)
+	require.NoError(t, err)
+	require.Len(t, learned, 1)
+	require.Equal(t, []string{"DELETE", "GET", "POST"}, learned[0].Grants[0].Methods)
+	require.Equal(t, "X-Key", learned[0].Grants[0].Headers[0].Name)
+
+	text, err = os.ReadFile(file)
+	require.NoError(t, err)
+	_, grants, _ := strings.Cut(string(text), "      grants:\n")
+	project := "name: demo\nplugins:\n  providers:\n    - name: fetch\n      path: fetch.wasm\n      grants:\n" + grants
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte(project), 0o644))
+	_, err = program.LoadProject(dir)
+	require.NoError(t, err)
+
+	least := fmt.Sprintf(`{http: [{url: "%s/v1/pets", methods: [DELETE, GET, POST], headers: {X-Key: {env: API_KEY}}}, {url: "%[1]s/v1/users", methods: [GET]}]}`, server.URL)
+	_, send = fetchIn(t, dir, least, false)
+	keys = nil
+	require.NoError(t, send("DELETE", server.URL+"/v1/pets/parrot"))
+	require.NoError(t, send("GET", server.URL+"/v1/users/8"))
+	require.Equal(t, []string{"DELETE /v1/pets/parrot k1", "GET /v1/users/8 "}, keys)
+	require.ErrorIs(t, send("POST", server.URL+"/v1/users"), abi.ErrDenied)
+	require.ErrorIs(t, send("GET", server.URL+"/v1"), abi.ErrDenied)
+}
