@@ -459,9 +459,10 @@ type ConstructResponse struct {
 //
 // A provider is a core WebAssembly module, a WASI preview 1 reactor, that exports
 // these functions under their canonical-ABI names, such as
-// `husk:provider/provider@0.1.0#check`, together with `memory`, `cabi_realloc`, and a
+// `husk:provider/provider@0.2.0#check`, together with `memory`, `cabi_realloc`, and a
 // `cabi_post_` function for each. The version in these names is the ABI version:
-// a host reads it without running any code.
+// a host reads it without running any code. A host also runs modules of earlier versions,
+// which export and import what there was then; `@since` marks what is newer than 0.1.0.
 //
 // The host calls `_initialize` first, then `handshake`, then `parameterize` if the
 // program asks for it, then `configure`; `get-schema`, `check-config` and

@@ -193,6 +193,9 @@ type Info struct {
 	Contents Contents
 }
 
+// ContractVersion returns the version of the contract that the module was built for.
+func (info *Info) ContractVersion() string { return info.World.VersionOf(info.Exports) }
+
 // Contents counts what a module is made of.
 type Contents struct {
 	// Functions and Globals are those that the module defines.

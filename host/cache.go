@@ -60,9 +60,9 @@ func (r *recordDetails) complete() bool {
 	if r.Info.World > canon.WorldPolicy || r.Base != nil && len(r.Base.Globals) != len(r.Globals) {
 		return false
 	}
-	return !slices.ContainsFunc(r.Info.World.ExportTable(), func(e canon.Export) bool {
-		_, found := slices.BinarySearch(r.Info.Exports, e.Name)
-		return !found
+	return !slices.ContainsFunc(r.Info.World.ExportNames(r.Info.ContractVersion()), func(name string) bool {
+		_, found := slices.BinarySearch(r.Info.Exports, name)
+		return name != "" && !found
 	})
 }
 

@@ -238,8 +238,8 @@ func (a assembly) wasm() []byte {
 	}
 	var functions []function
 	prefix := map[canon.World]string{
-		canon.WorldProvider: "husk:provider/provider@", canon.WorldPolicy: "husk:policy/policy@",
-	}[a.world] + canon.Version + "#"
+		canon.WorldProvider: "husk:provider/provider@" + canon.Version, canon.WorldPolicy: "husk:policy/policy@" + canon.PolicyVersion,
+	}[a.world] + "#"
 	rest := maps.Clone(a.bodies)
 	for _, export := range a.world.ExportTable() {
 		if slices.Contains(a.without, export.Name) {

@@ -61,13 +61,11 @@ func (h *Host) importsFor(m *Module) error {
 // instantiateImports adds an interface of the contract to a runtime, for all guests.
 func instantiateImports(ctx context.Context, runtime wazero.Runtime, name string) error {
 	builder := runtime.NewHostModuleBuilder(name)
-	for _, i := range canon.ImportTable() {
-		if i.Module == name {
-			builder.NewFunctionBuilder().
-				WithName(i.Name).
-				WithGoModuleFunction(importFunc(i), i.Params, i.Results).
-				Export(i.Name)
-		}
+	for _, i := range canon.ImportsOf(name) {
+		builder.NewFunctionBuilder().
+			WithName(i.Name).
+			WithGoModuleFunction(importFunc(i), i.Params, i.Results).
+			Export(i.Name)
 	}
 	_, err := builder.Instantiate(ctx)
 	return err

@@ -59,7 +59,7 @@ func TestWhatACallTakesIsBounded(t *testing.T) {
 		"calls of the contract": {
 			config: host.NewConfig().WithHostCalls(1000, "get-mapping"),
 			module: assembly{
-				imports: []importEntry{{"husk:provider/control@0.1.0", "cancelled", importSignature("control", "cancelled")}},
+				imports: []importEntry{{"husk:provider/control@0.2.0", "cancelled", importSignature("control", "cancelled")}},
 				bodies:  map[string]code{"get-mapping": always(callFunc(0) + drop)},
 			},
 			want: limit.ExceededError{Limit: limit.HostCalls, Most: 1000}, option: "WithHostCalls", kind: abi.ErrCrashed,
@@ -271,7 +271,7 @@ func TestLogsAreBoundedAsTheyAreWritten(t *testing.T) {
 	// So does the resource that a message is about, and what Go says of a crash.
 	logged := &records{}
 	module, err := newHost(t, host.NewConfig().WithClock(newHandClock()).WithLogRate(1000)).LoadBytes(t.Context(), assembly{
-		imports: []importEntry{{"husk:provider/log@0.1.0", "write", importSignature("log", "write")}},
+		imports: []importEntry{{"husk:provider/log@0.2.0", "write", importSignature("log", "write")}},
 		bodies: map[string]code{
 			"get-schema": i32Const(1) + i32Const(contents) + i32Const(1) + i32Const(contents) + i32Const(1000) + i32Const(0) + callFunc(0) + returns(answer),
 		},

@@ -21,7 +21,7 @@ var i32 = []byte{canon.I32}
 
 func TestModulesThatAreRefused(t *testing.T) {
 	good := assembly{}.wasm()
-	check := "husk:provider/provider@0.1.0#check"
+	check := "husk:provider/provider@0.2.0#check"
 	nothing := canon.Signature{}
 	for name, c := range map[string]struct {
 		wasm []byte
@@ -41,36 +41,36 @@ func TestModulesThatAreRefused(t *testing.T) {
 			"the module is a command, not a provider: build it with `husk provider build`, or with -buildmode=c-shared",
 		},
 		"another version of the contract": {
-			assembly{version: "0.2.0"}.wasm(), &canon.VersionError{Module: "0.2.0", Host: "0.1.0"},
-			"the module speaks version 0.2.0 of husk:provider, this host version 0.1.0: use a build of the provider for version 0.1.0",
+			assembly{version: "0.3.0"}.wasm(), &canon.VersionError{Module: "0.3.0", Host: "0.2.0"},
+			"the module speaks version 0.3.0 of husk:provider, this host version 0.2.0: use a build of the provider for version 0.2.0",
 		},
 		"import of another version": {
-			assembly{imports: []importEntry{{"husk:provider/log@0.2.0", "write", nothing}}}.wasm(), nil,
-			"the module speaks version 0.2.0 of husk:provider, this host version 0.1.0: use a build of the provider for version 0.1.0",
+			assembly{imports: []importEntry{{"husk:provider/log@0.3.0", "write", nothing}}}.wasm(), nil,
+			"the module speaks version 0.3.0 of husk:provider, this host version 0.2.0: use a build of the provider for version 0.2.0",
 		},
 		"unknown import": {
 			assembly{imports: []importEntry{{"env", "socket\n", nothing}}}.wasm(), &host.ImportError{Module: "env", Name: "socket\n"},
-			`the module imports "env" "socket\n", which is not allowed: a provider may import functions of wasi_snapshot_preview1 and husk:provider 0.1.0 only`,
+			`the module imports "env" "socket\n", which is not allowed: a provider may import functions of wasi_snapshot_preview1 and husk:provider 0.2.0 only`,
 		},
 		"import of a component": {
 			assembly{imports: []importEntry{{"wasi:cli/stdout@0.2.0", "get-stdout", nothing}}}.wasm(), &host.ImportError{Module: "wasi:cli/stdout@0.2.0", Name: "get-stdout"},
-			`the module imports "wasi:cli/stdout@0.2.0" "get-stdout", which is not allowed: a provider may import functions of wasi_snapshot_preview1 and husk:provider 0.1.0 only; it was built for WASI 0.2: build it for wasm32-wasip1`,
+			`the module imports "wasi:cli/stdout@0.2.0" "get-stdout", which is not allowed: a provider may import functions of wasi_snapshot_preview1 and husk:provider 0.2.0 only; it was built for WASI 0.2: build it for wasm32-wasip1`,
 		},
 		"import of a browser": {
 			assembly{imports: []importEntry{{"gojs", "runtime.wasmExit", nothing}}}.wasm(), &host.ImportError{Module: "gojs", Name: "runtime.wasmExit"},
-			`the module imports "gojs" "runtime.wasmExit", which is not allowed: a provider may import functions of wasi_snapshot_preview1 and husk:provider 0.1.0 only; it was built for a browser: build it with GOOS=wasip1`,
+			`the module imports "gojs" "runtime.wasmExit", which is not allowed: a provider may import functions of wasi_snapshot_preview1 and husk:provider 0.2.0 only; it was built for a browser: build it with GOOS=wasip1`,
 		},
 		"unknown function of WASI": {
 			assembly{imports: []importEntry{{"wasi_snapshot_preview1", "sock_open", nothing}}}.wasm(), nil,
-			`the module imports "wasi_snapshot_preview1" "sock_open", which is not allowed: a provider may import functions of wasi_snapshot_preview1 and husk:provider 0.1.0 only`,
+			`the module imports "wasi_snapshot_preview1" "sock_open", which is not allowed: a provider may import functions of wasi_snapshot_preview1 and husk:provider 0.2.0 only`,
 		},
 		"function of WASI with another type": {
 			assembly{imports: []importEntry{{"wasi_snapshot_preview1", "fd_close", nothing}}}.wasm(), nil,
 			"wasi_snapshot_preview1 fd_close has the type () -> () in the module, but must have (i32) -> (i32)",
 		},
 		"unknown function of the contract": {
-			assembly{imports: []importEntry{{"husk:provider/log@0.1.0", "read", nothing}}}.wasm(), nil,
-			"the module imports husk:provider/log@0.1.0 read, which is not part of husk:provider 0.1.0",
+			assembly{imports: []importEntry{{"husk:provider/log@0.2.0", "read", nothing}}}.wasm(), nil,
+			"the module imports husk:provider/log@0.2.0 read, which is not part of husk:provider 0.2.0",
 		},
 		"missing export": {
 			assembly{without: []string{check}}.wasm(), nil, "the module does not export " + check,
@@ -156,8 +156,8 @@ func TestLimitsOfModulesCanBeSet(t *testing.T) {
 }
 
 func TestAllReasonsOfARefusalAreTold(t *testing.T) {
-	check := "husk:provider/provider@0.1.0#check"
-	create := "husk:provider/provider@0.1.0#create"
+	check := "husk:provider/provider@0.2.0#check"
+	create := "husk:provider/provider@0.2.0#create"
 	wasm := assembly{
 		imports: []importEntry{{"env", "f", canon.Signature{}}, {"env", "g", canon.Signature{}}},
 		without: []string{check, create}, memory: "ram", pages: 2000,
@@ -176,8 +176,8 @@ func TestAllReasonsOfARefusalAreTold(t *testing.T) {
 		"the module does not export " + check,
 		"the module does not export " + create,
 		"the module does not export its memory under the name memory",
-		`the module imports "env" "f", which is not allowed: a provider may import functions of wasi_snapshot_preview1 and husk:provider 0.1.0 only`,
-		`the module imports "env" "g", which is not allowed: a provider may import functions of wasi_snapshot_preview1 and husk:provider 0.1.0 only`,
+		`the module imports "env" "f", which is not allowed: a provider may import functions of wasi_snapshot_preview1 and husk:provider 0.2.0 only`,
+		`the module imports "env" "g", which is not allowed: a provider may import functions of wasi_snapshot_preview1 and husk:provider 0.2.0 only`,
 		"the module needs 125 MiB of memory to start, the limit is 64 MiB",
 	}, reasons)
 	var memory *host.MemoryError

@@ -22,7 +22,7 @@ import (
 // pages answers get-schema, sleeps in get-mapping, and waits for the monitor in construct,
 // with a memory of so many pages.
 func pages(n uint64) assembly {
-	wait := importEntry{"husk:provider/monitor@0.1.0", "wait", importSignature("monitor", "wait")}
+	wait := importEntry{"husk:provider/monitor@0.2.0", "wait", importSignature("monitor", "wait")}
 	data := map[uint32]string{answer: words(0, contents, 0)}
 	for at, bytes := range sleepData {
 		data[at] = bytes
@@ -444,7 +444,7 @@ func TestTheAllocatorMayRunInsideOfItself(t *testing.T) {
 	body := count + i32Const(3) + "\x4d\x04\x40" +
 		i32Const(contents) + i32Const(0) + i32Const(answer2) + callFunc(0) + "\x0b" + bump
 	p := assemble(t, newHost(t, host.NewConfig()), assembly{
-		imports: []importEntry{{"husk:provider/kv@0.1.0", "get", importSignature("kv", "get")}},
+		imports: []importEntry{{"husk:provider/kv@0.2.0", "get", importSignature("kv", "get")}},
 		bodies:  map[string]code{"cabi_realloc": body, "get-mapping": returns(answer)},
 		data:    map[uint32]string{answer: words(0, contents, 8, contents, 8), contents: "terrafor"},
 	})
@@ -460,7 +460,7 @@ func TestAReleaseThatTrapsLosesNoAnswer(t *testing.T) {
 	p := assemble(t, newHost(t, host.NewConfig()), assembly{
 		bodies: map[string]code{
 			"get-schema": count + choose(1, answer, answer2),
-			"cabi_post_husk:provider/provider@0.1.0#get-schema": unreachable,
+			"cabi_post_husk:provider/provider@0.2.0#get-schema": unreachable,
 		},
 		data: map[uint32]string{
 			answer: words(0, contents, 5), answer2: words(0, contents+5, 5), contents: "first" + "later",
@@ -479,11 +479,11 @@ func TestAReleaseThatDoesNotEndDelaysNoAnswer(t *testing.T) {
 	// Subscriptions of poll_oneoff: to the monotonic clock, in a year.
 	aYear := words(0, 0, 0, 0, 1, 0, 0xffffffff, 0x6fffff, 0, 0, 0, 0)
 	for name, release := range map[string]assembly{
-		"computes": {bodies: map[string]code{"cabi_post_husk:provider/provider@0.1.0#create": forever}},
+		"computes": {bodies: map[string]code{"cabi_post_husk:provider/provider@0.2.0#create": forever}},
 		"sleeps": {
 			imports: []importEntry{poll},
 			bodies: map[string]code{
-				"cabi_post_husk:provider/provider@0.1.0#create": i32Const(answer2) + i32Const(4096) + i32Const(1) + i32Const(4160) + callFunc(0) + drop,
+				"cabi_post_husk:provider/provider@0.2.0#create": i32Const(answer2) + i32Const(4096) + i32Const(1) + i32Const(4160) + callFunc(0) + drop,
 			},
 		},
 	} {

@@ -305,8 +305,8 @@ func TestAModuleIsCompiledOnceForAll(t *testing.T) {
 		require.Same(t, modules[0], module)
 	}
 	require.Len(t, modules[0].Digest, len("sha256:")+64)
-	require.Contains(t, modules[0].Exports, "husk:provider/provider@0.1.0#check")
-	require.Contains(t, modules[0].Imports, host.Import{Module: "husk:provider/log@0.1.0", Name: "write"})
+	require.Contains(t, modules[0].Exports, "husk:provider/provider@0.2.0#check")
+	require.Contains(t, modules[0].Imports, host.Import{Module: "husk:provider/log@0.2.0", Name: "write"})
 	require.Nil(t, modules[0].Manifest)
 	entries, err := filepath.Glob(filepath.Join(testmodule.CacheDir(t), "*.code"))
 	require.NoError(t, err)

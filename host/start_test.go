@@ -59,7 +59,7 @@ func TestInstancesBeginConfigured(t *testing.T) {
 func TestInstancesBeginPrepared(t *testing.T) {
 	t.Setenv("HUSK_TEST_VARIABLE", "x")
 	const prepared, plain = answer + 100, answer
-	cancelled := importEntry{"husk:provider/control@0.1.0", "cancelled", importSignature("control", "cancelled")}
+	cancelled := importEntry{"husk:provider/control@0.2.0", "cancelled", importSignature("control", "cancelled")}
 	for name, c := range map[string]struct {
 		prepare code
 		want    string

@@ -43,10 +43,10 @@ func (m *Module) newWasmInstance(ctx context.Context, from *snapshot, memory *gu
 		begun.Free()
 		return nil, err
 	}
-	table := m.World.ExportTable()
-	b := &wasmInstance{module: module, memory: memory, exports: make([]export, len(table)), partial: partial}
-	for n := range table {
-		b.exports[n].name = table[n].Name
+	names := m.World.ExportNames(m.ContractVersion())
+	b := &wasmInstance{module: module, memory: memory, exports: make([]export, len(names)), partial: partial}
+	for n, name := range names {
+		b.exports[n].name = name
 	}
 	return b, nil
 }

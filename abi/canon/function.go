@@ -27,6 +27,8 @@ type Function struct {
 	Name string
 	// Index is its place in its interface.
 	Index int
+	// Since is the first version of the contract that has it, empty for 0.1.0.
+	Since string
 
 	params  layout // all parameters as one record
 	result  layout // size 0 for none

@@ -7,7 +7,7 @@ const Package = "husk:provider"
 
 // Version is the version of the contract, which the names of a module's
 // imports and exports contain.
-const Version = "0.1.0"
+const Version = "0.2.0"
 
 // PolicyPackage is the WIT package of what modules of the world policy export.
 const PolicyPackage = "husk:policy"

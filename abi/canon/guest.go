@@ -33,12 +33,16 @@ type Guest struct {
 	abi.Provider
 	// Await calls do, the host's work for an import, which may take forever, and returns when do has
 	// ended. It may panic before: do uses nothing of the instance. name is the import with its
-	// module, as in husk:provider/http@0.1.0#send. Nil calls do.
+	// module, as in husk:provider/http@0.2.0#send. Nil calls do.
 	Await func(name string, do func())
 	// Charge accounts for bytes of the module before they are copied, and fails if the module may
 	// have no more. Nil means no bound. An import returns the error to the module, if its signature
 	// has a result for errors.
 	Charge func(bytes uint64) error
+
+	// Version is the version of the contract that the module was built for, empty for the newest. A
+	// function that is newer is an error of the kind unimplemented.
+	Version string
 
 	instance Instance
 	codec    Codec
@@ -189,6 +193,9 @@ func (e *exportFrame) write(ptr uint32, data []byte, align uint32) (err error) {
 }
 
 func (e *exportFrame) Call(args []uint64) (uint64, error) {
+	if v := e.guest.Version; v != "" && !hasFunction(versions, v, e.function.Since) {
+		return 0, abi.NewError(abi.ErrorKindUnimplemented, "the module speaks version "+v+" of "+Package+", "+e.function.Name+" came with "+e.function.Since)
+	}
 	if err := e.guest.findArena(e.ctx); err != nil {
 		return 0, err
 	}

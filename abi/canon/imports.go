@@ -2,6 +2,7 @@ package canon
 
 import (
 	"context"
+	"slices"
 
 	"github.com/husk-dev/husk/abi"
 )
@@ -21,7 +22,7 @@ type Imports struct {
 
 // Import is a function that modules may import from the host.
 type Import struct {
-	// Module is the import's module name, for example husk:provider/log@0.1.0.
+	// Module is the import's module name, for example husk:provider/log@0.2.0.
 	Module string
 	// Name is the import's field name, for example write.
 	Name string
@@ -31,23 +32,46 @@ type Import struct {
 	serve    func(context.Context, *Imports, *server)
 }
 
-// ImportTable returns all functions that modules may import.
+// ImportTable returns all functions that modules of the newest version may import.
 func ImportTable() []Import {
-	table := make([]Import, len(importServers))
-	for i, s := range importServers {
-		f := s.function
-		sig := Signature{Params: f.signature()}
-		if f.indirect() {
-			sig.Params = append(sig.Params, I32)
-		} else if f.result.size > 0 {
-			sig.Results = []ValueType{f.result.slots[0].kind.valueType()}
-		}
-		table[i] = Import{
-			Module: moduleName(f.Interface, Version), Name: f.Name, Signature: sig,
-			function: f, serve: s.serve,
+	var table []Import
+	for _, s := range importServers {
+		table = append(table, s.in(Version))
+	}
+	return table
+}
+
+// ImportsOf returns the functions of the interface with that module name, which has the version of the
+// module that imports it. There are none if no such version is known.
+func ImportsOf(module string) (table []Import) {
+	iface, version := splitModule(module)
+	if module != moduleName(iface, version) || !slices.Contains(versions, version) {
+		return nil
+	}
+	for _, s := range importServers {
+		if s.function.Interface == iface && hasFunction(versions, version, s.function.Since) {
+			table = append(table, s.in(version))
 		}
 	}
 	return table
+}
+
+// in returns the import in a version of the contract.
+func (s importServer) in(version string) Import {
+	f := s.function
+	sig := Signature{Params: f.signature()}
+	if f.indirect() {
+		sig.Params = append(sig.Params, I32)
+	} else if f.result.size > 0 {
+		sig.Results = []ValueType{f.result.slots[0].kind.valueType()}
+	}
+	return Import{Module: moduleName(f.Interface, version), Name: f.Name, Signature: sig, function: f, serve: s.serve}
+}
+
+// importServer serves calls of a function that modules import.
+type importServer struct {
+	function *Function
+	serve    func(context.Context, *Imports, *server)
 }
 
 // Call serves a call of the import by the instance of g, with the imports granted to this call.

@@ -2,6 +2,8 @@ package canon
 
 import (
 	"errors"
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -37,8 +39,10 @@ func (s Signature) equal(t Signature) bool {
 
 // Export is a function that a provider module exports.
 type Export struct {
-	// Name is the export's name, for example husk:provider/provider@0.1.0#check.
+	// Name is the export's name, for example husk:provider/provider@0.2.0#check.
 	Name string
+	// Since is the first version of the contract that has it, empty for all versions.
+	Since string
 	Signature
 }
 
@@ -64,32 +68,71 @@ const (
 	WorldPolicy
 )
 
+// versions are those of the contract that modules may have, the oldest first. Each has all that the
+// one before has.
+var versions = []string{"0.1.0", Version}
+
 // worlds has the facts of each world: what a module of it is called, the interface that it
-// exports, without version, and the version and functions of that.
+// exports, without version, and the versions, the newest last, and functions of that.
 var worlds = [...]struct {
-	name, iface, version string
-	functions            []*Function
+	name, iface string
+	versions    []string
+	functions   []*Function
 }{
-	WorldProvider: {"provider", Package + "/provider", Version, providerFunctions[:]},
-	WorldPolicy:   {"policy pack", PolicyPackage + "/policy", PolicyVersion, policyFunctions[:]},
+	WorldProvider: {"provider", Package + "/provider", versions, providerFunctions[:]},
+	WorldPolicy:   {"policy pack", PolicyPackage + "/policy", []string{PolicyVersion}, policyFunctions[:]},
+}
+
+// version returns the newest version of the world.
+func (w World) version() string { return worlds[w].versions[len(worlds[w].versions)-1] }
+
+// hasFunction reports whether one of the versions has what is there since another one.
+func hasFunction(versions []string, version, since string) bool {
+	return slices.Index(versions, since) <= slices.Index(versions, version)
 }
 
 // String returns what a module of the world is called.
 func (w World) String() string { return worlds[w].name }
 
-// ExportTable returns the functions that every module of the world exports.
-func (w World) ExportTable() []Export {
-	table := []Export{{"cabi_realloc", Signature{[]ValueType{I32, I32, I32, I32}, []ValueType{I32}}}}
+// ExportTable returns the functions that every module of the world's newest version exports.
+func (w World) ExportTable() []Export { return w.exportTable(w.version()) }
+
+// exportTable has the names of a version, also for functions that the version lacks.
+func (w World) exportTable(version string) []Export {
+	table := []Export{{"cabi_realloc", "", Signature{[]ValueType{I32, I32, I32, I32}, []ValueType{I32}}}}
 	for _, f := range worlds[w].functions {
-		name := worlds[w].iface + "@" + worlds[w].version + "#" + f.Name
+		name := worlds[w].iface + "@" + version + "#" + f.Name
 		table = append(table,
-			Export{name, Signature{f.signature(), []ValueType{I32}}},
-			Export{"cabi_post_" + name, Signature{Params: []ValueType{I32}}})
+			Export{name, f.Since, Signature{f.signature(), []ValueType{I32}}},
+			Export{"cabi_post_" + name, f.Since, Signature{Params: []ValueType{I32}}})
 	}
 	return table
 }
 
+// VersionOf returns the version of the contract of a module of the world with these exported
+// functions.
+func (w World) VersionOf(exports []string) string { return w.exportedVersion(slices.Values(exports)) }
+
+// ExportNames returns the names of the [World.ExportTable] in modules of a version. A name is empty
+// if the version has no such function.
+func (w World) ExportNames(version string) []string {
+	table := w.exportTable(version)
+	names := make([]string, len(table))
+	for i, e := range table {
+		if hasFunction(worlds[w].versions, version, e.Since) {
+			names[i] = e.Name
+		}
+	}
+	return names
+}
+
 func moduleName(iface, version string) string { return Package + "/" + iface + "@" + version }
+
+// splitModule returns interface and version of a module name such as husk:provider/log@0.2.0.
+func splitModule(name string) (iface, version string) {
+	iface, version, _ = strings.Cut(strings.TrimPrefix(name, Package+"/"), "@")
+	return iface, version
+}
 
 const (
 	// ErrNotProvider is a module that exports nothing of the contract.
@@ -102,7 +145,8 @@ const (
 type VersionError struct {
 	// World is what the module would be.
 	World World
-	// Module and Host are the versions of its WIT package, for example 0.1.0.
+	// Module and Host are the versions of its WIT package, for example 0.2.0. The host runs earlier
+	// versions, too.
 	Module, Host string
 }
 
@@ -127,22 +171,30 @@ func (e *SignatureError) Error() string {
 	case e.Got == nil:
 		return "the module does not export " + e.Name
 	case e.Want == nil:
-		return "the module imports " + e.Name + ", which is not part of " + Package + " " + Version
+		_, version := splitModule(e.Name)
+		if version, _, _ = strings.Cut(version, " "); version == "" {
+			version = Version
+		}
+		return "the module imports " + e.Name + ", which is not part of " + Package + " " + version
 	}
 	return e.Name + " has the type " + e.Got.String() + " in the module, but must have " + e.Want.String()
 }
 
-// exportedVersion returns the version of the world that the exports have, this host's if it is among
-// them, or "" for another world.
-func (w World) exportedVersion(exports map[string]Signature) (version string) {
+// exportedVersion returns the version of the world that the exports have, the newest that is known
+// if there are several, or "" for another world.
+func (w World) exportedVersion(exports iter.Seq[string]) (version string) {
+	known := -1
 	for name := range exports {
 		rest, ok := strings.CutPrefix(name, worlds[w].iface+"@")
 		if !ok {
 			continue
 		}
 		v, _, ok := strings.Cut(rest, "#")
-		if ok && (version == "" || v == worlds[w].version || v > version && version != worlds[w].version) {
-			version = v
+		if !ok {
+			continue
+		}
+		if k := slices.Index(worlds[w].versions, v); version == "" || k > known || k == known && v > version {
+			version, known = v, k
 		}
 	}
 	return version
@@ -152,23 +204,25 @@ func (w World) exportedVersion(exports map[string]Signature) (version string) {
 // all exports of that world, and an [ArenaExport] only in that form. Errors are ErrNotProvider,
 // ErrTwoWorlds, *VersionError, and *SignatureError, several of which are joined.
 func CheckExports(exports map[string]Signature) (World, error) {
-	w, version := WorldProvider, WorldProvider.exportedVersion(exports)
-	if v := WorldPolicy.exportedVersion(exports); v != "" {
+	w, version := WorldProvider, WorldProvider.exportedVersion(maps.Keys(exports))
+	if v := WorldPolicy.exportedVersion(maps.Keys(exports)); v != "" {
 		if version != "" {
 			return w, ErrTwoWorlds
 		}
 		w, version = WorldPolicy, v
 	}
-	switch version {
-	case "":
+	switch {
+	case version == "":
 		return w, ErrNotProvider
-	case worlds[w].version:
-	default:
-		return w, &VersionError{World: w, Module: version, Host: worlds[w].version}
+	case !slices.Contains(worlds[w].versions, version):
+		return w, &VersionError{World: w, Module: version, Host: w.version()}
 	}
 	var wrong []error
-	for _, want := range w.ExportTable() {
+	for _, want := range w.exportTable(version) {
 		got, ok := exports[want.Name]
+		if !hasFunction(worlds[w].versions, version, want.Since) {
+			continue
+		}
 		if !ok {
 			wrong = append(wrong, &SignatureError{Name: want.Name, Want: &want.Signature})
 		} else if !got.equal(want.Signature) {
@@ -187,20 +241,17 @@ func CheckExports(exports map[string]Signature) (World, error) {
 // CheckImport checks an import of the contract's package, husk:provider/. Errors are *VersionError
 // and *SignatureError.
 func CheckImport(module, name string, got Signature) error {
-	iface, version, _ := strings.Cut(strings.TrimPrefix(module, Package+"/"), "@")
-	known := false
-	for _, i := range ImportTable() {
-		if i.function.Interface == iface {
-			known = true
-		}
-		if i.Module == module && i.Name == name {
+	for _, i := range ImportsOf(module) {
+		if i.Name == name {
 			if !got.equal(i.Signature) {
 				return &SignatureError{Name: module + " " + name, Want: &i.Signature, Got: &got}
 			}
 			return nil
 		}
 	}
-	if known && version != Version {
+	iface, version := splitModule(module)
+	isInterface := slices.ContainsFunc(importServers[:], func(s importServer) bool { return s.function.Interface == iface })
+	if isInterface && version != "" && !slices.Contains(versions, version) {
 		return &VersionError{Module: version, Host: Version}
 	}
 	return &SignatureError{Name: module + " " + name, Got: &got}

@@ -20,7 +20,7 @@ func provided(worlds ...canon.World) map[string]canon.Signature {
 }
 
 func TestCheckExports(t *testing.T) {
-	const check = "husk:provider/provider@0.1.0#check"
+	const check = "husk:provider/provider@0.2.0#check"
 	for name, test := range map[string]struct {
 		change func(exports map[string]canon.Signature)
 		want   string
@@ -48,11 +48,13 @@ func TestCheckExports(t *testing.T) {
 		"another version": {
 			func(e map[string]canon.Signature) {
 				clear(e)
-				e["husk:provider/provider@0.2.0#check"] = canon.Signature{}
+				e["husk:provider/provider@0.3.0#check"] = canon.Signature{}
 			},
-			"the module speaks version 0.2.0 of husk:provider, this host version 0.1.0: use a build of the provider for version 0.1.0"},
+			"the module speaks version 0.3.0 of husk:provider, this host version 0.2.0: use a build of the provider for version 0.2.0"},
 		"this and another version": {
-			func(e map[string]canon.Signature) { e["husk:provider/provider@0.2.0#check"] = canon.Signature{} }, ""},
+			func(e map[string]canon.Signature) { e["husk:provider/provider@0.3.0#check"] = canon.Signature{} }, ""},
+		"this and the first version": {
+			func(e map[string]canon.Signature) { e["husk:provider/provider@0.1.0#check"] = canon.Signature{} }, ""},
 		"a function less": {
 			func(e map[string]canon.Signature) { delete(e, check) },
 			"the module does not export " + check},
@@ -96,17 +98,20 @@ func TestCheckImport(t *testing.T) {
 		signature    canon.Signature
 		want         string
 	}{
+		{"husk:provider/log@0.2.0", "write", write, ""},
 		{"husk:provider/log@0.1.0", "write", write, ""},
-		{"husk:provider/log@0.2.0", "write", write,
-			"the module speaks version 0.2.0 of husk:provider, this host version 0.1.0: use a build of the provider for version 0.1.0"},
-		{"husk:provider/log@0.1.0", "read", write,
-			"the module imports husk:provider/log@0.1.0 read, which is not part of husk:provider 0.1.0"},
-		{"husk:provider/shell@0.1.0", "run", write,
-			"the module imports husk:provider/shell@0.1.0 run, which is not part of husk:provider 0.1.0"},
-		{"husk:provider/provider@0.1.0", "check", write,
-			"the module imports husk:provider/provider@0.1.0 check, which is not part of husk:provider 0.1.0"},
-		{"husk:provider/log@0.1.0", "write", canon.Signature{},
-			"husk:provider/log@0.1.0 write has the type () -> () in the module, but must have (i32, i32, i32, i32, i32, i32) -> ()"},
+		{"husk:provider/log@0.3.0", "write", write,
+			"the module speaks version 0.3.0 of husk:provider, this host version 0.2.0: use a build of the provider for version 0.2.0"},
+		{"husk:provider/log", "write", write,
+			"the module imports husk:provider/log write, which is not part of husk:provider 0.2.0"},
+		{"husk:provider/log@0.2.0", "read", write,
+			"the module imports husk:provider/log@0.2.0 read, which is not part of husk:provider 0.2.0"},
+		{"husk:provider/shell@0.2.0", "run", write,
+			"the module imports husk:provider/shell@0.2.0 run, which is not part of husk:provider 0.2.0"},
+		{"husk:provider/provider@0.2.0", "check", write,
+			"the module imports husk:provider/provider@0.2.0 check, which is not part of husk:provider 0.2.0"},
+		{"husk:provider/log@0.2.0", "write", canon.Signature{},
+			"husk:provider/log@0.2.0 write has the type () -> () in the module, but must have (i32, i32, i32, i32, i32, i32) -> ()"},
 	} {
 		err := canon.CheckImport(test.module, test.name, test.signature)
 		if test.want == "" {
@@ -126,7 +131,8 @@ func TestSignatures(t *testing.T) {
 	for iface, list := range functions {
 		for _, f := range list {
 			if pkg := map[string]string{"provider": "husk:provider", "policy": "husk:policy"}[iface]; pkg != "" {
-				require.Equal(t, coreSignature(f, true).String(), exports[pkg+"/"+iface+"@0.1.0#"+f.Name].String(), f.Name)
+				version := map[string]string{"provider": "0.2.0", "policy": "0.1.0"}[iface]
+				require.Equal(t, coreSignature(f, true).String(), exports[pkg+"/"+iface+"@"+version+"#"+f.Name].String(), f.Name)
 				continue
 			}
 			i := importNamed(t, iface, f.Name)

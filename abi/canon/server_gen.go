@@ -905,10 +905,7 @@ var policyServers = [...]func(context.Context, abi.Policy, *server){
 }
 
 // importServers serves what modules import.
-var importServers = [...]struct {
-	function *Function
-	serve    func(context.Context, *Imports, *server)
-}{
+var importServers = [...]importServer{
 	{&logWrite, serveLogWrite},
 	{&controlCancelled, serveControlCancelled},
 	{&httpSend, serveHTTPSend},

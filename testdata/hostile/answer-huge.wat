@@ -7,6 +7,6 @@
 (module
   (memory (export "memory") 2048)
   (data (i32.const 1024) "\00\00\00\00" "\00\08\00\00" "\00\e1\f5\05" "\00\00\00\00" "\00\00\00\00")
-  (func (export "husk:provider/provider@0.1.0#get-mapping") (type $get-mapping)
+  (func (export "husk:provider/provider@0.2.0#get-mapping") (type $get-mapping)
     (i32.const 1024))
   (@provider))

@@ -5,6 +5,6 @@
 ;; get-mapping: answers ""
 (module
   (func (export "husk_arena") (result i32) (i32.const -4))
-  (func (export "husk:provider/provider@0.1.0#get-mapping") (type $get-mapping)
+  (func (export "husk:provider/provider@0.2.0#get-mapping") (type $get-mapping)
     (i32.const 1024))
   (@provider))

@@ -7,6 +7,6 @@
   (func (export "husk_arena") (result i32) (i32.const 4096))
   (data (i32.const 4096) "\00\10\00\00" "\00\ff\00\00")
   (data (i32.const 1024) "\00\00\00\00" "\00\10\00\00" "\08\00\00\00")
-  (func (export "husk:provider/provider@0.1.0#get-mapping") (type $get-mapping)
+  (func (export "husk:provider/provider@0.2.0#get-mapping") (type $get-mapping)
     (i32.const 1024))
   (@provider))

@@ -9,7 +9,7 @@
     (if (i32.eqz (local.get $depth)) (then (return)))
     (call $deeper (i32.sub (local.get $depth) (i32.const 1)))
     (call $deeper (i32.sub (local.get $depth) (i32.const 1))))
-  (func (export "husk:provider/provider@0.1.0#get-mapping") (type $get-mapping)
+  (func (export "husk:provider/provider@0.2.0#get-mapping") (type $get-mapping)
     (call $deeper (i32.const 60))
     unreachable)
   (@provider))

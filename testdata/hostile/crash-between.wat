@@ -8,7 +8,7 @@
 ;; get-mapping: crashed: the provider crashed: unreachable
 (module
   (global $called (mut i32) (i32.const 0))
-  (func (export "husk:provider/provider@0.1.0#get-mapping") (type $get-mapping)
+  (func (export "husk:provider/provider@0.2.0#get-mapping") (type $get-mapping)
     (if (global.get $called) (then unreachable))
     (global.set $called (i32.const 1))
     (i32.const 1024))

@@ -6,6 +6,6 @@
 ;; get-mapping: crashed: the provider crashed: unreachable
 ;; get-mapping: crashed: the provider crashed: unreachable
 (module
-  (func (export "husk:provider/provider@0.1.0#get-mapping") (type $get-mapping)
+  (func (export "husk:provider/provider@0.2.0#get-mapping") (type $get-mapping)
     unreachable)
   (@provider))

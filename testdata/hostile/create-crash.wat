@@ -4,5 +4,5 @@
 ;; list: 44
 ;; create: crashed: the provider crashed: unreachable
 (module
-  (func (export "husk:provider/provider@0.1.0#create") (type $create) unreachable)
+  (func (export "husk:provider/provider@0.2.0#create") (type $create) unreachable)
   (@provider))

@@ -7,7 +7,7 @@
   (table 1 funcref)
   (func $f)
   (elem (i32.const 0xffffffff) $f $f)
-  (func (export "husk:provider/provider@0.1.0#get-mapping") (type $get-mapping)
+  (func (export "husk:provider/provider@0.2.0#get-mapping") (type $get-mapping)
     (call_indirect (i32.const -1))
     unreachable)
   (@provider))

@@ -6,7 +6,7 @@
 ;; get-mapping: crashed: the provider crashed: it exited with code 0
 (module
   (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
-  (func (export "husk:provider/provider@0.1.0#get-mapping") (type $get-mapping)
+  (func (export "husk:provider/provider@0.2.0#get-mapping") (type $get-mapping)
     (call $exit (i32.const 0))
     unreachable)
   (@provider))

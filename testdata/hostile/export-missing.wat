@@ -2,7 +2,7 @@
 ;; deployment.
 ;;
 ;; list: 21
-;; refused: SignatureError: the module does not export husk:provider/provider@0.1.0#get-schema
+;; refused: SignatureError: the module does not export husk:provider/provider@0.2.0#get-schema
 (module
-  (export "husk:provider/provider@0.1.0#get-schema" (memory 0))
+  (export "husk:provider/provider@0.2.0#get-schema" (memory 0))
   (@provider))

@@ -1,6 +1,6 @@
 ;; It exports the methods of another version of the contract.
 ;;
 ;; list: 21
-;; refused: VersionError: the module speaks version 9.9.9 of husk:provider, this host version 0.1.0: use a build of the provider for version 0.1.0
+;; refused: VersionError: the module speaks version 9.9.9 of husk:provider, this host version 0.2.0: use a build of the provider for version 0.2.0
 (module
   (func (export "husk:provider/provider@9.9.9#check") (param i32) (result i32) unreachable))

@@ -3,8 +3,8 @@
 ;; list: 17, 28
 ;; get-mapping: crashed: the provider crashed: http.send.request.headers: the list is longer than a memory can hold
 (module
-  (import "husk:provider/http@0.1.0" "send" (func $send (type $http.send)))
-  (func (export "husk:provider/provider@0.1.0#get-mapping") (type $get-mapping)
+  (import "husk:provider/http@0.2.0" "send" (func $send (type $http.send)))
+  (func (export "husk:provider/provider@0.2.0#get-mapping") (type $get-mapping)
     (call $send (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0)
       (i32.const 1024) (i32.const 0x10000001) (i32.const 0) (i32.const 0) (i64.const 0) (i32.const 4096))
     unreachable)

@@ -6,8 +6,8 @@
 ;; get-mapping: crashed (policy): exceeds host-calls
 ;; get-mapping: crashed (policy): exceeds host-calls
 (module
-  (import "husk:provider/control@0.1.0" "cancelled" (func $cancelled (type $control.cancelled)))
-  (func (export "husk:provider/provider@0.1.0#get-mapping") (type $get-mapping)
+  (import "husk:provider/control@0.2.0" "cancelled" (func $cancelled (type $control.cancelled)))
+  (func (export "husk:provider/provider@0.2.0#get-mapping") (type $get-mapping)
     (loop $forever
       (drop (call $cancelled))
       (br $forever))

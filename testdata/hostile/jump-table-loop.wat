@@ -15,6 +15,6 @@
       (local.set 0 (i32.const 0))
       (br $go-on))
     unreachable)
-  (func (export "husk:provider/provider@0.1.0#get-mapping") (type $get-mapping)
+  (func (export "husk:provider/provider@0.2.0#get-mapping") (type $get-mapping)
     (call $spin (i32.const 0)))
   (@provider))

@@ -47,7 +47,7 @@
         (br $leave))
       unreachable)
     (i32.add (local.get 0)))
-  (func (export "husk:provider/provider@0.1.0#get-mapping") (type $get-mapping)
+  (func (export "husk:provider/provider@0.2.0#get-mapping") (type $get-mapping)
     (if (i32.ne (call $behind (i32.const 0)) (i32.const 1)) (then unreachable))
     (if (i32.ne (call $behind (i32.const 7)) (i32.const 7)) (then unreachable))
     (if (i32.ne (call $before (i32.const 0)) (i32.const 22)) (then unreachable))

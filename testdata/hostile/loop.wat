@@ -6,7 +6,7 @@
 ;; get-mapping: crashed (policy): exceeds fuel
 ;; get-mapping: crashed (policy): exceeds fuel
 (module
-  (func (export "husk:provider/provider@0.1.0#get-mapping") (type $get-mapping)
+  (func (export "husk:provider/provider@0.2.0#get-mapping") (type $get-mapping)
     (loop $forever (br $forever))
     unreachable)
   (@provider))

@@ -5,7 +5,7 @@
 ;; endless: get-mapping
 ;; get-mapping: crashed (policy): exceeds fuel
 (module
-  (func (export "husk:provider/provider@0.1.0#get-mapping") (type $get-mapping)
+  (func (export "husk:provider/provider@0.2.0#get-mapping") (type $get-mapping)
     (loop $forever
       (drop (memory.grow (i32.const 0x8000)))
       (br $forever))

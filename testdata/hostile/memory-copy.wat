@@ -6,7 +6,7 @@
 ;; get-mapping: crashed (policy): exceeds fuel
 (module
   (memory (export "memory") 64)
-  (func (export "husk:provider/provider@0.1.0#get-mapping") (type $get-mapping)
+  (func (export "husk:provider/provider@0.2.0#get-mapping") (type $get-mapping)
     (loop $forever
       (memory.copy (i32.const 1) (i32.const 0) (i32.const 0x3fffff))
       (br $forever))

@@ -6,7 +6,7 @@
 ;; get-mapping: answers ""
 ;; get-mapping: answers ""
 (module
-  (func (export "husk:provider/provider@0.1.0#get-mapping") (type $get-mapping)
+  (func (export "husk:provider/provider@0.2.0#get-mapping") (type $get-mapping)
     (loop $more (br_if $more (i32.ne (memory.grow (i32.const 1)) (i32.const -1))))
     (if (i32.ne (memory.size) (i32.const 64)) (then unreachable))
     ;; What lies beyond cannot be asked for in one go either, or by a number that wraps around.

@@ -6,7 +6,7 @@
 ;; get-mapping: crashed (policy): exceeds fuel
 (module
   (data $passive (@repeat 60000 "x"))
-  (func (export "husk:provider/provider@0.1.0#get-mapping") (type $get-mapping)
+  (func (export "husk:provider/provider@0.2.0#get-mapping") (type $get-mapping)
     (loop $forever
       (memory.init $passive (i32.const 0) (i32.const 0) (i32.const 60000))
       (br $forever))

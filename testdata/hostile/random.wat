@@ -8,7 +8,7 @@
 (module
   (import "wasi_snapshot_preview1" "random_get" (func $random (param i32 i32) (result i32)))
   (memory (export "memory") 256)
-  (func (export "husk:provider/provider@0.1.0#get-mapping") (type $get-mapping)
+  (func (export "husk:provider/provider@0.2.0#get-mapping") (type $get-mapping)
     (loop $forever
       (drop (call $random (i32.const 0) (i32.const 0x1000000)))
       (br $forever))

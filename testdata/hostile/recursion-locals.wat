@@ -8,7 +8,7 @@
     (local (@repeat 10000 i64))
     (local.set 9999 (local.get 0))
     (i64.add (call $deeper (local.get 5000)) (local.get 9999)))
-  (func (export "husk:provider/provider@0.1.0#get-mapping") (type $get-mapping)
+  (func (export "husk:provider/provider@0.2.0#get-mapping") (type $get-mapping)
     (drop (call $deeper (i64.const 1)))
     unreachable)
   (@provider))

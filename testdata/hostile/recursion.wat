@@ -6,7 +6,7 @@
 ;; get-mapping: crashed: exceeds stack
 (module
   (func $deeper (call $deeper))
-  (func (export "husk:provider/provider@0.1.0#get-mapping") (type $get-mapping)
+  (func (export "husk:provider/provider@0.2.0#get-mapping") (type $get-mapping)
     (call $deeper)
     unreachable)
   (@provider))

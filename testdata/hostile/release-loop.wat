@@ -7,7 +7,7 @@
 ;; get-mapping: answers ""
 ;; get-mapping: answers ""
 (module
-  (func (export "husk:provider/provider@0.1.0#get-mapping") (type $get-mapping) (i32.const 1024))
-  (func (export "cabi_post_husk:provider/provider@0.1.0#get-mapping") (param i32)
+  (func (export "husk:provider/provider@0.2.0#get-mapping") (type $get-mapping) (i32.const 1024))
+  (func (export "cabi_post_husk:provider/provider@0.2.0#get-mapping") (param i32)
     (loop $forever (br $forever)))
   (@provider))

@@ -9,7 +9,7 @@
   (data (i32.const 2048) "nothing")
   (global $next (mut i32) (i32.const 2048))
   (global $length (mut i32) (i32.const 7))
-  (func (export "husk:provider/provider@0.1.0#get-mapping")
+  (func (export "husk:provider/provider@0.2.0#get-mapping")
       (param $key i32) (param $size i32) (param i32 i32) (result i32)
     (i32.store (i32.const 1028) (global.get $next))
     (i32.store (i32.const 1032) (global.get $length))

@@ -8,7 +8,7 @@
   ;; A subscription to the monotonic clock.
   (data (i32.const 1024) "\01\00\00\00\00\00\00\00" "\00\00\00\00\00\00\00\00"
     "\01\00\00\00\00\00\00\00" "\00\00\00\00\00\00\00\80")
-  (func (export "husk:provider/provider@0.1.0#get-mapping") (type $get-mapping)
+  (func (export "husk:provider/provider@0.2.0#get-mapping") (type $get-mapping)
     (drop (call $poll (i32.const 1024) (i32.const 2048) (i32.const 1) (i32.const 3072)))
     unreachable)
   (@provider))

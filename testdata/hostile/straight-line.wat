@@ -6,7 +6,7 @@
 ;; endless: get-mapping
 ;; get-mapping: crashed (policy): exceeds fuel
 (module
-  (func (export "husk:provider/provider@0.1.0#get-mapping") (type $get-mapping)
+  (func (export "husk:provider/provider@0.2.0#get-mapping") (type $get-mapping)
     (loop $forever
       (@repeat 100000 (drop (i32.const 1)))
       (br $forever))

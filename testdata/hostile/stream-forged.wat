@@ -6,6 +6,6 @@
 (module
   (data (i32.const 1024) "\00\00\00\00\00\00\00\00" "\07\00\00\00\00\00\00\00")
   (data (i32.const 2048) "\00\00\00\00" "\01\00\00\00" "\ff\ff\ff\7f" "\20\00\00\00")
-  (func (export "husk:provider/provider@0.1.0#stream-invoke") (type $stream-invoke) (i32.const 1024))
-  (func (export "husk:provider/provider@0.1.0#stream-next") (type $stream-next) (i32.const 2048))
+  (func (export "husk:provider/provider@0.2.0#stream-invoke") (type $stream-invoke) (i32.const 1024))
+  (func (export "husk:provider/provider@0.2.0#stream-next") (type $stream-next) (i32.const 2048))
   (@provider))

@@ -8,7 +8,7 @@
   (table 500000 funcref)
   (func $f)
   (elem declare func $f)
-  (func (export "husk:provider/provider@0.1.0#get-mapping") (type $get-mapping)
+  (func (export "husk:provider/provider@0.2.0#get-mapping") (type $get-mapping)
     (loop $forever
       (table.fill (i32.const 0) (ref.func $f) (i32.const 500000))
       (br $forever))

@@ -7,7 +7,7 @@
   (table $t 0 funcref)
   (func $f)
   (elem declare func $f)
-  (func (export "husk:provider/provider@0.1.0#get-mapping") (type $get-mapping)
+  (func (export "husk:provider/provider@0.2.0#get-mapping") (type $get-mapping)
     (if (i32.ne (table.grow (ref.null func) (i32.const 0x40000000)) (i32.const -1)) (then unreachable))
     (if (i32.ne (table.grow (ref.func $f) (i32.const 0x40000000)) (i32.const -1)) (then unreachable))
     (if (i32.ne (table.grow (ref.func $f) (i32.const -1)) (i32.const -1)) (then unreachable))

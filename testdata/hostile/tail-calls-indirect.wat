@@ -5,7 +5,7 @@
 (module
   (table funcref (elem $a))
   (func $a (return_call_indirect (i32.const 0)))
-  (func (export "husk:provider/provider@0.1.0#get-mapping") (type $get-mapping)
+  (func (export "husk:provider/provider@0.2.0#get-mapping") (type $get-mapping)
     (call $a)
     unreachable)
   (@provider))

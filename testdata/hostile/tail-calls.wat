@@ -6,7 +6,7 @@
 (module
   (func $a (return_call $b))
   (func $b (return_call $a))
-  (func (export "husk:provider/provider@0.1.0#get-mapping") (type $get-mapping)
+  (func (export "husk:provider/provider@0.2.0#get-mapping") (type $get-mapping)
     (call $a)
     unreachable)
   (@provider))

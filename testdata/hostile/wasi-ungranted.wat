@@ -15,7 +15,7 @@
       (i32.const 0) (i64.const 2) (i64.const 2) (i32.const 0) (i32.const 4096)))
     (call $refused (call $open (local.get $fd) (i32.const 0) (i32.const 3072) (i32.const 19)
       (i32.const 0) (i64.const 2) (i64.const 2) (i32.const 0) (i32.const 4096))))
-  (func (export "husk:provider/provider@0.1.0#get-mapping") (type $get-mapping)
+  (func (export "husk:provider/provider@0.2.0#get-mapping") (type $get-mapping)
     (if (call $environ (i32.const 4096) (i32.const 4100)) (then unreachable))
     (if (i32.load (i32.const 4096)) (then unreachable))
     (call $openFrom (i32.const 0))

@@ -6,7 +6,7 @@
 ;; get-mapping: crashed (policy): exceeds host-calls
 (module
   (import "wasi_snapshot_preview1" "sched_yield" (func $yield (result i32)))
-  (func (export "husk:provider/provider@0.1.0#get-mapping") (type $get-mapping)
+  (func (export "husk:provider/provider@0.2.0#get-mapping") (type $get-mapping)
     (loop $forever
       (drop (call $yield))
       (br $forever))

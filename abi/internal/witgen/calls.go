@@ -140,7 +140,7 @@ func writeServers(c *contract, s *source) {
 		s.f("}\n")
 	}
 	s.f("// importServers serves what modules import.")
-	s.f("var importServers = [...]struct {\nfunction *Function\nserve func(context.Context, *Imports, *server)\n}{")
+	s.f("var importServers = [...]importServer{")
 	for _, i := range c.imported() {
 		for _, f := range c.functions(i) {
 			s.f("{&%s, serve%s%s},", c.variable(i, f), interfaceNames[*i.Name], f.goName)

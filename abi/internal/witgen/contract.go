@@ -103,7 +103,7 @@ func packageOf(i *wit.Interface) (name, version string) {
 	return id.Namespace + ":" + id.Package, id.Version.String()
 }
 
-// moduleOf returns the module name of an interface: husk:provider/log@0.1.0.
+// moduleOf returns the module name of an interface: husk:provider/log@0.2.0.
 func moduleOf(i *wit.Interface) string {
 	pkg, version := packageOf(i)
 	return pkg + "/" + *i.Name + "@" + version

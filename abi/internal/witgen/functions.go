@@ -29,6 +29,9 @@ func writeFunctions(c *contract, s *source) {
 		for n, f := range c.functions(i) {
 			s.f("var %s = Function{", c.variable(i, f))
 			s.f("Interface: %q, Name: %q, Index: %d,", *i.Name, f.Name, n)
+			if stable, ok := f.Stability.(*wit.Stable); ok {
+				s.f("Since: %q,", stable.Since.String())
+			}
 			if len(f.Params) > 0 {
 				r := parameters(f)
 				s.f("params: %s,", layoutOf(s, r, wit.MaxFlatParams))

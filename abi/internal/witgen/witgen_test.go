@@ -111,7 +111,7 @@ func request(inputs, comment, suffix string) string {
 
 func generateText(provider string) (map[string][]byte, error) {
 	var text strings.Builder
-	text.WriteString("package husk:provider@0.1.0;\n")
+	text.WriteString("package husk:provider@0.2.0;\n")
 	text.WriteString("interface types {\n/// A failure.\nrecord error { message: string } }\n")
 	text.WriteString("/// What a provider does.\ninterface provider {\nuse types.{error};\n" + provider + "\n}\n")
 	for iface := range interfaceNames {

@@ -9,7 +9,7 @@ import (
 	"github.com/husk-dev/husk/abi/canon"
 )
 
-//go:wasmimport husk:provider/log@0.1.0 write
+//go:wasmimport husk:provider/log@0.2.0 write
 func logWrite(p0, p1, p2, p3, p4, p5 uint32)
 
 // Log returns the host's log.
@@ -23,7 +23,7 @@ func Log() abi.Log {
 	}))
 }
 
-//go:wasmimport husk:provider/control@0.1.0 cancelled
+//go:wasmimport husk:provider/control@0.2.0 cancelled
 func controlCancelled() uint32
 
 // Control returns the host's control.
@@ -37,22 +37,22 @@ func Control() abi.Control {
 	}))
 }
 
-//go:wasmimport husk:provider/http@0.1.0 send
+//go:wasmimport husk:provider/http@0.2.0 send
 func httpSend(p0, p1, p2, p3, p4, p5, p6, p7 uint32, p8 uint64, p9 uint32)
 
-//go:wasmimport husk:provider/http@0.1.0 open
+//go:wasmimport husk:provider/http@0.2.0 open
 func httpOpen(p0, p1, p2, p3, p4, p5, p6, p7 uint32, p8 uint64, p9 uint32)
 
-//go:wasmimport husk:provider/http@0.1.0 write
+//go:wasmimport husk:provider/http@0.2.0 write
 func httpWrite(p0 uint64, p1, p2, p3 uint32)
 
-//go:wasmimport husk:provider/http@0.1.0 finish
+//go:wasmimport husk:provider/http@0.2.0 finish
 func httpFinish(p0 uint64, p1 uint32)
 
-//go:wasmimport husk:provider/http@0.1.0 read
+//go:wasmimport husk:provider/http@0.2.0 read
 func httpRead(p0 uint64, p1, p2 uint32)
 
-//go:wasmimport husk:provider/http@0.1.0 close
+//go:wasmimport husk:provider/http@0.2.0 close
 func httpClose(p0 uint64)
 
 // HTTP returns the host's http.
@@ -76,19 +76,19 @@ func HTTP() abi.HTTP {
 	}))
 }
 
-//go:wasmimport husk:provider/tcp@0.1.0 connect
+//go:wasmimport husk:provider/tcp@0.2.0 connect
 func tcpConnect(p0, p1, p2 uint32, p3 uint64, p4 uint32)
 
-//go:wasmimport husk:provider/tcp@0.1.0 read
+//go:wasmimport husk:provider/tcp@0.2.0 read
 func tcpRead(p0 uint64, p1, p2, p3 uint32)
 
-//go:wasmimport husk:provider/tcp@0.1.0 write
+//go:wasmimport husk:provider/tcp@0.2.0 write
 func tcpWrite(p0 uint64, p1, p2, p3 uint32)
 
-//go:wasmimport husk:provider/tcp@0.1.0 close-write
+//go:wasmimport husk:provider/tcp@0.2.0 close-write
 func tcpCloseWrite(p0 uint64, p1 uint32)
 
-//go:wasmimport husk:provider/tcp@0.1.0 close
+//go:wasmimport husk:provider/tcp@0.2.0 close
 func tcpClose(p0 uint64)
 
 // TCP returns the host's tcp.
@@ -110,10 +110,10 @@ func TCP() abi.TCP {
 	}))
 }
 
-//go:wasmimport husk:provider/files@0.1.0 set-mode
+//go:wasmimport husk:provider/files@0.2.0 set-mode
 func filesSetMode(p0, p1, p2, p3 uint32)
 
-//go:wasmimport husk:provider/files@0.1.0 get-mode
+//go:wasmimport husk:provider/files@0.2.0 get-mode
 func filesGetMode(p0, p1, p2 uint32)
 
 // Files returns the host's files.
@@ -129,13 +129,13 @@ func Files() abi.Files {
 	}))
 }
 
-//go:wasmimport husk:provider/assets@0.1.0 open
+//go:wasmimport husk:provider/assets@0.2.0 open
 func assetsOpen(p0, p1, p2, p3 uint32)
 
-//go:wasmimport husk:provider/assets@0.1.0 read
+//go:wasmimport husk:provider/assets@0.2.0 read
 func assetsRead(p0 uint64, p1, p2 uint32)
 
-//go:wasmimport husk:provider/assets@0.1.0 close
+//go:wasmimport husk:provider/assets@0.2.0 close
 func assetsClose(p0 uint64)
 
 // Assets returns the host's assets.
@@ -153,13 +153,13 @@ func Assets() abi.Assets {
 	}))
 }
 
-//go:wasmimport husk:provider/kv@0.1.0 get
+//go:wasmimport husk:provider/kv@0.2.0 get
 func kvGet(p0, p1, p2 uint32)
 
-//go:wasmimport husk:provider/kv@0.1.0 put
+//go:wasmimport husk:provider/kv@0.2.0 put
 func kvPut(p0, p1, p2, p3, p4 uint32, p5 uint64, p6 uint32)
 
-//go:wasmimport husk:provider/kv@0.1.0 keys
+//go:wasmimport husk:provider/kv@0.2.0 keys
 func kvKeys(p0, p1, p2, p3, p4, p5 uint32)
 
 // KV returns the host's kv.
@@ -177,28 +177,28 @@ func KV() abi.KV {
 	}))
 }
 
-//go:wasmimport husk:provider/monitor@0.1.0 register-resource
+//go:wasmimport husk:provider/monitor@0.2.0 register-resource
 func monitorRegisterResource(p0, p1 uint32)
 
-//go:wasmimport husk:provider/monitor@0.1.0 register-outputs
+//go:wasmimport husk:provider/monitor@0.2.0 register-outputs
 func monitorRegisterOutputs(p0, p1, p2, p3, p4 uint32)
 
-//go:wasmimport husk:provider/monitor@0.1.0 read-resource
+//go:wasmimport husk:provider/monitor@0.2.0 read-resource
 func monitorReadResource(p0, p1 uint32)
 
-//go:wasmimport husk:provider/monitor@0.1.0 invoke
+//go:wasmimport husk:provider/monitor@0.2.0 invoke
 func monitorInvoke(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13, p14 uint32)
 
-//go:wasmimport husk:provider/monitor@0.1.0 call
+//go:wasmimport husk:provider/monitor@0.2.0 call
 func monitorCall(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13, p14, p15, p16 uint32)
 
-//go:wasmimport husk:provider/monitor@0.1.0 register-package
+//go:wasmimport husk:provider/monitor@0.2.0 register-package
 func monitorRegisterPackage(p0, p1 uint32)
 
-//go:wasmimport husk:provider/monitor@0.1.0 start
+//go:wasmimport husk:provider/monitor@0.2.0 start
 func monitorStart(p0, p1 uint32)
 
-//go:wasmimport husk:provider/monitor@0.1.0 wait
+//go:wasmimport husk:provider/monitor@0.2.0 wait
 func monitorWait(p0 uint32)
 
 // Monitor returns the host's monitor.

@@ -1,11 +1,11 @@
 ;; It connects to the host and port that it is asked about, a text such as example.org:80, sends
 ;; a line, and answers what the other side sends first, or the error as it is.
 (module
-  (import "husk:provider/tcp@0.1.0" "connect" (func $connect (type $tcp.connect)))
-  (import "husk:provider/tcp@0.1.0" "read" (func $read (type $tcp.read)))
-  (import "husk:provider/tcp@0.1.0" "write" (func $write (type $tcp.write)))
+  (import "husk:provider/tcp@0.2.0" "connect" (func $connect (type $tcp.connect)))
+  (import "husk:provider/tcp@0.2.0" "read" (func $read (type $tcp.read)))
+  (import "husk:provider/tcp@0.2.0" "write" (func $write (type $tcp.write)))
   (data (i32.const 2048) "GET / HTTP/1.0\r\n\r\n")
-  (func (export "husk:provider/provider@0.1.0#get-mapping")
+  (func (export "husk:provider/provider@0.2.0#get-mapping")
       (param $text i32) (param $length i32) (param i32 i32) (result i32)
     (local $at i32) (local $port i32) (local $scale i32)
     ;; The port is read from its end.

@@ -3,7 +3,7 @@
 (module
   (data (i32.const 2048) "id")
   (@input)
-  (func (export "husk:provider/provider@0.1.0#create") (type $create)
+  (func (export "husk:provider/provider@0.2.0#create") (type $create)
     (i32.store (i32.const 1028) (i32.const 2048))
     (i32.store (i32.const 1032) (i32.const 2))
     (i32.store (i32.const 1036) (i32.const 4096))

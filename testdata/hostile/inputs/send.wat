@@ -2,7 +2,7 @@
 ;; it is. The request is a text: method, URL, and headers, each ended by the character 1e, in
 ;; headers the name from the value by 1f.
 (module
-  (import "husk:provider/http@0.1.0" "send" (func $send (type $http.send)))
+  (import "husk:provider/http@0.2.0" "send" (func $send (type $http.send)))
   (global $at (mut i32) (i32.const 0))
   ;; The length of the part that begins at $at, up to one of the two characters. $at is then
   ;; behind it.
@@ -16,7 +16,7 @@
         (br $next)))
     (global.set $at (i32.add (global.get $at) (i32.const 1)))
     (i32.sub (i32.sub (global.get $at) (i32.const 1)) (local.get $begin)))
-  (func (export "husk:provider/provider@0.1.0#get-mapping")
+  (func (export "husk:provider/provider@0.2.0#get-mapping")
       (param $text i32) (param $length i32) (param i32 i32) (result i32)
     (local $method i32) (local $url i32) (local $end i32) (local $headers i32) (local $entry i32) (local $begin i32)
     (local.set $end (i32.add (local.get $text) (local.get $length)))

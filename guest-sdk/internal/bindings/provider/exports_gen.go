@@ -6,7 +6,7 @@ package provider
 
 import "github.com/husk-dev/husk/guest-sdk/internal/bindings"
 
-//go:wasmexport husk:provider/provider@0.1.0#handshake
+//go:wasmexport husk:provider/provider@0.2.0#handshake
 func exportHandshake(p0, p1, p2 uint32) uint32 {
 	p := &bindings.Flat
 	p.Put32(0, p0)
@@ -15,10 +15,10 @@ func exportHandshake(p0, p1, p2 uint32) uint32 {
 	return bindings.Answer(serve, 0, p.Record(12))
 }
 
-//go:wasmexport cabi_post_husk:provider/provider@0.1.0#handshake
+//go:wasmexport cabi_post_husk:provider/provider@0.2.0#handshake
 func postHandshake(uint32) { bindings.Release() }
 
-//go:wasmexport husk:provider/provider@0.1.0#parameterize
+//go:wasmexport husk:provider/provider@0.2.0#parameterize
 func exportParameterize(p0, p1, p2, p3, p4, p5, p6, p7 uint32) uint32 {
 	p := &bindings.Flat
 	p.Put8(0, p0)
@@ -32,10 +32,10 @@ func exportParameterize(p0, p1, p2, p3, p4, p5, p6, p7 uint32) uint32 {
 	return bindings.Answer(serve, 1, p.Record(32))
 }
 
-//go:wasmexport cabi_post_husk:provider/provider@0.1.0#parameterize
+//go:wasmexport cabi_post_husk:provider/provider@0.2.0#parameterize
 func postParameterize(uint32) { bindings.Release() }
 
-//go:wasmexport husk:provider/provider@0.1.0#get-schema
+//go:wasmexport husk:provider/provider@0.2.0#get-schema
 func exportGetSchema(p0, p1, p2, p3, p4 uint32) uint32 {
 	p := &bindings.Flat
 	p.Put32(0, p0)
@@ -46,10 +46,10 @@ func exportGetSchema(p0, p1, p2, p3, p4 uint32) uint32 {
 	return bindings.Answer(serve, 2, p.Record(20))
 }
 
-//go:wasmexport cabi_post_husk:provider/provider@0.1.0#get-schema
+//go:wasmexport cabi_post_husk:provider/provider@0.2.0#get-schema
 func postGetSchema(uint32) { bindings.Release() }
 
-//go:wasmexport husk:provider/provider@0.1.0#get-mapping
+//go:wasmexport husk:provider/provider@0.2.0#get-mapping
 func exportGetMapping(p0, p1, p2, p3 uint32) uint32 {
 	p := &bindings.Flat
 	p.Put32(0, p0)
@@ -59,10 +59,10 @@ func exportGetMapping(p0, p1, p2, p3 uint32) uint32 {
 	return bindings.Answer(serve, 3, p.Record(16))
 }
 
-//go:wasmexport cabi_post_husk:provider/provider@0.1.0#get-mapping
+//go:wasmexport cabi_post_husk:provider/provider@0.2.0#get-mapping
 func postGetMapping(uint32) { bindings.Release() }
 
-//go:wasmexport husk:provider/provider@0.1.0#get-mappings
+//go:wasmexport husk:provider/provider@0.2.0#get-mappings
 func exportGetMappings(p0, p1 uint32) uint32 {
 	p := &bindings.Flat
 	p.Put32(0, p0)
@@ -70,18 +70,18 @@ func exportGetMappings(p0, p1 uint32) uint32 {
 	return bindings.Answer(serve, 4, p.Record(8))
 }
 
-//go:wasmexport cabi_post_husk:provider/provider@0.1.0#get-mappings
+//go:wasmexport cabi_post_husk:provider/provider@0.2.0#get-mappings
 func postGetMappings(uint32) { bindings.Release() }
 
-//go:wasmexport husk:provider/provider@0.1.0#check-config
+//go:wasmexport husk:provider/provider@0.2.0#check-config
 func exportCheckConfig(p0 uint32) uint32 {
 	return bindings.Answer(serve, 5, bindings.Spilled(p0, 68))
 }
 
-//go:wasmexport cabi_post_husk:provider/provider@0.1.0#check-config
+//go:wasmexport cabi_post_husk:provider/provider@0.2.0#check-config
 func postCheckConfig(uint32) { bindings.Release() }
 
-//go:wasmexport husk:provider/provider@0.1.0#diff-config
+//go:wasmexport husk:provider/provider@0.2.0#diff-config
 func exportDiffConfig(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13, p14, p15 uint32) uint32 {
 	p := &bindings.Flat
 	p.Put32(0, p0)
@@ -103,10 +103,10 @@ func exportDiffConfig(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13
 	return bindings.Answer(serve, 6, p.Record(64))
 }
 
-//go:wasmexport cabi_post_husk:provider/provider@0.1.0#diff-config
+//go:wasmexport cabi_post_husk:provider/provider@0.2.0#diff-config
 func postDiffConfig(uint32) { bindings.Release() }
 
-//go:wasmexport husk:provider/provider@0.1.0#configure
+//go:wasmexport husk:provider/provider@0.2.0#configure
 func exportConfigure(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9 uint32) uint32 {
 	p := &bindings.Flat
 	p.Put32(0, p0)
@@ -122,18 +122,18 @@ func exportConfigure(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9 uint32) uint32 {
 	return bindings.Answer(serve, 7, p.Record(40))
 }
 
-//go:wasmexport cabi_post_husk:provider/provider@0.1.0#configure
+//go:wasmexport cabi_post_husk:provider/provider@0.2.0#configure
 func postConfigure(uint32) { bindings.Release() }
 
-//go:wasmexport husk:provider/provider@0.1.0#check
+//go:wasmexport husk:provider/provider@0.2.0#check
 func exportCheck(p0 uint32) uint32 {
 	return bindings.Answer(serve, 8, bindings.Spilled(p0, 68))
 }
 
-//go:wasmexport cabi_post_husk:provider/provider@0.1.0#check
+//go:wasmexport cabi_post_husk:provider/provider@0.2.0#check
 func postCheck(uint32) { bindings.Release() }
 
-//go:wasmexport husk:provider/provider@0.1.0#diff
+//go:wasmexport husk:provider/provider@0.2.0#diff
 func exportDiff(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13, p14, p15 uint32) uint32 {
 	p := &bindings.Flat
 	p.Put32(0, p0)
@@ -155,10 +155,10 @@ func exportDiff(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13, p14,
 	return bindings.Answer(serve, 9, p.Record(64))
 }
 
-//go:wasmexport cabi_post_husk:provider/provider@0.1.0#diff
+//go:wasmexport cabi_post_husk:provider/provider@0.2.0#diff
 func postDiff(uint32) { bindings.Release() }
 
-//go:wasmexport husk:provider/provider@0.1.0#create
+//go:wasmexport husk:provider/provider@0.2.0#create
 func exportCreate(p0, p1, p2, p3, p4, p5, p6, p7 uint32, p8 float64, p9 uint32) uint32 {
 	p := &bindings.Flat
 	p.Put32(0, p0)
@@ -174,10 +174,10 @@ func exportCreate(p0, p1, p2, p3, p4, p5, p6, p7 uint32, p8 float64, p9 uint32) 
 	return bindings.Answer(serve, 10, p.Record(48))
 }
 
-//go:wasmexport cabi_post_husk:provider/provider@0.1.0#create
+//go:wasmexport cabi_post_husk:provider/provider@0.2.0#create
 func postCreate(uint32) { bindings.Release() }
 
-//go:wasmexport husk:provider/provider@0.1.0#read
+//go:wasmexport husk:provider/provider@0.2.0#read
 func exportRead(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13 uint32, p14 float64) uint32 {
 	p := &bindings.Flat
 	p.Put32(0, p0)
@@ -198,18 +198,18 @@ func exportRead(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13 uint3
 	return bindings.Answer(serve, 11, p.Record(64))
 }
 
-//go:wasmexport cabi_post_husk:provider/provider@0.1.0#read
+//go:wasmexport cabi_post_husk:provider/provider@0.2.0#read
 func postRead(uint32) { bindings.Release() }
 
-//go:wasmexport husk:provider/provider@0.1.0#update
+//go:wasmexport husk:provider/provider@0.2.0#update
 func exportUpdate(p0 uint32) uint32 {
 	return bindings.Answer(serve, 12, bindings.Spilled(p0, 80))
 }
 
-//go:wasmexport cabi_post_husk:provider/provider@0.1.0#update
+//go:wasmexport cabi_post_husk:provider/provider@0.2.0#update
 func postUpdate(uint32) { bindings.Release() }
 
-//go:wasmexport husk:provider/provider@0.1.0#delete
+//go:wasmexport husk:provider/provider@0.2.0#delete
 func exportDelete(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11 uint32, p12 float64) uint32 {
 	p := &bindings.Flat
 	p.Put32(0, p0)
@@ -228,10 +228,10 @@ func exportDelete(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11 uint32, p12 f
 	return bindings.Answer(serve, 13, p.Record(56))
 }
 
-//go:wasmexport cabi_post_husk:provider/provider@0.1.0#delete
+//go:wasmexport cabi_post_husk:provider/provider@0.2.0#delete
 func postDelete(uint32) { bindings.Release() }
 
-//go:wasmexport husk:provider/provider@0.1.0#list
+//go:wasmexport husk:provider/provider@0.2.0#list
 func exportList(p0, p1, p2, p3 uint32, p4, p5 uint64, p6, p7 uint32) uint32 {
 	p := &bindings.Flat
 	p.Put32(0, p0)
@@ -245,10 +245,10 @@ func exportList(p0, p1, p2, p3 uint32, p4, p5 uint64, p6, p7 uint32) uint32 {
 	return bindings.Answer(serve, 14, p.Record(40))
 }
 
-//go:wasmexport cabi_post_husk:provider/provider@0.1.0#list
+//go:wasmexport cabi_post_husk:provider/provider@0.2.0#list
 func postList(uint32) { bindings.Release() }
 
-//go:wasmexport husk:provider/provider@0.1.0#invoke
+//go:wasmexport husk:provider/provider@0.2.0#invoke
 func exportInvoke(p0, p1, p2, p3, p4 uint32) uint32 {
 	p := &bindings.Flat
 	p.Put32(0, p0)
@@ -259,10 +259,10 @@ func exportInvoke(p0, p1, p2, p3, p4 uint32) uint32 {
 	return bindings.Answer(serve, 15, p.Record(20))
 }
 
-//go:wasmexport cabi_post_husk:provider/provider@0.1.0#invoke
+//go:wasmexport cabi_post_husk:provider/provider@0.2.0#invoke
 func postInvoke(uint32) { bindings.Release() }
 
-//go:wasmexport husk:provider/provider@0.1.0#stream-invoke
+//go:wasmexport husk:provider/provider@0.2.0#stream-invoke
 func exportStreamInvoke(p0, p1, p2, p3, p4 uint32) uint32 {
 	p := &bindings.Flat
 	p.Put32(0, p0)
@@ -273,30 +273,30 @@ func exportStreamInvoke(p0, p1, p2, p3, p4 uint32) uint32 {
 	return bindings.Answer(serve, 16, p.Record(20))
 }
 
-//go:wasmexport cabi_post_husk:provider/provider@0.1.0#stream-invoke
+//go:wasmexport cabi_post_husk:provider/provider@0.2.0#stream-invoke
 func postStreamInvoke(uint32) { bindings.Release() }
 
-//go:wasmexport husk:provider/provider@0.1.0#stream-next
+//go:wasmexport husk:provider/provider@0.2.0#stream-next
 func exportStreamNext(p0 uint64) uint32 {
 	p := &bindings.Flat
 	p.Put64(0, p0)
 	return bindings.Answer(serve, 17, p.Record(8))
 }
 
-//go:wasmexport cabi_post_husk:provider/provider@0.1.0#stream-next
+//go:wasmexport cabi_post_husk:provider/provider@0.2.0#stream-next
 func postStreamNext(uint32) { bindings.Release() }
 
-//go:wasmexport husk:provider/provider@0.1.0#stream-close
+//go:wasmexport husk:provider/provider@0.2.0#stream-close
 func exportStreamClose(p0 uint64) uint32 {
 	p := &bindings.Flat
 	p.Put64(0, p0)
 	return bindings.Answer(serve, 18, p.Record(8))
 }
 
-//go:wasmexport cabi_post_husk:provider/provider@0.1.0#stream-close
+//go:wasmexport cabi_post_husk:provider/provider@0.2.0#stream-close
 func postStreamClose(uint32) { bindings.Release() }
 
-//go:wasmexport husk:provider/provider@0.1.0#call
+//go:wasmexport husk:provider/provider@0.2.0#call
 func exportCall(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13, p14, p15 uint32) uint32 {
 	p := &bindings.Flat
 	p.Put32(0, p0)
@@ -318,21 +318,21 @@ func exportCall(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13, p14,
 	return bindings.Answer(serve, 19, p.Record(64))
 }
 
-//go:wasmexport cabi_post_husk:provider/provider@0.1.0#call
+//go:wasmexport cabi_post_husk:provider/provider@0.2.0#call
 func postCall(uint32) { bindings.Release() }
 
-//go:wasmexport husk:provider/provider@0.1.0#construct
+//go:wasmexport husk:provider/provider@0.2.0#construct
 func exportConstruct(p0 uint32) uint32 {
 	return bindings.Answer(serve, 20, bindings.Spilled(p0, 256))
 }
 
-//go:wasmexport cabi_post_husk:provider/provider@0.1.0#construct
+//go:wasmexport cabi_post_husk:provider/provider@0.2.0#construct
 func postConstruct(uint32) { bindings.Release() }
 
-//go:wasmexport husk:provider/provider@0.1.0#cancel
+//go:wasmexport husk:provider/provider@0.2.0#cancel
 func exportCancel() uint32 {
 	return bindings.Answer(serve, 21, nil)
 }
 
-//go:wasmexport cabi_post_husk:provider/provider@0.1.0#cancel
+//go:wasmexport cabi_post_husk:provider/provider@0.2.0#cancel
 func postCancel(uint32) { bindings.Release() }
