@@ -77,38 +77,53 @@ type Subject struct {
 	Preview bool
 }
 
-// Call is one call of a method of a [Provider] that passes through the functions of [Intercept].
+// Call is one call of a method of a [Provider], as data.
 type Call struct {
 	Method Method
 	// Request and Response point to the argument and the result of the method, such as a
-	// *CheckRequest and a *CheckResponse, or a *struct{}. The request may be changed before Do, and
-	// the response after it.
+	// *CheckRequest and a *CheckResponse, or a *struct{}. The request may be changed before the
+	// provider serves the call, and the response after it.
 	Request, Response any
+	// DoWith has a provider serve the call, and sets the response.
+	DoWith func(ctx context.Context, p Provider) error
 
-	method interface {
-		invoke(ctx context.Context, p Provider) error
-	}
-	provider Provider
-	rest     []func(context.Context, *Call) error
+	skipped bool
+	// after has what the interceptors left to do, of which the last comes first. It begins in
+	// afterOfMost.
+	after       []func(error) error
+	afterOfMost [4]func(error) error
 	// ofRequest and ofResponse save the allocation of the lists of property maps.
 	ofRequest  [3]Properties
 	ofResponse [2]Properties
 }
 
-// Do continues the call with the next function, and finally the provider.
-func (c *Call) Do(ctx context.Context) error {
-	if len(c.rest) == 0 {
-		return c.method.invoke(ctx, c.provider)
+// Skip keeps a call from the provider and from the interceptors after this one. The response stays
+// as it is.
+func (c *Call) Skip() { c.skipped = true }
+
+// begin passes the call to the interceptors, up to one that refuses or skips it.
+func (c *Call) begin(ctx context.Context, interceptors []Interceptor) (context.Context, error) {
+	c.after = c.afterOfMost[:0]
+	for _, intercept := range interceptors {
+		inner, after, err := intercept(ctx, c)
+		if after != nil {
+			c.after = append(c.after, after)
+		}
+		if err != nil || c.skipped {
+			return ctx, err
+		}
+		ctx = inner
 	}
-	rest := c.rest
-	c.rest = rest[1:]
-	err := rest[0](ctx, c)
-	c.rest = rest
-	return err
+	return ctx, nil
 }
 
-// DoWith lets p serve the call.
-func (c *Call) DoWith(ctx context.Context, p Provider) error { return c.method.invoke(ctx, p) }
+// end passes the outcome to the interceptors, and returns the call's error.
+func (c *Call) end(err error) error {
+	for _, after := range slices.Backward(c.after) {
+		err = after(err)
+	}
+	return err
+}
 
 // Subject returns the subject of the request.
 func (c *Call) Subject() Subject {
@@ -206,33 +221,67 @@ func (c *Call) Dependencies() *[]PropertyDependency {
 	return nil
 }
 
-// Intercept returns a provider whose calls go through around, which continues them with [Call.Do].
-// The provider is an [io.Closer], which closes p if p can be closed.
-func Intercept(p Provider, around func(context.Context, *Call) error) Provider {
-	all := []func(context.Context, *Call) error{around}
-	if inner, ok := p.(*intercepted); ok {
-		p, all = inner.provider, slices.Concat(all, inner.around)
+// Interceptor acts on a call before its provider serves it, and after that. It may change the request,
+// skip the call, or refuse it with an error. It returns the context in which the call continues, and
+// a function that gets the error of the call, nil for none, and returns it or another one. That
+// function may change the response. It is nil if nothing is to be done.
+type Interceptor func(ctx context.Context, c *Call) (inner context.Context, after func(error) error, err error)
+
+// Intercept returns a provider whose calls the interceptor sees, before those that p has already. The
+// provider is an [io.Closer], which closes p if p can be closed.
+func Intercept(p Provider, interceptor Interceptor) Provider {
+	inner, ok := p.(*callProvider)
+	if !ok {
+		inner = &callProvider{provider: p, serve: callServer(p)}
 	}
-	return &intercepted{p, all}
+	outer := *inner
+	outer.interceptors = slices.Concat([]Interceptor{interceptor}, inner.interceptors)
+	return &outer
+}
+
+// CallServer is implemented by providers that serve their calls as data. An intercepted call then
+// needs no method of the provider.
+type CallServer interface {
+	// CallServer returns the provider and the function that serves any call as the provider's method
+	// does. A type that embeds the provider may have other methods, so it is not that provider.
+	CallServer() (p Provider, serve func(context.Context, *Call) error)
+}
+
+// callServer returns what serves a call of p.
+func callServer(p Provider) func(context.Context, *Call) error {
+	if s, ok := p.(CallServer); ok {
+		if self, serve := s.CallServer(); self == p {
+			return serve
+		}
+	}
+	return func(ctx context.Context, c *Call) error { return c.DoWith(ctx, p) }
+}
+
+// ProviderOf returns a provider each of whose methods is a call that serve serves.
+func ProviderOf(serve func(context.Context, *Call) error) Provider {
+	return &callProvider{serve: serve}
 }
 
 // ProviderAs returns as a T the provider that [Intercept] got, or p itself.
 func ProviderAs[T any](p Provider) (t T, ok bool) {
-	if i, intercepts := p.(*intercepted); intercepts {
+	if i, intercepts := p.(*callProvider); intercepts {
 		p = i.provider
 	}
 	t, ok = p.(T)
 	return t, ok
 }
 
-// intercepted is a provider with the functions around it, outermost first.
-type intercepted struct {
+// callProvider is a provider whose methods are calls.
+type callProvider struct {
+	// provider is what Intercept got, nil for a provider of calls alone.
 	provider Provider
-	around   []func(context.Context, *Call) error
+	// interceptors are in the order in which they see a call.
+	interceptors []Interceptor
+	serve        func(context.Context, *Call) error
 }
 
 // Close closes the provider.
-func (p *intercepted) Close() error {
+func (p *callProvider) Close() error {
 	if c, ok := p.provider.(io.Closer); ok {
 		return c.Close()
 	}
@@ -247,17 +296,23 @@ type methodCall[Q, R any] struct {
 	do       func(Provider, context.Context, Q) (R, error)
 }
 
-func (c *methodCall[Q, R]) invoke(ctx context.Context, p Provider) (err error) {
+// doWith is the call's DoWith.
+func (c *methodCall[Q, R]) doWith(ctx context.Context, p Provider) (err error) {
 	c.response, err = c.do(p, ctx, c.request)
 	return err
 }
 
-func intercept[Q, R any](ctx context.Context, p *intercepted, method Method, request Q,
+// serveCall makes a call of a method, and has it served between the interceptors.
+func serveCall[Q, R any](ctx context.Context, p *callProvider, method Method, request Q,
 	do func(Provider, context.Context, Q) (R, error),
 ) (R, error) {
 	c := &methodCall[Q, R]{request: request, do: do}
-	c.Call = Call{Method: method, Request: &c.request, Response: &c.response, method: c, provider: p.provider, rest: p.around}
-	if err := c.Do(ctx); err != nil {
+	c.Method, c.Request, c.Response, c.DoWith = method, &c.request, &c.response, c.doWith
+	ctx, err := c.begin(ctx, p.interceptors)
+	if err == nil && !c.skipped {
+		err = p.serve(ctx, &c.Call)
+	}
+	if err = c.end(err); err != nil {
 		var none R
 		return none, err
 	}

@@ -3,6 +3,7 @@ package abi_test
 import (
 	"context"
 	"errors"
+	"io"
 	"reflect"
 	"slices"
 	"strings"
@@ -26,9 +27,9 @@ func TestInterceptSeesEveryCall(t *testing.T) {
 		method := providerType.Method(i)
 		t.Run(method.Name, func(t *testing.T) {
 			var seen *abi.Call
-			p := abi.Intercept(abi.Unimplemented{}, func(ctx context.Context, c *abi.Call) error {
+			p := abi.Intercept(abi.Unimplemented{}, func(ctx context.Context, c *abi.Call) (context.Context, func(error) error, error) {
 				seen = c
-				return c.Do(ctx)
+				return ctx, nil, nil
 			})
 			arguments := []reflect.Value{reflect.ValueOf(t.Context())}
 			for n := 1; n < method.Type.NumIn(); n++ {
@@ -126,11 +127,12 @@ func (p *creates) Close() error {
 
 func TestInterceptPassesThroughTheOutermostFirst(t *testing.T) {
 	named := func(p abi.Provider, suffix string) abi.Provider {
-		return abi.Intercept(p, func(ctx context.Context, c *abi.Call) error {
+		return abi.Intercept(p, func(ctx context.Context, c *abi.Call) (context.Context, func(error) error, error) {
 			c.Request.(*abi.CreateRequest).Name += suffix
-			err := c.Do(ctx)
-			c.Response.(*abi.CreateResponse).ID += suffix
-			return err
+			return ctx, func(err error) error {
+				c.Response.(*abi.CreateResponse).ID += suffix
+				return err
+			}, nil
 		})
 	}
 	inner := &creates{}
@@ -148,22 +150,92 @@ func TestInterceptPassesThroughTheOutermostFirst(t *testing.T) {
 	require.Equal(t, 1, inner.closed)
 }
 
-func TestCallMayGoOnTwiceAndElsewhere(t *testing.T) {
-	calls := 0
-	counting := func(ctx context.Context, c *abi.Call) error {
-		calls++
-		return c.Do(ctx)
+// TestInterceptorMaySkipOrRefuseACall: the interceptors after it and the provider do not see the call then,
+// and those before it see its outcome.
+func TestInterceptorMaySkipOrRefuseACall(t *testing.T) {
+	refusal := errors.New("refused")
+	type key struct{}
+	for name, test := range map[string]struct {
+		skip     bool
+		err      error
+		response string
+	}{
+		"skip":   {skip: true},
+		"refuse": {err: refusal},
+		"pass":   {response: "n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inner, outcome := 0, errors.New("none")
+			p := abi.Intercept(&creates{}, func(ctx context.Context, c *abi.Call) (context.Context, func(error) error, error) {
+				inner++
+				require.Equal(t, "of the call", ctx.Value(key{}))
+				return ctx, nil, nil
+			})
+			p = abi.Intercept(p, func(ctx context.Context, c *abi.Call) (context.Context, func(error) error, error) {
+				if test.skip {
+					c.Skip()
+				}
+				return context.WithValue(ctx, key{}, "of the call"), nil, test.err
+			})
+			p = abi.Intercept(p, func(ctx context.Context, c *abi.Call) (context.Context, func(error) error, error) {
+				return ctx, func(err error) error { outcome = err; return err }, nil
+			})
+			response, err := p.Create(t.Context(), abi.CreateRequest{Name: "n"})
+			require.Equal(t, test.err, err)
+			require.Equal(t, test.err, outcome)
+			require.Equal(t, test.response, response.ID)
+			require.Equal(t, test.response != "", inner == 1)
+		})
 	}
-	again := func(ctx context.Context, c *abi.Call) error { return errors.Join(c.Do(ctx), c.Do(ctx)) }
-	p := abi.Intercept(abi.Intercept(&creates{}, counting), again)
-	_, err := p.Create(t.Context(), abi.CreateRequest{})
-	require.NoError(t, err)
-	require.Equal(t, 2, calls)
+}
 
-	elsewhere := abi.Intercept(abi.Unimplemented{}, func(ctx context.Context, c *abi.Call) error { return c.DoWith(ctx, &creates{}) })
-	response, err := elsewhere.Create(t.Context(), abi.CreateRequest{Name: "n"})
+// TestProviderOfCalls: one function serves the calls of all methods.
+func TestProviderOfCalls(t *testing.T) {
+	p := abi.ProviderOf(func(ctx context.Context, c *abi.Call) error { return c.DoWith(ctx, &creates{}) })
+	response, err := p.Create(t.Context(), abi.CreateRequest{Name: "n"})
 	require.NoError(t, err)
 	require.Equal(t, "n", response.ID)
+	_, err = p.Read(t.Context(), abi.ReadRequest{})
+	require.ErrorIs(t, err, abi.ErrUnimplemented)
+
+	_, ok := abi.ProviderAs[io.Closer](p)
+	require.False(t, ok)
+	require.NoError(t, p.(io.Closer).Close())
+}
+
+// serves is a provider that serves its calls as data.
+type serves struct {
+	abi.Provider
+	calls []abi.Method
+}
+
+func (p *serves) CallServer() (abi.Provider, func(context.Context, *abi.Call) error) {
+	return p, func(_ context.Context, c *abi.Call) error {
+		p.calls = append(p.calls, c.Method)
+		return nil
+	}
+}
+
+// embedding has a method of its own in place of one of a provider that serves calls.
+type embedding struct{ *serves }
+
+func (embedding) Create(context.Context, abi.CreateRequest) (abi.CreateResponse, error) {
+	return abi.CreateResponse{ID: "its own"}, nil
+}
+
+func TestInterceptedCallsAreServedAsData(t *testing.T) {
+	pass := func(ctx context.Context, c *abi.Call) (context.Context, func(error) error, error) {
+		return ctx, nil, nil
+	}
+	inner := &serves{}
+	_, err := abi.Intercept(inner, pass).Create(t.Context(), abi.CreateRequest{})
+	require.NoError(t, err)
+	require.Equal(t, []abi.Method{abi.MethodCreate}, inner.calls)
+
+	response, err := abi.Intercept(embedding{inner}, pass).Create(t.Context(), abi.CreateRequest{})
+	require.NoError(t, err)
+	require.Equal(t, "its own", response.ID)
+	require.Len(t, inner.calls, 1)
 }
 
 // TestAnswerOfAFailedInitialization: what it left behind has maps as a response has, and the
@@ -171,11 +243,13 @@ func TestCallMayGoOnTwiceAndElsewhere(t *testing.T) {
 func TestAnswerOfAFailedInitialization(t *testing.T) {
 	inputs := property.Map{}
 	failure := &abi.Error{Kind: abi.ErrorKindInitFailed, InitFailure: &abi.InitFailure{ID: "i", Inputs: &inputs}}
-	p := abi.Intercept(failing{err: failure}, func(ctx context.Context, c *abi.Call) error {
-		left, err := c.AnswerProperties(c.Do(ctx))
-		require.Equal(t, 2, mark(left))
-		require.Equal(t, []abi.Role{abi.RoleState, abi.RoleInputs}, []abi.Role{left[0].Role, left[1].Role})
-		return err
+	p := abi.Intercept(failing{err: failure}, func(ctx context.Context, c *abi.Call) (context.Context, func(error) error, error) {
+		return ctx, func(err error) error {
+			left, err := c.AnswerProperties(err)
+			require.Equal(t, 2, mark(left))
+			require.Equal(t, []abi.Role{abi.RoleState, abi.RoleInputs}, []abi.Role{left[0].Role, left[1].Role})
+			return err
+		}, nil
 	})
 	_, err := p.Create(t.Context(), abi.CreateRequest{})
 	var changed *abi.Error
@@ -198,9 +272,9 @@ func (p failing) Create(context.Context, abi.CreateRequest) (abi.CreateResponse,
 
 func TestSubjectIsWhatARequestIsAbout(t *testing.T) {
 	var subject abi.Subject
-	p := abi.Intercept(abi.Unimplemented{}, func(ctx context.Context, c *abi.Call) error {
+	p := abi.Intercept(abi.Unimplemented{}, func(ctx context.Context, c *abi.Call) (context.Context, func(error) error, error) {
 		subject = c.Subject()
-		return c.Do(ctx)
+		return ctx, nil, nil
 	})
 	_, _ = p.Update(t.Context(), abi.UpdateRequest{URN: "u", ID: "i", Type: "t", Preview: true})
 	require.Equal(t, abi.Subject{URN: "u", ID: "i", Token: "t", Preview: true}, subject)
@@ -213,7 +287,9 @@ func TestSubjectIsWhatARequestIsAbout(t *testing.T) {
 func BenchmarkIntercept(b *testing.B) {
 	p := abi.Provider(&creates{})
 	for range 3 {
-		p = abi.Intercept(p, func(ctx context.Context, c *abi.Call) error { return c.Do(ctx) })
+		p = abi.Intercept(p, func(ctx context.Context, c *abi.Call) (context.Context, func(error) error, error) {
+			return ctx, func(err error) error { return err }, nil
+		})
 	}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -277,94 +277,94 @@ func (r *InitFailure) properties(list []Properties) []Properties {
 	return list
 }
 
-func (p *intercepted) Handshake(ctx context.Context, request HandshakeRequest) (HandshakeResponse, error) {
-	return intercept(ctx, p, MethodHandshake, request, Provider.Handshake)
+func (p *callProvider) Handshake(ctx context.Context, request HandshakeRequest) (HandshakeResponse, error) {
+	return serveCall(ctx, p, MethodHandshake, request, Provider.Handshake)
 }
 
-func (p *intercepted) Parameterize(ctx context.Context, request ParameterizeRequest) (ParameterizeResponse, error) {
-	return intercept(ctx, p, MethodParameterize, request, Provider.Parameterize)
+func (p *callProvider) Parameterize(ctx context.Context, request ParameterizeRequest) (ParameterizeResponse, error) {
+	return serveCall(ctx, p, MethodParameterize, request, Provider.Parameterize)
 }
 
-func (p *intercepted) GetSchema(ctx context.Context, request GetSchemaRequest) (GetSchemaResponse, error) {
-	return intercept(ctx, p, MethodGetSchema, request, Provider.GetSchema)
+func (p *callProvider) GetSchema(ctx context.Context, request GetSchemaRequest) (GetSchemaResponse, error) {
+	return serveCall(ctx, p, MethodGetSchema, request, Provider.GetSchema)
 }
 
-func (p *intercepted) GetMapping(ctx context.Context, request GetMappingRequest) (GetMappingResponse, error) {
-	return intercept(ctx, p, MethodGetMapping, request, Provider.GetMapping)
+func (p *callProvider) GetMapping(ctx context.Context, request GetMappingRequest) (GetMappingResponse, error) {
+	return serveCall(ctx, p, MethodGetMapping, request, Provider.GetMapping)
 }
 
-func (p *intercepted) GetMappings(ctx context.Context, request GetMappingsRequest) (GetMappingsResponse, error) {
-	return intercept(ctx, p, MethodGetMappings, request, Provider.GetMappings)
+func (p *callProvider) GetMappings(ctx context.Context, request GetMappingsRequest) (GetMappingsResponse, error) {
+	return serveCall(ctx, p, MethodGetMappings, request, Provider.GetMappings)
 }
 
-func (p *intercepted) CheckConfig(ctx context.Context, request CheckRequest) (CheckResponse, error) {
-	return intercept(ctx, p, MethodCheckConfig, request, Provider.CheckConfig)
+func (p *callProvider) CheckConfig(ctx context.Context, request CheckRequest) (CheckResponse, error) {
+	return serveCall(ctx, p, MethodCheckConfig, request, Provider.CheckConfig)
 }
 
-func (p *intercepted) DiffConfig(ctx context.Context, request DiffRequest) (DiffResponse, error) {
-	return intercept(ctx, p, MethodDiffConfig, request, Provider.DiffConfig)
+func (p *callProvider) DiffConfig(ctx context.Context, request DiffRequest) (DiffResponse, error) {
+	return serveCall(ctx, p, MethodDiffConfig, request, Provider.DiffConfig)
 }
 
-func (p *intercepted) Configure(ctx context.Context, request ConfigureRequest) error {
-	_, err := intercept(ctx, p, MethodConfigure, request, answerless(Provider.Configure))
+func (p *callProvider) Configure(ctx context.Context, request ConfigureRequest) error {
+	_, err := serveCall(ctx, p, MethodConfigure, request, answerless(Provider.Configure))
 	return err
 }
 
-func (p *intercepted) Check(ctx context.Context, request CheckRequest) (CheckResponse, error) {
-	return intercept(ctx, p, MethodCheck, request, Provider.Check)
+func (p *callProvider) Check(ctx context.Context, request CheckRequest) (CheckResponse, error) {
+	return serveCall(ctx, p, MethodCheck, request, Provider.Check)
 }
 
-func (p *intercepted) Diff(ctx context.Context, request DiffRequest) (DiffResponse, error) {
-	return intercept(ctx, p, MethodDiff, request, Provider.Diff)
+func (p *callProvider) Diff(ctx context.Context, request DiffRequest) (DiffResponse, error) {
+	return serveCall(ctx, p, MethodDiff, request, Provider.Diff)
 }
 
-func (p *intercepted) Create(ctx context.Context, request CreateRequest) (CreateResponse, error) {
-	return intercept(ctx, p, MethodCreate, request, Provider.Create)
+func (p *callProvider) Create(ctx context.Context, request CreateRequest) (CreateResponse, error) {
+	return serveCall(ctx, p, MethodCreate, request, Provider.Create)
 }
 
-func (p *intercepted) Read(ctx context.Context, request ReadRequest) (ReadResponse, error) {
-	return intercept(ctx, p, MethodRead, request, Provider.Read)
+func (p *callProvider) Read(ctx context.Context, request ReadRequest) (ReadResponse, error) {
+	return serveCall(ctx, p, MethodRead, request, Provider.Read)
 }
 
-func (p *intercepted) Update(ctx context.Context, request UpdateRequest) (UpdateResponse, error) {
-	return intercept(ctx, p, MethodUpdate, request, Provider.Update)
+func (p *callProvider) Update(ctx context.Context, request UpdateRequest) (UpdateResponse, error) {
+	return serveCall(ctx, p, MethodUpdate, request, Provider.Update)
 }
 
-func (p *intercepted) Delete(ctx context.Context, request DeleteRequest) error {
-	_, err := intercept(ctx, p, MethodDelete, request, answerless(Provider.Delete))
+func (p *callProvider) Delete(ctx context.Context, request DeleteRequest) error {
+	_, err := serveCall(ctx, p, MethodDelete, request, answerless(Provider.Delete))
 	return err
 }
 
-func (p *intercepted) List(ctx context.Context, request ListRequest) (ListResponse, error) {
-	return intercept(ctx, p, MethodList, request, Provider.List)
+func (p *callProvider) List(ctx context.Context, request ListRequest) (ListResponse, error) {
+	return serveCall(ctx, p, MethodList, request, Provider.List)
 }
 
-func (p *intercepted) Invoke(ctx context.Context, request InvokeRequest) (InvokeResponse, error) {
-	return intercept(ctx, p, MethodInvoke, request, Provider.Invoke)
+func (p *callProvider) Invoke(ctx context.Context, request InvokeRequest) (InvokeResponse, error) {
+	return serveCall(ctx, p, MethodInvoke, request, Provider.Invoke)
 }
 
-func (p *intercepted) StreamInvoke(ctx context.Context, request InvokeRequest) (StreamHandle, error) {
-	return intercept(ctx, p, MethodStreamInvoke, request, Provider.StreamInvoke)
+func (p *callProvider) StreamInvoke(ctx context.Context, request InvokeRequest) (StreamHandle, error) {
+	return serveCall(ctx, p, MethodStreamInvoke, request, Provider.StreamInvoke)
 }
 
-func (p *intercepted) StreamNext(ctx context.Context, stream StreamHandle) (StreamItem, error) {
-	return intercept(ctx, p, MethodStreamNext, stream, Provider.StreamNext)
+func (p *callProvider) StreamNext(ctx context.Context, stream StreamHandle) (StreamItem, error) {
+	return serveCall(ctx, p, MethodStreamNext, stream, Provider.StreamNext)
 }
 
-func (p *intercepted) StreamClose(ctx context.Context, stream StreamHandle) error {
-	_, err := intercept(ctx, p, MethodStreamClose, stream, answerless(Provider.StreamClose))
+func (p *callProvider) StreamClose(ctx context.Context, stream StreamHandle) error {
+	_, err := serveCall(ctx, p, MethodStreamClose, stream, answerless(Provider.StreamClose))
 	return err
 }
 
-func (p *intercepted) Call(ctx context.Context, request CallRequest) (CallResponse, error) {
-	return intercept(ctx, p, MethodCall, request, Provider.Call)
+func (p *callProvider) Call(ctx context.Context, request CallRequest) (CallResponse, error) {
+	return serveCall(ctx, p, MethodCall, request, Provider.Call)
 }
 
-func (p *intercepted) Construct(ctx context.Context, request ConstructRequest) (ConstructResponse, error) {
-	return intercept(ctx, p, MethodConstruct, request, Provider.Construct)
+func (p *callProvider) Construct(ctx context.Context, request ConstructRequest) (ConstructResponse, error) {
+	return serveCall(ctx, p, MethodConstruct, request, Provider.Construct)
 }
 
-func (p *intercepted) Cancel(ctx context.Context) error {
-	_, err := intercept(ctx, p, MethodCancel, struct{}{}, empty(Provider.Cancel))
+func (p *callProvider) Cancel(ctx context.Context) error {
+	_, err := serveCall(ctx, p, MethodCancel, struct{}{}, empty(Provider.Cancel))
 	return err
 }

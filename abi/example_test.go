@@ -30,18 +30,22 @@ func ExampleProvider() {
 	// true
 }
 
-// An Intercept sees each call of a provider as data, and may change its request and response.
+// An interceptor sees each call of a provider as data, and may change its request and response.
 func ExampleIntercept() {
-	provider := abi.Intercept(greeter{}, func(ctx context.Context, call *abi.Call) error {
+	provider := abi.Intercept(greeter{}, func(ctx context.Context, call *abi.Call) (context.Context, func(error) error, error) {
 		fmt.Println(call.Method, "of", call.Subject().Token)
 		for _, properties := range call.RequestProperties() {
 			properties.Set(properties.Get().With("name", property.String("everybody")))
 		}
-		return call.Do(ctx)
+		return ctx, func(err error) error {
+			fmt.Println(call.Method, "returned", err)
+			return err
+		}, nil
 	})
 	response, err := provider.Invoke(context.Background(), abi.InvokeRequest{Token: "greet:index:hello"})
 	fmt.Println(response.Result, err)
 	// Output:
 	// invoke of greet:index:hello
+	// invoke returned <nil>
 	// {text: "Hello, everybody"} <nil>
 }

@@ -25,7 +25,7 @@ type session struct {
 
 func newSession(p abi.Provider, timeout, abandon time.Duration) *session {
 	s := &session{opened: p, timeout: timeout, abandon: abandon}
-	s.Provider = abi.Intercept(p, s.bounded)
+	s.Provider = abi.ProviderOf(s.bounded)
 	return s
 }
 

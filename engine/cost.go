@@ -90,24 +90,31 @@ type costs struct {
 	methods map[string]*MethodCost
 }
 
-// call measures a call. Cancel is no cost of a deployment.
-func (c *costs) call(ctx context.Context, call *abi.Call) error {
+// intercept measures a call. Cancel is no cost of a deployment.
+func (c *costs) intercept(ctx context.Context, call *abi.Call) (context.Context, func(error) error, error) {
 	if call.Method == abi.MethodCancel {
-		return call.Do(ctx)
+		return ctx, nil, nil
 	}
-	method := string(call.Method)
 	start := time.Now()
-	err := call.Do(ctx)
-	took := time.Since(start).Microseconds()
-	if step, ok := ctx.Value(stepCostKey{}).(*stepCost); ok {
-		step.calls.Add(1)
-		step.microseconds.Add(took)
-	}
+	return ctx, func(err error) error {
+		took := time.Since(start).Microseconds()
+		if step, ok := ctx.Value(stepCostKey{}).(*stepCost); ok {
+			step.calls.Add(1)
+			step.microseconds.Add(took)
+		}
+		c.add(call, took, err)
+		return err
+	}, nil
+}
+
+// add counts a call that took so many microseconds.
+func (c *costs) add(call *abi.Call, took int64, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if call.Method == abi.MethodConfigure {
 		c.urn = call.Subject().URN
 	}
+	method := string(call.Method)
 	m := c.methods[method]
 	if m == nil {
 		m = &MethodCost{Method: method}
@@ -119,7 +126,6 @@ func (c *costs) call(ctx context.Context, call *abi.Call) error {
 	if err != nil && !errors.Is(err, abi.ErrUnimplemented) {
 		m.Failures++
 	}
-	return err
 }
 
 // countedProviders are the providers of a deployment whose calls are counted.
@@ -134,7 +140,7 @@ func (c *countedProviders) count(pkg string, p abi.Provider) abi.Provider {
 	c.mu.Lock()
 	c.all = append(c.all, counted)
 	c.mu.Unlock()
-	return abi.Intercept(p, counted.call)
+	return abi.Intercept(p, counted.intercept)
 }
 
 // read returns the costs of each provider, those of one resource together, sorted.

@@ -67,7 +67,7 @@ func (d *deployment) load(ctx context.Context, spec PackageSpec) (p abi.Provider
 	} else if p, err = d.Providers.Load(ctx, spec); err != nil {
 		return nil, err
 	}
-	return abi.Intercept(d.counted.count(spec.Package(), p), d.assets.Call), nil
+	return abi.Intercept(d.counted.count(spec.Package(), p), d.assets.Intercept), nil
 }
 
 // lookupRegistered finds a resource that this run has registered or read.
@@ -164,21 +164,23 @@ func (m *monitor) registerDefault(ctx context.Context, spec PackageSpec) (string
 // The provider is an [io.Closer], which closes p if that can be closed.
 func WithContents(p abi.Provider, source contents.Source) abi.Provider {
 	s := asset.New(source)
-	return abi.Intercept(abi.Intercept(p, s.Call), func(ctx context.Context, c *abi.Call) error {
+	return abi.Intercept(abi.Intercept(p, s.Intercept), func(ctx context.Context, c *abi.Call) (context.Context, func(error) error, error) {
 		for _, p := range c.RequestProperties() {
 			if p.Role.IsNew() {
 				m, err := s.Admit(ctx, p.Get(), true)
 				if err != nil {
-					return err
+					return ctx, nil, err
 				}
 				p.Set(m)
 			}
 		}
-		response, err := c.AnswerProperties(c.Do(ctx))
-		for _, p := range response {
-			p.Set(s.Withhold(p.Get()))
-		}
-		return err
+		return ctx, func(err error) error {
+			response, err := c.AnswerProperties(err)
+			for _, p := range response {
+				p.Set(s.Withhold(p.Get()))
+			}
+			return err
+		}, nil
 	})
 }
 

@@ -164,7 +164,7 @@ func (m *Module) makeBase(ctx context.Context) (base *snapshot, about BaseImage)
 	}
 	if slices.Contains(m.Exports, prepareExport) {
 		base, err = m.buildImage(ctx, fresh, func(i *instance) error {
-			return i.run(ctx, limit.MethodStart, func(context.Context) error { return i.callOptional(prepareExport) })
+			return i.run(ctx, limit.MethodStart, func(context.Context, *canon.Guest) error { return i.callOptional(prepareExport) })
 		})
 		about.Prepared = err == nil
 	}

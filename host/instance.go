@@ -51,7 +51,9 @@ type instance struct {
 	// generation and applied are how far the instance is set up.
 	generation int
 	applied    int
-	spoiled    bool
+	// replaying is set while the instance only repeats the setup of another one.
+	replaying bool
+	spoiled   bool
 	// exceeded is set if it needed more than its part of the module.
 	exceeded bool
 	// nested counts exports that run inside of themselves.
@@ -178,7 +180,7 @@ func (i *instance) begin(ctx context.Context) error {
 			return nil
 		}
 	}
-	return i.run(ctx, limit.MethodStart, func(context.Context) error {
+	return i.run(ctx, limit.MethodStart, func(context.Context, *canon.Guest) error {
 		for _, name := range s.variables {
 			i.used().Note(grant.Text{Capability: grant.NameEnv, Scope: name}, name, nil)
 		}
@@ -276,16 +278,7 @@ var errNested = errors.New("the module calls the host while the host calls it, w
 func (i *instance) Memory() canon.LinearMemory { return i.module.Memory() }
 
 // run is the frame of one call: contexts, imports, a share of the log, and the caller's error.
-func (i *instance) run(ctx context.Context, method abi.Method, do func(context.Context) error) error {
-	return i.runAs(ctx, method, false, do)
-}
-
-// replay repeats a step of the setup, or does one that was deferred.
-func (i *instance) replay(ctx context.Context, step setupStep) error {
-	return i.runAs(abi.WithAssets(ctx, step.assets), step.method, !step.first(), func(ctx context.Context) error { return step.do(ctx, i.guest) })
-}
-
-func (i *instance) runAs(ctx context.Context, method abi.Method, replaying bool, do func(context.Context) error) error {
+func (i *instance) run(ctx context.Context, method abi.Method, do func(context.Context, *canon.Guest) error) error {
 	s := i.sandbox
 	config := s.config
 	limits, grace := config.limits.Call(method), config.grace
@@ -293,7 +286,7 @@ func (i *instance) runAs(ctx context.Context, method abi.Method, replaying bool,
 		limits.Time, limits.Fuel, grace = min(limits.Time, uint64(imageBuilderTime)), min(limits.Fuel, imageBuilderFuel), 0
 	}
 	r := guest.Begin(ctx, method, limits, grace, i, i.system)
-	r.Replaying = replaying
+	r.Replaying = i.replaying
 	defer r.Finish()
 	if !s.enter(r) {
 		return s.gone(method)
@@ -305,7 +298,7 @@ func (i *instance) runAs(ctx context.Context, method abi.Method, replaying bool,
 	i.listed = 0
 	i.tank.Begin(limits.Fuel, r.Begun)
 	i.buffers.Begin(&s.module.host.buffers)
-	err := do(r.Soft())
+	err := do(r.Soft(), i.guest)
 	var why Failure
 	if i.needsWhole(r, err) {
 		err = errPart

@@ -44,7 +44,7 @@ type ProviderOptions struct {
 // the context of any method (see [abi.WithAssets]).
 type Provider struct {
 	sandbox
-	calls
+	servedMethods
 	streams  streams
 	lenient  bool
 	askGuest bool
@@ -55,8 +55,9 @@ type Provider struct {
 	knowsNoSecrets atomic.Bool
 }
 
-// calls are the methods of a provider, each of which is one call of [Provider.serve].
-type calls = abi.Provider
+// servedMethods are the methods of a provider, each of which is one call of [Provider.serve]. Those that
+// [hasOwnMethod] names are not used.
+type servedMethods = abi.Provider
 
 var (
 	_ abi.Provider = (*Provider)(nil)
@@ -67,7 +68,7 @@ var (
 // directory that is missing, for example.
 func (m *Module) NewProvider(ctx context.Context, options ProviderOptions) (*Provider, error) {
 	p := &Provider{lenient: options.Lenient, askGuest: options.AskGuest}
-	p.calls = abi.Intercept(abi.Unimplemented{}, p.serve)
+	p.servedMethods = abi.ProviderOf(p.serve)
 	p.packages.Begin(m.declared)
 	err := p.init(ctx, m, canon.WorldProvider, options.Name, options.Grants, options.Limits, options.Logger, options.Instances)
 	if err != nil {
@@ -89,6 +90,11 @@ func (p *Provider) Close() error {
 		p.module.host.closedOne(p)
 	}
 	return nil
+}
+
+// CallServer has intercepted calls served without the methods, see [abi.CallServer].
+func (p *Provider) CallServer() (abi.Provider, func(context.Context, *abi.Call) error) {
+	return p, p.serve
 }
 
 // Cancel tells running calls to stop, and has idle instances release what they hold. The provider stays
@@ -152,12 +158,17 @@ func (p *Provider) GetSchema(ctx context.Context, request abi.GetSchemaRequest) 
 		!p.lenient && p.mayAnswer(ctx) {
 		return abi.GetSchemaResponse{Schema: text}, nil
 	}
-	return p.calls.GetSchema(ctx, request)
+	return p.askSchema(ctx, request)
+}
+
+// askSchema asks the guest for a schema.
+func (p *Provider) askSchema(ctx context.Context, request abi.GetSchemaRequest) (abi.GetSchemaResponse, error) {
+	return call(ctx, &p.sandbox, abi.MethodGetSchema, request, (*canon.Guest).GetSchema)
 }
 
 // asker asks the provider for schemas.
 func (p *Provider) asker() answers.Asker {
-	return answers.Asker{GetSchema: p.calls.GetSchema, AskGuest: p.askGuest, Unreadable: func(ctx context.Context, err error) {
+	return answers.Asker{GetSchema: p.askSchema, AskGuest: p.askGuest, Unreadable: func(ctx context.Context, err error) {
 		p.logger.LogAttrs(ctx, slog.LevelWarn, "the provider's schema cannot be read, so that its answers are not held to it: "+printable.Line(err.Error()),
 			slog.String(LogProvider, p.identity.Load().name), slog.String(LogMethod, string(abi.MethodGetSchema)), slog.Bool(LogOfHost, true))
 	}}
@@ -195,8 +206,22 @@ func (p *Provider) mayAnswer(ctx context.Context) bool {
 	return !p.askGuest && ctx.Err() == nil && !p.isClosed() && p.health.Quarantine() == nil
 }
 
+// hasOwnMethod reports whether [Provider] itself has the method: it sets up instances, speaks to all of them, or
+// keeps one for a stream.
+func hasOwnMethod(m abi.Method) bool {
+	switch m {
+	case abi.MethodHandshake, abi.MethodParameterize, abi.MethodGetSchema, abi.MethodConfigure, abi.MethodCancel,
+		abi.MethodStreamInvoke, abi.MethodStreamNext, abi.MethodStreamClose:
+		return true
+	}
+	return false
+}
+
 // serve makes a call: the schema answers it, or the guest does, within the contract.
 func (p *Provider) serve(ctx context.Context, c *abi.Call) error {
+	if hasOwnMethod(c.Method) {
+		return c.DoWith(ctx, p)
+	}
 	var d answers.Declared
 	if c.Method.About() != abi.AboutPackage && (c.HasProperties() || c.Method.Kind() == abi.KindAsks) {
 		d = p.declared(ctx, c.Method, c.Subject())
@@ -330,8 +355,8 @@ func (p *Provider) beginStream(ctx context.Context, method abi.Method, request a
 		return nil, err
 	}
 	s := &stream{instance: i, declared: declared}
-	err = i.run(ctx, method, func(ctx context.Context) error {
-		s.handle, err = i.guest.StreamInvoke(ctx, request)
+	err = i.run(ctx, method, func(ctx context.Context, guest *canon.Guest) error {
+		s.handle, err = guest.StreamInvoke(ctx, request)
 		return err
 	})
 	if err != nil {
@@ -355,8 +380,8 @@ func (p *Provider) StreamNext(ctx context.Context, handle abi.StreamHandle) (ite
 		return item, p.fail(method, abi.ErrorKindNotFound, "the stream was closed")
 	}
 	p.budget.Enter()
-	err = s.instance.run(ctx, method, func(ctx context.Context) error {
-		item, err = s.instance.guest.StreamNext(ctx, s.handle)
+	err = s.instance.run(ctx, method, func(ctx context.Context, guest *canon.Guest) error {
+		item, err = guest.StreamNext(ctx, s.handle)
 		return err
 	})
 	p.budget.Leave()
@@ -390,7 +415,7 @@ func (p *Provider) StreamClose(ctx context.Context, handle abi.StreamHandle) err
 	p.budget.Enter()
 	defer p.budget.Leave()
 	defer s.instance.Close()
-	return s.instance.run(ctx, abi.MethodStreamClose, func(ctx context.Context) error {
-		return s.instance.guest.StreamClose(ctx, s.handle)
+	return s.instance.run(ctx, abi.MethodStreamClose, func(ctx context.Context, guest *canon.Guest) error {
+		return guest.StreamClose(ctx, s.handle)
 	})
 }

@@ -220,7 +220,7 @@ func (s *sandbox) serve(ctx context.Context, method abi.Method, do func(context.
 		if err != nil {
 			return err
 		}
-		err = i.run(ctx, method, func(ctx context.Context) error { return do(ctx, i.guest) })
+		err = i.run(ctx, method, do)
 		s.put(i)
 		if err != errPart {
 			return err
@@ -286,7 +286,10 @@ func (s *sandbox) setUp(ctx context.Context, method abi.Method, i *instance, sta
 	for n, step := range state.steps {
 		first := step.first()
 		if n == i.applied {
-			if err := i.replay(ctx, step); err != nil {
+			i.replaying = !first
+			err := i.run(abi.WithAssets(ctx, step.assets), step.method, step.do)
+			i.replaying = false
+			if err != nil {
 				i.Close()
 				if first && err != errPart {
 					err = late(err, method)
@@ -389,7 +392,7 @@ func (s *sandbox) cancelAll(ctx context.Context, do func(*canon.Guest, context.C
 			s.budget.Enter()
 			defer s.budget.Leave()
 			defer i.Close()
-			err := i.run(ctx, abi.MethodCancel, func(ctx context.Context) error { return do(i.guest, ctx) })
+			err := i.run(ctx, abi.MethodCancel, func(ctx context.Context, guest *canon.Guest) error { return do(guest, ctx) })
 			if !errors.Is(err, abi.ErrUnimplemented) {
 				failures[n] = err
 			}

@@ -87,8 +87,8 @@ func establish[Q, R any](ctx context.Context, s *sandbox, method abi.Method, onc
 		if err != nil {
 			return response, err
 		}
-		err = i.run(ctx, method, func(ctx context.Context) error {
-			response, err = do(i.guest, ctx, request)
+		err = i.run(ctx, method, func(ctx context.Context, guest *canon.Guest) error {
+			response, err = do(guest, ctx, request)
 			return err
 		})
 		if err != nil {

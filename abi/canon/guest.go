@@ -116,10 +116,14 @@ func (e *exportFrame) linear() LinearMemory {
 	return e.memory
 }
 
-// run calls an export, which may move and change the memory.
+// run calls an export that the call needs beside its own.
 func (e *exportFrame) run(export int, stack []uint64) error {
+	return e.ran(e.guest.instance.Call(e.ctx, export, stack))
+}
+
+// ran takes the error of an export, which may have moved and changed the memory.
+func (e *exportFrame) ran(err error) error {
 	e.memory, e.room = nil, arenaRoom{}
-	err := e.guest.instance.Call(e.ctx, export, stack)
 	if err != nil {
 		e.guest.breakWith(err)
 	}
@@ -200,10 +204,8 @@ func (e *exportFrame) Call(args []uint64) (uint64, error) {
 		return 0, err
 	}
 	e.stack = append(args, 0) // at least one for the result
-	if err := e.run(exportOf(e.function), e.stack); err != nil {
-		return 0, err
-	}
-	return e.stack[0], nil
+	err := e.ran(e.guest.instance.Call(e.ctx, exportOf(e.function), e.stack))
+	return e.stack[0], err
 }
 
 func (e *exportFrame) End(breach error) {

@@ -34,7 +34,7 @@ func writeCalls(c *contract, s *source) {
 		}
 	}
 	for _, f := range c.functions(provider) {
-		c.writeIntercepted(s, f)
+		c.writeMethodCall(s, f)
 	}
 }
 
@@ -177,8 +177,8 @@ func writeProperties(s *source, name string, r *wit.Record, roles []string) {
 	}
 }
 
-// writeIntercepted writes a method of the provider that Intercept returns.
-func (c *contract) writeIntercepted(s *source, f function) {
+// writeMethodCall writes a method of the provider whose methods are calls.
+func (c *contract) writeMethodCall(s *source, f function) {
 	request, method := "struct{}{}", "Provider."+f.goName
 	if len(f.Params) > 0 {
 		request = f.params[0]
@@ -190,11 +190,11 @@ func (c *contract) writeIntercepted(s *source, f function) {
 		method = "answerless(" + method + ")"
 	}
 	signature := c.signature(f, "", true)
-	s.f("func (p *intercepted) %s%s {", f.goName, signature)
+	s.f("func (p *callProvider) %s%s {", f.goName, signature)
 	if f.result == nil {
-		s.f("_, err := intercept(ctx, p, Method%s, %s, %s)\nreturn err", f.goName, request, method)
+		s.f("_, err := serveCall(ctx, p, Method%s, %s, %s)\nreturn err", f.goName, request, method)
 	} else {
-		s.f("return intercept(ctx, p, Method%s, %s, %s)", f.goName, request, method)
+		s.f("return serveCall(ctx, p, Method%s, %s, %s)", f.goName, request, method)
 	}
 	s.f("}\n")
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 )
 
-// Call lets a provider read the new assets of a call, and no others. Old values have only hashes: their
+// Intercept lets a provider read the new assets of a call, and no others. Old values have only hashes: their
 // files may be gone. If a response has such a hash, the contents are put back, so that they are not lost
 // from the state.
-func (s *Assets) Call(ctx context.Context, c *abi.Call) error {
+func (s *Assets) Intercept(ctx context.Context, c *abi.Call) (context.Context, func(error) error, error) {
 	var news, olds []property.Map
 	for _, p := range c.RequestProperties() {
 		switch m := p.Get(); {
@@ -27,15 +27,16 @@ func (s *Assets) Call(ctx context.Context, c *abi.Call) error {
 	} else if abi.AssetsFrom(ctx) != nil { // those of the call of a component in which this one is made
 		ctx = abi.WithAssets(ctx, nil)
 	}
-	err := c.Do(ctx)
 	if len(news) == 0 && len(olds) == 0 {
+		return ctx, nil, nil
+	}
+	return ctx, func(err error) error {
+		response, err := c.AnswerProperties(err)
+		for _, p := range response {
+			p.Set(restore(p.Get(), append(news, olds...)))
+		}
 		return err
-	}
-	response, err := c.AnswerProperties(err)
-	for _, p := range response {
-		p.Set(restore(p.Get(), append(news, olds...)))
-	}
-	return err
+	}, nil
 }
 
 // elide removes from the assets in old values all but the hashes.

@@ -54,7 +54,7 @@ func Open(ctx context.Context, p abi.Provider, pkg string, secrets *redact.Secre
 	if !s.Understands(abi.FeaturesResourceReferences) {
 		s.foreign = append(s.foreign, property.KindResourceReference)
 	}
-	s.Provider = abi.Intercept(p, s.call)
+	s.Provider = abi.Intercept(p, s.intercept)
 	return s, nil
 }
 
@@ -75,11 +75,13 @@ func (s *Session) Close(ctx context.Context) error {
 	return err
 }
 
-// call makes a call of the provider. A preview that the provider cannot do has no known outputs.
-func (s *Session) call(ctx context.Context, c *abi.Call) error {
+// intercept passes on requests as the provider understands them, and marks the secrets of responses. A preview
+// that the provider cannot do has no known outputs.
+func (s *Session) intercept(ctx context.Context, c *abi.Call) (context.Context, func(error) error, error) {
 	about := c.Method.About()
 	if about == abi.AboutResource && c.Method.Kind() == abi.KindChanges && c.Subject().Preview && !s.Understands(abi.FeaturesPreview) {
-		return nil
+		c.Skip()
+		return ctx, nil, nil
 	}
 	var request [abi.RoleOldState + 1]property.Map
 	for _, p := range c.RequestProperties() {
@@ -95,25 +97,26 @@ func (s *Session) call(ctx context.Context, c *abi.Call) error {
 		s.secrets.LearnComputed(m)
 		p.Set(m.Lower(s.foreign...))
 	}
-	err := c.Do(ctx)
-	if failures := c.Failures(); failures != nil {
-		*failures = Cited(*failures)
-	}
-	if about == abi.AboutComponent {
+	return ctx, func(err error) error {
+		if failures := c.Failures(); failures != nil {
+			*failures = Cited(*failures)
+		}
+		if about == abi.AboutComponent {
+			return err
+		}
+		response, err := c.AnswerProperties(err)
+		for _, p := range response {
+			m := p.Get()
+			if !s.Understands(abi.FeaturesSecrets) {
+				m = markAgain(m, p.Role, c.Method.Kind(), request)
+				p.Set(m)
+			}
+			if p.Role == abi.RoleChecked || p.Role == abi.RoleResult {
+				s.secrets.LearnFrom(m)
+			}
+		}
 		return err
-	}
-	response, err := c.AnswerProperties(err)
-	for _, p := range response {
-		m := p.Get()
-		if !s.Understands(abi.FeaturesSecrets) {
-			m = markAgain(m, p.Role, c.Method.Kind(), request)
-			p.Set(m)
-		}
-		if p.Role == abi.RoleChecked || p.Role == abi.RoleResult {
-			s.secrets.LearnFrom(m)
-		}
-	}
-	return err
+	}, nil
 }
 
 // markAgain marks the secrets of a request in its response: properties that repeat a secret one, and all that
