@@ -106,12 +106,19 @@ func (c *callerMonitor) Wait(ctx context.Context) (abi.Completed, error) {
 // below, the assets that a caller passes get their hashes, and of files and URLs the caller
 // learns only those that the program has named.
 func (c *callerMonitor) RegisterResource(ctx context.Context, req abi.RegisterResourceRequest) (abi.RegisterResourceResponse, error) {
-	return c.RegisterTransformed(ctx, req)
+	return c.register(ctx, req, nil)
 }
 
 // RegisterTransformed registers a resource with transforms of its own.
 func (c *callerMonitor) RegisterTransformed(ctx context.Context, req abi.RegisterResourceRequest, transforms ...callback.ResourceTransform) (
 	abi.RegisterResourceResponse, error,
+) {
+	return c.register(ctx, req, transforms)
+}
+
+// register drives a resource to the state that the caller wants, after its transforms.
+func (c *callerMonitor) register(ctx context.Context, req abi.RegisterResourceRequest, transforms []callback.ResourceTransform) (
+	resp abi.RegisterResourceResponse, err error,
 ) {
 	inputs, err := c.d.assets.Admit(ctx, req.Inputs, c.isProgram)
 	if err == nil {
@@ -119,11 +126,29 @@ func (c *callerMonitor) RegisterTransformed(ctx context.Context, req abi.Registe
 		req, err = c.transformed(ctx, req, transforms)
 	}
 	if err != nil {
-		return abi.RegisterResourceResponse{}, c.d.reportRefused(nil, req, err)
+		return resp, c.d.reportRefused(nil, req, err)
 	}
-	resp, err := c.register(ctx, req)
-	resp.State = c.response(resp.State)
-	return resp, err
+	if req.Remote {
+		resp, err = c.construct(ctx, req)
+		resp.State = c.response(resp.State)
+		return resp, err
+	}
+	var res *state.Resource
+	gl, err := c.goal(ctx, req)
+	if err == nil {
+		res, err = c.d.register(ctx, gl)
+	}
+	if err != nil {
+		return c.failedRegistration(gl, req, err)
+	}
+	resp = abi.RegisterResourceResponse{URN: res.URN, ID: providers.ShownID(res.ID)}
+	if res.Custom { // what a component has, its children are about to tell
+		resp.State = c.response(res.Outputs)
+	}
+	if c.d.selection.Absent.Get(res.URN) {
+		resp.Result = abi.RegistrationResultSkipped
+	}
+	return resp, nil
 }
 
 // RegisterOutputs sets the outputs of a component or of the stack.

@@ -160,29 +160,37 @@ func (d *deployment) update(ctx context.Context) error {
 	return d.analyzeStack(ctx)
 }
 
+// register decides and takes the steps of a registration, and returns the resource.
 func (d *deployment) register(ctx context.Context, gl *goal) (*state.Resource, error) {
 	if d.failures.stopped() {
 		return nil, ErrStopped
 	}
 	ctx = counting(ctx)
 	chain, err := d.gen.register(ctx, gl)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = d.holdToPlan(gl, chain)
 	}
-	return d.executeChain(ctx, gl, chain)
+	if err == nil {
+		err = d.exec.run(ctx, chain)
+	}
+	return d.registered(ctx, gl, chain, err)
 }
 
-// executeChain takes the steps of a registration, if the plan allows them, and returns the resource.
-func (d *deployment) executeChain(ctx context.Context, gl *goal, chain []*step) (*state.Resource, error) {
-	if d.mode == updating {
-		if err := d.planning.registration(d.registrations.Goals.Get(gl.urn), chain); err != nil {
-			if len(chain) > 0 && chain[0].finished != nil {
-				close(chain[0].finished) // nothing will be deleted ahead
-			}
-			return nil, err
-		}
+// holdToPlan returns an error if the plan does not allow the steps of a registration.
+func (d *deployment) holdToPlan(gl *goal, chain []*step) error {
+	if d.mode != updating {
+		return nil
 	}
-	if err := d.exec.run(ctx, chain); err != nil {
+	err := d.planning.registration(d.registrations.Goals.Get(gl.urn), chain)
+	if err != nil && len(chain) > 0 && chain[0].finished != nil {
+		close(chain[0].finished) // nothing will be deleted ahead
+	}
+	return err
+}
+
+// registered returns the resource of a registration after its steps, or the error of one.
+func (d *deployment) registered(ctx context.Context, gl *goal, chain []*step, err error) (*state.Resource, error) {
+	if err != nil {
 		return nil, err
 	}
 	if res := outcome(chain); res != nil {

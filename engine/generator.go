@@ -142,7 +142,11 @@ func (g *generator) register(ctx context.Context, gl *goal) ([]*step, error) {
 	if known != nil {
 		inputs = g.keepIgnored(gl.urn, gl.options.IgnoreChanges, old.Inputs, inputs)
 	}
-	checked, corrections, err := g.checkAndRemediate(ctx, gl, provider, known, inputs)
+	checked, err := g.check(ctx, gl, provider, known, inputs)
+	if err != nil {
+		return nil, err
+	}
+	checked, corrections, err := g.remediate(ctx, gl, provider, known, checked)
 	if err != nil {
 		return nil, err
 	}
@@ -214,25 +218,33 @@ func (g *generator) keepIgnored(u urn.URN, paths []string, old, new property.Map
 	return out
 }
 
-// check validates inputs and applies the provider's defaults. Components have nothing to check.
-func (g *generator) check(ctx context.Context, gl *goal, provider abi.Provider, olds *property.Map, news property.Map) (property.Map, error) {
+// check validates inputs and applies the provider's defaults. Components have nothing to check. known is the
+// recorded resource that is kept, nil if there is none. A creation that was cut off is checked with the inputs that
+// it had: its generated names make it conflict with its object, instead of making two.
+func (g *generator) check(ctx context.Context, gl *goal, provider abi.Provider, known *state.Resource, news property.Map) (property.Map, error) {
 	if !gl.custom {
 		return news, nil
 	}
+	var olds *property.Map
+	if known != nil {
+		olds = &known.Inputs
+	} else if _, created := g.recorder.Creating(gl.urn); created != nil {
+		olds = &created.Inputs
+	}
 	seed := g.planning.seed(gl.urn)
-	inputs, refused, err := checkInputs(ctx, provider, abi.CheckRequest{
+	resp, err := provider.Check(ctx, abi.CheckRequest{
 		URN: gl.urn, Name: gl.name, Type: gl.typ, Olds: olds, News: news, RandomSeed: seed,
 		Autonaming: g.proposeName(gl, provider, seed, olds == nil),
 	})
+	inputs, refused, err := checkedInputs(news, resp, err)
 	return inputs, cmp.Or(err, refused)
 }
 
-// checkInputs returns the inputs with the provider's defaults, and why it refuses them. The inputs stay
+// checkedInputs returns the inputs of a check with the provider's defaults, and why it refuses them. The inputs stay
 // as they are if the provider checks nothing.
-func checkInputs(ctx context.Context, provider abi.Provider, req abi.CheckRequest) (inputs property.Map, refused, err error) {
-	resp, err := provider.Check(ctx, req)
+func checkedInputs(news property.Map, resp abi.CheckResponse, err error) (inputs property.Map, refused, failed error) {
 	if errors.Is(err, abi.ErrUnimplemented) {
-		return req.News, nil, nil
+		return news, nil, nil
 	}
 	var errs []error
 	for _, f := range resp.Failures {

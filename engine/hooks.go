@@ -56,14 +56,15 @@ func (d *deployment) hookStep(kind abi.HookKind, old, new *state.Resource) callb
 // hook after it returned.
 func (d *deployment) applyWithHooks(ctx context.Context, s *step) (taken bool, err error) {
 	operation, before, after := d.hooksOf(s)
+	apply := d.applierOf(s)
 	if operation == "" || len(s.subject().ResourceHooks) == 0 {
-		err = d.applyStep(ctx, s)
+		err = apply(ctx, s)
 		return err == nil, err
 	}
 	if err := d.runHooks(ctx, before, s.old, s.new); err != nil {
 		return false, err
 	}
-	if err := d.applyWithRetries(ctx, s, operation, before); err != nil {
+	if err := d.applyWithRetries(ctx, s, apply, operation, before); err != nil {
 		return false, err
 	}
 	if s.new != nil && !s.new.Custom {
@@ -99,10 +100,10 @@ func (d *deployment) runHooks(ctx context.Context, kind abi.HookKind, old, new *
 }
 
 // applyWithRetries applies a step until it succeeds, or its error hooks no longer want that.
-func (d *deployment) applyWithRetries(ctx context.Context, s *step, what string, before abi.HookKind) error {
+func (d *deployment) applyWithRetries(ctx context.Context, s *step, apply func(context.Context, *step) error, what string, before abi.HookKind) error {
 	names := s.subject().ResourceHooks[hookKey(abi.HookKindOnError)]
 	if len(names) == 0 || d.dryRun {
-		return d.applyStep(ctx, s)
+		return apply(ctx, s)
 	}
 	var goal *state.Resource
 	if s.new != nil {
@@ -113,7 +114,7 @@ func (d *deployment) applyWithRetries(ctx context.Context, s *step, what string,
 	var overtaken []record.Operation // begun by earlier attempts, with who knows what effect
 	for {
 		s.began = record.Operation{}
-		err := d.applyStep(ctx, s)
+		err := apply(ctx, s)
 		if err == nil {
 			return d.recorder.Record(ctx, record.End(overtaken...))
 		}

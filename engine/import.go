@@ -178,9 +178,10 @@ func (d *deployment) importAsFound(ctx context.Context, s *step, found *state.Re
 			}
 		}
 	}
-	checked, refused, err := checkInputs(ctx, s.provider, abi.CheckRequest{
+	check, err := s.provider.Check(ctx, abi.CheckRequest{
 		URN: n.URN, Name: n.URN.Name(), Type: n.Type, Olds: &found.Inputs, News: n.Inputs, RandomSeed: newSeed(),
 	})
+	checked, refused, err := checkedInputs(n.Inputs, check, err)
 	switch {
 	case err != nil:
 		return err

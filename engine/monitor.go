@@ -8,11 +8,9 @@ import (
 	"sync"
 
 	"github.com/husk-dev/husk/abi"
-	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/internal/locked"
 	"github.com/husk-dev/husk/engine/internal/providers"
-	"github.com/husk-dev/husk/engine/state"
 )
 
 // monitor completes a registration (parent, provider, dependencies), hands it to the generator, and responds
@@ -26,28 +24,6 @@ type monitor struct {
 
 	mu   sync.Mutex
 	root urn.URN
-}
-
-// register drives a resource to the state that the program wants.
-func (m *monitor) register(ctx context.Context, req abi.RegisterResourceRequest) (abi.RegisterResourceResponse, error) {
-	if req.Remote {
-		return m.construct(ctx, req)
-	}
-	gl, err := m.goal(ctx, req)
-	if err == nil {
-		var res *state.Resource
-		if res, err = m.d.register(ctx, gl); err == nil {
-			resp := abi.RegisterResourceResponse{URN: res.URN, ID: providers.ShownID(res.ID), State: res.Outputs}
-			if !res.Custom {
-				resp.State = property.Map{} // what it has now, its children are about to tell
-			}
-			if m.d.selection.Absent.Get(res.URN) {
-				resp.Result = abi.RegistrationResultSkipped
-			}
-			return resp, nil
-		}
-	}
-	return m.failedRegistration(gl, req, err)
 }
 
 // failedRegistration responds to a registration that failed: with the result if the deployment continues after

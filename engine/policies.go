@@ -46,23 +46,18 @@ func (d *deployment) openPolicies(ctx context.Context) (err error) {
 	return nil
 }
 
-// checkAndRemediate checks a goal's inputs, has the policies correct them, and checks again what they changed.
-// known is the recorded resource that is kept, nil if there is none. A creation that was cut off is checked
-// with the inputs that it had: its generated names make it conflict with its object, instead of making two. The
-// corrections are for analyze to report, once these inputs count.
-func (g *generator) checkAndRemediate(ctx context.Context, gl *goal, provider abi.Provider, known *state.Resource, inputs property.Map) (
+// remediate has the policies correct the checked inputs of a goal, and checks again what they changed. known is the
+// recorded resource that is kept, nil if there is none. The corrections are for analyze to report, once these inputs
+// count.
+func (g *generator) remediate(ctx context.Context, gl *goal, provider abi.Provider, known *state.Resource, checked property.Map) (
 	property.Map, []correction, error,
 ) {
-	var olds *property.Map
+	if g.policies == nil {
+		return checked, nil, nil
+	}
 	id := ""
 	if known != nil {
-		olds, id = &known.Inputs, known.ID
-	} else if _, created := g.recorder.Creating(gl.urn); created != nil {
-		olds = &created.Inputs // the same creation again, with the names and keys that it had
-	}
-	checked, err := g.check(ctx, gl, provider, olds, inputs)
-	if err != nil || g.policies == nil {
-		return checked, nil, err
+		id = known.ID
 	}
 	made, unable, err := g.policies.Remediate(ctx, g.policyResource(gl.state(checked), id))
 	if err != nil {
@@ -84,7 +79,7 @@ func (g *generator) checkAndRemediate(ctx context.Context, gl *goal, provider ab
 	if len(made) == 0 {
 		return checked, corrections, nil
 	}
-	again, err := g.check(ctx, gl, provider, olds, result)
+	again, err := g.check(ctx, gl, provider, known, result)
 	if err != nil {
 		return checked, nil, fmt.Errorf("the inputs that the policy %s made are refused: %w", made[len(made)-1].Source, err)
 	}

@@ -31,10 +31,13 @@ func (d *deployment) read(ctx context.Context, gl *goal, id string) (*state.Reso
 	}
 	ctx = counting(ctx)
 	chain, err := d.gen.planRead(ctx, gl, old, id)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = d.holdToPlan(gl, chain)
 	}
-	return d.executeChain(ctx, gl, chain)
+	if err == nil {
+		err = d.exec.run(ctx, chain)
+	}
+	return d.registered(ctx, gl, chain, err)
 }
 
 // planRead plans a read. A managed resource with another ID is no longer wanted then.
@@ -182,10 +185,11 @@ func (d *deployment) importResource(ctx context.Context, s *step) (record.Change
 		return d.placement(s, s.old != nil && !s.old.External && s.old.ID != s.new.ID), nil
 	}
 	news := d.gen.keepIgnored(n.URN, n.IgnoreChanges, found.Inputs, n.Inputs)
-	checked, refused, err := checkInputs(ctx, s.provider, abi.CheckRequest{
+	check, err := s.provider.Check(ctx, abi.CheckRequest{
 		URN: n.URN, Name: n.URN.Name(), Type: n.Type, Olds: &found.Inputs,
 		News: news, RandomSeed: newSeed(),
 	})
+	checked, refused, err := checkedInputs(news, check, err)
 	err = cmp.Or(err, refused)
 	if err == nil {
 		policyResource := clone(n)

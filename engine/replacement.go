@@ -25,7 +25,11 @@ func (g *generator) replace(ctx context.Context, gl *goal, provider abi.Provider
 	if err := g.checkReplacedTogether(old); err != nil {
 		return nil, err
 	}
-	checked, corrections, err := g.checkAndRemediate(ctx, gl, provider, nil, inputs)
+	checked, err := g.check(ctx, gl, provider, nil, inputs)
+	if err != nil {
+		return nil, err
+	}
+	checked, corrections, err := g.remediate(ctx, gl, provider, nil, checked)
 	if err != nil {
 		return nil, err
 	}

@@ -115,30 +115,35 @@ func (d *deployment) execute(ctx context.Context, s *step) error {
 	return err
 }
 
-func (d *deployment) applyStep(ctx context.Context, s *step) error {
+// applierOf returns what applies a step.
+func (d *deployment) applierOf(s *step) func(context.Context, *step) error {
 	switch s.op {
 	case OpSame:
-		return d.applySame(ctx, s)
+		return d.applySame
 	case OpCreate, OpCreateReplacement:
-		return d.applyCreate(ctx, s)
+		return d.applyCreate
 	case OpUpdate:
-		return d.applyUpdate(ctx, s)
+		return d.applyUpdate
 	case OpRead, OpReadReplacement:
-		return d.applyRead(ctx, s)
+		return d.applyRead
 	case OpImport:
-		return d.applyImport(ctx, s)
+		return d.applyImport
 	case OpRefresh:
-		return d.applyRefresh(ctx, s)
+		return d.applyRefresh
 	case OpDelete, OpDeleteReplaced:
-		return d.applyDelete(ctx, s)
+		return d.applyDelete
 	case OpDiscard, OpRemovePendingReplace:
-		if err := d.checkUnneeded(s.old); err != nil {
-			return err
-		}
-		return d.recorder.Record(ctx, record.Remove(s.old))
-	default:
-		return fmt.Errorf("unknown operation %q", s.op)
+		return d.applyRemoval
 	}
+	return func(context.Context, *step) error { return fmt.Errorf("unknown operation %q", s.op) }
+}
+
+// applyRemoval removes what needs no provider from the state.
+func (d *deployment) applyRemoval(ctx context.Context, s *step) error {
+	if err := d.checkUnneeded(s.old); err != nil {
+		return err
+	}
+	return d.recorder.Record(ctx, record.Remove(s.old))
 }
 
 func (d *deployment) applySame(ctx context.Context, s *step) error {
