@@ -26,7 +26,10 @@ func (p *Plugins) Granted(ctx context.Context, m *Module, grants host.Grants, lo
 // measuredProvider is a provider whose host measures its calls.
 type measuredProvider struct{ *host.Provider }
 
-var _ engine.Measured = measuredProvider{}
+var (
+	_ engine.Measured = measuredProvider{}
+	_ abi.CallServer  = measuredProvider{}
+)
 
 // Measured implements [engine.Measured].
 func (m measuredProvider) Measured() map[string]engine.Measure {
@@ -35,6 +38,12 @@ func (m measuredProvider) Measured() map[string]engine.Measure {
 		out[method] = engine.Measure{BySchema: int(s.BySchema), Fuel: s.Fuel, BytesIn: s.BytesIn, BytesOut: s.BytesOut}
 	}
 	return out
+}
+
+// CallServer implements [abi.CallServer]: the provider has the methods of the host's.
+func (m measuredProvider) CallServer() (abi.Provider, func(context.Context, *abi.Call) error) {
+	_, serve := m.Provider.CallServer()
+	return m, serve
 }
 
 // engineProvider returns a provider as the engine gets it.
