@@ -431,7 +431,7 @@ func TestATrap(t *testing.T) {
 
 func importSignature(iface, name string) canon.Signature {
 	for _, i := range canon.ImportTable() {
-		if i.Module == "husk:provider/"+iface+"@0.1.0" && i.Name == name {
+		if i.Module == "husk:provider/"+iface+"@"+canon.Version && i.Name == name {
 			return i.Signature
 		}
 	}
