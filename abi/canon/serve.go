@@ -7,15 +7,15 @@ import (
 	"github.com/husk-dev/husk/abi"
 )
 
-// server serves one call: a generated function lifts the parameters with it, and gives it the work
-// and the function that lowers the result.
+// server serves one call: a generated function lifts the parameters with it, and then lowers the
+// result.
 type server struct {
 	lifter
 	function *Function
 	params   []byte // the parameters as one record
 	out      []byte // the result as it is to lie in memory
-	// recovered makes an error of a panic. Nil lets panics through.
-	recovered func(any) error
+	// calling is set while the provider serves the call of an export.
+	calling bool
 	// await calls work that may take forever. It is nil for an ordinary call, see [Imports].
 	await func(name string, do func())
 
@@ -48,39 +48,48 @@ func (s *server) begin(f *Function, mem Memory) {
 	s.mem, s.root = mem, callRoot(f)
 }
 
-// do calls and lowers the result, unless the parameters could not be lifted. A result that cannot be
-// lowered becomes an error of the call.
+// beginCall reports whether the parameters could be lifted, so that the provider is called.
+func (s *server) beginCall() bool {
+	s.calling = s.err == nil
+	return s.calling
+}
+
+// returned takes the error of a call. It returns what lowers the result and the place of that, nil if the call failed.
+func (s *server) returned(err error) (*lowerer, []byte) {
+	s.calling = false
+	if err == nil {
+		return s.lowerer(responseRoot(s.function)), s.out[s.function.payload:]
+	}
+	if s.function.fails {
+		s.answerError(abi.AsError(err))
+	}
+	return nil, nil
+}
+
+// lowered takes what has lowered the result. A result that cannot be lowered becomes an error of the
+// call.
+func (s *server) lowered(w *lowerer) {
+	if w.refused && s.function.fails {
+		s.answerError(abi.AsError(w.err))
+		return
+	}
+	s.err = w.err
+}
+
+// do calls a function of the host and lowers the result, unless the parameters could not be lifted.
 func (s *server) do(call func() error, lower func(*lowerer, []byte)) {
 	if s.err != nil {
 		return
 	}
-	returned := s.recovered == nil
-	defer func() {
-		if returned {
-			return
-		}
-		if p := recover(); p != nil && s.function.fails {
-			s.answerError(abi.AsError(s.recovered(p)))
-		}
-	}()
 	var err error
 	if s.await == nil {
 		err = call()
 	} else {
 		s.await(moduleName(s.function.Interface, Version)+"#"+s.function.Name, func() { err = call() })
 	}
-	returned = true
-	if err == nil && lower != nil {
-		w := s.lowerer(responseRoot(s.function))
-		lower(w, s.out[s.function.payload:])
-		if !w.refused || !s.function.fails {
-			s.err = w.err
-			return
-		}
-		err = w.err
-	}
-	if err != nil && s.function.fails {
-		s.answerError(abi.AsError(err))
+	if w, b := s.returned(err); w != nil && lower != nil {
+		lower(w, b)
+		s.lowered(w)
 	}
 }
 
@@ -125,13 +134,15 @@ type Server struct {
 // ServeProvider serves, inside a guest, a call of the function of interface provider with that
 // index. params are the parameters as one record in memory. It returns the address of the result. An
 // error is a breach of the ABI by the host.
-func (s *Server) ServeProvider(ctx context.Context, p abi.Provider, function int, mem Memory, params []byte) (uint32, error) {
+func (s *Server) ServeProvider(ctx context.Context, p abi.Provider, function int, mem Memory, params []byte) (address uint32, err error) {
+	defer s.endPanicked(&address, &err)
 	providerServers[function](ctx, p, s.begin(providerFunctions[function], mem, params))
 	return s.end()
 }
 
 // ServePolicy is ServeProvider for the functions of interface policy.
-func (s *Server) ServePolicy(ctx context.Context, p abi.Policy, function int, mem Memory, params []byte) (uint32, error) {
+func (s *Server) ServePolicy(ctx context.Context, p abi.Policy, function int, mem Memory, params []byte) (address uint32, err error) {
+	defer s.endPanicked(&address, &err)
 	policyServers[function](ctx, p, s.begin(policyFunctions[function], mem, params))
 	return s.end()
 }
@@ -140,10 +151,21 @@ func (s *Server) ServePolicy(ctx context.Context, p abi.Policy, function int, me
 func (s *Server) begin(f *Function, mem Memory, params []byte) *server {
 	served := &s.server
 	served.outRoom = room{}
-	served.recovered, served.params = s.Recovered, params
+	served.params, served.calling = params, false
 	served.err, served.segments, served.own = nil, nil, s.Own
 	served.begin(f, mem)
 	return served
+}
+
+// endPanicked ends a call in which the provider panicked. It is deferred, and does nothing after other calls.
+func (s *Server) endPanicked(address *uint32, err *error) {
+	if !s.server.calling || s.Recovered == nil {
+		return
+	}
+	if p := recover(); p != nil && s.server.function.fails {
+		s.server.answerError(abi.AsError(s.Recovered(p)))
+	}
+	*address, *err = s.end()
 }
 
 // end stores the result of the call.

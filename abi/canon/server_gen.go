@@ -14,13 +14,14 @@ func serveProviderHandshake(ctx context.Context, p abi.Provider, s *server) {
 	l.enter("request")
 	liftHandshakeRequest(l, b, &request)
 	l.leave()
-	var v abi.HandshakeResponse
-	s.do(func() (err error) {
-		v, err = p.Handshake(ctx, request)
-		return err
-	}, func(w *lowerer, b []byte) {
+	if !s.beginCall() {
+		return
+	}
+	v, err := p.Handshake(ctx, request)
+	if w, b := s.returned(err); w != nil {
 		lowerHandshakeResponse(w, b, &v)
-	})
+		s.lowered(w)
+	}
 }
 
 func serveProviderParameterize(ctx context.Context, p abi.Provider, s *server) {
@@ -29,13 +30,14 @@ func serveProviderParameterize(ctx context.Context, p abi.Provider, s *server) {
 	l.enter("request")
 	liftParameterizeRequest(l, b, &request)
 	l.leave()
-	var v abi.ParameterizeResponse
-	s.do(func() (err error) {
-		v, err = p.Parameterize(ctx, request)
-		return err
-	}, func(w *lowerer, b []byte) {
+	if !s.beginCall() {
+		return
+	}
+	v, err := p.Parameterize(ctx, request)
+	if w, b := s.returned(err); w != nil {
 		lowerParameterizeResponse(w, b, &v)
-	})
+		s.lowered(w)
+	}
 }
 
 func serveProviderGetSchema(ctx context.Context, p abi.Provider, s *server) {
@@ -44,13 +46,14 @@ func serveProviderGetSchema(ctx context.Context, p abi.Provider, s *server) {
 	l.enter("request")
 	liftGetSchemaRequest(l, b, &request)
 	l.leave()
-	var v abi.GetSchemaResponse
-	s.do(func() (err error) {
-		v, err = p.GetSchema(ctx, request)
-		return err
-	}, func(w *lowerer, b []byte) {
+	if !s.beginCall() {
+		return
+	}
+	v, err := p.GetSchema(ctx, request)
+	if w, b := s.returned(err); w != nil {
 		lowerGetSchemaResponse(w, b, &v)
-	})
+		s.lowered(w)
+	}
 }
 
 func serveProviderGetMapping(ctx context.Context, p abi.Provider, s *server) {
@@ -59,13 +62,14 @@ func serveProviderGetMapping(ctx context.Context, p abi.Provider, s *server) {
 	l.enter("request")
 	liftGetMappingRequest(l, b, &request)
 	l.leave()
-	var v abi.GetMappingResponse
-	s.do(func() (err error) {
-		v, err = p.GetMapping(ctx, request)
-		return err
-	}, func(w *lowerer, b []byte) {
+	if !s.beginCall() {
+		return
+	}
+	v, err := p.GetMapping(ctx, request)
+	if w, b := s.returned(err); w != nil {
 		lowerGetMappingResponse(w, b, &v)
-	})
+		s.lowered(w)
+	}
 }
 
 func serveProviderGetMappings(ctx context.Context, p abi.Provider, s *server) {
@@ -74,13 +78,14 @@ func serveProviderGetMappings(ctx context.Context, p abi.Provider, s *server) {
 	l.enter("request")
 	liftGetMappingsRequest(l, b, &request)
 	l.leave()
-	var v abi.GetMappingsResponse
-	s.do(func() (err error) {
-		v, err = p.GetMappings(ctx, request)
-		return err
-	}, func(w *lowerer, b []byte) {
+	if !s.beginCall() {
+		return
+	}
+	v, err := p.GetMappings(ctx, request)
+	if w, b := s.returned(err); w != nil {
 		lowerGetMappingsResponse(w, b, &v)
-	})
+		s.lowered(w)
+	}
 }
 
 func serveProviderCheckConfig(ctx context.Context, p abi.Provider, s *server) {
@@ -89,13 +94,14 @@ func serveProviderCheckConfig(ctx context.Context, p abi.Provider, s *server) {
 	l.enter("request")
 	liftCheckRequest(l, b, &request)
 	l.leave()
-	var v abi.CheckResponse
-	s.do(func() (err error) {
-		v, err = p.CheckConfig(ctx, request)
-		return err
-	}, func(w *lowerer, b []byte) {
+	if !s.beginCall() {
+		return
+	}
+	v, err := p.CheckConfig(ctx, request)
+	if w, b := s.returned(err); w != nil {
 		lowerCheckResponse(w, b, &v)
-	})
+		s.lowered(w)
+	}
 }
 
 func serveProviderDiffConfig(ctx context.Context, p abi.Provider, s *server) {
@@ -104,13 +110,14 @@ func serveProviderDiffConfig(ctx context.Context, p abi.Provider, s *server) {
 	l.enter("request")
 	liftDiffRequest(l, b, &request)
 	l.leave()
-	var v abi.DiffResponse
-	s.do(func() (err error) {
-		v, err = p.DiffConfig(ctx, request)
-		return err
-	}, func(w *lowerer, b []byte) {
+	if !s.beginCall() {
+		return
+	}
+	v, err := p.DiffConfig(ctx, request)
+	if w, b := s.returned(err); w != nil {
 		lowerDiffResponse(w, b, &v)
-	})
+		s.lowered(w)
+	}
 }
 
 func serveProviderConfigure(ctx context.Context, p abi.Provider, s *server) {
@@ -119,9 +126,10 @@ func serveProviderConfigure(ctx context.Context, p abi.Provider, s *server) {
 	l.enter("request")
 	liftConfigureRequest(l, b, &request)
 	l.leave()
-	s.do(func() (err error) {
-		return p.Configure(ctx, request)
-	}, nil)
+	if !s.beginCall() {
+		return
+	}
+	s.returned(p.Configure(ctx, request))
 }
 
 func serveProviderCheck(ctx context.Context, p abi.Provider, s *server) {
@@ -130,13 +138,14 @@ func serveProviderCheck(ctx context.Context, p abi.Provider, s *server) {
 	l.enter("request")
 	liftCheckRequest(l, b, &request)
 	l.leave()
-	var v abi.CheckResponse
-	s.do(func() (err error) {
-		v, err = p.Check(ctx, request)
-		return err
-	}, func(w *lowerer, b []byte) {
+	if !s.beginCall() {
+		return
+	}
+	v, err := p.Check(ctx, request)
+	if w, b := s.returned(err); w != nil {
 		lowerCheckResponse(w, b, &v)
-	})
+		s.lowered(w)
+	}
 }
 
 func serveProviderDiff(ctx context.Context, p abi.Provider, s *server) {
@@ -145,13 +154,14 @@ func serveProviderDiff(ctx context.Context, p abi.Provider, s *server) {
 	l.enter("request")
 	liftDiffRequest(l, b, &request)
 	l.leave()
-	var v abi.DiffResponse
-	s.do(func() (err error) {
-		v, err = p.Diff(ctx, request)
-		return err
-	}, func(w *lowerer, b []byte) {
+	if !s.beginCall() {
+		return
+	}
+	v, err := p.Diff(ctx, request)
+	if w, b := s.returned(err); w != nil {
 		lowerDiffResponse(w, b, &v)
-	})
+		s.lowered(w)
+	}
 }
 
 func serveProviderCreate(ctx context.Context, p abi.Provider, s *server) {
@@ -160,13 +170,14 @@ func serveProviderCreate(ctx context.Context, p abi.Provider, s *server) {
 	l.enter("request")
 	liftCreateRequest(l, b, &request)
 	l.leave()
-	var v abi.CreateResponse
-	s.do(func() (err error) {
-		v, err = p.Create(ctx, request)
-		return err
-	}, func(w *lowerer, b []byte) {
+	if !s.beginCall() {
+		return
+	}
+	v, err := p.Create(ctx, request)
+	if w, b := s.returned(err); w != nil {
 		lowerCreateResponse(w, b, &v)
-	})
+		s.lowered(w)
+	}
 }
 
 func serveProviderRead(ctx context.Context, p abi.Provider, s *server) {
@@ -175,13 +186,14 @@ func serveProviderRead(ctx context.Context, p abi.Provider, s *server) {
 	l.enter("request")
 	liftReadRequest(l, b, &request)
 	l.leave()
-	var v abi.ReadResponse
-	s.do(func() (err error) {
-		v, err = p.Read(ctx, request)
-		return err
-	}, func(w *lowerer, b []byte) {
+	if !s.beginCall() {
+		return
+	}
+	v, err := p.Read(ctx, request)
+	if w, b := s.returned(err); w != nil {
 		lowerReadResponse(w, b, &v)
-	})
+		s.lowered(w)
+	}
 }
 
 func serveProviderUpdate(ctx context.Context, p abi.Provider, s *server) {
@@ -190,13 +202,14 @@ func serveProviderUpdate(ctx context.Context, p abi.Provider, s *server) {
 	l.enter("request")
 	liftUpdateRequest(l, b, &request)
 	l.leave()
-	var v abi.UpdateResponse
-	s.do(func() (err error) {
-		v, err = p.Update(ctx, request)
-		return err
-	}, func(w *lowerer, b []byte) {
+	if !s.beginCall() {
+		return
+	}
+	v, err := p.Update(ctx, request)
+	if w, b := s.returned(err); w != nil {
 		lowerUpdateResponse(w, b, &v)
-	})
+		s.lowered(w)
+	}
 }
 
 func serveProviderDelete(ctx context.Context, p abi.Provider, s *server) {
@@ -205,9 +218,10 @@ func serveProviderDelete(ctx context.Context, p abi.Provider, s *server) {
 	l.enter("request")
 	liftDeleteRequest(l, b, &request)
 	l.leave()
-	s.do(func() (err error) {
-		return p.Delete(ctx, request)
-	}, nil)
+	if !s.beginCall() {
+		return
+	}
+	s.returned(p.Delete(ctx, request))
 }
 
 func serveProviderList(ctx context.Context, p abi.Provider, s *server) {
@@ -216,13 +230,14 @@ func serveProviderList(ctx context.Context, p abi.Provider, s *server) {
 	l.enter("request")
 	liftListRequest(l, b, &request)
 	l.leave()
-	var v abi.ListResponse
-	s.do(func() (err error) {
-		v, err = p.List(ctx, request)
-		return err
-	}, func(w *lowerer, b []byte) {
+	if !s.beginCall() {
+		return
+	}
+	v, err := p.List(ctx, request)
+	if w, b := s.returned(err); w != nil {
 		lowerListResponse(w, b, &v)
-	})
+		s.lowered(w)
+	}
 }
 
 func serveProviderInvoke(ctx context.Context, p abi.Provider, s *server) {
@@ -231,13 +246,14 @@ func serveProviderInvoke(ctx context.Context, p abi.Provider, s *server) {
 	l.enter("request")
 	liftInvokeRequest(l, b, &request)
 	l.leave()
-	var v abi.InvokeResponse
-	s.do(func() (err error) {
-		v, err = p.Invoke(ctx, request)
-		return err
-	}, func(w *lowerer, b []byte) {
+	if !s.beginCall() {
+		return
+	}
+	v, err := p.Invoke(ctx, request)
+	if w, b := s.returned(err); w != nil {
 		lowerInvokeResponse(w, b, &v)
-	})
+		s.lowered(w)
+	}
 }
 
 func serveProviderStreamInvoke(ctx context.Context, p abi.Provider, s *server) {
@@ -246,35 +262,38 @@ func serveProviderStreamInvoke(ctx context.Context, p abi.Provider, s *server) {
 	l.enter("request")
 	liftInvokeRequest(l, b, &request)
 	l.leave()
-	var v abi.StreamHandle
-	s.do(func() (err error) {
-		v, err = p.StreamInvoke(ctx, request)
-		return err
-	}, func(w *lowerer, b []byte) {
+	if !s.beginCall() {
+		return
+	}
+	v, err := p.StreamInvoke(ctx, request)
+	if w, b := s.returned(err); w != nil {
 		putU64(b, uint64(v))
-	})
+		s.lowered(w)
+	}
 }
 
 func serveProviderStreamNext(ctx context.Context, p abi.Provider, s *server) {
 	b := s.params
 	var stream abi.StreamHandle
 	stream = abi.StreamHandle(u64(b))
-	var v abi.StreamItem
-	s.do(func() (err error) {
-		v, err = p.StreamNext(ctx, stream)
-		return err
-	}, func(w *lowerer, b []byte) {
+	if !s.beginCall() {
+		return
+	}
+	v, err := p.StreamNext(ctx, stream)
+	if w, b := s.returned(err); w != nil {
 		lowerStreamItem(w, b, &v)
-	})
+		s.lowered(w)
+	}
 }
 
 func serveProviderStreamClose(ctx context.Context, p abi.Provider, s *server) {
 	b := s.params
 	var stream abi.StreamHandle
 	stream = abi.StreamHandle(u64(b))
-	s.do(func() (err error) {
-		return p.StreamClose(ctx, stream)
-	}, nil)
+	if !s.beginCall() {
+		return
+	}
+	s.returned(p.StreamClose(ctx, stream))
 }
 
 func serveProviderCall(ctx context.Context, p abi.Provider, s *server) {
@@ -283,13 +302,14 @@ func serveProviderCall(ctx context.Context, p abi.Provider, s *server) {
 	l.enter("request")
 	liftCallRequest(l, b, &request)
 	l.leave()
-	var v abi.CallResponse
-	s.do(func() (err error) {
-		v, err = p.Call(ctx, request)
-		return err
-	}, func(w *lowerer, b []byte) {
+	if !s.beginCall() {
+		return
+	}
+	v, err := p.Call(ctx, request)
+	if w, b := s.returned(err); w != nil {
 		lowerCallResponse(w, b, &v)
-	})
+		s.lowered(w)
+	}
 }
 
 func serveProviderConstruct(ctx context.Context, p abi.Provider, s *server) {
@@ -298,19 +318,21 @@ func serveProviderConstruct(ctx context.Context, p abi.Provider, s *server) {
 	l.enter("request")
 	liftConstructRequest(l, b, &request)
 	l.leave()
-	var v abi.ConstructResponse
-	s.do(func() (err error) {
-		v, err = p.Construct(ctx, request)
-		return err
-	}, func(w *lowerer, b []byte) {
+	if !s.beginCall() {
+		return
+	}
+	v, err := p.Construct(ctx, request)
+	if w, b := s.returned(err); w != nil {
 		lowerConstructResponse(w, b, &v)
-	})
+		s.lowered(w)
+	}
 }
 
 func serveProviderCancel(ctx context.Context, p abi.Provider, s *server) {
-	s.do(func() (err error) {
-		return p.Cancel(ctx)
-	}, nil)
+	if !s.beginCall() {
+		return
+	}
+	s.returned(p.Cancel(ctx))
 }
 
 func servePolicyHandshake(ctx context.Context, p abi.Policy, s *server) {
@@ -319,13 +341,14 @@ func servePolicyHandshake(ctx context.Context, p abi.Policy, s *server) {
 	l.enter("request")
 	liftPolicyHandshakeRequest(l, b, &request)
 	l.leave()
-	var v abi.PolicyHandshakeResponse
-	s.do(func() (err error) {
-		v, err = p.Handshake(ctx, request)
-		return err
-	}, func(w *lowerer, b []byte) {
+	if !s.beginCall() {
+		return
+	}
+	v, err := p.Handshake(ctx, request)
+	if w, b := s.returned(err); w != nil {
 		lowerPolicyHandshakeResponse(w, b, &v)
-	})
+		s.lowered(w)
+	}
 }
 
 func servePolicyConfigure(ctx context.Context, p abi.Policy, s *server) {
@@ -334,9 +357,10 @@ func servePolicyConfigure(ctx context.Context, p abi.Policy, s *server) {
 	l.enter("request")
 	liftPolicyConfigureRequest(l, b, &request)
 	l.leave()
-	s.do(func() (err error) {
-		return p.Configure(ctx, request)
-	}, nil)
+	if !s.beginCall() {
+		return
+	}
+	s.returned(p.Configure(ctx, request))
 }
 
 func servePolicyRemediate(ctx context.Context, p abi.Policy, s *server) {
@@ -345,13 +369,14 @@ func servePolicyRemediate(ctx context.Context, p abi.Policy, s *server) {
 	l.enter("request")
 	liftPolicyRemediateRequest(l, b, &request)
 	l.leave()
-	var v abi.PolicyRemediateResponse
-	s.do(func() (err error) {
-		v, err = p.Remediate(ctx, request)
-		return err
-	}, func(w *lowerer, b []byte) {
+	if !s.beginCall() {
+		return
+	}
+	v, err := p.Remediate(ctx, request)
+	if w, b := s.returned(err); w != nil {
 		lowerPolicyRemediateResponse(w, b, &v)
-	})
+		s.lowered(w)
+	}
 }
 
 func servePolicyAnalyze(ctx context.Context, p abi.Policy, s *server) {
@@ -360,13 +385,14 @@ func servePolicyAnalyze(ctx context.Context, p abi.Policy, s *server) {
 	l.enter("request")
 	liftPolicyAnalyzeRequest(l, b, &request)
 	l.leave()
-	var v abi.PolicyAnalyzeResponse
-	s.do(func() (err error) {
-		v, err = p.Analyze(ctx, request)
-		return err
-	}, func(w *lowerer, b []byte) {
+	if !s.beginCall() {
+		return
+	}
+	v, err := p.Analyze(ctx, request)
+	if w, b := s.returned(err); w != nil {
 		lowerPolicyAnalyzeResponse(w, b, &v)
-	})
+		s.lowered(w)
+	}
 }
 
 func servePolicyAnalyzeStack(ctx context.Context, p abi.Policy, s *server) {
@@ -375,19 +401,21 @@ func servePolicyAnalyzeStack(ctx context.Context, p abi.Policy, s *server) {
 	l.enter("request")
 	liftPolicyAnalyzeStackRequest(l, b, &request)
 	l.leave()
-	var v abi.PolicyAnalyzeResponse
-	s.do(func() (err error) {
-		v, err = p.AnalyzeStack(ctx, request)
-		return err
-	}, func(w *lowerer, b []byte) {
+	if !s.beginCall() {
+		return
+	}
+	v, err := p.AnalyzeStack(ctx, request)
+	if w, b := s.returned(err); w != nil {
 		lowerPolicyAnalyzeResponse(w, b, &v)
-	})
+		s.lowered(w)
+	}
 }
 
 func servePolicyCancel(ctx context.Context, p abi.Policy, s *server) {
-	s.do(func() (err error) {
-		return p.Cancel(ctx)
-	}, nil)
+	if !s.beginCall() {
+		return
+	}
+	s.returned(p.Cancel(ctx))
 }
 
 func serveLogWrite(ctx context.Context, imports *Imports, s *server) {

@@ -47,7 +47,7 @@ func writeExports(iface string) func(*contract, *source) {
 			core := f.CoreFunction(wit.Exported)
 			s.f("//go:wasmexport %s#%s", module, f.Name)
 			s.f("func export%s(%s) uint32 {", f.goName, coreParams(core))
-			s.f("return bindings.Answer(serve, %d, %s)", n, record(s, f))
+			s.f("return answer(%d, %s)", n, record(s, f))
 			s.f("}\n")
 			s.f("//go:wasmexport cabi_post_%s#%s", module, f.Name)
 			s.f("func post%s(uint32) { bindings.Release() }\n", f.goName)

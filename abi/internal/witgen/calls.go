@@ -119,14 +119,11 @@ func writeServers(c *contract, s *source) {
 			if params.err != nil {
 				s.err = params.err
 			}
-			lower := "nil"
-			if f.result != nil {
-				s.f("var v %s", c.goType(f.result, "abi."))
-				lower = closure(s, "w *lowerer, b []byte", func(s *source) {
-					c.lowerField(s, f.result, 0, "", "v")
-				})
+			if exported {
+				c.serveExport(s, f, args)
+			} else {
+				c.serveImport(s, f, *i.Name, args)
 			}
-			s.f("s.do(%s, %s)", serverCall(f, *i.Name, exported, args), lower)
 			s.f("}\n")
 		}
 	}
@@ -149,18 +146,49 @@ func writeServers(c *contract, s *source) {
 	s.f("}")
 }
 
-// serverCall returns the closure that calls the Go method of an interface.
-func serverCall(f function, iface string, exported bool, args string) string {
+// serveExport writes the call of a Go method in a guest.
+func (c *contract) serveExport(s *source, f function, args string) {
+	s.f("if !s.beginCall() {\nreturn\n}")
+	call := "p." + f.goName + "(" + args + ")"
+	switch {
+	case f.result == nil && f.fails:
+		s.f("s.returned(%s)", call)
+		return
+	case f.result == nil:
+		s.f("%s\ns.returned(nil)", call)
+		return
+	case f.fails:
+		s.f("v, err := %s", call)
+		s.f("if w, b := s.returned(err); w != nil {")
+	default:
+		s.f("v := %s", call)
+		s.f("if w, b := s.returned(nil); w != nil {")
+	}
+	c.lowerField(s, f.result, 0, "", "v")
+	s.f("s.lowered(w)\n}")
+}
+
+// serveImport writes the call of a Go method in a host, which may take forever.
+func (c *contract) serveImport(s *source, f function, iface, args string) {
+	lower := "nil"
+	if f.result != nil {
+		s.f("var v %s", c.goType(f.result, "abi."))
+		lower = closure(s, "w *lowerer, b []byte", func(s *source) {
+			c.lowerField(s, f.result, 0, "", "v")
+		})
+	}
+	s.f("s.do(%s, %s)", importCall(f, iface, args), lower)
+}
+
+// importCall returns the closure that calls the Go method of an interface, unless that is denied.
+func importCall(f function, iface, args string) string {
 	s := &source{}
 	s.f("func() (err error) {")
-	p := "p"
-	if !exported {
-		p = "imports." + interfaceNames[iface]
-		if f.fails {
-			s.f("if %s == nil {\nreturn denied(%q)\n}", p, iface)
-		} else {
-			s.f("if %s == nil {\nreturn nil\n}", p)
-		}
+	p := "imports." + interfaceNames[iface]
+	if f.fails {
+		s.f("if %s == nil {\nreturn denied(%q)\n}", p, iface)
+	} else {
+		s.f("if %s == nil {\nreturn nil\n}", p)
 	}
 	call := p + "." + f.goName + "(" + args + ")"
 	switch {

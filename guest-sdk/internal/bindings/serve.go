@@ -3,7 +3,6 @@
 package bindings
 
 import (
-	"context"
 	"runtime"
 
 	"github.com/husk-dev/husk/abi"
@@ -32,16 +31,17 @@ func begin() {
 	}
 }
 
-// A Server serves a call of the export with that index, as canon.Server does with s.
-type Server func(ctx context.Context, s *canon.Server, function int, mem canon.Memory, params []byte) (uint32, error)
-
-// Answer has an export's call answered and returns the address of the result.
-func Answer(serve Server, function int, params []byte) uint32 {
+// Begin begins a call of an export, and returns what serves it and its memory.
+func Begin() (*canon.Server, canon.Memory) {
 	if firstCall != nil {
 		begin()
 	}
 	Release()
-	ptr, err := serve(context.Background(), &server, function, &answer, params)
+	return &server, &answer
+}
+
+// End ends a call, and returns the address of the result.
+func End(address uint32, err error) uint32 {
 	if err != nil {
 		panic(err) // the host broke the ABI: there is nobody to tell
 	}
@@ -52,7 +52,7 @@ func Answer(serve Server, function int, params []byte) uint32 {
 		forget()
 	}
 	finishMarking()
-	return ptr
+	return address
 }
 
 // Release frees the answer.

@@ -11,7 +11,7 @@ func exportHandshake(p0, p1 uint32) uint32 {
 	p := &bindings.Flat
 	p.Put32(0, p0)
 	p.Put32(4, p1)
-	return bindings.Answer(serve, 0, p.Record(8))
+	return answer(0, p.Record(8))
 }
 
 //go:wasmexport cabi_post_husk:policy/policy@0.1.0#handshake
@@ -32,7 +32,7 @@ func exportConfigure(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11 uint32) ui
 	p.Put32(36, p9)
 	p.Put32(40, p10)
 	p.Put32(44, p11)
-	return bindings.Answer(serve, 1, p.Record(48))
+	return answer(1, p.Record(48))
 }
 
 //go:wasmexport cabi_post_husk:policy/policy@0.1.0#configure
@@ -40,7 +40,7 @@ func postConfigure(uint32) { bindings.Release() }
 
 //go:wasmexport husk:policy/policy@0.1.0#remediate
 func exportRemediate(p0 uint32) uint32 {
-	return bindings.Answer(serve, 2, bindings.Spilled(p0, 288))
+	return answer(2, bindings.Spilled(p0, 288))
 }
 
 //go:wasmexport cabi_post_husk:policy/policy@0.1.0#remediate
@@ -48,7 +48,7 @@ func postRemediate(uint32) { bindings.Release() }
 
 //go:wasmexport husk:policy/policy@0.1.0#analyze
 func exportAnalyze(p0 uint32) uint32 {
-	return bindings.Answer(serve, 3, bindings.Spilled(p0, 288))
+	return answer(3, bindings.Spilled(p0, 288))
 }
 
 //go:wasmexport cabi_post_husk:policy/policy@0.1.0#analyze
@@ -59,7 +59,7 @@ func exportAnalyzeStack(p0, p1 uint32) uint32 {
 	p := &bindings.Flat
 	p.Put32(0, p0)
 	p.Put32(4, p1)
-	return bindings.Answer(serve, 4, p.Record(8))
+	return answer(4, p.Record(8))
 }
 
 //go:wasmexport cabi_post_husk:policy/policy@0.1.0#analyze-stack
@@ -67,7 +67,7 @@ func postAnalyzeStack(uint32) { bindings.Release() }
 
 //go:wasmexport husk:policy/policy@0.1.0#cancel
 func exportCancel() uint32 {
-	return bindings.Answer(serve, 5, nil)
+	return answer(5, nil)
 }
 
 //go:wasmexport cabi_post_husk:policy/policy@0.1.0#cancel

@@ -6,7 +6,7 @@ import (
 	"context"
 
 	"github.com/husk-dev/husk/abi"
-	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/guest-sdk/internal/bindings"
 )
 
 // served is what the module serves. Exports are global to a module, so this is too.
@@ -15,9 +15,11 @@ var served abi.Policy
 // Serve sets the policy pack that serves calls from now on.
 func Serve(p abi.Policy) { served = p }
 
-func serve(ctx context.Context, s *canon.Server, function int, mem canon.Memory, params []byte) (uint32, error) {
+// answer has an export's call answered and returns the address of the result.
+func answer(function int, params []byte) uint32 {
+	server, memory := bindings.Begin()
 	if served == nil {
 		panic("the module serves no policy pack")
 	}
-	return s.ServePolicy(ctx, served, function, mem, params)
+	return bindings.End(server.ServePolicy(context.Background(), served, function, memory, params))
 }

@@ -12,7 +12,7 @@ func exportHandshake(p0, p1, p2 uint32) uint32 {
 	p.Put32(0, p0)
 	p.Put32(4, p1)
 	p.Put8(8, p2)
-	return bindings.Answer(serve, 0, p.Record(12))
+	return answer(0, p.Record(12))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.2.0#handshake
@@ -29,7 +29,7 @@ func exportParameterize(p0, p1, p2, p3, p4, p5, p6, p7 uint32) uint32 {
 	p.Put32(20, p5)
 	p.Put32(24, p6)
 	p.Put8(28, p7)
-	return bindings.Answer(serve, 1, p.Record(32))
+	return answer(1, p.Record(32))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.2.0#parameterize
@@ -43,7 +43,7 @@ func exportGetSchema(p0, p1, p2, p3, p4 uint32) uint32 {
 	p.Put32(8, p2)
 	p.Put32(12, p3)
 	p.Put32(16, p4)
-	return bindings.Answer(serve, 2, p.Record(20))
+	return answer(2, p.Record(20))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.2.0#get-schema
@@ -56,7 +56,7 @@ func exportGetMapping(p0, p1, p2, p3 uint32) uint32 {
 	p.Put32(4, p1)
 	p.Put32(8, p2)
 	p.Put32(12, p3)
-	return bindings.Answer(serve, 3, p.Record(16))
+	return answer(3, p.Record(16))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.2.0#get-mapping
@@ -67,7 +67,7 @@ func exportGetMappings(p0, p1 uint32) uint32 {
 	p := &bindings.Flat
 	p.Put32(0, p0)
 	p.Put32(4, p1)
-	return bindings.Answer(serve, 4, p.Record(8))
+	return answer(4, p.Record(8))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.2.0#get-mappings
@@ -75,7 +75,7 @@ func postGetMappings(uint32) { bindings.Release() }
 
 //go:wasmexport husk:provider/provider@0.2.0#check-config
 func exportCheckConfig(p0 uint32) uint32 {
-	return bindings.Answer(serve, 5, bindings.Spilled(p0, 68))
+	return answer(5, bindings.Spilled(p0, 68))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.2.0#check-config
@@ -100,7 +100,7 @@ func exportDiffConfig(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13
 	p.Put32(52, p13)
 	p.Put32(56, p14)
 	p.Put32(60, p15)
-	return bindings.Answer(serve, 6, p.Record(64))
+	return answer(6, p.Record(64))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.2.0#diff-config
@@ -119,7 +119,7 @@ func exportConfigure(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9 uint32) uint32 {
 	p.Put32(28, p7)
 	p.Put32(32, p8)
 	p.Put32(36, p9)
-	return bindings.Answer(serve, 7, p.Record(40))
+	return answer(7, p.Record(40))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.2.0#configure
@@ -127,7 +127,7 @@ func postConfigure(uint32) { bindings.Release() }
 
 //go:wasmexport husk:provider/provider@0.2.0#check
 func exportCheck(p0 uint32) uint32 {
-	return bindings.Answer(serve, 8, bindings.Spilled(p0, 68))
+	return answer(8, bindings.Spilled(p0, 68))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.2.0#check
@@ -152,7 +152,7 @@ func exportDiff(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13, p14,
 	p.Put32(52, p13)
 	p.Put32(56, p14)
 	p.Put32(60, p15)
-	return bindings.Answer(serve, 9, p.Record(64))
+	return answer(9, p.Record(64))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.2.0#diff
@@ -171,7 +171,7 @@ func exportCreate(p0, p1, p2, p3, p4, p5, p6, p7 uint32, p8 float64, p9 uint32) 
 	p.Put32(28, p7)
 	p.PutFloat(32, p8)
 	p.Put8(40, p9)
-	return bindings.Answer(serve, 10, p.Record(48))
+	return answer(10, p.Record(48))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.2.0#create
@@ -195,7 +195,7 @@ func exportRead(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13 uint3
 	p.Put32(48, p12)
 	p.Put32(52, p13)
 	p.PutFloat(56, p14)
-	return bindings.Answer(serve, 11, p.Record(64))
+	return answer(11, p.Record(64))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.2.0#read
@@ -203,7 +203,7 @@ func postRead(uint32) { bindings.Release() }
 
 //go:wasmexport husk:provider/provider@0.2.0#update
 func exportUpdate(p0 uint32) uint32 {
-	return bindings.Answer(serve, 12, bindings.Spilled(p0, 80))
+	return answer(12, bindings.Spilled(p0, 80))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.2.0#update
@@ -225,7 +225,7 @@ func exportDelete(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11 uint32, p12 f
 	p.Put32(40, p10)
 	p.Put32(44, p11)
 	p.PutFloat(48, p12)
-	return bindings.Answer(serve, 13, p.Record(56))
+	return answer(13, p.Record(56))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.2.0#delete
@@ -242,7 +242,7 @@ func exportList(p0, p1, p2, p3 uint32, p4, p5 uint64, p6, p7 uint32) uint32 {
 	p.Put64(24, p5)
 	p.Put32(32, p6)
 	p.Put32(36, p7)
-	return bindings.Answer(serve, 14, p.Record(40))
+	return answer(14, p.Record(40))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.2.0#list
@@ -256,7 +256,7 @@ func exportInvoke(p0, p1, p2, p3, p4 uint32) uint32 {
 	p.Put32(8, p2)
 	p.Put32(12, p3)
 	p.Put8(16, p4)
-	return bindings.Answer(serve, 15, p.Record(20))
+	return answer(15, p.Record(20))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.2.0#invoke
@@ -270,7 +270,7 @@ func exportStreamInvoke(p0, p1, p2, p3, p4 uint32) uint32 {
 	p.Put32(8, p2)
 	p.Put32(12, p3)
 	p.Put8(16, p4)
-	return bindings.Answer(serve, 16, p.Record(20))
+	return answer(16, p.Record(20))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.2.0#stream-invoke
@@ -280,7 +280,7 @@ func postStreamInvoke(uint32) { bindings.Release() }
 func exportStreamNext(p0 uint64) uint32 {
 	p := &bindings.Flat
 	p.Put64(0, p0)
-	return bindings.Answer(serve, 17, p.Record(8))
+	return answer(17, p.Record(8))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.2.0#stream-next
@@ -290,7 +290,7 @@ func postStreamNext(uint32) { bindings.Release() }
 func exportStreamClose(p0 uint64) uint32 {
 	p := &bindings.Flat
 	p.Put64(0, p0)
-	return bindings.Answer(serve, 18, p.Record(8))
+	return answer(18, p.Record(8))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.2.0#stream-close
@@ -315,7 +315,7 @@ func exportCall(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13, p14,
 	p.Put32(52, p13)
 	p.Put8(56, p14)
 	p.Put32(60, p15)
-	return bindings.Answer(serve, 19, p.Record(64))
+	return answer(19, p.Record(64))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.2.0#call
@@ -323,7 +323,7 @@ func postCall(uint32) { bindings.Release() }
 
 //go:wasmexport husk:provider/provider@0.2.0#construct
 func exportConstruct(p0 uint32) uint32 {
-	return bindings.Answer(serve, 20, bindings.Spilled(p0, 256))
+	return answer(20, bindings.Spilled(p0, 256))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.2.0#construct
@@ -331,7 +331,7 @@ func postConstruct(uint32) { bindings.Release() }
 
 //go:wasmexport husk:provider/provider@0.2.0#cancel
 func exportCancel() uint32 {
-	return bindings.Answer(serve, 21, nil)
+	return answer(21, nil)
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.2.0#cancel
