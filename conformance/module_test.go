@@ -13,7 +13,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/conformance"
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/rewriting"
+	"github.com/husk-dev/husk/internal/modulerewriting"
 	"github.com/husk-dev/husk/internal/testmodule"
 	"github.com/husk-dev/husk/testdata/notes"
 )
@@ -35,7 +35,7 @@ func loadModule(t *testing.T) *host.Module {
 // can be.
 func loadRewritten(t *testing.T) *host.Module {
 	t.Helper()
-	ctx := rewriting.With(t.Context(), rewriting.All)
+	ctx := modulerewriting.With(t.Context(), modulerewriting.All)
 	load(t, ctx, host.NewConfig())
 	return load(t, ctx, host.NewConfig())
 }

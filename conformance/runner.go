@@ -54,32 +54,6 @@ func (r *run) runSuite(ctx context.Context, f *findings, o *schema.Object, s sui
 	}
 }
 
-// minimize removes from a failed case what the failure does not need. Written cases stay.
-func minimize(ctx context.Context, f *findings, name string, o *schema.Object, s suite) {
-	result := f.results[name]
-	if result.Case == nil || result.Case.written {
-		return
-	}
-	for shrunk := true; shrunk; {
-		shrunk = false
-		for inputs := range fakevalue.Shrink(o, result.Case.Inputs) {
-			if s.attempts--; s.attempts < 0 || ctx.Err() != nil {
-				return
-			}
-			c := *result.Case
-			c.Inputs = inputs
-			trial := newFindings(f.subject, f.kind, []string{name})
-			trial.begin(&c)
-			s.test(ctx, trial, c)
-			if trial.failed(name) {
-				result.Case, result.Message = trial.results[name].Case, trial.results[name].Message
-				shrunk = true
-				break
-			}
-		}
-	}
-}
-
 // testPackage runs a check of the package that needs no case. If only cases are tested, the check
 // runs on demand.
 func (r *run) testPackage(rule string, test func() (outcome, err error)) error {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/abi/canon"
-	"github.com/husk-dev/husk/host/internal/guest"
+	"github.com/husk-dev/husk/host/internal/guestcall"
 )
 
 // awaiting is what the host does for a guest and cannot interrupt: a disk, a server, or a function of the
@@ -129,7 +129,7 @@ func (i *instance) awaitEnd(name string) {
 	s.module.host.abandoned.Add(1)
 	s.module.host.live.Done()
 	// The log may be what does not answer.
-	go s.logger.Warn(fmt.Sprintf("the %s waited for %s of the host, which did not end when the call did, and was abandoned", s.module.World, guest.FunctionName(name)))
+	go s.logger.Warn(fmt.Sprintf("the %s waited for %s of the host, which did not end when the call did, and was abandoned", s.module.World, guestcall.FunctionName(name)))
 	panic(context.Cause(hard))
 }
 

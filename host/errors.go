@@ -11,7 +11,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/host/internal/answers"
-	"github.com/husk-dev/husk/host/internal/guest"
+	"github.com/husk-dev/husk/host/internal/guestcall"
 	"github.com/husk-dev/husk/host/internal/wasi"
 	"github.com/husk-dev/husk/host/limit"
 	"github.com/husk-dev/husk/internal/printable"
@@ -94,7 +94,7 @@ func (s *sandbox) stopped(method abi.Method, cause error, more string) error {
 }
 
 // failure makes the error that a caller sees of what a call ended with, and says why it failed.
-func (i *instance) failure(r *guest.Call, err error) (why Failure, _ error) {
+func (i *instance) failure(r *guestcall.Call, err error) (why Failure, _ error) {
 	s := i.sandbox
 	if err == nil {
 		return "", nil
@@ -124,7 +124,7 @@ func (i *instance) failure(r *guest.Call, err error) (why Failure, _ error) {
 		return why, s.stopped(r.Method, context.Cause(r.Soft()), r.Abandonment())
 	}
 	broken := i.guest.Broken() != nil || i.exports == nil || r.Method == limit.MethodStart
-	if breach, ok := errors.AsType[*canon.Error](err); ok && !guest.IsTrap(err) {
+	if breach, ok := errors.AsType[*canon.Error](err); ok && !guestcall.IsTrap(err) {
 		why = FailureBreach
 		cause := s.advised(exceededBy(err))
 		said := printable.Line(breach.Error())
@@ -159,15 +159,15 @@ func (i *instance) describeCrash(err error) string {
 	if words != "" {
 		i.output.record(slog.LevelDebug, words, "")
 	}
-	return "the " + i.sandbox.module.World.String() + " crashed: " + guest.Crash(err, words)
+	return "the " + i.sandbox.module.World.String() + " crashed: " + guestcall.Crash(err, words)
 }
 
 // exceededBy returns the limit that a guest likely crashed for, nil for none.
-func (i *instance) exceededBy(r *guest.Call, err error) *limit.ExceededError {
+func (i *instance) exceededBy(r *guestcall.Call, err error) *limit.ExceededError {
 	switch {
 	case r.Refused != nil:
 		return r.Refused
-	case !guest.UsedUpStack(err):
+	case !guestcall.UsedUpStack(err):
 		return nil
 	case i.sandbox.config.interpreter:
 		return &limit.ExceededError{Limit: limit.StackDepth, Most: limit.StackFunctions}

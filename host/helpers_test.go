@@ -19,7 +19,7 @@ import (
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/rewriting"
+	"github.com/husk-dev/husk/internal/modulerewriting"
 	"github.com/husk-dev/husk/internal/testmodule"
 )
 
@@ -33,17 +33,17 @@ func probe(t testing.TB) string {
 
 // extent is for which modules the hosts of newHost do what makes large ones faster. With the variable
 // set to all, the tests of the package show that it makes no difference.
-func extent() rewriting.Extent {
+func extent() modulerewriting.Extent {
 	if os.Getenv("HUSK_TEST_REWRITING") == "all" {
-		return rewriting.All
+		return modulerewriting.All
 	}
-	return rewriting.Large
+	return modulerewriting.Large
 }
 
 // newHost makes a host that shares the tests' cache.
 func newHost(t *testing.T, config host.Config) *host.Host {
 	t.Helper()
-	return testmodule.HostIn(t, rewriting.With(t.Context(), extent()), config)
+	return testmodule.HostIn(t, modulerewriting.With(t.Context(), extent()), config)
 }
 
 // provide loads the probe and shakes hands.

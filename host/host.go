@@ -25,17 +25,17 @@ import (
 	"github.com/tetratelabs/wazero"
 
 	"github.com/husk-dev/husk/host/internal/codecache"
-	"github.com/husk-dev/husk/host/internal/guest"
+	"github.com/husk-dev/husk/host/internal/guestcall"
 	"github.com/husk-dev/husk/host/internal/image"
 	"github.com/husk-dev/husk/host/internal/pool"
-	"github.com/husk-dev/husk/internal/rewriting"
+	"github.com/husk-dev/husk/internal/modulerewriting"
 )
 
 // Host runs modules. It is safe for concurrent use.
 type Host struct {
 	config Config
 	// rewriting is for which modules that is done.
-	rewriting rewriting.Extent
+	rewriting modulerewriting.Extent
 	runtime   wazero.Runtime
 	// settings are those of runtime, without its cache. compiling has an element for each running compilation.
 	settings  wazero.RuntimeConfig
@@ -66,7 +66,7 @@ type Host struct {
 	budget   *pool.Budget
 	idling   idling
 	// buffers are what property values are encoded into.
-	buffers guest.Buffers
+	buffers guestcall.Buffers
 	// empty is the image of memories that wazero lays out.
 	empty *image.Image
 }
@@ -88,7 +88,7 @@ func New(ctx context.Context, config Config) (*Host, error) {
 	}
 	settings = settings.WithMemoryLimitPages(mostPages())
 	h := &Host{config: config, settings: settings, compiling: make(chan struct{}, compilations()), modules: make(map[string]*loading), open: make(map[used]struct{}), random: rand.Reader}
-	h.budget, h.empty, h.rewriting = pool.NewBudget(config.limits.TotalMemory), empty, rewriting.Of(ctx)
+	h.budget, h.empty, h.rewriting = pool.NewBudget(config.limits.TotalMemory), empty, modulerewriting.Of(ctx)
 	h.stopped, h.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	if config.random != nil {
 		h.random = &lockedReader{reader: config.random}

@@ -15,7 +15,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/host/internal/capability"
-	"github.com/husk-dev/husk/host/internal/guest"
+	"github.com/husk-dev/husk/host/internal/guestcall"
 	"github.com/husk-dev/husk/host/internal/wasi"
 	"github.com/husk-dev/husk/host/limit"
 	"github.com/husk-dev/husk/internal/meter"
@@ -81,7 +81,7 @@ func importFunc(function canon.Import) api.GoModuleFunc {
 		if ctx.Err() != nil {
 			panic(context.Cause(ctx))
 		}
-		i, ok := ctx.Value(guest.InstanceKey{}).(*instance)
+		i, ok := ctx.Value(guestcall.InstanceKey{}).(*instance)
 		if !ok || i.exports == nil {
 			panic(errNotReady)
 		}
@@ -100,7 +100,7 @@ func importFunc(function canon.Import) api.GoModuleFunc {
 }
 
 // grantedImports returns what the running call may use, made at its first use. A capability is added here,
-// and to guest.Call.EachHeld if a call can leave something of it open.
+// and to guestcall.Call.EachHeld if a call can leave something of it open.
 func (i *instance) grantedImports() *canon.Imports {
 	if i.imports != nil {
 		return i.imports
@@ -140,7 +140,7 @@ func instantiateMeter(ctx context.Context, runtime wazero.Runtime) error {
 
 // refill ends a guest whose call is over, and grants fuel to others.
 func refill(ctx context.Context, stack []uint64) {
-	i, ok := ctx.Value(guest.InstanceKey{}).(*instance)
+	i, ok := ctx.Value(guestcall.InstanceKey{}).(*instance)
 	if !ok || i.call == nil {
 		panic(errNotReady)
 	}

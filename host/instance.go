@@ -13,7 +13,7 @@ import (
 	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/host/internal/capability"
 	"github.com/husk-dev/husk/host/internal/goruntime"
-	"github.com/husk-dev/husk/host/internal/guest"
+	"github.com/husk-dev/husk/host/internal/guestcall"
 	"github.com/husk-dev/husk/host/internal/wasi"
 	"github.com/husk-dev/husk/host/limit"
 	"github.com/husk-dev/husk/internal/meter"
@@ -37,14 +37,14 @@ type instance struct {
 	system       *wasi.System
 	output       output
 	tank         meter.Tank
-	buffers      guest.CallBuffers
+	buffers      guestcall.CallBuffers
 	tcp          *capability.TCP
 	// listed counts the uses that the call has listed, hostCalls all calls of the contract.
 	listed    int
 	hostCalls uint64
 
 	// call and ctx belong to the call that is being served.
-	call    *guest.Call
+	call    *guestcall.Call
 	ctx     context.Context
 	imports *canon.Imports // nil until it uses them
 
@@ -114,7 +114,7 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 		Open:   i.ledger.open,
 		Closed: i.ledger.closed,
 	})
-	i.guest = canon.NewGuest(i, guest.Codec{Most: config.limits.RequestBytes, Call: &i.buffers, Pass: i.ledger.pass}, config.limits.AnswerBytes)
+	i.guest = canon.NewGuest(i, guestcall.Codec{Most: config.limits.RequestBytes, Call: &i.buffers, Pass: i.ledger.pass}, config.limits.AnswerBytes)
 	i.guest.Await, i.guest.Charge = i.await, i.ledger.pass
 	i.guest.Version = s.module.ContractVersion()
 	if from != nil {
@@ -212,7 +212,7 @@ func (i *instance) callOptional(name string) error {
 		return nil
 	}
 	_, err := f.Call(i.ctx)
-	return guest.Trapped(err)
+	return guestcall.Trapped(err)
 }
 
 // export is an exported function, looked up at its first use, because wazero allocates a stack for each.
@@ -242,14 +242,14 @@ func (i *instance) Call(_ context.Context, index int, stack []uint64) error {
 		}
 		i.nested++
 		defer func() { i.nested-- }()
-		return guest.Trapped(i.module.ExportedFunction(e.name).CallWithStack(i.ctx, stack))
+		return guestcall.Trapped(i.module.ExportedFunction(e.name).CallWithStack(i.ctx, stack))
 	}
 	if e.function == nil {
 		e.function = i.module.ExportedFunction(e.name)
 	}
 	e.active = true
 	defer func() { e.active = false }()
-	return guest.Trapped(e.function.CallWithStack(i.ctx, stack))
+	return guestcall.Trapped(e.function.CallWithStack(i.ctx, stack))
 }
 
 // errSlowRelease ends a guest that takes its time to free an answer, which counts all the same.
@@ -265,7 +265,7 @@ func (i *instance) Arena(context.Context) (address uint32, ok bool, err error) {
 		return 0, false, nil
 	}
 	var stack [1]uint64
-	err = guest.Trapped(f.CallWithStack(i.ctx, stack[:]))
+	err = guestcall.Trapped(f.CallWithStack(i.ctx, stack[:]))
 	return uint32(stack[0]), err == nil, err
 }
 
@@ -285,7 +285,7 @@ func (i *instance) run(ctx context.Context, method abi.Method, do func(context.C
 	if s.limited {
 		limits.Time, limits.Fuel, grace = min(limits.Time, uint64(imageBuilderTime)), min(limits.Fuel, imageBuilderFuel), 0
 	}
-	r := guest.Begin(ctx, method, limits, grace, i, i.system)
+	r := guestcall.Begin(ctx, method, limits, grace, i, i.system)
 	r.Replaying = i.replaying
 	defer r.Finish()
 	if !s.enter(r) {
@@ -332,7 +332,7 @@ func (i *instance) run(ctx context.Context, method abi.Method, do func(context.C
 }
 
 // enter makes a call known, so that Cancel and Close reach it; false after Close.
-func (s *sandbox) enter(r *guest.Call) bool {
+func (s *sandbox) enter(r *guestcall.Call) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -342,7 +342,7 @@ func (s *sandbox) enter(r *guest.Call) bool {
 	return true
 }
 
-func (s *sandbox) leave(r *guest.Call) {
+func (s *sandbox) leave(r *guestcall.Call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.running.Remove(r)

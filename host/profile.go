@@ -18,12 +18,12 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 	"github.com/husk-dev/husk/abi/urn"
-	"github.com/husk-dev/husk/host/internal/guest"
+	"github.com/husk-dev/husk/host/internal/guestcall"
 	"github.com/husk-dev/husk/host/internal/wasi"
 	"github.com/husk-dev/husk/internal/fakevalue"
 	"github.com/husk-dev/husk/internal/meter"
+	"github.com/husk-dev/husk/internal/modulerewriting"
 	"github.com/husk-dev/husk/internal/relooper"
-	"github.com/husk-dev/husk/internal/rewriting"
 	"github.com/husk-dev/husk/internal/wasmfile"
 	"github.com/husk-dev/husk/internal/wasmsubset"
 )
@@ -54,7 +54,7 @@ type profile struct {
 
 // profile profiles a module that is to be installed, nil if that is not done, or fails.
 func (h *Host) profile(ctx context.Context, m *Module, decoded *wasmfile.Module, metered []byte) *profile {
-	if !m.images.frozen || h.config.random != nil || m.World != canon.WorldProvider || len(metered) < leastToProfile && h.rewriting != rewriting.All {
+	if !m.images.frozen || h.config.random != nil || m.World != canon.WorldProvider || len(metered) < leastToProfile && h.rewriting != modulerewriting.All {
 		return nil
 	}
 	r := &profile{}
@@ -82,7 +82,7 @@ func (h *Host) profile(ctx context.Context, m *Module, decoded *wasmfile.Module,
 	if r.module.images.base != nil {
 		r.forget() // instances begin with the image
 	}
-	if r.perform(ctx) != nil && h.rewriting != rewriting.All {
+	if r.perform(ctx) != nil && h.rewriting != modulerewriting.All {
 		return nil
 	}
 	return r
@@ -252,11 +252,11 @@ type layout struct {
 
 // relooped returns a module whose functions that ran in the profile are faster; nil if none can be.
 func (h *Host) relooped(decoded *wasmfile.Module, of *profile) *layout {
-	if of == nil && h.rewriting != rewriting.All {
+	if of == nil && h.rewriting != modulerewriting.All {
 		return nil
 	}
 	rewritten, copied := relooper.Rewrite(decoded, h.config.limits.Module(), func(function int) bool {
-		return h.rewriting == rewriting.All || did(of.ran, function+1)
+		return h.rewriting == modulerewriting.All || did(of.ran, function+1)
 	})
 	if rewritten == nil {
 		return nil
@@ -293,7 +293,7 @@ func (h *Host) partOf(whole *layout, of *profile) []byte {
 		}
 		return did(of.ran, function-len(whole.copied))
 	})
-	if len(small) > len(whole.metered)/2 && h.rewriting != rewriting.All {
+	if len(small) > len(whole.metered)/2 && h.rewriting != modulerewriting.All {
 		return nil
 	}
 	return small
@@ -334,8 +334,8 @@ func (s *sandbox) fetchCode() {
 }
 
 // needsWhole reports whether a call failed for want of the whole module. The instance is spoiled then.
-func (i *instance) needsWhole(r *guest.Call, err error) bool {
-	if _, answered := errors.AsType[*abi.Error](err); answered || !guest.IsTrap(err) || r.Hard().Err() != nil || i.wasmInstance == nil || !i.wasmInstance.partial {
+func (i *instance) needsWhole(r *guestcall.Call, err error) bool {
+	if _, answered := errors.AsType[*abi.Error](err); answered || !guestcall.IsTrap(err) || r.Hard().Err() != nil || i.wasmInstance == nil || !i.wasmInstance.partial {
 		return false
 	}
 	i.sandbox.needWhole()

@@ -11,7 +11,7 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
-	"github.com/husk-dev/husk/host/internal/guest"
+	"github.com/husk-dev/husk/host/internal/guestcall"
 	"github.com/husk-dev/husk/host/limit"
 	"github.com/husk-dev/husk/internal/entropy"
 	"github.com/husk-dev/husk/internal/meter"
@@ -186,7 +186,7 @@ func (d *imageBuilder) failed(i *instance, err error) {
 		impure, ok = &impureError{what: randomTaken}, true
 	}
 	if ok {
-		impure.by = guest.Initiator(err)
+		impure.by = guestcall.Initiator(err)
 		d.impure = impure
 	}
 }

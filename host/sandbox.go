@@ -13,7 +13,7 @@ import (
 	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/host/internal/capability"
-	"github.com/husk-dev/husk/host/internal/guest"
+	"github.com/husk-dev/husk/host/internal/guestcall"
 	"github.com/husk-dev/husk/host/internal/image"
 	"github.com/husk-dev/husk/host/internal/pool"
 	"github.com/husk-dev/husk/host/internal/wasi"
@@ -35,7 +35,7 @@ type sandbox struct {
 	resource  atomic.Pointer[urn.URN] // which configured it; nil before
 	audit     func(AuditEvent)
 	learn     func(provider string, used grant.Text)
-	logRate   *guest.LogRate
+	logRate   *guestcall.LogRate
 	health    pool.Health
 	counters  counters
 	budget    *pool.Budget
@@ -55,7 +55,7 @@ type sandbox struct {
 	configured configured
 
 	mu      sync.Mutex
-	running guest.Calls
+	running guestcall.Calls
 	closed  bool
 	// open counts the sandbox and its instances, which need the files and connections.
 	open int
@@ -109,7 +109,7 @@ func (s *sandbox) init(ctx context.Context, m *Module, world canon.World, name s
 	s.open = 1
 	s.budget = m.host.budget
 	s.instances = pool.New[*instance](instances, config.limits.WaitingCalls, s.budget, &m.host.idling.count)
-	s.logRate = guest.NewLogRate(config.limits.LogRate)
+	s.logRate = guestcall.NewLogRate(config.limits.LogRate)
 	s.health.Crashes, s.health.Window = config.limits.Crashes, config.crashWindow
 	s.counters.whole = &m.host.counters
 	s.identity.Store(&identity{name: name})

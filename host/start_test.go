@@ -18,7 +18,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/host/internal/image"
-	"github.com/husk-dev/husk/internal/rewriting"
+	"github.com/husk-dev/husk/internal/modulerewriting"
 	"github.com/husk-dev/husk/internal/testmodule"
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
@@ -768,18 +768,18 @@ func TestModulesOfAnySizeAreLoadedInPart(t *testing.T) {
 	large, err := os.ReadFile(probe(t))
 	require.NoError(t, err)
 	for name, c := range map[string]struct {
-		extent rewriting.Extent
+		extent modulerewriting.Extent
 		wasm   []byte
 		want   bool
 	}{
-		"a small one":         {rewriting.Large, small, false},
-		"a large one":         {rewriting.Large, large, true},
-		"a small one, of all": {rewriting.All, small, true},
+		"a small one":         {modulerewriting.Large, small, false},
+		"a large one":         {modulerewriting.Large, large, true},
+		"a small one, of all": {modulerewriting.All, small, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var has bool
 			for range 2 { // the second host finds it installed
-				h, err := host.New(rewriting.With(t.Context(), c.extent), host.NewConfig().WithCacheDir(testmodule.CacheDir(t)))
+				h, err := host.New(modulerewriting.With(t.Context(), c.extent), host.NewConfig().WithCacheDir(testmodule.CacheDir(t)))
 				require.NoError(t, err)
 				module, err := h.LoadBytes(t.Context(), c.wasm)
 				require.NoError(t, err)
@@ -829,7 +829,7 @@ func TestADraft(t *testing.T) {
 		return len(files)
 	}
 	load := func(how func(*host.Host, context.Context, []byte) (*host.Module, error)) (hasPart bool) {
-		h, err := host.New(rewriting.With(t.Context(), rewriting.All), host.NewConfig().WithCacheDir(dir))
+		h, err := host.New(modulerewriting.With(t.Context(), modulerewriting.All), host.NewConfig().WithCacheDir(dir))
 		require.NoError(t, err)
 		defer func() { require.NoError(t, h.Close(context.Background())) }()
 		module, err := how(h, t.Context(), wasm)

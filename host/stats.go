@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/husk-dev/husk/abi"
-	"github.com/husk-dev/husk/host/internal/guest"
+	"github.com/husk-dev/husk/host/internal/guestcall"
 	"github.com/husk-dev/husk/host/limit"
 )
 
@@ -97,7 +97,7 @@ func (c *counters) failed(reason Failure) {
 }
 
 // cost counts a call that has ended, and what it has cost.
-func (c *counters) cost(method abi.Method, fuel uint64, t *guest.CallBuffers) {
+func (c *counters) cost(method abi.Method, fuel uint64, t *guestcall.CallBuffers) {
 	in, out := t.In.Swap(0), t.Out.Swap(0)
 	for ; c != nil; c = c.whole {
 		c.mu.Lock()

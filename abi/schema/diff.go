@@ -25,24 +25,6 @@ func (r *Resource) Diff(request abi.DiffRequest) (abi.DiffResponse, error) {
 	return response, err
 }
 
-// DeletesFirst reports whether a replacement must wait until the old resource is deleted, whatever
-// its reason. An unknown identity counts as changed.
-func (r *Resource) DeletesFirst(request abi.DiffRequest) bool {
-	if r.DeleteBeforeReplace || len(r.Identity) == 0 {
-		return r.DeleteBeforeReplace
-	}
-	for _, name := range r.Identity {
-		old := request.OldInputs.Get(name)
-		if old.Plain().IsNull() {
-			old = request.Olds.Get(name)
-		}
-		if !old.EqualContents(request.News.Get(name)) {
-			return false
-		}
-	}
-	return true
-}
-
 // DiffConfig compares configurations of the package's provider.
 func (p *Package) DiffConfig(request abi.DiffRequest) (abi.DiffResponse, error) {
 	return diff(&p.Config, &p.Config, request)

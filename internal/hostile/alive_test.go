@@ -12,7 +12,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/rewriting"
+	"github.com/husk-dev/husk/internal/modulerewriting"
 )
 
 var (
@@ -36,7 +36,7 @@ func TestEndlessModulesEnd(t *testing.T) {
 			h := w.host(t, soon)
 			n := newNeighbour(t, h)
 			for _, e := range corpus {
-				if e.endless == "" || e.endless == "start" && w.rewriting == rewriting.All {
+				if e.endless == "" || e.endless == "start" && w.rewriting == modulerewriting.All {
 					continue // its rehearsal would take long
 				}
 				p := provide(t, h, assemble(t, e.file), host.ProviderOptions{})

@@ -17,7 +17,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/host/limit"
-	"github.com/husk-dev/husk/internal/rewriting"
+	"github.com/husk-dev/husk/internal/modulerewriting"
 )
 
 // methods are the calls that entries are attacked through, and what they answer as text.
@@ -82,14 +82,14 @@ var methods = map[string]func(context.Context, *host.Provider) (string, error){
 // way is one in which modules run.
 type way struct {
 	config    func() host.Config
-	rewriting rewriting.Extent
+	rewriting modulerewriting.Extent
 }
 
 var ways = map[string]way{
 	"compiler":    {config: host.NewConfig},
 	"interpreter": {config: func() host.Config { return host.NewConfig().WithInterpreter() }},
 	// As modules of a megabyte run, and with more of their functions rewritten.
-	"rewritten": {config: host.NewConfig, rewriting: rewriting.All},
+	"rewritten": {config: host.NewConfig, rewriting: modulerewriting.All},
 }
 
 // host makes a host whose configuration is changed.
@@ -102,7 +102,7 @@ func (w way) host(t *testing.T, change func(host.Config) host.Config) *host.Host
 // a module that is loaded first is made then.
 func (w way) install(t *testing.T, change func(host.Config) host.Config, wasm []byte) {
 	t.Helper()
-	if w.rewriting == rewriting.All {
+	if w.rewriting == modulerewriting.All {
 		h := w.host(t, change)
 		_, _ = h.LoadBytes(t.Context(), wasm) // the next one says why
 		require.NoError(t, h.Close(t.Context()))

@@ -1,6 +1,6 @@
-// Package guest has what one call of a guest takes: limits and contexts ([Call]), encoding ([Codec]), a rate of
+// Package guestcall has what one call of a guest takes: limits and contexts ([Call]), encoding ([Codec]), a rate of
 // logging ([LogRate]), and the meaning of a crash ([Crash]).
-package guest
+package guestcall
 
 import (
 	"context"

@@ -1,7 +1,7 @@
-// Package rewriting selects the modules for which a host does the work that makes large ones start
+// Package modulerewriting selects the modules for which a host does the work that makes large ones start
 // and run faster: a warm-up run, rewritten functions, and partial modules. Tests and benchmarks of
 // this repository hand it to a host by context. Other hosts do it for large modules only.
-package rewriting
+package modulerewriting
 
 import "context"
 
