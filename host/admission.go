@@ -389,10 +389,7 @@ func AddManifest(wasm []byte, manifest Manifest) ([]byte, error) {
 	if err := manifest.check(); err != nil {
 		return nil, err
 	}
-	data, err := json.Marshal(manifest)
-	if err != nil {
-		return nil, err
-	}
+	data, _ := json.Marshal(manifest) // never fails, because it has only texts and truth values
 	if len(data) > maxManifest {
 		return nil, fmt.Errorf("the manifest takes %d bytes, at most %d are possible", len(data), maxManifest)
 	}

@@ -2,6 +2,7 @@ package canon_test
 
 import (
 	"maps"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,6 +18,13 @@ func provided(worlds ...canon.World) map[string]canon.Signature {
 		}
 	}
 	return exports
+}
+
+// inVersion adds the exports of providers in another version of the contract.
+func inVersion(exports map[string]canon.Signature, version string) {
+	for name, signature := range maps.Clone(exports) {
+		exports[strings.Replace(name, "@"+canon.Version+"#", "@"+version+"#", 1)] = signature
+	}
 }
 
 func TestCheckExports(t *testing.T) {
@@ -55,6 +63,21 @@ func TestCheckExports(t *testing.T) {
 			func(e map[string]canon.Signature) { e["husk:provider/provider@0.3.0#check"] = canon.Signature{} }, ""},
 		"this and the first version": {
 			func(e map[string]canon.Signature) { e["husk:provider/provider@0.1.0#check"] = canon.Signature{} }, ""},
+		"two other versions, of which the newest counts": {
+			func(e map[string]canon.Signature) {
+				clear(e)
+				e["husk:provider/provider@0.3.0#check"] = canon.Signature{}
+				e["husk:provider/provider@0.4.0#check"] = canon.Signature{}
+			},
+			"the module speaks version 0.4.0 of husk:provider, this host version 0.2.0: use a build of the provider for version 0.2.0"},
+		"all of this and of another version": {
+			func(e map[string]canon.Signature) { inVersion(e, "0.3.0") }, ""},
+		"all of the first version and not of this one": {
+			func(e map[string]canon.Signature) {
+				inVersion(e, "0.1.0")
+				delete(e, check)
+			},
+			"the module does not export " + check},
 		"a function less": {
 			func(e map[string]canon.Signature) { delete(e, check) },
 			"the module does not export " + check},
@@ -73,12 +96,14 @@ func TestCheckExports(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			exports := provided(canon.WorldProvider)
 			test.change(exports)
-			_, err := canon.CheckExports(exports)
-			if test.want == "" {
-				require.NoError(t, err)
-				return
+			for range 16 { // which each see the map in another order
+				_, err := canon.CheckExports(exports)
+				if test.want == "" {
+					require.NoError(t, err)
+				} else {
+					require.EqualError(t, err, test.want)
+				}
 			}
-			require.EqualError(t, err, test.want)
 		})
 	}
 }
