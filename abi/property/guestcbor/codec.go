@@ -23,10 +23,7 @@ func Marshal(m property.Map) ([]byte, error) { return Codec{}.Marshal(m) }
 // MarshalValue returns the encoding of v. Errors are *property.EncodeError.
 func MarshalValue(v property.Value) ([]byte, error) { return Codec{}.MarshalValue(v) }
 
-// Append appends the encoding of m to dst. Errors are *property.EncodeError, with an unchanged dst.
-func Append(dst []byte, m property.Map) ([]byte, error) { return Codec{}.Append(dst, m) }
-
-// AppendValue appends the encoding of v to dst, see Append.
+// AppendValue appends the encoding of v to dst. Errors are *property.EncodeError, with an unchanged dst.
 func AppendValue(dst []byte, v property.Value) ([]byte, error) { return Codec{}.appendValue(dst, v) }
 
 // Unmarshal decodes an object. Errors are *property.DecodeError.
@@ -43,7 +40,7 @@ func (c Codec) Marshal(m property.Map) ([]byte, error) { return c.Append(nil, m)
 // MarshalValue is the function MarshalValue within the limits of c.
 func (c Codec) MarshalValue(v property.Value) ([]byte, error) { return c.appendValue(nil, v) }
 
-// Append is the function Append within the limits of c.
+// Append appends the encoding of m to dst, see AppendValue.
 func (c Codec) Append(dst []byte, m property.Map) ([]byte, error) {
 	return c.appendValue(dst, property.Object(m))
 }

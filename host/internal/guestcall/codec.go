@@ -47,10 +47,10 @@ func (t *CallBuffers) End(buffers *Buffers) {
 func (c Codec) Marshal(m property.Map) ([]byte, error) {
 	for _, s := range c.Call.sent {
 		if s.properties.Is(m) {
-			return c.bounded(s.encoding, nil)
+			return c.bounded(s.encoding)
 		}
 	}
-	data, err := c.bounded(c.appended(func(to []byte) ([]byte, error) { return guestcbor.Append(to, m) }))
+	data, err := c.append(property.Object(m))
 	if err == nil {
 		c.Call.sent = append(c.Call.sent, sentMap{m, data})
 	}
@@ -58,19 +58,17 @@ func (c Codec) Marshal(m property.Map) ([]byte, error) {
 }
 
 // MarshalValue encodes a value like Marshal.
-func (c Codec) MarshalValue(v property.Value) ([]byte, error) {
-	return c.bounded(c.appended(func(to []byte) ([]byte, error) { return guestcbor.AppendValue(to, v) }))
-}
+func (c Codec) MarshalValue(v property.Value) ([]byte, error) { return c.append(v) }
 
-// appended returns what encode appends to the call's buffer, and keeps what is there.
-func (c Codec) appended(encode func([]byte) ([]byte, error)) ([]byte, error) {
+// append appends the encoding of a value to the call's buffer, and keeps what is there.
+func (c Codec) append(v property.Value) ([]byte, error) {
 	begin := len(*c.Call.buffer)
-	buffer, err := encode(*c.Call.buffer)
+	buffer, err := guestcbor.AppendValue(*c.Call.buffer, v)
 	if err != nil {
 		return nil, err
 	}
 	*c.Call.buffer = buffer
-	return buffer[begin:len(buffer):len(buffer)], nil
+	return c.bounded(buffer[begin:len(buffer):len(buffer)])
 }
 
 // Unmarshal decodes a copy of data, which may be memory of a guest. The map shares the copy's bytes.
@@ -110,12 +108,13 @@ func (c Codec) decode(data []byte) (property.Value, error) {
 	return v, err
 }
 
-func (c Codec) bounded(data []byte, err error) ([]byte, error) {
-	if err == nil && len(data) > c.Most {
+// bounded counts an encoding, unless it is too large.
+func (c Codec) bounded(data []byte) ([]byte, error) {
+	if len(data) > c.Most {
 		return nil, &limit.ExceededError{Limit: limit.Request, Most: uint64(c.Most)}
 	}
 	c.Call.In.Add(uint64(len(data)))
-	return data, err
+	return data, nil
 }
 
 // Buffers are what calls encode property values into, for all instances of a host.
