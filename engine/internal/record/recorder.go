@@ -158,7 +158,9 @@ func (r *Recorder) Begin(ctx context.Context, kind state.OperationType, res *sta
 
 // Record makes a change durable and then visible to the rest of the deployment.
 func (r *Recorder) Record(ctx context.Context, c Change) error {
-	_, err := r.RecordAndBegin(ctx, c, nil)
+	r.naming.RLock()
+	defer r.naming.RUnlock()
+	_, err := r.record(ctx, c, nil)
 	return err
 }
 
@@ -172,7 +174,7 @@ func (r *Recorder) RecordAndBegin(
 	return r.record(ctx, c, deletions)
 }
 
-// record is RecordAndBegin for callers that hold the lock of the names.
+// record is Record and RecordAndBegin for callers that hold the lock of the names.
 func (r *Recorder) record(ctx context.Context, c Change, deletions []*state.Resource) (begun map[*state.Resource]Operation, err error) {
 	err = r.keepExtension(ctx, c.Added)
 	if c.begun != nil {
