@@ -22,6 +22,7 @@ require (
 	go.bytecodealliance.org v0.7.0
 	go.yaml.in/yaml/v3 v3.0.6
 	golang.org/x/crypto v0.58.0
+	golang.org/x/mod v0.41.0
 	golang.org/x/sys v0.49.0
 	golang.org/x/term v0.47.0
 	google.golang.org/grpc v1.85.0
@@ -29,10 +30,7 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
-require (
-	golang.org/x/mod v0.41.0 // indirect
-	golang.org/x/sync v0.24.0 // indirect
-)
+require golang.org/x/sync v0.24.0 // indirect
 
 require (
 	github.com/coreos/go-semver v0.3.1 // indirect

@@ -369,6 +369,40 @@ type Manifest struct {
 	SDK string `json:"sdk,omitempty"`
 	// Requests are the capabilities that the provider asks for.
 	Requests []CapabilityRequest `json:"requests,omitempty"`
+	// Origin is what the module was ported from, nil for others.
+	Origin *Origin `json:"origin,omitempty"`
+}
+
+// Origin is the provider for Terraform or Pulumi that a module was made from.
+type Origin struct {
+	// Module is the path of its Go module, and Version the version that was fetched, empty for a directory.
+	Module  string `json:"module"`
+	Version string `json:"version,omitempty"`
+	// Checksum is that of its files, as go.sum has it.
+	Checksum string `json:"checksum"`
+	// Licences are the SPDX identifiers of the licences in its files.
+	Licences []string `json:"licences,omitempty"`
+	// Kind is what it was written with, for people.
+	Kind string `json:"kind,omitempty"`
+	// Go is the version of Go that compiled it.
+	Go string `json:"go,omitempty"`
+	// Shims are the changes of other modules that it was built with.
+	Shims []string `json:"shims,omitempty"`
+}
+
+// printable makes the texts of the origin lines that control no terminal.
+func (o *Origin) printable() {
+	if o == nil {
+		return
+	}
+	for _, text := range []*string{&o.Module, &o.Version, &o.Checksum, &o.Kind, &o.Go} {
+		*text = printable.Line(*text)
+	}
+	for _, list := range [][]string{o.Licences, o.Shims} {
+		for i := range list {
+			list[i] = printable.Line(list[i])
+		}
+	}
 }
 
 // CapabilityRequest is a capability that a provider asks its operator for.
@@ -454,5 +488,6 @@ func parseManifest(data []byte, m *Manifest) error {
 		r := &m.Requests[i]
 		r.Capability, r.Scope, r.Reason = printable.Line(r.Capability), printable.Line(r.Scope), printable.Line(r.Reason)
 	}
+	m.Origin.printable()
 	return m.check()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -38,6 +39,28 @@ func (p *Plugins) Build(ctx context.Context, dir string) (*Built, error) {
 	}
 	sum := sha256.Sum256(stamped)
 	return &Built{Manifest: m.Manifest, Bytes: stamped, Digest: DigestPrefix + hex.EncodeToString(sum[:])}, nil
+}
+
+// Check loads a module that was built elsewhere, makes its handshake, and returns it with its schema. name
+// is for messages.
+func (p *Plugins) Check(ctx context.Context, name string, wasm []byte) (*Module, []byte, error) {
+	over := p.progress.begin(name, compiling)
+	module, err := p.host.LoadBytes(ctx, wasm)
+	over()
+	var refused *host.LoadError
+	if errors.As(err, &refused) {
+		refused.Path = name
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := identify(ctx, module, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	m.wasm, m.config = func() ([]byte, error) { return wasm, nil }, p.config
+	text, err := p.Schema(ctx, m)
+	return m, text, err
 }
 
 // Precompile writes the compiled code of the module at a path to a directory. name is for messages, and

@@ -158,6 +158,22 @@ func (a *app) inspectFile(path string, ask bool) (shown bool, err error) {
 	return true, nil
 }
 
+// addOrigin adds what a module was ported from.
+func (r *rows) addOrigin(o *host.Origin) {
+	if o == nil {
+		return
+	}
+	from := o.Module
+	if o.Version != "" {
+		from += "@" + o.Version
+	}
+	r.add("ported from", from, o.Checksum)
+	r.add("licences", strings.Join(o.Licences, ", "))
+	r.add("kind", o.Kind)
+	r.add("compiled by", o.Go)
+	r.add("shims", strings.Join(o.Shims, ", "))
+}
+
 func (a *app) writeInspection(i inspection) error {
 	if a.json {
 		return a.writeJSON(i)
@@ -182,6 +198,9 @@ func (a *app) writeInspection(i inspection) error {
 	rows.add("policies", policies...)
 	rows.add("sdk", i.SDK)
 	rows.add("manifest", manifest)
+	if i.Manifest != nil {
+		rows.addOrigin(i.Manifest.Origin)
+	}
 	rows.add("digest", i.Digest)
 	rows.add("size", megabytes(i.Size))
 	if i.Kind != "" {

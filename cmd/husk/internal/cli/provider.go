@@ -20,7 +20,7 @@ import (
 func (a *app) providerCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "provider", Short: "Build, inspect, and test provider modules"}
 	a.addLimits(cmd.PersistentFlags())
-	return group(cmd, nil, a.providerBuild(), a.providerCompile(), a.providerInspect(), a.providerSchema(), a.providerList(), a.providerMapping(),
+	return group(cmd, nil, a.providerBuild(), a.providerPort(), a.providerCompile(), a.providerInspect(), a.providerSchema(), a.providerList(), a.providerMapping(),
 		a.providerCall(), a.providerInvoke(), a.providerTest(), a.providerAudit())
 }
 

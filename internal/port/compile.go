@@ -1,0 +1,155 @@
+package port
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/blang/semver/v4"
+	"golang.org/x/mod/module"
+
+	"github.com/husk-dev/husk/host"
+)
+
+// compile builds the module and writes its manifest.
+func (w *build) compile(ctx context.Context) (*Built, error) {
+	manifest, err := w.manifest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	settings, err := w.settings(manifest)
+	if err != nil {
+		return nil, err
+	}
+	overlay, err := w.overlay(ctx)
+	if err != nil {
+		return nil, err
+	}
+	output := filepath.Join(w.place, "module.wasm")
+	var linked []string // the linker's -s would save 3 % of the size, and cost the names of functions in traps
+	for _, name := range w.stamped() {
+		linked = append(linked, "-X", name+"="+manifest.Version)
+	}
+	linked = append(linked, settings...)
+	w.step("compiling", plural(len(w.graph.packages), "package"))
+	args := slices.Concat([]string{"build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=" + quoted(linked)},
+		w.flags(), overlay, []string{"-o", output, w.main})
+	if _, err := w.command.run(ctx, args...); err != nil {
+		return nil, w.explain(err)
+	}
+	wasm, err := os.ReadFile(output)
+	if err != nil {
+		return nil, fmt.Errorf("reading the built module: %w", err)
+	}
+	if wasm, err = host.AddManifest(wasm, manifest); err != nil {
+		return nil, fmt.Errorf("writing the manifest into the module: %w", err)
+	}
+	return &Built{Wasm: wasm, Manifest: manifest}, nil
+}
+
+// quoted returns arguments of the linker as the Go command splits them. It knows no escapes, and refuses
+// a quote at the beginning.
+func quoted(args []string) string {
+	all := make([]string, len(args))
+	for i, a := range args {
+		if all[i] = a; i > 0 {
+			all[i] = "'" + a + "'"
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+// overlay returns the flags that replace files of the standard library.
+func (w *build) overlay(ctx context.Context) ([]string, error) {
+	if w.options.Overlay == nil {
+		return nil, nil
+	}
+	env, err := w.command.goEnv(ctx, "GOROOT", "GOVERSION")
+	if err != nil {
+		return nil, err
+	}
+	files, err := w.options.Overlay(ctx, env["GOROOT"], env["GOVERSION"])
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(map[string]any{"Replace": files})
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(w.place, "overlay.json")
+	return []string{"-overlay=" + file}, os.WriteFile(file, data, 0o600)
+}
+
+// manifest returns what the module says of itself.
+func (w *build) manifest(ctx context.Context) (host.Manifest, error) {
+	m := host.Manifest{Name: w.options.Name, Version: w.options.Version}
+	if m.Name == "" {
+		m.Name = w.packageName()
+	}
+	if m.Version == "" {
+		m.Version = packageVersion(w.source.version)
+	}
+	if _, err := semver.Parse(m.Version); err != nil {
+		return m, fmt.Errorf("the version %q is no semantic version, such as 1.4.0: give another with --version", m.Version)
+	}
+	env, err := w.command.goEnv(ctx, "GOVERSION")
+	if err != nil {
+		return m, err
+	}
+	licences, err := licencesIn(w.source.root)
+	if err != nil {
+		return m, err
+	}
+	m.Origin = &host.Origin{
+		Module: w.source.module, Version: w.source.version, Checksum: w.source.sum, Licences: licences,
+		Kind: w.kind.Name, Go: env["GOVERSION"],
+	}
+	for _, shims := range w.applied {
+		for _, s := range shims {
+			m.Origin.Shims = append(m.Origin.Shims, s.Name)
+		}
+	}
+	slices.Sort(m.Origin.Shims)
+	return m, nil
+}
+
+// unversioned is the version of a provider in a directory, unless the user gives another.
+const unversioned = "0.0.0-dev"
+
+// packageVersion returns the version of a package whose module has that version.
+func packageVersion(version string) string {
+	if version == "" {
+		return unversioned
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(version, "v"), "+incompatible")
+}
+
+// providerPrefix begins the names of programs that are providers.
+var providerPrefix = regexp.MustCompile(`^(terraform-provider|pulumi-resource|pulumi)-`)
+
+// packageName returns the name of the package: that of the program or the module.
+func (w *build) packageName() string {
+	base := path.Base(w.main)
+	if !providerPrefix.MatchString(base) {
+		prefix, _, ok := module.SplitPathVersion(w.source.module)
+		if !ok {
+			prefix = w.source.module
+		}
+		base = path.Base(prefix)
+	}
+	return strings.ToLower(providerPrefix.ReplaceAllString(base, ""))
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}

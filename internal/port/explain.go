@@ -1,0 +1,155 @@
+package port
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// BuildError is the error for packages that do not build for WebAssembly.
+type BuildError struct {
+	// Source is the provider in the user's words.
+	Source   string
+	Packages []FailedPackage
+}
+
+// FailedPackage is a package that does not build.
+type FailedPackage struct {
+	Path string
+	// Module is its module with the version, empty for the provider's own packages.
+	Module string
+	// Output is what the Go command says, a line each.
+	Output []string
+	// Chain are the imports by which the main package needs it, from the main package on.
+	Chain []string
+	// Reason says in words why it does not build, empty if the output has to do.
+	Reason string
+	// Shim is a shim for other versions of the module, empty if there is none.
+	Shim string
+}
+
+// maxOutput is the number of lines of one package's output that an error shows.
+const maxOutput = 5
+
+func (e *BuildError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s does not build for WebAssembly", e.Source)
+	own := true
+	for _, p := range e.Packages {
+		of := ""
+		if p.Module != "" {
+			of, own = " of "+p.Module, false
+		}
+		fmt.Fprintf(&b, "\nThe package %s%s fails", p.Path, of)
+		if p.Reason != "" {
+			fmt.Fprintf(&b, ": %s", p.Reason)
+		}
+		for _, line := range p.Output[:min(len(p.Output), maxOutput)] {
+			b.WriteString("\n  " + line)
+		}
+		if more := len(p.Output) - maxOutput; more > 0 {
+			fmt.Fprintf(&b, "\n  and %s more", plural(more, "line"))
+		}
+		if len(p.Chain) > 1 {
+			b.WriteString("\nIt is needed by " + strings.Join(p.Chain[:len(p.Chain)-1], " → "))
+		}
+		if p.Shim != "" {
+			b.WriteString("\nThe shim " + p.Shim + " is for other versions of the module")
+		}
+	}
+	if own {
+		b.WriteString("\nThese packages are the provider's own: exclude from wasip1 what needs another system, as docs/porting.md describes")
+	} else {
+		b.WriteString("\nA shim can change the package in the copy that the build uses: docs/porting.md describes how to write one, and --shim DIR names it")
+	}
+	return b.String()
+}
+
+// newerGo finds the complaint of the Go command about a module that needs a newer one.
+var newerGo = regexp.MustCompile(`(\S+) requires go >= (\S+) \(running go (\S+?);? `)
+
+// packageHeader begins the compiler's output for a package.
+var packageHeader = regexp.MustCompile(`(?m)^# (\S+)$`)
+
+// explain returns an error of the Go command in the user's words.
+func (w *build) explain(err error) error {
+	failed, ok := errors.AsType[*goError](err)
+	if !ok {
+		return err
+	}
+	if found := newerGo.FindStringSubmatch(failed.output + " "); found != nil {
+		return fmt.Errorf("%s needs Go %s, and the go command here is Go %s: install a newer Go, "+
+			"or set GOTOOLCHAIN=auto to have the go command fetch it", w.source.shown, found[2], found[3])
+	}
+	e := &BuildError{Source: w.source.shown}
+	headers := packageHeader.FindAllStringSubmatchIndex(failed.output, -1)
+	for i, h := range headers {
+		end := len(failed.output)
+		if i+1 < len(headers) {
+			end = headers[i+1][0]
+		}
+		e.Packages = append(e.Packages, w.failedPackage(failed.output[h[2]:h[3]], strings.Split(strings.TrimSpace(failed.output[h[1]:end]), "\n")))
+	}
+	if len(e.Packages) == 0 && w.graph != nil {
+		e.Packages = w.unloadable()
+	}
+	if len(e.Packages) == 0 {
+		return fmt.Errorf("building %s: %w", w.source.shown, err)
+	}
+	return e
+}
+
+// unloadable returns the packages of the program that the Go command cannot load.
+func (w *build) unloadable() (all []FailedPackage) {
+	for _, p := range w.graph.packages {
+		if p.Error != nil && !p.Standard {
+			all = append(all, w.failedPackage(p.ImportPath, strings.Split(strings.TrimSpace(p.Error.Err), "\n")))
+		}
+	}
+	slices.SortFunc(all, func(a, b FailedPackage) int { return strings.Compare(a.Path, b.Path) })
+	return all
+}
+
+func (w *build) failedPackage(path string, output []string) FailedPackage {
+	f := FailedPackage{Path: path, Output: output, Reason: reasonOf(strings.Join(output, "\n"))}
+	if w.graph == nil {
+		return f
+	}
+	f.Chain = w.graph.chain(path)
+	p := w.graph.packages[path]
+	if p == nil || p.Module == nil || p.Module.Main {
+		return f
+	}
+	f.Module = p.Module.Path + "@" + p.Module.Version
+	for _, s := range w.shims {
+		if s.Module == p.Module.Path && slices.Contains(s.Packages, path) && !s.fitsVersion(p.Module.Version) {
+			f.Shim = s.Name + " (" + s.Versions + ")"
+		}
+	}
+	return f
+}
+
+// reasons are what outputs of the Go command mean, the most telling first.
+var reasons = []struct {
+	output *regexp.Regexp
+	reason string
+}{
+	{regexp.MustCompile(`build constraints exclude all Go files`), "it has no file for GOOS=wasip1, or only files with cgo"},
+	{regexp.MustCompile(`undefined: (syscall|unix|windows)\.\w+`), "it calls the operating system, and WebAssembly has no such call"},
+	{regexp.MustCompile(`missing function body`), "a function is written in the assembly of other processors"},
+	{regexp.MustCompile(`relocation target \S+ not defined|invalid reference to`), "it takes a function out of the Go runtime, which has none with that name here"},
+	{regexp.MustCompile(`is not in std`), "it needs a package of a newer Go"},
+	{regexp.MustCompile(`no required module provides|missing go.sum entry|cannot find module`), "its module is not required by go.mod, or the proxy does not serve it"},
+	{regexp.MustCompile(`undefined: \w+`), "what it uses is declared only in files for other systems"},
+}
+
+func reasonOf(output string) string {
+	for _, r := range reasons {
+		if r.output.MatchString(output) {
+			return r.reason
+		}
+	}
+	return ""
+}

@@ -1,0 +1,81 @@
+package port
+
+import (
+	"fmt"
+	"strings"
+)
+
+// kind is a way to write a provider.
+type kind struct {
+	// Name is for people.
+	Name string
+	// serves are packages of which a provider of the kind needs at least one.
+	serves []string
+	// adapter is the module that turns what such a provider serves into the contract, empty if there is none yet.
+	adapter string
+	// packages are those of the adapter that shims import.
+	packages []string
+	// refusal says why providers of the kind cannot be ported, and what to do instead.
+	refusal string
+}
+
+const (
+	terraformAdapter = project + "/guest-sdk/terraform"
+	pluginGo         = "github.com/hashicorp/terraform-plugin-go"
+	sdkV2            = "github.com/hashicorp/terraform-plugin-sdk/v2"
+)
+
+// terraformPackages serve the two versions of the protocol.
+var terraformPackages = []string{"tf5", "tf6"}
+
+// pulumiLater is the refusal of kinds whose adapter does not exist yet.
+const pulumiLater = "providers for Pulumi's engine cannot be ported yet: port the Terraform provider that it is made from, if there is one"
+
+// kinds has the kinds, the most special ones first: a bridged provider contains a Terraform provider.
+var kinds = []kind{
+	{Name: "Husk SDK", serves: []string{project + "/guest-sdk/guest"},
+		refusal: "it is written for Husk: build it with husk provider build"},
+	{Name: "Pulumi's Terraform bridge", serves: []string{
+		"github.com/pulumi/pulumi-terraform-bridge/v3/pkg/tfbridge", "github.com/pulumi/pulumi-terraform-bridge/v3/pkg/pf/tfbridge",
+		"github.com/pulumi/pulumi-terraform-bridge/pf/tfbridge", "github.com/pulumi/pulumi-terraform-bridge/v2/pkg/tfbridge",
+	}, refusal: pulumiLater},
+	{Name: "pulumi-go-provider", serves: []string{"github.com/pulumi/pulumi-go-provider"}, refusal: pulumiLater},
+	{Name: "Pulumi provider server", serves: []string{
+		"github.com/pulumi/pulumi/sdk/v3/go/pulumi/provider", "github.com/pulumi/pulumi/pkg/v3/resource/provider",
+		"github.com/pulumi/pulumi/sdk/v3/go/common/resource/provider",
+	}, refusal: pulumiLater},
+	{Name: "Terraform provider servers behind a mux", serves: []string{
+		"github.com/hashicorp/terraform-plugin-mux/tf5muxserver", "github.com/hashicorp/terraform-plugin-mux/tf6muxserver",
+		"github.com/hashicorp/terraform-plugin-mux",
+	}, adapter: terraformAdapter, packages: terraformPackages},
+	{Name: "Terraform plugin framework", serves: []string{"github.com/hashicorp/terraform-plugin-framework/providerserver"}, adapter: terraformAdapter, packages: terraformPackages},
+	{Name: "Terraform plugin SDKv2", serves: []string{sdkV2 + "/plugin"}, adapter: terraformAdapter, packages: terraformPackages},
+	{Name: "Terraform provider server", serves: []string{pluginGo + "/tfprotov5/tf5server", pluginGo + "/tfprotov6/tf6server"}, adapter: terraformAdapter, packages: terraformPackages},
+	{Name: "Terraform plugin SDK version 1", serves: []string{
+		"github.com/hashicorp/terraform-plugin-sdk/plugin", "github.com/hashicorp/terraform/plugin",
+	}, refusal: "this SDK serves Terraform 0.11 to 0.13 and speaks no protocol that can be taken out of it: " +
+		"port a version of the provider that uses terraform-plugin-sdk/v2 or terraform-plugin-framework"},
+}
+
+// kindOf returns the kind of a program, nil if it is no provider.
+func kindOf(has func(pkg string) bool) *kind {
+	for i := range kinds {
+		for _, pkg := range kinds[i].serves {
+			if has(pkg) {
+				return &kinds[i]
+			}
+		}
+	}
+	return nil
+}
+
+// unknownKindError is the error for a program that is no provider.
+func unknownKindError(shown string) error {
+	var names []string
+	for _, k := range kinds {
+		if k.adapter != "" {
+			names = append(names, k.Name)
+		}
+	}
+	return fmt.Errorf("%s is no provider that can be ported: its main package serves none of these kinds: %s", shown, strings.Join(names, ", "))
+}

@@ -1,0 +1,97 @@
+// Package port builds provider modules from providers that were written for Terraform or Pulumi, without a
+// change of their source. It does not load or check them.
+package port
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/husk-dev/husk/host"
+)
+
+// Options say how a provider is ported.
+type Options struct {
+	// Dir is the directory of the cache.
+	Dir string
+	// Main is the directory of the main package in the module. If it is empty, the one that serves a
+	// provider is taken.
+	Main string
+	// Name and Version are those of the package. If they are empty, the module's are taken.
+	Name, Version string
+	// Shims are directories with shims of the user.
+	Shims []string
+	// SDK is a checkout of Husk with the SDK, empty for that of this program.
+	SDK string
+	// Mapping is the path of a file with names that differ from the derived ones, empty for none.
+	Mapping string
+	// Overlay returns more files of the standard library that the build replaces, by their paths; nil for none.
+	Overlay func(ctx context.Context, goroot, version string) (map[string]string, error)
+	// Progress is told what is done next; nil for nobody.
+	Progress func(Step)
+}
+
+// Step is a part of the work.
+type Step struct {
+	// Doing is what is done, as in "compiling".
+	Doing string
+	// What is what it is done with.
+	What string
+}
+
+// Built is a ported provider.
+type Built struct {
+	// Wasm is the module. It has the manifest.
+	Wasm []byte
+	// Manifest has name and version of the package, and its origin.
+	Manifest host.Manifest
+}
+
+// porter ports one provider.
+type porter struct {
+	options Options
+	dir     string
+	command goCommand
+	shims   []*shim
+	// mapping is the file of names as JSON, nil for none.
+	mapping json.RawMessage
+}
+
+// Port ports the provider in a directory, or that a module proxy serves as MODULE@VERSION.
+func Port(ctx context.Context, source string, o Options) (*Built, error) {
+	b := &porter{options: o, dir: o.Dir}
+	if b.options.Progress == nil {
+		b.options.Progress = func(Step) {}
+	}
+	var err error
+	if b.command, err = findGo(); err != nil {
+		return nil, err
+	}
+	for _, dir := range o.Shims { // before those of this program, which they may replace
+		shims, err := userShims(dir)
+		if err != nil {
+			return nil, err
+		}
+		b.shims = append(b.shims, shims...)
+	}
+	if b.mapping, err = readMapping(o.Mapping); err != nil {
+		return nil, err
+	}
+	own, err := builtInShims()
+	if err != nil {
+		return nil, err
+	}
+	b.shims = append(b.shims, own...)
+	if err := os.MkdirAll(b.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("making the directory for ports: %w", err)
+	}
+	b.step("fetching", source)
+	s, err := b.fetch(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	return b.port(ctx, s)
+}
+
+func (b *porter) step(doing, what string) { b.options.Progress(Step{doing, what}) }

@@ -1,0 +1,394 @@
+package port_test
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/goproxytest"
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/schema/schemajson"
+	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/port"
+)
+
+// imitations has the Go command fetch the modules in testdata/proxy and no others. They imitate those of
+// Terraform, and an imitation of the adapter serves what they serve.
+func imitations(t *testing.T) (sdk string) {
+	t.Helper()
+	proxy, err := goproxytest.NewServer("testdata/proxy", "")
+	require.NoError(t, err)
+	t.Cleanup(proxy.Close)
+	modules := t.TempDir()
+	t.Cleanup(func() { // the Go command makes the directories read-only
+		require.NoError(t, filepath.WalkDir(modules, func(path string, entry fs.DirEntry, err error) error {
+			if err == nil && entry.IsDir() {
+				err = os.Chmod(path, 0o700)
+			}
+			return err
+		}))
+	})
+	t.Setenv("GOPROXY", proxy.URL)
+	t.Setenv("GOSUMDB", "off")
+	t.Setenv("GOMODCACHE", modules)
+	t.Setenv("GOTOOLCHAIN", "local")
+
+	sdk = t.TempDir()
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink(filepath.Join(root, "abi"), filepath.Join(sdk, "abi")))
+	require.NoError(t, os.Mkdir(filepath.Join(sdk, "guest-sdk"), 0o755))
+	for _, name := range []string{"guest", "internal"} {
+		require.NoError(t, os.Symlink(filepath.Join(root, "guest-sdk", name), filepath.Join(sdk, "guest-sdk", name)))
+	}
+	require.NoError(t, os.CopyFS(filepath.Join(sdk, "guest-sdk", "terraform"), os.DirFS("testdata/adapter")))
+	return sdk
+}
+
+// files writes files and returns their directory.
+func files(t *testing.T, contents map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range contents {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	return dir
+}
+
+// described returns what the imitation of the adapter says of a module.
+func described(t *testing.T, built *port.Built) string {
+	t.Helper()
+	h, err := host.New(t.Context(), host.NewConfig().WithInterpreter())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, h.Close(context.Background())) })
+	m, err := h.LoadBytes(t.Context(), built.Wasm)
+	require.NoError(t, err)
+	require.Equal(t, built.Manifest, *m.Info.Manifest)
+	p, err := m.NewProvider(t.Context(), host.ProviderOptions{Name: built.Manifest.Name})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	response, err := p.GetSchema(t.Context(), abi.GetSchemaRequest{})
+	require.NoError(t, err)
+	pkg, err := schemajson.Parse([]byte(response.Schema))
+	require.NoError(t, err)
+	return strings.TrimSpace(pkg.Description)
+}
+
+func TestAModuleOfAProxy(t *testing.T) {
+	sdk := imitations(t)
+	built, err := port.Port(t.Context(), "example.com/terraform-provider-cat@v1.2.3", port.Options{Dir: t.TempDir(), SDK: sdk})
+	require.NoError(t, err)
+	require.Equal(t, "6 registry.terraform.io/example/cat cat 1.2.3 b b new", described(t, built))
+	require.Equal(t, "cat", built.Manifest.Name)
+	require.Equal(t, "1.2.3", built.Manifest.Version)
+	o := built.Manifest.Origin
+	require.Equal(t, "example.com/terraform-provider-cat", o.Module)
+	require.Equal(t, "v1.2.3", o.Version)
+	require.Regexp(t, "^h1:.{43}=$", o.Checksum)
+	require.Equal(t, []string{"MPL-2.0"}, o.Licences)
+	require.Equal(t, "Terraform provider server", o.Kind)
+	require.Regexp(t, `^go1\.`, o.Go)
+	require.Equal(t, []string{"plugin-go"}, o.Shims)
+}
+
+func TestAModuleThatDeclaresAnotherPath(t *testing.T) {
+	sdk := imitations(t)
+	built, err := port.Port(t.Context(), "example.com/fork@latest", port.Options{Dir: t.TempDir(), SDK: sdk, Name: "tom", Version: "2.0.0"})
+	require.NoError(t, err)
+	require.Equal(t, "6 registry.terraform.io/example/cat cat 2.0.0 b b new", described(t, built))
+	require.Equal(t, "tom", built.Manifest.Name)
+	require.Equal(t, "example.com/fork", built.Manifest.Origin.Module)
+	require.Equal(t, "v1.5.0", built.Manifest.Origin.Version)
+}
+
+const (
+	dogMod = "module example.com/terraform-provider-dog\n\ngo 1.24\n\nrequire github.com/hashicorp/terraform-plugin-sdk/v2 v2.27.0\n"
+	dogGo  = `package main
+
+import (
+	"github.com/hashicorp/terraform-plugin-go/tfprotov5"
+	"github.com/hashicorp/terraform-plugin-sdk/v2/plugin"
+)
+
+type dog struct{}
+
+func (dog) Describe() string { return text() }
+
+func main() {
+	plugin.Serve(&plugin.ServeOpts{ProviderFunc: func() tfprotov5.ProviderServer { return dog{} }})
+}
+`
+	textGo = "package main\n\nfunc text() string { return \"dog\" }\n"
+)
+
+func TestADirectory(t *testing.T) {
+	sdk := imitations(t)
+	dir := files(t, map[string]string{
+		"go.mod": dogMod, "main.go": dogGo, "text.go": textGo,
+		"LICENSE.md": "Permission is hereby granted, free of charge, to any person\nobtaining a copy", "COPYING": "ask me",
+		"vendor/modules.txt": "# nothing of this is used\n", ".git/config": "[core]\n",
+	})
+	var steps []string
+	built, err := port.Port(t.Context(), dir, port.Options{Dir: t.TempDir(), SDK: sdk, Progress: func(s port.Step) { steps = append(steps, s.Doing) }})
+	require.NoError(t, err)
+	require.Equal(t, "5 provider dog old", described(t, built), "a selection of an old terraform-plugin-go sets build tags")
+	require.Equal(t, "0.0.0-dev", built.Manifest.Version)
+	require.Equal(t, "Terraform plugin SDKv2", built.Manifest.Origin.Kind)
+	require.Equal(t, []string{"go-plugin", "plugin-go"}, built.Manifest.Origin.Shims)
+	require.Equal(t, []string{"MIT", "NOASSERTION"}, built.Manifest.Origin.Licences)
+	require.Equal(t, []string{"fetching", "resolving", "compiling"}, steps)
+	require.NoFileExists(t, filepath.Join(dir, "go.sum"), "nothing is written beside the source")
+
+	again, err := port.Port(t.Context(), files(t, map[string]string{
+		"go.mod": dogMod, "main.go": dogGo, "text.go": textGo,
+		"LICENSE.md": "Permission is hereby granted, free of charge, to any person\nobtaining a copy", "COPYING": "ask me",
+	}), port.Options{Dir: t.TempDir(), SDK: sdk})
+	require.NoError(t, err)
+	require.Equal(t, built.Wasm, again.Wasm, "the same source in another directory, with another cache, gives the same module")
+}
+
+// A release of a provider sets variables to its version, and so does a port. Constants and what the program
+// sets itself stay.
+func TestVariablesOfAVersion(t *testing.T) {
+	sdk := imitations(t)
+	dir := files(t, map[string]string{
+		"go.mod": dogMod, "main.go": dogGo,
+		".goreleaser.yml":             "builds:\n  - ldflags:\n      - '-s -w -X example.com/terraform-provider-dog/internal/release.Name={{.Version}} -X main.commit={{.Commit}}'\n",
+		"internal/release/release.go": "package release\n\nvar Name = \"unreleased\"\n",
+		"text.go": `package main
+
+import "example.com/terraform-provider-dog/internal/release"
+
+var (
+	version string
+	commit  = "none"
+	Version = "dev" + commit
+)
+
+func text() string { return version + " " + commit + " " + Version + " " + release.Name }
+`,
+	})
+	built, err := port.Port(t.Context(), dir, port.Options{Dir: t.TempDir(), SDK: sdk, Version: "3.1.0-beta.1"})
+	require.NoError(t, err)
+	require.Equal(t, "5 provider 3.1.0-beta.1 none devnone 3.1.0-beta.1 old", described(t, built))
+}
+
+func TestReplacementsByDirectories(t *testing.T) {
+	sdk := imitations(t)
+	dir := files(t, map[string]string{
+		"provider/go.mod": dogMod + `
+require (
+	example.com/beside v0.0.0
+	example.com/inside v0.0.0
+)
+
+replace example.com/beside => ../beside
+
+replace example.com/inside => ./inside
+`,
+		"provider/cmd/terraform-provider-puppy/main.go": dogGo,
+		"provider/cmd/terraform-provider-puppy/text.go": `package main
+
+import (
+	"example.com/beside"
+	"example.com/inside"
+)
+
+func text() string { return beside.Text + inside.Text }
+`,
+		"provider/inside/go.mod":    "module example.com/inside\n",
+		"provider/inside/inside.go": "package inside\n\nconst Text = \"side\"\n",
+		"beside/go.mod":             "module example.com/beside\n",
+		"beside/beside.go":          "package beside\n\nconst Text = \"be\"\n",
+	})
+	built, err := port.Port(t.Context(), filepath.Join(dir, "provider", "cmd", "terraform-provider-puppy"), port.Options{Dir: t.TempDir(), SDK: sdk})
+	require.NoError(t, err)
+	require.Equal(t, "5 provider beside old", described(t, built))
+	require.Equal(t, "puppy", built.Manifest.Name, "the program names the package")
+}
+
+func TestMainPackages(t *testing.T) {
+	sdk := imitations(t)
+	other := "package main\n\nfunc main() {}\n"
+	contents := map[string]string{
+		"go.mod": dogMod, "main.go": other, "tools/generate/main.go": other,
+		"cmd/dog/main.go": dogGo, "cmd/dog/text.go": textGo,
+	}
+	dir := files(t, contents)
+	built, err := port.Port(t.Context(), dir, port.Options{Dir: t.TempDir(), SDK: sdk})
+	require.NoError(t, err, "the only program that serves a provider")
+	require.Equal(t, "5 provider dog old", described(t, built))
+
+	contents["cmd/cat/main.go"], contents["cmd/cat/text.go"] = dogGo, strings.ReplaceAll(textGo, "dog", "cat")
+	dir = files(t, contents)
+	_, err = port.Port(t.Context(), dir, port.Options{Dir: t.TempDir(), SDK: sdk})
+	require.EqualError(t, err, dir+" has several providers: choose one with --main:\n  cmd/cat\n  cmd/dog")
+	built, err = port.Port(t.Context(), dir, port.Options{Dir: t.TempDir(), SDK: sdk, Main: "cmd/cat"})
+	require.NoError(t, err)
+	require.Equal(t, "5 provider cat old", described(t, built))
+}
+
+func TestWhatIsNoProvider(t *testing.T) {
+	sdk := imitations(t)
+	const module = "module example.com/provider\n\ngo 1.24\n"
+	// program returns the files of a program that imports a package, which a directory of it imitates.
+	program := func(importing string) map[string]string {
+		return map[string]string{
+			"go.mod":  module + "\nrequire " + importing + " v0.0.0\n\nreplace " + importing + " => ./imitation\n",
+			"main.go": "package main\n\nimport _ \"" + importing + "/plugin\"\n\nfunc main() {}\n", "imitation/go.mod": "module " + importing + "\n",
+			"imitation/plugin/plugin.go": "package plugin\n",
+		}
+	}
+	for name, c := range map[string]struct {
+		files   map[string]string
+		options port.Options
+		want    string
+	}{
+		"no module":  {map[string]string{"main.go": "package main\n"}, port.Options{}, `has no go.mod, so the versions of what it needs are not known: get its source, run "go mod init"`},
+		"a newer Go": {map[string]string{"go.mod": "module m\n\ngo 1.99\n", "main.go": "package main\n"}, port.Options{}, "needs Go 1.99, and the go command here is Go 1."},
+		"no program": {map[string]string{"go.mod": module, "lib.go": "package lib\n"}, port.Options{}, "has no main package"},
+		"another program": {map[string]string{"go.mod": module, "main.go": "package main\n\nfunc main() {}\n"}, port.Options{},
+			"is no provider that can be ported: its main package serves none of these kinds: Terraform"},
+		"version 1 of the SDK": {program("github.com/hashicorp/terraform-plugin-sdk"), port.Options{},
+			"is a provider of the kind Terraform plugin SDK version 1: this SDK serves Terraform 0.11 to 0.13"},
+		"a named package that is missing":    {map[string]string{"go.mod": module}, port.Options{Main: "cmd/x"}, "has no package in ./cmd/x"},
+		"a named package that is no program": {map[string]string{"go.mod": module, "lib/lib.go": "package lib\n"}, port.Options{Main: "lib"}, "is the package lib, not a main package"},
+		"a named package elsewhere":          {map[string]string{"go.mod": module}, port.Options{Main: "../x"}, "--main ../x: it is not in the module"},
+		"a broken go.mod":                    {map[string]string{"go.mod": "modul x\n"}, port.Options{}, "go.mod:1: unknown directive: modul"},
+		"a version that is none":             {map[string]string{"go.mod": dogMod, "main.go": dogGo, "text.go": textGo}, port.Options{Version: "one"}, `the version "one" is no semantic version`},
+		"no SDK":                             {map[string]string{"go.mod": dogMod, "main.go": dogGo, "text.go": textGo}, port.Options{SDK: "/nowhere"}, "--sdk /nowhere is no checkout of Husk"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.options.Dir = t.TempDir()
+			if c.options.SDK == "" {
+				c.options.SDK = sdk
+			}
+			_, err := port.Port(t.Context(), files(t, c.files), c.options)
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
+func TestWhatIsNoSource(t *testing.T) {
+	imitations(t)
+	file := filepath.Join(files(t, map[string]string{"cat.wasm": ""}), "cat.wasm")
+	for source, want := range map[string]string{
+		"example.com/terraform-provider-cat":             "there is no directory example.com/terraform-provider-cat\nA module of a proxy needs a version: example.com/terraform-provider-cat@latest",
+		"example.com/terraform-provider-cat@":            "names no version",
+		"cat@v1.0.0":                                     "is neither a directory nor MODULE@VERSION",
+		"example.com/terraform-provider-cat@v1.2.3/../x": `the package "../x" is not in the module`,
+		"example.com/terraform-provider-cat@v9.0.0":      "A module proxy does not serve every version",
+		file: "is a file: name a directory of Go source, or MODULE@VERSION",
+	} {
+		t.Run(source, func(t *testing.T) {
+			_, err := port.Port(t.Context(), source, port.Options{Dir: t.TempDir()})
+			require.ErrorContains(t, err, want)
+		})
+	}
+	t.Run("no Go", func(t *testing.T) {
+		t.Setenv("PATH", "")
+		_, err := port.Port(t.Context(), t.TempDir(), port.Options{Dir: t.TempDir()})
+		require.ErrorContains(t, err, "there is no go command: install Go")
+	})
+	t.Run("cancelled", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err := port.Port(ctx, "example.com/terraform-provider-cat@v1.2.3", port.Options{Dir: t.TempDir()})
+		require.ErrorIs(t, err, context.Canceled)
+	})
+}
+
+// remembering are the files of a provider whose modules do not build for WebAssembly.
+func remembering() map[string]string {
+	return map[string]string{
+		"go.mod": dogMod + "\nrequire example.com/memory v1.0.0\n", "main.go": dogGo,
+		"text.go": "package main\n\nimport \"example.com/terraform-provider-dog/internal/store\"\n\nfunc text() string { return store.Text() }\n",
+		"internal/store/store.go": "package store\n\nimport (\n\t\"example.com/memory\"\n\t\"example.com/memory/pages\"\n)\n\n" +
+			"func Text() string { return memory.Size() + \", \" + pages.Size() }\n",
+	}
+}
+
+func TestAPackageThatDoesNotBuild(t *testing.T) {
+	sdk := imitations(t)
+	dir := files(t, remembering())
+	_, err := port.Port(t.Context(), dir, port.Options{Dir: t.TempDir(), SDK: sdk})
+	var failed *port.BuildError
+	require.ErrorAs(t, err, &failed)
+	require.Len(t, failed.Packages, 2)
+	require.ErrorContains(t, err, dir+" does not build for WebAssembly\n"+
+		"The package example.com/memory of example.com/memory@v1.0.0 fails: what it uses is declared only in files for other systems\n")
+	require.ErrorContains(t, err, "undefined: size\n"+
+		"It is needed by example.com/terraform-provider-dog → example.com/terraform-provider-dog/internal/store\n"+
+		"The package example.com/memory/pages of example.com/memory@v1.0.0 fails: it calls the operating system, and WebAssembly has no such call\n")
+	require.ErrorContains(t, err, "and --shim DIR names it")
+
+	_, err = port.Port(t.Context(), files(t, map[string]string{"go.mod": dogMod, "main.go": dogGo}), port.Options{Dir: t.TempDir(), SDK: sdk})
+	require.ErrorContains(t, err, "undefined: text")
+	require.ErrorContains(t, err, "These packages are the provider's own")
+}
+
+func TestShimsOfTheUser(t *testing.T) {
+	sdk := imitations(t)
+	shim := map[string]string{
+		"shim.yaml":        "module: example.com/memory\nversions: '>=1.0.0 <2.0.0'\npackages: [example.com/memory, example.com/memory/pages]\nreason: maps files\nlift: [pages/pages_js.go, pages/pages_unix.go]\ndrop: [memory_linux.go]\n",
+		"memory_wasip1.go": "package memory\n\nfunc size() string { return \"of a shim\" }\n",
+	}
+	alone := files(t, shim)
+	among := filepath.Join(files(t, map[string]string{"memory/shim.yaml": shim["shim.yaml"], "memory/memory_wasip1.go": shim["memory_wasip1.go"]}))
+	for name, dir := range map[string]string{"alone": alone, "among others": among} {
+		t.Run(name, func(t *testing.T) {
+			built, err := port.Port(t.Context(), files(t, remembering()), port.Options{Dir: t.TempDir(), SDK: sdk, Shims: []string{dir}})
+			require.NoError(t, err)
+			require.Equal(t, "5 provider of a shim, pages of js old", described(t, built))
+			require.Len(t, built.Manifest.Origin.Shims, 3)
+		})
+	}
+	for name, c := range map[string]struct{ yaml, want string }{
+		"an unknown key":    {"modul: example.com/memory\n", `unknown key "modul"; did you mean "module"?`},
+		"no module":         {"reason: it fails\n", "it names no module"},
+		"no reason":         {"module: example.com/memory\n", "it gives no reason"},
+		"no YAML":           {"- a\n", "cannot unmarshal"},
+		"a wrong range":     {"module: example.com/memory\nreason: x\nversions: '1 to 2'\n", `versions "1 to 2"`},
+		"a missing file":    {"module: example.com/memory\nreason: x\ndrop: [memory_plan9.go]\n", "the shim"},
+		"other versions":    {"module: example.com/memory\nreason: x\nversions: '>=2.0.0'\n", "is for other versions of the module"},
+		"a file without js": {"module: example.com/memory\nreason: x\nlift: [memory.go]\n", "the file memory.go has no build constraint with js to lift"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := files(t, map[string]string{"shim.yaml": c.yaml})
+			_, err := port.Port(t.Context(), files(t, remembering()), port.Options{Dir: t.TempDir(), SDK: sdk, Shims: []string{dir}})
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+	_, err := port.Port(t.Context(), files(t, remembering()), port.Options{Dir: t.TempDir(), SDK: sdk, Shims: []string{t.TempDir()}})
+	require.ErrorContains(t, err, "there is no shim.yaml in it, nor in a directory of it")
+}
+
+func TestAMapping(t *testing.T) {
+	sdk := imitations(t)
+	dir := files(t, map[string]string{"go.mod": dogMod, "main.go": dogGo, "text.go": textGo})
+	with := func(text string) (*port.Built, error) {
+		return port.Port(t.Context(), dir, port.Options{Dir: t.TempDir(), SDK: sdk, Mapping: filepath.Join(files(t, map[string]string{"map.yaml": text}), "map.yaml")})
+	}
+	built, err := with("prefix: dog_\nresources:\n  dog_bone:\n    name: O'Bone\n    fields:\n      hole: {maxItemsOne: false, fields: {depth: {name: deep}}}\n")
+	require.NoError(t, err)
+	require.Equal(t, `5 provider dog old {"prefix":"dog_","resources":{"dog_bone":{"name":"O\u0027Bone","fields":`+
+		`{"hole":{"maxItemsOne":false,"fields":{"depth":{"name":"deep"}}}}}}}`, described(t, built))
+	for text, want := range map[string]string{
+		"resource: {}\n": `map.yaml:1: unknown key "resource"; did you mean "resources"?`,
+		"prefix: d\nresources:\n  dog_bone:\n    fields:\n      hole: {maxItemOne: true}\n": `map.yaml:5: unknown key "maxItemOne"; did you mean "maxItemsOne"?`,
+		"modules: 7\n": "map.yaml: line 1: cannot unmarshal",
+		"\tx":          "map.yaml: ",
+	} {
+		_, err := with(text)
+		require.ErrorContains(t, err, want)
+	}
+	_, err = port.Port(t.Context(), dir, port.Options{Dir: t.TempDir(), SDK: sdk, Mapping: filepath.Join(dir, "none.yaml")})
+	require.ErrorContains(t, err, "--map: open ")
+}

@@ -1,0 +1,209 @@
+package port
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/blang/semver/v4"
+	"github.com/rogpeppe/go-internal/lockedfile"
+
+	"github.com/husk-dev/husk/internal/blocking"
+)
+
+// build is one build of a source.
+type build struct {
+	*porter
+	source  *sourceTree
+	command goCommand
+	// place is the directory of the files for the build.
+	place string
+	// main is the directory of the main package, relative to the module's root.
+	main string
+	kind *kind
+	// replaced are the modules that the build takes from the cache, by path.
+	replaced map[string]replacement
+	requires map[string]string
+	// applied are the shims that are used, by module.
+	applied map[string][]*shim
+	tags    []string
+	graph   *graph
+}
+
+func (b *porter) port(ctx context.Context, s *sourceTree) (*Built, error) {
+	w := &build{
+		porter: b, source: s, command: b.command.in(s.root),
+		replaced: map[string]replacement{}, requires: map[string]string{}, applied: map[string][]*shim{},
+	}
+	key, err := json.Marshal([]any{s.root, s.main, b.options.Main, b.options.Name, b.options.Version, b.options.Shims, b.options.SDK, b.options.Mapping})
+	if err != nil {
+		return nil, err
+	}
+	w.place = filepath.Join(b.dir, "build", short(string(key)))
+	if err := os.MkdirAll(w.place, 0o700); err != nil {
+		return nil, err
+	}
+	unlock, err := blocking.Call(ctx, lockedfile.MutexAt(filepath.Join(w.place, "lock")).Lock, func(unlock func()) { unlock() })
+	if err != nil {
+		return nil, fmt.Errorf("locking the directory of the build: %w", err)
+	}
+	defer unlock()
+	b.step("resolving", s.shown)
+	if err := w.resolve(ctx); err != nil {
+		return nil, w.explain(err)
+	}
+	return w.compile(ctx)
+}
+
+// flags are those with which the Go command reads the source.
+func (w *build) flags() []string {
+	flags := []string{"-mod=mod", "-modfile=" + w.modfile()}
+	if len(w.tags) > 0 {
+		flags = append(flags, "-tags="+strings.Join(w.tags, ","))
+	}
+	return flags
+}
+
+func (w *build) modfile() string { return filepath.Join(w.place, "go.mod") }
+
+func (w *build) writeModFile() error {
+	var all []replacement
+	for _, name := range slices.Sorted(maps.Keys(w.replaced)) {
+		all = append(all, w.replaced[name])
+	}
+	return writeModFile(w.modfile(), w.source, all, w.requires)
+}
+
+// resolve finds the main package and its kind, and applies shims until no package needs another.
+func (w *build) resolve(ctx context.Context) error {
+	if err := w.writeModFile(); err != nil {
+		return err
+	}
+	if err := w.findMain(ctx); err != nil {
+		return err
+	}
+	if w.kind.refusal != "" {
+		return fmt.Errorf("%s is a provider of the kind %s: %s", w.source.shown, w.kind.Name, w.kind.refusal)
+	}
+	language := "1.16" // that of a go.mod which names none
+	if file, err := readModFile(w.source.root); err == nil && file.Go != nil {
+		language = file.Go.Version
+	}
+	kit, err := w.prepareSDK(ctx, w.kind, language)
+	if err != nil {
+		return err
+	}
+	w.replaced[project] = replacement{project, "v0.0.0", kit.husk, true}
+	w.replaced[kit.module] = replacement{kit.module, "v0.0.0", kit.adapter, true}
+	return w.shimAll(ctx, kit.tags)
+}
+
+// shimAll applies shims until no package needs another. tags are those that versions of libraries decide.
+func (w *build) shimAll(ctx context.Context, tags []string) error {
+	for {
+		changed, err := w.applyShims()
+		if err != nil || !changed {
+			return err
+		}
+		w.tags = w.versionTags(tags)
+		if err := w.writeModFile(); err != nil {
+			return err
+		}
+		if w.graph, err = w.command.graphOf(ctx, w.flags(), w.main); err != nil {
+			return err
+		}
+	}
+}
+
+// libraryTags are the beginnings of build tags for versions of a library before the one that follows.
+var libraryTags = map[string]string{pluginGo: "plugingo_before_"}
+
+// versionTags returns those of the tags that hold for the versions of libraries that the provider selects.
+func (w *build) versionTags(tags []string) (set []string) {
+	for name, m := range w.selected() {
+		prefix := libraryTags[name]
+		selected, err := semver.Parse(strings.TrimPrefix(m.Version, "v"))
+		if prefix == "" || err != nil {
+			continue
+		}
+		for _, tag := range tags {
+			rest, ok := strings.CutPrefix(tag, prefix)
+			if !ok {
+				continue
+			}
+			major, minor, _ := strings.Cut(rest, "_")
+			if before, err := semver.Parse(major + "." + minor + ".0"); err == nil && selected.LT(before) {
+				set = append(set, tag)
+			}
+		}
+	}
+	return set
+}
+
+// selected returns the modules of the program by path.
+func (w *build) selected() map[string]*goModule {
+	modules := map[string]*goModule{}
+	for _, p := range w.graph.packages {
+		if p.Module != nil {
+			modules[p.Module.Path] = p.Module
+		}
+	}
+	return modules
+}
+
+// applyShims makes the patched copies that the program needs, and reports whether there is a new one.
+func (w *build) applyShims() (changed bool, err error) {
+	modules := w.selected()
+	var lack []*shim
+	for _, s := range w.shims {
+		if slices.Contains(w.applied[s.Module], s) || !s.wanted(w.graph) {
+			continue
+		}
+		lack = append(lack, s)
+		w.applied[s.Module] = append(w.applied[s.Module], s)
+	}
+	for _, s := range lack {
+		m := modules[s.Module]
+		if before, ok := w.replaced[s.Module]; ok {
+			m = &goModule{Path: before.path, Version: before.version, Dir: before.dir}
+		}
+		dir, err := w.patch(m, s)
+		if err != nil {
+			return false, fmt.Errorf("the shim %s for %s@%s: %w", s.Name, m.Path, m.Version, err)
+		}
+		w.replaced[s.Module] = replacement{path: m.Path, version: m.Version, dir: dir}
+		for name, version := range s.Require {
+			w.requires[name] = version
+		}
+	}
+	return len(lack) > 0, nil
+}
+
+// patch returns the directory of a module's copy with a shim.
+func (w *build) patch(m *goModule, s *shim) (string, error) {
+	from := m.source().Dir
+	if from == "" {
+		from = m.Dir
+	}
+	sum, err := s.sum()
+	if err != nil {
+		return "", err
+	}
+	return w.keep("patched", strings.Join([]string{m.Path, m.Version, from, sum}, "\n"), func(to string) error {
+		if err := copyTree(from, to, nil); err != nil {
+			return err
+		}
+		file := filepath.Join(to, "go.mod")
+		if _, err := os.Stat(file); missing(err) { // from the time before modules
+			if err := os.WriteFile(file, []byte("module "+m.Path+"\n"), 0o644); err != nil {
+				return err
+			}
+		}
+		return s.apply(to)
+	})
+}

@@ -1,0 +1,74 @@
+package port
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// tried are versions of modules, of all kinds that a shim is for, and the packages that must build.
+// plugin-go and go-plugin are tried by ports themselves.
+var tried = map[string][]struct{ module, version, packages string }{
+	"bbolt":     {{"go.etcd.io/bbolt", "v1.3.6", "."}, {"go.etcd.io/bbolt", "v1.3.11", "."}},
+	"bbolt-1.4": {{"go.etcd.io/bbolt", "v1.4.3", "."}},
+	"speakeasy": {{"github.com/bgentry/speakeasy", "v0.1.0", "."}, {"github.com/bgentry/speakeasy", "v0.2.0", "."}},
+	"pb":        {{"github.com/cheggaaa/pb", "v1.0.29", "."}},
+	"pb-3":      {{"github.com/cheggaaa/pb/v3", "v3.1.5", "."}},
+	"termenv":   {{"github.com/muesli/termenv", "v0.15.2", "."}, {"github.com/muesli/termenv", "v0.16.0", "."}},
+	"times":     {{"github.com/djherbis/times", "v1.5.0", "."}},
+	"sftp":      {{"github.com/pkg/sftp", "v1.13.6", "."}, {"github.com/pkg/sftp", "v1.13.9", "."}},
+	"moby-term": {{"github.com/moby/term", "v0.0.0-20210619224110-3f7ff695adc6", "."}, {"github.com/moby/term", "v0.5.2", "."}},
+	"kubectl":   {{"k8s.io/kubectl", "v0.25.0", "pkg/util/term"}, {"k8s.io/kubectl", "v0.31.0", "pkg/util/term"}},
+	"pkg-term":  {{"github.com/pkg/term", "v1.1.0", ". termios"}},
+	"clipboard": {{"github.com/atotto/clipboard", "v0.1.4", "."}},
+	"mmap-go":   {{"github.com/edsrzf/mmap-go", "v1.0.0", "."}, {"github.com/edsrzf/mmap-go", "v1.1.0", "."}},
+}
+
+// A program that uses the module of a shim builds with the shims that it needs, and not without them.
+func TestEachShimBuilds(t *testing.T) {
+	shims, err := builtInShims()
+	require.NoError(t, err)
+	command, err := findGo()
+	require.NoError(t, err)
+	for _, s := range shims {
+		if s.Name == "plugin-go" || s.Name == "go-plugin" {
+			continue
+		}
+		require.NotEmpty(t, tried[s.Name], "the shim %s is tried with nothing", s.Name)
+		for _, c := range tried[s.Name] {
+			t.Run(s.Name+" "+c.version, func(t *testing.T) {
+				dir := t.TempDir()
+				root := filepath.Join(dir, "source", "program")
+				require.NoError(t, os.MkdirAll(root, 0o755))
+				require.NoError(t, os.WriteFile(filepath.Join(root, "go.mod"),
+					[]byte("module program\n\ngo 1.24\n\nrequire "+c.module+" "+c.version+"\n"), 0o644))
+				text := "package main\n\n"
+				for _, pkg := range strings.Fields(c.packages) {
+					text += "import _ \"" + path.Join(c.module, pkg) + "\"\n"
+				}
+				require.NoError(t, os.WriteFile(filepath.Join(root, "main.go"), []byte(text+"\nfunc main() {}\n"), 0o644))
+				b := &porter{dir: dir, command: command, shims: shims}
+				w := &build{
+					porter: b, command: command.in(root), source: &sourceTree{root: root, shown: "program"}, place: dir, main: ".",
+					replaced: map[string]replacement{}, requires: map[string]string{}, applied: map[string][]*shim{},
+				}
+				require.NoError(t, w.writeModFile())
+				w.graph, err = w.command.graphOf(t.Context(), w.flags(), ".")
+				require.NoError(t, err)
+				make := func() error {
+					_, err := w.command.run(t.Context(), slices.Concat([]string{"build", "-o", filepath.Join(dir, "out")}, w.flags(), []string{"."})...)
+					return err
+				}
+				require.Error(t, make(), "the module builds without the shim")
+				require.NoError(t, w.shimAll(t.Context(), nil))
+				require.Contains(t, w.applied[c.module], s)
+				require.NoError(t, make())
+			})
+		}
+	}
+}

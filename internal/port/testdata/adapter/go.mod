@@ -1,0 +1,3 @@
+module github.com/husk-dev/husk/guest-sdk/terraform
+
+go 1.24

@@ -1,0 +1,5 @@
+//go:build !plugingo_before_0_23
+
+package settings
+
+const Age = "new"
