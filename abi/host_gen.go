@@ -114,9 +114,23 @@ type HTTP interface {
 
 	// Give up the exchange. Closing one that is closed does nothing.
 	Close(ctx context.Context, exchange HTTPExchange)
+
+	// Begin an exchange for which nobody waits in the host. It is a WASI file descriptor as a
+	// connection of `tcp` is. What is written to it goes after the request's `body`, unless that
+	// is the `whole` body, and `sock_shutdown` ends the body. What is read from it is the response
+	// as HTTP/1.1 has it: status line, headers, and the body, of which the length is declared or
+	// which is chunked, then with trailers. It fails with EIO.
+	Begin(ctx context.Context, request HTTPRequest, whole bool) (HTTPExchange, error)
+
+	// What an exchange of `begin` failed with; no error where it goes on, or has ended well.
+	Status(ctx context.Context, exchange HTTPExchange) error
 }
 
-// TCPConnection is an open connection; of meaning to the instance that opened it only.
+// TCPConnection is an open connection; of meaning to the instance that opened it only. Since 0.2.0 it is the
+// number of a WASI file descriptor, too, above those of files: `fd_read`, `fd_write`,
+// `sock_shutdown`, `fd_close`, `fd_fdstat_get`, and subscriptions of `poll_oneoff` take it.
+// Reading and writing never wait by it: where they would, the error is EAGAIN. Once the call
+// is cancelled, it is ECANCELED, and waiting in `poll_oneoff` ends.
 type TCPConnection uint64
 
 // TCPConnectRequest is a host and port to connect to.
@@ -145,6 +159,19 @@ type TCP interface {
 
 	// Close the connection. Closing one that is closed does nothing.
 	Close(ctx context.Context, connection TCPConnection)
+
+	// Begin to open a connection, as `connect` does. It is ready to be written to when it is open,
+	// or cannot be opened, which `status` tells.
+	Begin(ctx context.Context, request TCPConnectRequest) (TCPConnection, error)
+
+	// Begin to look up the addresses of a host by its name. They are read from the connection, a line each.
+	// `port` is where they are wanted for, 0 where that is not known; a refusal names it. A
+	// connection to such an address is one to the host, as far as grants go.
+	Resolve(ctx context.Context, name string, port uint16) (TCPConnection, error)
+
+	// What the connection failed with. The error is `unavailable`, from the host, while it is
+	// being opened.
+	Status(ctx context.Context, connection TCPConnection) error
 }
 
 // Files says what WASI preview 1 cannot do with the directories that were granted. Paths are

@@ -106,7 +106,7 @@ func (i *instance) grantedImports() *canon.Imports {
 		return i.imports
 	}
 	s, used := i.sandbox, i.used()
-	i.call.HTTP = &capability.HTTP{Client: s.http, Used: used, Ledger: &i.ledger}
+	i.call.HTTP = &capability.HTTP{Client: s.http, Used: used, Ledger: &i.ledger, Descriptors: i.descriptors}
 	i.call.Assets.Ledger = &i.ledger
 	i.imports = &canon.Imports{
 		Log:     guestLog{i},
@@ -129,6 +129,34 @@ func (i *instance) grantedImports() *canon.Imports {
 type guestControl struct{ *instance }
 
 func (c guestControl) Cancelled(context.Context) bool { return c.call.Soft().Err() != nil }
+
+// guestSockets are the connections and exchanges of a guest that it waits for.
+type guestSockets struct{ *instance }
+
+// Socket implements [wasi.Sockets].
+func (s guestSockets) Socket(fd uint32) wasi.Socket {
+	if found := s.tcp.Socket(fd); found != nil {
+		return found
+	}
+	if s.call == nil || s.call.HTTP == nil {
+		return nil
+	}
+	return s.call.HTTP.Socket(fd)
+}
+
+// CloseSocket implements [wasi.Sockets].
+func (s guestSockets) CloseSocket(fd uint32) {
+	s.tcp.Close(s.call.Soft(), abi.TCPConnection(fd))
+	if s.call.HTTP != nil {
+		s.call.HTTP.Close(s.call.Soft(), abi.HTTPExchange(fd))
+	}
+}
+
+// Changed implements [wasi.Sockets].
+func (s guestSockets) Changed() <-chan struct{} { return s.descriptors.Changed() }
+
+// Ended implements [wasi.Sockets].
+func (s guestSockets) Ended() context.Context { return s.call.Soft() }
 
 // instantiateMeter adds the function by which guests ask for fuel.
 func instantiateMeter(ctx context.Context, runtime wazero.Runtime) error {

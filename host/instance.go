@@ -39,6 +39,7 @@ type instance struct {
 	tank         meter.Tank
 	buffers      guestcall.CallBuffers
 	tcp          *capability.TCP
+	descriptors  *capability.Descriptors
 	// listed counts the uses that the call has listed, hostCalls all calls of the contract.
 	listed    int
 	hostCalls uint64
@@ -99,7 +100,8 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 	i := &instance{sandbox: s, from: from, clock: s.clockFrom(from), memory: &guestMemory{}}
 	i.holders.Store(1)
 	i.ledger.instance = i
-	i.tcp = capability.NewTCP(s.tcp, s.advice, i.used(), &i.ledger)
+	i.descriptors = capability.NewDescriptors()
+	i.tcp = capability.NewTCP(s.tcp, s.http.Names, i.descriptors, s.advice, i.used(), &i.ledger)
 	i.random.From = s.module.host.random
 	i.output.init(i)
 	config := s.config
@@ -109,10 +111,11 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 		Stdout: i.output.stdout.Write, Stderr: i.output.stderr.Write,
 		Called:      func() { i.call.HostCall() },
 		RandomTaken: i.takesRandom, ClockRead: i.readsClock,
-		Used:   i.fileUses(),
-		Await:  i.await,
-		Open:   i.ledger.open,
-		Closed: i.ledger.closed,
+		Used:    i.fileUses(),
+		Sockets: guestSockets{i},
+		Await:   i.await,
+		Open:    i.ledger.open,
+		Closed:  i.ledger.closed,
 	})
 	i.guest = canon.NewGuest(i, guestcall.Codec{Most: config.limits.RequestBytes, Call: &i.buffers, Pass: i.ledger.pass}, config.limits.AnswerBytes)
 	i.guest.Await, i.guest.Charge = i.await, i.ledger.pass

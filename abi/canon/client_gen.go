@@ -452,6 +452,28 @@ func (c httpClient) Close(ctx context.Context, exchange abi.HTTPExchange) {
 		nil)
 }
 
+func (c httpClient) Begin(ctx context.Context, request abi.HTTPRequest, whole bool) (v abi.HTTPExchange, err error) {
+	err = call(ctx, c.caller, &httpBegin,
+		func(w *lowerer, b []byte) {
+			w.enter("request")
+			lowerHTTPRequest(w, b, &request)
+			w.leave()
+			w.bool(b[40:], whole)
+		},
+		func(l *lifter, b []byte) {
+			v = abi.HTTPExchange(u64(b))
+		})
+	return v, err
+}
+
+func (c httpClient) Status(ctx context.Context, exchange abi.HTTPExchange) error {
+	return call(ctx, c.caller, &httpStatus,
+		func(w *lowerer, b []byte) {
+			putU64(b, uint64(exchange))
+		},
+		nil)
+}
+
 type tcpClient struct{ caller Caller }
 
 // NewTCP returns the tcp on the other side.
@@ -505,6 +527,39 @@ func (c tcpClient) CloseWrite(ctx context.Context, connection abi.TCPConnection)
 
 func (c tcpClient) Close(ctx context.Context, connection abi.TCPConnection) {
 	_ = call(ctx, c.caller, &tcpClose,
+		func(w *lowerer, b []byte) {
+			putU64(b, uint64(connection))
+		},
+		nil)
+}
+
+func (c tcpClient) Begin(ctx context.Context, request abi.TCPConnectRequest) (v abi.TCPConnection, err error) {
+	err = call(ctx, c.caller, &tcpBegin,
+		func(w *lowerer, b []byte) {
+			w.enter("request")
+			lowerTCPConnectRequest(w, b, &request)
+			w.leave()
+		},
+		func(l *lifter, b []byte) {
+			v = abi.TCPConnection(u64(b))
+		})
+	return v, err
+}
+
+func (c tcpClient) Resolve(ctx context.Context, name string, port uint16) (v abi.TCPConnection, err error) {
+	err = call(ctx, c.caller, &tcpResolve,
+		func(w *lowerer, b []byte) {
+			w.string(b, name, "name")
+			putU16(b[8:], port)
+		},
+		func(l *lifter, b []byte) {
+			v = abi.TCPConnection(u64(b))
+		})
+	return v, err
+}
+
+func (c tcpClient) Status(ctx context.Context, connection abi.TCPConnection) error {
+	return call(ctx, c.caller, &tcpStatus,
 		func(w *lowerer, b []byte) {
 			putU64(b, uint64(connection))
 		},

@@ -260,6 +260,22 @@ var httpClose = Function{
 	params: layout{size: 8, align: 8, slots: []slot{{0, flat64}}},
 }
 
+var httpBegin = Function{
+	Interface: "http", Name: "begin", Index: 6,
+	Since:  "0.2.0",
+	params: layout{size: 48, align: 8, slots: []slot{{0, flat32}, {4, flat32}, {8, flat32}, {12, flat32}, {16, flat32}, {20, flat32}, {24, flat32}, {28, flat32}, {32, flat64}, {40, flat8}}},
+	result: layout{size: 80, align: 8},
+	fails:  true, payload: 8,
+}
+
+var httpStatus = Function{
+	Interface: "http", Name: "status", Index: 7,
+	Since:  "0.2.0",
+	params: layout{size: 8, align: 8, slots: []slot{{0, flat64}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
 var tcpConnect = Function{
 	Interface: "tcp", Name: "connect", Index: 0,
 	params: layout{size: 24, align: 8, slots: []slot{{0, flat32}, {4, flat32}, {8, flat16}, {16, flat64}}},
@@ -291,6 +307,30 @@ var tcpCloseWrite = Function{
 var tcpClose = Function{
 	Interface: "tcp", Name: "close", Index: 4,
 	params: layout{size: 8, align: 8, slots: []slot{{0, flat64}}},
+}
+
+var tcpBegin = Function{
+	Interface: "tcp", Name: "begin", Index: 5,
+	Since:  "0.2.0",
+	params: layout{size: 24, align: 8, slots: []slot{{0, flat32}, {4, flat32}, {8, flat16}, {16, flat64}}},
+	result: layout{size: 80, align: 8},
+	fails:  true, payload: 8,
+}
+
+var tcpResolve = Function{
+	Interface: "tcp", Name: "resolve", Index: 6,
+	Since:  "0.2.0",
+	params: layout{size: 12, align: 4, slots: []slot{{0, flat32}, {4, flat32}, {8, flat16}}},
+	result: layout{size: 80, align: 8},
+	fails:  true, payload: 8,
+}
+
+var tcpStatus = Function{
+	Interface: "tcp", Name: "status", Index: 7,
+	Since:  "0.2.0",
+	params: layout{size: 8, align: 8, slots: []slot{{0, flat64}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
 }
 
 var filesSetMode = Function{

@@ -543,6 +543,38 @@ func serveHTTPClose(ctx context.Context, imports *Imports, s *server) {
 	}, nil)
 }
 
+func serveHTTPBegin(ctx context.Context, imports *Imports, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.HTTPRequest
+	l.enter("request")
+	liftHTTPRequest(l, b, &request)
+	l.leave()
+	var whole bool
+	whole = l.bool(b[40:], "whole")
+	var v abi.HTTPExchange
+	s.do(func() (err error) {
+		if imports.HTTP == nil {
+			return denied("http")
+		}
+		v, err = imports.HTTP.Begin(ctx, request, whole)
+		return err
+	}, func(w *lowerer, b []byte) {
+		putU64(b, uint64(v))
+	})
+}
+
+func serveHTTPStatus(ctx context.Context, imports *Imports, s *server) {
+	b := s.params
+	var exchange abi.HTTPExchange
+	exchange = abi.HTTPExchange(u64(b))
+	s.do(func() (err error) {
+		if imports.HTTP == nil {
+			return denied("http")
+		}
+		return imports.HTTP.Status(ctx, exchange)
+	}, nil)
+}
+
 func serveTCPConnect(ctx context.Context, imports *Imports, s *server) {
 	l, b := &s.lifter, s.params
 	var request abi.TCPConnectRequest
@@ -621,6 +653,54 @@ func serveTCPClose(ctx context.Context, imports *Imports, s *server) {
 		}
 		imports.TCP.Close(ctx, connection)
 		return nil
+	}, nil)
+}
+
+func serveTCPBegin(ctx context.Context, imports *Imports, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.TCPConnectRequest
+	l.enter("request")
+	liftTCPConnectRequest(l, b, &request)
+	l.leave()
+	var v abi.TCPConnection
+	s.do(func() (err error) {
+		if imports.TCP == nil {
+			return denied("tcp")
+		}
+		v, err = imports.TCP.Begin(ctx, request)
+		return err
+	}, func(w *lowerer, b []byte) {
+		putU64(b, uint64(v))
+	})
+}
+
+func serveTCPResolve(ctx context.Context, imports *Imports, s *server) {
+	l, b := &s.lifter, s.params
+	var name string
+	name = l.string(b, "name")
+	var port uint16
+	port = u16(b[8:])
+	var v abi.TCPConnection
+	s.do(func() (err error) {
+		if imports.TCP == nil {
+			return denied("tcp")
+		}
+		v, err = imports.TCP.Resolve(ctx, name, port)
+		return err
+	}, func(w *lowerer, b []byte) {
+		putU64(b, uint64(v))
+	})
+}
+
+func serveTCPStatus(ctx context.Context, imports *Imports, s *server) {
+	b := s.params
+	var connection abi.TCPConnection
+	connection = abi.TCPConnection(u64(b))
+	s.do(func() (err error) {
+		if imports.TCP == nil {
+			return denied("tcp")
+		}
+		return imports.TCP.Status(ctx, connection)
 	}, nil)
 }
 
@@ -942,11 +1022,16 @@ var importServers = [...]importServer{
 	{&httpFinish, serveHTTPFinish},
 	{&httpRead, serveHTTPRead},
 	{&httpClose, serveHTTPClose},
+	{&httpBegin, serveHTTPBegin},
+	{&httpStatus, serveHTTPStatus},
 	{&tcpConnect, serveTCPConnect},
 	{&tcpRead, serveTCPRead},
 	{&tcpWrite, serveTCPWrite},
 	{&tcpCloseWrite, serveTCPCloseWrite},
 	{&tcpClose, serveTCPClose},
+	{&tcpBegin, serveTCPBegin},
+	{&tcpResolve, serveTCPResolve},
+	{&tcpStatus, serveTCPStatus},
 	{&filesSetMode, serveFilesSetMode},
 	{&filesGetMode, serveFilesGetMode},
 	{&assetsOpen, serveAssetsOpen},

@@ -32,6 +32,6 @@ func TestThePromisesNameTestsAndDefaults(t *testing.T) {
 	require.Contains(t, text, fmt.Sprintf("| `WithCancelGrace` | %v |\n", host.DefaultCancelGrace))
 	require.Contains(t, text, fmt.Sprintf("| `ProviderOptions.Instances` | %v |\n", host.DefaultInstances))
 	require.Equal(t, time.Minute, host.DefaultQuarantineWindow)
-	require.Contains(t, text, "16 concurrent HTTP exchanges and 64 TCP connections")
-	require.Equal(t, []int{16, 64, 16}, []int{host.MaxHTTPExchanges, host.MaxTCPConnections, host.MaxOpenAssets})
+	require.Contains(t, text, "64 concurrent HTTP exchanges and 64 TCP connections")
+	require.Equal(t, []int{64, 64, 16}, []int{host.MaxHTTPExchanges, host.MaxTCPConnections, host.MaxOpenAssets})
 }

@@ -41,6 +41,11 @@ func (d *Dialer) Dial(ctx context.Context, network, address string) (net.Conn, e
 	if err != nil {
 		return nil, err
 	}
+	return d.DialFor(ctx, host, network, address)
+}
+
+// DialFor is Dial for an address that the name of a host led to before.
+func (d *Dialer) DialFor(ctx context.Context, host, network, address string) (net.Conn, error) {
 	inner := d.Dialer
 	inner.ControlContext = func(_ context.Context, _, address string, _ syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(address)

@@ -63,7 +63,7 @@ func TestWhatTheHostHoldsIsCharged(t *testing.T) {
 			"would need more than the 96 MiB of memory that they may have together", 96,
 		},
 		"as many exchanges as one call may have": {
-			host.NewConfig(), again("$open "+url+" "+body(0), 8), "16 HTTP exchanges of the call are open already", 32,
+			host.NewConfig(), again("$open "+url+" "+body(0), 8), "64 HTTP exchanges of the call are open already", 32,
 		},
 		"exchanges count as files": {
 			host.NewConfig().WithOpenFiles(7), again("$open "+url+" "+body(0), 8), "too many files and connections are open: close some\nit was refused more than the 7 files and connections that it may have open", 32,

@@ -188,6 +188,15 @@ func (e EchoHTTP) Close(ctx context.Context, exchange abi.HTTPExchange) {
 	e.tell("http.close", nil, exchange)
 }
 
+func (e EchoHTTP) Begin(ctx context.Context, request abi.HTTPRequest, whole bool) (v abi.HTTPExchange, err error) {
+	err = e.answer("http.begin", &v, request, whole)
+	return v, err
+}
+
+func (e EchoHTTP) Status(ctx context.Context, exchange abi.HTTPExchange) error {
+	return e.answer("http.status", nil, exchange)
+}
+
 // EchoTCP is the tcp of a host that echoes.
 type EchoTCP struct{ echo }
 
@@ -212,6 +221,20 @@ func (e EchoTCP) CloseWrite(ctx context.Context, connection abi.TCPConnection) e
 
 func (e EchoTCP) Close(ctx context.Context, connection abi.TCPConnection) {
 	e.tell("tcp.close", nil, connection)
+}
+
+func (e EchoTCP) Begin(ctx context.Context, request abi.TCPConnectRequest) (v abi.TCPConnection, err error) {
+	err = e.answer("tcp.begin", &v, request)
+	return v, err
+}
+
+func (e EchoTCP) Resolve(ctx context.Context, name string, port uint16) (v abi.TCPConnection, err error) {
+	err = e.answer("tcp.resolve", &v, name, port)
+	return v, err
+}
+
+func (e EchoTCP) Status(ctx context.Context, connection abi.TCPConnection) error {
+	return e.answer("tcp.status", nil, connection)
 }
 
 // EchoFiles is the files of a host that echoes.
@@ -366,6 +389,22 @@ var callHost = [...]func(context.Context, Host, Draw) string{
 		return ""
 	},
 	func(ctx context.Context, host Host, draw Draw) string {
+		var request abi.HTTPRequest
+		Fill(draw, &request)
+		var whole bool
+		Fill(draw, &whole)
+		v, err := host.HTTP.Begin(ctx, request, whole)
+		if err != nil {
+			return Dump(err)
+		}
+		return Dump(v)
+	},
+	func(ctx context.Context, host Host, draw Draw) string {
+		var exchange abi.HTTPExchange
+		Fill(draw, &exchange)
+		return Dump(host.HTTP.Status(ctx, exchange))
+	},
+	func(ctx context.Context, host Host, draw Draw) string {
 		var request abi.TCPConnectRequest
 		Fill(draw, &request)
 		v, err := host.TCP.Connect(ctx, request)
@@ -408,6 +447,31 @@ var callHost = [...]func(context.Context, Host, Draw) string{
 		Fill(draw, &connection)
 		host.TCP.Close(ctx, connection)
 		return ""
+	},
+	func(ctx context.Context, host Host, draw Draw) string {
+		var request abi.TCPConnectRequest
+		Fill(draw, &request)
+		v, err := host.TCP.Begin(ctx, request)
+		if err != nil {
+			return Dump(err)
+		}
+		return Dump(v)
+	},
+	func(ctx context.Context, host Host, draw Draw) string {
+		var name string
+		Fill(draw, &name)
+		var port uint16
+		Fill(draw, &port)
+		v, err := host.TCP.Resolve(ctx, name, port)
+		if err != nil {
+			return Dump(err)
+		}
+		return Dump(v)
+	},
+	func(ctx context.Context, host Host, draw Draw) string {
+		var connection abi.TCPConnection
+		Fill(draw, &connection)
+		return Dump(host.TCP.Status(ctx, connection))
 	},
 	func(ctx context.Context, host Host, draw Draw) string {
 		var path string

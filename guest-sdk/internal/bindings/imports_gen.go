@@ -55,6 +55,12 @@ func httpRead(p0 uint64, p1, p2 uint32)
 //go:wasmimport husk:provider/http@0.2.0 close
 func httpClose(p0 uint64)
 
+//go:wasmimport husk:provider/http@0.2.0 begin
+func httpBegin(p0, p1, p2, p3, p4, p5, p6, p7 uint32, p8 uint64, p9, p10 uint32)
+
+//go:wasmimport husk:provider/http@0.2.0 status
+func httpStatus(p0 uint64, p1 uint32)
+
 // HTTP returns the host's http.
 func HTTP() abi.HTTP {
 	return canon.NewHTTP(caller(func(function int, args []uint64) uint64 {
@@ -71,6 +77,10 @@ func HTTP() abi.HTTP {
 			httpRead(args[0], uint32(args[1]), uint32(args[2]))
 		case 5:
 			httpClose(args[0])
+		case 6:
+			httpBegin(uint32(args[0]), uint32(args[1]), uint32(args[2]), uint32(args[3]), uint32(args[4]), uint32(args[5]), uint32(args[6]), uint32(args[7]), args[8], uint32(args[9]), uint32(args[10]))
+		case 7:
+			httpStatus(args[0], uint32(args[1]))
 		}
 		return 0
 	}))
@@ -91,6 +101,15 @@ func tcpCloseWrite(p0 uint64, p1 uint32)
 //go:wasmimport husk:provider/tcp@0.2.0 close
 func tcpClose(p0 uint64)
 
+//go:wasmimport husk:provider/tcp@0.2.0 begin
+func tcpBegin(p0, p1, p2 uint32, p3 uint64, p4 uint32)
+
+//go:wasmimport husk:provider/tcp@0.2.0 resolve
+func tcpResolve(p0, p1, p2, p3 uint32)
+
+//go:wasmimport husk:provider/tcp@0.2.0 status
+func tcpStatus(p0 uint64, p1 uint32)
+
 // TCP returns the host's tcp.
 func TCP() abi.TCP {
 	return canon.NewTCP(caller(func(function int, args []uint64) uint64 {
@@ -105,6 +124,12 @@ func TCP() abi.TCP {
 			tcpCloseWrite(args[0], uint32(args[1]))
 		case 4:
 			tcpClose(args[0])
+		case 5:
+			tcpBegin(uint32(args[0]), uint32(args[1]), uint32(args[2]), args[3], uint32(args[4]))
+		case 6:
+			tcpResolve(uint32(args[0]), uint32(args[1]), uint32(args[2]), uint32(args[3]))
+		case 7:
+			tcpStatus(args[0], uint32(args[1]))
 		}
 		return 0
 	}))

@@ -8,15 +8,19 @@ import (
 
 // handles are what a guest has open by a capability. A handle is never used again.
 type handles[H ~uint64, T interface{ close() }] struct {
-	last H
-	open map[H]T
+	// descriptors numbers them, if the guest can wait for them.
+	descriptors *Descriptors
+	last        H
+	open        map[H]T
 }
 
 func (h *handles[H, T]) add(opened T) H {
 	if h.open == nil {
 		h.open = make(map[H]T)
 	}
-	h.last++
+	if h.last++; h.descriptors != nil {
+		h.last = H(h.descriptors.next())
+	}
 	h.open[h.last] = opened
 	return h.last
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/grant"
+	"github.com/husk-dev/husk/host/internal/wasi"
 	"github.com/husk-dev/husk/internal/httpask"
 )
 
@@ -16,6 +17,8 @@ type HTTP struct {
 	Client *HTTPClient
 	Used   Uses
 	Ledger Ledger
+	// Descriptors are those of the instance.
+	Descriptors *Descriptors
 	handles[abi.HTTPExchange, *httpExchange]
 }
 
@@ -77,15 +80,61 @@ func (h *HTTP) note(r abi.HTTPRequest, target *httpask.Target, err error) {
 
 // Open begins an exchange in parts.
 func (h *HTTP) Open(ctx context.Context, r abi.HTTPRequest) (abi.HTTPExchange, error) {
-	if len(h.open) >= MaxHTTPExchanges {
-		return 0, Failure(abi.ErrorKindUnavailable,
-			fmt.Sprintf("%d HTTP exchanges of the call are open already: close one, which reading a response to its end does not do", MaxHTTPExchanges))
-	}
-	x, err := h.begin(ctx, r)
+	x, err := h.another(ctx, r)
 	if err != nil {
 		return 0, err
 	}
 	return h.add(x), nil
+}
+
+// another checks a request, unless there are too many.
+func (h *HTTP) another(ctx context.Context, r abi.HTTPRequest) (*httpExchange, error) {
+	if len(h.open) >= MaxHTTPExchanges {
+		return nil, Failure(abi.ErrorKindUnavailable,
+			fmt.Sprintf("%d HTTP exchanges of the call are open already: close one, which reading a response to its end does not do", MaxHTTPExchanges))
+	}
+	h.descriptors = h.Descriptors
+	return h.begin(ctx, r)
+}
+
+// Begin begins an exchange that the guest waits for by a descriptor.
+func (h *HTTP) Begin(ctx context.Context, r abi.HTTPRequest, whole bool) (abi.HTTPExchange, error) {
+	x, err := h.another(ctx, r)
+	if err != nil {
+		return 0, err
+	}
+	if err = x.hold(2 * bufferSize); err == nil {
+		err = x.stream(h.Descriptors, whole)
+	}
+	if err != nil {
+		x.close()
+		return 0, err
+	}
+	return h.add(x), nil
+}
+
+// Status returns what an exchange of Begin failed with.
+func (h *HTTP) Status(_ context.Context, handle abi.HTTPExchange) error {
+	x, err := h.exchange(handle)
+	switch {
+	case err != nil:
+		return err
+	case x.streamed == nil:
+		return Failure(abi.ErrorKindInvalidArgument, "the HTTP exchange is no descriptor: finish tells what it failed with")
+	}
+	err = x.streamed.failure()
+	if errors.Is(err, abi.ErrDenied) {
+		h.note(abi.HTTPRequest{Method: x.request.Method, URL: x.target.URL.String()}, x.target, err)
+	}
+	return err
+}
+
+// Socket returns the exchange as a guest's system has it, nil for none.
+func (h *HTTP) Socket(fd uint32) wasi.Socket {
+	if x, ok := h.open[abi.HTTPExchange(fd)]; ok && x.streamed != nil {
+		return x.streamed
+	}
+	return nil
 }
 
 func (h *HTTP) exchange(handle abi.HTTPExchange) (*httpExchange, error) {

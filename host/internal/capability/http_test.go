@@ -147,7 +147,7 @@ func TestHTTPExchanges(t *testing.T) {
 		}
 		_, err := h.Open(t.Context(), abi.HTTPRequest{Method: "GET", URL: server.URL})
 		require.ErrorIs(t, err, abi.ErrUnavailable)
-		require.ErrorContains(t, err, "16 HTTP exchanges of the call are open already")
+		require.ErrorContains(t, err, "64 HTTP exchanges of the call are open already")
 		h.Close(t.Context(), 1)
 		_, err = h.Open(t.Context(), abi.HTTPRequest{Method: "GET", URL: server.URL})
 		require.NoError(t, err)

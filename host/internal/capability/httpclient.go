@@ -39,6 +39,11 @@ func NewHTTPClient(grants []grant.HTTP, roots *x509.CertPool, advice Advice) *HT
 	return c
 }
 
+// Names reports whether a request to a host may be granted.
+func (c *HTTPClient) Names(host string) bool {
+	return slices.ContainsFunc(c.grants, func(g grant.HTTP) bool { return hostname.Matches(g.Host, host) })
+}
+
 // transport returns what sends a request, for which a name may lead to these addresses inside.
 // A connection serves further requests to the same name, and where it leads was checked for the
 // first one alone. So requests that may be led to other addresses have other connections.

@@ -47,6 +47,8 @@ type httpExchange struct {
 	finished bool
 	sent     int64
 	received int64
+	// streamed is what the guest waits for; nil if the host waits in its place.
+	streamed *httpStream
 }
 
 // begin checks a request. Nothing is sent yet. The exchange is to be closed.
@@ -180,6 +182,10 @@ func (x *httpExchange) write(data []byte) error {
 // send does the exchange up to the response's head.
 func (x *httpExchange) send() {
 	defer close(x.done)
+	x.roundTrip()
+}
+
+func (x *httpExchange) roundTrip() {
 	x.response, x.err = x.transport.RoundTrip(x.request)
 	if x.err == nil && x.response.StatusCode < http.StatusOK {
 		// Nobody has asked to switch protocols. What the server sends from here on is no response,
@@ -199,33 +205,45 @@ func (x *httpExchange) finish() (abi.HTTPResponseHead, error) {
 		x.body.Close()
 		<-x.done
 	} else {
-		x.request.Body = http.NoBody
-		if declared := x.request.ContentLength; declared >= 0 && declared != int64(len(x.first)) {
-			return abi.HTTPResponseHead{}, Failure(abi.ErrorKindInvalidArgument,
-				fmt.Sprintf("the request's Content-Length is %d, but its body has %d bytes", declared, len(x.first)))
-		}
-		if x.request.ContentLength = int64(len(x.first)); len(x.first) > 0 {
-			x.request.Body = io.NopCloser(bytes.NewReader(x.first))
-			x.request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(x.first)), nil }
+		if err := x.setWhole(); err != nil {
+			return abi.HTTPResponseHead{}, err
 		}
 		x.send()
 	}
 	if x.err != nil {
 		return abi.HTTPResponseHead{}, x.failed(x.err)
 	}
-	var more uint64
-	for name, values := range x.response.Header {
-		for _, value := range values {
-			more += uint64(len(name) + len(value))
-		}
-	}
-	if x.response.ProtoMajor > 1 {
-		more += http2Window
-	}
-	if err := x.hold(more); err != nil {
+	if err := x.hold(x.ofResponse()); err != nil {
 		return abi.HTTPResponseHead{}, err
 	}
 	return abi.HTTPResponseHead{Status: uint16(x.response.StatusCode), Headers: headerList(x.response.Header)}, nil
+}
+
+// setWhole makes what came with the request its body.
+func (x *httpExchange) setWhole() error {
+	x.request.Body = http.NoBody
+	if declared := x.request.ContentLength; declared >= 0 && declared != int64(len(x.first)) {
+		return Failure(abi.ErrorKindInvalidArgument,
+			fmt.Sprintf("the request's Content-Length is %d, but its body has %d bytes", declared, len(x.first)))
+	}
+	if x.request.ContentLength = int64(len(x.first)); len(x.first) > 0 {
+		x.request.Body = io.NopCloser(bytes.NewReader(x.first))
+		x.request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(x.first)), nil }
+	}
+	return nil
+}
+
+// ofResponse returns what the host holds for a response, in bytes.
+func (x *httpExchange) ofResponse() (bytes uint64) {
+	for name, values := range x.response.Header {
+		for _, value := range values {
+			bytes += uint64(len(name) + len(value))
+		}
+	}
+	if x.response.ProtoMajor > 1 {
+		bytes += http2Window
+	}
+	return bytes
 }
 
 // read returns a part of the response's body, an empty one at its end.
@@ -297,7 +315,10 @@ func (x *httpExchange) tooLarge(limit int64) error {
 // close gives the exchange up.
 func (x *httpExchange) close() {
 	x.cancel()
-	if x.body != nil {
+	if x.streamed != nil {
+		x.streamed.close()
+	}
+	if x.body != nil || x.streamed != nil {
 		<-x.done
 	}
 	if x.response != nil {

@@ -16,7 +16,7 @@ const (
 	// MaxHTTPChunk bounds a part of a response's body in bytes.
 	MaxHTTPChunk = 1 << 20
 	// MaxHTTPExchanges is how many exchanges one call may have open.
-	MaxHTTPExchanges = 16
+	MaxHTTPExchanges = 64
 
 	// DefaultHTTPTimeout bounds an exchange whose request says nothing, and
 	// MaxHTTPTimeout one whose request does.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/grant"
+	"github.com/husk-dev/husk/host/internal/wasi"
 	"github.com/husk-dev/husk/internal/egress"
 	"github.com/husk-dev/husk/internal/hostname"
 )
@@ -34,16 +36,25 @@ const (
 
 	// dialTimeout bounds the time to reach one service, whatever asks for it.
 	dialTimeout = 30 * time.Second
+
+	// maxResolved is of how many names the addresses are known for an instance: four times its connections.
+	maxResolved = 4 * MaxTCPConnections
 )
 
 // TCP is the way out over TCP for one instance. Connections outlive the calls that
 // made them, as pools of drivers need it, and end with the instance.
 type TCP struct {
 	grants []grant.TCP
+	// named reports whether something else is granted for a name, which may be looked up for it.
+	named  func(host string) bool
 	dialer egress.Dialer
 	advice Advice
 	used   Uses
 	ledger Ledger
+	// resolved are the addresses that names led to, and names those names, the one that was looked up last at
+	// the end.
+	resolved map[string][]netip.Addr
+	names    []string
 	handles[abi.TCPConnection, *tcpConnection]
 }
 
@@ -52,9 +63,10 @@ var (
 	_ Held    = (*TCP)(nil)
 )
 
-// NewTCP returns the way out of one instance.
-func NewTCP(grants []grant.TCP, advice Advice, used Uses, l Ledger) *TCP {
-	t := &TCP{grants: grants, advice: advice, used: used, ledger: l}
+// NewTCP returns the way out of one instance. named reports whether something else is granted for a name.
+func NewTCP(grants []grant.TCP, named func(host string) bool, d *Descriptors, advice Advice, used Uses, l Ledger) *TCP {
+	t := &TCP{grants: grants, named: named, advice: advice, used: used, ledger: l}
+	t.descriptors = d
 	t.dialer.Allow = t.allows
 	return t
 }
@@ -67,6 +79,24 @@ func (t *TCP) allows(host string, addr netip.Addr, port uint16) bool {
 
 // Connect opens a connection.
 func (t *TCP) Connect(ctx context.Context, r abi.TCPConnectRequest) (abi.TCPConnection, error) {
+	handle, err := t.Begin(ctx, r)
+	if err != nil {
+		return 0, err
+	}
+	c := t.open[handle]
+	if !c.await(ctx, c.isOpening) {
+		t.Close(ctx, handle)
+		return 0, Failure(abi.ErrorKindCancelled, "connecting to "+c.target+": the call was cancelled")
+	}
+	if err := t.Status(ctx, handle); err != nil {
+		t.Close(ctx, handle)
+		return 0, err
+	}
+	return handle, nil
+}
+
+// Begin begins to open a connection.
+func (t *TCP) Begin(_ context.Context, r abi.TCPConnectRequest) (abi.TCPConnection, error) {
 	host, err := hostname.Canonical(r.Host)
 	if err == nil && r.Port == 0 {
 		err = errors.New("0 is not a port")
@@ -74,70 +104,161 @@ func (t *TCP) Connect(ctx context.Context, r abi.TCPConnectRequest) (abi.TCPConn
 	if err != nil {
 		return 0, Failure(abi.ErrorKindInvalidArgument, "connecting over TCP: "+err.Error())
 	}
-	target := hostname.Join(host, r.Port)
-	conn, err := t.connect(ctx, host, r)
+	name := t.nameOf(host, r.Port)
+	target := hostname.Join(name, r.Port)
+	c, err := t.begin("connecting to "+target, target, func() error { return t.admit(name, r.Port) })
 	t.used.Note(grant.Text{Capability: grant.NameTCP, Scope: target}, target, err)
 	if err != nil {
 		return 0, err
 	}
-	return t.add(newTCPConnection(target, conn, t.ledger)), nil
+	c.port = r.Port
+	timeout := DefaultTCPTimeout
+	if r.TimeoutMs > 0 {
+		timeout = time.Duration(min(r.TimeoutMs, uint64(MaxTCPTimeout/time.Millisecond))) * time.Millisecond
+	}
+	go c.run(timeout, func(ctx context.Context) (net.Conn, error) {
+		return t.dialer.DialFor(ctx, name, "tcp", hostname.Join(host, r.Port))
+	})
+	return t.add(c), nil
 }
 
-func (t *TCP) connect(ctx context.Context, host string, r abi.TCPConnectRequest) (net.Conn, error) {
-	target := hostname.Join(host, r.Port)
-	if err := t.admit(host, r.Port); err != nil {
+// begin returns a connection that is being opened, if it is admitted.
+func (t *TCP) begin(doing, target string, admit func() error) (*tcpConnection, error) {
+	if err := admit(); err != nil {
 		return nil, err
 	}
 	if len(t.open) >= MaxTCPConnections {
 		return nil, Failure(abi.ErrorKindUnavailable, fmt.Sprintf("%d TCP connections of the provider are open already: close one", MaxTCPConnections))
 	}
-	if err := t.ledger.Acquire("connecting to "+target, 1, connectionBytes); err != nil {
+	if err := t.ledger.Acquire(doing, 1, connectionBytes); err != nil {
 		return nil, err
 	}
-	conn, err := t.dial(ctx, target, r)
-	if err != nil {
-		t.ledger.Abandon(1, connectionBytes)
-	}
-	return conn, err
+	return newTCPConnection(doing, target, t.descriptors, t.ledger), nil
 }
 
-func (t *TCP) dial(ctx context.Context, target string, r abi.TCPConnectRequest) (net.Conn, error) {
-	timeout := DefaultTCPTimeout
-	if r.TimeoutMs > 0 {
-		timeout = time.Duration(min(r.TimeoutMs, uint64(MaxTCPTimeout/time.Millisecond))) * time.Millisecond
+// nameOf returns the name that led to an address and that a connection is granted for, or failing that the one
+// that was looked up last; the host itself if there is none.
+func (t *TCP) nameOf(host string, port uint16) string {
+	addr, err := netip.ParseAddr(host)
+	if err != nil || t.admit(host, port) == nil {
+		return host
 	}
-	limited, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	conn, err := t.dialer.Dial(limited, "tcp", target)
-	refused, inside := errors.AsType[*egress.AddressError](err)
+	name := host
+	for _, n := range append([]string{hostname.Localhost}, t.names...) {
+		if !slices.Contains(t.resolved[n], addr) && !hostname.IsLocalhost(n, addr) {
+			continue
+		}
+		if name = n; t.admit(n, port) == nil {
+			break
+		}
+	}
+	return name
+}
+
+// Resolve begins to look up addresses.
+func (t *TCP) Resolve(_ context.Context, name string, port uint16) (abi.TCPConnection, error) {
+	host, err := hostname.Canonical(name)
+	if err != nil {
+		return 0, Failure(abi.ErrorKindInvalidArgument, "looking up a name: "+err.Error())
+	}
+	c, err := t.begin("looking up "+host, host, func() error { return t.admitName(host, port) })
+	if err != nil {
+		t.used.Note(grant.Text{Capability: grant.NameTCP, Scope: hostname.Join(host, port)}, host, err)
+		return 0, err
+	}
+	c.lookup = true
+	c.onEnd = func() {
+		if len(c.addresses) > 0 {
+			t.remember(host, c.addresses)
+		}
+	}
+	resolver := t.dialer.Resolver
+	go c.resolve(func(ctx context.Context) ([]netip.Addr, error) {
+		if addr, err := netip.ParseAddr(host); err == nil {
+			return []netip.Addr{addr}, nil
+		}
+		return resolver.LookupNetIP(ctx, "ip", host)
+	})
+	return t.add(c), nil
+}
+
+// admitName is an error if no grant names the host.
+func (t *TCP) admitName(host string, port uint16) error {
+	if t.named != nil && t.named(host) || slices.ContainsFunc(t.grants, func(g grant.TCP) bool { return hostname.Matches(g.Host, host) }) {
+		return nil
+	}
+	if port > 0 {
+		return t.admit(host, port)
+	}
+	return t.advice.denied("the provider may not look up "+host+": "+t.reason(),
+		grant.Text{Capability: grant.NameTCP, Scope: host + ":<port>"})
+}
+
+// remember keeps what a name led to.
+func (t *TCP) remember(host string, addresses []netip.Addr) {
+	if t.resolved == nil {
+		t.resolved = make(map[string][]netip.Addr)
+	}
+	t.names = slices.DeleteFunc(t.names, func(n string) bool { return n == host })
+	if len(t.names) >= maxResolved {
+		delete(t.resolved, t.names[0])
+		t.names = slices.Delete(t.names, 0, 1)
+	}
+	t.names = append(t.names, host)
+	t.resolved[host] = addresses
+}
+
+// Status returns what a connection failed with.
+func (t *TCP) Status(_ context.Context, handle abi.TCPConnection) error {
+	c, err := t.connection(handle)
+	if err != nil {
+		return err
+	}
+	if c.isOpening() {
+		return Failure(abi.ErrorKindUnavailable, c.doing+": it is going on")
+	}
+	failure := c.failure()
+	refused, inside := errors.AsType[*egress.AddressError](failure)
 	switch {
-	case err == nil:
-		return conn, nil
+	case failure == nil:
+		return nil
 	case inside:
-		return nil, t.advice.denied("connecting to "+target+": "+refused.Error(), grant.Text{Capability: grant.NameTCP, Scope: hostname.Join(refused.Addr.String(), r.Port)})
-	case ctx.Err() != nil:
-		return nil, Failure(abi.ErrorKindCancelled, "connecting to "+target+": the call was cancelled")
-	case limited.Err() != nil:
-		return nil, remoteFailure("connecting to " + target + ": it took longer than " + timeout.String())
+		err := t.advice.denied(c.doing+": "+refused.Error(), grant.Text{Capability: grant.NameTCP, Scope: hostname.Join(refused.Addr.String(), c.port)})
+		t.used.Note(grant.Text{Capability: grant.NameTCP, Scope: c.target}, c.target, err)
+		return err
 	}
-	return nil, remoteFailure("connecting to " + target + ": " + err.Error())
+	return remoteFailure(failure.Error())
 }
 
 // admit is an error if no grant allows the connection.
 func (t *TCP) admit(host string, port uint16) error {
-	reason := "nothing under its grants: tcp allows it"
-	var granted []string
 	for _, g := range t.grants {
 		if g.Covers(host, port) {
 			return nil
 		}
-		granted = append(granted, g.String())
-	}
-	if granted != nil {
-		reason = "its grants: tcp are " + strings.Join(granted, ", ")
 	}
 	target := hostname.Join(host, port)
-	return t.advice.denied("the provider may not connect to "+target+": "+reason, grant.Text{Capability: grant.NameTCP, Scope: target})
+	return t.advice.denied("the provider may not connect to "+target+": "+t.reason(), grant.Text{Capability: grant.NameTCP, Scope: target})
+}
+
+// reason says what is granted in place of what is not.
+func (t *TCP) reason() string {
+	if len(t.grants) == 0 {
+		return "nothing under its grants: tcp allows it"
+	}
+	granted := make([]string, len(t.grants))
+	for i, g := range t.grants {
+		granted[i] = g.String()
+	}
+	return "its grants: tcp are " + strings.Join(granted, ", ")
+}
+
+// Socket returns the connection as a guest's system has it, nil for none.
+func (t *TCP) Socket(fd uint32) wasi.Socket {
+	if c, ok := t.open[abi.TCPConnection(fd)]; ok {
+		return c
+	}
+	return nil
 }
 
 func (t *TCP) connection(handle abi.TCPConnection) (*tcpConnection, error) {
@@ -150,7 +271,18 @@ func (t *TCP) Read(ctx context.Context, handle abi.TCPConnection, most uint32, w
 	if err != nil {
 		return nil, err
 	}
-	return c.read(ctx, most, wait)
+	if wait && !c.await(ctx, func() bool { return !c.Ready(false) }) {
+		return nil, Failure(abi.ErrorKindCancelled, "reading from "+c.target+": the call was cancelled")
+	}
+	part := make([]byte, max(1, min(most, bufferSize)))
+	n, err := c.Read(part)
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, nil
+	case err == wasi.ErrWouldWait:
+		return nil, Failure(abi.ErrorKindUnavailable, "nothing has arrived from "+c.target+" yet")
+	}
+	return part[:n], c.failed("reading from", err)
 }
 
 // Write sends what can be sent soon.
@@ -159,7 +291,21 @@ func (t *TCP) Write(ctx context.Context, handle abi.TCPConnection, data []byte) 
 	if err != nil {
 		return 0, err
 	}
-	return c.write(ctx, data)
+	if ctx.Err() != nil {
+		return 0, Failure(abi.ErrorKindCancelled, "writing to "+c.target+": the call was cancelled")
+	}
+	n, err := c.Write(data[:min(len(data), MaxTCPChunk)])
+	if err == wasi.ErrWouldWait {
+		soon, cancel := context.WithTimeout(ctx, tcpWriteWait)
+		defer cancel()
+		if c.await(soon, func() bool { return !c.Ready(true) }) {
+			n, err = c.Write(data[:min(len(data), MaxTCPChunk)])
+		}
+		if err == wasi.ErrWouldWait {
+			err = nil // the guest tries again
+		}
+	}
+	return uint32(n), c.failed("writing to", err)
 }
 
 // CloseWrite ends the outgoing stream.
@@ -168,8 +314,5 @@ func (t *TCP) CloseWrite(_ context.Context, handle abi.TCPConnection) error {
 	if err != nil {
 		return err
 	}
-	if half, ok := c.conn.(*net.TCPConn); ok {
-		err = half.CloseWrite()
-	}
-	return c.failed("ending the outgoing stream to", err)
+	return c.failed("ending the outgoing stream to", c.CloseWrite())
 }

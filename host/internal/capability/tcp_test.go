@@ -25,7 +25,7 @@ func newTCPOf(t *testing.T, grants ...string) *TCP {
 		require.NoError(t, err)
 		parsed = append(parsed, g)
 	}
-	g := NewTCP(parsed, nil, nil, unbounded{})
+	g := NewTCP(parsed, nil, NewDescriptors(), nil, nil, unbounded{})
 	t.Cleanup(g.CloseAll)
 	return g
 }
@@ -159,14 +159,16 @@ func TestTCPConnections(t *testing.T) {
 
 	t.Run("as many as are allowed", func(t *testing.T) {
 		g := newTCPOf(t, address)
+		var last abi.TCPConnection
 		for range MaxTCPConnections {
-			_, err := g.Connect(t.Context(), abi.TCPConnectRequest{Host: "127.0.0.1", Port: port})
+			var err error
+			last, err = g.Connect(t.Context(), abi.TCPConnectRequest{Host: "127.0.0.1", Port: port})
 			require.NoError(t, err)
 		}
 		_, err := g.Connect(t.Context(), abi.TCPConnectRequest{Host: "127.0.0.1", Port: port})
 		require.ErrorIs(t, err, abi.ErrUnavailable)
 		require.ErrorContains(t, err, "64 TCP connections of the provider are open already")
-		g.Close(t.Context(), 1)
+		g.Close(t.Context(), last)
 		_, err = g.Connect(t.Context(), abi.TCPConnectRequest{Host: "127.0.0.1", Port: port})
 		require.NoError(t, err)
 	})

@@ -108,7 +108,8 @@ type event struct {
 }
 
 // pollOneoff waits for the first of several events. Files are always ready, so a
-// guest waits only where all subscriptions are timers; that wait ends with the context.
+// guest waits only where all subscriptions are timers and sockets that are not; that wait ends
+// with the context.
 func pollOneoff(c *call) Errno {
 	in, out, count, written := c.u32(0), c.u32(1), c.u32(2), c.u32(3)
 	if count == 0 || count > maxSubscriptions {
@@ -122,7 +123,12 @@ func pollOneoff(c *call) Errno {
 	if errno != success {
 		return errno
 	}
-	if len(ready) == 0 {
+	switch sockets := c.sockets(subscriptions); {
+	case len(ready) > 0:
+		ready = c.readySockets(ready, sockets)
+	case len(sockets) > 0:
+		ready = c.pollSockets(sockets, timers, wait)
+	default:
 		if err := c.sys.config.Clock.Sleep(c.ctx, wait); err != nil {
 			panic(err)
 		}
@@ -162,7 +168,11 @@ func (c *call) subscriptions(records []byte) (ready, timers []event, wait time.D
 				timers = append(timers, e)
 			}
 		case eventRead, eventWrite:
-			if c.sys.handles.get(binary.LittleEndian.Uint32(records[16:])) == nil {
+			fd := binary.LittleEndian.Uint32(records[16:])
+			if c.sys.handles.get(fd) == nil {
+				if c.socket(fd) != nil {
+					break
+				}
 				e.errno = errBadf
 			}
 			ready = append(ready, e)

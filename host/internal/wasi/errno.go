@@ -13,37 +13,45 @@ type Errno uint32
 // The error numbers that this package returns. The values are those of
 // the preview 1 witx definition, and thus of Go's syscall package for wasip1.
 const (
-	success       Errno = 0
-	errAccess     Errno = 2
-	errAgain      Errno = 6
-	errBadf       Errno = 8
-	errBusy       Errno = 10
-	errDquot      Errno = 19
-	errExist      Errno = 20
-	errFault      Errno = 21
-	errFbig       Errno = 22
-	errIlseq      Errno = 25
-	errIntr       Errno = 27
-	errInval      Errno = 28
-	errIO         Errno = 29
-	errIsdir      Errno = 31
-	errLoop       Errno = 32
-	errMfile      Errno = 33
-	errMlink      Errno = 34
-	errNametoo    Errno = 37
-	errNoent      Errno = 44
-	errNomem      Errno = 48
-	errNospc      Errno = 51
-	errNosys      Errno = 52
-	errNotdir     Errno = 54
-	errNotempty   Errno = 55
-	errNotsup     Errno = 58
-	errOverflow   Errno = 61
-	errPerm       Errno = 63
-	errRofs       Errno = 69
-	errSpipe      Errno = 70
-	errXdev       Errno = 75
-	errNotcapable Errno = 76
+	success        Errno = 0
+	errAccess      Errno = 2
+	errAgain       Errno = 6
+	errBadf        Errno = 8
+	errBusy        Errno = 10
+	errCanceled    Errno = 11
+	errConnrefused Errno = 14
+	errConnreset   Errno = 15
+	errDquot       Errno = 19
+	errExist       Errno = 20
+	errFault       Errno = 21
+	errFbig        Errno = 22
+	errHostunreach Errno = 23
+	errIlseq       Errno = 25
+	errIntr        Errno = 27
+	errInval       Errno = 28
+	errIO          Errno = 29
+	errIsdir       Errno = 31
+	errLoop        Errno = 32
+	errMfile       Errno = 33
+	errMlink       Errno = 34
+	errNametoo     Errno = 37
+	errNetunreach  Errno = 40
+	errNoent       Errno = 44
+	errNomem       Errno = 48
+	errNospc       Errno = 51
+	errNosys       Errno = 52
+	errNotconn     Errno = 53
+	errNotdir      Errno = 54
+	errNotempty    Errno = 55
+	errNotsup      Errno = 58
+	errOverflow    Errno = 61
+	errPipe        Errno = 64
+	errPerm        Errno = 63
+	errRofs        Errno = 69
+	errSpipe       Errno = 70
+	errTimedout    Errno = 73
+	errXdev        Errno = 75
+	errNotcapable  Errno = 76
 )
 
 // Error makes an Errno usable inside this package as an ordinary error.
@@ -99,6 +107,13 @@ var systemErrnos = []struct {
 	{syscall.EOVERFLOW, errOverflow},
 	{syscall.EINTR, errIntr},
 	{syscall.EAGAIN, errAgain},
+	{syscall.ECONNREFUSED, errConnrefused},
+	{syscall.ECONNRESET, errConnreset},
+	{syscall.EHOSTUNREACH, errHostunreach},
+	{syscall.ENETUNREACH, errNetunreach},
+	{syscall.ENOTCONN, errNotconn},
+	{syscall.EPIPE, errPipe},
+	{syscall.ETIMEDOUT, errTimedout},
 }
 
 // errnoOf maps an error of the os package, or of this one, to what the guest sees.

@@ -10,6 +10,9 @@ import (
 func fileFunctions() []function {
 	return []function{
 		{"fd_read", "iiii", func(c *call) Errno {
+			if s := c.socket(c.u32(0)); s != nil {
+				return c.readSocket(s)
+			}
 			return c.readTo(c.u32(3), func(h *handle, p []byte) (int, error) { return h.file.Read(p) })
 		}},
 		{"fd_pread", "iiiIi", func(c *call) Errno {
@@ -24,6 +27,9 @@ func fileFunctions() []function {
 			})
 		}},
 		{"fd_write", "iiii", func(c *call) Errno {
+			if s := c.socket(c.u32(0)); s != nil {
+				return c.writeSocket(s)
+			}
 			return c.writeFrom(c.u32(3), func(h *handle, p []byte) (int, error) { return h.file.Write(p) })
 		}},
 		{"fd_pwrite", "iiiIi", func(c *call) Errno {

@@ -15,6 +15,7 @@ const (
 	typeCharacter = 2
 	typeDirectory = 3
 	typeRegular   = 4
+	typeSocket    = 6 // of a stream
 	typeSymlink   = 7
 )
 
@@ -210,7 +211,7 @@ func (c *call) directory(fd uint32) (*handle, Errno) {
 // handleFunctions are those about a descriptor itself.
 func handleFunctions() []function {
 	return []function{
-		{"fd_close", "i", func(c *call) Errno { return c.sys.handles.close(c.u32(0)) }},
+		{"fd_close", "i", fdClose},
 		{"fd_renumber", "ii", fdRenumber},
 		{"fd_fdstat_get", "ii", fdStatGet},
 		{"fd_fdstat_set_flags", "ii", fdStatSetFlags},
@@ -223,6 +224,15 @@ func handleFunctions() []function {
 		{"fd_prestat_get", "ii", fdPrestatGet},
 		{"fd_prestat_dir_name", "iii", fdPrestatDirName},
 	}
+}
+
+func fdClose(c *call) Errno {
+	fd := c.u32(0)
+	if c.socket(fd) != nil {
+		c.sys.config.Sockets.CloseSocket(fd)
+		return success
+	}
+	return c.sys.handles.close(fd)
 }
 
 func fdRenumber(c *call) Errno {
@@ -242,6 +252,9 @@ func fdRenumber(c *call) Errno {
 
 func fdStatGet(c *call) Errno {
 	h := c.sys.handles.get(c.u32(0))
+	if h == nil && c.socket(c.u32(0)) != nil {
+		h = &handle{kind: typeSocket, flags: flagNonblock, read: true, write: true}
+	}
 	if h == nil {
 		return errBadf
 	}
@@ -263,6 +276,9 @@ func fdStatGet(c *call) Errno {
 // file is written.
 func fdStatSetFlags(c *call) Errno {
 	h := c.sys.handles.get(c.u32(0))
+	if h == nil && c.socket(c.u32(0)) != nil {
+		h = &handle{flags: flagNonblock}
+	}
 	if h == nil {
 		return errBadf
 	}

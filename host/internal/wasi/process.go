@@ -28,7 +28,7 @@ func socketFunctions() []function {
 		{"sock_accept", "iii", refuse},
 		{"sock_recv", "iiiiii", refuse},
 		{"sock_send", "iiiii", refuse},
-		{"sock_shutdown", "ii", refuse},
+		{"sock_shutdown", "ii", sockShutdown},
 	}
 }
 

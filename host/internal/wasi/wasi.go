@@ -4,7 +4,7 @@
 //
 // It exists because wazero's own module cannot be interrupted while a guest sleeps,
 // has deterministic randomness by default, and knows no confined directories.
-// Sockets are not there: their functions return ENOSYS. Only package host uses it.
+// Sockets are what package host gives it as such; guests cannot accept any. Only package host uses it.
 //
 // One host module serves all guests of a runtime; what a call sees is the [System]
 // in its context. Where that context has ended, every function ends the guest by a
@@ -65,6 +65,8 @@ type Config struct {
 	// a panic with an error: then do may still use the memory and the System. name is the function
 	// that was called. Where it is nil, do is called.
 	Await func(name string, do func())
+	// Sockets are there beside files; nil for none.
+	Sockets Sockets
 	// Used is called for each use of a file by its path; nil for nobody. The guest's part of its
 	// texts is not escaped.
 	Used func(Use)
@@ -218,8 +220,9 @@ func (c *call) isLocal(f function) bool {
 	if !strings.HasPrefix(f.name, "fd_") || len(c.args) == 0 {
 		return false
 	}
-	h := c.sys.handles.get(c.u32(0))
-	return h != nil && h.local
+	fd := c.u32(0)
+	h := c.sys.handles.get(fd)
+	return h != nil && h.local || h == nil && c.socket(fd) != nil // sockets never wait
 }
 
 func (f function) enter() api.GoModuleFunc {
