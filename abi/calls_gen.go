@@ -6,31 +6,36 @@ import "context"
 
 // The methods of providers and policy packs.
 const (
-	MethodHandshake    Method = "handshake"
-	MethodParameterize Method = "parameterize"
-	MethodGetSchema    Method = "get-schema"
-	MethodGetMapping   Method = "get-mapping"
-	MethodGetMappings  Method = "get-mappings"
-	MethodCheckConfig  Method = "check-config"
-	MethodDiffConfig   Method = "diff-config"
-	MethodConfigure    Method = "configure"
-	MethodCheck        Method = "check"
-	MethodDiff         Method = "diff"
-	MethodCreate       Method = "create"
-	MethodRead         Method = "read"
-	MethodUpdate       Method = "update"
-	MethodDelete       Method = "delete"
-	MethodList         Method = "list"
-	MethodInvoke       Method = "invoke"
-	MethodStreamInvoke Method = "stream-invoke"
-	MethodStreamNext   Method = "stream-next"
-	MethodStreamClose  Method = "stream-close"
-	MethodCall         Method = "call"
-	MethodConstruct    Method = "construct"
-	MethodCancel       Method = "cancel"
-	MethodRemediate    Method = "remediate"
-	MethodAnalyze      Method = "analyze"
-	MethodAnalyzeStack Method = "analyze-stack"
+	MethodHandshake      Method = "handshake"
+	MethodParameterize   Method = "parameterize"
+	MethodGetSchema      Method = "get-schema"
+	MethodGetMapping     Method = "get-mapping"
+	MethodGetMappings    Method = "get-mappings"
+	MethodCheckConfig    Method = "check-config"
+	MethodDiffConfig     Method = "diff-config"
+	MethodConfigure      Method = "configure"
+	MethodCheck          Method = "check"
+	MethodDiff           Method = "diff"
+	MethodCreate         Method = "create"
+	MethodRead           Method = "read"
+	MethodUpdate         Method = "update"
+	MethodDelete         Method = "delete"
+	MethodList           Method = "list"
+	MethodInvoke         Method = "invoke"
+	MethodStreamInvoke   Method = "stream-invoke"
+	MethodStreamNext     Method = "stream-next"
+	MethodStreamClose    Method = "stream-close"
+	MethodOpenEphemeral  Method = "open-ephemeral"
+	MethodRenewEphemeral Method = "renew-ephemeral"
+	MethodCloseEphemeral Method = "close-ephemeral"
+	MethodRunAction      Method = "run-action"
+	MethodExists         Method = "exists"
+	MethodCall           Method = "call"
+	MethodConstruct      Method = "construct"
+	MethodCancel         Method = "cancel"
+	MethodRemediate      Method = "remediate"
+	MethodAnalyze        Method = "analyze"
+	MethodAnalyzeStack   Method = "analyze-stack"
 )
 
 // Methods has all methods of providers and policy packs.
@@ -54,6 +59,11 @@ var Methods = [...]Method{
 	MethodStreamInvoke,
 	MethodStreamNext,
 	MethodStreamClose,
+	MethodOpenEphemeral,
+	MethodRenewEphemeral,
+	MethodCloseEphemeral,
+	MethodRunAction,
+	MethodExists,
 	MethodCall,
 	MethodConstruct,
 	MethodCancel,
@@ -103,6 +113,16 @@ func (m Method) facts() methodFacts {
 		return methodFacts{KindReads, AboutFunction}
 	case MethodStreamClose:
 		return methodFacts{KindAsks, AboutFunction}
+	case MethodOpenEphemeral:
+		return methodFacts{KindReads, AboutFunction}
+	case MethodRenewEphemeral:
+		return methodFacts{KindReads, AboutFunction}
+	case MethodCloseEphemeral:
+		return methodFacts{KindReads, AboutFunction}
+	case MethodRunAction:
+		return methodFacts{KindChanges, AboutFunction}
+	case MethodExists:
+		return methodFacts{KindReads, AboutResource}
 	case MethodCall:
 		return methodFacts{KindChanges, AboutComponent}
 	case MethodConstruct:
@@ -239,6 +259,40 @@ func (r *StreamItem) properties(list []Properties) []Properties {
 	return list
 }
 
+func (r *OpenEphemeralRequest) subject() Subject { return Subject{Token: r.Token, Preview: r.Preview} }
+
+func (r *OpenEphemeralRequest) properties(list []Properties) []Properties {
+	list = append(list, Properties{Role: RoleNew, required: &r.Args})
+	return list
+}
+
+func (r *OpenEphemeralResponse) properties(list []Properties) []Properties {
+	list = append(list, Properties{Role: RoleResult, required: &r.Result})
+	return list
+}
+
+func (r *OpenEphemeralResponse) checkFailures() *[]CheckFailure { return &r.Failures }
+
+func (r *RenewEphemeralRequest) subject() Subject { return Subject{Token: r.Token} }
+
+func (r *CloseEphemeralRequest) subject() Subject { return Subject{Token: r.Token} }
+
+func (r *RunActionRequest) subject() Subject { return Subject{Token: r.Token, Preview: r.Preview} }
+
+func (r *RunActionRequest) properties(list []Properties) []Properties {
+	list = append(list, Properties{Role: RoleNew, required: &r.Args})
+	return list
+}
+
+func (r *RunActionResponse) checkFailures() *[]CheckFailure { return &r.Failures }
+
+func (r *ExistsRequest) subject() Subject { return Subject{URN: r.URN, Token: r.Type, ID: r.ID} }
+
+func (r *ExistsRequest) properties(list []Properties) []Properties {
+	list = appendOptional(list, RoleOldState, &r.State)
+	return list
+}
+
 func (r *CallRequest) dependencies() *[]PropertyDependency { return &r.ArgDependencies }
 
 func (r *CallRequest) subject() Subject { return Subject{Token: r.Token, Preview: r.Context.DryRun} }
@@ -354,6 +408,27 @@ func (p *callProvider) StreamNext(ctx context.Context, stream StreamHandle) (Str
 func (p *callProvider) StreamClose(ctx context.Context, stream StreamHandle) error {
 	_, err := serveCall(ctx, p, MethodStreamClose, stream, answerless(Provider.StreamClose))
 	return err
+}
+
+func (p *callProvider) OpenEphemeral(ctx context.Context, request OpenEphemeralRequest) (OpenEphemeralResponse, error) {
+	return serveCall(ctx, p, MethodOpenEphemeral, request, Provider.OpenEphemeral)
+}
+
+func (p *callProvider) RenewEphemeral(ctx context.Context, request RenewEphemeralRequest) (RenewEphemeralResponse, error) {
+	return serveCall(ctx, p, MethodRenewEphemeral, request, Provider.RenewEphemeral)
+}
+
+func (p *callProvider) CloseEphemeral(ctx context.Context, request CloseEphemeralRequest) error {
+	_, err := serveCall(ctx, p, MethodCloseEphemeral, request, answerless(Provider.CloseEphemeral))
+	return err
+}
+
+func (p *callProvider) RunAction(ctx context.Context, request RunActionRequest) (RunActionResponse, error) {
+	return serveCall(ctx, p, MethodRunAction, request, Provider.RunAction)
+}
+
+func (p *callProvider) Exists(ctx context.Context, request ExistsRequest) (ExistsResponse, error) {
+	return serveCall(ctx, p, MethodExists, request, Provider.Exists)
 }
 
 func (p *callProvider) Call(ctx context.Context, request CallRequest) (CallResponse, error) {

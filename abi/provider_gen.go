@@ -27,6 +27,9 @@ const (
 	// `create` and `update` can be called with `preview`. Without it the host
 	// serves a preview itself, with unknown outputs.
 	FeaturesPreview
+	// The schema of some resource has write-only inputs, which are passed to the provider and
+	// never recorded. Since 0.2.0.
+	FeaturesWriteOnly
 )
 
 // HandshakeRequest is the request of [Provider.Handshake].
@@ -412,6 +415,78 @@ type InvokeResponse struct {
 	Failures []CheckFailure
 }
 
+// OpenEphemeralRequest is the request of [Provider.OpenEphemeral].
+type OpenEphemeralRequest struct {
+	// A function whose schema says that it is ephemeral.
+	Token string
+	Args  property.Map
+	// True in a preview.
+	Preview bool
+}
+
+// OpenEphemeralResponse is the response of [Provider.OpenEphemeral].
+type OpenEphemeralResponse struct {
+	// The value. It is never recorded.
+	Result   property.Map
+	Failures []CheckFailure
+	// Bytes for `renew-ephemeral` and `close-ephemeral` that only the provider understands.
+	Private []byte
+	// Seconds until the value must be renewed; 0 for never.
+	RenewAfter float64
+}
+
+// RenewEphemeralRequest is the request of [Provider.RenewEphemeral].
+type RenewEphemeralRequest struct {
+	Token string
+	// From the response that came before.
+	Private []byte
+}
+
+// RenewEphemeralResponse is the response of [Provider.RenewEphemeral].
+type RenewEphemeralResponse struct {
+	// In place of the earlier bytes.
+	Private []byte
+	// Seconds until the value must be renewed again; 0 for never.
+	RenewAfter float64
+}
+
+// CloseEphemeralRequest is the request of [Provider.CloseEphemeral].
+type CloseEphemeralRequest struct {
+	Token string
+	// From the last response.
+	Private []byte
+}
+
+// RunActionRequest is the request of [Provider.RunAction].
+type RunActionRequest struct {
+	// A function whose schema says that it is an action.
+	Token string
+	Args  property.Map
+	// True in a preview: check the arguments, and change nothing.
+	Preview bool
+}
+
+// RunActionResponse is the response of [Provider.RunAction].
+type RunActionResponse struct {
+	Failures []CheckFailure
+}
+
+// ExistsRequest is the request of [Provider.Exists].
+type ExistsRequest struct {
+	URN  urn.URN
+	Name string
+	Type string
+	ID   string
+	// The last recorded state; absent if there is none.
+	State   *property.Map
+	Timeout float64
+}
+
+// ExistsResponse is the response of [Provider.Exists].
+type ExistsResponse struct {
+	Exists bool
+}
+
 // StreamHandle is a stream of results, pulled one by one: nothing is computed before it is asked for.
 type StreamHandle uint64
 
@@ -534,6 +609,24 @@ type Provider interface {
 
 	// Close a stream before its end. Closing one that ended does nothing.
 	StreamClose(ctx context.Context, stream StreamHandle) error
+
+	// Open an ephemeral value: a credential, most often, that is needed for a while only. The
+	// instance that opens it need not be the one that renews or closes it.
+	OpenEphemeral(ctx context.Context, request OpenEphemeralRequest) (OpenEphemeralResponse, error)
+
+	// Keep an ephemeral value open for longer. The value does not change.
+	RenewEphemeral(ctx context.Context, request RenewEphemeralRequest) (RenewEphemeralResponse, error)
+
+	// Close an ephemeral value that is not needed any more. One that is closed already is no error.
+	CloseEphemeral(ctx context.Context, request CloseEphemeralRequest) error
+
+	// Change something that is no resource, once, when the program says that it is due. Progress
+	// goes to the log.
+	RunAction(ctx context.Context, request RunActionRequest) (RunActionResponse, error)
+
+	// Whether a resource is still there. A provider that cannot tell with less than `read` leaves
+	// it unimplemented.
+	Exists(ctx context.Context, request ExistsRequest) (ExistsResponse, error)
 
 	// Call a method of a component. The `monitor` import may be used.
 	Call(ctx context.Context, request CallRequest) (CallResponse, error)

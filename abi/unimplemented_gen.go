@@ -86,6 +86,26 @@ func (Unimplemented) StreamClose(context.Context, StreamHandle) error {
 	return unimplemented("stream-close")
 }
 
+func (Unimplemented) OpenEphemeral(context.Context, OpenEphemeralRequest) (OpenEphemeralResponse, error) {
+	return OpenEphemeralResponse{}, unimplemented("open-ephemeral")
+}
+
+func (Unimplemented) RenewEphemeral(context.Context, RenewEphemeralRequest) (RenewEphemeralResponse, error) {
+	return RenewEphemeralResponse{}, unimplemented("renew-ephemeral")
+}
+
+func (Unimplemented) CloseEphemeral(context.Context, CloseEphemeralRequest) error {
+	return unimplemented("close-ephemeral")
+}
+
+func (Unimplemented) RunAction(context.Context, RunActionRequest) (RunActionResponse, error) {
+	return RunActionResponse{}, unimplemented("run-action")
+}
+
+func (Unimplemented) Exists(context.Context, ExistsRequest) (ExistsResponse, error) {
+	return ExistsResponse{}, unimplemented("exists")
+}
+
 func (Unimplemented) Call(context.Context, CallRequest) (CallResponse, error) {
 	return CallResponse{}, unimplemented("call")
 }

@@ -75,6 +75,7 @@ var (
 	ruleList              = check(groupLife, "list", "list finds what was created")
 	ruleReplace           = check(groupLife, "replace", "what replaces a resource outlives the old copy, which is deleted after it was made, or before, where the schema or diff says so")
 	ruleDelete            = check(groupLife, "delete", "what was deleted is not found")
+	ruleExists            = check(groupLife, "exists", "exists agrees with read on what was created and deleted")
 	ruleDeleteTwice       = check(groupLife, "delete-twice", "what is gone can be deleted again, or is not found")
 	ruleExpectations      = check(groupLife, "expectations", "what the case expects is what happens")
 
@@ -86,6 +87,7 @@ var (
 	ruleInvokePreview   = check(groupFunction, "invoke-preview", "a function returns in previews too, and changes nothing")
 	ruleInvokeSecrets   = check(groupFunction, "invoke-secrets", "what was passed as a secret is not in the results in plain")
 	ruleStream          = check(groupFunction, "stream", "a stream can be closed early and again, and does not get in the way of another one")
+	ruleEphemeral       = check(groupFunction, "ephemeral", "an ephemeral value can be renewed and closed by another instance, and closed again")
 
 	ruleConstruct         = check(groupComponent, "construct", "construct registers the component once, all else below it, and its outputs, and returns the same")
 	ruleConstructSame     = check(groupComponent, "construct-deterministic", "the same inputs make the same resources, from another instance too")

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -10,7 +11,8 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 )
 
-// functionTest tests one function: a function with one result, a stream, or a method of a component.
+// functionTest tests one function: a function with one result, a stream, a method of a component, one that
+// opens ephemeral values, or an action, which is called in previews only.
 type functionTest struct {
 	run *run
 	*schema.Function
@@ -23,6 +25,8 @@ const (
 	plainFunction functionKind = iota
 	streamFunction
 	methodFunction
+	ephemeralFunction
+	actionFunction
 )
 
 // functionResponse is the outcome of a call of a function.
@@ -37,6 +41,10 @@ func (r *run) testFunction(ctx context.Context, function *schema.Function) {
 	switch {
 	case function.Streams:
 		t.kind = streamFunction
+	case function.Ephemeral:
+		t.kind = ephemeralFunction
+	case function.Action:
+		t.kind = actionFunction
 	case args.Property(self) != nil:
 		t.kind = methodFunction
 	}
@@ -67,6 +75,15 @@ func (t *functionTest) call(ctx context.Context, args property.Map, preview bool
 			Token: t.Token, Args: args, Context: previewContext,
 		})
 		return functionResponse{[]property.Map{response.Result}, response.Failures}, err
+	case ephemeralFunction:
+		response, err := t.run.main.OpenEphemeral(ctx, abi.OpenEphemeralRequest{Token: t.Token, Args: args, Preview: preview})
+		if err == nil && len(response.Failures) == 0 {
+			err = t.close(ctx, response.Private)
+		}
+		return functionResponse{[]property.Map{response.Result}, response.Failures}, err
+	case actionFunction:
+		response, err := t.run.main.RunAction(ctx, abi.RunActionRequest{Token: t.Token, Args: args, Preview: true})
+		return functionResponse{failures: response.Failures}, err
 	}
 	response, err := t.run.main.Invoke(ctx, abi.InvokeRequest{Token: t.Token, Args: args, Preview: preview})
 	return functionResponse{[]property.Map{response.Result}, response.Failures}, err
@@ -87,6 +104,9 @@ func (t *functionTest) test(ctx context.Context, f *findings, c Case) {
 	if t.kind != streamFunction {
 		f.report(ruleStream, inapplicable("the function returns one result"))
 	}
+	if t.kind != ephemeralFunction {
+		f.report(ruleEphemeral, inapplicable("the function opens no ephemeral values"))
+	}
 	outcome := t.responseOutcome(c, got, err)
 	f.report(ruleInvoke, outcome)
 	f.try(ruleInvokeArguments, func() error { return t.refusesArguments(ctx, c.Inputs) })
@@ -96,6 +116,9 @@ func (t *functionTest) test(ctx context.Context, f *findings, c Case) {
 	}
 	if t.kind == streamFunction {
 		f.try(ruleStream, func() error { return t.streamOutcome(ctx, c.Inputs) })
+	}
+	if t.kind == ephemeralFunction {
+		f.try(ruleEphemeral, func() error { return t.ephemeralOutcome(ctx, c.Inputs) })
 	}
 	f.try(ruleInvokePreview, func() error { return t.previewOutcome(ctx, c) })
 	f.try(ruleInvokeSecrets, func() error { return t.secretsOutcome(ctx, c.Inputs) })
@@ -176,8 +199,11 @@ func (t *functionTest) resultFits(result property.Map) error {
 }
 
 func (t *functionTest) previewOutcome(ctx context.Context, c Case) error {
-	if t.kind == methodFunction {
+	switch t.kind {
+	case methodFunction:
 		return inapplicable("methods are tested in previews only")
+	case ephemeralFunction:
+		return inapplicable("ephemeral values are opened in previews, too")
 	}
 	var got functionResponse
 	var err error
@@ -202,6 +228,9 @@ func (t *functionTest) secretsOutcome(ctx context.Context, args property.Map) er
 	}
 	if v, ok := args.Lookup(self); ok {
 		secret = secret.With(self, v)
+	}
+	if t.kind == ephemeralFunction {
+		return inapplicable("ephemeral values are secret as a whole")
 	}
 	got, err := t.call(ctx, secret, false)
 	if _, refuses := refusedPath(err); refuses && t.kind == methodFunction {
@@ -281,6 +310,35 @@ func (t *functionTest) streamOutcome(ctx context.Context, args property.Map) err
 		if err := t.run.main.StreamClose(ctx, first); err != nil {
 			return fmt.Errorf("closing a stream, and once more: %s", reason(err))
 		}
+	}
+	return nil
+}
+
+// ephemeralOutcome checks that a value can be renewed and closed, by another instance, too, and closed again.
+func (t *functionTest) ephemeralOutcome(ctx context.Context, args property.Map) error {
+	opened, err := t.run.main.OpenEphemeral(ctx, abi.OpenEphemeralRequest{Token: t.Token, Args: args})
+	if err != nil {
+		return mistake(err, "opening an ephemeral value")
+	}
+	renewed, err := t.run.other.RenewEphemeral(ctx, abi.RenewEphemeralRequest{Token: t.Token, Private: opened.Private})
+	switch {
+	case err == nil:
+		opened.Private = renewed.Private
+	case opened.RenewAfter > 0:
+		return fmt.Errorf("renewing an ephemeral value: %s", reason(err))
+	}
+	for range 2 {
+		if err := t.close(ctx, opened.Private); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *functionTest) close(ctx context.Context, private []byte) error {
+	err := t.run.other.CloseEphemeral(ctx, abi.CloseEphemeralRequest{Token: t.Token, Private: private})
+	if err != nil && !errors.Is(err, abi.ErrUnimplemented) && !errors.Is(err, abi.ErrNotFound) {
+		return fmt.Errorf("closing an ephemeral value: %s", reason(err))
 	}
 	return nil
 }

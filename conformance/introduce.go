@@ -42,9 +42,6 @@ type run struct {
 	main, other *session
 }
 
-const allFeatures = abi.FeaturesSecrets | abi.FeaturesResourceReferences | abi.FeaturesOutputs |
-	abi.FeaturesAutonaming | abi.FeaturesPreview
-
 func (r *run) takes(f abi.Features) bool { return r.who.Features&f != 0 }
 
 // start opens a provider, without a handshake.
@@ -59,7 +56,7 @@ func (r *run) start(ctx context.Context) (*session, error) {
 }
 
 func shake(ctx context.Context, s *session) (abi.HandshakeResponse, error) {
-	return s.Handshake(ctx, abi.HandshakeRequest{Engine: "husk provider test", Features: allFeatures})
+	return s.Handshake(ctx, abi.HandshakeRequest{Engine: "husk provider test", Features: abi.AllFeatures})
 }
 
 // introduce tests the handshake and the schema. ready reports whether there is a schema, which
@@ -115,7 +112,7 @@ func (r *run) handshakeOutcome(ctx context.Context, err error) error {
 	if _, err := semver.Parse(r.who.Version); err != nil {
 		return fmt.Errorf("its version %q is not a semantic version: %w", r.who.Version, err)
 	}
-	if extra := r.who.Features &^ allFeatures; extra != 0 {
+	if extra := r.who.Features &^ abi.AllFeatures; extra != 0 {
 		return fmt.Errorf("it returns features that were not offered (bits %#x)", uint32(extra))
 	}
 	second, err := shake(ctx, r.second)

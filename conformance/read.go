@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,6 +93,7 @@ func (l *life) deleteRequest() abi.DeleteRequest {
 
 // end deletes the resource, and checks that it is gone.
 func (l *life) end(ctx context.Context) {
+	exists := l.existsOutcome(ctx)
 	if err := l.main.Delete(ctx, l.deleteRequest()); err != nil {
 		l.f.report(ruleDelete, mistake(err, "delete"))
 		return
@@ -99,6 +101,7 @@ func (l *life) end(ctx context.Context) {
 	l.deleted = true
 	gone := l.goneOutcome(ctx)
 	l.f.report(ruleDelete, gone)
+	l.f.report(ruleExists, cmp.Or(exists, l.existsOutcome(ctx)))
 	err := l.main.Delete(ctx, l.deleteRequest())
 	if errors.Is(err, abi.ErrNotFound) {
 		err = nil
@@ -108,6 +111,29 @@ func (l *life) end(ctx context.Context) {
 		l.gone = l.id
 	}
 	l.id = "" // there is nothing to clean up
+}
+
+// existsOutcome checks that exists agrees with read.
+func (l *life) existsOutcome(ctx context.Context) error {
+	response, err := l.main.Exists(ctx, abi.ExistsRequest{URN: urnOf(l.token), Name: resourceName, Type: l.token, ID: l.id, State: &l.state})
+	if errors.Is(err, abi.ErrUnimplemented) {
+		return inapplicable("exists: not implemented by the provider")
+	}
+	if err != nil {
+		return mistake(err, "exists")
+	}
+	found, err := l.main.Read(ctx, l.readRequest(&l.state, &l.checked))
+	if err != nil && !errors.Is(err, abi.ErrNotFound) {
+		return follows(refusal(err, "read"))
+	}
+	there := err == nil && found.ID != ""
+	if there && !response.Exists && l.makesUp(ctx) {
+		return errCannotTell
+	}
+	if there != response.Exists {
+		return fmt.Errorf("exists says %t of the resource with the ID %q, and read %t", response.Exists, l.id, there)
+	}
+	return nil
 }
 
 var errCannotTell = unseen("the provider cannot tell whether the resource exists: read finds what never did")

@@ -65,6 +65,7 @@ var brokenRules = []struct {
 	{"list", "list", `the list does not have the resource with the ID "note-qjwvgxwo" that was created`},
 	{"delete", "delete", `read finds the resource with the ID "note-qjwvgxwo" that was deleted`},
 	{"delete-unseen", "delete", `read finds the resource with the ID "note-qjwvgxwo" that was deleted`},
+	{"exists", "exists", `exists says true of the resource with the ID "note-qjwvgxwo", and read false`},
 	{"delete-twice", "delete-twice", "deleting again: there is no note note-qjwvgxwo"},
 	{"cancelled-create", "cancelled-create", "create was cancelled, and did not return within 1s: in the end it said: the call was stopped: context canceled"},
 
@@ -72,6 +73,8 @@ var brokenRules = []struct {
 	{"invoke-arguments", "invoke-arguments", `invoke accepts noSuchProperty, which the schema does not have`},
 	{"invoke-preview", "invoke-preview", "invoke returns an error in a preview: there are no previews (unavailable)"},
 	{"invoke-secrets", "invoke-secrets", "invoke returns text in plain, and it holds what was given as the secret text"},
+	{"ephemeral", "ephemeral", "renewing an ephemeral value: nobody has the key (invalid-argument)"},
+	{"action", "invoke-arguments", "invoke accepts noSuchProperty, which the schema does not have"},
 	{"stream", "stream", "closing a stream before its first result: there is no such stream (not-found)"},
 
 	{"construct", "construct", "construct registers urn:pulumi:test::conformance::notes:index:Note::conformance-1, which is not below the component"},

@@ -154,6 +154,9 @@ func (c *callerMonitor) register(ctx context.Context, req abi.RegisterResourceRe
 // RegisterOutputs sets the outputs of a component or of the stack.
 func (c *callerMonitor) RegisterOutputs(ctx context.Context, req abi.RegisterOutputsRequest) error {
 	outputs, err := c.d.assets.Admit(ctx, req.Outputs, c.isProgram)
+	if err == nil {
+		err = refuseEphemeral("the output", outputs)
+	}
 	if err != nil {
 		return fmt.Errorf("outputs of %s: %w", req.URN, err)
 	}
@@ -166,6 +169,9 @@ func (c *callerMonitor) RegisterOutputs(ctx context.Context, req abi.RegisterOut
 // ReadResource looks up a resource that the stack does not manage.
 func (c *callerMonitor) ReadResource(ctx context.Context, req abi.ReadResourceRequest) (resp abi.ReadResourceResponse, err error) {
 	properties, err := c.d.assets.Admit(ctx, req.Properties, c.isProgram)
+	if err == nil {
+		err = refuseEphemeral("the property", properties)
+	}
 	if err != nil {
 		return resp, fmt.Errorf("read %s %q: %w", req.Type, req.Name, err)
 	}
@@ -223,6 +229,9 @@ func (c *callerMonitor) admitCall(ctx context.Context, req abi.MonitorInvokeRequ
 // Call calls a method of a component.
 func (c *callerMonitor) Call(ctx context.Context, req abi.MonitorCallRequest) (resp abi.MonitorCallResponse, err error) {
 	args, err := c.d.assets.Admit(ctx, req.Args, c.isProgram)
+	if err == nil {
+		err = refuseEphemeral("the argument", args)
+	}
 	if err != nil {
 		return resp, fmt.Errorf("method %s: %w", req.Token, err)
 	}

@@ -15,7 +15,11 @@ import (
 func (m *monitor) construct(ctx context.Context, req abi.RegisterResourceRequest) (abi.RegisterResourceResponse, error) {
 	var gl *goal
 	fail := func(err error) (abi.RegisterResourceResponse, error) { return m.failedRegistration(gl, req, err) }
-	if err := checkNames(req.Type, req.Name); err != nil {
+	err := checkNames(req.Type, req.Name)
+	if err == nil {
+		err = refuseEphemeral("the input", req.Inputs)
+	}
+	if err != nil {
 		return fail(err)
 	}
 	parent := m.parentOf(req.Type, req.Parent)

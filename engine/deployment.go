@@ -97,6 +97,7 @@ func run(ctx context.Context, in settings, dryRun bool) (*Result, error) {
 	}
 	// Closing cancels providers, which must reach them also when the
 	// deployment itself was cancelled.
+	d.values.close(context.WithoutCancel(ctx), d.warn)
 	err = errors.Join(err, d.policies.Cancel(context.WithoutCancel(ctx)), d.registry.close(context.WithoutCancel(ctx)))
 	if err == nil && d.failures.stopped() {
 		err = ErrStopped

@@ -129,6 +129,9 @@ func (g *generator) register(ctx context.Context, gl *goal) ([]*step, error) {
 			return nil, err
 		}
 	}
+	if err := g.withhold(ctx, gl, provider); err != nil {
+		return nil, err
+	}
 	if id := gl.options.ImportID; id != "" && (old == nil || old.External || (old.ID != id && old.ImportID != id)) {
 		return g.planImport(gl, old, provider)
 	}
@@ -293,6 +296,8 @@ type goal struct {
 	inputs  property.Map
 	deps    []urn.URN            // all dependencies, sorted
 	propDep map[string][]urn.URN // by top-level input
+	// ephemeral are the places of ephemeral values in the inputs.
+	ephemeral []property.Path
 	// by is what manages the resource, zero for components.
 	by       providerRef
 	options  abi.ResourceOptions

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/ephemeral"
 	"github.com/husk-dev/husk/engine/internal/locked"
 	"github.com/husk-dev/husk/engine/internal/providers"
 )
@@ -60,6 +63,12 @@ func (m *monitor) goal(ctx context.Context, req abi.RegisterResourceRequest) (*g
 		typ: req.Type, name: req.Name, parent: parent, custom: req.Custom,
 		options: req.Options, position: req.SourcePosition,
 	}
+	if t := gl.options.ReplacementTrigger; t != nil {
+		if err := refuseEphemeral("the option", property.NewMap(property.Entry{Key: "replacementTrigger", Value: *t})); err != nil {
+			return gl, err
+		}
+	}
+	gl.ephemeral = ephemeral.Places(req.Inputs)
 	gl.inputs, gl.propDep, gl.deps = providers.FoldInputs(req.Inputs, req.PropertyDependencies, req.Options.Dependencies)
 	m.inherit(gl)
 	if gl.custom && !providers.IsType(gl.typ) {
@@ -137,13 +146,14 @@ var errUnknownResult = errors.New("the provider returned unknown values")
 func (m *monitor) functionCall(ctx context.Context, req abi.MonitorInvokeRequest) (provider abi.Provider, call abi.InvokeRequest, err error) {
 	deps := make(map[urn.URN]struct{})
 	args := providers.Fold(req.Args, deps)
+	maps.DeleteFunc(deps, func(u urn.URN, _ struct{}) bool { return ephemeral.IsMark(string(u)) })
 	if args.ContainsUnknowns() {
 		if m.d.mayLackResources() || m.d.ContinueOnError { // they may come from what failed
 			return nil, call, nil
 		}
 		return nil, call, fmt.Errorf("function %s: its arguments hold unknown values", req.Token)
 	}
-	for _, u := range req.Options.DependsOn {
+	for _, u := range ephemeral.WithoutMarks(req.Options.DependsOn) {
 		deps[u] = struct{}{}
 	}
 	if m.d.mayLackResources() && m.d.isAwaited(deps) {

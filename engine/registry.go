@@ -13,6 +13,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/ephemeral"
 	"github.com/husk-dev/husk/engine/internal/locked"
 	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/redact"
@@ -33,6 +34,8 @@ type registry struct {
 	// loadModule makes an unconfigured provider, not yet parameterized.
 	loadModule func(context.Context, PackageSpec) (abi.Provider, error)
 	secrets    *redact.Secrets // learns what providers are told
+	// withheld has the inputs of resources that are not recorded.
+	withheld ephemeral.Values
 
 	pending    locked.Map[urn.URN, *providers.Session]
 	configured locked.Once[string, *configuredProvider]
@@ -91,7 +94,7 @@ func (r *registry) open(ctx context.Context, spec PackageSpec) (*providers.Sessi
 	if err != nil {
 		return nil, err
 	}
-	s, err := providers.Open(ctx, p, spec.Name, r.secrets)
+	s, err := providers.Open(ctx, p, spec.Name, r.secrets, &r.withheld)
 	if err != nil {
 		return nil, errors.Join(err, (&providers.Session{Provider: p}).Close(ctx))
 	}
@@ -244,6 +247,9 @@ func (r *registry) lookup(ctx context.Context, ref string) (*configuredProvider,
 			return nil, err
 		}
 		session, err := r.configure(ctx, s, u, id, res.Inputs)
+		if e, ok := errors.AsType[*abi.Error](err); ok && len(e.MissingKeys) > 0 && !providers.IsDefault(u) {
+			err = fmt.Errorf("%w\n  if the program opens a value for it, which the state does not have, run the program with --run-program", err)
+		}
 		return &configuredProvider{session: session, inputs: res.Inputs}, err
 	})
 }

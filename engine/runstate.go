@@ -41,6 +41,8 @@ type runState struct {
 	assets        *asset.Assets
 	schemas       providers.Schemas
 	hooks         callbacks.Hooks
+	// values are the ephemeral ones.
+	values openValues
 	// policies is nil if there are none.
 	policies *analysis.Panel
 	// naming is nil if the stack has no policy for names.

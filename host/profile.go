@@ -181,8 +181,7 @@ func (r *profile) introduced(ctx context.Context) (p *Provider, shaken abi.Hands
 		return nil, shaken, err
 	}
 	p.limited = true
-	shaken, err = p.Handshake(ctx, abi.HandshakeRequest{Engine: "husk", Features: abi.FeaturesSecrets |
-		abi.FeaturesResourceReferences | abi.FeaturesOutputs | abi.FeaturesAutonaming | abi.FeaturesPreview})
+	shaken, err = p.Handshake(ctx, abi.HandshakeRequest{Engine: "husk", Features: abi.AllFeatures})
 	if err != nil {
 		return nil, shaken, errors.Join(err, p.Close())
 	}

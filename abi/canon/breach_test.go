@@ -110,7 +110,7 @@ func TestBreach(t *testing.T) {
 				_, err := g.Handshake(context.Background(), abi.HandshakeRequest{})
 				return err
 			},
-			func(m memoryWriter, r uint64) { m.u8(r+4+24, 1<<5) },
+			func(m memoryWriter, r uint64) { m.u8(r+4+24, 1<<6) },
 			"handshake-response.features: an unknown flag is set", canon.ErrFlags},
 		{"unknown error kind", failing,
 			func(m memoryWriter, r uint64) { m.u8(r+4, 9) },

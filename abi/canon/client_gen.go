@@ -247,6 +247,68 @@ func (c providerClient) StreamClose(ctx context.Context, stream abi.StreamHandle
 		nil)
 }
 
+func (c providerClient) OpenEphemeral(ctx context.Context, request abi.OpenEphemeralRequest) (v abi.OpenEphemeralResponse, err error) {
+	err = call(ctx, c.caller, &providerOpenEphemeral,
+		func(w *lowerer, b []byte) {
+			w.enter("request")
+			lowerOpenEphemeralRequest(w, b, &request)
+			w.leave()
+		},
+		func(l *lifter, b []byte) {
+			liftOpenEphemeralResponse(l, b, &v)
+		})
+	return v, err
+}
+
+func (c providerClient) RenewEphemeral(ctx context.Context, request abi.RenewEphemeralRequest) (v abi.RenewEphemeralResponse, err error) {
+	err = call(ctx, c.caller, &providerRenewEphemeral,
+		func(w *lowerer, b []byte) {
+			w.enter("request")
+			lowerRenewEphemeralRequest(w, b, &request)
+			w.leave()
+		},
+		func(l *lifter, b []byte) {
+			liftRenewEphemeralResponse(l, b, &v)
+		})
+	return v, err
+}
+
+func (c providerClient) CloseEphemeral(ctx context.Context, request abi.CloseEphemeralRequest) error {
+	return call(ctx, c.caller, &providerCloseEphemeral,
+		func(w *lowerer, b []byte) {
+			w.enter("request")
+			lowerCloseEphemeralRequest(w, b, &request)
+			w.leave()
+		},
+		nil)
+}
+
+func (c providerClient) RunAction(ctx context.Context, request abi.RunActionRequest) (v abi.RunActionResponse, err error) {
+	err = call(ctx, c.caller, &providerRunAction,
+		func(w *lowerer, b []byte) {
+			w.enter("request")
+			lowerRunActionRequest(w, b, &request)
+			w.leave()
+		},
+		func(l *lifter, b []byte) {
+			liftRunActionResponse(l, b, &v)
+		})
+	return v, err
+}
+
+func (c providerClient) Exists(ctx context.Context, request abi.ExistsRequest) (v abi.ExistsResponse, err error) {
+	err = call(ctx, c.caller, &providerExists,
+		func(w *lowerer, b []byte) {
+			w.enter("request")
+			lowerExistsRequest(w, b, &request)
+			w.leave()
+		},
+		func(l *lifter, b []byte) {
+			liftExistsResponse(l, b, &v)
+		})
+	return v, err
+}
+
 func (c providerClient) Call(ctx context.Context, request abi.CallRequest) (v abi.CallResponse, err error) {
 	err = call(ctx, c.caller, &providerCall,
 		func(w *lowerer, b []byte) {

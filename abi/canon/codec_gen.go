@@ -262,12 +262,12 @@ func lowerRunContext(w *lowerer, b []byte, v *abi.RunContext) {
 
 func liftHandshakeRequest(l *lifter, b []byte, v *abi.HandshakeRequest) {
 	v.Engine = l.string(b, "engine")
-	v.Features = abi.Features(l.flags(b[8:], 0b11111, "features"))
+	v.Features = abi.Features(l.flags(b[8:], 0b111111, "features"))
 }
 
 func lowerHandshakeRequest(w *lowerer, b []byte, v *abi.HandshakeRequest) {
 	w.string(b, v.Engine, "engine")
-	w.flags(b[8:], uint32(v.Features), 0b11111, "features")
+	w.flags(b[8:], uint32(v.Features), 0b111111, "features")
 }
 
 func liftCapabilityRequest(l *lifter, b []byte, v *abi.CapabilityRequest) {
@@ -288,7 +288,7 @@ func liftHandshakeResponse(l *lifter, b []byte, v *abi.HandshakeResponse) {
 	v.Name = l.string(b, "name")
 	v.Version = l.string(b[8:], "version")
 	v.SDK = l.string(b[16:], "sdk")
-	v.Features = abi.Features(l.flags(b[24:], 0b11111, "features"))
+	v.Features = abi.Features(l.flags(b[24:], 0b111111, "features"))
 	v.Requests = liftList(l, b[28:], "requests", 28, 4, liftCapabilityRequest)
 }
 
@@ -296,7 +296,7 @@ func lowerHandshakeResponse(w *lowerer, b []byte, v *abi.HandshakeResponse) {
 	w.string(b, v.Name, "name")
 	w.string(b[8:], v.Version, "version")
 	w.string(b[16:], v.SDK, "sdk")
-	w.flags(b[24:], uint32(v.Features), 0b11111, "features")
+	w.flags(b[24:], uint32(v.Features), 0b111111, "features")
 	lowerList(w, b[28:], v.Requests, "requests", 28, 4, lowerCapabilityRequest)
 }
 
@@ -734,6 +734,113 @@ func liftInvokeResponse(l *lifter, b []byte, v *abi.InvokeResponse) {
 func lowerInvokeResponse(w *lowerer, b []byte, v *abi.InvokeResponse) {
 	w.properties(b, v.Result, "result")
 	lowerList(w, b[8:], v.Failures, "failures", 16, 4, lowerCheckFailure)
+}
+
+func liftOpenEphemeralRequest(l *lifter, b []byte, v *abi.OpenEphemeralRequest) {
+	v.Token = l.string(b, "token")
+	v.Args = l.properties(b[8:], "args")
+	v.Preview = l.bool(b[16:], "preview")
+}
+
+func lowerOpenEphemeralRequest(w *lowerer, b []byte, v *abi.OpenEphemeralRequest) {
+	w.string(b, v.Token, "token")
+	w.properties(b[8:], v.Args, "args")
+	w.bool(b[16:], v.Preview)
+}
+
+func liftOpenEphemeralResponse(l *lifter, b []byte, v *abi.OpenEphemeralResponse) {
+	v.Result = l.properties(b, "result")
+	v.Failures = liftList(l, b[8:], "failures", 16, 4, liftCheckFailure)
+	v.Private = l.bytes(b[16:], "private")
+	v.RenewAfter = l.f64(b[24:])
+}
+
+func lowerOpenEphemeralResponse(w *lowerer, b []byte, v *abi.OpenEphemeralResponse) {
+	w.properties(b, v.Result, "result")
+	lowerList(w, b[8:], v.Failures, "failures", 16, 4, lowerCheckFailure)
+	w.bytes(b[16:], v.Private, "private")
+	w.f64(b[24:], v.RenewAfter)
+}
+
+func liftRenewEphemeralRequest(l *lifter, b []byte, v *abi.RenewEphemeralRequest) {
+	v.Token = l.string(b, "token")
+	v.Private = l.bytes(b[8:], "private")
+}
+
+func lowerRenewEphemeralRequest(w *lowerer, b []byte, v *abi.RenewEphemeralRequest) {
+	w.string(b, v.Token, "token")
+	w.bytes(b[8:], v.Private, "private")
+}
+
+func liftRenewEphemeralResponse(l *lifter, b []byte, v *abi.RenewEphemeralResponse) {
+	v.Private = l.bytes(b, "private")
+	v.RenewAfter = l.f64(b[8:])
+}
+
+func lowerRenewEphemeralResponse(w *lowerer, b []byte, v *abi.RenewEphemeralResponse) {
+	w.bytes(b, v.Private, "private")
+	w.f64(b[8:], v.RenewAfter)
+}
+
+func liftCloseEphemeralRequest(l *lifter, b []byte, v *abi.CloseEphemeralRequest) {
+	v.Token = l.string(b, "token")
+	v.Private = l.bytes(b[8:], "private")
+}
+
+func lowerCloseEphemeralRequest(w *lowerer, b []byte, v *abi.CloseEphemeralRequest) {
+	w.string(b, v.Token, "token")
+	w.bytes(b[8:], v.Private, "private")
+}
+
+func liftRunActionRequest(l *lifter, b []byte, v *abi.RunActionRequest) {
+	v.Token = l.string(b, "token")
+	v.Args = l.properties(b[8:], "args")
+	v.Preview = l.bool(b[16:], "preview")
+}
+
+func lowerRunActionRequest(w *lowerer, b []byte, v *abi.RunActionRequest) {
+	w.string(b, v.Token, "token")
+	w.properties(b[8:], v.Args, "args")
+	w.bool(b[16:], v.Preview)
+}
+
+func liftRunActionResponse(l *lifter, b []byte, v *abi.RunActionResponse) {
+	v.Failures = liftList(l, b, "failures", 16, 4, liftCheckFailure)
+}
+
+func lowerRunActionResponse(w *lowerer, b []byte, v *abi.RunActionResponse) {
+	lowerList(w, b, v.Failures, "failures", 16, 4, lowerCheckFailure)
+}
+
+func liftExistsRequest(l *lifter, b []byte, v *abi.ExistsRequest) {
+	v.URN = urn.URN(l.string(b, "urn"))
+	v.Name = l.string(b[8:], "name")
+	v.Type = l.string(b[16:], "type")
+	v.ID = l.string(b[24:], "id")
+	if l.some(b[32:], "state") {
+		v.State = new(l.properties(b[36:], "state"))
+	}
+	v.Timeout = l.f64(b[48:])
+}
+
+func lowerExistsRequest(w *lowerer, b []byte, v *abi.ExistsRequest) {
+	w.string(b, string(v.URN), "urn")
+	w.string(b[8:], v.Name, "name")
+	w.string(b[16:], v.Type, "type")
+	w.string(b[24:], v.ID, "id")
+	if v.State != nil {
+		b[32] = 1
+		w.properties(b[36:], *v.State, "state")
+	}
+	w.f64(b[48:], v.Timeout)
+}
+
+func liftExistsResponse(l *lifter, b []byte, v *abi.ExistsResponse) {
+	v.Exists = l.bool(b, "exists")
+}
+
+func lowerExistsResponse(w *lowerer, b []byte, v *abi.ExistsResponse) {
+	w.bool(b, v.Exists)
 }
 
 func liftStreamItem(l *lifter, b []byte, v *abi.StreamItem) {

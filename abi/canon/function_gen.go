@@ -149,22 +149,62 @@ var providerStreamClose = Function{
 	fails:  true, payload: 4,
 }
 
+var providerOpenEphemeral = Function{
+	Interface: "provider", Name: "open-ephemeral", Index: 19,
+	Since:  "0.2.0",
+	params: layout{size: 20, align: 4, slots: []slot{{0, flat32}, {4, flat32}, {8, flat32}, {12, flat32}, {16, flat8}}},
+	result: layout{size: 80, align: 8},
+	fails:  true, payload: 8,
+}
+
+var providerRenewEphemeral = Function{
+	Interface: "provider", Name: "renew-ephemeral", Index: 20,
+	Since:  "0.2.0",
+	params: layout{size: 16, align: 4, slots: []slot{{0, flat32}, {4, flat32}, {8, flat32}, {12, flat32}}},
+	result: layout{size: 80, align: 8},
+	fails:  true, payload: 8,
+}
+
+var providerCloseEphemeral = Function{
+	Interface: "provider", Name: "close-ephemeral", Index: 21,
+	Since:  "0.2.0",
+	params: layout{size: 16, align: 4, slots: []slot{{0, flat32}, {4, flat32}, {8, flat32}, {12, flat32}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var providerRunAction = Function{
+	Interface: "provider", Name: "run-action", Index: 22,
+	Since:  "0.2.0",
+	params: layout{size: 20, align: 4, slots: []slot{{0, flat32}, {4, flat32}, {8, flat32}, {12, flat32}, {16, flat8}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var providerExists = Function{
+	Interface: "provider", Name: "exists", Index: 23,
+	Since:  "0.2.0",
+	params: layout{size: 56, align: 8, slots: []slot{{0, flat32}, {4, flat32}, {8, flat32}, {12, flat32}, {16, flat32}, {20, flat32}, {24, flat32}, {28, flat32}, {32, flat8}, {36, flat32}, {40, flat32}, {48, flatFloat}}},
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
 var providerCall = Function{
-	Interface: "provider", Name: "call", Index: 19,
+	Interface: "provider", Name: "call", Index: 24,
 	params: layout{size: 64, align: 4, slots: []slot{{0, flat32}, {4, flat32}, {8, flat32}, {12, flat32}, {16, flat32}, {20, flat32}, {24, flat32}, {28, flat32}, {32, flat32}, {36, flat32}, {40, flat32}, {44, flat32}, {48, flat32}, {52, flat32}, {56, flat8}, {60, flat32}}},
 	result: layout{size: 76, align: 4},
 	fails:  true, payload: 4,
 }
 
 var providerConstruct = Function{
-	Interface: "provider", Name: "construct", Index: 20,
+	Interface: "provider", Name: "construct", Index: 25,
 	params: layout{size: 256, align: 8},
 	result: layout{size: 76, align: 4},
 	fails:  true, payload: 4,
 }
 
 var providerCancel = Function{
-	Interface: "provider", Name: "cancel", Index: 21,
+	Interface: "provider", Name: "cancel", Index: 26,
 	result: layout{size: 76, align: 4},
 	fails:  true, payload: 4,
 }
@@ -463,6 +503,11 @@ var providerFunctions = [...]*Function{
 	&providerStreamInvoke,
 	&providerStreamNext,
 	&providerStreamClose,
+	&providerOpenEphemeral,
+	&providerRenewEphemeral,
+	&providerCloseEphemeral,
+	&providerRunAction,
+	&providerExists,
 	&providerCall,
 	&providerConstruct,
 	&providerCancel,

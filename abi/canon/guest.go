@@ -62,6 +62,14 @@ func NewGuest(instance Instance, codec Codec, limit uint64) *Guest {
 	return g
 }
 
+// Handshake passes the features that the module's version of the contract has.
+func (g *Guest) Handshake(ctx context.Context, request abi.HandshakeRequest) (abi.HandshakeResponse, error) {
+	if g.Version == versions[0] {
+		request.Features = request.Features.Since010()
+	}
+	return g.Provider.Handshake(ctx, request)
+}
+
 // Policy returns the instance as a policy pack.
 func (g *Guest) Policy() abi.Policy { return NewPolicy(g) }
 

@@ -296,6 +296,82 @@ func serveProviderStreamClose(ctx context.Context, p abi.Provider, s *server) {
 	s.returned(p.StreamClose(ctx, stream))
 }
 
+func serveProviderOpenEphemeral(ctx context.Context, p abi.Provider, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.OpenEphemeralRequest
+	l.enter("request")
+	liftOpenEphemeralRequest(l, b, &request)
+	l.leave()
+	if !s.beginCall() {
+		return
+	}
+	v, err := p.OpenEphemeral(ctx, request)
+	if w, b := s.returned(err); w != nil {
+		lowerOpenEphemeralResponse(w, b, &v)
+		s.lowered(w)
+	}
+}
+
+func serveProviderRenewEphemeral(ctx context.Context, p abi.Provider, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.RenewEphemeralRequest
+	l.enter("request")
+	liftRenewEphemeralRequest(l, b, &request)
+	l.leave()
+	if !s.beginCall() {
+		return
+	}
+	v, err := p.RenewEphemeral(ctx, request)
+	if w, b := s.returned(err); w != nil {
+		lowerRenewEphemeralResponse(w, b, &v)
+		s.lowered(w)
+	}
+}
+
+func serveProviderCloseEphemeral(ctx context.Context, p abi.Provider, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.CloseEphemeralRequest
+	l.enter("request")
+	liftCloseEphemeralRequest(l, b, &request)
+	l.leave()
+	if !s.beginCall() {
+		return
+	}
+	s.returned(p.CloseEphemeral(ctx, request))
+}
+
+func serveProviderRunAction(ctx context.Context, p abi.Provider, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.RunActionRequest
+	l.enter("request")
+	liftRunActionRequest(l, b, &request)
+	l.leave()
+	if !s.beginCall() {
+		return
+	}
+	v, err := p.RunAction(ctx, request)
+	if w, b := s.returned(err); w != nil {
+		lowerRunActionResponse(w, b, &v)
+		s.lowered(w)
+	}
+}
+
+func serveProviderExists(ctx context.Context, p abi.Provider, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.ExistsRequest
+	l.enter("request")
+	liftExistsRequest(l, b, &request)
+	l.leave()
+	if !s.beginCall() {
+		return
+	}
+	v, err := p.Exists(ctx, request)
+	if w, b := s.returned(err); w != nil {
+		lowerExistsResponse(w, b, &v)
+		s.lowered(w)
+	}
+}
+
 func serveProviderCall(ctx context.Context, p abi.Provider, s *server) {
 	l, b := &s.lifter, s.params
 	var request abi.CallRequest
@@ -997,6 +1073,11 @@ var providerServers = [...]func(context.Context, abi.Provider, *server){
 	serveProviderStreamInvoke,
 	serveProviderStreamNext,
 	serveProviderStreamClose,
+	serveProviderOpenEphemeral,
+	serveProviderRenewEphemeral,
+	serveProviderCloseEphemeral,
+	serveProviderRunAction,
+	serveProviderExists,
 	serveProviderCall,
 	serveProviderConstruct,
 	serveProviderCancel,

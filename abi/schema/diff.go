@@ -18,7 +18,8 @@ const maxPaths = 16 << 20
 // output may be the provider's choice. A missing old input counts as the default, so a default of a
 // later version of the package changes nothing.
 //
-// Secrets compare by their contents. An unknown input is a change.
+// Secrets compare by their contents. An unknown input is a change. Write-only inputs have no old
+// value, so they are not compared.
 func (r *Resource) Diff(request abi.DiffRequest) (abi.DiffResponse, error) {
 	response, err := diff(&r.Inputs, &r.Outputs, request)
 	response.DeleteBeforeReplace = r.DeletesFirst(request)
@@ -58,7 +59,7 @@ func diff(inputs, outputs *Object, request abi.DiffRequest) (abi.DiffResponse, e
 		}
 		before := len(d.changes)
 		d.replaces = false
-		if input := request.News.Get(p.Name); !unchanged(old, oldInput, input) {
+		if input := request.News.Get(p.Name); !p.WriteOnly && !unchanged(old, oldInput, input) {
 			d.property(p, old, oldInput, input, false, inputDiff)
 		}
 		switch {
@@ -237,6 +238,9 @@ func (d *differ) object(t *Type, old, oldInputs, m property.Map, replace, inputD
 	}
 	slices.Sort(keys)
 	for _, k := range keys {
+		if t.isWriteOnly(k) {
+			continue
+		}
 		if p := t.property(k); p != nil {
 			d.property(p, old.Get(k), oldInputs.Get(k), m.Get(k), replace, inputDiff)
 			continue

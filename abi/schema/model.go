@@ -112,6 +112,11 @@ type Function struct {
 	Returns *Type
 	// Streams means that the results come one by one.
 	Streams bool
+	// Ephemeral means that the function opens an ephemeral value: its result is never recorded, and is
+	// closed when it is not needed any more.
+	Ephemeral bool
+	// Action means that the function changes something: it is called once, when it is due.
+	Action bool
 }
 
 // Object is a set of named properties.
@@ -139,6 +144,9 @@ type Property struct {
 	Computed bool
 	// Stable means that an update never changes the output.
 	Stable bool
+	// WriteOnly means that the input is passed to the provider and never recorded, so it may be
+	// ephemeral. A change of it alone changes nothing.
+	WriteOnly bool
 	// Default is the value of a missing input, or null.
 	Default property.Value
 	// Const is the only allowed value, or null.

@@ -130,9 +130,11 @@ func (w *writer) function(f *Function) {
 	} else {
 		w.object(&f.Result)
 	}
-	if f.Streams {
+	if f.Streams || f.Ephemeral || f.Action {
 		w.beginExtension()
-		w.boolMember("streams", true)
+		w.boolMember("streams", f.Streams)
+		w.boolMember("ephemeral", f.Ephemeral)
+		w.boolMember("action", f.Action)
 		w.endExtension()
 	}
 	w.close('}')
@@ -216,10 +218,11 @@ func (w *writer) property(p *Property) {
 	}
 	w.boolMember("secret", p.Secret)
 	w.boolMember("willReplaceOnChanges", p.Replace)
-	if p.Computed || p.Stable || p.Minimum != nil || p.Maximum != nil || len(p.OneOf) > 0 {
+	if p.Computed || p.Stable || p.WriteOnly || p.Minimum != nil || p.Maximum != nil || len(p.OneOf) > 0 {
 		w.beginExtension()
 		w.boolMember("computed", p.Computed)
 		w.boolMember("stable", p.Stable)
+		w.boolMember("writeOnly", p.WriteOnly)
 		if p.Minimum != nil {
 			w.key("minimum")
 			w.number(*p.Minimum)

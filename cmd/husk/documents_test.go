@@ -58,6 +58,7 @@ import (
 	"docs/programs.md": {
 		load(),
 		load(),
+		load(),
 		configure(),
 	},
 	"docs/security.md": {load()},

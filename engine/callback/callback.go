@@ -44,6 +44,11 @@ type Monitor interface {
 	// one unknown value. An error ends them.
 	StreamInvoke(context.Context, abi.MonitorInvokeRequest) iter.Seq2[property.Value, error]
 
+	// OpenEphemeral calls a function that opens an ephemeral value. The value is an output with a
+	// dependency that stands for it, which all that is computed of it must keep. It is renewed until the
+	// deployment ends, and then closed.
+	OpenEphemeral(context.Context, abi.MonitorInvokeRequest) (abi.MonitorInvokeResponse, error)
+
 	// Foreign returns an asset or archive whose path or URL the program has from somebody else: a
 	// provider, a function, another stack, or a file. It has its hash, and is read within the bounds of
 	// [github.com/husk-dev/husk/engine/contents.Source]. named is what the program wrote of a URL, up to

@@ -39,6 +39,8 @@
 //	replace       a change replaces the resource
 //	min=1,max=9   bounds of a number, both inclusive
 //	oneof=a|b     the only values
+//	writeonly     secret, and never recorded: the state must not have it. A change of it alone is
+//	              none, so give the resource a version of the value as another input
 //	autoname      the property is the resource's name. If the program gives none, it keeps its
 //	              old one, or gets the one that pulumi:autonaming proposes, or the name in the
 //	              program with a random suffix. autoname=24 allows at most 24 characters

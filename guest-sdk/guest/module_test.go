@@ -61,6 +61,31 @@ func testSameAnswers(t *testing.T, wasm abi.Provider) {
 			return p.Create(ctx, abi.CreateRequest{Type: animal, Name: "n", Inputs: in, Preview: preview, Timeout: timeout})
 		}
 	}
+	open := func(token string, args property.Map) question {
+		return func(ctx context.Context, p abi.Provider) (any, error) {
+			return p.OpenEphemeral(ctx, abi.OpenEphemeralRequest{Token: token, Args: args})
+		}
+	}
+	renew := func(private string) question {
+		return func(ctx context.Context, p abi.Provider) (any, error) {
+			return p.RenewEphemeral(ctx, abi.RenewEphemeralRequest{Token: "zoo:index/pass:pass", Private: []byte(private)})
+		}
+	}
+	closeIt := func(private string) question {
+		return func(ctx context.Context, p abi.Provider) (any, error) {
+			return nil, p.CloseEphemeral(ctx, abi.CloseEphemeralRequest{Token: "zoo:index/pass:pass", Private: []byte(private)})
+		}
+	}
+	act := func(food any, preview bool) question {
+		return func(ctx context.Context, p abi.Provider) (any, error) {
+			return p.RunAction(ctx, abi.RunActionRequest{Token: "zoo:index/feed:feed", Args: obj("food", food), Preview: preview})
+		}
+	}
+	exists := func(typ, id string) question {
+		return func(ctx context.Context, p abi.Provider) (any, error) {
+			return p.Exists(ctx, abi.ExistsRequest{Type: typ, ID: id})
+		}
+	}
 	stream := func(args property.Map) question {
 		return func(ctx context.Context, p abi.Provider) (any, error) {
 			handle, err := p.StreamInvoke(ctx, abi.InvokeRequest{Token: "zoo:index/parade:parade", Args: args})
@@ -160,6 +185,23 @@ func testSameAnswers(t *testing.T, wasm abi.Provider) {
 		{"invoke fails", func(ctx context.Context, p abi.Provider) (any, error) {
 			return p.Invoke(ctx, abi.InvokeRequest{Token: "zoo:index/greet:greet", Args: obj("name", "nobody")})
 		}},
+		{"open", open("zoo:index/pass:pass", obj("visitor", "Ann"))},
+		{"open with a default and a secret", open("zoo:index/pass:pass", obj("visitor", secret("Ann"), "hours", 2))},
+		{"open fails", open("zoo:index/pass:pass", obj("visitor", "nobody"))},
+		{"open refuses", open("zoo:index/pass:pass", obj("visitor", 1))},
+		{"open what is not ephemeral", open("zoo:index/greet:greet", obj("name", "Ann"))},
+		{"renew", renew("Ann")},
+		{"renew fails", renew("lost")},
+		{"close", closeIt("Ann")},
+		{"close fails", closeIt("lost")},
+		{"action", act("hay", false)},
+		{"action in a preview", act("poison", true)},
+		{"action fails", act("poison", false)},
+		{"action refuses", act(true, false)},
+		{"exists", exists(animal, "animal-Rex")},
+		{"exists no more", exists(animal, "animal-gone")},
+		{"exists fails", exists(animal, "animal-hidden")},
+		{"exists is not implemented", exists("zoo:index/plaque:Plaque", "x")},
 		{"stream", stream(obj("length", 3))},
 		{"stream with a secret", stream(obj("length", 2, "banner", "b"))},
 		{"stream that fails", stream(obj("length", 3, "lost", 1))},

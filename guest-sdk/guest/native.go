@@ -68,7 +68,7 @@ func checkMethods(creator any, can capabilities) error {
 	}{
 		{"Read", "Reader", can.reads}, {"Update", "Updater", can.updates}, {"Delete", "Deleter", can.deletes},
 		{"Check", "Checker", can.checks}, {"Diff", "Differ", can.diffs}, {"Preview", "Previewer", can.previews},
-		{"List", "Lister", can.lists},
+		{"List", "Lister", can.lists}, {"Exists", "Exister", can.exists},
 	} {
 		if _, has := t.MethodByName(optional.method); has && !optional.fits {
 			return errors.New("the method " + optional.method + " of " + t.String() + " does not have the types that guest." +

@@ -22,9 +22,10 @@ type resource struct {
 	// copies says that a copy of the inputs' struct has nothing in common with it.
 	copies bool
 
-	code   implementation
-	can    capabilities
-	lister Lister
+	code    implementation
+	can     capabilities
+	lister  Lister
+	exister Exister
 }
 
 // loaded returns a variable of the shape's type that holds the properties.

@@ -38,7 +38,10 @@ type Provider struct {
 	Resources []Resource
 	Functions []Function
 	// Streams are functions whose results come one by one.
-	Streams    []Stream
+	Streams []Stream
+	// Ephemerals open values that are never recorded.
+	Ephemerals []Ephemeral
+	Actions    []Action
 	Components []Component
 	// Types are the objects that [ResourceFrom], [FunctionFrom], and [ConfigFrom] refer to.
 	Types []*schema.Object

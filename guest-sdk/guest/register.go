@@ -53,6 +53,16 @@ func register(p Provider, common *shared) (*server, error) {
 			return nil, err
 		}
 	}
+	for _, e := range p.Ephemerals {
+		if err := e.addTo(s, b, "ephemeral function", "guest.EphemeralOf"); err != nil {
+			return nil, err
+		}
+	}
+	for _, a := range p.Actions {
+		if err := a.addTo(s, b, "action", "guest.ActionOf"); err != nil {
+			return nil, err
+		}
+	}
 	for _, c := range p.Components {
 		if err := c.addTo(s, b, "component", "guest.ComponentOf"); err != nil {
 			return nil, err

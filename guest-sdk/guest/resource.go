@@ -11,8 +11,8 @@ import (
 
 // ResourceOf returns the type of resource with a token, for example random:index/randomPet:RandomPet.
 // Its inputs and state are the fields of I and S, which are inferred from the Create method. The
-// implementation may also be a [Reader], [Updater], [Deleter], [Checker], [Differ], [Previewer], or
-// [Lister]. A method with one of their names and other types is an error.
+// implementation may also be a [Reader], [Updater], [Deleter], [Checker], [Differ], [Previewer],
+// [Lister], or [Exister]. A method with one of their names and other types is an error.
 //
 // All calls share the implementation; in a native program they run in parallel.
 func ResourceOf[I, S any](token string, implementation Creator[I, S], options ...Option) Resource {
@@ -230,6 +230,20 @@ type PreviewResponse[S any] struct {
 	// Known names the outputs in State that are certain. Outputs with the name of an input
 	// have the input's value without it.
 	Known []string
+}
+
+// Exister is implemented by resources that can tell whether they exist with less than a Read.
+type Exister interface {
+	// Exists reports whether the resource with an ID exists.
+	Exists(ctx context.Context, request ExistsRequest) (bool, error)
+}
+
+// ExistsRequest asks whether a resource exists.
+type ExistsRequest struct {
+	URN     urn.URN
+	Name    string
+	ID      string
+	Timeout time.Duration
 }
 
 // Lister is implemented by resources that can be listed, for imports.

@@ -15,9 +15,6 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/internal/shape"
 )
 
-const features = abi.FeaturesSecrets | abi.FeaturesResourceReferences | abi.FeaturesOutputs |
-	abi.FeaturesAutonaming | abi.FeaturesPreview
-
 var _ abi.Provider = (*server)(nil)
 
 // beginFunction returns the context in which the author's code handles a resource, if there is
@@ -52,6 +49,9 @@ type server struct {
 	// composer is nil if there are no components.
 	composer  composer
 	streaming map[string]*streaming
+	// ephemerals and actions are nil if there are none.
+	ephemerals opener
+	actions    actor
 	// parameterize is nil if the provider has no parameters.
 	parameterize func(context.Context, Parameters) (Parameterized, error)
 	// extend is nil if the provider serves no packages beside its own.
@@ -73,10 +73,16 @@ type function struct {
 }
 
 func (s *server) Handshake(_ context.Context, request abi.HandshakeRequest) (abi.HandshakeResponse, error) {
+	understood := abi.AllFeatures
+	if s.parameterize == nil && s.extend == nil && !slices.ContainsFunc(s.pkg.Resources, hasWriteOnly) {
+		understood &^= abi.FeaturesWriteOnly
+	}
 	return abi.HandshakeResponse{
-		Name: s.pkg.Name, Version: s.pkg.Version, SDK: SDK, Features: features & request.Features, Requests: s.requests,
+		Name: s.pkg.Name, Version: s.pkg.Version, SDK: SDK, Features: understood & request.Features, Requests: s.requests,
 	}, nil
 }
+
+func hasWriteOnly(r *schema.Resource) bool { return r.Inputs.HasWriteOnly() }
 
 func (s *server) GetSchema(_ context.Context, request abi.GetSchemaRequest) (abi.GetSchemaResponse, error) {
 	if request.Version != 0 {
@@ -136,22 +142,11 @@ func (s *server) Invoke(ctx context.Context, request abi.InvokeRequest) (abi.Inv
 	if f == nil {
 		return abi.InvokeResponse{}, s.noSuch("function", request.Token, s.pkg.NearestFunction(request.Token))
 	}
-	if err := s.decided(ctx); err != nil {
-		return abi.InvokeResponse{}, err
+	in, args, failures, leave, err := s.arguments(&ctx, f.Function, f.args, request.Args)
+	if err != nil || len(failures) > 0 {
+		return abi.InvokeResponse{Failures: failures}, err
 	}
-	args, failures := f.Args.Check(request.Args)
-	if len(failures) > 0 {
-		return abi.InvokeResponse{Failures: failures}, nil
-	}
-	if err := known("argument", args); err != nil {
-		return abi.InvokeResponse{}, err
-	}
-	ctx, leave := s.within(ctx, "", 0)
 	defer leave.End()
-	in, err := loaded(f.args, args)
-	if err != nil {
-		return abi.InvokeResponse{}, err
-	}
 	out, err := f.call(ctx, in)
 	if err != nil {
 		return abi.InvokeResponse{}, answerError(err)
@@ -164,6 +159,27 @@ func (s *server) Invoke(ctx context.Context, request abi.InvokeRequest) (abi.Inv
 		result = allSecret(result)
 	}
 	return abi.InvokeResponse{Result: result}, nil
+}
+
+// arguments returns the checked arguments of a function, also as a variable of their shape's type. It
+// replaces the context by the one in which the author's code runs, which leave ends.
+func (s *server) arguments(ctx *context.Context, f *schema.Function, as *shape.Shape, given property.Map) (
+	in unsafe.Pointer, checked property.Map, failures []abi.CheckFailure, leave ender, err error,
+) {
+	if err := s.decided(*ctx); err != nil {
+		return nil, checked, nil, nil, err
+	}
+	if checked, failures = f.Args.Check(given); len(failures) > 0 {
+		return nil, checked, failures, nil, nil
+	}
+	if err := known("argument", checked); err != nil {
+		return nil, checked, nil, nil, err
+	}
+	if in, err = loaded(as, checked); err != nil {
+		return nil, checked, nil, nil, err
+	}
+	*ctx, leave = s.within(*ctx, "", 0)
+	return in, checked, nil, leave, nil
 }
 
 // decided returns an error while the configuration is not known.
@@ -251,6 +267,25 @@ func (s *server) List(ctx context.Context, request abi.ListRequest) (abi.ListRes
 		return abi.ListResponse{}, answerError(err)
 	}
 	return abi.ListResponse{Resources: response.Resources, ContinuationToken: response.ContinuationToken}, nil
+}
+
+func (s *server) Exists(ctx context.Context, request abi.ExistsRequest) (abi.ExistsResponse, error) {
+	r, err := s.resource(request.Type, request.URN)
+	if err != nil {
+		return abi.ExistsResponse{}, err
+	}
+	if r.exister == nil {
+		return s.Unimplemented.Exists(ctx, request)
+	}
+	if err := s.decided(ctx); err != nil {
+		return abi.ExistsResponse{}, err
+	}
+	ctx, leave := s.within(ctx, request.URN, request.Timeout)
+	defer leave.End()
+	exists, err := r.exister.Exists(ctx, ExistsRequest{
+		URN: request.URN, Name: request.Name, ID: request.ID, Timeout: seconds(request.Timeout),
+	})
+	return abi.ExistsResponse{Exists: exists}, answerError(err)
 }
 
 // Mapping maps the names of another ecosystem's provider to the package's, for converters of programs.

@@ -24,7 +24,7 @@ type implementation interface {
 
 // capabilities marks the optional interfaces that a resource implements.
 type capabilities struct {
-	reads, updates, deletes, checks, diffs, previews, lists bool
+	reads, updates, deletes, checks, diffs, previews, lists, exists bool
 }
 
 // typed is the implementation of a resource with inputs I and state S.
@@ -51,6 +51,8 @@ func typedResource[I, S any](token string, creator Creator[I, S], a about) Resou
 	t.previewer, can.previews = creator.(Previewer[I, S])
 	lister, _ := creator.(Lister)
 	can.lists = lister != nil
+	exister, _ := creator.(Exister)
+	can.exists = exister != nil
 	in, out := properties{}, properties{}
 	if a.resource != nil {
 		in.described, out.described = &a.resource.Inputs, &a.resource.Outputs
@@ -59,7 +61,7 @@ func typedResource[I, S any](token string, creator Creator[I, S], a about) Resou
 		var state S
 		in.typ, out.typ = reflect.TypeOf(inputs), reflect.TypeOf(state)
 	}
-	return newResource(token, a, in, out, resource{code: t, can: can, lister: lister}, creator)
+	return newResource(token, a, in, out, resource{code: t, can: can, lister: lister, exister: exister}, creator)
 }
 
 func (t *typed[I, S]) create(ctx context.Context, request abi.CreateRequest, inputs unsafe.Pointer) (string, unsafe.Pointer, error) {

@@ -73,3 +73,32 @@ func (p *Provider) StreamClose(_ context.Context, handle abi.StreamHandle) error
 	p.streams[handle] = nil
 	return nil
 }
+
+// OpenEphemeral lends a key of the drawer.
+func (p *Provider) OpenEphemeral(_ context.Context, request abi.OpenEphemeralRequest) (abi.OpenEphemeralResponse, error) {
+	args, failures, err := arguments(abi.InvokeRequest{Token: request.Token, Args: request.Args}, Loan)
+	if err != nil || len(failures) > 0 || args.ContainsUnknowns() {
+		return abi.OpenEphemeralResponse{Failures: failures}, err
+	}
+	return abi.OpenEphemeralResponse{
+		Result:  property.NewMap(property.Entry{Key: "key", Value: property.Secret(property.String("key of the drawer"))}),
+		Private: []byte("lent"), RenewAfter: 60,
+	}, nil
+}
+
+// RenewEphemeral lends a key for longer.
+func (p *Provider) RenewEphemeral(_ context.Context, request abi.RenewEphemeralRequest) (abi.RenewEphemeralResponse, error) {
+	if string(request.Private) != "lent" {
+		return abi.RenewEphemeralResponse{}, abi.NewError(abi.ErrorKindInvalidArgument, "this is no key of the drawer")
+	}
+	return abi.RenewEphemeralResponse{Private: request.Private, RenewAfter: 60}, nil
+}
+
+// CloseEphemeral takes a key back.
+func (p *Provider) CloseEphemeral(context.Context, abi.CloseEphemeralRequest) error { return nil }
+
+// RunAction tidies the drawer.
+func (p *Provider) RunAction(_ context.Context, request abi.RunActionRequest) (abi.RunActionResponse, error) {
+	_, failures, err := arguments(abi.InvokeRequest{Token: request.Token, Args: request.Args}, Tidy)
+	return abi.RunActionResponse{Failures: failures}, err
+}

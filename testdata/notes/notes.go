@@ -27,6 +27,8 @@ const (
 	Page  = "notes:index:Pad/page"
 	Count = "notes:index:count"
 	Words = "notes:index:words"
+	Loan  = "notes:index:loan"
+	Tidy  = "notes:index:tidy"
 )
 
 // DefaultFolder is where a module finds the directory that it must be granted.
@@ -118,6 +120,18 @@ func (p *Provider) Create(ctx context.Context, request abi.CreateRequest) (abi.C
 		return abi.CreateResponse{}, err
 	}
 	return abi.CreateResponse{ID: id, State: state}, nil
+}
+
+// Exists reports whether there is a note.
+func (p *Provider) Exists(_ context.Context, request abi.ExistsRequest) (abi.ExistsResponse, error) {
+	if _, err := p.Resource(request.Type); err != nil {
+		return abi.ExistsResponse{}, err
+	}
+	_, err := os.Stat(p.file(request.ID))
+	if errors.Is(err, fs.ErrNotExist) {
+		return abi.ExistsResponse{}, nil
+	}
+	return abi.ExistsResponse{Exists: err == nil}, err
 }
 
 // Read reads a note.

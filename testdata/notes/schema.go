@@ -85,6 +85,15 @@ var Schema = &schema.Package{
 			{Name: "words", Type: typ(schema.KindInteger), Required: true},
 		}},
 	}, {
+		Token:     Loan,
+		Ephemeral: true,
+		Args:      schema.Object{Properties: []schema.Property{{Name: "borrower", Type: typ(schema.KindString), Required: true}}},
+		Result:    schema.Object{Properties: []schema.Property{{Name: "key", Type: typ(schema.KindString), Required: true, Secret: true}}},
+	}, {
+		Token:  Tidy,
+		Action: true,
+		Args:   schema.Object{Properties: []schema.Property{{Name: "drawer", Type: typ(schema.KindInteger)}}},
+	}, {
 		Token:   Words,
 		Streams: true,
 		Args: schema.Object{Properties: []schema.Property{

@@ -55,3 +55,27 @@ type breaksStream struct{ *notes.Provider }
 func (breaksStream) StreamClose(context.Context, abi.StreamHandle) error {
 	return abi.NewError(abi.ErrorKindNotFound, "there is no such stream")
 }
+
+// breaksEphemeral: it cannot renew what it has opened for a while.
+type breaksEphemeral struct{ *notes.Provider }
+
+func (p breaksEphemeral) RenewEphemeral(context.Context, abi.RenewEphemeralRequest) (abi.RenewEphemeralResponse, error) {
+	return abi.RenewEphemeralResponse{}, abi.NewError(abi.ErrorKindInvalidArgument, "nobody has the key")
+}
+
+// breaksAction: its action takes arguments that it does not have.
+type breaksAction struct{ *notes.Provider }
+
+func (p breaksAction) RunAction(ctx context.Context, request abi.RunActionRequest) (abi.RunActionResponse, error) {
+	if request.Token == notes.Tidy {
+		return abi.RunActionResponse{}, nil
+	}
+	return p.Provider.RunAction(ctx, request)
+}
+
+// breaksExists: it forgets no note.
+type breaksExists struct{ *notes.Provider }
+
+func (p breaksExists) Exists(context.Context, abi.ExistsRequest) (abi.ExistsResponse, error) {
+	return abi.ExistsResponse{Exists: true}, nil
+}

@@ -69,6 +69,7 @@ var rules = map[string]func(*notes.Provider) abi.Provider{
 	"replace-unread":  func(p *notes.Provider) abi.Provider { return breaksReplaceUnread{p} },
 	"delete":          func(p *notes.Provider) abi.Provider { return breaksDelete{p} },
 	"delete-unseen":   func(p *notes.Provider) abi.Provider { return breaksDeleteUnseen{breaksDelete{p}} },
+	"exists":          func(p *notes.Provider) abi.Provider { return breaksExists{p} },
 	"delete-twice":    func(p *notes.Provider) abi.Provider { return breaksDeleteTwice{p} },
 
 	"invoke":           func(p *notes.Provider) abi.Provider { return breaksInvoke{p} },
@@ -76,6 +77,8 @@ var rules = map[string]func(*notes.Provider) abi.Provider{
 	"invoke-preview":   func(p *notes.Provider) abi.Provider { return breaksInvokePreview{p} },
 	"invoke-secrets":   func(p *notes.Provider) abi.Provider { return breaksInvokeSecrets{p} },
 	"stream":           func(p *notes.Provider) abi.Provider { return breaksStream{p} },
+	"ephemeral":        func(p *notes.Provider) abi.Provider { return breaksEphemeral{p} },
+	"action":           func(p *notes.Provider) abi.Provider { return breaksAction{p} },
 
 	"construct":               func(p *notes.Provider) abi.Provider { return breaksConstruct{p} },
 	"construct-deterministic": func(p *notes.Provider) abi.Provider { return &breaksConstructDeterministic{Provider: p} },

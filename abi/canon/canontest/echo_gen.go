@@ -100,6 +100,30 @@ func (e EchoProvider) StreamClose(ctx context.Context, stream abi.StreamHandle) 
 	return e.answer(ctx, "provider.stream-close", nil, stream)
 }
 
+func (e EchoProvider) OpenEphemeral(ctx context.Context, request abi.OpenEphemeralRequest) (v abi.OpenEphemeralResponse, err error) {
+	err = e.answer(ctx, "provider.open-ephemeral", &v, request)
+	return v, err
+}
+
+func (e EchoProvider) RenewEphemeral(ctx context.Context, request abi.RenewEphemeralRequest) (v abi.RenewEphemeralResponse, err error) {
+	err = e.answer(ctx, "provider.renew-ephemeral", &v, request)
+	return v, err
+}
+
+func (e EchoProvider) CloseEphemeral(ctx context.Context, request abi.CloseEphemeralRequest) error {
+	return e.answer(ctx, "provider.close-ephemeral", nil, request)
+}
+
+func (e EchoProvider) RunAction(ctx context.Context, request abi.RunActionRequest) (v abi.RunActionResponse, err error) {
+	err = e.answer(ctx, "provider.run-action", &v, request)
+	return v, err
+}
+
+func (e EchoProvider) Exists(ctx context.Context, request abi.ExistsRequest) (v abi.ExistsResponse, err error) {
+	err = e.answer(ctx, "provider.exists", &v, request)
+	return v, err
+}
+
 func (e EchoProvider) Call(ctx context.Context, request abi.CallRequest) (v abi.CallResponse, err error) {
 	err = e.answer(ctx, "provider.call", &v, request)
 	return v, err

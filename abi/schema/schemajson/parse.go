@@ -172,7 +172,8 @@ func (p *parser) function(token string, spec *functionSpec) (*schema.Function, e
 		return f, nil
 	}
 	f.Description, f.Deprecation = spec.Description, spec.DeprecationMessage
-	f.Streams = spec.Language.Husk.Streams
+	is := spec.Language.Husk
+	f.Streams, f.Ephemeral, f.Action = is.Streams, is.Ephemeral, is.Action
 	var err error
 	if spec.Inputs != nil {
 		if f.Args, err = p.object(spec.Inputs.Properties, spec.Inputs.Required); err != nil {
@@ -225,7 +226,7 @@ func (p *parser) property(name string, spec *propertySpec) (prop schema.Property
 	prop = schema.Property{
 		Name: name, Description: spec.Description, Deprecation: spec.DeprecationMessage,
 		Secret: spec.Secret, Replace: spec.ReplaceOnChanges || spec.WillReplaceOnChanges,
-		Computed: husk.Computed, Stable: husk.Stable, Minimum: husk.Minimum, Maximum: husk.Maximum,
+		Computed: husk.Computed, Stable: husk.Stable, WriteOnly: husk.WriteOnly, Minimum: husk.Minimum, Maximum: husk.Maximum,
 	}
 	if prop.Type, err = p.typ(&spec.typeSpec); err != nil {
 		return prop, err

@@ -54,6 +54,7 @@ func full() *schema.Package {
 					{Name: "legs", Type: &schema.Type{Kind: schema.KindInteger}, Required: true, Minimum: ref(0.0), Maximum: ref(8.0)},
 					{Name: "mate", Type: &schema.Type{Kind: schema.KindResource, Token: "zoo:index/pet:Pet"}},
 					{Name: "node", Type: &schema.Type{Kind: schema.KindObject, Object: node}},
+					{Name: "secretName", Type: str, WriteOnly: true, Secret: true},
 					{Name: "size", Type: &schema.Type{Kind: schema.KindUnion, OneOf: []*schema.Type{{Kind: schema.KindNumber}, str}}},
 					{Name: "tags", Type: &schema.Type{Kind: schema.KindMap, Element: str}, Replace: true, Computed: true},
 					{Name: "tame", Type: &schema.Type{Kind: schema.KindBool}, Default: property.Bool(false)},
@@ -65,9 +66,13 @@ func full() *schema.Package {
 			},
 		},
 		Functions: []*schema.Function{{
+			Token: "zoo:index/call:call", Action: true,
+		}, {
 			Token: "zoo:index/count:count", Description: "Counts.",
 			Args:   schema.Object{Properties: []schema.Property{{Name: "of", Type: str, Required: true}}},
 			Result: schema.Object{Properties: []schema.Property{{Name: "n", Type: &schema.Type{Kind: schema.KindInteger}, Required: true}}},
+		}, {
+			Token: "zoo:index/key:key", Ephemeral: true, Result: schema.Object{Properties: []schema.Property{{Name: "key", Type: str, Secret: true}}},
 		}, {
 			Token: "zoo:index/pair:Pair/feed",
 			Args: schema.Object{Properties: []schema.Property{

@@ -91,7 +91,9 @@ type functionSpec struct {
 	ReturnType *resultSpec `json:"returnType"`
 	Language   struct {
 		Husk struct {
-			Streams bool `json:"streams"`
+			Streams   bool `json:"streams"`
+			Ephemeral bool `json:"ephemeral"`
+			Action    bool `json:"action"`
 		} `json:"husk"`
 	} `json:"language"`
 }
@@ -121,11 +123,12 @@ type propertySpec struct {
 	WillReplaceOnChanges bool            `json:"willReplaceOnChanges"`
 	Language             struct {
 		Husk struct {
-			Computed bool              `json:"computed"`
-			Stable   bool              `json:"stable"`
-			Minimum  *float64          `json:"minimum"`
-			Maximum  *float64          `json:"maximum"`
-			OneOf    []json.RawMessage `json:"oneOf"`
+			Computed  bool              `json:"computed"`
+			Stable    bool              `json:"stable"`
+			WriteOnly bool              `json:"writeOnly"`
+			Minimum   *float64          `json:"minimum"`
+			Maximum   *float64          `json:"maximum"`
+			OneOf     []json.RawMessage `json:"oneOf"`
 		} `json:"husk"`
 	} `json:"language"`
 }

@@ -44,7 +44,7 @@ type Cloud struct {
 	Regional bool
 	// Schema is the package's; empty for none.
 	Schema string
-	// Features are those that the provider claims; nil for all.
+	// Features are those that the provider claims; nil for all but write-only inputs.
 	Features *abi.Features
 	// Checked, if set, sees what resources are checked with.
 	Checked func(abi.CheckRequest)
@@ -224,7 +224,7 @@ func (p *provider) serves(token string) error {
 }
 
 func (p *provider) Handshake(_ context.Context, req abi.HandshakeRequest) (abi.HandshakeResponse, error) {
-	features := req.Features
+	features := req.Features &^ abi.FeaturesWriteOnly
 	if p.cloud.Features != nil {
 		features &= *p.cloud.Features
 	}

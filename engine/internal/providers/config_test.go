@@ -38,7 +38,7 @@ func (d *described) Configure(_ context.Context, req abi.ConfigureRequest) error
 }
 
 func opened(t *testing.T, p abi.Provider) *Session {
-	s, err := Open(t.Context(), p, "p", nil)
+	s, err := Open(t.Context(), p, "p", nil, nil)
 	require.NoError(t, err)
 	return s
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/ephemeral"
 )
 
 // Fold replaces the outputs inside m by their values, and adds their dependencies to deps.
@@ -32,7 +33,9 @@ func FoldInputs(inputs property.Map, named []abi.PropertyDependency, extra []urn
 	if inputs.ContainsOutputs() { // most have none
 		for k, v := range inputs.All() {
 			for _, u := range v.Dependencies() {
-				depsOf(k)[urn.URN(u)] = struct{}{}
+				if !ephemeral.IsMark(u) {
+					depsOf(k)[urn.URN(u)] = struct{}{}
+				}
 			}
 		}
 		inputs = inputs.Lower(property.KindOutput)
@@ -40,11 +43,13 @@ func FoldInputs(inputs property.Map, named []abi.PropertyDependency, extra []urn
 	for _, n := range named {
 		deps := depsOf(n.Key)
 		for _, u := range n.URNs {
-			deps[u] = struct{}{}
+			if !ephemeral.IsMark(string(u)) {
+				deps[u] = struct{}{}
+			}
 		}
 	}
 	propDep := make(map[string][]urn.URN, len(byKey))
-	all := slices.Clone(extra)
+	all := ephemeral.WithoutMarks(slices.Clone(extra))
 	for k, deps := range byKey {
 		if len(deps) > 0 {
 			propDep[k] = slices.Sorted(maps.Keys(deps))

@@ -13,6 +13,8 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/engine/internal/ephemeral"
+	"github.com/husk-dev/husk/engine/internal/locked"
 	"github.com/husk-dev/husk/engine/redact"
 )
 
@@ -25,20 +27,22 @@ type Session struct {
 	features      abi.Features
 	negotiated    bool // false for a provider without a handshake, which is taken to understand all
 	secrets       *redact.Secrets
+	withheld      *ephemeral.Values
 	// foreign are the kinds of values that the provider does not understand.
 	foreign []property.Kind
 
 	// config is the schema of the configuration once it was needed; see ConfigSchema.
 	readConfig sync.Once
 	config     *schema.Object
+	// schemas are those that write-only inputs were looked up in.
+	schemas locked.Once[string, *schema.Package]
 }
 
-// Open shakes hands with p, which must be the package named. Secrets learns what p gets.
-func Open(ctx context.Context, p abi.Provider, pkg string, secrets *redact.Secrets) (*Session, error) {
+// Open shakes hands with p, which must be the package named. Secrets learns what p gets, and withheld has
+// the inputs that only p gets.
+func Open(ctx context.Context, p abi.Provider, pkg string, secrets *redact.Secrets, withheld *ephemeral.Values) (*Session, error) {
 	resp, err := p.Handshake(ctx, abi.HandshakeRequest{
-		Engine: "husk",
-		Features: abi.FeaturesSecrets | abi.FeaturesResourceReferences | abi.FeaturesOutputs |
-			abi.FeaturesAutonaming | abi.FeaturesPreview,
+		Engine: "husk", Features: abi.AllFeatures,
 	})
 	negotiated := !errors.Is(err, abi.ErrUnimplemented)
 	if err != nil && negotiated {
@@ -47,7 +51,7 @@ func Open(ctx context.Context, p abi.Provider, pkg string, secrets *redact.Secre
 	if resp.Name != "" && resp.Name != pkg {
 		return nil, fmt.Errorf("the module given for provider %q implements %q: correct its path under plugins.providers", pkg, resp.Name)
 	}
-	s := &Session{Name: resp.Name, Version: resp.Version, features: resp.Features, negotiated: negotiated, secrets: secrets}
+	s := &Session{Name: resp.Name, Version: resp.Version, features: resp.Features, negotiated: negotiated, secrets: secrets, withheld: withheld}
 	if !s.Understands(abi.FeaturesSecrets) {
 		s.foreign = append(s.foreign, property.KindSecret)
 	}
@@ -93,6 +97,10 @@ func (s *Session) intercept(ctx context.Context, c *abi.Call) (context.Context, 
 		case abi.AboutConfiguration:
 			m = s.nested(ctx, m)
 		}
+		// The old values of a configuration are not known, and another one is no change of it.
+		if p.Role == abi.RoleNew || about == abi.AboutConfiguration {
+			m = s.withheld.Restore(c.Subject().URN, m)
+		}
 		request[p.Role] = m
 		s.secrets.LearnComputed(m)
 		p.Set(m.Lower(s.foreign...))
@@ -113,6 +121,9 @@ func (s *Session) intercept(ctx context.Context, c *abi.Call) (context.Context, 
 			}
 			if p.Role == abi.RoleChecked || p.Role == abi.RoleResult {
 				s.secrets.LearnFrom(m)
+			}
+			if p.Role != abi.RoleResult {
+				p.Set(s.recordable(ctx, c.Subject(), m))
 			}
 		}
 		return err

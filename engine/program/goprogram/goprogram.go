@@ -105,6 +105,17 @@ func (s *Stack) Read(ctx context.Context, d Declaration, id string) (*Resource, 
 // Invoke calls a function of a package. The result is unknown if a preview cannot know it.
 func (s *Stack) Invoke(ctx context.Context, token string, args property.Map, o abi.FunctionOptions) (property.Value, error) {
 	resp, err := s.monitor.Invoke(ctx, abi.MonitorInvokeRequest{Token: token, Args: args, Options: o})
+	return result(token, resp, err)
+}
+
+// OpenEphemeral calls a function that opens an ephemeral value, see [callback.Monitor]. The result is
+// unknown if a preview cannot know it.
+func (s *Stack) OpenEphemeral(ctx context.Context, token string, args property.Map, o abi.FunctionOptions) (property.Value, error) {
+	resp, err := s.monitor.OpenEphemeral(ctx, abi.MonitorInvokeRequest{Token: token, Args: args, Options: o})
+	return result(token, resp, err)
+}
+
+func result(token string, resp abi.MonitorInvokeResponse, err error) (property.Value, error) {
 	switch {
 	case err != nil:
 		return property.Null, err

@@ -1,6 +1,7 @@
 package yamlprogram
 
 import (
+	"context"
 	"errors"
 
 	"github.com/husk-dev/husk/abi"
@@ -43,7 +44,11 @@ func (e *evaluator) invoke(x *expr.Invoke) (property.Value, bool) {
 	if options.Version == "" {
 		options.Version = e.c.versionOf(f.pkg)
 	}
-	response, err := e.monitor.Invoke(e.ctx, abi.MonitorInvokeRequest{Token: f.token, Args: args.Lower(property.KindOutput), Options: options})
+	call := e.monitor.Invoke
+	if f.schema != nil && f.schema.Ephemeral {
+		call = e.openEphemeral
+	}
+	response, err := call(e.ctx, abi.MonitorInvokeRequest{Token: f.token, Args: args.Lower(property.KindOutput), Options: options})
 	if err != nil {
 		e.invokeFailed(x, err)
 		return property.Null, false
@@ -64,6 +69,17 @@ func (e *evaluator) invoke(x *expr.Invoke) (property.Value, bool) {
 		return property.Null, false
 	}
 	return from.Wrap(from.Peel(v)), true
+}
+
+// openEphemeral opens an ephemeral value, which a monitor of a deployment alone can.
+func (e *evaluator) openEphemeral(ctx context.Context, req abi.MonitorInvokeRequest) (abi.MonitorInvokeResponse, error) {
+	opener, ok := e.monitor.(interface {
+		OpenEphemeral(context.Context, abi.MonitorInvokeRequest) (abi.MonitorInvokeResponse, error)
+	})
+	if !ok {
+		return abi.MonitorInvokeResponse{}, errors.New("its value is ephemeral, and only a deployment opens one")
+	}
+	return opener.OpenEphemeral(ctx, req)
 }
 
 // checkInvoke holds a call against the function's schema.

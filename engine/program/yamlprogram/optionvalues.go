@@ -85,6 +85,9 @@ func (o *optionReader) value(name string) (property.Value, bool) {
 	}
 	var p provenance.Provenance
 	v, known := p.Flatten(v)
+	if p.Ephemeral() {
+		o.fail(x, "the option %s must not be ephemeral, because it is recorded", name)
+	}
 	if !known && !o.static {
 		o.fail(x, "the option %s must be known before the deployment, but it depends on a resource that is not there yet", name)
 	}

@@ -136,6 +136,10 @@ func (d *deployment) readAs(r *resource, x expr.Expr, id property.Value, state p
 		return failed
 	}
 	p.Add(state.Dependencies()...)
+	if p.Ephemeral() {
+		d.errorf(x, "the id and the state of %q must not be ephemeral, because they are recorded", r.name)
+		return failed
+	}
 	for _, u := range p.Distinct() {
 		if !slices.Contains(options.Dependencies, u) {
 			options.Dependencies = append(options.Dependencies, u)

@@ -10,6 +10,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
 )
 
 // Run checks the program, registers its packages and resources, and then the stack's outputs. It
@@ -163,7 +164,10 @@ func (d *deployment) outputs() property.Map {
 		if d.lacks(d.c.graph.usesOf(o.value)) {
 			continue
 		}
-		if v, ok := d.eval(o.value); ok {
+		v, ok := d.eval(o.value)
+		if ok && (&provenance.Provenance{URNs: v.Dependencies()}).Ephemeral() {
+			d.errorf(o.value, "the output %q must not be ephemeral, because it is recorded", o.name)
+		} else if ok {
 			entries = append(entries, property.Entry{Key: o.name, Value: v.Lower(property.KindOutput)})
 		}
 	}

@@ -21,6 +21,8 @@ type tag struct {
 	secret   bool
 	replace  bool
 	stable   bool
+	// writeOnly is for inputs that are never recorded.
+	writeOnly bool
 	// The texts of the values; the field's type decides what they mean.
 	defaultText *string
 	minimum     *string
@@ -36,7 +38,7 @@ type tag struct {
 	deprecated string
 }
 
-const options = "optional, computed, secret, replace, stable, default=, min=, max=, oneof=, resource=, autoname"
+const options = "optional, computed, secret, replace, stable, writeonly, default=, min=, max=, oneof=, resource=, autoname"
 
 // parseTag reads a field's tags. A field with the tag husk:"-" is skipped.
 func parseTag(st reflect.StructTag) (t tag, skip bool, err error) {
@@ -68,6 +70,8 @@ func parseTag(st reflect.StructTag) (t tag, skip bool, err error) {
 			t.replace = true
 		case part == "stable":
 			t.stable = true
+		case part == "writeonly":
+			t.writeOnly, t.secret = true, true
 		case key == "default" && hasValue:
 			t.defaultText = &value
 		case key == "min" && hasValue:
@@ -146,6 +150,7 @@ func quote(s string) string { return `"` + s + `"` }
 func (t *tag) apply(p *schema.Property) error {
 	p.Name, p.Description, p.Deprecation = t.name, t.doc, t.deprecated
 	p.Secret, p.Replace, p.Computed, p.Stable = t.secret, t.replace, t.computed, t.stable
+	p.WriteOnly = t.writeOnly
 	p.Required = !t.optional
 	if t.defaultText != nil {
 		value, err := constant(p.Type, *t.defaultText)

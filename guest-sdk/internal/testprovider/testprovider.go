@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
@@ -274,6 +275,60 @@ func parade(_ context.Context, args ParadeArgs) iter.Seq2[Marching, error] {
 	}
 }
 
+// PassArgs are the arguments of a Pass.
+type PassArgs struct {
+	Visitor string `husk:"visitor"`
+	Hours   int    `husk:"hours,default=1,max=24"`
+}
+
+// PassResult is a Pass that is open.
+type PassResult struct {
+	Code string `husk:"code,secret"`
+}
+
+// Pass opens the gate for some hours. The name of the visitor decides what happens.
+type Pass struct{}
+
+// Open makes a pass.
+func (Pass) Open(_ context.Context, args PassArgs) (guest.Opened[PassResult], error) {
+	if args.Visitor == "nobody" {
+		return guest.Opened[PassResult]{}, guest.NotFound("there is nobody")
+	}
+	return guest.Opened[PassResult]{
+		Value: PassResult{Code: "code of " + args.Visitor},
+		Lease: guest.Lease{Private: []byte(args.Visitor), RenewAfter: time.Duration(args.Hours) * time.Hour},
+	}, nil
+}
+
+// Renew keeps a pass valid, and counts in its private bytes.
+func (Pass) Renew(_ context.Context, private []byte) (guest.Lease, error) {
+	if string(private) == "lost" {
+		return guest.Lease{}, guest.NotFound("the pass is lost")
+	}
+	return guest.Lease{Private: append(private, '+')}, nil
+}
+
+// Close makes a pass invalid.
+func (Pass) Close(_ context.Context, private []byte) error {
+	if string(private) == "lost" {
+		return guest.NotFound("the pass is lost")
+	}
+	return nil
+}
+
+// FeedArgs are the arguments of the action feed.
+type FeedArgs struct {
+	Food string `husk:"food"`
+}
+
+// Exists reports whether the animal is there.
+func (a *Animal) Exists(_ context.Context, r guest.ExistsRequest) (bool, error) {
+	if r.ID == "animal-hidden" {
+		return false, errors.New("nobody can see it")
+	}
+	return r.ID != "animal-gone", nil
+}
+
 // Provider returns the provider, with state of its own.
 func Provider() guest.Provider {
 	var config Config
@@ -303,6 +358,14 @@ func Provider() guest.Provider {
 				return GreetResult{Text: strings.Repeat("Hello, "+args.Name+"! ", args.Times), Region: config.Region}, nil
 			}, guest.Doc("Greets.")),
 		},
+		Ephemerals: []guest.Ephemeral{guest.EphemeralOf("zoo:index/pass:pass", Pass{})},
+		Actions: []guest.Action{guest.ActionOf("zoo:index/feed:feed", func(ctx context.Context, args FeedArgs) error {
+			if args.Food == "poison" {
+				return guest.InvalidArgument("food", "the keeper refuses")
+			}
+			guest.Log(ctx).Info("feeding " + args.Food)
+			return nil
+		}, guest.Doc("Feeds all animals."))},
 		Streams: []guest.Stream{
 			guest.StreamOf("zoo:index/parade:parade", parade, guest.Doc("The animals, one by one.")),
 		},

@@ -438,8 +438,10 @@ func main() {
 			guest.ResourceOf("lab:index:Leak", Leak{}),
 			guest.ResourceOf("lab:index:Forger", Forger{}, guest.Doc("Says "+forged)),
 			guest.ResourceOf("lab:index:Object", Object{}),
+			guest.ResourceOf("lab:index:Safe", Safe{}),
 		},
-		Functions: []guest.Function{config.labelFunction("lab")},
-		Streams:   []guest.Stream{countFunction},
+		Ephemerals: []guest.Ephemeral{guest.EphemeralOf("lab:index:key", Key{})},
+		Functions:  []guest.Function{config.labelFunction("lab")},
+		Streams:    []guest.Stream{countFunction},
 	})
 }

@@ -296,6 +296,81 @@ func exportStreamClose(p0 uint64) uint32 {
 //go:wasmexport cabi_post_husk:provider/provider@0.2.0#stream-close
 func postStreamClose(uint32) { bindings.Release() }
 
+//go:wasmexport husk:provider/provider@0.2.0#open-ephemeral
+func exportOpenEphemeral(p0, p1, p2, p3, p4 uint32) uint32 {
+	p := &bindings.Flat
+	p.Put32(0, p0)
+	p.Put32(4, p1)
+	p.Put32(8, p2)
+	p.Put32(12, p3)
+	p.Put8(16, p4)
+	return answer(19, p.Record(20))
+}
+
+//go:wasmexport cabi_post_husk:provider/provider@0.2.0#open-ephemeral
+func postOpenEphemeral(uint32) { bindings.Release() }
+
+//go:wasmexport husk:provider/provider@0.2.0#renew-ephemeral
+func exportRenewEphemeral(p0, p1, p2, p3 uint32) uint32 {
+	p := &bindings.Flat
+	p.Put32(0, p0)
+	p.Put32(4, p1)
+	p.Put32(8, p2)
+	p.Put32(12, p3)
+	return answer(20, p.Record(16))
+}
+
+//go:wasmexport cabi_post_husk:provider/provider@0.2.0#renew-ephemeral
+func postRenewEphemeral(uint32) { bindings.Release() }
+
+//go:wasmexport husk:provider/provider@0.2.0#close-ephemeral
+func exportCloseEphemeral(p0, p1, p2, p3 uint32) uint32 {
+	p := &bindings.Flat
+	p.Put32(0, p0)
+	p.Put32(4, p1)
+	p.Put32(8, p2)
+	p.Put32(12, p3)
+	return answer(21, p.Record(16))
+}
+
+//go:wasmexport cabi_post_husk:provider/provider@0.2.0#close-ephemeral
+func postCloseEphemeral(uint32) { bindings.Release() }
+
+//go:wasmexport husk:provider/provider@0.2.0#run-action
+func exportRunAction(p0, p1, p2, p3, p4 uint32) uint32 {
+	p := &bindings.Flat
+	p.Put32(0, p0)
+	p.Put32(4, p1)
+	p.Put32(8, p2)
+	p.Put32(12, p3)
+	p.Put8(16, p4)
+	return answer(22, p.Record(20))
+}
+
+//go:wasmexport cabi_post_husk:provider/provider@0.2.0#run-action
+func postRunAction(uint32) { bindings.Release() }
+
+//go:wasmexport husk:provider/provider@0.2.0#exists
+func exportExists(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10 uint32, p11 float64) uint32 {
+	p := &bindings.Flat
+	p.Put32(0, p0)
+	p.Put32(4, p1)
+	p.Put32(8, p2)
+	p.Put32(12, p3)
+	p.Put32(16, p4)
+	p.Put32(20, p5)
+	p.Put32(24, p6)
+	p.Put32(28, p7)
+	p.Put8(32, p8)
+	p.Put32(36, p9)
+	p.Put32(40, p10)
+	p.PutFloat(48, p11)
+	return answer(23, p.Record(56))
+}
+
+//go:wasmexport cabi_post_husk:provider/provider@0.2.0#exists
+func postExists(uint32) { bindings.Release() }
+
 //go:wasmexport husk:provider/provider@0.2.0#call
 func exportCall(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13, p14, p15 uint32) uint32 {
 	p := &bindings.Flat
@@ -315,7 +390,7 @@ func exportCall(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13, p14,
 	p.Put32(52, p13)
 	p.Put8(56, p14)
 	p.Put32(60, p15)
-	return answer(19, p.Record(64))
+	return answer(24, p.Record(64))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.2.0#call
@@ -323,7 +398,7 @@ func postCall(uint32) { bindings.Release() }
 
 //go:wasmexport husk:provider/provider@0.2.0#construct
 func exportConstruct(p0 uint32) uint32 {
-	return answer(20, bindings.Spilled(p0, 256))
+	return answer(25, bindings.Spilled(p0, 256))
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.2.0#construct
@@ -331,7 +406,7 @@ func postConstruct(uint32) { bindings.Release() }
 
 //go:wasmexport husk:provider/provider@0.2.0#cancel
 func exportCancel() uint32 {
-	return answer(21, nil)
+	return answer(26, nil)
 }
 
 //go:wasmexport cabi_post_husk:provider/provider@0.2.0#cancel

@@ -6,6 +6,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/ephemeral"
 )
 
 // Provenance is what a computed value inherits from what it was computed from.
@@ -17,6 +18,9 @@ type Provenance struct {
 
 // Add adds resources.
 func (p *Provenance) Add(urns ...string) { p.URNs = append(p.URNs, urns...) }
+
+// Ephemeral reports whether the value was computed from an ephemeral one, so that it must not be recorded.
+func (p *Provenance) Ephemeral() bool { return slices.ContainsFunc(p.URNs, ephemeral.IsMark) }
 
 // Peel takes the wrappers off a value, but not off its parts.
 func (p *Provenance) Peel(v property.Value) property.Value {
@@ -76,7 +80,7 @@ func LowerContents(m property.Map) property.Map {
 		return m
 	}
 	for key, v := range m.All() {
-		if v.ContainsAssets() {
+		if v.ContainsAssets() && !slices.ContainsFunc(v.Dependencies(), ephemeral.IsMark) {
 			m = m.With(key, v.Lower(property.KindOutput))
 		}
 	}
