@@ -35,10 +35,9 @@ type goPackage struct {
 	files []*ast.File
 }
 
-// docFlags returns the flags for a build of the package in dir with its doc comments: an overlay, in
-// place, for one file of the SDK. There are none without the SDK, or if go list fails, which the build
+// list returns the packages that the one in dir is built of, none if the go command fails, which the build
 // explains.
-func docFlags(ctx context.Context, command, dir, place string) ([]string, error) {
+func list(ctx context.Context, command, dir string) (packages []*goPackage, err error) {
 	cmd := exec.CommandContext(ctx, command, "list", "-deps", "-json=ImportPath,Name,Dir,GoFiles,Module", ".")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), environment...)
@@ -47,18 +46,30 @@ func docFlags(ctx context.Context, command, dir, place string) ([]string, error)
 	if err != nil {
 		return nil, ctx.Err()
 	}
-	var packages []*goPackage
-	used := map[string]bool{}
-	replaced := ""
 	for decoder := json.NewDecoder(bytes.NewReader(output)); ; {
 		var p goPackage
 		err := decoder.Decode(&p)
 		if errors.Is(err, io.EOF) {
-			break
+			return packages, nil
 		}
 		if err != nil {
 			return nil, fmt.Errorf("reading the list of packages: %w", err)
 		}
+		packages = append(packages, &p)
+	}
+}
+
+// docFiles returns what takes the place of a file of the SDK in a build of the package in dir: its doc
+// comments, in place. There is none without the SDK.
+func docFiles(ctx context.Context, command, dir, place string) (map[string]string, error) {
+	listed, err := list(ctx, command, dir)
+	if err != nil {
+		return nil, err
+	}
+	var packages []*goPackage
+	used := map[string]bool{}
+	replaced := ""
+	for _, p := range listed {
 		switch {
 		case p.ImportPath == docsPackage:
 			replaced = filepath.Join(p.Dir, "text.go")
@@ -67,7 +78,7 @@ func docFlags(ctx context.Context, command, dir, place string) ([]string, error)
 				return nil, nil // the compiler has the better error
 			}
 			p.namePassed(used)
-			packages = append(packages, &p)
+			packages = append(packages, p)
 		}
 	}
 	comments := map[string]string{}
@@ -80,22 +91,14 @@ func docFlags(ctx context.Context, command, dir, place string) ([]string, error)
 		return nil, nil
 	}
 	source := filepath.Join(place, "docs.go")
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{replaced: source}})
-	if err != nil {
-		return nil, err
-	}
 	var text strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(comments)) {
 		text.WriteString(name + "\t" + strings.ReplaceAll(comments[name], "\n", "\v") + "\n")
 	}
-	file := filepath.Join(place, "overlay.json")
-	err = errors.Join(
-		os.WriteFile(source, fmt.Appendf(nil, "package docs\n\nconst Text = %q\n", text.String()), 0o600),
-		os.WriteFile(file, overlay, 0o600))
-	if err != nil {
+	if err := os.WriteFile(source, fmt.Appendf(nil, "package docs\n\nconst Text = %q\n", text.String()), 0o600); err != nil {
 		return nil, fmt.Errorf("writing doc comments for the build: %w", err)
 	}
-	return []string{"-overlay", file}, nil
+	return map[string]string{replaced: source}, nil
 }
 
 // isSDK reports whether the package is of the SDK, which is in the main module if this project builds a

@@ -7,8 +7,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +21,7 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 
 	"github.com/husk-dev/husk/internal/blocking"
+	"github.com/husk-dev/husk/internal/netoverlay"
 )
 
 // arguments are those of every build. c-shared makes a WASI reactor, a module that is called repeatedly.
@@ -41,7 +44,7 @@ type Builder struct {
 // BuildDocumented is [Builder.Build] with the doc comments of the source in the schema, unless the program
 // overrides them.
 func (b *Builder) BuildDocumented(ctx context.Context, dir string) ([]byte, error) {
-	return b.build(ctx, dir, "documented.wasm", docFlags)
+	return b.build(ctx, dir, "documented.wasm", docFiles)
 }
 
 // Build builds the main package in dir and returns the module's bytes.
@@ -49,9 +52,9 @@ func (b *Builder) Build(ctx context.Context, dir string) ([]byte, error) {
 	return b.build(ctx, dir, "module.wasm", nil)
 }
 
-// build builds a module of that name, with the flags that more returns, unless it is nil.
+// build builds a module of that name, with the files that more returns in place of others, unless it is nil.
 func (b *Builder) build(ctx context.Context, dir, name string,
-	more func(ctx context.Context, command, dir, place string) ([]string, error),
+	more func(ctx context.Context, command, dir, place string) (map[string]string, error),
 ) ([]byte, error) {
 	dir, err := filepath.Abs(dir)
 	if err == nil {
@@ -75,14 +78,24 @@ func (b *Builder) build(ctx context.Context, dir, name string,
 		return nil, fmt.Errorf("locking the directory for built modules: %w", err)
 	}
 	defer unlock()
-	var flags []string
+	network, err := networkOf(ctx, command, dir, place)
+	if err != nil {
+		return nil, err
+	}
+	files := network.Files
 	if more != nil {
-		if flags, err = more(ctx, command, dir, place); err != nil {
+		further, err := more(ctx, command, dir, place)
+		if err != nil {
 			return nil, err
 		}
+		maps.Copy(files, further)
+	}
+	overlay := filepath.Join(place, "overlay.json")
+	if err := writeOverlay(overlay, files); err != nil {
+		return nil, err
 	}
 	output := filepath.Join(place, name)
-	if err := run(ctx, command, dir, output, flags...); err != nil {
+	if err := run(ctx, network, dir, output, "-overlay", overlay); err != nil {
 		return nil, err
 	}
 	module, err := os.ReadFile(output)
@@ -98,14 +111,40 @@ func placeOf(dir string) string {
 	return filepath.Base(dir) + "-" + hex.EncodeToString(sum[:8])
 }
 
+// networkOf returns what gives a module a network. There are no files for a module that needs none, if the Go
+// that builds it is not known.
+func networkOf(ctx context.Context, command, dir, place string) (*netoverlay.Network, error) {
+	network, err := netoverlay.New(ctx, command, dir, place)
+	if unknown, ok := errors.AsType[*netoverlay.UnknownError](err); ok {
+		packages, listErr := list(ctx, command, dir)
+		if listErr == nil && slices.ContainsFunc(packages, func(p *goPackage) bool { return p.ImportPath == "net" }) {
+			return nil, fmt.Errorf("cannot build the provider in %s: %w", dir, unknown)
+		}
+		return &netoverlay.Network{Files: map[string]string{}, Command: command}, nil
+	}
+	return network, err
+}
+
+// writeOverlay writes the file for the go command's flag -overlay.
+func writeOverlay(path string, files map[string]string) error {
+	text, err := json.Marshal(map[string]any{"Replace": files})
+	if err == nil {
+		err = os.WriteFile(path, text, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("writing the list of files for the build: %w", err)
+	}
+	return nil
+}
+
 // waitDelay is the time to wait for the Go command after it was killed, because compilers that it started
 // keep its output open.
 const waitDelay = time.Second
 
-func run(ctx context.Context, command, dir, output string, flags ...string) error {
-	cmd := exec.CommandContext(ctx, command, slices.Concat(arguments, flags, []string{"-o", output, "."})...)
+func run(ctx context.Context, with *netoverlay.Network, dir, output string, flags ...string) error {
+	cmd := exec.CommandContext(ctx, with.Command, slices.Concat(arguments, flags, []string{"-o", output, "."})...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), environment...)
+	cmd.Env = slices.Concat(os.Environ(), environment, with.Env)
 	cmd.WaitDelay = waitDelay
 	var text bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &text, &text
@@ -122,7 +161,7 @@ func run(ctx context.Context, command, dir, output string, flags ...string) erro
 	case errors.As(err, &exit):
 		return fmt.Errorf("building the provider in %s was cut off: %w", dir, err) // a signal
 	default:
-		return fmt.Errorf("running %s: %w", command, err)
+		return fmt.Errorf("running %s: %w", with.Command, err)
 	}
 }
 

@@ -101,9 +101,10 @@ func (s *httpStream) receive(r *http.Response) error {
 	switch {
 	case r.StatusCode == http.StatusNoContent || r.StatusCode == http.StatusNotModified:
 		length = 0
-	case length >= 0:
+	case length >= 0 && len(r.Trailer) == 0:
 		fmt.Fprintf(&head, "Content-Length: %d\r\n", length)
 	default:
+		length = -1
 		head.WriteString("Transfer-Encoding: chunked\r\n")
 	}
 	head.WriteString("\r\n")
