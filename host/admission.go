@@ -388,6 +388,8 @@ type Origin struct {
 	Go string `json:"go,omitempty"`
 	// Shims are the changes of other modules that it was built with.
 	Shims []string `json:"shims,omitempty"`
+	// Raised are modules with the versions that the build raised them to, above those that it selects.
+	Raised []string `json:"raised,omitempty"`
 }
 
 // printable makes the texts of the origin lines that control no terminal.
@@ -398,7 +400,7 @@ func (o *Origin) printable() {
 	for _, text := range []*string{&o.Module, &o.Version, &o.Checksum, &o.Kind, &o.Go} {
 		*text = printable.Line(*text)
 	}
-	for _, list := range [][]string{o.Licences, o.Shims} {
+	for _, list := range [][]string{o.Licences, o.Shims, o.Raised} {
 		for i := range list {
 			list[i] = printable.Line(list[i])
 		}

@@ -36,12 +36,14 @@ const maxOutput = 5
 func (e *BuildError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s does not build for WebAssembly", e.Source)
-	own := true
+	var others, ours bool
 	for _, p := range e.Packages {
 		of := ""
 		if p.Module != "" {
-			of, own = " of "+p.Module, false
+			of = " of " + p.Module
 		}
+		others = others || p.Module != ""
+		ours = ours || strings.HasPrefix(p.Path, project+"/")
 		fmt.Fprintf(&b, "\nThe package %s%s fails", p.Path, of)
 		if p.Reason != "" {
 			fmt.Fprintf(&b, ": %s", p.Reason)
@@ -59,10 +61,13 @@ func (e *BuildError) Error() string {
 			b.WriteString("\nThe shim " + p.Shim + " is for other versions of the module")
 		}
 	}
-	if own {
+	switch {
+	case ours:
+		b.WriteString("\nThe adapter of this husk does not fit the libraries that the provider selects: report it with the provider's name and version")
+	case others:
+		b.WriteString("\nA shim can change a package in the copy that the build uses: docs/porting.md describes how to write one, and --shim DIR names it")
+	default:
 		b.WriteString("\nThese packages are the provider's own: exclude from wasip1 what needs another system, as docs/porting.md describes")
-	} else {
-		b.WriteString("\nA shim can change the package in the copy that the build uses: docs/porting.md describes how to write one, and --shim DIR names it")
 	}
 	return b.String()
 }
@@ -136,7 +141,7 @@ var reasons = []struct {
 	output *regexp.Regexp
 	reason string
 }{
-	{regexp.MustCompile(`build constraints exclude all Go files`), "it has no file for GOOS=wasip1, or only files with cgo"},
+	{regexp.MustCompile(`build constraints exclude all Go files`), "it has no file for GOOS=wasip1, or only files with cgo; what imports it has to do without"},
 	{regexp.MustCompile(`undefined: (syscall|unix|windows)\.\w+`), "it calls the operating system, and WebAssembly has no such call"},
 	{regexp.MustCompile(`missing function body`), "a function is written in the assembly of other processors"},
 	{regexp.MustCompile(`relocation target \S+ not defined|invalid reference to`), "it takes a function out of the Go runtime, which has none with that name here"},

@@ -15,6 +15,10 @@ type kind struct {
 	adapter string
 	// packages are those of the adapter that shims import.
 	packages []string
+	// oldest are the versions that modules have at least: with older ones the adapter does not build.
+	oldest map[string]string
+	// served is the module whose shim hands what is served to the adapter.
+	served string
 	// refusal says why providers of the kind cannot be ported, and what to do instead.
 	refusal string
 }
@@ -25,8 +29,14 @@ const (
 	sdkV2            = "github.com/hashicorp/terraform-plugin-sdk/v2"
 )
 
-// terraformPackages serve the two versions of the protocol.
-var terraformPackages = []string{"tf5", "tf6"}
+// terraform returns a kind of provider whose server is terraform-plugin-go's.
+func terraform(name string, serves ...string) kind {
+	return kind{
+		Name: name, serves: serves, adapter: terraformAdapter, packages: []string{"tf5", "tf6"},
+		// Its interface of providers is that of the SDKs before it, too.
+		oldest: map[string]string{pluginGo: "v0.14.3"}, served: pluginGo,
+	}
+}
 
 // pulumiLater is the refusal of kinds whose adapter does not exist yet.
 const pulumiLater = "providers for Pulumi's engine cannot be ported yet: port the Terraform provider that it is made from, if there is one"
@@ -44,13 +54,12 @@ var kinds = []kind{
 		"github.com/pulumi/pulumi/sdk/v3/go/pulumi/provider", "github.com/pulumi/pulumi/pkg/v3/resource/provider",
 		"github.com/pulumi/pulumi/sdk/v3/go/common/resource/provider",
 	}, refusal: pulumiLater},
-	{Name: "Terraform provider servers behind a mux", serves: []string{
+	terraform("Terraform provider servers behind a mux",
 		"github.com/hashicorp/terraform-plugin-mux/tf5muxserver", "github.com/hashicorp/terraform-plugin-mux/tf6muxserver",
-		"github.com/hashicorp/terraform-plugin-mux",
-	}, adapter: terraformAdapter, packages: terraformPackages},
-	{Name: "Terraform plugin framework", serves: []string{"github.com/hashicorp/terraform-plugin-framework/providerserver"}, adapter: terraformAdapter, packages: terraformPackages},
-	{Name: "Terraform plugin SDKv2", serves: []string{sdkV2 + "/plugin"}, adapter: terraformAdapter, packages: terraformPackages},
-	{Name: "Terraform provider server", serves: []string{pluginGo + "/tfprotov5/tf5server", pluginGo + "/tfprotov6/tf6server"}, adapter: terraformAdapter, packages: terraformPackages},
+		"github.com/hashicorp/terraform-plugin-mux"),
+	terraform("Terraform plugin framework", "github.com/hashicorp/terraform-plugin-framework/providerserver"),
+	terraform("Terraform plugin SDKv2", sdkV2+"/plugin"),
+	terraform("Terraform provider server", pluginGo+"/tfprotov5/tf5server", pluginGo+"/tfprotov6/tf6server"),
 	{Name: "Terraform plugin SDK version 1", serves: []string{
 		"github.com/hashicorp/terraform-plugin-sdk/plugin", "github.com/hashicorp/terraform/plugin",
 	}, refusal: "this SDK serves Terraform 0.11 to 0.13 and speaks no protocol that can be taken out of it: " +

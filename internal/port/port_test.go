@@ -180,6 +180,30 @@ func text() string { return version + " " + commit + " " + Version + " " + relea
 	require.Equal(t, "5 provider 3.1.0-beta.1 none devnone 3.1.0-beta.1 old", described(t, built))
 }
 
+// A provider that selects a terraform-plugin-go from before the adapter's oldest one gets that.
+func TestAnOldSelection(t *testing.T) {
+	sdk := imitations(t)
+	const old = "module example.com/terraform-provider-cow\n\ngo 1.18\n\nrequire github.com/hashicorp/terraform-plugin-go v0.9.0\n"
+	cowGo := strings.NewReplacer("github.com/hashicorp/terraform-plugin-sdk/v2/plugin", "github.com/hashicorp/terraform-plugin-go/tfprotov5/tf5server",
+		"plugin.Serve(&plugin.ServeOpts{ProviderFunc: ", "tf5server.Serve(\"cow\", ", "}})", "})").Replace(dogGo)
+	cow := map[string]string{"go.mod": old, "main.go": cowGo, "text.go": strings.ReplaceAll(textGo, "dog", "cow")}
+	var raised string
+	built, err := port.Port(t.Context(), files(t, cow), port.Options{Dir: t.TempDir(), SDK: sdk, Progress: func(s port.Step) {
+		if s.Doing == "raising" {
+			raised = s.What
+		}
+	}})
+	require.NoError(t, err)
+	require.Equal(t, "5 cow cow old", described(t, built))
+	require.Equal(t, "github.com/hashicorp/terraform-plugin-go from v0.9.0 to v0.14.3", raised)
+	require.Equal(t, []string{"github.com/hashicorp/terraform-plugin-go v0.14.3"}, built.Manifest.Origin.Raised)
+
+	cow["go.mod"] = old + "\nreplace github.com/hashicorp/terraform-plugin-go => github.com/hashicorp/terraform-plugin-go v0.9.0\n"
+	_, err = port.Port(t.Context(), files(t, cow), port.Options{Dir: t.TempDir(), SDK: sdk})
+	require.ErrorContains(t, err, "cannot be ported: it selects github.com/hashicorp/terraform-plugin-go v0.9.0, replaced by github.com/hashicorp/terraform-plugin-go v0.9.0, "+
+		"and no shim takes its server out of it\nPort a newer version of the provider, or update it: go get github.com/hashicorp/terraform-plugin-go@v0.14.3")
+}
+
 func TestReplacementsByDirectories(t *testing.T) {
 	sdk := imitations(t)
 	dir := files(t, map[string]string{

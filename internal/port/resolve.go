@@ -12,6 +12,7 @@ import (
 
 	"github.com/blang/semver/v4"
 	"github.com/rogpeppe/go-internal/lockedfile"
+	modsemver "golang.org/x/mod/semver"
 
 	"github.com/husk-dev/husk/internal/blocking"
 )
@@ -32,7 +33,9 @@ type build struct {
 	// applied are the shims that are used, by module.
 	applied map[string][]*shim
 	tags    []string
-	graph   *graph
+	// raised are modules with the versions that the build raised them to.
+	raised []string
+	graph  *graph
 }
 
 func (b *porter) port(ctx context.Context, s *sourceTree) (*Built, error) {
@@ -90,6 +93,9 @@ func (w *build) resolve(ctx context.Context) error {
 	if w.kind.refusal != "" {
 		return fmt.Errorf("%s is a provider of the kind %s: %s", w.source.shown, w.kind.Name, w.kind.refusal)
 	}
+	if err := w.raise(ctx); err != nil {
+		return err
+	}
 	language := "1.16" // that of a go.mod which names none
 	if file, err := readModFile(w.source.root); err == nil && file.Go != nil {
 		language = file.Go.Version
@@ -100,7 +106,49 @@ func (w *build) resolve(ctx context.Context) error {
 	}
 	w.replaced[project] = replacement{project, "v0.0.0", kit.husk, true}
 	w.replaced[kit.module] = replacement{kit.module, "v0.0.0", kit.adapter, true}
-	return w.shimAll(ctx, kit.tags)
+	if err := w.shimAll(ctx, kit.tags); err != nil {
+		return err
+	}
+	if _, shimmed := w.replaced[w.kind.served]; !shimmed {
+		return w.unservedError()
+	}
+	return nil
+}
+
+// raise raises modules to the oldest versions that the adapter builds with.
+func (w *build) raise(ctx context.Context) error {
+	for name, m := range w.selected() {
+		oldest := w.kind.oldest[name]
+		if oldest == "" || m.Replace != nil || modsemver.Compare(m.Version, oldest) >= 0 {
+			continue
+		}
+		w.step("raising", fmt.Sprintf("%s from %s to %s", name, m.Version, oldest))
+		w.requires[name] = oldest
+		w.raised = append(w.raised, name+" "+oldest)
+	}
+	if len(w.raised) == 0 {
+		return nil
+	}
+	slices.Sort(w.raised)
+	if err := w.writeModFile(); err != nil {
+		return err
+	}
+	var err error
+	w.graph, err = w.command.graphOf(ctx, w.flags(), w.main)
+	return err
+}
+
+// unservedError is the error for a provider whose server no shim fits.
+func (w *build) unservedError() error {
+	selected := "no " + w.kind.served
+	if m := w.selected()[w.kind.served]; m != nil {
+		selected = m.Path + " " + m.Version
+		if m.Replace != nil {
+			selected += ", replaced by " + strings.TrimSpace(m.Replace.Path+" "+m.Replace.Version)
+		}
+	}
+	return fmt.Errorf("%s cannot be ported: it selects %s, and no shim takes its server out of it\n"+
+		"Port a newer version of the provider, or update it: go get %s@%s", w.source.shown, selected, w.kind.served, w.kind.oldest[w.kind.served])
 }
 
 // shimAll applies shims until no package needs another. tags are those that versions of libraries decide.

@@ -26,6 +26,8 @@ var tried = map[string][]struct{ module, version, packages string }{
 	"kubectl":   {{"k8s.io/kubectl", "v0.25.0", "pkg/util/term"}, {"k8s.io/kubectl", "v0.31.0", "pkg/util/term"}},
 	"pkg-term":  {{"github.com/pkg/term", "v1.1.0", ". termios"}},
 	"clipboard": {{"github.com/atotto/clipboard", "v0.1.4", "."}},
+	"logrus":    {{"github.com/sirupsen/logrus", "v1.4.2", "."}, {"github.com/sirupsen/logrus", "v1.9.3", "."}},
+	"pty":       {{"github.com/creack/pty", "v1.1.9", "."}, {"github.com/creack/pty", "v1.1.21", "."}},
 	"mmap-go":   {{"github.com/edsrzf/mmap-go", "v1.0.0", "."}, {"github.com/edsrzf/mmap-go", "v1.1.0", "."}},
 }
 

@@ -172,6 +172,7 @@ func (r *rows) addOrigin(o *host.Origin) {
 	r.add("kind", o.Kind)
 	r.add("compiled by", o.Go)
 	r.add("shims", strings.Join(o.Shims, ", "))
+	r.add("raised", o.Raised...)
 }
 
 func (a *app) writeInspection(i inspection) error {
