@@ -55,6 +55,11 @@ import (
 `),
 		run("husk/house"),
 	},
+	"docs/porting.md": {
+		leave("the commands fetch and compile a provider, which a test of the builder does"),
+		leave("a shim, whose form a test of the builder uses"),
+		leave("a mapping, whose form a test of the builder uses"),
+	},
 	"docs/programs.md": {
 		load(),
 		load(),

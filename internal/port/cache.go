@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // keep returns the directory in the cache for a kind of contents that a key identifies. Where there is none
@@ -15,7 +16,7 @@ import (
 // the same at the same time.
 func (b *porter) keep(kind, key string, fill func(dir string) error) (string, error) {
 	kept := filepath.Join(b.dir, kind, short(key))
-	if _, err := os.Stat(kept); err == nil {
+	if now := time.Now(); os.Chtimes(kept, now, now) == nil {
 		return kept, nil
 	}
 	if err := os.MkdirAll(filepath.Dir(kept), 0o700); err != nil {
@@ -46,3 +47,18 @@ func short(key string) string {
 
 // missing reports whether an error says that there is no such file.
 func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+// unusedAfter is the age after which the cache forgets what no port has used.
+const unusedAfter = 90 * 24 * time.Hour
+
+// prune removes what was not used for long. What cannot be removed stays until the next port.
+func (b *porter) prune() {
+	for _, kind := range []string{"source", "sdk", "patched", "build"} {
+		entries, _ := os.ReadDir(filepath.Join(b.dir, kind))
+		for _, e := range entries {
+			if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > unusedAfter {
+				_ = os.RemoveAll(filepath.Join(b.dir, kind, e.Name()))
+			}
+		}
+	}
+}

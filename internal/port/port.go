@@ -86,6 +86,7 @@ func Port(ctx context.Context, source string, o Options) (*Built, error) {
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the directory for ports: %w", err)
 	}
+	b.prune()
 	b.step("fetching", source)
 	s, err := b.fetch(ctx, source)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/goproxytest"
 	"github.com/stretchr/testify/require"
@@ -96,6 +97,31 @@ func TestAModuleOfAProxy(t *testing.T) {
 	require.Equal(t, "Terraform provider server", o.Kind)
 	require.Regexp(t, `^go1\.`, o.Go)
 	require.Equal(t, []string{"plugin-go"}, o.Shims)
+}
+
+// What no port has used for long is forgotten; what one uses is not.
+func TestTheCacheForgets(t *testing.T) {
+	sdk, cache := imitations(t), t.TempDir()
+	ported := func(source string) (kept []string) {
+		_, err := port.Port(t.Context(), source, port.Options{Dir: cache, SDK: sdk})
+		require.NoError(t, err)
+		kept, err = filepath.Glob(filepath.Join(cache, "source", "*"))
+		require.NoError(t, err)
+		return kept
+	}
+	cat := ported("example.com/terraform-provider-cat@v1.2.3")
+	require.Len(t, cat, 1)
+	long := time.Now().AddDate(0, -4, 0)
+	require.NoError(t, os.Chtimes(cat[0], long, long))
+	fork := ported("example.com/fork@v1.5.0")
+	require.Len(t, fork, 1)
+	require.NotEqual(t, cat, fork)
+	month := time.Now().AddDate(0, -1, 0)
+	require.NoError(t, os.Chtimes(fork[0], month, month))
+	require.Equal(t, fork, ported("example.com/fork@v1.5.0"))
+	info, err := os.Stat(fork[0])
+	require.NoError(t, err)
+	require.True(t, info.ModTime().After(month), "a use counts")
 }
 
 func TestAModuleThatDeclaresAnotherPath(t *testing.T) {

@@ -65,11 +65,7 @@ func (b *porter) port(ctx context.Context, s *sourceTree) (*Built, error) {
 
 // flags are those with which the Go command reads the source.
 func (w *build) flags() []string {
-	flags := []string{"-mod=mod", "-modfile=" + w.modfile()}
-	if len(w.tags) > 0 {
-		flags = append(flags, "-tags="+strings.Join(w.tags, ","))
-	}
-	return flags
+	return []string{"-mod=mod", "-modfile=" + w.modfile(), "-tags=" + strings.Join(w.tags, ",")} // also without tags, in place of the user's
 }
 
 func (w *build) modfile() string { return filepath.Join(w.place, "go.mod") }

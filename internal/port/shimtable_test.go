@@ -14,21 +14,25 @@ import (
 // tried are versions of modules, of all kinds that a shim is for, and the packages that must build.
 // plugin-go and go-plugin are tried by ports themselves.
 var tried = map[string][]struct{ module, version, packages string }{
-	"bbolt":     {{"go.etcd.io/bbolt", "v1.3.6", "."}, {"go.etcd.io/bbolt", "v1.3.11", "."}},
-	"bbolt-1.4": {{"go.etcd.io/bbolt", "v1.4.3", "."}},
-	"speakeasy": {{"github.com/bgentry/speakeasy", "v0.1.0", "."}, {"github.com/bgentry/speakeasy", "v0.2.0", "."}},
-	"pb":        {{"github.com/cheggaaa/pb", "v1.0.29", "."}},
-	"pb-3":      {{"github.com/cheggaaa/pb/v3", "v3.1.5", "."}},
-	"termenv":   {{"github.com/muesli/termenv", "v0.15.2", "."}, {"github.com/muesli/termenv", "v0.16.0", "."}},
-	"times":     {{"github.com/djherbis/times", "v1.5.0", "."}},
-	"sftp":      {{"github.com/pkg/sftp", "v1.13.6", "."}, {"github.com/pkg/sftp", "v1.13.9", "."}},
-	"moby-term": {{"github.com/moby/term", "v0.0.0-20210619224110-3f7ff695adc6", "."}, {"github.com/moby/term", "v0.5.2", "."}},
-	"kubectl":   {{"k8s.io/kubectl", "v0.25.0", "pkg/util/term"}, {"k8s.io/kubectl", "v0.31.0", "pkg/util/term"}},
-	"pkg-term":  {{"github.com/pkg/term", "v1.1.0", ". termios"}},
-	"clipboard": {{"github.com/atotto/clipboard", "v0.1.4", "."}},
-	"logrus":    {{"github.com/sirupsen/logrus", "v1.4.2", "."}, {"github.com/sirupsen/logrus", "v1.9.3", "."}},
-	"pty":       {{"github.com/creack/pty", "v1.1.9", "."}, {"github.com/creack/pty", "v1.1.21", "."}},
-	"mmap-go":   {{"github.com/edsrzf/mmap-go", "v1.0.0", "."}, {"github.com/edsrzf/mmap-go", "v1.1.0", "."}},
+	"bbolt":          {{"go.etcd.io/bbolt", "v1.3.6", "."}, {"go.etcd.io/bbolt", "v1.3.11", "."}},
+	"bbolt-1.4":      {{"go.etcd.io/bbolt", "v1.4.3", "."}},
+	"speakeasy":      {{"github.com/bgentry/speakeasy", "v0.1.0", "."}, {"github.com/bgentry/speakeasy", "v0.2.0", "."}},
+	"pb":             {{"github.com/cheggaaa/pb", "v1.0.29", "."}},
+	"pb-3":           {{"github.com/cheggaaa/pb/v3", "v3.1.5", "."}},
+	"termenv":        {{"github.com/muesli/termenv", "v0.15.2", "."}, {"github.com/muesli/termenv", "v0.16.0", "."}},
+	"times":          {{"github.com/djherbis/times", "v1.5.0", "."}},
+	"sftp":           {{"github.com/pkg/sftp", "v1.13.6", "."}, {"github.com/pkg/sftp", "v1.13.9", "."}},
+	"moby-term":      {{"github.com/moby/term", "v0.0.0-20210619224110-3f7ff695adc6", "."}, {"github.com/moby/term", "v0.5.2", "."}},
+	"kubectl":        {{"k8s.io/kubectl", "v0.25.0", "pkg/util/term"}, {"k8s.io/kubectl", "v0.31.0", "pkg/util/term"}},
+	"pkg-term":       {{"github.com/pkg/term", "v1.1.0", ". termios"}},
+	"clipboard":      {{"github.com/atotto/clipboard", "v0.1.4", "."}},
+	"logrus":         {{"github.com/sirupsen/logrus", "v1.4.2", "."}, {"github.com/sirupsen/logrus", "v1.9.3", "."}},
+	"pty":            {{"github.com/creack/pty", "v1.1.9", "."}, {"github.com/creack/pty", "v1.1.21", "."}},
+	"pq":             {{"github.com/lib/pq", "v1.10.0", "."}, {"github.com/lib/pq", "v1.10.9", "."}},
+	"docker-sockets": {{"github.com/docker/go-connections", "v0.4.0", "sockets"}, {"github.com/docker/go-connections", "v0.5.0", "sockets"}},
+	"sockaddr":       {{"github.com/hashicorp/go-sockaddr", "v1.0.2", "."}, {"github.com/hashicorp/go-sockaddr", "v1.0.3", "."}},
+	"sockaddr-1.0.6": {{"github.com/hashicorp/go-sockaddr", "v1.0.6", "."}, {"github.com/hashicorp/go-sockaddr", "v1.0.7", "."}},
+	"mmap-go":        {{"github.com/edsrzf/mmap-go", "v1.0.0", "."}, {"github.com/edsrzf/mmap-go", "v1.1.0", "."}},
 }
 
 // A program that uses the module of a shim builds with the shims that it needs, and not without them.
@@ -72,5 +76,15 @@ func TestEachShimBuilds(t *testing.T) {
 				require.NoError(t, make())
 			})
 		}
+	}
+}
+
+func TestEachShimIsDocumented(t *testing.T) {
+	shims, err := builtInShims()
+	require.NoError(t, err)
+	text, err := os.ReadFile("../../docs/porting.md")
+	require.NoError(t, err)
+	for _, s := range shims {
+		require.Contains(t, string(text), "`"+s.Name+"`")
 	}
 }

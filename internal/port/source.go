@@ -90,6 +90,16 @@ func (b *porter) download(ctx context.Context, text string, r reference) (*sourc
 	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
 		return nil, noModuleError(s.shown)
 	}
+	file, err := readModFile(root)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range file.Replace {
+		if r.New.Version == "" && outside(r.New.Path) {
+			return nil, fmt.Errorf("go.mod of %s replaces %s by the directory %s, which is not in the module: "+
+				"clone the repository, and name the directory of the provider in it", s.shown, r.Old.Path, r.New.Path)
+		}
+	}
 	return s, nil
 }
 

@@ -1,0 +1,3 @@
+package pq
+
+func userCurrent() (string, error) { return "", ErrCouldNotDetectUsername }
