@@ -28,7 +28,7 @@ func (w *build) compile(ctx context.Context) (*Built, error) {
 	if err != nil {
 		return nil, err
 	}
-	overlay, err := w.overlay(ctx)
+	command, overlay, err := w.network(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (w *build) compile(ctx context.Context) (*Built, error) {
 	w.step("compiling", plural(len(w.graph.packages), "package"))
 	args := slices.Concat([]string{"build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=" + quoted(linked)},
 		w.flags(), overlay, []string{"-o", output, w.main})
-	if _, err := w.command.run(ctx, args...); err != nil {
+	if _, err := command.run(ctx, args...); err != nil {
 		return nil, w.explain(err)
 	}
 	wasm, err := os.ReadFile(output)
@@ -66,25 +66,25 @@ func quoted(args []string) string {
 	return strings.Join(all, " ")
 }
 
-// overlay returns the flags that replace files of the standard library.
-func (w *build) overlay(ctx context.Context) ([]string, error) {
-	if w.options.Overlay == nil {
-		return nil, nil
+// network returns the Go command that builds, and the flags that replace files of its library.
+func (w *build) network(ctx context.Context) (goCommand, []string, error) {
+	if w.options.Network == nil {
+		return w.command, nil, nil
 	}
-	env, err := w.command.goEnv(ctx, "GOROOT", "GOVERSION")
+	network, err := w.options.Network(ctx, w.command.path, w.source.root, w.place)
 	if err != nil {
-		return nil, err
+		return w.command, nil, err
 	}
-	files, err := w.options.Overlay(ctx, env["GOROOT"], env["GOVERSION"])
+	data, err := json.Marshal(map[string]any{"Replace": network.Files})
 	if err != nil {
-		return nil, err
+		return w.command, nil, err
 	}
-	data, err := json.Marshal(map[string]any{"Replace": files})
-	if err != nil {
-		return nil, err
+	command := w.command
+	if network.Command != "" {
+		command.path, command.env = network.Command, network.Env
 	}
 	file := filepath.Join(w.place, "overlay.json")
-	return []string{"-overlay=" + file}, os.WriteFile(file, data, 0o600)
+	return command, []string{"-overlay=" + file}, os.WriteFile(file, data, 0o600)
 }
 
 // manifest returns what the module says of itself.

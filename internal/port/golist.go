@@ -27,6 +27,8 @@ const waitDelay = time.Second
 // goCommand runs the Go command in a directory.
 type goCommand struct {
 	path, dir string
+	// env are further variables.
+	env []string
 }
 
 // findGo returns the Go command of the machine.
@@ -58,7 +60,7 @@ func (e *goError) Error() string {
 func (g goCommand) run(ctx context.Context, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, g.path, args...)
 	cmd.Dir = g.dir
-	cmd.Env = append(os.Environ(), environment...)
+	cmd.Env = slices.Concat(os.Environ(), environment, g.env)
 	cmd.WaitDelay = waitDelay
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs

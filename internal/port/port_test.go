@@ -2,8 +2,10 @@ package port_test
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -228,6 +230,31 @@ func TestAnOldSelection(t *testing.T) {
 	_, err = port.Port(t.Context(), files(t, cow), port.Options{Dir: t.TempDir(), SDK: sdk})
 	require.ErrorContains(t, err, "cannot be ported: it selects github.com/hashicorp/terraform-plugin-go v0.9.0, replaced by github.com/hashicorp/terraform-plugin-go v0.9.0, "+
 		"and no shim takes its server out of it\nPort a newer version of the provider, or update it: go get github.com/hashicorp/terraform-plugin-go@v0.14.3")
+}
+
+// The network of a module is a change of Go's library, which a build gets from elsewhere.
+func TestTheNetwork(t *testing.T) {
+	sdk := imitations(t)
+	added := filepath.Join(files(t, map[string]string{"added.go": "package unicode\n\nconst Added = \"connected\"\n"}), "added.go")
+	dir := files(t, map[string]string{
+		"go.mod": dogMod, "main.go": dogGo, "text.go": "package main\n\nimport \"unicode\"\n\nfunc text() string { return unicode.Added }\n",
+	})
+	network := func(ctx context.Context, command, source, place string) (port.Network, error) {
+		require.FileExists(t, filepath.Join(source, "text.go"))
+		require.DirExists(t, place)
+		root, err := exec.CommandContext(ctx, command, "env", "GOROOT").Output()
+		require.NoError(t, err)
+		return port.Network{Files: map[string]string{filepath.Join(strings.TrimSpace(string(root)), "src", "unicode", "added.go"): added}}, nil
+	}
+	built, err := port.Port(t.Context(), dir, port.Options{Dir: t.TempDir(), SDK: sdk, Network: network})
+	require.NoError(t, err)
+	require.Equal(t, "5 provider connected old", described(t, built))
+
+	unknown := errors.New("this Go is not known")
+	_, err = port.Port(t.Context(), dir, port.Options{Dir: t.TempDir(), SDK: sdk, Network: func(context.Context, string, string, string) (port.Network, error) {
+		return port.Network{}, unknown
+	}})
+	require.ErrorIs(t, err, unknown)
 }
 
 func TestReplacementsByDirectories(t *testing.T) {
