@@ -32,6 +32,8 @@ var tried = map[string][]struct{ module, version, packages string }{
 	"docker-sockets": {{"github.com/docker/go-connections", "v0.4.0", "sockets"}, {"github.com/docker/go-connections", "v0.5.0", "sockets"}},
 	"sockaddr":       {{"github.com/hashicorp/go-sockaddr", "v1.0.2", "."}, {"github.com/hashicorp/go-sockaddr", "v1.0.3", "."}},
 	"sockaddr-1.0.6": {{"github.com/hashicorp/go-sockaddr", "v1.0.6", "."}, {"github.com/hashicorp/go-sockaddr", "v1.0.7", "."}},
+	"pulumi-sdk":     {{"github.com/pulumi/pulumi/sdk/v3", "v3.259.0", "go/pulumi/provider"}},
+	"pulumi-pkg":     {{"github.com/pulumi/pulumi/pkg/v3", "v3.259.0", "codegen/schema"}},
 	"mmap-go":        {{"github.com/edsrzf/mmap-go", "v1.0.0", "."}, {"github.com/edsrzf/mmap-go", "v1.1.0", "."}},
 }
 
