@@ -1,0 +1,204 @@
+package adapter
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/guest-sdk/terraform/internal/names"
+	"github.com/husk-dev/husk/guest-sdk/terraform/internal/tf"
+)
+
+// calledFunction is a function of the provider, whose arguments have an order.
+type calledFunction struct {
+	parameters []parameter
+	returns    *tf.Type
+}
+
+// parameter is a parameter with the name of its property.
+type parameter struct {
+	tf.Parameter
+	property string
+	typ      *tf.Type
+	variadic bool
+}
+
+// resultKey is the property of a result that is no object.
+const resultKey = "result"
+
+func (b *builder) addFunctions() error {
+	for _, name := range slices.Sorted(maps.Keys(b.pkg.schemas.Functions)) {
+		f, m := b.pkg.schemas.Functions[name], b.mapping.Functions[name]
+		token, module, last, err := b.token(name, names.Camel(name), m.Name, m.Token)
+		if err != nil {
+			return err
+		}
+		called := &calledFunction{returns: tf.TypeOf(f.Return)}
+		all := f.Parameters
+		if f.Variadic != nil {
+			all = append(slices.Clone(all), *f.Variadic)
+		}
+		prefix := b.pkg.Name + ":" + module + "/" + last
+		described := &schema.Function{Token: token, Description: f.Description, Deprecation: f.Deprecation}
+		for i, p := range all {
+			one := parameter{Parameter: p, property: names.Camel(p.Name), typ: tf.TypeOf(p.Type), variadic: i == len(f.Parameters)}
+			if field := m.Fields[p.Name]; field.Name != "" {
+				one.property = field.Name
+			}
+			if one.variadic {
+				one.typ = tf.ListOf(one.typ)
+			}
+			if nested := objectIn(one.typ); nested != nil {
+				if err := b.name(nested, m.Fields[p.Name].Fields, "the function "+name); err != nil {
+					return err
+				}
+			}
+			called.parameters = append(called.parameters, one)
+			described.Args.Properties = append(described.Args.Properties, schema.Property{
+				Name: one.property, Type: b.typeOf(one.typ, prefix+names.Pascal(p.Name), last+names.Pascal(p.Name)),
+				Description: p.Description, Required: !one.variadic && !p.AllowNull,
+			})
+		}
+		slices.SortFunc(described.Args.Properties, func(a, b schema.Property) int { return strings.Compare(a.Name, b.Name) })
+		if nested := objectIn(called.returns); nested != nil {
+			if err := b.name(nested, nil, "the result of the function "+name); err != nil {
+				return err
+			}
+		}
+		if called.returns.Kind == tf.Object {
+			described.Result.Properties = b.properties(called.returns.Object, prefix, last, parts)
+		} else {
+			described.Returns = b.typeOf(called.returns, prefix+"Result", last+"Result")
+		}
+		if err := b.addFunction(&function{name: name, called: called, Function: described}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *provider) Invoke(ctx context.Context, request abi.InvokeRequest) (abi.InvokeResponse, error) {
+	pkg, err := p.describe(ctx)
+	if err != nil {
+		return abi.InvokeResponse{}, err
+	}
+	f := pkg.functions[request.Token]
+	if f == nil {
+		return abi.InvokeResponse{}, p.noSuch("function", request.Token, pkg.NearestFunction(request.Token))
+	}
+	if err := p.decided(ctx); err != nil {
+		return abi.InvokeResponse{}, err
+	}
+	ctx, end := begin(ctx, "", 0)
+	defer end()
+	args, failed := f.Args.Check(request.Args)
+	if len(failed) > 0 {
+		return abi.InvokeResponse{Failures: failed}, nil
+	}
+	if path, found := property.Object(args).Find(property.Value.IsUnknown); found {
+		e := abi.NewError(abi.ErrorKindInvalidArgument, "the argument is not known")
+		e.Path = path.String()
+		return abi.InvokeResponse{}, e
+	}
+	var response abi.InvokeResponse
+	if f.source != nil {
+		response, err = p.readSource(ctx, f, args)
+	} else {
+		response, err = p.callFunction(ctx, f, args)
+	}
+	if err == nil && args.ContainsSecrets() {
+		entries := slices.Clone(response.Result.Entries())
+		for i := range entries {
+			entries[i].Value = property.Secret(entries[i].Value.Unwrap())
+		}
+		response.Result = property.SortedMap(entries)
+	}
+	return response, err
+}
+
+func (p *provider) readSource(ctx context.Context, f *function, args property.Map) (abi.InvokeResponse, error) {
+	failed, err := validate(ctx, f.source.Attributes, args, func(config *tf.Value) (tf.Diagnostics, error) {
+		return p.server.ValidateDataSource(ctx, f.name, config)
+	})
+	if err != nil || len(failed) > 0 {
+		return abi.InvokeResponse{Failures: failed}, err
+	}
+	config, err := (&encoder{config: true}).object(f.source.Attributes, args)
+	if err != nil {
+		return abi.InvokeResponse{}, err
+	}
+	v, err := encoded(config)
+	if err != nil {
+		return abi.InvokeResponse{}, abi.AsError(err)
+	}
+	state, found, err := p.server.ReadDataSource(ctx, f.name, v)
+	if err := outcome(ctx, found, err, &located{f.source.Attributes, config}); err != nil {
+		return abi.InvokeResponse{}, err
+	}
+	value, err := decoded(f.source.Attributes.Wire(), state)
+	if err != nil {
+		return abi.InvokeResponse{}, abi.NewError(abi.ErrorKindInternal, "the provider returned a result that its schema does not have: "+err.Error())
+	}
+	result, err := (&decoder{names: map[string]string{}}).object(f.source.Attributes, value)
+	return abi.InvokeResponse{Result: result}, err
+}
+
+func (p *provider) callFunction(ctx context.Context, f *function, args property.Map) (abi.InvokeResponse, error) {
+	var arguments []*tf.Value
+	var properties []string // of the arguments
+	add := func(e *encoder, t *tf.Type, v property.Value, name string) error {
+		value, err := e.value(t, v)
+		if err != nil {
+			return err
+		}
+		// A parameter of any type gets the type with the value.
+		data, err := value.MarshalMsgPack(t.Wire) //nolint:staticcheck
+		if err != nil {
+			return abi.AsError(err)
+		}
+		arguments, properties = append(arguments, &tf.Value{MsgPack: data}), append(properties, name)
+		return nil
+	}
+	for _, parameter := range f.called.parameters {
+		v := args.Get(parameter.property).Plain()
+		e := &encoder{path: property.Path{property.Key(parameter.property)}}
+		if !parameter.variadic {
+			if err := add(e, parameter.typ, v, parameter.property); err != nil {
+				return abi.InvokeResponse{}, err
+			}
+			continue
+		}
+		list, _ := v.AsArray()
+		for i, element := range list {
+			path := property.Path{property.Key(parameter.property), property.Index(i)}
+			if err := add(&encoder{path: path}, parameter.typ.Element, element, path.String()); err != nil {
+				return abi.InvokeResponse{}, err
+			}
+		}
+	}
+	result, failure, err := p.server.CallFunction(ctx, f.name, arguments)
+	if err != nil {
+		return abi.InvokeResponse{}, abi.AsError(err)
+	}
+	if failure != nil {
+		if i := failure.Argument; i != nil && *i >= 0 && *i < int64(len(properties)) {
+			return abi.InvokeResponse{Failures: []abi.CheckFailure{{Path: properties[*i], Reason: failure.Text}}}, nil
+		}
+		return abi.InvokeResponse{}, abi.NewError(abi.ErrorKindInternal, failure.Text)
+	}
+	returns := f.called.returns
+	value, err := decoded(returns.Wire, result)
+	if err != nil {
+		return abi.InvokeResponse{}, abi.NewError(abi.ErrorKindInternal, "the function returned what its schema does not have: "+err.Error())
+	}
+	if value.Type() == nil || returns.Kind != tf.Object {
+		v, err := (&decoder{names: map[string]string{}}).value(returns, value)
+		return abi.InvokeResponse{Result: property.NewMap(property.Entry{Key: resultKey, Value: v})}, err
+	}
+	object, err := (&decoder{names: map[string]string{}}).object(returns.Object, value)
+	return abi.InvokeResponse{Result: object}, err
+}

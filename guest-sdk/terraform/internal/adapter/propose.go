@@ -1,0 +1,175 @@
+package adapter
+
+import (
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/husk-dev/husk/guest-sdk/terraform/internal/tf"
+)
+
+// propose returns the state that a configuration asks for, by the rules that providers expect of
+// Terraform: the configuration, and for what it leaves to the provider the prior state, which may be
+// null.
+func propose(s *tf.Attributes, prior, config tftypes.Value) tftypes.Value {
+	before, asked := fields(prior), fields(config)
+	values := make(map[string]tftypes.Value, len(s.List))
+	for _, a := range s.List {
+		values[a.Name] = proposeAttribute(a, before[a.Name], asked[a.Name])
+	}
+	return tftypes.NewValue(s.Wire(), values)
+}
+
+func proposeAttribute(a *tf.Attribute, prior, config tftypes.Value) tftypes.Value {
+	switch {
+	case a.Block:
+		return proposeNested(a.Type, prior, config)
+	case a.Computed && isNull(config):
+		if isNull(prior) || a.Optional && a.Nested && wasConfigured(a.Type, prior) {
+			return tftypes.NewValue(a.Type.Wire, nil)
+		}
+		return prior
+	case a.Nested:
+		return proposeNested(a.Type, prior, config)
+	}
+	return config
+}
+
+// proposeNested proposes a block, or an attribute with a schema of its own. Elements of lists belong
+// to those with the same index, of maps to those with the same key, and of sets to those from which
+// they may stem.
+func proposeNested(t *tf.Type, prior, config tftypes.Value) tftypes.Value {
+	if isNull(config) || isUnknown(config) {
+		return config
+	}
+	switch t.Kind {
+	case tf.Object:
+		return propose(t.Object, prior, config)
+	case tf.List:
+		before := elements(prior)
+		var values []tftypes.Value
+		for i, element := range elements(config) {
+			values = append(values, proposeNested(t.Element, at(before, i), element))
+		}
+		return tftypes.NewValue(t.Wire, values)
+	case tf.Map:
+		before, values := fields(prior), map[string]tftypes.Value{}
+		for key, element := range fields(config) {
+			values[key] = proposeNested(t.Element, before[key], element)
+		}
+		return tftypes.NewValue(t.Wire, values)
+	case tf.Set:
+		return proposeSet(t, elements(prior), elements(config), config)
+	}
+	return config
+}
+
+func proposeSet(t *tf.Type, prior, asked []tftypes.Value, config tftypes.Value) tftypes.Value {
+	used := make([]bool, len(prior))
+	find := func(fits func(prior tftypes.Value) bool) tftypes.Value {
+		for i, v := range prior {
+			if !used[i] && fits(v) {
+				used[i] = true
+				return v
+			}
+		}
+		return tftypes.Value{}
+	}
+	values := make([]tftypes.Value, len(asked))
+	var open []int // those that no element of the prior state equals
+	for i, element := range asked {
+		if values[i] = find(element.Equal); isNull(values[i]) {
+			open = append(open, i)
+		}
+	}
+	for _, i := range open {
+		stem := find(func(v tftypes.Value) bool { return mayStem(t.Element, v, asked[i]) })
+		values[i] = proposeNested(t.Element, stem, asked[i])
+	}
+	return tftypes.NewValue(config.Type(), values)
+}
+
+// mayStem reports whether a configuration that is now config could have made the prior value: they
+// differ only in what the provider computes and config does not have.
+func mayStem(t *tf.Type, prior, config tftypes.Value) bool {
+	if same(prior, config) {
+		return true
+	}
+	if isNull(prior) || isNull(config) || isUnknown(config) {
+		return false
+	}
+	switch t.Kind {
+	case tf.Object:
+		before, asked := fields(prior), fields(config)
+		for _, a := range t.Object.List {
+			v, w := before[a.Name], asked[a.Name]
+			stems := same(v, w) || a.Computed && isNull(w)
+			if !stems && (a.Nested || a.Block) {
+				stems = mayStem(a.Type, v, w)
+			}
+			if !stems {
+				return false
+			}
+		}
+		return true
+	case tf.List:
+		before, asked := elements(prior), elements(config)
+		for i := range asked {
+			if len(before) != len(asked) || !mayStem(t.Element, before[i], asked[i]) {
+				return false
+			}
+		}
+		return len(before) == len(asked)
+	case tf.Map:
+		before, asked := fields(prior), fields(config)
+		for key := range asked {
+			if !mayStem(t.Element, before[key], asked[key]) {
+				return false
+			}
+		}
+		return len(before) == len(asked)
+	case tf.Set:
+		before, asked := elements(prior), elements(config)
+		used := make([]bool, len(before))
+		for _, element := range asked {
+			found := false
+			for i, v := range before {
+				if !used[i] && mayStem(t.Element, v, element) {
+					used[i], found = true, true
+					break
+				}
+			}
+			if !found {
+				return false
+			}
+		}
+		return len(before) == len(asked)
+	}
+	return false
+}
+
+// wasConfigured reports whether a value has a part that the provider cannot have computed. The
+// configuration has lost it then.
+func wasConfigured(t *tf.Type, v tftypes.Value) bool {
+	switch t.Kind {
+	case tf.Object:
+		parts := fields(v)
+		for _, a := range t.Object.List {
+			part := parts[a.Name]
+			if !isNull(part) && (!a.Nested && !a.Computed || a.Nested && wasConfigured(a.Type, part)) {
+				return true
+			}
+		}
+	case tf.List, tf.Set:
+		for _, part := range elements(v) {
+			if wasConfigured(t.Element, part) {
+				return true
+			}
+		}
+	case tf.Map:
+		for _, part := range fields(v) {
+			if wasConfigured(t.Element, part) {
+				return true
+			}
+		}
+	}
+	return false
+}

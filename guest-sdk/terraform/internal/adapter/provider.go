@@ -1,0 +1,126 @@
+// Package adapter makes a provider of Husk of a Terraform provider.
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"path"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/guest-sdk/guest"
+	"github.com/husk-dev/husk/guest-sdk/terraform"
+	"github.com/husk-dev/husk/guest-sdk/terraform/internal/settings"
+	"github.com/husk-dev/husk/guest-sdk/terraform/internal/tf"
+)
+
+// terraformVersion is the version of Terraform that providers are told. Some of them offer features by
+// it.
+const terraformVersion = "1.14.0"
+
+const features = abi.FeaturesSecrets | abi.FeaturesPreview
+
+// provider is a Terraform provider as the contract has it.
+type provider struct {
+	abi.Unimplemented
+	name    string
+	version string
+	server  tf.Server
+	mapping terraform.Mapping
+
+	described sync.Once
+	pkg       *pkg
+	err       error
+	// undecided is true while the configuration holds unknowns. The provider is not configured then.
+	undecided atomic.Bool
+}
+
+// New returns the provider as a package of a name and version.
+func New(name, version string, server tf.Server, mapping terraform.Mapping) abi.Provider {
+	return &provider{name: name, version: version, server: server, mapping: mapping}
+}
+
+// Ported returns the provider of a ported module. The name and version that the build has not chosen
+// follow from the provider's address.
+func Ported(address string, server tf.Server) (abi.Provider, error) {
+	chosen := struct {
+		Name    string            `json:"name"`
+		Version string            `json:"version"`
+		Mapping terraform.Mapping `json:"mapping"`
+	}{Name: strings.TrimPrefix(path.Base(address), "terraform-provider-"), Version: "0.0.0"}
+	if settings.JSON != "" {
+		if err := json.Unmarshal([]byte(settings.JSON), &chosen); err != nil {
+			return nil, errors.New("the settings of the port: " + err.Error())
+		}
+	}
+	return New(chosen.Name, chosen.Version, server, chosen.Mapping), nil
+}
+
+func (p *provider) Handshake(_ context.Context, request abi.HandshakeRequest) (abi.HandshakeResponse, error) {
+	return abi.HandshakeResponse{
+		Name: p.name, Version: p.version, SDK: guest.SDK + ", adapter for Terraform", Features: features & request.Features,
+	}, nil
+}
+
+// describe returns the package, whose schema the provider tells once.
+func (p *provider) describe(ctx context.Context) (*pkg, error) {
+	p.described.Do(func() {
+		schemas, found, err := p.server.Schemas(context.WithoutCancel(ctx))
+		if err = outcome(ctx, found, err, nil); err == nil {
+			p.pkg, err = newPackage(p.name, p.version, schemas, p.mapping)
+		}
+		p.err = err
+	})
+	return p.pkg, p.err
+}
+
+func (p *provider) GetSchema(ctx context.Context, request abi.GetSchemaRequest) (abi.GetSchemaResponse, error) {
+	if request.Version != 0 {
+		return abi.GetSchemaResponse{}, abi.NewError(abi.ErrorKindInvalidArgument, "there is only version 0 of the schema format")
+	}
+	if name := request.SubpackageName; name != "" {
+		return abi.GetSchemaResponse{}, abi.NewError(abi.ErrorKindNotFound, "there is no package "+name+" in "+p.name)
+	}
+	pkg, err := p.describe(ctx)
+	if err != nil {
+		return abi.GetSchemaResponse{}, err
+	}
+	return abi.GetSchemaResponse{Schema: string(pkg.AppendJSON(nil))}, nil
+}
+
+// resource returns the resource of a token, and refuses one while the configuration is not known.
+func (p *provider) resource(ctx context.Context, token string) (*resource, error) {
+	pkg, err := p.describe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if r := pkg.resources[token]; r != nil {
+		return r, nil
+	}
+	return nil, p.noSuch("resource type", token, pkg.NearestResource(token))
+}
+
+func (p *provider) noSuch(what, token, nearest string) error {
+	message := "the package " + p.name + " " + p.version + " has no " + what + " " + token
+	if nearest != "" {
+		message += "; did you mean " + nearest + "?"
+	}
+	return abi.NewError(abi.ErrorKindNotFound, message)
+}
+
+// decided returns an error while the configuration is not known, or if the call has ended.
+func (p *provider) decided(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return abi.AsError(err)
+	}
+	if p.undecided.Load() {
+		return abi.NewError(abi.ErrorKindUnavailable, "the configuration of "+p.name+
+			" is not known in this preview: it depends on a resource that does not exist yet")
+	}
+	return nil
+}
+
+func (p *provider) Cancel(ctx context.Context) error { return p.server.Stop(ctx) }

@@ -1,0 +1,274 @@
+package adapter
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/guest-sdk/terraform/internal/names"
+	"github.com/husk-dev/husk/guest-sdk/terraform/internal/tf"
+)
+
+// metaKey is the property of a state for what is no attribute, as Pulumi's bridge has it: a JSON object
+// as text.
+const metaKey = "__meta"
+
+// meta is what a state has beside its attributes.
+type meta struct {
+	SchemaVersion string `json:"schema_version,omitempty"`
+	// PrivateState is the provider's, in base64.
+	PrivateState    string          `json:"private_state,omitempty"`
+	Identity        json.RawMessage `json:"identity,omitempty"`
+	IdentityVersion int64           `json:"identity_version,omitempty"`
+	// Names are the names of attributes that do not follow from those of the properties, see
+	// decoder.names. A later version of the provider, whose schema does not have them any more, gets
+	// the state with these names. States of Pulumi's bridge have none.
+	Names map[string]string `json:"names,omitempty"`
+}
+
+// recorded is a state as the provider knows it.
+type recorded struct {
+	tf.State
+	value tftypes.Value
+}
+
+func (m meta) version() (int64, error) {
+	if m.SchemaVersion == "" {
+		return 0, nil
+	}
+	return strconv.ParseInt(m.SchemaVersion, 10, 64)
+}
+
+// metaOf returns the meta of a state.
+func metaOf(state property.Map) (m meta, err error) {
+	v := state.Get(metaKey).Plain()
+	s, ok := v.AsString()
+	if !ok {
+		if v.IsNull() {
+			return m, nil
+		}
+		return m, errors.New("it is no text")
+	}
+	if err := json.Unmarshal([]byte(s), &m); err != nil {
+		return m, err
+	}
+	if m.PrivateState == "" && m.Identity == nil && m.Names == nil {
+		// A provider of the plugin SDK has all of this as its private state, as Pulumi's bridge keeps it.
+		m.PrivateState = base64.StdEncoding.EncodeToString([]byte(s))
+	}
+	_, err = m.version()
+	return m, err
+}
+
+// recorded returns the state that the engine has recorded, upgraded to the version of the schema. id is
+// the resource's.
+func (p *provider) recorded(ctx context.Context, r *resource, state property.Map, id string) (recorded, error) {
+	m, err := metaOf(state)
+	var private []byte
+	if err == nil {
+		private, err = base64.StdEncoding.DecodeString(m.PrivateState)
+	}
+	if err != nil {
+		return recorded{}, abi.NewError(abi.ErrorKindInternal, "the recorded state of the resource has a "+metaKey+" that cannot be read: "+err.Error())
+	}
+	if a := r.Attributes.Get("id"); a != nil && isID(a) && state.Get("id").Plain().IsNull() && id != "" && a.Type.Kind == tf.String {
+		state = state.With("id", property.String(id))
+	}
+	out := recorded{State: tf.State{Private: private}}
+	if out.value, err = p.upgraded(ctx, r, state, m); err != nil {
+		return recorded{}, err
+	}
+	if out.Value, err = encoded(out.value); err != nil {
+		return recorded{}, abi.AsError(err)
+	}
+	out.Identity, err = p.identity(ctx, r, m)
+	return out, err
+}
+
+func (p *provider) upgraded(ctx context.Context, r *resource, state property.Map, m meta) (tftypes.Value, error) {
+	version, _ := m.version()
+	wire := r.Attributes.Wire()
+	if version > r.Version {
+		return tftypes.Value{}, abi.NewError(abi.ErrorKindInternal, "the recorded state is of version "+m.SchemaVersion+" of the schema of "+r.name+
+			", and this version of the provider has "+strconv.FormatInt(r.Version, 10)+"; use the version that wrote the state, or a later one")
+	}
+	if version == r.Version {
+		value, err := (&encoder{}).object(r.Attributes, state)
+		if err == nil {
+			return value, nil
+		}
+		e := *abi.AsError(err)
+		e.Kind, e.Message = abi.ErrorKindInternal, "the recorded value does not fit this version of the provider: "+e.Message
+		return value, &e
+	}
+	data, err := json.Marshal(rawObject(r.Attributes, state.Without(metaKey, "urn"), m.Names, ""))
+	if err != nil {
+		return tftypes.Value{}, abi.AsError(err)
+	}
+	value, found, err := p.server.UpgradeState(ctx, r.name, version, data)
+	if err := outcome(ctx, found, err, nil); err != nil {
+		return tftypes.Value{}, err
+	}
+	return decoded(wire, value)
+}
+
+// rawObject returns a state as JSON with the names of the provider, whose schema may be an older one.
+// Of states without names, the schema tells those that it has.
+func rawObject(s *tf.Attributes, m property.Map, named map[string]string, path string) map[string]any {
+	out := map[string]any{}
+	for key, v := range m.All() {
+		at := joined(path, key)
+		name, flat := named[at], false
+		var typ *tf.Type
+		if s != nil {
+			if a := s.OfProperty(key); a != nil {
+				typ = a.Type
+				if named == nil {
+					name, flat = a.Name, a.Flat
+				}
+			}
+		}
+		if name == "" {
+			name = names.Snake(key)
+		}
+		if stem, ok := strings.CutSuffix(name, "[]"); ok {
+			name, flat = stem, true
+		}
+		if flat && typ != nil {
+			typ = typ.Element
+		}
+		value := rawValue(typ, v.Plain(), named, at)
+		if flat {
+			value = []any{value}
+		}
+		out[name] = value
+	}
+	return out
+}
+
+func rawValue(t *tf.Type, v property.Value, named map[string]string, path string) any {
+	v = v.Plain()
+	if t != nil && t.Kind == tf.Dynamic && !v.IsNull() {
+		if value, err := (&encoder{}).dynamic(v); err == nil {
+			if typ, err := value.Type().MarshalJSON(); err == nil { //nolint:staticcheck
+				return map[string]any{"type": json.RawMessage(typ), "value": rawValue(nil, v, map[string]string{path + ".*": "*"}, path)}
+			}
+		}
+	}
+	if b, ok := v.AsBool(); ok {
+		return b
+	}
+	if n, ok := v.AsNumber(); ok {
+		return n
+	}
+	if s, ok := v.AsString(); ok {
+		return s
+	}
+	if list, ok := v.AsArray(); ok {
+		out := make([]any, len(list))
+		var element *tf.Type
+		if t != nil {
+			element = t.Element
+		}
+		for i, v := range list {
+			out[i] = rawValue(element, v, named, path)
+		}
+		return out
+	}
+	m, ok := v.AsObject()
+	if !ok {
+		return nil
+	}
+	_, isMap := named[joined(path, "*")]
+	if t != nil && t.Kind == tf.Map || isMap {
+		out := map[string]any{}
+		var element *tf.Type
+		if t != nil {
+			element = t.Element
+		}
+		for key, v := range m.All() {
+			out[key] = rawValue(element, v, named, joined(path, "*"))
+		}
+		return out
+	}
+	var s *tf.Attributes
+	if t != nil {
+		s = t.Object
+	}
+	return rawObject(s, m, named, path)
+}
+
+// identity returns the recorded identity of a resource, upgraded to the version of its schema.
+func (p *provider) identity(ctx context.Context, r *resource, m meta) (*tf.Value, error) {
+	if r.Schema.Identity == nil || m.Identity == nil {
+		return nil, nil
+	}
+	if m.IdentityVersion != r.IdentityVersion {
+		v, found, err := p.server.UpgradeIdentity(ctx, r.name, m.IdentityVersion, m.Identity)
+		return v, outcome(ctx, found, err, nil)
+	}
+	v, err := tftypes.ValueFromJSON(m.Identity, r.Schema.Identity) //nolint:staticcheck
+	if err != nil {
+		return nil, abi.NewError(abi.ErrorKindInternal, "the recorded identity of the resource cannot be read: "+err.Error())
+	}
+	return encoded(v)
+}
+
+// properties returns the state that the provider returned, as the engine records it, without secrets
+// but those of the schema.
+func (p *provider) properties(r *resource, s tf.State, value tftypes.Value) (property.Map, error) {
+	d := &decoder{names: map[string]string{}}
+	state, err := d.object(r.Attributes, value)
+	if err != nil {
+		return property.Map{}, err
+	}
+	m := meta{PrivateState: base64.StdEncoding.EncodeToString(s.Private), Names: d.names}
+	if r.Version > 0 {
+		m.SchemaVersion = strconv.FormatInt(r.Version, 10)
+	}
+	if r.Schema.Identity != nil && s.Identity != nil {
+		identity, err := decoded(r.Schema.Identity, s.Identity)
+		if err != nil {
+			return property.Map{}, abi.AsError(err)
+		}
+		if identity.IsFullyKnown() && !identity.IsNull() {
+			if m.Identity, err = identityJSON(r.Schema.Identity, identity); err != nil {
+				return property.Map{}, err
+			}
+			m.IdentityVersion = r.IdentityVersion
+		}
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		return property.Map{}, abi.AsError(err)
+	}
+	if string(text) != "{}" {
+		v := property.String(string(text))
+		if state.ContainsSecrets() && (len(s.Private) > 0 || m.Identity != nil) {
+			v = property.Secret(v) // who knows what the provider has in it
+		}
+		state = state.With(metaKey, v)
+	}
+	return state, nil
+}
+
+func identityJSON(wire tftypes.Type, identity tftypes.Value) (json.RawMessage, error) {
+	t := tf.TypeOf(wire)
+	d := &decoder{names: map[string]string{}}
+	m, err := d.object(t.Object, identity)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]any{}
+	for key, v := range m.All() {
+		out[key] = rawValue(t, v, d.names, key)
+	}
+	return json.Marshal(out)
+}

@@ -1,0 +1,70 @@
+package terraform
+
+// Mapping changes the names and shapes that the adapter derives from a provider's schema. A file of
+// `husk provider port --map` holds one as YAML, with these keys:
+//
+//	prefix: aws_                  # what resources and data sources lose of their names
+//	modules: {aws_s3_: s3}        # modules of tokens by prefixes of names; others are in index
+//	config:
+//	  access_key: {name: key}
+//	resources:
+//	  aws_s3_bucket:
+//	    name: Bucket              # the type's name; or token, for the whole token
+//	    id: [region, bucket]      # the attributes that make the ID, joined by "/"
+//	    deleteBeforeReplace: true
+//	    fields:
+//	      website: {maxItemsOne: true}
+//	      tag: {name: tags, fields: {key: {name: k}}}
+//	dataSources:
+//	  aws_s3_bucket: {name: getBucket}
+//	functions:
+//	  arn_parse: {name: parseArn}
+//
+// Names of resources, data sources, functions, and attributes are those of the provider. A name that
+// the provider does not have is an error.
+type Mapping struct {
+	// Prefix is what resources and data sources lose of their names, with the last underscore. nil is
+	// the first word of the names if all have the same.
+	Prefix *string `json:"prefix,omitempty"`
+	// Modules are the modules of tokens by prefixes of names. The longest prefix counts.
+	Modules map[string]string `json:"modules,omitempty"`
+	// Config are the fields of the provider's configuration.
+	Config      map[string]Field    `json:"config,omitempty"`
+	Resources   map[string]Resource `json:"resources,omitempty"`
+	DataSources map[string]Function `json:"dataSources,omitempty"`
+	Functions   map[string]Function `json:"functions,omitempty"`
+}
+
+// Resource changes a type of resource.
+type Resource struct {
+	// Name is the type's name in its module, such as RandomPet.
+	Name string `json:"name,omitempty"`
+	// Token is the whole token, such as random:index/randomPet:RandomPet.
+	Token  string           `json:"token,omitempty"`
+	Fields map[string]Field `json:"fields,omitempty"`
+	// ID names the attributes whose values make the ID, joined by "/". Without it the ID is the
+	// attribute id, or the name in the program if the resource has no such attribute.
+	ID []string `json:"id,omitempty"`
+	// DeleteBeforeReplace means that two objects of the resource cannot exist side by side.
+	DeleteBeforeReplace bool `json:"deleteBeforeReplace,omitempty"`
+}
+
+// Function changes a data source or a function.
+type Function struct {
+	// Name is the function's name in its module, such as getBucket.
+	Name string `json:"name,omitempty"`
+	// Token is the whole token, such as aws:s3/getBucket:getBucket.
+	Token  string           `json:"token,omitempty"`
+	Fields map[string]Field `json:"fields,omitempty"`
+}
+
+// Field changes an attribute or block.
+type Field struct {
+	// Name is the property's name.
+	Name string `json:"name,omitempty"`
+	// MaxItemsOne makes the only element of a list or set the property, or keeps a list a list.
+	MaxItemsOne *bool `json:"maxItemsOne,omitempty"`
+	// Secret marks the property as sensitive, or unmarks it.
+	Secret *bool            `json:"secret,omitempty"`
+	Fields map[string]Field `json:"fields,omitempty"`
+}

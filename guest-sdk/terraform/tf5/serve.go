@@ -1,0 +1,28 @@
+// Package tf5 adapts Terraform providers of protocol 5.
+package tf5
+
+import (
+	"github.com/hashicorp/terraform-plugin-go/tfprotov5"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/guest-sdk/guest"
+	"github.com/husk-dev/husk/guest-sdk/terraform"
+	"github.com/husk-dev/husk/guest-sdk/terraform/internal/adapter"
+)
+
+// Serve serves the provider to the host that runs the module, and returns at once. name is the
+// provider's address, such as registry.terraform.io/hashicorp/random.
+func Serve(name string, factory func() tfprotov5.ProviderServer) error {
+	p, err := adapter.Ported(name, &server{ProviderServer: factory()})
+	if err != nil {
+		return err
+	}
+	guest.ServeProvider(p)
+	return nil
+}
+
+// Provider returns the provider for a native program, such as a test. Each configuration needs a
+// server of its own. name and version are those of the package.
+func Provider(name, version string, of tfprotov5.ProviderServer, mapping terraform.Mapping) (abi.Provider, error) {
+	return adapter.New(name, version, &server{ProviderServer: of}, mapping), nil
+}
