@@ -11,6 +11,7 @@ package terraform
 //	  aws_s3_bucket:
 //	    name: Bucket              # the type's name; or token, for the whole token
 //	    id: [region, bucket]      # the attributes that make the ID, joined by "/"
+//	    identity: [bucket]        # by what the service knows the object
 //	    deleteBeforeReplace: true
 //	    fields:
 //	      website: {maxItemsOne: true}
@@ -45,6 +46,10 @@ type Resource struct {
 	// ID names the attributes whose values make the ID, joined by "/". Without it the ID is the
 	// attribute id, or the name in the program if the resource has no such attribute.
 	ID []string `json:"id,omitempty"`
+	// Identity names the attributes by which the service knows the object. If none of them changes, the
+	// object is deleted before its replacement is made. Without it they are the attributes of the
+	// identity that the provider declares, or the attribute name if it has none.
+	Identity []string `json:"identity,omitempty"`
 	// DeleteBeforeReplace means that two objects of the resource cannot exist side by side.
 	DeleteBeforeReplace bool `json:"deleteBeforeReplace,omitempty"`
 }

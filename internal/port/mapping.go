@@ -31,6 +31,7 @@ type mappedResource struct {
 	Token               string                 `yaml:"token" json:"token,omitempty"`
 	Fields              map[string]mappedField `yaml:"fields" json:"fields,omitempty"`
 	ID                  []string               `yaml:"id" json:"id,omitempty"`
+	Identity            []string               `yaml:"identity" json:"identity,omitempty"`
 	DeleteBeforeReplace bool                   `yaml:"deleteBeforeReplace" json:"deleteBeforeReplace,omitempty"`
 }
 

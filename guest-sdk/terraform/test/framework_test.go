@@ -76,13 +76,13 @@ func TestAMappingChangesNames(t *testing.T) {
 func TestAWrongMappingIsRefused(t *testing.T) {
 	yes := true
 	for want, mapping := range map[string]terraform.Mapping{
-		"the mapping names the resource shelf_bax, which the provider does not have":                {Resources: map[string]terraform.Resource{"shelf_bax": {}}},
-		"the mapping names the field nome, which the provider does not have":                        {Resources: map[string]terraform.Resource{"shelf_box": {Fields: map[string]terraform.Field{"nome": {}}}}},
-		"the mapping sets maxItemsOne of name, which is neither a list nor a set":                   {Resources: map[string]terraform.Resource{"shelf_box": {Fields: map[string]terraform.Field{"name": {MaxItemsOne: &yes}}}}},
-		"name and size both become the property size; name one of them in a mapping":                {Resources: map[string]terraform.Resource{"shelf_box": {Fields: map[string]terraform.Field{"name": {Name: "size"}}}}},
-		"the resources shelf_box and shelf_label both have the token shelf:index/box:Box":           {Resources: map[string]terraform.Resource{"shelf_label": {Name: "Box"}}},
-		"shelf_box: the mapping has the token box, and shelf:MODULE:NAME is needed":                 {Resources: map[string]terraform.Resource{"shelf_box": {Token: "box"}}},
-		"the resource shelf_box: the mapping makes the ID of nome, which is none of its attributes": {Resources: map[string]terraform.Resource{"shelf_box": {ID: []string{"nome"}}}},
+		"the mapping names the resource shelf_bax, which the provider does not have":                            {Resources: map[string]terraform.Resource{"shelf_bax": {}}},
+		"the mapping names the field nome, which the provider does not have":                                    {Resources: map[string]terraform.Resource{"shelf_box": {Fields: map[string]terraform.Field{"nome": {}}}}},
+		"the mapping sets maxItemsOne of name, which is neither a list nor a set":                               {Resources: map[string]terraform.Resource{"shelf_box": {Fields: map[string]terraform.Field{"name": {MaxItemsOne: &yes}}}}},
+		"name and size both become the property size; name one of them in a mapping":                            {Resources: map[string]terraform.Resource{"shelf_box": {Fields: map[string]terraform.Field{"name": {Name: "size"}}}}},
+		"the resources shelf_box and shelf_label both have the token shelf:index/box:Box":                       {Resources: map[string]terraform.Resource{"shelf_label": {Name: "Box"}}},
+		"shelf_box: the mapping has the token box, and shelf:MODULE:NAME is needed":                             {Resources: map[string]terraform.Resource{"shelf_box": {Token: "box"}}},
+		"the resource shelf_box: the mapping makes the ID or identity of nome, which is none of its attributes": {Resources: map[string]terraform.Resource{"shelf_box": {ID: []string{"nome"}}}},
 	} {
 		world := boxes(t, terraform.Mapping{})
 		_, err := provider(t, world.world, mapping).GetSchema(t.Context(), abi.GetSchemaRequest{})
@@ -191,6 +191,8 @@ func TestReplacement(t *testing.T) {
 	require.Equal(t, []string{"name update-replace", "size update"}, u.changes(state, inputs, renamed))
 	turned := inputs.With("hinges", list(obj("side", "left"), obj("side", "top")))
 	require.Equal(t, []string{"hinges[1].side update-replace"}, u.changes(state, inputs, turned))
+	require.True(t, u.diff(state, inputs, turned).DeleteBeforeReplace, "the new box would have the name of the old one")
+	require.False(t, diff.DeleteBeforeReplace)
 
 	_, err := u.Update(u.ctx(), abi.UpdateRequest{Type: boxToken, ID: id, Olds: state, OldInputs: inputs, News: renamed})
 	require.ErrorIs(t, err, abi.ErrInvalidArgument)
@@ -233,6 +235,12 @@ func TestSecretsStaySecret(t *testing.T) {
 	require.False(t, state.Has("password"), "a write-only attribute is in no state")
 	require.NotContains(t, property.Object(state.Unwrap()).String(), "correct horse")
 	requireAt(t, text("key-for-13"), state, "key")
+
+	changed := inputs.With("password", text("wrong horse"))
+	require.Equal(t, []string{"password update"}, u.changes(state, inputs, changed), "only the inputs tell of the change")
+	updated, err := u.Update(u.ctx(), abi.UpdateRequest{Type: boxToken, ID: id, Olds: state, OldInputs: inputs, News: changed})
+	require.NoError(t, err)
+	requireAt(t, text("key-for-11"), updated.State, "key")
 
 	read, err := u.Read(u.ctx(), abi.ReadRequest{Type: boxToken, ID: id, State: &state, Inputs: &inputs})
 	require.NoError(t, err)

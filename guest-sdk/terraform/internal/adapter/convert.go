@@ -121,6 +121,9 @@ func (e *encoder) attribute(a *tf.Attribute, v property.Value) (tftypes.Value, e
 	if v.IsNull() && a.Block {
 		return absentBlock(a.Type), nil
 	}
+	if a.Block || a.Nested {
+		v = spread(a.Type, v)
+	}
 	if !a.Flat || v.IsNull() || v.IsUnknown() {
 		return e.value(a.Type, v)
 	}
@@ -129,6 +132,43 @@ func (e *encoder) attribute(a *tf.Attribute, v property.Value) (tftypes.Value, e
 		return tftypes.Value{}, err
 	}
 	return tftypes.NewValue(a.Type.Wire, []tftypes.Value{element}), nil
+}
+
+// spread returns blocks or nested objects in which unknown ones have unknown attributes: a
+// configuration of Terraform has no unknown block, and the plugin framework refuses unknown objects in
+// lists and maps that have required attributes.
+func spread(t *tf.Type, v property.Value) property.Value {
+	if t.Element == nil || t.Element.Kind != tf.Object {
+		return v
+	}
+	if list, ok := v.AsArray(); ok {
+		out := make([]property.Value, len(list))
+		for i := range list {
+			out[i] = spreadObject(t.Element.Object, list[i])
+		}
+		return property.Array(out...)
+	}
+	if m, ok := v.AsObject(); ok && t.Kind == tf.Map {
+		var entries []property.Entry
+		for key, v := range m.All() {
+			entries = append(entries, property.Entry{Key: key, Value: spreadObject(t.Element.Object, v)})
+		}
+		return property.Object(property.NewMap(entries...))
+	}
+	return v
+}
+
+func spreadObject(s *tf.Attributes, v property.Value) property.Value {
+	if !v.Plain().IsUnknown() {
+		return v
+	}
+	var entries []property.Entry
+	for _, a := range s.List {
+		if a.Settable() {
+			entries = append(entries, property.Entry{Key: a.Property, Value: property.Unknown})
+		}
+	}
+	return property.Object(property.NewMap(entries...))
 }
 
 // absentBlock returns the value of blocks of which there are none.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/guest-sdk/terraform"
@@ -31,8 +33,6 @@ type resource struct {
 	*tf.Schema
 	// id names the attributes that make the ID.
 	id []string
-	// deleteBeforeReplace is the mapping's.
-	deleteBeforeReplace bool
 }
 
 // function is a data source, or a function of the provider.
@@ -161,18 +161,19 @@ func (b *builder) addResources() error {
 		if err := b.name(s.Attributes, reserve(s.Attributes, m.Fields, b.short(name)), "the resource "+name); err != nil {
 			return err
 		}
-		for _, id := range m.ID {
-			if s.Attributes.Get(id) == nil {
-				return fmt.Errorf("the resource %s: the mapping makes the ID of %s, which is none of its attributes", name, id)
+		for _, attribute := range slices.Concat(m.ID, m.Identity) {
+			if s.Attributes.Get(attribute) == nil {
+				return fmt.Errorf("the resource %s: the mapping makes the ID or identity of %s, which is none of its attributes", name, attribute)
 			}
 		}
 		prefix := b.pkg.Name + ":" + module + "/" + last
 		r := &resource{
-			name: name, Schema: s, id: m.ID, deleteBeforeReplace: m.DeleteBeforeReplace,
+			name: name, Schema: s, id: m.ID,
 			Resource: &schema.Resource{
 				Token: token, Description: s.Description, Deprecation: s.Deprecation, DeleteBeforeReplace: m.DeleteBeforeReplace,
-				Inputs:  schema.Object{Properties: b.properties(s.Attributes, prefix, last, inputs)},
-				Outputs: schema.Object{Properties: b.properties(s.Attributes, prefix, last, outputs)},
+				Identity: identity(s, m.Identity),
+				Inputs:   schema.Object{Properties: b.properties(s.Attributes, prefix, last, inputs)},
+				Outputs:  schema.Object{Properties: b.properties(s.Attributes, prefix, last, outputs)},
 			},
 		}
 		if other := b.pkg.resources[token]; other != nil {
@@ -182,6 +183,25 @@ func (b *builder) addResources() error {
 		b.pkg.Resources = append(b.pkg.Resources, r.Resource)
 	}
 	return nil
+}
+
+// identity returns the inputs by which the service knows the object of a resource, sorted.
+func identity(s *tf.Schema, mapped []string) []string {
+	attributes := mapped
+	if declared, ok := s.Identity.(tftypes.Object); ok && len(attributes) == 0 {
+		attributes = slices.Collect(maps.Keys(declared.AttributeTypes))
+	}
+	if len(attributes) == 0 {
+		attributes = []string{"name"}
+	}
+	var names []string
+	for _, name := range attributes {
+		if a := s.Attributes.Get(name); a != nil && a.Settable() && !(name == "id" && isID(a)) {
+			names = append(names, a.Property)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 func (b *builder) addDataSources() error {

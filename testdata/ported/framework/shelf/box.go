@@ -266,6 +266,11 @@ func (b *box) Update(ctx context.Context, request resource.UpdateRequest, r *res
 		return
 	}
 	b.fill(ctx, &plan, "updated")
+	var password types.String
+	r.Diagnostics.Append(request.Config.GetAttribute(ctx, path.Root("password"), &password)...)
+	if !password.IsNull() {
+		plan.Key = types.StringValue("key-for-" + fmt.Sprint(len(password.ValueString())))
+	}
 	b.world.Set(plan.ID.ValueString(), plan.Weight.ValueInt64())
 	r.Diagnostics.Append(r.State.Set(ctx, &plan)...)
 }
