@@ -1,12 +1,11 @@
 // Command exact compares what programs do as they are with what they do as a host runs them: with
 // functions rewritten, fuel taken, and in part. Nothing but the time that they take may differ.
 //
-// The programs are the tests of packages of Go's standard library, which do most of what Go can;
-// random functions that look as if Go's compiler had written them, and changes of these that the proof
-// must refuse; and programs in C, where there is a compiler: that of Zig, which the package ziglang of
-// PyPI has too.
+// The programs are the tests of packages of Go's standard library, which do most of what Go can, and
+// programs in C, if there is a compiler: that of Zig, which the package ziglang of PyPI has too. Random
+// functions are tested by the packages relooper and equivalence.
 //
-//	go run ./bench/exact [-short] [-std sort,strconv] [-random 5000] [-seed 1] [-zig "python3 -m ziglang"]
+//	go run ./bench/exact [-short] [-std sort,strconv] [-zig "python3 -m ziglang"]
 //
 // It ends with an error where anything differs.
 package main
@@ -33,35 +32,21 @@ const (
 	fewPackages = "sort,strconv,text/scanner,unicode/utf8"
 )
 
-// functions is how many random functions there are, by default and if it is to be short.
-const functions, fewFunctions = 20_000, 2_000
-
 func main() {
-	short := flag.Bool("short", false, "take fewer packages, functions, and levels of optimization")
+	short := flag.Bool("short", false, "take fewer packages and levels of optimization")
 	std := flag.String("std", packages, "packages of the standard library, with commas; none to leave them out")
-	random := flag.Int("random", functions, "number of random functions")
-	seed := flag.Uint64("seed", 1, "seed of the random functions")
 	zig := flag.String("zig", "", "command of Zig, which compiles C (default: zig, or python3 -m ziglang, if there is either)")
 	flag.Parse()
 	compiled := levels
 	if *short {
 		compiled = levels[:1]
-		flag.VisitAll(func(f *flag.Flag) {
-			if f.Value.String() != f.DefValue {
-				return
-			}
-			switch f.Name {
-			case "std":
-				*std = fewPackages
-			case "random":
-				*random = fewFunctions
-			}
-		})
+		if *std == packages {
+			*std = fewPackages
+		}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	c := &comparison{begun: time.Now()}
-	c.functions(ctx, *random, *seed)
 	c.c(ctx, strings.Fields(*zig), compiled)
 	if *std != "none" {
 		for pkg := range strings.SplitSeq(*std, ",") {
@@ -74,25 +59,21 @@ func main() {
 	}
 }
 
-// comparison collects what was found.
 type comparison struct {
 	begun       time.Time
 	differences int
 	failures    []error
 }
 
-// tell prints a line about something that was compared.
 func (c *comparison) tell(what, format string, args ...any) {
 	fmt.Printf("%-28s %s\n", what, fmt.Sprintf(format, args...))
 }
 
-// differs prints a difference.
 func (c *comparison) differs(what, format string, args ...any) {
 	c.differences++
 	c.tell(what, "DIFFERS: "+format, args...)
 }
 
-// failed takes down that something could not be compared.
 func (c *comparison) failed(what string, err error) {
 	c.failures = append(c.failures, fmt.Errorf("%s: %w", what, err))
 	c.tell(what, "not compared: %v", err)

@@ -27,7 +27,7 @@ import (
 // arguments are those of every build. c-shared makes a WASI reactor, a module that is called repeatedly.
 // trimpath and buildvcs keep the machine and the commit out of the module, because the same source must
 // give the same digest everywhere. The linker's -s would save 3 % of the size, but the stack of a trap
-// needs the names of functions. wasm-opt saves 6 % at best, and calls are no faster (see bench/size).
+// needs the names of functions. wasm-opt saves 6 % at best, and calls are no faster (see docs/performance.md).
 var arguments = []string{"build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false"}
 
 // environment is added to that of the process.
