@@ -34,7 +34,6 @@ type Report struct {
 	// Results are sorted by subject, the package first, and then by the order of the checks.
 	Results []Result
 
-	// given are the cases of the run.
 	given *Cases
 }
 
@@ -165,8 +164,7 @@ type findings struct {
 	only    []string
 	results map[string]*found
 	// during marks the checks that have an outcome in the current case.
-	during map[string]bool
-	// current is the current case.
+	during  map[string]bool
 	current *Case
 	// replaced marks the properties whose change has replaced a resource.
 	replaced map[string]bool

@@ -25,7 +25,6 @@ func (d *deployment) deleteUnregistered(ctx context.Context) error {
 	return d.deleteAll(ctx, going)
 }
 
-// destroy deletes everything.
 func (d *deployment) destroy(ctx context.Context) error {
 	if !d.RunProgram {
 		if err := notFound(d.selection.Unmatched()); err != nil {

@@ -31,7 +31,6 @@ func (e *PolicyError) Error() string {
 	return what + " violates the policy " + v.Source.String() + ": " + message
 }
 
-// openPolicies opens the policy packs, and reports them.
 func (d *deployment) openPolicies(ctx context.Context) (err error) {
 	if d.policies, err = analysis.Open(ctx, d.Policies, "husk "+d.Version, d.runContext()); err != nil {
 		return err

@@ -95,7 +95,6 @@ type providerRequest struct {
 	parent     urn.URN
 }
 
-// functionProvider returns the provider of a function.
 func (m *monitor) functionProvider(ctx context.Context, token string, o abi.FunctionOptions) (abi.Provider, error) {
 	by, err := m.chooseProvider(ctx, providerRequest{token, o.Version, o.PackageRef, o.Provider, m.parentOf("", o.Parent)})
 	if err != nil {
@@ -132,7 +131,6 @@ func (m *monitor) chooseProvider(ctx context.Context, w providerRequest) (by pro
 	return by, err
 }
 
-// registerDefault registers the default provider of a package.
 func (m *monitor) registerDefault(ctx context.Context, spec PackageSpec) (string, error) {
 	pkg := spec.Package()
 	if err := m.d.defaultsAllowed(pkg); err != nil {

@@ -46,7 +46,6 @@ type registry struct {
 	all []*providers.Session
 }
 
-// configuredProvider is one configured provider.
 type configuredProvider struct {
 	session abi.Provider
 	inputs  property.Map
@@ -269,7 +268,6 @@ func (r *registry) plugins() []state.Plugin {
 	return out
 }
 
-// close closes every provider that was loaded.
 func (r *registry) close(ctx context.Context) error {
 	r.mu.Lock()
 	all := slices.Clone(r.all)

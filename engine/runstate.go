@@ -86,7 +86,6 @@ func (r *runState) learn(snapshot *state.Snapshot) {
 	}
 }
 
-// stackOutputs returns the outputs of the stack's root.
 func (r *runState) stackOutputs() property.Map {
 	if root := r.root(); root != nil {
 		return root.Outputs
@@ -185,7 +184,6 @@ func (r *runState) defaultsAllowed(pkg string) error {
 	return nil
 }
 
-// packageConfig returns the stack's configuration of a package.
 func (r *runState) packageConfig(pkg string) property.Map { return PackageConfig(r.Config, pkg) }
 
 // PackageConfig returns a stack's configuration of a package, by the names that its provider knows.

@@ -37,8 +37,7 @@ type step struct {
 	next *step
 	// asFound is set for an import that takes the object's inputs, whatever they are.
 	asFound *ImportTarget
-	// failed is set once the step has failed.
-	failed bool
+	failed  bool
 	// began is the operation that was recorded last for the step.
 	began record.Operation
 	// lines show the inputs that are shown: they are made once for both events of the step.
@@ -115,7 +114,6 @@ func (d *deployment) execute(ctx context.Context, s *step) error {
 	return err
 }
 
-// applierOf returns what applies a step.
 func (d *deployment) applierOf(s *step) func(context.Context, *step) error {
 	switch s.op {
 	case OpSame:
@@ -347,7 +345,6 @@ func (r *runState) protects(s *step) bool {
 	return !s.replacing && s.op == OpDelete && !r.IgnoreProtect && r.isProtected(s.old)
 }
 
-// isProtected reports whether a resource is protected.
 func (r *runState) isProtected(res *state.Resource) bool { return r.options(res).Protect }
 
 // options returns the resource whose options count for a deletion: as the program registers it in a

@@ -29,7 +29,6 @@ type imports struct {
 	made map[string]bool
 }
 
-// importsFor makes what a module imports.
 func (h *Host) importsFor(m *Module) error {
 	h.imports.mu.Lock()
 	defer h.imports.mu.Unlock()

@@ -28,7 +28,6 @@ type ArenaInstance interface {
 	Arena(ctx context.Context) (address uint32, ok bool, err error)
 }
 
-// arena is a module's arena.
 type arena struct {
 	instance ArenaInstance // nil where there can be none
 	KnownArena

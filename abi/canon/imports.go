@@ -102,7 +102,6 @@ func (i *Import) Call(ctx context.Context, g *Guest, imports *Imports, stack []u
 	return s.err
 }
 
-// denied returns the error for an import that was not granted.
 func denied(name string) error {
 	return &abi.Error{
 		Kind:    abi.ErrorKindDenied,

@@ -143,7 +143,6 @@ func (w *lowerer) store(data []byte, align uint32, field string) uint32 {
 	return ptr
 }
 
-// lowerStrings lowers a list of strings.
 func lowerStrings[S ~string](w *lowerer, b []byte, v []S, field string) {
 	if len(v) == 0 {
 		nothing(b, 4)

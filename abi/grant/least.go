@@ -92,7 +92,6 @@ type service struct {
 	anyMethod bool
 }
 
-// at returns the part of a segment.
 func (s *service) at(segment string) *service {
 	if s.segments == nil {
 		s.segments = make(map[string]*service)

@@ -269,10 +269,8 @@ func (v Value) AsObject() (m Map, ok bool) {
 	return Map{o: o}, ok
 }
 
-// elements returns the elements of an array.
 func (v Value) elements() []Value { return v.ref.(*array).all() }
 
-// object returns the map of an object.
 func (v Value) object() Map { return Map{o: v.ref.(*object)} }
 
 // AsAsset returns the asset that v holds.

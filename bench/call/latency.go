@@ -24,7 +24,6 @@ type times struct{ check, diff, processor time.Duration }
 
 func (t times) both() time.Duration { return t.check + t.diff }
 
-// latency measures calls one after the other.
 func latency(ctx context.Context, v *variants, b bareengine.Bag, rounds int) ([]figures.Figure, error) {
 	each := v.each()
 	var checks, diffs = make([][]time.Duration, len(each)), make([][]time.Duration, len(each))

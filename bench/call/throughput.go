@@ -13,7 +13,6 @@ import (
 // many is how many pairs of calls all callers make together in one turn of a variant.
 const many = 800
 
-// throughput measures calls with a small bag by several callers at once.
 func throughput(ctx context.Context, v *variants, callers, rounds int) ([]figures.Figure, error) {
 	each := v.each()
 	rates, used := make([][]float64, len(each)), make([]time.Duration, len(each))
@@ -44,7 +43,6 @@ func throughput(ctx context.Context, v *variants, callers, rounds int) ([]figure
 	return append(rows, figures.AtLeast(name("wasm to gRPC"), figures.Median(rates[1])/figures.Median(rates[2]), "x", goal)), nil
 }
 
-// together makes the calls of one turn.
 func together(ctx context.Context, of variant, callers int) (time.Duration, error) {
 	questions := make([]*bareengine.Questions, callers)
 	errs := make([]error, callers)

@@ -24,7 +24,6 @@ type variant struct {
 	kind string
 }
 
-// variants are all ways.
 type variants struct {
 	native, wasm, grpc, declared variant
 

@@ -20,7 +20,6 @@ type memory struct {
 	files float64
 }
 
-// memoryOf reads what the kernel tells of a process.
 func memoryOf(pid int) (memory, error) {
 	var m memory
 	name := fmt.Sprintf("/proc/%d/smaps_rollup", pid)

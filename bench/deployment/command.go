@@ -15,7 +15,6 @@ type command struct {
 	dir, path, module string
 }
 
-// build builds both.
 func build(ctx context.Context, dir string) (*command, error) {
 	c := &command{dir: dir, path: filepath.Join(dir, "husk.exe"), module: filepath.Join(dir, "random.wasm")}
 	for _, args := range [][]string{

@@ -31,7 +31,6 @@ type command struct {
 	ran map[uint32]bool
 }
 
-// done is what a program did.
 type done struct {
 	output string
 	code   uint32
@@ -62,7 +61,6 @@ func partOf(wasm []byte, ran map[uint32]bool) ([]byte, error) {
 	return wasmsubset.Extract(module, func(function int) bool { return function < module.ImportedFunctions || ran[uint32(function)] }), nil
 }
 
-// run runs a module to its end.
 func (c *command) run(ctx context.Context, wasm []byte) (d done, err error) {
 	runtime := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigCompiler())
 	defer func() { err = errors.Join(err, runtime.Close(context.Background())) }()

@@ -87,7 +87,6 @@ func growth(ctx context.Context, name string, shape shape, sizes []int) (all []f
 	return all, nil
 }
 
-// report makes the figures of an operation.
 func report(name string, op operation, sizes []int, costs []cost) (all []figures.Figure) {
 	for i, size := range sizes {
 		each := func(what string, value float64, unit string) {

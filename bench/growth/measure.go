@@ -37,7 +37,6 @@ var operations = []operation{
 
 func up(p program) engine.Operation { return engine.Up{Program: p} }
 
-// cost is what one operation took.
 type cost struct {
 	// time is what passed, and processor what was used of all processors, which other
 	// work on the machine disturbs less; 0 where that cannot be told.
@@ -70,7 +69,6 @@ func measure(ctx context.Context, p program) (costs []cost, err error) {
 	return costs, nil
 }
 
-// stack is a stack in files.
 type stack struct {
 	store  *counting
 	keyDir string

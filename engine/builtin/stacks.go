@@ -82,7 +82,6 @@ func (s Stacks) known(ctx context.Context) string {
 	return "; there are " + strings.Join(names, ", ")
 }
 
-// outputs returns the outputs of a stack.
 func (s Stacks) outputs(ctx context.Context, name string) (property.Map, error) {
 	snapshot, err := s.load(ctx, name)
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 )
 
-// entry is a file in an archive.
 type entry struct {
 	// name is relative and has slashes. It is clean, except for names that a program gives to assets: the
 	// archive's hash depends on them.

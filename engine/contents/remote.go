@@ -37,7 +37,6 @@ func shownURL(u *url.URL) string {
 	return shown.String()
 }
 
-// fetch begins a download.
 func (s Source) fetch(ctx context.Context, r Remote) (io.ReadCloser, error) {
 	u := r.URL
 	if s.Fetch == nil {

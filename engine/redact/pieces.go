@@ -36,7 +36,6 @@ type piece struct {
 // maxPiece is the length of the pieces of a long line, in bytes; the last is up to twice as long.
 const maxPiece = 64
 
-// add adds all pieces of a secret.
 func (p *pieces) add(secret string) {
 	for line := range strings.SplitSeq(secret, "\n") {
 		line = strings.TrimSpace(line)
@@ -67,7 +66,6 @@ func (p *pieces) add(secret string) {
 	p.addLine(strings.ToUpper(digits), false)
 }
 
-// addLine adds the pieces of a text.
 func (p *pieces) addLine(text string, word bool) {
 	for len(text) >= 2*maxPiece {
 		p.put(piece{text[:maxPiece], false})

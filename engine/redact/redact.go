@@ -155,7 +155,6 @@ func (s *Secrets) In(text string) string {
 	return s.pieces.hide(text)
 }
 
-// addFresh adds what was learned to the pieces.
 func (s *Secrets) addFresh() {
 	s.mu.RLock()
 	done := len(s.fresh) == 0

@@ -101,7 +101,6 @@ func (k userKey) fingerprint() (string, error) {
 	return hex.EncodeToString(id), err
 }
 
-// userKeyPath returns the path of the key under a configuration directory.
 func userKeyPath(dir string) string { return filepath.Join(dir, filepath.FromSlash(userKeyFile)) }
 
 // readUserKey reads the key under the configuration directory dir. The error is fs.ErrNotExist if there

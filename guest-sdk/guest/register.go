@@ -167,7 +167,6 @@ func newResource(token string, a about, in, out properties, r resource, creator 
 	}}}
 }
 
-// addResource adds a resource or component to the schema.
 func (s *server) addResource(b *shape.Builder, token string, a *about, in, out properties, documented reflect.Type) (r *schema.Resource, inputs, state *shape.Shape, err error) {
 	if err := checkToken(s.pkg.Name, token); err != nil {
 		return nil, nil, nil, err
@@ -235,7 +234,6 @@ func newFunction(token string, a about, args, result properties, call func(ctx c
 	}}}
 }
 
-// addFunction adds a function, stream, or method to the schema.
 func (s *server) addFunction(b *shape.Builder, token string, a *about, in, out properties) (f *schema.Function, args, result *shape.Shape, err error) {
 	if err := checkToken(s.pkg.Name, token); err != nil {
 		return nil, nil, nil, err

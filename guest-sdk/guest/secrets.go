@@ -29,7 +29,6 @@ func inheritSecrets(m, source, repeated property.Map) property.Map {
 // are found by accident.
 const minSecretText = 8
 
-// secretTexts returns the texts that are secret in m.
 func secretTexts(m property.Map) []string {
 	var texts []string
 	m.EachSecret(func(v property.Value) {
@@ -82,7 +81,6 @@ func copyMarks(v, from property.Value) property.Value {
 	return property.Secret(v)
 }
 
-// allSecret marks every property as secret.
 func allSecret(m property.Map) property.Map {
 	entries := make([]property.Entry, 0, m.Len())
 	for name, v := range m.All() {

@@ -51,7 +51,6 @@ type streaming struct {
 	begin        func(ctx context.Context, args unsafe.Pointer) (next func() (unsafe.Pointer, error), stop func())
 }
 
-// streams are the open streams.
 type streams struct {
 	mu   sync.Mutex
 	last abi.StreamHandle

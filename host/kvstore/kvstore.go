@@ -36,7 +36,6 @@ type Store struct {
 	size     int
 }
 
-// contents is the record in a store's file.
 type contents struct {
 	Version int `json:"version"`
 	// Revision is the highest that was given out, also to keys that are gone.
@@ -49,7 +48,6 @@ type item struct {
 	Revision uint64 `json:"revision"`
 }
 
-// version is that of the file.
 const version = 3
 
 var _ abi.KV = (*Store)(nil)
@@ -86,7 +84,6 @@ func Open(path string) (*Store, error) {
 	return s, nil
 }
 
-// decode decodes the content of a file.
 func decode(data []byte) (c contents, err error) {
 	if err := checkedcbor.Unmarshal(data, &c); err != nil {
 		return c, err

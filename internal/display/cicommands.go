@@ -20,7 +20,6 @@ import (
 // escaped anyway. No text of husk looks like that, so it comes from strangers, and one character of it
 // becomes a Go escape.
 
-// bracketCommand is a command in brackets.
 var bracketCommand = regexp.MustCompile(`##[A-Za-z]*\[`)
 
 // defuse returns text in which no line is a command to a service that runs husk. begun reports whether the

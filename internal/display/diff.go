@@ -15,7 +15,6 @@ import (
 	"github.com/husk-dev/husk/internal/printable"
 )
 
-// reasonOf returns the reason of a step, or the top-level properties that differ.
 func reasonOf(s engine.StepInfo) string {
 	var names []string
 	for _, c := range s.Diff {

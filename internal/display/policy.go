@@ -8,7 +8,6 @@ import (
 	"github.com/husk-dev/husk/engine"
 )
 
-// showCorrection shows the correction of a policy.
 func (t *Text) showCorrection(e engine.PolicyRemediated) {
 	style := t.style
 	line := "  " + style.note("~  ") + pad(policySubject(e.URN)) + " " + style.note("corrected by "+Escape(e.Policy))

@@ -46,7 +46,6 @@ type Text struct {
 	ticking sync.WaitGroup
 }
 
-// running is a running step.
 type running struct {
 	step  engine.StepInfo
 	since time.Time

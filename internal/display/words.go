@@ -20,7 +20,6 @@ type words struct {
 	paint                  func(Style, string) string
 }
 
-// operationWords are the words of steps.
 var operationWords = map[engine.Op]words{
 	engine.OpSame:              {"=", "checking", "unchanged", "unchanged", Style.faint},
 	engine.OpCreate:            {"+", "creating", "created", "create", Style.good},
@@ -97,7 +96,6 @@ func duration(d time.Duration) string {
 
 func milliseconds(ms int64) string { return duration(time.Duration(ms) * time.Millisecond) }
 
-// operations are the words for deployments.
 var operations = map[string]struct{ doing, previewing string }{
 	"preview": {"Previewing", "Previewing an update of"},
 	"up":      {"Updating", "Previewing an update of"},

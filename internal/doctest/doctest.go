@@ -43,7 +43,6 @@ func Require(t *testing.T, root, document string) string {
 	return string(text)
 }
 
-// functions returns the names of the functions that a file declares.
 func functions(t *testing.T, file string) map[string]bool {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)

@@ -23,7 +23,6 @@ type function struct {
 	dead   bool
 }
 
-// instruction is one instruction.
 type instruction struct {
 	op   wasmfile.Opcode
 	kind kind
@@ -74,8 +73,7 @@ type block struct {
 	params, results int
 	// height is that of the stack without the parameters.
 	height int
-	// start is the instruction.
-	start int32
+	start  int32
 	// dead is set where the block itself is never reached.
 	dead bool
 	// pending are the branches to its end, see [function.await].
@@ -177,7 +175,6 @@ func (f *function) push(n int) {
 	}
 }
 
-// begin opens a block.
 func (f *function) begin(in *instruction) bool {
 	params, results := f.blockType(in)
 	if !f.pop(params) {
@@ -294,7 +291,6 @@ func (f *function) waiting(from int32) *target {
 	return &f.code[from].to
 }
 
-// table reads the targets of a jump table.
 func (f *function) table(in *instruction) bool {
 	labels := f.raw[in.start+1 : in.end]
 	_, n := binary.Uvarint(labels)

@@ -76,7 +76,6 @@ func operands(op wasmfile.Opcode) (pops, pushes uint16, known bool) {
 	return 0, 0, false
 }
 
-// kindOf returns the kind of an instruction without a branch.
 func kindOf(op wasmfile.Opcode) kind {
 	switch op {
 	case wasmfile.OpI32Const, wasmfile.OpI64Const:

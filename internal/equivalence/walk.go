@@ -48,7 +48,6 @@ type todo struct {
 // Go take 2.3 at most.
 const stepsPerInstruction = 10
 
-// side is one of the functions.
 type side struct {
 	*function
 	at    int32
@@ -87,7 +86,6 @@ func (w *walk) run(before, after *function, from int32) bool {
 	}
 }
 
-// begin goes to a pair.
 func (w *walk) begin(from todo, equal bool) {
 	b, a := &w.before, &w.after
 	b.at, a.at = from.before, from.after
@@ -333,7 +331,6 @@ func (w *walk) settle(s *side) {
 	}
 }
 
-// variable returns the value of a local variable.
 func (w *walk) variable(s *side, index uint32) term {
 	if index == 0 {
 		return s.parameter
@@ -341,7 +338,6 @@ func (w *walk) variable(s *side, index uint32) term {
 	return term{form: local, index: index, number: max(w.changed[index], w.forgotten)}
 }
 
-// constant returns the number of an instruction.
 func (s *side) constant(in *instruction) term {
 	if in.op == wasmfile.OpI32Const {
 		return term{form: constant32, number: int64(int32(in.index))}
@@ -354,14 +350,12 @@ func (s *side) entry(in *instruction, value term) *target {
 	return &s.targets[in.to.at+int32(min(uint32(value.number), in.index))]
 }
 
-// top returns the last values on the stack.
 func (s *side) top(n int) []term { return s.stack[len(s.stack)-n:] }
 
 func (s *side) pop(n int) { s.stack = s.stack[:len(s.stack)-n] }
 
 func (s *side) push(value term) { s.stack = append(s.stack, value) }
 
-// jump takes a branch.
 func (s *side) jump(to *target) {
 	values := s.top(int(to.arity))
 	s.stack = append(s.stack[:to.height], values...)

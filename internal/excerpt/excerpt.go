@@ -25,7 +25,6 @@ func Of(rendering string) string {
 // hash matches the hash of an asset or archive, and any text, whose contents are no hash.
 var hash = regexp.MustCompile(`"(?:[^"\\]|\\.)*"| [0-9a-f]{64}\)`)
 
-// shortHashes shortens the hashes of assets and archives.
 func shortHashes(rendering string) string {
 	return hash.ReplaceAllStringFunc(rendering, func(found string) string {
 		if found[0] == '"' {

@@ -32,7 +32,6 @@ func instructions(m *wasmfile.Module, i int) (all [][]byte) {
 	return all[:len(all)-1]
 }
 
-// mutate changes one place.
 func (g *generator) mutate(code [][]byte) [][]byte {
 	if len(code) == 0 {
 		return code

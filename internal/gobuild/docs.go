@@ -174,7 +174,6 @@ func (p *goPackage) comments(used map[string]bool, to map[string]string) error {
 	return nil
 }
 
-// taggedFields returns the fields of a type that are properties.
 func taggedFields(t *doc.Type) (fields []*ast.Field) {
 	for _, spec := range t.Decl.Specs {
 		spec, ok := spec.(*ast.TypeSpec)

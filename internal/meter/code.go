@@ -233,7 +233,6 @@ func (w *rewriter) global(out []byte, op wasmfile.Opcode) []byte {
 	return wasmfile.AppendIndex(out, op, w.fuel)
 }
 
-// get writes the value of a local variable.
 func get(out []byte, index uint32) []byte {
 	return wasmfile.AppendIndex(out, wasmfile.OpLocalGet, index)
 }

@@ -61,7 +61,6 @@ func detached(section byte) bool {
 	return section == wasmfile.SectionStart || section == wasmfile.SectionData || section == wasmfile.SectionDataCount
 }
 
-// skip leaves a section out.
 func (w *rewriter) skip(s wasmfile.Section) {
 	for len(w.refs) > 0 && w.refs[0].Start < s.End {
 		w.refs = w.refs[1:]

@@ -101,7 +101,6 @@ func Check(m *wasmfile.Module) error {
 	return nil
 }
 
-// rewriter writes one module.
 type rewriter struct {
 	m       *wasmfile.Module
 	options Options

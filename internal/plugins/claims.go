@@ -21,7 +21,6 @@ type claims struct {
 // claimsPattern matches the names of the files in the directory of the modules.
 const claimsPattern = "run-*.claims"
 
-// newClaims returns claims without any module.
 func newClaims(dir string) (*claims, error) {
 	file, err := os.CreateTemp(dir, claimsPattern)
 	if err != nil {
@@ -34,13 +33,11 @@ func newClaims(dir string) (*claims, error) {
 	return &claims{file, release}, nil
 }
 
-// add claims a module.
 func (c *claims) add(digest string) error {
 	_, err := c.file.WriteString(digest + "\n")
 	return err
 }
 
-// end removes the claims.
 func (c *claims) end() error {
 	if c == nil {
 		return nil

@@ -20,9 +20,7 @@ type Module struct {
 	Rules []abi.PolicyRule
 
 	module *host.Module
-	// wasm returns the module's bytes.
-	wasm func() ([]byte, error)
-	// config is the configuration of the module's host.
+	wasm   func() ([]byte, error)
 	config host.Config
 }
 

@@ -38,7 +38,6 @@ func coreParams(core *wit.Function) string {
 	return b.String()
 }
 
-// writeExports writes the functions that modules with that interface export.
 func writeExports(iface string) func(*contract, *source) {
 	return func(c *contract, s *source) {
 		i := c.interfaces(iface)[0]

@@ -7,7 +7,6 @@ import (
 	"go.bytecodealliance.org/wit"
 )
 
-// writeClients writes a client for each interface: it calls the other side.
 func writeClients(c *contract, s *source) {
 	for _, i := range c.callable() {
 		name := interfaceNames[*i.Name]
@@ -48,7 +47,6 @@ func (f function) writeReturn(s *source, call, prefix string) {
 	}
 }
 
-// closure returns a function literal.
 func closure(s *source, params string, body func(*source)) string {
 	inner := &source{}
 	inner.f("func(%s) {", params)

@@ -8,7 +8,6 @@ import (
 	"go.bytecodealliance.org/wit"
 )
 
-// writeCodec writes a lift and a lower function for each record and variant.
 func writeCodec(c *contract, s *source) {
 	for _, i := range c.allInterfaces() {
 		for _, t := range i.TypeDefs.All() {

@@ -176,7 +176,6 @@ func kind(t wit.Type) wit.TypeDefKind {
 	}
 }
 
-// function is one function of an interface as Go sees it.
 type function struct {
 	*wit.Function
 	goName string   // of the method

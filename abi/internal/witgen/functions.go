@@ -7,7 +7,6 @@ import (
 	"go.bytecodealliance.org/wit"
 )
 
-// writeFunctions writes the table of functions with their layouts.
 func writeFunctions(c *contract, s *source) {
 	for _, i := range c.exported() {
 		prefix, what := "", "the contract"

@@ -132,7 +132,6 @@ func (c *contract) writeRequest(s *source, f function, t wit.Type, written map[*
 	writeProperties(s, name, r, requestRoles)
 }
 
-// writeResponse writes the access to the property maps and failures of a response.
 func (c *contract) writeResponse(s *source, t wit.Type, written map[*wit.TypeDef]bool) {
 	r := recordOnce(t, written)
 	if r == nil {
@@ -147,7 +146,6 @@ func (c *contract) writeResponse(s *source, t wit.Type, written map[*wit.TypeDef
 	}
 }
 
-// writeProperties writes the access to the property maps of a record.
 func writeProperties(s *source, name string, r *wit.Record, roles []string) {
 	body := &source{}
 	for _, field := range r.Fields {

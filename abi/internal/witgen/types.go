@@ -8,7 +8,6 @@ import (
 	"go.bytecodealliance.org/wit"
 )
 
-// writeTypes writes the Go types and interfaces of WIT interfaces.
 func writeTypes(interfaces ...string) func(*contract, *source) {
 	return func(c *contract, s *source) {
 		for _, i := range c.interfaces(interfaces...) {
@@ -179,7 +178,6 @@ func comment(s *source, doc string) {
 	}
 }
 
-// writeUnimplemented writes the provider that implements nothing.
 func writeUnimplemented(c *contract, s *source) {
 	s.f("// Unimplemented returns an error of kind unimplemented from every method of [Provider].")
 	s.f("// Providers embed it and override what they do.")

@@ -17,7 +17,6 @@ type client struct {
 	rpc pulumirpc.ResourceProviderClient
 }
 
-// errorOf is the error that a status tells of.
 func errorOf(err error) error {
 	s := status.Convert(err)
 	for kind, code := range codeOfKind {

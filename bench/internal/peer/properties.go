@@ -35,7 +35,6 @@ func isUnknown(s string) bool {
 	return false
 }
 
-// toStruct converts properties for the wire.
 func toStruct(m property.Map) *structpb.Struct {
 	fields := make(map[string]*structpb.Value, m.Len())
 	for key, v := range m.All() {
@@ -155,7 +154,6 @@ func sourceOf(fields map[string]*structpb.Value) property.AssetSource {
 	return property.SourceNone
 }
 
-// fromStruct converts properties from the wire.
 func fromStruct(s *structpb.Struct) (property.Map, error) {
 	entries := make([]property.Entry, 0, len(s.GetFields()))
 	for key, field := range s.GetFields() {

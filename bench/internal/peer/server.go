@@ -152,7 +152,6 @@ func (s *server) Create(ctx context.Context, request *pulumirpc.CreateRequest) (
 	}, nil
 }
 
-// fromStructs converts several maps of properties.
 func fromStructs(structs ...*structpb.Struct) ([]property.Map, error) {
 	maps := make([]property.Map, len(structs))
 	for i, s := range structs {

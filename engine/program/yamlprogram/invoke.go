@@ -96,7 +96,6 @@ func (e *evaluator) checkInvoke(x *expr.Invoke, f function, args property.Map, w
 	return len(failures) == 0
 }
 
-// functionOptions evaluates the options of a call.
 func (e *evaluator) functionOptions(x *expr.Invoke, f function) (out abi.FunctionOptions, ok bool) {
 	o := &optionReader{evaluator: e, exprs: map[string]expr.Expr{}, ok: true}
 	out.Version = x.Version

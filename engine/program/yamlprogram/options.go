@@ -33,9 +33,8 @@ type alias struct {
 
 // optionKeys reads the options of one resource after the other by the same keys.
 type optionKeys struct {
-	report *source.Report
-	keys   []source.Key
-	// options are those of the resource at hand.
+	report  *source.Report
+	keys    []source.Key
 	options *options
 }
 

@@ -230,7 +230,6 @@ func (o *optionReader) provider(name string, x expr.Expr) *instance {
 	return i
 }
 
-// ownProvider reads the provider of the resource.
 func (o *optionReader) ownProvider(name string) string {
 	r := o.resource
 	p := o.provider(name, o.exprs[name])

@@ -229,7 +229,6 @@ func (c *compilation) unknownToken(kind, token string, at *yaml.Node, near strin
 	return d
 }
 
-// tokens returns the tokens of resources or functions.
 func tokens[T any](all []T, token func(T) string) []string {
 	out := make([]string, len(all))
 	for i, t := range all {

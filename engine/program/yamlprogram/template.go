@@ -55,14 +55,12 @@ func (r *resource) isProvider() bool { return providedPackage(r.typ) != "" }
 
 func (r *resource) isComponent() bool { return r.schema != nil && r.schema.Component }
 
-// variable is a named value.
 type variable struct {
 	name  string
 	key   *yaml.Node
 	value expr.Expr
 }
 
-// output is one of the stack's outputs.
 type output struct {
 	name  string
 	key   *yaml.Node
@@ -71,7 +69,6 @@ type output struct {
 
 var resourceKeys = []string{"type", "name", "defaultProvider", "properties", "options", "get"}
 
-// readTemplate reads the parts of a program, and reports what is wrong.
 func readTemplate(r *source.Report, t program.Template) *template {
 	out := &template{report: r}
 	if t.Variables != nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// name is a stack's name for tests.
 var name = state.StackName{Project: "proj", Name: "dev"}
 
 var holder = state.Holder{PID: os.Getpid(), Host: "here", User: "me", Command: "husk up", Since: time.Unix(1e9, 0).UTC()}

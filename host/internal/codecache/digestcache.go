@@ -19,7 +19,6 @@ const digestSuffix = ".seen"
 // file system's clock, of 2 s at the most, it could change again and look the same.
 const settled = 3 * time.Second
 
-// fileDigest is the record.
 type fileDigest struct {
 	// State changes whenever the file does.
 	State, Digest string
@@ -51,7 +50,6 @@ func (c *Cache) DigestOf(path string, limit int, now time.Time, hash func() (str
 	return digest, err
 }
 
-// digestName names the record for a path.
 func digestName(path string) (string, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {

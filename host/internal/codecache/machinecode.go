@@ -261,7 +261,6 @@ func (l *loader) Close(ctx context.Context) error {
 	return err
 }
 
-// readFrame reads the frame of an entry.
 func readFrame(from Modules, name string) (*frame, error) {
 	content, err := from.Read(name + frameSuffix)
 	if err != nil {

@@ -76,7 +76,6 @@ func (c *Cache) WriteRecord(name string, r Record, details any) (err error) {
 	return c.writeCBOR(name+RecordSuffix, r)
 }
 
-// writeCBOR keeps a value under a name.
 func (c *Cache) writeCBOR(name string, value any) error {
 	content, err := strictcbor.Marshal(value)
 	if err != nil {
@@ -85,7 +84,6 @@ func (c *Cache) writeCBOR(name string, value any) error {
 	return c.Write(name, content)
 }
 
-// readCBOR reads a value that was kept under a name.
 func readCBOR(from Modules, name string, value any) error {
 	content, err := from.Read(name)
 	if err != nil {

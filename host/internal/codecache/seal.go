@@ -18,8 +18,7 @@ import (
 const (
 	sealKeySize = 32
 	// sealSize is that of a nonce and a tag of AES-GCM, in bytes.
-	sealSize = 12 + 16
-	// sealKeyFile is the name of the file with the key.
+	sealSize    = 12 + 16
 	sealKeyFile = "cache.key"
 )
 
@@ -37,7 +36,6 @@ func newSealer(dir string) (*sealer, error) {
 	return &sealer{key}, nil
 }
 
-// sealKeyDir returns the directory of a cache's key.
 func sealKeyDir(cache string) string {
 	config, err := os.UserConfigDir()
 	if err != nil {
@@ -108,7 +106,6 @@ func (s *sealer) cipher(name string) cipher.AEAD {
 	return gcm
 }
 
-// seal makes the seal of a content under a name.
 func (s *sealer) seal(name string, content []byte) []byte {
 	gcm := s.cipher(name)
 	nonce := make([]byte, gcm.NonceSize(), sealSize)
@@ -116,7 +113,6 @@ func (s *sealer) seal(name string, content []byte) []byte {
 	return gcm.Seal(nonce, nonce, nil, content)
 }
 
-// check reports whether the content has this seal.
 func (s *sealer) check(name string, content, seal []byte) bool {
 	gcm := s.cipher(name)
 	nonce := seal[:gcm.NonceSize()]

@@ -15,7 +15,6 @@ func directoryFunctions() []function {
 	}
 }
 
-// dirent is one entry of a directory.
 type dirent struct {
 	name string
 	kind byte

@@ -116,7 +116,6 @@ var systemErrnos = []struct {
 	{syscall.ETIMEDOUT, errTimedout},
 }
 
-// errnoOf maps an error of the os package, or of this one, to what the guest sees.
 func errnoOf(err error) Errno {
 	if err == nil {
 		return success

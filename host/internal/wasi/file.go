@@ -6,7 +6,6 @@ import (
 	"time"
 )
 
-// fileFunctions are those on the content and attributes of an open file.
 func fileFunctions() []function {
 	return []function{
 		{"fd_read", "iiii", func(c *call) Errno {

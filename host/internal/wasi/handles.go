@@ -196,7 +196,6 @@ func (t *handles) closeAll() {
 	t.table = nil
 }
 
-// directory returns an open directory.
 func (c *call) directory(fd uint32) (*handle, Errno) {
 	h := c.sys.handles.get(fd)
 	switch {
@@ -208,7 +207,6 @@ func (c *call) directory(fd uint32) (*handle, Errno) {
 	return h, success
 }
 
-// handleFunctions are those about a descriptor itself.
 func handleFunctions() []function {
 	return []function{
 		{"fd_close", "i", fdClose},

@@ -51,7 +51,6 @@ func (m memory) putU64(offset uint32, value uint64) Errno {
 	return errno
 }
 
-// path reads a path argument.
 func (m memory) path(offset, length uint32) (string, Errno) {
 	if length > maxPath {
 		return "", errNametoo

@@ -101,7 +101,6 @@ func (m *mount) anchorAt(dir string, below []string) error {
 	return nil
 }
 
-// open returns the directory.
 func (m *mount) open() (*os.Root, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -30,7 +30,6 @@ const (
 	openTruncate  = 1 << 3
 )
 
-// pathFunctions are those that take a path.
 func pathFunctions() []function {
 	return []function{
 		{"path_open", "iiiiiIIii", pathOpen},
@@ -73,7 +72,6 @@ func (c *call) place(fd, pointer, length int, follow bool) (place, Errno) {
 	return c.sys.config.Files.resolve(c.mustGoOn, h.directory, path, follow)
 }
 
-// change does something to a path in a read-write mount.
 func (c *call) change(fd, pointer, length int, do func(*FileSystem, *place) error) Errno {
 	at, errno := c.place(fd, pointer, length, false)
 	defer at.release()

@@ -58,7 +58,6 @@ func statOf(info fs.FileInfo) stat {
 	return s
 }
 
-// statPlace returns the attributes of what is at a place.
 func (c *call) statPlace(at *place) (stat, Errno) {
 	if at.isVirtual() {
 		return stat{kind: typeDirectory, links: 1, inode: at.node.serial}, success

@@ -33,8 +33,7 @@ type place struct {
 	dir   *os.Root
 	owned bool // that release closes dir
 	name  string
-	// path is the place's path on the host.
-	path string
+	path  string
 	// info is what the entry was found to be; nil for a dot, and where there is none.
 	info fs.FileInfo
 	// slash is set where the path asks for a directory by a slash at its end.

@@ -26,7 +26,6 @@ func compiledModules() (string, error) {
 	return places.Compiled(), err
 }
 
-// cachedModule describes a module of the cache in lists.
 type cachedModule struct {
 	Name    string    `json:"name,omitempty"`
 	Version string    `json:"version,omitempty"`

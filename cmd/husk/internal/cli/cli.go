@@ -67,13 +67,11 @@ func Main() int {
 	return newApp(os.Stdin, os.Stdout, os.Stderr).run(os.Args[1:])
 }
 
-// newApp returns an app that reads and writes these files.
 func newApp(in, out, errs *os.File) *app {
 	secrets := &redact.Secrets{}
 	return &app{in: in, out: display.NewOutput(out, secrets), errs: display.NewOutput(errs, secrets), secrets: secrets}
 }
 
-// run runs a command line and returns its exit code.
 func (a *app) run(args []string) int {
 	root := a.root()
 	root.SetArgs(args)
@@ -203,7 +201,6 @@ func checkArguments(cmd *cobra.Command) {
 	}
 }
 
-// usageError is a mistake in the command line.
 type usageError struct{ err error }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
@@ -211,7 +208,6 @@ func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(fo
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
 
-// shownError is an error that a display has shown.
 type shownError struct{ err error }
 
 func (e *shownError) Error() string { return e.err.Error() }

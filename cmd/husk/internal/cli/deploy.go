@@ -18,10 +18,8 @@ import (
 	"github.com/husk-dev/husk/internal/plugins"
 )
 
-// command is a command that runs the engine.
 type command struct {
-	name string
-	// previewOnly reports whether the command changes nothing.
+	name        string
 	previewOnly bool
 	// operation returns what the engine does, after project and providers are open.
 	operation func(context.Context, *openRun) (engine.Operation, error)
@@ -29,8 +27,7 @@ type command struct {
 	result func(context.Context, *openRun, *engine.Result) error
 	// program, replaces, and deletes are options of [stackrun.Options].
 	program, replaces, deletes bool
-	// question asks for confirmation.
-	question string
+	question                   string
 }
 
 func (a *app) up() *cobra.Command {

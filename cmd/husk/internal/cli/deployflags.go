@@ -19,7 +19,6 @@ import (
 	"github.com/husk-dev/husk/internal/plugins"
 )
 
-// deployFlags are the flags of the commands that run the engine.
 type deployFlags struct {
 	yes, skipPreview, previewOnly, diff, timings        bool
 	refresh, runProgram, installed                      bool
@@ -220,7 +219,6 @@ func (f *deployFlags) writePlan(ctx context.Context, o *openRun, result *engine.
 	return err
 }
 
-// openPolicies opens the policy packs of the project and of the flags.
 func (f *deployFlags) openPolicies(ctx context.Context, p *plugins.Plugins) ([]analysis.Pack, error) {
 	if len(f.policyConfigs) > 0 && len(f.policyConfigs) != len(f.policyPacks) {
 		return nil, usagef("%d --policy-pack and %d --policy-pack-config: give one configuration for each pack, or none",

@@ -69,7 +69,6 @@ func (a *app) addLimits(flags *pflag.FlagSet) {
 		"set a limit for all providers or for one, overriding the project: NAME=VALUE or PROVIDER:NAME=VALUE, such as memory=512MiB or time=2h; can be repeated")
 }
 
-// givenLimits reads the flag --limit.
 func (a *app) givenLimits() ([]plugins.Limit, error) {
 	limits, err := plugins.ParseLimits(a.limits)
 	if err != nil {

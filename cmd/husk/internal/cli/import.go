@@ -15,10 +15,8 @@ import (
 	"github.com/husk-dev/husk/engine/program/yamlprogram"
 )
 
-// importRun is one run of the command import.
 type importRun struct {
-	app *app
-	// The flags.
+	app                                   *app
 	file, out, language, parent, provider string
 	properties                            []string
 	protect                               bool
@@ -122,7 +120,6 @@ func (i *importRun) mention(flag, given string) (name string, err error) {
 	return name, nil
 }
 
-// operation makes the import.
 func (i *importRun) operation(ctx context.Context, o *openRun) (engine.Operation, error) {
 	for at := range i.list.Resources {
 		r := &i.list.Resources[at]

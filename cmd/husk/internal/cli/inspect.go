@@ -13,7 +13,6 @@ import (
 	"github.com/husk-dev/husk/internal/plugins"
 )
 
-// inspection is the result of the command inspect.
 type inspection struct {
 	// Kind is provider or policy pack, empty for a module that is neither.
 	Kind    string `json:"kind,omitempty"`

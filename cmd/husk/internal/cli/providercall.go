@@ -18,7 +18,6 @@ import (
 	"github.com/husk-dev/husk/internal/propertyliteral"
 )
 
-// callFlags are the flags of the commands that call a provider by hand.
 type callFlags struct {
 	askFlags
 	preview, show bool
@@ -207,7 +206,6 @@ func (a *app) writeStream(ctx context.Context, p abi.Provider, request abi.Invok
 	}
 }
 
-// writeResponse writes the response of a provider.
 func (a *app) writeResponse(shown map[string]any) error {
 	if a.json {
 		return a.writeJSON(shown)

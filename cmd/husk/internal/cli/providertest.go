@@ -24,7 +24,6 @@ import (
 	"github.com/husk-dev/husk/internal/propertyliteral"
 )
 
-// providerTestFlags are the flags of husk provider test.
 type providerTestFlags struct {
 	askFlags
 	cases, rerun, seed, failures string
@@ -207,7 +206,6 @@ func fileName(text string) string {
 	}, text)
 }
 
-// options returns the options of the flags.
 func (f *providerTestFlags) options() (o conformance.Options, grants host.Grants, err error) {
 	o = conformance.Options{
 		Generated: f.generated, Only: f.only, AllowUntested: f.untested, ReadOnly: f.readOnly, Extension: f.extension,

@@ -140,7 +140,6 @@ func (o *openRun) close(ctx context.Context) error {
 	return err
 }
 
-// workspace opens the project that the flags name.
 func (a *app) workspace(ctx context.Context) (*workspace.Workspace, error) {
 	return workspace.Open(ctx, a.dir, workspace.Options{
 		Stack:   a.stack,

@@ -19,7 +19,6 @@ func (a *app) stackCommand() *cobra.Command {
 		a.stackRename(), a.stackHistory(), a.stackRestore(), a.stackRemove())
 }
 
-// stackInfo describes a stack in lists.
 type stackInfo struct {
 	Name      string     `json:"name"`
 	Selected  bool       `json:"selected"`

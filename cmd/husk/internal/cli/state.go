@@ -30,7 +30,6 @@ func (a *app) stateCommand() *cobra.Command {
 		a.stateModule(), a.stateRepair(), a.stateEdit())
 }
 
-// resourceInfo describes a resource in lists.
 type resourceInfo struct {
 	URN      urn.URN  `json:"urn"`
 	Type     string   `json:"type"`
@@ -85,7 +84,6 @@ func (a *app) stateList() *cobra.Command {
 	}
 }
 
-// resourceDetails describes one resource.
 type resourceDetails struct {
 	resourceInfo
 	Module       string         `json:"module,omitempty"`
@@ -187,7 +185,6 @@ func (a *app) writeResource(d resourceDetails) error {
 	return nil
 }
 
-// convert returns texts of another type.
 func convert[To, From ~string](texts []From) []To {
 	out := make([]To, len(texts))
 	for i, text := range texts {

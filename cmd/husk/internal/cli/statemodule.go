@@ -18,7 +18,6 @@ import (
 	"github.com/husk-dev/husk/internal/workspace"
 )
 
-// moduleUse is the module of a provider in the state.
 type moduleUse struct {
 	URN    urn.URN `json:"urn"`
 	Module string  `json:"module"`

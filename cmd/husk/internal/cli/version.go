@@ -9,7 +9,6 @@ import (
 	"github.com/husk-dev/husk/internal/stackrun"
 )
 
-// build describes the build of this program.
 type build struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"`

@@ -26,7 +26,6 @@ const (
 	keyAPIKey     = "apiKey"
 )
 
-// config describes the package's configuration.
 func (a *api) config() schema.Object {
 	text := &schema.Type{Kind: schema.KindString}
 	limit := float64(maxRetriesLimit)

@@ -76,7 +76,6 @@ func readFrom(ctx context.Context, at *url.URL) openapi3.ReadFromURIFunc {
 	}
 }
 
-// parse reads a document in its normal form.
 func parse(normal []byte) (*document, error) {
 	spec, err := complete(openapi3.NewLoader().LoadFromData(normal))
 	if err == nil {
