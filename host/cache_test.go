@@ -832,11 +832,6 @@ func TestPrecompiledForSomethingElse(t *testing.T) {
 	require.NoError(t, usePrecompiled(t, host.NewConfig().WithPrecompiled(dir)))
 	require.NoError(t, usePrecompiled(t, host.NewConfig().WithPrecompiled(dir).WithMemoryLimit(16<<20)), "which is no part of the code")
 
-	// A directory of a Husk that wrote its manifests in JSON.
-	require.NoError(t, os.Rename(manifests[0], strings.TrimSuffix(manifests[0], ".manifest")+".json"))
-	require.ErrorContains(t, usePrecompiled(t, host.NewConfig().WithPrecompiled(dir)), "it was compiled for the format version (an older one), and here it is ")
-	require.NoError(t, os.Rename(strings.TrimSuffix(manifests[0], ".manifest")+".json", manifests[0]))
-
 	// Code that wazero would not take is told of where there is none for its version.
 	code, err := filepath.Glob(filepath.Join(dir, "wazero-*"))
 	require.NoError(t, err)

@@ -32,7 +32,6 @@ import (
 // is not the user who runs it. So a host takes it only of a directory that was named to
 // it for this, which nobody else can write.
 
-// manifest is about what is kept of a module.
 type manifest struct {
 	// Module is its digest. Name and Version are for people.
 	Module  string
@@ -138,13 +137,7 @@ type PrecompiledModule struct {
 	manifest manifest
 }
 
-const (
-	manifestSuffix = ".manifest"
-	// formerSuffix was of manifests in JSON.
-	formerSuffix = ".json"
-	// format is what errors call the version of what is kept.
-	format = "format version"
-)
+const manifestSuffix = ".manifest"
 
 // Module returns what is kept of the module of a digest, which must be for what code depends on here. It
 // looks at the content of the manifest, and only at the owner of the other files.
@@ -152,9 +145,6 @@ func (p *Directory) Module(digest, name string, here map[string]string) (*Precom
 	m := &PrecompiledModule{Directory: p, name: name}
 	text, err := readTrusted(filepath.Join(p.Dir, name+manifestSuffix))
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Stat(filepath.Join(p.Dir, name+formerSuffix)); err == nil {
-			return nil, &MismatchError{[]Difference{{format, "(an older one)", here[format]}}}
-		}
 		return nil, ErrNotPrecompiled
 	}
 	if err != nil {
@@ -216,7 +206,6 @@ func (m *PrecompiledModule) View(name string, use func([]byte) error) error {
 	})
 }
 
-// check compares a content with its checksum.
 func (m *PrecompiledModule) check(name string, content io.Reader) error {
 	sum, err := checksum(content)
 	if err == nil && sum != m.manifest.Sums[name] {
