@@ -47,11 +47,6 @@ func (c *client) Check(ctx context.Context, request abi.CheckRequest) (abi.Check
 	if request.Olds != nil {
 		q.Olds = toStruct(*request.Olds)
 	}
-	if a := request.Autonaming; a != nil {
-		q.Autonaming = &pulumirpc.CheckRequest_AutonamingOptions{
-			ProposedName: a.ProposedName, Mode: pulumirpc.CheckRequest_AutonamingOptions_Mode(a.Mode),
-		}
-	}
 	r, err := c.rpc.Check(ctx, q)
 	if err != nil {
 		return abi.CheckResponse{}, errorOf(err)
@@ -84,16 +79,4 @@ func (c *client) Diff(ctx context.Context, request abi.DiffRequest) (abi.DiffRes
 	}
 	slices.SortFunc(response.DetailedDiff, func(a, b abi.PropertyDiff) int { return strings.Compare(a.Path, b.Path) })
 	return response, nil
-}
-
-func (c *client) Create(ctx context.Context, request abi.CreateRequest) (abi.CreateResponse, error) {
-	r, err := c.rpc.Create(ctx, &pulumirpc.CreateRequest{
-		Urn: string(request.URN), Name: request.Name, Type: request.Type,
-		Properties: toStruct(request.Inputs), Timeout: request.Timeout, Preview: request.Preview,
-	})
-	if err != nil {
-		return abi.CreateResponse{}, errorOf(err)
-	}
-	state, err := fromStruct(r.Properties)
-	return abi.CreateResponse{ID: r.Id, State: state, RefreshBeforeUpdate: r.RefreshBeforeUpdate}, err
 }

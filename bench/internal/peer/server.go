@@ -95,9 +95,6 @@ func (s *server) Check(ctx context.Context, request *pulumirpc.CheckRequest) (*p
 	if request.Olds != nil {
 		q.Olds = &properties[0]
 	}
-	if a := request.Autonaming; a != nil {
-		q.Autonaming = &abi.Autonaming{ProposedName: a.ProposedName, Mode: abi.AutonamingMode(a.Mode)}
-	}
 	response, err := s.provider.Check(ctx, q)
 	if err != nil {
 		return nil, statusOf(err)
@@ -133,23 +130,6 @@ func (s *server) Diff(ctx context.Context, request *pulumirpc.DiffRequest) (*pul
 		}
 	}
 	return r, nil
-}
-
-func (s *server) Create(ctx context.Context, request *pulumirpc.CreateRequest) (*pulumirpc.CreateResponse, error) {
-	inputs, err := fromStruct(request.Properties)
-	if err != nil {
-		return nil, malformed(err)
-	}
-	response, err := s.provider.Create(ctx, abi.CreateRequest{
-		URN: urn.URN(request.Urn), Name: request.Name, Type: request.Type,
-		Inputs: inputs, Timeout: request.Timeout, Preview: request.Preview,
-	})
-	if err != nil {
-		return nil, statusOf(err)
-	}
-	return &pulumirpc.CreateResponse{
-		Id: response.ID, Properties: toStruct(response.State), RefreshBeforeUpdate: response.RefreshBeforeUpdate,
-	}, nil
 }
 
 func fromStructs(structs ...*structpb.Struct) ([]property.Map, error) {
