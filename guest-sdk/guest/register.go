@@ -75,13 +75,9 @@ func register(p Provider, common *shared) (*server, error) {
 	}
 	s.pkg.Types = b.Types()
 	for _, t := range p.Types {
-		at, exists := slices.BinarySearchFunc(s.pkg.Types, t.Token, func(t *schema.Object, token string) int {
-			return strings.Compare(t.Token, token)
-		})
-		if exists {
-			return nil, errors.New("type " + t.Token + ": it is declared twice")
+		if err := declare(&s.pkg.Types, t, func(t *schema.Object) string { return t.Token }); err != nil {
+			return nil, errors.New("type " + t.Token + ": " + err.Error())
 		}
-		s.pkg.Types = shape.Insert(s.pkg.Types, at, t)
 	}
 	return s, nil
 }
@@ -168,13 +164,7 @@ func newResource(token string, a about, in, out properties, r resource, creator 
 }
 
 func (s *server) addResource(b *shape.Builder, token string, a *about, in, out properties, documented reflect.Type) (r *schema.Resource, inputs, state *shape.Shape, err error) {
-	if err := checkToken(s.pkg.Name, token); err != nil {
-		return nil, nil, nil, err
-	}
-	if inputs, err = in.inputs(b); err == nil {
-		state, err = out.outputs(b)
-	}
-	if err != nil {
+	if inputs, state, err = s.shapes(b, token, in, out); err != nil {
 		return nil, nil, nil, err
 	}
 	if r = a.resource; r == nil {
@@ -188,14 +178,28 @@ func (s *server) addResource(b *shape.Builder, token string, a *about, in, out p
 			return nil, nil, nil, errors.New(`its state must not have a property "` + name + `": every resource has one already`)
 		}
 	}
-	at, exists := slices.BinarySearchFunc(s.pkg.Resources, token, func(r *schema.Resource, token string) int {
-		return strings.Compare(r.Token, token)
-	})
-	if exists {
-		return nil, nil, nil, errors.New("it is declared twice")
+	return r, inputs, state, declare(&s.pkg.Resources, r, func(r *schema.Resource) string { return r.Token })
+}
+
+// shapes returns the shapes of what a token of the package takes and gives.
+func (s *server) shapes(b *shape.Builder, token string, in, out properties) (taken, given *shape.Shape, err error) {
+	if err := checkToken(s.pkg.Name, token); err != nil {
+		return nil, nil, err
 	}
-	s.pkg.Resources = shape.Insert(s.pkg.Resources, at, r)
-	return r, inputs, state, nil
+	if taken, err = in.inputs(b); err == nil {
+		given, err = out.outputs(b)
+	}
+	return taken, given, err
+}
+
+// declare adds to a list that is sorted by token.
+func declare[T any](list *[]T, added T, token func(T) string) error {
+	at, exists := slices.BinarySearchFunc(*list, token(added), func(t T, wanted string) int { return strings.Compare(token(t), wanted) })
+	if exists {
+		return errors.New("it is declared twice")
+	}
+	*list = shape.Insert(*list, at, added)
+	return nil
 }
 
 // complete adds to the schema of the resource what follows from its methods and options.
@@ -235,26 +239,13 @@ func newFunction(token string, a about, args, result properties, call func(ctx c
 }
 
 func (s *server) addFunction(b *shape.Builder, token string, a *about, in, out properties) (f *schema.Function, args, result *shape.Shape, err error) {
-	if err := checkToken(s.pkg.Name, token); err != nil {
-		return nil, nil, nil, err
-	}
-	if args, err = in.inputs(b); err == nil {
-		result, err = out.outputs(b)
-	}
-	if err != nil {
+	if args, result, err = s.shapes(b, token, in, out); err != nil {
 		return nil, nil, nil, err
 	}
 	if f = a.function; f == nil {
 		f = &schema.Function{Token: token, Description: a.description, Deprecation: a.deprecation, Args: *args.Object, Result: *result.Object}
 	}
-	at, exists := slices.BinarySearchFunc(s.pkg.Functions, token, func(f *schema.Function, token string) int {
-		return strings.Compare(f.Token, token)
-	})
-	if exists {
-		return nil, nil, nil, errors.New("it is declared twice")
-	}
-	s.pkg.Functions = shape.Insert(s.pkg.Functions, at, f)
-	return f, args, result, nil
+	return f, args, result, declare(&s.pkg.Functions, f, func(f *schema.Function) string { return f.Token })
 }
 
 // unnamed refuses what is for the names of resources alone.
