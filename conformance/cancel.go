@@ -62,8 +62,7 @@ func sleep(create context.Context) {
 	}
 }
 
-// cancelledCreate cancels a create while it runs, and checks that it ends promptly. It may succeed
-// or fail.
+// cancelledCreate cancels a running create, which must end promptly, with or without success.
 func (l *life) cancelledCreate(ctx context.Context) error {
 	running, end := context.WithCancel(ctx)
 	defer end()

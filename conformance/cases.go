@@ -61,11 +61,9 @@ type Update struct {
 type Expectation struct {
 	// Refused lists the paths at which check must refuse the inputs.
 	Refused []string
-	// Error is the expected kind of error of create or invoke, for example not-found; empty for
-	// none.
+	// Error is the expected kind of error of create or invoke, such as not-found.
 	Error string
-	// Outputs are properties that the state or the result must have. A secret equals its plain
-	// value.
+	// Outputs are properties of the state or result. A secret equals its plain value.
 	Outputs property.Map
 }
 
@@ -260,8 +258,7 @@ func (r *caseReader) expectation(at string, v any) *Expectation {
 	return e
 }
 
-// Document returns the cases as a document for an encoder of JSON or YAML. It contains secrets in
-// plain.
+// Document returns the cases as a document of JSON or YAML, with secrets in plain.
 func (c *Cases) Document() map[string]any {
 	d := map[string]any{}
 	set := func(name string, v any, is bool) {

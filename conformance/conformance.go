@@ -25,8 +25,7 @@ import (
 // closes an instance that is an io.Closer.
 type Open func(ctx context.Context) (abi.Provider, error)
 
-// Options select the tests and their inputs. The zero value tests everything with generated
-// inputs.
+// Options select tests and inputs. The zero value tests everything with generated inputs.
 type Options struct {
 	// Seed chooses the generated inputs.
 	Seed uint64
@@ -40,8 +39,7 @@ type Options struct {
 	CasesOnly bool
 	// Only lists the names of the checks to run; empty for all.
 	Only []string
-	// Config is the provider's configuration. Properties that are required and missing
-	// are generated.
+	// Config is the provider's configuration. Missing required properties are generated.
 	Config property.Map
 	// Parameters parameterize the provider before the tests; nil for none.
 	Parameters *abi.Parameters
@@ -62,19 +60,16 @@ type Options struct {
 	// Promptness is how long a call may go on once it is cancelled; 0 is
 	// [DefaultPromptness].
 	Promptness time.Duration
-	// begun returns once the create to cancel has begun, or its context has ended. nil waits for
-	// a fixed time.
+	// begun returns once the create has begun, or its context has ended. nil waits a fixed time.
 	begun func(context.Context)
 }
 
 const (
-	// DefaultGenerated is one input with the required properties, one with all, and two with a
-	// random choice.
+	// DefaultGenerated is one input with the required properties, one with all, two at random.
 	DefaultGenerated = 4
 	// DefaultTimeout is longer than what a person waits for one resource in a test.
 	DefaultTimeout = 2 * time.Minute
-	// DefaultPromptness is less than the five seconds after which a host stops a guest that does
-	// not react.
+	// DefaultPromptness is below the five seconds after which a host stops a guest.
 	DefaultPromptness = 4 * time.Second
 )
 

@@ -62,8 +62,7 @@ func (r *run) testFunction(ctx context.Context, function *schema.Function) {
 		}))
 }
 
-// call calls the function. It calls a method in previews only, because outside of a preview the
-// component must exist.
+// call calls the function, and a method in previews only: else its component must exist.
 func (t *functionTest) call(ctx context.Context, args property.Map, preview bool) (functionResponse, error) {
 	switch t.kind {
 	case streamFunction:

@@ -23,8 +23,7 @@ func (r *run) generator(subject string, number int) *fakevalue.Generator {
 	return g
 }
 
-// casesOf generates cases for the properties of an object: the required ones, all, a random choice,
-// and all as secrets.
+// casesOf generates cases of an object: required properties, all, a random choice, and secrets.
 func (r *run) casesOf(subject string, o *schema.Object) []Case {
 	var cases []Case
 	for i := range r.options.Generated {
@@ -118,8 +117,7 @@ func (r *repairer) next(inputs property.Map, paths []string) (changed property.M
 	return r.again(r.restarts), true
 }
 
-// repaired removes a refused optional property, or adds a missing one, or else removes any
-// optional property.
+// repaired removes a refused optional property, adds a missing one, or removes any optional one.
 func (r *repairer) repaired(inputs property.Map, paths []string) (property.Map, bool) {
 	for _, text := range paths {
 		name := firstKey(text)

@@ -136,8 +136,7 @@ func (s *subject) keepsUnknowns(ctx context.Context, inputs property.Map) error 
 	return nil
 }
 
-// unknownPaths returns the paths in a property that are tried as unknown: the whole, and its first
-// part.
+// unknownPaths returns the paths in a property that are tried as unknown: itself and a first part.
 func unknownPaths(name string, v property.Value) []property.Path {
 	whole := property.Path{property.Key(name)}
 	paths := []property.Path{whole}
@@ -232,8 +231,7 @@ func wrongArguments(o *schema.Object, m property.Map) []wrongInput {
 	return slices.Concat(unknownProperty(o, m), missingRequired(o, m), wrongTypes(o, m))
 }
 
-// refuses checks that check refuses each of the inputs. none is the reason to skip the test if there
-// are none.
+// refuses checks that check refuses each of the inputs. none is the reason if there are none.
 func (s *subject) refuses(ctx context.Context, list []wrongInput, none string) error {
 	if len(list) == 0 {
 		return inapplicable(none)

@@ -91,8 +91,7 @@ func (r *run) introduce(ctx context.Context) (ready bool, err error) {
 	return outcome == nil, nil
 }
 
-// keep adds findings about the package that were asked for, or that explain why others are
-// missing.
+// keep adds findings about the package that were asked for, or that explain missing ones.
 func (r *run) keep(f *findings) {
 	for name, result := range f.results {
 		if only := r.options.Only; len(only) > 0 && !slices.Contains(only, name) && result.Status == OK {
@@ -145,8 +144,7 @@ func (r *run) parameterize(ctx context.Context, s *session) error {
 	return nil
 }
 
-// readSchemas reads the schema of the package. An extension has the configuration of the provider
-// that it extends.
+// readSchemas reads the package's schema. An extension has the configuration of what it extends.
 func (r *run) readSchemas(ctx context.Context, s *session) (*schema.Package, error) {
 	if !r.options.Extension {
 		return r.readSchema(ctx, s, abi.GetSchemaRequest{})
@@ -250,8 +248,7 @@ type configRefused struct{ reason string }
 
 func (e *configRefused) Error() string { return "configure: " + e.reason }
 
-// unknownConfigOutcome configures further providers, each with one unknown property, as previews
-// do.
+// unknownConfigOutcome configures providers with one unknown property each, as previews do.
 func (r *run) unknownConfigOutcome(ctx context.Context) (outcome, err error) {
 	outcome = inapplicable("there is nothing to configure")
 	for i := range r.schema.Config.Properties {
@@ -298,8 +295,7 @@ func (r *run) readyWith(ctx context.Context, config property.Map) (s *session, o
 	return s, nil, nil
 }
 
-// givenConfig returns the configuration of the options, with generated values for missing required
-// properties.
+// givenConfig returns the configuration of the options, with generated required properties.
 func (r *run) givenConfig() property.Map {
 	config := r.options.Config
 	for key, value := range r.options.Cases.Config.All() {

@@ -158,8 +158,7 @@ func (l *life) goneOutcome(ctx context.Context) error {
 	return fmt.Errorf("read finds the resource with the ID %q that was deleted", l.id)
 }
 
-// makesUp reports whether read returns the recorded state, or finds an object, for a similar ID that
-// was never created.
+// makesUp reports whether read finds the state, or an object, for an ID that never existed.
 func (l *life) makesUp(ctx context.Context) bool {
 	response, err := l.main.Read(ctx, l.readRequest(nil, nil))
 	if isFault(err) {

@@ -146,8 +146,7 @@ func (l *life) remove(ctx context.Context) error {
 	return nil
 }
 
-// stillThere checks that read finds the copy as it was created. The outcome is a *skip if read cannot
-// tell.
+// stillThere checks that read finds the copy as created. A *skip means that read cannot tell.
 func (l *life) stillThere(ctx context.Context) error {
 	if outcome := l.readOutcome(ctx, l.main, "create"); outcome != nil {
 		return outcome

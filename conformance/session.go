@@ -11,8 +11,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 )
 
-// session is one open provider. Each call returns, whatever the provider does: a panic and a missing
-// response are a *fault.
+// session is one open provider. Each call returns: a panic or a missing response is a *fault.
 type session struct {
 	abi.Provider
 	opened  abi.Provider
@@ -29,8 +28,7 @@ func newSession(p abi.Provider, timeout, abandon time.Duration) *session {
 	return s
 }
 
-// abandonAfter times the promptness is how long a cancelled call may run. A host has stopped a guest
-// by then.
+// abandonAfter times the promptness is how long a cancelled call may run.
 const abandonAfter = 4
 
 // fault is an error that no request excuses: a crash, an invalid response, or no response.

@@ -14,13 +14,11 @@ type Text struct {
 	Escape func(string) string
 	// All also lists the checks that succeeded and those that do not apply.
 	All bool
-	// Rerun returns how to repeat a failed check, and Allow how to allow an untested one; nil for no
-	// advice.
+	// Rerun and Allow return how to repeat a failed check and allow an untested one; nil for no advice.
 	Rerun, Allow func(Result) string
 }
 
-// WriteText writes the report for people: a line for each subject, the reasons of skipped checks, and
-// the failures.
+// WriteText writes the report for people: subjects, reasons of skipped checks, and failures.
 func (r *Report) WriteText(w io.Writer, t Text) error {
 	b := &strings.Builder{}
 	b.WriteString(apply(t.Escape, r.Name+" "+r.Version))
@@ -58,8 +56,7 @@ func (t Text) failedCount(n int) string {
 	return apply(t.Bad, text)
 }
 
-// subject writes the results of one subject. Checks that were skipped for the same
-// reason share a line.
+// subject writes the results of one subject, a line for each reason of skipped checks.
 func (t Text) subject(b *strings.Builder, results []Result) {
 	ok, applicable, tried := 0, 0, 0
 	for _, r := range results {

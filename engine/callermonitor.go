@@ -284,8 +284,7 @@ func (m *monitor) transformed(ctx context.Context, req abi.RegisterResourceReque
 	return req, err
 }
 
-// withDependencies returns inputs as outputs of the resources that they come from, so that transforms keep the
-// dependencies.
+// withDependencies returns inputs as outputs of their resources, because transforms keep dependencies.
 func withDependencies(inputs property.Map, named []abi.PropertyDependency) property.Map {
 	for _, n := range named {
 		v, ok := inputs.Lookup(n.Key)

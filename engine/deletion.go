@@ -101,8 +101,7 @@ func (d *deployment) planDeletions(unwanted func(*state.Resource) bool) ([]*stat
 	return going, nil
 }
 
-// deleteAll deletes resources, dependents first. What a failed deletion may need stays. Failures are in the
-// executor.
+// deleteAll deletes resources, dependents first, but for what a failed deletion may need.
 func (d *deployment) deleteAll(ctx context.Context, going []*state.Resource) (err error) {
 	if err := d.checkDeleteHooks(going); err != nil {
 		return err
@@ -332,8 +331,7 @@ func (r *runState) warnOfSharedObject(res *state.Resource) {
 	}
 }
 
-// sameObject reports whether two resources are one real object: they have the same type, ID, and configuration
-// of the provider.
+// sameObject reports whether two resources are one object: same type, ID, and provider configuration.
 func (r *runState) sameObject(a, b *state.Resource) bool {
 	if !record.IsObject(a) || !record.IsObject(b) || a.Type != b.Type || a.ID != b.ID {
 		return false

@@ -47,8 +47,7 @@ func (d diff) replaceKeys() []string {
 	return out
 }
 
-// diffKinds says of each kind of difference how it is shown, and what it becomes if it replaces the
-// resource or is undone.
+// diffKinds says how each kind of difference is shown, and what it becomes if replaced or undone.
 var diffKinds = map[abi.DiffKind]struct {
 	name               string
 	replaces           bool

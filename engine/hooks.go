@@ -182,8 +182,7 @@ func (d *deployment) finishComponent(ctx context.Context, u urn.URN) error {
 	return err
 }
 
-// checkDeleteHooks refuses to delete resources with delete hooks that are not registered, before any is
-// deleted.
+// checkDeleteHooks refuses to delete resources with unregistered delete hooks, before any deletion.
 func (r *runState) checkDeleteHooks(resources []*state.Resource) error {
 	var missing []string
 	for _, res := range resources {

@@ -83,8 +83,7 @@ func (d *deployment) importRoot(ctx context.Context) (urn.URN, error) {
 	return gl.urn, err
 }
 
-// generations returns the targets by index in groups: those whose parent is recorded, then their children,
-// and so on.
+// generations returns the targets in groups by index: first those whose parent is recorded.
 func (d *deployment) generations(root urn.URN) ([][]int, error) {
 	depths, errs := make(map[urn.URN]int), []error(nil)
 	placed := make([]bool, len(d.Imports))

@@ -201,8 +201,7 @@ func digestOf(inputs property.Map) string {
 	return digest
 }
 
-// inputs returns the inputs of a provider resource that say which package it is, so that the state is enough
-// to load it.
+// inputs returns the inputs of a provider resource that say its package, enough to load it.
 func (s PackageSpec) inputs() []property.Entry {
 	if s.Parameter == (Parameter{}) {
 		if s.Version == "" {

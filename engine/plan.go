@@ -30,8 +30,7 @@ type PlannedResource struct {
 	// Goal is the resource as the program registers it, with its checked inputs; components and the stack
 	// have their outputs, too. Unknown parts may become anything. It is nil if the resource is not registered.
 	Goal *state.Resource
-	// Steps are in no order. Weaker steps will do: an update may change nothing, a replacement may be an
-	// update.
+	// Steps are in no order. Weaker steps will do, such as an update that changes nothing.
 	Steps []Op
 	// Seed is what random parts of inputs are made from.
 	Seed []byte
@@ -87,8 +86,7 @@ func (p *PlannedResource) checkStep(u urn.URN, op Op) error {
 	return &PlanError{URN: u, Part: "step", Actual: string(op), Planned: cmp.Or(join(p.Steps), none)}
 }
 
-// checkGoal compares the registered resource with the planned one. The error joins a [PlanError] for each
-// difference.
+// checkGoal compares the registered resource with the plan: a [PlanError] for each difference.
 func (p *PlannedResource) checkGoal(n *state.Resource) error {
 	if p == nil || p.Goal == nil {
 		return &PlanError{URN: n.URN, Part: "registration", Actual: "new", Planned: none}

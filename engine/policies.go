@@ -185,8 +185,7 @@ func (d *deployment) analyzeStack(ctx context.Context) error {
 	return errors.Join(d.failures.all()...)
 }
 
-// policyResource returns a resource with its inputs as policies see it. The id is empty if it does not
-// exist yet.
+// policyResource returns a resource as policies see it, without an ID if it does not exist yet.
 func (g *generator) policyResource(n *state.Resource, id string) abi.PolicyResource {
 	r := abi.PolicyResource{
 		URN: n.URN, Type: n.Type, Name: n.URN.Name(), Custom: n.Custom, ID: providers.ShownID(id),

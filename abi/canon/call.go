@@ -20,8 +20,7 @@ type Frame interface {
 	Call(args []uint64) (result uint64, err error)
 	// Imported reports whether the function is an import.
 	Imported() bool
-	// End ends the call after its result was read. breach says how the other side broke the ABI, if
-	// it did.
+	// End ends the call after its result was read. breach says how the other side broke the ABI.
 	End(breach error)
 }
 

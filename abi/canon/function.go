@@ -15,8 +15,7 @@ const (
 	F64 ValueType = 0x7c
 )
 
-// maxFlatParams is the canonical ABI's MAX_FLAT_PARAMS: a function with more flat parameters gets
-// their address.
+// maxFlatParams is the canonical ABI's MAX_FLAT_PARAMS: more parameters are passed by address.
 const maxFlatParams = 16
 
 // Function is a function of the contract with the layout of its values.
@@ -117,8 +116,7 @@ func (l layout) flatten(flat []uint64, b []byte) {
 	}
 }
 
-// unflatten writes the memory form of flat values to zeroed bytes. ok is false if a value is too
-// large.
+// unflatten writes the memory form of flat values to zeroed bytes, unless a value is too large.
 func (l layout) unflatten(b []byte, flat []uint64) (ok bool) {
 	for i, s := range l.slots {
 		at, v := b[s.offset:], flat[i]

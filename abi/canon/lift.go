@@ -18,8 +18,7 @@ type lifter struct {
 	own *Own
 }
 
-// elementCharge is the least charge for a list element in bytes, so that a list of tiny elements is
-// bounded, too.
+// elementCharge is the least charge for a list element in bytes: it bounds lists of tiny elements.
 const elementCharge = 16
 
 //go:noinline
@@ -60,8 +59,7 @@ func (l *lifter) flags(b []byte, known uint8, field string) uint32 {
 
 func (l *lifter) f64(b []byte) float64 { return math.Float64frombits(u64(b)) }
 
-// contents reads the place of a string or byte list and charges for the copy. n is 0 for an empty or
-// failed one.
+// contents reads the place of a string or byte list, 0 bytes if empty or failed, and charges for it.
 func (l *lifter) contents(b []byte, field string) (ptr, n uint32) {
 	ptr, n = extent(b)
 	if n == 0 || l.err != nil {

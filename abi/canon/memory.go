@@ -9,8 +9,7 @@ type Memory interface {
 	View(ptr, n uint32) ([]byte, error)
 	// Take returns n > 0 bytes at ptr to keep.
 	Take(ptr, n uint32) ([]byte, error)
-	// Charge accounts for n bytes before they are allocated for a value, and fails if the call may
-	// use no more.
+	// Charge accounts for n bytes before they are allocated, and fails if the call may use no more.
 	Charge(n uint64) error
 	// Store puts data, which is not empty, into an allocation of its own in the module, and returns
 	// its address. The host neither keeps nor changes data. In the guest the allocation may be data
@@ -20,8 +19,7 @@ type Memory interface {
 	Codec() Codec
 }
 
-// Codec is the encoding of property values of wit/property.cddl. On the host it must not keep its
-// input.
+// Codec encodes property values as wit/property.cddl says. A host's must not keep its input.
 type Codec interface {
 	Marshal(property.Map) ([]byte, error)
 	MarshalValue(property.Value) ([]byte, error)

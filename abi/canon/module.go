@@ -68,8 +68,7 @@ const (
 	WorldPolicy
 )
 
-// versions are those of the contract that modules may have, the oldest first. Each has all that the
-// one before has.
+// versions are those of the contract that modules may have. Each has all of the one before.
 var versions = []string{"0.1.0", Version}
 
 // worlds has the facts of each world: what a module of it is called, the interface that it
@@ -145,8 +144,7 @@ const (
 type VersionError struct {
 	// World is what the module would be.
 	World World
-	// Module and Host are the versions of its WIT package, for example 0.2.0. The host runs earlier
-	// versions, too.
+	// Module and Host are versions of its WIT package, such as 0.2.0. The host runs earlier ones, too.
 	Module, Host string
 }
 

@@ -53,8 +53,7 @@ func (o *Own) placed(b []byte) (data []byte, ok bool) {
 	return BytesAt(unsafe.Add(nil, uintptr(ptr)), n), true
 }
 
-// BytesAt is unsafe.Slice for bytes, without the check for which the compiler calls a function in
-// WebAssembly.
+// BytesAt is unsafe.Slice for bytes, without its check, which takes a call in WebAssembly.
 func BytesAt(p unsafe.Pointer, n uint32) []byte { return (*[math.MaxInt32]byte)(p)[:n:n] }
 
 // taken is placed for bytes elsewhere.

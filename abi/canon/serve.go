@@ -120,8 +120,7 @@ func (s *server) lowerer(root root) *lowerer {
 	return w
 }
 
-// Server serves a guest's calls, one after the other. It holds the result of a call until the next
-// one begins.
+// Server serves a guest's calls one by one. It holds a result until the next call begins.
 type Server struct {
 	// Recovered makes an error of a panic in the provider. Nil lets panics through.
 	Recovered func(any) error

@@ -74,8 +74,7 @@ func (g FS) holds(scope string) bool {
 	return wanted.GuestPath == g.GuestPath || strings.HasPrefix(wanted.GuestPath, strings.TrimSuffix(g.GuestPath, "/")+"/")
 }
 
-// SplitMode splits a directory as it is written, dir:rw, from its mode, which is to read only if none
-// is written.
+// SplitMode splits a directory, as in dir:rw, from its mode, which is to read only by default.
 func SplitMode(text string) (dir, mode string) {
 	for _, mode := range []string{ModeReadWrite, ModeReadOnly} {
 		if dir, ok := strings.CutSuffix(text, ":"+mode); ok {

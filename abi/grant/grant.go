@@ -205,8 +205,7 @@ type Set struct {
 	GrantAdvice func(Text) string
 }
 
-// With returns the grants and more. Of two stores it has the first, and so of two ways to
-// advise.
+// With returns the grants and more. It has the first of two stores, or of two ways to advise.
 func (s Set) With(more Set) Set {
 	sum := Set{
 		FS:       slices.Concat(s.FS, more.FS),

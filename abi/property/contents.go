@@ -2,8 +2,7 @@ package property
 
 import "slices"
 
-// ContainsUnknowns reports whether v or a part of it is unknown, or refers to a resource whose ID is
-// unknown.
+// ContainsUnknowns reports whether v or a part of it, or the ID of a reference, is unknown.
 func (v Value) ContainsUnknowns() bool {
 	return v.contains(func(v Value) bool {
 		switch v.kind {
@@ -51,8 +50,7 @@ func (v Value) ContainsReferences() bool {
 	return v.contains(func(v Value) bool { return v.kind == KindResourceReference })
 }
 
-// Dependencies returns the URNs of the resources that the outputs in v come from, sorted and
-// distinct.
+// Dependencies returns the sorted, distinct URNs of the resources that outputs in v come from.
 func (v Value) Dependencies() []string {
 	var urns []string
 	v.contains(func(v Value) bool {
@@ -65,8 +63,7 @@ func (v Value) Dependencies() []string {
 	return slices.Compact(urns)
 }
 
-// Dependencies returns the URNs of the resources that the outputs in m come from, sorted and
-// distinct.
+// Dependencies returns the sorted, distinct URNs of the resources that outputs in m come from.
 func (m Map) Dependencies() []string { return Object(m).Dependencies() }
 
 // Unwrap returns v with the contents of secrets and outputs in their place, in all parts. See Plain

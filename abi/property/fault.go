@@ -2,8 +2,7 @@ package property
 
 import "strconv"
 
-// Fault says what is wrong with an encoding, or with a value to be encoded. DecodeError and
-// EncodeError wrap it.
+// Fault says what is wrong with an encoding or a value. DecodeError and EncodeError wrap it.
 type Fault uint8
 
 // The faults of encodings.

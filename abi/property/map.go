@@ -32,8 +32,7 @@ func CompareKeys(a, b string) int {
 	return CompareText(a, b)
 }
 
-// NewMap returns a map of the entries. The last value of a repeated key counts. It takes ownership
-// of the slice.
+// NewMap returns a map of the entries, which it owns. The last value of a repeated key counts.
 func NewMap(entries ...Entry) Map {
 	sorted := true
 	for i := 1; i < len(entries); i++ {
@@ -103,8 +102,7 @@ func find(entries []Entry, key string) (at int, ok bool) {
 	return low, false
 }
 
-// fewEntries is the number of entries up to which a linear search is faster: most keys differ in
-// length.
+// fewEntries is up to how many a linear search is faster: most keys differ in length.
 const fewEntries = 16
 
 // index returns the index of key, or -1.

@@ -61,8 +61,7 @@ func (p Path) Contains(q Path) bool {
 	return len(p) <= len(q) && p.Matches(q[:len(p)])
 }
 
-// Matches reports whether p and q are equal except for the wildcards of p: a[*].c matches a[0].c,
-// not a[0].c.d.
+// Matches reports whether p and q are equal but for wildcards of p: a[*].c matches a[0].c.
 func (p Path) Matches(q Path) bool {
 	if len(p) != len(q) {
 		return false

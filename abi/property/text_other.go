@@ -11,8 +11,7 @@ import (
 // EqualText is a == b, at full speed in guests too.
 func EqualText(a, b string) bool { return a == b }
 
-// CompareText orders texts as strings.Compare does. The result is any number below, equal to, or
-// above 0.
+// CompareText orders texts as strings.Compare does. The result is below, equal to, or above 0.
 func CompareText(a, b string) int { return strings.Compare(a, b) }
 
 // IndexText returns the index of the first of n texts that equals text, or -1. The texts are stride
@@ -39,8 +38,7 @@ func seekKey(entries []Entry, from int, key string) int {
 	return -1 - from
 }
 
-// ValidText is utf8.ValidString. It checks 32 bytes of ASCII at a time; utf8.ValidString checks
-// eight.
+// ValidText is utf8.ValidString for 32 bytes of ASCII at a time, in place of eight.
 func ValidText(s string) bool {
 	n := len(s)
 	if n < 8 {

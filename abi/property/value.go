@@ -143,8 +143,7 @@ type ResourceReference struct {
 	URN string
 	// HasID distinguishes custom resources, which have an ID, from components.
 	HasID bool
-	// ID is the provider-assigned ID. With HasID, an empty ID is unknown. Without HasID it has no
-	// meaning.
+	// ID is the provider-assigned ID. With HasID, an empty ID is unknown; without, it says nothing.
 	ID string
 	// PackageVersion is the version of the provider that manages the resource, if known.
 	PackageVersion string
@@ -190,8 +189,7 @@ const (
 	SourceAssets // archives only
 )
 
-// Contents returns the field that Source names, empty for SourceNone. ok is false for a source that
-// assets do not have.
+// Contents returns the field that Source names, empty for SourceNone. ok: assets have that source.
 func (a *Asset) Contents() (contents string, ok bool) {
 	switch a.Source {
 	case SourceNone:
@@ -300,8 +298,7 @@ func (v Value) AsSecret() (inner Value, ok bool) {
 	return *v.ref.(*Value), true
 }
 
-// Plain returns v without the secret and output wrappers around it. Wrappers of its parts stay, see
-// Unwrap.
+// Plain returns v without secrets and outputs around it. Those of its parts stay, see Unwrap.
 func (v Value) Plain() Value {
 	for {
 		switch v.kind {

@@ -169,8 +169,7 @@ var plainKinds = [...]property.Kind{
 	KindBool: property.KindBool, KindInteger: property.KindNumber, KindNumber: property.KindNumber, KindString: property.KindString,
 }
 
-// fits recognizes most values: of exactly the type of the property, without parts to check, and
-// within bounds.
+// fits recognizes most values: of the property's very type, without parts, and within bounds.
 func (c *checker) fits(p *Property, v *property.Value) bool {
 	t, given := p.Type, property.KindIn(v)
 	if t.Kind >= KindArray {

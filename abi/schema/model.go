@@ -40,8 +40,7 @@ type Package struct {
 	// SchemaDiff are for a resource's Check and Diff.
 	SchemaCheckConfig bool
 	SchemaDiffConfig  bool
-	// SchemaConfigure means that Configure does nothing with a complete configuration, so the host
-	// need not call it.
+	// SchemaConfigure means that Configure does nothing with a complete configuration.
 	SchemaConfigure bool
 	// Deferred means that the provider's handshake and schema depend on nothing but the module, and
 	// that Configure may be called just before the first other method: a complete configuration is
@@ -257,8 +256,7 @@ func (o *Object) Property(name string) *Property {
 	return nil
 }
 
-// fewProperties is the number of properties up to which a linear search is faster: most names differ
-// in length.
+// fewProperties is up to how many a linear search is faster: most names differ in length.
 const fewProperties = 16
 
 // at returns the index of the property of that name, or -1.

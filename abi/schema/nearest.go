@@ -2,8 +2,7 @@ package schema
 
 import "strings"
 
-// maxNearestLength bounds the names that Nearest compares in bytes, because the comparison is
-// quadratic.
+// maxNearestLength bounds names that Nearest compares, in bytes: the comparison is quadratic.
 const maxNearestLength = 64
 
 // Nearest returns the known name that name was most likely meant to be, or "": the one with the

@@ -31,8 +31,7 @@ func acceptsReference(t *Type, v property.Value) bool {
 	return want == "" || got == "" || got == want
 }
 
-// reference checks a reference. It may be text, the ID or the URN of a component, if the caller has
-// lowered references.
+// reference checks a reference, which is text, an ID or URN, if the caller has lowered it.
 func (c *checker) reference(t *Type, v property.Value) {
 	r, ok := v.AsReference()
 	switch {

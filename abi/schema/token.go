@@ -77,8 +77,7 @@ func lowerFirst(name string) string {
 	return strings.ToLower(name[:1]) + name[1:]
 }
 
-// NearestResource returns the token of a resource type that a program may have meant by an unknown
-// token, or "".
+// NearestResource returns the type's token that a program may have meant by another, or "".
 func (p *Package) NearestResource(token string) string { return nearestToken(p.Resources, token) }
 
 // NearestFunction is NearestResource for functions.

@@ -16,8 +16,7 @@ import (
 	"github.com/husk-dev/husk/engine/state/filestore"
 )
 
-// operation is what is measured: it opens the state, does its work, and closes the
-// state again.
+// operation is what is measured, from opening the state to closing it.
 type operation struct {
 	name string
 	run  func(context.Context, engine.Deployment, engine.Operation) (*engine.Result, error)
@@ -115,8 +114,7 @@ func (s stack) run(ctx context.Context, op operation, p program) (err error) {
 	return err
 }
 
-// watchEvery is how often the heap's size is read: often enough to see it between two
-// garbage collections.
+// watchEvery is how often the heap's size is read, to see it between two collections.
 const watchEvery = 2 * time.Millisecond
 
 // watchHeap returns a function that ends the watch and returns the heap's largest size.

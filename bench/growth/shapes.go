@@ -95,8 +95,7 @@ func chain(size int) program {
 	}
 }
 
-// fan is a resource that all but the last depend on, and a last that depends on all of
-// those.
+// fan is a resource that all but the last depend on, and a last that depends on those.
 func fan(size int) program {
 	return func(ctx context.Context, m abi.Monitor) error {
 		first, err := thing(ctx, m, 0)

@@ -70,8 +70,7 @@ func measure(ctx context.Context, rounds int) (_ []figures.Figure, err error) {
 				continue
 			}
 			if i >= configuration {
-				// The host has waited while others had the processor and its caches. One that is at
-				// work has not.
+				// The host has waited while others had the processor and its caches.
 				if _, _, err := v.once(ctx); err != nil {
 					return nil, fmt.Errorf("%s: %w", v.name, err)
 				}

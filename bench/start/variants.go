@@ -109,8 +109,7 @@ func (p *prepared) withoutImage(ctx context.Context) (wall, used time.Duration, 
 	return p.process(ctx, p.warmCache(), variable)
 }
 
-// withImage starts a process that hosts the module, with machine code and base image in
-// the cache.
+// withImage starts a process that hosts the module, with code and image in the cache.
 func (p *prepared) withImage(ctx context.Context) (wall, used time.Duration, err error) {
 	return p.process(ctx, p.warmCache())
 }

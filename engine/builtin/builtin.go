@@ -30,8 +30,7 @@ type Registered struct {
 	State property.Map
 }
 
-// New returns the provider of references to stacks. registered finds what the deployment has registered
-// or read.
+// New returns the provider of stack references. registered finds what the deployment registered or read.
 func New(stacks Stacks, registered func(urn.URN) (Registered, bool)) *Provider {
 	return &Provider{stacks: stacks, registered: registered, schema: Schema()}
 }

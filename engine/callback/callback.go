@@ -32,8 +32,7 @@ type Monitor interface {
 	// those of the resource and of its ancestors.
 	RegisterStackTransform(ResourceTransform)
 
-	// RegisterStackInvokeTransform has a transform run on every call of a function from
-	// now on.
+	// RegisterStackInvokeTransform has a transform run on every later call of a function.
 	RegisterStackInvokeTransform(InvokeTransform)
 
 	// RegisterTransformed registers a resource with transforms of its own. They run on it before those of its

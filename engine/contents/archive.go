@@ -35,8 +35,7 @@ func (s Source) OpenArchive(ctx context.Context, a property.Archive, format Form
 	return r, true, err
 }
 
-// OpenEntries begins to read the files of an archive as [Tar], with names that are clean, relative, and
-// different.
+// OpenEntries begins to read the files of an archive as [Tar]. Names are clean, relative, and distinct.
 func (s Source) OpenEntries(ctx context.Context, a property.Archive) io.ReadCloser {
 	return s.piped(ctx, a, Tar, true)
 }

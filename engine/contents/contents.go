@@ -127,8 +127,7 @@ func (s Source) resolve(path string) string {
 	return filepath.Join(s.Dir, path)
 }
 
-// fileBlob returns a regular file. Others are refused before they are opened, which can take forever for
-// a pipe.
+// fileBlob returns a regular file. It opens no other, which could take forever for a pipe.
 func fileBlob(path string) (blob, error) {
 	if path == "" {
 		return blob{}, errors.New("its path is empty")

@@ -26,8 +26,7 @@ var extensions = [...]struct {
 	format Format
 }{{".tar", Tar}, {".tgz", TarGzip}, {".tar.gz", TarGzip}, {".zip", Zip}, {".jar", Zip}}
 
-// formatOf is the format of the file that an archive is, notFile for a directory and for
-// a literal archive.
+// formatOf is the format of an archive's file, notFile for a directory or literal archive.
 func formatOf(a property.Archive) (Format, error) {
 	name := a.Path
 	switch a.Source {

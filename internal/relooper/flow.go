@@ -96,8 +96,7 @@ type flowReader struct {
 	opened []wasmfile.Opcode
 	// entries are the regions by the parameter, the last one for all others.
 	entries []int
-	// loops reports whether there is a loop.
-	loops bool
+	loops   bool
 }
 
 // head reads up to the table.

@@ -73,7 +73,6 @@ func (f *flow) write(copyOf uint32) []byte {
 	return append(w.out, f.rest...)
 }
 
-// split makes nodes of regions.
 func (w *writer) split() {
 	entered := make([]bool, len(w.regions))
 	entered[0] = true

@@ -227,7 +227,6 @@ func checkRuntime(p *program.Project) error {
 	return source.Diagnostics{d}
 }
 
-// reportRecovery reports what an earlier run left behind.
 func reportRecovery(report func(engine.Event), r state.Recovery) {
 	if r.Records > 0 {
 		changes := "1 change"

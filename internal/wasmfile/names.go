@@ -107,7 +107,6 @@ func (r *reader) names(e *nameEdit) error {
 	return r.err
 }
 
-// entries reads the length of a vector of names.
 func (r *reader) entries(e *nameEdit) int {
 	n := r.count()
 	e.count += n
@@ -141,7 +140,6 @@ func (r *reader) functionNames(e *nameEdit) []byte {
 	return out
 }
 
-// moved returns the new index of a function.
 func (e *nameEdit) moved(function uint32) uint32 {
 	if function >= e.inserted.Index {
 		return function + 1

@@ -44,14 +44,12 @@ func (r *reader) fail(what string) {
 	}
 }
 
-// refuse fails because of a feature that no module may use.
 func (r *reader) refuse(p proposal) {
 	if r.err == nil {
 		r.err = &UnsupportedError{Offset: r.offset(), What: p.what, Proposal: p.name, Instead: p.instead}
 	}
 }
 
-// refuseInstruction fails because of an instruction that is not known.
 func (r *reader) refuseInstruction(first byte, second uint32) {
 	p, known := ofInstruction(first, second)
 	switch {
@@ -147,7 +145,6 @@ func (r *reader) signed(bits int) int64 {
 	}
 }
 
-// name reads a string.
 func (r *reader) name() string {
 	s := r.bytes(r.u32())
 	if !utf8.Valid(s) {

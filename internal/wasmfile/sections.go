@@ -7,9 +7,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// section reads the content of one section.
 func (m *Module) section(s *Section, r *reader) {
-	// items reads the section's vector.
 	items := func(what string, limit int, each func(i int)) {
 		s.Count = r.countOf(what, limit)
 		s.Items = r.offset()
@@ -126,7 +124,6 @@ func (m *Module) valueTypes(r *reader) []api.ValueType {
 	return types
 }
 
-// addFunction reads a type index and adds a function of that type.
 func (m *Module) addFunction(r *reader) FuncType {
 	index := r.index("type", len(m.Types))
 	if r.err != nil {
@@ -174,7 +171,6 @@ const (
 	kindGroup       = 0x7f
 )
 
-// limits reads the limits of a memory or table.
 func (r *reader) limits() Range {
 	const (
 		hasMax   = 1 << 0

@@ -74,7 +74,6 @@ func (p *subset) plan(keeps func(int) bool) {
 	}
 }
 
-// section returns the content of a section.
 func (p *subset) section(s wasmfile.Section) []byte {
 	switch s.ID {
 	case wasmfile.SectionFunction:

@@ -97,7 +97,6 @@ func (c *Config) Set(ctx context.Context, key string, path property.Path, value 
 	return c.Save()
 }
 
-// encrypt encrypts a text with the key that the file names.
 func (c *Config) encrypt(ctx context.Context, text string) (string, error) {
 	c.w.secrets.Learn(text)
 	p, err := c.secrets(ctx)
@@ -178,7 +177,6 @@ func (w *Workspace) keysOf(stack string) (state.KeySource, error) {
 	return stackKeys{w.keys, c}, nil
 }
 
-// stackKeys are the keys of a stack.
 type stackKeys struct {
 	secrets.Keys
 	config *Config

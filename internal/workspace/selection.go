@@ -73,7 +73,6 @@ func (w *Workspace) readData(name string, v any) (checked bool, err error) {
 	return checked, nil
 }
 
-// writeData writes a file of the project's data directory.
 func (w *Workspace) writeData(name string, v any) error {
 	data, err := checkedjson.Marshal(v)
 	if err != nil {

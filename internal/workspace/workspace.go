@@ -313,7 +313,6 @@ func holder(command string) state.Holder {
 	return h
 }
 
-// dataPath returns a path in the project's data directory.
 func (w *Workspace) dataPath(name string) string {
 	return filepath.Join(w.Project.Dir, dataDir, name)
 }

@@ -101,8 +101,7 @@ func answerFrom(draw Draw, result any) error {
 	return nil
 }
 
-// EchoProvider is a provider that echoes. Each call makes calls of the host, whose results affect
-// its own.
+// EchoProvider is a provider that echoes. Calls of the host affect its results.
 type EchoProvider struct {
 	Host  Host
 	Trace *Trace

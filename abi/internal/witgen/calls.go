@@ -87,8 +87,7 @@ func (c *contract) lowerParams(s *source, f function) {
 	})
 }
 
-// writeServers writes a function for each function of the contract that serves a
-// call of it.
+// writeServers writes a function for each function of the contract, which serves it.
 func writeServers(c *contract, s *source) {
 	for _, i := range c.callable() {
 		name := interfaceNames[*i.Name]

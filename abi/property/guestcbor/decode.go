@@ -136,8 +136,7 @@ func bigEndian(s string) (n uint64) {
 	return n
 }
 
-// announce checks that the input has room for the items of the container at start, and that they are
-// within the limit.
+// announce checks that the input and the limit have room for the items of the container at start.
 func (d *decoder) announce(start int, count, itemsEach uint64) bool {
 	room := len(d.in) - d.pos - d.unread
 	if room < 0 || count > uint64(room)/itemsEach {

@@ -166,8 +166,7 @@ func (e *encoder) array(elements []property.Value) bool {
 	return true
 }
 
-// encoded appends an existing encoding, unless it exceeds the limits: then the walk over the parts
-// finds where.
+// encoded appends an encoding, unless it exceeds the limits: a walk over the parts finds where.
 func (e *encoder) encoded(encoding string) bool {
 	items, levels := measure(encoding)
 	if items-1 > e.items || levels > e.depth {

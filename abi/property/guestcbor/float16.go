@@ -5,8 +5,7 @@ import "math"
 // Half-precision floats (IEEE 754 binary16): 1 bit sign, 5 bits exponent with
 // bias 15, 10 bits fraction. Singles have 8 bits with bias 127, and 23 bits.
 
-// halfOfSingle returns the bits of the half that is exactly the single with the bits b, which is not
-// NaN.
+// halfOfSingle returns the bits of the half that is exactly the single b, which is not NaN.
 func halfOfSingle(b uint32) (half uint16, ok bool) {
 	sign := uint16(b >> 16 & 0x8000)
 	fraction := b & (1<<23 - 1)

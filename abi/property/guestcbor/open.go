@@ -103,8 +103,7 @@ func textOf(in string, pos int) (begin, end int) {
 	return begin, begin + n
 }
 
-// openMap reads the object that all of the input is. It decodes the entries, because somebody will
-// look at them.
+// openMap reads the object that is all of the input, with its entries: somebody looks at them.
 func openMap(in string) (m property.Map, end int) {
 	n, pos := headOf(in, 0)
 	if pos < 0 {

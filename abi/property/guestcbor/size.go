@@ -6,8 +6,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 )
 
-// Size returns the length of the encoding of m in bytes, without making it. ok is false if m has no
-// encoding.
+// Size returns the length of the encoding of m in bytes. ok is false if m has no encoding.
 func Size(m property.Map) (bytes int, ok bool) { return Codec{}.Size(m) }
 
 // Size is the function Size within the limits of c.
@@ -20,8 +19,7 @@ func (c Codec) Size(m property.Map) (bytes int, ok bool) {
 	return s.bytes, true
 }
 
-// sizer counts what an encoder appends. Its methods return false exactly where those of the encoder
-// do.
+// sizer counts what an encoder appends. Its methods return false exactly where the encoder's do.
 type sizer struct {
 	bytes int
 	items int // data items left

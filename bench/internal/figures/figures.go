@@ -1,5 +1,4 @@
-// Package figures is what the benchmarks share: medians, fits, and the report of
-// what was measured.
+// Package figures has what the benchmarks share: medians, fits, and their report.
 package figures
 
 import (

@@ -48,14 +48,12 @@ type Registrations struct {
 	PendingDelete, SharedObject locked.Map[*state.Resource, bool]
 }
 
-// IsRegistered reports whether this run registered the recorded URN, under its own
-// or a new name.
+// IsRegistered reports whether this run registered the recorded URN, or its new name.
 func (r *Registrations) IsRegistered(u urn.URN) bool {
 	return r.Claimed.Get(u) || r.Matched.Get(u) != ""
 }
 
-// Declaration returns what the program wants of a registered resource, nil if the resource is not
-// registered.
+// Declaration returns what the program wants of a registered resource, nil if there is none.
 func (r *Registrations) Declaration(u urn.URN) *state.Resource {
 	if n := r.Declared.Get(u); n != nil {
 		return n

@@ -8,8 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// findBadText finds bytes that are not UTF-8, and control characters. The parser gives no place for
-// them.
+// findBadText finds bytes that are not UTF-8, and control characters, which the parser does not place.
 func findBadText(f *File) (Diagnostic, bool) {
 	for i, line := range f.lines {
 		line = strings.TrimSuffix(line, "\r")

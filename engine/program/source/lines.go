@@ -15,8 +15,7 @@ type sourceLine struct {
 	dash int
 	// text is the line with its indentation, without a comment.
 	text string
-	// outdented marks a line that is indented less than the block scalar above, but deeper than its
-	// key.
+	// outdented marks a line that is indented less than the block scalar, but deeper than its key.
 	outdented bool
 }
 

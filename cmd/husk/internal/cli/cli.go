@@ -177,8 +177,7 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 	return usagef("unknown command %q for %q%s: see \"%s --help\"", name, cmd.CommandPath(), near, cmd.CommandPath())
 }
 
-// checkArguments has the commands take the arguments that their usage names, such as "set KEY [VALUE]"
-// or "delete URN...".
+// checkArguments has commands take the arguments of their usage, such as "set KEY [VALUE]".
 func checkArguments(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		checkArguments(sub)
@@ -296,8 +295,7 @@ func (r *rows) add(name string, values ...string) {
 	}
 }
 
-// writeList writes a list: as JSON to programs, as a table with a heading to people. None is the remark
-// for an empty list.
+// writeList writes a list: JSON to programs, a table to people. none is the remark for an empty list.
 func writeList[T any](a *app, list []T, none string, heading []string, row func(T) []string) error {
 	if a.json {
 		return a.writeJSON(append([]T{}, list...))

@@ -60,8 +60,7 @@ func (a *app) packageAdd() *cobra.Command {
 	return cmd
 }
 
-// checkListed returns an error if the argument is the path of a provider, and not the name that the project
-// lists it under.
+// checkListed returns an error if the argument is a provider's path in place of its listed name.
 func checkListed(ctx context.Context, p *plugins.Plugins, project *program.Project, given string) error {
 	if _, err := os.Stat(given); err != nil || project.Provider(given) != nil || project.Package(given).Parameterized() {
 		return nil

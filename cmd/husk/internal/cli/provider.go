@@ -152,8 +152,7 @@ func (a *app) unlistedError(name string, project *program.Project) error {
 	return fmt.Errorf("no file %s, and no provider or package with that name in %s", name, filepath.Join(a.dir, project.File.Name))
 }
 
-// schemaOf returns the schema of a provider or package of a project, or of the module at a path if project
-// is nil.
+// schemaOf returns the schema of a provider or package of a project, or of a path for a nil project.
 func (a *app) schemaOf(ctx context.Context, p *plugins.Plugins, project *program.Project, name string) ([]byte, error) {
 	path := name
 	if project != nil {
