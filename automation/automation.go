@@ -136,7 +136,8 @@ type RunOptions struct {
 	Grants map[string]host.Grants
 	// Limits override those of the project, as NAME=VALUE or PROVIDER:NAME=VALUE.
 	Limits []string
-	// Trusted are digests of modules that may run although the project has never listed them.
+	// Trusted are the digests of modules that may run because the state names them, although the project
+	// has never listed them.
 	Trusted []string
 }
 

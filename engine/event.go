@@ -113,7 +113,8 @@ type Diagnostic struct {
 	Guest bool `json:"guest,omitempty"`
 }
 
-// Preparing reports that a provider or policy pack takes half a second to be ready. Loaders send it.
+// Preparing reports a provider or policy pack that takes longer than half a second to be ready, then and at the
+// end. Loaders send it.
 type Preparing struct {
 	Provider string `json:"provider"`
 	// Doing is what is done: building, or compiling.

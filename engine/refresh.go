@@ -33,8 +33,7 @@ func (d *deployment) refresh(ctx context.Context) error {
 	return errors.Join(err, d.forgetGone(ctx))
 }
 
-// refreshFirst reads resources before a program or a destruction: all if the user wants that, else those whose
-// provider asked for it.
+// refreshFirst reads resources before a program or destruction: all, or those whose provider asked for it.
 func (d *deployment) refreshFirst(ctx context.Context) error {
 	err := d.readAll(ctx, func(res *state.Resource) bool {
 		return d.RefreshFirst || res.RefreshBeforeUpdate

@@ -149,8 +149,7 @@ func (r *registry) Diff(ctx context.Context, req abi.DiffRequest) (abi.DiffRespo
 	return resp, err
 }
 
-// diffConfig calls DiffConfig. A provider without it can always go on with a
-// new configuration.
+// diffConfig calls DiffConfig. A provider without it can always go on.
 func diffConfig(ctx context.Context, s abi.Provider, req abi.DiffRequest) (abi.DiffResponse, error) {
 	req.Olds, req.News, req.OldInputs = ownInputs(req.Olds), ownInputs(req.News), ownInputs(req.OldInputs)
 	resp, err := s.DiffConfig(ctx, req)

@@ -152,8 +152,7 @@ func (r *runState) configEntry(key string) (abi.ConfigEntry, bool) {
 	return r.Config[i], true
 }
 
-// migrate gives resources of old states that name no provider the default one of their package, with the
-// stack's configuration.
+// migrate gives resources of old states without a provider the default one of their package.
 func (r *runState) migrate(ctx context.Context) (*state.Snapshot, error) {
 	before := r.State.Snapshot()
 	snapshot, migrated, err := edit.AddDefaultProviders(before, r.packageConfig)

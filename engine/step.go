@@ -363,8 +363,7 @@ func clone(res *state.Resource) *state.Resource {
 	return &c
 }
 
-// markSecrets wraps the outputs that the program names, and those whose input of the same name holds a
-// secret.
+// markSecrets wraps outputs that the program names, and those whose input of that name is secret.
 func markSecrets(n *state.Resource, outputs property.Map) property.Map {
 	outputs = providers.KeepSecrets(n.Inputs, outputs)
 	for _, k := range n.AdditionalSecretOutputs {

@@ -69,8 +69,7 @@ func (e *NotSelectedError) Error() string {
 	}
 }
 
-// Pattern is a URN, or stands for several: * for any text without a colon in it, **
-// for any text at all.
+// Pattern is a URN with wildcards: * for text without a colon, ** for any text.
 type Pattern string
 
 // TargetNotFoundError says that the user named a resource that does not exist.

@@ -254,8 +254,7 @@ func (c Config) WithRandom(random io.Reader) Config { c.random = random; return 
 // WithRoots sets the certificates that HTTP over TLS trusts, in place of the system's.
 func (c Config) WithRoots(roots *x509.CertPool) Config { c.roots = roots; return c }
 
-// WithAudit lists each use of a capability. The guest waits for the function, which may be called
-// concurrently.
+// WithAudit lists each use of a capability. Guests wait for the function; calls are concurrent.
 func (c Config) WithAudit(audit func(AuditEvent)) Config { c.audit = audit; return c }
 
 // WithLearn reports the least grant that covers each use that is granted, lookups of files included. The

@@ -212,8 +212,7 @@ type output struct {
 	instance *instance
 	stdout   wasi.Lines
 	stderr   wasi.Lines
-	// lastWords are the lines since a Go guest began to print a panic. If the guest ends, they are its error;
-	// else they are logged.
+	// lastWords are lines since a Go guest began to print a panic: its error if it ends, else logged.
 	lastWords []string
 	words     int
 }

@@ -74,8 +74,7 @@ func newEmptyImage() (*image.Image, error) {
 // the instance and the host, and the files part of those that may be open. One goroutine uses it at a time.
 type ledger struct {
 	instance *instance
-	// lasting bytes stay until they are released, passing bytes until the guest calls the host again, or its
-	// call ends.
+	// lasting bytes stay until released, passing bytes until the guest calls the host, or its call ends.
 	lasting, passing uint64
 	// reserved is what of the host's budget they have.
 	reserved uint64

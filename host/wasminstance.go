@@ -123,8 +123,7 @@ func (s *spares) put(b *wasmInstance) bool {
 	return true
 }
 
-// recycle resets the wasmInstance of an instance that has ended, to this image's base. It returns false if it
-// cannot, or has enough.
+// recycle resets an ended instance's wasmInstance to this image's base. False: it cannot, or has enough.
 func (m *Module) recycle(b *wasmInstance, from *snapshot) bool {
 	if from == nil || from.base == nil || m.useless(b) || uint64(b.module.Memory().Size()) != from.base.memory.Size() {
 		return false

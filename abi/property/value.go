@@ -189,7 +189,8 @@ const (
 	SourceAssets // archives only
 )
 
-// Contents returns the field that Source names, empty for SourceNone. ok: assets have that source.
+// Contents returns the field that Source names, empty for SourceNone. ok is false for a source that
+// assets do not have.
 func (a *Asset) Contents() (contents string, ok bool) {
 	switch a.Source {
 	case SourceNone:

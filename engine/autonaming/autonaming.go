@@ -135,7 +135,8 @@ func (in ruleJSON) compile(names Names) (r rule, isSet bool, err error) {
 	return r, false, fmt.Errorf("unknown mode %q: there are default, verbatim, and disabled", *in.Mode)
 }
 
-// Propose returns the name for a resource of a type, nil to let the provider choose. A seed gives one name.
+// Propose returns the name for a resource of a type, nil if the provider is to choose. The same seed gives the
+// same random parts.
 func (p *Policy) Propose(typ, name string, seed []byte) *Proposal {
 	if p == nil {
 		return nil

@@ -225,8 +225,7 @@ func (c *StackConfig) Keys() []string {
 	return slices.Compact(keys)
 }
 
-// Get returns the value of a key. An encrypted part is a secret that holds the ciphertext, and a
-// single value is text.
+// Get returns the value of a key: text, or a value whose encrypted parts are secret ciphertexts.
 func (c *StackConfig) Get(key string) (property.Value, bool) {
 	config := c.config()
 	i := c.find(config, key)

@@ -124,8 +124,7 @@ func (p *pieces) hide(text string) string {
 	return b.String()
 }
 
-// longest returns the length of the longest piece at a place of a text, 0 for none. A piece that was cut
-// off there counts.
+// longest returns the length of the longest piece at a place, also of one cut off there, or 0.
 func (p *pieces) longest(text string, at int, head uint32) int {
 	list := p.byHead[head]
 	rest := text[at:min(len(text), at+2*maxPiece)]
@@ -206,8 +205,7 @@ func inGo(text string) string {
 	return quoted[1 : len(quoted)-1]
 }
 
-// inBase64 returns the part of base64 that depends on the text alone, after so many other bytes and
-// before others.
+// inBase64 returns the part of base64 that depends on the text alone, after so many other bytes.
 func inBase64(text string, before int) string {
 	encoded := base64.StdEncoding.EncodeToString([]byte("\x00\x00\x00"[:before] + text))
 	return encoded[(before*8+5)/6 : (before+len(text))*8/6]

@@ -16,8 +16,7 @@ import (
 const TypePassphrase = "passphrase"
 
 const (
-	// passphraseIterations make guessing slow, about 150 ms for each try. The number is part of Pulumi's
-	// format.
+	// passphraseIterations make guessing slow, about 150 ms for each try, as in Pulumi's format.
 	passphraseIterations = 1_000_000
 	// passphraseSaltSize is in bytes, and part of Pulumi's format.
 	passphraseSaltSize = 8
@@ -53,8 +52,7 @@ func NewPassphrase(p Passphrase) (Provider, error) {
 	}, s)
 }
 
-// OpenPassphrase returns the provider of a state. It calls find for the passphrase when a secret is first
-// touched.
+// OpenPassphrase returns the provider of a state. It calls find when a secret is first touched.
 func OpenPassphrase(state json.RawMessage, find func() (Passphrase, error)) (Provider, error) {
 	var st passphraseState
 	if err := json.Unmarshal(state, &st); err != nil {

@@ -17,8 +17,7 @@ import (
 	"github.com/husk-dev/husk/internal/jsonerror"
 )
 
-// TypeUserKey is the type of the provider with a random key for each user, in the user's configuration
-// directory.
+// TypeUserKey is the type of the provider with a random key in the user's configuration directory.
 const TypeUserKey = "husk-key"
 
 const (

@@ -8,8 +8,7 @@ import (
 	"slices"
 )
 
-// maxRecordSize, in bytes, bounds a group of entries that is written as one record. A larger entry
-// is written alone.
+// maxRecordSize, in bytes, bounds a group of entries in one record. A larger entry is alone.
 const maxRecordSize = 16 << 20
 
 // maxRecordSpace, in bytes, bounds the space that is reused for the next record.

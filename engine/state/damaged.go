@@ -56,8 +56,7 @@ type Salvage struct {
 	Kept int
 	// Lost are the records from the damage on.
 	Lost []LostChanges
-	// Snapshot is the state up to the damage. What the lost records did to real resources is
-	// pending.
+	// Snapshot is the state up to the damage. What lost records did is pending.
 	Snapshot *Snapshot
 	// Codec writes it.
 	Codec *Codec
@@ -71,8 +70,7 @@ type LostChanges struct {
 	Changes []string
 }
 
-// Salvage reads the state up to the damage of the journal. The error is ErrCorrupt if the
-// checkpoint is damaged.
+// Salvage reads the state up to the damage of the journal, or fails with ErrCorrupt.
 func (d *Damaged) Salvage(ctx context.Context) (*Salvage, error) {
 	contents, err := d.lease.Salvage(ctx)
 	if err != nil {
@@ -92,8 +90,7 @@ func (d *Damaged) Salvage(ctx context.Context) (*Salvage, error) {
 // Restored is what a damaged stack was restored to.
 type Restored struct {
 	Snapshot *Snapshot
-	// Unsure are the resources that only the damaged files name. The snapshot has a pending
-	// creation for each.
+	// Unsure are resources that only damaged files name, and that are pending creations.
 	Unsure []urn.URN
 	// Aside are the files under which the damaged ones are kept.
 	Aside []string

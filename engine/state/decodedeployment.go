@@ -107,8 +107,7 @@ func (s *Snapshot) decodeCheckpoint(r *reader, other section) (section, error) {
 	return deployment, err
 }
 
-// decodeDeployment reads a deployment. Resources that stand before the secrets provider are read
-// last.
+// decodeDeployment reads a deployment, and last the resources before the secrets provider.
 func (s *Snapshot) decodeDeployment(ctx context.Context, deployment section, open OpenSecrets) (*Codec, error) {
 	if deployment.value == nil {
 		return s.openCodec(ctx, nil, open)

@@ -70,8 +70,7 @@ func (r *Resource) VisitNeeds(visit func(Mention)) {
 // a provider stays as it is. The result is r itself if nothing changes.
 func (r *Resource) MapURNs(f func(Mention) urn.URN) *Resource { return r.mapURNs(true, f) }
 
-// mapURNs is the only list of the places in which resources name others. Only deep visits all of
-// them.
+// mapURNs is the only list of places in which resources name others. Only deep visits all.
 func (r *Resource) mapURNs(deep bool, f func(Mention) urn.URN) *Resource {
 	out := r
 	changed := func() *Resource {

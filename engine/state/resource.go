@@ -149,8 +149,7 @@ func (t OperationType) valid() bool {
 	return false
 }
 
-// PendingOperation is an operation that was begun. One that an earlier run left may have had
-// effect.
+// PendingOperation is an operation that was begun, and may have had effect in an earlier run.
 type PendingOperation struct {
 	Type OperationType
 	// Resource is the resource as it is to become, or as it was (deleting).
@@ -266,8 +265,7 @@ func (e *encoder) resource(r *Resource) (sealedJSON, error) {
 	return j, nil
 }
 
-// decodeResource reads a resource. Its strings are parts of its JSON, which is kept, and not of the
-// document.
+// decodeResource reads a resource. Its strings are parts of its own JSON, which is kept.
 func (c *Codec) decodeResource(ctx context.Context, r *reader) (*Resource, sealedJSON, error) {
 	at, err := r.section()
 	if err != nil {

@@ -104,8 +104,7 @@ func Create(ctx context.Context, store Store, name StackName, keys KeySource) er
 	return store.Create(ctx, name, checkpoint)
 }
 
-// Load reads a stack, which another run may be changing. If open is nil, secrets stay sealed, see
-// [Decode].
+// Load reads a stack, which a run may be changing. A nil open keeps secrets sealed, see [Decode].
 func Load(ctx context.Context, store Store, name StackName, open OpenSecrets) (*Snapshot, *Codec, error) {
 	if err := name.Validate(); err != nil {
 		return nil, nil, err

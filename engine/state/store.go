@@ -66,8 +66,7 @@ type Lease interface {
 	// leased one, in one such step. What the store keeps beside a state goes along. After
 	// ErrStackExists nothing has changed.
 	Rename(ctx context.Context, to StackName, checkpoint []byte) error
-	// Remove removes the stack and what the store keeps beside it, but for backups, in one such
-	// step.
+	// Remove removes the stack and what the store keeps beside it, but for backups, in one step.
 	Remove(ctx context.Context) error
 	// Release ends the lease.
 	Release(ctx context.Context) error
@@ -93,8 +92,7 @@ type Contents struct {
 	Records [][]byte
 	// Dropped is a last record that a crash cut short; nil if there is none.
 	Dropped *DroppedRecord
-	// CheckpointDamage is set by Salvage. Checkpoint has the damaged bytes then, if any, and all
-	// records are in Lost.
+	// CheckpointDamage is set by Salvage, with all records in Lost and any bytes in Checkpoint.
 	CheckpointDamage *CorruptError
 	// Damage is the journal's, and Lost are the records from there on. Salvage and Backup set them.
 	Damage *CorruptError

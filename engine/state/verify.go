@@ -60,8 +60,7 @@ func (e *IntegrityError) Error() string {
 	return b.String()
 }
 
-// Verify checks that the snapshot holds together, in any order of resources. The error is an
-// *IntegrityError.
+// Verify checks that the snapshot holds together, or returns an *IntegrityError.
 func (s *Snapshot) Verify() error {
 	v := verifier{}
 	extensions, err := DecodeExtensions(s.Extensions)

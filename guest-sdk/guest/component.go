@@ -203,8 +203,7 @@ func (s *server) takes(inputs *shape.Shape, m property.Map) (bool, error) {
 	return !found, nil
 }
 
-// ownOptions returns the options of the component itself. Its children of the same package inherit
-// the provider.
+// ownOptions returns the component's own options. Children of its package inherit the provider.
 func (s *server) ownOptions(o abi.ResourceOptions) abi.ResourceOptions {
 	named := slices.ContainsFunc(o.Providers, func(p abi.PackageProvider) bool { return p.Package == s.pkg.Name })
 	if o.Provider != "" && !named {

@@ -10,8 +10,7 @@ import (
 
 type clockKey struct{}
 
-// WithClock returns a context in which [Now] returns the result of now, for tests. In a module the
-// clock is the host's.
+// WithClock returns a context in which [Now] returns the result of now, for tests.
 func WithClock(ctx context.Context, now func() time.Time) context.Context {
 	return context.WithValue(ctx, clockKey{}, now)
 }

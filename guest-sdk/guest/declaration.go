@@ -11,15 +11,13 @@ import (
 type Declaration struct {
 	// Type is the resource's token, of any package.
 	Type string
-	// Name must differ from that of other children of the type and parent. It usually begins with
-	// the component's name.
+	// Name must differ from other children's of the type and parent. Most begin with the component's.
 	Name    string
 	Inputs  Props
 	Options Options
 }
 
-// Options are the resource options of programs. A zero option is inherited from the parent, as in
-// programs.
+// Options are the resource options of programs. A zero option is inherited from the parent.
 type Options struct {
 	// Parent is another child under which this one lies; nil for the component itself.
 	Parent *Child

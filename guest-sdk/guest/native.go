@@ -58,8 +58,7 @@ func ServeProvider(abi.Provider) {
 // if there is none.
 func callersMonitor(ctx context.Context) abi.Monitor { return abi.MonitorFrom(ctx) }
 
-// checkMethods refuses methods with the name of an optional interface's method and other types, which
-// would never be called.
+// checkMethods refuses methods with an optional interface's name and other types: dead code.
 func checkMethods(creator any, can capabilities) error {
 	t := reflect.TypeOf(creator)
 	for _, optional := range []struct {

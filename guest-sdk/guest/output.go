@@ -26,8 +26,7 @@ type Source interface{ source() *eventual.Cell }
 
 func (o Out[T]) source() *eventual.Cell { return o.cell }
 
-// Props are inputs, arguments, or an object in them. The values are those of [ValueOf]; null is the
-// same as no value.
+// Props are inputs, arguments, or an object in them, with values of [ValueOf]; null is no value.
 type Props map[string]any
 
 // Known returns a value that is known already. See [ValueOf] for the types.
@@ -121,8 +120,7 @@ func Apply[A, B any](from Out[A], f func(A) (B, error)) Out[B] {
 	})}
 }
 
-// derived is eventual.Computed, except that what is computed of cells with values is
-// computed at once.
+// derived is eventual.Computed, and computes at once from cells with values.
 func derived(sources []*eventual.Cell, compute func([]property.Value) (*eventual.Cell, error)) *eventual.Cell {
 	c := eventual.Computed(sources, compute)
 	c.Get()

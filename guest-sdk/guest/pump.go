@@ -17,8 +17,7 @@ func (d *Deployment) begin(o *operation) {
 	d.start()
 }
 
-// start starts the operations whose sources exist. It may call itself, through lazy functions that
-// declare children.
+// start starts the operations whose sources exist. Lazy functions with children may call it.
 func (d *Deployment) start() {
 	for again := true; again; {
 		again = false

@@ -57,8 +57,7 @@ func New() *Store {
 	return &Store{contents: contents{Version: version, Items: make(map[string]item)}}
 }
 
-// Open returns the store in a file, which the first Put creates for the user alone. Each change is on disk
-// before Put returns.
+// Open returns the store in a file, which the first Put creates. Put returns after writing to disk.
 func Open(path string) (*Store, error) {
 	s := New()
 	s.path = path

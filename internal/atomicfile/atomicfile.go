@@ -11,8 +11,7 @@ import (
 	"runtime"
 )
 
-// Unfinished is the prefix of the names of temporary files. An interrupted write leaves one
-// behind.
+// Unfinished is the prefix of temporary files, which an interrupted write leaves behind.
 const Unfinished = ".new-"
 
 // Write creates or replaces a file. The content is on the disk before the rename, so not even a

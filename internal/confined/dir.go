@@ -17,8 +17,7 @@ type Dir struct {
 // ErrOutside is the error for a path that leads out of the directory, or to a withheld file.
 var ErrOutside = errors.New("it is outside of the directory of the project, or belongs to the project itself")
 
-// Real returns the path of a file without symbolic links. The error is ErrOutside if it leads out of the
-// directory.
+// Real returns a file's path without symbolic links, or ErrOutside if it leads out of the directory.
 func (d Dir) Real(path string) (string, error) {
 	real, _, err := d.real(path)
 	return real, err

@@ -31,8 +31,7 @@ func OpenRoot(dir string) (*os.Root, error) {
 	return os.OpenRoot(dir)
 }
 
-// Descend opens a directory below another one, without following symbolic links. Unless mode is 0, it makes
-// missing directories.
+// Descend opens a directory below another one without following links. A mode makes missing ones.
 func Descend(from *os.Root, names []string, mode fs.FileMode) (*os.Root, error) {
 	at, err := from.OpenRoot(".")
 	if err != nil {

@@ -27,8 +27,7 @@ type withheld struct {
 	info fs.FileInfo
 }
 
-// Withhold withholds the files of paths, which need not exist. A * in the last name of a path stands for any
-// text.
+// Withhold withholds files, which need not exist. A * in a path's last name stands for any text.
 func Withhold(paths ...string) (list Withheld, err error) {
 	for _, path := range paths {
 		found, err := withhold(path)
@@ -40,8 +39,7 @@ func Withhold(paths ...string) (list Withheld, err error) {
 	return list, nil
 }
 
-// withhold follows a path. Each symbolic link on the way could be replaced, so each adds an entry for the
-// path that it leads to.
+// withhold follows a path. Each symbolic link could be replaced, so each adds where it leads.
 func withhold(path string) (all []withheld, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err

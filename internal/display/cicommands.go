@@ -66,8 +66,7 @@ func defuse(text string, begun bool) (string, bool) {
 	return b.String(), begun
 }
 
-// leading returns the length of the white space, invisible characters, and colour codes before the text of
-// a line.
+// leading returns the length of white space, invisible characters, and colour codes before a line's text.
 func leading(line string) int {
 	n := 0
 	for n < len(line) {

@@ -91,8 +91,7 @@ const indent = "        "
 // maxDiffLines bounds the lines that are shown of one text.
 const maxDiffLines = 60
 
-// differingLines compares two texts line by line, in the unified format. It returns nil unless one of them
-// has several lines.
+// differingLines compares texts line by line, in the unified format; nil unless one has several lines.
 func differingLines(style Style, oldRendered, newRendered string) []string {
 	old, isText := text(oldRendered)
 	new, areTexts := text(newRendered)

@@ -133,8 +133,7 @@ func WriteProperties(out *Output, title string, all map[string]any) error {
 	return err
 }
 
-// value returns one output as it follows its name: text as it is, in a block if it has several lines, and
-// anything else as JSON.
+// value returns one output behind its name: text as it is, in a block if it has lines, else JSON.
 func value(v any, indent string) string {
 	text, ok := v.(string)
 	if !ok {

@@ -23,8 +23,7 @@ type JSON struct {
 // NewJSON returns a display that writes to out.
 func NewJSON(out *Output) *JSON { return &JSON{out: out, start: time.Now()} }
 
-// NewJSONOfFailures returns a display that writes all events when it is closed with an error, and none
-// otherwise.
+// NewJSONOfFailures returns a display that writes all events if it is closed with an error, else none.
 func NewJSONOfFailures(out *Output) *JSON {
 	j := NewJSON(out)
 	j.held = new(bytes.Buffer)

@@ -248,8 +248,7 @@ func (t *Text) diagnostic(d engine.Diagnostic) {
 	t.tell("  " + label + strings.ReplaceAll(message, "\n", "\n    ") + "\n")
 }
 
-// speaker begins each line of a message from a provider or policy pack, which cannot pass for a line of
-// husk then.
+// speaker begins each line of a provider's or policy pack's message: no line passes for one of husk.
 func (t *Text) speaker(d engine.Diagnostic) string {
 	return t.style.Strong(Escape(d.Provider)) + " " + t.style.faint("|") + " "
 }

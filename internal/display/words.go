@@ -61,8 +61,7 @@ func quiet(op engine.Op) bool {
 // subject names a resource for people: tls:PrivateKey caKey.
 func subject(typ, name string) string { return Escape(shortType(typ) + " " + name) }
 
-// shortType shortens a type token whose module only repeats the type: tls:index/privateKey:PrivateKey is
-// tls:PrivateKey.
+// shortType shortens a token whose module repeats the type: tls:index/privateKey:PrivateKey.
 func shortType(typ string) string {
 	if typ == urn.RootType {
 		return "stack"

@@ -1,5 +1,4 @@
-// Package doctest checks that the tests which a document names exist. Only tests use the
-// package.
+// Package doctest checks that the tests exist that a document names, for tests.
 package doctest
 
 import (

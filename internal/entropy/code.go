@@ -84,8 +84,7 @@ const (
 	beforeReturn = 5
 )
 
-// seedsMap reports whether a call draws the seed of a map on the stack, and does nothing else with
-// it.
+// seedsMap reports whether a call draws the seed of a map on the stack, and nothing else.
 func (c code) seedsMap(call int) bool {
 	if call < beforeCall {
 		return false

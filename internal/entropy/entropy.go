@@ -30,8 +30,7 @@ type Account struct {
 	// Random is the index of the global, of type i64, that counts the words that the runtime draws
 	// of its generator. Each call by which the program draws subtracts 1.
 	Random int
-	// Watched is the index of a global of type i32. If it is not 0, such a call sets it to [Caught],
-	// and traps.
+	// Watched is the index of an i32 global. If not 0, such a call sets it to [Caught], and traps.
 	Watched int
 	// Words are the further generators of the runtime, for its own choices.
 	Words []Word

@@ -121,8 +121,7 @@ func (c *checker) same(i int) bool {
 		c.goesOn(i) && c.walk.run(&c.before, &c.after, headLength)
 }
 
-// goesOn reports whether a rewritten function continues with a copy of the original if its parameter
-// is not 0.
+// goesOn reports whether a rewritten function continues with a copy if its parameter is not 0.
 func (c *checker) goesOn(i int) bool {
 	head := c.after.code
 	if len(head) < headLength {

@@ -82,8 +82,7 @@ type block struct {
 
 const nothing = -1 << 31
 
-// read decodes the i-th function that a module defines, and reports whether it is valid in terms of
-// the stack's height.
+// read decodes the i-th function of a module, and reports whether its stack's height is valid.
 func (f *function) read(m *wasmfile.Module, i int) bool {
 	typ := m.TypeOf(uint32(m.ImportedFunctions + i))
 	code := m.Code(i)
@@ -253,8 +252,7 @@ func (f *function) finish(in *instruction) bool {
 	return true
 }
 
-// branch sets the target of a branch of an instruction, or of an entry of a table, which has a
-// negative number.
+// branch sets the target of a branch: of an instruction, or of a table's entry (a negative number).
 func (f *function) branch(to *target, label uint32, from int32) bool {
 	if uint64(label) >= uint64(len(f.open)) {
 		return false
@@ -277,8 +275,7 @@ func (f *function) branch(to *target, label uint32, from int32) bool {
 	return true
 }
 
-// await sets the target of a branch when its block ends. Until then, the target holds the next
-// waiting one.
+// await sets the target of a branch when its block ends. Until then, targets form a list.
 func (f *function) await(to *target, b *block, from int32) {
 	to.at, b.pending = b.pending, from
 }

@@ -44,8 +44,7 @@ type todo struct {
 	height int
 }
 
-// stepsPerInstruction bounds the steps of a proof for each instruction of both functions. Those of
-// Go take 2.3 at most.
+// stepsPerInstruction bounds the steps of a proof for each instruction. Go's take 2.3 at most.
 const stepsPerInstruction = 10
 
 type side struct {
@@ -58,8 +57,7 @@ type side struct {
 	joined bool
 }
 
-// run reports whether the functions do the same with a parameter of 0, the second one from an
-// instruction on.
+// run reports whether functions do the same with a parameter of 0, from an instruction on.
 func (w *walk) run(before, after *function, from int32) bool {
 	w.before.function, w.after.function = before, after
 	w.branched[0].function, w.branched[1].function = before, after
@@ -312,8 +310,7 @@ func (w *walk) advance(s *side) bool {
 // mostSettled bounds the branches in a row, which may be a circle.
 const mostSettled = 8
 
-// settle follows branches without a condition, so that the same code is the same place on all ways
-// to it.
+// settle follows branches without a condition: the same code is the same place on all ways.
 func (w *walk) settle(s *side) {
 	for range mostSettled {
 		in := &s.code[s.at]

@@ -7,8 +7,7 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 )
 
-// Change replaces the value of one property by another value that the schema allows. It reports
-// whether there is one.
+// Change replaces a property's value by another that the schema allows, if there is one.
 func Change(o *schema.Object, inputs property.Map, name string) (property.Map, bool) {
 	p := o.Property(name)
 	v, given := inputs.Lookup(name)

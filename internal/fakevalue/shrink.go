@@ -7,8 +7,7 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 )
 
-// Shrink iterates over inputs with one part less: an optional property, an element of an array, or
-// an entry of an object.
+// Shrink iterates over inputs with one property, element, or entry less.
 func Shrink(o *schema.Object, inputs property.Map) iter.Seq[property.Map] {
 	return func(yield func(property.Map) bool) {
 		for _, name := range inputs.Keys() {

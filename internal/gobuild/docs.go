@@ -101,8 +101,7 @@ func docFiles(ctx context.Context, command, dir, place string) (map[string]strin
 	return map[string]string{replaced: source}, nil
 }
 
-// isSDK reports whether the package is of the SDK, which is in the main module if this project builds a
-// provider.
+// isSDK reports whether the package is of the SDK, which a provider here has in its main module.
 func (p *goPackage) isSDK() bool {
 	const project = "github.com/husk-dev/husk/"
 	return p.Name != "main" && (strings.HasPrefix(p.ImportPath, project+"abi") || strings.HasPrefix(p.ImportPath, project+"guest-sdk"))

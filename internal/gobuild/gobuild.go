@@ -41,8 +41,7 @@ type Builder struct {
 	Dir string
 }
 
-// BuildDocumented is [Builder.Build] with the doc comments of the source in the schema, unless the program
-// overrides them.
+// BuildDocumented is [Builder.Build] with the source's doc comments, unless overridden, in the schema.
 func (b *Builder) BuildDocumented(ctx context.Context, dir string) ([]byte, error) {
 	return b.build(ctx, dir, "documented.wasm", docFiles)
 }

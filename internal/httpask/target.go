@@ -29,8 +29,7 @@ func (t *Target) String() string { return t.Origin() + t.URL.EscapedPath() }
 // Origin returns the scheme, host, and port of the URL.
 func (t *Target) Origin() string { return Origin(t.URL.Scheme, t.Host, t.Port) }
 
-// ParseTarget reads an absolute URL. It returns the canonical name of the host, because names are compared
-// as text.
+// ParseTarget reads an absolute URL. It makes the host's name canonical, for comparisons as text.
 func ParseTarget(text string) (*Target, error) {
 	if len(text) > MaxURL {
 		return nil, fmt.Errorf("the URL has %d bytes, at most %d are possible", len(text), MaxURL)

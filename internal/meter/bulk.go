@@ -61,8 +61,7 @@ func (c *constants) inlined(op wasmfile.Opcode) (start int, accesses uint64, ok 
 	return 0, 0, false
 }
 
-// inline writes the copy or fill. Like the instruction, it traps before anything is written, and
-// reads all before that.
+// inline writes the copy or fill. It traps before it writes anything, and reads all before that.
 func (f *function) inline(op wasmfile.Opcode, c *constants) {
 	f.scratch = true
 	to, from, fill := f.locals+scratchTo, f.locals+scratchFrom, f.locals+scratchFill

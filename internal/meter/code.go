@@ -271,8 +271,7 @@ func (w *rewriter) added() {
 	w.filling()
 }
 
-// withinMemory writes what takes fuel for a parameter that is a number of bytes, unless memory is
-// smaller.
+// withinMemory writes what takes fuel for a number of bytes, unless memory is smaller.
 func (w *rewriter) withinMemory(out []byte, bytes uint32, pages func([]byte) []byte) []byte {
 	const pageBits = 16
 	length := func(out []byte) []byte { return get(out, bytes) }

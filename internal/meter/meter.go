@@ -107,8 +107,7 @@ type rewriter struct {
 	out     []byte
 	err     error
 
-	// fuel is the index of the added global, and refused that of the one after it, if refuses is
-	// set.
+	// fuel is the index of the added global, and refused of the one after it, if any.
 	fuel, refused uint32
 	refuses       bool
 	// refillType, slowType and the rest are those of the added types.
@@ -391,8 +390,7 @@ func (w *rewriter) close(at int) { putPadded(w.out[at-paddedSize:at], uint64(len
 // paddedSize is the length of a padded LEB128 number of 32 bits.
 const paddedSize = 5
 
-// putPadded writes a LEB128 number of that length. Signed and unsigned forms are the same below
-// 1<<34.
+// putPadded writes a LEB128 number of that length, signed or unsigned, below 1<<34.
 func putPadded(to []byte, v uint64) {
 	for i := range paddedSize {
 		to[i] = byte(v&0x7f) | 0x80

@@ -9,11 +9,9 @@ import "context"
 type Extent int
 
 const (
-	// Large selects modules from a size on. Of these, functions are rewritten that ran in the
-	// warm-up run.
+	// Large selects modules from a size on, and in them functions that ran in the warm-up run.
 	Large Extent = iota
-	// All is for modules of any size, and for each function. A host must have a directory for its
-	// cache.
+	// All is for modules of any size, and for each function. It takes a cache directory.
 	All
 )
 

@@ -140,8 +140,7 @@ func (l limits) configure(c host.Config) (host.Config, error) {
 	return c, nil
 }
 
-// HostConfig returns the configuration of a host for modules that no project lists, with limits of the
-// command.
+// HostConfig returns a host's configuration, with limits of the command, for modules of no project.
 func HostConfig(given []Limit) (host.Config, error) {
 	l, err := limitsOf(nil, given)
 	if err != nil {

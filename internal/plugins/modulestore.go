@@ -181,8 +181,7 @@ func lockModules(dir string) (unlock func(), err error) {
 	return lockedfile.MutexAt(filepath.Join(dir, "lock")).Lock()
 }
 
-// recordedProvider returns the provider of the module that a state names, nil to use the one that the project
-// lists.
+// recordedProvider returns the provider of the module that a state names, nil for the listed one.
 func (p *Plugins) recordedProvider(ctx context.Context, spec engine.PackageSpec) (abi.Provider, error) {
 	if p.options.Modules == "" || p.options.Installed {
 		return nil, nil

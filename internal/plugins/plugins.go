@@ -67,8 +67,7 @@ type Options struct {
 	Events func(engine.Event)
 }
 
-// Plugins are the providers of one project. It is safe for concurrent use. Close it after the last use
-// of a provider.
+// Plugins are the providers of one project, safe for concurrent use. Close it after the last use.
 type Plugins struct {
 	project  *program.Project
 	options  Options

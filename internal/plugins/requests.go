@@ -174,8 +174,7 @@ func (p *Plugins) checkRequests(declared *program.ProviderPlugin, module *Module
 
 const addToCommand = "to grant it, add to the command: "
 
-// grantAdvice returns the advice for refusals: the lines for the project file, or a flag if no project lists
-// the provider.
+// grantAdvice returns the advice for refusals: lines for the project file, or a flag without one.
 func grantAdvice(declared *program.ProviderPlugin) func(host.Refusal) string {
 	return func(r host.Refusal) string {
 		if declared.Path == "" {

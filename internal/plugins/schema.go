@@ -60,8 +60,7 @@ func (p *Plugins) PackageSchema(ctx context.Context, pkg program.Package) ([]byt
 	return p.parameterizedSchema(ctx, pkg, declared, module)
 }
 
-// parameterizedSchema returns the schema of a parameterized package. It is not cached, because parameters may name
-// files.
+// parameterizedSchema returns the schema of a parameterized package, uncached: files may be parameters.
 func (p *Plugins) parameterizedSchema(ctx context.Context, pkg program.Package, declared *program.ProviderPlugin, module *Module) (text []byte, err error) {
 	provider, err := p.grantedProvider(ctx, declared, module)
 	if err != nil {

@@ -198,8 +198,7 @@ func (p *Plugins) trusts(ctx context.Context, digest, provider string) error {
 	return &UntrustedError{[]RecordedModule{{digest, provider}}, p.project.Provider(provider) != nil}
 }
 
-// trust records that the project lists a module, or that it was confirmed. If that fails, a later run
-// asks again.
+// trust records that a module is listed or confirmed. If that fails, a later run asks again.
 func (p *Plugins) trust(m *Module) {
 	if err := p.options.Trust.Add(m.Info().Digest, m.Name); err != nil {
 		p.options.Events(engine.Diagnostic{Severity: "debug", Provider: m.Name,
@@ -224,8 +223,7 @@ func (p *Plugins) lists(ctx context.Context, digest, provider string) bool {
 	})
 }
 
-// Untrusted returns an error for the kept modules that a state names and that the user has to confirm, nil
-// for none.
+// Untrusted returns an error for kept modules that the user has to confirm, nil for none.
 func (p *Plugins) Untrusted(ctx context.Context, named []RecordedModule) (*UntrustedError, error) {
 	all := &UntrustedError{Installed: true}
 	for _, m := range named {

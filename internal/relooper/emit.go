@@ -128,8 +128,7 @@ func (e *emitter) number(n int) int32 {
 	return int32(wasmfile.Signed(e.out[e.straight[len(e.straight)-n].at+1:]))
 }
 
-// takeParameter takes back the instructions that set the parameter before a jump, and returns the
-// number.
+// takeParameter takes back the instructions that set the parameter, and returns the number.
 func (e *emitter) takeParameter() (parameter uint32, ok bool) {
 	if e.last(1) != wasmfile.OpLocalSet || e.last(2) != wasmfile.OpI32Const {
 		return 0, false

@@ -6,8 +6,7 @@ import (
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
-// node is code that is entered at its begin only: a region and those that are only fallen into from
-// it.
+// node is code that is entered at its begin only: a region and what only it falls into.
 type node struct {
 	first, last int // regions
 	// next are the targets of its branches in order, and last the node that it falls into, if falls

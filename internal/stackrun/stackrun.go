@@ -190,8 +190,7 @@ func (r *Run) Close(ctx context.Context) error {
 	return err
 }
 
-// checkHasResources refuses a program without the key resources if the stack has some, because all of them
-// would be deleted.
+// checkHasResources refuses a program without resources if the stack has some: all would be deleted.
 func checkHasResources(p *program.Project, st *state.Stack) error {
 	if p.Template.Resources != nil && !source.IsNull(p.Template.Resources) {
 		return nil

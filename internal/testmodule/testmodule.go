@@ -33,8 +33,7 @@ func Skip(t testing.TB) {
 	}
 }
 
-// Main runs the tests of a package after opening the shared cache, whose key hosts with caches of
-// their own use, too.
+// Main runs a package's tests with the shared cache, whose key hosts with own caches use, too.
 func Main(m *testing.M) {
 	if _, err := openCache(); err != nil {
 		fmt.Fprintln(os.Stderr, "opening the cache of the tests:", err)

@@ -221,8 +221,7 @@ func (r *reader) typeFailure() {
 	r.fail("an unknown value type")
 }
 
-// body checks a function: its end, nesting, limits, and indexes. The engine checks the types of
-// operands.
+// body checks a function: end, nesting, limits, and indexes. The engine checks operands' types.
 func (r *reader) body(m *Module) Body {
 	size := r.u32()
 	b := Body{Start: r.offset()}

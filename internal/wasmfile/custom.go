@@ -1,7 +1,6 @@
 package wasmfile
 
-// WithCustom returns a copy of the module with the custom section at its end, in place of any of the
-// same name.
+// WithCustom returns a copy of the module with the custom section at its end, once by its name.
 func WithCustom(wasm []byte, name string, data []byte) ([]byte, error) {
 	out := make([]byte, 0, len(wasm)+len(name)+len(data)+16)
 	from := 0

@@ -73,16 +73,14 @@ type Custom struct {
 // Section is the place of a section in the file.
 type Section struct {
 	ID byte
-	// Start is the begin of the section, and Items that of its content, behind the count of items if
-	// there is one.
+	// Start is the begin of the section, and Items that of its content, behind any count.
 	Start, Items, End int
 	Count             int
 	// Custom is the index of a custom section in Module.Customs.
 	Custom int
 }
 
-// Body is the place of a function in the file: local variables from Start, instructions from Code to
-// End.
+// Body is the place of a function: local variables from Start, instructions from Code to End.
 type Body struct {
 	Start, Code, End int
 	// Locals is the number of local variables, without parameters.
@@ -177,8 +175,7 @@ func Order(id byte) int {
 	}
 }
 
-// SectionsWith returns the module's sections, and an empty one in its place for each needed section
-// that the module lacks.
+// SectionsWith returns the module's sections, with an empty one for each needed one it lacks.
 func (m *Module) SectionsWith(needed ...byte) []Section {
 	slices.SortFunc(needed, func(a, b byte) int { return cmp.Compare(Order(a), Order(b)) })
 	var out []Section

@@ -72,8 +72,7 @@ const (
 	namesData      = 9
 )
 
-// names reads the content of a name section. It checks every count and length, because wazero trusts
-// them.
+// names reads a name section, and checks every count and length: wazero trusts them.
 func (r *reader) names(e *nameEdit) error {
 	for r.err == nil && r.left() > 0 {
 		id := r.byte()

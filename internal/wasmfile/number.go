@@ -2,8 +2,7 @@ package wasmfile
 
 import "encoding/binary"
 
-// AppendOps appends instructions without operands. A block, loop, or if has no parameters and no
-// results.
+// AppendOps appends instructions without operands. Blocks have no parameters and results.
 func AppendOps(out []byte, ops ...Opcode) []byte {
 	for _, op := range ops {
 		if op > 0xff {

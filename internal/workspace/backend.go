@@ -37,8 +37,7 @@ func backendPlace(project *program.Project) (string, error) {
 // pulumiBackendVariable is Pulumi's variable with the URL of the stacks.
 const pulumiBackendVariable = "PULUMI_BACKEND_URL"
 
-// backendDir returns the directory of a URL: file:///var/state, file://./state (relative to base), or
-// file://~/state.
+// backendDir returns the directory of file:///var/state, file://./state (in base), or file://~/state.
 func backendDir(url, origin, base string) (string, error) {
 	path, ok := strings.CutPrefix(url, "file://")
 	if !ok || path == "" {

@@ -25,8 +25,7 @@ type Update struct {
 	Changes *engine.Changes `json:"resourceChanges,omitempty"`
 }
 
-// keptUpdates bounds a history: some months of daily work, in a file of some 50 KB, which each update
-// rewrites.
+// keptUpdates bounds a history: months of daily work, in some 50 KB, which each update rewrites.
 const keptUpdates = 200
 
 // archive returns the archive of histories and backups, nil if the store has none.

@@ -18,8 +18,7 @@ type Backup struct {
 	Damage string `json:"damage,omitempty"`
 }
 
-// Backups lists the earlier states of a stack, the newest first, even if the stack is damaged or was removed.
-// It needs no key.
+// Backups lists earlier states, the newest first, also of damaged and removed stacks. It needs no key.
 func (w *Workspace) Backups(ctx context.Context, stack string) ([]Backup, error) {
 	kept, err := w.backups(ctx, stack)
 	if err != nil {

@@ -34,8 +34,7 @@ type Workspace struct {
 	Project *program.Project
 	// Place is the directory of the stacks.
 	Place string
-	// Detached is set if there is no project file: the project's name is from the state, and no program
-	// can run.
+	// Detached is set without a project file: the name is from the state, and no program can run.
 	Detached *program.NoProjectError
 
 	store   state.Store
@@ -231,8 +230,7 @@ func (w *Workspace) PassphraseCodec() (*state.Codec, error) {
 	return state.NewCodec(provider), nil
 }
 
-// Copy returns a copy of a stack's state in memory, for previews without a lock. The default stack is empty
-// if there is none.
+// Copy returns a copy of a state in memory, for previews without a lock, or an empty default stack.
 func (w *Workspace) Copy(ctx context.Context, stack string) (*state.Stack, error) {
 	keys, err := w.keysOf(stack)
 	if err != nil {
@@ -258,8 +256,7 @@ func (w *Workspace) Copy(ctx context.Context, stack string) (*state.Stack, error
 	return state.Open(ctx, &copies, w.name(stack), keys, holder("preview"))
 }
 
-// Remove removes a stack's state, but not its configuration file. Unless force is set, the stack must not
-// have resources.
+// Remove removes a stack's state, but not its configuration. Without force, it must be empty.
 func (w *Workspace) Remove(ctx context.Context, stack string, force bool) error {
 	lease, err := w.store.Lease(ctx, w.name(stack), holder("stack rm"))
 	if err != nil {

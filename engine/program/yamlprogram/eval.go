@@ -34,8 +34,7 @@ func (e *evaluator) errorf(at expr.Expr, format string, args ...any) {
 	e.c.report.Add(e.c.report.File.Errorf(position, format, args...))
 }
 
-// eval evaluates an expression. In a check, what is wrong is reported and unknown: the rest is
-// checked, too.
+// eval evaluates an expression. In a check, what is wrong is unknown, and the rest is checked.
 func (e *evaluator) eval(x expr.Expr) (property.Value, bool) {
 	if e.ctx.Err() != nil {
 		return property.Null, false // the end of the context is reported as such

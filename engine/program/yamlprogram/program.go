@@ -41,8 +41,7 @@ func New(project *program.Project, schemas Schemas) *Program {
 	return &Program{project: project, schemas: schemas}
 }
 
-// Check returns all that is wrong with the program without running it. The error is that of the
-// context.
+// Check returns all that is wrong with the program without running it, or the context's error.
 func (p *Program) Check(ctx context.Context, run abi.RunContext) (source.Diagnostics, error) {
 	_, ds, err := p.compile(ctx, run)
 	return ds, err

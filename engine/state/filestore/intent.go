@@ -63,8 +63,7 @@ func (in intent) stacks() (out []state.StackName) {
 	return out
 }
 
-// file returns the name of the intent's file without its ending. It names the stacks even if the
-// contents are damaged.
+// file returns the name of the intent's file without its ending, which names the stacks.
 func (in intent) file(token uint64) string {
 	var keys []string
 	for _, name := range in.stacks() {
@@ -287,8 +286,7 @@ func (s *Store) intended(f files) bool {
 	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return concerns(e.Name(), f.name) })
 }
 
-// finishIntents finishes the intents about a stack, and removes drafts. The caller holds the lock
-// of the stack.
+// finishIntents finishes intents about a stack, and removes drafts. The caller holds its lock.
 func (s *Store) finishIntents(f files) error {
 	for {
 		entries, err := s.readDir(intentsDir)
@@ -361,8 +359,7 @@ func (s *Store) readIntent(file string) (in intent, err error) {
 	return in, nil
 }
 
-// finishAllIntents finishes the intents about stacks that nobody has leased. Whoever leases a stack
-// gets its error.
+// finishAllIntents finishes intents about stacks without a lease. A leased stack's holder does.
 func (s *Store) finishAllIntents() {
 	entries, err := s.readDir(intentsDir)
 	if err != nil {

@@ -53,8 +53,7 @@ func (s *Store) put(name string, sync bool, parts ...[]byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// writeFile writes a file with durable contents, and leaves no part of one behind. A new name is
-// not durable.
+// writeFile writes a file with durable contents, or no part of it. A new name is not durable.
 func (s *Store) writeFile(name string, parts ...[]byte) error {
 	if err := s.put(name, true, parts...); err != nil {
 		return errors.Join(s.writeError(name, err), s.remove(name))

@@ -49,8 +49,7 @@ func (l *lease) Reset(ctx context.Context, checkpoint []byte) (aside []string, e
 	return aside, l.removeOldJournals()
 }
 
-// putAside keeps an intact checkpoint as a backup, and what is damaged under names that nobody
-// reads.
+// putAside keeps an intact checkpoint as a backup, and damaged files under unread names.
 func (l *lease) putAside() (aside []string, err error) {
 	s, f := l.store, l.files
 	keep := func(file, as string) error {

@@ -78,8 +78,7 @@ func stamp(checkpoint []byte, v stampValue) (parts [2][]byte, err error) {
 	return [2][]byte{append(v.head(v.checksum(comma, rest)), comma...), rest}, nil
 }
 
-// verify returns the stamp of a checkpoint, zero if it has none, and an error if the file was
-// altered.
+// verify returns the stamp of a checkpoint, zero for none, and an error if it was altered.
 func verify(checkpoint []byte) (stampValue, error) {
 	v, checksum, ok := parseStamp(checkpoint)
 	if !ok {
@@ -91,8 +90,7 @@ func verify(checkpoint []byte) (stampValue, error) {
 	return v, nil
 }
 
-// Verify returns an error if a checkpoint of a store was altered. Other JSON has no checksum and
-// passes.
+// Verify returns an error if a checkpoint of a store was altered. Other JSON passes.
 func Verify(checkpoint []byte) error {
 	_, err := verify(checkpoint)
 	return err

@@ -154,8 +154,7 @@ func (l *lease) CheckpointBoth(ctx context.Context, mine state.NextCheckpoint, o
 	return nil
 }
 
-// dropJournal begins the journal of the next checkpoint and removes the last one. A failure has no
-// effect.
+// dropJournal begins the next checkpoint's journal and removes the last. Failures do nothing.
 func (l *lease) dropJournal(next stampValue) {
 	last := l.journalFile()
 	l.checkpoint = next

@@ -1,5 +1,4 @@
-// Package providertest drives providers as the engine does, in the calling program or as modules, for
-// their tests.
+// Package providertest drives providers as the engine does, as programs or modules, for tests.
 package providertest
 
 import (

@@ -56,8 +56,7 @@ type AnimalState struct {
 	Chip   string `husk:"chip,secret"`
 }
 
-// Animal is a resource that implements everything. Its name decides what happens: unhealthy, gone,
-// broken, or wait.
+// Animal is a resource that implements everything. Its name decides what happens, such as wait.
 type Animal struct {
 	mu    sync.Mutex
 	count int

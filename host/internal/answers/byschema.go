@@ -103,8 +103,7 @@ func passes(request []abi.Properties, most int) bool {
 	return true
 }
 
-// Encodable reports whether a property map could be passed to a guest, or by it: whether its encoding has
-// so many bytes at most.
+// Encodable reports whether the encoding of a property map has so many bytes at most.
 func Encodable(m property.Map, most int) bool {
 	size, ok := guestcbor.Size(m)
 	return ok && size <= most

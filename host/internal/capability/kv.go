@@ -32,8 +32,7 @@ type KV struct {
 	used   Uses
 }
 
-// NewKV returns the part of a store that belongs to a provider resource. Without a store, each use is
-// refused.
+// NewKV returns a provider resource's part of a store. Without a store, each use is refused.
 func NewKV(store abi.KV, provider urn.URN, advice Advice, used Uses) KV {
 	kv := KV{store: store, advice: advice, used: used}
 	if store != nil {

@@ -56,8 +56,7 @@ func Open(dir string) (*Cache, error) {
 	return c, nil
 }
 
-// privateDir makes the directory, or sees to it that only its owner, who must be the
-// user, can use it.
+// privateDir makes a directory that only its owner, the user, can use, or checks it.
 func privateDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

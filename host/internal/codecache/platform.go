@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// Target returns what machine code depends on beside the module and the host's settings, in the words of
-// errors.
+// Target returns what machine code depends on beside the module and settings, as errors say it.
 func Target() map[string]string {
 	return map[string]string{
 		"platform":       runtime.GOOS + "/" + runtime.GOARCH,

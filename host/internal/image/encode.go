@@ -57,8 +57,7 @@ func (i *Image) Encode(w io.Writer) error {
 	return errors.Join(err, failure)
 }
 
-// Decode reads an image of at most so many bytes that Encode has written, and keeps nothing of
-// what it reads.
+// Decode reads an image of at most so many bytes from Encode, and keeps nothing of them.
 func Decode(encoded []byte, limit uint64) (*Image, error) {
 	var h head
 	data, err := strictcbor.UnmarshalFirst(encoded, &h)

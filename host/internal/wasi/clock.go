@@ -88,8 +88,7 @@ func clockFunctions() []function {
 const (
 	subscriptionSize = 48
 	eventSize        = 32
-	// maxSubscriptions is more than any runtime asks for at once: one for each open
-	// file and a timer.
+	// maxSubscriptions is more than runtimes ask for: one for each open file and a timer.
 	maxSubscriptions = 4 * DefaultOpenFiles
 
 	eventClock = 0

@@ -42,8 +42,7 @@ func (e *PathError) Error() string {
 	return fmt.Sprintf("%s %s; granted: %s; add the directory to the provider's grants: fs", e.Path, problem, what)
 }
 
-// written is a path as a project file has it: relative to the working directory where
-// it lies in it.
+// written is a path as a project file has it, relative to the working directory if inside.
 func written(guestPath string) string {
 	if rel, ok := strings.CutPrefix(guestPath, grant.WorkingDirectory+"/"); ok {
 		return rel

@@ -200,8 +200,7 @@ func unlink(files *FileSystem, at *place) error {
 	return at.dir.Remove(at.name)
 }
 
-// openAttempts is how often a file is looked for that another one takes the place of while it is
-// being opened.
+// openAttempts is how often a file is opened that another one replaces meanwhile.
 const openAttempts = 8
 
 func pathOpen(c *call) Errno {

@@ -18,8 +18,7 @@ func setFileTimes(file *os.File, access, modified time.Time) error {
 	return control(file, func(fd int) error { return unix.Futimes(fd, times) })
 }
 
-// setEntryTimes sets the times of what is at a place, and of no file that a symbolic link leads
-// to.
+// setEntryTimes sets the times of what is at a place, and follows no symbolic link.
 func setEntryTimes(at *place, access, modified time.Time) error {
 	times := []unix.Timespec{unix.NsecToTimespec(access.UnixNano()), unix.NsecToTimespec(modified.UnixNano())}
 	return inDirectory(at.dir, func(fd int) error {
@@ -27,8 +26,7 @@ func setEntryTimes(at *place, access, modified time.Time) error {
 	})
 }
 
-// renameEntry and linkEntry work on entries of two open directories, wherever these have been
-// moved to.
+// renameEntry and linkEntry work on entries of two open directories, wherever these are.
 func renameEntry(from, to *place) error {
 	return inDirectories(from.dir, to.dir, func(a, b int) error { return unix.Renameat(a, from.name, b, to.name) })
 }

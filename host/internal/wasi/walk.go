@@ -214,8 +214,7 @@ func (w *walk) look(name string) (place, Errno) {
 	return found, success
 }
 
-// mountAt is the mount whose directory that is, nil for none. Of two it is the one that allows
-// less.
+// mountAt is the mount whose directory that is, nil for none: of two the one that allows less.
 func (f *FileSystem) mountAt(info fs.FileInfo) (found *mount) {
 	for _, m := range f.mounts {
 		if m.is(info) && (found == nil || !m.ReadWrite) {

@@ -113,7 +113,8 @@ func (a *app) providerInspect() *cobra.Command {
 	return cmd
 }
 
-// inspectFile shows the module in a file, unless it must run for that, or why the host refuses it.
+// inspectFile shows the module in a file, unless the module must run for that. The error says why the
+// host would refuse it.
 func (a *app) inspectFile(path string, ask bool) (shown bool, err error) {
 	limits, err := a.givenLimits()
 	if err != nil {

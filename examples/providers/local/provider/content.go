@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxContent is the largest content in bytes. It is copied through the module, the engine, and the
-// state.
+// maxContent is the largest content in bytes. Module, engine, and state copy it.
 const maxContent = 8 << 20
 
 type content struct {

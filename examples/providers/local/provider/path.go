@@ -8,8 +8,7 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
-// cleanPath returns the shortest form of a path. reason says what is wrong with the path; empty for
-// nothing.
+// cleanPath returns the shortest form of a path. reason says what is wrong with it, if anything.
 func cleanPath(p string) (cleaned, reason string) {
 	switch {
 	case p == "":

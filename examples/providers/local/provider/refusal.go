@@ -78,8 +78,7 @@ func (a access) explain(ctx context.Context, err error) error {
 	return a.refusal(abi.ErrorKindInternal, name+": "+err.Error())
 }
 
-// refuse returns the error of a path outside of the grants, or granted read-only, with the grant to
-// add.
+// refuse returns the error of a path that is not granted, or read-only, with the grant to add.
 func (a access) refuse(ctx context.Context, err error) error {
 	reason := show(a.path) + " is on a read-only file system"
 	if denial := a.refusalOfHost(ctx, err); denial != nil {
@@ -132,8 +131,7 @@ func fileAccess(p string, write bool) access {
 	return access{path: p, property: "path", write: write, directory: path.Dir(p)}
 }
 
-// probe fails if the path cannot be written without a grant. Opening a file for writing changes
-// nothing.
+// probe fails if the path cannot be written without a grant. Opening changes nothing.
 func (a access) probe(ctx context.Context) error {
 	if info, err := os.Lstat(a.path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		return nil // opening a pipe would wait for its other end

@@ -62,8 +62,7 @@ type answer struct {
 	body property.Value
 }
 
-// send does an operation. Errors have the method, URL, status, and message; status 404 and 410 are of
-// kind not-found.
+// send does an operation. Errors have method, URL, status, and message; 404 and 410 are not-found.
 func (c *client) send(ctx context.Context, o *operation, m message) (*answer, error) {
 	if c.base == nil {
 		return nil, abi.NewError(abi.ErrorKindInternal, "the provider is used before it is configured")
@@ -117,8 +116,7 @@ func (c *client) send(ctx context.Context, o *operation, m message) (*answer, er
 	}
 }
 
-// url returns the URL of an operation. Values in the path are escaped, and must not lead to another
-// path.
+// url returns the URL of an operation. Values in the path are escaped, and stay in their segment.
 func (c *client) url(o *operation, m message) (*url.URL, error) {
 	if m.page != nil {
 		return m.page, nil

@@ -113,8 +113,7 @@ func keyDescription(key string) string {
 	return "The key that the service knows its user by."
 }
 
-// authorize adds credentials to a request, for the first alternative for which everything is
-// configured.
+// authorize adds credentials to a request: the first alternative that is configured as a whole.
 func (c *client) authorize(request *http.Request, o *operation) error {
 	a := c.auth
 	var wanted []string

@@ -37,8 +37,7 @@ const (
 	settleDelay    = 100 * time.Millisecond
 )
 
-// Create creates a resource and reads it back. If reading fails, the resource is recorded as far as it
-// is known.
+// Create creates a resource and reads it back. If that fails, what is known is recorded.
 func (l lasting) Create(ctx context.Context, request guest.CreateRequest[property.Map]) (guest.CreateResponse[property.Map], error) {
 	var none guest.CreateResponse[property.Map]
 	r := l.resource
@@ -215,8 +214,7 @@ func (r *resource) target(request guest.UpdateRequest[property.Map, property.Map
 	return target
 }
 
-// change sends an update of the named properties. A removed property without a value is null in a
-// PATCH.
+// change sends an update of the named properties. In a PATCH, a removed property is null.
 func (r *resource) change(ctx context.Context, values []string, inputs property.Map, names map[string]bool, removed []string) error {
 	m, err := r.message(r.update, values, inputs)
 	if err != nil {

@@ -7,8 +7,7 @@ import (
 	"unicode"
 )
 
-// wordsOf splits a name into lower-case words: at other characters than letters and digits, and before
-// capital letters.
+// wordsOf splits a name into lower-case words, at other characters and before capital letters.
 func wordsOf(name string) []string {
 	var words []string
 	var word []rune

@@ -139,8 +139,7 @@ func pathParameters(path string) (list []struct{ name, before string }) {
 	return list
 }
 
-// envelope returns the name of the only property of a response if it is an object, as in {"pet":
-// {...}}.
+// envelope returns the name of a response's only property if it is an object.
 func envelope(ref *openapi3.SchemaRef) string {
 	m := merge(ref.Value)
 	if len(m.properties) != 1 {

@@ -39,8 +39,7 @@ func (r *resource) overlay(state, inputs property.Map) property.Map {
 	return state
 }
 
-// inputsFor returns the inputs for a state: for an import all that differ from their defaults, else
-// those that were given.
+// inputsFor returns the inputs for a state: those given, or in an import all but defaults.
 func (r *resource) inputsFor(state, old property.Map, imported bool) property.Map {
 	inputs := old
 	for i := range r.described.Inputs.Properties {
@@ -60,8 +59,7 @@ func (r *resource) inputsFor(state, old property.Map, imported bool) property.Ma
 	return inputs
 }
 
-// project returns the parts of a value that were given, without the service's choices. Secrets stay
-// secret.
+// project returns the given parts of a value, without the service's choices. Secrets stay.
 func project(given, now property.Value) property.Value {
 	if inner, ok := given.AsSecret(); ok {
 		return property.Secret(project(inner, now.Plain()))

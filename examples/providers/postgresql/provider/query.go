@@ -10,8 +10,7 @@ import (
 )
 
 const (
-	// maxRows and maxResult bound the result of a query, which a program holds in memory: rows, and
-	// bytes.
+	// maxRows and maxResult bound the result of a query in rows and bytes: programs hold it in memory.
 	maxRows   = 10_000
 	maxResult = 8 << 20
 )

@@ -41,8 +41,7 @@ type keepers struct {
 	Keepers map[string]string `husk:"keepers,optional" doc:"Any values. When one of them changes, so does the random value."`
 }
 
-// recorded returns the response of a refresh, which finds the recorded state. ok is false for an
-// import.
+// recorded returns the response of a refresh: the recorded state. ok is false for an import.
 func recorded[I, S any](r guest.ReadRequest[I, S]) (response guest.ReadResponse[I, S], ok bool) {
 	if r.Inputs == nil || r.State == nil {
 		return response, false

@@ -19,8 +19,7 @@ type publicKey struct {
 	PublicKeyFingerprintSha256 string `husk:"publicKeyFingerprintSha256" doc:"The SHA-256 fingerprint that OpenSSH shows; empty where publicKeyOpenssh is."`
 }
 
-// describePublicKey returns the formats of a key, and the SHA-1 of its DER form in hexadecimal as an
-// ID.
+// describePublicKey returns the formats of a key, and the SHA-1 of its DER form as an ID.
 func describePublicKey(key crypto.PublicKey) (public publicKey, id string, err error) {
 	der, err := x509.MarshalPKIXPublicKey(key)
 	if err != nil {

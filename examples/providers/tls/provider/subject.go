@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// CertRequestSubject is a distinguished name. The fields are those of RFC 5280, section 4.1.2.4; all
-// are optional.
+// CertRequestSubject is a distinguished name (RFC 5280, section 4.1.2.4). All fields are optional.
 type CertRequestSubject struct {
 	CommonName         *string  `husk:"commonName" doc:"CN: the name itself. Clients look for host names in dnsNames, not here."`
 	Country            *string  `husk:"country" doc:"C: the code of a country, two letters."`
