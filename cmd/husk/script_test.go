@@ -34,6 +34,7 @@ func TestMain(m *testing.M) {
 //	$PROVIDERS    the directory of the providers in examples
 //	$POLICIES     the directory of the policy packs in examples
 //	lab.wasm      the lab, built
+//	$PORTED       the directory of the providers for Terraform in testdata/ported
 //	$FILES        the URL of a server that has the script's files
 //	$ADDRESS      the host and port of that server
 //
@@ -85,7 +86,8 @@ func (u *user) setup(e *testscript.Env) error {
 		return err
 	}
 	e.Vars = append(append(e.Vars, u.environment...),
-		"LAB="+u.source, "PROVIDERS="+filepath.Join(examples, "providers"), "POLICIES="+filepath.Join(examples, "policies"))
+		"LAB="+u.source, "PROVIDERS="+filepath.Join(examples, "providers"), "POLICIES="+filepath.Join(examples, "policies"),
+		"PORTED="+filepath.Join(filepath.Dir(examples), "testdata", "ported"))
 	serveFiles(e)
 	return os.WriteFile(filepath.Join(e.WorkDir, "lab.wasm"), u.lab, 0o644)
 }

@@ -1,0 +1,109 @@
+package port
+
+import (
+	"context"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema/schemajson"
+	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/testmodule"
+)
+
+func TestMain(m *testing.M) { testmodule.Main(m) }
+
+// A provider on Terraform's plugin framework, with the adapter of this checkout.
+func TestAProviderOnThePluginFramework(t *testing.T) {
+	built, err := Port(t.Context(), "../../testdata/ported/framework", Options{Dir: t.TempDir(), Name: "shelf", Version: "1.2.3"})
+	require.NoError(t, err)
+	require.Equal(t, "Terraform plugin framework", built.Manifest.Origin.Kind)
+	m, err := testmodule.Host(t, host.NewConfig()).LoadBytes(t.Context(), built.Wasm)
+	require.NoError(t, err)
+	p, err := m.NewProvider(t.Context(), host.ProviderOptions{Name: "shelf"})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	ctx := context.Background()
+	response, err := p.GetSchema(ctx, abi.GetSchemaRequest{})
+	require.NoError(t, err)
+	pkg, err := schemajson.Parse([]byte(response.Schema))
+	require.NoError(t, err)
+	require.NotNil(t, pkg.Resource("shelf:index/label:Label"))
+	err = p.Configure(ctx, abi.ConfigureRequest{})
+	require.NoError(t, err)
+	created, err := p.Create(ctx, abi.CreateRequest{
+		URN: "urn:pulumi:dev::app::shelf:index/label:Label::a", Type: "shelf:index/label:Label", Name: "a", Inputs: property.MapOf(map[string]property.Value{"text": property.String("hello")}),
+	})
+	require.NoError(t, err)
+	made, _ := created.State.Get("labelUrn").AsString()
+	require.Equal(t, "urn:label:hello", made)
+}
+
+// The keys of a mapping are those of the adapter's type.
+func TestTheMappingIsTheAdapters(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "../../guest-sdk/terraform/mapping.go", nil, parser.SkipObjectResolution)
+	require.NoError(t, err)
+	adapters := map[string][]string{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.TypeSpec)
+		if !ok {
+			return true
+		}
+		for _, f := range spec.Type.(*ast.StructType).Fields.List {
+			tag, err := strconv.Unquote(f.Tag.Value)
+			require.NoError(t, err)
+			key, _, _ := strings.Cut(reflect.StructTag(tag).Get("json"), ",")
+			adapters[spec.Name.Name] = append(adapters[spec.Name.Name], key)
+		}
+		return false
+	})
+	own := map[string][]string{}
+	for name, of := range map[string]any{"Mapping": mapping{}, "Resource": mappedResource{}, "Function": mappedFunction{}, "Field": mappedField{}} {
+		for i := range reflect.TypeOf(of).NumField() {
+			field := reflect.TypeOf(of).Field(i)
+			key, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			require.Equal(t, key, field.Tag.Get("yaml"))
+			own[name] = append(own[name], key)
+		}
+	}
+	require.Equal(t, adapters, own)
+}
+
+// The builder finds the tags of the adapter's files in the files themselves.
+func TestTheTagsAreTheAdapters(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "../../guest-sdk/terraform/versions.go", nil, parser.SkipObjectResolution)
+	require.NoError(t, err)
+	var want []string
+	oldest := ""
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		switch value := spec.Values[0].(type) {
+		case *ast.CompositeLit:
+			for _, version := range value.Elts {
+				want = append(want, "plugingo_before_0_"+version.(*ast.BasicLit).Value)
+			}
+		case *ast.BasicLit:
+			oldest = value.Value
+		}
+		return false
+	})
+	slices.Sort(want)
+	b := &porter{dir: t.TempDir()}
+	terraform := kindOf(func(pkg string) bool { return pkg == sdkV2+"/plugin" })
+	kit, err := b.prepareSDK(t.Context(), terraform, "1.21")
+	require.NoError(t, err)
+	require.Equal(t, want, kit.tags)
+	require.True(t, strings.HasPrefix(terraform.oldest[pluginGo], "v0."+oldest+"."))
+}
