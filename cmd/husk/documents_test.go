@@ -28,6 +28,7 @@ var documents = map[string][]action{
 		extend("website/Husk.yaml"),
 		write("husk/greet/main.go", ""),
 		run("husk/greet"),
+		run("website"),
 		leave("an excerpt; the examples of package host are tests"),
 		leave("an excerpt; the examples of packages engine and goprogram are tests"),
 		leave("an excerpt; the example of package automation is a test"),

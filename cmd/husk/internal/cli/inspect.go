@@ -157,16 +157,20 @@ func (a *app) inspectFile(path string, ask bool) (shown bool, err error) {
 	return true, nil
 }
 
+// sourceOf returns the name of what a module was ported from.
+func sourceOf(o *host.Origin) string {
+	if o.Version == "" {
+		return o.Module
+	}
+	return o.Module + "@" + o.Version
+}
+
 // addOrigin adds what a module was ported from.
 func (r *rows) addOrigin(o *host.Origin) {
 	if o == nil {
 		return
 	}
-	from := o.Module
-	if o.Version != "" {
-		from += "@" + o.Version
-	}
-	r.add("ported from", from, o.Checksum)
+	r.add("ported from", sourceOf(o), o.Checksum)
 	r.add("licences", strings.Join(o.Licences, ", "))
 	r.add("kind", o.Kind)
 	r.add("compiled by", o.Go)

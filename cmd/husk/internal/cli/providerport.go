@@ -113,13 +113,20 @@ func (a *app) writePorted(p ported, pkg *schema.Package, took time.Duration) err
 	}
 	var rows rows
 	rows.add("provider", p.Name+" "+p.Version)
-	rows.addOrigin(p.Origin)
-	rows.add("module", fmt.Sprintf("%s, %s, in %s s", p.Path, megabytes(p.Size), strconv.FormatFloat(took.Seconds(), 'f', 0, 64)))
-	rows.add("digest", p.Digest)
-	rows.add("resources", fmt.Sprintf("%d: %s", p.Resources, shown))
-	rows.add("functions", fmt.Sprint(p.Functions))
-	if err := a.table(rows); err != nil {
-		return err
+	from := sourceOf(p.Origin)
+	if licences := strings.Join(p.Origin.Licences, ", "); licences != "" {
+		from += " (" + licences + ")"
 	}
-	return a.printf("\nList it in the project file to use it:\n\n  plugins:\n    providers:\n      - name: %s\n        path: %s\n", p.Name, filepath.ToSlash(p.Path))
+	rows.add("ported from", from)
+	rows.add("kind", p.Origin.Kind)
+	rows.add("shims", strings.Join(p.Origin.Shims, ", "))
+	rows.add("raised", p.Origin.Raised...)
+	rows.add("module", fmt.Sprintf("%s, %s, in %s s", p.Path, megabytes(p.Size), strconv.FormatFloat(took.Seconds(), 'f', 0, 64)))
+	contents := plural(p.Resources, "resource") + ", " + plural(p.Functions, "function")
+	if shown != "" {
+		contents += ": " + shown
+	}
+	rows.add("contents", contents)
+	rows.add("in a project", fmt.Sprintf("{name: %s, path: %s}, under plugins.providers", p.Name, filepath.ToSlash(p.Path)))
+	return a.table(rows)
 }
