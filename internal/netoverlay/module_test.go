@@ -277,7 +277,7 @@ func BenchmarkModule(b *testing.B) {
 	back := echoServer(b)
 	p := module(b, nil, "tcp "+back, "http "+server.URL)
 	for name, args := range map[string][]string{
-		"request": {"times", server.URL}, "connection": {"echo times", back}, "ping": {"ping times", back},
+		"request": {"times", server.URL}, "connection": {"connect times", back}, "ping": {"ping times", back},
 	} {
 		b.Run(name, func(b *testing.B) {
 			_, err := do(b.Context(), p, args[0], args[1], strconv.Itoa(b.N))

@@ -34,8 +34,12 @@ func (d *Descriptors) wake() {
 	}
 }
 
-// bufferSize is what a [buffer] holds, in bytes.
-const bufferSize = 64 << 10
+const (
+	// bufferSize is what a [buffer] holds at the most, in bytes.
+	bufferSize = 64 << 10
+	// firstBuffer is what it begins with, enough for most answers.
+	firstBuffer = 4 << 10
+)
 
 // buffer has bytes that were written and not read yet. One goroutine writes, another one reads.
 type buffer struct {
@@ -60,14 +64,20 @@ func newBuffer() *buffer {
 
 // space returns bytes that can be written to, nil if the buffer is full. The lock is held.
 func (b *buffer) space() []byte {
-	if b.bytes == nil {
-		b.bytes = make([]byte, bufferSize)
-	}
 	if b.from == b.to {
 		b.from, b.to = 0, 0
-	} else if b.to == len(b.bytes) && b.from >= len(b.bytes)/2 {
-		b.to = copy(b.bytes, b.bytes[b.from:])
-		b.from = 0
+	}
+	if b.to < len(b.bytes) {
+		return b.bytes[b.to:]
+	}
+	switch size := len(b.bytes); {
+	case size == 0:
+		b.bytes = make([]byte, firstBuffer)
+	case size < bufferSize:
+		larger := make([]byte, 4*size)
+		b.from, b.to, b.bytes = 0, copy(larger, b.bytes[b.from:b.to]), larger
+	case b.from >= size/2:
+		b.from, b.to = 0, copy(b.bytes, b.bytes[b.from:])
 	}
 	return b.bytes[b.to:]
 }

@@ -114,7 +114,7 @@ func (s *httpStream) receive(r *http.Response) error {
 	if length == 0 || s.exchange.request.Method == http.MethodHead {
 		return nil
 	}
-	if err := s.passBody(r.Body, length < 0); err != nil || length >= 0 {
+	if err := s.passBody(r.Body, length); err != nil || length >= 0 {
 		return err
 	}
 	end := bytes.NewBufferString("0\r\n")
@@ -125,10 +125,15 @@ func (s *httpStream) receive(r *http.Response) error {
 	return s.pass(end.Bytes())
 }
 
-// passBody passes a body on as it arrives, in chunks or as it is.
-func (s *httpStream) passBody(body io.Reader, chunked bool) error {
+// passBody passes a body on as it arrives: as it is if its length is known, else in chunks.
+func (s *httpStream) passBody(body io.Reader, length int64) error {
 	const size = len("8000\r\n") // that of the largest chunk
-	buffer := make([]byte, size+32<<10+len("\r\n"))
+	const largest = 32 << 10
+	chunked, part := length < 0, int64(largest)
+	if !chunked {
+		part = min(length+1, largest)
+	}
+	buffer := make([]byte, size+int(part)+len("\r\n"))
 	for {
 		n, err := body.Read(buffer[size : len(buffer)-len("\r\n")])
 		x := s.exchange

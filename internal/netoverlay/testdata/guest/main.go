@@ -264,8 +264,19 @@ var actions = map[string]func(context.Context, []string) (string, error){
 	"times": func(ctx context.Context, a []string) (string, error) {
 		return measured(a[1], func() error { _, err := get(ctx, http.DefaultClient, a[0]); return err })
 	},
-	"echo times": func(ctx context.Context, a []string) (string, error) {
-		return measured(a[1], func() error { _, err := echo(ctx, a[0], "ping"); return err })
+	"connect times": func(ctx context.Context, a []string) (string, error) {
+		return measured(a[1], func() error {
+			c, err := net.Dial("tcp", a[0])
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			if _, err := io.WriteString(c, "ping"); err != nil {
+				return err
+			}
+			_, err = io.ReadFull(c, make([]byte, 4))
+			return err
+		})
 	},
 	"ping times": func(ctx context.Context, a []string) (string, error) {
 		c, err := net.Dial("tcp", a[0])
