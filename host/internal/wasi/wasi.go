@@ -222,7 +222,7 @@ func (c *call) isLocal(f function) bool {
 	}
 	fd := c.u32(0)
 	h := c.sys.handles.get(fd)
-	return h != nil && h.local || h == nil && c.socket(fd) != nil // sockets never wait
+	return h != nil && h.local || h == nil && f.name != "fd_close" && c.socket(fd) != nil // sockets never wait
 }
 
 func (f function) enter() api.GoModuleFunc {
