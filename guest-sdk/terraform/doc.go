@@ -13,11 +13,15 @@
 //
 // A state holds the attributes of the resource, and in the property __meta, as Pulumi's bridge has it,
 // the version of its schema and the private state of the provider. If the version rises, the provider
-// upgrades the state. Attributes that are write-only are secret inputs, and in no state.
+// upgrades the state. Write-only attributes are write-only inputs, and in no state.
 //
 // # Operations
 //
-// Check validates, Diff plans, Create and Update plan and apply. A plan that the provider makes with
-// a configuration that is not known yet would be a guess: a preview then knows no outputs. If the
-// provider fails after it has changed something, its state is kept, in an error of kind init-failed.
+// Check validates, Diff plans, Create and Update plan and apply. While the configuration of the provider
+// is not known, it is not asked: a preview then knows no outputs. If the provider fails after it has
+// changed something, its state is kept, in an error of kind init-failed.
+//
+// Terraform deletes an object before it creates its replacement. Husk does so if the new object would
+// have the identity of the old one: if the attributes of the identity that the provider declares, or
+// else the attribute name, do not change.
 package terraform

@@ -68,7 +68,6 @@ func (p *provider) Diff(ctx context.Context, request abi.DiffRequest) (abi.DiffR
 	response := abi.DiffResponse{
 		HasDetailedDiff: true, Changes: abi.DiffChangesNone, DeleteBeforeReplace: r.DeletesFirst(request),
 	}
-	changes = append(changes, writeOnly(r.Attributes, request.OldInputs, request.News, nil)...)
 	for _, c := range changes {
 		if ignored(request.IgnoreChanges, c.path) {
 			continue
@@ -91,50 +90,6 @@ func (p *provider) Diff(ctx context.Context, request abi.DiffRequest) (abi.DiffR
 		response.StableKeys = r.stable(do, changes)
 	}
 	return response, nil
-}
-
-// writeOnly returns the changes of attributes that are in no state, and so in no plan.
-func writeOnly(s *tf.Attributes, old, new property.Map, path property.Path) []difference {
-	var list []difference
-	for _, a := range s.List {
-		x, y := old.Get(a.Property).Plain(), new.Get(a.Property).Plain()
-		at := path.Append(property.Key(a.Property))
-		switch {
-		case a.WriteOnly && !x.EqualContents(y):
-			kind := property.ChangeUpdate
-			if x.IsNull() {
-				kind = property.ChangeAdd
-			} else if y.IsNull() {
-				kind = property.ChangeDelete
-			}
-			list = append(list, difference{path: at, change: kind})
-		case !a.WriteOnly && (a.Nested || a.Block):
-			list = append(list, writeOnlyIn(flattened(a), x, y, at)...)
-		}
-	}
-	return list
-}
-
-// writeOnlyIn is writeOnly for elements at the same place.
-func writeOnlyIn(t *tf.Type, old, new property.Value, path property.Path) (list []difference) {
-	old, new = old.Plain(), new.Plain()
-	before, isObject := old.AsObject()
-	after, both := new.AsObject()
-	switch {
-	case t.Kind == tf.Object && isObject && both:
-		return writeOnly(t.Object, before, after, path)
-	case t.Kind == tf.Map && isObject && both:
-		for key, v := range before.All() {
-			list = append(list, writeOnlyIn(t.Element, v, after.Get(key), path.Append(property.Key(key)))...)
-		}
-	case t.Kind == tf.List:
-		before, _ := old.AsArray()
-		after, _ := new.AsArray()
-		for i := range min(len(before), len(after)) {
-			list = append(list, writeOnlyIn(t.Element, before[i], after[i], path.Append(property.Index(i)))...)
-		}
-	}
-	return list
 }
 
 func ignored(patterns []string, path property.Path) bool {

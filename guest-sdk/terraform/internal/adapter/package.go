@@ -348,6 +348,7 @@ func (b *builder) properties(s *tf.Attributes, prefix, name string, r role) []sc
 			Name: a.Property, Type: b.typeOf(typ, prefix+names.Pascal(a.Name), name+names.Pascal(a.Name)),
 			Description: a.Description, Deprecation: a.Deprecation, Secret: a.Sensitive || a.WriteOnly, Required: a.Required,
 		}
+		p.WriteOnly = a.WriteOnly && r != results
 		switch r {
 		case inputs:
 			p.Computed = a.Computed

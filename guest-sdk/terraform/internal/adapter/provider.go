@@ -21,7 +21,7 @@ import (
 // it.
 const terraformVersion = "1.14.0"
 
-const features = abi.FeaturesSecrets | abi.FeaturesPreview
+const features = abi.FeaturesSecrets | abi.FeaturesPreview | abi.FeaturesWriteOnly
 
 // provider is a Terraform provider as the contract has it.
 type provider struct {

@@ -299,7 +299,7 @@ func (p *provider) Update(ctx context.Context, request abi.UpdateRequest) (abi.U
 		return abi.UpdateResponse{}, e
 	}
 	made, value, reported := tf.State{Private: do.state.Private, Identity: do.prior.Identity}, do.prior.value, []string(nil)
-	if !same(do.planned, do.prior.value) || len(writeOnly(r.Attributes, request.OldInputs, request.News, nil)) > 0 {
+	if !same(do.planned, do.prior.value) {
 		if made, value, reported, err = p.apply(ctx, r, do); err != nil {
 			return abi.UpdateResponse{}, err
 		}
