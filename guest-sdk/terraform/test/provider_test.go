@@ -2,6 +2,9 @@ package test
 
 import (
 	"context"
+	"io"
+	golog "log"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -52,6 +55,12 @@ func (u *under) logged() []string {
 }
 
 func (u *under) ctx() context.Context { return guest.WithLog(u.t.Context(), u.log) }
+
+// The plugin SDK logs by package log.
+func TestMain(m *testing.M) {
+	golog.SetOutput(io.Discard)
+	os.Exit(m.Run())
+}
 
 func boxes(t *testing.T, mapping terraform.Mapping) *under {
 	t.Helper()

@@ -17,6 +17,7 @@ func Serve(name string, factory func() tfprotov6.ProviderServer) error {
 	if err != nil {
 		return err
 	}
+	adapter.ForwardLog()
 	guest.ServeProvider(p)
 	return nil
 }

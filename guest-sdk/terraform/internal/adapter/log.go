@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"log"
 	"maps"
 	"reflect"
 	"slices"
@@ -30,6 +31,22 @@ func writingTo[O any, F ~func(O) O](like F, w io.Writer) F {
 		reflect.ValueOf(&options).Elem().FieldByName("Output").Set(reflect.ValueOf(w))
 		return options
 	}
+}
+
+// ForwardLog makes package log write to the log of the host, where debug output shows it: providers on the
+// plugin SDK write there what Terraform shows if it is asked to.
+func ForwardLog() {
+	log.SetFlags(0)
+	log.SetOutput(debugLines{})
+}
+
+type debugLines struct{}
+
+func (debugLines) Write(data []byte) (int, error) {
+	if !bytes.HasPrefix(data, []byte("[TRACE]")) {
+		guest.Log(context.Background()).Debug(string(bytes.TrimSpace(data)))
+	}
+	return len(data), nil
 }
 
 // lines writes the lines of a logger, one JSON object each.

@@ -349,12 +349,7 @@ func (b *builder) properties(s *tf.Attributes, prefix, name string, r role) []sc
 			Description: a.Description, Deprecation: a.Deprecation, Secret: a.Sensitive || a.WriteOnly, Required: a.Required,
 		}
 		p.WriteOnly = a.WriteOnly && r != results
-		switch r {
-		case inputs:
-			p.Computed = a.Computed
-		case outputs, results:
-			p.Required = !a.Optional || a.Computed
-		}
+		p.Computed = r == inputs && a.Computed
 		list = append(list, p)
 	}
 	slices.SortFunc(list, func(a, b schema.Property) int { return cmp.Compare(a.Name, b.Name) })

@@ -40,7 +40,7 @@ type provider struct {
 
 // New returns the provider as a package of a name and version.
 func New(name, version string, server tf.Server, mapping terraform.Mapping) abi.Provider {
-	return &provider{name: name, version: version, server: server, mapping: mapping}
+	return &provider{name: name, version: version, server: careful{server}, mapping: mapping}
 }
 
 // Ported returns the provider of a ported module. The name and version that the build has not chosen
