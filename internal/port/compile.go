@@ -3,6 +3,7 @@ package port
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -16,6 +17,7 @@ import (
 	"golang.org/x/mod/module"
 
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/netoverlay"
 )
 
 // compile builds the module and writes its manifest.
@@ -66,23 +68,22 @@ func quoted(args []string) string {
 	return strings.Join(all, " ")
 }
 
-// network returns the Go command that builds, and the flags that replace files of its library.
+// network returns the Go command that builds, and the flags that replace files of its library: the packages
+// net and net/http reach the host's network. A program without net builds with any Go.
 func (w *build) network(ctx context.Context) (goCommand, []string, error) {
-	if w.options.Network == nil {
+	network, err := netoverlay.New(ctx, w.command.path, w.source.root, w.place)
+	if _, unknown := errors.AsType[*netoverlay.UnknownError](err); unknown && !w.graph.has("net") {
 		return w.command, nil, nil
 	}
-	network, err := w.options.Network(ctx, w.command.path, w.source.root, w.place)
 	if err != nil {
-		return w.command, nil, err
+		return w.command, nil, fmt.Errorf("building %s: %w", w.source.shown, err)
 	}
 	data, err := json.Marshal(map[string]any{"Replace": network.Files})
 	if err != nil {
 		return w.command, nil, err
 	}
 	command := w.command
-	if network.Command != "" {
-		command.path, command.env = network.Command, network.Env
-	}
+	command.path, command.env = network.Command, network.Env
 	file := filepath.Join(w.place, "overlay.json")
 	return command, []string{"-overlay=" + file}, os.WriteFile(file, data, 0o600)
 }

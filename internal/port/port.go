@@ -26,20 +26,8 @@ type Options struct {
 	SDK string
 	// Mapping is the path of a file with names that differ from the derived ones, empty for none.
 	Mapping string
-	// Network returns what the module's network needs of the Go that the command uses for source in a
-	// directory. It may write files to the directory dir. nil is for no network.
-	Network func(ctx context.Context, command, source, dir string) (Network, error)
 	// Progress is told what is done next; nil for nobody.
 	Progress func(Step)
-}
-
-// Network is what a build needs for the network of its module.
-type Network struct {
-	// Files replace or join files of Go's library, by path.
-	Files map[string]string
-	// Command is the Go command that builds, with the variables Env; that of this program if it is empty.
-	Command string
-	Env     []string
 }
 
 // Step is a part of the work.

@@ -2,11 +2,13 @@ package port_test
 
 import (
 	"context"
-	"errors"
+	"io"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,9 +17,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/port"
+	"github.com/husk-dev/husk/internal/testmodule"
 )
 
 // imitations has the Go command fetch the modules in testdata/proxy and no others. They imitate those of
@@ -66,15 +70,12 @@ func files(t *testing.T, contents map[string]string) string {
 }
 
 // described returns what the imitation of the adapter says of a module.
-func described(t *testing.T, built *port.Built) string {
+func described(t *testing.T, built *port.Built, grants ...host.Grants) string {
 	t.Helper()
-	h, err := host.New(t.Context(), host.NewConfig().WithInterpreter())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, h.Close(context.Background())) })
-	m, err := h.LoadBytes(t.Context(), built.Wasm)
+	m, err := testmodule.Host(t, host.NewConfig()).LoadBytes(t.Context(), built.Wasm)
 	require.NoError(t, err)
 	require.Equal(t, built.Manifest, *m.Info.Manifest)
-	p, err := m.NewProvider(t.Context(), host.ProviderOptions{Name: built.Manifest.Name})
+	p, err := m.NewProvider(t.Context(), host.ProviderOptions{Name: built.Manifest.Name, Grants: slices.Concat(grants, []host.Grants{{}})[0]})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.Close()) })
 	response, err := p.GetSchema(t.Context(), abi.GetSchemaRequest{})
@@ -232,29 +233,39 @@ func TestAnOldSelection(t *testing.T) {
 		"and no shim takes its server out of it\nPort a newer version of the provider, or update it: go get github.com/hashicorp/terraform-plugin-go@v0.14.3")
 }
 
-// The network of a module is a change of Go's library, which a build gets from elsewhere.
+// What a provider does with net and net/http goes through the host, which asks for a grant.
 func TestTheNetwork(t *testing.T) {
 	sdk := imitations(t)
-	added := filepath.Join(files(t, map[string]string{"added.go": "package unicode\n\nconst Added = \"connected\"\n"}), "added.go")
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "connected") }))
+	defer server.Close()
 	dir := files(t, map[string]string{
-		"go.mod": dogMod, "main.go": dogGo, "text.go": "package main\n\nimport \"unicode\"\n\nfunc text() string { return unicode.Added }\n",
-	})
-	network := func(ctx context.Context, command, source, place string) (port.Network, error) {
-		require.FileExists(t, filepath.Join(source, "text.go"))
-		require.DirExists(t, place)
-		root, err := exec.CommandContext(ctx, command, "env", "GOROOT").Output()
-		require.NoError(t, err)
-		return port.Network{Files: map[string]string{filepath.Join(strings.TrimSpace(string(root)), "src", "unicode", "added.go"): added}}, nil
-	}
-	built, err := port.Port(t.Context(), dir, port.Options{Dir: t.TempDir(), SDK: sdk, Network: network})
-	require.NoError(t, err)
-	require.Equal(t, "5 provider connected old", described(t, built))
+		"go.mod": dogMod, "main.go": dogGo, "text.go": `package main
 
-	unknown := errors.New("this Go is not known")
-	_, err = port.Port(t.Context(), dir, port.Options{Dir: t.TempDir(), SDK: sdk, Network: func(context.Context, string, string, string) (port.Network, error) {
-		return port.Network{}, unknown
-	}})
-	require.ErrorIs(t, err, unknown)
+import (
+	"io"
+	"net/http"
+)
+
+func text() string {
+	r, err := http.Get("` + server.URL + `")
+	if err != nil {
+		return err.Error()
+	}
+	defer r.Body.Close()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err.Error()
+	}
+	return string(body)
+}
+`,
+	})
+	built, err := port.Port(t.Context(), dir, port.Options{Dir: t.TempDir(), SDK: sdk})
+	require.NoError(t, err)
+	allowed, err := grant.ParseHTTP(server.URL)
+	require.NoError(t, err)
+	require.Equal(t, "5 provider connected old", described(t, built, host.Grants{HTTP: []grant.HTTP{allowed}}))
+	require.Contains(t, described(t, built, host.Grants{}), "add to the provider's grants: http "+server.URL)
 }
 
 func TestReplacementsByDirectories(t *testing.T) {
