@@ -162,6 +162,7 @@ func TestADirectory(t *testing.T) {
 	dir := files(t, map[string]string{
 		"go.mod": dogMod, "main.go": dogGo, "text.go": textGo,
 		"LICENSE.md": "Permission is hereby granted, free of charge, to any person\nobtaining a copy", "COPYING": "ask me",
+		"LICENCE":            "Licensed under the Apache License,\nVersion 2.0 (the \"License\")",
 		"vendor/modules.txt": "# nothing of this is used\n", ".git/config": "[core]\n",
 	})
 	var steps []string
@@ -171,13 +172,14 @@ func TestADirectory(t *testing.T) {
 	require.Equal(t, "0.0.0-dev", built.Manifest.Version)
 	require.Equal(t, "Terraform plugin SDKv2", built.Manifest.Origin.Kind)
 	require.Equal(t, []string{"go-plugin", "plugin-go"}, built.Manifest.Origin.Shims)
-	require.Equal(t, []string{"MIT", "NOASSERTION"}, built.Manifest.Origin.Licences)
+	require.Equal(t, []string{"Apache-2.0", "MIT", "NOASSERTION"}, built.Manifest.Origin.Licences)
 	require.Equal(t, []string{"fetching", "resolving", "compiling"}, steps)
 	require.NoFileExists(t, filepath.Join(dir, "go.sum"), "nothing is written beside the source")
 
 	again, err := port.Port(t.Context(), files(t, map[string]string{
 		"go.mod": dogMod, "main.go": dogGo, "text.go": textGo,
 		"LICENSE.md": "Permission is hereby granted, free of charge, to any person\nobtaining a copy", "COPYING": "ask me",
+		"LICENCE": "Licensed under the Apache License,\nVersion 2.0 (the \"License\")",
 	}), port.Options{Dir: t.TempDir(), SDK: sdk})
 	require.NoError(t, err)
 	require.Equal(t, built.Wasm, again.Wasm, "the same source in another directory, with another cache, gives the same module")
