@@ -1,7 +1,8 @@
 // Package guest forwards to package [github.com/husk-dev/husk/guest-sdk/guest].
 //
-// Deprecated: Import github.com/husk-dev/husk/guest-sdk/guest, whose path ends with its name. The API
-// is the same. This package will be removed before version 1.0.0.
+// Deprecated: Import github.com/husk-dev/husk/guest-sdk/guest, whose path ends with its name. It
+// has all of this package, and what version 0.2.0 of the contract added. This package will be removed before
+// version 1.0.0.
 package guest
 
 import (

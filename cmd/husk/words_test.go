@@ -25,6 +25,9 @@ var goName = regexp.MustCompile(`\b(?:[A-Z][a-z0-9]+(?:[A-Z][A-Za-z0-9]*)+|(?:ho
 var ofGo = map[string]bool{
 	"make it anew or Readmit it to try again": true,
 
+	// Code that a module's network is made of.
+	"r.lookupIPAddr(context.WithValue(ctx, huskPort{}, portnum), net, host)": true,
+
 	"TargetDependents adds what depends on Targets, and there are none":                       true,
 	"ExcludeDependents adds what depends on Excludes, and there are none":                     true,
 	"ExcludeProtected is an option of Destroy: other operations leave protected resources be": true,

@@ -143,9 +143,12 @@ func (t *TCP) nameOf(host string, port uint16) string {
 	if err != nil || t.admit(host, port) == nil {
 		return host
 	}
+	if addr.IsLoopback() && t.admit(hostname.Localhost, port) == nil {
+		return hostname.Localhost // Go looks this name up by itself
+	}
 	name := host
-	for _, n := range append([]string{hostname.Localhost}, t.names...) {
-		if !slices.Contains(t.resolved[n], addr) && !hostname.IsLocalhost(n, addr) {
+	for _, n := range t.names {
+		if !slices.Contains(t.resolved[n], addr) {
 			continue
 		}
 		if name = n; t.admit(n, port) == nil {
