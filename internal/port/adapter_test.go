@@ -48,6 +48,27 @@ func TestAProviderOnThePluginFramework(t *testing.T) {
 	require.Equal(t, "urn:label:hello", made)
 }
 
+// Providers on the plugin SDK, and behind a mux.
+func TestOtherKindsForTerraform(t *testing.T) {
+	for dir, kind := range map[string]string{"sdkv2": "Terraform plugin SDKv2", "mux": "Terraform provider servers behind a mux"} {
+		t.Run(dir, func(t *testing.T) {
+			built, err := Port(t.Context(), "../../testdata/ported/"+dir, Options{Dir: t.TempDir()})
+			require.NoError(t, err)
+			require.Equal(t, kind, built.Manifest.Origin.Kind)
+			m, err := testmodule.Host(t, host.NewConfig()).LoadBytes(t.Context(), built.Wasm)
+			require.NoError(t, err)
+			p, err := m.NewProvider(t.Context(), host.ProviderOptions{Name: dir})
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, p.Close()) })
+			response, err := p.GetSchema(t.Context(), abi.GetSchemaRequest{})
+			require.NoError(t, err)
+			pkg, err := schemajson.Parse([]byte(response.Schema))
+			require.NoError(t, err)
+			require.NotEmpty(t, pkg.Resources)
+		})
+	}
+}
+
 // The keys of a mapping are those of the adapter's type.
 func TestTheMappingIsTheAdapters(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "../../guest-sdk/terraform/mapping.go", nil, parser.SkipObjectResolution)
