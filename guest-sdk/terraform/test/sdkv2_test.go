@@ -93,6 +93,22 @@ func TestErrorsOfThePluginSDKKeepWhatWasDone(t *testing.T) {
 	require.ErrorContains(t, err, "the rack does not change")
 }
 
+// Terraform lets an update change the attribute id. The ID of a resource stays, and the provider gets its own.
+func TestAnAttributeIDThatChanges(t *testing.T) {
+	u := racks(t)
+	inputs := object("name", "roving")
+	id, state := u.create(inputs)
+	news := inputs.With("fail", text("move"))
+	updated, err := u.Update(u.ctx(), abi.UpdateRequest{Type: rackToken, ID: id, Olds: state, OldInputs: inputs, News: news})
+	require.NoError(t, err)
+	requireAt(t, text(id), updated.State, "id")
+	require.Empty(t, u.changes(updated.State, news, news))
+	require.NoError(t, u.Delete(u.ctx(), abi.DeleteRequest{Type: rackToken, ID: id, State: updated.State}))
+	left, err := u.Read(u.ctx(), abi.ReadRequest{Type: rackToken, ID: "moved-roving"})
+	require.NoError(t, err)
+	require.Empty(t, left.ID, "the rack with the new attribute was deleted")
+}
+
 func TestTimeoutsOfThePluginSDK(t *testing.T) {
 	u := racks(t)
 	made := func(timeout float64) (state property.Map) {

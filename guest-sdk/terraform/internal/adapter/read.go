@@ -45,11 +45,15 @@ func (p *provider) Read(ctx context.Context, request abi.ReadRequest) (abi.ReadR
 	if found.Identity == nil {
 		found.Identity = current.Identity
 	}
-	state, err := p.properties(r, found, value)
+	id := request.ID
+	if imports {
+		id = "" // what imports take may be another text than the ID
+	}
+	state, id, err := p.properties(r, found, value, id, request.ID)
 	if err != nil {
 		return abi.ReadResponse{}, err
 	}
-	response := abi.ReadResponse{ID: cmp.Or(r.idOf(state, request.ID), request.ID), State: state}
+	response := abi.ReadResponse{ID: cmp.Or(id, request.ID), State: state}
 	var inputs property.Map
 	if imports || request.Inputs == nil {
 		inputs = configured(r.Attributes, state)

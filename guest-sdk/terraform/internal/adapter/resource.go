@@ -196,12 +196,12 @@ func halfDone(id string, state property.Map, reported []string) error {
 }
 
 // preview returns the planned state. Only a resource that exists has meta.
-func (p *provider) preview(r *resource, do *plan, from property.Map) (property.Map, error) {
-	state, err := p.properties(r, tf.State{}, do.planned)
+func (p *provider) preview(r *resource, do *plan, from property.Map, id string) (property.Map, string, error) {
+	state, id, err := p.properties(r, tf.State{}, do.planned, id, "")
 	if err != nil {
-		return property.Map{}, err
+		return property.Map{}, "", err
 	}
-	return keepSecrets(state.Without(metaKey), from), nil
+	return keepSecrets(state.Without(metaKey), from), id, nil
 }
 
 // guess returns the outputs of a preview that the provider cannot plan: its configuration is not known.
@@ -243,8 +243,8 @@ func (p *provider) Create(ctx context.Context, request abi.CreateRequest) (abi.C
 	}
 	name := cmp.Or(request.Name, request.URN.Name())
 	if request.Preview {
-		state, err := p.preview(r, do, request.Inputs)
-		return abi.CreateResponse{ID: r.idOf(state, ""), State: state}, err
+		state, id, err := p.preview(r, do, request.Inputs, "")
+		return abi.CreateResponse{ID: id, State: state}, err
 	}
 	made, value, reported, err := p.apply(ctx, r, do)
 	if err != nil {
@@ -256,12 +256,11 @@ func (p *provider) Create(ctx context.Context, request abi.CreateRequest) (abi.C
 		}
 		return abi.CreateResponse{}, failed(ctx, reported)
 	}
-	state, err := p.properties(r, made, value)
+	state, id, err := p.properties(r, made, value, "", name)
 	if err != nil {
 		return abi.CreateResponse{}, err
 	}
 	state = keepSecrets(state, request.Inputs)
-	id := r.idOf(state, name)
 	if len(reported) > 0 {
 		return abi.CreateResponse{}, halfDone(id, state, reported)
 	}
@@ -290,7 +289,7 @@ func (p *provider) Update(ctx context.Context, request abi.UpdateRequest) (abi.U
 	}
 	from := keepSecrets(request.News, request.Olds) // what was secret stays so
 	if request.Preview {
-		state, err := p.preview(r, do, from)
+		state, _, err := p.preview(r, do, from, request.ID)
 		return abi.UpdateResponse{State: keepSecrets(state, request.Olds)}, err
 	}
 	if path := r.replacing(do); path != nil {
@@ -310,7 +309,7 @@ func (p *provider) Update(ctx context.Context, request abi.UpdateRequest) (abi.U
 	if len(reported) > 0 && (value.IsNull() || same(value, do.prior.value)) {
 		return abi.UpdateResponse{}, failed(ctx, reported)
 	}
-	state, err := p.properties(r, made, value)
+	state, _, err := p.properties(r, made, value, request.ID, "")
 	if err != nil {
 		return abi.UpdateResponse{}, err
 	}

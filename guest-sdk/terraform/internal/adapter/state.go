@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -27,6 +28,8 @@ type meta struct {
 	PrivateState    string          `json:"private_state,omitempty"`
 	Identity        json.RawMessage `json:"identity,omitempty"`
 	IdentityVersion int64           `json:"identity_version,omitempty"`
+	// ID is the attribute id, if it is another than the resource's ID.
+	ID string `json:"id,omitempty"`
 	// Names are the names of attributes that do not follow from those of the properties, see
 	// decoder.names. A later version of the provider, whose schema does not have them any more, gets
 	// the state with these names. States of Pulumi's bridge have none.
@@ -59,7 +62,7 @@ func metaOf(state property.Map) (m meta, err error) {
 	if err := json.Unmarshal([]byte(s), &m); err != nil {
 		return m, err
 	}
-	if m.PrivateState == "" && m.Identity == nil && m.Names == nil {
+	if m.PrivateState == "" && m.Identity == nil && m.Names == nil && m.ID == "" {
 		// A provider of the plugin SDK has all of this as its private state, as Pulumi's bridge keeps it.
 		m.PrivateState = base64.StdEncoding.EncodeToString([]byte(s))
 	}
@@ -78,9 +81,7 @@ func (p *provider) recorded(ctx context.Context, r *resource, state property.Map
 	if err != nil {
 		return recorded{}, abi.NewError(abi.ErrorKindInternal, "the recorded state of the resource has a "+metaKey+" that cannot be read: "+err.Error())
 	}
-	if a := r.Attributes.Get("id"); a != nil && isID(a) && state.Get("id").Plain().IsNull() && id != "" && a.Type.Kind == tf.String {
-		state = state.With("id", property.String(id))
-	}
+	state = r.withAttributeID(state, cmp.Or(m.ID, idText(state.Get("id")), id))
 	out := recorded{State: tf.State{Private: private}}
 	if out.value, err = p.upgraded(ctx, r, state, m); err != nil {
 		return recorded{}, err
@@ -90,6 +91,18 @@ func (p *provider) recorded(ctx context.Context, r *resource, state property.Map
 	}
 	out.Identity, err = p.identity(ctx, r, m)
 	return out, err
+}
+
+// withAttributeID returns a state in which the attribute id has a value, if the resource has the attribute.
+func (r *resource) withAttributeID(state property.Map, id string) property.Map {
+	a := r.Attributes.Get("id")
+	if a == nil || !isID(a) || id == "" {
+		return state
+	}
+	if n, err := strconv.ParseFloat(id, 64); err == nil && a.Type.Kind == tf.Number {
+		return state.With("id", property.Number(n))
+	}
+	return state.With("id", property.String(id))
 }
 
 func (p *provider) upgraded(ctx context.Context, r *resource, state property.Map, m meta) (tftypes.Value, error) {
@@ -222,13 +235,14 @@ func (p *provider) identity(ctx context.Context, r *resource, m meta) (*tf.Value
 }
 
 // properties returns the state that the provider returned, as the engine records it, without secrets
-// but those of the schema.
-func (p *provider) properties(r *resource, s tf.State, value tftypes.Value) (property.Map, error) {
+// but those of the schema. The resource's ID is id, or what the state says if that is empty; then name
+// is the ID of a resource without one.
+func (p *provider) properties(r *resource, s tf.State, value tftypes.Value, id, name string) (state property.Map, _ string, err error) {
 	d := &decoder{names: map[string]string{}}
-	state, err := d.object(r.Attributes, value)
-	if err != nil {
-		return property.Map{}, err
+	if state, err = d.object(r.Attributes, value); err != nil {
+		return property.Map{}, "", err
 	}
+	id = cmp.Or(id, r.idOf(state, name))
 	m := meta{PrivateState: base64.StdEncoding.EncodeToString(s.Private), Names: d.names}
 	if r.Version > 0 {
 		m.SchemaVersion = strconv.FormatInt(r.Version, 10)
@@ -236,18 +250,28 @@ func (p *provider) properties(r *resource, s tf.State, value tftypes.Value) (pro
 	if r.Schema.Identity != nil && s.Identity != nil {
 		identity, err := decoded(r.Schema.Identity, s.Identity)
 		if err != nil {
-			return property.Map{}, abi.AsError(err)
+			return property.Map{}, "", abi.AsError(err)
 		}
 		if identity.IsFullyKnown() && !identity.IsNull() {
 			if m.Identity, err = identityJSON(r.Schema.Identity, identity); err != nil {
-				return property.Map{}, err
+				return property.Map{}, "", err
 			}
 			m.IdentityVersion = r.IdentityVersion
 		}
 	}
+	if given := state.Get("id"); id != "" && r.Attributes.OfProperty("id") != nil {
+		if text := idText(given); text != id {
+			m.ID = text
+		}
+		kept := property.String(id)
+		if given.IsSecret() {
+			kept = property.Secret(kept)
+		}
+		state = state.With("id", kept)
+	}
 	text, err := json.Marshal(m)
 	if err != nil {
-		return property.Map{}, abi.AsError(err)
+		return property.Map{}, "", abi.AsError(err)
 	}
 	if string(text) != "{}" {
 		v := property.String(string(text))
@@ -256,7 +280,7 @@ func (p *provider) properties(r *resource, s tf.State, value tftypes.Value) (pro
 		}
 		state = state.With(metaKey, v)
 	}
-	return state, nil
+	return state, id, nil
 }
 
 func identityJSON(wire tftypes.Type, identity tftypes.Value) (json.RawMessage, error) {

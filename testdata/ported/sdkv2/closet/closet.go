@@ -157,7 +157,11 @@ func read(_ context.Context, d *schema.ResourceData, of any) diag.Diagnostics {
 	return diag.FromErr(fill(d))
 }
 
-func update(_ context.Context, d *schema.ResourceData, _ any) diag.Diagnostics {
+func update(_ context.Context, d *schema.ResourceData, of any) diag.Diagnostics {
+	if d.Get("fail") == "move" {
+		d.SetId("moved-" + d.Get("name").(string))
+		of.(*world).set(d.Id(), d.Get("name").(string))
+	}
 	if d.Get("fail") == "update" {
 		d.Partial(true)
 		return diag.Errorf("the rack does not change")
