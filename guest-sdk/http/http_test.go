@@ -6,6 +6,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -22,10 +25,29 @@ import (
 	"github.com/husk-dev/husk/internal/testmodule"
 )
 
-// module returns the fetching provider as a module that may send requests to the URL.
-func module(t *testing.T, url string) abi.Provider {
+const source = "./internal/fetch/module"
+
+// built returns the fetching provider as husk provider build makes it.
+func built(t *testing.T) *host.Module { return testmodule.Load(t, source, host.NewConfig()) }
+
+// plain returns the fetching provider as go build makes it.
+func plain(t *testing.T) *host.Module {
 	t.Helper()
-	m := testmodule.Load(t, "./internal/fetch/module", host.NewConfig())
+	testmodule.Skip(t)
+	testmodule.DependOn(t, source)
+	path := filepath.Join(t.TempDir(), "fetch.wasm")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-o", path, source)
+	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
+	output, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", output)
+	m, err := testmodule.Host(t, host.NewConfig()).Load(t.Context(), path)
+	require.NoError(t, err)
+	return m
+}
+
+// provide returns the module as a provider that may send requests to the URL.
+func provide(t *testing.T, m *host.Module, url string) abi.Provider {
+	t.Helper()
 	granted, err := grant.ParseHTTP(url)
 	require.NoError(t, err)
 	p, err := m.NewProvider(t.Context(), host.ProviderOptions{Name: "fetch", Grants: host.Grants{HTTP: []host.HTTPGrant{granted}}})
@@ -105,10 +127,15 @@ func invoke(ctx context.Context, p abi.Provider, args map[string]any) (property.
 
 // What package net/http does in a program, it does in a module.
 func TestModule(t *testing.T) {
+	t.Run("built by husk", func(t *testing.T) { testModule(t, built(t)) })
+	t.Run("built by go", func(t *testing.T) { testModule(t, plain(t)) })
+}
+
+func testModule(t *testing.T, m *host.Module) {
 	server := newServer(t)
 	native, err := guest.New(fetch.Provider())
 	require.NoError(t, err)
-	wasm := module(t, server.URL)
+	wasm := provide(t, m, server.URL)
 
 	for name, args := range map[string]map[string]any{
 		"get":                     {"url": "/echo?a=%20b", "header": "x"},

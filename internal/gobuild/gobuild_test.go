@@ -3,7 +3,9 @@ package gobuild_test
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -127,4 +129,24 @@ func TestBuildErrors(t *testing.T) {
 		_, err := (&gobuild.Builder{Dir: t.TempDir()}).Build(ctx, sources(t, map[string]string{"go.mod": goMod, "main.go": mainGo}))
 		require.ErrorIs(t, err, ctx.Err())
 	})
+}
+
+// A Go whose library is not known builds what needs no network, and nothing else.
+func TestAGoThatIsNotKnown(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the command of the test is a shell script")
+	}
+	real, err := exec.LookPath("go")
+	require.NoError(t, err)
+	dir := t.TempDir()
+	script := "#!/bin/sh\nif [ \"$1\" = env ]; then echo /nowhere; echo go1.99; echo /nowhere/else; else exec '" + real + "' \"$@\"; fi\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go"), []byte(script), 0o755))
+	t.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	b := &gobuild.Builder{Dir: t.TempDir()}
+	_, err = b.Build(t.Context(), sources(t, map[string]string{"go.mod": goMod, "main.go": mainGo, "n.go": "package main\n\nvar n int32\n"}))
+	require.NoError(t, err)
+	source := sources(t, map[string]string{"go.mod": goMod, "main.go": mainGo, "n.go": "package main\n\nimport \"net\"\n\nvar n = int32(len(net.FlagUp.String()))\n"})
+	_, err = b.Build(t.Context(), source)
+	require.ErrorContains(t, err, "cannot build the provider in ")
+	require.ErrorContains(t, err, "the network of modules cannot be built with go1.99 in /nowhere: it is known for Go 1.25 to 1.26; set GOTOOLCHAIN=")
 }
