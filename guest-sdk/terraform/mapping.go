@@ -18,7 +18,7 @@ package terraform
 //	      tag: {name: tags, fields: {key: {name: k}}}
 //	dataSources:
 //	  aws_s3_bucket: {name: getBucket}
-//	functions:
+//	functions:                    # and in the same way ephemerals and actions
 //	  arn_parse: {name: parseArn}
 //
 // Names of resources, data sources, functions, and attributes are those of the provider. A name that
@@ -34,6 +34,8 @@ type Mapping struct {
 	Resources   map[string]Resource `json:"resources,omitempty"`
 	DataSources map[string]Function `json:"dataSources,omitempty"`
 	Functions   map[string]Function `json:"functions,omitempty"`
+	Ephemerals  map[string]Function `json:"ephemerals,omitempty"`
+	Actions     map[string]Function `json:"actions,omitempty"`
 }
 
 // Resource changes a type of resource.
@@ -54,7 +56,7 @@ type Resource struct {
 	DeleteBeforeReplace bool `json:"deleteBeforeReplace,omitempty"`
 }
 
-// Function changes a data source or a function.
+// Function changes a data source, a function, an ephemeral resource, or an action.
 type Function struct {
 	// Name is the function's name in its module, such as getBucket.
 	Name string `json:"name,omitempty"`

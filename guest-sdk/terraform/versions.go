@@ -5,8 +5,10 @@ package terraform
 // built with the tag plugingo_before_0_N. The oldest version that works is [OldestPluginGo].
 var PluginGo = []int{
 	22, // functions of providers
+	25, // ephemeral resources
 	26, // write-only attributes
 	27, // identities of resources
+	29, // actions
 	31, // deprecation messages in schemas
 }
 

@@ -24,6 +24,8 @@ type mapping struct {
 	Resources   map[string]mappedResource `yaml:"resources" json:"resources,omitempty"`
 	DataSources map[string]mappedFunction `yaml:"dataSources" json:"dataSources,omitempty"`
 	Functions   map[string]mappedFunction `yaml:"functions" json:"functions,omitempty"`
+	Ephemerals  map[string]mappedFunction `yaml:"ephemerals" json:"ephemerals,omitempty"`
+	Actions     map[string]mappedFunction `yaml:"actions" json:"actions,omitempty"`
 }
 
 type mappedResource struct {

@@ -396,6 +396,58 @@ func TestFunctions(t *testing.T) {
 	require.ErrorContains(t, err, "did you mean shelf:index/getBoxCount:getBoxCount?")
 }
 
+func TestEphemeralResources(t *testing.T) {
+	const token = "shelf:index/openLock:openLock"
+	u := boxes(t, terraform.Mapping{})
+	f := u.pkg().Function(token)
+	require.True(t, f.Ephemeral)
+	require.True(t, f.Result.Property("combination").Secret)
+	opened, err := u.OpenEphemeral(u.ctx(), abi.OpenEphemeralRequest{Token: token, Args: object("box", "a")})
+	require.NoError(t, err)
+	requireAt(t, text("1234-a"), opened.Result, "combination")
+	require.True(t, opened.Result.Get("combination").IsSecret())
+	require.Greater(t, opened.RenewAfter, float64(0))
+
+	renewed, err := u.RenewEphemeral(u.ctx(), abi.RenewEphemeralRequest{Token: token, Private: opened.Private})
+	require.NoError(t, err)
+	require.Equal(t, opened.Private, renewed.Private)
+	require.Zero(t, renewed.RenewAfter)
+	require.NoError(t, u.CloseEphemeral(u.ctx(), abi.CloseEphemeralRequest{Token: token, Private: renewed.Private}))
+	_, err = u.RenewEphemeral(u.ctx(), abi.RenewEphemeralRequest{Token: token, Private: renewed.Private})
+	require.ErrorContains(t, err, "Not open: The lock is closed.")
+
+	_, err = u.Invoke(u.ctx(), abi.InvokeRequest{Token: token, Args: object("box", "a")})
+	require.ErrorIs(t, err, abi.ErrNotFound)
+	refused, err := u.OpenEphemeral(u.ctx(), abi.OpenEphemeralRequest{Token: token})
+	require.NoError(t, err)
+	require.Equal(t, "box", refused.Failures[0].Path)
+}
+
+func TestActions(t *testing.T) {
+	const token = "shelf:index/shake:shake"
+	u := boxes(t, terraform.Mapping{})
+	require.True(t, u.pkg().Function(token).Action)
+	id, state := u.create(object("name", "a"))
+	run := func(preview bool, id string) error {
+		response, err := u.RunAction(u.ctx(), abi.RunActionRequest{Token: token, Args: object("boxId", id), Preview: preview})
+		require.Empty(t, response.Failures)
+		return err
+	}
+	weight := func() property.Value {
+		read, err := u.Read(u.ctx(), abi.ReadRequest{Type: boxToken, ID: id, State: &state})
+		require.NoError(t, err)
+		return read.State.Get("weight")
+	}
+	require.NoError(t, run(true, id))
+	require.Equal(t, number(30), weight(), "a preview changes nothing")
+	require.NoError(t, run(false, id))
+	require.Equal(t, number(29), weight())
+	require.Contains(t, u.logged(), "info shaking")
+	err := run(false, "none")
+	require.ErrorIs(t, err, abi.ErrInvalidArgument)
+	require.ErrorContains(t, err, "boxId: No box: There is nothing to shake.")
+}
+
 func TestConfiguration(t *testing.T) {
 	u := boxes(t, terraform.Mapping{})
 	response, err := u.CheckConfig(u.ctx(), abi.CheckRequest{News: object("closed", "true", "room", "attic")})

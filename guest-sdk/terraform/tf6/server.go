@@ -40,6 +40,7 @@ func (s *server) Schemas(ctx context.Context) (*tf.Schemas, tf.Diagnostics, erro
 	schemas := &tf.Schemas{
 		Provider: schema(response.Provider), Resources: schemasOf(response.ResourceSchemas),
 		DataSources: schemasOf(response.DataSourceSchemas), Functions: functions(response),
+		Ephemerals: ephemerals(response), Actions: actions(response),
 		PlanDestroy: response.ServerCapabilities != nil && response.ServerCapabilities.PlanDestroy,
 	}
 	found, err := s.addIdentities(ctx, schemas)

@@ -81,69 +81,93 @@ func (b *builder) addFunctions() error {
 	return nil
 }
 
-func (p *provider) Invoke(ctx context.Context, request abi.InvokeRequest) (abi.InvokeResponse, error) {
+// function returns the function of a token, if it is of the kind that the method serves, and its
+// checked arguments.
+func (p *provider) function(ctx context.Context, token string, args property.Map, serves func(kind) bool) (*function, property.Map, []abi.CheckFailure, error) {
 	pkg, err := p.describe(ctx)
 	if err != nil {
-		return abi.InvokeResponse{}, err
+		return nil, args, nil, err
 	}
-	f := pkg.functions[request.Token]
-	if f == nil {
-		return abi.InvokeResponse{}, p.noSuch("function", request.Token, pkg.NearestFunction(request.Token))
+	f := pkg.functions[token]
+	if f == nil || !serves(f.kind) {
+		return nil, args, nil, p.noSuch("function", token, pkg.NearestFunction(token))
 	}
 	if err := p.decided(ctx); err != nil {
-		return abi.InvokeResponse{}, err
+		return nil, args, nil, err
+	}
+	args, failed := f.Args.Check(args)
+	if path, found := property.Object(args).Find(property.Value.IsUnknown); found && len(failed) == 0 {
+		e := abi.NewError(abi.ErrorKindInvalidArgument, "the argument is not known")
+		e.Path = path.String()
+		return nil, args, nil, e
+	}
+	return f, args, failed, nil
+}
+
+func (p *provider) Invoke(ctx context.Context, request abi.InvokeRequest) (abi.InvokeResponse, error) {
+	f, args, failed, err := p.function(ctx, request.Token, request.Args, func(k kind) bool { return k == isFunction || k == isDataSource })
+	if err != nil || len(failed) > 0 {
+		return abi.InvokeResponse{Failures: failed}, err
 	}
 	ctx, end := begin(ctx, "", 0)
 	defer end()
-	args, failed := f.Args.Check(request.Args)
-	if len(failed) > 0 {
-		return abi.InvokeResponse{Failures: failed}, nil
-	}
-	if path, found := property.Object(args).Find(property.Value.IsUnknown); found {
-		e := abi.NewError(abi.ErrorKindInvalidArgument, "the argument is not known")
-		e.Path = path.String()
-		return abi.InvokeResponse{}, e
-	}
 	var response abi.InvokeResponse
-	if f.source != nil {
+	if f.kind == isDataSource {
 		response, err = p.readSource(ctx, f, args)
 	} else {
 		response, err = p.callFunction(ctx, f, args)
 	}
-	if err == nil && args.ContainsSecrets() {
-		entries := slices.Clone(response.Result.Entries())
-		for i := range entries {
-			entries[i].Value = property.Secret(entries[i].Value.Unwrap())
-		}
-		response.Result = property.SortedMap(entries)
-	}
+	response.Result = secretResult(response.Result, args)
 	return response, err
 }
 
+// secretResult returns the result of arguments: if one of them is secret, all of it is.
+func secretResult(result, args property.Map) property.Map {
+	if !args.ContainsSecrets() {
+		return result
+	}
+	entries := slices.Clone(result.Entries())
+	for i := range entries {
+		entries[i].Value = property.Secret(entries[i].Value.Unwrap())
+	}
+	return property.SortedMap(entries)
+}
+
+// configuration returns the configuration that arguments are, once the provider has validated it.
+func (f *function) configuration(ctx context.Context, args property.Map, by func(*tf.Value) (tf.Diagnostics, error)) (*located, *tf.Value, []abi.CheckFailure, error) {
+	failed, err := validate(ctx, f.source.Attributes, args, by)
+	if err != nil || len(failed) > 0 {
+		return nil, nil, failed, err
+	}
+	config, err := (&encoder{config: true}).object(f.source.Attributes, args)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	v, err := encoded(config)
+	return &located{f.source.Attributes, config}, v, nil, err
+}
+
+// result returns the properties of what the provider returned.
+func (f *function) result(v *tf.Value) (property.Map, error) {
+	value, err := decoded(f.source.Attributes.Wire(), v)
+	if err != nil {
+		return property.Map{}, abi.NewError(abi.ErrorKindInternal, "the provider returned a result that its schema does not have: "+err.Error())
+	}
+	return (&decoder{names: map[string]string{}}).object(f.source.Attributes, value)
+}
+
 func (p *provider) readSource(ctx context.Context, f *function, args property.Map) (abi.InvokeResponse, error) {
-	failed, err := validate(ctx, f.source.Attributes, args, func(config *tf.Value) (tf.Diagnostics, error) {
+	where, config, failed, err := f.configuration(ctx, args, func(config *tf.Value) (tf.Diagnostics, error) {
 		return p.server.ValidateDataSource(ctx, f.name, config)
 	})
 	if err != nil || len(failed) > 0 {
 		return abi.InvokeResponse{Failures: failed}, err
 	}
-	config, err := (&encoder{config: true}).object(f.source.Attributes, args)
-	if err != nil {
+	state, found, err := p.server.ReadDataSource(ctx, f.name, config)
+	if err := outcome(ctx, found, err, where); err != nil {
 		return abi.InvokeResponse{}, err
 	}
-	v, err := encoded(config)
-	if err != nil {
-		return abi.InvokeResponse{}, abi.AsError(err)
-	}
-	state, found, err := p.server.ReadDataSource(ctx, f.name, v)
-	if err := outcome(ctx, found, err, &located{f.source.Attributes, config}); err != nil {
-		return abi.InvokeResponse{}, err
-	}
-	value, err := decoded(f.source.Attributes.Wire(), state)
-	if err != nil {
-		return abi.InvokeResponse{}, abi.NewError(abi.ErrorKindInternal, "the provider returned a result that its schema does not have: "+err.Error())
-	}
-	result, err := (&decoder{names: map[string]string{}}).object(f.source.Attributes, value)
+	result, err := f.result(state)
 	return abi.InvokeResponse{Result: result}, err
 }
 

@@ -43,7 +43,7 @@ func (p *provider) GetMapping(ctx context.Context, request abi.GetMappingRequest
 		info.Resources[r.name] = mappingToken{Token: token, Fields: mappingFields(r.Attributes)}
 	}
 	for token, f := range pkg.functions {
-		if f.source != nil {
+		if f.kind == isDataSource {
 			info.Provider.DataSources[f.name] = mappingSchemas(f.source.Attributes)
 			info.DataSources[f.name] = mappingToken{Token: token, Fields: mappingFields(f.source.Attributes)}
 		}

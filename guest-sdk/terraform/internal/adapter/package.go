@@ -35,14 +35,25 @@ type resource struct {
 	id []string
 }
 
-// function is a data source, or a function of the provider.
+// function is what the provider has as functions.
 type function struct {
 	*schema.Function
+	kind kind
 	name string
-	// source is the schema of a data source; nil for a function.
+	// source is the schema; nil for a function of the provider.
 	source *tf.Schema
 	called *calledFunction
 }
+
+// kind is what a function is in Terraform.
+type kind uint8
+
+const (
+	isFunction kind = iota
+	isDataSource
+	isEphemeral
+	isAction
+)
 
 // builder makes a package.
 type builder struct {
@@ -67,7 +78,13 @@ func newPackage(name, version string, schemas *tf.Schemas, mapping terraform.Map
 		unheardOf("resource", mapping.Resources, schemas.Resources),
 		unheardOf("data source", mapping.DataSources, schemas.DataSources),
 		unheardOf("function", mapping.Functions, schemas.Functions),
-		b.config(), b.addResources(), b.addDataSources(), b.addFunctions(),
+		unheardOf("ephemeral resource", mapping.Ephemerals, schemas.Ephemerals),
+		unheardOf("action", mapping.Actions, schemas.Actions),
+		b.config(), b.addResources(),
+		b.addSources("data source", "get", schemas.DataSources, mapping.DataSources, isDataSource),
+		b.addSources("ephemeral resource", "open", schemas.Ephemerals, mapping.Ephemerals, isEphemeral),
+		b.addSources("action", "", schemas.Actions, mapping.Actions, isAction),
+		b.addFunctions(),
 	); err != nil {
 		return nil, fmt.Errorf("the package %s: %w", name, err)
 	}
@@ -89,7 +106,7 @@ func unheardOf[M, S any](what string, mapped map[string]M, has map[string]S) err
 	return nil
 }
 
-// commonPrefix returns the first word of the names of all resources and data sources, with its
+// commonPrefix returns the first word of the names of all types, with its
 // underscore, or the prefix of the mapping.
 func (b *builder) commonPrefix() string {
 	if b.mapping.Prefix != nil {
@@ -99,7 +116,7 @@ func (b *builder) commonPrefix() string {
 		return prefix
 	}
 	prefix := ""
-	for _, all := range []map[string]*tf.Schema{b.pkg.schemas.Resources, b.pkg.schemas.DataSources} {
+	for _, all := range []map[string]*tf.Schema{b.pkg.schemas.Resources, b.pkg.schemas.DataSources, b.pkg.schemas.Ephemerals, b.pkg.schemas.Actions} {
 		for name := range all {
 			word, _, _ := strings.Cut(name, "_")
 			if prefix != "" && prefix != word+"_" {
@@ -204,23 +221,32 @@ func identity(s *tf.Schema, mapped []string) []string {
 	return names
 }
 
-func (b *builder) addDataSources() error {
-	for _, name := range slices.Sorted(maps.Keys(b.pkg.schemas.DataSources)) {
-		s, m := b.pkg.schemas.DataSources[name], b.mapping.DataSources[name]
-		token, module, last, err := b.token(name, "get"+names.Pascal(b.short(name)), m.Name, m.Token)
+// addSources adds data sources, ephemeral resources, or actions, whose names begin with a verb, if there is
+// one.
+func (b *builder) addSources(what, verb string, schemas map[string]*tf.Schema, mapped map[string]terraform.Function, k kind) error {
+	for _, name := range slices.Sorted(maps.Keys(schemas)) {
+		s, m := schemas[name], mapped[name]
+		given := names.Camel(b.short(name))
+		if verb != "" {
+			given = verb + names.Pascal(b.short(name))
+		}
+		token, module, last, err := b.token(name, given, m.Name, m.Token)
 		if err != nil {
 			return err
 		}
 		hideTimeouts(s.Attributes)
-		if err := b.name(s.Attributes, m.Fields, "the data source "+name); err != nil {
+		if err := b.name(s.Attributes, m.Fields, "the "+what+" "+name); err != nil {
 			return err
 		}
 		prefix := b.pkg.Name + ":" + module + "/" + last
-		if err := b.addFunction(&function{name: name, source: s, Function: &schema.Function{
-			Token: token, Description: s.Description, Deprecation: s.Deprecation,
-			Args:   schema.Object{Properties: b.properties(s.Attributes, prefix, last, inputs)},
-			Result: schema.Object{Properties: b.properties(s.Attributes, prefix, last, results)},
-		}}); err != nil {
+		f := &schema.Function{
+			Token: token, Description: s.Description, Deprecation: s.Deprecation, Ephemeral: k == isEphemeral, Action: k == isAction,
+			Args: schema.Object{Properties: b.properties(s.Attributes, prefix, last, inputs)},
+		}
+		if k != isAction {
+			f.Result.Properties = b.properties(s.Attributes, prefix, last, results)
+		}
+		if err := b.addFunction(&function{kind: k, name: name, source: s, Function: f}); err != nil {
 			return err
 		}
 	}

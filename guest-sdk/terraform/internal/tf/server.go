@@ -2,6 +2,7 @@ package tf
 
 import (
 	"context"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
@@ -29,6 +30,8 @@ type Schemas struct {
 	Provider    *Schema
 	Resources   map[string]*Schema
 	DataSources map[string]*Schema
+	Ephemerals  map[string]*Schema
+	Actions     map[string]*Schema
 	Functions   map[string]*Function
 	// PlanDestroy means that the provider plans deletions, too.
 	PlanDestroy bool
@@ -99,6 +102,14 @@ type Imported struct {
 	State
 }
 
+// Opened is an ephemeral resource that is open.
+type Opened struct {
+	Result  *Value
+	Private []byte
+	// RenewAt is when it must be renewed, zero for never.
+	RenewAt time.Time
+}
+
 // FunctionError is why a function failed.
 type FunctionError struct {
 	Text string
@@ -123,5 +134,16 @@ type Server interface {
 
 	ValidateDataSource(ctx context.Context, typ string, config *Value) (Diagnostics, error)
 	ReadDataSource(ctx context.Context, typ string, config *Value) (*Value, Diagnostics, error)
+	ValidateEphemeral(ctx context.Context, typ string, config *Value) (Diagnostics, error)
+	OpenEphemeral(ctx context.Context, typ string, config *Value) (Opened, Diagnostics, error)
+	// RenewEphemeral returns no result.
+	RenewEphemeral(ctx context.Context, typ string, private []byte) (Opened, Diagnostics, error)
+	CloseEphemeral(ctx context.Context, typ string, private []byte) (Diagnostics, error)
+
+	ValidateAction(ctx context.Context, typ string, config *Value) (Diagnostics, error)
+	PlanAction(ctx context.Context, typ string, config *Value) (Diagnostics, error)
+	// InvokeAction calls progress with messages while the action runs.
+	InvokeAction(ctx context.Context, typ string, config *Value, progress func(string)) (Diagnostics, error)
+
 	CallFunction(ctx context.Context, name string, arguments []*Value) (*Value, *FunctionError, error)
 }

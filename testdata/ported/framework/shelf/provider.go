@@ -50,7 +50,11 @@ func In(w *World) provider.Provider { return &shelf{world: w} }
 
 type shelf struct{ world *World }
 
-var _ provider.ProviderWithFunctions = (*shelf)(nil)
+var (
+	_ provider.ProviderWithFunctions          = (*shelf)(nil)
+	_ provider.ProviderWithEphemeralResources = (*shelf)(nil)
+	_ provider.ProviderWithActions            = (*shelf)(nil)
+)
 
 func (s *shelf) Metadata(_ context.Context, _ provider.MetadataRequest, r *provider.MetadataResponse) {
 	r.TypeName, r.Version = "shelf", "1.2.3"
@@ -80,7 +84,7 @@ func (s *shelf) Configure(_ context.Context, request provider.ConfigureRequest, 
 	if config.Room.ValueString() == "attic" {
 		r.Diagnostics.AddWarning("It is hot in the attic", "Boxes may melt.")
 	}
-	r.ResourceData, r.DataSourceData = s.world, s.world
+	r.ResourceData, r.DataSourceData, r.EphemeralResourceData, r.ActionData = s.world, s.world, s.world, s.world
 }
 
 func (s *shelf) Resources(context.Context) []func() resource.Resource {
