@@ -5,6 +5,9 @@
 //	config.DialFunc = tcp.DialContext
 //	config.LookupFunc = tcp.LookupHost
 //
+// In modules that husk provider build makes, package net connects by itself. This package is for
+// those of a plain go build.
+//
 // In a module the host connects, as far as the provider's grants go; in other programs,
 // tests above all, package net does. What the host refuses is an error that wraps
 // [abi.ErrDenied]; its message says what to grant. TLS, if it is wanted, is the
