@@ -124,8 +124,9 @@ func (c *call) awaitSockets(wait time.Duration) {
 		return
 	}
 	sleep, wake := context.WithCancel(c.ctx)
-	defer wake()
+	watched := make(chan struct{})
 	go func() {
+		defer close(watched)
 		select {
 		case <-sockets.Changed():
 		case <-ended.Done():
@@ -134,6 +135,8 @@ func (c *call) awaitSockets(wait time.Duration) {
 		wake()
 	}()
 	_ = c.sys.config.Clock.Sleep(sleep, wait) // an error is one of the reasons above
+	wake()
+	<-watched // it must not receive what the next wait is for
 }
 
 // subscription is that of a socket.
