@@ -4,8 +4,8 @@
 //
 // # Names
 //
-// Names follow the rules of Pulumi's bridge for Terraform. The resource random_pet of the provider
-// random is random:index/pet:Pet, the data source tls_certificate is tls:index/getCertificate:getCertificate.
+// Names follow the rules of Pulumi's bridge for Terraform. The resource tls_private_key is
+// tls:index/privateKey:PrivateKey, and the data source tls_certificate tls:index/getCertificate:getCertificate.
 // Attributes are in camel case. Lists and sets have names in the plural, unless they have at most one
 // element: then the property is that element. A [Mapping] changes names and shapes.
 //

@@ -267,6 +267,13 @@ func TestErrorsKeepWhatWasDone(t *testing.T) {
 	require.Equal(t, "box-a", failure.ID)
 	require.Equal(t, []string{"lid: No lid: It does not fit."}, failure.Reasons)
 	requireAt(t, text("lid-red"), failure.State, "lid.code")
+	half := object("name", "a", "fail", "half", "lid", object("color", "red"))
+	diff := u.diff(failure.State, half, half)
+	require.Equal(t, []string{"__meta"}, diff.ReplaceKeys, "Terraform replaces what it could not create")
+	require.True(t, diff.DeleteBeforeReplace)
+	read, err := u.Read(u.ctx(), abi.ReadRequest{Type: boxToken, ID: "box-a", State: &failure.State, Inputs: &half})
+	require.NoError(t, err)
+	require.True(t, failure.State.Equal(read.State))
 
 	inputs := object("name", "a", "size", 3)
 	id, state := u.create(inputs)

@@ -68,6 +68,10 @@ func (p *provider) Diff(ctx context.Context, request abi.DiffRequest) (abi.DiffR
 	response := abi.DiffResponse{
 		HasDetailedDiff: true, Changes: abi.DiffChangesNone, DeleteBeforeReplace: r.DeletesFirst(request),
 	}
+	if do.prior.tainted {
+		changes = append(changes, difference{path: property.Path{property.Key(metaKey)}, change: property.ChangeUpdate, replace: true})
+		response.DeleteBeforeReplace = true
+	}
 	for _, c := range changes {
 		if ignored(request.IgnoreChanges, c.path) {
 			continue

@@ -21,12 +21,13 @@ func (p *provider) Read(ctx context.Context, request abi.ReadRequest) (abi.ReadR
 	defer end()
 	imports := request.State == nil || request.State.Len() == 0
 	var current tf.State
+	tainted := false
 	if imports {
 		current, err = p.imported(ctx, r, request.ID)
 	} else {
 		var prior recorded
 		prior, err = p.recorded(ctx, r, *request.State, request.ID)
-		current = prior.State
+		current, tainted = prior.State, prior.tainted
 	}
 	if err != nil || current.Value == nil {
 		return abi.ReadResponse{}, err
@@ -52,6 +53,11 @@ func (p *provider) Read(ctx context.Context, request abi.ReadRequest) (abi.ReadR
 	state, id, err := p.properties(r, found, value, id, request.ID)
 	if err != nil {
 		return abi.ReadResponse{}, err
+	}
+	if tainted {
+		if state, err = taint(state); err != nil {
+			return abi.ReadResponse{}, abi.AsError(err)
+		}
 	}
 	response := abi.ReadResponse{ID: cmp.Or(id, request.ID), State: state}
 	var inputs property.Map

@@ -262,6 +262,9 @@ func (p *provider) Create(ctx context.Context, request abi.CreateRequest) (abi.C
 	}
 	state = keepSecrets(state, request.Inputs)
 	if len(reported) > 0 {
+		if state, err = taint(state); err != nil {
+			return abi.CreateResponse{}, abi.AsError(err)
+		}
 		return abi.CreateResponse{}, halfDone(id, state, reported)
 	}
 	return abi.CreateResponse{ID: id, State: state}, nil

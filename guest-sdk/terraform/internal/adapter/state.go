@@ -30,6 +30,8 @@ type meta struct {
 	IdentityVersion int64           `json:"identity_version,omitempty"`
 	// ID is the attribute id, if it is another than the resource's ID.
 	ID string `json:"id,omitempty"`
+	// Tainted marks a resource whose creation failed half-way. It is replaced, as in Terraform.
+	Tainted bool `json:"tainted,omitempty"`
 	// Names are the names of attributes that do not follow from those of the properties, see
 	// decoder.names. A later version of the provider, whose schema does not have them any more, gets
 	// the state with these names. States of Pulumi's bridge have none.
@@ -39,7 +41,8 @@ type meta struct {
 // recorded is a state as the provider knows it.
 type recorded struct {
 	tf.State
-	value tftypes.Value
+	value   tftypes.Value
+	tainted bool
 }
 
 func (m meta) version() (int64, error) {
@@ -62,7 +65,7 @@ func metaOf(state property.Map) (m meta, err error) {
 	if err := json.Unmarshal([]byte(s), &m); err != nil {
 		return m, err
 	}
-	if m.PrivateState == "" && m.Identity == nil && m.Names == nil && m.ID == "" {
+	if m.PrivateState == "" && m.Identity == nil && m.Names == nil && m.ID == "" && !m.Tainted {
 		// A provider of the plugin SDK has all of this as its private state, as Pulumi's bridge keeps it.
 		m.PrivateState = base64.StdEncoding.EncodeToString([]byte(s))
 	}
@@ -82,7 +85,7 @@ func (p *provider) recorded(ctx context.Context, r *resource, state property.Map
 		return recorded{}, abi.NewError(abi.ErrorKindInternal, "the recorded state of the resource has a "+metaKey+" that cannot be read: "+err.Error())
 	}
 	state = r.withAttributeID(state, cmp.Or(m.ID, idText(state.Get("id")), id))
-	out := recorded{State: tf.State{Private: private}}
+	out := recorded{State: tf.State{Private: private}, tainted: m.Tainted}
 	if out.value, err = p.upgraded(ctx, r, state, m); err != nil {
 		return recorded{}, err
 	}
@@ -232,6 +235,27 @@ func (p *provider) identity(ctx context.Context, r *resource, m meta) (*tf.Value
 		return nil, abi.NewError(abi.ErrorKindInternal, "the recorded identity of the resource cannot be read: "+err.Error())
 	}
 	return encoded(v)
+}
+
+// taint marks a state as that of a resource whose creation failed half-way.
+func taint(state property.Map) (property.Map, error) {
+	m := map[string]any{}
+	v := state.Get(metaKey)
+	if s, ok := v.Plain().AsString(); ok {
+		if err := json.Unmarshal([]byte(s), &m); err != nil {
+			return state, err
+		}
+	}
+	m["tainted"] = true
+	text, err := json.Marshal(m)
+	if err != nil {
+		return state, err
+	}
+	changed := property.String(string(text))
+	if v.IsSecret() {
+		changed = property.Secret(changed)
+	}
+	return state.With(metaKey, changed), nil
 }
 
 // properties returns the state that the provider returned, as the engine records it, without secrets
