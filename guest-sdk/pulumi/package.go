@@ -9,10 +9,28 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/guest-sdk/guest"
+	"github.com/husk-dev/husk/guest-sdk/pulumi/internal/settings"
 )
 
-// version is what the linker sets, for providers that do not know their own version.
-var version string
+// choices are those of the build of a ported provider.
+type choices struct {
+	Version string          `json:"version"`
+	Mapping json.RawMessage `json:"mapping"`
+}
+
+// chosen returns the choices of the build, none for a provider that was not ported.
+func chosen() (c choices, err error) {
+	if settings.JSON == "" {
+		return c, nil
+	}
+	if err := json.Unmarshal([]byte(settings.JSON), &c); err != nil {
+		return c, errors.New("the settings of the port: " + err.Error())
+	}
+	if c.Mapping != nil {
+		return c, errors.New("a mapping changes names of Terraform's that have none in Pulumi, and this provider has its own: port it without --map")
+	}
+	return c, nil
+}
 
 // Handshake asks the server what it understands. Values that it does not understand are lowered here, so
 // the engine may send all.
@@ -46,10 +64,15 @@ func (p *provider) Handshake(ctx context.Context, request abi.HandshakeRequest) 
 	return response, err
 }
 
-// version returns the version that the provider tells, in its schema if nowhere else.
+// version returns the version that the port has chosen, or else what the provider tells, in its schema
+// if nowhere else.
 func (p *provider) version(ctx context.Context) (string, error) {
+	c, err := chosen()
+	if err != nil || c.Version != "" {
+		return c.Version, err
+	}
 	told := ""
-	err := p.call(ctx, "", "GetPluginInfo", nil, func(r message) error {
+	err = p.call(ctx, "", "GetPluginInfo", nil, func(r message) error {
 		told = r.text("version")
 		return nil
 	})
@@ -60,9 +83,6 @@ func (p *provider) version(ctx context.Context) (string, error) {
 		if schema, err := p.GetSchema(ctx, abi.GetSchemaRequest{}); err == nil {
 			told = packageOf(schema.Schema).Version
 		}
-	}
-	if told == "" {
-		told = version
 	}
 	if told == "" {
 		told = "0.0.0"

@@ -19,6 +19,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/conformance"
+	"github.com/husk-dev/husk/guest-sdk/pulumi/internal/settings"
 )
 
 const (
@@ -94,6 +95,18 @@ func TestHandshake(t *testing.T) {
 		response, err := serve(t, &fake{}).Handshake(t.Context(), abi.HandshakeRequest{Features: abi.FeaturesSecrets})
 		require.NoError(t, err)
 		require.Equal(t, abi.FeaturesSecrets, response.Features)
+	})
+	t.Run("a port chooses the version", func(t *testing.T) {
+		defer func() { settings.JSON = "" }()
+		settings.JSON = `{"name":"other","version":"3.0.0"}`
+		response, err := serve(t, &fake{}).Handshake(t.Context(), abi.HandshakeRequest{})
+		require.NoError(t, err)
+		require.Equal(t, "3.0.0", response.Version)
+		require.Equal(t, "notes", response.Name, "tokens begin with it")
+
+		settings.JSON = `{"version":"3.0.0","mapping":{}}`
+		_, err = serve(t, &fake{}).Handshake(t.Context(), abi.HandshakeRequest{})
+		require.ErrorContains(t, err, "port it without --map")
 	})
 	t.Run("a server that fails", func(t *testing.T) {
 		_, err := serve(t, &fake{failure: errors.New("no licence")}).Handshake(t.Context(), abi.HandshakeRequest{})
