@@ -63,6 +63,8 @@ func Provider(ctx context.Context, name string, make Maker) (abi.Provider, error
 
 // provider calls a server of the protocol.
 type provider struct {
+	abi.Unimplemented // for what Pulumi's protocol does not have, such as ephemeral values
+
 	name    string
 	server  any
 	methods map[string]grpc.MethodDesc
