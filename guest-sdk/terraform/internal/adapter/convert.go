@@ -1,5 +1,7 @@
 package adapter
 
+//lint:file-ignore SA1019 servers and clients of the protocol encode with these functions; there are no others
+
 import (
 	"math/big"
 	"slices"
@@ -56,7 +58,7 @@ func same(v, w tftypes.Value) bool {
 
 // encoded returns the value as the protocol sends it.
 func encoded(v tftypes.Value) (*tf.Value, error) {
-	data, err := v.MarshalMsgPack(v.Type()) //nolint:staticcheck // it is what servers of the protocol use
+	data, err := v.MarshalMsgPack(v.Type())
 	if err != nil {
 		return nil, err
 	}
@@ -69,9 +71,9 @@ func decoded(t tftypes.Type, v *tf.Value) (tftypes.Value, error) {
 	case v == nil || v.JSON == nil && v.MsgPack == nil:
 		return tftypes.NewValue(t, nil), nil
 	case v.JSON != nil:
-		return tftypes.ValueFromJSON(v.JSON, t) //nolint:staticcheck
+		return tftypes.ValueFromJSON(v.JSON, t)
 	}
-	return tftypes.ValueFromMsgPack(v.MsgPack, t) //nolint:staticcheck
+	return tftypes.ValueFromMsgPack(v.MsgPack, t)
 }
 
 // encoder makes values of the protocol of properties.

@@ -1,5 +1,7 @@
 package adapter
 
+//lint:file-ignore SA1019 servers and clients of the protocol encode with these functions; there are no others
+
 import (
 	"context"
 	"maps"
@@ -180,7 +182,7 @@ func (p *provider) callFunction(ctx context.Context, f *function, args property.
 			return err
 		}
 		// A parameter of any type gets the type with the value.
-		data, err := value.MarshalMsgPack(t.Wire) //nolint:staticcheck
+		data, err := value.MarshalMsgPack(t.Wire)
 		if err != nil {
 			return abi.AsError(err)
 		}

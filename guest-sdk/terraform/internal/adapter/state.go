@@ -1,5 +1,7 @@
 package adapter
 
+//lint:file-ignore SA1019 servers and clients of the protocol encode with these functions; there are no others
+
 import (
 	"cmp"
 	"context"
@@ -173,7 +175,7 @@ func rawValue(t *tf.Type, v property.Value, named map[string]string, path string
 	v = v.Plain()
 	if t != nil && t.Kind == tf.Dynamic && !v.IsNull() {
 		if value, err := (&encoder{}).dynamic(v); err == nil {
-			if typ, err := value.Type().MarshalJSON(); err == nil { //nolint:staticcheck
+			if typ, err := value.Type().MarshalJSON(); err == nil {
 				return map[string]any{"type": json.RawMessage(typ), "value": rawValue(nil, v, map[string]string{path + ".*": "*"}, path)}
 			}
 		}
@@ -230,7 +232,7 @@ func (p *provider) identity(ctx context.Context, r *resource, m meta) (*tf.Value
 		v, found, err := p.server.UpgradeIdentity(ctx, r.name, m.IdentityVersion, m.Identity)
 		return v, outcome(ctx, found, err, nil)
 	}
-	v, err := tftypes.ValueFromJSON(m.Identity, r.Schema.Identity) //nolint:staticcheck
+	v, err := tftypes.ValueFromJSON(m.Identity, r.Schema.Identity)
 	if err != nil {
 		return nil, abi.NewError(abi.ErrorKindInternal, "the recorded identity of the resource cannot be read: "+err.Error())
 	}
