@@ -74,7 +74,7 @@ var providers = []provider{
 		resource: "random_pet", inputs: map[string]any{"prefix": "a"}, token: "random:index/randomPet:RandomPet", wanted: property.NewMap(text("prefix", "a")),
 	},
 	{
-		name: "tls", module: "github.com/terraform-providers/terraform-provider-tls@v1.2.1-0.20230117062332-afdd54107aba",
+		name: "tls", module: "github.com/hashicorp/terraform-provider-tls@v1.2.1-0.20230117062332-afdd54107aba",
 		resource: "tls_private_key", inputs: map[string]any{"algorithm": "ED25519"},
 		token: "tls:index/privateKey:PrivateKey", wanted: property.NewMap(text("algorithm", "ED25519")),
 	},
