@@ -19,12 +19,16 @@ type kind struct {
 	oldest map[string]string
 	// served is the module whose shim hands what is served to the adapter.
 	served string
+	// shim names the shim that does so, if the module can have others.
+	shim string
 	// refusal says why providers of the kind cannot be ported, and what to do instead.
 	refusal string
 }
 
 const (
 	terraformAdapter = project + "/guest-sdk/terraform"
+	pulumiAdapter    = project + "/guest-sdk/pulumi"
+	pulumiSDK        = "github.com/pulumi/pulumi/sdk/v3"
 	pluginGo         = "github.com/hashicorp/terraform-plugin-go"
 	sdkV2            = "github.com/hashicorp/terraform-plugin-sdk/v2"
 )
@@ -38,8 +42,10 @@ func terraform(name string, serves ...string) kind {
 	}
 }
 
-// pulumiLater is the refusal of kinds whose adapter does not exist yet.
-const pulumiLater = "providers for Pulumi's engine cannot be ported yet: port the Terraform provider that it is made from, if there is one"
+// pulumi returns a kind of provider whose server is one of Pulumi's protocol.
+func pulumi(name string, serves ...string) kind {
+	return kind{Name: name, serves: serves, adapter: pulumiAdapter, packages: []string{""}, served: pulumiSDK, shim: "pulumi-provider"}
+}
 
 // kinds has the kinds, the most special ones first: a bridged provider contains a Terraform provider.
 var kinds = []kind{
@@ -48,12 +54,9 @@ var kinds = []kind{
 	{Name: "Pulumi's Terraform bridge", serves: []string{
 		"github.com/pulumi/pulumi-terraform-bridge/v3/pkg/tfbridge", "github.com/pulumi/pulumi-terraform-bridge/v3/pkg/pf/tfbridge",
 		"github.com/pulumi/pulumi-terraform-bridge/pf/tfbridge", "github.com/pulumi/pulumi-terraform-bridge/v2/pkg/tfbridge",
-	}, refusal: pulumiLater},
-	{Name: "pulumi-go-provider", serves: []string{"github.com/pulumi/pulumi-go-provider"}, refusal: pulumiLater},
-	{Name: "Pulumi provider server", serves: []string{
-		"github.com/pulumi/pulumi/sdk/v3/go/pulumi/provider", "github.com/pulumi/pulumi/pkg/v3/resource/provider",
-		"github.com/pulumi/pulumi/sdk/v3/go/common/resource/provider",
-	}, refusal: pulumiLater},
+	}, refusal: "it translates a Terraform provider: port that one, and the result has the same tokens"},
+	pulumi("pulumi-go-provider", "github.com/pulumi/pulumi-go-provider"),
+	pulumi("Pulumi provider server", pulumiSDK+"/go/pulumi/provider", "github.com/pulumi/pulumi/pkg/v3/resource/provider"),
 	terraform("Terraform provider servers behind a mux",
 		"github.com/hashicorp/terraform-plugin-mux/tf5muxserver", "github.com/hashicorp/terraform-plugin-mux/tf6muxserver",
 		"github.com/hashicorp/terraform-plugin-mux"),

@@ -345,7 +345,7 @@ func TestWhatIsNoProvider(t *testing.T) {
 		"a newer Go": {map[string]string{"go.mod": "module m\n\ngo 1.99\n", "main.go": "package main\n"}, port.Options{}, "needs Go 1.99, and the go command here is Go 1."},
 		"no program": {map[string]string{"go.mod": module, "lib.go": "package lib\n"}, port.Options{}, "has no main package"},
 		"another program": {map[string]string{"go.mod": module, "main.go": "package main\n\nfunc main() {}\n"}, port.Options{},
-			"is no provider that can be ported: its main package serves none of these kinds: Terraform"},
+			"is no provider that can be ported: its main package serves none of these kinds: pulumi-go-provider, Pulumi provider server, Terraform"},
 		"version 1 of the SDK": {program("github.com/hashicorp/terraform-plugin-sdk"), port.Options{},
 			"is a provider of the kind Terraform plugin SDK version 1: this SDK serves Terraform 0.11 to 0.13"},
 		"a named package that is missing":    {map[string]string{"go.mod": module}, port.Options{Main: "cmd/x"}, "has no package in ./cmd/x"},

@@ -1,6 +1,7 @@
 package port
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -105,7 +106,9 @@ func (w *build) resolve(ctx context.Context) error {
 	if err := w.shimAll(ctx, kit.tags); err != nil {
 		return err
 	}
-	if _, shimmed := w.replaced[w.kind.served]; !shimmed {
+	hands := func(s *shim) bool { return s.Name == w.kind.shim }
+	_, shimmed := w.replaced[w.kind.served]
+	if !shimmed || w.kind.shim != "" && !slices.ContainsFunc(w.applied[w.kind.served], hands) {
 		return w.unservedError()
 	}
 	return nil
@@ -144,7 +147,7 @@ func (w *build) unservedError() error {
 		}
 	}
 	return fmt.Errorf("%s cannot be ported: it selects %s, and no shim takes its server out of it\n"+
-		"Port a newer version of the provider, or update it: go get %s@%s", w.source.shown, selected, w.kind.served, w.kind.oldest[w.kind.served])
+		"Port a newer version of the provider, or update it: go get %s@%s", w.source.shown, selected, w.kind.served, cmp.Or(w.kind.oldest[w.kind.served], "latest"))
 }
 
 // shimAll applies shims until no package needs another. tags are those that versions of libraries decide.

@@ -1,0 +1,126 @@
+package port
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/program/goprogram"
+	"github.com/husk-dev/husk/engine/secrets"
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/engine/state/memstore"
+	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/testmodule"
+)
+
+// large returns a configuration for modules of pulumi-go-provider. The largest function of such a module
+// has 1.7 MB.
+func large(t *testing.T) host.Config {
+	t.Helper()
+	config := host.NewConfig()
+	for name, value := range map[string]uint64{"module-size": 128 << 20, "module-nesting": 60_000, "module-branches": 150_000} {
+		var err error
+		config, err = config.WithLimit(name, value)
+		require.NoError(t, err)
+	}
+	return config
+}
+
+// loader loads one module for all packages.
+type loader struct{ *host.Module }
+
+func (l loader) Load(ctx context.Context, spec engine.PackageSpec) (abi.Provider, error) {
+	return l.NewProvider(ctx, host.ProviderOptions{Name: spec.Name})
+}
+
+// deploy updates an empty stack with a program.
+func deploy(t *testing.T, providers engine.Loader, program goprogram.Func) (property.Map, error) {
+	t.Helper()
+	ctx, dir := t.Context(), t.TempDir()
+	keys := secrets.Keys{
+		LookupEnv: os.LookupEnv, ReadFile: os.ReadFile, KeyMade: func(string) {},
+		ConfigDir: func() (string, error) { return dir, nil },
+	}
+	store, name := new(memstore.Store), state.StackName{Project: "app", Name: "dev"}
+	require.NoError(t, state.Create(ctx, store, name, keys))
+	stack, err := state.Open(ctx, store, name, keys, state.Holder{PID: os.Getpid(), Command: "test"})
+	require.NoError(t, err)
+	defer stack.Close(context.Background())
+	result, err := engine.Run(ctx, engine.Deployment{
+		Project: name.Project, Stack: name.Name, State: stack, Providers: providers,
+		Config: []abi.ConfigEntry{{Key: "notes:author", Value: "ada"}},
+	}, engine.Up{Program: program})
+	if err != nil {
+		return property.Map{}, err
+	}
+	return result.Outputs, nil
+}
+
+// A provider made with pulumi-go-provider, with the adapter of this checkout: a resource, a function, a
+// component that declares resources over its monitor, and a partial failure.
+func TestAProviderMadeWithPulumiGoProvider(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and compiles a module of 68 MB")
+	}
+	built, err := Port(t.Context(), "../../testdata/ported/gopulumi", Options{Dir: t.TempDir(), Name: "notes", Version: "1.2.0"})
+	require.NoError(t, err)
+	require.Equal(t, "pulumi-go-provider", built.Manifest.Origin.Kind)
+	require.Subset(t, built.Manifest.Origin.Shims, []string{"pulumi-provider", "pulumi-sdk", "pulumi-pkg"})
+	m, err := testmodule.Host(t, large(t)).LoadBytes(t.Context(), built.Wasm)
+	require.NoError(t, err)
+
+	outputs, err := deploy(t, loader{m}, func(ctx context.Context, s *goprogram.Stack) (property.Map, error) {
+		note, err := s.Resource(ctx, goprogram.Declaration{Type: "notes:index:Note", Name: "first", Inputs: property.MapOf(map[string]property.Value{
+			"title": property.String("hello"), "text": property.String("one two three"),
+		})})
+		if err != nil {
+			return property.Map{}, err
+		}
+		binder, err := s.RemoteComponent(ctx, goprogram.Declaration{Type: "notes:index:Binder", Name: "b", Inputs: property.MapOf(map[string]property.Value{
+			"count": property.Number(3), "text": note.Output("text"),
+		})})
+		if err != nil {
+			return property.Map{}, err
+		}
+		counted, err := s.Invoke(ctx, "notes:index:count", property.MapOf(map[string]property.Value{"text": property.String("a b")}), abi.FunctionOptions{})
+		return property.MapOf(map[string]property.Value{
+			"text": note.Output("text"), "color": note.Output("color"), "author": note.Output("author"),
+			"ids": binder.Output("ids"), "words": binder.Output("words"), "counted": counted,
+		}), err
+	})
+	require.NoError(t, err)
+	require.Equal(t, property.Secret(property.String("one two three")), outputs.Get("text"), "the provider marks it")
+	require.Equal(t, "ada", text(outputs.Get("author")), "of the configuration")
+	require.Equal(t, "yellow", text(outputs.Get("color")), "the default")
+	require.Equal(t, `["note-b-0", "note-b-1", "note-b-2"]`, property.Display(outputs.Get("ids").Plain()))
+	words, _ := outputs.Get("words").Plain().AsNumber()
+	require.EqualValues(t, 9, words)
+
+	p, err := m.NewProvider(t.Context(), host.ProviderOptions{Name: "notes"})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	require.NoError(t, p.Configure(t.Context(), abi.ConfigureRequest{
+		Type: "pulumi:providers:notes", Inputs: property.MapOf(map[string]property.Value{"author": property.String("ada")}),
+	}))
+	_, err = p.Create(t.Context(), abi.CreateRequest{
+		URN: "urn:pulumi:dev::app::notes:index:Note::torn", Name: "torn", Type: "notes:index:Note",
+		Inputs: property.MapOf(map[string]property.Value{
+			"title": property.String("torn"), "text": property.Secret(property.String("x")), "color": property.String("red"), "torn": property.Bool(true),
+		}),
+	})
+	require.ErrorIs(t, err, abi.ErrInitFailed)
+	failure := abi.AsError(err).InitFailure
+	require.Equal(t, "note-torn", failure.ID)
+	require.Equal(t, []string{"the paper is torn"}, failure.Reasons)
+	require.Equal(t, "red", text(failure.State.Get("color")))
+}
+
+func text(v property.Value) string {
+	s, _ := v.Plain().AsString()
+	return s
+}
