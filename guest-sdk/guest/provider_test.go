@@ -1,15 +1,21 @@
 package guest_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"flag"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema/schemajson"
 	"github.com/husk-dev/husk/guest-sdk/guest"
 	"github.com/husk-dev/husk/guest-sdk/internal/testprovider"
+	"github.com/husk-dev/husk/internal/metaschema"
 )
 
 const (
@@ -548,4 +554,210 @@ func TestSecretsUnderOtherNames(t *testing.T) {
 		"words", []any{secret("a long word"), secret("short")},
 		"longest", secret("a long word"), "sorted", []any{"short", secret("a long word")}, "joined", "a long wordshort",
 	), response.State)
+}
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func TestSchema(t *testing.T) {
+	response, err := configured(t).GetSchema(t.Context(), abi.GetSchemaRequest{})
+	require.NoError(t, err)
+	var indented bytes.Buffer
+	require.NoError(t, json.Indent(&indented, []byte(response.Schema), "", "  "))
+	indented.WriteByte('\n')
+	const golden = "testdata/zoo.schema.json"
+	if *update {
+		require.NoError(t, os.WriteFile(golden, indented.Bytes(), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.Equal(t, string(want), indented.String())
+
+	require.NoError(t, metaschema.Validate([]byte(response.Schema)))
+	parsed, err := schemajson.Parse([]byte(response.Schema))
+	require.NoError(t, err)
+	require.Equal(t, response.Schema, string(parsed.AppendJSON(nil)), "the host reads all of what the guest writes")
+}
+
+func TestSchemaRefuses(t *testing.T) {
+	_, err := configured(t).GetSchema(t.Context(), abi.GetSchemaRequest{Version: 1})
+	require.ErrorIs(t, err, abi.ErrInvalidArgument)
+	_, err = configured(t).GetSchema(t.Context(), abi.GetSchemaRequest{SubpackageName: "x"})
+	require.ErrorIs(t, err, abi.ErrNotFound)
+}
+
+type thingInputs struct {
+	Size int `husk:"size"`
+}
+
+type thingState struct{ thingInputs }
+
+type thing struct{}
+
+func (thing) Create(context.Context, guest.CreateRequest[thingInputs]) (guest.CreateResponse[thingState], error) {
+	return guest.CreateResponse[thingState]{ID: "x"}, nil
+}
+
+// misfit has an Update whose types are not those of its Create.
+type misfit struct{ thing }
+
+func (misfit) Update(context.Context, guest.UpdateRequest[thingInputs, thingInputs]) (guest.UpdateResponse[thingInputs], error) {
+	return guest.UpdateResponse[thingInputs]{}, nil
+}
+
+type namedState struct {
+	ID string `husk:"id"`
+}
+
+type named struct{}
+
+func (named) Create(context.Context, guest.CreateRequest[thingInputs]) (guest.CreateResponse[namedState], error) {
+	return guest.CreateResponse[namedState]{}, nil
+}
+
+type unknownReference struct {
+	To property.ResourceReference `husk:"to,resource=p:index:Nothing"`
+}
+
+type foreignReference struct {
+	To []property.ResourceReference `husk:"to,resource=q:index:Thing"`
+}
+
+type noReference struct {
+	To string `husk:"to,resource=p:index:Thing"`
+}
+
+type pointing[T any] struct{}
+
+func (pointing[T]) Create(context.Context, guest.CreateRequest[T]) (guest.CreateResponse[T], error) {
+	return guest.CreateResponse[T]{}, nil
+}
+
+func TestNewRefuses(t *testing.T) {
+	provider := func(resources ...guest.Resource) guest.Provider {
+		return guest.Provider{Name: "p", Version: "1.0.0", Resources: resources}
+	}
+	for name, test := range map[string]struct {
+		provider guest.Provider
+		want     string
+	}{
+		"no name":         {guest.Provider{Version: "1.0.0"}, "its name and version must not be empty"},
+		"no version":      {guest.Provider{Name: "p"}, "its name and version must not be empty"},
+		"foreign token":   {provider(guest.ResourceOf("q:index:Thing", thing{})), "resource q:index:Thing: its token must begin with p:"},
+		"no token":        {provider(guest.ResourceOf("Thing", thing{})), "a token has the form <package>:<module>:<name>"},
+		"twice":           {provider(guest.ResourceOf("p:index:Thing", thing{}), guest.ResourceOf("p:index:Thing", thing{})), "resource p:index:Thing: it is declared twice"},
+		"an empty one":    {provider(guest.Resource{}), "it was not made by guest.ResourceOf"},
+		"reserved output": {provider(guest.ResourceOf("p:index:Named", named{})), `its state must not have a property "id"`},
+		"method that does not fit": {provider(guest.ResourceOf("p:index:Misfit", misfit{})),
+			"resource p:index:Misfit: the method Update of guest_test.misfit does not have the types that guest.Updater asks for"},
+		"reference to nothing": {provider(guest.ResourceOf("p:index:Thing", pointing[unknownReference]{})),
+			"the field To refers to the resource p:index:Nothing, which the package does not have"},
+		"reference to another package": {provider(guest.ResourceOf("p:index:Thing", pointing[foreignReference]{})),
+			"resource=q:index:Thing: write a token of the package p, or /<package>/v<version>/schema.json#/resources/<token> for one of another package"},
+		"reference that is none": {provider(guest.ResourceOf("p:index:Thing", pointing[noReference]{})),
+			"resource=: only a property.ResourceReference, or a slice or map of them, can have it"},
+		"configuration": {guest.Provider{Name: "p", Version: "1.0.0", Config: guest.ConfigOf(func(context.Context, int) error { return nil })},
+			"provider p: configuration: int is not a struct"},
+		"function": {guest.Provider{Name: "p", Version: "1.0.0", Functions: []guest.Function{
+			guest.FunctionOf("p:index:f", func(context.Context, thingInputs) (struct{ A string }, error) { return struct{ A string }{}, nil })}},
+			"function p:index:f: .A: it has no husk tag"},
+		"function of another package": {guest.Provider{Name: "p", Version: "1.0.0", Functions: []guest.Function{
+			guest.FunctionOf("q:index:f", func(context.Context, thingInputs) (thingInputs, error) { return thingInputs{}, nil })}},
+			"function q:index:f: its token must begin with p:"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := guest.New(test.provider)
+			require.ErrorContains(t, err, test.want)
+		})
+	}
+}
+
+type crateInputs struct {
+	Label string `husk:"label,autoname=16"`
+}
+
+type crate struct{}
+
+func (crate) Create(_ context.Context, r guest.CreateRequest[crateInputs]) (guest.CreateResponse[crateInputs], error) {
+	return guest.CreateResponse[crateInputs]{ID: r.Inputs.Label, State: r.Inputs}, nil
+}
+
+func TestAutoname(t *testing.T) {
+	p, err := guest.New(guest.Provider{Name: "p", Version: "1.0.0", Resources: []guest.Resource{guest.ResourceOf("p:index:Crate", crate{})}})
+	require.NoError(t, err)
+	old := obj("label", "logs-old")
+	for name, test := range map[string]struct {
+		program string
+		olds    *property.Map
+		news    property.Map
+		policy  *abi.Autonaming
+		want    any
+		fails   []abi.CheckFailure
+	}{
+		"made up":                {program: "logs", want: "logs-7777777"},
+		"cut":                    {program: "an-ever-growing-name", want: "an-ever--7777777"},
+		"cut between characters": {program: "ÄÖÜäöüßÄÖÜäöü", want: "ÄÖÜäöüßÄ-7777777"},
+		"given":                  {program: "logs", news: obj("label", "mine"), olds: &old, want: "mine"},
+		"not known":              {program: "logs", news: obj("label", property.Unknown), want: property.Unknown},
+		"kept":                   {program: "logs", olds: &old, want: "logs-old"},
+		"proposed":               {program: "logs", policy: &abi.Autonaming{ProposedName: "dev-logs"}, want: "dev-logs"},
+		"proposed, kept":         {program: "logs", olds: &old, policy: &abi.Autonaming{ProposedName: "dev-logs"}, want: "logs-old"},
+		"does not fit":           {program: "logs", policy: &abi.Autonaming{ProposedName: "development-logs-0123"}, want: "logs-7777777"},
+		"enforced":               {program: "logs", policy: &abi.Autonaming{ProposedName: "logs", Mode: abi.AutonamingModeEnforce}, want: "logs"},
+		"enforced, does not fit": {program: "logs", policy: &abi.Autonaming{ProposedName: "development-logs-0123", Mode: abi.AutonamingModeEnforce},
+			fails: []abi.CheckFailure{{Path: "label", Reason: "the name that pulumi:autonaming asks for, development-logs-0123, is longer than 16 characters"}}},
+		"disabled": {program: "logs", policy: &abi.Autonaming{Mode: abi.AutonamingModeDisable},
+			fails: []abi.CheckFailure{{Path: "label", Reason: "required property is missing, since pulumi:autonaming lets no name be made up; expected string"}}},
+		"disabled, given": {program: "logs", news: obj("label", "mine"), policy: &abi.Autonaming{Mode: abi.AutonamingModeDisable}, want: "mine"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			response, err := p.Check(t.Context(), abi.CheckRequest{
+				Type: "p:index:Crate", Name: test.program, Olds: test.olds, News: test.news,
+				Autonaming: test.policy, RandomSeed: bytes.Repeat([]byte{0xa7}, 32),
+			})
+			require.NoError(t, err)
+			require.Equal(t, test.fails, response.Failures)
+			if test.fails == nil {
+				require.Equal(t, obj("label", test.want), response.Inputs)
+			}
+		})
+	}
+}
+
+type shortName struct {
+	Label string `husk:"label,autoname=8"`
+}
+
+type twoNames struct {
+	Label string  `husk:"label,autoname"`
+	Other *string `husk:"other,autoname"`
+}
+
+type numberName struct {
+	Label int `husk:"label,autoname"`
+}
+
+func TestAutonameRefused(t *testing.T) {
+	for want, resource := range map[string]guest.Resource{
+		"autoname=8 must be the number of characters that a name may have, 9 or more": guest.ResourceOf("p:index:Crate", pointing[shortName]{}),
+		"Other: autoname: only one input of a resource can have it, which is text":    guest.ResourceOf("p:index:Crate", pointing[twoNames]{}),
+		"Label: autoname: only one input of a resource can have it, which is text":    guest.ResourceOf("p:index:Crate", pointing[numberName]{}),
+	} {
+		_, err := guest.New(guest.Provider{Name: "p", Version: "1.0.0", Resources: []guest.Resource{resource}})
+		require.ErrorContains(t, err, want)
+	}
+	type named struct {
+		Label string `husk:"label,autoname"`
+	}
+	for want, provider := range map[string]guest.Provider{
+		"provider p: configuration: label: autoname is for the inputs of resources": {
+			Config: guest.ConfigOf(func(context.Context, named) error { return nil }),
+		},
+		"provider p: function p:index:f: label: autoname is for the inputs of resources": {
+			Functions: []guest.Function{guest.FunctionOf("p:index:f", func(context.Context, named) (struct{}, error) { return struct{}{}, nil })},
+		},
+	} {
+		provider.Name, provider.Version = "p", "1.0.0"
+		_, err := guest.New(provider)
+		require.EqualError(t, err, want)
+	}
 }

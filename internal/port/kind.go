@@ -54,7 +54,7 @@ var kinds = []kind{
 	{Name: "Pulumi's Terraform bridge", serves: []string{
 		"github.com/pulumi/pulumi-terraform-bridge/v3/pkg/tfbridge", "github.com/pulumi/pulumi-terraform-bridge/v3/pkg/pf/tfbridge",
 		"github.com/pulumi/pulumi-terraform-bridge/pf/tfbridge", "github.com/pulumi/pulumi-terraform-bridge/v2/pkg/tfbridge",
-	}, refusal: "it translates a Terraform provider: port that one, and the result has the same tokens"},
+	}, refusal: "it translates a Terraform provider: port that one, whose tokens are derived as the bridge does"},
 	pulumi("pulumi-go-provider", "github.com/pulumi/pulumi-go-provider"),
 	pulumi("Pulumi provider server", pulumiSDK+"/go/pulumi/provider", "github.com/pulumi/pulumi/pkg/v3/resource/provider"),
 	terraform("Terraform provider servers behind a mux",

@@ -1,14 +1,21 @@
 package wasi_test
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/tetratelabs/wazero"
 
+	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/host/internal/wasi"
 )
 
@@ -357,4 +364,139 @@ func TestGrantsThatCannotBe(t *testing.T) {
 			require.ErrorContains(t, err, c.want)
 		})
 	}
+}
+
+// readings counts how often a clock is read.
+type readings struct {
+	wasi.Clock
+	count int
+}
+
+func (r *readings) Now() time.Time         { r.count++; return r.Clock.Now() }
+func (r *readings) Elapsed() time.Duration { r.count++; return r.Clock.Elapsed() }
+
+// A guest that has changed files and looks at the times of any learns what time it is.
+func TestTheTimesOfFilesThatWereChangedTellTheTime(t *testing.T) {
+	for name, c := range map[string]struct {
+		commands []string
+		times    int
+	}{
+		"nothing":              {[]string{"stat|file"}, 0},
+		"a file that is read":  {[]string{"read|file", "readdir|.", "readlink|link", "lstat|file"}, 0},
+		"what fails":           {[]string{"mkdir|file", "stat|file"}, 1},
+		"output":               {[]string{"stderr|x|1", "stat|file"}, 0},
+		"looked at before":     {[]string{"stat|file", "write|file|x"}, 0},
+		"looked at twice":      {[]string{"write|file|x", "stat|file", "lstat|link"}, 2},
+		"a file that is new":   {[]string{"create|new", "stat|new"}, 1},
+		"a file that is empty": {[]string{"write|file|", "stat|file"}, 1},
+		"appended":             {[]string{"append|file|x", "stat|file"}, 1},
+		"written at":           {[]string{"writeat|file|3|x", "stat|file"}, 1},
+		"cut off":              {[]string{"truncate|file|1", "stat|file"}, 1},
+		"a directory":          {[]string{"mkdir|dir", "stat|dir"}, 1},
+		"renamed":              {[]string{"rename|file|other", "stat|other"}, 1},
+		"removed":              {[]string{"remove|file", "stat|."}, 1},
+		"a directory removed":  {[]string{"remove|sub", "stat|."}, 1},
+		"a link":               {[]string{"link|file|hard", "stat|hard"}, 1},
+		"a symbolic link":      {[]string{"symlink|file|soft", "lstat|soft"}, 1},
+		"given a time":         {[]string{"chtimes|file|1", "stat|file"}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), []byte("content"), 0o600))
+			require.NoError(t, os.Mkdir(filepath.Join(dir, "sub"), 0o700))
+			require.NoError(t, os.Symlink("file", filepath.Join(dir, "link")))
+			told := 0
+			config := wasi.Config{
+				Files:     mount(t, wasi.Mount{HostPath: dir, GuestPath: grant.WorkingDirectory, ReadWrite: true}),
+				ClockRead: func() { told++ },
+			}
+			clock := &readings{Clock: wasi.SystemClock()}
+			config.Clock = clock
+			_, err := run(t, t.Context(), config, c.commands...)
+			var exit *wasi.ExitError
+			require.ErrorAs(t, err, &exit)
+			require.Equal(t, c.times, told-clock.count)
+		})
+	}
+}
+
+// guest is testdata/guest, built for wasip1 and compiled once for all tests.
+type guest struct {
+	runtime  wazero.Runtime
+	compiled wazero.CompiledModule
+}
+
+var buildGuest = sync.OnceValues(func() (*guest, error) {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "husk-wasi-test")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "guest.wasm")
+	build := exec.Command("go", "build", "-o", file, "./testdata/guest")
+	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, &exec.Error{Name: string(out), Err: err}
+	}
+	wasm, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	runtime := wazero.NewRuntime(ctx)
+	if err := wasi.Instantiate(ctx, runtime); err != nil {
+		return nil, err
+	}
+	compiled, err := runtime.CompileModule(ctx, wasm)
+	return &guest{runtime, compiled}, err
+})
+
+// run runs the guest with the commands and answers the lines that it printed and how it ended.
+func run(t *testing.T, ctx context.Context, config wasi.Config, commands ...string) ([]string, error) {
+	t.Helper()
+	g, err := buildGuest()
+	require.NoError(t, err)
+	var out bytes.Buffer
+	config.Args = append([]string{"guest"}, commands...)
+	config.Stdout = func(p []byte) { out.Write(p) }
+	if config.Stderr == nil {
+		config.Stderr = func(p []byte) { t.Logf("guest: %s", p) }
+	}
+	if config.Files != nil {
+		config.Env = append(config.Env, "PWD="+grant.WorkingDirectory)
+	}
+	system := wasi.New(config)
+	defer system.Close()
+	module, err := g.runtime.InstantiateModule(context.WithValue(ctx, wasi.SystemKey{}, system), g.compiled,
+		wazero.NewModuleConfig().WithName(""))
+	if module != nil {
+		module.Close(ctx)
+	}
+	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n"), err
+}
+
+// script runs pairs of a command and its expected answer in one guest.
+func script(t *testing.T, config wasi.Config, pairs ...string) {
+	t.Helper()
+	var commands, expected []string
+	for i := 0; i < len(pairs); i += 2 {
+		commands = append(commands, pairs[i])
+		expected = append(expected, pairs[i]+" -> "+pairs[i+1])
+	}
+	lines, err := run(t, t.Context(), config, commands...)
+	var exit *wasi.ExitError
+	require.ErrorAs(t, err, &exit)
+	require.Zero(t, exit.Code)
+	for i := range min(len(lines), len(commands)) {
+		lines[i] = commands[i] + " -> " + lines[i]
+	}
+	require.Equal(t, expected, lines)
+}
+
+func mount(t *testing.T, mounts ...wasi.Mount) *wasi.FileSystem {
+	t.Helper()
+	files, err := wasi.OpenFileSystem(mounts)
+	require.NoError(t, err)
+	t.Cleanup(files.Close)
+	return files
 }
