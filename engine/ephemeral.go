@@ -42,7 +42,7 @@ func (c *callerMonitor) OpenEphemeral(ctx context.Context, req abi.MonitorInvoke
 	if provider == nil || err != nil {
 		return abi.MonitorInvokeResponse{Unknown: err == nil}, err
 	}
-	opened, err := provider.OpenEphemeral(ctx, abi.OpenEphemeralRequest{Token: call.Token, Args: call.Args, Preview: call.Preview})
+	opened, err := provider.OpenEphemeral(ctx, abi.OpenEphemeralRequest(call))
 	switch {
 	case errors.Is(err, providers.ErrUnconfigured):
 		return abi.MonitorInvokeResponse{Unknown: true}, nil
