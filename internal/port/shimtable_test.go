@@ -46,10 +46,11 @@ func TestEachShimBuilds(t *testing.T) {
 	require.NoError(t, err)
 	command, err := findGo()
 	require.NoError(t, err)
+	// Those that serve need an adapter, and whole providers try them.
+	shims = slices.DeleteFunc(shims, func(s *shim) bool {
+		return slices.Contains([]string{"plugin-go", "go-plugin", "pulumi-provider"}, s.Name)
+	})
 	for _, s := range shims {
-		if slices.Contains([]string{"plugin-go", "go-plugin", "pulumi-provider"}, s.Name) {
-			continue
-		}
 		require.NotEmpty(t, tried[s.Name], "the shim %s is tried with nothing", s.Name)
 		for _, c := range tried[s.Name] {
 			t.Run(s.Name+" "+c.version, func(t *testing.T) {
