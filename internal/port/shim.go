@@ -42,6 +42,8 @@ type shim struct {
 	Only bool `yaml:"only"`
 	// Lift are patterns of files whose build constraints name js, which then means wasip1 as well.
 	Lift []string `yaml:"lift"`
+	// Edit are changes of single lines.
+	Edit []edit `yaml:"edit"`
 	// Require are versions that modules have at least.
 	Require map[string]string `yaml:"require"`
 
@@ -50,6 +52,13 @@ type shim struct {
 	fits semver.Range
 	// user says that --shim names it.
 	user bool
+}
+
+// edit changes the only place in a file that has a text.
+type edit struct {
+	File string `yaml:"file"`
+	Old  string `yaml:"old"`
+	New  string `yaml:"new"`
 }
 
 //go:embed all:_shims
@@ -195,6 +204,11 @@ func (s *shim) apply(dir string) error {
 			}
 		}
 	}
+	for _, e := range s.Edit {
+		if err := e.apply(dir); err != nil {
+			return err
+		}
+	}
 	return fs.WalkDir(s.files, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || name == shimFile {
 			return err
@@ -221,6 +235,21 @@ func (s *shim) match(dir, pattern string) ([]string, error) {
 		return nil, fmt.Errorf("it changes the file %s, which this version of the module does not have", pattern)
 	}
 	return matches, nil
+}
+
+func (e edit) apply(dir string) error {
+	file := filepath.Join(dir, filepath.FromSlash(e.File))
+	data, err := os.ReadFile(file)
+	if missing(err) {
+		return fmt.Errorf("it edits the file %s, which this version of the module does not have", e.File)
+	}
+	if err != nil {
+		return err
+	}
+	if n := bytes.Count(data, []byte(e.Old)); e.Old == "" || n != 1 {
+		return fmt.Errorf("it edits the only %q in the file %s, which has it %d times in this version of the module", e.Old, e.File, n)
+	}
+	return os.WriteFile(file, bytes.Replace(data, []byte(e.Old), []byte(e.New), 1), 0o644)
 }
 
 // clearModule removes the files of a module but go.mod and licences.

@@ -95,6 +95,9 @@ func TestModules(t *testing.T) {
 			t.Cleanup(func() { require.NoError(t, h.Close(context.Background())) })
 			module, err := h.LoadBytes(t.Context(), built.Wasm)
 			require.NoError(t, err)
+			image, err := module.BaseImage(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, host.BaseImage{Made: true, Prepared: true}, image, "an instance does again what the start has done")
 			ported, err := module.NewProvider(t.Context(), host.ProviderOptions{Name: of.name})
 			require.NoError(t, err)
 			native, err := of.native()
@@ -105,6 +108,10 @@ func TestModules(t *testing.T) {
 			got, err := ported.GetSchema(t.Context(), abi.GetSchemaRequest{})
 			require.NoError(t, err)
 			require.JSONEq(t, want.Schema, got.Schema)
+			first := h.Stats().Methods[string(abi.MethodGetSchema)].Fuel
+			_, err = ported.GetSchema(t.Context(), abi.GetSchemaRequest{})
+			require.NoError(t, err)
+			require.Less(t, first, 10*(h.Stats().Methods[string(abi.MethodGetSchema)].Fuel-first), "the first instance makes the schema, which the image has")
 			for _, p := range []abi.Provider{native, ported} {
 				_, err := p.Handshake(t.Context(), abi.HandshakeRequest{Features: abi.AllFeatures})
 				require.NoError(t, err)

@@ -21,6 +21,11 @@ func recovered(ctx context.Context, kind abi.ErrorKind, err *error) {
 	}
 }
 
+func (c careful) Schemas(ctx context.Context) (_ *tf.Schemas, _ tf.Diagnostics, err error) {
+	defer recovered(ctx, abi.ErrorKindInternal, &err)
+	return c.Server.Schemas(ctx)
+}
+
 func (c careful) ValidateProvider(ctx context.Context, config *tf.Value) (_ tf.Diagnostics, err error) {
 	defer recovered(ctx, abi.ErrorKindInternal, &err)
 	return c.Server.ValidateProvider(ctx, config)
