@@ -140,7 +140,10 @@ func (g *generator) withhold(ctx context.Context, gl *goal, provider abi.Provide
 	if !providers.IsType(gl.typ) {
 		places = nil
 		if s, ok := provider.(*providers.Session); ok {
-			places = s.WriteOnly(ctx, gl.typ, gl.inputs)
+			var err error
+			if places, err = s.WriteOnly(ctx, gl.typ, gl.inputs); err != nil {
+				return err
+			}
 		}
 		for _, e := range gl.ephemeral {
 			if !slices.ContainsFunc(places, func(p property.Path) bool { return p.Contains(e) }) {
@@ -151,7 +154,6 @@ func (g *generator) withhold(ctx context.Context, gl *goal, provider abi.Provide
 		}
 	}
 	if len(places) > 0 {
-		g.Secrets.LearnComputed(gl.inputs)
 		gl.inputs = g.registry.withheld.Withhold(gl.urn, gl.inputs, places)
 	}
 	return nil

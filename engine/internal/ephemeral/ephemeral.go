@@ -72,7 +72,7 @@ type value struct {
 	value property.Value
 }
 
-// Withhold keeps the values at the places, and returns the inputs without them. An element of a list becomes
+// Withhold keeps the values at the places, as secrets, and returns the inputs without them. An element of a list becomes
 // null, so that the others keep their places. Values that were withheld of the resource before are
 // forgotten.
 func (v *Values) Withhold(u urn.URN, inputs property.Map, places []property.Path) property.Map {
@@ -87,7 +87,7 @@ func (v *Values) Withhold(u urn.URN, inputs property.Map, places []property.Path
 		if !ok {
 			continue
 		}
-		withheld, rest = append(withheld, value{path, part}), without
+		withheld, rest = append(withheld, value{path, property.Secret(part)}), without
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -87,6 +87,13 @@ func (s *Session) intercept(ctx context.Context, c *abi.Call) (context.Context, 
 		c.Skip()
 		return ctx, nil, nil
 	}
+	var typ *schema.Resource
+	if about == abi.AboutResource && c.Method != abi.MethodDelete { // which returns nothing to record
+		var err error
+		if typ, err = s.withWriteOnly(ctx, c.Subject().Token); err != nil {
+			return ctx, nil, err
+		}
+	}
 	var request [abi.RoleOldState + 1]property.Map
 	for _, p := range c.RequestProperties() {
 		m := p.Get()
@@ -123,7 +130,7 @@ func (s *Session) intercept(ctx context.Context, c *abi.Call) (context.Context, 
 				s.secrets.LearnFrom(m)
 			}
 			if p.Role != abi.RoleResult {
-				p.Set(s.recordable(ctx, c.Subject(), m))
+				p.Set(s.recordable(c.Subject(), typ, m))
 			}
 		}
 		return err

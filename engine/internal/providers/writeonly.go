@@ -2,6 +2,8 @@ package providers
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
@@ -10,42 +12,47 @@ import (
 )
 
 // WriteOnly returns the places of write-only values in the inputs of a type.
-func (s *Session) WriteOnly(ctx context.Context, typ string, inputs property.Map) []property.Path {
-	if r := s.withWriteOnly(ctx, typ); r != nil {
-		return r.Inputs.WriteOnly(inputs)
+func (s *Session) WriteOnly(ctx context.Context, typ string, inputs property.Map) ([]property.Path, error) {
+	r, err := s.withWriteOnly(ctx, typ)
+	if r == nil {
+		return nil, err
 	}
-	return nil
+	return r.Inputs.WriteOnly(inputs), nil
 }
 
 // recordable returns the properties that a provider returned of a resource without those that must not be
-// recorded.
-func (s *Session) recordable(ctx context.Context, of abi.Subject, m property.Map) property.Map {
+// recorded. The type is nil if it has no write-only inputs.
+func (s *Session) recordable(of abi.Subject, typ *schema.Resource, m property.Map) property.Map {
 	m = s.withheld.Strip(of.URN, m)
-	if r := s.withWriteOnly(ctx, of.Token); r != nil {
-		m = ephemeral.Without(m, r.Inputs.WriteOnly(m)...)
-		m = ephemeral.Without(m, r.Outputs.WriteOnly(m)...)
+	if typ != nil {
+		m = ephemeral.Without(m, typ.Inputs.WriteOnly(m)...)
+		m = ephemeral.Without(m, typ.Outputs.WriteOnly(m)...)
 	}
 	return m
 }
 
-// withWriteOnly returns a type of the provider that has write-only inputs, nil for others.
-func (s *Session) withWriteOnly(ctx context.Context, typ string) *schema.Resource {
+// withWriteOnly returns a type of the provider that has write-only inputs, nil for others. It fails if the
+// schema cannot be read, because the values would then be recorded.
+func (s *Session) withWriteOnly(ctx context.Context, typ string) (*schema.Resource, error) {
 	if typ == "" || IsType(typ) || !s.Understands(abi.FeaturesWriteOnly) {
-		return nil
+		return nil, nil
 	}
 	name := PackageOf(typ)
-	pkg, _ := s.schemas.Get(ctx, name, func() (*schema.Package, error) {
+	pkg, err := s.schemas.Get(ctx, name, func() (*schema.Package, error) {
 		var request abi.GetSchemaRequest
 		if s.Name != "" && name != s.Name {
 			request.SubpackageName = name
 		}
 		return readSchema(ctx, s, request)
 	})
-	if pkg == nil {
-		return nil
+	if errors.Is(err, abi.ErrUnimplemented) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the schema of %s, which says what must not be recorded: %w", name, err)
 	}
 	if r := pkg.Resource(typ); r != nil && (r.Inputs.HasWriteOnly() || r.Outputs.HasWriteOnly()) {
-		return r
+		return r, nil
 	}
-	return nil
+	return nil, nil
 }

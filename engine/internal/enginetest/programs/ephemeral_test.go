@@ -15,6 +15,7 @@ import (
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/callback"
 	"github.com/husk-dev/husk/engine/internal/enginetest"
+	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
@@ -27,6 +28,8 @@ type vault struct {
 	renewed    chan string
 	// creating, if set, is called in each creation.
 	creating func()
+	// mishap has Check fail with an error that contains the password.
+	mishap bool
 }
 
 func (v *vault) note(format string, args ...any) {
@@ -74,6 +77,13 @@ func (d database) Create(_ context.Context, r guest.CreateRequest[databaseInputs
 		d.creating()
 	}
 	return guest.CreateResponse[databaseState]{ID: r.Name, State: databaseState{r.Inputs, len(r.Inputs.Password)}}, nil
+}
+
+func (d database) Check(_ context.Context, r guest.CheckRequest[databaseInputs]) ([]guest.CheckFailure, error) {
+	if d.mishap {
+		return nil, errors.New("the password " + r.Inputs.Password + " is too weak")
+	}
+	return nil, nil
 }
 
 func (d database) Update(_ context.Context, r guest.UpdateRequest[databaseInputs, databaseState]) (guest.UpdateResponse[databaseState], error) {
@@ -227,6 +237,70 @@ func TestWriteOnlyInputs(t *testing.T) {
 	require.Contains(t, v.Calls(), "create db: hunter2")
 	require.Equal(t, []string{"comment"}, s.Resource("db").Inputs.Keys())
 	require.Equal(t, 0, s.Up(program).Update)
+}
+
+// A plain value of a write-only input is a secret in all that its provider writes.
+func TestWriteOnlyInputsAreMasked(t *testing.T) {
+	v, s := newVault(t)
+	v.mishap = true
+	secrets := &redact.Secrets{}
+	s.Edit = func(d *enginetest.Deployment) { d.Providers, d.Secrets = v, secrets }
+	_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
+		_, err := declare(p, "vault:index:Database", "db", enginetest.Props("password", "hunter2"), abi.ResourceOptions{})
+		return err
+	}))
+	require.ErrorContains(t, err, "too weak")
+	require.Contains(t, secrets.In(err.Error()), "the password [secret] is too weak")
+	for _, e := range s.Events() {
+		require.NotContains(t, fmt.Sprintf("%+v", e), "hunter2")
+	}
+}
+
+// mute is a provider whose schema cannot be read.
+type mute struct {
+	abi.Provider
+	err error
+}
+
+func (m mute) GetSchema(context.Context, abi.GetSchemaRequest) (abi.GetSchemaResponse, error) {
+	return abi.GetSchemaResponse{}, m.err
+}
+
+// muted loads providers that are mute if there is a failure.
+type muted struct {
+	*vault
+	failure *error
+}
+
+func (m muted) Load(ctx context.Context, spec engine.PackageSpec) (abi.Provider, error) {
+	p, err := m.vault.Load(ctx, spec)
+	if *m.failure != nil {
+		p = mute{p, *m.failure}
+	}
+	return p, err
+}
+
+// A provider that has write-only inputs is not used without the schema that says which they are: they would be
+// recorded. What it made is deleted nevertheless. A provider without a schema has none.
+func TestWriteOnlyInputsNeedTheSchema(t *testing.T) {
+	v, s := newVault(t)
+	var failure error
+	s.Edit = func(d *enginetest.Deployment) {
+		d.Providers = muted{v, &failure}
+	}
+	program := enginetest.Program(func(p *enginetest.Run) error {
+		_, err := declare(p, "vault:index:Database", "db", enginetest.Props("password", "hunter2"), abi.ResourceOptions{})
+		return err
+	})
+	s.Up(program)
+	failure = abi.NewError(abi.ErrorKindInternal, "no schema today")
+	_, err := s.Try(enginetest.Up, program)
+	require.ErrorContains(t, err, "the schema of vault, which says what must not be recorded: no schema today")
+	require.False(t, s.Resource("db").Inputs.Has("password"))
+	s.Destroy()
+	failure = abi.ErrUnimplemented
+	s.Up(program)
+	require.True(t, s.Resource("db").Inputs.Has("password"))
 }
 
 // The configuration of a provider may be ephemeral. A run without the program does not know it.
