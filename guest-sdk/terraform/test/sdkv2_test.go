@@ -72,6 +72,25 @@ func TestValidationOfThePluginSDK(t *testing.T) {
 	require.Equal(t, "rail.length", u.refused(object("name", "a", "rail", object()))[0].Path)
 }
 
+// The plugin SDK walks its schemas in the order of Go's maps, which is another each time.
+func TestAnswersAboutSeveralPropertiesAreSorted(t *testing.T) {
+	u := racks(t)
+	wrong := object("name", "a", "color", "plaid", "rail", object("length", number(1.5)), "width", number(2.5))
+	inputs := object("name", "sorted", "rail", object("length", 1, "metal", "tin"))
+	id, state := u.create(inputs)
+	for range 20 {
+		var paths []string
+		for _, f := range u.refused(wrong) {
+			paths = append(paths, f.Path)
+		}
+		require.Equal(t, []string{"color", "rail.length", "width"}, paths)
+		_, err := u.Update(u.ctx(), abi.UpdateRequest{
+			Type: rackToken, Name: "it", ID: id, Olds: state, OldInputs: inputs, News: u.check(object("name", "other", "rail", object("length", 1, "metal", "brass"))),
+		})
+		require.Equal(t, "name", abi.AsError(err).Path)
+	}
+}
+
 func TestErrorsOfThePluginSDKKeepWhatWasDone(t *testing.T) {
 	u := racks(t)
 	create := func(fail string) error {

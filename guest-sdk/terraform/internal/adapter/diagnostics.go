@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -27,6 +28,13 @@ type located struct {
 	value      tftypes.Value
 }
 
+// sorted returns the diagnostics by the paths of their properties: SDKs find them in any order.
+func (l *located) sorted(all []tf.Diagnostic) []tf.Diagnostic {
+	return slices.SortedStableFunc(slices.Values(all), func(a, b tf.Diagnostic) int {
+		return strings.Compare(l.path(a.Path).String(), l.path(b.Path).String())
+	})
+}
+
 // outcome writes the warnings of a call to the log, and returns its errors as one. Their paths are in
 // at, nil for none.
 func outcome(ctx context.Context, all tf.Diagnostics, err error, at *located) error {
@@ -34,7 +42,7 @@ func outcome(ctx context.Context, all tf.Diagnostics, err error, at *located) er
 		return abi.AsError(err)
 	}
 	var errors []tf.Diagnostic
-	for _, d := range all {
+	for _, d := range at.sorted(all) {
 		if d.Warning {
 			warn(ctx, d, at)
 		} else {
@@ -66,7 +74,7 @@ func warn(ctx context.Context, d tf.Diagnostic, at *located) {
 // reasons returns the errors as lines, with their paths unless bare.
 func reasons(all []tf.Diagnostic, at *located, bare bool) []string {
 	var lines []string
-	for _, d := range all {
+	for _, d := range at.sorted(all) {
 		if d.Warning {
 			continue
 		}
@@ -82,7 +90,7 @@ func reasons(all []tf.Diagnostic, at *located, bare bool) []string {
 // failures returns the errors of a validation, and writes its warnings to the log.
 func failures(ctx context.Context, all tf.Diagnostics, at *located) []abi.CheckFailure {
 	var list []abi.CheckFailure
-	for _, d := range all {
+	for _, d := range at.sorted(all) {
 		if d.Warning {
 			warn(ctx, d, at)
 			continue

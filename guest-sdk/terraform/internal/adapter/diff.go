@@ -170,7 +170,8 @@ func (r *resource) changes(do *plan) []difference {
 	return d.list
 }
 
-// replaced returns the properties whose changes replace the resource.
+// replaced returns the properties whose changes replace the resource, sorted: providers list them in any
+// order.
 func (r *resource) replaced(do *plan) []property.Path {
 	var paths []property.Path
 	where := &located{r.Attributes, do.planned}
@@ -191,6 +192,7 @@ func (r *resource) replaced(do *plan) []property.Path {
 			paths = append(paths, at)
 		}
 	}
+	slices.SortFunc(paths, func(p, q property.Path) int { return strings.Compare(p.String(), q.String()) })
 	return paths
 }
 
