@@ -50,13 +50,15 @@ func (r refused) GetSchema(context.Context, abi.GetSchemaRequest) (abi.GetSchema
 
 // ServeProvider is [Serve] for a provider that implements the contract itself, such as an adapter. It
 // gets requests as they come, with a context that does not end. In Construct and Call,
-// [abi.MonitorFrom] returns the host's monitor; [Log] writes to the host's log.
+// [abi.MonitorFrom] returns the host's monitor; [Log] writes to the host's log. In a module it does
+// not return, as a server does not return while its process lives.
 func ServeProvider(p abi.Provider) {
 	if !bindings.Called() {
 		print(rawUsage)
 		return
 	}
 	provider.Serve(raw{p})
+	bindings.Stay()
 }
 
 // raw is a provider whose contexts have the monitor, as in a program.

@@ -19,7 +19,7 @@ import (
 // a provider gets it as its argument.
 type Maker = func(engine string) (pulumirpc.ResourceProviderServer, error)
 
-// Serve serves the provider to the host that runs the module, and returns at once. It is called where
+// Serve serves the provider to the host that runs the module, and does not return. It is called where
 // a program would call Main of Pulumi's SDK. If make fails, so does each call of the module. In a
 // program that is not a module it prints how to build one, and exits with status 2.
 func Serve(name string, make Maker) error {

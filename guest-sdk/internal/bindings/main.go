@@ -11,15 +11,36 @@ import _ "unsafe" // for go:linkname
 //go:linkname mainMain main.main
 func mainMain()
 
-// called is true once the host has called in. It is global because a module is a process of its own.
-var called bool
+var (
+	// called is true once the host has called in. It is global because a module is a process of its own.
+	called bool
+	// settled has an element once main has returned, or serves for good.
+	settled = make(chan struct{}, 2)
+)
 
-// RunMain has the program's main called before the first call is answered.
+// RunMain has the program's main called before the first call is answered. Main runs in a goroutine of
+// its own, which [Stay] stops for good.
 func RunMain() {
 	OnFirstCall(func() {
 		called = true
-		mainMain()
+		go runMain()
+		<-settled
 	})
+}
+
+func runMain() {
+	defer func() { settled <- struct{}{} }() // also if it ends the goroutine
+	mainMain()
+}
+
+// Stay lets calls be answered, and never returns. What main does behind it, such as to exit with the
+// server's status, would end the instance.
+func Stay() {
+	select {
+	case settled <- struct{}{}:
+	default: // it serves again
+	}
+	select {}
 }
 
 // Called reports whether the host has called in. In a program it never does.

@@ -10,8 +10,8 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/terraform/internal/adapter"
 )
 
-// Serve serves the provider to the host that runs the module, and returns at once. name is the
-// provider's address, such as registry.terraform.io/hashicorp/random.
+// Serve serves the provider to the host that runs the module, and returns only if it fails. name is
+// the provider's address, such as registry.terraform.io/hashicorp/random.
 func Serve(name string, factory func() tfprotov5.ProviderServer) error {
 	p, err := adapter.Ported(name, &server{ProviderServer: factory()})
 	if err != nil {
