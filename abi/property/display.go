@@ -94,13 +94,13 @@ func (r rendering) text(dst []byte, s string) []byte {
 			dst = append(dst, hexDigits[s[i]>>4], hexDigits[s[i]&15])
 			continue
 		}
-		dst = showCharacter(dst, s[i:], c)
+		dst = showCharacter(dst, c)
 	}
 	return append(dst, '"')
 }
 
-// showCharacter renders the character r at the start of s, escaped as in JSON.
-func showCharacter(dst []byte, s string, r rune) []byte {
+// showCharacter renders a character, escaped as in JSON.
+func showCharacter(dst []byte, r rune) []byte {
 	switch {
 	case r == '"' || r == '\\':
 		return append(dst, '\\', byte(r))
@@ -112,7 +112,7 @@ func showCharacter(dst []byte, s string, r rune) []byte {
 		return append(dst, `\t`...)
 	case isControl(r):
 		return appendUnicodeEscape(dst, r)
-	default: // RuneError where s is not valid UTF-8
+	default: // RuneError where the text is not valid UTF-8
 		return utf8.AppendRune(dst, r)
 	}
 }
@@ -196,7 +196,7 @@ func (r rendering) hash(dst []byte, s AssetSource, hash string) []byte {
 		if i >= displayHash && r == brief {
 			break
 		}
-		dst = showCharacter(dst, hash[i:], c)
+		dst = showCharacter(dst, c)
 	}
 	return append(dst, ')')
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
 	"github.com/stretchr/testify/require"
@@ -25,11 +26,15 @@ type engine struct {
 	// asked are the operations in the order of their start.
 	asked    []abi.Operation
 	packages []abi.RegisterPackageRequest
-	// most is the largest number of operations that ran at once.
-	most    int
-	ended   []abi.Completed
-	failure error
+	// together, if set, is closed once as many operations run as are to run at once. None ends before.
+	together chan struct{}
+	atOnce   int
+	ended    []abi.Completed
+	failure  error
 }
+
+// patience is for operations that never come.
+const patience = 10 * time.Second
 
 func (e *engine) answer(op abi.Operation) (out abi.Outcome) {
 	if e.failure != nil {
@@ -68,11 +73,20 @@ func (e *engine) Start(_ context.Context, op abi.Operation) (abi.OperationHandle
 	e.asked = append(e.asked, op)
 	handle := abi.OperationHandle(len(e.asked))
 	e.ended = append(e.ended, abi.Completed{Handle: handle, Outcome: e.answer(op)})
-	e.most = max(e.most, len(e.ended))
+	if e.together != nil && len(e.ended) == e.atOnce {
+		close(e.together)
+	}
 	return handle, nil
 }
 
 func (e *engine) Wait(context.Context) (abi.Completed, error) {
+	if e.together != nil {
+		select {
+		case <-e.together:
+		case <-time.After(patience):
+			return abi.Completed{}, fmt.Errorf("fewer than %d operations run at once", e.atOnce)
+		}
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(e.ended) == 0 {
@@ -265,7 +279,7 @@ func TestTheMonitorPassesOtherCallsOn(t *testing.T) {
 
 // Operations that are started together run together, and each gets its own answer.
 func TestTheMonitorRunsOperationsAtOnce(t *testing.T) {
-	e := &engine{}
+	e := &engine{together: make(chan struct{}), atOnce: 20}
 	err := construct(t, e, func(ctx context.Context, m pulumirpc.ResourceMonitorClient) error {
 		var calls sync.WaitGroup
 		failures := make(chan error, 20)

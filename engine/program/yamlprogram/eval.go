@@ -217,7 +217,7 @@ func (e *evaluator) access(a *expr.Access) (property.Value, bool) {
 		if v.IsUnknown() {
 			return p.Wrap(v), true
 		}
-		next, problem := e.step(&p, v, segment)
+		next, problem := e.step(v, segment)
 		if problem != "" {
 			at := a.Position(e.c.report.File, i+1)
 			e.c.report.Add(e.c.report.File.Errorf(at, "%s %s", prefix(a, i), problem))
@@ -235,7 +235,7 @@ func prefix(a *expr.Access, n int) string {
 }
 
 // step goes one segment into a value without wrappers. A missing key is null.
-func (e *evaluator) step(p *provenance.Provenance, v property.Value, segment property.Segment) (_ property.Value, problem string) {
+func (e *evaluator) step(v property.Value, segment property.Segment) (_ property.Value, problem string) {
 	key, isKey := segment.Key()
 	switch v.Kind() {
 	case property.KindResourceReference:

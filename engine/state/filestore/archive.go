@@ -144,7 +144,7 @@ func (s *Store) makeBackup(f files, v stampValue, check func() error) error {
 }
 
 // aside keeps a file that is about to be replaced under another name, which it returns.
-func (s *Store) aside(f files, file, as string) (string, error) {
+func (s *Store) aside(file, as string) (string, error) {
 	err := s.fs.Link(file, as)
 	if errors.Is(err, fs.ErrExist) {
 		err = nil

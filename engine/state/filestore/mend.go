@@ -53,7 +53,7 @@ func (l *lease) Reset(ctx context.Context, checkpoint []byte) (aside []string, e
 func (l *lease) putAside() (aside []string, err error) {
 	s, f := l.store, l.files
 	keep := func(file, as string) error {
-		name, err := s.aside(f, file, as)
+		name, err := s.aside(file, as)
 		if err == nil {
 			aside = append(aside, name)
 		}
