@@ -109,7 +109,7 @@ func run(ctx context.Context, in settings, dryRun bool) (*Result, error) {
 	for _, costs := range d.counted.read() {
 		d.emit(costs)
 	}
-	summary := Summary{Result: "succeeded", Changes: d.changes, Policies: d.policyCounts, DurationMs: durationMs(start)}
+	summary := Summary{Result: "succeeded", Changes: d.changes, Actions: d.actions, Policies: d.policyCounts, DurationMs: durationMs(start)}
 	if err != nil {
 		summary.Result = "failed"
 	}
@@ -183,6 +183,9 @@ func (d *deployment) holdToPlan(gl *goal, chain []*step) error {
 		return nil
 	}
 	err := d.planning.registration(d.registrations.Goals.Get(gl.urn), chain)
+	if err == nil {
+		err = d.planning.actions(d, chain)
+	}
 	if err != nil && len(chain) > 0 && chain[0].finished != nil {
 		close(chain[0].finished) // nothing will be deleted ahead
 	}

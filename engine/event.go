@@ -105,6 +105,36 @@ type StepFailed struct {
 	Cost *StepCost `json:"cost,omitempty"`
 }
 
+// ActionInfo describes an action of the program.
+type ActionInfo struct {
+	Name string `json:"name"`
+	// Function is the token of what is called.
+	Function string `json:"function"`
+	// Event is when it runs: before-create, after-create, before-update, or after-update.
+	Event string `json:"event"`
+	// URN is that of the resource at whose step it runs.
+	URN       urn.URN          `json:"urn"`
+	Arguments []PropertyChange `json:"arguments,omitempty"`
+}
+
+// ActionStarted says that an action began, between the events of its step.
+type ActionStarted struct {
+	Action ActionInfo `json:"action"`
+}
+
+// ActionDone says that an action ended well, or in a preview that it will run.
+type ActionDone struct {
+	Action     ActionInfo `json:"action"`
+	DurationMs int64      `json:"durationMs"`
+}
+
+// ActionFailed says that an action failed, or in a preview that its provider refuses it.
+type ActionFailed struct {
+	Action     ActionInfo `json:"action"`
+	DurationMs int64      `json:"durationMs"`
+	Error      string     `json:"error"`
+}
+
 // Diagnostic is a message for people.
 type Diagnostic struct {
 	Severity string  `json:"severity"` // debug, info, warning, error
@@ -165,6 +195,8 @@ func (c Changes) Total() int { return c.Create + c.Update + c.Replace + c.Delete
 type Summary struct {
 	Result  string  `json:"result"` // succeeded or failed
 	Changes Changes `json:"changes"`
+	// Actions counts the actions that ran, or would run.
+	Actions int `json:"actions,omitempty"`
 	// Policies is nil if there are no policies.
 	Policies   *PolicyCounts `json:"policies,omitempty"`
 	DurationMs int64         `json:"durationMs"`
@@ -176,6 +208,9 @@ func (Started) Type() string          { return "started" }
 func (StepStarted) Type() string      { return "step-started" }
 func (StepDone) Type() string         { return "step-done" }
 func (StepFailed) Type() string       { return "step-failed" }
+func (ActionStarted) Type() string    { return "action-started" }
+func (ActionDone) Type() string       { return "action-done" }
+func (ActionFailed) Type() string     { return "action-failed" }
 func (Diagnostic) Type() string       { return "diagnostic" }
 func (Preparing) Type() string        { return "preparing" }
 func (MoveSuggested) Type() string    { return "move-suggested" }

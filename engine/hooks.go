@@ -57,7 +57,7 @@ func (d *deployment) hookStep(kind abi.HookKind, old, new *state.Resource) callb
 func (d *deployment) applyWithHooks(ctx context.Context, s *step) (taken bool, err error) {
 	operation, before, after := d.hooksOf(s)
 	apply := d.applierOf(s)
-	if operation == "" || len(s.subject().ResourceHooks) == 0 {
+	if operation == "" || len(s.subject().ResourceHooks) == 0 && !d.hooks.Bound.Has(s.subject().URN) {
 		err = apply(ctx, s)
 		return err == nil, err
 	}
@@ -74,13 +74,19 @@ func (d *deployment) applyWithHooks(ctx context.Context, s *step) (taken bool, e
 	return true, d.runHooks(ctx, after, s.old, s.new)
 }
 
-// runHooks runs the hooks of a step, one after the other up to the first that fails.
+// runHooks runs the hooks and actions of a step, one after the other up to the first that fails.
 func (d *deployment) runHooks(ctx context.Context, kind abi.HookKind, old, new *state.Resource) error {
 	subject := new
 	if new == nil {
 		subject = old
 	}
-	for _, name := range subject.ResourceHooks[hookKey(kind)] {
+	for _, name := range d.hooks.Names(subject, kind, hookKey(kind)) {
+		if action, ok := d.hooks.Actions.Lookup(name); ok {
+			if err := d.runAction(ctx, action, d.hookStep(kind, old, new)); err != nil {
+				return &callback.ActionError{Name: name, Kind: kind, Err: err}
+			}
+			continue
+		}
 		hook, ok := d.hooks.Steps.Lookup(name)
 		if !ok {
 			return fmt.Errorf("the %s hook %q is not registered", kind, name)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/callbacks"
 	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/excerpt"
@@ -34,6 +35,8 @@ type PlannedResource struct {
 	Steps []Op
 	// Seed is what random parts of inputs are made from.
 	Seed []byte
+	// Actions run before and after the steps, in this order.
+	Actions []PlannedAction
 }
 
 // PlanError is a deviation of an update from its plan, before anything of the resource was changed.
@@ -207,12 +210,22 @@ type planFile struct {
 	Stack     string                          `json:"stack"`
 	Resources map[urn.URN]plannedResourceFile `json:"resources"`
 	Goals     json.RawMessage                 `json:"goals"`
+	// Arguments has the arguments of all actions as the inputs of resources, sorted by URN, then in their order.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 
 type plannedResourceFile struct {
 	Steps []Op `json:"steps,omitempty"`
 	// Seed is in base64.
-	Seed []byte `json:"seed,omitempty"`
+	Seed    []byte              `json:"seed,omitempty"`
+	Actions []plannedActionFile `json:"actions,omitempty"`
+}
+
+type plannedActionFile struct {
+	Event    string `json:"event"`
+	Name     string `json:"name"`
+	Function string `json:"function"`
+	Provider string `json:"provider,omitempty"`
 }
 
 // plannable are the steps that a plan can have.
@@ -225,14 +238,25 @@ var plannable = []Op{
 func (p *Plan) Encode(ctx context.Context, codec *state.Codec) ([]byte, error) {
 	file := planFile{Version: planVersion, Project: p.Project, Stack: p.Stack, Resources: make(map[urn.URN]plannedResourceFile)}
 	var goals []*state.Resource
-	for u, r := range p.Resources {
-		file.Resources[u] = plannedResourceFile{Steps: r.Steps, Seed: r.Seed}
+	var arguments []*state.Resource
+	for _, u := range slices.Sorted(maps.Keys(p.Resources)) {
+		r := p.Resources[u]
+		planned := plannedResourceFile{Steps: r.Steps, Seed: r.Seed}
+		for _, a := range r.Actions {
+			planned.Actions = append(planned.Actions, plannedActionFile{a.Kind.String(), a.Name, a.Function, a.Provider})
+			arguments = append(arguments, &state.Resource{URN: u, Type: a.Function, Inputs: a.Arguments})
+		}
+		file.Resources[u] = planned
 		if r.Goal != nil {
 			goals = append(goals, r.Goal)
 		}
 	}
-	slices.SortFunc(goals, func(a, b *state.Resource) int { return cmp.Compare(a.URN, b.URN) })
 	var err error
+	if len(arguments) > 0 {
+		if file.Arguments, err = codec.EncodeExport(ctx, state.NewSnapshot(arguments...), false); err != nil {
+			return nil, fmt.Errorf("encode the plan: %w", err)
+		}
+	}
 	if file.Goals, err = codec.EncodeExport(ctx, state.NewSnapshot(goals...), false); err != nil {
 		return nil, fmt.Errorf("encode the plan: %w", err)
 	}
@@ -262,6 +286,9 @@ func DecodePlan(ctx context.Context, data []byte, open state.OpenSecrets) (*Plan
 		}
 		p.Resources[u] = &PlannedResource{Steps: r.Steps, Seed: r.Seed}
 	}
+	if err := p.decodeActions(ctx, file, open); err != nil {
+		return nil, fmt.Errorf("not a plan: %w", err)
+	}
 	goals, _, err := state.Decode(ctx, file.Goals, open)
 	if err != nil {
 		return nil, fmt.Errorf("not a plan: goals: %w", err)
@@ -274,6 +301,39 @@ func DecodePlan(ctx context.Context, data []byte, open state.OpenSecrets) (*Plan
 		r.Goal = goal
 	}
 	return p, nil
+}
+
+// decodeActions reads the actions of all resources.
+func (p *Plan) decodeActions(ctx context.Context, file planFile, open state.OpenSecrets) error {
+	var arguments []*state.Resource
+	if file.Arguments != nil {
+		snapshot, _, err := state.Decode(ctx, file.Arguments, open)
+		if err != nil {
+			return fmt.Errorf("arguments: %w", err)
+		}
+		for _, of := range snapshot.Resources() {
+			arguments = append(arguments, of)
+		}
+	}
+	for _, u := range slices.Sorted(maps.Keys(file.Resources)) {
+		for _, a := range file.Resources[u].Actions {
+			kind, ok := callbacks.ActionKind(a.Event)
+			if !ok {
+				return fmt.Errorf("%s has an action at the unknown event %q", u, a.Event)
+			}
+			if len(arguments) == 0 || arguments[0].URN != u || arguments[0].Type != a.Function {
+				return fmt.Errorf("%s has an action %q without arguments", u, a.Name)
+			}
+			p.Resources[u].Actions = append(p.Resources[u].Actions, PlannedAction{
+				Kind: kind, Name: a.Name, Function: a.Function, Provider: a.Provider, Arguments: arguments[0].Inputs,
+			})
+			arguments = arguments[1:]
+		}
+	}
+	if len(arguments) > 0 {
+		return fmt.Errorf("arguments of %s without an action", arguments[0].URN)
+	}
+	return nil
 }
 
 // planning holds an update to a plan, and makes the plan of a preview.

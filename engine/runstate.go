@@ -50,6 +50,7 @@ type runState struct {
 
 	eventMu      sync.Mutex
 	changes      Changes
+	actions      int
 	policyCounts *PolicyCounts // nil if there are no policies
 }
 
@@ -124,6 +125,9 @@ func (r *runState) emit(e Event) {
 	defer r.eventMu.Unlock()
 	if done, ok := e.(StepDone); ok && (!done.Step.DefaultProvider || done.Step.Op == OpUpdate) {
 		r.changes.count(done.Step.Op)
+	}
+	if _, ok := e.(ActionDone); ok {
+		r.actions++
 	}
 	r.policyCounts = r.policyCounts.count(e)
 	if r.Events != nil {

@@ -9,6 +9,7 @@ package callback
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"iter"
 
@@ -27,6 +28,9 @@ type Monitor interface {
 
 	// RegisterErrorHook makes an error hook known under its name. Other hooks may have the same name.
 	RegisterErrorHook(ErrorHook) error
+
+	// RegisterAction makes an action known under its name, for the options of resources that are registered later.
+	RegisterAction(Action) error
 
 	// RegisterStackTransform has a transform run on every resource that is registered from now on, after
 	// those of the resource and of its ancestors.
@@ -74,6 +78,38 @@ type Hook struct {
 	// IgnoreErrors makes a warning of the hook's error.
 	IgnoreErrors bool
 }
+
+// Action is a function of a provider that runs around steps. Resources name it among their hooks, before or after
+// their creation or update. It does what a hook does, but previews and plans have it, and the state does not.
+//
+// In a preview the provider checks the arguments, and changes nothing. An error before a step refuses it. After
+// a step, the resource is recorded, and the deployment fails; the next one does not run the action again,
+// unless it creates or updates the resource.
+type Action struct {
+	// Name is unique among the actions and hooks of a program.
+	Name string
+	// Function is the token of a function that the schema of its package calls an action.
+	Function string
+	// Call returns the arguments and options of the function for a step. Arguments may be ephemeral, and
+	// in a preview unknown.
+	Call func(context.Context, Step) (FunctionCall, error)
+}
+
+// ActionError is the failure of an action.
+type ActionError struct {
+	Name string
+	// Kind is when the action ran.
+	Kind abi.HookKind
+	Err  error
+}
+
+// Error names the action.
+func (e *ActionError) Error() string {
+	return fmt.Sprintf("the %s action %q failed: %v", e.Kind, e.Name, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *ActionError) Unwrap() error { return e.Err }
 
 // Step is the operation that a hook is called for.
 type Step struct {
@@ -132,7 +168,7 @@ type Declaration struct {
 // those before it made of the declaration. An error refuses the registration.
 type ResourceTransform func(context.Context, Identity, *Declaration) error
 
-// FunctionCall is what a transform can change of a call of a function.
+// FunctionCall is a call of a function: what a transform can change of it, and what an action is called with.
 type FunctionCall struct {
 	Args    property.Map
 	Options abi.FunctionOptions

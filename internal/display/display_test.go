@@ -75,6 +75,38 @@ Done in 1m20s: 1 created, 1 updated, 1 unchanged.
 `, onTerminal(t, s.out.String()))
 }
 
+// An action after a step is shown after the step, which ends later.
+func TestActionsAreShownInTheirOrder(t *testing.T) {
+	of := func(event string) engine.ActionInfo {
+		return engine.ActionInfo{
+			Name: "tell", Function: "lab:index/call:call", Event: event, URN: step(engine.OpCreate, "one").URN,
+			Arguments: []engine.PropertyChange{{Path: "text", Kind: "add", New: `"hello"`}},
+		}
+	}
+	s := newShown(func() (int, int) { return 80, 24 }, started, engine.StepStarted{Step: step(engine.OpCreate, "one")})
+	s.options.Diff = true
+	for _, event := range []string{"before-create", "after-create"} {
+		s.Event(engine.ActionStarted{Action: of(event)})
+		s.at(time.Now().Add(72 * time.Second))
+		require.Contains(t, onTerminal(t, s.out.String()), "  >> lab:call tell "+actionEvents[event]+" lab:Thing one … 1m12s\n")
+		s.Event(engine.ActionDone{Action: of(event), DurationMs: 200})
+	}
+	s.Event(engine.ActionFailed{Action: of("after-create"), Error: "nobody hears it"})
+	s.Event(engine.StepDone{Step: step(engine.OpCreate, "one")})
+	s.Event(engine.Summary{Changes: engine.Changes{Create: 1}, Actions: 2})
+	s.Close(errors.New("nobody hears it"))
+	require.Equal(t, `Updating demo/dev
+  >> lab:call tell                            ran before the creation of lab:Thing one (0.2s)
+        + text: "hello"
+  +  lab:Thing one                            created
+  >> lab:call tell                            ran after the creation of lab:Thing one (0.2s)
+        + text: "hello"
+  !  lab:call tell                            failed after the creation of lab:Thing one
+
+Failed after 0.0s: 1 created, 2 actions.
+`, onTerminal(t, s.out.String()))
+}
+
 func TestLiveLinesLeaveRoomOnSmallTerminals(t *testing.T) {
 	s := newShown(func() (int, int) { return 80, 6 }, started)
 	for i := range 10 {

@@ -62,7 +62,7 @@ func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 // conclusion returns the last line.
 func (t *Text) conclusion(s engine.Summary, err error) string {
 	style, took := t.style, milliseconds(s.DurationMs)
-	counts := count(s.Changes, t.started, len(t.failed))
+	counts := count(s, t.started, len(t.failed))
 	failed := style.bad("Failed")
 	if len(t.failed) == 0 && errors.Is(err, engine.ErrStopped) {
 		failed = style.warning("Stopped")
@@ -91,7 +91,8 @@ func unchanged(c engine.Changes) string {
 }
 
 // count lists the changes in words: 3 created, 1 replaced, 7 unchanged.
-func count(c engine.Changes, started engine.Started, failed int) string {
+func count(s engine.Summary, started engine.Started, failed int) string {
+	c := s.Changes
 	refresh := started.Operation == "refresh"
 	form := func(op engine.Op) string {
 		words := wordsOf(op, refresh)
@@ -111,6 +112,11 @@ func count(c engine.Changes, started engine.Started, failed int) string {
 	add(c.Replace, form(engine.OpReplace))
 	add(c.Delete, form(engine.OpDelete))
 	add(c.Read, form(engine.OpRead))
+	if s.Actions == 1 {
+		add(1, "action")
+	} else {
+		add(s.Actions, "actions")
+	}
 	add(failed, "failed")
 	add(c.Same, "unchanged")
 	return strings.Join(parts, ", ")

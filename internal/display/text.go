@@ -35,12 +35,15 @@ type Text struct {
 	status  string // progress, until the next
 	// preparing has the start of each preparation that takes a while.
 	preparing map[string]time.Time
-	told      bool // a line was shown below the first one
-	failed    []engine.StepFailed
-	packs     []engine.PolicyPackLoaded
-	outputs   *engine.StackOutputs
-	summary   *engine.Summary
-	timings   timings
+	// acting has the start of each action that runs, and after the lines of those that ran after a step.
+	acting  map[string]time.Time
+	after   map[urn.URN][]string
+	told    bool // a line was shown below the first one
+	failed  []engine.StepFailed
+	packs   []engine.PolicyPackLoaded
+	outputs *engine.StackOutputs
+	summary *engine.Summary
+	timings timings
 
 	stop    chan struct{}
 	ticking sync.WaitGroup
@@ -74,6 +77,7 @@ func newText(s *screen, errs *Output, o Options) *Text {
 	return &Text{
 		options: o, errs: errs, screen: s,
 		running: make(map[urn.URN]*running), preparing: make(map[string]time.Time), stop: make(chan struct{}),
+		acting: make(map[string]time.Time), after: make(map[urn.URN][]string),
 	}
 }
 
@@ -125,11 +129,18 @@ func (t *Text) Event(e engine.Event) {
 		}
 	case engine.StepDone:
 		t.showStep(e)
+		t.tellActions(e.Step)
 	case engine.StepFailed:
 		delete(t.running, key(e.Step))
 		t.failed = append(t.failed, e)
 		what := subject(e.Step.Resource, e.Step.Name)
 		t.tell("  " + t.style.bad("!  "+pad(what)+" failed") + "\n")
+	case engine.ActionStarted:
+		t.startAction(e.Action)
+	case engine.ActionDone:
+		t.showAction(e)
+	case engine.ActionFailed:
+		t.showFailedAction(e)
 	case engine.Diagnostic:
 		t.diagnostic(e)
 	case engine.Preparing:
@@ -284,7 +295,7 @@ func (t *Text) showPreparing(e engine.Preparing, now time.Time) {
 	}
 }
 
-// live returns the live lines: running steps, the longest first, preparations, and the last progress.
+// live returns the live lines: running steps, the longest first, actions, preparations, and the last progress.
 func (t *Text) live(now time.Time) []string {
 	if t.screen.size == nil {
 		return nil
@@ -292,6 +303,9 @@ func (t *Text) live(now time.Time) []string {
 	var lines []string
 	for _, r := range t.longest() {
 		lines = append(lines, "  "+t.still(r, now))
+	}
+	for _, what := range slices.Sorted(maps.Keys(t.acting)) {
+		lines = append(lines, "  "+t.style.note(actionSymbol)+what+" "+t.style.faint("… "+duration(now.Sub(t.acting[what]))))
 	}
 	for _, what := range slices.Sorted(maps.Keys(t.preparing)) {
 		lines = append(lines, "  "+t.style.faint(what+"… "+duration(now.Sub(t.preparing[what]))))

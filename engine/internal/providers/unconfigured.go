@@ -41,3 +41,11 @@ func (Unconfigured) Invoke(context.Context, abi.InvokeRequest) (abi.InvokeRespon
 func (Unconfigured) StreamInvoke(context.Context, abi.InvokeRequest) (abi.StreamHandle, error) {
 	return 0, ErrUnconfigured
 }
+
+func (Unconfigured) OpenEphemeral(context.Context, abi.OpenEphemeralRequest) (abi.OpenEphemeralResponse, error) {
+	return abi.OpenEphemeralResponse{}, ErrUnconfigured
+}
+
+func (Unconfigured) RunAction(context.Context, abi.RunActionRequest) (abi.RunActionResponse, error) {
+	return abi.RunActionResponse{}, nil
+}

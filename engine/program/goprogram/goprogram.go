@@ -148,6 +148,9 @@ func (s *Stack) Hook(h callback.Hook) error { return s.monitor.RegisterHook(h) }
 // ErrorHook makes an error hook known, for the options of what is registered after it.
 func (s *Stack) ErrorHook(h callback.ErrorHook) error { return s.monitor.RegisterErrorHook(h) }
 
+// Action makes an action known, for the hooks in the options of what is registered after it.
+func (s *Stack) Action(a callback.Action) error { return s.monitor.RegisterAction(a) }
+
 // Transform runs a transform on every resource that is registered after it, also in components.
 func (s *Stack) Transform(t callback.ResourceTransform) { s.monitor.RegisterStackTransform(t) }
 

@@ -336,6 +336,23 @@ func TestEphemeralConfiguration(t *testing.T) {
 	require.Nil(t, s.Resource("store"))
 }
 
+// A provider that is not configured yet opens nothing in a preview.
+func TestEphemeralValuesOfUnconfiguredProviders(t *testing.T) {
+	v, s := newVault(t)
+	s.Preview(func(p *enginetest.Run) error {
+		own, err := p.Custom("pulumi:providers:vault", "own", enginetest.Props("token", property.Unknown))
+		if err != nil {
+			return err
+		}
+		resp, err := callbacks(p).OpenEphemeral(p.Ctx, abi.MonitorInvokeRequest{
+			Token: "vault:index:token", Args: enginetest.Props("role", "admin"), Options: abi.FunctionOptions{Provider: own.Reference()},
+		})
+		require.True(t, resp.Unknown)
+		return err
+	})
+	require.Empty(t, v.Calls())
+}
+
 // What would be recorded cannot be ephemeral, however it was computed.
 func TestEphemeralValuesAreRefused(t *testing.T) {
 	for name, use := range map[string]func(p *enginetest.Run, secret property.Value) error{
