@@ -65,6 +65,7 @@ import (
 		load(),
 		load(),
 		load(),
+		load(),
 		configure(),
 	},
 	"docs/security.md": {load()},

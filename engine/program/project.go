@@ -58,6 +58,7 @@ type Project struct {
 type Template struct {
 	File      *source.File
 	Variables *yaml.Node
+	Actions   *yaml.Node
 	Resources *yaml.Node
 	Outputs   *yaml.Node
 }
@@ -142,7 +143,7 @@ func (p *Project) ConfigKey(key string) (string, error) {
 var (
 	projectKeys = []string{
 		"name", "description", "runtime", "main", "backend", "config", "configuration", "plugins",
-		"packages", "policies", "variables", "resources", "outputs", "stackConfigDir",
+		"packages", "policies", "variables", "actions", "resources", "outputs", "stackConfigDir",
 	}
 	pulumiKeys = []string{"author", "website", "license", "template"}
 	// unsupportedKeys would change what a program does, so they are not passed over in silence.
@@ -195,7 +196,7 @@ func (d *decoder) root(root *yaml.Node) {
 			d.declaredPackages = d.Fields(f.Value, "packages")
 		case "policies":
 			d.policies(f.Value)
-		case "variables", "resources", "outputs":
+		case "variables", "actions", "resources", "outputs":
 			p.Template.set(f)
 			d.program = append(d.program, f.Key)
 		case "options":
@@ -221,7 +222,9 @@ func (d *decoder) root(root *yaml.Node) {
 }
 
 func (t *Template) set(f source.Field) {
-	parts := map[string]**yaml.Node{"variables": &t.Variables, "resources": &t.Resources, "outputs": &t.Outputs}
+	parts := map[string]**yaml.Node{
+		"variables": &t.Variables, "actions": &t.Actions, "resources": &t.Resources, "outputs": &t.Outputs,
+	}
 	*parts[f.Name] = f.Value
 }
 
@@ -343,11 +346,11 @@ func (d *decoder) template(path string, text []byte) {
 	r := &source.Report{File: file}
 	for _, f := range r.Fields(root, "a program") {
 		switch f.Name {
-		case "variables", "resources", "outputs":
+		case "variables", "actions", "resources", "outputs":
 			t.set(f)
 		case "name", "description", "runtime":
 		default:
-			r.Unknown(f, "the program", []string{"variables", "resources", "outputs"})
+			r.Unknown(f, "the program", []string{"variables", "actions", "resources", "outputs"})
 		}
 	}
 	d.project.Template = t

@@ -121,7 +121,7 @@ Husk.yaml:3:1: unknown key "stackconfigdir" in the project file; did you mean "s
 Husk.yaml:4:1: unknown key "zzz" in the project file
     4 | zzz: 1
       | ^
-  known keys: name, description, runtime, main, backend, config, configuration, plugins, packages, policies, variables, resources, outputs, stackConfigDir`},
+  known keys: name, description, runtime, main, backend, config, configuration, plugins, packages, policies, variables, actions, resources, outputs, stackConfigDir`},
 		"bad names": {"name: my project\nruntime: [yaml]\nbackend: file\ncomponents: {}\n", `
 Husk.yaml:1:7: the project's name "my project" may have letters, digits, and the characters _ . - only, at most 100 of them
     1 | name: my project

@@ -103,7 +103,7 @@ func TestActionsAreShownInTheirOrder(t *testing.T) {
         + text: "hello"
   !  lab:call tell                            failed after the creation of lab:Thing one
 
-Failed after 0.0s: 1 created, 2 actions.
+Failed after 0.0s: 1 created, 2 actions run.
 `, onTerminal(t, s.out.String()))
 }
 

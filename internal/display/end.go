@@ -112,10 +112,14 @@ func count(s engine.Summary, started engine.Started, failed int) string {
 	add(c.Replace, form(engine.OpReplace))
 	add(c.Delete, form(engine.OpDelete))
 	add(c.Read, form(engine.OpRead))
+	ran := "run"
+	if started.DryRun {
+		ran = "to run"
+	}
 	if s.Actions == 1 {
-		add(1, "action")
+		add(1, "action "+ran)
 	} else {
-		add(s.Actions, "actions")
+		add(s.Actions, "actions "+ran)
 	}
 	add(failed, "failed")
 	add(c.Same, "unchanged")

@@ -167,15 +167,47 @@ func parseInvoke(r *source.Report, n *yaml.Node, f source.Field) Expr {
 	return call
 }
 
+// ParseAction reads a call of an action: its function, arguments, provider, and version. It returns nil if there is
+// no function.
+func ParseAction(r *source.Report, f source.Field) *Invoke {
+	call := &Invoke{written: written{f.Value}, TokenNode: f.Key, Args: &Object{written: written{f.Key}}}
+	complete := r.Read(f.Value, "an action",
+		source.On("function", func(g source.Field) (ok bool) {
+			call.Token, ok = LiteralText(r, g.Value, "the function's name")
+			call.TokenNode = g.Value
+			return ok
+		}),
+		source.On("arguments", func(g source.Field) bool {
+			call.Args = parseArgs(r, g.Value)
+			return true
+		}),
+		source.On("options", func(g source.Field) bool {
+			return r.Read(g.Value, "the options of an action", append(call.packageKeys(r), Key(r, "provider", &call.Provider))...)
+		}))
+	if call.Token == "" {
+		if complete {
+			r.Errorf(f.Key, "the action %q has no function: it needs \"function: <package>:<module>:<function>\"", f.Name)
+		}
+		return nil
+	}
+	return call
+}
+
 func (call *Invoke) options(r *source.Report, n *yaml.Node) {
-	r.Read(n, "the options of a function",
-		Key(r, "parent", &call.Parent), Key(r, "provider", &call.Provider), Key(r, "dependsOn", &call.DependsOn),
+	r.Read(n, "the options of a function", append(call.packageKeys(r),
+		Key(r, "parent", &call.Parent), Key(r, "provider", &call.Provider), Key(r, "dependsOn", &call.DependsOn))...)
+}
+
+// packageKeys returns the keys of the options that say which package a function is of.
+func (call *Invoke) packageKeys(r *source.Report) []source.Key {
+	return []source.Key{
 		source.On("version", func(f source.Field) (ok bool) {
 			call.VersionNode = f.Value
 			call.Version, ok = LiteralText(r, f.Value, "the version")
 			return ok
 		}),
-		DownloadURLKey(r, "pluginDownloadURL"), DownloadURLKey(r, "pluginDownloadUrl"))
+		DownloadURLKey(r, "pluginDownloadURL"), DownloadURLKey(r, "pluginDownloadUrl"),
+	}
 }
 
 // Key returns the key of an expression.

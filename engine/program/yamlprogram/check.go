@@ -29,6 +29,9 @@ func (c *compilation) check(ctx context.Context) {
 		}
 		c.checkResource(e, n.resource)
 	}
+	for _, a := range c.actions {
+		c.checkAction(e, a)
+	}
 	for _, o := range c.outputs {
 		e.eval(o.value)
 	}
@@ -59,6 +62,7 @@ func (c *compilation) checkResource(e *evaluator, r *resource) {
 		}
 	}
 	e.resourceOptions(r)
+	c.checkBindings(r)
 }
 
 // withoutMeant leaves out that a property is missing if it is there, but misspelt.

@@ -2,6 +2,7 @@ package yamlprogram
 
 import (
 	"context"
+	"slices"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
@@ -118,10 +119,24 @@ func (c *compilation) names() {
 		variables = append(variables, v)
 		c.static.set(v.name, property.Unknown)
 	}
+	actions := map[string]*action{}
+	c.actions = slices.DeleteFunc(c.actions, func(a *action) bool {
+		claimed := claim("action", a.name, source.Of(a.key))
+		if claimed {
+			actions[a.name] = a
+		}
+		return !claimed
+	})
 	c.resources, c.variables = resources, variables
+	c.bind(actions)
 }
 
 func (c *compilation) unknownName(a *expr.Access) {
+	if slices.ContainsFunc(c.actions, func(named *action) bool { return named.name == a.Name }) {
+		c.report.Add(c.report.File.Errorf(a.Position(c.report.File, 0),
+			"%q is an action, which has no value: name it in the option actions of a resource", a.Name))
+		return
+	}
 	var known []string
 	for _, r := range c.resources {
 		known = append(known, r.name)

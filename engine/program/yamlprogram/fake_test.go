@@ -87,6 +87,12 @@ type fakeMonitor struct {
 	read       []abi.ReadResourceRequest
 	invoked    []abi.MonitorInvokeRequest
 	outputs    *property.Map
+	actions    []callback.Action
+}
+
+func (m *fakeMonitor) RegisterAction(a callback.Action) error {
+	m.actions = append(m.actions, a)
+	return nil
 }
 
 // Foreign notes what was called foreign, and what the program wrote of it.

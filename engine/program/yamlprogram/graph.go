@@ -43,6 +43,14 @@ func (n *node) expressions() []expr.Expr {
 	return append(all, r.options.expressions()...)
 }
 
+// calls returns the actions that run for a resource.
+func (n *node) calls() []expr.Expr {
+	if n.resource == nil {
+		return nil
+	}
+	return n.resource.options.calls()
+}
+
 type graph struct {
 	nodes  []*node
 	byName map[string]int
@@ -60,10 +68,18 @@ func newGraph(c *compilation) *graph {
 		g.add(&node{name: r.name, resource: r})
 	}
 	for _, n := range g.nodes {
+		use := func(a *expr.Access) {
+			n.accesses = append(n.accesses, a)
+			g.use(n, a.Name)
+		}
 		for _, x := range n.expressions() {
+			expr.Accesses(x, use)
+		}
+		for _, x := range n.calls() {
 			expr.Accesses(x, func(a *expr.Access) {
-				n.accesses = append(n.accesses, a)
-				g.use(n, a.Name)
+				if a.Name != n.name { // an action may use the resource that it runs for
+					use(a)
+				}
 			})
 		}
 	}
@@ -109,7 +125,7 @@ func (n *node) needsDefault(c *compilation, pkg string) bool {
 		return true
 	}
 	needs := false
-	for _, x := range n.expressions() {
+	for _, x := range slices.Concat(n.expressions(), n.calls()) {
 		expr.Walk(x, func(x expr.Expr) {
 			if call, ok := x.(*expr.Invoke); ok && call.Provider == nil {
 				p, _ := packageOf(call.Token)

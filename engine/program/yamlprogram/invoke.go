@@ -87,6 +87,11 @@ func (e *evaluator) checkInvoke(x *expr.Invoke, f function, args property.Map, w
 	if f.schema == nil {
 		return true
 	}
+	if f.schema.Action {
+		c := e.c.report.File.Errorf(source.Of(x.TokenNode), "%s is an action, which changes something", x.Token)
+		e.c.report.Add(c.With("declare it under actions, and name it in the option actions of a resource"))
+		return false
+	}
 	_, failures := f.schema.Args.Check(args)
 	e.c.failures(withoutMeant(failures, x.Args, &f.schema.Args), x.Args, x.TokenNode, what)
 	if x.Return != "" && len(f.schema.Result.Properties) > 0 && f.schema.Result.Property(x.Return) == nil {

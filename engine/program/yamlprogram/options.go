@@ -22,6 +22,7 @@ type options struct {
 	// timeouts are in seconds.
 	timeouts abi.CustomTimeouts
 	aliases  []alias
+	actions  []binding
 }
 
 // alias is an earlier name of a resource: a URN, or parts of one.
@@ -53,6 +54,10 @@ func newOptionKeys(r *source.Report) *optionKeys {
 			for _, e := range r.Elements(f.Value, "aliases") {
 				k.options.readAlias(r, e)
 			}
+			return true
+		}),
+		source.On("actions", func(f source.Field) bool {
+			k.options.readActions(r, f.Value)
 			return true
 		}),
 		source.On("customTimeouts", func(f source.Field) bool {
@@ -132,6 +137,17 @@ func (o *options) expressions() []expr.Expr {
 	for _, a := range o.aliases {
 		if a.parent != nil {
 			out = append(out, a.parent)
+		}
+	}
+	return out
+}
+
+// calls returns the calls of the actions, each once for each time that it is bound.
+func (o *options) calls() []expr.Expr {
+	var out []expr.Expr
+	for _, b := range o.actions {
+		if b.action != nil {
+			out = append(out, b.action.call)
 		}
 	}
 	return out

@@ -46,6 +46,11 @@ func (e *evaluator) resourceOptions(r *resource) (out abi.ResourceOptions, paren
 	for _, option := range valueOptions {
 		option.set(o, &out)
 	}
+	for _, b := range r.options.actions {
+		if b.action != nil {
+			out.Hooks = append(out.Hooks, abi.HookBinding{Kind: b.kind, Names: []string{b.action.name}})
+		}
+	}
 	parent = o.urn("parent")
 	for _, a := range r.options.aliases {
 		if a.parent != nil {

@@ -312,6 +312,9 @@ func (c *compilation) expressions(visit func(expr.Expr)) {
 			expr.Walk(x, visit)
 		}
 	}
+	for _, a := range c.actions {
+		expr.Walk(a.call, visit)
+	}
 	for _, o := range c.outputs {
 		expr.Walk(o.value, visit)
 	}

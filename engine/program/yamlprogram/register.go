@@ -11,6 +11,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/builtin"
+	"github.com/husk-dev/husk/engine/callback"
 	"github.com/husk-dev/husk/engine/program/expr"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
@@ -36,6 +37,9 @@ func (d *deployment) register(r *resource) status {
 	}
 	if r.inputs != nil {
 		inputs = r.constants(inputs)
+	}
+	if len(options.Hooks) > 0 {
+		d.acting.Store(urn.New(d.c.run.Stack, d.c.run.Project, parent, r.token, r.logicalName), r)
 	}
 	response, err := d.monitor.RegisterResource(d.ctx, abi.RegisterResourceRequest{
 		Type: r.token, Name: r.logicalName, Parent: parent,
@@ -161,6 +165,10 @@ func (d *deployment) readAs(r *resource, x expr.Expr, id property.Value, state p
 
 // refused reports why a resource could not be registered, at what is at fault.
 func (d *deployment) refused(r *resource, err error) {
+	if failed, ok := errors.AsType[*callback.ActionError](err); ok {
+		d.actionFailed(failed, err)
+		return
+	}
 	for _, reason := range reasons(err) {
 		at := r.key
 		if problem, ok := errors.AsType[*abi.Error](reason.err); ok && problem.Path != "" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
@@ -37,6 +38,9 @@ func (p *Program) Run(ctx context.Context, run abi.RunContext, monitor abi.Monit
 	e := &evaluator{ctx: ctx, c: c, scope: newScope(), monitor: monitor}
 	e.scope.set(pulumiName, c.pulumi)
 	d := &deployment{evaluator: e, stack: stack.URN, status: make([]status, len(c.graph.nodes))}
+	if err := d.registerActions(); err != nil {
+		return err
+	}
 	d.runAll()
 	if err := d.problems(); err != nil {
 		return err
@@ -72,6 +76,8 @@ type deployment struct {
 	stack urn.URN
 	// status has an element for each node. Only the goroutine of runAll uses it.
 	status []status
+	// acting has the resources with actions, by their URN.
+	acting sync.Map
 }
 
 // runAll runs each node when those that it uses are done, as many at once as allowed.

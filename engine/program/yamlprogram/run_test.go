@@ -13,7 +13,9 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/callback"
 	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/engine/state"
 )
 
 const (
@@ -312,4 +314,61 @@ func TestCheckThenRun(t *testing.T) {
 		require.NoError(t, p.Run(t.Context(), runContext(), monitor))
 		require.Equal(t, `"1.10"`, show(monitor.request(t, "a").Inputs.Get("image")))
 	}
+}
+
+// The arguments of an action are those of its step: the resource is as the step leaves it or, before an update, as
+// it finds it. Resources that an action needs come before those that it runs for.
+func TestArgumentsOfActions(t *testing.T) {
+	p := load(t, `
+actions:
+  reboot:
+    function: cloud:reboot
+    arguments: {address: "${server.address} of ${net.id} for ${server.password}", hard: true}
+    options: {provider: "${own}"}
+resources:
+  server:
+    type: cloud:Server
+    properties: {size: 1}
+    options: {actions: {beforeUpdate: "${reboot}", afterCreate: ["${reboot}", "${reboot}"]}}
+  net: {type: cloud:net:Network, properties: {cidr: x}}
+  own: {type: pulumi:providers:cloud, properties: {region: here}}
+`)
+	m := &fakeMonitor{}
+	require.NoError(t, p.Run(t.Context(), runContext(), m))
+	require.Equal(t, "server", m.names()[2], "after what its actions need")
+	server := m.request(t, "server")
+	require.Equal(t, []abi.HookBinding{
+		{Kind: abi.HookKindBeforeUpdate, Names: []string{"reboot"}},
+		{Kind: abi.HookKindAfterCreate, Names: []string{"reboot"}}, {Kind: abi.HookKindAfterCreate, Names: []string{"reboot"}},
+	}, server.Options.Hooks)
+
+	require.Len(t, m.actions, 1)
+	require.Equal(t, "cloud:index/reboot:reboot", m.actions[0].Function)
+	seen := func(address string) *state.Resource {
+		return &state.Resource{
+			URN: urn.New("dev", "shop", server.Parent, server.Type, "server"), ID: "i",
+			Outputs: property.NewMap(
+				property.Entry{Key: "address", Value: property.String(address)},
+				property.Entry{Key: "password", Value: property.Secret(property.String("p"))}),
+		}
+	}
+	for kind, want := range map[abi.HookKind]string{abi.HookKindBeforeUpdate: "old", abi.HookKindAfterCreate: "new"} {
+		call, err := m.actions[0].Call(t.Context(), callback.Step{Kind: kind, Old: seen("old"), New: seen("new")})
+		require.NoError(t, err)
+		require.Equal(t, `{address: <server net>secret("`+want+` of net-id for p"), hard: true}`, showMap(call.Args))
+		require.Contains(t, call.Options.Provider, "pulumi:providers:cloud::own::own-id")
+	}
+
+	// What goes wrong is reported where the program says it, and as the action's.
+	p = load(t, `
+actions: {reboot: {function: cloud:reboot, arguments: {address: "${server.any.of.it}"}}}
+resources: {server: {type: cloud:Server, properties: {size: 1}, options: {actions: {afterCreate: "${reboot}"}}}}
+`)
+	problem := abi.NewError(abi.ErrorKindInvalidArgument, "too far")
+	problem.Path = "address"
+	m = &fakeMonitor{fail: map[string]error{"server": &callback.ActionError{Name: "reboot", Kind: abi.HookKindAfterCreate, Err: problem}}}
+	err := p.Run(t.Context(), runContext(), m)
+	require.ErrorContains(t, err, `Husk.yaml:2:56: the after-create action "reboot" failed: address: too far`)
+	_, err = m.actions[0].Call(t.Context(), callback.Step{Kind: abi.HookKindAfterCreate, New: seen("new")})
+	require.ErrorContains(t, err, "its arguments cannot be computed")
 }

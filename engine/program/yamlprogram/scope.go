@@ -60,6 +60,8 @@ type scope struct {
 	mu     sync.RWMutex
 	values map[string]property.Value
 	byURN  map[string]*instance
+	// outer has the names that this one lacks; it may be nil.
+	outer *scope
 }
 
 func newScope() *scope {
@@ -79,15 +81,30 @@ func (s *scope) setInstance(i *instance) {
 	s.byURN[string(i.urn)] = i
 }
 
+// with returns a scope in which a resource is another instance.
+func (s *scope) with(i *instance) *scope {
+	inner := newScope()
+	inner.outer = s
+	inner.setInstance(i)
+	return inner
+}
+
 func (s *scope) lookup(name string) (property.Value, bool) {
 	s.mu.RLock()
-	defer s.mu.RUnlock()
 	v, ok := s.values[name]
+	s.mu.RUnlock()
+	if !ok && s.outer != nil {
+		return s.outer.lookup(name)
+	}
 	return v, ok
 }
 
 func (s *scope) instance(urn string) *instance {
 	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.byURN[urn]
+	i := s.byURN[urn]
+	s.mu.RUnlock()
+	if i == nil && s.outer != nil {
+		return s.outer.instance(urn)
+	}
+	return i
 }

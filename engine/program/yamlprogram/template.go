@@ -14,6 +14,7 @@ import (
 type template struct {
 	report    *source.Report
 	resources []*resource
+	actions   []*action
 	variables []*variable
 	outputs   []*output
 }
@@ -74,6 +75,13 @@ func readTemplate(r *source.Report, t program.Template) *template {
 	if t.Variables != nil {
 		for _, f := range r.Fields(t.Variables, "variables") {
 			out.variables = append(out.variables, &variable{f.Name, f.Key, expr.Parse(r, f.Value)})
+		}
+	}
+	if t.Actions != nil {
+		for _, f := range r.Fields(t.Actions, "actions") {
+			if call := expr.ParseAction(r, f); call != nil {
+				out.actions = append(out.actions, &action{f.Name, f.Key, call})
+			}
 		}
 	}
 	if t.Resources != nil {

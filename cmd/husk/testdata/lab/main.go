@@ -441,6 +441,7 @@ func main() {
 			guest.ResourceOf("lab:index:Safe", Safe{}),
 		},
 		Ephemerals: []guest.Ephemeral{guest.EphemeralOf("lab:index:key", Key{})},
+		Actions:    []guest.Action{guest.ActionOf("lab:index:ring", ring)},
 		Functions:  []guest.Function{config.labelFunction("lab")},
 		Streams:    []guest.Stream{countFunction},
 	})
