@@ -625,7 +625,7 @@ type Provider interface {
 	RunAction(ctx context.Context, request RunActionRequest) (RunActionResponse, error)
 
 	// Whether a resource is still there. A provider that cannot tell with less than `read` leaves
-	// it unimplemented.
+	// it unimplemented. An engine asks about resources that `read` does not serve.
 	Exists(ctx context.Context, request ExistsRequest) (ExistsResponse, error)
 
 	// Call a method of a component. The `monitor` import may be used.

@@ -142,7 +142,11 @@ func (d *deployment) readPending(ctx context.Context, u urn.URN, id string) (ado
 	}
 	// With inputs, a provider could return the object that they lead to, whatever the ID is.
 	resp, _, err := readObject(ctx, provider, n, id, nil, nil)
+	_, exists := errors.AsType[*unreadError](err)
 	switch {
+	case exists:
+		d.warn(u, "the provider cannot read resources of this type: the object %q exists, and its outputs are taken to be its inputs", id)
+		return adoption{op, n}, nil
 	case errors.Is(err, abi.ErrUnimplemented):
 		d.warn(u, "the provider cannot read resources of this type, so nothing confirms that the object %q exists", id)
 		return adoption{op, n}, nil

@@ -109,11 +109,41 @@ func readObject(ctx context.Context, provider abi.Provider, n *state.Resource, i
 	resp, err = provider.Read(ctx, abi.ReadRequest{
 		URN: n.URN, Name: n.URN.Name(), Type: n.Type, ID: id, State: known, Inputs: inputs, Timeout: timeouts(n).Read,
 	})
+	if errors.Is(err, abi.ErrUnimplemented) {
+		return resp, nil, findObject(ctx, provider, n, id, known, err)
+	}
 	if f := initFailure(err); f != nil {
 		n.InitErrors = f.Reasons
 		return abi.ReadResponse{ID: f.ID, State: f.State, Inputs: f.Inputs, RefreshBeforeUpdate: f.RefreshBeforeUpdate}, err, nil
 	}
 	return resp, nil, err
+}
+
+// unreadError is the error for an object that exists, and that its provider cannot read.
+type unreadError struct{ cause error }
+
+func (e *unreadError) Error() string {
+	return "the object exists, but cannot be read: " + e.cause.Error()
+}
+
+func (e *unreadError) Unwrap() error { return e.cause }
+
+// findObject asks whether an object exists that its provider cannot read. It returns an [*unreadError] if it does,
+// [abi.ErrNotFound] if it does not, and the cause if the provider cannot tell either.
+func findObject(ctx context.Context, provider abi.Provider, n *state.Resource, id string, known *property.Map, cause error) error {
+	resp, err := provider.Exists(ctx, abi.ExistsRequest{
+		URN: n.URN, Name: n.URN.Name(), Type: n.Type, ID: id, State: known, Timeout: timeouts(n).Read,
+	})
+	switch {
+	case errors.Is(err, abi.ErrUnimplemented):
+		return cause
+	case err != nil:
+		return err
+	case resp.Exists:
+		return &unreadError{cause}
+	default:
+		return abi.ErrNotFound
+	}
 }
 
 // initFailure returns what a call has made that is not healthy, nil for any other error.

@@ -168,6 +168,14 @@ func (r *resource) read(ctx context.Context, request *abi.ReadRequest) (abi.Read
 		if request.State == nil {
 			return abi.ReadResponse{}, abi.NewError(abi.ErrorKindUnimplemented, "resources of this type cannot be imported")
 		}
+		if r.exister != nil {
+			exists, err := r.exister.Exists(ctx, ExistsRequest{
+				URN: request.URN, Name: request.Name, ID: request.ID, Timeout: seconds(request.Timeout),
+			})
+			if err != nil || !exists {
+				return abi.ReadResponse{}, err
+			}
+		}
 		return abi.ReadResponse{ID: request.ID, State: *request.State, Inputs: request.Inputs}, nil
 	}
 	in, err := optional(r.inputs, request.Inputs)

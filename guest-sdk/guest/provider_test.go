@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"os"
 	"testing"
@@ -760,4 +761,41 @@ func TestAutonameRefused(t *testing.T) {
 		_, err := guest.New(provider)
 		require.EqualError(t, err, want)
 	}
+}
+
+type beaconInputs struct {
+	Hill string `husk:"hill"`
+}
+
+// beacons cannot be read, but seen.
+type beacons struct{}
+
+func (beacons) Create(_ context.Context, r guest.CreateRequest[beaconInputs]) (guest.CreateResponse[beaconInputs], error) {
+	return guest.CreateResponse[beaconInputs]{ID: r.Inputs.Hill, State: r.Inputs}, nil
+}
+
+func (beacons) Exists(_ context.Context, r guest.ExistsRequest) (bool, error) {
+	if r.ID == "fog" {
+		return false, errors.New("nothing can be seen")
+	}
+	return r.ID == "hill", nil
+}
+
+// A resource that cannot be read, but tells whether it exists, is as it was or gone.
+func TestReadOfWhatTellsThatItExists(t *testing.T) {
+	p, err := guest.New(guest.Provider{Name: "coast", Version: "1.0.0", Resources: []guest.Resource{guest.ResourceOf("coast:index:Beacon", beacons{})}})
+	require.NoError(t, err)
+	state := obj("hill", "h")
+	read := func(id string) (abi.ReadResponse, error) {
+		return p.Read(t.Context(), abi.ReadRequest{Type: "coast:index:Beacon", ID: id, State: &state, Inputs: &state})
+	}
+	response, err := read("hill")
+	require.NoError(t, err)
+	require.Equal(t, "hill", response.ID)
+	requireMap(t, state, response.State)
+	response, err = read("valley")
+	require.NoError(t, err)
+	require.Empty(t, response.ID)
+	_, err = read("fog")
+	require.ErrorContains(t, err, "nothing can be seen")
 }

@@ -52,6 +52,7 @@ type Cloud struct {
 	Check       func(abi.CheckRequest) (abi.CheckResponse, error)
 	Diff        func(abi.DiffRequest) (abi.DiffResponse, error)
 	Read        func(abi.ReadRequest) (abi.ReadResponse, error)
+	Exists      func(abi.ExistsRequest) (abi.ExistsResponse, error)
 	Configure   func(abi.ConfigureRequest) error
 	CheckConfig func(abi.CheckRequest) (abi.CheckResponse, error)
 	DiffConfig  func(abi.DiffRequest) (abi.DiffResponse, error)
@@ -399,6 +400,13 @@ func (p *provider) Read(_ context.Context, req abi.ReadRequest) (abi.ReadRespons
 	}
 	inputs := state.Without(p.cloud.Types[req.Type].Computed...)
 	return abi.ReadResponse{ID: req.ID, State: state, Inputs: &inputs}, nil
+}
+
+func (p *provider) Exists(ctx context.Context, req abi.ExistsRequest) (abi.ExistsResponse, error) {
+	if p.cloud.Exists != nil {
+		return p.cloud.Exists(req)
+	}
+	return p.Unimplemented.Exists(ctx, req)
 }
 
 func (p *provider) Update(_ context.Context, req abi.UpdateRequest) (abi.UpdateResponse, error) {

@@ -2,6 +2,7 @@ package resources_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -168,4 +169,70 @@ func TestAdoptPendingCreates(t *testing.T) {
 	require.Empty(t, s.Warnings())
 	s.Edit = nil
 	require.Equal(t, engine.Changes{Same: 3, Create: 1}, s.Up(enginetest.Chain(enginetest.Plain, "1")))
+}
+
+func unreadable(abi.ReadRequest) (abi.ReadResponse, error) {
+	return abi.ReadResponse{}, abi.ErrUnimplemented
+}
+
+// A provider that cannot read an object may tell whether it exists. A refresh forgets one that is gone.
+func TestObjectsThatCannotBeReadMayBeGone(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(flat(enginetest.Plain, map[string]string{"a": "1"}))
+	s.Cloud.Read = unreadable
+	s.Refresh()
+	require.NotNil(t, s.Resource("a"), "nobody can tell")
+
+	exists, failure := true, error(nil)
+	s.Cloud.Exists = func(req abi.ExistsRequest) (abi.ExistsResponse, error) {
+		require.Equal(t, "a-1", req.ID)
+		require.Equal(t, "a", req.Name)
+		return abi.ExistsResponse{Exists: exists}, failure
+	}
+	before := s.Resource("a")
+	s.Refresh()
+	require.Equal(t, before, s.Resource("a"))
+	failure = errors.New("no connection")
+	_, err := s.Try(enginetest.Refresh, nil)
+	require.ErrorContains(t, err, "no connection")
+	require.Equal(t, before, s.Resource("a"))
+	exists, failure = false, nil
+	require.Equal(t, 1, s.Refresh().Delete)
+	require.Nil(t, s.Resource("a"))
+}
+
+// An object whose deletion was cut off is made again if it is gone, even if its provider cannot read it.
+func TestDeletionThatWasCutOffOfAnObjectThatCannotBeRead(t *testing.T) {
+	nothing := enginetest.Program(func(*enginetest.Run) error { return nil })
+	one := flat(enginetest.Plain, map[string]string{"a": "1"})
+	for n, lost := 1, false; !lost; n++ {
+		s := enginetest.NewStack(t, enginetest.NewCloud())
+		s.Cloud.Read = unreadable
+		s.Cloud.Exists = func(req abi.ExistsRequest) (abi.ExistsResponse, error) {
+			return abi.ExistsResponse{Exists: slices.Contains(s.Cloud.IDs(), req.ID)}, nil
+		}
+		s.Up(one)
+		require.True(t, s.CrashAt(n, false, enginetest.Up, nothing), "no write comes after the deletion of an object and before the record of it")
+		lost = s.Cloud.Objects() == 0
+		s.Up(one)
+		require.Equal(t, 1, s.Cloud.Objects())
+		require.Zero(t, s.Up(one).Total())
+	}
+}
+
+// An object that is adopted must exist, even if its provider cannot read it.
+func TestAdoptionOfAnObjectThatCannotBeRead(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	b := cutOff(t, s, enginetest.Chain(enginetest.Plain, "1"))
+	s.Cloud.Read = unreadable
+	s.Cloud.Exists = func(req abi.ExistsRequest) (abi.ExistsResponse, error) {
+		return abi.ExistsResponse{Exists: req.ID == "found"}, nil
+	}
+	s.Edit = adopting(b, "wrong")
+	_, err := s.Try(enginetest.Refresh, nil)
+	require.ErrorContains(t, err, `with the ID "wrong" exists, so nothing was changed`)
+	s.Edit = adopting(b, "found")
+	s.Refresh()
+	require.Equal(t, "found", s.Resource("b").ID)
+	require.Contains(t, strings.Join(s.Warnings(), "\n"), `the object "found" exists`)
 }
