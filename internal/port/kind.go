@@ -30,6 +30,7 @@ const (
 	pulumiAdapter    = project + "/guest-sdk/pulumi"
 	pulumiSDK        = "github.com/pulumi/pulumi/sdk/v3"
 	pluginGo         = "github.com/hashicorp/terraform-plugin-go"
+	sdkV1            = "github.com/hashicorp/terraform-plugin-sdk"
 	sdkV2            = "github.com/hashicorp/terraform-plugin-sdk/v2"
 )
 
@@ -40,6 +41,13 @@ func terraform(name string, serves ...string) kind {
 		// Its interface of providers is that of the SDKs before it, too.
 		oldest: map[string]string{pluginGo: "v0.14.3"}, served: pluginGo,
 	}
+}
+
+// terraformSDK1 returns the kind of providers on the SDK that has its own server.
+func terraformSDK1() kind {
+	k := terraform("Terraform plugin SDK version 1", sdkV1+"/plugin")
+	k.served, k.shim = sdkV1, "plugin-sdk-1"
+	return k
 }
 
 // pulumi returns a kind of provider whose server is one of Pulumi's protocol.
@@ -63,10 +71,10 @@ var kinds = []kind{
 	terraform("Terraform plugin framework", "github.com/hashicorp/terraform-plugin-framework/providerserver"),
 	terraform("Terraform plugin SDKv2", sdkV2+"/plugin"),
 	terraform("Terraform provider server", pluginGo+"/tfprotov5/tf5server", pluginGo+"/tfprotov6/tf6server"),
-	{Name: "Terraform plugin SDK version 1", serves: []string{
-		"github.com/hashicorp/terraform-plugin-sdk/plugin", "github.com/hashicorp/terraform/plugin",
-	}, refusal: "this SDK serves Terraform 0.11 to 0.13 and speaks no protocol that can be taken out of it: " +
-		"port a version of the provider that uses terraform-plugin-sdk/v2 or terraform-plugin-framework"},
+	terraformSDK1(),
+	{Name: "Terraform itself as the SDK", serves: []string{"github.com/hashicorp/terraform/plugin"},
+		refusal: "it was written before the plugin SDK was taken out of Terraform: " +
+			"port a version that uses github.com/hashicorp/terraform-plugin-sdk, from autumn 2019 on"},
 }
 
 // kindOf returns the kind of a program, nil if it is no provider.

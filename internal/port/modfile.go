@@ -21,6 +21,9 @@ func readModFile(dir string) (*modfile.File, error) {
 	return modfile.Parse(path, data, nil)
 }
 
+// oldLanguage is the version of Go that a go.mod means which names none.
+const oldLanguage = "1.16"
+
 // replacement is a module whose files are in the cache.
 type replacement struct {
 	path, version string
@@ -36,6 +39,11 @@ func writeModFile(to string, s *sourceTree, replacements []replacement, requires
 	file, err := readModFile(s.root)
 	if err != nil {
 		return fmt.Errorf("reading go.mod of %s: %w", s.shown, err)
+	}
+	if file.Go == nil { // the Go command would write its own version, and the code would mean something else
+		if err := file.AddGoStmt(oldLanguage); err != nil {
+			return err
+		}
 	}
 	for _, r := range append([]*modfile.Replace{}, file.Replace...) {
 		if kept := s.beside[r.New.Path]; kept != "" && r.New.Version == "" {
@@ -85,6 +93,28 @@ func writeModFile(to string, s *sourceTree, replacements []replacement, requires
 		return err
 	}
 	return os.WriteFile(strings.TrimSuffix(to, ".mod")+".sum", sums, 0o600)
+}
+
+// keepRequirements drops the requirements of the module in a directory, except those of named modules.
+func keepRequirements(dir string, needs []string) error {
+	file, err := readModFile(dir)
+	if err != nil {
+		return err
+	}
+	for _, r := range append([]*modfile.Require{}, file.Require...) {
+		if slices.Contains(needs, r.Mod.Path) {
+			continue
+		}
+		if err := file.DropRequire(r.Mod.Path); err != nil {
+			return err
+		}
+	}
+	file.Cleanup()
+	data, err := file.Format()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "go.mod"), data, 0o644)
 }
 
 // relative returns the path from a directory to another, as a replacement in go.mod has it.

@@ -93,7 +93,7 @@ func (w *build) resolve(ctx context.Context) error {
 	if err := w.raise(ctx); err != nil {
 		return err
 	}
-	language := "1.16" // that of a go.mod which names none
+	language := oldLanguage
 	if file, err := readModFile(w.source.root); err == nil && file.Go != nil {
 		language = file.Go.Version
 	}

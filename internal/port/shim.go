@@ -46,6 +46,8 @@ type shim struct {
 	Edit []edit `yaml:"edit"`
 	// Require are versions that modules have at least.
 	Require map[string]string `yaml:"require"`
+	// Needs are the only modules that the module still requires, unless there are none.
+	Needs []string `yaml:"needs"`
 
 	files fs.FS
 	// fits reports whether the shim is for a version.
@@ -206,6 +208,11 @@ func (s *shim) apply(dir string) error {
 	}
 	for _, e := range s.Edit {
 		if err := e.apply(dir); err != nil {
+			return err
+		}
+	}
+	if len(s.Needs) > 0 {
+		if err := keepRequirements(dir, s.Needs); err != nil {
 			return err
 		}
 	}
