@@ -194,7 +194,18 @@ func (c *callerMonitor) ReadResource(ctx context.Context, req abi.ReadResourceRe
 }
 
 // Invoke calls a function of a provider.
-func (c *callerMonitor) Invoke(ctx context.Context, req abi.MonitorInvokeRequest) (resp abi.MonitorInvokeResponse, err error) {
+func (c *callerMonitor) Invoke(ctx context.Context, req abi.MonitorInvokeRequest) (abi.MonitorInvokeResponse, error) {
+	return c.invoke(ctx, req, func(provider abi.Provider, call abi.InvokeRequest) (property.Map, []abi.CheckFailure, error) {
+		result, err := provider.Invoke(ctx, call)
+		return result.Result, result.Failures, err
+	})
+}
+
+// invoke calls a function of a provider by one of the provider's methods. The result is unknown if the provider
+// or an argument is.
+func (c *callerMonitor) invoke(ctx context.Context, req abi.MonitorInvokeRequest,
+	by func(abi.Provider, abi.InvokeRequest) (property.Map, []abi.CheckFailure, error),
+) (resp abi.MonitorInvokeResponse, err error) {
 	var call abi.InvokeRequest
 	var provider abi.Provider
 	if req, err = c.admitCall(ctx, req); err != nil {
@@ -203,17 +214,17 @@ func (c *callerMonitor) Invoke(ctx context.Context, req abi.MonitorInvokeRequest
 	if provider, call, err = c.functionCall(ctx, req); provider == nil || err != nil {
 		return abi.MonitorInvokeResponse{Unknown: err == nil}, err
 	}
-	result, err := provider.Invoke(ctx, call)
+	result, failures, err := by(provider, call)
 	switch {
 	case errors.Is(err, providers.ErrUnconfigured):
 		return abi.MonitorInvokeResponse{Unknown: true}, nil
-	case err == nil && result.Result.ContainsUnknowns() && !c.d.dryRun:
+	case err == nil && result.ContainsUnknowns() && !c.d.dryRun:
 		err = errUnknownResult
 	}
 	if err != nil {
 		return resp, fmt.Errorf("function %s: %w", req.Token, err)
 	}
-	return abi.MonitorInvokeResponse{Result: c.response(result.Result), Failures: result.Failures}, nil
+	return abi.MonitorInvokeResponse{Result: c.response(result), Failures: failures}, nil
 }
 
 // admitCall returns a call of a function with the hashes of its assets, after the transforms.

@@ -19,7 +19,6 @@ import (
 // then.
 type openValues struct {
 	mu      sync.Mutex
-	opened  int
 	open    []*openValue
 	renewal sync.WaitGroup
 	stop    context.CancelFunc // nil before the first value that expires
@@ -34,32 +33,17 @@ type openValue struct {
 }
 
 // OpenEphemeral calls a function that opens an ephemeral value.
-func (c *callerMonitor) OpenEphemeral(ctx context.Context, req abi.MonitorInvokeRequest) (resp abi.MonitorInvokeResponse, err error) {
-	if req, err = c.admitCall(ctx, req); err != nil {
-		return resp, fmt.Errorf("function %s: %w", req.Token, err)
-	}
-	provider, call, err := c.functionCall(ctx, req)
-	if provider == nil || err != nil {
-		return abi.MonitorInvokeResponse{Unknown: err == nil}, err
-	}
-	opened, err := provider.OpenEphemeral(ctx, abi.OpenEphemeralRequest(call))
-	switch {
-	case errors.Is(err, providers.ErrUnconfigured):
-		return abi.MonitorInvokeResponse{Unknown: true}, nil
-	case err == nil && opened.Result.ContainsUnknowns() && !c.d.dryRun:
-		err = errUnknownResult
-	}
-	if err != nil {
-		return resp, fmt.Errorf("function %s: %w", req.Token, err)
-	}
-	if len(opened.Failures) > 0 {
-		return abi.MonitorInvokeResponse{Failures: opened.Failures}, nil
-	}
-	for _, v := range opened.Result.All() {
-		c.d.Secrets.LearnComputed(property.NewMap(property.Entry{Value: property.Secret(v)}))
-	}
-	number := c.d.values.add(&openValue{provider: provider, token: call.Token, private: opened.Private}, seconds(opened.RenewAfter), c.d.warn)
-	return abi.MonitorInvokeResponse{Result: ephemeral.Mark(c.response(opened.Result), number)}, nil
+func (c *callerMonitor) OpenEphemeral(ctx context.Context, req abi.MonitorInvokeRequest) (abi.MonitorInvokeResponse, error) {
+	return c.invoke(ctx, req, func(provider abi.Provider, call abi.InvokeRequest) (property.Map, []abi.CheckFailure, error) {
+		opened, err := provider.OpenEphemeral(ctx, abi.OpenEphemeralRequest(call))
+		if err != nil || len(opened.Failures) > 0 {
+			return property.Map{}, opened.Failures, err
+		}
+		c.d.values.add(&openValue{provider: provider, token: call.Token, private: opened.Private}, seconds(opened.RenewAfter), c.d.warn)
+		marked := ephemeral.Mark(opened.Result)
+		c.d.Secrets.LearnComputed(marked)
+		return marked, nil, nil
+	})
 }
 
 // minRenewal is the shortest time between two renewals of a value.
@@ -67,11 +51,10 @@ const minRenewal = time.Second
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// add takes a value that was opened, and returns its number. It is renewed after the time, unless that is 0.
-func (o *openValues) add(v *openValue, renewAfter time.Duration, warn func(urn.URN, string, ...any)) int {
+// add takes a value that was opened. It is renewed after the time, unless that is 0.
+func (o *openValues) add(v *openValue, renewAfter time.Duration, warn func(urn.URN, string, ...any)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.opened++
 	o.open = append(o.open, v)
 	if renewAfter > 0 {
 		if o.stop == nil {
@@ -80,7 +63,6 @@ func (o *openValues) add(v *openValue, renewAfter time.Duration, warn func(urn.U
 		ctx := o.ctx
 		o.renewal.Go(func() { v.renew(ctx, renewAfter, warn) })
 	}
-	return o.opened
 }
 
 // renew keeps a value open until the context ends.

@@ -7,8 +7,6 @@ package ephemeral
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -16,21 +14,21 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 )
 
-// prefix begins the marks. No URN of a resource begins with it.
-const prefix = "urn:husk:ephemeral:"
+// mark stands in dependencies for a resource. It is no URN of any.
+const mark = "urn:husk:ephemeral"
 
-// Mark marks what the function opened, so that it is not recorded.
-func Mark(opened property.Map, number int) property.Map {
-	mark := []string{prefix + strconv.Itoa(number)}
+// Mark marks what a function opened as secret, and as not to be recorded.
+func Mark(opened property.Map) property.Map {
+	dependencies := []string{mark}
 	entries := make([]property.Entry, 0, opened.Len())
 	for key, v := range opened.All() {
-		entries = append(entries, property.Entry{Key: key, Value: property.OutputOf(property.Output{Value: v, Secret: true, Dependencies: mark})})
+		entries = append(entries, property.Entry{Key: key, Value: property.OutputOf(property.Output{Value: v, Secret: true, Dependencies: dependencies})})
 	}
 	return property.NewMap(entries...)
 }
 
 // IsMark reports whether a dependency of a value stands for an ephemeral value.
-func IsMark(dependency string) bool { return strings.HasPrefix(dependency, prefix) }
+func IsMark(dependency string) bool { return dependency == mark }
 
 // IsIn reports whether one of the values is ephemeral.
 func IsIn(m property.Map) bool { return slices.ContainsFunc(m.Dependencies(), IsMark) }

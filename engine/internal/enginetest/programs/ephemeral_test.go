@@ -266,18 +266,15 @@ func (m mute) GetSchema(context.Context, abi.GetSchemaRequest) (abi.GetSchemaRes
 	return abi.GetSchemaResponse{}, m.err
 }
 
-// muted loads providers that are mute if there is a failure.
-type muted struct {
+// wrapped loads the vault's providers, and changes them.
+type wrapped struct {
 	*vault
-	failure *error
+	change func(abi.Provider) abi.Provider
 }
 
-func (m muted) Load(ctx context.Context, spec engine.PackageSpec) (abi.Provider, error) {
-	p, err := m.vault.Load(ctx, spec)
-	if *m.failure != nil {
-		p = mute{p, *m.failure}
-	}
-	return p, err
+func (w wrapped) Load(ctx context.Context, spec engine.PackageSpec) (abi.Provider, error) {
+	p, err := w.vault.Load(ctx, spec)
+	return w.change(p), err
 }
 
 // A provider that has write-only inputs is not used without the schema that says which they are: they would be
@@ -286,7 +283,12 @@ func TestWriteOnlyInputsNeedTheSchema(t *testing.T) {
 	v, s := newVault(t)
 	var failure error
 	s.Edit = func(d *enginetest.Deployment) {
-		d.Providers = muted{v, &failure}
+		d.Providers = wrapped{v, func(p abi.Provider) abi.Provider {
+			if failure != nil {
+				return mute{p, failure}
+			}
+			return p
+		}}
 	}
 	program := enginetest.Program(func(p *enginetest.Run) error {
 		_, err := declare(p, "vault:index:Database", "db", enginetest.Props("password", "hunter2"), abi.ResourceOptions{})
@@ -447,4 +449,27 @@ func TestEphemeralValuesAreRenewedAndClosed(t *testing.T) {
 	require.ErrorContains(t, err, "string")
 	require.Equal(t, []string{"configure vault: root", "open lost", "close lost"}, v.Calls())
 	require.Contains(t, s.Warnings(), "the ephemeral value of vault:index:token could not be closed: it is lost")
+}
+
+// vague is a provider whose ephemeral values are not known.
+type vague struct{ abi.Provider }
+
+func (v vague) OpenEphemeral(ctx context.Context, req abi.OpenEphemeralRequest) (abi.OpenEphemeralResponse, error) {
+	opened, err := v.Provider.OpenEphemeral(ctx, req)
+	opened.Result = property.NewMap(property.Entry{Key: "text", Value: property.Unknown})
+	return opened, err
+}
+
+// A value that is not known in an update is refused, and closed as others are.
+func TestUnknownEphemeralValuesAreClosed(t *testing.T) {
+	v, s := newVault(t)
+	s.Edit = func(d *enginetest.Deployment) {
+		d.Providers = wrapped{v, func(p abi.Provider) abi.Provider { return vague{p} }}
+	}
+	_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
+		_, err := open(p, "admin")
+		return err
+	}))
+	require.ErrorContains(t, err, "function vault:index:token: the provider returned unknown values")
+	require.Contains(t, v.Calls(), "close admin")
 }
