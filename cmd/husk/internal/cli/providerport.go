@@ -24,7 +24,7 @@ func (a *app) providerPort() *cobra.Command {
 	var o port.Options
 	var out string
 	cmd := &cobra.Command{
-		Use: "port SOURCE", Short: "Build a provider for Terraform into one .wasm file, without a change of its source",
+		Use: "port SOURCE", Short: "Build a provider for Terraform or Pulumi into one .wasm file, without a change of its source",
 		Long: "Build a provider that was written for Terraform or Pulumi into one .wasm file, without a change of its source.\n" +
 			"SOURCE is a directory, such as a checkout, or MODULE@VERSION, which the Go command fetches and verifies.\n" +
 			"Modules that do not build for WebAssembly are changed in copies, by shims that docs/porting.md describes.",
