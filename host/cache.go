@@ -201,6 +201,7 @@ func (h *Host) install(ctx context.Context, m *Module, decoded *wasmfile.Module,
 	whole := &layout{decoded: decoded, metered: metered}
 	if !from.draft {
 		profile = h.profile(ctx, m, decoded, metered)
+		releaseMemory(len(metered))
 		if faster := h.relooped(decoded, profile); faster != nil {
 			whole = faster
 		}
@@ -210,6 +211,7 @@ func (h *Host) install(ctx context.Context, m *Module, decoded *wasmfile.Module,
 		return err
 	}
 	m.code = compiledTo(compiled)
+	releaseMemory(len(metered))
 	if hollow != nil && h.config.random == nil { // else it has no base image, which others would miss
 		h.record(ctx, h.recordName(from.name(m.Digest)), m, hollow, whole, profile)
 	}

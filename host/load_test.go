@@ -87,9 +87,9 @@ func TestModulesThatAreRefused(t *testing.T) {
 			"the module needs 65 MiB of memory to start, the limit is 64 MiB",
 		},
 		"too much of something": {
-			assembly{bodies: map[string]code{"check": code(strings.Repeat("\x02\x40", 20_001) + strings.Repeat("\x0b", 20_001))}}.wasm(),
-			&wasmfile.LimitError{What: "blocks inside of each other", Count: 20_001, Limit: 20_000},
-			"the module has 20001 blocks inside of each other, the limit is 20000",
+			assembly{bodies: map[string]code{"check": code(strings.Repeat("\x02\x40", 30_001) + strings.Repeat("\x0b", 30_001))}}.wasm(),
+			&wasmfile.LimitError{What: "blocks inside of each other", Count: 30_001, Limit: 30_000},
+			"the module has 30001 blocks inside of each other, the limit is 30000",
 		},
 		"names of the host's own": {
 			assembly{bodies: map[string]code{"husk:meter/fuel": nop}}.wasm(), &meter.ReservedError{Name: "husk:meter/fuel"},

@@ -258,6 +258,7 @@ func (h *Host) build(from source) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer limitMemory(len(wasm))()
 	decoded, info, err := admit(wasm, h.config)
 	if err != nil {
 		return nil, err

@@ -31,6 +31,9 @@ import (
 const (
 	// leastToProfile is the size in bytes from which a module is profiled: its machine code loads in 5 ms.
 	leastToProfile = 1 << 20
+	// mostToProfile is the size in bytes above which a module is not profiled: the interpreter takes 16 times
+	// as much memory. A module of pulumi-go-provider has 70 MB.
+	mostToProfile = 80 << 20
 	// profileTime bounds profiled calls, 10 ms each in the interpreter. longestProfile bounds all of
 	// the profile, for which users wait.
 	profileTime    = time.Second
@@ -54,6 +57,9 @@ type profile struct {
 
 // profile profiles a module that is to be installed, nil if that is not done, or fails.
 func (h *Host) profile(ctx context.Context, m *Module, decoded *wasmfile.Module, metered []byte) *profile {
+	if len(metered) > mostToProfile {
+		return nil
+	}
 	if !m.images.frozen || h.config.random != nil || m.World != canon.WorldProvider || len(metered) < leastToProfile && h.rewriting != modulerewriting.All {
 		return nil
 	}

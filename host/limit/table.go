@@ -100,12 +100,12 @@ var table = append([]Info{
 	// Elements of 8 bytes on the host. Go's own compiler, a module of 49 MB, has 24,000.
 	{"table-elements", TableElements, UnitCount, ScopeModule, 1_000_000, "WithTableElements",
 		"it was refused more table elements than the %s that it may have", nil, func(s *Set, v uint64) { s.TableElements = uint32(min(v, math.MaxUint32)) }},
-	// The largest Go providers that are known come to some 40 MB. A compilation needs about 15 times the
+	// The largest Go providers that are known come to some 140 MB. A compilation needs some 25 times the
 	// module's size.
-	{"module-size", ModuleSize, UnitBytes, ScopeModule, 64 << 20, "WithModuleSize",
+	{"module-size", ModuleSize, UnitBytes, ScopeModule, 160 << 20, "WithModuleSize",
 		"the module takes more than %s", nil, func(s *Set, v uint64) { s.ModuleSize = count(v) }},
-	// The largest module takes some 15 s.
-	{"compile-time", CompileTime, UnitTime, ScopeModule, uint64(2 * time.Minute), "WithCompileTime",
+	// The largest module takes some 60 s.
+	{"compile-time", CompileTime, UnitTime, ScopeModule, uint64(5 * time.Minute), "WithCompileTime",
 		"compiling the module takes longer than the %s that it may take", nil, func(s *Set, v uint64) { s.CompileTime = duration(v) }},
 }, moduleParts()...)
 

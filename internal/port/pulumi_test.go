@@ -18,19 +18,6 @@ import (
 	"github.com/husk-dev/husk/internal/testmodule"
 )
 
-// large returns a configuration for modules of pulumi-go-provider. The largest function of such a module
-// has 1.7 MB.
-func large(t *testing.T) host.Config {
-	t.Helper()
-	config := host.NewConfig()
-	for name, value := range map[string]uint64{"module-size": 128 << 20, "module-nesting": 60_000, "module-branches": 150_000} {
-		var err error
-		config, err = config.WithLimit(name, value)
-		require.NoError(t, err)
-	}
-	return config
-}
-
 // loader loads one module for all packages.
 type loader struct{ *host.Module }
 
@@ -71,7 +58,7 @@ func TestAProviderMadeWithPulumiGoProvider(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "pulumi-go-provider", built.Manifest.Origin.Kind)
 	require.Subset(t, built.Manifest.Origin.Shims, []string{"pulumi-provider", "pulumi-sdk", "pulumi-pkg"})
-	m, err := testmodule.Host(t, large(t)).LoadBytes(t.Context(), built.Wasm)
+	m, err := testmodule.Host(t, host.NewConfig()).LoadBytes(t.Context(), built.Wasm)
 	require.NoError(t, err)
 
 	outputs, err := deploy(t, loader{m}, func(ctx context.Context, s *goprogram.Stack) (property.Map, error) {

@@ -263,11 +263,21 @@ func (r *reader) body(m *Module) Body {
 		}
 	}
 	code.limit("blocks and branches in one function", branches, m.limits.Branches)
+	code.limit("branches times variables in one function", branches*(m.parameters(len(m.Bodies))+locals), m.limits.Merges)
 	if code.err == nil && code.left() > 0 {
 		code.fail("a function goes on after its end")
 	}
 	r.err = code.err
 	return b
+}
+
+// parameters returns how many parameters the function of a body has.
+func (m *Module) parameters(body int) uint64 {
+	function := m.ImportedFunctions + body
+	if function >= len(m.Functions) {
+		return 0
+	}
+	return uint64(len(m.Types[m.Functions[function]].Params))
 }
 
 // constant checks the expression of a global or segment, which is a single instruction. value is the

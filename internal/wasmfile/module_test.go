@@ -194,7 +194,7 @@ func TestReadRefusesWhatIsNotInWebAssembly2(t *testing.T) {
 func TestReadCapsEveryCount(t *testing.T) {
 	three := wasmfile.Limits{
 		Types: 3, Values: 3, Imports: 3, Exports: 3, Functions: 3, Tables: 3, Globals: 3, TableElements: 3,
-		Segments: 3, Customs: 3, Name: 3, Names: 3, Body: 40, Locals: 3, Nesting: 3, Branches: 40, Loops: 3, Targets: 3,
+		Segments: 3, Customs: 3, Name: 3, Names: 3, Body: 40, Locals: 3, Nesting: 3, Branches: 40, Loops: 3, Targets: 3, Merges: 40,
 	}
 	items := func(id byte, item string) string { return header + Section(id, "\x04"+strings.Repeat(item, 4)) }
 	for name, c := range map[string]struct {
@@ -223,10 +223,13 @@ func TestReadCapsEveryCount(t *testing.T) {
 		"labels of two":      {inCode(strings.Repeat(I32Const(0)+"\x0e\x02\x00\x00\x00", 2)), "labels of jumps in one function"},
 		"loops":              {inCode(strings.Repeat(Loop+End, 4)), "loops in one function"},
 		"branches":           {inCode(Block + Br(0) + I32Const(0) + BrIf(0) + End + I32Const(0) + If + End), "blocks and branches in one function"},
+		"merges":             {header + Section(1, "\x01\x60\x01\x7f\x00") + Section(3, "\x01\x00") + Section(10, "\x01\x0a\x01\x01\x7f"+strings.Repeat(Block+End, 2)+End), "branches times variables in one function"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			limits := three
 			switch name {
+			case "merges":
+				limits.Merges = 3
 			case "branches":
 				limits.Branches = 3
 			case "code":

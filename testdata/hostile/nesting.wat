@@ -2,7 +2,7 @@
 ;; out of stack.
 ;;
 ;; list: 20
-;; refused: LimitError: the module has 20001 blocks inside of each other, the limit is 20000
+;; refused: LimitError: the module has 30001 blocks inside of each other, the limit is 30000
 (module
   (func (@repeat 100000 block) (@repeat 100000 end))
   (@provider))

@@ -43,27 +43,26 @@ func (c *Cache) Compile(ctx context.Context, settings wazero.RuntimeConfig, modu
 
 // keep writes the entry of a module whose machine code is in a file, and removes the file.
 func (c *Cache) keep(ctx context.Context, own *compiler, file string, hollow []byte) error {
-	code, err := os.ReadFile(file)
-	if err == nil {
-		err = os.Remove(file)
-	}
-	if err != nil {
+	whole := filepath.Join(own.run, "whole")
+	if err := os.Rename(file, whole); err != nil {
 		return err
 	}
 	named, err := own.compile(ctx, hollow)
 	if err != nil {
 		return err
 	}
-	f, text, err := divide(filepath.Base(named), code)
-	if err != nil {
-		return err
-	}
-	name := c.CodeName(hollow)
-	f.Seal = c.seals.seal(name+textSuffix, text)
-	if err := atomicfile.WriteUnsynced(filepath.Join(c.dir, name+textSuffix), text, 0o600); err != nil {
-		return err
-	}
-	return c.writeCBOR(name+frameSuffix, f)
+	return viewFile(whole, func(code []byte) error {
+		f, text, err := divide(filepath.Base(named), code)
+		if err != nil {
+			return err
+		}
+		name := c.CodeName(hollow)
+		f.Seal = c.seals.seal(name+textSuffix, text)
+		if err := atomicfile.WriteUnsynced(filepath.Join(c.dir, name+textSuffix), text, 0o600); err != nil {
+			return err
+		}
+		return c.writeCBOR(name+frameSuffix, f)
+	})
 }
 
 // compiler is a runtime of wazero's that only compiles. It has a directory of its own, so
@@ -84,9 +83,13 @@ func newCompiler(ctx context.Context, settings wazero.RuntimeConfig, in string) 
 }
 
 // compile returns the file with a module's code, which the caller moves, or leaves to be
-// the only one that is left.
+// the only one that is left. Memory holds nothing of it.
 func (c *compiler) compile(ctx context.Context, module []byte) (file string, err error) {
-	if _, err := c.runtime.CompileModule(ctx, module); err != nil {
+	compiled, err := c.runtime.CompileModule(ctx, module)
+	if err != nil {
+		return "", err
+	}
+	if err := compiled.Close(ctx); err != nil {
 		return "", err
 	}
 	files, err := os.ReadDir(c.files)

@@ -41,14 +41,16 @@ func (c *Cache) Precompile(dir, kept, name string, needs map[string]string) erro
 	if err != nil {
 		return fmt.Errorf("reading the host's cache: %w", err)
 	}
-	var text []byte
-	err = viewFile(filepath.Join(c.dir, r.Code+textSuffix), func(content []byte) error {
-		text = bytes.Clone(content)
-		return c.sealOf(r.Code, f)(text)
+	return viewFile(filepath.Join(c.dir, r.Code+textSuffix), func(text []byte) error {
+		if err := c.sealOf(r.Code, f)(text); err != nil {
+			return fmt.Errorf("reading the host's cache: %w", err)
+		}
+		return precompile(dir, name, needs, r, f, files, text)
 	})
-	if err != nil {
-		return fmt.Errorf("reading the host's cache: %w", err)
-	}
+}
+
+// precompile writes the files and the machine code of a module, with a manifest.
+func precompile(dir, name string, needs map[string]string, r *Record, f *frame, files map[string][]byte, text []byte) (err error) {
 	f.Seal = nil // others have no key for it
 	if files[name+frameSuffix], err = strictcbor.Marshal(f); err != nil {
 		return err
