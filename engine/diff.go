@@ -145,6 +145,9 @@ func (g *generator) askProvider(ctx context.Context, provider abi.Provider, old 
 		return diff{}, err
 	}
 	df := diffOf(resp, old.Inputs, inputs)
+	if df.replace && !slices.ContainsFunc(df.detailed, func(p abi.PropertyDiff) bool { return diffKinds[p.Kind].replaces }) && len(old.InitErrors) > 0 {
+		df.keys, df.reason = nil, unfinished
+	}
 	switch {
 	case len(df.detailed) > 0 || df.replace:
 		df.changes = abi.DiffChangesSome

@@ -271,6 +271,7 @@ func TestErrorsKeepWhatWasDone(t *testing.T) {
 	diff := u.diff(failure.State, half, half)
 	require.Equal(t, []string{"__meta"}, diff.ReplaceKeys, "Terraform replaces what it could not create")
 	require.True(t, diff.DeleteBeforeReplace)
+	require.Empty(t, diff.DetailedDiff, "no property asks for it")
 	read, err := u.Read(u.ctx(), abi.ReadRequest{Type: boxToken, ID: "box-a", State: &failure.State, Inputs: &half})
 	require.NoError(t, err)
 	require.True(t, failure.State.Equal(read.State))
@@ -366,6 +367,8 @@ func TestAResourceWithoutAnIDHasItsName(t *testing.T) {
 	require.Equal(t, "it", id)
 	requireAt(t, text("urn:label:fragile"), state, "labelUrn")
 	require.Equal(t, []string{"text update"}, u.changes(state, object("text", "fragile"), object("text", "heavy")))
+	require.True(t, u.diff(state, object("text", "fragile"), object("text", "heavy")).DeleteBeforeReplace,
+		"the ID of a replacement is the same, so the old object would be taken for the new one")
 }
 
 func TestFunctions(t *testing.T) {

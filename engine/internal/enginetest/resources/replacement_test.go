@@ -249,6 +249,23 @@ func TestReplaceOnInitError(t *testing.T) {
 	}
 }
 
+// A provider can have a resource replaced although no property asks for it, which is no difference to show.
+func TestReplacementOfAnUnfinishedCreation(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Cloud.Hook = func(string) error {
+		return &abi.Error{Kind: abi.ErrorKindInitFailed, InitFailure: &abi.InitFailure{ID: "a-9", State: enginetest.Props(), Reasons: []string{"no"}}}
+	}
+	s.Cloud.Diff = func(abi.DiffRequest) (abi.DiffResponse, error) {
+		return abi.DiffResponse{Changes: abi.DiffChangesSome, ReplaceKeys: []string{"__meta"}, HasDetailedDiff: true}, nil
+	}
+	program := enginetest.One(enginetest.Props())
+	_, err := s.Try(enginetest.Up, program)
+	require.Error(t, err)
+	s.Cloud.Hook = nil
+	require.Equal(t, 1, s.Up(program).Replace)
+	require.Equal(t, map[string]string{"a": "its last creation or update did not finish well"}, reasons(s))
+}
+
 func TestLegacyDiffLooksAtInputsFirst(t *testing.T) {
 	s := enginetest.NewStack(t, enginetest.NewCloud())
 	asked := 0

@@ -69,8 +69,8 @@ func (p *provider) Diff(ctx context.Context, request abi.DiffRequest) (abi.DiffR
 		HasDetailedDiff: true, Changes: abi.DiffChangesNone, DeleteBeforeReplace: r.DeletesFirst(request),
 	}
 	if do.prior.tainted {
-		changes = append(changes, difference{path: property.Path{property.Key(metaKey)}, change: property.ChangeUpdate, replace: true})
-		response.DeleteBeforeReplace = true
+		// No property asks for the replacement, so the detailed diff does not have it.
+		response.Changes, response.DeleteBeforeReplace, response.ReplaceKeys = abi.DiffChangesSome, true, []string{metaKey}
 	}
 	for _, c := range changes {
 		if ignored(request.IgnoreChanges, c.path) {
@@ -163,8 +163,17 @@ func (r *resource) changes(do *plan) []difference {
 			d.list = append(d.list, difference{path: path, change: property.ChangeUpdate, replace: true})
 		}
 	}
+	// What the provider computes anew follows from other changes, also an input that the program leaves to it.
+	configured, planned := fields(do.config), fields(do.planned)
+	for i := range d.list {
+		top, _ := d.list[i].path[0].Key()
+		if a := r.Attributes.OfProperty(top); a != nil && a.Computed && isNull(configured[a.Name]) && isUnknown(planned[a.Name]) {
+			d.list[i].computed = true
+		}
+	}
 	if slices.ContainsFunc(d.list, func(c difference) bool { return !c.computed }) {
-		d.list = slices.DeleteFunc(d.list, func(c difference) bool { return c.computed && !c.replace })
+		replaces := slices.ContainsFunc(d.list, func(c difference) bool { return !c.computed && c.replace })
+		d.list = slices.DeleteFunc(d.list, func(c difference) bool { return c.computed && (replaces || !c.replace) })
 	}
 	slices.SortFunc(d.list, func(a, b difference) int { return strings.Compare(a.path.String(), b.path.String()) })
 	return d.list

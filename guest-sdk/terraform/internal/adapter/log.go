@@ -43,8 +43,8 @@ func ForwardLog() {
 type debugLines struct{}
 
 func (debugLines) Write(data []byte) (int, error) {
-	if !bytes.HasPrefix(data, []byte("[TRACE]")) {
-		guest.Log(context.Background()).Debug(string(bytes.TrimSpace(data)))
+	if text := bytes.TrimPrefix(bytes.TrimSpace(data), []byte("[DEBUG] ")); !bytes.HasPrefix(text, []byte("[TRACE]")) {
+		guest.Log(context.Background()).Debug(string(text))
 	}
 	return len(data), nil
 }

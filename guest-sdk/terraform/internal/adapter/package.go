@@ -187,10 +187,12 @@ func (b *builder) addResources() error {
 		r := &resource{
 			name: name, Schema: s, id: m.ID,
 			Resource: &schema.Resource{
-				Token: token, Description: s.Description, Deprecation: s.Deprecation, DeleteBeforeReplace: m.DeleteBeforeReplace,
-				Identity: identity(s, m.Identity),
-				Inputs:   schema.Object{Properties: b.properties(s.Attributes, prefix, last, inputs)},
-				Outputs:  schema.Object{Properties: b.properties(s.Attributes, prefix, last, outputs)},
+				Token: token, Description: s.Description, Deprecation: s.Deprecation,
+				// A resource without an ID of its own has its name as ID, so that its replacement has the same.
+				DeleteBeforeReplace: m.DeleteBeforeReplace || s.Attributes.Get("id") == nil && len(m.ID) == 0,
+				Identity:            identity(s, m.Identity),
+				Inputs:              schema.Object{Properties: b.properties(s.Attributes, prefix, last, inputs)},
+				Outputs:             schema.Object{Properties: b.properties(s.Attributes, prefix, last, outputs)},
 			},
 		}
 		if other := b.pkg.resources[token]; other != nil {
