@@ -433,6 +433,10 @@ func changesOf(df diff, old, n *state.Resource) []PropertyChange {
 			c.Old = ""
 		case "delete":
 			c.New = ""
+		default:
+			if c.New == "" {
+				c.New = property.Render(property.Unknown) // the provider computes it
+			}
 		}
 		out = append(out, c)
 	}

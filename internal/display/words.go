@@ -83,6 +83,7 @@ func shortType(typ string) string {
 
 // duration returns a time in the precision that matters to people: 0.3s, 12s, 2m05s.
 func duration(d time.Duration) string {
+	d = max(d, 0) // clocks of two threads may differ
 	switch {
 	case d < 10*time.Second:
 		return fmt.Sprintf("%.1fs", d.Seconds())

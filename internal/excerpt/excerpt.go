@@ -35,7 +35,7 @@ func shortHashes(rendering string) string {
 }
 
 // Pair returns two renderings, or the first parts of long ones that differ. at counts from 1 to the first
-// character that differs (of texts, without their quotes), and is 0 if both are whole.
+// character that differs (of texts, without their quotes), and is 0 if both are whole or differ from the first one on.
 func Pair(old, new string) (oldShown, newShown string, at int) {
 	if shortOld, shortNew := shortHashes(old), shortHashes(new); shortOld != shortNew {
 		old, new = shortOld, shortNew
@@ -55,8 +55,11 @@ func Pair(old, new string) (oldShown, newShown string, at int) {
 	}
 	oldShown, wholeOld := a.from(start)
 	newShown, wholeNew := b.from(start)
-	if wholeOld && wholeNew {
+	switch {
+	case wholeOld && wholeNew:
 		return old, new, 0
+	case same == 0:
+		return oldShown, newShown, 0
 	}
 	return oldShown, newShown, same + 1
 }

@@ -218,6 +218,7 @@ func TestRefusals(t *testing.T) {
 		"a lookup":                   {[]string{"lookup", "other.example.org"}, "add to the provider's grants: tcp other.example.org:<port>"},
 		"an address":                 {[]string{"dial", "tcp", "192.0.2.1:5432"}, "add to the provider's grants: tcp 192.0.2.1:5432"},
 		"an address of this machine": {[]string{"dial", "tcp", "127.0.0.1:5432"}, "add to the provider's grants: tcp 127.0.0.1:5432"},
+		"this machine":               {[]string{"dial", "tcp", "localhost:5432"}, "add to the provider's grants: tcp localhost:5432"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := do(t.Context(), p, c.do[0], c.do[1:]...)

@@ -206,12 +206,12 @@ func TestHTTPDenials(t *testing.T) {
 	_, err = some.Open(t.Context(), abi.HTTPRequest{Method: "GET", URL: "https://api.example.org:8443/"})
 	require.EqualError(t, err, "the provider may not send GET https://api.example.org:8443/: its grants: http are https://api.example.org/v1, http://127.0.0.1:8080"+add+"https://api.example.org:8443")
 
-	g, err := grant.ParseHTTP("https://api.example.org", "GET", "HEAD")
+	g, err := grant.ParseHTTP("https://api.example.org/v1", "GET", "HEAD")
 	require.NoError(t, err)
 	reads := &HTTP{Client: NewHTTPClient([]grant.HTTP{g}, nil, nil), Ledger: unbounded{}}
-	_, err = reads.Send(t.Context(), abi.HTTPRequest{Method: "DELETE", URL: "https://api.example.org/a"})
-	require.EqualError(t, err, "the provider may not send DELETE https://api.example.org/a: its grants: http allow only GET, HEAD there"+
-		add+"https://api.example.org with the methods GET, HEAD, DELETE")
+	_, err = reads.Send(t.Context(), abi.HTTPRequest{Method: "DELETE", URL: "https://api.example.org/v1/a"})
+	require.EqualError(t, err, "the provider may not send DELETE https://api.example.org/v1/a: its grants: http allow only GET, HEAD there"+
+		add+"https://api.example.org/v1 with the methods GET, HEAD, DELETE")
 }
 
 func TestHTTPIsNotRedirected(t *testing.T) {

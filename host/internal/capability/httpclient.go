@@ -85,13 +85,13 @@ func (c *HTTPClient) Close() {
 // headers to add. It is an error if there is none.
 func (c *HTTPClient) admit(a *httpask.Ask) (*grant.HTTP, error) {
 	var by *grant.HTTP
-	var others []string
+	var others []*grant.HTTP
 	for i := range c.grants {
 		g := &c.grants[i]
 		switch {
 		case !g.Covers(a, a.Host):
 		case !g.Allows(a.Methods):
-			others = append(others, g.Methods...)
+			others = append(others, g)
 		case by == nil || len(by.Headers()) == 0:
 			by = g
 		}
@@ -102,8 +102,8 @@ func (c *HTTPClient) admit(a *httpask.Ask) (*grant.HTTP, error) {
 	return nil, c.denied(a, others)
 }
 
-// denied is the refusal of a request. others are the methods that are granted there.
-func (c *HTTPClient) denied(a *httpask.Ask, others []string) error {
+// denied is the refusal of a request. others are the grants that allow other methods there.
+func (c *HTTPClient) denied(a *httpask.Ask, others []*grant.HTTP) error {
 	t := a.Target
 	r := grant.Text{Capability: grant.NameHTTP, Scope: t.Origin()}
 	var granted []string
@@ -113,15 +113,19 @@ func (c *HTTPClient) denied(a *httpask.Ask, others []string) error {
 	reason := "nothing under its grants: http allows it"
 	switch {
 	case len(others) > 0:
-		reason = "its grants: http allow only " + strings.Join(others, ", ") + " there"
+		var methods []string
+		for _, g := range others {
+			methods = append(methods, g.Methods...)
+		}
+		reason = "its grants: http allow only " + strings.Join(methods, ", ") + " there"
 		asked := a.Methods[len(a.Methods)-1]
-		if i := slices.IndexFunc(a.Methods, func(m string) bool { return !slices.Contains(others, m) }); i >= 0 {
+		if i := slices.IndexFunc(a.Methods, func(m string) bool { return !slices.Contains(methods, m) }); i >= 0 {
 			asked = a.Methods[i]
 		}
 		if asked != a.Methods[0] {
 			reason += ", and the request asks for " + asked + " by " + a.Override
 		}
-		r.Methods = append(others, asked)
+		r.Scope, r.Methods = others[0].String(), append(methods, asked)
 	case a.Elsewhere != "":
 		reason = "its header " + a.Elsewhere + " names another path, which a grant of a path cannot allow: leave it out"
 	case granted != nil:

@@ -144,7 +144,7 @@ func (t *TCP) nameOf(host string, port uint16) string {
 		return host
 	}
 	if addr.IsLoopback() && t.admit(hostname.Localhost, port) == nil {
-		return hostname.Localhost // Go looks this name up by itself
+		return hostname.Localhost // which a guest may know by itself
 	}
 	name := host
 	for _, n := range t.names {
@@ -164,7 +164,12 @@ func (t *TCP) Resolve(_ context.Context, name string, port uint16) (abi.TCPConne
 	if err != nil {
 		return 0, Failure(abi.ErrorKindInvalidArgument, "looking up a name: "+err.Error())
 	}
-	c, err := t.begin("looking up "+host, host, func() error { return t.admitName(host, port) })
+	c, err := t.begin("looking up "+host, host, func() error {
+		if host == hostname.Localhost {
+			return nil // what it leads to is no secret (RFC 6761)
+		}
+		return t.admitName(host, port)
+	})
 	if err != nil {
 		t.used.Note(grant.Text{Capability: grant.NameTCP, Scope: hostname.Join(host, port)}, host, err)
 		return 0, err
@@ -179,6 +184,9 @@ func (t *TCP) Resolve(_ context.Context, name string, port uint16) (abi.TCPConne
 	go c.resolve(func(ctx context.Context) ([]netip.Addr, error) {
 		if addr, err := netip.ParseAddr(host); err == nil {
 			return []netip.Addr{addr}, nil
+		}
+		if host == hostname.Localhost {
+			return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}, nil
 		}
 		return resolver.LookupNetIP(ctx, "ip", host)
 	})
