@@ -22,8 +22,14 @@ type Generator struct {
 	// References allows resource references. Without it, a resource is its ID.
 	References bool
 
+	// Texts are the texts for a property, among which each has the same chance as a random word; nil
+	// for random words alone.
+	Texts func(p *schema.Property) []string
+
 	// depth is the number of objects around the value.
 	depth int
+	// texts are those for the innermost property around the value.
+	texts []string
 }
 
 // maxDepth ends recursive types.
@@ -54,6 +60,11 @@ func (g *Generator) Property(p *schema.Property) property.Value {
 	}
 	if p.Minimum != nil || p.Maximum != nil {
 		return property.Number(g.number(p))
+	}
+	if g.Texts != nil {
+		outer := g.texts
+		defer func() { g.texts = outer }()
+		g.texts = g.Texts(p)
 	}
 	return g.value(p.Type)
 }
@@ -115,8 +126,18 @@ func (g *Generator) value(t *schema.Type) property.Value {
 	case schema.KindUnion:
 		return g.value(t.OneOf[g.Random.IntN(len(t.OneOf))])
 	default: // strings, and anything
-		return property.String(g.word())
+		return property.String(g.text())
 	}
+}
+
+// text returns one of the texts for the property, or a word.
+func (g *Generator) text() string {
+	if n := len(g.texts); n > 0 {
+		if i := g.Random.IntN(n + 1); i < n {
+			return g.texts[i]
+		}
+	}
+	return g.word()
 }
 
 // word returns eight letters, so that no other text in a state equals it by accident.
