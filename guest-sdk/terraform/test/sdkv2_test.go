@@ -182,8 +182,20 @@ func TestConfigurationOfThePluginSDK(t *testing.T) {
 	require.Equal(t, []abi.MissingKey{{Name: "endpoint", Description: "Where the closet is."}}, abi.AsError(err).MissingKeys)
 	err = p.Configure(t.Context(), abi.ConfigureRequest{Inputs: object("endpoint", "ftp://here")})
 	require.ErrorContains(t, err, "no closet at ftp://here")
+	checked, err := p.CheckConfig(t.Context(), abi.CheckRequest{})
+	require.NoError(t, err)
+	require.Equal(t, []abi.CheckFailure{{Path: "endpoint", Reason: "required property is missing; expected string"}}, checked.Failures)
+	described, err := p.GetSchema(t.Context(), abi.GetSchemaRequest{})
+	require.NoError(t, err)
 	t.Setenv("CLOSET_ENDPOINT", "there")
-	require.NoError(t, closetProvider(t).Configure(t.Context(), abi.ConfigureRequest{}), "the provider takes its default of the environment")
+	p = closetProvider(t)
+	checked, err = p.CheckConfig(t.Context(), abi.CheckRequest{})
+	require.NoError(t, err)
+	require.Empty(t, checked.Failures)
+	require.NoError(t, p.Configure(t.Context(), abi.ConfigureRequest{}), "the provider takes its default of the environment")
+	again, err := p.GetSchema(t.Context(), abi.GetSchemaRequest{})
+	require.NoError(t, err)
+	require.Equal(t, described, again, "the schema does not depend on the environment")
 }
 
 func TestDataSourcesOfThePluginSDK(t *testing.T) {

@@ -167,6 +167,18 @@ func (b *builder) config() error {
 	return nil
 }
 
+// published returns the package as its schema tells it, in which the configuration has nothing that is
+// required. The plugin SDK reports as required what has no default from the environment, and the schema is
+// of the module, whatever variables an instance has. CheckConfig reports what is missing there.
+func (p *pkg) published() *schema.Package {
+	published := p.Package
+	published.Config.Properties = slices.Clone(p.Config.Properties)
+	for i := range published.Config.Properties {
+		published.Config.Properties[i].Required = false
+	}
+	return &published
+}
+
 func (b *builder) addResources() error {
 	for _, name := range slices.Sorted(maps.Keys(b.pkg.schemas.Resources)) {
 		s, m := b.pkg.schemas.Resources[name], b.mapping.Resources[name]

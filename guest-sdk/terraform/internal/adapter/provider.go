@@ -86,7 +86,7 @@ func (p *provider) describe(ctx context.Context) (*pkg, error) {
 			p.pkg, err = newPackage(p.name, p.version, schemas, p.mapping)
 		}
 		if err == nil {
-			p.schema = string(p.pkg.AppendJSON(nil))
+			p.schema = string(p.pkg.published().AppendJSON(nil))
 		}
 		p.err = err
 	})
