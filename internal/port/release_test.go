@@ -1,0 +1,85 @@
+package port
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/zip"
+)
+
+// release is a version that nobody has released.
+const release = "v0.999.0"
+
+// publish puts a directory as a module into the directory of a module proxy.
+func publish(t *testing.T, proxy, path, dir string) {
+	t.Helper()
+	place := filepath.Join(proxy, filepath.FromSlash(path), "@v")
+	require.NoError(t, os.MkdirAll(place, 0o755))
+	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	require.NoError(t, err)
+	for name, text := range map[string]string{
+		"list": release + "\n", release + ".info": fmt.Sprintf(`{"Version":%q,"Time":"2026-01-02T03:04:05Z"}`, release), release + ".mod": string(mod),
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(place, name), []byte(text), 0o644))
+	}
+	file, err := os.Create(filepath.Join(place, release+".zip"))
+	require.NoError(t, err)
+	require.NoError(t, zip.CreateFromDir(file, module.Version{Path: path, Version: release}, dir))
+	require.NoError(t, file.Close())
+}
+
+// A husk that was installed from a module proxy fetches its SDK and its adapters from there.
+func TestTheSDKOfARelease(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds husk, as a release of this checkout")
+	}
+	command, err := findGo()
+	require.NoError(t, err)
+	env, err := command.goEnv(t.Context(), "GOMODCACHE", "GOPROXY")
+	require.NoError(t, err)
+	dir := t.TempDir()
+	modules := filepath.Join(dir, "modules")
+	t.Cleanup(func() { // the Go command makes the directories read-only
+		require.NoError(t, filepath.WalkDir(modules, func(path string, entry fs.DirEntry, err error) error {
+			if err == nil && entry.IsDir() {
+				err = os.Chmod(path, 0o700)
+			}
+			return err
+		}))
+	})
+	proxy := filepath.Join(dir, "proxy")
+	for _, path := range []string{project, terraformAdapter, pulumiAdapter} {
+		publish(t, proxy, path, filepath.Join("../..", strings.TrimPrefix(path, project)))
+	}
+	fetched := "file://" + filepath.Join(env["GOMODCACHE"], "cache", "download")
+	run := func(name string, args ...string) (string, error) {
+		cmd := exec.CommandContext(t.Context(), name, args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GOPROXY=file://"+proxy+","+fetched+","+env["GOPROXY"], "GOSUMDB=off", "GOMODCACHE="+modules,
+			"GOBIN="+dir, "GOFLAGS=", "GOWORK=off", "HUSK_CACHE_DIR="+filepath.Join(dir, "cache"))
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	out, err := run("go", "install", "-trimpath", project+"/cmd/husk@"+release)
+	require.NoError(t, err, out)
+	provider, err := filepath.Abs("../../testdata/ported/framework")
+	require.NoError(t, err)
+	out, err = run(filepath.Join(dir, "husk"), "provider", "port", provider, "--name", "shelf", "--version", "1.2.3")
+	require.NoError(t, err, out)
+	require.Contains(t, out, "shelf 1.2.3")
+
+	// What the proxy does not have, a checkout has.
+	require.NoError(t, os.RemoveAll(filepath.Join(proxy, filepath.FromSlash(terraformAdapter))))
+	require.NoError(t, os.RemoveAll(filepath.Join(modules, "cache", "download", filepath.FromSlash(terraformAdapter))))
+	out, err = run(filepath.Join(dir, "husk"), "provider", "port", provider, "--name", "shelf")
+	require.Error(t, err)
+	require.Contains(t, out, "fetching the adapter of this husk: "+terraformAdapter+"@"+release)
+	require.Contains(t, out, "name a checkout with --sdk")
+}
