@@ -23,6 +23,8 @@ type kind struct {
 	shim string
 	// refusal says why providers of the kind cannot be ported, and what to do instead.
 	refusal string
+	// instead begins the last part of the path of modules that can be ported instead, empty for none.
+	instead string
 }
 
 const (
@@ -62,7 +64,7 @@ var kinds = []kind{
 	{Name: "Pulumi's Terraform bridge", serves: []string{
 		"github.com/pulumi/pulumi-terraform-bridge/v3/pkg/tfbridge", "github.com/pulumi/pulumi-terraform-bridge/v3/pkg/pf/tfbridge",
 		"github.com/pulumi/pulumi-terraform-bridge/pf/tfbridge", "github.com/pulumi/pulumi-terraform-bridge/v2/pkg/tfbridge",
-	}, refusal: "it translates a Terraform provider: port that one, whose tokens are derived as the bridge does"},
+	}, refusal: "it translates a Terraform provider, and the adapter for Terraform derives its tokens in the same way", instead: "terraform-provider-"},
 	pulumi("pulumi-go-provider", "github.com/pulumi/pulumi-go-provider"),
 	pulumi("Pulumi provider server", pulumiSDK+"/go/pulumi/provider", "github.com/pulumi/pulumi/pkg/v3/resource/provider"),
 	terraform("Terraform provider servers behind a mux",

@@ -346,6 +346,13 @@ func TestWhatIsNoProvider(t *testing.T) {
 		"no program": {map[string]string{"go.mod": module, "lib.go": "package lib\n"}, port.Options{}, "has no main package"},
 		"another program": {map[string]string{"go.mod": module, "main.go": "package main\n\nfunc main() {}\n"}, port.Options{},
 			"is no provider that can be ported: its main package serves none of these kinds: pulumi-go-provider, Pulumi provider server, Terraform"},
+		"a bridged provider": {map[string]string{
+			"go.mod": module + "\nrequire (\n\tgithub.com/pulumi/pulumi-terraform-bridge/v3 v3.100.0\n\texample.com/terraform-provider-dog/v2 v2.1.0\n)\n\n" +
+				"replace github.com/pulumi/pulumi-terraform-bridge/v3 => ./bridge\n\nreplace example.com/terraform-provider-dog/v2 => ./dog\n",
+			"main.go":       "package main\n\nimport (\n\t_ \"example.com/terraform-provider-dog/v2/dog\"\n\t_ \"github.com/pulumi/pulumi-terraform-bridge/v3/pkg/tfbridge\"\n)\n\nfunc main() {}\n",
+			"bridge/go.mod": "module github.com/pulumi/pulumi-terraform-bridge/v3\n", "bridge/pkg/tfbridge/bridge.go": "package tfbridge\n",
+			"dog/go.mod": "module example.com/terraform-provider-dog/v2\n", "dog/dog/dog.go": "package dog\n",
+		}, port.Options{}, "and the adapter for Terraform derives its tokens in the same way\nPort the Terraform provider: example.com/terraform-provider-dog/v2@v2.1.0"},
 		"before the SDKs": {program("github.com/hashicorp/terraform"), port.Options{},
 			"is a provider of the kind Terraform itself as the SDK: it was written before the plugin SDK was taken out of Terraform"},
 		"a named package that is missing":    {map[string]string{"go.mod": module}, port.Options{Main: "cmd/x"}, "has no package in ./cmd/x"},

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/blang/semver/v4"
 	"github.com/rogpeppe/go-internal/lockedfile"
+	"golang.org/x/mod/module"
 	modsemver "golang.org/x/mod/semver"
 
 	"github.com/husk-dev/husk/internal/blocking"
@@ -88,7 +90,7 @@ func (w *build) resolve(ctx context.Context) error {
 		return err
 	}
 	if w.kind.refusal != "" {
-		return fmt.Errorf("%s is a provider of the kind %s: %s", w.source.shown, w.kind.Name, w.kind.refusal)
+		return fmt.Errorf("%s is a provider of the kind %s: %s%s", w.source.shown, w.kind.Name, w.kind.refusal, w.alternative())
 	}
 	if err := w.raise(ctx); err != nil {
 		return err
@@ -112,6 +114,29 @@ func (w *build) resolve(ctx context.Context) error {
 		return w.unservedError()
 	}
 	return nil
+}
+
+// alternative says what to port instead of a provider that is refused, empty if nothing is known.
+func (w *build) alternative() string {
+	if w.kind.instead == "" {
+		return ""
+	}
+	var found []string
+	for name, m := range w.selected() {
+		base, _, _ := module.SplitPathVersion(name)
+		if m.Main || !strings.HasPrefix(path.Base(base), w.kind.instead) {
+			continue
+		}
+		if of := m.source(); of.Version != "" { // else a directory of the source
+			m = of
+		}
+		found = append(found, m.Path+"@"+m.Version)
+	}
+	slices.Sort(found)
+	if len(found) == 0 {
+		return "\nPort the Terraform provider"
+	}
+	return "\nPort the Terraform provider: " + strings.Join(found, ", ")
 }
 
 // raise raises modules to the oldest versions that the adapter builds with.
