@@ -17,20 +17,26 @@ type kind struct {
 	packages []string
 	// oldest are the versions that modules have at least: with older ones the adapter does not build.
 	oldest map[string]string
-	// served is the module whose shim hands what is served to the adapter.
-	served string
-	// shim names the shim that does so, if the module can have others.
-	shim string
+	// served are the modules with the functions that serve. A shim of one hands what is served to the adapter.
+	served []serving
 	// refusal says why providers of the kind cannot be ported, and what to do instead.
 	refusal string
 	// instead begins the last part of the path of modules that can be ported instead, empty for none.
 	instead string
 }
 
+// serving is a module with a function that serves a provider.
+type serving struct {
+	module string
+	// shim names the shim that changes the function, if the module can have others.
+	shim string
+}
+
 const (
 	terraformAdapter = project + "/guest-sdk/terraform"
 	pulumiAdapter    = project + "/guest-sdk/pulumi"
 	pulumiSDK        = "github.com/pulumi/pulumi/sdk/v3"
+	pulumiPkg        = "github.com/pulumi/pulumi/pkg/v3" // before v3.249 it had what serves
 	pluginGo         = "github.com/hashicorp/terraform-plugin-go"
 	sdkV1            = "github.com/hashicorp/terraform-plugin-sdk"
 	sdkV2            = "github.com/hashicorp/terraform-plugin-sdk/v2"
@@ -41,20 +47,23 @@ func terraform(name string, serves ...string) kind {
 	return kind{
 		Name: name, serves: serves, adapter: terraformAdapter, packages: []string{"tf5", "tf6"},
 		// Its interface of providers is that of the SDKs before it, too.
-		oldest: map[string]string{pluginGo: "v0.14.3"}, served: pluginGo,
+		oldest: map[string]string{pluginGo: "v0.14.3"}, served: []serving{{module: pluginGo}},
 	}
 }
 
 // terraformSDK1 returns the kind of providers on the SDK that has its own server.
 func terraformSDK1() kind {
 	k := terraform("Terraform plugin SDK version 1", sdkV1+"/plugin")
-	k.served, k.shim = sdkV1, "plugin-sdk-1"
+	k.served = []serving{{sdkV1, "plugin-sdk-1"}}
 	return k
 }
 
 // pulumi returns a kind of provider whose server is one of Pulumi's protocol.
 func pulumi(name string, serves ...string) kind {
-	return kind{Name: name, serves: serves, adapter: pulumiAdapter, packages: []string{""}, served: pulumiSDK, shim: "pulumi-provider"}
+	return kind{
+		Name: name, serves: serves, adapter: pulumiAdapter, packages: []string{""},
+		served: []serving{{pulumiSDK, "pulumi-provider"}, {pulumiPkg, "pulumi-provider-pkg"}},
+	}
 }
 
 // kinds has the kinds, the most special ones first: a bridged provider contains a Terraform provider.
@@ -66,7 +75,7 @@ var kinds = []kind{
 		"github.com/pulumi/pulumi-terraform-bridge/pf/tfbridge", "github.com/pulumi/pulumi-terraform-bridge/v2/pkg/tfbridge",
 	}, refusal: "it translates a Terraform provider, and the adapter for Terraform derives its tokens in the same way", instead: "terraform-provider-"},
 	pulumi("pulumi-go-provider", "github.com/pulumi/pulumi-go-provider"),
-	pulumi("Pulumi provider server", pulumiSDK+"/go/pulumi/provider", "github.com/pulumi/pulumi/pkg/v3/resource/provider"),
+	pulumi("Pulumi provider server", pulumiSDK+"/go/pulumi/provider", pulumiPkg+"/resource/provider"),
 	terraform("Terraform provider servers behind a mux",
 		"github.com/hashicorp/terraform-plugin-mux/tf5muxserver", "github.com/hashicorp/terraform-plugin-mux/tf6muxserver",
 		"github.com/hashicorp/terraform-plugin-mux"),

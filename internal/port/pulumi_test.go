@@ -107,6 +107,31 @@ func TestAProviderMadeWithPulumiGoProvider(t *testing.T) {
 	require.Equal(t, "red", text(failure.State.Get("color")))
 }
 
+// A provider that speaks Pulumi's protocol itself, with an SDK whose server is in another module.
+func TestAProviderOnAnOldSDKOfPulumi(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and compiles a module of 45 MB")
+	}
+	built, err := Port(t.Context(), "../../testdata/ported/pulumirpc", Options{Dir: t.TempDir(), Name: "slip", Version: "0.1.0"})
+	require.NoError(t, err)
+	require.Equal(t, "Pulumi provider server", built.Manifest.Origin.Kind)
+	require.Subset(t, built.Manifest.Origin.Shims, []string{"pulumi-provider-pkg", "go-git", "go-billy"})
+	m, err := testmodule.Host(t, large(t)).LoadBytes(t.Context(), built.Wasm)
+	require.NoError(t, err)
+	outputs, err := deploy(t, loader{m}, func(ctx context.Context, s *goprogram.Stack) (property.Map, error) {
+		slip, err := s.Resource(ctx, goprogram.Declaration{Type: "slip:index:Slip", Name: "a", Inputs: property.MapOf(map[string]property.Value{
+			"text": property.String("four"),
+		})})
+		if err != nil {
+			return property.Map{}, err
+		}
+		return property.MapOf(map[string]property.Value{"length": slip.Output("length")}), nil
+	})
+	require.NoError(t, err)
+	length, _ := outputs.Get("length").Plain().AsNumber()
+	require.EqualValues(t, 4, length)
+}
+
 func text(v property.Value) string {
 	s, _ := v.Plain().AsString()
 	return s

@@ -108,9 +108,7 @@ func (w *build) resolve(ctx context.Context) error {
 	if err := w.shimAll(ctx, kit.tags); err != nil {
 		return err
 	}
-	hands := func(s *shim) bool { return s.Name == w.kind.shim }
-	_, shimmed := w.replaced[w.kind.served]
-	if !shimmed || w.kind.shim != "" && !slices.ContainsFunc(w.applied[w.kind.served], hands) {
+	if !slices.ContainsFunc(w.kind.served, w.isHanded) {
 		return w.unservedError()
 	}
 	return nil
@@ -162,17 +160,24 @@ func (w *build) raise(ctx context.Context) error {
 	return err
 }
 
+// isHanded reports whether a shim hands what a module serves to the adapter.
+func (w *build) isHanded(by serving) bool {
+	_, shimmed := w.replaced[by.module]
+	return shimmed && (by.shim == "" || slices.ContainsFunc(w.applied[by.module], func(s *shim) bool { return s.Name == by.shim }))
+}
+
 // unservedError is the error for a provider whose server no shim fits.
 func (w *build) unservedError() error {
-	selected := "no " + w.kind.served
-	if m := w.selected()[w.kind.served]; m != nil {
+	served := w.kind.served[0].module
+	selected := "no " + served
+	if m := w.selected()[served]; m != nil {
 		selected = m.Path + " " + m.Version
 		if m.Replace != nil {
 			selected += ", replaced by " + strings.TrimSpace(m.Replace.Path+" "+m.Replace.Version)
 		}
 	}
 	return fmt.Errorf("%s cannot be ported: it selects %s, and no shim takes its server out of it\n"+
-		"Port a newer version of the provider, or update it: go get %s@%s", w.source.shown, selected, w.kind.served, cmp.Or(w.kind.oldest[w.kind.served], "latest"))
+		"Port a newer version of the provider, or update it: go get %s@%s", w.source.shown, selected, served, cmp.Or(w.kind.oldest[served], "latest"))
 }
 
 // shimAll applies shims until no package needs another. tags are those that versions of libraries decide.

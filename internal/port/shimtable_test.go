@@ -44,6 +44,8 @@ var tried = map[string][]struct{ module, version, packages string }{
 	"framework-statestore": {{"github.com/hashicorp/terraform-plugin-framework", "v1.19.0", "statestore"}},
 	"go-cmp":               {{"github.com/google/go-cmp", "v0.5.9", "cmp"}, {"github.com/google/go-cmp", "v0.7.0", "cmp"}},
 	"ini":                  {{"gopkg.in/ini.v1", "v1.67.0", "."}},
+	"go-billy":             {{"github.com/go-git/go-billy/v5", "v5.1.0", "osfs"}, {"github.com/go-git/go-billy/v5", "v5.5.0", "osfs"}},
+	"go-git":               {{"github.com/go-git/go-git/v5", "v5.3.0", "."}, {"github.com/go-git/go-git/v5", "v5.12.0", "."}},
 	"mmap-go":              {{"github.com/edsrzf/mmap-go", "v1.0.0", "."}, {"github.com/edsrzf/mmap-go", "v1.1.0", "."}},
 }
 
@@ -59,7 +61,7 @@ func TestEachShimBuilds(t *testing.T) {
 	require.NoError(t, err)
 	// Those that serve need an adapter, and whole providers try them, with what their SDK needs.
 	shims = slices.DeleteFunc(shims, func(s *shim) bool {
-		return slices.Contains([]string{"plugin-go", "plugin-go-types", "plugin-sdk-1", "go-getter", "go-plugin", "pulumi-provider"}, s.Name)
+		return slices.Contains([]string{"plugin-go", "plugin-go-types", "plugin-sdk-1", "go-getter", "go-plugin", "pulumi-provider", "pulumi-provider-pkg"}, s.Name)
 	})
 	for _, s := range shims {
 		require.NotEmpty(t, tried[s.Name], "the shim %s is tried with nothing", s.Name)
