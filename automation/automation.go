@@ -147,7 +147,7 @@ func (s *Stack) Preview(ctx context.Context, operation engine.Operation, o RunOp
 }
 
 // Run executes an operation on the stack, which it locks, and adds it to the stack's history. An
-// [engine.Up] without a program gets the project's program and policies.
+// [engine.Up] without a program gets the project's program and policies, and [engine.Act] the program.
 func (s *Stack) Run(ctx context.Context, operation engine.Operation, o RunOptions) (*engine.Result, error) {
 	return s.do(ctx, operation, o, false)
 }
@@ -196,6 +196,8 @@ func (s *Stack) options(operation engine.Operation, o RunOptions, preview bool, 
 		options.Command = "refresh"
 	case engine.Destroy:
 		options.Command, options.Deletes = "destroy", true
+	case engine.Act:
+		options.Command, options.Program = "action", operation.Program == nil
 	case engine.Import:
 		options.Command, options.Creates = "import", true
 	}
@@ -221,6 +223,9 @@ func withProgram(ctx context.Context, operation engine.Operation, run *stackrun.
 		policies, err := run.Plugins.Policies(ctx, nil)
 		o.Program, o.Policies = run.Program, append(policies, o.Policies...)
 		return o, err
+	case engine.Act:
+		o.Program = run.Program
+		return o, nil
 	case engine.Refresh:
 		o.Program = run.Program
 		return o, nil

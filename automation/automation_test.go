@@ -61,6 +61,8 @@ func TestPreviewAndProgress(t *testing.T) {
 
 	_, err = stack.Run(t.Context(), engine.Refresh{}, automation.RunOptions{RunProgram: true})
 	require.NoError(t, err)
+	_, err = stack.Run(t.Context(), engine.Act{Action: "shuffle"}, options)
+	require.ErrorContains(t, err, `the program has no action "shuffle": it has none`)
 	_, err = stack.Run(t.Context(), engine.Destroy{}, options)
 	require.NoError(t, err)
 	require.NoError(t, stack.Remove(t.Context()))

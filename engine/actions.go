@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -31,9 +32,29 @@ type PlannedAction struct {
 // RegisterAction makes an action known under its name.
 func (m *monitor) RegisterAction(a callback.Action) error { return m.d.hooks.AddAction(a) }
 
-// runAction runs an action for a step. In a preview the provider only checks its arguments.
+// act runs an action by itself.
+func (d *deployment) act(ctx context.Context) error {
+	d.mode = acting
+	if err := d.runProgram(ctx); err != nil {
+		return err
+	}
+	a, ok := d.hooks.Actions.Lookup(d.Action)
+	if !ok {
+		names := slices.Sorted(maps.Keys(d.hooks.Actions.Entries()))
+		return fmt.Errorf("the program has no action %q: it has %s", d.Action, cmp.Or(join(names), none))
+	}
+	if err := d.runAction(ctx, a, callback.Step{DryRun: d.dryRun}); err != nil {
+		return fmt.Errorf("the action %q failed: %w", a.Name, err)
+	}
+	return nil
+}
+
+// runAction runs an action for a step, or by itself if there is none. In a preview the provider only checks its arguments.
 func (d *deployment) runAction(ctx context.Context, a callback.Action, step callback.Step) error {
-	u := step.Resource().URN
+	info := ActionInfo{Name: a.Name, Function: a.Function}
+	if res := step.Resource(); res != nil {
+		info.URN, info.Event = res.URN, step.Kind.String()
+	}
 	for _, res := range []*state.Resource{step.Old, step.New} {
 		if res != nil {
 			res.Outputs = d.assets.Withhold(res.Outputs)
@@ -52,7 +73,7 @@ func (d *deployment) runAction(ctx context.Context, a callback.Action, step call
 	if !d.dryRun && args.ContainsUnknowns() {
 		return errors.New("its arguments hold values that are not known")
 	}
-	if err := d.planning.action(u, PlannedAction{
+	if err := d.planning.action(info.URN, PlannedAction{
 		Kind: step.Kind, Name: a.Name, Function: a.Function, Provider: call.Options.Provider,
 		Arguments: recordable(admitted),
 	}); err != nil {
@@ -62,7 +83,7 @@ func (d *deployment) runAction(ctx context.Context, a callback.Action, step call
 	if err != nil {
 		return err
 	}
-	info := ActionInfo{Name: a.Name, Function: a.Function, Event: step.Kind.String(), URN: u, Arguments: inputLines(args, "add")}
+	info.Arguments = inputLines(args, "add")
 	start := time.Now()
 	d.emit(ActionStarted{Action: info})
 	resp, err := provider.RunAction(ctx, abi.RunActionRequest{Token: a.Function, Args: args, Preview: d.dryRun})

@@ -37,6 +37,8 @@ type Program interface {
 // Result is how a deployment ended.
 type Result struct {
 	Changes Changes
+	// Actions counts the actions that ran, or would run.
+	Actions int
 	// Outputs are the stack's outputs.
 	Outputs property.Map
 	// Imported holds what an import took over, in the order of its targets. What did not get
@@ -114,7 +116,7 @@ func run(ctx context.Context, in settings, dryRun bool) (*Result, error) {
 		summary.Result = "failed"
 	}
 	d.emit(summary)
-	result := &Result{Changes: d.changes, Outputs: outputs, Imported: d.imported}
+	result := &Result{Changes: d.changes, Actions: d.actions, Outputs: outputs, Imported: d.imported}
 	if err == nil {
 		result.Plan = d.planning.draft
 	}

@@ -110,10 +110,11 @@ type ActionInfo struct {
 	Name string `json:"name"`
 	// Function is the token of what is called.
 	Function string `json:"function"`
-	// Event is when it runs: before-create, after-create, before-update, or after-update.
-	Event string `json:"event"`
+	// Event is when it runs: before-create, after-create, before-update, or after-update. It is empty for an
+	// action that runs by itself.
+	Event string `json:"event,omitempty"`
 	// URN is that of the resource at whose step it runs.
-	URN       urn.URN          `json:"urn"`
+	URN       urn.URN          `json:"urn,omitempty"`
 	Arguments []PropertyChange `json:"arguments,omitempty"`
 }
 

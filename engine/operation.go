@@ -43,7 +43,7 @@ type Deployment struct {
 	Now func() time.Time
 }
 
-// Operation is what is done with a stack: [Up], [Refresh], [Destroy], or [Import].
+// Operation is what is done with a stack: [Up], [Refresh], [Destroy], [Import], or [Act].
 type Operation interface {
 	// settings returns the deployment with the options of the operation.
 	settings(d Deployment, dryRun bool) (settings, error)
@@ -116,6 +116,14 @@ type Import struct {
 	Targets []ImportTarget
 }
 
+// Act runs an action of the program by itself. The program runs, too, which gives providers the configuration that
+// they have now, and tells the action what the stack's resources are like. They stay as they are.
+type Act struct {
+	Program Program
+	// Action is its name.
+	Action string
+}
+
 // Run carries an operation out.
 func Run(ctx context.Context, d Deployment, o Operation) (*Result, error) {
 	return begin(ctx, d, o, false)
@@ -144,6 +152,7 @@ type settings struct {
 	ClearPendingCreates bool
 	AdoptPendingCreates map[urn.URN]string
 	Imports             []ImportTarget
+	Action              string
 
 	operation string
 	execute   func(*deployment, context.Context) error
@@ -190,6 +199,14 @@ func (o Destroy) settings(d Deployment, _ bool) (settings, error) {
 
 func (o Import) settings(d Deployment, _ bool) (settings, error) {
 	return settings{Deployment: d, Imports: o.Targets, operation: "import", execute: (*deployment).importAll}, nil
+}
+
+func (o Act) settings(d Deployment, _ bool) (settings, error) {
+	s := settings{Deployment: d, Up: Up{Program: o.Program}, Action: o.Action, operation: "action", execute: (*deployment).act}
+	if o.Program == nil {
+		return s, errors.New("Act: there is no program that has the action")
+	}
+	return s, nil
 }
 
 var errExcludeProtected = errors.New("ExcludeProtected is an option of Destroy: other operations leave protected resources be")

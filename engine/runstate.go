@@ -60,10 +60,11 @@ type mode int
 const (
 	// updating drives resources to their goals.
 	updating mode = iota
-	// refreshing reads them, destroying leaves them alone. In both, the program runs to configure providers
+	// refreshing reads them, destroying and acting leave them alone. There the program runs to configure providers
 	// anew, for example with a token that has changed. Nothing but providers is created or changed.
 	refreshing
 	destroying
+	acting
 )
 
 // mayHaveUnknowns reports whether values may be unknown in this run.

@@ -91,7 +91,7 @@ type Action struct {
 	// Function is the token of a function that the schema of its package calls an action.
 	Function string
 	// Call returns the arguments and options of the function for a step. Arguments may be ephemeral, and
-	// in a preview unknown.
+	// in a preview unknown. The step has no resource if the action runs by itself.
 	Call func(context.Context, Step) (FunctionCall, error)
 }
 
@@ -105,7 +105,11 @@ type ActionError struct {
 
 // Error names the action.
 func (e *ActionError) Error() string {
-	return fmt.Sprintf("the %s action %q failed: %v", e.Kind, e.Name, e.Err)
+	text := fmt.Sprintf("the %s action %q failed: %v", e.Kind, e.Name, e.Err)
+	if e.Kind == abi.HookKindAfterCreate || e.Kind == abi.HookKindAfterUpdate {
+		text += "\nthe resource is done and recorded; husk action " + e.Name + " runs the action again"
+	}
+	return text
 }
 
 // Unwrap returns the cause.
@@ -122,7 +126,7 @@ type Step struct {
 	DryRun bool
 }
 
-// Resource is New, or Old for deletions.
+// Resource is New, or Old for deletions. It is nil for an action that runs by itself.
 func (s Step) Resource() *state.Resource {
 	if s.New != nil {
 		return s.New

@@ -19,18 +19,21 @@ const actionSymbol = ">> "
 // startAction begins the live line of an action.
 func (t *Text) startAction(a engine.ActionInfo) { t.acting[actionKey(a)] = time.Now() }
 
-func actionKey(a engine.ActionInfo) string { return subject(a.Function, a.Name) + " " + when(a) }
+func actionKey(a engine.ActionInfo) string { return subject(a.Function, a.Name) + when(a) }
 
-// when says at which step an action runs.
+// when says at which step an action runs. It is empty for one that runs by itself.
 func when(a engine.ActionInfo) string {
-	return actionEvents[a.Event] + " " + subject(a.URN.Type(), a.URN.Name())
+	if a.Event == "" {
+		return ""
+	}
+	return " " + actionEvents[a.Event] + " " + subject(a.URN.Type(), a.URN.Name())
 }
 
 func (t *Text) showAction(e engine.ActionDone) {
 	delete(t.acting, actionKey(e.Action))
-	verb := "ran "
+	verb := "ran"
 	if t.started.DryRun {
-		verb = "run "
+		verb = "run"
 	}
 	line := "  " + t.style.note(actionSymbol) + pad(subject(e.Action.Function, e.Action.Name)) + " " + t.style.note(verb) + when(e.Action)
 	if e.DurationMs >= worthTelling.Milliseconds() {
@@ -45,7 +48,7 @@ func (t *Text) showAction(e engine.ActionDone) {
 // showFailedAction shows that an action failed. Why is among the errors at the end.
 func (t *Text) showFailedAction(e engine.ActionFailed) {
 	delete(t.acting, actionKey(e.Action))
-	t.tellOf(e.Action, "  "+t.style.bad("!  "+pad(subject(e.Action.Function, e.Action.Name))+" failed "+when(e.Action))+"\n")
+	t.tellOf(e.Action, "  "+t.style.bad("!  "+pad(subject(e.Action.Function, e.Action.Name))+" failed"+when(e.Action))+"\n")
 }
 
 // tellOf writes the line of an action. One that runs after a step comes after the line of the step, which has

@@ -72,11 +72,11 @@ func (t *Text) conclusion(s engine.Summary, err error) string {
 		return failed + " after " + took + "."
 	case err != nil:
 		return failed + " after " + took + ": " + counts + "."
-	case t.started.DryRun && s.Changes.Total() == 0:
+	case t.started.DryRun && s.Changes.Total()+s.Actions == 0:
 		return "Preview done in " + took + ": nothing would change" + unchanged(s.Changes) + "."
 	case t.started.DryRun:
 		return "Preview done in " + took + ": " + counts + "."
-	case s.Changes.Total() == 0:
+	case s.Changes.Total()+s.Actions == 0:
 		return style.good("Done") + " in " + took + ": nothing changed" + unchanged(s.Changes) + "."
 	default:
 		return style.good("Done") + " in " + took + ": " + counts + "."

@@ -101,5 +101,6 @@ var operations = map[string]struct{ doing, previewing string }{
 	"up":      {"Updating", "Previewing an update of"},
 	"refresh": {"Refreshing", "Previewing a refresh of"},
 	"destroy": {"Destroying", "Previewing the destruction of"},
+	"action":  {"Running an action of", "Previewing an action of"},
 	"import":  {"Importing into", "Previewing an import into"},
 }

@@ -16,6 +16,8 @@ type Deployment struct {
 	ClearPendingCreates bool
 	AdoptPendingCreates map[urn.URN]string
 	Imports             []engine.ImportTarget
+	// Action is the action that Act runs.
+	Action string
 }
 
 // Operation runs an operation, or a preview of it.
@@ -31,6 +33,8 @@ var (
 	PreviewDestroy = operation(engine.Preview, destroy)
 	Import         = operation(engine.Run, imports)
 	PreviewImport  = operation(engine.Preview, imports)
+	Act            = operation(engine.Run, act)
+	PreviewAct     = operation(engine.Preview, act)
 )
 
 func operation(
@@ -61,6 +65,8 @@ func destroy(d Deployment) engine.Operation {
 		ContinueOnError: d.ContinueOnError, IgnoreProtect: d.IgnoreProtect,
 	}
 }
+
+func act(d Deployment) engine.Operation { return engine.Act{Program: d.Program, Action: d.Action} }
 
 func imports(d Deployment) engine.Operation { return engine.Import{Targets: d.Imports} }
 

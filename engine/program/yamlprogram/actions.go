@@ -164,7 +164,11 @@ func (d *deployment) callAt(ctx context.Context, a *action, s callback.Step) (ca
 	if s.Kind == abi.HookKindBeforeUpdate {
 		seen = s.Old
 	}
-	if decl, ok := d.acting.Load(s.Resource().URN); ok {
+	var decl any
+	if seen != nil { // it does not run by itself
+		decl, _ = d.acting.Load(seen.URN)
+	}
+	if decl != nil {
 		i := &instance{decl: decl.(*resource), urn: seen.URN, id: seen.ID, state: seen.Outputs}
 		i.complete = d.isComplete(i)
 		e.scope = d.scope.with(i)

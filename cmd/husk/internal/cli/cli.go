@@ -116,7 +116,7 @@ func (a *app) root() *cobra.Command {
 	flags.StringVarP(&a.dir, "cwd", "C", ".", "run in this directory, which contains the project file")
 	flags.StringVarP(&a.stack, "stack", "s", "", "use this stack (default: $HUSK_STACK or $PULUMI_STACK, else the selected stack, else \"dev\")")
 	flags.BoolVar(&a.json, "json", false, "write only JSON to standard output")
-	group(root, nil, a.up(), a.preview(), a.refresh(), a.destroy(), a.importCommand(), a.watch(), a.cancel(),
+	group(root, nil, a.up(), a.preview(), a.refresh(), a.destroy(), a.importCommand(), a.action(), a.watch(), a.cancel(),
 		a.stackCommand(), a.stateCommand(), a.configCommand(), a.providerCommand(), a.packageCommand(),
 		a.cacheCommand(), a.version())
 	root.SuggestionsMinimumDistance = 2

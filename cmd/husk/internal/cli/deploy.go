@@ -95,6 +95,23 @@ func (a *app) destroy() *cobra.Command {
 	return a.deployment(c, f, "Delete every resource of the stack", recordedFlags+failureFlags+"refresh exclude-protected")
 }
 
+func (a *app) action() *cobra.Command {
+	f := &deployFlags{runProgram: true}
+	var name string
+	operation := func(_ context.Context, o *openRun) (engine.Operation, error) {
+		return engine.Act{Program: o.Program, Action: name}, nil
+	}
+	c := command{name: "action", operation: operation, question: "Run this action?"}
+	cmd := a.deployment(c, f, "Run an action of the program by itself", "preview-only installed grant")
+	cmd.Use, cmd.Args = "action NAME", cobra.ExactArgs(1)
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		name = args[0]
+		return run(cmd, args)
+	}
+	return cmd
+}
+
 // deployment makes a command that runs the engine, with flags beside those of all such commands.
 func (a *app) deployment(c command, f *deployFlags, short, flags string) *cobra.Command {
 	cmd := &cobra.Command{
@@ -107,7 +124,7 @@ func (a *app) deployment(c command, f *deployFlags, short, flags string) *cobra.
 	if !c.previewOnly {
 		flags += " yes skip-preview"
 	}
-	f.add(cmd, selectionFlags+shownFlags+flags)
+	f.add(cmd, shownFlags+flags)
 	a.addLimits(cmd.Flags())
 	return cmd
 }
@@ -168,7 +185,7 @@ func (s *session) run(ctx context.Context, c command, o *openRun) (declined bool
 			return false, err
 		}
 		_ = s.end(nil) // shows the preview, which went well
-		if !f.yes && result.Changes.Total() > 0 {
+		if !f.yes && result.Changes.Total()+result.Actions > 0 {
 			err = a.ask(c.question, stop)
 		} else if !a.json {
 			err = a.printf("\n")

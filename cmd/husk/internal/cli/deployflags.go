@@ -45,9 +45,9 @@ const (
 	shownFlags     = "audit-log learn-grants trust-module diff timings parallel "
 	selectionFlags = "target target-dependents exclude exclude-dependents "
 	failureFlags   = "continue-on-error ignore-protect "
-	updateFlags    = failureFlags + "refresh replace target-replace update-on-import stop-on-pending legacy-diff "
+	updateFlags    = selectionFlags + failureFlags + "refresh replace target-replace update-on-import stop-on-pending legacy-diff "
 	policyFlags    = "policy-pack policy-pack-config "
-	recordedFlags  = "preview-only run-program installed grant "
+	recordedFlags  = selectionFlags + "preview-only run-program installed grant "
 )
 
 // add adds flags to a command by their names. A flag that is not added costs nothing.

@@ -31,7 +31,7 @@ func (a *app) watch() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&update, "up", false, "update the stack instead of previewing, without confirmation")
 	cmd.Flags().StringArrayVar(&paths, "path", nil, "watch this file or directory as well; can be repeated")
-	f.add(cmd, selectionFlags+updateFlags+shownFlags)
+	f.add(cmd, updateFlags+shownFlags)
 	a.addLimits(cmd.Flags())
 	return cmd
 }

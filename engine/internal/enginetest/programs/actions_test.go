@@ -394,3 +394,56 @@ func TestPlansBindActions(t *testing.T) {
 		require.NotContains(t, fmt.Sprintf("%+v", e), "token of")
 	}
 }
+
+// An action runs by itself for the resources as they are recorded. The program runs, and changes nothing.
+func TestActionByItself(t *testing.T) {
+	c, s := newCrew(t)
+	program := func(rank int) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			resp, err := p.Custom("crew:index:Post", "p", enginetest.Props("place", "x", "rank", rank))
+			if err != nil {
+				return err
+			}
+			return callbacks(p).RegisterAction(action("tell", func(s callback.Step) property.Map {
+				require.Nil(t, s.Resource())
+				return enginetest.Props("text", resp.Out("place"), "code", resp.Out("code"))
+			}))
+		}
+	}
+	s.Edit = func(d *enginetest.Deployment) { d.Providers, d.Action = c, "tell" }
+	_, err := s.Try(enginetest.Act, program(1))
+	require.ErrorContains(t, err, `the action "tell" failed: its arguments hold values that are not known`)
+	s.Up(program(1))
+	require.Equal(t, []string{"create x"}, c.read())
+
+	before := s.Resource("p")
+	result, err := s.Try(enginetest.PreviewAct, program(2))
+	require.NoError(t, err)
+	require.Equal(t, 1, result.Actions)
+	require.Empty(t, c.read())
+	result, err = s.Try(enginetest.Act, program(2))
+	require.NoError(t, err)
+	require.Equal(t, engine.Result{Actions: 1}, engine.Result{Actions: result.Actions, Changes: result.Changes})
+	require.Equal(t, []string{"call x code of x"}, c.read())
+	require.Equal(t, before, s.Resource("p"))
+	var done []engine.Event
+	for _, e := range s.Events() {
+		switch e := e.(type) {
+		case engine.ActionDone:
+			done = append(done, engine.ActionStarted{Action: e.Action})
+		case engine.StepDone:
+			require.Equal(t, engine.OpSame, e.Step.Op)
+		}
+	}
+	require.Equal(t, []engine.Event{engine.ActionStarted{Action: engine.ActionInfo{Name: "tell", Function: "crew:index:call", Arguments: []engine.PropertyChange{
+		{Path: "code", Kind: "add", New: "[secret]"}, {Path: "text", Kind: "add", New: `"x"`},
+	}}}}, done)
+
+	s.Edit = func(d *enginetest.Deployment) { d.Providers, d.Action = c, "shout" }
+	_, err = s.Try(enginetest.Act, program(2))
+	require.ErrorContains(t, err, `the program has no action "shout": it has tell`)
+	c.calling = func(context.Context) error { return errors.New("nobody hears it") }
+	s.Edit = func(d *enginetest.Deployment) { d.Providers, d.Action = c, "tell" }
+	_, err = s.Try(enginetest.Act, program(2))
+	require.ErrorContains(t, err, "nobody hears it")
+}
