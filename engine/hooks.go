@@ -83,6 +83,9 @@ func (d *deployment) runHooks(ctx context.Context, kind abi.HookKind, old, new *
 	for _, name := range d.hooks.Names(subject, kind, hookKey(kind)) {
 		if action, ok := d.hooks.Actions.Lookup(name); ok {
 			if err := d.runAction(ctx, action, d.hookStep(kind, old, new)); err != nil {
+				if !d.dryRun && (kind == abi.HookKindAfterCreate || kind == abi.HookKindAfterUpdate) {
+					err = fmt.Errorf("%w\nthe resource is done and recorded; husk action %s runs the action again", err, name)
+				}
 				return &callback.ActionError{Name: name, Kind: kind, Err: err}
 			}
 			continue

@@ -105,11 +105,7 @@ type ActionError struct {
 
 // Error names the action.
 func (e *ActionError) Error() string {
-	text := fmt.Sprintf("the %s action %q failed: %v", e.Kind, e.Name, e.Err)
-	if e.Kind == abi.HookKindAfterCreate || e.Kind == abi.HookKindAfterUpdate {
-		text += "\nthe resource is done and recorded; husk action " + e.Name + " runs the action again"
-	}
-	return text
+	return fmt.Sprintf("the %s action %q failed: %v", e.Kind, e.Name, e.Err)
 }
 
 // Unwrap returns the cause.

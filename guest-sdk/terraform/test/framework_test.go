@@ -438,7 +438,7 @@ func TestActions(t *testing.T) {
 	u := boxes(t, terraform.Mapping{})
 	require.True(t, u.pkg().Function(token).Action)
 	id, state := u.create(object("name", "a"))
-	run := func(preview bool, id string) error {
+	run := func(preview bool, id any) error {
 		response, err := u.RunAction(u.ctx(), abi.RunActionRequest{Token: token, Args: object("boxId", id), Preview: preview})
 		require.Empty(t, response.Failures)
 		return err
@@ -449,7 +449,9 @@ func TestActions(t *testing.T) {
 		return read.State.Get("weight")
 	}
 	require.NoError(t, run(true, id))
+	require.NoError(t, run(true, property.Unknown))
 	require.Equal(t, number(30), weight(), "a preview changes nothing")
+	require.ErrorContains(t, run(false, property.Unknown), "not known")
 	require.NoError(t, run(false, id))
 	require.Equal(t, number(29), weight())
 	require.Contains(t, u.logged(), "info shaking")

@@ -447,3 +447,20 @@ func TestActionByItself(t *testing.T) {
 	_, err = s.Try(enginetest.Act, program(2))
 	require.ErrorContains(t, err, "nobody hears it")
 }
+
+// Actions after the creation of a component wait for its outputs, as hooks do.
+func TestActionsOfComponents(t *testing.T) {
+	c, s := newCrew(t)
+	tell := action("tell", func(s callback.Step) property.Map { return enginetest.Props("text", s.New.Outputs.Get("of")) })
+	s.Up(acting(func(p *enginetest.Run) error {
+		g, err := p.Component("my:own:Group", "g", enginetest.Props(), on(abi.HookKindAfterCreate, "tell"))
+		if err != nil {
+			return err
+		}
+		if _, err := p.Child(g.URN, "crew:index:Post", "p", enginetest.Props("place", "x")); err != nil {
+			return err
+		}
+		return p.Monitor.RegisterOutputs(p.Ctx, abi.RegisterOutputsRequest{URN: g.URN, Outputs: enginetest.Props("of", "all")})
+	}, tell))
+	require.Equal(t, []string{"create x", "call all "}, c.read())
+}

@@ -69,6 +69,9 @@ func (p *provider) CloseEphemeral(ctx context.Context, request abi.CloseEphemera
 
 func (p *provider) RunAction(ctx context.Context, request abi.RunActionRequest) (abi.RunActionResponse, error) {
 	f, args, failed, err := p.function(ctx, request.Token, request.Args, func(k kind) bool { return k == isAction })
+	if err == nil && !request.Preview {
+		err = known(args)
+	}
 	if err != nil || len(failed) > 0 {
 		return abi.RunActionResponse{Failures: failed}, err
 	}

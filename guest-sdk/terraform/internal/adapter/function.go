@@ -98,12 +98,21 @@ func (p *provider) function(ctx context.Context, token string, args property.Map
 		return nil, args, nil, err
 	}
 	args, failed := f.Args.Check(args)
-	if path, found := property.Object(args).Find(property.Value.IsUnknown); found && len(failed) == 0 {
-		e := abi.NewError(abi.ErrorKindInvalidArgument, "the argument is not known")
-		e.Path = path.String()
-		return nil, args, nil, e
+	if len(failed) == 0 && f.kind != isAction { // a preview of an action checks what is known
+		err = known(args)
 	}
-	return f, args, failed, nil
+	return f, args, failed, err
+}
+
+// known returns an error if an argument is not known.
+func known(args property.Map) error {
+	path, found := property.Object(args).Find(property.Value.IsUnknown)
+	if !found {
+		return nil
+	}
+	e := abi.NewError(abi.ErrorKindInvalidArgument, "the argument is not known")
+	e.Path = path.String()
+	return e
 }
 
 func (p *provider) Invoke(ctx context.Context, request abi.InvokeRequest) (abi.InvokeResponse, error) {
