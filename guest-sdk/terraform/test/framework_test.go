@@ -2,6 +2,7 @@ package test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -358,6 +359,16 @@ func TestTimeouts(t *testing.T) {
 	require.False(t, response.State.Has("timeouts"))
 	require.NoError(t, u.Delete(u.ctx(), abi.DeleteRequest{Type: boxToken, ID: response.ID, State: response.State, Timeout: 60}))
 	require.Contains(t, u.logged(), `warning Timeout: The box is removed within "1m0s".`)
+}
+
+// A text of a provider that is no UTF-8 is one in the contract, and remains the same to the provider.
+func TestTextsAreUTF8(t *testing.T) {
+	u := boxes(t, terraform.Mapping{})
+	u.token = labelToken
+	inputs := object("text", strings.Repeat("ä", 20))
+	_, state := u.create(inputs)
+	requireAt(t, text("urn:label:"+strings.Repeat("ä", 15)+"\ufffd"), state, "labelUrn")
+	require.Empty(t, u.changes(state, inputs, inputs))
 }
 
 func TestAResourceWithoutAnIDHasItsName(t *testing.T) {

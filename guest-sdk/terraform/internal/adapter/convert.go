@@ -5,6 +5,7 @@ package adapter
 import (
 	"math/big"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
@@ -392,7 +393,7 @@ func (d *decoder) value(t *tf.Type, v tftypes.Value) (property.Value, error) {
 	case tf.String:
 		var s string
 		err := v.As(&s)
-		return property.String(s), err
+		return property.String(validText(s)), err
 	case tf.List, tf.Set, tf.Tuple:
 		parts := elements(v)
 		list := make([]property.Value, len(parts))
@@ -418,7 +419,7 @@ func (d *decoder) value(t *tf.Type, v tftypes.Value) (property.Value, error) {
 			if err != nil {
 				return property.Null, err
 			}
-			entries = append(entries, property.Entry{Key: key, Value: element})
+			entries = append(entries, property.Entry{Key: validText(key), Value: element})
 		}
 		return property.Object(property.NewMap(entries...)), nil
 	case tf.Object:
@@ -426,4 +427,12 @@ func (d *decoder) value(t *tf.Type, v tftypes.Value) (property.Value, error) {
 		return property.Object(m), err
 	}
 	return property.Null, abi.NewError(abi.ErrorKindInternal, d.path+": the provider returned a value of an unknown type")
+}
+
+// validText returns a text in which each byte that is no UTF-8 is U+FFFD, as in Terraform's state.
+func validText(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return string([]rune(s))
 }

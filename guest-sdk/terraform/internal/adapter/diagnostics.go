@@ -15,7 +15,7 @@ import (
 
 // text returns the diagnostic as people read it.
 func text(d tf.Diagnostic) string {
-	summary, detail := strings.TrimSpace(d.Summary), strings.TrimSpace(d.Detail)
+	summary, detail := validText(strings.TrimSpace(d.Summary)), validText(strings.TrimSpace(d.Detail))
 	if detail == "" || detail == summary {
 		return summary
 	}

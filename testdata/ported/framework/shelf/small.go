@@ -21,6 +21,12 @@ type labelModel struct {
 	URN  types.String `tfsdk:"urn"`
 }
 
+// urn returns the first bytes of a text, as services do that do not know of characters.
+func urn(text types.String) types.String {
+	s := text.ValueString()
+	return types.StringValue("urn:label:" + s[:min(len(s), 31)])
+}
+
 func (label) Metadata(_ context.Context, _ resource.MetadataRequest, r *resource.MetadataResponse) {
 	r.TypeName = "shelf_label"
 }
@@ -35,7 +41,7 @@ func (label) Schema(_ context.Context, _ resource.SchemaRequest, r *resource.Sch
 func (label) Create(ctx context.Context, request resource.CreateRequest, r *resource.CreateResponse) {
 	var plan labelModel
 	r.Diagnostics.Append(request.Plan.Get(ctx, &plan)...)
-	plan.URN = types.StringValue("urn:label:" + plan.Text.ValueString())
+	plan.URN = urn(plan.Text)
 	r.Diagnostics.Append(r.State.Set(ctx, &plan)...)
 }
 
@@ -44,7 +50,7 @@ func (label) Read(context.Context, resource.ReadRequest, *resource.ReadResponse)
 func (label) Update(ctx context.Context, request resource.UpdateRequest, r *resource.UpdateResponse) {
 	var plan labelModel
 	r.Diagnostics.Append(request.Plan.Get(ctx, &plan)...)
-	plan.URN = types.StringValue("urn:label:" + plan.Text.ValueString())
+	plan.URN = urn(plan.Text)
 	r.Diagnostics.Append(r.State.Set(ctx, &plan)...)
 }
 
