@@ -2,6 +2,8 @@ package test
 
 import (
 	"context"
+	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
@@ -78,7 +80,22 @@ func TestModules(t *testing.T) {
 			}
 			pkg, err := schemajson.Parse([]byte(want.Schema))
 			require.NoError(t, err)
-			(&differential{native: native, ported: ported, pkg: pkg, seed: seed(t), texts: of.texts}).run(t)
+			d := &differential{native: native, ported: ported, pkg: pkg, seed: seed(t), texts: of.texts}
+			d.run(t)
+			t.Run("Terraform", func(t *testing.T) {
+				d.compared(t, of.name, program(t, "../../../testdata/ported/"+of.dir, of.name), of.config)
+			})
 		})
 	}
+}
+
+// program builds a provider for this machine as Terraform finds it, from its source in a directory.
+func program(t *testing.T, source, name string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "terraform-provider-"+name)
+	build := exec.CommandContext(t.Context(), "go", "build", "-mod=mod", "-o", file, ".")
+	build.Dir = source
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return file
 }

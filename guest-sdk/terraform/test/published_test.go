@@ -1,0 +1,148 @@
+package test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/abi/schema/schemajson"
+	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/port"
+)
+
+// publishedVariable names the environment variable that lets providers be fetched from the module proxy.
+const publishedVariable = "HUSK_TEST_PUBLISHED"
+
+// quotedWord is a value in a description, as in "Currently-supported values are: `RSA`, `ECDSA`".
+var quotedWord = regexp.MustCompile("[`\"]([A-Za-z0-9_:.-]+)[`\"]")
+
+// Providers as their authors published them answer as modules what Terraform is told by their processes.
+func TestPublishedProviders(t *testing.T) {
+	if os.Getenv(publishedVariable) == "" {
+		t.Skip("set " + publishedVariable + "=1 to fetch providers and to compare their modules with their processes")
+	}
+	for _, of := range []struct {
+		module, name, version string
+		texts                 map[string][]string
+		random                func(token string, inputs property.Map) bool
+	}{
+		{
+			"github.com/terraform-providers/terraform-provider-random@v1.3.2-0.20231204135814-c6e90de46687", "random", "3.6.0",
+			map[string][]string{"overrideSpecial": {"_-", "äö"}},
+			func(token string, inputs property.Map) bool {
+				return !(strings.HasSuffix(token, "Integer") || strings.HasSuffix(token, "Shuffle")) || !given(inputs, "seed")
+			},
+		},
+		{
+			"github.com/hashicorp/terraform-provider-tls@v1.2.1-0.20230117062332-afdd54107aba", "tls", "4.0.4",
+			map[string][]string{
+				"privateKeyPem": {keyPEM}, "caPrivateKeyPem": {keyPEM}, "certRequestPem": {requestPEM}, "caCertPem": {certPEM},
+				"url": {"https://localhost:1", "ftp://x"}, "ipAddresses": {"10.0.0.1", "no address"}, "uris": {"spiffe://a/b", ":"},
+			},
+			func(string, property.Map) bool { return true },
+		},
+		{
+			"github.com/hashicorp/terraform-provider-time@v0.14.2", "time", "0.14.2",
+			map[string][]string{
+				"baseRfc3339": {"2020-02-29T12:00:00Z", "2021-01-31T00:00:00+02:00"}, "rfc3339": {"2020-02-29T12:00:00Z", "2021-01-31T00:00:00+02:00"},
+				"createDuration": {"1ms", "2ms", "0s", "1.5ms"}, "destroyDuration": {"1ms", "2ms", "0s"}, "timestamp": {"2020-02-29T12:00:00Z"}, "duration": {"1h3m"},
+				"unixTimestamp": nil,
+			},
+			func(_ string, inputs property.Map) bool {
+				return !given(inputs, "baseRfc3339") && !given(inputs, "rfc3339")
+			},
+		},
+	} {
+		t.Run(of.name, func(t *testing.T) {
+			built, err := port.Port(t.Context(), of.module, port.Options{Dir: t.TempDir(), Version: of.version})
+			require.NoError(t, err)
+			h, err := host.New(t.Context(), host.NewConfig())
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, h.Close(context.Background())) })
+			module, err := h.LoadBytes(t.Context(), built.Wasm)
+			require.NoError(t, err)
+			ported, err := module.NewProvider(t.Context(), host.ProviderOptions{Name: of.name, Instances: 1, Lenient: true, AskGuest: true})
+			require.NoError(t, err)
+			_, err = ported.Handshake(t.Context(), abi.HandshakeRequest{Features: abi.AllFeatures})
+			require.NoError(t, err)
+			require.NoError(t, ported.Configure(t.Context(), abi.ConfigureRequest{}))
+			response, err := ported.GetSchema(t.Context(), abi.GetSchemaRequest{})
+			require.NoError(t, err)
+			pkg, err := schemajson.Parse([]byte(response.Schema))
+			require.NoError(t, err)
+			d := &differential{ported: ported, pkg: pkg, seed: seed(t), texts: of.texts, random: of.random}
+			for _, r := range pkg.Resources {
+				d.addTexts(&r.Inputs)
+			}
+			d.compared(t, of.name, program(t, fetched(t, of.module), of.name), object())
+		})
+	}
+}
+
+func given(inputs property.Map, name string) bool { return !inputs.Get(name).Plain().IsNull() }
+
+// addTexts adds the values that the descriptions of properties name.
+func (d *differential) addTexts(o *schema.Object) {
+	for i := range o.Properties {
+		p := &o.Properties[i]
+		if _, given := d.texts[p.Name]; given {
+			continue
+		}
+		for _, found := range quotedWord.FindAllStringSubmatch(p.Description, -1) {
+			d.texts[p.Name] = append(d.texts[p.Name], found[1])
+		}
+	}
+}
+
+// fetched returns a copy of a module's source.
+func fetched(t *testing.T, module string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", module)
+	cmd.Dir = t.TempDir()
+	out, err := cmd.Output()
+	require.NoError(t, err, "%s", out)
+	var downloaded struct{ Dir string }
+	require.NoError(t, json.Unmarshal(out, &downloaded))
+	dir := t.TempDir()
+	require.NoError(t, os.CopyFS(dir, os.DirFS(downloaded.Dir)))
+	return dir
+}
+
+// A key, a request, and a certificate with it, of which nobody has use.
+const (
+	keyPEM = `-----BEGIN EC PRIVATE KEY-----
+MHcCAQEEIMdSwNnf5IEa7T7+Ppzj5qdM91lWVauDw4+Y/9cZtFfLoAoGCCqGSM49
+AwEHoUQDQgAEHk300seXVD0/WLwXsBZe2LWfUSM1U83hPy6m3eXkAYr8PKaHrGg/
+5P4PsdnolwPZbI3djxxwwe8Dz8PG81quxg==
+-----END EC PRIVATE KEY-----
+`
+	requestPEM = `-----BEGIN CERTIFICATE REQUEST-----
+MIHPMHgCAQAwFjEUMBIGA1UEAwwLZXhhbXBsZS5vcmcwWTATBgcqhkjOPQIBBggq
+hkjOPQMBBwNCAAQeTfTSx5dUPT9YvBewFl7YtZ9RIzVTzeE/Lqbd5eQBivw8poes
+aD/k/g+x2eiXA9lsjd2PHHDB7wPPw8bzWq7GoAAwCgYIKoZIzj0EAwIDRwAwRAIg
+JmMIebAU+j0p0/ilzSk77vI+cKmBhPQrfuwMZpdK9woCIC9uX1mugrTDk9y6XHeX
+O9rPS0tKow6vmjXWIaHUK5uo
+-----END CERTIFICATE REQUEST-----
+`
+	certPEM = `-----BEGIN CERTIFICATE-----
+MIIBgjCCASmgAwIBAgIUWur0owpJd/HzLOwXZTmiLukBChcwCgYIKoZIzj0EAwIw
+FjEUMBIGA1UEAwwLZXhhbXBsZS5vcmcwIBcNMjYxMTIzMDczNzEzWhgPMjEyNjEw
+MzAwNzM3MTNaMBYxFDASBgNVBAMMC2V4YW1wbGUub3JnMFkwEwYHKoZIzj0CAQYI
+KoZIzj0DAQcDQgAEHk300seXVD0/WLwXsBZe2LWfUSM1U83hPy6m3eXkAYr8PKaH
+rGg/5P4PsdnolwPZbI3djxxwwe8Dz8PG81quxqNTMFEwHQYDVR0OBBYEFOdKVVQc
+08hY8A5KxG4WL7pCGNVyMB8GA1UdIwQYMBaAFOdKVVQc08hY8A5KxG4WL7pCGNVy
+MA8GA1UdEwEB/wQFMAMBAf8wCgYIKoZIzj0EAwIDRwAwRAIgZnofw6EI3s+s9sY5
+gNqY/cpygjYTWhdGj3WUwjETluQCIAJmmr+mSa4NpWWFSHWBFbbcwR5QllySu8Co
+NeeT8AHf
+-----END CERTIFICATE-----
+`
+)
