@@ -22,8 +22,10 @@ package terraform
 //	  arn_parse: {name: parseArn}
 //
 // Names of resources, data sources, functions, and attributes are those of the provider. A name that
-// the provider does not have is an error.
+// the provider does not have is an error, unless the mapping is optional.
 type Mapping struct {
+	// Optional means that the provider need not have the names: the mapping is for several versions.
+	Optional bool `json:"optional,omitempty"`
 	// Prefix is what resources and data sources lose of their names, with the last underscore. nil is
 	// the first word of the names if all have the same.
 	Prefix *string `json:"prefix,omitempty"`

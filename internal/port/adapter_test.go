@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"maps"
 	"reflect"
 	"slices"
@@ -177,6 +178,32 @@ func TestTheMappingIsTheAdapters(t *testing.T) {
 		}
 	}
 	require.Equal(t, adapters, own)
+}
+
+// Each built-in mapping can be read, and is for the module of its path, whoever publishes that.
+func TestPublishedMappings(t *testing.T) {
+	found := 0
+	require.NoError(t, fs.WalkDir(published, "mappings", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		found++
+		module, ok := strings.CutSuffix(strings.TrimPrefix(path, "mappings/"), ".yaml")
+		require.True(t, ok, path)
+		m, err := publishedMapping(module)
+		require.NoError(t, err)
+		require.Contains(t, string(m), `"optional":true`, "%s is for all versions", path)
+		same, err := publishedMapping(strings.Replace(module, "/hashicorp/", "/terraform-providers/", 1))
+		require.NoError(t, err)
+		require.JSONEq(t, string(m), string(same))
+		return nil
+	}))
+	require.Positive(t, found)
+	for _, module := range []string{"github.com/acme/terraform-provider-tls", "", "../mappings", "github.com/hashicorp"} {
+		m, err := publishedMapping(module)
+		require.NoError(t, err, module)
+		require.Nil(t, m, module)
+	}
 }
 
 // The builder finds the tags of the adapter's files in the files themselves.

@@ -1,9 +1,11 @@
 package port
 
 import (
+	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"reflect"
@@ -18,6 +20,7 @@ import (
 // mapping is the file of --map, as the adapter for Terraform reads it. The adapter's type of that name
 // describes the fields; a test compares the keys.
 type mapping struct {
+	Optional    bool                      `yaml:"optional" json:"optional,omitempty"`
 	Prefix      *string                   `yaml:"prefix" json:"prefix,omitempty"`
 	Modules     map[string]string         `yaml:"modules" json:"modules,omitempty"`
 	Config      map[string]mappedField    `yaml:"config" json:"config,omitempty"`
@@ -50,6 +53,27 @@ type mappedField struct {
 	Fields      map[string]mappedField `yaml:"fields" json:"fields,omitempty"`
 }
 
+// published has the mappings of providers of which Pulumi publishes a package with names that do not follow
+// from the rules, by the paths of their modules.
+//
+//go:embed mappings
+var published embed.FS
+
+// publishedMapping returns the mapping for a module, nil if there is none.
+func publishedMapping(module string) (json.RawMessage, error) {
+	// Before it was HashiCorp's, the organization of these providers had another name.
+	module = strings.Replace(module, "github.com/terraform-providers/", "github.com/hashicorp/", 1)
+	file := "mappings/" + module + ".yaml"
+	text, err := published.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return decodeMapping(file, text)
+}
+
 // readMapping returns the mapping in a file as JSON, nil for no file.
 func readMapping(file string) (json.RawMessage, error) {
 	if file == "" {
@@ -59,9 +83,17 @@ func readMapping(file string) (json.RawMessage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--map: %w", err)
 	}
+	m, err := decodeMapping(file, text)
+	if err != nil {
+		return nil, fmt.Errorf("--map %w", err)
+	}
+	return m, nil
+}
+
+func decodeMapping(file string, text []byte) (json.RawMessage, error) {
 	var m mapping
 	if err := decodeYAML(file, text, &m); err != nil {
-		return nil, fmt.Errorf("--map %w", err)
+		return nil, err
 	}
 	return json.Marshal(m)
 }

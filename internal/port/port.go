@@ -24,7 +24,8 @@ type Options struct {
 	Shims []string
 	// SDK is a checkout of Husk with the SDK, empty for that of this program.
 	SDK string
-	// Mapping is the path of a file with names that differ from the derived ones, empty for none.
+	// Mapping is the path of a file with names that differ from the derived ones. If it is empty, names of a
+	// well-known provider are those of the package that Pulumi publishes.
 	Mapping string
 	// Progress is told what is done next; nil for nobody.
 	Progress func(Step)
@@ -52,7 +53,7 @@ type porter struct {
 	dir     string
 	command goCommand
 	shims   []*shim
-	// mapping is the file of names as JSON, nil for none.
+	// mapping is the mapping of names as JSON, nil for none.
 	mapping json.RawMessage
 }
 
@@ -89,6 +90,11 @@ func Port(ctx context.Context, source string, o Options) (*Built, error) {
 	s, err := b.fetch(ctx, source)
 	if err != nil {
 		return nil, err
+	}
+	if b.mapping == nil {
+		if b.mapping, err = publishedMapping(s.module); err != nil {
+			return nil, err
+		}
 	}
 	return b.port(ctx, s)
 }

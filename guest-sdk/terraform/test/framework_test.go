@@ -11,6 +11,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/guest-sdk/terraform"
+	"github.com/husk-dev/husk/testdata/ported/framework/shelf"
 )
 
 func names(o *schema.Object) []string { return o.Names() }
@@ -49,6 +50,21 @@ func TestNamesFollowPulumisBridge(t *testing.T) {
 	require.Equal(t, []string{"id", "number", "prefix"}, names(&f.Result))
 	require.NotNil(t, pkg.Function("shelf:index/joinWords:joinWords"))
 	require.Equal(t, []string{"accessKey", "closed", "room"}, names(&pkg.Config))
+}
+
+// A mapping for several versions of a provider may name what this one does not have.
+func TestAnOptionalMapping(t *testing.T) {
+	yes := true
+	mapping := terraform.Mapping{
+		Resources: map[string]terraform.Resource{
+			"shelf_box":   {Fields: map[string]terraform.Field{"hinge": {MaxItemsOne: &yes}, "wheels": {MaxItemsOne: &yes}}},
+			"shelf_wheel": {Name: "Wheel"},
+		},
+	}
+	_, err := provider(t, shelf.NewWorld(), mapping).GetSchema(t.Context(), abi.GetSchemaRequest{})
+	require.ErrorContains(t, err, "shelf_wheel, which the provider does not have")
+	mapping.Optional = true
+	require.Equal(t, "object shelf:index/BoxHinge:BoxHinge", boxes(t, mapping).pkg().Resource(boxToken).Inputs.Property("hinge").Type.String())
 }
 
 func TestAMappingChangesNames(t *testing.T) {

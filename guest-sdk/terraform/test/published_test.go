@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -79,6 +80,7 @@ func TestPublishedProviders(t *testing.T) {
 			require.NoError(t, err)
 			pkg, err := schemajson.Parse([]byte(response.Schema))
 			require.NoError(t, err)
+			requireNames(t, pkg)
 			d := &differential{ported: ported, pkg: pkg, seed: seed(t), texts: of.texts, random: of.random}
 			for _, r := range pkg.Resources {
 				d.addTexts(&r.Inputs)
@@ -86,6 +88,63 @@ func TestPublishedProviders(t *testing.T) {
 			d.compared(t, of.name, program(t, fetched(t, of.module), of.name), object())
 		})
 	}
+}
+
+// publishedNames are the properties, of states and of inputs alone, that Pulumi's packages have: random 4.16.6,
+// tls 5.0.9, and time 0.1.1 by Pulumiverse.
+const publishedNames = `
+random:index/randomBytes:RandomBytes base64 hex keepers length
+random:index/randomId:RandomId b64Std b64Url byteLength dec hex keepers prefix
+random:index/randomInteger:RandomInteger keepers max min result seed
+random:index/randomPassword:RandomPassword bcryptHash keepers length lower minLower minNumeric minSpecial minUpper number numeric overrideSpecial result special upper
+random:index/randomPet:RandomPet keepers length prefix separator
+random:index/randomShuffle:RandomShuffle inputs keepers resultCount results seed
+random:index/randomString:RandomString keepers length lower minLower minNumeric minSpecial minUpper number numeric overrideSpecial result special upper
+random:index/randomUuid:RandomUuid keepers result
+time:index/offset:Offset baseRfc3339 day hour minute month offsetDays offsetHours offsetMinutes offsetMonths offsetSeconds offsetYears rfc3339 second triggers unix year
+time:index/rotating:Rotating day hour minute month rfc3339 rotationDays rotationHours rotationMinutes rotationMonths rotationRfc3339 rotationYears second triggers unix year
+time:index/sleep:Sleep createDuration destroyDuration triggers
+time:index/static:Static day hour minute month rfc3339 second triggers unix year
+tls:index/CertRequestSubject:CertRequestSubject commonName country locality organization organizationalUnit postalCode province serialNumber streetAddresses
+tls:index/SelfSignedCertSubject:SelfSignedCertSubject commonName country locality organization organizationalUnit postalCode province serialNumber streetAddresses
+tls:index/certRequest:CertRequest certRequestPem dnsNames ipAddresses keyAlgorithm privateKeyPem subject uris
+tls:index/getCertificate:getCertificate certificates content id url verifyChain
+tls:index/getCertificateCertificate:getCertificateCertificate certPem isCa issuer notAfter notBefore publicKeyAlgorithm serialNumber sha1Fingerprint signatureAlgorithm subject version
+tls:index/getPublicKey:getPublicKey algorithm id privateKeyOpenssh privateKeyPem publicKeyFingerprintMd5 publicKeyFingerprintSha256 publicKeyOpenssh publicKeyPem
+tls:index/locallySignedCert:LocallySignedCert allowedUses caCertPem caKeyAlgorithm caPrivateKeyPem certPem certRequestPem earlyRenewalHours isCaCertificate readyForRenewal setSubjectKeyId validityEndTime validityPeriodHours validityStartTime
+tls:index/privateKey:PrivateKey algorithm ecdsaCurve privateKeyOpenssh privateKeyPem privateKeyPemPkcs8 publicKeyFingerprintMd5 publicKeyFingerprintSha256 publicKeyOpenssh publicKeyPem rsaBits
+tls:index/selfSignedCert:SelfSignedCert allowedUses certPem dnsNames earlyRenewalHours ipAddresses isCaCertificate keyAlgorithm privateKeyPem readyForRenewal setAuthorityKeyId setSubjectKeyId subject uris validityEndTime validityPeriodHours validityStartTime
+tls:index/ProviderProxy:ProviderProxy fromEnv password url username
+tls:config proxy
+`
+
+// requireNames compares the names of a package with those of the published one.
+func requireNames(t *testing.T, pkg *schema.Package) {
+	t.Helper()
+	var want, got []string
+	for line := range strings.Lines(publishedNames) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, pkg.Name+":") {
+			want = append(want, line)
+		}
+	}
+	add := func(token string, o *schema.Object) {
+		got = append(got, token+" "+strings.Join(slices.Sorted(slices.Values(o.Names())), " "))
+	}
+	for _, r := range pkg.Resources {
+		add(r.Token, &r.Outputs)
+	}
+	for _, f := range pkg.Functions {
+		if strings.Contains(f.Token, ":get") { // Pulumi has neither ephemeral resources nor functions of the provider
+			add(f.Token, &f.Result)
+		}
+	}
+	for _, o := range pkg.Types {
+		add(o.Token, o)
+	}
+	if len(pkg.Config.Properties) > 0 {
+		add(pkg.Name+":config", &pkg.Config)
+	}
+	require.ElementsMatch(t, want, got)
 }
 
 func given(inputs property.Map, name string) bool { return !inputs.Get(name).Plain().IsNull() }

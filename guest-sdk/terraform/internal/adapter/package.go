@@ -64,10 +64,6 @@ type builder struct {
 	types  map[string]*schema.Object
 }
 
-// published are the prefixes of the names of packages that Pulumi publishes and that do not follow
-// from the rules.
-var published = map[string]string{"random": ""}
-
 func newPackage(name, version string, schemas *tf.Schemas, mapping terraform.Mapping) (*pkg, error) {
 	b := &builder{mapping: mapping, types: map[string]*schema.Object{}, pkg: &pkg{
 		Package: schema.Package{Name: name, Version: version, Description: schemas.Provider.Description},
@@ -75,11 +71,11 @@ func newPackage(name, version string, schemas *tf.Schemas, mapping terraform.Map
 	}}
 	b.prefix = b.commonPrefix()
 	if err := errors.Join(
-		unheardOf("resource", mapping.Resources, schemas.Resources),
-		unheardOf("data source", mapping.DataSources, schemas.DataSources),
-		unheardOf("function", mapping.Functions, schemas.Functions),
-		unheardOf("ephemeral resource", mapping.Ephemerals, schemas.Ephemerals),
-		unheardOf("action", mapping.Actions, schemas.Actions),
+		unheardOf(&mapping, "resource", mapping.Resources, schemas.Resources),
+		unheardOf(&mapping, "data source", mapping.DataSources, schemas.DataSources),
+		unheardOf(&mapping, "function", mapping.Functions, schemas.Functions),
+		unheardOf(&mapping, "ephemeral resource", mapping.Ephemerals, schemas.Ephemerals),
+		unheardOf(&mapping, "action", mapping.Actions, schemas.Actions),
 		b.config(), b.addResources(),
 		b.addSources("data source", "get", schemas.DataSources, mapping.DataSources, isDataSource),
 		b.addSources("ephemeral resource", "open", schemas.Ephemerals, mapping.Ephemerals, isEphemeral),
@@ -97,9 +93,9 @@ func newPackage(name, version string, schemas *tf.Schemas, mapping terraform.Map
 }
 
 // unheardOf refuses entries of the mapping that name nothing of the provider.
-func unheardOf[M, S any](what string, mapped map[string]M, has map[string]S) error {
+func unheardOf[M, S any](m *terraform.Mapping, what string, mapped map[string]M, has map[string]S) error {
 	for _, name := range slices.Sorted(maps.Keys(mapped)) {
-		if _, ok := has[name]; !ok {
+		if _, ok := has[name]; !ok && !m.Optional {
 			return fmt.Errorf("the mapping names the %s %s, which the provider does not have", what, name)
 		}
 	}
@@ -111,9 +107,6 @@ func unheardOf[M, S any](what string, mapped map[string]M, has map[string]S) err
 func (b *builder) commonPrefix() string {
 	if b.mapping.Prefix != nil {
 		return *b.mapping.Prefix
-	}
-	if prefix, ok := published[b.pkg.Name]; ok {
-		return prefix
 	}
 	prefix := ""
 	for _, all := range []map[string]*tf.Schema{b.pkg.schemas.Resources, b.pkg.schemas.DataSources, b.pkg.schemas.Ephemerals, b.pkg.schemas.Actions} {
@@ -318,7 +311,7 @@ func isID(a *tf.Attribute) bool { return a.Computed }
 // name gives the attributes the names and shapes of properties.
 func (b *builder) name(s *tf.Attributes, mapped map[string]terraform.Field, where string) error {
 	for _, name := range slices.Sorted(maps.Keys(mapped)) {
-		if s.Get(name) == nil {
+		if s.Get(name) == nil && !b.mapping.Optional {
 			return fmt.Errorf("%s: the mapping names the field %s, which the provider does not have", where, name)
 		}
 	}
@@ -380,12 +373,15 @@ func (b *builder) properties(s *tf.Attributes, prefix, name string, r role) []sc
 			r == results && a.WriteOnly {
 			continue
 		}
-		typ := a.Type
+		typ, one := a.Type, names.Pascal(a.Name)
+		if typ.Kind == tf.List || typ.Kind == tf.Set {
+			one = names.Pascal(names.Singular(a.Name))
+		}
 		if a.Flat {
 			typ = typ.Element
 		}
 		p := schema.Property{
-			Name: a.Property, Type: b.typeOf(typ, prefix+names.Pascal(a.Name), name+names.Pascal(a.Name)),
+			Name: a.Property, Type: b.typeOf(typ, prefix+one, name+one),
 			Description: a.Description, Deprecation: a.Deprecation, Secret: a.Sensitive || a.WriteOnly, Required: a.Required,
 		}
 		p.WriteOnly = a.WriteOnly && r != results

@@ -42,3 +42,17 @@ func TestPlural(t *testing.T) {
 		}
 	}
 }
+
+func TestSingular(t *testing.T) {
+	for name, want := range map[string]string{
+		"inputs": "input", "certificates": "certificate", "security_groups": "security_group", "policies": "policy", "keys": "key",
+		"addresses": "address", "boxes": "box", "switches": "switch", "statuses": "status", "aliases": "alias", "indices": "index",
+		"children": "child", "user_people": "user_person", "shelves": "shelf", "analyses": "analysis", "feet": "foot",
+		"input": "input", "status": "status", "address": "address", "series": "series", "ingress": "ingress",
+		"subject": "subject", "basis": "basis", "rules": "rule", "uses": "use", "images": "image", "devices": "device",
+	} {
+		if got := names.Singular(name); got != want {
+			t.Errorf("Singular(%q) = %q, want %q", name, got, want)
+		}
+	}
+}

@@ -19,6 +19,27 @@ func Plural(name string) string {
 	return name + "s"
 }
 
+// Singular returns the name of which a name is the plural, and one that is no plural as it is.
+func Singular(name string) string {
+	if uninflected[name] || anyOf(name, "ss", "us", "is") {
+		return name
+	}
+	for _, rule := range pluralEndings {
+		if stem, ok := strings.CutSuffix(name, rule[0]); ok {
+			return stem + rule[1]
+		}
+	}
+	return name
+}
+
+// pluralEndings are endings of plurals with those of their singulars. The first one that fits counts.
+var pluralEndings = [][2]string{
+	{"statuses", "status"}, {"aliases", "alias"}, {"buses", "bus"}, {"analyses", "analysis"}, {"axes", "axis"}, {"indices", "index"},
+	{"matrices", "matrix"}, {"vertices", "vertex"}, {"children", "child"}, {"people", "person"}, {"feet", "foot"}, {"teeth", "tooth"},
+	{"movies", "movie"}, {"cookies", "cookie"}, {"series", "series"}, {"ies", "y"}, {"xes", "x"}, {"ches", "ch"}, {"sses", "ss"},
+	{"shes", "sh"}, {"lves", "lf"}, {"s", ""},
+}
+
 // ending is a rule for names that end in a text. The first one that fits counts.
 type ending struct {
 	singular, plural string
