@@ -116,7 +116,7 @@ func TestAProviderOnAnOldSDKOfPulumi(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "Pulumi provider server", built.Manifest.Origin.Kind)
 	require.Subset(t, built.Manifest.Origin.Shims, []string{"pulumi-provider-pkg", "go-git", "go-billy"})
-	m, err := testmodule.Host(t, large(t)).LoadBytes(t.Context(), built.Wasm)
+	m, err := testmodule.Host(t, host.NewConfig()).LoadBytes(t.Context(), built.Wasm)
 	require.NoError(t, err)
 	outputs, err := deploy(t, loader{m}, func(ctx context.Context, s *goprogram.Stack) (property.Map, error) {
 		slip, err := s.Resource(ctx, goprogram.Declaration{Type: "slip:index:Slip", Name: "a", Inputs: property.MapOf(map[string]property.Value{
