@@ -1,0 +1,42 @@
+// Package fakeservice has services for tests of published providers: their providers take the paths that
+// they take with the real ones, also those of wrong passwords, missing objects, and conflicts.
+package fakeservice
+
+import (
+	"crypto/subtle"
+	"encoding/json"
+	"net/http"
+)
+
+// User and Password are what each service asks for by HTTP's basic authentication.
+const (
+	User     = "admin"
+	Password = "tr0ub4dor&3"
+)
+
+// Services are the services by name.
+var Services = map[string]func() http.Handler{"objects": Objects, "broker": Broker}
+
+// authenticated refuses requests of others than User, with the body that the service has for it.
+func authenticated(refusal any, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		user, password, _ := r.BasicAuth()
+		if user != User || subtle.ConstantTimeCompare([]byte(password), []byte(Password)) != 1 {
+			w.Header().Set("WWW-Authenticate", `Basic realm="service"`)
+			reply(w, http.StatusUnauthorized, refusal)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// reply writes a JSON body, or none if it is nil.
+func reply(w http.ResponseWriter, status int, body any) {
+	if body == nil {
+		w.WriteHeader(status)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // the client is gone
+}
