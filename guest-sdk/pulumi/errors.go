@@ -36,7 +36,8 @@ func errorOf(err error) error {
 	if !ok {
 		return abi.AsError(err)
 	}
-	e := abi.NewError(abi.ErrorKindInternal, s.Message())
+	// The message of a status that another error wraps has the words of gRPC in it.
+	e := abi.NewError(abi.ErrorKindInternal, strings.ReplaceAll(s.Message(), "rpc error: code = "+s.Code().String()+" desc = ", ""))
 	if kind, ok := kinds[s.Code()]; ok {
 		e.Kind = kind
 	}

@@ -399,6 +399,7 @@ func TestErrors(t *testing.T) {
 		"cancelled":         {status.Error(codes.Canceled, "x"), abi.Error{Kind: abi.ErrorKindCancelled, Message: "x"}},
 		"cancelled context": {context.Canceled, abi.Error{Kind: abi.ErrorKindCancelled, Message: "context canceled"}},
 		"too late":          {fmt.Errorf("waiting: %w", context.DeadlineExceeded), abi.Error{Kind: abi.ErrorKindCancelled, Message: "waiting: context deadline exceeded"}},
+		"wrapped":           {fmt.Errorf("writing: %w", status.Error(codes.Unknown, "no paper")), abi.Error{Kind: abi.ErrorKindInternal, Message: "writing: no paper"}},
 		"refused elsewhere": {status.Error(codes.PermissionDenied, "x"), abi.Error{Kind: abi.ErrorKindInternal, Message: "x"}},
 		"partial failure": {
 			failed(codes.Unknown, "half", &pulumirpc.ErrorResourceInitFailed{
