@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
@@ -180,6 +181,12 @@ func (d *deployment) importAsFound(ctx context.Context, s *step, found *state.Re
 	check, err := s.provider.Check(ctx, abi.CheckRequest{
 		URN: n.URN, Name: n.URN.Name(), Type: n.Type, Olds: &found.Inputs, News: n.Inputs, RandomSeed: newSeed(),
 	})
+	if session, ok := s.provider.(*providers.Session); ok && err == nil {
+		var missing []string
+		if missing, check.Failures, err = session.MissingWriteOnly(ctx, n.Type, n.Inputs, check.Failures); len(missing) > 0 {
+			d.warn(n.URN, "the program has to set %s: no provider returns write-only inputs", strings.Join(missing, ", "))
+		}
+	}
 	checked, refused, err := checkedInputs(n.Inputs, check, err)
 	switch {
 	case err != nil:

@@ -20,6 +20,23 @@ func (s *Session) WriteOnly(ctx context.Context, typ string, inputs property.Map
 	return r.Inputs.WriteOnly(inputs), nil
 }
 
+// MissingWriteOnly returns the required write-only inputs of a type that the inputs do not have, and the failures
+// of their check that are about others.
+func (s *Session) MissingWriteOnly(ctx context.Context, typ string, inputs property.Map, failures []abi.CheckFailure) (missing []string, others []abi.CheckFailure, err error) {
+	r, err := s.withWriteOnly(ctx, typ)
+	if r == nil {
+		return nil, failures, err
+	}
+	for _, f := range failures {
+		if p := r.Inputs.Property(f.Path); p != nil && p.WriteOnly && !inputs.Has(p.Name) {
+			missing = append(missing, p.Name)
+		} else {
+			others = append(others, f)
+		}
+	}
+	return missing, others, nil
+}
+
 // recordable returns the properties that a provider returned of a resource without those that must not be
 // recorded. The type is nil if it has no write-only inputs.
 func (s *Session) recordable(of abi.Subject, typ *schema.Resource, m property.Map) property.Map {

@@ -96,6 +96,21 @@ func (d database) Read(_ context.Context, r guest.ReadRequest[databaseInputs, da
 	return guest.ReadResponse[databaseInputs, databaseState]{ID: r.ID, Inputs: in, State: databaseState{in, 1}}, nil
 }
 
+type keyInputs struct {
+	Size int    `husk:"size"`
+	Text string `husk:"text,writeonly"`
+}
+
+type key struct{ *vault }
+
+func (k key) Create(_ context.Context, r guest.CreateRequest[keyInputs]) (guest.CreateResponse[keyInputs], error) {
+	return guest.CreateResponse[keyInputs]{ID: r.Name, State: r.Inputs}, nil
+}
+
+func (k key) Read(_ context.Context, r guest.ReadRequest[keyInputs, keyInputs]) (guest.ReadResponse[keyInputs, keyInputs], error) {
+	return guest.ReadResponse[keyInputs, keyInputs]{ID: r.ID, Inputs: keyInputs{Size: 8}, State: keyInputs{Size: 8}}, nil
+}
+
 func passwords(in databaseInputs) string {
 	text := in.Password
 	for _, u := range in.Users {
@@ -140,7 +155,7 @@ func (v *vault) Load(_ context.Context, spec engine.PackageSpec) (abi.Provider, 
 			v.note("configure %s: %s", spec.Name, c.Token)
 			return nil
 		}),
-		Resources:  []guest.Resource{guest.ResourceOf(spec.Name+":index:Database", database{v})},
+		Resources:  []guest.Resource{guest.ResourceOf(spec.Name+":index:Database", database{v}), guest.ResourceOf(spec.Name+":index:Key", key{v})},
 		Ephemerals: []guest.Ephemeral{guest.EphemeralOf(spec.Name+":index:token", token{v})},
 		Functions: []guest.Function{guest.FunctionOf(spec.Name+":index:greet", func(_ context.Context, args tokenArgs) (tokenResult, error) {
 			return tokenResult{"hello " + args.Role}, nil
@@ -170,6 +185,18 @@ func open(p *enginetest.Run, role any) (property.Value, error) {
 
 func declare(p *enginetest.Run, typ, name string, inputs property.Map, options abi.ResourceOptions) (abi.RegisterResourceResponse, error) {
 	return p.Monitor.RegisterResource(p.Ctx, abi.RegisterResourceRequest{Type: typ, Name: name, Custom: true, Inputs: inputs, Options: options})
+}
+
+// No provider returns a write-only input, so an import does without, and says what is left to the program.
+func TestImportOfARequiredWriteOnlyInput(t *testing.T) {
+	v, s := newVault(t)
+	s.Edit = func(d *enginetest.Deployment) {
+		d.Providers, d.Imports = v, []engine.ImportTarget{{Type: "vault:index:Key", Name: "k", ID: "k-1"}}
+	}
+	_, err := s.Try(enginetest.Import, nil)
+	require.NoError(t, err)
+	require.Equal(t, []string{"the program has to set text: no provider returns write-only inputs"}, s.Warnings())
+	require.True(t, enginetest.Props("size", 8).Equal(s.Resource("k").Inputs))
 }
 
 // A write-only input gets an ephemeral value, which neither the state nor the plan nor an event has.
