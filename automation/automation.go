@@ -127,7 +127,7 @@ type RunOptions struct {
 	Events func(engine.Event)
 	// Stop, when closed, lets running steps finish and starts no others.
 	Stop <-chan struct{}
-	// Parallel bounds the resources that are deployed at once; 0 stands for four for each processor.
+	// Parallel bounds the resources that are deployed at once; 0 stands for four for each processor, at least 32.
 	Parallel int
 	// RunProgram runs the project's program for an [engine.Refresh] or [engine.Destroy], which gives
 	// providers their current configuration.

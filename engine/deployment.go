@@ -59,10 +59,13 @@ type deployment struct {
 	imported []*state.Resource
 }
 
+// leastParallel is how many steps run at once by default on any machine: most of them wait for a service.
+const leastParallel = 32
+
 func run(ctx context.Context, in settings, dryRun bool) (*Result, error) {
 	start := time.Now()
 	if in.Parallel <= 0 {
-		in.Parallel = 4 * runtime.GOMAXPROCS(0)
+		in.Parallel = max(leastParallel, 4*runtime.GOMAXPROCS(0))
 	}
 	if in.Secrets == nil {
 		in.Secrets = &redact.Secrets{}

@@ -27,7 +27,7 @@ type Deployment struct {
 	Stacks builtin.Stacks
 	// Contents reads the files and URLs that the program makes assets of.
 	Contents contents.Source
-	// Parallel bounds the steps that run at once; 0 is four for each processor.
+	// Parallel bounds the steps that run at once; 0 is four for each processor, and at least 32.
 	Parallel int
 	// Events receives every event, one at a time. It may be nil.
 	Events func(Event)

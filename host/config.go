@@ -31,7 +31,7 @@ func SystemClock() Clock { return wasi.SystemClock() }
 
 const (
 	// DefaultInstances is how many calls of one provider run at once: the engine's default parallelism.
-	DefaultInstances = 16
+	DefaultInstances = 32
 
 	// DefaultIdleTime is how long an idle instance is kept at least; at most it is twice as long. A new
 	// instance lacks what this one has learnt, such as a token of a service.

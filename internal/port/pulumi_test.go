@@ -25,8 +25,8 @@ func (l loader) Load(ctx context.Context, spec engine.PackageSpec) (abi.Provider
 	return l.NewProvider(ctx, host.ProviderOptions{Name: spec.Name})
 }
 
-// deploy updates an empty stack with a program.
-func deploy(t *testing.T, providers engine.Loader, program goprogram.Func) (property.Map, error) {
+// deploy updates an empty stack with a program, and one setting of its configuration.
+func deploy(t *testing.T, providers engine.Loader, key, value string, program goprogram.Func) (property.Map, error) {
 	t.Helper()
 	ctx, dir := t.Context(), t.TempDir()
 	keys := secrets.Keys{
@@ -40,7 +40,7 @@ func deploy(t *testing.T, providers engine.Loader, program goprogram.Func) (prop
 	defer stack.Close(context.Background())
 	result, err := engine.Run(ctx, engine.Deployment{
 		Project: name.Project, Stack: name.Name, State: stack, Providers: providers,
-		Config: []abi.ConfigEntry{{Key: "notes:author", Value: "ada"}},
+		Config: []abi.ConfigEntry{{Key: key, Value: value}},
 	}, engine.Up{Program: program})
 	if err != nil {
 		return property.Map{}, err
@@ -61,7 +61,7 @@ func TestAProviderMadeWithPulumiGoProvider(t *testing.T) {
 	m, err := testmodule.Host(t, host.NewConfig()).LoadBytes(t.Context(), built.Wasm)
 	require.NoError(t, err)
 
-	outputs, err := deploy(t, loader{m}, func(ctx context.Context, s *goprogram.Stack) (property.Map, error) {
+	outputs, err := deploy(t, loader{m}, "notes:author", "ada", func(ctx context.Context, s *goprogram.Stack) (property.Map, error) {
 		note, err := s.Resource(ctx, goprogram.Declaration{Type: "notes:index:Note", Name: "first", Inputs: property.MapOf(map[string]property.Value{
 			"title": property.String("hello"), "text": property.String("one two three"),
 		})})
@@ -118,7 +118,7 @@ func TestAProviderOnAnOldSDKOfPulumi(t *testing.T) {
 	require.Subset(t, built.Manifest.Origin.Shims, []string{"pulumi-provider-pkg", "go-git", "go-billy"})
 	m, err := testmodule.Host(t, host.NewConfig()).LoadBytes(t.Context(), built.Wasm)
 	require.NoError(t, err)
-	outputs, err := deploy(t, loader{m}, func(ctx context.Context, s *goprogram.Stack) (property.Map, error) {
+	outputs, err := deploy(t, loader{m}, "notes:author", "ada", func(ctx context.Context, s *goprogram.Stack) (property.Map, error) {
 		slip, err := s.Resource(ctx, goprogram.Declaration{Type: "slip:index:Slip", Name: "a", Inputs: property.MapOf(map[string]property.Value{
 			"text": property.String("four"),
 		})})

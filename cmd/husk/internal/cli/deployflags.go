@@ -63,7 +63,7 @@ func (f *deployFlags) add(cmd *cobra.Command, names string) {
 		{"preview-only", "", &f.previewOnly, "show what would be done, without changing anything"},
 		{"diff", "", &f.diff, "show what differs in each resource"},
 		{"timings", "", &f.timings, "show the cost of provider calls and the slowest steps"},
-		{"parallel", "p", &f.parallel, "maximum number of resources to deploy at once (default: 4 per processor)"},
+		{"parallel", "p", &f.parallel, "maximum number of resources to deploy at once (default: 4 per processor, at least 32)"},
 		{"audit-log", "", &f.auditLog,
 			"append each use and each refused use of a capability to this file, as JSON lines"},
 		{"learn-grants", "", &f.learned,
