@@ -25,3 +25,5 @@
 // have the identity of the old one: if the attributes of the identity that the provider declares, or
 // else the attribute name, do not change.
 package terraform
+
+//go:generate go run ./internal/tf5gen

@@ -66,25 +66,8 @@ func attributes(all []*tfprotov6.SchemaAttribute) []*tf.Attribute {
 		if a.Deprecated {
 			attribute.Deprecation = cmp.Or(attributeDeprecation(a), deprecated)
 		}
-		if a.NestedType != nil {
-			attribute.Nested, attribute.Type = true, nestedType(a.NestedType)
-		} else {
-			attribute.Type = tf.TypeOf(a.Type)
-		}
+		attribute.Type, attribute.Nested = attributeType(a)
 		list = append(list, attribute)
 	}
 	return list
-}
-
-func nestedType(o *tfprotov6.SchemaObject) *tf.Type {
-	object := tf.ObjectType(tf.NewAttributes(attributes(o.Attributes)))
-	switch o.Nesting {
-	case tfprotov6.SchemaObjectNestingModeList:
-		return tf.ListOf(object)
-	case tfprotov6.SchemaObjectNestingModeSet:
-		return tf.SetOf(object)
-	case tfprotov6.SchemaObjectNestingModeMap:
-		return tf.MapOf(object)
-	}
-	return object
 }
