@@ -54,8 +54,10 @@ type Resource struct {
 	// object is deleted before its replacement is made. Without it they are the attributes of the
 	// identity that the provider declares, or the attribute name if it has none.
 	Identity []string `json:"identity,omitempty"`
-	// DeleteBeforeReplace means that two objects of the resource cannot exist side by side.
-	DeleteBeforeReplace bool `json:"deleteBeforeReplace,omitempty"`
+	// DeleteBeforeReplace means that two objects of the resource cannot exist side by side. Without it,
+	// that is so of a resource that has neither an identity nor a name: its replacement could be the
+	// same object, such as a file of the same path, which the deletion of the old one would remove.
+	DeleteBeforeReplace *bool `json:"deleteBeforeReplace,omitempty"`
 }
 
 // Function changes a data source, a function, an ephemeral resource, or an action.

@@ -37,7 +37,7 @@ type mappedResource struct {
 	Fields              map[string]mappedField `yaml:"fields" json:"fields,omitempty"`
 	ID                  []string               `yaml:"id" json:"id,omitempty"`
 	Identity            []string               `yaml:"identity" json:"identity,omitempty"`
-	DeleteBeforeReplace bool                   `yaml:"deleteBeforeReplace" json:"deleteBeforeReplace,omitempty"`
+	DeleteBeforeReplace *bool                  `yaml:"deleteBeforeReplace" json:"deleteBeforeReplace,omitempty"`
 }
 
 type mappedFunction struct {

@@ -72,7 +72,7 @@ func TestAMappingChangesNames(t *testing.T) {
 	u := boxes(t, terraform.Mapping{
 		Prefix: &prefix, Modules: map[string]string{"shelf_l": "paper"},
 		Resources: map[string]terraform.Resource{
-			"shelf_box": {Name: "Chest", ID: []string{"made", "name"}, DeleteBeforeReplace: true, Fields: map[string]terraform.Field{
+			"shelf_box": {Name: "Chest", ID: []string{"made", "name"}, DeleteBeforeReplace: new(true), Fields: map[string]terraform.Field{
 				"hinge": {MaxItemsOne: &yes}, "name": {Name: "title", Secret: &yes},
 				"item": {Name: "contents", Fields: map[string]terraform.Field{"name": {Name: "what"}}},
 			}},

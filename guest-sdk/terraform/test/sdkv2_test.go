@@ -8,6 +8,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema/schemajson"
 	"github.com/husk-dev/husk/conformance"
 	"github.com/husk-dev/husk/guest-sdk/terraform"
 	"github.com/husk-dev/husk/guest-sdk/terraform/tf5"
@@ -226,4 +227,25 @@ func TestBothHalvesOfAMux(t *testing.T) {
 
 func TestPluginSDKConformance(t *testing.T) {
 	conforms(t, func(context.Context) (abi.Provider, error) { return closetProvider(t), nil }, conformance.Options{Config: object("endpoint", "here")})
+}
+
+// The replacement of a resource by which nobody knows the object could be the same object: the deletion of the
+// old one would then delete the new one, too.
+func TestReplacementsOfUnknownIdentityDeleteFirst(t *testing.T) {
+	for _, test := range []struct {
+		mapping *bool
+		lamp    bool
+	}{{nil, true}, {new(false), false}} {
+		server, err := attic.Server(t.Context())
+		require.NoError(t, err)
+		p, err := tf6.Provider("attic", "1.0.0", server(), terraform.Mapping{Resources: map[string]terraform.Resource{"attic_lamp": {DeleteBeforeReplace: test.mapping}}})
+		require.NoError(t, err)
+		response, err := p.GetSchema(t.Context(), abi.GetSchemaRequest{})
+		require.NoError(t, err)
+		pkg, err := schemajson.Parse([]byte(response.Schema))
+		require.NoError(t, err)
+		require.Equal(t, test.lamp, pkg.Resource("attic:index/lamp:Lamp").DeleteBeforeReplace)
+		require.False(t, pkg.Resource("attic:index/trunk:Trunk").DeleteBeforeReplace, "its name is its identity")
+		require.Equal(t, []string{"name"}, pkg.Resource("attic:index/trunk:Trunk").Identity)
+	}
 }

@@ -193,12 +193,15 @@ func (b *builder) addResources() error {
 			name: name, Schema: s, id: m.ID,
 			Resource: &schema.Resource{
 				Token: token, Description: s.Description, Deprecation: s.Deprecation,
-				// A resource without an ID of its own has its name as ID, so that its replacement has the same.
-				DeleteBeforeReplace: m.DeleteBeforeReplace || s.Attributes.Get("id") == nil && len(m.ID) == 0,
-				Identity:            identity(s, m.Identity),
-				Inputs:              schema.Object{Properties: b.properties(s.Attributes, prefix, last, inputs)},
-				Outputs:             schema.Object{Properties: b.properties(s.Attributes, prefix, last, outputs)},
+				Identity: identity(s, m.Identity),
+				Inputs:   schema.Object{Properties: b.properties(s.Attributes, prefix, last, inputs)},
+				Outputs:  schema.Object{Properties: b.properties(s.Attributes, prefix, last, outputs)},
 			},
+		}
+		// A resource without an ID of its own has its name as ID, so that its replacement has the same.
+		r.DeleteBeforeReplace = len(r.Resource.Identity) == 0 || s.Attributes.Get("id") == nil && len(m.ID) == 0
+		if m.DeleteBeforeReplace != nil {
+			r.DeleteBeforeReplace = *m.DeleteBeforeReplace
 		}
 		if other := b.pkg.resources[token]; other != nil {
 			return fmt.Errorf("the resources %s and %s both have the token %s; name one of them in a mapping", other.name, name, token)
