@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/husk-dev/husk/host"
 )
@@ -85,7 +86,7 @@ func Port(ctx context.Context, source string, o Options) (*Built, error) {
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the directory for ports: %w", err)
 	}
-	b.prune()
+	_, _ = Prune(b.dir, time.Now().Add(-KeptUnused)) // what stays is removed by the next port
 	b.step("fetching", source)
 	s, err := b.fetch(ctx, source)
 	if err != nil {

@@ -10,20 +10,21 @@ import (
 
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/plugins"
+	"github.com/husk-dev/husk/internal/port"
 )
 
 func (a *app) cacheCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "cache", Short: "Show and prune the cache of compiled modules"}
+	cmd := &cobra.Command{Use: "cache", Short: "Show and prune the cache of compiled modules and of ports"}
 	return group(cmd, nil, a.cacheList(), a.cachePrune())
 }
 
-// compiledModules returns the directory of the cache.
-func compiledModules() (string, error) {
+// caches returns the directories of compiled modules, and of what ports of providers are built from.
+func caches() (compiled, ports string, err error) {
 	places, err := plugins.FindPlaces()
 	if err == nil && places.Compiled() == "" {
 		err = errors.New("no cache directory: set HUSK_CACHE_DIR")
 	}
-	return places.Compiled(), err
+	return places.Compiled(), places.Ports(), err
 }
 
 type cachedModule struct {
@@ -37,9 +38,9 @@ type cachedModule struct {
 
 func (a *app) cacheList() *cobra.Command {
 	return &cobra.Command{
-		Use: "ls", Short: "List the cached modules with their size and last use",
+		Use: "ls", Short: "List the cached modules with their size and last use, and the size of ports",
 		RunE: func(*cobra.Command, []string) error {
-			dir, err := compiledModules()
+			dir, ports, err := caches()
 			if err != nil {
 				return err
 			}
@@ -52,9 +53,20 @@ func (a *app) cacheList() *cobra.Command {
 				list[i] = cachedModule{m.Name, m.Version, m.World.String(), m.Digest, m.Bytes, m.Used}
 			}
 			heading := []string{"MODULE", "VERSION", "SIZE", "USED", "DIGEST"}
-			return writeList(a, list, "No modules in "+dir+".", heading, func(m cachedModule) []string {
+			err = writeList(a, list, "No modules in "+dir+".", heading, func(m cachedModule) []string {
 				return []string{cmp.Or(m.Name, "-"), cmp.Or(m.Version, "-"), megabytes(m.Bytes), m.Used.Local().Format(time.DateOnly), m.Digest}
 			})
+			if err != nil || a.json {
+				return err
+			}
+			size, err := port.CacheSize(ports)
+			if err != nil {
+				return fmt.Errorf("reading the cache of ports: %w", err)
+			}
+			if size > 0 {
+				a.say("Sources and builds of ports: %s in %s.", megabytes(size), ports)
+			}
+			return nil
 		},
 	}
 }
@@ -63,28 +75,38 @@ func (a *app) cachePrune() *cobra.Command {
 	var all bool
 	days := int(host.KeptUnused / (24 * time.Hour))
 	cmd := &cobra.Command{
-		Use: "prune", Short: "Remove modules that have not been used for a long time",
-		Long: fmt.Sprintf("Remove modules that have not been used for %d days, or all modules with --all. Husk prunes unused modules by\n"+
-			"itself once a day. A module that was removed is compiled again on its next use.", days),
+		Use: "prune", Short: "Remove modules and ports that have not been used for a long time",
+		Long: fmt.Sprintf("Remove modules, and what ports were built from, that have not been used for %d days, or all of it with --all.\n"+
+			"Husk does so by itself: once a day for modules, and when it ports a provider. A module that was removed is\n"+
+			"compiled again on its next use, and what a port needs is fetched again.", days),
 		RunE: func(*cobra.Command, []string) error {
-			dir, err := compiledModules()
+			dir, ports, err := caches()
 			if err != nil {
 				return err
 			}
-			since := time.Now().Add(-host.KeptUnused)
+			since, sincePorts := time.Now().Add(-host.KeptUnused), time.Now().Add(-port.KeptUnused)
 			if all {
 				since = time.Now().Add(time.Hour) // clocks of file systems may be ahead
+				sincePorts = since
 			}
 			removed, err := host.PruneCache(dir, since)
 			if err != nil {
 				return fmt.Errorf("removing modules from the cache: %w", err)
 			}
-			if a.json {
-				return a.writeJSON(map[string]int64{"removedBytes": removed})
+			removedPorts, err := port.Prune(ports, sincePorts)
+			if err != nil {
+				return fmt.Errorf("removing ports from the cache: %w", err)
 			}
-			return a.printf("Removed %s from %s.\n", megabytes(removed), dir)
+			if a.json {
+				return a.writeJSON(map[string]int64{"removedBytes": removed + removedPorts})
+			}
+			err = a.printf("Removed %s from %s.\n", megabytes(removed), dir)
+			if err == nil && removedPorts > 0 {
+				err = a.printf("Removed %s from %s.\n", megabytes(removedPorts), ports)
+			}
+			return err
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "remove all modules")
+	cmd.Flags().BoolVar(&all, "all", false, "remove all modules and ports")
 	return cmd
 }
