@@ -1,9 +1,9 @@
 // Command ported measures providers for Terraform as they are and as modules: the same source, built as the
 // program that Terraform starts, and by husk provider port. They are fetched from the Go module proxy.
 //
-// A process is asked over gRPC as Terraform asks it: its schema, its configuration, and then a validation
-// and a plan of one resource. A module is asked the same through the host: Check and the preview of Create. They take turns
-// within one run.
+// A process is asked over gRPC as Terraform asks it: its schema, to validate and take its configuration, and then a
+// validation and a plan of one resource. A module is asked the same through the host: Check and the preview of
+// Create. They take turns within one run.
 //
 //	go run ./bench/ported [-n rounds] [-only name,...] [-json]
 package main

@@ -92,18 +92,22 @@ func (p *provider) askProcess(ctx context.Context, program string) (start, ask t
 
 // askService puts the questions to a service that began at that time.
 func (p *provider) askService(ctx context.Context, s service, begun time.Time) (start, ask time.Duration, err error) {
-	if _, err := s.call(ctx, s.named("GetProviderSchema", "GetSchema"), nil); err != nil {
+	schemas, err := s.call(ctx, s.named("GetProviderSchema", "GetSchema"), nil)
+	if err != nil {
 		return 0, 0, err
 	}
-	configuration, err := s.complete(ctx, "", p.config)
+	configuration, err := complete(schemas, "", p.config)
 	if err != nil {
+		return 0, 0, err
+	}
+	if _, err := s.call(ctx, s.named("ValidateProviderConfig", "PrepareProviderConfig"), fields{1: configuration}); err != nil {
 		return 0, 0, err
 	}
 	if _, err := s.call(ctx, s.named("ConfigureProvider", "Configure"), fields{1: []byte("1.9.0"), 2: configuration}); err != nil {
 		return 0, 0, err
 	}
 	start = time.Since(begun)
-	inputs, err := s.complete(ctx, p.resource, p.inputs)
+	inputs, err := complete(schemas, p.resource, p.inputs)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -147,14 +151,10 @@ func (s service) call(ctx context.Context, method string, request fields) ([]byt
 
 // complete returns a DynamicValue of an object with all attributes and blocks of a type, or of the
 // configuration if the type is empty.
-func (s service) complete(ctx context.Context, typ string, given map[string]any) ([]byte, error) {
-	all, err := s.call(ctx, s.named("GetProviderSchema", "GetSchema"), nil)
-	if err != nil {
-		return nil, err
-	}
-	// The response has the provider's schema as field 1, and those of resources as entries of field 2.
+func complete(schemas []byte, typ string, given map[string]any) ([]byte, error) {
 	var block []byte
-	each(all, func(number protowire.Number, value []byte) {
+	// The response has the provider's schema as field 1, and those of resources as entries of field 2.
+	each(schemas, func(number protowire.Number, value []byte) {
 		switch {
 		case typ == "" && number == 1:
 			each(value, func(number protowire.Number, value []byte) {
