@@ -102,11 +102,11 @@ func TestModulesThatAreRefused(t *testing.T) {
 			assembly{bodies: map[string]code{"check": "\x6a"}}.wasm(), nil, "",
 		},
 		"too large": {
-			append(good, make([]byte, 64<<10)...), &host.SizeError{Size: int64(len(good) + 64<<10), Limit: 64 << 10}, "",
+			append(good, make([]byte, 128<<10)...), &host.SizeError{Size: int64(len(good) + 128<<10), Limit: 128 << 10}, "",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHost(t, host.NewConfig().WithMemoryLimit(64<<20).WithModuleSize(64<<10))
+			h := newHost(t, host.NewConfig().WithMemoryLimit(64<<20).WithModuleSize(128<<10))
 			path := filepath.Join(t.TempDir(), "p.wasm")
 			require.NoError(t, os.WriteFile(path, c.wasm, 0o600))
 			_, err := h.Load(t.Context(), path)

@@ -217,7 +217,7 @@ func TestRefusals(t *testing.T) {
 		"a name":                     {[]string{"dial", "tcp", "other.example.org:5432"}, "add to the provider's grants: tcp other.example.org:5432"},
 		"a lookup":                   {[]string{"lookup", "other.example.org"}, "add to the provider's grants: tcp other.example.org:<port>"},
 		"an address":                 {[]string{"dial", "tcp", "192.0.2.1:5432"}, "add to the provider's grants: tcp 192.0.2.1:5432"},
-		"an address of this machine": {[]string{"dial", "tcp", "127.0.0.1:5432"}, "add to the provider's grants: tcp 127.0.0.1:5432"},
+		"an address of this machine": {[]string{"dial", "tcp", "127.0.0.2:5432"}, "add to the provider's grants: tcp 127.0.0.2:5432"},
 		"this machine":               {[]string{"dial", "tcp", "localhost:5432"}, "add to the provider's grants: tcp localhost:5432"},
 	} {
 		t.Run(name, func(t *testing.T) {

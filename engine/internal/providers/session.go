@@ -34,8 +34,10 @@ type Session struct {
 	// config is the schema of the configuration once it was needed; see ConfigSchema.
 	readConfig sync.Once
 	config     *schema.Object
-	// schemas are those that write-only inputs were looked up in.
-	schemas locked.Once[string, *schema.Package]
+	// schemas are those that write-only inputs were looked up in, and extensions are the versions of packages by
+	// which the provider was extended.
+	schemas    locked.Once[string, *schema.Package]
+	extensions locked.Map[string, string]
 }
 
 // Open shakes hands with p, which must be the package named. Secrets learns what p gets, and withheld has
@@ -65,6 +67,15 @@ func Open(ctx context.Context, p abi.Provider, pkg string, secrets *redact.Secre
 // Understands reports whether the provider has a feature.
 func (s *Session) Understands(f abi.Features) bool {
 	return !s.negotiated || s.features&f != 0
+}
+
+// Parameterize makes the provider into another package, or extends it by one.
+func (s *Session) Parameterize(ctx context.Context, request abi.ParameterizeRequest) (abi.ParameterizeResponse, error) {
+	response, err := s.Provider.Parameterize(ctx, request)
+	if err == nil && request.Extension {
+		s.extensions.Set(response.Name, response.Version)
+	}
+	return response, err
 }
 
 // Close cancels and releases the provider.

@@ -57,8 +57,8 @@ func (s *Session) withWriteOnly(ctx context.Context, typ string) (*schema.Resour
 	name := PackageOf(typ)
 	pkg, err := s.schemas.Get(ctx, name, func() (*schema.Package, error) {
 		var request abi.GetSchemaRequest
-		if s.Name != "" && name != s.Name {
-			request.SubpackageName = name
+		if version, extends := s.extensions.Lookup(name); extends {
+			request = abi.GetSchemaRequest{SubpackageName: name, SubpackageVersion: version}
 		}
 		return readSchema(ctx, s, request)
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -147,20 +148,34 @@ func (t token) Close(_ context.Context, private []byte) error {
 	return nil
 }
 
-// Load serves the packages vault and store, which are alike.
+// Load serves the packages vault and store, which are alike. They become other packages, and are extended by them.
 func (v *vault) Load(_ context.Context, spec engine.PackageSpec) (abi.Provider, error) {
-	return guest.New(guest.Provider{
-		Name: spec.Name, Version: "1.0.0",
+	p := v.provider(spec.Name)
+	become := func(_ context.Context, params guest.Parameters) (guest.Parameterized, error) {
+		return guest.Parameterized{Provider: v.provider(strings.Join(params.Args, "") + params.Name)}, nil
+	}
+	p.Parameterize = become
+	p.Extend = func(ctx context.Context, params guest.Parameters) (guest.Parameterized, error) {
+		extension, err := become(ctx, params)
+		extension.Provider.Config = guest.Config{} // that of the provider
+		return extension, err
+	}
+	return guest.New(p)
+}
+
+func (v *vault) provider(name string) guest.Provider {
+	return guest.Provider{
+		Name: name, Version: "1.0.0",
 		Config: guest.ConfigOf(func(_ context.Context, c vaultConfig) error {
-			v.note("configure %s: %s", spec.Name, c.Token)
+			v.note("configure %s: %s", name, c.Token)
 			return nil
 		}),
-		Resources:  []guest.Resource{guest.ResourceOf(spec.Name+":index:Database", database{v}), guest.ResourceOf(spec.Name+":index:Key", key{v})},
-		Ephemerals: []guest.Ephemeral{guest.EphemeralOf(spec.Name+":index:token", token{v})},
-		Functions: []guest.Function{guest.FunctionOf(spec.Name+":index:greet", func(_ context.Context, args tokenArgs) (tokenResult, error) {
+		Resources:  []guest.Resource{guest.ResourceOf(name+":index:Database", database{v}), guest.ResourceOf(name+":index:Key", key{v})},
+		Ephemerals: []guest.Ephemeral{guest.EphemeralOf(name+":index:token", token{v})},
+		Functions: []guest.Function{guest.FunctionOf(name+":index:greet", func(_ context.Context, args tokenArgs) (tokenResult, error) {
 			return tokenResult{"hello " + args.Role}, nil
 		})},
-	})
+	}
 }
 
 func newVault(t *testing.T) (*vault, *enginetest.Stack) {
@@ -264,6 +279,26 @@ func TestWriteOnlyInputs(t *testing.T) {
 	require.Contains(t, v.Calls(), "create db: hunter2")
 	require.Equal(t, []string{"comment"}, s.Resource("db").Inputs.Keys())
 	require.Equal(t, 0, s.Up(program).Update)
+}
+
+// A write-only input of a package is not recorded, if a provider became the package or was extended by it.
+func TestWriteOnlyInputsOfParameterizedPackages(t *testing.T) {
+	_, s := newVault(t)
+	s.Config = append(s.Config, abi.ConfigEntry{Key: "cats:token", Value: "root", Secret: true})
+	cats := &abi.Parameters{Case: abi.ParametersCaseArgs, Args: []string{"cats"}}
+	for name, request := range map[string]abi.RegisterPackageRequest{
+		"became": {Name: "vault", Parameters: cats}, "extended": {Name: "vault", Extension: cats},
+	} {
+		s.Up(func(p *enginetest.Run) error {
+			pkg, err := p.Monitor.RegisterPackage(p.Ctx, request)
+			if err == nil {
+				_, err = declare(p, "cats:index:Database", name, enginetest.Props("password", "hunter2", "comment", "c"), abi.ResourceOptions{PackageRef: pkg.PackageRef})
+			}
+			return err
+		})
+		require.Equal(t, []string{"comment"}, s.Resource(name).Inputs.Keys(), name)
+		require.NotContains(t, property.Render(property.Object(s.Resource(name).Outputs)), "hunter2", name)
+	}
 }
 
 // A plain value of a write-only input is a secret in all that its provider writes.
