@@ -113,6 +113,8 @@ func (i *instance) failure(r *guestcall.Call, err error) (why Failure, _ error) 
 		}
 		if r.Refused != nil {
 			wants(e, s.advised(r.Refused))
+		} else if denial := s.fileDenial(r.DeniedFiles, e); denial != nil {
+			e.Cause = denial
 		}
 		return why, e
 	}

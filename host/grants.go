@@ -2,6 +2,7 @@ package host
 
 import (
 	"errors"
+	"path"
 	"strings"
 	"time"
 
@@ -91,28 +92,77 @@ func (i *instance) use(use capability.Use) {
 	p.audit(u)
 }
 
-// errNotGranted is the reason that a list of uses gives if WASI has none.
-var errNotGranted = capability.Failure(abi.ErrorKindDenied, "it is in no directory that is granted for that")
+// whyNotGranted is the reason that a file was refused, which WASI has only a number for.
+const whyNotGranted = "it is in no directory that is granted for that"
 
-// fileUses lists the uses of files, nil if nobody wants to know.
-func (i *instance) fileUses() func(wasi.Use) {
+var errNotGranted = capability.Failure(abi.ErrorKindDenied, whyNotGranted)
+
+// usesFile notes a use of a file.
+func (i *instance) usesFile(u wasi.Use) {
+	if u.Denied && len(i.call.DeniedFiles) < maxDeniedFiles {
+		i.call.DeniedFiles = append(i.call.DeniedFiles, u)
+	}
 	used := i.used()
 	if used == nil {
+		return
+	}
+	use, mode := capability.Use{Target: u.What, Looks: u.Looks}, grant.ModeReadOnly
+	if u.Write {
+		mode = grant.ModeReadWrite
+	}
+	for _, path := range u.Paths {
+		use.Needs = append(use.Needs, grant.Text{Capability: grant.NameFS, Scope: path + ":" + mode})
+	}
+	if u.Denied {
+		use.Err = errNotGranted
+	}
+	used(use)
+}
+
+// maxDeniedFiles bounds the uses of files that a call notes for its error.
+const maxDeniedFiles = 16
+
+// fileDenial returns an error that says how to grant what a call needed that failed with an error, nil if it did
+// not fail for want of a file. WASI has only a number for a guest to report.
+func (s *sandbox) fileDenial(denied []wasi.Use, failure *abi.Error) error {
+	text := failure.Message
+	if failure.InitFailure != nil {
+		text += strings.Join(failure.InitFailure.Reasons, "\n")
+	}
+	if strings.Contains(text, wasi.HowToGrant) {
+		return nil // the guest has asked why
+	}
+	missing := func(use wasi.Use) error {
+		for _, file := range use.Paths {
+			if !strings.Contains(text, path.Base(file)) {
+				continue
+			}
+			named := wasi.Written(file)
+			if !strings.Contains(text, named) { // without a directory of the project, relative paths begin at the root
+				named = strings.TrimPrefix(named, "/")
+			}
+			dir, mode := named, grant.ModeReadOnly
+			if !use.Directory {
+				dir = path.Dir(named)
+			}
+			verb := "read"
+			if use.Write {
+				verb, mode = "write", grant.ModeReadWrite
+			}
+			return s.advice.Denied("the provider may not "+verb+" "+printable.Line(named)+": "+whyNotGranted,
+				grant.Text{Capability: grant.NameFS, Scope: dir + ":" + mode})
+		}
 		return nil
 	}
-	return func(u wasi.Use) {
-		use, mode := capability.Use{Target: u.What, Looks: u.Looks}, grant.ModeReadOnly
-		if u.Write {
-			mode = grant.ModeReadWrite
+	// Programs look for a file before they make it.
+	for _, looks := range []bool{false, true} {
+		for _, use := range denied {
+			if err := missing(use); err != nil && use.Looks == looks {
+				return err
+			}
 		}
-		for _, path := range u.Paths {
-			use.Needs = append(use.Needs, grant.Text{Capability: grant.NameFS, Scope: path + ":" + mode})
-		}
-		if u.Denied {
-			use.Err = errNotGranted
-		}
-		used(use)
 	}
+	return nil
 }
 
 // brief returns the begin of a guest's text, for an audit.

@@ -111,7 +111,7 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 		Stdout: i.output.stdout.Write, Stderr: i.output.stderr.Write,
 		Called:      func() { i.call.HostCall() },
 		RandomTaken: i.takesRandom, ClockRead: i.readsClock,
-		Used:    i.fileUses(),
+		Used:    i.usesFile,
 		Sockets: guestSockets{i},
 		Await:   i.await,
 		Open:    i.ledger.open,

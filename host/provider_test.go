@@ -425,7 +425,11 @@ func TestNothingIsThereUnlessGranted(t *testing.T) {
 	p := provide(t, newHost(t, host.NewConfig()), host.ProviderOptions{})
 	require.Empty(t, mustDo(t, p, "env").answer)
 	require.Contains(t, failure(t, p, "read", "/etc/passwd").Message, "Capabilities insufficient")
-	require.Contains(t, failure(t, p, "write", "f", "x").Message, "Capabilities insufficient")
+	require.EqualError(t, failure(t, p, "write", "f", "x"), "probe 1.2.3: invoke: open f: Capabilities insufficient\n"+
+		"the provider may not write f: it is in no directory that is granted for that\nto grant it, add to the provider's grants: fs .:rw")
+	require.EqualError(t, failure(t, p, "write", "/tmp/f", "x"), "probe 1.2.3: invoke: open /tmp/f: Capabilities insufficient\n"+
+		"the provider may not write /tmp/f: it is in no directory that is granted for that\nto grant it, add to the provider's grants: fs /tmp:rw")
+	require.ErrorIs(t, failure(t, p, "write", "f", "x"), abi.ErrDenied)
 	e := failure(t, p, "mode", "/etc/passwd")
 	require.Equal(t, abi.ErrorKindDenied, e.Kind)
 	require.Contains(t, e.Message, "/etc/passwd is not inside a granted directory; granted: none; add the directory to the provider's grants: fs")
@@ -719,4 +723,6 @@ func Example() {
 	// probe 1.2.3
 	// text expected string, got number
 	// probe 1.2.3: invoke: open /etc/passwd: Capabilities insufficient
+	// the provider may not read /etc/passwd: it is in no directory that is granted for that
+	// to grant it, add to the provider's grants: fs /etc:ro
 }

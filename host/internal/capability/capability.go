@@ -57,8 +57,8 @@ func (u Uses) Note(needs grant.Text, target string, err error) {
 // Advice is as in [grant.Set]: only who makes the grants knows where they come from.
 type Advice func(grant.Text) string
 
-// denied returns a refusal, with what to do so that it would not be one.
-func (a Advice) denied(message string, missing grant.Text) error {
+// Denied returns a refusal, with what to do so that it would not be one.
+func (a Advice) Denied(message string, missing grant.Text) error {
 	advice := "to grant it, add to the provider's grants: " + missing.String()
 	if a != nil {
 		advice = a(missing)

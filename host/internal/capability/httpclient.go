@@ -131,7 +131,7 @@ func (c *HTTPClient) denied(a *httpask.Ask, others []*grant.HTTP) error {
 	case granted != nil:
 		reason = "its grants: http are " + strings.Join(granted, ", ")
 	}
-	return c.advice.denied(fmt.Sprintf("the provider may not send %s %s: %s", a.Methods[0], t, reason), r)
+	return c.advice.Denied(fmt.Sprintf("the provider may not send %s %s: %s", a.Methods[0], t, reason), r)
 }
 
 // inside returns the addresses inside that the request's name may lead to: those whose own
@@ -155,7 +155,7 @@ func (x *httpExchange) failed(err error) error {
 	what := x.what() + ": "
 	var timeout net.Error
 	if refused, ok := errors.AsType[*egress.AddressError](err); ok {
-		return x.client.advice.denied(what+refused.Error(), grant.Text{Capability: grant.NameHTTP, Scope: httpask.Origin(x.target.URL.Scheme, refused.Addr.String(), x.target.Port)})
+		return x.client.advice.Denied(what+refused.Error(), grant.Text{Capability: grant.NameHTTP, Scope: httpask.Origin(x.target.URL.Scheme, refused.Addr.String(), x.target.Port)})
 	}
 	if known, ok := errors.AsType[*abi.Error](err); ok {
 		return known

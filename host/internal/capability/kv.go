@@ -93,7 +93,7 @@ func (k KV) admit(what, key string) error {
 	var err error
 	switch {
 	case k.store == nil:
-		err = k.advice.denied("the provider may not keep values: its grants have no store", grant.Text{Capability: grant.NameKV})
+		err = k.advice.Denied("the provider may not keep values: its grants have no store", grant.Text{Capability: grant.NameKV})
 	case len(key) > MaxKVKey || !utf8.ValidString(key) || key == "" && what != "keys":
 		return Failure(abi.ErrorKindInvalidArgument, fmt.Sprintf("a key is text of 1 to %d bytes", MaxKVKey))
 	}

@@ -201,7 +201,7 @@ func (t *TCP) admitName(host string, port uint16) error {
 	if port > 0 {
 		return t.admit(host, port)
 	}
-	return t.advice.denied("the provider may not look up "+host+": "+t.reason(),
+	return t.advice.Denied("the provider may not look up "+host+": "+t.reason(),
 		grant.Text{Capability: grant.NameTCP, Scope: host + ":<port>"})
 }
 
@@ -234,7 +234,7 @@ func (t *TCP) Status(_ context.Context, handle abi.TCPConnection) error {
 	case failure == nil:
 		return nil
 	case inside:
-		err := t.advice.denied(c.doing+": "+refused.Error(), grant.Text{Capability: grant.NameTCP, Scope: hostname.Join(refused.Addr.String(), c.port)})
+		err := t.advice.Denied(c.doing+": "+refused.Error(), grant.Text{Capability: grant.NameTCP, Scope: hostname.Join(refused.Addr.String(), c.port)})
 		t.used.Note(grant.Text{Capability: grant.NameTCP, Scope: c.target}, c.target, err)
 		return err
 	}
@@ -249,7 +249,7 @@ func (t *TCP) admit(host string, port uint16) error {
 		}
 	}
 	target := hostname.Join(host, port)
-	return t.advice.denied("the provider may not connect to "+target+": "+t.reason(), grant.Text{Capability: grant.NameTCP, Scope: target})
+	return t.advice.Denied("the provider may not connect to "+target+": "+t.reason(), grant.Text{Capability: grant.NameTCP, Scope: target})
 }
 
 // reason says what is granted in place of what is not.

@@ -27,6 +27,8 @@ type Call struct {
 	Started *capability.Monitor
 	// Refused is the last thing that the guest was refused, for want of which it may fail; nil for none.
 	Refused *limit.ExceededError
+	// DeniedFiles are uses of files that no grant permits, the first of them.
+	DeniedFiles []wasi.Use
 	// Replaying is set while the call only repeats the setup of another instance.
 	Replaying bool
 	// Abandoned is the function of the host that did not end with the call; empty for none.

@@ -1,6 +1,9 @@
 package wasi
 
-import "path"
+import (
+	"path"
+	"strings"
+)
 
 // Use is a use of files by their paths.
 type Use struct {
@@ -9,12 +12,13 @@ type Use struct {
 	// Paths are those that it names, as the guest sees them, and Write is set if it changes something there.
 	Paths []string
 	Write bool
-	// Looks is set for a use that only looks for something, such as a stat.
-	Looks  bool
-	Denied bool
+	// Looks is set for a use that only looks for something, such as a stat, and Directory for one that makes or
+	// removes a directory.
+	Looks, Directory bool
+	Denied           bool
 }
 
-// audited lists the uses of the functions that take paths, if the configuration asks for it.
+// audited reports the uses of the functions that take paths, if the configuration asks for it.
 func audited(functions []function) []function {
 	paths := map[string]struct {
 		verb      string
@@ -47,10 +51,13 @@ func audited(functions []function) []function {
 			}
 			target, known := c.guestPath(use.at)
 			c.path = target
-			reported := Use{What: verb + " " + written(target), Paths: []string{target}, Write: verb != "read", Looks: use.looks}
+			reported := Use{
+				What: verb + " " + Written(target), Paths: []string{target}, Write: verb != "read",
+				Looks: use.looks, Directory: strings.HasSuffix(f.name, "_directory"),
+			}
 			if use.other != [3]int{} {
 				other, there := c.guestPath(use.other)
-				reported.What, reported.Paths, known = reported.What+" to "+written(other), append(reported.Paths, other), known && there
+				reported.What, reported.Paths, known = reported.What+" to "+Written(other), append(reported.Paths, other), known && there
 			}
 			errno := f.call(c)
 			if reported.Denied = errno == errNotcapable || errno == errRofs; known {

@@ -26,9 +26,9 @@ func (e *PathError) Error() string {
 	}
 	granted := make([]string, len(e.Granted))
 	for i, m := range e.Granted {
-		granted[i] = written(m.GuestPath) + " (read-only)"
+		granted[i] = Written(m.GuestPath) + " (read-only)"
 		if m.ReadWrite {
-			granted[i] = written(m.GuestPath) + " (read-write)"
+			granted[i] = Written(m.GuestPath) + " (read-write)"
 		}
 	}
 	what := "none"
@@ -39,11 +39,14 @@ func (e *PathError) Error() string {
 	if e.Errno == errRofs {
 		problem = "is in a directory that is granted read-only"
 	}
-	return fmt.Sprintf("%s %s; granted: %s; add the directory to the provider's grants: fs", e.Path, problem, what)
+	return fmt.Sprintf("%s %s; granted: %s; %s: fs", e.Path, problem, what, HowToGrant)
 }
 
-// written is a path as a project file has it, relative to the working directory if inside.
-func written(guestPath string) string {
+// HowToGrant is what the text of a [PathError] for want of a grant has.
+const HowToGrant = "add the directory to the provider's grants"
+
+// Written returns a guest's path as a project file has it, relative to the working directory if inside.
+func Written(guestPath string) string {
 	if rel, ok := strings.CutPrefix(guestPath, grant.WorkingDirectory+"/"); ok {
 		return rel
 	}
