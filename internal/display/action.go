@@ -36,9 +36,7 @@ func (t *Text) showAction(e engine.ActionDone) {
 		verb = "run"
 	}
 	line := "  " + t.style.note(actionSymbol) + pad(subject(e.Action.Function, e.Action.Name)) + " " + t.style.note(verb) + when(e.Action)
-	if e.DurationMs >= worthTelling.Milliseconds() {
-		line += " " + t.style.faint("("+milliseconds(e.DurationMs)+")")
-	}
+	line += t.took(e.DurationMs)
 	if t.options.Diff {
 		line += "\n" + differences(t.style, engine.StepInfo{Inputs: e.Action.Arguments})
 	}

@@ -107,6 +107,14 @@ Failed after 0.0s: 1 created, 2 actions run.
 `, onTerminal(t, s.out.String()))
 }
 
+func TestAPreviewTellsNoTimes(t *testing.T) {
+	preview := started
+	preview.DryRun = true
+	s := newShown(func() (int, int) { return 80, 24 }, preview)
+	s.Event(engine.StepDone{Step: step(engine.OpCreate, "one"), DurationMs: 72_000})
+	require.Contains(t, onTerminal(t, s.out.String()), "\n  +  lab:Thing one                            create\n")
+}
+
 func TestLiveLinesLeaveRoomOnSmallTerminals(t *testing.T) {
 	s := newShown(func() (int, int) { return 80, 6 }, started)
 	for i := range 10 {

@@ -210,13 +210,20 @@ func (t *Text) showStep(e engine.StepDone) {
 	if why := reasonOf(e.Step); why != "" {
 		line += " " + style.faint(why)
 	}
-	if e.DurationMs >= worthTelling.Milliseconds() {
-		line += " " + style.faint("("+milliseconds(e.DurationMs)+")")
-	}
+	line += t.took(e.DurationMs)
 	if t.options.Diff {
 		line += "\n" + differences(style, e.Step)
 	}
 	t.tell(strings.TrimRight(line, "\n") + "\n")
+}
+
+// took returns the end of a line about something that took a while.
+// It is empty in previews, where it would be the time that the provider took to plan.
+func (t *Text) took(ms int64) string {
+	if t.started.DryRun || ms < worthTelling.Milliseconds() {
+		return ""
+	}
+	return " " + t.style.faint("("+milliseconds(ms)+")")
 }
 
 // subjectWidth is the width of the column of resources, in characters.

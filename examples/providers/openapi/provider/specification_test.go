@@ -332,13 +332,13 @@ func testPartialFailure(t *testing.T, in world) {
 
 func testSlow(t *testing.T, in world) {
 	s, p := in.open(t, nil)
-	request := abi.CreateRequest{URN: pt.URN(pet), Name: "test", Type: pet, Inputs: p.Check(pet, pt.Object{"name": "Rex", "kind": "dog"}), Timeout: 0.1}
+	request := abi.CreateRequest{URN: pt.URN(pet), Name: "test", Type: pet, Inputs: p.Check(pet, pt.Object{"name": "Rex", "kind": "dog"}), Timeout: 1}
 	s.Fail("POST /pets", petstore.Fault{Status: 201, Delay: time.Minute})
 	_, err := p.Provider.Create(t.Context(), request)
 	require.ErrorIs(t, err, abi.ErrCancelled)
 	require.EqualError(t, withoutWorld(err), "POST "+s.URL+"/v2/pets: no answer in the time that is allowed; whether it was done is not known")
 	s.Fail("POST /pets", petstore.Fault{Status: 503, Header: http.Header{"Retry-After": {"60"}}})
-	request.Timeout = 5
+	request.Timeout = 30
 	_, err = p.Provider.Create(t.Context(), request)
 	require.ErrorContains(t, err, "it asks to be left alone for 1m0s")
 }
