@@ -5,7 +5,7 @@ package main
 import (
 	"os"
 
-	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/cmd/husk/internal/root"
 )
 
-func main() { os.Exit(cli.Main()) }
+func main() { os.Exit(root.Main()) }

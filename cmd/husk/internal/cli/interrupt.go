@@ -11,11 +11,11 @@ import (
 	"github.com/husk-dev/husk/internal/display"
 )
 
-// stage is the effect of an interrupt on a running command.
-type stage struct {
-	// message is for the user; empty for none.
-	message string
-	do      func()
+// Stage is the effect of an interrupt on a running command.
+type Stage struct {
+	// Message is for the user; empty for none.
+	Message string
+	Do      func()
 }
 
 const (
@@ -37,20 +37,20 @@ func interruptSignals() []os.Signal {
 	return signals
 }
 
-// heed handles interrupts. The first and the second have a stage each. After the second, the command has
+// Heed handles interrupts. The first and the second have a stage each. After the second, the command has
 // endTime to end, and a third ends it immediately. If the reader of the output goes away, that is a first
 // interrupt, which has its effect before the write returns, and never a second.
-func (a *app) heed(say func(message string), first, second stage) (end func()) {
+func (a *App) Heed(say func(message string), first, second Stage) (end func()) {
 	signals := make(chan os.Signal, 3)
 	signal.Notify(signals, interruptSignals()...)
-	if first.do != nil {
-		first.do = sync.OnceFunc(first.do)
+	if first.Do != nil {
+		first.Do = sync.OnceFunc(first.Do)
 	}
 	gone := make(chan struct{}, 2)
-	for _, out := range []*display.Output{a.out, a.errs} {
+	for _, out := range []*display.Output{a.Out, a.Errs} {
 		out.OnGone(func() {
-			if first.do != nil {
-				first.do()
+			if first.Do != nil {
+				first.Do()
 			}
 			gone <- struct{}{}
 		})
@@ -66,7 +66,7 @@ func (a *app) heed(say func(message string), first, second stage) (end func()) {
 			case s := <-signals:
 				another = s != syscall.SIGHUP // the terminal sends it, and the shell as well
 			case <-gone:
-				tell, another = a.remark, false
+				tell, another = a.Remark, false
 			}
 			if n > 0 && !another {
 				continue
@@ -77,19 +77,19 @@ func (a *app) heed(say func(message string), first, second stage) (end func()) {
 				first.begin(tell)
 			case 2:
 				forced := time.AfterFunc(endTime, func() {
-					stage{message: "Some steps could not be stopped: the next run reports what was interrupted."}.begin(a.remark)
-					os.Exit(exitFailed)
+					Stage{Message: "Some steps could not be stopped: the next run reports what was interrupted."}.begin(a.Remark)
+					os.Exit(ExitFailed)
 				})
 				defer forced.Stop()
 				second.begin(tell)
 			default:
-				os.Exit(exitFailed)
+				os.Exit(ExitFailed)
 			}
 		}
 	}()
 	return func() {
 		signal.Stop(signals)
-		for _, out := range []*display.Output{a.out, a.errs} {
+		for _, out := range []*display.Output{a.Out, a.Errs} {
 			out.OnGone(func() {})
 		}
 		close(finished)
@@ -98,11 +98,11 @@ func (a *app) heed(say func(message string), first, second stage) (end func()) {
 }
 
 // begin writes the message and calls do.
-func (s stage) begin(say func(message string)) {
-	if s.message != "" && say != nil {
+func (s Stage) begin(say func(message string)) {
+	if s.Message != "" && say != nil {
 		said := make(chan struct{})
 		go func() {
-			say(s.message)
+			say(s.Message)
 			close(said)
 		}()
 		select {
@@ -110,31 +110,27 @@ func (s stage) begin(say func(message string)) {
 		case <-time.After(sayTime):
 		}
 	}
-	if s.do != nil {
-		s.do()
+	if s.Do != nil {
+		s.Do()
 	}
 }
 
-// watchInterrupts handles interrupts until end is called. The first closes stop: running steps finish, no
+// WatchInterrupts handles interrupts until end is called. The first closes stop: running steps finish, no
 // others start. The second cancels the returned context.
-func (a *app) watchInterrupts(parent context.Context, say func(message string)) (ctx context.Context, stop <-chan struct{}, end func()) {
+func (a *App) WatchInterrupts(parent context.Context, say func(message string)) (ctx context.Context, stop <-chan struct{}, end func()) {
 	ctx, cancel := context.WithCancel(parent)
 	stopped := make(chan struct{})
-	unheed := a.heed(say,
-		stage{"Stopping: waiting for running steps to finish. Press Ctrl-C again to stop now.", func() { close(stopped) }},
-		stage{"Stopping now: the next run reports what was interrupted.", cancel})
+	unheed := a.Heed(say,
+		Stage{"Stopping: waiting for running steps to finish. Press Ctrl-C again to stop now.", func() { close(stopped) }},
+		Stage{"Stopping now: the next run reports what was interrupted.", cancel})
 	return ctx, stopped, func() {
 		unheed()
 		cancel()
 	}
 }
 
-// onInterrupt returns a channel that the first interrupt closes.
-func (a *app) onInterrupt() (stop <-chan struct{}, end func()) {
+// OnInterrupt returns a channel that the first interrupt closes.
+func (a *App) OnInterrupt() (stop <-chan struct{}, end func()) {
 	stopped := make(chan struct{})
-	return stopped, a.heed(nil, stage{do: func() { close(stopped) }}, stage{})
+	return stopped, a.Heed(nil, Stage{Do: func() { close(stopped) }}, Stage{})
 }
-
-// keepOutput makes a write to a pipe without a reader fail, instead of ending the process: see
-// [display.Output.OnGone].
-func keepOutput() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }

@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Run is what a command does.
+type Run = func(cmd *cobra.Command, args []string) error
+
+// Group adds subcommands to a command. Without one, the command runs do, or shows its help if do is nil.
+func Group(cmd *cobra.Command, do Run, subcommands ...*cobra.Command) *cobra.Command {
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) > 0:
+			return unknownCommand(cmd, args[0])
+		case do == nil:
+			return cmd.Help()
+		}
+		return do(cmd, args)
+	}
+	cmd.AddCommand(subcommands...)
+	return cmd
+}
+
+// FlagError returns the error of a flag in the words of its user. The parser's error names functions of Go.
+func FlagError(err error) error {
+	_, notParsed := errors.AsType[*strconv.NumError](err)
+	wrong, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok || !notParsed {
+		return err
+	}
+	flag, wanted := wrong.GetFlag(), "a whole number"
+	if flag.Value.Type() == "bool" {
+		wanted = "true or false"
+	}
+	return fmt.Errorf("--%s %s: must be %s", flag.Name, wrong.GetValue(), wanted)
+}
+
+func unknownCommand(cmd *cobra.Command, name string) error {
+	near := ""
+	if names := cmd.SuggestionsFor(name); len(names) > 0 {
+		near = fmt.Sprintf(", did you mean %q?", strings.Join(names, "\" or \""))
+	}
+	return Usagef("unknown command %q for %q%s: see \"%s --help\"", name, cmd.CommandPath(), near, cmd.CommandPath())
+}
+
+// CheckArguments has commands take the arguments of their usage, such as "set KEY [VALUE]".
+func CheckArguments(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		CheckArguments(sub)
+	}
+	if cmd.Args != nil {
+		return
+	}
+	usage, _, _ := strings.Cut(cmd.Use, " -")
+	names := strings.Fields(usage)[1:]
+	required, _, _ := strings.Cut(usage, " [")
+	least, many := len(strings.Fields(required))-1, strings.Contains(usage, "...")
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return Usagef("missing argument %s: %s", strings.TrimSuffix(names[len(args)], "..."), cmd.UseLine())
+		case len(args) > len(names) && !many:
+			return Usagef("unexpected argument %q: %s", args[len(names)], cmd.UseLine())
+		}
+		return nil
+	}
+}
+
+type usageError struct{ err error }
+
+// Usagef returns an error of the command line itself.
+func Usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+
+// Usage marks an error of the command line itself.
+func Usage(err error) error { return &usageError{err} }
+
+func (e *usageError) Error() string { return e.err.Error() }
+
+func (e *usageError) Unwrap() error { return e.err }
+
+type shownError struct{ err error }
+
+// Shown marks an error that a display has shown.
+func Shown(err error) error { return &shownError{err} }
+
+// IsShown reports whether a display has shown an error.
+func IsShown(err error) bool {
+	_, ok := errors.AsType[*shownError](err)
+	return ok
+}
+
+func (e *shownError) Error() string { return e.err.Error() }
+
+func (e *shownError) Unwrap() error { return e.err }
+
+// AddShowSecrets adds the flag of commands that mask secrets.
+func AddShowSecrets(cmd *cobra.Command, show *bool) {
+	cmd.Flags().BoolVar(show, "show-secrets", false, "show secrets in plain text")
+}

@@ -1,0 +1,284 @@
+// Package deploycmd has the commands that run the engine.
+package deploycmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/importfile"
+	"github.com/husk-dev/husk/internal/blocking"
+	"github.com/husk-dev/husk/internal/plugins"
+)
+
+// commands are those that run the engine.
+type commands struct{ *cli.App }
+
+// Commands returns the commands of this package.
+func Commands(a *cli.App) []*cobra.Command {
+	c := commands{a}
+	return []*cobra.Command{c.up(), c.preview(), c.refresh(), c.destroy(), c.importCommand(), c.action(), c.watch()}
+}
+
+type command struct {
+	name        string
+	previewOnly bool
+	// operation returns what the engine does, after project and providers are open.
+	operation func(context.Context, *openRun) (engine.Operation, error)
+	// result, if set, receives the result of a preview or operation that succeeded.
+	result func(context.Context, *openRun, *engine.Result) error
+	// program, replaces, and deletes are options of [stackrun.Options].
+	program, replaces, deletes bool
+	question                   string
+}
+
+func (a commands) up() *cobra.Command {
+	f := &deployFlags{}
+	c := command{name: "up", operation: f.update, program: true, replaces: true, question: "Make these changes?"}
+	return a.deployment(c, f, "Create, update, and delete resources to match the program", updateFlags+policyFlags+"plan grant")
+}
+
+func (a commands) preview() *cobra.Command {
+	f, listed := &deployFlags{}, &importfile.Listed{}
+	operation := func(ctx context.Context, o *openRun) (engine.Operation, error) {
+		events := o.Deployment.Events
+		o.Deployment.Events = func(e engine.Event) {
+			listed.Event(e)
+			events(e)
+		}
+		return f.update(ctx, o)
+	}
+	c := command{name: "preview", previewOnly: true, operation: operation, result: f.writePlan, program: true, replaces: true}
+	cmd := a.deployment(c, f, "Show what an update would do, without changing anything", updateFlags+policyFlags+"save-plan import-file grant")
+	preview := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := preview(cmd, args); err != nil {
+			return err
+		}
+		if f.savePlan != "" {
+			a.Say("Saved the plan in %s: husk up --plan %[1]s does exactly that.", f.savePlan)
+		}
+		if f.importFile == "" {
+			return nil
+		}
+		text, err := listed.File().Encode()
+		if err == nil {
+			err = os.WriteFile(f.importFile, text, 0o644)
+		}
+		if err != nil {
+			return fmt.Errorf("writing the import file: %w", err)
+		}
+		a.Say("Listed the resources that would be created in %s: fill in the IDs of existing objects, remove the others, and run husk import --file %[1]s.", f.importFile)
+		return nil
+	}
+	return cmd
+}
+
+func (a commands) refresh() *cobra.Command {
+	f := &deployFlags{}
+	operation := func(_ context.Context, o *openRun) (engine.Operation, error) {
+		return engine.Refresh{
+			Program: o.Program, Selection: f.selection, ClearPendingCreates: f.clearPendingCreates, AdoptPendingCreates: f.adopted,
+		}, nil
+	}
+	c := command{name: "refresh", operation: operation, question: "Record these changes?"}
+	return a.deployment(c, f, "Read every resource and record its actual state", recordedFlags+"clear-pending-creates adopt-pending-creates")
+}
+
+func (a commands) destroy() *cobra.Command {
+	f := &deployFlags{}
+	operation := func(_ context.Context, o *openRun) (engine.Operation, error) {
+		return engine.Destroy{
+			Program: o.Program, RefreshFirst: f.refreshesFirst(o), ContinueOnError: f.continueOnError,
+			Selection: f.selection, IgnoreProtect: f.ignoreProtect,
+		}, nil
+	}
+	c := command{name: "destroy", operation: operation, deletes: true, question: "Delete these resources?"}
+	return a.deployment(c, f, "Delete every resource of the stack", recordedFlags+failureFlags+"refresh exclude-protected")
+}
+
+func (a commands) action() *cobra.Command {
+	f := &deployFlags{runProgram: true}
+	var name string
+	operation := func(_ context.Context, o *openRun) (engine.Operation, error) {
+		return engine.Act{Program: o.Program, Action: name}, nil
+	}
+	c := command{name: "action", operation: operation, question: "Run this action?"}
+	cmd := a.deployment(c, f, "Run an action of the program by itself", "preview-only installed grant")
+	cmd.Use, cmd.Args = "action NAME", cobra.ExactArgs(1)
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		name = args[0]
+		return run(cmd, args)
+	}
+	return cmd
+}
+
+// deployment makes a command that runs the engine, with flags beside those of all such commands.
+func (a commands) deployment(c command, f *deployFlags, short, flags string) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: c.name, Short: short,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c.previewOnly = c.previewOnly || f.previewOnly
+			return a.deploy(cmd.Context(), c, f)
+		},
+	}
+	if !c.previewOnly {
+		flags += " yes skip-preview"
+	}
+	f.add(cmd, shownFlags+flags)
+	a.AddLimits(cmd.Flags())
+	return cmd
+}
+
+// deploy runs a command. What goes wrong is shown by the display that is open then.
+func (a commands) deploy(ctx context.Context, c command, f *deployFlags) error {
+	s := &session{app: a, flags: f}
+	s.begin()
+	if err := a.checkDeploy(c, f); err != nil {
+		return s.end(err)
+	}
+	ctx, stop, end := a.WatchInterrupts(ctx, s.interrupted)
+	defer end()
+	// What is opened may be pipes, or locks of others.
+	o, err := blocking.Call(ctx, func() (*openRun, error) { return s.open(ctx, c) }, func(o *openRun) { _ = o.close(ctx) })
+	if err != nil {
+		return s.end(err)
+	}
+	o.Deployment.Stop = stop
+	declined, err := s.run(ctx, c, o)
+	if err = errors.Join(err, o.close(ctx)); !declined {
+		err = s.end(err)
+	}
+	if f.learned != "" {
+		a.Say("The grants that the providers used are in %s.", f.learned)
+	}
+	return err
+}
+
+// run previews and executes what a command does. declined reports that it ended at the question whether
+// to go on, after the display of the preview.
+func (s *session) run(ctx context.Context, c command, o *openRun) (declined bool, err error) {
+	a, f, stop := s.app, s.flags, o.Deployment.Stop
+	if err := s.confirmModules(ctx, c, o, stop); err != nil {
+		return false, err
+	}
+	operation, err := c.operation(ctx, o)
+	if err != nil {
+		return false, err
+	}
+	finish := func(result *engine.Result) error {
+		if c.result == nil {
+			return nil
+		}
+		return c.result(ctx, o, result)
+	}
+	// All is planned before anything is done: a refusal, such as to delete a protected resource, then stops
+	// the run before any change.
+	if c.previewOnly || !f.skipPreview {
+		if !c.previewOnly && f.yes {
+			s.plan()
+		}
+		result, err := engine.Preview(ctx, o.Deployment, operation)
+		if err == nil {
+			err = finish(result)
+		}
+		if c.previewOnly || err != nil {
+			return false, err
+		}
+		_ = s.end(nil) // shows the preview, which went well
+		if !f.yes && result.Changes.Total()+result.Actions > 0 {
+			err = a.Ask(c.question, stop)
+		} else if !a.JSON {
+			err = a.Printf("\n")
+		}
+		if err != nil {
+			return true, err
+		}
+		s.begin()
+	}
+	_, err = o.Execute(ctx, operation, finish)
+	return false, err
+}
+
+// confirmModules asks about the modules that a refresh or destruction would run because the state names
+// them, and that the project has never listed. If there is nobody to ask, they are refused: now, or
+// when a selected resource needs them.
+func (s *session) confirmModules(ctx context.Context, c command, o *openRun, stop <-chan struct{}) error {
+	if c.program {
+		return nil
+	}
+	var named []plugins.RecordedModule
+	for _, r := range o.Deployment.State.Snapshot().Resources() {
+		if r.IsProvider() {
+			if spec, err := engine.SpecOf(r); err == nil { // the engine reports the error
+				named = append(named, plugins.RecordedModule{Digest: spec.Digest, Provider: spec.Name})
+			}
+		}
+	}
+	untrusted, err := o.Plugins.Untrusted(ctx, named)
+	if err != nil || untrusted == nil {
+		return err
+	}
+	a := s.app
+	if s.flags.yes || !a.IsInteractive() {
+		if len(s.flags.targets)+len(s.flags.excludes) > 0 {
+			return nil
+		}
+		return untrusted
+	}
+	_ = s.end(nil) // a question has no live lines around it
+	defer s.begin()
+	names := untrusted.Names()
+	a.Remark(strings.ToUpper(names[:1]) + names[1:] + ".")
+	for _, m := range untrusted.Modules {
+		question := "Run " + m.Digest + " with what is granted to " + m.Provider + ", and with the secrets of its resources?"
+		if err := a.Ask(question, stop); err != nil {
+			return err
+		}
+		if err := o.Plugins.Confirm(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a commands) checkDeploy(c command, f *deployFlags) error {
+	if err := f.parse(); err != nil {
+		return err
+	}
+	if f.parallel < 0 {
+		return cli.Usagef("--parallel %d: must be at least 1", f.parallel)
+	}
+	if c.replaces && len(f.grants) > 0 && f.learned == "" {
+		return cli.Usagef("--grant requires --learn-grants here: what a program needs always is granted in the project file")
+	}
+	if f.skipPreview && (c.previewOnly || !f.yes) {
+		return cli.Usagef("--skip-preview requires --yes")
+	}
+	for _, digest := range f.trusted {
+		if err := plugins.CheckDigest(digest); err != nil {
+			return cli.Usagef("--trust-module %s: %w", digest, err)
+		}
+	}
+	if c.previewOnly || f.yes {
+		return nil
+	}
+	instead := "husk preview shows what would be done"
+	if !c.program {
+		instead = "on a terminal it previews and asks for confirmation"
+	}
+	if a.JSON {
+		return cli.Usagef("husk %s --json cannot ask for confirmation: add --yes (%s)", c.name, instead)
+	}
+	if !a.IsInteractive() {
+		return cli.Usagef("husk %s needs a terminal to ask for confirmation: add --yes (%s)", c.name, instead)
+	}
+	return nil
+}

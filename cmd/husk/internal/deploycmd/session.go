@@ -1,0 +1,141 @@
+package deploycmd
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/redact"
+	"github.com/husk-dev/husk/internal/display"
+	"github.com/husk-dev/husk/internal/stackrun"
+)
+
+// session is one deployment command. Its preview and its execution have a display each.
+type session struct {
+	app   commands
+	flags *deployFlags
+
+	mu    sync.Mutex
+	shown display.Display // nil between displays
+}
+
+// plan makes the display for a preview without a question. Programs do not get the events of such a preview
+// if it succeeds, because they want to know what was done.
+func (s *session) plan() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.app.JSON {
+		s.shown = display.NewJSONOfFailures(s.app.Out)
+	}
+}
+
+// begin makes the display, unless there is one.
+func (s *session) begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shown != nil {
+		return
+	}
+	if s.app.JSON {
+		s.shown = display.NewJSON(s.app.Out)
+		return
+	}
+	s.shown = display.NewText(s.app.Out, s.app.Errs, display.Options{Diff: s.flags.diff, Timings: s.flags.timings})
+}
+
+// end shows how it ended and returns the error, marked as shown.
+func (s *session) end(err error) error {
+	s.begin() // an error before the first event is shown in the same way
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shown.Close(err)
+	s.shown = nil
+	if err != nil {
+		return cli.Shown(err)
+	}
+	return nil
+}
+
+// event shows an event. Events between displays belong to no deployment, and are dropped.
+func (s *session) event(e engine.Event) {
+	if shown := s.current(); shown != nil {
+		shown.Event(e)
+	}
+}
+
+func (s *session) current() display.Display {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.shown
+}
+
+// interrupted says that an interrupt was received.
+func (s *session) interrupted(message string) {
+	switch shown := s.current().(type) {
+	case *display.Text:
+		shown.Interrupt(message)
+	case nil:
+		s.app.Say("") // ends the line of a question
+	default:
+		s.app.Say("%s", message)
+	}
+}
+
+// openRun is what a deployment works on, until close.
+type openRun struct {
+	*stackrun.Run
+	audit   *auditLog // nil for none
+	learned string    // the file of learned grants, empty for none
+}
+
+// open opens project, stack, and providers for a command.
+func (s *session) open(ctx context.Context, c command) (_ *openRun, err error) {
+	w, err := s.app.Workspace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	options := stackrun.Options{
+		Command: c.name, Stack: s.app.Stack, Preview: c.previewOnly, Creates: c.program,
+		Program: c.program || s.flags.runProgram, Replaces: c.replaces, Deletes: c.deletes,
+		Parallel: s.flags.parallel, Events: s.event, Trusted: s.flags.trusted,
+	}
+	if options.Plugins, err = s.app.PluginOptions(); err != nil {
+		return nil, err
+	}
+	if options.Plugins.Grants, err = s.flags.grantsIn(w); err != nil {
+		return nil, err
+	}
+	options.Plugins.Installed, options.Plugins.Withheld = s.flags.installed, s.flags.withheld()
+	// Unlike the events of the engine, these may hold secrets.
+	options.Plugins.Events = func(e engine.Event) { s.event(redact.Copy(s.app.Secrets, e)) }
+	options.Plugins.Learn = s.flags.learned != ""
+	o := &openRun{learned: s.flags.learned}
+	if s.flags.auditLog != "" {
+		if o.audit, err = openAuditLog(s.flags.auditLog, s.app.Secrets); err != nil {
+			return nil, err
+		}
+		options.Plugins.Audit = o.audit.write
+	}
+	if o.Run, err = stackrun.Open(ctx, w, options); err != nil {
+		if o.audit != nil {
+			err = errors.Join(err, o.audit.close())
+		}
+		return nil, err
+	}
+	return o, nil
+}
+
+// close saves the state and releases everything.
+func (o *openRun) close(ctx context.Context) error {
+	var err error
+	if o.learned != "" {
+		err = o.Plugins.WriteLearned(o.learned)
+	}
+	err = errors.Join(err, o.Close(ctx))
+	if o.audit != nil {
+		err = errors.Join(err, o.audit.close())
+	}
+	return err
+}

@@ -1,0 +1,129 @@
+package providercmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/plugins"
+)
+
+func (a commands) providerAudit() *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use: "audit [NAME...]", Short: "Compare what providers ask for with what the project grants them",
+		Long: "Compare what the providers of the project ask for with what the project grants them. The command fails\n" +
+			"if a provider needs a capability that it is not granted. To record what providers use, run up, preview,\n" +
+			"refresh, or destroy with --audit-log or --learn-grants.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			project, err := program.LoadProject(a.Dir)
+			if err != nil {
+				return err
+			}
+			var learned []program.LearnedGrants
+			if file != "" {
+				if learned, err = program.LoadLearnedGrants(file); err != nil {
+					return err
+				}
+			}
+			return a.WithPlugins(cmd.Context(), project, func(p *plugins.Plugins) error {
+				return a.audit(cmd.Context(), p, project, learned, args)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&file, "learned", "", "compare the grants with those that --learn-grants wrote to this file")
+	return cmd
+}
+
+func (a commands) audit(ctx context.Context, p *plugins.Plugins, project *program.Project, learned []program.LearnedGrants, names []string) error {
+	chosen := project.Providers
+	if len(names) > 0 {
+		chosen = nil
+	}
+	for _, name := range names {
+		declared := project.Provider(name)
+		if declared == nil {
+			return fmt.Errorf("there is no provider %s in %s", name, project.File.Name)
+		}
+		chosen = append(chosen, *declared)
+	}
+	audited, lacking := []*plugins.Audited{}, []string{}
+	for i := range chosen {
+		one, err := p.Audit(ctx, &chosen[i], learned)
+		if err != nil {
+			return err
+		}
+		audited = append(audited, one)
+		if one.Lacks() {
+			lacking = append(lacking, one.Name)
+		}
+	}
+	if err := a.writeAudit(audited); err != nil {
+		return err
+	}
+	if len(lacking) > 0 {
+		return cli.Shown(errors.New("not granted what they need: " + strings.Join(lacking, ", ")))
+	}
+	return nil
+}
+
+func (a commands) writeAudit(audited []*plugins.Audited) error {
+	if a.JSON {
+		return a.WriteJSON(audited)
+	}
+	var rows [][]string
+	for _, one := range audited {
+		rows = append(rows, []string{one.Name + " " + one.Version})
+		for _, r := range one.Requests {
+			state := "granted"
+			switch {
+			case r.Granted:
+			case r.Optional:
+				state = "not granted"
+			default:
+				state = "NOT GRANTED"
+			}
+			rows = append(rows, []string{"  asks for", requestText(r.CapabilityRequest), state})
+		}
+		for _, g := range one.Grants {
+			details := g.Details
+			if g.Unused {
+				details = strings.TrimPrefix(details+", not used", ", ")
+			}
+			row := []string{"  has", strings.TrimSpace(g.Capability + " " + g.Scope)}
+			if details != "" {
+				row = append(row, details)
+			}
+			rows = append(rows, row)
+		}
+		for _, g := range one.Learned {
+			state := "granted"
+			if !g.Granted {
+				state = "NOT GRANTED"
+			}
+			rows = append(rows, []string{"  used", strings.TrimSpace(g.Capability + " " + g.Scope + " " + g.Details), state})
+		}
+		if len(one.Requests)+len(one.Grants)+len(one.Learned) == 0 {
+			rows = append(rows, []string{"  asks for nothing, and has nothing"})
+		}
+	}
+	return a.Table(rows)
+}
+
+// requestText returns a request on one line.
+func requestText(r host.CapabilityRequest) string {
+	text := strings.TrimSpace(r.Capability + " " + r.Scope)
+	if r.Reason != "" {
+		text += ": " + r.Reason
+	}
+	if r.Optional {
+		text += " (optional)"
+	}
+	return text
+}

@@ -1,0 +1,85 @@
+package providercmd
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/internal/plugins"
+)
+
+func (a commands) providerCompile() *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use: "compile [FILE|DIR...] -o DIR", Short: "Compile modules ahead of time, for container images and edge devices",
+		Long: "Compile modules ahead of time, for container images and edge devices: the named modules, or all providers\n" +
+			"and policy packs that the project lists. If HUSK_PRECOMPILED_DIR names the directory, husk loads modules\n" +
+			"from it, compiles none, writes nothing there, and needs no cache directory.\n\n" +
+			"The code works only on this platform, this kind of processor, and this version of husk. Husk runs it\n" +
+			"unchecked, so use only directories that you have filled yourself. The modules are still needed, because\n" +
+			"husk finds the code by their digests.",
+		RunE: func(cmd *cobra.Command, paths []string) error {
+			if out == "" {
+				return cli.Usagef("missing --output: name the directory for the compiled code")
+			}
+			var project *program.Project
+			if len(paths) == 0 {
+				var err error
+				if project, paths, err = a.projectToCompile(); err != nil {
+					return err
+				}
+			}
+			o, err := a.PluginOptions()
+			if err != nil {
+				return err
+			}
+			o.Places.Precompiled = "" // this command fills it
+			if o.Places.Cache == "" {
+				return errors.New("compiling needs a cache directory: set HUSK_CACHE_DIR")
+			}
+			return cli.WithPluginsBy(cmd.Context(), project, o, func(p *plugins.Plugins) error {
+				var compiled []map[string]string
+				for _, path := range paths {
+					m, err := p.Precompile(cmd.Context(), path, path, out)
+					if err != nil {
+						return err
+					}
+					compiled = append(compiled, map[string]string{"name": m.Name, "version": m.Version, "digest": m.Info().Digest})
+				}
+				return cli.WriteList(a.App, compiled, "", nil, func(m map[string]string) []string {
+					return []string{fmt.Sprintf("%s %s: %s, in %s", m["name"], m["version"], m["digest"], out)}
+				})
+			})
+		},
+	}
+	cmd.Flags().StringVarP(&out, "output", "o", "", "write compiled code to this directory, and keep what is there")
+	return cmd
+}
+
+// projectToCompile returns the project, and the path of each of its modules.
+func (a commands) projectToCompile() (*program.Project, []string, error) {
+	project, err := program.LoadProject(a.Dir)
+	if none := (*program.NoProjectError)(nil); errors.As(err, &none) {
+		return nil, nil, fmt.Errorf("no project in %s: name the modules to compile", a.Dir)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	var paths []string
+	add := func(path string) {
+		if path = project.Path(path); !slices.Contains(paths, path) {
+			paths = append(paths, path)
+		}
+	}
+	for _, declared := range project.Providers {
+		add(declared.Path)
+	}
+	for _, declared := range project.Policies {
+		add(declared.Path)
+	}
+	return project, paths, nil
+}

@@ -1,0 +1,86 @@
+package providercmd
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/internal/display"
+	"github.com/husk-dev/husk/internal/plugins"
+)
+
+func (a commands) packageCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "package", Short: "Add packages that a provider serves when it is parameterized"}
+	a.AddLimits(cmd.PersistentFlags())
+	return cli.Group(cmd, nil, a.packageAdd(), a.providerSchema())
+}
+
+func (a commands) packageAdd() *cobra.Command {
+	var extension bool
+	cmd := &cobra.Command{
+		Use: "add PROVIDER [PARAMETER...]", Short: "Add a package to the project",
+		Long: "Add a package to the project file. The provider is parameterized with the arguments, and returns\n" +
+			"the package's name, its version, and a value that recreates it. The project file records them, so\n" +
+			"files that the parameters name are not needed again. PROVIDER is a provider that the project lists\n" +
+			"or, to extend it, a package of the project. Put two dashes before parameters that begin with a dash.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			project, err := program.LoadProject(a.Dir)
+			if err != nil {
+				return err
+			}
+			if extension && len(args) < 2 {
+				return cli.Usagef("an extension needs parameters: %s", cmd.UseLine())
+			}
+			var made *plugins.MadePackage
+			err = a.WithPlugins(cmd.Context(), project, func(p *plugins.Plugins) error {
+				if err := checkListed(cmd.Context(), p, project, args[0]); err != nil {
+					return err
+				}
+				made, err = p.MakePackage(cmd.Context(), args[0], args[1:], extension)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			if err := project.AddPackage(made.Package); err != nil {
+				return err
+			}
+			if a.JSON {
+				return a.WriteJSON(map[string]any{"name": made.Name, "version": made.Version, "source": made.Source, "extension": extension})
+			}
+			a.Say("Added the package %s %s to %s.", made.Name, made.Version, project.File.Name)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&extension, "extension", false, "add the package to the provider as an extension, beside its own package")
+	return cmd
+}
+
+// checkListed returns an error if the argument is a provider's path in place of its listed name.
+func checkListed(ctx context.Context, p *plugins.Plugins, project *program.Project, given string) error {
+	if _, err := os.Stat(given); err != nil || project.Provider(given) != nil || project.Package(given).Parameterized() {
+		return nil
+	}
+	m, err := p.Module(ctx, "", given)
+	if err != nil {
+		return err
+	}
+	path, err := filepath.Abs(given)
+	if err != nil {
+		return err
+	}
+	dir, err := filepath.Abs(project.Dir)
+	if err != nil {
+		return err
+	}
+	if relative, err := filepath.Rel(dir, path); err == nil {
+		path = filepath.ToSlash(relative)
+	}
+	return fmt.Errorf("%s is a path; list the provider in %s, under plugins.providers:\n  - name: %s\n    path: %s\nand give its name: husk package add %[3]s",
+		given, project.File.Name, display.Escape(m.Name), path)
+}

@@ -1,0 +1,133 @@
+package providercmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/abi/schema/schemajson"
+	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/plugins"
+	"github.com/husk-dev/husk/internal/port"
+)
+
+func (a commands) providerPort() *cobra.Command {
+	var o port.Options
+	var out string
+	cmd := &cobra.Command{
+		Use: "port SOURCE", Short: "Build a provider for Terraform or Pulumi into one .wasm file, without a change of its source",
+		Long: "Build a provider that was written for Terraform or Pulumi into one .wasm file, without a change of its source.\n" +
+			"SOURCE is a directory, such as a checkout, or MODULE@VERSION, which the Go command fetches and verifies.\n" +
+			"Modules that do not build for WebAssembly are changed in copies, by shims that docs/porting.md describes.",
+		Example: "  husk provider port github.com/hashicorp/terraform-provider-time@v0.14.2\n" +
+			"  husk provider port ../terraform-provider-acme --version 1.4.0 -o acme.wasm",
+		RunE: func(cmd *cobra.Command, args []string) error { return a.port(cmd.Context(), args[0], out, o) },
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&out, "output", "o", "", "output file (default: the provider's name and .wasm)")
+	flags.StringVar(&o.Main, "main", "", "directory of the main package in the module (default: the only one that serves a provider)")
+	flags.StringVar(&o.Name, "name", "", "name of the package (default: that of the module without terraform-provider-)")
+	flags.StringVar(&o.Version, "version", "", "version of the package (default: that of the module)")
+	flags.StringVar(&o.Mapping, "map", "", "YAML file with other names of resources, data sources, and properties")
+	flags.StringArrayVar(&o.Shims, "shim", nil, "directory with shims for modules that do not build; can be repeated")
+	flags.StringVar(&o.SDK, "sdk", "", "checkout of Husk with the adapters (default: that of this husk)")
+	return cmd
+}
+
+// ported is the result of the command port.
+type ported struct {
+	Name    string       `json:"name"`
+	Version string       `json:"version"`
+	Path    string       `json:"path"`
+	Size    int          `json:"size"`
+	Digest  string       `json:"digest"`
+	Origin  *host.Origin `json:"origin"`
+	// Resources and Functions count the schema's.
+	Resources int `json:"resources"`
+	Functions int `json:"functions"`
+}
+
+// port ports a provider, checks that the host can run the module, and writes it to a file.
+func (a commands) port(ctx context.Context, source, out string, o port.Options) error {
+	options, err := a.PluginOptions()
+	if err != nil {
+		return err
+	}
+	if o.Dir = options.Places.Ports(); o.Dir == "" {
+		return errors.New("porting needs a cache directory: set HUSK_CACHE_DIR")
+	}
+	begun := time.Now()
+	o.Progress = func(s port.Step) { a.Say("%s %s…", s.Doing, s.What) }
+	built, err := port.Port(ctx, source, o)
+	if err != nil {
+		return err
+	}
+	name := built.Manifest.Name
+	if out == "" {
+		out = name + ".wasm"
+	}
+	return cli.WithPluginsBy(ctx, nil, options, func(p *plugins.Plugins) error {
+		a.Say("checking %s, %s…", name, cli.Megabytes(len(built.Wasm)))
+		m, text, err := p.Check(ctx, name, built.Wasm)
+		if err != nil {
+			return err
+		}
+		pkg, err := schemajson.Parse(text)
+		if err != nil {
+			return fmt.Errorf("reading the schema of the ported provider: %w", err)
+		}
+		if err := os.WriteFile(out, built.Wasm, 0o644); err != nil {
+			return fmt.Errorf("writing the module: %w", err)
+		}
+		return a.writePorted(ported{
+			Name: name, Version: m.Version, Path: out, Size: len(built.Wasm), Digest: m.Info().Digest, Origin: built.Manifest.Origin,
+			Resources: len(pkg.Resources), Functions: len(pkg.Functions),
+		}, pkg, time.Since(begun))
+	})
+}
+
+// shownTokens is the number of tokens that the summary of a port names.
+const shownTokens = 3
+
+func (a commands) writePorted(p ported, pkg *schema.Package, took time.Duration) error {
+	if a.JSON {
+		return a.WriteJSON(p)
+	}
+	var tokens []string
+	for _, r := range pkg.Resources {
+		tokens = append(tokens, r.Token)
+	}
+	slices.Sort(tokens)
+	shown := strings.Join(tokens[:min(shownTokens, len(tokens))], ", ")
+	if len(tokens) > shownTokens {
+		shown += ", …"
+	}
+	var rows cli.Rows
+	rows.Add("provider", p.Name+" "+p.Version)
+	from := sourceOf(p.Origin)
+	if licences := strings.Join(p.Origin.Licences, ", "); licences != "" {
+		from += " (" + licences + ")"
+	}
+	rows.Add("ported from", from)
+	rows.Add("kind", p.Origin.Kind)
+	rows.Add("shims", strings.Join(p.Origin.Shims, ", "))
+	rows.Add("raised", p.Origin.Raised...)
+	rows.Add("module", fmt.Sprintf("%s, %s, in %s s", p.Path, cli.Megabytes(p.Size), strconv.FormatFloat(took.Seconds(), 'f', 0, 64)))
+	contents := cli.Plural(p.Resources, "resource") + ", " + cli.Plural(p.Functions, "function")
+	if shown != "" {
+		contents += ": " + shown
+	}
+	rows.Add("contents", contents)
+	rows.Add("in a project", fmt.Sprintf("{name: %s, path: %s}, under plugins.providers", p.Name, filepath.ToSlash(p.Path)))
+	return a.Table(rows)
+}

@@ -1,0 +1,67 @@
+package root
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+)
+
+// inlineCommand is a command in the text of a document.
+var inlineCommand = regexp.MustCompile("`(husk [^`\n]*)`")
+
+// The commands and flags that README.md and docs mention in their text exist. A test of cmd/husk runs
+// those in code blocks.
+func TestDocumentsMentionCommandsThatExist(t *testing.T) {
+	root := command(cli.NewApp(os.Stdin, os.Stdout, os.Stderr))
+	names, err := filepath.Glob("../../../../docs/*.md")
+	require.NoError(t, err)
+	mentioned := 0
+	for _, name := range append(names, "../../../../README.md", "../../../../CONTRIBUTING.md") {
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		for _, found := range inlineCommand.FindAllStringSubmatch(string(text), -1) {
+			for _, alternative := range alternatives(strings.Fields(found[1])[1:]) {
+				mentioned++
+				requireExists(t, root, alternative, filepath.Base(name)+": "+found[1])
+			}
+		}
+	}
+	require.Greater(t, mentioned, 50)
+}
+
+// alternatives expands a word like init/ls/select.
+func alternatives(words []string) [][]string {
+	for i, word := range words {
+		if regexp.MustCompile(`^[a-z]+(/[a-z]+)+$`).MatchString(word) {
+			var all [][]string
+			for one := range strings.SplitSeq(word, "/") {
+				all = append(all, append(append([]string{}, words[:i]...), one))
+			}
+			return all
+		}
+	}
+	return [][]string{words}
+}
+
+func requireExists(t *testing.T, root *cobra.Command, words []string, mention string) {
+	t.Helper()
+	cmd, rest, err := root.Find(words)
+	require.NoError(t, err, mention)
+	for _, word := range rest {
+		flag, isFlag := strings.CutPrefix(strings.Trim(word, "[]"), "--")
+		flag, _, _ = strings.Cut(flag, "=")
+		if isFlag {
+			require.NotNil(t, cmd.Flag(flag), "%s: there is no flag --%s", mention, flag)
+		}
+	}
+	if cmd.HasSubCommands() && len(rest) > 0 {
+		require.NotRegexp(t, `^[a-z]`, rest[0], "%s: there is no such command", mention)
+	}
+}

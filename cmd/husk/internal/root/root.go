@@ -1,0 +1,64 @@
+// Package root is the command line of Husk: the root command, and the commands that belong to no other.
+package root
+
+import (
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/cmd/husk/internal/deploycmd"
+	"github.com/husk-dev/husk/cmd/husk/internal/providercmd"
+	"github.com/husk-dev/husk/cmd/husk/internal/stackcmd"
+)
+
+// commands are those about Husk itself.
+type commands struct{ *cli.App }
+
+// Main runs the command line of the process and returns its exit code.
+func Main() int {
+	defer runtime.KeepAlive(tuneCollector())
+	keepOutput()
+	return run(cli.NewApp(os.Stdin, os.Stdout, os.Stderr), os.Args[1:])
+}
+
+func run(a *cli.App, args []string) int { return a.Run(command(a), args) }
+
+// command returns the root command.
+func command(a *cli.App) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "husk",
+		Short: "Deploy infrastructure with providers that run as WebAssembly modules",
+		Long: "Husk deploys what a project file (Husk.yaml) declares, with providers that run as\n" +
+			"WebAssembly modules and may do only what the project grants them.",
+		Example:       "  husk preview           show what an update would do\n  husk up                do it\n  husk stack output      show the results\n  husk destroy           delete everything",
+		SilenceErrors: true, // Main shows them
+		SilenceUsage:  true,
+		PersistentPreRun: func(*cobra.Command, []string) {
+			a.ReadStackVariables()
+		},
+	}
+	root.SetOut(a.Out)
+	root.SetErr(a.Errs)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return cli.Usagef("%w: see \"%s --help\"", cli.FlagError(err), cmd.CommandPath())
+	})
+	flags := root.PersistentFlags()
+	flags.StringVarP(&a.Dir, "cwd", "C", ".", "run in this directory, which contains the project file")
+	flags.StringVarP(&a.Stack, "stack", "s", "", "use this stack (default: $HUSK_STACK or $PULUMI_STACK, else the selected stack, else \"dev\")")
+	flags.BoolVar(&a.JSON, "json", false, "write only JSON to standard output")
+	c := commands{a}
+	cli.Group(root, nil, slices.Concat(deploycmd.Commands(a), stackcmd.Commands(a), providercmd.Commands(a), []*cobra.Command{c.cacheCommand(), c.version()})...)
+	root.SuggestionsMinimumDistance = 2
+	root.CompletionOptions.HiddenDefaultCmd = true
+	cli.CheckArguments(root)
+	return root
+}
+
+// keepOutput makes a write to a pipe without a reader fail, instead of ending the process: see
+// [display.Output.OnGone].
+func keepOutput() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }

@@ -1,0 +1,49 @@
+package root
+
+import (
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/husk-dev/husk/internal/stackrun"
+)
+
+type build struct {
+	Version  string `json:"version"`
+	Commit   string `json:"commit,omitempty"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+func thisBuild() build {
+	b := build{Version: stackrun.Version(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			b.Commit = s.Value
+		}
+	}
+	return b
+}
+
+func (a commands) version() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Show the version of Husk",
+		RunE: func(*cobra.Command, []string) error {
+			b := thisBuild()
+			if a.JSON {
+				return a.WriteJSON(b)
+			}
+			commit := ""
+			if b.Commit != "" {
+				commit = ", commit " + b.Commit
+			}
+			return a.Printf("husk %s (%s %s%s)\n", b.Version, b.Go, b.Platform, commit)
+		},
+	}
+}

@@ -1,0 +1,211 @@
+package stackcmd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/internal/display"
+	"github.com/husk-dev/husk/internal/workspace"
+)
+
+func (a commands) configCommand() *cobra.Command {
+	var show bool
+	cmd := &cobra.Command{Use: "config", Short: "List and change the stack's configuration"}
+	cli.AddShowSecrets(cmd, &show)
+	list := a.onConfig(func(ctx context.Context, w *workspace.Workspace, c *workspace.Config, _ []string) error {
+		return a.configList(ctx, w, c, show)
+	})
+	return cli.Group(cmd, list, a.configSet(), a.configGet(), a.configRemove())
+}
+
+// onConfig opens the project and the configuration of the stack that the flags name.
+func (a commands) onConfig(do func(ctx context.Context, w *workspace.Workspace, c *workspace.Config, args []string) error) cli.Run {
+	return a.OnStack(func(ctx context.Context, w *workspace.Workspace, stack string, args []string) error {
+		c, err := w.Config(stack)
+		if err != nil {
+			return err
+		}
+		return do(ctx, w, c, args)
+	})
+}
+
+// masked stands for secrets.
+const masked = "[secret]"
+
+// configValue is a value in lists for programs.
+type configValue struct {
+	Value  *string `json:"value,omitempty"`
+	Secret bool    `json:"secret"`
+}
+
+func (a commands) configList(ctx context.Context, w *workspace.Workspace, c *workspace.Config, show bool) error {
+	decrypt := func(string) (string, error) { return masked, nil }
+	if show {
+		a.Secrets.Show()
+		decrypt = c.Decrypt(ctx)
+	}
+	entries, err := w.Project.ConfigEntries(c.StackConfig, decrypt)
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		values := make(map[string]configValue, len(entries))
+		for _, e := range entries {
+			v := configValue{Secret: e.Secret}
+			if show || !e.Secret {
+				v.Value = &e.Value
+			}
+			values[e.Key] = v
+		}
+		return a.WriteJSON(values)
+	}
+	return cli.WriteList(a.App, entries, "The stack "+c.Stack+" has no configuration.", nil, func(e abi.ConfigEntry) []string {
+		value := e.Value
+		if e.Secret && !show {
+			value = masked
+		}
+		return []string{strings.TrimPrefix(e.Key, w.Project.Name+":"), value} // as people write keys
+	})
+}
+
+func (a commands) configSet() *cobra.Command {
+	var secret, path bool
+	cmd := &cobra.Command{
+		Use:   "set KEY [VALUE]",
+		Short: "Set a configuration key",
+		Long: "Set a configuration key. Without VALUE, the value is read from standard input.\n" +
+			"KEY belongs to the project, or to another namespace, as in aws:region. Values of declared keys are\n" +
+			"checked against their type; lists and objects are written as JSON, or part by part with\n" +
+			"--path, as in aws:tags.owner or data.servers[0].port. Put two dashes before a value\n" +
+			"that begins with a dash: husk config set offset -- -5",
+		RunE: a.onConfig(func(ctx context.Context, w *workspace.Workspace, c *workspace.Config, args []string) error {
+			key, part, err := configKey(w.Project, args[0], path)
+			if err != nil {
+				return cli.Usage(err)
+			}
+			secret := secret || c.IsSecret(key)
+			var value string
+			if len(args) == 2 {
+				value = args[1]
+			} else if value, err = a.readValue(args[0], secret); err != nil {
+				return err
+			}
+			return c.Set(ctx, key, part, value, secret)
+		}),
+	}
+	cmd.Flags().BoolVar(&secret, "secret", false, "encrypt the value")
+	addPath(cmd, &path)
+	return cmd
+}
+
+func addPath(cmd *cobra.Command, path *bool) {
+	cmd.Flags().BoolVar(path, "path", false, "KEY is a path into a list or object")
+}
+
+// configKey returns the full name of a key that a user wrote, and the path behind it.
+func configKey(p *program.Project, text string, isPath bool) (key string, part property.Path, err error) {
+	if isPath {
+		return p.ConfigPath(text)
+	}
+	key, err = p.ConfigKey(text)
+	return key, nil, err
+}
+
+// readValue reads a value from standard input, without echo if a person types a secret.
+func (a commands) readValue(key string, secret bool) (string, error) {
+	if !display.IsTerminal(a.In) {
+		return a.ReadAll()
+	}
+	if !secret {
+		fmt.Fprintf(a.Errs, "%s (end with Ctrl-D): ", key)
+		return a.ReadAll()
+	}
+	fmt.Fprintf(a.Errs, "%s: ", key)
+	terminal := int(a.In.Fd())
+	if state, err := term.GetState(terminal); err == nil {
+		defer a.Heed(nil, cli.Stage{Do: func() {
+			_ = term.Restore(terminal, state)
+			os.Exit(cli.ExitFailed)
+		}}, cli.Stage{})()
+	}
+	data, err := term.ReadPassword(terminal)
+	fmt.Fprintln(a.Errs)
+	if err != nil {
+		return "", fmt.Errorf("reading the value of %s: %w", key, err)
+	}
+	return string(data), nil
+}
+
+func (a commands) configGet() *cobra.Command {
+	var path bool
+	cmd := &cobra.Command{
+		Use: "get KEY", Short: "Show the value of a configuration key, decrypted",
+		RunE: a.onConfig(func(ctx context.Context, w *workspace.Workspace, c *workspace.Config, args []string) error {
+			a.Secrets.Show()
+			key, part, err := configKey(w.Project, args[0], path)
+			if err != nil {
+				return cli.Usage(err)
+			}
+			entry, found, err := lookupConfig(ctx, w.Project, c, key)
+			if len(part) > 0 && found && err == nil {
+				entry.Value, found, err = c.TextAt(key, part, c.Decrypt(ctx))
+			}
+			switch {
+			case err != nil:
+				return err
+			case !found:
+				return fmt.Errorf("the configuration key %s is not set in the stack %s: set it with husk config set %[1]s <value>", args[0], c.Stack)
+			case a.JSON:
+				return a.WriteJSON(configValue{Value: &entry.Value, Secret: entry.Secret})
+			default:
+				return a.Write([]byte(entry.Value + "\n"))
+			}
+		}),
+	}
+	addPath(cmd, &path)
+	return cmd
+}
+
+// lookupConfig returns the value that a deployment gets for the key. It decrypts no other key.
+func lookupConfig(ctx context.Context, p *program.Project, c *workspace.Config, key string) (entry abi.ConfigEntry, found bool, err error) {
+	entries, err := p.ConfigEntries(c.StackConfig, func(string) (string, error) { return "", nil })
+	if err != nil {
+		return entry, false, err
+	}
+	i, found := slices.BinarySearchFunc(entries, key, func(e abi.ConfigEntry, key string) int { return cmp.Compare(e.Key, key) })
+	if !found {
+		return entry, false, nil
+	}
+	entry = entries[i]
+	if _, set := c.Get(key); set {
+		entry.Value, _, err = c.Text(key, c.Decrypt(ctx))
+	}
+	return entry, true, err
+}
+
+func (a commands) configRemove() *cobra.Command {
+	return &cobra.Command{
+		Use: "rm KEY", Short: "Remove a configuration key",
+		RunE: a.onConfig(func(_ context.Context, w *workspace.Workspace, c *workspace.Config, args []string) error {
+			key, err := w.Project.ConfigKey(args[0])
+			if err != nil {
+				return cli.Usage(err)
+			}
+			if !c.Remove(key) {
+				return fmt.Errorf("the configuration key %s is not set in the stack %s", args[0], c.Stack)
+			}
+			return c.Save()
+		}),
+	}
+}

@@ -1,0 +1,207 @@
+// Package stackcmd has the commands for stacks, their states, and their configuration.
+package stackcmd
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/internal/plugins"
+	"github.com/husk-dev/husk/internal/stackrun"
+	"github.com/husk-dev/husk/internal/workspace"
+)
+
+// commands are those for stacks, their states, and their configuration.
+type commands struct{ *cli.App }
+
+// Commands returns the commands of this package.
+func Commands(a *cli.App) []*cobra.Command {
+	c := commands{a}
+	return []*cobra.Command{c.cancel(), c.stackCommand(), c.stateCommand(), c.configCommand()}
+}
+
+func (a commands) stackCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "stack", Short: "Show and manage stacks"}
+	return cli.Group(cmd, a.OnStack(a.showStack),
+		a.stackInit(), a.stackList(), a.stackSelect(), a.stackOutput(), a.stackExport(), a.stackImport(),
+		a.stackRename(), a.stackHistory(), a.stackRestore(), a.stackRemove())
+}
+
+type stackInfo struct {
+	Name      string     `json:"name"`
+	Selected  bool       `json:"selected"`
+	Resources int        `json:"resources"`
+	Updated   *time.Time `json:"updated,omitempty"`
+	// Error is why the state cannot be read, empty if it can.
+	Error string `json:"error,omitempty"`
+}
+
+func stackInfoOf(ctx context.Context, w *workspace.Workspace, name, selected string) (stackInfo, error) {
+	info := stackInfo{Name: name, Selected: name == selected}
+	snapshot, _, err := w.Read(ctx, name, true)
+	if err != nil {
+		return info, err
+	}
+	info.Resources = workspace.CountResources(snapshot)
+	if t := snapshot.Manifest.Time; !t.IsZero() {
+		info.Updated = &t
+	}
+	return info, nil
+}
+
+func (a commands) showStack(ctx context.Context, w *workspace.Workspace, stack string, _ []string) error {
+	info, err := stackInfoOf(ctx, w, stack, stack)
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		return a.WriteJSON(info)
+	}
+	return a.Printf("%s/%s: %s, kept in %s\n", w.Project.Name, stack, cli.Plural(info.Resources, "resource"), w.Place)
+}
+
+func (a commands) stackInit() *cobra.Command {
+	return &cobra.Command{
+		Use: "init NAME", Short: "Create a stack and select it",
+		RunE: func(cmd *cobra.Command, args []string) error { return a.selectStack(cmd.Context(), args[0], true) },
+	}
+}
+
+func (a commands) stackSelect() *cobra.Command {
+	return &cobra.Command{
+		Use: "select NAME", Short: "Select the stack that later commands use",
+		RunE: func(cmd *cobra.Command, args []string) error { return a.selectStack(cmd.Context(), args[0], false) },
+	}
+}
+
+// selectStack selects a stack, which it creates first if create is set.
+func (a commands) selectStack(ctx context.Context, stack string, create bool) error {
+	w, err := a.Workspace(ctx)
+	if err == nil && create {
+		err = w.Init(ctx, stack)
+	}
+	if err == nil {
+		err = w.Select(ctx, stack)
+	}
+	if err != nil {
+		return err
+	}
+	if create {
+		a.Say("Created the stack %s and selected it.", stack)
+	}
+	if a.StackVariable != "" {
+		a.Say("%s is set, so husk still uses the stack %s.", a.StackVariable, a.Stack)
+	}
+	return nil
+}
+
+func (a commands) stackList() *cobra.Command {
+	return &cobra.Command{
+		Use: "ls", Short: "List the project's stacks",
+		RunE: a.OnStack(func(ctx context.Context, w *workspace.Workspace, selected string, _ []string) error {
+			names, err := w.Stacks(ctx)
+			if err != nil {
+				return err
+			}
+			infos := make([]stackInfo, len(names))
+			for i, name := range names {
+				if infos[i], err = stackInfoOf(ctx, w, name, selected); err != nil {
+					infos[i].Error = err.Error() // a stack that cannot be read does not hide the others
+				}
+			}
+			none := "No stacks yet: husk up creates \"" + workspace.DefaultStack + "\", husk stack init creates others."
+			if err := cli.WriteList(a.App, infos, none, []string{"  NAME", "RESOURCES", "UPDATED"}, stackRow); err != nil || a.JSON {
+				return err
+			}
+			for _, s := range infos {
+				if s.Error != "" {
+					a.Say("The stack %s cannot be read: %s", s.Name, s.Error)
+				}
+			}
+			return nil
+		}),
+	}
+}
+
+func stackRow(s stackInfo) []string {
+	mark, updated := "  ", "never"
+	if s.Selected {
+		mark = "* "
+	}
+	if s.Updated != nil {
+		updated = s.Updated.Local().Format(time.DateTime)
+	}
+	if s.Error != "" {
+		return []string{mark + s.Name, "?", "cannot be read"}
+	}
+	return []string{mark + s.Name, strconv.Itoa(s.Resources), updated}
+}
+
+func (a commands) stackRename() *cobra.Command {
+	return &cobra.Command{
+		Use: "rename NAME", Short: "Rename the stack, also in its state",
+		RunE: a.OnStack(func(ctx context.Context, w *workspace.Workspace, stack string, args []string) error {
+			if err := w.Rename(ctx, stack, args[0]); err != nil {
+				return err
+			}
+			a.Say("Renamed the stack %s to %s.", stack, args[0])
+			return nil
+		}),
+	}
+}
+
+func (a commands) stackRemove() *cobra.Command {
+	var force bool
+	remove := a.OnStack(func(ctx context.Context, w *workspace.Workspace, stack string, _ []string) error {
+		if err := w.Remove(ctx, stack, force); err != nil {
+			return err
+		}
+		a.Say("Removed the stack %s.", stack)
+		a.collectModules(ctx, w)
+		return w.Forget(stack)
+	})
+	cmd := &cobra.Command{
+		Use: "rm [NAME]", Short: "Remove a stack that has no resources",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				a.Stack = args[0]
+			}
+			return remove(cmd, args)
+		},
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "remove the stack even if it has resources; they are not deleted")
+	return cmd
+}
+
+// collectModules removes the modules that no stack needs any more.
+func (a commands) collectModules(ctx context.Context, w *workspace.Workspace) {
+	inUse := func() (map[string]bool, error) { return w.ModulesInUse(ctx, nil) }
+	if err := plugins.CollectModules(w.ModulesDir(), inUse); err != nil {
+		a.Say("%s", stackrun.NotCollected(err))
+	}
+}
+
+func (a commands) cancel() *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "cancel", Short: "Release the lock of a stuck run",
+		Long: "A lock ends with the process that holds it. Use this command if that process hangs, or if it ran\n" +
+			"on another machine that shares the directory. Further writes of that run are refused. Calls that it\n" +
+			"has started go on, and their outcome is not recorded: refresh before the next update.",
+		RunE: a.OnStack(func(ctx context.Context, w *workspace.Workspace, stack string, _ []string) error {
+			if err := a.Agree(yes, "cancel", "Release the lock of the stack "+stack+"?"); err != nil {
+				return err
+			}
+			if err := w.Break(ctx, stack); err != nil {
+				return err
+			}
+			a.Say("Released the lock of the stack %s.", stack)
+			return nil
+		}),
+	}
+	cli.AddYes(cmd, &yes)
+	return cmd
+}

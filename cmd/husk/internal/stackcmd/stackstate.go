@@ -1,0 +1,180 @@
+package stackcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/secrets"
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/engine/state/filestore"
+	"github.com/husk-dev/husk/internal/display"
+	"github.com/husk-dev/husk/internal/workspace"
+)
+
+func (a commands) stackOutput() *cobra.Command {
+	var show bool
+	cmd := &cobra.Command{
+		Use: "output [NAME]", Short: "Show the outputs of the stack, or the plain value of one",
+		RunE: a.OnStack(func(ctx context.Context, w *workspace.Workspace, stack string, args []string) error {
+			snapshot, _, err := w.Read(ctx, stack, !show)
+			if err != nil {
+				return err
+			}
+			outputs := workspace.Outputs(snapshot)
+			if show {
+				a.Secrets.Show()
+				outputs = outputs.Unwrap()
+			}
+			shown := engine.DisplayOutputs(outputs)
+			if len(args) == 1 {
+				return a.writeOutput(shown, args[0], stack)
+			}
+			if a.JSON {
+				return a.WriteJSON(shown)
+			}
+			if len(shown) == 0 {
+				a.Say("The stack %s has no outputs.", stack)
+				return nil
+			}
+			return cli.Writing(display.WriteProperties(a.Out, "Outputs", shown))
+		}),
+	}
+	cli.AddShowSecrets(cmd, &show)
+	return cmd
+}
+
+func (a commands) writeOutput(shown map[string]any, name, stack string) error {
+	v, ok := shown[name]
+	if !ok {
+		known := "it has none"
+		if len(shown) > 0 {
+			known = "it has " + strings.Join(slices.Sorted(maps.Keys(shown)), ", ")
+		}
+		return fmt.Errorf("the stack %s has no output %q: %s", stack, name, known)
+	}
+	if text, ok := v.(string); ok && !a.JSON {
+		return a.Write([]byte(text + "\n")) // as it is, for scripts
+	}
+	return a.WriteJSON(v)
+}
+
+func (a commands) stackExport() *cobra.Command {
+	var show, passphrase bool
+	var file string
+	cmd := &cobra.Command{
+		Use: "export", Short: "Write the state of the stack as Pulumi's deployment JSON",
+		Long: "Write the state of the stack as Pulumi's deployment JSON, which `pulumi stack import` reads.\n\n" +
+			"Pulumi does not know the key that Husk generates for stacks without a passphrase. To export secrets,\n" +
+			"set HUSK_CONFIG_PASSPHRASE, export with --passphrase, and set PULUMI_CONFIG_PASSPHRASE to the same\n" +
+			"passphrase for the import.",
+		RunE: a.OnStack(func(ctx context.Context, w *workspace.Workspace, stack string, _ []string) error {
+			snapshot, codec, err := w.Read(ctx, stack, !show && !passphrase)
+			if err != nil {
+				return err
+			}
+			if show {
+				a.Secrets.Show()
+			}
+			if passphrase {
+				if codec, err = w.PassphraseCodec(); errors.Is(err, secrets.ErrNoKey) {
+					return cli.Usagef("--passphrase: set the passphrase in HUSK_CONFIG_PASSPHRASE, or name a file that holds it in HUSK_CONFIG_PASSPHRASE_FILE")
+				} else if err != nil {
+					return fmt.Errorf("--passphrase: %w", err)
+				}
+			} else if secrets.OnlyHusk(snapshot.Secrets.Type) && snapshot.HasSecrets() {
+				a.Say("Pulumi does not know the key of this stack's secrets: to import the export into Pulumi, export with --passphrase.")
+			}
+			data, err := codec.EncodeExport(ctx, snapshot, show)
+			if err != nil {
+				return err
+			}
+			if file == "" {
+				return a.Write(display.EscapeJSON(data))
+			}
+			// It may hold secrets.
+			if err := os.WriteFile(file, data, 0o600); err != nil {
+				return fmt.Errorf("writing the export: %w", err)
+			}
+			return nil
+		}),
+	}
+	cmd.Flags().BoolVar(&show, "show-secrets", false, "write secrets in plain text")
+	cmd.Flags().BoolVar(&passphrase, "passphrase", false, "encrypt secrets with the passphrase in HUSK_CONFIG_PASSPHRASE, which Pulumi can decrypt")
+	cmd.Flags().StringVar(&file, "file", "", "write to this file instead of standard output")
+	return cmd
+}
+
+func (a commands) stackImport() *cobra.Command {
+	var file string
+	var force bool
+	cmd := &cobra.Command{
+		Use: "import", Short: "Replace the state of the stack with an export",
+		RunE: a.OnStack(func(ctx context.Context, w *workspace.Workspace, stack string, _ []string) error {
+			data, err := a.readImport(file)
+			if err != nil {
+				return err
+			}
+			snapshot, codec, err := w.Decode(ctx, data)
+			if err != nil {
+				return fmt.Errorf("reading the export: %w", err)
+			}
+			if !force {
+				if err := checkImport(snapshot, data, w.Project.Name, stack); err != nil {
+					return fmt.Errorf("%w\nimport it anyway with --force", err)
+				}
+			}
+			aside, err := w.Import(ctx, stack, snapshot, codec)
+			a.sayAside(aside)
+			if err == nil {
+				a.Say("Imported the state of the stack %s: %s.", stack, cli.Plural(snapshot.Len(), "resource"))
+			}
+			return err
+		}),
+	}
+	cmd.Flags().StringVar(&file, "file", "", "read from this file instead of standard input")
+	cmd.Flags().BoolVar(&force, "force", false, "import even if the state belongs to another stack, is inconsistent, or was changed by hand")
+	return cmd
+}
+
+func (a commands) readImport(file string) ([]byte, error) {
+	if file == "" {
+		data, err := io.ReadAll(a.In)
+		if err != nil {
+			return nil, fmt.Errorf("reading standard input: %w", err)
+		}
+		return data, nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading the export: %w", err)
+	}
+	return data, nil
+}
+
+// checkImport refuses a state that the next update would destroy, because its resources have the names of
+// another stack, or that is inconsistent, or a checkpoint that is not as it was written.
+func checkImport(s *state.Snapshot, data []byte, project, stack string) error {
+	for _, r := range s.Resources() {
+		if r.URN.Project() != project || r.URN.Stack() != stack {
+			return fmt.Errorf("the export is of the stack %s/%s, and this is %s/%s: its resources would be replaced",
+				r.URN.Project(), r.URN.Stack(), project, stack)
+		}
+	}
+	if err := s.Verify(); err != nil {
+		return fmt.Errorf("the export is inconsistent: %w", err)
+	}
+	if err := filestore.Verify(data); err != nil {
+		return fmt.Errorf("the checkpoint was damaged, or changed by hand: %w", err)
+	}
+	return nil
+}
