@@ -2,10 +2,7 @@ module github.com/husk-dev/husk/testdata/ported/parcels
 
 go 1.25.0
 
-require (
-	github.com/hashicorp/terraform-plugin-framework v1.19.0
-	github.com/hashicorp/terraform-plugin-log v0.10.0
-)
+require github.com/hashicorp/terraform-plugin-framework v1.19.0
 
 require (
 	github.com/fatih/color v1.18.0 // indirect
@@ -14,6 +11,7 @@ require (
 	github.com/hashicorp/go-plugin v1.7.0 // indirect
 	github.com/hashicorp/go-uuid v1.0.3 // indirect
 	github.com/hashicorp/terraform-plugin-go v0.31.0 // indirect
+	github.com/hashicorp/terraform-plugin-log v0.10.0 // indirect
 	github.com/hashicorp/terraform-registry-address v0.4.0 // indirect
 	github.com/hashicorp/terraform-svchost v0.1.1 // indirect
 	github.com/hashicorp/yamux v0.1.2 // indirect
