@@ -68,9 +68,13 @@ func (c *claims) isNeeded(res *state.Resource) bool {
 	return len(c.copies[res.URN]) == 1 && c.urns[res.URN] > 0
 }
 
+// noObject is the ID of resources that live in the state alone, by a convention of Terraform's providers: all random
+// passwords have it.
+const noObject = "none"
+
 // IsObject reports whether res stands for a real object that its provider would delete.
 func IsObject(res *state.Resource) bool {
-	return res.Custom && !res.PendingReplacement && res.ID != "" && !res.IsProvider()
+	return res.Custom && !res.PendingReplacement && res.ID != "" && res.ID != noObject && !res.IsProvider()
 }
 
 func without(all []*state.Resource, res *state.Resource) []*state.Resource {

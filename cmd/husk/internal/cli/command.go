@@ -26,6 +26,7 @@ func Group(cmd *cobra.Command, do Run, subcommands ...*cobra.Command) *cobra.Com
 		return do(cmd, args)
 	}
 	cmd.AddCommand(subcommands...)
+	cmd.SuggestionsMinimumDistance = 2
 	return cmd
 }
 

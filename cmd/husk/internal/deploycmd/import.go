@@ -73,8 +73,8 @@ func (i *importRun) read(args []string) error {
 		return cli.Usagef("--generate-code %q: must be yaml or none", i.language)
 	case i.file != "" && (len(args) > 0 || i.parent != "" || i.provider != "" || len(i.properties) > 0):
 		return cli.Usagef("--file excludes TYPE NAME ID, --parent, --provider, and --properties")
-	case i.file == "" && len(args) != 3:
-		return cli.Usagef("missing TYPE NAME ID or --file: husk import TYPE NAME ID")
+	case i.file == "" && len(args) < 3:
+		return cli.Usagef("missing %s: husk import TYPE NAME ID, or husk import --file FILE", strings.Join([]string{"TYPE", "NAME", "ID"}[len(args):], " "))
 	case i.file != "":
 		data, err := os.ReadFile(i.file)
 		if err == nil {

@@ -53,7 +53,6 @@ func command(a *cli.App) *cobra.Command {
 	flags.BoolVar(&a.JSON, "json", false, "write only JSON to standard output")
 	c := commands{a}
 	cli.Group(root, nil, slices.Concat(deploycmd.Commands(a), stackcmd.Commands(a), providercmd.Commands(a), []*cobra.Command{c.cacheCommand(), c.version()})...)
-	root.SuggestionsMinimumDistance = 2
 	root.CompletionOptions.HiddenDefaultCmd = true
 	cli.CheckArguments(root)
 	return root

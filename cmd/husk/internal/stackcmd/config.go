@@ -13,6 +13,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/internal/display"
@@ -101,12 +102,27 @@ func (a commands) configSet() *cobra.Command {
 			} else if value, err = a.readValue(args[0], secret); err != nil {
 				return err
 			}
-			return c.Set(ctx, key, part, value, secret)
+			if err := c.Set(ctx, key, part, value, secret); err != nil {
+				return err
+			}
+			a.remarkUndeclared(w.Project, key)
+			return nil
 		}),
 	}
 	cmd.Flags().BoolVar(&secret, "secret", false, "encrypt the value")
 	addPath(cmd, &path)
 	return cmd
+}
+
+// remarkUndeclared says that a key is declared nowhere, if it resembles one that is.
+func (a commands) remarkUndeclared(p *program.Project, key string) {
+	declared := make([]string, len(p.Config))
+	for i, c := range p.Config {
+		declared[i] = c.Key
+	}
+	if near := schema.Nearest(key, declared); near != "" && !slices.Contains(declared, key) {
+		a.Say("%s does not declare %s; did you mean %s?", p.File.Name, key, near)
+	}
 }
 
 func addPath(cmd *cobra.Command, path *bool) {

@@ -168,6 +168,14 @@ func TestObjectsThatAreStillWantedAreNotDeleted(t *testing.T) {
 		s.Destroy()
 		require.Empty(t, s.Cloud.IDs())
 	})
+	t.Run("the ID that stands for no object", func(t *testing.T) {
+		s := enginetest.NewStack(t, enginetest.NewFiles())
+		s.Up(files(enginetest.File, "rw", "f", "none", "g", "none"))
+		s.Cloud.Calls()
+		s.Up(files(enginetest.File, "rw", "g", "none"))
+		require.Equal(t, []string{"delete none"}, s.Cloud.Calls())
+		require.Empty(t, s.Warnings())
+	})
 	t.Run("there and back again", func(t *testing.T) {
 		s := enginetest.NewStack(t, enginetest.NewFiles())
 		s.Up(files(enginetest.File, "rw", "f", "x"))
