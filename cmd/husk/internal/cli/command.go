@@ -47,7 +47,7 @@ func FlagError(err error) error {
 func unknownCommand(cmd *cobra.Command, name string) error {
 	near := ""
 	if names := cmd.SuggestionsFor(name); len(names) > 0 {
-		near = fmt.Sprintf(", did you mean %q?", strings.Join(names, "\" or \""))
+		near = ", did you mean \"" + strings.Join(names, "\" or \"") + "\"?"
 	}
 	return Usagef("unknown command %q for %q%s: see \"%s --help\"", name, cmd.CommandPath(), near, cmd.CommandPath())
 }
