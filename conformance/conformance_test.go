@@ -291,11 +291,11 @@ func TestErrorsOfTheTestItself(t *testing.T) {
 	t.Run("cases of another package", func(t *testing.T) {
 		cases := readCases(t, `{"resources": {"notes:index:Mote": []}}`)
 		_, err := conformance.Run(t.Context(), opened(t, right), conformance.Options{Cases: cases})
-		require.EqualError(t, err, "cases: the package notes has no notes:index:Mote; did you mean notes:index:Note?")
+		require.EqualError(t, err, "cases: the package notes has no notes:index:Mote; did you mean notes:Note?")
 	})
 	t.Run("nothing of that name to be untested", func(t *testing.T) {
 		_, err := conformance.Run(t.Context(), opened(t, right), conformance.Options{AllowUntested: []string{"notes:index:Mote"}})
-		require.EqualError(t, err, "what is allowed to be untested: the package notes has no notes:index:Mote; did you mean notes:index:Note?")
+		require.EqualError(t, err, "what is allowed to be untested: the package notes has no notes:index:Mote; did you mean notes:Note?")
 	})
 	t.Run("a context that ends", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -69,6 +69,21 @@ func expansions(token string) []string {
 	return []string{token}
 }
 
+// ShortToken returns a token in the shortest form that programs may write it in: tls:PrivateKey for
+// tls:index/privateKey:PrivateKey, and aws:s3:Bucket for aws:s3/bucket:Bucket.
+func ShortToken(token string) string {
+	parts := strings.Split(token, ":")
+	if len(parts) != 3 {
+		return token
+	}
+	pkg, module, name := parts[0], parts[1], parts[2]
+	module = strings.TrimSuffix(module, "/"+lowerFirst(name))
+	if module == "index" || module == "" {
+		return pkg + ":" + name
+	}
+	return pkg + ":" + module + ":" + name
+}
+
 // lowerFirst returns a type's or function's name as in the module part of its token.
 func lowerFirst(name string) string {
 	if name == "" {
@@ -77,7 +92,7 @@ func lowerFirst(name string) string {
 	return strings.ToLower(name[:1]) + name[1:]
 }
 
-// NearestResource returns the type's token that a program may have meant by another, or "".
+// NearestResource returns the type's token that a program may have meant by another, as [ShortToken] writes it, or "".
 func (p *Package) NearestResource(token string) string { return nearestToken(p.Resources, token) }
 
 // NearestFunction is NearestResource for functions.
@@ -92,7 +107,7 @@ func nearestToken[T interface{ token() string }](list []T, token string) string 
 	}
 	near := Nearest(nameOf(token), names)
 	if i := slices.Index(names, near); i >= 0 && near != "" {
-		return list[i].token()
+		return ShortToken(list[i].token())
 	}
 	return ""
 }

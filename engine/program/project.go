@@ -71,6 +71,17 @@ func (e *NoProjectError) Error() string {
 		e.Dir, strings.Join(projectFiles, ", "), projectFiles[0])
 }
 
+// FindFile returns the path of the project file in a directory, empty if there is none.
+func FindFile(dir string) string {
+	for _, name := range projectFiles {
+		file := filepath.Join(dir, name)
+		if info, err := os.Stat(file); err == nil && !info.IsDir() {
+			return file
+		}
+	}
+	return ""
+}
+
 // LoadProject reads the project file of a directory. The error may be [*NoProjectError] or
 // [source.Diagnostics].
 func LoadProject(dir string) (*Project, error) {

@@ -425,7 +425,7 @@ func TestComponentRefused(t *testing.T) {
 	p, err := guest.New(guest.Provider{Name: "p", Version: "1.0.0", Components: []guest.Component{guest.ComponentOf(box, none)}})
 	require.NoError(t, err)
 	_, err = p.Construct(t.Context(), abi.ConstructRequest{Type: "p:index:Bxo"})
-	require.ErrorContains(t, err, "the package p 1.0.0 has no component p:index:Bxo; did you mean p:index:Box?")
+	require.ErrorContains(t, err, "the package p 1.0.0 has no component p:index:Bxo; did you mean p:Box?")
 	_, err = p.Construct(t.Context(), abi.ConstructRequest{Type: box})
 	require.ErrorContains(t, err, "needs a monitor")
 	_, err = p.Call(t.Context(), abi.CallRequest{Token: "p:index:Box/open"})

@@ -260,7 +260,7 @@ func TestCreateFailures(t *testing.T) {
 	t.Run("unknown type", func(t *testing.T) {
 		_, err := p.Create(t.Context(), abi.CreateRequest{Type: "zoo:index:Animals"})
 		require.ErrorIs(t, err, abi.ErrNotFound)
-		require.ErrorContains(t, err, "the package zoo 1.2.3 has no resource type zoo:index:Animals; did you mean zoo:index/animal:Animal?")
+		require.ErrorContains(t, err, "the package zoo 1.2.3 has no resource type zoo:index:Animals; did you mean zoo:Animal?")
 	})
 }
 
@@ -429,7 +429,7 @@ func TestInvoke(t *testing.T) {
 	_, err = p.Invoke(t.Context(), abi.InvokeRequest{Token: "zoo:index/greet:greet", Args: obj("name", property.Unknown)})
 	require.ErrorIs(t, err, abi.ErrInvalidArgument)
 	_, err = p.Invoke(t.Context(), abi.InvokeRequest{Token: "zoo:index/great:great"})
-	require.ErrorContains(t, err, "did you mean zoo:index/greet:greet?")
+	require.ErrorContains(t, err, "did you mean zoo:greet?")
 }
 
 func TestConfiguration(t *testing.T) {

@@ -112,7 +112,7 @@ func TestStreamRefuses(t *testing.T) {
 		_, err := c.StreamInvoke(t.Context(), abi.InvokeRequest{Token: token, Args: obj("to", args)})
 		return err
 	}
-	require.ErrorContains(t, begin("p:index:cuont", 1), "did you mean p:index:count?")
+	require.ErrorContains(t, begin("p:index:cuont", 1), "did you mean p:count?")
 	require.ErrorContains(t, begin("p:index:count", "x"), "to: expected integer, got string")
 	_, err := c.Invoke(t.Context(), abi.InvokeRequest{Token: "p:index:count", Args: obj("to", 1)})
 	require.ErrorIs(t, err, abi.ErrNotFound, "a stream is no function that answers once")

@@ -2,11 +2,9 @@ package display
 
 import (
 	"fmt"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
+	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine"
 )
@@ -61,24 +59,12 @@ func quiet(op engine.Op) bool {
 // subject names a resource for people: tls:PrivateKey caKey.
 func subject(typ, name string) string { return Escape(shortType(typ) + " " + name) }
 
-// shortType shortens a token whose module repeats the type: tls:index/privateKey:PrivateKey.
+// shortType shortens a type as programs write it.
 func shortType(typ string) string {
 	if typ == urn.RootType {
 		return "stack"
 	}
-	parts := strings.Split(typ, ":")
-	if len(parts) != 3 {
-		return typ
-	}
-	pkg, module, name := parts[0], parts[1], parts[2]
-	first, size := utf8.DecodeRuneInString(name)
-	if own := "/" + string(unicode.ToLower(first)) + name[size:]; strings.HasSuffix(module, own) {
-		module = strings.TrimSuffix(module, own)
-	}
-	if module == "index" || module == "" {
-		return pkg + ":" + name
-	}
-	return pkg + ":" + module + ":" + name
+	return schema.ShortToken(typ)
 }
 
 // duration returns a time in the precision that matters to people: 0.3s, 12s, 2m05s.

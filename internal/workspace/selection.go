@@ -43,6 +43,11 @@ func (w *Workspace) Stack(given string) (string, error) {
 	return s.Stack, nil
 }
 
+// StackOf is [Workspace.Stack] for a project whose state is not opened.
+func StackOf(project *program.Project, given string) (string, error) {
+	return (&Workspace{Project: project}).Stack(given)
+}
+
 // Select makes a stack the selected one.
 func (w *Workspace) Select(ctx context.Context, stack string) error {
 	if err := program.CheckStackName(stack); err != nil {

@@ -211,7 +211,7 @@ func (c *compilation) checkPropertyOf(r *resource, a *expr.Access) bool {
 		names = append(names, "id")
 	}
 	near := source.DidYouMean(name, names)
-	d := c.report.File.Errorf(a.Position(c.report.File, 1), "%q, %s, has no property %q%s", r.name, r.token, name, near)
+	d := c.report.File.Errorf(a.Position(c.report.File, 1), "%q, %s, has no property %q%s", r.name, schema.ShortToken(r.token), name, near)
 	if near == "" {
 		d.Detail = "it has " + strings.Join(names, ", ")
 	}

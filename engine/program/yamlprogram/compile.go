@@ -40,7 +40,7 @@ type compilation struct {
 // pulumiName is what programs call the deployment by: ${pulumi.stack}.
 const pulumiName = "pulumi"
 
-func (p *Program) compile(ctx context.Context, run abi.RunContext) (*compilation, source.Diagnostics, error) {
+func (p *Program) compile(ctx context.Context, run abi.RunContext, unknown []string) (*compilation, source.Diagnostics, error) {
 	c := &compilation{
 		template: readTemplate(&source.Report{File: p.project.Template.File}, p.project.Template),
 		program:  p, run: run,
@@ -61,7 +61,7 @@ func (p *Program) compile(ctx context.Context, run abi.RunContext) (*compilation
 		return c, c.report.Diagnostics(), nil
 	}
 	var problems source.Diagnostics
-	c.config, problems = readConfig(p.project, run)
+	c.config, problems = readConfig(p.project, run, unknown)
 	c.report.Add(problems...)
 	c.names()
 	c.fetch(ctx)

@@ -16,8 +16,8 @@ type config struct {
 	byKey, byName map[string]property.Value
 }
 
-// readConfig reads the configuration of a run as the project declares it.
-func readConfig(project *program.Project, run abi.RunContext) (*config, source.Diagnostics) {
+// readConfig reads the configuration of a run as the project declares it. unknown are keys whose values are not known.
+func readConfig(project *program.Project, run abi.RunContext, unknown []string) (*config, source.Diagnostics) {
 	c := &config{project: run.Project, byKey: map[string]property.Value{}, byName: map[string]property.Value{}}
 	types := map[string]program.ConfigType{}
 	for _, d := range project.Config {
@@ -33,6 +33,9 @@ func readConfig(project *program.Project, run abi.RunContext) (*config, source.D
 			v = property.Secret(v)
 		}
 		c.byKey[entry.Key] = v
+	}
+	for _, key := range unknown {
+		c.byKey[key] = property.Unknown
 	}
 	var ds source.Diagnostics
 	for _, d := range project.Config {

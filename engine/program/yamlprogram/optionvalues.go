@@ -6,6 +6,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/program/expr"
@@ -229,7 +230,7 @@ func (o *optionReader) provider(name string, x expr.Expr) *instance {
 	}
 	i := o.resourceOf("the option "+name, x)
 	if i != nil && !i.decl.isProvider() {
-		o.fail(x, "the option %s must be a provider, a resource of a type such as %saws, but %q is %s", name, providers.TypePrefix, i.decl.name, i.decl.token)
+		o.fail(x, "the option %s must be a provider, a resource of a type such as %saws, but %q is %s", name, providers.TypePrefix, i.decl.name, schema.ShortToken(i.decl.token))
 		return nil
 	}
 	return i

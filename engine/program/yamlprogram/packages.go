@@ -232,7 +232,7 @@ func (c *compilation) unknownToken(kind, token string, at *yaml.Node, near strin
 func tokens[T any](all []T, token func(T) string) []string {
 	out := make([]string, len(all))
 	for i, t := range all {
-		out[i] = token(t)
+		out[i] = schema.ShortToken(token(t))
 	}
 	return out
 }

@@ -12,6 +12,7 @@ package yamlprogram
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/schema"
@@ -43,6 +44,18 @@ func New(project *program.Project, schemas Schemas) *Program {
 
 // Check returns all that is wrong with the program without running it, or the context's error.
 func (p *Program) Check(ctx context.Context, run abi.RunContext) (source.Diagnostics, error) {
-	_, ds, err := p.compile(ctx, run)
+	_, ds, err := p.compile(ctx, run, nil)
+	return ds, err
+}
+
+// Validate is Check for a program whose configuration is not all known. The values of the keys in unknown, and of declared
+// keys that the run has no value for, may be any of their types.
+func (p *Program) Validate(ctx context.Context, run abi.RunContext, unknown []string) (source.Diagnostics, error) {
+	for _, d := range p.project.Config {
+		if d.Default.IsNull() && !slices.ContainsFunc(run.Config, func(e abi.ConfigEntry) bool { return e.Key == d.Key }) {
+			unknown = append(unknown, d.Key)
+		}
+	}
+	_, ds, err := p.compile(ctx, run, unknown)
 	return ds, err
 }

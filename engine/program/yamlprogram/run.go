@@ -18,7 +18,7 @@ import (
 // returns when every registration has ended. After a failure nothing new is begun, but a preview
 // goes on with what does not need the failed resource. The error then is [source.Diagnostics].
 func (p *Program) Run(ctx context.Context, run abi.RunContext, monitor abi.Monitor) error {
-	c, ds, err := p.compile(ctx, run)
+	c, ds, err := p.compile(ctx, run, nil)
 	if err != nil {
 		return err
 	}

@@ -430,7 +430,7 @@ func TestFunctions(t *testing.T) {
 	require.ErrorIs(t, err, abi.ErrInvalidArgument)
 	_, err = invoke("getBoxCounts", object())
 	require.ErrorIs(t, err, abi.ErrNotFound)
-	require.ErrorContains(t, err, "did you mean shelf:index/getBoxCount:getBoxCount?")
+	require.ErrorContains(t, err, "did you mean shelf:getBoxCount?")
 }
 
 func TestEphemeralResources(t *testing.T) {

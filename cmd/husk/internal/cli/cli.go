@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -32,10 +33,12 @@ type App struct {
 	// Store opens the store in a directory; nil stands for that of files.
 	Store func(directory string) state.Store
 
-	// The flags that every command has.
+	// The flags that every command has. Dir is the directory of the project, empty to look for one: see [App.ProjectDir].
 	Dir   string
 	Stack string
 	JSON  bool
+	// project returns the directory of the project.
+	project func() (string, error)
 	// limits are of commands that run providers.
 	limits []string
 	// StackVariable is the environment variable that names the stack, empty if none does.
@@ -54,7 +57,9 @@ func (a *App) ReadStackVariables() {
 // NewApp returns a run that reads from in, and writes results to out and the rest to errs.
 func NewApp(in, out, errs *os.File) *App {
 	secrets := &redact.Secrets{}
-	return &App{In: in, Out: display.NewOutput(out, secrets), Errs: display.NewOutput(errs, secrets), Secrets: secrets}
+	a := &App{In: in, Out: display.NewOutput(out, secrets), Errs: display.NewOutput(errs, secrets), Secrets: secrets}
+	a.project = sync.OnceValues(a.findProject)
+	return a
 }
 
 // Run runs the root command and returns the exit code. It shows errors that no display has shown.

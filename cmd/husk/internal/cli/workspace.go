@@ -2,15 +2,48 @@ package cli
 
 import (
 	"context"
+	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/internal/workspace"
 )
 
+// ProjectDir returns the directory of the project: that of --cwd, or else the nearest at or above the current one, of
+// which the user is told if it is above.
+func (a *App) ProjectDir() (string, error) { return a.project() }
+
+func (a *App) findProject() (string, error) {
+	if a.Dir != "" {
+		if info, err := os.Stat(a.Dir); err == nil && !info.IsDir() {
+			return "", Usagef("%s is a file: --cwd takes the directory of a project", a.Dir)
+		}
+		return a.Dir, nil
+	}
+	dir, err := workspace.Find(".")
+	if err == nil && dir != "." && !a.JSON {
+		a.Say("Using the project in %s.", dir)
+	}
+	return dir, err
+}
+
+// Project reads the project file.
+func (a *App) Project() (*program.Project, error) {
+	dir, err := a.ProjectDir()
+	if err != nil {
+		return nil, err
+	}
+	return program.LoadProject(dir)
+}
+
 // Workspace opens the project and its backend.
 func (a *App) Workspace(ctx context.Context) (*workspace.Workspace, error) {
-	return workspace.Open(ctx, a.Dir, workspace.Options{
+	dir, err := a.ProjectDir()
+	if err != nil {
+		return nil, err
+	}
+	return workspace.Open(ctx, dir, workspace.Options{
 		Stack:   a.Stack,
 		Remark:  a.Remark,
 		Store:   a.Store,

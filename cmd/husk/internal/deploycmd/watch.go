@@ -9,7 +9,6 @@ import (
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/cmd/husk/internal/watch"
-	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/internal/display"
 )
 
@@ -78,8 +77,8 @@ var projectKinds = []string{".yaml", ".yml", ".json"}
 
 // watched returns the paths of the program, as far as the project can be read.
 func (a commands) watched(more []string) []watch.Path {
-	paths := []watch.Path{{Name: a.Dir, Kinds: projectKinds}}
-	if project, err := program.LoadProject(a.Dir); err == nil {
+	paths := []watch.Path{{Name: a.watchedDir(), Kinds: projectKinds}}
+	if project, err := a.Project(); err == nil {
 		for _, dir := range []string{project.ProgramDir, project.StackConfigDir} {
 			paths = append(paths, watch.Path{Name: dir, Kinds: projectKinds})
 		}
@@ -91,6 +90,14 @@ func (a commands) watched(more []string) []watch.Path {
 		paths = append(paths, watch.Path{Name: name})
 	}
 	return paths
+}
+
+// watchedDir returns the directory of the project, even if its project file cannot be used yet.
+func (a commands) watchedDir() string {
+	if dir, err := a.ProjectDir(); err == nil {
+		return dir
+	}
+	return "."
 }
 
 // maxListed bounds the files that are listed by name.
@@ -105,7 +112,7 @@ func (a commands) listed(changed []string) string {
 		rest = " and " + cli.Plural(len(changed)-maxListed, "other")
 		changed = changed[:maxListed]
 	}
-	dir, err := filepath.Abs(a.Dir)
+	dir, err := filepath.Abs(a.watchedDir())
 	names := make([]string, len(changed))
 	for i, name := range changed {
 		if short, relErr := filepath.Rel(dir, name); err == nil && relErr == nil {

@@ -62,9 +62,9 @@ func (a commands) providerCompile() *cobra.Command {
 
 // projectToCompile returns the project, and the path of each of its modules.
 func (a commands) projectToCompile() (*program.Project, []string, error) {
-	project, err := program.LoadProject(a.Dir)
+	project, err := a.Project()
 	if none := (*program.NoProjectError)(nil); errors.As(err, &none) {
-		return nil, nil, fmt.Errorf("no project in %s: name the modules to compile", a.Dir)
+		return nil, nil, fmt.Errorf("no project in %s: name the modules to compile", none.Dir)
 	}
 	if err != nil {
 		return nil, nil, err

@@ -29,7 +29,7 @@ func (a commands) packageAdd() *cobra.Command {
 			"files that the parameters name are not needed again. PROVIDER is a provider that the project lists\n" +
 			"or, to extend it, a package of the project. Put two dashes before parameters that begin with a dash.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			project, err := program.LoadProject(a.Dir)
+			project, err := a.Project()
 			if err != nil {
 				return err
 			}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -95,7 +94,7 @@ func (a commands) projectOf(name string) (*program.Project, error) {
 	if missing == nil && strings.ContainsAny(name, `./\`) {
 		return nil, nil
 	}
-	project, err := program.LoadProject(a.Dir)
+	project, err := a.Project()
 	if err == nil && (missing != nil || project.Provider(name) != nil || project.Package(name).Parameterized()) {
 		return project, nil
 	}
@@ -104,13 +103,13 @@ func (a commands) projectOf(name string) (*program.Project, error) {
 	}
 	var none *program.NoProjectError
 	if errors.As(err, &none) {
-		return nil, fmt.Errorf("no file %s, and no project in %s that lists a provider with that name", name, a.Dir)
+		return nil, fmt.Errorf("no file %s, and no project in %s that lists a provider with that name", name, none.Dir)
 	}
 	return nil, err
 }
 
 func (a commands) unlistedError(name string, project *program.Project) error {
-	return fmt.Errorf("no file %s, and no provider or package with that name in %s", name, filepath.Join(a.Dir, project.File.Name))
+	return fmt.Errorf("no file %s, and no provider or package with that name in %s", name, project.File.Name)
 }
 
 // schemaOf returns the schema of a provider or package of a project, or of a path for a nil project.

@@ -48,7 +48,7 @@ func command(a *cli.App) *cobra.Command {
 		return cli.Usagef("%w: see \"%s --help\"", cli.FlagError(err), cmd.CommandPath())
 	})
 	flags := root.PersistentFlags()
-	flags.StringVarP(&a.Dir, "cwd", "C", ".", "run in this directory, which contains the project file")
+	flags.StringVarP(&a.Dir, "cwd", "C", "", "use the project in this directory (default: the nearest at or above the current one)")
 	flags.StringVarP(&a.Stack, "stack", "s", "", "use this stack (default: $HUSK_STACK or $PULUMI_STACK, else the selected stack, else \"dev\")")
 	flags.BoolVar(&a.JSON, "json", false, "write only JSON to standard output")
 	c := commands{a}
