@@ -171,6 +171,9 @@ func TestDocuments(t *testing.T) {
 	for _, path := range append(names, filepath.Join(root, "README.md")) {
 		name, err := filepath.Rel(root, path)
 		require.NoError(t, err)
+		if filepath.Base(name) == "commands.md" {
+			continue // the help of all commands, which a test of package root compares
+		}
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
 		blocks, actions := codeBlocks(string(text)), documents[filepath.ToSlash(name)]

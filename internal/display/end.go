@@ -128,12 +128,15 @@ func count(s engine.Summary, started engine.Started, failed int) string {
 
 // properties shows values under a title, sorted by name.
 func properties(style Style, title string, all map[string]any) string {
+	return "\n" + style.Strong(title) + "\n" + values(style, all) + "\n"
+}
+
+// values shows values, sorted by name.
+func values(style Style, all map[string]any) string {
 	var b strings.Builder
-	b.WriteString("\n" + style.Strong(title) + "\n")
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		b.WriteString("  " + style.note(Escape(name)+":") + value(all[name], "    ") + "\n")
 	}
-	b.WriteString("\n")
 	return b.String()
 }
 

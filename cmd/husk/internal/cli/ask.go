@@ -22,31 +22,59 @@ func (a *App) IsInteractive() bool {
 
 // Ask asks a question. Only "y" and "yes" confirm, and closing stop declines.
 func (a *App) Ask(question string, stop <-chan struct{}) error {
-	if _, err := fmt.Fprintf(a.Out, "%s [y/N] ", a.Out.Style().Strong(display.Escape(question))); err != nil {
-		return Writing(err)
-	}
-	type reply struct {
-		text string
-		err  error
-	}
-	replies := make(chan reply, 1)
-	go func() {
-		text, err := bufio.NewReader(a.In).ReadString('\n')
-		replies <- reply{text, err}
-	}()
-	select {
-	case <-stop:
-		return ErrDeclined
-	case r := <-replies:
-		if r.err != nil && !errors.Is(r.err, io.EOF) {
-			return fmt.Errorf("reading the answer: %w", r.err)
+	return a.ask(question, " [y/N] ", nil, stop)
+}
+
+// AskWithDetails is Ask for a question to which "d" and "details" answer as well: it then calls show, and asks again.
+func (a *App) AskWithDetails(question string, show func(), stop <-chan struct{}) error {
+	return a.ask(question, " [yes/No/details] ", show, stop)
+}
+
+func (a *App) ask(question, answers string, show func(), stop <-chan struct{}) error {
+	for {
+		if _, err := fmt.Fprint(a.Out, a.Out.Style().Strong(display.Escape(question))+answers); err != nil {
+			return Writing(err)
 		}
-		switch strings.ToLower(strings.TrimSpace(r.text)) {
+		reply, err := a.reply(stop)
+		if err != nil {
+			return err
+		}
+		switch reply {
 		case "y", "yes":
 			return nil
+		case "d", "details":
+			if show == nil {
+				return ErrDeclined
+			}
+			show()
 		default:
 			return ErrDeclined
 		}
+	}
+}
+
+// reply returns a line of the user in lower case, empty at the end of the input.
+func (a *App) reply(stop <-chan struct{}) (string, error) {
+	if a.replies == nil {
+		a.replies = bufio.NewReader(a.In)
+	}
+	type line struct {
+		text string
+		err  error
+	}
+	lines := make(chan line, 1)
+	go func() {
+		text, err := a.replies.ReadString('\n')
+		lines <- line{text, err}
+	}()
+	select {
+	case <-stop:
+		return "", ErrDeclined
+	case l := <-lines:
+		if l.err != nil && !errors.Is(l.err, io.EOF) {
+			return "", fmt.Errorf("reading the answer: %w", l.err)
+		}
+		return strings.ToLower(strings.TrimSpace(l.text)), nil
 	}
 }
 

@@ -34,3 +34,22 @@ func TestOnlyYesIsYes(t *testing.T) {
 	a := NewApp(in, out, out)
 	require.Equal(t, ErrDeclined, a.Ask("Make these changes?", stop))
 }
+
+// Details are shown as often as they are asked for, and then the question comes again.
+func TestDetailsOnRequest(t *testing.T) {
+	in, out, err := os.Pipe()
+	require.NoError(t, err)
+	_, err = out.WriteString("d\nDetails\nyes\nno\n")
+	require.NoError(t, err)
+	require.NoError(t, out.Close())
+	shown, err := os.CreateTemp(t.TempDir(), "")
+	require.NoError(t, err)
+	a := NewApp(in, shown, shown)
+	details := func() { a.Say("(details)") }
+	require.NoError(t, a.AskWithDetails("Go?", details, nil))
+	require.Equal(t, ErrDeclined, a.AskWithDetails("And now?", details, nil))
+	text, err := os.ReadFile(shown.Name())
+	require.NoError(t, err)
+	question := "Go? [yes/No/details] "
+	require.Equal(t, question+"(details)\n"+question+"(details)\n"+question+"And now? [yes/No/details] ", string(text))
+}

@@ -4,9 +4,11 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -22,6 +24,9 @@ const (
 	ExitDone   = 0
 	ExitFailed = 1
 	ExitUsage  = 2 // the command line itself is wrong
+	// ExitChanges is the exit code of a success with changes, if --detailed-exitcode is set. The command line being wrong
+	// is ExitFailed then.
+	ExitChanges = 2
 )
 
 // App is one run of the command line.
@@ -37,6 +42,8 @@ type App struct {
 	Dir   string
 	Stack string
 	JSON  bool
+	// replies reads the answers of the user, nil before the first question.
+	replies *bufio.Reader
 	// project returns the directory of the project.
 	project func() (string, error)
 	// limits are of commands that run providers.
@@ -62,10 +69,19 @@ func NewApp(in, out, errs *os.File) *App {
 	return a
 }
 
+// DetailedExitCode is the flag with which commands return [ErrChanges].
+const DetailedExitCode = "detailed-exitcode"
+
+// ErrChanges is the error of a command that succeeded with changes, and only sets the exit code.
+var ErrChanges = errors.New("there are changes")
+
 // Run runs the root command and returns the exit code. It shows errors that no display has shown.
 func (a *App) Run(root *cobra.Command, args []string) int {
 	root.SetArgs(args)
 	err := root.ExecuteContext(context.Background())
+	if errors.Is(err, ErrChanges) {
+		return ExitChanges
+	}
 	var shown *shownError
 	if err != nil && !errors.As(err, &shown) && !errors.Is(err, display.ErrGone) {
 		display.WriteErrors(a.Errs, err)
@@ -77,7 +93,7 @@ func (a *App) Run(root *cobra.Command, args []string) int {
 	switch {
 	case err == nil:
 		return ExitDone
-	case errors.As(err, &usage):
+	case errors.As(err, &usage) && !slices.Contains(args, "--"+DetailedExitCode):
 		return ExitUsage
 	default:
 		return ExitFailed

@@ -3,11 +3,9 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // Run is what a command does.
@@ -28,28 +26,6 @@ func Group(cmd *cobra.Command, do Run, subcommands ...*cobra.Command) *cobra.Com
 	cmd.AddCommand(subcommands...)
 	cmd.SuggestionsMinimumDistance = 2
 	return cmd
-}
-
-// FlagError returns the error of a flag in the words of its user. The parser's error names functions of Go.
-func FlagError(err error) error {
-	_, notParsed := errors.AsType[*strconv.NumError](err)
-	wrong, ok := errors.AsType[*pflag.InvalidValueError](err)
-	if !ok || !notParsed {
-		return err
-	}
-	flag, wanted := wrong.GetFlag(), "a whole number"
-	if flag.Value.Type() == "bool" {
-		wanted = "true or false"
-	}
-	return fmt.Errorf("--%s %s: must be %s", flag.Name, wrong.GetValue(), wanted)
-}
-
-func unknownCommand(cmd *cobra.Command, name string) error {
-	near := ""
-	if names := cmd.SuggestionsFor(name); len(names) > 0 {
-		near = ", did you mean \"" + strings.Join(names, "\" or \"") + "\"?"
-	}
-	return Usagef("unknown command %q for %q%s: see \"%s --help\"", name, cmd.CommandPath(), near, cmd.CommandPath())
 }
 
 // CheckArguments has commands take the arguments of their usage, such as "set KEY [VALUE]".

@@ -14,6 +14,7 @@ import (
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/importfile"
 	"github.com/husk-dev/husk/internal/blocking"
+	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/plugins"
 )
 
@@ -23,7 +24,7 @@ type commands struct{ *cli.App }
 // Commands returns the commands of this package.
 func Commands(a *cli.App) []*cobra.Command {
 	c := commands{a}
-	return []*cobra.Command{c.up(), c.preview(), c.refresh(), c.destroy(), c.importCommand(), c.action(), c.watch(), c.validate()}
+	return []*cobra.Command{c.up(), c.preview(), c.refresh(), c.destroy(), c.importCommand(), c.action(), c.watch(), c.validate(), c.plan()}
 }
 
 type command struct {
@@ -58,26 +59,34 @@ func (a commands) preview() *cobra.Command {
 	cmd := a.deployment(c, f, "Show what an update would do, without changing anything", updateFlags+policyFlags+"save-plan import-file grant")
 	preview := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := preview(cmd, args); err != nil {
-			return err
+		changes := preview(cmd, args)
+		if changes != nil && !errors.Is(changes, cli.ErrChanges) {
+			return changes
 		}
 		if f.savePlan != "" {
-			a.Say("Saved the plan in %s: husk up --plan %[1]s does exactly that.", f.savePlan)
+			a.Say("Saved the plan in %s: husk plan show %[1]s shows it, and husk up --plan %[1]s does exactly that.", f.savePlan)
 		}
-		if f.importFile == "" {
-			return nil
+		if f.importFile != "" {
+			if err := a.writeImportFile(f.importFile, listed); err != nil {
+				return err
+			}
 		}
-		text, err := listed.File().Encode()
-		if err == nil {
-			err = os.WriteFile(f.importFile, text, 0o644)
-		}
-		if err != nil {
-			return fmt.Errorf("writing the import file: %w", err)
-		}
-		a.Say("Listed the resources that would be created in %s: fill in the IDs of existing objects, remove the others, and run husk import --file %[1]s.", f.importFile)
-		return nil
+		return changes
 	}
 	return cmd
+}
+
+// writeImportFile writes the resources that a preview would create.
+func (a commands) writeImportFile(name string, listed *importfile.Listed) error {
+	text, err := listed.File().Encode()
+	if err == nil {
+		err = os.WriteFile(name, text, 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("writing the import file: %w", err)
+	}
+	a.Say("Listed the resources that would be created in %s: fill in the IDs of existing objects, remove the others, and run husk import --file %[1]s.", name)
+	return nil
 }
 
 func (a commands) refresh() *cobra.Command {
@@ -140,6 +149,9 @@ func (a commands) deployment(c command, f *deployFlags, short, flags string) *co
 // deploy runs a command. What goes wrong is shown by the display that is open then.
 func (a commands) deploy(ctx context.Context, c command, f *deployFlags) error {
 	s := &session{app: a, flags: f}
+	if !c.previewOnly && !f.yes {
+		s.review = &display.Review{}
+	}
 	s.begin()
 	if err := a.checkDeploy(c, f); err != nil {
 		return s.end(err)
@@ -158,6 +170,9 @@ func (a commands) deploy(ctx context.Context, c command, f *deployFlags) error {
 	}
 	if f.learned != "" {
 		a.Say("The grants that the providers used are in %s.", f.learned)
+	}
+	if err == nil && f.detailedExit && s.changed {
+		return cli.ErrChanges
 	}
 	return err
 }
@@ -187,14 +202,15 @@ func (s *session) run(ctx context.Context, c command, o *openRun) (declined bool
 		}
 		result, err := engine.Preview(ctx, o.Deployment, operation)
 		if err == nil {
+			s.changed = result.Changes.Total()+result.Actions > 0
 			err = finish(result)
 		}
 		if c.previewOnly || err != nil {
 			return false, err
 		}
 		_ = s.end(nil) // shows the preview, which went well
-		if !f.yes && result.Changes.Total()+result.Actions > 0 {
-			err = a.Ask(c.question, stop)
+		if !f.yes && s.changed {
+			err = s.ask(c.question, stop)
 		} else if !a.JSON {
 			err = a.Printf("\n")
 		}
@@ -203,8 +219,25 @@ func (s *session) run(ctx context.Context, c command, o *openRun) (declined bool
 		}
 		s.begin()
 	}
-	_, err = o.Execute(ctx, operation, finish)
+	result, err := o.Execute(ctx, operation, finish)
+	if err == nil {
+		s.changed = result.Changes.Total()+result.Actions > 0
+	}
 	return false, err
+}
+
+// ask asks whether to go on after a preview. What it would delete or replace comes last.
+func (s *session) ask(question string, stop <-chan struct{}) error {
+	a := s.app
+	if losses := s.review.Losses(a.Out.Style()); losses != "" {
+		if _, err := fmt.Fprint(a.Out, "\n"+losses+"\n"); err != nil {
+			return cli.Writing(err)
+		}
+	}
+	return a.AskWithDetails(question, func() {
+		fmt.Fprintln(a.Out)
+		s.review.Details(a.Out, a.Errs)
+	}, stop)
 }
 
 // confirmModules asks about the modules that a refresh or destruction would run because the state names

@@ -27,7 +27,7 @@ type deployFlags struct {
 	refresh, runProgram, installed                      bool
 	continueOnError, ignoreProtect                      bool
 	updateOnImport, legacyDiff                          bool
-	clearPendingCreates, stopOnPending                  bool
+	clearPendingCreates, stopOnPending, detailedExit    bool
 	targetDependents, excludeDependents, excludeProtect bool
 	parallel                                            int
 	targets, excludes, replace, targetReplace, adopt    []string
@@ -45,7 +45,7 @@ type deployFlags struct {
 
 // The flags that several commands have.
 const (
-	shownFlags     = "audit-log learn-grants trust-module diff timings parallel "
+	shownFlags     = "audit-log learn-grants trust-module diff timings parallel " + cli.DetailedExitCode + " "
 	selectionFlags = "target target-dependents exclude exclude-dependents "
 	failureFlags   = "continue-on-error ignore-protect "
 	updateFlags    = selectionFlags + failureFlags + "refresh replace target-replace update-on-import stop-on-pending legacy-diff "
@@ -64,6 +64,7 @@ func (f *deployFlags) add(cmd *cobra.Command, names string) {
 		{"yes", "y", &f.yes, "proceed without confirmation, unless the preview fails"},
 		{"skip-preview", "", &f.skipPreview, "with --yes, deploy without a preview: problems are found on the way"},
 		{"preview-only", "", &f.previewOnly, "show what would be done, without changing anything"},
+		{cli.DetailedExitCode, "", &f.detailedExit, "exit with 2 if there are changes, and with 1 for every error"},
 		{"diff", "", &f.diff, "show what differs in each resource"},
 		{"timings", "", &f.timings, "show the cost of provider calls and the slowest steps"},
 		{"parallel", "p", &f.parallel, "maximum number of resources to deploy at once (default: 4 per processor, at least 32)"},

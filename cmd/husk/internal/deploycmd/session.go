@@ -17,6 +17,11 @@ type session struct {
 	app   commands
 	flags *deployFlags
 
+	// review has the preview, if a question follows it.
+	review *display.Review
+	// changed is set if the preview or the execution has changes.
+	changed bool
+
 	mu    sync.Mutex
 	shown display.Display // nil between displays
 }
@@ -60,6 +65,9 @@ func (s *session) end(err error) error {
 
 // event shows an event. Events between displays belong to no deployment, and are dropped.
 func (s *session) event(e engine.Event) {
+	if s.review != nil {
+		s.review.Event(e)
+	}
 	if shown := s.current(); shown != nil {
 		shown.Event(e)
 	}
@@ -92,6 +100,7 @@ type openRun struct {
 
 // open opens project, stack, and providers for a command.
 func (s *session) open(ctx context.Context, c command) (_ *openRun, err error) {
+	s.app.RemarkOnVariables()
 	w, err := s.app.Workspace(ctx)
 	if err != nil {
 		return nil, err

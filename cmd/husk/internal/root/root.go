@@ -30,12 +30,13 @@ func run(a *cli.App, args []string) int { return a.Run(command(a), args) }
 
 // command returns the root command.
 func command(a *cli.App) *cobra.Command {
+	cobra.EnableCommandSorting = false // groups have an order of their own
 	root := &cobra.Command{
 		Use:   "husk",
 		Short: "Deploy infrastructure with providers that run as WebAssembly modules",
 		Long: "Husk deploys what a project file (Husk.yaml) declares, with providers that run as\n" +
 			"WebAssembly modules and may do only what the project grants them.",
-		Example:       "  husk preview           show what an update would do\n  husk up                do it\n  husk stack output      show the results\n  husk destroy           delete everything",
+		Version:       thisBuild().String(),
 		SilenceErrors: true, // Main shows them
 		SilenceUsage:  true,
 		PersistentPreRun: func(*cobra.Command, []string) {
@@ -45,15 +46,21 @@ func command(a *cli.App) *cobra.Command {
 	root.SetOut(a.Out)
 	root.SetErr(a.Errs)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return cli.Usagef("%w: see \"%s --help\"", cli.FlagError(err), cmd.CommandPath())
+		return cli.Usagef("%w: see \"%s --help\"", cli.FlagError(cmd, err), cmd.CommandPath())
 	})
 	flags := root.PersistentFlags()
 	flags.StringVarP(&a.Dir, "cwd", "C", "", "use the project in this directory (default: the nearest at or above the current one)")
 	flags.StringVarP(&a.Stack, "stack", "s", "", "use this stack (default: $HUSK_STACK or $PULUMI_STACK, else the selected stack, else \"dev\")")
 	flags.BoolVar(&a.JSON, "json", false, "write only JSON to standard output")
+	root.Flags().Bool("version", false, "show the version of Husk")
 	c := commands{a}
 	cli.Group(root, nil, slices.Concat(deploycmd.Commands(a), stackcmd.Commands(a), providercmd.Commands(a), []*cobra.Command{c.cacheCommand(), c.version()})...)
-	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(c.man(root))
+	root.InitDefaultCompletionCmd()
+	groupCommands(root)
+	addExamples(root)
+	setHelp(a, root)
+	complete(a, root)
 	cli.CheckArguments(root)
 	return root
 }

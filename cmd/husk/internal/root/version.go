@@ -1,6 +1,7 @@
 package root
 
 import (
+	"fmt"
 	"runtime"
 	"runtime/debug"
 
@@ -30,6 +31,15 @@ func thisBuild() build {
 	return b
 }
 
+// String returns the build in one line, without the name of the program.
+func (b build) String() string {
+	commit := ""
+	if b.Commit != "" {
+		commit = ", commit " + b.Commit
+	}
+	return fmt.Sprintf("%s (%s %s%s)", b.Version, b.Go, b.Platform, commit)
+}
+
 func (a commands) version() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
@@ -39,11 +49,7 @@ func (a commands) version() *cobra.Command {
 			if a.JSON {
 				return a.WriteJSON(b)
 			}
-			commit := ""
-			if b.Commit != "" {
-				commit = ", commit " + b.Commit
-			}
-			return a.Printf("husk %s (%s %s%s)\n", b.Version, b.Go, b.Platform, commit)
+			return a.Printf("husk %s\n", b)
 		},
 	}
 }

@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/husk-dev/husk/abi/schema"
+)
+
+// commandHints says what commands of Pulumi and Terraform are here.
+var commandHints = map[string]string{
+	"husk diff":            `"husk preview --diff" shows what differs`,
+	"husk apply":           `"husk up" makes the changes`,
+	"husk deploy":          `"husk up" makes the changes`,
+	"husk update":          `"husk up" makes the changes`,
+	"husk init":            `a project begins with a file Husk.yaml, and "husk stack init NAME" creates a stack; providers need no installation`,
+	"husk install":         `providers need no installation: Husk.yaml lists their modules`,
+	"husk get":             `providers need no installation: Husk.yaml lists their modules`,
+	"husk plugin":          `providers need no installation: Husk.yaml lists their modules, and "husk provider" builds and tests them`,
+	"husk plugins":         `providers need no installation: Husk.yaml lists their modules, and "husk provider" builds and tests them`,
+	"husk output":          `"husk stack output" shows the outputs`,
+	"husk show":            `"husk stack" shows the resources, and "husk state show URN" one of them`,
+	"husk taint":           `"husk state taint URN" marks a resource for replacement`,
+	"husk untaint":         `"husk state untaint URN" removes the mark`,
+	"husk workspace":       `"husk stack" manages stacks, which are what workspaces are in Terraform`,
+	"husk env":             `"husk stack" manages stacks; "husk config" their configuration`,
+	"husk force-unlock":    `"husk cancel" releases the lock of a stuck run`,
+	"husk providers":       `"husk provider audit" lists the providers of the project, with what they may do`,
+	"husk rm":              `"husk destroy" deletes the resources, and then "husk stack rm" the stack`,
+	"husk login":           `there is nothing to log in to: the state is in .husk beside Husk.yaml, or where HUSK_BACKEND_URL says`,
+	"husk logout":          `there is nothing to log in to: the state is in .husk beside Husk.yaml, or where HUSK_BACKEND_URL says`,
+	"husk whoami":          `there is nothing to log in to: the state is in .husk beside Husk.yaml, or where HUSK_BACKEND_URL says`,
+	"husk history":         `"husk stack history" lists the changes of the stack`,
+	"husk export":          `"husk stack export" writes the state`,
+	"husk ls":              `"husk stack ls" lists the stacks, and "husk state ls" the resources`,
+	"husk build":           `"husk provider build DIR -o FILE" builds a provider`,
+	"husk test":            `"husk provider test FILE" tests a provider`,
+	"husk schema":          `"husk provider schema NAME" shows a schema`,
+	"husk policy":          `"husk up --policy-pack FILE" checks with a policy pack; "husk provider build DIR -o FILE" builds one`,
+	"husk about":           `"husk version" shows the version`,
+	"husk state list":      `"husk state ls" lists the resources`,
+	"husk state mv":        `"husk state rename URN NAME" or "husk state move URN --to STACK"`,
+	"husk state pull":      `"husk stack export" writes the state`,
+	"husk state push":      `"husk stack import" reads a state`,
+	"husk state upgrade":   `states need no upgrade`,
+	"husk stack new":       `"husk stack init NAME" creates a stack`,
+	"husk stack create":    `"husk stack init NAME" creates a stack`,
+	"husk stack list":      `"husk stack ls" lists the stacks`,
+	"husk stack delete":    `"husk stack rm NAME" removes a stack without resources`,
+	"husk stack remove":    `"husk stack rm NAME" removes a stack without resources`,
+	"husk stack graph":     `"husk state show URN" shows what a resource depends on`,
+	"husk stack unselect":  `"husk stack select NAME" selects another stack`,
+	"husk config list":     `"husk config" lists the configuration`,
+	"husk config ls":       `"husk config" lists the configuration`,
+	"husk config delete":   `"husk config rm KEY" removes a key`,
+	"husk config remove":   `"husk config rm KEY" removes a key`,
+	"husk config unset":    `"husk config rm KEY" removes a key`,
+	"husk config set-all":  `set each key with "husk config set KEY VALUE"`,
+	"husk config refresh":  `the configuration is in Husk.STACK.yaml, and in no other place`,
+	"husk provider new":    `see the README of the guest SDK for the first provider`,
+	"husk provider lint":   `"husk provider test FILE" tests whether a provider keeps to the contract`,
+	"husk package publish": `a package is a .wasm file: copy it where the projects find it`,
+}
+
+// flagHints says what flags of Pulumi and Terraform are here.
+var flagHints = map[string]string{
+	"auto-approve":       "--yes proceeds without confirmation",
+	"non-interactive":    "questions are asked only in a terminal, and --yes answers them",
+	"message":            "changes have no message; husk stack history shows who changed what, and when",
+	"m":                  "changes have no message; husk stack history shows who changed what, and when",
+	"config":             `set configuration before, with "husk config set KEY VALUE"`,
+	"c":                  `set configuration before, with "husk config set KEY VALUE"; -C names the project's directory`,
+	"config-file":        "the configuration of a stack is in Husk.STACK.yaml beside the project file",
+	"var":                `set configuration before, with "husk config set KEY VALUE"`,
+	"var-file":           "the configuration of a stack is in Husk.STACK.yaml beside the project file",
+	"remove":             `after "husk destroy", "husk stack rm" removes the stack`,
+	"chdir":              "-C DIR names the project's directory",
+	"out":                "husk preview --save-plan FILE saves a plan",
+	"refresh-only":       `"husk refresh" records the actual state`,
+	"destroy":            `"husk destroy" deletes everything, and with --preview-only shows what it would delete`,
+	"expect-no-changes":  "--detailed-exitcode ends with 2 if there are changes",
+	"lock-timeout":       `a locked stack is not waited for; "husk cancel" releases the lock of a stuck run`,
+	"lock":               `a stack is always locked while it is changed; "husk cancel" releases the lock of a stuck run`,
+	"secrets-provider":   "secrets are encrypted with HUSK_CONFIG_PASSPHRASE, or with a key that is made at first use",
+	"plaintext":          "configuration is plain text unless --secret is given",
+	"no-color":           "set the environment variable NO_COLOR",
+	"disable-protection": "--ignore-protect deletes protected resources as well",
+	"show-reads":         "--json shows every step",
+	"show-sames":         "--json shows every step",
+	"copy-config-from":   "copy the file Husk.STACK.yaml of the other stack",
+}
+
+// flagHint returns what a flag of another tool is here, or the nearest flag of a command.
+func flagHint(cmd *cobra.Command, err error) string {
+	missing, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return ""
+	}
+	name := missing.GetSpecifiedName()
+	if shorthands, _, _ := strings.Cut(missing.GetSpecifiedShortnames(), "="); len(shorthands) > 1 {
+		if flagHints[shorthands] == "" && cmd.Flag(shorthands) == nil {
+			return "" // which of the letters is meant is not clear
+		}
+		name = shorthands // Terraform's flags have one dash
+	}
+	if cmd.Flag(name) != nil {
+		return fmt.Sprintf("; did you mean --%s?", name)
+	}
+	if hint := flagHints[name]; hint != "" {
+		return "; " + hint
+	}
+	var known []string
+	add := func(f *pflag.Flag) { known = append(known, f.Name) }
+	cmd.Flags().VisitAll(add)
+	cmd.InheritedFlags().VisitAll(add)
+	if near := schema.Nearest(name, known); near != "" {
+		return fmt.Sprintf("; did you mean --%s?", near)
+	}
+	return ""
+}
+
+// FlagError returns the error of a flag in the words of its user. The parser's error names functions of Go.
+func FlagError(cmd *cobra.Command, err error) error {
+	if hint := flagHint(cmd, err); hint != "" {
+		return fmt.Errorf("%w%s", err, hint)
+	}
+	_, notParsed := errors.AsType[*strconv.NumError](err)
+	wrong, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok || !notParsed {
+		return err
+	}
+	flag, wanted := wrong.GetFlag(), "a whole number"
+	if flag.Value.Type() == "bool" {
+		wanted = "true or false"
+	}
+	return fmt.Errorf("--%s %s: must be %s", flag.Name, wrong.GetValue(), wanted)
+}
+
+func unknownCommand(cmd *cobra.Command, name string) error {
+	path := cmd.CommandPath()
+	if hint := commandHints[path+" "+name]; hint != "" {
+		return Usagef("unknown command %q for %q: %s", name, path, hint)
+	}
+	near := ""
+	if names := cmd.SuggestionsFor(name); len(names) > 0 {
+		near = ", did you mean \"" + strings.Join(names, "\" or \"") + "\"?"
+	}
+	return Usagef("unknown command %q for %q%s: see \"%s --help\"", name, path, near, path)
+}
+
+// RemarkOnVariables tells the user of environment variables of Pulumi that are set and not read.
+func (a *App) RemarkOnVariables() {
+	for _, v := range []struct{ name, hint string }{
+		{"PULUMI_BACKEND_URL", "HUSK_BACKEND_URL says where the state is"},
+		{"PULUMI_SKIP_CONFIRMATIONS", "--yes proceeds without confirmation"},
+		{"PULUMI_PARALLEL", "--parallel bounds the resources that are deployed at once"},
+	} {
+		if os.Getenv(v.name) != "" && !a.JSON {
+			a.Say("The environment variable %s is not read: %s.", v.name, v.hint)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package root
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// examples are those of each command, a line each: the command line, and behind two spaces what it does.
+var examples = map[string]string{
+	"husk": `
+husk preview  show what an update would do
+husk up  do it
+husk stack output  show the results
+husk destroy  delete everything`,
+	"husk up": `
+husk up  plan, ask, and do it
+husk up --yes  plan and do it, as in CI
+husk up --target '**::web'  only the resource with the name web
+husk up --plan plan.json  exactly what the plan says
+husk up --refresh  read the actual state first`,
+	"husk preview": `
+husk preview --diff  with what differs in each resource
+husk preview --detailed-exitcode  exit with 2 if there are changes
+husk preview --save-plan plan.json  save the plan for husk up --plan
+husk preview --json  events as JSON lines`,
+	"husk refresh": `
+husk refresh --preview-only  show what has drifted
+husk refresh --yes  record the actual state`,
+	"husk destroy": `
+husk destroy --preview-only  show what would be deleted
+husk destroy --target '**::web' --yes  delete only the resource with the name web
+husk destroy --exclude-protected --yes  leave what is protected`,
+	"husk import": `
+husk import random:RandomPet name bold-cat  one existing object
+husk import --file existing.json --yes  several`,
+	"husk action":   "husk action flush  run the action flush of the program",
+	"husk watch":    "husk watch  preview whenever a file changes\nhusk watch --up  update whenever a file changes",
+	"husk validate": "husk validate  check the program\nhusk validate --json  what is wrong as JSON",
+	"husk plan":     "husk plan show plan.json  show what the plan would do",
+	"husk plan show": `
+husk preview --save-plan plan.json  save a plan
+husk plan show plan.json  show what it would do`,
+	"husk stack": `
+husk stack  show the stack with its resources
+husk stack init prod  create the stack prod
+husk stack select dev  use dev from now on`,
+	"husk stack init":    "husk stack init prod  create the stack prod and select it",
+	"husk stack select":  "husk stack select prod  use prod from now on",
+	"husk stack ls":      "husk stack ls  list the stacks of the project",
+	"husk stack rm":      "husk stack rm test  remove the stack test\nhusk stack rm test --force  forget its resources",
+	"husk stack rename":  "husk stack rename production  rename the selected stack",
+	"husk stack output":  "husk stack output  show all outputs\nhusk stack output url  the plain value of one\nhusk stack output --json --show-secrets  all, with secrets",
+	"husk stack export":  "husk stack export > state.json  write the state, with secrets encrypted",
+	"husk stack import":  "husk stack import --file state.json  replace the state by an export of Husk or Pulumi",
+	"husk stack history": "husk stack history  list the changes\nhusk stack history --json  as JSON",
+	"husk stack restore": "husk stack restore --list  list the saved states\nhusk stack restore --yes  restore the newest",
+	"husk state": `
+husk state ls  list the resources
+husk state show 'urn:pulumi:dev::shop::random:index/randomPet:RandomPet::name'  show one of them
+husk state repair --yes  make a damaged state consistent`,
+	"husk state ls":        "husk state ls  list the resources by URN",
+	"husk state show":      "husk state show 'urn:pulumi:dev::shop::random:index/randomPet:RandomPet::name'  show one resource",
+	"husk state delete":    "husk state delete 'urn:pulumi:dev::shop::random:index/randomPet:RandomPet::name'  forget it, without deleting it",
+	"husk state rename":    "husk state rename 'urn:pulumi:dev::shop::random:index/randomPet:RandomPet::name' title  give it another name",
+	"husk state move":      "husk state move 'urn:pulumi:dev::shop::random:index/randomPet:RandomPet::name' --to prod  move it to the stack prod",
+	"husk state protect":   "husk state protect 'urn:pulumi:dev::shop::random:index/randomPet:RandomPet::name'  refuse to delete it\nhusk state protect --all  refuse to delete anything",
+	"husk state unprotect": "husk state unprotect --all  allow everything to be deleted",
+	"husk state taint":     "husk state taint 'urn:pulumi:dev::shop::random:index/randomPet:RandomPet::name'  replace it by the next update",
+	"husk state untaint":   "husk state untaint --all  keep all that was marked",
+	"husk state module":    "husk state module  show the modules that serve the resources",
+	"husk state repair":    "husk state repair  show what is wrong, ask, and mend it",
+	"husk state edit":      "husk state edit  edit the state with $EDITOR",
+	"husk cancel":          "husk cancel  release the lock of a run that is gone",
+	"husk config": `
+husk config  list the configuration
+husk config set aws:region eu-west-1  set a value
+husk config set --secret password  ask for a secret`,
+	"husk config set":       "husk config set size 3  set a value\nhusk config set --secret password  ask for a secret, and encrypt it\nhusk config set --path aws:tags.owner me  set an element of an object",
+	"husk config get":       "husk config get size  show the value, decrypted",
+	"husk config rm":        "husk config rm size  remove the key",
+	"husk provider":         "husk provider build . -o random.wasm  build a module\nhusk provider test random.wasm  test it against the contract\nhusk provider audit  compare what the project's providers ask for with their grants",
+	"husk provider build":   "husk provider build . -o random.wasm  build the provider in this directory",
+	"husk provider port":    "husk provider port github.com/hashicorp/terraform-provider-time@v0.14.2  build a provider for Terraform as a module",
+	"husk provider compile": "husk provider compile -o compiled  compile all modules of the project\nhusk provider compile random.wasm -o compiled  compile one",
+	"husk provider inspect": "husk provider inspect random.wasm  show what the module contains and can ask of the host",
+	"husk provider schema":  "husk provider schema random  the schema of a provider of the project\nhusk provider schema random.wasm  that of a module",
+	"husk provider list":    "husk provider list random.wasm random:RandomPet  list existing objects with their IDs",
+	"husk provider mapping": "husk provider mapping random terraform  show how names of Terraform map to the provider's",
+	"husk provider call":    "husk provider call random.wasm check request.json  call a method of the contract",
+	"husk provider invoke":  "husk provider invoke random.wasm random:getNumber '{\"max\": 6}'  call a function",
+	"husk provider test":    "husk provider test random.wasm  test whether it keeps to the contract\nhusk provider test . --seed 7  the same cases again, from source",
+	"husk provider audit":   "husk provider audit  all providers of the project\nhusk provider audit random  one of them",
+	"husk package":          "husk package add openapi petstore.json  add the package that the provider makes of a document",
+	"husk package add":      "husk package add openapi petstore.json  add the package that the provider makes of a document",
+	"husk package schema":   "husk package schema petstore  show the schema of a package",
+	"husk cache":            "husk cache ls  list the compiled modules\nhusk cache prune --all  remove all of them",
+	"husk cache ls":         "husk cache ls  list the compiled modules with their last use",
+	"husk cache prune":      "husk cache prune  remove what has not been used for long\nhusk cache prune --all  remove everything",
+	"husk version":          "husk version  show the version\nhusk version --json  as JSON",
+	"husk man":              "husk man man/man1  write the man pages to a directory",
+}
+
+// addExamples gives each command its examples, in two columns.
+func addExamples(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		addExamples(sub)
+	}
+	var lines [][2]string
+	width := 0
+	for line := range strings.SplitSeq(strings.TrimSpace(examples[cmd.CommandPath()]), "\n") {
+		if command, does, ok := strings.Cut(line, "  "); ok {
+			lines = append(lines, [2]string{command, does})
+			width = max(width, len(command))
+		}
+	}
+	var b strings.Builder
+	for _, line := range lines {
+		if width > mostExample { // what it does stands above
+			b.WriteString("  # " + line[1] + "\n  " + line[0] + "\n")
+		} else {
+			b.WriteString("  " + line[0] + strings.Repeat(" ", width-len(line[0])) + "  # " + line[1] + "\n")
+		}
+	}
+	if b.Len() > 0 {
+		cmd.Example = b.String()
+	}
+}
+
+// mostExample is the width of a command line that what it does can stand beside, on 80 columns.
+const mostExample = 44

@@ -1,0 +1,206 @@
+package root
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+)
+
+// groups are the commands of the root in the order of its help.
+var groups = []struct {
+	title    string
+	commands []string
+}{
+	{"Deploy", []string{"up", "preview", "refresh", "destroy", "import", "action", "watch", "validate", "plan"}},
+	{"Stacks and their state", []string{"stack", "config", "state", "cancel"}},
+	{"Providers", []string{"provider", "package", "cache"}},
+	{"Husk itself", []string{"version", "completion", "man", "help"}},
+}
+
+// groupCommands puts the subcommands of the root in their groups, and in the order of these.
+func groupCommands(root *cobra.Command) {
+	all := slices.Clone(root.Commands())
+	root.RemoveCommand(all...)
+	for _, g := range groups {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for _, name := range g.commands {
+			for _, cmd := range all {
+				if cmd.Name() == name {
+					cmd.GroupID = g.title
+					root.AddCommand(cmd)
+				}
+			}
+		}
+	}
+	for _, cmd := range all {
+		if cmd.GroupID == "" {
+			root.AddCommand(cmd)
+		}
+	}
+	root.SetHelpCommandGroupID(groups[len(groups)-1].title)
+}
+
+// The columns of help texts: those of the terminal within these bounds.
+const (
+	leastColumns, mostColumns = 60, 120
+	usualColumns              = 80
+)
+
+// setHelp has a command and those below it show their help in the width of the terminal, which Cobra does not know.
+func setHelp(a *cli.App, root *cobra.Command) {
+	columns := func() int {
+		if f := a.Out.File(); f != nil {
+			if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+				return min(max(width, leastColumns), mostColumns)
+			}
+		}
+		return usualColumns
+	}
+	root.SetUsageFunc(func(cmd *cobra.Command) error {
+		_, err := io.WriteString(cmd.OutOrStderr(), usageText(cmd, columns()))
+		return err
+	})
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		_, _ = io.WriteString(cmd.OutOrStdout(), helpText(cmd, columns()))
+	})
+}
+
+func helpText(cmd *cobra.Command, columns int) string {
+	var b strings.Builder
+	text := cmd.Long
+	if text == "" {
+		text = cmd.Short + "."
+	}
+	for paragraph := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
+		if strings.HasPrefix(paragraph, " ") {
+			b.WriteString(paragraph + "\n\n") // lines of code
+			continue
+		}
+		writeWrapped(&b, "", paragraph, columns)
+		b.WriteByte('\n')
+	}
+	return b.String() + usageText(cmd, columns)
+}
+
+func usageText(cmd *cobra.Command, columns int) string {
+	var b strings.Builder
+	b.WriteString("Usage:\n")
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "  %s COMMAND\n", cmd.CommandPath())
+	} else {
+		fmt.Fprintf(&b, "  %s\n", cmd.UseLine())
+	}
+	if cmd.HasExample() {
+		b.WriteString("\nExamples:\n" + strings.TrimRight(cmd.Example, "\n") + "\n")
+	}
+	groups := cmd.Groups()
+	if len(groups) == 0 && cmd.HasAvailableSubCommands() {
+		groups = []*cobra.Group{{Title: "Commands"}}
+	}
+	for _, g := range groups {
+		b.WriteString("\n" + g.Title + ":\n")
+		for _, sub := range cmd.Commands() {
+			if sub.GroupID == g.ID && (sub.IsAvailableCommand() || sub.Name() == "help") {
+				writeWrapped(&b, fmt.Sprintf("  %-*s ", max(sub.NamePadding(), 11), sub.Name()), sub.Short, columns)
+			}
+		}
+	}
+	writeFlags(&b, "Flags", cmd.LocalFlags(), columns)
+	writeFlags(&b, "Flags of all commands", cmd.InheritedFlags(), columns)
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "\n%s COMMAND --help tells more about a command.\n", cmd.CommandPath())
+	}
+	return b.String()
+}
+
+func writeFlags(b *strings.Builder, title string, flags *pflag.FlagSet, columns int) {
+	if !flags.HasAvailableFlags() {
+		return
+	}
+	b.WriteString("\n" + title + ":\n")
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		names, value, text := describe(f)
+		if f.Shorthand == "" {
+			names = "    " + names
+		}
+		writeWrapped(b, fmt.Sprintf("  %-*s ", flagColumns+4, strings.TrimRight(names+" "+value, " ")), text, columns)
+	})
+}
+
+// describe returns the names of a flag, the name of its value, and what it does.
+func describe(f *pflag.Flag) (names, value, text string) {
+	names = "--" + f.Name
+	if f.Shorthand != "" {
+		names = "-" + f.Shorthand + ", " + names
+	}
+	if value, text = pflag.UnquoteUsage(f); value != "" {
+		value = valueOf(f.Name, value)
+	}
+	if zero := []string{"", "0", "false", "[]", "0s"}; !slices.Contains(zero, f.DefValue) {
+		text += " (default: " + f.DefValue + ")"
+	}
+	return names, value, text
+}
+
+// valueNames are the names of the values of flags, unless their usage has one in back quotes.
+var valueNames = map[string]string{
+	"cwd": "DIR", "stack": "NAME", "to": "STACK", "target": "URN", "exclude": "URN", "replace": "URN", "target-replace": "URN",
+	"adopt-pending-creates": "URN=ID", "grant": "GRANT", "limit": "LIMIT", "trust-module": "DIGEST", "parallel": "N", "only": "CHECK",
+	"config": "NAME=VALUE", "parameter": "TEXT", "name": "NAME", "version": "VERSION", "output": "FILE", "file": "FILE",
+}
+
+// valueOf returns the name of the value of a flag with a type.
+func valueOf(flag, typ string) string {
+	switch name := valueNames[flag]; {
+	case name != "":
+		return name
+	case typ == "int" || typ == "uint":
+		return "N"
+	case typ == "duration":
+		return "TIME"
+	case strings.HasPrefix(typ, "string"):
+		return "FILE"
+	default:
+		return strings.ToUpper(typ)
+	}
+}
+
+// flagColumns is the width of the column of flags.
+const flagColumns = 22
+
+// writeWrapped writes a name and a text behind it in lines of so many columns at most. The text begins in a line of its own
+// if the name is longer than its column.
+func writeWrapped(b *strings.Builder, name, text string, columns int) {
+	indent := len(name)
+	if trimmed := strings.TrimRight(name, " "); len(trimmed) >= flagColumns+6 {
+		b.WriteString(trimmed + "\n")
+		indent = flagColumns + 7
+		name = strings.Repeat(" ", indent)
+	}
+	b.WriteString(name)
+	at := indent
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0:
+		case at+1+len(word) > columns:
+			b.WriteString("\n" + strings.Repeat(" ", indent))
+			at = indent
+		default:
+			b.WriteByte(' ')
+			at++
+		}
+		b.WriteString(word)
+		at += len(word)
+	}
+	b.WriteByte('\n')
+}
