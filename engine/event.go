@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -62,6 +63,8 @@ type StepInfo struct {
 	Custom bool `json:"custom"`
 	// Provider is the resource's own, if the program names one.
 	Provider urn.URN `json:"provider,omitempty"`
+	// Dependencies are what the resource depends on, sorted by URN.
+	Dependencies []Dependency `json:"dependencies,omitempty"`
 	// DefaultProvider marks providers that no program names; displays show only their updates.
 	DefaultProvider bool `json:"defaultProvider,omitempty"`
 	// Diff lists what differs, for updates and replacements.
@@ -72,6 +75,36 @@ type StepInfo struct {
 	DeleteBeforeReplace bool `json:"deleteBeforeReplace,omitempty"`
 	// Reason says why a step without a difference in its properties is taken.
 	Reason string `json:"reason,omitempty"`
+}
+
+// Dependency is a resource that another one depends on.
+type Dependency struct {
+	URN urn.URN `json:"urn"`
+	// Properties are the inputs that use it. There are none for an option dependsOn alone.
+	Properties []string `json:"properties,omitempty"`
+}
+
+// DependenciesOf returns what a resource depends on, sorted by URN.
+func DependenciesOf(r *state.Resource) []Dependency {
+	if len(r.Dependencies)+len(r.PropertyDependencies) == 0 {
+		return nil
+	}
+	properties := make(map[urn.URN][]string, len(r.Dependencies))
+	for _, u := range r.Dependencies {
+		properties[u] = nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(r.PropertyDependencies)) {
+		for _, u := range r.PropertyDependencies[key] {
+			if of := properties[u]; len(of) == 0 || of[len(of)-1] != key {
+				properties[u] = append(of, key)
+			}
+		}
+	}
+	out := make([]Dependency, 0, len(properties))
+	for _, u := range slices.Sorted(maps.Keys(properties)) {
+		out = append(out, Dependency{u, properties[u]})
+	}
+	return out
 }
 
 // PropertyChange is one difference. Old and New are rendered by [property.Render]: whole, with
@@ -360,7 +393,7 @@ func (r *runState) info(s *step) StepInfo {
 	i := StepInfo{
 		Op: s.op, URN: res.URN, Resource: res.Type, Name: res.URN.Name(), Parent: res.Parent,
 		ID: providers.ShownID(res.ID), Custom: res.Custom, DefaultProvider: providers.IsDefault(res.URN),
-		DeleteBeforeReplace: s.diff.deleteBeforeReplace, Reason: s.diff.reason,
+		DeleteBeforeReplace: s.diff.deleteBeforeReplace, Reason: s.diff.reason, Dependencies: DependenciesOf(res),
 	}
 	if s.result != "" {
 		i.Op = s.result
