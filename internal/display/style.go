@@ -31,6 +31,9 @@ func (s Style) warning(text string) string { return s.paint(yellow, text) }
 func (s Style) note(text string) string    { return s.paint(cyan, text) }
 func (s Style) faint(text string) string   { return s.paint(dim, text) }
 
+// Faint makes text recede.
+func (s Style) Faint(text string) string { return s.faint(text) }
+
 // Strong makes text stand out.
 func (s Style) Strong(text string) string { return s.paint(bold, text) }
 

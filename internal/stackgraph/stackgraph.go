@@ -27,10 +27,15 @@ type Options struct {
 // to be deleted.
 func OfState(s *state.Snapshot, o Options) *graphdraw.Graph {
 	b := builder{graph: &graphdraw.Graph{Title: o.Title}, providers: o.Providers}
+	var resources []*state.Resource
 	for _, r := range s.Resources() {
-		if r.Delete {
-			continue
+		if !r.Delete {
+			resources = append(resources, r)
 		}
+	}
+	// The order of a state is that of creation, which differs from run to run.
+	slices.SortFunc(resources, func(a, b *state.Resource) int { return strings.Compare(string(a.URN), string(b.URN)) })
+	for _, r := range resources {
 		var n graphdraw.Node
 		if o.Mark != nil {
 			n.Note, n.Look = o.Mark(r)

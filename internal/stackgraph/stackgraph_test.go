@@ -1,6 +1,7 @@
 package stackgraph
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -49,14 +50,14 @@ func TestGraphOfAState(t *testing.T) {
 		Nodes: []graphdraw.Node{
 			{ID: string(east), Name: "east", Kind: "pulumi:providers:local", Parent: string(root), Details: string(east)},
 			{ID: string(name), Name: "name", Kind: "random:RandomPet", Parent: string(root), Details: string(name)},
-			{ID: string(site), Name: "web", Kind: "site:Site", Parent: string(root), Details: string(site)},
 			{ID: string(page), Name: "page", Kind: "local:File", Parent: string(site), Details: string(page), Note: "protected", Look: graphdraw.LookFaint},
+			{ID: string(site), Name: "web", Kind: "site:Site", Parent: string(root), Details: string(site)},
 		},
 		Edges: []graphdraw.Edge{
-			{From: string(site), To: string(name)},
 			{From: string(page), To: string(name), Label: "content, path"},
 			{From: string(page), To: string(east), Label: "provider", Dashed: true},
 			{From: string(page), To: string(site), Label: "deletedWith", Dashed: true},
+			{From: string(site), To: string(name)},
 		},
 	}, OfState(s, Options{Title: "demo/dev", Mark: protected}))
 	require.Len(t, OfState(s, Options{Providers: true}).Nodes, 5)
@@ -86,4 +87,35 @@ func TestGraphOfADeployment(t *testing.T) {
 		},
 		Edges: []graphdraw.Edge{{From: string(page), To: string(name), Label: "content"}},
 	}, r.Graph(Options{}))
+}
+
+// A tree has each resource below its parent, and says how many it leaves out.
+func TestTree(t *testing.T) {
+	s := state.NewSnapshot()
+	add := func(name string, parent urn.URN) {
+		s.Add(&state.Resource{URN: urn.URN("urn:pulumi:dev::demo::lab:index:Thing::" + name), Type: "lab:index:Thing", Parent: parent, Custom: true})
+	}
+	s.Add(&state.Resource{URN: root, Type: urn.RootType})
+	s.Add(&state.Resource{URN: standard, Type: standard.Type(), Custom: true, ID: "1", Parent: root})
+	s.Add(&state.Resource{URN: site, Type: site.Type(), Parent: root})
+	for _, name := range []string{"d", "c", "b", "a"} {
+		add(name, site)
+	}
+	add("circle", "urn:pulumi:dev::demo::lab:index:Thing::circle")
+	lines := func(most int) (out []string) {
+		for _, b := range Tree(s, most) {
+			if b.Resource == nil {
+				out = append(out, fmt.Sprint(b.Prefix, b.More))
+				continue
+			}
+			subject, _ := b.Subject()
+			out = append(out, b.Prefix+subject)
+		}
+		return out
+	}
+	require.Equal(t, []string{
+		"├─ lab:Thing circle", "└─ site:Site web", "   ├─ lab:Thing a", "   ├─ lab:Thing b", "   ├─ lab:Thing c", "   └─ lab:Thing d",
+	}, lines(0))
+	require.Equal(t, []string{"├─ lab:Thing circle", "└─ site:Site web", "   ├─ lab:Thing a", "   ├─ lab:Thing b", "   └─ 2"}, lines(2))
+	require.Len(t, lines(3), 6, "one more is shown, not counted")
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/husk-dev/husk/internal/blocking"
 	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/plugins"
+	"github.com/husk-dev/husk/internal/timeline"
 )
 
 // commands are those that run the engine.
@@ -24,7 +25,7 @@ type commands struct{ *cli.App }
 // Commands returns the commands of this package.
 func Commands(a *cli.App) []*cobra.Command {
 	c := commands{a}
-	return []*cobra.Command{c.up(), c.preview(), c.refresh(), c.destroy(), c.importCommand(), c.action(), c.watch(), c.validate(), c.plan()}
+	return []*cobra.Command{c.up(), c.preview(), c.refresh(), c.destroy(), c.importCommand(), c.action(), c.watch(), c.validate(), c.plan(), c.graph()}
 }
 
 type command struct {
@@ -156,6 +157,7 @@ func (a commands) deploy(ctx context.Context, c command, f *deployFlags) error {
 	if err := a.checkDeploy(c, f); err != nil {
 		return s.end(err)
 	}
+	drawn := s.drawTimeline(f.timeline)
 	ctx, stop, end := a.WatchInterrupts(ctx, s.interrupted)
 	defer end()
 	// What is opened may be pipes, or locks of others.
@@ -165,7 +167,8 @@ func (a commands) deploy(ctx context.Context, c command, f *deployFlags) error {
 	}
 	o.Deployment.Stop = stop
 	declined, err := s.run(ctx, c, o)
-	if err = errors.Join(err, o.close(ctx)); !declined {
+	err = errors.Join(err, o.close(ctx), drawn())
+	if !declined {
 		err = s.end(err)
 	}
 	if f.learned != "" {
@@ -294,6 +297,11 @@ func (a commands) checkDeploy(c command, f *deployFlags) error {
 	}
 	if f.skipPreview && (c.previewOnly || !f.yes) {
 		return cli.Usagef("--skip-preview requires --yes")
+	}
+	if f.timeline != "" {
+		if err := timeline.CheckName(f.timeline); err != nil {
+			return cli.Usagef("--timeline %w", err)
+		}
 	}
 	for _, digest := range f.trusted {
 		if err := plugins.CheckDigest(digest); err != nil {

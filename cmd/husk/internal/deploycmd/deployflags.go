@@ -33,6 +33,7 @@ type deployFlags struct {
 	targets, excludes, replace, targetReplace, adopt    []string
 	grants, trusted, policyPacks, policyConfigs         []string
 	auditLog, learned, plan, savePlan, importFile       string
+	timeline                                            string
 
 	// refreshFlag is the flag --refresh, which overrides the project if it is set.
 	refreshFlag *pflag.Flag
@@ -45,7 +46,7 @@ type deployFlags struct {
 
 // The flags that several commands have.
 const (
-	shownFlags     = "audit-log learn-grants trust-module diff timings parallel " + cli.DetailedExitCode + " "
+	shownFlags     = "audit-log learn-grants trust-module diff timings timeline parallel " + cli.DetailedExitCode + " "
 	selectionFlags = "target target-dependents exclude exclude-dependents "
 	failureFlags   = "continue-on-error ignore-protect "
 	updateFlags    = selectionFlags + failureFlags + "refresh replace target-replace update-on-import stop-on-pending legacy-diff "
@@ -67,6 +68,7 @@ func (f *deployFlags) add(cmd *cobra.Command, names string) {
 		{cli.DetailedExitCode, "", &f.detailedExit, "exit with 2 if there are changes, and with 1 for every error"},
 		{"diff", "", &f.diff, "show what differs in each resource"},
 		{"timings", "", &f.timings, "show the cost of provider calls and the slowest steps"},
+		{"timeline", "", &f.timeline, "draw what ran when, after what, and at which cost, in this .svg or .html file"},
 		{"parallel", "p", &f.parallel, "maximum number of resources to deploy at once (default: 4 per processor, at least 32)"},
 		{"audit-log", "", &f.auditLog,
 			"append each use and each refused use of a capability to this file, as JSON lines"},

@@ -16,6 +16,8 @@ import (
 type session struct {
 	app   commands
 	flags *deployFlags
+	// watch receives each event beside the display, nil for none.
+	watch func(engine.Event)
 
 	// review has the preview, if a question follows it.
 	review *display.Review
@@ -67,6 +69,9 @@ func (s *session) end(err error) error {
 func (s *session) event(e engine.Event) {
 	if s.review != nil {
 		s.review.Event(e)
+	}
+	if s.watch != nil {
+		s.watch(e)
 	}
 	if shown := s.current(); shown != nil {
 		shown.Event(e)

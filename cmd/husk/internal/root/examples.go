@@ -41,6 +41,7 @@ husk import --file existing.json --yes  several`,
 	"husk plan show": `
 husk preview --save-plan plan.json  save a plan
 husk plan show plan.json  show what it would do`,
+	"husk graph": "husk graph -o stack.svg  draw the stack\nhusk graph --preview -o plan.svg  draw what the program would make of it",
 	"husk stack": `
 husk stack  show the stack with its resources
 husk stack init prod  create the stack prod

@@ -3,13 +3,16 @@ package stackcmd
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/plugins"
+	"github.com/husk-dev/husk/internal/stackgraph"
 	"github.com/husk-dev/husk/internal/stackrun"
 	"github.com/husk-dev/husk/internal/workspace"
 )
@@ -24,8 +27,16 @@ func Commands(a *cli.App) []*cobra.Command {
 }
 
 func (a commands) stackCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "stack", Short: "Show and manage stacks"}
-	return cli.Group(cmd, a.OnStack(a.showStack),
+	var all bool
+	cmd := &cobra.Command{
+		Use: "stack", Short: "Show and manage stacks",
+		Long: "Without a command, show the resources of the stack by their parents.",
+	}
+	cmd.Flags().BoolVar(&all, "all", false, fmt.Sprintf("show all children of a resource, not %d at most", shownChildren))
+	show := func(ctx context.Context, w *workspace.Workspace, stack string, _ []string) error {
+		return a.showStack(ctx, w, stack, all)
+	}
+	return cli.Group(cmd, a.OnStack(show),
 		a.stackInit(), a.stackList(), a.stackSelect(), a.stackOutput(), a.stackExport(), a.stackImport(),
 		a.stackRename(), a.stackHistory(), a.stackRestore(), a.stackRemove())
 }
@@ -40,27 +51,56 @@ type stackInfo struct {
 }
 
 func stackInfoOf(ctx context.Context, w *workspace.Workspace, name, selected string) (stackInfo, error) {
-	info := stackInfo{Name: name, Selected: name == selected}
 	snapshot, _, err := w.Read(ctx, name, true)
 	if err != nil {
-		return info, err
+		return stackInfo{Name: name, Selected: name == selected}, err
 	}
+	return stackInfoIn(snapshot, name, selected), nil
+}
+
+func stackInfoIn(snapshot *state.Snapshot, name, selected string) stackInfo {
+	info := stackInfo{Name: name, Selected: name == selected}
 	info.Resources = workspace.CountResources(snapshot)
 	if t := snapshot.Manifest.Time; !t.IsZero() {
 		info.Updated = &t
 	}
-	return info, nil
+	return info
 }
 
-func (a commands) showStack(ctx context.Context, w *workspace.Workspace, stack string, _ []string) error {
-	info, err := stackInfoOf(ctx, w, stack, stack)
+// shownChildren bounds the lines of a tree: a resource with more children rarely has them for people.
+const shownChildren = 50
+
+func (a commands) showStack(ctx context.Context, w *workspace.Workspace, stack string, all bool) error {
+	snapshot, _, err := w.Read(ctx, stack, true)
 	if err != nil {
 		return err
 	}
+	info := stackInfoIn(snapshot, stack, stack)
 	if a.JSON {
 		return a.WriteJSON(info)
 	}
-	return a.Printf("%s/%s: %s, kept in %s\n", w.Project.Name, stack, cli.Plural(info.Resources, "resource"), w.Place)
+	if err := a.Printf("%s/%s: %s, kept in %s\n", w.Project.Name, stack, cli.Plural(info.Resources, "resource"), w.Place); err != nil {
+		return err
+	}
+	most := shownChildren
+	if all {
+		most = 0
+	}
+	style := a.Out.Style()
+	for _, b := range stackgraph.Tree(snapshot, most) {
+		line := style.Faint(b.Prefix)
+		if b.Resource == nil {
+			line += style.Faint(fmt.Sprintf("… and %d more: husk stack --all, or husk state ls", b.More))
+		} else if subject, marks := b.Subject(); marks == "" {
+			line += subject
+		} else {
+			line += subject + " " + style.Faint("("+marks+")")
+		}
+		if _, err := fmt.Fprintln(a.Out, line); err != nil {
+			return cli.Writing(err)
+		}
+	}
+	return nil
 }
 
 func (a commands) stackInit() *cobra.Command {

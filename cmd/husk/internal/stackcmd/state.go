@@ -13,6 +13,7 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/edit"
 	"github.com/husk-dev/husk/internal/display"
+	"github.com/husk-dev/husk/internal/stackgraph"
 	"github.com/husk-dev/husk/internal/workspace"
 )
 
@@ -41,19 +42,7 @@ type resourceInfo struct {
 }
 
 func resourceInfoOf(r *state.Resource) resourceInfo {
-	info := resourceInfo{URN: r.URN, Type: r.Type, ID: r.ID, Parent: r.Parent, Provider: r.Provider}
-	for _, m := range []struct {
-		mark string
-		set  bool
-	}{
-		{"protected", r.Protect}, {"tainted", r.Taint}, {"external", r.External},
-		{"to be deleted", r.Delete}, {"to be made again", r.PendingReplacement}, {"not ready", len(r.InitErrors) > 0},
-	} {
-		if m.set {
-			info.Marks = append(info.Marks, m.mark)
-		}
-	}
-	return info
+	return resourceInfo{URN: r.URN, Type: r.Type, ID: r.ID, Parent: r.Parent, Provider: r.Provider, Marks: stackgraph.Marks(r)}
 }
 
 func (a commands) stateList() *cobra.Command {
