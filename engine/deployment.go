@@ -73,6 +73,7 @@ func run(ctx context.Context, in settings, dryRun bool) (*Result, error) {
 	d := &deployment{runState: &runState{settings: in, dryRun: dryRun, assets: asset.New(in.Contents)}}
 	snapshot, migrated := d.migrate(ctx)
 	d.learn(snapshot)
+	before := rootOf(snapshot.Resources())
 	stack := in.State
 	if dryRun {
 		stack = nil
@@ -109,7 +110,7 @@ func run(ctx context.Context, in settings, dryRun bool) (*Result, error) {
 	}
 	outputs := d.stackOutputs()
 	if in.operation != "destroy" && outputs.Len() > 0 {
-		d.emit(StackOutputs{Outputs: DisplayOutputs(outputs)})
+		d.emit(StackOutputs{Outputs: DisplayOutputs(outputs), Changes: outputChanges(before, outputs)})
 	}
 	for _, costs := range d.counted.read() {
 		d.emit(costs)

@@ -12,6 +12,7 @@ import (
 	"github.com/husk-dev/husk/engine/analysis"
 	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/listdiff"
 )
 
 // Op says what a step does to a resource. The names are Pulumi's.
@@ -110,8 +111,10 @@ func DependenciesOf(r *state.Resource) []Dependency {
 // PropertyChange is one difference. Old and New are rendered by [property.Render]: whole, with
 // secrets masked; the one that does not apply is empty.
 type PropertyChange struct {
-	Path     string `json:"path"`
-	Kind     string `json:"kind"` // add, delete, update
+	Path string `json:"path"`
+	Kind string `json:"kind"` // add, delete, update, move
+	// From is the path that an element of a list had before a move.
+	From     string `json:"from,omitempty"`
 	Replaces bool   `json:"replaces,omitempty"`
 	Old      string `json:"old,omitempty"`
 	New      string `json:"new,omitempty"`
@@ -201,6 +204,8 @@ type MoveSuggested struct {
 // StackOutputs holds the outputs of the stack, rendered, secrets masked.
 type StackOutputs struct {
 	Outputs map[string]any `json:"outputs"`
+	// Changes are the differences from the outputs that the stack had before, none if there was no stack.
+	Changes []PropertyChange `json:"changed,omitempty"`
 }
 
 // ProviderCosts is what the calls of one provider have cost, at the end of a
@@ -443,6 +448,7 @@ func inputLines(inputs property.Map, kind string) []PropertyChange {
 // changesOf renders a difference for people: sorted, with secrets masked, without hidden properties.
 func changesOf(df diff, old, n *state.Resource) []PropertyChange {
 	var out []PropertyChange
+	lists := listChanges{}
 	for _, p := range df.detailed {
 		path, err := property.ParsePath(p.Path)
 		if err != nil {
@@ -473,8 +479,105 @@ func changesOf(df diff, old, n *state.Resource) []PropertyChange {
 			}
 		}
 		out = append(out, c)
+		lists.add(len(out)-1, path, before, after)
 	}
-	slices.SortFunc(out, func(a, b PropertyChange) int { return strings.Compare(a.Path, b.Path) })
+	out = lists.merge(out)
+	slices.SortStableFunc(out, func(a, b PropertyChange) int { return strings.Compare(a.Path, b.Path) })
+	return out
+}
+
+// outputChanges returns the differences between the outputs of a stack, none if it did not exist before.
+func outputChanges(before *state.Resource, outputs property.Map) []PropertyChange {
+	if before == nil {
+		return nil
+	}
+	return changesOf(diff{detailed: inputDiff(before.Outputs, outputs)}, &state.Resource{Inputs: before.Outputs}, &state.Resource{Inputs: outputs})
+}
+
+// listChanges are the changes of the elements of lists, by the path of the list.
+type listChanges map[string]*listChange
+
+type listChange struct {
+	path       property.Path
+	old, new   []property.Value
+	changes    []int // indexes of the changes
+	indexes    map[int]bool
+	mismatched bool // the changes are not all of the same pair of lists
+}
+
+// add notes a change that is of an element of a list in both values.
+func (l listChanges) add(change int, path property.Path, before, after property.Map) {
+	i := slices.IndexFunc(path, func(s property.Segment) bool { _, ok := s.Index(); return ok })
+	if i < 0 {
+		return
+	}
+	list := path[:i]
+	oldValue, _ := list.Get(property.Object(before))
+	newValue, _ := list.Get(property.Object(after))
+	old, wasList := oldValue.AsArray()
+	n, isList := newValue.AsArray()
+	if !wasList || !isList {
+		return
+	}
+	c := l[list.String()]
+	if c == nil {
+		c = &listChange{path: list, old: old, new: n, indexes: map[int]bool{}}
+		l[list.String()] = c
+	}
+	c.mismatched = c.mismatched || len(c.old) != len(old) || len(c.new) != len(n)
+	index, _ := path[i].Index()
+	c.indexes[index] = true
+	c.changes = append(c.changes, change)
+}
+
+// merge returns the changes, with those of the elements of a list by what became of each element if that is less to read: an
+// element at the front changes all that follow it, by their indexes.
+func (l listChanges) merge(all []PropertyChange) []PropertyChange {
+	var merged []PropertyChange
+	dropped := map[int]bool{}
+	for _, c := range l {
+		if c.mismatched || len(c.indexes) < 2 {
+			continue
+		}
+		elements, replaces := c.elements(), false
+		if len(elements) >= len(c.indexes) && !slices.ContainsFunc(elements, func(e PropertyChange) bool { return e.Kind == "move" }) {
+			continue
+		}
+		for _, i := range c.changes {
+			dropped[i] = true
+			replaces = replaces || all[i].Replaces
+		}
+		for _, e := range elements {
+			e.Replaces = replaces
+			merged = append(merged, e)
+		}
+	}
+	for i, c := range all {
+		if !dropped[i] {
+			merged = append(merged, c)
+		}
+	}
+	return merged
+}
+
+// elements returns what became of each element that was not kept.
+func (c *listChange) elements() []PropertyChange {
+	var out []PropertyChange
+	same := func(i, j int) bool { return c.old[i].EqualContents(c.new[j]) }
+	at := func(i int) string { return c.path.Append(property.Index(i)).String() }
+	for _, e := range listdiff.Compare(len(c.old), len(c.new), same) {
+		switch e.Kind {
+		case listdiff.Moved:
+			out = append(out, PropertyChange{Path: at(e.New), From: at(e.Old), Kind: "move",
+				Old: property.Render(c.old[e.Old]), New: property.Render(c.new[e.New])})
+		case listdiff.Changed:
+			out = append(out, PropertyChange{Path: at(e.New), Kind: "update", Old: property.Render(c.old[e.Old]), New: property.Render(c.new[e.New])})
+		case listdiff.Added:
+			out = append(out, PropertyChange{Path: at(e.New), Kind: "add", New: property.Render(c.new[e.New])})
+		case listdiff.Deleted:
+			out = append(out, PropertyChange{Path: at(e.Old), Kind: "delete", Old: property.Render(c.old[e.Old])})
+		}
+	}
 	return out
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -88,16 +89,21 @@ func (r *runState) learn(snapshot *state.Snapshot) {
 	}
 }
 
-func (r *runState) stackOutputs() property.Map {
-	if root := r.root(); root != nil {
-		return root.Outputs
+// stackOutputs returns the outputs of the stack, as they are now.
+func (r *runState) stackOutputs() property.Map { return outputsOf(r.root()) }
+
+func outputsOf(root *state.Resource) property.Map {
+	if root == nil {
+		return property.Map{}
 	}
-	return property.Map{}
+	return root.Outputs
 }
 
 // root returns the resource that is the stack itself, nil before it is registered.
-func (r *runState) root() *state.Resource {
-	for _, res := range r.recorder.Resources() {
+func (r *runState) root() *state.Resource { return rootOf(slices.All(r.recorder.Resources())) }
+
+func rootOf[K any](resources iter.Seq2[K, *state.Resource]) *state.Resource {
+	for _, res := range resources {
 		if res.Type == urn.RootType && !res.Delete {
 			return res
 		}

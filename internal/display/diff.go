@@ -10,6 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
+	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/internal/excerpt"
 	"github.com/husk-dev/husk/internal/printable"
@@ -36,38 +37,106 @@ func reasonOf(s engine.StepInfo) string {
 	}
 }
 
-// differences returns a line for each property that differs, with the place in long values. Texts of
-// several lines are compared line by line.
+// differences returns lines for each property that differs. Texts of several lines are compared line by line, and those
+// that hold JSON, YAML, or base64 by what they hold. Of values beyond a bound the part is shown where they differ.
 func differences(style Style, s engine.StepInfo) string {
+	return differencesBelow(style, slices.Concat(s.Diff, s.Inputs), indent)
+}
+
+// differencesBelow is differences with an indentation.
+func differencesBelow(style Style, changes []engine.PropertyChange, indent string) string {
 	var b strings.Builder
-	for _, c := range slices.Concat(s.Diff, s.Inputs) {
+	for _, c := range changes {
 		replaces := ""
 		if c.Replaces {
 			replaces = style.note("  (forces replacement)")
 		}
-		path := Escape(c.Path) + ": "
+		path := Escape(c.Path) + ":"
+		block := func(paint func(Style, string) string, symbol, remark string, lines []string) {
+			b.WriteString(indent + paint(style, symbol+path) + remark + replaces + "\n")
+			for _, line := range lines {
+				b.WriteString(indent + "    " + line + "\n")
+			}
+		}
 		switch c.Kind {
 		case "add":
-			b.WriteString(indent + style.good("+ "+path+Escape(excerpt.Of(c.New))) + replaces + "\n")
+			first, lines := wholeValue(c.New)
+			block(Style.good, "+ ", style.good(first), boundedLines(style, lines))
 		case "delete":
-			b.WriteString(indent + style.bad("- "+path+Escape(excerpt.Of(c.Old))) + replaces + "\n")
+			first, lines := wholeValue(c.Old)
+			block(Style.bad, "- ", style.bad(first), boundedLines(style, lines))
+		case "move":
+			block(Style.note, "> ", " "+Escape(excerpt.Of(c.New))+style.faint(" (was "+Escape(c.From)+")"), nil)
 		default:
-			if lines := differingLines(style, c.Old, c.New); lines != nil {
-				b.WriteString(indent + style.warning("~ "+strings.TrimSuffix(path, " ")) + replaces + "\n")
-				for _, line := range lines {
-					b.WriteString(indent + "    " + line + "\n")
+			if kind, lines := differingTexts(style, c.Old, c.New); lines != nil {
+				if kind != "" {
+					kind = style.faint(" (" + kind + ")")
 				}
+				block(Style.warning, "~ ", kind, boundedLines(style, lines))
 				continue
 			}
-			notASCII := func(r rune) bool { return r > unicode.MaxASCII }
-			old, new, at := excerpt.Pair(c.Old, c.New)
-			if looksAlike(old, new) {
-				old, new = printable.Escape(old, notASCII), printable.Escape(new, notASCII)
-			}
-			b.WriteString(indent + style.warning("~ "+path) + Escape(old) + " => " + Escape(new) + style.faint(excerpt.Where(at)) + replaces + "\n")
+			block(Style.warning, "~ ", pair(style, c.Old, c.New, indent), nil)
 		}
 	}
 	return b.String()
+}
+
+// pair returns two renderings behind the name of their property, in lines of their own if they are long.
+func pair(style Style, before, after, indent string) string {
+	if before == after && before == maskedSecret {
+		return " " + before + style.faint(" (changed)")
+	}
+	notASCII := func(r rune) bool { return r > unicode.MaxASCII }
+	old, new, at := excerpt.Pair(before, after)
+	if at > 0 && len(before) <= maxWhole && len(after) <= maxWhole {
+		return "\n" + indent + "    " + style.bad("- "+Escape(before)) + "\n" + indent + "    " + style.good("+ "+Escape(after))
+	}
+	if looksAlike(old, new) {
+		old, new = printable.Escape(old, notASCII), printable.Escape(new, notASCII)
+	}
+	return " " + Escape(old) + " => " + Escape(new) + style.faint(excerpt.Where(at))
+}
+
+// maskedSecret is the rendering of a secret.
+var maskedSecret = property.Render(property.Secret(property.Null))
+
+// maxWhole is the size in bytes up to which a value is shown whole.
+const maxWhole = 1000
+
+// wholeValue returns a rendering behind the name of its property: in the same line, or as lines if it is a text that has some.
+func wholeValue(rendering string) (first string, lines []string) {
+	if s, ok := text(rendering); ok && strings.Contains(strings.TrimRight(s, "\n"), "\n") {
+		for line := range strings.SplitSeq(strings.TrimSuffix(s, "\n"), "\n") {
+			lines = append(lines, Escape(shorten(line)))
+		}
+		return "", lines
+	}
+	if len(rendering) <= maxWhole {
+		return " " + Escape(excerpt.Whole(rendering)), nil
+	}
+	return " " + Escape(excerpt.Of(rendering)), nil
+}
+
+// differingTexts compares two renderings of texts by what they hold, or by line. It returns no lines if that says no more
+// than the texts themselves.
+func differingTexts(style Style, before, after string) (kind string, lines []string) {
+	old, isText := text(before)
+	new, areTexts := text(after)
+	if !isText || !areTexts || old == new {
+		return "", nil
+	}
+	if kind, lines := inside(style, old, new); kind != "" {
+		return kind, lines
+	}
+	return "", comparedLines(style, old, new)
+}
+
+// boundedLines returns lines, without those that are too many.
+func boundedLines(style Style, lines []string) []string {
+	if more := len(lines) - maxDiffLines; more > 0 {
+		return append(lines[:maxDiffLines:maxDiffLines], style.faint(fmt.Sprintf("… and %d more lines, which --json has", more)))
+	}
+	return lines
 }
 
 // looksAlike reports whether two renderings differ in characters that are hard to see: those without a
@@ -91,11 +160,9 @@ const indent = "        "
 // maxDiffLines bounds the lines that are shown of one text.
 const maxDiffLines = 60
 
-// differingLines compares texts line by line, in the unified format; nil unless one has several lines.
-func differingLines(style Style, oldRendered, newRendered string) []string {
-	old, isText := text(oldRendered)
-	new, areTexts := text(newRendered)
-	if !isText || !areTexts || !strings.Contains(old+new, "\n") || old == new {
+// comparedLines compares texts line by line, in the unified format; nil unless one has several lines.
+func comparedLines(style Style, old, new string) []string {
+	if !strings.Contains(old+new, "\n") {
 		return nil
 	}
 	_, hunks, _ := bytes.Cut(diff.Diff("old", []byte(old), "new", []byte(new)), []byte("\n+++ new\n"))
@@ -111,9 +178,6 @@ func differingLines(style Style, oldRendered, newRendered string) []string {
 		}
 		shown = append(shown, changedLines(style, lines[i:i+removed], lines[i+removed:i+removed+added])...)
 		i += removed + added
-	}
-	if more := len(shown) - maxDiffLines; more > 0 {
-		shown = append(shown[:maxDiffLines], style.faint(fmt.Sprintf("… and %d more lines, which --json has", more)))
 	}
 	return shown
 }

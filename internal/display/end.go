@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine"
 )
 
@@ -24,7 +25,7 @@ func (t *Text) Close(err error) {
 
 	showOutputs := t.outputs != nil && err == nil
 	if showOutputs {
-		t.print(properties(t.style, "Outputs", t.outputs.Outputs))
+		t.print(t.showOutputs(t.outputs))
 	}
 	told := ""
 	for _, f := range failures(err) {
@@ -124,6 +125,36 @@ func count(s engine.Summary, started engine.Started, failed int) string {
 	add(failed, "failed")
 	add(c.Same, "unchanged")
 	return strings.Join(parts, ", ")
+}
+
+// showOutputs shows the outputs of the stack, in a preview with what they were before.
+func (t *Text) showOutputs(o *engine.StackOutputs) string {
+	if len(o.Changes) == 0 || !t.started.DryRun {
+		return properties(t.style, "Outputs", o.Outputs)
+	}
+	changes := make(map[string][]engine.PropertyChange)
+	all := maps.Clone(o.Outputs)
+	for _, c := range o.Changes {
+		name := c.Path
+		if path, err := property.ParsePath(c.Path); err == nil && len(path) > 0 {
+			name, _ = path[0].Key()
+		}
+		changes[name] = append(changes[name], c)
+		if _, ok := all[name]; !ok {
+			all[name] = nil // it is gone
+		}
+	}
+	var b strings.Builder
+	b.WriteString("\n" + t.style.Strong("Outputs") + "\n")
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if of := changes[name]; of != nil {
+			b.WriteString(differencesBelow(t.style, of, "  "))
+		} else {
+			b.WriteString("    " + t.style.note(Escape(name)+":") + value(all[name], "      ") + "\n")
+		}
+	}
+	b.WriteString("\n")
+	return b.String()
 }
 
 // properties shows values under a title, sorted by name.

@@ -22,6 +22,9 @@ func Of(rendering string) string {
 	return shown
 }
 
+// Whole returns a rendering with its hashes shortened.
+func Whole(rendering string) string { return shortHashes(rendering) }
+
 // hash matches the hash of an asset or archive, and any text, whose contents are no hash.
 var hash = regexp.MustCompile(`"(?:[^"\\]|\\.)*"| [0-9a-f]{64}\)`)
 
