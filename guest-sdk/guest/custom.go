@@ -116,7 +116,7 @@ func (s *server) Create(ctx context.Context, request abi.CreateRequest) (abi.Cre
 	response, err := r.create(ctx, &request)
 	if response.ID == "" {
 		if err == nil {
-			err = abi.NewError(abi.ErrorKindInternal, "the provider's Create answered no ID")
+			err = abi.NewError(abi.ErrorKindInternal, "the provider's Create returned no ID")
 		}
 		return abi.CreateResponse{}, answerError(err)
 	}

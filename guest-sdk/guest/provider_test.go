@@ -233,7 +233,7 @@ func TestCreateFailures(t *testing.T) {
 		require.Equal(t, "no such animal can exist", err.Message)
 	})
 	t.Run("no ID", func(t *testing.T) {
-		require.ErrorContains(t, create(t, "anonymous"), "answered no ID")
+		require.ErrorContains(t, create(t, "anonymous"), "returned no ID")
 	})
 	t.Run("timeout", func(t *testing.T) {
 		_, err := p.Create(t.Context(), abi.CreateRequest{Type: animal, Timeout: 0.01, Inputs: obj("name", "wait", "legs", 0, "handle", "h")})

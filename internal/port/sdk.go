@@ -13,17 +13,16 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/husk-dev/husk/internal/husksource"
 	"golang.org/x/mod/sumdb/dirhash"
 )
 
 // project is the module of Husk. What guests need of it has no requirements.
-const project = "github.com/husk-dev/husk"
+const project = husksource.Module
 
 // sdkLanguage is the version of Go that the SDK and the adapters are written in. Each of their files names
 // it, because the version in go.mod would be raised in the provider's, too, and change what its code means.
@@ -53,16 +52,10 @@ func (b *porter) findSDK(ctx context.Context, adapter string) (husk, adapterDir 
 		}
 		return dir, filepath.Join(dir, inside), nil
 	}
-	if _, file, _, ok := runtime.Caller(0); ok && filepath.IsAbs(file) {
-		dir := filepath.Dir(filepath.Dir(filepath.Dir(file)))
-		if _, err := os.Stat(filepath.Join(dir, inside, "go.mod")); err == nil {
-			return dir, filepath.Join(dir, inside), nil
-		}
+	if dir, ok := husksource.Checkout(path.Join(filepath.ToSlash(inside), "go.mod")); ok {
+		return dir, filepath.Join(dir, inside), nil
 	}
-	version := ""
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Path == project && info.Main.Version != "(devel)" && !strings.Contains(info.Main.Version, "+dirty") {
-		version = info.Main.Version
-	}
+	version := husksource.Version()
 	if version == "" {
 		return "", "", errors.New("this husk was built from a checkout that is gone, so it cannot find the source of its SDK: name a checkout with --sdk")
 	}

@@ -1,67 +1,26 @@
 package propertytest
 
 import (
-	"fmt"
-
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/internal/literal"
 )
 
 // Object and Array are literals of values for Of.
 type (
-	Object = map[string]any
-	Array  = []any
+	Object = literal.Object
+	Array  = literal.Array
 )
 
-// Of returns the value of a literal: nil, a bool, an int, a float64, a string, a []string, an
-// Array or Object of literals, or a property.Value or property.Map as it is.
-func Of(literal any) property.Value {
-	switch x := literal.(type) {
-	case nil:
-		return property.Null
-	case bool:
-		return property.Bool(x)
-	case int:
-		return property.Number(float64(x))
-	case float64:
-		return property.Number(x)
-	case string:
-		return property.String(x)
-	case []string:
-		return arrayOf(x)
-	case Array:
-		return arrayOf(x)
-	case Object:
-		return property.Object(MapOf(x))
-	case property.Map:
-		return property.Object(x)
-	case property.Value:
-		return x
-	default:
-		panic(fmt.Sprintf("no literal of a property value: %T", literal))
-	}
-}
+// Of is [literal.Of].
+func Of(of any) property.Value { return literal.Of(of) }
 
-func arrayOf[T any](literals []T) property.Value {
-	elements := make([]property.Value, len(literals))
-	for i, e := range literals {
-		elements[i] = Of(e)
-	}
-	return property.Array(elements...)
-}
-
-// MapOf returns the map of a literal.
-func MapOf(literal Object) property.Map {
-	m := make(map[string]property.Value, len(literal))
-	for k, v := range literal {
-		m[k] = Of(v)
-	}
-	return property.MapOf(m)
-}
+// MapOf is [literal.MapOf].
+func MapOf(of Object) property.Map { return literal.MapOf(of) }
 
 // Secret returns the secret of a literal.
-func Secret(literal any) property.Value { return property.Secret(Of(literal)) }
+func Secret(of any) property.Value { return property.Secret(Of(of)) }
 
 // Output returns the output of a literal with dependencies.
-func Output(literal any, dependencies ...string) property.Value {
-	return property.OutputOf(property.Output{Value: Of(literal), Dependencies: dependencies})
+func Output(of any, dependencies ...string) property.Value {
+	return property.OutputOf(property.Output{Value: Of(of), Dependencies: dependencies})
 }

@@ -9,10 +9,15 @@ import (
 // examples are those of each command, a line each: the command line, and behind two spaces what it does.
 var examples = map[string]string{
 	"husk": `
+husk new quickstart shop  begin a project
 husk preview  show what an update would do
 husk up  do it
 husk stack output  show the results
 husk destroy  delete everything`,
+	"husk new": `
+husk new --list  list the templates
+husk new quickstart shop  begin a project in the directory shop
+husk new provider greet  begin a provider in the directory greet`,
 	"husk up": `
 husk up  plan, ask, and do it
 husk up --yes  plan and do it, as in CI

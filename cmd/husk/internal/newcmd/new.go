@@ -1,0 +1,178 @@
+// Package newcmd has the command that begins projects and modules.
+package newcmd
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/internal/husksource"
+	"github.com/husk-dev/husk/internal/plugins"
+	"github.com/husk-dev/husk/internal/scaffold"
+)
+
+type commands struct{ *cli.App }
+
+// Commands returns the commands of this package.
+func Commands(a *cli.App) []*cobra.Command { return []*cobra.Command{commands{a}.create()} }
+
+type options struct {
+	name, sdk string
+	list      bool
+}
+
+func (a commands) create() *cobra.Command {
+	o := &options{}
+	cmd := &cobra.Command{
+		Use: "new [TEMPLATE [DIR]]", Short: "Begin a project, provider, component, or policy pack",
+		Long: "Writes the files of a template to a directory, by default one with the name of the template, and shows how to go\n" +
+			"on. No file is overwritten.\n\n" + listed(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.list || len(args) == 0 {
+				return a.listTemplates()
+			}
+			t, ok := scaffold.Find(args[0])
+			if !ok {
+				return noTemplate(args[0])
+			}
+			dir := t.Name
+			if len(args) > 1 {
+				dir = args[1]
+			}
+			return a.write(cmd.Context(), t, dir, o)
+		},
+	}
+	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		}
+		return names(), cobra.ShellCompDirectiveNoFileComp
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&o.list, "list", false, "list the templates")
+	flags.StringVar(&o.name, "name", "", "name of the project or package (default: that of the directory)")
+	flags.StringVar(&o.sdk, "sdk", "", "use the SDK in this checkout of Husk (default: the one that this husk was built from)")
+	return cmd
+}
+
+func names() (names []string) {
+	for _, t := range scaffold.All() {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+func listed() string {
+	var b strings.Builder
+	for _, t := range scaffold.All() {
+		fmt.Fprintf(&b, "  %-10s  %s\n", t.Name, t.Title)
+	}
+	return b.String()
+}
+
+func noTemplate(name string) error {
+	near := ""
+	if known := schema.Nearest(name, names()); known != "" {
+		near = fmt.Sprintf(", did you mean %q?", known)
+	}
+	return cli.Usagef("there is no template %q%s: husk new --list shows them", name, near)
+}
+
+func (a commands) listTemplates() error {
+	var rows [][]string
+	list := []map[string]string{}
+	for _, t := range scaffold.All() {
+		rows = append(rows, []string{t.Name, t.Title})
+		list = append(list, map[string]string{"name": t.Name, "title": t.Title})
+	}
+	if a.JSON {
+		return a.WriteJSON(list)
+	}
+	if err := a.Table(rows); err != nil {
+		return err
+	}
+	a.Say("\nBegin with one: husk new quickstart DIR")
+	return nil
+}
+
+func (a commands) write(ctx context.Context, t scaffold.Template, dir string, o *options) error {
+	if a.Dir != "" && !filepath.IsAbs(dir) {
+		dir = filepath.Join(a.Dir, dir)
+	}
+	if o.name == "" {
+		if o.name = scaffold.NameFor(dir); o.name == "" {
+			return cli.Usagef("the name of the directory %s cannot be that of a project: name it with --name", dir)
+		}
+	}
+	source, err := scaffold.FindSource(o.sdk)
+	if err != nil {
+		return err
+	}
+	return a.WithPlugins(ctx, nil, func(p *plugins.Plugins) error {
+		files, err := scaffold.Create(ctx, t, dir, scaffold.Options{
+			Name: o.name, Source: source, Fetch: fetch,
+			Build: func(ctx context.Context, dir string) ([]byte, error) {
+				built, err := p.Build(ctx, dir)
+				if err != nil {
+					return nil, err
+				}
+				return built.Bytes, nil
+			},
+		})
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			return a.WriteJSON(map[string]any{"template": t.Name, "name": o.name, "directory": dir, "files": files})
+		}
+		if err := a.Printf("Wrote %s to %s:\n", o.name, dir); err != nil {
+			return err
+		}
+		for _, name := range files {
+			if err := a.Printf("  %s\n", name); err != nil {
+				return err
+			}
+		}
+		if err := a.Printf("\nGo on with:\n"); err != nil {
+			return err
+		}
+		next := t.Next
+		if filepath.Clean(dir) != "." {
+			next = append([]string{"cd " + quoted(dir)}, next...)
+		}
+		for _, command := range next {
+			if err := a.Printf("  %s\n", command); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// quoted returns a directory as a shell takes it.
+func quoted(dir string) string {
+	if strings.ContainsAny(dir, " \t'\"$&;|<>()*?#~\\") {
+		return "'" + strings.ReplaceAll(dir, "'", `'\''`) + "'"
+	}
+	return dir
+}
+
+// fetch returns the directory of a version of Husk in Go's cache of modules.
+func fetch(ctx context.Context, version string) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "mod", "download", "-json", husksource.Module+"@"+version).Output()
+	var downloaded struct{ Dir, Error string }
+	if decodeErr := json.Unmarshal(out, &downloaded); err == nil {
+		err = decodeErr
+	}
+	if downloaded.Error != "" {
+		return "", fmt.Errorf("%s", downloaded.Error)
+	}
+	return downloaded.Dir, err
+}
