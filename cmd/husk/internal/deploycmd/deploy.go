@@ -25,7 +25,7 @@ type commands struct{ *cli.App }
 // Commands returns the commands of this package.
 func Commands(a *cli.App) []*cobra.Command {
 	c := commands{a}
-	return []*cobra.Command{c.up(), c.preview(), c.refresh(), c.destroy(), c.importCommand(), c.action(), c.watch(), c.validate(), c.plan(), c.graph()}
+	return []*cobra.Command{c.up(), c.preview(), c.refresh(), c.destroy(), c.importCommand(), c.action(), c.watch(), c.validate(), c.plan(), c.graph(), c.format()}
 }
 
 type command struct {

@@ -42,6 +42,7 @@ husk import --file existing.json --yes  several`,
 	"husk action":   "husk action flush  run the action flush of the program",
 	"husk watch":    "husk watch  preview whenever a file changes\nhusk watch --up  update whenever a file changes",
 	"husk validate": "husk validate  check the program\nhusk validate --json  what is wrong as JSON",
+	"husk fmt":      "husk fmt  format the files of the project\nhusk fmt --check  list those that are not formatted, as in CI",
 	"husk plan":     "husk plan show plan.json  show what the plan would do",
 	"husk plan show": `
 husk preview --save-plan plan.json  save a plan
