@@ -16,6 +16,9 @@ import (
 // projectFiles are the names that a project file may have, the first wins.
 var projectFiles = []string{"Husk.yaml", "Husk.yml", "Pulumi.yaml", "Pulumi.yml"}
 
+// FileNames returns the names that a project file may have, the first wins.
+func FileNames() []string { return slices.Clone(projectFiles) }
+
 // RuntimeYAML is the runtime of programs in YAML.
 const RuntimeYAML = "yaml"
 
@@ -52,6 +55,9 @@ type Project struct {
 	Template Template
 	// Warnings are the problems that do not keep the project from being used.
 	Warnings source.Diagnostics
+
+	// read returns the text of a further file of the project; nil stands for [source.Read].
+	read func(path string) ([]byte, error)
 }
 
 // Template holds the parts of a YAML program as they are written, nil if they are missing.
@@ -104,9 +110,20 @@ func LoadProject(dir string) (*Project, error) {
 
 // ParseProject reads the text of a project file that lies in dir, an absolute path.
 func ParseProject(dir, name string, text []byte) (*Project, error) {
+	p, ds := ReadProject(dir, name, text, source.Read)
+	if err := ds.Err(); err != nil {
+		return nil, err
+	}
+	p.Warnings = ds
+	return p, nil
+}
+
+// ReadProject is ParseProject for an editor: it returns what can be used of a project with mistakes, nil if the text is
+// no YAML. read returns the text of the project's other files. Its error is [os.ErrNotExist] for one that is not there.
+func ReadProject(dir, name string, text []byte, read func(path string) ([]byte, error)) (*Project, source.Diagnostics) {
 	p := &Project{
 		Dir: dir, File: source.NewFile(name, text),
-		Runtime: RuntimeYAML, ProgramDir: dir, StackConfigDir: dir,
+		Runtime: RuntimeYAML, ProgramDir: dir, StackConfigDir: dir, read: read,
 	}
 	root, err := source.Parse(p.File, text)
 	if errors.Is(err, source.ErrEmpty) {
@@ -114,19 +131,21 @@ func ParseProject(dir, name string, text []byte) (*Project, error) {
 		d.Detail = `it needs at least "name: my-project"`
 		return nil, source.Diagnostics{d}
 	}
-	if err != nil {
-		return nil, err
+	if ds, ok := errors.AsType[source.Diagnostics](err); ok {
+		return nil, ds
 	}
 	r := &source.Report{File: p.File}
 	p.Template.File = p.File
 	d := decoder{Report: r, project: p}
 	d.root(root)
-	ds := r.Diagnostics()
-	if err := ds.Err(); err != nil {
-		return nil, err
+	return p, r.Diagnostics()
+}
+
+func (p *Project) readFile(path string) ([]byte, error) {
+	if p.read == nil {
+		return source.Read(path)
 	}
-	p.Warnings = ds
-	return p, nil
+	return p.read(path)
 }
 
 // Path returns a path that the project file names, which may be relative to it.
@@ -154,7 +173,7 @@ func (p *Project) ConfigKey(key string) (string, error) {
 var (
 	projectKeys = []string{
 		"name", "description", "runtime", "main", "backend", "config", "configuration", "plugins",
-		"packages", "policies", "variables", "actions", "resources", "outputs", "stackConfigDir",
+		"packages", "policies", "variables", "actions", "resources", "outputs", "options", "stackConfigDir",
 	}
 	pulumiKeys = []string{"author", "website", "license", "template"}
 	// unsupportedKeys would change what a program does, so they are not passed over in silence.
@@ -315,7 +334,7 @@ func (d *decoder) mainFile() {
 		at = &yaml.Node{}
 	}
 	for _, path := range candidates {
-		text, err := source.Read(path)
+		text, err := p.readFile(path)
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}

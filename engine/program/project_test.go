@@ -121,7 +121,7 @@ Husk.yaml:3:1: unknown key "stackconfigdir" in the project file; did you mean "s
 Husk.yaml:4:1: unknown key "zzz" in the project file
     4 | zzz: 1
       | ^
-  known keys: name, description, runtime, main, backend, config, configuration, plugins, packages, policies, variables, actions, resources, outputs, stackConfigDir`},
+  known keys: name, description, runtime, main, backend, config, configuration, plugins, packages, policies, variables, actions, resources, outputs, options, stackConfigDir`},
 		"bad names": {"name: my project\nruntime: [yaml]\nbackend: file\ncomponents: {}\n", `
 Husk.yaml:1:7: the project's name "my project" may have letters, digits, and the characters _ . - only, at most 100 of them
     1 | name: my project
@@ -350,4 +350,31 @@ func TestConfigTypeParse(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, c.want, v, "%s %s", c.typ, c.text)
 	}
+}
+
+// An editor gets what can be used of a project with mistakes, and the texts of its other files are those that it has.
+func TestReadProject(t *testing.T) {
+	texts := map[string]string{
+		"/nowhere/infra/Main.yaml": "resources: {a: {type: 'x:Y'}}",
+		"/nowhere/Husk.dev.yaml":   "config: {shop:a: b}",
+	}
+	read := func(path string) ([]byte, error) {
+		if text, ok := texts[filepath.ToSlash(path)]; ok {
+			return []byte(text), nil
+		}
+		return nil, os.ErrNotExist
+	}
+	p, ds := ReadProject("/nowhere", "Husk.yaml", []byte("name: shop\nmain: infra/Main.yaml\nplugns: {}\nplugins: {providers: [{name: x, path: x.wasm}, {name: y}]}\n"), read)
+	require.Len(t, ds, 2)
+	require.Equal(t, "shop", p.Name)
+	require.Len(t, p.Providers, 1)
+	require.Equal(t, "infra/Main.yaml", filepath.ToSlash(p.Template.File.Name))
+	require.NotNil(t, p.Template.Resources)
+	config, err := p.StackConfig("dev")
+	require.NoError(t, err)
+	require.Equal(t, []string{"shop:a"}, config.Keys())
+
+	p, ds = ReadProject("/nowhere", "Husk.yaml", []byte("name: [\n"), read)
+	require.Nil(t, p)
+	require.Len(t, ds, 1)
 }

@@ -52,7 +52,7 @@ func (p *Project) StackConfig(stack string) (*StackConfig, error) {
 	}
 	for _, name := range []string{tool + "." + stack + ".yaml", tool + "." + stack + ".yml", other + "." + stack + ".yaml", other + "." + stack + ".yml"} {
 		path := filepath.Join(p.StackConfigDir, name)
-		text, err := source.Read(path)
+		text, err := p.readFile(path)
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}

@@ -2,6 +2,8 @@ package source
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/husk-dev/husk/abi/schema"
@@ -13,7 +15,22 @@ func DidYouMean(name string, candidates []string) string {
 	if near == "" {
 		return ""
 	}
-	return fmt.Sprintf("; did you mean %q?", near)
+	return fmt.Sprintf(suggestion, near)
+}
+
+// suggestion ends the summary of a diagnostic.
+const suggestion = "; did you mean %q?"
+
+var suggested = regexp.MustCompile(`; did you mean ("(?:[^"\\]|\\.)*")\?$`)
+
+// Suggestion returns the name that the summary suggests, empty if it suggests none.
+func (d Diagnostic) Suggestion() string {
+	m := suggested.FindStringSubmatch(d.Summary)
+	if m == nil {
+		return ""
+	}
+	name, _ := strconv.Unquote(m[1])
+	return name
 }
 
 // Unknown reports a key that what does not have.

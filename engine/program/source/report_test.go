@@ -93,3 +93,13 @@ func TestDidYouMean(t *testing.T) {
 	}
 	require.Empty(t, DidYouMean("d", []string{"a", "b"}), "nothing in common")
 }
+
+// What a diagnostic suggests can be told from its summary, for editors that mend it.
+func TestSuggestion(t *testing.T) {
+	f := NewFile("f.yaml", nil)
+	for _, name := range []string{"length", `a "quoted" name`, `back\slash`} {
+		d := f.Errorf(Position{}, "there is no x%s", DidYouMean(name+"x", []string{"other", name}))
+		require.Equal(t, name, d.Suggestion())
+	}
+	require.Empty(t, f.Errorf(Position{}, "there is no x%s", DidYouMean("x", []string{"other"})).Suggestion())
+}
