@@ -34,6 +34,13 @@ var documents = map[string][]action{
 		leave("an excerpt; the example of package automation is a test"),
 		run("website"),
 	},
+	"docs/editors.md": {
+		leave("builds and installs an extension of VS Code, which a test loads"),
+		leave("a configuration of Neovim"),
+		leave("a configuration of Helix"),
+		run("rules"),
+		leave("a comment for another language server"),
+	},
 	"docs/grants.md": {
 		write("shop/Husk.yaml", project),
 		run("shop"),

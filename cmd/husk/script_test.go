@@ -130,6 +130,15 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 		}
 		ts.Check(os.WriteFile(path, bytes.ReplaceAll(data, old, []byte(args[1])), 0o644))
 	},
+	// frame FROM TO: writes each line of a file as a message to a language server, with $NAME replaced.
+	"frame": func(ts *testscript.TestScript, _ bool, args []string) {
+		var session strings.Builder
+		for line := range strings.Lines(ts.ReadFile(args[0])) {
+			line = os.Expand(strings.TrimSpace(line), ts.Getenv)
+			fmt.Fprintf(&session, "Content-Length: %d\r\n\r\n%s", len(line), line)
+		}
+		ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(session.String()), 0o644))
+	},
 	// append FROM TO: adds the text of a file to another.
 	"append": func(ts *testscript.TestScript, _ bool, args []string) {
 		text := ts.ReadFile(args[1]) + ts.ReadFile(args[0])

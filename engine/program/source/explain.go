@@ -65,6 +65,7 @@ var finders = []struct {
 	{"unexpected end of stream", []func(search) (Diagnostic, bool){findOpenQuote}},
 	{"unknown anchor", []func(search) (Diagnostic, bool){findAnchor}},
 	{"expected ',' or", []func(search) (Diagnostic, bool){findFlow}},
+	{"expected node content", []func(search) (Diagnostic, bool){findFlow}},
 	{"", []func(search) (Diagnostic, bool){findTab, findIndentation, findSecondColon, findMissingColon}},
 }
 

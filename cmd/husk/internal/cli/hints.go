@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -151,7 +152,10 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 		return Usagef("unknown command %q for %q: %s", name, path, hint)
 	}
 	near := ""
-	if names := cmd.SuggestionsFor(name); len(names) > 0 {
+	names := slices.DeleteFunc(cmd.SuggestionsFor(name), func(s string) bool { // Cobra suggests lsp for upp
+		return !strings.HasPrefix(s, name) && schema.Nearest(name, []string{s}) == ""
+	})
+	if len(names) > 0 {
 		near = ", did you mean \"" + strings.Join(names, "\" or \"") + "\"?"
 	}
 	return Usagef("unknown command %q for %q%s: see \"%s --help\"", name, path, near, path)

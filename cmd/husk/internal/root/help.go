@@ -21,6 +21,7 @@ var groups = []struct {
 	{"Deploy", []string{"new", "up", "preview", "refresh", "destroy", "import", "action", "watch", "validate", "fmt", "plan", "graph"}},
 	{"Stacks and their state", []string{"stack", "config", "state", "cancel"}},
 	{"Providers", []string{"provider", "package", "cache"}},
+	{"Editors", []string{"lsp", "schema"}},
 	{"Husk itself", []string{"version", "completion", "man", "help"}},
 }
 

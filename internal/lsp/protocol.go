@@ -1,0 +1,184 @@
+package lsp
+
+import "encoding/json"
+
+// These are the parts of the Language Server Protocol 3.17 that the server uses, by the names that it gives them.
+
+type position struct {
+	Line int `json:"line"`
+	// Character counts UTF-16 code units.
+	Character int `json:"character"`
+}
+
+func (p position) before(q position) bool {
+	return p.Line < q.Line || p.Line == q.Line && p.Character < q.Character
+}
+
+type span struct {
+	Start position `json:"start"`
+	End   position `json:"end"`
+}
+
+func (s span) overlaps(t span) bool { return !s.End.before(t.Start) && !t.End.before(s.Start) }
+
+type location struct {
+	URI   string `json:"uri"`
+	Range span   `json:"range"`
+}
+
+type textDocument struct {
+	URI     string `json:"uri"`
+	Version int    `json:"version"`
+	Text    string `json:"text"`
+}
+
+// documentParams are the parameters of notifications about a document.
+type documentParams struct {
+	TextDocument   textDocument `json:"textDocument"`
+	ContentChanges []struct {
+		// Range is nil for a change of the whole text.
+		Range *span  `json:"range"`
+		Text  string `json:"text"`
+	} `json:"contentChanges"`
+}
+
+// positionParams are the parameters of requests about a place.
+type positionParams struct {
+	TextDocument textDocument `json:"textDocument"`
+	Position     position     `json:"position"`
+	// NewName is that of a rename.
+	NewName string `json:"newName"`
+	Context struct {
+		IncludeDeclaration bool `json:"includeDeclaration"`
+	} `json:"context"`
+}
+
+type cancelParams struct {
+	// ID is a number or a text, as the request has it.
+	ID json.RawMessage `json:"id"`
+}
+
+type rangeParams struct {
+	TextDocument textDocument `json:"textDocument"`
+	Range        span         `json:"range"`
+}
+
+type diagnostic struct {
+	Range    span   `json:"range"`
+	Severity int    `json:"severity"`
+	Source   string `json:"source"`
+	Message  string `json:"message"`
+}
+
+// The severities of a diagnostic.
+const (
+	severityError   = 1
+	severityWarning = 2
+)
+
+type publishParams struct {
+	URI string `json:"uri"`
+	// Version is nil for a document that is not open.
+	Version     *int         `json:"version,omitempty"`
+	Diagnostics []diagnostic `json:"diagnostics"`
+}
+
+type textEdit struct {
+	Range   span   `json:"range"`
+	NewText string `json:"newText"`
+}
+
+type workspaceEdit struct {
+	Changes map[string][]textEdit `json:"changes"`
+}
+
+type codeAction struct {
+	Title       string        `json:"title"`
+	Kind        string        `json:"kind"`
+	Diagnostics []diagnostic  `json:"diagnostics"`
+	IsPreferred bool          `json:"isPreferred"`
+	Edit        workspaceEdit `json:"edit"`
+}
+
+type markup struct {
+	Kind  string `json:"kind"`
+	Value string `json:"value"`
+}
+
+func markdown(text string) *markup {
+	if text == "" {
+		return nil
+	}
+	return &markup{"markdown", text}
+}
+
+type hoverResult struct {
+	Contents *markup `json:"contents"`
+	Range    span    `json:"range"`
+}
+
+// completionItem is a proposal.
+type completionItem struct {
+	Label         string   `json:"label"`
+	Kind          int      `json:"kind"`
+	Detail        string   `json:"detail,omitempty"`
+	Documentation *markup  `json:"documentation,omitempty"`
+	Tags          []int    `json:"tags,omitempty"`
+	SortText      string   `json:"sortText,omitempty"`
+	FilterText    string   `json:"filterText,omitempty"`
+	TextEdit      textEdit `json:"textEdit"`
+}
+
+// The kinds of proposals.
+const (
+	kindFunction  = 3
+	kindVariable  = 6
+	kindClass     = 7
+	kindModule    = 9
+	kindProperty  = 10
+	kindValue     = 12
+	kindEnum      = 20
+	kindReference = 18
+)
+
+// tagDeprecated marks a proposal or a symbol as deprecated.
+const tagDeprecated = 1
+
+type completionList struct {
+	IsIncomplete bool             `json:"isIncomplete"`
+	Items        []completionItem `json:"items"`
+}
+
+type documentSymbol struct {
+	Name           string           `json:"name"`
+	Detail         string           `json:"detail,omitempty"`
+	Kind           int              `json:"kind"`
+	Range          span             `json:"range"`
+	SelectionRange span             `json:"selectionRange"`
+	Children       []documentSymbol `json:"children,omitempty"`
+}
+
+// The kinds of symbols.
+const (
+	symbolNamespace = 3
+	symbolFunction  = 12
+	symbolVariable  = 13
+	symbolObject    = 19
+)
+
+type capabilities struct {
+	PositionEncoding       string         `json:"positionEncoding"`
+	TextDocumentSync       map[string]any `json:"textDocumentSync"`
+	CompletionProvider     map[string]any `json:"completionProvider"`
+	HoverProvider          bool           `json:"hoverProvider"`
+	DefinitionProvider     bool           `json:"definitionProvider"`
+	ReferencesProvider     bool           `json:"referencesProvider"`
+	DocumentSymbolProvider bool           `json:"documentSymbolProvider"`
+	RenameProvider         map[string]any `json:"renameProvider"`
+	CodeActionProvider     map[string]any `json:"codeActionProvider"`
+}
+
+type initializeResult struct {
+	Capabilities capabilities      `json:"capabilities"`
+	ServerInfo   map[string]string `json:"serverInfo"`
+}

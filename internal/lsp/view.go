@@ -1,0 +1,192 @@
+package lsp
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/engine/builtin"
+	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/engine/program/yamlprogram"
+	"github.com/husk-dev/husk/internal/workspace"
+)
+
+// view is a project as the editor has it: its open documents, and the files of the others. It does not change.
+type view struct {
+	dir string
+	// project lacks what has mistakes. It is nil if nothing of its file can be used.
+	project  *program.Project
+	problems source.Diagnostics
+	// file is the project file, and program the file with the resources, which may be the same.
+	file, program *tree
+	names         *names
+	packages      *packages
+}
+
+// stackFile matches the names of stacks' configuration files.
+var stackFile = regexp.MustCompile(`^(?:Husk|Pulumi)\.(.+)\.ya?ml$`)
+
+// newView reads the project in a directory. It returns nil if there is none.
+func newView(dir string, open func(path string) *document, packages *packages) *view {
+	file := projectFile(dir, open)
+	if file == "" {
+		return nil
+	}
+	v := &view{dir: dir, packages: packages}
+	trees := map[string]*tree{}
+	read := func(path string) (*tree, error) {
+		if trees[path] != nil {
+			return trees[path], nil
+		}
+		d := open(path)
+		if d == nil {
+			text, err := source.Read(path)
+			if err != nil {
+				return nil, err
+			}
+			d = newDocument(path, string(text), nil)
+		}
+		trees[path] = newTree(d, v.shown(path))
+		return trees[path], nil
+	}
+	t, err := read(file)
+	if err != nil {
+		return nil
+	}
+	v.file, v.program = t, t
+	v.project, v.problems = program.ReadProject(dir, filepath.Base(file), []byte(t.kept), func(path string) ([]byte, error) {
+		if stackFile.MatchString(filepath.Base(path)) {
+			if d := open(path); d != nil {
+				return []byte(d.text), nil
+			}
+			return source.Read(path)
+		}
+		t, err := read(path)
+		if err != nil {
+			return nil, err
+		}
+		return []byte(t.kept), nil
+	})
+	if v.project != nil && v.project.Template.File != nil {
+		if t := trees[v.project.Path(v.project.Template.File.Name)]; t != nil {
+			v.program = t
+		}
+	}
+	v.names = newNames(v)
+	return v
+}
+
+// shown returns a path as diagnostics name it.
+func (v *view) shown(path string) string {
+	if name, err := filepath.Rel(v.dir, path); err == nil {
+		return name
+	}
+	return path
+}
+
+// projectFile returns the path of the project file of a directory, also of one that is not saved yet.
+func projectFile(dir string, open func(path string) *document) string {
+	if file := program.FindFile(dir); file != "" {
+		return file
+	}
+	for _, name := range program.FileNames() {
+		if path := filepath.Join(dir, name); open(path) != nil {
+			return path
+		}
+	}
+	return ""
+}
+
+// projectDir returns the directory of the project that a file belongs to, empty if there is none.
+func projectDir(path string, open func(path string) *document) string {
+	dir := filepath.Dir(path)
+	if projectFile(dir, open) != "" {
+		return dir
+	}
+	found, err := workspace.Find(dir)
+	if err != nil || projectFile(found, open) == "" {
+		return ""
+	}
+	return found
+}
+
+// tree returns the tree of a path that the view has read, or nil.
+func (v *view) tree(path string) *tree {
+	for _, t := range []*tree{v.program, v.file} {
+		if t.path == path {
+			return t
+		}
+	}
+	return nil
+}
+
+// Package implements [yamlprogram.Schemas]. If the project file has mistakes, a package that it does not list is no mistake
+// of the program.
+func (v *view) Package(ctx context.Context, pkg program.Package) (*schema.Package, error) {
+	s, err := v.packages.schema(ctx, v.project, pkg)
+	if errors.Is(err, yamlprogram.ErrUnknownPackage) && (v.problems.HasErrors() || len(v.file.mistakes) > 0) {
+		return nil, nil
+	}
+	return s, err
+}
+
+// pkg returns the schema of the package of a token, nil if it has none.
+func (v *view) pkg(ctx context.Context, name string) *schema.Package {
+	if name == builtin.Package {
+		return builtin.Schema()
+	}
+	if v.project == nil {
+		return nil
+	}
+	s, err := v.packages.schema(ctx, v.project, v.project.Package(name))
+	if err != nil {
+		return nil // the diagnostics say so
+	}
+	return s
+}
+
+// packageNames returns the names of the packages of the project.
+func (v *view) packageNames() []string {
+	names := []string{builtin.Package}
+	if v.project != nil {
+		for _, p := range v.project.Providers {
+			names = append(names, p.Name)
+		}
+		for _, p := range v.project.Packages {
+			names = append(names, p.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// stamp returns what changes when a module or its source does.
+func stamp(path string) (out struct {
+	Size, Time int64
+},
+) {
+	const maxFiles = 5000
+	files := 0
+	_ = filepath.WalkDir(path, func(name string, entry os.DirEntry, err error) error {
+		if err != nil {
+			return nil // the load tells of it
+		}
+		if entry.IsDir() && name != path && (entry.Name()[0] == '.' || entry.Name() == "node_modules") {
+			return filepath.SkipDir
+		}
+		if info, err := entry.Info(); err == nil && !entry.IsDir() {
+			out.Size += info.Size()
+			out.Time = max(out.Time, info.ModTime().UnixNano())
+		}
+		if files++; files > maxFiles {
+			return filepath.SkipAll
+		}
+		return nil
+	})
+	return out
+}
