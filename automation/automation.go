@@ -178,7 +178,7 @@ func (s *Stack) do(ctx context.Context, operation engine.Operation, o RunOptions
 		return nil, err
 	}
 	if preview {
-		return engine.Preview(ctx, run.Deployment, operation)
+		return run.Preview(ctx, operation)
 	}
 	return run.Execute(ctx, operation, nil)
 }

@@ -91,6 +91,7 @@ type Plugins struct {
 	claims  *claims                            // nil for none
 	// policies are closed with the plugins.
 	policies []*host.Policy
+	users    []user
 }
 
 // Open makes the plugins of a project. project may be nil if only [Plugins.Module] is used.
@@ -196,10 +197,14 @@ func (p *Plugins) grantedProvider(ctx context.Context, declared *program.Provide
 			return nil, err
 		}
 	}
-	return module.module.NewProvider(ctx, host.ProviderOptions{
+	provider, err := module.module.NewProvider(ctx, host.ProviderOptions{
 		Name: declared.Name, Grants: grants, Limits: p.limits.of(declared.Name), Instances: p.options.Instances,
 		Logger: slog.New(&records{to: p.options.Events}),
 	})
+	if err == nil {
+		p.addUser(user{module: module, stats: provider.Stats})
+	}
+	return provider, err
 }
 
 // declared returns the provider that the project lists for a package, and its module.

@@ -61,6 +61,7 @@ func (p *Plugins) policy(ctx context.Context, declared *program.PolicyPack, path
 	if err != nil {
 		return pack, err
 	}
+	p.addUser(user{module: module, policy: true, stats: policy.Stats})
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.policies = append(p.policies, policy)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"sync/atomic"
 
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/contents"
@@ -19,6 +20,7 @@ import (
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/plugins"
+	"github.com/husk-dev/husk/internal/runlog"
 	"github.com/husk-dev/husk/internal/workspace"
 )
 
@@ -40,6 +42,8 @@ type Options struct {
 	Deletes bool
 	// Parallel bounds the steps that run at once; 0 is the engine's default.
 	Parallel int
+	// Records is the directory of the record of this run; empty for that of the stack, and for no record of a preview.
+	Records string
 	// Events receives every event of the engine, one at a time.
 	Events func(engine.Event)
 	// Trusted are digests of modules that run although the project has never listed them.
@@ -55,8 +59,15 @@ type Run struct {
 	// Program is nil for operations without the project's program.
 	Program engine.Program
 	Plugins *plugins.Plugins
+	// Record is nil if the run is not recorded.
+	Record *runlog.Recorder
 
 	command string
+	// executed is set when the run begins to be more than a preview, and failed is how it failed.
+	executed bool
+	failed   error
+	// sampled has the instances that the record samples, nil until there are providers.
+	sampled atomic.Pointer[plugins.Plugins]
 }
 
 // Withheld returns the files that no provider gets by a grant of a directory above them: those of the
@@ -140,24 +151,35 @@ func Open(ctx context.Context, w *workspace.Workspace, o Options) (_ *Run, err e
 	if p.Trust, err = plugins.OpenTrust(w.Project, o.Trusted); err != nil {
 		return nil, err
 	}
+	r.record(&p, o, stack)
 	p.Instances, p.Modules, p.Stores, p.Config = o.Parallel, w.ModulesDir(), w.StoresDir(stack), r.Deployment.Config
 	p.Effects = !o.Preview && (o.Deletes || o.Program && st.Len() == 0)
 	if r.Plugins, err = plugins.Open(ctx, w.Project, p); err != nil {
 		return nil, err
 	}
 	r.Deployment.Providers = r.Plugins
+	r.sampled.Store(r.Plugins)
 	if o.Program {
 		r.Program = yamlprogram.New(w.Project, r.Plugins)
 	}
 	return r, nil
 }
 
+// Preview plans an operation.
+func (r *Run) Preview(ctx context.Context, o engine.Operation) (*engine.Result, error) {
+	result, err := engine.Preview(ctx, r.Deployment, o)
+	r.failed = err
+	return result, err
+}
+
 // Execute runs an operation and adds it to the history of the stack. finish, unless nil, receives the
 // result of a successful operation.
 func (r *Run) Execute(ctx context.Context, o engine.Operation, finish func(*engine.Result) error) (*engine.Result, error) {
 	r.Plugins.Perform()
+	r.executed = true
 	update := workspace.Begun(r.command)
 	result, err := engine.Run(ctx, r.Deployment, o)
+	r.failed = err
 	if err == nil && finish != nil {
 		err = finish(result)
 	}
@@ -180,14 +202,38 @@ func NotCollected(err error) string {
 	return "could not remove the modules that no stack needs: " + err.Error()
 }
 
+// Fail has the record say that the run failed, for what is neither a preview nor an execution. A nil error changes
+// nothing.
+func (r *Run) Fail(err error) {
+	if err != nil {
+		r.failed = err
+	}
+}
+
+// RecordedModules returns the modules that the state names.
+func (r *Run) RecordedModules() []plugins.RecordedModule {
+	var named []plugins.RecordedModule
+	for _, res := range r.Deployment.State.Snapshot().Resources() {
+		if res.IsProvider() {
+			if spec, err := engine.SpecOf(res); err == nil { // the engine reports the error
+				named = append(named, plugins.RecordedModule{Digest: spec.Digest, Provider: spec.Name})
+			}
+		}
+	}
+	return named
+}
+
 // Close saves the state and releases everything, even if the context was cancelled.
 func (r *Run) Close(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
+	if r.Record != nil {
+		r.Record.Rest()
+	}
 	err := r.Deployment.State.Close(ctx)
 	if r.Plugins != nil {
 		err = errors.Join(err, r.Plugins.Close(ctx))
 	}
-	return err
+	return r.endRecord(err)
 }
 
 // checkHasResources refuses a program without resources if the stack has some: all would be deleted.

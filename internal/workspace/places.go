@@ -34,6 +34,21 @@ func (w *Workspace) StoresDir(stack string) string {
 	return filepath.Join(w.Place, "kv", w.Project.Name, stack)
 }
 
+// RunsDir returns the directory for records of a stack's deployments. The store of states renames and removes it
+// with the stack.
+func (w *Workspace) RunsDir(stack string) string {
+	return filepath.Join(w.Place, "runs", w.Project.Name, stack)
+}
+
+// StateDirs returns the directories in which a file changes whenever the state or the history of a stack of the
+// project does.
+func (w *Workspace) StateDirs() []string {
+	return []string{filepath.Join(w.Place, "stacks", w.Project.Name), filepath.Join(w.Place, "history", w.Project.Name)}
+}
+
+// KeepsRecords reports whether the store has a place for records of deployments.
+func (w *Workspace) KeepsRecords() bool { return w.archive() != nil }
+
 // ModulesDir returns the directory, beside the stacks, of the modules that made their resources.
 func (w *Workspace) ModulesDir() string { return filepath.Join(w.Place, "modules") }
 

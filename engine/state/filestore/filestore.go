@@ -8,6 +8,7 @@
 //	backups/<project>/<name>.*.removed  records that the stack was removed on purpose
 //	history/<project>/<name>.jsonl      who changed it, when, and how, a line each
 //	kv/<project>/<name>                 a directory that others fill; it is renamed and removed with the stack
+//	runs/<project>/<name>               another such directory
 //	locks/<project>/<name>.json         who holds the lease, or held it last
 //	intents/*.json                      steps that change several of these, while they are under way
 //

@@ -187,7 +187,7 @@ func (s *Store) published(p publication) (bool, error) {
 	return !there, err
 }
 
-// moveBelongings gives a renamed stack the history and the kept values that it had under its old name.
+// moveBelongings gives a renamed stack the history, the kept values, and the records of runs that it had under its old name.
 func (s *Store) moveBelongings(from, to files) error {
 	if there, err := s.exists(from.history); err != nil {
 		return err
@@ -196,11 +196,16 @@ func (s *Store) moveBelongings(from, to files) error {
 			return err
 		}
 	}
-	values, err := s.readDir(from.kv)
-	if err == nil && values != nil {
-		err = s.move(from.kv, to.kv)
+	for _, filled := range [][2]string{{from.kv, to.kv}, {from.runs, to.runs}} {
+		entries, err := s.readDir(filled[0])
+		if err == nil && entries != nil {
+			err = s.move(filled[0], filled[1])
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 // move gives a file or a directory another name. Whatever had that name is of a stack that is gone.
@@ -231,7 +236,7 @@ func (s *Store) executeRemoval(f files, r removal) error {
 		return err
 	}
 	if !r.Renamed {
-		if err := errors.Join(s.remove(f.history), s.fs.RemoveAll(f.kv)); err != nil {
+		if err := errors.Join(s.remove(f.history), s.fs.RemoveAll(f.kv), s.fs.RemoveAll(f.runs)); err != nil {
 			return err
 		}
 	}

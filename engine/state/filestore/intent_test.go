@@ -32,6 +32,12 @@ func stackHolding(t *testing.T, fsys *faultfs.FS, name state.StackName, resource
 	require.NoError(t, store.SetHistory(t.Context(), name, [][]byte{[]byte(`{"kind":"` + resource + `"}`)}))
 	require.NoError(t, stack.Close(t.Context()))
 	writeDurably(t, fsys, valuesOf(name), resource)
+	writeDurably(t, fsys, recordOf(name), resource)
+}
+
+// recordOf is the record of a deployment of the stack.
+func recordOf(name state.StackName) string {
+	return path.Join("runs", name.Project, name.Name, "first.jsonl")
 }
 
 // valuesOf is a file in which the stack's providers keep values.
@@ -55,8 +61,8 @@ func writeDurably(t *testing.T, fsys *faultfs.FS, name, contents string) {
 	}
 }
 
-// whole is what the stores of a test hold: each stack with its resources, its history, and what
-// its providers keep.
+// whole is what the stores of a test hold: each stack with its resources, its history, what its
+// providers keep, and the record of a deployment.
 func whole(t *testing.T, fsys *faultfs.FS) string {
 	t.Helper()
 	store := filestore.NewFS(fsys)
@@ -73,7 +79,7 @@ func whole(t *testing.T, fsys *faultfs.FS) string {
 		for _, r := range snapshot.Resources() {
 			fmt.Fprintf(&out, " %s", r.URN.Name())
 		}
-		fmt.Fprintf(&out, "; history %s; values %s\n", history, readAt(fsys, valuesOf(name)))
+		fmt.Fprintf(&out, "; history %s; values %s; record %s\n", history, readAt(fsys, valuesOf(name)), readAt(fsys, recordOf(name)))
 	}
 	return out.String()
 }
@@ -102,7 +108,7 @@ var steps = map[string]struct {
 			to := state.StackName{Project: "new", Name: "name"}
 			return errors.Join(stack.Rename(ctx, to, stack.Snapshot()), stack.Close(ctx))
 		},
-		"new/name: a; history [{\"kind\":\"a\"}]; values a\nother/prod: b; history [{\"kind\":\"b\"}]; values b\n",
+		"new/name: a; history [{\"kind\":\"a\"}]; values a; record a\nother/prod: b; history [{\"kind\":\"b\"}]; values b; record b\n",
 	},
 	"move": {
 		func(ctx context.Context, store *filestore.Store) error {
@@ -119,7 +125,7 @@ var steps = map[string]struct {
 			empty := state.NewSnapshot()
 			return errors.Join(state.ReplaceBoth(ctx, source, empty, target, into), source.Close(ctx), target.Close(ctx))
 		},
-		"other/prod: b a; history [{\"kind\":\"b\"}]; values b\nproj/dev:; history [{\"kind\":\"a\"}]; values a\n",
+		"other/prod: b a; history [{\"kind\":\"b\"}]; values b; record b\nproj/dev:; history [{\"kind\":\"a\"}]; values a; record a\n",
 	},
 	"remove": {
 		func(ctx context.Context, store *filestore.Store) error {
@@ -129,11 +135,11 @@ var steps = map[string]struct {
 			}
 			return errors.Join(lease.Remove(ctx), lease.Release(ctx))
 		},
-		"other/prod: b; history [{\"kind\":\"b\"}]; values b\n",
+		"other/prod: b; history [{\"kind\":\"b\"}]; values b; record b\n",
 	},
 }
 
-const beforeSteps = "other/prod: b; history [{\"kind\":\"b\"}]; values b\nproj/dev: a; history [{\"kind\":\"a\"}]; values a\n"
+const beforeSteps = "other/prod: b; history [{\"kind\":\"b\"}]; values b; record b\nproj/dev: a; history [{\"kind\":\"a\"}]; values a; record a\n"
 
 // twoStacks returns a disk with two stacks.
 func twoStacks(t *testing.T) *faultfs.FS {
@@ -330,7 +336,7 @@ func TestRemovedStackTakesAllAlong(t *testing.T) {
 	store := filestore.NewFS(fsys)
 	require.NoError(t, steps["remove"].take(t.Context(), store))
 	require.NoError(t, state.Create(t.Context(), store, stackName, plainKeys{}))
-	require.Contains(t, whole(t, fsys), "proj/dev:; history []; values none\n")
+	require.Contains(t, whole(t, fsys), "proj/dev:; history []; values none; record none\n")
 	kept, err := store.Backups(t.Context(), stackName)
 	require.NoError(t, err)
 	require.Len(t, kept, 2, "the backups stay")

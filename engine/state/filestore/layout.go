@@ -21,7 +21,8 @@ type files struct {
 	backups            string
 	locks, lock        string
 	histories, history string
-	kvs, kv            string
+	// kv and runs are directories that others fill.
+	kv, runs string
 }
 
 func filesOf(name state.StackName) files {
@@ -31,12 +32,12 @@ func filesOf(name state.StackName) files {
 		backups:   path.Join(backupsDir, name.Project),
 		locks:     path.Join(locksDir, name.Project),
 		histories: path.Join(historyDir, name.Project),
-		kvs:       path.Join(kvDir, name.Project),
+		kv:        path.Join(kvDir, name.Project, name.Name),
+		runs:      path.Join(runsDir, name.Project, name.Name),
 	}
 	f.checkpoint = path.Join(f.stacks, name.Name+checkpointSuffix)
 	f.lock = path.Join(f.locks, name.Name+".json")
 	f.history = path.Join(f.histories, name.Name+historySuffix)
-	f.kv = path.Join(f.kvs, name.Name)
 	return f
 }
 
@@ -47,6 +48,7 @@ const (
 	historyDir = "history"
 	locksDir   = "locks"
 	kvDir      = "kv"
+	runsDir    = "runs"
 	intentsDir = "intents"
 
 	checkpointSuffix = ".json"
@@ -59,7 +61,7 @@ const (
 
 // Names returns the names that a store has in its directory. A * stands for any text.
 func Names() []string {
-	return []string{stacksDir, backupsDir, historyDir, locksDir, kvDir, intentsDir, metaFile + "*"}
+	return []string{stacksDir, backupsDir, historyDir, locksDir, kvDir, runsDir, intentsDir, metaFile + "*"}
 }
 
 // journal is the file of the records that follow the checkpoint. Each checkpoint has its own: a

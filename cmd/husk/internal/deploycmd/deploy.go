@@ -203,7 +203,7 @@ func (s *session) run(ctx context.Context, c command, o *openRun) (declined bool
 		if !c.previewOnly && f.yes {
 			s.plan()
 		}
-		result, err := engine.Preview(ctx, o.Deployment, operation)
+		result, err := o.Preview(ctx, operation)
 		if err == nil {
 			s.changed = result.Changes.Total()+result.Actions > 0
 			err = finish(result)
@@ -250,15 +250,7 @@ func (s *session) confirmModules(ctx context.Context, c command, o *openRun, sto
 	if c.program {
 		return nil
 	}
-	var named []plugins.RecordedModule
-	for _, r := range o.Deployment.State.Snapshot().Resources() {
-		if r.IsProvider() {
-			if spec, err := engine.SpecOf(r); err == nil { // the engine reports the error
-				named = append(named, plugins.RecordedModule{Digest: spec.Digest, Provider: spec.Name})
-			}
-		}
-	}
-	untrusted, err := o.Plugins.Untrusted(ctx, named)
+	untrusted, err := o.Plugins.Untrusted(ctx, o.RecordedModules())
 	if err != nil || untrusted == nil {
 		return err
 	}

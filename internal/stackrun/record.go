@@ -1,0 +1,70 @@
+package stackrun
+
+import (
+	"cmp"
+	"os"
+
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/plugins"
+	"github.com/husk-dev/husk/internal/runlog"
+	"github.com/husk-dev/husk/internal/workspace"
+)
+
+// record begins the record of the run, and has it receive the events of the engine and of providers. A run goes on
+// without one: the state is what counts.
+func (r *Run) record(p *plugins.Options, o Options, stack string) {
+	dir := o.Records
+	if dir == "" {
+		if o.Preview || !r.Workspace.KeepsRecords() {
+			return
+		}
+		dir = r.Workspace.RunsDir(stack)
+	}
+	begun := workspace.Begun(o.Command)
+	record, err := runlog.Begin(dir, runlog.Header{
+		Kind: o.Command, Project: r.Workspace.Project.Name, Stack: stack, Start: begun.Start,
+		User: begun.User, Host: begun.Host, PID: os.Getpid(), Version: Version(),
+	}, runlog.Options{Secrets: p.Secrets, Instances: r.instances})
+	if err != nil {
+		p.Events(engine.Diagnostic{Severity: "warning", Message: err.Error()})
+		return
+	}
+	r.Record = record
+	events, said, audit := r.Deployment.Events, p.Events, p.Audit
+	r.Deployment.Events = func(e engine.Event) {
+		record.Event(e)
+		if events != nil {
+			events(e)
+		}
+	}
+	p.Events = func(e engine.Event) {
+		record.Event(e)
+		said(e)
+	}
+	p.Audit = func(u host.AuditEvent) {
+		record.Use(u)
+		if audit != nil {
+			audit(u)
+		}
+	}
+}
+
+// instances samples the instances of providers.
+func (r *Run) instances() []runlog.Instances {
+	if p := r.sampled.Load(); p != nil {
+		return p.Instances()
+	}
+	return nil
+}
+
+// endRecord ends the record of a run that is closed with an error or none, and returns that error. A record that is
+// incomplete is no failure of the run.
+func (r *Run) endRecord(err error) error {
+	if r.Record != nil {
+		if lost := r.Record.Close(r.Record.EndOf(r.executed, cmp.Or(r.failed, err))); lost != nil && r.Plugins != nil {
+			r.Plugins.Diagnose(engine.Diagnostic{Severity: "warning", Message: lost.Error()})
+		}
+	}
+	return err
+}
