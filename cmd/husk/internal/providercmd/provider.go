@@ -30,7 +30,7 @@ func (a commands) providerCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "provider", Short: "Build, inspect, and test provider modules"}
 	a.AddLimits(cmd.PersistentFlags())
 	return cli.Group(cmd, nil, a.providerBuild(), a.providerPort(), a.providerCompile(), a.providerInspect(), a.providerSchema(), a.providerList(), a.providerMapping(),
-		a.providerCall(), a.providerInvoke(), a.providerTest(), a.providerAudit())
+		a.providerShow(), a.providerDocs(), a.providerCall(), a.providerInvoke(), a.providerTest(), a.providerAudit())
 }
 
 func (a commands) providerBuild() *cobra.Command {
