@@ -74,7 +74,7 @@ func newBareEditor(t *testing.T) *editor {
 	t.Helper()
 	cache, err := testmodule.Cache()
 	require.NoError(t, err)
-	e := &editor{T: t, dir: t.TempDir(), published: make(chan published, 100), versions: map[string]int{}, ended: make(chan error, 1)}
+	e := &editor{T: t, dir: t.TempDir(), published: make(chan published, 1<<14), versions: map[string]int{}, ended: make(chan error, 1)}
 	fromEditor, toServer := io.Pipe()
 	fromServer, toEditor := io.Pipe()
 	go func() {
@@ -572,4 +572,36 @@ func TestManyChanges(t *testing.T) {
 		`3:8 "missing199" there is no resource, variable, or configuration key "missing199"`,
 		`4:12 "{" the { that begins here is not closed, or a comma is missing`,
 	}, e.diagnostics("Husk.yaml", text))
+}
+
+// Whatever is typed, character by character, and wherever the cursor is, each request is answered.
+func TestTyping(t *testing.T) {
+	e := newBareEditor(t)
+	const program = "name: shop # é💡\nplugins:\n  providers:\n    - name: random\n      path: none.wasm\n      grants: {fs: [{path: a, mode: rw}]}\n" +
+		"config:\n  size: {type: integer, default: 3}\nresources:\n  a:\n    type: pulumi:Stash\n    properties:\n      input: \"x ${size} $${y}\"\n" +
+		"    options: {dependsOn: [\"${b}\"], protect: true}\n  \"b\": {type: 'pulumi:Stash', properties: {input: {fn::toJSON: [1, ${a[\"b c\"][0].d}]}}}\n" +
+		"variables:\n  v:\n    fn::invoke:\n      function: pulumi:pulumi:getResource\n      arguments: {urn: ${a.urn}}\n  w: |\n    ${v.state} [{\n   x\n" +
+		"outputs:\n  - ${w\n  ? [a]\n  : &x *x\n\t<<: {}\n"
+	characters := []rune(program)
+	ask := func(text string, at int) {
+		e.show("Husk.yaml", text)
+		before := text[:at]
+		last := before[strings.LastIndexByte(before, '\n')+1:]
+		position := lspPosition{strings.Count(before, "\n"), len(utf16.Encode([]rune(last)))}
+		for _, method := range []string{"completion", "hover", "definition", "references", "documentSymbol", "codeAction", "rename", "prepareRename"} {
+			_, err := e.client.Call(t.Context(), "textDocument/"+method, any0{
+				"textDocument": any0{"uri": e.uri("Husk.yaml")}, "position": position, "newName": "renamed", "range": lspRange{End: position},
+			})
+			if err != nil {
+				require.Contains(t, method, "ename", "%v", err) // what cannot be renamed is refused
+			}
+		}
+	}
+	for i := range characters {
+		ask(string(characters[:i+1]), len(string(characters[:i+1])))
+	}
+	for i := 0; i < len(characters); i += 3 {
+		ask(string(characters[:i])+string(characters[i+1:]), len(string(characters[:i])))
+	}
+	e.diagnostics("Husk.yaml", program)
 }
