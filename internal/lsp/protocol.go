@@ -53,6 +53,14 @@ type positionParams struct {
 	} `json:"context"`
 }
 
+type initializeParams struct {
+	Capabilities struct {
+		Window struct {
+			WorkDoneProgress bool `json:"workDoneProgress"`
+		} `json:"window"`
+	} `json:"capabilities"`
+}
+
 type cancelParams struct {
 	// ID is a number or a text, as the request has it.
 	ID json.RawMessage `json:"id"`

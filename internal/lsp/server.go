@@ -18,6 +18,7 @@ import (
 	"github.com/creachadair/jrpc2/channel"
 	"github.com/creachadair/jrpc2/handler"
 
+	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/internal/plugins"
@@ -59,6 +60,9 @@ type server struct {
 	// found are the diagnostics of each path, by the directory of the project.
 	found    map[string]map[string][]published
 	shutdown bool
+	// showsProgress is whether the editor shows what takes long, which preparing has.
+	showsProgress bool
+	preparing     chan engine.Preparing
 }
 
 // Serve serves an editor until it ends the session.
@@ -67,7 +71,19 @@ func Serve(ctx context.Context, in io.Reader, out io.WriteCloser, o Options) err
 	defer cancel()
 	s := &server{
 		options: o, open: map[string]*document{}, views: map[string]*view{}, dirty: map[string]bool{},
-		checking: map[string]context.CancelFunc{}, wake: make(chan struct{}, 1), found: map[string]map[string][]published{},
+		checking: map[string]context.CancelFunc{}, wake: make(chan struct{}, 1), preparing: make(chan engine.Preparing, 64), found: map[string]map[string][]published{},
+	}
+	tell := o.Plugins.Events
+	o.Plugins.Events = func(e engine.Event) {
+		if tell != nil {
+			tell(e)
+		}
+		if p, ok := e.(engine.Preparing); ok {
+			select {
+			case s.preparing <- p:
+			default: // the editor does not answer
+			}
+		}
 	}
 	s.packages = newPackages(ctx, o.Plugins)
 	s.rpc = jrpc2.NewServer(s.methods(), &jrpc2.ServerOptions{
@@ -77,6 +93,7 @@ func Serve(ctx context.Context, in io.Reader, out io.WriteCloser, o Options) err
 	s.rpc.Start(s.channel)
 	var checks sync.WaitGroup
 	checks.Go(func() { s.checkAll(ctx) })
+	checks.Go(func() { s.tellProgress(ctx) })
 	stop := context.AfterFunc(ctx, s.rpc.Stop)
 	err := s.rpc.Wait()
 	stop()
@@ -146,7 +163,10 @@ type none struct{}
 // UnmarshalJSON implements [json.Unmarshaler].
 func (*none) UnmarshalJSON([]byte) error { return nil }
 
-func (s *server) initialize(context.Context, none) (initializeResult, error) {
+func (s *server) initialize(_ context.Context, p initializeParams) (initializeResult, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.showsProgress = p.Capabilities.Window.WorkDoneProgress
 	return initializeResult{
 		Capabilities: capabilities{
 			PositionEncoding: "utf-16",
@@ -162,6 +182,33 @@ func (s *server) initialize(context.Context, none) (initializeResult, error) {
 		},
 		ServerInfo: map[string]string{"name": "husk", "version": s.options.Version},
 	}, nil
+}
+
+// tellProgress tells the editor what is being built or compiled, until the context ends.
+func (s *server) tellProgress(ctx context.Context) {
+	for {
+		var p engine.Preparing
+		select {
+		case <-ctx.Done():
+			return
+		case p = <-s.preparing:
+		}
+		s.mu.Lock()
+		shown := s.showsProgress
+		s.mu.Unlock()
+		if !shown {
+			continue
+		}
+		token := p.Doing + " " + p.Provider
+		value := map[string]any{"kind": "end"}
+		if !p.Done {
+			if _, err := s.rpc.Callback(ctx, "window/workDoneProgress/create", map[string]any{"token": token}); err != nil {
+				continue // the editor shows none
+			}
+			value = map[string]any{"kind": "begin", "title": "Husk: " + token}
+		}
+		_ = s.rpc.Notify(ctx, "$/progress", map[string]any{"token": token, "value": value}) // the session's end is that of Wait
+	}
 }
 
 func (s *server) end(context.Context, none) (any, error) {

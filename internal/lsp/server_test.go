@@ -31,7 +31,9 @@ type editor struct {
 	// published are the diagnostics that the server sends.
 	published chan published
 	versions  map[string]int
-	ended     chan error
+	// progress has the kinds and titles of what the server says about its work.
+	progress chan string
+	ended    chan error
 }
 
 type published struct {
@@ -74,7 +76,12 @@ func newBareEditor(t *testing.T) *editor {
 	t.Helper()
 	cache, err := testmodule.Cache()
 	require.NoError(t, err)
-	e := &editor{T: t, dir: t.TempDir(), published: make(chan published, 1<<14), versions: map[string]int{}, ended: make(chan error, 1)}
+	return newEditorWithCache(t, cache)
+}
+
+func newEditorWithCache(t *testing.T, cache string) *editor {
+	t.Helper()
+	e := &editor{T: t, dir: t.TempDir(), published: make(chan published, 1<<14), versions: map[string]int{}, progress: make(chan string, 100), ended: make(chan error, 1)}
 	fromEditor, toServer := io.Pipe()
 	fromServer, toEditor := io.Pipe()
 	go func() {
@@ -86,7 +93,11 @@ func newBareEditor(t *testing.T) *editor {
 		if r.Method() == "textDocument/publishDiagnostics" && r.UnmarshalParams(&p) == nil {
 			e.published <- p
 		}
-	}})
+		var progress struct{ Value struct{ Kind, Title string } }
+		if r.Method() == "$/progress" && r.UnmarshalParams(&progress) == nil {
+			e.progress <- strings.TrimSpace(progress.Value.Kind + " " + progress.Value.Title)
+		}
+	}, OnCallback: func(context.Context, *jrpc2.Request) (any, error) { return nil, nil }})
 	t.Cleanup(func() {
 		_ = e.client.Close()
 		_ = toServer.Close()
@@ -94,7 +105,7 @@ func newBareEditor(t *testing.T) *editor {
 	var initialized struct {
 		Capabilities struct{ PositionEncoding string }
 	}
-	e.call("initialize", any0{"processId": nil, "rootUri": nil, "capabilities": any0{}}, &initialized)
+	e.call("initialize", any0{"processId": nil, "rootUri": nil, "capabilities": any0{"window": any0{"workDoneProgress": true}}}, &initialized)
 	require.Equal(t, "utf-16", initialized.Capabilities.PositionEncoding)
 	e.notify("initialized", any0{})
 	return e
@@ -604,4 +615,14 @@ func TestTyping(t *testing.T) {
 		ask(string(characters[:i])+string(characters[i+1:]), len(string(characters[:i])))
 	}
 	e.diagnostics("Husk.yaml", program)
+}
+
+// The editor shows what a user waits for.
+func TestProgress(t *testing.T) {
+	testmodule.Skip(t)
+	e := newEditorWithCache(t, t.TempDir())
+	e.write("random.wasm", string(testmodule.Build(t, "../../examples/providers/random")))
+	require.Empty(t, e.check("Husk.yaml", header+"resources:\n  pet: {type: random:RandomPet}\n"))
+	require.Equal(t, "begin Husk: compiling random", <-e.progress)
+	require.Equal(t, "end", <-e.progress)
 }

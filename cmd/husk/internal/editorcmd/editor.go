@@ -11,6 +11,7 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/lsp"
 	"github.com/husk-dev/husk/internal/plugins"
 	"github.com/husk-dev/husk/internal/projectschema"
@@ -35,6 +36,9 @@ func (a commands) lsp() *cobra.Command {
 			"typed, and completes and explains what the schemas of their providers have. It runs no\n" +
 			"program, and needs neither a state nor a passphrase. Providers are loaded for their schemas.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if display.IsTerminal(a.In) {
+				return cli.Usagef("husk lsp is for editors, which start it: see docs/editors.md; husk validate checks the project here")
+			}
 			o, err := a.PluginOptions()
 			if err != nil {
 				return err
