@@ -34,6 +34,10 @@ var documents = map[string][]action{
 		leave("an excerpt; the example of package automation is a test"),
 		run("website"),
 	},
+	"docs/console.md": {
+		leave("serves until it is interrupted; a test of package consolecmd runs such a command"),
+		leave("a configuration of Prometheus, whose metrics a test of the console reads"),
+	},
 	"docs/editors.md": {
 		leave("builds and installs an extension of VS Code, which a test loads"),
 		leave("a configuration of Neovim"),

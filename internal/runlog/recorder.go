@@ -59,7 +59,8 @@ type Recorder struct {
 	sampled  []Instances       // what was recorded last
 	peaks    map[string]uint64 // by module
 
-	failed error // of the writer alone
+	disk   sync.Mutex // orders what is written
+	failed error
 }
 
 // Begin makes the record of a deployment in a directory, which is made if there is none. It removes the oldest
@@ -203,6 +204,9 @@ func (r *Recorder) addUses() {
 	r.add(typeUses, data, true)
 }
 
+// Flush writes what was recorded so far, before something refers to it.
+func (r *Recorder) Flush() { r.write() }
+
 // Rest takes the last sample of the instances. Call it before they are closed.
 func (r *Recorder) Rest() { r.rest() }
 
@@ -318,6 +322,8 @@ func (r *Recorder) sample() {
 
 // write writes the queue without secrets, and reports whether there was anything.
 func (r *Recorder) write() bool {
+	r.disk.Lock()
+	defer r.disk.Unlock()
 	r.mu.Lock()
 	queue := r.queue
 	r.queue = nil

@@ -30,7 +30,7 @@ func (r *Run) record(p *plugins.Options, o Options, stack string) {
 		p.Events(engine.Diagnostic{Severity: "warning", Message: err.Error()})
 		return
 	}
-	r.Record = record
+	r.Record, r.executed = record, o.Preview
 	events, said, audit := r.Deployment.Events, p.Events, p.Audit
 	r.Deployment.Events = func(e engine.Event) {
 		record.Event(e)

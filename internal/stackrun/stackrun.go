@@ -63,7 +63,7 @@ type Run struct {
 	Record *runlog.Recorder
 
 	command string
-	// executed is set when the run begins to be more than a preview, and failed is how it failed.
+	// executed is set when the run does what it was opened for, and failed is how it failed.
 	executed bool
 	failed   error
 	// sampled has the instances that the record samples, nil until there are providers.

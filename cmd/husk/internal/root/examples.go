@@ -42,8 +42,12 @@ husk import --file existing.json --yes  several`,
 	"husk action":   "husk action flush  run the action flush of the program",
 	"husk watch":    "husk watch  preview whenever a file changes\nhusk watch --up  update whenever a file changes",
 	"husk validate": "husk validate  check the program\nhusk validate --json  what is wrong as JSON",
-	"husk fmt":      "husk fmt  format the files of the project\nhusk fmt --check  list those that are not formatted, as in CI",
-	"husk plan":     "husk plan show plan.json  show what the plan would do",
+	"husk console": `
+husk console  serve the page, and show its address
+husk console --allow-writes  also preview, update, refresh, and destroy from the page
+husk console --port 7780 --token-file console.token  for Prometheus, which reads /metrics`,
+	"husk fmt":  "husk fmt  format the files of the project\nhusk fmt --check  list those that are not formatted, as in CI",
+	"husk plan": "husk plan show plan.json  show what the plan would do",
 	"husk plan show": `
 husk preview --save-plan plan.json  save a plan
 husk plan show plan.json  show what it would do`,

@@ -18,7 +18,7 @@ var groups = []struct {
 	title    string
 	commands []string
 }{
-	{"Deploy", []string{"new", "up", "preview", "refresh", "destroy", "import", "action", "watch", "validate", "fmt", "plan", "graph"}},
+	{"Deploy", []string{"new", "up", "preview", "refresh", "destroy", "import", "action", "watch", "validate", "fmt", "plan", "graph", "console"}},
 	{"Stacks and their state", []string{"stack", "config", "state", "cancel"}},
 	{"Providers", []string{"provider", "package", "cache"}},
 	{"Editors", []string{"lsp", "schema"}},

@@ -1,0 +1,162 @@
+package console
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/husk-dev/husk/internal/display"
+	"github.com/husk-dev/husk/internal/runlog"
+	"github.com/husk-dev/husk/internal/workspace"
+)
+
+var errNotFound = errors.New("there is no such page")
+
+// page is what a browser shows: sections of parts. A part is the unit in which a page is brought up to date.
+type page struct {
+	Project, Stack string
+	Title, Tab     string
+	Sections       []section
+	MayDeploy      bool
+	Version        string
+	// Path is that of the page, with its query.
+	Path string
+}
+
+// section groups parts. New ones are added at its end.
+type section struct {
+	ID, Tag, Label string
+	// Wide marks what a small screen scrolls sideways.
+	Wide  bool
+	Parts []part
+}
+
+// part has the HTML of one element.
+type part struct {
+	ID      string        `json:"id"`
+	Section string        `json:"section"`
+	HTML    template.HTML `json:"html"`
+	version string
+}
+
+var templates = template.Must(template.New("").Funcs(template.FuncMap{
+	"subject":  display.Subject,
+	"line":     display.Escape,
+	"lines":    display.EscapeLines,
+	"moment":   moment,
+	"machine":  func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+	"duration": duration,
+	"bytes":    size,
+	"micros":   func(us int64) string { return display.Brief(time.Duration(us) * time.Microsecond) },
+	"amount":   amount,
+	"plural":   plural,
+	"look":     lookOf,
+	"symbol":   symbolOf,
+	"changed":  changed,
+	"kind":     kindWord,
+	"link":     linkTo,
+	"mean":     meanOf,
+	"short":    shortDigest,
+	"provider": display.ProviderName,
+}).ParseFS(files, "templates/*.html"))
+
+func moment(t time.Time) string { return t.Local().Format(time.DateTime) }
+
+func duration(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	default:
+		return d.Round(time.Second).String()
+	}
+}
+
+func size(n uint64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
+
+func amount(n uint64) string {
+	if text := display.Amount(n, ""); text != "" {
+		return strings.TrimSpace(text)
+	}
+	return "0"
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func (s *Server) newPage(w *workspace.Workspace, stack, tab, title string) *page {
+	return &page{Project: w.Project.Name, Stack: stack, Tab: tab, Title: title, MayDeploy: s.MayDeploy(), Version: s.options.Version}
+}
+
+// add adds a section.
+func (p *page) add(sec section) {
+	if sec.Tag == "" {
+		sec.Tag = "div"
+	}
+	for i := range sec.Parts {
+		sec.Parts[i].Section = sec.ID
+	}
+	p.Sections = append(p.Sections, sec)
+}
+
+// render returns an element with the result of a template.
+func (s *Server) render(id, tag, class, name string, data any) part {
+	var b bytes.Buffer
+	if err := templates.ExecuteTemplate(&b, name, data); err != nil {
+		b.Reset()
+		template.HTMLEscape(&b, []byte("this part cannot be shown: "+err.Error()))
+	}
+	inner := strings.TrimSpace(s.options.Secrets.In(b.String()))
+	sum := sha256.Sum256([]byte(inner))
+	version := hex.EncodeToString(sum[:8])
+	return part{
+		ID: id, version: version,
+		HTML: template.HTML(fmt.Sprintf("<%s id=%q class=%q data-v=%q>%s</%s>", tag, id, class, version, inner, tag)),
+	}
+}
+
+func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
+	p, err := s.page(r.Context(), r.URL)
+	status := http.StatusOK
+	if err != nil {
+		status = http.StatusInternalServerError
+		missing := (*workspace.NoStackError)(nil)
+		if errors.Is(err, errNotFound) || errors.Is(err, runlog.ErrNoRecord) || errors.As(err, &missing) {
+			status = http.StatusNotFound
+		}
+		p = s.errorPage(err)
+	}
+	s.writePage(w, r, status, p)
+}
+
+// errorPage returns a page about what went wrong.
+func (s *Server) errorPage(err error) *page {
+	p := &page{Title: "Error", MayDeploy: s.MayDeploy(), Version: s.options.Version}
+	p.add(section{ID: "error", Parts: []part{s.render("error-text", "div", "panel", "error", s.options.Secrets.In(err.Error()))}})
+	return p
+}
+
+func (s *Server) writePage(w http.ResponseWriter, r *http.Request, status int, p *page) {
+	p.Path = r.URL.RequestURI()
+	var b bytes.Buffer
+	if err := templates.ExecuteTemplate(&b, "page.html", p); err != nil {
+		http.Error(w, "this page cannot be shown: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes())
+}
