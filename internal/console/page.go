@@ -150,7 +150,9 @@ func (s *Server) errorPage(err error) *page {
 }
 
 func (s *Server) writePage(w http.ResponseWriter, r *http.Request, status int, p *page) {
-	p.Path = r.URL.RequestURI()
+	if status == http.StatusOK {
+		p.Path = r.URL.RequestURI() // an error is not kept up to date
+	}
 	var b bytes.Buffer
 	if err := templates.ExecuteTemplate(&b, "page.html", p); err != nil {
 		http.Error(w, "this page cannot be shown: "+err.Error(), http.StatusInternalServerError)
