@@ -104,7 +104,7 @@ func (s *Server) Close() error {
 	return os.RemoveAll(s.previews)
 }
 
-//go:embed assets templates
+//go:embed assets
 var files embed.FS
 
 func (s *Server) serveAsset(w http.ResponseWriter, r *http.Request) {

@@ -156,7 +156,7 @@ func (s *site) waitFor(path, text string) string {
 	require.Eventually(s.t, func() bool {
 		body = s.get(path)
 		return strings.Contains(body, text)
-	}, 20*time.Second, 20*time.Millisecond, "%s never says %q", path, text)
+	}, 2*time.Minute, 20*time.Millisecond, "%s never says %q", path, text)
 	return body
 }
 
@@ -320,6 +320,7 @@ func TestWritesNeedTheFlagAndTheirOwnPage(t *testing.T) {
 
 // A plan without an answer is a no when the console ends.
 func TestTheEndOfTheConsoleIsANo(t *testing.T) {
+	testmodule.Skip(t)
 	dir, run := t.TempDir(), ""
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte(program), 0o600))
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "public"), 0o700))
@@ -355,7 +356,7 @@ type part struct{ ID, Section, HTML string }
 // follow calls seen with the parts of a page as they change, until it returns true.
 func (s *site) follow(page string, seen func([]part) bool) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Minute)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+"/live?page="+url.QueryEscape(page), nil)
 	require.NoError(s.t, err)

@@ -1,12 +1,11 @@
 package console
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"html/template"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -39,32 +38,11 @@ type section struct {
 
 // part has the HTML of one element.
 type part struct {
-	ID      string        `json:"id"`
-	Section string        `json:"section"`
-	HTML    template.HTML `json:"html"`
+	ID      string `json:"id"`
+	Section string `json:"section"`
+	HTML    raw    `json:"html"`
 	version string
 }
-
-var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"subject":  display.Subject,
-	"line":     display.Escape,
-	"lines":    display.EscapeLines,
-	"moment":   moment,
-	"machine":  func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-	"duration": duration,
-	"bytes":    size,
-	"micros":   func(us int64) string { return display.Brief(time.Duration(us) * time.Microsecond) },
-	"amount":   amount,
-	"plural":   plural,
-	"look":     lookOf,
-	"symbol":   symbolOf,
-	"changed":  changed,
-	"kind":     kindWord,
-	"link":     linkTo,
-	"mean":     meanOf,
-	"short":    shortDigest,
-	"provider": display.ProviderName,
-}).ParseFS(files, "templates/*.html"))
 
 func moment(t time.Time) string { return t.Local().Format(time.DateTime) }
 
@@ -112,19 +90,16 @@ func (p *page) add(sec section) {
 	p.Sections = append(p.Sections, sec)
 }
 
-// render returns an element with the result of a template.
-func (s *Server) render(id, tag, class, name string, data any) part {
-	var b bytes.Buffer
-	if err := templates.ExecuteTemplate(&b, name, data); err != nil {
-		b.Reset()
-		template.HTMLEscape(&b, []byte("this part cannot be shown: "+err.Error()))
-	}
-	inner := strings.TrimSpace(s.options.Secrets.In(b.String()))
+// render returns an element with what a function writes, without secrets.
+func (s *Server) render(id, tag, class string, write func(*markup)) part {
+	inner := s.options.Secrets.In(string(made(write)))
 	sum := sha256.Sum256([]byte(inner))
 	version := hex.EncodeToString(sum[:8])
 	return part{
 		ID: id, version: version,
-		HTML: template.HTML(fmt.Sprintf("<%s id=%q class=%q data-v=%q>%s</%s>", tag, id, class, version, inner, tag)),
+		HTML: made(func(m *markup) {
+			m.f(`<%s id="%s" class="%s" data-v="%s">%s</%s>`, tag, id, class, version, raw(inner), tag)
+		}),
 	}
 }
 
@@ -145,7 +120,7 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
 // errorPage returns a page about what went wrong.
 func (s *Server) errorPage(err error) *page {
 	p := &page{Title: "Error", MayDeploy: s.MayDeploy(), Version: s.options.Version}
-	p.add(section{ID: "error", Parts: []part{s.render("error-text", "div", "panel", "error", s.options.Secrets.In(err.Error()))}})
+	p.add(section{ID: "error", Parts: []part{s.render("error-text", "div", "panel", writeError(err.Error()))}})
 	return p
 }
 
@@ -153,12 +128,7 @@ func (s *Server) writePage(w http.ResponseWriter, r *http.Request, status int, p
 	if status == http.StatusOK {
 		p.Path = r.URL.RequestURI() // an error is not kept up to date
 	}
-	var b bytes.Buffer
-	if err := templates.ExecuteTemplate(&b, "page.html", p); err != nil {
-		http.Error(w, "this page cannot be shown: "+err.Error(), http.StatusInternalServerError)
-		return
-	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes())
+	_, _ = io.WriteString(w, string(made(p.write))) // a browser that went away needs nothing
 }

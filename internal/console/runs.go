@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"html/template"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -114,7 +113,7 @@ func (s *Server) runs(ctx context.Context, w *workspace.Workspace, stack string)
 	slices.SortStableFunc(all, func(a, b run) int { return b.When().Compare(a.When()) })
 	p := s.newPage(w, stack, "runs", "Runs of "+stack)
 	p.add(section{ID: "runs", Tag: "section", Label: "Runs", Wide: true, Parts: []part{
-		s.render("runs-list", "div", "", "runs", map[string]any{"Stack": stack, "Runs": all, "Damaged": damaged, "MayDeploy": s.MayDeploy()}),
+		s.render("runs-list", "div", "", writeRuns(stack, all, damaged, s.MayDeploy())),
 	}})
 	return p, nil
 }
@@ -138,10 +137,10 @@ func (s *Server) run(w *workspace.Workspace, stack, id string) (*page, error) {
 	if r.Running {
 		took = time.Since(r.Start).Truncate(time.Second)
 	}
-	p.add(section{ID: "status", Parts: []part{s.render("run-status", "div", "panel", "run-status", map[string]any{
-		"Run": r, "Stack": stack, "Took": took, "Phases": v.phases, "Mine": s.deploys.has(id), "Left": v.left,
-		"Deletes": deletions(v.phases), "Packs": v.packs,
-	})}})
+	head := &status{
+		Run: r, Stack: stack, Took: took, Mine: s.deploys.has(id), Left: v.left, Deletions: deletions(v.phases), Packs: v.packs,
+	}
+	p.add(section{ID: "status", Parts: []part{s.render("run-status", "div", "panel", head.write)}})
 	for n := max(2, len(v.phases)) - 1; n >= 0; n-- { // what is done is above its plan
 		if n < len(v.phases) {
 			p.add(s.steps(stack, n, v.phases[n], r))
@@ -149,13 +148,13 @@ func (s *Server) run(w *workspace.Workspace, stack, id string) (*page, error) {
 			p.add(section{ID: fmt.Sprintf("steps-%d", n), Tag: "section"}) // for what comes later
 		}
 	}
-	p.add(section{ID: "messages", Tag: "section", Label: "Messages", Parts: []part{s.render("messages-list", "div", "", "messages", v.messages)}})
+	p.add(section{ID: "messages", Tag: "section", Label: "Messages", Parts: []part{s.render("messages-list", "div", "", writeMessages(v.messages))}})
 	if chart := s.chart(v, r); chart != nil {
 		p.add(section{ID: "chart", Tag: "section", Label: "Timeline", Wide: true, Parts: []part{*chart}})
 	} else {
 		p.add(section{ID: "chart", Tag: "section", Label: "Timeline", Wide: true})
 	}
-	p.add(section{ID: "outputs", Parts: []part{s.render("outputs-list", "div", "", "values", map[string]any{"Title": "Outputs", "Values": valuesOf(v.outputs)})}})
+	p.add(section{ID: "outputs", Parts: []part{s.render("outputs-list", "div", "", writeValues("Outputs", valuesOf(v.outputs)))}})
 	p.add(s.usage(v.instances, v.costs, v.uses))
 	return p, nil
 }
@@ -188,7 +187,7 @@ func (s *Server) steps(stack string, n int, ph *phase, r *run) section {
 	case r.Running:
 		title = "What is done"
 	}
-	sec.Parts = append(sec.Parts, s.render(id+"-title", "div", "steps-title", "steps-title", map[string]any{"Title": title, "Phase": ph, "Unchanged": unchanged(ph)}))
+	sec.Parts = append(sec.Parts, s.render(id+"-title", "div", "steps-title", writePhase(title, ph)))
 	shown := 0
 	for i, step := range ph.Rows {
 		if step.Op == engine.OpSame && step.Error == "" && step.State == "done" {
@@ -197,13 +196,11 @@ func (s *Server) steps(stack string, n int, ph *phase, r *run) section {
 		if shown++; shown > maxRows {
 			break
 		}
-		sec.Parts = append(sec.Parts, s.render(fmt.Sprintf("step-%d-%d", n, i), "div", "step", "step", map[string]any{
-			"Row": step, "Stack": stack, "Done": !ph.DryRun, "Cut": step.State == "running" && !r.Running,
-			"Linked": step.URN != "" && inState(step, ph.DryRun),
-		}))
+		sec.Parts = append(sec.Parts, s.render(fmt.Sprintf("step-%d-%d", n, i), "div", "step",
+			writeStep(stack, step, !ph.DryRun, step.State == "running" && !r.Running, step.URN != "" && inState(step, ph.DryRun))))
 	}
 	if shown > maxRows {
-		sec.Parts = append(sec.Parts, s.render(id+"-more", "p", "", "more", maxRows))
+		sec.Parts = append(sec.Parts, s.render(id+"-more", "p", "", func(m *markup) { m.f("The page shows the first %v steps.", maxRows) }))
 	}
 	return sec
 }
@@ -243,7 +240,7 @@ func (s *Server) chart(v *view, r *run) *part {
 	if err := t.WriteSVG(&b, timeline.SVGOptions{Embedded: true}); err != nil {
 		return nil
 	}
-	out := s.render("chart-drawing", "div", "chart", "chart", template.HTML(b.String()))
+	out := s.render("chart-drawing", "div", "chart", writeChart(raw(b.String())))
 	return &out
 }
 
@@ -254,19 +251,21 @@ func (s *Server) usage(instances []runlog.Instances, costs []engine.ProviderCost
 		return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.Capability, b.Capability), cmp.Compare(a.Target, b.Target))
 	})
 	return section{ID: "usage", Parts: []part{
-		s.render("instances", "div", "", "instances", instances),
-		s.render("costs", "div", "", "costs", costs),
-		s.render("uses", "div", "", "uses", uses),
+		s.render("instances", "div", "", writeInstances(instances)),
+		s.render("costs", "div", "", writeCosts(costs)),
+		s.render("uses", "div", "", writeUses(uses)),
 	}}
 }
 
 // providers shows what the project grants its providers, and what they did in the last run.
 func (s *Server) providers(w *workspace.Workspace, stack string) (*page, error) {
 	p := s.newPage(w, stack, "providers", "Providers of "+stack)
-	p.add(section{ID: "granted", Parts: []part{s.render("granted-list", "div", "", "granted", w.Project.Providers)}})
+	p.add(section{ID: "granted", Parts: []part{s.render("granted-list", "div", "", writeGranted(w.Project.Providers))}})
 	runs := s.list(w, stack)
 	if len(runs) == 0 {
-		p.add(section{ID: "usage", Parts: []part{s.render("no-runs", "p", "", "no-runs", stack)}})
+		p.add(section{ID: "usage", Parts: []part{s.render("no-runs", "p", "", func(m *markup) {
+			m.f("The stack %s has no recorded run: what its providers do is shown after the next one.", stack)
+		})}})
 		return p, nil
 	}
 	v, err := s.views.get(runs[0].of, &runs[0].Record)
@@ -274,7 +273,9 @@ func (s *Server) providers(w *workspace.Workspace, stack string) (*page, error) 
 		return nil, err
 	}
 	defer v.mu.Unlock()
-	p.add(section{ID: "latest", Parts: []part{s.render("latest-run", "p", "", "latest", map[string]any{"Stack": stack, "Run": &runs[0]})}})
+	p.add(section{ID: "latest", Parts: []part{s.render("latest-run", "p", "", func(m *markup) {
+		m.f(`<span class="faint">In the last run: <a href="%s">%s, %s</a></span> %s`, stackPath(stack, "runs", runs[0].ID), runs[0].Kind, timed(runs[0].When()), stateOf(&runs[0]))
+	})}})
 	p.add(s.usage(v.instances, v.costs, v.uses))
 	return p, nil
 }

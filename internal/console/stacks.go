@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"html/template"
 	"maps"
 	"regexp"
 	"slices"
@@ -47,16 +46,16 @@ func (s *Server) overview(ctx context.Context, w *workspace.Workspace) (*page, e
 	p := s.newPage(w, "", "", "Stacks")
 	var parts []part
 	for _, name := range stacks {
-		parts = append(parts, s.render("stack-"+name, "li", "card", "stack", s.stackLine(ctx, w, name, selected)))
+		parts = append(parts, s.render("stack-"+name, "li", "card", s.stackLine(ctx, w, name, selected).write))
 	}
-	note := s.render("note", "div", "", "overview", map[string]any{"Count": len(stacks), "Place": w.Place, "Selected": selected, "MayDeploy": s.MayDeploy()})
+	note := s.render("note", "div", "", writeOverview(len(stacks), w.Place, selected, s.MayDeploy()))
 	p.add(section{ID: "about", Parts: []part{note}})
 	p.add(section{ID: "stacks", Tag: "ul", Label: "Stacks", Parts: parts})
 	return p, nil
 }
 
-func (s *Server) stackLine(ctx context.Context, w *workspace.Workspace, name, selected string) stackLine {
-	line := stackLine{Name: name, Selected: name == selected}
+func (s *Server) stackLine(ctx context.Context, w *workspace.Workspace, name, selected string) *stackLine {
+	line := &stackLine{Name: name, Selected: name == selected}
 	snapshot, _, err := w.Read(ctx, name, true)
 	if err != nil {
 		line.Error = err.Error()
@@ -104,18 +103,16 @@ func (s *Server) resources(ctx context.Context, w *workspace.Workspace, stack st
 	if runs := s.list(w, stack); len(runs) > 0 {
 		latest = &runs[0]
 	}
-	about := s.render("about-stack", "div", "", "about-stack", map[string]any{
-		"Stack": stack, "Count": workspace.CountResources(snapshot), "Updated": snapshot.Manifest.Time,
-		"Pending": pending, "Latest": latest, "MayDeploy": s.MayDeploy(),
-	})
-	p.add(section{ID: "about", Parts: []part{about}})
+	head := &about{
+		Stack: stack, Count: workspace.CountResources(snapshot), Updated: snapshot.Manifest.Time,
+		Pending: pending, Latest: latest, MayDeploy: s.MayDeploy(),
+	}
+	p.add(section{ID: "about", Parts: []part{s.render("about-stack", "div", "", head.write)}})
 	p.add(section{ID: "tree", Tag: "section", Label: "Resources", Wide: true, Parts: []part{
-		s.render("tree-lines", "div", "", "tree", map[string]any{"Stack": stack, "Lines": lines}),
+		s.render("tree-lines", "div", "", writeTree(stack, lines)),
 	}})
 	p.add(section{ID: "outputs", Parts: []part{
-		s.render("outputs-list", "div", "", "values", map[string]any{
-			"Title": "Outputs", "Values": valuesOf(engine.DisplayOutputs(workspace.Outputs(snapshot))),
-		}),
+		s.render("outputs-list", "div", "", writeValues("Outputs", valuesOf(engine.DisplayOutputs(workspace.Outputs(snapshot))))),
 	}})
 	return p, nil
 }
@@ -155,16 +152,17 @@ func (s *Server) resource(ctx context.Context, w *workspace.Workspace, stack, na
 	}
 	provider, _, _ := state.CutReference(r.Provider)
 	p := s.newPage(w, stack, "resources", r.URN.Name())
-	p.add(section{ID: "resource", Parts: []part{s.render("resource-facts", "div", "", "resource", map[string]any{
-		"Stack": stack, "R": r, "Provider": provider, "Module": engine.ModuleOf(r), "Marks": strings.Join(stackgraph.Marks(r), ", "),
-		"Dependents": dependents(snapshot, r),
-	})}})
+	known := &facts{
+		Stack: stack, R: r, Provider: provider, Module: engine.ModuleOf(r), Marks: strings.Join(stackgraph.Marks(r), ", "),
+		Dependents: dependents(snapshot, r),
+	}
+	p.add(section{ID: "resource", Parts: []part{s.render("resource-facts", "div", "", known.write)}})
 	for _, values := range []struct {
 		id, title string
 		values    map[string]any
 	}{{"inputs", "Inputs", engine.DisplayOutputs(r.Inputs)}, {"results", "Outputs", engine.DisplayOutputs(r.Outputs)}} {
 		p.add(section{ID: values.id, Parts: []part{
-			s.render(values.id+"-list", "div", "", "values", map[string]any{"Title": values.title, "Values": valuesOf(values.values)}),
+			s.render(values.id+"-list", "div", "", writeValues(values.title, valuesOf(values.values))),
 		}})
 	}
 	return p, nil
@@ -198,13 +196,13 @@ func (s *Server) graph(ctx context.Context, w *workspace.Workspace, stack string
 	}
 	p := s.newPage(w, stack, "graph", "Graph of "+stack)
 	p.add(section{ID: "graph", Tag: "section", Label: "Graph of the resources", Wide: true, Parts: []part{
-		s.render("drawing", "div", "drawing", "graph", map[string]any{"Count": len(g.Nodes), "Most": maxDrawn, "Drawing": drawing, "Stack": stack}),
+		s.render("drawing", "div", "drawing", writeGraph(stack, len(g.Nodes), drawing)),
 	}})
 	return p, nil
 }
 
 // drawingOf returns the SVG of a graph, empty if it has too much or nothing.
-func drawingOf(g *graphdraw.Graph) (template.HTML, error) {
+func drawingOf(g *graphdraw.Graph) (raw, error) {
 	if len(g.Nodes) == 0 || len(g.Nodes) > maxDrawn {
 		return "", nil
 	}
@@ -212,7 +210,7 @@ func drawingOf(g *graphdraw.Graph) (template.HTML, error) {
 	err := g.WriteSVG(&b, graphdraw.SVGOptions{Embedded: true})
 	// At its own size, in a part that scrolls: a wide graph on a small screen could not be read.
 	text := viewBox.ReplaceAllString(b.String(), `$0 width="$1" height="$2"`)
-	return template.HTML(text), err
+	return raw(text), err
 }
 
 // viewBox is that of the first element of an SVG.

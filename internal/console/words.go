@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/internal/display"
 )
@@ -65,18 +64,6 @@ func kindWord(kind string) string {
 		return "removed"
 	}
 	return "changed"
-}
-
-// urnLink is a link to a resource.
-type urnLink struct {
-	Stack   string
-	URN     urn.URN
-	Subject string
-}
-
-func linkTo(stack string, u any) urnLink {
-	at := urn.URN(fmt.Sprint(u))
-	return urnLink{stack, at, display.Subject(at.Type(), at.Name())}
 }
 
 // meanOf returns the mean time of the calls of a method.
