@@ -123,8 +123,8 @@ func TestTextsOfAuthors(t *testing.T) {
 	for text, want := range map[string]string{
 		"one\n# two\n===\n- three": "one\n\\# two\n\\===\n- three",
 		"```go\n# code\n":          "```go\n# code\n\n```",
-		"````\n```\n````\n# a":    "````\n```\n````\n\\# a",
-		"~~~\n```":                "~~~\n```\n~~~",
+		"````\n```\n````\n# a":     "````\n```\n````\n\\# a",
+		"~~~\n```":                 "~~~\n```\n~~~",
 	} {
 		require.Equal(t, want, contained(text))
 	}
