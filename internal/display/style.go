@@ -34,6 +34,12 @@ func (s Style) faint(text string) string   { return s.paint(dim, text) }
 // Faint makes text recede.
 func (s Style) Faint(text string) string { return s.faint(text) }
 
+// Bad marks an error, and Warning a warning.
+func (s Style) Bad(text string) string { return s.bad(text) }
+
+// Warning marks a warning.
+func (s Style) Warning(text string) string { return s.warning(text) }
+
 // Strong makes text stand out.
 func (s Style) Strong(text string) string { return s.paint(bold, text) }
 

@@ -44,7 +44,7 @@ var commandHints = map[string]string{
 	"husk test":            `"husk provider test FILE" tests a provider`,
 	"husk schema":          `"husk provider schema NAME" shows a schema`,
 	"husk policy":          `"husk up --policy-pack FILE" checks with a policy pack; "husk provider build DIR -o FILE" builds one`,
-	"husk about":           `"husk version" shows the version`,
+	"husk about":           `"husk version" shows the version, and "husk doctor" checks this machine`,
 	"husk state list":      `"husk state ls" lists the resources`,
 	"husk state mv":        `"husk state rename URN NAME" or "husk state move URN --to STACK"`,
 	"husk state pull":      `"husk stack export" writes the state`,

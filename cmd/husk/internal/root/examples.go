@@ -113,6 +113,7 @@ husk config set --secret password  ask for a secret`,
 	"husk lsp":              "husk lsp  what an editor runs",
 	"husk schema":           "husk schema project  of the project file",
 	"husk schema project":   "husk schema project  of the project file, with the types of the project\nhusk schema project --packages=false  without loading a provider",
+	"husk doctor":           "husk doctor  check this machine and the project\nhusk doctor --json  the findings as JSON",
 	"husk version":          "husk version  show the version\nhusk version --json  as JSON",
 	"husk man":              "husk man man/man1  write the man pages to a directory",
 }

@@ -22,7 +22,7 @@ var groups = []struct {
 	{"Stacks and their state", []string{"stack", "config", "state", "cancel"}},
 	{"Providers", []string{"provider", "package", "cache"}},
 	{"Editors", []string{"lsp", "schema"}},
-	{"Husk itself", []string{"version", "completion", "man", "help"}},
+	{"Husk itself", []string{"doctor", "version", "completion", "man", "help"}},
 }
 
 // groupCommands puts the subcommands of the root in their groups, and in the order of these.

@@ -57,7 +57,7 @@ func command(a *cli.App) *cobra.Command {
 	flags.BoolVar(&a.JSON, "json", false, "write only JSON to standard output")
 	root.Flags().Bool("version", false, "show the version of Husk")
 	c := commands{a}
-	cli.Group(root, nil, slices.Concat(deploycmd.Commands(a), stackcmd.Commands(a), providercmd.Commands(a), consolecmd.Commands(a), newcmd.Commands(a), editorcmd.Commands(a), []*cobra.Command{c.cacheCommand(), c.version()})...)
+	cli.Group(root, nil, slices.Concat(deploycmd.Commands(a), stackcmd.Commands(a), providercmd.Commands(a), consolecmd.Commands(a), newcmd.Commands(a), editorcmd.Commands(a), []*cobra.Command{c.cacheCommand(), c.doctor(), c.version()})...)
 	root.AddCommand(c.man(root))
 	root.InitDefaultCompletionCmd()
 	groupCommands(root)
