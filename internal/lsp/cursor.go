@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -82,12 +83,16 @@ func (c *cursor) place() *place {
 	switch {
 	case len(flow) > 0:
 		isKey = flow[len(flow)-1] == '{' && (trimmed == "" || strings.HasSuffix(trimmed, "{") || strings.HasSuffix(trimmed, ","))
-		if rest := strings.TrimLeft(after, " "); rest == "" || !strings.ContainsAny(rest, "]}") && !c.closedBelow() {
-			after = ""
+		rest, below := strings.TrimLeft(after, " "), c.below()
+		switch {
+		case !strings.ContainsAny(rest, "]}") && !strings.HasSuffix(below, ",") && len(scanBrackets(below, slices.Clone(flow))) >= len(flow):
+			after = "" // nothing closes them yet
 			for i := len(flow) - 1; i >= 0; i-- {
 				after += map[byte]string{'{': "}", '[': "]"}[flow[i]]
 			}
-		} else if !strings.ContainsRune(",]}:", rune(rest[0])) {
+		case rest == "" && !strings.ContainsAny(below[:1], "]},"):
+			after = ","
+		case rest != "" && !strings.ContainsRune(",]}:", rune(rest[0])):
 			after = ", " + after
 		}
 	default:
@@ -112,14 +117,14 @@ func (c *cursor) place() *place {
 	return t.find(func(n *yaml.Node) bool { return n.Value == marker })
 }
 
-// closedBelow reports whether a line below closes brackets.
-func (c *cursor) closedBelow() bool {
+// below returns the next line that is not empty, without spaces around it.
+func (c *cursor) below() string {
 	for i := c.line + 1; i < len(c.document.lines); i++ {
 		if rest := strings.TrimSpace(c.document.lines[i]); rest != "" {
-			return rest[0] == ']' || rest[0] == '}' || strings.HasSuffix(rest, "]") || strings.HasSuffix(rest, "}") || strings.HasSuffix(rest, ",")
+			return rest
 		}
 	}
-	return false
+	return ""
 }
 
 // openBrackets returns the brackets that are open before the cursor, outermost first. before is its line up to there.
