@@ -60,7 +60,7 @@ func (c *completer) add(kind int, label, insert, detail, documentation string, d
 		insert = " " + insert
 	}
 	item := completionItem{
-		Label: label, Kind: kind, Detail: detail, Documentation: markdown(documentation),
+		Label: label, Kind: kind, Detail: detail, Documentation: markdown(escape(documentation)),
 		FilterText: label, SortText: fmt.Sprintf("%d%04d", kind, len(c.items)),
 		TextEdit: textEdit{Range: c.cursor.document.span(c.cursor.line, c.cursor.from, c.cursor.to), NewText: insert},
 	}

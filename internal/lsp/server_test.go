@@ -288,7 +288,12 @@ func TestSeveralDocuments(t *testing.T) {
 
 func (e *editor) proposals(marked string) map[string]string {
 	e.Helper()
-	text, params := e.at("Husk.yaml", marked)
+	return e.proposalsIn("Husk.yaml", marked)
+}
+
+func (e *editor) proposalsIn(name, marked string) map[string]string {
+	e.Helper()
+	text, params := e.at(name, marked)
 	var list struct {
 		Items []struct {
 			Label    string
@@ -358,6 +363,19 @@ func TestCompletion(t *testing.T) {
 	}
 	require.NotContains(t, e.proposals(header+"resources:\n  pet:\n    type: random:RandomPet\n    properties:\n      length: 2\n      ‸\n"), "length", "it is there already")
 	require.NotContains(t, e.proposals(header+"outputs: {a: '$${‸'}"), "pulumi", "it is text")
+}
+
+// A program in a file of its own, and the configuration of a stack, have what the project declares.
+func TestCompletionInOtherDocuments(t *testing.T) {
+	e := newEditor(t)
+	e.write("Husk.yaml", header+"main: infra\nconfig:\n  size: {type: integer}\n  aws:region: {type: string}\n")
+	e.write("infra/Main.yaml", "resources: {}\n")
+	program := e.proposalsIn("infra/Main.yaml", "resources:\n  pet:\n    type: random:RandomPet\n    properties:\n      length: ${‸}\n")
+	require.Equal(t, "length: ${size}", program["size"])
+	require.Equal(t, "length: ${pulumi}", program["pulumi"])
+	require.Equal(t, "type: random:RandomId", e.proposalsIn("infra/Main.yaml", "resources:\n  pet:\n    type: ‸\n")["random:RandomId"])
+	require.Equal(t, map[string]string{"shop:size": "shop:size:"}, e.proposalsIn("Husk.dev.yaml", "config:\n  aws:region: x\n  ‸\n"))
+	require.Equal(t, map[string]string{"config": "config:"}, e.proposalsIn("Husk.dev.yaml", "‸"))
 }
 
 func (e *editor) hover(marked string) string {
