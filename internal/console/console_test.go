@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -426,6 +427,34 @@ func TestARunOfAnotherTerminalIsFollowed(t *testing.T) {
 	require.Contains(t, page, `<th scope="row">lab 1.2.3</th><td class="n">3</td><td class="n">9.0 MB</td>`)
 	require.Contains(t, page, `<span class="state failed">refused</span> it is not granted`)
 	require.Contains(t, s.get("/stack/dev/runs"), r.ID())
+}
+
+// Differences are those of the terminal: texts by what they hold or by line, moves, and secrets as changed.
+func TestDifferences(t *testing.T) {
+	s := serve(t, false)
+	r := begin(t, s.dir, "up")
+	step := engine.StepInfo{Op: engine.OpUpdate, URN: "urn:pulumi:dev::shop::lab:index:Thing::one", Resource: "lab:index:Thing", Name: "one"}
+	step.Diff = []engine.PropertyChange{
+		{Path: "policy", Kind: "update", Old: `"{\"allow\":[\"read\"],\"deep\":1}"`, New: `"{\"allow\":[\"read\",\"write\"],\"deep\":1}"`},
+		{Path: "text", Kind: "update", Old: `"one\ntwo\nthree\n"`, New: `"one\n2\nthree\n"`},
+		{Path: "size", Kind: "update", Old: "1", New: "2", Replaces: true},
+		{Path: "rules[3]", From: "rules[1]", Kind: "move", Old: `"x"`, New: `"x"`},
+		{Path: "password", Kind: "update", Old: "[secret]", New: "[secret]"},
+	}
+	r.Event(engine.Started{Operation: "up", DryRun: true})
+	r.Event(engine.StepDone{Step: step})
+	r.Event(engine.StackOutputs{Outputs: map[string]any{"site": "b"}, Changes: []engine.PropertyChange{{Path: "site", Kind: "update", Old: `"a"`, New: `"b"`}}})
+	require.NoError(t, r.Close(r.EndOf(true, nil)))
+	page := s.get("/stack/dev/runs/" + r.ID())
+	text := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(page, " ")
+	text = regexp.MustCompile(`\s+`).ReplaceAllString(html.UnescapeString(text), " ")
+	for _, want := range []string{
+		"5 differences", "policy changed inside of JSON", "− before: two", "+ after: 2",
+		"size changed, which replaces the resource − before: 1 + after: 2", "rules[3] moved from rules[1]",
+		"password changed, and not shown [secret]", "Outputs that change site changed − before: \"a\" + after: \"b\"",
+	} {
+		require.Contains(t, text, want)
+	}
 }
 
 // The list of runs changes while it is open. A run that was killed is told from one that goes on.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/husk-dev/husk/engine"
@@ -194,18 +195,68 @@ func writeStep(stack string, r *row, timed, cut, linked bool) func(*markup) {
 	}
 }
 
+// change writes a difference: texts by what they hold or by line, other values whole.
 func (m *markup) change(c engine.PropertyChange) {
-	replaces := ""
-	if c.Replaces {
-		replaces = ", which replaces the resource"
+	kind, lines := "", []string(nil)
+	if c.Kind == "update" {
+		kind, lines = display.TextDifference(c.Old, c.New)
 	}
-	m.f(`<dt><code>%s</code> <span class="faint">%s%s</span></dt>`, display.Escape(c.Path), kindWord(c.Kind), replaces)
-	for _, side := range []struct{ class, sign, word, text string }{{"old", "−", "before", c.Old}, {"new", "+", "after", c.New}} {
-		if side.text != "" {
-			m.f(`<dd class="%s"><span class="sign" aria-hidden="true">%s</span><span class="unseen">%s: </span>`, side.class, side.sign, side.word)
-			m.value("value", side.text)
-			m.f("</dd>")
+	what := kindWord(c.Kind)
+	switch {
+	case c.Kind == "move":
+		what += " from " + display.Escape(c.From)
+	case c.Old == c.New && c.Kind == "update":
+		what += ", and not shown"
+	case kind != "":
+		what += " inside of " + kind
+	}
+	if c.Replaces {
+		what += ", which replaces the resource"
+	}
+	m.f(`<dt><code>%s</code> <span class="faint">%s</span></dt>`, display.Escape(c.Path), what)
+	if lines != nil {
+		for _, line := range lines {
+			if kind != "" && len(line) > 1 {
+				line = line[:1] + strings.TrimPrefix(line[1:], " ")
+			}
+			m.side(line)
 		}
+		return
+	}
+	if c.Old != "" && c.Old != c.New {
+		m.side("-" + display.TextLines(c.Old))
+	}
+	if c.New != "" {
+		sign := "+"
+		if c.Old == c.New || c.Kind == "move" {
+			sign = " "
+		}
+		m.side(sign + display.TextLines(c.New))
+	}
+}
+
+// side writes a line of a difference, which begins with a sign.
+func (m *markup) side(line string) {
+	class, sign, word := "", " ", ""
+	if rest, ok := strings.CutPrefix(line, "-"); ok {
+		class, sign, word, line = "old", "−", "before: ", rest
+	} else if rest, ok := strings.CutPrefix(line, "+"); ok {
+		class, sign, word, line = "new", "+", "after: ", rest
+	}
+	m.f(`<dd class="%s"><span class="sign" aria-hidden="true">%s</span><span class="unseen">%s</span><pre class="value">%s</pre></dd>`, class, sign, word, line)
+}
+
+// writeOutputs writes the outputs of a stack, after what changes in them.
+func writeOutputs(o engine.StackOutputs) func(*markup) {
+	return func(m *markup) {
+		if len(o.Changes) > 0 {
+			m.f(`<h2>Outputs that change</h2><dl class="changes">`)
+			for _, c := range o.Changes {
+				m.change(c)
+			}
+			m.f("</dl>")
+		}
+		writeValues("Outputs", valuesOf(o.Outputs))(m)
 	}
 }
 

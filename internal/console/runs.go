@@ -154,7 +154,7 @@ func (s *Server) run(w *workspace.Workspace, stack, id string) (*page, error) {
 	} else {
 		p.add(section{ID: "chart", Tag: "section", Label: "Timeline", Wide: true})
 	}
-	p.add(section{ID: "outputs", Parts: []part{s.render("outputs-list", "div", "", writeValues("Outputs", valuesOf(v.outputs)))}})
+	p.add(section{ID: "outputs", Parts: []part{s.render("outputs-list", "div", "", writeOutputs(v.outputs))}})
 	p.add(s.usage(v.instances, v.costs, v.uses))
 	return p, nil
 }

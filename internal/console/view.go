@@ -25,7 +25,7 @@ type view struct {
 	phases    []*phase
 	messages  []message
 	packs     []engine.PolicyPackLoaded
-	outputs   map[string]any
+	outputs   engine.StackOutputs
 	costs     []engine.ProviderCosts
 	instances []runlog.Instances
 	uses      []runlog.Use
@@ -154,14 +154,14 @@ func (v *view) event(e engine.Event) {
 	case engine.PolicyPackLoaded:
 		v.packs = append(v.packs, e)
 	case engine.StackOutputs:
-		v.outputs = e.Outputs
+		v.outputs = e
 	case engine.ProviderCosts:
 		v.costs = append(v.costs, e)
 	case engine.Summary:
 		p.Summary = &e
 	}
 	if _, ok := e.(engine.Started); ok {
-		v.costs, v.outputs = nil, nil // those of the preview
+		v.costs, v.outputs = nil, engine.StackOutputs{} // those of the preview
 	}
 }
 

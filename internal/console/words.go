@@ -46,7 +46,7 @@ func symbolOf(r *row) string {
 // changed counts the properties of a step.
 func changed(changes []engine.PropertyChange) string {
 	for _, c := range changes {
-		if c.Old != "" && c.New != "" || c.Kind == "update" {
+		if c.Old != "" && c.New != "" || c.Kind == "update" || c.Kind == "move" {
 			return plural(len(changes), "difference")
 		}
 	}
@@ -62,6 +62,8 @@ func kindWord(kind string) string {
 		return "added"
 	case "delete":
 		return "removed"
+	case "move":
+		return "moved"
 	}
 	return "changed"
 }

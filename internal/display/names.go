@@ -1,6 +1,7 @@
 package display
 
 import (
+	"strings"
 	"time"
 
 	"github.com/husk-dev/husk/engine"
@@ -29,3 +30,18 @@ func Done(op engine.Op, dryRun, refreshed bool) string {
 
 // ProviderName returns the package of a provider, with the provider's name unless that is default.
 func ProviderName(p engine.ProviderCosts) string { return providerName(p) }
+
+// TextDifference compares two renderings of texts by what they hold, or line by line. It returns what they hold, such as JSON,
+// and lines that begin with +, -, or another sign. There are none if they would say no more than the texts.
+func TextDifference(before, after string) (kind string, lines []string) {
+	kind, lines = differingTexts(Style{}, before, after)
+	return kind, boundedLines(Style{}, lines)
+}
+
+// TextLines returns a rendering as it is to be read: a text of several lines without its quotes and escapes.
+func TextLines(rendering string) string {
+	if _, lines := wholeValue(rendering); lines != nil {
+		return strings.Join(lines, "\n")
+	}
+	return Escape(rendering)
+}
