@@ -28,6 +28,8 @@ type Options struct {
 	Context context.Context
 	// Workspace opens the project. It is called for each page, because the project can change.
 	Workspace func(context.Context) (*workspace.Workspace, error)
+	// Stack is the one that the user named, empty for the selected one. Pages show all.
+	Stack string
 	// Secrets are left out of pages; nil for none.
 	Secrets *redact.Secrets
 	// Token is what a browser or a program shows to be let in.

@@ -242,6 +242,8 @@ func (m *markup) side(line string) {
 		class, sign, word, line = "old", "−", "before: ", rest
 	} else if rest, ok := strings.CutPrefix(line, "+"); ok {
 		class, sign, word, line = "new", "+", "after: ", rest
+	} else {
+		line = strings.TrimPrefix(line, " ")
 	}
 	m.f(`<dd class="%s"><span class="sign" aria-hidden="true">%s</span><span class="unseen">%s</span><pre class="value">%s</pre></dd>`, class, sign, word, line)
 }

@@ -39,7 +39,7 @@ func (s *Server) overview(ctx context.Context, w *workspace.Workspace) (*page, e
 	if err != nil {
 		return nil, err
 	}
-	selected, err := w.Stack("")
+	selected, err := w.Stack(s.options.Stack)
 	if err != nil {
 		return nil, err
 	}

@@ -232,11 +232,9 @@ func (r *Recorder) Close(end End) error {
 // add adds a line. When the record is full, only essential ones are added.
 func (r *Recorder) add(kind string, data []byte, essential bool) {
 	at := max(0, time.Since(r.start).Milliseconds())
-	text, err := json.Marshal(line{at, kind, data})
-	if err != nil {
-		panic(err)
-	}
-	text = append(text, '\n')
+	text := make([]byte, 0, len(data)+64)
+	text = fmt.Appendf(text, `{"at":%d,"type":%q,"data":`, at, kind) // as line: encoding it would read the data again
+	text = append(append(text, data...), "}\n"...)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	most := maxRecord

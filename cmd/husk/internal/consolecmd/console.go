@@ -93,11 +93,11 @@ func (a commands) serve(ctx context.Context, port int, token string, writes bool
 	if err != nil {
 		return err
 	}
-	if a.Stack != "" {
-		return cli.Usagef("husk console shows all stacks: choose one on the page instead of with --stack")
+	if _, err := w.Stack(a.Stack); err != nil {
+		return err
 	}
 	options := console.Options{
-		Workspace: a.Workspace, Secrets: a.Secrets, Token: token, Version: stackrun.Version(),
+		Workspace: a.Workspace, Stack: a.Stack, Secrets: a.Secrets, Token: token, Version: stackrun.Version(),
 	}
 	if writes {
 		if w.Detached != nil {
