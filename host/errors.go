@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/husk-dev/husk/abi"
@@ -108,6 +107,9 @@ func (i *instance) failure(r *guestcall.Call, err error) (why Failure, _ error) 
 	if answered, ok := errors.AsType[*abi.Error](err); ok {
 		why = FailureError
 		e := s.answered(r.Method, answered)
+		if e.Kind == abi.ErrorKindCrashed && len(i.output.lastWords) > 0 {
+			e.Message += guestcall.Frames(i.output.crash())
+		}
 		if late, ok := errors.AsType[*limit.ExceededError](context.Cause(r.Soft())); ok && r.Refused == nil {
 			i.refuse(late) // the guest ended when it was told to
 		}
@@ -155,13 +157,9 @@ func (i *instance) failure(r *guestcall.Call, err error) (why Failure, _ error) 
 	return why, e
 }
 
-// describeCrash describes for people how the guest ended. All of its last words go to the log.
+// describeCrash describes for people how the guest ended.
 func (i *instance) describeCrash(err error) string {
-	words := i.output.crash()
-	if words != "" {
-		i.output.record(slog.LevelDebug, words, "")
-	}
-	return "the " + i.sandbox.module.World.String() + " crashed: " + guestcall.Crash(err, words)
+	return "the " + i.sandbox.module.World.String() + " crashed: " + guestcall.Crash(err, i.output.crash())
 }
 
 // exceededBy returns the limit that a guest likely crashed for, nil for none.

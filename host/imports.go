@@ -215,6 +215,8 @@ type output struct {
 	// lastWords are lines since a Go guest began to print a panic: its error if it ends, else logged.
 	lastWords []string
 	words     int
+	// stacks is what the guest printed about a panic that the call's error tells the main part of.
+	stacks string
 }
 
 func (o *output) init(i *instance) {
@@ -237,25 +239,28 @@ func beginsCrash(line string) bool {
 	return strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ")
 }
 
-// crash takes what the guest printed before it ended.
+// crash returns what the guest printed about its panic, and leaves it for the log, where it is for programs.
 func (o *output) crash() string {
 	o.stderr.Flush()
-	words := strings.TrimSpace(strings.Join(o.lastWords, "\n"))
+	o.stacks = strings.TrimSpace(strings.Join(o.lastWords, "\n"))
 	o.lastWords, o.words = nil, 0
-	return words
+	return o.stacks
 }
 
 // ended reports whether nothing is held back.
 func (o *output) ended() bool {
-	return o.stdout.Ended() && o.stderr.Ended() && len(o.lastWords) == 0
+	return o.stdout.Ended() && o.stderr.Ended() && len(o.lastWords) == 0 && o.stacks == ""
 }
 
 // end emits what is still held back.
 func (o *output) end() {
 	o.stdout.Flush()
 	o.stderr.Flush()
-	words := o.lastWords
-	o.lastWords, o.words = nil, 0
+	words, stacks := o.lastWords, o.stacks
+	o.lastWords, o.words, o.stacks = nil, 0, ""
+	if stacks != "" {
+		o.record(slog.LevelDebug, stacks, "")
+	}
 	for _, line := range words {
 		o.line("stderr", line) // which writes what is safe already as it is
 	}

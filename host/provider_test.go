@@ -146,7 +146,9 @@ func TestAnErrorOrARecoveredPanicKeepsTheInstance(t *testing.T) {
 	e := failure(t, p, "fail", "the \x1b[31mservice\r\nsaid no")
 	require.Equal(t, abi.ErrorOriginGuest, e.Origin)
 	require.Contains(t, e.Message, "the \\x1b[31mservice\nsaid no")
-	require.Contains(t, failure(t, p, "panic", "as you please").Message, "panic: as you please")
+	e = failure(t, p, "panic", "as you please")
+	require.Regexp(t, `^panic: as you please\n  at main\.[^\n]+ \(main\.go:\d+\)\n`, e.Message)
+	require.NotRegexp(t, `runtime\.|guest-sdk|husk/abi|at panic`, e.Message)
 	require.Equal(t, before.instance, mustDo(t, p, "nothing").instance)
 }
 

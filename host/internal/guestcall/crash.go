@@ -66,11 +66,21 @@ func Crash(err error, words string) string {
 	} else if exited {
 		reason = fmt.Sprintf("it exited with code %d", exit.Code)
 	}
-	text := abi.Cite(reason)
-	for _, frame := range where {
-		text += "\n  at " + printable.Line(frame)
+	return abi.Cite(reason) + lines(where)
+}
+
+// Frames returns the provider's own frames in the last words of a Go guest, each on a line of its own; empty for none.
+func Frames(words string) string {
+	trace := goTrace(words)
+	return lines(trace.own[:min(len(trace.own), maxFrames)])
+}
+
+func lines(frames []string) string {
+	var text strings.Builder
+	for _, frame := range frames {
+		text.WriteString("\n  at " + printable.Line(frame))
 	}
-	return text
+	return text.String()
 }
 
 // stackTrap is what wazero says of a stack that is used up.
@@ -94,8 +104,8 @@ const (
 // plumbing are prefixes of functions that explain no crash: of Go's runtime and the SDK. In a name section,
 // Go writes / and - as _.
 var plumbing = []string{
-	"runtime.", "wasm_", "_rt0_wasm", "husk:provider/", "husk_provider_", "husk:policy/", "husk_policy_", meter.Module, wasi.ModuleName + ".", "syscall.Exit", "os.Exit", "internal/runtime/",
-	"github.com/husk-dev/husk/guest-sdk/guest", "github.com/husk-dev/husk/abi/",
+	"runtime.", "runtime/debug.", "wasm_", "_rt0_wasm", "husk:provider/", "husk_provider_", "husk:policy/", "husk_policy_", meter.Module, wasi.ModuleName + ".", "syscall.Exit", "os.Exit", "internal/runtime/",
+	"github.com/husk-dev/husk/guest-sdk/", "github.com/husk-dev/husk/abi/",
 	"github.com_husk_dev_husk_guest_sdk", "github.com_husk_dev_husk_abi_",
 }
 
@@ -114,6 +124,9 @@ func (t *trace) add(function, place string) {
 		return // recursion
 	}
 	t.all = append(t.all, frame)
+	if function == "panic" {
+		return
+	}
 	for _, prefix := range plumbing {
 		if strings.HasPrefix(function, prefix) {
 			return
@@ -134,15 +147,31 @@ func (t *trace) frames() []string {
 // wazero writes a frame as module.function(parameters) results, here without a module name.
 var frameSyntax = regexp.MustCompile(`^\.?(.+?)\([a-z0-9, ]*\)(?: [a-z0-9(), ]+)?$`)
 
+// wazero writes the places of a frame below it, the innermost of inlined ones first, if the module has DWARF.
+var placeSyntax = regexp.MustCompile(`^0x[0-9a-f]+: (.+?:[0-9]+)(?::[0-9]+)?(?: \(inlined\))?$`)
+
 // wasmTrace reads a stack trace of wazero.
 func wasmTrace(stack string) (t trace) {
+	function, place := "", ""
 	for line := range strings.SplitSeq(stack, "\n") {
-		if m := frameSyntax.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
-			t.add(m[1], "")
+		line = strings.TrimSpace(line)
+		if at := placeSyntax.FindStringSubmatch(line); at != nil && place == "" {
+			place = base(at[1])
+		} else if m := frameSyntax.FindStringSubmatch(line); m != nil {
+			if function != "" {
+				t.add(function, place)
+			}
+			function, place = m[1], ""
 		}
+	}
+	if function != "" {
+		t.add(function, place)
 	}
 	return t
 }
+
+// base returns a place without the directory of its file.
+func base(place string) string { return place[strings.LastIndexAny(place, `/\`)+1:] }
 
 // crashReason is what a Go program says before the stacks of its goroutines.
 func crashReason(words string) string {
@@ -160,10 +189,14 @@ func isStackHeader(line string) bool {
 	return strings.HasPrefix(line, "goroutine ") || line == "runtime stack:"
 }
 
-// goFrames reads the first stack with functions of the provider from what a crashed Go program prints: a
-// function on a line, its place on the next behind a tab.
 func goFrames(words string) []string {
-	var t trace
+	trace := goTrace(words)
+	return trace.frames()
+}
+
+// goTrace reads the first stack with functions of the provider from what a crashed Go program prints: a
+// function on a line, its place on the next behind a tab.
+func goTrace(words string) (t trace) {
 	lines := strings.Split(words, "\n")
 	for n, line := range lines {
 		if isStackHeader(line) && len(t.own) > 0 {
@@ -177,9 +210,9 @@ func goFrames(words string) []string {
 			function = function[:at]
 		}
 		place, _, _ := strings.Cut(strings.TrimSpace(lines[n+1]), " ")
-		t.add(function, place[strings.LastIndexByte(place, '/')+1:])
+		t.add(function, base(place))
 	}
-	return t.frames()
+	return t
 }
 
 // handsOn are prefixes of functions of Go's library that pass on the clock or random numbers.
