@@ -99,9 +99,9 @@ func (v *view) aboutType(ctx context.Context, typ, name string) string {
 		if s.Component {
 			kind = "component"
 		}
-		return paragraphs(heading(title, kind), deprecation(s.Deprecation), escape(s.Description), list("Inputs", inputs), list("Outputs", &s.Outputs))
+		return paragraphs(heading(title, kind), deprecation(s.Deprecation), escape(s.Description), list("Inputs", inputs, false), list("Outputs", &s.Outputs, true))
 	case inputs != nil:
-		return paragraphs(heading(title, "provider"), list("Configuration", inputs))
+		return paragraphs(heading(title, "provider"), list("Configuration", inputs, false))
 	case typ == "":
 		return ""
 	}
@@ -124,7 +124,7 @@ func (v *view) aboutFunction(ctx context.Context, token, name string) string {
 	if name != "" {
 		title = name + ": " + title
 	}
-	return paragraphs(heading(title, kind), deprecation(f.Deprecation), escape(f.Description), list("Arguments", &f.Args), list("Result", &f.Result))
+	return paragraphs(heading(title, kind), deprecation(f.Deprecation), escape(f.Description), list("Arguments", &f.Args, false), list("Result", &f.Result, true))
 }
 
 // about describes a key or a value of a project or program.
@@ -279,8 +279,8 @@ func deprecation(text string) string {
 // maxListed bounds the properties that a hover lists.
 const maxListed = 40
 
-// list lists properties, the required ones first.
-func list(title string, o *schema.Object) string {
+// list lists inputs, the required ones first, or outputs, those first that are always there.
+func list(title string, o *schema.Object, isOutput bool) string {
 	if o == nil || len(o.Properties) == 0 {
 		return ""
 	}
@@ -297,7 +297,11 @@ func list(title string, o *schema.Object) string {
 				continue
 			}
 			first, _, _ := strings.Cut(p.Description, "\n")
-			fmt.Fprintf(&b, "\n- %s (%s) %s", code(p.Name), escape(detail(p)), escape(first))
+			what := detail(p)
+			if isOutput {
+				what = typeText(p.Type)
+			}
+			fmt.Fprintf(&b, "\n- %s (%s) %s", code(p.Name), escape(what), escape(first))
 		}
 	}
 	if shown > maxListed {

@@ -397,6 +397,8 @@ func TestHover(t *testing.T) {
 	mark := func(old, new string) string { return strings.Replace(program, old, new, 1) }
 	require.Equal(t, "`length` — integer\n\nHow many words the name has, without the prefix.\n\nA change replaces the resource. Default: `2`. From 1 to 1024.", e.hover(mark("length", "len‸gth")))
 	require.Contains(t, e.hover(mark("random:RandomPet", "random:Ran‸domPet")), "**Inputs**")
+	require.Contains(t, e.hover(mark("random:RandomPet", "random:Ran‸domPet")), "- `separator` (string) What stands between the words.\n", "an output is not required")
+	require.NotContains(t, e.hover(mark("random:RandomPet", "random:Ran‸domPet")), "required")
 	require.Contains(t, e.hover(mark("${pet", "${p‸et")), "`pet: random:RandomPet` — resource")
 	require.Contains(t, e.hover(mark("separator", "sepa‸rator")), "What stands between the words.")
 	require.Contains(t, e.hover(mark("runtime", "‸runtime")), "What runs the program.")

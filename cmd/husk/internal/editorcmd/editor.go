@@ -10,6 +10,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/lsp"
@@ -42,6 +43,11 @@ func (a commands) lsp() *cobra.Command {
 			o, err := a.PluginOptions()
 			if err != nil {
 				return err
+			}
+			o.Events = func(e engine.Event) {
+				if _, shown := e.(engine.Preparing); !shown { // as progress, while some editors take this for errors
+					a.SayEvent(e)
+				}
 			}
 			return lsp.Serve(cmd.Context(), a.In, os.Stdout, lsp.Options{
 				Version: stackrun.Version(), Stack: a.Stack, Plugins: o, Secrets: a.Secrets,
