@@ -160,7 +160,9 @@ func (p *Project) Path(name string) string {
 func (p *Project) ConfigKey(key string) (string, error) {
 	namespace, name, ok := strings.Cut(key, ":")
 	if !ok {
-		namespace, name = p.Name, key
+		if namespace, name = p.Name, key; namespace == "" {
+			namespace = "project" // what is wrong is the project's name, and said of it
+		}
 	}
 	name = strings.TrimPrefix(name, "config:") // the old form ns:config:key
 	if namespace == "" || name == "" || strings.Contains(name, ":") || strings.ContainsAny(key, " \t\r\n") {

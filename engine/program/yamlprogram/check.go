@@ -200,8 +200,10 @@ func (c *compilation) checkPropertyOf(r *resource, a *expr.Access) bool {
 	}
 	name, ok := a.Path[0].Key()
 	switch {
-	case !ok, name == "urn", name == "id" && !r.isComponent():
+	case !ok:
 		return true
+	case name == "urn", name == "id" && !r.isComponent():
+		return c.checkPath(&schema.Type{Kind: schema.KindString}, a, 1)
 	}
 	if p := r.outputs.Property(name); p != nil {
 		return c.checkPath(p.Type, a, 1)

@@ -3,6 +3,7 @@ package yamlprogram
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -108,7 +109,11 @@ func (o *options) readAlias(r *source.Report, n *yaml.Node) {
 		}
 		u, err := urn.Parse(text)
 		if err != nil {
-			r.Errorf(n, "%v", err)
+			d := r.File.Errorf(source.Of(n), "%v", err)
+			if n.Kind == yaml.ScalarNode && !strings.HasPrefix(text, "urn:") {
+				d.Detail = "for an earlier name of the resource, write {name: " + text + "}"
+			}
+			r.Add(d)
 		}
 		return u, err == nil
 	}

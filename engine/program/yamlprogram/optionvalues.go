@@ -10,6 +10,7 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/program/expr"
+	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
 )
 
@@ -140,7 +141,29 @@ func (o *optionReader) texts(name string) []string {
 		o.fail(o.exprs[name], "the option %s must be a list of property names", name)
 		return nil
 	}
+	if name == "additionalSecretOutputs" {
+		o.warnOfUnknown(name, texts)
+	}
 	return texts
+}
+
+// warnOfUnknown warns in a check of properties that the resource does not have.
+func (o *optionReader) warnOfUnknown(name string, paths []string) {
+	if !o.static || o.resource == nil || o.resource.inputs == nil || o.resource.outputs == nil {
+		return
+	}
+	for _, text := range paths {
+		path, err := property.ParsePath(text)
+		if err != nil || len(path) == 0 {
+			continue
+		}
+		key, ok := path[0].Key()
+		if !ok || key == "id" || o.resource.inputs.Property(key) != nil || o.resource.outputs.Property(key) != nil {
+			continue
+		}
+		known := append(o.resource.inputs.Names(), o.resource.outputs.Names()...)
+		o.c.report.Warnf(o.exprs[name].Node(), "the option %s names %q, which %s has not%s", name, key, schema.ShortToken(o.resource.token), source.DidYouMean(key, known))
+	}
 }
 
 func (o *optionReader) paths(name string) []string {
@@ -153,6 +176,7 @@ func (o *optionReader) paths(name string) []string {
 		}
 		texts[i] = path.String()
 	}
+	o.warnOfUnknown(name, texts)
 	return texts
 }
 
