@@ -112,6 +112,7 @@ func TestAPreviewTellsNoTimes(t *testing.T) {
 	preview.DryRun = true
 	s := newShown(func() (int, int) { return 80, 24 }, preview)
 	s.Event(engine.StepDone{Step: step(engine.OpCreate, "one"), DurationMs: 72_000})
+	s.at(time.Now())
 	require.Contains(t, onTerminal(t, s.out.String()), "\n  +  lab:Thing one                            create\n")
 }
 

@@ -21,7 +21,7 @@ func (t *Text) Close(err error) {
 	defer t.mu.Unlock()
 	clear(t.running)
 	t.status = ""
-	t.screen.print("", nil)
+	t.print("") // what is not written yet, in place of the live lines
 
 	showOutputs := t.outputs != nil && err == nil
 	if showOutputs {

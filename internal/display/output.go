@@ -18,6 +18,8 @@ type Output struct {
 	secrets *redact.Secrets
 
 	mu sync.Mutex
+	// colour is when there are colours: see SetColour.
+	colour string
 	// begun is set within a line, after its first character other than white space.
 	begun bool
 	// gone is set after the reader of the output went away, and onGone is called then.
@@ -83,12 +85,6 @@ func (o *Output) File() *os.File {
 
 // IsTerminal reports whether a person reads the output.
 func (o *Output) IsTerminal() bool { return o.File() != nil && IsTerminal(o.File()) }
-
-// Style returns the style for the output: colours on a terminal, unless NO_COLOR is set
-// (https://no-color.org) or TERM is dumb.
-func (o *Output) Style() Style {
-	return Style{Colour: o.IsTerminal() && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
-}
 
 // IsTerminal reports whether a person reads or writes the file.
 func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

@@ -23,8 +23,10 @@ func TestWhatIsMadeReady(t *testing.T) {
 	s.at(now.Add(2 * time.Second))
 	require.Equal(t, "Updating demo/dev\n  compiling random\\x1b… 1.5s\n  compiling tls… 2.5s\n", onTerminal(t, s.out.String()))
 	s.showPreparing(compiling("tls", 2600, true), now.Add(2*time.Second))
+	s.at(now.Add(2 * time.Second))
 	require.Equal(t, "Updating demo/dev\n  compiling random\\x1b… 1.5s\n", onTerminal(t, s.out.String()))
 	s.showPreparing(compiling("random\x1b", 1700, true), now.Add(2*time.Second))
+	s.at(now.Add(2 * time.Second))
 	require.Equal(t, "Updating demo/dev\n", onTerminal(t, s.out.String()))
 
 	s = newShown(nil, started, compiling("tls", 500, false), compiling("tls", 2600, true))

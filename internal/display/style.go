@@ -1,11 +1,43 @@
 package display
 
-import "github.com/husk-dev/husk/conformance"
+import (
+	"errors"
+	"os"
+
+	"github.com/husk-dev/husk/conformance"
+)
 
 // Style colours text, or leaves it as it is.
 type Style struct {
 	// Colour reports whether ANSI colours are understood and wanted.
 	Colour bool
+}
+
+// SetColour says when the output has colours: always, never, or as the environment and the output suggest (auto, or
+// nothing).
+func (o *Output) SetColour(when string) error {
+	switch when {
+	case "", "auto", "always", "never":
+		o.colour = when
+		return nil
+	}
+	return errors.New("must be always, never, or auto")
+}
+
+// Style returns the style for the output. Unless [Output.SetColour] decides, NO_COLOR means none
+// (https://no-color.org), CLICOLOR_FORCE means colours (https://bixense.com/clicolors), and else a terminal that is not
+// dumb has them.
+func (o *Output) Style() Style {
+	force := os.Getenv("CLICOLOR_FORCE")
+	switch {
+	case o.colour == "always":
+		return Style{Colour: true}
+	case o.colour == "never", os.Getenv("NO_COLOR") != "":
+		return Style{}
+	case force != "" && force != "0":
+		return Style{Colour: true}
+	}
+	return Style{Colour: o.IsTerminal() && os.Getenv("TERM") != "dumb"}
 }
 
 // The ANSI codes (SGR) of the colours, which follow the terminal's own palette.

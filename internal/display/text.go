@@ -18,21 +18,31 @@ type Options struct {
 	Diff bool
 	// Timings shows at the end the cost of provider calls, and the slowest steps.
 	Timings bool
+	// Plan is what a preview found about the execution that is shown, nil if there was none. On a terminal, what has not
+	// begun is shown with what it waits for.
+	Plan *Plan
 }
 
 // Text shows events to people: a line for each resource that changed, and errors and counts at the end.
-// On a terminal, running steps have live lines.
+// On a terminal, what runs and what waits are a tree of live lines below. Events do not wait for the terminal: what is
+// written there is collected, and written ten times in a second.
 type Text struct {
 	options Options
 	style   Style
 	// errs receives the errors at the end.
 	errs *Output
 
-	mu      sync.Mutex
-	screen  *screen
-	started engine.Started
-	running map[urn.URN]*running
-	status  string // progress, until the next
+	// drawing is held while something is written on the screen. It is taken before mu.
+	drawing sync.Mutex
+
+	mu     sync.Mutex
+	screen *screen
+	// unwritten are lines for the screen that are to stay.
+	unwritten strings.Builder
+	started   engine.Started
+	running   map[urn.URN]*running
+	progress  *progress
+	status    string // progress, until the next
 	// preparing has the start of each preparation that takes a while.
 	preparing map[string]time.Time
 	// acting has the start of each action that runs, and after the lines of those that ran after a step.
@@ -77,7 +87,7 @@ func newText(s *screen, errs *Output, o Options) *Text {
 	return &Text{
 		options: o, errs: errs, screen: s,
 		running: make(map[urn.URN]*running), preparing: make(map[string]time.Time), stop: make(chan struct{}),
-		acting: make(map[string]time.Time), after: make(map[urn.URN][]string),
+		acting: make(map[string]time.Time), after: make(map[urn.URN][]string), progress: newProgress(o.Plan),
 	}
 }
 
@@ -94,14 +104,24 @@ func (t *Text) tick() {
 	}
 }
 
-// at shows how long steps have been running.
+// at shows how long steps have been running, and what was not written yet.
 func (t *Text) at(now time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.screen.size != nil {
-		t.screen.refresh(t.live(now))
-	} else {
+	if t.screen.size == nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
 		t.remind(now)
+		return
+	}
+	t.drawing.Lock()
+	defer t.drawing.Unlock()
+	t.mu.Lock()
+	text, live := t.unwritten.String(), t.live(now)
+	t.unwritten.Reset()
+	t.mu.Unlock() // a slow terminal does not hold up the events
+	if text != "" {
+		t.screen.print(text, live)
+	} else {
+		t.screen.refresh(live)
 	}
 }
 
@@ -126,12 +146,15 @@ func (t *Text) Event(e engine.Event) {
 		if !e.Step.DefaultProvider {
 			now := time.Now()
 			t.running[key(e.Step)] = &running{step: e.Step, since: now, told: now}
+			t.progress.begin(e.Step)
 		}
 	case engine.StepDone:
+		t.progress.end(e.Step, false)
 		t.showStep(e)
 		t.tellActions(e.Step)
 	case engine.StepFailed:
 		delete(t.running, key(e.Step))
+		t.progress.end(e.Step, true)
 		t.failed = append(t.failed, e)
 		what := subject(e.Step.Resource, e.Step.Name)
 		t.tell("  " + t.style.bad("!  "+pad(what)+" failed") + "\n")
@@ -178,12 +201,26 @@ func key(s engine.StepInfo) urn.URN {
 // Interrupt shows that the user asked to stop, until the end.
 func (t *Text) Interrupt(message string) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	t.print(t.style.warning(message) + "\n")
+	t.mu.Unlock()
+	if t.screen.size != nil {
+		t.at(time.Now())
+	}
 }
 
-// print writes lines above the live lines.
-func (t *Text) print(text string) { t.screen.print(text, t.live(time.Now())) }
+// print writes lines above the live lines: on a terminal with the next drawing of these, until the end.
+func (t *Text) print(text string) {
+	select {
+	case <-t.stop:
+	default:
+		if t.screen.size != nil {
+			t.unwritten.WriteString(text)
+			return
+		}
+	}
+	t.screen.print(t.unwritten.String()+text, nil)
+	t.unwritten.Reset()
+}
 
 // tell writes lines about the deployment's course.
 func (t *Text) tell(text string) {
@@ -297,28 +334,22 @@ func (t *Text) showPreparing(e engine.Preparing, now time.Time) {
 	}
 	if t.screen.size == nil {
 		t.print("  " + line + "\n")
-	} else {
-		t.screen.refresh(t.live(now))
 	}
 }
 
-// live returns the live lines: running steps, the longest first, actions, preparations, and the last progress.
+// live returns the live lines: the tree of what runs and waits, actions, preparations, and the last progress.
 func (t *Text) live(now time.Time) []string {
-	if t.screen.size == nil {
-		return nil
-	}
-	var lines []string
-	for _, r := range t.longest() {
-		lines = append(lines, "  "+t.still(r, now))
-	}
+	columns, rows := t.screen.size()
+	lines := t.liveTree(now, columns, mostLive(rows))
+	add := func(text string) { lines = append(lines, "  "+text) }
 	for _, what := range slices.Sorted(maps.Keys(t.acting)) {
-		lines = append(lines, "  "+t.style.note(actionSymbol)+what+" "+t.style.faint("… "+duration(now.Sub(t.acting[what]))))
+		add(t.style.note(actionSymbol) + cutLine(what+" … "+duration(now.Sub(t.acting[what])), columns-5))
 	}
 	for _, what := range slices.Sorted(maps.Keys(t.preparing)) {
-		lines = append(lines, "  "+t.style.faint(what+"… "+duration(now.Sub(t.preparing[what]))))
+		add(t.style.faint(cutLine(what+"… "+duration(now.Sub(t.preparing[what])), columns-2)))
 	}
 	if t.status != "" && len(lines) == 0 {
-		lines = append(lines, "  "+t.style.faint(t.status))
+		add(t.style.faint(t.status))
 	}
 	return lines
 }

@@ -93,7 +93,7 @@ var flagHints = map[string]string{
 	"lock":               `a stack is always locked while it is changed; "husk cancel" releases the lock of a stuck run`,
 	"secrets-provider":   "secrets are encrypted with HUSK_CONFIG_PASSPHRASE, or with a key that is made at first use",
 	"plaintext":          "configuration is plain text unless --secret is given",
-	"no-color":           "set the environment variable NO_COLOR",
+	"no-color":           "--color=never shows no colours, as does the environment variable NO_COLOR",
 	"disable-protection": "--ignore-protect deletes protected resources as well",
 	"show-reads":         "--json shows every step",
 	"show-sames":         "--json shows every step",

@@ -18,6 +18,8 @@ type session struct {
 	flags *deployFlags
 	// watch receives each event beside the display, nil for none.
 	watch func(engine.Event)
+	// found is what the preview found.
+	found display.Plan
 
 	// review has the preview, if a question follows it.
 	review *display.Review
@@ -49,7 +51,7 @@ func (s *session) begin() {
 		s.shown = display.NewJSON(s.app.Out)
 		return
 	}
-	s.shown = display.NewText(s.app.Out, s.app.Errs, display.Options{Diff: s.flags.diff, Timings: s.flags.timings})
+	s.shown = display.NewText(s.app.Out, s.app.Errs, display.Options{Diff: s.flags.diff, Timings: s.flags.timings, Plan: &s.found})
 }
 
 // end shows how it ended and returns the error, marked as shown.
@@ -73,6 +75,7 @@ func (s *session) event(e engine.Event) {
 	if s.watch != nil {
 		s.watch(e)
 	}
+	s.found.Event(e)
 	if shown := s.current(); shown != nil {
 		shown.Event(e)
 	}

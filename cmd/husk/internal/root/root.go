@@ -55,6 +55,7 @@ func command(a *cli.App) *cobra.Command {
 	flags.StringVarP(&a.Dir, "cwd", "C", "", "use the project in this directory (default: the nearest at or above the current one)")
 	flags.StringVarP(&a.Stack, "stack", "s", "", "use this stack (default: $HUSK_STACK or $PULUMI_STACK, else the selected stack, else \"dev\")")
 	flags.BoolVar(&a.JSON, "json", false, "write only JSON to standard output")
+	flags.Var(&colour{app: a, when: "auto"}, "color", "colour the output: always, never, or auto (on a terminal, unless NO_COLOR is set)")
 	root.Flags().Bool("version", false, "show the version of Husk")
 	c := commands{a}
 	cli.Group(root, nil, slices.Concat(deploycmd.Commands(a), stackcmd.Commands(a), providercmd.Commands(a), consolecmd.Commands(a), newcmd.Commands(a), editorcmd.Commands(a), []*cobra.Command{c.cacheCommand(), c.doctor(), c.version()})...)
@@ -66,6 +67,23 @@ func command(a *cli.App) *cobra.Command {
 	complete(a, root)
 	cli.CheckArguments(root)
 	return root
+}
+
+// colour is the value of --color. It decides for whatever is written after it was read.
+type colour struct {
+	app  *cli.App
+	when string
+}
+
+func (c *colour) String() string { return c.when }
+func (c *colour) Type() string   { return "WHEN" }
+
+func (c *colour) Set(when string) error {
+	if err := c.app.Out.SetColour(when); err != nil {
+		return err
+	}
+	c.when = when
+	return c.app.Errs.SetColour(when)
 }
 
 // keepOutput makes a write to a pipe without a reader fail, instead of ending the process: see

@@ -1,0 +1,174 @@
+package display
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine"
+)
+
+// Plan is what a preview found: what the execution after it will do, and in which order. The display of the
+// execution shows by it what waits, and for what. It is safe for concurrent use.
+type Plan struct {
+	mu        sync.Mutex
+	operation string
+	steps     []engine.StepInfo
+	executing bool
+}
+
+// Event records an event of a preview. Those of an execution are left out.
+func (p *Plan) Event(e engine.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e := e.(type) {
+	case engine.Started:
+		if p.executing = !e.DryRun; e.DryRun {
+			p.operation, p.steps = e.Operation, nil
+		}
+	case engine.StepDone:
+		if !p.executing && e.Step.URN != "" {
+			step := e.Step
+			step.Inputs, step.Diff = nil, nil // which may be large
+			p.steps = append(p.steps, step)
+		}
+	}
+}
+
+// planned is a resource that a plan changes.
+type planned struct {
+	step engine.StepInfo
+	// needs are the resources whose changes come first.
+	needs        []urn.URN
+	begun, ended bool
+	// open counts the changes below a component that have not ended, and below those that there are.
+	open, below int
+}
+
+// progress is how far the execution of a plan is. The zero value is that of no plan.
+type progress struct {
+	order []*planned
+	byURN map[urn.URN]*planned
+	// components are the resources that others may be below, whether they change or not.
+	components map[urn.URN]engine.StepInfo
+	// first is the first of order that may not have begun.
+	first int
+	// ended and failed count the changes that did, building those that are not deletions and have not ended.
+	ended, failed, building int
+	// destroys is set if all that is planned is the end of the stack.
+	destroys bool
+}
+
+// newProgress returns the progress of a plan of which nothing was done, that of no plan for nil.
+func newProgress(p *Plan) *progress {
+	g := &progress{byURN: make(map[urn.URN]*planned), components: make(map[urn.URN]engine.StepInfo)}
+	if p == nil {
+		return g
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	g.destroys = p.operation == "destroy"
+	for _, s := range p.steps {
+		if !s.Custom {
+			g.components[s.URN] = s
+		}
+		if s.DefaultProvider || quiet(s.Op) {
+			continue
+		}
+		if before := g.byURN[s.URN]; before != nil { // the old copy of a replaced resource
+			if before.step.Op == engine.OpDeleteReplaced {
+				before.step = s
+			}
+			continue
+		}
+		one := &planned{step: s}
+		g.byURN[s.URN] = one
+		g.order = append(g.order, one)
+	}
+	for _, one := range g.order {
+		if !isDeletion(one.step.Op) {
+			g.building++
+		}
+		for _, u := range needsOf(one.step) {
+			need := g.byURN[u]
+			if need == nil {
+				continue
+			}
+			if isDeletion(one.step.Op) && isDeletion(need.step.Op) {
+				need.needs = append(need.needs, one.step.URN)
+			} else if !isDeletion(one.step.Op) {
+				one.needs = append(one.needs, u)
+			}
+		}
+		g.above(one.step, func(component *planned) { component.open++; component.below++ })
+	}
+	return g
+}
+
+func isDeletion(op engine.Op) bool { return op == engine.OpDelete || op == engine.OpDiscard }
+
+// needsOf returns what a resource depends on.
+func needsOf(s engine.StepInfo) []urn.URN {
+	var out []urn.URN
+	for _, d := range s.Dependencies {
+		out = append(out, d.URN)
+	}
+	if s.Provider != "" {
+		out = append(out, s.Provider)
+	}
+	if s.Custom && isDeletion(s.Op) && s.Parent != "" {
+		out = append(out, s.Parent)
+	}
+	return slices.Compact(out)
+}
+
+// above calls f with the changes of the components that a resource is in.
+func (g *progress) above(s engine.StepInfo, f func(*planned)) {
+	for u, depth := s.Parent, 0; u != "" && depth < 100; depth++ {
+		if component := g.byURN[u]; component != nil {
+			f(component)
+		}
+		u = g.components[u].Parent
+	}
+}
+
+// begin notes that a step began.
+func (g *progress) begin(s engine.StepInfo) {
+	if !s.Custom && s.URN != "" {
+		g.components[s.URN] = s
+	}
+	if one := g.byURN[s.URN]; one != nil {
+		one.begun = true
+	}
+	for g.first < len(g.order) && g.order[g.first].begun {
+		g.first++
+	}
+}
+
+// end notes that a step ended.
+func (g *progress) end(s engine.StepInfo, failed bool) {
+	one := g.byURN[s.URN]
+	if one == nil || one.ended || s.Op == engine.OpRefresh {
+		return
+	}
+	one.begun, one.ended = true, true
+	g.ended++
+	if failed {
+		g.failed++
+	}
+	if !isDeletion(one.step.Op) {
+		g.building--
+	}
+	g.above(one.step, func(component *planned) { component.open-- })
+}
+
+// awaited returns what a change that has not begun waits for.
+func (g *progress) awaited(one *planned) (out []engine.StepInfo, others bool) {
+	for _, u := range one.needs {
+		if need := g.byURN[u]; need != nil && need != one && (!need.ended || need.open > 0) {
+			out = append(out, need.step)
+		}
+	}
+	// What the program did not register is known at its end.
+	return out, len(out) == 0 && isDeletion(one.step.Op) && !g.destroys && g.building > 0
+}
