@@ -61,7 +61,8 @@ func find(s *state.Snapshot, g *state.Graph, urns []urn.URN) ([]state.Serial, er
 func notFound(s *state.Snapshot, u urn.URN) error {
 	name := u.Name()
 	if name == "" {
-		name = string(u) // a bare name
+		parts := strings.Split(string(u), "::") // a bare name, or TYPE::NAME
+		name = parts[len(parts)-1]
 	}
 	var likely []urn.URN
 	for _, r := range s.Resources() {

@@ -68,10 +68,11 @@ husk stack select dev  use dev from now on`,
 	"husk stack restore": "husk stack restore --list  list the saved states\nhusk stack restore --yes  restore the newest",
 	"husk state": `
 husk state ls  list the resources
-husk state show 'urn:pulumi:dev::shop::random:index/randomPet:RandomPet::name'  show one of them
+husk state show web  show the one of that name
+husk state protect 'web-*'  refuse to delete those that match a pattern
 husk state repair --yes  make a damaged state consistent`,
 	"husk state ls":        "husk state ls  list the resources by URN",
-	"husk state show":      "husk state show 'urn:pulumi:dev::shop::random:index/randomPet:RandomPet::name'  show one resource",
+	"husk state show":      "husk state show web  show a resource by its name\nhusk state show 'urn:pulumi:dev::shop::random:index/randomPet:RandomPet::name'  by its URN",
 	"husk state delete":    "husk state delete 'urn:pulumi:dev::shop::random:index/randomPet:RandomPet::name'  forget it, without deleting it",
 	"husk state rename":    "husk state rename 'urn:pulumi:dev::shop::random:index/randomPet:RandomPet::name' title  give it another name",
 	"husk state move":      "husk state move 'urn:pulumi:dev::shop::random:index/randomPet:RandomPet::name' --to prod  move it to the stack prod",

@@ -21,7 +21,10 @@ func (a commands) stateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "state", Short: "Inspect the state of a stack, and correct it by hand",
 		Long: "These commands change the state, and never a resource. husk stack restore undoes the last\n" +
-			"change.",
+			"change.\n\n" +
+			"They take a resource's URN, name, or TYPE::NAME, and those that take several also patterns: *\n" +
+			"matches text without a colon, ** any text. A pattern of names, such as 'web-*', matches neither\n" +
+			"providers nor the stack.",
 	}
 	return cli.Group(cmd, nil,
 		a.stateList(), a.stateShow(), a.stateDelete(), a.stateRename(), a.stateMove(),
@@ -96,7 +99,11 @@ func (a commands) stateShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r, err := edit.Find(snapshot, urn.URN(args[0]))
+			u, err := edit.ResolveOne(snapshot, args[0])
+			if err != nil {
+				return err
+			}
+			r, err := edit.Find(snapshot, u)
 			if err != nil {
 				return err
 			}

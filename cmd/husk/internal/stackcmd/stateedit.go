@@ -32,16 +32,30 @@ func (a commands) editState(cmd *cobra.Command, do func(*state.Snapshot) (*state
 	})(cmd, nil)
 }
 
+// agreeOn asks for confirmation of a change of resources, unless yes is set.
+func (a commands) agreeOn(chosen []urn.URN, yes bool, command, question string) error {
+	if !yes && a.IsInteractive() {
+		for _, u := range chosen {
+			a.Say("  %s", u)
+		}
+	}
+	return a.Agree(yes, command, question)
+}
+
 func (a commands) stateDelete() *cobra.Command {
 	var yes, force, dependents bool
 	cmd := &cobra.Command{
 		Use: "delete URN...", Aliases: []string{"rm"}, Short: "Remove resources from the state without deleting them",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.Agree(yes, "state delete", "Forget "+cli.Plural(len(args), "resource")+", which will go on to exist?"); err != nil {
-				return err
-			}
 			return a.editState(cmd, func(s *state.Snapshot) (*state.Snapshot, string, error) {
-				edited, err := edit.Delete(s, convert[urn.URN](args), edit.DeleteOptions{Protected: force, Dependents: dependents})
+				chosen, err := edit.Resolve(s, args...)
+				if err != nil {
+					return nil, "", err
+				}
+				if err := a.agreeOn(chosen, yes, "state delete", "Forget "+cli.Plural(len(chosen), "resource")+", which will go on to exist?"); err != nil {
+					return nil, "", err
+				}
+				edited, err := edit.Delete(s, chosen, edit.DeleteOptions{Protected: force, Dependents: dependents})
 				if err != nil {
 					return nil, "", err
 				}
@@ -60,8 +74,12 @@ func (a commands) stateRename() *cobra.Command {
 		Use: "rename URN NAME", Short: "Rename a resource to the name that the program uses now",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.editState(cmd, func(s *state.Snapshot) (*state.Snapshot, string, error) {
-				edited, err := edit.Rename(s, urn.URN(args[0]), args[1])
-				return edited, fmt.Sprintf("Renamed %s to %s.", args[0], args[1]), err
+				u, err := edit.ResolveOne(s, args[0])
+				if err != nil {
+					return nil, "", err
+				}
+				edited, err := edit.Rename(s, u, args[1])
+				return edited, fmt.Sprintf("Renamed %s to %s.", u, args[1]), err
 			})
 		},
 	}
@@ -74,10 +92,13 @@ func (a commands) stateMark(name, short, done string, mark func(*state.Snapshot,
 		Use: name + " [URN...]", Short: short,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if all == (len(args) > 0) {
-				return cli.Usagef("name the resources by their URNs, or give --all: see \"%s --help\"", cmd.CommandPath())
+				return cli.Usagef("name the resources, or give --all: see \"%s --help\"", cmd.CommandPath())
 			}
 			return a.editState(cmd, func(s *state.Snapshot) (*state.Snapshot, string, error) {
-				chosen := convert[urn.URN](args)
+				chosen, err := edit.Resolve(s, args...)
+				if err != nil {
+					return nil, "", err
+				}
 				if all {
 					chosen = everyCustom(s)
 				}
@@ -112,9 +133,6 @@ func (a commands) stateMove() *cobra.Command {
 			if to == "" {
 				return cli.Usagef("missing --to: %s", cmd.UseLine())
 			}
-			if err := a.Agree(yes, "state move", "Move "+cli.Plural(len(args), "resource")+" to "+to+"?"); err != nil {
-				return err
-			}
 			return a.OnStack(func(ctx context.Context, w *workspace.Workspace, stack string, args []string) error {
 				from, err := w.NameOf(stack)
 				if err != nil {
@@ -126,7 +144,14 @@ func (a commands) stateMove() *cobra.Command {
 				}
 				var moved *edit.Moved
 				err = w.Move(ctx, stack, target, func(source, other *state.Snapshot) (*edit.Moved, error) {
-					moved, err = edit.Move(source, other, from, target, convert[urn.URN](args))
+					chosen, err := edit.Resolve(source, args...)
+					if err != nil {
+						return nil, err
+					}
+					if err := a.agreeOn(chosen, yes, "state move", "Move "+cli.Plural(len(chosen), "resource")+" to "+to+"?"); err != nil {
+						return nil, err
+					}
+					moved, err = edit.Move(source, other, from, target, chosen)
 					return moved, err
 				})
 				if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,15 +34,19 @@ func (a commands) stateModule() *cobra.Command {
 			"that is already kept there.",
 		RunE: a.OnStack(func(ctx context.Context, w *workspace.Workspace, stack string, args []string) error {
 			if len(args) == 2 {
-				return a.setModule(ctx, w, stack, urn.URN(args[0]), args[1])
+				return a.setModule(ctx, w, stack, args[0], args[1])
 			}
 			snapshot, _, err := w.Read(ctx, stack, true)
 			if err != nil {
 				return err
 			}
+			chosen, err := edit.Resolve(snapshot, args...)
+			if err != nil {
+				return err
+			}
 			uses := []moduleUse{}
 			for _, r := range snapshot.Resources() {
-				if digest := engine.ModuleOf(r); r.IsProvider() && (len(args) == 0 || r.URN == urn.URN(args[0])) {
+				if digest := engine.ModuleOf(r); r.IsProvider() && (len(args) == 0 || slices.Contains(chosen, r.URN)) {
 					uses = append(uses, moduleUse{r.URN, digest, plugins.HasModule(w.ModulesDir(), digest)})
 				}
 			}
@@ -70,7 +75,8 @@ func (a commands) stateModule() *cobra.Command {
 	return cmd
 }
 
-func (a commands) setModule(ctx context.Context, w *workspace.Workspace, stack string, u urn.URN, module string) error {
+func (a commands) setModule(ctx context.Context, w *workspace.Workspace, stack, word, module string) error {
+	var u urn.URN
 	trust, err := plugins.OpenTrust(w.Project, nil)
 	if err != nil {
 		return err
@@ -88,6 +94,9 @@ func (a commands) setModule(ctx context.Context, w *workspace.Workspace, stack s
 	err = w.Edit(ctx, stack, "state module", func(st *state.Stack) (*state.Snapshot, error) {
 		digest, name, err := keptModule(ctx, p, module)
 		if err != nil {
+			return nil, err
+		}
+		if u, err = edit.ResolveOne(st.Snapshot(), word); err != nil {
 			return nil, err
 		}
 		return edit.Change(st.Snapshot(), u, func(r *state.Resource) (*state.Resource, error) {
