@@ -17,7 +17,7 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// PendingCreatesError says that an earlier run was cut off in creations.
+// PendingCreatesError says that an earlier run was cut off in creations, or that a provider crashed in them.
 type PendingCreatesError struct{ URNs []urn.URN }
 
 // Error says what to do about them.
@@ -26,7 +26,7 @@ func (e *PendingCreatesError) Error() string {
 	for _, u := range e.URNs {
 		names.WriteString("\n  " + string(u))
 	}
-	return "nothing was done, since an earlier run was cut off while it created resources, which may exist or not: " + pendingAdvice + names.String()
+	return "nothing was done, since an earlier run did not end the creation of resources, which may exist or not: " + pendingAdvice + names.String()
 }
 
 const pendingAdvice = "look for it, then run husk refresh with --adopt-pending-creates <urn>=<id> to take it over, " +
@@ -39,23 +39,27 @@ func (d *deployment) reportPending(ctx context.Context) error {
 	var creations []urn.URN
 	for op, pending := range d.recorder.Unfinished() {
 		res := pending.Resource
+		earlier := "an earlier run was cut off while"
+		if record.HasCrashed(pending) {
+			earlier = "the provider crashed in an earlier run while"
+		}
 		switch {
 		case providers.IsType(res.Type):
-			d.warn(res.URN, "an earlier run was cut off while %s this provider, which is configured anew", pending.Type)
+			d.warn(res.URN, "%s %s this provider, which is configured anew", earlier, pending.Type)
 			done = done.Ending(op)
 		case pending.Type == state.OperationCreating && d.AdoptPendingCreates[res.URN] != "":
 		case pending.Type == state.OperationCreating && d.ClearPendingCreates:
 			done = done.Ending(op)
 		case pending.Type == state.OperationCreating:
 			creations = append(creations, res.URN)
-			d.warn(res.URN, "an earlier run was cut off while creating this resource, which may exist or not%s: "+pendingAdvice, d.proposal(ctx, res))
+			d.warn(res.URN, "%s creating this resource, which may exist or not%s: "+pendingAdvice, earlier, d.proposal(ctx, res))
 		case pending.Type == state.OperationReading || pending.Type == state.OperationImporting:
 			done = done.Ending(op) // they change nothing
 		case !res.Delete && readable(d.recorder.Lookup(res.URN)):
-			d.warn(res.URN, "an earlier run was cut off while %s this resource, which is read before it is changed", pending.Type)
+			d.warn(res.URN, "%s %s this resource, which is read before it is changed", earlier, pending.Type)
 			d.recorder.Doubt(res.URN, op)
 		default:
-			d.warn(res.URN, "an earlier run was cut off while %s this resource", pending.Type)
+			d.warn(res.URN, "%s %s this resource", earlier, pending.Type)
 			done = done.Ending(op)
 		}
 	}
@@ -133,6 +137,7 @@ func (d *deployment) readPending(ctx context.Context, u urn.URN, id string) (ado
 			"have the program register the resource with its import option, which names the object", u, n.Provider)
 	}
 	n.ID, n.Outputs, n.Created, n.Modified = id, n.Inputs, d.now(), d.now()
+	n.InitErrors = nil // those of the creation
 	if other := d.objectOwner(n); other != nil {
 		return adoption{}, fmt.Errorf("adopt %s: the object %q is %s, which is recorded already", u, id, other.URN)
 	}

@@ -207,7 +207,7 @@ func (d *deployment) applyCreate(ctx context.Context, s *step) error {
 		err = errNoID
 	}
 	n.RefreshBeforeUpdate = resp.RefreshBeforeUpdate
-	outputs, err := d.finishCall(ctx, s, record.End(op), resp.ID, resp.State, err)
+	outputs, err := d.finishCall(ctx, s, op, record.End(op), resp.ID, resp.State, err)
 	if err != nil && outputs == nil {
 		return err
 	}
@@ -224,7 +224,7 @@ func (d *deployment) applyCreate(ctx context.Context, s *step) error {
 // are nil if there is nothing to record: then the operation has ended with undone or, if its outcome is
 // not known, stays pending.
 func (d *deployment) finishCall(
-	ctx context.Context, s *step, undone record.Change, id string, outputs property.Map, err error,
+	ctx context.Context, s *step, op record.Operation, undone record.Change, id string, outputs property.Map, err error,
 ) (*property.Map, error) {
 	n := s.new
 	n.InitErrors = nil
@@ -242,7 +242,7 @@ func (d *deployment) finishCall(
 			n.InitErrors = []string{abi.AsError(err).Message}
 		}
 	default:
-		return nil, errors.Join(err, d.endFailed(ctx, undone, err))
+		return nil, errors.Join(err, d.endFailed(ctx, s, op, undone, err))
 	}
 	if d.dryRun {
 		outputs = d.previewOutputs(ctx, n, stableOutputs(s, outputs))
@@ -256,12 +256,19 @@ func (d *deployment) finishCall(
 }
 
 // endFailed records the end of an operation that failed cleanly. One whose outcome is not known stays
-// pending, so that its object is not forgotten.
-func (d *deployment) endFailed(ctx context.Context, undone record.Change, cause error) error {
-	if outcomeUnknown(cause) {
+// pending, so that its object is not forgotten. The next run tells a crash of the provider from a run that was cut off.
+func (d *deployment) endFailed(ctx context.Context, s *step, op record.Operation, undone record.Change, cause error) error {
+	if !outcomeUnknown(cause) {
+		return d.recorder.Record(ctx, undone)
+	}
+	if e, ok := errors.AsType[*abi.Error](cause); !ok || e.Kind != abi.ErrorKindCrashed || e.Origin == abi.ErrorOriginPolicy || d.dryRun {
 		return nil
 	}
-	return d.recorder.Record(ctx, undone)
+	crashed, err := d.recorder.Crashed(ctx, op)
+	if s.began == op {
+		s.began = crashed
+	}
+	return err
 }
 
 // outcomeUnknown reports whether a failed call may still have had its effect: the guest trapped, its
@@ -309,7 +316,7 @@ func (d *deployment) applyDelete(ctx context.Context, s *step) error {
 			State: o.Outputs, OldInputs: o.Inputs, Timeout: timeouts(o).Delete,
 		})
 		if err != nil && !errors.Is(err, abi.ErrNotFound) && !errors.Is(err, abi.ErrUnimplemented) {
-			return errors.Join(err, d.endFailed(ctx, record.End(op), err))
+			return errors.Join(err, d.endFailed(ctx, s, op, record.End(op), err))
 		}
 		next = s.begunDeletions.deleted()
 	}

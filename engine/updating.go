@@ -40,7 +40,7 @@ func (d *deployment) applyUpdate(ctx context.Context, s *step) error {
 		IgnoreChanges: n.IgnoreChanges, Timeout: timeouts(n).Update, Preview: d.dryRun,
 	})
 	n.RefreshBeforeUpdate = resp.RefreshBeforeUpdate
-	outputs, err := d.finishCall(ctx, s, undone.Ending(op), n.ID, resp.State, err)
+	outputs, err := d.finishCall(ctx, s, op, undone.Ending(op), n.ID, resp.State, err)
 	if err != nil && outputs == nil {
 		return err
 	}

@@ -49,6 +49,9 @@ func End(ops ...Operation) Change { return Change{}.Ending(ops...) }
 type Operation struct {
 	id    state.OpID
 	begun bool
+	// kind and resource are set for operations of this run.
+	kind     state.OperationType
+	resource *state.Resource
 }
 
 // entry returns the journal entry of a change, and the serial of what the change adds.

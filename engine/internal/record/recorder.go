@@ -148,7 +148,7 @@ func (r *Recorder) Provider(ref string) *state.Resource {
 // Begin records that an operation is about to change a resource, and what holds meanwhile. It returns
 // once that is durable.
 func (r *Recorder) Begin(ctx context.Context, kind state.OperationType, res *state.Resource, meanwhile Change) (Operation, error) {
-	op := Operation{r.newOp(), true}
+	op := Operation{r.newOp(), true, kind, res}
 	meanwhile.begun = &state.BeginOperation{Op: op.id, Type: kind, Resource: res}
 	if err := r.Record(ctx, meanwhile); err != nil {
 		return Operation{}, fmt.Errorf("nothing was done, since the operation could not be recorded: %w", err)
@@ -222,7 +222,7 @@ func (r *Recorder) append(ctx context.Context, entry state.Entry, deletions []*s
 	entries := []state.Entry{entry}
 	ops := make([]Operation, len(deletions))
 	for i, res := range deletions {
-		ops[i] = Operation{r.newOp(), true}
+		ops[i] = Operation{r.newOp(), true, state.OperationDeleting, res}
 		entries = append(entries, state.Entry{state.BeginOperation{Op: ops[i].id, Type: state.OperationDeleting, Resource: res}})
 	}
 	r.mu.Lock()

@@ -29,7 +29,7 @@ func (r *Recorder) Unfinished() iter.Seq2[Operation, state.PendingOperation] {
 	r.mu.Unlock()
 	return func(yield func(Operation, state.PendingOperation) bool) {
 		for _, id := range slices.Sorted(maps.Keys(operations)) {
-			if !yield(Operation{id, true}, operations[id]) {
+			if !yield(Operation{id: id, begun: true}, operations[id]) {
 				return
 			}
 		}
@@ -43,10 +43,29 @@ func (r *Recorder) Creating(u urn.URN) (first Operation, created *state.Resource
 	defer r.mu.Unlock()
 	for id, pending := range r.unfinished.operations {
 		if pending.Type == state.OperationCreating && pending.Resource.URN == u && (created == nil || id < first.id) {
-			first, created = Operation{id, true}, pending.Resource
+			first, created = Operation{id: id, begun: true}, pending.Resource
 		}
 	}
 	return first, created
+}
+
+// crashReason is an error of the resource of an operation in which the provider crashed. Its own text could hold secrets.
+const crashReason = "the provider crashed"
+
+// Crashed records that the provider crashed in an operation of this run, which stays pending under a new number.
+func (r *Recorder) Crashed(ctx context.Context, op Operation) (Operation, error) {
+	res := *op.resource
+	res.InitErrors = []string{crashReason}
+	marked, err := r.Begin(ctx, op.kind, &res, End(op))
+	if err != nil {
+		return op, err
+	}
+	return marked, nil
+}
+
+// HasCrashed reports whether the provider crashed in an operation of an earlier run.
+func HasCrashed(p state.PendingOperation) bool {
+	return slices.Contains(p.Resource.InitErrors, crashReason)
 }
 
 // Doubt notes that how a resource is cannot be known before it is read, because of an operation.

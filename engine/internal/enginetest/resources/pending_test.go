@@ -201,7 +201,7 @@ func TestPendingCreationsProposeTheirObject(t *testing.T) {
 			s.Cloud.List = test.list
 			s.Preview(enginetest.Chain(enginetest.Plain, "1"))
 			warned := strings.Join(s.Warnings(), "\n")
-			require.Contains(t, warned, "cut off while creating this resource, which may exist or not")
+			require.Contains(t, warned, "while creating this resource, which may exist or not")
 			if test.want == "" {
 				require.NotContains(t, warned, "looks like")
 			} else {
@@ -420,4 +420,48 @@ func TestAnObjectIsAdoptedOnce(t *testing.T) {
 	_, err = s.Try(enginetest.Refresh, nil)
 	require.ErrorContains(t, err, `the object "found" is to be urn:`)
 	require.Equal(t, 2, countPending(s))
+}
+
+// The next run tells a crash of the provider from a call that was stopped, and an adopted object is not unhealthy for it.
+func TestACrashIsToldFromACallThatWasStopped(t *testing.T) {
+	stopped := &abi.Error{Kind: abi.ErrorKindCrashed, Origin: abi.ErrorOriginPolicy, Message: "it took too long"}
+	for failure, want := range map[*abi.Error]string{
+		crashed: "the provider crashed in an earlier run while ",
+		stopped: "an earlier run was cut off while ",
+	} {
+		s := enginetest.NewStack(t, enginetest.NewCloud())
+		fail := func(when string) {
+			s.Cloud.Hook = func(call string) error {
+				if call == when {
+					return failure
+				}
+				return nil
+			}
+		}
+		warned := func(run enginetest.Operation, program enginetest.Program, what string) {
+			s.Cloud.Hook = nil
+			_, err := s.Try(run, program)
+			require.NoError(t, err)
+			require.Len(t, s.Warnings(), 1)
+			require.Contains(t, s.Warnings()[0], want+what)
+		}
+		fail("create b")
+		_, err := s.Try(enginetest.Up, enginetest.Chain(enginetest.Plain, "1"))
+		require.ErrorIs(t, err, failure)
+		warned(enginetest.Preview, enginetest.Chain(enginetest.Plain, "1"), "creating this resource, which may exist or not")
+
+		s.Cloud.Change("found", func(property.Map) property.Map {
+			return enginetest.Props("key", "made of a-1", "made", "made of found")
+		})
+		s.Edit = adopting(pendingURN(t, s), "found")
+		s.Refresh()
+		require.Equal(t, "found", s.Resource("b").ID)
+		require.Empty(t, s.Resource("b").InitErrors)
+		s.Edit = nil
+
+		fail("update a")
+		_, err = s.Try(enginetest.Up, enginetest.Chain(enginetest.Plain, "2"))
+		require.ErrorIs(t, err, failure)
+		warned(enginetest.Preview, enginetest.Chain(enginetest.Plain, "2"), "updating this resource, which is read before it is changed")
+	}
 }
