@@ -42,6 +42,8 @@ type Options struct {
 	// Effects says that providers will probably create or delete something, for which all of
 	// their code must be loaded.
 	Effects bool
+	// Interpret runs modules in the interpreter: a new one starts at once, and its calls take some 30 times longer.
+	Interpret bool
 	// Limits override those of the project.
 	Limits []Limit
 	// Grants are granted to providers by name, in addition to the project's. A store among them stands
@@ -110,6 +112,9 @@ func Open(ctx context.Context, project *program.Project, o Options) (*Plugins, e
 		return nil, err
 	}
 	config := o.Places.configure(host.NewConfig()).WithAudit(o.Audit).WithAdvice(adviceFor(project))
+	if o.Interpret {
+		config = config.WithInterpreter()
+	}
 	if o.Learn {
 		p.learner = newLearner()
 		config = config.WithLearn(p.learner.use)

@@ -29,6 +29,7 @@ type deployFlags struct {
 	updateOnImport, legacyDiff                          bool
 	clearPendingCreates, stopOnPending, detailedExit    bool
 	targetDependents, excludeDependents, excludeProtect bool
+	interpret                                           bool // see [plugins.Options]
 	parallel                                            int
 	targets, excludes, replace, targetReplace, adopt    []string
 	grants, trusted, policyPacks, policyConfigs         []string

@@ -20,17 +20,19 @@ import (
 // commands are those for provider modules and packages.
 type commands struct{ *cli.App }
 
-// Commands returns the commands of this package.
-func Commands(a *cli.App) []*cobra.Command {
+// Commands returns the commands of this package, with more commands for providers.
+func Commands(a *cli.App, more ...*cobra.Command) []*cobra.Command {
 	c := commands{a}
-	return []*cobra.Command{c.providerCommand(), c.packageCommand()}
+	return []*cobra.Command{c.providerCommand(more), c.packageCommand()}
 }
 
-func (a commands) providerCommand() *cobra.Command {
+func (a commands) providerCommand(more []*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: "provider", Short: "Build, inspect, and test provider modules"}
 	a.AddLimits(cmd.PersistentFlags())
-	return cli.Group(cmd, nil, a.providerBuild(), a.providerPort(), a.providerCompile(), a.providerInspect(), a.providerSchema(), a.providerList(), a.providerMapping(),
-		a.providerShow(), a.providerDocs(), a.providerCall(), a.providerInvoke(), a.providerTest(), a.providerAudit())
+	return cli.Group(cmd, nil, append([]*cobra.Command{
+		a.providerBuild(), a.providerPort(), a.providerCompile(), a.providerInspect(), a.providerSchema(), a.providerList(), a.providerMapping(),
+		a.providerShow(), a.providerDocs(), a.providerCall(), a.providerInvoke(), a.providerTest(), a.providerAudit(),
+	}, more...)...)
 }
 
 func (a commands) providerBuild() *cobra.Command {
