@@ -23,6 +23,9 @@ func reasonOf(s engine.StepInfo) string {
 		if i := strings.IndexAny(name, ".["); i > 0 {
 			name = name[:i]
 		}
+		if name == "__internal" {
+			name = "its module"
+		}
 		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}

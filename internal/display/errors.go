@@ -23,6 +23,8 @@ func render(err error) (text, severity string) {
 	severity = source.Error.String()
 	if d, ok := err.(source.Diagnostic); ok {
 		severity = d.Severity.String()
+		d.Severity = source.Error // the label says it
+		err = d
 	}
 	if r, ok := err.(renderer); ok {
 		var b strings.Builder

@@ -99,7 +99,7 @@ func Open(ctx context.Context, w *workspace.Workspace, o Options) (_ *Run, err e
 			"no project file here: using the state in %s; providers may do only what --grant allows", w.Place)})
 	}
 	for _, warning := range w.Project.Warnings {
-		report(engine.Diagnostic{Severity: "warning", Message: warning.Error()})
+		reportWarning(report, warning)
 	}
 	if o.Program {
 		if err := checkRuntime(w.Project); err != nil {
@@ -160,7 +160,9 @@ func Open(ctx context.Context, w *workspace.Workspace, o Options) (_ *Run, err e
 	r.Deployment.Providers = r.Plugins
 	r.sampled.Store(r.Plugins)
 	if o.Program {
-		r.Program = yamlprogram.New(w.Project, r.Plugins)
+		program := yamlprogram.New(w.Project, r.Plugins)
+		program.OnWarning(func(d source.Diagnostic) { reportWarning(report, d) })
+		r.Program = program
 	}
 	return r, nil
 }
@@ -261,6 +263,12 @@ func programContents(p *program.Project, withheld []string) contents.Source {
 		source.Within = p.ProgramDir
 	}
 	return source
+}
+
+// reportWarning reports a warning about the project with the line that it is about.
+func reportWarning(report func(engine.Event), d source.Diagnostic) {
+	d.Severity = source.Error // the event says that it is a warning
+	report(engine.Diagnostic{Severity: "warning", Message: source.Diagnostics{d}.Error()})
 }
 
 func checkRuntime(p *program.Project) error {

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/schema"
@@ -34,6 +35,9 @@ var ErrUnknownPackage = errors.New("unknown package")
 // Program is a program written in YAML. It can be run any number of times.
 type Program struct {
 	project *program.Project
+	// warn receives the warnings of the first run, nil for nobody.
+	warn   func(source.Diagnostic)
+	warned sync.Once
 	schemas Schemas
 }
 
@@ -41,6 +45,9 @@ type Program struct {
 func New(project *program.Project, schemas Schemas) *Program {
 	return &Program{project: project, schemas: schemas}
 }
+
+// OnWarning has the first run call f with the warnings about the program.
+func (p *Program) OnWarning(f func(source.Diagnostic)) { p.warn = f }
 
 // Check returns all that is wrong with the program without running it, or the context's error.
 func (p *Program) Check(ctx context.Context, run abi.RunContext) (source.Diagnostics, error) {

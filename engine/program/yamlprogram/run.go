@@ -25,7 +25,14 @@ func (p *Program) Run(ctx context.Context, run abi.RunContext, monitor abi.Monit
 	if err := ds.Err(); err != nil {
 		return err
 	}
-	c.report = &source.Report{File: c.report.File} // the warnings are Check's to tell
+	p.warned.Do(func() {
+		for _, d := range ds {
+			if p.warn != nil {
+				p.warn(d)
+			}
+		}
+	})
+	c.report = &source.Report{File: c.report.File} // without the warnings, which are told
 	if err := c.registerPackages(ctx, monitor); err != nil {
 		return err
 	}
