@@ -1,6 +1,6 @@
 //go:build unix
 
-package display_test
+package terminaltest_test
 
 import (
 	"context"
