@@ -75,7 +75,7 @@ func Describe(dir, id string) (*Record, error) {
 		return nil, fmt.Errorf("%s: its first line is incomplete", filepath.Base(name))
 	}
 	var header line
-	if err := json.Unmarshal(first, &header); err == nil {
+	if err = json.Unmarshal(first, &header); err == nil {
 		err = json.Unmarshal(header.Data, &r.Header)
 	}
 	if err != nil || header.Type != typeHeader {

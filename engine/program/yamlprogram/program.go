@@ -36,8 +36,8 @@ var ErrUnknownPackage = errors.New("unknown package")
 type Program struct {
 	project *program.Project
 	// warn receives the warnings of the first run, nil for nobody.
-	warn   func(source.Diagnostic)
-	warned sync.Once
+	warn    func(source.Diagnostic)
+	warned  sync.Once
 	schemas Schemas
 }
 
