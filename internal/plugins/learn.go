@@ -79,7 +79,10 @@ func (p *Plugins) WriteLearned(file string) error {
 		texts = slices.AppendSeq(texts, maps.Values(p.learner.required[declared.Name]))
 		for _, text := range p.learner.used[declared.Name] {
 			if text.Capability == grant.NameFS {
-				text.Scope = p.directoryOf(granted.FS, text.Scope)
+				var ok bool
+				if text.Scope, ok = p.directoryOf(granted.FS, text.Scope); !ok {
+					continue // a directory above those that are granted, which needs no grant
+				}
 			}
 			texts = append(texts, text)
 		}
@@ -110,14 +113,17 @@ func withModes(grants []program.Grant) (texts []grant.Text) {
 }
 
 // directoryOf returns the directory with the file that a guest used, as the project file has it, and its mode.
-// It lies in the grant by which the guest used the file.
-func (p *Plugins) directoryOf(granted []host.FSGrant, used string) string {
+// It lies in the grant by which the guest used the file. ok is false if there is none.
+func (p *Plugins) directoryOf(granted []host.FSGrant, used string) (scope string, ok bool) {
 	file, mode := grant.SplitMode(used)
-	by := host.FSGrant{HostPath: "/", GuestPath: "/"}
+	var by host.FSGrant
 	for _, g := range granted {
 		if within(g.GuestPath, file) && len(g.GuestPath) > len(by.GuestPath) {
 			by = g
 		}
+	}
+	if by.GuestPath == "" {
+		return "", false
 	}
 	onHost := func(guest string) string {
 		return filepath.Join(by.HostPath, filepath.FromSlash(strings.TrimPrefix(guest, by.GuestPath)))
@@ -137,7 +143,7 @@ func (p *Plugins) directoryOf(granted []host.FSGrant, used string) string {
 	if rel, ok := strings.CutPrefix(dir+"/", grant.WorkingDirectory+"/"); ok {
 		shown = path.Clean("./" + rel)
 	}
-	return shown + ":" + mode
+	return shown + ":" + mode, true
 }
 
 // within reports whether a path is a directory or lies in it.

@@ -91,7 +91,7 @@ func (x *Terminal) screen() string {
 }
 
 // patience bounds waits, so that a test that goes wrong ends.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // Await waits until the screen is as a function wants it, and returns the screen.
 func (x *Terminal) Await(t testing.TB, is func(screen string) bool) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"path"
 	"slices"
 
 	"github.com/husk-dev/husk/abi"
@@ -21,12 +22,16 @@ type Files struct {
 var _ abi.Files = Files{}
 
 // SetMode sets the permissions of a file.
-func (f Files) SetMode(_ context.Context, path string, mode uint32) error {
+func (f Files) SetMode(_ context.Context, name string, mode uint32) error {
 	if mode > uint32(fs.ModePerm) {
 		return Failure(abi.ErrorKindInvalidArgument, "the mode has bits beyond 0o777")
 	}
-	err := fileError(f.System.SetMode(path, fs.FileMode(mode)))
-	f.Used.Note(grant.Text{Capability: grant.NameFS, Scope: path + ":" + grant.ModeReadWrite}, "set the mode of "+path, err)
+	err := fileError(f.System.SetMode(name, fs.FileMode(mode)))
+	used := name
+	if !path.IsAbs(used) {
+		used = path.Join(grant.WorkingDirectory, used)
+	}
+	f.Used.Note(grant.Text{Capability: grant.NameFS, Scope: used + ":" + grant.ModeReadWrite}, "set the mode of "+name, err)
 	return err
 }
 
