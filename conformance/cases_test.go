@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 	"time"
 
@@ -252,7 +253,7 @@ func contents(folder string) (map[string]string, error) {
 func outcomes(report *conformance.Report) map[string]string {
 	failed := map[string]string{}
 	for _, r := range report.Failures() {
-		failed[r.Check] = r.Message
+		failed[r.Check] = regexp.MustCompile(` at main\.\S+ \(\w+\.go:\d+\)`).ReplaceAllString(r.Message, " at FRAME")
 	}
 	return failed
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -149,7 +150,8 @@ func reason(err error) string {
 	}
 	short := *e
 	short.Provider, short.Version, short.Method = "", "", ""
-	text := strings.ReplaceAll(strings.ReplaceAll(short.Error(), "\n  - ", "; "), "\n", " ")
+	text := strings.ReplaceAll(short.Error(), "\n  - ", "; ")
+	text = regexp.MustCompile(`\n\s*`).ReplaceAllString(text, " ")
 	if e.Kind != abi.ErrorKindInternal && e.Origin != abi.ErrorOriginHost {
 		text += " (" + e.Kind.String() + ")"
 	}

@@ -18,7 +18,7 @@ var brokenRules = []struct {
 }{
 	{"handshake", "handshake", `its version "one" is not a semantic version: No Major.Minor.Patch elements found`},
 	{"schema", "schema", `the token "memos:index:Note" is not of the form notes:<module>:<name>`},
-	{"configure", "configure", "configure: panic: no reader (crashed)"},
+	{"configure", "configure", "configure: panic: no reader at FRAME (crashed)"},
 	{"configure-unknowns", "configure-unknowns", "with reader not known: configure: who reads the notes? (invalid-argument)"},
 	{"unknown-tokens", "unknown-tokens", "check accepts notes:index:NoSuchThing, which the schema does not have"},
 	{"cancel", "cancel", "cancel: not now"},
@@ -97,7 +97,7 @@ var brokenRules = []struct {
 	{"missing-create", "create", "create is not implemented by the provider, although the schema declares what it is for"},
 	{"missing-update", "update", "diff asks for an update in place, and update is not implemented by the provider"},
 
-	{"hostile-inputs", "hostile-inputs", "diff with {copies: null, text: null, title: null}: panic: copies is no number (crashed)"},
+	{"hostile-inputs", "hostile-inputs", "diff with {copies: null, text: null, title: null}: panic: copies is no number at FRAME (crashed)"},
 }
 
 // A module that breaks a rule fails the check that is for it, with a message that says

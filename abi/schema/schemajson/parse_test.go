@@ -191,10 +191,10 @@ func TestResolve(t *testing.T) {
 		require.Equal(t, want, r.Token)
 	}
 	require.Nil(t, p.ResolveResource("random:RandomPit"))
-	require.Equal(t, "random:index/randomPet:RandomPet", p.NearestResource("random:RandomPit"))
+	require.Equal(t, "random:RandomPet", p.NearestResource("random:RandomPit"))
 	require.Equal(t, "", p.NearestResource("random:Bucket"))
 	require.NotNil(t, p.ResolveFunction("random:getPet"))
-	require.Equal(t, "random:index/getPet:getPet", p.NearestFunction("random:getPets"))
+	require.Equal(t, "random:getPet", p.NearestFunction("random:getPets"))
 }
 
 func FuzzParse(f *testing.F) {
