@@ -1,6 +1,7 @@
 package display
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,12 +17,17 @@ import (
 type Options struct {
 	// Diff shows what differs in each resource.
 	Diff bool
+	// LogLevel is the least severity of messages that are shown, one of [LogLevels]; empty for info.
+	LogLevel string
 	// Timings shows at the end the cost of provider calls, and the slowest steps.
 	Timings bool
 	// Plan is what a preview found about the execution that is shown, nil if there was none. On a terminal, what has not
 	// begun is shown with what it waits for.
 	Plan *Plan
 }
+
+// LogLevels are the severities of messages, the least first.
+var LogLevels = []string{"debug", "info", "warning", "error"}
 
 // Text shows events to people: a line for each resource that changed, and errors and counts at the end.
 // On a terminal, what runs and what waits are a tree of live lines below. Events do not wait for the terminal: what is
@@ -269,6 +275,9 @@ const subjectWidth = 40
 func pad(text string) string { return fmt.Sprintf("%-*s", subjectWidth, text) }
 
 func (t *Text) diagnostic(d engine.Diagnostic) {
+	if slices.Index(LogLevels, cmp.Or(d.Severity, "info")) < slices.Index(LogLevels, cmp.Or(t.options.LogLevel, "info")) {
+		return // the JSON has it
+	}
 	if d.Ephemeral {
 		t.status = Escape(d.Message)
 		if d.Guest {
@@ -283,7 +292,7 @@ func (t *Text) diagnostic(d engine.Diagnostic) {
 	var label string
 	switch d.Severity {
 	case "debug":
-		return // for programs: the JSON has it
+		label = style.faint("debug: ")
 	case "warning":
 		label = style.warning("warning: ")
 	case "error":

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -148,11 +149,15 @@ func (a commands) deployment(c command, f *deployFlags, short, flags string) *co
 }
 
 // deploy runs a command. What goes wrong is shown by the display that is open then.
-func (a commands) deploy(ctx context.Context, c command, f *deployFlags) error {
+func (a commands) deploy(ctx context.Context, c command, f *deployFlags) (err error) {
 	s := &session{app: a, flags: f}
 	if !c.previewOnly && !f.yes {
 		s.review = &display.Review{}
 	}
+	if err := s.openLog(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.closeLog(err)) }()
 	s.begin()
 	if err := a.checkDeploy(c, f); err != nil {
 		return s.end(err)
@@ -294,6 +299,9 @@ func (a commands) checkDeploy(c command, f *deployFlags) error {
 		if err := timeline.CheckName(f.timeline); err != nil {
 			return cli.Usagef("--timeline %w", err)
 		}
+	}
+	if f.logLevel != "" && !slices.Contains(display.LogLevels, f.logLevel) {
+		return cli.Usagef("--log-level %s: must be %s", f.logLevel, strings.Join(display.LogLevels, ", "))
 	}
 	for _, digest := range f.trusted {
 		if err := plugins.CheckDigest(digest); err != nil {

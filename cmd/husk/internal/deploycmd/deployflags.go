@@ -33,6 +33,7 @@ type deployFlags struct {
 	parallel                                            int
 	targets, excludes, replace, targetReplace, adopt    []string
 	grants, trusted, policyPacks, policyConfigs         []string
+	logLevel, logFile                                   string
 	auditLog, learned, plan, savePlan, importFile       string
 	timeline                                            string
 
@@ -47,7 +48,7 @@ type deployFlags struct {
 
 // The flags that several commands have.
 const (
-	shownFlags     = "audit-log learn-grants trust-module diff timings timeline parallel " + cli.DetailedExitCode + " "
+	shownFlags     = "log-level log-file audit-log learn-grants trust-module diff timings timeline parallel " + cli.DetailedExitCode + " "
 	selectionFlags = "target target-dependents exclude exclude-dependents "
 	failureFlags   = "continue-on-error ignore-protect "
 	updateFlags    = selectionFlags + failureFlags + "refresh replace target-replace update-on-import stop-on-pending legacy-diff "
@@ -71,6 +72,8 @@ func (f *deployFlags) add(cmd *cobra.Command, names string) {
 		{"timings", "", &f.timings, "show the cost of provider calls and the slowest steps"},
 		{"timeline", "", &f.timeline, "draw what ran when, after what, and at which cost, in this .svg or .html file"},
 		{"parallel", "p", &f.parallel, "maximum number of resources to deploy at once (default: 4 per processor, at least 32)"},
+		{"log-level", "", &f.logLevel, "show messages of this `SEVERITY` or a worse one: debug, info, warning, or error (default: info)"},
+		{"log-file", "", &f.logFile, "append all events to this file, as JSON lines, messages of every severity among them"},
 		{"audit-log", "", &f.auditLog,
 			"append each use and each refused use of a capability to this file, as JSON lines"},
 		{"learn-grants", "", &f.learned,

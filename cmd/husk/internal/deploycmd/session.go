@@ -3,6 +3,8 @@ package deploycmd
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"sync"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
@@ -23,6 +25,9 @@ type session struct {
 
 	// review has the preview, if a question follows it.
 	review *display.Review
+	// log receives each event beside the display, nil for none.
+	log     display.Display
+	logFile *os.File
 	// changed is set if the preview or the execution has changes.
 	changed bool
 
@@ -51,7 +56,7 @@ func (s *session) begin() {
 		s.shown = display.NewJSON(s.app.Out)
 		return
 	}
-	s.shown = display.NewText(s.app.Out, s.app.Errs, display.Options{Diff: s.flags.diff, Timings: s.flags.timings, Plan: &s.found})
+	s.shown = display.NewText(s.app.Out, s.app.Errs, display.Options{Diff: s.flags.diff, Timings: s.flags.timings, LogLevel: s.flags.logLevel, Plan: &s.found})
 }
 
 // end shows how it ended and returns the error, marked as shown.
@@ -67,10 +72,37 @@ func (s *session) end(err error) error {
 	return nil
 }
 
+// openLog opens the file that --log-file names. It gets events without secrets, as every output does.
+func (s *session) openLog() (err error) {
+	if s.flags.logFile == "" {
+		return nil
+	}
+	if s.logFile, err = os.OpenFile(s.flags.logFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err != nil {
+		return fmt.Errorf("--log-file: %w", err)
+	}
+	s.log = display.NewJSON(display.NewOutput(s.logFile, s.app.Secrets))
+	return nil
+}
+
+// closeLog writes how the command ended.
+func (s *session) closeLog(err error) error {
+	if s.log == nil {
+		return nil
+	}
+	if errors.Is(err, cli.ErrChanges) {
+		err = nil
+	}
+	s.log.Close(err)
+	return s.logFile.Close()
+}
+
 // event shows an event. Events between displays belong to no deployment, and are dropped.
 func (s *session) event(e engine.Event) {
 	if s.review != nil {
 		s.review.Event(e)
+	}
+	if s.log != nil {
+		s.log.Event(e)
 	}
 	if s.watch != nil {
 		s.watch(e)

@@ -1,6 +1,7 @@
 package root
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -64,4 +65,38 @@ func requireExists(t *testing.T, root *cobra.Command, words []string, mention st
 	if cmd.HasSubCommands() && len(rest) > 0 {
 		require.NotRegexp(t, `^[a-z]`, rest[0], "%s: there is no such command", mention)
 	}
+}
+
+// Each row of docs/comparison.md names a test that there is.
+func TestComparison(t *testing.T) {
+	const top = "../../../../"
+	text, err := os.ReadFile(top + "docs/comparison.md")
+	require.NoError(t, err)
+	tests := map[string]bool{}
+	require.NoError(t, filepath.WalkDir(top, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		source, err := os.ReadFile(name)
+		for _, found := range regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`).FindAllSubmatch(source, -1) {
+			tests[string(found[1])] = true
+		}
+		return err
+	}))
+	rows := 0
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(strings.TrimSpace(line), " | ")
+		if len(cells) != 5 || !strings.HasSuffix(line, "` |\n") {
+			continue
+		}
+		rows++
+		name := strings.Trim(cells[4], "` |")
+		if script, ok := strings.CutPrefix(name, "script/"); ok {
+			require.FileExists(t, top+"cmd/husk/testdata/script/"+script+".txtar", line)
+		} else {
+			require.True(t, tests[name], line)
+		}
+		require.False(t, cells[1] == "no" && cells[2] != "no" && cells[3] != "no", "both others have it: %s", line)
+	}
+	require.GreaterOrEqual(t, rows, 45)
 }
