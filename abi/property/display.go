@@ -204,7 +204,11 @@ func (r rendering) hash(dst []byte, s AssetSource, hash string) []byte {
 // reference renders the URN of a resource. The whole rendering has the rest, too.
 func (r rendering) reference(dst []byte, v *ResourceReference) []byte {
 	dst = r.text(append(dst, "resource("...), v.URN)
-	if r == whole && v.HasID {
+	switch {
+	case r != whole || !v.HasID:
+	case v.ID == "": // in a preview, the ID of what is not there yet
+		dst = append(dst, " id [unknown]"...)
+	default:
 		dst = r.text(append(dst, " id "...), v.ID)
 	}
 	if r == whole && v.PackageVersion != "" {

@@ -108,6 +108,8 @@ func TestRenderedValuesAreWhole(t *testing.T) {
 		require.NotEqual(t, property.Render(Of(pair[0])), property.Render(Of(pair[1])))
 	}
 	require.Equal(t, "{a: [secret], b: [unknown]}", property.Render(Of(Object{"a": Secret(long), "b": property.Unknown})))
+	require.Equal(t, `resource("u" id [unknown])`, property.Render(property.Reference(property.ResourceReference{URN: "u", HasID: true})))
+	require.Equal(t, `resource("u" id "x")`, property.Render(property.Reference(property.ResourceReference{URN: "u", HasID: true, ID: "x"})))
 	plain := func(v property.Value) property.Value {
 		return v.Transform(func(v property.Value) property.Value {
 			if v.Kind() == property.KindSecret || v.Kind() == property.KindUnknown || v.Kind() == property.KindOutput {
