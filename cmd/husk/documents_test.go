@@ -81,6 +81,10 @@ import (
 	},
 	"docs/security.md": {load()},
 	"docs/state.md":    {leave("a list of files")},
+	"docs/tutorial.md": {
+		run("."), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"),
+	},
+	"docs/tutorial-provider.md": {run("."), run("greeter"), run("greeter"), run("greeter"), run("greeter")},
 }
 
 // project begins a project file whose rest is an excerpt.
