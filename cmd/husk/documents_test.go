@@ -52,6 +52,7 @@ var documents = map[string][]action{
 		leave("a file whose form the script learn tests"),
 		leave("two lines of a log, whose form the script capabilities tests"),
 	},
+	"docs/migration.md": {load()},
 	"docs/policy.md": {
 		load(),
 		run("rules"),
