@@ -55,7 +55,7 @@ var commandHints = map[string]string{
 	"husk stack list":      `"husk stack ls" lists the stacks`,
 	"husk stack delete":    `"husk stack rm NAME" removes a stack without resources`,
 	"husk stack remove":    `"husk stack rm NAME" removes a stack without resources`,
-	"husk stack graph":     `"husk state show URN" shows what a resource depends on`,
+	"husk stack graph":     `"husk graph" draws the stack`,
 	"husk stack unselect":  `"husk stack select NAME" selects another stack`,
 	"husk config list":     `"husk config" lists the configuration`,
 	"husk config ls":       `"husk config" lists the configuration`,
