@@ -1,6 +1,6 @@
 //go:build !race
 
-package main
+package usertest
 
 // raceScripts is empty: all scripts run.
 var raceScripts []string

@@ -1,4 +1,4 @@
-package main
+package processtest
 
 import (
 	"bytes"
@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/usertest"
 )
 
 // The exit codes of killafter, beside those of husk.
@@ -19,14 +21,6 @@ const (
 	killed      = 137
 	cannotTrace = 99
 )
-
-// skipUnderRace leaves out what runs commands hundreds of times, in processes of their own. The race
-// detector would see nothing there that other tests do not have.
-func skipUnderRace(t *testing.T) {
-	if raceScripts != nil {
-		t.Skip("under the race detector this takes minutes")
-	}
-}
 
 // killedUser runs husk in a project and kills it.
 type killedUser struct {
@@ -137,7 +131,7 @@ resources:
 // has the resources, with its configuration, and is the selected one. The next update makes nothing
 // anew.
 func TestRenamingIsKilledAfterEachSystemCall(t *testing.T) {
-	skipUnderRace(t)
+	usertest.SkipUnderRace(t)
 	t.Parallel()
 	u := newKilledUser(t, map[string]string{"Husk.yaml": stashes})
 	u.run("stack", "init", "first")
@@ -166,7 +160,7 @@ func TestRenamingIsKilledAfterEachSystemCall(t *testing.T) {
 // A move that is killed, after whichever system call, has taken place or has not: each resource is
 // in one of the two stacks.
 func TestMoveIsKilledAfterEachSystemCall(t *testing.T) {
-	skipUnderRace(t)
+	usertest.SkipUnderRace(t)
 	t.Parallel()
 	u := newKilledUser(t, map[string]string{"Husk.yaml": stashes})
 	u.run("stack", "init", "second")

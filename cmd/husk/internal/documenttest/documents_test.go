@@ -1,4 +1,4 @@
-package main
+package documenttest
 
 import (
 	"cmp"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/husk-dev/husk/cmd/husk/internal/usertest"
 	"github.com/husk-dev/husk/internal/testmodule"
 )
 
@@ -180,7 +181,7 @@ func TestDocuments(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the commands are for a POSIX shell")
 	}
-	root, err := filepath.Abs("../..")
+	root, err := filepath.Abs("../../../..")
 	require.NoError(t, err)
 	names, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	require.NoError(t, err)
@@ -244,7 +245,7 @@ type reader struct {
 }
 
 func newReader(t *testing.T, root string) *reader {
-	r := &reader{dir: t.TempDir(), env: append(os.Environ(), newUser(t).environment...)}
+	r := &reader{dir: t.TempDir(), env: append(os.Environ(), usertest.New(t).Environment...)}
 	copyTree(t, root, filepath.Join(r.dir, "husk"))
 	r.prepare(t)
 	// Confirmation needs a terminal. The source of husk is that of this test, so the built program
@@ -267,11 +268,11 @@ func newReader(t *testing.T, root string) *reader {
 // prepare makes the files that the documents expect beside their own.
 func (r *reader) prepare(t *testing.T) {
 	for path, content := range map[string][]byte{
-		"website/providers/random.wasm": testmodule.Build(t, "../../examples/providers/random"),
-		"shop/providers/shop.wasm":      testmodule.Build(t, "testdata/shop"),
+		"website/providers/random.wasm": testmodule.Build(t, "../../../../examples/providers/random"),
+		"shop/providers/shop.wasm":      testmodule.Build(t, "../../testdata/shop"),
 		"shop/templates/page.html":      nil,
 		"rules/Husk.yaml":               []byte(project),
-		"rules/baseline.wasm":           testmodule.Build(t, "../../examples/policies/baseline"),
+		"rules/baseline.wasm":           testmodule.Build(t, "../../../../examples/policies/baseline"),
 		"rules/house.json":              []byte(`{"naming": "disabled"}`),
 	} {
 		write(path, string(content))(t, r, "")

@@ -1,6 +1,6 @@
 //go:build race
 
-package main
+package usertest
 
 // raceScripts are those of the scripts in which much happens at once. Under the race
 // detector all of them would take ten minutes, mostly for compiling modules.

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package processtest
 
 import (
 	"bufio"
@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/usertest"
 )
 
 func init() {
@@ -20,7 +22,7 @@ func init() {
 }
 
 // Two interrupts end a program that waits for a file, which is nothing that a guest does.
-func aProgramThatWaits(t *testing.T, lab *user) {
+func aProgramThatWaits(t *testing.T, lab *usertest.User) {
 	p := newInterruptible(t, lab, "")
 	pipe := filepath.Join(p.dir, "pipe")
 	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
@@ -51,7 +53,7 @@ func aProgramThatWaits(t *testing.T, lab *user) {
 
 // What cannot be stopped is abandoned in the end: here nobody reads what is printed, and the pipe for
 // it is full.
-func whatCannotBeStopped(t *testing.T, lab *user) {
+func whatCannotBeStopped(t *testing.T, lab *usertest.User) {
 	p := newInterruptible(t, lab, "")
 	p.env = append(p.env, "XDG_CONFIG_HOME="+p.dir, "HUSK_CACHE_DIR="+filepath.Join(p.dir, "cache")) // of a user who has no key yet, and is told that one was made
 	require.NoError(t, os.WriteFile(filepath.Join(p.dir, "Husk.yaml"), []byte("name: demo\noutputs: {a: b}\n"), 0o644))

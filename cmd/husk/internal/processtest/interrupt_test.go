@@ -1,4 +1,4 @@
-package main
+package processtest
 
 import (
 	"bufio"
@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/usertest"
 )
 
 // TestInterrupts runs commands that are sent interrupts, of several kinds, with one module for all.
@@ -24,14 +26,14 @@ func TestInterrupts(t *testing.T) {
 	hangUps := make(chan os.Signal, 1)
 	signal.Notify(hangUps, syscall.SIGHUP)
 	defer signal.Stop(hangUps)
-	lab := newUser(t)
+	lab := usertest.New(t)
 	for name, test := range interruptTests {
 		t.Run(name, func(t *testing.T) { test(t, lab) })
 	}
 }
 
 // interruptTests are the parts of TestInterrupts. Those with pipes are not for all systems.
-var interruptTests = map[string]func(t *testing.T, lab *user){
+var interruptTests = map[string]func(t *testing.T, lab *usertest.User){
 	"the first lets steps finish":       firstInterruptLetsStepsFinish,
 	"the second stops now":              secondInterruptStopsNow,
 	"a closed terminal":                 aClosedTerminal,
@@ -48,8 +50,8 @@ type interruptible struct {
 	env []string
 }
 
-func newInterruptible(t *testing.T, lab *user, more string) *interruptible {
-	p := &interruptible{t: t, dir: t.TempDir(), env: append(os.Environ(), lab.environment...)}
+func newInterruptible(t *testing.T, lab *usertest.User, more string) *interruptible {
+	p := &interruptible{t: t, dir: t.TempDir(), env: append(os.Environ(), lab.Environment...)}
 	project := fmt.Sprintf(`
 name: demo
 plugins: {providers: [{name: lab, path: lab.wasm, grants: {fs: ["out:rw"]}}]}
@@ -59,7 +61,7 @@ resources:
     properties: {begun: out/begun, until: out/go}
 %s`, more)
 	require.NoError(t, os.WriteFile(filepath.Join(p.dir, "Husk.yaml"), []byte(project), 0o644))
-	require.NoError(t, os.WriteFile(filepath.Join(p.dir, "lab.wasm"), lab.lab, 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(p.dir, "lab.wasm"), lab.Lab, 0o644))
 	require.NoError(t, os.Mkdir(filepath.Join(p.dir, "out"), 0o755))
 	return p
 }
@@ -101,7 +103,7 @@ func (p *interruptible) fails(cmd *exec.Cmd) {
 }
 
 // What is running finishes and is recorded, and nothing else begins.
-func firstInterruptLetsStepsFinish(t *testing.T, lab *user) {
+func firstInterruptLetsStepsFinish(t *testing.T, lab *usertest.User) {
 	p := newInterruptible(t, lab, second)
 	cmd := p.husk("up", "--yes")
 	var stderr strings.Builder
@@ -129,7 +131,7 @@ func firstInterruptLetsStepsFinish(t *testing.T, lab *user) {
 
 // The interrupts are sent when the command has said that it is ready for them, which a script
 // cannot see.
-func secondInterruptStopsNow(t *testing.T, lab *user) {
+func secondInterruptStopsNow(t *testing.T, lab *usertest.User) {
 	p := newInterruptible(t, lab, "")
 	cmd := p.husk("up", "--yes")
 	said := p.interrupted(cmd, func(line string) {
@@ -156,7 +158,7 @@ const second = `
 
 // A terminal that is closed is a first interrupt, and never a second: the shell that ran in it sends
 // the signal as well.
-func aClosedTerminal(t *testing.T, lab *user) {
+func aClosedTerminal(t *testing.T, lab *usertest.User) {
 	p := newInterruptible(t, lab, second)
 	cmd := p.husk("up", "--yes")
 	said := p.interrupted(cmd, func(line string) {
@@ -188,7 +190,7 @@ func (p *interruptible) nothingPending() {
 }
 
 // Whoever began with nohup wants the command to outlive the terminal.
-func anIgnoredHangUp(t *testing.T, lab *user) {
+func anIgnoredHangUp(t *testing.T, lab *usertest.User) {
 	p := newInterruptible(t, lab, second)
 	nohup, err := exec.LookPath("nohup")
 	if err != nil {
@@ -215,7 +217,7 @@ func anIgnoredHangUp(t *testing.T, lab *user) {
 
 // A reader that goes away, such as head, ends the command like an interrupt: what runs finishes, and
 // is recorded.
-func aReaderThatGoesAway(t *testing.T, lab *user) {
+func aReaderThatGoesAway(t *testing.T, lab *usertest.User) {
 	for _, flag := range []string{"--diff", "--json"} {
 		t.Run(flag, func(t *testing.T) {
 			p := newInterruptible(t, lab, second)
@@ -241,7 +243,7 @@ func aReaderThatGoesAway(t *testing.T, lab *user) {
 }
 
 // A command that only shows something ends without a word when nobody reads it.
-func aReaderOfAListThatGoesAway(t *testing.T, lab *user) {
+func aReaderOfAListThatGoesAway(t *testing.T, lab *usertest.User) {
 	p := newInterruptible(t, lab, "")
 	p.goOn()
 	require.NoError(t, p.husk("up", "--yes").Run())

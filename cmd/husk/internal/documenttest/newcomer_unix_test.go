@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package documenttest
 
 import (
 	"os"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/husk-dev/husk/cmd/husk/internal/usertest"
 	"github.com/husk-dev/husk/internal/terminaltest"
 	"github.com/husk-dev/husk/internal/testmodule"
 )
@@ -27,7 +28,7 @@ type newcomer struct {
 func newNewcomer(t *testing.T) *newcomer {
 	testmodule.Skip(t)
 	x := terminaltest.New(t, 80, 50)
-	u := newUser(t)
+	u := usertest.New(t)
 	n := &newcomer{t: t, x: x, dir: t.TempDir()}
 	// The test binary goes by the name of husk: see TestMain.
 	bin := t.TempDir()
@@ -35,7 +36,7 @@ func newNewcomer(t *testing.T) *newcomer {
 	require.NoError(t, err)
 	require.NoError(t, os.Symlink(self, filepath.Join(bin, "husk")))
 	path := bin + string(filepath.ListSeparator) + os.Getenv("PATH")
-	n.env = append(append(os.Environ(), u.environment...), "PATH="+path, "PS1=", "HUSK_CONFIG_PASSPHRASE=newcomer")
+	n.env = append(append(os.Environ(), u.Environment...), "PATH="+path, "PS1=", "HUSK_CONFIG_PASSPHRASE=newcomer")
 	return n
 }
 

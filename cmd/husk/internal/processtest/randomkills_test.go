@@ -1,4 +1,4 @@
-package main
+package processtest
 
 import (
 	"bufio"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/husk-dev/husk/cmd/husk/internal/usertest"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/filestore"
 )
@@ -121,10 +122,10 @@ type killing struct {
 
 func newKilling(t *testing.T, random *rand.Rand) *killing {
 	t.Helper()
-	owner := newUser(t)
-	u := &killedUser{t: t, dir: t.TempDir(), env: append(os.Environ(), owner.environment...)}
+	owner := usertest.New(t)
+	u := &killedUser{t: t, dir: t.TempDir(), env: append(os.Environ(), owner.Environment...)}
 	k := &killing{killedUser: u, cloud: newCountingCloud(t), random: random}
-	u.write(map[string]string{"lab.wasm": string(owner.lab)})
+	u.write(map[string]string{"lab.wasm": string(owner.Lab)})
 	if canTrace { // if nothing forbids it, as in some containers
 		_, _, code := u.try("killafter", "1", "version")
 		k.traces = code != cannotTrace
@@ -331,7 +332,7 @@ func (k *killing) moves() {
 // killed, and wherever: no object is forgotten, none is owned twice, and what may have been made
 // without a record is reported by the next run. In the end all can be destroyed.
 //
-// -kills says how many runs are killed, and -killseed where: go test ./cmd/husk -run
+// -kills says how many runs are killed, and -killseed where: go test ./cmd/husk/internal/processtest -run
 // TestRandomKills -kills 500 -killseed 7 -timeout 1h
 func TestRandomKills(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package processtest
 
 import (
 	"os/exec"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/husk-dev/husk/cmd/husk/internal/usertest"
 	"github.com/husk-dev/husk/internal/terminaltest"
 )
 
@@ -25,7 +26,7 @@ const terminalProgram = `
 // TestLiveTree updates a stack in a terminal, answers its question, and resizes the terminal while the update goes on.
 func TestLiveTree(t *testing.T) {
 	x := terminaltest.New(t, 80, 24)
-	p := newInterruptible(t, newUser(t), terminalProgram)
+	p := newInterruptible(t, usertest.New(t), terminalProgram)
 	cmd := p.husk("up", "--color=always")
 	startOn(t, x, cmd)
 
@@ -61,7 +62,7 @@ func startOn(t *testing.T, x *terminaltest.Terminal, cmd *exec.Cmd) {
 
 // Whoever pipes or collects the output gets plain lines, each once, and colours only if they ask for them.
 func TestPlainLines(t *testing.T) {
-	lab := newUser(t)
+	lab := usertest.New(t)
 	up := func(environment string, args ...string) string {
 		p := newInterruptible(t, lab, terminalProgram)
 		p.goOn()

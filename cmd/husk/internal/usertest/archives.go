@@ -1,4 +1,4 @@
-package main
+package usertest
 
 import (
 	"archive/tar"

@@ -1,0 +1,11 @@
+// Package processtest has tests of the command as a process: it is killed, interrupted, run many times at once, and on a
+// terminal.
+package processtest
+
+import (
+	"testing"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/usertest"
+)
+
+func TestMain(m *testing.M) { usertest.Main(m, map[string]func(){"killafter": killAfter}) }

@@ -1,0 +1,240 @@
+package usertest
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/internal/fakeservice"
+	"github.com/husk-dev/husk/internal/metaschema"
+)
+
+var update = flag.Bool("update", false, "write the golden files of the scripts anew")
+
+// Kind is the kind of user that a script is about. The scripts of each are in a package of their own.
+type Kind int
+
+// The kinds of users.
+const (
+	Operator Kind = iota
+	// Author is an author of providers or policies.
+	Author
+	// Porter is somebody who ports providers of others.
+	Porter
+)
+
+// authored are the scripts about modules, beside those whose names begin with provider.
+var authored = []string{
+	"badmodule", "cache", "capabilities", "detached", "extensions", "identity", "image", "modules", "new", "packages", "policies", "precompiled", "schema", "trust",
+	"understood", "versions",
+}
+
+func kindOf(script string) Kind {
+	switch {
+	case strings.HasPrefix(script, "port"):
+		return Porter
+	case strings.HasPrefix(script, "provider") || slices.Contains(authored, script):
+		return Author
+	}
+	return Operator
+}
+
+// Scripts runs the scripts in cmd/husk/testdata/script about a kind of user: each is a session with the real command, real
+// modules, and a directory of its own. Beside the files that it brings along, a script finds
+//
+//	$LAB          the source of the provider for tests, testdata/lab
+//	$PROVIDERS    the directory of the providers in examples
+//	$POLICIES     the directory of the policy packs in examples
+//	lab.wasm      the lab, built
+//	$PORTED       the directory of the providers for Terraform in testdata/ported
+//	$FILES        the URL of a server that has the script's files
+//	$ADDRESS      the host and port of that server
+//
+// and may use the commands of this package beside testscript's own.
+func Scripts(t *testing.T, kind Kind) {
+	params := testscript.Params{
+		Setup:               New(t).setup,
+		Cmds:                commands,
+		Condition:           condition,
+		RequireExplicitExec: true,
+		UpdateScripts:       *update,
+	}
+	all, err := filepath.Glob(filepath.Join(Directory(t), "testdata", "script", "*.txtar"))
+	require.NoError(t, err)
+	for _, file := range all {
+		if name := strings.TrimSuffix(filepath.Base(file), ".txtar"); kindOf(name) == kind && inRace(name) {
+			params.Files = append(params.Files, file)
+		}
+	}
+	if params.Files == nil {
+		t.Skip("none of the scripts runs under the race detector")
+	}
+	testscript.Run(t, params)
+}
+
+// condition reports whether a condition of the scripts holds. [published] is for the scripts that port large
+// providers as their authors published them, one after the other: they take minutes.
+func condition(name string) (bool, error) {
+	if name == "published" {
+		return os.Getenv("HUSK_TEST_PUBLISHED") != "" && !testing.Short(), nil
+	}
+	return false, fmt.Errorf("there is no condition %q", name)
+}
+
+func (u *User) setup(e *testscript.Env) error {
+	root := filepath.Dir(filepath.Dir(u.directory))
+	examples := filepath.Join(root, "examples")
+	e.Vars = append(append(e.Vars, u.Environment...),
+		"LAB="+filepath.Join(u.directory, "testdata", "lab"), "PROVIDERS="+filepath.Join(examples, "providers"),
+		"POLICIES="+filepath.Join(examples, "policies"), "PORTED="+filepath.Join(root, "testdata", "ported"))
+	serveFiles(e)
+	return os.WriteFile(filepath.Join(e.WorkDir, "lab.wasm"), u.Lab, 0o644)
+}
+
+var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
+	// expand FILE...: replaces $NAME in files by the environment's.
+	"expand": func(ts *testscript.TestScript, _ bool, args []string) {
+		for _, name := range args {
+			text := os.Expand(ts.ReadFile(name), func(key string) string {
+				if value := ts.Getenv(key); value != "" {
+					return value
+				}
+				return "$" + key
+			})
+			ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o644))
+		}
+	},
+	// replace OLD NEW FILE: replaces text or bytes in a file, which must have them.
+	"replace": func(ts *testscript.TestScript, _ bool, args []string) {
+		old, path := []byte(args[0]), ts.MkAbs(args[2])
+		data, err := os.ReadFile(path)
+		ts.Check(err)
+		if !bytes.Contains(data, old) {
+			ts.Fatalf("%s does not contain %q", args[2], old)
+		}
+		ts.Check(os.WriteFile(path, bytes.ReplaceAll(data, old, []byte(args[1])), 0o644))
+	},
+	// frame FROM TO: writes each line of a file as a message to a language server, with $NAME replaced.
+	"frame": func(ts *testscript.TestScript, _ bool, args []string) {
+		var session strings.Builder
+		for line := range strings.Lines(ts.ReadFile(args[0])) {
+			line = os.Expand(strings.TrimSpace(line), ts.Getenv)
+			fmt.Fprintf(&session, "Content-Length: %d\r\n\r\n%s", len(line), line)
+		}
+		ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(session.String()), 0o644))
+	},
+	// append FROM TO: adds the text of a file to another.
+	"append": func(ts *testscript.TestScript, _ bool, args []string) {
+		text := ts.ReadFile(args[1]) + ts.ReadFile(args[0])
+		ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o644))
+	},
+	// normalize FROM TO: copies stdout, stderr, or a file without what differs from
+	// run to run.
+	"normalize": func(ts *testscript.TestScript, _ bool, args []string) {
+		text := ts.ReadFile(args[0])
+		for _, n := range []struct{ what, by string }{
+			{`(?m)^(  building|  compiling|\{"type":"preparing").*\n`, ``},
+			{`(?m)^  .*… \d+(\.\d+)?m?s\n`, ``}, // what takes long on a busy machine
+			{`"(durationMs|microseconds|longestMicroseconds|fuel|bytesIn|bytesOut)":\d+`, `"$1":0`},
+			{` \(\d+(\.\d+)?s\)`, ``},
+			{`\d+(\.\d+)?s\b`, `TIME`},
+			{`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`, `UUID`},
+			{`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d\S*`, `DATE`},
+			{regexp.QuoteMeta(ts.Getenv("WORK")), `$$WORK`},
+		} {
+			text = regexp.MustCompile(n.what).ReplaceAllString(text, n.by)
+		}
+		ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o644))
+	},
+	// metaschema FILE: the file, or stdout, is a package schema that Pulumi's metaschema allows.
+	"metaschema": func(ts *testscript.TestScript, _ bool, args []string) {
+		ts.Check(metaschema.Validate([]byte(ts.ReadFile(args[0]))))
+	},
+	"pack":      pack,
+	"manifest":  manifest,
+	"printable": printable,
+	"unforged":  unforged,
+	"hidden":    hidden,
+	// truncate FILE SIZE: cuts a file off after so many bytes.
+	"truncate": func(ts *testscript.TestScript, _ bool, args []string) {
+		size, err := strconv.ParseInt(args[1], 10, 64)
+		ts.Check(err)
+		ts.Check(os.Truncate(ts.MkAbs(args[0]), size))
+	},
+	// age DAYS DIR: makes the files of a directory so old.
+	"age": func(ts *testscript.TestScript, _ bool, args []string) {
+		days, err := strconv.Atoi(args[0])
+		ts.Check(err)
+		then := time.Now().AddDate(0, 0, -days)
+		files, err := filepath.Glob(filepath.Join(ts.MkAbs(args[1]), "*"))
+		ts.Check(err)
+		for _, file := range files {
+			ts.Check(os.Chtimes(file, then, then))
+		}
+	},
+	// service NAME KIND [tls]: starts a service of internal/fakeservice, over TLS if that is asked for. $NAME is its
+	// host and port.
+	"service": func(ts *testscript.TestScript, _ bool, args []string) {
+		server := httptest.NewUnstartedServer(fakeservice.Services[args[1]]())
+		if len(args) > 2 {
+			server.StartTLS()
+		} else {
+			server.Start()
+		}
+		ts.Defer(server.Close)
+		ts.Setenv(args[0], strings.Replace(server.Listener.Addr().String(), "127.0.0.1", "localhost", 1))
+	},
+	// request METHOD URL [BODY]: sends a request to a service, which must succeed.
+	"request": func(ts *testscript.TestScript, neg bool, args []string) {
+		body := strings.Join(args[2:], "")
+		request, err := http.NewRequest(args[0], args[1], strings.NewReader(body))
+		ts.Check(err)
+		request.SetBasicAuth(fakeservice.User, fakeservice.Password)
+		response, err := http.DefaultClient.Do(request)
+		ts.Check(err)
+		ts.Check(response.Body.Close())
+		if succeeded := response.StatusCode < 300; succeeded == neg {
+			ts.Fatalf("%v: %s", args, response.Status)
+		}
+	},
+	// status CODE COMMAND...: runs a command that must exit with the code.
+	"status": func(ts *testscript.TestScript, _ bool, args []string) {
+		code := 0
+		if err := ts.Exec(args[1], args[2:]...); err != nil {
+			var exit *exec.ExitError
+			if !errors.As(err, &exit) {
+				ts.Fatalf("%v: %v", args[1:], err)
+			}
+			code = exit.ExitCode()
+		}
+		if strconv.Itoa(code) != args[0] {
+			ts.Fatalf("%v exited with %d, not %s", args[1:], code, args[0])
+		}
+	},
+	// await FILE: waits until the file exists.
+	"await": func(ts *testscript.TestScript, _ bool, args []string) {
+		for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
+			if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+				return
+			}
+			if time.Now().After(deadline) {
+				ts.Fatalf("%s did not appear", args[0])
+			}
+		}
+	},
+}
