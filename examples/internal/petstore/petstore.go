@@ -318,7 +318,7 @@ func (s *Store) listOwners(w http.ResponseWriter, r *http.Request, _ Object) {
 	ids := sortedKeys(s.Owners)
 	page, _ := strconv.Atoi(r.FormValue("page"))
 	size, _ := strconv.Atoi(r.FormValue("per_page"))
-	page = max(page, 1)
+	page, size = max(page, 1), max(size, 1)
 	begin, end := min((page-1)*size, len(ids)), min(page*size, len(ids))
 	owners := []Object{}
 	for _, id := range ids[begin:end] {
