@@ -17,8 +17,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/husk-dev/husk/internal/husksource"
 	"golang.org/x/mod/sumdb/dirhash"
+
+	"github.com/husk-dev/husk/internal/husksource"
 )
 
 // project is the module of Husk. What guests need of it has no requirements.

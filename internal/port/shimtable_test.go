@@ -65,7 +65,11 @@ func TestEachShimBuilds(t *testing.T) {
 	})
 	for _, s := range shims {
 		require.NotEmpty(t, tried[s.Name], "the shim %s is tried with nothing", s.Name)
-		for _, c := range tried[s.Name] {
+		versions := tried[s.Name]
+		if os.Getenv("HUSK_TEST_PUBLISHED") == "" {
+			versions = versions[len(versions)-1:] // the others build in .ci/nightly
+		}
+		for _, c := range versions {
 			t.Run(s.Name+" "+c.version, func(t *testing.T) {
 				dir := t.TempDir()
 				root := filepath.Join(dir, "source", "program")

@@ -1,8 +1,8 @@
-package port
+// Package pulumitest ports providers of Pulumi, which takes large builds.
+package pulumitest
 
 import (
 	"context"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,12 +11,13 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program/goprogram"
-	"github.com/husk-dev/husk/engine/secrets"
-	"github.com/husk-dev/husk/engine/state"
-	"github.com/husk-dev/husk/engine/state/memstore"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/port"
+	"github.com/husk-dev/husk/internal/port/porttest"
 	"github.com/husk-dev/husk/internal/testmodule"
 )
+
+func TestMain(m *testing.M) { testmodule.Main(m) }
 
 // loader loads one module for all packages.
 type loader struct{ *host.Module }
@@ -25,43 +26,20 @@ func (l loader) Load(ctx context.Context, spec engine.PackageSpec) (abi.Provider
 	return l.NewProvider(ctx, host.ProviderOptions{Name: spec.Name})
 }
 
-// deploy updates an empty stack with a program, and one setting of its configuration.
-func deploy(t *testing.T, providers engine.Loader, key, value string, program goprogram.Func) (property.Map, error) {
-	t.Helper()
-	ctx, dir := t.Context(), t.TempDir()
-	keys := secrets.Keys{
-		LookupEnv: os.LookupEnv, ReadFile: os.ReadFile, KeyMade: func(string) {},
-		ConfigDir: func() (string, error) { return dir, nil },
-	}
-	store, name := new(memstore.Store), state.StackName{Project: "app", Name: "dev"}
-	require.NoError(t, state.Create(ctx, store, name, keys))
-	stack, err := state.Open(ctx, store, name, keys, state.Holder{PID: os.Getpid(), Command: "test"})
-	require.NoError(t, err)
-	defer stack.Close(context.Background())
-	result, err := engine.Run(ctx, engine.Deployment{
-		Project: name.Project, Stack: name.Name, State: stack, Providers: providers,
-		Config: []abi.ConfigEntry{{Key: key, Value: value}},
-	}, engine.Up{Program: program})
-	if err != nil {
-		return property.Map{}, err
-	}
-	return result.Outputs, nil
-}
-
 // A provider made with pulumi-go-provider, with the adapter of this checkout: a resource, a function, a
 // component that declares resources over its monitor, and a partial failure.
 func TestAProviderMadeWithPulumiGoProvider(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and compiles a module of 68 MB")
 	}
-	built, err := Port(t.Context(), "../../testdata/ported/gopulumi", Options{Dir: t.TempDir(), Name: "notes", Version: "1.2.0"})
+	built, err := port.Port(t.Context(), "../../../testdata/ported/gopulumi", port.Options{Dir: t.TempDir(), Name: "notes", Version: "1.2.0"})
 	require.NoError(t, err)
 	require.Equal(t, "pulumi-go-provider", built.Manifest.Origin.Kind)
 	require.Subset(t, built.Manifest.Origin.Shims, []string{"pulumi-provider", "pulumi-sdk", "pulumi-pkg"})
 	m, err := testmodule.Host(t, host.NewConfig()).LoadBytes(t.Context(), built.Wasm)
 	require.NoError(t, err)
 
-	outputs, err := deploy(t, loader{m}, "notes:author", "ada", func(ctx context.Context, s *goprogram.Stack) (property.Map, error) {
+	outputs, err := porttest.Deploy(t, loader{m}, "notes:author", "ada", func(ctx context.Context, s *goprogram.Stack) (property.Map, error) {
 		note, err := s.Resource(ctx, goprogram.Declaration{Type: "notes:index:Note", Name: "first", Inputs: property.MapOf(map[string]property.Value{
 			"title": property.String("hello"), "text": property.String("one two three"),
 		})})
@@ -82,8 +60,8 @@ func TestAProviderMadeWithPulumiGoProvider(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.Equal(t, property.Secret(property.String("one two three")), outputs.Get("text"), "the provider marks it")
-	require.Equal(t, "ada", text(outputs.Get("author")), "of the configuration")
-	require.Equal(t, "yellow", text(outputs.Get("color")), "the default")
+	require.Equal(t, "ada", porttest.Text(outputs.Get("author")), "of the configuration")
+	require.Equal(t, "yellow", porttest.Text(outputs.Get("color")), "the default")
 	require.Equal(t, `["note-b-0", "note-b-1", "note-b-2"]`, property.Display(outputs.Get("ids").Plain()))
 	words, _ := outputs.Get("words").Plain().AsNumber()
 	require.EqualValues(t, 9, words)
@@ -104,7 +82,7 @@ func TestAProviderMadeWithPulumiGoProvider(t *testing.T) {
 	failure := abi.AsError(err).InitFailure
 	require.Equal(t, "note-torn", failure.ID)
 	require.Equal(t, []string{"the paper is torn"}, failure.Reasons)
-	require.Equal(t, "red", text(failure.State.Get("color")))
+	require.Equal(t, "red", porttest.Text(failure.State.Get("color")))
 }
 
 // A provider that speaks Pulumi's protocol itself, with an SDK whose server is in another module.
@@ -112,13 +90,13 @@ func TestAProviderOnAnOldSDKOfPulumi(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and compiles a module of 45 MB")
 	}
-	built, err := Port(t.Context(), "../../testdata/ported/pulumirpc", Options{Dir: t.TempDir(), Name: "slip", Version: "0.1.0"})
+	built, err := port.Port(t.Context(), "../../../testdata/ported/pulumirpc", port.Options{Dir: t.TempDir(), Name: "slip", Version: "0.1.0"})
 	require.NoError(t, err)
 	require.Equal(t, "Pulumi provider server", built.Manifest.Origin.Kind)
 	require.Subset(t, built.Manifest.Origin.Shims, []string{"pulumi-provider-pkg", "go-git", "go-billy"})
 	m, err := testmodule.Host(t, host.NewConfig()).LoadBytes(t.Context(), built.Wasm)
 	require.NoError(t, err)
-	outputs, err := deploy(t, loader{m}, "notes:author", "ada", func(ctx context.Context, s *goprogram.Stack) (property.Map, error) {
+	outputs, err := porttest.Deploy(t, loader{m}, "notes:author", "ada", func(ctx context.Context, s *goprogram.Stack) (property.Map, error) {
 		slip, err := s.Resource(ctx, goprogram.Declaration{Type: "slip:index:Slip", Name: "a", Inputs: property.MapOf(map[string]property.Value{
 			"text": property.String("four"),
 		})})
@@ -130,9 +108,4 @@ func TestAProviderOnAnOldSDKOfPulumi(t *testing.T) {
 	require.NoError(t, err)
 	length, _ := outputs.Get("length").Plain().AsNumber()
 	require.EqualValues(t, 4, length)
-}
-
-func text(v property.Value) string {
-	s, _ := v.Plain().AsString()
-	return s
 }
