@@ -18,7 +18,7 @@ packages:
   petstore:
     source: openapi
     version: v1.2.3
-    parameters: [./petstore.yaml, 1.10, true]
+    parameters: [./petstore.yaml, 1.10, true, {b: {a: [1, x]}, c: null}]
   openapi: openapi@1.2
   random:
     source: random
@@ -29,7 +29,7 @@ plugins:
 `)
 	require.Equal(t, Package{
 		Name: "petstore", Source: "openapi", Version: "1.2.3",
-		Parameters: &Parameterization{Args: []string{"./petstore.yaml", "1.10", "true"}}, Position: source.Position{Line: 4, Column: 3},
+		Parameters: &Parameterization{Args: []string{"./petstore.yaml", "1.10", "true", `{"b":{"a":[1,"x"]},"c":null}`}}, Position: source.Position{Line: 4, Column: 3},
 	}, p.Package("petstore"))
 	openapi, random := p.Package("openapi"), p.Package("random")
 	require.Equal(t, "1.2", openapi.Version)

@@ -2,6 +2,7 @@ package program
 
 import (
 	"encoding/base64"
+	"encoding/json"
 
 	"github.com/blang/semver/v4"
 	"go.yaml.in/yaml/v3"
@@ -13,7 +14,8 @@ import (
 // Parameterization makes a provider another package, or serve one more: words, or what it made of
 // them.
 type Parameterization struct {
-	// Args are words, as they are written: only the provider knows which of them are paths.
+	// Args are words, as they are written: only the provider knows which of them are paths. A
+	// mapping is the JSON of it.
 	Args []string
 	// Name and Version are those of the package that Value makes, empty with words.
 	Name    string
@@ -45,14 +47,31 @@ func (d *decoder) parameterizationKey(key string, at **Parameterization) source.
 		}
 		p, ok := &Parameterization{}, true
 		for _, e := range d.Elements(n, key) {
-			text, isText := d.Text(e, "a parameter")
-			p.Args, ok = append(p.Args, text), ok && isText
+			text, isWord := d.word(e)
+			p.Args, ok = append(p.Args, text), ok && isWord
 		}
 		if len(p.Args) == 0 {
 			p = nil
 		}
 		return p, ok
 	})
+}
+
+// word returns a parameter as providers take it: a text, or the JSON of a mapping.
+func (d *decoder) word(n *yaml.Node) (string, bool) {
+	if n.Kind != yaml.MappingNode {
+		return d.Text(n, "a parameter")
+	}
+	var value any
+	err := n.Decode(&value)
+	var text []byte
+	if err == nil {
+		text, err = json.Marshal(value)
+	}
+	if err != nil {
+		d.Errorf(n, "a parameter is a text, or a mapping that JSON can hold: %v", err)
+	}
+	return string(text), err == nil
 }
 
 func (d *decoder) parameterValue(key string, n *yaml.Node) (*Parameterization, bool) {

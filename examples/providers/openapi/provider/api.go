@@ -13,6 +13,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/examples/providers/openapi/document"
 	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
@@ -29,24 +30,29 @@ type api struct {
 	functions []*function
 }
 
-func derive(doc *document, name string) (*api, error) {
-	spec := doc.spec
+func derive(doc *document.Document, name string) (*api, error) {
+	spec := doc.Spec
 	a := &api{
 		name: name, version: semanticVersion(spec.Info.Version), info: spec.Info,
 		types: &types{pkg: name, objects: map[objectKey]*schema.Object{}, tokens: names{}, open: map[*openapi3.Schema]bool{}},
 	}
-	if len(spec.Servers) > 0 && strings.Contains(spec.Servers[0].URL, "://") {
-		a.server = strings.TrimRight(spec.Servers[0].URL, "/")
-	}
+	a.server = doc.Server
 	a.auth = newAuth(spec.Components.SecuritySchemes)
 	a.client = &client{pkg: name, auth: a.auth}
 
 	operations := operationsOf(spec)
-	read := a.deriveResources(operations)
+	read, err := a.deriveResources(operations, doc.Overrides.Resources)
+	if err != nil {
+		return nil, err
+	}
 	a.deriveFunctions(operations, read)
 	if len(a.resources)+len(a.functions) == 0 {
-		return nil, guest.InvalidArgument("", "the document describes nothing that can be used: a resource has a path such as /pets with POST and one such as /pets/{petId} with GET and DELETE; "+
-			"functions are the other GET operations; bodies must be JSON")
+		text := "the document describes nothing that can be used: a resource has a path such as /pets with POST and one such as /pets/{petId} with GET and DELETE; " +
+			"functions are the other GET operations; bodies must be JSON"
+		for _, skipped := range doc.Skipped[:min(len(doc.Skipped), manySkipped)] {
+			text += "\n" + skipped.String()
+		}
+		return nil, guest.InvalidArgument("", text)
 	}
 	return a, nil
 }
@@ -91,12 +97,26 @@ type operation struct {
 	security openapi3.SecurityRequirements
 }
 
-type paths map[string]map[string]*operation
+// paths are the operations of a document.
+type paths struct {
+	// all are the operations by path and method, and sorted the paths in order.
+	all    map[string]map[string]*operation
+	sorted []string
+	// shapes are the paths by their shape, and numbered those by the shape of their parent and their last word in the
+	// singular.
+	shapes   map[string]string
+	numbered map[[2]string][]string
+	// last are the paths by their last word in the singular.
+	last map[string][]string
+}
 
-func operationsOf(spec *openapi3.T) paths {
-	all := paths{}
-	for path, item := range spec.Paths.Map() {
-		all[path] = map[string]*operation{}
+func operationsOf(spec *openapi3.T) *paths {
+	p := &paths{all: map[string]map[string]*operation{}, shapes: map[string]string{}, numbered: map[[2]string][]string{}, last: map[string][]string{}}
+	items := spec.Paths.Map()
+	p.sorted = slices.Sorted(maps.Keys(items))
+	for _, path := range p.sorted {
+		item := items[path]
+		p.all[path] = map[string]*operation{}
 		for method, described := range item.Operations() {
 			o := &operation{method: method, path: path, Operation: described, security: spec.Security}
 			if described.Security != nil {
@@ -106,10 +126,20 @@ func operationsOf(spec *openapi3.T) paths {
 			o.addParameters(described.Parameters)
 			o.body, o.mediaType = requestBody(described, method)
 			o.response = responseBody(described)
-			all[path][method] = o
+			p.all[path][method] = o
+		}
+		if shape := pathShape(path); p.shapes[shape] == "" {
+			p.shapes[shape] = path
+		}
+		if above, segment, ok := cutSegment(path); ok {
+			if n := number(segment); n != "" {
+				key := [2]string{pathShape(above), n}
+				p.numbered[key] = append(p.numbered[key], path)
+				p.last[n] = append(p.last[n], path)
+			}
 		}
 	}
-	return all
+	return p
 }
 
 // addParameters adds parameters; later ones take the place of earlier ones.
@@ -137,53 +167,11 @@ func (o *operation) parameter(in, name string) *openapi3.Parameter {
 	return nil
 }
 
-// jsonMedia finds the JSON among the forms of a body. Patches of RFC 6902 are lists of operations,
-// which no resource can have.
-func jsonMedia(content openapi3.Content) (string, *openapi3.SchemaRef) {
-	for _, name := range slices.SortedFunc(maps.Keys(content), func(a, b string) int {
-		return cmp.Or(cmp.Compare(preference(a), preference(b)), cmp.Compare(a, b))
-	}) {
-		if media := content[name]; preference(name) < noJSON && media != nil && media.Schema != nil {
-			if preference(name) == anyMedia {
-				name = "application/json"
-			}
-			return name, media.Schema
-		}
-	}
-	return "", nil
-}
-
-// How well a media type suits, the best first.
-const (
-	plainJSON = iota
-	mergePatch
-	otherJSON
-	anyMedia
-	noJSON
-)
-
-func preference(media string) int {
-	media, _, _ = strings.Cut(media, ";")
-	switch media = strings.ToLower(strings.TrimSpace(media)); {
-	case media == "application/json":
-		return plainJSON
-	case media == "application/merge-patch+json":
-		return mergePatch
-	case media == "application/json-patch+json":
-		return noJSON
-	case strings.HasSuffix(media, "+json"):
-		return otherJSON
-	case media == "*/*" || media == "application/*":
-		return anyMedia
-	}
-	return noJSON
-}
-
 func requestBody(o *openapi3.Operation, method string) (*openapi3.SchemaRef, string) {
 	if o.RequestBody == nil || o.RequestBody.Value == nil || method == http.MethodGet || method == http.MethodDelete {
 		return nil, ""
 	}
-	name, body := jsonMedia(o.RequestBody.Value.Content)
+	name, body := document.JSON(o.RequestBody.Value.Content)
 	return body, name
 }
 
@@ -195,7 +183,7 @@ func responseBody(o *openapi3.Operation) *openapi3.SchemaRef {
 		if response == nil || !strings.HasPrefix(status, "2") && status != "default" {
 			continue
 		}
-		if _, body := jsonMedia(response.Content); body != nil {
+		if _, body := document.JSON(response.Content); body != nil {
 			return body
 		}
 	}

@@ -57,6 +57,7 @@ type message struct {
 // answer is the response to a successful operation.
 type answer struct {
 	url    *url.URL
+	status int
 	header http.Header
 	// body is null if there was none.
 	body property.Value
@@ -176,7 +177,7 @@ func (x *exchange) do(request *http.Request) (*answer, error) {
 	}
 	switch status := response.StatusCode; {
 	case status >= 200 && status < 300:
-		got := &answer{url: response.Request.URL, header: response.Header}
+		got := &answer{url: response.Request.URL, status: status, header: response.Header}
 		if len(bytes.TrimSpace(body)) > 0 {
 			if got.body, err = decodeJSON(body); err != nil {
 				return nil, x.failure(abi.ErrorKindInternal, response.Status+", but the answer is not JSON: "+err.Error())

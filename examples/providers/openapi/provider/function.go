@@ -29,10 +29,10 @@ type function struct {
 }
 
 // deriveFunctions makes functions of the GET operations that do not read resources.
-func (a *api) deriveFunctions(all paths, read map[*operation]bool) {
+func (a *api) deriveFunctions(all *paths, read map[*operation]bool) {
 	taken := names{}
 	var operations []*operation
-	for _, byMethod := range all {
+	for _, byMethod := range all.all {
 		if o := byMethod[http.MethodGet]; o != nil && !read[o] && o.response != nil && o.response.Value != nil {
 			operations = append(operations, o)
 		}

@@ -1,7 +1,6 @@
 package provider
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"slices"
@@ -41,24 +40,9 @@ func newKey() string {
 	return hex.EncodeToString(key)
 }
 
-// Resources whose creation has a key: a retry with the same key makes nothing twice.
-type (
-	keyedLasting  struct{ lasting }
-	keyedChanging struct{ changing }
-)
-
-// Check chooses the key of a creation.
-func (keyedLasting) Check(_ context.Context, r guest.CheckRequest[property.Map]) ([]guest.CheckFailure, error) {
-	return chooseKey(r)
-}
-
-// Check chooses the key of a creation.
-func (keyedChanging) Check(_ context.Context, r guest.CheckRequest[property.Map]) ([]guest.CheckFailure, error) {
-	return chooseKey(r)
-}
-
-// chooseKey keeps an old key. An existing resource without one, such as an imported one, needs none.
-func chooseKey(r guest.CheckRequest[property.Map]) ([]guest.CheckFailure, error) {
+// chooseKey chooses the key of a creation: a retry with the same key makes nothing twice. It keeps an old one. An existing
+// resource without one, such as an imported one, needs none.
+func chooseKey(r guest.CheckRequest[property.Map]) {
 	switch {
 	case !r.Inputs.Get(keyInput).Plain().IsNull():
 	case r.Olds == nil:
@@ -66,5 +50,4 @@ func chooseKey(r guest.CheckRequest[property.Map]) ([]guest.CheckFailure, error)
 	case r.Olds.Has(keyInput):
 		*r.Inputs = r.Inputs.With(keyInput, r.Olds.Get(keyInput))
 	}
-	return nil, nil
 }

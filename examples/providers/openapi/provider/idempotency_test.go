@@ -40,12 +40,12 @@ const charges = `{"openapi": "3.0.3", "info": {"title": "charges", "version": "1
 // What objects are known by follows from the document.
 func TestIdentityOfResources(t *testing.T) {
 	pkg := packageOf(t, written(t, "charges.json", charges))
-	require.Equal(t, []string{"name", "shop"}, pkg.Resource("test:index:ShopRack").Identity, "what a program puts where it wants")
+	require.Equal(t, []string{"name", "shop"}, pkg.Resource("test:index:Rack").Identity, "what a program puts where it wants")
 	charge := pkg.Resource("test:index:Charge")
 	require.Equal(t, []string{"idempotencyKey"}, charge.Identity)
 	require.Equal(t, []string{"amount", "idempotencyKey"}, charge.Inputs.Names())
 	require.False(t, charge.Inputs.Property("idempotencyKey").Required)
-	require.True(t, pkg.Resource("test:index:ShopRack").SchemaCheck)
+	require.True(t, pkg.Resource("test:index:Rack").SchemaCheck)
 	require.Empty(t, packageOf(t, "testdata/petstore.yaml").Resource("test:index:Pet").Identity, "the service chooses an ID")
 }
 
@@ -77,7 +77,7 @@ func TestCancelledCreationAtAChosenPath(t *testing.T) {
 		property.Entry{Key: "name", Value: property.String("top")},
 		property.Entry{Key: "shop", Value: property.String("delft")},
 		property.Entry{Key: "size", Value: property.Number(3)})
-	_, err := configured(t, charges, server.URL).Create(ctx, abi.CreateRequest{Type: "test:index:ShopRack", Inputs: inputs})
+	_, err := configured(t, charges, server.URL).Create(ctx, abi.CreateRequest{Type: "test:index:Rack", Inputs: inputs})
 	var failure *abi.Error
 	require.ErrorAs(t, err, &failure)
 	require.NotNil(t, failure.InitFailure, "%v", err)

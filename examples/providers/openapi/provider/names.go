@@ -69,26 +69,6 @@ func singular(word string) string {
 	return word
 }
 
-// resourceName returns the name of the resource at a path: OwnerPet for /v1/owners/{id}/pets/{id}. A
-// customary prefix of the path is left out unless all is true.
-func resourceName(path string, all bool) string {
-	var words []string
-	for segment := range strings.SplitSeq(path, "/") {
-		if segment == "" || strings.HasPrefix(segment, "{") {
-			continue
-		}
-		if !all && len(words) == 0 && (segment == "api" || segment == "rest" || isVersion(segment)) {
-			continue
-		}
-		part := wordsOf(segment)
-		if len(part) > 0 {
-			part[len(part)-1] = singular(part[len(part)-1])
-		}
-		words = append(words, part...)
-	}
-	return upperCamel(words)
-}
-
 // isVersion reports whether a segment is like v1 or v2.1.
 func isVersion(segment string) bool {
 	rest, ok := strings.CutPrefix(segment, "v")

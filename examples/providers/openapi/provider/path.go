@@ -3,6 +3,7 @@ package provider
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -11,8 +12,21 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
-func (r *resource) message(o *operation, values []string, known property.Map) (message, error) {
-	m := message{path: values, query: url.Values{}, header: http.Header{}}
+// message returns the message of an operation on the resource with values in its path; known are its inputs or its state,
+// and latest is the last answer about it, null if it is not needed.
+func (r *resource) message(o *operation, values []string, known property.Map, latest property.Value) (message, error) {
+	m := message{query: url.Values{}, header: http.Header{}}
+	for i, q := range pathParameters(o.path) {
+		if at := r.indexOf(o, i, q.name); at >= 0 {
+			m.path = append(m.path, values[at])
+			continue
+		}
+		text, ok := textOf(known.Get(r.outside(q)))
+		if !ok || text == "" {
+			return m, guest.InvalidArgument(r.outside(q), o.name()+" needs it, and it is not known")
+		}
+		m.path = append(m.path, text)
+	}
 	if o.takesKey() {
 		key, ok := textOf(known.Get(keyInput))
 		if !ok || o != r.create || !r.keyed {
@@ -24,10 +38,15 @@ func (r *resource) message(o *operation, values []string, known property.Map) (m
 		if o.parameter(p.In, p.Name) == nil {
 			continue
 		}
-		text, ok := textOf(known.Get(p.Name))
+		v := known.Get(p.Name)
+		if p.source != nil {
+			v = p.source.in(latest)
+		}
+		text, ok := textOf(v)
 		switch {
+		case !ok && !p.Required:
 		case !ok:
-			return m, guest.InvalidArgument(p.Name, o.method+" "+o.path+" needs it, and it is not known")
+			return m, guest.InvalidArgument(p.Name, o.name()+" needs it, and it is not known")
 		case p.In == openapi3.ParameterInQuery:
 			m.query.Set(p.Name, text)
 		default:
@@ -35,6 +54,43 @@ func (r *resource) message(o *operation, values []string, known property.Map) (m
 		}
 	}
 	return m, nil
+}
+
+// indexOf returns the value in the path of read that a parameter of an operation is: by its name, or because the paths are
+// the same up to there but for names. It returns -1 for none.
+func (r *resource) indexOf(o *operation, i int, name string) int {
+	all := pathParameters(r.read.path)
+	for at, p := range all {
+		if p.name == name {
+			return at
+		}
+	}
+	if i < len(all) && pathShape(upTo(o.path, i)) == pathShape(upTo(r.read.path, i)) {
+		return i
+	}
+	return -1
+}
+
+// upTo returns a path up to its i-th parameter.
+func upTo(path string, i int) string {
+	end := 0
+	for ; i >= 0; i-- {
+		end += strings.IndexByte(path[end:], '}') + 1
+	}
+	return path[:end]
+}
+
+// outside returns the property of a parameter that is not in the path of read.
+func (r *resource) outside(q pathParameter) string {
+	if reserved(q.name) {
+		return q.before + upperCamel(wordsOf(q.name))
+	}
+	return q.name
+}
+
+// needsLatest reports whether an operation sends something that an answer before it has, such as a version.
+func (r *resource) needsLatest(o *operation) bool {
+	return slices.ContainsFunc(r.asked, func(p asked) bool { return p.source != nil && o.parameter(p.In, p.Name) != nil })
 }
 
 func (r *resource) body(names map[string]bool, inputs property.Map) (map[string]any, error) {
@@ -53,39 +109,55 @@ func (r *resource) body(names map[string]bool, inputs property.Map) (map[string]
 	return body, nil
 }
 
-// pathValues returns the values in the path that a program gives.
-func (r *resource) pathValues(inputs property.Map) ([]string, error) {
-	names := r.parents
-	if r.chosen != "" {
-		names = append(names[:len(names):len(names)], r.chosen)
-	}
-	var values []string
-	for _, name := range names {
-		text, ok := textOf(inputs.Get(name))
-		if !ok || text == "" {
-			return nil, guest.InvalidArgument(name, "it is part of the path, and must not be empty")
+// given returns the values in the path that a program gives, "" for the others.
+func (r *resource) given(inputs property.Map) ([]string, error) {
+	values := make([]string, len(r.path))
+	for i, v := range r.path {
+		if v.input == nil {
+			continue
 		}
-		values = append(values, text)
+		text, ok := textOf(v.input.in(property.Object(inputs)))
+		if !ok || text == "" {
+			return nil, guest.InvalidArgument(v.input.String(), "it is part of the path, and must not be empty")
+		}
+		values[i] = text
 	}
 	return values, nil
 }
 
-// lastValue returns the last value in the path of a new resource: from the response, the header
-// Location, or the program; empty for none.
-func (r *resource) lastValue(made *answer, inputs property.Map) string {
-	if m, ok := r.open(made.body).AsObject(); ok && r.idField != "" {
-		if text, ok := textOf(m.Get(r.idField)); ok && text != "" {
-			return text
+// chosen reports whether the program chooses all of the path.
+func (r *resource) chosen() bool {
+	return !slices.ContainsFunc(r.path, func(v pathValue) bool { return v.input == nil })
+}
+
+// identify adds the values in the path that the service has chosen: from the answer, the header Location, or the inputs.
+// It returns the parameter for which there is none, "" if there are all.
+func (r *resource) identify(values []string, made *answer, inputs property.Map) (missing string) {
+	answered := r.open(made.body)
+	for i, v := range r.path {
+		if values[i] != "" {
+			continue
+		}
+		last := i == len(r.path)-1
+		values[i] = v.made.text(answered)
+		if values[i] == "" {
+			values[i] = v.made.text(made.body)
+		}
+		if values[i] == "" {
+			values[i] = v.found.text(answered)
+		}
+		if location, err := url.Parse(made.header.Get("Location")); values[i] == "" && last && err == nil && location.Path != "" {
+			path := strings.TrimRight(location.EscapedPath(), "/")
+			values[i], _ = url.PathUnescape(path[strings.LastIndexByte(path, '/')+1:])
+		}
+		if values[i] == "" {
+			values[i] = v.found.text(property.Object(inputs))
+		}
+		if values[i] == "" {
+			return v.parameter
 		}
 	}
-	if location, err := url.Parse(made.header.Get("Location")); err == nil && location.Path != "" {
-		path := strings.TrimRight(location.EscapedPath(), "/")
-		if text, err := url.PathUnescape(path[strings.LastIndexByte(path, '/')+1:]); err == nil && text != "" {
-			return text
-		}
-	}
-	text, _ := textOf(inputs.Get(r.idField))
-	return text
+	return ""
 }
 
 // idOf returns the ID of the resource with values in its path. Several values are escaped as in a path.
@@ -102,15 +174,18 @@ func idOf(values []string) string {
 
 // valuesOf returns the values in the path of the resource with the ID.
 func (r *resource) valuesOf(id string) ([]string, error) {
-	if len(r.parents) == 0 {
+	if len(r.path) == 1 {
 		return []string{id}, nil
 	}
 	values := strings.Split(id, "/")
-	names := make([]string, 0, len(r.parents)+1)
-	for _, name := range r.parents {
+	names := make([]string, 0, len(r.path))
+	for _, v := range r.path {
+		name := v.parameter
+		if v.property != "" {
+			name = v.property
+		}
 		names = append(names, "<"+name+">")
 	}
-	names = append(names, "<"+r.last+">")
 	if len(values) != len(names) {
 		return nil, guest.InvalidArgument("", "the ID of a "+r.described.Token+" is "+strings.Join(names, "/")+", not \""+id+"\"")
 	}

@@ -3,16 +3,17 @@
 // other GET operations. Anyone who has a document manages a service with it, without a
 // provider of its own.
 //
-// A document is read once, when the provider is parameterized ([New]); it becomes a
-// description of the package (api) and the clients of its operations (resource,
-// function), which speak JSON over HTTP (client).
+// A document is read once, when the provider is parameterized ([New]); its operations become resources (derive,
+// resource) and functions (function), which speak JSON over HTTP (client).
 package provider
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/examples/providers/openapi/document"
 	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
@@ -31,22 +32,29 @@ func New() guest.Provider {
 	}
 }
 
-const usage = "the parameters are the document, as a file or a URL, and, if the package is not to be called as the document is, a name: [./petstore.yaml, petstore]"
+const usage = "the parameters are the document, as a file or a URL, then, if the package is not to be called as the document is, a name, " +
+	"and then what the document does not say, as a mapping or the name of a file: [./petstore.yaml, petstore, {resources: {Pet: {update: none}}}]"
 
 func parameterize(ctx context.Context, p guest.Parameters) (guest.Parameterized, error) {
-	var doc *document
+	var doc *document.Document
 	var err error
 	name := p.Name
 	switch {
 	case p.Args == nil:
-		doc, err = parse(p.Value)
-	case len(p.Args) == 0 || len(p.Args) > 2:
+		doc, err = document.Parse(ctx, p.Value)
+	case len(p.Args) == 0 || len(p.Args) > 3:
 		return guest.Parameterized{}, guest.InvalidArgument("", usage)
 	default:
-		if doc, err = load(ctx, p.Args[0]); err == nil {
-			name = doc.packageName()
+		var overrides document.Overrides
+		if len(p.Args) == 3 {
+			if overrides, err = document.ReadOverrides(ctx, p.Args[2]); err != nil {
+				return guest.Parameterized{}, err
+			}
 		}
-		if len(p.Args) == 2 {
+		if doc, err = document.Load(ctx, p.Args[0], overrides); err == nil {
+			name = packageName(doc.Spec.Info.Title)
+		}
+		if len(p.Args) > 1 {
 			name = p.Args[1]
 		}
 	}
@@ -61,10 +69,24 @@ func parameterize(ctx context.Context, p guest.Parameters) (guest.Parameterized,
 	if err != nil {
 		return guest.Parameterized{}, err
 	}
-	if len(doc.normal) > guest.MaxParameter {
-		return guest.Parameterized{}, guest.InvalidArgument("", "the document is too large to be kept in a state, even without its examples and errors; leave out the paths that are not needed")
+	if len(doc.Value) > guest.MaxParameter {
+		return guest.Parameterized{}, guest.InvalidArgument("", "the document is too large to be kept in a state, even without its examples and errors; "+
+			"name the paths that are needed in the third parameter: {paths: [/pets**]}")
 	}
-	return guest.Parameterized{Provider: a.provider(), Value: doc.normal}, nil
+	warn(ctx, doc.Skipped)
+	return guest.Parameterized{Provider: a.provider(), Value: doc.Value}, nil
+}
+
+// manySkipped is how many operations are named that cannot be understood.
+const manySkipped = 10
+
+func warn(ctx context.Context, skipped []document.Skipped) {
+	for _, s := range skipped[:min(len(skipped), manySkipped)] {
+		guest.Log(ctx).Warning(s.String())
+	}
+	if rest := len(skipped) - manySkipped; rest > 0 {
+		guest.Log(ctx).Warning(strconv.Itoa(rest) + " more operations are left out, because they cannot be understood")
+	}
 }
 
 func isPackageName(name string) bool {
@@ -76,10 +98,10 @@ func isPackageName(name string) bool {
 	return name != ""
 }
 
-// packageName returns the name that a document's title suggests: Swagger Petstore is petstore.
-func (d *document) packageName() string {
+// packageName returns the name that the title of a document suggests: Swagger Petstore is petstore.
+func packageName(title string) string {
 	var words []string
-	for _, word := range wordsOf(d.spec.Info.Title) {
+	for _, word := range wordsOf(title) {
 		switch word {
 		case "api", "rest", "openapi", "swagger", "the":
 		default:

@@ -1,8 +1,11 @@
 package provider_test
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,7 +26,7 @@ const document = "testdata/petstore.yaml"
 const (
 	pet   = "petstore:index:Pet"
 	owner = "petstore:index:Owner"
-	visit = "petstore:index:OwnerVisit"
+	visit = "petstore:index:Visit"
 	tag   = "petstore:index:Tag"
 )
 
@@ -40,6 +43,43 @@ func TestAsAModule(t *testing.T) {
 		return moduletest.New(t, module, host.ProviderOptions{Name: "openapi", Grants: grants(t, s)})
 	})
 	t.Run("is told what to grant", func(t *testing.T) { testDenials(t, module) })
+	t.Run("takes a large document", func(t *testing.T) { testLargeDocument(t, module) })
+}
+
+// testLargeDocument gives a module a document of 15 MB, most of which nothing is made of, within the memory that providers
+// have by default.
+func testLargeDocument(t *testing.T, module *host.Module) {
+	const collections, size = 250, 15 << 20
+	var b strings.Builder
+	b.WriteString(`{"openapi": "3.0.3", "info": {"title": "Large", "version": "1.0.0"}, "paths": {`)
+	example := strings.Repeat(`{"size": 1, "label": "an example of what the service answers with"}, `, size/collections/140)
+	for i := range collections {
+		name := fmt.Sprintf("thing%d", i)
+		body := `"content": {"application/json": {"schema": {"$ref": "#/components/schemas/` + name + `"}, "example": [` + example + `null]}}`
+		fmt.Fprintf(&b, `%s"/%ss": {"post": {"requestBody": {%s}, "responses": {"201": {"description": "made", %s}}}},
+			"/%ss/{id}": {"get": {"responses": {"200": {"description": "it", %s}}}, "delete": {"responses": {"204": {"description": "gone"}}}}`,
+			map[bool]string{true: "", false: ", "}[i == 0], name, body, body, name, `"content": {"application/json": {"schema": {"$ref": "#/components/schemas/`+name+`"}}}`)
+	}
+	b.WriteString(`}, "components": {"schemas": {"shared": {"type": "object", "properties": {"label": {"type": "string"}}}`)
+	for i := range collections {
+		fmt.Fprintf(&b, `, "thing%d": {"type": "object", "properties": {"id": {"type": "string", "readOnly": true}`, i)
+		for j := range 20 {
+			fmt.Fprintf(&b, `, "p%d": {"type": "string", "description": "Property %d, with a description of some length, as documents have them."}`, j, j)
+		}
+		b.WriteString(`, "more": {"$ref": "#/components/schemas/shared"}}}`)
+	}
+	b.WriteString("}}}")
+	require.Greater(t, b.Len(), size)
+
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "large.json"), []byte(b.String()), 0o644))
+	fs, err := grant.InProject(dir, ".", false)
+	require.NoError(t, err)
+	p := moduletest.New(t, module, host.ProviderOptions{Name: "openapi", Grants: host.Grants{FS: []host.FSGrant{fs}}})
+	parameterize(t, p, args("large.json", "large"))
+	pkg := parsed(t, schemaOf(t, p))
+	require.Len(t, pkg.Resources, collections)
+	require.NotNil(t, pkg.Resource("large:index:Thing249").Inputs.Property("p19"))
 }
 
 // open returns a new store, and the provider that is configured for it.

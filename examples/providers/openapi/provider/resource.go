@@ -1,7 +1,7 @@
 package provider
 
 import (
-	"maps"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/examples/providers/openapi/document"
 )
 
 // resource is a type of resource: the members of a collection, or a path to PUT to.
@@ -17,28 +18,46 @@ type resource struct {
 	client    *client
 	name      string
 	described schema.Resource
+	overrides *document.Resource
 
 	create, read, remove *operation
-	// update is nil if the resource can only be replaced.
-	update *operation
-	// parents are the properties with the values in the path, in its order, without the last.
-	parents []string
-	// last is the name of the path's last parameter.
-	last string
-	// chosen is the property with the last value in the path if the program chooses it.
-	chosen string
-	// idField is the field of a response with the last value in the path; empty for the header Location.
-	idField string
+	// updates are tried one after the other. There are none if the resource can only be replaced.
+	updates []*operation
+	// path are the values in the path of read, in its order.
+	path []pathValue
+	// fixed are paths in inputs whose change replaces the resource, beside the properties that the schema says.
+	fixed []fieldPath
 	// envelope is the field of answers that the resource is in; empty for none.
 	envelope string
-	// fields are the names in JSON of the properties that have others there.
-	fields map[string]string
-	// created and updated are the properties that the operations' bodies have.
+	// fields are the names in JSON of the properties that have others there, and sources are where answers have
+	// properties that they do not have under their names.
+	fields  map[string]string
+	sources map[string]fieldPath
+	// created and updated are the properties that the operations' bodies have; updated those of any of them, and bodies
+	// those of each.
 	created, updated map[string]bool
+	bodies           map[*operation]map[string]bool
 	// keyed says that a creation has an idempotency key, which is an input.
 	keyed bool
-	// asked are the parameters in queries and headers that operations require.
-	asked []*openapi3.Parameter
+	// asked are the parameters in queries and headers that are sent, beside those of the service's own.
+	asked []asked
+}
+
+// pathValue is a value in the path of a resource.
+type pathValue struct {
+	// parameter is its name in the path, and property that of the output that has it; empty for none.
+	parameter, property string
+	// input is where inputs have it; nil if the service chooses it.
+	input fieldPath
+	// made is where the answer to a creation has it, and found where others do; nil for nowhere.
+	made, found fieldPath
+}
+
+// asked is a parameter in a query or a header.
+type asked struct {
+	*openapi3.Parameter
+	// source is where answers have what it is, such as a version; nil for an input.
+	source fieldPath
 }
 
 func (r *resource) field(property string) string {
@@ -46,55 +65,6 @@ func (r *resource) field(property string) string {
 		return name
 	}
 	return property
-}
-
-// deriveResources finds the resources, and returns the operations that read them.
-func (a *api) deriveResources(all paths) (read map[*operation]bool) {
-	read = map[*operation]bool{}
-	byShape := map[string]string{}
-	for path := range all {
-		byShape[pathShape(path)] = path
-	}
-	taken := names{}
-	items := slices.Collect(maps.Keys(all))
-	// Shorter paths have the better claim to a name.
-	slices.SortFunc(items, func(a, b string) int {
-		if d := strings.Count(a, "/") - strings.Count(b, "/"); d != 0 {
-			return d
-		}
-		return strings.Compare(a, b)
-	})
-	for _, item := range items {
-		prefix, last, ok := cutLast(item)
-		if !ok {
-			continue
-		}
-		r := &resource{client: a.client, read: all[item][http.MethodGet], remove: all[item][http.MethodDelete], last: last, fields: map[string]string{}}
-		put, patch := all[item][http.MethodPut], all[item][http.MethodPatch]
-		if r.create = all[byShape[pathShape(prefix)]][http.MethodPost]; r.create == nil || r.create.body == nil {
-			r.create = put
-		}
-		switch {
-		case hasBody(patch):
-			r.update = patch
-		case hasBody(put):
-			r.update = put
-		}
-		if r.read == nil || r.remove == nil || !hasBody(r.create) || r.read.response == nil || !merge(r.create.body.Value).isObject() {
-			continue
-		}
-		if r.envelope = envelope(r.read.response); !merge(r.inside(r.read.response).Value).isObject() {
-			continue
-		}
-		r.name = taken.take(resourceName(item, false), resourceName(item, true))
-		if r.name == "" {
-			continue
-		}
-		read[r.read] = true
-		a.describe(r)
-		a.resources = append(a.resources, r)
-	}
-	return read
 }
 
 func hasBody(o *operation) bool { return o != nil && o.body != nil && o.body.Value != nil }
@@ -124,13 +94,15 @@ func cutLast(path string) (prefix, parameter string, ok bool) {
 	return prefix, segment[1 : len(segment)-1], prefix != ""
 }
 
-// pathParameters returns the names of the parameters in a path, with the word before each.
-func pathParameters(path string) (list []struct{ name, before string }) {
+// pathParameter is the name of a parameter in a path, with the word before it.
+type pathParameter struct{ name, before string }
+
+func pathParameters(path string) (list []pathParameter) {
 	before := ""
 	for segment := range strings.SplitSeq(path, "/") {
 		begin, end := strings.IndexByte(segment, '{'), strings.IndexByte(segment, '}')
 		if begin >= 0 && end > begin {
-			list = append(list, struct{ name, before string }{segment[begin+1 : end], before})
+			list = append(list, pathParameter{segment[begin+1 : end], before})
 		} else if words := wordsOf(segment); len(words) > 0 {
 			words[len(words)-1] = singular(words[len(words)-1])
 			before = lowerCamel(words)
@@ -141,6 +113,9 @@ func pathParameters(path string) (list []struct{ name, before string }) {
 
 // envelope returns the name of a response's only property if it is an object.
 func envelope(ref *openapi3.SchemaRef) string {
+	if ref == nil || ref.Value == nil {
+		return ""
+	}
 	m := merge(ref.Value)
 	if len(m.properties) != 1 {
 		return ""
@@ -153,111 +128,351 @@ func envelope(ref *openapi3.SchemaRef) string {
 	return ""
 }
 
-// inside returns the schema in the envelope.
-func (r *resource) inside(ref *openapi3.SchemaRef) *openapi3.SchemaRef {
-	if inner := merge(ref.Value).properties[r.envelope]; r.envelope != "" && inner != nil {
+func inEnvelope(ref *openapi3.SchemaRef, envelope string) *openapi3.SchemaRef {
+	if inner := merge(ref.Value).properties[envelope]; envelope != "" && inner != nil {
 		return inner
 	}
 	return ref
 }
 
-func (a *api) describe(r *resource) {
-	answer := r.inside(r.read.response)
-	outputs := a.objectProperties(answer, answered, r.name)
-	inputs := a.objectProperties(r.create.body, given, r.name)
-	r.created = nameSet(inputs)
-	r.updated = map[string]bool{}
-	if r.update != nil {
-		updates := a.objectProperties(r.update.body, given, r.name)
-		r.updated = nameSet(updates)
-		for _, p := range updates {
-			if !r.created[p.Name] {
-				p.Required, p.Default = false, property.Null // creating the resource works without
-				inputs = append(inputs, p)
-			}
-		}
+// describe describes a resource. The error says what the document does not: where an answer has the ID.
+func (a *api) describe(r *resource) error {
+	answer := inEnvelope(r.read.response, r.envelope)
+	answer, err := r.marked(answer)
+	if err != nil {
+		return err
 	}
-	r.idField = idField(outputs, r.last, r.name)
-	for i := range inputs {
-		p := &inputs[i]
-		p.Replace = r.update != nil && !r.updated[p.Name] || p.Name == r.idField
-		p.Computed = !p.Required && !p.HasDefault() && slices.ContainsFunc(outputs, func(o schema.Property) bool { return o.Name == p.Name })
+	body, err := r.marked(r.create.body)
+	if err != nil {
+		return err
 	}
-	for i := range outputs {
-		outputs[i].Stable = outputs[i].Name == r.idField
+	d := &description{api: a, resource: r, outputs: a.objectProperties(answer, answered, r.name), inputs: a.objectProperties(body, given, r.name)}
+	r.created = nameSet(d.inputs)
+	if err := d.updates(body); err != nil {
+		return err
 	}
-	r.renameReserved(inputs, outputs)
-
-	add := func(name string, p *openapi3.Parameter) string {
-		for _, list := range []*[]schema.Property{&inputs, &outputs} {
-			if at := slices.IndexFunc(*list, func(p schema.Property) bool { return p.Name == name }); at >= 0 {
-				if list == &inputs {
-					inputs[at].Required, inputs[at].Computed, inputs[at].Replace = true, false, true
-				}
-				continue
-			}
-			described := a.parameterProperty(name, p)
-			described.Required, described.Replace, described.Stable = true, list == &inputs, list == &outputs
-			*list = append(*list, described)
-		}
-		return name
+	if err := d.sources(answer); err != nil {
+		return err
 	}
-	parameters := pathParameters(r.read.path)
-	for i, q := range parameters {
-		name := q.name
-		if i < len(parameters)-1 {
-			if reserved(name) {
-				name = q.before + upperCamel(wordsOf(name))
-			}
-			r.parents = append(r.parents, add(name, r.read.parameter(openapi3.ParameterInPath, q.name)))
-		} else if r.create.method == http.MethodPut {
-			if reserved(name) {
-				name = r.named(name)
-			}
-			r.chosen = add(name, r.read.parameter(openapi3.ParameterInPath, q.name))
-		}
+	if err := d.path(answer); err != nil {
+		return err
 	}
-	for _, o := range []*operation{r.create, r.read, r.update, r.remove} {
-		if o == nil {
-			continue
-		}
-		for _, p := range o.parameters {
-			if p.Required && p.In != openapi3.ParameterInPath && !reserved(p.Name) && !ownHeader(p) && !isKeyHeader(p) {
-				r.asked = append(r.asked, p)
-				add(p.Name, p)
-			}
-		}
-	}
-	r.keyed = r.create.method == http.MethodPost && r.create.takesKey() && !nameSet(inputs)[keyInput] && !nameSet(outputs)[keyInput]
+	d.parameters(answer)
+	r.keyed = r.create.method == http.MethodPost && r.create.takesKey() && !nameSet(d.inputs)[keyInput] && !nameSet(d.outputs)[keyInput]
 	if r.keyed {
-		inputs = append(inputs, keyProperty())
+		d.inputs = append(d.inputs, keyProperty())
 	}
 	byName := func(a, b schema.Property) int { return strings.Compare(a.Name, b.Name) }
-	slices.SortFunc(inputs, byName)
-	slices.SortFunc(outputs, byName)
-	described := r.create.Description
-	if described == "" {
-		described = r.create.Summary
-	}
+	slices.SortFunc(d.inputs, byName)
+	slices.SortFunc(d.outputs, byName)
 	r.described = schema.Resource{
-		Token: a.name + ":index:" + r.name, Description: described,
-		Inputs: schema.Object{Properties: inputs}, Outputs: schema.Object{Properties: outputs},
-	}
-	// What the program puts at a path of its choice it would put over the old one.
-	last := r.chosen
-	if given := nameSet(inputs); last == "" && given[r.idField] {
-		last = r.idField
-	}
-	switch {
-	case last != "":
-		r.described.Identity = append(slices.Clone(r.parents), last)
-		slices.Sort(r.described.Identity)
-	case r.keyed:
-		r.described.Identity = []string{keyInput}
+		Token: a.name + ":index:" + r.name, Description: firstOf(r.create.Description, r.create.Summary),
+		Inputs: schema.Object{Properties: d.inputs}, Outputs: schema.Object{Properties: d.outputs}, Identity: d.identity(),
 	}
 	if r.create.Deprecated {
 		r.described.Deprecation = "the service deprecates it"
 	}
+	return nil
+}
+
+// marked returns a schema with those properties marked that the user says are only read or only written.
+func (r *resource) marked(ref *openapi3.SchemaRef) (*openapi3.SchemaRef, error) {
+	var err error
+	mark := func(paths []string, set func(*openapi3.Schema)) {
+		for _, path := range paths {
+			changed := marked(ref, fieldPathOf(path), set)
+			if changed == nil && fieldPathOf(path).schema(r.create.body) == nil && fieldPathOf(path).schema(inEnvelope(r.read.response, r.envelope)) == nil {
+				err = errors.New("there is no property " + path)
+			}
+			if changed != nil {
+				ref = changed
+			}
+		}
+	}
+	mark(r.overrides.ReadOnly, func(s *openapi3.Schema) { s.ReadOnly, s.WriteOnly = true, false })
+	mark(r.overrides.WriteOnly, func(s *openapi3.Schema) { s.WriteOnly, s.ReadOnly = true, false })
+	return ref, err
+}
+
+// marked returns a copy of a schema in which a property is changed, nil if there is none. Other uses of the schema stay as
+// they are.
+func marked(ref *openapi3.SchemaRef, path fieldPath, set func(*openapi3.Schema)) *openapi3.SchemaRef {
+	if ref == nil || ref.Value == nil {
+		return nil
+	}
+	s := *ref.Value
+	if len(path) == 0 {
+		set(&s)
+		return &openapi3.SchemaRef{Value: &s}
+	}
+	m := merge(ref.Value)
+	inner := m.properties[path[0]]
+	changed := marked(inner, path[1:], set)
+	if changed == nil {
+		return nil
+	}
+	s.Properties = openapi3.Schemas{}
+	for name, p := range m.properties {
+		s.Properties[name] = p
+	}
+	s.Properties[path[0]] = changed
+	s.AllOf = nil
+	s.Type = &openapi3.Types{openapi3.TypeObject}
+	s.Required = nil
+	for name := range m.required {
+		s.Required = append(s.Required, name)
+	}
+	slices.Sort(s.Required)
+	return &openapi3.SchemaRef{Value: &s}
+}
+
+// description is a resource that is being described.
+type description struct {
+	*api
+	*resource
+	inputs, outputs []schema.Property
+}
+
+func find(list []schema.Property, name string) *schema.Property {
+	if i := slices.IndexFunc(list, func(p schema.Property) bool { return p.Name == name }); i >= 0 {
+		return &list[i]
+	}
+	return nil
+}
+
+// updates adds the properties of updates. A merge patch that does not say what it takes takes what a creation does.
+func (d *description) updates(body *openapi3.SchemaRef) error {
+	r := d.resource
+	r.updated, r.bodies = map[string]bool{}, map[*operation]map[string]bool{}
+	for _, o := range r.updates {
+		update := o.body
+		if m := merge(update.Value); len(m.properties) == 0 && (o.mediaType == document.MergePatch || m.isObject()) {
+			update = body
+		}
+		update, err := r.marked(update)
+		if err != nil {
+			return err
+		}
+		properties := d.objectProperties(update, given, r.name)
+		r.bodies[o] = nameSet(properties)
+		for _, p := range properties {
+			r.updated[p.Name] = true
+			if !r.created[p.Name] && find(d.inputs, p.Name) == nil {
+				p.Required, p.Default = false, property.Null // creating the resource works without
+				d.inputs = append(d.inputs, p)
+			}
+		}
+	}
+	return nil
+}
+
+// holders are what some services call the object in an answer that has what they were given.
+var holders = []string{"spec", "config", "configuration", "settings", "attributes", "properties", "definition"}
+
+// sources finds where answers have inputs that they do not have under their names: as the user says, or all in one object.
+func (d *description) sources(answer *openapi3.SchemaRef) error {
+	r := d.resource
+	add := func(name string, path fieldPath) bool {
+		input := find(d.inputs, name)
+		ref := path.schema(answer)
+		if input == nil || ref == nil {
+			return false
+		}
+		r.sources[name] = path
+		p := d.types.property(name, ref, answered, r.name+upperCamel(wordsOf(name)))
+		if at := find(d.outputs, name); at != nil {
+			*at = p
+		} else {
+			d.outputs = append(d.outputs, p)
+		}
+		return true
+	}
+	for name, path := range r.overrides.Properties {
+		if !add(name, fieldPathOf(path)) {
+			return errors.New("properties." + name + ": " + name + " is an input, and " + path + " is where answers have it; one of them is not in the document")
+		}
+	}
+	var absent []string
+	for _, p := range d.inputs {
+		if find(d.outputs, p.Name) == nil && !p.WriteOnly {
+			absent = append(absent, p.Name)
+		}
+	}
+	m := merge(answer.Value)
+	for name, inner := range m.properties {
+		if inner.Value == nil || !slices.ContainsFunc(holders, func(h string) bool { return sameName(h, name) }) {
+			continue
+		}
+		var held []string
+		for _, p := range absent {
+			if merge(inner.Value).properties[p] != nil {
+				held = append(held, p)
+			}
+		}
+		if len(held) > 0 && 2*len(held) >= len(absent) {
+			for _, p := range held {
+				add(p, fieldPath{name, p})
+			}
+			break
+		}
+	}
+	return nil
+}
+
+// path finds where the values of the path are, and adds those that programs give to the inputs and outputs.
+func (d *description) path(answer *openapi3.SchemaRef) error {
+	r := d.resource
+	made := r.create.response
+	if made != nil && made.Value != nil {
+		made = inEnvelope(made, r.envelope)
+	}
+	parameters := pathParameters(r.read.path)
+	inCreate := map[int]bool{}
+	var outside []string
+	for i, q := range pathParameters(r.create.path) {
+		if at := r.indexOf(r.create, i, q.name); at >= 0 {
+			inCreate[at] = true
+		} else {
+			outside = append(outside, r.outside(q))
+		}
+	}
+	for i, q := range parameters {
+		last := i == len(parameters)-1
+		v := pathValue{parameter: q.name, made: idPath(made, q.name, r.name, last), found: idPath(answer, q.name, r.name, last)}
+		if path, ok := r.overrides.ID[q.name]; ok {
+			v.made, v.found = fieldPathOf(path), fieldPathOf(path)
+		} else if path, ok := r.overrides.ID[""]; ok && last {
+			v.made, v.found = fieldPathOf(path), fieldPathOf(path)
+		}
+		switch nested := idPath(r.create.body, q.name, r.name, false); {
+		case inCreate[i] && len(nested) == 2:
+			v.input = nested
+		case inCreate[i]:
+			name := q.name
+			if reserved(name) && last {
+				name = r.named(name)
+			} else if reserved(name) {
+				name = q.before + upperCamel(wordsOf(name))
+			}
+			v.input, v.property = fieldPath{name}, name
+		case v.made == nil && v.found == nil && !last:
+			return errors.New("no answer has the " + q.name + " of its path; say in its id where that is")
+		}
+		r.path = append(r.path, v)
+	}
+	last := &r.path[len(r.path)-1]
+	for _, v := range r.path {
+		if len(v.input) > 1 {
+			r.fixed = append(r.fixed, v.input)
+		}
+	}
+	if len(last.found) > 1 && last.found.schema(r.create.body) != nil {
+		r.fixed = append(r.fixed, last.found)
+	}
+	for i := range d.inputs {
+		p := &d.inputs[i]
+		p.Replace = len(r.updates) > 0 && !r.updated[p.Name] || len(last.found) == 1 && p.Name == last.found[0]
+		p.Computed = !p.Required && !p.HasDefault() && find(d.outputs, p.Name) != nil
+	}
+	for i := range d.outputs {
+		d.outputs[i].Stable = len(last.found) == 1 && d.outputs[i].Name == last.found[0]
+	}
+	r.renameReserved(d.inputs, d.outputs)
+	for i, v := range r.path {
+		if v.property != "" {
+			d.add(v.property, r.read.parameter(openapi3.ParameterInPath, parameters[i].name))
+		}
+	}
+	for _, name := range outside {
+		d.add(name, r.create.parameter(openapi3.ParameterInPath, name))
+	}
+	return nil
+}
+
+// add adds a parameter that programs must give to the inputs and outputs.
+func (d *description) add(name string, p *openapi3.Parameter) {
+	for _, list := range []*[]schema.Property{&d.inputs, &d.outputs} {
+		if at := find(*list, name); at != nil {
+			if list == &d.inputs {
+				at.Required, at.Computed, at.Replace = true, false, true
+			}
+			continue
+		}
+		described := d.parameterProperty(name, p)
+		described.Required, described.Replace, described.Stable = true, list == &d.inputs, list == &d.outputs
+		*list = append(*list, described)
+	}
+}
+
+// parameters adds the parameters of queries and headers: those that are required, those that the user wants, and a name.
+func (d *description) parameters(answer *openapi3.SchemaRef) {
+	r := d.resource
+	for _, o := range append([]*operation{r.create, r.read, r.remove}, r.updates...) {
+		for _, p := range o.parameters {
+			if p.In == openapi3.ParameterInPath || reserved(p.Name) || ownHeader(p) || isKeyHeader(p) ||
+				slices.ContainsFunc(r.asked, func(a asked) bool { return a.Name == p.Name && a.In == p.In }) {
+				continue
+			}
+			wanted := slices.Contains(r.overrides.Parameters, p.Name) || o == r.create && p.In == openapi3.ParameterInQuery && p.Name == "name"
+			switch source := versionPath(answer, p.Name); {
+			case p.Required && r.create.parameter(p.In, p.Name) == nil && source != nil:
+				r.asked = append(r.asked, asked{p, source})
+			case p.Required:
+				r.asked = append(r.asked, asked{Parameter: p})
+				d.add(p.Name, p)
+			case wanted && find(d.inputs, p.Name) == nil:
+				r.asked = append(r.asked, asked{Parameter: p})
+				described := d.parameterProperty(p.Name, p)
+				described.Replace = true
+				d.inputs = append(d.inputs, described)
+			}
+		}
+	}
+}
+
+// versionPath returns where an answer has the value of a parameter that only an update or a deletion needs, such as the
+// version of what is changed: in a property of the name, or in the only part of an object of the name.
+func versionPath(answer *openapi3.SchemaRef, parameter string) fieldPath {
+	if at := idPath(answer, parameter, "", false); at != nil {
+		return at
+	}
+	for name, inner := range merge(answer.Value).properties {
+		if inner.Value == nil || !sameName(name, parameter) {
+			continue
+		}
+		if parts := merge(inner.Value).properties; len(parts) == 1 {
+			for part := range parts {
+				return fieldPath{name, part}
+			}
+		}
+	}
+	return nil
+}
+
+// identity returns the inputs that a resource has alone. What the program puts at a path of its choice it would put over
+// the old one.
+func (d *description) identity() []string {
+	r := d.resource
+	last := r.path[len(r.path)-1]
+	name := ""
+	switch given := nameSet(d.inputs); {
+	case last.input != nil:
+		name = last.input[0]
+	case last.found != nil && given[last.found[0]]:
+		name = last.found[0]
+	case r.keyed:
+		return []string{keyInput}
+	default:
+		return nil
+	}
+	list := []string{name}
+	for _, v := range r.path[:len(r.path)-1] {
+		if v.input != nil {
+			list = append(list, v.input[0])
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // objectProperties returns the properties of a resource or of the result of a function.
@@ -291,7 +506,11 @@ func (r *resource) renameReserved(inputs, outputs []schema.Property) {
 				}
 			}
 		}
-		for _, set := range []map[string]bool{r.created, r.updated} {
+		sets := []map[string]bool{r.created, r.updated}
+		for _, set := range r.bodies {
+			sets = append(sets, set)
+		}
+		for _, set := range sets {
 			if set[old] {
 				delete(set, old)
 				set[renamed] = true
@@ -302,31 +521,6 @@ func (r *resource) renameReserved(inputs, outputs []schema.Property) {
 
 // named returns a name with the resource's own before it.
 func (r *resource) named(name string) string { return lowerCamel(append(wordsOf(r.name), name)) }
-
-// idField returns the field of a response with the value of the path's last parameter: petId, or id, or
-// name for petName.
-func idField(fields []schema.Property, parameter, resource string) string {
-	matches := func(same func(name string) bool) string {
-		for _, f := range fields {
-			if f.Type.Kind != schema.KindObject && f.Type.Kind != schema.KindArray && f.Type.Kind != schema.KindMap && same(f.Name) {
-				return f.Name
-			}
-		}
-		return ""
-	}
-	words := wordsOf(resource)
-	for _, same := range []func(string) bool{
-		func(name string) bool { return name == parameter },
-		func(name string) bool { return sameName(name, parameter) },
-		func(name string) bool { return sameName(words[len(words)-1]+" "+name, parameter) },
-		func(name string) bool { return name == "id" },
-	} {
-		if name := matches(same); name != "" {
-			return name
-		}
-	}
-	return ""
-}
 
 // parameterProperty returns a parameter as a property. An integer may also be text, such as the ID of
 // another resource.

@@ -164,7 +164,7 @@ func testNested(t *testing.T, in world) {
 	require.Equal(t, v.State, imported.State)
 	require.Equal(t, pt.MapOf(inputs), imported.Inputs)
 	_, err = p.TryImport(visit, "102")
-	require.ErrorContains(t, err, `the ID of a petstore:index:OwnerVisit is <owner_id>/<visitNumber>, not "102"`)
+	require.ErrorContains(t, err, `the ID of a petstore:index:Visit is <owner_id>/<visitNumber>, not "102"`)
 	require.Equal(t, []string{"owner_id: required property is missing; expected string"}, p.Failures(visit, pt.Object{"reason": "x"}))
 	_, err = p.TryCreate(visit, pt.Object{"owner_id": "..", "reason": "x"})
 	require.ErrorContains(t, err, `POST /owners/{id}/visits: ".." cannot stand in a path`)

@@ -19,6 +19,9 @@ func (r *resource) state(body property.Value, known property.Map) property.Map {
 	for i := range r.described.Outputs.Properties {
 		p := &r.described.Outputs.Properties[i]
 		v := answered.Get(r.field(p.Name))
+		if source, ok := r.sources[p.Name]; ok {
+			v = source.in(property.Object(answered))
+		}
 		if v.IsNull() && p.Stable {
 			v = known.Get(p.Name)
 		}
@@ -39,20 +42,60 @@ func (r *resource) overlay(state, inputs property.Map) property.Map {
 	return state
 }
 
-// inputsFor returns the inputs for a state: those given, or in an import all but defaults.
-func (r *resource) inputsFor(state, old property.Map, imported bool) property.Map {
-	inputs := old
+// inputsFor returns the inputs for a state: those given, with what has changed since the last one. A service may write an
+// input in another way than it was given, which is no change.
+func (r *resource) inputsFor(state, last, given property.Map) property.Map {
+	inputs := given
+	for i := range r.described.Inputs.Properties {
+		p := &r.described.Inputs.Properties[i]
+		old, now := given.Get(p.Name), state.Get(p.Name)
+		switch {
+		case r.described.Outputs.Property(p.Name) == nil || old.Plain().IsNull():
+		case now.Plain().IsNull():
+			if !last.Get(p.Name).Plain().IsNull() {
+				inputs = inputs.Without(p.Name)
+			}
+		default:
+			inputs = inputs.With(p.Name, drifted(old, fitProperty(p, last.Get(p.Name)), fitProperty(p, now)))
+		}
+	}
+	return inputs
+}
+
+// drifted returns the given parts of a value, with those that differ from the last ones.
+func drifted(given, last, now property.Value) property.Value {
+	if inner, ok := given.AsSecret(); ok {
+		return property.Secret(drifted(inner, last.Plain(), now.Plain()))
+	}
+	if m, ok := given.AsObject(); ok {
+		actual, isObject := now.Plain().AsObject()
+		before, wasObject := last.Plain().AsObject()
+		if isObject && wasObject {
+			parts := property.Map{}
+			for name, part := range m.All() {
+				v, ok := actual.Lookup(name)
+				switch {
+				case ok:
+					parts = parts.With(name, drifted(part, before.Get(name), v))
+				case !before.Has(name):
+					parts = parts.With(name, part) // answers never had it
+				}
+			}
+			return property.Object(parts)
+		}
+	}
+	if now.EqualContents(last) || project(given, now).EqualContents(project(given, last)) {
+		return given
+	}
+	return project(given, now)
+}
+
+// importedInputs returns the inputs for the state of a resource that is imported: all but defaults.
+func (r *resource) importedInputs(state property.Map) (inputs property.Map) {
 	for i := range r.described.Inputs.Properties {
 		p := &r.described.Inputs.Properties[i]
 		now := state.Get(p.Name)
-		switch given := old.Get(p.Name); {
-		case now.Plain().IsNull():
-			if r.described.Outputs.Property(p.Name) != nil {
-				inputs = inputs.Without(p.Name)
-			}
-		case !given.Plain().IsNull():
-			inputs = inputs.With(p.Name, project(given, fitProperty(p, now)))
-		case imported && !(p.HasDefault() && now.Plain().Equal(p.Default)):
+		if !now.Plain().IsNull() && !(p.HasDefault() && now.Plain().Equal(p.Default)) {
 			inputs = inputs.With(p.Name, fitProperty(p, now))
 		}
 	}

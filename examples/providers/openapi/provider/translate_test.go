@@ -11,6 +11,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/examples/providers/openapi/document"
 )
 
 func text(v property.Value) string {
@@ -205,7 +206,7 @@ func TestCredentialsInRequests(t *testing.T) {
 		"the second choice": {"{m: {type: mutualTLS}, s: {type: http, scheme: bearer}}", "[{m: []}, {s: []}]", map[string]string{"token": "t"}, authorization, "Bearer t"},
 		"none needed":       {"{s: {type: http, scheme: bearer}}", "[{s: []}, {}]", nil, authorization, ""},
 	} {
-		doc, err := load(t.Context(), written(t, "a.yaml", head+"security: "+test.security+"\ncomponents: {securitySchemes: "+test.schemes+"}"))
+		doc, err := document.Load(t.Context(), written(t, "a.yaml", head+"security: "+test.security+"\ncomponents: {securitySchemes: "+test.schemes+"}"), document.Overrides{})
 		require.NoError(t, err, name)
 		a, err := derive(doc, "a")
 		require.NoError(t, err)

@@ -1,0 +1,167 @@
+package document
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/oasdiff/yaml"
+
+	"github.com/husk-dev/husk/guest-sdk/guest"
+)
+
+// Overrides are what a user says of a service where the document does not say it, or says it wrong.
+type Overrides struct {
+	// Paths are patterns of the paths that are used; none for all. "*" stands for a segment, and "**" for any.
+	Paths []string `json:"paths,omitempty"`
+	// Resources are overrides by the name of the resource's type: that which the document gives it, or a new one.
+	Resources map[string]*Resource `json:"resources,omitempty"`
+}
+
+// Resource is what a user says of a type of resource. Operations are like "POST /pets", or an operationId.
+type Resource struct {
+	// Name is the type's name in place of that which the document gives it.
+	Name string `json:"name,omitempty"`
+
+	Create string `json:"create,omitempty"`
+	Read   string `json:"read,omitempty"`
+	// Update may be "none": every change replaces the resource.
+	Update string `json:"update,omitempty"`
+	Delete string `json:"delete,omitempty"`
+
+	// ID is where answers have the value of the last parameter in the path, or those of several, by parameter:
+	// metadata.name.
+	ID ID `json:"id,omitempty"`
+	// Properties are where answers have properties: {image: config.image}.
+	Properties map[string]string `json:"properties,omitempty"`
+	// Parameters are optional parameters of queries and headers that programs may give.
+	Parameters []string `json:"parameters,omitempty"`
+	// ReadOnly are paths of properties that only the service sets, and WriteOnly those that it does not answer with.
+	ReadOnly  []string `json:"readOnly,omitempty"`
+	WriteOnly []string `json:"writeOnly,omitempty"`
+
+	// Until says when a creation or an update is done, Failed when it has failed, and Gone when the resource counts as
+	// deleted.
+	Until  Conditions `json:"until,omitempty"`
+	Failed Conditions `json:"failed,omitempty"`
+	Gone   Conditions `json:"gone,omitempty"`
+}
+
+// None is the update of a resource that every change replaces.
+const None = "none"
+
+// ID has paths in answers by parameter of the path. The name "" stands for the last one.
+type ID map[string]string
+
+// UnmarshalJSON reads a text or an object.
+func (id *ID) UnmarshalJSON(text []byte) error {
+	var one string
+	if json.Unmarshal(text, &one) == nil {
+		*id = ID{"": one}
+		return nil
+	}
+	var all map[string]string
+	if err := json.Unmarshal(text, &all); err != nil {
+		return errors.New("an id is a path in answers, such as metadata.name, or a mapping of such paths by parameter")
+	}
+	*id = all
+	return nil
+}
+
+// Conditions are the values that properties have, by path: {status.phase: [Running, Ready]}. All must hold.
+type Conditions map[string]Values
+
+// Values are alternatives, each a string, number, or bool.
+type Values []any
+
+// UnmarshalJSON reads a value or a list of values.
+func (v *Values) UnmarshalJSON(text []byte) error {
+	var list []any
+	if json.Unmarshal(text, &list) != nil {
+		var one any
+		if err := json.Unmarshal(text, &one); err != nil {
+			return err
+		}
+		list = []any{one}
+	}
+	for _, e := range list {
+		switch e.(type) {
+		case string, float64, bool:
+		default:
+			return errors.New("a condition is a text, number, or bool, or a list of them")
+		}
+	}
+	*v = list
+	return nil
+}
+
+// ReadOverrides reads overrides: a JSON object, or the name of a file with YAML or JSON.
+func ReadOverrides(ctx context.Context, parameter string) (Overrides, error) {
+	text, place := []byte(parameter), "the third parameter"
+	if !strings.HasPrefix(strings.TrimSpace(parameter), "{") {
+		place = parameter
+		data, err := fetch(ctx, &url.URL{Path: parameter})
+		if err != nil {
+			return Overrides{}, describe(err, place)
+		}
+		if text, err = yaml.YAMLToJSON(data); err != nil {
+			return Overrides{}, guest.InvalidArgument("", place+" is neither JSON nor YAML: "+err.Error())
+		}
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	var o Overrides
+	err := d.Decode(&o)
+	if err == nil {
+		if _, more := d.Token(); !errors.Is(more, io.EOF) {
+			err = errors.New("something follows the object")
+		}
+	}
+	if err != nil {
+		message := strings.TrimPrefix(err.Error(), "json: ")
+		if key, ok := strings.CutPrefix(message, "unknown field "); ok {
+			message = key + " is no key of it; it has paths and resources, and a resource name, create, read, update, delete, id, properties, parameters, readOnly, writeOnly, until, failed, and gone"
+		}
+		return Overrides{}, guest.InvalidArgument("", place+": "+message)
+	}
+	for name, r := range o.Resources {
+		if r == nil {
+			return Overrides{}, guest.InvalidArgument("", place+": resources."+name+" is null")
+		}
+	}
+	return o, nil
+}
+
+// keep leaves only the paths that match one of the patterns, if there are any. One that matches nothing is an error.
+func (x *index) keep(patterns []string) error {
+	if len(patterns) == 0 {
+		return nil
+	}
+	kept := map[*operation]bool{}
+	for _, pattern := range patterns {
+		expression := regexp.QuoteMeta(pattern)
+		expression = strings.ReplaceAll(expression, `\*\*`, ".*")
+		expression = strings.ReplaceAll(expression, `\*`, "[^/]*")
+		matches, err := regexp.Compile("^" + expression + "$")
+		if err != nil {
+			return guest.InvalidArgument("", "paths: "+err.Error())
+		}
+		before := len(kept)
+		for _, o := range x.operations {
+			if matches.MatchString(o.path) {
+				kept[o] = true
+			}
+		}
+		if len(kept) == before {
+			return guest.InvalidArgument("", "paths: the document has no path like "+pattern+", or another pattern has all of them")
+		}
+	}
+	x.operations = slices.DeleteFunc(x.operations, func(o *operation) bool { return !kept[o] })
+	return nil
+}
