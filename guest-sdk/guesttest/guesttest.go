@@ -11,15 +11,15 @@
 //		})
 //	}
 //
-// A failure names the resource type, the call, and the property. [New] runs the code of the provider as it is; to test the built
-// module, with its sandbox, run husk provider test.
+// A failure names the resource, the call, and the property, and shows inputs and state. [NewAPI] is a service for providers that
+// talk to one, and [Faults] lets each of its requests fail. [Provider.Golden] compares a difference with a file. [New] runs the
+// code of the provider as it is; package moduletest runs the same tests with the built module in its sandbox.
 package guesttest
 
 import (
 	"bytes"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -39,7 +39,8 @@ type Provider struct {
 	// ABI is the provider as the engine calls it.
 	ABI abi.Provider
 
-	t testing.TB
+	t    testing.TB
+	name string
 }
 
 // New returns a provider under test. Mistakes in its types fail the test.
@@ -49,7 +50,17 @@ func New(t testing.TB, declared guest.Provider) *Provider {
 	if err != nil {
 		t.Fatalf("the provider %s: %v", declared.Name, err)
 	}
-	return &Provider{ABI: p, t: t}
+	return Of(t, p)
+}
+
+// Of returns a provider under test that is there already, such as a module in a host.
+func Of(t testing.TB, p abi.Provider) *Provider { return &Provider{ABI: p, t: t, name: "it"} }
+
+// Named returns the provider for tests of resources with another name than it, from which a provider may make an ID.
+func (p *Provider) Named(name string) *Provider {
+	named := *p
+	named.name = name
+	return &named
 }
 
 // Configure checks a configuration and configures the provider with it.
@@ -69,6 +80,7 @@ func (p *Provider) Configure(config Props) {
 // Resource is a resource that exists, as the engine records it.
 type Resource struct {
 	Type   string
+	Name   string
 	ID     string
 	Inputs property.Map
 	State  property.Map
@@ -82,7 +94,7 @@ func (r *Resource) Text(path string) string {
 	r.t.Helper()
 	text, ok := r.Value(path).Plain().AsString()
 	if !ok {
-		r.t.Fatalf("%s: %s is %s, and no string", r.Type, path, property.Render(r.Value(path)))
+		r.t.Fatalf("%s: %s is %s, and no string", r, path, property.Render(r.Value(path)))
 	}
 	return text
 }
@@ -92,21 +104,26 @@ func (r *Resource) Value(path string) property.Value {
 	r.t.Helper()
 	parsed, err := property.ParsePath(path)
 	if err != nil {
-		r.t.Fatalf("%s: %v", r.Type, err)
+		r.t.Fatalf("%s: %v", r, err)
 	}
 	v, ok := parsed.Get(property.Object(r.State))
 	if !ok {
-		r.t.Fatalf("%s has no property %s: it has %s", r.Type, path, strings.Join(r.State.Keys(), ", "))
+		r.t.Fatalf("%s has no property %s: it has %s", r, path, strings.Join(r.State.Keys(), ", "))
 	}
 	return v
 }
 
-const (
-	project, stack = "test", "test"
-	name           = "it"
-)
+const project, stack = "test", "test"
 
-func urnOf(typ string) urn.URN { return urn.New(stack, project, "", typ, name) }
+func (p *Provider) urn(typ string) urn.URN { return urn.New(stack, project, "", typ, p.name) }
+
+func (p *Provider) urnOf(r *Resource) urn.URN { return urn.New(stack, project, "", r.Type, r.Name) }
+
+// called returns a resource as errors name it.
+func (p *Provider) called(typ string) string { return (&Resource{Type: typ, Name: p.name}).String() }
+
+// String returns type and name, as errors have them.
+func (r *Resource) String() string { return fmt.Sprintf("%s %q", r.Type, r.Name) }
 
 func mapOf(t testing.TB, props Props) (m property.Map) {
 	t.Helper()
@@ -138,10 +155,10 @@ func failureLines(failures []abi.CheckFailure) []string {
 func (p *Provider) TryCheck(typ string, inputs Props) (property.Map, []string) {
 	p.t.Helper()
 	response, err := p.ABI.Check(p.t.Context(), abi.CheckRequest{
-		URN: urnOf(typ), Name: name, Type: typ, News: mapOf(p.t, inputs), RandomSeed: bytes.Repeat([]byte{7}, 32),
+		URN: p.urn(typ), Name: p.name, Type: typ, News: mapOf(p.t, inputs), RandomSeed: bytes.Repeat([]byte{7}, 32),
 	})
 	if err != nil {
-		p.t.Fatalf("checking %s: %v", typ, err)
+		p.t.Fatalf("checking %s: %v", p.called(typ), err)
 	}
 	return response.Inputs, failureLines(response.Failures)
 }
@@ -151,7 +168,7 @@ func (p *Provider) Check(typ string, inputs Props) property.Map {
 	p.t.Helper()
 	checked, failures := p.TryCheck(typ, inputs)
 	if len(failures) > 0 {
-		p.t.Fatalf("the inputs of %s are refused:\n%s", typ, strings.Join(failures, "\n"))
+		p.t.Fatalf("the inputs of %s are refused:\n%s", p.called(typ), strings.Join(failures, "\n"))
 	}
 	return checked
 }
@@ -160,10 +177,10 @@ func (p *Provider) Check(typ string, inputs Props) property.Map {
 func (p *Provider) Preview(typ string, inputs Props) property.Map {
 	p.t.Helper()
 	response, err := p.ABI.Create(p.t.Context(), abi.CreateRequest{
-		URN: urnOf(typ), Name: name, Type: typ, Inputs: p.Check(typ, inputs), Preview: true,
+		URN: p.urn(typ), Name: p.name, Type: typ, Inputs: p.Check(typ, inputs), Preview: true,
 	})
 	if err != nil {
-		p.t.Fatalf("previewing the creation of %s: %v", typ, err)
+		p.t.Fatalf("previewing the creation of %s: %v", p.called(typ), err)
 	}
 	return response.State
 }
@@ -172,8 +189,8 @@ func (p *Provider) Preview(typ string, inputs Props) property.Map {
 func (p *Provider) TryCreate(typ string, inputs Props) (*Resource, error) {
 	p.t.Helper()
 	checked := p.Check(typ, inputs)
-	response, err := p.ABI.Create(p.t.Context(), abi.CreateRequest{URN: urnOf(typ), Name: name, Type: typ, Inputs: checked})
-	return &Resource{Type: typ, ID: response.ID, Inputs: checked, State: response.State, t: p.t}, err
+	response, err := p.ABI.Create(p.t.Context(), abi.CreateRequest{URN: p.urn(typ), Name: p.name, Type: typ, Inputs: checked})
+	return &Resource{Type: typ, Name: p.name, ID: response.ID, Inputs: checked, State: response.State, t: p.t}, err
 }
 
 // Create creates a resource.
@@ -181,7 +198,7 @@ func (p *Provider) Create(typ string, inputs Props) *Resource {
 	p.t.Helper()
 	r, err := p.TryCreate(typ, inputs)
 	if err != nil {
-		p.t.Fatalf("creating %s: %v", typ, err)
+		p.t.Fatalf("creating %s: %v", p.called(typ), err)
 	}
 	return r
 }
@@ -190,28 +207,57 @@ func (p *Provider) Create(typ string, inputs Props) *Resource {
 // delete, with -replace behind it for a difference that replaces the resource.
 func (p *Provider) Diff(r *Resource, inputs Props) []string {
 	p.t.Helper()
-	response, err := p.ABI.Diff(p.t.Context(), abi.DiffRequest{
-		URN: urnOf(r.Type), Name: name, Type: r.Type, ID: r.ID, Olds: r.State, OldInputs: r.Inputs, News: p.Check(r.Type, inputs),
-	})
-	if err != nil {
-		p.t.Fatalf("comparing %s: %v", r.Type, err)
-	}
+	_, response := p.diff(r, inputs)
 	var lines []string
-	for _, d := range response.DetailedDiff {
+	for _, d := range differences(response) {
 		lines = append(lines, d.Path+" "+d.Kind.String())
 	}
 	slices.Sort(lines)
 	return lines
 }
 
+// diff compares a resource with new inputs, which it returns with their defaults.
+func (p *Provider) diff(r *Resource, inputs Props) (property.Map, abi.DiffResponse) {
+	p.t.Helper()
+	news := p.Named(r.Name).Check(r.Type, inputs)
+	response, err := p.ABI.Diff(p.t.Context(), abi.DiffRequest{
+		URN: p.urnOf(r), Name: r.Name, Type: r.Type, ID: r.ID, Olds: r.State, OldInputs: r.Inputs, News: news,
+	})
+	if err != nil {
+		p.t.Fatalf("comparing %s: %v", r, err)
+	}
+	return news, response
+}
+
+// differences returns the differences of a response, by top-level inputs if the provider tells no more, and as one of the path *
+// if it only tells that there are some.
+func differences(response abi.DiffResponse) []abi.PropertyDiff {
+	if response.HasDetailedDiff {
+		return response.DetailedDiff
+	}
+	var all []abi.PropertyDiff
+	for _, key := range response.ReplaceKeys {
+		all = append(all, abi.PropertyDiff{Path: key, Kind: abi.DiffKindUpdateReplace, InputDiff: true})
+	}
+	for _, key := range response.ChangedKeys {
+		if !slices.Contains(response.ReplaceKeys, key) {
+			all = append(all, abi.PropertyDiff{Path: key, Kind: abi.DiffKindUpdate, InputDiff: true})
+		}
+	}
+	if len(all) == 0 && response.Changes == abi.DiffChangesSome {
+		all = append(all, abi.PropertyDiff{Path: "*", Kind: abi.DiffKindUpdate})
+	}
+	return all
+}
+
 // TryUpdate updates a resource.
 func (p *Provider) TryUpdate(r *Resource, inputs Props) (*Resource, error) {
 	p.t.Helper()
-	checked := p.Check(r.Type, inputs)
+	checked := p.Named(r.Name).Check(r.Type, inputs)
 	response, err := p.ABI.Update(p.t.Context(), abi.UpdateRequest{
-		URN: urnOf(r.Type), Name: name, Type: r.Type, ID: r.ID, Olds: r.State, OldInputs: r.Inputs, News: checked,
+		URN: p.urnOf(r), Name: r.Name, Type: r.Type, ID: r.ID, Olds: r.State, OldInputs: r.Inputs, News: checked,
 	})
-	return &Resource{Type: r.Type, ID: r.ID, Inputs: checked, State: response.State, t: p.t}, err
+	return &Resource{Type: r.Type, Name: r.Name, ID: r.ID, Inputs: checked, State: response.State, t: p.t}, err
 }
 
 // Update updates a resource.
@@ -219,7 +265,7 @@ func (p *Provider) Update(r *Resource, inputs Props) *Resource {
 	p.t.Helper()
 	updated, err := p.TryUpdate(r, inputs)
 	if err != nil {
-		p.t.Fatalf("updating %s: %v", r.Type, err)
+		p.t.Fatalf("updating %s: %v", r, err)
 	}
 	return updated
 }
@@ -227,9 +273,9 @@ func (p *Provider) Update(r *Resource, inputs Props) *Resource {
 // Read reads a resource as a refresh does. It returns nil if the resource is gone.
 func (p *Provider) Read(r *Resource) *Resource {
 	p.t.Helper()
-	read, err := p.read(p.t.Context(), r.Type, r.ID, &r.State, &r.Inputs)
+	read, err := p.Named(r.Name).read(p.t.Context(), r.Type, r.ID, &r.State, &r.Inputs)
 	if err != nil {
-		p.t.Fatalf("reading %s: %v", r.Type, err)
+		p.t.Fatalf("reading %s: %v", r, err)
 	}
 	return read
 }
@@ -239,17 +285,17 @@ func (p *Provider) Import(typ, id string) *Resource {
 	p.t.Helper()
 	read, err := p.read(p.t.Context(), typ, id, nil, nil)
 	if err != nil {
-		p.t.Fatalf("importing %s %q: %v", typ, id, err)
+		p.t.Fatalf("importing %s %q: %v", p.called(typ), id, err)
 	}
 	return read
 }
 
 func (p *Provider) read(ctx context.Context, typ, id string, state, inputs *property.Map) (*Resource, error) {
-	response, err := p.ABI.Read(ctx, abi.ReadRequest{URN: urnOf(typ), Name: name, Type: typ, ID: id, State: state, Inputs: inputs})
+	response, err := p.ABI.Read(ctx, abi.ReadRequest{URN: p.urn(typ), Name: p.name, Type: typ, ID: id, State: state, Inputs: inputs})
 	if err != nil || response.ID == "" {
 		return nil, err
 	}
-	r := &Resource{Type: typ, ID: response.ID, State: response.State, t: p.t}
+	r := &Resource{Type: typ, Name: p.name, ID: response.ID, State: response.State, t: p.t}
 	if inputs != nil {
 		r.Inputs = *inputs
 	}
@@ -263,7 +309,7 @@ func (p *Provider) read(ctx context.Context, typ, id string, state, inputs *prop
 func (p *Provider) TryDelete(r *Resource) error {
 	p.t.Helper()
 	return p.ABI.Delete(p.t.Context(), abi.DeleteRequest{
-		URN: urnOf(r.Type), Name: name, Type: r.Type, ID: r.ID, State: r.State, OldInputs: r.Inputs,
+		URN: p.urnOf(r), Name: r.Name, Type: r.Type, ID: r.ID, State: r.State, OldInputs: r.Inputs,
 	})
 }
 
@@ -271,7 +317,7 @@ func (p *Provider) TryDelete(r *Resource) error {
 func (p *Provider) Delete(r *Resource) {
 	p.t.Helper()
 	if err := p.TryDelete(r); err != nil {
-		p.t.Fatalf("deleting %s: %v", r.Type, err)
+		p.t.Fatalf("deleting %s: %v", r, err)
 	}
 }
 
@@ -293,114 +339,4 @@ func (p *Provider) Invoke(token string, args Props) property.Map {
 		p.t.Fatalf("calling %s: %v", token, err)
 	}
 	return result
-}
-
-// Change is an update in a [Lifecycle].
-type Change struct {
-	Inputs Props
-	// Diff is what [Provider.Diff] must return. If one of its lines ends with -replace, the resource is created anew.
-	Diff []string
-	// State are properties that the state must have then.
-	State Props
-}
-
-// Lifecycle says how a resource lives.
-type Lifecycle struct {
-	Inputs Props
-	// State are properties that the state must have after the creation.
-	State   Props
-	Changes []Change
-	// Import has the resource read by its ID at the end: an import must find the state that was recorded.
-	Import bool
-	// Remains is set for resources of which a read after the deletion cannot know that they are gone.
-	Remains bool
-}
-
-// Lifecycle previews, creates, reads, compares, changes, imports, and deletes a resource. Each must do as the contract says:
-// a preview promises nothing that the creation does not keep, the same inputs are no difference, a refresh of what nobody has
-// changed finds no change, and what was deleted is gone, and can be deleted again.
-func (p *Provider) Lifecycle(typ string, l Lifecycle) {
-	p.t.Helper()
-	r := p.create(typ, l.Inputs, l.State)
-	for _, c := range l.Changes {
-		diff := p.Diff(r, c.Inputs)
-		want := slices.Sorted(slices.Values(c.Diff))
-		if !slices.Equal(diff, want) {
-			p.t.Fatalf("the difference of %s is %q, not %q", typ, diff, want)
-		}
-		if slices.ContainsFunc(diff, func(line string) bool { return strings.HasSuffix(line, "-replace") }) {
-			p.Delete(r)
-			r = p.create(typ, c.Inputs, c.State)
-			continue
-		}
-		r = p.Update(r, c.Inputs)
-		p.wantState(r, c.State)
-		p.settled(r, c.Inputs)
-	}
-	if l.Import {
-		imported := p.Import(typ, r.ID)
-		if imported == nil {
-			p.t.Fatalf("importing %s %q: it is not found", typ, r.ID)
-		}
-		p.sameProperties(typ, "the import", r.State, imported.State)
-	}
-	p.Delete(r)
-	if !l.Remains {
-		if read := p.Read(r); read != nil {
-			p.t.Fatalf("%s %q is still there after its deletion", typ, r.ID)
-		}
-	}
-	if err := p.TryDelete(r); err != nil {
-		p.t.Fatalf("deleting %s again, as after a run that was interrupted: %v", typ, err)
-	}
-}
-
-// create previews and creates a resource, and checks that both agree.
-func (p *Provider) create(typ string, inputs, state Props) *Resource {
-	p.t.Helper()
-	promised := p.Preview(typ, inputs)
-	r := p.Create(typ, inputs)
-	for key, v := range promised.All() {
-		if got := r.State.Get(key); !v.ContainsUnknowns() && !v.Plain().Equal(got.Plain()) {
-			p.t.Fatalf("%s: the preview promised %s for %s, and the creation gave %s", typ, property.Render(v), key, property.Render(got))
-		}
-	}
-	p.wantState(r, state)
-	p.settled(r, inputs)
-	return r
-}
-
-// settled checks that nothing is to be done for a resource.
-func (p *Provider) settled(r *Resource, inputs Props) {
-	p.t.Helper()
-	if diff := p.Diff(r, inputs); len(diff) > 0 {
-		p.t.Fatalf("%s differs from the inputs that it has: %q", r.Type, diff)
-	}
-	read := p.Read(r)
-	if read == nil {
-		p.t.Fatalf("%s %q is gone when it is read", r.Type, r.ID)
-	}
-	p.sameProperties(r.Type, "the read", r.State, read.State)
-	if diff := p.Diff(read, inputs); len(diff) > 0 {
-		p.t.Fatalf("%s differs from its inputs after it is read: %q", r.Type, diff)
-	}
-}
-
-func (p *Provider) wantState(r *Resource, want Props) {
-	p.t.Helper()
-	for _, key := range slices.Sorted(maps.Keys(want)) {
-		v, got := literal.Of(want[key]), r.State.Get(key)
-		if !v.Plain().Equal(got.Plain()) {
-			p.t.Fatalf("%s: %s is %s, not %s", r.Type, key, property.Render(got.Plain()), property.Render(v))
-		}
-	}
-}
-
-func (p *Provider) sameProperties(typ, what string, want, got property.Map) {
-	p.t.Helper()
-	for _, c := range property.Diff(want, got) {
-		was, _ := c.Path.Get(property.Object(want))
-		is, _ := c.Path.Get(property.Object(got))
-		p.t.Fatalf("%s: %s gives %s for %s, where the state has %s", typ, what, property.Render(is), c.Path, property.Render(was))
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/husk-dev/husk/guest-sdk/guest"
@@ -135,40 +136,41 @@ func TestCalls(t *testing.T) {
 type recorder struct {
 	testing.TB
 	ctx    context.Context
+	mu     sync.Mutex
 	failed string
 }
 
 func (r *recorder) Helper()                  {}
 func (r *recorder) Context() context.Context { return r.ctx }
-func (r *recorder) Fatal(args ...any)        { r.failed = fmt.Sprint(args...); panic(r) }
+func (r *recorder) Fatal(args ...any)        { r.note(fmt.Sprint(args...)); panic(r) }
 func (r *recorder) Fatalf(format string, args ...any) {
-	r.failed = fmt.Sprintf(format, args...)
+	r.note(fmt.Sprintf(format, args...))
 	panic(r)
+}
+
+// Errorf is called by the goroutines of a service.
+func (r *recorder) Errorf(format string, args ...any) { r.note(fmt.Sprintf(format, args...)) }
+
+func (r *recorder) note(failure string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failed = failure
 }
 
 // failure returns what a test of a provider reports.
 func failure(t *testing.T, wrong string, test func(p *guesttest.Provider)) string {
-	r := &recorder{ctx: t.Context()}
-	func() {
-		defer func() {
-			if problem := recover(); problem != nil && problem != any(r) {
-				panic(problem)
-			}
-		}()
-		test(guesttest.New(r, provider(wrong)))
-	}()
-	return r.failed
+	return recorded(t, func(t testing.TB) { test(guesttest.New(t, provider(wrong))) })
 }
 
 // A mistake of a provider is reported with the resource and the property.
 func TestMistakes(t *testing.T) {
 	for wrong, want := range map[string]string{
-		"create":  "creating notes:index:Note: the shelf is full",
+		"create":  `creating notes:index:Note "it": the shelf is full`,
 		"no ID":   "returned no ID",
-		"preview": "notes:index:Note: the preview promised 77 for words, and the creation gave 1",
-		"read":    "notes:index:Note: the read gives 2 for words, where the state has 1",
-		"stays":   `notes:index:Note "b" is still there after its deletion`,
-		"delete":  "deleting notes:index:Note again, as after a run that was interrupted: there is no such note",
+		"preview": "notes:index:Note \"it\": the creation is not as the preview promised\n  words: want 77, got 1\ninputs:\n  text: \"empty\"\n  title: \"a\"\nstate:\n",
+		"read":    "notes:index:Note \"it\": the read does not give the state that was recorded\n  words: want 1, got 2\nstate:\n",
+		"stays":   `notes:index:Note "it" is still there after its deletion`,
+		"delete":  "deleting notes:index:Note \"it\" again, as after a run that was interrupted: there is no such note",
 	} {
 		got := failure(t, wrong, func(p *guesttest.Provider) { p.Lifecycle(note, lifecycle) })
 		if !strings.Contains(got, want) {
@@ -176,12 +178,12 @@ func TestMistakes(t *testing.T) {
 		}
 	}
 	for want, change := range map[string]func(l *guesttest.Lifecycle){
-		`the difference of notes:index:Note is ["text update"], not ["words update"]`: func(l *guesttest.Lifecycle) {
+		"the difference of notes:index:Note \"it\" is not as expected\nwant:\n  words update\ngot:\n  text update\nstate:\n": func(l *guesttest.Lifecycle) {
 			l.Changes = []guesttest.Change{{Inputs: guesttest.Props{"title": "a", "text": "x"}, Diff: []string{"words update"}}}
 		},
-		"notes:index:Note: words is 1, not 5":                                              func(l *guesttest.Lifecycle) { l.State = guesttest.Props{"words": 5} },
-		"the inputs of notes:index:Note are refused:\ntitle: required property is missing": func(l *guesttest.Lifecycle) { l.Inputs = guesttest.Props{} },
-		"no literal of a property value: chan int":                                         func(l *guesttest.Lifecycle) { l.Inputs = guesttest.Props{"title": make(chan int)} },
+		"notes:index:Note \"it\": the state after the creation is not as expected\n  words: want 5, got 1\ninputs:\n": func(l *guesttest.Lifecycle) { l.State = guesttest.Props{"words": 5} },
+		"the inputs of notes:index:Note \"it\" are refused:\ntitle: required property is missing":                     func(l *guesttest.Lifecycle) { l.Inputs = guesttest.Props{} },
+		"no literal of a property value: chan int":                                                                    func(l *guesttest.Lifecycle) { l.Inputs = guesttest.Props{"title": make(chan int)} },
 	} {
 		l := lifecycle
 		change(&l)
