@@ -83,6 +83,16 @@ import (
 	},
 	"docs/security.md": {load()},
 	"docs/state.md":    {leave("a list of files")},
+	"docs/testing-providers.md": {
+		run("."),
+		write("notes/main.go", ""),
+		write("notes/main_test.go", ""),
+		leave("the form of a failure, which TestFaultsFindMistakes of package guesttest tests"),
+		extend("notes/main_test.go"),
+		run("notes"),
+		write("notes/module_test.go", ""),
+		run("notes"),
+	},
 	"docs/tutorial.md": {
 		run("."), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"),
 	},
