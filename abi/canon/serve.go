@@ -139,6 +139,23 @@ func (s *Server) ServeProvider(ctx context.Context, p abi.Provider, function int
 	return s.end()
 }
 
+// ServeProviderFlat is ServeProvider for the arguments of the core function, as [Frame] has them. An index that no function has is
+// [ErrRange].
+func (s *Server) ServeProviderFlat(ctx context.Context, p abi.Provider, function int, mem Memory, args []uint64) (address uint32, err error) {
+	if function < 0 || function >= len(providerFunctions) {
+		return 0, ErrRange
+	}
+	f := providerFunctions[function]
+	if wanted := len(f.signature()); len(args) != wanted {
+		return 0, ErrRange
+	}
+	lifted := newServer(f, mem, args)
+	if lifted.err != nil {
+		return 0, lifted.err
+	}
+	return s.ServeProvider(ctx, p, function, mem, lifted.params)
+}
+
 // ServePolicy is ServeProvider for the functions of interface policy.
 func (s *Server) ServePolicy(ctx context.Context, p abi.Policy, function int, mem Memory, params []byte) (address uint32, err error) {
 	defer s.endPanicked(&address, &err)

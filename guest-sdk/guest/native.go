@@ -12,6 +12,8 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/guest-sdk/internal/call"
+	"github.com/husk-dev/husk/guest-sdk/kv"
+	"github.com/husk-dev/husk/internal/nativewire"
 )
 
 // New returns the provider as an abi.Provider that runs in the calling program. Its methods may be
@@ -42,16 +44,28 @@ type cancelling context.CancelFunc
 func (c cancelling) End() { c() }
 
 // Serve serves the provider to the host that runs the module. It is called in main and returns at
-// once. In a program that is not a module it prints how to build one, and exits with status 2.
+// once. In a program that is not a module it prints how to build one, and exits with status 2, unless husk provider dev --native
+// runs the program: then it serves until that ends.
 func Serve(p Provider) {
-	os.Stderr.WriteString(usage(p))
-	os.Exit(2)
+	serveNative(usage(p), func() (abi.Provider, error) { return New(p) })
 }
 
 // ServeProvider is [Serve] for a provider that implements the contract itself, such as an adapter.
-func ServeProvider(abi.Provider) {
-	os.Stderr.WriteString(rawUsage)
-	os.Exit(2)
+func ServeProvider(p abi.Provider) {
+	serveNative(rawUsage, func() (abi.Provider, error) { return p, nil })
+}
+
+func serveNative(usage string, open func() (abi.Provider, error)) {
+	if os.Getenv(nativewire.Variable) == "" {
+		os.Stderr.WriteString(usage)
+		os.Exit(2)
+	}
+	in, out := os.Stdin, os.Stdout
+	os.Stdin, os.Stdout = nil, os.Stderr // what the author prints is no answer
+	nativewire.Serve(in, out, open, func(ctx context.Context, i nativewire.Imports) context.Context {
+		return abi.WithMonitor(kv.WithStore(call.WithLog(ctx, i.Log), i.KV), i.Monitor)
+	})
+	os.Exit(0)
 }
 
 // callersMonitor returns the monitor that the caller of Construct or Call passes, nil
