@@ -17,6 +17,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/source"
@@ -44,6 +45,8 @@ type Options struct {
 	Effects bool
 	// Interpret runs modules in the interpreter: a new one starts at once, and its calls take some 30 times longer.
 	Interpret bool
+	// Native stands for the module of a provider in previews, nil for none.
+	Native *Native
 	// Limits override those of the project.
 	Limits []Limit
 	// Grants are granted to providers by name, in addition to the project's. A store among them stands
@@ -90,7 +93,9 @@ type Plugins struct {
 	mu      sync.Mutex
 	modules map[string]func() (*Module, error) // by path; each loads its module once
 	stores  map[string]*kvstore.Store          // by provider
-	claims  *claims                            // nil for none
+	// nativeConfig is the configuration of the native provider, nil before it has one.
+	nativeConfig *property.Map
+	claims       *claims // nil for none
 	// policies are closed with the plugins.
 	policies []*host.Policy
 	users    []user
@@ -172,6 +177,9 @@ func (p *Plugins) unknown(name string) error {
 
 // Load implements [engine.Loader].
 func (p *Plugins) Load(ctx context.Context, spec engine.PackageSpec) (abi.Provider, error) {
+	if provider, err := p.native(ctx, spec.Name, spec.Version); provider != nil || err != nil {
+		return provider, err
+	}
 	if spec.Digest != "" {
 		provider, err := p.recordedProvider(ctx, spec)
 		if err != nil || provider != nil {
@@ -244,14 +252,19 @@ func (m *Module) serves(declared *program.ProviderPlugin, wanted string) error {
 	if world := m.Info().World; world != canon.WorldProvider {
 		return &host.WorldError{Is: world, Wanted: canon.WorldProvider}
 	}
-	if m.Name != declared.Name {
-		return fmt.Errorf("its path %s holds the provider of the package %q: correct the name or the path", declared.Path, m.Name)
+	return isDeclared(declared, wanted, m.Name, m.Version)
+}
+
+// isDeclared is serves for the name and the version of a provider.
+func isDeclared(declared *program.ProviderPlugin, wanted, name, version string) error {
+	if name != declared.Name {
+		return fmt.Errorf("its path %s holds the provider of the package %q: correct the name or the path", declared.Path, name)
 	}
-	if declared.Version != "" && !sameVersion(declared.Version, m.Version) {
-		return fmt.Errorf("the project asks for version %s, and %s holds version %s", declared.Version, declared.Path, m.Version)
+	if declared.Version != "" && !sameVersion(declared.Version, version) {
+		return fmt.Errorf("the project asks for version %s, and %s holds version %s", declared.Version, declared.Path, version)
 	}
-	if wanted != "" && !program.Compatible(wanted, m.Version) {
-		return fmt.Errorf("version %s is wanted, and %s holds version %s, which is not compatible with it", wanted, declared.Path, m.Version)
+	if wanted != "" && !program.Compatible(wanted, version) {
+		return fmt.Errorf("version %s is wanted, and %s holds version %s, which is not compatible with it", wanted, declared.Path, version)
 	}
 	return nil
 }

@@ -18,6 +18,13 @@ import (
 // Package implements [yamlprogram.Schemas]. It returns the schema of a package of the project, nil if its
 // provider has none.
 func (p *Plugins) Package(ctx context.Context, pkg program.Package) (*schema.Package, error) {
+	if native, err := p.native(ctx, pkg.Source, pkg.Version); native != nil || err != nil {
+		if err != nil {
+			return nil, err
+		}
+		_, text, err := parameterize(ctx, native, pkg)
+		return parseSchema(text, err)
+	}
 	declared, module, err := p.declaredProvider(ctx, pkg.Source, pkg.Version)
 	if err != nil {
 		return nil, err

@@ -30,6 +30,7 @@ type deployFlags struct {
 	clearPendingCreates, stopOnPending, detailedExit    bool
 	targetDependents, excludeDependents, excludeProtect bool
 	interpret                                           bool // see [plugins.Options]
+	native                                              *plugins.Native
 	parallel                                            int
 	targets, excludes, replace, targetReplace, adopt    []string
 	grants, trusted, policyPacks, policyConfigs         []string

@@ -22,23 +22,29 @@ const exampleDir = "example"
 // ProviderDev returns husk provider dev, which belongs to the commands for providers.
 func ProviderDev(app *cli.App) *cobra.Command {
 	a, f := commands{app}, &deployFlags{interpret: true}
+	var native bool
 	cmd := &cobra.Command{
 		Use: "dev DIR", Short: "Build a provider and preview a project with it whenever a file changes",
 		Long: "Builds the provider in DIR from Go source and previews a project with it, now and after each\n" +
 			"change of a file of either. The project is the one in DIR/example, or that of -C, and lists\n" +
 			"the provider with its directory as path. The preview runs the new module in the interpreter,\n" +
 			"at once. Husk compiles it meanwhile, so that husk up in another terminal does not have to.\n" +
-			"Press Ctrl-C to end.",
+			"Press Ctrl-C to end.\n\n" +
+			"With --native, the provider is a process of this machine, to which a debugger can attach. It has\n" +
+			"NO SANDBOX: it has all of your rights, and neither grants nor limits are enforced. It serves\n" +
+			"previews only; husk up runs the module in its sandbox, as always.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.findDevProject(args[0]); err != nil {
 				return err
 			}
+			if native {
+				return a.devNative(cmd.Context(), args[0], f)
+			}
 			ahead := &compiler{app: a, dir: args[0]}
 			defer ahead.stop()
-			preview := command{name: "preview", previewOnly: true, operation: f.update, program: true}
 			return a.watchFiles(args, func() error {
 				ahead.stop()
-				if err := a.deploy(cmd.Context(), preview, f); err != nil {
+				if err := a.deploy(cmd.Context(), devPreview(f), f); err != nil {
 					return err
 				}
 				ahead.start(cmd.Context())
@@ -46,8 +52,13 @@ func ProviderDev(app *cli.App) *cobra.Command {
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&native, "native", false, "run the provider as a native process for a debugger: NOT sandboxed, no grants or limits")
 	f.add(cmd, updateFlags+shownFlags)
 	return cmd
+}
+
+func devPreview(f *deployFlags) command {
+	return command{name: "preview", previewOnly: true, operation: f.update, program: true}
 }
 
 // findDevProject chooses the project for a provider, and checks that it uses the provider.

@@ -159,7 +159,7 @@ func (s *session) open(ctx context.Context, c command) (_ *openRun, err error) {
 	options.Plugins.Installed, options.Plugins.Withheld = s.flags.installed, s.flags.withheld()
 	// Unlike the events of the engine, these may hold secrets.
 	options.Plugins.Events = func(e engine.Event) { s.event(redact.Copy(s.app.Secrets, e)) }
-	options.Plugins.Interpret = s.flags.interpret
+	options.Plugins.Interpret, options.Plugins.Native = s.flags.interpret, s.flags.native
 	options.Plugins.Learn = s.flags.learned != ""
 	o := &openRun{learned: s.flags.learned}
 	if s.flags.auditLog != "" {
