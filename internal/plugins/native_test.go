@@ -1,0 +1,85 @@
+package plugins
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/internal/nativewire"
+)
+
+// nativeNotes is the provider of a native process.
+type nativeNotes struct{ abi.Unimplemented }
+
+func (nativeNotes) Handshake(context.Context, abi.HandshakeRequest) (abi.HandshakeResponse, error) {
+	return abi.HandshakeResponse{Name: "notes", Version: "1.2.0"}, nil
+}
+
+func (nativeNotes) Configure(context.Context, abi.ConfigureRequest) error { return nil }
+
+func (nativeNotes) GetSchema(context.Context, abi.GetSchemaRequest) (abi.GetSchemaResponse, error) {
+	return abi.GetSchemaResponse{Schema: `{"name": "notes", "version": "1.2.0"}`}, nil
+}
+
+// A native provider stands for the module of its directory in previews, and for no other. What is not its own error, such as an
+// unknown version, it reports as the module does.
+func TestANativeProviderIsForPreviewsOnly(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"notes", "other"} {
+		require.NoError(t, os.Mkdir(filepath.Join(dir, name), 0o755))
+	}
+	file := filepath.Join(dir, "Husk.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(`
+name: native
+runtime: yaml
+plugins:
+  providers:
+    - {name: notes, path: notes}
+    - {name: other, path: other}
+    - {name: misnamed, path: notes}
+`), 0o600))
+	project, err := program.LoadProject(dir)
+	require.NoError(t, err)
+
+	callsOut, callsIn := io.Pipe()
+	answersOut, answersIn := io.Pipe()
+	go nativewire.Serve(callsOut, answersIn, func() (abi.Provider, error) { return nativeNotes{}, nil },
+		func(ctx context.Context, _ nativewire.Imports) context.Context { return ctx })
+	t.Cleanup(func() { callsIn.Close() })
+	p, err := Open(t.Context(), project, Options{
+		Places: Places{Cache: t.TempDir()},
+		Native: &Native{Dir: filepath.Join(dir, "notes"), Client: nativewire.NewClient(answersOut, callsIn)},
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.Close(context.Background())) })
+
+	notes, err := p.Load(t.Context(), engine.PackageSpec{Name: "notes"})
+	require.NoError(t, err)
+	pkg, err := p.Package(t.Context(), program.Package{Name: "notes", Source: "notes"})
+	require.NoError(t, err)
+	require.Equal(t, "1.2.0", pkg.Version)
+	_, is := abi.ProviderAs[engine.Digester](notes)
+	require.False(t, is, "it is no module that a state could name")
+	_, err = p.Load(t.Context(), engine.PackageSpec{Name: "misnamed"})
+	require.ErrorContains(t, err, `holds the provider of the package "notes"`)
+	_, err = p.Load(t.Context(), engine.PackageSpec{Name: "other"})
+	require.ErrorContains(t, err, "other", "which is built")
+
+	here := abi.ConfigureRequest{URN: "urn:here", Inputs: property.NewMap().With("region", property.String("here"))}
+	there := abi.ConfigureRequest{URN: "urn:there", Inputs: property.NewMap().With("region", property.String("there"))}
+	require.NoError(t, notes.Configure(t.Context(), here))
+	require.NoError(t, notes.Configure(t.Context(), here))
+	require.ErrorContains(t, notes.Configure(t.Context(), there), "urn:there has another configuration")
+
+	p.Perform()
+	_, err = p.Load(t.Context(), engine.PackageSpec{Name: "notes"})
+	require.ErrorIs(t, err, errNativeRecords)
+}
