@@ -542,7 +542,7 @@ resources:
 	made := parameterize(t, p, args(filepath.Join("testdata", "services", "gitea.yaml"), "test", file))
 	require.NotNil(t, made)
 	again := pt.New(t, provider.New())
-	parameterize(t, again, abi.Parameters{Case: abi.ParametersCaseValue, Value: abi.ParameterValue{Name: made.Name, Version: made.Version, Value: made.Value}})
+	parameterize(t, again, abi.Parameters{Case: abi.ParametersCaseValue, Value: abi.ParameterValue(made)})
 	require.Equal(t, schemaOf(t, p), schemaOf(t, again))
 	pkg := parsed(t, schemaOf(t, p))
 	require.Len(t, pkg.Resources, 1)

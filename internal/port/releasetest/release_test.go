@@ -1,6 +1,8 @@
-package port
+// Package releasetest ports with a husk that was installed as a release, which takes a build of all of it.
+package releasetest
 
 import (
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -12,6 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/zip"
+
+	"github.com/husk-dev/husk/internal/husksource"
+)
+
+const (
+	project          = husksource.Module
+	terraformAdapter = project + "/guest-sdk/terraform"
+	pulumiAdapter    = project + "/guest-sdk/pulumi"
 )
 
 // release is a version that nobody has released.
@@ -40,10 +50,10 @@ func TestTheSDKOfARelease(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds husk, as a release of this checkout")
 	}
-	command, err := findGo()
+	text, err := exec.CommandContext(t.Context(), "go", "env", "-json", "GOMODCACHE", "GOPROXY").Output()
 	require.NoError(t, err)
-	env, err := command.goEnv(t.Context(), "GOMODCACHE", "GOPROXY")
-	require.NoError(t, err)
+	var env map[string]string
+	require.NoError(t, json.Unmarshal(text, &env))
 	dir := t.TempDir()
 	modules := filepath.Join(dir, "modules")
 	t.Cleanup(func() { // the Go command makes the directories read-only
@@ -56,7 +66,7 @@ func TestTheSDKOfARelease(t *testing.T) {
 	})
 	proxy := filepath.Join(dir, "proxy")
 	for _, path := range []string{project, terraformAdapter, pulumiAdapter} {
-		publish(t, proxy, path, filepath.Join("../..", strings.TrimPrefix(path, project)))
+		publish(t, proxy, path, filepath.Join("../../..", strings.TrimPrefix(path, project)))
 	}
 	fetched := "file://" + filepath.Join(env["GOMODCACHE"], "cache", "download")
 	run := func(name string, args ...string) (string, error) {
@@ -69,7 +79,7 @@ func TestTheSDKOfARelease(t *testing.T) {
 	}
 	out, err := run("go", "install", "-trimpath", project+"/cmd/husk@"+release)
 	require.NoError(t, err, out)
-	provider, err := filepath.Abs("../../testdata/ported/framework")
+	provider, err := filepath.Abs("../../../testdata/ported/framework")
 	require.NoError(t, err)
 	out, err = run(filepath.Join(dir, "husk"), "provider", "port", provider, "--name", "shelf", "--version", "1.2.3")
 	require.NoError(t, err, out)
