@@ -17,6 +17,7 @@ import (
 	"github.com/husk-dev/husk/host/internal/wasi"
 	"github.com/husk-dev/husk/host/limit"
 	"github.com/husk-dev/husk/internal/meter"
+	"github.com/husk-dev/husk/internal/trace"
 )
 
 // instance is a module's instance in a sandbox. It serves one call at a time, in the frame of run. After a
@@ -310,6 +311,9 @@ func (i *instance) run(ctx context.Context, method abi.Method, do func(context.C
 	}
 	i.buffers.End(&s.module.host.buffers)
 	if err != errPart {
+		if span := trace.From(ctx); span.OfCall() {
+			span.Set(trace.Attribute{Key: "husk.fuel", Value: i.tank.Used()}, trace.Attribute{Key: "husk.memory.pages", Value: int(i.module.Memory().Size() >> 16)})
+		}
 		s.counters.cost(method, i.tank.Used(), &i.buffers)
 		s.ended(method, why, err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/internal/httpask"
+	"github.com/husk-dev/husk/internal/trace"
 )
 
 // httpExchange is one request and its response. It ends with the call that began it,
@@ -147,6 +148,9 @@ func (x *httpExchange) setHeaders(headers []abi.HTTPHeader) error {
 	}
 	if _, ok := x.request.Header["User-Agent"]; !ok {
 		x.request.Header.Set("User-Agent", "husk")
+	}
+	if span := trace.From(x.call); span != nil && x.request.Header["Traceparent"] == nil {
+		x.request.Header.Set("Traceparent", span.ID().Traceparent())
 	}
 	return nil
 }

@@ -158,6 +158,11 @@ func (a commands) deploy(ctx context.Context, c command, f *deployFlags) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, s.closeLog(err)) }()
+	if err := s.openTrace(c.name); err != nil {
+		return err
+	}
+	defer func() { s.closeTrace(err) }()
+	ctx = s.trace.Context(ctx)
 	s.begin()
 	if err := a.checkDeploy(c, f); err != nil {
 		return s.end(err)

@@ -27,7 +27,7 @@ func (s *session) drawTimeline(file string) (drawn func() error) {
 		return func() error { return nil }
 	}
 	recorder := timeline.NewRecorder(nil)
-	s.watch = recorder.Event
+	s.watch = append(s.watch, recorder.Event)
 	return func() error {
 		var b bytes.Buffer
 		err := recorder.Timeline().Write(&b, file)
@@ -160,7 +160,7 @@ func (a commands) stateGraph(ctx context.Context, o stackgraph.Options) (*graphd
 // previewGraph returns the graph of what the program would make.
 func (a commands) previewGraph(ctx context.Context, f *deployFlags, o stackgraph.Options) (*graphdraw.Graph, error) {
 	var recorder stackgraph.Recorder
-	s := &session{app: a, flags: f, watch: recorder.Event} // without a display: the graph is the result
+	s := &session{app: a, flags: f, watch: []func(engine.Event){recorder.Event}} // without a display: the graph is the result
 	ctx, stop, end := a.WatchInterrupts(ctx, s.interrupted)
 	defer end()
 	c := command{name: "preview", previewOnly: true, program: true, replaces: true}

@@ -11,6 +11,7 @@ import (
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/internal/display"
+	"github.com/husk-dev/husk/internal/runtrace"
 	"github.com/husk-dev/husk/internal/stackrun"
 )
 
@@ -18,8 +19,10 @@ import (
 type session struct {
 	app   commands
 	flags *deployFlags
-	// watch receives each event beside the display, nil for none.
-	watch func(engine.Event)
+	// watch receive each event beside the display.
+	watch []func(engine.Event)
+	// trace is nil for none.
+	trace *runtrace.Recorder
 	// found is what the preview found.
 	found display.Plan
 
@@ -96,6 +99,28 @@ func (s *session) closeLog(err error) error {
 	return s.logFile.Close()
 }
 
+// openTrace begins the trace that --trace asks for.
+func (s *session) openTrace(command string) (err error) {
+	if s.flags.trace == "" {
+		return nil
+	}
+	if s.trace, err = runtrace.Open(s.flags.trace, command, os.Getenv, s.app.Secrets.In, stackrun.Version()); err != nil {
+		return fmt.Errorf("--trace: %w", err)
+	}
+	s.watch = append(s.watch, s.trace.Event)
+	return nil
+}
+
+// closeTrace ends the trace. What does not reach its destination is no failure of the command.
+func (s *session) closeTrace(err error) {
+	if errors.Is(err, cli.ErrChanges) {
+		err = nil
+	}
+	if lost := s.trace.Close(err); lost != nil {
+		s.app.Say("warning: the trace is not complete: %v", lost)
+	}
+}
+
 // event shows an event. Events between displays belong to no deployment, and are dropped.
 func (s *session) event(e engine.Event) {
 	if s.review != nil {
@@ -104,8 +129,8 @@ func (s *session) event(e engine.Event) {
 	if s.log != nil {
 		s.log.Event(e)
 	}
-	if s.watch != nil {
-		s.watch(e)
+	for _, watch := range s.watch {
+		watch(e)
 	}
 	s.found.Event(e)
 	if shown := s.current(); shown != nil {
@@ -174,6 +199,7 @@ func (s *session) open(ctx context.Context, c command) (_ *openRun, err error) {
 		}
 		return nil, err
 	}
+	o.Deployment.Providers = s.trace.Loader(o.Plugins)
 	return o, nil
 }
 

@@ -93,6 +93,7 @@ import (
 		write("notes/module_test.go", ""),
 		run("notes"),
 	},
+	"docs/traces.md": {run("rules"), run("rules")},
 	"docs/tutorial.md": {
 		run("."), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"),
 	},

@@ -2,6 +2,8 @@ package provider_test
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +20,7 @@ import (
 	"github.com/husk-dev/husk/examples/providers/openapi/provider"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/testmodule"
+	"github.com/husk-dev/husk/internal/trace"
 )
 
 // document describes what the pet store does.
@@ -43,7 +46,36 @@ func TestAsAModule(t *testing.T) {
 		return moduletest.New(t, module, host.ProviderOptions{Name: "openapi", Grants: grants(t, s)})
 	})
 	t.Run("is told what to grant", func(t *testing.T) { testDenials(t, module) })
+	t.Run("continues a trace", func(t *testing.T) { testTrace(t, module) })
 	t.Run("takes a large document", func(t *testing.T) { testLargeDocument(t, module) })
+}
+
+// testTrace calls a function within the span of a call: the service is told, unless the provider tells it something else.
+func testTrace(t *testing.T, module *host.Module) {
+	var got []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.Header.Get("Traceparent"))
+		_, _ = w.Write([]byte("[]"))
+	}))
+	defer server.Close()
+	s := petstore.New(t, document)
+	g := grants(t, s)
+	service, err := grant.ParseHTTP(server.URL)
+	require.NoError(t, err)
+	g.HTTP = append(g.HTTP, service)
+	exporter, err := trace.Open(filepath.Join(t.TempDir(), "trace.jsonl"), func(string) string { return "" })
+	require.NoError(t, err)
+	span := trace.NewTracer(exporter).Start(trace.ID{}, "call", trace.Client)
+	const own = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	for _, headers := range []pt.Object{{}, {"traceparent": own}} {
+		p := moduletest.New(t, module, host.ProviderOptions{Name: "openapi", Grants: g})
+		parameterize(t, p, args(document, "petstore"))
+		require.NoError(t, configure(p, pt.Object{"baseUrl": server.URL, "token": "t", "headers": headers}))
+		p.Context = trace.With(t.Context(), span)
+		p.Invoke("petstore:index:listPets", pt.Object{})
+	}
+	require.Equal(t, []string{span.ID().Traceparent(), own}, got)
+	require.NoError(t, exporter.Close())
 }
 
 // testLargeDocument gives a module a document of 15 MB, most of which nothing is made of, within the memory that providers
