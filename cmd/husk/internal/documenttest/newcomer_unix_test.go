@@ -129,7 +129,7 @@ func TestFirstHourOfAnAuthor(t *testing.T) {
 
 	// A test notices a change that it does not expect, and a run uses the change.
 	n.edit("greeting.go", `"Hello, "`, `"Welcome, "`)
-	require.Contains(t, n.types("go test ./... || true"), `text is "Welcome, World!", not`)
+	require.Contains(t, n.types("go test ./... || true"), `text: want "Hello, World!", got "Welcome, World!"`)
 	n.edit("example/Husk.yaml", "name: World", "name: Moon")
 	require.Contains(t, n.types("husk up --yes -C example"), "  text: Welcome, Moon!\n")
 
