@@ -93,6 +93,13 @@ import (
 		write("notes/module_test.go", ""),
 		run("notes"),
 	},
+	"docs/ci.md": {
+		run("ci"), run("ci"), leave("the form of another program"), leave("the form of another program"),
+	},
+	"docs/install.md": {
+		leave("it fetches what is released"), run("rules"), run("rules"),
+	},
+	"docs/secrets.md": {run("ci")},
 	"docs/traces.md": {run("rules"), run("rules")},
 	"docs/tutorial.md": {
 		run("."), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"),
@@ -284,6 +291,7 @@ func (r *reader) prepare(t *testing.T) {
 		"shop/providers/shop.wasm":      testmodule.Build(t, "../../testdata/shop"),
 		"shop/templates/page.html":      nil,
 		"rules/Husk.yaml":               []byte(project),
+		"ci/Husk.yaml":                  []byte(project + "resources:\n  first:\n    type: pulumi:Stash\n    properties: {input: text}\n"),
 		"rules/baseline.wasm":           testmodule.Build(t, "../../../../examples/policies/baseline"),
 		"rules/house.json":              []byte(`{"naming": "disabled"}`),
 	} {
@@ -327,4 +335,35 @@ func copyTree(t *testing.T, from, to string) {
 		data, err := os.ReadFile(path)
 		return cmp.Or(err, os.WriteFile(filepath.Join(to, below), data, 0o644))
 	}))
+}
+
+// Each message in docs/troubleshooting.md is one of the program's.
+func TestTroubleshooting(t *testing.T) {
+	root, err := filepath.Abs("../../../..")
+	require.NoError(t, err)
+	text, err := os.ReadFile(filepath.Join(root, "docs", "troubleshooting.md"))
+	require.NoError(t, err)
+	missing := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		if message, ok := strings.CutPrefix(line, "| `"); ok {
+			message, _, _ = strings.Cut(message, "`")
+			missing[message] = true
+		}
+	}
+	require.Greater(t, len(missing), 10)
+	for _, dir := range []string{"abi", "cmd", "engine", "host", "internal"} {
+		require.NoError(t, filepath.WalkDir(filepath.Join(root, dir), func(path string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			source, err := os.ReadFile(path)
+			for message := range missing {
+				if strings.Contains(string(source), message) {
+					delete(missing, message)
+				}
+			}
+			return err
+		}))
+	}
+	require.Empty(t, missing, "no part of husk says that")
 }
