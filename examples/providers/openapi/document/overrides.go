@@ -1,18 +1,19 @@
 package document
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
+	"maps"
 	"net/url"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/oasdiff/yaml"
 
+	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
@@ -114,28 +115,74 @@ func ReadOverrides(ctx context.Context, parameter string) (Overrides, error) {
 			return Overrides{}, guest.InvalidArgument("", place+" is neither JSON nor YAML: "+err.Error())
 		}
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
+	var raw map[string]any
+	if err := json.Unmarshal(text, &raw); err != nil {
+		return Overrides{}, guest.InvalidArgument("", place+" is no mapping: "+err.Error())
+	}
+	if err := checkKeys(raw, "", reflect.TypeFor[Overrides]()); err != nil {
+		return Overrides{}, guest.InvalidArgument("", place+": "+err.Error())
+	}
 	var o Overrides
-	err := d.Decode(&o)
-	if err == nil {
-		if _, more := d.Token(); !errors.Is(more, io.EOF) {
-			err = errors.New("something follows the object")
-		}
-	}
-	if err != nil {
-		message := strings.TrimPrefix(err.Error(), "json: ")
-		if key, ok := strings.CutPrefix(message, "unknown field "); ok {
-			message = key + " is no key of it; it has paths and resources, and a resource name, create, read, update, delete, id, properties, parameters, readOnly, writeOnly, until, failed, and gone"
-		}
-		return Overrides{}, guest.InvalidArgument("", place+": "+message)
-	}
-	for name, r := range o.Resources {
-		if r == nil {
-			return Overrides{}, guest.InvalidArgument("", place+": resources."+name+" is null")
-		}
+	if err := json.Unmarshal(text, &o); err != nil {
+		return Overrides{}, guest.InvalidArgument("", place+": "+err.Error())
 	}
 	return o, nil
+}
+
+// wanted returns what a value must be and is not, "" if it is right or decides for itself.
+func wanted(value any, t reflect.Type) string {
+	_, isText := value.(string)
+	_, isList := value.([]any)
+	_, isMapping := value.(map[string]any)
+	switch {
+	case t == reflect.TypeFor[ID]() || t == reflect.TypeFor[Values]():
+	case t.Kind() == reflect.String && !isText:
+		return "text"
+	case t.Kind() == reflect.Slice && !isList:
+		return "a list"
+	case (t.Kind() == reflect.Struct || t.Kind() == reflect.Map) && !isMapping:
+		return "a mapping"
+	}
+	return ""
+}
+
+// checkKeys reports a key that a mapping does not have.
+func checkKeys(value map[string]any, at string, t reflect.Type) error {
+	for _, key := range slices.Sorted(maps.Keys(value)) {
+		inner, found := t, t.Kind() == reflect.Map
+		if found {
+			inner = t.Elem()
+		} else {
+			var known []string
+			for i := range t.NumField() {
+				name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+				known = append(known, name)
+				if name == key {
+					inner, found = t.Field(i).Type, true
+				}
+			}
+			if !found {
+				hint := "there is " + strings.Join(known, ", ")
+				if near := schema.Nearest(key, known); near != "" {
+					hint = "did you mean " + near + "?"
+				}
+				return errors.New(at + key + " is no key; " + hint)
+			}
+		}
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		if want := wanted(value[key], inner); want != "" {
+			return errors.New(at + key + " must be " + want)
+		}
+		parts, isMapping := value[key].(map[string]any)
+		if isMapping && (inner.Kind() == reflect.Struct || inner.Kind() == reflect.Map && inner.Elem().Kind() == reflect.Pointer) {
+			if err := checkKeys(parts, at+key+".", inner); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // keep leaves only the paths that match one of the patterns, if there are any. One that matches nothing is an error.
@@ -152,14 +199,14 @@ func (x *index) keep(patterns []string) error {
 		if err != nil {
 			return guest.InvalidArgument("", "paths: "+err.Error())
 		}
-		before := len(kept)
+		found := false
 		for _, o := range x.operations {
 			if matches.MatchString(o.path) {
-				kept[o] = true
+				kept[o], found = true, true
 			}
 		}
-		if len(kept) == before {
-			return guest.InvalidArgument("", "paths: the document has no path like "+pattern+", or another pattern has all of them")
+		if !found {
+			return guest.InvalidArgument("", "paths: the document has no path like "+pattern)
 		}
 	}
 	x.operations = slices.DeleteFunc(x.operations, func(o *operation) bool { return !kept[o] })

@@ -455,9 +455,12 @@ func TestNamesOfServices(t *testing.T) {
 
 func TestOverridesThatAreWrong(t *testing.T) {
 	for overrides, want := range map[string]string{
-		`{"resource": {}}`:                                                                                     `the third parameter: "resource" is no key of it; it has paths and resources`,
-		`{"resources": {"Team": {"creates": "a"}}}`:                                                            `"creates" is no key of it`,
-		`{"resources": {"Team": null}}`:                                                                        "resources.Team is null",
+		`{"resource": {}}`:                                                                                     "the third parameter: resource is no key; did you mean resources?",
+		`{"resources": {"Team": {"creates": "a"}}}`:                                                            "resources.Team.creates is no key; did you mean create?",
+		`{"resources": {"Team": {"whatever": "a"}}}`:                                                           "resources.Team.whatever is no key; there is name, create, ",
+		`{"resources": {"Team": {"readOnly": "a"}}}`:                                                           "resources.Team.readOnly must be a list",
+		`{"resources": []}`:                                                                                    "resources must be a mapping",
+		`{"resources": {"Team": null}}`:                                                                        "resources.Team must be a mapping",
 		`{"resources": {"Teams": {"update": "none"}}}`:                                                         "resources.Teams: there is no such resource; give its create, read, and delete, or use one of OrgLabel, RepoLabel, Team",
 		`{"resources": {"Team": {"create": "POST /team"}}}`:                                                    "resources.Team: create: there is no operation POST /team; there is POST /orgs/{org}/labels, ",
 		`{"resources": {"Team": {"create": "orgcreateteam"}}}`:                                                 "there is no operation orgcreateteam; there is orgCreateTeam",
@@ -469,7 +472,7 @@ func TestOverridesThatAreWrong(t *testing.T) {
 		`{"resources": {"Team": {"until": {"a": {"b": 1}}}}}`:                                                  "a condition is a text, number, or bool, or a list of them",
 		`{"resources": {"R": {"create": "createCurrentUserRepo", "read": "repoGet", "delete": "repoDelete"}}}`: "resources.R: no answer has the owner of its path; say in its id where that is",
 		`{"paths": ["/none/**"]}`:                                                                              "paths: the document has no path like /none/**",
-		`{} {}`:                                                                                                "something follows the object",
+		`{} {}`:                                                                                                "the third parameter is no mapping: ",
 		"none.yaml":                                                                                            "none.yaml: ",
 	} {
 		p := pt.New(t, provider.New())
