@@ -305,6 +305,9 @@ func (a commands) checkDeploy(c command, f *deployFlags) error {
 			return cli.Usagef("--timeline %w", err)
 		}
 	}
+	if f.verbose && f.logLevel == "" {
+		f.logLevel = display.LogLevels[0]
+	}
 	if f.logLevel != "" && !slices.Contains(display.LogLevels, f.logLevel) {
 		return cli.Usagef("--log-level %s: must be %s", f.logLevel, strings.Join(display.LogLevels, ", "))
 	}

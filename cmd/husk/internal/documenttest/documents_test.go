@@ -100,7 +100,7 @@ import (
 		leave("it fetches what is released"), run("rules"), run("rules"),
 	},
 	"docs/secrets.md": {run("ci")},
-	"docs/traces.md": {run("rules"), run("rules")},
+	"docs/traces.md":  {run("rules"), run("rules")},
 	"docs/tutorial.md": {
 		run("."), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"),
 	},

@@ -176,7 +176,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 		ts.Check(err)
 		ts.Check(os.Truncate(ts.MkAbs(args[0]), size))
 	},
-	"within":    within,
+	"within": within,
 	// age DAYS DIR: makes the files of a directory so old.
 	"age": func(ts *testscript.TestScript, _ bool, args []string) {
 		days, err := strconv.Atoi(args[0])
