@@ -49,6 +49,9 @@ var tried = map[string][]struct{ module, version, packages string }{
 	"mmap-go":              {{"github.com/edsrzf/mmap-go", "v1.0.0", "."}, {"github.com/edsrzf/mmap-go", "v1.1.0", "."}},
 }
 
+// elsewhere are shims that take long, and that the providers of package pulumitest build with.
+var elsewhere = []string{"pulumi-sdk", "pulumi-pkg", "go-billy", "go-git"}
+
 // A program that uses the module of a shim builds with the shims that it needs, and not without them. With a
 // shim that edits, the start of the program reads no clock, and without it does.
 func TestEachShimBuilds(t *testing.T) {
@@ -66,8 +69,11 @@ func TestEachShimBuilds(t *testing.T) {
 	for _, s := range shims {
 		require.NotEmpty(t, tried[s.Name], "the shim %s is tried with nothing", s.Name)
 		versions := tried[s.Name]
-		if os.Getenv("HUSK_TEST_PUBLISHED") == "" {
-			versions = versions[len(versions)-1:] // the others build in .ci/nightly
+		if os.Getenv("HUSK_TEST_PUBLISHED") == "" { // the others build in .ci/nightly
+			versions = versions[len(versions)-1:]
+			if slices.Contains(elsewhere, s.Name) {
+				continue
+			}
 		}
 		for _, c := range versions {
 			t.Run(s.Name+" "+c.version, func(t *testing.T) {
