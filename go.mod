@@ -36,7 +36,11 @@ require (
 
 require (
 	github.com/creachadair/mds v0.31.0 // indirect
+	github.com/google/go-containerregistry v0.22.1 // indirect
+	github.com/opencontainers/go-digest v1.0.0 // indirect
+	github.com/opencontainers/image-spec v1.1.1 // indirect
 	golang.org/x/sync v0.24.0 // indirect
+	oras.land/oras-go/v2 v2.6.4 // indirect
 )
 
 require (
