@@ -1,0 +1,210 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	orasregistry "oras.land/oras-go/v2/registry"
+	"oras.land/oras-go/v2/registry/remote"
+	"oras.land/oras-go/v2/registry/remote/auth"
+	"oras.land/oras-go/v2/registry/remote/credentials"
+	"oras.land/oras-go/v2/registry/remote/retry"
+)
+
+// The limits of what registries may send.
+const (
+	// listLimit bounds a page of tags, in bytes: some 100,000 tags.
+	listLimit = 4 << 20
+	// pageLimit bounds the pages of tags, because a registry can go on forever.
+	pageLimit = 1000
+	// redirectLimit bounds redirects of a request. Registries use one, to their storage.
+	redirectLimit = 5
+)
+
+// The times that a client waits.
+const (
+	// headerTime is how long a server may take to answer a request.
+	headerTime = time.Minute
+	// stallTime is how long a server may send nothing within an answer.
+	stallTime = time.Minute
+	// longestWait is the longest pause before a request is repeated, also if Retry-After asks for more.
+	longestWait = 10 * time.Second
+	// retries bounds how often a request is repeated after the status 429, 5xx, or a timeout.
+	retries = 4
+)
+
+// Options say how modules are fetched.
+type Options struct {
+	// Cache is the directory of fetched modules, empty for none: then only layouts have modules.
+	Cache string
+	// Layouts are directories with OCI layouts, which are asked before the network.
+	Layouts []string
+	// Offline allows no use of the network.
+	Offline bool
+	// MaxSize bounds modules, in bytes.
+	MaxSize int64
+	// Mirrors are the registries that are asked in place of others, in this order. Others are asked if they fail.
+	Mirrors []Mirror
+	// Credential returns the credentials for a registry; nil for none. See [DockerCredentials].
+	Credential auth.CredentialFunc
+	// Digest returns the digest of a file. It may remember digests of files that have not changed. Nil reads the file.
+	Digest func(path string) (string, error)
+	// Progress is called while a module is received; nil for nobody. It may be called concurrently.
+	Progress func(Progress)
+	// Stall is how long a server may send nothing; 0 for a minute.
+	Stall time.Duration
+	// Pause is the longest pause before a request is repeated; 0 for 10 seconds.
+	Pause time.Duration
+}
+
+// Progress is how much of a module was received.
+type Progress struct {
+	// Source is the text of the source.
+	Source string
+	// Received and Size are in bytes. Size is 0 if it is not known.
+	Received, Size int64
+}
+
+// Mirror has the repositories of a registry under another name.
+type Mirror struct {
+	// Registry is the host of the registry, or * for all.
+	Registry string
+	// Prefix is the mirror's host, and the namespace of what it mirrors.
+	Prefix string
+}
+
+// ParseMirrors reads mirrors as HUSK_REGISTRY_MIRRORS has them: REGISTRY=MIRROR, separated by commas.
+func ParseMirrors(text string) ([]Mirror, error) {
+	var all []Mirror
+	for one := range strings.SplitSeq(text, ",") {
+		if one = strings.TrimSpace(one); one == "" {
+			continue
+		}
+		registry, prefix, ok := strings.Cut(one, "=")
+		prefix = strings.TrimSuffix(strings.TrimPrefix(prefix, schemeOCI), "/")
+		if _, err := orasregistry.ParseReference(prefix + "/name"); !ok || registry == "" || err != nil {
+			return nil, fmt.Errorf("the mirror %q does not have the form registry.example.com=mirror.example.com/namespace", one)
+		}
+		all = append(all, Mirror{registry, prefix})
+	}
+	return all, nil
+}
+
+// Client fetches and publishes modules. It is safe for concurrent use.
+type Client struct {
+	options Options
+	web     *http.Client
+	auth    *auth.Client
+}
+
+// New returns a client.
+func New(o Options) *Client {
+	if o.Stall == 0 {
+		o.Stall = stallTime
+	}
+	if o.Pause == 0 {
+		o.Pause = longestWait
+	}
+	base := http.DefaultTransport.(*http.Transport).Clone()
+	base.ResponseHeaderTimeout = headerTime
+	base.DisableCompression = true // sizes and digests are those of the bytes that were sent
+	repeated := retry.NewTransport(guard{base})
+	policy := &retry.GenericPolicy{
+		Retryable: retry.DefaultPredicate, Backoff: retry.DefaultBackoff, MinWait: min(200*time.Millisecond, o.Pause), MaxWait: o.Pause, MaxRetry: retries,
+	}
+	repeated.Policy = func() retry.Policy { return policy }
+	web := &http.Client{Transport: repeated, CheckRedirect: checkRedirect}
+	return &Client{options: o, web: web, auth: &auth.Client{
+		Client: web, Credential: o.Credential, Cache: auth.NewCache(), ClientID: "husk",
+	}}
+}
+
+// guard refuses connections that others can read or change, and says who asks.
+type guard struct{ next http.RoundTripper }
+
+// RoundTrip implements [http.RoundTripper].
+func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := checkScheme(r.URL); err != nil {
+		return nil, err
+	}
+	r = r.Clone(r.Context())
+	r.Header.Set("User-Agent", "husk")
+	return g.next.RoundTrip(r)
+}
+
+// checkRedirect refuses redirects that a registry elsewhere has no reason for. Credentials do not go along: they are
+// for one registry, and [auth.Client] drops them.
+func checkRedirect(r *http.Request, via []*http.Request) error {
+	if len(via) >= redirectLimit {
+		return fmt.Errorf("more than %d redirects", redirectLimit)
+	}
+	if err := checkScheme(r.URL); err != nil {
+		return fmt.Errorf("a redirect leads to %w", err)
+	}
+	if isLoopback(r.URL.Host) && !isLoopback(via[0].URL.Host) {
+		return fmt.Errorf("a redirect leads to this machine (%s)", r.URL.Host)
+	}
+	return nil
+}
+
+// DockerCredentials returns the credentials that "docker login" has stored, also with credential helpers. A file that
+// cannot be read is an error only if a registry asks for credentials.
+func DockerCredentials() auth.CredentialFunc {
+	store, err := credentials.NewStoreFromDocker(credentials.StoreOptions{})
+	if err != nil {
+		return func(context.Context, string) (auth.Credential, error) {
+			return auth.EmptyCredential, fmt.Errorf("reading Docker's credentials: %w", err)
+		}
+	}
+	return credentials.Credential(store)
+}
+
+// endpoints returns the repositories to ask for one: those of its mirrors, and itself.
+func (c *Client) endpoints(repository string) (all []string) {
+	host, name, _ := strings.Cut(repository, "/")
+	for _, m := range c.options.Mirrors {
+		if m.Registry == host || m.Registry == "*" {
+			all = append(all, m.Prefix+"/"+name)
+		}
+	}
+	return append(all, repository)
+}
+
+// at calls do with a repository's endpoints, until one succeeds. A repository or tag that does not exist at any of
+// them is [ErrNotFound].
+func (c *Client) at(ctx context.Context, repository string, do func(repository string, r *remote.Repository) error) error {
+	if c.options.Offline {
+		return fmt.Errorf("%s: %w", repository, ErrOffline)
+	}
+	var failed []error
+	for _, endpoint := range c.endpoints(repository) {
+		r, err := c.repository(endpoint)
+		if err == nil {
+			err = do(endpoint, r)
+		}
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		failed = append(failed, err)
+	}
+	return errors.Join(failed...)
+}
+
+// repository returns a repository of a registry. One on this machine is asked with plain HTTP.
+func (c *Client) repository(name string) (*remote.Repository, error) {
+	r, err := remote.NewRepository(name)
+	if err != nil {
+		return nil, err
+	}
+	r.Client, r.PlainHTTP = c.auth, isLoopback(r.Reference.Host())
+	r.MaxMetadataBytes, r.TagListMaxPages = listLimit, pageLimit
+	r.SkipReferrersGC = true
+	return r, nil
+}

@@ -1,0 +1,285 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+	"github.com/opencontainers/image-spec/specs-go"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"github.com/rogpeppe/go-internal/lockedfile"
+	"oras.land/oras-go/v2/registry/remote"
+
+	"github.com/husk-dev/husk/internal/atomicfile"
+)
+
+// An OCI layout is a directory with the blobs of artifacts, and an index that names them
+// (https://github.com/opencontainers/image-spec/blob/main/image-layout.md). A name is REPOSITORY:TAG, or a tag alone, as
+// other tools write it.
+
+// indexLimit bounds the index of a layout, in bytes.
+const indexLimit = 4 << 20
+
+type layout struct {
+	dir   string
+	index ocispec.Index
+}
+
+// openLayout reads the index of a layout.
+func openLayout(dir string) (*layout, error) {
+	l := &layout{dir: dir}
+	raw, err := readBounded(filepath.Join(dir, ocispec.ImageIndexFile), indexLimit)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is not an OCI layout: it has no index.json", dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if l.index, err = parseIndex(raw); err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, ocispec.ImageIndexFile), err)
+	}
+	return l, nil
+}
+
+// parseIndex reads the index of a layout.
+func parseIndex(raw []byte) (index ocispec.Index, err error) {
+	if err := json.Unmarshal(raw, &index); err != nil {
+		return index, fmt.Errorf("the index of an OCI layout cannot be read: %w", err)
+	}
+	for _, m := range index.Manifests {
+		if err := checkDigest(m.Digest.String()); err != nil {
+			return index, fmt.Errorf("the index of an OCI layout has %w", err)
+		}
+	}
+	return index, nil
+}
+
+func readBounded(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	raw, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(raw)) > most {
+		err = &SizeError{path, -1, most}
+	}
+	return raw, err
+}
+
+// splitName returns the repository and the tag of an entry of the index.
+func splitName(d ocispec.Descriptor) (repository, tag string) {
+	name := d.Annotations[ocispec.AnnotationRefName]
+	if at := strings.LastIndexByte(name, ':'); at > strings.LastIndexByte(name, '/') {
+		return name[:at], name[at+1:]
+	}
+	return "", name
+}
+
+// of returns the entries of a repository. An empty one stands for the only one that there is.
+func (l *layout) of(repository string) ([]ocispec.Descriptor, error) {
+	var names []string
+	var all []ocispec.Descriptor
+	for _, d := range l.index.Manifests {
+		name, tag := splitName(d)
+		if tag == "" || repository != "" && name != repository {
+			continue
+		}
+		all = append(all, d)
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 1 {
+		return nil, fmt.Errorf("%s has several repositories: name one as oci-layout:%s#REPOSITORY (%s)", l.dir, l.dir, strings.Join(names, ", "))
+	}
+	return all, nil
+}
+
+func (l *layout) tags(repository string) ([]string, error) {
+	entries, err := l.of(repository)
+	var tags []string
+	for _, d := range entries {
+		_, tag := splitName(d)
+		tags = append(tags, tag)
+	}
+	return tags, err
+}
+
+// manifest returns the manifest with a tag or digest.
+func (l *layout) manifest(repository, tag string) ([]byte, error) {
+	entries, err := l.of(repository)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range entries {
+		if _, has := splitName(d); has == tag || d.Digest.String() == tag {
+			return l.blob(d.Digest.String())
+		}
+	}
+	return nil, fmt.Errorf("%s has no %s: %w", l.dir, Reference{Source{Repository: repository}, tag}, ErrNotFound)
+}
+
+func (l *layout) blobPath(digest string) string {
+	return filepath.Join(l.dir, ocispec.ImageBlobsDir, "sha256", strings.TrimPrefix(digest, digestPrefix))
+}
+
+// blob returns a manifest or a configuration.
+func (l *layout) blob(digest string) ([]byte, error) {
+	path := l.blobPath(digest)
+	raw, err := readBounded(path, manifestLimit)
+	if err != nil {
+		return nil, err
+	}
+	if is := digestOf(raw); is != digest {
+		return nil, &DigestError{path, digest, is}
+	}
+	return raw, nil
+}
+
+// Vendored is a module to put into a layout.
+type Vendored struct {
+	Source
+	Release
+	// Name is that of the provider, for modules that come without a manifest.
+	Name string
+}
+
+// Vendor puts modules into the OCI layout in a directory, which is made if it is not there. What else it has stays. The
+// index, which names the modules, is written last.
+func (c *Client) Vendor(ctx context.Context, dir string, modules []Vendored) error {
+	if err := os.MkdirAll(filepath.Join(dir, ocispec.ImageBlobsDir, "sha256"), 0o755); err != nil {
+		return err
+	}
+	unlock, err := lockedfile.MutexAt(filepath.Join(dir, ".lock")).Lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	l := &layout{dir: dir}
+	if _, err := os.Stat(filepath.Join(dir, ocispec.ImageIndexFile)); err == nil {
+		if l, err = openLayout(dir); err != nil {
+			return err
+		}
+	}
+	for _, m := range modules {
+		if err := c.vendor(ctx, l, m); err != nil {
+			return err
+		}
+	}
+	if err := atomicfile.Write(filepath.Join(dir, ocispec.ImageLayoutFile), []byte(`{"imageLayoutVersion":"1.0.0"}`), 0o644); err != nil {
+		return err
+	}
+	l.index.Versioned = specs.Versioned{SchemaVersion: 2}
+	l.index.MediaType = ocispec.MediaTypeImageIndex
+	slices.SortStableFunc(l.index.Manifests, func(a, b ocispec.Descriptor) int {
+		return strings.Compare(a.Annotations[ocispec.AnnotationRefName], b.Annotations[ocispec.AnnotationRefName])
+	})
+	index, err := json.MarshalIndent(l.index, "", "  ")
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(filepath.Join(dir, ocispec.ImageIndexFile), append(index, '\n'), 0o644)
+}
+
+func (c *Client) vendor(ctx context.Context, l *layout, m Vendored) error {
+	path, err := c.Fetch(ctx, m.Source, m.Release)
+	if err != nil {
+		return err
+	}
+	wasm, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if is := digestOf(wasm); is != m.Digest {
+		return &DigestError{path, m.Digest, is}
+	}
+	blobs := map[string][]byte{m.Digest: wasm}
+	repository := m.Repository
+	var manifest []byte
+	if m.Manifest == "" { // a file on the web
+		made, err := newArtifact(wasm, Labels{Title: m.Name, Version: m.Version, Source: m.URL})
+		if err != nil {
+			return err
+		}
+		repository, manifest = m.Name, made.manifest
+		blobs[digestOf(made.config)] = made.config
+	} else {
+		raw, release, err := c.manifest(ctx, m.Source, m.Manifest)
+		if err != nil {
+			return err
+		}
+		if release.Digest != m.Digest {
+			return &DigestError{"the manifest " + m.Manifest, m.Digest, release.Digest}
+		}
+		config, err := c.config(ctx, m.Source, raw)
+		if err != nil {
+			return err
+		}
+		manifest = raw
+		blobs[digestOf(config)] = config
+	}
+	blobs[digestOf(manifest)] = manifest
+	for is, content := range blobs {
+		if got, err := fileDigest(l.blobPath(is)); err == nil && got == is {
+			continue
+		}
+		if err := atomicfile.Write(l.blobPath(is), content, 0o644); err != nil {
+			return err
+		}
+	}
+	if repository == "" {
+		repository = m.Name
+	}
+	name := repository + ":" + Tag(m.Version)
+	l.index.Manifests = slices.DeleteFunc(l.index.Manifests, func(d ocispec.Descriptor) bool {
+		return d.Annotations[ocispec.AnnotationRefName] == name
+	})
+	l.index.Manifests = append(l.index.Manifests, ocispec.Descriptor{
+		MediaType: ocispec.MediaTypeImageManifest, Digest: digest.Digest(digestOf(manifest)), Size: int64(len(manifest)),
+		Annotations: map[string]string{ocispec.AnnotationRefName: name},
+	})
+	return nil
+}
+
+// config returns the configuration of a manifest, which belongs to the artifact and is not used.
+func (c *Client) config(ctx context.Context, s Source, manifest []byte) (raw []byte, err error) {
+	m, _, err := parseManifest(manifest)
+	if err != nil {
+		return nil, err
+	}
+	want := m.Config
+	if err := checkDigest(want.Digest.String()); err != nil {
+		return nil, fmt.Errorf("the configuration of %s has %w", s, err)
+	}
+	if want.Size > manifestLimit {
+		return nil, &SizeError{"the configuration of " + s.String(), want.Size, manifestLimit}
+	}
+	layouts := c.options.Layouts
+	if s.Kind == Layout {
+		layouts = []string{s.Dir}
+	}
+	for _, dir := range layouts {
+		if raw, err := (&layout{dir: dir}).blob(want.Digest.String()); err == nil || s.Kind == Layout {
+			return raw, err
+		}
+	}
+	err = c.at(ctx, s.Repository, func(endpoint string, r *remote.Repository) error {
+		body, err := r.Blobs().Fetch(ctx, want)
+		if err != nil {
+			return explained("the configuration of "+endpoint, r.Reference.Registry, err)
+		}
+		defer body.Close()
+		raw, err = readManifest(endpoint, want, body)
+		return err
+	})
+	return raw, err
+}
