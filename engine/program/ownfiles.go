@@ -8,7 +8,7 @@ import (
 // goFiles beside Go source, or above it, say what it is built of.
 var goFiles = []string{"go.mod", "go.sum", "go.work", "go.work.sum"}
 
-// OwnFiles returns the paths of what decides what the next run does: the project file, the program,
+// OwnFiles returns the paths of what decides what the next run does: the project file, the lock, the program,
 // the configuration of stacks, providers, and policy packs. Some need not exist. A * in the last
 // name stands for any text.
 func (p *Project) OwnFiles() []string {
@@ -19,13 +19,19 @@ func (p *Project) OwnFiles() []string {
 		}
 	}
 	add(p.Dir, projectFiles...)
+	add(p.Dir, LockFile)
 	add(p.ProgramDir, mainFiles...)
 	if p.Template.File != nil {
 		add(p.Dir, p.Template.File.Name)
 	}
 	add(p.StackConfigDir, "Husk.*.yaml", "Husk.*.yml", "Pulumi.*.yaml", "Pulumi.*.yml")
 	for i := range p.Providers {
-		all = append(all, p.moduleFiles(p.Providers[i].Path)...)
+		if path := p.Providers[i].Path; path != "" {
+			all = append(all, p.moduleFiles(path)...)
+		}
+	}
+	if p.Vendor != "" {
+		all = append(all, p.Vendor)
 	}
 	for i := range p.Policies {
 		all = append(all, p.moduleFiles(p.Policies[i].Path)...)

@@ -62,10 +62,10 @@ packages:
   pulumi: {source: openapi, parameters: [x]}
 `
 	const want = `
-Husk.yaml:5:7: the provider "bad" has no path
+Husk.yaml:5:7: the provider "bad" has neither a path nor a source
     5 |     - {name: bad}
       |       ^
-  path names a .wasm file, or a directory of Go source that is built when it is needed
+  path names a .wasm file, or a directory of Go source that is built when it is needed; source says where husk install fetches the module from
 Husk.yaml:7:13: there is no provider "opnapi" to make the package "petstore" of; did you mean "openapi"?
     7 |   petstore: opnapi@1.0.0
       |             ^

@@ -7,15 +7,19 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/internal/versionrange"
 )
 
 // ProviderPlugin says where a provider comes from and what it may do.
 type ProviderPlugin struct {
 	// Name is the package, for example random.
 	Name string
-	// Path is a .wasm file, or a directory of Go source; see [Project.Path].
+	// Path is a .wasm file, or a directory of Go source; see [Project.Path]. It is empty if there is a source.
 	Path string
-	// Version is the semantic version that the module must have, empty for any.
+	// Source is where versions of the module are fetched from, such as oci://registry.example.com/acme/random. It is
+	// empty if there is a path.
+	Source string
+	// Version is the semantic version that the module must have, empty for any. With a source it is a range.
 	Version string
 	Grants  []Grant
 	// Limits are those that are the provider's own.
@@ -23,6 +27,17 @@ type ProviderPlugin struct {
 	// Position is where the provider is declared.
 	Position source.Position
 }
+
+// Place returns the path or source, empty for a provider that no project lists.
+func (p *ProviderPlugin) Place() string {
+	if p.Source != "" {
+		return p.Source
+	}
+	return p.Path
+}
+
+// LockFile is the name of the file beside a project file that pins the modules of sources.
+const LockFile = "husk.lock"
 
 func (d *decoder) plugins(n *yaml.Node) {
 	d.Read(n, "plugins",
@@ -33,6 +48,13 @@ func (d *decoder) plugins(n *yaml.Node) {
 			return true
 		}),
 		d.limitsKey(&d.project.Limits),
+		source.On("vendor", func(f source.Field) bool {
+			dir, ok := d.Text(f.Value, "plugins.vendor")
+			if ok {
+				d.project.Vendor = d.project.Path(dir)
+			}
+			return ok
+		}),
 		source.On("languages", func(f source.Field) bool {
 			d.Warnf(f.Key, "plugins.%s is not read", f.Name)
 			return true
@@ -59,6 +81,7 @@ func (d *decoder) provider(n *yaml.Node) {
 		return
 	}
 	misnamed, misplaced := false, false
+	var version *yaml.Node
 	d.Read(n, "a provider",
 		source.On("name", func(f source.Field) (ok bool) {
 			p.Name, ok = d.Text(f.Value, "a provider's name")
@@ -75,28 +98,69 @@ func (d *decoder) provider(n *yaml.Node) {
 				d.Errorf(f.Value, "the path is empty")
 				ok = false
 			}
-			misplaced = !ok
+			misplaced = !ok || misplaced
 			return ok
 		}),
-		d.versionKey(&p.Version, "a provider's version", semver.ParseTolerant),
+		source.On("source", func(f source.Field) (ok bool) {
+			if p.Source, ok = d.Text(f.Value, "a provider's source"); ok && p.Source == "" {
+				d.Errorf(f.Value, "the source is empty")
+				ok = false
+			}
+			misplaced = !ok || misplaced
+			return ok
+		}),
+		source.NodeKey("version", &version), // what it may be depends on the source
 		source.KeyOf("grants", &p.Grants, func(n *yaml.Node) ([]Grant, bool) { return d.grants(n), true }),
 		d.limitsKey(&p.Limits),
 	)
+	if version != nil {
+		p.Version = d.providerVersion(version, p.Source != "")
+	}
 	switch {
 	case misnamed || misplaced:
 	case p.Name == "":
 		d.Errorf(n, "the provider has no name")
-	case p.Path == "":
-		d.Add(d.File.Errorf(source.Of(n), "the provider %q has no path", p.Name).
-			With("path names a .wasm file, or a directory of Go source that is built when it is needed"))
+	case p.Path != "" && p.Source != "":
+		d.Add(d.File.Errorf(source.Of(n), "the provider %q has a path and a source", p.Name).
+			With("leave one of them out: path names a file or directory, source says where husk install fetches the module from"))
+	case p.Place() == "":
+		d.Add(d.File.Errorf(source.Of(n), "the provider %q has neither a path nor a source", p.Name).
+			With("path names a .wasm file, or a directory of Go source that is built when it is needed; source says where husk install fetches the module from"))
 	case slices.ContainsFunc(d.project.Providers, func(o ProviderPlugin) bool {
-		return o.Name == p.Name && (o.Version == "" || p.Version == "" || byVersion(&o, &p) == 0)
+		return o.Name == p.Name && (o.Version == "" || p.Version == "" || byVersion(&o, &p) == 0 || o.isRange() || p.isRange())
 	}):
 		d.Add(d.File.Errorf(source.Of(n), "the provider %q is listed twice", p.Name).
-			With("several versions of it need a version each"))
+			With("several versions of it need a version each, which is no range"))
 	default:
 		d.project.Providers = append(d.project.Providers, p)
 	}
+}
+
+// providerVersion reads the version of a provider, or the range of versions of a source.
+func (d *decoder) providerVersion(n *yaml.Node, isRange bool) string {
+	text, ok := d.Text(n, "a provider's version")
+	if !ok {
+		return ""
+	}
+	if !isRange {
+		text, _ = d.version(n, text, semver.ParseTolerant)
+		return text
+	}
+	r, err := versionrange.Parse(text)
+	if err != nil {
+		d.Errorf(n, "%v", err)
+		return ""
+	}
+	if exact, ok := r.Exact(); ok {
+		return exact.String()
+	}
+	return r.String()
+}
+
+// isRange reports whether the provider may have several versions.
+func (p *ProviderPlugin) isRange() bool {
+	_, err := semver.Parse(p.Version)
+	return p.Source != "" && err != nil
 }
 
 // Limit is a limit that a project sets, of one provider or of all. The host knows what it means.

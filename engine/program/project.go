@@ -45,6 +45,8 @@ type Project struct {
 	Config []ConfigDeclaration
 	// Providers says where each provider comes from.
 	Providers []ProviderPlugin
+	// Vendor is a directory with an OCI layout of modules, which is used before sources; empty for none.
+	Vendor string
 	// Limits are those of all providers and policy packs.
 	Limits []Limit
 	// Policies judge what deployments make, in this order.

@@ -154,10 +154,10 @@ plugins:
 Husk.yaml:5:13: the path is empty
     5 |       path: ""
       |             ^
-Husk.yaml:6:7: the provider "tls" has no path
+Husk.yaml:6:7: the provider "tls" has neither a path nor a source
     6 |     - name: tls
       |       ^
-  path names a .wasm file, or a directory of Go source that is built when it is needed
+  path names a .wasm file, or a directory of Go source that is built when it is needed; source says where husk install fetches the module from
 Husk.yaml:7:7: the provider has no name
     7 |     - path: x.wasm
       |       ^
@@ -170,7 +170,7 @@ Husk.yaml:8:44: unknown key "grant" in a provider; did you mean "grants"?
 Husk.yaml:9:7: the provider "local" is listed twice
     9 |     - {name: local, path: y}
       |       ^
-  several versions of it need a version each
+  several versions of it need a version each, which is no range
 Husk.yaml:13:30: the mode is ro (read only) or rw (read and write), not "wr"
    13 |         fs: [{path: d, mode: wr}, {mode: rw}]
       |                              ^
