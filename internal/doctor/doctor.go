@@ -17,6 +17,7 @@ import (
 
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/secrets"
+	"github.com/husk-dev/husk/internal/lockfile"
 	"github.com/husk-dev/husk/internal/plugins"
 	"github.com/husk-dev/husk/internal/workspace"
 )
@@ -193,7 +194,18 @@ func (m Machine) project(ctx context.Context) []Finding {
 		return []Finding{{"project", Bad, firstLine(err), "correct the project file: husk validate shows all that is wrong"}}
 	}
 	out := []Finding{{"project", Good, filepath.Join(p.Dir, p.File.Name), ""}}
+	lock, err := lockfile.Load(p)
+	if err != nil {
+		out = append(out, Finding{program.LockFile, Bad, firstLine(err), "restore the file, or remove it and run husk install"})
+		lock = &lockfile.Lock{}
+	}
 	for _, provider := range p.Providers {
+		if provider.Source != "" {
+			if locked, err := lock.Of(&provider); err == nil && locked == nil {
+				out = append(out, Finding{"provider " + provider.Name, Bad, "it is not installed: " + lock.Why(&provider), "run husk install"})
+			}
+			continue
+		}
 		path := p.Path(provider.Path)
 		if _, err := os.Stat(path); err != nil {
 			out = append(out, Finding{"provider " + provider.Name, Bad, path + ": " + reason(err), "correct the path in " + p.File.Name + ", or build the module there"})

@@ -10,6 +10,7 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/internal/lockfile"
 	"github.com/husk-dev/husk/internal/plugins"
 )
 
@@ -107,6 +108,14 @@ func keyOf(project *program.Project, pkg program.Package, declared *program.Prov
 	for i := range d.Limits {
 		d.Limits[i].Position = source.Position{}
 	}
-	text, _ := json.Marshal([]any{project.Dir, pkg, d, stamp(project.Path(d.Path))}) // of text and numbers only
+	text, _ := json.Marshal([]any{project.Dir, pkg, d, stamp(moduleFile(project, &d))}) // of text and numbers only
 	return string(text)
+}
+
+// moduleFile returns the file that changes whenever the module of a provider does: the module, or the lock of its source.
+func moduleFile(project *program.Project, d *program.ProviderPlugin) string {
+	if d.Source != "" {
+		return lockfile.Path(project)
+	}
+	return project.Path(d.Path)
 }

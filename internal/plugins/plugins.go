@@ -26,6 +26,7 @@ import (
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/host/kvstore"
 	"github.com/husk-dev/husk/internal/gobuild"
+	"github.com/husk-dev/husk/internal/registry"
 )
 
 // Options say how providers are loaded.
@@ -52,6 +53,8 @@ type Options struct {
 	// Grants are granted to providers by name, in addition to the project's. A store among them stands
 	// for the provider's own.
 	Grants map[string]host.Grants
+	// Offline allows no use of the network to fetch modules.
+	Offline bool
 	// Withheld are files that no grant of a directory above them covers, in addition to those of the
 	// project; see [host.Grants].
 	Withheld []string
@@ -86,6 +89,8 @@ type Plugins struct {
 	preparing chan struct{}
 
 	learner *learner // nil for none
+	// registry fetches the modules of sources.
+	registry func() (*registry.Client, error)
 
 	performing atomic.Bool // see Perform
 	kept       atomic.Bool // whether this run has kept a module, see CollectModules
@@ -112,6 +117,7 @@ func Open(ctx context.Context, project *program.Project, o Options) (*Plugins, e
 		progress: o.Events, preparing: make(chan struct{}, max(2, runtime.GOMAXPROCS(0))),
 		modules: make(map[string]func() (*Module, error)), stores: make(map[string]*kvstore.Store),
 	}
+	p.registry = sync.OnceValues(func() (*registry.Client, error) { return p.Registry(nil) })
 	var err error
 	if p.limits, err = limitsOf(project, o.Limits); err != nil {
 		return nil, err
@@ -171,7 +177,7 @@ func (p *Plugins) unknown(name string) error {
 	if len(known) > 0 {
 		listed = "lists only " + strings.Join(known, ", ")
 	}
-	return unknownError{fmt.Sprintf("there is no provider for the package %q%s\nplugins.providers in %s %s; add an entry there:\n  - name: %s\n    path: <a .wasm file, or a directory of Go source>",
+	return unknownError{fmt.Sprintf("there is no provider for the package %q%s\nplugins.providers in %s %s; add an entry there:\n  - name: %s\n    path: <a .wasm file, or a directory of Go source>\nor with a source in place of the path, such as oci://registry.example.com/namespace/%[1]s, which husk install fetches",
 		name, source.DidYouMean(name, known), p.project.File.Name, listed, name)}
 }
 
@@ -205,7 +211,7 @@ func (p *Plugins) grantedProvider(ctx context.Context, declared *program.Provide
 	if err != nil {
 		return nil, err
 	}
-	if declared.Path == "" { // no project lists it: otherwise, declaredProvider has checked this
+	if declared.Place() == "" { // no project lists it: otherwise, declaredProvider has checked this
 		if err := p.checkRequests(declared, module, grants); err != nil {
 			return nil, err
 		}
@@ -229,7 +235,7 @@ func (p *Plugins) declaredProvider(ctx context.Context, name, version string) (*
 	if declared == nil {
 		return nil, nil, p.unknown(name)
 	}
-	module, err := p.Module(ctx, declared.Name, p.project.Path(declared.Path))
+	module, err := p.listedModule(ctx, declared)
 	if err == nil {
 		err = module.serves(declared, version)
 	}
@@ -258,13 +264,17 @@ func (m *Module) serves(declared *program.ProviderPlugin, wanted string) error {
 // isDeclared is serves for the name and the version of a provider.
 func isDeclared(declared *program.ProviderPlugin, wanted, name, version string) error {
 	if name != declared.Name {
-		return fmt.Errorf("its path %s holds the provider of the package %q: correct the name or the path", declared.Path, name)
+		what := "path"
+		if declared.Source != "" {
+			what = "source"
+		}
+		return fmt.Errorf("its %s %s holds the provider of the package %q: correct the name or the %s", what, declared.Place(), name, what)
 	}
-	if declared.Version != "" && !sameVersion(declared.Version, version) {
+	if declared.Source == "" && declared.Version != "" && !sameVersion(declared.Version, version) {
 		return fmt.Errorf("the project asks for version %s, and %s holds version %s", declared.Version, declared.Path, version)
 	}
 	if wanted != "" && !program.Compatible(wanted, version) {
-		return fmt.Errorf("version %s is wanted, and %s holds version %s, which is not compatible with it", wanted, declared.Path, version)
+		return fmt.Errorf("version %s is wanted, and %s holds version %s, which is not compatible with it", wanted, declared.Place(), version)
 	}
 	return nil
 }

@@ -20,13 +20,16 @@ type entry struct {
 }
 
 func providerEntry(declared *program.ProviderPlugin) entry {
-	return entry{"provider", declared.Name, declared.Path, declared.Position}
+	return entry{"provider", declared.Name, declared.Place(), declared.Position}
 }
 
 // problem returns an error at the place in the project file that lists the module, with what to do. The
 // error of an ended context stays as it is.
 func (p *Plugins) problem(declared entry, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	if _, told := errors.AsType[source.Diagnostics](err); told {
 		return err
 	}
 	if errors.Is(err, os.ErrNotExist) {

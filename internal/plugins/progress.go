@@ -14,6 +14,7 @@ const slowAfter = 500 * time.Millisecond
 const (
 	building  = "building"
 	compiling = "compiling"
+	fetching  = "fetching"
 )
 
 // progress reports builds and compilations that take long.

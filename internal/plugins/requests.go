@@ -56,7 +56,7 @@ func (a *Audited) Lacks() bool {
 
 // Audit compares the requests of a provider of the project, and what it used, with its grants.
 func (p *Plugins) Audit(ctx context.Context, declared *program.ProviderPlugin, learned []program.LearnedGrants) (*Audited, error) {
-	module, err := p.Module(ctx, declared.Name, p.project.Path(declared.Path))
+	module, err := p.listedModule(ctx, declared)
 	if err == nil {
 		err = module.serves(declared, "")
 	}
@@ -68,7 +68,7 @@ func (p *Plugins) Audit(ctx context.Context, declared *program.ProviderPlugin, l
 		return nil, err
 	}
 	a := &Audited{
-		Name: module.Name, Version: module.Version, Path: declared.Path, Digest: module.Info().Digest,
+		Name: module.Name, Version: module.Version, Path: declared.Place(), Digest: module.Info().Digest,
 		Requests: []Request{}, Grants: grantList(declared.Grants),
 	}
 	for _, r := range module.Requests {
@@ -161,7 +161,7 @@ func (p *Plugins) checkRequests(declared *program.ProviderPlugin, module *Module
 		flags = append(flags, "--grant "+declared.Name+":"+text.Flag())
 	}
 	summary := "needs what it is not granted: " + strings.Join(reasons, "; ")
-	if declared.Path == "" { // no project lists it
+	if declared.Place() == "" { // no project lists it
 		return fmt.Errorf("the provider %s %s\n%s%s", declared.Name, summary, addToCommand, strings.Join(flags, " "))
 	}
 	d := p.project.File.Errorf(declared.Position, "the provider %q %s", declared.Name, summary)
@@ -177,7 +177,7 @@ const addToCommand = "to grant it, add to the command: "
 // grantAdvice returns the advice for refusals: lines for the project file, or a flag without one.
 func grantAdvice(declared *program.ProviderPlugin) func(host.Refusal) string {
 	return func(r host.Refusal) string {
-		if declared.Path == "" {
+		if declared.Place() == "" {
 			return addToCommand + "--grant " + declared.Name + ":" + r.Flag()
 		}
 		return "to grant it, add to this provider's entry under plugins.providers in the project file:\n" +

@@ -218,7 +218,7 @@ func (p *Plugins) lists(ctx context.Context, digest, provider string) bool {
 		if declared.Name != provider {
 			return false
 		}
-		m, err := p.Module(ctx, declared.Name, p.project.Path(declared.Path))
+		m, err := p.listedModule(ctx, &declared)
 		return err == nil && m.Info().Digest == digest
 	})
 }

@@ -19,7 +19,6 @@ var commandHints = map[string]string{
 	"husk diff":            `"husk preview --diff" shows what differs`,
 	"husk apply":           `"husk up" makes the changes`,
 	"husk deploy":          `"husk up" makes the changes`,
-	"husk update":          `"husk up" makes the changes`,
 	"husk init":            `"husk new" begins a project, and "husk stack init NAME" creates a stack; providers need no installation`,
 	"husk install":         `providers need no installation: Husk.yaml lists their modules`,
 	"husk get":             `providers need no installation: Husk.yaml lists their modules`,

@@ -1,6 +1,7 @@
 package providercmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -29,7 +30,7 @@ func (a commands) providerCompile() *cobra.Command {
 			var project *program.Project
 			if len(paths) == 0 {
 				var err error
-				if project, paths, err = a.projectToCompile(); err != nil {
+				if project, err = a.projectToCompile(); err != nil {
 					return err
 				}
 			}
@@ -42,6 +43,12 @@ func (a commands) providerCompile() *cobra.Command {
 				return errors.New("compiling needs a cache directory: set HUSK_CACHE_DIR")
 			}
 			return cli.WithPluginsBy(cmd.Context(), project, o, func(p *plugins.Plugins) error {
+				if project != nil {
+					var err error
+					if paths, err = modulesOf(cmd.Context(), p, project); err != nil {
+						return err
+					}
+				}
 				var compiled []map[string]string
 				for _, path := range paths {
 					m, err := p.Precompile(cmd.Context(), path, path, out)
@@ -60,26 +67,31 @@ func (a commands) providerCompile() *cobra.Command {
 	return cmd
 }
 
-// projectToCompile returns the project, and the path of each of its modules.
-func (a commands) projectToCompile() (*program.Project, []string, error) {
+// projectToCompile returns the project.
+func (a commands) projectToCompile() (*program.Project, error) {
 	project, err := a.Project()
 	if none := (*program.NoProjectError)(nil); errors.As(err, &none) {
-		return nil, nil, fmt.Errorf("no project in %s: name the modules to compile", none.Dir)
+		return nil, fmt.Errorf("no project in %s: name the modules to compile", none.Dir)
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	var paths []string
+	return project, err
+}
+
+// modulesOf returns the path of each module of a project.
+func modulesOf(ctx context.Context, p *plugins.Plugins, project *program.Project) (paths []string, err error) {
 	add := func(path string) {
-		if path = project.Path(path); !slices.Contains(paths, path) {
+		if !slices.Contains(paths, path) {
 			paths = append(paths, path)
 		}
 	}
-	for _, declared := range project.Providers {
-		add(declared.Path)
+	for i := range project.Providers {
+		path, err := p.Locate(ctx, &project.Providers[i])
+		if err != nil {
+			return nil, err
+		}
+		add(path)
 	}
 	for _, declared := range project.Policies {
-		add(declared.Path)
+		add(project.Path(declared.Path))
 	}
-	return project, paths, nil
+	return paths, nil
 }

@@ -123,7 +123,10 @@ func (a commands) requestsOf(ctx context.Context, p *plugins.Plugins, project *p
 		if declared == nil {
 			return nil
 		}
-		path = project.Path(declared.Path)
+		var err error
+		if path, err = p.Locate(ctx, declared); err != nil {
+			return nil
+		}
 	}
 	m, err := p.Module(ctx, "", path)
 	if err != nil {

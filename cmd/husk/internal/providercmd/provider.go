@@ -129,7 +129,10 @@ func (a commands) schemaOf(ctx context.Context, p *plugins.Plugins, project *pro
 		if declared == nil {
 			return nil, a.unlistedError(name, project)
 		}
-		path = project.Path(declared.Path)
+		var err error
+		if path, err = p.Locate(ctx, declared); err != nil {
+			return nil, err
+		}
 	}
 	m, err := p.Module(ctx, "", path)
 	if err != nil {

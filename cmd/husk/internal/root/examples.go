@@ -88,9 +88,17 @@ husk state repair --yes  make a damaged state consistent`,
 husk config  list the configuration
 husk config set aws:region eu-west-1  set a value
 husk config set --secret password  ask for a secret`,
-	"husk config set":       "husk config set size 3  set a value\nhusk config set --secret password  ask for a secret, and encrypt it\nhusk config set --path aws:tags.owner me  set an element of an object",
-	"husk config get":       "husk config get size  show the value, decrypted",
-	"husk config rm":        "husk config rm size  remove the key",
+	"husk config set": "husk config set size 3  set a value\nhusk config set --secret password  ask for a secret, and encrypt it\nhusk config set --path aws:tags.owner me  set an element of an object",
+	"husk config get": "husk config get size  show the value, decrypted",
+	"husk config rm":  "husk config rm size  remove the key",
+	"husk install": `
+husk install  fetch the providers of the project, and write husk.lock
+husk install --locked  fetch what husk.lock has, and refuse to change it, as in CI`,
+	"husk update":           "husk update  look for newer versions of all providers\nhusk update random  of one",
+	"husk vendor":           "husk vendor modules  put the modules of the project into the directory modules\nHUSK_VENDOR_DIR=modules HUSK_OFFLINE=1 husk up  use them without a network",
+	"husk provider push":    "husk provider push random.wasm ghcr.io/acme/random  publish a module under its version\nhusk provider push . ghcr.io/acme/random  build and publish the provider in this directory",
+	"husk provider pull":    "husk provider pull ghcr.io/acme/random:1.2.0  fetch a version into random.wasm\nhusk provider pull ghcr.io/acme/random --version ^1 -o random.wasm  the newest of a range",
+	"husk provider tag":     "husk provider tag ghcr.io/acme/random:1.2.0 latest  give a version the tag latest",
 	"husk provider":         "husk provider build . -o random.wasm  build a module\nhusk provider test random.wasm  test it against the contract\nhusk provider audit  compare what the project's providers ask for with their grants",
 	"husk provider build":   "husk provider build . -o random.wasm  build the provider in this directory",
 	"husk provider port":    "husk provider port github.com/hashicorp/terraform-provider-time@v0.14.2  build a provider for Terraform as a module",

@@ -20,7 +20,7 @@ var groups = []struct {
 }{
 	{"Deploy", []string{"new", "up", "preview", "refresh", "destroy", "import", "action", "watch", "validate", "fmt", "plan", "graph", "console"}},
 	{"Stacks and their state", []string{"stack", "config", "state", "cancel"}},
-	{"Providers", []string{"provider", "package", "cache"}},
+	{"Providers", []string{"install", "update", "vendor", "provider", "package", "cache"}},
 	{"Editors", []string{"lsp", "schema"}},
 	{"Husk itself", []string{"doctor", "version", "completion", "man", "help"}},
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/editorcmd"
 	"github.com/husk-dev/husk/cmd/husk/internal/newcmd"
 	"github.com/husk-dev/husk/cmd/husk/internal/providercmd"
+	"github.com/husk-dev/husk/cmd/husk/internal/registrycmd"
 	"github.com/husk-dev/husk/cmd/husk/internal/stackcmd"
 )
 
@@ -58,7 +59,7 @@ func command(a *cli.App) *cobra.Command {
 	flags.Var(&colour{app: a, when: "auto"}, "color", "colour the output: always, never, or auto (on a terminal, unless NO_COLOR is set)")
 	root.Flags().Bool("version", false, "show the version of Husk")
 	c := commands{a}
-	cli.Group(root, nil, slices.Concat(deploycmd.Commands(a), stackcmd.Commands(a), providercmd.Commands(a, deploycmd.ProviderDev(a)), consolecmd.Commands(a), newcmd.Commands(a), editorcmd.Commands(a), []*cobra.Command{c.cacheCommand(), c.doctor(), c.version()})...)
+	cli.Group(root, nil, slices.Concat(deploycmd.Commands(a), stackcmd.Commands(a), providercmd.Commands(a, append(registrycmd.ProviderCommands(a), deploycmd.ProviderDev(a))...), registrycmd.Commands(a), consolecmd.Commands(a), newcmd.Commands(a), editorcmd.Commands(a), []*cobra.Command{c.cacheCommand(), c.doctor(), c.version()})...)
 	root.AddCommand(c.man(root))
 	root.InitDefaultCompletionCmd()
 	groupCommands(root)

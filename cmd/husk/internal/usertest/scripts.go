@@ -102,6 +102,7 @@ func (u *User) setup(e *testscript.Env) error {
 	e.Vars = append(append(e.Vars, u.Environment...),
 		"LAB="+filepath.Join(u.directory, "testdata", "lab"), "PROVIDERS="+filepath.Join(examples, "providers"),
 		"POLICIES="+filepath.Join(examples, "policies"), "PORTED="+filepath.Join(root, "testdata", "ported"))
+	e.Values[registriesKey{}] = registries{}
 	serveFiles(e)
 	return os.WriteFile(filepath.Join(e.WorkDir, "lab.wasm"), u.Lab, 0o644)
 }
@@ -167,6 +168,8 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	},
 	"pack":      pack,
 	"manifest":  manifest,
+	"registry":  startRegistry,
+	"fault":     fault,
 	"printable": printable,
 	"unforged":  unforged,
 	"hidden":    hidden,

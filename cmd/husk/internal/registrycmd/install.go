@@ -1,0 +1,221 @@
+// Package registrycmd has the commands that fetch and publish provider modules.
+package registrycmd
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/internal/install"
+	"github.com/husk-dev/husk/internal/plugins"
+	"github.com/husk-dev/husk/internal/registry"
+)
+
+// commands are those that fetch and publish modules.
+type commands struct{ *cli.App }
+
+// Commands returns the commands about the modules of a project.
+func Commands(a *cli.App) []*cobra.Command {
+	c := commands{a}
+	return []*cobra.Command{c.install(), c.update(), c.vendor()}
+}
+
+// ProviderCommands returns the commands about modules in registries.
+func ProviderCommands(a *cli.App) []*cobra.Command {
+	c := commands{a}
+	return []*cobra.Command{c.push(), c.pull(), c.tag()}
+}
+
+// installFlags are those of commands that write the lock.
+type installFlags struct {
+	locked, offline, yes bool
+}
+
+func (f *installFlags) add(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.locked, "locked", plugins.IsSet("CI"), "refuse to change husk.lock (default: true if the environment variable CI is set)")
+	// The default depends on the environment, and the text of the help does not.
+	cmd.Flags().Lookup("locked").DefValue = "false"
+	addOffline(cmd, &f.offline)
+	cli.AddYes(cmd, &f.yes)
+}
+
+func addOffline(cmd *cobra.Command, offline *bool) {
+	cmd.Flags().BoolVar(offline, "offline", false, "do not use the network, as with HUSK_OFFLINE=1")
+}
+
+func (a commands) install() *cobra.Command {
+	f := &installFlags{}
+	cmd := &cobra.Command{
+		Use: "install", Short: "Fetch the providers of the project, and pin them in husk.lock",
+		Long: "Fetch the providers that the project lists with a source, and pin their versions and digests in husk.lock,\n" +
+			"beside the project file. What the lock has already is fetched as it pins it: husk update looks for newer\n" +
+			"versions. If a version asks for more than the one that was locked, the command shows it and asks.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.run(cmd.Context(), f, install.Options{}, "install")
+		},
+	}
+	f.add(cmd)
+	a.AddLimits(cmd.Flags())
+	return cmd
+}
+
+func (a commands) update() *cobra.Command {
+	f := &installFlags{}
+	cmd := &cobra.Command{
+		Use: "update [NAME...]", Short: "Pin the newest versions of the project's providers that it accepts",
+		Long: "Look for the newest versions of the providers that the project lists with a source, among those that it\n" +
+			"accepts, and pin them in husk.lock: all of them, or those that are named. If a version asks for more than\n" +
+			"the one that was locked, the command shows it and asks.",
+		RunE: func(cmd *cobra.Command, names []string) error {
+			return a.run(cmd.Context(), f, install.Options{Update: true, Names: names}, "update")
+		},
+	}
+	f.add(cmd)
+	a.AddLimits(cmd.Flags())
+	return cmd
+}
+
+// run installs, and shows what is installed.
+func (a commands) run(ctx context.Context, f *installFlags, o install.Options, command string) error {
+	o.Locked = f.locked
+	o.Progress = a.progress()
+	o.Agree = func(wider []install.Installed) error {
+		a.showWider(wider)
+		return a.Agree(f.yes, command, "Pin these versions?")
+	}
+	return a.withProject(ctx, f.offline, func(project *program.Project, p *plugins.Plugins) error {
+		all, err := install.Run(ctx, project, p, o)
+		if err != nil {
+			return err
+		}
+		return a.show(all)
+	})
+}
+
+// withProject calls do with the project and its plugins.
+func (a commands) withProject(ctx context.Context, offline bool, do func(*program.Project, *plugins.Plugins) error) error {
+	project, err := a.Project()
+	if err != nil {
+		return err
+	}
+	o, err := a.PluginOptions()
+	if err != nil {
+		return err
+	}
+	o.Offline, o.Interpret = offline, true // modules are asked for names only
+	return cli.WithPluginsBy(ctx, project, o, func(p *plugins.Plugins) error { return do(project, p) })
+}
+
+// showWider shows what modules ask for beyond what the lock has, as a diff.
+func (a commands) showWider(wider []install.Installed) {
+	for _, one := range wider {
+		version := one.Version
+		if one.Was != "" {
+			version = one.Was + " -> " + version
+		}
+		a.Say("%s %s asks for more than husk.lock has:", one.Name, version)
+		for _, line := range install.RequestLines(one.Wider) {
+			a.Say("  + %s", line)
+		}
+		if len(one.Dropped) > 0 {
+			for _, line := range install.RequestLines(one.Dropped) {
+				a.Say("  - %s", line)
+			}
+		}
+	}
+	a.Say("A module gets only what the project grants it: husk provider audit compares both.")
+}
+
+func (a commands) show(all []install.Installed) error {
+	changed := false
+	for _, one := range all {
+		changed = changed || one.Changed
+	}
+	err := cli.WriteList(a.App, all, "The project lists no provider with a source.", nil, func(one install.Installed) []string {
+		state := "as locked"
+		switch {
+		case one.Was != "":
+			state = "was " + one.Was
+		case one.Changed:
+			state = "new"
+		}
+		return []string{one.Name, one.Version, state, cli.Megabytes(one.Size), one.Source}
+	})
+	if err != nil || a.JSON || !changed {
+		return err
+	}
+	for _, one := range all {
+		if one.Changed {
+			a.Say("%s %s asks for %s", one.Name, one.Version, strings.Join(install.RequestLines(one.Requests), ", "))
+		}
+	}
+	a.Say("Wrote %s.", program.LockFile)
+	return nil
+}
+
+func (a commands) vendor() *cobra.Command {
+	var offline bool
+	cmd := &cobra.Command{
+		Use: "vendor DIR", Short: "Put the modules that husk.lock pins into a directory, to deploy without a network",
+		Long: "Put the modules that husk.lock pins into a directory, an OCI layout that other tools can read as well. What\n" +
+			"else the directory has stays. A project uses it if its file has the key plugins.vendor, and any project if\n" +
+			"HUSK_VENDOR_DIR names it. With HUSK_OFFLINE=1, husk does not use the network to fetch modules.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withProject(cmd.Context(), offline, func(project *program.Project, p *plugins.Plugins) error {
+				all, err := install.Vendor(cmd.Context(), project, p, args[0], a.progress())
+				if err != nil {
+					return err
+				}
+				return a.show(all)
+			})
+		},
+	}
+	addOffline(cmd, &offline)
+	a.AddLimits(cmd.Flags())
+	return cmd
+}
+
+// The times after which the user is told how much of a module has come.
+const (
+	firstReport = 2 * time.Second
+	nextReport  = 5 * time.Second
+)
+
+// progress returns a function that tells the user about what takes long; nil for programs.
+func (a commands) progress() func(registry.Progress) {
+	if a.JSON {
+		return nil
+	}
+	var mu sync.Mutex
+	next := make(map[string]time.Time)
+	return func(p registry.Progress) {
+		mu.Lock()
+		defer mu.Unlock()
+		now := time.Now()
+		at, began := next[p.Source]
+		switch {
+		case !began:
+			next[p.Source] = now.Add(firstReport)
+		case now.After(at):
+			next[p.Source] = now.Add(nextReport)
+			of := ""
+			if p.Size > 0 {
+				of = fmt.Sprintf(" of %s", cli.Megabytes(p.Size))
+			}
+			a.Say("fetching %s: %s%s", p.Source, cli.Megabytes(p.Received), of)
+		}
+	}
+}
+
+// isDir reports whether a path is a directory.
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}

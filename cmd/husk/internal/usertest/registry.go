@@ -1,0 +1,45 @@
+package usertest
+
+import (
+	"net/http"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/husk-dev/husk/internal/registry/registrytest"
+)
+
+// registries are those of a script, by their hosts.
+type registries map[string]*registrytest.Server
+
+// registriesKey is the key of [registries] among the values of a script.
+type registriesKey struct{}
+
+// startRegistry NAME: starts an OCI registry. $NAME is its host and port.
+func startRegistry(ts *testscript.TestScript, _ bool, args []string) {
+	s := registrytest.Start()
+	ts.Defer(s.Close)
+	ts.Value(registriesKey{}).(registries)[s.Host] = s
+	ts.Setenv(args[0], s.Host)
+}
+
+// fault HOST KIND [MATCH]: has a registry fail in a way, for the requests whose method and path have a text in them. The kind
+// healthy ends all faults, and closed ends the registry.
+func fault(ts *testscript.TestScript, _ bool, args []string) {
+	s := ts.Value(registriesKey{}).(registries)[args[0]]
+	match := ""
+	if len(args) > 2 {
+		match = args[2]
+	}
+	switch args[1] {
+	case "healthy":
+		s.Heal()
+	case "closed":
+		s.Close()
+	case "swapped":
+		s.Fail(match, 0, registrytest.Swap)
+	case "missing":
+		s.Fail(match, 0, registrytest.Status(http.StatusNotFound))
+	default:
+		ts.Fatalf("there is no fault %s", args[1])
+	}
+}
