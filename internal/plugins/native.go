@@ -28,7 +28,7 @@ func (p *Plugins) native(ctx context.Context, name, version string) (abi.Provide
 		return nil, nil
 	}
 	declared, err := p.project.ProviderVersion(name, version)
-	if err != nil || declared == nil || !sameDir(p.project.Path(declared.Path), p.options.Native.Dir) {
+	if err != nil || declared == nil || declared.Path == "" || !sameDir(p.project.Path(declared.Path), p.options.Native.Dir) {
 		return nil, nil // the module of the provider has the error
 	}
 	if p.performing.Load() {
