@@ -257,7 +257,9 @@ func TestFaults(t *testing.T) {
 		"tags are no JSON":       {at: "/tags/list", fault: registrytest.Content("application/json", []byte("<html>")), want: "failed to decode response"},
 		"redirect to plain HTTP": {at: blobs, fault: registrytest.Redirect("http://192.0.2.1"), want: "plain HTTP is allowed on this machine only"},
 		"redirect to a file":     {at: blobs, fault: registrytest.Redirect("file:///etc/passwd"), want: "plain HTTP is allowed on this machine only"},
-		"redirect in a circle":   {at: blobs, fault: func(w http.ResponseWriter, r *http.Request, _ http.Handler) { http.Redirect(w, r, r.URL.Path, http.StatusFound) }, want: "more than 5 redirects"},
+		"redirect in a circle": {at: blobs, fault: func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+			http.Redirect(w, r, r.URL.Path, http.StatusFound)
+		}, want: "more than 5 redirects"},
 		"another manifest": {at: manifests, fault: func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 			w.Header().Set("Docker-Content-Digest", digestOf([]byte("another")))
 			image(manifest(func(*ocispec.Manifest) {}))(w, r, nil)
