@@ -467,6 +467,9 @@ func (m *Module) Precompile(dir string) error {
 	if h.cache != nil {
 		err = h.cache.Precompile(dir, h.recordName(m.Digest), strings.TrimPrefix(m.Digest, digestPrefix), h.needs())
 	}
+	if errors.Is(err, codecache.ErrNotCached) {
+		err = fmt.Errorf("another process has replaced its machine code in the cache meanwhile, try again: %w", err)
+	}
 	if err != nil {
 		return fmt.Errorf("precompiling the module %s: %w", m.Digest, err)
 	}

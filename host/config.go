@@ -76,6 +76,7 @@ type Config struct {
 	audit                        func(AuditEvent)
 	learn                        func(provider string, used grant.Text)
 	advice                       func(name string, exceeded limit.ExceededError) string
+	admission                    func(path, digest string) error
 	interpreter                  bool
 	precompiled                  string
 }
@@ -262,6 +263,14 @@ func (c Config) WithAudit(audit func(AuditEvent)) Config { c.audit = audit; retu
 // which may be called concurrently, and often with the same grant.
 func (c Config) WithLearn(learn func(provider string, used grant.Text)) Config {
 	c.learn = learn
+	return c
+}
+
+// WithAdmission asks about each module before a byte of it is compiled, read, or run: an error refuses it. path is empty for
+// a module from memory, and digest is sha256: and 64 hexadecimal digits. The function may be called concurrently. Package
+// [github.com/husk-dev/husk/host/trust] verifies signatures.
+func (c Config) WithAdmission(admit func(path, digest string) error) Config {
+	c.admission = admit
 	return c
 }
 

@@ -184,6 +184,11 @@ func (h *Host) readModule(path, digest string) ([]byte, error) {
 
 // load loads a module, from the file at path if there is one.
 func (h *Host) load(ctx context.Context, path, digest string, from source) (*Module, error) {
+	if admit := h.config.admission; admit != nil {
+		if err := admit(path, digest); err != nil {
+			return nil, h.config.Refused(path, err)
+		}
+	}
 	l, err := h.loading(ctx, digest, from)
 	if err == nil {
 		select {

@@ -28,8 +28,8 @@ const (
 
 // Store keeps values for one provider of one stack. It is safe for concurrent use by one process.
 type Store struct {
-	// path is the file of the values, or empty if they are in memory only.
-	path string
+	// place is where the values are kept, nil if they are in memory only.
+	place Place
 
 	mu       sync.Mutex
 	contents contents
@@ -57,24 +57,58 @@ func New() *Store {
 	return &Store{contents: contents{Version: version, Items: make(map[string]item)}}
 }
 
-// Open returns the store in a file, which the first Put creates. Put returns after writing to disk.
-func Open(path string) (*Store, error) {
-	s := New()
-	s.path = path
-	data, err := os.ReadFile(path)
+// Place keeps the text of one Store.
+type Place interface {
+	// String names the place in messages.
+	String() string
+	// Load returns what is kept, nil if there is nothing.
+	Load() ([]byte, error)
+	// Save replaces what is kept. It returns after that is durable.
+	Save(text []byte) error
+}
+
+// file is a Place.
+type file string
+
+func (f file) String() string { return string(f) }
+
+func (f file) Load() ([]byte, error) {
+	data, err := os.ReadFile(string(f))
 	if errors.Is(err, fs.ErrNotExist) {
-		former := strings.TrimSuffix(path, filepath.Ext(path)) + ".json"
+		former := strings.TrimSuffix(string(f), filepath.Ext(string(f))) + ".json"
 		if _, err := os.Stat(former); err == nil {
-			return nil, fmt.Errorf("reading what a provider has stored: %s is of an older husk, and cannot be read: remove it to begin anew", former)
+			return nil, fmt.Errorf("%s is of an older husk, and cannot be read: remove it to begin anew", former)
 		}
-		return s, nil
+		return nil, nil
 	}
+	return data, err
+}
+
+// Save replaces the file with an atomic write.
+func (f file) Save(text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(string(f)), 0o700); err != nil {
+		return err
+	}
+	return atomicfile.Write(string(f), text, 0o600)
+}
+
+// Open returns the store in a file, which the first Put creates. Put returns after writing to disk.
+func Open(path string) (*Store, error) { return OpenIn(file(path)) }
+
+// OpenIn returns the store in a place.
+func OpenIn(place Place) (*Store, error) {
+	s := New()
+	s.place = place
+	data, err := place.Load()
 	if err != nil {
 		return nil, fmt.Errorf("reading what a provider has stored: %w", err)
 	}
+	if data == nil {
+		return s, nil
+	}
 	read, err := decode(data)
 	if err != nil {
-		return nil, fmt.Errorf("reading what a provider has stored: %s is damaged, or of another husk: %w; bring it back from a copy, or remove it to begin anew", path, err)
+		return nil, fmt.Errorf("reading what a provider has stored: %s is damaged, or of another husk: %w; bring it back from a copy, or remove it to begin anew", place, err)
 	}
 	s.contents = read
 	for key, item := range read.Items {
@@ -162,17 +196,14 @@ func (s *Store) Keys(_ context.Context, prefix, after string, limit uint32) ([]s
 	return keys[:min(len(keys), int(limit))], nil
 }
 
-// write replaces the file with an atomic write.
+// write replaces what is kept.
 func (s *Store) write(record contents) error {
-	if s.path == "" {
+	if s.place == nil {
 		return nil
 	}
 	data, err := checkedcbor.Marshal(record)
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
-		return err
-	}
-	return atomicfile.Write(s.path, data, 0o600)
+	return s.place.Save(data)
 }
