@@ -266,6 +266,9 @@ func (c *callerMonitor) Call(ctx context.Context, req abi.MonitorCallRequest) (r
 	return abi.MonitorCallResponse(result), nil
 }
 
+// LeftOut reports whether the targets leave out a resource that does not exist.
+func (m *monitor) LeftOut(u urn.URN) bool { return m.d.selection.Absent.Get(u) }
+
 // RegisterStackTransform has a transform run on all resources from now on.
 func (m *monitor) RegisterStackTransform(t callback.ResourceTransform) { m.d.transforms.AddStack(t) }
 

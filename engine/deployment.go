@@ -34,6 +34,13 @@ type Program interface {
 	Run(ctx context.Context, run abi.RunContext, monitor abi.Monitor) error
 }
 
+// Finisher is a program with functions that a deployment calls after Run has returned, such as hooks around
+// deletions. Finish is called once nothing calls them any more, also if the deployment has failed.
+type Finisher interface {
+	Program
+	Finish(context.Context) error
+}
+
 // Result is how a deployment ended.
 type Result struct {
 	Changes Changes
@@ -96,6 +103,9 @@ func run(ctx context.Context, in settings, dryRun bool) (*Result, error) {
 	if err == nil {
 		if err = d.reportPending(ctx); err == nil {
 			err = in.execute(d, ctx)
+		}
+		if f, ok := in.Program.(Finisher); ok {
+			err = errors.Join(err, f.Finish(ctx))
 		}
 		err = errors.Join(err, d.recorder.EndSettled(ctx), d.recorder.Sign(ctx, state.Manifest{
 			Time: d.now(), Version: in.Version, Plugins: d.registry.plugins(),

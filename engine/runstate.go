@@ -196,11 +196,18 @@ func (r *runState) defaultsAllowed(pkg string) error {
 
 func (r *runState) packageConfig(pkg string) property.Map { return PackageConfig(r.Config, pkg) }
 
-// PackageConfig returns a stack's configuration of a package, by the names that its provider knows.
+// DynamicPackage is the package of the dynamic resources of Pulumi's SDK for Node.js.
+const DynamicPackage = "pulumi-nodejs"
+
+// PackageConfig returns a stack's configuration of a package, by the names that its provider knows. The code of
+// dynamic resources is the program's own, so that their provider gets all of it, with namespaces.
 func PackageConfig(config []abi.ConfigEntry, pkg string) property.Map {
 	var entries []property.Entry
 	for _, c := range config {
 		key, ok := strings.CutPrefix(c.Key, pkg+":")
+		if pkg == DynamicPackage {
+			key, ok = c.Key, true
+		}
 		if !ok {
 			continue
 		}

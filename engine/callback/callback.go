@@ -43,6 +43,10 @@ type Monitor interface {
 	// ancestors, and on all that is registered below it.
 	RegisterTransformed(context.Context, abi.RegisterResourceRequest, ...ResourceTransform) (abi.RegisterResourceResponse, error)
 
+	// LeftOut reports whether the targets of the deployment leave out a resource that is registered and does
+	// not exist. It is not created, and its registration was skipped.
+	LeftOut(urn.URN) bool
+
 	// StreamInvoke calls a function whose results come one by one. A preview that cannot know them has
 	// one unknown value. An error ends them.
 	StreamInvoke(context.Context, abi.MonitorInvokeRequest) iter.Seq2[property.Value, error]

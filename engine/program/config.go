@@ -22,30 +22,45 @@ type ConfigDeclaration struct {
 	// Default is the value if a stack sets none; null if there is none.
 	Default     property.Value
 	Description string
-	// Position is where the key is declared.
+	// File and Position are where the key is declared.
+	File     *source.File
 	Position source.Position
 }
 
-// declarations reads the keys of config. The project's name is known.
+// declarations reads the keys of config, and those of configuration that config does not declare, as in
+// Pulumi. The project's name is known.
 func (d *decoder) declarations() {
-	seen := map[string]int{}
+	before := slices.Clone(d.project.Config)
 	for _, f := range d.config {
-		c, ok := d.declaration(f)
-		if !ok {
-			continue
-		}
-		if line, twice := seen[c.Key]; twice {
-			d.Errorf(f.Key, "the configuration key %q is declared twice; the first is on line %d", c.Key, line)
-			continue
-		}
-		seen[c.Key] = f.Key.Line
-		d.project.Config = append(d.project.Config, c)
+		d.declare(f, before)
 	}
+	before = slices.Clone(d.project.Config)
+	for _, f := range d.configuration {
+		d.declare(f, before)
+	}
+}
+
+// declare adds a declaration, unless its key is among those that have precedence.
+func (d *decoder) declare(f source.Field, before []ConfigDeclaration) {
+	c, ok := d.declaration(f)
+	if !ok {
+		return
+	}
+	same := func(o ConfigDeclaration) bool { return o.Key == c.Key }
+	if i := slices.IndexFunc(before, same); i >= 0 {
+		d.Warnf(f.Key, "the configuration key %q is declared on line %d of %s, too, which is used", c.Key, before[i].Position.Line, before[i].File.Name)
+		return
+	}
+	if i := slices.IndexFunc(d.project.Config, same); i >= 0 {
+		d.Errorf(f.Key, "the configuration key %q is declared twice; the first is on line %d", c.Key, d.project.Config[i].Position.Line)
+		return
+	}
+	d.project.Config = append(d.project.Config, c)
 }
 
 // declaration reads one key: {type, default, ...}, or just the value.
 func (d *decoder) declaration(f source.Field) (c ConfigDeclaration, ok bool) {
-	c = ConfigDeclaration{Name: f.Name, Position: source.Of(f.Key)}
+	c = ConfigDeclaration{Name: f.Name, File: d.File, Position: source.Of(f.Key)}
 	key, err := d.project.ConfigKey(f.Name)
 	if err != nil {
 		d.Errorf(f.Key, "%v", err)
@@ -58,8 +73,11 @@ func (d *decoder) declaration(f source.Field) (c ConfigDeclaration, ok bool) {
 		return c, ok
 	}
 	const what = "the declaration of a configuration key"
-	secret := field(f.Value, func(key string) bool { return key == "secret" })
-	if secret >= 0 && source.Resolve(f.Value.Content[secret+1]).Value == "true" {
+	quiet := &source.Report{File: d.File}
+	secret := slices.ContainsFunc(quiet.Fields(f.Value, what), func(g source.Field) bool {
+		return g.Name == "secret" && g.Value.Value == "true"
+	})
+	if secret {
 		d.File.Hide(f.Key)
 	}
 	var defaultNode, items *yaml.Node
@@ -96,10 +114,6 @@ func (d *decoder) declaration(f source.Field) (c ConfigDeclaration, ok bool) {
 	}
 	if c.Type.Kind == ConfigAny {
 		c.Type = typeOf(c.Default)
-	}
-	if c.Type.Kind == ConfigAny {
-		d.Errorf(f.Key, "the configuration key %q needs a type or a default", c.Name)
-		return c, false
 	}
 	if !c.Default.IsNull() {
 		if err := c.Type.Check(c.Default); err != nil {
@@ -146,7 +160,7 @@ func (p *Project) ConfigEntries(stack *StackConfig, decrypt func(ciphertext stri
 	for _, c := range p.Config {
 		i := slices.IndexFunc(entries, func(e abi.ConfigEntry) bool { return e.Key == c.Key })
 		if i < 0 && !c.Default.IsNull() {
-			text, err := configText(c.Default)
+			text, err := ConfigText(c.Default)
 			if err != nil {
 				return nil, err
 			}

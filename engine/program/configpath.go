@@ -137,6 +137,6 @@ func (c *StackConfig) TextAt(key string, path property.Path, decrypt func(cipher
 	if part, _, err = opened(part, decrypt); err != nil {
 		return "", true, fmt.Errorf("cannot decrypt the configuration key %q: %w", key, err)
 	}
-	text, err = configText(part)
+	text, err = ConfigText(part)
 	return text, true, err
 }

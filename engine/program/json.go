@@ -9,8 +9,8 @@ import (
 	"github.com/husk-dev/husk/engine/program/source"
 )
 
-// configText is the inverse of [ConfigType.Parse], for values without wrappers.
-func configText(v property.Value) (string, error) {
+// ConfigText is the inverse of [ConfigType.Parse], for values without wrappers.
+func ConfigText(v property.Value) (string, error) {
 	switch v.Kind() {
 	case property.KindNull:
 		return "", nil

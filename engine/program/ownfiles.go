@@ -21,6 +21,8 @@ func (p *Project) OwnFiles() []string {
 	add(p.Dir, projectFiles...)
 	add(p.Dir, LockFile)
 	add(p.ProgramDir, mainFiles...)
+	add(filepath.Join(p.Dir, locksDir), "*.yaml")
+	add(filepath.Join(p.ProgramDir, locksDir), "*.yaml")
 	if p.Template.File != nil {
 		add(p.Dir, p.Template.File.Name)
 	}

@@ -30,7 +30,7 @@ stackConfigDir: stacks
 	}
 	for _, name := range []string{
 		"Husk.yaml", "Husk.yml", "Pulumi.yaml", "Pulumi.yml", "Main.yaml", "stacks/Husk.*.yaml", "stacks/Pulumi.*.yml",
-		"providers/one.wasm", "husk.lock", "modules", "src/two", "src/go.mod", "go.mod", "go.work", "../far", "checks/pack.wasm",
+		"providers/one.wasm", "husk.lock", "sdks/*.yaml", "modules", "src/two", "src/go.mod", "go.mod", "go.work", "../far", "checks/pack.wasm",
 	} {
 		require.True(t, own[name], name)
 		delete(own, name)

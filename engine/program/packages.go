@@ -120,7 +120,9 @@ func (d *decoder) checkSource(at *yaml.Node, p Package) bool {
 	case !slices.Contains(d.listed, p.Source):
 		e := d.File.Errorf(source.Of(at), "there is no provider %q to make the package %q of%s", p.Source, p.Name, source.DidYouMean(p.Source, d.listed))
 		e.Detail = "source names a provider of plugins.providers"
-		if isPackageName(p.Source) && !strings.Contains(p.Source, "/") { // else it is a path or URL, which Pulumi's tools take
+		if strings.HasPrefix(p.Source, ".") || strings.HasPrefix(p.Source, "/") {
+			e.Detail += fmt.Sprintf("; list the directory there:\n  - name: %s\n    path: %s", p.Name, p.Source)
+		} else if isPackageName(p.Source) && !strings.Contains(p.Source, "/") { // else it is a path or URL, which Pulumi's tools take
 			e.Detail += fmt.Sprintf("; add an entry there:\n  - name: %s\n    path: <a .wasm file, or a directory of Go source>", p.Source)
 		}
 		d.Add(e)

@@ -1,6 +1,8 @@
 package program
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -40,6 +42,47 @@ plugins:
 	require.Empty(t, project(t, "name: shop\npackages:\n").Packages)
 }
 
+// Pulumi writes a file for each package of a program.
+func TestPackageLocks(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	write("Pulumi.yaml", "name: shop\npackages: {mine: {source: openapi, parameters: [x]}}\nplugins: {providers: [{name: openapi, path: x.wasm}]}\n")
+	write("sdks/petstore.yaml", "packageDeclarationVersion: 1\nname: openapi\nversion: 1.2.3\ndownloadUrl: https://example.com\n"+
+		"parameterization:\n  name: petstore\n  version: 3.0.0\n  value: e30=\n")
+	write("sdks/extra.yaml", "packageDeclarationVersion: 1\nname: openapi\nextension: {name: extra, version: 2.0.0, value: ''}\n")
+	write("sdks/mine.yaml", "packageDeclarationVersion: 1\nname: openapi\nparameterization: {name: mine, version: 1.0.0, value: e30=}\n")
+	write("sdks/random.yaml", "packageDeclarationVersion: 1\nname: random\nversion: 4.0.0\n")
+	write("sdks/other.yaml", "name: something else\n")
+	write("sdks/empty.yaml", "")
+	p, err := LoadProject(dir)
+	require.NoError(t, err)
+	require.Equal(t, Package{
+		Name: "petstore", Source: "openapi", Version: "1.2.3",
+		Parameters: &Parameterization{Name: "petstore", Version: "3.0.0", Value: []byte("{}")},
+	}, p.Package("petstore"))
+	require.Equal(t, Package{
+		Name: "extra", Source: "openapi", Extension: &Parameterization{Name: "extra", Version: "2.0.0", Value: []byte{}},
+	}, p.Package("extra"))
+	require.Equal(t, []string{"x"}, p.Package("mine").Parameters.Args, "the project file has precedence")
+	require.Equal(t, Package{Name: "random", Source: "random", Version: "4.0.0"}, p.Package("random"))
+	require.Len(t, p.Packages, 4)
+
+	write("sdks/petstore.yaml", "packageDeclarationVersion: 2\nname: a\n")
+	write("sdks/extra.yaml", "packageDeclarationVersion: 1\nname: a\nextension: {version: 1.0.0, value: e30=}\n")
+	write("sdks/random.yaml", "packageDeclarationVersion: 1\n")
+	write("sdks/other.yaml", "packageDeclarationVersion: 1\nname: a\nchecksum: x\nparameterization: {name: b, version: 1.0.0, value: '*'}\n")
+	_, err = LoadProject(dir)
+	require.ErrorContains(t, err, "sdks/petstore.yaml:1:1: the lock has version 2, and only version 1 is known")
+	require.ErrorContains(t, err, "sdks/extra.yaml:1:1: a parameterization has a name, a version, and a value")
+	require.ErrorContains(t, err, "sdks/random.yaml:1:1: the lock names no provider")
+	require.ErrorContains(t, err, "sdks/other.yaml:3:1: unknown key \"checksum\" in the lock of a package")
+	require.ErrorContains(t, err, "sdks/other.yaml:4:52: the value of the parameterization is not base64")
+}
+
 func TestPackageErrors(t *testing.T) {
 	const text = `name: a
 plugins:
@@ -60,12 +103,13 @@ packages:
   bad: bad
   a:b: {source: openapi, parameters: [x]}
   pulumi: {source: openapi, parameters: [x]}
+  local: ../local
 `
 	const want = `
 Husk.yaml:5:7: the provider "bad" has neither a path nor a source
     5 |     - {name: bad}
       |       ^
-  path names a .wasm file, or a directory of Go source that is built when it is needed; source says where husk install fetches the module from
+  path names a .wasm file, or a directory of Go source that is built when it is needed; source says where husk install fetches the module from, and may be a name that a registry of plugins.registries has
 Husk.yaml:7:13: there is no provider "opnapi" to make the package "petstore" of; did you mean "openapi"?
     7 |   petstore: opnapi@1.0.0
       |             ^
@@ -117,6 +161,12 @@ Husk.yaml:18:3: "a:b" is not a name that a package can have
 Husk.yaml:19:3: "pulumi" is not a name that a package can have
    19 |   pulumi: {source: openapi, parameters: [x]}
       |   ^
+Husk.yaml:20:10: there is no provider "../local" to make the package "local" of
+   20 |   local: ../local
+      |          ^
+  source names a provider of plugins.providers; list the directory there:
+    - name: local
+      path: ../local
 `
 	_, err := ParseProject("/work", "Husk.yaml", []byte(text))
 	require.Error(t, err)

@@ -21,7 +21,9 @@ type ProviderPlugin struct {
 	Source string
 	// Version is the semantic version that the module must have, empty for any. With a source it is a range.
 	Version string
-	Grants  []Grant
+	// Native says that the path is a plugin of Pulumi, which runs as a process without a sandbox, instead of a module.
+	Native bool
+	Grants []Grant
 	// Limits are those that are the provider's own.
 	Limits []Limit
 	// Position is where the provider is declared.
@@ -52,6 +54,15 @@ func (d *decoder) plugins(n *yaml.Node) {
 			dir, ok := d.Text(f.Value, "plugins.vendor")
 			if ok {
 				d.project.Vendor = d.project.Path(dir)
+			}
+			return ok
+		}),
+		d.trust(),
+		source.On("registries", func(f source.Field) (ok bool) {
+			ok = true
+			for _, e := range d.Elements(f.Value, "plugins.registries") {
+				text, fine := d.Text(e, "a registry")
+				d.project.Registries, ok = append(d.project.Registries, text), fine && ok
 			}
 			return ok
 		}),
@@ -110,6 +121,10 @@ func (d *decoder) provider(n *yaml.Node) {
 			return ok
 		}),
 		source.NodeKey("version", &version), // what it may be depends on the source
+		source.On("native", func(f source.Field) (ok bool) {
+			p.Native, ok = d.Bool(f.Value, "native")
+			return ok
+		}),
 		source.KeyOf("grants", &p.Grants, func(n *yaml.Node) ([]Grant, bool) { return d.grants(n), true }),
 		d.limitsKey(&p.Limits),
 	)
@@ -123,9 +138,15 @@ func (d *decoder) provider(n *yaml.Node) {
 	case p.Path != "" && p.Source != "":
 		d.Add(d.File.Errorf(source.Of(n), "the provider %q has a path and a source", p.Name).
 			With("leave one of them out: path names a file or directory, source says where husk install fetches the module from"))
+	case p.Native && p.Source != "":
+		d.Add(d.File.Errorf(source.Of(n), "the provider %q is native and has a source", p.Name).
+			With("a native plugin is a program on this machine: give its path, such as /usr/local/bin/pulumi-resource-" + p.Name))
+	case p.Native && len(p.Grants)+len(p.Limits) > 0:
+		d.Add(d.File.Errorf(source.Of(n), "the provider %q is native, and has grants or limits, which nothing would hold it to", p.Name).
+			With("leave them out: a native plugin has no sandbox, and all rights of the user"))
 	case p.Place() == "":
 		d.Add(d.File.Errorf(source.Of(n), "the provider %q has neither a path nor a source", p.Name).
-			With("path names a .wasm file, or a directory of Go source that is built when it is needed; source says where husk install fetches the module from"))
+			With("path names a .wasm file, or a directory of Go source that is built when it is needed; source says where husk install fetches the module from, and may be a name that a registry of plugins.registries has"))
 	case slices.ContainsFunc(d.project.Providers, func(o ProviderPlugin) bool {
 		return o.Name == p.Name && (o.Version == "" || p.Version == "" || byVersion(&o, &p) == 0 || o.isRange() || p.isRange())
 	}):

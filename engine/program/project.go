@@ -33,10 +33,14 @@ type Project struct {
 	Description string
 	// Runtime says what runs the program.
 	Runtime string
+	// RuntimeOptions are those of a runtime other than yaml, in the order of the file.
+	RuntimeOptions []RuntimeOption
 	// ProgramDir is where the program lies: Dir, or the directory that main names.
 	ProgramDir string
 	// BackendURL says where state is kept, empty for beside the project file.
 	BackendURL string
+	// Encryption says what of a state is encrypted: [EncryptAll], [EncryptSecrets], or, if it is empty, what was before.
+	Encryption string
 	// StackConfigDir holds the stacks' configuration files, Dir by default.
 	StackConfigDir string
 	// Refresh has every resource read before each update and destruction.
@@ -47,6 +51,10 @@ type Project struct {
 	Providers []ProviderPlugin
 	// Vendor is a directory with an OCI layout of modules, which is used before sources; empty for none.
 	Vendor string
+	// Registries are where names of sources are looked up, such as oci://registry.example.com/acme, in this order.
+	Registries []string
+	// Trust says whose modules the project uses, nil for anybody's.
+	Trust *Trust
 	// Limits are those of all providers and policy packs.
 	Limits []Limit
 	// Policies judge what deployments make, in this order.
@@ -62,9 +70,18 @@ type Project struct {
 	read func(path string) ([]byte, error)
 }
 
+// RuntimeOption is an option of what runs a program.
+type RuntimeOption struct {
+	Name, Value string
+	// Position is that of the name.
+	Position source.Position
+}
+
 // Template holds the parts of a YAML program as they are written, nil if they are missing.
 type Template struct {
-	File      *source.File
+	File *source.File
+	// Pulumi says which versions of Pulumi the program is for.
+	Pulumi    *yaml.Node
 	Variables *yaml.Node
 	Actions   *yaml.Node
 	Resources *yaml.Node
@@ -173,15 +190,24 @@ func (p *Project) ConfigKey(key string) (string, error) {
 	return namespace + ":" + name, nil
 }
 
+// The values of [Project.Encryption].
+const (
+	EncryptAll     = "full"
+	EncryptSecrets = "secrets"
+)
+
 // These are the keys of a project file. pulumiKeys have no effect.
 var (
 	projectKeys = []string{
-		"name", "description", "runtime", "main", "backend", "config", "configuration", "plugins",
-		"packages", "policies", "variables", "actions", "resources", "outputs", "options", "stackConfigDir",
+		"name", "description", "runtime", "main", "backend", "encryption", "config", "configuration", "plugins",
+		"packages", "policies", "pulumi", "variables", "actions", "resources", "outputs", "options", "stackConfigDir",
+		"requiredPulumiVersion",
 	}
-	pulumiKeys = []string{"author", "website", "license", "template"}
+	pulumiKeys = []string{"author", "website", "license", "template", "namespace", "version"}
 	// unsupportedKeys would change what a program does, so they are not passed over in silence.
 	unsupportedKeys = []string{"components"}
+	// programKeys are those of a program, in a project file or in a file of its own.
+	programKeys = []string{"pulumi", "variables", "actions", "resources", "outputs"}
 )
 
 // nameSyntax is Pulumi's for project names, which are a part of every URN.
@@ -194,8 +220,8 @@ type decoder struct {
 	// program are the keys of a program that the project file has itself.
 	program []*yaml.Node
 	// runtimeOptions is nil if there are none.
-	runtimeOptions *yaml.Node
-	config         []source.Field
+	runtimeOptions        *yaml.Node
+	config, configuration []source.Field
 	// listed are the names in plugins.providers, also of what is wrong otherwise.
 	listed           []string
 	declaredPackages []source.Field
@@ -218,25 +244,33 @@ func (d *decoder) root(root *yaml.Node) {
 			}
 		case "backend":
 			d.Read(f.Value, "backend", d.TextKey("url", &p.BackendURL, "the backend's url"))
+		case "encryption":
+			d.encryption(f.Value)
 		case "stackConfigDir":
 			if dir, ok := d.Text(f.Value, "stackConfigDir"); ok {
 				p.StackConfigDir = p.Path(dir)
 			}
-		case "config", "configuration":
-			d.config = append(d.config, d.Fields(f.Value, f.Name)...)
+		case "config":
+			d.config = d.Fields(f.Value, f.Name)
+		case "configuration":
+			d.configuration = d.Fields(f.Value, f.Name)
 		case "plugins":
 			d.plugins(f.Value)
 		case "packages":
 			d.declaredPackages = d.Fields(f.Value, "packages")
 		case "policies":
 			d.policies(f.Value)
-		case "variables", "actions", "resources", "outputs":
-			p.Template.set(f)
-			d.program = append(d.program, f.Key)
 		case "options":
 			d.options(f.Value)
+		case "requiredPulumiVersion":
+			d.requiredPulumiVersion(f.Value)
 		default:
-			d.other(f)
+			if slices.Contains(programKeys, f.Name) {
+				p.Template.set(f)
+				d.program = append(d.program, f.Key)
+			} else {
+				d.other(f)
+			}
 		}
 	}
 	if p.Name == "" && !slices.ContainsFunc(fields, func(f source.Field) bool { return f.Name == "name" }) {
@@ -247,23 +281,40 @@ func (d *decoder) root(root *yaml.Node) {
 	d.packages()     // after the providers, which are their sources
 	if p.Runtime == RuntimeYAML {
 		d.mainFile()
-		if d.runtimeOptions != nil {
-			for _, f := range d.Fields(d.runtimeOptions, "the runtime's options") {
-				d.runtimeOption(f)
-			}
+		d.packageLocks()
+	} else {
+		d.foreignProgram()
+	}
+	if d.runtimeOptions != nil {
+		for _, f := range d.Fields(d.runtimeOptions, "the runtime's options") {
+			d.runtimeOption(f)
 		}
 	}
 }
 
 func (t *Template) set(f source.Field) {
 	parts := map[string]**yaml.Node{
-		"variables": &t.Variables, "actions": &t.Actions, "resources": &t.Resources, "outputs": &t.Outputs,
+		"pulumi": &t.Pulumi, "variables": &t.Variables, "actions": &t.Actions, "resources": &t.Resources, "outputs": &t.Outputs,
 	}
 	*parts[f.Name] = f.Value
 }
 
-// runtimeOption refuses an option of the runtime yaml: it would change the program.
+// foreignProgram refuses parts of a YAML program beside a program in another language.
+func (d *decoder) foreignProgram() {
+	for _, key := range d.program {
+		d.Add(d.File.Errorf(source.Of(key), "the program is in the runtime %s, and %s stand here", d.project.Runtime, key.Value).
+			With("only programs of the runtime yaml have them"))
+	}
+}
+
+// runtimeOption reads an option of the runtime. One of the runtime yaml is refused: it would change the program.
 func (d *decoder) runtimeOption(f source.Field) {
+	if d.project.Runtime != RuntimeYAML {
+		if text, ok := d.Text(f.Value, "the option "+f.Name); ok {
+			d.project.RuntimeOptions = append(d.project.RuntimeOptions, RuntimeOption{f.Name, text, source.Of(f.Key)})
+		}
+		return
+	}
 	if f.Name != "compiler" {
 		d.Errorf(f.Key, "the runtime yaml has no option %q", f.Name)
 		return
@@ -292,6 +343,15 @@ func (d *decoder) name(n *yaml.Node) {
 	d.project.Name = name
 }
 
+func (d *decoder) encryption(n *yaml.Node) {
+	what, ok := d.Text(n, "the encryption")
+	if ok && what != EncryptAll && what != EncryptSecrets {
+		d.Errorf(n, "the encryption is %q, and must be %s, for the whole states of the stacks, or %s, for only their secrets", what, EncryptAll, EncryptSecrets)
+		return
+	}
+	d.project.Encryption = what
+}
+
 func (d *decoder) runtime(n *yaml.Node) {
 	n = source.Resolve(n)
 	if n.Kind != yaml.MappingNode {
@@ -306,7 +366,8 @@ func (d *decoder) other(f source.Field) {
 	switch {
 	case slices.Contains(pulumiKeys, f.Name), strings.HasPrefix(f.Name, "x-"):
 	case slices.Contains(unsupportedKeys, f.Name):
-		d.Errorf(f.Key, "%s are not supported in YAML programs", f.Name)
+		d.Add(d.File.Errorf(source.Of(f.Key), "%s are not supported in YAML programs", f.Name).
+			With("write the component as a provider, which programs in all languages can use"))
 	default:
 		d.Unknown(f, "the project file", projectKeys)
 	}
@@ -377,16 +438,23 @@ func (d *decoder) template(path string, text []byte) {
 	if err != nil {
 		return
 	}
-	r := &source.Report{File: file}
-	for _, f := range r.Fields(root, "a program") {
-		switch f.Name {
-		case "variables", "actions", "resources", "outputs":
+	m := decoder{Report: &source.Report{File: file}, project: d.project}
+	for _, f := range m.Fields(root, "a program") {
+		switch {
+		case slices.Contains(programKeys, f.Name):
 			t.set(f)
-		case "name", "description", "runtime":
+		case f.Name == "config":
+			m.config = m.Fields(f.Value, f.Name)
+		case f.Name == "configuration":
+			m.configuration = m.Fields(f.Value, f.Name)
+		case slices.Contains(unsupportedKeys, f.Name), slices.Contains(pulumiKeys, f.Name):
+			m.other(f)
+		case f.Name == "name", f.Name == "description", f.Name == "runtime", strings.HasPrefix(f.Name, "x-"):
 		default:
-			r.Unknown(f, "the program", []string{"variables", "actions", "resources", "outputs"})
+			m.Unknown(f, "the program", slices.Concat(programKeys, []string{"config", "configuration"}))
 		}
 	}
+	m.declarations()
 	d.project.Template = t
-	d.Add(r.Diagnostics()...)
+	d.Add(m.Diagnostics()...)
 }

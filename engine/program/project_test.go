@@ -121,7 +121,15 @@ Husk.yaml:3:1: unknown key "stackconfigdir" in the project file; did you mean "s
 Husk.yaml:4:1: unknown key "zzz" in the project file
     4 | zzz: 1
       | ^
-  known keys: name, description, runtime, main, backend, config, configuration, plugins, packages, policies, variables, actions, resources, outputs, options, stackConfigDir`},
+  known keys: name, description, runtime, main, backend, encryption, config, configuration, plugins, packages, policies, pulumi, variables, actions, resources, outputs, options, stackConfigDir, requiredPulumiVersion`},
+		"required version": {"name: a\nrequiredPulumiVersion: '>=4.0.0'\nversion: 1.2.3\nnamespace: acme\n", `
+Husk.yaml:2:24: this is for versions >=4.0.0 of Pulumi, and Husk reads programs as Pulumi 3.260.0 does
+    2 | requiredPulumiVersion: '>=4.0.0'
+      |                        ^`},
+		"no range": {"name: a\nrequiredPulumiVersion: new\n", `
+Husk.yaml:2:24: "new" is not a range of versions such as >=3.100.0
+    2 | requiredPulumiVersion: new
+      |                        ^`},
 		"bad names": {"name: my project\nruntime: [yaml]\nbackend: file\ncomponents: {}\n", `
 Husk.yaml:1:7: the project's name "my project" may have letters, digits, and the characters _ . - only, at most 100 of them
     1 | name: my project
@@ -134,7 +142,8 @@ Husk.yaml:3:10: backend is a mapping of keys to values, not text
       |          ^
 Husk.yaml:4:1: components are not supported in YAML programs
     4 | components: {}
-      | ^`},
+      | ^
+  write the component as a provider, which programs in all languages can use`},
 		"providers": {`name: a
 plugins:
   providers:
@@ -157,7 +166,7 @@ Husk.yaml:5:13: the path is empty
 Husk.yaml:6:7: the provider "tls" has neither a path nor a source
     6 |     - name: tls
       |       ^
-  path names a .wasm file, or a directory of Go source that is built when it is needed; source says where husk install fetches the module from
+  path names a .wasm file, or a directory of Go source that is built when it is needed; source says where husk install fetches the module from, and may be a name that a registry of plugins.registries has
 Husk.yaml:7:7: the provider has no name
     7 |     - path: x.wasm
       |       ^
@@ -208,7 +217,6 @@ Husk.yaml:3:15: unknown type "strng": a configuration value is a string, integer
 Husk.yaml:4:33: the default of "two" does not fit its type: it must be an integer
     4 |   two: {type: integer, default: x}
       |                                 ^
-Husk.yaml:5:3: the configuration key "three" needs a type or a default
 Husk.yaml:6:56: the default of "four" does not fit its type: element 1: it must be an integer
     6 |   four: {type: array, items: {type: integer}, default: [1, b]}
       |                                                        ^
@@ -240,7 +248,7 @@ Husk.yaml:3:31: unknown key "protect" in options
 Husk.yaml:4:11: plugins.analyzers are not supported, so nothing would be held to them: list policy packs under policies
     4 | plugins: {analyzers: [{name: p, path: q}]}
       |           ^`},
-		"config twice": {"name: a\nconfig:\n  b: 1\nconfiguration:\n  a:b: {type: Int}\n", `
+		"config twice": {"name: a\nconfig:\n  b: 1\n  c: {}\n  a:b: {type: Int}\n", `
 Husk.yaml:5:3: the configuration key "a:b" is declared twice; the first is on line 3
     5 |   a:b: {type: Int}
       |   ^`},
@@ -316,6 +324,34 @@ func TestLoadProject(t *testing.T) {
 	write("Husk.yaml", strings.Repeat("#", source.MaxFileSize+1))
 	_, err = LoadProject(dir)
 	require.ErrorContains(t, err, "larger than 8 MiB")
+}
+
+// Configuration may be declared in the file of the program, and by the older name of config. The first has precedence.
+func TestConfigurationOfPrograms(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"Pulumi.yaml": "name: shop\nrequiredPulumiVersion: '>=3.0.0 !3.1.2'\nconfig:\n  one: {type: integer}\n  two: {}\nconfiguration:\n  two: {type: Int}\n  three: {type: List<String>}\n",
+		"Main.yaml":   "configuration:\n  three: {type: String}\n  four: {type: String, default: x}\nconfig:\n  five: 5\npulumi: {requiredVersion: '>=3.0.0'}\nx-anchors: 1\n",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	p, err := LoadProject(dir)
+	require.NoError(t, err)
+	var got []string
+	for _, c := range p.Config {
+		got = append(got, c.Key+" "+c.Type.String()+" "+c.File.Name)
+	}
+	require.Equal(t, []string{
+		"shop:one integer Pulumi.yaml", "shop:two any value Pulumi.yaml", "shop:three array of string Pulumi.yaml",
+		"shop:five integer Main.yaml", "shop:four string Main.yaml",
+	}, got)
+	require.Equal(t, strings.TrimPrefix(`
+Main.yaml:2:3: warning: the configuration key "shop:three" is declared on line 8 of Pulumi.yaml, too, which is used
+    2 |   three: {type: String}
+      |   ^
+Pulumi.yaml:7:3: warning: the configuration key "shop:two" is declared on line 5 of Pulumi.yaml, too, which is used
+    7 |   two: {type: Int}
+      |   ^`, "\n"), p.Warnings.Error())
 }
 
 func TestConfigTypeParse(t *testing.T) {

@@ -265,7 +265,7 @@ func (c *StackConfig) Text(key string, decrypt func(ciphertext string) (string, 
 	if err != nil {
 		return "", true, fmt.Errorf("cannot decrypt the configuration key %q of %s: %w", key, filepath.Base(c.Path), err)
 	}
-	text, err = configText(v)
+	text, err = ConfigText(v)
 	return text, secret, err
 }
 
@@ -307,6 +307,36 @@ func (c *StackConfig) Set(key, text string, encrypted bool) {
 		config.Content = append(config.Content, scalar(key), value)
 	}
 	c.changed = true
+}
+
+// Encrypt replaces the ciphertexts of the file. If change returns an error, none is replaced.
+func (c *StackConfig) Encrypt(change func(ciphertext string) (string, error)) error {
+	next := make(map[*yaml.Node]string)
+	var find func(n *yaml.Node) error
+	find = func(n *yaml.Node) error {
+		if n.Kind == yaml.MappingNode && len(n.Content) == 2 && n.Content[0].Value == "secure" && n.Content[1].Kind == yaml.ScalarNode {
+			changed, err := change(n.Content[1].Value)
+			next[n.Content[1]] = changed
+			return err
+		}
+		for _, child := range n.Content {
+			if err := find(child); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	config := c.config()
+	for i := 1; i < len(config.Content); i += 2 {
+		if err := find(config.Content[i]); err != nil {
+			return fmt.Errorf("the configuration key %q of %s: %w", config.Content[i-1].Value, filepath.Base(c.Path), err)
+		}
+	}
+	for n, text := range next {
+		n.SetString(text)
+		c.changed = true
+	}
+	return nil
 }
 
 // Remove removes a key given by its full name, and reports whether it was set.

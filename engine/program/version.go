@@ -87,3 +87,29 @@ func byVersion(a, b *ProviderPlugin) int {
 	}
 	return x.Compare(y)
 }
+
+// PulumiVersion is the version of Pulumi whose programs Husk reads: what a program requires of Pulumi's
+// version is held against it.
+const PulumiVersion = "3.260.0"
+
+// CheckPulumiVersion reports whether a range of versions of Pulumi, such as >=3.100.0, has [PulumiVersion].
+func CheckPulumiVersion(required string) error {
+	in, err := semver.ParseRange(required)
+	if err != nil {
+		return fmt.Errorf("%q is not a range of versions such as >=3.100.0", required)
+	}
+	if !in(semver.MustParse(PulumiVersion)) {
+		return fmt.Errorf("this is for versions %s of Pulumi, and Husk reads programs as Pulumi %s does", required, PulumiVersion)
+	}
+	return nil
+}
+
+func (d *decoder) requiredPulumiVersion(n *yaml.Node) {
+	text, ok := d.Text(n, "requiredPulumiVersion")
+	if !ok {
+		return
+	}
+	if err := CheckPulumiVersion(text); err != nil {
+		d.Errorf(n, "%v", err)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -18,8 +19,8 @@ var passphraseVariables = [...]string{
 	"PULUMI_CONFIG_PASSPHRASE_FILE",
 }
 
-// Keys finds passphrases and keys, and opens the providers that use them. All
-// its fields are set; [SystemKeys] returns those of this process.
+// Keys finds passphrases and keys, and opens the providers that use them. All its fields but Service are set;
+// [SystemKeys] returns those of this process.
 type Keys struct {
 	// LookupEnv is like os.LookupEnv.
 	LookupEnv func(name string) (value string, ok bool)
@@ -30,6 +31,8 @@ type Keys struct {
 	ConfigDir func() (string, error)
 	// KeyMade gets the path of a key that was made, for a message: who loses it loses the secrets.
 	KeyMade func(path string)
+	// Service opens the key service of a URL. Without it, providers of type [TypeCloud] are unknown.
+	Service func(url string) (KeyService, error)
 }
 
 // SystemKeys returns the Keys of this process's environment and user.
@@ -47,6 +50,14 @@ func (k Keys) New(ctx context.Context) (Provider, error) {
 	case err == nil:
 		return NewPassphrase(p)
 	case !errors.Is(err, ErrNoKey):
+		return nil, err
+	}
+	return k.NewUserKey(ctx)
+}
+
+// NewUserKey returns a provider of type [TypeUserKey], with a new key if the user has none.
+func (k Keys) NewUserKey(ctx context.Context) (Provider, error) {
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	dir, err := k.ConfigDir()
@@ -75,18 +86,52 @@ func (k Keys) Open(ctx context.Context, typ string, state json.RawMessage) (Prov
 	case TypePassphrase:
 		return OpenPassphrase(state, k.Passphrase)
 	case TypeUserKey:
-		return openUserKeyProvider(state, func() (userKey, error) {
+		return openUserKeyProvider(state, func(fingerprint string) (userKey, error) {
 			dir, err := k.ConfigDir()
 			if err != nil {
 				return userKey{}, &Error{Kind: ErrNoKey, Message: "the directory of the key for secrets is not known", Cause: err}
 			}
-			return readUserKey(dir)
+			return findUserKey(dir, fingerprint)
 		})
-	default:
-		return nil, errorf(ErrUnknownProvider, "the stack's secrets are encrypted by a provider of type %q, and husk knows %q and %q: "+
-			"with the tool that made the stack, change its secrets provider to %[2]q or export it with its secrets shown",
-			typ, TypePassphrase, TypeUserKey)
+	case TypeCloud:
+		if k.Service != nil {
+			return k.openCloud(state)
+		}
 	}
+	known := []string{TypePassphrase, TypeUserKey}
+	if k.Service != nil {
+		known = append(known, TypeCloud)
+	}
+	return nil, errorf(ErrUnknownProvider, "the stack's secrets are encrypted by a provider of type %q, and husk knows %q: "+
+		"with the tool that made the stack, change its secrets provider to %q or export it with its secrets shown, "+
+		"with Pulumi by: pulumi stack change-secrets-provider passphrase",
+		typ, known, TypePassphrase)
+}
+
+// RetireUserKey gives the user's key another name, so that the next new stack gets a new one. Stacks of the old key find
+// it by its fingerprint. It returns the new path of the old key, and "" if the user has none.
+func (k Keys) RetireUserKey() (retired string, err error) {
+	dir, err := k.ConfigDir()
+	if err != nil {
+		return "", err
+	}
+	key, err := readUserKey(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	fingerprint, err := key.fingerprint()
+	if err != nil {
+		return "", err
+	}
+	retired = retiredKeyPath(dir, fingerprint)
+	// A second name first: the key is never without one.
+	if err := os.Link(key.path, retired); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", fmt.Errorf("keeping the old key for secrets: %w", err)
+	}
+	return retired, os.Remove(key.path)
 }
 
 // Files returns the paths of the files that hold a passphrase or the key, which need not exist.
@@ -98,6 +143,8 @@ func (k Keys) Files() (all []string) {
 	}
 	if dir, err := k.ConfigDir(); err == nil {
 		all = append(all, userKeyPath(dir))
+		retired, _ := filepath.Glob(retiredKeyPath(dir, "*")) // the pattern is no bad one
+		all = append(all, retired...)
 	}
 	return all
 }

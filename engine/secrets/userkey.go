@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/husk-dev/husk/internal/atomicfile"
@@ -56,7 +57,7 @@ func newUserKeyProvider(key userKey) (Provider, error) {
 	return openedProvider(TypeUserKey, userKeyState{Fingerprint: fingerprint, Salt: base64.StdEncoding.EncodeToString(salt)}, s)
 }
 
-func openUserKeyProvider(state json.RawMessage, find func() (userKey, error)) (Provider, error) {
+func openUserKeyProvider(state json.RawMessage, find func(fingerprint string) (userKey, error)) (Provider, error) {
 	var st userKeyState
 	if err := json.Unmarshal(state, &st); err != nil {
 		return nil, &Error{Kind: ErrCiphertext, Message: "reading the state of the husk-key secrets provider", Cause: jsonerror.Explain(state, err)}
@@ -66,7 +67,7 @@ func openUserKeyProvider(state json.RawMessage, find func() (userKey, error)) (P
 		return nil, errorf(ErrCiphertext, "the salt of the husk-key secrets provider is not %d bytes in base64", userKeySaltSize)
 	}
 	return newProvider(TypeUserKey, state, func() (*symmetric, error) {
-		key, err := find()
+		key, err := find(st.Fingerprint)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, errorf(ErrNoKey, "this stack's secrets were encrypted with a key (%s) that is not on this machine: "+
 				"copy husk/secrets.key from the configuration directory of the machine that made the stack to %s", st.Fingerprint, key.path)
@@ -102,10 +103,35 @@ func (k userKey) fingerprint() (string, error) {
 
 func userKeyPath(dir string) string { return filepath.Join(dir, filepath.FromSlash(userKeyFile)) }
 
+// retiredKeyPath is where a former key of the user is.
+func retiredKeyPath(dir, fingerprint string) string {
+	return strings.TrimSuffix(userKeyPath(dir), ".key") + "-" + fingerprint + ".key"
+}
+
+var fingerprintPattern = regexp.MustCompile("^[0-9a-f]{16}$")
+
+// findUserKey reads the key with a fingerprint under the configuration directory dir, or else the current one.
+func findUserKey(dir, fingerprint string) (userKey, error) {
+	key, err := readUserKey(dir)
+	if err == nil {
+		if is, err := key.fingerprint(); err != nil || is == fingerprint {
+			return key, err
+		}
+	}
+	if fingerprintPattern.MatchString(fingerprint) {
+		if retired, err := readKey(retiredKeyPath(dir, fingerprint)); err == nil {
+			return retired, nil
+		}
+	}
+	return key, err
+}
+
 // readUserKey reads the key under the configuration directory dir. The error is fs.ErrNotExist if there
 // is none; the path is set in any case.
-func readUserKey(dir string) (userKey, error) {
-	key := userKey{path: userKeyPath(dir)}
+func readUserKey(dir string) (userKey, error) { return readKey(userKeyPath(dir)) }
+
+func readKey(path string) (userKey, error) {
+	key := userKey{path: path}
 	data, err := os.ReadFile(key.path)
 	if err != nil {
 		return key, fmt.Errorf("reading the key for secrets: %w", err)

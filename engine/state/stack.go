@@ -123,7 +123,7 @@ func Open(ctx context.Context, store Store, name StackName, keys KeySource, hold
 	if err := name.Validate(); err != nil {
 		return nil, err
 	}
-	lease, err := store.Lease(ctx, name, holder)
+	lease, contents, err := leaseAndLoad(ctx, store, name, holder)
 	if err != nil {
 		return nil, err
 	}
@@ -132,10 +132,6 @@ func Open(ctx context.Context, store Store, name StackName, keys KeySource, hold
 			err = errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
 		}
 	}()
-	contents, err := lease.Load(ctx)
-	if err != nil {
-		return nil, err
-	}
 	snapshot, codec, err := contents.Decode(ctx, keys.Open)
 	if err != nil {
 		return nil, err
@@ -159,6 +155,21 @@ func Open(ctx context.Context, store Store, name StackName, keys KeySource, hold
 		}
 	}
 	return s, nil
+}
+
+func leaseAndLoad(ctx context.Context, store Store, name StackName, holder Holder) (Lease, *Contents, error) {
+	if opener, ok := store.(Opener); ok {
+		return opener.LeaseAndLoad(ctx, name, holder)
+	}
+	lease, err := store.Lease(ctx, name, holder)
+	if err != nil {
+		return nil, nil, err
+	}
+	contents, err := lease.Load(ctx)
+	if err != nil {
+		return nil, nil, errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
+	}
+	return lease, contents, nil
 }
 
 // Decode reads the checkpoint and applies the records. If open is nil, secrets stay sealed.

@@ -80,7 +80,7 @@ func (w *writer) resource(token string, tokens []string, description string, inp
 	w.cases = append(w.cases, node{
 		"if": node{"properties": node{"type": node{"enum": tokens}}, "required": []string{"type"}},
 		"then": node{
-			"properties": node{"properties": node{"$ref": reference(name)}},
+			"properties": node{"properties": node{"anyOf": []any{node{"$ref": reference(name)}, node{"$ref": reference("reference")}}}},
 			"anyOf":      given(object),
 		},
 	})

@@ -141,7 +141,7 @@ func TestFunctions(t *testing.T) {
 		require.NoError(t, err)
 		require.NotContains(t, ds.Error(), "unknown function", name)
 	}
-	require.Len(t, keys, 16, "fn::invoke, and those of package expr")
+	require.Len(t, keys, 24, "fn::invoke, and those of package expr")
 }
 
 const pets = `{

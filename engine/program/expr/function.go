@@ -22,6 +22,14 @@ const (
 	RemoteArchive
 	AssetArchive
 	StackReference
+	Unsecret
+	Length
+	SingleOrNone
+	SHA1
+	FileBase64
+	FileBase64SHA256
+	ResourceName
+	ResourceType
 )
 
 type signature struct {
@@ -46,6 +54,15 @@ var signatures = [...]signature{
 	RemoteArchive:  {name: "fn::remoteArchive"},
 	AssetArchive:   {name: "fn::assetArchive"},
 	StackReference: {"fn::stackReference", []string{"stack", "output"}},
+
+	Unsecret:         {name: "fn::unsecret"},
+	Length:           {name: "fn::length"},
+	SingleOrNone:     {name: "fn::singleOrNone"},
+	SHA1:             {name: "fn::sha1"},
+	FileBase64:       {name: "fn::filebase64"},
+	FileBase64SHA256: {name: "fn::filebase64sha256"},
+	ResourceName:     {name: "fn::pulumiResourceName"},
+	ResourceType:     {name: "fn::pulumiResourceType"},
 }
 
 // String returns the function's name as programs write it: fn::join.

@@ -12,8 +12,10 @@ type Field struct {
 	Key, Value *yaml.Node
 }
 
-// Fields returns the fields of a mapping in their order, none for null. It reports anything else,
-// and leaves out keys that are no text or occur twice. what is the mapping: "a resource".
+// Fields returns the fields of a mapping in their order, none for null. Those that << merges follow:
+// the mapping's own fields go before them, and those of a mapping before those of a later one. It
+// reports anything else, and leaves out keys that are no text or occur twice. what is the mapping: "a
+// resource".
 func (r *Report) Fields(n *yaml.Node, what string) []Field {
 	n = Resolve(n)
 	if IsNull(n) {
@@ -25,14 +27,11 @@ func (r *Report) Fields(n *yaml.Node, what string) []Field {
 	}
 	fields := make([]Field, 0, len(n.Content)/2)
 	first := make(map[string]*yaml.Node, len(n.Content)/2)
+	var merged []*yaml.Node
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := Resolve(n.Content[i])
-		switch {
-		case key.Kind != yaml.ScalarNode:
+		if key.Kind != yaml.ScalarNode {
 			r.Errorf(key, "a key must be text, not %s", Describe(key))
-			continue
-		case key.Tag == "!!merge":
-			r.Errorf(key, "merging mappings with << is not supported; write the keys out")
 			continue
 		}
 		if earlier, ok := first[key.Value]; ok {
@@ -40,9 +39,39 @@ func (r *Report) Fields(n *yaml.Node, what string) []Field {
 			continue
 		}
 		first[key.Value] = key
+		if key.Tag == mergeTag {
+			merged = r.merged(n.Content[i+1])
+			continue
+		}
 		fields = append(fields, Field{Name: key.Value, Key: key, Value: Resolve(n.Content[i+1])})
 	}
+	for _, m := range merged {
+		for _, f := range r.Fields(m, what) {
+			if first[f.Name] == nil {
+				first[f.Name] = f.Key
+				fields = append(fields, f)
+			}
+		}
+	}
 	return fields
+}
+
+// mergeTag is the tag of the key <<.
+const mergeTag = "!!merge"
+
+// merged returns the mappings that << names: one, or a list of them.
+func (r *Report) merged(n *yaml.Node) []*yaml.Node {
+	n = Resolve(n)
+	all := []*yaml.Node{n}
+	if n.Kind == yaml.SequenceNode {
+		all = r.Elements(n, "<<")
+	}
+	return slices.DeleteFunc(all, func(m *yaml.Node) bool {
+		if m.Kind != yaml.MappingNode {
+			r.Errorf(m, "<< merges a mapping, or a list of mappings, not %s", Describe(m))
+		}
+		return m.Kind != yaml.MappingNode
+	})
 }
 
 // Key is a key that a mapping may have.

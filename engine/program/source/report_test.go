@@ -17,7 +17,7 @@ func parse(t *testing.T, text string) (*Report, *yaml.Node) {
 }
 
 func TestFields(t *testing.T) {
-	r, root := parse(t, "a: &x 1\nb: *x\na: 2\n<<: {c: 3}\n[d]: 4\n")
+	r, root := parse(t, "a: &x 1\nb: *x\na: 2\n[d]: 4\n")
 	fields := r.Fields(root, "a thing")
 	require.Len(t, fields, 2)
 	require.Equal(t, "b", fields[1].Name)
@@ -26,11 +26,41 @@ func TestFields(t *testing.T) {
 f.yaml:3:1: the key "a" is given twice; the first is on line 1
     3 | a: 2
       | ^
-f.yaml:4:1: merging mappings with << is not supported; write the keys out
-    4 | <<: {c: 3}
-      | ^
-f.yaml:5:1: a key must be text, not a list
-    5 | [d]: 4
+f.yaml:4:1: a key must be text, not a list
+    4 | [d]: 4
+      | ^`, "\n"), r.Diagnostics().Error())
+}
+
+func TestMergedFields(t *testing.T) {
+	const anchors = "x: &one {a: 1, b: 1, c: 1}\ny: &two {<<: *one, b: 2, d: 2}\n"
+	for text, want := range map[string]string{
+		"{<<: *one}":                       "a1 b1 c1",
+		"{b: 0, <<: *one, c: 0}":           "b0 c0 a1",
+		"{<<: *two}":                       "b2 d2 a1 c1",
+		"{<<: [*one, *two]}":               "a1 b1 c1 d2",
+		"{<<: [*two, *one, {b: 3, e: 3}]}": "b2 d2 a1 c1 e3",
+		`{"<<": 1}`:                        "<<1",
+		"{<<: {}}":                         "",
+	} {
+		r, root := parse(t, anchors+"z: "+text+"\n")
+		var got []string
+		for _, f := range r.Fields(r.Fields(root, "a file")[2].Value, "a mapping") {
+			got = append(got, f.Name+f.Value.Value)
+		}
+		require.Empty(t, r.Diagnostics(), text)
+		require.Equal(t, want, strings.Join(got, " "), text)
+	}
+	r, root := parse(t, "<<: [1, {a: 1, a: 2}]\n<<: {}\n")
+	r.Fields(root, "a thing")
+	require.Equal(t, strings.TrimPrefix(`
+f.yaml:1:6: << merges a mapping, or a list of mappings, not a number
+    1 | <<: [1, {a: 1, a: 2}]
+      |      ^
+f.yaml:1:16: the key "a" is given twice; the first is on line 1
+    1 | <<: [1, {a: 1, a: 2}]
+      |                ^
+f.yaml:2:1: the key "<<" is given twice; the first is on line 1
+    2 | <<: {}
       | ^`, "\n"), r.Diagnostics().Error())
 }
 

@@ -11,8 +11,10 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/schema/schemajson"
+	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/expr"
 	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
 )
 
 // check evaluates the program without a deployment, as far as literals and configuration go, and
@@ -35,13 +37,36 @@ func (c *compilation) check(ctx context.Context) {
 	for _, o := range c.outputs {
 		e.eval(o.value)
 	}
+	for _, x := range c.required {
+		c.checkRequired(e, x)
+	}
+}
+
+// checkRequired holds what the program requires of Pulumi's version against the version whose programs this is.
+func (c *compilation) checkRequired(e *evaluator, x expr.Expr) {
+	v, ok := e.eval(x)
+	var p provenance.Provenance
+	v, known := p.Flatten(v)
+	text, isText := v.AsString()
+	switch {
+	case !ok:
+	case !known && c.isForeign(x):
+		e.errorf(x, "what is required of Pulumi's version must be known before the deployment")
+	case !known: // of the configuration
+	case !isText:
+		e.errorf(x, "what is required of Pulumi's version must be text, not %s", articled(v))
+	default:
+		if err := program.CheckPulumiVersion(text); err != nil {
+			e.errorf(x, "%v", err)
+		}
+	}
 }
 
 func (c *compilation) checkResource(e *evaluator, r *resource) {
 	if r.inputs != nil {
 		asText(r.properties, r.inputs)
 	}
-	inputs, ok := e.properties(r.properties)
+	inputs, ok := e.inputs(r)
 	if ok && r.inputs != nil && r.get == nil {
 		var failures []abi.CheckFailure
 		if r.isProvider() {
@@ -95,6 +120,18 @@ func (r *resource) constants(inputs property.Map) property.Map {
 	for i := range r.inputs.Properties {
 		if p := &r.inputs.Properties[i]; !p.Const.IsNull() && !inputs.Has(p.Name) {
 			inputs = inputs.With(p.Name, p.Const)
+		}
+	}
+	return inputs
+}
+
+// secrets marks the inputs that are secret by the schema. Those of providers are the engine's.
+func (r *resource) secrets(inputs property.Map) property.Map {
+	for i := range r.inputs.Properties {
+		if p := &r.inputs.Properties[i]; p.Secret && !r.isProvider() && !inputs.Get(p.Name).IsNull() {
+			of := provenance.Provenance{Secret: true}
+			v := of.Peel(inputs.Get(p.Name))
+			inputs = inputs.With(p.Name, of.Wrap(v))
 		}
 	}
 	return inputs
@@ -184,6 +221,9 @@ func valueAsText(x expr.Expr, t *schema.Type) expr.Expr {
 }
 
 func (c *compilation) checkAccess(a *expr.Access) bool {
+	if a.Name == pulumiName {
+		return c.checkPulumi(a)
+	}
 	if r := c.declared[a.Name]; r != nil {
 		return c.checkPropertyOf(r, a)
 	}
@@ -194,6 +234,21 @@ func (c *compilation) checkAccess(a *expr.Access) bool {
 	return c.checkPath(c.typeOf(c.graph.nodes[i].variable.value), a, 0)
 }
 
+// checkPulumi refuses properties that the deployment does not have.
+func (c *compilation) checkPulumi(a *expr.Access) bool {
+	if len(a.Path) == 0 {
+		return true
+	}
+	name, ok := a.Path[0].Key()
+	m, _ := c.pulumi.AsObject()
+	if ok && !m.Has(name) {
+		d := c.report.File.Errorf(a.Position(c.report.File, 1), "the deployment has no property %q%s", name, source.DidYouMean(name, m.Keys()))
+		c.report.Add(d.With("it has " + strings.Join(m.Keys(), ", ")))
+		return false
+	}
+	return true
+}
+
 func (c *compilation) checkPropertyOf(r *resource, a *expr.Access) bool {
 	if len(a.Path) == 0 || r.outputs == nil {
 		return true
@@ -202,7 +257,7 @@ func (c *compilation) checkPropertyOf(r *resource, a *expr.Access) bool {
 	switch {
 	case !ok:
 		return true
-	case name == "urn", name == "id" && !r.isComponent():
+	case name == "urn", name == "id" && !r.isComponent(), name == versionProperty && r.isProvider():
 		return c.checkPath(&schema.Type{Kind: schema.KindString}, a, 1)
 	}
 	if p := r.outputs.Property(name); p != nil {
@@ -283,10 +338,10 @@ func (c *compilation) typeOf(x expr.Expr) *schema.Type {
 		result := &schema.Type{Kind: schema.KindObject, Object: &f.schema.Result}
 		switch returns := f.schema.Returns; {
 		case returns == nil:
-		case returns.Kind == schema.KindObject || returns.Kind == schema.KindMap:
-			result = returns
-		default:
+		case x.Return != "" && f.returnsOne():
 			return nil // the only value in the result, whose name is the provider's choice
+		default:
+			result = returns
 		}
 		if x.Return == "" {
 			return result

@@ -53,11 +53,12 @@ func (p *Program) compile(ctx context.Context, run abi.RunContext, unknown []str
 			property.Entry{Key: "stack", Value: property.String(run.Stack)},
 			property.Entry{Key: "organization", Value: property.String(run.Organization)},
 			property.Entry{Key: "cwd", Value: property.String(p.project.ProgramDir)},
+			property.Entry{Key: "rootDirectory", Value: property.String(p.project.Dir)},
 		)),
 	}
 	if p.project.Runtime != program.RuntimeYAML {
-		c.report.Add(p.project.File.Errorf(source.Position{}, "the project's runtime is %q, but only programs in YAML can be run", p.project.Runtime).
-			With("set \"runtime: yaml\""))
+		c.report.Add(p.project.File.Errorf(source.Position{}, "the project's runtime is %q, but only programs in YAML can be checked without running them", p.project.Runtime).
+			With("husk preview runs the program; if it is written in YAML, set \"runtime: yaml\""))
 		return c, c.report.Diagnostics(), nil
 	}
 	var problems source.Diagnostics

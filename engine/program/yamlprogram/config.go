@@ -43,11 +43,11 @@ func readConfig(project *program.Project, run abi.RunContext, unknown []string) 
 		problem := problems[d.Key]
 		switch {
 		case !ok && d.Default.IsNull():
-			e := project.File.Errorf(d.Position, "the configuration key %q has no value", d.Name)
+			e := d.File.Errorf(d.Position, "the configuration key %q has no value", d.Name)
 			e.Detail = "set one with: " + setCommand(run.Project, d)
 			ds, v = append(ds, e), property.Unknown // so that its uses are no mistakes as well
 		case problem != nil:
-			e := project.File.Errorf(d.Position, "the value of the configuration key %q cannot be used: %v", d.Name, problem)
+			e := d.File.Errorf(d.Position, "the value of the configuration key %q cannot be used: %v", d.Name, problem)
 			e.Detail = "set another with: " + setCommand(run.Project, d)
 			ds, v = append(ds, e), property.Unknown
 		case !ok:

@@ -3,11 +3,13 @@ package yamlprogram
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine/builtin"
 	"github.com/husk-dev/husk/engine/program/expr"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/measure"
@@ -199,6 +201,37 @@ func (e *evaluator) properties(x *expr.Object) (property.Map, bool) {
 	return m, ok && isObject && e.bounded(x, measure.Of(v))
 }
 
+// inputs evaluates the properties of a resource. Those that are not known in a check are no mistake, and
+// not returned.
+func (e *evaluator) inputs(r *resource) (property.Map, bool) {
+	if r.computed == nil {
+		return e.properties(r.properties)
+	}
+	v, ok := e.eval(r.computed)
+	if !ok {
+		return property.Map{}, false
+	}
+	var p provenance.Provenance
+	v = p.Peel(v)
+	m, isObject := v.AsObject()
+	switch {
+	case v.IsUnknown() && e.static:
+		return property.Map{}, false
+	case v.IsUnknown():
+		e.errorf(r.computed, "the names of the properties of %q must be known before the deployment, but they depend on a resource that is not there yet", r.name)
+		return property.Map{}, false
+	case !isObject:
+		e.errorf(r.computed, "the properties of %q must be a mapping, not %s", r.name, articled(v))
+		return property.Map{}, false
+	}
+	for key, part := range m.All() {
+		of := provenance.Provenance{Secret: p.Secret, URNs: slices.Clone(p.URNs)}
+		part = of.Peel(part)
+		m = m.With(key, of.Wrap(part))
+	}
+	return m, true
+}
+
 func (e *evaluator) access(a *expr.Access) (property.Value, bool) {
 	v, ok := e.scope.lookup(a.Name)
 	if !ok {
@@ -242,8 +275,8 @@ func (e *evaluator) step(v property.Value, segment property.Segment) (_ property
 		ref, _ := v.AsReference()
 		i := e.scope.instance(ref.URN)
 		switch {
-		case i == nil:
-			return v, "is a resource that the program does not declare, so its properties are not known"
+		case i == nil && isKey:
+			return e.referred(ref.URN, key)
 		case !isKey:
 			return v, "is a resource, which has properties, not elements"
 		}
@@ -268,6 +301,32 @@ func (e *evaluator) step(v property.Value, segment property.Segment) (_ property
 		return v, "is null, so nothing of it can be named"
 	}
 	return v, "is " + articled(v) + ", which has no parts"
+}
+
+// referred returns a property of a resource that the program does not declare itself: a part of a component.
+func (e *evaluator) referred(u, key string) (v property.Value, problem string) {
+	if e.static {
+		return property.Unknown, ""
+	}
+	response, err := e.monitor.Invoke(e.ctx, abi.MonitorInvokeRequest{
+		Token: builtin.GetResource, Args: property.NewMap(property.Entry{Key: "urn", Value: property.String(u)}),
+	})
+	if err != nil {
+		return v, "is a resource whose properties are not known: " + err.Error()
+	}
+	state, _ := response.Result.Get("state").AsObject()
+	p := provenance.Provenance{URNs: []string{u}}
+	switch {
+	case response.Unknown:
+		v = property.Unknown
+	case key == "urn", key == "id":
+		v = p.Peel(response.Result.Get(key))
+	case state.Has(key):
+		v = p.Peel(state.Get(key))
+	case e.c.run.DryRun:
+		v = property.Unknown
+	}
+	return p.Wrap(v), ""
 }
 
 func countElements(n int) string {

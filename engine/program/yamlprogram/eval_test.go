@@ -49,6 +49,8 @@ resources:
   next:
     type: cloud:Server
     properties: {size: 1}
+  probe2:
+    type: bare:Probe
   probe:
     type: bare:index:Probe
     properties:
@@ -83,6 +85,7 @@ func probe(t *testing.T, dir string, dryRun bool, x string) (property.Value, err
 func TestExpressions(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "note.txt"), []byte("a note\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "image.bin"), []byte{0xff}, 0o600))
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "site"), 0o700))
 	for _, c := range []struct{ x, want string }{
 		// What names stand for.
@@ -95,6 +98,7 @@ func TestExpressions(t *testing.T) {
 		{`${aws:region}`, `"eu-west-1"`},
 		{`${extra.a}`, `secret(1)`},
 		{`${pulumi.project}/${pulumi.stack}/${pulumi.organization}`, `"shop/dev/org"`},
+		{`${pulumi.rootDirectory}`, `"` + dir + `"`},
 		{`${server.id}`, `<server>"server-id"`},
 		{`${server.urn}`, `<server>"urn:pulumi:dev::shop::cloud:index/server:Server::server"`},
 		{`${server}`, `<server>reference(server server-id)`},
@@ -142,6 +146,25 @@ func TestExpressions(t *testing.T) {
 		{`{fn::secret: x}`, `secret("x")`},
 		{`{fn::secret: "${server.id}"}`, `<server>secret("server-id")`},
 		{`{fn::secret: {a: "${pin}"}}`, `secret({a: secret("1234")})`},
+		{`{fn::unsecret: "${pin}"}`, `"1234"`},
+		{`{fn::unsecret: "${server.password}"}`, `<server>"hunter2"`},
+		{`{fn::unsecret: [a, {b: "${pin}", c: "${server.id}"}]}`, `<server>["a", {b: "1234", c: "server-id"}]`},
+		{`{fn::unsecret: "${server}"}`, `<server>reference(server server-id)`},
+		{`{fn::length: "${list}"}`, `3`},
+		{`{fn::length: "${server.tags}"}`, `<server>2`},
+		{`{fn::length: []}`, `0`},
+		{`{fn::length: "${greeting}"}`, `5`},
+		{`{fn::length: {fn::secret: [a]}}`, `secret(1)`},
+		{`{fn::singleOrNone: []}`, `null`},
+		{`{fn::singleOrNone: ["${server.password}"]}`, `<server>secret("hunter2")`},
+		{`{fn::sha1: "${greeting}"}`, `"aaf4c61ddcc5e8a2dabede0f3b482cd9aea9434d"`},
+		{`{fn::sha1: "${pin}"}`, `secret("7110eda4d09e062aa5e4a390b0a572ac0d2c0220")`},
+		{`{fn::filebase64: note.txt}`, `"YSBub3RlCg=="`},
+		{`{fn::filebase64: image.bin}`, `"/w=="`},
+		{`{fn::filebase64sha256: image.bin}`, `"qBAK5qoZQNC2Y7sxzUZhQuu9vVGHExuS2TgYmHgy64k="`},
+		{`{fn::pulumiResourceName: "${server}"}`, `"server"`},
+		{`{fn::pulumiResourceType: "${who}"}`, `"cloud:index/server:Server"`},
+		{`{Fn::PulumiResourceType: "${probe2}"}`, `"bare:index:Probe"`},
 		{`{fn::readFile: note.txt}`, `"a note\n"`},
 		{`{fn::readFile: "${pulumi.cwd}/note.txt"}`, `"a note\n"`},
 		{`{Fn::StringAsset: text}`, `asset(text)`},
@@ -181,6 +204,13 @@ func TestUnknowns(t *testing.T) {
 		{`{fn::select: [1, ["${next.id}", b]]}`, `"b"`},
 		{`{fn::select: [0, ["${next.id}", b]]}`, `<next>?`},
 		{`{fn::toJSON: {a: ["${next.id}"]}}`, `<next>?`},
+		{`{fn::unsecret: "${next.id}"}`, `<next>?`},
+		{`{fn::length: "${next.addresses}"}`, `<next>2`},
+		{`{fn::length: "${next.address}"}`, `<next>?`},
+		{`{fn::singleOrNone: ["${next.id}"]}`, `<next>?`},
+		{`{fn::sha1: "${next.id}"}`, `<next>?`},
+		{`{fn::filebase64: "${next.address}"}`, `<next>?`},
+		{`{fn::pulumiResourceName: "${next}"}`, `"next"`},
 		{`{fn::secret: "${next.id}"}`, `<next>secret(?)`},
 		{`{fn::readFile: "${next.address}"}`, `<next>?`},
 		{`{fn::assetArchive: {a: {fn::stringAsset: "${next.id}"}}}`, `<next>?`},

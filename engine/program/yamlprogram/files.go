@@ -1,6 +1,8 @@
 package yamlprogram
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -55,15 +57,15 @@ func (e *evaluator) fileNow(f expr.Function, path string, constant bool) (proper
 	if err != nil {
 		return fail("%s", fileProblem(path, constant, err))
 	}
-	if f == expr.ReadFile || f == expr.FileAsset {
+	if readsFile(f) || f == expr.FileAsset {
 		if info.IsDir() {
 			return fail("the path is that of a directory%s", pathNote(path, constant))
 		}
 	}
-	if f != expr.ReadFile { // the engine reads it where it is used
+	if !readsFile(f) { // the engine reads it where it is used
 		return fileContents(f, path), nil
 	}
-	text, problem, err := readText(file)
+	text, problem, err := readFile(f, file)
 	switch {
 	case err != nil:
 		return fail("%s", fileProblem(path, constant, err))
@@ -74,7 +76,7 @@ func (e *evaluator) fileNow(f expr.Function, path string, constant bool) (proper
 }
 
 func (e *evaluator) foreignFile(c *expr.Call, path string, secret bool) (property.Value, *argumentError) {
-	if c.Function != expr.ReadFile {
+	if !readsFile(c.Function) {
 		return e.foreignContents(c.Args[0], fileContents(c.Function, path), secret)
 	}
 	if e.static {
@@ -89,7 +91,7 @@ func (e *evaluator) foreignFile(c *expr.Call, path string, secret bool) (propert
 		return property.Null, foreignProblem(err, secret)
 	}
 	defer file.Close()
-	text, wrong, err := readText(file)
+	text, wrong, err := readFile(c.Function, file)
 	switch {
 	case err != nil:
 		return property.Null, foreignProblem(err, secret)
@@ -106,16 +108,26 @@ func fileContents(f expr.Function, path string) property.Value {
 	return property.AssetOf(property.Asset{Source: property.SourcePath, Path: path})
 }
 
-// readText reads the text of a file. problem is a format with a place for the file.
-func readText(file io.Reader) (text, problem string, err error) {
+// readsFile reports whether a function returns what is in a file.
+func readsFile(f expr.Function) bool {
+	return f == expr.ReadFile || f == expr.FileBase64 || f == expr.FileBase64SHA256
+}
+
+// readFile returns what a function returns of a file. problem is a format with a place for the file.
+func readFile(f expr.Function, file io.Reader) (text, problem string, err error) {
 	data, err := io.ReadAll(io.LimitReader(file, maxFileSize+1))
 	switch {
 	case err != nil:
 		return "", "", err
 	case len(data) > maxFileSize:
 		return "", fmt.Sprintf("the file is larger than %d MiB%%s", maxFileSize>>20), nil
+	case f == expr.FileBase64:
+		return base64.StdEncoding.EncodeToString(data), "", nil
+	case f == expr.FileBase64SHA256:
+		sum := sha256.Sum256(data)
+		return base64.StdEncoding.EncodeToString(sum[:]), "", nil
 	case !utf8.Valid(data):
-		return "", "the file is not UTF-8 text%s; pass it as fn::fileAsset", nil
+		return "", "the file is not UTF-8 text%s; pass it as fn::fileAsset, or by fn::filebase64", nil
 	}
 	return string(data), "", nil
 }

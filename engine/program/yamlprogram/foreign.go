@@ -25,6 +25,9 @@ func (c *compilation) findForeign() {
 }
 
 func (c *compilation) isForeign(x expr.Expr) bool {
+	if c.program.untrusted {
+		return true
+	}
 	switch x := x.(type) {
 	case *expr.Literal:
 		return false
@@ -37,7 +40,7 @@ func (c *compilation) isForeign(x expr.Expr) bool {
 	case *expr.Object:
 		return slices.ContainsFunc(x.Entries, func(e expr.Entry) bool { return c.isForeign(e.Key) || c.isForeign(e.Value) })
 	case *expr.Call:
-		return x.Function == expr.ReadFile || x.Function == expr.StackReference || slices.ContainsFunc(x.Args, c.isForeign)
+		return readsFile(x.Function) || x.Function == expr.StackReference || slices.ContainsFunc(x.Args, c.isForeign)
 	}
 	return true
 }
@@ -56,7 +59,7 @@ func (c *compilation) isForeignName(name string) bool {
 // written is the beginning of a text up to its first foreign part.
 func (e *evaluator) written(x expr.Expr) string {
 	text, ok := x.(*expr.Text)
-	if !ok {
+	if !ok || e.c.program.untrusted {
 		return ""
 	}
 	var b strings.Builder

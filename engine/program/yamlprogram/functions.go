@@ -1,7 +1,9 @@
 package yamlprogram
 
 import (
+	"crypto/sha1"
 	"encoding/base64"
+	"encoding/hex"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -22,6 +24,15 @@ func (e *evaluator) call(c *expr.Call) (property.Value, bool) {
 	case expr.Secret:
 		p := provenance.Provenance{Secret: true}
 		return p.Wrap(p.Peel(args[0])), true
+	case expr.Unsecret:
+		var p provenance.Provenance
+		plain, _ := p.Flatten(args[0])
+		p.Secret = false
+		return p.Wrap(plain), true
+	case expr.Length, expr.SingleOrNone:
+		return e.ofParts(c, args[0])
+	case expr.ResourceName, expr.ResourceType:
+		return e.ofResource(c, args[0])
 	case expr.Select:
 		return e.selectElement(c, args)
 	case expr.StackReference:
@@ -85,6 +96,9 @@ func (e *evaluator) builtin(c *expr.Call, args []property.Value, secret bool) (p
 		return property.String(base64.StdEncoding.EncodeToString([]byte(text))), nil
 	case expr.FromBase64:
 		return fromBase64(text)
+	case expr.SHA1:
+		sum := sha1.Sum([]byte(text))
+		return property.String(hex.EncodeToString(sum[:])), nil
 	case expr.StringAsset:
 		return property.AssetOf(property.Asset{Source: property.SourceText, Text: text}), nil
 	case expr.RemoteAsset, expr.RemoteArchive:
@@ -93,7 +107,7 @@ func (e *evaluator) builtin(c *expr.Call, args []property.Value, secret bool) (p
 			return e.foreignContents(c.Args[0], v, secret)
 		}
 		return v, err
-	default: // ReadFile, FileAsset, FileArchive
+	default: // of files
 		if e.c.isForeign(c.Args[0]) {
 			return e.foreignFile(c, text, secret)
 		}
@@ -174,6 +188,63 @@ func (e *evaluator) selectElement(c *expr.Call, args []property.Value) (property
 		return property.Null, false
 	}
 	return p.Wrap(p.Peel(elements[int(f)])), true
+}
+
+// ofParts calls a function of a list's or mapping's own parts, whatever those are. The result has the
+// provenance of the list, and of the element that it is.
+func (e *evaluator) ofParts(c *expr.Call, arg property.Value) (property.Value, bool) {
+	var p provenance.Provenance
+	v := p.Peel(arg)
+	if v.IsUnknown() {
+		return p.Wrap(v), true
+	}
+	elements, isArray := v.AsArray()
+	m, isObject := v.AsObject()
+	text, isText := v.AsString()
+	switch {
+	case c.Function == expr.Length && isText:
+		if strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf || r == '\r' }) {
+			// Pulumi counts what a reader takes for one character, which may be many code points.
+			e.errorf(c.Args[0], "%s: the characters of a text are counted only if all are ASCII", c.Function)
+			return property.Null, false
+		}
+		return p.Wrap(property.Number(float64(len(text)))), true
+	case c.Function == expr.Length && isObject:
+		return p.Wrap(property.Number(float64(m.Len()))), true
+	case c.Function == expr.Length && !isArray:
+		e.errorf(c.Args[0], "%s: the argument must be a list, a mapping, or text, not %s", c.Function, articled(v))
+		return property.Null, false
+	case c.Function == expr.Length:
+		return p.Wrap(property.Number(float64(len(elements)))), true
+	case !isArray:
+		e.errorf(c.Args[0], "%s: the argument must be a list, not %s", c.Function, articled(v))
+		return property.Null, false
+	case len(elements) > 1:
+		e.errorf(c.Args[0], "%s: the list has %s, and can have only one", c.Function, countElements(len(elements)))
+		return property.Null, false
+	case len(elements) == 0:
+		return p.Wrap(property.Null), true
+	}
+	return p.Wrap(p.Peel(elements[0])), true
+}
+
+// ofResource returns the name or type of a resource, which are known before it is registered.
+func (e *evaluator) ofResource(c *expr.Call, arg property.Value) (property.Value, bool) {
+	var p provenance.Provenance
+	v := p.Peel(arg)
+	if v.IsUnknown() && e.static {
+		return property.Unknown, true
+	}
+	ref, _ := v.AsReference()
+	i := e.scope.instance(ref.URN)
+	switch {
+	case i == nil:
+		e.errorf(c.Args[0], "%s: the argument must be a resource, as in ${name}, not %s", c.Function, articled(v))
+		return property.Null, false
+	case c.Function == expr.ResourceName:
+		return property.String(i.decl.logicalName), true
+	}
+	return property.String(i.decl.token), true
 }
 
 func fromBase64(text string) (property.Value, *argumentError) {

@@ -34,6 +34,9 @@ func (n *node) expressions() []expr.Expr {
 	}
 	r := n.resource
 	all := []expr.Expr{r.properties}
+	if r.computed != nil {
+		all = append(all, r.computed)
+	}
 	if r.get != nil {
 		if r.get.id != nil {
 			all = append(all, r.get.id)

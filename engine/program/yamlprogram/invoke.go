@@ -6,6 +6,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/engine/builtin"
 	"github.com/husk-dev/husk/engine/program/expr"
 	"github.com/husk-dev/husk/engine/program/source"
@@ -61,7 +62,8 @@ func (e *evaluator) invoke(x *expr.Invoke) (property.Value, bool) {
 		return from.Wrap(property.Unknown), true
 	}
 	if x.Return == "" {
-		return from.Wrap(property.Object(response.Result)), true
+		v, ok := e.result(x, f, response.Result)
+		return from.Wrap(from.Peel(v)), ok
 	}
 	v, ok := response.Result.Lookup(x.Return)
 	if !ok {
@@ -69,6 +71,37 @@ func (e *evaluator) invoke(x *expr.Invoke) (property.Value, bool) {
 		return property.Null, false
 	}
 	return from.Wrap(from.Peel(v)), true
+}
+
+// returnsOne reports whether the function returns one value that is no mapping, such as a text. On the
+// wire, that is the only value of a mapping.
+func (f function) returnsOne() bool {
+	if f.schema == nil || f.schema.Returns == nil {
+		return false
+	}
+	switch f.schema.Returns.Kind {
+	case schema.KindObject, schema.KindMap, schema.KindUnion, schema.KindAny:
+		return false
+	}
+	return true
+}
+
+// result returns what a call without return stands for.
+func (e *evaluator) result(x *expr.Invoke, f function, m property.Map) (property.Value, bool) {
+	if !f.returnsOne() && (m.Len() != 1 || f.schema == nil || f.schema.Returns == nil || fits(f.schema.Returns, property.Object(m))) {
+		return property.Object(m), true
+	}
+	if m.Len() != 1 {
+		e.c.report.Errorf(x.TokenNode, "the result of %s must be one value, and has %d", x.Token, m.Len())
+		return property.Null, false
+	}
+	return m.Get(m.Keys()[0]), true
+}
+
+// fits reports whether a value is of a type. Pulumi's providers return a mapping as the only value of another.
+func fits(t *schema.Type, v property.Value) bool {
+	o := schema.Object{Properties: []schema.Property{{Name: "value", Type: t}}}
+	return len(o.CheckAnswer(property.NewMap(property.Entry{Key: "value", Value: v}))) == 0
 }
 
 // openEphemeral opens an ephemeral value, which a monitor of a deployment alone can.

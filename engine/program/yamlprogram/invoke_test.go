@@ -1,6 +1,7 @@
 package yamlprogram
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -8,8 +9,10 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/internal/enginetest"
+	"github.com/husk-dev/husk/engine/program"
 )
 
 func TestInvoke(t *testing.T) {
@@ -186,4 +189,85 @@ outputs: {server: "${server}"}
 	require.Equal(t, property.ResourceReference{URN: string(server.URN), HasID: true, ID: server.ID, PackageVersion: "1.0.0"}, got)
 	got, _ = s.Resource("proj-dev").Outputs.Get("server").AsReference()
 	require.Equal(t, "1.0.0", got.PackageVersion, "as the state has it")
+}
+
+// A function may return one value that is no mapping. On the wire, it is the only value of one.
+func TestFunctionsThatReturnOneValue(t *testing.T) {
+	p := load(t, `
+variables:
+  newest: {fn::cloud:newest: {}}
+  zones: {fn::invoke: {function: cloud:zones}}
+outputs:
+  newest: ${newest}
+  named: {fn::invoke: {function: cloud:newest, return: value}}
+  zone: ${zones[1]}
+  zones: {fn::length: "${zones}"}
+  labels: {fn::cloud:labels: {}}
+`)
+	values := map[string]property.Map{
+		"cloud:index/newest:newest": entries("value", property.Secret(property.String("ami-1"))),
+		"cloud:index/labels:labels": entries("result", property.Object(entries("a", "b"))),
+		"cloud:index/zones:zones":   entries("value", property.Array(property.String("a"), property.String("b"))),
+	}
+	monitor := &fakeMonitor{invoke: func(req abi.MonitorInvokeRequest) (abi.MonitorInvokeResponse, error) {
+		return abi.MonitorInvokeResponse{Result: values[req.Token]}, nil
+	}}
+	require.NoError(t, p.Run(t.Context(), runContext(), monitor))
+	require.Equal(t, `{labels: {a: "b"}, named: secret("ami-1"), newest: secret("ami-1"), zone: "b", zones: 2}`, showMap(*monitor.outputs))
+
+	values["cloud:index/labels:labels"] = entries("a", "b")
+	require.NoError(t, p.Run(t.Context(), runContext(), monitor))
+	require.Equal(t, `{a: "b"}`, show(monitor.outputs.Get("labels")), "also without another mapping around it")
+
+	values["cloud:index/newest:newest"] = property.Map{}
+	require.ErrorContains(t, p.Run(t.Context(), runContext(), monitor), `Husk.yaml:3:12: the result of cloud:newest must be one value, and has 0`)
+
+	p = load(t, "variables: {newest: {fn::cloud:newest: {}}}\noutputs: {a: '${newest.id}'}\n")
+	require.ErrorContains(t, p.Run(t.Context(), runContext(), monitor), `${newest} is of type string, which has no parts`)
+}
+
+// What a component refers to is asked for, and inputs that are secret by the schema become secrets.
+func TestReferencesOfComponents(t *testing.T) {
+	const inner = "urn:pulumi:dev::shop::cloud:index:Site$cloud:index/server:Server::inner"
+	p := load(t, `
+resources:
+  site: {type: cloud:Site}
+  a: {type: cloud:Server, properties: {size: 1, image: "${site.url.image}", token: {a: b}}}
+outputs:
+  urn: ${site.url.urn}
+  id: ${site.url.id}
+  none: ${site.url.none}
+`)
+	monitor := &fakeMonitor{
+		state: map[string]property.Map{"site": entries("url", property.Reference(property.ResourceReference{URN: inner, HasID: true, ID: "1"}))},
+		invoke: func(req abi.MonitorInvokeRequest) (abi.MonitorInvokeResponse, error) {
+			require.Equal(t, "pulumi:pulumi:getResource", req.Token)
+			require.Equal(t, `{urn: "`+inner+`"}`, showMap(req.Args))
+			return abi.MonitorInvokeResponse{Result: entries("urn", inner, "id", "1", "state", property.Object(entries("image", "x")))}, nil
+		},
+	}
+	// The type of url is not known, as that of a property that may be any resource.
+	p.schemas = withoutSite{p.schemas}
+	require.NoError(t, p.Run(t.Context(), runContext(), monitor))
+	require.Equal(t, `<inner site>"x"`, show(monitor.request(t, "a").Inputs.Get("image")))
+	require.Equal(t, `secret({a: "b"})`, show(monitor.request(t, "a").Inputs.Get("token")))
+	require.Equal(t, `{id: "1", none: null, urn: "`+inner+`"}`, showMap(*monitor.outputs))
+
+	monitor.invoke = func(abi.MonitorInvokeRequest) (abi.MonitorInvokeResponse, error) {
+		return abi.MonitorInvokeResponse{}, errors.New("no such resource")
+	}
+	require.ErrorContains(t, p.Run(t.Context(), runContext(), monitor), "${site.url} is a resource whose properties are not known: no such resource")
+}
+
+// withoutSite is the schemas of others, in which a site's url may be anything.
+type withoutSite struct{ Schemas }
+
+func (s withoutSite) Package(ctx context.Context, pkg program.Package) (*schema.Package, error) {
+	p, err := s.Schemas.Package(ctx, pkg)
+	if err == nil && p != nil {
+		if r := p.Resource("cloud:index:Site"); r != nil {
+			r.Outputs.Property("url").Type = nil
+		}
+	}
+	return p, err
 }

@@ -63,6 +63,7 @@ resources:
 	aws := "urn:pulumi:dev::shop::pulumi:providers:cloud::aws::aws-id"
 	dns := "urn:pulumi:dev::shop::pulumi:providers:dns::dns::dns-id"
 	yes, no := true, false
+	require.Equal(t, aws, monitor.request(t, "site").Options.Provider, "the provider of a component's own package")
 	a := monitor.request(t, "logical")
 	require.Equal(t, site, a.Parent)
 	require.Equal(t, abi.ResourceOptions{
@@ -140,4 +141,73 @@ resources:
 			require.Equal(t, aws+"::aws-id", call.Options.Provider)
 		}
 	}
+}
+
+// What an option is may be computed.
+func TestComputedOptions(t *testing.T) {
+	const text = `
+config:
+  timeouts: {type: object, default: {create: 5m, read: ~}}
+  delete: {type: string, default: 1h}
+  old: {type: array, default: ["urn:pulumi:dev::shop::cloud:index:OldServer::old", {name: older, noParent: true}]}
+  tags: {type: object, secret: true, default: {a: b}}
+variables:
+  inputs: {size: 1, tags: "${tags}", image: "${net.id}"}
+resources:
+  net: {type: "cloud:net:Network"}
+  aws: {type: pulumi:providers:cloud, properties: {region: x}, options: {pluginDownloadURL: "https://example.com"}}
+  a:
+    type: cloud:Server
+    properties: ${inputs}
+    options:
+      customTimeouts: ${timeouts}
+      aliases: ${old}
+      replacementTrigger: {image: "${net.id}", tags: "${tags}"}
+  b:
+    type: cloud:Server
+    properties: {size: 1, image: "${aws.version}"}
+    options:
+      customTimeouts: {delete: "${delete}", create: 1s}
+      aliases: ["${old[0]}", {name: "was-${pulumi.stack}", parent: "${net}"}, {type: a:b:C}]
+      replacementTrigger: ~
+`
+	monitor := &fakeMonitor{}
+	require.NoError(t, load(t, text).Run(t.Context(), runContext(), monitor))
+	a, b := monitor.request(t, "a"), monitor.request(t, "b")
+	require.Equal(t, `{apiVersion: "v1", image: <net>"net-id", size: 1, tags: secret({a: "b"})}`, showMap(a.Inputs))
+	require.Equal(t, []abi.PropertyDependency{{Key: "image", URNs: []urn.URN{"urn:pulumi:dev::shop::cloud:net/network:Network::net"}}}, a.PropertyDependencies)
+	require.Equal(t, abi.CustomTimeouts{Create: 300}, a.Options.CustomTimeouts)
+	old := abi.Alias{Case: abi.AliasCaseURN, URN: "urn:pulumi:dev::shop::cloud:index:OldServer::old"}
+	schemas := abi.Alias{Case: abi.AliasCaseSpec, Spec: abi.AliasSpec{Type: "cloud:index:OldServer"}}
+	require.Equal(t, []abi.Alias{old, {Case: abi.AliasCaseSpec, Spec: abi.AliasSpec{Name: "older", NoParent: true}}, schemas}, a.Options.Aliases)
+	require.Equal(t, `{image: "net-id", tags: secret({a: "b"})}`, show(*a.Options.ReplacementTrigger))
+
+	require.Equal(t, `"1.0.0"`, show(b.Inputs.Get("image").Unwrap()))
+	require.Equal(t, abi.CustomTimeouts{Create: 1, Delete: 3600}, b.Options.CustomTimeouts)
+	require.Equal(t, []abi.Alias{
+		old,
+		{Case: abi.AliasCaseSpec, Spec: abi.AliasSpec{Name: "was-dev", ParentURN: "urn:pulumi:dev::shop::cloud:net/network:Network::net"}},
+		{Case: abi.AliasCaseSpec, Spec: abi.AliasSpec{Type: "a:b:C"}}, schemas,
+	}, b.Options.Aliases)
+	require.Nil(t, b.Options.ReplacementTrigger)
+
+	// A trigger need not be known in a preview.
+	monitor, run := &fakeMonitor{dryRun: true}, runContext()
+	run.DryRun = true
+	require.NoError(t, load(t, text).Run(t.Context(), run, monitor))
+	require.Equal(t, `{image: ?, tags: secret({a: "b"})}`, show(*monitor.request(t, "a").Options.ReplacementTrigger))
+}
+
+// Names of properties that a preview cannot know are refused there.
+func TestComputedPropertiesMustBeKnown(t *testing.T) {
+	p := load(t, `
+resources:
+  a: {type: "bare:index:Thing"}
+  b: {type: "bare:index:Thing", properties: "${a.all}"}
+`)
+	monitor, run := &fakeMonitor{dryRun: true}, runContext()
+	run.DryRun = true
+	require.EqualError(t, p.Run(t.Context(), run, monitor), `Husk.yaml:4:48: the names of the properties of "b" must be known before the deployment, but they depend on a resource that is not there yet
+    4 |   b: {type: "bare:index:Thing", properties: "${a.all}"}
+      |                                                ^`)
 }

@@ -38,13 +38,14 @@ var valueOptions = []option{
 	newOption("import", func(o *abi.ResourceOptions) *string { return &o.ImportID }, (*optionReader).text),
 	newOption("hideDiffs", func(o *abi.ResourceOptions) *[]string { return &o.HideDiffs }, (*optionReader).paths),
 	newOption("replaceWith", func(o *abi.ResourceOptions) *[]urn.URN { return &o.ReplaceWith }, (*optionReader).urns),
+	newOption("replacementTrigger", func(o *abi.ResourceOptions) **property.Value { return &o.ReplacementTrigger }, (*optionReader).anything),
 	newOption("deletedWith", func(o *abi.ResourceOptions) *urn.URN { return &o.DeletedWith }, (*optionReader).urn),
 }
 
 // resourceOptions evaluates the options of a resource. parent is empty for the stack.
 func (e *evaluator) resourceOptions(r *resource) (out abi.ResourceOptions, parent urn.URN, ok bool) {
 	o := &optionReader{evaluator: e, resource: r, exprs: r.options.exprs, ok: true}
-	out = abi.ResourceOptions{Version: r.options.version, CustomTimeouts: r.options.timeouts}
+	out = abi.ResourceOptions{Version: r.options.version, CustomTimeouts: o.timeouts()}
 	for _, option := range valueOptions {
 		option.set(o, &out)
 	}
@@ -54,7 +55,12 @@ func (e *evaluator) resourceOptions(r *resource) (out abi.ResourceOptions, paren
 		}
 	}
 	parent = o.urn("parent")
+	out.Aliases = o.computedAliases(o.exprs["aliases"])
 	for _, a := range r.options.aliases {
+		if a.computed != nil {
+			out.Aliases = append(out.Aliases, o.computedAliases(a.computed)...)
+			continue
+		}
 		if a.parent != nil {
 			if p := o.resourceOf("the parent of an alias", a.parent); p != nil {
 				a.alias.Spec.ParentURN = p.urn
@@ -99,6 +105,26 @@ func (o *optionReader) value(name string) (property.Value, bool) {
 		o.fail(x, "the option %s must be known before the deployment, but it depends on a resource that is not there yet", name)
 	}
 	return v, known && !v.IsNull()
+}
+
+// anything evaluates an option that may be any value, and need not be known.
+func (o *optionReader) anything(name string) *property.Value {
+	x := o.exprs[name]
+	if x == nil {
+		return nil
+	}
+	v, ok := o.eval(x)
+	if !ok {
+		o.ok = false
+		return nil
+	}
+	if (&provenance.Provenance{URNs: v.Dependencies()}).Ephemeral() {
+		o.fail(x, "the option %s must not be ephemeral, because it is recorded", name)
+	}
+	if v = v.Lower(property.KindOutput); v.IsNull() {
+		return nil
+	}
+	return &v
 }
 
 func (o *optionReader) boolean(name string) *bool {

@@ -66,7 +66,7 @@ func (c *compilation) pkg(ctx context.Context, name, version string, at, version
 	p := loadedPackage{schema: s, usable: err == nil}
 	switch {
 	case errors.Is(err, ErrUnknownPackage):
-		c.report.Add(c.unknownPackage(name, at))
+		c.report.Add(c.unknownPackage(want.Source, at))
 	case err != nil:
 		c.unusable(want, err, at)
 	case s != nil && want.Parameterized() && s.Name != want.Name:
@@ -160,7 +160,7 @@ func (c *compilation) unknownPackage(name string, at *yaml.Node) source.Diagnost
 	if len(names) > 0 {
 		listed = "lists only " + strings.Join(names, ", ")
 	}
-	d.Detail = fmt.Sprintf("plugins.providers in %s %s; add an entry there:\n  - name: %s\n    path: <a .wasm file, or a directory of Go source>",
+	d.Detail = fmt.Sprintf("plugins.providers in %s %s; add an entry there:\n  - name: %s\n    path: <a .wasm file, or a directory of Go source>\nor run husk install with its source, or with its name if a registry has it",
 		c.program.project.File.Name, listed, name)
 	return d
 }
@@ -183,6 +183,7 @@ func (c *compilation) resolve(ctx context.Context, r *resource) {
 		}
 		if p := c.pkg(ctx, r.pkg, r.options.version, r.typeNode, r.options.versionNode); p.schema != nil {
 			r.inputs, r.outputs = &p.schema.Config, &p.schema.Config
+			r.providerVersion = p.schema.Version
 		}
 		return
 	}

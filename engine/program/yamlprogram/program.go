@@ -39,12 +39,17 @@ type Program struct {
 	warn    func(source.Diagnostic)
 	warned  sync.Once
 	schemas Schemas
+	// untrusted says that somebody else wrote the program.
+	untrusted bool
 }
 
 // New returns the program of a project.
 func New(project *program.Project, schemas Schemas) *Program {
 	return &Program{project: project, schemas: schemas}
 }
+
+// Distrust has the program read what somebody else chose: files of its project, and what is in the Internet.
+func (p *Program) Distrust() { p.untrusted = true }
 
 // OnWarning has the first run call f with the warnings about the program.
 func (p *Program) OnWarning(f func(source.Diagnostic)) { p.warn = f }

@@ -27,16 +27,19 @@ func (d *deployment) register(r *resource) status {
 	if r.get != nil {
 		return d.read(r, options, parent, ok)
 	}
-	inputs, inputsOK := d.properties(r.properties)
+	inputs, inputsOK := d.inputs(r)
 	if !ok || !inputsOK {
 		return failed
 	}
 	if r.token == builtin.StackReference {
-		name, _ := r.properties.Lookup("name")
-		return d.readAs(r, name.Value, inputs.Get("name"), inputs, options, parent)
+		at := r.computed
+		if name, ok := r.properties.Lookup("name"); ok {
+			at = name.Value
+		}
+		return d.readAs(r, at, inputs.Get("name"), inputs, options, parent)
 	}
 	if r.inputs != nil {
-		inputs = r.constants(inputs)
+		inputs = r.secrets(r.constants(inputs))
 	}
 	if len(options.Hooks) > 0 {
 		d.acting.Store(urn.New(d.c.run.Stack, d.c.run.Project, parent, r.token, r.logicalName), r)
@@ -80,6 +83,13 @@ func (d *deployment) complete(r *resource, options *abi.ResourceOptions) {
 		options.Provider = p.reference()
 		if options.Version == "" {
 			options.Version = p.decl.options.version
+		}
+	}
+	if r.isComponent() && options.Provider == "" { // the provider of its own package is among those of its children
+		for _, p := range options.Providers {
+			if p.Package == d.c.served(r.pkg) {
+				options.Provider = p.Reference
+			}
 		}
 	}
 	options.PackageRef = d.c.packages.refs[r.pkg]

@@ -23,6 +23,9 @@ type instance struct {
 	dependencies map[string][]string
 }
 
+// versionProperty is what a provider has beside its configuration.
+const versionProperty = "version"
+
 func (i *instance) value() property.Value {
 	p := provenance.Provenance{URNs: []string{string(i.urn)}}
 	return p.Wrap(property.Reference(property.ResourceReference{
@@ -42,6 +45,8 @@ func (i *instance) property(name string) property.Value {
 		v = property.String(i.id)
 	case name == "id" && !i.decl.isComponent():
 		v = property.Unknown
+	case name == versionProperty && i.decl.isProvider() && !i.state.Has(name) && i.decl.providerVersion != "":
+		v = property.String(i.decl.providerVersion)
 	case i.state.Has(name):
 		v = p.Peel(i.state.Get(name))
 	case !i.complete:

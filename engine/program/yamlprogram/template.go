@@ -2,6 +2,7 @@ package yamlprogram
 
 import (
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -12,7 +13,9 @@ import (
 )
 
 type template struct {
-	report    *source.Report
+	report *source.Report
+	// required are the ranges of Pulumi's versions that the program is for.
+	required  []expr.Expr
 	resources []*resource
 	actions   []*action
 	variables []*variable
@@ -29,6 +32,8 @@ type resource struct {
 	defaultProvider bool
 	properties      *expr.Object
 	propertiesKey   *yaml.Node
+	// computed is the expression that the properties are, nil if they are written out.
+	computed expr.Expr
 	// get reads an existing resource instead of managing one; nil otherwise.
 	get     *get
 	options options
@@ -40,6 +45,8 @@ type resource struct {
 	pkg   string
 	// packageVersion is empty if the package has no schema.
 	packageVersion string
+	// providerVersion is the version of what a provider serves, empty if it is not known.
+	providerVersion string
 	// schema is nil for providers, and where the package has no schema.
 	schema *schema.Resource
 	// inputs and outputs are nil if nothing is known about them.
@@ -72,6 +79,13 @@ var resourceKeys = []string{"type", "name", "defaultProvider", "properties", "op
 
 func readTemplate(r *source.Report, t program.Template) *template {
 	out := &template{report: r}
+	if t.Pulumi != nil {
+		read := func(f source.Field) bool {
+			out.required = append(out.required, expr.Parse(r, f.Value))
+			return true
+		}
+		r.Read(t.Pulumi, "pulumi", source.On("requiredVersion", read), source.On("requiredPulumiVersion", read))
+	}
 	if t.Variables != nil {
 		for _, f := range r.Fields(t.Variables, "variables") {
 			out.variables = append(out.variables, &variable{f.Name, f.Key, expr.Parse(r, f.Value)})
@@ -116,8 +130,11 @@ func readResource(r *source.Report, f source.Field, options *optionKeys) *resour
 		case "defaultProvider":
 			out.defaultProvider, _ = r.Bool(g.Value, "defaultProvider")
 		case "properties":
-			out.properties = expr.ParseObject(r, g.Value, "properties")
-			out.propertiesKey = g.Key
+			if out.propertiesKey = g.Key; g.Value.Kind == yaml.ScalarNode && strings.Contains(g.Value.Value, "${") {
+				out.computed = expr.Parse(r, g.Value)
+			} else {
+				out.properties = expr.ParseObject(r, g.Value, "properties")
+			}
 		case "options":
 			options.read(&out.options, g.Value)
 		case "get":
@@ -128,7 +145,7 @@ func readResource(r *source.Report, f source.Field, options *optionKeys) *resour
 		r.Add(r.File.Errorf(source.Of(f.Key), "the resource %q has no type", f.Name).
 			With("add a line such as \"type: random:RandomPet\""))
 	}
-	if out.get != nil && len(out.properties.Entries) > 0 {
+	if out.get != nil && (len(out.properties.Entries) > 0 || out.computed != nil) {
 		r.Errorf(out.propertiesKey, "a resource that is read with get has no properties; what is known of it belongs in get.state")
 	}
 	return out

@@ -273,7 +273,7 @@ func TestPausedWriterAtEveryOperation(t *testing.T) {
 	for _, other := range []string{"appends", "closes"} {
 		for at := 1; ; at++ {
 			fsys := faultfs.New()
-			store := filestore.NewFS(fsys)
+			store := filestore.NewFS(fsys).ShortenGuard()
 			require.NoError(t, state.Create(ctx, store, stackName, plainKeys{}))
 			slow, err := state.Open(ctx, store, stackName, plainKeys{}, state.Holder{})
 			require.NoError(t, err)

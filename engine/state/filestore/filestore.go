@@ -29,6 +29,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/husk-dev/husk/engine/state"
 )
@@ -45,13 +46,15 @@ const (
 // Store is a [state.Store] of files.
 type Store struct {
 	fs FS
+	// guardTime bounds the wait for others that take a token of a stack at the same moment.
+	guardTime time.Duration
 }
 
 // New returns the store in a directory, which is made when the first stack is.
-func New(directory string) *Store { return &Store{dir(directory)} }
+func New(directory string) *Store { return NewFS(dir(directory)) }
 
 // NewFS returns the store in a file system.
-func NewFS(fsys FS) *Store { return &Store{fsys} }
+func NewFS(fsys FS) *Store { return &Store{fs: fsys, guardTime: guardTime} }
 
 // List implements [state.Store]. A project that cannot be read does not hide the others.
 func (s *Store) List(ctx context.Context) ([]state.StackName, error) {
@@ -157,7 +160,7 @@ func (s *Store) claim(ctx context.Context, name state.StackName, checkpoint []by
 		return fmt.Errorf("the stack %s was renamed, and what belonged to it is still under this name: use the renamed stack first", f.name)
 	}
 	// Its token differs from that of a removed stack of the name.
-	token, _, err := s.takeToken(f, state.Holder{})
+	token, _, err := s.takeToken(f, lock, state.Holder{})
 	if err != nil {
 		return err
 	}

@@ -90,11 +90,11 @@ func TestLayout(t *testing.T) {
 	put(t, stack, "a")
 	begin(t, stack, 0, "b")
 	require.Equal(t, []string{
-		"backups/proj/dev.1-0.json", "locks/proj/dev.json", "locks/proj/dev.reserve", "meta.json",
+		"backups/proj/dev.1-0.json", "locks/proj/dev.json", "locks/proj/dev.reserve", "locks/proj/dev.tokens", "meta.json",
 		"stacks/proj/dev.1-0.journal", "stacks/proj/dev.json",
 	}, filesIn(t, dir))
 	require.NoError(t, stack.Close(t.Context()))
-	settled := []string{"backups/proj/dev.1-0.json", "backups/proj/dev.2-2.json", "locks/proj/dev.json", "meta.json", "stacks/proj/dev.json"}
+	settled := []string{"backups/proj/dev.1-0.json", "backups/proj/dev.2-2.json", "locks/proj/dev.json", "locks/proj/dev.tokens", "meta.json", "stacks/proj/dev.json"}
 	require.Equal(t, settled, filesIn(t, dir))
 
 	before, err := os.ReadFile(filepath.Join(dir, "stacks/proj/dev.json"))

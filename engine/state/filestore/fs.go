@@ -44,7 +44,7 @@ type File interface {
 // Lock is the lock of a file that is held.
 type Lock interface {
 	io.Closer
-	// Contents returns what the file holds; nothing if its name is gone, or another file's.
+	// Contents returns what the file holds; nil if its name is gone, or another file's.
 	Contents() ([]byte, error)
 }
 

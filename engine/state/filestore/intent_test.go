@@ -260,7 +260,7 @@ func TestStepsOfAPausedHolder(t *testing.T) {
 				paused := true
 				for at := 1; paused; at++ {
 					fsys := twoStacks(t)
-					store := filestore.NewFS(fsys)
+					store := filestore.NewFS(fsys).ShortenGuard()
 					begin := fsys.Ops()
 					paused = false
 					there := false

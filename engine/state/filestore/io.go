@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/nospace"
 )
 
 func (s *Store) exists(name string) (bool, error) {
@@ -70,7 +71,7 @@ func (s *Store) remove(name string) error {
 }
 
 func (s *Store) writeError(name string, err error) error {
-	if noSpace(err) {
+	if nospace.Is(err) {
 		return &state.NoSpaceError{File: s.fs.Path(name), Cause: err}
 	}
 	return fmt.Errorf("writing %s: %w", s.fs.Path(name), err)

@@ -20,6 +20,8 @@ type files struct {
 	stacks, checkpoint string
 	backups            string
 	locks, lock        string
+	// guard is held while a token is taken.
+	guard              string
 	histories, history string
 	// kv and runs are directories that others fill.
 	kv, runs string
@@ -37,6 +39,7 @@ func filesOf(name state.StackName) files {
 	}
 	f.checkpoint = path.Join(f.stacks, name.Name+checkpointSuffix)
 	f.lock = path.Join(f.locks, name.Name+".json")
+	f.guard = path.Join(f.locks, name.Name+".tokens")
 	f.history = path.Join(f.histories, name.Name+historySuffix)
 	return f
 }

@@ -71,7 +71,10 @@ func (s *Store) Lease(ctx context.Context, name state.StackName, holder state.Ho
 		return nil, err // it was removed meanwhile
 	}
 	l := &lease{store: s, files: f, lock: lock}
-	if l.token, l.contents, err = s.takeToken(f, holder); err != nil {
+	if l.token, l.contents, err = s.takeToken(f, lock, holder); errors.Is(err, errBroken) {
+		err = &state.LockedError{Stack: name} // another breaks leases of the stack at this moment
+	}
+	if err != nil {
 		return nil, err
 	}
 	if err := l.removeTemporary(); err != nil {

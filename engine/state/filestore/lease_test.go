@@ -5,9 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/engine/state"
@@ -148,4 +150,39 @@ func TestLockThatIsALink(t *testing.T) {
 	_, err := store.Lease(t.Context(), name, state.Holder{})
 	require.ErrorContains(t, err, "dev.json is no file: remove it")
 	require.NoFileExists(t, filepath.Join(filepath.Dir(lock), "nowhere"))
+}
+
+// However leases and their ends by others race, no two leases have the same token.
+func TestTokensOfLeasesThatAreBroken(t *testing.T) {
+	store := filestore.New(t.TempDir())
+	require.NoError(t, store.Create(t.Context(), stackName, []byte("{}")))
+	const each = 150
+	var mu sync.Mutex
+	tokens := make(map[uint64]bool)
+	var work sync.WaitGroup
+	for range 2 {
+		work.Go(func() {
+			for range each {
+				assert.NoError(t, store.Break(t.Context(), stackName))
+			}
+		})
+		work.Go(func() {
+			for range each {
+				l, err := store.Lease(t.Context(), stackName, state.Holder{PID: 1})
+				if errors.Is(err, state.ErrLocked) {
+					continue
+				}
+				if !assert.NoError(t, err) {
+					return
+				}
+				mu.Lock()
+				assert.False(t, tokens[l.Token()], "token %d was given twice", l.Token())
+				tokens[l.Token()] = true
+				mu.Unlock()
+				_ = l.Release(t.Context()) // it may be broken by now
+			}
+		})
+	}
+	work.Wait()
+	require.NotEmpty(t, tokens)
 }

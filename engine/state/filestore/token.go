@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"time"
 
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/filelock"
@@ -42,8 +43,49 @@ func (s *Store) readLock(f files) (c lockContents, err error) {
 	return c, err
 }
 
-// takeToken writes a new token and its holder to a lock file whose lock is held.
-func (s *Store) takeToken(f files, holder state.Holder) (token uint64, contents []byte, err error) {
+const (
+	// guardTime is short, because one that is paused while it takes a token must not keep a Break from ending its lease.
+	guardTime  = 2 * time.Second
+	guardPause = 2 * time.Millisecond
+)
+
+// guarded calls do while nobody else takes a token of the stack, so that the tokens of a Break and of a lease differ.
+func (s *Store) guarded(f files, do func() error) error {
+	for end := time.Now().Add(s.guardTime); ; time.Sleep(guardPause) {
+		guard, err := s.fs.Lock(f.guard)
+		if err == nil {
+			err = do()
+			return errors.Join(err, guard.Close())
+		}
+		if !errors.Is(err, ErrHeld) {
+			return s.writeError(f.guard, err)
+		}
+		if time.Now().After(end) {
+			return do()
+		}
+	}
+}
+
+// errBroken says that a lock file has lost its name.
+var errBroken = errors.New("the lease was broken")
+
+// takeToken writes a new token and its holder to a lock file whose lock is held. The error is errBroken if the file was
+// replaced before.
+func (s *Store) takeToken(f files, lock Lock, holder state.Holder) (token uint64, contents []byte, err error) {
+	err = s.guarded(f, func() error {
+		is, err := lock.Contents()
+		if err == nil && is == nil {
+			err = errBroken
+		}
+		if err == nil {
+			token, contents, err = s.writeToken(f, holder)
+		}
+		return err
+	})
+	return token, contents, err
+}
+
+func (s *Store) writeToken(f files, holder state.Holder) (token uint64, contents []byte, err error) {
 	if token, err = s.nextToken(f); err != nil {
 		return 0, nil, err
 	}
@@ -109,6 +151,10 @@ func (s *Store) Break(ctx context.Context, name state.StackName) error {
 		return err
 	}
 	f := filesOf(name)
+	return s.guarded(f, func() error { return s.replaceLock(f) })
+}
+
+func (s *Store) replaceLock(f files) error {
 	token, err := s.nextToken(f)
 	if err != nil {
 		return err

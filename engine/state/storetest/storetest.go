@@ -32,6 +32,7 @@ func Run(t *testing.T, open func(t *testing.T) state.Store) {
 		"a checkpoint drops records":   checkpoints,
 		"one lease at a time":          oneLease,
 		"leases across goroutines":     racingLeases,
+		"a lease and a load in one":    leaseAndLoad,
 		"a broken lease is fenced":     broken,
 		"a released lease is fenced":   released,
 		"tokens increase":              tokens,
@@ -48,6 +49,55 @@ func Run(t *testing.T, open func(t *testing.T) state.Store) {
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
 	}
+}
+
+func leaseAndLoad(t *testing.T, s state.Store) {
+	opener, ok := s.(state.Opener)
+	if !ok {
+		t.Skip("the store has no such step")
+	}
+	ctx := t.Context()
+	_, _, err := opener.LeaseAndLoad(ctx, name, holder)
+	require.ErrorIs(t, err, state.ErrStackNotFound)
+	mustCreate(t, s)
+	first, c, err := opener.LeaseAndLoad(ctx, name, holder)
+	require.NoError(t, err)
+	require.Contains(t, string(c.Checkpoint), `"zero"`)
+	require.Empty(t, c.Records)
+	require.NoError(t, first.Append(ctx, 1, []byte("one")))
+	_, _, err = opener.LeaseAndLoad(ctx, name, state.Holder{PID: holder.PID + 1})
+	var locked *state.LockedError
+	require.ErrorAs(t, err, &locked)
+	require.Equal(t, holder, locked.Holder)
+	require.NoError(t, first.Append(ctx, 2, []byte("two")))
+	require.NoError(t, first.Release(ctx))
+
+	second, c, err := opener.LeaseAndLoad(ctx, name, holder) // after a holder that has left records
+	require.NoError(t, err)
+	require.Greater(t, second.Token(), first.Token())
+	require.Equal(t, [][]byte{[]byte("one"), []byte("two")}, c.Records)
+	require.ErrorIs(t, first.Append(ctx, 3, []byte("too late")), state.ErrFenced)
+	require.NoError(t, second.Append(ctx, 3, []byte("three")))
+	require.NoError(t, s.Break(ctx, name))
+
+	third, c, err := opener.LeaseAndLoad(ctx, name, holder) // after one that hangs
+	require.NoError(t, err)
+	require.Len(t, c.Records, 3)
+	require.ErrorIs(t, second.Append(ctx, 4, []byte("too late")), state.ErrFenced)
+	require.NoError(t, third.Checkpoint(ctx, 3, checkpoint("three")))
+	require.NoError(t, third.Release(ctx))
+	require.NoError(t, second.Release(ctx))
+
+	fourth, c, err := opener.LeaseAndLoad(ctx, name, holder) // after one that has left nothing
+	require.NoError(t, err)
+	require.Contains(t, string(c.Checkpoint), `"three"`)
+	require.Equal(t, uint64(3), c.Sequence)
+	require.NoError(t, fourth.Release(ctx))
+	fifth, _, err := opener.LeaseAndLoad(ctx, name, holder) // after one that has changed nothing
+	require.NoError(t, err)
+	require.NoError(t, fifth.Append(ctx, 4, []byte("four")))
+	require.NoError(t, fifth.Release(ctx))
+	requireContents(t, s, 3, "three", "four")
 }
 
 func mustCreate(t *testing.T, s state.Store) {

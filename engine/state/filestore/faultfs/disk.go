@@ -268,7 +268,7 @@ func (l *lock) Contents() ([]byte, error) {
 	if l.fs.names[l.name] != l.inode {
 		return nil, nil
 	}
-	return slices.Clone(l.inode.data), nil
+	return append([]byte{}, l.inode.data...), nil
 }
 
 type info struct {

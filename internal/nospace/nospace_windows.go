@@ -1,4 +1,4 @@
-package filestore
+package nospace
 
 import (
 	"errors"
@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// noSpace reports whether an error says that the disk or the user's quota is full.
-func noSpace(err error) bool {
+// Is reports whether an error says that the disk or the user's quota is full.
+func Is(err error) bool {
 	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL) ||
 		errors.Is(err, windows.ERROR_DISK_QUOTA_EXCEEDED)
 }

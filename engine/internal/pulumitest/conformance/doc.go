@@ -1,0 +1,3 @@
+// Package conformance runs the programs of Pulumi's conformance tests for languages on Husk, and holds the states that
+// they leave against what Pulumi's tests demand. The programs are translated to YAML.
+package conformance

@@ -1,0 +1,2 @@
+// Package nospace tells errors of full disks from others.
+package nospace
