@@ -14,12 +14,13 @@ import (
 	"github.com/husk-dev/husk/conformance"
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/postgrestest"
 	"github.com/husk-dev/husk/internal/testmodule"
 )
 
 // A module keeps to the contract with a server that has something in it, which generated names are not.
 func TestConformance(t *testing.T) {
-	s := startServer(t)
+	s := postgrestest.Start(t)
 	s.Execute(t, "postgres", "CREATE ROLE member; CREATE SCHEMA reports; CREATE TABLE reports.sales (item text); DROP EXTENSION plpgsql")
 	module := testmodule.Load(t, "..", host.NewConfig())
 	granted, err := abigrant.ParseTCP("localhost:" + strconv.Itoa(s.Port))

@@ -8,11 +8,12 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
 	"github.com/husk-dev/husk/examples/providers/postgresql/provider"
+	"github.com/husk-dev/husk/internal/postgrestest"
 )
 
 // Each resource is made, read, changed, imported, and deleted, on a real server.
 func TestResources(t *testing.T) {
-	s := startServer(t)
+	s := postgrestest.Start(t)
 	p := open(t, s, nil)
 
 	t.Run("Role", func(t *testing.T) {
@@ -172,8 +173,8 @@ func TestChecks(t *testing.T) {
 
 // A connection is encrypted, to the right server, unless the configuration says otherwise.
 func TestConnections(t *testing.T) {
-	s := startServer(t)
-	other := startServer(t)
+	s := postgrestest.Start(t)
+	other := postgrestest.Start(t)
 	encrypted := func(p *pt.Provider) property.Value {
 		return ask(p, "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()")
 	}
@@ -203,7 +204,7 @@ func TestConnections(t *testing.T) {
 
 // A query changes nothing, and its answer is bounded.
 func TestQuery(t *testing.T) {
-	s := startServer(t)
+	s := postgrestest.Start(t)
 	p := open(t, s, nil)
 	require.Equal(t, rows(pt.Object{"a": "1", "b": "x'); DROP ROLE postgres"}),
 		ask(p, "SELECT $1::int AS a, $2::text AS b, NULL AS c", "1", "x'); DROP ROLE postgres"))

@@ -11,13 +11,14 @@ import (
 	"github.com/husk-dev/husk/examples/internal/moduletest"
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/postgrestest"
 	"github.com/husk-dev/husk/internal/testmodule"
 )
 
 // In a module the driver is the same, its TLS too, over connections that the host makes:
 // to the server that was granted, and to no other.
 func TestModule(t *testing.T) {
-	s := startServer(t)
+	s := postgrestest.Start(t)
 	module := testmodule.Load(t, "..", host.NewConfig())
 	start := func(grant string) *pt.Provider {
 		granted, err := abigrant.ParseTCP(grant)

@@ -10,6 +10,7 @@ import (
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
 	"github.com/husk-dev/husk/examples/providers/postgresql/provider"
 	"github.com/husk-dev/husk/guest-sdk/guest"
+	"github.com/husk-dev/husk/internal/postgrestest"
 )
 
 const (
@@ -22,7 +23,7 @@ const (
 )
 
 // open returns the provider, configured for a server, as the role.
-func open(t *testing.T, s *testServer, as pt.Object) *pt.Provider {
+func open(t *testing.T, s *postgrestest.Server, as pt.Object) *pt.Provider {
 	t.Helper()
 	p := pt.New(t, provider.New())
 	require.NoError(t, configure(p, pt.With(s.Configuration(), as)))

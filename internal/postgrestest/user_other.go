@@ -1,6 +1,6 @@
 //go:build !unix
 
-package provider_test
+package postgrestest
 
 import (
 	"os/exec"

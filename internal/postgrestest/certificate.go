@@ -1,4 +1,4 @@
-package provider_test
+package postgrestest
 
 import (
 	"crypto/ecdsa"

@@ -1,0 +1,249 @@
+package postgres
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+const (
+	// attemptTime bounds one attempt of a step, and transferRate, in bytes per second, what a large text
+	// adds to that: a connection whose other end is gone gives no error.
+	attemptTime  = 15 * time.Second
+	transferRate = 256 << 10
+	// retryTime bounds all attempts: a replica that takes over needs some seconds.
+	retryTime = time.Minute
+	// firstPause is the pause after the first attempt. It doubles up to lastPause.
+	firstPause, lastPause = 50 * time.Millisecond, 2 * time.Second
+	// maxIdle bounds the connections that are kept for the next step.
+	maxIdle = 4
+)
+
+// db sends steps to a database. It is safe for concurrent use.
+type db struct {
+	config        *pgconn.Config
+	place, schema string
+	tables        *strings.Replacer
+
+	mu   sync.Mutex
+	idle []*pgconn.PgConn
+	// ready says that the tables are known to have the version of this program.
+	ready bool
+	// closed keeps no more connections.
+	closed bool
+}
+
+// statement is one of a step. "@" in it stands for the schema.
+type statement struct {
+	sql  string
+	args []any
+}
+
+func sql(text string, args ...any) statement { return statement{text, args} }
+
+// row is one of a result. Its values are in PostgreSQL's binary format.
+type row [][]byte
+
+func (r row) int(column int) int64 { return int64(binary.BigEndian.Uint64(r[column])) }
+
+func (r row) text(column int) string { return string(r[column]) }
+
+func (r row) isTrue(column int) bool { return r[column][0] == 1 }
+
+// time reads microseconds since 1970, zero for NULL.
+func (r row) time(column int) time.Time {
+	if r[column] == nil {
+		return time.Time{}
+	}
+	return time.UnixMicro(r.int(column)).UTC()
+}
+
+// step sends statements as one transaction, and again if the connection is lost. It returns the rows of
+// the last statement. repeated says that an earlier attempt may have taken effect.
+func (d *db) step(ctx context.Context, statements ...statement) (rows []row, repeated bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, false, err
+	}
+	size := 0
+	for _, s := range statements {
+		for _, a := range s.args {
+			if text, ok := a.([]byte); ok {
+				size += len(text)
+			}
+		}
+	}
+	limit := attemptTime + time.Duration(size/transferRate)*time.Second
+	end, pause := time.Now().Add(retryTime+limit), firstPause
+	for {
+		attempt, cancel := context.WithTimeout(ctx, limit)
+		var connected bool
+		rows, connected, err = d.attempt(attempt, statements)
+		cancel()
+		if err == nil {
+			return rows, repeated, nil
+		}
+		if ctx.Err() != nil {
+			return nil, repeated, ctx.Err()
+		}
+		again, maybe := retryable(err)
+		repeated = repeated || connected && maybe
+		if !again || !d.wasReady() || time.Now().After(end) {
+			return nil, repeated, fmt.Errorf("the backend %s: %w", d.place, err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, repeated, ctx.Err()
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, lastPause)
+	}
+}
+
+func (d *db) wasReady() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.ready
+}
+
+// attempt sends statements once. connected reports that something may have been sent.
+func (d *db) attempt(ctx context.Context, statements []statement) (rows []row, connected bool, err error) {
+	conn, err := d.take(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { d.give(conn, err) }()
+	results, err := exec(ctx, conn, d.tables, statements)
+	if err != nil {
+		return nil, true, err
+	}
+	for _, r := range results[len(results)-1].Rows {
+		rows = append(rows, row(r))
+	}
+	return rows, true, nil
+}
+
+// exec sends statements with one Sync, which makes them one transaction.
+func exec(ctx context.Context, conn *pgconn.PgConn, tables *strings.Replacer, statements []statement) ([]*pgconn.Result, error) {
+	const textFormat, binaryFormat = 0, 1
+	var batch pgconn.Batch
+	for _, s := range statements {
+		values, formats := make([][]byte, len(s.args)), make([]int16, len(s.args))
+		for i, a := range s.args {
+			switch a := a.(type) {
+			case nil:
+			case []byte:
+				if a == nil {
+					a = []byte{} // not NULL
+				}
+				values[i], formats[i] = a, binaryFormat
+			default:
+				values[i], formats[i] = fmt.Append(nil, a), textFormat
+			}
+		}
+		batch.ExecParams(tables.Replace(s.sql), values, nil, formats, []int16{binaryFormat})
+	}
+	results, err := conn.ExecBatch(ctx, &batch).ReadAll()
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range results {
+		if r.Err != nil {
+			return nil, r.Err
+		}
+	}
+	if len(results) != len(statements) {
+		return nil, errors.New("the server answered fewer statements than it was sent")
+	}
+	return results, nil
+}
+
+// take returns a connection that nobody uses.
+func (d *db) take(ctx context.Context) (*pgconn.PgConn, error) {
+	d.mu.Lock()
+	if n := len(d.idle); n > 0 {
+		conn := d.idle[n-1]
+		d.idle = d.idle[:n-1]
+		d.mu.Unlock()
+		return conn, nil
+	}
+	ready := d.ready
+	d.mu.Unlock()
+	conn, err := pgconn.ConnectConfig(ctx, d.config)
+	if err != nil {
+		return nil, err
+	}
+	if !ready {
+		if err := d.prepare(ctx, conn); err != nil {
+			closeNow(conn)
+			return nil, err
+		}
+		d.mu.Lock()
+		d.ready = true
+		d.mu.Unlock()
+	}
+	return conn, nil
+}
+
+// give returns a connection after a step with an error or none.
+func (d *db) give(conn *pgconn.PgConn, err error) {
+	again, _ := retryable(err)
+	d.mu.Lock()
+	keep := !again && !conn.IsClosed() && conn.TxStatus() == 'I' && !d.closed && len(d.idle) < maxIdle
+	if keep {
+		d.idle = append(d.idle, conn)
+	}
+	d.mu.Unlock()
+	if !keep {
+		closeNow(conn)
+	}
+}
+
+// closeNow closes a connection without waiting for the server.
+func closeNow(conn *pgconn.PgConn) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = conn.Close(ctx)
+}
+
+func (d *db) close() {
+	d.mu.Lock()
+	idle := d.idle
+	d.idle, d.closed = nil, true
+	d.mu.Unlock()
+	for _, conn := range idle {
+		closeNow(conn)
+	}
+}
+
+// transient are the codes, or their classes, of errors that another connection may not have: a server that
+// stops, starts, has too many connections, or became a replica, and transactions that wait for each other.
+var transient = []string{"08", "57P01", "57P02", "57P03", "57P05", "53300", "25006", "40001", "40P01"}
+
+// retryable reports whether an error may be gone with another attempt, and whether the step that had it may
+// have taken effect.
+func retryable(err error) (again, maybe bool) {
+	var refused *pgconn.PgError
+	switch {
+	case err == nil:
+		return false, false
+	case errors.As(err, &refused):
+		again = slices.ContainsFunc(transient, func(code string) bool { return strings.HasPrefix(refused.Code, code) })
+		return again, again && strings.HasPrefix(refused.Code, "57P") || strings.HasPrefix(refused.Code, "08")
+	case errors.Is(err, errSchema):
+		return false, false
+	}
+	return true, true // also if pgconn says that nothing was sent: after a lost answer, too, it says that the connection is closed
+}
+
+// isCode reports whether the server refused a step with one of the codes.
+func isCode(err error, codes ...string) bool {
+	var refused *pgconn.PgError
+	return errors.As(err, &refused) && slices.Contains(codes, refused.Code)
+}

@@ -1,0 +1,323 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// lease is a [state.Lease].
+type lease struct {
+	store *Store
+	name  state.StackName
+	// id tells the lease from all others.
+	id           string
+	stack, token int64
+	// revision is that of the stack after the last step of this lease.
+	revision int64
+	// last is the sequence number of the last record, -1 before Load.
+	last int64
+	// loaded says that last is known.
+	loaded bool
+	// ended is the error of all further steps.
+	ended error
+
+	stop    context.CancelFunc // of beat
+	beating sync.WaitGroup
+}
+
+// beat extends the lease until it ends. That only keeps others from taking it: the token is what fences.
+func (l *lease) beat(ctx context.Context) {
+	ticks := time.NewTicker(beat)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
+		}
+		rows, _, err := l.store.db.step(ctx, sql("UPDATE @stacks SET expires = "+expiry+" WHERE id = $1 AND token = $2 AND lease IS NOT NULL RETURNING id", l.stack, l.token))
+		if err == nil && len(rows) == 0 {
+			return // it was taken away, and the next step says so
+		}
+	}
+}
+
+func (l *lease) Token() uint64 { return uint64(l.token) }
+
+func (l *lease) usable(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return l.ended
+}
+
+// end has all further steps return an error, and returns it.
+func (l *lease) end(err error) error {
+	l.ended = err
+	l.stop()
+	return err
+}
+
+func (l *lease) fenced() error { return l.end(state.Fenced(l.name)) }
+
+func (l *lease) load(ctx context.Context) (*loaded, error) {
+	if err := l.usable(ctx); err != nil {
+		return nil, err
+	}
+	found, err := l.store.load(ctx, l.name, "s.id = $1 AND s.token = $2 AND s.lease IS NOT NULL", l.stack, l.token)
+	if err == nil && found == nil {
+		err = l.fenced()
+	}
+	return found, err
+}
+
+func (l *lease) Load(ctx context.Context) (*state.Contents, error) {
+	found, err := l.load(ctx)
+	if err == nil {
+		err = found.gap()
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.last, l.loaded = found.last, true
+	return &found.Contents, nil
+}
+
+// Salvage implements [state.Lease]. The database vouches for what it returns, so only records can be missing.
+func (l *lease) Salvage(ctx context.Context) (*state.Contents, error) {
+	found, err := l.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &found.Contents, nil
+}
+
+func (l *lease) Reserve(ctx context.Context) error { return l.usable(ctx) }
+
+func (l *lease) Append(ctx context.Context, sequence uint64, record []byte) error {
+	if err := l.follows(ctx, sequence, 1); err != nil {
+		return err
+	}
+	// Once the record is on its way, its outcome is found out.
+	ctx = context.WithoutCancel(ctx)
+	rows, repeated, err := l.store.db.step(ctx, sql(`
+		WITH held AS (UPDATE @stacks SET last = $3::bigint, expires = `+expiry+`
+			WHERE id = $1 AND token = $2 AND lease IS NOT NULL AND last = $3::bigint - 1 RETURNING id)
+		INSERT INTO @journal SELECT id, $3::bigint, $4 FROM held RETURNING sequence`, l.stack, l.token, int64(sequence), record))
+	if err != nil {
+		return l.end(err)
+	}
+	if len(rows) == 0 {
+		if err := l.whyNot(ctx, repeated, sequence, record); err != nil {
+			return err
+		}
+	}
+	l.last = int64(sequence)
+	return nil
+}
+
+// whyNot says why a record was not appended: nil if an attempt whose answer was lost has appended it.
+func (l *lease) whyNot(ctx context.Context, repeated bool, sequence uint64, record []byte) error {
+	rows, _, err := l.store.db.step(ctx, sql(`SELECT s.token = $2 AND s.lease IS NOT NULL, s.last, j.record
+		FROM @stacks s LEFT JOIN @journal j ON j.stack = s.id AND j.sequence = $3 WHERE s.id = $1`, l.stack, l.token, int64(sequence)))
+	switch {
+	case err != nil:
+		return l.end(err)
+	case len(rows) == 0 || !rows[0].isTrue(0):
+		return l.fenced()
+	case repeated && rows[0].int(1) == int64(sequence) && rows[0][2] != nil && bytes.Equal(rows[0][2], record):
+		return nil
+	}
+	return l.end(fmt.Errorf("the backend %s has lost records, or somebody has changed its tables: the journal of the stack %s was at sequence number %d, and is at %d; "+
+		"refresh the stack before the next update, and have the server confirm a commit only after its replica has it", l.store.db.place, l.name, l.last, rows[0].int(1)))
+}
+
+// follows returns an error if a record with the number, or a checkpoint after the last record, does not
+// come next.
+func (l *lease) follows(ctx context.Context, sequence uint64, step int64) error {
+	if err := l.usable(ctx); err != nil {
+		return err
+	}
+	if !l.loaded {
+		return errors.New("the state was not loaded")
+	}
+	if want := l.last + step; int64(sequence) != want {
+		return state.OutOfSequence(l.name, sequence, uint64(want))
+	}
+	return nil
+}
+
+// change takes a step under the lease, and others under theirs, which are held in one order so that no
+// two steps wait for each other.
+func (l *lease) change(ctx context.Context, statements []statement, others ...*lease) error {
+	all := append([]*lease{l}, others...)
+	slices.SortFunc(all, func(a, b *lease) int { return int(a.stack - b.stack) })
+	var whole []statement
+	for _, one := range all {
+		whole = append(whole, sql("SELECT @hold($1, $2, $3)", one.stack, one.token, one.revision))
+	}
+	whole = append(whole, statements...)
+	for _, one := range all {
+		whole = append(whole, sql("UPDATE @stacks SET revision = revision + 1 WHERE id = $1", one.stack))
+	}
+	ctx = context.WithoutCancel(ctx)
+	_, repeated, err := l.store.db.step(ctx, whole...)
+	if isCode(err, codeFenced, codeRevision) && repeated {
+		err = l.wasTaken(ctx, err)
+	}
+	switch {
+	case err == nil:
+		for _, one := range all {
+			one.revision++
+		}
+		return nil
+	case isCode(err, codeExists):
+		return err
+	case isCode(err, codeFenced, codeRevision):
+		for _, one := range others {
+			if one.lost(ctx) {
+				return one.fenced()
+			}
+		}
+		return l.fenced()
+	}
+	for _, one := range all {
+		_ = one.end(err) // whether the step was taken is not known
+	}
+	return err
+}
+
+// wasTaken returns nil if an attempt whose answer was lost has taken the step, which was refused again. A step that
+// leaves the stack keeps its lease, and Break, which also makes a revision, ends it.
+func (l *lease) wasTaken(ctx context.Context, refused error) error {
+	rows, _, err := l.store.db.step(ctx, sql("SELECT token = $2 AND revision = $3 AND (lease IS NOT NULL OR NOT present) FROM @stacks WHERE id = $1", l.stack, l.token, l.revision+1))
+	if err != nil {
+		return err
+	}
+	if len(rows) == 1 && rows[0].isTrue(0) {
+		return nil
+	}
+	return refused
+}
+
+// lost reports whether the lease is known to be lost.
+func (l *lease) lost(ctx context.Context) bool {
+	rows, _, err := l.store.db.step(ctx, sql("SELECT id FROM @stacks WHERE id = $1 AND token = $2 AND lease IS NOT NULL", l.stack, l.token))
+	return err == nil && len(rows) == 0
+}
+
+// keep makes the checkpoint a backup, and removes the oldest ones. With records, those of the journal
+// follow on it; the journal is empty afterwards.
+func (l *lease) keep(records bool) []statement {
+	out := []statement{
+		sql("INSERT INTO @backups SELECT id, revision, checkpoint, sequence, written FROM @stacks WHERE id = $1", l.stack),
+		sql(`DELETE FROM @backups WHERE stack = $1 AND number <= (SELECT number FROM @backups WHERE stack = $1 ORDER BY number DESC OFFSET $2 LIMIT 1)`,
+			l.stack, state.KeptBackups),
+	}
+	if records {
+		out = append(out, sql(`INSERT INTO @backup_records SELECT j.stack, s.revision, j.sequence, j.record
+			FROM @journal j JOIN @stacks s ON s.id = j.stack WHERE j.stack = $1`, l.stack))
+	}
+	return append(out, sql("DELETE FROM @journal WHERE stack = $1", l.stack))
+}
+
+// replace is a new checkpoint, which holds the effects of all records.
+func (l *lease) replace(checkpoint []byte, records bool) []statement {
+	return append(l.keep(records), sql("UPDATE @stacks SET checkpoint = $2, sequence = last, written = clock_timestamp(), expires = "+expiry+" WHERE id = $1", l.stack, checkpoint))
+}
+
+func (l *lease) Checkpoint(ctx context.Context, sequence uint64, checkpoint []byte) error {
+	if err := l.follows(ctx, sequence, 0); err != nil {
+		return err
+	}
+	return l.change(ctx, l.replace(checkpoint, false))
+}
+
+func (l *lease) CheckpointBoth(ctx context.Context, mine state.NextCheckpoint, other state.Lease, others state.NextCheckpoint) error {
+	o, ok := other.(*lease)
+	if !ok || o.store.db != l.store.db || o.stack == l.stack {
+		return errOtherStore
+	}
+	if err := errors.Join(l.follows(ctx, mine.Sequence, 0), o.follows(ctx, others.Sequence, 0)); err != nil {
+		return err
+	}
+	return l.change(ctx, append(l.replace(mine.Checkpoint, false), o.replace(others.Checkpoint, false)...), o)
+}
+
+func (l *lease) Reset(ctx context.Context, checkpoint []byte) (aside []string, err error) {
+	if err := l.usable(ctx); err != nil {
+		return nil, err
+	}
+	// Records that the table has beyond the last one are of nobody; the next ones come after them.
+	highest := sql("UPDATE @stacks SET last = greatest(last, (SELECT max(sequence) FROM @journal WHERE stack = $1)) WHERE id = $1", l.stack)
+	number := l.revision
+	if err := l.change(ctx, append([]statement{highest}, l.replace(checkpoint, true)...)); err != nil {
+		return nil, err
+	}
+	l.loaded = false
+	return []string{fmt.Sprintf("the backup %d of %s in %s", number, l.name, l.store.db.place)}, nil
+}
+
+// removal are the statements that leave of the stack its backups and its token.
+func (l *lease) removal() []statement {
+	return append(l.keep(true), sql("UPDATE @stacks SET present = false, checkpoint = NULL, lease = NULL, holder = NULL, expires = NULL WHERE id = $1", l.stack))
+}
+
+// belongings are the tables of what goes with a stack.
+var belongings = []string{"@history", "@kv", "@runs"}
+
+func (l *lease) Rename(ctx context.Context, to state.StackName, checkpoint []byte) error {
+	if err := to.Validate(); err != nil {
+		return err
+	}
+	if err := l.usable(ctx); err != nil {
+		return err
+	}
+	statements := []statement{sql("SELECT @make($1, $2, $3)", to.Project, to.Name, checkpoint)}
+	for _, table := range belongings {
+		statements = append(statements, sql("UPDATE "+table+" SET stack = (SELECT id FROM @stacks WHERE project = $2 AND name = $3) WHERE stack = $1", l.stack, to.Project, to.Name))
+	}
+	err := l.change(ctx, append(statements, l.removal()...))
+	if isCode(err, codeExists) {
+		return state.StackExists(to, l.store.db.place)
+	}
+	if err == nil {
+		_ = l.fenced()
+	}
+	return err
+}
+
+func (l *lease) Remove(ctx context.Context) error {
+	if err := l.usable(ctx); err != nil {
+		return err
+	}
+	var statements []statement
+	for _, table := range belongings {
+		statements = append(statements, sql("DELETE FROM "+table+" WHERE stack = $1", l.stack))
+	}
+	err := l.change(ctx, append(statements, l.removal()...))
+	if err == nil {
+		_ = l.fenced()
+	}
+	return err
+}
+
+// Release implements [state.Lease]. If the server cannot be reached, the lease ends by itself.
+func (l *lease) Release(ctx context.Context) error {
+	_ = l.fenced()
+	l.beating.Wait()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), attemptTime)
+	defer cancel()
+	_, _, err := l.store.db.step(ctx, sql("UPDATE @stacks SET lease = NULL, holder = NULL, expires = NULL WHERE id = $1 AND token = $2 AND lease = $3", l.stack, l.token, l.id))
+	if err != nil {
+		return fmt.Errorf("releasing the lock of the stack %s, which otherwise ends after %s: %w", l.name, leaseTime, err)
+	}
+	return nil
+}

@@ -1,0 +1,58 @@
+// Package postgres keeps stacks in a PostgreSQL database.
+//
+// Every step is one transaction that is sent in one round trip, without session state and without named
+// statements, so that poolers such as PgBouncer can give each to another connection. A step under a lease
+// checks the fencing token in its transaction. If the connection is lost, the step is sent again; what it
+// checks shows whether the first attempt took effect.
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/husk-dev/husk/internal/backend"
+)
+
+// Schemes are those of the URLs that [Open] takes.
+var Schemes = []string{"postgres", "postgresql"}
+
+const (
+	// schemaParameter names the schema of the tables in a URL.
+	schemaParameter = "schema"
+	defaultSchema   = "husk"
+)
+
+var schemaPattern = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,62}$`)
+
+var _ backend.Opener = Open
+
+// Open opens the backend of a URL such as postgres://user:password@host:5432/database?sslmode=verify-full.
+// libpq's parameters, environment variables, and password file apply. It does not connect yet.
+func Open(_ context.Context, text, dir string) (*backend.Backend, error) {
+	config, err := pgconn.ParseConfig(text)
+	if err != nil {
+		return nil, fmt.Errorf("the URL of the backend is not one of PostgreSQL, which has the form postgres://user:password@host:5432/database: %w", err)
+	}
+	schema := defaultSchema
+	if named, ok := config.RuntimeParams[schemaParameter]; ok {
+		if schema = named; !schemaPattern.MatchString(schema) {
+			return nil, fmt.Errorf("the URL of the backend has schema=%q, and a schema is lower-case letters, digits, and \"_\"", schema)
+		}
+		delete(config.RuntimeParams, schemaParameter)
+	}
+	place := (&url.URL{Scheme: Schemes[0], User: url.User(config.User), Host: fmt.Sprintf("%s:%d", config.Host, config.Port), Path: "/" + config.Database}).String()
+	if schema != defaultSchema {
+		place += "?" + schemaParameter + "=" + schema
+	}
+	d := &db{config: config, place: place, tables: strings.NewReplacer("@", `"`+schema+`".`), schema: schema}
+	return &backend.Backend{
+		Place: place, Dir: dir, Remote: true,
+		State: &Store{d}, Modules: modules{d}, KV: kv{d}, History: runs{d},
+		Check: d.check, Close: d.close,
+	}, nil
+}

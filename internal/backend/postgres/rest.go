@@ -1,0 +1,151 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"strconv"
+
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/backend"
+)
+
+// modules implements [backend.Modules].
+type modules struct{ db *db }
+
+// unused is when a module that no state names can be removed: no run takes so long from keeping it to
+// naming it.
+const unused = "kept < now() - interval '7 days'"
+
+func (m modules) Has(ctx context.Context, digest string) (bool, error) {
+	rows, _, err := m.db.step(ctx, sql("SELECT 1 FROM @modules WHERE digest = $1", digest))
+	return len(rows) > 0, err
+}
+
+func (m modules) Get(ctx context.Context, digest string) ([]byte, error) {
+	rows, _, err := m.db.step(ctx, sql("SELECT content FROM @modules WHERE digest = $1", digest))
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		return nil, backend.NoModule(digest, m.db.place)
+	}
+	return rows[0][0], nil
+}
+
+func (m modules) Put(ctx context.Context, digest string, content func() ([]byte, error)) error {
+	rows, _, err := m.db.step(ctx, sql("UPDATE @modules SET kept = now() WHERE digest = $1 RETURNING 1", digest))
+	if err != nil || len(rows) > 0 {
+		return err
+	}
+	data, err := content()
+	if err != nil {
+		return err
+	}
+	_, _, err = m.db.step(ctx, sql("INSERT INTO @modules VALUES ($1, $2, now()) ON CONFLICT (digest) DO UPDATE SET kept = now()", digest, data))
+	return err
+}
+
+func (m modules) Collect(ctx context.Context, inUse func() (map[string]bool, error)) error {
+	rows, _, err := m.db.step(ctx, sql("SELECT digest FROM @modules WHERE "+unused))
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	named, err := inUse()
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if digest := r.text(0); !named[digest] {
+			// A run that keeps the module meanwhile has made it a new one.
+			if _, _, err := m.db.step(ctx, sql("DELETE FROM @modules WHERE digest = $1 AND "+unused, digest)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// ofStack is the condition for the rows of a stack.
+const ofStack = " stack = (SELECT id FROM @stacks WHERE project = $1 AND name = $2 AND present)"
+
+// kv implements [backend.KV].
+type kv struct{ db *db }
+
+func (k kv) List(ctx context.Context, stack state.StackName) ([]string, error) {
+	return names(ctx, k.db, sql("SELECT provider FROM @kv WHERE"+ofStack+` ORDER BY provider COLLATE "C"`, stack.Project, stack.Name))
+}
+
+func names(ctx context.Context, d *db, query statement) ([]string, error) {
+	rows, _, err := d.step(ctx, query)
+	var out []string
+	for _, r := range rows {
+		out = append(out, r.text(0))
+	}
+	return out, err
+}
+
+func (k kv) Load(ctx context.Context, stack state.StackName, provider string) (content []byte, version string, err error) {
+	rows, _, err := k.db.step(ctx, sql("SELECT content, version FROM @kv WHERE"+ofStack+" AND provider = $3", stack.Project, stack.Name, provider))
+	if err != nil || len(rows) == 0 {
+		return nil, "", err
+	}
+	return rows[0][0], strconv.FormatInt(rows[0].int(1), 10), nil
+}
+
+func (k kv) Save(ctx context.Context, stack state.StackName, provider string, content []byte, version string) (string, error) {
+	old := int64(0)
+	save := sql(`INSERT INTO @kv SELECT id, $3, $5::bigint + 1, $4 FROM @stacks WHERE project = $1 AND name = $2 AND present
+		ON CONFLICT DO NOTHING RETURNING version`, stack.Project, stack.Name, provider, content, old)
+	if version != "" {
+		var err error
+		if old, err = strconv.ParseInt(version, 10, 64); err != nil {
+			return "", err
+		}
+		save = sql("UPDATE @kv SET content = $4, version = version + 1 WHERE"+ofStack+" AND provider = $3 AND version = $5 RETURNING version",
+			stack.Project, stack.Name, provider, content, old)
+	}
+	rows, repeated, err := k.db.step(ctx, save)
+	if err != nil {
+		return "", err
+	}
+	next := strconv.FormatInt(old+1, 10)
+	if len(rows) > 0 {
+		return next, nil
+	}
+	if repeated {
+		// An attempt whose answer was lost may have saved it.
+		if is, found, err := k.Load(ctx, stack, provider); err == nil && found == next && bytes.Equal(is, content) {
+			return next, nil
+		}
+	}
+	return "", fmt.Errorf("what %s stores for the stack %s: %w", provider, stack, backend.ErrChanged)
+}
+
+// runs implements [backend.History].
+type runs struct{ db *db }
+
+func (h runs) List(ctx context.Context, stack state.StackName) ([]string, error) {
+	return names(ctx, h.db, sql("SELECT run FROM @runs WHERE"+ofStack+` ORDER BY run COLLATE "C"`, stack.Project, stack.Name))
+}
+
+func (h runs) Get(ctx context.Context, stack state.StackName, id string) ([]byte, error) {
+	rows, _, err := h.db.step(ctx, sql("SELECT content FROM @runs WHERE"+ofStack+" AND run = $3", stack.Project, stack.Name, id))
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		return nil, fmt.Errorf("there is no record %s of the stack %s: %w", id, stack, fs.ErrNotExist)
+	}
+	return rows[0][0], nil
+}
+
+func (h runs) Put(ctx context.Context, stack state.StackName, id string, content []byte) error {
+	_, _, err := h.db.step(ctx,
+		sql(`INSERT INTO @runs SELECT id, $3, $4 FROM @stacks WHERE project = $1 AND name = $2 AND present
+			ON CONFLICT (stack, run) DO UPDATE SET content = excluded.content`, stack.Project, stack.Name, id, content),
+		sql("DELETE FROM @runs WHERE"+ofStack+` AND run COLLATE "C" <= (SELECT run FROM @runs WHERE`+ofStack+` ORDER BY run COLLATE "C" DESC OFFSET $3 LIMIT 1)`,
+			stack.Project, stack.Name, backend.KeptRecords))
+	return err
+}

@@ -1,0 +1,199 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/husk-dev/husk/internal/backend"
+)
+
+// migrations make the tables. Each raises the version of the schema by one, and never changes: a newer
+// version is a further element.
+var migrations = []string{`
+CREATE TABLE @stacks (
+	id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	project    text NOT NULL,
+	name       text NOT NULL,
+	-- A removed stack keeps its row, so that its tokens never come again.
+	present    boolean NOT NULL,
+	token      bigint NOT NULL DEFAULT 0,
+	-- The lease that lasts, who holds it, and until when nobody else can take it.
+	lease      text,
+	holder     text,
+	expires    timestamptz,
+	checkpoint bytea,
+	written    timestamptz,
+	-- The sequence numbers of the checkpoint and of the last record.
+	sequence   bigint NOT NULL DEFAULT 0,
+	last       bigint NOT NULL DEFAULT 0,
+	-- Every change but an append raises it.
+	revision   bigint NOT NULL DEFAULT 1,
+	UNIQUE (project, name)
+);
+CREATE TABLE @journal (
+	stack    bigint NOT NULL REFERENCES @stacks,
+	sequence bigint NOT NULL,
+	record   bytea NOT NULL,
+	PRIMARY KEY (stack, sequence)
+);
+CREATE TABLE @backups (
+	stack      bigint NOT NULL REFERENCES @stacks,
+	number     bigint NOT NULL,
+	checkpoint bytea NOT NULL,
+	sequence   bigint NOT NULL,
+	written    timestamptz,
+	PRIMARY KEY (stack, number)
+);
+-- Records that follow on a backup and are in no later checkpoint.
+CREATE TABLE @backup_records (
+	stack    bigint NOT NULL,
+	number   bigint NOT NULL,
+	sequence bigint NOT NULL,
+	record   bytea NOT NULL,
+	PRIMARY KEY (stack, number, sequence),
+	FOREIGN KEY (stack, number) REFERENCES @backups ON DELETE CASCADE
+);
+CREATE TABLE @history (
+	stack   bigint PRIMARY KEY REFERENCES @stacks,
+	records bytea NOT NULL
+);
+CREATE TABLE @runs (
+	stack   bigint NOT NULL REFERENCES @stacks,
+	run     text NOT NULL,
+	content bytea NOT NULL,
+	PRIMARY KEY (stack, run)
+);
+CREATE TABLE @kv (
+	stack    bigint NOT NULL REFERENCES @stacks,
+	provider text NOT NULL,
+	version  bigint NOT NULL,
+	content  bytea NOT NULL,
+	PRIMARY KEY (stack, provider)
+);
+CREATE TABLE @modules (
+	digest  text PRIMARY KEY,
+	content bytea NOT NULL,
+	kept    timestamptz NOT NULL
+);
+CREATE FUNCTION @hold(of_stack bigint, of_token bigint, of_revision bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE s record;
+BEGIN
+	SELECT token, lease, revision INTO s FROM @stacks WHERE id = of_stack FOR UPDATE;
+	IF NOT FOUND OR s.token <> of_token OR s.lease IS NULL THEN
+		RAISE EXCEPTION 'the lease was lost' USING ERRCODE = 'HK001';
+	ELSIF s.revision <> of_revision THEN
+		RAISE EXCEPTION 'the stack is at revision %', s.revision USING ERRCODE = 'HK002';
+	END IF;
+END $$;
+CREATE FUNCTION @make(of_project text, of_name text, of_checkpoint bytea) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE made bigint;
+BEGIN
+	INSERT INTO @stacks AS s (project, name, present, checkpoint, written)
+	VALUES (of_project, of_name, true, of_checkpoint, clock_timestamp())
+	ON CONFLICT (project, name) DO UPDATE SET present = true, checkpoint = excluded.checkpoint, written = excluded.written,
+		sequence = 0, last = 0, lease = NULL, holder = NULL, expires = NULL, revision = s.revision + 1
+	WHERE NOT s.present RETURNING id INTO made;
+	IF made IS NULL THEN
+		RAISE EXCEPTION 'the stack exists' USING ERRCODE = 'HK003';
+	END IF;
+	RETURN made;
+END $$;
+`}
+
+// The codes of the functions above.
+const (
+	codeFenced   = "HK001"
+	codeRevision = "HK002"
+	codeExists   = "HK003"
+)
+
+// Codes of PostgreSQL.
+const (
+	undefinedTable  = "42P01"
+	invalidSchema   = "3F000"
+	notPrivileged   = "42501"
+	readOnlySession = "25006"
+)
+
+// migrationLock is the number of the lock that a transaction takes to make the tables: any would do.
+const migrationLock = 4875736
+
+// errSchema marks errors that another attempt would have, too.
+var errSchema = errors.New("the tables of the backend")
+
+type schemaError struct{ error }
+
+func (e schemaError) Unwrap() []error { return []error{e.error, errSchema} }
+
+// prepare makes the tables, unless they have this version.
+func (d *db) prepare(ctx context.Context, conn *pgconn.PgConn) error {
+	is, err := d.version(ctx, conn)
+	if err == nil && is < len(migrations) {
+		if err = d.migrate(ctx, conn); isCode(err, notPrivileged) {
+			return schemaError{fmt.Errorf("the role %s may not make the tables of husk in the schema %q: let a role that may create there run husk login once, or grant it CREATE on the database: %w",
+				d.config.User, d.schema, err)}
+		}
+	}
+	return err
+}
+
+func (d *db) version(ctx context.Context, conn *pgconn.PgConn) (int, error) {
+	results, err := exec(ctx, conn, d.tables, []statement{sql("SELECT version::bigint FROM @meta")})
+	if isCode(err, undefinedTable, invalidSchema) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	if len(results[0].Rows) != 1 {
+		return 0, schemaError{fmt.Errorf("the table meta of the schema %q has %d rows, and it must have one: these are not the tables of husk", d.schema, len(results[0].Rows))}
+	}
+	is := int(row(results[0].Rows[0]).int(0))
+	if is > len(migrations) {
+		return 0, schemaError{backend.NewerSchema(d.place, is, len(migrations))}
+	}
+	return is, nil
+}
+
+func (d *db) migrate(ctx context.Context, conn *pgconn.PgConn) error {
+	run := func(text string) error {
+		_, err := conn.Exec(ctx, d.tables.Replace(text)).ReadAll()
+		return err
+	}
+	if err := run(fmt.Sprintf("BEGIN; SELECT pg_advisory_xact_lock(%d)", migrationLock)); err != nil {
+		return err
+	}
+	// Another process may have made the tables while this one waited. A failed statement would end the
+	// transaction, so the table of the version is made first.
+	err := run(fmt.Sprintf(`CREATE SCHEMA IF NOT EXISTS %q; CREATE TABLE IF NOT EXISTS @meta (version integer NOT NULL);
+		INSERT INTO @meta SELECT 0 WHERE NOT EXISTS (SELECT FROM @meta)`, d.schema))
+	is := 0
+	if err == nil {
+		is, err = d.version(ctx, conn)
+	}
+	for ; err == nil && is < len(migrations); is++ {
+		err = run(migrations[is])
+	}
+	if err == nil {
+		return run(fmt.Sprintf("UPDATE @meta SET version = %d; COMMIT", len(migrations)))
+	}
+	_ = run("ROLLBACK") // the connection is closed in any case
+	return err
+}
+
+// check tries, for husk login, to write to the tables, and takes it back.
+func (d *db) check(ctx context.Context) error {
+	// The version is zero for no stack, so the statements change nothing.
+	_, _, err := d.step(ctx, sql("DELETE FROM @journal WHERE stack < 0"), sql("DELETE FROM @modules WHERE digest = ''"),
+		sql("UPDATE @stacks SET revision = revision WHERE id < 0"), sql("SELECT @hold(id, token, revision) FROM @stacks WHERE id < 0"))
+	switch {
+	case isCode(err, notPrivileged):
+		return fmt.Errorf("%w; grant the role %s USAGE on the schema %q, and SELECT, INSERT, UPDATE, and DELETE on its tables", err, d.config.User, d.schema)
+	case isCode(err, readOnlySession):
+		return fmt.Errorf("%w; this is a replica: name the primary, or all servers with target_session_attrs=read-write", err)
+	}
+	return err
+}

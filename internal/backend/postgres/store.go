@@ -1,0 +1,317 @@
+package postgres
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// leaseTime is how long a lease lasts after the last sign of life of its holder, by the clock of the
+// server, and beat the time between such signs.
+const (
+	leaseTime = 30 * time.Second
+	beat      = leaseTime / 3
+)
+
+// expiry is the end of a lease that is held now.
+var expiry = fmt.Sprintf("clock_timestamp() + interval '%d seconds'", int(leaseTime.Seconds()))
+
+// Store is a [state.Store] and [state.Archive].
+type Store struct{ db *db }
+
+var (
+	_ state.Opener  = (*Store)(nil)
+	_ state.Archive = (*Store)(nil)
+)
+
+func usable(ctx context.Context, name state.StackName) error {
+	return cmp.Or(name.Validate(), ctx.Err())
+}
+
+// List implements [state.Store].
+func (s *Store) List(ctx context.Context) ([]state.StackName, error) {
+	rows, _, err := s.db.step(ctx, sql("SELECT project, name FROM @stacks WHERE present"))
+	if err != nil {
+		return nil, err
+	}
+	var names []state.StackName
+	for _, r := range rows {
+		names = append(names, state.StackName{Project: r.text(0), Name: r.text(1)})
+	}
+	slices.SortFunc(names, func(a, b state.StackName) int { return cmp.Compare(a.String(), b.String()) })
+	return names, nil
+}
+
+// Create implements [state.Store].
+func (s *Store) Create(ctx context.Context, name state.StackName, checkpoint []byte) error {
+	if err := usable(ctx, name); err != nil {
+		return err
+	}
+	_, repeated, err := s.db.step(ctx, sql("SELECT @make($1, $2, $3)", name.Project, name.Name, checkpoint))
+	if !isCode(err, codeExists) {
+		return err
+	}
+	if repeated {
+		// An earlier attempt may have made it.
+		if is, loadErr := s.Load(ctx, name); loadErr == nil && is.Sequence == 0 && len(is.Records) == 0 && bytes.Equal(is.Checkpoint, checkpoint) {
+			return nil
+		}
+	}
+	return state.StackExists(name, s.db.place)
+}
+
+// Load implements [state.Store].
+func (s *Store) Load(ctx context.Context, name state.StackName) (*state.Contents, error) {
+	if err := usable(ctx, name); err != nil {
+		return nil, err
+	}
+	found, err := s.load(ctx, name, "s.present AND s.project = $1 AND s.name = $2", name.Project, name.Name)
+	if err == nil && found == nil {
+		err = state.StackNotFound(name, s.db.place)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &found.Contents, found.gap()
+}
+
+// loaded is what one statement, and so one moment, shows of a stack.
+type loaded struct {
+	state.Contents
+	last, revision int64
+}
+
+// load returns the stack of a condition, nil if there is none.
+func (s *Store) load(ctx context.Context, name state.StackName, where string, args ...any) (*loaded, error) {
+	rows, _, err := s.db.step(ctx, sql(`
+		SELECT 0::bigint, s.sequence, s.checkpoint, s.last, s.revision FROM @stacks s WHERE `+where+`
+		UNION ALL SELECT 1, j.sequence, j.record, 0, 0 FROM @journal j JOIN @stacks s ON s.id = j.stack WHERE `+where+`
+		ORDER BY 1, 2`, args...))
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	return s.contents(name, rows), nil
+}
+
+// contents returns what rows show: the first has the number 0, the sequence number, the checkpoint, the number of the
+// last record, and the revision; the others, in order, 1, a sequence number, and a record.
+func (s *Store) contents(name state.StackName, rows []row) *loaded {
+	first := rows[0]
+	out := &loaded{last: first.int(3), revision: first.int(4)}
+	out.CheckpointFile = fmt.Sprintf("the checkpoint of %s in %s", name, s.db.place)
+	out.JournalFile = fmt.Sprintf("the journal of %s in %s", name, s.db.place)
+	out.CheckpointRemedy = "husk stack restore restores an earlier state"
+	out.JournalRemedy = "husk state repair --journal keeps the records before the damage"
+	out.Checkpoint, out.Sequence = first[2], uint64(first.int(1))
+	for _, r := range rows[1:] {
+		want := out.Sequence + uint64(len(out.Records)) + 1
+		if is := uint64(r.int(1)); out.Damage != nil || is != want {
+			out.Lost = append(out.Lost, state.LostRecord{Sequence: is, Record: r[2]})
+			out.missing(want)
+			continue
+		}
+		out.Records = append(out.Records, r[2])
+	}
+	if want := out.Sequence + uint64(len(out.Records)); out.Damage == nil && want != uint64(out.last) {
+		out.missing(want + 1)
+	}
+	return out
+}
+
+// missing says that a record is gone: somebody has changed the table, or the server has lost it.
+func (l *loaded) missing(sequence uint64) {
+	if l.Damage == nil {
+		l.Damage = &state.CorruptError{File: l.JournalFile, Offset: -1, Journal: true, Remedy: l.JournalRemedy, Reason: fmt.Sprintf("record %d is missing", sequence)}
+	}
+}
+
+// gap returns the damage as an error, and takes it out of the contents, as those of a Load have none.
+func (l *loaded) gap() error {
+	if damage := l.Damage; damage != nil {
+		l.Damage, l.Lost = nil, nil
+		return damage
+	}
+	return nil
+}
+
+// Lease implements [state.Store].
+func (s *Store) Lease(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, error) {
+	l, _, err := s.take(ctx, name, holder, false)
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// LeaseAndLoad implements [state.Opener].
+func (s *Store) LeaseAndLoad(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, *state.Contents, error) {
+	l, found, err := s.take(ctx, name, holder, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := found.gap(); err != nil {
+		return nil, nil, errors.Join(err, l.Release(ctx))
+	}
+	l.last, l.loaded = found.last, true
+	return l, &found.Contents, nil
+}
+
+// take takes the lease, and reads what the stack has in the same transaction if that is asked for: it holds the row of
+// the stack, without which nobody changes anything.
+func (s *Store) take(ctx context.Context, name state.StackName, holder state.Holder, load bool) (*lease, *loaded, error) {
+	if err := usable(ctx, name); err != nil {
+		return nil, nil, err
+	}
+	text, err := json.Marshal(holder)
+	if err != nil {
+		return nil, nil, err
+	}
+	id := rand.Text()
+	// Taking the lease again is for an attempt whose answer was lost.
+	rows, _, err := s.db.step(ctx,
+		sql(`UPDATE @stacks SET token = token + 1, revision = revision + 1, lease = $3, holder = $4, expires = `+expiry+`
+			WHERE project = $1 AND name = $2 AND present AND (lease IS NULL OR expires < clock_timestamp())`, name.Project, name.Name, id, string(text)),
+		sql(`WITH s AS (SELECT *, coalesce(lease = $3, false) AS mine FROM @stacks WHERE project = $1 AND name = $2 AND present)
+			SELECT 0::bigint, s.sequence, CASE WHEN mine AND $4::boolean THEN s.checkpoint END, s.last, s.revision, s.id, s.token, s.mine, s.holder FROM s
+			UNION ALL SELECT 1, j.sequence, j.record, 0, 0, 0, 0, true, NULL FROM @journal j JOIN s ON s.id = j.stack WHERE mine AND $4::boolean
+			ORDER BY 1, 2`, name.Project, name.Name, id, load))
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(rows) == 0 {
+		return nil, nil, state.StackNotFound(name, s.db.place)
+	}
+	r := rows[0]
+	if !r.isTrue(7) {
+		locked := &state.LockedError{Stack: name}
+		_ = json.Unmarshal(r[8], &locked.Holder) // what cannot be read is not known
+		return nil, nil, locked
+	}
+	l := &lease{store: s, name: name, id: id, stack: r.int(5), token: r.int(6), revision: r.int(4)}
+	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
+	l.stop = stop
+	l.beating.Go(func() { l.beat(beating) })
+	if !load {
+		return l, nil, nil
+	}
+	return l, s.contents(name, rows), nil
+}
+
+// Break implements [state.Store].
+func (s *Store) Break(ctx context.Context, name state.StackName) error {
+	if err := usable(ctx, name); err != nil {
+		return err
+	}
+	rows, _, err := s.db.step(ctx, sql("SELECT id, token FROM @stacks WHERE project = $1 AND name = $2 AND present", name.Project, name.Name))
+	if err == nil && len(rows) == 0 {
+		err = state.StackNotFound(name, s.db.place)
+	}
+	if err != nil {
+		return err
+	}
+	// The token is that of the lease to break. An attempt whose connection was lost may arrive when the next one has been
+	// answered, and must not break a lease that was taken since.
+	_, _, err = s.db.step(ctx, sql(`UPDATE @stacks SET lease = NULL, holder = NULL, expires = NULL, revision = revision + 1
+		WHERE id = $1 AND token = $2 AND lease IS NOT NULL`, rows[0].int(0), rows[0].int(1)))
+	return err
+}
+
+// Backups implements [state.Archive].
+func (s *Store) Backups(ctx context.Context, name state.StackName) ([]state.BackupInfo, error) {
+	if err := usable(ctx, name); err != nil {
+		return nil, err
+	}
+	rows, _, err := s.db.step(ctx, sql(`SELECT b.number, (extract(epoch FROM b.written) * 1000000)::bigint
+		FROM @backups b JOIN @stacks s ON s.id = b.stack WHERE s.project = $1 AND s.name = $2 ORDER BY 1 DESC`, name.Project, name.Name))
+	if err != nil {
+		return nil, err
+	}
+	var out []state.BackupInfo
+	for _, r := range rows {
+		out = append(out, state.BackupInfo{ID: strconv.FormatInt(r.int(0), 10), Written: r.time(1)})
+	}
+	return out, nil
+}
+
+// Backup implements [state.Archive].
+func (s *Store) Backup(ctx context.Context, name state.StackName, id string) (*state.Contents, error) {
+	if err := usable(ctx, name); err != nil {
+		return nil, err
+	}
+	number, err := strconv.ParseInt(id, 10, 64)
+	if err != nil || strconv.FormatInt(number, 10) != id {
+		return nil, fmt.Errorf("the stack %s: %w: %q", name, state.ErrNoBackup, id)
+	}
+	rows, _, err := s.db.step(ctx, sql(`
+		WITH b AS (SELECT b.* FROM @backups b JOIN @stacks s ON s.id = b.stack WHERE s.project = $1 AND s.name = $2 AND b.number = $3)
+		SELECT 0::bigint, sequence, checkpoint FROM b
+		UNION ALL SELECT 1, r.sequence, r.record FROM @backup_records r JOIN b ON b.stack = r.stack AND b.number = r.number
+		ORDER BY 1, 2`, name.Project, name.Name, number))
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		return nil, fmt.Errorf("the stack %s: %w: %q", name, state.ErrNoBackup, id)
+	}
+	out := &state.Contents{
+		CheckpointFile: fmt.Sprintf("the backup %s of %s in %s", id, name, s.db.place),
+		JournalFile:    fmt.Sprintf("the records after the backup %s of %s in %s", id, name, s.db.place),
+		Checkpoint:     rows[0][2], Sequence: uint64(rows[0].int(1)),
+	}
+	for _, r := range rows[1:] {
+		want := out.Sequence + uint64(len(out.Records)) + 1
+		if is := uint64(r.int(1)); out.Damage != nil || is != want {
+			if out.Damage == nil {
+				out.Damage = &state.CorruptError{File: out.JournalFile, Offset: -1, Journal: true, Reason: fmt.Sprintf("record %d is missing", want)}
+			}
+			out.Lost = append(out.Lost, state.LostRecord{Sequence: is, Record: r[2]})
+			continue
+		}
+		out.Records = append(out.Records, r[2])
+	}
+	return out, nil
+}
+
+// History implements [state.Archive].
+func (s *Store) History(ctx context.Context, name state.StackName) ([][]byte, error) {
+	if err := usable(ctx, name); err != nil {
+		return nil, err
+	}
+	rows, _, err := s.db.step(ctx, sql("SELECT h.records FROM @history h JOIN @stacks s ON s.id = h.stack WHERE s.project = $1 AND s.name = $2", name.Project, name.Name))
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	return bytes.Split(rows[0][0], []byte("\n")), nil
+}
+
+// SetHistory implements [state.Archive].
+func (s *Store) SetHistory(ctx context.Context, name state.StackName, records [][]byte) error {
+	if err := usable(ctx, name); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(records, func(r []byte) bool { return bytes.ContainsRune(r, '\n') }) {
+		return fmt.Errorf("a record of the history of %s has more than one line", name)
+	}
+	if len(records) == 0 {
+		_, _, err := s.db.step(ctx, sql("DELETE FROM @history WHERE stack = (SELECT id FROM @stacks WHERE project = $1 AND name = $2)", name.Project, name.Name))
+		return err
+	}
+	rows, _, err := s.db.step(ctx, sql(`INSERT INTO @history SELECT id, $3 FROM @stacks WHERE project = $1 AND name = $2 AND present
+		ON CONFLICT (stack) DO UPDATE SET records = excluded.records RETURNING stack`, name.Project, name.Name, bytes.Join(records, []byte("\n"))))
+	if err == nil && len(rows) == 0 {
+		err = state.StackNotFound(name, s.db.place)
+	}
+	return err
+}
+
+// errOtherStore refuses a step of leases that are not of two stacks of one database.
+var errOtherStore = errors.New("the two leases are not of two stacks of one store")

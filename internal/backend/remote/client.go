@@ -1,0 +1,383 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/backend"
+)
+
+// Schemes are those of the URLs that [Open] takes.
+var Schemes = []string{"https", "http"}
+
+// TokenVariable is the environment variable with the token that a server has issued.
+const TokenVariable = "HUSK_ACCESS_TOKEN"
+
+const (
+	// attemptTime bounds one attempt of a call, and transferRate, in bytes per second, what a large text adds to that.
+	attemptTime  = 15 * time.Second
+	transferRate = 256 << 10
+	// retryTime bounds all attempts, and is less than answerTime.
+	retryTime = time.Minute
+	// firstPause is the pause after the first attempt. It doubles up to lastPause.
+	firstPause, lastPause = 50 * time.Millisecond, 2 * time.Second
+	maxReason             = 1 << 10 // bytes
+)
+
+var _ backend.Opener = Open
+
+// client sends calls. It is safe for concurrent use.
+type client struct {
+	url, place, token string
+	http              *http.Client
+	// reached says that the server has answered before.
+	reached atomic.Bool
+}
+
+// Open opens the backend of a server with a URL such as https://husk.example.com. The token is the password of the URL,
+// or that of the environment. Without encryption it goes to this machine only. Open does not connect yet.
+func Open(_ context.Context, text, dir string) (*backend.Backend, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+		return nil, errors.New("the URL of the backend is not one of a server, which has the form https://host or https://:TOKEN@host")
+	}
+	if u.Scheme == "http" && !loopback(u.Hostname()) {
+		return nil, fmt.Errorf("the URL of the backend is http://%s, and anybody on the way could read the token and the state: use https", u.Host)
+	}
+	token := os.Getenv(TokenVariable)
+	if password, ok := u.User.Password(); ok {
+		token = password
+	} else if u.User != nil {
+		token = u.User.Username()
+	}
+	u.User = nil
+	place := strings.TrimSuffix(u.String(), "/")
+	c := &client{url: place + Path, place: place, token: token, http: &http.Client{
+		Transport: &http.Transport{
+			Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 8,
+			TLSHandshakeTimeout: attemptTime, IdleConnTimeout: leaseTime,
+		},
+		// The token is for this server.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+	return &backend.Backend{
+		Place: place, Dir: dir, Remote: true,
+		State: &store{c}, Modules: modules{c}, KV: values{c}, History: runs{c}, Keys: keys{c},
+		Check: func(ctx context.Context) error {
+			_, err := c.call(ctx, "check", request{})
+			return err
+		},
+		Close: c.http.CloseIdleConnections,
+	}, nil
+}
+
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// call sends a call until it is answered, and returns the store's error if the answer has one.
+func (c *client) call(ctx context.Context, name string, r request) (*answer, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	r.Call = rand.Text()
+	body, err := encoder.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	if len(body) > maxBody {
+		return nil, fmt.Errorf("the backend %s takes at most %d MiB at once, and this has %d", c.place, maxBody>>20, len(body)>>20)
+	}
+	limit := attemptTime + time.Duration(len(body)/transferRate)*time.Second
+	end, pause := time.Now().Add(retryTime+limit), firstPause
+	for {
+		attempt, cancel := context.WithTimeout(ctx, limit)
+		out, again, err := c.attempt(attempt, name, body)
+		cancel()
+		if err == nil {
+			return out, out.Failure.err()
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if !again || time.Now().After(end) {
+			return nil, fmt.Errorf("the backend %s: %w", c.place, err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, lastPause)
+	}
+}
+
+// attempt sends a call once. again says that another attempt may be answered.
+func (c *client) attempt(ctx context.Context, name string, body []byte) (out *answer, again bool, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+name, bytes.NewReader(body))
+	if err != nil {
+		return nil, false, err
+	}
+	req.Header.Set("Content-Type", contentType)
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		var asked *url.Error
+		if errors.As(err, &asked) {
+			err = asked.Err // without the method, which says nothing
+		}
+		return nil, c.again(err), err
+	}
+	c.reached.Store(true)
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		reason, _ := io.ReadAll(io.LimitReader(resp.Body, maxReason))
+		return nil, resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests, c.refused(resp, strings.TrimSpace(string(reason)))
+	}
+	if is := resp.Header.Get("Content-Type"); is != contentType {
+		return nil, false, fmt.Errorf("it answered with %q, and a server of husk answers with %q: check the URL", is, contentType)
+	}
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
+	if err != nil {
+		return nil, true, err
+	}
+	out = new(answer)
+	if err := decoder.Unmarshal(data, out); err != nil {
+		return nil, false, fmt.Errorf("its answer cannot be understood: client and server may be of different versions of husk: %w", err)
+	}
+	return out, false, nil
+}
+
+// again reports whether another attempt may reach the server, after none was reached: a name or a port may be wrong, and
+// a certificate stays what it is.
+func (c *client) again(err error) bool {
+	var connecting *net.OpError
+	var certificate *tls.CertificateVerificationError
+	if errors.As(err, &connecting) && connecting.Op == "dial" {
+		return c.reached.Load()
+	}
+	return !errors.As(err, &certificate)
+}
+
+// refused returns the error of an answer that is none of a call.
+func (c *client) refused(resp *http.Response, reason string) error {
+	switch {
+	case resp.StatusCode == http.StatusUnauthorized && c.token == "":
+		return fmt.Errorf("it asks for a token: set %s, or log in with husk login https://:TOKEN@host", TokenVariable)
+	case resp.StatusCode == http.StatusUnauthorized:
+		return fmt.Errorf("it does not accept the token: %s; ask for a new one, and set %s or log in with it", reason, TokenVariable)
+	case resp.StatusCode/100 == 3:
+		return fmt.Errorf("it says that it is at %s: use that URL", resp.Header.Get("Location"))
+	case resp.StatusCode == http.StatusForbidden, strings.HasPrefix(resp.Header.Get("Content-Type"), "text/plain") && reason != "":
+		return fmt.Errorf("%s (%s)", reason, resp.Status)
+	}
+	return fmt.Errorf("it answered %s: check the URL", resp.Status)
+}
+
+// store implements [state.Store] and [state.Archive].
+type store struct{ *client }
+
+// usable returns an error for a name that is none, before it is sent.
+func usable(ctx context.Context, stacks ...state.StackName) error {
+	for _, stack := range stacks {
+		if err := stack.Validate(); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// of sends a call about a stack.
+func (c *client) of(ctx context.Context, name string, r request) (*answer, error) {
+	if err := usable(ctx, r.Stack); err != nil {
+		return nil, err
+	}
+	out, err := c.call(ctx, name, r)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (s *store) List(ctx context.Context) ([]state.StackName, error) {
+	out, err := s.call(ctx, "list", request{})
+	if err != nil {
+		return nil, err
+	}
+	return out.Stacks, nil
+}
+
+func (s *store) Create(ctx context.Context, name state.StackName, checkpoint []byte) error {
+	_, err := s.of(ctx, "create", request{Stack: name, Content: checkpoint})
+	return err
+}
+
+// contents returns those of an answer.
+func (out *answer) contents(err error) (*state.Contents, error) {
+	if err != nil {
+		return nil, err
+	}
+	if out.Contents == nil {
+		return nil, errors.New("the answer of the server has no state")
+	}
+	return out.Contents.received(), nil
+}
+
+func (s *store) Load(ctx context.Context, name state.StackName) (*state.Contents, error) {
+	out, err := s.of(ctx, "load", request{Stack: name})
+	return out.contents(err)
+}
+
+func (s *store) Break(ctx context.Context, name state.StackName) error {
+	_, err := s.of(ctx, "break", request{Stack: name})
+	return err
+}
+
+func (s *store) Backups(ctx context.Context, name state.StackName) ([]state.BackupInfo, error) {
+	out, err := s.of(ctx, "backups", request{Stack: name})
+	if err != nil {
+		return nil, err
+	}
+	return out.Backups, nil
+}
+
+func (s *store) Backup(ctx context.Context, name state.StackName, id string) (*state.Contents, error) {
+	out, err := s.of(ctx, "backup", request{Stack: name, ID: id})
+	return out.contents(err)
+}
+
+func (s *store) History(ctx context.Context, name state.StackName) ([][]byte, error) {
+	out, err := s.of(ctx, "history", request{Stack: name})
+	if err != nil {
+		return nil, err
+	}
+	return out.Records, nil
+}
+
+func (s *store) SetHistory(ctx context.Context, name state.StackName, records [][]byte) error {
+	_, err := s.of(ctx, "set-history", request{Stack: name, Records: records})
+	return err
+}
+
+// modules implements [backend.Modules].
+type modules struct{ *client }
+
+func (m modules) Has(ctx context.Context, digest string) (bool, error) {
+	out, err := m.call(ctx, "modules/has", request{ID: digest})
+	if err != nil {
+		return false, err
+	}
+	return out.Is, nil
+}
+
+func (m modules) Get(ctx context.Context, digest string) ([]byte, error) {
+	out, err := m.call(ctx, "modules/get", request{ID: digest})
+	if err != nil {
+		return nil, err
+	}
+	return out.Content, nil
+}
+
+func (m modules) Put(ctx context.Context, digest string, content func() ([]byte, error)) error {
+	if has, err := m.Has(ctx, digest); has || err != nil {
+		return err
+	}
+	data, err := content()
+	if err != nil {
+		return err
+	}
+	_, err = m.call(ctx, "modules/put", request{ID: digest, Content: data})
+	return err
+}
+
+// Collect implements [backend.Modules]. The server knows what is in use.
+func (m modules) Collect(context.Context, func() (map[string]bool, error)) error { return nil }
+
+// values implements [backend.KV].
+type values struct{ *client }
+
+func (v values) List(ctx context.Context, stack state.StackName) ([]string, error) {
+	out, err := v.of(ctx, "kv/list", request{Stack: stack})
+	if err != nil {
+		return nil, err
+	}
+	return out.Names, nil
+}
+
+func (v values) Load(ctx context.Context, stack state.StackName, provider string) (content []byte, version string, err error) {
+	out, err := v.of(ctx, "kv/load", request{Stack: stack, ID: provider})
+	if err != nil {
+		return nil, "", err
+	}
+	return out.Content, out.Version, nil
+}
+
+func (v values) Save(ctx context.Context, stack state.StackName, provider string, content []byte, version string) (string, error) {
+	out, err := v.of(ctx, "kv/save", request{Stack: stack, ID: provider, Content: content, ExpectedVersion: version})
+	if err != nil {
+		return "", err
+	}
+	return out.Version, nil
+}
+
+// runs implements [backend.History].
+type runs struct{ *client }
+
+func (h runs) List(ctx context.Context, stack state.StackName) ([]string, error) {
+	out, err := h.of(ctx, "runs/list", request{Stack: stack})
+	if err != nil {
+		return nil, err
+	}
+	return out.Names, nil
+}
+
+func (h runs) Get(ctx context.Context, stack state.StackName, id string) ([]byte, error) {
+	out, err := h.of(ctx, "runs/get", request{Stack: stack, ID: id})
+	if err != nil {
+		return nil, err
+	}
+	return out.Content, nil
+}
+
+func (h runs) Put(ctx context.Context, stack state.StackName, id string, content []byte) error {
+	_, err := h.of(ctx, "runs/put", request{Stack: stack, ID: id, Content: content})
+	return err
+}
+
+// keys implements [secrets.KeyService] with the key of the server.
+type keys struct{ *client }
+
+func (k keys) Encrypt(ctx context.Context, key []byte) ([]byte, error) {
+	return k.content(ctx, "keys/encrypt", key)
+}
+
+func (k keys) Decrypt(ctx context.Context, ciphertext []byte) ([]byte, error) {
+	return k.content(ctx, "keys/decrypt", ciphertext)
+}
+
+func (k keys) content(ctx context.Context, name string, in []byte) ([]byte, error) {
+	out, err := k.call(ctx, name, request{Content: in})
+	if err != nil {
+		return nil, err
+	}
+	return out.Content, nil
+}

@@ -1,0 +1,224 @@
+package remote
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// lease is a [state.Lease] that the server keeps.
+type lease struct {
+	client *client
+	name   state.StackName
+	// id is the secret that names it to the server.
+	id    string
+	token uint64
+	// next is the sequence number of the next record, if loaded.
+	next   uint64
+	loaded bool
+	// noSpace is why the server can set no space aside.
+	noSpace error
+	// ended is the error of all further steps.
+	ended error
+
+	stop    context.CancelFunc // of beat
+	beating sync.WaitGroup
+}
+
+// Lease implements [state.Store].
+func (s *store) Lease(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, error) {
+	id := rand.Text()
+	out, err := s.of(ctx, "lease", request{Stack: name, Lease: id, Holder: holder})
+	if err != nil {
+		return nil, err
+	}
+	l := &lease{client: s.client, name: name, id: id, token: out.Token}
+	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
+	l.stop = stop
+	l.beating.Go(func() { l.beat(beating) })
+	return l, nil
+}
+
+// beat tells the server that the lease is still wanted, until it ends.
+func (l *lease) beat(ctx context.Context) {
+	ticks := time.NewTicker(beatTime)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
+		}
+		if _, err := l.client.call(ctx, "beat", request{Stack: l.name, Lease: l.id}); errors.Is(err, state.ErrFenced) {
+			return // the next step says so
+		}
+	}
+}
+
+func (l *lease) Token() uint64 { return l.token }
+
+func (l *lease) usable(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return l.ended
+}
+
+// end has all further steps return an error, and returns it.
+func (l *lease) end(err error) error {
+	l.ended = err
+	l.stop()
+	return err
+}
+
+// do sends a call under the lease.
+func (l *lease) do(ctx context.Context, name string, r request) (*answer, error) {
+	if err := l.usable(ctx); err != nil {
+		return nil, err
+	}
+	r.Stack, r.Lease = l.name, l.id
+	out, err := l.client.of(ctx, name, r)
+	if errors.Is(err, state.ErrFenced) {
+		return nil, l.end(err)
+	}
+	return out, err
+}
+
+// change sends a call that changes something. Once it is on its way, its outcome is found out; if that cannot be, the
+// lease takes no more.
+func (l *lease) change(ctx context.Context, name string, r request) (*answer, error) {
+	if err := l.usable(ctx); err != nil {
+		return nil, err
+	}
+	out, err := l.do(context.WithoutCancel(ctx), name, r)
+	var known *storeError
+	switch {
+	case err == nil, errors.Is(err, state.ErrSequence), errors.Is(err, state.ErrNoSpace), errors.Is(err, state.ErrStackExists),
+		errors.Is(err, state.ErrStackName), l.ended != nil:
+	case name == "append", !errors.As(err, &known):
+		return nil, l.end(err)
+	}
+	return out, err
+}
+
+func (l *lease) Load(ctx context.Context) (*state.Contents, error) {
+	out, err := l.do(ctx, "leased-load", request{})
+	c, err := out.contents(err)
+	if err != nil {
+		return nil, err
+	}
+	l.loaded, l.next, l.noSpace = true, c.Sequence+uint64(len(c.Records))+1, out.NoSpace.err()
+	return c, nil
+}
+
+func (l *lease) Salvage(ctx context.Context) (*state.Contents, error) {
+	out, err := l.do(ctx, "salvage", request{})
+	return out.contents(err)
+}
+
+func (l *lease) Reset(ctx context.Context, checkpoint []byte) (aside []string, err error) {
+	out, err := l.change(ctx, "reset", request{Content: checkpoint})
+	if err != nil {
+		return nil, err
+	}
+	l.loaded = false
+	return out.Names, nil
+}
+
+// Reserve implements [state.Lease]. The server sets space aside with each record, which saves a call.
+func (l *lease) Reserve(ctx context.Context) error {
+	if err := l.usable(ctx); err != nil {
+		return err
+	}
+	return l.noSpace
+}
+
+// follows returns an error if a record with the number does not come next.
+func (l *lease) follows(sequence, want uint64) error {
+	if !l.loaded {
+		return errors.New("the state was not loaded")
+	}
+	if sequence != want {
+		return state.OutOfSequence(l.name, sequence, want)
+	}
+	return nil
+}
+
+func (l *lease) Append(ctx context.Context, sequence uint64, record []byte) error {
+	if err := l.usable(ctx); err != nil {
+		return err
+	}
+	if err := l.follows(sequence, l.next); err != nil {
+		return err
+	}
+	out, err := l.change(ctx, "append", request{Sequence: sequence, Content: record})
+	var space *state.NoSpaceError
+	if err == nil || errors.As(err, &space) && space.Saved {
+		l.next++
+	}
+	if err == nil {
+		l.noSpace = out.NoSpace.err()
+	}
+	return err
+}
+
+func (l *lease) Checkpoint(ctx context.Context, sequence uint64, checkpoint []byte) error {
+	if err := l.usable(ctx); err != nil {
+		return err
+	}
+	if err := l.follows(sequence, l.next-1); err != nil {
+		return err
+	}
+	_, err := l.change(ctx, "checkpoint", request{Sequence: sequence, Content: checkpoint})
+	return err
+}
+
+func (l *lease) CheckpointBoth(ctx context.Context, mine state.NextCheckpoint, other state.Lease, others state.NextCheckpoint) error {
+	second, ok := other.(*lease)
+	if !ok || second.client.url != l.client.url || second.name == l.name {
+		return errors.New("the two leases are not of two stacks of one store")
+	}
+	for one, sequence := range map[*lease]uint64{l: mine.Sequence, second: others.Sequence} {
+		if err := one.usable(ctx); err != nil {
+			return err
+		}
+		if err := one.follows(sequence, one.next-1); err != nil {
+			return err
+		}
+	}
+	_, err := l.change(ctx, "checkpoint-both", request{
+		Sequence: mine.Sequence, Content: mine.Checkpoint,
+		Other: second.name, OtherLease: second.id, OtherSequence: others.Sequence, OtherContent: others.Checkpoint,
+	})
+	if l.ended != nil && !errors.Is(err, state.ErrFenced) {
+		_ = second.end(err) // whether the step was taken is not known
+	}
+	return err
+}
+
+func (l *lease) Rename(ctx context.Context, to state.StackName, checkpoint []byte) error {
+	if err := to.Validate(); err != nil {
+		return err
+	}
+	_, err := l.change(ctx, "rename", request{Other: to, Content: checkpoint})
+	return err
+}
+
+func (l *lease) Remove(ctx context.Context) error {
+	_, err := l.change(ctx, "remove", request{})
+	return err
+}
+
+func (l *lease) Release(ctx context.Context) error {
+	l.stop()
+	l.beating.Wait()
+	if l.ended == nil {
+		l.ended = state.Fenced(l.name)
+	}
+	_, err := l.client.of(context.WithoutCancel(ctx), "release", request{Stack: l.name, Lease: l.id})
+	return err
+}

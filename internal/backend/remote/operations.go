@@ -1,0 +1,315 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/husk-dev/husk/engine/secrets"
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/backend"
+)
+
+// operation is what a call does.
+type operation struct {
+	// changes says that it may be done only once.
+	changes bool
+	// check returns an error if the client may not do it.
+	check func(*Access, *request) error
+	do    func(context.Context, *Server, *Access, *request) (answer, error)
+}
+
+var operations map[string]operation
+
+func init() { // it refers to itself by way of the server
+	operations = map[string]operation{
+		"list":   {do: list, check: anybody},
+		"load":   {do: load, check: mayRead},
+		"create": {do: create, check: mayWrite, changes: true},
+		"break":  {do: breakLease, check: mayWrite, changes: true},
+		"lease": {do: (func(ctx context.Context, s *Server, a *Access, r *request) (answer, error) {
+			return s.take(ctx, a, r)
+		}), check: mayWrite, changes: true},
+		"release":         {do: (func(ctx context.Context, s *Server, a *Access, r *request) (answer, error) { return s.release(ctx, r) }), check: mayWrite, changes: true},
+		"beat":            {do: beat, check: mayWrite},
+		"leased-load":     {do: leasedLoad, check: mayWrite},
+		"salvage":         {do: salvage, check: mayWrite},
+		"reset":           {do: reset, check: mayWrite, changes: true},
+		"append":          {do: appendRecord, check: mayWrite, changes: true},
+		"checkpoint":      {do: checkpoint, check: mayWrite, changes: true},
+		"checkpoint-both": {do: checkpointBoth, check: mayWriteBoth, changes: true},
+		"rename":          {do: rename, check: mayWriteBoth, changes: true},
+		"remove":          {do: remove, check: mayWrite, changes: true},
+		"backups":         {do: backups, check: mayRead},
+		"backup":          {do: backup, check: mayRead},
+		"history":         {do: history, check: mayRead},
+		"set-history":     {do: setHistory, check: mayWrite, changes: true},
+		"modules/has":     {do: hasModule, check: mayUseModule},
+		"modules/get":     {do: getModule, check: mayUseModule},
+		"modules/put":     {do: putModule, check: mayUseModule, changes: true},
+		"kv/list":         {do: listValues, check: mayRead},
+		"kv/load":         {do: loadValue, check: mayRead},
+		"kv/save":         {do: saveValue, check: mayWrite, changes: true},
+		"runs/list":       {do: listRuns, check: mayRead},
+		"runs/get":        {do: getRun, check: mayRead},
+		"runs/put":        {do: putRun, check: mayWrite, changes: true},
+		"keys/encrypt":    {do: encryptKey, check: mayUseKeys},
+		"keys/decrypt":    {do: decryptKey, check: mayUseKeys},
+		"check":           {do: check, check: anybody},
+	}
+}
+
+// anybody is a check of calls that show only what the client may read.
+func anybody(*Access, *request) error { return nil }
+
+func may(a *Access, stack state.StackName, write bool) error {
+	if err := stack.Validate(); err != nil {
+		return &RefusedError{http.StatusBadRequest, err.Error()}
+	}
+	if !a.Allows(stack, write) {
+		verb := "read"
+		if write {
+			verb = "write"
+		}
+		return &RefusedError{http.StatusForbidden, "the token does not allow to " + verb + " the stack " + stack.String()}
+	}
+	return nil
+}
+
+func mayRead(a *Access, r *request) error  { return may(a, r.Stack, false) }
+func mayWrite(a *Access, r *request) error { return may(a, r.Stack, true) }
+
+func mayWriteBoth(a *Access, r *request) error {
+	if err := may(a, r.Stack, true); err != nil {
+		return err
+	}
+	return may(a, r.Other, true)
+}
+
+func mayUseModule(a *Access, r *request) error {
+	if a.Module != nil && !a.Module(r.ID) {
+		return &RefusedError{http.StatusForbidden, "the token does not allow to use the module " + r.ID}
+	}
+	return nil
+}
+
+// mayUseKeys is a check of calls about the keys of stacks, without which nobody can write a stack with secrets.
+func mayUseKeys(a *Access, r *request) error {
+	if len(r.Content) == 0 || len(r.Content) > maxKey {
+		return &RefusedError{http.StatusBadRequest, "a key has at most " + strconv.Itoa(maxKey) + " bytes"}
+	}
+	if a.Keys != nil && !a.Writes {
+		return &RefusedError{http.StatusForbidden, "the token does not allow to write a stack, which decrypting its secrets needs"}
+	}
+	return nil
+}
+
+func encryptKey(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+	return withKeys(a, func(k secrets.KeyService) ([]byte, error) { return k.Encrypt(ctx, r.Content) })
+}
+
+func decryptKey(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+	return withKeys(a, func(k secrets.KeyService) ([]byte, error) { return k.Decrypt(ctx, r.Content) })
+}
+
+func withKeys(a *Access, do func(secrets.KeyService) ([]byte, error)) (answer, error) {
+	if a.Keys == nil {
+		return answer{}, fmt.Errorf("the server keeps no key for secrets: %w", errors.ErrUnsupported)
+	}
+	content, err := do(a.Keys)
+	return answer{Content: content}, err
+}
+
+// list returns the stacks that the client may read.
+func list(ctx context.Context, _ *Server, a *Access, _ *request) (answer, error) {
+	all, err := a.Backend.State.List(ctx)
+	return answer{Stacks: slices.DeleteFunc(all, func(stack state.StackName) bool { return !a.Allows(stack, false) })}, err
+}
+
+func load(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+	c, err := a.Backend.State.Load(ctx, r.Stack)
+	return answer{Contents: sent(c, a.Backend.Place)}, err
+}
+
+func create(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+	return answer{}, a.Backend.State.Create(ctx, r.Stack, r.Content)
+}
+
+func breakLease(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+	return answer{}, a.Backend.State.Break(ctx, r.Stack)
+}
+
+func beat(_ context.Context, s *Server, _ *Access, r *request) (answer, error) {
+	if s.session(r.Lease, r.Stack) == nil {
+		return answer{}, state.Fenced(r.Stack)
+	}
+	return answer{}, nil
+}
+
+// leased does something with a lease.
+func leased(s *Server, r *request, do func(state.Lease) (answer, error)) (out answer, err error) {
+	err = s.use(func(leases []state.Lease) error {
+		out, err = do(leases[0])
+		return err
+	}, claim{r.Lease, r.Stack})
+	return out, err
+}
+
+// reserve sets space aside for what comes next. The answer to a client says if there is none.
+func reserve(ctx context.Context, l state.Lease, a *Access) *failure {
+	return failureOf(l.Reserve(ctx), a.Backend.Place)
+}
+
+func leasedLoad(ctx context.Context, s *Server, a *Access, r *request) (answer, error) {
+	return leased(s, r, func(l state.Lease) (answer, error) {
+		c, err := l.Load(context.WithoutCancel(ctx)) // it also mends the journal
+		if err != nil {
+			return answer{}, err
+		}
+		return answer{Contents: sent(c, a.Backend.Place), NoSpace: reserve(ctx, l, a)}, nil
+	})
+}
+
+func salvage(ctx context.Context, s *Server, a *Access, r *request) (answer, error) {
+	return leased(s, r, func(l state.Lease) (answer, error) {
+		c, err := l.Salvage(ctx)
+		return answer{Contents: sent(c, a.Backend.Place)}, err
+	})
+}
+
+func reset(ctx context.Context, s *Server, _ *Access, r *request) (answer, error) {
+	return leased(s, r, func(l state.Lease) (answer, error) {
+		aside, err := l.Reset(ctx, r.Content)
+		return answer{Names: aside}, err
+	})
+}
+
+func appendRecord(ctx context.Context, s *Server, a *Access, r *request) (answer, error) {
+	return leased(s, r, func(l state.Lease) (answer, error) {
+		if err := l.Append(ctx, r.Sequence, r.Content); err != nil {
+			return answer{}, err
+		}
+		return answer{NoSpace: reserve(ctx, l, a)}, nil
+	})
+}
+
+func checkpoint(ctx context.Context, s *Server, _ *Access, r *request) (answer, error) {
+	return leased(s, r, func(l state.Lease) (answer, error) { return answer{}, l.Checkpoint(ctx, r.Sequence, r.Content) })
+}
+
+func checkpointBoth(ctx context.Context, s *Server, _ *Access, r *request) (answer, error) {
+	return answer{}, s.use(func(leases []state.Lease) error {
+		return leases[0].CheckpointBoth(ctx, state.NextCheckpoint{Sequence: r.Sequence, Checkpoint: r.Content},
+			leases[1], state.NextCheckpoint{Sequence: r.OtherSequence, Checkpoint: r.OtherContent})
+	}, claim{r.Lease, r.Stack}, claim{r.OtherLease, r.Other})
+}
+
+func rename(ctx context.Context, s *Server, _ *Access, r *request) (answer, error) {
+	return leased(s, r, func(l state.Lease) (answer, error) { return answer{}, l.Rename(ctx, r.Other, r.Content) })
+}
+
+func remove(ctx context.Context, s *Server, _ *Access, r *request) (answer, error) {
+	return leased(s, r, func(l state.Lease) (answer, error) { return answer{}, l.Remove(ctx) })
+}
+
+// archive returns the part of a store that keeps backups and history.
+func archive(access *Access) (state.Archive, error) {
+	if a, ok := access.Backend.State.(state.Archive); ok {
+		return a, nil
+	}
+	return nil, errors.New("the server keeps neither backups nor a history of updates")
+}
+
+func backups(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+	kept, err := archive(a)
+	if err != nil {
+		return answer{}, err
+	}
+	all, err := kept.Backups(ctx, r.Stack)
+	return answer{Backups: all}, err
+}
+
+func backup(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+	kept, err := archive(a)
+	if err != nil {
+		return answer{}, err
+	}
+	c, err := kept.Backup(ctx, r.Stack, r.ID)
+	return answer{Contents: sent(c, a.Backend.Place)}, err
+}
+
+func history(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+	kept, err := archive(a)
+	if err != nil {
+		return answer{}, err
+	}
+	records, err := kept.History(ctx, r.Stack)
+	return answer{Records: records}, err
+}
+
+func setHistory(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+	kept, err := archive(a)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{}, kept.SetHistory(ctx, r.Stack, r.Records)
+}
+
+func hasModule(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+	has, err := a.Backend.Modules.Has(ctx, r.ID)
+	return answer{Is: has}, err
+}
+
+func getModule(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+	content, err := a.Backend.Modules.Get(ctx, r.ID)
+	return answer{Content: content}, err
+}
+
+func putModule(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+	if is := backend.Digest(r.Content); is != r.ID {
+		return answer{}, errors.New("the module has the digest " + is + ", and it was sent as " + r.ID)
+	}
+	return answer{}, a.Backend.Modules.Put(ctx, r.ID, func() ([]byte, error) { return r.Content, nil })
+}
+
+func listValues(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+	names, err := a.Backend.KV.List(ctx, r.Stack)
+	return answer{Names: names}, err
+}
+
+func loadValue(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+	content, version, err := a.Backend.KV.Load(ctx, r.Stack, r.ID)
+	return answer{Content: content, Version: version}, err
+}
+
+func saveValue(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+	if err := backend.CheckProvider(r.ID); err != nil {
+		return answer{}, err
+	}
+	next, err := a.Backend.KV.Save(ctx, r.Stack, r.ID, r.Content, r.ExpectedVersion)
+	return answer{Version: next}, err
+}
+
+func listRuns(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+	ids, err := a.Backend.History.List(ctx, r.Stack)
+	return answer{Names: ids}, err
+}
+
+func getRun(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+	content, err := a.Backend.History.Get(ctx, r.Stack, r.ID)
+	return answer{Content: content}, err
+}
+
+func putRun(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+	return answer{}, a.Backend.History.Put(ctx, r.Stack, r.ID, r.Content)
+}
+
+func check(ctx context.Context, _ *Server, a *Access, _ *request) (answer, error) {
+	if a.Backend.Check == nil {
+		return answer{}, nil
+	}
+	return answer{}, a.Backend.Check(ctx)
+}

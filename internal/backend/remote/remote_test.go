@@ -1,0 +1,306 @@
+package remote_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/engine/state/filestore"
+	"github.com/husk-dev/husk/engine/state/memstore"
+	"github.com/husk-dev/husk/engine/state/storetest"
+	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/backend/backendtest"
+	"github.com/husk-dev/husk/internal/backend/remote"
+	"github.com/husk-dev/husk/internal/faultproxy"
+)
+
+// serve serves a backend. Who has the token "reader" may only read stacks of the project p, all others everything.
+func serve(t *testing.T, b *backend.Backend) (server *httptest.Server, handler *remote.Server) {
+	handler = remote.Handler(func(r *http.Request) (*remote.Access, error) {
+		token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if token == "" || token == "nobody" {
+			return nil, &remote.RefusedError{Status: http.StatusUnauthorized, Reason: "nobody has this token"}
+		}
+		return &remote.Access{Backend: b, Allows: func(stack state.StackName, write bool) bool {
+			return token != "reader" || stack.Project == "p" && !write
+		}}, nil
+	})
+	server = httptest.NewServer(handler)
+	t.Cleanup(func() {
+		server.Close()
+		handler.Close()
+	})
+	return server, handler
+}
+
+func open(t *testing.T, address, token string) *backend.Backend {
+	b, err := remote.Open(t.Context(), fmt.Sprintf("http://:%s@%s", token, strings.TrimPrefix(address, "http://")), t.TempDir())
+	require.NoError(t, err)
+	t.Cleanup(b.Close)
+	return b
+}
+
+func files(t *testing.T) *backend.Backend {
+	dir := t.TempDir()
+	return backend.Files(dir, filestore.New(dir))
+}
+
+func TestRemote(t *testing.T) {
+	through := func(t *testing.T) *backend.Backend {
+		server, _ := serve(t, files(t))
+		return open(t, server.URL, "all")
+	}
+	t.Run("store", func(t *testing.T) {
+		storetest.Run(t, func(t *testing.T) state.Store { return through(t).State })
+	})
+	t.Run("backend", func(t *testing.T) { backendtest.Run(t, through) })
+	t.Run("history under faults", func(t *testing.T) {
+		dir := t.TempDir()
+		server, _ := serve(t, backend.Files(dir, new(memstore.Store)))
+		var proxies []*faultproxy.Proxy
+		backendtest.History(t, func(int) state.Store {
+			proxy := faultproxy.Start(t, strings.TrimPrefix(server.URL, "http://"))
+			proxies = append(proxies, proxy)
+			return open(t, proxy.Address(), "all").State
+		}, faultproxy.Faults(&proxies))
+	})
+}
+
+// The answer to each step of a lease gets lost, and then the connection.
+func TestLostAnswers(t *testing.T) {
+	server, _ := serve(t, files(t))
+	proxy := faultproxy.Start(t, strings.TrimPrefix(server.URL, "http://"))
+	b := open(t, proxy.Address(), "all")
+	ctx, name := t.Context(), state.StackName{Project: "p", Name: "s"}
+	lost := func(step func() error) {
+		t.Helper()
+		require.NoError(t, b.Check(ctx)) // there is a connection
+		proxy.Silence()
+		cut := time.AfterFunc(100*time.Millisecond, proxy.Cut)
+		defer cut.Stop()
+		require.NoError(t, step())
+	}
+	lost(func() error { return b.State.Create(ctx, name, []byte("{}")) })
+	var l state.Lease
+	lost(func() (err error) {
+		l, err = b.State.Lease(ctx, name, state.Holder{PID: 1})
+		return err
+	})
+	lost(func() error {
+		_, err := l.Load(ctx)
+		return err
+	})
+	lost(func() error { return l.Append(ctx, 1, []byte("one")) })
+	lost(func() error { return l.Checkpoint(ctx, 1, []byte(`{"one":1}`)) })
+	lost(func() error { return l.Append(ctx, 2, []byte("two")) })
+	lost(func() error {
+		_, err := b.KV.Save(ctx, name, "aws", []byte("value"), "")
+		return err
+	})
+	lost(func() error { return b.State.(state.Archive).SetHistory(ctx, name, [][]byte{[]byte("{}")}) })
+	c, err := b.State.Load(ctx, name)
+	require.NoError(t, err)
+	require.Equal(t, [][]byte{[]byte("two")}, c.Records)
+	lost(func() error { return l.Release(ctx) })
+	l, err = b.State.Lease(ctx, name, state.Holder{PID: 1})
+	require.NoError(t, err)
+	_, err = l.Load(ctx)
+	require.NoError(t, err)
+	lost(func() error { return l.Remove(ctx) })
+	require.NoError(t, l.Release(ctx))
+}
+
+// A server that starts again knows no leases, so that the writers of the one before are fenced.
+func TestRestart(t *testing.T) {
+	kept := files(t)
+	ctx, name := t.Context(), state.StackName{Project: "p", Name: "s"}
+	var mu sync.Mutex
+	_, first := serve(t, kept)
+	_, second := serve(t, kept)
+	current := first
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		handler := current
+		mu.Unlock()
+		handler.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	b := open(t, server.URL, "all")
+	require.NoError(t, b.State.Create(ctx, name, []byte("{}")))
+	l, err := b.State.Lease(ctx, name, state.Holder{PID: 7, Host: "there", Since: time.Now()})
+	require.NoError(t, err)
+	_, err = l.Load(ctx)
+	require.NoError(t, err)
+	require.NoError(t, l.Append(ctx, 1, []byte("one")))
+	_, err = b.State.Lease(ctx, name, state.Holder{PID: 8})
+	var locked *state.LockedError
+	require.ErrorAs(t, err, &locked)
+	require.Equal(t, 7, locked.Holder.PID)
+	require.Equal(t, "there", locked.Holder.Host)
+
+	mu.Lock()
+	current = second
+	mu.Unlock()
+	first.Close()
+	require.ErrorIs(t, l.Append(ctx, 2, []byte("two")), state.ErrFenced)
+	require.ErrorIs(t, l.Append(ctx, 2, []byte("two")), state.ErrFenced)
+	require.NoError(t, l.Release(ctx))
+	l, err = b.State.Lease(ctx, name, state.Holder{PID: 8})
+	require.NoError(t, err)
+	c, err := l.Load(ctx)
+	require.NoError(t, err)
+	require.Equal(t, [][]byte{[]byte("one")}, c.Records)
+	require.NoError(t, l.Release(ctx))
+}
+
+// The lease of a client that is gone ends by itself.
+func TestSilentClients(t *testing.T) {
+	server, handler := serve(t, files(t))
+	b := open(t, server.URL, "all")
+	ctx, name := t.Context(), state.StackName{Project: "p", Name: "s"}
+	require.NoError(t, b.State.Create(ctx, name, []byte("{}")))
+	gone, err := b.State.Lease(ctx, name, state.Holder{PID: 1})
+	require.NoError(t, err)
+	_, err = gone.Load(ctx)
+	require.NoError(t, err)
+	handler.Later(30 * time.Second)
+	require.NoError(t, gone.Append(ctx, 1, []byte("one")))
+	_, err = b.State.Lease(ctx, name, state.Holder{PID: 2})
+	require.ErrorIs(t, err, state.ErrLocked)
+	handler.Later(time.Minute)
+	l, err := b.State.Lease(ctx, name, state.Holder{PID: 2})
+	require.NoError(t, err)
+	require.Greater(t, l.Token(), gone.Token())
+	require.ErrorIs(t, gone.Append(ctx, 2, []byte("two")), state.ErrFenced)
+	require.NoError(t, gone.Release(ctx))
+	require.NoError(t, l.Release(ctx))
+}
+
+func TestTokens(t *testing.T) {
+	kept := files(t)
+	server, _ := serve(t, kept)
+	ctx := t.Context()
+	mine, others := state.StackName{Project: "p", Name: "s"}, state.StackName{Project: "secret", Name: "s"}
+	all := open(t, server.URL, "all")
+	require.NoError(t, all.State.Create(ctx, mine, []byte(`{"a":1}`)))
+	require.NoError(t, all.State.Create(ctx, others, []byte(`{"canary":1}`)))
+
+	reader := open(t, server.URL, "reader")
+	stacks, err := reader.State.List(ctx)
+	require.NoError(t, err)
+	require.Equal(t, []state.StackName{mine}, stacks)
+	_, err = reader.State.Load(ctx, mine)
+	require.NoError(t, err)
+	a := reader.State.(state.Archive)
+	for what, try := range map[string]func(state.StackName) error{
+		"load":        func(n state.StackName) error { _, err := reader.State.Load(ctx, n); return err },
+		"backups":     func(n state.StackName) error { _, err := a.Backups(ctx, n); return err },
+		"backup":      func(n state.StackName) error { _, err := a.Backup(ctx, n, "1"); return err },
+		"history":     func(n state.StackName) error { _, err := a.History(ctx, n); return err },
+		"values":      func(n state.StackName) error { _, err := reader.KV.List(ctx, n); return err },
+		"value":       func(n state.StackName) error { _, _, err := reader.KV.Load(ctx, n, "aws"); return err },
+		"runs":        func(n state.StackName) error { _, err := reader.History.List(ctx, n); return err },
+		"run":         func(n state.StackName) error { _, err := reader.History.Get(ctx, n, "1"); return err },
+		"create":      func(n state.StackName) error { return reader.State.Create(ctx, n, []byte("{}")) },
+		"lease":       func(n state.StackName) error { _, err := reader.State.Lease(ctx, n, state.Holder{}); return err },
+		"break":       func(n state.StackName) error { return reader.State.Break(ctx, n) },
+		"set history": func(n state.StackName) error { return a.SetHistory(ctx, n, nil) },
+		"save":        func(n state.StackName) error { _, err := reader.KV.Save(ctx, n, "aws", nil, ""); return err },
+		"put run":     func(n state.StackName) error { return reader.History.Put(ctx, n, "1", nil) },
+	} {
+		err := try(others)
+		require.ErrorContains(t, err, "does not allow to", what)
+		require.NotContains(t, err.Error(), "canary")
+	}
+	require.ErrorContains(t, reader.State.Create(ctx, mine, []byte("{}")), "does not allow to write the stack p/s")
+
+	// A lease of one client is of no use to another, nor is that of another stack.
+	for token, want := range map[string]string{"nobody": "does not accept the token: nobody has this token", "": "asks for a token: set HUSK_ACCESS_TOKEN"} {
+		_, err := open(t, server.URL, token).State.List(ctx)
+		require.ErrorContains(t, err, want)
+	}
+	t.Setenv(remote.TokenVariable, "all")
+	b, err := remote.Open(ctx, server.URL, t.TempDir())
+	require.NoError(t, err)
+	defer b.Close()
+	require.NoError(t, b.Check(ctx))
+	require.Equal(t, server.URL, b.Place)
+	_, err = b.State.Load(ctx, state.StackName{Project: "p", Name: "none"})
+	require.ErrorIs(t, err, state.ErrStackNotFound)
+	require.NotContains(t, err.Error(), kept.Place, "where the server keeps its stacks is its own")
+}
+
+func TestURLs(t *testing.T) {
+	for url, want := range map[string]string{
+		"https://":                    "form https://host",
+		"https://husk.example?a=b":    "form https://host",
+		"http://me:secret@192.0.2.1/": "use https",
+	} {
+		_, err := remote.Open(t.Context(), url, t.TempDir())
+		require.ErrorContains(t, err, want)
+		require.NotContains(t, err.Error(), "secret")
+	}
+	b, err := remote.Open(t.Context(), "https://:secret@husk.example/team/", t.TempDir())
+	require.NoError(t, err)
+	require.Equal(t, "https://husk.example/team", b.Place)
+}
+
+// What is no server of husk is told from one.
+func TestOtherServers(t *testing.T) {
+	for answer, want := range map[string]func(http.ResponseWriter, *http.Request){
+		`answered with "text/html"`:    func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Type", "text/html") },
+		"404 Not Found: check the URL": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) },
+		"it is at https://elsewhere": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://elsewhere", http.StatusFound)
+		},
+		"cannot be understood": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/cbor")
+			_, _ = w.Write([]byte("\xff\xff"))
+		},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(want))
+		_, err := open(t, server.URL, "all").State.List(t.Context())
+		require.ErrorContains(t, err, answer)
+		server.Close()
+	}
+}
+
+// A server that was never reached is not waited for, because its name or port may be wrong.
+func TestNoServer(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	address := server.URL
+	server.Close()
+	_, err := open(t, address, "all").State.List(t.Context())
+	require.ErrorContains(t, err, "the backend "+address)
+	require.ErrorContains(t, err, "refused")
+
+	secure := httptest.NewTLSServer(http.NotFoundHandler())
+	defer secure.Close()
+	b, err := remote.Open(t.Context(), secure.URL, t.TempDir())
+	require.NoError(t, err)
+	defer b.Close()
+	_, err = b.State.List(t.Context())
+	require.ErrorContains(t, err, "certificate")
+}
+
+// Calls that no client sends are refused.
+func TestCallsOfNobody(t *testing.T) {
+	server, _ := serve(t, files(t))
+	for path, body := range map[string]string{"load": "\xa0", "create": "\xa0", "lease": "\xff", "nothing": "\xa0", "append": "\xa1\x61x\x01"} {
+		req, err := http.NewRequest(http.MethodPost, server.URL+remote.Path+path, strings.NewReader(body))
+		require.NoError(t, err)
+		req.Header.Set("Authorization", "Bearer all")
+		req.Header.Set("Content-Type", "application/cbor")
+		resp, err := http.DefaultClient.Do(req)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		require.Equal(t, 4, resp.StatusCode/100, "%s: %s", path, resp.Status)
+	}
+}

@@ -1,0 +1,354 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/husk-dev/husk/engine/secrets"
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/backend"
+)
+
+// Access is what the client of a request may use.
+type Access struct {
+	Backend *backend.Backend
+	// Client names the client for [Server.Drop]; empty if its leases only end by themselves.
+	Client string
+	// Allows reports whether the client may read a stack, or write it.
+	Allows func(stack state.StackName, write bool) bool
+	// Keys encrypts the keys of stacks for clients who may write some stack; nil if the server keeps no key for them.
+	Keys secrets.KeyService
+	// Writes says that the client may write some stack.
+	Writes bool
+	// Module reports whether the client may read the module with a digest, which stacks of others may use as well.
+	// Nil allows all: modules have no secrets, and who asks knows the digest.
+	Module func(digest string) bool
+}
+
+// A RefusedError is an answer to a client that may not do what it asks for.
+type RefusedError struct {
+	// Status is that of the answer, such as http.StatusUnauthorized.
+	Status int
+	Reason string
+}
+
+func (e *RefusedError) Error() string { return e.Reason }
+
+// Server is a handler of the calls of clients. It is safe for concurrent use.
+type Server struct {
+	access func(*http.Request) (*Access, error)
+	stop   context.CancelFunc
+	done   chan struct{}
+	ending sync.WaitGroup
+
+	mu       sync.Mutex
+	sessions map[string]*session
+	calls    map[string]*call
+}
+
+// session is a lease of a client.
+type session struct {
+	id    string
+	stack state.StackName
+	// client is [Access.Client].
+	client string
+	// inUse is held during each call.
+	inUse sync.Mutex
+	// lease is nil before it is taken, and after it has ended.
+	lease state.Lease
+	// seen is when the client was last heard of. The server's mu guards it.
+	seen time.Time
+}
+
+// call is one that changes something.
+type call struct {
+	done chan struct{}
+	// status and body are the answer, once done is closed, and at is when it was given.
+	status int
+	body   []byte
+	at     time.Time
+}
+
+// Handler returns a server, which is to be closed. access says what the client of a request may use. Its error is the
+// client's if it is a [RefusedError].
+func Handler(access func(*http.Request) (*Access, error)) *Server {
+	ctx, stop := context.WithCancel(context.Background())
+	s := &Server{access: access, stop: stop, done: make(chan struct{}), sessions: make(map[string]*session), calls: make(map[string]*call)}
+	go s.tidy(ctx)
+	return s
+}
+
+// Close ends all leases.
+func (s *Server) Close() {
+	s.stop()
+	<-s.done
+	s.end(func(*session) bool { return true })
+	s.ending.Wait()
+}
+
+// Drop ends the leases of a client, which has no more of them.
+func (s *Server) Drop(client string) {
+	s.end(func(one *session) bool { return one.client == client })
+	s.ending.Wait()
+}
+
+// tidy forgets answers, and ends the leases of silent clients.
+func (s *Server) tidy(ctx context.Context) {
+	defer close(s.done)
+	ticks := time.NewTicker(beatTime / 2)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
+		}
+		s.forget(time.Now())
+	}
+}
+
+func (s *Server) forget(now time.Time) {
+	s.mu.Lock()
+	for id, c := range s.calls {
+		if !c.at.IsZero() && now.Sub(c.at) > answerTime {
+			delete(s.calls, id)
+		}
+	}
+	s.mu.Unlock()
+	s.end(func(one *session) bool { return now.Sub(one.seen) > leaseTime })
+}
+
+// end ends leases.
+func (s *Server) end(which func(*session) bool) {
+	var ended []*session
+	s.mu.Lock()
+	for id, one := range s.sessions {
+		if which(one) {
+			ended = append(ended, one)
+			delete(s.sessions, id)
+		}
+	}
+	s.mu.Unlock()
+	// One that is in use is waited for.
+	for _, one := range ended {
+		s.ending.Go(func() {
+			one.inUse.Lock()
+			defer one.inUse.Unlock()
+			one.release()
+		})
+	}
+}
+
+func (one *session) release() {
+	if one.lease == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), leaseTime)
+	defer cancel()
+	if err := one.lease.Release(ctx); err != nil {
+		slog.Warn("the lease of a stack could not be released", "stack", one.stack, "error", err)
+	}
+	one.lease = nil
+}
+
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	name := strings.TrimPrefix(r.URL.Path, Path)
+	op, ok := operations[strings.TrimPrefix(name, "/")]
+	if !ok {
+		http.Error(w, "there is no such call: client and server are of different versions of husk", http.StatusNotFound)
+		return
+	}
+	if r.Method != http.MethodPost || r.Header.Get("Content-Type") != contentType {
+		http.Error(w, "a call is a POST of "+contentType, http.StatusMethodNotAllowed)
+		return
+	}
+	access, err := s.access(r)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		http.Error(w, fmt.Sprintf("the call could not be read: %v", err), http.StatusRequestEntityTooLarge)
+		return
+	}
+	var req request
+	if err := decoder.Unmarshal(body, &req); err != nil {
+		http.Error(w, "the call cannot be understood: client and server are of different versions of husk", http.StatusBadRequest)
+		return
+	}
+	if err := op.check(access, &req); err != nil {
+		refuse(w, err)
+		return
+	}
+	do := func(ctx context.Context) (int, []byte) { return s.do(ctx, op, access, &req) }
+	if !op.changes {
+		status, answer := do(r.Context())
+		write(w, status, answer)
+		return
+	}
+	s.once(w, r, req.Call, do)
+}
+
+func write(w http.ResponseWriter, status int, body []byte) {
+	w.Header().Set("Content-Type", contentType)
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a client that is gone asks again
+}
+
+func refuse(w http.ResponseWriter, err error) {
+	var refused *RefusedError
+	if !errors.As(err, &refused) {
+		slog.Error("a request for the state of a stack could not be served", "error", err)
+		refused = &RefusedError{http.StatusInternalServerError, "the server cannot check what the token allows"}
+	}
+	http.Error(w, refused.Reason, refused.Status)
+}
+
+// once does a call, or gives the answer that it has given before.
+func (s *Server) once(w http.ResponseWriter, r *http.Request, id string, do func(context.Context) (int, []byte)) {
+	const leastID = 16
+	if len(id) < leastID {
+		http.Error(w, "the call has no identifier", http.StatusBadRequest)
+		return
+	}
+	id = r.URL.Path + "\n" + id
+	s.mu.Lock()
+	c, repeated := s.calls[id]
+	if !repeated {
+		c = &call{done: make(chan struct{})}
+		s.calls[id] = c
+	}
+	s.mu.Unlock()
+	if !repeated {
+		// Once a change has begun, its outcome is found out, also if the client is gone.
+		c.status, c.body = do(context.WithoutCancel(r.Context()))
+		s.mu.Lock()
+		c.at = time.Now()
+		s.mu.Unlock()
+		close(c.done)
+	}
+	select {
+	case <-c.done:
+		write(w, c.status, c.body)
+	case <-r.Context().Done():
+	}
+}
+
+// do does a call.
+func (s *Server) do(ctx context.Context, op operation, access *Access, req *request) (int, []byte) {
+	out, err := op.do(ctx, s, access, req)
+	if err != nil {
+		out.Failure = failureOf(err, access.Backend.Place)
+	}
+	var body bytes.Buffer
+	if err := encoder.NewEncoder(&body).Encode(out); err != nil {
+		slog.Error("the answer to a call could not be written", "error", err)
+		return http.StatusInternalServerError, nil
+	}
+	return http.StatusOK, body.Bytes()
+}
+
+// claim names a lease.
+type claim struct {
+	id    string
+	stack state.StackName
+}
+
+// use calls do with leases, which nobody else uses meanwhile.
+func (s *Server) use(do func([]state.Lease) error, claims ...claim) error {
+	var sessions []*session
+	for _, c := range claims {
+		one := s.session(c.id, c.stack)
+		if one == nil {
+			return state.Fenced(c.stack)
+		}
+		if slices.Contains(sessions, one) {
+			return errors.New("the two leases are one")
+		}
+		sessions = append(sessions, one)
+	}
+	// In one order, so that no two calls wait for each other.
+	ordered := slices.SortedFunc(slices.Values(sessions), func(a, b *session) int { return strings.Compare(a.id, b.id) })
+	for _, one := range ordered {
+		one.inUse.Lock()
+		defer one.inUse.Unlock()
+	}
+	var leases []state.Lease
+	for _, one := range sessions {
+		if one.lease == nil {
+			return state.Fenced(one.stack)
+		}
+		leases = append(leases, one.lease)
+	}
+	return do(leases)
+}
+
+// session returns that of a lease, nil if there is none.
+func (s *Server) session(id string, stack state.StackName) *session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one := s.sessions[id]
+	if one == nil || one.stack != stack {
+		return nil
+	}
+	one.seen = time.Now()
+	return one
+}
+
+// take takes a lease for a client.
+func (s *Server) take(ctx context.Context, access *Access, req *request) (answer, error) {
+	const leastID = 16
+	if len(req.Lease) < leastID {
+		return answer{}, errors.New("the lease has no identifier")
+	}
+	one := &session{id: req.Lease, stack: req.Stack, client: access.Client, seen: time.Now()}
+	one.inUse.Lock()
+	defer one.inUse.Unlock()
+	s.mu.Lock()
+	_, known := s.sessions[req.Lease]
+	if !known {
+		s.sessions[req.Lease] = one
+	}
+	s.mu.Unlock()
+	if known {
+		return answer{}, errors.New("the identifier of the lease is that of another")
+	}
+	lease, err := access.Backend.State.Lease(ctx, req.Stack, req.Holder)
+	if err != nil {
+		s.mu.Lock()
+		delete(s.sessions, req.Lease)
+		s.mu.Unlock()
+		return answer{}, err
+	}
+	one.lease = lease
+	return answer{Token: lease.Token()}, nil
+}
+
+// release ends a lease of a client. One that has ended already is none to end.
+func (s *Server) release(ctx context.Context, req *request) (answer, error) {
+	one := s.session(req.Lease, req.Stack)
+	if one == nil {
+		return answer{}, nil
+	}
+	one.inUse.Lock()
+	defer one.inUse.Unlock()
+	s.mu.Lock()
+	delete(s.sessions, req.Lease)
+	s.mu.Unlock()
+	if one.lease == nil {
+		return answer{}, nil
+	}
+	err := one.lease.Release(ctx)
+	one.lease = nil
+	return answer{}, err
+}

@@ -1,0 +1,250 @@
+// Package remote keeps stacks in a server: [Server] lets clients use a backend over HTTP, and [Open] opens one that is
+// served. So a runner needs no rights to the database or bucket that the server keeps its stacks in.
+//
+// Every call is a POST of a CBOR map. Whatever changes something has an identifier: if its answer is lost, it is sent
+// again, and the server gives the answer that it gave before. A lease is kept by the server for its client, as long as
+// it hears of that.
+package remote
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/backend"
+)
+
+const (
+	// Path is below the URL of a server where the calls are. The name of the call follows.
+	Path        = "/v1/state/"
+	contentType = "application/cbor"
+	// maxBody bounds what is sent in a call, in bytes: a checkpoint or a module.
+	maxBody = 256 << 20
+	// maxKey bounds the key of a stack, encrypted or not, in bytes.
+	maxKey = 1 << 10
+)
+
+const (
+	// leaseTime is how long the server keeps a lease of a client that is silent.
+	leaseTime = 45 * time.Second
+	// beatTime is how often a client says that it still has a lease.
+	beatTime = 10 * time.Second
+	// answerTime is how long the server keeps the answer to a call, which is longer than clients try.
+	answerTime = 5 * time.Minute
+)
+
+// request has what the calls take.
+type request struct {
+	// Call identifies one that changes something.
+	Call  string          `cbor:"call,omitempty"`
+	Stack state.StackName `cbor:"stack"`
+	Other state.StackName `cbor:"other"`
+	// Lease and OtherLease are secrets that the client chose when it took the leases.
+	Lease           string       `cbor:"lease,omitempty"`
+	OtherLease      string       `cbor:"otherLease,omitempty"`
+	Holder          state.Holder `cbor:"holder"`
+	Sequence        uint64       `cbor:"sequence,omitempty"`
+	OtherSequence   uint64       `cbor:"otherSequence,omitempty"`
+	Content         []byte       `cbor:"content,omitempty"`
+	OtherContent    []byte       `cbor:"otherContent,omitempty"`
+	Records         [][]byte     `cbor:"records,omitempty"`
+	ID              string       `cbor:"id,omitempty"`
+	ExpectedVersion string       `cbor:"version,omitempty"`
+}
+
+// answer has what the calls return.
+type answer struct {
+	Failure  *failure           `cbor:"failure,omitempty"`
+	Stacks   []state.StackName  `cbor:"stacks,omitempty"`
+	Contents *contents          `cbor:"contents,omitempty"`
+	Token    uint64             `cbor:"token,omitempty"`
+	Names    []string           `cbor:"names,omitempty"`
+	Backups  []state.BackupInfo `cbor:"backups,omitempty"`
+	Records  [][]byte           `cbor:"records,omitempty"`
+	Content  []byte             `cbor:"content"`
+	Version  string             `cbor:"version,omitempty"`
+	Is       bool               `cbor:"is,omitempty"`
+	// NoSpace is why no space can be set aside for what comes next.
+	NoSpace *failure `cbor:"noSpace,omitempty"`
+}
+
+// contents is a [state.Contents] whose damages can be sent.
+type contents struct {
+	State            state.Contents `cbor:"state"`
+	CheckpointDamage *failure       `cbor:"checkpointDamage,omitempty"`
+	Damage           *failure       `cbor:"damage,omitempty"`
+}
+
+// failure is an error of the store.
+type failure struct {
+	Kind    string `cbor:"kind,omitempty"`
+	Message string `cbor:"message"`
+	// Stack and Holder are those of a [state.LockedError].
+	Stack  state.StackName `cbor:"stack"`
+	Holder state.Holder    `cbor:"holder"`
+	// File and what follows are of a [state.CorruptError], or a [state.NoSpaceError].
+	File    string `cbor:"file,omitempty"`
+	Offset  int64  `cbor:"offset,omitempty"`
+	Reason  string `cbor:"reason,omitempty"`
+	Journal bool   `cbor:"journal,omitempty"`
+	Remedy  string `cbor:"remedy,omitempty"`
+	Saved   bool   `cbor:"saved,omitempty"`
+}
+
+// The kinds of errors that are more than a message and a sentinel.
+const (
+	kindLocked  = "locked"
+	kindCorrupt = "corrupt"
+	kindNoSpace = "no-space"
+)
+
+// kinds are the errors that clients tell apart.
+var kinds = []struct {
+	name string
+	err  error
+}{
+	{kindLocked, state.ErrLocked},
+	{kindCorrupt, state.ErrCorrupt},
+	{kindNoSpace, state.ErrNoSpace},
+	{"stack-name", state.ErrStackName},
+	{"stack-not-found", state.ErrStackNotFound},
+	{"stack-exists", state.ErrStackExists},
+	{"fenced", state.ErrFenced},
+	{"sequence", state.ErrSequence},
+	{"no-backup", state.ErrNoBackup},
+	{"unsupported", state.ErrUnsupported},
+	{"changed", backend.ErrChanged},
+	{"newer-schema", backend.ErrNewerSchema},
+	{"not-found", fs.ErrNotExist},
+	{"no-keys", errors.ErrUnsupported},
+}
+
+// failureOf describes an error of the store in a place, which clients do not get to know.
+func failureOf(err error, place string) *failure {
+	if err == nil {
+		return nil
+	}
+	hide := func(text string) string {
+		if place == "" {
+			return text
+		}
+		return strings.ReplaceAll(text, place, "the server")
+	}
+	out := &failure{Message: hide(err.Error())}
+	for _, k := range kinds {
+		if errors.Is(err, k.err) {
+			out.Kind = k.name
+			break
+		}
+	}
+	var locked *state.LockedError
+	var corrupt *state.CorruptError
+	var space *state.NoSpaceError
+	switch {
+	case errors.As(err, &locked):
+		out.Stack, out.Holder = locked.Stack, locked.Holder
+	case errors.As(err, &corrupt):
+		out.File, out.Offset, out.Reason = hide(corrupt.File), corrupt.Offset, hide(corrupt.Reason)
+		out.Journal, out.Remedy = corrupt.Journal, hide(corrupt.Remedy)
+		if corrupt.Cause != nil {
+			out.Reason += ": " + hide(corrupt.Cause.Error())
+		}
+	case errors.As(err, &space):
+		out.File, out.Saved, out.Reason = hide(space.File), space.Saved, hide(fmt.Sprint(space.Cause))
+	}
+	return out
+}
+
+// storeError is an error of the store that a server has.
+type storeError struct {
+	message string
+	kind    error
+}
+
+func (e *storeError) Error() string { return e.message }
+func (e *storeError) Unwrap() error { return e.kind }
+
+// err returns the error that a failure describes, nil for none.
+func (f *failure) err() error {
+	switch {
+	case f == nil:
+		return nil
+	case f.Kind == kindLocked && f.Stack.Name != "":
+		return &state.LockedError{Stack: f.Stack, Holder: f.Holder}
+	case f.Kind == kindCorrupt && f.File != "":
+		return f.damage()
+	case f.Kind == kindNoSpace && f.File != "":
+		return &state.NoSpaceError{File: f.File + " of the server", Saved: f.Saved, Cause: errors.New(f.Reason)}
+	}
+	for _, k := range kinds {
+		if k.name == f.Kind {
+			return &storeError{f.Message, k.err}
+		}
+	}
+	return &storeError{f.Message, nil}
+}
+
+// damage returns a failure as what it describes, nil for none.
+func (f *failure) damage() *state.CorruptError {
+	if f == nil {
+		return nil
+	}
+	return &state.CorruptError{File: f.File, Offset: f.Offset, Reason: f.Reason, Journal: f.Journal, Remedy: f.Remedy}
+}
+
+// sent returns contents that can be sent, without the place of the store.
+func sent(c *state.Contents, place string) *contents {
+	if c == nil {
+		return nil
+	}
+	out := &contents{State: *c}
+	if c.CheckpointDamage != nil {
+		out.CheckpointDamage = failureOf(c.CheckpointDamage, place)
+	}
+	if c.Damage != nil {
+		out.Damage = failureOf(c.Damage, place)
+	}
+	s := &out.State
+	s.CheckpointDamage, s.Damage = nil, nil
+	for _, text := range []*string{&s.CheckpointFile, &s.JournalFile, &s.CheckpointRemedy, &s.JournalRemedy} {
+		if place != "" {
+			*text = strings.ReplaceAll(*text, place, "the server")
+		}
+	}
+	return out
+}
+
+// received returns contents as they were before they were sent.
+func (c *contents) received() *state.Contents {
+	if c == nil {
+		return nil
+	}
+	out := c.State
+	out.CheckpointDamage, out.Damage = c.CheckpointDamage.damage(), c.Damage.damage()
+	return &out
+}
+
+// decoder reads messages. What it does not know is refused, and so are values that nest or repeat.
+var decoder = func() cbor.DecMode {
+	mode, err := cbor.DecOptions{
+		DupMapKey: cbor.DupMapKeyEnforcedAPF, ExtraReturnErrors: cbor.ExtraDecErrorUnknownField,
+		MaxNestedLevels: 8, MaxArrayElements: 1 << 20, TagsMd: cbor.TagsForbidden, TimeTag: cbor.DecTagIgnored,
+	}.DecMode()
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return mode
+}()
+
+var encoder = func() cbor.EncMode {
+	mode, err := cbor.EncOptions{Time: cbor.TimeRFC3339Nano}.EncMode()
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return mode
+}()

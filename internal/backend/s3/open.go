@@ -1,0 +1,104 @@
+// Package s3 keeps stacks in a bucket of S3, or of a server with the same interface.
+//
+// A stack has one object that is its head: it names the checkpoint, who has the lease, and the journals of
+// records after the checkpoint. Every change of it is conditional on the version that was read (If-Match).
+// A record is an object of its own, under the number that it has in the journal of its lease, and is only
+// created if there is none (If-None-Match). Whoever takes a lease away puts a seal where the next record of
+// the former holder would go, so the journal itself fences that holder.
+package s3
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"github.com/husk-dev/husk/internal/backend"
+)
+
+// Scheme is that of the URLs that [Open] takes.
+const Scheme = "s3"
+
+var _ backend.Opener = Open
+
+// parameters are those that a URL may have, as in Pulumi.
+var parameters = []string{"endpoint", "region", "s3ForcePathStyle", "use_path_style", "disableSSL", "disable_https", "profile", "awssdk"}
+
+// Open opens the backend of a URL such as s3://bucket/prefix?region=eu-central-1, with
+// endpoint=host:port&s3ForcePathStyle=true for servers other than Amazon's. Credentials are those of the
+// environment, of the files in ~/.aws, or of the machine. It does not connect yet.
+func Open(_ context.Context, text, dir string) (*backend.Backend, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.User != nil {
+		return nil, errors.New("the URL of the backend is not one of a bucket, which has the form s3://bucket/prefix?region=REGION; credentials are not part of it")
+	}
+	query := u.Query()
+	for name := range query {
+		if !slices.Contains(parameters, name) {
+			return nil, fmt.Errorf("the URL of the backend has the parameter %q, and husk knows %s", name, strings.Join(parameters, ", "))
+		}
+	}
+	isSet := func(names ...string) (set bool, err error) {
+		for _, name := range names {
+			if value := query.Get(name); value != "" {
+				if set, err = strconv.ParseBool(value); err != nil {
+					return false, fmt.Errorf("the URL of the backend has %s=%q, and that must be true or false", name, value)
+				}
+			}
+		}
+		return set, nil
+	}
+	pathStyle, err := isSet("s3ForcePathStyle", "use_path_style")
+	if err != nil {
+		return nil, err
+	}
+	plain, err := isSet("disableSSL", "disable_https")
+	if err != nil {
+		return nil, err
+	}
+	endpoint, region := query.Get("endpoint"), query.Get("region")
+	if rest, ok := strings.CutPrefix(endpoint, "http://"); ok {
+		endpoint, plain = rest, true
+	}
+	endpoint = strings.TrimSuffix(strings.TrimPrefix(endpoint, "https://"), "/")
+	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION"} {
+		if region == "" {
+			region = os.Getenv(name)
+		}
+	}
+	if endpoint == "" {
+		if region == "" {
+			return nil, errors.New("the URL of the backend names no region: add ?region=REGION, or set AWS_REGION")
+		}
+		endpoint = "s3." + region + ".amazonaws.com"
+	}
+	o := &minio.Options{Secure: !plain, Region: region, MaxRetries: 1, Creds: credentials.NewChainCredentials([]credentials.Provider{
+		&credentials.EnvAWS{}, &credentials.FileAWSCredentials{Profile: query.Get("profile")}, &credentials.IAM{Client: &http.Client{Transport: http.DefaultTransport}},
+	})}
+	if pathStyle {
+		o.BucketLookup = minio.BucketLookupPath
+	}
+	client, err := minio.NewCore(endpoint, o)
+	if err != nil {
+		return nil, fmt.Errorf("the endpoint in the URL of the backend is wrong: %w", err)
+	}
+	prefix := strings.Trim(u.Path, "/")
+	if prefix != "" {
+		prefix += "/"
+	}
+	place := "s3://" + u.Host + "/" + strings.TrimSuffix(prefix, "/")
+	if named := query.Get("endpoint"); named != "" {
+		place += "?endpoint=" + named
+	}
+	b := &bucket{client: client, name: u.Host, prefix: prefix, place: place}
+	s := &Store{b}
+	return &backend.Backend{Place: place, Dir: dir, Remote: true, State: s, Modules: modules{b}, KV: kv{s}, History: runs{s}, Check: b.check}, nil
+}

@@ -1,0 +1,336 @@
+package s3
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// leaseTime is how long a lease lasts after the last sign of life of its holder, by the clock of the
+// server, and beat the time between such signs.
+const (
+	leaseTime = 30 * time.Second
+	beat      = leaseTime / 3
+)
+
+// Store is a [state.Store] and [state.Archive].
+type Store struct{ b *bucket }
+
+var (
+	_ state.Opener  = (*Store)(nil)
+	_ state.Archive = (*Store)(nil)
+)
+
+func usable(ctx context.Context, name state.StackName) error {
+	return cmp.Or(name.Validate(), ctx.Err())
+}
+
+// List implements [state.Store].
+func (s *Store) List(ctx context.Context) ([]state.StackName, error) {
+	keys, err := s.b.list(ctx, stacksDir)
+	if err != nil {
+		return nil, err
+	}
+	present := make([]bool, len(keys))
+	names := make([]state.StackName, len(keys))
+	err = each(len(keys), func(i int) error {
+		project, file, _ := strings.Cut(keys[i], "/")
+		name, isHead := strings.CutSuffix(file, headSuffix)
+		names[i] = state.StackName{Project: project, Name: name}
+		if !isHead || names[i].Validate() != nil {
+			return nil
+		}
+		c, err := s.read(ctx, names[i])
+		present[i] = err == nil && c.Body.Present || errors.Is(err, state.ErrCorrupt)
+		if errors.Is(err, state.ErrCorrupt) {
+			err = nil // it does not hide the others
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var out []state.StackName
+	for i, is := range present {
+		if is {
+			out = append(out, names[i])
+		}
+	}
+	slices.SortFunc(out, func(a, b state.StackName) int { return cmp.Compare(a.String(), b.String()) })
+	return out, nil
+}
+
+// make has a head, of a stack that is not there, be that of a new one.
+func (c *current) make(id, checkpoint string) {
+	b := &c.Body
+	*b = body{Present: true, ID: id, Token: b.Token, Backups: b.Backups, Changes: b.Changes, Checkpoint: checkpoint, Written: time.Now().UTC()}
+}
+
+// Create implements [state.Store].
+func (s *Store) Create(ctx context.Context, name state.StackName, checkpoint []byte) error {
+	if err := usable(ctx, name); err != nil {
+		return err
+	}
+	key, id := "", rand.Text()
+	_, err := s.change(ctx, name, func(c *current) (err error) {
+		if c.Body.Present {
+			return state.StackExists(name, s.b.place)
+		}
+		c.make(id, "")
+		if key == "" {
+			key, err = s.putCheckpoint(ctx, &c.Body, checkpoint)
+		}
+		c.Body.Checkpoint = key
+		return err
+	})
+	return err
+}
+
+// find reads the head of a stack that must be there.
+func (s *Store) find(ctx context.Context, name state.StackName) (*current, error) {
+	c, err := s.read(ctx, name)
+	if err == nil && !c.Body.Present {
+		err = state.StackNotFound(name, s.b.place)
+	}
+	return c, err
+}
+
+// Load implements [state.Store].
+func (s *Store) Load(ctx context.Context, name state.StackName) (*state.Contents, error) {
+	if err := usable(ctx, name); err != nil {
+		return nil, err
+	}
+	c, err := s.find(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.load(ctx, c)
+	if err == nil && out.Damage != nil {
+		return nil, out.Damage
+	}
+	return out, err
+}
+
+// Lease implements [state.Store].
+func (s *Store) Lease(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, error) {
+	if err := usable(ctx, name); err != nil {
+		return nil, err
+	}
+	id := rand.Text()
+	var before []journal
+	c, err := s.change(ctx, name, func(c *current) error {
+		if c.Body.Lease == nil || c.Body.Lease.ID != id {
+			before = c.Body.Journals
+		}
+		return s.take(c, id, holder)
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, j := range before {
+		if !j.Closed {
+			if err := s.seal(ctx, c.Body.directory(), j); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return s.begin(ctx, c, id), nil
+}
+
+// take puts a lease into a head, if no other lasts.
+func (s *Store) take(c *current, id string, holder state.Holder) error {
+	b := &c.Body
+	switch {
+	case !b.Present:
+		return state.StackNotFound(c.name, s.b.place)
+	case b.Lease != nil && b.Lease.ID != id && c.silence < leaseTime:
+		return &state.LockedError{Stack: c.name, Holder: b.Lease.Holder}
+	case b.Lease == nil || b.Lease.ID != id: // unless an attempt whose answer was lost has taken it
+		b.Token++
+		b.Lease = &leaseInfo{ID: id, Holder: holder}
+		b.Journals = append(slices.Clone(b.Journals), journal{Lease: id})
+	}
+	return nil
+}
+
+// begin returns the lease that a head, which is written, has.
+func (s *Store) begin(ctx context.Context, c *current, id string) *lease {
+	l := &lease{store: s, name: c.name, id: id, token: c.Body.Token, head: c}
+	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
+	l.stop = stop
+	l.beating.Go(func() { l.beat(beating) })
+	return l
+}
+
+// LeaseAndLoad implements [state.Opener]. If all earlier holders have ended their journals, nothing that the head names
+// changes any more, so it is read while the lease is being written: if the head is as before then, so is the state.
+func (s *Store) LeaseAndLoad(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, *state.Contents, error) {
+	if err := usable(ctx, name); err != nil {
+		return nil, nil, err
+	}
+	id := rand.Text()
+	for {
+		c, err := s.read(ctx, name)
+		if err == nil {
+			c, err = s.settle(ctx, c)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if slices.ContainsFunc(c.Body.Journals, func(j journal) bool { return !j.Closed && j.Lease != id }) {
+			return s.leaseThenLoad(ctx, name, holder)
+		}
+		was := c.Body
+		if err := s.take(c, id, holder); err != nil {
+			return nil, nil, err
+		}
+		var out *state.Contents
+		var readErr error
+		var reading sync.WaitGroup
+		reading.Go(func() {
+			out, readErr = s.contents(ctx, name, was.directory(), was.Checkpoint, was.Sequence, was.Journals)
+		})
+		err = s.write(ctx, c)
+		reading.Wait()
+		if errors.Is(err, errCondition) {
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		l := s.begin(ctx, c, id)
+		if readErr != nil || out.Damage != nil {
+			out, readErr = l.Load(ctx) // which tells damage from what only seemed to be
+		}
+		if readErr != nil {
+			return nil, nil, errors.Join(readErr, l.Release(ctx))
+		}
+		l.last, l.loaded = out.Sequence+uint64(len(out.Records)), true
+		return l, out, nil
+	}
+}
+
+func (s *Store) leaseThenLoad(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, *state.Contents, error) {
+	l, err := s.Lease(ctx, name, holder)
+	if err != nil {
+		return nil, nil, err
+	}
+	out, err := l.Load(ctx)
+	if err != nil {
+		return nil, nil, errors.Join(err, l.Release(ctx))
+	}
+	return l, out, nil
+}
+
+// Break implements [state.Store].
+func (s *Store) Break(ctx context.Context, name state.StackName) error {
+	if err := usable(ctx, name); err != nil {
+		return err
+	}
+	c, err := s.change(ctx, name, func(c *current) error {
+		if !c.Body.Present {
+			return state.StackNotFound(name, s.b.place)
+		}
+		c.Body.Lease = nil
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, j := range c.Body.Journals {
+		if !j.Closed {
+			if err := s.seal(ctx, c.Body.directory(), j); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Backups implements [state.Archive].
+func (s *Store) Backups(ctx context.Context, name state.StackName) ([]state.BackupInfo, error) {
+	if err := usable(ctx, name); err != nil {
+		return nil, err
+	}
+	c, err := s.read(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	var out []state.BackupInfo
+	for _, b := range slices.Backward(c.Body.Backups) {
+		out = append(out, state.BackupInfo{ID: b.ID, Written: b.Written})
+	}
+	return out, nil
+}
+
+// Backup implements [state.Archive].
+func (s *Store) Backup(ctx context.Context, name state.StackName, id string) (*state.Contents, error) {
+	if err := usable(ctx, name); err != nil {
+		return nil, err
+	}
+	c, err := s.read(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range c.Body.Backups {
+		if b.ID != id {
+			continue
+		}
+		out, err := s.contents(ctx, name, b.Directory, b.Checkpoint, b.Sequence, b.Journals)
+		if errors.Is(err, errAgain) {
+			err = &state.CorruptError{File: out.CheckpointFile, Offset: -1, Reason: "the object is gone"}
+		}
+		return out, err
+	}
+	return nil, fmt.Errorf("the stack %s: %w: %q", name, state.ErrNoBackup, id)
+}
+
+const historyFile = "history.jsonl"
+
+// History implements [state.Archive].
+func (s *Store) History(ctx context.Context, name state.StackName) ([][]byte, error) {
+	if err := usable(ctx, name); err != nil {
+		return nil, err
+	}
+	c, err := s.read(ctx, name)
+	if err != nil || !c.Body.Present {
+		return nil, err
+	}
+	o, err := s.b.get(ctx, c.Body.directory()+historyFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return bytes.Split(o.content, []byte("\n")), nil
+}
+
+// SetHistory implements [state.Archive].
+func (s *Store) SetHistory(ctx context.Context, name state.StackName, records [][]byte) error {
+	if err := usable(ctx, name); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(records, func(r []byte) bool { return bytes.ContainsRune(r, '\n') }) {
+		return fmt.Errorf("a record of the history of %s has more than one line", name)
+	}
+	c, err := s.find(ctx, name)
+	if err != nil {
+		return err
+	}
+	if len(records) == 0 {
+		return s.b.remove(ctx, c.Body.directory()+historyFile)
+	}
+	_, err = s.b.put(ctx, c.Body.directory()+historyFile, bytes.Join(records, []byte("\n")), unconditional)
+	return err
+}

@@ -1,0 +1,314 @@
+package sqlite
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// leaseTime is how long a lease lasts after the last sign of life of its holder, and beat the time between such signs.
+const (
+	leaseTime = 30 * time.Second
+	beat      = leaseTime / 3
+)
+
+// now and expiry are moments for the tables.
+func now() int64    { return time.Now().UnixMicro() }
+func expiry() int64 { return time.Now().Add(leaseTime).UnixMicro() }
+
+// Store is a [state.Store] and [state.Archive].
+type Store struct{ db *db }
+
+var (
+	_ state.Store   = (*Store)(nil)
+	_ state.Archive = (*Store)(nil)
+)
+
+func usable(ctx context.Context, name state.StackName) error {
+	return cmp.Or(name.Validate(), ctx.Err())
+}
+
+// List implements [state.Store].
+func (s *Store) List(ctx context.Context) (names []state.StackName, err error) {
+	err = s.db.read(ctx, func(t *tx) error {
+		return t.rows("SELECT project, name FROM stacks WHERE present", nil, func(scan func(...any) error) error {
+			var n state.StackName
+			err := scan(&n.Project, &n.Name)
+			names = append(names, n)
+			return err
+		})
+	})
+	slices.SortFunc(names, func(a, b state.StackName) int { return cmp.Compare(a.String(), b.String()) })
+	return names, err
+}
+
+// create makes a stack, and returns its ID.
+func (s *Store) create(t *tx, name state.StackName, checkpoint []byte) (id int64, err error) {
+	made, err := t.row(`INSERT INTO stacks AS s (project, name, present, checkpoint, written) VALUES (?1, ?2, 1, ?3, ?4)
+		ON CONFLICT (project, name) DO UPDATE SET present = 1, checkpoint = excluded.checkpoint, written = excluded.written,
+			sequence = 0, last = 0, lease = NULL, holder = NULL, expires = NULL, revision = s.revision + 1
+		WHERE NOT s.present RETURNING id`, []any{name.Project, name.Name, blob(checkpoint), now()}, &id)
+	if err == nil && !made {
+		err = done{state.StackExists(name, s.db.file)}
+	}
+	return id, err
+}
+
+// blob returns a text that is no NULL.
+func blob(text []byte) []byte {
+	if text == nil {
+		return []byte{}
+	}
+	return text
+}
+
+// Create implements [state.Store].
+func (s *Store) Create(ctx context.Context, name state.StackName, checkpoint []byte) error {
+	if err := usable(ctx, name); err != nil {
+		return err
+	}
+	return s.db.write(ctx, func(t *tx) error {
+		_, err := s.create(t, name, checkpoint)
+		return err
+	})
+}
+
+// stack returns the ID of a stack that is there.
+func (s *Store) stack(t *tx, name state.StackName) (id int64, err error) {
+	found, err := t.row("SELECT id FROM stacks WHERE project = ? AND name = ? AND present", []any{name.Project, name.Name}, &id)
+	if err == nil && !found {
+		err = done{state.StackNotFound(name, s.db.file)}
+	}
+	return id, err
+}
+
+// Load implements [state.Store].
+func (s *Store) Load(ctx context.Context, name state.StackName) (*state.Contents, error) {
+	if err := usable(ctx, name); err != nil {
+		return nil, err
+	}
+	var found *loaded
+	err := s.db.read(ctx, func(t *tx) error {
+		id, err := s.stack(t, name)
+		if err == nil {
+			found, err = s.load(t, name, id)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &found.Contents, found.gap()
+}
+
+// loaded is what one moment shows of a stack.
+type loaded struct {
+	state.Contents
+	last int64
+}
+
+// load returns a stack.
+func (s *Store) load(t *tx, name state.StackName, id int64) (*loaded, error) {
+	out := new(loaded)
+	out.CheckpointFile = fmt.Sprintf("the checkpoint of %s in %s", name, s.db.file)
+	out.JournalFile = fmt.Sprintf("the journal of %s in %s", name, s.db.file)
+	out.CheckpointRemedy = "husk stack restore restores an earlier state"
+	out.JournalRemedy = "husk state repair --journal keeps the records before the damage"
+	if _, err := t.row("SELECT checkpoint, sequence, last FROM stacks WHERE id = ?", []any{id}, &out.Checkpoint, &out.Sequence, &out.last); err != nil {
+		return nil, err
+	}
+	if err := out.follow(t, "SELECT sequence, record FROM journal WHERE stack = ? ORDER BY 1", id); err != nil {
+		return nil, err
+	}
+	if want := out.Sequence + uint64(len(out.Records)); out.Damage == nil && want != uint64(out.last) {
+		out.missing(want + 1)
+	}
+	return out, nil
+}
+
+// follow reads the records after a checkpoint.
+func (l *loaded) follow(t *tx, query string, args ...any) error {
+	return t.rows(query, args, func(scan func(...any) error) error {
+		var sequence uint64
+		var record []byte
+		if err := scan(&sequence, &record); err != nil {
+			return err
+		}
+		want := l.Sequence + uint64(len(l.Records)) + 1
+		if l.Damage != nil || sequence != want {
+			l.Lost = append(l.Lost, state.LostRecord{Sequence: sequence, Record: record})
+			l.missing(want)
+			return nil
+		}
+		l.Records = append(l.Records, record)
+		return nil
+	})
+}
+
+// missing says that a record is gone: somebody has changed the table.
+func (l *loaded) missing(sequence uint64) {
+	if l.Damage == nil {
+		l.Damage = &state.CorruptError{File: l.JournalFile, Offset: -1, Journal: true, Remedy: l.JournalRemedy, Reason: fmt.Sprintf("record %d is missing", sequence)}
+	}
+}
+
+// gap returns the damage as an error, and takes it out of the contents, as those of a Load have none.
+func (l *loaded) gap() error {
+	if damage := l.Damage; damage != nil {
+		l.Damage, l.Lost = nil, nil
+		return damage
+	}
+	return nil
+}
+
+// Lease implements [state.Store].
+func (s *Store) Lease(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, error) {
+	if err := usable(ctx, name); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(holder)
+	if err != nil {
+		return nil, err
+	}
+	l := &lease{store: s, name: name, id: rand.Text()}
+	err = s.db.write(ctx, func(t *tx) error {
+		taken, err := t.row(`UPDATE stacks SET token = token + 1, lease = ?3, holder = ?4, expires = ?5
+			WHERE project = ?1 AND name = ?2 AND present AND (lease IS NULL OR expires < ?6) RETURNING id, token`,
+			[]any{name.Project, name.Name, l.id, string(text), expiry(), now()}, &l.stack, &l.token)
+		if err != nil || taken {
+			return err
+		}
+		id, err := s.stack(t, name)
+		if err != nil {
+			return err
+		}
+		var by string
+		if _, err := t.row("SELECT holder FROM stacks WHERE id = ?", []any{id}, &by); err != nil {
+			return err
+		}
+		locked := &state.LockedError{Stack: name}
+		_ = json.Unmarshal([]byte(by), &locked.Holder) // what cannot be read is not known
+		return done{locked}
+	})
+	if err != nil {
+		return nil, err
+	}
+	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
+	l.stop = stop
+	l.beating.Go(func() { l.beat(beating) })
+	return l, nil
+}
+
+// Break implements [state.Store].
+func (s *Store) Break(ctx context.Context, name state.StackName) error {
+	if err := usable(ctx, name); err != nil {
+		return err
+	}
+	return s.db.write(ctx, func(t *tx) error {
+		id, err := s.stack(t, name)
+		if err == nil {
+			_, err = t.exec("UPDATE stacks SET lease = NULL, holder = NULL, expires = NULL WHERE id = ?", id)
+		}
+		return err
+	})
+}
+
+// Backups implements [state.Archive].
+func (s *Store) Backups(ctx context.Context, name state.StackName) (out []state.BackupInfo, err error) {
+	if err := usable(ctx, name); err != nil {
+		return nil, err
+	}
+	err = s.db.read(ctx, func(t *tx) error {
+		return t.rows("SELECT b.number, b.written FROM backups b JOIN stacks s ON s.id = b.stack WHERE s.project = ? AND s.name = ? ORDER BY 1 DESC",
+			[]any{name.Project, name.Name}, func(scan func(...any) error) error {
+				var number int64
+				var written *int64
+				if err := scan(&number, &written); err != nil {
+					return err
+				}
+				info := state.BackupInfo{ID: strconv.FormatInt(number, 10)}
+				if written != nil {
+					info.Written = time.UnixMicro(*written).UTC()
+				}
+				out = append(out, info)
+				return nil
+			})
+	})
+	return out, err
+}
+
+// Backup implements [state.Archive].
+func (s *Store) Backup(ctx context.Context, name state.StackName, id string) (*state.Contents, error) {
+	if err := usable(ctx, name); err != nil {
+		return nil, err
+	}
+	none := fmt.Errorf("the stack %s: %w: %q", name, state.ErrNoBackup, id)
+	number, err := strconv.ParseInt(id, 10, 64)
+	if err != nil || strconv.FormatInt(number, 10) != id {
+		return nil, none
+	}
+	out := new(loaded)
+	out.CheckpointFile = fmt.Sprintf("the backup %s of %s in %s", id, name, s.db.file)
+	out.JournalFile = fmt.Sprintf("the records after the backup %s of %s in %s", id, name, s.db.file)
+	err = s.db.read(ctx, func(t *tx) error {
+		var stack int64
+		found, err := t.row(`SELECT b.stack, b.sequence, b.checkpoint FROM backups b JOIN stacks s ON s.id = b.stack
+			WHERE s.project = ? AND s.name = ? AND b.number = ?`, []any{name.Project, name.Name, number}, &stack, &out.Sequence, &out.Checkpoint)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return done{none}
+		}
+		return out.follow(t, "SELECT sequence, record FROM backup_records WHERE stack = ? AND number = ? ORDER BY 1", stack, number)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &out.Contents, nil
+}
+
+// History implements [state.Archive].
+func (s *Store) History(ctx context.Context, name state.StackName) (records [][]byte, err error) {
+	if err := usable(ctx, name); err != nil {
+		return nil, err
+	}
+	err = s.db.read(ctx, func(t *tx) error {
+		var text []byte
+		found, err := t.row("SELECT h.records FROM history h JOIN stacks s ON s.id = h.stack WHERE s.project = ? AND s.name = ?", []any{name.Project, name.Name}, &text)
+		if found {
+			records = bytes.Split(text, []byte("\n"))
+		}
+		return err
+	})
+	return records, err
+}
+
+// SetHistory implements [state.Archive].
+func (s *Store) SetHistory(ctx context.Context, name state.StackName, records [][]byte) error {
+	if err := usable(ctx, name); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(records, func(r []byte) bool { return bytes.ContainsRune(r, '\n') }) {
+		return fmt.Errorf("a record of the history of %s has more than one line", name)
+	}
+	return s.db.write(ctx, func(t *tx) error {
+		if len(records) == 0 {
+			_, err := t.exec("DELETE FROM history WHERE stack = (SELECT id FROM stacks WHERE project = ? AND name = ?)", name.Project, name.Name)
+			return err
+		}
+		id, err := s.stack(t, name)
+		if err == nil {
+			_, err = t.exec("INSERT INTO history VALUES (?, ?) ON CONFLICT (stack) DO UPDATE SET records = excluded.records", id, bytes.Join(records, []byte("\n")))
+		}
+		return err
+	})
+}
