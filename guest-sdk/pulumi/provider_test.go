@@ -167,6 +167,10 @@ func TestRequests(t *testing.T) {
 			_, err := p.Read(ctx, abi.ReadRequest{URN: noteURN, Name: "n", Type: note, ID: "i", Timeout: 2})
 			return err
 		}, &pulumirpc.ReadRequest{Urn: noteURN, Name: "n", Type: note, Id: "i", Properties: fields(), Timeout: 2}},
+		"read of what a program knows": {func(ctx context.Context, p abi.Provider) error {
+			_, err := p.Read(ctx, abi.ReadRequest{URN: noteURN, Name: "n", Type: note, ID: "i", State: &in})
+			return err
+		}, &pulumirpc.ReadRequest{Urn: noteURN, Name: "n", Type: note, Id: "i", Properties: out, Inputs: out}},
 		"read of a refresh": {func(ctx context.Context, p abi.Provider) error {
 			_, err := p.Read(ctx, abi.ReadRequest{URN: noteURN, Name: "n", Type: note, ID: "i", State: &in, Inputs: &old})
 			return err

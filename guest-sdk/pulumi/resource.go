@@ -137,6 +137,9 @@ func (p *provider) Read(ctx context.Context, request abi.ReadRequest) (response 
 	if request.State != nil {
 		state = *request.State
 	}
+	if request.Inputs == nil {
+		request.Inputs = request.State // Pulumi gives what a program knows of an object as both
+	}
 	err = p.call(ctx, request.URN, "Read", func(q message) {
 		q.set("id", request.ID)
 		q.set("urn", string(request.URN))

@@ -138,14 +138,37 @@ func start(program, dir string, output io.Writer) (*Process, error) {
 		return nil, fmt.Errorf("starting the provider: %w", err)
 	}
 	p.PID, p.stdin = p.cmd.Process.Pid, stdin
-	p.Client = nativewire.NewClient(answers, stdin)
+	exited := make(chan struct{})
+	go func() {
+		defer close(exited)
+		_ = p.cmd.Wait() // what it printed says how it ended
+	}()
+	p.Client = nativewire.NewClient(lastWords{answers, exited}, stdin)
 	go func() {
 		defer close(p.ended)
 		<-p.Client.Ended()
 		answers.Close()
-		_ = p.cmd.Wait() // what it printed says how it ended
+		<-exited
 	}()
 	return p, nil
+}
+
+// lastWords are the answers of a process. Their end waits for what the process prints, which is to be read before the
+// error that refers to it.
+type lastWords struct {
+	answers io.Reader
+	exited  <-chan struct{}
+}
+
+func (l lastWords) Read(b []byte) (int, error) {
+	n, err := l.answers.Read(b)
+	if err != nil {
+		select {
+		case <-l.exited:
+		case <-time.After(waitDelay): // it goes on without its output
+		}
+	}
+	return n, err
 }
 
 func (p *Process) hasEnded() bool {

@@ -1,0 +1,11 @@
+//go:build unix
+
+package pulumiplugin
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// ownGroup keeps the interrupts of the terminal from the process, which ends with husk.
+func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

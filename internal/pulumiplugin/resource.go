@@ -1,0 +1,170 @@
+package pulumiplugin
+
+import (
+	"context"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/internal/pulumigrpc"
+	"github.com/husk-dev/husk/internal/pulumiwire"
+)
+
+// answered reads a response, unless the call failed.
+func answered[R any](method string, out pulumiwire.Message, err error, read func(pulumiwire.Message) (R, error)) (R, error) {
+	var none R
+	if err != nil {
+		return none, err
+	}
+	response, err := read(out)
+	if err != nil {
+		return none, abi.NewError(abi.ErrorKindInternal, "the plugin's answer to "+method+" cannot be read: "+err.Error())
+	}
+	return response, nil
+}
+
+func (p *Plugin) Check(ctx context.Context, request abi.CheckRequest) (abi.CheckResponse, error) {
+	if p.undecided.Load() {
+		return abi.CheckResponse{Inputs: request.News}, nil
+	}
+	return p.check(ctx, "Check", request)
+}
+
+func (p *Plugin) check(ctx context.Context, method string, request abi.CheckRequest) (abi.CheckResponse, error) {
+	asked := request
+	asked.Olds, asked.News = p.lowerOptional(request.Olds), p.lower(request.News, false)
+	if !p.accepted.Load().autonaming {
+		asked.Autonaming = nil
+	}
+	out, err := p.call(ctx, method, func(in pulumiwire.Message) { pulumiwire.WriteCheck(in, asked) })
+	response, err := answered(method, out, err, pulumiwire.ReadChecked)
+	response.Inputs = p.mark(response.Inputs, request.News)
+	return response, err
+}
+
+func (p *Plugin) Diff(ctx context.Context, request abi.DiffRequest) (abi.DiffResponse, error) {
+	if p.undecided.Load() {
+		return abi.DiffResponse{}, nil
+	}
+	return p.diff(ctx, "Diff", request)
+}
+
+func (p *Plugin) diff(ctx context.Context, method string, request abi.DiffRequest) (abi.DiffResponse, error) {
+	request.Olds, request.News, request.OldInputs = p.lower(request.Olds, false), p.lower(request.News, false), p.lower(request.OldInputs, false)
+	out, err := p.call(ctx, method, func(in pulumiwire.Message) { pulumiwire.WriteDiff(in, request) })
+	if err != nil {
+		return abi.DiffResponse{}, err
+	}
+	return pulumiwire.ReadDifference(out), nil
+}
+
+// cannotPreview reports whether outputs are unknown in a preview, because the plugin cannot tell them.
+func (p *Plugin) cannotPreview(preview bool) bool {
+	return preview && (p.undecided.Load() || !p.accepted.Load().preview)
+}
+
+func (p *Plugin) Create(ctx context.Context, request abi.CreateRequest) (abi.CreateResponse, error) {
+	if p.cannotPreview(request.Preview) {
+		return abi.CreateResponse{}, nil
+	}
+	if err := p.decided(); err != nil {
+		return abi.CreateResponse{}, err
+	}
+	asked := request
+	asked.Inputs = p.lower(request.Inputs, false)
+	out, err := p.call(ctx, "Create", func(in pulumiwire.Message) { pulumiwire.WriteCreate(in, asked) })
+	response, err := answered("Create", out, err, pulumiwire.ReadCreated)
+	response.State = p.mark(response.State, request.Inputs)
+	if request.Preview && response.ID == pulumiwire.UnknownString {
+		response.ID = ""
+	}
+	return response, p.markFailed(err, request.Inputs)
+}
+
+func (p *Plugin) Read(ctx context.Context, request abi.ReadRequest) (abi.ReadResponse, error) {
+	if err := p.decided(); err != nil {
+		return abi.ReadResponse{}, err
+	}
+	if request.Inputs == nil {
+		request.Inputs = request.State // Pulumi gives what a program knows of an object as both
+	}
+	asked := request
+	asked.State, asked.Inputs = p.lowerOptional(request.State), p.lowerOptional(request.Inputs)
+	out, err := p.call(ctx, "Read", func(in pulumiwire.Message) { pulumiwire.WriteRead(in, asked) })
+	response, err := answered("Read", out, err, pulumiwire.ReadFound)
+	var state property.Map
+	if request.State != nil {
+		state = *request.State
+	}
+	response.State = p.mark(response.State, state)
+	if response.Inputs != nil && request.Inputs != nil {
+		*response.Inputs = p.mark(*response.Inputs, *request.Inputs)
+	}
+	return response, p.markFailed(err, state)
+}
+
+func (p *Plugin) Update(ctx context.Context, request abi.UpdateRequest) (abi.UpdateResponse, error) {
+	if p.cannotPreview(request.Preview) {
+		return abi.UpdateResponse{}, nil
+	}
+	if err := p.decided(); err != nil {
+		return abi.UpdateResponse{}, err
+	}
+	asked := request
+	asked.Olds, asked.News, asked.OldInputs = p.lower(request.Olds, false), p.lower(request.News, false), p.lower(request.OldInputs, false)
+	out, err := p.call(ctx, "Update", func(in pulumiwire.Message) { pulumiwire.WriteUpdate(in, asked) })
+	response, err := answered("Update", out, err, pulumiwire.ReadUpdated)
+	response.State = p.mark(response.State, request.News)
+	return response, p.markFailed(err, request.News)
+}
+
+// markFailed marks the secrets in the state that an error holds.
+func (p *Plugin) markFailed(err error, request property.Map) error {
+	if e, ok := err.(*abi.Error); ok && e.InitFailure != nil {
+		e.InitFailure.State = p.mark(e.InitFailure.State, request)
+	}
+	return err
+}
+
+func (p *Plugin) Delete(ctx context.Context, request abi.DeleteRequest) error {
+	if err := p.decided(); err != nil {
+		return err
+	}
+	request.State, request.OldInputs = p.lower(request.State, false), p.lower(request.OldInputs, false)
+	_, err := p.call(ctx, "Delete", func(in pulumiwire.Message) { pulumiwire.WriteDelete(in, request) })
+	return err
+}
+
+func (p *Plugin) Invoke(ctx context.Context, request abi.InvokeRequest) (abi.InvokeResponse, error) {
+	if err := p.decided(); err != nil {
+		return abi.InvokeResponse{}, err
+	}
+	asked := request
+	asked.Args = p.lower(request.Args, false)
+	out, err := p.call(ctx, "Invoke", func(in pulumiwire.Message) { pulumiwire.WriteInvoke(in, asked) })
+	response, err := answered("Invoke", out, err, pulumiwire.ReadInvoked)
+	response.Result = p.markAll(response.Result, request.Args)
+	return response, err
+}
+
+// List collects the page that the plugin streams.
+func (p *Plugin) List(ctx context.Context, request abi.ListRequest) (response abi.ListResponse, err error) {
+	if err := p.decided(); err != nil {
+		return response, err
+	}
+	request.Query = p.lower(request.Query, false)
+	in := pulumigrpc.Request(pulumigrpc.ResourceProvider, "List")
+	pulumiwire.WriteList(in, request)
+	err = p.client.Stream(ctx, pulumigrpc.ResourceProvider, "List", in, func(out pulumiwire.Message) error {
+		switch {
+		case out.Has("result"):
+			found := out.Message("result")
+			response.Resources = append(response.Resources, abi.ListedResource{ID: found.Text("id"), Name: found.Text("name")})
+		case out.Has("continuation"):
+			response.ContinuationToken = out.Message("continuation").Text("continuation_token")
+		case out.Has("computed"):
+			return abi.NewError(abi.ErrorKindUnavailable, "the query holds values that are not known yet")
+		}
+		return nil
+	})
+	return response, err
+}

@@ -1,0 +1,144 @@
+package pulumiprogram
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/program"
+)
+
+// The test runs as a language host if it is started under the name of one.
+func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == "pulumi-language-script" {
+		serveLanguage(os.Args[1])
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// script is a language host for files, whose text says how the program ends.
+type script struct {
+	pulumirpc.UnimplementedLanguageRuntimeServer
+	engine string
+}
+
+func serveLanguage(engine string) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	s := grpc.NewServer()
+	pulumirpc.RegisterLanguageRuntimeServer(s, script{engine: engine})
+	if os.Getenv("TEST_NO_PORT") != "" {
+		fmt.Println("usage: this is another program")
+	}
+	fmt.Println(listener.Addr().(*net.TCPAddr).Port)
+	_ = s.Serve(listener)
+}
+
+func (s script) Run(ctx context.Context, r *pulumirpc.RunRequest) (*pulumirpc.RunResponse, error) {
+	text, err := os.ReadFile(filepath.Join(r.Info.ProgramDirectory, r.Info.EntryPoint))
+	if err != nil {
+		return nil, err
+	}
+	connection, err := grpc.NewClient(r.MonitorAddress, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return nil, err
+	}
+	defer connection.Close()
+	monitor, logs := pulumirpc.NewResourceMonitorClient(connection), pulumirpc.NewEngineClient(connection)
+	fmt.Printf("it has %v of %v in %s, %v, %d\n", r.Config, r.ConfigSecretKeys, r.Project+"/"+r.Stack, r.Info.Options.AsMap(), r.Parallel)
+	switch string(text) {
+	case "error":
+		return &pulumirpc.RunResponse{Error: "it does not compile"}, nil
+	case "bail":
+		_, err := logs.Log(ctx, &pulumirpc.LogRequest{Severity: pulumirpc.LogSeverity_ERROR, Message: "the reason"})
+		return &pulumirpc.RunResponse{Bail: true}, err
+	case "crash":
+		os.Exit(3)
+	case "wait":
+		fmt.Println("waiting")
+		select {}
+	}
+	stack, err := monitor.RegisterResource(ctx, &pulumirpc.RegisterResourceRequest{Type: "pulumi:pulumi:Stack", Name: "shop-dev"})
+	if err == nil {
+		_, err = monitor.RegisterResourceOutputs(ctx, &pulumirpc.RegisterResourceOutputsRequest{Urn: stack.Urn})
+	}
+	if err == nil {
+		_, err = monitor.SignalAndWaitForShutdown(ctx, &emptypb.Empty{})
+	}
+	return &pulumirpc.RunResponse{}, err
+}
+
+// A program of a runtime that husk does not start itself is run by the language host of the runtime.
+func TestLanguageHost(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the test's language host is a symbolic link")
+	}
+	bin := t.TempDir()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink(self, filepath.Join(bin, "pulumi-language-script")))
+	t.Setenv("PATH", bin)
+	t.Setenv("HUSK_CONFIG_PASSPHRASE", "a secret")
+	for name, c := range map[string]struct{ program, variable, want, printed string }{
+		"success":             {program: "success", printed: "it has map[shop:color:red] of [shop:color] in shop/dev, map[fast:true], 3"},
+		"an error":            {program: "error", want: "the program failed: it does not compile"},
+		"a failure":           {program: "bail", want: "the program failed with the error above", printed: "the reason"},
+		"a crash":             {program: "crash", want: "the program exited with code 3"},
+		"another program":     {program: "success", variable: "TEST_NO_PORT", want: `printed "usage: this is another program" in place of the port`},
+		"a user who stops it": {program: "wait", want: "the program was stopped", printed: "waiting"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if c.variable != "" {
+				t.Setenv(c.variable, "1")
+			}
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "Pulumi.yaml"),
+				[]byte("name: shop\nruntime: {name: script, options: {fast: true}}\nmain: program.txt\n"), 0o644))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "program.txt"), []byte(c.program), 0o644))
+			project, err := program.LoadProject(dir)
+			require.NoError(t, err)
+			require.NoError(t, Find(project.Runtime))
+			var mu sync.Mutex
+			var printed []string
+			stop := make(chan struct{})
+			p := New(project, Options{Stop: func() <-chan struct{} { return stop }, Report: func(d engine.Diagnostic) {
+				mu.Lock()
+				defer mu.Unlock()
+				printed = append(printed, d.Message)
+				if d.Message == "waiting" {
+					close(stop)
+				}
+			}})
+			err = p.Run(t.Context(), abi.RunContext{Project: "shop", Stack: "dev", Organization: "organization", Parallel: 3,
+				Config: []abi.ConfigEntry{{Key: "shop:color", Value: "red", Secret: true}}}, &asked{})
+			if finished := p.Finish(t.Context()); err == nil {
+				err = finished
+			}
+			if c.want == "" {
+				require.NoError(t, err, printed)
+			} else {
+				require.ErrorContains(t, err, c.want, printed)
+			}
+			require.Contains(t, strings.Join(printed, "\n"), c.printed)
+		})
+	}
+	require.ErrorContains(t, Find("dotnet"), "pulumi-language-dotnet, which is not in PATH")
+	require.ErrorContains(t, Find("../script"), "there is no runtime")
+}

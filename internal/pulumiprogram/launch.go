@@ -1,0 +1,360 @@
+package pulumiprogram
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/program/source"
+)
+
+// Runtimes are the runtimes of programs that husk starts itself. Others need a language host, see [Find].
+func Runtimes() []string { return []string{"nodejs", "python", "go"} }
+
+func isOwn(runtime string) bool { return slices.Contains(Runtimes(), runtime) }
+
+// SourceKinds returns the suffixes of the files that programs of a runtime are made of, none if that is not known.
+func SourceKinds(runtime string) []string {
+	switch runtime {
+	case "nodejs":
+		return []string{".js", ".cjs", ".mjs", ".jsx", ".ts", ".cts", ".mts", ".tsx", ".json"}
+	case "python":
+		return []string{".py", ".toml", ".txt"}
+	case "go":
+		return []string{".go", ".mod", ".sum"}
+	}
+	return nil
+}
+
+// command runs a program.
+type command struct {
+	*exec.Cmd
+	// drive has a language host run the program, given the first line that it prints, and returns how the
+	// program has ended, as in [process.how]. An error is one of the connection to the host. It is nil if the
+	// command is the program.
+	drive func(line string) (how string, err error)
+}
+
+// launch returns the command that runs a program, for the address of its services.
+type launch func(address string) command
+
+// command returns how to run the program, and what removes the files that were made for it.
+func (p *Program) command(ctx context.Context, run abi.RunContext) (_ launch, cleanUp func(), err error) {
+	if info, err := os.Stat(p.project.ProgramDir); err != nil {
+		return nil, nil, p.problem("main names no program: %v", err)
+	} else if !info.IsDir() && p.project.Runtime == "go" {
+		return nil, nil, p.problem("main of a Go program is a directory, not %s", p.project.ProgramDir)
+	}
+	var l launch
+	switch p.project.Runtime {
+	case "nodejs":
+		l, cleanUp, err = p.node(run)
+	case "python":
+		l, err = p.python(run)
+	case "go":
+		l, cleanUp, err = p.golang(ctx, run)
+	default:
+		l, err = p.hosted(ctx, run)
+	}
+	if cleanUp == nil {
+		cleanUp = func() {}
+	}
+	return l, cleanUp, err
+}
+
+// problem returns an error about the project file.
+func (p *Program) problem(format string, args ...any) error {
+	return source.Diagnostics{p.project.File.Errorf(source.Position{}, format, args...)}
+}
+
+// refuse returns an error about an option of the runtime.
+func (p *Program) refuse(o program.RuntimeOption, format string, args ...any) error {
+	return source.Diagnostics{p.project.File.Errorf(o.Position, format, args...)}
+}
+
+func (p *Program) unsupported(o program.RuntimeOption) error {
+	return p.refuse(o, "husk does not support the option %q of the runtime %s", o.Name, p.project.Runtime)
+}
+
+// dir returns the directory that the program runs in, and its file; "." if the runtime finds that.
+func (p *Program) dir() (dir, file string) {
+	if info, err := os.Stat(p.project.ProgramDir); err == nil && !info.IsDir() {
+		return filepath.Dir(p.project.ProgramDir), filepath.Base(p.project.ProgramDir)
+	}
+	return p.project.ProgramDir, "."
+}
+
+// nodeRunner prepares the process of a program.
+//
+//go:embed run.cjs
+var nodeRunner []byte
+
+// node returns the command for a program in JavaScript or TypeScript, which the SDK in its node_modules runs.
+func (p *Program) node(run abi.RunContext) (_ launch, cleanUp func(), err error) {
+	typescript, nodeArgs := true, ""
+	for _, o := range p.project.RuntimeOptions {
+		switch o.Name {
+		case "typescript":
+			typescript = o.Value != "false"
+		case "nodeargs":
+			nodeArgs = o.Value
+		case "packagemanager": // packages are installed already
+		default:
+			return nil, nil, p.unsupported(o)
+		}
+	}
+	node, err := exec.LookPath("node")
+	if err != nil {
+		return nil, nil, fmt.Errorf("the runtime nodejs needs Node.js: install it, so that node is in PATH: %w", err)
+	}
+	dir, file := p.dir()
+	runner := findAbove(dir, filepath.Join("node_modules", "@pulumi", "pulumi", "cmd", "run", "index.js"))
+	if runner == "" {
+		return nil, nil, fmt.Errorf("%s has no node_modules with @pulumi/pulumi: run npm install there", dir)
+	}
+	temporary, err := os.MkdirTemp("", "husk-program-")
+	if err != nil {
+		return nil, nil, err
+	}
+	cleanUp = func() { _ = os.RemoveAll(temporary) } // what stays is in the directory for such files
+	prepares := filepath.Join(temporary, "run.cjs")
+	if err := os.WriteFile(prepares, nodeRunner, 0o600); err != nil {
+		cleanUp()
+		return nil, nil, err
+	}
+	args := append([]string{"--require=" + prepares}, strings.Fields(nodeArgs)...)
+	args = append(args, filepath.Dir(runner))
+	environment := append(p.environment(run), "PULUMI_NODEJS_TYPESCRIPT="+strconv.FormatBool(typescript))
+	return func(address string) command {
+		all := append(args[:len(args):len(args)],
+			"--monitor", address, "--engine", address, "--project", run.Project, "--stack", run.Stack,
+			"--organization", run.Organization, "--root-directory", p.project.Dir, "--pwd", dir, "--parallel", parallel(run))
+		if run.DryRun {
+			all = append(all, "--dry-run")
+		}
+		cmd := exec.Command(node, append(all, file)...)
+		cmd.Dir, cmd.Env = dir, environment
+		return command{Cmd: cmd}
+	}, cleanUp, nil
+}
+
+// pythonRunner runs a program with the SDK that is installed.
+//
+//go:embed run.py
+var pythonRunner string
+
+// python returns the command for a program in Python.
+func (p *Program) python(run abi.RunContext) (launch, error) {
+	dir, file := p.dir()
+	interpreter := ""
+	for _, o := range p.project.RuntimeOptions {
+		switch {
+		case o.Name == "virtualenv":
+			interpreter = pythonOf(p.project.Path(o.Value))
+		case o.Name == "toolchain" && o.Value == "pip":
+		case o.Name == "toolchain" && o.Value == "uv":
+			if interpreter == "" {
+				interpreter = pythonOf(filepath.Join(p.project.Dir, ".venv"))
+			}
+		case o.Name == "toolchain":
+			return nil, p.refuse(o, "husk does not support the toolchain %q: name the directory of its virtual environment as the option virtualenv", o.Value)
+		default:
+			return nil, p.unsupported(o)
+		}
+	}
+	if interpreter != "" {
+		if _, err := os.Stat(interpreter); err != nil {
+			return nil, fmt.Errorf("the virtual environment of the program has no %s: make it with python3 -m venv, and install the program's packages there", interpreter)
+		}
+	} else {
+		var err error
+		if interpreter, err = lookPath("python3", "python"); err != nil {
+			return nil, fmt.Errorf("the runtime python needs Python: install it, or name a virtual environment as the option virtualenv: %w", err)
+		}
+	}
+	environment := append(p.environment(run), "PYTHONUNBUFFERED=1")
+	return func(address string) command {
+		cmd := exec.Command(interpreter, "-c", pythonRunner, address, run.Project, run.Stack, run.Organization,
+			p.project.Dir, parallel(run), strconv.FormatBool(run.DryRun), file)
+		cmd.Dir, cmd.Env = dir, environment
+		return command{Cmd: cmd}
+	}, nil
+}
+
+// pythonOf returns the interpreter of a virtual environment.
+func pythonOf(environment string) string {
+	if runtime.GOOS == "windows" {
+		return filepath.Join(environment, "Scripts", "python.exe")
+	}
+	return filepath.Join(environment, "bin", "python")
+}
+
+func lookPath(names ...string) (path string, err error) {
+	for _, name := range names {
+		var failed error
+		if path, failed = exec.LookPath(name); failed == nil {
+			return path, nil
+		}
+		err = errors.Join(err, failed)
+	}
+	return "", err
+}
+
+// golang returns the command for a program in Go, which it builds, unless the project names a binary.
+func (p *Program) golang(ctx context.Context, run abi.RunContext) (_ launch, cleanUp func(), err error) {
+	dir, _ := p.dir()
+	binary := ""
+	for _, o := range p.project.RuntimeOptions {
+		if o.Name != "binary" {
+			return nil, nil, p.unsupported(o)
+		}
+		binary = p.project.Path(o.Value)
+	}
+	cleanUp = func() {}
+	if binary == "" {
+		temporary, err := os.MkdirTemp("", "husk-program-")
+		if err != nil {
+			return nil, nil, err
+		}
+		cleanUp = func() { _ = os.RemoveAll(temporary) } // what stays is in the directory for such files
+		if binary, err = buildGo(ctx, dir, temporary); err != nil {
+			cleanUp()
+			return nil, nil, err
+		}
+	}
+	environment := append(p.environment(run), "PULUMI_PROJECT="+run.Project, "PULUMI_STACK="+run.Stack,
+		"PULUMI_ORGANIZATION="+run.Organization, "PULUMI_ROOT_DIRECTORY="+p.project.Dir, "PULUMI_PARALLEL="+parallel(run),
+		"PULUMI_DRY_RUN="+strconv.FormatBool(run.DryRun))
+	return func(address string) command {
+		cmd := exec.Command(binary)
+		cmd.Dir, cmd.Env = dir, append(environment, "PULUMI_MONITOR="+address, "PULUMI_ENGINE="+address)
+		return command{Cmd: cmd}
+	}, cleanUp, nil
+}
+
+func buildGo(ctx context.Context, dir, to string) (binary string, err error) {
+	binary = filepath.Join(to, "program")
+	if runtime.GOOS == "windows" {
+		binary += ".exe"
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", binary, ".")
+	cmd.Dir, cmd.WaitDelay = dir, waitDelay
+	text, err := cmd.CombinedOutput()
+	switch {
+	case err == nil:
+		return binary, nil
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case cmd.ProcessState == nil:
+		return "", fmt.Errorf("the runtime go builds the program with the go command: %w", err)
+	}
+	return "", fmt.Errorf("the program in %s cannot be built:\n%s", dir, strings.TrimSpace(string(text)))
+}
+
+// findAbove returns a file in a directory, or in the nearest one above it that has it.
+func findAbove(dir, name string) string {
+	for {
+		path := filepath.Join(dir, name)
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+		above := filepath.Dir(dir)
+		if above == dir {
+			return ""
+		}
+		dir = above
+	}
+}
+
+// parallel returns how many operations a program may start at once. SDKs take a number of 32 bits.
+func parallel(run abi.RunContext) string {
+	if run.Parallel == 0 {
+		return strconv.Itoa(1 << 20)
+	}
+	return strconv.Itoa(int(min(run.Parallel, 1<<20)))
+}
+
+// userEnvironment returns the variables of husk without the passphrase of the stack's secrets.
+func (p *Program) userEnvironment() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return strings.HasPrefix(name, "HUSK_CONFIG_PASSPHRASE") || strings.HasPrefix(name, "PULUMI_CONFIG_PASSPHRASE")
+	})
+}
+
+// environment returns the variables of the program's process, with the configuration.
+func (p *Program) environment(run abi.RunContext) []string {
+	environment := p.userEnvironment()
+	values, secrets := map[string]string{}, []string{}
+	for _, e := range run.Config {
+		values[e.Key] = e.Value
+		if e.Secret {
+			secrets = append(secrets, e.Key)
+		}
+	}
+	config, _ := json.Marshal(values) // texts can be encoded
+	keys, _ := json.Marshal(secrets)
+	return append(environment, "PULUMI_CONFIG="+string(config), "PULUMI_CONFIG_SECRET_KEYS="+string(keys))
+}
+
+// config returns the configuration of a run with the defaults that the project declares. A value that does
+// not fit its declaration, and one that is missing, are errors.
+func (p *Program) config(run abi.RunContext) ([]abi.ConfigEntry, error) {
+	config := slices.Clone(run.Config)
+	var ds source.Diagnostics
+	for _, declared := range p.project.Config {
+		i := slices.IndexFunc(config, func(e abi.ConfigEntry) bool { return e.Key == declared.Key })
+		set := "husk config set "
+		if declared.Secret {
+			set += "--secret "
+		}
+		set += strings.TrimPrefix(declared.Key, run.Project+":") + " <value>"
+		switch {
+		case i >= 0:
+			if _, err := declared.Type.Parse(config[i].Value); err != nil {
+				d := p.project.File.Errorf(declared.Position, "the value of the configuration key %q cannot be used: %v", declared.Name, err)
+				d.Detail = "set another with: " + set
+				ds = append(ds, d)
+			}
+			config[i].Secret = config[i].Secret || declared.Secret
+		case declared.Default.IsNull():
+			d := p.project.File.Errorf(declared.Position, "the configuration key %q has no value", declared.Name)
+			d.Detail = "set one with: " + set
+			ds = append(ds, d)
+		default:
+			text, err := program.ConfigText(declared.Default)
+			if err != nil {
+				return nil, err
+			}
+			config = append(config, abi.ConfigEntry{Key: declared.Key, Value: text, Secret: declared.Secret})
+		}
+	}
+	return config, ds.Err()
+}
+
+// version returns the version of a package that a program wants. SDKs tell the version of the provider that
+// they were published with. If the project lists one provider of the package, that is the one. If it lists
+// several, the version chooses.
+func (p *Program) version(pkg, wanted string) string {
+	listed := 0
+	for i := range p.project.Providers {
+		if p.project.Providers[i].Name == pkg {
+			listed++
+		}
+	}
+	if listed > 1 {
+		return wanted
+	}
+	return ""
+}
