@@ -1,0 +1,176 @@
+package provider_test
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+	pt "github.com/husk-dev/husk/examples/internal/providertest"
+	"github.com/husk-dev/husk/examples/providers/pulumi-nodejs/provider"
+)
+
+const token = "pulumi-nodejs:dynamic:Resource"
+
+var resource = urn.New("dev", "shop", "", token, "r")
+
+// inputs returns the inputs of a resource with functions that the published SDK serialized; see
+// testdata/serialize.cjs, which made the texts.
+func inputs(t *testing.T, functions string, o pt.Object) property.Map {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", functions+".js.txt"))
+	require.NoError(t, err)
+	return pt.MapOf(pt.With(o, pt.Object{"__provider": string(text)}))
+}
+
+func TestLife(t *testing.T) {
+	ctx, p := t.Context(), provider.New()
+	require.NoError(t, p.Configure(ctx, abi.ConfigureRequest{Inputs: pt.MapOf(pt.Object{"shop:color": "red"})}))
+
+	given := inputs(t, "life", pt.Object{"kind": "a"})
+	checked, err := p.Check(ctx, abi.CheckRequest{URN: resource, Type: token, News: given})
+	require.NoError(t, err)
+	require.Empty(t, checked.Failures)
+	require.Equal(t, pt.Of(7.0), checked.Inputs.Get("size"))
+	require.Equal(t, given.Get("__provider"), checked.Inputs.Get("__provider"))
+
+	wrong, err := p.Check(ctx, abi.CheckRequest{URN: resource, Type: token, News: given.With("size", property.Number(-1))})
+	require.NoError(t, err)
+	require.Equal(t, []abi.CheckFailure{{Path: "size", Reason: "it must not be negative"}}, wrong.Failures)
+
+	created, err := p.Create(ctx, abi.CreateRequest{URN: resource, Type: token, Inputs: checked.Inputs})
+	require.NoError(t, err)
+	require.Equal(t, "id-a", created.ID)
+	require.Equal(t, pt.Of("n:a:1"), created.State.Get("name"))
+	require.Equal(t, pt.Of("red"), created.State.Get("color"))
+	require.Equal(t, given.Get("__provider"), created.State.Get("__provider"))
+
+	same, err := p.Diff(ctx, abi.DiffRequest{URN: resource, Type: token, ID: "id-a", Olds: created.State, News: checked.Inputs, OldInputs: checked.Inputs})
+	require.NoError(t, err)
+	require.Equal(t, abi.DiffChangesNone, same.Changes)
+	other, err := p.Diff(ctx, abi.DiffRequest{URN: resource, Type: token, ID: "id-a", Olds: created.State, News: checked.Inputs.With("kind", property.String("b"))})
+	require.NoError(t, err)
+	require.Equal(t, abi.DiffResponse{Changes: abi.DiffChangesSome, ReplaceKeys: []string{"kind"}, StableKeys: []string{"name"}, DeleteBeforeReplace: true}, other)
+
+	read, err := p.Read(ctx, abi.ReadRequest{URN: resource, Type: token, ID: "id-a", State: &created.State, Inputs: &checked.Inputs})
+	require.NoError(t, err)
+	require.Equal(t, pt.Of(true), read.State.Get("read"))
+	require.Equal(t, "id-a", read.ID)
+	gone := created.State.With("size", property.Number(99))
+	read, err = p.Read(ctx, abi.ReadRequest{URN: resource, Type: token, ID: "id-a", State: &gone})
+	require.NoError(t, err)
+	require.Empty(t, read.ID)
+	_, err = p.Read(ctx, abi.ReadRequest{URN: resource, Type: token, ID: "id-a"})
+	require.ErrorContains(t, err, "cannot be imported")
+
+	updated, err := p.Update(ctx, abi.UpdateRequest{URN: resource, Type: token, ID: "id-a", Olds: created.State, News: checked.Inputs.With("size", property.Number(8))})
+	require.NoError(t, err)
+	require.Equal(t, pt.Of(7.0), updated.State.Get("was"))
+
+	require.NoError(t, p.Delete(ctx, abi.DeleteRequest{URN: resource, Type: token, ID: "id-a", State: updated.State}))
+	err = p.Delete(ctx, abi.DeleteRequest{URN: resource, Type: token, ID: "id-a", State: updated.State.With("kind", property.String("stuck"))})
+	require.ErrorContains(t, err, "it is stuck\n    at ")
+}
+
+func create(t *testing.T, p abi.Provider, functions string, o pt.Object) (abi.CreateResponse, error) {
+	t.Helper()
+	return p.Create(t.Context(), abi.CreateRequest{URN: resource, Type: token, Inputs: inputs(t, functions, o)})
+}
+
+// The results are those of Node.js, but for what assert adds to a message.
+func TestWhatFunctionsMayUse(t *testing.T) {
+	p := provider.New()
+	for name, want := range map[string]pt.Object{
+		"language": {"seen": pt.List{0.0, 1.0, 2.0}, "same": true, "big": "1180591620717411303424", "named": "p:x:1", "shown": "b!", "at": 3.0, "group": "<a>1<b>2", "grouped": 2.0},
+		"timers":   {"ticked": true, "never": false, "last": "next"},
+		"bytes": {"hex": "6772c3bcc39f6520e282acf09f9880", "base64": "Z3LDvMOfZSDigqzwn5iA", "back": "grüße €😀", "n": 17.0, "text": "ä", "bad": "\ufffdA", "part": "gr",
+			"is": true, "n32": 16909060.0, "atob": "hi", "latin": 1.0},
+		"urls": {"href": "https://User:pw@example.org/a/b/c?x=1&y=a+b&z=%C3%A4+%26#top", "host": "example.org", "port": "", "y": "a b", "origin": "https://example.org",
+			"v": "http://h:8080/p#f", "bad": "ERR_INVALID_URL", "params": "a=1+2&b=%26", "parsed": "/p?q=1"},
+		"modules": {"message": "AssertionError not the same", "join": "/b/c.txt", "ext": ".gz", "format": `a=1 {"b":2}`, "inspect": "{ a: 1, b: [ 1, 'x' ] }",
+			"sha": "fb8e20fc2e4c3f248c60c39bd652f3c1347298bb977b8b4d5903b85055620603", "hmac": "K5DkHnwMyOL3XAKRDDiZzEaLoxY=", "uuid": true, "random": 8.0, "date": 0.0, "map": 1.0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			created, err := create(t, p, "run", pt.Object{"case": name})
+			require.NoError(t, err)
+			require.Equal(t, "x", created.ID)
+			for key, value := range want {
+				require.Equal(t, pt.Of(value), created.State.Get(key), key)
+			}
+		})
+	}
+}
+
+// A failure is an error of its call: the next one works.
+func TestFailures(t *testing.T) {
+	p := provider.New()
+	for name, want := range map[string]string{
+		"recursion":      "RangeError: Maximum call stack size exceeded",
+		"memory":         "out of memory",
+		"bigString":      "string too long",
+		"never":          "waits for a promise that nothing is going to resolve",
+		"thrown":         "RangeError: out of things\n    at ",
+		"thrownText":     "just text",
+		"unhandled":      "nothing in the dynamic provider catches: nobody cares",
+		"inTimer":        "nothing in the dynamic provider catches: in a timer",
+		"child":          "needs the module child_process of Node.js, which does not work in the sandbox: a sandboxed provider starts no processes",
+		"files":          "needs the module node:fs of Node.js",
+		"native":         "needs the native module thing.node",
+		"unknownPackage": "needs the package left-pad, whose files are not in the sandbox",
+		"func":           "returned a function as outs.f",
+		"nan":            "returned the number NaN as outs.n",
+		"cycle":          "an object that contains itself as outs.o.o",
+		"exits":          "called process.exit(3)",
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := create(t, p, "run", pt.Object{"case": name})
+			require.ErrorContains(t, err, want)
+			_, err = create(t, p, "secret", nil)
+			require.NoError(t, err)
+		})
+	}
+}
+
+func TestAResourceThatIsNotHealthy(t *testing.T) {
+	_, err := create(t, provider.New(), "run", pt.Object{"case": "partial"})
+	var e *abi.Error
+	require.True(t, errors.As(err, &e))
+	require.Equal(t, abi.ErrorKindInitFailed, e.Kind)
+	require.Equal(t, "p1", e.InitFailure.ID)
+	require.Equal(t, []string{"it is not ready"}, e.InitFailure.Reasons)
+	require.Equal(t, pt.Of(true), e.InitFailure.State.Get("made"))
+	require.True(t, e.InitFailure.State.Has("__provider"))
+}
+
+func TestFetch(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPut {
+			http.Error(w, "it is not here", http.StatusNotFound)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"thing":"` + r.Header.Get("X-Thing") + `"}`))
+	}))
+	defer server.Close()
+	created, err := create(t, provider.New(), "run", pt.Object{"case": "fetches", "url": server.URL + "/a"})
+	require.NoError(t, err)
+	for key, value := range map[string]any{"ok": true, "type": "application/json", "body": pt.Object{"thing": "a"}, "status": 404.0, "text": "it is not here\n", "refused": "TypeError"} {
+		require.Equal(t, pt.Of(value), created.State.Get(key), key)
+	}
+}
+
+// What is no text of the SDK is refused, and never a panic.
+func TestNonsense(t *testing.T) {
+	p := provider.New()
+	for _, code := range []any{nil, 1.0, "", "syntax error here", "exports.handler = 1", "exports.handler = () => null", "exports.handler = () => ({})", "throw null"} {
+		_, err := p.Create(t.Context(), abi.CreateRequest{URN: resource, Type: token, Inputs: pt.MapOf(pt.Object{"__provider": code})})
+		require.Error(t, err, "%v", code)
+	}
+}
