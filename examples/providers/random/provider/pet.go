@@ -10,7 +10,7 @@ import (
 
 type petInputs struct {
 	keepers
-	Length    int     `husk:"length,default=2,min=1,max=1024" doc:"How many words the name has, without the prefix."`
+	Length    int     `husk:"length,default=2,max=1024" doc:"How many words the name has, without the prefix; 2 where it is less than 1."`
 	Prefix    *string `husk:"prefix" doc:"What stands before the name."`
 	Separator string  `husk:"separator,default=-" doc:"What stands between the words."`
 }
@@ -34,7 +34,11 @@ func (Pet) Create(_ context.Context, r guest.CreateRequest[petInputs]) (guest.Cr
 	if in.Prefix != nil && *in.Prefix != "" {
 		words = append(words, *in.Prefix)
 	}
-	for left := in.Length; left > 0; left-- {
+	count := in.Length
+	if count < 1 {
+		count = 2 // as Pulumi's provider has it
+	}
+	for left := count; left > 0; left-- {
 		list := adverbWords
 		switch left {
 		case 1:

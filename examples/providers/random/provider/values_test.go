@@ -249,6 +249,9 @@ func TestPet(t *testing.T) {
 		}
 	})
 	require.Regexp(t, "^[a-z]+-[a-z]+$", p.Create(randomPet, pt.Object{}).ID)
+	for _, n := range []int{0, -1} { // as Pulumi's provider has it
+		require.Regexp(t, "^[a-z]+-[a-z]+$", p.Create(randomPet, pt.Object{"length": n}).ID)
+	}
 }
 
 func strs(t require.TestingT, v property.Value) []string {

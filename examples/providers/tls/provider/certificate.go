@@ -23,7 +23,7 @@ const serialSize = 16
 // years.
 type terms struct {
 	AllowedUses         []string `husk:"allowedUses,replace" doc:"What the key may be used for, such as digital_signature, key_encipherment, server_auth, client_auth, cert_signing, crl_signing."`
-	ValidityPeriodHours int      `husk:"validityPeriodHours,min=1,max=2562047,replace" doc:"For how many hours the certificate is valid."`
+	ValidityPeriodHours int      `husk:"validityPeriodHours,min=0,max=2562047,replace" doc:"For how many hours the certificate is valid. With 0 it has expired when it is made, and each update makes another."`
 	EarlyRenewalHours   int      `husk:"earlyRenewalHours,default=0,min=0,max=2562047" doc:"How many hours before its end the certificate is replaced by a new one, should an update run then."`
 	IsCaCertificate     bool     `husk:"isCaCertificate,default=false,replace" doc:"Whether the certificate is that of a certificate authority."`
 	MaxPathLength       *int     `husk:"maxPathLength,min=0,replace" doc:"How many authorities may stand between this one and a certificate. Ignored where isCaCertificate is false."`

@@ -74,12 +74,15 @@ func noSuchUse(name string, all []use) string {
 	return reason
 }
 
-// setUses says in the template what its key may be used for. The names are checked.
+// setUses says in the template what its key may be used for, extended uses in the order of the names, which are checked.
 func setUses(template *x509.Certificate, names []string) {
-	for _, u := range uses() {
-		if !slices.Contains(names, u.name) {
+	all := uses()
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(u use) bool { return u.name == name })
+		if i < 0 {
 			continue
 		}
+		u := all[i]
 		if u.usage != 0 {
 			template.KeyUsage |= u.usage
 		} else {
