@@ -8,6 +8,7 @@ package trace
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"slices"
 	"strings"
@@ -19,6 +20,17 @@ import (
 type ID struct {
 	Trace [16]byte
 	Span  [8]byte
+}
+
+// IDOf returns the ID of a span that several processes know by its name, in the trace of another span, or in one of its
+// own for the zero ID.
+func IDOf(name string, parent ID) ID {
+	sum := sha256.Sum256([]byte(name))
+	id := ID{Trace: parent.Trace, Span: [8]byte(sum[16:])}
+	if id.Trace == [16]byte{} {
+		id.Trace = [16]byte(sum[:])
+	}
+	return id
 }
 
 // ParseTraceparent reads the ID in a header traceparent (W3C Trace Context). ok is false for a text that is none.
@@ -175,6 +187,12 @@ func (t *Tracer) start(parent ID, name string, kind Kind, attributes []Attribute
 	}
 	_, _ = rand.Read(s.id.Span[:])
 	return s
+}
+
+// Record exports a span of a known ID and time. failure is empty unless it failed.
+func (t *Tracer) Record(id, parent ID, name string, start, end time.Time, failure string, attributes ...Attribute) {
+	t.export(&Span{id: id, parent: parent.Span, name: name, kind: Internal, start: start, end: end, tracer: t, attributes: attributes,
+		failed: failure != "", failure: failure})
 }
 
 type contextKey struct{}
