@@ -10,10 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mostListed bounds the modules that `go list -m all` names for a provider beside its own and Husk:
-// those that Husk's go.mod requires. RATIONALE.md says why they stand there.
-const mostListed = 50
-
 const freshProvider = `package main
 
 import (
@@ -46,13 +42,8 @@ func TestAProviderNeedsNoOtherModule(t *testing.T) {
 	require.NoError(t, err)
 	data, err := exec.Command("go", "mod", "edit", "-json", filepath.Join(root, "go.mod")).Output()
 	require.NoError(t, err)
-	var husk struct {
-		Go      string
-		Require []struct{ Path string }
-	}
+	var husk struct{ Go string }
 	require.NoError(t, json.Unmarshal(data, &husk))
-	t.Logf("%d modules are listed for a provider", len(husk.Require))
-	require.LessOrEqual(t, len(husk.Require), mostListed)
 
 	dir, modules := t.TempDir(), t.TempDir()
 	for name, text := range map[string]string{

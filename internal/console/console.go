@@ -18,6 +18,7 @@ import (
 	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/internal/graphdraw"
 	"github.com/husk-dev/husk/internal/plugins"
+	"github.com/husk-dev/husk/internal/runapi"
 	"github.com/husk-dev/husk/internal/timeline"
 	"github.com/husk-dev/husk/internal/workspace"
 )
@@ -36,6 +37,8 @@ type Options struct {
 	Token string
 	// Hosts are the values of the header Host that are served, such as 127.0.0.1:8080.
 	Hosts []string
+	// Server is that of the stacks, if they are on one: nil for none.
+	Server *runapi.Client
 	// Plugins returns the options of providers for deployments; nil for a console that changes nothing.
 	Plugins func() (plugins.Options, error)
 	Version string
@@ -133,6 +136,9 @@ func (s *Server) page(ctx context.Context, at *url.URL) (*page, error) {
 	parts := strings.Split(strings.Trim(at.Path, "/"), "/")
 	if parts[0] == "" {
 		return s.overview(ctx, w)
+	}
+	if parts[0] == "server" {
+		return s.serverPage(ctx, w, parts[1:])
 	}
 	if parts[0] != "stack" || len(parts) < 2 {
 		return nil, errNotFound

@@ -480,7 +480,7 @@ func TestRunsThatWereCutOff(t *testing.T) {
 func TestPagesThatDoNotExist(t *testing.T) {
 	s := serve(t, false)
 	for _, path := range []string{
-		"/nothing", "/stack/dev/nothing", "/stack/none/graph", "/stack/dev/runs/20260102T030405.000Z-up-7",
+		"/nothing", "/server", "/server/x", "/stack/dev/nothing", "/stack/none/graph", "/stack/dev/runs/20260102T030405.000Z-up-7",
 		"/stack/dev/runs/..%2f..%2fmeta", "/assets/none.css", "/assets/..%2fconsole.go",
 	} {
 		status, _, _ := s.do(http.MethodGet, path, nil, nil)

@@ -39,15 +39,22 @@ func (p *page) write(m *markup) {
 		mode = `<span class="badge warn">writes allowed</span>`
 	}
 	m.f("</p>\n"+`<p class="mode">%s <span id="live" class="badge" role="status">not live</span></p>`+"\n</header>\n", mode)
-	if p.Stack != "" {
-		m.f(`<nav aria-label="Stack">` + "\n")
-		for _, tab := range []struct{ name, title, path string }{
-			{"resources", "Resources", stackPath(p.Stack)}, {"graph", "Graph", stackPath(p.Stack, "graph")},
-			{"runs", "Runs", stackPath(p.Stack, "runs")}, {"providers", "Providers", stackPath(p.Stack, "providers")},
-		} {
+	type tab struct{ name, title, path string }
+	nav := func(label string, tabs ...tab) {
+		m.f(`<nav aria-label="%s">`+"\n", label)
+		for _, tab := range tabs {
 			m.f(`<a href="%s"%s>%s</a>`+"\n", tab.path, when(tab.name == p.Tab, ` aria-current="page"`), tab.title)
 		}
 		m.f("</nav>\n")
+	}
+	switch {
+	case p.Stack != "":
+		nav("Stack", []tab{
+			{"resources", "Resources", stackPath(p.Stack)}, {"graph", "Graph", stackPath(p.Stack, "graph")},
+			{"runs", "Runs", stackPath(p.Stack, "runs")}, {"providers", "Providers", stackPath(p.Stack, "providers")},
+		}...)
+	case p.HasServer:
+		nav("Project", tab{"stacks", "Stacks", "/"}, tab{"server", "Server", "/server"})
 	}
 	m.f(`<main id="main" tabindex="-1">`+"\n<h1>%s</h1>\n", display.Escape(p.Title))
 	for _, s := range p.Sections {

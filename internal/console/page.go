@@ -23,6 +23,7 @@ type page struct {
 	Title, Tab     string
 	Sections       []section
 	MayDeploy      bool
+	HasServer      bool
 	Version        string
 	// Path is that of the page, with its query.
 	Path string
@@ -76,7 +77,7 @@ func plural(n int, what string) string {
 }
 
 func (s *Server) newPage(w *workspace.Workspace, stack, tab, title string) *page {
-	return &page{Project: w.Project.Name, Stack: stack, Tab: tab, Title: title, MayDeploy: s.MayDeploy(), Version: s.options.Version}
+	return &page{Project: w.Project.Name, Stack: stack, Tab: tab, Title: title, MayDeploy: s.MayDeploy(), HasServer: s.hasServer(), Version: s.options.Version}
 }
 
 // add adds a section.

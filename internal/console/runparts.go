@@ -364,7 +364,10 @@ func writeGranted(providers []program.ProviderPlugin) func(*markup) {
 					}
 					m.f("</div>")
 				}
-				m.f("%s</td></tr>\n", when(len(p.Grants) == 0, "nothing"))
+				if p.Native {
+					m.f("<strong>not sandboxed</strong>: a native plugin with all rights of the user")
+				}
+				m.f("%s</td></tr>\n", when(len(p.Grants) == 0 && !p.Native, "nothing"))
 			}
 		})
 		m.f(`<p class="faint"><code>husk provider audit</code> compares this with what the providers ask for.</p>`)

@@ -43,7 +43,7 @@ func (s *Server) overview(ctx context.Context, w *workspace.Workspace) (*page, e
 	if err != nil {
 		return nil, err
 	}
-	p := s.newPage(w, "", "", "Stacks")
+	p := s.newPage(w, "", "stacks", "Stacks")
 	var parts []part
 	for _, name := range stacks {
 		parts = append(parts, s.render("stack-"+name, "li", "card", s.stackLine(ctx, w, name, selected).write))

@@ -14,9 +14,9 @@ func lookOf(word any) string {
 	switch fmt.Sprint(word) {
 	case "succeeded", "done", "create", "import", "read":
 		return "done"
-	case "failed", "cut off", "error", "delete", "delete-replaced", "discard":
+	case "failed", "cancelled", "rejected", "cut off", "error", "delete", "delete-replaced", "discard":
 		return "failed"
-	case "waiting for confirmation", "warning", "update", "replace", "create-replacement", "read-replacement":
+	case "waiting for confirmation", "waiting for approval", "warning", "update", "replace", "create-replacement", "read-replacement":
 		return "warn"
 	case "running", "refresh":
 		return "busy"

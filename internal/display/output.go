@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"sync"
 
 	"golang.org/x/term"
@@ -99,6 +100,11 @@ func Escape(text string) string { return printable.Escape(text, printable.IsUnsa
 // EscapeLines is Escape for text of several lines. Tabs stay, because carets below a line of a file are
 // aligned with them.
 func EscapeLines(text string) string { return printable.Text(text) }
+
+var anyColour = regexp.MustCompile(`\x1b\[[0-9;]*m`)
+
+// WithoutColour returns text without the codes that change colours.
+func WithoutColour(text string) string { return anyColour.ReplaceAllString(text, "") }
 
 // EscapeJSON makes JSON safe to show. Characters that JSON allows in strings, and that control a terminal,
 // reorder text, or are a command to a service, become escapes of JSON.

@@ -215,8 +215,12 @@ func (m Machine) project(ctx context.Context) []Finding {
 	if err != nil {
 		return append(out, Finding{"backend", Bad, firstLine(err), "correct HUSK_BACKEND_URL, or backend.url in " + p.File.Name})
 	}
-	out = append(out, writable("backend", w.Place, "give yourself the right to write there, or name another directory with HUSK_BACKEND_URL"))
-	out = append(out, m.clock(w.Place)...)
+	if dir := w.StateDir(); dir != "" {
+		out = append(out, writable("backend", dir, "give yourself the right to write there, or name another directory with HUSK_BACKEND_URL"))
+		out = append(out, m.clock(dir)...)
+	} else {
+		out = append(out, Finding{"backend", Good, w.Place, ""})
+	}
 	stacks, err := w.Stacks(ctx)
 	if err != nil {
 		return append(out, Finding{"stacks", Bad, firstLine(err), "husk stack restore restores a damaged stack"})

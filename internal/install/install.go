@@ -52,11 +52,16 @@ type Installed struct {
 	// Wider are the requests that the lock did not have of a module that was locked before, and Dropped those that only it has.
 	Wider   []host.CapabilityRequest `json:"wider,omitempty"`
 	Dropped []host.CapabilityRequest `json:"dropped,omitempty"`
+	// Signer is who has signed the module, as the trust policy wants it; empty if it wants nothing. SignerWas is who had
+	// signed the module that was locked before, if it was somebody else.
+	Signer    string `json:"signer,omitempty"`
+	SignerWas string `json:"signerWas,omitempty"`
 	// Path is the file of the module.
 	Path string `json:"-"`
 
 	locked   lockfile.Provider
 	replaced *lockfile.Provider
+	from     registry.Source
 }
 
 // installer is one installation.
@@ -97,7 +102,7 @@ func Run(ctx context.Context, project *program.Project, p *plugins.Plugins, o Op
 	}
 	var wider []Installed
 	for _, one := range all {
-		if len(one.Wider) > 0 {
+		if len(one.Wider) > 0 || one.SignerWas != "" {
 			wider = append(wider, one)
 		}
 	}
@@ -121,6 +126,51 @@ func Run(ctx context.Context, project *program.Project, p *plugins.Plugins, o Op
 	})
 	_, err = lock.Write(project)
 	return all, err
+}
+
+// Found is a provider that a project does not list yet.
+type Found struct {
+	Name, Source, Version string
+}
+
+// Find looks for a provider by its source, or by a name that the registries have. version is a range, empty for any.
+func Find(ctx context.Context, p *plugins.Plugins, text, version string, progress func(registry.Progress)) (Found, error) {
+	named, err := registry.ParseSource(text)
+	if err != nil {
+		return Found{}, err
+	}
+	asked, err := versionrange.Parse(version)
+	if err != nil {
+		return Found{}, err
+	}
+	client, err := p.Registry(progress)
+	if err != nil {
+		return Found{}, err
+	}
+	from, release, _, err := resolve(ctx, p, client, named, asked)
+	if err != nil {
+		return Found{}, err
+	}
+	path, err := client.Fetch(ctx, from, release)
+	if err != nil {
+		return Found{}, err
+	}
+	declared := &program.ProviderPlugin{Source: text}
+	if _, err := p.Admit(ctx, declared, from, release, path); err != nil {
+		return Found{}, err
+	}
+	m, err := p.Identity(ctx, declared, from, release.Manifest, path)
+	return Found{m.Name, text, version}, err
+}
+
+// resolve returns the newest release of a source in a range, and where it is; of a source in git also the commit.
+func resolve(ctx context.Context, p *plugins.Plugins, client *registry.Client, from registry.Source, asked versionrange.Range) (registry.Source, registry.Release, string, error) {
+	if from.Kind == registry.Git {
+		release, commit, err := p.BuildCommit(ctx, client, from, "")
+		return from, release, commit, err
+	}
+	from, release, err := p.Resolve(ctx, client, from, asked)
+	return from, release, "", err
 }
 
 // all installs the providers, several at once. The error is the first in their order.
@@ -167,8 +217,7 @@ func (i *installer) failed(declared *program.ProviderPlugin, err error) error {
 }
 
 func (i *installer) one(ctx context.Context, declared *program.ProviderPlugin) (Installed, error) {
-	from, err := i.plugins.Source(declared)
-	if err != nil {
+	if _, err := i.plugins.Source(declared, nil); err != nil {
 		return Installed{}, err
 	}
 	asked, err := versionrange.Parse(declared.Version)
@@ -181,8 +230,17 @@ func (i *installer) one(ctx context.Context, declared *program.ProviderPlugin) (
 	}
 	update := i.Update && (len(i.Names) == 0 || slices.Contains(i.Names, declared.Name))
 	var one Installed
+	pin := locked != nil && !update
+	at := locked
+	if !pin {
+		at = nil // a name is looked up again
+	}
+	from, err := i.plugins.Source(declared, at)
+	if err != nil {
+		return Installed{}, err
+	}
 	switch {
-	case locked != nil && !update:
+	case pin:
 		one, err = i.pinned(ctx, declared, from, locked)
 	case i.Locked:
 		return one, i.errorf(declared, "run husk install without --locked, which is the default in CI, and commit husk.lock",
@@ -198,14 +256,24 @@ func (i *installer) one(ctx context.Context, declared *program.ProviderPlugin) (
 
 // pinned fetches the module that the lock has.
 func (i *installer) pinned(ctx context.Context, declared *program.ProviderPlugin, from registry.Source, locked *lockfile.Provider) (Installed, error) {
-	path, err := i.client.Fetch(ctx, from, registry.Release{Version: locked.Version, Digest: locked.Digest, Size: locked.Size, Manifest: locked.Manifest})
+	path, err := i.plugins.Fetch(ctx, i.client, from, locked)
 	if err != nil {
 		return Installed{}, plugins.Moved(ctx, i.client, from, locked, err)
 	}
 	one := Installed{
-		Name: declared.Name, Source: declared.Source, Version: locked.Version, Digest: locked.Digest, Size: locked.Size, Path: path, locked: *locked,
+		Name: declared.Name, Source: declared.Source, Version: locked.Version, Digest: locked.Digest, Size: locked.Size, Path: path, locked: *locked, from: from,
 	}
-	m, err := i.identity(ctx, declared, path, locked.Version)
+	signer, err := i.plugins.Admit(ctx, declared, from, registry.Release{Digest: locked.Digest, Manifest: locked.Manifest}, path)
+	if err != nil {
+		return one, err
+	}
+	if locked.Signer == nil && !signer.IsZero() && !i.Locked {
+		one.locked.Signer, one.Changed = lockfile.SignerOf(signer), true
+	}
+	if one.locked.Signer != nil {
+		one.Signer = one.locked.Signer.String()
+	}
+	m, err := i.identity(ctx, declared, from, locked.Manifest, path, locked.Version)
 	if err != nil {
 		return one, err
 	}
@@ -219,8 +287,8 @@ func (i *installer) pinned(ctx context.Context, declared *program.ProviderPlugin
 }
 
 // identity returns name, version, and requests of a module, which must be the provider, in the version.
-func (i *installer) identity(ctx context.Context, declared *program.ProviderPlugin, path, version string) (host.Manifest, error) {
-	m, err := i.plugins.Identity(ctx, declared.Name, path)
+func (i *installer) identity(ctx context.Context, declared *program.ProviderPlugin, from registry.Source, manifest, path, version string) (host.Manifest, error) {
+	m, err := i.plugins.Identity(ctx, declared, from, manifest, path)
 	if err != nil {
 		return m, err
 	}
@@ -235,7 +303,7 @@ func (i *installer) identity(ctx context.Context, declared *program.ProviderPlug
 
 // newest fetches the newest module in a range. locked is the one that the lock has, nil for none.
 func (i *installer) newest(ctx context.Context, declared *program.ProviderPlugin, from registry.Source, asked versionrange.Range, locked *lockfile.Provider) (Installed, error) {
-	release, err := i.client.Resolve(ctx, from, asked)
+	from, release, commit, err := resolve(ctx, i.plugins, i.client, from, asked)
 	if err != nil {
 		return Installed{}, err
 	}
@@ -243,7 +311,11 @@ func (i *installer) newest(ctx context.Context, declared *program.ProviderPlugin
 	if err != nil {
 		return Installed{}, err
 	}
-	m, err := i.identity(ctx, declared, path, release.Version)
+	signer, err := i.plugins.Admit(ctx, declared, from, release, path)
+	if err != nil {
+		return Installed{}, err
+	}
+	m, err := i.identity(ctx, declared, from, release.Manifest, path, release.Version)
 	if err != nil {
 		return Installed{}, err
 	}
@@ -259,7 +331,7 @@ func (i *installer) newest(ctx context.Context, declared *program.ProviderPlugin
 		switch {
 		case err != nil:
 			return Installed{}, err
-		case version.EQ(was) && release.Digest != locked.Digest:
+		case version.EQ(was) && release.Digest != locked.Digest && from.Kind != registry.Git: // a branch goes on
 			return Installed{}, &plugins.MovedError{Source: declared.Source, Version: locked.Version, Locked: locked.Digest, Is: release.Digest}
 		case version.LT(was):
 			return Installed{}, fmt.Errorf("the newest version of %s is %s now, older than %s, which is locked: it was withdrawn, or the registry hides it\n"+
@@ -267,22 +339,35 @@ func (i *installer) newest(ctx context.Context, declared *program.ProviderPlugin
 		}
 	}
 	one := Installed{
-		Name: declared.Name, Source: declared.Source, Version: version.String(), Digest: release.Digest, Size: release.Size, Path: path, Requests: m.Requests,
+		Name: declared.Name, Source: declared.Source, Version: version.String(), Digest: release.Digest, Size: release.Size, Path: path, Requests: m.Requests, from: from,
 		locked: lockfile.Provider{
 			Name: declared.Name, Source: declared.Source, Version: version.String(), Digest: release.Digest, Size: release.Size, Manifest: release.Manifest,
+			Signer: lockfile.SignerOf(signer), Commit: commit,
 		},
 	}
-	for _, r := range m.Requests {
-		one.locked.Requests = append(one.locked.Requests, lockfile.Request{Capability: r.Capability, Scope: r.Scope, Optional: r.Optional})
+	if named, err := registry.ParseSource(declared.Source); err == nil && named.Kind == registry.Named {
+		one.locked.From = from.String()
+		if locked != nil && locked.From != "" && locked.From != one.locked.From {
+			return Installed{}, fmt.Errorf("%s is at %s now, and husk.lock has it from %s: another registry is asked first, or the first has lost it\n"+
+				"to take it from there, remove the entry from husk.lock and run husk install", declared.Source, one.locked.From, locked.From)
+		}
 	}
+	if !signer.IsZero() {
+		one.Signer = signer.String()
+	}
+	one.locked.Requests = requestsOf(m.Requests)
 	one.replaced = i.replaced(declared, locked)
 	if one.replaced != nil {
 		one.compare(one.replaced.Requests)
 		if one.replaced.Version != one.Version {
 			one.Was = one.replaced.Version
 		}
+		if was := one.replaced.Signer; was != nil && (one.locked.Signer == nil || *was != *one.locked.Signer) {
+			one.SignerWas = was.String()
+		}
 	}
-	one.Changed = one.replaced == nil || one.replaced.Digest != one.Digest || one.replaced.Source != one.Source || one.replaced.Version != one.Version
+	one.Changed = one.replaced == nil || one.replaced.Digest != one.Digest || one.replaced.Source != one.Source || one.replaced.Version != one.Version ||
+		one.SignerWas != "" || one.replaced.Signer == nil && one.locked.Signer != nil
 	return one, nil
 }
 
@@ -317,6 +402,24 @@ func (one *Installed) compare(locked []lockfile.Request) {
 			one.Dropped = append(one.Dropped, host.CapabilityRequest{Capability: l.Capability, Scope: l.Scope, Optional: l.Optional})
 		}
 	}
+}
+
+// Wider returns the requests that others do not have.
+func Wider(before, now []host.CapabilityRequest) (wider []host.CapabilityRequest) {
+	locked := requestsOf(before)
+	for _, r := range now {
+		if !isCovered(locked, r) {
+			wider = append(wider, r)
+		}
+	}
+	return wider
+}
+
+func requestsOf(all []host.CapabilityRequest) (locked []lockfile.Request) {
+	for _, r := range all {
+		locked = append(locked, lockfile.Request{Capability: r.Capability, Scope: r.Scope, Optional: r.Optional})
+	}
+	return locked
 }
 
 // isCovered reports whether locked requests have all that a request asks for. One without a scope asks for whatever the
@@ -368,12 +471,8 @@ func Vendor(ctx context.Context, project *program.Project, p *plugins.Plugins, d
 	}
 	var modules []registry.Vendored
 	for _, one := range all {
-		from, err := registry.ParseSource(one.Source)
-		if err != nil {
-			return nil, err
-		}
 		modules = append(modules, registry.Vendored{
-			Source: from.At(project.Dir), Name: one.Name,
+			Source: one.from, Name: one.Name,
 			Release: registry.Release{Version: one.Version, Digest: one.Digest, Size: one.Size, Manifest: one.locked.Manifest},
 		})
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/host/trust"
 	"github.com/husk-dev/husk/internal/atomicfile"
 	"github.com/husk-dev/husk/internal/versionrange"
 )
@@ -35,16 +36,29 @@ type Lock struct {
 
 // Provider is the module of a provider.
 type Provider struct {
-	Name    string `yaml:"name"`
-	Source  string `yaml:"source"`
+	Name   string `yaml:"name"`
+	Source string `yaml:"source"`
+	// From is where the module is, if the source is a name that was looked up.
+	From string `yaml:"from,omitempty"`
+	// Commit is what was built of a source in git.
+	Commit  string `yaml:"commit,omitempty"`
 	Version string `yaml:"version"`
 	// Digest is that of the module, and Size its size in bytes.
 	Digest string `yaml:"digest"`
 	Size   int64  `yaml:"size"`
 	// Manifest is the digest of the artifact's manifest, empty for a file on the web.
 	Manifest string `yaml:"manifest,omitempty"`
+	// Signer is who has signed the module, as the trust policy wants it; nil if it wants nothing.
+	Signer *Signer `yaml:"signer,omitempty,flow"`
 	// Requests are the grants that the module asks for.
 	Requests []Request `yaml:"requests,omitempty,flow"`
+}
+
+// Signer is a key, or an identity with its issuer.
+type Signer struct {
+	Key      string `yaml:"key,omitempty"`
+	Identity string `yaml:"identity,omitempty"`
+	Issuer   string `yaml:"issuer,omitempty"`
 }
 
 // Request is a grant that a module asks for.
@@ -52,6 +66,22 @@ type Request struct {
 	Capability string `yaml:"capability"`
 	Scope      string `yaml:"scope,omitempty"`
 	Optional   bool   `yaml:"optional,omitempty"`
+}
+
+// SignerOf returns a signer as a lock has it, nil for nobody.
+func SignerOf(s trust.Signer) *Signer {
+	if s.IsZero() {
+		return nil
+	}
+	return &Signer{s.Key, s.Identity, s.Issuer}
+}
+
+// String returns the signer for people.
+func (s *Signer) String() string {
+	if s == nil {
+		return "nobody"
+	}
+	return trust.Signer{Key: s.Key, Identity: s.Identity, Issuer: s.Issuer}.String()
 }
 
 // Path returns the path of the lock of a project.
@@ -161,6 +191,8 @@ func (d decoder) provider(n *yaml.Node) (p Provider, ok bool) {
 	ok = d.Read(n, "a locked provider",
 		d.TextKey("name", &p.Name, "a provider's name"),
 		d.TextKey("source", &p.Source, "a provider's source"),
+		d.TextKey("from", &p.From, "where a provider is"),
+		d.TextKey("commit", &p.Commit, "a commit"),
 		source.KeyOf("version", &p.Version, func(n *yaml.Node) (string, bool) {
 			text, ok := d.Text(n, "a provider's version")
 			if !ok {
@@ -176,6 +208,15 @@ func (d decoder) provider(n *yaml.Node) (p Provider, ok bool) {
 		source.KeyOf("digest", &p.Digest, d.digest("a digest")),
 		source.KeyOf("size", &p.Size, func(n *yaml.Node) (int64, bool) { return d.number(n, "a size") }),
 		source.KeyOf("manifest", &p.Manifest, d.digest("the digest of a manifest")),
+		source.KeyOf("signer", &p.Signer, func(n *yaml.Node) (*Signer, bool) {
+			s := &Signer{}
+			ok := d.Read(n, "a signer", d.TextKey("key", &s.Key, "a key"), d.TextKey("identity", &s.Identity, "an identity"), d.TextKey("issuer", &s.Issuer, "an issuer"))
+			if ok && *s == (Signer{}) {
+				d.Errorf(n, "a signer has a key or an identity")
+				ok = false
+			}
+			return s, ok
+		}),
 		source.KeyOf("requests", &p.Requests, func(n *yaml.Node) (all []Request, ok bool) {
 			ok = true
 			for _, e := range d.Elements(n, "requests") {

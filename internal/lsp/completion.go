@@ -417,7 +417,7 @@ func (c *completer) reference(ctx context.Context, written string) {
 		return
 	}
 	if name == pulumiName {
-		for _, p := range []string{"project", "stack", "organization", "cwd"} {
+		for _, p := range []string{"project", "stack", "organization", "cwd", "rootDirectory"} {
 			c.add(kindProperty, p, p, "string", "", false)
 		}
 		return

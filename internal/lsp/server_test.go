@@ -395,7 +395,7 @@ func TestHover(t *testing.T) {
 	e := newEditor(t)
 	program := header + "resources:\n  pet:\n    type: random:RandomPet\n    properties: {length: 3}\noutputs:\n  a: ${pet.separator}\n"
 	mark := func(old, new string) string { return strings.Replace(program, old, new, 1) }
-	require.Equal(t, "`length` — integer\n\nHow many words the name has, without the prefix.\n\nA change replaces the resource. Default: `2`. From 1 to 1024.", e.hover(mark("length", "len‸gth")))
+	require.Equal(t, "`length` — integer\n\nHow many words the name has, without the prefix; 2 where it is less than 1.\n\nA change replaces the resource. Default: `2`. At most 1024.", e.hover(mark("length", "len‸gth")))
 	require.Contains(t, e.hover(mark("random:RandomPet", "random:Ran‸domPet")), "**Inputs**")
 	require.Contains(t, e.hover(mark("random:RandomPet", "random:Ran‸domPet")), "- `separator` (string) What stands between the words.\n", "an output is not required")
 	require.NotContains(t, e.hover(mark("random:RandomPet", "random:Ran‸domPet")), "required")

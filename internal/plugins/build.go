@@ -1,14 +1,17 @@
 package plugins
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/gobuild"
 )
 
 // Built is a module with a manifest.
@@ -41,9 +44,35 @@ func (p *Plugins) Build(ctx context.Context, dir string) (*Built, error) {
 	return &Built{Manifest: m.Manifest, Bytes: stamped, Digest: DigestPrefix + hex.EncodeToString(sum[:])}, nil
 }
 
+// BuildsTheSame reports whether the source in a directory makes a module a second time: in a copy of its Go module at
+// another place, unless that refers to what is beside it.
+func (p *Plugins) BuildsTheSame(ctx context.Context, dir string, wasm []byte) (bool, error) {
+	elsewhere, err := os.MkdirTemp("", "husk-build-*")
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(elsewhere)
+	copied, err := gobuild.CopyModule(ctx, dir, filepath.Join(elsewhere, "source"))
+	if err != nil {
+		return false, err
+	}
+	if copied == "" {
+		copied = dir
+	}
+	other := &Plugins{
+		project: p.project, options: p.options, config: p.config, host: p.host, progress: p.progress, admission: p.admission,
+		builder: &gobuild.Builder{Dir: filepath.Join(elsewhere, "built")},
+	}
+	built, err := other.Build(ctx, copied)
+	return err == nil && bytes.Equal(built.Bytes, wasm), err
+}
+
 // Check loads a module that was built elsewhere, makes its handshake, and returns it with its schema. name
 // is for messages.
 func (p *Plugins) Check(ctx context.Context, name string, wasm []byte) (*Module, []byte, error) {
+	if err := p.admitBuilt(ctx, name, wasm); err != nil {
+		return nil, nil, err
+	}
 	over := p.progress.begin(name, compiling)
 	module, err := p.host.LoadBytes(ctx, wasm)
 	over()

@@ -1,7 +1,6 @@
 package plugins
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -34,6 +33,9 @@ func (p *Plugins) grants(declared *program.ProviderPlugin) (host.Grants, error) 
 		case err != nil && written.Scope == "": // not about the text in the file
 			return host.Grants{}, err
 		case err != nil:
+			return refused(written.Position, written.Scope, err)
+		}
+		if err := p.checkUntrusted(written, g); err != nil {
 			return refused(written.Position, written.Scope, err)
 		}
 		switch written.Capability {
@@ -153,12 +155,9 @@ func (p *Plugins) store(provider string) (*kvstore.Store, error) {
 		return store, nil
 	}
 	store := kvstore.New()
-	if p.options.Stores != "" {
-		if !filepath.IsLocal(provider) {
-			return nil, errors.New("the provider's name is not that of a file: " + provider)
-		}
+	if p.options.Stores != nil {
 		var err error
-		if store, err = kvstore.Open(filepath.Join(p.options.Stores, provider+".cbor")); err != nil {
+		if store, err = p.options.Stores(provider); err != nil {
 			return nil, err
 		}
 		if !p.performing.Load() {

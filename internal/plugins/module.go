@@ -27,6 +27,9 @@ type Module struct {
 // Info returns what is known of the module without running it.
 func (m *Module) Info() host.Info { return m.module.Info }
 
+// Bytes returns the module's file.
+func (m *Module) Bytes() ([]byte, error) { return m.wasm() }
+
 // BaseImage describes the snapshot from which instances without variables and directories start.
 func (m *Module) BaseImage(ctx context.Context) (host.BaseImage, error) {
 	return m.module.BaseImage(ctx)
@@ -44,11 +47,20 @@ func (m *Module) Inspect() (host.Info, error) {
 // Module loads the module at a path, a .wasm file or a directory of Go source, once for all callers. name
 // is the provider's, for messages, and may be empty. The error is os.ErrNotExist if there is no such path.
 func (p *Plugins) Module(ctx context.Context, name, path string) (*Module, error) {
-	return p.moduleOf(ctx, name, path, "")
+	return p.PinnedModule(ctx, name, path, "")
 }
 
-// moduleOf is Module, and fails before the module runs if digest is not empty and differs.
-func (p *Plugins) moduleOf(ctx context.Context, name, path, digest string) (*Module, error) {
+// PinnedModule is Module for a file whose digest is known. It fails before the module runs if the file has another one.
+func (p *Plugins) PinnedModule(ctx context.Context, name, path, digest string) (*Module, error) {
+	return p.moduleOf(ctx, name, path, digest, p.pathOrigin(path))
+}
+
+// moduleOf is Module for what has another origin than a path, and fails before the module runs if digest is not empty and
+// differs.
+func (p *Plugins) moduleOf(ctx context.Context, name, path, digest string, from origin) (*Module, error) {
+	if err := p.admitFile(ctx, path, digest, from); err != nil {
+		return nil, err
+	}
 	p.mu.Lock()
 	load, known := p.modules[path]
 	if !known {
@@ -87,6 +99,9 @@ func (p *Plugins) load(ctx context.Context, name, path, digest string) (*Module,
 	var module *host.Module
 	wasm := func() ([]byte, error) { return os.ReadFile(path) }
 	if info.IsDir() {
+		if err := p.refuseUnsandboxed("it is built from Go source"); err != nil {
+			return nil, err
+		}
 		var built []byte
 		built, module, err = p.build(ctx, name, path, p.builder.Build)
 		wasm = func() ([]byte, error) { return built, nil }
@@ -121,6 +136,9 @@ func (p *Plugins) build(ctx context.Context, name, dir string,
 	wasm, err := build(ctx, dir)
 	over()
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := p.admitBuilt(ctx, dir, wasm); err != nil {
 		return nil, nil, err
 	}
 	defer p.progress.begin(name, compiling)()

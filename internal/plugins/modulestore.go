@@ -17,6 +17,7 @@ import (
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/internal/atomicfile"
+	"github.com/husk-dev/husk/internal/backend"
 )
 
 // The modules that resources were made with are kept by digest in a directory beside the state. So the
@@ -28,11 +29,7 @@ const DigestPrefix = "sha256:"
 const moduleSuffix = ".wasm"
 
 // sumOf returns the hexadecimal digits of a digest, ok is false for other text.
-func sumOf(digest string) (sum string, ok bool) {
-	sum, ok = strings.CutPrefix(digest, DigestPrefix)
-	raw, err := hex.DecodeString(sum)
-	return strings.ToLower(sum), ok && err == nil && len(raw) == sha256.Size
-}
+func sumOf(digest string) (sum string, ok bool) { return backend.SumOf(digest) }
 
 // moduleFile returns the path of a module. The digest, which comes from a state, is checked first.
 func moduleFile(dir, digest string) (string, error) {
@@ -52,8 +49,55 @@ func HasModule(dir, digest string) bool {
 	return err == nil
 }
 
+// hasModule reports whether a module is kept, and copies it to the directory of modules from where all
+// machines keep them.
+func (p *Plugins) hasModule(ctx context.Context, digest string) (bool, error) {
+	if p.options.Shared == nil || HasModule(p.options.Modules, digest) {
+		return HasModule(p.options.Modules, digest), nil
+	}
+	if _, err := moduleFile(p.options.Modules, digest); err != nil {
+		return false, nil // the caller says what is wrong with the name
+	}
+	content, err := p.options.Shared.Get(ctx, digest)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err == nil {
+		if sum := sha256.Sum256(content); DigestPrefix+hex.EncodeToString(sum[:]) != digest {
+			err = errors.New("it is not the module of this digest: restore it, or run again with --installed")
+		}
+	}
+	if err != nil {
+		return false, fmt.Errorf("getting the kept module %s: %w", digest, err)
+	}
+	unlock, err := lockModules(p.options.Modules)
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	return true, p.writeModule(digest, content)
+}
+
+// writeModule writes the file of a module. The caller holds the lock of the modules.
+func (p *Plugins) writeModule(digest string, content []byte) error {
+	file, err := moduleFile(p.options.Modules, digest)
+	if err != nil {
+		return err
+	}
+	if err := atomicfile.Write(file, content, 0o600); err != nil {
+		return err
+	}
+	return atomicfile.SyncDir(p.options.Modules)
+}
+
 // Keep keeps a module beside the state until the plugins are closed, and then while a state names it.
-func (p *Plugins) Keep(m *Module) error { return p.keep(m.Info().Digest, m.Info().Size, m.wasm) }
+func (p *Plugins) Keep(m *Module) error {
+	digest := m.Info().Digest
+	if err := p.keep(digest, m.Info().Size, m.wasm); err != nil || p.options.Shared == nil {
+		return err
+	}
+	return p.options.Shared.Put(context.Background(), digest, m.wasm)
+}
 
 func (p *Plugins) keep(digest string, size int, wasm func() ([]byte, error)) error {
 	file, err := moduleFile(p.options.Modules, digest)
@@ -76,14 +120,14 @@ func (p *Plugins) keep(digest string, size int, wasm func() ([]byte, error)) err
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.Write(file, content, 0o600); err != nil {
-		return err
-	}
-	return atomicfile.SyncDir(p.options.Modules)
+	return p.writeModule(digest, content)
 }
 
 // KeepOn is Keep for a module that is kept already. It reports whether there is one.
-func (p *Plugins) KeepOn(digest string) (bool, error) {
+func (p *Plugins) KeepOn(ctx context.Context, digest string) (bool, error) {
+	if kept, err := p.hasModule(ctx, digest); err != nil || !kept {
+		return false, err
+	}
 	unlock, err := lockModules(p.options.Modules)
 	if err != nil {
 		return false, err
@@ -140,6 +184,9 @@ func (p *Plugins) CollectModules(always bool, inUse func() (map[string]bool, err
 	if err := p.endClaims(); err != nil {
 		return err
 	}
+	if p.options.Shared != nil {
+		return nil // no run waits until the states of all stacks have been fetched
+	}
 	return CollectModules(p.options.Modules, inUse)
 }
 
@@ -190,7 +237,11 @@ func (p *Plugins) recordedProvider(ctx context.Context, spec engine.PackageSpec)
 	if err != nil {
 		return nil, err
 	}
-	if !HasModule(p.options.Modules, spec.Digest) {
+	kept, err := p.hasModule(ctx, spec.Digest)
+	if err != nil {
+		return nil, err
+	}
+	if !kept {
 		if p.project.Provider(spec.Name) == nil {
 			return nil, fmt.Errorf("the module that made these resources is not kept beside the state, and no project lists the provider %s: copy the module to %s",
 				spec.Name, file)
@@ -226,7 +277,7 @@ func (p *Plugins) recordedProvider(ctx context.Context, spec engine.PackageSpec)
 func (p *Plugins) keptModule(ctx context.Context, spec engine.PackageSpec, file string) (*Module, error) {
 	is, err := p.host.Digest(file)
 	if err == nil && is == spec.Digest {
-		return p.moduleOf(ctx, spec.Name, file, spec.Digest)
+		return p.moduleOf(ctx, spec.Name, file, spec.Digest, origin{source: sourceState + spec.Name, path: file, anySigner: true})
 	}
 	if _, module, err := p.declaredProvider(ctx, spec.Name, spec.Version); err == nil && module.Info().Digest == spec.Digest {
 		if p.performing.Load() {

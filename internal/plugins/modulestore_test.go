@@ -95,11 +95,11 @@ func TestClaimsEndWithTheirRun(t *testing.T) {
 func TestKeptModuleIsKeptOn(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "modules")
 	first, second := aRun(t, dir), aRun(t, dir)
-	there, err := second.KeepOn(digestOf("one"))
+	there, err := second.KeepOn(t.Context(), digestOf("one"))
 	require.NoError(t, err)
 	require.False(t, there)
 	keep(t, first, "one")
-	there, err = second.KeepOn(digestOf("one"))
+	there, err = second.KeepOn(t.Context(), digestOf("one"))
 	require.NoError(t, err)
 	require.True(t, there)
 	require.NoError(t, first.CollectModules(true, named()))

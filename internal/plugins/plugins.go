@@ -25,7 +25,9 @@ import (
 	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/host/kvstore"
+	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/gobuild"
+	"github.com/husk-dev/husk/internal/pulumiplugin"
 	"github.com/husk-dev/husk/internal/registry"
 )
 
@@ -37,6 +39,8 @@ type Options struct {
 	Instances int
 	// Modules is the directory of the modules that made resources, empty for none.
 	Modules string
+	// Shared keeps these modules for all machines, and Modules has copies; nil if Modules has the only ones.
+	Shared backend.Modules
 	// Trust has the modules that may run because a state names them; nil for none.
 	Trust *Trust
 	// Installed uses the modules that the project lists for all resources.
@@ -48,6 +52,13 @@ type Options struct {
 	Interpret bool
 	// Native stands for the module of a provider in previews, nil for none.
 	Native *Native
+	// RunNative starts the plugins that the project lists with native: true. Without it, programs are not checked
+	// by their schemas: to look at a project must run nothing of it outside the sandbox.
+	RunNative bool
+	// Untrusted says that somebody else chose what the project says: its grants cover directories of the project
+	// and hosts of the Internet, no headers with this process's variables, and nothing of it runs or is built
+	// outside the sandbox.
+	Untrusted bool
 	// Limits override those of the project.
 	Limits []Limit
 	// Grants are granted to providers by name, in addition to the project's. A store among them stands
@@ -61,9 +72,9 @@ type Options struct {
 	// Config is the stack's configuration, which grants may refer to. If it is nil, the headers that
 	// do are left out.
 	Config []abi.ConfigEntry
-	// Stores is the directory for values that providers store, empty for memory. Changes before
+	// Stores opens the values that a provider stores; nil for memory. Changes before
 	// [Plugins.Perform] are discarded.
-	Stores string
+	Stores func(provider string) (*kvstore.Store, error)
 	// Secrets learns the credentials that grants add to requests; nil for nobody.
 	Secrets *redact.Secrets
 	// Audit receives each use of a capability; nil for nobody. It may be called concurrently.
@@ -88,7 +99,8 @@ type Plugins struct {
 	// the Go command uses all processors for one build, but not all of the time.
 	preparing chan struct{}
 
-	learner *learner // nil for none
+	learner   *learner   // nil for none
+	admission *admission // nil for none
 	// registry fetches the modules of sources.
 	registry func() (*registry.Client, error)
 
@@ -101,6 +113,9 @@ type Plugins struct {
 	// nativeConfig is the configuration of the native provider, nil before it has one.
 	nativeConfig *property.Map
 	claims       *claims // nil for none
+	// natives are the plugins that run without a sandbox, and warned has the names of those that were told of.
+	natives []*pulumiplugin.Plugin
+	warned  map[string]bool
 	// policies are closed with the plugins.
 	policies []*host.Policy
 	users    []user
@@ -115,7 +130,7 @@ func Open(ctx context.Context, project *program.Project, o Options) (*Plugins, e
 		project: project, options: o,
 		builder:  &gobuild.Builder{Dir: o.Places.built()},
 		progress: o.Events, preparing: make(chan struct{}, max(2, runtime.GOMAXPROCS(0))),
-		modules: make(map[string]func() (*Module, error)), stores: make(map[string]*kvstore.Store),
+		modules: make(map[string]func() (*Module, error)), stores: make(map[string]*kvstore.Store), warned: make(map[string]bool),
 	}
 	p.registry = sync.OnceValues(func() (*registry.Client, error) { return p.Registry(nil) })
 	var err error
@@ -129,6 +144,12 @@ func Open(ctx context.Context, project *program.Project, o Options) (*Plugins, e
 	if o.Learn {
 		p.learner = newLearner()
 		config = config.WithLearn(p.learner.use)
+	}
+	if p.admission, err = openAdmission(project); err != nil {
+		return nil, err
+	}
+	if p.admission != nil {
+		config = config.WithAdmission(p.admission.known)
 	}
 	if p.config, err = p.limits.configure(config); err != nil {
 		return nil, err
@@ -153,7 +174,7 @@ func (p *Plugins) Diagnose(d engine.Diagnostic) { p.options.Events(d) }
 
 // Close ends the policies, the host, and the claims to modules. The state must be saved before.
 func (p *Plugins) Close(ctx context.Context) error {
-	errs := []error{p.endClaims()}
+	errs := []error{p.endClaims(), p.endNatives()}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, policy := range p.policies {
@@ -169,6 +190,14 @@ func (e unknownError) Error() string        { return e.text }
 func (e unknownError) Is(target error) bool { return target == yamlprogram.ErrUnknownPackage }
 
 func (p *Plugins) unknown(name string) error {
+	switch name {
+	case "pulumi-python":
+		return unknownError{`the resource is a dynamic resource of Pulumi's SDK for Python, and husk does not run these: their code is pickled objects of the running interpreter, which only Python itself can load, with all rights of the user
+make it a dynamic resource of a program for Node.js (docs/pulumi-dynamic.md), which runs in a sandbox, or write a provider in Go (docs/tutorial-provider.md)`}
+	case engine.DynamicPackage:
+		return unknownError{fmt.Sprintf("the resource is a dynamic resource of Pulumi's SDK for Node.js (pulumi.dynamic.Resource), and plugins.providers in %s lists no provider for these; add an entry there:\n  - name: %s\n    path: <pulumi-nodejs.wasm, or the directory examples/providers/pulumi-nodejs of husk's source>\nWhat its functions may reach with fetch goes under grants, as docs/pulumi-dynamic.md says.",
+			p.project.File.Name, name)}
+	}
 	var known []string
 	for _, d := range p.project.Providers {
 		known = append(known, d.Name)
@@ -177,7 +206,7 @@ func (p *Plugins) unknown(name string) error {
 	if len(known) > 0 {
 		listed = "lists only " + strings.Join(known, ", ")
 	}
-	return unknownError{fmt.Sprintf("there is no provider for the package %q%s\nplugins.providers in %s %s; add an entry there:\n  - name: %s\n    path: <a .wasm file, or a directory of Go source>\nor with a source in place of the path, such as oci://registry.example.com/namespace/%[1]s, which husk install fetches",
+	return unknownError{fmt.Sprintf("there is no provider for the package %q%s\nplugins.providers in %s %s; add an entry there:\n  - name: %s\n    path: <a .wasm file, or a directory of Go source>\nor run husk install with its source, such as oci://registry.example.com/namespace/%[1]s, or with its name if a registry has it",
 		name, source.DidYouMean(name, known), p.project.File.Name, listed, name)}
 }
 
@@ -191,6 +220,11 @@ func (p *Plugins) Load(ctx context.Context, spec engine.PackageSpec) (abi.Provid
 		if err != nil || provider != nil {
 			return provider, err
 		}
+	}
+	if plugin, err := p.nativePlugin(ctx, spec.Name, spec.Version); err != nil {
+		return nil, err
+	} else if plugin != nil {
+		return plugin, nil
 	}
 	declared, module, err := p.declaredProvider(ctx, spec.Name, spec.Version)
 	if err != nil {

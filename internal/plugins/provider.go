@@ -23,6 +23,15 @@ func (p *Plugins) Granted(ctx context.Context, m *Module, grants host.Grants, lo
 	return engineProvider(m.module.NewProvider(ctx, options))
 }
 
+// Served opens a provider of a module that no project lists, for another engine than Husk's. Its responses
+// must fit the schema, and its logs and output become diagnostics. It is closed with its Close method.
+func (p *Plugins) Served(ctx context.Context, m *Module, grants host.Grants) (abi.Provider, error) {
+	grants.GrantAdvice = flagToGrant
+	return engineProvider(m.module.NewProvider(ctx, host.ProviderOptions{
+		Name: m.Name, Grants: grants, Limits: p.limits.of(m.Name), Instances: p.options.Instances, Logger: slog.New(&records{to: p.options.Events}),
+	}))
+}
+
 // measuredProvider is a provider whose host measures its calls.
 type measuredProvider struct{ *host.Provider }
 

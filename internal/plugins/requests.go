@@ -14,10 +14,12 @@ import (
 
 // Audited has the requests of a provider of the project, and its grants.
 type Audited struct {
-	Name     string    `json:"name"`
-	Version  string    `json:"version"`
-	Path     string    `json:"path"`
-	Digest   string    `json:"digest"`
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Path    string `json:"path"`
+	Digest  string `json:"digest"`
+	// Native is set for a plugin that runs without a sandbox, for which there are no grants.
+	Native   bool      `json:"native,omitempty"`
 	Requests []Request `json:"requests"`
 	// Grants are those of the project file.
 	Grants []Grant `json:"grants"`
@@ -56,6 +58,9 @@ func (a *Audited) Lacks() bool {
 
 // Audit compares the requests of a provider of the project, and what it used, with its grants.
 func (p *Plugins) Audit(ctx context.Context, declared *program.ProviderPlugin, learned []program.LearnedGrants) (*Audited, error) {
+	if declared.Native {
+		return p.auditNative(declared)
+	}
 	module, err := p.listedModule(ctx, declared)
 	if err == nil {
 		err = module.serves(declared, "")

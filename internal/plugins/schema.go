@@ -25,6 +25,12 @@ func (p *Plugins) Package(ctx context.Context, pkg program.Package) (*schema.Pac
 		_, text, err := parameterize(ctx, native, pkg)
 		return parseSchema(text, err)
 	}
+	if declared, err := p.project.ProviderVersion(pkg.Source, pkg.Version); err == nil && declared != nil && declared.Native && !p.options.RunNative {
+		return nil, nil // see [Options.RunNative]
+	}
+	if text, listed, err := p.nativePluginSchema(ctx, pkg); listed {
+		return parseSchema(text, err)
+	}
 	declared, module, err := p.declaredProvider(ctx, pkg.Source, pkg.Version)
 	if err != nil {
 		return nil, err
@@ -60,6 +66,9 @@ func parseSchema(text []byte, err error) (*schema.Package, error) {
 // PackageSchema returns the JSON of the schema of a package that the project declares with parameters. The
 // error is abi.ErrUnimplemented if it has none.
 func (p *Plugins) PackageSchema(ctx context.Context, pkg program.Package) ([]byte, error) {
+	if text, listed, err := p.nativePluginSchema(ctx, pkg); listed {
+		return text, err
+	}
 	declared, module, err := p.declaredProvider(ctx, pkg.Source, pkg.Version)
 	if err != nil {
 		return nil, err

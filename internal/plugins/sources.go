@@ -7,12 +7,15 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/host/trust"
 	"github.com/husk-dev/husk/internal/lockfile"
 	"github.com/husk-dev/husk/internal/registry"
+	"github.com/husk-dev/husk/internal/versionrange"
 )
 
 // The variables that say how modules are fetched.
@@ -20,6 +23,8 @@ const (
 	offlineVariable = "HUSK_OFFLINE"
 	vendorVariable  = "HUSK_VENDOR_DIR"
 	mirrorsVariable = "HUSK_REGISTRY_MIRRORS"
+	// registriesVariable has further registries for names, separated by commas.
+	registriesVariable = "HUSK_REGISTRIES"
 )
 
 // IsSet reports whether an environment variable is neither empty nor a word for no.
@@ -43,6 +48,9 @@ func (p *Plugins) Registry(progress func(registry.Progress)) (*registry.Client, 
 	if o.Mirrors, err = registry.ParseMirrors(os.Getenv(mirrorsVariable)); err != nil {
 		return nil, fmt.Errorf("%s: %w", mirrorsVariable, err)
 	}
+	if p.options.Untrusted {
+		o.Dial = dialer(o.Mirrors)
+	}
 	vendored, err := absolute(os.Getenv(vendorVariable))
 	if err != nil {
 		return nil, err
@@ -56,13 +64,67 @@ func (p *Plugins) Registry(progress func(registry.Progress)) (*registry.Client, 
 	return registry.New(o), nil
 }
 
-// Source returns the source of a provider that the project lists with one.
-func (p *Plugins) Source(declared *program.ProviderPlugin) (registry.Source, error) {
+// Source returns the source of a provider that the project lists with one. locked, if it is not nil, says where a name was
+// found.
+func (p *Plugins) Source(declared *program.ProviderPlugin, locked *lockfile.Provider) (registry.Source, error) {
 	s, err := registry.ParseSource(declared.Source)
+	if err == nil && s.Kind == registry.Named && locked != nil {
+		if s, err = registry.ParseSource(locked.From); err == nil && s.Kind != registry.OCI {
+			err = fmt.Errorf("husk.lock does not say where %s is: remove the entry, and run husk install", declared.Source)
+		}
+	}
 	if err != nil {
 		return s, p.problem(providerEntry(declared), err)
 	}
 	return s.At(p.project.Dir), nil
+}
+
+// Registries returns the registries in which names are looked up, those of the project first.
+func (p *Plugins) Registries() (all []registry.Registry, err error) {
+	var texts []string
+	if p.project != nil {
+		texts = p.project.Registries
+	}
+	for text := range strings.SplitSeq(os.Getenv(registriesVariable), ",") {
+		if strings.TrimSpace(text) != "" {
+			texts = append(texts, text)
+		}
+	}
+	for _, text := range texts {
+		r, err := registry.ParseRegistry(text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// Resolve returns the newest release of a source in a range, and where it is: a name is looked up in the registries, and the
+// first that has it counts.
+func (p *Plugins) Resolve(ctx context.Context, client *registry.Client, from registry.Source, asked versionrange.Range) (registry.Source, registry.Release, error) {
+	if from.Kind != registry.Named {
+		release, err := client.Resolve(ctx, from, asked)
+		return from, release, err
+	}
+	all, err := p.Registries()
+	if err != nil {
+		return from, registry.Release{}, err
+	}
+	if len(all) == 0 {
+		return from, registry.Release{}, fmt.Errorf("%s is a name, and there is no registry to look it up in\n"+
+			"list one under plugins.registries, such as oci://registry.example.com/acme, or in %s, or write the whole source", from, registriesVariable)
+	}
+	var asking []string
+	for _, r := range all {
+		at := r.Source(from)
+		release, err := client.Resolve(ctx, at, asked)
+		if !errors.Is(err, registry.ErrNotFound) {
+			return at, release, err
+		}
+		asking = append(asking, r.String())
+	}
+	return from, registry.Release{}, fmt.Errorf("none of the registries has %s (%s): %w", from, strings.Join(asking, ", "), registry.ErrNotFound)
 }
 
 // Locate returns the path of the module of a provider that the project lists. One with a source is the module that
@@ -74,11 +136,13 @@ func (p *Plugins) Locate(ctx context.Context, declared *program.ProviderPlugin) 
 
 // locate is Locate, with the locked module; nil for a path.
 func (p *Plugins) locate(ctx context.Context, declared *program.ProviderPlugin) (string, *lockfile.Provider, error) {
+	if declared.Native {
+		return "", nil, errNativeListed
+	}
 	if declared.Source == "" {
 		return p.project.Path(declared.Path), nil, nil
 	}
-	from, err := p.Source(declared)
-	if err != nil {
+	if _, err := p.Source(declared, nil); err != nil {
 		return "", nil, err
 	}
 	lock, err := lockfile.Load(p.project)
@@ -93,12 +157,16 @@ func (p *Plugins) locate(ctx context.Context, declared *program.ProviderPlugin) 
 		d := p.project.File.Errorf(declared.Position, "the provider %q is not installed: %s", declared.Name, lock.Why(declared))
 		return "", nil, source.Diagnostics{d.With("run husk install, which fetches it and pins it in husk.lock")}
 	}
+	from, err := p.Source(declared, locked)
+	if err != nil {
+		return "", nil, err
+	}
 	client, err := p.registry()
 	if err != nil {
 		return "", nil, err
 	}
 	over := p.progress.begin(declared.Name, fetching)
-	path, err := client.Fetch(ctx, from, registry.Release{Version: locked.Version, Digest: locked.Digest, Size: locked.Size, Manifest: locked.Manifest})
+	path, err := p.Fetch(ctx, client, from, locked)
 	over()
 	if err != nil {
 		return "", nil, p.problem(providerEntry(declared), Moved(ctx, client, from, locked, err))
@@ -143,16 +211,38 @@ func (p *Plugins) listedModule(ctx context.Context, declared *program.ProviderPl
 	if locked == nil {
 		return p.Module(ctx, declared.Name, path)
 	}
-	m, err := p.moduleOf(ctx, declared.Name, path, locked.Digest)
+	from, err := p.Source(declared, locked)
+	if err != nil {
+		return nil, err
+	}
+	m, err := p.moduleOf(ctx, declared.Name, path, locked.Digest, fetchedOrigin(declared, from, locked.Manifest, path))
 	if err == nil && m.Version != locked.Version {
 		err = fmt.Errorf("husk.lock has version %s of it, and the module is version %s: run husk install", locked.Version, m.Version)
 	}
 	return m, err
 }
 
-// Identity returns name, version, and requests of a module in a file. One that says so itself is not run; another makes
-// its handshake without any grant.
-func (p *Plugins) Identity(ctx context.Context, name, path string) (host.Manifest, error) {
+// Admit asks the trust policies about a module of a provider that was fetched, and returns who has signed it, the zero value
+// if no policy wants to know.
+func (p *Plugins) Admit(ctx context.Context, declared *program.ProviderPlugin, from registry.Source, r registry.Release, path string) (trust.Signer, error) {
+	return p.admit(ctx, fetchedOrigin(declared, from, r.Manifest, path), r.Digest)
+}
+
+func fetchedOrigin(declared *program.ProviderPlugin, from registry.Source, manifest, path string) origin {
+	text := declared.Source
+	if from.Kind == registry.OCI {
+		text = from.String() // a name is where it was found
+	}
+	return origin{source: text, from: &from, manifest: manifest, path: path}
+}
+
+// Identity returns name, version, and requests of a module that was fetched and admitted. One that says so itself is not
+// run; another makes its handshake without any grant.
+func (p *Plugins) Identity(ctx context.Context, declared *program.ProviderPlugin, from registry.Source, manifest, path string) (host.Manifest, error) {
+	return p.identity(ctx, declared.Name, path, fetchedOrigin(declared, from, manifest, path))
+}
+
+func (p *Plugins) identity(ctx context.Context, name, path string, from origin) (host.Manifest, error) {
 	wasm, err := os.ReadFile(path)
 	if err != nil {
 		return host.Manifest{}, err
@@ -164,7 +254,7 @@ func (p *Plugins) Identity(ctx context.Context, name, path string) (host.Manifes
 	if info.Manifest != nil {
 		return *info.Manifest, nil
 	}
-	m, err := p.Module(ctx, name, path)
+	m, err := p.moduleOf(ctx, name, path, info.Digest, from)
 	if err != nil {
 		return host.Manifest{}, err
 	}

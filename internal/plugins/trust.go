@@ -227,7 +227,12 @@ func (p *Plugins) lists(ctx context.Context, digest, provider string) bool {
 func (p *Plugins) Untrusted(ctx context.Context, named []RecordedModule) (*UntrustedError, error) {
 	all := &UntrustedError{Installed: true}
 	for _, m := range named {
-		if m.Digest == "" || p.options.Installed || !HasModule(p.options.Modules, m.Digest) || slices.Contains(all.Modules, m) {
+		if m.Digest == "" || p.options.Installed || slices.Contains(all.Modules, m) {
+			continue
+		}
+		if kept, err := p.hasModule(ctx, m.Digest); err != nil {
+			return nil, err
+		} else if !kept {
 			continue
 		}
 		err := p.trusts(ctx, m.Digest, m.Provider)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -57,6 +58,8 @@ type Options struct {
 	Progress func(Progress)
 	// Stall is how long a server may send nothing; 0 for a minute.
 	Stall time.Duration
+	// Dial makes connections; nil for any.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Pause is the longest pause before a request is repeated; 0 for 10 seconds.
 	Pause time.Duration
 }
@@ -111,6 +114,9 @@ func New(o Options) *Client {
 	}
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	base.ResponseHeaderTimeout = headerTime
+	if o.Dial != nil {
+		base.DialContext = o.Dial
+	}
 	base.DisableCompression = true // sizes and digests are those of the bytes that were sent
 	repeated := retry.NewTransport(guard{base})
 	policy := &retry.GenericPolicy{

@@ -37,6 +37,8 @@ func (c *Client) Fetch(ctx context.Context, s Source, want Release) (path string
 		return path, err
 	}
 	switch {
+	case s.Kind == Git:
+		return "", fmt.Errorf("the module %s of %s is not built here yet: %w", want.Digest, s, ErrNotFound)
 	case s.Kind == Layout:
 		return "", fmt.Errorf("%s does not have the module %s: %w", s, want.Digest, ErrNotFound)
 	case c.options.Offline:
@@ -123,6 +125,21 @@ func (c *Client) receive(ctx context.Context, source string, want Release, ask r
 		return errors.Join(err, os.Remove(path))
 	}
 	return install(path, c.modulePath(want.Digest))
+}
+
+// Offline reports whether the network is not used.
+func (c *Client) Offline() bool { return c.options.Offline }
+
+// Keep puts a module that was built into the cache.
+func (c *Client) Keep(wasm []byte, version string) (Release, error) {
+	if c.options.Cache == "" {
+		return Release{}, errNoCache
+	}
+	if err := os.MkdirAll(c.options.Cache, 0o700); err != nil {
+		return Release{}, err
+	}
+	r := Release{Version: version, Digest: digestOf(wasm), Size: int64(len(wasm))}
+	return r, atomicfile.Write(c.modulePath(r.Digest), wasm, 0o600)
 }
 
 // install moves a file that was verified to its place.

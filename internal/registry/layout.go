@@ -229,10 +229,7 @@ func (c *Client) vendor(ctx context.Context, l *layout, m Vendored) error {
 	}
 	blobs[digestOf(manifest)] = manifest
 	for is, content := range blobs {
-		if got, err := fileDigest(l.blobPath(is)); err == nil && got == is {
-			continue
-		}
-		if err := atomicfile.Write(l.blobPath(is), content, 0o644); err != nil {
+		if err := l.write(is, content); err != nil {
 			return err
 		}
 	}
@@ -247,7 +244,7 @@ func (c *Client) vendor(ctx context.Context, l *layout, m Vendored) error {
 		MediaType: ocispec.MediaTypeImageManifest, Digest: digest.Digest(digestOf(manifest)), Size: int64(len(manifest)),
 		Annotations: map[string]string{ocispec.AnnotationRefName: name},
 	})
-	return nil
+	return c.vendorSignatures(ctx, l, m, manifest)
 }
 
 // config returns the configuration of a manifest, which belongs to the artifact and is not used.

@@ -124,6 +124,14 @@ func (l Labels) annotations() map[string]string {
 	return all
 }
 
+// labelsFrom returns what the annotations of a manifest say.
+func labelsFrom(annotations map[string]string) Labels {
+	return Labels{
+		annotations[ocispec.AnnotationTitle], annotations[ocispec.AnnotationVersion], annotations[ocispec.AnnotationDescription],
+		annotations[ocispec.AnnotationLicenses], annotations[ocispec.AnnotationSource],
+	}
+}
+
 // artifact is a module with what a registry needs beside it.
 type artifact struct {
 	module, config, manifest []byte

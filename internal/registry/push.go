@@ -8,7 +8,6 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-	"oras.land/oras-go/v2/content"
 	"oras.land/oras-go/v2/errdef"
 	"oras.land/oras-go/v2/registry/remote"
 )
@@ -59,12 +58,7 @@ func (c *Client) Push(ctx context.Context, to Reference, wasm []byte, labels Lab
 		mediaType string
 		content   []byte
 	}{{moduleType, made.module}, {configType, made.config}} {
-		desc := content.NewDescriptorFromBytes(blob.mediaType, blob.content)
-		has, err := r.Blobs().Exists(ctx, desc)
-		if err == nil && !has {
-			err = r.Blobs().Push(ctx, desc, bytes.NewReader(blob.content))
-		}
-		if err != nil {
+		if err := pushBlob(ctx, r, blob.mediaType, blob.content); err != nil {
 			return Release{}, explained("pushing to "+to.Repository, r.Reference.Registry, err)
 		}
 	}

@@ -641,7 +641,10 @@ func TestSources(t *testing.T) {
 		"http://example.com/greet.wasm":                 "use https",
 		"https://user:secret@example.com/x.wasm":        "leave them out",
 		"https://example.com/greet.wasm#fragment":       "leave it out",
-		"git+https://example.com/x//dir@v1":             "sources in git are not supported",
+		"git+https://example.com/x//../dir@v1":          "is not within the repository",
+		"git+https://example.com/x@-v":                  "is not taken",
+		"git+ext::sh":                                   "is not a source in git",
+		"git+http://example.com/x":                      "plain HTTP is allowed on this machine only",
 		"../greet":                                      "is not a source",
 		"https://" + strings.Repeat("a", 3000) + ".com": "at most 2048 bytes",
 	} {
@@ -653,5 +656,79 @@ func TestSources(t *testing.T) {
 		}
 		require.ErrorContains(t, err, want, text)
 		require.NotContains(t, err.Error(), "secret")
+	}
+}
+
+// A manifest in the cache counts only for the module that it names.
+func TestKeptSignatures(t *testing.T) {
+	s := start(t)
+	release := push(t, s, "greet", "1.2.0", wasm(1, 1000))
+	c, cache := client(t)
+	manifest, err := c.ManifestOf(t.Context(), source(t, s, "greet"), release.Manifest)
+	require.NoError(t, err)
+	require.NoError(t, c.KeepSignatures(release.Digest, registry.Kept{Manifest: manifest, Bundles: []json.RawMessage{json.RawMessage(`{}`)}}))
+	kept, err := c.KeptSignatures(release.Digest)
+	require.NoError(t, err)
+	require.Len(t, kept.Bundles, 1)
+	require.Equal(t, release.Manifest, kept.ManifestOf(release.Digest))
+	require.Empty(t, kept.ManifestOf(digestOf(wasm(2, 1000))))
+	require.Empty(t, registry.Kept{}.ManifestOf(release.Digest))
+
+	_, err = c.KeptSignatures("sha256:short")
+	require.ErrorContains(t, err, "the digest")
+	files, err := filepath.Glob(filepath.Join(cache, "*.sigstore.json"))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	require.NoError(t, os.WriteFile(files[0], []byte("torn"), 0o644))
+	kept, err = c.KeptSignatures(release.Digest)
+	require.NoError(t, err)
+	require.Empty(t, kept.Bundles)
+}
+
+// What refers to a module, and what lies beside a file.
+func TestSignaturesOfEachKindOfSource(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "lab.wasm.sigstore.json")
+	none, err := registry.ReadSignatures(path)
+	require.NoError(t, err)
+	require.Empty(t, none)
+	require.NoError(t, os.WriteFile(path, []byte("{\"a\": 1}\n{\"b\": 2}"), 0o644))
+	two, err := registry.ReadSignatures(path)
+	require.NoError(t, err)
+	require.Len(t, two, 2)
+	require.NoError(t, os.WriteFile(path, []byte("nonsense"), 0o644))
+	_, err = registry.ReadSignatures(path)
+	require.ErrorContains(t, err, "the signatures cannot be read")
+	require.NoError(t, os.WriteFile(path, []byte(strings.Repeat("{}", 65)), 0o644))
+	_, err = registry.ReadSignatures(path)
+	require.ErrorContains(t, err, "more than 64 signatures")
+
+	content := wasm(1, 1000)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/lab.wasm":
+			_, _ = w.Write(content)
+		case "/lab.wasm.sigstore.json":
+			_, _ = w.Write([]byte(`{"a": 1}`))
+		case "/page.wasm.sigstore.json":
+			_, _ = w.Write([]byte("<html>not here"))
+		case "/broken.wasm.sigstore.json":
+			w.WriteHeader(http.StatusForbidden)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer web.Close()
+	c, _ := client(t)
+	for name, want := range map[string]int{"lab": 1, "page": 0, "other": 0, "broken": -1} {
+		from, err := registry.ParseSource(web.URL + "/" + name + ".wasm")
+		require.NoError(t, err)
+		all, err := c.Signatures(t.Context(), from, registry.Release{})
+		if want < 0 {
+			require.ErrorContains(t, err, "403")
+			continue
+		}
+		require.NoError(t, err, name)
+		require.Len(t, all, want, name)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/blang/semver/v4"
@@ -27,12 +28,17 @@ const (
 	Web
 	// Layout is a repository in an OCI layout in a directory: oci-layout:DIRECTORY, or oci-layout:DIRECTORY#REPOSITORY.
 	Layout
+	// Named is looked up in registries that are configured: NAME or NAMESPACE/NAME.
+	Named
+	// Git is a directory of source in a repository: git+https://HOST/REPOSITORY//DIRECTORY@REF.
+	Git
 )
 
 // The prefixes of sources.
 const (
 	schemeOCI    = "oci://"
 	schemeLayout = "oci-layout:"
+	schemeGit    = "git+"
 )
 
 // maxSource bounds the text of a source, in bytes.
@@ -41,12 +47,14 @@ const maxSource = 2048
 // Source says where the versions of a module are.
 type Source struct {
 	Kind Kind
-	// Repository is HOST/NAMESPACE/NAME of a registry, or the repository within a layout, which may be empty.
+	// Repository is HOST/NAMESPACE/NAME of a registry, the repository within a layout, which may be empty, or a name.
 	Repository string
-	// URL is the address of a file on the web.
+	// URL is the address of a file on the web, or of a repository of git.
 	URL string
-	// Dir is the directory of a layout.
+	// Dir is the directory of a layout, or of source in a repository, which is empty for its top.
 	Dir string
+	// Ref is a branch, tag, or commit of a repository, empty for its default branch.
+	Ref string
 }
 
 // ParseSource reads a source of a project file. A path is none.
@@ -72,10 +80,62 @@ func ParseSource(text string) (Source, error) {
 		return Source{Kind: Layout, Dir: dir, Repository: repository}, nil
 	case strings.HasPrefix(text, "https://"), strings.HasPrefix(text, "http://"):
 		return parseWeb(text)
-	case strings.HasPrefix(text, "git+"):
-		return Source{}, fmt.Errorf("%q: sources in git are not supported: clone the repository, and name the directory as path", text)
+	case strings.HasPrefix(text, schemeGit):
+		return parseGit(text)
 	}
-	return Source{}, fmt.Errorf("%q is not a source: it has the form oci://registry.example.com/namespace/name, https://example.com/name.wasm, or oci-layout:directory; a file or directory of source is named as path", text)
+	if nameSyntax.MatchString(text) {
+		return Source{Kind: Named, Repository: text}, nil
+	}
+	return Source{}, fmt.Errorf("%q is not a source: it has the form oci://registry.example.com/namespace/name, https://example.com/name.wasm, git+https://example.com/repository//directory@ref, or oci-layout:directory, or is a name such as namespace/name that the registries under plugins.registries have; a file or directory of source is named as path", text)
+}
+
+// nameSyntax is that of names, of a part or two.
+var nameSyntax = regexp.MustCompile(`^[a-z0-9]+([._-]+[a-z0-9]+)*(/[a-z0-9]+([._-]+[a-z0-9]+)*)?$`)
+
+// Registry is where names are looked up: a host, perhaps with a namespace.
+type Registry struct{ prefix string }
+
+// ParseRegistry reads a registry: oci://HOST or oci://HOST/NAMESPACE.
+func ParseRegistry(text string) (Registry, error) {
+	prefix, ok := strings.CutPrefix(strings.TrimSuffix(strings.TrimSpace(text), "/"), schemeOCI)
+	if _, err := orasregistry.ParseReference(prefix + "/name"); !ok || err != nil || len(text) > maxSource {
+		return Registry{}, fmt.Errorf("%q is not a registry: it has the form oci://registry.example.com/namespace", text)
+	}
+	return Registry{prefix}, nil
+}
+
+// String returns the text of the registry.
+func (r Registry) String() string { return schemeOCI + r.prefix }
+
+// Source returns where the registry would have what a name stands for.
+func (r Registry) Source(named Source) Source {
+	return Source{Kind: OCI, Repository: r.prefix + "/" + named.Repository}
+}
+
+// refSyntax is that of branches, tags, and commits that are taken: git allows more.
+var refSyntax = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/+-]*$`)
+
+// parseGit reads git+https://HOST/REPOSITORY//DIRECTORY@REF.
+func parseGit(text string) (Source, error) {
+	rest := strings.TrimPrefix(text, schemeGit)
+	s := Source{Kind: Git}
+	scheme, place, ok := strings.Cut(rest, "://")
+	if !ok {
+		return s, fmt.Errorf("%q is not a source in git: it has the form git+https://example.com/repository//directory@v1.2.0", text)
+	}
+	if at := strings.LastIndexByte(place, '@'); at > strings.IndexByte(place, '/') && at > 0 {
+		place, s.Ref = place[:at], place[at+1:]
+		if !refSyntax.MatchString(s.Ref) || strings.Contains(s.Ref, "..") {
+			return s, fmt.Errorf("%q has the branch or tag %q, which is not taken", text, s.Ref)
+		}
+	}
+	place, s.Dir, _ = strings.Cut(place, "//")
+	if s.Dir != "" && (!filepath.IsLocal(filepath.FromSlash(s.Dir)) || strings.Contains(s.Dir, `\`)) {
+		return s, fmt.Errorf("%q names the directory %q, which is not within the repository", text, s.Dir)
+	}
+	web, err := parseWeb(scheme + "://" + place)
+	s.URL = web.URL
+	return s, err
 }
 
 func parseWeb(text string) (Source, error) {
@@ -101,6 +161,17 @@ func (s Source) String() string {
 		return schemeOCI + s.Repository
 	case Web:
 		return s.URL
+	case Named:
+		return s.Repository
+	case Git:
+		text := schemeGit + s.URL
+		if s.Dir != "" {
+			text += "//" + s.Dir
+		}
+		if s.Ref != "" {
+			text += "@" + s.Ref
+		}
+		return text
 	}
 	if s.Repository == "" {
 		return schemeLayout + s.Dir
@@ -117,7 +188,7 @@ func (s Source) At(dir string) Source {
 }
 
 // HasVersions reports whether the source can have several versions.
-func (s Source) HasVersions() bool { return s.Kind != Web }
+func (s Source) HasVersions() bool { return s.Kind != Web && s.Kind != Git }
 
 // Reference is an artifact of a repository in a registry.
 type Reference struct {

@@ -20,6 +20,7 @@ func (r *Run) record(p *plugins.Options, o Options, stack string) {
 			return
 		}
 		dir = r.Workspace.RunsDir(stack)
+		r.kept = true
 	}
 	begun := workspace.Begun(o.Command)
 	record, err := runlog.Begin(dir, runlog.Header{
@@ -62,7 +63,11 @@ func (r *Run) instances() []runlog.Instances {
 // incomplete is no failure of the run.
 func (r *Run) endRecord(err error) error {
 	if r.Record != nil {
-		if lost := r.Record.Close(r.Record.EndOf(r.executed, cmp.Or(r.failed, err))); lost != nil && r.Plugins != nil {
+		lost := r.Record.Close(r.Record.EndOf(r.executed, cmp.Or(r.failed, err)))
+		if lost == nil && r.kept {
+			lost = r.Workspace.KeepRun(r.Deployment.Stack, r.Record.ID())
+		}
+		if lost != nil && r.Plugins != nil {
 			r.Plugins.Diagnose(engine.Diagnostic{Severity: "warning", Message: lost.Error()})
 		}
 	}

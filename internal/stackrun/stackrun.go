@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/husk-dev/husk/engine"
@@ -20,6 +21,7 @@ import (
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/plugins"
+	"github.com/husk-dev/husk/internal/pulumiprogram"
 	"github.com/husk-dev/husk/internal/runlog"
 	"github.com/husk-dev/husk/internal/workspace"
 )
@@ -40,6 +42,9 @@ type Options struct {
 	Replaces bool
 	// Deletes says that resources are deleted whatever the program says.
 	Deletes bool
+	// Untrusted says that somebody else chose what the project says; see [plugins.Options]. Its program, which must be
+	// one of YAML, reads only files of the project, and URLs of the Internet.
+	Untrusted bool
 	// Parallel bounds the steps that run at once; 0 is the engine's default.
 	Parallel int
 	// Records is the directory of the record of this run; empty for that of the stack, and for no record of a preview.
@@ -65,7 +70,9 @@ type Run struct {
 	command string
 	// executed is set when the run does what it was opened for, and failed is how it failed.
 	executed bool
-	failed   error
+	// kept says that the record is kept with the stack.
+	kept   bool
+	failed error
 	// sampled has the instances that the record samples, nil until there are providers.
 	sampled atomic.Pointer[plugins.Plugins]
 }
@@ -102,7 +109,7 @@ func Open(ctx context.Context, w *workspace.Workspace, o Options) (_ *Run, err e
 		reportWarning(report, warning)
 	}
 	if o.Program {
-		if err := checkRuntime(w.Project); err != nil {
+		if err := checkRuntime(w.Project, o.Untrusted); err != nil {
 			return nil, err
 		}
 	}
@@ -152,7 +159,9 @@ func Open(ctx context.Context, w *workspace.Workspace, o Options) (_ *Run, err e
 		return nil, err
 	}
 	r.record(&p, o, stack)
-	p.Instances, p.Modules, p.Stores, p.Config = o.Parallel, w.ModulesDir(), w.StoresDir(stack), r.Deployment.Config
+	p.Instances, p.Config = o.Parallel, r.Deployment.Config
+	p.Modules, p.Shared, p.Stores = w.ModulesDir(), w.SharedModules(), w.Stores(context.WithoutCancel(ctx), stack)
+	p.RunNative, p.Untrusted = true, o.Untrusted
 	p.Effects = !o.Preview && (o.Deletes || o.Program && st.Len() == 0)
 	if r.Plugins, err = plugins.Open(ctx, w.Project, p); err != nil {
 		return nil, err
@@ -160,11 +169,25 @@ func Open(ctx context.Context, w *workspace.Workspace, o Options) (_ *Run, err e
 	r.Deployment.Providers = r.Plugins
 	r.sampled.Store(r.Plugins)
 	if o.Program {
-		program := yamlprogram.New(w.Project, r.Plugins)
-		program.OnWarning(func(d source.Diagnostic) { reportWarning(report, d) })
-		r.Program = program
+		r.Program = r.programOf(w.Project, o.Untrusted, report)
 	}
 	return r, nil
+}
+
+// programOf returns the program of a project, whose runtime is supported.
+func (r *Run) programOf(p *program.Project, untrusted bool, report func(engine.Event)) engine.Program {
+	if p.Runtime != program.RuntimeYAML {
+		return pulumiprogram.New(p, pulumiprogram.Options{
+			Report: func(d engine.Diagnostic) { report(d) },
+			Stop:   func() <-chan struct{} { return r.Deployment.Stop },
+		})
+	}
+	yaml := yamlprogram.New(p, r.Plugins)
+	if untrusted {
+		yaml.Distrust()
+	}
+	yaml.OnWarning(func(d source.Diagnostic) { reportWarning(report, d) })
+	return yaml
 }
 
 // Preview plans an operation.
@@ -240,7 +263,7 @@ func (r *Run) Close(ctx context.Context) error {
 
 // checkHasResources refuses a program without resources if the stack has some: all would be deleted.
 func checkHasResources(p *program.Project, st *state.Stack) error {
-	if p.Template.Resources != nil && !source.IsNull(p.Template.Resources) {
+	if p.Runtime != program.RuntimeYAML || p.Template.Resources != nil && !source.IsNull(p.Template.Resources) {
 		return nil
 	}
 	n := workspace.CountResources(st.Snapshot())
@@ -271,12 +294,22 @@ func reportWarning(report func(engine.Event), d source.Diagnostic) {
 	report(engine.Diagnostic{Severity: "warning", Message: source.Diagnostics{d}.Error()})
 }
 
-func checkRuntime(p *program.Project) error {
+// checkRuntime returns an error for a project whose program cannot be run.
+func checkRuntime(p *program.Project, untrusted bool) error {
 	if p.Runtime == program.RuntimeYAML {
 		return nil
 	}
-	d := p.File.Errorf(source.Position{}, "the runtime %q is not supported", p.Runtime)
-	d.Detail = "husk runs programs of the runtime yaml, with resources in the project file"
+	if untrusted {
+		d := p.File.Errorf(source.Position{}, "the program has the runtime %s, which runs outside of the sandbox", p.Runtime)
+		d.Detail = "a project that is not trusted may have only programs of the runtime " + program.RuntimeYAML
+		return source.Diagnostics{d}
+	}
+	err := pulumiprogram.Find(p.Runtime)
+	if err == nil {
+		return nil
+	}
+	d := p.File.Errorf(source.Position{}, "%v", err)
+	d.Detail = "husk itself runs programs of the runtimes " + strings.Join(append(pulumiprogram.Runtimes(), program.RuntimeYAML), ", ")
 	return source.Diagnostics{d}
 }
 

@@ -52,6 +52,9 @@ func (c *Config) Decrypt(ctx context.Context) func(ciphertext string) (string, e
 		text, err := p.Decrypt(ctx, ciphertext)
 		if err == nil {
 			c.w.secrets.Learn(text)
+		} else if c.SecretsProvider() == "" && c.EncryptionSalt() == "" {
+			err = fmt.Errorf("%w: the file names neither an encryptionsalt nor a secretsprovider, so the key is that of the stack's state; "+
+				"if Pulumi's service has encrypted the value, run pulumi stack change-secrets-provider passphrase, or set it again with husk config set --secret", err)
 		}
 		return text, err
 	}
@@ -187,7 +190,7 @@ func (k stackKeys) New(ctx context.Context) (secrets.Provider, error) {
 	p, err := k.config.named(ctx)
 	switch {
 	case errors.Is(err, secrets.ErrUnknownProvider), err == nil && p == nil:
-		return k.Keys.New(ctx)
+		return newSecrets(ctx, k.Keys, k.config.w.backend)
 	case err != nil:
 		return nil, err
 	}

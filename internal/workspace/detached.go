@@ -14,20 +14,34 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// openDetached opens the state of a stack without a project file, in the directory of [BackendVariable],
-// or else in .husk. The project has only the name that the state records. The error is none if there is no
+// detachedURL returns the URL of the stacks if there is no project file.
+func detachedURL(none *program.NoProjectError) (namedURL, error) {
+	if url := os.Getenv(BackendVariable); url != "" {
+		return namedURL{url, BackendVariable, "."}, nil
+	}
+	place := filepath.Join(none.Dir, dataDir)
+	if info, err := os.Stat(place); err == nil && info.IsDir() {
+		return namedURL{base: none.Dir}, nil
+	}
+	if url, err := loginURL(); err != nil || url != "" {
+		return namedURL{url, loginOrigin, "."}, err
+	}
+	return namedURL{}, none
+}
+
+// openDetached opens the state of a stack without a project file, in the backend of [BackendVariable],
+// or else in .husk, or else in that of husk login. The project has only the name that the state records. The error is none if there is no
 // state either.
 func openDetached(ctx context.Context, none *program.NoProjectError, o Options) (*Workspace, error) {
-	place := filepath.Join(none.Dir, dataDir)
-	if url := os.Getenv(BackendVariable); url != "" {
-		var err error
-		if place, err = backendDir(url, BackendVariable, "."); err != nil {
-			return nil, err
-		}
-	} else if info, err := os.Stat(place); err != nil || !info.IsDir() {
-		return nil, none
+	url, err := detachedURL(none)
+	if err != nil {
+		return nil, err
 	}
-	store := o.Store(place)
+	b, err := o.open(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	place, store := b.Place, b.State
 	stacks, err := store.List(ctx)
 	if len(stacks) == 0 {
 		return nil, cmp.Or(err, error(none))
@@ -41,7 +55,7 @@ func openDetached(ctx context.Context, none *program.NoProjectError, o Options) 
 	w := newWorkspace(&program.Project{
 		Name: project, Dir: none.Dir, ProgramDir: none.Dir, StackConfigDir: none.Dir,
 		File: source.NewFile("Husk.yaml", nil),
-	}, place, o)
+	}, b, url, o)
 	w.Detached = none
 	return w, w.finishRenaming(ctx)
 }

@@ -57,7 +57,7 @@ func (w *Workspace) Rename(ctx context.Context, stack, to string) (err error) {
 		}
 		return err
 	}
-	return w.follow(r)
+	return errors.Join(w.forgetCopies(stack), w.follow(r))
 }
 
 func (w *Workspace) forgetRenaming() error {

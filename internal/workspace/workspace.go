@@ -19,8 +19,10 @@ import (
 	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
-	"github.com/husk-dev/husk/engine/state/filestore"
 	"github.com/husk-dev/husk/engine/state/memstore"
+	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/backend/sealed"
+	"github.com/husk-dev/husk/internal/keyservice"
 )
 
 // DefaultStack is the stack if none is named. It is made on first use.
@@ -32,12 +34,20 @@ const dataDir = ".husk"
 // Workspace is an opened project.
 type Workspace struct {
 	Project *program.Project
-	// Place is the directory of the stacks.
+	// Place is where the stacks are: a directory, or a URL without passwords.
 	Place string
+	// Origin says what names the place; empty for the directory beside the project file.
+	Origin string
 	// Detached is set without a project file: the name is from the state, and no program can run.
 	Detached *program.NoProjectError
 
-	store   state.Store
+	backend *backend.Backend
+	store   state.Store // the backend's
+	// sealing encrypts what is in the backend.
+	sealing *sealed.Sealing
+	// copies is the directory for copies of records that are encrypted in the backend, empty if none is known.
+	copies  string
+	remark  func(message string)
 	keys    secrets.Keys
 	secrets *redact.Secrets
 }
@@ -48,6 +58,8 @@ type Options struct {
 	Remark func(message string)
 	// Store opens the store in a directory; nil stands for [filestore.New].
 	Store func(directory string) state.Store
+	// Backends open backends other than directories, by the schemes of their URLs.
+	Backends map[string]backend.Opener
 	// Secrets learns secrets and passphrases; nil for nobody.
 	Secrets *redact.Secrets
 	// Stack is the stack that the user named, if any. Without a project file, it may name the project.
@@ -57,9 +69,6 @@ type Options struct {
 // Open opens the project in a directory, or only its state if the project file is gone (see
 // [Workspace.Detached]). The error is that of [program.LoadProject], or about the backend's URL.
 func Open(ctx context.Context, dir string, o Options) (*Workspace, error) {
-	if o.Store == nil {
-		o.Store = func(directory string) state.Store { return filestore.New(directory) }
-	}
 	project, err := program.LoadProject(dir)
 	var none *program.NoProjectError
 	if errors.As(err, &none) {
@@ -68,20 +77,60 @@ func Open(ctx context.Context, dir string, o Options) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	place, err := backendPlace(project)
+	url, err := backendURL(project)
 	if err != nil {
 		return nil, err
 	}
-	w := newWorkspace(project, place, o)
+	b, err := o.open(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	w := newWorkspace(project, b, url, o)
+	if err := w.checkOverlooked(ctx, url, o); err != nil {
+		return nil, err
+	}
 	return w, w.finishRenaming(ctx)
 }
 
-func newWorkspace(project *program.Project, place string, o Options) *Workspace {
+func newWorkspace(project *program.Project, b *backend.Backend, url namedURL, o Options) *Workspace {
 	keys := secrets.SystemKeys(func(path string) {
 		o.Remark("Created a key that encrypts the secrets of new stacks: " + path +
 			"\nKeep a copy of the key: without it, secrets cannot be read. (Set HUSK_CONFIG_PASSPHRASE to use a passphrase instead.)")
 	})
-	return &Workspace{Project: project, Place: place, store: o.Store(place), keys: learningKeys(keys, o.Secrets), secrets: o.Secrets}
+	keys.Service = func(url string) (secrets.KeyService, error) {
+		if url != ServerKey {
+			return keyservice.Open(url)
+		}
+		if b.Keys == nil {
+			return nil, fmt.Errorf("the server of the stack keeps its key, and %s is none: log in to the server with husk login https://:TOKEN@host", b.Place)
+		}
+		return b.Keys, nil
+	}
+	w := &Workspace{Project: project, Place: b.Place, Origin: url.origin, keys: learningKeys(keys, o.Secrets), secrets: o.Secrets, remark: o.Remark}
+	w.sealing = sealed.New(b, w.keys, sealed.Mode(project.Encryption))
+	w.backend = w.sealing.Backend()
+	w.store = w.backend.State
+	w.copies = b.Dir
+	if !b.Remote {
+		w.copies, _ = copiesDir("file://" + b.Dir) // without one, there are no records of runs
+	}
+	return w
+}
+
+// ServerKey names the key that a server keeps for the secrets of its stacks.
+const ServerKey = "husk://default"
+
+// newSecrets returns the secrets provider of a new stack: with a passphrase if one is set, else with the key that the
+// server of the stacks keeps, so that a run there can decrypt what it needs, and else with the user's key.
+func newSecrets(ctx context.Context, keys secrets.Keys, b *backend.Backend) (secrets.Provider, error) {
+	if _, err := keys.Passphrase(); !errors.Is(err, secrets.ErrNoKey) || b.Keys == nil {
+		return keys.New(ctx)
+	}
+	p, err := keys.NewCloud(ctx, ServerKey)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return keys.New(ctx)
+	}
+	return p, err
 }
 
 // learningKeys returns keys whose passphrases become known secrets.
@@ -187,7 +236,28 @@ func (w *Workspace) Lease(ctx context.Context, stack, command string) (*state.St
 			s, err = state.Open(ctx, w.store, w.name(stack), keys, holder(command))
 		}
 	}
-	return s, w.explain(stack, err)
+	return w.settled(ctx, s, w.explain(stack, err))
+}
+
+// settled returns a stack that was leased, unless there was an error, after what is encrypted of it has become what the
+// project says.
+func (w *Workspace) settled(ctx context.Context, s *state.Stack, err error) (*state.Stack, error) {
+	if err != nil {
+		return nil, err
+	}
+	changed, err := w.sealing.Change(ctx, s)
+	if err != nil {
+		err = fmt.Errorf("changing what is encrypted of the stack %s, as encryption in %s says: %w", s.Name().Name, w.Project.File.Name, err)
+		return nil, errors.Join(err, s.Close(context.WithoutCancel(ctx)))
+	}
+	switch {
+	case changed && w.Project.Encryption == program.EncryptAll:
+		w.remark(fmt.Sprintf("The whole state of the stack %s is encrypted from now on. Earlier states, which are kept as backups, are in clear until %d updates have replaced them.",
+			s.Name().Name, state.KeptBackups))
+	case changed:
+		w.remark(fmt.Sprintf("Only the secrets of the stack %s are encrypted from now on.", s.Name().Name))
+	}
+	return s, nil
 }
 
 // ensure makes the default stack if there is none. Other stacks must exist.
@@ -204,7 +274,7 @@ func (w *Workspace) ensure(ctx context.Context, stack string) error {
 // LeaseExisting is Lease for a stack that must exist.
 func (w *Workspace) LeaseExisting(ctx context.Context, stack, command string) (*state.Stack, error) {
 	s, err := state.Open(ctx, w.store, w.name(stack), w.keys, holder(command))
-	return s, w.explain(stack, err)
+	return w.settled(ctx, s, w.explain(stack, err))
 }
 
 // Read returns the state of a stack. If sealed is set, it needs no key, and secrets are unknown.
@@ -275,7 +345,10 @@ func (w *Workspace) Remove(ctx context.Context, stack string, force bool) error 
 				return fmt.Errorf("the stack %q still has %d resources: delete them with husk destroy first, or forget them with --force", stack, n)
 			}
 		}
-		return lease.Remove(ctx)
+		if err := lease.Remove(ctx); err != nil {
+			return err
+		}
+		return w.forgetCopies(stack)
 	}()
 	return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
 }

@@ -52,6 +52,28 @@ func open(t *testing.T, passphrase string, files map[string]string) *Workspace {
 	return w
 }
 
+// What Pulumi's service or a key of a cloud has encrypted is an error that says what to do.
+func TestSecretsOfOtherKeys(t *testing.T) {
+	for name, c := range map[string]struct{ file, want string }{
+		"service": {"config: {demo:token: {secure: AAABAKd8xUjBbp4o}}\n",
+			"if Pulumi's service has encrypted the value, run pulumi stack change-secrets-provider passphrase"},
+		"named service": {"secretsprovider: default\nconfig: {demo:token: {secure: AAABAKd8xUjBbp4o}}\n",
+			`by a provider of type "default", and husk knows ["passphrase" "husk-key" "cloud"]`},
+		"cloud": {"secretsprovider: awskms://alias/x\nencryptedkey: AAAA\nconfig: {demo:token: {secure: v1:AAAA:BBBB}}\n",
+			"with Pulumi by: pulumi stack change-secrets-provider passphrase"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := open(t, "password", map[string]string{"Pulumi.yaml": "name: demo\n", "Pulumi.dev.yaml": c.file})
+			require.NoError(t, w.Init(t.Context(), "dev"))
+			config, err := w.Config("dev")
+			require.NoError(t, err)
+			_, err = config.Entries(t.Context())
+			require.ErrorContains(t, err, `cannot decrypt the configuration key "demo:token" of Pulumi.dev.yaml`)
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
 // pulumiConfig was written by Pulumi: its passphrase is "password".
 const pulumiConfig = "encryptionsalt: v1:fozI5u6B030=:v1:F+6ZduKKd8G0/V7L:PGMFeIzwobWRKmEAzUdaQHqC5mMRIQ==\n"
 

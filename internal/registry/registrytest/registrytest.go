@@ -39,9 +39,14 @@ type fault struct {
 	do    Fault
 }
 
-// Start starts a registry.
+// Start starts a registry in memory.
 func Start() *Server {
-	s := &Server{registry: registry.New(registry.Logger(log.New(io.Discard, "", 0)))}
+	return StartWith(registry.New(registry.Logger(log.New(io.Discard, "", 0)), registry.WithReferrersSupport(true)))
+}
+
+// StartWith starts another registry behind the proxy.
+func StartWith(handler http.Handler) *Server {
+	s := &Server{registry: handler}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
 	s.Host = s.Listener.Addr().String()
 	return s

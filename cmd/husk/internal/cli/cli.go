@@ -15,6 +15,7 @@ import (
 
 	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/workspace"
 )
@@ -37,6 +38,8 @@ type App struct {
 	Secrets *redact.Secrets
 	// Store opens the store in a directory; nil stands for that of files.
 	Store func(directory string) state.Store
+	// Backends open backends other than directories, by the schemes of their URLs.
+	Backends map[string]backend.Opener
 
 	// The flags that every command has. Dir is the directory of the project, empty to look for one: see [App.ProjectDir].
 	Dir   string

@@ -32,6 +32,9 @@ func (a *App) AddLimits(flags *pflag.FlagSet) {
 		"set a limit for all providers or for one, overriding the project: NAME=VALUE or PROVIDER:NAME=VALUE, such as memory=512MiB or time=2h; can be repeated")
 }
 
+// LimitTexts returns the values of --limit, once [App.GivenLimits] has read them.
+func (a *App) LimitTexts() []string { return a.limits }
+
 // GivenLimits returns the limits of the flags.
 func (a *App) GivenLimits() ([]plugins.Limit, error) {
 	limits, err := plugins.ParseLimits(a.limits)

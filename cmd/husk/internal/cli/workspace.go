@@ -43,12 +43,18 @@ func (a *App) Workspace(ctx context.Context) (*workspace.Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	return workspace.Open(ctx, dir, workspace.Options{
-		Stack:   a.Stack,
-		Remark:  a.Remark,
-		Store:   a.Store,
-		Secrets: a.Secrets,
-	})
+	return workspace.Open(ctx, dir, a.WorkspaceOptions())
+}
+
+// WorkspaceOptions returns the options with which commands open a workspace.
+func (a *App) WorkspaceOptions() workspace.Options {
+	return workspace.Options{
+		Stack:    a.Stack,
+		Remark:   a.Remark,
+		Store:    a.Store,
+		Backends: a.Backends,
+		Secrets:  a.Secrets,
+	}
 }
 
 // CurrentStack opens the project and returns the stack to work on.

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/cmd/husk/internal/remotecmd"
 	"github.com/husk-dev/husk/internal/console"
 	"github.com/husk-dev/husk/internal/plugins"
 	"github.com/husk-dev/husk/internal/stackrun"
@@ -98,6 +99,9 @@ func (a commands) serve(ctx context.Context, port int, token string, writes bool
 	}
 	options := console.Options{
 		Workspace: a.Workspace, Stack: a.Stack, Secrets: a.Secrets, Token: token, Version: stackrun.Version(),
+	}
+	if client, err := remotecmd.Client(a.App); err == nil { // else the stacks are on no server
+		options.Server = client
 	}
 	if writes {
 		if w.Detached != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/husk-dev/husk/internal/blocking"
 	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/plugins"
+	"github.com/husk-dev/husk/internal/runapi"
 	"github.com/husk-dev/husk/internal/timeline"
 )
 
@@ -133,9 +134,16 @@ func (a commands) action() *cobra.Command {
 
 // deployment makes a command that runs the engine, with flags beside those of all such commands.
 func (a commands) deployment(c command, f *deployFlags, short, flags string) *cobra.Command {
+	var r remoteFlags
 	cmd := &cobra.Command{
 		Use: c.name, Short: short,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := r.check(cmd); err != nil {
+				return err
+			}
+			if r.remote {
+				return a.deployRemotely(cmd, c, f, &r)
+			}
 			c.previewOnly = c.previewOnly || f.previewOnly
 			return a.deploy(cmd.Context(), c, f)
 		},
@@ -144,6 +152,9 @@ func (a commands) deployment(c command, f *deployFlags, short, flags string) *co
 		flags += " yes skip-preview"
 	}
 	f.add(cmd, shownFlags+flags)
+	if slices.Contains(runapi.Operations, c.name) {
+		r.add(cmd, !c.previewOnly)
+	}
 	a.AddLimits(cmd.Flags())
 	return cmd
 }

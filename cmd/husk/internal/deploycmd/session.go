@@ -173,7 +173,7 @@ func (s *session) open(ctx context.Context, c command) (_ *openRun, err error) {
 	options := stackrun.Options{
 		Command: c.name, Stack: s.app.Stack, Preview: c.previewOnly, Creates: c.program,
 		Program: c.program || s.flags.runProgram, Replaces: c.replaces, Deletes: c.deletes,
-		Parallel: s.flags.parallel, Events: s.event, Trusted: s.flags.trusted,
+		Parallel: s.flags.parallel, Events: s.event, Trusted: s.flags.trusted, Untrusted: s.flags.untrusted,
 	}
 	if options.Plugins, err = s.app.PluginOptions(); err != nil {
 		return nil, err

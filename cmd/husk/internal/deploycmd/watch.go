@@ -2,6 +2,7 @@ package deploycmd
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -9,7 +10,9 @@ import (
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/cmd/husk/internal/watch"
+	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/internal/display"
+	"github.com/husk-dev/husk/internal/pulumiprogram"
 )
 
 func (a commands) watch() *cobra.Command {
@@ -82,6 +85,9 @@ func (a commands) watched(more []string) []watch.Path {
 		for _, dir := range []string{project.ProgramDir, project.StackConfigDir} {
 			paths = append(paths, watch.Path{Name: dir, Kinds: projectKinds})
 		}
+		if kinds := pulumiprogram.SourceKinds(project.Runtime); len(kinds) > 0 {
+			paths = append(paths, watch.Path{Name: sourceDir(project), Kinds: kinds, Below: true, Without: installedDirs})
+		}
 		for _, p := range project.Providers {
 			paths = append(paths, watch.Path{Name: project.Path(p.Path)})
 		}
@@ -90,6 +96,17 @@ func (a commands) watched(more []string) []watch.Path {
 		paths = append(paths, watch.Path{Name: name})
 	}
 	return paths
+}
+
+// installedDirs are the names of directories with packages or with what is made of the source.
+var installedDirs = []string{"node_modules", "venv", "__pycache__"}
+
+// sourceDir returns the directory with the source of a program.
+func sourceDir(p *program.Project) string {
+	if info, err := os.Stat(p.ProgramDir); err == nil && !info.IsDir() {
+		return filepath.Dir(p.ProgramDir)
+	}
+	return p.ProgramDir
 }
 
 // watchedDir returns the directory of the project, even if its project file cannot be used yet.

@@ -54,6 +54,13 @@ var documents = map[string][]action{
 		leave("two lines of a log, whose form the script capabilities tests"),
 	},
 	"docs/migration.md": {load()},
+	"docs/pulumi-cli.md": {
+		leave("needs the Pulumi CLI; the tests of engine/internal/pulumitest start such plugins with Pulumi's client"),
+		leave("has a provider that is made up; the same tests have plugins with grants"),
+		leave("serves until it is interrupted; the same tests attach Pulumi's client to what it serves"),
+		load(),
+		leave("needs the Pulumi CLI; the same tests read and write the states with its code"),
+	},
 	"docs/policy.md": {
 		load(),
 		run("rules"),
@@ -74,6 +81,7 @@ import (
 		leave("a shim, whose form a test of the builder uses"),
 		leave("a mapping, whose form a test of the builder uses"),
 	},
+	"docs/pulumi-dynamic.md": {leave("a project for Node.js, which the tests of programs run if Node.js is there")},
 	"docs/programs.md": {
 		load(),
 		load(),
@@ -81,8 +89,19 @@ import (
 		load(),
 		configure(),
 	},
+	"docs/pulumi.md": {
+		leave("a project for Node.js; package programtest has such projects"),
+		leave("it fetches packages of Node.js, which package programtest does"),
+	},
 	"docs/security.md": {load()},
-	"docs/state.md":    {leave("a list of files")},
+	"docs/state.md": {
+		leave("a directory of the reader, which the script backend.txtar logs in to"),
+		leave("a database of the reader, as the tests of package postgres have one"),
+		leave("buckets of the reader, as the tests of package s3 have one"),
+		leave("a server of the reader, as the tests of package remote have one"),
+		leave("a key of the project file, which the script encryption.txtar has"),
+		leave("a list of files"),
+	},
 	"docs/testing-providers.md": {
 		run("."),
 		write("notes/main.go", ""),
@@ -96,13 +115,26 @@ import (
 	"docs/ci.md": {
 		run("ci"), run("ci"), leave("the form of another program"), leave("the form of another program"),
 	},
-	"docs/install.md": {
-		leave("it fetches what is released"), run("rules"), run("rules"),
+	"docs/runners.md": {
+		leave("processes that go on, as TestSession of husk-server has them"),
+		leave("tokens, as TestSession of husk-server issues them"),
+		leave("a worker that goes on, as TestEdge of husk-server has it"),
+		leave("a schedule of a server, as TestSession of husk-server sets one"),
+		leave("a server of the reader with a database, as TestRuns of husk-server has one"),
 	},
-	"docs/publishing.md": {leave("it needs a registry, which the script registry has")},
-	"docs/registry.md":   {leave("it needs a registry, which the script registry has"), run("ci")},
-	"docs/secrets.md":    {run("ci")},
-	"docs/traces.md":     {run("rules"), run("rules")},
+	"docs/scale.md": {leave("a measurement")},
+	"docs/install.md": {
+		leave("it fetches what is released"), leave("it verifies what is released, which the test of release has"), run("rules"), run("rules"),
+	},
+	"docs/publishing.md": {
+		leave("it needs a registry, which the script registry has"), leave("it needs a registry, which the script publish has"),
+		leave("it needs a registry, which the script signatures has"), leave("it fetches what is released"),
+	},
+	"docs/registry.md": {
+		leave("it needs a registry, which the script registry has"), run("ci"), leave("it needs a key, which the script signatures has"),
+	},
+	"docs/secrets.md": {run("ci"), leave("a project file with the key that the script encryption.txtar has")},
+	"docs/traces.md":  {run("rules"), run("rules"), leave("processes that go on, as TestTrace of husk-server has them")},
 	"docs/tutorial.md": {
 		run("."), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"),
 	},

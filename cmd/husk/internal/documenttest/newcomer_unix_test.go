@@ -3,6 +3,7 @@
 package documenttest
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,6 +24,8 @@ type newcomer struct {
 	x   *terminaltest.Terminal
 	dir string
 	env []string
+	// shows counts the screens.
+	shows int
 }
 
 func newNewcomer(t *testing.T) *newcomer {
@@ -66,7 +69,9 @@ func (n *newcomer) types(command string, answers ...[2]string) string {
 // shown returns the screen after what was written before has arrived on it.
 func (n *newcomer) shown() string {
 	n.t.Helper()
-	const mark = "--end of the command--"
+	// The screen may still show the mark of the command before.
+	n.shows++
+	mark := fmt.Sprintf("--end of the command %d--", n.shows)
 	_, err := n.x.TTY.WriteString("\r\n" + mark)
 	require.NoError(n.t, err)
 	screen, _, _ := strings.Cut(n.x.AwaitText(n.t, mark), mark)

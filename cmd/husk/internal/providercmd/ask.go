@@ -28,6 +28,8 @@ import (
 type askFlags struct {
 	grants, config, parameters []string
 	extension                  bool
+	// events gets the messages of the provider, nil for the user.
+	events func(engine.Event)
 }
 
 func (f *askFlags) add(flags *pflag.FlagSet) {
@@ -113,13 +115,13 @@ func (a commands) openProvider(ctx context.Context, name string, f *askFlags, as
 			return opened(loader.Granted(ctx, m, grants, true))
 		})
 	}
-	return a.withListed(ctx, name, grants, p, func(loader *plugins.Plugins, spec engine.PackageSpec) error {
+	return a.withListed(ctx, name, grants, p, f.events, func(loader *plugins.Plugins, spec engine.PackageSpec) error {
 		return opened(loader.Load(ctx, spec))
 	})
 }
 
 // withListed opens the plugins of the project, and adds configuration and parameters from project and stack.
-func (a commands) withListed(ctx context.Context, name string, grants host.Grants, p *calledProvider, do func(*plugins.Plugins, engine.PackageSpec) error) error {
+func (a commands) withListed(ctx context.Context, name string, grants host.Grants, p *calledProvider, events func(engine.Event), do func(*plugins.Plugins, engine.PackageSpec) error) error {
 	w, stack, err := a.CurrentStack(ctx)
 	if err != nil {
 		return err
@@ -153,8 +155,11 @@ func (a commands) withListed(ctx context.Context, name string, grants host.Grant
 	if err != nil {
 		return err
 	}
-	o.Grants, o.Config, o.Stores = map[string]host.Grants{pkg.Source: grants}, entries, w.StoresDir(stack)
+	o.Grants, o.Config, o.Stores = map[string]host.Grants{pkg.Source: grants}, entries, w.Stores(ctx, stack)
 	o.Withheld = stackrun.Withheld(w)
+	if events != nil {
+		o.Events = events
+	}
 	return cli.WithPluginsBy(ctx, w.Project, o, func(loader *plugins.Plugins) error {
 		return do(loader, engine.PackageSpec{Name: pkg.Source, Version: pkg.Version})
 	})

@@ -84,6 +84,9 @@ func modulesOf(ctx context.Context, p *plugins.Plugins, project *program.Project
 		}
 	}
 	for i := range project.Providers {
+		if project.Providers[i].Native {
+			continue // there is nothing to compile
+		}
 		path, err := p.Locate(ctx, &project.Providers[i])
 		if err != nil {
 			return nil, err

@@ -17,7 +17,7 @@ import (
 func (a commands) packageCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "package", Short: "Add packages that a provider serves when it is parameterized"}
 	a.AddLimits(cmd.PersistentFlags())
-	return cli.Group(cmd, nil, a.packageAdd(), a.providerSchema())
+	return cli.Group(cmd, nil, a.packageAdd(), a.providerSchema(), a.packageGenSDK())
 }
 
 func (a commands) packageAdd() *cobra.Command {

@@ -31,7 +31,7 @@ func (a commands) providerCommand(more []*cobra.Command) *cobra.Command {
 	a.AddLimits(cmd.PersistentFlags())
 	return cli.Group(cmd, nil, append([]*cobra.Command{
 		a.providerBuild(), a.providerPort(), a.providerCompile(), a.providerInspect(), a.providerSchema(), a.providerList(), a.providerMapping(),
-		a.providerShow(), a.providerDocs(), a.providerCall(), a.providerInvoke(), a.providerTest(), a.providerAudit(),
+		a.providerShow(), a.providerDocs(), a.providerCall(), a.providerInvoke(), a.providerTest(), a.providerAudit(), a.providerServe(), a.providerShim(), a.providerPlugin(),
 	}, more...)...)
 }
 

@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/conformance"
@@ -110,13 +109,7 @@ func (a commands) testProvider(ctx context.Context, path string, f *providerTest
 		if err != nil {
 			return err
 		}
-		report, err := conformance.Run(ctx, func(ctx context.Context) (abi.Provider, error) {
-			tested, err := p.Granted(ctx, m, grants, f.logs)
-			if err != nil {
-				return nil, err
-			}
-			return withContents(tested), nil
-		}, options)
+		report, err := runConformance(ctx, p, m, grants, options, f.logs)
 		if err != nil {
 			return fmt.Errorf("testing %s: %w", path, err)
 		}

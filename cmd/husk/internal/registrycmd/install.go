@@ -2,6 +2,7 @@
 package registrycmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -30,7 +31,7 @@ func Commands(a *cli.App) []*cobra.Command {
 // ProviderCommands returns the commands about modules in registries.
 func ProviderCommands(a *cli.App) []*cobra.Command {
 	c := commands{a}
-	return []*cobra.Command{c.push(), c.pull(), c.tag()}
+	return []*cobra.Command{c.push(), c.pull(), c.tag(), c.keygen(), c.sign(), c.verify(), c.publish(), c.changes(), c.search()}
 }
 
 // installFlags are those of commands that write the lock.
@@ -53,11 +54,17 @@ func addOffline(cmd *cobra.Command, offline *bool) {
 func (a commands) install() *cobra.Command {
 	f := &installFlags{}
 	cmd := &cobra.Command{
-		Use: "install", Short: "Fetch the providers of the project, and pin them in husk.lock",
+		Use: "install [SOURCE[@RANGE]...]", Short: "Fetch the providers of the project, and pin them in husk.lock",
 		Long: "Fetch the providers that the project lists with a source, and pin their versions and digests in husk.lock,\n" +
 			"beside the project file. What the lock has already is fetched as it pins it: husk update looks for newer\n" +
-			"versions. If a version asks for more than the one that was locked, the command shows it and asks.",
-		RunE: func(cmd *cobra.Command, _ []string) error {
+			"versions. If a version asks for more than the one that was locked, the command shows it and asks.\n\n" +
+			"With arguments, it first adds providers to the project file: by the source, such as\n" +
+			"oci://ghcr.io/acme/random, or by a name that the registries have which plugins.registries in the project file\n" +
+			"or HUSK_REGISTRIES lists, such as acme/random@^1.2.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.addProviders(cmd.Context(), f, args); err != nil {
+				return err
+			}
 			return a.run(cmd.Context(), f, install.Options{}, "install")
 		},
 	}
@@ -99,6 +106,37 @@ func (a commands) run(ctx context.Context, f *installFlags, o install.Options, c
 	})
 }
 
+// addProviders lists providers in the project file.
+func (a commands) addProviders(ctx context.Context, f *installFlags, args []string) error {
+	for _, text := range args {
+		if f.locked {
+			return cli.Usagef("--locked, which is the default in CI, refuses to change husk.lock: leave out %s, or add --locked=false", text)
+		}
+		from, version := text, ""
+		if at := strings.LastIndexByte(text, '@'); at > 0 {
+			from, version = text[:at], text[at+1:]
+		}
+		err := a.withProject(ctx, f.offline, func(project *program.Project, p *plugins.Plugins) error {
+			found, err := install.Find(ctx, p, from, version, a.progress())
+			if err != nil {
+				return err
+			}
+			if project.Provider(found.Name) != nil {
+				return fmt.Errorf("%s lists the provider %s already: husk update %[2]s looks for newer versions", project.File.Name, found.Name)
+			}
+			if err := project.AddProvider(found.Name, found.Source, found.Version); err != nil {
+				return err
+			}
+			a.Say("Added %s to %s.", found.Name, project.File.Name)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // withProject calls do with the project and its plugins.
 func (a commands) withProject(ctx context.Context, offline bool, do func(*program.Project, *plugins.Plugins) error) error {
 	project, err := a.Project()
@@ -119,6 +157,14 @@ func (a commands) showWider(wider []install.Installed) {
 		version := one.Version
 		if one.Was != "" {
 			version = one.Was + " -> " + version
+		}
+		if one.SignerWas != "" {
+			a.Say("%s %s is signed by others than the version that husk.lock has:", one.Name, version)
+			a.Say("  + %s", cmp.Or(one.Signer, "nobody"))
+			a.Say("  - %s", one.SignerWas)
+		}
+		if len(one.Wider) == 0 {
+			continue
 		}
 		a.Say("%s %s asks for more than husk.lock has:", one.Name, version)
 		for _, line := range install.RequestLines(one.Wider) {
@@ -154,6 +200,9 @@ func (a commands) show(all []install.Installed) error {
 	for _, one := range all {
 		if one.Changed {
 			a.Say("%s %s asks for %s", one.Name, one.Version, strings.Join(install.RequestLines(one.Requests), ", "))
+			if one.Signer != "" {
+				a.Say("%s %s is signed by %s", one.Name, one.Version, one.Signer)
+			}
 		}
 	}
 	a.Say("Wrote %s.", program.LockFile)

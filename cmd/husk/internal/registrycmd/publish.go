@@ -175,13 +175,7 @@ func (a commands) pull() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				var release registry.Release
-				if from.Tag == "" {
-					release, err = client.Resolve(cmd.Context(), from.Source, asked)
-					from.Tag = registry.Tag(release.Version)
-				} else {
-					release, err = client.Find(cmd.Context(), from)
-				}
+				from, release, err := find(cmd.Context(), client, from, asked)
 				if err != nil {
 					return err
 				}

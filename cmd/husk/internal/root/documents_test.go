@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/internal/projectschema"
 )
 
 // inlineCommand is a command in the text of a document.
@@ -67,11 +68,11 @@ func requireExists(t *testing.T, root *cobra.Command, words []string, mention st
 	}
 }
 
-// Each row of docs/comparison.md names a test that there is.
-func TestComparison(t *testing.T) {
-	const top = "../../../../"
-	text, err := os.ReadFile(top + "docs/comparison.md")
-	require.NoError(t, err)
+const top = "../../../../"
+
+// testNames returns the names of all tests in the project.
+func testNames(t *testing.T) map[string]bool {
+	t.Helper()
 	tests := map[string]bool{}
 	require.NoError(t, filepath.WalkDir(top, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(name, "_test.go") {
@@ -83,6 +84,14 @@ func TestComparison(t *testing.T) {
 		}
 		return err
 	}))
+	return tests
+}
+
+// Each row of docs/comparison.md names a test that there is.
+func TestComparison(t *testing.T) {
+	text, err := os.ReadFile(top + "docs/comparison.md")
+	require.NoError(t, err)
+	tests := testNames(t)
 	rows := 0
 	for line := range strings.Lines(string(text)) {
 		cells := strings.Split(strings.TrimSpace(line), " | ")
@@ -99,4 +108,45 @@ func TestComparison(t *testing.T) {
 		require.False(t, cells[1] == "no" && cells[2] != "no" && cells[3] != "no", "both others have it: %s", line)
 	}
 	require.GreaterOrEqual(t, rows, 45)
+}
+
+// Each row of docs/pulumi-yaml.md names a test that there is, and the functions and options of programs have rows, and no others.
+func TestTheItemsOfPulumiYAML(t *testing.T) {
+	text, err := os.ReadFile(top + "docs/pulumi-yaml.md")
+	require.NoError(t, err)
+	tests := testNames(t)
+	names := map[string]bool{}
+	rows, section := 0, ""
+	for line := range strings.Lines(string(text)) {
+		if heading, ok := strings.CutPrefix(line, "## "); ok {
+			section = strings.TrimSpace(heading)
+		}
+		cells := strings.Split(strings.Trim(line, "|\n"), "|")
+		if len(cells) != 4 || !strings.HasSuffix(line, "` |\n") {
+			continue
+		}
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		rows++
+		require.Contains(t, []string{"yes", "more", "no effect", "refused"}, cells[1], line)
+		if cells[1] == "refused" {
+			require.Contains(t, cells[2], "`", "the error is named: %s", line)
+		}
+		name := strings.Trim(cells[3], "`")
+		if script, ok := strings.CutPrefix(name, "script/"); ok {
+			require.FileExists(t, top+"cmd/husk/testdata/script/"+script+".txtar", line)
+		} else {
+			require.True(t, tests[name], line)
+		}
+		names[section+" "+strings.Trim(cells[0], "`")] = true
+	}
+	require.GreaterOrEqual(t, rows, 85)
+	root := projectschema.Root()
+	for name := range root.Definitions["functions"].Properties {
+		require.True(t, names["Functions "+name], "the function %s has no row", name)
+	}
+	for name := range root.Definitions["options"].Properties {
+		require.True(t, names["Options of resources "+name], "the option %s has no row", name)
+	}
 }

@@ -32,6 +32,54 @@ husk preview --json  events as JSON lines`,
 	"husk refresh": `
 husk refresh --preview-only  show what has drifted
 husk refresh --yes  record the actual state`,
+	"husk server": `
+husk server  serve at 127.0.0.1:8470, with SQLite
+husk server --database postgres://husk@db.example/husk --listen :443 --tls-cert c.pem --tls-key k.pem  for a team
+husk server token acme ann admin  issue a token
+husk server status  show the queue and the workers`,
+	"husk worker": `
+husk worker --server https://husk.example.com  take runs
+husk worker --label region=eu --slots 8  also those that ask for the label, eight at once
+husk worker --edge --dir /var/lib/husk --every 10m  for a machine that is often offline
+husk worker --trusted  with your rights, for projects that you trust`,
+	"husk remote": `
+husk up --remote  have a worker do it
+husk remote ls --open  what is queued, runs, or waits for approval
+husk remote log -f RUN  follow a run
+husk remote approve RUN  let it go on`,
+	"husk remote ls": `
+husk remote ls  the last runs
+husk remote ls --open  what is queued, runs, or waits for approval
+husk remote ls --project shop --of prod  those of one stack`,
+	"husk remote log": `
+husk remote log RUN  what a run has written
+husk remote log -f RUN  follow it until it ends`,
+	"husk remote cancel": `
+husk remote cancel RUN  let running steps finish; again to stop them`,
+	"husk remote approve": `
+husk remote approve RUN  let a run that waits go on`,
+	"husk remote reject": `
+husk remote reject RUN  end a run that waits`,
+	"husk remote schedule": `
+husk remote schedule set drift '0 4 * * *' refresh --preview-only  look for drift each night
+husk remote schedule ls  list the schedules`,
+	"husk remote schedule set": `
+husk remote schedule set drift '0 4 * * *' refresh --preview-only  look for drift each night
+husk remote schedule set heal '*/30 * * * *' up --label region=eu  every half hour, by some workers`,
+	"husk remote schedule ls": `
+husk remote schedule ls  with the time of the next run`,
+	"husk remote schedule rm": `
+husk remote schedule rm drift  no more of it`,
+	"husk remote token": `
+husk remote token add carl request --project 'shop-*'  issue a token
+husk remote token rm carl  revoke it`,
+	"husk remote token add": `
+husk remote token add carl request --project 'shop-*'  for some projects
+husk remote token add ci preview --expires 2160h  for 90 days`,
+	"husk remote token ls": `
+husk remote token ls  names, roles, and projects`,
+	"husk remote token rm": `
+husk remote token rm carl  revoke it`,
 	"husk destroy": `
 husk destroy --preview-only  show what would be deleted
 husk destroy --target '**::web' --yes  delete only the resource with the name web
@@ -56,6 +104,19 @@ husk plan show plan.json  show what it would do`,
 husk stack  show the stack with its resources
 husk stack init prod  create the stack prod
 husk stack select dev  use dev from now on`,
+	"husk stack migrate": `
+husk stack migrate postgres://husk@db.example/stacks  move this stack
+husk stack migrate 's3://team-state?region=eu-central-1' --all  move all stacks of the project`,
+	"husk stack change-secrets-provider": `
+husk stack change-secrets-provider passphrase  a passphrase, which is asked for
+husk stack change-secrets-provider key --new-key  a new key file
+husk stack change-secrets-provider hashivault://team  the key team of HashiCorp Vault`,
+	"husk login": `
+husk login postgres://husk@db.example/stacks  a database, with the password of ~/.pgpass
+husk login 's3://team-state?region=eu-central-1'  a bucket
+husk login file://~/stacks  a directory`,
+	"husk logout":        "husk logout  use .husk beside the project file again",
+	"husk whoami":        "husk whoami  show who you are, and where your stacks are",
 	"husk stack init":    "husk stack init prod  create the stack prod and select it",
 	"husk stack select":  "husk stack select prod  use prod from now on",
 	"husk stack ls":      "husk stack ls  list the stacks of the project",
@@ -98,6 +159,13 @@ husk install --locked  fetch what husk.lock has, and refuse to change it, as in 
 	"husk vendor":           "husk vendor modules  put the modules of the project into the directory modules\nHUSK_VENDOR_DIR=modules HUSK_OFFLINE=1 husk up  use them without a network",
 	"husk provider push":    "husk provider push random.wasm ghcr.io/acme/random  publish a module under its version\nhusk provider push . ghcr.io/acme/random  build and publish the provider in this directory",
 	"husk provider pull":    "husk provider pull ghcr.io/acme/random:1.2.0  fetch a version into random.wasm\nhusk provider pull ghcr.io/acme/random --version ^1 -o random.wasm  the newest of a range",
+	"husk package gen-sdk":  "husk package gen-sdk random --language go -o sdk/go  an SDK of the package random of the project",
+	"husk provider search":  "husk provider search random  providers with random in the name, in the configured registries",
+	"husk provider publish": "husk provider publish . ghcr.io/acme/random --key acme.key  check, publish, and sign the source in this directory\nhusk provider publish . ghcr.io/acme/random --dry-run  only check it",
+	"husk provider changes": "husk provider changes ghcr.io/acme/random .  what has changed since the newest version",
+	"husk provider keygen":  "husk provider keygen acme.key  write acme.key and acme.key.pub",
+	"husk provider sign":    "husk provider sign ghcr.io/acme/random:1.2.0 --key acme.key  sign a version in a registry\nhusk provider sign random.wasm --key acme.key  write random.wasm.sigstore.json",
+	"husk provider verify":  "husk provider verify ghcr.io/acme/random:1.2.0 --key acme.key.pub  verify that this key has signed it\nhusk provider verify random.wasm  verify it by the trust policy of the project",
 	"husk provider tag":     "husk provider tag ghcr.io/acme/random:1.2.0 latest  give a version the tag latest",
 	"husk provider":         "husk provider build . -o random.wasm  build a module\nhusk provider test random.wasm  test it against the contract\nhusk provider audit  compare what the project's providers ask for with their grants",
 	"husk provider build":   "husk provider build . -o random.wasm  build the provider in this directory",
@@ -114,6 +182,8 @@ husk install --locked  fetch what husk.lock has, and refuse to change it, as in 
 	"husk provider dev":     "husk provider dev .  preview ./example after each change\nhusk provider dev . -C ../shop  preview another project",
 	"husk provider test":    "husk provider test random.wasm  test whether it keeps to the contract\nhusk provider test . --seed 7  the same cases again, from source",
 	"husk provider audit":   "husk provider audit  all providers of the project\nhusk provider audit random  one of them",
+	"husk provider serve":   "husk provider serve random.wasm --port 41234  serve a module at this port\nhusk provider serve random  serve a provider of the project, with its grants",
+	"husk provider shim":    "husk provider shim random.wasm -o plugins  make a plugin\nhusk provider shim cloud.wasm -o plugins --grant http=https://api.example.org  one that may reach a service",
 	"husk package":          "husk package add openapi petstore.json  add the package that the provider makes of a document",
 	"husk package add":      "husk package add openapi petstore.json  add the package that the provider makes of a document",
 	"husk package schema":   "husk package schema petstore  show the schema of a package",

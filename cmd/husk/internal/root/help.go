@@ -19,7 +19,8 @@ var groups = []struct {
 	commands []string
 }{
 	{"Deploy", []string{"new", "up", "preview", "refresh", "destroy", "import", "action", "watch", "validate", "fmt", "plan", "graph", "console"}},
-	{"Stacks and their state", []string{"stack", "config", "state", "cancel"}},
+	{"Stacks and their state", []string{"stack", "config", "state", "cancel", "login", "logout", "whoami"}},
+	{"Servers", []string{"server", "worker", "remote"}},
 	{"Providers", []string{"install", "update", "vendor", "provider", "package", "cache"}},
 	{"Editors", []string{"lsp", "schema"}},
 	{"Husk itself", []string{"doctor", "version", "completion", "man", "help"}},

@@ -17,7 +17,12 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/newcmd"
 	"github.com/husk-dev/husk/cmd/husk/internal/providercmd"
 	"github.com/husk-dev/husk/cmd/husk/internal/registrycmd"
+	"github.com/husk-dev/husk/cmd/husk/internal/remotecmd"
 	"github.com/husk-dev/husk/cmd/husk/internal/stackcmd"
+	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/backend/postgres"
+	"github.com/husk-dev/husk/internal/backend/remote"
+	"github.com/husk-dev/husk/internal/backend/s3"
 )
 
 // commands are those about Husk itself.
@@ -27,7 +32,25 @@ type commands struct{ *cli.App }
 func Main() int {
 	defer runtime.KeepAlive(tuneCollector())
 	keepOutput()
-	return run(cli.NewApp(os.Stdin, os.Stdout, os.Stderr), os.Args[1:])
+	a := cli.NewApp(os.Stdin, os.Stdout, os.Stderr)
+	a.Backends = backends()
+	args := os.Args[1:]
+	if given, is := providercmd.PluginArguments(os.Args); is {
+		args = given
+	}
+	return run(a, args)
+}
+
+// backends open the backends that this program knows beside directories.
+func backends() map[string]backend.Opener {
+	all := map[string]backend.Opener{s3.Scheme: s3.Open}
+	for _, scheme := range postgres.Schemes {
+		all[scheme] = postgres.Open
+	}
+	for _, scheme := range remote.Schemes {
+		all[scheme] = remote.Open
+	}
+	return all
 }
 
 func run(a *cli.App, args []string) int { return a.Run(command(a), args) }
@@ -59,7 +82,7 @@ func command(a *cli.App) *cobra.Command {
 	flags.Var(&colour{app: a, when: "auto"}, "color", "colour the output: always, never, or auto (on a terminal, unless NO_COLOR is set)")
 	root.Flags().Bool("version", false, "show the version of Husk")
 	c := commands{a}
-	cli.Group(root, nil, slices.Concat(deploycmd.Commands(a), stackcmd.Commands(a), providercmd.Commands(a, append(registrycmd.ProviderCommands(a), deploycmd.ProviderDev(a))...), registrycmd.Commands(a), consolecmd.Commands(a), newcmd.Commands(a), editorcmd.Commands(a), []*cobra.Command{c.cacheCommand(), c.doctor(), c.version()})...)
+	cli.Group(root, nil, slices.Concat(deploycmd.Commands(a), stackcmd.Commands(a), providercmd.Commands(a, append(registrycmd.ProviderCommands(a), deploycmd.ProviderDev(a))...), registrycmd.Commands(a), consolecmd.Commands(a), remotecmd.Commands(a), newcmd.Commands(a), editorcmd.Commands(a), []*cobra.Command{c.cacheCommand(), c.doctor(), c.version()})...)
 	root.AddCommand(c.man(root))
 	root.InitDefaultCompletionCmd()
 	groupCommands(root)

@@ -23,7 +23,7 @@ type commands struct{ *cli.App }
 // Commands returns the commands of this package.
 func Commands(a *cli.App) []*cobra.Command {
 	c := commands{a}
-	return []*cobra.Command{c.cancel(), c.stackCommand(), c.stateCommand(), c.configCommand()}
+	return []*cobra.Command{c.cancel(), c.stackCommand(), c.stateCommand(), c.configCommand(), c.login(), c.logout(), c.whoami()}
 }
 
 func (a commands) stackCommand() *cobra.Command {
@@ -38,7 +38,7 @@ func (a commands) stackCommand() *cobra.Command {
 	}
 	return cli.Group(cmd, a.OnStack(show),
 		a.stackInit(), a.stackList(), a.stackSelect(), a.stackOutput(), a.stackExport(), a.stackImport(),
-		a.stackRename(), a.stackHistory(), a.stackRestore(), a.stackRemove())
+		a.stackRename(), a.stackMigrate(), a.changeSecretsProvider(), a.stackHistory(), a.stackRestore(), a.stackRemove())
 }
 
 type stackInfo struct {
@@ -139,9 +139,13 @@ func (a commands) selectStack(ctx context.Context, stack string, create bool) er
 }
 
 func (a commands) stackList() *cobra.Command {
-	return &cobra.Command{
+	var all bool
+	cmd := &cobra.Command{
 		Use: "ls", Short: "List the project's stacks",
 		RunE: a.OnStack(func(ctx context.Context, w *workspace.Workspace, selected string, _ []string) error {
+			if all {
+				return a.listAll(ctx, w)
+			}
 			names, err := w.Stacks(ctx)
 			if err != nil {
 				return err
@@ -153,17 +157,41 @@ func (a commands) stackList() *cobra.Command {
 				}
 			}
 			none := "No stacks yet: husk up creates \"" + workspace.DefaultStack + "\", husk stack init creates others."
-			if err := cli.WriteList(a.App, infos, none, []string{"  NAME", "RESOURCES", "UPDATED"}, stackRow); err != nil || a.JSON {
-				return err
-			}
-			for _, s := range infos {
-				if s.Error != "" {
-					a.Say("The stack %s cannot be read: %s", s.Name, s.Error)
-				}
-			}
-			return nil
+			return a.listStacks(infos, none)
 		}),
 	}
+	cmd.Flags().BoolVar(&all, "all", false, "list the stacks of all projects in the backend, as PROJECT/STACK")
+	return cmd
+}
+
+// listAll lists the stacks of all projects in the backend.
+func (a commands) listAll(ctx context.Context, w *workspace.Workspace) error {
+	names, err := w.Everything(ctx)
+	if err != nil {
+		return err
+	}
+	infos := make([]stackInfo, len(names))
+	for i, name := range names {
+		snapshot, err := w.ReadAny(ctx, name)
+		if err != nil {
+			infos[i] = stackInfo{Name: name.String(), Error: err.Error()}
+			continue
+		}
+		infos[i] = stackInfoIn(snapshot, name.String(), "")
+	}
+	return a.listStacks(infos, "There are no stacks in "+w.Place+".")
+}
+
+func (a commands) listStacks(infos []stackInfo, none string) error {
+	if err := cli.WriteList(a.App, infos, none, []string{"  NAME", "RESOURCES", "UPDATED"}, stackRow); err != nil || a.JSON {
+		return err
+	}
+	for _, s := range infos {
+		if s.Error != "" {
+			a.Say("The stack %s cannot be read: %s", s.Name, s.Error)
+		}
+	}
+	return nil
 }
 
 func stackRow(s stackInfo) []string {
@@ -218,8 +246,13 @@ func (a commands) stackRemove() *cobra.Command {
 
 // collectModules removes the modules that no stack needs any more.
 func (a commands) collectModules(ctx context.Context, w *workspace.Workspace) {
-	inUse := func() (map[string]bool, error) { return w.ModulesInUse(ctx, nil) }
-	if err := plugins.CollectModules(w.ModulesDir(), inUse); err != nil {
+	collect := func() error {
+		if w.SharedModules() != nil {
+			return w.CollectShared(ctx)
+		}
+		return plugins.CollectModules(w.ModulesDir(), func() (map[string]bool, error) { return w.ModulesInUse(ctx, nil) })
+	}
+	if err := collect(); err != nil {
 		a.Say("%s", stackrun.NotCollected(err))
 	}
 }

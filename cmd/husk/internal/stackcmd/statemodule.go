@@ -47,7 +47,11 @@ func (a commands) stateModule() *cobra.Command {
 			uses := []moduleUse{}
 			for _, r := range snapshot.Resources() {
 				if digest := engine.ModuleOf(r); r.IsProvider() && (len(args) == 0 || slices.Contains(chosen, r.URN)) {
-					uses = append(uses, moduleUse{r.URN, digest, plugins.HasModule(w.ModulesDir(), digest)})
+					kept, err := w.HasModule(ctx, digest)
+					if err != nil {
+						return err
+					}
+					uses = append(uses, moduleUse{r.URN, digest, kept})
 				}
 			}
 			if len(args) == 1 && len(uses) == 0 {
@@ -85,7 +89,7 @@ func (a commands) setModule(ctx context.Context, w *workspace.Workspace, stack, 
 	if err != nil {
 		return err
 	}
-	o.Modules, o.Events = w.ModulesDir(), nil
+	o.Modules, o.Shared, o.Events = w.ModulesDir(), w.SharedModules(), nil
 	// The plugins stay open until the state names the module. Otherwise another run could collect it.
 	p, err := plugins.Open(ctx, w.Project, o)
 	if err != nil {
@@ -126,7 +130,7 @@ func (a commands) setModule(ctx context.Context, w *workspace.Workspace, stack, 
 // provider, empty if the module was kept before.
 func keptModule(ctx context.Context, p *plugins.Plugins, module string) (digest, name string, err error) {
 	if strings.HasPrefix(module, plugins.DigestPrefix) {
-		there, err := p.KeepOn(module)
+		there, err := p.KeepOn(ctx, module)
 		if err == nil && !there {
 			err = fmt.Errorf("the module %s is not kept beside the state: name the file that it is in", module)
 		}

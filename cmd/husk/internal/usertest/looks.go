@@ -1,8 +1,11 @@
 package usertest
 
 import (
+	"bytes"
 	"encoding/json"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -71,5 +74,24 @@ func printable(ts *testscript.TestScript, _ bool, args []string) {
 				ts.Fatalf("%s has %s in it: %q", name, strconv.QuoteRuneToASCII(r), line)
 			}
 		}
+	}
+}
+
+// absent TEXT DIR: the text is in no file of the directory, which has some.
+func absent(ts *testscript.TestScript, _ bool, args []string) {
+	files := 0
+	ts.Check(filepath.WalkDir(ts.MkAbs(args[1]), func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		files++
+		content, err := os.ReadFile(path)
+		if bytes.Contains(content, []byte(args[0])) {
+			ts.Fatalf("%s contains %q", path, args[0])
+		}
+		return err
+	}))
+	if files == 0 {
+		ts.Fatalf("%s has no files", args[1])
 	}
 }

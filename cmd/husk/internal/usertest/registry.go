@@ -37,6 +37,13 @@ func fault(ts *testscript.TestScript, _ bool, args []string) {
 		s.Close()
 	case "swapped":
 		s.Fail(match, 0, registrytest.Swap)
+	case "stalled":
+		const part = 1 << 20
+		s.Fail(match, 0, registrytest.Stall(part))
+	case "endless":
+		s.Fail(match, 0, registrytest.Endless)
+	case "zipped":
+		s.Fail(match, 0, registrytest.Content("application/octet-stream", []byte("PK\x03\x04")))
 	case "missing":
 		s.Fail(match, 0, registrytest.Status(http.StatusNotFound))
 	default:

@@ -22,6 +22,7 @@ import (
 
 	"github.com/husk-dev/husk/internal/fakeservice"
 	"github.com/husk-dev/husk/internal/metaschema"
+	"github.com/husk-dev/husk/internal/postgrestest"
 )
 
 var update = flag.Bool("update", false, "write the golden files of the scripts anew")
@@ -36,20 +37,45 @@ const (
 	Author
 	// Porter is somebody who ports providers of others.
 	Porter
+	// Publisher is somebody who publishes providers, or installs them.
+	Publisher
+	// Keeper is somebody who looks after stacks and their states.
+	Keeper
+	// Loader is somebody with modules of one kind or another.
+	Loader
+	// Team are people who keep their stacks on a server.
+	Team
 )
 
-// authored are the scripts about modules, beside those whose names begin with provider.
-var authored = []string{
+// kept are the scripts about stacks and their states.
+var kept = []string{
+	"config", "damage", "elsewhere", "encryption", "ephemeral", "foreign", "forged", "import", "journal", "keys", "locked", "plan", "planfirst", "projectlookup", "repair", "secrets", "secretsprovider",
+	"select", "stack", "stackreference", "state", "whole", "withheld",
+}
+
+// travelling are the scripts about modules that travel.
+var travelling = []string{"gensdk", "gitsource", "installfaults", "names", "publish", "registry", "signatures", "travels"}
+
+// loaded are the scripts about modules. Those whose names begin with provider are about authors.
+var loaded = []string{
 	"badmodule", "cache", "capabilities", "detached", "extensions", "identity", "image", "modules", "new", "packages", "policies", "precompiled", "schema", "trust",
 	"understood", "versions",
 }
 
 func kindOf(script string) Kind {
 	switch {
+	case slices.Contains(travelling, script):
+		return Publisher
 	case strings.HasPrefix(script, "port"):
 		return Porter
-	case strings.HasPrefix(script, "provider") || slices.Contains(authored, script):
+	case strings.HasPrefix(script, "provider"):
 		return Author
+	case strings.HasPrefix(script, "team"):
+		return Team
+	case slices.Contains(loaded, script):
+		return Loader
+	case slices.Contains(kept, script):
+		return Keeper
 	}
 	return Operator
 }
@@ -64,11 +90,18 @@ func kindOf(script string) Kind {
 //	$PORTED       the directory of the providers for Terraform in testdata/ported
 //	$FILES        the URL of a server that has the script's files
 //	$ADDRESS      the host and port of that server
+//	$S3           a team's: the URL of a bucket of a server like S3
+//	$POSTGRESQL   a team's: the URL of a database, where PostgreSQL is installed
 //
 // and may use the commands of this package beside testscript's own.
 func Scripts(t *testing.T, kind Kind) {
+	user := New(t)
+	if kind == Team {
+		b := StartBackends(t)
+		user.Environment = append(append(user.Environment, b.Environment...), "S3="+b.S3, "POSTGRESQL="+b.PostgreSQL)
+	}
 	params := testscript.Params{
-		Setup:               New(t).setup,
+		Setup:               user.setup,
 		Cmds:                commands,
 		Condition:           condition,
 		RequireExplicitExec: true,
@@ -88,10 +121,14 @@ func Scripts(t *testing.T, kind Kind) {
 }
 
 // condition reports whether a condition of the scripts holds. [published] is for the scripts that port large
-// providers as their authors published them, one after the other: they take minutes.
+// providers as their authors published them, one after the other: they take minutes. [postgresql] is for those that
+// need that server, where it is installed.
 func condition(name string) (bool, error) {
-	if name == "published" {
+	switch name {
+	case "published":
 		return os.Getenv("HUSK_TEST_PUBLISHED") != "" && !testing.Short(), nil
+	case "postgresql":
+		return postgrestest.Installed(), nil
 	}
 	return false, fmt.Errorf("there is no condition %q", name)
 }
@@ -172,6 +209,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"fault":     fault,
 	"printable": printable,
 	"unforged":  unforged,
+	"absent":    absent,
 	"hidden":    hidden,
 	// truncate FILE SIZE: cuts a file off after so many bytes.
 	"truncate": func(ts *testscript.TestScript, _ bool, args []string) {

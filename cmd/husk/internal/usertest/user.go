@@ -20,7 +20,9 @@ import (
 // Main runs the tests of a package. A program that a test starts with the name husk, or that of another command, is that
 // command; scripts and PATH have it, too.
 func Main(m *testing.M, more map[string]func()) {
-	commands := map[string]func(){"husk": func() { os.Exit(root.Main()) }}
+	command := func() { os.Exit(root.Main()) }
+	// The second is the plugin that husk provider shim makes of the module lab.
+	commands := map[string]func(){"husk": command, "pulumi-resource-lab": command}
 	for name, command := range more {
 		commands[name] = command
 	}

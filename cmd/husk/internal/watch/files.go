@@ -19,6 +19,10 @@ type Path struct {
 	// Kinds are the suffixes of files that count in the directory itself. None stands for all files,
 	// also in directories below.
 	Kinds []string
+	// Below has files of these kinds count in directories below, too.
+	Below bool
+	// Without are names of directories below that do not count.
+	Without []string
 }
 
 // maxDirectories bounds the directories that are watched: each takes memory of the kernel, and several
@@ -81,7 +85,7 @@ func (p Path) directories(to map[string]bool) error {
 	case err != nil || !info.IsDir():
 		to[filepath.Dir(p.Name)] = true
 		return nil
-	case len(p.Kinds) > 0:
+	case len(p.Kinds) > 0 && !p.Below:
 		to[p.Name] = true
 		return nil
 	}
@@ -91,7 +95,7 @@ func (p Path) directories(to map[string]bool) error {
 			return nil // it was removed, or cannot be read
 		case !d.IsDir():
 			return nil
-		case path != p.Name && hidden(d.Name()):
+		case path != p.Name && p.skips(d.Name()):
 			return fs.SkipDir
 		case len(to) >= maxDirectories:
 			return fmt.Errorf("more than %d directories to watch, many of them below %s: watch a smaller directory", maxDirectories, p.Name)
@@ -106,6 +110,9 @@ func hidden(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") || strings.HasPrefix(name, "#")
 }
 
+// skips reports whether a directory or file with this name does not count.
+func (p Path) skips(name string) bool { return hidden(name) || slices.Contains(p.Without, name) }
+
 // counts reports whether the path includes the file.
 func (p Path) counts(file string) bool {
 	if file == p.Name {
@@ -115,10 +122,10 @@ func (p Path) counts(file string) bool {
 	if !ok {
 		return false
 	}
-	if len(p.Kinds) > 0 {
-		return filepath.Base(below) == below && !hidden(below) && slices.Contains(p.Kinds, filepath.Ext(below))
+	if len(p.Kinds) > 0 && (!slices.Contains(p.Kinds, filepath.Ext(below)) || !p.Below && filepath.Base(below) != below) {
+		return false
 	}
-	return !slices.ContainsFunc(strings.Split(below, string(filepath.Separator)), hidden)
+	return !slices.ContainsFunc(strings.Split(below, string(filepath.Separator)), p.skips)
 }
 
 // changed returns the file of an event, empty if it is not watched.

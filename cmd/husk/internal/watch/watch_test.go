@@ -109,6 +109,17 @@ func TestFiles(t *testing.T) {
 	require.NoError(t, f.Watch(paths), "new directories are found")
 	changes("src/new/x.go", func() { write(t, at("src/new/x.go")) })
 
+	// The source of a program, without what it uses and makes.
+	source := []Path{{Name: dir, Kinds: []string{".js"}, Below: true, Without: []string{"node_modules"}}}
+	write(t, at("node_modules/x/index.js"))
+	require.NoError(t, f.Watch(source))
+	require.NotContains(t, f.notify.WatchList(), at("node_modules"))
+	write(t, at("src/page.html"))
+	changes("src/deep/part.js", func() { write(t, at("src/deep/part.js")) })
+	for name, want := range map[string]bool{"index.js": true, "node_modules/x/index.js": false, "src/page.html": false, ".x/a.js": false} {
+		require.Equal(t, want, f.changed(fsnotify.Event{Name: at(name), Op: fsnotify.Write}) != "", name)
+	}
+
 	require.NoError(t, f.Watch(paths[2:]))
 	write(t, at("Husk.yaml"))
 	changes("later/out.wasm", func() { write(t, at("later/out.wasm")) })

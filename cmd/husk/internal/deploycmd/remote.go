@@ -1,0 +1,160 @@
+package deploycmd
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/cmd/husk/internal/remotecmd"
+	"github.com/husk-dev/husk/internal/runapi"
+)
+
+// remoteFlags are those of runs on a server.
+type remoteFlags struct {
+	remote, approval bool
+	labels           []string
+	message          string
+}
+
+func (f *remoteFlags) add(cmd *cobra.Command, changes bool) {
+	flags := cmd.Flags()
+	flags.BoolVar(&f.remote, "remote", false, "have a worker of the server do it: see docs/runners.md")
+	flags.StringArrayVar(&f.labels, "label", nil, "with --remote: by a worker with this label, NAME=VALUE; can be repeated")
+	flags.StringVar(&f.message, "message", "", "with --remote: what it is for")
+	if changes {
+		flags.BoolVar(&f.approval, "require-approval", false, "with --remote: after another person has approved the plan")
+	}
+}
+
+// remoteOnly are the flags of [remoteFlags], and here those that decide what is asked for.
+var remoteOnly = []string{"remote", "label", "message", "require-approval"}
+
+func (f *remoteFlags) check(cmd *cobra.Command) error {
+	for _, name := range remoteOnly[1:] {
+		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed && !f.remote {
+			return cli.Usagef("--%s requires --remote", name)
+		}
+	}
+	return nil
+}
+
+// options returns the flags that were given, for the run on a server.
+func options(cmd *cobra.Command, operation string) (all []string, err error) {
+	here := append([]string{"yes", cli.DetailedExitCode, "cwd", "stack", "json", "color"}, remoteOnly...)
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if slices.Contains(here, flag.Name) {
+			return
+		}
+		values := []string{flag.Value.String()}
+		if list, ok := flag.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, value := range values {
+			option := "--" + flag.Name + "=" + value
+			if bad := runapi.CheckOption(operation, option); bad != nil && err == nil {
+				err = cli.Usagef("--remote: %w", bad)
+			}
+			all = append(all, option)
+		}
+	})
+	return all, err
+}
+
+// deployRemotely has a worker of the server do what a command does, and shows it as if it were done here.
+func (a commands) deployRemotely(cmd *cobra.Command, c command, f *deployFlags, r *remoteFlags) error {
+	ctx := cmd.Context()
+	if f.detailedExit {
+		return cli.Usagef("--%s is not for --remote, where the run says only whether it succeeded", cli.DetailedExitCode)
+	}
+	previewOnly := c.previewOnly || f.previewOnly
+	asks := !previewOnly && !f.yes && !r.approval
+	if asks && (a.JSON || !a.IsInteractive()) {
+		return cli.Usagef("husk %s --remote needs a terminal to ask for confirmation: add --yes, or --require-approval to have somebody else confirm", c.name)
+	}
+	given, err := options(cmd, c.name)
+	if err != nil {
+		return err
+	}
+	client, err := remotecmd.Client(a.App)
+	if err != nil {
+		return err
+	}
+	n, err := remotecmd.NewRun(ctx, a.App, client, c.name, r.labels)
+	if err != nil {
+		return err
+	}
+	n.Options, n.Message, n.Colour = given, r.message, a.Out.Style().Colour
+	if asks {
+		first := *n
+		if first.Options = append(slices.Clone(given), "--preview-only=true"); c.name == "up" {
+			first.Operation, first.Options = "preview", given
+		}
+		if err := a.runRemotely(ctx, client, first); err != nil {
+			return err
+		}
+		if err := a.Ask(c.question, nil); err != nil {
+			return err
+		}
+	}
+	n.Approval = r.approval
+	return a.runRemotely(ctx, client, *n)
+}
+
+// runRemotely queues a run and follows it until it ends, or waits for approval.
+func (a commands) runRemotely(ctx context.Context, client *runapi.Client, n runapi.NewRun) error {
+	n.ID = rand.Text()
+	var run runapi.Run
+	if _, err := client.Call(ctx, http.MethodPost, "/v1/runs", n, &run); err != nil {
+		return err
+	}
+	a.Say("The run %s is queued at %s.", run.ID, client.URL())
+	ctx, detach := context.WithCancel(ctx)
+	defer detach()
+	var cancelling sync.WaitGroup
+	cancel := func() {
+		cancelling.Go(func() {
+			if _, err := client.Call(context.WithoutCancel(ctx), http.MethodPost, "/v1/runs/"+run.ID+"/cancel", nil, nil); err != nil {
+				a.Say("The run could not be cancelled: %v", err)
+			}
+		})
+	}
+	end := a.Heed(a.Remark,
+		cli.Stage{Message: "Cancelling: running steps finish there. Press Ctrl-C again to stop them.", Do: cancel},
+		cli.Stage{Message: "Cancelling now.", Do: cancel})
+	defer end()
+	worker := ""
+	err := client.Follow(ctx, run.ID, 0, func(l *runapi.Line, r *runapi.Run) (bool, error) {
+		if l != nil {
+			return true, remotecmd.Show(a.App, l)
+		}
+		run = *r
+		if r.State == runapi.Running && r.Worker != worker {
+			worker = r.Worker
+			a.Say("The worker %s has begun.", worker)
+		}
+		return !r.State.IsFinal() && r.State != runapi.Waiting, nil
+	})
+	cancelling.Wait()
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w\nthe run goes on: husk remote log -f %s follows it", err, run.ID)
+	case run.State == runapi.Succeeded:
+		return nil
+	case run.State == runapi.Waiting:
+		a.Say("husk remote log -f %s follows what becomes of it.", run.ID)
+		return nil
+	case run.Reason != "":
+		return errors.New("the run " + run.ID + " has " + string(run.State) + ": " + run.Reason)
+	case run.State == runapi.Failed:
+		return cli.Shown(errors.New("the run has failed"))
+	}
+	return fmt.Errorf("the run %s was %s", run.ID, run.State)
+}

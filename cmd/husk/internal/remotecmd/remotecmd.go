@@ -1,0 +1,447 @@
+// Package remotecmd has the commands of servers and workers, and of the runs that they do.
+package remotecmd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/internal/backend/remote"
+	"github.com/husk-dev/husk/internal/bundle"
+	"github.com/husk-dev/husk/internal/plugins"
+	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/trace"
+	"github.com/husk-dev/husk/internal/workspace"
+)
+
+type commands struct{ *cli.App }
+
+// Commands returns the commands of this package.
+func Commands(a *cli.App) []*cobra.Command {
+	c := commands{a}
+	remote := cli.Group(&cobra.Command{
+		Use: "remote", Short: "See, cancel, and approve the runs of a server, and repeat them",
+	}, nil, c.ls(), c.log(), c.decision("cancel", "Cancel a run: once to let running steps finish, twice to stop them"),
+		c.decision("approve", "Approve what a run would do, as its log shows it"), c.decision("reject", "Reject what a run would do"),
+		c.schedules(), c.tokens())
+	return []*cobra.Command{c.server(), c.worker(), remote}
+}
+
+// Client returns the client of the server that keeps the stacks.
+func Client(a *cli.App) (*runapi.Client, error) {
+	dir, err := a.ProjectDir()
+	if err != nil {
+		dir = "."
+	}
+	at, err := workspace.ServerURL(dir)
+	if err != nil {
+		return nil, err
+	}
+	return runapi.NewClient(at, os.Getenv(remote.TokenVariable))
+}
+
+// program is the server's. It has a database and its queue, which are larger than husk.
+const program = "husk-server"
+
+func (a commands) server() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "server [FLAG]...", Short: "Keep stacks, and run operations on them with workers",
+		Long: "Keep the stacks of a team, and queue runs for husk worker: see docs/runners.md. The server is a program of its\n" +
+			"own, husk-server, which is looked for beside husk and then in PATH; its flags are shown by husk server --help.\n\n" +
+			"husk server status shows what the server that you are logged in to does.",
+		DisableFlagParsing: true, Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && args[0] == "status" {
+				return a.status(cmd.Context(), args[1:])
+			}
+			path, err := find()
+			if err != nil {
+				return err
+			}
+			return a.start(path, args)
+		},
+	}
+	return cmd
+}
+
+// find returns the path of the server's program.
+func find() (string, error) {
+	name := program
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	if self, err := os.Executable(); err == nil {
+		beside := filepath.Join(filepath.Dir(self), name)
+		if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
+			return beside, nil
+		}
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("the program %s is neither beside husk nor in PATH\n"+
+			"build it with go install . in the directory cmd/husk-server of a clone of Husk", program)
+	}
+	return path, nil
+}
+
+func (a commands) status(ctx context.Context, args []string) error {
+	for _, arg := range args {
+		if arg != "--json" {
+			return cli.Usagef("husk server status has no argument %s", arg)
+		}
+		a.JSON = true
+	}
+	client, err := Client(a.App)
+	if err != nil {
+		return err
+	}
+	var s runapi.Status
+	if _, err := client.Call(ctx, http.MethodGet, "/v1/status", nil, &s); err != nil {
+		return err
+	}
+	if a.JSON {
+		return a.WriteJSON(s)
+	}
+	seconds := func(s float64) string {
+		return time.Duration(s * float64(time.Second)).Round(10 * time.Millisecond).String()
+	}
+	err = a.Printf("%s, husk server %s on %s\n\nRuns\n  queued   %6d", client.URL(), s.Version, s.Database, s.Runs[runapi.Queued])
+	if s.Oldest > 0 && err == nil {
+		err = a.Printf("  the oldest for %s", seconds(s.Oldest))
+	}
+	last := s.Last
+	err = errors.Join(err, a.Printf("\n  running  %6d\n  waiting  %6d  for approval\n\nThe last hour\n  %d succeeded, %d failed, %d cancelled or rejected\n"+
+		"  waited for a worker   %8s at most for half of them, %8s for 99 of 100\n  took                  %8s                       %8s\n\nWorkers\n",
+		s.Runs[runapi.Running], s.Runs[runapi.Waiting], last[runapi.Succeeded], last[runapi.Failed], last[runapi.Cancelled]+last[runapi.Rejected],
+		seconds(s.Waits["queued"].Median), seconds(s.Waits["queued"].P99), seconds(s.Waits["running"].Median), seconds(s.Waits["running"].P99)))
+	if len(s.Workers) == 0 {
+		return errors.Join(err, a.Printf("  none: husk worker begins one\n"))
+	}
+	for _, w := range s.Workers {
+		err = errors.Join(err, a.Printf("  %-24s %d of %d  %s  heard of %v ago\n", w.Name, w.Running, w.Slots, labelsOf(w.Labels), time.Since(w.Seen).Round(time.Second)))
+	}
+	return err
+}
+
+func labelsOf(labels map[string]string) string {
+	var b strings.Builder
+	for line := range strings.Lines(runapi.Selector(labels)) {
+		b.WriteString(strings.TrimSuffix(line, "\n") + " ")
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func (a commands) ls() *cobra.Command {
+	var project, stack string
+	var open bool
+	var limit int
+	cmd := &cobra.Command{
+		Use: "ls", Short: "List the runs of the server, the newest first",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			client, err := Client(a.App)
+			if err != nil {
+				return err
+			}
+			query := url.Values{"limit": {fmt.Sprint(limit)}}
+			for name, value := range map[string]string{"project": project, "stack": stack} {
+				if value != "" {
+					query.Set(name, value)
+				}
+			}
+			if open {
+				query.Set("open", "")
+			}
+			var runs []runapi.Run
+			if _, err := client.Call(cmd.Context(), http.MethodGet, "/v1/runs?"+query.Encode(), nil, &runs); err != nil {
+				return err
+			}
+			if a.JSON {
+				return a.WriteJSON(runs)
+			}
+			if len(runs) == 0 {
+				a.Say("There are no such runs.")
+			}
+			for _, r := range runs {
+				if err := a.Printf("%s  %-9s  %-7s  %s/%s  by %s  %s\n", r.ID, r.State, r.Operation, r.Project, r.Stack, r.By, r.Made.Local().Format(time.DateTime)); err != nil {
+					return err
+				}
+				if r.Message == "" {
+					continue
+				}
+				if err := a.Printf("    %s\n", r.Message); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&project, "project", "", "only those of this project")
+	cmd.Flags().StringVar(&stack, "of", "", "only those of the stack with this name")
+	cmd.Flags().BoolVar(&open, "open", false, "only those that have not ended")
+	cmd.Flags().IntVar(&limit, "limit", 20, "how many")
+	return cmd
+}
+
+func (a commands) log() *cobra.Command {
+	var follow bool
+	cmd := &cobra.Command{
+		Use: "log RUN", Short: "Show the log of a run",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			client, err := Client(a.App)
+			if err != nil {
+				return err
+			}
+			var run runapi.Run
+			if _, err := client.Call(cmd.Context(), http.MethodGet, "/v1/runs/"+url.PathEscape(args[0]), nil, &run); err != nil {
+				return err
+			}
+			return client.Follow(cmd.Context(), run.ID, 0, func(l *runapi.Line, r *runapi.Run) (bool, error) {
+				if r != nil {
+					return follow && !r.State.IsFinal(), nil
+				}
+				return true, Show(a.App, l)
+			})
+		},
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the run ends")
+	return cmd
+}
+
+// Show shows a line of a log as the run itself would.
+func Show(a *cli.App, l *runapi.Line) error {
+	switch l.Stream {
+	case runapi.Out:
+		return a.Printf("%s\n", l.Text)
+	case runapi.Err:
+		_, err := fmt.Fprintln(a.Errs, l.Text)
+		return err
+	}
+	a.Say("%s", l.Text)
+	return nil
+}
+
+// decision returns the command that posts a decision about a run.
+func (a commands) decision(name, short string) *cobra.Command {
+	return &cobra.Command{
+		Use: name + " RUN", Short: short,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			client, err := Client(a.App)
+			if err != nil {
+				return err
+			}
+			var run runapi.Run
+			if _, err := client.Call(cmd.Context(), http.MethodPost, "/v1/runs/"+url.PathEscape(args[0])+"/"+name, nil, &run); err != nil {
+				return err
+			}
+			if a.JSON {
+				return a.WriteJSON(run)
+			}
+			a.Say("The run %s is %s.", run.ID, run.State)
+			return nil
+		},
+	}
+}
+
+func (a commands) schedules() *cobra.Command {
+	ls := &cobra.Command{
+		Use: "ls", Short: "List the schedules",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			client, err := Client(a.App)
+			if err != nil {
+				return err
+			}
+			var all []runapi.Schedule
+			if _, err := client.Call(cmd.Context(), http.MethodGet, "/v1/schedules", nil, &all); err != nil {
+				return err
+			}
+			if a.JSON {
+				return a.WriteJSON(all)
+			}
+			if len(all) == 0 {
+				a.Say("There are no schedules.")
+			}
+			for _, s := range all {
+				if err := a.Printf("%-20s  %-15s  %-7s  %s/%s  next %s\n", s.Name, s.Cron, s.Run.Operation, s.Run.Project, s.Run.Stack, s.Next.Format(time.RFC3339)); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	rm := &cobra.Command{
+		Use: "rm NAME", Short: "Remove a schedule",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.call(cmd.Context(), http.MethodDelete, "/v1/schedules/"+url.PathEscape(args[0]), "Removed the schedule %s.", args[0])
+		},
+	}
+	var labels []string
+	var driftOnly bool
+	set := &cobra.Command{
+		Use: "set NAME CRON OPERATION", Short: "Run an operation on the stack again and again",
+		Long: "Run up, preview, refresh, or destroy on the stack at the times of a line of cron, in UTC: minute, hour, day, month,\n" +
+			"day of the week. The files of the project are those of now. Set it again to use others.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			client, err := Client(a.App)
+			if err != nil {
+				return err
+			}
+			n, err := NewRun(cmd.Context(), a.App, client, args[2], labels)
+			if err != nil {
+				return err
+			}
+			if driftOnly {
+				if args[2] != "refresh" {
+					return cli.Usagef("--preview-only is for the operation refresh, which then only shows what has drifted")
+				}
+				n.Options = append(n.Options, "--preview-only")
+			}
+			var set runapi.Schedule
+			if _, err := client.Call(cmd.Context(), http.MethodPut, "/v1/schedules/"+url.PathEscape(args[0]), runapi.Schedule{Name: args[0], Cron: args[1], Run: *n}, &set); err != nil {
+				return err
+			}
+			if a.JSON {
+				return a.WriteJSON(set)
+			}
+			a.Say("The first run is at %s.", set.Next.Format(time.RFC3339))
+			return nil
+		},
+	}
+	set.Flags().StringArrayVar(&labels, "label", nil, "have a worker with this label do it: NAME=VALUE; can be repeated")
+	set.Flags().BoolVar(&driftOnly, "preview-only", false, "with refresh: show what has drifted, and record nothing")
+	return cli.Group(&cobra.Command{Use: "schedule", Short: "Repeat runs, for example to find drift"}, nil, set, ls, rm)
+}
+
+func (a commands) tokens() *cobra.Command {
+	ls := &cobra.Command{
+		Use: "ls", Short: "List the tokens of the team",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			client, err := Client(a.App)
+			if err != nil {
+				return err
+			}
+			var all []runapi.Token
+			if _, err := client.Call(cmd.Context(), http.MethodGet, "/v1/tokens", nil, &all); err != nil {
+				return err
+			}
+			if a.JSON {
+				return a.WriteJSON(all)
+			}
+			for _, t := range all {
+				projects, expires := "all projects", ""
+				if len(t.Projects) > 0 {
+					projects = strings.Join(t.Projects, ", ")
+				}
+				if !t.Expires.IsZero() {
+					expires = "  until " + t.Expires.Format(time.RFC3339)
+				}
+				if err := a.Printf("%-20s  %-7s  %s%s\n", t.Name, t.Role, projects, expires); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	rm := &cobra.Command{
+		Use: "rm NAME", Short: "Revoke a token",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.call(cmd.Context(), http.MethodDelete, "/v1/tokens/"+url.PathEscape(args[0]), "Revoked the token %s.", args[0])
+		},
+	}
+	var projects []string
+	var expires time.Duration
+	add := &cobra.Command{
+		Use: "add NAME ROLE", Short: "Issue a token, and print it",
+		Long: "Issue a token with a role, and print it: read, preview, request (runs that change something), approve (the runs of\n" +
+			"others), admin (tokens and schedules), or work (for husk worker).",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			client, err := Client(a.App)
+			if err != nil {
+				return err
+			}
+			wanted := runapi.Token{Name: args[0], Role: runapi.Role(args[1]), Projects: projects}
+			if expires > 0 {
+				wanted.Expires = time.Now().Add(expires).UTC()
+			}
+			var issued runapi.Token
+			if _, err := client.Call(cmd.Context(), http.MethodPost, "/v1/tokens", wanted, &issued); err != nil {
+				return err
+			}
+			if a.JSON {
+				return a.WriteJSON(issued)
+			}
+			return a.Printf("%s\n", issued.Secret)
+		},
+	}
+	add.Flags().StringSliceVar(&projects, "project", nil, "only for this project, in which * stands for any text; can be repeated")
+	add.Flags().DurationVar(&expires, "expires", 0, "how long it is valid (default: until it is revoked)")
+	return cli.Group(&cobra.Command{Use: "token", Short: "Issue and revoke tokens of the team"}, nil, add, ls, rm)
+}
+
+func (a commands) call(ctx context.Context, method, path, done string, args ...any) error {
+	client, err := Client(a.App)
+	if err != nil {
+		return err
+	}
+	if _, err := client.Call(ctx, method, path, nil, nil); err != nil {
+		return err
+	}
+	a.Say(done, args...)
+	return nil
+}
+
+// NewRun sends the files of the project, and returns what a run of an operation on the current stack needs.
+func NewRun(ctx context.Context, a *cli.App, client *runapi.Client, operation string, labels []string) (*runapi.NewRun, error) {
+	w, stack, err := a.CurrentStack(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	if w.Detached != nil {
+		return nil, w.Detached
+	}
+	if err := w.CheckKey(ctx, stack); err != nil {
+		return nil, err
+	}
+	wanted, err := runapi.ParseLabels(labels)
+	if err != nil {
+		return nil, cli.Usage(err)
+	}
+	var content bytes.Buffer
+	var info *bundle.Info
+	err = a.WithPlugins(ctx, w.Project, func(p *plugins.Plugins) (err error) {
+		info, err = bundle.Pack(&content, w.Project, func(dir string) ([]byte, error) {
+			module, err := p.Module(ctx, "", dir)
+			if err != nil {
+				return nil, err
+			}
+			return module.Bytes()
+		})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := client.SendBundle(ctx, info.Digest, content.Bytes()); err != nil {
+		return nil, err
+	}
+	n := &runapi.NewRun{Project: w.Project.Name, Stack: stack, Operation: operation, Bundle: info.Digest, Directory: info.Project, Labels: wanted, JSON: a.JSON}
+	if _, ok := trace.ParseTraceparent(os.Getenv("TRACEPARENT")); ok {
+		n.Traceparent = os.Getenv("TRACEPARENT")
+	}
+	if n.Directory == "." {
+		n.Directory = ""
+	}
+	return n, nil
+}

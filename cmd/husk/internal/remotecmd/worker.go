@@ -1,0 +1,127 @@
+package remotecmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/internal/backend/remote"
+	"github.com/husk-dev/husk/internal/plugins"
+	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/trace"
+	"github.com/husk-dev/husk/internal/worker"
+)
+
+func (a commands) worker() *cobra.Command {
+	var o worker.Options
+	var server string
+	var labels, variables []string
+	cmd := &cobra.Command{
+		Use: "worker", Short: "Run operations for a server",
+		Long: "Take runs from a server, and do each in a process of its own. It connects to the server, and nothing connects to it.\n" +
+			"The token, of the role work, is the password of the URL, or in " + remote.TokenVariable + ".\n\n" +
+			"A run gets no files, variables, or addresses of this machine and its network, whatever its project grants, and no\n" +
+			"program or plugin that runs outside the sandbox, unless --trusted says that you trust all projects.\n\n" +
+			"With --edge it keeps the states of its stacks on this machine, and needs no connection to repeat the last update of\n" +
+			"each: when it starts, and every time that --every says. It takes the runs with --label edge=NAME.\n\n" +
+			"Ctrl-C, or SIGTERM: running steps finish, and what is left goes on at another worker.",
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if o.Slots < 1 {
+				return cli.Usagef("--slots %d: must be at least 1", o.Slots)
+			}
+			switch {
+			case o.Every != 0 && !o.Edge:
+				return cli.Usagef("--every requires --edge")
+			case o.Every < 0:
+				return cli.Usagef("--every %v: must not be negative", o.Every)
+			case o.Edge && cmd.Flags().Changed("slots"):
+				return cli.Usagef("--slots is not for --edge: it does one run at a time")
+			case o.Edge:
+				o.Slots = 1
+			}
+			if o.Labels, err = runapi.ParseLabels(labels); err != nil {
+				return cli.Usage(err)
+			}
+			if o.Environment, err = worker.ParseVariables(variables); err != nil {
+				return cli.Usagef("--env: %w", err)
+			}
+			if _, err := plugins.ParseLimits(o.Limits); err != nil {
+				return cli.Usagef("--limit: %w", err)
+			}
+			client, err := a.workersClient(server)
+			if err != nil {
+				return err
+			}
+			if o.Dir == "" {
+				cache, err := os.UserCacheDir()
+				if err != nil {
+					return errors.New("there is no directory for caches: say with --dir where the worker keeps its files")
+				}
+				if o.Edge {
+					return cli.Usagef("--edge needs --dir: the directory where it keeps the states of its stacks, which is no cache")
+				}
+				o.Dir = filepath.Join(cache, "husk", "worker")
+			}
+			if o.Dir, err = filepath.Abs(o.Dir); err != nil {
+				return err
+			}
+			if o.Program, err = os.Executable(); err != nil {
+				return err
+			}
+			if o.Trace != "" && o.Trace != trace.OTLP {
+				if o.Trace, err = filepath.Abs(o.Trace); err != nil {
+					return err
+				}
+			}
+			if o.Name == "" {
+				if o.Name, err = os.Hostname(); err != nil {
+					return errors.New("this machine has no name: give the worker one with --name")
+				}
+			}
+			o.Say, o.Cache = a.Say, os.Getenv("HUSK_CACHE_DIR")
+			stopping, stop := context.WithCancel(cmd.Context())
+			killing, kill := context.WithCancel(cmd.Context())
+			defer kill()
+			defer stop()
+			end := a.Heed(a.Remark,
+				cli.Stage{Message: "Stopping: running steps finish. Press Ctrl-C again to stop them.", Do: stop},
+				cli.Stage{Message: "Stopping now.", Do: kill})
+			defer end()
+			a.Say("The worker %s takes runs from %s, up to %d at once.", o.Name, client.URL(), o.Slots)
+			return worker.Run(stopping, killing, client, o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&server, "server", "", "the URL of the server (default: the one that you are logged in to)")
+	f.StringVar(&o.Name, "name", "", "the name of the worker, which no other has (default: that of the machine)")
+	f.StringArrayVar(&labels, "label", nil, "take also the runs that ask for this label: NAME=VALUE; can be repeated")
+	f.IntVar(&o.Slots, "slots", 2, "how many runs it does at once")
+	f.StringVar(&o.Dir, "dir", "", "the directory for files of runs, which no other worker uses (default: in your cache)")
+	f.BoolVar(&o.Edge, "edge", false, "keep the states of stacks in --dir, and take only runs with --label edge=NAME")
+	f.DurationVar(&o.Every, "every", 0, "with --edge: repeat the last update of each stack after this time (default: only at the start)")
+	f.BoolVar(&o.Trusted, "trusted", false, "run whatever projects say, with your rights: programs of all runtimes, native plugins, any grant")
+	f.StringArrayVar(&o.Limits, "limit", nil, "set a limit for the providers of all runs: [PROVIDER:]NAME=VALUE; can be repeated")
+	f.StringArrayVar(&variables, "env", nil, "pass this environment variable on to runs, for example HUSK_CONFIG_PASSPHRASE; can be repeated")
+	f.StringVar(&o.Trace, "trace", "", "record spans of runs in this file, or send them to a collector with otlp")
+	return cmd
+}
+
+func (a commands) workersClient(server string) (*runapi.Client, error) {
+	if server == "" {
+		return Client(a.App)
+	}
+	if !strings.Contains(server, "://") {
+		return nil, cli.Usagef("--server %s: it has the form https://host", server)
+	}
+	client, err := runapi.NewClient(server, os.Getenv(remote.TokenVariable))
+	if err != nil {
+		return nil, fmt.Errorf("--server: %w", err)
+	}
+	return client, nil
+}

@@ -1,0 +1,103 @@
+package stackcmd
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/internal/workspace"
+)
+
+func (a commands) login() *cobra.Command {
+	return &cobra.Command{
+		Use: "login URL", Short: "Choose where stacks are kept",
+		Long: "Projects that name no backend in their file (backend.url) keep their stacks there, unless HUSK_BACKEND_URL\n" +
+			"names another. The command tries whether the place does what stacks need. The URL is saved in a file that\n" +
+			"only you can read.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			b, err := workspace.Login(cmd.Context(), args[0], a.WorkspaceOptions())
+			if err != nil {
+				return err
+			}
+			if b.Close != nil {
+				b.Close()
+			}
+			a.Say("Stacks are kept in %s now.", b.Place)
+			return nil
+		},
+	}
+}
+
+func (a commands) logout() *cobra.Command {
+	return &cobra.Command{
+		Use: "logout", Short: "Forget the backend that husk login chose",
+		RunE: func(*cobra.Command, []string) error {
+			was, err := workspace.Logout()
+			if err != nil {
+				return err
+			}
+			if !was {
+				a.Say("No backend was chosen with husk login.")
+				return nil
+			}
+			a.Say("Stacks are kept beside the project file again, unless HUSK_BACKEND_URL or backend.url names another place.")
+			return nil
+		},
+	}
+}
+
+func (a commands) whoami() *cobra.Command {
+	return &cobra.Command{
+		Use: "whoami", Short: "Show the user and the backend",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			dir, err := a.ProjectDir()
+			if err != nil {
+				return err
+			}
+			who, err := workspace.WhoAmI(cmd.Context(), dir, a.WorkspaceOptions())
+			if err != nil {
+				return err
+			}
+			if a.JSON {
+				return a.WriteJSON(who)
+			}
+			return a.Printf("%s@%s, with stacks in %s (%s)\n", who.User, who.Host, who.Backend, who.Origin)
+		},
+	}
+}
+
+func (a commands) stackMigrate() *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use: "migrate URL", Short: "Move the stack to another backend",
+		Long: "State, history, records of runs, modules, and the values of providers move; backups stay. The stack is in\n" +
+			"one backend at any moment: a copy is completed under another name, then the stack is removed here, and then\n" +
+			"the copy gets its name. If the command is interrupted, run it again. A locked stack is refused.",
+		RunE: a.OnStack(func(ctx context.Context, w *workspace.Workspace, stack string, args []string) error {
+			to, err := workspace.OpenURL(ctx, args[0], a.WorkspaceOptions())
+			if err != nil {
+				return err
+			}
+			if to.Close != nil {
+				defer to.Close()
+			}
+			stacks := []string{stack}
+			if all {
+				stacks = nil
+			}
+			moved := 0
+			err = w.Migrate(ctx, to, stacks, func(stack string) {
+				moved++
+				a.Say("Moved the stack %s to %s.", stack, to.Place)
+			})
+			if err != nil {
+				return err
+			}
+			a.Say("Moved %s. Name the new backend in %s (backend.url), or with husk login.", cli.Plural(moved, "stack"), w.Project.File.Name)
+			return nil
+		}),
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "move all stacks of the project")
+	return cmd
+}

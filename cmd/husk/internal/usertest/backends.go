@@ -1,0 +1,41 @@
+package usertest
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/internal/postgrestest"
+)
+
+// Backends are the servers that a team keeps its stacks in.
+type Backends struct {
+	// S3 is the URL of a bucket, to which parameters can be added.
+	S3 string
+	// PostgreSQL is the URL of a database, to which parameters can be added, and empty where PostgreSQL is not
+	// installed.
+	PostgreSQL string
+	// Environment has the credentials.
+	Environment []string
+}
+
+// StartBackends starts servers, which end with the test.
+func StartBackends(t *testing.T) *Backends {
+	t.Helper()
+	memory := s3mem.New()
+	require.NoError(t, memory.CreateBucket("team"))
+	server := httptest.NewServer(gofakes3.New(memory).Server())
+	t.Cleanup(server.Close)
+	b := &Backends{
+		S3:          "s3://team?region=eu-central-1&s3ForcePathStyle=true&disableSSL=true&endpoint=" + strings.TrimPrefix(server.URL, "http://"),
+		Environment: []string{"AWS_ACCESS_KEY_ID=key", "AWS_SECRET_ACCESS_KEY=secret"},
+	}
+	if postgrestest.Installed() {
+		b.PostgreSQL = postgrestest.Start(t).URL("postgres", 0)
+	}
+	return b
+}

@@ -1,0 +1,355 @@
+package plugins
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/host/trust"
+	"github.com/husk-dev/husk/internal/registry"
+)
+
+// A trust policy says who must have signed a module: that of the project, and that of whoever runs husk here, which
+// projects cannot weaken. The host asks about each module by its digest before it compiles it, and gets a yes only for
+// what was admitted before, so that no way to a module leads past the policies.
+
+// policyVariable names a file with the policy of whoever runs husk here.
+const policyVariable = "HUSK_TRUST_POLICY"
+
+// The sources of modules that were not fetched, as patterns of rules see them.
+const (
+	sourcePath  = "path:"
+	sourceState = "state:"
+)
+
+// SignatureSuffix ends the name of the file beside a module that has its signatures.
+const SignatureSuffix = ".sigstore.json"
+
+// admission has the policies that a module must satisfy; nil for none.
+type admission struct {
+	policies []namedPolicy
+
+	mu       sync.Mutex
+	admitted map[string]bool // by digest
+}
+
+type namedPolicy struct {
+	// name says where the policy is written, for people.
+	name string
+	// native allows plugins that run without a sandbox.
+	native bool
+	*trust.Policy
+}
+
+// openAdmission reads the policies; nil if there are none.
+func openAdmission(project *program.Project) (*admission, error) {
+	a := &admission{admitted: make(map[string]bool)}
+	if path := os.Getenv(policyVariable); path != "" {
+		t, err := program.LoadTrust(path)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", policyVariable, err)
+		}
+		if err := a.add(t, path, func(name string) string {
+			if filepath.IsAbs(name) {
+				return name
+			}
+			return filepath.Join(filepath.Dir(path), name)
+		}); err != nil {
+			return nil, err
+		}
+	}
+	if project != nil && project.Trust != nil {
+		if err := a.add(project.Trust, project.File.Name, project.Path); err != nil {
+			return nil, err
+		}
+	}
+	if a.policies == nil {
+		return nil, nil
+	}
+	return a, nil
+}
+
+// add reads the keys and roots of a policy. path returns the path of a file that is named beside it.
+func (a *admission) add(t *program.Trust, name string, path func(string) string) error {
+	p := &trust.Policy{}
+	if len(t.Roots) > 0 {
+		var all []byte
+		for _, file := range t.Roots {
+			text, err := os.ReadFile(file)
+			if err == nil {
+				_, err = trust.ParseRoot(text)
+			}
+			if err != nil {
+				return diagnosed(t, t.Position, "the trusted root %s cannot be used: %v", file, err)
+			}
+			all = append(append(all, text...), '\n')
+		}
+		root, err := trust.ParseRoot(all)
+		if err != nil {
+			return diagnosed(t, t.Position, "the trusted roots cannot be used together: %v", err)
+		}
+		p.Root = root
+	}
+	for _, r := range t.Rules {
+		rule := trust.Rule{Source: r.Source, Unsigned: r.Unsigned}
+		for _, s := range r.Signers {
+			allowed := trust.Allowed{Identity: s.Identity, Issuer: s.Issuer}
+			if s.Key != "" {
+				key, err := ReadPublicKey(s.Key, path)
+				if err != nil {
+					return diagnosed(t, s.Position, "the key %s cannot be used: %v", s.Key, err)
+				}
+				allowed.Key = key
+			}
+			rule.Signers = append(rule.Signers, allowed)
+		}
+		p.Rules = append(p.Rules, rule)
+	}
+	if err := p.Valid(); err != nil {
+		return diagnosed(t, t.Position, "the trust policy cannot be used: %v", err)
+	}
+	a.policies = append(a.policies, namedPolicy{name, t.Native, p})
+	return nil
+}
+
+func diagnosed(t *program.Trust, at source.Position, format string, args ...any) error {
+	return source.Diagnostics{t.File.Errorf(at, format, args...)}
+}
+
+// ReadPublicKey reads a public key from its text, or from the file that the text names. path returns the path of the file.
+func ReadPublicKey(text string, path func(string) string) (trust.PublicKey, error) {
+	if strings.HasPrefix(text, "ed25519:") || strings.HasPrefix(text, "-----BEGIN") {
+		return trust.ParsePublicKey(text)
+	}
+	content, err := os.ReadFile(path(text))
+	if err != nil {
+		return trust.PublicKey{}, err
+	}
+	return trust.ParsePublicKey(string(content))
+}
+
+// errNotAdmitted is a fault of this package: a module is loaded that was not asked about.
+var errNotAdmitted = errors.New("the trust policy was not asked about this module")
+
+// known is what the host asks.
+func (a *admission) known(_, digest string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.admitted[digest] {
+		return errNotAdmitted
+	}
+	return nil
+}
+
+// origin is where a module comes from.
+type origin struct {
+	// source is the text that rules are about.
+	source string
+	// from and manifest are set for a module that was fetched, and path for one in a file.
+	from     *registry.Source
+	manifest string
+	path     string
+	// anySigner accepts the signers of all rules: the state that names a module does not say where it came from.
+	anySigner bool
+}
+
+// pathOrigin is the origin of a file or directory.
+func (p *Plugins) pathOrigin(path string) origin {
+	shown := filepath.ToSlash(path)
+	if p.project != nil {
+		if dir, err := filepath.Abs(p.project.Dir); err == nil {
+			if whole, err := filepath.Abs(path); err == nil {
+				if inside, err := filepath.Rel(dir, whole); err == nil && filepath.IsLocal(inside) {
+					shown = "./" + filepath.ToSlash(inside)
+				}
+			}
+		}
+	}
+	return origin{source: sourcePath + shown, path: path}
+}
+
+// admit has the host load a module if the policies allow it, and returns who has signed it, the zero value if no policy
+// wants to know.
+func (p *Plugins) admit(ctx context.Context, o origin, digest string) (signer trust.Signer, err error) {
+	if p.admission == nil {
+		return signer, nil
+	}
+	for _, policy := range p.admission.policies {
+		by, err := p.check(ctx, policy, o, digest)
+		if err != nil {
+			return signer, err
+		}
+		if signer.IsZero() {
+			signer = by
+		}
+	}
+	p.admission.mu.Lock()
+	defer p.admission.mu.Unlock()
+	p.admission.admitted[digest] = true
+	return signer, nil
+}
+
+// check asks one policy. Signatures that were kept are used first, because they need no network.
+func (p *Plugins) check(ctx context.Context, policy namedPolicy, o origin, digest string) (trust.Signer, error) {
+	client, err := p.registry()
+	if err != nil {
+		return trust.Signer{}, err
+	}
+	rules := policy.Policy
+	if o.anySigner {
+		rules = forState(rules, o.source)
+	}
+	if !rules.Wants(o.source) {
+		signer, err := rules.Check(o.source, nil)
+		return signer, refusedBy(policy.name, err)
+	}
+	artifacts := []trust.Artifact{{Digest: digest, Content: func() ([]byte, error) { return p.contentOf(o, digest) }}}
+	if o.manifest != "" {
+		artifacts = append(artifacts, trust.Artifact{Digest: o.manifest, Content: func() ([]byte, error) {
+			return client.ManifestOf(ctx, *o.from, o.manifest)
+		}})
+	}
+	kept, err := client.KeptSignatures(digest)
+	if err != nil {
+		return trust.Signer{}, err
+	}
+	var known [][]byte
+	for _, raw := range kept.Bundles {
+		known = append(known, raw)
+	}
+	if o.from == nil {
+		if manifest := kept.ManifestOf(digest); manifest != "" { // the module came with it, at another time
+			artifacts = append(artifacts, trust.Artifact{Digest: manifest})
+		}
+		if o.path != "" {
+			beside, err := registry.ReadSignatures(o.path + SignatureSuffix)
+			if err != nil {
+				return trust.Signer{}, err
+			}
+			known = append(known, beside...)
+		}
+	}
+	signer, err := CheckBundles(rules, o.source, known, artifacts)
+	if err == nil || o.from == nil {
+		return signer, refusedBy(policy.name, err)
+	}
+	fetched, failed := client.Signatures(ctx, *o.from, registry.Release{Digest: digest, Manifest: o.manifest})
+	if failed != nil {
+		return signer, fmt.Errorf("the signatures of %s cannot be had: %w", o.source, failed)
+	}
+	signer, err = CheckBundles(rules, o.source, fetched, artifacts)
+	if err == nil {
+		kept = registry.Kept{}
+		if o.manifest != "" {
+			if kept.Manifest, err = client.ManifestOf(ctx, *o.from, o.manifest); err != nil {
+				return signer, err
+			}
+		}
+		for _, raw := range fetched {
+			kept.Bundles = append(kept.Bundles, raw)
+		}
+		err = client.KeepSignatures(digest, kept)
+	}
+	return signer, refusedBy(policy.name, err)
+}
+
+// CheckBundles asks a policy about a module with bundles. Those that cannot be read do not count: somebody may have added
+// them.
+func CheckBundles(rules *trust.Policy, source string, raw [][]byte, artifacts []trust.Artifact) (trust.Signer, error) {
+	var bundles []*trust.Bundle
+	var unreadable []error
+	for _, text := range raw {
+		b, err := trust.ParseBundle(text)
+		if err != nil {
+			unreadable = append(unreadable, err)
+			continue
+		}
+		bundles = append(bundles, b)
+	}
+	signer, err := rules.Check(source, bundles, artifacts...)
+	if refused, ok := errors.AsType[*trust.RefusedError](err); ok {
+		refused.Reasons = append(refused.Reasons, unreadable...)
+	}
+	return signer, err
+}
+
+// forState returns the rules as they are for a module that a state names: all signers of all rules count.
+func forState(policy *trust.Policy, source string) *trust.Policy {
+	if r := policy.Rule(source); r != nil && r.Unsigned {
+		return policy
+	}
+	any := trust.Rule{Source: source}
+	for _, r := range policy.Rules {
+		any.Signers = append(any.Signers, r.Signers...)
+	}
+	return &trust.Policy{Rules: []trust.Rule{any}, Root: policy.Root}
+}
+
+// refusedBy adds whose policy it is that refuses.
+func refusedBy(name string, err error) error {
+	if refused, ok := errors.AsType[*trust.RefusedError](err); ok {
+		return fmt.Errorf("%w\nthe trust policy is in %s", refused, name)
+	}
+	return err
+}
+
+// HasTrustPolicy reports whether there is a policy to verify modules by.
+func (p *Plugins) HasTrustPolicy() bool { return p.admission != nil }
+
+// AdmitModule is [Plugins.Admit] for a file, or for a module of a source if file is empty.
+func (p *Plugins) AdmitModule(ctx context.Context, file string, from registry.Source, r registry.Release) (trust.Signer, error) {
+	if file != "" {
+		return p.admit(ctx, p.pathOrigin(file), r.Digest)
+	}
+	return p.admit(ctx, origin{source: from.String(), from: &from, manifest: r.Manifest}, r.Digest)
+}
+
+// Digest returns the digest of the module in a file.
+func (p *Plugins) Digest(file string) (string, error) { return p.host.Digest(file) }
+
+// contentOf returns the bytes of a module.
+func (p *Plugins) contentOf(o origin, digest string) ([]byte, error) {
+	if o.path == "" {
+		return nil, fmt.Errorf("there is no file of the module %s", digest)
+	}
+	return os.ReadFile(o.path)
+}
+
+// admitFile is admit for a file. Source in a directory is asked about when it was built.
+func (p *Plugins) admitFile(ctx context.Context, path, digest string, from origin) error {
+	if p.admission == nil {
+		return nil
+	}
+	if info, err := os.Stat(path); err != nil || info.IsDir() {
+		return err
+	}
+	is, err := p.host.Digest(path)
+	if err != nil {
+		return p.config.Refused(path, err)
+	}
+	if digest != "" && is != digest {
+		return changedError(path, is)
+	}
+	_, err = p.admit(ctx, from, is)
+	return err
+}
+
+// admitBuilt is admit for a module in memory that was built from source or read by a command. name is its path.
+func (p *Plugins) admitBuilt(ctx context.Context, name string, wasm []byte) error {
+	if p.admission == nil {
+		return nil
+	}
+	sum := sha256.Sum256(wasm)
+	from := p.pathOrigin(name)
+	from.path = "" // its signatures, if there are any, are of what lies there
+	_, err := p.admit(ctx, from, DigestPrefix+hex.EncodeToString(sum[:]))
+	return err
+}

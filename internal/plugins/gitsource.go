@@ -1,0 +1,119 @@
+package plugins
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/husk-dev/husk/internal/lockfile"
+	"github.com/husk-dev/husk/internal/registry"
+)
+
+// A provider in a repository of git is built from source. The lock pins the commit and the digest of what was built, so that
+// another machine builds the same, or says that it does not.
+
+var commitSyntax = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
+
+// Fetch returns the file of a module that a lock pins: what is in a repository of git is built, and other modules are received.
+func (p *Plugins) Fetch(ctx context.Context, client *registry.Client, from registry.Source, locked *lockfile.Provider) (string, error) {
+	release := registry.Release{Version: locked.Version, Digest: locked.Digest, Size: locked.Size, Manifest: locked.Manifest}
+	path, err := client.Fetch(ctx, from, release)
+	if from.Kind != registry.Git || !errors.Is(err, registry.ErrNotFound) {
+		return path, err
+	}
+	built, _, err := p.BuildCommit(ctx, client, from, locked.Commit)
+	if err != nil {
+		return "", err
+	}
+	if built.Digest != locked.Digest {
+		return "", fmt.Errorf("%w\nthe commit %s was built: another release of Go makes another module, perhaps", &registry.DigestError{What: from.String(), Want: locked.Digest, Got: built.Digest}, locked.Commit)
+	}
+	return client.Fetch(ctx, from, release)
+}
+
+// BuildCommit builds the provider of a source in git at a commit, or if that is empty at the source's branch or tag, and
+// returns it with its commit. The client has the module then.
+func (p *Plugins) BuildCommit(ctx context.Context, client *registry.Client, from registry.Source, commit string) (registry.Release, string, error) {
+	var none registry.Release
+	if err := p.refuseUnsandboxed("it is built from source in git"); err != nil {
+		return none, "", err
+	}
+	if client.Offline() {
+		return none, "", fmt.Errorf("%s: %w", from, registry.ErrOffline)
+	}
+	if commit != "" && !commitSyntax.MatchString(commit) {
+		return none, "", fmt.Errorf("husk.lock has the commit %q of %s, which is none: remove the entry, and run husk install", commit, from)
+	}
+	dir, err := os.MkdirTemp("", "husk-git-*")
+	if err != nil {
+		return none, "", err
+	}
+	defer os.RemoveAll(dir)
+	wanted := commit
+	if wanted == "" {
+		wanted = from.Ref
+	}
+	over := p.progress.begin(from.URL, fetching)
+	commit, err = checkOut(ctx, dir, from.URL, wanted)
+	over()
+	if err != nil {
+		return none, "", err
+	}
+	source := filepath.Join(dir, filepath.FromSlash(from.Dir))
+	if info, err := os.Stat(source); err != nil || !info.IsDir() {
+		return none, "", fmt.Errorf("%s at %s has no directory %q", from.URL, commit, from.Dir)
+	}
+	built, err := p.Build(ctx, source)
+	if err != nil {
+		return none, "", fmt.Errorf("building %s: %w", from, err)
+	}
+	release, err := client.Keep(built.Bytes, built.Manifest.Version)
+	return release, commit, err
+}
+
+// checkOut fetches a branch, tag, or commit of a repository into an empty directory, and returns the commit.
+func checkOut(ctx context.Context, dir, url, ref string) (string, error) {
+	git := func(args ...string) (string, error) {
+		cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir, "-c", "protocol.ext.allow=never", "-c", "core.hooksPath=" + os.DevNull}, args...)...)
+		cmd.Env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_NOSYSTEM=1")
+		out, err := cmd.CombinedOutput()
+		text := strings.TrimSpace(string(out))
+		if errors.Is(err, exec.ErrNotFound) {
+			return "", fmt.Errorf("a source in git needs the command git, which is not installed: %w", err)
+		}
+		if err != nil {
+			return "", fmt.Errorf("fetching %s from %s: %s", ref, url, text)
+		}
+		return text, nil
+	}
+	if _, err := git("init", "--quiet"); err != nil {
+		return "", err
+	}
+	if ref == "" {
+		ref = "HEAD"
+	}
+	if _, err := git("fetch", "--quiet", "--depth", "1", "--no-tags", "--", url, ref); err != nil {
+		// Servers without the newer protocol have only whole repositories, and their branches and tags.
+		if _, whole := git("fetch", "--quiet", "--", url, "+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*"); whole != nil {
+			return "", err
+		}
+		for _, name := range []string{"refs/tags/" + ref, "refs/remotes/origin/" + ref, ref} {
+			if _, known := git("rev-parse", "--verify", "--quiet", name+"^{commit}"); known == nil {
+				if _, err := git("checkout", "--quiet", "--detach", name); err != nil {
+					return "", err
+				}
+				return git("rev-parse", "HEAD")
+			}
+		}
+		return "", err
+	}
+	if _, err := git("checkout", "--quiet", "--detach", "FETCH_HEAD"); err != nil {
+		return "", err
+	}
+	return git("rev-parse", "HEAD")
+}

@@ -1,0 +1,11 @@
+//go:build unix
+
+package worker
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// detach keeps the interrupts of the worker's terminal from a process: the worker passes on what it gets.
+func detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

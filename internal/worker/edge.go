@@ -1,0 +1,327 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/atomicfile"
+	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/workspace"
+)
+
+// EdgeLabel is the label with which runs ask for an edge worker. Its value is the name of the worker.
+const EdgeLabel = "edge"
+
+const (
+	// patience is how long an edge worker tries to tell the server something before it goes on without it.
+	patience = 5 * time.Second
+	// maxReports bounds the reports that wait for a connection: the oldest are dropped.
+	maxReports = 1000
+	// reportPause is between attempts to send reports, and to ask again after the server has refused the worker.
+	reportPause = 15 * time.Second
+)
+
+// edge keeps the states of its stacks on this machine. It does one run at a time: those that the server has for it, and
+// the last update of each stack again, for which it needs no connection. The server hears of these when it can be
+// reached.
+//
+// Its directory has:
+//
+//	stacks/     the states, as a backend of files
+//	config/     the key of their secrets
+//	desired/    the last update of each stack, as PROJECT.STACK.json
+//	reports/    runs that the server has not heard of, as JSON, the oldest first by name
+//	bundles/    the files of projects, by digest
+type edge struct {
+	*worker
+	// turn is held by the run that there is.
+	turn sync.Mutex
+	// wake has something if there is a report to send.
+	wake chan struct{}
+	// refusal is what the server last said against a report.
+	refusal string
+}
+
+func newEdge(w *worker) (*edge, error) {
+	e := &edge{worker: w, wake: make(chan struct{}, 1)}
+	for _, name := range []string{"stacks", "config", "desired", "reports"} {
+		if err := os.MkdirAll(w.dir(name), 0o700); err != nil {
+			return nil, err
+		}
+	}
+	// Without a connection nothing could replace the files of a project that are in use.
+	all, err := e.desired()
+	for _, run := range all {
+		kept := e.bundle(run.Bundle)
+		if now := time.Now(); err == nil {
+			if err = os.Chtimes(kept, now, now); errors.Is(err, fs.ErrNotExist) {
+				err = nil // the run says so
+			}
+		}
+	}
+	return e, err
+}
+
+// stacksURL is that of the backend of the stacks.
+func (e *edge) stacksURL() string {
+	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(e.dir("stacks"))}).String()
+}
+
+// do does a run of the server. If the connection is lost meanwhile, it ends nevertheless, because no other worker has the
+// state, and is reported.
+func (e *edge) do(stop, kill context.Context, claim *runapi.Claim) {
+	e.Say("%s %s/%s for %s begins: run %s", claim.Operation, claim.Project, claim.Stack, claim.By, claim.ID)
+	j := newJournal(e.client.With(claim.Token), claim)
+	j.kept = &kept{}
+	ended := make(chan struct{})
+	var sending sync.WaitGroup
+	sending.Go(func() { j.send(ended) }) // the server hears of it also while it waits for its turn
+	e.turn.Lock()
+	defer e.turn.Unlock()
+	run := claim.Run
+	run.Began = time.Now()
+	end, _ := e.attempt(stop, kill, claim, j)
+	close(ended)
+	sending.Wait()
+	if err := e.remember(claim, end); err != nil {
+		e.Say("the run %s will not be repeated: %v", claim.ID, err)
+	}
+	if !j.isLost() && j.sent() {
+		if _, err := j.client.CallFor(context.Background(), patience, http.MethodPost, "/v1/work/end", end, nil); err == nil {
+			e.say(&run, end, "")
+			return
+		}
+	}
+	if end.Outcome == runapi.Queued || claim.Previewing {
+		e.say(&run, end, "; the server will have it done again")
+		return
+	}
+	e.say(&run, end, "; it is reported later")
+	run.Message = strings.TrimSpace("the run " + claim.ID + ", which ended without a connection. " + run.Message)
+	e.report(run, end, j.kept)
+}
+
+// remember notes what the stack is to be like from now on.
+func (e *edge) remember(claim *runapi.Claim, end runapi.End) error {
+	if err := (state.StackName{Project: claim.Project, Name: claim.Stack}).Validate(); err != nil {
+		return err
+	}
+	file := filepath.Join(e.dir("desired"), claim.Project+"."+claim.Stack+".json")
+	switch {
+	case claim.Previewing || !e.unpacked(claim.Bundle):
+		return nil
+	case claim.Operation == "destroy" && end.Outcome == runapi.Succeeded:
+		if err := os.Remove(file); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	case claim.Operation != "up":
+		return nil
+	}
+	// Its options are about that one run: which resources it was for, for example.
+	wanted := claim.NewRun
+	wanted.ID, wanted.Options, wanted.Message, wanted.Approval, wanted.JSON, wanted.Colour = "", nil, "", false, false, false
+	text, err := json.Marshal(wanted)
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(file, text, 0o600)
+}
+
+func (e *edge) unpacked(digest string) bool {
+	_, err := os.Stat(e.bundle(digest))
+	return err == nil
+}
+
+// desired returns the last update of each stack, by the names of their files.
+func (e *edge) desired() (all map[string]runapi.NewRun, err error) {
+	all = make(map[string]runapi.NewRun)
+	entries, err := os.ReadDir(e.dir("desired"))
+	for _, entry := range entries {
+		var run runapi.NewRun
+		text, readErr := os.ReadFile(filepath.Join(e.dir("desired"), entry.Name()))
+		if readErr == nil {
+			readErr = json.Unmarshal(text, &run)
+		}
+		if readErr != nil {
+			err = errors.Join(err, fmt.Errorf("what the stack of %s is to be like is not known: %w", entry.Name(), readErr))
+			continue
+		}
+		all[entry.Name()] = run
+	}
+	return all, err
+}
+
+// repeat does the last update of each stack again: at once, as this machine may have been off, and then each time.
+func (e *edge) repeat(stop, kill context.Context) {
+	for {
+		all, err := e.desired()
+		if err != nil {
+			e.Say("%v", err)
+		}
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			e.again(stop, kill, name)
+		}
+		if e.Every <= 0 {
+			return
+		}
+		select {
+		case <-stop.Done():
+			return
+		case <-time.After(e.Every):
+		}
+	}
+}
+
+// again does an update again, and reports it unless nothing was to be done.
+func (e *edge) again(stop, kill context.Context, name string) {
+	e.turn.Lock()
+	defer e.turn.Unlock()
+	// Another run may have had its turn meanwhile.
+	all, _ := e.desired() // it was told
+	wanted, ok := all[name]
+	if !ok || stop.Err() != nil {
+		return
+	}
+	now := time.Now()
+	wanted.Options = []string{"--refresh=true"}
+	claim := &runapi.Claim{Next: 1, Run: runapi.Run{NewRun: wanted, Worker: e.Name, Attempt: 1, Made: now, Began: now}}
+	claim.ID = rand.Text()
+	j := newJournal(nil, claim)
+	j.kept = &kept{}
+	end, changed := e.attempt(stop, kill, claim, j)
+	if end.Outcome == runapi.Queued || end.Outcome == runapi.Succeeded && !changed {
+		return
+	}
+	e.say(&claim.Run, end, "")
+	claim.Message = "repeated by the worker on its own"
+	e.report(claim.Run, end, j.kept)
+}
+
+func (e *edge) say(run *runapi.Run, end runapi.End, more string) {
+	e.Say("%s %s/%s %s after %v: run %s%s", run.Operation, run.Project, run.Stack, end.Outcome, time.Since(run.Began).Round(time.Millisecond), run.ID, more)
+}
+
+// create creates a stack that is not there yet.
+func (e *edge) create(ctx context.Context, p *process, run *runapi.Run) error {
+	b, err := workspace.OpenURL(ctx, e.stacksURL(), workspace.Options{})
+	if err != nil {
+		return err
+	}
+	if b.Close != nil {
+		defer b.Close()
+	}
+	stacks, err := b.State.List(ctx)
+	if err != nil || slices.Contains(stacks, state.StackName{Project: run.Project, Name: run.Stack}) {
+		return err
+	}
+	cmd, err := p.husk(run, "stack", "init", run.Stack)
+	if err != nil {
+		return err
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("the stack could not be created: %s", bytes.TrimSpace(out))
+	}
+	return nil
+}
+
+// report notes a run for the server.
+func (e *edge) report(run runapi.Run, end runapi.End, k *kept) {
+	run.ID, run.State, run.Reason, run.Worker, run.Ended = rand.Text(), end.Outcome, end.Reason, e.Name, time.Now()
+	text, err := json.Marshal(runapi.Report{Run: run, Lines: k.lines})
+	if err == nil {
+		name := fmt.Sprintf("%020d-%s.json", run.Ended.UnixNano(), run.ID)
+		err = atomicfile.Write(filepath.Join(e.dir("reports"), name), text, 0o600)
+	}
+	if err != nil {
+		e.Say("the run %s of %s/%s cannot be reported: %v", run.ID, run.Project, run.Stack, err)
+	}
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// send sends reports until the worker stops.
+func (e *edge) send(stop context.Context) {
+	for {
+		e.sendAll(stop)
+		select {
+		case <-stop.Done():
+			return
+		case <-e.wake:
+		case <-time.After(reportPause):
+		}
+	}
+}
+
+// sendAll sends the reports that there are, until one cannot be sent.
+func (e *edge) sendAll(ctx context.Context) {
+	entries, err := os.ReadDir(e.dir("reports"))
+	if err != nil {
+		slog.Warn("reports cannot be read", "error", err)
+	}
+	if more := len(entries) - maxReports; more > 0 {
+		slog.Warn("reports are dropped, because there was no connection for long", "count", more)
+		for _, entry := range entries[:more] {
+			_ = os.Remove(filepath.Join(e.dir("reports"), entry.Name())) // the next time, else
+		}
+		entries = entries[more:]
+	}
+	for _, entry := range entries {
+		file := filepath.Join(e.dir("reports"), entry.Name())
+		text, err := os.ReadFile(file)
+		if err == nil {
+			_, err = e.client.Send(ctx, 0, http.MethodPost, "/v1/work/report", "application/json", text)
+		}
+		var refused *runapi.StatusError
+		switch {
+		case errors.As(err, &refused) && refused.Status == http.StatusBadRequest:
+			e.Say("the server does not take the report %s: %v", entry.Name(), err) // nor will it later
+		case err != nil:
+			if refused != nil && e.refusal != err.Error() {
+				e.refusal = err.Error()
+				e.Say("reports wait: %v", err)
+			}
+			return
+		}
+		if err := os.Remove(file); err != nil {
+			slog.Warn("a report is left", "error", err) // the server knows that it has it
+			return
+		}
+	}
+}
+
+// kept is the log of a run, for a report.
+type kept struct {
+	lines []runapi.Line
+	size  int
+}
+
+// add adds a line, up to 1 MiB of all.
+func (k *kept) add(stream, text string) {
+	const most, each = 1 << 20, 64
+	if k.size > most {
+		return
+	}
+	if k.size += len(text) + each; k.size > most {
+		stream, text = runapi.Server, "What follows was not kept."
+	}
+	k.lines = append(k.lines, runapi.Line{Number: int64(len(k.lines)) + 1, Stream: stream, Time: time.Now().UTC(), Text: text})
+}

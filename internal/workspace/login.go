@@ -1,0 +1,168 @@
+package workspace
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/internal/atomicfile"
+	"github.com/husk-dev/husk/internal/backend"
+)
+
+// loginOrigin says where the URL of husk login comes from.
+const loginOrigin = "husk login"
+
+// login is the file with the URL of husk login, which may have a password.
+type login struct {
+	URL string `json:"url"`
+}
+
+func loginFile() (string, error) {
+	config, err := os.UserConfigDir()
+	if err != nil {
+		return "", fmt.Errorf("no directory for the URL of husk login: %w", err)
+	}
+	return filepath.Join(config, "husk", "login.json"), nil
+}
+
+// loginURL returns the URL of husk login, empty if there is none.
+func loginURL() (string, error) {
+	file, err := loginFile()
+	if err != nil {
+		return "", nil // without such a directory nobody is logged in
+	}
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	var l login
+	if err == nil {
+		err = json.Unmarshal(data, &l)
+	}
+	if err == nil && l.URL == "" {
+		err = errors.New("it has no url")
+	}
+	if err != nil {
+		return "", fmt.Errorf("reading the backend that husk login chose: %s: %w; choose it again, or run husk logout", file, err)
+	}
+	return l.URL, nil
+}
+
+// OpenURL opens the backend of a URL. Relative paths begin in the current directory.
+func OpenURL(ctx context.Context, url string, o Options) (*backend.Backend, error) {
+	return o.open(ctx, namedURL{url, "the URL", "."})
+}
+
+// Login tries the backend of a URL, and makes it that of projects that name none.
+func Login(ctx context.Context, url string, o Options) (*backend.Backend, error) {
+	b, err := OpenURL(ctx, url, o)
+	if err != nil {
+		return nil, err
+	}
+	if b.Check != nil {
+		if err := b.Check(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if !b.Remote {
+		url = "file://" + filepath.ToSlash(b.Dir) // the same wherever it is used
+		if err := os.MkdirAll(b.Dir, 0o755); err != nil {
+			return nil, err
+		}
+	}
+	file, err := loginFile()
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(login{url})
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return nil, err
+	}
+	return b, atomicfile.Write(file, append(text, '\n'), 0o600)
+}
+
+// ServerURL returns the URL of the server that keeps the stacks of the project in a directory, or if there is none those
+// of husk login, with its token if the URL has one.
+func ServerURL(dir string) (string, error) {
+	project, err := program.LoadProject(dir)
+	var none *program.NoProjectError
+	var url namedURL
+	switch {
+	case errors.As(err, &none):
+		if url.url = os.Getenv(BackendVariable); url.url == "" {
+			url.url, err = loginURL()
+		} else {
+			err = nil
+		}
+	case err == nil:
+		url, err = backendURL(project)
+	}
+	if err != nil {
+		return "", err
+	}
+	if scheme := backend.Scheme(url.url); scheme != "https" && scheme != "http" {
+		return "", errors.New("this needs a server of husk, which keeps the stacks and runs operations on them: " +
+			"log in to it with husk login https://:TOKEN@host, or begin one with husk server")
+	}
+	return url.url, nil
+}
+
+// Logout forgets the backend of [Login]. It reports whether there was one.
+func Logout() (bool, error) {
+	file, err := loginFile()
+	if err != nil {
+		return false, err
+	}
+	err = os.Remove(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Who says who uses which backend.
+type Who struct {
+	User string `json:"user"`
+	Host string `json:"host"`
+	// Backend is the place of the stacks, and Origin what names it.
+	Backend string `json:"backend"`
+	Origin  string `json:"origin"`
+}
+
+// WhoAmI says who uses which backend in a directory, which need not have a project.
+func WhoAmI(ctx context.Context, dir string, o Options) (*Who, error) {
+	h := holder("whoami")
+	who := &Who{User: h.User, Host: h.Host, Origin: "the default"}
+	var url namedURL
+	project, err := program.LoadProject(dir)
+	var none *program.NoProjectError
+	switch {
+	case errors.As(err, &none):
+		url, err = detachedURL(none)
+		if errors.As(err, &none) {
+			url, err = namedURL{base: none.Dir}, nil
+		}
+	case err == nil:
+		url, err = backendURL(project)
+	}
+	if err != nil {
+		return nil, err
+	}
+	b, err := o.open(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	who.Backend = b.Place
+	if url.origin != "" {
+		who.Origin = url.origin
+	}
+	return who, nil
+}
