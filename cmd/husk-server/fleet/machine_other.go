@@ -1,0 +1,16 @@
+//go:build !linux
+
+package main
+
+import (
+	"context"
+	"time"
+)
+
+// Elsewhere these are not measured.
+
+func processorTime() time.Duration { return 0 }
+
+func watch(ctx context.Context) (peak *int64, done <-chan struct{}) {
+	return new(int64), ctx.Done()
+}

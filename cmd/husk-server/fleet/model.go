@@ -1,0 +1,104 @@
+package main
+
+import (
+	"container/heap"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// The model is of edge runners: each has its own stacks, and takes their runs one after the other, at the time that it was
+// measured to take; a server's processor is shared by all that is asked of it. What a run costs the server was measured too,
+// with what its worker costs, which is on another machine then: the model is on the safe side.
+
+// event is something that happens at a time: a stack's run is due, or a runner ends one.
+type event struct {
+	at     time.Duration
+	runner int
+	// due is set for a stack whose run is due.
+	due bool
+}
+
+type events []event
+
+func (e events) Len() int           { return len(e) }
+func (e events) Less(i, j int) bool { return e[i].at < e[j].at }
+func (e events) Swap(i, j int)      { e[i], e[j] = e[j], e[i] }
+func (e *events) Push(x any)        { *e = append(*e, x.(event)) }
+func (e *events) Pop() any {
+	last := (*e)[len(*e)-1]
+	*e = (*e)[:len(*e)-1]
+	return last
+}
+
+// simulate returns the waits of runs over a day in which each stack has a run in each period, at a time of its own. cores
+// are the server's, of which each run takes cost.
+func simulate(runners, stacks int, period time.Duration, times []time.Duration, cost time.Duration, cores int) (waits []time.Duration, busy float64) {
+	const day = 24 * time.Hour
+	random := rand.New(rand.NewPCG(1, 2))
+	queue := make(events, 0, stacks)
+	for i := range stacks {
+		queue = append(queue, event{time.Duration(random.Int64N(int64(period))), i % runners, true})
+	}
+	heap.Init(&queue)
+	waiting := make([][]time.Duration, runners)
+	running := make([]bool, runners)
+	free := make([]time.Duration, cores) // when each core of the server is free
+	var used time.Duration
+	begin := func(runner int, now, due time.Duration) {
+		core := 0
+		for i := range free {
+			if free[i] < free[core] {
+				core = i
+			}
+		}
+		served := max(now, free[core]) + cost
+		free[core] = served
+		used += cost
+		running[runner] = true
+		waits = append(waits, served-due)
+		heap.Push(&queue, event{served + times[random.IntN(len(times))], runner, false})
+	}
+	for queue.Len() > 0 {
+		e := heap.Pop(&queue).(event)
+		if e.due {
+			if next := e.at + period; next < day {
+				heap.Push(&queue, event{next, e.runner, true})
+			}
+			if running[e.runner] {
+				waiting[e.runner] = append(waiting[e.runner], e.at)
+			} else {
+				begin(e.runner, e.at, e.at)
+			}
+			continue
+		}
+		running[e.runner] = false
+		if list := waiting[e.runner]; len(list) > 0 {
+			waiting[e.runner] = list[1:]
+			begin(e.runner, e.at, list[0])
+		}
+	}
+	return waits, float64(used) / float64(day) / float64(cores)
+}
+
+// model prints what a server of two cores bears, as the model has it.
+func model(m *measured, stacks int) {
+	const runners, all, cores = 10_000, 100_000, 2
+	cost := m.server / time.Duration(stacks)
+	if cost <= 0 {
+		return
+	}
+	fmt.Printf("\nmodel: %d runners at the edge, %d stacks, one server of %d cores, %v of it for each run\n%-14s %12s %12s %12s %12s\n",
+		runners, all, cores, cost.Round(10*time.Microsecond), "each stack", "runs/second", "server busy", "wait p50", "wait p99")
+	for _, period := range []time.Duration{24 * time.Hour, time.Hour, 15 * time.Minute, 5 * time.Minute} {
+		if demand := float64(all) / period.Seconds() * cost.Seconds() / cores; demand >= 1 {
+			fmt.Printf("every %-8v %12.0f %11.0f%% %12s %12s\n", period, float64(all)/period.Seconds(), 100*demand, "more than", "it can do")
+			continue
+		}
+		waits, busy := simulate(runners, all, period, m.runs, cost, cores)
+		slices.Sort(waits)
+		fmt.Printf("every %-8v %12.0f %11.0f%% %12v %12v\n", period, float64(all)/period.Seconds(), 100*busy, quantile(waits, .5), quantile(waits, .99))
+	}
+	fmt.Printf("limit: %.0f runs a second\n", cores/cost.Seconds())
+}

@@ -1,0 +1,235 @@
+// Command husk-server keeps stacks and runs operations on them with workers. "husk server" starts it.
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/husk-dev/husk/cmd/husk-server/server"
+	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/trace"
+)
+
+const usage = `Keep stacks, and run operations on them with workers.
+
+Usage:
+  husk server [flags]                        serve
+  husk server token TENANT NAME ROLE [flags] issue a token, also while it serves
+  husk server status                         show what the server that you are logged in to does
+
+Roles: read, preview, request (runs that change something), approve (the runs of
+others), admin (tokens and schedules), and work (for husk worker; the tenant * is
+for a worker of all tenants).
+
+Flags:
+`
+
+type flags struct {
+	dir, database, listen, metrics, trace, cert, key string
+	approval                                         bool
+	lease, keep, expires                             time.Duration
+	projects                                         []string
+}
+
+func main() {
+	if err := run(os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string, out, errs io.Writer) error {
+	var f flags
+	set := pflag.NewFlagSet("husk server", pflag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	set.StringVar(&f.dir, "dir", "", "the server's directory, with its key and its files of SQLite (default: husk/server in your configuration)")
+	set.StringVar(&f.database, "database", os.Getenv("HUSK_SERVER_DATABASE"), "the URL of a PostgreSQL database instead, which several servers can share (default: $HUSK_SERVER_DATABASE)")
+	set.StringVar(&f.listen, "listen", "127.0.0.1:8470", "the address to listen at; others than of this machine need --tls-cert")
+	set.StringVar(&f.cert, "tls-cert", "", "the file of a certificate, for https")
+	set.StringVar(&f.key, "tls-key", "", "the file of its private key")
+	set.StringVar(&f.metrics, "metrics", "", "the address for Prometheus, at /metrics without a token")
+	set.StringVar(&f.trace, "trace", "", "record a span of each run in this file, or send it to a collector with otlp")
+	set.BoolVar(&f.approval, "require-approval", false, "have each run that changes something wait for the approval of another person")
+	set.DurationVar(&f.lease, "lease", server.DefaultLease, "how long a worker may be silent before its run goes on elsewhere")
+	set.DurationVar(&f.keep, "keep", server.DefaultKeep, "how long ended runs and their logs are kept")
+	set.StringSliceVar(&f.projects, "project", nil, "with token: only for this project, in which * stands for any text; can be repeated")
+	set.DurationVar(&f.expires, "expires", 0, "with token: how long it is valid (default: until it is revoked)")
+	if err := set.Parse(args); errors.Is(err, pflag.ErrHelp) {
+		fmt.Fprint(out, usage+set.FlagUsagesWrapped(80))
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("%w: see \"husk server --help\"", err)
+	}
+	if f.dir == "" {
+		config, err := os.UserConfigDir()
+		if err != nil {
+			return errors.New("there is no directory for your configuration: say with --dir where the server keeps its files")
+		}
+		f.dir = filepath.Join(config, "husk", "server")
+	}
+	if f.lease < time.Second {
+		return fmt.Errorf("--lease %v: it is at least 1s", f.lease)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	switch rest := set.Args(); {
+	case len(rest) == 0:
+		return serve(ctx, f, errs)
+	case rest[0] == "token" && len(rest) == 4:
+		return f.token(ctx, rest[1:], out)
+	default:
+		return fmt.Errorf("unexpected argument %q: see \"husk server --help\"", rest[0])
+	}
+}
+
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info.Main.Version
+	}
+	return "(devel)"
+}
+
+func (f flags) open(ctx context.Context, tracer *trace.Tracer) (*server.Server, error) {
+	return server.Open(ctx, server.Options{
+		Dir: f.dir, Database: f.database, RequireApproval: f.approval, Lease: f.lease, Keep: f.keep, Version: version(), Trace: tracer,
+	})
+}
+
+// token issues one.
+func (f flags) token(ctx context.Context, args []string, out io.Writer) error {
+	s, err := f.open(ctx, nil)
+	if err != nil {
+		return err
+	}
+	wanted := runapi.Token{Tenant: args[0], Name: args[1], Role: runapi.Role(args[2]), Projects: f.projects}
+	if f.expires > 0 {
+		wanted.Expires = time.Now().Add(f.expires).UTC()
+	}
+	issued, err := s.IssueToken(ctx, wanted)
+	if err == nil {
+		_, err = fmt.Fprintln(out, issued.Secret)
+	}
+	return errors.Join(err, s.Close())
+}
+
+func (f flags) listener() (net.Listener, string, error) {
+	host, _, err := net.SplitHostPort(f.listen)
+	if err != nil {
+		return nil, "", fmt.Errorf("--listen %s: it has the form HOST:PORT", f.listen)
+	}
+	scheme := "http"
+	var config *tls.Config
+	if f.cert != "" || f.key != "" {
+		certificate, err := tls.LoadX509KeyPair(f.cert, f.key)
+		if err != nil {
+			return nil, "", fmt.Errorf("--tls-cert and --tls-key: %w", err)
+		}
+		scheme, config = "https", &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+	} else if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, "", fmt.Errorf("--listen %s: anybody on the way could read the tokens: add --tls-cert and --tls-key, or listen at 127.0.0.1 behind a proxy that has a certificate", f.listen)
+	}
+	l, err := net.Listen("tcp", f.listen)
+	if err != nil {
+		return nil, "", fmt.Errorf("--listen: %w", err)
+	}
+	url := scheme + "://" + l.Addr().String()
+	if config != nil {
+		l = tls.NewListener(l, config)
+	}
+	return l, url, nil
+}
+
+// serve serves until it is interrupted.
+func serve(ctx context.Context, f flags, errs io.Writer) (err error) {
+	var tracer *trace.Tracer
+	if f.trace != "" {
+		env := func(name string) string {
+			if name == "OTEL_SERVICE_NAME" {
+				return cmp.Or(os.Getenv(name), "husk-server")
+			}
+			return os.Getenv(name)
+		}
+		exporter, err := trace.Open(f.trace, env, trace.Attribute{Key: "service.version", Value: version()})
+		if err != nil {
+			return fmt.Errorf("--trace: %w", err)
+		}
+		defer func() {
+			if err := exporter.Close(); err != nil {
+				slog.Warn("traces", "error", err)
+			}
+		}()
+		tracer = trace.NewTracer(exporter)
+	}
+	l, url, err := f.listener()
+	if err != nil {
+		return err
+	}
+	s, err := f.open(ctx, tracer)
+	if err != nil {
+		l.Close()
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	const headerTime, patience = 10 * time.Second, 10 * time.Second
+	servers := []*http.Server{{Handler: s}}
+	listeners := []net.Listener{l}
+	if f.metrics != "" {
+		at, err := net.Listen("tcp", f.metrics)
+		if err != nil {
+			l.Close()
+			return fmt.Errorf("--metrics: %w", err)
+		}
+		mux := http.NewServeMux()
+		mux.Handle("GET /metrics", s.Metrics())
+		servers, listeners = append(servers, &http.Server{Handler: mux}), append(listeners, at)
+	}
+	ended := make(chan error, len(servers))
+	for i, one := range servers {
+		one.ReadHeaderTimeout, one.ErrorLog = headerTime, log.New(io.Discard, "", 0)
+		go func() { ended <- one.Serve(listeners[i]) }()
+	}
+	where := f.dir
+	if f.database != "" {
+		where = "PostgreSQL"
+	}
+	fmt.Fprintf(errs, "Serving at %s, with its runs and stacks in %s. Press Ctrl-C to end.\n", url, where)
+	if first, err := s.First(ctx); err != nil {
+		return err
+	} else if first {
+		fmt.Fprintf(errs, "Nobody can use it yet. In another terminal, with the same flags for its place:\n"+
+			"  husk server token TEAM YOU admin    prints a token, for husk login %s\n"+
+			"  husk server token TEAM WORKER work  prints one for husk worker\n", strings.Replace(url, "://", "://:TOKEN@", 1))
+	}
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	slog.Info("stopping: workers go on with their runs, and find the server again")
+	s.Stop()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for _, one := range servers {
+		if err := one.Shutdown(ctx); err != nil {
+			_ = one.Close()
+		}
+	}
+	return nil
+}

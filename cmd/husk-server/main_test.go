@@ -1,0 +1,535 @@
+package main_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/internal/testmodule"
+)
+
+// bin is the directory of husk and husk-server.
+var bin string
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "husk-server-test-*")
+	if err == nil {
+		defer os.RemoveAll(dir)
+		bin = dir
+		for from, pkg := range map[string]string{"../..": "./cmd/husk", ".": "."} {
+			build := exec.Command("go", "build", "-C", from, "-o", dir+string(filepath.Separator), pkg)
+			build.Stderr = os.Stderr
+			if err = build.Run(); err != nil {
+				break
+			}
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}
+
+// site is a server with its users and workers, each a process.
+type site struct {
+	t     *testing.T
+	dir   string
+	url   string
+	cache string
+	lab   []byte
+	// serving is the process of the server.
+	serving *exec.Cmd
+}
+
+func begin(t *testing.T, flags ...string) *site {
+	cache, err := testmodule.Cache()
+	require.NoError(t, err)
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	s := &site{t: t, dir: t.TempDir(), cache: cache, lab: testmodule.Build(t, filepath.Join(root, filepath.FromSlash("cmd/husk/testdata/lab")))}
+	s.serve("127.0.0.1:0", flags...)
+	return s
+}
+
+// serve starts the server.
+func (s *site) serve(listen string, flags ...string) {
+	s.serving = s.command("", "server", "--dir", filepath.Join(s.dir, "server"), "--listen", listen, flags)
+	s.url = s.start(s.serving).wait(s.t, regexp.MustCompile(`Serving at (http://\S+),`))[1]
+}
+
+// cut ends the server, which is to its workers as if the connection were lost, and returns its address.
+func (s *site) cut() string {
+	require.NoError(s.t, s.serving.Process.Kill())
+	_ = s.serving.Wait()
+	return strings.TrimPrefix(s.url, "http://")
+}
+
+// command returns a husk command of a user, with a home of that name.
+func (s *site) command(user string, args ...any) *exec.Cmd {
+	var words []string
+	for _, arg := range args {
+		switch arg := arg.(type) {
+		case string:
+			words = append(words, arg)
+		case []string:
+			words = append(words, arg...)
+		}
+	}
+	cmd := exec.Command(filepath.Join(bin, "husk"), words...)
+	home := filepath.Join(s.dir, "home-"+user)
+	require.NoError(s.t, os.MkdirAll(home, 0o700))
+	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home, "HUSK_CACHE_DIR="+s.cache, "NO_COLOR=1",
+		"PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	return cmd
+}
+
+// output is what a process writes.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// wait waits until something was written.
+func (o *output) wait(t *testing.T, pattern *regexp.Regexp) []string {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if found := pattern.FindStringSubmatch(o.String()); found != nil {
+			return found
+		}
+	}
+	require.Regexp(t, pattern, o.String())
+	return nil
+}
+
+// start starts a process that is interrupted at the end of the test.
+func (s *site) start(cmd *exec.Cmd) *output {
+	s.t.Helper()
+	out := &output{}
+	cmd.Stdout, cmd.Stderr = out, out
+	require.NoError(s.t, cmd.Start())
+	s.t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		_ = cmd.Wait()
+		if s.t.Failed() {
+			s.t.Logf("%v wrote:\n%s", cmd.Args[1:], out)
+		}
+	})
+	return out
+}
+
+// husk runs a command of a user to its end.
+func (s *site) husk(user string, args ...string) (string, error) {
+	cmd := s.command(user, args)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func (s *site) done(user string, args ...string) string {
+	s.t.Helper()
+	out, err := s.husk(user, args...)
+	require.NoError(s.t, err, "%s: %v:\n%s", user, args, out)
+	return out
+}
+
+// token issues a token with the server's own command.
+func (s *site) token(tenant, name, role string) string {
+	s.t.Helper()
+	cmd := s.command("", "server", "--dir", filepath.Join(s.dir, "server"), "token", tenant, name, role)
+	out, err := cmd.Output()
+	require.NoError(s.t, err)
+	return strings.TrimSpace(string(out))
+}
+
+// login logs a new user in.
+func (s *site) login(tenant, name, role string) string {
+	token := s.token(tenant, name, role)
+	s.done(name, "login", strings.Replace(s.url, "://", "://:"+token+"@", 1))
+	return token
+}
+
+// worker starts a worker.
+func (s *site) worker(token, name string, flags ...string) (*exec.Cmd, *output) {
+	cmd := s.command("worker-"+name, "worker", "--server", s.url, "--name", name, "--dir", filepath.Join(s.dir, "worker-"+name), flags)
+	cmd.Env = append(cmd.Env, "HUSK_ACCESS_TOKEN="+token)
+	return cmd, s.start(cmd)
+}
+
+func (s *site) project(files map[string]string) string {
+	s.t.Helper()
+	dir := s.t.TempDir()
+	require.NoError(s.t, os.WriteFile(filepath.Join(dir, "lab.wasm"), s.lab, 0o600))
+	for name, text := range files {
+		require.NoError(s.t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
+		require.NoError(s.t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	return dir
+}
+
+// cloud is a cloud of objects (see lab:Object). Each creation makes another object, and none is made or deleted by itself.
+type cloud struct {
+	address string
+	// hold, if set, is called in each request.
+	hold func(operation string)
+
+	mu      sync.Mutex
+	made    int
+	objects map[string]string // names by ID
+	sizes   map[string]string
+}
+
+func newCloud(t *testing.T) *cloud {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	c := &cloud{address: listener.Addr().String(), objects: map[string]string{}, sizes: map[string]string{}}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			serving.Go(func() {
+				defer conn.Close()
+				if line, err := bufio.NewReader(conn).ReadString('\n'); err == nil {
+					fmt.Fprintln(conn, c.serve(strings.Fields(line)))
+				}
+			})
+		}
+	})
+	t.Cleanup(func() {
+		require.NoError(t, listener.Close())
+		serving.Wait()
+	})
+	return c
+}
+
+func (c *cloud) serve(words []string) string {
+	c.mu.Lock()
+	hold := c.hold
+	c.mu.Unlock()
+	if hold != nil {
+		hold(words[0])
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	id := words[1]
+	switch words[0] {
+	case "create":
+		c.made++
+		id = "object-" + strconv.Itoa(c.made)
+		c.objects[id], c.sizes[id] = words[1], words[2]
+	case "update":
+		c.sizes[id] = words[2]
+	case "read":
+		if _, ok := c.objects[id]; !ok {
+			return "gone"
+		}
+		return c.sizes[id]
+	case "delete":
+		delete(c.objects, id)
+	}
+	return id
+}
+
+func (s *site) objects(c *cloud, names ...string) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "name: demo\nruntime: yaml\nplugins: {providers: [{name: lab, path: lab.wasm, grants: {tcp: [%q]}}]}\nresources:\n", c.address)
+	for _, name := range names {
+		fmt.Fprintf(&text, "  %s: {type: lab:Object, properties: {address: %q, name: %s, size: 1}}\n", name, c.address, name)
+	}
+	return text.String()
+}
+
+const things = `name: shop
+runtime: yaml
+plugins: {providers: [{name: lab, path: lab.wasm}]}
+config:
+  password: {type: string, secret: true}
+resources:
+  a: {type: lab:Thing, properties: {key: k, name: "${password}"}}
+outputs:
+  text: ${a.name}
+`
+
+// A user's session: log in, deploy by a worker, with secrets, look at runs, approve, repeat.
+func TestSession(t *testing.T) {
+	s := begin(t)
+	s.login("acme", "ann", "admin")
+	s.login("acme", "bob", "approve")
+	dir := s.project(map[string]string{"Husk.yaml": things})
+	worker, said := s.worker(s.token("acme", "w", "work"), "w", "--label", "region=eu")
+	said.wait(t, regexp.MustCompile(`The worker w takes runs from .*, up to 2 at once`))
+
+	_, err := s.husk("ann", "up", "-C", dir, "--remote")
+	require.Error(t, err, "there is nobody to ask")
+	s.done("ann", "stack", "init", "dev", "-C", dir)
+	s.done("ann", "config", "set", "password", "hunter2-canary", "--secret", "-C", dir)
+	out := s.done("ann", "up", "-C", dir, "--remote", "--yes", "--label", "region=eu")
+	require.Contains(t, out, "+  lab:Thing a ")
+	require.Contains(t, out, "2 created")
+	require.NotContains(t, out, "hunter2-canary")
+	require.Contains(t, s.done("bob", "stack", "output", "-C", dir, "--show-secrets"), "hunter2-canary", "the server has the key for all of the team")
+	require.Contains(t, s.done("ann", "preview", "-C", dir, "--remote"), "nothing would change")
+	require.Contains(t, s.done("ann", "up", "-C", dir, "--remote", "--yes", "--json"), `"result":"succeeded"`)
+	out, err = s.husk("ann", "up", "-C", dir, "--remote", "--yes", "--audit-log=x")
+	require.Error(t, err)
+	require.Contains(t, out, "a run on a server cannot have the option --audit-log")
+
+	// The one asks, and the other approves.
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte(things+"  # more\n"), 0o600))
+	out = s.done("ann", "destroy", "-C", dir, "--remote", "--require-approval")
+	id := regexp.MustCompile(`The run (\w{26}) is queued`).FindStringSubmatch(out)[1]
+	require.Contains(t, out, "-  lab:Thing a ")
+	require.Contains(t, out, "husk remote approve "+id)
+	out, err = s.husk("ann", "remote", "approve", id)
+	require.Error(t, err)
+	require.Contains(t, out, "somebody else is to approve")
+	s.done("bob", "remote", "approve", id)
+	require.Contains(t, s.done("bob", "remote", "log", "-f", id), "2 deleted")
+	require.Contains(t, s.done("ann", "remote", "ls"), id+"  succeeded  destroy  shop/dev  by ann")
+
+	require.Contains(t, s.done("ann", "remote", "schedule", "set", "drift", "0 4 * * *", "refresh", "--preview-only", "-C", dir), "The first run is at ")
+	require.Contains(t, s.done("ann", "remote", "schedule", "ls"), "drift")
+	s.done("ann", "remote", "schedule", "rm", "drift")
+	require.Regexp(t, `^husk_\w+\n$`, s.done("ann", "remote", "token", "add", "carl", "read"))
+	require.Contains(t, s.done("ann", "remote", "token", "ls"), "carl ")
+	s.done("ann", "remote", "token", "rm", "carl")
+	require.Contains(t, s.done("ann", "server", "status"), "w                        0 of 2  region=eu")
+
+	require.NoError(t, worker.Process.Signal(syscall.SIGTERM))
+	said.wait(t, regexp.MustCompile(`Stopping: running steps finish`))
+	require.NoError(t, worker.Wait(), "a worker that was asked to stop has not failed")
+}
+
+// Who cancels here cancels there. A worker that stops, and one that is killed, leave their run to another, which goes on where
+// the state says.
+func TestCancelDrainAndKill(t *testing.T) {
+	s := begin(t, "--lease", "2s")
+	s.login("acme", "ann", "admin")
+	c := newCloud(t)
+	reached, release := make(chan struct{}, 100), make(chan struct{})
+	c.hold = func(string) {
+		reached <- struct{}{}
+		<-release
+	}
+	dir := s.project(map[string]string{"Husk.yaml": s.objects(c, "a", "b")})
+	token := s.token("*", "fleet", "work")
+	s.worker(token, "one", "--trusted", "--slots", "1")
+	s.done("ann", "stack", "init", "dev", "-C", dir)
+
+	up := s.command("ann", "up", "-C", dir, "--remote", "--yes", "--parallel=1")
+	out := s.start(up)
+	<-reached
+	require.NoError(t, up.Process.Signal(os.Interrupt))
+	out.wait(t, regexp.MustCompile(`Cancelled by ann\.`))
+	time.Sleep(time.Second) // the worker hears of it with its next beat
+	release <- struct{}{}
+	require.Error(t, up.Wait())
+	require.Contains(t, out.String(), "was cancelled")
+	require.Len(t, c.objects, 1, "the step that ran has finished, and no other began")
+
+	// The worker with the run is killed while the second object is being made.
+	up = s.command("ann", "up", "-C", dir, "--remote", "--yes")
+	out = s.start(up)
+	<-reached
+	two, _ := s.worker(token, "two", "--trusted", "--slots", "1")
+	killed := s.kill("one")
+	require.True(t, killed)
+	release <- struct{}{} // the cloud makes the object, and nobody hears of it
+	out.wait(t, regexp.MustCompile(`The worker one has not been heard of for 2s\.`))
+	out.wait(t, regexp.MustCompile(`The worker two has begun\.`))
+	<-reached
+	// The second attempt tells of the object that may be there, and its worker stops.
+	require.NoError(t, two.Process.Signal(syscall.SIGTERM))
+	time.Sleep(time.Second)
+	close(release)
+	s.worker(token, "three", "--trusted", "--slots", "1")
+	require.NoError(t, up.Wait(), "%s", out)
+	require.Contains(t, out.String(), "an earlier run was cut off while creating this resource")
+	require.Len(t, c.objects, 3, "the one that was made twice was reported")
+}
+
+// kill kills the worker with a name, as a machine that loses its power does.
+func (s *site) kill(name string) bool {
+	s.t.Helper()
+	// All processes of the worker have its directory in their arguments or environment.
+	killed := false
+	dir := filepath.Join(s.dir, "worker-"+name)
+	entries, err := os.ReadDir("/proc")
+	require.NoError(s.t, err)
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		args, _ := os.ReadFile(filepath.Join("/proc", entry.Name(), "cmdline"))
+		environment, _ := os.ReadFile(filepath.Join("/proc", entry.Name(), "environ"))
+		if bytes.Contains(args, []byte(dir+"\x00")) || bytes.Contains(environment, []byte("="+dir+"/")) {
+			killed = syscall.Kill(pid, syscall.SIGKILL) == nil || killed
+		}
+	}
+	return killed
+}
+
+// An edge worker has the states of its stacks. Without a connection it repeats what it has, ends what it has begun, and
+// tells later.
+func TestEdge(t *testing.T) {
+	s := begin(t, "--lease", "2s")
+	s.login("acme", "ann", "admin")
+	token := s.token("acme", "pumps", "work")
+	c := newCloud(t)
+	dir := s.project(map[string]string{"Husk.yaml": s.objects(c, "a", "b")})
+	pump, said := s.worker(token, "pump", "--edge", "--trusted")
+	said.wait(t, regexp.MustCompile(`The worker pump takes runs from .*, up to 1 at once`))
+	up := []string{"up", "-C", dir, "--remote", "--yes", "--label", "edge=pump", "--stack", "pump"}
+	require.Contains(t, s.done("ann", up...), "3 created")
+	require.Len(t, c.objects, 2)
+	require.Contains(t, s.done("ann", up...), "nothing changed, 3 up to date")
+	require.NotContains(t, s.done("ann", "stack", "ls", "-C", dir), "pump", "its state is not the server's")
+	require.NoError(t, pump.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, pump.Wait())
+
+	// Something is lost while the machine is off, and then there is no connection.
+	address := s.cut()
+	c.mu.Lock()
+	for id, name := range c.objects {
+		if name == "a" {
+			delete(c.objects, id)
+		}
+	}
+	c.mu.Unlock()
+	_, said = s.worker(token, "pump", "--edge", "--trusted", "--every", "1s")
+	said.wait(t, regexp.MustCompile(`up demo/pump succeeded after`))
+	c.mu.Lock()
+	require.Len(t, c.objects, 2)
+	require.Equal(t, 3, c.made)
+	c.mu.Unlock()
+	s.serve(address, "--lease", "2s")
+	id := s.reported("repeated by the worker on its own")
+	require.Contains(t, s.done("ann", "remote", "log", id), "1 created")
+
+	// The connection is lost in a run.
+	reached, release := make(chan struct{}, 100), make(chan struct{})
+	c.mu.Lock()
+	c.hold = func(operation string) {
+		if operation == "create" {
+			reached <- struct{}{}
+			<-release
+		}
+	}
+	c.mu.Unlock()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte(s.objects(c, "a", "b", "c")), 0o600))
+	s.start(s.command("ann", up))
+	said.wait(t, regexp.MustCompile(`up demo/pump for ann begins`))
+	<-reached
+	address = s.cut()
+	close(release)
+	said.wait(t, regexp.MustCompile(`(?s)for ann begins.*up demo/pump succeeded after .*; it is reported later`))
+	s.serve(address, "--lease", "2s")
+	id = s.reported(", which ended without a connection.")
+	require.Contains(t, s.done("ann", "remote", "log", id), "1 created")
+	c.mu.Lock()
+	require.Len(t, c.objects, 3)
+	require.Equal(t, 4, c.made, "what was done again changes nothing")
+	c.mu.Unlock()
+
+	require.Contains(t, s.done("ann", "destroy", "-C", dir, "--remote", "--yes", "--label", "edge=pump", "--stack", "pump"), "deleted")
+	require.Empty(t, c.objects)
+	entries, err := os.ReadDir(filepath.Join(s.dir, "worker-pump", "desired"))
+	require.NoError(t, err)
+	require.Empty(t, entries, "what was destroyed is not made again")
+}
+
+// reported waits until runs have one with a text, and returns its ID.
+func (s *site) reported(text string) string {
+	s.t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		out := s.done("ann", "remote", "ls")
+		if found := regexp.MustCompile(`(?m)^(\w{26}) .*\n {4}.*` + regexp.QuoteMeta(text)).FindStringSubmatch(out); found != nil {
+			return found[1]
+		}
+		require.True(s.t, time.Now().Before(end), "%s in:\n%s", text, out)
+	}
+}
+
+// What a project of somebody else's may not have, it does not get.
+func TestUntrustedProjects(t *testing.T) {
+	s := begin(t)
+	s.login("acme", "eve", "request")
+	s.worker(s.token("*", "fleet", "work"), "w")
+	secret := filepath.Join(s.t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(secret, []byte("secret-canary"), 0o600))
+	lab := "plugins: {providers: [{name: lab, path: lab.wasm%s}]}\nresources:\n  a: {type: lab:Thing, properties: {key: k, name: x}}\n"
+	for want, project := range map[string]string{
+		"it may have only directories of its own":     "runtime: yaml\n" + fmt.Sprintf(lab, fmt.Sprintf(", grants: {fs: [%q]}", s.t.TempDir())),
+		"it may not reach this machine":               "runtime: yaml\n" + fmt.Sprintf(lab, ", grants: {http: [\"http://localhost:1\"]}"),
+		"it may not reach 10.0.0.1":                   "runtime: yaml\n" + fmt.Sprintf(lab, ", grants: {tcp: [\"10.0.0.1:5432\"]}"),
+		"it may not reach 169.254.169.254":            "runtime: yaml\n" + fmt.Sprintf(lab, ", grants: {tcp: [\"169.254.169.254:80\"]}"),
+		"it may have no variables of this process":    "runtime: yaml\n" + fmt.Sprintf(lab, ", grants: {env: [PATH]}"),
+		"which runs outside of the sandbox":           "runtime: nodejs\n",
+		"a project that is not trusted may have only": "runtime: yaml\nplugins: {providers: [{name: lab, path: lab.wasm, native: true}]}\nresources:\n  a: {type: lab:Thing, properties: {key: k, name: x}}\n",
+		"outside of the directory of the project":     fmt.Sprintf("runtime: yaml\nvariables: {x: {fn::readFile: %q}}\noutputs: {x: \"${x}\"}\n", secret),
+	} {
+		dir := s.project(map[string]string{"Husk.yaml": "name: evil\n" + project})
+		_, err := s.husk("eve", "stack", "init", "dev", "-C", dir)
+		_ = err // it is there from the second project on
+		out, err := s.husk("eve", "up", "-C", dir, "--remote", "--yes")
+		require.Error(t, err, want)
+		require.Contains(t, out, want)
+		require.NotContains(t, out, "secret-canary")
+	}
+}
+
+func TestUsage(t *testing.T) {
+	s := begin(t)
+	for want, args := range map[string][]string{
+		"see \"husk server --help\"":               {"server", "--nonsense"},
+		"unexpected argument \"nonsense\"":         {"server", "nonsense"},
+		"anybody on the way could read the tokens": {"server", "--listen", "0.0.0.0:0"},
+		"it has the form HOST:PORT":                {"server", "--listen", "x"},
+		"--lease 1ms":                              {"server", "--lease", "1ms"},
+		"--tls-cert and --tls-key":                 {"server", "--tls-cert", "none", "--tls-key", "none"},
+		"this needs a server of husk":              {"remote", "ls"},
+		"--slots 0":                                {"worker", "--slots", "0"},
+		"--server x: it has the form":              {"worker", "--server", "x"},
+		"anybody on the way could read the token":  {"worker", "--server", "http://example.org"},
+		"the token is not one of this server":      {"worker", "--server", strings.Replace(s.url, "://", "://:wrong@", 1)},
+		"it has the form NAME=VALUE":               {"worker", "--label", "x", "--server", s.url},
+		"the environment variable NONE_SUCH":       {"worker", "--env", "NONE_SUCH", "--server", s.url},
+		"limit":                                    {"worker", "--limit", "x", "--server", s.url},
+		"--message requires --remote":              {"up", "--message", "x", "--yes"},
+	} {
+		out, err := s.husk("nobody", args...)
+		require.Error(t, err, "%v", args)
+		require.Contains(t, out, want, "%v", args)
+	}
+	require.Contains(t, s.done("nobody", "server", "--help"), "--require-approval")
+}

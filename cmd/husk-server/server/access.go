@@ -1,0 +1,338 @@
+package server
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/backend/remote"
+	"github.com/husk-dev/husk/internal/runapi"
+)
+
+// caller is who sends a request: a person, a worker, or a run that a worker has.
+type caller struct {
+	tenant, name string
+	role         runapi.Role
+	// projects are the patterns of those that the caller may use, empty for all.
+	projects []string
+	// run is set for the token of a run, which may write its own stack and read others of its projects.
+	run *record
+}
+
+// everyTenant is the tenant of workers that take the runs of all.
+const everyTenant = "*"
+
+var namePattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
+
+// refusal is an answer that refuses a request.
+type refusal struct {
+	status int
+	reason string
+}
+
+func (r *refusal) Error() string { return r.reason }
+
+func refusef(status int, format string, args ...any) error {
+	return &refusal{status, fmt.Sprintf(format, args...)}
+}
+
+func hashOf(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}
+
+// newSecret returns a token that nobody can guess.
+func newSecret() string { return "husk_" + rand.Text() + rand.Text() }
+
+// caller returns who sends a request.
+func (s *Server) caller(r *http.Request) (*caller, error) {
+	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok || secret == "" {
+		return nil, refusef(http.StatusUnauthorized, "the request has no token")
+	}
+	var c *caller
+	err := s.db.step(r.Context(), func(t *tx) error {
+		found := &caller{}
+		var projects string
+		var expires int64
+		err := t.row("SELECT tenant, name, role, projects, expires FROM husk_tokens WHERE hash = ?", hashOf(secret)).
+			Scan(&found.tenant, &found.name, &found.role, &projects, &expires)
+		if errors.Is(err, sql.ErrNoRows) {
+			run, err := t.runWhere("token = ? AND state = 'running'", hashOf(secret))
+			if err != nil || run == nil {
+				return err
+			}
+			c = &caller{tenant: run.tenant, name: "the run " + run.ID, run: run, projects: run.projects}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if expires > 0 && time.Now().UnixMilli() > expires {
+			return refusef(http.StatusUnauthorized, "the token %s of %s has expired", found.name, found.tenant)
+		}
+		c = found
+		return json.Unmarshal([]byte(projects), &c.projects)
+	})
+	if err == nil && c == nil {
+		return nil, refusef(http.StatusUnauthorized, "the token is not one of this server, or was revoked")
+	}
+	return c, err
+}
+
+// may reports whether the caller has a role or a greater one.
+func (c *caller) may(role runapi.Role) bool {
+	if c.run != nil || c.role == runapi.Work || role == runapi.Work {
+		return c.run == nil && c.role == role
+	}
+	return slices.Index(runapi.Roles, c.role) >= slices.Index(runapi.Roles, role)
+}
+
+// uses reports whether the caller may use a project.
+func (c *caller) uses(project string) bool { return covers(c.projects, project) }
+
+func covers(patterns []string, project string) bool {
+	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(pattern string) bool {
+		matches, err := path.Match(pattern, project)
+		return err == nil && matches
+	})
+}
+
+// require returns an error unless the caller has a role in a project; an empty project is any.
+func (c *caller) require(role runapi.Role, project string) error {
+	switch {
+	case !c.may(role):
+		return refusef(http.StatusForbidden, "the token %s does not allow this: it needs the role %s", c.name, role)
+	case project != "" && !c.uses(project):
+		return refusef(http.StatusForbidden, "the token %s is not for the project %s", c.name, project)
+	}
+	return nil
+}
+
+// stateAccess is what the caller may do with the states of stacks.
+func (s *Server) stateAccess(r *http.Request) (*remote.Access, error) {
+	c, err := s.caller(r)
+	if err != nil {
+		var refused *refusal
+		if errors.As(err, &refused) {
+			s.logRefusal(r, nil, refused)
+			return nil, &remote.RefusedError{Status: refused.status, Reason: refused.reason}
+		}
+		return nil, err
+	}
+	if c.role == runapi.Work && c.run == nil {
+		return nil, &remote.RefusedError{Status: http.StatusForbidden, Reason: "the token of a worker is for taking runs, and each run has a token of its own for its stack"}
+	}
+	t, err := s.tenant(r.Context(), c.tenant)
+	if err != nil {
+		return nil, err
+	}
+	access := &remote.Access{Backend: t.backend, Client: c.name, Keys: t}
+	writes := c.may(runapi.Request) && !(s.options.RequireApproval && !c.may(runapi.Admin))
+	if c.run != nil {
+		access.Client, writes = c.run.ID, true
+	}
+	access.Writes = writes
+	access.Allows = func(stack state.StackName, write bool) bool {
+		own := c.run != nil && stack.Project == c.run.Project && stack.Name == c.run.Stack
+		allowed := own || c.uses(stack.Project) && (!write || c.run == nil && writes)
+		if !allowed {
+			s.logRefusal(r, c, &refusal{http.StatusForbidden, "the stack " + stack.String()})
+		}
+		return allowed
+	}
+	return access, nil
+}
+
+// logRefusal records who was refused what.
+func (s *Server) logRefusal(r *http.Request, c *caller, refused *refusal) {
+	if refused.status == http.StatusNotFound {
+		return // nothing was there to be refused
+	}
+	who, tenant := "", ""
+	if c != nil {
+		who, tenant = c.name, c.tenant
+	}
+	s.metrics.refused.Add(1)
+	slog.Warn("refused", "token", who, "tenant", tenant, "from", r.RemoteAddr, "method", r.Method, "path", r.URL.Path, "status", refused.status, "reason", refused.reason)
+}
+
+// tenant keeps the stacks and the key of one tenant. It implements [secrets.KeyService].
+type tenant struct {
+	name    string
+	backend *backend.Backend
+	key     cipher.AEAD
+}
+
+const keyBytes = 32
+
+func newCipher(key []byte) (cipher.AEAD, error) {
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCMWithRandomNonce(block)
+}
+
+// Encrypt encrypts the key of a stack with that of the tenant.
+func (t *tenant) Encrypt(_ context.Context, key []byte) ([]byte, error) {
+	return t.key.Seal(nil, nil, key, []byte(t.name)), nil
+}
+
+// Decrypt decrypts the key of a stack.
+func (t *tenant) Decrypt(_ context.Context, ciphertext []byte) ([]byte, error) {
+	key, err := t.key.Open(nil, nil, ciphertext, []byte(t.name))
+	if err != nil {
+		return nil, errors.New("the key of the stack was not encrypted by this server for this tenant")
+	}
+	return key, nil
+}
+
+// tenant returns a tenant that has a token.
+func (s *Server) tenant(ctx context.Context, name string) (*tenant, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.tenants[name]; t != nil {
+		return t, nil
+	}
+	var sealed []byte
+	err := s.db.step(ctx, func(t *tx) error {
+		return t.row("SELECT key FROM husk_tenants WHERE name = ?", name).Scan(&sealed)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the tenant %s: %w", name, err)
+	}
+	key, err := s.key.Open(nil, nil, sealed, []byte(name))
+	if err != nil {
+		return nil, err
+	}
+	t := &tenant{name: name}
+	if t.key, err = newCipher(key); err != nil {
+		return nil, err
+	}
+	if t.backend, err = s.openState(ctx, name); err != nil {
+		return nil, err
+	}
+	s.tenants[name] = t
+	return t, nil
+}
+
+// checkKey returns an error if the key of the server is not the one that encrypts those of the tenants.
+func (s *Server) checkKey(ctx context.Context) error {
+	return s.db.step(ctx, func(t *tx) error {
+		return t.rows(func(scan func(...any) error) error {
+			var name string
+			var sealed []byte
+			if err := scan(&name, &sealed); err != nil {
+				return err
+			}
+			if _, err := s.key.Open(nil, nil, sealed, []byte(name)); err != nil {
+				return fmt.Errorf("the key of the tenant %s is encrypted with another key than that of this server: start it with the same server.key, or %s", name, KeyVariable)
+			}
+			return nil
+		}, "SELECT name, key FROM husk_tenants")
+	})
+}
+
+// addTenant makes a tenant with a new key, unless it exists.
+func (s *Server) addTenant(t *tx, name string) error {
+	var n int
+	if err := t.row("SELECT count(*) FROM husk_tenants WHERE name = ?", name).Scan(&n); err != nil || n > 0 {
+		return err
+	}
+	key := make([]byte, keyBytes)
+	_, _ = rand.Read(key) // never fails
+	_, err := t.exec("INSERT INTO husk_tenants (name, key) VALUES (?, ?)", name, s.key.Seal(nil, nil, key, []byte(name)))
+	return err
+}
+
+// IssueToken makes a token, and its tenant if that is new. The name must not be that of another token of the tenant.
+func (s *Server) IssueToken(ctx context.Context, token runapi.Token) (*runapi.Token, error) {
+	switch {
+	case token.Tenant == everyTenant && token.Role == runapi.Work:
+	case !namePattern.MatchString(token.Tenant):
+		return nil, refusef(http.StatusBadRequest, "the tenant %q: a name has lower-case letters, digits, and \"_\", and at most 40 of them", token.Tenant)
+	}
+	if token.Name == "" || len(token.Name) > 100 || strings.ContainsFunc(token.Name, func(c rune) bool { return c < ' ' }) {
+		return nil, refusef(http.StatusBadRequest, "a token needs a name of at most 100 bytes, such as that of the person who uses it")
+	}
+	if token.Role != runapi.Work && !slices.Contains(runapi.Roles, token.Role) {
+		return nil, refusef(http.StatusBadRequest, "the role %q: it is one of %v, or %s", token.Role, runapi.Roles, runapi.Work)
+	}
+	for _, pattern := range token.Projects {
+		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+			return nil, refusef(http.StatusBadRequest, "the project %q is no pattern", pattern)
+		}
+	}
+	projects, err := json.Marshal(append([]string{}, token.Projects...))
+	if err != nil {
+		return nil, err
+	}
+	token.Made, token.Secret = time.Now().UTC().Truncate(time.Millisecond), newSecret()
+	err = s.db.step(ctx, func(t *tx) error {
+		if token.Tenant != everyTenant {
+			if err := s.addTenant(t, token.Tenant); err != nil {
+				return err
+			}
+		}
+		_, err := t.exec("INSERT INTO husk_tokens (hash, tenant, name, role, projects, made, expires) VALUES (?, ?, ?, ?, ?, ?, ?)",
+			hashOf(token.Secret), token.Tenant, token.Name, string(token.Role), string(projects), millis(token.Made), millis(token.Expires))
+		return err
+	})
+	if conflict(err) {
+		return nil, refusef(http.StatusConflict, "the tenant %s has a token with the name %q: revoke it first, or choose another name", token.Tenant, token.Name)
+	}
+	return &token, err
+}
+
+// tokens returns those of a tenant, without their secrets.
+func (s *Server) tokens(ctx context.Context, tenant string) (all []runapi.Token, err error) {
+	err = s.db.step(ctx, func(t *tx) error {
+		return t.rows(func(scan func(...any) error) error {
+			token := runapi.Token{Tenant: tenant}
+			var projects string
+			var made, expires int64
+			if err := scan(&token.Name, &token.Role, &projects, &made, &expires); err != nil {
+				return err
+			}
+			token.Made, token.Expires = timeOf(made), timeOf(expires)
+			all = append(all, token)
+			return json.Unmarshal([]byte(projects), &all[len(all)-1].Projects)
+		}, "SELECT name, role, projects, made, expires FROM husk_tokens WHERE tenant = ? ORDER BY name", tenant)
+	})
+	return all, err
+}
+
+// revokeToken revokes a token of a tenant.
+func (s *Server) revokeToken(ctx context.Context, tenant, name string) error {
+	return s.db.step(ctx, func(t *tx) error {
+		n, err := t.exec("DELETE FROM husk_tokens WHERE tenant = ? AND name = ?", tenant, name)
+		if err == nil && n == 0 {
+			err = refusef(http.StatusNotFound, "the tenant %s has no token with the name %q", tenant, name)
+		}
+		return err
+	})
+}
+
+// First reports whether the server has issued no token yet.
+func (s *Server) First(ctx context.Context) (bool, error) {
+	var n int
+	err := s.db.step(ctx, func(t *tx) error { return t.row("SELECT count(*) FROM husk_tokens").Scan(&n) })
+	return n == 0, err
+}

@@ -1,0 +1,307 @@
+package server
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib"       // "pgx" of database/sql
+	_ "github.com/ncruces/go-sqlite3/driver" // "sqlite3" of database/sql
+	"github.com/riverqueue/river/riverdriver"
+	"github.com/riverqueue/river/riverdriver/riverdatabasesql"
+	"github.com/riverqueue/river/riverdriver/riversqlite"
+	"github.com/riverqueue/river/rivermigrate"
+)
+
+// db is the server's database: PostgreSQL, or a file of SQLite.
+type db struct {
+	*sql.DB
+	postgres bool
+	river    riverdriver.Driver[*sql.Tx]
+}
+
+// schemaVersion is that of the tables below. A change of them adds to changes.
+var schemaVersion = len(changes)
+
+// changes make the tables, each from those before. INTEGER stands for BIGINT in PostgreSQL, and BLOB for BYTEA. Times are
+// in milliseconds since 1970, 0 for none.
+var changes = []string{`
+CREATE TABLE husk_tenants (
+	name TEXT PRIMARY KEY,
+	key BLOB NOT NULL
+);
+CREATE TABLE husk_tokens (
+	hash TEXT PRIMARY KEY,
+	tenant TEXT NOT NULL,
+	name TEXT NOT NULL,
+	role TEXT NOT NULL,
+	projects TEXT NOT NULL,
+	made INTEGER NOT NULL,
+	expires INTEGER NOT NULL,
+	UNIQUE (tenant, name)
+);
+CREATE TABLE husk_bundles (
+	tenant TEXT NOT NULL,
+	digest TEXT NOT NULL,
+	made INTEGER NOT NULL,
+	content BLOB NOT NULL,
+	PRIMARY KEY (tenant, digest)
+);
+CREATE TABLE husk_runs (
+	number INTEGER PRIMARY KEY,
+	id TEXT NOT NULL UNIQUE,
+	tenant TEXT NOT NULL,
+	project TEXT NOT NULL,
+	stack TEXT NOT NULL,
+	request TEXT NOT NULL,
+	selector TEXT NOT NULL,
+	state TEXT NOT NULL,
+	previewing INTEGER NOT NULL,
+	requested_by TEXT NOT NULL,
+	requested_projects TEXT NOT NULL,
+	approved_by TEXT NOT NULL,
+	plan BLOB,
+	worker TEXT NOT NULL,
+	attempt INTEGER NOT NULL,
+	token TEXT NOT NULL,
+	lease INTEGER NOT NULL,
+	not_before INTEGER NOT NULL,
+	cancel INTEGER NOT NULL,
+	lines INTEGER NOT NULL,
+	reason TEXT NOT NULL,
+	made INTEGER NOT NULL,
+	began INTEGER NOT NULL,
+	ended INTEGER NOT NULL
+);
+CREATE UNIQUE INDEX husk_runs_one ON husk_runs (tenant, project, stack) WHERE state = 'running';
+CREATE INDEX husk_runs_queued ON husk_runs (selector, number) WHERE state = 'queued';
+CREATE INDEX husk_runs_open ON husk_runs (tenant, project, stack, number) WHERE state IN ('queued', 'running', 'waiting');
+CREATE INDEX husk_runs_token ON husk_runs (token) WHERE state = 'running';
+CREATE INDEX husk_runs_ended ON husk_runs (ended);
+CREATE TABLE husk_lines (
+	run TEXT NOT NULL,
+	number INTEGER NOT NULL,
+	stream TEXT NOT NULL,
+	time INTEGER NOT NULL,
+	text TEXT NOT NULL,
+	PRIMARY KEY (run, number)
+);
+CREATE TABLE husk_schedules (
+	tenant TEXT NOT NULL,
+	name TEXT NOT NULL,
+	cron TEXT NOT NULL,
+	run TEXT NOT NULL,
+	requested_by TEXT NOT NULL,
+	requested_projects TEXT NOT NULL,
+	version TEXT NOT NULL,
+	next INTEGER NOT NULL,
+	last TEXT NOT NULL,
+	PRIMARY KEY (tenant, name)
+);
+CREATE TABLE husk_workers (
+	tenant TEXT NOT NULL,
+	name TEXT NOT NULL,
+	labels TEXT NOT NULL,
+	slots INTEGER NOT NULL,
+	running INTEGER NOT NULL,
+	seen INTEGER NOT NULL,
+	PRIMARY KEY (tenant, name)
+)`}
+
+// ErrNewerSchema says that a newer version of Husk has changed the database.
+var ErrNewerSchema = errors.New("the database was changed by a newer version of husk server: use that version")
+
+// openDB opens the database of a URL, which is a file in dir if the URL is empty, and makes or changes its tables.
+func openDB(ctx context.Context, address, dir string) (*db, error) {
+	d := &db{postgres: address != ""}
+	var err error
+	if d.postgres {
+		if u, err := url.Parse(address); err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+			return nil, errors.New("--database must be a URL such as postgres://husk@db.example/husk")
+		}
+		if d.DB, err = sql.Open("pgx", address); err != nil {
+			return nil, errors.New("--database is no valid URL of a PostgreSQL database")
+		}
+		const connections = 16
+		d.SetMaxOpenConns(connections)
+		d.river = riverdatabasesql.New(d.DB)
+	} else {
+		file := filepath.Join(dir, "server.db")
+		f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600) // SQLite would make it readable for others
+		if err != nil {
+			return nil, err
+		}
+		if err := f.Close(); err != nil {
+			return nil, err
+		}
+		name := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(file), RawQuery: url.Values{
+			"_pragma": {"busy_timeout(15000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"}, "_txlock": {"immediate"},
+			"_timefmt": {"sqlite"}, // River compares times as texts of this form
+		}.Encode()}
+		if d.DB, err = sql.Open("sqlite3", name.String()); err != nil {
+			return nil, err
+		}
+		d.SetMaxOpenConns(1) // steps that write exclude each other anyway
+		d.river = riversqlite.New(d.DB)
+	}
+	ctx, cancel := context.WithTimeout(ctx, openTime)
+	defer cancel()
+	if err = d.PingContext(ctx); err == nil {
+		err = d.migrate(ctx)
+	}
+	if err != nil {
+		_ = d.Close()
+		if d.postgres {
+			err = fmt.Errorf("the database of --database: %w", err)
+		}
+		return nil, err
+	}
+	return d, nil
+}
+
+const openTime = 30 * time.Second
+
+// migrate makes the tables of this version. Servers that start at once wait for each other.
+func (d *db) migrate(ctx context.Context) error {
+	if err := d.step(ctx, func(t *tx) error {
+		if d.postgres {
+			const huskServer = 0x6875736b // any number that others do not use
+			if _, err := t.exec("SELECT pg_advisory_xact_lock(?)", huskServer); err != nil {
+				return err
+			}
+		}
+		if _, err := t.exec("CREATE TABLE IF NOT EXISTS husk_schema (version INTEGER NOT NULL)"); err != nil {
+			return err
+		}
+		var version int
+		switch err := t.row("SELECT version FROM husk_schema").Scan(&version); {
+		case errors.Is(err, sql.ErrNoRows):
+			if _, err := t.exec("INSERT INTO husk_schema (version) VALUES (0)"); err != nil {
+				return err
+			}
+		case err != nil:
+			return err
+		}
+		if version > schemaVersion {
+			return ErrNewerSchema
+		}
+		for _, change := range changes[version:] {
+			for statement := range strings.SplitSeq(change, ";\n") {
+				if d.postgres {
+					statement = strings.NewReplacer(" INTEGER PRIMARY KEY", " BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", " INTEGER", " BIGINT", " BLOB", " BYTEA").Replace(statement)
+				}
+				if _, err := t.exec(statement); err != nil {
+					return err
+				}
+			}
+		}
+		_, err := t.exec("UPDATE husk_schema SET version = ?", schemaVersion)
+		return err
+	}); err != nil {
+		return err
+	}
+	migrator, err := rivermigrate.New(d.river, nil)
+	if err != nil {
+		return err
+	}
+	_, err = migrator.Migrate(ctx, rivermigrate.DirectionUp, nil)
+	return err
+}
+
+// tx is a transaction. Its statements have ? for their arguments.
+type tx struct {
+	ctx context.Context
+	*sql.Tx
+	postgres bool
+}
+
+// step takes a step: all of what do changes, or nothing.
+func (d *db) step(ctx context.Context, do func(*tx) error) error {
+	t, err := d.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := do(&tx{ctx, t, d.postgres}); err != nil {
+		return errors.Join(err, t.Rollback())
+	}
+	return t.Commit()
+}
+
+// numbered returns a statement as the database wants it.
+func numbered(statement string, postgres bool) string {
+	if !postgres {
+		return statement
+	}
+	var b strings.Builder
+	n := 0
+	for _, c := range statement {
+		if c != '?' {
+			b.WriteRune(c)
+			continue
+		}
+		n++
+		fmt.Fprintf(&b, "$%d", n)
+	}
+	return b.String()
+}
+
+// exec executes a statement, and returns how many rows it changed.
+func (t *tx) exec(statement string, args ...any) (int64, error) {
+	result, err := t.ExecContext(t.ctx, numbered(statement, t.postgres), args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+func (t *tx) row(statement string, args ...any) *sql.Row {
+	return t.QueryRowContext(t.ctx, numbered(statement, t.postgres), args...)
+}
+
+// rows calls do for each row of a query.
+func (t *tx) rows(do func(scan func(...any) error) error, statement string, args ...any) (err error) {
+	rows, err := t.QueryContext(t.ctx, numbered(statement, t.postgres), args...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		if err := do(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// locked is the end of a query whose rows no other transaction takes. SQLite has one writer at a time.
+func (t *tx) locked() string {
+	if t.postgres {
+		return " FOR UPDATE SKIP LOCKED"
+	}
+	return ""
+}
+
+// conflict reports whether an error is that of another row with the same key, after which the transaction has failed.
+func conflict(err error) bool {
+	return err != nil && (strings.Contains(err.Error(), "UNIQUE constraint failed") || strings.Contains(err.Error(), "SQLSTATE 23505"))
+}
+
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func timeOf(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}

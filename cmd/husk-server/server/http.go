@@ -1,0 +1,396 @@
+package server
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/husk-dev/husk/internal/backend/remote"
+	"github.com/husk-dev/husk/internal/bundle"
+	"github.com/husk-dev/husk/internal/runapi"
+)
+
+const (
+	// maxBody bounds a request but for bundles, in bytes: a plan, and lines of a log.
+	maxBody = 64 << 20
+	// maxWait bounds how long a question for a run waits.
+	maxWait = 55 * time.Second
+	// lookAgain is how often who waits looks for what another server has changed, or what its time has come for.
+	lookAgain = time.Second
+	// keepAlive is how often a log without news says that the connection is alive.
+	keepAlive = 15 * time.Second
+)
+
+// openAPI describes what is below /v1, but for what workers and states use.
+//
+//go:embed openapi.json
+var openAPI []byte
+
+// routes returns what answers requests.
+func (s *Server) routes() *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.Handle(remote.Path, s.states)
+	mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(openAPI)
+	})
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
+		if err := s.db.PingContext(r.Context()); err != nil {
+			http.Error(w, "the database cannot be reached", http.StatusServiceUnavailable)
+		}
+	})
+	for pattern, do := range map[string]func(*http.Request, *caller) (any, error){
+		"GET /v1/whoami": func(_ *http.Request, c *caller) (any, error) {
+			return runapi.Who{Name: c.name, Tenant: c.tenant, Role: c.role}, nil
+		},
+		"GET /v1/status": func(r *http.Request, c *caller) (any, error) {
+			if err := c.require(runapi.Read, ""); err != nil {
+				return nil, err
+			}
+			return s.status(r.Context(), c.tenant)
+		},
+		"POST /v1/runs": func(r *http.Request, c *caller) (any, error) {
+			var n runapi.NewRun
+			if err := read(r, &n); err != nil {
+				return nil, err
+			}
+			return s.request(r.Context(), c, n)
+		},
+		"GET /v1/runs": func(r *http.Request, c *caller) (any, error) {
+			if err := c.require(runapi.Read, ""); err != nil {
+				return nil, err
+			}
+			query := r.URL.Query()
+			most := 50
+			if text := query.Get("limit"); text != "" {
+				var err error
+				if most, err = strconv.Atoi(text); err != nil || most < 1 {
+					return nil, refusef(http.StatusBadRequest, "the limit %q is no number", text)
+				}
+			}
+			return s.runs(r.Context(), c, query.Get("project"), query.Get("stack"), query.Has("open"), most)
+		},
+		"GET /v1/runs/{id}": func(r *http.Request, c *caller) (any, error) {
+			if err := c.require(runapi.Read, ""); err != nil {
+				return nil, err
+			}
+			run, _, err := s.log(r.Context(), c, r.PathValue("id"), maxLines)
+			if err != nil {
+				return nil, err
+			}
+			return run.Run, nil
+		},
+		"POST /v1/runs/{id}/cancel": func(r *http.Request, c *caller) (any, error) { return s.cancelRun(r.Context(), c, r.PathValue("id")) },
+		"POST /v1/runs/{id}/approve": func(r *http.Request, c *caller) (any, error) {
+			return s.approve(r.Context(), c, r.PathValue("id"), true)
+		},
+		"POST /v1/runs/{id}/reject": func(r *http.Request, c *caller) (any, error) {
+			return s.approve(r.Context(), c, r.PathValue("id"), false)
+		},
+		"GET /v1/schedules": func(r *http.Request, c *caller) (any, error) {
+			if err := c.require(runapi.Read, ""); err != nil {
+				return nil, err
+			}
+			return s.schedules(r.Context(), c)
+		},
+		"PUT /v1/schedules/{name}": func(r *http.Request, c *caller) (any, error) {
+			var schedule runapi.Schedule
+			if err := read(r, &schedule); err != nil {
+				return nil, err
+			}
+			schedule.Name = r.PathValue("name")
+			return s.setSchedule(r.Context(), c, schedule)
+		},
+		"DELETE /v1/schedules/{name}": func(r *http.Request, c *caller) (any, error) {
+			if err := c.require(runapi.Admin, ""); err != nil {
+				return nil, err
+			}
+			return nil, s.removeSchedule(r.Context(), c, r.PathValue("name"))
+		},
+		"GET /v1/tokens": func(r *http.Request, c *caller) (any, error) {
+			if err := c.require(runapi.Admin, ""); err != nil {
+				return nil, err
+			}
+			return s.tokens(r.Context(), c.tenant)
+		},
+		"POST /v1/tokens": func(r *http.Request, c *caller) (any, error) {
+			if err := c.require(runapi.Admin, ""); err != nil {
+				return nil, err
+			}
+			var token runapi.Token
+			if err := read(r, &token); err != nil {
+				return nil, err
+			}
+			if len(c.projects) > 0 {
+				return nil, refusef(http.StatusForbidden, "the token %s is for some projects only, and cannot issue others", c.name)
+			}
+			token.Tenant = c.tenant
+			return s.IssueToken(r.Context(), token)
+		},
+		"DELETE /v1/tokens/{name}": func(r *http.Request, c *caller) (any, error) {
+			if err := c.require(runapi.Admin, ""); err != nil {
+				return nil, err
+			}
+			return nil, s.revokeToken(r.Context(), c.tenant, r.PathValue("name"))
+		},
+		"HEAD /v1/bundles/{digest}": func(r *http.Request, c *caller) (any, error) {
+			return nil, s.hasBundle(r.Context(), c, r.PathValue("digest"))
+		},
+		"PUT /v1/bundles/{digest}": s.putBundle,
+
+		"POST /v1/work/next": s.next,
+		"POST /v1/work/report": func(r *http.Request, c *caller) (any, error) {
+			var p runapi.Report
+			if err := errors.Join(c.require(runapi.Work, ""), read(r, &p)); err != nil {
+				return nil, err
+			}
+			return nil, s.report(r.Context(), c, p)
+		},
+		"POST /v1/work/beat": func(r *http.Request, c *caller) (any, error) {
+			var b runapi.Beat
+			if err := errors.Join(c.isRun(), read(r, &b)); err != nil {
+				return nil, err
+			}
+			return s.beat(r.Context(), c, b)
+		},
+		"POST /v1/work/end": func(r *http.Request, c *caller) (any, error) {
+			var e runapi.End
+			if err := errors.Join(c.isRun(), read(r, &e)); err != nil {
+				return nil, err
+			}
+			return nil, s.end(r.Context(), c, e)
+		},
+	} {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.answer(w, r, do) })
+	}
+	mux.HandleFunc("GET /v1/work/bundle", s.authorized(s.sendBundle))
+	mux.HandleFunc("GET /v1/runs/{id}/log", s.authorized(s.follow))
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.refuse(w, r, nil, refusef(http.StatusNotFound, "this server of husk has nothing at %s: /openapi.json says what it has", r.URL.Path))
+	})
+	return mux
+}
+
+// isRun returns an error unless the token is that of a run.
+func (c *caller) isRun() error {
+	if c.run == nil {
+		return refusef(http.StatusForbidden, "the token %s is not that of a run", c.name)
+	}
+	return nil
+}
+
+// read reads the body of a request. What it does not know is refused.
+func read(r *http.Request, into any) error {
+	decoder := json.NewDecoder(http.MaxBytesReader(nil, r.Body, maxBody))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return refusef(http.StatusBadRequest, "the body of the request cannot be understood: %v", err)
+	}
+	return nil
+}
+
+func (s *Server) authorized(do func(http.ResponseWriter, *http.Request, *caller) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		c, err := s.caller(r)
+		if err == nil {
+			err = do(w, r, c)
+		}
+		if err != nil {
+			s.refuse(w, r, c, err)
+		}
+	}
+}
+
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, do func(*http.Request, *caller) (any, error)) {
+	c, err := s.caller(r)
+	var out any
+	if err == nil {
+		out, err = do(r, c)
+	}
+	if err != nil {
+		s.refuse(w, r, c, err)
+		return
+	}
+	if out == nil {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(out) // a client that is gone asks again
+}
+
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, c *caller, err error) {
+	var refused *refusal
+	switch {
+	case r.Context().Err() != nil:
+		return // the client is gone
+	case errors.As(err, &refused):
+		s.logRefusal(r, c, refused)
+	default:
+		slog.Error("a request could not be answered", "method", r.Method, "path", r.URL.Path, "error", err)
+		refused = &refusal{http.StatusInternalServerError, "the server cannot answer now: its log says why"}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(refused.status)
+	_ = json.NewEncoder(w).Encode(runapi.Problem{Error: refused.reason})
+}
+
+// next answers a worker that asks for a run, once there is one for it, or after a while with none.
+func (s *Server) next(r *http.Request, c *caller) (any, error) {
+	var ask runapi.Ask
+	if err := errors.Join(c.require(runapi.Work, ""), read(r, &ask)); err != nil {
+		return nil, err
+	}
+	if !labelPattern.MatchString(ask.Worker) {
+		return nil, refusef(http.StatusBadRequest, "the worker %q: a name has letters, digits, and \"._-/\"", ask.Worker)
+	}
+	if err := checkLabels(ask.Labels); err != nil {
+		return nil, err
+	}
+	end := time.After(min(time.Duration(ask.Seconds)*time.Second, maxWait))
+	for {
+		changed := s.changed.next()
+		claim, err := s.claim(r.Context(), c, ask)
+		if claim != nil || err != nil {
+			return claim, err
+		}
+		select {
+		case <-changed:
+		case <-time.After(lookAgain):
+		case <-end:
+			return nil, nil
+		case <-s.closing:
+			return nil, nil
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		}
+	}
+}
+
+// follow sends the log of a run as events, and the run itself when its state changes, until it is final.
+func (s *Server) follow(w http.ResponseWriter, r *http.Request, c *caller) error {
+	if err := c.require(runapi.Read, ""); err != nil {
+		return err
+	}
+	after, _ := strconv.ParseInt(r.Header.Get("Last-Event-ID"), 10, 64)
+	if text := r.URL.Query().Get("after"); text != "" {
+		after, _ = strconv.ParseInt(text, 10, 64)
+	}
+	events := http.NewResponseController(w)
+	told, alive := "", time.Now()
+	for {
+		changed := s.changed.next()
+		run, lines, err := s.log(r.Context(), c, r.PathValue("id"), after)
+		if err != nil {
+			if told != "" {
+				return nil // the answer has begun: the client asks again
+			}
+			return err
+		}
+		if told == "" {
+			w.Header().Set("Content-Type", "text/event-stream")
+			w.Header().Set("Cache-Control", "no-cache")
+		}
+		for _, line := range lines {
+			text, err := json.Marshal(line)
+			if err != nil {
+				return err
+			}
+			if _, err := fmt.Fprintf(w, "id: %d\nevent: line\ndata: %s\n\n", line.Number, text); err != nil {
+				return nil
+			}
+			after = line.Number
+		}
+		whole := run.lines <= after
+		if is := fmt.Sprint(run.State, run.Worker, run.Attempt); is != told && (whole || !run.State.IsFinal()) {
+			text, err := json.Marshal(run.Run)
+			if err != nil {
+				return err
+			}
+			if _, err := fmt.Fprintf(w, "event: run\ndata: %s\n\n", text); err != nil {
+				return nil
+			}
+			told = is
+		}
+		if time.Since(alive) > keepAlive {
+			alive = time.Now()
+			if _, err := io.WriteString(w, ": waiting\n\n"); err != nil {
+				return nil
+			}
+		}
+		if err := events.Flush(); err != nil || whole && run.State.IsFinal() {
+			return nil
+		}
+		if !whole {
+			continue
+		}
+		select {
+		case <-changed:
+		case <-time.After(lookAgain):
+		case <-s.closing:
+			return nil
+		case <-r.Context().Done():
+			return nil
+		}
+	}
+}
+
+func (s *Server) hasBundle(ctx context.Context, c *caller, digest string) error {
+	if err := c.require(runapi.Preview, ""); err != nil {
+		return err
+	}
+	return s.db.step(ctx, func(t *tx) error {
+		// One that is used again is not removed before its run is queued.
+		n, err := t.exec("UPDATE husk_bundles SET made = ? WHERE tenant = ? AND digest = ?", time.Now().UnixMilli(), c.tenant, digest)
+		if err == nil && n == 0 {
+			err = refusef(http.StatusNotFound, "the bundle is not here")
+		}
+		return err
+	})
+}
+
+func (s *Server) putBundle(r *http.Request, c *caller) (any, error) {
+	if err := c.require(runapi.Preview, ""); err != nil {
+		return nil, err
+	}
+	content, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, bundle.MaxBytes))
+	if err != nil {
+		return nil, refusef(http.StatusRequestEntityTooLarge, "a bundle has at most %d MiB", bundle.MaxBytes>>20)
+	}
+	sum := sha256.Sum256(content)
+	if is := "sha256:" + hex.EncodeToString(sum[:]); is != r.PathValue("digest") {
+		return nil, refusef(http.StatusBadRequest, "the bundle has the digest %s, and was sent as %s", is, r.PathValue("digest"))
+	}
+	return nil, s.db.step(r.Context(), func(t *tx) error {
+		_, err := t.exec("INSERT INTO husk_bundles (tenant, digest, made, content) VALUES (?, ?, ?, ?) ON CONFLICT (tenant, digest) DO UPDATE SET made = excluded.made",
+			c.tenant, r.PathValue("digest"), time.Now().UnixMilli(), content)
+		return err
+	})
+}
+
+// sendBundle sends that of a run to the worker that has it.
+func (s *Server) sendBundle(w http.ResponseWriter, r *http.Request, c *caller) error {
+	if err := c.isRun(); err != nil {
+		return err
+	}
+	var content []byte
+	err := s.db.step(r.Context(), func(t *tx) error {
+		return t.row("SELECT content FROM husk_bundles WHERE tenant = ? AND digest = ?", c.tenant, c.run.Bundle).Scan(&content)
+	})
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/gzip")
+	_, _ = w.Write(content) // a worker that is gone asks again
+	return nil
+}

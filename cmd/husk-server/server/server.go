@@ -1,0 +1,188 @@
+// Package server queues runs of operations on stacks, hands them to workers, and keeps their logs and the states of their
+// stacks. PostgreSQL, or a file of SQLite, is its only memory, so that several servers can share one database.
+package server
+
+import (
+	"context"
+	"crypto/cipher"
+	"crypto/rand"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/backend/postgres"
+	"github.com/husk-dev/husk/internal/backend/remote"
+	"github.com/husk-dev/husk/internal/backend/sqlite"
+	"github.com/husk-dev/husk/internal/trace"
+)
+
+// Options are those of [Open].
+type Options struct {
+	// Dir is the directory of the server's files: its key, and its databases unless there is another.
+	Dir string
+	// Database is the URL of a PostgreSQL database, empty for files of SQLite in Dir.
+	Database string
+	// RequireApproval has every run that changes something wait for the approval of somebody else.
+	RequireApproval bool
+	// Lease is how long a worker may be silent before its run goes on elsewhere; 0 stands for [DefaultLease].
+	Lease time.Duration
+	// Keep is how long ended runs and their logs are kept; 0 stands for [DefaultKeep].
+	Keep time.Duration
+	// Trace gets a span for each run that has ended, and for its wait; nil for none.
+	Trace *trace.Tracer
+	// Version is that of the program.
+	Version string
+}
+
+// The defaults of [Options].
+const (
+	DefaultLease = 30 * time.Second
+	DefaultKeep  = 90 * 24 * time.Hour
+)
+
+// KeyVariable is the environment variable with the key that encrypts the keys of tenants: 64 hexadecimal digits. Without
+// it, the key is in a file of the server's directory.
+const KeyVariable = "HUSK_SERVER_KEY"
+
+// Server is an [http.Handler]. It is to be closed.
+type Server struct {
+	options Options
+	db      *db
+	key     cipher.AEAD
+	states  *remote.Server
+	timers  *river.Client[*sql.Tx]
+	mux     *http.ServeMux
+	metrics *metrics
+	// changed wakes who waits for runs and for lines of logs.
+	changed *signal
+	closing chan struct{}
+	once    sync.Once
+
+	mu      sync.Mutex
+	tenants map[string]*tenant
+}
+
+// Open opens a server.
+func Open(ctx context.Context, o Options) (_ *Server, err error) {
+	if o.Lease == 0 {
+		o.Lease = DefaultLease
+	}
+	if o.Keep == 0 {
+		o.Keep = DefaultKeep
+	}
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	s := &Server{options: o, metrics: &metrics{}, changed: newSignal(), closing: make(chan struct{}), tenants: make(map[string]*tenant)}
+	if s.key, err = readKey(filepath.Join(o.Dir, "server.key")); err != nil {
+		return nil, err
+	}
+	if s.db, err = openDB(ctx, o.Database, o.Dir); err != nil {
+		return nil, err
+	}
+	if err := s.checkKey(ctx); err != nil {
+		return nil, errors.Join(err, s.db.Close())
+	}
+	s.states = remote.Handler(s.stateAccess)
+	s.mux = s.routes()
+	if err := s.startTimers(ctx); err != nil {
+		s.states.Close()
+		return nil, errors.Join(err, s.db.Close())
+	}
+	return s, nil
+}
+
+// Stop ends what waits: workers ask again, and logs are followed again.
+func (s *Server) Stop() { s.once.Do(func() { close(s.closing) }) }
+
+// Close ends everything. Workers go on with their runs, and find the server again.
+func (s *Server) Close() error {
+	s.Stop()
+	const patience = 5 * time.Second
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	err := s.timers.Stop(ctx)
+	s.states.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.tenants {
+		t.backend.Close()
+	}
+	return errors.Join(err, s.db.Close())
+}
+
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+
+// readKey returns the key of the server, which is made if there is none.
+func readKey(file string) (cipher.AEAD, error) {
+	text, origin := os.Getenv(KeyVariable), KeyVariable
+	if text == "" {
+		origin = file
+		data, err := os.ReadFile(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			key := make([]byte, keyBytes)
+			_, _ = rand.Read(key) // never fails
+			data = []byte(hex.EncodeToString(key) + "\n")
+			err = os.WriteFile(file, data, 0o600)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the key of the server: %w", err)
+		}
+		text = strings.TrimSpace(string(data))
+	}
+	key, err := hex.DecodeString(text)
+	if err != nil || len(key) != keyBytes {
+		return nil, fmt.Errorf("the key of the server, in %s, must have %d hexadecimal digits", origin, 2*keyBytes)
+	}
+	return newCipher(key)
+}
+
+// openState opens the backend of a tenant's stacks.
+func (s *Server) openState(ctx context.Context, tenant string) (*backend.Backend, error) {
+	if !s.db.postgres {
+		file := filepath.Join(s.options.Dir, "tenants", tenant+".db")
+		return sqlite.Open(ctx, sqlite.Scheme+"://"+filepath.ToSlash(file), "")
+	}
+	u, err := url.Parse(s.options.Database)
+	if err != nil {
+		return nil, err
+	}
+	query := u.Query()
+	query.Set("schema", "husk_"+tenant)
+	u.RawQuery = query.Encode()
+	return postgres.Open(ctx, u.String(), "")
+}
+
+// signal wakes all who wait for a change.
+type signal struct {
+	mu sync.Mutex
+	c  chan struct{}
+}
+
+func newSignal() *signal { return &signal{c: make(chan struct{})} }
+
+// next returns a channel that the next change closes.
+func (s *signal) next() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.c
+}
+
+func (s *signal) wake() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.c)
+	s.c = make(chan struct{})
+}

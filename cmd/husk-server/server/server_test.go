@@ -1,0 +1,748 @@
+package server_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/cmd/husk-server/server"
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/backend/remote"
+	"github.com/husk-dev/husk/internal/postgrestest"
+	"github.com/husk-dev/husk/internal/runapi"
+)
+
+// bench is a server with clients.
+type bench struct {
+	t      *testing.T
+	server *server.Server
+	url    string
+}
+
+func open(t *testing.T, o server.Options) *bench {
+	if o.Dir == "" {
+		o.Dir = t.TempDir()
+	}
+	if o.Lease == 0 {
+		o.Lease = time.Minute
+	}
+	s, err := server.Open(t.Context(), o)
+	require.NoError(t, err)
+	h := httptest.NewServer(s)
+	t.Cleanup(func() {
+		s.Stop()
+		h.Close()
+		require.NoError(t, s.Close())
+	})
+	return &bench{t, s, h.URL}
+}
+
+// everywhere runs a test with each database.
+func everywhere(t *testing.T, test func(t *testing.T, o server.Options)) {
+	t.Run("sqlite", func(t *testing.T) { test(t, server.Options{}) })
+	t.Run("postgres", func(t *testing.T) {
+		p := postgrestest.Start(t)
+		test(t, server.Options{Database: p.URL("postgres", 0)})
+	})
+}
+
+// client returns that of a new token.
+func (b *bench) client(tenant, name string, role runapi.Role, projects ...string) *runapi.Client {
+	b.t.Helper()
+	token, err := b.server.IssueToken(b.t.Context(), runapi.Token{Tenant: tenant, Name: name, Role: role, Projects: projects})
+	require.NoError(b.t, err)
+	client, err := runapi.NewClient(b.url, token.Secret)
+	require.NoError(b.t, err)
+	return client
+}
+
+func digest(content string) string {
+	sum := sha256.Sum256([]byte(content))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// ask asks for a run.
+func (b *bench) ask(c *runapi.Client, n runapi.NewRun) (*runapi.Run, error) {
+	b.t.Helper()
+	if n.Bundle == "" {
+		n.Bundle = digest("files")
+		if err := c.SendBundle(b.t.Context(), n.Bundle, []byte("files")); err != nil {
+			return nil, err
+		}
+	}
+	if n.Operation == "" {
+		n.Operation = "up"
+	}
+	var run runapi.Run
+	_, err := c.CallFor(b.t.Context(), 0, http.MethodPost, "/v1/runs", n, &run)
+	return &run, err
+}
+
+func (b *bench) asked(c *runapi.Client, n runapi.NewRun) *runapi.Run {
+	b.t.Helper()
+	run, err := b.ask(c, n)
+	require.NoError(b.t, err)
+	return run
+}
+
+// next takes a run as a worker, nil if there is none.
+func (b *bench) next(c *runapi.Client, name string, labels map[string]string) *runapi.Claim {
+	b.t.Helper()
+	var claim runapi.Claim
+	some, err := c.Call(b.t.Context(), http.MethodPost, "/v1/work/next", runapi.Ask{Worker: name, Labels: labels, Slots: 1}, &claim)
+	require.NoError(b.t, err)
+	if !some {
+		return nil
+	}
+	return &claim
+}
+
+func (b *bench) of(claim *runapi.Claim) *runapi.Client {
+	b.t.Helper()
+	client, err := runapi.NewClient(b.url, claim.Token)
+	require.NoError(b.t, err)
+	return client
+}
+
+func (b *bench) end(claim *runapi.Claim, e runapi.End) error {
+	_, err := b.of(claim).CallFor(b.t.Context(), 0, http.MethodPost, "/v1/work/end", e, nil)
+	return err
+}
+
+func (b *bench) run(c *runapi.Client, id string) runapi.Run {
+	b.t.Helper()
+	var run runapi.Run
+	_, err := c.Call(b.t.Context(), http.MethodGet, "/v1/runs/"+id, nil, &run)
+	require.NoError(b.t, err)
+	return run
+}
+
+// log returns the log of a run, and follows it to its end.
+func (b *bench) log(c *runapi.Client, id string) (lines []string) {
+	b.t.Helper()
+	require.NoError(b.t, c.Follow(b.t.Context(), id, 0, func(l *runapi.Line, r *runapi.Run) (bool, error) {
+		if l != nil {
+			lines = append(lines, l.Stream+": "+l.Text)
+		}
+		return r == nil || !r.State.IsFinal(), nil
+	}))
+	return lines
+}
+
+func status(err error) int {
+	var refused *runapi.StatusError
+	if errors.As(err, &refused) {
+		return refused.Status
+	}
+	return 0
+}
+
+func TestRuns(t *testing.T) {
+	everywhere(t, func(t *testing.T, o server.Options) {
+		b := open(t, o)
+		ann, worker := b.client("acme", "ann", runapi.Request), b.client("acme", "w", runapi.Work)
+		require.Nil(t, b.next(worker, "w", nil))
+
+		first := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev", Options: []string{"--target=x"}, Message: "why"})
+		second := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev", Operation: "destroy"})
+		other := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "prod"})
+		require.Equal(t, runapi.Queued, first.State)
+		again := b.asked(ann, runapi.NewRun{ID: first.ID, Project: "shop", Stack: "dev"})
+		require.Equal(t, first, again, "a request that is repeated is one")
+
+		claim := b.next(worker, "w", nil)
+		require.Equal(t, first.ID, claim.ID, "the oldest is first")
+		require.Equal(t, []string{"--target=x"}, claim.Options)
+		require.Equal(t, "ann", claim.By)
+		require.Equal(t, other.ID, b.next(worker, "w", nil).ID, "a stack has one run at once")
+		require.Nil(t, b.next(worker, "w", nil))
+
+		content, err := b.of(claim).Send(t.Context(), 0, http.MethodGet, "/v1/work/bundle", "", nil)
+		require.NoError(t, err)
+		require.Equal(t, "files", string(content))
+		lines := []runapi.Line{{Number: 1, Stream: runapi.Out, Text: "one\x00\xff"}, {Number: 2, Stream: runapi.Err, Text: "two"}}
+		for range 2 { // an answer may be lost
+			_, err := b.of(claim).Call(t.Context(), http.MethodPost, "/v1/work/beat", runapi.Beat{Lines: lines}, nil)
+			require.NoError(t, err)
+		}
+		_, err = b.of(claim).CallFor(t.Context(), 0, http.MethodPost, "/v1/work/beat", runapi.Beat{Lines: []runapi.Line{{Number: 9, Stream: runapi.Out}}}, nil)
+		require.ErrorContains(t, err, "the log of the run has 2 lines, and the next that was sent is 9")
+		require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Failed, Reason: "for a reason"}))
+		require.Equal(t, http.StatusUnauthorized, status(b.end(claim, runapi.End{Outcome: runapi.Succeeded})), "a run ends once")
+		require.Equal(t, []string{"out: one��", "err: two"}, b.log(ann, first.ID))
+		ended := b.run(ann, first.ID)
+		require.Equal(t, runapi.Failed, ended.State)
+		require.Equal(t, "for a reason", ended.Reason)
+		require.False(t, ended.Ended.Before(ended.Began))
+		require.Equal(t, second.ID, b.next(worker, "w", nil).ID)
+
+		var all []runapi.Run
+		_, err = ann.Call(t.Context(), http.MethodGet, "/v1/runs?open&project=shop&stack=dev", nil, &all)
+		require.NoError(t, err)
+		require.Len(t, all, 1)
+		require.Equal(t, second.ID, all[0].ID)
+		var s runapi.Status
+		_, err = ann.Call(t.Context(), http.MethodGet, "/v1/status", nil, &s)
+		require.NoError(t, err)
+		require.Equal(t, map[runapi.State]int{runapi.Running: 2}, s.Runs)
+		require.Equal(t, map[runapi.State]int{runapi.Failed: 1}, s.Last)
+		require.Len(t, s.Workers, 1)
+	})
+}
+
+func TestLabels(t *testing.T) {
+	b := open(t, server.Options{})
+	ann, worker := b.client("acme", "ann", runapi.Request), b.client("acme", "w", runapi.Work)
+	eu := b.asked(ann, runapi.NewRun{Project: "a", Stack: "eu", Labels: map[string]string{"region": "eu"}})
+	any := b.asked(ann, runapi.NewRun{Project: "a", Stack: "any"})
+	require.Equal(t, any.ID, b.next(worker, "us", map[string]string{"region": "us"}).ID)
+	require.Nil(t, b.next(worker, "us", map[string]string{"region": "us"}))
+	require.Equal(t, eu.ID, b.next(worker, "eu", map[string]string{"region": "eu", "disk": "ssd"}).ID)
+}
+
+// A worker that waits gets a run as soon as there is one.
+func TestWorkersWait(t *testing.T) {
+	b := open(t, server.Options{})
+	ann, worker := b.client("acme", "ann", runapi.Request), b.client("acme", "w", runapi.Work)
+	got := make(chan string)
+	go func() {
+		var claim runapi.Claim
+		_, _ = worker.Call(t.Context(), http.MethodPost, "/v1/work/next", runapi.Ask{Worker: "w", Slots: 1, Seconds: 50}, &claim)
+		got <- claim.ID
+	}()
+	run := b.asked(ann, runapi.NewRun{Project: "a", Stack: "s"})
+	require.Equal(t, run.ID, <-got)
+}
+
+// Many workers at once take each run once, and never two of a stack.
+func TestManyWorkers(t *testing.T) {
+	everywhere(t, func(t *testing.T, o server.Options) {
+		b := open(t, o)
+		ann, worker := b.client("acme", "ann", runapi.Request), b.client("*", "fleet", runapi.Work)
+		const stacks, each = 6, 5
+		for i := range stacks * each {
+			b.asked(ann, runapi.NewRun{Project: "a", Stack: fmt.Sprint("s", i%stacks)})
+		}
+		var mu sync.Mutex
+		busy, seen := map[string]bool{}, map[string]bool{}
+		var all sync.WaitGroup
+		for w := range 8 {
+			all.Go(func() {
+				for {
+					claim := b.next(worker, fmt.Sprint("w", w), nil)
+					mu.Lock()
+					done := len(seen) == stacks*each
+					if claim != nil {
+						if seen[claim.ID] || busy[claim.Stack] {
+							t.Errorf("the run %s of %s was given twice, or beside another", claim.ID, claim.Stack)
+						}
+						seen[claim.ID], busy[claim.Stack] = true, true
+					}
+					mu.Unlock()
+					if claim == nil {
+						if done {
+							return
+						}
+						time.Sleep(time.Millisecond)
+						continue
+					}
+					mu.Lock()
+					busy[claim.Stack] = false
+					mu.Unlock()
+					if err := b.end(claim, runapi.End{Outcome: runapi.Succeeded}); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		all.Wait()
+	})
+}
+
+// A worker that is silent loses its run, and its token and leases with it, to the next.
+func TestLostWorkers(t *testing.T) {
+	everywhere(t, func(t *testing.T, o server.Options) {
+		o.Lease = time.Second
+		b := open(t, o)
+		ann, worker := b.client("acme", "ann", runapi.Request), b.client("acme", "w", runapi.Work)
+		run := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev"})
+		name := state.StackName{Project: "shop", Name: "dev"}
+		var last *runapi.Claim
+		for attempt := 1; attempt <= 3; attempt++ {
+			claim := b.wait(worker)
+			require.Equal(t, run.ID, claim.ID)
+			require.Equal(t, attempt, claim.Attempt)
+			if last != nil {
+				_, err := b.of(last).CallFor(t.Context(), 0, http.MethodPost, "/v1/work/beat", runapi.Beat{}, nil)
+				require.Equal(t, http.StatusUnauthorized, status(err), "its token is void")
+			}
+			stacks := b.stacks(claim.Token)
+			if attempt == 1 {
+				require.NoError(t, stacks.State.Create(t.Context(), name, []byte("{}")))
+			}
+			_, err := stacks.State.Lease(t.Context(), name, state.Holder{Command: "up"})
+			require.NoError(t, err, "the lease of the lost worker has ended")
+			last = claim
+		}
+		lines := b.log(ann, run.ID)
+		require.Len(t, lines, 3)
+		require.Contains(t, lines[0], "server: The worker w has not been heard of for 1s.")
+		failed := b.run(ann, run.ID)
+		require.Equal(t, runapi.Failed, failed.State)
+		require.Contains(t, failed.Reason, "3 workers were lost with the run")
+	})
+}
+
+// wait takes the next run, when there is one.
+func (b *bench) wait(worker *runapi.Client) *runapi.Claim {
+	b.t.Helper()
+	var claim runapi.Claim
+	for {
+		some, err := worker.Call(b.t.Context(), http.MethodPost, "/v1/work/next", runapi.Ask{Worker: "w", Slots: 1, Seconds: 20}, &claim)
+		require.NoError(b.t, err)
+		if some {
+			return &claim
+		}
+	}
+}
+
+// stacks opens the backend that a token gives.
+func (b *bench) stacks(token string) *backend.Backend {
+	b.t.Helper()
+	opened, err := remote.Open(b.t.Context(), strings.Replace(b.url, "://", "://:"+token+"@", 1), b.t.TempDir())
+	require.NoError(b.t, err)
+	return opened
+}
+
+// A worker that says that it is there keeps its run, and one that stops gives it back.
+func TestBeatsAndDraining(t *testing.T) {
+	b := open(t, server.Options{Lease: time.Second})
+	ann, worker := b.client("acme", "ann", runapi.Request), b.client("acme", "w", runapi.Work)
+	run := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev"})
+	claim := b.wait(worker)
+	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+		_, err := b.of(claim).Call(t.Context(), http.MethodPost, "/v1/work/beat", runapi.Beat{}, nil)
+		require.NoError(t, err)
+	}
+	require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Queued}))
+	claim = b.next(worker, "other", nil)
+	require.Equal(t, run.ID, claim.ID)
+	require.Equal(t, 1, claim.Attempt, "a worker that stops is not lost")
+}
+
+func TestCancel(t *testing.T) {
+	b := open(t, server.Options{})
+	ann, worker := b.client("acme", "ann", runapi.Request), b.client("acme", "w", runapi.Work)
+	cancel := func(id string) error {
+		_, err := ann.CallFor(t.Context(), 0, http.MethodPost, "/v1/runs/"+id+"/cancel", nil, nil)
+		return err
+	}
+	queued := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev"})
+	require.NoError(t, cancel(queued.ID))
+	require.Equal(t, runapi.Cancelled, b.run(ann, queued.ID).State)
+	require.Equal(t, http.StatusConflict, status(cancel(queued.ID)))
+
+	b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev"})
+	claim := b.next(worker, "w", nil)
+	for want := range 3 {
+		var answer runapi.Answer
+		_, err := b.of(claim).Call(t.Context(), http.MethodPost, "/v1/work/beat", runapi.Beat{}, &answer)
+		require.NoError(t, err)
+		require.Equal(t, want, answer.Cancel)
+		require.NoError(t, cancel(claim.ID))
+	}
+	require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Failed}))
+	require.Equal(t, runapi.Cancelled, b.run(ann, claim.ID).State)
+	require.Equal(t, http.StatusNotFound, status(cancel("NONE")))
+}
+
+func TestApproval(t *testing.T) {
+	b := open(t, server.Options{RequireApproval: true})
+	ann, bob := b.client("acme", "ann", runapi.Approve), b.client("acme", "bob", runapi.Approve)
+	carl, worker := b.client("acme", "carl", runapi.Request), b.client("acme", "w", runapi.Work)
+	decide := func(c *runapi.Client, id, what string) error {
+		_, err := c.CallFor(t.Context(), 0, http.MethodPost, "/v1/runs/"+id+"/"+what, nil, nil)
+		return err
+	}
+	run := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev"})
+	require.Equal(t, http.StatusConflict, status(decide(bob, run.ID, "approve")), "there is nothing to approve yet")
+	claim := b.next(worker, "w", nil)
+	require.True(t, claim.Previewing)
+	require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Succeeded, Plan: []byte("the plan")}))
+	require.Equal(t, runapi.Waiting, b.run(ann, run.ID).State)
+	later := b.asked(bob, runapi.NewRun{Project: "shop", Stack: "dev"})
+	require.Nil(t, b.next(worker, "w", nil), "what waits is not overtaken")
+	require.ErrorContains(t, decide(ann, run.ID, "approve"), "ann asked for the run "+run.ID+", which somebody else is to approve")
+	require.Equal(t, http.StatusForbidden, status(decide(carl, run.ID, "approve")))
+	require.NoError(t, decide(bob, run.ID, "approve"))
+	claim = b.next(worker, "w", nil)
+	require.Equal(t, run.ID, claim.ID)
+	require.False(t, claim.Previewing)
+	require.Equal(t, "the plan", string(claim.Plan))
+	require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Succeeded}))
+	require.Equal(t, "bob", b.run(ann, run.ID).ApprovedBy)
+
+	claim = b.next(worker, "w", nil)
+	require.Equal(t, later.ID, claim.ID)
+	require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Succeeded}))
+	require.NoError(t, decide(ann, later.ID, "reject"))
+	require.Equal(t, runapi.Rejected, b.run(ann, later.ID).State)
+
+	preview := b.asked(carl, runapi.NewRun{Project: "shop", Stack: "dev", Operation: "preview"})
+	require.False(t, preview.Approval)
+	err := b.stacks(carl.Token()).State.Create(t.Context(), state.StackName{Project: "shop", Name: "dev"}, []byte("{}"))
+	require.ErrorContains(t, err, "does not allow to write the stack", "what needs approval is not done past it")
+}
+
+// What each role may do, and no more.
+func TestRoles(t *testing.T) {
+	b := open(t, server.Options{})
+	require.NotNil(t, b.client("acme", "worker", runapi.Work))
+	calls := []struct {
+		name  string
+		least runapi.Role
+		do    func(c *runapi.Client) error
+	}{
+		{"see runs", runapi.Read, func(c *runapi.Client) error {
+			_, err := c.CallFor(t.Context(), 0, http.MethodGet, "/v1/runs", nil, nil)
+			return err
+		}},
+		{"see the status", runapi.Read, func(c *runapi.Client) error {
+			_, err := c.CallFor(t.Context(), 0, http.MethodGet, "/v1/status", nil, nil)
+			return err
+		}},
+		{"request a preview", runapi.Preview, func(c *runapi.Client) error {
+			_, err := b.ask(c, runapi.NewRun{Project: "a", Stack: "s", Operation: "preview"})
+			return err
+		}},
+		{"request a run", runapi.Request, func(c *runapi.Client) error {
+			_, err := b.ask(c, runapi.NewRun{Project: "a", Stack: "s"})
+			return err
+		}},
+		{"make a schedule", runapi.Admin, func(c *runapi.Client) error {
+			schedule := runapi.Schedule{Cron: "0 4 * * *", Run: runapi.NewRun{Project: "a", Stack: "s", Operation: "refresh", Bundle: digest("files")}}
+			_, err := c.CallFor(t.Context(), 0, http.MethodPut, "/v1/schedules/nightly", schedule, nil)
+			return err
+		}},
+		{"see tokens", runapi.Admin, func(c *runapi.Client) error {
+			_, err := c.CallFor(t.Context(), 0, http.MethodGet, "/v1/tokens", nil, nil)
+			return err
+		}},
+		{"take a run", runapi.Work, func(c *runapi.Client) error {
+			_, err := c.CallFor(t.Context(), 0, http.MethodPost, "/v1/work/next", runapi.Ask{Worker: "w"}, nil)
+			return err
+		}},
+		{"decrypt", runapi.Request, func(c *runapi.Client) error {
+			_, err := b.stacks(c.Token()).Keys.Encrypt(t.Context(), []byte("key"))
+			return err
+		}},
+	}
+	rank := func(r runapi.Role) int {
+		for i, one := range runapi.Roles {
+			if one == r {
+				return i
+			}
+		}
+		return -1
+	}
+	for _, role := range append([]runapi.Role{runapi.Work}, runapi.Roles...) {
+		c := b.client("acme", "the "+string(role), role)
+		for _, call := range calls {
+			allowed := call.least == role || call.least != runapi.Work && role != runapi.Work && rank(role) >= rank(call.least)
+			err := call.do(c)
+			require.Equal(t, allowed, err == nil, "%s may %s: %v", role, call.name, err)
+		}
+	}
+	// A token for some projects is for no others.
+	shop := b.client("acme", "shop only", runapi.Request, "shop-*")
+	_, err := b.ask(shop, runapi.NewRun{Project: "bank", Stack: "s"})
+	require.ErrorContains(t, err, "the token shop only is not for the project bank")
+	_, err = b.ask(shop, runapi.NewRun{Project: "shop-eu", Stack: "s"})
+	require.NoError(t, err)
+	require.NoError(t, b.stacks(shop.Token()).State.Create(t.Context(), state.StackName{Project: "shop-eu", Name: "s"}, []byte("{}")))
+	require.Error(t, b.stacks(shop.Token()).State.Create(t.Context(), state.StackName{Project: "bank", Name: "s"}, []byte("{}")))
+}
+
+func TestTokens(t *testing.T) {
+	b := open(t, server.Options{})
+	admin := b.client("acme", "admin", runapi.Admin)
+	var issued runapi.Token
+	_, err := admin.Call(t.Context(), http.MethodPost, "/v1/tokens", runapi.Token{Name: "ann", Role: runapi.Read, Expires: time.Now().Add(time.Hour)}, &issued)
+	require.NoError(t, err)
+	ann, err := runapi.NewClient(b.url, issued.Secret)
+	require.NoError(t, err)
+	var who runapi.Who
+	_, err = ann.Call(t.Context(), http.MethodGet, "/v1/whoami", nil, &who)
+	require.NoError(t, err)
+	require.Equal(t, runapi.Who{Name: "ann", Tenant: "acme", Role: runapi.Read}, who)
+	_, err = admin.CallFor(t.Context(), 0, http.MethodPost, "/v1/tokens", runapi.Token{Name: "ann", Role: runapi.Read}, nil)
+	require.Equal(t, http.StatusConflict, status(err))
+	var all []runapi.Token
+	_, err = admin.Call(t.Context(), http.MethodGet, "/v1/tokens", nil, &all)
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	require.Empty(t, all[1].Secret)
+	_, err = admin.Call(t.Context(), http.MethodDelete, "/v1/tokens/ann", nil, nil)
+	require.NoError(t, err)
+	_, err = ann.CallFor(t.Context(), 0, http.MethodGet, "/v1/whoami", nil, nil)
+	require.ErrorContains(t, err, "the token is not one of this server, or was revoked")
+	_, err = admin.CallFor(t.Context(), 0, http.MethodDelete, "/v1/tokens/ann", nil, nil)
+	require.Equal(t, http.StatusNotFound, status(err))
+
+	old, err := b.server.IssueToken(t.Context(), runapi.Token{Tenant: "acme", Name: "old", Role: runapi.Read, Expires: time.Now().Add(-time.Second)})
+	require.NoError(t, err)
+	_, err = admin.With(old.Secret).CallFor(t.Context(), 0, http.MethodGet, "/v1/whoami", nil, nil)
+	require.ErrorContains(t, err, "the token old of acme has expired")
+	for _, wrong := range []runapi.Token{
+		{Tenant: "A", Name: "x", Role: runapi.Read}, {Tenant: "acme", Role: runapi.Read}, {Tenant: "acme", Name: "x", Role: "god"},
+		{Tenant: "*", Name: "x", Role: runapi.Admin}, {Tenant: "acme", Name: "x\n", Role: runapi.Read}, {Tenant: "acme", Name: "x", Role: runapi.Read, Projects: []string{"["}},
+	} {
+		_, err := b.server.IssueToken(t.Context(), wrong)
+		require.Error(t, err, "%+v", wrong)
+	}
+}
+
+// Nothing of one tenant reaches another.
+func TestTenants(t *testing.T) {
+	everywhere(t, func(t *testing.T, o server.Options) {
+		b := open(t, o)
+		const canary = "canary-7261"
+		name := state.StackName{Project: "shop", Name: "dev"}
+		ann, eve := b.client("acme", "ann", runapi.Admin), b.client("evil", "eve", runapi.Admin)
+		evesWorker := b.client("evil", "w", runapi.Work)
+		run := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev", Message: canary})
+		require.NoError(t, ann.SendBundle(t.Context(), digest(canary), []byte(canary)))
+		mine := b.stacks(ann.Token())
+		require.NoError(t, mine.State.Create(t.Context(), name, []byte(`{"canary":"`+canary+`"}`)))
+		_, err := mine.KV.Save(t.Context(), name, "random", []byte(canary), "")
+		require.NoError(t, err)
+		require.NoError(t, mine.Modules.Put(t.Context(), digest(canary), func() ([]byte, error) { return []byte(canary), nil }))
+		sealed, err := mine.Keys.Encrypt(t.Context(), []byte(canary))
+		require.NoError(t, err)
+		require.NotContains(t, string(sealed), canary)
+		opened, err := mine.Keys.Decrypt(t.Context(), sealed)
+		require.NoError(t, err)
+		require.Equal(t, canary, string(opened))
+
+		require.Nil(t, b.next(evesWorker, "w", nil))
+		theirs := b.stacks(eve.Token())
+		stacks, err := theirs.State.List(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, stacks)
+		_, err = theirs.State.Load(t.Context(), name)
+		require.ErrorIs(t, err, state.ErrStackNotFound)
+		content, _, err := theirs.KV.Load(t.Context(), name, "random")
+		require.NoError(t, err)
+		require.Empty(t, content)
+		has, err := theirs.Modules.Has(t.Context(), digest(canary))
+		require.NoError(t, err)
+		require.False(t, has)
+		_, err = theirs.Keys.Decrypt(t.Context(), sealed)
+		require.ErrorContains(t, err, "was not encrypted by this server for this tenant")
+		for _, path := range []string{"/v1/runs/" + run.ID, "/v1/runs/" + run.ID + "/log"} {
+			_, err := eve.CallFor(t.Context(), 0, http.MethodGet, path, nil, nil)
+			require.Equal(t, http.StatusNotFound, status(err), path)
+		}
+		for _, what := range []string{"cancel", "approve", "reject"} {
+			_, err := eve.CallFor(t.Context(), 0, http.MethodPost, "/v1/runs/"+run.ID+"/"+what, nil, nil)
+			require.Equal(t, http.StatusNotFound, status(err), what)
+		}
+		_, err = b.ask(eve, runapi.NewRun{Project: "shop", Stack: "dev", Bundle: digest(canary)})
+		require.ErrorContains(t, err, "is not here: send it first")
+		_, err = b.ask(eve, runapi.NewRun{ID: run.ID, Project: "shop", Stack: "dev"})
+		require.Equal(t, http.StatusConflict, status(err))
+		for _, path := range []string{"/v1/runs", "/v1/schedules", "/v1/tokens", "/v1/status"} {
+			answer, err := eve.Send(t.Context(), 0, http.MethodGet, path, "", nil)
+			require.NoError(t, err)
+			require.NotContains(t, string(answer), canary)
+			require.NotContains(t, string(answer), "ann")
+			require.NotContains(t, string(answer), run.ID)
+		}
+		// A run writes its own stack, and no other.
+		claim := b.next(b.client("*", "fleet", runapi.Work), "w", nil)
+		require.Equal(t, run.ID, claim.ID)
+		own := b.stacks(claim.Token)
+		_, err = own.State.Load(t.Context(), name)
+		require.NoError(t, err)
+		require.Error(t, own.State.Create(t.Context(), state.StackName{Project: "shop", Name: "prod"}, []byte("{}")))
+		_, err = b.of(claim).CallFor(t.Context(), 0, http.MethodGet, "/v1/runs", nil, nil)
+		require.Equal(t, http.StatusForbidden, status(err))
+	})
+}
+
+func TestSchedules(t *testing.T) {
+	everywhere(t, func(t *testing.T, o server.Options) {
+		b := open(t, o)
+		admin, worker := b.client("acme", "admin", runapi.Admin), b.client("acme", "w", runapi.Work)
+		require.NoError(t, admin.SendBundle(t.Context(), digest("files"), []byte("files")))
+		schedule := runapi.Schedule{Cron: "@every 1s", Run: runapi.NewRun{Project: "shop", Stack: "dev", Operation: "refresh", Bundle: digest("files"), Options: []string{"--preview-only=true"}}}
+		var set runapi.Schedule
+		_, err := admin.Call(t.Context(), http.MethodPut, "/v1/schedules/drift", schedule, &set)
+		require.NoError(t, err)
+		require.Equal(t, "admin", set.By)
+		first := b.wait(worker)
+		require.Equal(t, "refresh", first.Operation)
+		require.Equal(t, []string{"--preview-only=true"}, first.Options)
+		require.NoError(t, b.end(first, runapi.End{Outcome: runapi.Succeeded}))
+		second := b.wait(worker)
+		require.NotEqual(t, first.ID, second.ID, "it is repeated")
+		var all []runapi.Schedule
+		_, err = admin.Call(t.Context(), http.MethodGet, "/v1/schedules", nil, &all)
+		require.NoError(t, err)
+		require.Len(t, all, 1)
+		_, err = admin.Call(t.Context(), http.MethodDelete, "/v1/schedules/drift", nil, nil)
+		require.NoError(t, err)
+		require.NoError(t, b.end(second, runapi.End{Outcome: runapi.Succeeded}))
+		for name, wrong := range map[string]runapi.Schedule{
+			"drift":   {Cron: "now and then", Run: schedule.Run},
+			"dri ft":  {Cron: schedule.Cron, Run: schedule.Run},
+			"drift-2": {Cron: schedule.Cron, Run: runapi.NewRun{Project: "shop"}},
+		} {
+			_, err := admin.CallFor(t.Context(), 0, http.MethodPut, "/v1/schedules/"+strings.ReplaceAll(name, " ", "%20"), wrong, nil)
+			require.Equal(t, http.StatusBadRequest, status(err), name)
+		}
+	})
+}
+
+// What a worker did without a connection is reported once.
+func TestReports(t *testing.T) {
+	b := open(t, server.Options{})
+	ann, worker := b.client("acme", "ann", runapi.Read), b.client("acme", "edge", runapi.Work)
+	report := runapi.Report{
+		Run: runapi.Run{
+			NewRun: runapi.NewRun{ID: "ABCDEFGHIJKLMNOPQRSTUVWXYZ", Project: "shop", Stack: "till", Operation: "up", Bundle: digest("files")},
+			State:  runapi.Succeeded, Worker: "edge-1", Made: time.Now(), Began: time.Now(), Ended: time.Now(),
+		},
+		Lines: []runapi.Line{{Number: 1, Stream: runapi.Out, Text: "done"}},
+	}
+	for range 2 {
+		_, err := worker.Call(t.Context(), http.MethodPost, "/v1/work/report", report, nil)
+		require.NoError(t, err)
+	}
+	require.Equal(t, []string{"out: done"}, b.log(ann, report.ID))
+	report.State = runapi.Running
+	_, err := worker.CallFor(t.Context(), 0, http.MethodPost, "/v1/work/report", report, nil)
+	require.Equal(t, http.StatusBadRequest, status(err))
+}
+
+// What is wrong is refused with what is wrong.
+func TestBadRequests(t *testing.T) {
+	b := open(t, server.Options{})
+	ann := b.client("acme", "ann", runapi.Admin)
+	for want, n := range map[string]runapi.NewRun{
+		"the operation":                 {Project: "a", Stack: "s", Operation: "explode"},
+		"cannot have the option":        {Project: "a", Stack: "s", Options: []string{"--policy-pack=/etc"}},
+		"cannot have the option --yes":  {Project: "a", Stack: "s", Options: []string{"--yes"}},
+		"cannot have the option up":     {Project: "a", Stack: "s", Options: []string{"up"}},
+		"is none in a bundle":           {Project: "a", Stack: "s", Directory: "../x"},
+		"has 26 upper-case letters":     {ID: "x", Project: "a", Stack: "s"},
+		"the bundle \"x\"":              {Project: "a", Stack: "s", Bundle: "x"},
+		"is not here: send it first":    {Project: "a", Stack: "s", Bundle: digest("other")},
+		"a preview changes nothing":     {Project: "a", Stack: "s", Operation: "preview", Approval: true},
+		"the label \"a b\"":             {Project: "a", Stack: "s", Labels: map[string]string{"a b": "c"}},
+		"a stack":                       {Project: "a", Stack: "../s"},
+		"and a message of at most 4096": {Project: "a", Stack: "s", Message: strings.Repeat("x", 5000)},
+	} {
+		_, err := b.ask(ann, n)
+		require.ErrorContains(t, err, want)
+		require.Contains(t, []int{http.StatusBadRequest, http.StatusConflict}, status(err), want)
+	}
+	for _, c := range []struct {
+		method, path, body string
+		want               int
+	}{
+		{http.MethodPost, "/v1/runs", `{"project": 1}`, http.StatusBadRequest},
+		{http.MethodPost, "/v1/runs", `{"unknown": 1}`, http.StatusBadRequest},
+		{http.MethodGet, "/v1/runs?limit=x", "", http.StatusBadRequest},
+		{http.MethodGet, "/nothing", "", http.StatusNotFound},
+		{http.MethodPut, "/v1/bundles/" + digest("a"), "b", http.StatusBadRequest},
+		{http.MethodPost, "/v1/work/beat", `{}`, http.StatusForbidden},
+	} {
+		_, err := ann.Send(t.Context(), 0, c.method, c.path, "application/json", []byte(c.body))
+		require.Equal(t, c.want, status(err), "%s %s: %v", c.method, c.path, err)
+	}
+	resp, err := http.Get(b.url + "/v1/runs")
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	require.Equal(t, http.StatusUnauthorized, resp.StatusCode)
+}
+
+func TestMetrics(t *testing.T) {
+	b := open(t, server.Options{})
+	ann, worker := b.client("acme", "ann", runapi.Request), b.client("acme", "w", runapi.Work)
+	b.asked(ann, runapi.NewRun{Project: "a", Stack: "s"})
+	require.NoError(t, b.end(b.next(worker, "w", nil), runapi.End{Outcome: runapi.Succeeded}))
+	b.asked(ann, runapi.NewRun{Project: "a", Stack: "s"})
+	h := httptest.NewServer(b.server.Metrics())
+	defer h.Close()
+	resp, err := http.Get(h.URL)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	for _, want := range []string{
+		`husk_runs{state="queued"} 1`, `husk_runs_ended_total{operation="up",state="succeeded"} 1`, "husk_wait_seconds_count 1", "husk_workers 1", `husk_run_seconds_bucket{operation="up",le="+Inf"} 1`,
+	} {
+		require.Contains(t, string(text), want+"\n")
+	}
+}
+
+// A server that is started again knows what was, and one with another key says so.
+func TestRestart(t *testing.T) {
+	dir := t.TempDir()
+	s, err := server.Open(t.Context(), server.Options{Dir: dir})
+	require.NoError(t, err)
+	h := httptest.NewServer(s)
+	b := &bench{t, s, h.URL}
+	ann := b.client("acme", "ann", runapi.Request)
+	run := b.asked(ann, runapi.NewRun{Project: "a", Stack: "s"})
+	sealed, err := b.stacks(ann.Token()).Keys.Encrypt(t.Context(), []byte("key"))
+	require.NoError(t, err)
+	s.Stop()
+	h.Close()
+	require.NoError(t, s.Close())
+
+	b = open(t, server.Options{Dir: dir})
+	client, err := runapi.NewClient(b.url, ann.Token())
+	require.NoError(t, err)
+	require.Equal(t, runapi.Queued, b.run(client, run.ID).State)
+	key, err := b.stacks(ann.Token()).Keys.Decrypt(t.Context(), sealed)
+	require.NoError(t, err)
+	require.Equal(t, "key", string(key))
+}
+
+func TestWrongKeysAndPlaces(t *testing.T) {
+	dir := t.TempDir()
+	s, err := server.Open(t.Context(), server.Options{Dir: dir})
+	require.NoError(t, err)
+	_, err = s.IssueToken(t.Context(), runapi.Token{Tenant: "acme", Name: "ann", Role: runapi.Request})
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+
+	t.Setenv(server.KeyVariable, "short")
+	_, err = server.Open(t.Context(), server.Options{Dir: dir})
+	require.ErrorContains(t, err, "the key of the server, in HUSK_SERVER_KEY, must have 64 hexadecimal digits")
+	t.Setenv(server.KeyVariable, strings.Repeat("ab", 32))
+	_, err = server.Open(t.Context(), server.Options{Dir: dir})
+	require.ErrorContains(t, err, "the key of the tenant acme is encrypted with another key than that of this server")
+	t.Setenv(server.KeyVariable, "")
+	for want, database := range map[string]string{
+		"--database must be a URL such as postgres": "mysql://x",
+		"the database of --database":                "postgres://127.0.0.1:1/none?connect_timeout=1",
+	} {
+		_, err := server.Open(t.Context(), server.Options{Dir: t.TempDir(), Database: database})
+		require.ErrorContains(t, err, want)
+	}
+}
