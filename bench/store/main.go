@@ -1,0 +1,249 @@
+// Command store measures what backends add to deployments: it appends what the engine does for the first
+// update of a stack, and opens and closes the stack as an update without changes does, with 0, 5, and 50 ms
+// of round trip between client and server. The server of S3 is in this process; that of PostgreSQL is named
+// by a flag, without TLS. The backend of files is what times are compared with.
+//
+//	go run ./bench/store [-resources 1000] [-postgres URL] [-json]
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"net"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/bench/internal/figures"
+	"github.com/husk-dev/husk/engine/secrets"
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/engine/state/filestore"
+	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/backend/postgres"
+	"github.com/husk-dev/husk/internal/backend/s3"
+	"github.com/husk-dev/husk/internal/faultproxy"
+)
+
+const (
+	// parallel is how many resources are worked on at once, as by default.
+	parallel = 16
+	// work is what a provider takes for a resource: without that, no deployment would ever wait for it.
+	work = 20 * time.Millisecond
+	// mostTimes is how many times the local time a first update may take at 5 ms.
+	mostTimes = 3
+	goalAt    = 5 * time.Millisecond
+	// mostTrips is how many round trips an update without changes may add.
+	mostTrips = 2
+	// attempts is how many updates without changes are made. The fastest counts.
+	attempts = 5
+)
+
+var roundTrips = []time.Duration{0, goalAt, 50 * time.Millisecond}
+
+func main() {
+	resources := flag.Int("resources", 1000, "number of resources")
+	server := flag.String("postgres", "", "URL of a PostgreSQL database, in which the schema husk_bench is made")
+	figures.Main("store", func(ctx context.Context) ([]figures.Figure, error) { return measure(ctx, *resources, *server) })
+}
+
+func measure(ctx context.Context, resources int, server string) (all []figures.Figure, err error) {
+	dir, err := os.MkdirTemp("", "store")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	local, err := run(ctx, filestore.New(dir), resources)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, local.figures("file", local, 0)...)
+
+	memory := s3mem.New()
+	if err := memory.CreateBucket("bench"); err != nil {
+		return nil, err
+	}
+	fake := httptest.NewServer(gofakes3.New(memory).Server())
+	defer fake.Close()
+	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
+		if err := os.Setenv(name, "bench"); err != nil {
+			return nil, err
+		}
+	}
+	remote := []remote{{"s3", strings.TrimPrefix(fake.URL, "http://"), s3.Open, func(address string) string {
+		return "s3://bench?region=bench&s3ForcePathStyle=true&disableSSL=true&endpoint=" + address
+	}}}
+	if server != "" {
+		u, err := url.Parse(server)
+		if err != nil {
+			return nil, err
+		}
+		target := u.Host
+		if u.Port() == "" {
+			target = net.JoinHostPort(u.Host, "5432")
+		}
+		query := u.Query()
+		query.Set("schema", "husk_bench")
+		u.RawQuery = query.Encode()
+		remote = append(remote, remotes(target, u))
+	}
+	for _, r := range remote {
+		for _, roundTrip := range roundTrips {
+			figures, err := r.measure(ctx, dir, roundTrip, resources, local)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", r.name, err)
+			}
+			all = append(all, figures...)
+		}
+	}
+	return all, nil
+}
+
+// remote is a kind of backend, whose server is reached through a proxy.
+type remote struct {
+	name, target string
+	open         backend.Opener
+	url          func(address string) string
+}
+
+func remotes(target string, u *url.URL) remote {
+	return remote{"postgres", target, postgres.Open, func(address string) string {
+		through := *u
+		through.Host = address
+		return through.String()
+	}}
+}
+
+func (r remote) measure(ctx context.Context, dir string, roundTrip time.Duration, resources int, local times) ([]figures.Figure, error) {
+	proxy, err := faultproxy.New(r.target)
+	if err != nil {
+		return nil, err
+	}
+	defer proxy.Close()
+	b, err := r.open(ctx, r.url(proxy.Address()), dir)
+	if err != nil {
+		return nil, err
+	}
+	if b.Close != nil {
+		defer b.Close()
+	}
+	if err := b.Check(ctx); err != nil { // makes the tables, and a connection
+		return nil, err
+	}
+	proxy.Delay(roundTrip)
+	is, err := run(ctx, b.State, resources)
+	if err != nil {
+		return nil, err
+	}
+	return is.figures(fmt.Sprintf("%s, %v", r.name, roundTrip), local, roundTrip), nil
+}
+
+// times are what a first update and one without changes take.
+type times struct{ first, unchanged time.Duration }
+
+func (t times) figures(name string, local times, roundTrip time.Duration) []figures.Figure {
+	goal := 0.0
+	if roundTrip == goalAt {
+		goal = mostTimes
+	}
+	out := []figures.Figure{
+		figures.Of(name+": first update", t.first.Seconds(), "s", 0),
+		figures.Of(name+": of the local time", float64(t.first)/float64(local.first), "times", goal),
+		figures.Of(name+": without changes", float64(t.unchanged.Microseconds())/1000, "ms", 0),
+	}
+	if roundTrip == roundTrips[len(roundTrips)-1] { // the work weighs least then
+		trips := math.Floor(float64(t.unchanged) / float64(roundTrip)) // the rest is work
+		out = append(out, figures.Of(name+": without changes", trips, "round trips", mostTrips))
+	}
+	return out
+}
+
+var stack = state.StackName{Project: "bench", Name: "store"}
+
+// noKeys are for a stack without secrets.
+func noKeys(dir string) secrets.Keys {
+	return secrets.Keys{
+		LookupEnv: func(string) (string, bool) { return "", false },
+		ReadFile:  os.ReadFile,
+		ConfigDir: func() (string, error) { return dir, nil },
+		KeyMade:   func(string) {},
+	}
+}
+
+func run(ctx context.Context, store state.Store, resources int) (t times, err error) {
+	dir, err := os.MkdirTemp("", "keys")
+	if err != nil {
+		return t, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	keys := noKeys(dir)
+	if err := state.Create(ctx, store, stack, keys); err != nil {
+		return t, err
+	}
+	begin := time.Now()
+	if err := update(ctx, store, keys, resources); err != nil {
+		return t, err
+	}
+	t.first = time.Since(begin)
+	for range attempts {
+		begin = time.Now()
+		if err := update(ctx, store, keys, 0); err != nil {
+			return t, err
+		}
+		if is := time.Since(begin); t.unchanged == 0 || is < t.unchanged {
+			t.unchanged = is
+		}
+	}
+	lease, err := store.Lease(ctx, stack, state.Holder{})
+	if err != nil {
+		return t, err
+	}
+	return t, errors.Join(lease.Remove(ctx), lease.Release(ctx))
+}
+
+// update opens the stack, creates resources as the engine does, and closes it.
+func update(ctx context.Context, store state.Store, keys secrets.Keys, resources int) (err error) {
+	st, err := state.Open(ctx, store, stack, keys, state.Holder{PID: os.Getpid()})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.Close(ctx)) }()
+	errs := make([]error, parallel)
+	var workers sync.WaitGroup
+	for w := range parallel {
+		workers.Go(func() {
+			for i := w; i < resources && errs[w] == nil; i += parallel {
+				errs[w] = create(ctx, st, i)
+			}
+		})
+	}
+	workers.Wait()
+	return errors.Join(errs...)
+}
+
+func create(ctx context.Context, st *state.Stack, i int) error {
+	u := urn.New("store", "bench", "", "bench:index:Thing", fmt.Sprintf("thing-%07d", i))
+	inputs := property.NewMap(
+		property.Entry{Key: "name", Value: property.String(fmt.Sprintf("the thing called %d", i))},
+		property.Entry{Key: "text", Value: property.String("a few words, as resources have them")},
+	)
+	r := &state.Resource{URN: u, Type: u.Type(), Custom: true, Inputs: inputs}
+	op := st.NextOp()
+	if err := st.Append(ctx, state.Entry{state.BeginOperation{Op: op, Type: state.OperationCreating, Resource: r}}); err != nil {
+		return err
+	}
+	time.Sleep(work)
+	done := *r
+	done.ID, done.Outputs = fmt.Sprint("id-", i), inputs
+	return st.Append(ctx, state.Entry{state.EndOperation{Op: op}, state.PutResource{Serial: st.NextSerial(), Resource: &done}})
+}
