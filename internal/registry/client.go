@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -118,7 +119,7 @@ func New(o Options) *Client {
 		base.DialContext = o.Dial
 	}
 	base.DisableCompression = true // sizes and digests are those of the bytes that were sent
-	repeated := retry.NewTransport(guard{base})
+	repeated := retry.NewTransport(guard{base, o.Stall})
 	policy := &retry.GenericPolicy{
 		Retryable: retry.DefaultPredicate, Backoff: retry.DefaultBackoff, MinWait: min(200*time.Millisecond, o.Pause), MaxWait: o.Pause, MaxRetry: retries,
 	}
@@ -129,17 +130,59 @@ func New(o Options) *Client {
 	}}
 }
 
-// guard refuses connections that others can read or change, and says who asks.
-type guard struct{ next http.RoundTripper }
+// guard refuses connections that others can read or change, says who asks, and ends answers that send nothing for a while.
+type guard struct {
+	next  http.RoundTripper
+	stall time.Duration
+}
 
 // RoundTrip implements [http.RoundTripper].
 func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := checkScheme(r.URL); err != nil {
 		return nil, err
 	}
-	r = r.Clone(r.Context())
+	ctx, cancel := context.WithCancelCause(r.Context())
+	r = r.Clone(ctx)
 	r.Header.Set("User-Agent", "husk")
-	return g.next.RoundTrip(r)
+	response, err := g.next.RoundTrip(r)
+	if err != nil {
+		cancel(nil)
+		return nil, err
+	}
+	body := &watched{from: response.Body, stall: g.stall, ctx: ctx, cancel: cancel}
+	body.timer = time.AfterFunc(g.stall, body.stalled)
+	body.timer.Stop() // it runs while a read waits
+	response.Body = body
+	return response, nil
+}
+
+// watched is a body that ends with a [stallError] if it sends nothing for a while.
+type watched struct {
+	from   io.ReadCloser
+	stall  time.Duration
+	timer  *time.Timer
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+}
+
+func (w *watched) stalled() { w.cancel(stallError{w.stall}) }
+
+// Read implements [io.Reader].
+func (w *watched) Read(p []byte) (int, error) {
+	w.timer.Reset(w.stall)
+	n, err := w.from.Read(p)
+	w.timer.Stop()
+	if stall, ok := errors.AsType[stallError](context.Cause(w.ctx)); ok && err != nil && !errors.Is(err, io.EOF) {
+		err = stall
+	}
+	return n, err
+}
+
+// Close implements [io.Closer].
+func (w *watched) Close() error {
+	w.timer.Stop()
+	w.cancel(nil)
+	return w.from.Close()
 }
 
 // checkRedirect refuses redirects that a registry elsewhere has no reason for. Credentials do not go along: they are

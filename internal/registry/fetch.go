@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/auth"
@@ -270,8 +269,6 @@ func (d *download) once(ctx context.Context, f *os.File, h hash.Hash, received i
 			return received, err
 		}
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	header := http.Header{}
 	if received > 0 {
 		end := ""
@@ -317,12 +314,9 @@ func (d *download) once(ctx context.Context, f *os.File, h hash.Hash, received i
 	if d.size > 0 {
 		most = d.size
 	}
-	body := &watched{from: response.Body, stall: d.client.options.Stall, cancel: cancel}
-	body.timer = time.AfterFunc(body.stall, body.stalled)
-	defer body.timer.Stop()
 	buffer := make([]byte, 64<<10)
 	for {
-		n, err := body.Read(buffer)
+		n, err := response.Body.Read(buffer)
 		if received+int64(n) > most {
 			if d.size > 0 {
 				return received, &SizeError{d.source, -1, most}
@@ -345,9 +339,6 @@ func (d *download) once(ctx context.Context, f *os.File, h hash.Hash, received i
 		case errors.Is(err, io.EOF):
 			return received, brokenError{fmt.Errorf("%s ended after %d of %d bytes", d.source, received, total)}
 		case err != nil:
-			if cause := context.Cause(ctx); cause != nil {
-				err = cause
-			}
 			return received, brokenError{fmt.Errorf("%s broke off after %d bytes: %w", d.source, received, err)}
 		}
 	}
@@ -358,21 +349,4 @@ func startsAt(r *http.Response, offset int64) bool {
 	var start int64
 	_, err := fmt.Sscanf(r.Header.Get("Content-Range"), "bytes %d-", &start)
 	return err == nil && start == offset
-}
-
-// watched ends a body that sends nothing for a while.
-type watched struct {
-	from   io.Reader
-	stall  time.Duration
-	timer  *time.Timer
-	cancel context.CancelCauseFunc
-}
-
-func (w *watched) stalled() { w.cancel(stallError{w.stall}) }
-
-// Read implements [io.Reader].
-func (w *watched) Read(p []byte) (int, error) {
-	n, err := w.from.Read(p)
-	w.timer.Reset(w.stall)
-	return n, err
 }
