@@ -2,6 +2,7 @@
 package install
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,8 @@ type Options struct {
 	Names  []string
 	// Locked refuses to change the lock.
 	Locked bool
-	// Agree is asked about modules that ask for more than the lock has of them. An error ends the installation.
+	// Agree is asked about modules that ask for more than the lock has of them, were signed by somebody else, or are another
+	// commit with the same tag. An error ends the installation.
 	Agree func([]Installed) error
 	// Progress is called while a module is received; nil for nobody. It may be called concurrently.
 	Progress func(registry.Progress)
@@ -56,6 +58,10 @@ type Installed struct {
 	// signed the module that was locked before, if it was somebody else.
 	Signer    string `json:"signer,omitempty"`
 	SignerWas string `json:"signerWas,omitempty"`
+	// Commit is what was built of a source in git. CommitWas is the commit that was locked, if the tag of a version names
+	// another one now.
+	Commit    string `json:"commit,omitempty"`
+	CommitWas string `json:"commitWas,omitempty"`
 	// Path is the file of the module.
 	Path string `json:"-"`
 
@@ -95,6 +101,10 @@ func Run(ctx context.Context, project *program.Project, p *plugins.Plugins, o Op
 	if err != nil {
 		return nil, err
 	}
+	before, err := lock.Encode()
+	if err != nil {
+		return nil, err
+	}
 	i := &installer{o, project, p, client, lock}
 	all, err := i.all(ctx)
 	if err != nil {
@@ -102,7 +112,7 @@ func Run(ctx context.Context, project *program.Project, p *plugins.Plugins, o Op
 	}
 	var wider []Installed
 	for _, one := range all {
-		if len(one.Wider) > 0 || one.SignerWas != "" {
+		if len(one.Wider) > 0 || one.SignerWas != "" || one.CommitWas != "" {
 			wider = append(wider, one)
 		}
 	}
@@ -124,13 +134,40 @@ func Run(ctx context.Context, project *program.Project, p *plugins.Plugins, o Op
 			return one.Name == locked.Name && one.Source == locked.Source && one.Version == locked.Version
 		})
 	})
+	return all, write(ctx, project, client, lock, before)
+}
+
+// write writes the lock of a project, unless another installation has changed it since its text was before.
+func write(ctx context.Context, project *program.Project, client *registry.Client, lock *lockfile.Lock, before []byte) error {
+	unlock, err := client.Exclude(ctx, lockfile.Path(project))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	now, err := lockfile.Load(project)
+	if err != nil {
+		return err
+	}
+	is, err := now.Encode()
+	if err != nil {
+		return err
+	}
+	wanted, err := lock.Encode()
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(is, before) && !bytes.Equal(is, wanted) {
+		return errors.New("husk.lock was changed by another command meanwhile, and is left as that wrote it: run the command again")
+	}
 	_, err = lock.Write(project)
-	return all, err
+	return err
 }
 
 // Found is a provider that a project does not list yet.
 type Found struct {
 	Name, Source, Version string
+	// Where is the source itself, where a name was found.
+	Where string
 }
 
 // Find looks for a provider by its source, or by a name that the registries have. version is a range, empty for any.
@@ -160,7 +197,7 @@ func Find(ctx context.Context, p *plugins.Plugins, text, version string, progres
 		return Found{}, err
 	}
 	m, err := p.Identity(ctx, declared, from, release.Manifest, path)
-	return Found{m.Name, text, version}, err
+	return Found{m.Name, text, version, from.String()}, err
 }
 
 // resolve returns the newest release of a source in a range, and where it is; of a source in git also the commit.
@@ -267,8 +304,8 @@ func (i *installer) pinned(ctx context.Context, declared *program.ProviderPlugin
 	if err != nil {
 		return one, err
 	}
-	if locked.Signer == nil && !signer.IsZero() && !i.Locked {
-		one.locked.Signer, one.Changed = lockfile.SignerOf(signer), true
+	if now := lockfile.SignerOf(signer); now != nil && !i.Locked && (locked.Signer == nil || *locked.Signer != *now) {
+		one.locked.Signer, one.Changed = now, true // the trust policy has changed, and the module has not
 	}
 	if one.locked.Signer != nil {
 		one.Signer = one.locked.Signer.String()
@@ -355,6 +392,10 @@ func (i *installer) newest(ctx context.Context, declared *program.ProviderPlugin
 	if !signer.IsZero() {
 		one.Signer = signer.String()
 	}
+	one.Commit = commit
+	if locked != nil && locked.Commit != commit && locked.Version == one.Version && from.IsVersionTag() {
+		one.CommitWas = locked.Commit
+	}
 	one.locked.Requests = requestsOf(m.Requests)
 	one.replaced = i.replaced(declared, locked)
 	if one.replaced != nil {
@@ -422,12 +463,13 @@ func requestsOf(all []host.CapabilityRequest) (locked []lockfile.Request) {
 	return locked
 }
 
-// isCovered reports whether locked requests have all that a request asks for. One without a scope asks for whatever the
+// isCovered reports whether locked requests have all that a request asks for. What the module can do without does not
+// stand for what it needs. One without a scope asks for whatever the
 // configuration says.
 func isCovered(locked []lockfile.Request, r host.CapabilityRequest) bool {
 	var set grant.Set
 	for _, l := range locked {
-		if l.Capability != r.Capability {
+		if l.Capability != r.Capability || l.Optional && !r.Optional {
 			continue
 		}
 		if l.Scope == "" || l.Scope == r.Scope {

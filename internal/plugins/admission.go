@@ -197,7 +197,7 @@ func (p *Plugins) admit(ctx context.Context, o origin, digest string) (signer tr
 	return signer, nil
 }
 
-// check asks one policy. Signatures that were kept are used first, because they need no network.
+// check asks one policy. Signatures that were kept are used first, then those that were vendored: both need no network.
 func (p *Plugins) check(ctx context.Context, policy namedPolicy, o origin, digest string) (trust.Signer, error) {
 	client, err := p.registry()
 	if err != nil {
@@ -211,12 +211,6 @@ func (p *Plugins) check(ctx context.Context, policy namedPolicy, o origin, diges
 		signer, err := rules.Check(o.source, nil)
 		return signer, refusedBy(policy.name, err)
 	}
-	artifacts := []trust.Artifact{{Digest: digest, Content: func() ([]byte, error) { return p.contentOf(o, digest) }}}
-	if o.manifest != "" {
-		artifacts = append(artifacts, trust.Artifact{Digest: o.manifest, Content: func() ([]byte, error) {
-			return client.ManifestOf(ctx, *o.from, o.manifest)
-		}})
-	}
 	kept, err := client.KeptSignatures(digest)
 	if err != nil {
 		return trust.Signer{}, err
@@ -225,40 +219,52 @@ func (p *Plugins) check(ctx context.Context, policy namedPolicy, o origin, diges
 	for _, raw := range kept.Bundles {
 		known = append(known, raw)
 	}
-	if o.from == nil {
-		if manifest := kept.ManifestOf(digest); manifest != "" { // the module came with it, at another time
-			artifacts = append(artifacts, trust.Artifact{Digest: manifest})
+	if o.path != "" && o.from == nil {
+		beside, err := registry.ReadSignatures(o.path + SignatureSuffix)
+		if err != nil {
+			return trust.Signer{}, err
 		}
-		if o.path != "" {
-			beside, err := registry.ReadSignatures(o.path + SignatureSuffix)
-			if err != nil {
-				return trust.Signer{}, err
-			}
-			known = append(known, beside...)
-		}
+		known = append(known, beside...)
 	}
-	signer, err := CheckBundles(rules, o.source, known, artifacts)
+	module := trust.Artifact{Digest: digest, Content: func() ([]byte, error) { return p.contentOf(o, digest) }}
+	signer, err := CheckBundles(rules, o.source, known, artifactsOf(module, kept, digest))
 	if err == nil || o.from == nil {
 		return signer, refusedBy(policy.name, err)
 	}
-	fetched, failed := client.Signatures(ctx, *o.from, registry.Release{Digest: digest, Manifest: o.manifest})
-	if failed != nil {
-		return signer, fmt.Errorf("the signatures of %s cannot be had: %w", o.source, failed)
+	release := registry.Release{Digest: digest, Manifest: o.manifest}
+	fetched := registry.Kept{}
+	if o.manifest != "" {
+		if fetched.Manifest, err = client.ManifestOf(ctx, *o.from, o.manifest); err != nil {
+			return signer, fmt.Errorf("the signatures of %s cannot be had: %w", o.source, err)
+		}
+		if fetched.ManifestOf(digest) == "" { // signatures of the manifest would stand for another module
+			return signer, fmt.Errorf("the manifest %s of %s is not that of the module %s: husk.lock was changed\nrestore the file, or remove the entry and run husk install",
+				o.manifest, o.source, digest)
+		}
 	}
-	signer, err = CheckBundles(rules, o.source, fetched, artifacts)
-	if err == nil {
-		kept = registry.Kept{}
-		if o.manifest != "" {
-			if kept.Manifest, err = client.ManifestOf(ctx, *o.from, o.manifest); err != nil {
-				return signer, err
+	for _, ask := range []func(context.Context, registry.Source, registry.Release) ([][]byte, error){client.VendoredSignatures, client.Signatures} {
+		found, failed := ask(ctx, *o.from, release)
+		if failed != nil {
+			return signer, fmt.Errorf("the signatures of %s cannot be had: %w", o.source, failed)
+		}
+		if signer, err = CheckBundles(rules, o.source, found, artifactsOf(module, fetched, digest)); err == nil {
+			for _, raw := range found {
+				fetched.Bundles = append(fetched.Bundles, raw)
 			}
+			return signer, client.KeepSignatures(digest, fetched)
 		}
-		for _, raw := range fetched {
-			kept.Bundles = append(kept.Bundles, raw)
-		}
-		err = client.KeepSignatures(digest, kept)
 	}
 	return signer, refusedBy(policy.name, err)
+}
+
+// artifactsOf returns what signatures of a module may be about: the module, and the manifest that it came with, if that is
+// the manifest of this module.
+func artifactsOf(module trust.Artifact, kept registry.Kept, digest string) []trust.Artifact {
+	all := []trust.Artifact{module}
+	if manifest := kept.ManifestOf(digest); manifest != "" {
+		all = append(all, trust.Artifact{Digest: manifest, Content: func() ([]byte, error) { return kept.Manifest, nil }})
+	}
+	return all
 }
 
 // CheckBundles asks a policy about a module with bundles. Those that cannot be read do not count: somebody may have added
@@ -281,9 +287,10 @@ func CheckBundles(rules *trust.Policy, source string, raw [][]byte, artifacts []
 	return signer, err
 }
 
-// forState returns the rules as they are for a module that a state names: all signers of all rules count.
+// forState returns the rules as they are for a module that a state names: all signers of all rules count, unless a rule is
+// about such modules.
 func forState(policy *trust.Policy, source string) *trust.Policy {
-	if r := policy.Rule(source); r != nil && r.Unsigned {
+	if r := policy.Rule(source); r != nil && (r.Unsigned || strings.HasPrefix(r.Source, sourceState)) {
 		return policy
 	}
 	any := trust.Rule{Source: source}
@@ -342,14 +349,32 @@ func (p *Plugins) admitFile(ctx context.Context, path, digest string, from origi
 	return err
 }
 
-// admitBuilt is admit for a module in memory that was built from source or read by a command. name is its path.
-func (p *Plugins) admitBuilt(ctx context.Context, name string, wasm []byte) error {
+// admitBuilt is admit for a module in memory that was built from source or read by a command. One that was admitted from
+// where it comes from is not asked about again.
+func (p *Plugins) admitBuilt(ctx context.Context, from origin, wasm []byte) error {
 	if p.admission == nil {
 		return nil
 	}
 	sum := sha256.Sum256(wasm)
-	from := p.pathOrigin(name)
+	digest := DigestPrefix + hex.EncodeToString(sum[:])
+	if p.admission.known("", digest) == nil {
+		return nil
+	}
 	from.path = "" // its signatures, if there are any, are of what lies there
-	_, err := p.admit(ctx, from, DigestPrefix+hex.EncodeToString(sum[:]))
+	_, err := p.admit(ctx, from, digest)
 	return err
+}
+
+// permitSource returns an error if a policy refuses source of an origin, before it is fetched or built. What is built has no
+// signatures.
+func (p *Plugins) permitSource(from origin) error {
+	if p.admission == nil {
+		return nil
+	}
+	for _, policy := range p.admission.policies {
+		if _, err := policy.Check(from.source, nil); err != nil {
+			return refusedBy(policy.name, err)
+		}
+	}
+	return nil
 }

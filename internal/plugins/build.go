@@ -24,11 +24,16 @@ type Built struct {
 // Build builds a module from a directory of Go source, with a manifest and with the source's doc comments
 // in its schema. The module must complete a handshake.
 func (p *Plugins) Build(ctx context.Context, dir string) (*Built, error) {
+	return p.buildFrom(ctx, dir, p.pathOrigin(dir))
+}
+
+// buildFrom is Build for source that has another origin than its directory.
+func (p *Plugins) buildFrom(ctx context.Context, dir string, from origin) (*Built, error) {
 	name := dir
 	if abs, err := filepath.Abs(dir); err == nil {
 		name = filepath.Base(abs)
 	}
-	wasm, module, err := p.build(ctx, name, dir, p.builder.BuildDocumented)
+	wasm, module, err := p.build(ctx, name, dir, from, p.builder.BuildDocumented)
 	if err != nil {
 		return nil, err
 	}
@@ -60,17 +65,17 @@ func (p *Plugins) BuildsTheSame(ctx context.Context, dir string, wasm []byte) (b
 		copied = dir
 	}
 	other := &Plugins{
-		project: p.project, options: p.options, config: p.config, host: p.host, progress: p.progress, admission: p.admission,
+		project: p.project, options: p.options, config: p.config, host: p.host, progress: p.progress, admission: p.admission, registry: p.registry,
 		builder: &gobuild.Builder{Dir: filepath.Join(elsewhere, "built")},
 	}
-	built, err := other.Build(ctx, copied)
+	built, err := other.buildFrom(ctx, copied, p.pathOrigin(dir))
 	return err == nil && bytes.Equal(built.Bytes, wasm), err
 }
 
 // Check loads a module that was built elsewhere, makes its handshake, and returns it with its schema. name
 // is for messages.
 func (p *Plugins) Check(ctx context.Context, name string, wasm []byte) (*Module, []byte, error) {
-	if err := p.admitBuilt(ctx, name, wasm); err != nil {
+	if err := p.admitBuilt(ctx, p.pathOrigin(name), wasm); err != nil {
 		return nil, nil, err
 	}
 	over := p.progress.begin(name, compiling)

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/husk-dev/husk/internal/lockfile"
@@ -49,6 +50,10 @@ func (p *Plugins) BuildCommit(ctx context.Context, client *registry.Client, from
 	if commit != "" && !commitSyntax.MatchString(commit) {
 		return none, "", fmt.Errorf("husk.lock has the commit %q of %s, which is none: remove the entry, and run husk install", commit, from)
 	}
+	origin := origin{source: from.String(), from: &from}
+	if err := p.permitSource(origin); err != nil {
+		return none, "", err
+	}
 	dir, err := os.MkdirTemp("", "husk-git-*")
 	if err != nil {
 		return none, "", err
@@ -68,7 +73,7 @@ func (p *Plugins) BuildCommit(ctx context.Context, client *registry.Client, from
 	if info, err := os.Stat(source); err != nil || !info.IsDir() {
 		return none, "", fmt.Errorf("%s at %s has no directory %q", from.URL, commit, from.Dir)
 	}
-	built, err := p.Build(ctx, source)
+	built, err := p.buildFrom(ctx, source, origin)
 	if err != nil {
 		return none, "", fmt.Errorf("building %s: %w", from, err)
 	}
@@ -76,11 +81,26 @@ func (p *Plugins) BuildCommit(ctx context.Context, client *registry.Client, from
 	return release, commit, err
 }
 
+// isOfRepository reports whether a variable of the environment is about the repository that git works on. Git sets them for
+// hooks, from which husk may be run, and the commands here would change that repository.
+func isOfRepository(variable string) bool {
+	name, _, _ := strings.Cut(variable, "=")
+	switch name {
+	case "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE",
+		"GIT_PREFIX", "GIT_SHALLOW_FILE", "GIT_GRAFT_FILE", "GIT_REPLACE_REF_BASE", "GIT_NO_REPLACE_OBJECTS", "GIT_IMPLICIT_WORK_TREE", "GIT_QUARANTINE_PATH":
+		return true
+	}
+	return false
+}
+
 // checkOut fetches a branch, tag, or commit of a repository into an empty directory, and returns the commit.
 func checkOut(ctx context.Context, dir, url, ref string) (string, error) {
 	git := func(args ...string) (string, error) {
-		cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir, "-c", "protocol.ext.allow=never", "-c", "core.hooksPath=" + os.DevNull}, args...)...)
-		cmd.Env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_NOSYSTEM=1")
+		cmd := exec.CommandContext(ctx, "git", append([]string{
+			"-C", dir, "-c", "protocol.ext.allow=never", "-c", "core.hooksPath=" + os.DevNull,
+			"-c", "http.lowSpeedLimit=1", "-c", "http.lowSpeedTime=60", // a server that sends nothing
+		}, args...)...)
+		cmd.Env = append(slices.DeleteFunc(os.Environ(), isOfRepository), "GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_NOSYSTEM=1")
 		out, err := cmd.CombinedOutput()
 		text := strings.TrimSpace(string(out))
 		if errors.Is(err, exec.ErrNotFound) {

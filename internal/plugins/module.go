@@ -103,7 +103,7 @@ func (p *Plugins) load(ctx context.Context, name, path, digest string) (*Module,
 			return nil, err
 		}
 		var built []byte
-		built, module, err = p.build(ctx, name, path, p.builder.Build)
+		built, module, err = p.build(ctx, name, path, p.pathOrigin(path), p.builder.Build)
 		wasm = func() ([]byte, error) { return built, nil }
 	} else {
 		defer p.progress.begin(name, compiling)()
@@ -126,7 +126,7 @@ func (p *Plugins) load(ctx context.Context, name, path, digest string) (*Module,
 }
 
 // build builds the provider in a directory with a builder's method, and loads the result.
-func (p *Plugins) build(ctx context.Context, name, dir string,
+func (p *Plugins) build(ctx context.Context, name, dir string, from origin,
 	build func(ctx context.Context, dir string) ([]byte, error),
 ) ([]byte, *host.Module, error) {
 	if p.builder.Dir == "" {
@@ -138,7 +138,7 @@ func (p *Plugins) build(ctx context.Context, name, dir string,
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := p.admitBuilt(ctx, dir, wasm); err != nil {
+	if err := p.admitBuilt(ctx, from, wasm); err != nil {
 		return nil, nil, err
 	}
 	defer p.progress.begin(name, compiling)()

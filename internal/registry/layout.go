@@ -49,6 +49,29 @@ func openLayout(dir string) (*layout, error) {
 	return l, nil
 }
 
+// layouts returns the layouts in which a source's modules may be, the source's own first. Those of the options need not be
+// there yet: a project names the directory that it will be vendored in.
+func (c *Client) layouts(s Source) (all []*layout, err error) {
+	if s.Kind == Layout {
+		l, err := openLayout(s.Dir)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, l)
+	}
+	for _, dir := range c.options.Layouts {
+		if _, err := os.Stat(filepath.Join(dir, ocispec.ImageIndexFile)); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		l, err := openLayout(dir)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, l)
+	}
+	return all, nil
+}
+
 // parseIndex reads the index of a layout.
 func parseIndex(raw []byte) (index ocispec.Index, err error) {
 	if err := json.Unmarshal(raw, &index); err != nil {

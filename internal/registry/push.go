@@ -23,9 +23,10 @@ func (e *MovedError) Error() string {
 	return fmt.Sprintf("%s is already another module: its digest is %s, and that of the one to push is %s", e.Reference, e.Is, e.Pushed)
 }
 
-// Push publishes a module under a tag. A tag that has another module is a [MovedError], unless move is set. Mirrors are
-// not used.
-func (c *Client) Push(ctx context.Context, to Reference, wasm []byte, labels Labels, move bool) (Release, error) {
+// Push publishes a module under a tag. A tag that has another module is a [MovedError], unless move is set. sign, if it is
+// not nil, is called when the registry has the module and before it has the tag, so that nobody sees the version without its
+// signatures. Mirrors are not used.
+func (c *Client) Push(ctx context.Context, to Reference, wasm []byte, labels Labels, move bool, sign func(Release) error) (Release, error) {
 	if err := checkHead(to.String(), wasm[:min(len(wasm), 8)]); err != nil {
 		return Release{}, err
 	}
@@ -44,7 +45,10 @@ func (c *Client) Push(ctx context.Context, to Reference, wasm []byte, labels Lab
 			return Release{}, err
 		}
 		if is == made.descriptor.Digest {
-			return release, nil
+			if sign != nil {
+				err = sign(release)
+			}
+			return release, err
 		}
 		if raw != nil {
 			moved := &MovedError{to.String(), is.String(), release.Digest}
@@ -60,6 +64,14 @@ func (c *Client) Push(ctx context.Context, to Reference, wasm []byte, labels Lab
 	}{{moduleType, made.module}, {configType, made.config}} {
 		if err := pushBlob(ctx, r, blob.mediaType, blob.content); err != nil {
 			return Release{}, explained("pushing to "+to.Repository, r.Reference.Registry, err)
+		}
+	}
+	if sign != nil {
+		if err := r.Manifests().Push(ctx, made.descriptor, bytes.NewReader(made.manifest)); err != nil {
+			return Release{}, explained("pushing "+to.String(), r.Reference.Registry, err)
+		}
+		if err := sign(release); err != nil {
+			return Release{}, fmt.Errorf("%s is not published, because it cannot be signed: %w", to, err)
 		}
 	}
 	err = r.Manifests().PushReference(ctx, made.descriptor, bytes.NewReader(made.manifest), to.Tag)

@@ -23,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"oras.land/oras-go/v2/registry/remote/auth"
 
+	"github.com/husk-dev/husk/host/trust"
 	"github.com/husk-dev/husk/internal/registry"
 	"github.com/husk-dev/husk/internal/registry/registrytest"
 	"github.com/husk-dev/husk/internal/versionrange"
@@ -74,7 +75,7 @@ func push(t *testing.T, s *registrytest.Server, name, version string, content []
 	c, _ := client(t)
 	to, err := registry.ParseReference(s.Host + "/acme/" + name + ":" + registry.Tag(version))
 	require.NoError(t, err)
-	r, err := c.Push(t.Context(), to, content, registry.Labels{Title: name, Version: version}, false)
+	r, err := c.Push(t.Context(), to, content, registry.Labels{Title: name, Version: version}, false, nil)
 	require.NoError(t, err)
 	return r
 }
@@ -184,19 +185,60 @@ func TestPushDoesNotReplaceAVersion(t *testing.T) {
 	c, _ := client(t)
 	to, err := registry.ParseReference(s.Host + "/acme/greet:1.2.0")
 	require.NoError(t, err)
-	_, err = c.Push(t.Context(), to, second, registry.Labels{Title: "greet", Version: "1.2.0"}, false)
+	_, err = c.Push(t.Context(), to, second, registry.Labels{Title: "greet", Version: "1.2.0"}, false, nil)
 	var moved *registry.MovedError
 	require.ErrorAs(t, err, &moved)
 	require.Equal(t, digestOf(first), moved.Is)
 	require.Equal(t, digestOf(second), moved.Pushed)
-	_, err = c.Push(t.Context(), to, second, registry.Labels{Title: "greet", Version: "1.2.0"}, true)
+	_, err = c.Push(t.Context(), to, second, registry.Labels{Title: "greet", Version: "1.2.0"}, true, nil)
 	require.NoError(t, err)
 	found, err := c.Find(t.Context(), to)
 	require.NoError(t, err)
 	require.Equal(t, digestOf(second), found.Digest)
 
-	_, err = c.Push(t.Context(), to, []byte("PK\x03\x04 and so on"), registry.Labels{}, true)
+	_, err = c.Push(t.Context(), to, []byte("PK\x03\x04 and so on"), registry.Labels{}, true, nil)
 	require.ErrorContains(t, err, "it is a zip archive")
+}
+
+// A version that cannot be signed is not there for anybody.
+func TestPushSignsBeforeItTags(t *testing.T) {
+	s := start(t)
+	c, _ := client(t)
+	to := registry.Reference{Source: source(t, s, "greet"), Tag: "1.0.0"}
+	content := wasm(1, 1000)
+	labels := registry.Labels{Title: "greet", Version: "1.0.0"}
+	refused := errors.New("the key is gone")
+	_, err := c.Push(t.Context(), to, content, labels, false, func(registry.Release) error { return refused })
+	require.ErrorIs(t, err, refused)
+	require.ErrorContains(t, err, "is not published")
+	_, err = c.Find(t.Context(), to)
+	require.ErrorIs(t, err, registry.ErrNotFound)
+
+	sign := func(r registry.Release) error {
+		_, err := c.Attach(t.Context(), registry.Reference{Source: to.Source, Tag: r.Manifest}, signature(t, r))
+		return err
+	}
+	release, err := c.Push(t.Context(), to, content, labels, false, sign)
+	require.NoError(t, err)
+	_, err = c.Push(t.Context(), to, content, labels, false, sign) // again, which changes nothing
+	require.NoError(t, err)
+	all, err := c.Signatures(t.Context(), to.Source, release)
+	require.NoError(t, err)
+	require.NotEmpty(t, all)
+}
+
+// signature returns a signature of a module by some key.
+func signature(t *testing.T, r registry.Release) *trust.Bundle {
+	t.Helper()
+	key, err := trust.GenerateKey()
+	require.NoError(t, err)
+	statement, err := trust.NewStatement(trust.PredicateSign, struct{}{}, map[string]string{"greet": r.Manifest, "greet.wasm": r.Digest})
+	require.NoError(t, err)
+	raw, err := trust.Sign(key, statement)
+	require.NoError(t, err)
+	bundle, err := trust.ParseBundle(raw)
+	require.NoError(t, err)
+	return bundle
 }
 
 func TestTag(t *testing.T) {
@@ -247,6 +289,8 @@ func TestFaults(t *testing.T) {
 		"swapped byte":           {at: blobs, fault: registrytest.Swap, want: digestOf(content) + " is wanted", is: new(*registry.DigestError)},
 		"endless":                {at: blobs, fault: registrytest.Endless, want: "has more than 200000 bytes", is: new(*registry.SizeError)},
 		"stalls":                 {at: blobs, fault: registrytest.Stall(0), want: "nothing was received for"},
+		"a manifest stalls":      {at: manifests, fault: registrytest.Stall(10), want: "nothing was received for"},
+		"tags stall":             {at: "/tags/list", fault: registrytest.Stall(3), want: "nothing was received for"},
 		"429 twice":              {at: blobs, times: 2, fault: registrytest.Status(429, "Retry-After", "3600")},
 		"429 always":             {at: blobs, fault: registrytest.Status(429, "Retry-After", "1"), want: "it allows no more requests for now"},
 		"500 once":               {at: manifests, times: 1, fault: registrytest.Status(500)},
@@ -293,7 +337,7 @@ func TestFaults(t *testing.T) {
 			push(t, s, "greet", "1.0.0", content)
 			s.Fail(c.at, c.times, c.fault)
 			client, cache := client(t, func(o *registry.Options) {
-				if name == "stalls" {
+				if strings.Contains(name, "stall") {
 					o.Stall = 100 * time.Millisecond
 				}
 			})
@@ -536,6 +580,21 @@ func TestMirrors(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, content, got)
 
+	// A mirror may have a module without its signatures.
+	own, _ := client(t)
+	_, err = own.Attach(t.Context(), registry.Reference{Source: source(t, s, "greet"), Tag: "1.0.0"}, signature(t, release))
+	require.NoError(t, err)
+	all, err := c.Signatures(t.Context(), source(t, s, "greet"), release)
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	mirror.Fail("", 0, registrytest.Status(500))
+	all, err = c.Signatures(t.Context(), source(t, s, "greet"), release)
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	s.Fail("", 0, registrytest.Status(500))
+	_, err = c.Signatures(t.Context(), source(t, s, "greet"), release)
+	require.ErrorContains(t, err, "it has a problem")
+
 	for _, text := range []string{"mirror.example.com", "=mirror.example.com", "a=not a host", "a="} {
 		_, err := registry.ParseMirrors(text)
 		require.ErrorContains(t, err, "does not have the form", text)
@@ -565,6 +624,14 @@ func TestVendor(t *testing.T) {
 	again, err := os.ReadFile(filepath.Join(dir, "index.json"))
 	require.NoError(t, err)
 	require.Equal(t, string(index), string(again))
+
+	// A project names the directory before it has been filled.
+	early, _ := client(t, func(o *registry.Options) { o.Layouts = []string{filepath.Join(dir, "later")} })
+	_, err = get(t.Context(), early, from, anyVersion(t, ""))
+	require.NoError(t, err)
+	_, err = early.Signatures(t.Context(), from, release)
+	require.NoError(t, err)
+	require.NoError(t, early.Vendor(t.Context(), filepath.Join(dir, "later"), modules[:1]))
 
 	offline, cache := client(t, func(o *registry.Options) { o.Offline, o.Layouts = true, []string{dir} })
 	s.Close()

@@ -97,22 +97,18 @@ func (c *Client) tags(ctx context.Context, s Source) (versions map[string]string
 		}
 		return nil
 	}
+	layouts, err := c.layouts(s)
+	if err != nil {
+		return nil, err
+	}
 	if s.Kind == Layout {
-		l, err := openLayout(s.Dir)
-		if err != nil {
-			return nil, err
-		}
-		tags, err := l.tags(s.Repository)
+		tags, err := layouts[0].tags(s.Repository)
 		if err != nil {
 			return nil, err
 		}
 		return versions, add(tags)
 	}
-	for _, dir := range c.options.Layouts {
-		l, err := openLayout(dir)
-		if err != nil {
-			return nil, err
-		}
+	for _, l := range layouts {
 		if tags, err := l.tags(s.Repository); err == nil {
 			_ = add(tags)
 		}
@@ -140,16 +136,12 @@ func (c *Client) Find(ctx context.Context, r Reference) (Release, error) {
 
 // manifest returns the manifest of a tag or digest, and the module that it has.
 func (c *Client) manifest(ctx context.Context, s Source, tag string) (raw []byte, release Release, err error) {
-	layouts := c.options.Layouts
-	if s.Kind == Layout {
-		layouts = []string{s.Dir}
+	layouts, err := c.layouts(s)
+	if err != nil {
+		return nil, release, err
 	}
 	what := Reference{s, tag}.String()
-	for _, dir := range layouts {
-		l, err := openLayout(dir)
-		if err != nil {
-			return nil, release, err
-		}
+	for _, l := range layouts {
 		raw, err = l.manifest(s.Repository, tag)
 		if err == nil {
 			return c.released(what, raw)

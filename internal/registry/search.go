@@ -27,6 +27,15 @@ type Found struct {
 	Labels  Labels
 }
 
+// isHidden reports whether a registry does not show something, or not to this user.
+func isHidden(err error) bool {
+	if err == nil {
+		return false
+	}
+	status := statusOf(err)
+	return errors.Is(err, ErrNotFound) || status == http.StatusNotFound || status == http.StatusUnauthorized || status == http.StatusForbidden
+}
+
 // Search returns the repositories of a registry that have a text in their name, at most so many, and that hold modules.
 // Registries without a catalog are an error.
 func (c *Client) Search(ctx context.Context, in Registry, text string, most int) (found []Found, err error) {
@@ -59,7 +68,7 @@ func (c *Client) Search(ctx context.Context, in Registry, text string, most int)
 		return nil
 	})
 	if err != nil && !errors.Is(err, errEnough) {
-		if status := statusOf(err); status == http.StatusNotFound || status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusMethodNotAllowed {
+		if isHidden(err) || statusOf(err) == http.StatusMethodNotAllowed {
 			return nil, fmt.Errorf("%s cannot be searched: it has no catalog, or not for you (%w)", in, err)
 		}
 		return nil, explained(in.String(), host, err)
@@ -73,6 +82,9 @@ func (c *Client) Search(ctx context.Context, in Registry, text string, most int)
 			continue // a name that no source can have
 		}
 		versions, err := c.Versions(ctx, one.Source)
+		if isHidden(err) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -127,59 +127,67 @@ func (c *Client) KeepSignatures(module string, kept Kept) error {
 	return atomicfile.Write(c.keptSignatures(module), raw, 0o644)
 }
 
-// Signatures returns the bundles that refer to a module, which may be wrong.
-func (c *Client) Signatures(ctx context.Context, s Source, of Release) ([][]byte, error) {
-	switch s.Kind {
-	case Web:
-		return c.besides(ctx, s)
-	case Git:
-		return nil, nil // who trusts a commit says so with its hash
+// VendoredSignatures returns the bundles that refer to a module in the layouts, which may be wrong. It needs no network.
+func (c *Client) VendoredSignatures(_ context.Context, s Source, of Release) (all [][]byte, err error) {
+	layouts, err := c.layouts(s)
+	if err != nil {
+		return nil, err
 	}
-	layouts := c.options.Layouts
-	if s.Kind == Layout {
-		layouts = append([]string{s.Dir}, layouts...)
-	}
-	var all [][]byte
-	for _, dir := range layouts {
-		l, err := openLayout(dir)
-		if err != nil {
-			return nil, err
+	for _, l := range layouts {
+		manifests := []string{of.Manifest}
+		if s.Kind == Web { // it has a manifest of its own in each layout
+			manifests = nil
+			for _, m := range l.index.Manifests {
+				manifests = append(manifests, m.Digest.String())
+			}
 		}
-		found, err := l.signatures(of.Manifest)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, found...)
-	}
-	if s.Kind == Layout || c.options.Offline {
-		return all, nil
-	}
-	err := c.at(ctx, s.Repository, func(endpoint string, r *remote.Repository) error {
-		found, err := referring(ctx, endpoint, r, of.Manifest)
-		all = append(all, found...)
-		return err
-	})
-	return all, err
-}
-
-// besides returns the bundles in the file beside a file on the web.
-func (c *Client) besides(ctx context.Context, s Source) (all [][]byte, err error) {
-	for _, dir := range c.options.Layouts {
-		l, err := openLayout(dir)
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range l.index.Manifests {
-			found, err := l.signatures(m.Digest.String())
+		for _, manifest := range manifests {
+			found, err := l.signatures(manifest)
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, found...)
+			if all = append(all, found...); len(all) > signatureCount {
+				return nil, fmt.Errorf("%s has more than %d signatures", l.dir, signatureCount)
+			}
 		}
 	}
-	if c.options.Offline {
+	return all, nil
+}
+
+// Signatures returns the bundles that refer to a module at its source and in the layouts, which may be wrong.
+func (c *Client) Signatures(ctx context.Context, s Source, of Release) ([][]byte, error) {
+	all, err := c.VendoredSignatures(ctx, s, of)
+	if err != nil || s.Kind == Layout || s.Kind == Git || c.options.Offline {
+		return all, err // who trusts a commit says so with its hash
+	}
+	if s.Kind == Web {
+		found, err := c.besides(ctx, s)
+		return append(all, found...), err
+	}
+	// A mirror may have the module without its signatures, and the registry may be away where its mirrors are not.
+	var failures []error
+	for _, endpoint := range c.endpoints(s.Repository) {
+		r, err := c.repository(endpoint)
+		var found [][]byte
+		if err == nil {
+			found, err = referring(ctx, endpoint, r, of.Manifest)
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err != nil {
+			failures = append(failures, err)
+		}
+		all = append(all, found...)
+	}
+	if len(all) > 0 {
 		return all, nil
 	}
+	return nil, errors.Join(failures...)
+}
+
+// besides returns the bundles in the file beside a file on the web.
+func (c *Client) besides(ctx context.Context, s Source) ([][]byte, error) {
 	response, err := send(ctx, c.web.Do, s.URL+signatureSuffix, http.Header{})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.URL+signatureSuffix, err)
@@ -187,7 +195,7 @@ func (c *Client) besides(ctx context.Context, s Source) (all [][]byte, err error
 	defer response.Body.Close()
 	switch {
 	case response.StatusCode == http.StatusNotFound:
-		return all, nil
+		return nil, nil
 	case response.StatusCode != http.StatusOK:
 		return nil, &statusError{response.Request.URL.Redacted(), response.StatusCode}
 	}
@@ -200,9 +208,9 @@ func (c *Client) besides(ctx context.Context, s Source) (all [][]byte, err error
 	}
 	found, err := splitBundles(raw)
 	if err != nil {
-		return all, nil // some servers have a page for whatever is not there
+		return nil, nil // some servers have a page for whatever is not there
 	}
-	return append(all, found...), nil
+	return found, nil
 }
 
 // referring returns the bundles of a repository that refer to a manifest.

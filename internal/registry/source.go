@@ -89,6 +89,15 @@ func ParseSource(text string) (Source, error) {
 	return Source{}, fmt.Errorf("%q is not a source: it has the form oci://registry.example.com/namespace/name, https://example.com/name.wasm, git+https://example.com/repository//directory@ref, or oci-layout:directory, or is a name such as namespace/name that the registries under plugins.registries have; a file or directory of source is named as path", text)
 }
 
+// IsVersionTag reports whether the source is a repository of git at the tag of a version, which is not to move.
+func (s Source) IsVersionTag() bool {
+	_, ok := versionOf(strings.TrimPrefix(s.Ref, "v"))
+	return s.Kind == Git && ok
+}
+
+// IsGit reports whether the text of a source names a repository of git.
+func IsGit(text string) bool { return strings.HasPrefix(text, schemeGit) }
+
 // nameSyntax is that of names, of a part or two.
 var nameSyntax = regexp.MustCompile(`^[a-z0-9]+([._-]+[a-z0-9]+)*(/[a-z0-9]+([._-]+[a-z0-9]+)*)?$`)
 

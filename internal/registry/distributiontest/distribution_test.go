@@ -54,7 +54,7 @@ func push(t *testing.T, s *registrytest.Server, name, version string, content []
 	t.Helper()
 	to, err := registry.ParseReference(s.Host + "/acme/" + name + ":" + registry.Tag(version))
 	require.NoError(t, err)
-	r, err := client(t).Push(t.Context(), to, content, registry.Labels{Title: name, Version: version, Description: "A " + name}, false)
+	r, err := client(t).Push(t.Context(), to, content, registry.Labels{Title: name, Version: version, Description: "A " + name}, false, nil)
 	require.NoError(t, err)
 	return to, r
 }
@@ -67,10 +67,10 @@ func TestTravels(t *testing.T) {
 
 	// The same again is no change, and another module under the version is refused.
 	c := client(t)
-	_, err := c.Push(t.Context(), to, content, registry.Labels{Title: "lab", Version: "1.10.0+linux", Description: "A lab"}, false)
+	_, err := c.Push(t.Context(), to, content, registry.Labels{Title: "lab", Version: "1.10.0+linux", Description: "A lab"}, false, nil)
 	require.NoError(t, err)
 	var moved *registry.MovedError
-	_, err = c.Push(t.Context(), to, module(3, 1000), registry.Labels{Title: "lab", Version: "1.10.0+linux"}, false)
+	_, err = c.Push(t.Context(), to, module(3, 1000), registry.Labels{Title: "lab", Version: "1.10.0+linux"}, false, nil)
 	require.ErrorAs(t, err, &moved)
 
 	from := to.Source

@@ -2,10 +2,13 @@
 package registrycmd
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -14,6 +17,7 @@ import (
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/internal/atomicfile"
 	"github.com/husk-dev/husk/internal/install"
 	"github.com/husk-dev/husk/internal/plugins"
 	"github.com/husk-dev/husk/internal/registry"
@@ -60,12 +64,23 @@ func (a commands) install() *cobra.Command {
 			"versions. If a version asks for more than the one that was locked, the command shows it and asks.\n\n" +
 			"With arguments, it first adds providers to the project file: by the source, such as\n" +
 			"oci://ghcr.io/acme/random, or by a name that the registries have which plugins.registries in the project file\n" +
-			"or HUSK_REGISTRIES lists, such as acme/random@^1.2.",
+			"or HUSK_REGISTRIES lists, such as acme/random@^1.2. Without arguments, it looks there for what a program in\n" +
+			"YAML uses and the project does not list, and asks whether to add it.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.addProviders(cmd.Context(), f, args); err != nil {
+			if len(args) == 0 && !f.locked {
+				var err error
+				if args, err = a.findUnlisted(cmd.Context(), f); err != nil {
+					return err
+				}
+			}
+			undo, err := a.addProviders(cmd.Context(), f, args)
+			if err != nil {
 				return err
 			}
-			return a.run(cmd.Context(), f, install.Options{}, "install")
+			if err := a.run(cmd.Context(), f, install.Options{}, "install"); err != nil {
+				return errors.Join(err, undo())
+			}
+			return nil
 		},
 	}
 	f.add(cmd)
@@ -106,17 +121,23 @@ func (a commands) run(ctx context.Context, f *installFlags, o install.Options, c
 	})
 }
 
-// addProviders lists providers in the project file.
-func (a commands) addProviders(ctx context.Context, f *installFlags, args []string) error {
-	for _, text := range args {
-		if f.locked {
-			return cli.Usagef("--locked, which is the default in CI, refuses to change husk.lock: leave out %s, or add --locked=false", text)
-		}
-		from, version := text, ""
-		if at := strings.LastIndexByte(text, '@'); at > 0 {
-			from, version = text[:at], text[at+1:]
-		}
-		err := a.withProject(ctx, f.offline, func(project *program.Project, p *plugins.Plugins) error {
+// addProviders lists providers in the project file, after it has found all of them. undo restores the file, unless it was
+// changed since.
+func (a commands) addProviders(ctx context.Context, f *installFlags, args []string) (undo func() error, err error) {
+	undo = func() error { return nil }
+	if len(args) == 0 {
+		return undo, nil
+	}
+	if f.locked {
+		return nil, cli.Usagef("--locked, which is the default in CI, refuses to change husk.lock: leave out %s, or add --locked=false", args[0])
+	}
+	err = a.withProject(ctx, f.offline, func(project *program.Project, p *plugins.Plugins) error {
+		var all []install.Found
+		for _, text := range args {
+			from, version := text, ""
+			if at := strings.LastIndexByte(text, '@'); at > 0 && !registry.IsGit(text) { // which has a branch, tag, or commit there
+				from, version = text[:at], text[at+1:]
+			}
 			found, err := install.Find(ctx, p, from, version, a.progress())
 			if err != nil {
 				return err
@@ -124,17 +145,31 @@ func (a commands) addProviders(ctx context.Context, f *installFlags, args []stri
 			if project.Provider(found.Name) != nil {
 				return fmt.Errorf("%s lists the provider %s already: husk update %[2]s looks for newer versions", project.File.Name, found.Name)
 			}
-			if err := project.AddProvider(found.Name, found.Source, found.Version); err != nil {
-				return err
-			}
-			a.Say("Added %s to %s.", found.Name, project.File.Name)
-			return nil
-		})
+			all = append(all, found)
+		}
+		path := filepath.Join(project.Dir, project.File.Name)
+		before, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
-	}
-	return nil
+		var written []byte
+		undo = func() error {
+			if now, err := os.ReadFile(path); err != nil || written != nil && !bytes.Equal(now, written) {
+				return err
+			}
+			a.Say("Restored %s.", project.File.Name)
+			return atomicfile.Write(path, before, 0o644)
+		}
+		for _, found := range all {
+			if err := project.AddProvider(found.Name, found.Source, found.Version); err != nil {
+				return errors.Join(err, undo())
+			}
+			a.Say("Added %s to %s.", found.Name, project.File.Name)
+		}
+		written, err = os.ReadFile(path)
+		return err
+	})
+	return undo, err
 }
 
 // withProject calls do with the project and its plugins.
@@ -162,6 +197,11 @@ func (a commands) showWider(wider []install.Installed) {
 			a.Say("%s %s is signed by others than the version that husk.lock has:", one.Name, version)
 			a.Say("  + %s", cmp.Or(one.Signer, "nobody"))
 			a.Say("  - %s", one.SignerWas)
+		}
+		if one.CommitWas != "" {
+			a.Say("%s %s is another commit than husk.lock has, with the same version: the tag was moved.", one.Name, version)
+			a.Say("  + %s", one.Commit)
+			a.Say("  - %s", one.CommitWas)
 		}
 		if len(one.Wider) == 0 {
 			continue

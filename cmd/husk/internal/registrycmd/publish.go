@@ -81,7 +81,7 @@ func (a commands) push() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				release, err := client.Push(cmd.Context(), to, wasm, labels, force)
+				release, err := client.Push(cmd.Context(), to, wasm, labels, force, nil)
 				if moved := (*registry.MovedError)(nil); errors.As(err, &moved) {
 					return fmt.Errorf("%w\ngive the module another version: projects that have locked this one would refuse the other; --force replaces it", err)
 				}
@@ -156,8 +156,9 @@ func (a commands) pull() *cobra.Command {
 	var out, version string
 	cmd := &cobra.Command{
 		Use: "pull REFERENCE", Short: "Fetch a module from a registry into a file",
-		Long: "Fetch a module from an OCI registry into a file. REFERENCE has a tag or digest, such as\n" +
-			"ghcr.io/acme/random:1.2.0; without one, the newest version is fetched, of those that --version allows.",
+		Long: "Fetch a module from an OCI registry into a file, and its signatures into one beside it. REFERENCE has a tag or\n" +
+			"digest, such as ghcr.io/acme/random:1.2.0; without one, the newest version is fetched, of those that --version\n" +
+			"allows.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, err := registry.ParseReference(args[0])
 			if err != nil {
@@ -188,8 +189,17 @@ func (a commands) pull() *cobra.Command {
 					return err
 				}
 				file := cmp.Or(out, path.Base(from.Repository)+".wasm")
+				signatures, err := client.Signatures(cmd.Context(), from.Source, release)
+				if err != nil {
+					return err
+				}
 				if err := atomicfile.Write(file, wasm, 0o644); err != nil {
 					return fmt.Errorf("writing the module: %w", err)
+				}
+				if len(signatures) > 0 { // trust policies look for them there
+					if err := writeSignatures(file+plugins.SignatureSuffix, signatures); err != nil {
+						return err
+					}
 				}
 				shown := publishedAt(from, release)
 				shown.Path = file

@@ -104,6 +104,9 @@ func (a commands) published(ctx context.Context, p *plugins.Plugins, from regist
 		if err != nil {
 			return nil, versions, err
 		}
+		if _, err := p.AdmitModule(ctx, "", from, release); err != nil {
+			return nil, versions, err
+		}
 		wasm, err := os.ReadFile(path)
 		if err != nil {
 			return nil, versions, err
@@ -207,17 +210,16 @@ func (a commands) publishModule(ctx context.Context, p *plugins.Plugins, from st
 	if err != nil {
 		return err
 	}
-	release, err := client.Push(ctx, to, wasm, labels, false)
+	var sign func(registry.Release) error
+	if key != nil {
+		sign = func(release registry.Release) error { return signRelease(ctx, client, *key, to, release) }
+	}
+	release, err := client.Push(ctx, to, wasm, labels, false, sign)
 	if moved := (*registry.MovedError)(nil); errors.As(err, &moved) {
 		return fmt.Errorf("%w\ngive the module another version", err)
 	}
 	if err != nil {
 		return err
-	}
-	if key != nil {
-		if err := signRelease(ctx, client, *key, to, release); err != nil {
-			return fmt.Errorf("%s is published, and not signed: %w\nsign it with husk provider sign %s --key %s", to, err, to, f.key)
-		}
 	}
 	if a.JSON {
 		return nil // the checks are the result
@@ -375,7 +377,7 @@ func checkTheGrants(now *candidate, version semver.Version, before *candidate, w
 
 func (a commands) changes() *cobra.Command {
 	return &cobra.Command{
-		Use: "changes OLD NEW", Short: "Show what differs between the schemas of two versions of a provider",
+		Use: "changes OLD NEW", Aliases: []string{"schema-diff"}, Short: "Show what differs between the schemas of two versions of a provider",
 		Long: "Show what differs between the schemas of two versions of a provider, and what of it breaks programs. Each is\n" +
 			"a module, a directory of Go source, or a reference such as ghcr.io/acme/random:1.2.0. Without a tag, the\n" +
 			"newest version is meant.",
@@ -433,6 +435,9 @@ func (a commands) readAny(ctx context.Context, p *plugins.Plugins, text string) 
 	}
 	path, err := client.Fetch(ctx, from.Source, release)
 	if err != nil {
+		return nil, err
+	}
+	if _, err := p.AdmitModule(ctx, "", from.Source, release); err != nil {
 		return nil, err
 	}
 	return os.ReadFile(path)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -151,12 +152,19 @@ func (s subject) add(ctx context.Context, p *plugins.Plugins, bundle *trust.Bund
 	if err != nil {
 		return where, err
 	}
+	return where, writeSignatures(where, append(all, bundle.Raw()))
+}
+
+// writeSignatures writes bundles to a file, a line each.
+func writeSignatures(path string, all [][]byte) error {
 	var text bytes.Buffer
-	for _, one := range append(all, bundle.Raw()) {
-		text.Write(bytes.TrimSpace(one))
+	for _, one := range all {
+		if err := json.Compact(&text, one); err != nil {
+			return fmt.Errorf("a signature is not JSON: %w", err)
+		}
 		text.WriteByte('\n')
 	}
-	return where, atomicfile.Write(where, text.Bytes(), 0o644)
+	return atomicfile.Write(path, text.Bytes(), 0o644)
 }
 
 func (a commands) sign() *cobra.Command {
@@ -208,7 +216,7 @@ func (a commands) sign() *cobra.Command {
 				if a.JSON {
 					return a.WriteJSON(map[string]any{"subject": s.String(), "digest": s.release.Digest, "signer": by, "signature": where})
 				}
-				return a.Printf("%s is signed by %s\n", s, cmp.Or(by, "whoever made the bundle"))
+				return a.Printf("%s is signed by %s\nits digest is %s\n", s, cmp.Or(by, "whoever made the bundle"), s.release.Digest)
 			})
 		},
 	}

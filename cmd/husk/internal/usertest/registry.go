@@ -1,7 +1,12 @@
 package usertest
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -49,4 +54,21 @@ func fault(ts *testscript.TestScript, _ bool, args []string) {
 	default:
 		ts.Fatalf("there is no fault %s", args[1])
 	}
+}
+
+// lockModule FILE MODULE: has a lock with one provider name the module in a file, as somebody does by hand.
+func lockModule(ts *testscript.TestScript, _ bool, args []string) {
+	wasm := ts.ReadFile(args[1])
+	lock := regexp.MustCompile(`(?m)^( +digest: ).*$`).ReplaceAllString(ts.ReadFile(args[0]), fmt.Sprintf("${1}sha256:%x", sha256.Sum256([]byte(wasm))))
+	lock = regexp.MustCompile(`(?m)^( +size: ).*$`).ReplaceAllString(lock, fmt.Sprintf("${1}%d", len(wasm)))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(lock), 0o644))
+}
+
+// plant DIR MODULE: makes an OCI layout with the bytes of a module, which its index does not name.
+func plant(ts *testscript.TestScript, _ bool, args []string) {
+	wasm := []byte(ts.ReadFile(args[1]))
+	blobs := filepath.Join(ts.MkAbs(args[0]), "blobs", "sha256")
+	ts.Check(os.MkdirAll(blobs, 0o755))
+	ts.Check(os.WriteFile(filepath.Join(blobs, fmt.Sprintf("%x", sha256.Sum256(wasm))), wasm, 0o644))
+	ts.Check(os.WriteFile(filepath.Join(ts.MkAbs(args[0]), "index.json"), []byte(`{"schemaVersion":2,"manifests":[]}`), 0o644))
 }

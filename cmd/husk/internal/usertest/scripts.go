@@ -203,14 +203,16 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"metaschema": func(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(metaschema.Validate([]byte(ts.ReadFile(args[0]))))
 	},
-	"pack":      pack,
-	"manifest":  manifest,
-	"registry":  startRegistry,
-	"fault":     fault,
-	"printable": printable,
-	"unforged":  unforged,
-	"absent":    absent,
-	"hidden":    hidden,
+	"pack":        pack,
+	"manifest":    manifest,
+	"registry":    startRegistry,
+	"fault":       fault,
+	"lock-module": lockModule,
+	"plant":       plant,
+	"printable":   printable,
+	"unforged":    unforged,
+	"absent":      absent,
+	"hidden":      hidden,
 	// truncate FILE SIZE: cuts a file off after so many bytes.
 	"truncate": func(ts *testscript.TestScript, _ bool, args []string) {
 		size, err := strconv.ParseInt(args[1], 10, 64)
