@@ -10,7 +10,10 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"flag"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +29,8 @@ import (
 
 	"github.com/husk-dev/husk/host/trust"
 )
+
+var fixtures = flag.String("fixtures", "", "write the signatures of the script identities.txtar to this directory")
 
 // public returns the trusted root of sigstore's public service.
 func public(t *testing.T) *trust.Root {
@@ -109,6 +114,13 @@ func byTheirs(t *testing.T, b *bundle.Bundle, digest string) error {
 // virtualRoot returns the trusted root of a service that sigstore's library makes up.
 func virtualRoot(t *testing.T, s *ca.VirtualSigstore) *trust.Root {
 	t.Helper()
+	r, err := trust.ParseRoot(rawRoot(t, s))
+	require.NoError(t, err)
+	return r
+}
+
+func rawRoot(t *testing.T, s *ca.VirtualSigstore) []byte {
+	t.Helper()
 	logs := func(from map[string]*root.TransparencyLog) (all []map[string]any) {
 		for id, l := range from {
 			key, err := trust.NewPublicKey(l.PublicKey)
@@ -148,9 +160,7 @@ func virtualRoot(t *testing.T, s *ca.VirtualSigstore) *trust.Root {
 		"tlogs":     logs(s.RekorLogs()), "certificateAuthorities": authorities, "timestampAuthorities": stampers,
 	})
 	require.NoError(t, err)
-	r, err := trust.ParseRoot(raw)
-	require.NoError(t, err)
-	return r
+	return raw
 }
 
 func der(t *testing.T, key trust.PublicKey) []byte {
@@ -330,4 +340,35 @@ func TestTheirsVerifiesOurs(t *testing.T) {
 	result, err := v.Verify(b, verify.NewPolicy(verify.WithArtifactDigest("sha256", digest[:]), verify.WithKey()))
 	require.NoError(t, err)
 	require.Equal(t, trust.PredicateSign, result.Statement.PredicateType)
+}
+
+// What the script cmd/husk/testdata/script/identities.txtar has of a made-up service: a trusted root, and signatures of a file
+// by a workflow, by one whose certificate had expired, and by another service.
+func TestFixtures(t *testing.T) {
+	if *fixtures == "" {
+		t.Skip("writes files with -fixtures")
+	}
+	const identity, issuer = "https://github.com/acme/lab/.github/workflows/release.yml@refs/tags/v1.2.3", "https://token.actions.githubusercontent.com"
+	module := sha256.Sum256([]byte("a module\n"))
+	statement, err := trust.NewStatement(trust.PredicateSign, struct{}{}, map[string]string{"lab": "sha256:" + hex.EncodeToString(module[:])})
+	require.NoError(t, err)
+	payload, err := json.Marshal(statement)
+	require.NoError(t, err)
+	write := func(name string, raw []byte) {
+		require.NoError(t, os.WriteFile(filepath.Join(*fixtures, name), append(raw, '\n'), 0o644))
+	}
+	s, err := ca.NewVirtualSigstore()
+	require.NoError(t, err)
+	write("root.json", rawRoot(t, s))
+	signed, err := s.Attest(identity, issuer, payload)
+	require.NoError(t, err)
+	write("signed.json", entityBundle(t, s, signed, true, true))
+	late, err := s.AttestAtTime(identity, issuer, payload, time.Now().Add(30*time.Minute), false)
+	require.NoError(t, err)
+	write("late.json", entityBundle(t, s, late, false, true))
+	other, err := ca.NewVirtualSigstore()
+	require.NoError(t, err)
+	elsewhere, err := other.Attest(identity, issuer, payload)
+	require.NoError(t, err)
+	write("elsewhere.json", entityBundle(t, other, elsewhere, true, true))
 }
