@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -512,6 +513,19 @@ func TestLogin(t *testing.T) {
 	t.Setenv("DOCKER_CONFIG", config)
 	stored := fmt.Sprintf(`{"auths":{%q:{"auth":%q}}}`, s.Host, base64.StdEncoding.EncodeToString([]byte("alice:secret")))
 	require.NoError(t, os.WriteFile(filepath.Join(config, "config.json"), []byte(stored), 0o600))
+	c, _ = client(t, func(o *registry.Options) { o.Credential = registry.DockerCredentials() })
+	_, err = get(t.Context(), c, source(t, s, "greet"), anyVersion(t, ""))
+	require.NoError(t, err)
+
+	// As a credential helper has it, which is a program.
+	if runtime.GOOS == "windows" {
+		t.Skip("the helper of this test is a script of a shell")
+	}
+	helpers := t.TempDir()
+	t.Setenv("PATH", helpers+string(os.PathListSeparator)+os.Getenv("PATH"))
+	script := "#!/bin/sh\nread host\nprintf '{\"ServerURL\":\"%s\",\"Username\":\"alice\",\"Secret\":\"secret\"}' \"$host\"\n"
+	require.NoError(t, os.WriteFile(filepath.Join(helpers, "docker-credential-safe"), []byte(script), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(config, "config.json"), fmt.Appendf(nil, `{"credHelpers":{%q:"safe"}}`, s.Host), 0o600))
 	c, _ = client(t, func(o *registry.Options) { o.Credential = registry.DockerCredentials() })
 	_, err = get(t.Context(), c, source(t, s, "greet"), anyVersion(t, ""))
 	require.NoError(t, err)

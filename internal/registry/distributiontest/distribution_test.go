@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -177,7 +178,13 @@ func TestFaults(t *testing.T) {
 		"error":            {"GET /v2/acme/lab/blobs/", registrytest.Status(http.StatusInternalServerError), "500"},
 		"busy":             {"GET /v2/acme/lab/tags/", registrytest.Status(http.StatusTooManyRequests), "try again later, or log in"},
 		"login":            {"GET /v2/acme/lab/tags/", registrytest.Status(http.StatusUnauthorized, "WWW-Authenticate", `Basic realm="x"`), "docker login"},
-		"zip":              {"GET /v2/acme/lab/manifests/", registrytest.Content("application/zip", []byte("PK")), "manifest"},
+		"stalled manifest": {"GET /v2/acme/lab/manifests/", registrytest.Stall(10), "nothing was received for"},
+		"redirected":       {"GET /v2/acme/lab/blobs/", registrytest.Redirect("http://192.0.2.1"), "plain HTTP is allowed on this machine only"},
+		"manifest list": {"GET /v2/acme/lab/manifests/", registrytest.Content("application/vnd.oci.image.index.v1+json",
+			[]byte(`{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[]}`)), "lab:1.2.3"},
+		"huge manifest": {"GET /v2/acme/lab/manifests/", registrytest.Content("application/vnd.oci.image.manifest.v1+json",
+			bytes.Repeat([]byte(" "), 5<<20)), "the limit is"},
+		"zip": {"GET /v2/acme/lab/manifests/", registrytest.Content("application/zip", []byte("PK")), "manifest"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := start(t)
@@ -192,9 +199,40 @@ func TestFaults(t *testing.T) {
 				_, err = asking.Fetch(t.Context(), to.Source, release)
 			}
 			require.ErrorContains(t, err, c.want)
+			s.Heal()
+			again, err := asking.Resolve(t.Context(), to.Source, asked)
+			require.NoError(t, err)
+			require.NotEmpty(t, again.Digest)
 			left, err := filepath.Glob(filepath.Join(cache, "*.wasm"))
 			require.NoError(t, err)
 			require.Empty(t, left)
 		})
 	}
+}
+
+// A download that breaks off goes on where it was, and several at once receive a module once.
+func TestInterruptedAndAtOnce(t *testing.T) {
+	s := start(t)
+	content := module(2, 4<<20)
+	to, release := push(t, s, "lab", "1.2.3", content)
+	cache := t.TempDir()
+	options := registry.Options{Cache: cache, MaxSize: maxSize, Pause: time.Millisecond, Stall: 2 * time.Second}
+	s.Fail("GET /v2/acme/lab/blobs/", 1, registrytest.Truncate(1<<20))
+	s.Fail("GET /v2/acme/lab/blobs/", 1, registrytest.Truncate(0))
+	before := len(s.Requests("GET /v2/acme/lab/blobs/"))
+	var all sync.WaitGroup
+	failures := make([]error, 4)
+	for i := range failures {
+		all.Go(func() { _, failures[i] = registry.New(options).Fetch(t.Context(), to.Source, release) })
+	}
+	all.Wait()
+	for _, err := range failures {
+		require.NoError(t, err)
+	}
+	asked := s.Requests("GET /v2/acme/lab/blobs/")[before:]
+	require.Greater(t, len(asked), 1)
+	require.Contains(t, asked[len(asked)-1].Header.Get("Range"), "bytes=")
+	got, err := os.ReadFile(filepath.Join(cache, strings.TrimPrefix(release.Digest, "sha256:")+".wasm"))
+	require.NoError(t, err)
+	require.Equal(t, content, got)
 }
