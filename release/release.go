@@ -119,7 +119,15 @@ func release(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	deps, goVersion, err := dependencies(o.Platforms, programs)
+	servers, err := buildServers(ctx, src, o, work, proxy)
+	if err != nil {
+		return err
+	}
+	var released []string
+	for _, platform := range o.Platforms {
+		released = append(released, programs[platform], servers[platform])
+	}
+	deps, goVersion, err := dependencies(released)
 	if err != nil {
 		return err
 	}
@@ -143,11 +151,15 @@ func release(ctx context.Context, o options) error {
 		if err != nil {
 			return err
 		}
-		name := "husk"
-		if system == "windows" {
-			name = "husk.exe"
+		server, err := os.ReadFile(servers[platform])
+		if err != nil {
+			return err
 		}
-		all := append([]content{{name, 0o755, program}}, shared...)
+		suffix := ""
+		if system == "windows" {
+			suffix = ".exe"
+		}
+		all := append([]content{{"husk" + suffix, 0o755, program}, {serverName + suffix, 0o755, server}}, shared...)
 		archive := base + "_" + system + "_" + processor
 		if system == "windows" {
 			err = write(filepath.Join(o.Dir, archive+".zip"), func(w io.Writer) error { return writeZip(w, archive, all, made) })
@@ -295,20 +307,63 @@ func build(ctx context.Context, o options, platforms []string, work, proxy strin
 	return programs, nil
 }
 
+// serverName is the program that husk server starts. It is a module of its own.
+const serverName = "husk-server"
+
+// buildServers builds the server for each platform from the source of the commit, and returns where. It is not installed from
+// the proxy, because its module is the one that lies beside the rest of Husk.
+func buildServers(ctx context.Context, src source, o options, work, proxy string) (map[string]string, error) {
+	environment, err := proxied(ctx, proxy)
+	if err != nil {
+		return nil, err
+	}
+	const folder = "cmd/" + serverName
+	main := filepath.Join(work, "source")
+	for _, part := range []struct{ path, folder, dir string }{
+		{modulePath, "", main}, {modulePath + "/" + folder, folder, filepath.Join(main, filepath.FromSlash(folder))},
+	} {
+		zipped := filepath.Join(work, path.Base(part.path)+".zip")
+		m := module.Version{Path: part.path, Version: o.Version}
+		if err := write(zipped, func(w io.Writer) error { return modzip.CreateFromVCS(w, m, src.repository, src.commit, part.folder) }); err != nil {
+			return nil, fmt.Errorf("packing %s: %w", part.path, err)
+		}
+		if err := modzip.Unzip(part.dir, m, zipped); err != nil {
+			return nil, err
+		}
+	}
+	programs := make(map[string]string)
+	for _, platform := range o.Platforms {
+		system, processor, _ := strings.Cut(platform, "/")
+		fmt.Fprintf(o.Log, "building the server for %s\n", platform)
+		programs[platform] = filepath.Join(work, serverName+"-"+system+"-"+processor)
+		with := append(slices.Clone(environment), "GOOS="+system, "GOARCH="+processor, "GOMODCACHE="+filepath.Join(work, "modules"))
+		args := []string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -X main.released=" + o.Version, "-o", programs[platform], "."}
+		if _, err := output(ctx, filepath.Join(main, filepath.FromSlash(folder)), with, "go", args...); err != nil {
+			return nil, err
+		}
+	}
+	return programs, nil
+}
+
 // dependencies returns the modules that are in any of the programs, by path, and the release of Go that built them.
-func dependencies(platforms []string, programs map[string]string) (deps []*debug.Module, goVersion string, err error) {
+func dependencies(programs []string) (deps []*debug.Module, goVersion string, err error) {
 	found := make(map[string]*debug.Module)
-	for _, platform := range platforms {
-		info, err := buildinfo.ReadFile(programs[platform])
+	for _, program := range programs {
+		info, err := buildinfo.ReadFile(program)
 		if err != nil {
 			return nil, "", err
 		}
 		goVersion = info.GoVersion
 		for _, d := range info.Deps {
+			if d.Path == modulePath {
+				continue // the server's, which is released with it
+			}
 			if d.Replace != nil { // go install refuses this
 				return nil, "", fmt.Errorf("%s is replaced", d.Path)
 			}
-			found[d.Path] = d
+			if known := found[d.Path]; known == nil || semver.Compare(known.Version, d.Version) < 0 {
+				found[d.Path] = d
+			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
@@ -472,8 +527,8 @@ func writeZip(w io.Writer, base string, all []content, made time.Time) error {
 // place returns where packages put a file of an archive, empty for nowhere. Man pages are compressed, as distributions have them.
 func place(name string) string {
 	switch {
-	case name == "husk":
-		return "/usr/bin/husk"
+	case name == "husk", name == serverName:
+		return "/usr/bin/" + name
 	case name == "completions/husk.bash":
 		return "/usr/share/bash-completion/completions/husk"
 	case name == "completions/_husk":

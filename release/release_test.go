@@ -121,6 +121,7 @@ func TestRelease(t *testing.T) {
 		require.Contains(t, string(licences), of)
 	}
 	require.Contains(t, command(t, "", program, "version"), "husk "+testVersion+" (")
+	require.Contains(t, command(t, "", program, "server", "--version"), testVersion)
 	require.Contains(t, command(t, "", program, "provider", "verify", filepath.Join(dir, "SHA256SUMS"), "--key", key.Public().String()), "the key ed25519:")
 	quickstart(t, program)
 
@@ -152,6 +153,7 @@ func TestRelease(t *testing.T) {
 func installed(t *testing.T, root string) {
 	t.Helper()
 	require.Contains(t, command(t, "", filepath.Join(root, "usr/bin/husk"), "version"), testVersion)
+	require.Contains(t, command(t, "", filepath.Join(root, "usr/bin", serverName), "--version"), testVersion)
 	for _, name := range []string{"man/man1/husk.1.gz", "bash-completion/completions/husk", "doc/husk/copyright", "doc/husk/" + thirdPartyFile} {
 		require.FileExists(t, filepath.Join(root, "usr/share", name))
 	}

@@ -71,11 +71,16 @@ func run(args []string, out, errs io.Writer) error {
 	set.DurationVar(&f.keep, "keep", server.DefaultKeep, "how long ended runs and their logs are kept")
 	set.StringSliceVar(&f.projects, "project", nil, "with token: only for this project, in which * stands for any text; can be repeated")
 	set.DurationVar(&f.expires, "expires", 0, "with token: how long it is valid (default: until it is revoked)")
+	shown := set.Bool("version", false, "print the version")
 	if err := set.Parse(args); errors.Is(err, pflag.ErrHelp) {
 		fmt.Fprint(out, usage+set.FlagUsagesWrapped(80))
 		return nil
 	} else if err != nil {
 		return fmt.Errorf("%w: see \"husk server --help\"", err)
+	}
+	if *shown {
+		fmt.Fprintln(out, "husk server", version())
+		return nil
 	}
 	if f.dir == "" {
 		config, err := os.UserConfigDir()
@@ -99,7 +104,13 @@ func run(args []string, out, errs io.Writer) error {
 	}
 }
 
+// released is the version of a release, which its linker sets.
+var released string
+
 func version() string {
+	if released != "" {
+		return released
+	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		return info.Main.Version
 	}
