@@ -40,6 +40,8 @@ type runner struct {
 	answer string
 	err    *failure
 	ended  bool
+	// stale is set once something of a call that has ended may still run. It would run, and answer, in the next call.
+	stale bool
 }
 
 // failure is what a closure threw.
@@ -102,6 +104,9 @@ func (r *runner) run(ctx context.Context, request map[string]any) ([]byte, error
 		return nil, err
 	}
 	for !r.ended {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		ran, err := r.js.Job()
 		if err != nil {
 			return nil, err
@@ -137,10 +142,29 @@ func (r *runner) run(ctx context.Context, request map[string]any) ([]byte, error
 			}
 		}
 	}
+	r.end()
 	if r.err != nil {
 		return nil, r.err
 	}
 	return []byte(r.answer), nil
+}
+
+// mostLeft is how many jobs of a call may run after its answer.
+const mostLeft = 10_000
+
+// end runs what a call that has its answer has left behind, so that nothing of it runs in the next one.
+func (r *runner) end() {
+	for left := 0; !r.stale; left++ {
+		ran, err := r.js.Job()
+		r.stale = err != nil || left == mostLeft
+		if !ran {
+			break
+		}
+	}
+	if !r.stale {
+		_, err := r.js.Evaluate("__end()", "call.js")
+		r.stale = err != nil
+	}
 }
 
 // host answers what the runtime asks for.
@@ -160,14 +184,19 @@ func (r *runner) host(name, argument string) string {
 			r.answer, r.ended = argument, true
 		}
 	case "failed", "uncaught":
-		if !r.ended {
-			r.err, r.ended = &failure{}, true
-			if err := json.Unmarshal([]byte(argument), r.err); err != nil {
-				r.err.Message = argument
-			}
-			if name == "uncaught" {
-				r.err.Message = "an error that nothing in the dynamic provider catches: " + r.err.Message
-			}
+		f := &failure{}
+		if err := json.Unmarshal([]byte(argument), f); err != nil {
+			f.Message = argument
+		}
+		switch {
+		case !r.ended && name == "uncaught":
+			r.stale = true // the call goes on, although it has failed
+			f.Message = "an error that nothing in the dynamic provider catches: " + f.Message
+			fallthrough
+		case !r.ended:
+			r.err, r.ended = f, true
+		case name == "uncaught":
+			log.Warning("an error that nothing in the dynamic provider catches, after the call had its answer: " + f.Message)
 		}
 	case "random":
 		n, err := strconv.Atoi(argument)
@@ -356,5 +385,9 @@ func errorOf(err error) *abi.Error {
 	if errors.As(err, &f) {
 		message = f.Error()
 	}
-	return abi.NewError(abi.ErrorKindInternal, message)
+	kind := abi.ErrorKindInternal
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		kind = abi.ErrorKindCancelled
+	}
+	return abi.NewError(kind, message)
 }

@@ -92,7 +92,7 @@ func (p *provider) call(ctx context.Context, method string, u urn.URN, id string
 		p.config = map[string]any{}
 	}
 	request["config"] = p.config
-	if p.runner == nil || p.runner.js.Broken() {
+	if p.runner == nil || p.runner.stale || p.runner.js.Broken() {
 		if p.runner, p.err = newRunner(); p.err != nil {
 			return errorOf(p.err)
 		}

@@ -1,6 +1,7 @@
 package provider_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -135,6 +136,73 @@ func TestFailures(t *testing.T) {
 			_, err = create(t, p, "secret", nil)
 			require.NoError(t, err)
 		})
+	}
+}
+
+// written returns the inputs of a resource whose create has that body.
+func written(body string, o pt.Object) property.Map {
+	return pt.MapOf(pt.With(o, pt.Object{"__provider": "exports.handler = () => ({ create: async i => {" + body + "} })"}))
+}
+
+// What a call leaves behind answers no other call.
+func TestACallAnswersForItselfAlone(t *testing.T) {
+	for name, first := range map[string]struct{ body, failure string }{
+		"uncaught in a job":              {`process.nextTick(() => { throw new Error("boom") }); for (let n = 0; n < i.turns; n++) await null`, "catches: boom"},
+		"uncaught in a timer":            {`setTimeout(() => { throw new Error("boom") }, 1); await new Promise(r => setTimeout(r, 30))`, "catches: boom"},
+		"rejected and nobody handles it": {`Promise.reject(new Error("boom")); await new Promise(r => setTimeout(r, 1))`, "catches: boom"},
+		"rejected after the answer":      {`(async () => { for (let n = 0; n < i.turns; n++) await null; throw new Error("boom") })()`, ""},
+		"throws after the answer":        {`(async () => { for (let n = 0; n < i.turns; n++) await null; process.nextTick(() => { throw new Error("boom") }) })()`, ""},
+		"goes on after the answer":       {`(async () => { for (;;) await null })()`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := provider.New()
+			body := `if (i.who === "first") {` + first.body + `} return { id: i.who, outs: { who: i.who } }`
+			for turns := range 20 { // how many jobs what is left behind takes
+				for _, who := range []string{"first", "second", "third"} {
+					created, err := p.Create(t.Context(), abi.CreateRequest{URN: resource, Type: token, Inputs: written(body, pt.Object{"who": who, "turns": float64(turns + 3)})})
+					if who == "first" && first.failure != "" {
+						require.ErrorContains(t, err, first.failure)
+						continue
+					}
+					require.NoError(t, err, who)
+					require.Equal(t, who, created.ID)
+					require.Equal(t, pt.Of(who), created.State.Get("who"))
+				}
+			}
+		})
+	}
+}
+
+// As in Node.js, a timer that is unref'd keeps nothing alive, and goes off if something else does.
+func TestTimersThatKeepNothingAlive(t *testing.T) {
+	p := provider.New()
+	for _, waits := range []string{
+		`setInterval(() => {}, 1).unref(); await new Promise(() => {})`,
+		`await new Promise(r => setTimeout(r, 5).unref())`,
+		`await new Promise(r => setTimeout(r, 5).ref().unref())`,
+	} {
+		_, err := p.Create(t.Context(), abi.CreateRequest{URN: resource, Type: token, Inputs: written(waits, nil)})
+		require.ErrorContains(t, err, "waits for a promise that nothing is going to resolve", waits)
+	}
+	created, err := p.Create(t.Context(), abi.CreateRequest{URN: resource, Type: token, Inputs: written(`
+		let weak = 0, timer = setInterval(() => weak++, 1).unref();
+		await new Promise(r => setTimeout(r, 20));
+		await new Promise(r => setTimeout(r, 1).unref().ref());
+		return { id: "x", outs: { ticked: weak > 0, counts: timer.hasRef() } }`, nil)})
+	require.NoError(t, err)
+	require.Equal(t, pt.Of(true), created.State.Get("ticked"))
+	require.Equal(t, pt.Of(false), created.State.Get("counts"))
+}
+
+func TestACallEndsWithItsContext(t *testing.T) {
+	p := provider.New()
+	for _, body := range []string{`for (;;) await null`, `for (;;) await new Promise(r => setTimeout(r, 1))`} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err := p.Create(ctx, abi.CreateRequest{URN: resource, Type: token, Inputs: written(body, nil)})
+		require.ErrorIs(t, err, abi.ErrCancelled)
+		_, err = create(t, p, "secret", nil)
+		require.NoError(t, err)
 	}
 }
 

@@ -239,7 +239,7 @@ const timers = new Map();
 let lastTimer = 0;
 class Timeout {
     constructor(id) { this.id = id; }
-    ref() { return this; }
+    ref() { const t = timers.get(this.id); if (t) t.weak = false; return this; }
     unref() { const t = timers.get(this.id); if (t) t.weak = true; return this; }
     hasRef() { const t = timers.get(this.id); return !!t && !t.weak; }
     refresh() { const t = timers.get(this.id); if (t) t.at = Date.now() + t.delay; return this; }
@@ -258,8 +258,10 @@ define("setInterval", (f, d, ...args) => timer(f, d, args, true));
 define("setImmediate", (f, ...args) => timer(f, 0, args, false));
 define("clearTimeout", clear); define("clearInterval", clear); define("clearImmediate", clear);
 define("queueMicrotask", f => { Promise.resolve().then(f).catch(uncaught); });
-// next returns when the next timer is due, in milliseconds, or -1 if there is none, and calls those that are.
+// next returns when the next timer is due, in milliseconds, and calls those that are. It returns -1 if there is none, or none
+// that keeps a process of Node.js alive.
 const next = () => {
+    if (![...timers.values()].some(t => !t.weak)) return -1;
     const now = Date.now();
     for (const [id, t] of [...timers].sort((a, b) => a[1].at - b[1].at || a[0] - b[0])) {
         if (t.at > now || !timers.has(id)) continue;
@@ -754,5 +756,10 @@ const idle = () => {
     for (const reason of unhandled.values()) { unhandled.clear(); uncaught(reason); return 0; }
     return next();
 };
-define("__begin", begin); define("__idle", idle);
+// end is called when a call has its answer. What it has left behind must not reach the next call.
+const end = () => {
+    for (const reason of unhandled.values()) uncaught(reason);
+    timers.clear(); unhandled.clear();
+};
+define("__begin", begin); define("__idle", idle); define("__end", end);
 })();
