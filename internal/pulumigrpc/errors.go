@@ -38,8 +38,26 @@ var kinds = map[connect.Code]abi.ErrorKind{
 	connect.CodeDeadlineExceeded: abi.ErrorKindCancelled,
 }
 
-// statusOf returns an error as the protocol has it, with a partial state and missing keys as its details.
-func statusOf(err error) error {
+// changing are the methods that change objects. Pulumi forgets what a failed call of them may have made, unless
+// the code says that nobody knows.
+var changing = map[string]bool{
+	pathOf(ResourceProvider, "Create"): true, pathOf(ResourceProvider, "Update"): true, pathOf(ResourceProvider, "Delete"): true,
+}
+
+// codeOf returns the code of a method's error.
+func codeOf(path string, e *abi.Error) connect.Code {
+	code, ok := codes[e.Kind]
+	switch {
+	case !ok:
+		return connect.CodeUnknown
+	case changing[path] && (e.Kind == abi.ErrorKindUnavailable || e.Kind == abi.ErrorKindCancelled):
+		return connect.CodeUnknown // the call was cut off, and may have had its effect
+	}
+	return code
+}
+
+// statusOf returns the error of a method as the protocol has it, with a partial state and missing keys as its details.
+func statusOf(path string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -47,10 +65,7 @@ func statusOf(err error) error {
 		return status
 	}
 	e := abi.AsError(err)
-	code, ok := codes[e.Kind]
-	if !ok {
-		code = connect.CodeUnknown
-	}
+	code := codeOf(path, e)
 	status := connect.NewError(code, errors.New(e.Error()))
 	add := func(m pulumiwire.Message) {
 		if detail, err := connect.NewErrorDetail(m.Reflect.Interface()); err == nil {

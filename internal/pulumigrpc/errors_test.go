@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"connectrpc.com/connect"
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
@@ -30,9 +32,9 @@ func TestErrorsCross(t *testing.T) {
 	} {
 		s, err := Listen(0)
 		require.NoError(t, err)
-		s.Serve(ResourceProvider, map[string]Method{"Create": func(context.Context, pulumiwire.Message, pulumiwire.Message) error { return e }})
+		s.Serve(ResourceProvider, map[string]Method{"Read": func(context.Context, pulumiwire.Message, pulumiwire.Message) error { return e }})
 		c := Dial(s.Address)
-		_, err = c.Call(t.Context(), ResourceProvider, "Create", Request(ResourceProvider, "Create"))
+		_, err = c.Call(t.Context(), ResourceProvider, "Read", Request(ResourceProvider, "Read"))
 		got, ok := errors.AsType[*abi.Error](err)
 		require.True(t, ok)
 		require.Equal(t, e.Kind, got.Kind)
@@ -47,6 +49,26 @@ func TestErrorsCross(t *testing.T) {
 		c.Close()
 		require.NoError(t, s.Close())
 	}
+}
+
+// Pulumi takes each code but three for a call that had no effect. What was cut off while it changed an object has none of
+// the others.
+func TestAnErrorSaysWhetherTheOutcomeIsKnown(t *testing.T) {
+	for _, kind := range []abi.ErrorKind{
+		abi.ErrorKindUnavailable, abi.ErrorKindCancelled, abi.ErrorKindCrashed, abi.ErrorKindInternal, abi.ErrorKindInvalidArgument,
+		abi.ErrorKindNotFound, abi.ErrorKindUnimplemented, abi.ErrorKindDenied,
+	} {
+		known := codes[kind]
+		for _, method := range []string{"Create", "Update", "Delete", "Read", "Check", "Diff", "Invoke"} {
+			want := known
+			if want == 0 || (kind == abi.ErrorKindUnavailable || kind == abi.ErrorKindCancelled) && slices.Contains([]string{"Create", "Update", "Delete"}, method) {
+				want = connect.CodeUnknown
+			}
+			require.Equal(t, want, connect.CodeOf(statusOf(pathOf(ResourceProvider, method), abi.NewError(kind, "it failed"))), "%v %s", kind, method)
+		}
+	}
+	wrapped := fmt.Errorf("create: %w", context.Canceled)
+	require.Equal(t, connect.CodeUnknown, connect.CodeOf(statusOf(pathOf(ResourceProvider, "Create"), wrapped)))
 }
 
 // Messages of calls at once are not mixed up.

@@ -2,7 +2,6 @@ package pulumigrpc
 
 import (
 	"bytes"
-
 	"context"
 	"fmt"
 	"net"
@@ -60,7 +59,7 @@ func (s *Server) Serve(service string, methods map[string]Method) {
 				return nil, unreadable(path, err)
 			}
 			if err := serve(ctx, in, out); err != nil {
-				return nil, statusOf(err)
+				return nil, statusOf(path, err)
 			}
 			text, err := proto.Marshal(out.Reflect.Interface())
 			if err != nil {
@@ -79,7 +78,7 @@ func (s *Server) ServeStream(service, name string, serve Stream) {
 		if err := proto.Unmarshal(request.Msg.bytes, in.Reflect.Interface()); err != nil {
 			return unreadable(path, err)
 		}
-		return statusOf(serve(ctx, in, func(out pulumiwire.Message) error {
+		return statusOf(path, serve(ctx, in, func(out pulumiwire.Message) error {
 			text, err := proto.Marshal(out.Reflect.Interface())
 			if err != nil {
 				return fmt.Errorf("the response of %s cannot be written: %w", path, err)
