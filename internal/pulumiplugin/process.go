@@ -6,16 +6,15 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/husk-dev/husk/internal/processgroup"
 	"github.com/husk-dev/husk/internal/pulumigrpc"
 )
 
@@ -45,7 +44,7 @@ func startProcess(ctx context.Context, program, engine, dir string, output func(
 	p.cmd = exec.Command(program, engine)
 	p.cmd.Dir = dir
 	p.cmd.WaitDelay = endTime
-	ownGroup(p.cmd)
+	processgroup.Own(p.cmd)
 	stdout, err := p.cmd.StdoutPipe()
 	if err != nil {
 		return nil, "", err
@@ -136,19 +135,21 @@ func (p *process) hasEnded() bool {
 	}
 }
 
-// stop tells the process to end, and kills it if it does not.
+// stop tells the process, and those that it has started, to end, and kills them if they do not.
 func (p *process) stop() {
-	if err := p.cmd.Process.Signal(os.Interrupt); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		_ = p.cmd.Process.Kill() // there are no such signals on Windows
+	if p.hasEnded() {
+		return // its number may be that of another process by now
 	}
+	processgroup.Interrupt(p.cmd.Process)
 	timer := time.AfterFunc(endTime, func() {
-		_ = p.cmd.Process.Kill() // it may have ended
+		processgroup.Kill(p.cmd.Process)
 		for _, c := range p.output {
-			_ = c.Close() // a process that it has started may hold it open
+			_ = c.Close() // a process that has left the group may hold it open
 		}
 	})
 	defer timer.Stop()
 	<-p.ended
+	processgroup.Kill(p.cmd.Process) // what the process has left behind
 }
 
 // listenForEngine starts the services of the engine that a plugin calls.

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"sync"
 	"time"
+
+	"github.com/husk-dev/husk/internal/processgroup"
 )
 
 // process is a program that runs.
@@ -45,7 +47,7 @@ func start(cmd command, show func(line string)) (*process, error) {
 		}
 	}
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = out, p.errs, waitDelay
-	ownGroup(cmd.Cmd)
+	processgroup.Own(cmd.Cmd)
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -64,7 +66,7 @@ func start(cmd command, show func(line string)) (*process, error) {
 // interrupt asks the program to end, as Ctrl-C does.
 func (p *process) interrupt() {
 	if !isClosed(p.ended) {
-		interruptGroup(p.cmd.Process)
+		processgroup.Interrupt(p.cmd.Process)
 	}
 }
 
@@ -74,7 +76,7 @@ func (p *process) kill() {
 	defer p.mu.Unlock()
 	if !isClosed(p.ended) {
 		p.killed = true
-		killGroup(p.cmd.Process)
+		processgroup.Kill(p.cmd.Process)
 	}
 }
 
@@ -94,7 +96,7 @@ func (p *process) endHost(how string, err error) {
 	defer p.mu.Unlock()
 	if !isClosed(p.ended) && !p.killed {
 		p.hosted = &how
-		killGroup(p.cmd.Process)
+		processgroup.Kill(p.cmd.Process)
 	}
 }
 
