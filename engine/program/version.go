@@ -58,6 +58,22 @@ func (p *Project) ProviderVersion(name, wanted string) (*ProviderPlugin, error) 
 	return slices.MaxFunc(fitting, byVersion), nil
 }
 
+// WantedVersion returns the version of a package's provider that counts, given the one that an SDK wants. SDKs tell the
+// version of the provider that they were published with. If the project lists one provider of the package, that is the one,
+// and WantedVersion returns "". If it lists several, the SDK's version chooses.
+func (p *Project) WantedVersion(name, wanted string) string {
+	listed := 0
+	for i := range p.Providers {
+		if p.Providers[i].Name == name {
+			listed++
+		}
+	}
+	if listed > 1 {
+		return wanted
+	}
+	return ""
+}
+
 func (d *decoder) versionKey(at *string, what string, parse func(string) (semver.Version, error)) source.Key {
 	return source.KeyOf("version", at, func(n *yaml.Node) (string, bool) {
 		text, ok := d.Text(n, what)

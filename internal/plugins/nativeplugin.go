@@ -67,7 +67,7 @@ func (p *Plugins) startNative(ctx context.Context, declared *program.ProviderPlu
 	log := &nativeLog{declared.Name, p.options.Events}
 	started, err := pulumiplugin.Start(ctx, pulumiplugin.Options{
 		Name: declared.Name, Program: p.project.Path(declared.Path), Dir: p.project.Dir,
-		Log: func(e abi.LogEntry) { log.Write(ctx, e) },
+		Log: func(e abi.LogEntry) { log.Write(ctx, e) }, WantedVersion: p.project.WantedVersion,
 	})
 	if err != nil {
 		return nil, err

@@ -17,12 +17,12 @@ func (p *Plugin) Construct(ctx context.Context, request abi.ConstructRequest) (a
 	if err := p.decided(); err != nil {
 		return abi.ConstructResponse{}, err
 	}
-	m, err := listenForMonitor(ctx, request.Context)
+	m, err := p.listenForMonitor(ctx, request.Context)
 	if err != nil {
 		return abi.ConstructResponse{}, err
 	}
 	defer m.Close()
-	request.Inputs = p.lower(request.Inputs, true)
+	request.Inputs = p.lowerComponent(request.Inputs)
 	out, err := p.call(ctx, "Construct", func(in pulumiwire.Message) { pulumiwire.WriteConstruct(in, request, m.Address) })
 	return answered("Construct", out, err, pulumiwire.ReadConstructed)
 }
@@ -32,14 +32,17 @@ func (p *Plugin) Call(ctx context.Context, request abi.CallRequest) (abi.CallRes
 	if err := p.decided(); err != nil {
 		return abi.CallResponse{}, err
 	}
-	m, err := listenForMonitor(ctx, request.Context)
+	m, err := p.listenForMonitor(ctx, request.Context)
 	if err != nil {
 		return abi.CallResponse{}, err
 	}
 	defer m.Close()
-	request.Args = p.lower(request.Args, true)
-	out, err := p.call(ctx, "Call", func(in pulumiwire.Message) { pulumiwire.WriteCall(in, request, m.Address) })
-	return answered("Call", out, err, pulumiwire.ReadCalled)
+	asked := request
+	asked.Args = p.lowerArgs(request.Args)
+	out, err := p.call(ctx, "Call", func(in pulumiwire.Message) { pulumiwire.WriteCall(in, asked, m.Address) })
+	response, err := answered("Call", out, err, pulumiwire.ReadCalled)
+	response.Result = p.markAll(response.Result, request.Args)
+	return response, err
 }
 
 // features are those of the monitor that components may use, by their numbers in GetDeploymentInfo and their
@@ -57,15 +60,16 @@ type monitor struct {
 	ctx    context.Context
 	engine abi.Monitor
 	run    abi.RunContext
+	wanted func(pkg, wanted string) string
 }
 
 // listenForMonitor starts the resource monitor for a call with that context.
-func listenForMonitor(ctx context.Context, run abi.RunContext) (*pulumigrpc.Server, error) {
+func (p *Plugin) listenForMonitor(ctx context.Context, run abi.RunContext) (*pulumigrpc.Server, error) {
 	engine := abi.MonitorFrom(ctx)
 	if engine == nil {
 		return nil, abi.NewError(abi.ErrorKindInvalidArgument, "a component is made in a deployment only: the call has no monitor")
 	}
-	m := &monitor{ctx: ctx, engine: engine, run: run}
+	m := &monitor{ctx: ctx, engine: engine, run: run, wanted: p.wanted}
 	s, err := pulumigrpc.Listen(0)
 	if err != nil {
 		return nil, fmt.Errorf("listening for calls of a component: %w", err)
@@ -111,18 +115,6 @@ func badRequest(err error) error {
 	return abi.NewError(abi.ErrorKindInvalidArgument, "the component's request cannot be read: "+err.Error())
 }
 
-// understood returns properties as a component takes them.
-func understood(p property.Map, secrets, references bool) property.Map {
-	kinds := []property.Kind{property.KindOutput}
-	if !references {
-		kinds = append(kinds, property.KindResourceReference)
-	}
-	if !secrets {
-		kinds = append(kinds, property.KindSecret)
-	}
-	return p.Lower(kinds...)
-}
-
 func (m *monitor) registerResource(_ context.Context, in, out pulumiwire.Message) error {
 	for _, name := range []string{"transforms", "envVarMappings", "state_migrations", "snippetId"} {
 		if in.Has(name) {
@@ -133,6 +125,7 @@ func (m *monitor) registerResource(_ context.Context, in, out pulumiwire.Message
 	if err != nil {
 		return badRequest(err)
 	}
+	request.Options.Version = m.wanted(pulumiwire.PackageOf(request.Type), request.Options.Version)
 	response, err := m.engine.RegisterResource(m.ctx, request)
 	if err != nil {
 		return err
@@ -140,7 +133,10 @@ func (m *monitor) registerResource(_ context.Context, in, out pulumiwire.Message
 	if response.Result != abi.RegistrationResultSuccess && !in.Bool("supportsResultReporting") {
 		return abi.NewError(abi.ErrorKindInternal, "the resource "+request.Name+" failed, or depends on one that did")
 	}
-	response.State = understood(response.State, in.Bool("acceptSecrets"), in.Bool("acceptResources"))
+	response.State = pulumiwire.Understood(response.State, in.Bool("acceptSecrets"), in.Bool("acceptResources"))
+	if !in.Bool("supportsPartialValues") {
+		response.State = pulumiwire.Known(response.State)
+	}
 	pulumiwire.SetRegistered(out, response)
 	return nil
 }
@@ -158,12 +154,13 @@ func (m *monitor) readResource(_ context.Context, in, out pulumiwire.Message) er
 	if err != nil {
 		return badRequest(err)
 	}
+	request.Options.Version = m.wanted(pulumiwire.PackageOf(request.Type), request.Options.Version)
 	response, err := m.engine.ReadResource(m.ctx, request)
 	if err != nil {
 		return err
 	}
 	out.Set("urn", string(response.URN))
-	out.SetProperties("properties", understood(response.State, in.Bool("acceptSecrets"), in.Bool("acceptResources")))
+	out.SetProperties("properties", pulumiwire.Understood(response.State, in.Bool("acceptSecrets"), in.Bool("acceptResources")))
 	return nil
 }
 
@@ -172,11 +169,12 @@ func (m *monitor) invoke(_ context.Context, in, out pulumiwire.Message) error {
 	if err != nil {
 		return badRequest(err)
 	}
+	request.Options.Version = m.wanted(pulumiwire.PackageOf(request.Token), request.Options.Version)
 	response, err := m.engine.Invoke(m.ctx, request)
 	if err != nil {
 		return err
 	}
-	pulumiwire.SetResult(out, understood(response.Result, true, in.Bool("acceptResources")), response.Failures)
+	pulumiwire.SetResult(out, pulumiwire.Understood(response.Result, true, in.Bool("acceptResources")), response.Failures)
 	out.Set("unknown", response.Unknown)
 	return nil
 }
@@ -186,6 +184,7 @@ func (m *monitor) call(_ context.Context, in, out pulumiwire.Message) error {
 	if err != nil {
 		return badRequest(err)
 	}
+	request.Options.Version = m.wanted(pulumiwire.PackageOf(request.Token), request.Options.Version)
 	response, err := m.engine.Call(m.ctx, request)
 	if err != nil {
 		return err
@@ -196,7 +195,9 @@ func (m *monitor) call(_ context.Context, in, out pulumiwire.Message) error {
 }
 
 func (m *monitor) registerPackage(_ context.Context, in, out pulumiwire.Message) error {
-	response, err := m.engine.RegisterPackage(m.ctx, pulumiwire.Package(in))
+	request := pulumiwire.Package(in)
+	request.Version = m.wanted(request.Name, request.Version)
+	response, err := m.engine.RegisterPackage(m.ctx, request)
 	if err != nil {
 		return err
 	}

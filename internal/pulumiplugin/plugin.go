@@ -25,6 +25,9 @@ type Options struct {
 	Dir string
 	// Log gets its messages, and what it prints with the severity debug. It may be called concurrently.
 	Log func(abi.LogEntry)
+	// WantedVersion returns the version of a package that counts, given the one that a component's SDK wants; nil keeps
+	// that.
+	WantedVersion func(pkg, wanted string) string
 }
 
 // Plugin is a running plugin with one configuration. Close it after use.
@@ -32,6 +35,7 @@ type Plugin struct {
 	abi.Unimplemented // for what Pulumi's protocol does not have, such as ephemeral values
 
 	name    string
+	wanted  func(pkg, wanted string) string
 	process *process
 	engine  *pulumigrpc.Server
 	client  *pulumigrpc.Client
@@ -46,7 +50,10 @@ var _ abi.Provider = (*Plugin)(nil)
 
 // Start starts a plugin.
 func Start(ctx context.Context, o Options) (*Plugin, error) {
-	p := &Plugin{name: o.Name}
+	p := &Plugin{name: o.Name, wanted: o.WantedVersion}
+	if p.wanted == nil {
+		p.wanted = func(_, wanted string) string { return wanted }
+	}
 	p.accepted.Store(&accepted{preview: true})
 	var err error
 	if p.engine, err = listenForEngine(engineMethods(o.Log)); err != nil {
@@ -105,27 +112,46 @@ type accepted struct {
 	final bool
 }
 
-// lower returns properties as the plugin understands them. Only components get outputs.
-func (p *Plugin) lower(m property.Map, component bool) property.Map {
+// lower returns properties of a resource as the plugin understands them.
+func (p *Plugin) lower(m property.Map) property.Map {
 	a := p.accepted.Load()
-	var foreign []property.Kind
+	foreign := []property.Kind{property.KindOutput}
 	if !a.secrets {
 		foreign = append(foreign, property.KindSecret)
 	}
 	if !a.references {
 		foreign = append(foreign, property.KindResourceReference)
 	}
-	if !a.outputs || !component {
+	return m.Lower(foreign...)
+}
+
+// lowerComponent returns inputs of a component as the plugin understands them. As in Pulumi, their secrets stay: they become
+// inputs of other resources, where nobody could mark them again.
+func (p *Plugin) lowerComponent(m property.Map) property.Map {
+	a := p.accepted.Load()
+	var foreign []property.Kind
+	if !a.references {
+		foreign = append(foreign, property.KindResourceReference)
+	}
+	if !a.outputs {
 		foreign = append(foreign, property.KindOutput)
 	}
 	return m.Lower(foreign...)
+}
+
+// lowerArgs returns arguments of a method as the plugin understands them.
+func (p *Plugin) lowerArgs(m property.Map) property.Map {
+	if p.accepted.Load().secrets {
+		return p.lowerComponent(m)
+	}
+	return p.lower(m)
 }
 
 func (p *Plugin) lowerOptional(m *property.Map) *property.Map {
 	if m == nil {
 		return nil
 	}
-	lowered := p.lower(*m, false)
+	lowered := p.lower(*m)
 	return &lowered
 }
 

@@ -2,6 +2,7 @@ package pulumiplugin
 
 import (
 	"context"
+	"errors"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
@@ -31,7 +32,7 @@ func (p *Plugin) Check(ctx context.Context, request abi.CheckRequest) (abi.Check
 
 func (p *Plugin) check(ctx context.Context, method string, request abi.CheckRequest) (abi.CheckResponse, error) {
 	asked := request
-	asked.Olds, asked.News = p.lowerOptional(request.Olds), p.lower(request.News, false)
+	asked.Olds, asked.News = p.lowerOptional(request.Olds), p.lower(request.News)
 	if !p.accepted.Load().autonaming {
 		asked.Autonaming = nil
 	}
@@ -49,7 +50,7 @@ func (p *Plugin) Diff(ctx context.Context, request abi.DiffRequest) (abi.DiffRes
 }
 
 func (p *Plugin) diff(ctx context.Context, method string, request abi.DiffRequest) (abi.DiffResponse, error) {
-	request.Olds, request.News, request.OldInputs = p.lower(request.Olds, false), p.lower(request.News, false), p.lower(request.OldInputs, false)
+	request.Olds, request.News, request.OldInputs = p.lower(request.Olds), p.lower(request.News), p.lower(request.OldInputs)
 	out, err := p.call(ctx, method, func(in pulumiwire.Message) { pulumiwire.WriteDiff(in, request) })
 	if err != nil {
 		return abi.DiffResponse{}, err
@@ -70,14 +71,14 @@ func (p *Plugin) Create(ctx context.Context, request abi.CreateRequest) (abi.Cre
 		return abi.CreateResponse{}, err
 	}
 	asked := request
-	asked.Inputs = p.lower(request.Inputs, false)
+	asked.Inputs = p.lower(request.Inputs)
 	out, err := p.call(ctx, "Create", func(in pulumiwire.Message) { pulumiwire.WriteCreate(in, asked) })
 	response, err := answered("Create", out, err, pulumiwire.ReadCreated)
 	response.State = p.mark(response.State, request.Inputs)
 	if request.Preview && response.ID == pulumiwire.UnknownString {
 		response.ID = ""
 	}
-	return response, p.markFailed(err, request.Inputs)
+	return response, p.markFailed(err, request.Inputs, request.Inputs)
 }
 
 func (p *Plugin) Read(ctx context.Context, request abi.ReadRequest) (abi.ReadResponse, error) {
@@ -96,10 +97,12 @@ func (p *Plugin) Read(ctx context.Context, request abi.ReadRequest) (abi.ReadRes
 		state = *request.State
 	}
 	response.State = p.mark(response.State, state)
-	if response.Inputs != nil && request.Inputs != nil {
-		*response.Inputs = p.mark(*response.Inputs, *request.Inputs)
+	var inputs property.Map
+	if request.Inputs != nil {
+		inputs = *request.Inputs
 	}
-	return response, p.markFailed(err, state)
+	response.Inputs = p.markOptional(response.Inputs, inputs)
+	return response, p.markFailed(err, state, inputs)
 }
 
 func (p *Plugin) Update(ctx context.Context, request abi.UpdateRequest) (abi.UpdateResponse, error) {
@@ -110,26 +113,35 @@ func (p *Plugin) Update(ctx context.Context, request abi.UpdateRequest) (abi.Upd
 		return abi.UpdateResponse{}, err
 	}
 	asked := request
-	asked.Olds, asked.News, asked.OldInputs = p.lower(request.Olds, false), p.lower(request.News, false), p.lower(request.OldInputs, false)
+	asked.Olds, asked.News, asked.OldInputs = p.lower(request.Olds), p.lower(request.News), p.lower(request.OldInputs)
 	out, err := p.call(ctx, "Update", func(in pulumiwire.Message) { pulumiwire.WriteUpdate(in, asked) })
 	response, err := answered("Update", out, err, pulumiwire.ReadUpdated)
 	response.State = p.mark(response.State, request.News)
-	return response, p.markFailed(err, request.News)
+	return response, p.markFailed(err, request.News, request.News)
 }
 
-// markFailed marks the secrets in the state that an error holds.
-func (p *Plugin) markFailed(err error, request property.Map) error {
-	if e, ok := err.(*abi.Error); ok && e.InitFailure != nil {
-		e.InitFailure.State = p.mark(e.InitFailure.State, request)
+// markFailed marks the secrets in the state and in the inputs that an error holds: both are recorded.
+func (p *Plugin) markFailed(err error, state, inputs property.Map) error {
+	if e, ok := errors.AsType[*abi.Error](err); ok && e.InitFailure != nil {
+		e.InitFailure.State = p.mark(e.InitFailure.State, state)
+		e.InitFailure.Inputs = p.markOptional(e.InitFailure.Inputs, inputs)
 	}
 	return err
+}
+
+func (p *Plugin) markOptional(response *property.Map, request property.Map) *property.Map {
+	if response == nil {
+		return nil
+	}
+	marked := p.mark(*response, request)
+	return &marked
 }
 
 func (p *Plugin) Delete(ctx context.Context, request abi.DeleteRequest) error {
 	if err := p.decided(); err != nil {
 		return err
 	}
-	request.State, request.OldInputs = p.lower(request.State, false), p.lower(request.OldInputs, false)
+	request.State, request.OldInputs = p.lower(request.State), p.lower(request.OldInputs)
 	_, err := p.call(ctx, "Delete", func(in pulumiwire.Message) { pulumiwire.WriteDelete(in, request) })
 	return err
 }
@@ -139,7 +151,7 @@ func (p *Plugin) Invoke(ctx context.Context, request abi.InvokeRequest) (abi.Inv
 		return abi.InvokeResponse{}, err
 	}
 	asked := request
-	asked.Args = p.lower(request.Args, false)
+	asked.Args = p.lower(request.Args)
 	out, err := p.call(ctx, "Invoke", func(in pulumiwire.Message) { pulumiwire.WriteInvoke(in, asked) })
 	response, err := answered("Invoke", out, err, pulumiwire.ReadInvoked)
 	response.Result = p.markAll(response.Result, request.Args)
@@ -151,7 +163,7 @@ func (p *Plugin) List(ctx context.Context, request abi.ListRequest) (response ab
 	if err := p.decided(); err != nil {
 		return response, err
 	}
-	request.Query = p.lower(request.Query, false)
+	request.Query = p.lower(request.Query)
 	in := pulumigrpc.Request(pulumigrpc.ResourceProvider, "List")
 	pulumiwire.WriteList(in, request)
 	err = p.client.Stream(ctx, pulumigrpc.ResourceProvider, "List", in, func(out pulumiwire.Message) error {

@@ -35,7 +35,7 @@ func (m *monitor) transform(f function) callback.ResourceTransform {
 		}
 		if err == nil && response.Has("options") {
 			if d.Options, err = pulumiwire.Options(response.Message("options"), d.Options); err == nil {
-				d.Options.Version = m.version(packageOf(what.Type), d.Options.Version)
+				d.Options.Version = m.version(pulumiwire.PackageOf(what.Type), d.Options.Version)
 			}
 		}
 		return err
@@ -61,7 +61,7 @@ func (m *monitor) registerStackInvokeTransform(_ context.Context, in, _ pulumiwi
 		if err == nil && response.Has("options") {
 			changed := response.Message("options")
 			call.Options.Provider = changed.Text("provider")
-			call.Options.Version = m.version(packageOf(token), changed.Text("version"))
+			call.Options.Version = m.version(pulumiwire.PackageOf(token), changed.Text("version"))
 		}
 		return err
 	})

@@ -342,19 +342,3 @@ func (p *Program) config(run abi.RunContext) ([]abi.ConfigEntry, error) {
 	}
 	return config, ds.Err()
 }
-
-// version returns the version of a package that a program wants. SDKs tell the version of the provider that
-// they were published with. If the project lists one provider of the package, that is the one. If it lists
-// several, the version chooses.
-func (p *Program) version(pkg, wanted string) string {
-	listed := 0
-	for i := range p.project.Providers {
-		if p.project.Providers[i].Name == pkg {
-			listed++
-		}
-	}
-	if listed > 1 {
-		return wanted
-	}
-	return ""
-}

@@ -161,7 +161,7 @@ func (m *monitor) registerResource(ctx context.Context, in, out pulumiwire.Messa
 	if err != nil {
 		return unreadable(rpc, subject, err)
 	}
-	req.Options.Version = m.version(packageOf(req.Type), req.Options.Version)
+	req.Options.Version = m.version(pulumiwire.PackageOf(req.Type), req.Options.Version)
 	transforms, err := m.transforms(in)
 	if err != nil {
 		return unreadable(rpc, subject, err)
@@ -183,45 +183,13 @@ func (m *monitor) registerResource(ctx context.Context, in, out pulumiwire.Messa
 		m.stack = resp.URN
 		m.mu.Unlock()
 	}
-	resp.State = m.understood(resp.State, in.Bool("acceptSecrets"), in.Bool("acceptResources"))
+	resp.State = pulumiwire.Understood(resp.State, in.Bool("acceptSecrets"), in.Bool("acceptResources"))
 	if !in.Bool("supportsPartialValues") {
-		resp.State = known(resp.State)
+		resp.State = pulumiwire.Known(resp.State)
 	}
 	pulumiwire.SetRegistered(out, resp)
 	out.Set("unknown", left && req.Custom)
 	return nil
-}
-
-// understood returns properties as an SDK takes them.
-func (m *monitor) understood(p property.Map, secrets, references bool) property.Map {
-	kinds := []property.Kind{property.KindOutput}
-	if !references {
-		kinds = append(kinds, property.KindResourceReference)
-	}
-	p = p.Lower(kinds...)
-	if !secrets {
-		p = p.Lower(property.KindSecret)
-	}
-	return p
-}
-
-// known returns properties without those that hold unknowns.
-func known(p property.Map) property.Map {
-	var entries []property.Entry
-	for key, v := range p.All() {
-		if !v.ContainsUnknowns() {
-			entries = append(entries, property.Entry{Key: key, Value: v})
-		}
-	}
-	return property.NewMap(entries...)
-}
-
-func packageOf(token string) string {
-	if name, ok := strings.CutPrefix(token, "pulumi:providers:"); ok {
-		return name
-	}
-	name, _, _ := strings.Cut(token, ":")
-	return name
 }
 
 func (m *monitor) registerOutputs(ctx context.Context, in, _ pulumiwire.Message) error {
@@ -243,13 +211,13 @@ func (m *monitor) readResource(ctx context.Context, in, out pulumiwire.Message) 
 	if err != nil {
 		return unreadable("ReadResource", fmt.Sprintf("%s %q", in.Text("type"), in.Text("name")), err)
 	}
-	req.Options.Version = m.version(packageOf(req.Type), req.Options.Version)
+	req.Options.Version = m.version(pulumiwire.PackageOf(req.Type), req.Options.Version)
 	resp, err := m.engine.ReadResource(ctx, req)
 	if err != nil {
 		return m.failing(about(fmt.Sprintf("%s %q", req.Type, req.Name), err))
 	}
 	out.Set("urn", string(resp.URN))
-	out.SetProperties("properties", m.understood(resp.State, in.Bool("acceptSecrets"), in.Bool("acceptResources")))
+	out.SetProperties("properties", pulumiwire.Understood(resp.State, in.Bool("acceptSecrets"), in.Bool("acceptResources")))
 	return nil
 }
 
@@ -259,13 +227,13 @@ func (m *monitor) invoke(ctx context.Context, in, out pulumiwire.Message) error 
 	if err != nil {
 		return unreadable("Invoke", in.Text("tok"), err)
 	}
-	req.Options.Version = m.version(packageOf(req.Token), req.Options.Version)
+	req.Options.Version = m.version(pulumiwire.PackageOf(req.Token), req.Options.Version)
 	resp, err := m.engine.Invoke(ctx, req)
 	if err != nil {
 		return m.called(err)
 	}
 	// All SDKs that ask for functions understand secrets in results.
-	pulumiwire.SetResult(out, m.understood(resp.Result, true, in.Bool("acceptResources")), resp.Failures)
+	pulumiwire.SetResult(out, pulumiwire.Understood(resp.Result, true, in.Bool("acceptResources")), resp.Failures)
 	out.Set("unknown", resp.Unknown)
 	return nil
 }
@@ -283,7 +251,7 @@ func (m *monitor) call(ctx context.Context, in, out pulumiwire.Message) error {
 	if err != nil {
 		return unreadable("Call", in.Text("tok"), err)
 	}
-	req.Options.Version = m.version(packageOf(req.Token), req.Options.Version)
+	req.Options.Version = m.version(pulumiwire.PackageOf(req.Token), req.Options.Version)
 	resp, err := m.engine.Call(ctx, req)
 	if err != nil {
 		return m.called(err)

@@ -66,7 +66,7 @@ func (p *Program) Run(ctx context.Context, run abi.RunContext, m abi.Monitor) (e
 		return err
 	}
 	s := &session{monitor: &monitor{
-		run: run, engine: engineMonitor, report: p.options.Report, version: p.version,
+		run: run, engine: engineMonitor, report: p.options.Report, version: p.project.WantedVersion,
 		node:      p.project.Runtime == "nodejs",
 		functions: newCallbacks(), released: make(chan struct{}), done: make(chan struct{}), broken: make(chan struct{}),
 	}}

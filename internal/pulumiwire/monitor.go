@@ -256,3 +256,35 @@ func sourcePosition(in Message) string {
 	}
 	return position
 }
+
+// Understood returns properties as an SDK takes them. Outputs have no place in the answers of a monitor.
+func Understood(p property.Map, secrets, references bool) property.Map {
+	kinds := []property.Kind{property.KindOutput}
+	if !references {
+		kinds = append(kinds, property.KindResourceReference)
+	}
+	if !secrets {
+		kinds = append(kinds, property.KindSecret)
+	}
+	return p.Lower(kinds...)
+}
+
+// Known returns properties without those that hold unknowns, for an SDK that does not support partial values.
+func Known(p property.Map) property.Map {
+	var entries []property.Entry
+	for key, v := range p.All() {
+		if !v.ContainsUnknowns() {
+			entries = append(entries, property.Entry{Key: key, Value: v})
+		}
+	}
+	return property.NewMap(entries...)
+}
+
+// PackageOf returns the package of a type, a function, or a provider's type, by its token.
+func PackageOf(token string) string {
+	if name, ok := strings.CutPrefix(token, "pulumi:providers:"); ok {
+		return name
+	}
+	name, _, _ := strings.Cut(token, ":")
+	return name
+}

@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/pulumi/pulumi/pkg/v3/resource/plugin"
@@ -15,8 +16,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
@@ -76,8 +79,14 @@ func (f failing) Create(ctx context.Context, r *pulumirpc.CreateRequest) (*pulum
 // native runs a provider as a native plugin: Husk calls Pulumi's own server, which calls the provider.
 func native(t *testing.T, p plugin.Provider) (*pulumiplugin.Plugin, func() []abi.LogEntry) {
 	t.Helper()
+	return startedNative(t, failing{plugin.NewProviderServer(p)}, nil)
+}
+
+// startedNative runs what a server serves as a native plugin.
+func startedNative(t *testing.T, provider pulumirpc.ResourceProviderServer, wanted func(pkg, version string) string) (*pulumiplugin.Plugin, func() []abi.LogEntry) {
+	t.Helper()
 	server := grpc.NewServer()
-	pulumirpc.RegisterResourceProviderServer(server, failing{plugin.NewProviderServer(p)})
+	pulumirpc.RegisterResourceProviderServer(server, provider)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	go func() { _ = server.Serve(listener) }()
@@ -89,14 +98,14 @@ func native(t *testing.T, p plugin.Provider) (*pulumiplugin.Plugin, func() []abi
 	require.NoError(t, err)
 	var mu sync.Mutex
 	var entries []abi.LogEntry
-	started, err := pulumiplugin.Start(t.Context(), pulumiplugin.Options{Name: "all", Program: program, Log: func(e abi.LogEntry) {
+	p, err := pulumiplugin.Start(t.Context(), pulumiplugin.Options{Name: "all", Program: program, WantedVersion: wanted, Log: func(e abi.LogEntry) {
 		mu.Lock()
 		defer mu.Unlock()
 		entries = append(entries, e)
 	}})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, started.Close()) })
-	return started, func() []abi.LogEntry {
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	return p, func() []abi.LogEntry {
 		mu.Lock()
 		defer mu.Unlock()
 		return entries
@@ -197,6 +206,7 @@ type husksMonitor struct {
 	abi.Monitor
 	mu         sync.Mutex
 	registered []abi.RegisterResourceRequest
+	invoked    []abi.MonitorInvokeRequest
 }
 
 func (m *husksMonitor) RegisterResource(_ context.Context, r abi.RegisterResourceRequest) (abi.RegisterResourceResponse, error) {
@@ -209,6 +219,9 @@ func (m *husksMonitor) RegisterResource(_ context.Context, r abi.RegisterResourc
 func (m *husksMonitor) RegisterOutputs(context.Context, abi.RegisterOutputsRequest) error { return nil }
 
 func (m *husksMonitor) Invoke(_ context.Context, r abi.MonitorInvokeRequest) (abi.MonitorInvokeResponse, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.invoked = append(m.invoked, r)
 	return abi.MonitorInvokeResponse{Result: r.Args}, nil
 }
 
@@ -242,6 +255,144 @@ func TestANativePluginMakesComponents(t *testing.T) {
 	require.True(t, values(false).Equal(called.Result), "%v", called.Result)
 	_, err = p.Construct(t.Context(), abi.ConstructRequest{Type: "all:index:Part", Name: "part"})
 	require.ErrorContains(t, err, "in a deployment only")
+}
+
+// unmarking is a provider that does not tell secrets apart: what it answers has none. Each change of an object fails in part.
+type unmarking struct {
+	pulumirpc.UnimplementedResourceProviderServer
+	called atomic.Pointer[structpb.Struct]
+}
+
+func (*unmarking) Handshake(context.Context, *pulumirpc.ProviderHandshakeRequest) (*pulumirpc.ProviderHandshakeResponse, error) {
+	return &pulumirpc.ProviderHandshakeResponse{AcceptResources: true, AcceptOutputs: true}, nil
+}
+
+func inPart(properties *structpb.Struct) error {
+	s, err := status.New(codes.Unknown, "not ready").WithDetails(&pulumirpc.ErrorResourceInitFailed{
+		Id: "id-1", Properties: properties, Inputs: properties, Reasons: []string{"first"},
+	})
+	if err != nil {
+		return err
+	}
+	return s.Err()
+}
+
+func (u *unmarking) Create(_ context.Context, r *pulumirpc.CreateRequest) (*pulumirpc.CreateResponse, error) {
+	u.called.Store(r.Properties)
+	return nil, inPart(r.Properties)
+}
+
+func (u *unmarking) Update(_ context.Context, r *pulumirpc.UpdateRequest) (*pulumirpc.UpdateResponse, error) {
+	u.called.Store(r.News)
+	return nil, inPart(r.News)
+}
+
+func (u *unmarking) Read(_ context.Context, r *pulumirpc.ReadRequest) (*pulumirpc.ReadResponse, error) {
+	u.called.Store(r.Inputs)
+	return nil, inPart(r.Inputs)
+}
+
+func (u *unmarking) Call(_ context.Context, r *pulumirpc.CallRequest) (*pulumirpc.CallResponse, error) {
+	u.called.Store(r.Args)
+	return &pulumirpc.CallResponse{Return: r.Args}, nil
+}
+
+func (u *unmarking) Construct(_ context.Context, r *pulumirpc.ConstructRequest) (*pulumirpc.ConstructResponse, error) {
+	u.called.Store(r.Inputs)
+	return &pulumirpc.ConstructResponse{Urn: "urn:pulumi:dev::shop::all:index:Part::part", State: r.Inputs}, nil
+}
+
+// Nothing that was secret is recorded in plain text because a plugin does not tell secrets apart.
+func TestAPluginThatDoesNotMarkSecrets(t *testing.T) {
+	u := &unmarking{}
+	p, _ := startedNative(t, u, nil)
+	_, err := p.Handshake(t.Context(), abi.HandshakeRequest{Engine: "husk", Features: abi.AllFeatures})
+	require.NoError(t, err)
+	of, given := urn.URN(thing), values(false)
+	plain := given.Lower(property.KindSecret)
+	for name, call := range map[string]func() error{
+		"create": func() error {
+			_, err := p.Create(t.Context(), abi.CreateRequest{URN: of, Name: "web", Type: "all:index:Thing", Inputs: given})
+			return err
+		},
+		"update": func() error {
+			_, err := p.Update(t.Context(), abi.UpdateRequest{URN: of, Name: "web", Type: "all:index:Thing", ID: "id-1", Olds: plain, News: given, OldInputs: plain})
+			return err
+		},
+		"read": func() error {
+			_, err := p.Read(t.Context(), abi.ReadRequest{URN: of, Name: "web", Type: "all:index:Thing", ID: "id-1", State: &given, Inputs: &given})
+			return err
+		},
+	} {
+		var failed *abi.Error
+		require.ErrorAs(t, call(), &failed, name)
+		require.NotNil(t, failed.InitFailure, name)
+		sent, err := pulumiwire.FromStruct(u.called.Load())
+		require.NoError(t, err)
+		require.True(t, plain.Equal(sent), "%s: %v", name, sent)
+		require.True(t, given.Equal(failed.InitFailure.State), "%s: %v", name, failed.InitFailure.State)
+		require.True(t, given.Equal(*failed.InitFailure.Inputs), "%s: %v", name, failed.InitFailure.Inputs)
+	}
+
+	ctx := abi.WithMonitor(t.Context(), &husksMonitor{})
+	called, err := p.Call(ctx, abi.CallRequest{Token: "all:index:Part/f", Args: given})
+	require.NoError(t, err)
+	for key, v := range called.Result.All() {
+		require.Equal(t, property.KindSecret, v.Kind(), key)
+	}
+	made, err := p.Construct(ctx, abi.ConstructRequest{Type: "all:index:Part", Name: "part", Inputs: given})
+	require.NoError(t, err)
+	require.True(t, given.Equal(made.State), "%v", made.State)
+}
+
+// composing makes a component with an SDK of long ago, which does not know values that are unknown in part, and wants the
+// version of a package that it was published with.
+type composing struct {
+	pulumirpc.UnimplementedResourceProviderServer
+	supportsPartialValues bool
+	registered            *pulumirpc.RegisterResourceResponse
+}
+
+func (c *composing) Construct(ctx context.Context, r *pulumirpc.ConstructRequest) (*pulumirpc.ConstructResponse, error) {
+	connection, err := grpc.NewClient(r.MonitorEndpoint, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return nil, err
+	}
+	defer connection.Close()
+	monitor := pulumirpc.NewResourceMonitorClient(connection)
+	c.registered, err = monitor.RegisterResource(ctx, &pulumirpc.RegisterResourceRequest{
+		Type: "other:index:Thing", Name: "one", Custom: true, Object: r.Inputs, Version: "9.9.9", AcceptSecrets: true, AcceptResources: true,
+		SupportsPartialValues: c.supportsPartialValues,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if _, err = monitor.Invoke(ctx, &pulumirpc.ResourceInvokeRequest{Tok: "other:index:f", Version: "9.9.9"}); err != nil {
+		return nil, err
+	}
+	return &pulumirpc.ConstructResponse{Urn: c.registered.Urn}, nil
+}
+
+func TestAComponentOfANativePluginIsServedAsAProgramIs(t *testing.T) {
+	for _, partial := range []bool{false, true} {
+		c := &composing{supportsPartialValues: partial}
+		p, _ := startedNative(t, c, func(pkg, wanted string) string { return pkg + " in place of " + wanted })
+		m := &husksMonitor{}
+		given := property.NewMap(
+			property.Entry{Key: "known", Value: property.String("x")},
+			property.Entry{Key: "list", Value: property.Array(property.String("x"), property.Unknown)},
+		)
+		_, err := p.Construct(abi.WithMonitor(t.Context(), m), abi.ConstructRequest{Type: "all:index:Part", Name: "part", Inputs: given, Context: abi.RunContext{DryRun: true}})
+		require.NoError(t, err)
+		require.Equal(t, "other in place of 9.9.9", m.registered[0].Options.Version)
+		require.Equal(t, "other in place of 9.9.9", m.invoked[0].Options.Version)
+		got, err := pulumiwire.FromStruct(c.registered.Object)
+		require.NoError(t, err)
+		if !partial {
+			given = given.Without("list")
+		}
+		require.True(t, given.Equal(got), "%v", got)
+	}
 }
 
 func TestAProgramThatIsNoPlugin(t *testing.T) {
