@@ -54,18 +54,17 @@ func (s *Shim) configure(ctx context.Context, request abi.ConfigureRequest) (str
 	s.begin()
 	given, _ := own(request.Inputs)
 	request.Inputs = s.nested(ctx, given)
-	s.mu.Lock()
-	was := s.configured
-	s.configured = &request.Inputs
-	s.mu.Unlock()
+	select {
+	case s.configuring <- struct{}{}:
+		defer func() { <-s.configuring }()
+	case <-ctx.Done():
+		return struct{}{}, ctx.Err()
+	}
 	switch {
-	case was == nil:
-	case was.Equal(request.Inputs):
+	case s.configured == nil:
+	case s.configured.Equal(request.Inputs):
 		return struct{}{}, nil // Pulumi attaches to the same port again
 	default:
-		s.mu.Lock()
-		s.configured = was
-		s.mu.Unlock()
 		return struct{}{}, abi.NewError(abi.ErrorKindInvalidArgument, "the provider "+s.Name+" that is served at a port has another configuration already, "+
 			"and it has one: start husk provider serve anew, or use husk provider shim, of which Pulumi starts one for each configuration")
 	}
@@ -73,10 +72,8 @@ func (s *Shim) configure(ctx context.Context, request abi.ConfigureRequest) (str
 	if errors.Is(err, abi.ErrUnimplemented) {
 		err = nil
 	}
-	if err != nil {
-		s.mu.Lock()
-		s.configured = nil
-		s.mu.Unlock()
+	if err == nil {
+		s.configured = &request.Inputs
 	}
 	return struct{}{}, err
 }

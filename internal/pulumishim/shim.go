@@ -41,8 +41,10 @@ type Shim struct {
 	// begun is set by the first call that needs the package to be known. Parameters after it are those of an
 	// extension.
 	begun bool
-	// configured is the configuration, nil before there is one.
-	configured *property.Map
+	// configuring is held while the provider is configured. configured is the configuration that it has, nil before
+	// there is one.
+	configuring chan struct{}
+	configured  *property.Map
 	// given has what parameters became, by their text: a further run of Pulumi on the same port gives them again.
 	given map[string]abi.ParameterizeResponse
 	// parameterized is the package that parameters made of the provider, and extensions are those beside it.
@@ -61,6 +63,7 @@ func Open(ctx context.Context, p abi.Provider, engine string, port int) (*Shim, 
 		return nil, err
 	}
 	s := &Shim{Name: who.Name, Version: who.Version, provider: p, features: who.Features, given: map[string]abi.ParameterizeResponse{}, extensions: map[string]abi.ParameterizeResponse{}}
+	s.configuring = make(chan struct{}, 1)
 	s.detached = context.WithoutCancel(ctx)
 	s.running, s.cancel = context.WithCancel(s.detached)
 	s.Attach(engine)

@@ -1,13 +1,17 @@
 package pulumishim
 
 import (
+	"context"
+	"errors"
 	"maps"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/internal/pulumigrpc"
 )
 
@@ -40,4 +44,49 @@ func TestWhatAProviderLeavesOut(t *testing.T) {
 		_, err := client.Call(t.Context(), pulumigrpc.ResourceProvider, method, pulumigrpc.Request(pulumigrpc.ResourceProvider, method))
 		require.ErrorIs(t, err, abi.ErrUnimplemented, method)
 	}
+}
+
+// slow is a provider whose configuration waits.
+type slow struct {
+	abi.Unimplemented
+	began chan struct{}
+	ends  chan error
+}
+
+func (s slow) Configure(context.Context, abi.ConfigureRequest) error {
+	s.began <- struct{}{}
+	return <-s.ends
+}
+
+// A second Pulumi that attaches while the first configures the provider waits: the provider cannot be used before.
+func TestConfigurationsAtOnce(t *testing.T) {
+	p := slow{began: make(chan struct{}), ends: make(chan error)}
+	s, err := Open(t.Context(), p, "", 0)
+	require.NoError(t, err)
+	defer s.Close()
+	client := pulumigrpc.Dial(s.Address())
+	defer client.Close()
+	configure := func(ctx context.Context, region string) error {
+		in := pulumigrpc.Request(pulumigrpc.ResourceProvider, "Configure")
+		in.SetProperties("args", property.NewMap(property.Entry{Key: "region", Value: property.String(region)}))
+		_, err := client.Call(ctx, pulumigrpc.ResourceProvider, "Configure", in)
+		return err
+	}
+	first := make(chan error)
+	begin := func() {
+		go func() { first <- configure(t.Context(), "eu") }()
+		<-p.began
+	}
+	begin()
+	impatient, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, configure(impatient, "eu"), abi.ErrCancelled, "the provider is not configured yet")
+	p.ends <- errors.New("it is not there")
+	require.ErrorContains(t, <-first, "it is not there")
+
+	begin()
+	p.ends <- nil
+	require.NoError(t, <-first)
+	require.NoError(t, configure(t.Context(), "eu"))
+	require.ErrorContains(t, configure(t.Context(), "us"), "has another configuration already")
 }
