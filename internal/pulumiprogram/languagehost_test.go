@@ -2,14 +2,17 @@ package pulumiprogram
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
 	"github.com/stretchr/testify/require"
@@ -19,7 +22,9 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/callback"
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/state"
 )
 
 // The test runs as a language host if it is started under the name of one.
@@ -74,6 +79,26 @@ func (s script) Run(ctx context.Context, r *pulumirpc.RunRequest) (*pulumirpc.Ru
 	case "wait":
 		fmt.Println("waiting")
 		select {}
+	case "a transform", "a transform and a failure":
+		signal.Ignore(os.Interrupt)
+		go func() {
+			_, _ = monitor.RegisterResource(ctx, &pulumirpc.RegisterResourceRequest{
+				Type: "shop:index:Thing", Name: "slow", Transforms: []*pulumirpc.Callback{hanging()},
+			})
+		}()
+		if string(text) == "a transform" {
+			select {}
+		}
+		<-hangs
+		_, _ = monitor.RegisterResource(ctx, &pulumirpc.RegisterResourceRequest{Type: "shop:index:Thing", Name: "bad"})
+		select {}
+	case "a hook", "a hook and a program that ends":
+		if string(text) == "a hook" {
+			signal.Ignore(os.Interrupt)
+		}
+		if _, err := monitor.RegisterResourceHook(ctx, &pulumirpc.RegisterResourceHookRequest{Name: "slow", Callback: hanging()}); err != nil {
+			return nil, err
+		}
 	}
 	stack, err := monitor.RegisterResource(ctx, &pulumirpc.RegisterResourceRequest{Type: "pulumi:pulumi:Stack", Name: "shop-dev"})
 	if err == nil {
@@ -83,6 +108,128 @@ func (s script) Run(ctx context.Context, r *pulumirpc.RunRequest) (*pulumirpc.Ru
 		_, err = monitor.SignalAndWaitForShutdown(ctx, &emptypb.Empty{})
 	}
 	return &pulumirpc.RunResponse{}, err
+}
+
+// hangs is closed when a function of the program is called. None returns.
+var hangs = make(chan struct{})
+
+type hangingCallbacks struct {
+	pulumirpc.UnimplementedCallbacksServer
+}
+
+func (hangingCallbacks) Invoke(context.Context, *pulumirpc.CallbackInvokeRequest) (*pulumirpc.CallbackInvokeResponse, error) {
+	fmt.Println("called")
+	close(hangs)
+	select {}
+}
+
+// hanging returns a function of the program that never returns.
+func hanging() *pulumirpc.Callback {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	s := grpc.NewServer()
+	pulumirpc.RegisterCallbacksServer(s, hangingCallbacks{})
+	go func() { _ = s.Serve(listener) }()
+	return &pulumirpc.Callback{Target: listener.Addr().String(), Token: "token"}
+}
+
+// calling is an engine that calls the functions of a program.
+type calling struct {
+	*asked
+	hook chan callback.Hook
+}
+
+func (c calling) RegisterTransformed(ctx context.Context, req abi.RegisterResourceRequest, transforms ...callback.ResourceTransform) (abi.RegisterResourceResponse, error) {
+	if req.Name == "bad" {
+		return abi.RegisterResourceResponse{}, errors.New("it is bad")
+	}
+	for _, transform := range transforms {
+		if err := transform(ctx, callback.Identity{Name: req.Name, Type: req.Type}, &callback.Declaration{}); err != nil {
+			return abi.RegisterResourceResponse{}, err
+		}
+	}
+	return abi.RegisterResourceResponse{URN: someURN}, nil
+}
+
+func (c calling) RegisterHook(h callback.Hook) error {
+	c.hook <- h
+	return nil
+}
+
+// scripted returns a program of the test's language host, and whatever it prints.
+func scripted(t *testing.T, text string, stop <-chan struct{}) (*Program, <-chan string) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("the test's language host is a symbolic link")
+	}
+	bin, dir := t.TempDir(), t.TempDir()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink(self, filepath.Join(bin, "pulumi-language-script")))
+	t.Setenv("PATH", bin)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "Pulumi.yaml"), []byte("name: shop\nruntime: script\nmain: program.txt\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "program.txt"), []byte(text), 0o644))
+	project, err := program.LoadProject(dir)
+	require.NoError(t, err)
+	printed := make(chan string, 100)
+	p := New(project, Options{Stop: func() <-chan struct{} { return stop }, Report: func(d engine.Diagnostic) { printed <- d.Message }})
+	p.grace = 100 * time.Millisecond
+	return p, printed
+}
+
+func await(printed <-chan string, line string) {
+	for text := range printed {
+		if text == line {
+			return
+		}
+	}
+}
+
+// A program whose functions do not return, and which ignores interrupts, is given up.
+func TestATransformThatDoesNotReturn(t *testing.T) {
+	for text, want := range map[string]string{"a transform": "the program was stopped", "a transform and a failure": "it is bad"} {
+		t.Run(text, func(t *testing.T) {
+			stop := make(chan struct{})
+			p, printed := scripted(t, text, stop)
+			if text == "a transform" {
+				go func() {
+					await(printed, "called")
+					close(stop)
+				}()
+			}
+			err := p.Run(t.Context(), abi.RunContext{Project: "shop", Stack: "dev"}, calling{asked: &asked{}})
+			require.ErrorContains(t, err, want)
+		})
+	}
+}
+
+// An interrupt reaches a program that has registered all, and ends the wait for its functions.
+func TestAHookThatDoesNotReturn(t *testing.T) {
+	for text, want := range map[string]string{
+		"a hook":                         "the deployment is ending, and a function of the program has not returned within 100ms",
+		"a hook and a program that ends": "",
+	} {
+		t.Run(text, func(t *testing.T) {
+			stop := make(chan struct{})
+			p, printed := scripted(t, text, stop)
+			if want == "" {
+				p.grace = time.Hour
+			}
+			engine := calling{asked: &asked{}, hook: make(chan callback.Hook, 1)}
+			require.NoError(t, p.Run(t.Context(), abi.RunContext{Project: "shop", Stack: "dev"}, engine))
+			hook := <-engine.hook
+			ended := make(chan error, 1)
+			go func() { ended <- hook.Run(t.Context(), callback.Step{New: &state.Resource{URN: someURN}}) }()
+			await(printed, "called")
+			close(stop)
+			err := <-ended
+			require.Error(t, err)
+			require.ErrorContains(t, err, want)
+			require.NoError(t, p.Finish(t.Context()), "it was the user who stopped it")
+		})
+	}
 }
 
 // A program of a runtime that husk does not start itself is run by the language host of the runtime.

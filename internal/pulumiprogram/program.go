@@ -36,15 +36,18 @@ type Program struct {
 
 	// running is what the last run started, until it is finished.
 	running *session
+	// grace is [graceTime], but for tests.
+	grace time.Duration
 }
 
 // New returns the program of a project.
 func New(project *program.Project, options Options) *Program {
-	return &Program{project: project, options: options}
+	return &Program{project: project, options: options, grace: graceTime}
 }
 
 // graceTime is how long a program may take to end by itself once there is nothing more to do: a failed
-// step has ended the deployment, the user has stopped it, or all is done. Then it is killed.
+// step has ended the deployment, the user has stopped it, or all is done. Then it is killed. Its functions may take as long
+// to return once the deployment is to end.
 const graceTime = 10 * time.Second
 
 // session is one run of a program.
@@ -53,6 +56,7 @@ type session struct {
 	service *service
 	process *process
 	stop    <-chan struct{}
+	grace   time.Duration
 }
 
 // Run starts the program, and returns when it has registered all of its resources, or has ended. One that
@@ -65,7 +69,7 @@ func (p *Program) Run(ctx context.Context, run abi.RunContext, m abi.Monitor) (e
 	if run.Config, err = p.config(run); err != nil {
 		return err
 	}
-	s := &session{monitor: &monitor{
+	s := &session{grace: p.grace, monitor: &monitor{
 		run: run, engine: engineMonitor, report: p.options.Report, version: p.project.WantedVersion,
 		node:      p.project.Runtime == "nodejs",
 		functions: newCallbacks(), released: make(chan struct{}), done: make(chan struct{}), broken: make(chan struct{}),
@@ -91,6 +95,7 @@ func (p *Program) Run(ctx context.Context, run abi.RunContext, m abi.Monitor) (e
 	s.process.cleanUp = cleanUp
 	p.running = s
 	if s.wait(ctx) {
+		go s.passOn()
 		s.service.drain()
 		return nil
 	}
@@ -118,8 +123,31 @@ func (s *session) wait(ctx context.Context) (registered bool) {
 	return false
 }
 
+// passOn passes an interrupt on to a program that has registered all, and stays for its functions. Those that go on
+// after it hold up their steps for the grace time at most.
+func (s *session) passOn() {
+	select {
+	case <-s.released:
+		return
+	case <-s.process.ended:
+		return
+	case <-s.stop:
+		s.process.interrupt()
+	}
+	timer := time.NewTimer(s.grace)
+	defer timer.Stop()
+	select {
+	case <-s.released:
+	case <-timer.C:
+		s.functions.giveUp(s.grace)
+	}
+}
+
 // awaitEnd waits for the end of the program once its operations have ended, and kills it if that takes long.
+// Operations that wait for functions of the program do so for the grace time at most.
 func (s *session) awaitEnd(ctx context.Context) {
+	patience := time.AfterFunc(s.grace, func() { s.functions.giveUp(s.grace) })
+	defer patience.Stop()
 	drained := make(chan struct{})
 	go func() {
 		s.service.drain()
@@ -131,7 +159,7 @@ func (s *session) awaitEnd(ctx context.Context) {
 	case <-drained:
 	case <-ctx.Done():
 	}
-	timer := time.NewTimer(graceTime)
+	timer := time.NewTimer(s.grace)
 	defer timer.Stop()
 	select {
 	case <-s.process.ended:
@@ -219,7 +247,7 @@ func (p *Program) Finish(ctx context.Context) error {
 	s.service.stop()
 	s.functions.close()
 	s.process.cleanUp()
-	if how := s.process.how(); wasRegistered && how != "" && !s.process.wasKilled() {
+	if how := s.process.how(); wasRegistered && how != "" && !s.process.wasKilled() && !isClosed(s.stop) {
 		return &EndError{How: how + " after all of its resources were registered", Output: s.process.tail()}
 	}
 	return nil

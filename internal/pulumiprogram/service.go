@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"time"
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
@@ -201,15 +202,28 @@ type callbacks struct {
 	clients map[string]*connect.Client[encoded, encoded]
 	// transport has the connections.
 	transport *http.Transport
+	// awaited ends when calls are not waited for any more, with the reason as its cause.
+	awaited context.Context
+	end     context.CancelCauseFunc
 }
 
 func newCallbacks() *callbacks {
 	var protocols http.Protocols
 	protocols.SetUnencryptedHTTP2(true)
-	return &callbacks{clients: map[string]*connect.Client[encoded, encoded]{}, transport: &http.Transport{Protocols: &protocols}}
+	c := &callbacks{clients: map[string]*connect.Client[encoded, encoded]{}, transport: &http.Transport{Protocols: &protocols}}
+	c.awaited, c.end = context.WithCancelCause(context.Background())
+	return c
 }
 
-func (c *callbacks) close() { c.transport.CloseIdleConnections() }
+func (c *callbacks) close() {
+	c.end(nil)
+	c.transport.CloseIdleConnections()
+}
+
+// giveUp has calls that run, and later ones, fail. The deployment is to end, and has waited for them.
+func (c *callbacks) giveUp(waited time.Duration) {
+	c.end(fmt.Errorf("the deployment is ending, and a function of the program has not returned within %s", waited))
+}
 
 // function is one of the program, which it serves under a token.
 type function struct{ target, token string }
@@ -249,8 +263,14 @@ func (c *callbacks) call(ctx context.Context, f function, in, out pulumiwire.Mes
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.awaited, cancel)()
 	answer, err := client.CallUnary(ctx, connect.NewRequest(&encoded{text}))
 	if err != nil {
+		if given := context.Cause(c.awaited); given != nil {
+			return given
+		}
 		if status, ok := errors.AsType[*connect.Error](err); ok {
 			return errors.New(status.Message())
 		}
