@@ -114,6 +114,8 @@ func set(m pulumiwire.Message, name string) {
 		m.Set(name, "127.0.0.1:1")
 	case f.Parent().Name() == "SupportsFeatureRequest":
 		m.Set(name, "secrets")
+	case f.Parent().Name() == "RequirePulumiVersionRequest":
+		m.Set(name, ">=3.100.0")
 	case f.Kind() == protoreflect.StringKind:
 		m.Set(name, "text")
 	case f.Kind() == protoreflect.BoolKind:

@@ -16,6 +16,7 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/callback"
+	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/internal/pulumiwire"
 )
 
@@ -83,7 +84,7 @@ func (m *monitor) notices() methods {
 		"/pulumirpc.Engine/GetRootResource":                   m.getRoot,
 		"/pulumirpc.Engine/SetRootResource":                   m.setRoot,
 		"/pulumirpc.Engine/StartDebugging":                    refuseDebugging,
-		"/pulumirpc.Engine/RequirePulumiVersion":              refuseVersion,
+		"/pulumirpc.Engine/RequirePulumiVersion":              requireVersion,
 	}
 }
 
@@ -332,7 +333,10 @@ func refuseDebugging(context.Context, pulumiwire.Message, pulumiwire.Message) er
 	return abi.NewError(abi.ErrorKindUnimplemented, "StartDebugging: husk attaches no debugger to programs: start the program under one yourself, for example with NODE_OPTIONS=--inspect-brk")
 }
 
-func refuseVersion(_ context.Context, in, _ pulumiwire.Message) error {
-	return abi.NewError(abi.ErrorKindUnimplemented, fmt.Sprintf(
-		"RequirePulumiVersion: the program requires Pulumi %s, and husk is not Pulumi: remove the requirement to run the program with husk", in.Text("pulumi_version_range")))
+// requireVersion refuses programs for other versions of Pulumi, as for the field requiredPulumiVersion of a project file.
+func requireVersion(_ context.Context, in, _ pulumiwire.Message) error {
+	if err := program.CheckPulumiVersion(in.Text("pulumi_version_range")); err != nil {
+		return abi.NewError(abi.ErrorKindInvalidArgument, fmt.Sprintf("the program requires a version of Pulumi: %v", err))
+	}
+	return nil
 }

@@ -189,8 +189,7 @@ func TestADynamicResourceNeedsItsProvider(t *testing.T) {
 
 // The dynamic resources of Python are refused, because their code runs nowhere but in Python.
 func TestDynamicResourcesOfPythonAreRefused(t *testing.T) {
-	environment := python(t)
-	p := newProject(t, "{name: python, options: {virtualenv: "+environment+"}}")
+	p := newPython(t)
 	p.write("__main__.py", `
 from pulumi.dynamic import CreateResult, Resource, ResourceProvider
 

@@ -2,7 +2,6 @@ package programtest
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/program"
 )
 
 const pythonProgram = `import pulumi
@@ -29,9 +29,15 @@ pulumi.export("color", pulumi.Config().require("color"))
 pulumi.export("token", pulumi.Output.secret("a secret of the program"))
 `
 
-func TestPython(t *testing.T) {
+// newPython returns a project for a program in Python.
+func newPython(t *testing.T) *project {
+	t.Helper()
 	environment := python(t)
-	p := newProject(t, "{name: python, options: {virtualenv: "+environment+"}}")
+	return newProject(t, "{name: python, options: {virtualenv: "+environment+"}}")
+}
+
+func TestPython(t *testing.T) {
+	p := newPython(t)
 	p.write("__main__.py", pythonProgram)
 	p.cycle(4)
 	require.Equal(t, "red", p.output("color"))
@@ -58,11 +64,7 @@ func newGo(t *testing.T) *project {
 	source, err := filepath.Abs(filepath.Join("testdata", "go"))
 	require.NoError(t, err)
 	p := newProject(t, "go")
-	download := exec.Command("go", "mod", "download")
-	download.Dir = source
-	if text, err := download.CombinedOutput(); err != nil {
-		t.Skipf("the modules of the program cannot be had: %v: %s", err, text)
-	}
+	fetch(t, "the modules of the program", func() error { return command(source, "go", "mod", "download") })
 	for _, name := range []string{"go.mod", "go.sum", "main.go"} {
 		text, err := os.ReadFile(filepath.Join(source, name))
 		require.NoError(t, err)
@@ -91,8 +93,7 @@ func TestGo(t *testing.T) {
 
 // Transforms and hooks of a program in Python are called, and what it reads is not the stack's.
 func TestPythonCallbacks(t *testing.T) {
-	environment := python(t)
-	p := newProject(t, "{name: python, options: {virtualenv: "+environment+"}}")
+	p := newPython(t)
 	p.write("__main__.py", `import pulumi
 import pulumi_random as random
 
@@ -182,4 +183,33 @@ func main() {
 	p.write("main.go", strings.Replace(strings.Replace(p.read("main.go"), `"first"`, `"renamed"`, 1), `"before"`, `"first"`, 1))
 	require.Zero(t, p.up().Total(), p.text.String())
 	p.destroy(2)
+}
+
+// A program can say for which versions of Pulumi it is, as a project file can.
+func TestRequiredVersions(t *testing.T) {
+	const missed = "the program requires a version of Pulumi: this is for versions <3.0.0 of Pulumi, and Husk reads programs as Pulumi " + program.PulumiVersion + " does"
+	for name, runtime := range map[string]struct {
+		file string
+		make func(t *testing.T) *project
+		text string
+	}{
+		"nodejs": {"index.js", func(t *testing.T) *project { return newNode(t, "") }, "require('@pulumi/pulumi').requirePulumiVersion('RANGE');\n"},
+		"python": {"__main__.py", newPython, "import pulumi\npulumi.require_pulumi_version('RANGE')\n"},
+		"go": {"main.go", newGo, "package main\n\nimport \"github.com/pulumi/pulumi/sdk/v3/go/pulumi\"\n\n" +
+			"func main() { pulumi.Run(func(ctx *pulumi.Context) error { return ctx.RequirePulumiVersion(\"RANGE\") }) }\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := runtime.make(t)
+			for versions, want := range map[string]string{"<3.0.0": missed, "x": `"x" is not a range of versions`, ">=3.100.0 <4.0.0": ""} {
+				p.write(runtime.file, strings.ReplaceAll(runtime.text, "RANGE", versions))
+				_, err := p.preview()
+				if want == "" {
+					require.NoError(t, err, p.text.String())
+					continue
+				}
+				require.Error(t, err)
+				require.Contains(t, p.text.String(), want)
+			}
+		})
+	}
 }

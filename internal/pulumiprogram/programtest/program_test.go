@@ -1,5 +1,6 @@
 // Package programtest runs programs with the published SDKs of Pulumi, as their users have them. It installs
-// the SDKs once, with npm and pip, and leaves out the programs of a language that is not there.
+// the SDKs once, with npm and pip, and leaves out the programs of a language that is not there. If the variable CI is set,
+// what cannot be fetched for a language that is there is a failure.
 package programtest
 
 import (
@@ -48,13 +49,30 @@ func installed(t *testing.T, name string, install func(dir string) error) string
 	if _, err := os.Stat(filepath.Join(dir, "complete")); err == nil {
 		return dir
 	}
-	require.NoError(t, os.RemoveAll(dir))
-	require.NoError(t, os.MkdirAll(dir, 0o755))
-	if err := install(dir); err != nil {
-		t.Skipf("the packages of the programs cannot be had: %v", err)
-	}
+	fetch(t, "the packages of the programs", func() error {
+		return errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755), install(dir))
+	})
 	require.NoError(t, atomicfile.Write(filepath.Join(dir, "complete"), nil, 0o644))
 	return dir
+}
+
+// attempts is how often what a program needs is fetched before that counts as a failure.
+const attempts = 3
+
+// fetch fetches what a program needs. Without a network the test is left out, but not in CI, which would not notice.
+func fetch(t *testing.T, what string, get func() error) {
+	t.Helper()
+	var err error
+	for range attempts {
+		if err = get(); err == nil {
+			return
+		}
+	}
+	fail := t.Skipf
+	if os.Getenv("CI") != "" {
+		fail = t.Fatalf
+	}
+	fail("%s cannot be had: %v", what, err)
 }
 
 func command(dir, name string, args ...string) error {
