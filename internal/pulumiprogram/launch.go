@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -61,7 +60,7 @@ func (p *Program) command(ctx context.Context, run abi.RunContext) (_ launch, cl
 	case "nodejs":
 		l, cleanUp, err = p.node(run)
 	case "python":
-		l, err = p.python(run)
+		l, err = p.python(ctx, run)
 	case "go":
 		l, cleanUp, err = p.golang(ctx, run)
 	default:
@@ -95,6 +94,14 @@ func (p *Program) dir() (dir, file string) {
 	return p.project.ProgramDir, "."
 }
 
+// absolute returns a path that an option names. As in Pulumi, it begins at the program.
+func absolute(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
 // nodeRunner prepares the process of a program.
 //
 //go:embed run.cjs
@@ -102,13 +109,19 @@ var nodeRunner []byte
 
 // node returns the command for a program in JavaScript or TypeScript, which the SDK in its node_modules runs.
 func (p *Program) node(run abi.RunContext) (_ launch, cleanUp func(), err error) {
-	typescript, nodeArgs := true, ""
+	dir, file := p.dir()
+	typescript, nodeArgs, tsconfig := true, "", ""
 	for _, o := range p.project.RuntimeOptions {
 		switch o.Name {
 		case "typescript":
 			typescript = o.Value != "false"
 		case "nodeargs":
 			nodeArgs = o.Value
+		case "tsconfig":
+			tsconfig = absolute(dir, o.Value)
+			if _, err := os.Stat(tsconfig); err != nil {
+				return nil, nil, p.refuse(o, "the configuration of TypeScript cannot be read: %v", err)
+			}
 		case "packagemanager": // packages are installed already
 		default:
 			return nil, nil, p.unsupported(o)
@@ -118,7 +131,6 @@ func (p *Program) node(run abi.RunContext) (_ launch, cleanUp func(), err error)
 	if err != nil {
 		return nil, nil, fmt.Errorf("the runtime nodejs needs Node.js: install it, so that node is in PATH: %w", err)
 	}
-	dir, file := p.dir()
 	runner := findAbove(dir, filepath.Join("node_modules", "@pulumi", "pulumi", "cmd", "run", "index.js"))
 	if runner == "" {
 		return nil, nil, fmt.Errorf("%s has no node_modules with @pulumi/pulumi: run npm install there", dir)
@@ -136,6 +148,9 @@ func (p *Program) node(run abi.RunContext) (_ launch, cleanUp func(), err error)
 	args := append([]string{"--require=" + prepares}, strings.Fields(nodeArgs)...)
 	args = append(args, filepath.Dir(runner))
 	environment := append(p.environment(run), "PULUMI_NODEJS_TYPESCRIPT="+strconv.FormatBool(typescript))
+	if tsconfig != "" {
+		environment = append(environment, "PULUMI_NODEJS_TSCONFIG_PATH="+tsconfig)
+	}
 	return func(address string) command {
 		all := append(args[:len(args):len(args)],
 			"--monitor", address, "--engine", address, "--project", run.Project, "--stack", run.Stack,
@@ -149,89 +164,41 @@ func (p *Program) node(run abi.RunContext) (_ launch, cleanUp func(), err error)
 	}, cleanUp, nil
 }
 
-// pythonRunner runs a program with the SDK that is installed.
-//
-//go:embed run.py
-var pythonRunner string
-
-// python returns the command for a program in Python.
-func (p *Program) python(run abi.RunContext) (launch, error) {
-	dir, file := p.dir()
-	interpreter := ""
-	for _, o := range p.project.RuntimeOptions {
-		switch {
-		case o.Name == "virtualenv":
-			interpreter = pythonOf(p.project.Path(o.Value))
-		case o.Name == "toolchain" && o.Value == "pip":
-		case o.Name == "toolchain" && o.Value == "uv":
-			if interpreter == "" {
-				interpreter = pythonOf(filepath.Join(p.project.Dir, ".venv"))
-			}
-		case o.Name == "toolchain":
-			return nil, p.refuse(o, "husk does not support the toolchain %q: name the directory of its virtual environment as the option virtualenv", o.Value)
-		default:
-			return nil, p.unsupported(o)
-		}
-	}
-	if interpreter != "" {
-		if _, err := os.Stat(interpreter); err != nil {
-			return nil, fmt.Errorf("the virtual environment of the program has no %s: make it with python3 -m venv, and install the program's packages there", interpreter)
-		}
-	} else {
-		var err error
-		if interpreter, err = lookPath("python3", "python"); err != nil {
-			return nil, fmt.Errorf("the runtime python needs Python: install it, or name a virtual environment as the option virtualenv: %w", err)
-		}
-	}
-	environment := append(p.environment(run), "PYTHONUNBUFFERED=1")
-	return func(address string) command {
-		cmd := exec.Command(interpreter, "-c", pythonRunner, address, run.Project, run.Stack, run.Organization,
-			p.project.Dir, parallel(run), strconv.FormatBool(run.DryRun), file)
-		cmd.Dir, cmd.Env = dir, environment
-		return command{Cmd: cmd}
-	}, nil
-}
-
-// pythonOf returns the interpreter of a virtual environment.
-func pythonOf(environment string) string {
-	if runtime.GOOS == "windows" {
-		return filepath.Join(environment, "Scripts", "python.exe")
-	}
-	return filepath.Join(environment, "bin", "python")
-}
-
-func lookPath(names ...string) (path string, err error) {
-	for _, name := range names {
-		var failed error
-		if path, failed = exec.LookPath(name); failed == nil {
-			return path, nil
-		}
-		err = errors.Join(err, failed)
-	}
-	return "", err
-}
-
 // golang returns the command for a program in Go, which it builds, unless the project names a binary.
 func (p *Program) golang(ctx context.Context, run abi.RunContext) (_ launch, cleanUp func(), err error) {
 	dir, _ := p.dir()
-	binary := ""
+	binary, target := "", ""
 	for _, o := range p.project.RuntimeOptions {
-		if o.Name != "binary" {
+		switch o.Name {
+		case "binary":
+			binary = p.project.Path(o.Value)
+		case "buildTarget":
+			target = absolute(dir, o.Value)
+		default:
 			return nil, nil, p.unsupported(o)
 		}
-		binary = p.project.Path(o.Value)
+		if binary != "" && target != "" {
+			return nil, nil, p.refuse(o, "binary names a program that is built, and buildTarget where to build one: name one of them")
+		}
 	}
 	cleanUp = func() {}
 	if binary == "" {
-		temporary, err := os.MkdirTemp("", "husk-program-")
-		if err != nil {
-			return nil, nil, err
+		if target == "" {
+			temporary, err := os.MkdirTemp("", "husk-program-")
+			if err != nil {
+				return nil, nil, err
+			}
+			cleanUp = func() { _ = os.RemoveAll(temporary) } // what stays is in the directory for such files
+			target = filepath.Join(temporary, "program")
+			if runtime.GOOS == "windows" {
+				target += ".exe"
+			}
 		}
-		cleanUp = func() { _ = os.RemoveAll(temporary) } // what stays is in the directory for such files
-		if binary, err = buildGo(ctx, dir, temporary); err != nil {
+		if err = buildGo(ctx, dir, target); err != nil {
 			cleanUp()
 			return nil, nil, err
 		}
+		binary = target
 	}
 	environment := append(p.environment(run), "PULUMI_PROJECT="+run.Project, "PULUMI_STACK="+run.Stack,
 		"PULUMI_ORGANIZATION="+run.Organization, "PULUMI_ROOT_DIRECTORY="+p.project.Dir, "PULUMI_PARALLEL="+parallel(run),
@@ -243,23 +210,19 @@ func (p *Program) golang(ctx context.Context, run abi.RunContext) (_ launch, cle
 	}, cleanUp, nil
 }
 
-func buildGo(ctx context.Context, dir, to string) (binary string, err error) {
-	binary = filepath.Join(to, "program")
-	if runtime.GOOS == "windows" {
-		binary += ".exe"
-	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", binary, ".")
+func buildGo(ctx context.Context, dir, target string) error {
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", target, ".")
 	cmd.Dir, cmd.WaitDelay = dir, waitDelay
 	text, err := cmd.CombinedOutput()
 	switch {
 	case err == nil:
-		return binary, nil
+		return nil
 	case ctx.Err() != nil:
-		return "", ctx.Err()
+		return ctx.Err()
 	case cmd.ProcessState == nil:
-		return "", fmt.Errorf("the runtime go builds the program with the go command: %w", err)
+		return fmt.Errorf("the runtime go builds the program with the go command: %w", err)
 	}
-	return "", fmt.Errorf("the program in %s cannot be built:\n%s", dir, strings.TrimSpace(string(text)))
+	return fmt.Errorf("the program in %s cannot be built:\n%s", dir, strings.TrimSpace(string(text)))
 }
 
 // findAbove returns a file in a directory, or in the nearest one above it that has it.
