@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/internal/pulumiprogram/sdktest"
 )
 
 // runtimeOptions has the project name options of its runtime.
@@ -67,7 +68,7 @@ func script(t *testing.T, dir, name, text string) {
 
 // Poetry says which virtual environment it has made for a program.
 func TestPythonWithPoetry(t *testing.T) {
-	environment, bin := python(t), t.TempDir()
+	environment, bin := sdktest.Python(t), t.TempDir()
 	p := newProject(t, "python")
 	p.runtimeOptions("python", "toolchain: poetry")
 	p.write("__main__.py", "import sys\nprint('run by', sys.prefix)\nimport pulumi\n")
@@ -86,7 +87,7 @@ func TestPythonWithPoetry(t *testing.T) {
 
 // A type checker of the environment runs before the program, which does not run if it finds something.
 func TestPythonWithATypeChecker(t *testing.T) {
-	environment, own := python(t), t.TempDir()
+	environment, own := sdktest.Python(t), t.TempDir()
 	p := newProject(t, "python")
 	script(t, filepath.Join(own, "bin"), "python", fmt.Sprintf(`python='%s'
 case "$1 $2" in

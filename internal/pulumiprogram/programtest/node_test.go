@@ -10,6 +10,7 @@ import (
 
 	"github.com/husk-dev/husk/automation"
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/internal/pulumiprogram/sdktest"
 )
 
 const pair = `
@@ -154,7 +155,7 @@ func TestNodeFailures(t *testing.T) {
 
 // Without the packages, the error says what to do.
 func TestNodeWithoutPackages(t *testing.T) {
-	node(t)
+	sdktest.Node(t)
 	p := newProject(t, "nodejs")
 	p.program("")
 	_, err := p.run(engine.Up{})

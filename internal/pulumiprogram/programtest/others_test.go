@@ -10,6 +10,7 @@ import (
 
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/internal/pulumiprogram/sdktest"
 )
 
 const pythonProgram = `import pulumi
@@ -32,7 +33,7 @@ pulumi.export("token", pulumi.Output.secret("a secret of the program"))
 // newPython returns a project for a program in Python.
 func newPython(t *testing.T) *project {
 	t.Helper()
-	environment := python(t)
+	environment := sdktest.Python(t)
 	return newProject(t, "{name: python, options: {virtualenv: "+environment+"}}")
 }
 
@@ -64,7 +65,7 @@ func newGo(t *testing.T) *project {
 	source, err := filepath.Abs(filepath.Join("testdata", "go"))
 	require.NoError(t, err)
 	p := newProject(t, "go")
-	fetch(t, "the modules of the program", func() error { return command(source, "go", "mod", "download") })
+	sdktest.Fetch(t, "the modules of the program", func() error { return sdktest.Command(source, "go", "mod", "download") })
 	for _, name := range []string{"go.mod", "go.sum", "main.go"} {
 		text, err := os.ReadFile(filepath.Join(source, name))
 		require.NoError(t, err)

@@ -1,6 +1,4 @@
-// Package programtest runs programs with the published SDKs of Pulumi, as their users have them. It installs
-// the SDKs once, with npm and pip, and leaves out the programs of a language that is not there. If the variable CI is set,
-// what cannot be fetched for a language that is there is a failure.
+// Package programtest runs programs with the published SDKs of Pulumi, as their users have them.
 package programtest
 
 import (
@@ -9,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,7 +15,7 @@ import (
 
 	"github.com/husk-dev/husk/automation"
 	"github.com/husk-dev/husk/engine"
-	"github.com/husk-dev/husk/internal/atomicfile"
+	"github.com/husk-dev/husk/internal/pulumiprogram/sdktest"
 	"github.com/husk-dev/husk/internal/testmodule"
 )
 
@@ -32,83 +29,6 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	testmodule.Main(m)
-}
-
-// nodePackages and pythonPackages are what the programs use.
-var (
-	nodePackages   = []string{"@pulumi/pulumi@3.270.0", "@pulumi/random@4.21.2", "@pulumi/tls@5.6.1"}
-	pythonPackages = []string{"pulumi==3.272.0", "pulumi_random==4.21.4"}
-)
-
-// installed returns a directory with packages, which install fills if it is not there yet.
-func installed(t *testing.T, name string, install func(dir string) error) string {
-	t.Helper()
-	cache, err := os.UserCacheDir()
-	require.NoError(t, err)
-	dir := filepath.Join(cache, "husk-test-programs", name)
-	if _, err := os.Stat(filepath.Join(dir, "complete")); err == nil {
-		return dir
-	}
-	fetch(t, "the packages of the programs", func() error {
-		return errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755), install(dir))
-	})
-	require.NoError(t, atomicfile.Write(filepath.Join(dir, "complete"), nil, 0o644))
-	return dir
-}
-
-// attempts is how often what a program needs is fetched before that counts as a failure.
-const attempts = 3
-
-// fetch fetches what a program needs. Without a network the test is left out, but not in CI, which would not notice.
-func fetch(t *testing.T, what string, get func() error) {
-	t.Helper()
-	var err error
-	for range attempts {
-		if err = get(); err == nil {
-			return
-		}
-	}
-	fail := t.Skipf
-	if os.Getenv("CI") != "" {
-		fail = t.Fatalf
-	}
-	fail("%s cannot be had: %v", what, err)
-}
-
-func command(dir, name string, args ...string) error {
-	cmd := exec.Command(name, args...)
-	cmd.Dir = dir
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w: %s", name, err, bytes.TrimSpace(text))
-	}
-	return nil
-}
-
-// node returns the directory node_modules with the SDK.
-func node(t *testing.T) string {
-	t.Helper()
-	if _, err := exec.LookPath("npm"); err != nil {
-		t.Skip("Node.js is not installed (install the packages nodejs and npm)")
-	}
-	name := strings.NewReplacer("@", "-", "/", "-").Replace("node" + strings.Join(nodePackages, ""))
-	dir := installed(t, name, func(dir string) error {
-		return command(dir, "npm", append([]string{"install", "--prefix", dir, "--no-audit", "--no-fund", "--ignore-scripts"}, nodePackages...)...)
-	})
-	return filepath.Join(dir, "node_modules")
-}
-
-// python returns a virtual environment with the SDK.
-func python(t *testing.T) string {
-	t.Helper()
-	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip("Python is not installed (install the packages python3 and python3-venv)")
-	}
-	return installed(t, "python-"+strings.Join(pythonPackages, "-"), func(dir string) error {
-		if err := command(dir, "python3", "-m", "venv", dir); err != nil {
-			return err
-		}
-		return command(dir, filepath.Join(dir, "bin", "pip"), append([]string{"install", "--quiet"}, pythonPackages...)...)
-	})
 }
 
 // project is one project on disk.
@@ -149,7 +69,7 @@ func (p *project) file(more string) {
 // newNode returns a project with a program for Node.js.
 func newNode(t *testing.T, program string) *project {
 	t.Helper()
-	modules := node(t)
+	modules := sdktest.Node(t)
 	p := newProject(t, "nodejs")
 	require.NoError(t, os.Symlink(modules, filepath.Join(p.dir, "node_modules")))
 	p.write("package.json", `{"name": "shop", "main": "index.js"}`)
