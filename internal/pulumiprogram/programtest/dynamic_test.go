@@ -7,11 +7,13 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/internal/testmodule"
 )
@@ -145,6 +147,54 @@ exports.sum = thing.sum;
 	require.Error(t, err)
 	require.Contains(t, p.text.String(), "it must not be negative")
 	p.destroy(2)
+}
+
+// Functions that capture no secret are recorded as they are, and those of the state delete what is not in the program any more.
+func TestADynamicResourceWithoutSecrets(t *testing.T) {
+	program := func(title, size string) string {
+		return `
+const prefix = 'made-';
+const provider = {
+	async diff(id, olds, news) {
+		return {changes: olds.title !== news.title || olds.size !== news.size, replaces: olds.title === news.title ? [] : ['title'], stables: ['title']};
+	},
+	async create(inputs) { console.log('creates ' + inputs.title); return {id: prefix + inputs.title, outs: {...inputs, version: 1}}; },
+	async update(id, olds, news) { console.log('updates ' + id); return {outs: {...news, version: olds.version + 1}}; },
+	async delete(id, props) { console.log('deletes ' + id + ' of version ' + props.version); },
+};
+class Thing extends pulumi.dynamic.Resource {
+	constructor(name, props, opts) { super(provider, name, {version: undefined, ...props}, opts); }
+}
+const thing = new Thing('thing', {title: '` + title + `', size: ` + size + `});
+exports.id = thing.id;
+exports.version = pulumi.interpolate` + "`v${thing.version}`" + `;
+`
+	}
+	p := newDynamic(t, "", program("a", "1"))
+	var said []string
+	p.said = func(d engine.Diagnostic) {
+		if strings.HasPrefix(d.Message, "creates ") || strings.HasPrefix(d.Message, "updates ") || strings.HasPrefix(d.Message, "deletes ") {
+			said = append(said, d.Message)
+		}
+	}
+	require.Equal(t, 2, p.up().Create, p.text.String())
+	require.Equal(t, "made-a v1", p.output("id")+" "+p.output("version"))
+	for name, m := range map[string]property.Map{"inputs": p.recorded("thing").Inputs, "outputs": p.recorded("thing").Outputs} {
+		code, isText := m.Get("__provider").AsString()
+		require.True(t, isText, "the code in the %s is no secret: %v", name, m)
+		require.Contains(t, code, "exports.handler", name)
+	}
+
+	require.Equal(t, engine.Changes{Same: 2}, p.up(), p.text.String())
+	p.program(program("a", "2"))
+	require.Equal(t, engine.Changes{Same: 1, Update: 1}, p.up(), p.text.String())
+	require.Equal(t, "made-a v2", p.output("id")+" "+p.output("version"))
+	p.program(program("b", "2"))
+	require.Equal(t, 1, p.up().Replace, p.text.String())
+	require.Equal(t, "made-b v1", p.output("id")+" "+p.output("version"))
+	p.program("")
+	require.Equal(t, 1, p.up().Delete, p.text.String())
+	require.Equal(t, []string{"creates a", "updates made-a", "creates b", "deletes made-a of version 2", "deletes made-b of version 1"}, said)
 }
 
 // What a closure cannot do is an error that says so, and leaves the state whole.

@@ -15,8 +15,11 @@ import (
 
 	"github.com/husk-dev/husk/automation"
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/redact"
+	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/pulumiprogram/sdktest"
 	"github.com/husk-dev/husk/internal/testmodule"
+	"github.com/husk-dev/husk/internal/workspace"
 )
 
 func TestMain(m *testing.M) {
@@ -141,6 +144,22 @@ func (p *project) output(name string) string {
 	require.NoError(p.t, err)
 	s, _ := outputs.Get(name).Plain().AsString()
 	return s
+}
+
+// recorded returns a resource of the state.
+func (p *project) recorded(name string) *state.Resource {
+	p.t.Helper()
+	w, err := workspace.Open(p.t.Context(), p.dir, workspace.Options{Remark: func(string) {}, Secrets: &redact.Secrets{}})
+	require.NoError(p.t, err)
+	snapshot, _, err := w.Read(p.t.Context(), "dev", false)
+	require.NoError(p.t, err)
+	for _, r := range snapshot.Resources() {
+		if r.URN.Name() == name {
+			return r
+		}
+	}
+	require.Fail(p.t, "the state has no such resource", name)
+	return nil
 }
 
 // cycle previews, updates twice, refreshes, and destroys. The program makes that many resources.
