@@ -90,7 +90,7 @@ func (c *Client) client(service, name string) *connect.Client[encoded, encoded] 
 	defer c.mu.Unlock()
 	client := c.clients[path]
 	if client == nil {
-		client = connect.NewClient[encoded, encoded](&http.Client{Transport: c.transport}, "http://"+c.address+path, connect.WithGRPC(), connect.WithCodec(codec{}))
+		client = connect.NewClient[encoded, encoded](&http.Client{Transport: c.transport}, "http://"+c.address+path, connect.WithGRPC(), connect.WithCodec(codec{}), connect.WithReadMaxBytes(maxMessage))
 		c.clients[path] = client
 	}
 	return client

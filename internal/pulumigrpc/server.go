@@ -31,6 +31,9 @@ type Server struct {
 // maxStreams bounds the calls of one connection that wait at once. Each resource may be one.
 const maxStreams = 1 << 20
 
+// maxMessage is the longest message that is taken, in bytes. It is that of Pulumi's engine and SDKs.
+const maxMessage = 400 << 20
+
 // Listen opens a port of the loopback interface, 0 for a free one. As in Pulumi's protocol, each program on
 // this machine can reach it.
 func Listen(port int) (*Server, error) {
@@ -66,7 +69,7 @@ func (s *Server) Serve(service string, methods map[string]Method) {
 				return nil, connect.NewError(connect.CodeInternal, fmt.Errorf("the response of %s cannot be written: %w", path, err))
 			}
 			return connect.NewResponse(&encoded{text}), nil
-		}, connect.WithCodec(codec{})))
+		}, connect.WithCodec(codec{}), connect.WithReadMaxBytes(maxMessage)))
 	}
 }
 
@@ -85,7 +88,7 @@ func (s *Server) ServeStream(service, name string, serve Stream) {
 			}
 			return stream.Send(&encoded{text})
 		}))
-	}, connect.WithCodec(codec{})))
+	}, connect.WithCodec(codec{}), connect.WithReadMaxBytes(maxMessage)))
 }
 
 func unreadable(path string, err error) error {

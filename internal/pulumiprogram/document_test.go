@@ -106,6 +106,10 @@ func set(m pulumiwire.Message, name string) {
 		m.Add(name)
 	case f.Message() != nil:
 		m.Make(name)
+	case name == "aliasURNs":
+		m.SetTexts(name, []string{string(someURN)})
+	case f.Parent().Name() == "Alias" && name == "urn", name == "parentUrn":
+		m.Set(name, string(someURN))
 	case f.IsList() && f.Kind() == protoreflect.StringKind:
 		m.SetTexts(name, []string{"text"})
 	case f.Kind() == protoreflect.StringKind && strings.Contains(strings.ToLower(string(f.Parent().Name())), "timeouts"):

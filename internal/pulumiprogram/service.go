@@ -44,6 +44,9 @@ type service struct {
 // is there, so a large program has thousands.
 const maxStreams = 1 << 20
 
+// maxMessage is the longest message that is taken, in bytes. It is that of Pulumi's engine and SDKs.
+const maxMessage = 400 << 20
+
 // uncompressed leaves messages as they are: to compress them for a program on the same machine takes both
 // longer than all else that a call does.
 var uncompressed = connect.WithCompressMinBytes(math.MaxInt)
@@ -91,7 +94,7 @@ func listen(ctx context.Context, operations, notices methods, private bool) (*se
 				return nil, connect.NewError(connect.CodeInternal, fmt.Errorf("the response of %s cannot be written: %w", path, err))
 			}
 			return connect.NewResponse(&encoded{text}), nil
-		}, connect.WithCodec(codec{}), uncompressed))
+		}, connect.WithCodec(codec{}), connect.WithReadMaxBytes(maxMessage), uncompressed))
 	}
 	var protocols http.Protocols
 	protocols.SetUnencryptedHTTP2(true)

@@ -26,8 +26,8 @@ func ReadConstruct(in Message) (req abi.ConstructRequest, monitor string, err er
 		IgnoreChanges: in.Texts("ignoreChanges"), ReplaceOnChanges: in.Texts("replaceOnChanges"),
 		Hooks: hooks(in.Message("resource_hooks")),
 	}
-	for _, a := range in.Messages("aliases") {
-		o.Aliases = append(o.Aliases, alias(a))
+	if o.Aliases, err = aliases(in); err != nil {
+		return req, "", err
 	}
 	if o.CustomTimeouts, err = timeouts(in.Message("customTimeouts")); err != nil {
 		return req, "", err

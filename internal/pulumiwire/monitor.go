@@ -52,12 +52,18 @@ func Registration(in Message) (req abi.RegisterResourceRequest, err error) {
 	o.DeletedWith, o.ReplaceWith = urn.URN(in.Text("deletedWith")), URNsOf(in.Texts("replace_with"))
 	o.IgnoreChanges, o.ReplaceOnChanges, o.HideDiffs = in.Texts("ignoreChanges"), in.Texts("replaceOnChanges"), in.Texts("hideDiffs")
 	o.ImportID = in.Text("importId")
-	for _, u := range in.Texts("aliasURNs") {
-		o.Aliases = append(o.Aliases, abi.Alias{Case: abi.AliasCaseURN, URN: urn.URN(u)})
+	for _, text := range in.Texts("aliasURNs") {
+		u, err := aliasURN(text)
+		if err != nil {
+			return req, err
+		}
+		o.Aliases = append(o.Aliases, abi.Alias{Case: abi.AliasCaseURN, URN: u})
 	}
-	for _, a := range in.Messages("aliases") {
-		o.Aliases = append(o.Aliases, alias(a))
+	more, err := aliases(in)
+	if err != nil {
+		return req, err
 	}
+	o.Aliases = append(o.Aliases, more...)
 	o.Hooks = hooks(in.Message("hooks"))
 	req.Options = o
 	return req, nil
@@ -211,15 +217,38 @@ func setTimeouts(out Message, field string, t abi.CustomTimeouts) {
 	}
 }
 
-func alias(m Message) abi.Alias {
-	if m.Has("urn") {
-		return abi.Alias{Case: abi.AliasCaseURN, URN: urn.URN(m.Text("urn"))}
+// aliases reads the aliases of a message.
+func aliases(in Message) (list []abi.Alias, err error) {
+	for _, m := range in.Messages("aliases") {
+		var a abi.Alias
+		if m.Has("urn") {
+			a.Case = abi.AliasCaseURN
+			a.URN, err = aliasURN(m.Text("urn"))
+		} else {
+			spec := m.Message("spec")
+			a.Case = abi.AliasCaseSpec
+			a.Spec = abi.AliasSpec{
+				Name: spec.Text("name"), Type: spec.Text("type"), Stack: spec.Text("stack"), Project: spec.Text("project"), NoParent: spec.Bool("noParent"),
+			}
+			if parent := spec.Text("parentUrn"); parent != "" {
+				a.Spec.ParentURN, err = aliasURN(parent)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, a)
 	}
-	spec := m.Message("spec")
-	return abi.Alias{Case: abi.AliasCaseSpec, Spec: abi.AliasSpec{
-		Name: spec.Text("name"), Type: spec.Text("type"), Stack: spec.Text("stack"), Project: spec.Text("project"),
-		ParentURN: urn.URN(spec.Text("parentUrn")), NoParent: spec.Bool("noParent"),
-	}}
+	return list, nil
+}
+
+// aliasURN reads a URN of an alias. One that is none would name no resource, and what it should keep would be replaced.
+func aliasURN(text string) (urn.URN, error) {
+	u, err := urn.Parse(text)
+	if err != nil {
+		return "", fmt.Errorf("an alias: %w", err)
+	}
+	return u, nil
 }
 
 func setAlias(out Message, a abi.Alias) {

@@ -46,8 +46,8 @@ func Options(in Message, before abi.ResourceOptions) (o abi.ResourceOptions, err
 		AdditionalSecretOutputs: in.Texts("additional_secret_outputs"),
 		Hooks:                   hooks(in.Message("hooks")), ImportID: in.Text("import"),
 	}
-	for _, a := range in.Messages("aliases") {
-		o.Aliases = append(o.Aliases, alias(a))
+	if o.Aliases, err = aliases(in); err != nil {
+		return o, err
 	}
 	if o.CustomTimeouts, err = timeouts(in.Message("custom_timeouts")); err != nil {
 		return o, err
