@@ -30,9 +30,14 @@ type ImportTarget struct {
 	Protect bool
 	// Properties names the inputs to keep; none keep all that the provider returns.
 	Properties []string
+	// State is what another tool has recorded of the object, nil for nothing. The provider refreshes it, so it
+	// need not find the object by its ID alone. Inputs are those in it that a program would give.
+	State, Inputs *property.Map
+	// Dependencies are recorded or imported as well.
+	Dependencies []urn.URN
 }
 
-// importAll imports parents before their children, and what is left in parallel.
+// importAll imports parents and dependencies first, and what is left in parallel.
 func (d *deployment) importAll(ctx context.Context) error {
 	if err := d.readNaming(); err != nil {
 		return err
@@ -84,16 +89,20 @@ func (d *deployment) importRoot(ctx context.Context) (urn.URN, error) {
 	return gl.urn, err
 }
 
-// generations returns the targets in groups by index: first those whose parent is recorded.
+// generations returns the targets in groups by index: first those whose parent and dependencies are recorded.
 func (d *deployment) generations(root urn.URN) ([][]int, error) {
 	depths, errs := make(map[urn.URN]int), []error(nil)
 	placed := make([]bool, len(d.Imports))
+	waits := func(on urn.URN) bool {
+		_, ok := depths[on]
+		return !ok && d.recorder.Lookup(on) == nil
+	}
 	var out [][]int
 	for left := len(d.Imports); left > 0; {
 		var next []int
 		for i, target := range d.Imports {
 			parent := urn.URN(cmp.Or(string(target.Parent), string(root)))
-			if _, ok := depths[parent]; !placed[i] && (ok || d.recorder.Lookup(parent) != nil) {
+			if !placed[i] && !waits(parent) && !slices.ContainsFunc(target.Dependencies, waits) {
 				next = append(next, i)
 			}
 		}
@@ -110,12 +119,30 @@ func (d *deployment) generations(root urn.URN) ([][]int, error) {
 		}
 		out = append(out, next)
 	}
+	all := make(map[urn.URN]bool)
+	for _, target := range d.Imports {
+		all[d.importURN(root, target)] = true
+	}
 	for i, target := range d.Imports {
-		if !placed[i] {
-			errs = append(errs, fmt.Errorf("import %s %q: its parent %s is neither in the stack nor imported as well", target.Type, target.Name, target.Parent))
+		if placed[i] {
+			continue
 		}
+		errs = append(errs, fmt.Errorf("import %s %q: %w", target.Type, target.Name, waiting(root, target, waits, all)))
 	}
 	return out, errors.Join(errs...)
+}
+
+// waiting returns the error for a target that waits for something that does not come. all are the targets.
+func waiting(root urn.URN, target ImportTarget, waits func(urn.URN) bool, all map[urn.URN]bool) error {
+	at := slices.IndexFunc(target.Dependencies, waits)
+	if at < 0 || waits(urn.URN(cmp.Or(string(target.Parent), string(root)))) {
+		return fmt.Errorf("its parent %s is neither in the stack nor imported as well", target.Parent)
+	}
+	on := target.Dependencies[at]
+	if all[on] {
+		return fmt.Errorf("it depends on %s, which waits for something, too: maybe they depend on one another", on)
+	}
+	return fmt.Errorf("it depends on %s, which is neither in the stack nor imported as well", on)
 }
 
 func (d *deployment) importURN(root urn.URN, target ImportTarget) urn.URN {
@@ -141,6 +168,7 @@ func (d *deployment) importStep(ctx context.Context, root urn.URN, target Import
 	}
 	req := abi.RegisterResourceRequest{Type: target.Type, Name: target.Name, Custom: !target.Component, Parent: target.Parent}
 	req.Options.ImportID, req.Options.Protect, req.Options.Version = target.ID, &target.Protect, target.Version
+	req.Options.Dependencies = target.Dependencies
 	if target.Provider != "" {
 		provider := d.recorder.Lookup(target.Provider)
 		if provider == nil || !providers.IsType(provider.Type) {

@@ -196,10 +196,17 @@ func (d *deployment) applyImport(ctx context.Context, s *step) error {
 
 func (d *deployment) importResource(ctx context.Context, s *step) (record.Change, error) {
 	n := s.new
-	resp, _, err := readObject(ctx, s.provider, n, n.ImportID, nil, nil)
+	var known, inputs *property.Map
+	if s.asFound != nil {
+		known, inputs = s.asFound.State, s.asFound.Inputs
+	}
+	resp, _, err := readObject(ctx, s.provider, n, n.ImportID, known, inputs)
+	resp.Inputs = cmp.Or(resp.Inputs, inputs)
 	switch {
 	case err != nil:
 		return record.Change{}, err
+	case resp.ID == "" && known != nil:
+		return record.Change{}, fmt.Errorf("cannot import: no %s with ID %q exists any more: refresh the state that it comes from", n.Type, n.ImportID)
 	case resp.ID == "":
 		return record.Change{}, fmt.Errorf("cannot import: no %s with ID %q exists", n.Type, n.ImportID)
 	case resp.Inputs == nil:

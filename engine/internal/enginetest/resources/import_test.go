@@ -2,6 +2,7 @@ package resources_test
 
 import (
 	"errors"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -125,6 +126,47 @@ func TestImportOfInputsThatAreRefused(t *testing.T) {
 	require.Equal(t, enginetest.Props("key", "one"), s.Resource("a").Inputs)
 	require.Len(t, s.Warnings(), 1)
 	require.Contains(t, s.Warnings()[0], "size: missing required property")
+}
+
+// What another tool knows of an object is what its provider begins with, and dependencies come first.
+func TestImportOfWhatIsKnown(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	var read []abi.ReadRequest
+	var mu sync.Mutex
+	s.Cloud.Read = func(r abi.ReadRequest) (abi.ReadResponse, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		read = append(read, r)
+		if r.ID == "gone" {
+			return abi.ReadResponse{}, nil
+		}
+		return abi.ReadResponse{ID: r.ID, State: r.State.With("made", property.String("now"))}, nil
+	}
+	u := func(name string) urn.URN { return urn.New("dev", "proj", rootURN, enginetest.Plain, name) }
+	outputs, inputs := enginetest.Props("key", "one", "made", "then"), enginetest.Props("key", "one")
+	known := func(name, id string, after ...urn.URN) engine.ImportTarget {
+		return engine.ImportTarget{Type: enginetest.Plain, Name: name, ID: id, State: &outputs, Inputs: &inputs, Dependencies: after}
+	}
+	importing(s, known("second", "none", u("first")), known("first", "none"))
+	_, err := s.Try(enginetest.Import, nil)
+	require.NoError(t, err)
+	require.Equal(t, []string{"first", "second"}, []string{read[0].URN.Name(), read[1].URN.Name()})
+	require.Equal(t, outputs, *read[0].State)
+	require.Equal(t, inputs, *read[0].Inputs)
+	second := s.Resource("second")
+	require.Equal(t, inputs, second.Inputs)
+	require.Equal(t, enginetest.Props("key", "one", "made", "now"), second.Outputs)
+	require.Equal(t, []urn.URN{u("first")}, second.Dependencies)
+
+	importing(s, known("third", "gone"))
+	_, err = s.Try(enginetest.Import, nil)
+	require.ErrorContains(t, err, `no test:index:Plain with ID "gone" exists any more: refresh the state that it comes from`)
+	importing(s, known("third", "none", u("nowhere")))
+	_, err = s.Try(enginetest.Import, nil)
+	require.ErrorContains(t, err, "it depends on "+string(u("nowhere"))+", which is neither in the stack nor imported")
+	importing(s, known("third", "none", u("fourth")), known("fourth", "none", u("third")))
+	_, err = s.Try(enginetest.Import, nil)
+	require.ErrorContains(t, err, "it depends on "+string(u("fourth"))+", which waits for something, too: maybe they depend on one another")
 }
 
 func TestImportRefuses(t *testing.T) {
