@@ -13,8 +13,14 @@ import (
 	"github.com/husk-dev/husk/engine/program/expr"
 )
 
-// literal writes a value without secrets so that the program computes it again.
-func literal(v property.Value) (*yaml.Node, error) {
+// literals writes values so that the program computes them again.
+type literals struct{ from *referable }
+
+// errSecret is for what must not be in the text of a program.
+var errSecret = errors.New("it is a secret")
+
+// value writes the value of a property. Secrets are written as references, or not at all.
+func (l *literals) value(key string, v property.Value) (*yaml.Node, error) {
 	switch v.Kind() {
 	case property.KindNull:
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}, nil
@@ -25,12 +31,22 @@ func literal(v property.Value) (*yaml.Node, error) {
 		return number(v)
 	case property.KindString:
 		s, _ := v.AsString()
+		if found := l.from.find(key, s); found != nil {
+			return found, nil
+		}
 		return text(escape(s)), nil
+	case property.KindSecret:
+		if s, ok := v.Unwrap().AsString(); ok {
+			if found := l.from.find(key, s); found != nil {
+				return found, nil
+			}
+		}
+		return nil, errSecret
 	case property.KindArray:
 		elements, _ := v.AsArray()
 		out := &yaml.Node{Kind: yaml.SequenceNode}
 		for _, e := range elements {
-			n, err := literal(e)
+			n, err := l.value(key, e)
 			if err != nil {
 				return nil, err
 			}
@@ -38,13 +54,13 @@ func literal(v property.Value) (*yaml.Node, error) {
 		}
 		return out, nil
 	case property.KindObject:
-		return object(v)
+		return l.object(v)
 	case property.KindAsset:
 		a, _ := v.AsAsset()
 		return asset(a)
 	case property.KindArchive:
 		a, _ := v.AsArchive()
-		return archive(a)
+		return l.archive(a)
 	case property.KindResourceReference:
 		ref, _ := v.AsReference()
 		return nil, fmt.Errorf("it is a reference to %s, of which only the program knows how to name it", ref.URN)
@@ -67,14 +83,14 @@ func number(v property.Value) (*yaml.Node, error) {
 	return n, nil
 }
 
-func object(v property.Value) (*yaml.Node, error) {
+func (l *literals) object(v property.Value) (*yaml.Node, error) {
 	m, _ := v.AsObject()
 	out := mapping()
 	for _, key := range m.Keys() {
 		if len(key) > len("fn::") && strings.EqualFold(key[:len("fn::")], "fn::") {
 			return nil, fmt.Errorf("the key %q would be taken for a function", key)
 		}
-		n, err := literal(m.Get(key))
+		n, err := l.value(key, m.Get(key))
 		if err != nil {
 			return nil, err
 		}
@@ -105,14 +121,14 @@ func asset(a property.Asset) (*yaml.Node, error) {
 	}
 }
 
-func archive(a property.Archive) (*yaml.Node, error) {
+func (l *literals) archive(a property.Archive) (*yaml.Node, error) {
 	switch a.Source {
 	case property.SourcePath:
 		return nil, errNamed(expr.FileArchive, a.Path)
 	case property.SourceURI:
 		return nil, errNamed(expr.RemoteArchive, a.URI)
 	case property.SourceAssets:
-		members, err := object(property.Object(a.Assets))
+		members, err := l.object(property.Object(a.Assets))
 		if err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"strings"
 
@@ -21,6 +22,9 @@ import (
 type Resource struct {
 	// Name is what the program calls it. An alias leads to the resource's own name.
 	Name string
+	// Group is that of resources of which others may need one or all, without a record of which: a reference to one
+	// is enough then. Empty is none.
+	Group string
 	*state.Resource
 }
 
@@ -41,15 +45,17 @@ type Code struct {
 }
 
 // Write writes resources in their order. names are what the program calls other resources, by
-// default their own names.
+// default their own names. An input that is equal to a property of a resource that the state has as a dependency
+// becomes a reference to it; dependencies without one become options.
 func Write(resources []Resource, names map[urn.URN]string) (*Code, error) {
-	w := writer{code: &Code{}, names: make(map[urn.URN]string), used: make(map[string]bool)}
+	w := writer{code: &Code{}, names: make(map[urn.URN]string), used: make(map[string]bool), written: make(map[urn.URN]Resource), texts: make(map[urn.URN]map[string][]source)}
 	for u, name := range names {
 		w.names[u] = name
 	}
 	for _, r := range resources {
 		w.names[r.URN] = r.Name
 		w.used[r.Name] = true
+		w.written[r.URN] = r
 	}
 	declared := mapping()
 	for _, r := range resources {
@@ -74,9 +80,13 @@ func Write(resources []Resource, names map[urn.URN]string) (*Code, error) {
 }
 
 type writer struct {
-	code   *Code
-	names  map[urn.URN]string
-	used   map[string]bool
+	code  *Code
+	names map[urn.URN]string
+	used  map[string]bool
+	// written are the resources of the program.
+	written map[urn.URN]Resource
+	// texts are the properties that were looked up, by resources and texts.
+	texts  map[urn.URN]map[string][]source
 	config yaml.Node
 	// left is what is left out of the resource that is being written.
 	left []string
@@ -85,11 +95,12 @@ type writer struct {
 func (w *writer) resource(r Resource) *yaml.Node {
 	out := mapping("type", text(r.Type))
 	properties, options := mapping(), mapping()
+	from := w.referable(r)
 	for _, key := range r.Inputs.Keys() {
 		if strings.HasPrefix(key, "__") {
 			continue // a note of the provider to itself
 		}
-		value, err := w.input(r, key)
+		value, err := w.input(r, key, from)
 		if err != nil {
 			w.code.Omitted = append(w.code.Omitted, fmt.Sprintf("%s of %s: %v", key, r.Name, err))
 			w.left = append(w.left, comment(fmt.Sprintf("%s: %v", key, err)))
@@ -106,6 +117,13 @@ func (w *writer) resource(r Resource) *yaml.Node {
 	}
 	if r.Parent != "" && r.Parent.Type() != urn.RootType {
 		add("parent", w.reference(r.Parent))
+	}
+	if unused := from.unused(); len(unused) > 0 {
+		list := &yaml.Node{Kind: yaml.SequenceNode}
+		for _, on := range unused {
+			list.Content = append(list.Content, w.reference(on))
+		}
+		add("dependsOn", list)
 	}
 	if provider, _, ok := state.CutReference(r.Provider); ok && !providers.IsDefault(provider) {
 		add("provider", w.reference(provider))
@@ -133,12 +151,15 @@ func access(name string) *yaml.Node {
 	return text("${" + property.Path{property.Key(name)}.String() + "}")
 }
 
-// input writes one input. One that holds a secret is taken from the configuration as a whole.
-func (w *writer) input(r Resource, key string) (*yaml.Node, error) {
+// input writes one input. One that holds a secret is taken from the configuration as a whole, unless it is a
+// reference.
+func (w *writer) input(r Resource, key string, from *referable) (*yaml.Node, error) {
 	v := r.Inputs.Get(key)
-	if !v.ContainsSecrets() {
-		return literal(v)
+	used := maps.Clone(from.used)
+	if out, err := (&literals{from: from}).value(key, v); err == nil || !v.ContainsSecrets() {
+		return out, err
 	}
+	from.used = used
 	name := w.free(r.Name, key)
 	typ, isText := configType(v.Unwrap())
 	w.used[name] = true

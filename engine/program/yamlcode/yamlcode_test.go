@@ -38,6 +38,94 @@ func object(pairs ...any) property.Map {
 
 var str = property.String
 
+// Inputs that come from what a resource depends on are references, and what is left of the dependencies an option.
+func TestReferences(t *testing.T) {
+	net := resource("net", root, object("zone", str("eu"), "label", str("the-network")))
+	net.ID, net.Outputs = "net-17", object("zone", str("eu"), "label", str("the-network"), "key", property.Secret(str("hush-hush")),
+		"twin", str("both-of-them"), "other", str("both-of-them"), "short", str("ab"), "__meta", str("only-meta"))
+	other := resource("other net", root, property.Map{})
+	other.ID, other.Outputs = "net-17", object("name", str("host-1"))
+	far := resource("far", root, property.Map{})
+	far.ID, far.Outputs, far.Dependencies = "far-1", object("made", str("far-away")), []urn.URN{net.URN}
+	host := resource("host", root, object(
+		"netId", str("net-17"), "key", property.Secret(str("hush-hush")), "zone", str("eu"), "title", str("the-network"),
+		"nested", property.Object(object("password", property.Secret(str("hush-hush")), "made", str("far-away"))),
+		"either", str("both-of-them"), "twin", str("both-of-them"), "short", str("ab"), "meta", str("only-meta"), "plain", str("host-1"),
+		"mixed", property.Array(property.Secret(str("hush-hush")), property.Secret(str("mine"))),
+	))
+	host.Dependencies = []urn.URN{net.URN, far.URN}
+	waiting := resource("waiting", root, object("from", str("elsewhere")))
+	waiting.Dependencies = []urn.URN{net.URN, far.URN, other.URN}
+	code, err := yamlcode.Write([]yamlcode.Resource{
+		{Name: "net", Resource: net}, {Name: "other net", Resource: other}, {Name: "far", Resource: far},
+		{Name: "host", Resource: host}, {Name: "waiting", Resource: waiting},
+	}, nil)
+	require.NoError(t, err)
+	require.Equal(t, `config:
+  hostMixed:
+    type: array
+    secret: true
+resources:
+  net:
+    type: bare:index:Thing
+    properties:
+      label: the-network
+      zone: eu
+  other net:
+    type: bare:index:Thing
+  far:
+    type: bare:index:Thing
+    options:
+      dependsOn:
+        - ${net}
+  host:
+    type: bare:index:Thing
+    properties:
+      either: both-of-them
+      key: ${net.key}
+      meta: only-meta
+      mixed: ${hostMixed}
+      nested:
+        made: ${far.made}
+        password: ${net.key}
+      netId: ${net.id}
+      plain: host-1
+      short: ab
+      title: ${net.label}
+      twin: ${net.twin}
+      zone: eu
+  waiting:
+    type: bare:index:Thing
+    properties:
+      from: elsewhere
+    options:
+      dependsOn:
+        - ${far}
+        - ${["other net"]}
+`, string(code.Text))
+}
+
+// Of a group, a reference to one is enough.
+func TestReferencesToGroups(t *testing.T) {
+	var resources []yamlcode.Resource
+	var all []urn.URN
+	for _, name := range []string{"a0", "a1", "b0", "b1"} {
+		r := resource(name, root, property.Map{})
+		r.ID = "id-of-" + name
+		resources, all = append(resources, yamlcode.Resource{Name: name, Group: name[:1], Resource: r}), append(all, r.URN)
+	}
+	user := resource("user", root, object("of", str("id-of-a1")))
+	user.Dependencies = all
+	code, err := yamlcode.Write(append(resources, yamlcode.Resource{Name: "user", Resource: user}), nil)
+	require.NoError(t, err)
+	require.Contains(t, string(code.Text), `      of: ${a1.id}
+    options:
+      dependsOn:
+        - ${b0}
+        - ${b1}
+`)
+}
+
 // The text is what a person would write.
 func TestWrite(t *testing.T) {
 	page := resource("page", root, object(
