@@ -514,6 +514,7 @@ func TestMappingsForConverters(t *testing.T) {
 	var info struct {
 		Resources map[string]struct {
 			Tok    string
+			ID     []string
 			Fields map[string]struct{ Name string }
 		}
 		DataSources map[string]struct{ Tok string }
@@ -522,6 +523,12 @@ func TestMappingsForConverters(t *testing.T) {
 	require.Equal(t, boxToken, info.Resources["shelf_box"].Tok)
 	require.Equal(t, "items", info.Resources["shelf_box"].Fields["item"].Name)
 	require.Equal(t, "shelf:index/getBoxCount:getBoxCount", info.DataSources["shelf_box_count"].Tok)
+	require.Empty(t, info.Resources["shelf_box"].ID)
+	named := boxes(t, terraform.Mapping{Resources: map[string]terraform.Resource{"shelf_box": {ID: []string{"name", "size"}}}})
+	response, err = named.GetMapping(named.ctx(), abi.GetMappingRequest{Key: "terraform"})
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(response.Data, &info))
+	require.Equal(t, []string{"name", "size"}, info.Resources["shelf_box"].ID)
 	_, err = u.GetMapping(u.ctx(), abi.GetMappingRequest{Key: "cloudformation"})
 	require.ErrorIs(t, err, abi.ErrNotFound)
 }

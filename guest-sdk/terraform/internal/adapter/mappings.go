@@ -40,7 +40,7 @@ func (p *provider) GetMapping(ctx context.Context, request abi.GetMappingRequest
 	}
 	for token, r := range pkg.resources {
 		info.Provider.Resources[r.name] = mappingSchemas(r.Attributes)
-		info.Resources[r.name] = mappingToken{Token: token, Fields: mappingFields(r.Attributes)}
+		info.Resources[r.name] = mappingToken{Token: token, Fields: mappingFields(r.Attributes), ID: r.id}
 	}
 	for token, f := range pkg.functions {
 		if f.kind == isDataSource {
@@ -74,6 +74,8 @@ type mappingProvider struct {
 type mappingToken struct {
 	Token  string                   `json:"tok"`
 	Fields map[string]*mappingField `json:"fields,omitempty"`
+	// ID names the attributes that make the ID, see terraform.Resource. Pulumi's bridge does not have it.
+	ID []string `json:"id,omitempty"`
 }
 
 type mappingField struct {
