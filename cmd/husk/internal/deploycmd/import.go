@@ -14,33 +14,45 @@ import (
 	"github.com/husk-dev/husk/engine/importfile"
 	"github.com/husk-dev/husk/engine/program/yamlcode"
 	"github.com/husk-dev/husk/engine/program/yamlprogram"
+	"github.com/husk-dev/husk/internal/tfstate"
 )
 
 type importRun struct {
-	app                                   commands
-	file, out, language, parent, provider string
-	properties                            []string
-	protect                               bool
+	app                                         commands
+	file, from, out, language, parent, provider string
+	properties                                  []string
+	protect                                     bool
 
-	list *importfile.File
-	code *yamlcode.Code
+	// state is that of another tool, nil for none, and stateName what the user calls it.
+	state     *tfstate.State
+	stateName string
+	list      *importfile.File
+	// groups are those of the list's resources in the program, see [yamlcode.Resource]; nil for none.
+	groups []string
+	code   *yamlcode.Code
 }
 
 func (a commands) importCommand() *cobra.Command {
 	i, f := &importRun{app: a}, &deployFlags{}
 	cmd := &cobra.Command{
-		Use: "import [TYPE NAME ID]", Short: "Import existing objects into the stack, and generate the program for them",
+		Use: "import [TYPE NAME ID | FILE]", Short: "Import existing objects into the stack, and generate the program for them",
 		Long: "The object TYPE with the ID becomes the resource NAME, with the inputs that its provider reads.\n" +
 			"Nothing is changed at the provider. The command then prints the part of a program that declares\n" +
 			"the resource. Add it to the program before the next husk up: an undeclared resource is deleted, or,\n" +
 			"because imported resources are protected, the update fails.\n\n" +
 			"--file imports several objects, in Pulumi's format; husk preview --import-file writes such a\n" +
-			"file, in which only the IDs are missing.",
-		Example: "  husk import local:File page public/index.html\n  husk import --file resources.json --out imported.yaml",
-		RunE:    func(cmd *cobra.Command, args []string) error { return i.run(cmd.Context(), f, args) },
+			"file, in which only the IDs are missing.\n\n" +
+			"--from tfstate takes over what the state FILE of Terraform has. Write it with terraform state pull; FILE\n" +
+			"is - for standard input. Its attributes are what the providers begin with, so that objects can be\n" +
+			"imported that have no ID. The program refers to other resources where Terraform knows of a dependency.\n" +
+			"What the stack has already is left as it is, so the command can be run again.",
+		Example: "  husk import local:File page public/index.html\n  husk import --file resources.json --out imported.yaml\n" +
+			"  terraform state pull > terraform.tfstate\n  husk import --from tfstate terraform.tfstate --out imported.yaml",
+		RunE: func(cmd *cobra.Command, args []string) error { return i.run(cmd.Context(), f, args) },
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&i.file, "file", "f", "", "import the objects that this file lists")
+	flags.StringVar(&i.from, "from", "", "import what the state of another tool has: tfstate")
 	flags.StringVarP(&i.out, "out", "o", "", "write the program to this file instead of standard output")
 	flags.StringVar(&i.language, "generate-code", "yaml", "the language of the generated program: yaml, or none")
 	flags.BoolVar(&i.protect, "protect", true, "protect the imported resources")
@@ -71,6 +83,8 @@ func (i *importRun) read(args []string) error {
 	switch {
 	case i.language != "yaml" && i.language != "none":
 		return cli.Usagef("--generate-code %q: must be yaml or none", i.language)
+	case i.from != "":
+		return i.readState(args)
 	case i.file != "" && (len(args) > 0 || i.parent != "" || i.provider != "" || len(i.properties) > 0):
 		return cli.Usagef("--file excludes TYPE NAME ID, --parent, --provider, and --properties")
 	case i.file == "" && len(args) < 3:
@@ -122,6 +136,10 @@ func (i *importRun) mention(flag, given string) (name string, err error) {
 }
 
 func (i *importRun) operation(ctx context.Context, o *openRun) (engine.Operation, error) {
+	if i.state != nil {
+		targets, err := i.takeOver(ctx, o)
+		return engine.Import{Targets: targets}, err
+	}
 	for at := range i.list.Resources {
 		r := &i.list.Resources[at]
 		if r.PluginDownloadURL != "" {
@@ -153,7 +171,11 @@ func (i *importRun) generate(_ context.Context, o *openRun, result *engine.Resul
 	}
 	var resources []yamlcode.Resource
 	for at, res := range result.Imported {
-		resources = append(resources, yamlcode.Resource{Name: i.list.Resources[at].Name, Resource: res})
+		r := yamlcode.Resource{Name: i.list.Resources[at].Name, Resource: res}
+		if i.groups != nil {
+			r.Group = i.groups[at]
+		}
+		resources = append(resources, r)
 	}
 	if i.code, err = yamlcode.Write(resources, i.list.Names()); err == nil && i.out == "" {
 		o.Deployment.Events(generated{Program: string(i.code.Text)})

@@ -86,7 +86,8 @@ husk destroy --target '**::web' --yes  delete only the resource with the name we
 husk destroy --exclude-protected --yes  leave what is protected`,
 	"husk import": `
 husk import random:RandomPet name bold-cat  one existing object
-husk import --file existing.json --yes  several`,
+husk import --file existing.json --yes  several
+husk import --from tfstate FILE --yes  what Terraform has`,
 	"husk action":   "husk action flush  run the action flush of the program",
 	"husk watch":    "husk watch  preview whenever a file changes\nhusk watch --up  update whenever a file changes",
 	"husk validate": "husk validate  check the program\nhusk validate --json  what is wrong as JSON",

@@ -158,7 +158,7 @@ func describe(f *pflag.Flag) (names, value, text string) {
 var valueNames = map[string]string{
 	"cwd": "DIR", "stack": "NAME", "to": "STACK", "target": "URN", "exclude": "URN", "replace": "URN", "target-replace": "URN",
 	"adopt-pending-creates": "URN=ID", "grant": "GRANT", "limit": "LIMIT", "trust-module": "DIGEST", "parallel": "N", "only": "CHECK",
-	"config": "NAME=VALUE", "parameter": "TEXT", "name": "NAME", "version": "VERSION", "output": "FILE", "file": "FILE",
+	"config": "NAME=VALUE", "parameter": "TEXT", "name": "NAME", "version": "VERSION", "output": "FILE", "file": "FILE", "from": "TOOL",
 }
 
 // valueOf returns the name of the value of a flag with a type.

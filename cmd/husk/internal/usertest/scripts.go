@@ -50,7 +50,7 @@ const (
 // kept are the scripts about stacks and their states.
 var kept = []string{
 	"config", "damage", "elsewhere", "encryption", "ephemeral", "foreign", "forged", "import", "journal", "keys", "locked", "plan", "planfirst", "projectlookup", "repair", "secrets", "secretsprovider",
-	"select", "stack", "stackreference", "state", "whole", "withheld",
+	"select", "stack", "stackreference", "state", "tfstate", "whole", "withheld",
 }
 
 // travelling are the scripts about modules that travel.
