@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"html"
 	"regexp"
+	"strconv"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
@@ -28,7 +29,7 @@ func (h *headings) Generate(value []byte, _ ast.NodeKind) []byte {
 	}
 	h.seen[name]++
 	if n := h.seen[name]; n > 1 {
-		return []byte(name + "-" + string(rune('0'+min(n-1, 9))))
+		return []byte(name + "-" + strconv.Itoa(n-1))
 	}
 	return []byte(name)
 }
