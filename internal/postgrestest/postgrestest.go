@@ -29,6 +29,7 @@ type Server struct {
 	CACertificate string
 
 	programs, dir string
+	settings      []string
 	// stop stops the server that runs, nil if none does.
 	stop func()
 }
@@ -39,8 +40,9 @@ const portAttempts = 5
 // Installed reports whether [Start] can start a server.
 func Installed() bool { return !testing.Short() && findPrograms() != "" }
 
-// Start starts a server. The test is skipped where PostgreSQL is not installed.
-func Start(t *testing.T) *Server {
+// Start starts a server, with more settings, such as wal_level=logical. The test is skipped where PostgreSQL is not
+// installed.
+func Start(t *testing.T, settings ...string) *Server {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts a PostgreSQL server")
@@ -49,7 +51,7 @@ func Start(t *testing.T) *Server {
 	if programs == "" {
 		t.Skip("PostgreSQL is not installed: neither PATH nor /usr/lib/postgresql has its initdb and postgres (on Debian: apt-get install postgresql)")
 	}
-	s := &Server{Password: rand.Text(), programs: programs}
+	s := &Server{Password: rand.Text(), programs: programs, settings: settings}
 	s.makeDirectory(t)
 	initialize := command(t, filepath.Join(programs, "initdb"), "--pgdata="+s.data(), "--username=postgres", "--pwfile="+filepath.Join(s.dir, "password"),
 		"--auth-local=reject", "--auth-host=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync")
@@ -176,10 +178,10 @@ func (s *Server) run(t *testing.T) (said string) {
 	dir := s.dir
 	const script = `"$@" & read line; kill -QUIT $!; wait`
 	arguments := []string{"-c", script, "sh", filepath.Join(s.programs, "postgres"), "-D", s.data()}
-	for _, setting := range []string{
+	for _, setting := range append([]string{
 		"listen_addresses=127.0.0.1", "port=" + strconv.Itoa(s.Port), "unix_socket_directories=", "fsync=off", "shared_buffers=16MB",
 		"ssl=on", "ssl_cert_file=" + filepath.Join(dir, certificateFile), "ssl_key_file=" + filepath.Join(dir, keyFile),
-	} {
+	}, s.settings...) {
 		arguments = append(arguments, "-c", setting)
 	}
 	server := command(t, "/bin/sh", arguments...)
