@@ -44,7 +44,7 @@ func (o Database) Create(ctx context.Context, r guest.CreateRequest[DatabaseInpu
 	if in.Owner != "" {
 		statement += " OWNER " + name(in.Owner)
 	}
-	if err := o.server.execute(ctx, statement); err != nil {
+	if err := o.server.execute(ctx, "", statement); err != nil {
 		return response, err
 	}
 	response.ID, response.State = in.Name, DatabaseState{in}
@@ -98,5 +98,5 @@ func (o Database) Update(ctx context.Context, r guest.UpdateRequest[DatabaseInpu
 
 // Delete deletes the database with all that is in it.
 func (o Database) Delete(ctx context.Context, r guest.DeleteRequest[DatabaseState]) error {
-	return o.server.execute(ctx, "DROP DATABASE IF EXISTS "+name(r.ID))
+	return o.server.execute(ctx, "", "DROP DATABASE IF EXISTS "+name(r.ID))
 }

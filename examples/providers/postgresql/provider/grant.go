@@ -15,10 +15,11 @@ import (
 type GrantInputs struct {
 	Role            string   `husk:"role,replace" doc:"The role that has the privileges; public for all roles."`
 	Database        string   `husk:"database,replace" doc:"The database that they are for, or are in."`
-	ObjectType      string   `husk:"objectType,replace,oneof=database|schema|table|sequence" doc:"What they are for."`
-	Schema          string   `husk:"schema,optional,replace" doc:"The schema that they are for, or that the tables or sequences are in."`
-	Objects         []string `husk:"objects,optional,replace" doc:"The tables or sequences; without any, all that are in the schema now."`
-	Privileges      []string `husk:"privileges" doc:"All privileges that the role has there, for example SELECT. None takes all away."`
+	ObjectType      string   `husk:"objectType,replace,oneof=database|schema|table|sequence|function|procedure|routine|column|foreign_data_wrapper|foreign_server" doc:"What they are for. A routine is a function or a procedure."`
+	Schema          string   `husk:"schema,optional,replace" doc:"The schema that they are for, or that the tables, sequences, or routines are in."`
+	Objects         []string `husk:"objects,optional,replace" doc:"The objects; without any, all of the type that are in the schema now. A routine is named alone, or with the types of its arguments, as in add(integer, integer). For columns it is their table."`
+	Columns         []string `husk:"columns,optional,replace" doc:"The columns of the table that is given in objects, where the type is column."`
+	Privileges      []string `husk:"privileges" doc:"All privileges that the role has there, for example SELECT. None takes all away. For columns, privileges that are not named stay as they are."`
 	WithGrantOption bool     `husk:"withGrantOption,default=false" doc:"Whether the role may pass them on."`
 }
 
@@ -30,109 +31,97 @@ type GrantState struct {
 // Grant implements postgresql:Grant.
 type Grant struct{ server *server }
 
-// privileges returns those that there are for a type of objects (PostgreSQL, table 5.2).
-func privileges(objectType string) []string {
-	switch objectType {
-	case "database":
-		return []string{"CONNECT", "CREATE", "TEMPORARY"}
-	case "schema":
-		return []string{"CREATE", "USAGE"}
-	case "sequence":
-		return []string{"SELECT", "UPDATE", "USAGE"}
-	}
-	return []string{"DELETE", "INSERT", "REFERENCES", "SELECT", "TRIGGER", "TRUNCATE", "UPDATE"}
-}
-
 // Check holds the privileges to those that there are, and brings them into order.
 func (Grant) Check(_ context.Context, r guest.CheckRequest[GrantInputs]) (failures []guest.CheckFailure, _ error) {
 	in := r.Inputs
-	if r.Known("objects") {
-		slices.Sort(in.Objects)
-		in.Objects = slices.Compact(in.Objects)
+	for name, list := range map[string]*[]string{"objects": &in.Objects, "columns": &in.Columns} {
+		if r.Known(name) {
+			slices.Sort(*list)
+			*list = slices.Compact(*list)
+		}
 	}
 	if !r.Known("objectType") {
 		return nil, nil
 	}
-	switch {
-	case in.ObjectType == "database":
-		if in.Schema != "" {
-			failures = append(failures, guest.CheckFailure{Path: "schema", Reason: "is not for privileges on a database"})
-		}
-	case in.Schema == "" && r.Known("schema"):
-		failures = append(failures, guest.CheckFailure{Path: "schema", Reason: "must be given for privileges on a " + in.ObjectType})
+	fail := func(path, reason string) {
+		failures = append(failures, guest.CheckFailure{Path: path, Reason: reason})
 	}
-	if len(in.Objects) > 0 && in.ObjectType != "table" && in.ObjectType != "sequence" {
-		failures = append(failures, guest.CheckFailure{Path: "objects", Reason: "are for tables and sequences"})
+	kind, column := kindOf(in.ObjectType), in.ObjectType == "column"
+	switch {
+	case !kind.inSchema && in.Schema != "":
+		fail("schema", "is not for privileges on a "+in.ObjectType)
+	case kind.inSchema && in.Schema == "" && r.Known("schema"):
+		fail("schema", "must be given for privileges on a "+in.ObjectType)
+	}
+	switch {
+	case kind.single && len(in.Objects) != 1 && r.Known("objects") && column:
+		fail("objects", "must be the one table that the columns are of")
+	case kind.single && len(in.Objects) != 1 && r.Known("objects"):
+		fail("objects", "must have exactly one "+in.ObjectType)
+	case !kind.single && !kind.all && len(in.Objects) > 0:
+		fail("objects", "are not for privileges on a "+in.ObjectType)
+	}
+	switch {
+	case column && len(in.Columns) == 0 && r.Known("columns"):
+		fail("columns", "must be given for privileges on a column")
+	case !column && len(in.Columns) > 0:
+		fail("columns", "are for the objectType column, not "+in.ObjectType)
 	}
 	if !r.Known("privileges") {
 		return failures, nil
 	}
-	known := privileges(in.ObjectType)
-	for n, privilege := range in.Privileges {
-		in.Privileges[n] = strings.ToUpper(privilege)
-		switch in.Privileges[n] {
-		case "TEMP":
-			in.Privileges[n] = "TEMPORARY"
-		case "ALL":
-			in.Privileges = known
-			return failures, nil
-		}
-		if !slices.Contains(known, in.Privileges[n]) {
-			failures = append(failures, guest.CheckFailure{Path: "privileges", Reason: "there is no " + privilege + " for a " + in.ObjectType +
-				"; there are ALL, " + strings.Join(known, ", ")})
-		}
+	if column && len(in.Privileges) == 0 {
+		fail("privileges", "must be given for privileges on a column: those that are not named stay as they are")
 	}
-	slices.Sort(in.Privileges)
-	in.Privileges = slices.Compact(in.Privileges)
-	return failures, nil
+	checked, wrong := checkPrivileges(in.Privileges, in.ObjectType)
+	in.Privileges = checked
+	return append(failures, wrong...), nil
 }
 
-// on returns what the privileges are on, as GRANT has it.
-func (in GrantInputs) on() string {
-	switch {
-	case in.ObjectType == "database":
-		return "DATABASE " + name(in.Database)
-	case in.ObjectType == "schema":
-		return "SCHEMA " + name(in.Schema)
-	case len(in.Objects) == 0:
-		return "ALL " + strings.ToUpper(in.ObjectType) + "S IN SCHEMA " + name(in.Schema)
-	}
-	objects := make([]string, len(in.Objects))
-	for n, object := range in.Objects {
-		objects[n] = name(in.Schema, object)
-	}
-	return strings.ToUpper(in.ObjectType) + " " + strings.Join(objects, ", ")
-}
+// grantID is the form of the ID of a grant.
+const grantID = "role@database@objectType@schema@objects@columns"
 
-func (in GrantInputs) grantee() string {
-	if in.Role == "public" {
-		return "PUBLIC"
-	}
-	return name(in.Role)
-}
-
-// id returns an ID that differs for the grants of a stack; it cannot be read back.
 func (in GrantInputs) id() string {
-	parts := append([]string{in.Role, in.Database, in.ObjectType, in.Schema}, in.Objects...)
-	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "_")
+	return idOf(in.Role, in.Database, in.ObjectType, in.Schema, listOf(in.Objects), listOf(in.Columns))
 }
 
-// put makes the role have these privileges and no others.
-func (o Grant) put(ctx context.Context, in GrantInputs) error {
-	statements := []string{"REVOKE ALL PRIVILEGES ON " + in.on() + " FROM " + in.grantee()}
-	if len(in.Privileges) > 0 {
-		statement := "GRANT " + strings.Join(in.Privileges, ", ") + " ON " + in.on() + " TO " + in.grantee()
-		if in.WithGrantOption {
-			statement += " WITH GRANT OPTION"
+// put makes the role have these privileges and no others; for columns, not those that it had by the same grant.
+func (o Grant) put(ctx context.Context, in GrantInputs, had []string) error {
+	return o.server.within(ctx, in.Database, pgx.TxOptions{}, func(tx pgx.Tx) error {
+		on, err := in.on(ctx, tx)
+		if err != nil {
+			return err
 		}
-		statements = append(statements, statement)
+		var statements []string
+		switch {
+		case in.ObjectType != "column":
+			statements = append(statements, "REVOKE ALL PRIVILEGES ON "+on+" FROM "+grantee(in.Role))
+		case len(had) > 0:
+			statements = append(statements, "REVOKE "+in.list(had)+" ON "+on+" FROM "+grantee(in.Role))
+		}
+		if len(in.Privileges) > 0 {
+			statement := "GRANT " + in.list(in.Privileges) + " ON " + on + " TO " + grantee(in.Role)
+			if in.WithGrantOption {
+				statement += " WITH GRANT OPTION"
+			}
+			statements = append(statements, statement)
+		}
+		return executeAll(ctx, tx, statements...)
+	})
+}
+
+// list returns privileges as GRANT has them.
+func (in GrantInputs) list(privileges []string) string {
+	if len(in.Columns) == 0 {
+		return strings.Join(privileges, ", ")
 	}
-	return o.server.run(ctx, in.Database, statements...)
+	columns := " (" + names(in.Columns) + ")"
+	return strings.Join(privileges, columns+", ") + columns
 }
 
 // Create gives the privileges, and takes others away.
 func (o Grant) Create(ctx context.Context, r guest.CreateRequest[GrantInputs]) (guest.CreateResponse[GrantState], error) {
-	if err := o.put(ctx, r.Inputs); err != nil {
+	if err := o.put(ctx, r.Inputs, nil); err != nil {
 		return guest.CreateResponse[GrantState]{}, err
 	}
 	return guest.CreateResponse[GrantState]{ID: r.Inputs.id(), State: GrantState{r.Inputs}}, nil
@@ -140,41 +129,65 @@ func (o Grant) Create(ctx context.Context, r guest.CreateRequest[GrantInputs]) (
 
 // Update gives and takes privileges.
 func (o Grant) Update(ctx context.Context, r guest.UpdateRequest[GrantInputs, GrantState]) (guest.UpdateResponse[GrantState], error) {
-	return guest.UpdateResponse[GrantState]{State: GrantState{r.Inputs}}, o.put(ctx, r.Inputs)
+	return guest.UpdateResponse[GrantState]{State: GrantState{r.Inputs}}, o.put(ctx, r.Inputs, r.State.Privileges)
 }
 
-// Delete takes the privileges away.
+// Delete takes the privileges away, also where some of the objects or columns are gone.
 func (o Grant) Delete(ctx context.Context, r guest.DeleteRequest[GrantState]) error {
 	in := r.State.GrantInputs
 	in.Privileges = nil
-	err := o.put(ctx, in)
-	if isCode(err, invalidCatalogName, invalidSchemaName, undefinedObject) {
-		return guest.NotFound("what the privileges are for, or the role, is gone")
+	err := o.put(ctx, in, r.State.Privileges)
+	if !isMissing(err) {
+		return err
 	}
-	return err
+	if len(in.Objects)+len(in.Columns) > 1 {
+		for _, part := range in.each() {
+			if err := o.put(ctx, part, r.State.Privileges); err != nil && !isMissing(err) {
+				return err
+			}
+		}
+	}
+	return guest.NotFound("what the privileges are for, or the role, is gone")
 }
 
-// The lists of what is granted, by the type of object.
-const (
-	onDatabase = `SELECT a.privilege_type, a.is_grantable FROM pg_database d,
-		aclexplode(coalesce(d.datacl, acldefault('d', d.datdba))) a WHERE d.datname = $2 AND a.grantee = $1`
-	onSchema = `SELECT a.privilege_type, a.is_grantable FROM pg_namespace n,
-		aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a WHERE n.nspname = $2 AND a.grantee = $1`
-	objects = `SELECT c.oid, c.relacl FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE n.nspname = $1 AND c.relkind::text = ANY($2::text[]) AND (cardinality($3::text[]) = 0 OR c.relname::text = ANY($3::text[]))`
-	// A privilege counts where the role has it on each of the objects.
-	onObjects = `WITH o AS (` + objects + `)
-		SELECT a.privilege_type, bool_and(a.is_grantable) FROM o, aclexplode(o.relacl) a
-		WHERE a.grantee = $4 GROUP BY a.privilege_type HAVING count(DISTINCT o.oid) = (SELECT count(*) FROM o)`
-)
+// isMissing reports whether a statement failed because what it is about, or the role, is gone.
+func isMissing(err error) bool {
+	_, routine := errors.AsType[missingRoutine](err)
+	return routine || isCode(err, invalidCatalogName, invalidSchemaName, undefinedObject, undefinedTable, undefinedColumn, undefinedFunction)
+}
+
+// each returns grants of one object or column each.
+func (in GrantInputs) each() (parts []GrantInputs) {
+	for _, column := range in.Columns {
+		part := in
+		part.Columns = []string{column}
+		parts = append(parts, part)
+	}
+	if len(in.Columns) > 0 {
+		return parts
+	}
+	for _, object := range in.Objects {
+		part := in
+		part.Objects = []string{object}
+		parts = append(parts, part)
+	}
+	return parts
+}
 
 // Read finds the privileges that the role has.
 func (o Grant) Read(ctx context.Context, r guest.ReadRequest[GrantInputs, GrantState]) (guest.ReadResponse[GrantInputs, GrantState], error) {
 	var response guest.ReadResponse[GrantInputs, GrantState]
-	if r.State == nil {
-		return response, guest.InvalidArgument("id", "a grant cannot be imported: declare it, which changes nothing where the role has these privileges")
+	var in GrantInputs
+	if r.State != nil {
+		in = r.State.GrantInputs
+	} else {
+		parts, err := partsOfID(r.ID, grantID, 3)
+		if err != nil {
+			return response, err
+		}
+		in = GrantInputs{Role: parts[0], Database: parts[1], ObjectType: parts[2], Schema: parts[3], Objects: listIn(parts[4]), Columns: listIn(parts[5])}
 	}
-	in := r.State.GrantInputs
+	declared := in.Privileges
 	err := o.server.in(ctx, in.Database, func(conn *pgx.Conn) (err error) {
 		in.Privileges, in.WithGrantOption, err = in.read(ctx, conn)
 		return err
@@ -184,57 +197,9 @@ func (o Grant) Read(ctx context.Context, r guest.ReadRequest[GrantInputs, GrantS
 		return response, guest.NotFound("the role, or what the privileges are for, is gone")
 	case err != nil:
 		return response, err
-	case len(in.Privileges) == 0 && len(r.State.Privileges) > 0:
+	case len(in.Privileges) == 0 && (len(declared) > 0 || r.State == nil):
 		return response, guest.NotFound("the role " + in.Role + " has no such privileges")
 	}
 	response.Inputs, response.State = in, GrantState{in}
 	return response, nil
-}
-
-// read asks for the privileges that there are. What is for all tables or sequences of a
-// schema stays as it is where the schema has none.
-func (in GrantInputs) read(ctx context.Context, conn *pgx.Conn) (held []string, grantable bool, err error) {
-	var grantee uint32 // 0 for all roles
-	if in.Role != "public" {
-		if err := conn.QueryRow(ctx, "SELECT oid FROM pg_roles WHERE rolname = $1", in.Role).Scan(&grantee); err != nil {
-			return nil, false, err
-		}
-	}
-	query, args := onDatabase, []any{grantee, in.Database}
-	switch in.ObjectType {
-	case "schema":
-		query, args = onSchema, []any{grantee, in.Schema}
-	case "table", "sequence":
-		kinds := []string{"S"}
-		if in.ObjectType == "table" {
-			kinds = []string{"r", "v", "m", "f", "p"}
-		}
-		args = []any{in.Schema, kinds, append([]string{}, in.Objects...)}
-		var some bool
-		const inSchema = "SELECT EXISTS (" + objects + ") FROM pg_namespace WHERE nspname = $1"
-		if err := conn.QueryRow(ctx, inSchema, args...).Scan(&some); err != nil {
-			return nil, false, err
-		}
-		if !some && len(in.Objects) == 0 {
-			return in.Privileges, in.WithGrantOption, nil
-		}
-		query, args = onObjects, append(args, grantee)
-	}
-	rows, err := conn.Query(ctx, query, args...)
-	if err != nil {
-		return nil, false, err
-	}
-	held, grantable = []string{}, true
-	var privilege string
-	var passed bool
-	_, err = pgx.ForEachRow(rows, []any{&privilege, &passed}, func() error {
-		held = append(held, privilege)
-		grantable = grantable && passed
-		return nil
-	})
-	slices.Sort(held)
-	if len(held) == 0 {
-		grantable = in.WithGrantOption
-	}
-	return held, grantable, err
 }

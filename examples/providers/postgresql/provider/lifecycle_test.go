@@ -163,7 +163,7 @@ func TestChecks(t *testing.T) {
 			"privileges: there is no SELECT for a schema; there are ALL, CREATE, USAGE"},
 		"a schema of a database":     {grant, pt.Object{"role": "r", "database": "d", "objectType": "database", "schema": "s", "privileges": []string{"ALL"}}, "schema: is not for privileges on a database"},
 		"tables of no schema":        {grant, pt.Object{"role": "r", "database": "d", "objectType": "table", "privileges": []string{"ALL"}}, "schema: must be given for privileges on a table"},
-		"objects that are no tables": {grant, pt.Object{"role": "r", "database": "d", "objectType": "schema", "schema": "s", "objects": []string{"o"}, "privileges": []string{"ALL"}}, "objects: are for tables and sequences"},
+		"objects that are no tables": {grant, pt.Object{"role": "r", "database": "d", "objectType": "schema", "schema": "s", "objects": []string{"o"}, "privileges": []string{"ALL"}}, "objects: are not for privileges on a schema"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, []string{test.want}, p.In(t).Failures(test.token, test.inputs))

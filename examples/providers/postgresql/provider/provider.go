@@ -31,7 +31,12 @@ func New() guest.Provider {
 			guest.ResourceOf("postgresql:index/schema:Schema", Schema{s}, guest.Identity("database", "name"), guest.Doc("A schema of a database.")),
 			// Not the objects: privileges on some of them that the old grant has as well would go with it.
 			guest.ResourceOf("postgresql:index/grant:Grant", Grant{s}, guest.Identity("role", "database", "objectType", "schema"),
-				guest.Doc("All privileges that a role has on a database, a schema, or tables or sequences of one.")),
+				guest.Doc("All privileges that a role has on a database, on a schema or objects in it, or on a foreign data wrapper or server.")),
+			guest.ResourceOf("postgresql:index/defaultPrivileges:DefaultPrivileges", DefaultPrivileges{s},
+				guest.Identity("role", "database", "owner", "objectType", "schema"), guest.Alias("postgresql:index/defaultPrivileg:DefaultPrivileg"),
+				guest.Doc("All privileges that a role has on the objects that another one will make.")),
+			guest.ResourceOf("postgresql:index/grantRole:GrantRole", GrantRole{s}, guest.Identity("role", "grantRole"),
+				guest.Doc("The membership of a role in another one. Other memberships stay as they are.")),
 			guest.ResourceOf("postgresql:index/extension:Extension", Extension{s}, guest.Identity("database", "name"), guest.Doc("An extension in a database.")),
 		},
 		Functions: []guest.Function{

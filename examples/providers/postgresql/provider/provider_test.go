@@ -20,6 +20,15 @@ const (
 	grant     = "postgresql:index/grant:Grant"
 	extension = "postgresql:index/extension:Extension"
 	query     = "postgresql:index/query:query"
+
+	defaultPrivileges = "postgresql:index/defaultPrivileges:DefaultPrivileges"
+	grantRole         = "postgresql:index/grantRole:GrantRole"
+	publication       = "postgresql:index/publication:Publication"
+	subscription      = "postgresql:index/subscription:Subscription"
+	slot              = "postgresql:index/replicationSlot:ReplicationSlot"
+	physicalSlot      = "postgresql:index/physicalReplicationSlot:PhysicalReplicationSlot"
+	foreignServer     = "postgresql:index/server:Server"
+	userMapping       = "postgresql:index/userMapping:UserMapping"
 )
 
 // open returns the provider, configured for a server, as the role.
@@ -71,6 +80,16 @@ func update(p *pt.Provider, r pt.Resource, inputs pt.Object, differs ...string) 
 	return settled(p, p.Update(r, inputs), inputs)
 }
 
+// imported requires that the ID alone finds a resource with its inputs.
+func imported(p *pt.Provider, r pt.Resource, inputs pt.Object) {
+	p.T.Helper()
+	found, err := p.TryImport(r.Token, r.ID)
+	require.NoError(p.T, err)
+	require.Equal(p.T, r.ID, found.ID)
+	require.Equal(p.T, r.State, found.State)
+	require.Empty(p.T, p.Diff(found, inputs))
+}
+
 // gone deletes a resource, of which nothing is left then.
 func gone(p *pt.Provider, r pt.Resource) {
 	p.T.Helper()
@@ -87,6 +106,7 @@ func TestWhatIsDeletedFirst(t *testing.T) {
 	granted := func(role string, objects ...string) property.Map {
 		return pt.MapOf(pt.Object{"role": role, "database": "app", "objectType": "table", "schema": "public", "objects": objects, "privileges": []string{"SELECT"}})
 	}
+	ofOwner := pt.Object{"role": "ann", "database": "app", "owner": "ann", "objectType": "table", "privileges": []string{}}
 	for _, test := range []struct {
 		typ      string
 		old, new property.Map
@@ -99,6 +119,9 @@ func TestWhatIsDeletedFirst(t *testing.T) {
 		{role, pt.MapOf(pt.Object{"name": "ann"}), pt.MapOf(pt.Object{"name": "ann"}), true},
 		{schema, pt.MapOf(pt.Object{"database": "app", "name": "s"}), pt.MapOf(pt.Object{"database": "other", "name": "s"}), false},
 		{extension, pt.MapOf(pt.Object{"database": "app", "name": "e"}), pt.MapOf(pt.Object{"database": "app", "name": "e", "schema": "s"}), true},
+		{defaultPrivileges, pt.MapOf(ofOwner), pt.MapOf(ofOwner), true},
+		{defaultPrivileges, pt.MapOf(ofOwner), pt.MapOf(pt.With(ofOwner, pt.Object{"owner": "bob"})), false},
+		{grantRole, pt.MapOf(pt.Object{"role": "a", "grantRole": "b"}), pt.MapOf(pt.Object{"role": "a", "grantRole": "c"}), false},
 	} {
 		response, err := p.Diff(t.Context(), abi.DiffRequest{Type: test.typ, ID: "x", Olds: test.old, OldInputs: test.old, News: test.new})
 		require.NoError(t, err)

@@ -134,5 +134,5 @@ func (o Role) Update(ctx context.Context, r guest.UpdateRequest[RoleInputs, Role
 
 // Delete deletes the role, which must own nothing any more.
 func (o Role) Delete(ctx context.Context, r guest.DeleteRequest[RoleState]) error {
-	return o.server.execute(ctx, "DROP ROLE IF EXISTS "+name(r.ID))
+	return o.server.execute(ctx, "", "DROP ROLE IF EXISTS "+name(r.ID))
 }

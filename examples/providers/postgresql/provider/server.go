@@ -73,6 +73,14 @@ func (s *server) user() string {
 	return s.config.User
 }
 
+// database returns the database that is given, or the configured one.
+func (s *server) database(given string) string {
+	if given != "" || s.config == nil {
+		return given
+	}
+	return s.config.Database
+}
+
 // in calls do with a connection to a database, the configured one if it is empty.
 func (s *server) in(ctx context.Context, database string, do func(*pgx.Conn) error) error {
 	if s.config == nil {
@@ -86,7 +94,28 @@ func (s *server) in(ctx context.Context, database string, do func(*pgx.Conn) err
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(conn), conn.Close(context.WithoutCancel(ctx)))
+	return errors.Join(explained(do(conn)), conn.Close(context.WithoutCancel(ctx)))
+}
+
+// explanation is an error of the server with what it says besides, for example which objects depend on a role.
+type explanation struct {
+	*pgconn.PgError
+	text string
+}
+
+func (e explanation) Error() string { return e.PgError.Error() + ": " + e.text }
+func (e explanation) Unwrap() error { return e.PgError }
+
+func explained(err error) error {
+	failure, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok || failure.Detail == "" && failure.Hint == "" {
+		return err
+	}
+	text := strings.ReplaceAll(failure.Detail, "\n", ", ")
+	if failure.Hint != "" {
+		text = strings.TrimSpace(text + " " + failure.Hint)
+	}
+	return explanation{failure, text}
 }
 
 // within calls do in a transaction. The server drops it if cancelling closes the connection.
@@ -105,23 +134,51 @@ func (s *server) within(ctx context.Context, database string, options pgx.TxOpti
 }
 
 func (s *server) run(ctx context.Context, database string, statements ...string) error {
-	return s.within(ctx, database, pgx.TxOptions{}, func(tx pgx.Tx) error {
-		for _, statement := range statements {
-			if _, err := tx.Exec(ctx, statement); err != nil {
-				return err
-			}
+	return s.within(ctx, database, pgx.TxOptions{}, func(tx pgx.Tx) error { return executeAll(ctx, tx, statements...) })
+}
+
+func executeAll(ctx context.Context, tx pgx.Tx, statements ...string) error {
+	for _, statement := range statements {
+		if _, err := tx.Exec(ctx, statement); err != nil {
+			return err
 		}
-		return nil
-	})
+	}
+	return nil
+}
+
+// as calls do with the rights of a role. A provider that is no superuser, and has them not yet, is a member of the role
+// meanwhile, if it may make itself one.
+func (s *server) as(ctx context.Context, tx pgx.Tx, role string, do func() error) error {
+	// Since version 16 each role that makes another a member does so for itself.
+	has, member := true, false
+	err := tx.QueryRow(ctx, `
+		SELECT pg_has_role(current_user, r.oid, 'USAGE'), EXISTS (
+			SELECT FROM pg_auth_members m JOIN pg_roles me ON me.oid = m.member WHERE m.roleid = r.oid AND me.rolname = current_user
+				AND (current_setting('server_version_num')::int < 160000 OR m.grantor = m.member))
+		FROM pg_roles r WHERE r.rolname = $1`, role).Scan(&has, &member)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return err
+	}
+	if has {
+		return do()
+	}
+	if _, err := tx.Exec(ctx, "GRANT "+name(role)+" TO CURRENT_USER"); err != nil {
+		return err
+	}
+	if err := do(); err != nil || member {
+		return err
+	}
+	_, err = tx.Exec(ctx, "REVOKE "+name(role)+" FROM CURRENT_USER")
+	return err
 }
 
 // execute runs a statement that cannot be in a transaction, to its end.
-func (s *server) execute(ctx context.Context, statement string) error {
-	return s.in(ctx, "", func(conn *pgx.Conn) error {
+func (s *server) execute(ctx context.Context, database, statement string, args ...any) error {
+	return s.in(ctx, database, func(conn *pgx.Conn) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		_, err := conn.Exec(context.WithoutCancel(ctx), statement)
+		_, err := conn.Exec(context.WithoutCancel(ctx), statement, args...)
 		return err
 	})
 }
@@ -138,8 +195,13 @@ func (s *server) find(ctx context.Context, database, missing, query string, args
 // Codes of errors (PostgreSQL, appendix A).
 const (
 	undefinedObject    = "42704"
+	undefinedTable     = "42P01"
+	undefinedColumn    = "42703"
+	undefinedFunction  = "42883"
 	invalidCatalogName = "3D000"
 	invalidSchemaName  = "3F000"
+	syntaxError        = "42601"
+	invalidText        = "22P02"
 )
 
 // isCode reports whether the server answered an error with one of the codes.
@@ -167,7 +229,34 @@ func checkName(name string) []guest.CheckFailure {
 	return []guest.CheckFailure{{Path: "name", Reason: "has " + strconv.Itoa(len(name)) + " bytes, and PostgreSQL takes at most " + strconv.Itoa(longestName)}}
 }
 
+// name quotes a name, with those of what it is in before it.
 func name(parts ...string) string { return pgx.Identifier(parts).Sanitize() }
+
+// grantee returns a role as GRANT has it.
+func grantee(role string) string {
+	if role == "public" {
+		return "PUBLIC"
+	}
+	return name(role)
+}
+
+// texts quotes a list of texts.
+func texts(list []string) string {
+	quoted := make([]string, len(list))
+	for n, item := range list {
+		quoted[n] = text(item)
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// names quotes a list of names.
+func names(list []string) string {
+	quoted := make([]string, len(list))
+	for n, item := range list {
+		quoted[n] = name(item)
+	}
+	return strings.Join(quoted, ", ")
+}
 
 // text quotes text. Strings conform to the standard in every connection; the server takes no NUL.
 func text(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
