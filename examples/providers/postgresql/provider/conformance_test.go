@@ -36,6 +36,8 @@ func TestConformance(t *testing.T) {
 			role: {
 				changed(pt.Object{}, "update", pt.Object{"login": true}),
 				changed(pt.Object{"login": true, "password": property.Secret(property.String("pa55word")), "roles": []string{"member"}}, "update", pt.Object{"connectionLimit": 3}),
+				changed(pt.Object{"searchPaths": []string{"reports"}, "statementTimeout": 5, "parameters": pt.List{pt.Object{"name": "work_mem", "value": "5MB"}}},
+					"update", pt.Object{"name": "renamed", "assumeRole": "member", "validUntil": "2030-01-01"}),
 			},
 			database: {
 				changed(pt.Object{}, "update", pt.Object{"connectionLimit": 3}),
