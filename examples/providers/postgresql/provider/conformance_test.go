@@ -20,8 +20,11 @@ import (
 
 // A module keeps to the contract with a server that has something in it, which generated names are not.
 func TestConformance(t *testing.T) {
-	s := postgrestest.Start(t)
-	s.Execute(t, "postgres", "CREATE ROLE member; CREATE SCHEMA reports; CREATE TABLE reports.sales (item text); DROP EXTENSION plpgsql")
+	s := postgrestest.Start(t, "wal_level=logical")
+	s.Execute(t, "postgres", `CREATE ROLE member; CREATE SCHEMA reports; CREATE TABLE reports.sales (item text); DROP EXTENSION plpgsql;
+		CREATE FOREIGN DATA WRAPPER fdw; CREATE SERVER remote FOREIGN DATA WRAPPER fdw; GRANT CREATE ON DATABASE postgres TO member;
+		CREATE FUNCTION reports.total(integer) RETURNS integer LANGUAGE sql AS 'SELECT 1'; REVOKE ALL ON FUNCTION reports.total FROM PUBLIC;
+		CREATE PUBLICATION sales`)
 	module := testmodule.Load(t, "..", host.NewConfig())
 	granted, err := abigrant.ParseTCP("localhost:" + strconv.Itoa(s.Port))
 	require.NoError(t, err)
@@ -29,7 +32,11 @@ func TestConformance(t *testing.T) {
 		return module.NewProvider(ctx, host.ProviderOptions{Name: "postgresql", Lenient: true, Grants: host.Grants{TCP: []host.TCPGrant{granted}}})
 	}
 	sales := pt.Object{"role": "member", "database": "postgres", "objectType": "table", "schema": "reports", "privileges": []string{"SELECT"}}
+	columns := pt.With(sales, pt.Object{"objectType": "column", "objects": []string{"sales"}, "columns": []string{"item"}})
+	function := pt.With(sales, pt.Object{"objectType": "function", "objects": []string{"total(integer)"}, "privileges": []string{"EXECUTE"}})
 	defaults := pt.Object{"role": "member", "database": "postgres", "owner": "postgres", "objectType": "table", "schema": "reports", "privileges": []string{"SELECT"}}
+	subscribed := pt.Object{"name": "sub", "publications": []string{"sales"}, "createSlot": false, "enabled": false,
+		"conninfo": "host=127.0.0.1 port=" + strconv.Itoa(s.Port) + " dbname=postgres user=postgres sslmode=disable password=" + s.Password}
 	cases := &conformance.Cases{
 		Config: pt.MapOf(s.Configuration()),
 		Resources: map[string][]conformance.Case{
@@ -43,10 +50,23 @@ func TestConformance(t *testing.T) {
 				changed(pt.Object{}, "update", pt.Object{"connectionLimit": 3}),
 				changed(pt.Object{"owner": "member", "encoding": "SQL_ASCII"}, "replace", pt.Object{"encoding": "UTF8"}),
 			},
+			schema: {changed(pt.Object{"database": "postgres"}, "update", pt.Object{"database": "postgres", "owner": "member"})},
+			grant: {
+				changed(sales, "update", pt.With(sales, pt.Object{"privileges": []string{"ALL"}})),
+				changed(columns, "update", pt.With(columns, pt.Object{"privileges": []string{"UPDATE"}})),
+				changed(function, "update", pt.With(function, pt.Object{"withGrantOption": true})),
+			},
 			defaultPrivileges: {changed(defaults, "update", pt.With(defaults, pt.Object{"privileges": []string{"INSERT", "SELECT"}}))},
 			grantRole:         {changed(pt.Object{"role": "member", "grantRole": "pg_monitor"}, "update", pt.Object{"role": "member", "grantRole": "pg_monitor", "withAdminOption": true})},
-			schema:            {changed(pt.Object{"database": "postgres"}, "update", pt.Object{"database": "postgres", "owner": "member"})},
-			grant:             {changed(sales, "update", pt.With(sales, pt.Object{"privileges": []string{"ALL"}}))},
+			publication: {
+				changed(pt.Object{"tables": []string{"reports.sales"}}, "update", pt.Object{"publishParams": []string{"insert"}}),
+				changed(pt.Object{"allTables": true}, "replace", pt.Object{"owner": "member"}),
+			},
+			subscription:  {changed(subscribed, "replace", pt.With(subscribed, pt.Object{"publications": []string{"more"}}))},
+			slot:          {changed(pt.Object{"name": "a", "plugin": "pgoutput"}, "replace", pt.Object{"name": "a", "plugin": "test_decoding"})},
+			physicalSlot:  {changed(pt.Object{"name": "b"}, "replace", pt.Object{"name": "c"})},
+			foreignServer: {changed(pt.Object{"serverName": "s", "fdwName": "fdw"}, "update", pt.Object{"serverName": "s", "fdwName": "fdw", "options": pt.Object{"host": "h"}, "serverOwner": "postgres"})},
+			userMapping:   {changed(pt.Object{"userName": "member", "serverName": "remote", "options": pt.Object{"user": "u"}}, "update", pt.Object{"userName": "member", "serverName": "remote"})},
 			extension: {changed(pt.Object{"name": "plpgsql", "database": "postgres"},
 				"update", pt.Object{"name": "plpgsql", "database": "postgres", "dropCascade": true})},
 		},

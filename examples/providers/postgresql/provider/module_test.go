@@ -18,7 +18,7 @@ import (
 // In a module the driver is the same, its TLS too, over connections that the host makes:
 // to the server that was granted, and to no other.
 func TestModule(t *testing.T) {
-	s := postgrestest.Start(t)
+	s := postgrestest.Start(t, "wal_level=logical")
 	module := testmodule.Load(t, "..", host.NewConfig())
 	start := func(grant string) *pt.Provider {
 		granted, err := abigrant.ParseTCP(grant)
@@ -37,9 +37,39 @@ func TestModule(t *testing.T) {
 	inputs := pt.Object{"role": "ann", "database": "app", "objectType": "schema", "schema": "sales", "privileges": []string{"USAGE"}}
 	usage := settled(p, p.Create(grant, inputs), inputs)
 	require.Equal(t, rows(pt.Object{"may": "t"}), ask(p, "SELECT rolcanlogin AS may FROM pg_roles WHERE rolname = $1", "ann"))
-	for _, r := range []pt.Resource{usage, sales, ann, app} {
+	for _, r := range []pt.Resource{usage, sales, ann} {
 		gone(p, r)
 	}
+
+	s.Execute(t, "app", "CREATE FUNCTION public.total(text[]) RETURNS integer LANGUAGE sql AS 'SELECT 1'; CREATE TABLE public.sales (item text); CREATE FOREIGN DATA WRAPPER fdw")
+	owner := p.Create(role, pt.Object{"name": "owner", "searchPaths": []string{"$user"}, "parameters": pt.List{pt.Object{"name": "work_mem", "value": "4MB"}}})
+	s.Execute(t, "app", "ALTER TABLE public.sales OWNER TO owner")
+	inApp := pt.Object{"role": "public", "database": "app", "schema": "public"}
+	declared := []struct {
+		token  string
+		inputs pt.Object
+	}{
+		{grant, pt.With(inApp, pt.Object{"objectType": "function", "objects": []string{"total(text[])"}, "privileges": []string{"EXECUTE"}})},
+		{grant, pt.With(inApp, pt.Object{"objectType": "column", "objects": []string{"sales"}, "columns": []string{"item"}, "privileges": []string{"SELECT"}})},
+		{defaultPrivileges, pt.With(inApp, pt.Object{"owner": "owner", "objectType": "table", "privileges": []string{"SELECT"}})},
+		{grantRole, pt.Object{"role": "owner", "grantRole": "pg_monitor"}},
+		{publication, pt.Object{"name": "p", "database": "app", "tables": []string{"sales"}}},
+		{slot, pt.Object{"name": "s", "database": "app", "plugin": "pgoutput"}},
+		{physicalSlot, pt.Object{"name": "ps"}},
+		{foreignServer, pt.Object{"serverName": "srv", "database": "app", "fdwName": "fdw", "dropCascade": true}},
+		{userMapping, pt.Object{"userName": "owner", "serverName": "srv", "database": "app", "options": pt.Object{"user": "u"}}},
+	}
+	var made []pt.Resource
+	for _, d := range declared {
+		made = append(made, settled(p, p.Create(d.token, d.inputs), d.inputs))
+	}
+	for _, r := range made {
+		p.Delete(r)
+	}
+	gone(p, owner)
+	require.Equal(t, rows(pt.Object{"tableowner": "postgres"}),
+		p.Invoke(query, pt.Object{"sql": "SELECT tableowner FROM pg_tables WHERE tablename = 'sales'", "database": "app"}).Get("rows"))
+	gone(p, app)
 
 	for _, grant := range []string{"localhost:1", "*.localhost:" + strconv.Itoa(s.Port)} {
 		_, err := start(grant).TryInvoke(query, pt.Object{"sql": "SELECT 1"})

@@ -122,6 +122,11 @@ func TestWhatIsDeletedFirst(t *testing.T) {
 		{defaultPrivileges, pt.MapOf(ofOwner), pt.MapOf(ofOwner), true},
 		{defaultPrivileges, pt.MapOf(ofOwner), pt.MapOf(pt.With(ofOwner, pt.Object{"owner": "bob"})), false},
 		{grantRole, pt.MapOf(pt.Object{"role": "a", "grantRole": "b"}), pt.MapOf(pt.Object{"role": "a", "grantRole": "c"}), false},
+		{publication, pt.MapOf(pt.Object{"name": "p"}), pt.MapOf(pt.Object{"name": "p", "allTables": true}), true},
+		{subscription, pt.MapOf(pt.Object{"name": "s"}), pt.MapOf(pt.Object{"name": "s", "publications": []string{"p"}}), true},
+		{slot, pt.MapOf(pt.Object{"name": "s", "plugin": "a"}), pt.MapOf(pt.Object{"name": "s", "plugin": "b"}), true},
+		{foreignServer, pt.MapOf(pt.Object{"serverName": "s", "fdwName": "a"}), pt.MapOf(pt.Object{"serverName": "s", "fdwName": "b"}), true},
+		{userMapping, pt.MapOf(pt.Object{"userName": "u", "serverName": "s"}), pt.MapOf(pt.Object{"userName": "u", "serverName": "t"}), false},
 	} {
 		response, err := p.Diff(t.Context(), abi.DiffRequest{Type: test.typ, ID: "x", Olds: test.old, OldInputs: test.old, News: test.new})
 		require.NoError(t, err)
