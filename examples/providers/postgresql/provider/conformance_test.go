@@ -33,7 +33,7 @@ func TestConformance(t *testing.T) {
 	}
 	sales := pt.Object{"role": "member", "database": "postgres", "objectType": "table", "schema": "reports", "privileges": []string{"SELECT"}}
 	columns := pt.With(sales, pt.Object{"objectType": "column", "objects": []string{"sales"}, "columns": []string{"item"}})
-	function := pt.With(sales, pt.Object{"objectType": "function", "objects": []string{"total(integer)"}, "privileges": []string{"EXECUTE"}})
+	onFunction := pt.With(sales, pt.Object{"objectType": "function", "objects": []string{"total(integer)"}, "privileges": []string{"EXECUTE"}})
 	defaults := pt.Object{"role": "member", "database": "postgres", "owner": "postgres", "objectType": "table", "schema": "reports", "privileges": []string{"SELECT"}}
 	subscribed := pt.Object{"name": "sub", "publications": []string{"sales"}, "createSlot": false, "enabled": false,
 		"conninfo": "host=127.0.0.1 port=" + strconv.Itoa(s.Port) + " dbname=postgres user=postgres sslmode=disable password=" + s.Password}
@@ -54,7 +54,7 @@ func TestConformance(t *testing.T) {
 			grant: {
 				changed(sales, "update", pt.With(sales, pt.Object{"privileges": []string{"ALL"}})),
 				changed(columns, "update", pt.With(columns, pt.Object{"privileges": []string{"UPDATE"}})),
-				changed(function, "update", pt.With(function, pt.Object{"withGrantOption": true})),
+				changed(onFunction, "update", pt.With(onFunction, pt.Object{"withGrantOption": true})),
 			},
 			defaultPrivileges: {changed(defaults, "update", pt.With(defaults, pt.Object{"privileges": []string{"INSERT", "SELECT"}}))},
 			grantRole:         {changed(pt.Object{"role": "member", "grantRole": "pg_monitor"}, "update", pt.Object{"role": "member", "grantRole": "pg_monitor", "withAdminOption": true})},
@@ -62,6 +62,8 @@ func TestConformance(t *testing.T) {
 				changed(pt.Object{"tables": []string{"reports.sales"}}, "update", pt.Object{"publishParams": []string{"insert"}}),
 				changed(pt.Object{"allTables": true}, "replace", pt.Object{"owner": "member"}),
 			},
+			function: {changed(pt.Object{"name": "f", "args": pt.List{pt.Object{"type": "int"}}, "returns": "text", "language": "sql", "body": "SELECT 'a'"},
+				"update", pt.Object{"name": "f", "args": pt.List{pt.Object{"type": "int"}}, "returns": "text", "language": "sql", "body": "SELECT 'b'"})},
 			subscription:  {changed(subscribed, "replace", pt.With(subscribed, pt.Object{"publications": []string{"more"}}))},
 			slot:          {changed(pt.Object{"name": "a", "plugin": "pgoutput"}, "replace", pt.Object{"name": "a", "plugin": "test_decoding"})},
 			physicalSlot:  {changed(pt.Object{"name": "b"}, "replace", pt.Object{"name": "c"})},

@@ -53,6 +53,7 @@ func TestModule(t *testing.T) {
 		{grant, pt.With(inApp, pt.Object{"objectType": "column", "objects": []string{"sales"}, "columns": []string{"item"}, "privileges": []string{"SELECT"}})},
 		{defaultPrivileges, pt.With(inApp, pt.Object{"owner": "owner", "objectType": "table", "privileges": []string{"SELECT"}})},
 		{grantRole, pt.Object{"role": "owner", "grantRole": "pg_monitor"}},
+		{function, pt.Object{"name": "f", "database": "app", "body": "BEGIN END"}},
 		{publication, pt.Object{"name": "p", "database": "app", "tables": []string{"sales"}}},
 		{slot, pt.Object{"name": "s", "database": "app", "plugin": "pgoutput"}},
 		{physicalSlot, pt.Object{"name": "ps"}},

@@ -28,6 +28,7 @@ const (
 	slot              = "postgresql:index/replicationSlot:ReplicationSlot"
 	physicalSlot      = "postgresql:index/physicalReplicationSlot:PhysicalReplicationSlot"
 	foreignServer     = "postgresql:index/server:Server"
+	function          = "postgresql:index/function:Function"
 	userMapping       = "postgresql:index/userMapping:UserMapping"
 )
 
