@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/husk-dev/husk/engine/state"
 )
 
 const (
@@ -22,22 +24,19 @@ const (
 	retryTime = time.Minute
 	// firstPause is the pause after the first attempt. It doubles up to lastPause.
 	firstPause, lastPause = 50 * time.Millisecond, 2 * time.Second
-	// maxIdle bounds the connections that are kept for the next step.
-	maxIdle = 4
 )
 
-// db sends steps to a database. It is safe for concurrent use.
+// db sends steps to a schema of a database. It is safe for concurrent use.
 type db struct {
-	config        *pgconn.Config
+	pool          *pool
 	place, schema string
 	tables        *strings.Replacer
+	// close gives the connections up.
+	close func()
 
-	mu   sync.Mutex
-	idle []*pgconn.PgConn
+	mu sync.Mutex
 	// ready says that the tables are known to have the version of this program.
 	ready bool
-	// closed keeps no more connections.
-	closed bool
 }
 
 // statement is one of a step. "@" in it stands for the schema.
@@ -67,11 +66,43 @@ func (r row) time(column int) time.Time {
 
 // step sends statements as one transaction, and again if the connection is lost. It returns the rows of
 // the last statement. repeated says that an earlier attempt may have taken effect.
+//
+// Such an attempt may be committed without having waited for a synchronous replica: its wait ends with its connection.
+// A later attempt that finds it changes nothing, and a commit that has changed nothing waits for nothing. So what is
+// sent again also writes: its commit waits until the replica has all that was committed before.
 func (d *db) step(ctx context.Context, statements ...statement) (rows []row, repeated bool, err error) {
+	return d.send(ctx, ifRepeated, statements)
+}
+
+// confirm is step for a query that finds out what an earlier step has done. The replica has what it returns.
+func (d *db) confirm(ctx context.Context, query statement) ([]row, error) {
+	rows, _, err := d.send(ctx, always, []statement{query})
+	return rows, err
+}
+
+// read is step for a query.
+func (d *db) read(ctx context.Context, query statement) ([]row, error) {
+	rows, _, err := d.send(ctx, never, []statement{query})
+	return rows, err
+}
+
+// writes says which attempts of a step write something in any case.
+type writes int
+
+const (
+	never writes = iota
+	ifRepeated
+	always
+)
+
+// write writes something, and changes nothing. It comes last, so that no step keeps others waiting while it waits.
+var write = sql("UPDATE @meta SET version = version")
+
+func (d *db) send(ctx context.Context, writes writes, statements []statement) (rows []row, repeated bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
 	}
-	size := 0
+	size, last := 0, len(statements)-1
 	for _, s := range statements {
 		for _, a := range s.args {
 			if text, ok := a.([]byte); ok {
@@ -82,11 +113,17 @@ func (d *db) step(ctx context.Context, statements ...statement) (rows []row, rep
 	limit := attemptTime + time.Duration(size/transferRate)*time.Second
 	end, pause := time.Now().Add(retryTime+limit), firstPause
 	for {
+		sent := statements
+		if writes == always || writes == ifRepeated && repeated {
+			sent = append(slices.Clip(statements), write)
+		}
 		attempt, cancel := context.WithTimeout(ctx, limit)
-		var connected bool
-		rows, connected, err = d.attempt(attempt, statements)
+		results, connected, err := d.attempt(attempt, sent)
 		cancel()
 		if err == nil {
+			for _, r := range results[last].Rows {
+				rows = append(rows, row(r))
+			}
 			return rows, repeated, nil
 		}
 		if ctx.Err() != nil {
@@ -95,6 +132,9 @@ func (d *db) step(ctx context.Context, statements ...statement) (rows []row, rep
 		again, maybe := retryable(err)
 		repeated = repeated || connected && maybe
 		if !again || !d.wasReady() || time.Now().After(end) {
+			if isCode(err, diskFull) && !repeated {
+				return nil, false, &state.NoSpaceError{File: d.place, Cause: err}
+			}
 			return nil, repeated, fmt.Errorf("the backend %s: %w", d.place, err)
 		}
 		select {
@@ -113,20 +153,37 @@ func (d *db) wasReady() bool {
 }
 
 // attempt sends statements once. connected reports that something may have been sent.
-func (d *db) attempt(ctx context.Context, statements []statement) (rows []row, connected bool, err error) {
+func (d *db) attempt(ctx context.Context, statements []statement) (results []*pgconn.Result, connected bool, err error) {
 	conn, err := d.take(ctx)
 	if err != nil {
 		return nil, false, err
 	}
-	defer func() { d.give(conn, err) }()
-	results, err := exec(ctx, conn, d.tables, statements)
-	if err != nil {
-		return nil, true, err
+	defer func() {
+		again, _ := retryable(err)
+		d.pool.give(conn, !again)
+	}()
+	delete(conn.CustomData(), unreplicated)
+	results, err = exec(ctx, conn, d.tables, statements)
+	if _, is := conn.CustomData()[unreplicated]; is && err == nil {
+		err = errUnreplicated
 	}
-	for _, r := range results[len(results)-1].Rows {
-		rows = append(rows, row(r))
+	return results, true, err
+}
+
+// take returns a connection to tables that are ready.
+func (d *db) take(ctx context.Context) (*pgconn.PgConn, error) {
+	conn, err := d.pool.take(ctx)
+	if err != nil || d.wasReady() {
+		return conn, err
 	}
-	return rows, true, nil
+	if err := d.prepare(ctx, conn); err != nil {
+		d.pool.give(conn, false)
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ready = true
+	return conn, nil
 }
 
 // exec sends statements with one Sync, which makes them one transaction.
@@ -162,64 +219,6 @@ func exec(ctx context.Context, conn *pgconn.PgConn, tables *strings.Replacer, st
 		return nil, errors.New("the server answered fewer statements than it was sent")
 	}
 	return results, nil
-}
-
-// take returns a connection that nobody uses.
-func (d *db) take(ctx context.Context) (*pgconn.PgConn, error) {
-	d.mu.Lock()
-	if n := len(d.idle); n > 0 {
-		conn := d.idle[n-1]
-		d.idle = d.idle[:n-1]
-		d.mu.Unlock()
-		return conn, nil
-	}
-	ready := d.ready
-	d.mu.Unlock()
-	conn, err := pgconn.ConnectConfig(ctx, d.config)
-	if err != nil {
-		return nil, err
-	}
-	if !ready {
-		if err := d.prepare(ctx, conn); err != nil {
-			closeNow(conn)
-			return nil, err
-		}
-		d.mu.Lock()
-		d.ready = true
-		d.mu.Unlock()
-	}
-	return conn, nil
-}
-
-// give returns a connection after a step with an error or none.
-func (d *db) give(conn *pgconn.PgConn, err error) {
-	again, _ := retryable(err)
-	d.mu.Lock()
-	keep := !again && !conn.IsClosed() && conn.TxStatus() == 'I' && !d.closed && len(d.idle) < maxIdle
-	if keep {
-		d.idle = append(d.idle, conn)
-	}
-	d.mu.Unlock()
-	if !keep {
-		closeNow(conn)
-	}
-}
-
-// closeNow closes a connection without waiting for the server.
-func closeNow(conn *pgconn.PgConn) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	_ = conn.Close(ctx)
-}
-
-func (d *db) close() {
-	d.mu.Lock()
-	idle := d.idle
-	d.idle, d.closed = nil, true
-	d.mu.Unlock()
-	for _, conn := range idle {
-		closeNow(conn)
-	}
 }
 
 // transient are the codes, or their classes, of errors that another connection may not have: a server that

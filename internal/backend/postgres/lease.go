@@ -111,6 +111,9 @@ func (l *lease) Append(ctx context.Context, sequence uint64, record []byte) erro
 		WITH held AS (UPDATE @stacks SET last = $3::bigint, expires = `+expiry+`
 			WHERE id = $1 AND token = $2 AND lease IS NOT NULL AND last = $3::bigint - 1 RETURNING id)
 		INSERT INTO @journal SELECT id, $3::bigint, $4 FROM held RETURNING sequence`, l.stack, l.token, int64(sequence), record))
+	if errors.Is(err, state.ErrNoSpace) {
+		return err // the server has taken nothing
+	}
 	if err != nil {
 		return l.end(err)
 	}
@@ -125,7 +128,7 @@ func (l *lease) Append(ctx context.Context, sequence uint64, record []byte) erro
 
 // whyNot says why a record was not appended: nil if an attempt whose answer was lost has appended it.
 func (l *lease) whyNot(ctx context.Context, repeated bool, sequence uint64, record []byte) error {
-	rows, _, err := l.store.db.step(ctx, sql(`SELECT s.token = $2 AND s.lease IS NOT NULL, s.last, j.record
+	rows, err := l.store.db.confirm(ctx, sql(`SELECT s.token = $2 AND s.lease IS NOT NULL, s.last, j.record
 		FROM @stacks s LEFT JOIN @journal j ON j.stack = s.id AND j.sequence = $3 WHERE s.id = $1`, l.stack, l.token, int64(sequence)))
 	switch {
 	case err != nil:
@@ -178,8 +181,8 @@ func (l *lease) change(ctx context.Context, statements []statement, others ...*l
 			one.revision++
 		}
 		return nil
-	case isCode(err, codeExists):
-		return err
+	case isCode(err, codeExists), errors.Is(err, state.ErrNoSpace):
+		return err // the server has taken nothing
 	case isCode(err, codeFenced, codeRevision):
 		for _, one := range others {
 			if one.lost(ctx) {
@@ -197,7 +200,7 @@ func (l *lease) change(ctx context.Context, statements []statement, others ...*l
 // wasTaken returns nil if an attempt whose answer was lost has taken the step, which was refused again. A step that
 // leaves the stack keeps its lease, and Break, which also makes a revision, ends it.
 func (l *lease) wasTaken(ctx context.Context, refused error) error {
-	rows, _, err := l.store.db.step(ctx, sql("SELECT token = $2 AND revision = $3 AND (lease IS NOT NULL OR NOT present) FROM @stacks WHERE id = $1", l.stack, l.token, l.revision+1))
+	rows, err := l.store.db.confirm(ctx, sql("SELECT token = $2 AND revision = $3 AND (lease IS NOT NULL OR NOT present) FROM @stacks WHERE id = $1", l.stack, l.token, l.revision+1))
 	if err != nil {
 		return err
 	}
@@ -209,7 +212,7 @@ func (l *lease) wasTaken(ctx context.Context, refused error) error {
 
 // lost reports whether the lease is known to be lost.
 func (l *lease) lost(ctx context.Context) bool {
-	rows, _, err := l.store.db.step(ctx, sql("SELECT id FROM @stacks WHERE id = $1 AND token = $2 AND lease IS NOT NULL", l.stack, l.token))
+	rows, err := l.store.db.read(ctx, sql("SELECT id FROM @stacks WHERE id = $1 AND token = $2 AND lease IS NOT NULL", l.stack, l.token))
 	return err == nil && len(rows) == 0
 }
 

@@ -7,6 +7,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -33,23 +34,31 @@ var _ backend.Opener = Open
 
 // Open opens the backend of a URL such as postgres://user:password@host:5432/database?sslmode=verify-full.
 // libpq's parameters, environment variables, and password file apply. It does not connect yet.
-func Open(_ context.Context, text, dir string) (*backend.Backend, error) {
+func Open(ctx context.Context, text, dir string) (*backend.Backend, error) {
+	return OpenSchema(ctx, text, "", dir)
+}
+
+// OpenSchema is Open with another schema than the URL names, unless that is empty. Backends in a process whose URLs differ
+// only by their schemas share connections.
+func OpenSchema(_ context.Context, text, named, dir string) (*backend.Backend, error) {
 	config, err := pgconn.ParseConfig(text)
 	if err != nil {
 		return nil, fmt.Errorf("the URL of the backend is not one of PostgreSQL, which has the form postgres://user:password@host:5432/database: %w", err)
 	}
-	schema := defaultSchema
-	if named, ok := config.RuntimeParams[schemaParameter]; ok {
-		if schema = named; !schemaPattern.MatchString(schema) {
-			return nil, fmt.Errorf("the URL of the backend has schema=%q, and a schema is lower-case letters, digits, and \"_\"", schema)
-		}
-		delete(config.RuntimeParams, schemaParameter)
+	schema := cmp.Or(named, config.RuntimeParams[schemaParameter], defaultSchema)
+	if !schemaPattern.MatchString(schema) {
+		return nil, fmt.Errorf("the URL of the backend has schema=%q, and a schema is lower-case letters, digits, and \"_\"", schema)
 	}
+	delete(config.RuntimeParams, schemaParameter)
 	place := (&url.URL{Scheme: Schemes[0], User: url.User(config.User), Host: fmt.Sprintf("%s:%d", config.Host, config.Port), Path: "/" + config.Database}).String()
 	if schema != defaultSchema {
 		place += "?" + schemaParameter + "=" + schema
 	}
-	d := &db{config: config, place: place, tables: strings.NewReplacer("@", `"`+schema+`".`), schema: schema}
+	p, release, err := shared(text, config)
+	if err != nil {
+		return nil, err
+	}
+	d := &db{pool: p, place: place, tables: strings.NewReplacer("@", `"`+schema+`".`), schema: schema, close: release}
 	return &backend.Backend{
 		Place: place, Dir: dir, Remote: true,
 		State: &Store{d}, Modules: modules{d}, KV: kv{d}, History: runs{d},

@@ -45,6 +45,7 @@ func TestPostgreSQL(t *testing.T) {
 	t.Run("lost answers", func(t *testing.T) { lostAnswers(t, s) })
 	t.Run("late requests", func(t *testing.T) { lateRequests(t, s) })
 	t.Run("restart", func(t *testing.T) { restart(t, s) })
+	t.Run("connections", func(t *testing.T) { connections(t, s) })
 	t.Run("the server's clock jumps", func(t *testing.T) { clockJumps(t, s) })
 }
 

@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io/fs"
@@ -19,12 +18,12 @@ type modules struct{ db *db }
 const unused = "kept < now() - interval '7 days'"
 
 func (m modules) Has(ctx context.Context, digest string) (bool, error) {
-	rows, _, err := m.db.step(ctx, sql("SELECT 1 FROM @modules WHERE digest = $1", digest))
+	rows, err := m.db.read(ctx, sql("SELECT 1 FROM @modules WHERE digest = $1", digest))
 	return len(rows) > 0, err
 }
 
 func (m modules) Get(ctx context.Context, digest string) ([]byte, error) {
-	rows, _, err := m.db.step(ctx, sql("SELECT content FROM @modules WHERE digest = $1", digest))
+	rows, err := m.db.read(ctx, sql("SELECT content FROM @modules WHERE digest = $1", digest))
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +47,7 @@ func (m modules) Put(ctx context.Context, digest string, content func() ([]byte,
 }
 
 func (m modules) Collect(ctx context.Context, inUse func() (map[string]bool, error)) error {
-	rows, _, err := m.db.step(ctx, sql("SELECT digest FROM @modules WHERE "+unused))
+	rows, err := m.db.read(ctx, sql("SELECT digest FROM @modules WHERE "+unused))
 	if err != nil || len(rows) == 0 {
 		return err
 	}
@@ -78,7 +77,7 @@ func (k kv) List(ctx context.Context, stack state.StackName) ([]string, error) {
 }
 
 func names(ctx context.Context, d *db, query statement) ([]string, error) {
-	rows, _, err := d.step(ctx, query)
+	rows, err := d.read(ctx, query)
 	var out []string
 	for _, r := range rows {
 		out = append(out, r.text(0))
@@ -87,7 +86,7 @@ func names(ctx context.Context, d *db, query statement) ([]string, error) {
 }
 
 func (k kv) Load(ctx context.Context, stack state.StackName, provider string) (content []byte, version string, err error) {
-	rows, _, err := k.db.step(ctx, sql("SELECT content, version FROM @kv WHERE"+ofStack+" AND provider = $3", stack.Project, stack.Name, provider))
+	rows, err := k.db.read(ctx, sql("SELECT content, version FROM @kv WHERE"+ofStack+" AND provider = $3", stack.Project, stack.Name, provider))
 	if err != nil || len(rows) == 0 {
 		return nil, "", err
 	}
@@ -116,7 +115,12 @@ func (k kv) Save(ctx context.Context, stack state.StackName, provider string, co
 	}
 	if repeated {
 		// An attempt whose answer was lost may have saved it.
-		if is, found, err := k.Load(ctx, stack, provider); err == nil && found == next && bytes.Equal(is, content) {
+		saved, err := k.db.confirm(ctx, sql("SELECT version FROM @kv WHERE"+ofStack+" AND provider = $3 AND version = $4 AND content = $5",
+			stack.Project, stack.Name, provider, old+1, content))
+		if err != nil {
+			return "", err
+		}
+		if len(saved) > 0 {
 			return next, nil
 		}
 	}
@@ -131,7 +135,7 @@ func (h runs) List(ctx context.Context, stack state.StackName) ([]string, error)
 }
 
 func (h runs) Get(ctx context.Context, stack state.StackName, id string) ([]byte, error) {
-	rows, _, err := h.db.step(ctx, sql("SELECT content FROM @runs WHERE"+ofStack+" AND run = $3", stack.Project, stack.Name, id))
+	rows, err := h.db.read(ctx, sql("SELECT content FROM @runs WHERE"+ofStack+" AND run = $3", stack.Project, stack.Name, id))
 	if err != nil {
 		return nil, err
 	}

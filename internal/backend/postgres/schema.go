@@ -116,6 +116,7 @@ const (
 	invalidSchema   = "3F000"
 	notPrivileged   = "42501"
 	readOnlySession = "25006"
+	diskFull        = "53100"
 )
 
 // migrationLock is the number of the lock that a transaction takes to make the tables: any would do.
@@ -134,7 +135,7 @@ func (d *db) prepare(ctx context.Context, conn *pgconn.PgConn) error {
 	if err == nil && is < len(migrations) {
 		if err = d.migrate(ctx, conn); isCode(err, notPrivileged) {
 			return schemaError{fmt.Errorf("the role %s may not make the tables of husk in the schema %q: let a role that may create there run husk login once, or grant it CREATE on the database: %w",
-				d.config.User, d.schema, err)}
+				d.pool.config.User, d.schema, err)}
 		}
 	}
 	return err
@@ -188,10 +189,10 @@ func (d *db) migrate(ctx context.Context, conn *pgconn.PgConn) error {
 func (d *db) check(ctx context.Context) error {
 	// The version is zero for no stack, so the statements change nothing.
 	_, _, err := d.step(ctx, sql("DELETE FROM @journal WHERE stack < 0"), sql("DELETE FROM @modules WHERE digest = ''"),
-		sql("UPDATE @stacks SET revision = revision WHERE id < 0"), sql("SELECT @hold(id, token, revision) FROM @stacks WHERE id < 0"))
+		sql("UPDATE @stacks SET revision = revision WHERE id < 0"), sql("UPDATE @meta SET version = version WHERE version < 0"), sql("SELECT @hold(id, token, revision) FROM @stacks WHERE id < 0"))
 	switch {
 	case isCode(err, notPrivileged):
-		return fmt.Errorf("%w; grant the role %s USAGE on the schema %q, and SELECT, INSERT, UPDATE, and DELETE on its tables", err, d.config.User, d.schema)
+		return fmt.Errorf("%w; grant the role %s USAGE on the schema %q, and SELECT, INSERT, UPDATE, and DELETE on its tables", err, d.pool.config.User, d.schema)
 	case isCode(err, readOnlySession):
 		return fmt.Errorf("%w; this is a replica: name the primary, or all servers with target_session_attrs=read-write", err)
 	}

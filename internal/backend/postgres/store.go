@@ -39,7 +39,7 @@ func usable(ctx context.Context, name state.StackName) error {
 
 // List implements [state.Store].
 func (s *Store) List(ctx context.Context) ([]state.StackName, error) {
-	rows, _, err := s.db.step(ctx, sql("SELECT project, name FROM @stacks WHERE present"))
+	rows, err := s.db.read(ctx, sql("SELECT project, name FROM @stacks WHERE present"))
 	if err != nil {
 		return nil, err
 	}
@@ -62,8 +62,10 @@ func (s *Store) Create(ctx context.Context, name state.StackName, checkpoint []b
 	}
 	if repeated {
 		// An earlier attempt may have made it.
-		if is, loadErr := s.Load(ctx, name); loadErr == nil && is.Sequence == 0 && len(is.Records) == 0 && bytes.Equal(is.Checkpoint, checkpoint) {
-			return nil
+		made, err := s.db.confirm(ctx, sql("SELECT id FROM @stacks WHERE project = $1 AND name = $2 AND present AND last = 0 AND checkpoint = $3",
+			name.Project, name.Name, checkpoint))
+		if err != nil || len(made) > 0 {
+			return err
 		}
 	}
 	return state.StackExists(name, s.db.place)
@@ -92,7 +94,7 @@ type loaded struct {
 
 // load returns the stack of a condition, nil if there is none.
 func (s *Store) load(ctx context.Context, name state.StackName, where string, args ...any) (*loaded, error) {
-	rows, _, err := s.db.step(ctx, sql(`
+	rows, err := s.db.read(ctx, sql(`
 		SELECT 0::bigint, s.sequence, s.checkpoint, s.last, s.revision FROM @stacks s WHERE `+where+`
 		UNION ALL SELECT 1, j.sequence, j.record, 0, 0 FROM @journal j JOIN @stacks s ON s.id = j.stack WHERE `+where+`
 		ORDER BY 1, 2`, args...))
@@ -211,7 +213,7 @@ func (s *Store) Break(ctx context.Context, name state.StackName) error {
 	if err := usable(ctx, name); err != nil {
 		return err
 	}
-	rows, _, err := s.db.step(ctx, sql("SELECT id, token FROM @stacks WHERE project = $1 AND name = $2 AND present", name.Project, name.Name))
+	rows, err := s.db.read(ctx, sql("SELECT id, token FROM @stacks WHERE project = $1 AND name = $2 AND present", name.Project, name.Name))
 	if err == nil && len(rows) == 0 {
 		err = state.StackNotFound(name, s.db.place)
 	}
@@ -230,7 +232,7 @@ func (s *Store) Backups(ctx context.Context, name state.StackName) ([]state.Back
 	if err := usable(ctx, name); err != nil {
 		return nil, err
 	}
-	rows, _, err := s.db.step(ctx, sql(`SELECT b.number, (extract(epoch FROM b.written) * 1000000)::bigint
+	rows, err := s.db.read(ctx, sql(`SELECT b.number, (extract(epoch FROM b.written) * 1000000)::bigint
 		FROM @backups b JOIN @stacks s ON s.id = b.stack WHERE s.project = $1 AND s.name = $2 ORDER BY 1 DESC`, name.Project, name.Name))
 	if err != nil {
 		return nil, err
@@ -251,7 +253,7 @@ func (s *Store) Backup(ctx context.Context, name state.StackName, id string) (*s
 	if err != nil || strconv.FormatInt(number, 10) != id {
 		return nil, fmt.Errorf("the stack %s: %w: %q", name, state.ErrNoBackup, id)
 	}
-	rows, _, err := s.db.step(ctx, sql(`
+	rows, err := s.db.read(ctx, sql(`
 		WITH b AS (SELECT b.* FROM @backups b JOIN @stacks s ON s.id = b.stack WHERE s.project = $1 AND s.name = $2 AND b.number = $3)
 		SELECT 0::bigint, sequence, checkpoint FROM b
 		UNION ALL SELECT 1, r.sequence, r.record FROM @backup_records r JOIN b ON b.stack = r.stack AND b.number = r.number
@@ -286,7 +288,7 @@ func (s *Store) History(ctx context.Context, name state.StackName) ([][]byte, er
 	if err := usable(ctx, name); err != nil {
 		return nil, err
 	}
-	rows, _, err := s.db.step(ctx, sql("SELECT h.records FROM @history h JOIN @stacks s ON s.id = h.stack WHERE s.project = $1 AND s.name = $2", name.Project, name.Name))
+	rows, err := s.db.read(ctx, sql("SELECT h.records FROM @history h JOIN @stacks s ON s.id = h.stack WHERE s.project = $1 AND s.name = $2", name.Project, name.Name))
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
