@@ -8,15 +8,20 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib"       // "pgx" of database/sql
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
 	_ "github.com/ncruces/go-sqlite3/driver" // "sqlite3" of database/sql
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/riverdriver/riverdatabasesql"
 	"github.com/riverqueue/river/riverdriver/riversqlite"
 	"github.com/riverqueue/river/rivermigrate"
+
+	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/backend/postgres"
 )
 
 // db is the server's database: PostgreSQL, or a file of SQLite.
@@ -122,12 +127,19 @@ func openDB(ctx context.Context, address, dir string) (*db, error) {
 	d := &db{postgres: address != ""}
 	var err error
 	if d.postgres {
-		if u, err := url.Parse(address); err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+		if !slices.Contains(postgres.Schemes, backend.Scheme(address)) {
 			return nil, errors.New("--database must be a URL such as postgres://husk@db.example/husk")
 		}
-		if d.DB, err = sql.Open("pgx", address); err != nil {
+		config, err := pgx.ParseConfig(address)
+		if err != nil {
 			return nil, errors.New("--database is no valid URL of a PostgreSQL database")
 		}
+		if !strings.Contains(address, "default_query_exec_mode=") {
+			// Poolers such as PgBouncer give transactions to connections that have no prepared statements of others. What
+			// a statement takes and returns is the same on all of them.
+			config.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+		}
+		d.DB = stdlib.OpenDB(*config)
 		const connections = 16
 		d.SetMaxOpenConns(connections)
 		d.river = riverdatabasesql.New(d.DB)

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -155,14 +154,7 @@ func (s *Server) openState(ctx context.Context, tenant string) (*backend.Backend
 		file := filepath.Join(s.options.Dir, "tenants", tenant+".db")
 		return sqlite.Open(ctx, sqlite.Scheme+"://"+filepath.ToSlash(file), "")
 	}
-	u, err := url.Parse(s.options.Database)
-	if err != nil {
-		return nil, err
-	}
-	query := u.Query()
-	query.Set("schema", "husk_"+tenant)
-	u.RawQuery = query.Encode()
-	return postgres.Open(ctx, u.String(), "")
+	return postgres.OpenSchema(ctx, s.options.Database, "husk_"+tenant, "")
 }
 
 // signal wakes all who wait for a change.
