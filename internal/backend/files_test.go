@@ -1,8 +1,6 @@
 package backend_test
 
 import (
-	"context"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -24,32 +22,12 @@ func TestFiles(t *testing.T) { backendtest.Run(t, openFiles) }
 func TestHistory(t *testing.T) {
 	t.Run("file", func(t *testing.T) {
 		dir := t.TempDir()
-		var mu sync.Mutex
-		backendtest.History(t, func(int) state.Store { return oneByOne{filestore.New(dir), &mu} }, nil)
+		backendtest.History(t, func(int) state.Store { return filestore.New(dir) })
 	})
 	t.Run("memory", func(t *testing.T) {
 		var store memstore.Store
-		backendtest.History(t, func(int) state.Store { return &store }, nil)
+		backendtest.History(t, func(int) state.Store { return &store })
 	})
-}
-
-// oneByOne keeps Lease and Break apart. When they race, two leases of a directory can get the same token; the
-// first of them is fenced by the contents of its lock file before it has written anything.
-type oneByOne struct {
-	state.Store
-	mu *sync.Mutex
-}
-
-func (s oneByOne) Lease(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.Store.Lease(ctx, name, holder)
-}
-
-func (s oneByOne) Break(ctx context.Context, name state.StackName) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.Store.Break(ctx, name)
 }
 
 func TestNamesStayInTheDirectory(t *testing.T) {

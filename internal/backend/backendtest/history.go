@@ -17,10 +17,20 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
+// Fault is something that happens while the writers of [History] use a stack.
+type Fault struct {
+	// Cause has it happen, and returns when it is over.
+	Cause func(*rand.Rand)
+	// Every is how often it happens, in pauses between faults: 8 for one of about eight. Zero stands for 1.
+	Every int
+	// Ends says that it ends the lease of the stack, and Expires that another can take that until its holder writes.
+	Ends, Expires bool
+}
+
 // History has several writers use one stack while faults happen, and checks that what they saw is what one
 // register with a fencing token could have shown: nothing that was confirmed is lost, and no two writers
-// interleave. open returns the store as writer n reaches it. fault causes a fault; nil for none.
-func History(t *testing.T, open func(n int) state.Store, fault func(*rand.Rand)) {
+// interleave. open returns the store as writer n reaches it.
+func History(t *testing.T, open func(n int) state.Store, faults ...Fault) {
 	const (
 		writers = 3
 		turns   = 12
@@ -35,16 +45,18 @@ func History(t *testing.T, open func(n int) state.Store, fault func(*rand.Rand))
 	}
 	h := &history{start: time.Now()}
 	done := make(chan struct{})
-	var faults, work sync.WaitGroup
-	if fault != nil {
-		faults.Go(func() {
+	var causing, work sync.WaitGroup
+	if len(faults) > 0 {
+		causing.Go(func() {
 			random := rand.New(rand.NewPCG(1, 2))
 			for {
 				select {
 				case <-done:
 					return
 				case <-time.After(time.Duration(random.Int64N(int64(pause)))):
-					fault(random)
+				}
+				if f := faults[random.IntN(len(faults))]; f.Every == 0 || random.IntN(f.Every) == 0 {
+					h.cause(writers+1, f, random)
 				}
 			}
 		})
@@ -59,7 +71,7 @@ func History(t *testing.T, open func(n int) state.Store, fault func(*rand.Rand))
 	}
 	work.Wait()
 	close(done)
-	faults.Wait()
+	causing.Wait()
 	reader := &writer{t: t, n: writers, store: stores[writers], history: h}
 	reader.load()
 	result := porcupine.CheckOperationsTimeout(model.ToModel(), h.operations(), checkIn)
@@ -110,6 +122,8 @@ const (
 	opBreak      opKind = "break"
 	opLoad       opKind = "load"
 	opRelease    opKind = "release"
+	// opExpire has the lease end for others than its holder.
+	opExpire opKind = "expire"
 )
 
 type input struct {
@@ -153,6 +167,8 @@ type register struct {
 	holder, last uint64
 	log          string
 	length       int
+	// expired says that another can take the lease.
+	expired bool
 }
 
 // model says what a stack may show.
@@ -205,13 +221,16 @@ func (r register) next(i input, o output) (register, bool) {
 		if o.result == resultUnknown {
 			o.token = r.last + 1
 		}
-		return register{o.token, o.token, r.log, r.length}, r.holder == 0 && o.token > r.last
+		return register{holder: o.token, last: o.token, log: r.log, length: r.length}, (r.holder == 0 || r.expired) && o.token > r.last
 	case opBreak:
-		r.holder = 0
+		r.holder, r.expired = 0, false
+		return r, true
+	case opExpire:
+		r.expired = r.holder != 0
 		return r, true
 	case opRelease:
 		if holds {
-			r.holder = 0
+			r.holder, r.expired = 0, false
 		}
 		return r, true
 	case opLoad:
@@ -223,6 +242,7 @@ func (r register) next(i input, o output) (register, bool) {
 	if i.kind == opAppend {
 		r.log, r.length = r.log+i.value+",", r.length+1
 	}
+	r.expired = false
 	return r, true
 }
 
@@ -254,6 +274,22 @@ func (h *history) do(client int, in input, operation func() output) output {
 	}
 	h.add(porcupine.Operation{ClientId: client, Input: in, Call: begin, Output: out, Return: end})
 	return out
+}
+
+// cause causes a fault, and records what the model must know of it.
+func (h *history) cause(client int, f Fault, random *rand.Rand) {
+	begin := time.Since(h.start).Nanoseconds()
+	f.Cause(random)
+	op := porcupine.Operation{ClientId: client, Call: begin, Output: output{result: resultDone}, Return: time.Since(h.start).Nanoseconds()}
+	switch {
+	case f.Ends:
+		op.Input = input{kind: opBreak}
+	case f.Expires:
+		op.Input = input{kind: opExpire}
+	default:
+		return
+	}
+	h.add(op)
 }
 
 func (h *history) add(op porcupine.Operation) {

@@ -123,6 +123,6 @@ func TestPgBouncer(t *testing.T) {
 			t.Cleanup(b.Close)
 			require.NoError(t, b.Check(t.Context()))
 			return b.State
-		}, nil)
+		})
 	})
 }

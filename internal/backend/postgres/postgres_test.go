@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -45,6 +46,7 @@ func TestPostgreSQL(t *testing.T) {
 	t.Run("lost answers", func(t *testing.T) { lostAnswers(t, s) })
 	t.Run("late requests", func(t *testing.T) { lateRequests(t, s) })
 	t.Run("restart", func(t *testing.T) { restart(t, s) })
+	t.Run("full disk", func(t *testing.T) { fullDisk(t, s) })
 	t.Run("connections", func(t *testing.T) { connections(t, s) })
 	t.Run("the server's clock jumps", func(t *testing.T) { clockJumps(t, s) })
 }
@@ -176,7 +178,18 @@ func history(t *testing.T, s *postgrestest.Server) {
 		proxies = append(proxies, proxy)
 		return b.State
 	}
-	backendtest.History(t, open, faultproxy.Faults(&proxies))
+	backendtest.History(t, open, backendtest.Fault{Cause: faultproxy.Faults(&proxies)}, backendtest.Fault{
+		// The server fails, and recovers.
+		Every: 6,
+		Cause: func(*rand.Rand) { s.Restart(t) },
+	}, backendtest.Fault{
+		// Its clock jumps ahead.
+		Expires: true,
+		Every:   3,
+		Cause: func(*rand.Rand) {
+			s.Execute(t, "postgres", "UPDATE history.stacks SET expires = expires - interval '1 day'")
+		},
+	})
 }
 
 // lostAnswers has the answer to each step of a lease get lost, and then the connection.
@@ -285,6 +298,29 @@ func lateRequests(t *testing.T, s *postgrestest.Server) {
 	require.NoError(t, err)
 	require.Equal(t, `{"three":3}`, string(c.Checkpoint))
 	require.Equal(t, [][]byte{[]byte("after"), []byte("after a release")}, c.Records)
+}
+
+// fullDisk has the server say what it says when it cannot extend a file.
+func fullDisk(t *testing.T, s *postgrestest.Server) {
+	b, err := postgres.Open(t.Context(), s.URL("postgres", 0)+"&schema=small", t.TempDir())
+	require.NoError(t, err)
+	defer b.Close()
+	require.NoError(t, b.Check(t.Context()))
+	var full, space strings.Builder
+	full.WriteString(`CREATE OR REPLACE FUNCTION small.no_space() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		RAISE EXCEPTION 'could not extend file "base/5/16384": No space left on device' USING ERRCODE = 'disk_full';
+	END $$;`)
+	for _, table := range []string{"stacks", "journal", "backups", "kv", "modules", "runs", "history"} {
+		fmt.Fprintf(&full, "CREATE TRIGGER no_space BEFORE INSERT OR UPDATE ON small.%s EXECUTE FUNCTION small.no_space();", table)
+		fmt.Fprintf(&space, "DROP TRIGGER no_space ON small.%s;", table)
+	}
+	backendtest.FullDisk(t, b, func(is bool) {
+		statements := space.String()
+		if is {
+			statements = full.String()
+		}
+		s.Execute(t, "postgres", statements)
+	})
 }
 
 // restart has the server fail, and come back, while a run goes on.

@@ -2,10 +2,12 @@ package remote_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -63,13 +65,26 @@ func TestRemote(t *testing.T) {
 	t.Run("backend", func(t *testing.T) { backendtest.Run(t, through) })
 	t.Run("history under faults", func(t *testing.T) {
 		dir := t.TempDir()
-		server, _ := serve(t, backend.Files(dir, new(memstore.Store)))
+		kept := backend.Files(dir, new(memstore.Store))
+		var current atomic.Pointer[remote.Server]
+		begin := func() *remote.Server {
+			_, handler := serve(t, kept)
+			return current.Swap(handler)
+		}
+		begin()
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { current.Load().ServeHTTP(w, r) }))
+		t.Cleanup(server.Close)
 		var proxies []*faultproxy.Proxy
 		backendtest.History(t, func(int) state.Store {
 			proxy := faultproxy.Start(t, strings.TrimPrefix(server.URL, "http://"))
 			proxies = append(proxies, proxy)
 			return open(t, proxy.Address(), "all").State
-		}, faultproxy.Faults(&proxies))
+		}, backendtest.Fault{Cause: faultproxy.Faults(&proxies)}, backendtest.Fault{
+			// The server restarts: it ends its leases.
+			Ends:  true,
+			Every: 4,
+			Cause: func(*rand.Rand) { begin().Close() },
+		})
 	})
 }
 

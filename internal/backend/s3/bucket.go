@@ -10,11 +10,14 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/minio/minio-go/v7"
+
+	"github.com/husk-dev/husk/engine/state"
 )
 
 const (
@@ -56,6 +59,7 @@ const (
 func (b *bucket) do(ctx context.Context, size int, request func(ctx context.Context) error) error {
 	limit := attemptTime + time.Duration(size/transferRate)*time.Second
 	end, pause := time.Now().Add(retryTime+limit), firstPause
+	maybe := false // an attempt may have taken effect
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -75,13 +79,16 @@ func (b *bucket) do(ctx context.Context, size int, request func(ctx context.Cont
 			return errCondition
 		case said.StatusCode == http.StatusNotFound && said.Code != minio.NoSuchBucket:
 			return fmt.Errorf("%w (%s)", fs.ErrNotExist, b.place)
+		case isFull(said) && !maybe:
+			return &state.NoSpaceError{File: b.place, Cause: err}
 		}
 		// 409 is the answer to two conditional writes at the same time.
 		again := said.StatusCode == 0 || said.StatusCode >= 500 || said.StatusCode == http.StatusConflict ||
 			said.StatusCode == http.StatusTooManyRequests || said.StatusCode == http.StatusRequestTimeout
-		if !again || time.Now().After(end) {
+		if !again || isFull(said) || time.Now().After(end) {
 			return fmt.Errorf("the backend %s: %w", b.place, err)
 		}
+		maybe = maybe || said.StatusCode == 0 || said.StatusCode >= 500
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -89,6 +96,14 @@ func (b *bucket) do(ctx context.Context, size int, request func(ctx context.Cont
 		}
 		pause = min(2*pause, lastPause)
 	}
+}
+
+// fullCodes are those of MinIO and Ceph for a bucket whose quota is used up.
+var fullCodes = []string{"XMinioStorageFull", "XMinioAdminBucketQuotaExceeded", "QuotaExceeded"}
+
+// isFull reports whether the server has refused a write because it has no space for it.
+func isFull(said minio.ErrorResponse) bool {
+	return said.StatusCode == http.StatusInsufficientStorage || slices.Contains(fullCodes, said.Code)
 }
 
 // get reads an object. The error is fs.ErrNotExist if there is none.

@@ -166,6 +166,9 @@ func (l *lease) Append(ctx context.Context, sequence uint64, record []byte) erro
 		}
 		err = nil // an attempt whose answer was lost has written it: nobody else writes to this journal
 	}
+	if errors.Is(err, state.ErrNoSpace) {
+		return err // the server has taken nothing
+	}
 	if err != nil {
 		return l.end(err)
 	}
@@ -184,6 +187,9 @@ func (l *lease) change(ctx context.Context, do func(*body) error) error {
 	err := l.store.write(ctx, &next)
 	if errors.Is(err, errCondition) {
 		return l.fenced()
+	}
+	if errors.Is(err, state.ErrNoSpace) {
+		return err // the server has taken nothing
 	}
 	if err != nil {
 		return l.end(err) // whether the step was taken is not known

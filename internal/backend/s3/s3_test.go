@@ -1,12 +1,15 @@
 package s3_test
 
 import (
+	"errors"
 	"fmt"
+	"math/rand/v2"
+	"net"
 	"net/http"
-	"net/http/httptest"
-	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
@@ -20,21 +23,58 @@ import (
 	"github.com/husk-dev/husk/internal/faultproxy"
 )
 
+// fakeServer keeps a bucket in memory, which survives restarts.
+type fakeServer struct {
+	address string
+	handler http.Handler
+	running *http.Server
+}
+
 // start starts a server with an empty bucket, behind a handler that may change requests.
 func start(t *testing.T, change func(*http.Request)) (address string) {
+	return startWith(t, change, nil).address
+}
+
+// startWith is start with a handler that may answer requests in place of the server.
+func startWith(t *testing.T, change func(*http.Request), answer func(http.ResponseWriter, *http.Request) bool) *fakeServer {
 	t.Setenv("AWS_ACCESS_KEY_ID", "key")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 	memory := s3mem.New()
 	require.NoError(t, memory.CreateBucket("team"))
 	handler := gofakes3.New(memory).Server()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := &fakeServer{address: "127.0.0.1:0", handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if change != nil {
 			change(r)
 		}
-		handler.ServeHTTP(w, r)
-	}))
-	t.Cleanup(server.Close)
-	return strings.TrimPrefix(server.URL, "http://")
+		if answer == nil || !answer(w, r) {
+			handler.ServeHTTP(w, r)
+		}
+	})}
+	s.run(t)
+	t.Cleanup(func() { _ = s.running.Close() })
+	return s
+}
+
+func (s *fakeServer) run(t *testing.T) {
+	for {
+		listener, err := net.Listen("tcp", s.address)
+		if errors.Is(err, syscall.EADDRINUSE) {
+			time.Sleep(time.Millisecond) // a connection from the same machine may have the port
+			continue
+		}
+		require.NoError(t, err)
+		s.address = listener.Addr().String()
+		s.running = &http.Server{Handler: s.handler}
+		go func(running *http.Server) { _ = running.Serve(listener) }(s.running)
+		return
+	}
+}
+
+// restart has the server end in the middle of whatever it does, and start again after a pause.
+func (s *fakeServer) restart(t *testing.T, pause time.Duration) {
+	_ = s.running.Close()
+	time.Sleep(pause)
+	s.run(t)
 }
 
 var prefixes atomic.Int32
@@ -50,7 +90,8 @@ func openNew(t *testing.T, address string) *backend.Backend {
 }
 
 func TestS3(t *testing.T) {
-	address := start(t, nil)
+	server := startWith(t, nil, nil)
+	address := server.address
 	t.Run("store", func(t *testing.T) {
 		storetest.Run(t, func(t *testing.T) state.Store { return openNew(t, address).State })
 	})
@@ -63,8 +104,30 @@ func TestS3(t *testing.T) {
 			proxy := faultproxy.Start(t, address)
 			proxies = append(proxies, proxy)
 			return open(t, proxy.Address(), "history").State
-		}, faultproxy.Faults(&proxies))
+		}, backendtest.Fault{Cause: faultproxy.Faults(&proxies)}, backendtest.Fault{
+			Every: 3,
+			Cause: func(random *rand.Rand) { server.restart(t, time.Duration(random.IntN(100))*time.Millisecond) },
+		})
 	})
+}
+
+// TestFullDisk has the server answer as MinIO does when its disks are full, or the quota of the bucket is used up.
+func TestFullDisk(t *testing.T) {
+	for code, status := range map[string]int{"XMinioStorageFull": http.StatusInsufficientStorage, "XMinioAdminBucketQuotaExceeded": http.StatusBadRequest, "QuotaExceeded": http.StatusForbidden} {
+		t.Run(code, func(t *testing.T) {
+			var full atomic.Bool
+			server := startWith(t, nil, func(w http.ResponseWriter, r *http.Request) bool {
+				if !full.Load() || r.Method != http.MethodPut {
+					return false
+				}
+				w.Header().Set("Content-Type", "application/xml")
+				w.WriteHeader(status)
+				_, _ = fmt.Fprintf(w, `<?xml version="1.0" encoding="UTF-8"?><Error><Code>%s</Code><Message>There is no space left.</Message></Error>`, code)
+				return true
+			})
+			backendtest.FullDisk(t, openNew(t, server.address), full.Store)
+		})
+	}
 }
 
 // TestServersWithoutConditions checks that a server that ignores a condition is refused.

@@ -120,7 +120,7 @@ func TestSuites(t *testing.T) {
 	}
 	t.Run("history", func(t *testing.T) {
 		p, keys := sqlitePlace(t), secrets.NewProcessKey()
-		backendtest.History(t, func(int) state.Store { return sealed.New(p.open(), keys, sealed.Full).Backend().State }, nil)
+		backendtest.History(t, func(int) state.Store { return sealed.New(p.open(), keys, sealed.Full).Backend().State })
 	})
 	t.Run("in clear", func(t *testing.T) {
 		storetest.Run(t, func(t *testing.T) state.Store {

@@ -2,7 +2,9 @@ package sqlite_test
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -34,7 +36,17 @@ func TestSQLite(t *testing.T) {
 	t.Run("backend", func(t *testing.T) { backendtest.Run(t, openNew) })
 	t.Run("history of several writers", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "stacks.db")
-		backendtest.History(t, func(int) state.Store { return open(t, file).State }, nil)
+		backendtest.History(t, func(int) state.Store { return open(t, file).State }, backendtest.Fault{
+			// The clock jumps ahead.
+			Expires: true,
+			Every:   4,
+			Cause: func(*rand.Rand) {
+				db, err := sql.Open("sqlite3", "file:"+filepath.ToSlash(file)+"?_pragma=busy_timeout(15000)")
+				require.NoError(t, err)
+				_, err = db.Exec("UPDATE stacks SET expires = 1")
+				require.NoError(t, errors.Join(err, db.Close()))
+			},
+		})
 	})
 }
 
