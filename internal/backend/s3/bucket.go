@@ -39,6 +39,12 @@ var errCondition = errors.New("the object was changed meanwhile")
 type bucket struct {
 	client              *minio.Core
 	name, prefix, place string
+	// dir is for files about the bucket on this machine, empty if there are none.
+	dir string
+
+	mu sync.Mutex
+	// honest says that the server is known to honour the conditions of writes.
+	honest bool
 }
 
 // object is one that was read.
@@ -220,8 +226,8 @@ func each(n int, do func(i int) error) error {
 	return errors.Join(errs...)
 }
 
-// check tries, for husk login, whether the server honours the conditions that keep two writers apart.
-func (b *bucket) check(ctx context.Context) error {
+// probe tries whether the server honours the conditions that keep two writers apart.
+func (b *bucket) probe(ctx context.Context) error {
 	key := path.Join("probe", rand.Text())
 	refuse := func(what string) error {
 		return fmt.Errorf("the server of %s %s: it cannot keep two runs from overwriting each other's state; use one that honours If-None-Match and If-Match for writes, such as Amazon S3, MinIO, or Ceph", b.place, what)

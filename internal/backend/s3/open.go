@@ -98,7 +98,7 @@ func Open(_ context.Context, text, dir string) (*backend.Backend, error) {
 	if named := query.Get("endpoint"); named != "" {
 		place += "?endpoint=" + named
 	}
-	b := &bucket{client: client, name: u.Host, prefix: prefix, place: place}
+	b := &bucket{client: client, name: u.Host, prefix: prefix, place: place, dir: dir}
 	s := &Store{b}
 	return &backend.Backend{Place: place, Dir: dir, Remote: true, State: s, Modules: modules{b}, KV: kv{s}, History: runs{s}, Check: b.check}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -138,8 +139,47 @@ func TestServersWithoutConditions(t *testing.T) {
 			err := openNew(t, address).Check(t.Context())
 			require.ErrorContains(t, err, header)
 			require.ErrorContains(t, err, "overwriting each other's state")
+			// Without husk login, too.
+			for range 2 {
+				err = openNew(t, address).State.Create(t.Context(), state.StackName{Project: "p", Name: "s"}, []byte("{}"))
+				require.ErrorContains(t, err, header)
+			}
 		})
 	}
+}
+
+// TestProbedOnce counts the requests of commands that nobody has logged in for: one tries the server, and the next ones
+// of this machine know it.
+func TestProbedOnce(t *testing.T) {
+	var probes atomic.Int32
+	address := start(t, func(r *http.Request) {
+		if strings.Contains(r.URL.Path+r.URL.RawQuery, "probe") {
+			probes.Add(1)
+		}
+	})
+	ctx, dir, name := t.Context(), t.TempDir(), state.StackName{Project: "p", Name: "s"}
+	open := func(dir string) state.Store {
+		b, err := s3.Open(ctx, fmt.Sprintf("s3://team/once?endpoint=%s&region=eu-central-1&s3ForcePathStyle=true&disableSSL=true", address), dir)
+		require.NoError(t, err)
+		return b.State
+	}
+	_, err := open(dir).List(ctx)
+	require.NoError(t, err)
+	require.Zero(t, probes.Load(), "who only reads needs no right to write")
+	require.NoError(t, open(dir).Create(ctx, name, []byte("{}")))
+	first := probes.Load()
+	require.Positive(t, first)
+	l, err := open(dir).Lease(ctx, name, state.Holder{PID: 1})
+	require.NoError(t, err)
+	require.NoError(t, l.Release(ctx))
+	require.Equal(t, first, probes.Load(), "the machine remembers")
+	require.NoError(t, open(t.TempDir()).Break(ctx, name))
+	require.Greater(t, probes.Load(), first, "another machine does not know")
+	nowhere := open("") // as a server does
+	require.NoError(t, nowhere.Break(ctx, name))
+	second := probes.Load()
+	require.NoError(t, nowhere.Break(ctx, name))
+	require.Equal(t, second, probes.Load(), "the process remembers")
 }
 
 func TestURLs(t *testing.T) {

@@ -78,7 +78,7 @@ func (c *current) make(id, checkpoint string) {
 
 // Create implements [state.Store].
 func (s *Store) Create(ctx context.Context, name state.StackName, checkpoint []byte) error {
-	if err := usable(ctx, name); err != nil {
+	if err := s.writable(ctx, name); err != nil {
 		return err
 	}
 	key, id := "", rand.Text()
@@ -123,7 +123,7 @@ func (s *Store) Load(ctx context.Context, name state.StackName) (*state.Contents
 
 // Lease implements [state.Store].
 func (s *Store) Lease(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, error) {
-	if err := usable(ctx, name); err != nil {
+	if err := s.writable(ctx, name); err != nil {
 		return nil, err
 	}
 	id := rand.Text()
@@ -175,7 +175,7 @@ func (s *Store) begin(ctx context.Context, c *current, id string) *lease {
 // LeaseAndLoad implements [state.Opener]. If all earlier holders have ended their journals, nothing that the head names
 // changes any more, so it is read while the lease is being written: if the head is as before then, so is the state.
 func (s *Store) LeaseAndLoad(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, *state.Contents, error) {
-	if err := usable(ctx, name); err != nil {
+	if err := s.writable(ctx, name); err != nil {
 		return nil, nil, err
 	}
 	id := rand.Text()
@@ -234,7 +234,7 @@ func (s *Store) leaseThenLoad(ctx context.Context, name state.StackName, holder 
 
 // Break implements [state.Store].
 func (s *Store) Break(ctx context.Context, name state.StackName) error {
-	if err := usable(ctx, name); err != nil {
+	if err := s.writable(ctx, name); err != nil {
 		return err
 	}
 	c, err := s.change(ctx, name, func(c *current) error {
