@@ -217,6 +217,9 @@ func (s *Stack) adopt(snapshot *Snapshot) {
 // Name returns the stack's name.
 func (s *Stack) Name() StackName { return s.name }
 
+// Token returns the fencing token of the stack's lease, see [Lease.Token].
+func (s *Stack) Token() uint64 { return s.lease.Token() }
+
 // Recovery returns what Open found that an earlier run left behind.
 func (s *Stack) Recovery() Recovery { return s.recovery }
 

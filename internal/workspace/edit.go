@@ -53,6 +53,7 @@ func (w *Workspace) Move(ctx context.Context, stack string, to state.StackName, 
 	if err != nil {
 		return w.explain(to.Name, err)
 	}
+	w.leased(target)
 	defer func() { err = errors.Join(err, target.Close(context.WithoutCancel(ctx))) }()
 	update := Begun("state move")
 	moved, err := do(source.Snapshot(), target.Snapshot())

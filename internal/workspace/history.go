@@ -61,7 +61,7 @@ func (w *Workspace) record(ctx context.Context, stack state.StackName, u Update,
 	records, err := a.History(ctx, stack)
 	if err == nil {
 		records = append(records, record)
-		err = a.SetHistory(ctx, stack, records[max(0, len(records)-keptUpdates):])
+		err = a.SetHistory(w.fence(ctx, stack), stack, records[max(0, len(records)-keptUpdates):])
 	}
 	if err != nil {
 		return fmt.Errorf("recording the update in the stack's history: %w", err)

@@ -60,13 +60,14 @@ func (w *Workspace) Stores(ctx context.Context, stack string) func(provider stri
 		if !w.isCopied(stack) {
 			return kvstore.Open(filepath.Join(w.backend.Dir, "kv", w.Project.Name, stack, provider+".cbor"))
 		}
-		return kvstore.OpenIn(&values{ctx: ctx, kv: w.backend.KV, stack: w.name(stack), provider: provider, place: w.Place})
+		return kvstore.OpenIn(&values{ctx: ctx, fenced: func() context.Context { return w.fence(ctx, w.name(stack)) }, kv: w.backend.KV, stack: w.name(stack), provider: provider, place: w.Place})
 	}
 }
 
 // values is the [kvstore.Place] of a provider in a backend.
 type values struct {
 	ctx             context.Context
+	fenced          func() context.Context
 	kv              backend.KV
 	stack           state.StackName
 	provider, place string
@@ -83,7 +84,7 @@ func (v *values) Load() (text []byte, err error) {
 }
 
 func (v *values) Save(text []byte) error {
-	next, err := v.kv.Save(v.ctx, v.stack, v.provider, text, v.version)
+	next, err := v.kv.Save(v.fenced(), v.stack, v.provider, text, v.version)
 	if err == nil {
 		v.version = next
 	}

@@ -246,6 +246,7 @@ func (w *Workspace) mend(ctx context.Context, stack, command string, do func(*st
 	if err != nil {
 		return w.explain(stack, err)
 	}
+	w.tokens.Delete(w.name(stack)) // those are of earlier leases
 	defer func() { err = errors.Join(err, d.Close(ctx)) }()
 	update := Begun(command)
 	if done, err := do(d); !done || err != nil {

@@ -48,6 +48,7 @@ func (w *Workspace) ChangeSecrets(ctx context.Context, stack, command string, to
 	if err != nil {
 		return retired, w.explain(stack, err)
 	}
+	w.leased(st)
 	defer func() { err = errors.Join(err, st.Close(context.WithoutCancel(ctx))) }()
 	if old == nil {
 		old = st.Codec().Secrets()

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/husk-dev/husk/abi/property"
@@ -50,6 +51,8 @@ type Workspace struct {
 	remark  func(message string)
 	keys    secrets.Keys
 	secrets *redact.Secrets
+	// tokens has the fencing tokens of the last leases, by the names of their stacks.
+	tokens *sync.Map
 }
 
 // Options are those of [Open].
@@ -106,7 +109,7 @@ func newWorkspace(project *program.Project, b *backend.Backend, url namedURL, o 
 		}
 		return b.Keys, nil
 	}
-	w := &Workspace{Project: project, Place: b.Place, Origin: url.origin, keys: learningKeys(keys, o.Secrets), secrets: o.Secrets, remark: o.Remark}
+	w := &Workspace{tokens: new(sync.Map), Project: project, Place: b.Place, Origin: url.origin, keys: learningKeys(keys, o.Secrets), secrets: o.Secrets, remark: o.Remark}
 	w.sealing = sealed.New(b, w.keys, sealed.Mode(project.Encryption))
 	w.backend = w.sealing.Backend()
 	w.store = w.backend.State
@@ -245,7 +248,8 @@ func (w *Workspace) settled(ctx context.Context, s *state.Stack, err error) (*st
 	if err != nil {
 		return nil, err
 	}
-	changed, err := w.sealing.Change(ctx, s)
+	w.leased(s)
+	changed, err := w.sealing.Change(w.fence(ctx, s.Name()), s)
 	if err != nil {
 		err = fmt.Errorf("changing what is encrypted of the stack %s, as encryption in %s says: %w", s.Name().Name, w.Project.File.Name, err)
 		return nil, errors.Join(err, s.Close(context.WithoutCancel(ctx)))
@@ -258,6 +262,16 @@ func (w *Workspace) settled(ctx context.Context, s *state.Stack, err error) (*st
 		w.remark(fmt.Sprintf("Only the secrets of the stack %s are encrypted from now on.", s.Name().Name))
 	}
 	return s, nil
+}
+
+// leased has changes of what belongs to a stack be those of its holder.
+func (w *Workspace) leased(s *state.Stack) { w.tokens.Store(s.Name(), s.Token()) }
+
+// fence returns a context for changes of what belongs to a stack that was leased.
+func (w *Workspace) fence(ctx context.Context, stack state.StackName) context.Context {
+	token, _ := w.tokens.Load(stack)
+	is, _ := token.(uint64)
+	return backend.WithToken(ctx, is)
 }
 
 // ensure makes the default stack if there is none. Other stacks must exist.

@@ -2,6 +2,7 @@
 package backendtest
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -93,6 +94,46 @@ func values(t *testing.T, b *backend.Backend) {
 	providers, err = b.KV.List(ctx, other)
 	require.NoError(t, err)
 	require.Empty(t, providers)
+}
+
+// Fencing checks that a holder whose lease was taken away changes nothing beside the state of an empty backend, in which
+// values and updates have the versions that the next holder knows.
+func Fencing(t *testing.T, b *backend.Backend) {
+	ctx, a := t.Context(), b.State.(state.Archive)
+	require.NoError(t, b.State.Create(ctx, name, empty))
+	lease := func() (state.Lease, context.Context) {
+		l, err := b.State.Lease(ctx, name, state.Holder{PID: 1})
+		require.NoError(t, err)
+		return l, backend.WithToken(ctx, l.Token())
+	}
+	former, formers := lease()
+	first, err := b.KV.Save(formers, name, "aws", []byte("first"), "")
+	require.NoError(t, err)
+	require.NoError(t, a.SetHistory(formers, name, [][]byte{[]byte(`{"is":"first"}`)}))
+	require.NoError(t, b.State.Break(ctx, name))
+	latter, latters := lease()
+
+	_, err = b.KV.Save(formers, name, "aws", []byte("lost"), first)
+	require.ErrorIs(t, err, state.ErrFenced)
+	_, err = b.KV.Save(formers, name, "gcp", []byte("lost"), "")
+	require.ErrorIs(t, err, state.ErrFenced)
+	require.ErrorIs(t, a.SetHistory(formers, name, [][]byte{[]byte(`{"is":"lost"}`)}), state.ErrFenced)
+	require.ErrorIs(t, a.SetHistory(formers, name, nil), state.ErrFenced)
+
+	providers, err := b.KV.List(ctx, name)
+	require.NoError(t, err)
+	require.Equal(t, []string{"aws"}, providers)
+	_, err = b.KV.Save(latters, name, "aws", []byte("second"), first)
+	require.NoError(t, err)
+	_, err = b.KV.Save(latters, name, "aws", []byte("lost"), first)
+	require.ErrorIs(t, err, backend.ErrChanged)
+	updates, err := a.History(ctx, name)
+	require.NoError(t, err)
+	require.Equal(t, [][]byte{[]byte(`{"is":"first"}`)}, updates)
+	require.NoError(t, a.SetHistory(latters, name, nil))
+	require.NoError(t, former.Release(ctx))
+	require.NoError(t, latter.Release(ctx))
+	require.NoError(t, a.SetHistory(latters, name, updates), "nobody has taken the lease since")
 }
 
 func runs(t *testing.T, b *backend.Backend) {

@@ -38,6 +38,7 @@ func TestPostgreSQL(t *testing.T) {
 	t.Run("backend", func(t *testing.T) {
 		backendtest.Run(t, func(t *testing.T) *backend.Backend { return open(t, url) })
 	})
+	t.Run("fencing", func(t *testing.T) { backendtest.Fencing(t, open(t, url)) })
 	t.Run("newer schema", func(t *testing.T) { newerSchema(t, s) })
 	t.Run("rights", func(t *testing.T) { rights(t, s) })
 	t.Run("missing records", func(t *testing.T) { missingRecords(t, s) })

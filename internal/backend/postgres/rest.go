@@ -94,18 +94,19 @@ func (k kv) Load(ctx context.Context, stack state.StackName, provider string) (c
 }
 
 func (k kv) Save(ctx context.Context, stack state.StackName, provider string, content []byte, version string) (string, error) {
-	old := int64(0)
+	old, token := int64(0), backend.Token(ctx)
 	save := sql(`INSERT INTO @kv SELECT id, $3, $5::bigint + 1, $4 FROM @stacks WHERE project = $1 AND name = $2 AND present
-		ON CONFLICT DO NOTHING RETURNING version`, stack.Project, stack.Name, provider, content, old)
+			AND `+fencedBy("$6")+` ON CONFLICT DO NOTHING RETURNING version`, stack.Project, stack.Name, provider, content, old, token)
 	if version != "" {
 		var err error
 		if old, err = strconv.ParseInt(version, 10, 64); err != nil {
 			return "", err
 		}
-		save = sql("UPDATE @kv SET content = $4, version = version + 1 WHERE"+ofStack+" AND provider = $3 AND version = $5 RETURNING version",
-			stack.Project, stack.Name, provider, content, old)
+		save = sql(`UPDATE @kv SET content = $4, version = version + 1
+			WHERE stack = (SELECT id FROM @stacks WHERE project = $1 AND name = $2 AND present AND `+fencedBy("$6")+`) AND provider = $3 AND version = $5 RETURNING version`,
+			stack.Project, stack.Name, provider, content, old, token)
 	}
-	rows, repeated, err := k.db.step(ctx, save)
+	rows, repeated, err := k.db.step(ctx, holding(stack, token), save)
 	if err != nil {
 		return "", err
 	}
@@ -124,7 +125,34 @@ func (k kv) Save(ctx context.Context, stack state.StackName, provider string, co
 			return next, nil
 		}
 	}
+	if err := k.db.fenced(ctx, stack, token); err != nil {
+		return "", err
+	}
 	return "", fmt.Errorf("what %s stores for the stack %s: %w", provider, stack, backend.ErrChanged)
+}
+
+// fencedBy is the condition for the row of a stack without a later lease than the one of the token in a parameter, which
+// is 0 for none.
+func fencedBy(parameter string) string {
+	return "(" + parameter + "::bigint = 0 OR token = " + parameter + "::bigint)"
+}
+
+// holding keeps others from taking the lease of a stack until the end of the step, so that they see all of what was
+// written under the lease before, or what is written after it is refused.
+func holding(stack state.StackName, token uint64) statement {
+	return sql("SELECT id FROM @stacks WHERE project = $1 AND name = $2 AND token = $3 FOR NO KEY UPDATE", stack.Project, stack.Name, token)
+}
+
+// fenced returns an error if there was another lease since the one of a token, which is 0 for none.
+func (d *db) fenced(ctx context.Context, stack state.StackName, token uint64) error {
+	if token == 0 {
+		return nil
+	}
+	rows, err := d.read(ctx, sql("SELECT id FROM @stacks WHERE project = $1 AND name = $2 AND present AND token = $3", stack.Project, stack.Name, token))
+	if err == nil && len(rows) == 0 {
+		err = state.Fenced(stack)
+	}
+	return err
 }
 
 // runs implements [backend.History].

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/backend"
 )
 
 // leaseTime is how long a lease lasts after the last sign of life of its holder, by the clock of the
@@ -303,14 +304,19 @@ func (s *Store) SetHistory(ctx context.Context, name state.StackName, records []
 	if slices.ContainsFunc(records, func(r []byte) bool { return bytes.ContainsRune(r, '\n') }) {
 		return fmt.Errorf("a record of the history of %s has more than one line", name)
 	}
-	if len(records) == 0 {
-		_, _, err := s.db.step(ctx, sql("DELETE FROM @history WHERE stack = (SELECT id FROM @stacks WHERE project = $1 AND name = $2)", name.Project, name.Name))
-		return err
+	token := backend.Token(ctx)
+	change := sql(`WITH s AS (SELECT id FROM @stacks WHERE project = $1 AND name = $2 AND `+fencedBy("$3")+`),
+		gone AS (DELETE FROM @history h USING s WHERE h.stack = s.id) SELECT id FROM s`, name.Project, name.Name, token)
+	if len(records) > 0 {
+		change = sql(`INSERT INTO @history SELECT id, $3 FROM @stacks WHERE project = $1 AND name = $2 AND present AND `+fencedBy("$4")+`
+			ON CONFLICT (stack) DO UPDATE SET records = excluded.records RETURNING stack`, name.Project, name.Name, bytes.Join(records, []byte("\n")), token)
 	}
-	rows, _, err := s.db.step(ctx, sql(`INSERT INTO @history SELECT id, $3 FROM @stacks WHERE project = $1 AND name = $2 AND present
-		ON CONFLICT (stack) DO UPDATE SET records = excluded.records RETURNING stack`, name.Project, name.Name, bytes.Join(records, []byte("\n"))))
+	rows, _, err := s.db.step(ctx, holding(name, token), change)
 	if err == nil && len(rows) == 0 {
-		err = state.StackNotFound(name, s.db.place)
+		err = s.db.fenced(ctx, name, token)
+		if err == nil && len(records) > 0 {
+			err = state.StackNotFound(name, s.db.place)
+		}
 	}
 	return err
 }

@@ -274,7 +274,7 @@ func (s *store) History(ctx context.Context, name state.StackName) ([][]byte, er
 }
 
 func (s *store) SetHistory(ctx context.Context, name state.StackName, records [][]byte) error {
-	_, err := s.of(ctx, "set-history", request{Stack: name, Records: records})
+	_, err := s.of(ctx, "set-history", request{Stack: name, Records: records, Token: backend.Token(ctx)})
 	return err
 }
 
@@ -332,7 +332,7 @@ func (v values) Load(ctx context.Context, stack state.StackName, provider string
 }
 
 func (v values) Save(ctx context.Context, stack state.StackName, provider string, content []byte, version string) (string, error) {
-	out, err := v.of(ctx, "kv/save", request{Stack: stack, ID: provider, Content: content, ExpectedVersion: version})
+	out, err := v.of(ctx, "kv/save", request{Stack: stack, ID: provider, Content: content, ExpectedVersion: version, Token: backend.Token(ctx)})
 	if err != nil {
 		return "", err
 	}

@@ -255,7 +255,7 @@ func setHistory(ctx context.Context, _ *Server, a *Access, r *request) (answer, 
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{}, kept.SetHistory(ctx, r.Stack, r.Records)
+	return answer{}, kept.SetHistory(backend.WithToken(ctx, r.Token), r.Stack, r.Records)
 }
 
 func hasModule(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
@@ -289,7 +289,7 @@ func saveValue(ctx context.Context, _ *Server, a *Access, r *request) (answer, e
 	if err := backend.CheckProvider(r.ID); err != nil {
 		return answer{}, err
 	}
-	next, err := a.Backend.KV.Save(ctx, r.Stack, r.ID, r.Content, r.ExpectedVersion)
+	next, err := a.Backend.KV.Save(backend.WithToken(ctx, r.Token), r.Stack, r.ID, r.Content, r.ExpectedVersion)
 	return answer{Version: next}, err
 }
 

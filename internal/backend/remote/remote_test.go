@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,6 +21,7 @@ import (
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/backendtest"
 	"github.com/husk-dev/husk/internal/backend/remote"
+	"github.com/husk-dev/husk/internal/backend/sqlite"
 	"github.com/husk-dev/husk/internal/faultproxy"
 )
 
@@ -63,6 +65,13 @@ func TestRemote(t *testing.T) {
 		storetest.Run(t, func(t *testing.T) state.Store { return through(t).State })
 	})
 	t.Run("backend", func(t *testing.T) { backendtest.Run(t, through) })
+	t.Run("fencing", func(t *testing.T) {
+		kept, err := sqlite.Open(t.Context(), "sqlite://"+filepath.ToSlash(filepath.Join(t.TempDir(), "stacks.db")), t.TempDir())
+		require.NoError(t, err)
+		t.Cleanup(kept.Close)
+		server, _ := serve(t, kept)
+		backendtest.Fencing(t, open(t, server.URL, "all"))
+	})
 	t.Run("history under faults", func(t *testing.T) {
 		dir := t.TempDir()
 		kept := backend.Files(dir, new(memstore.Store))

@@ -55,6 +55,8 @@ type request struct {
 	Records         [][]byte     `cbor:"records,omitempty"`
 	ID              string       `cbor:"id,omitempty"`
 	ExpectedVersion string       `cbor:"version,omitempty"`
+	// Token is that of [backend.WithToken].
+	Token uint64 `cbor:"token,omitempty"`
 }
 
 // answer has what the calls return.

@@ -100,13 +100,14 @@ func (k kv) Load(ctx context.Context, stack state.StackName, provider string) (c
 }
 
 func (k kv) Save(ctx context.Context, stack state.StackName, provider string, content []byte, version string) (string, error) {
-	dir, err := k.s.below(ctx, stack, kvDir)
-	if err == nil && dir == "" {
-		err = state.StackNotFound(stack, k.s.b.place)
+	c, err := k.s.find(ctx, stack)
+	if err == nil {
+		err = c.fenced(backend.Token(ctx))
 	}
 	if err != nil {
 		return "", err
 	}
+	dir := c.Body.directory() + kvDir
 	next, err := k.s.b.put(ctx, dir+provider, content, version)
 	if errors.Is(err, errCondition) {
 		if is, readErr := k.s.b.get(ctx, dir+provider); readErr == nil && bytes.Equal(is.content, content) {

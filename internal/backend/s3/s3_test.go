@@ -99,6 +99,7 @@ func TestS3(t *testing.T) {
 	t.Run("backend", func(t *testing.T) {
 		backendtest.Run(t, func(t *testing.T) *backend.Backend { return openNew(t, address) })
 	})
+	t.Run("fencing", func(t *testing.T) { backendtest.Fencing(t, openNew(t, address)) })
 	t.Run("history under faults", func(t *testing.T) {
 		var proxies []*faultproxy.Proxy
 		backendtest.History(t, func(int) state.Store {

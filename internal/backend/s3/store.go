@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/backend"
 )
 
 // leaseTime is how long a lease lasts after the last sign of life of its holder, by the clock of the
@@ -103,6 +104,15 @@ func (s *Store) find(ctx context.Context, name state.StackName) (*current, error
 		err = state.StackNotFound(name, s.b.place)
 	}
 	return c, err
+}
+
+// fenced returns an error if there was another lease since the one of a token, which is 0 for none. It tells a run that
+// goes on after its lease was lost, and not one whose lease is lost at this moment.
+func (c *current) fenced(token uint64) error {
+	if token != 0 && token != c.Body.Token {
+		return state.Fenced(c.name)
+	}
+	return nil
 }
 
 // Load implements [state.Store].
@@ -325,6 +335,9 @@ func (s *Store) SetHistory(ctx context.Context, name state.StackName, records []
 		return fmt.Errorf("a record of the history of %s has more than one line", name)
 	}
 	c, err := s.find(ctx, name)
+	if err == nil {
+		err = c.fenced(backend.Token(ctx))
+	}
 	if err != nil {
 		return err
 	}

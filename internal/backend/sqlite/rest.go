@@ -133,6 +133,9 @@ func (k kv) Save(ctx context.Context, stack state.StackName, provider string, co
 	}
 	err := k.db.write(ctx, func(t *tx) error {
 		id, err := (&Store{k.db}).stack(t, stack)
+		if err == nil {
+			err = t.fenced(stack, backend.Token(ctx))
+		}
 		if err != nil {
 			return err
 		}
@@ -150,6 +153,16 @@ func (k kv) Save(ctx context.Context, stack state.StackName, provider string, co
 		return "", err
 	}
 	return strconv.FormatInt(old+1, 10), nil
+}
+
+// fenced returns an error if there was another lease of a stack since the one of a token, which is 0 for none.
+func (t *tx) fenced(stack state.StackName, token uint64) error {
+	var is int64
+	found, err := t.row("SELECT token FROM stacks WHERE project = ? AND name = ?", []any{stack.Project, stack.Name}, &is)
+	if err == nil && found && token != 0 && token != uint64(is) {
+		err = done{state.Fenced(stack)}
+	}
+	return err
 }
 
 // runs implements [backend.History].

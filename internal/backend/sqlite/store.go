@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/backend"
 )
 
 // leaseTime is how long a lease lasts after the last sign of life of its holder, and beat the time between such signs.
@@ -301,6 +302,9 @@ func (s *Store) SetHistory(ctx context.Context, name state.StackName, records []
 		return fmt.Errorf("a record of the history of %s has more than one line", name)
 	}
 	return s.db.write(ctx, func(t *tx) error {
+		if err := t.fenced(name, backend.Token(ctx)); err != nil {
+			return err
+		}
 		if len(records) == 0 {
 			_, err := t.exec("DELETE FROM history WHERE stack = (SELECT id FROM stacks WHERE project = ? AND name = ?)", name.Project, name.Name)
 			return err
