@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
@@ -96,7 +97,19 @@ func (p *Plugins) Keep(m *Module) error {
 	if err := p.keep(digest, m.Info().Size, m.wasm); err != nil || p.options.Shared == nil {
 		return err
 	}
-	return p.options.Shared.Put(context.Background(), digest, m.wasm)
+	put := func() error { return p.options.Shared.Put(context.Background(), digest, m.wasm) }
+	if !slices.Contains(p.options.Recorded, digest) {
+		return put()
+	}
+	// Nobody removes it meanwhile, because the state names it.
+	p.keeping.Go(func() {
+		if err := put(); err != nil {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.notKept = append(p.notKept, fmt.Errorf("keeping the module %s beside the state: %w", digest, err))
+		}
+	})
+	return nil
 }
 
 func (p *Plugins) keep(digest string, size int, wasm func() ([]byte, error)) error {

@@ -149,6 +149,9 @@ func Open(ctx context.Context, w *workspace.Workspace, o Options) (_ *Run, err e
 			return nil, err
 		}
 	}
+	if !o.Preview {
+		w.PrepareRecord(ctx, stack)
+	}
 	reportRecovery(report, st.Recovery())
 	// The state comes first: the key of a stack that was just made can open the configuration.
 	if r.Deployment.Config, err = config.Entries(ctx); err != nil {
@@ -162,6 +165,7 @@ func Open(ctx context.Context, w *workspace.Workspace, o Options) (_ *Run, err e
 	p.Instances, p.Config = o.Parallel, r.Deployment.Config
 	p.Modules, p.Shared, p.Stores = w.ModulesDir(), w.SharedModules(), w.Stores(context.WithoutCancel(ctx), stack)
 	p.RunNative, p.Untrusted = true, o.Untrusted
+	p.Recorded = engine.Modules(st.Snapshot())
 	p.Effects = !o.Preview && (o.Deletes || o.Program && st.Len() == 0)
 	if r.Plugins, err = plugins.Open(ctx, w.Project, p); err != nil {
 		return nil, err

@@ -58,15 +58,51 @@ func (w *Workspace) record(ctx context.Context, stack state.StackName, u Update,
 	if err != nil {
 		return err
 	}
-	records, err := a.History(ctx, stack)
+	records, err := w.updates(ctx, a, stack)
 	if err == nil {
-		records = append(records, record)
+		records = append(slices.Clip(records), record)
 		err = a.SetHistory(w.fence(ctx, stack), stack, records[max(0, len(records)-keptUpdates):])
 	}
 	if err != nil {
 		return fmt.Errorf("recording the update in the stack's history: %w", err)
 	}
 	return nil
+}
+
+// prepared is the history of a stack that is read while the lease with the token lasts: nobody else changes it.
+type prepared struct {
+	token   uint64
+	done    chan struct{}
+	records [][]byte
+	err     error
+}
+
+// PrepareRecord begins to read what [Workspace.Record] needs of a leased stack. The run does not wait for it.
+func (w *Workspace) PrepareRecord(ctx context.Context, stack string) {
+	a, name := w.archive(), w.name(stack)
+	if a == nil || !w.backend.Remote {
+		return
+	}
+	p := &prepared{token: w.token(name), done: make(chan struct{})}
+	w.prepared.Store(name, p)
+	ctx = w.fence(context.WithoutCancel(ctx), name)
+	go func() {
+		p.records, p.err = a.History(ctx, name)
+		close(p.done)
+	}()
+}
+
+// updates returns the history of a stack.
+func (w *Workspace) updates(ctx context.Context, a state.Archive, stack state.StackName) ([][]byte, error) {
+	if was, ok := w.prepared.LoadAndDelete(stack); ok {
+		if p := was.(*prepared); p.token == w.token(stack) {
+			<-p.done
+			if p.err == nil {
+				return p.records, nil
+			}
+		}
+	}
+	return a.History(w.fence(ctx, stack), stack)
 }
 
 // History returns the updates of a stack, the newest first, even if its state is damaged. damaged

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/builtin"
@@ -60,13 +61,12 @@ func (w *Workspace) Stores(ctx context.Context, stack string) func(provider stri
 		if !w.isCopied(stack) {
 			return kvstore.Open(filepath.Join(w.backend.Dir, "kv", w.Project.Name, stack, provider+".cbor"))
 		}
-		return kvstore.OpenIn(&values{ctx: ctx, fenced: func() context.Context { return w.fence(ctx, w.name(stack)) }, kv: w.backend.KV, stack: w.name(stack), provider: provider, place: w.Place})
+		return kvstore.OpenIn(&values{fenced: func() context.Context { return w.fence(ctx, w.name(stack)) }, kv: w.backend.KV, stack: w.name(stack), provider: provider, place: w.Place})
 	}
 }
 
 // values is the [kvstore.Place] of a provider in a backend.
 type values struct {
-	ctx             context.Context
 	fenced          func() context.Context
 	kv              backend.KV
 	stack           state.StackName
@@ -79,7 +79,7 @@ func (v *values) String() string {
 }
 
 func (v *values) Load() (text []byte, err error) {
-	text, v.version, err = v.kv.Load(v.ctx, v.stack, v.provider)
+	text, v.version, err = v.kv.Load(v.fenced(), v.stack, v.provider)
 	return text, err
 }
 
@@ -121,7 +121,7 @@ func (w *Workspace) KeepRun(stack, id string) error {
 	}
 	content, err := os.ReadFile(filepath.Join(w.RunsDir(stack), id+".jsonl"))
 	if err == nil {
-		err = w.backend.History.Put(context.Background(), w.name(stack), id, content)
+		err = w.backend.History.Put(w.fence(context.Background(), w.name(stack)), w.name(stack), id, content)
 	}
 	if err != nil {
 		return fmt.Errorf("keeping the record of this run in %s: %w", w.Place, err)
@@ -177,7 +177,21 @@ func (w *Workspace) SharedModules() backend.Modules {
 	if !w.backend.Remote {
 		return nil
 	}
-	return w.backend.Modules
+	return afterwards{w.backend.Modules, w.prepared}
+}
+
+// afterwards are modules that are stored after something else was read: together, they would need another connection.
+type afterwards struct {
+	backend.Modules
+	others *sync.Map // of [prepared]
+}
+
+func (m afterwards) Put(ctx context.Context, digest string, content func() ([]byte, error)) error {
+	m.others.Range(func(_, other any) bool {
+		<-other.(*prepared).done
+		return true
+	})
+	return m.Modules.Put(ctx, digest, content)
 }
 
 // HasModule reports whether a module is kept.

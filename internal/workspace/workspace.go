@@ -53,6 +53,8 @@ type Workspace struct {
 	secrets *redact.Secrets
 	// tokens has the fencing tokens of the last leases, by the names of their stacks.
 	tokens *sync.Map
+	// prepared has what [Workspace.PrepareRecord] reads, by the names of the stacks.
+	prepared *sync.Map
 }
 
 // Options are those of [Open].
@@ -109,7 +111,7 @@ func newWorkspace(project *program.Project, b *backend.Backend, url namedURL, o 
 		}
 		return b.Keys, nil
 	}
-	w := &Workspace{tokens: new(sync.Map), Project: project, Place: b.Place, Origin: url.origin, keys: learningKeys(keys, o.Secrets), secrets: o.Secrets, remark: o.Remark}
+	w := &Workspace{tokens: new(sync.Map), prepared: new(sync.Map), Project: project, Place: b.Place, Origin: url.origin, keys: learningKeys(keys, o.Secrets), secrets: o.Secrets, remark: o.Remark}
 	w.sealing = sealed.New(b, w.keys, sealed.Mode(project.Encryption))
 	w.backend = w.sealing.Backend()
 	w.store = w.backend.State
@@ -269,9 +271,14 @@ func (w *Workspace) leased(s *state.Stack) { w.tokens.Store(s.Name(), s.Token())
 
 // fence returns a context for changes of what belongs to a stack that was leased.
 func (w *Workspace) fence(ctx context.Context, stack state.StackName) context.Context {
-	token, _ := w.tokens.Load(stack)
-	is, _ := token.(uint64)
-	return backend.WithToken(ctx, is)
+	return backend.WithToken(ctx, w.token(stack))
+}
+
+// token returns the fencing token of the last lease of a stack, 0 if there was none.
+func (w *Workspace) token(stack state.StackName) uint64 {
+	last, _ := w.tokens.Load(stack)
+	token, _ := last.(uint64)
+	return token
 }
 
 // ensure makes the default stack if there is none. Other stacks must exist.

@@ -131,7 +131,7 @@ func (d *db) send(ctx context.Context, writes writes, statements []statement) (r
 		}
 		again, maybe := retryable(err)
 		repeated = repeated || connected && maybe
-		if !again || !d.wasReady() || time.Now().After(end) {
+		if !again || !connected && !d.wasReady() || time.Now().After(end) {
 			if isCode(err, diskFull) && !repeated {
 				return nil, false, &state.NoSpaceError{File: d.place, Cause: err}
 			}
@@ -154,7 +154,7 @@ func (d *db) wasReady() bool {
 
 // attempt sends statements once. connected reports that something may have been sent.
 func (d *db) attempt(ctx context.Context, statements []statement) (results []*pgconn.Result, connected bool, err error) {
-	conn, err := d.take(ctx)
+	conn, err := d.pool.take(ctx)
 	if err != nil {
 		return nil, false, err
 	}
@@ -163,6 +163,9 @@ func (d *db) attempt(ctx context.Context, statements []statement) (results []*pg
 		d.pool.give(conn, !again)
 	}()
 	delete(conn.CustomData(), unreplicated)
+	if !d.wasReady() {
+		return d.first(ctx, conn, statements)
+	}
 	results, err = exec(ctx, conn, d.tables, statements)
 	if _, is := conn.CustomData()[unreplicated]; is && err == nil {
 		err = errUnreplicated
@@ -170,20 +173,33 @@ func (d *db) attempt(ctx context.Context, statements []statement) (results []*pg
 	return results, true, err
 }
 
-// take returns a connection to tables that are ready.
-func (d *db) take(ctx context.Context) (*pgconn.PgConn, error) {
-	conn, err := d.pool.take(ctx)
-	if err != nil || d.wasReady() {
-		return conn, err
+// first sends the statements of the first step, which have no effect if the tables have another version than that of
+// this program. If so, it makes the tables before it sends them again.
+func (d *db) first(ctx context.Context, conn *pgconn.PgConn, statements []statement) ([]*pgconn.Result, bool, error) {
+	guard := sql("SELECT 1 / (count(*) = 1 AND min(version) = $1)::int FROM @meta", len(migrations))
+	results, err := exec(ctx, conn, d.tables, append([]statement{guard}, statements...))
+	if err == nil {
+		d.setReady()
+		if _, is := conn.CustomData()[unreplicated]; is {
+			return nil, true, errUnreplicated
+		}
+		return results[1:], true, nil
+	}
+	if err != nil && !isCode(err, divisionByZero, undefinedTable, invalidSchema) {
+		return nil, true, err
 	}
 	if err := d.prepare(ctx, conn); err != nil {
-		d.pool.give(conn, false)
-		return nil, err
+		return nil, false, err
 	}
+	d.setReady()
+	results, err = exec(ctx, conn, d.tables, statements)
+	return results, true, err
+}
+
+func (d *db) setReady() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.ready = true
-	return conn, nil
 }
 
 // exec sends statements with one Sync, which makes them one transaction.

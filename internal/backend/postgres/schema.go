@@ -117,6 +117,7 @@ const (
 	notPrivileged   = "42501"
 	readOnlySession = "25006"
 	diskFull        = "53100"
+	divisionByZero  = "22012"
 )
 
 // migrationLock is the number of the lock that a transaction takes to make the tables: any would do.

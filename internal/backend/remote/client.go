@@ -193,7 +193,7 @@ func (c *client) refused(resp *http.Response, reason string) error {
 	return fmt.Errorf("it answered %s: check the URL", resp.Status)
 }
 
-// store implements [state.Store] and [state.Archive].
+// store implements [state.Opener] and [state.Archive].
 type store struct{ *client }
 
 // usable returns an error for a name that is none, before it is sent.

@@ -31,16 +31,38 @@ type lease struct {
 
 // Lease implements [state.Store].
 func (s *store) Lease(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, error) {
-	id := rand.Text()
-	out, err := s.of(ctx, "lease", request{Stack: name, Lease: id, Holder: holder})
+	l, _, err := s.take(ctx, request{Stack: name, Holder: holder})
 	if err != nil {
 		return nil, err
+	}
+	return l, nil
+}
+
+// LeaseAndLoad implements [state.Opener].
+func (s *store) LeaseAndLoad(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, *state.Contents, error) {
+	l, out, err := s.take(ctx, request{Stack: name, Holder: holder, Load: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := l.loadedFrom(out)
+	if err != nil {
+		return nil, nil, errors.Join(err, l.Release(ctx))
+	}
+	return l, c, nil
+}
+
+func (s *store) take(ctx context.Context, r request) (*lease, *answer, error) {
+	name, id := r.Stack, rand.Text()
+	r.Lease = id
+	out, err := s.of(ctx, "lease", r)
+	if err != nil {
+		return nil, nil, err
 	}
 	l := &lease{client: s.client, name: name, id: id, token: out.Token}
 	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
 	l.stop = stop
 	l.beating.Go(func() { l.beat(beating) })
-	return l, nil
+	return l, out, nil
 }
 
 // beat tells the server that the lease is still wanted, until it ends.
@@ -107,7 +129,15 @@ func (l *lease) change(ctx context.Context, name string, r request) (*answer, er
 
 func (l *lease) Load(ctx context.Context) (*state.Contents, error) {
 	out, err := l.do(ctx, "leased-load", request{})
-	c, err := out.contents(err)
+	if err != nil {
+		return nil, err
+	}
+	return l.loadedFrom(out)
+}
+
+// loadedFrom returns the contents of an answer, and expects the next record after them.
+func (l *lease) loadedFrom(out *answer) (*state.Contents, error) {
+	c, err := out.contents(nil)
 	if err != nil {
 		return nil, err
 	}

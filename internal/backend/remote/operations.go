@@ -31,7 +31,7 @@ func init() { // it refers to itself by way of the server
 		"create": {do: create, check: mayWrite, changes: true},
 		"break":  {do: breakLease, check: mayWrite, changes: true},
 		"lease": {do: (func(ctx context.Context, s *Server, a *Access, r *request) (answer, error) {
-			return s.take(ctx, a, r)
+			return takeAndLoad(ctx, s, a, r)
 		}), check: mayWrite, changes: true},
 		"release":         {do: (func(ctx context.Context, s *Server, a *Access, r *request) (answer, error) { return s.release(ctx, r) }), check: mayWrite, changes: true},
 		"beat":            {do: beat, check: mayWrite},
@@ -171,6 +171,21 @@ func leasedLoad(ctx context.Context, s *Server, a *Access, r *request) (answer, 
 		}
 		return answer{Contents: sent(c, a.Backend.Place), NoSpace: reserve(ctx, l, a)}, nil
 	})
+}
+
+// takeAndLoad takes a lease, and loads the state if that is asked for. After an error, there is no lease.
+func takeAndLoad(ctx context.Context, s *Server, a *Access, r *request) (answer, error) {
+	out, err := s.take(ctx, a, r)
+	if err != nil || !r.Load {
+		return out, err
+	}
+	loaded, err := leasedLoad(ctx, s, a, r)
+	if err != nil {
+		_, releaseErr := s.release(ctx, r)
+		return answer{}, errors.Join(err, releaseErr)
+	}
+	loaded.Token = out.Token
+	return loaded, nil
 }
 
 func salvage(ctx context.Context, s *Server, a *Access, r *request) (answer, error) {

@@ -45,16 +45,18 @@ type request struct {
 	Stack state.StackName `cbor:"stack"`
 	Other state.StackName `cbor:"other"`
 	// Lease and OtherLease are secrets that the client chose when it took the leases.
-	Lease           string       `cbor:"lease,omitempty"`
-	OtherLease      string       `cbor:"otherLease,omitempty"`
-	Holder          state.Holder `cbor:"holder"`
-	Sequence        uint64       `cbor:"sequence,omitempty"`
-	OtherSequence   uint64       `cbor:"otherSequence,omitempty"`
-	Content         []byte       `cbor:"content,omitempty"`
-	OtherContent    []byte       `cbor:"otherContent,omitempty"`
-	Records         [][]byte     `cbor:"records,omitempty"`
-	ID              string       `cbor:"id,omitempty"`
-	ExpectedVersion string       `cbor:"version,omitempty"`
+	Lease      string       `cbor:"lease,omitempty"`
+	OtherLease string       `cbor:"otherLease,omitempty"`
+	Holder     state.Holder `cbor:"holder"`
+	// Load asks for the state together with the lease.
+	Load            bool     `cbor:"load,omitempty"`
+	Sequence        uint64   `cbor:"sequence,omitempty"`
+	OtherSequence   uint64   `cbor:"otherSequence,omitempty"`
+	Content         []byte   `cbor:"content,omitempty"`
+	OtherContent    []byte   `cbor:"otherContent,omitempty"`
+	Records         [][]byte `cbor:"records,omitempty"`
+	ID              string   `cbor:"id,omitempty"`
+	ExpectedVersion string   `cbor:"version,omitempty"`
 	// Token is that of [backend.WithToken].
 	Token uint64 `cbor:"token,omitempty"`
 }

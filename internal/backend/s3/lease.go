@@ -407,10 +407,8 @@ func (l *lease) Rename(ctx context.Context, to state.StackName, checkpoint []byt
 	renamed.make(l.head.Body.ID, key)
 	err = l.store.both(ctx, l.head, target, l.head.Body.removed(), renamed.Body)
 	switch {
-	case err == nil:
-		_ = l.fenced()
-		return nil
-	case errors.Is(err, errTaken):
+	case err == nil, errors.Is(err, errTaken):
+		l.store.forget(l.name)
 		_ = l.fenced()
 		return nil
 	case errors.Is(err, errCondition):
@@ -433,6 +431,7 @@ func (l *lease) Remove(ctx context.Context) error {
 	if err := l.change(ctx, func(b *body) error { *b = b.removed(); return nil }); err != nil {
 		return err
 	}
+	l.store.forget(l.name)
 	_ = l.fenced()
 	keys := []string{dir + historyFile}
 	for _, part := range []string{kvDir, runsDir} {

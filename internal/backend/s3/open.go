@@ -21,6 +21,7 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
+	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
 )
 
@@ -99,6 +100,6 @@ func Open(_ context.Context, text, dir string) (*backend.Backend, error) {
 		place += "?endpoint=" + named
 	}
 	b := &bucket{client: client, name: u.Host, prefix: prefix, place: place, dir: dir}
-	s := &Store{b}
+	s := &Store{b: b, held: make(map[state.StackName]held)}
 	return &backend.Backend{Place: place, Dir: dir, Remote: true, State: s, Modules: modules{b}, KV: kv{s}, History: runs{s}, Check: b.check}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/minio/minio-go/v7"
@@ -67,8 +68,11 @@ const kvDir, runsDir = "kv/", "runs/"
 // kv implements [backend.KV]. Versions are those of objects.
 type kv struct{ s *Store }
 
-// below returns a directory of a stack, "" if there is no such stack.
+// below returns a directory of a stack, "" if there is no such stack. The holder of its lease knows it.
 func (s *Store) below(ctx context.Context, stack state.StackName, part string) (string, error) {
+	if h, ok := s.heldBy(stack, backend.Token(ctx)); ok {
+		return h.directory + part, nil
+	}
 	c, err := s.read(ctx, stack)
 	if err != nil || !c.Body.Present {
 		return "", err
@@ -129,13 +133,16 @@ func (h runs) List(ctx context.Context, stack state.StackName) ([]string, error)
 		return nil, err
 	}
 	keys, err := h.s.b.list(ctx, dir)
-	var ids []string
+	return idsOf(keys), err
+}
+
+func idsOf(keys []string) (ids []string) {
 	for _, key := range keys {
 		if id, ok := strings.CutSuffix(key, runSuffix); ok {
 			ids = append(ids, id)
 		}
 	}
-	return ids, err
+	return ids
 }
 
 func (h runs) Get(ctx context.Context, stack state.StackName, id string) ([]byte, error) {
@@ -158,12 +165,22 @@ func (h runs) Put(ctx context.Context, stack state.StackName, id string, content
 	if err != nil {
 		return err
 	}
-	if _, err := h.s.b.put(ctx, dir+id+runSuffix, content, unconditional); err != nil {
+	var keys []string
+	err = each(2, func(i int) (err error) {
+		if i == 0 {
+			_, err = h.s.b.put(ctx, dir+id+runSuffix, content, unconditional)
+		} else {
+			keys, err = h.s.b.list(ctx, dir)
+		}
 		return err
-	}
-	ids, err := h.List(ctx, stack)
+	})
 	if err != nil {
 		return err
+	}
+	ids := idsOf(keys)
+	if !slices.Contains(ids, id) { // it was listed before it was written
+		ids = append(ids, id)
+		slices.Sort(ids)
 	}
 	for _, old := range ids[:max(0, len(ids)-backend.KeptRecords)] {
 		err = errors.Join(err, h.s.b.remove(ctx, dir+old+runSuffix))

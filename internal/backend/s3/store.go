@@ -25,7 +25,43 @@ const (
 )
 
 // Store is a [state.Store] and [state.Archive].
-type Store struct{ b *bucket }
+type Store struct {
+	b *bucket
+
+	mu sync.Mutex
+	// held is what is known of stacks by the leases that this process had last.
+	held map[state.StackName]held
+}
+
+// held is what the holder of a lease knows without reading the head.
+type held struct {
+	token     uint64
+	directory string
+	// history is the version of the history, if read is set.
+	history string
+	read    bool
+}
+
+// heldBy returns what is known of a stack by the lease of a token.
+func (s *Store) heldBy(name state.StackName, token uint64) (held, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h, ok := s.held[name]
+	return h, ok && token != 0 && h.token == token
+}
+
+func (s *Store) hold(name state.StackName, h held) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held[name] = h
+}
+
+// forget forgets a stack that is removed or has another name.
+func (s *Store) forget(name state.StackName) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.held, name)
+}
 
 var (
 	_ state.Opener  = (*Store)(nil)
@@ -176,6 +212,7 @@ func (s *Store) take(c *current, id string, holder state.Holder) error {
 // begin returns the lease that a head, which is written, has.
 func (s *Store) begin(ctx context.Context, c *current, id string) *lease {
 	l := &lease{store: s, name: c.name, id: id, token: c.Body.Token, head: c}
+	s.hold(c.name, held{token: l.token, directory: c.Body.directory()})
 	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
 	l.stop = stop
 	l.beating.Go(func() { l.beat(beating) })
@@ -312,16 +349,28 @@ func (s *Store) History(ctx context.Context, name state.StackName) ([][]byte, er
 	if err := usable(ctx, name); err != nil {
 		return nil, err
 	}
-	c, err := s.read(ctx, name)
-	if err != nil || !c.Body.Present {
+	h, isHeld := s.heldBy(name, backend.Token(ctx))
+	if !isHeld {
+		dir, err := s.below(ctx, name, "")
+		if err != nil || dir == "" {
+			return nil, err
+		}
+		h.directory = dir
+	}
+	o, err := s.b.get(ctx, h.directory+historyFile)
+	isNone := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !isNone {
 		return nil, err
 	}
-	o, err := s.b.get(ctx, c.Body.directory()+historyFile)
-	if errors.Is(err, fs.ErrNotExist) {
+	h.history, h.read = ifAbsent, true
+	if !isNone {
+		h.history = o.version
+	}
+	if isHeld {
+		s.hold(name, h)
+	}
+	if isNone {
 		return nil, nil
-	}
-	if err != nil {
-		return nil, err
 	}
 	return bytes.Split(o.content, []byte("\n")), nil
 }
@@ -333,6 +382,17 @@ func (s *Store) SetHistory(ctx context.Context, name state.StackName, records []
 	}
 	if slices.ContainsFunc(records, func(r []byte) bool { return bytes.ContainsRune(r, '\n') }) {
 		return fmt.Errorf("a record of the history of %s has more than one line", name)
+	}
+	if h, ok := s.heldBy(name, backend.Token(ctx)); ok && h.read && len(records) > 0 {
+		version, err := s.b.put(ctx, h.directory+historyFile, bytes.Join(records, []byte("\n")), h.history)
+		if err == nil {
+			h.history = version
+			s.hold(name, h)
+		}
+		if !errors.Is(err, errCondition) {
+			return err
+		}
+		// The lease was lost, or its former holder has written once more, or the answer to an attempt was lost.
 	}
 	c, err := s.find(ctx, name)
 	if err == nil {

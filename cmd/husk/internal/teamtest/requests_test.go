@@ -1,0 +1,218 @@
+package teamtest
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/usertest"
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/engine/state/memstore"
+	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/backend/remote"
+	"github.com/husk-dev/husk/internal/postgrestest"
+)
+
+// requests records what a server is asked.
+type requests struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (r *requests) add(what string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = append(r.all, what)
+}
+
+// taken returns the requests since the last call.
+func (r *requests) taken() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := r.all
+	r.all = nil
+	return all
+}
+
+// counted is a handler that records requests.
+func (r *requests) counted(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		r.add(q.Method + " " + q.URL.RequestURI())
+		handler.ServeHTTP(w, q)
+	})
+}
+
+// postgres passes connections on to a server of PostgreSQL, and records each time that a client waits for it. It returns
+// the address.
+func (r *requests) postgres(t *testing.T, target string) string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("tcp", target)
+			if err != nil {
+				_ = client.Close()
+				continue
+			}
+			r.add("connect")
+			go func() {
+				_, _ = io.Copy(client, server)
+				_ = client.Close()
+			}()
+			go func() {
+				r.messages(client, server)
+				_ = server.Close()
+			}()
+		}
+	}()
+	return listener.Addr().String()
+}
+
+// messages copies what a client sends, in which Sync and Query end what is sent at once.
+func (r *requests) messages(from io.Reader, to io.Writer) {
+	const lengthSize = 4
+	read := func(head int) ([]byte, error) {
+		message := make([]byte, head+lengthSize)
+		if _, err := io.ReadFull(from, message); err != nil {
+			return nil, err
+		}
+		size := 0
+		for _, b := range message[head:] {
+			size = size<<8 | int(b)
+		}
+		message = append(message, make([]byte, size-lengthSize)...)
+		_, err := io.ReadFull(from, message[head+lengthSize:])
+		return message, err
+	}
+	statements := ""
+	for head := 0; ; head = 1 { // the first message has no type
+		message, err := read(head)
+		if err != nil {
+			return
+		}
+		if head == 1 {
+			switch message[0] {
+			case 'P': // Parse
+				text := strings.Trim(string(message[1+lengthSize:]), "\x00")
+				statements += strings.Join(strings.Fields(text), " ") + "; "
+			case 'S', 'Q':
+				r.add("step " + statements)
+				statements = ""
+			case 'p':
+				r.add("authenticate")
+			}
+		}
+		if _, err := to.Write(message); err != nil {
+			return
+		}
+	}
+}
+
+// TestRequests counts what an update that changes nothing asks a server for: docs/state.md promises it.
+func TestRequests(t *testing.T) {
+	u := usertest.New(t)
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "lab.wasm"), u.Lab, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte(`name: demo
+plugins:
+  providers:
+    - name: lab
+      path: lab.wasm
+resources:
+  thing:
+    type: lab:Thing
+    properties: {name: a}
+`), 0o600))
+	var r requests
+	// unchanged returns the kinds of requests of a second update. A slow one also says that it is alive, which is left out.
+	unchanged := func(t *testing.T, url string, kind func(request string) string) (kinds []string) {
+		for range 2 {
+			r.taken()
+			cmd := exec.Command("husk", "up", "--yes")
+			cmd.Dir, cmd.Env = dir, append(append(os.Environ(), u.Environment...), "HUSK_BACKEND_URL="+url, "AWS_ACCESS_KEY_ID=key", "AWS_SECRET_ACCESS_KEY=secret")
+			out, err := cmd.CombinedOutput()
+			require.NoError(t, err, "%s", out)
+		}
+		for _, request := range r.taken() {
+			if k := kind(request); k != "" {
+				kinds = append(kinds, k)
+			}
+		}
+		return kinds
+	}
+	t.Run("s3", func(t *testing.T) {
+		memory := s3mem.New()
+		require.NoError(t, memory.CreateBucket("team"))
+		server := httptest.NewServer(r.counted(gofakes3.New(memory).Server()))
+		defer server.Close()
+		kinds := unchanged(t, "s3://team?region=eu-central-1&s3ForcePathStyle=true&disableSSL=true&endpoint="+strings.TrimPrefix(server.URL, "http://"), func(request string) string {
+			method, path, _ := strings.Cut(request, " ")
+			switch {
+			case method == "PUT" && strings.HasPrefix(path, "/team/stacks/"):
+				return "" // the lease, its signs of life, and its end
+			case strings.HasPrefix(path, "/team/stacks/"):
+				return method + " head"
+			case strings.HasPrefix(path, "/team/modules/"):
+				return method + " module"
+			case strings.HasPrefix(path, "/team/?"):
+				return "list records"
+			}
+			for _, part := range []string{"checkpoints", "history", "runs"} {
+				if strings.Contains(path, "/"+part) {
+					return method + " " + part
+				}
+			}
+			return request
+		})
+		require.ElementsMatch(t, []string{"GET head", "GET checkpoints", "GET history", "HEAD module", "PUT history", "PUT runs", "list records"}, kinds)
+	})
+	t.Run("server of husk", func(t *testing.T) {
+		kept := backend.Files(t.TempDir(), new(memstore.Store))
+		handler := remote.Handler(func(*http.Request) (*remote.Access, error) {
+			return &remote.Access{Backend: kept, Writes: true, Allows: func(state.StackName, bool) bool { return true }}, nil
+		})
+		defer handler.Close()
+		server := httptest.NewServer(r.counted(handler))
+		defer server.Close()
+		kinds := unchanged(t, server.URL, func(request string) string {
+			return strings.TrimPrefix(strings.TrimPrefix(request, "POST "+remote.Path), "beat")
+		})
+		require.ElementsMatch(t, []string{"lease", "history", "modules/has", "set-history", "release", "runs/put"}, kinds)
+	})
+	t.Run("postgres", func(t *testing.T) {
+		s := postgrestest.Start(t)
+		through, err := url.Parse(s.URL("postgres", 0))
+		require.NoError(t, err)
+		through.Host = r.postgres(t, fmt.Sprint("127.0.0.1:", s.Port))
+		kinds := unchanged(t, through.String(), func(request string) string {
+			for part, kind := range map[string]string{
+				"SET token = token + 1": "lease", "SELECT h.records": "history", `UPDATE "husk".modules`: "module", `INSERT INTO "husk".history`: "set history",
+				"SET lease = NULL": "release", `INSERT INTO "husk".runs`: "record", "connect": "", "authenticate": "", "step UPDATE \"husk\".stacks SET expires": "",
+			} {
+				if strings.Contains(request, part) {
+					return kind
+				}
+			}
+			return request
+		})
+		require.ElementsMatch(t, []string{"lease", "history", "module", "set history", "release", "record"}, kinds)
+	})
+}
