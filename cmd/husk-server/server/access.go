@@ -19,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/remote"
@@ -143,7 +144,7 @@ func (s *Server) stateAccess(r *http.Request) (*remote.Access, error) {
 	if err != nil {
 		return nil, err
 	}
-	access := &remote.Access{Backend: t.backend, Client: c.name, Keys: t}
+	access := &remote.Access{Backend: t.backend, Client: c.name, Keys: t, Modules: engine.Modules}
 	writes := c.may(runapi.Request) && !(s.options.RequireApproval && !c.may(runapi.Admin))
 	if c.run != nil {
 		access.Client, writes = c.run.ID, true

@@ -298,7 +298,8 @@ func (m modules) Get(ctx context.Context, digest string) ([]byte, error) {
 }
 
 func (m modules) Put(ctx context.Context, digest string, content func() ([]byte, error)) error {
-	if has, err := m.Has(ctx, digest); has || err != nil {
+	kept, err := m.call(ctx, "modules/keep", request{ID: digest})
+	if err != nil || kept.Is {
 		return err
 	}
 	data, err := content()
@@ -310,7 +311,10 @@ func (m modules) Put(ctx context.Context, digest string, content func() ([]byte,
 }
 
 // Collect implements [backend.Modules]. The server knows what is in use.
-func (m modules) Collect(context.Context, func() (map[string]bool, error)) error { return nil }
+func (m modules) Collect(ctx context.Context, _ func() (map[string]bool, error)) error {
+	_, err := m.call(ctx, "modules/collect", request{})
+	return err
+}
 
 // values implements [backend.KV].
 type values struct{ *client }

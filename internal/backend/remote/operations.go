@@ -59,6 +59,8 @@ func init() { // it refers to itself by way of the server
 		"keys/encrypt":    {do: encryptKey, check: mayUseKeys},
 		"keys/decrypt":    {do: decryptKey, check: mayUseKeys},
 		"check":           {do: check, check: anybody},
+		"modules/keep":    {do: keepModule, check: mayUseModule, changes: true},
+		"modules/collect": {do: collectModules, check: mayCollect, changes: true},
 	}
 }
 
@@ -281,6 +283,49 @@ func hasModule(ctx context.Context, _ *Server, a *Access, r *request) (answer, e
 func getModule(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
 	content, err := a.Backend.Modules.Get(ctx, r.ID)
 	return answer{Content: content}, err
+}
+
+// errNoModule has a module not be stored.
+var errNoModule = errors.New("the module is not stored")
+
+// keepModule protects a module that is stored from being collected, and reports whether there is one.
+func keepModule(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+	err := a.Backend.Modules.Put(ctx, r.ID, func() ([]byte, error) { return nil, errNoModule })
+	if errors.Is(err, errNoModule) {
+		return answer{}, nil
+	}
+	return answer{Is: err == nil}, err
+}
+
+func mayCollect(a *Access, _ *request) error {
+	if !a.Writes {
+		return &RefusedError{http.StatusForbidden, "the token does not allow to write a stack, after which modules are removed"}
+	}
+	return nil
+}
+
+// collectModules removes the modules that no stack names, also of those that the client may not read.
+func collectModules(ctx context.Context, _ *Server, a *Access, _ *request) (answer, error) {
+	if a.Modules == nil {
+		return answer{}, nil
+	}
+	return answer{}, a.Backend.Modules.Collect(ctx, func() (map[string]bool, error) {
+		stacks, err := a.Backend.State.List(ctx)
+		inUse := make(map[string]bool)
+		for _, name := range stacks {
+			snapshot, _, err := state.Load(ctx, a.Backend.State, name, nil)
+			if errors.Is(err, state.ErrStackNotFound) {
+				continue // it was removed meanwhile
+			}
+			if err != nil {
+				return nil, fmt.Errorf("one of the stacks on the server may name any module: %w", err)
+			}
+			for _, digest := range a.Modules(snapshot) {
+				inUse[digest] = true
+			}
+		}
+		return inUse, err
+	})
 }
 
 func putModule(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {

@@ -1,6 +1,8 @@
 package remote_test
 
 import (
+	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -32,7 +34,7 @@ func serve(t *testing.T, b *backend.Backend) (server *httptest.Server, handler *
 		if token == "" || token == "nobody" {
 			return nil, &remote.RefusedError{Status: http.StatusUnauthorized, Reason: "nobody has this token"}
 		}
-		return &remote.Access{Backend: b, Allows: func(stack state.StackName, write bool) bool {
+		return &remote.Access{Backend: b, Writes: token != "reader", Allows: func(stack state.StackName, write bool) bool {
 			return token != "reader" || stack.Project == "p" && !write
 		}}, nil
 	})
@@ -139,6 +141,59 @@ func TestLostAnswers(t *testing.T) {
 	require.NoError(t, err)
 	lost(func() error { return l.Remove(ctx) })
 	require.NoError(t, l.Release(ctx))
+}
+
+// TestModulesAreCollected has a server remove modules that no stack names, for a client that cannot read all stacks.
+func TestModulesAreCollected(t *testing.T) {
+	ctx, file := t.Context(), filepath.Join(t.TempDir(), "stacks.db")
+	kept, err := sqlite.Open(ctx, "sqlite://"+filepath.ToSlash(file), t.TempDir())
+	require.NoError(t, err)
+	t.Cleanup(kept.Close)
+	var named []string
+	handler := remote.Handler(func(r *http.Request) (*remote.Access, error) {
+		return &remote.Access{
+			Backend: kept, Writes: !strings.HasSuffix(r.Header.Get("Authorization"), "reader"),
+			Allows:  func(stack state.StackName, _ bool) bool { return stack.Project == "p" },
+			Modules: func(*state.Snapshot) []string { return named },
+		}, nil
+	})
+	t.Cleanup(handler.Close)
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	b := open(t, server.URL, "all")
+	old := func() {
+		db, err := sql.Open("sqlite3", file)
+		require.NoError(t, err)
+		_, err = db.Exec("UPDATE modules SET kept = 1")
+		require.NoError(t, errors.Join(err, db.Close()))
+	}
+	put := func(content string) string {
+		digest := backend.Digest([]byte(content))
+		require.NoError(t, b.Modules.Put(ctx, digest, func() ([]byte, error) { return []byte(content), nil }))
+		return digest
+	}
+	collect := func() error { return b.Modules.Collect(ctx, nil) }
+	require.NoError(t, kept.State.Create(ctx, state.StackName{Project: "secret", Name: "s"}, []byte(`{"version":3,"checkpoint":{"stack":"s"}}`)))
+	used, unused, again := put("used"), put("unused"), put("again")
+	named = []string{used}
+	require.NoError(t, collect())
+	old()
+	require.Equal(t, again, put("again"), "a run keeps what it needs")
+	require.ErrorContains(t, open(t, server.URL, "reader").Modules.Collect(ctx, nil), "does not allow to write")
+	require.NoError(t, collect())
+	for digest, want := range map[string]bool{used: true, unused: false, again: true} {
+		has, err := b.Modules.Has(ctx, digest)
+		require.NoError(t, err)
+		require.Equal(t, want, has)
+	}
+	// A state that the server cannot read may name any module.
+	require.NoError(t, kept.State.Create(ctx, state.StackName{Project: "secret", Name: "sealed"}, []byte(`{"version":4,"features":["huskSealed"],"checkpoint":{"stack":"s"}}`)))
+	named = nil
+	old()
+	require.ErrorContains(t, collect(), "may name any module")
+	has, err := b.Modules.Has(ctx, used)
+	require.NoError(t, err)
+	require.True(t, has)
 }
 
 // A server that starts again knows no leases, so that the writers of the one before are fenced.

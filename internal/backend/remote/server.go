@@ -32,6 +32,8 @@ type Access struct {
 	// Module reports whether the client may read the module with a digest, which stacks of others may use as well.
 	// Nil allows all: modules have no secrets, and who asks knows the digest.
 	Module func(digest string) bool
+	// Modules returns the digests of the modules that a state names; nil if modules are never removed.
+	Modules func(*state.Snapshot) []string
 }
 
 // A RefusedError is an answer to a client that may not do what it asks for.

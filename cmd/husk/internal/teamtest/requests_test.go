@@ -195,7 +195,7 @@ resources:
 		kinds := unchanged(t, server.URL, func(request string) string {
 			return strings.TrimPrefix(strings.TrimPrefix(request, "POST "+remote.Path), "beat")
 		})
-		require.ElementsMatch(t, []string{"lease", "history", "modules/has", "set-history", "release", "runs/put"}, kinds)
+		require.ElementsMatch(t, []string{"lease", "history", "modules/keep", "set-history", "release", "runs/put"}, kinds)
 	})
 	t.Run("postgres", func(t *testing.T) {
 		s := postgrestest.Start(t)
