@@ -233,7 +233,7 @@ func serve(ctx context.Context, f flags, errs io.Writer) (err error) {
 		return err
 	case <-ctx.Done():
 	}
-	slog.Info("stopping: workers go on with their runs, and find the server again")
+	slog.Info("stopping: runs that workers have end early, and are tried again once there is a server")
 	s.Stop()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

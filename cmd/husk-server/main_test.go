@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +19,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/internal/bundle"
+	"github.com/husk-dev/husk/internal/runapi"
 	"github.com/husk-dev/husk/internal/testmodule"
 )
 
@@ -377,6 +381,38 @@ func TestCancelDrainAndKill(t *testing.T) {
 	require.Len(t, c.objects, 3, "the one that was made twice was reported")
 }
 
+// A server that is started again, whether it was stopped or killed, costs a run its lease, and not more: the run is tried
+// again, and what it was doing is reported.
+func TestServerRestarts(t *testing.T) {
+	for what, signal := range map[string]os.Signal{"stopped": syscall.SIGTERM, "killed": syscall.SIGKILL} {
+		t.Run(what, func(t *testing.T) {
+			s := begin(t, "--lease", "3s")
+			s.login("acme", "ann", "admin")
+			c := newCloud(t)
+			reached, release := make(chan struct{}, 100), make(chan struct{})
+			c.hold = func(operation string) {
+				if operation == "create" {
+					reached <- struct{}{}
+					<-release
+				}
+			}
+			dir := s.project(map[string]string{"Husk.yaml": s.objects(c, "a", "b")})
+			s.worker(s.token("acme", "w", "work"), "w", "--trusted")
+			s.done("ann", "stack", "init", "dev", "-C", dir)
+			up := s.command("ann", "up", "-C", dir, "--remote", "--yes", "--parallel=1")
+			out := s.start(up)
+			<-reached
+			require.NoError(t, s.serving.Process.Signal(signal))
+			_ = s.serving.Wait()
+			s.serve(strings.TrimPrefix(s.url, "http://"), "--lease", "3s")
+			close(release)
+			require.NoError(t, up.Wait(), "%s", out)
+			require.Contains(t, out.String(), "The run is tried again in ")
+			require.Contains(t, s.done("ann", "preview", "-C", dir, "--remote"), "nothing would change")
+		})
+	}
+}
+
 // kill kills the worker with a name, as a machine that loses its power does.
 func (s *site) kill(name string) bool {
 	s.t.Helper()
@@ -466,6 +502,114 @@ func TestEdge(t *testing.T) {
 	entries, err := os.ReadDir(filepath.Join(s.dir, "worker-pump", "desired"))
 	require.NoError(t, err)
 	require.Empty(t, entries, "what was destroyed is not made again")
+}
+
+// What is repeated is what was last asked for: no more than that update was for, no update that was cancelled, and nothing
+// after a destruction, however that ended. Reports are those of one run each, whatever its message and the clock.
+func TestEdgeRepeats(t *testing.T) {
+	s := begin(t, "--lease", "3s")
+	s.login("acme", "ann", "admin")
+	c := newCloud(t)
+	dir := s.project(map[string]string{"Husk.yaml": s.objects(c, "a", "b")})
+	pump, said := s.worker(s.token("acme", "pumps", "work"), "pump", "--edge", "--trusted")
+	to := []string{"-C", dir, "--remote", "--yes", "--label", "edge=pump", "--stack", "pump"}
+	desired := func() string {
+		var all []byte
+		entries, err := os.ReadDir(filepath.Join(s.dir, "worker-pump", "desired"))
+		require.NoError(t, err)
+		for _, entry := range entries {
+			require.Equal(t, "demo@pump.json", entry.Name())
+			text, err := os.ReadFile(filepath.Join(s.dir, "worker-pump", "desired", entry.Name()))
+			require.NoError(t, err)
+			all = append(all, text...)
+		}
+		return string(all)
+	}
+	reached, release := make(chan struct{}, 100), make(chan struct{})
+	hold := func(which string) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.hold = func(operation string) {
+			if operation == which {
+				reached <- struct{}{}
+				<-release
+			}
+		}
+	}
+	cancel := func(args ...string) {
+		cmd := s.command("ann", args, to)
+		out := s.start(cmd)
+		<-reached
+		require.NoError(t, cmd.Process.Signal(os.Interrupt))
+		out.wait(t, regexp.MustCompile(`Cancelled by ann\.`))
+		time.Sleep(2 * time.Second) // the worker hears of it with its next beat
+		release <- struct{}{}
+		require.Error(t, cmd.Wait())
+	}
+	hold("create")
+	cancel("up", "--parallel=1")
+	require.Empty(t, desired(), "an update that was cancelled is not repeated")
+	hold("")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte(s.objects(c, "a", "b", "c")), 0o600))
+	s.done("ann", append([]string{"up", "--target", "**::c", "--diff", "--message", strings.Repeat("m", 4090)}, to...)...)
+	require.Contains(t, desired(), `"options":["--target=**::c"]`)
+	s.done("ann", append([]string{"destroy", "--preview-only"}, to...)...)
+	require.NotEmpty(t, desired(), "a preview changes nothing")
+
+	// The machine is off, and its objects are lost. What the update was not for stays so.
+	require.NoError(t, pump.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, pump.Wait())
+	hold("")
+	c.mu.Lock()
+	made := c.made
+	clear(c.objects)
+	c.mu.Unlock()
+	_, said = s.worker(s.token("acme", "more pumps", "work"), "pump", "--edge", "--trusted")
+	said.wait(t, regexp.MustCompile(`up demo/pump succeeded after`))
+	c.mu.Lock()
+	require.Equal(t, made+1, c.made)
+	c.mu.Unlock()
+
+	// A run with the longest message loses its connection.
+	hold("create")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte(s.objects(c, "d")), 0o600))
+	s.start(s.command("ann", "up", "--message", strings.Repeat("m", 4090), to))
+	<-reached
+	address := s.cut()
+	release <- struct{}{}
+	said.wait(t, regexp.MustCompile(`up demo/pump succeeded after .*; it is reported later`))
+	hold("")
+	s.serve(address, "--lease", "3s")
+	s.reported(", which ended without a connection. mmm")
+
+	hold("delete")
+	cancel("destroy", "--parallel=1")
+	require.Empty(t, desired(), "what was to be destroyed is not made again")
+
+	_, said = s.worker(s.token("*", "fleet", "work"), "valve", "--edge")
+	said.wait(t, regexp.MustCompile(`the token fleet is for the runs of all teams, and an edge worker keeps the states of one`))
+}
+
+// A run is of the project that it was allowed for, whatever its files say.
+func TestOtherProject(t *testing.T) {
+	s := begin(t)
+	admin := s.login("acme", "ann", "admin")
+	_, said := s.worker(s.token("acme", "w", "work"), "w")
+	client, err := runapi.NewClient(s.url, admin)
+	require.NoError(t, err)
+	p, err := program.LoadProject(s.project(map[string]string{"Husk.yaml": things}))
+	require.NoError(t, err)
+	var content bytes.Buffer
+	info, err := bundle.Pack(&content, p, nil)
+	require.NoError(t, err)
+	require.NoError(t, client.SendBundle(t.Context(), info.Digest, content.Bytes()))
+	n := runapi.NewRun{ID: "ABCDEFGHIJKLMNOPQRSTUVWXYZ", Project: "bank", Stack: "dev", Operation: "preview", Bundle: info.Digest}
+	_, err = client.Call(t.Context(), http.MethodPost, "/v1/runs", n, nil)
+	require.NoError(t, err)
+	out, err := s.husk("ann", "remote", "log", "-f", n.ID)
+	require.NoError(t, err)
+	require.Contains(t, out, "the run is of the project bank, and its files are those of the project shop")
+	said.wait(t, regexp.MustCompile(`a run was refused.*by=ann`))
 }
 
 // reported waits until runs have one with a text, and returns its ID.

@@ -91,6 +91,9 @@ func Scheme(url string) string {
 	return scheme
 }
 
+// ErrUnreachable says that what keeps the stacks could be reached before, and then not for long.
+var ErrUnreachable = errors.New("the stacks cannot be reached")
+
 // ErrNewerSchema says that a newer version of Husk has changed what is in a place.
 var ErrNewerSchema = errors.New("it was changed by a newer version of husk")
 

@@ -34,6 +34,17 @@ type StatusError struct {
 
 func (e *StatusError) Error() string { return e.Reason }
 
+// ErrUnreachable says that the server has answered no attempt of a call.
+var ErrUnreachable = errors.New("the server cannot be reached")
+
+type unreachableError struct {
+	place string
+	err   error
+}
+
+func (e *unreachableError) Error() string   { return fmt.Sprintf("the server %s: %v", e.place, e.err) }
+func (e *unreachableError) Unwrap() []error { return []error{ErrUnreachable, e.err} }
+
 // Client calls a server. It is safe for concurrent use.
 type Client struct {
 	url, place, token string
@@ -116,8 +127,11 @@ func (c *Client) Send(ctx context.Context, long time.Duration, method, path, con
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if !again || time.Now().Add(pause).After(end) {
+		if !again {
 			return nil, fmt.Errorf("the server %s: %w", c.place, err)
+		}
+		if time.Now().Add(pause).After(end) {
+			return nil, &unreachableError{c.place, err}
 		}
 		select {
 		case <-ctx.Done():

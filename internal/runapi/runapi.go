@@ -8,6 +8,12 @@ import (
 	"github.com/husk-dev/husk/internal/trace"
 )
 
+// MaxMessage bounds the message of a run, and each of its options, in bytes.
+const MaxMessage = 4096
+
+// EdgeLabel is the label with which runs ask for an edge worker. Its value is the name of the worker.
+const EdgeLabel = "edge"
+
 // The operations that a run can have.
 var Operations = []string{"up", "preview", "refresh", "destroy"}
 
@@ -154,7 +160,8 @@ type Answer struct {
 
 // End is how a run ended at a worker.
 type End struct {
-	// Outcome is Succeeded or Failed, or Queued if the run is to go on elsewhere.
+	// Outcome is Succeeded or Failed, or Queued if the run is to go on elsewhere: at once because the worker stops, or,
+	// with a reason, after a while and not for ever.
 	Outcome State  `json:"outcome"`
 	Reason  string `json:"reason,omitempty"`
 	// Plan is what the preview of a run that is to be approved made.
@@ -165,6 +172,8 @@ type End struct {
 type Report struct {
 	Run
 	Lines []Line `json:"lines"`
+	// Of is the ID of the server's run whose end this is, if the server may not have heard of that.
+	Of string `json:"of,omitempty"`
 }
 
 // Token is one that the server has issued.

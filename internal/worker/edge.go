@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -24,9 +25,6 @@ import (
 	"github.com/husk-dev/husk/internal/runapi"
 	"github.com/husk-dev/husk/internal/workspace"
 )
-
-// EdgeLabel is the label with which runs ask for an edge worker. Its value is the name of the worker.
-const EdgeLabel = "edge"
 
 const (
 	// patience is how long an edge worker tries to tell the server something before it goes on without it.
@@ -45,7 +43,7 @@ const (
 //
 //	stacks/     the states, as a backend of files
 //	config/     the key of their secrets
-//	desired/    the last update of each stack, as PROJECT.STACK.json
+//	desired/    the last update of each stack, as PROJECT@STACK.json
 //	reports/    runs that the server has not heard of, as JSON, the oldest first by name
 //	bundles/    the files of projects, by digest
 type edge struct {
@@ -65,6 +63,9 @@ func newEdge(w *worker) (*edge, error) {
 			return nil, err
 		}
 	}
+	if err := e.checkToken(); err != nil {
+		return nil, err
+	}
 	// Without a connection nothing could replace the files of a project that are in use.
 	all, err := e.desired()
 	for _, run := range all {
@@ -76,6 +77,21 @@ func newEdge(w *worker) (*edge, error) {
 		}
 	}
 	return e, err
+}
+
+// checkToken returns an error for a token that is not for an edge worker, if the server can be reached: it checks each
+// question anyway.
+func (e *edge) checkToken() error {
+	var who runapi.Who
+	_, err := e.client.CallFor(context.Background(), 0, http.MethodGet, "/v1/whoami", nil, &who)
+	var refused *runapi.StatusError
+	switch {
+	case errors.As(err, &refused) && refused.Status < 500:
+		return err
+	case err == nil && who.Tenant == "*":
+		return fmt.Errorf("the token %s is for the runs of all teams, and an edge worker keeps the states of one: issue it a token of its team", who.Name)
+	}
+	return nil
 }
 
 // stacksURL is that of the backend of the stacks.
@@ -96,17 +112,20 @@ func (e *edge) do(stop, kill context.Context, claim *runapi.Claim) {
 	defer e.turn.Unlock()
 	run := claim.Run
 	run.Began = time.Now()
-	end, _ := e.attempt(stop, kill, claim, j)
+	done := e.attempt(stop, kill, claim, j)
+	end := done.End
 	close(ended)
 	sending.Wait()
-	if err := e.remember(claim, end); err != nil {
-		e.Say("the run %s will not be repeated: %v", claim.ID, err)
+	if err := e.remember(claim, done); err != nil {
+		e.Say("what the stack %s/%s is to be like is not noted: %v", claim.Project, claim.Stack, err)
 	}
+	of := ""
 	if !j.isLost() && j.sent() {
 		if _, err := j.client.CallFor(context.Background(), patience, http.MethodPost, "/v1/work/end", end, nil); err == nil {
 			e.say(&run, end, "")
 			return
 		}
+		of = run.ID // the server may have got it
 	}
 	if end.Outcome == runapi.Queued || claim.Previewing {
 		e.say(&run, end, "; the server will have it done again")
@@ -114,39 +133,65 @@ func (e *edge) do(stop, kill context.Context, claim *runapi.Claim) {
 	}
 	e.say(&run, end, "; it is reported later")
 	run.Message = strings.TrimSpace("the run " + claim.ID + ", which ended without a connection. " + run.Message)
-	e.report(run, end, j.kept)
+	e.report(run, end, of, j.kept)
 }
 
-// remember notes what the stack is to be like from now on.
-func (e *edge) remember(claim *runapi.Claim, end runapi.End) error {
-	if err := (state.StackName{Project: claim.Project, Name: claim.Stack}).Validate(); err != nil {
+// lasting are the options of an update that its repetition has as well: which resources it is for, above all. Others are
+// about that one run, such as what it replaces.
+var lasting = []string{"target", "target-dependents", "exclude", "exclude-dependents", "exclude-protected", "parallel", "run-program",
+	"installed", "trust-module", "continue-on-error", "ignore-protect", "legacy-diff"}
+
+// repeated returns the options of an update that its repetition has.
+func repeated(options []string) (kept []string) {
+	for _, option := range options {
+		name, value, _ := strings.Cut(strings.TrimPrefix(option, "--"), "=")
+		switch {
+		case name == "target-replace":
+			kept = append(kept, "--target="+value)
+		case slices.Contains(lasting, name):
+			kept = append(kept, option)
+		}
+	}
+	return kept
+}
+
+// desiredFile returns where the last update of a stack is noted. Names have no "@".
+func (e *edge) desiredFile(stack state.StackName) string {
+	return filepath.Join(e.dir("desired"), stack.Project+"@"+stack.Name+".json")
+}
+
+// remember notes what the stack is to be like from now on. An update that failed is repeated, and one that was cancelled is
+// not: what was noted before stays. After a destruction nothing is repeated, also if it failed or was cancelled, because
+// that would make again what was deleted.
+func (e *edge) remember(claim *runapi.Claim, done done) error {
+	stack := state.StackName{Project: claim.Project, Name: claim.Stack}
+	if err := stack.Validate(); err != nil {
 		return err
 	}
-	file := filepath.Join(e.dir("desired"), claim.Project+"."+claim.Stack+".json")
+	previewOnly := slices.ContainsFunc(claim.Options, func(option string) bool {
+		name, value, ok := strings.Cut(option, "=")
+		return name == "--preview-only" && (!ok || value != "false")
+	})
+	file := e.desiredFile(stack)
 	switch {
-	case claim.Previewing || !e.unpacked(claim.Bundle):
+	case claim.Previewing || previewOnly || !done.began:
 		return nil
-	case claim.Operation == "destroy" && end.Outcome == runapi.Succeeded:
+	case claim.Operation == "destroy":
 		if err := os.Remove(file); !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		return nil
-	case claim.Operation != "up":
+	case claim.Operation != "up" || done.cancelled:
 		return nil
 	}
-	// Its options are about that one run: which resources it was for, for example.
 	wanted := claim.NewRun
-	wanted.ID, wanted.Options, wanted.Message, wanted.Approval, wanted.JSON, wanted.Colour = "", nil, "", false, false, false
+	wanted.Options = repeated(claim.Options)
+	wanted.ID, wanted.Message, wanted.Approval, wanted.JSON, wanted.Colour = "", "", false, false, false
 	text, err := json.Marshal(wanted)
 	if err != nil {
 		return err
 	}
 	return atomicfile.Write(file, text, 0o600)
-}
-
-func (e *edge) unpacked(digest string) bool {
-	_, err := os.Stat(e.bundle(digest))
-	return err == nil
 }
 
 // desired returns the last update of each stack, by the names of their files.
@@ -200,18 +245,17 @@ func (e *edge) again(stop, kill context.Context, name string) {
 		return
 	}
 	now := time.Now()
-	wanted.Options = []string{"--refresh=true"}
+	wanted.Options = append(wanted.Options, "--refresh=true")
 	claim := &runapi.Claim{Next: 1, Run: runapi.Run{NewRun: wanted, Worker: e.Name, Attempt: 1, Made: now, Began: now}}
 	claim.ID = rand.Text()
 	j := newJournal(nil, claim)
 	j.kept = &kept{}
-	end, changed := e.attempt(stop, kill, claim, j)
-	if end.Outcome == runapi.Queued || end.Outcome == runapi.Succeeded && !changed {
-		return
+	done := e.attempt(stop, kill, claim, j)
+	if end := done.End; end.Outcome != runapi.Queued && (end.Outcome != runapi.Succeeded || done.changed) {
+		e.say(&claim.Run, end, "")
+		claim.Message = "repeated by the worker on its own"
+		e.report(claim.Run, end, "", j.kept)
 	}
-	e.say(&claim.Run, end, "")
-	claim.Message = "repeated by the worker on its own"
-	e.report(claim.Run, end, j.kept)
 }
 
 func (e *edge) say(run *runapi.Run, end runapi.End, more string) {
@@ -241,12 +285,17 @@ func (e *edge) create(ctx context.Context, p *process, run *runapi.Run) error {
 	return nil
 }
 
-// report notes a run for the server.
-func (e *edge) report(run runapi.Run, end runapi.End, k *kept) {
-	run.ID, run.State, run.Reason, run.Worker, run.Ended = rand.Text(), end.Outcome, end.Reason, e.Name, time.Now()
-	text, err := json.Marshal(runapi.Report{Run: run, Lines: k.lines})
+// report notes a run for the server. of is the ID of the server's run whose end it is, if the server may know it.
+func (e *edge) report(run runapi.Run, end runapi.End, of string, k *kept) {
+	run.ID, run.State, run.Reason, run.Worker = rand.Text(), end.Outcome, short(end.Reason), e.Name
+	run.Ended = run.Began.Add(time.Since(run.Began)) // also if the clock was set meanwhile
+	run.Message = short(run.Message)
+	text, err := json.Marshal(runapi.Report{Run: run, Lines: k.lines, Of: of})
+	var name string
 	if err == nil {
-		name := fmt.Sprintf("%020d-%s.json", run.Ended.UnixNano(), run.ID)
+		name, err = e.reportName(run.ID)
+	}
+	if err == nil {
 		err = atomicfile.Write(filepath.Join(e.dir("reports"), name), text, 0o600)
 	}
 	if err != nil {
@@ -256,6 +305,28 @@ func (e *edge) report(run runapi.Run, end runapi.End, k *kept) {
 	case e.wake <- struct{}{}:
 	default:
 	}
+}
+
+// short returns a text as the server takes it.
+func short(text string) string {
+	if len(text) > runapi.MaxMessage {
+		const more = "…"
+		text = strings.ToValidUTF8(text[:runapi.MaxMessage-len(more)], "") + more
+	}
+	return text
+}
+
+// reportName returns the name of the next report, which is after those that there are, also if the clock was set back.
+func (e *edge) reportName(id string) (string, error) {
+	number := time.Now().UnixNano()
+	entries, err := os.ReadDir(e.dir("reports"))
+	for _, entry := range entries {
+		before, _, _ := strings.Cut(entry.Name(), "-")
+		if n, err := strconv.ParseInt(before, 10, 64); err == nil && n >= number {
+			number = n + 1
+		}
+	}
+	return fmt.Sprintf("%020d-%s.json", number, id), err
 }
 
 // send sends reports until the worker stops.

@@ -112,7 +112,7 @@ func (p *process) husk(r *runapi.Run, args ...string) (*exec.Cmd, error) {
 		}
 	}
 	if p.token != "" {
-		cmd.Env = append(cmd.Env, remote.TokenVariable+"="+p.token)
+		cmd.Env = append(cmd.Env, remote.TokenVariable+"="+p.token, remote.KnownVariable+"=1")
 	}
 	return cmd, nil
 }

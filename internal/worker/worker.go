@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/internal/atomicfile"
 	"github.com/husk-dev/husk/internal/runapi"
 )
@@ -42,7 +43,7 @@ type Options struct {
 	Environment []string
 	// Trace is where the spans of runs go, as the flag --trace has it; empty for nowhere.
 	Trace string
-	// Edge keeps the states of stacks in Dir. The worker takes only runs with the label [EdgeLabel] and its name, one at a
+	// Edge keeps the states of stacks in Dir. The worker takes only runs with the label [runapi.EdgeLabel] and its name, one at a
 	// time, and repeats the last update of each stack, at the start and then each time, zero for no more.
 	Edge  bool
 	Every time.Duration
@@ -88,7 +89,7 @@ func Run(ctx, kill context.Context, client *runapi.Client, o Options) error {
 		if w.Labels == nil {
 			w.Labels = map[string]string{}
 		}
-		w.Labels[EdgeLabel] = o.Name
+		w.Labels[runapi.EdgeLabel] = o.Name
 		if w.edge, err = newEdge(w); err != nil {
 			return err
 		}
@@ -193,7 +194,7 @@ func (w *worker) do(stop, kill context.Context, claim *runapi.Claim) {
 	ended := make(chan struct{})
 	var sending sync.WaitGroup
 	sending.Go(func() { j.send(ended) })
-	end, _ := w.attempt(stop, kill, claim, j)
+	end := w.attempt(stop, kill, claim, j).End
 	close(ended)
 	sending.Wait()
 	select {
@@ -209,11 +210,19 @@ func (w *worker) do(stop, kill context.Context, claim *runapi.Claim) {
 	w.Say("%s %s/%s %s after %v: run %s", claim.Operation, claim.Project, claim.Stack, end.Outcome, time.Since(began).Round(time.Millisecond), claim.ID)
 }
 
-// attempt does a run in a directory of its own. changed reports whether an edge worker's run has changed something.
-func (w *worker) attempt(stop, kill context.Context, claim *runapi.Claim, j *journal) (end runapi.End, changed bool) {
-	fail := func(err error) (runapi.End, bool) {
+// done is what became of a run.
+type done struct {
+	runapi.End
+	// began reports whether its process has begun, changed whether an edge worker's run has changed something, and cancelled
+	// whether its user has interrupted it.
+	began, changed, cancelled bool
+}
+
+// attempt does a run in a directory of its own.
+func (w *worker) attempt(stop, kill context.Context, claim *runapi.Claim, j *journal) done {
+	fail := func(err error) done {
 		j.write(runapi.Server, "The run could not begin: "+err.Error())
-		return runapi.End{Outcome: runapi.Failed, Reason: err.Error()}, false
+		return done{End: runapi.End{Outcome: runapi.Failed, Reason: err.Error()}}
 	}
 	dir, err := os.MkdirTemp(w.dir("runs"), claim.ID+"-")
 	if err != nil {
@@ -226,9 +235,16 @@ func (w *worker) attempt(stop, kill context.Context, claim *runapi.Claim, j *jou
 	}()
 	files := filepath.Join(dir, "files")
 	if err := w.unpack(stop, claim, j, files); err != nil {
-		if stop.Err() != nil {
-			return runapi.End{Outcome: runapi.Queued}, false
+		switch {
+		case stop.Err() != nil:
+			return done{End: runapi.End{Outcome: runapi.Queued}}
+		case errors.Is(err, runapi.ErrUnreachable):
+			return done{End: runapi.End{Outcome: runapi.Queued, Reason: err.Error()}}
 		}
+		return fail(err)
+	}
+	if err := checkProject(filepath.Join(files, filepath.FromSlash(claim.Directory)), claim.Project); err != nil {
+		slog.Warn("a run was refused", "run", claim.ID, "by", claim.By, "project", claim.Project, "reason", err)
 		return fail(err)
 	}
 	home := filepath.Join(dir, "home")
@@ -247,6 +263,21 @@ func (w *worker) attempt(stop, kill context.Context, claim *runapi.Claim, j *jou
 		return fail(err)
 	}
 	return w.wait(stop, kill, claim, j, cmd, plan)
+}
+
+// checkProject returns an error unless a directory has the project that the run was allowed for.
+func checkProject(dir, name string) error {
+	if program.FindFile(dir) == "" {
+		return errors.New("the bundle has no project file where the run says")
+	}
+	p, err := program.LoadProject(dir)
+	if err != nil {
+		return err
+	}
+	if p.Name != name {
+		return fmt.Errorf("the run is of the project %s, and its files are those of the project %s", name, p.Name)
+	}
+	return nil
 }
 
 // unpack makes the files of a run. The bundle is kept for the next run with it.
@@ -278,16 +309,26 @@ func (w *worker) bundle(digest string) string {
 // changesCode is the exit code of an operation with changes, with its flag --detailed-exitcode.
 const changesCode = 2
 
+// busyCode is the exit code of a run whose stack another one has, or has taken from it, or whose server was gone for long.
+const busyCode = 3
+
+// busyReason is why such a run is to be tried again.
+const busyReason = "another run has the lock of the stack, or the server that kept it for this one has ended"
+
 // wait waits for the process of a run, and passes interrupts on.
-func (w *worker) wait(stop, kill context.Context, claim *runapi.Claim, j *journal, cmd *exec.Cmd, plan string) (end runapi.End, changed bool) {
+func (w *worker) wait(stop, kill context.Context, claim *runapi.Claim, j *journal, cmd *exec.Cmd, plan string) done {
 	out, errs := j.lines(runapi.Out), j.lines(runapi.Err)
 	cmd.Stdout, cmd.Stderr = out, errs
+	// What it has started and left may keep its output open.
+	const outputTime = 10 * time.Second
+	cmd.WaitDelay = outputTime
 	detach(cmd)
 	if err := cmd.Start(); err != nil {
-		return runapi.End{Outcome: runapi.Failed, Reason: err.Error()}, false
+		return done{End: runapi.End{Outcome: runapi.Failed, Reason: err.Error()}}
 	}
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
+	d := done{began: true}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
 	stopping, killing, lost := stop.Done(), kill.Done(), (<-chan struct{})(j.lost)
 	if w.edge != nil {
 		lost = nil // no other worker has the state
@@ -302,23 +343,27 @@ func (w *worker) wait(stop, kill context.Context, claim *runapi.Claim, j *journa
 			time.Sleep(between)
 		}
 	}
-	cancelled := false
 	for {
 		select {
-		case err := <-done:
+		case err := <-ended:
 			out.end()
 			errs.end()
+			if errors.Is(err, exec.ErrWaitDelay) {
+				err = nil // the process itself has succeeded
+			}
 			var exit *exec.ExitError
-			if changed = w.edge != nil && errors.As(err, &exit) && exit.ExitCode() == changesCode; changed {
+			if d.changed = w.edge != nil && errors.As(err, &exit) && exit.ExitCode() == changesCode; d.changed {
 				err = nil
 			}
-			return outcome(claim, err, stop.Err() != nil && !cancelled, plan), changed
+			d.End = outcome(claim, err, stop.Err() != nil && !d.cancelled, plan)
+			d.cancelled = d.cancelled && d.Outcome != runapi.Succeeded
+			return d
 		case n := <-j.cancel:
-			cancelled = true
+			d.cancelled = true
 			interrupt(n)
 		case <-lost:
 			lost = nil
-			_ = cmd.Process.Kill() // its state is not its own any more
+			killAll(cmd) // its state is not its own any more
 		case <-stopping:
 			stopping = nil
 			interrupt(1)
@@ -343,6 +388,8 @@ func outcome(claim *runapi.Claim, err error, stopped bool, plan string) runapi.E
 		return end
 	case stopped:
 		return runapi.End{Outcome: runapi.Queued}
+	case errors.As(err, &exit) && exit.ExitCode() == busyCode:
+		return runapi.End{Outcome: runapi.Queued, Reason: busyReason}
 	case errors.As(err, &exit) && exit.Exited():
 		return runapi.End{Outcome: runapi.Failed}
 	}

@@ -45,12 +45,14 @@ var namePattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
 type refusal struct {
 	status int
 	reason string
+	// hides says that what was not found is there, for others.
+	hides bool
 }
 
 func (r *refusal) Error() string { return r.reason }
 
 func refusef(status int, format string, args ...any) error {
-	return &refusal{status, fmt.Sprintf(format, args...)}
+	return &refusal{status: status, reason: fmt.Sprintf(format, args...)}
 }
 
 func hashOf(secret string) string {
@@ -126,19 +128,30 @@ func (c *caller) require(role runapi.Role, project string) error {
 	return nil
 }
 
+// requireAll returns an error unless the caller is an admin of all projects, which tokens are about.
+func (c *caller) requireAll() error {
+	if err := c.require(runapi.Admin, ""); err != nil {
+		return err
+	}
+	if len(c.projects) > 0 {
+		return refusef(http.StatusForbidden, "the token %s is for some projects only, and can neither see, issue, nor revoke tokens", c.name)
+	}
+	return nil
+}
+
 // stateAccess is what the caller may do with the states of stacks.
 func (s *Server) stateAccess(r *http.Request) (*remote.Access, error) {
 	c, err := s.caller(r)
+	if err == nil && c.role == runapi.Work && c.run == nil {
+		err = refusef(http.StatusForbidden, "the token of a worker is for taking runs, and each run has a token of its own for its stack")
+	}
 	if err != nil {
 		var refused *refusal
 		if errors.As(err, &refused) {
-			s.logRefusal(r, nil, refused)
+			s.logRefusal(r, c, refused)
 			return nil, &remote.RefusedError{Status: refused.status, Reason: refused.reason}
 		}
 		return nil, err
-	}
-	if c.role == runapi.Work && c.run == nil {
-		return nil, &remote.RefusedError{Status: http.StatusForbidden, Reason: "the token of a worker is for taking runs, and each run has a token of its own for its stack"}
 	}
 	t, err := s.tenant(r.Context(), c.tenant)
 	if err != nil {
@@ -148,22 +161,22 @@ func (s *Server) stateAccess(r *http.Request) (*remote.Access, error) {
 	writes := c.may(runapi.Request) && !(s.options.RequireApproval && !c.may(runapi.Admin))
 	if c.run != nil {
 		access.Client, writes = c.run.ID, true
+		access.Leased = func(ctx context.Context, _ state.StackName) error { return s.leased(ctx, c.run) }
 	}
 	access.Writes = writes
 	access.Allows = func(stack state.StackName, write bool) bool {
 		own := c.run != nil && stack.Project == c.run.Project && stack.Name == c.run.Stack
-		allowed := own || c.uses(stack.Project) && (!write || c.run == nil && writes)
-		if !allowed {
-			s.logRefusal(r, c, &refusal{http.StatusForbidden, "the stack " + stack.String()})
-		}
-		return allowed
+		return own || c.uses(stack.Project) && (!write || c.run == nil && writes)
+	}
+	access.Refused = func(refused *remote.RefusedError) {
+		s.logRefusal(r, c, &refusal{status: refused.Status, reason: refused.Reason})
 	}
 	return access, nil
 }
 
 // logRefusal records who was refused what.
 func (s *Server) logRefusal(r *http.Request, c *caller, refused *refusal) {
-	if refused.status == http.StatusNotFound {
+	if refused.status == http.StatusNotFound && !refused.hides {
 		return // nothing was there to be refused
 	}
 	who, tenant := "", ""

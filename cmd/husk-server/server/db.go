@@ -117,7 +117,9 @@ CREATE TABLE husk_workers (
 	running INTEGER NOT NULL,
 	seen INTEGER NOT NULL,
 	PRIMARY KEY (tenant, name)
-)`}
+)`, `
+ALTER TABLE husk_runs ADD COLUMN tries INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE husk_runs ADD COLUMN base INTEGER NOT NULL DEFAULT -1`}
 
 // ErrNewerSchema says that a newer version of Husk has changed the database.
 var ErrNewerSchema = errors.New("the database was changed by a newer version of husk server: use that version")

@@ -60,6 +60,9 @@ func (s *Server) routes() *http.ServeMux {
 			return s.status(r.Context(), c.tenant)
 		},
 		"POST /v1/runs": func(r *http.Request, c *caller) (any, error) {
+			if err := c.require(runapi.Preview, ""); err != nil {
+				return nil, err
+			}
 			var n runapi.NewRun
 			if err := read(r, &n); err != nil {
 				return nil, err
@@ -104,6 +107,9 @@ func (s *Server) routes() *http.ServeMux {
 			return s.schedules(r.Context(), c)
 		},
 		"PUT /v1/schedules/{name}": func(r *http.Request, c *caller) (any, error) {
+			if err := c.require(runapi.Admin, ""); err != nil {
+				return nil, err
+			}
 			var schedule runapi.Schedule
 			if err := read(r, &schedule); err != nil {
 				return nil, err
@@ -112,33 +118,27 @@ func (s *Server) routes() *http.ServeMux {
 			return s.setSchedule(r.Context(), c, schedule)
 		},
 		"DELETE /v1/schedules/{name}": func(r *http.Request, c *caller) (any, error) {
-			if err := c.require(runapi.Admin, ""); err != nil {
-				return nil, err
-			}
 			return nil, s.removeSchedule(r.Context(), c, r.PathValue("name"))
 		},
 		"GET /v1/tokens": func(r *http.Request, c *caller) (any, error) {
-			if err := c.require(runapi.Admin, ""); err != nil {
+			if err := c.requireAll(); err != nil {
 				return nil, err
 			}
 			return s.tokens(r.Context(), c.tenant)
 		},
 		"POST /v1/tokens": func(r *http.Request, c *caller) (any, error) {
-			if err := c.require(runapi.Admin, ""); err != nil {
+			if err := c.requireAll(); err != nil {
 				return nil, err
 			}
 			var token runapi.Token
 			if err := read(r, &token); err != nil {
 				return nil, err
 			}
-			if len(c.projects) > 0 {
-				return nil, refusef(http.StatusForbidden, "the token %s is for some projects only, and cannot issue others", c.name)
-			}
 			token.Tenant = c.tenant
 			return s.IssueToken(r.Context(), token)
 		},
 		"DELETE /v1/tokens/{name}": func(r *http.Request, c *caller) (any, error) {
-			if err := c.require(runapi.Admin, ""); err != nil {
+			if err := c.requireAll(); err != nil {
 				return nil, err
 			}
 			return nil, s.revokeToken(r.Context(), c.tenant, r.PathValue("name"))
@@ -150,22 +150,31 @@ func (s *Server) routes() *http.ServeMux {
 
 		"POST /v1/work/next": s.next,
 		"POST /v1/work/report": func(r *http.Request, c *caller) (any, error) {
+			if err := c.require(runapi.Work, ""); err != nil {
+				return nil, err
+			}
 			var p runapi.Report
-			if err := errors.Join(c.require(runapi.Work, ""), read(r, &p)); err != nil {
+			if err := read(r, &p); err != nil {
 				return nil, err
 			}
 			return nil, s.report(r.Context(), c, p)
 		},
 		"POST /v1/work/beat": func(r *http.Request, c *caller) (any, error) {
+			if err := c.isRun(); err != nil {
+				return nil, err
+			}
 			var b runapi.Beat
-			if err := errors.Join(c.isRun(), read(r, &b)); err != nil {
+			if err := read(r, &b); err != nil {
 				return nil, err
 			}
 			return s.beat(r.Context(), c, b)
 		},
 		"POST /v1/work/end": func(r *http.Request, c *caller) (any, error) {
+			if err := c.isRun(); err != nil {
+				return nil, err
+			}
 			var e runapi.End
-			if err := errors.Join(c.isRun(), read(r, &e)); err != nil {
+			if err := read(r, &e); err != nil {
 				return nil, err
 			}
 			return nil, s.end(r.Context(), c, e)
@@ -238,7 +247,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, c *caller, err e
 		s.logRefusal(r, c, refused)
 	default:
 		slog.Error("a request could not be answered", "method", r.Method, "path", r.URL.Path, "error", err)
-		refused = &refusal{http.StatusInternalServerError, "the server cannot answer now: its log says why"}
+		refused = &refusal{status: http.StatusInternalServerError, reason: "the server cannot answer now: its log says why"}
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(refused.status)
@@ -247,8 +256,11 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, c *caller, err e
 
 // next answers a worker that asks for a run, once there is one for it, or after a while with none.
 func (s *Server) next(r *http.Request, c *caller) (any, error) {
+	if err := c.require(runapi.Work, ""); err != nil {
+		return nil, err
+	}
 	var ask runapi.Ask
-	if err := errors.Join(c.require(runapi.Work, ""), read(r, &ask)); err != nil {
+	if err := read(r, &ask); err != nil {
 		return nil, err
 	}
 	if !labelPattern.MatchString(ask.Worker) {
@@ -257,16 +269,24 @@ func (s *Server) next(r *http.Request, c *caller) (any, error) {
 	if err := checkLabels(ask.Labels); err != nil {
 		return nil, err
 	}
+	if _, edge := ask.Labels[runapi.EdgeLabel]; edge && c.tenant == everyTenant {
+		return nil, refusef(http.StatusForbidden, "the token %s is for the runs of all teams, and an edge worker keeps the states of one: issue it a token of its team", c.name)
+	}
+	if err := s.seen(r.Context(), c, ask); err != nil {
+		return nil, err
+	}
+	rung, stop := s.queued.wait(func(w wanted) bool {
+		return (c.tenant == everyTenant || c.tenant == w.tenant) && c.uses(w.project) && selects(w.selector, ask.Labels)
+	})
+	defer stop()
 	end := time.After(min(time.Duration(ask.Seconds)*time.Second, maxWait))
 	for {
-		changed := s.changed.next()
 		claim, err := s.claim(r.Context(), c, ask)
 		if claim != nil || err != nil {
 			return claim, err
 		}
 		select {
-		case <-changed:
-		case <-time.After(lookAgain):
+		case <-rung:
 		case <-end:
 			return nil, nil
 		case <-s.closing:
@@ -288,9 +308,14 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, c *caller) error
 	}
 	events := http.NewResponseController(w)
 	told, alive := "", time.Now()
+	id, again := r.PathValue("id"), keepAlive
+	if s.db.postgres {
+		again = lookAgain // another server may have it
+	}
+	rung, stop := s.changed.wait(func(changed string) bool { return changed == id })
+	defer stop()
 	for {
-		changed := s.changed.next()
-		run, lines, err := s.log(r.Context(), c, r.PathValue("id"), after)
+		run, lines, err := s.log(r.Context(), c, id, after)
 		if err != nil {
 			if told != "" {
 				return nil // the answer has begun: the client asks again
@@ -335,8 +360,8 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, c *caller) error
 			continue
 		}
 		select {
-		case <-changed:
-		case <-time.After(lookAgain):
+		case <-rung:
+		case <-time.After(again):
 		case <-s.closing:
 			return nil
 		case <-r.Context().Done():

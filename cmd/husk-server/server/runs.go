@@ -7,10 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
+	"math"
 	"net/http"
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,16 +28,22 @@ type record struct {
 	tenant, selector string
 	// projects are those that who asked for the run may use.
 	projects []string
-	plan     []byte
 	token    string
 	lease    time.Time
 	cancel   int
 	lines    int64
+	// tries is how often its stack was not to be had.
+	tries int
+	// base is where the state was that the preview read, if the approved run must find it there: see [Server.remember].
+	base int64
 }
 
 const (
 	// maxAttempts is how many workers may be lost with a run.
 	maxAttempts = 3
+	// maxTries is how often a run is tried whose stack another run has, or has taken from it. The time between two tries
+	// grows from a sixth of the lease to the lease, and all tries take longer than a server that is gone keeps the lock of a stack.
+	maxTries = 10
 	// maxOpen bounds the runs of a tenant that are not final.
 	maxOpen = 100_000
 	// maxLine bounds a line of a log, and maxLines a log.
@@ -47,7 +56,10 @@ var (
 	labelPattern  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$`)
 )
 
-const columns = "id, tenant, project, stack, request, selector, state, previewing, requested_by, requested_projects, approved_by, plan, worker, attempt, token, lease, cancel, lines, reason, made, began, ended"
+const columns = "id, tenant, project, stack, request, selector, state, previewing, requested_by, requested_projects, approved_by, worker, attempt, token, lease, cancel, lines, tries, base, reason, made, began, ended"
+
+// noBase is the base of a run that may begin at any state, and unknownBase that of one which may begin at none.
+const noBase, unknownBase = -1, -2
 
 func scanRun(scan func(...any) error) (*record, error) {
 	r := &record{}
@@ -56,7 +68,7 @@ func scanRun(scan func(...any) error) (*record, error) {
 	var lease, made, began, ended int64
 	var id, project, stack string
 	err := scan(&id, &r.tenant, &project, &stack, &request, &r.selector, &r.State, &previewing, &r.By, &projects, &r.ApprovedBy,
-		&r.plan, &r.Worker, &r.Attempt, &r.token, &lease, &r.cancel, &r.lines, &r.Reason, &made, &began, &ended)
+		&r.Worker, &r.Attempt, &r.token, &lease, &r.cancel, &r.lines, &r.tries, &r.base, &r.Reason, &made, &began, &ended)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -80,9 +92,18 @@ func (t *tx) run(tenant, id string) (*record, error) {
 	}
 	r, err := t.runWhere("id = ? AND tenant = ?"+lock, id, tenant)
 	if err == nil && r == nil {
-		err = refusef(http.StatusNotFound, "there is no run %s: husk remote ls lists them", id)
+		err = t.noRun(id)
 	}
 	return r, err
+}
+
+// noRun is the refusal of a run that the caller does not see. That it is there is said in the log of the server only.
+func (t *tx) noRun(id string) error {
+	var n int
+	if err := t.row("SELECT count(*) FROM husk_runs WHERE id = ?", id).Scan(&n); err != nil {
+		return err
+	}
+	return &refusal{status: http.StatusNotFound, reason: fmt.Sprintf("there is no run %s: husk remote ls lists them", id), hides: n > 0}
 }
 
 func selects(selector string, labels map[string]string) bool {
@@ -115,14 +136,14 @@ func checkNewRun(n *runapi.NewRun) error {
 		return refusef(http.StatusBadRequest, "%v", stack.Validate())
 	case !slices.Contains(runapi.Operations, n.Operation):
 		return refusef(http.StatusBadRequest, "the operation %q: it is one of %s", n.Operation, strings.Join(runapi.Operations, ", "))
-	case n.Operation == "preview" && n.Approval:
+	case !changesSomething(n) && n.Approval:
 		return refusef(http.StatusBadRequest, "a preview changes nothing, and needs no approval")
 	case n.Directory != "" && (path.IsAbs(n.Directory) || path.Clean(n.Directory) != n.Directory || strings.HasPrefix(n.Directory, "..") || strings.Contains(n.Directory, "\\")):
 		return refusef(http.StatusBadRequest, "the directory %q is none in a bundle", n.Directory)
 	case !digestPattern.MatchString(n.Bundle):
 		return refusef(http.StatusBadRequest, "the bundle %q: its digest has the form sha256:…", n.Bundle)
 	}
-	const most, longest = 256, 4096
+	const most, longest = 256, runapi.MaxMessage
 	if len(n.Options) > most || len(n.Message) > longest {
 		return refusef(http.StatusBadRequest, "a run has at most %d options, and a message of at most %d bytes", most, longest)
 	}
@@ -140,6 +161,18 @@ func checkNewRun(n *runapi.NewRun) error {
 	return checkLabels(n.Labels)
 }
 
+// changesSomething reports whether a run may change something.
+func changesSomething(n *runapi.NewRun) bool {
+	previewOnly := n.Operation == "preview"
+	for _, option := range n.Options {
+		if name, value, ok := strings.Cut(option, "="); name == "--preview-only" {
+			is, err := strconv.ParseBool(value)
+			previewOnly = !ok || err == nil && is // the last one counts
+		}
+	}
+	return !previewOnly
+}
+
 // request queues a run. One with the same ID that was queued before is returned.
 func (s *Server) request(ctx context.Context, c *caller, n runapi.NewRun) (*runapi.Run, error) {
 	if n.ID == "" {
@@ -154,8 +187,6 @@ func (s *Server) request(ctx context.Context, c *caller, n runapi.NewRun) (*runa
 	role := runapi.Request
 	if n.Operation == "preview" {
 		role = runapi.Preview
-	} else if s.options.RequireApproval {
-		n.Approval = true
 	}
 	if err := c.require(role, n.Project); err != nil {
 		return nil, err
@@ -168,18 +199,21 @@ func (s *Server) request(ctx context.Context, c *caller, n runapi.NewRun) (*runa
 			}
 			return err
 		}
-		made, err = t.queue(c, n)
+		made, err = s.queue(t, c, n)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.changed.wake()
+	s.queued.ring(wantedOf(made))
 	return &made.Run, nil
 }
 
-// queue adds a run that was checked.
-func (t *tx) queue(c *caller, n runapi.NewRun) (*record, error) {
+// queue adds a run that was checked. The server may want an approval that who asks, or has asked for a schedule, does not.
+func (s *Server) queue(t *tx, c *caller, n runapi.NewRun) (*record, error) {
+	if s.options.RequireApproval && changesSomething(&n) {
+		n.Approval = true
+	}
 	var open, bundles int
 	if err := t.row("SELECT count(*) FROM husk_runs WHERE tenant = ? AND state IN ('queued', 'running', 'waiting')", c.tenant).Scan(&open); err != nil {
 		return nil, err
@@ -215,44 +249,64 @@ func (t *tx) queue(c *caller, n runapi.NewRun) (*record, error) {
 	return t.run(c.tenant, n.ID)
 }
 
+// seen notes that a worker asks for runs.
+func (s *Server) seen(ctx context.Context, c *caller, ask runapi.Ask) error {
+	labels, err := json.Marshal(ask.Labels)
+	if err != nil {
+		return err
+	}
+	return s.db.step(ctx, func(t *tx) error {
+		_, err := t.exec("INSERT INTO husk_workers (tenant, name, labels, slots, running, seen) VALUES (?, ?, ?, ?, ?, ?)"+
+			" ON CONFLICT (tenant, name) DO UPDATE SET labels = excluded.labels, slots = excluded.slots, running = excluded.running, seen = excluded.seen",
+			c.tenant, ask.Worker, string(labels), ask.Slots, ask.Running, time.Now().UnixMilli())
+		return err
+	})
+}
+
+// oneOf returns a condition for a column, and its arguments: the values of queued runs for which is holds. There is none if
+// no value is left.
+func (t *tx) oneOf(column string, is func(string) bool) (condition string, args []any, err error) {
+	err = t.rows(func(scan func(...any) error) error {
+		var value string
+		if err := scan(&value); err != nil {
+			return err
+		}
+		if is(value) {
+			args = append(args, value)
+		}
+		return nil
+	}, "SELECT DISTINCT "+column+" FROM husk_runs WHERE state = 'queued'")
+	if err != nil || len(args) == 0 {
+		return "", nil, err
+	}
+	return " AND " + column + " IN (?" + strings.Repeat(", ?", len(args)-1) + ")", args, nil
+}
+
 // claim gives a worker the oldest run that it can take, whose stack has no other run and no older one that waits. It is
 // nil if there is none.
 func (s *Server) claim(ctx context.Context, c *caller, ask runapi.Ask) (claim *runapi.Claim, err error) {
 	first := false // of its workers
-	labels, err := json.Marshal(ask.Labels)
-	if err != nil {
-		return nil, err
-	}
+	var r *record
 	err = s.db.step(ctx, func(t *tx) error {
+		claim = nil
 		now := time.Now()
-		_, err := t.exec("INSERT INTO husk_workers (tenant, name, labels, slots, running, seen) VALUES (?, ?, ?, ?, ?, ?)"+
-			" ON CONFLICT (tenant, name) DO UPDATE SET labels = excluded.labels, slots = excluded.slots, running = excluded.running, seen = excluded.seen",
-			c.tenant, ask.Worker, string(labels), ask.Slots, ask.Running, now.UnixMilli())
-		if err != nil {
+		condition, args, err := t.oneOf("selector", func(selector string) bool { return selects(selector, ask.Labels) })
+		if err != nil || condition == "" {
 			return err
 		}
-		var wanted []any
-		err = t.rows(func(scan func(...any) error) error {
-			var selector string
-			if err := scan(&selector); err != nil {
+		if len(c.projects) > 0 {
+			more, projects, err := t.oneOf("project", c.uses)
+			if err != nil || more == "" {
 				return err
 			}
-			if selects(selector, ask.Labels) {
-				wanted = append(wanted, selector)
-			}
-			return nil
-		}, "SELECT DISTINCT selector FROM husk_runs WHERE state = 'queued'")
-		if err != nil || len(wanted) == 0 {
-			return err
+			condition, args = condition+more, append(args, projects...)
 		}
-		condition := "state = 'queued' AND not_before <= ? AND selector IN (?" + strings.Repeat(", ?", len(wanted)-1) + ")"
-		args := append([]any{now.UnixMilli()}, wanted...)
 		if c.tenant != everyTenant {
 			condition, args = condition+" AND tenant = ?", append(args, c.tenant)
 		}
-		r, err := t.runWhere(condition+" AND NOT EXISTS (SELECT 1 FROM husk_runs o WHERE o.tenant = husk_runs.tenant AND o.project = husk_runs.project"+
+		r, err = t.runWhere("state = 'queued' AND not_before <= ?"+condition+" AND NOT EXISTS (SELECT 1 FROM husk_runs o WHERE o.tenant = husk_runs.tenant AND o.project = husk_runs.project"+
 			" AND o.stack = husk_runs.stack AND (o.state = 'running' OR o.state IN ('queued', 'waiting') AND o.number < husk_runs.number))"+
-			" ORDER BY number LIMIT 1"+t.locked(), args...)
+			" ORDER BY number LIMIT 1"+t.locked(), append([]any{now.UnixMilli()}, args...)...)
 		if r == nil || err != nil {
 			return err
 		}
@@ -272,20 +326,73 @@ func (s *Server) claim(ctx context.Context, c *caller, ask runapi.Ask) (claim *r
 		if err := s.watch(ctx, t, r); err != nil {
 			return err
 		}
-		claim = &runapi.Claim{Run: r.Run, Token: secret, Next: r.lines + 1, Plan: r.plan, BeatSeconds: (s.options.Lease / 3).Seconds()}
-		return nil
+		claim = &runapi.Claim{Run: r.Run, Token: secret, Next: r.lines + 1, BeatSeconds: (s.options.Lease / 3).Seconds()}
+		return t.row("SELECT plan FROM husk_runs WHERE id = ?", r.ID).Scan(&claim.Plan)
 	})
 	if conflict(err) {
 		return nil, nil // another worker was first with a run of the same stack
 	}
-	if err == nil && claim != nil {
-		if first {
-			s.metrics.wait(claim.Began.Sub(claim.Made))
-			s.traceWait(&claim.Run)
-		}
-		s.changed.wake()
+	if err != nil || claim == nil {
+		return nil, err
 	}
-	return claim, err
+	if first {
+		s.metrics.wait(claim.Began.Sub(claim.Made))
+		s.traceWait(&claim.Run)
+	}
+	s.changed.ring(claim.ID)
+	return claim, s.remember(ctx, r)
+}
+
+// remember notes where the state is that the preview of a destruction or a refresh is about to read: the approved run must
+// find it there. The plan of an update says itself what may change.
+func (s *Server) remember(ctx context.Context, r *record) error {
+	if !r.Previewing || r.Operation == "up" {
+		return nil
+	}
+	at, err := s.position(ctx, r)
+	if err != nil {
+		slog.Warn("the state of a stack could not be read before a preview, which cannot be approved then", "run", r.ID, "error", err)
+		at = unknownBase
+	}
+	return s.db.step(ctx, func(t *tx) error {
+		_, err := t.exec("UPDATE husk_runs SET base = ? WHERE id = ? AND attempt = ?", at, r.ID, r.Attempt)
+		return err
+	})
+}
+
+// position returns how many steps the state of a run's stack has had, or noBase if this server does not keep it.
+func (s *Server) position(ctx context.Context, r *record) (int64, error) {
+	t, err := s.tenant(ctx, r.tenant)
+	if err != nil {
+		return 0, err
+	}
+	c, err := t.backend.State.Load(ctx, state.StackName{Project: r.Project, Name: r.Stack})
+	if errors.Is(err, state.ErrStackNotFound) {
+		return noBase, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return int64(c.Sequence) + int64(len(c.Records)), nil
+}
+
+// leased returns an error if a run that was approved has got the lease of a stack which is not as the preview saw it. Once
+// it is, the run changes it itself, and may go on where another worker ended.
+func (s *Server) leased(ctx context.Context, r *record) error {
+	if r.base == noBase || r.Previewing {
+		return nil
+	}
+	at, err := s.position(ctx, r)
+	if err != nil {
+		return err
+	}
+	if at != r.base {
+		return fmt.Errorf("the stack %s was changed after the preview that %s has approved: ask for the run %s again", r.Stack, r.ApprovedBy, r.Operation)
+	}
+	return s.db.step(ctx, func(t *tx) error {
+		_, err := t.exec("UPDATE husk_runs SET base = ? WHERE id = ?", noBase, r.ID)
+		return err
+	})
 }
 
 // addLines adds lines to a log. Those that it has already are ignored.
@@ -342,7 +449,7 @@ func (s *Server) beat(ctx context.Context, c *caller, b runapi.Beat) (answer run
 		return err
 	})
 	if err == nil && len(b.Lines) > 0 {
-		s.changed.wake()
+		s.changed.ring(c.run.ID)
 	}
 	return answer, err
 }
@@ -357,11 +464,19 @@ func (s *Server) end(ctx context.Context, c *caller, e runapi.End) error {
 		}
 		ended = r
 		next, reason := e.Outcome, e.Reason
+		var later time.Time
 		switch {
 		case next != runapi.Succeeded && next != runapi.Failed && next != runapi.Queued:
 			return refusef(http.StatusBadRequest, "a run does not end as %q", next)
-		case r.cancel > 0 && next != runapi.Succeeded:
+		case r.cancel > 0 && (next != runapi.Succeeded || r.Previewing):
 			next, reason = runapi.Cancelled, ""
+		case next == runapi.Queued && reason != "":
+			if next, later, err = t.again(r, reason, s.options.Lease); err != nil {
+				return err
+			}
+			if next == runapi.Queued {
+				reason = ""
+			}
 		case next == runapi.Queued:
 			// The worker stops, which says nothing of the run.
 			r.Attempt--
@@ -375,37 +490,58 @@ func (s *Server) end(ctx context.Context, c *caller, e runapi.End) error {
 			}
 		}
 		r.State = next
-		return t.leave(r, reason, e.Plan)
+		return t.leave(r, reason, e.Plan, later)
 	})
 	if err != nil {
 		return err
 	}
 	s.states.Drop(ended.ID)
-	s.ended(ended)
+	s.ended(ctx, ended)
 	return nil
 }
 
-// leave takes a run from its worker, in its new state.
-func (t *tx) leave(r *record, reason string, plan []byte) error {
+// again says what becomes of a run that has not had its stack, and not before when.
+func (t *tx) again(r *record, reason string, lease time.Duration) (next runapi.State, later time.Time, err error) {
+	r.Attempt-- // no worker was lost
+	r.tries++
+	if r.tries >= maxTries {
+		return runapi.Failed, later, nil
+	}
+	const fraction = 6
+	wait := min(lease/fraction<<(r.tries-1), lease)
+	return runapi.Queued, time.Now().Add(wait), t.say(r, "The run is tried again in %v: %s.", wait.Round(time.Second/10), reason)
+}
+
+// leave takes a run from its worker, in its new state. A plan of nil leaves the one that there is, and a run that is queued
+// again is taken no earlier than later.
+func (t *tx) leave(r *record, reason string, plan []byte, later time.Time) error {
 	r.Reason, r.Ended = reason, time.Time{}
 	if r.State.IsFinal() {
 		r.Ended = time.Now().UTC()
 	}
-	if plan == nil {
-		plan = r.plan
+	_, err := t.exec("UPDATE husk_runs SET state = ?, worker = ?, attempt = ?, tries = ?, token = '', lease = 0, not_before = ?, reason = ?, ended = ? WHERE id = ?",
+		string(r.State), r.Worker, r.Attempt, r.tries, millis(later), reason, millis(r.Ended), r.ID)
+	if err == nil && plan != nil {
+		_, err = t.exec("UPDATE husk_runs SET plan = ? WHERE id = ?", plan, r.ID)
 	}
-	_, err := t.exec("UPDATE husk_runs SET state = ?, worker = ?, attempt = ?, token = '', lease = 0, reason = ?, plan = ?, ended = ? WHERE id = ?",
-		string(r.State), r.Worker, r.Attempt, reason, plan, millis(r.Ended), r.ID)
 	return err
 }
 
 // ended tells who waits, and counts.
-func (s *Server) ended(r *record) {
+func (s *Server) ended(ctx context.Context, r *record) {
 	if r.State.IsFinal() {
 		s.metrics.end(r)
 		s.traceRun(r)
 	}
-	s.changed.wake()
+	s.changed.ring(r.ID)
+	// Its stack is free for the next.
+	next := wantedOf(r)
+	err := s.db.step(ctx, func(t *tx) error {
+		return t.row("SELECT selector FROM husk_runs WHERE tenant = ? AND project = ? AND stack = ? AND state = 'queued' ORDER BY number LIMIT 1", r.tenant, r.Project, r.Stack).Scan(&next.selector)
+	})
+	if err == nil {
+		s.queued.ring(next)
+	}
 }
 
 // lose takes a run from a worker that has been silent for too long. It reports whether the run was lost.
@@ -432,14 +568,14 @@ func (s *Server) lose(ctx context.Context, tenant, id string, attempt int) (lost
 		if err := t.say(r, "The worker %s has not been heard of for %v.", r.Worker, s.options.Lease); err != nil {
 			return err
 		}
-		return t.leave(r, reason, nil)
+		return t.leave(r, reason, nil, time.Time{})
 	})
 	if err != nil || !lost {
 		return false, again, err
 	}
 	s.metrics.lost.Add(1)
 	s.states.Drop(id)
-	s.ended(r)
+	s.ended(ctx, r)
 	return true, again, nil
 }
 
@@ -461,7 +597,7 @@ func (s *Server) cancelRun(ctx context.Context, c *caller, id string) (*runapi.R
 		}
 		if r.State != runapi.Running {
 			r.State = runapi.Cancelled
-			return t.leave(r, "", nil)
+			return t.leave(r, "", nil, time.Time{})
 		}
 		const most = 2
 		r.cancel = min(r.cancel+1, most)
@@ -486,13 +622,13 @@ func (s *Server) approve(ctx context.Context, c *caller, id string, yes bool) (*
 			if err := t.say(r, "Rejected by %s.", c.name); err != nil {
 				return err
 			}
-			return t.leave(r, "", nil)
+			return t.leave(r, "", nil, time.Time{})
 		}
 		if err := t.say(r, "Approved by %s.", c.name); err != nil {
 			return err
 		}
 		r.State, r.Previewing, r.ApprovedBy = runapi.Queued, false, c.name
-		_, err := t.exec("UPDATE husk_runs SET state = 'queued', previewing = 0, approved_by = ?, attempt = 0 WHERE id = ?", c.name, id)
+		_, err := t.exec("UPDATE husk_runs SET state = 'queued', previewing = 0, approved_by = ?, attempt = 0, tries = 0 WHERE id = ?", c.name, id)
 		return err
 	})
 }
@@ -508,7 +644,7 @@ func (s *Server) decide(ctx context.Context, c *caller, id string, do func(*tx, 
 	if err != nil {
 		return nil, err
 	}
-	s.ended(r)
+	s.ended(ctx, r)
 	return &r.Run, nil
 }
 
@@ -520,13 +656,24 @@ func (s *Server) report(ctx context.Context, c *caller, p runapi.Report) error {
 	if err := checkNewRun(&p.NewRun); err != nil {
 		return err
 	}
-	if !idPattern.MatchString(p.ID) || !p.State.IsFinal() || !c.uses(p.Project) {
+	if err := c.require(runapi.Work, p.Project); err != nil {
+		return err
+	}
+	if !idPattern.MatchString(p.ID) || !p.State.IsFinal() {
 		return refusef(http.StatusBadRequest, "the report is none of a run of this worker that has ended")
 	}
+	s.setClock(&p, time.Now())
 	err := s.db.step(ctx, func(t *tx) error {
 		known, err := t.runWhere("id = ?", p.ID)
 		if known != nil || err != nil {
 			return err // it was reported before
+		}
+		of, err := t.runWhere("id = ? AND tenant = ?", p.Of, c.tenant)
+		if err != nil {
+			return err
+		}
+		if of != nil && of.Worker == p.Worker && of.Attempt == p.Attempt && (of.State == p.State || of.State == runapi.Cancelled && of.cancel > 0) {
+			return nil // its end was recorded, and the answer to that was lost
 		}
 		request, err := json.Marshal(p.NewRun)
 		if err != nil {
@@ -546,13 +693,33 @@ func (s *Server) report(ctx context.Context, c *caller, p runapi.Report) error {
 		return t.addLines(r, p.Lines)
 	})
 	if err == nil {
-		s.changed.wake()
+		s.changed.ring(p.ID)
 	}
 	return err
 }
 
+// setClock moves the times of a report to now, if they are those of a machine whose clock was wrong: it has begun at 1970, or
+// is ahead. Its report would be removed as an old one, or stay for ever.
+func (s *Server) setClock(p *runapi.Report, now time.Time) {
+	const ahead = time.Minute
+	if p.Ended.After(now.Add(-s.options.Keep)) && !p.Ended.After(now.Add(ahead)) && !p.Began.After(p.Ended) && !p.Made.After(p.Began) && !p.Made.IsZero() && p.Made.UnixMilli() > 0 {
+		return
+	}
+	by := now.Sub(p.Ended)
+	for i := range p.Lines {
+		p.Lines[i].Time = p.Lines[i].Time.Add(by)
+	}
+	took := p.Ended.Sub(p.Began)
+	if took < 0 || took > s.options.Keep {
+		took = 0 // the clock was set meanwhile
+	}
+	p.Ended, p.Began, p.Made = now, now.Add(-took), now.Add(-took)
+}
+
 // runs returns those that a caller may see, the newest first.
 func (s *Server) runs(ctx context.Context, c *caller, project, stack string, open bool, most int) (all []runapi.Run, err error) {
+	const page, largest = 200, 1000
+	most = min(most, largest)
 	condition, args := "tenant = ?", []any{c.tenant}
 	if project != "" {
 		condition, args = condition+" AND project = ?", append(args, project)
@@ -564,16 +731,25 @@ func (s *Server) runs(ctx context.Context, c *caller, project, stack string, ope
 		condition += " AND state IN ('queued', 'running', 'waiting')"
 	}
 	all = []runapi.Run{}
-	err = s.db.step(ctx, func(t *tx) error {
-		return t.rows(func(scan func(...any) error) error {
-			r, err := scanRun(scan)
-			if err == nil && r != nil && c.uses(r.Project) && len(all) < most {
-				all = append(all, r.Run)
-			}
-			return err
-		}, "SELECT "+columns+" FROM husk_runs WHERE "+condition+" ORDER BY number DESC LIMIT 1000", args...)
-	})
-	return all, err
+	// Those of other projects are left out after they are read, so it goes on until there are enough.
+	for before, more := int64(math.MaxInt64), true; more && len(all) < most; {
+		read := 0
+		err := s.db.step(ctx, func(t *tx) error {
+			return t.rows(func(scan func(...any) error) error {
+				read++
+				r, err := scanRun(func(into ...any) error { return scan(append([]any{&before}, into...)...) })
+				if err == nil && r != nil && c.uses(r.Project) && len(all) < most {
+					all = append(all, r.Run)
+				}
+				return err
+			}, "SELECT number, "+columns+" FROM husk_runs WHERE "+condition+" AND number < ? ORDER BY number DESC LIMIT ?", append(slices.Clone(args), before, page)...)
+		})
+		if err != nil {
+			return nil, err
+		}
+		more = read == page
+	}
+	return all, nil
 }
 
 // log returns a run with lines of its log after a number.
@@ -585,7 +761,7 @@ func (s *Server) log(ctx context.Context, c *caller, id string, after int64) (r 
 			return err
 		}
 		if r == nil || !c.uses(r.Project) {
-			return refusef(http.StatusNotFound, "there is no run %s: husk remote ls lists them", id)
+			return t.noRun(id)
 		}
 		return t.rows(func(scan func(...any) error) error {
 			var l runapi.Line

@@ -64,10 +64,13 @@ type Server struct {
 	timers  *river.Client[*sql.Tx]
 	mux     *http.ServeMux
 	metrics *metrics
-	// changed wakes who waits for runs and for lines of logs.
-	changed *signal
+	// changed wakes who follows the log of a run, by its ID, and queued the workers that could take one.
+	changed bells[string]
+	queued  bells[wanted]
 	closing chan struct{}
 	once    sync.Once
+	// looking is the loop of look.
+	looking sync.WaitGroup
 
 	mu      sync.Mutex
 	tenants map[string]*tenant
@@ -84,7 +87,7 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, metrics: &metrics{}, changed: newSignal(), closing: make(chan struct{}), tenants: make(map[string]*tenant)}
+	s := &Server{options: o, metrics: &metrics{}, closing: make(chan struct{}), tenants: make(map[string]*tenant)}
 	if s.key, err = readKey(filepath.Join(o.Dir, "server.key")); err != nil {
 		return nil, err
 	}
@@ -100,15 +103,18 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 		s.states.Close()
 		return nil, errors.Join(err, s.db.Close())
 	}
+	s.looking.Go(s.look)
 	return s, nil
 }
 
 // Stop ends what waits: workers ask again, and logs are followed again.
 func (s *Server) Stop() { s.once.Do(func() { close(s.closing) }) }
 
-// Close ends everything. Workers go on with their runs, and find the server again.
+// Close ends everything, and with it the leases of stacks: workers end their runs, which are tried again once there is a
+// server.
 func (s *Server) Close() error {
 	s.Stop()
+	s.looking.Wait()
 	const patience = 5 * time.Second
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -155,26 +161,4 @@ func (s *Server) openState(ctx context.Context, tenant string) (*backend.Backend
 		return sqlite.Open(ctx, sqlite.Scheme+"://"+filepath.ToSlash(file), "")
 	}
 	return postgres.OpenSchema(ctx, s.options.Database, "husk_"+tenant, "")
-}
-
-// signal wakes all who wait for a change.
-type signal struct {
-	mu sync.Mutex
-	c  chan struct{}
-}
-
-func newSignal() *signal { return &signal{c: make(chan struct{})} }
-
-// next returns a channel that the next change closes.
-func (s *signal) next() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.c
-}
-
-func (s *signal) wake() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	close(s.c)
-	s.c = make(chan struct{})
 }

@@ -38,6 +38,11 @@ type scheduleArgs struct {
 
 func (scheduleArgs) Kind() string { return "husk_schedule" }
 
+// sweepArgs look for runs whose watch was lost.
+type sweepArgs struct{}
+
+func (sweepArgs) Kind() string { return "husk_sweep" }
+
 // pruneArgs remove what is old.
 type pruneArgs struct{}
 
@@ -79,7 +84,9 @@ func (w *scheduler) Timeout(*river.Job[scheduleArgs]) time.Duration { return tim
 
 // Work begins a run of a schedule, and adds the timer of the next.
 func (w *scheduler) Work(ctx context.Context, job *river.Job[scheduleArgs]) error {
+	var made *record
 	err := w.s.db.step(ctx, func(t *tx) error {
+		made = nil
 		var line, text, by, projects, last string
 		var next int64
 		err := t.row("SELECT cron, run, requested_by, requested_projects, next, last FROM husk_schedules WHERE tenant = ? AND name = ? AND version = ?",
@@ -102,7 +109,7 @@ func (w *scheduler) Work(ctx context.Context, job *river.Job[scheduleArgs]) erro
 		}
 		if due := timeOf(next); open == nil && !due.After(time.Now()) {
 			n.ID = rand.Text()
-			r, err := t.queue(c, n)
+			r, err := w.s.queue(t, c, n)
 			var refused *refusal
 			switch {
 			case errors.As(err, &refused):
@@ -110,7 +117,7 @@ func (w *scheduler) Work(ctx context.Context, job *river.Job[scheduleArgs]) erro
 			case err != nil:
 				return err
 			default:
-				last = r.ID
+				made, last = r, r.ID
 			}
 		}
 		at, err := cron.ParseStandard(line)
@@ -119,8 +126,8 @@ func (w *scheduler) Work(ctx context.Context, job *river.Job[scheduleArgs]) erro
 		}
 		return w.s.plan(ctx, t, job.Args, at.Next(time.Now().UTC()), last)
 	})
-	if err == nil {
-		w.s.changed.wake()
+	if err == nil && made != nil {
+		w.s.queued.ring(wantedOf(made))
 	}
 	return err
 }
@@ -132,6 +139,37 @@ func (s *Server) plan(ctx context.Context, t *tx, args scheduleArgs, next time.T
 		return err
 	}
 	_, err = s.timers.InsertTx(ctx, t.Tx, args, &river.InsertOpts{ScheduledAt: next})
+	return err
+}
+
+type sweeper struct {
+	river.WorkerDefaults[sweepArgs]
+	s *Server
+}
+
+func (w *sweeper) Timeout(*river.Job[sweepArgs]) time.Duration { return timerTime }
+
+func (w *sweeper) Work(ctx context.Context, _ *river.Job[sweepArgs]) error { return w.s.sweep(ctx) }
+
+// sweep takes runs from workers that were lost long ago: River gives a job up that has failed too often, such as while the
+// database could not be reached.
+func (s *Server) sweep(ctx context.Context) error {
+	const most = 100 // at once
+	var lost []*record
+	err := s.db.step(ctx, func(t *tx) error {
+		lost = nil
+		return t.rows(func(scan func(...any) error) error {
+			r, err := scanRun(scan)
+			if err == nil {
+				lost = append(lost, r)
+			}
+			return err
+		}, "SELECT "+columns+" FROM husk_runs WHERE state = 'running' AND lease < ? ORDER BY lease LIMIT ?", time.Now().Add(-s.options.Lease).UnixMilli(), most)
+	})
+	for _, r := range lost {
+		_, _, one := s.lose(ctx, r.tenant, r.ID, r.Attempt)
+		err = errors.Join(err, one)
+	}
 	return err
 }
 
@@ -175,13 +213,17 @@ func (s *Server) startTimers(ctx context.Context) error {
 	river.AddWorker(workers, &watcher{s: s})
 	river.AddWorker(workers, &scheduler{s: s})
 	river.AddWorker(workers, &pruner{s: s})
+	river.AddWorker(workers, &sweeper{s: s})
 	const atOnce, poll = 8, 500 * time.Millisecond
 	var err error
 	s.timers, err = river.NewClient(s.db.river, &river.Config{
-		Queues:       map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: atOnce, FetchPollInterval: poll}},
-		Workers:      workers,
-		PeriodicJobs: []*river.PeriodicJob{river.NewPeriodicJob(river.PeriodicInterval(time.Hour), func() (river.JobArgs, *river.InsertOpts) { return pruneArgs{}, nil }, &river.PeriodicJobOpts{RunOnStart: true})},
-		Logger:       slog.New(quiet{slog.Default().Handler()}),
+		Queues:  map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: atOnce, FetchPollInterval: poll}},
+		Workers: workers,
+		PeriodicJobs: []*river.PeriodicJob{
+			river.NewPeriodicJob(river.PeriodicInterval(time.Hour), func() (river.JobArgs, *river.InsertOpts) { return pruneArgs{}, nil }, &river.PeriodicJobOpts{RunOnStart: true}),
+			river.NewPeriodicJob(river.PeriodicInterval(2*s.options.Lease), func() (river.JobArgs, *river.InsertOpts) { return sweepArgs{}, nil }, &river.PeriodicJobOpts{RunOnStart: true}),
+		},
+		Logger: slog.New(quiet{slog.Default().Handler()}),
 		// A server that is gone has had its timers for at most this long.
 		RescueStuckJobsAfter: 2 * timerTime,
 		JobTimeout:           timerTime,
@@ -219,9 +261,6 @@ func (s *Server) setSchedule(ctx context.Context, c *caller, schedule runapi.Sch
 	if err := c.require(runapi.Admin, schedule.Run.Project); err != nil {
 		return nil, err
 	}
-	if s.options.RequireApproval && schedule.Run.Operation != "preview" {
-		schedule.Run.Approval = true
-	}
 	text, err := json.Marshal(schedule.Run)
 	if err != nil {
 		return nil, err
@@ -233,7 +272,7 @@ func (s *Server) setSchedule(ctx context.Context, c *caller, schedule runapi.Sch
 	args := scheduleArgs{c.tenant, schedule.Name, rand.Text()}
 	schedule.By, schedule.Next, schedule.Last = c.name, at.Next(time.Now().UTC()), ""
 	err = s.db.step(ctx, func(t *tx) error {
-		if _, err := t.exec("DELETE FROM husk_schedules WHERE tenant = ? AND name = ?", args.Tenant, args.Name); err != nil {
+		if _, err := t.dropSchedule(c, args.Name); err != nil {
 			return err
 		}
 		_, err := t.exec("INSERT INTO husk_schedules (tenant, name, cron, run, requested_by, requested_projects, version, next, last) VALUES (?, ?, ?, ?, ?, ?, ?, 0, '')",
@@ -272,11 +311,34 @@ func (s *Server) schedules(ctx context.Context, c *caller) (all []runapi.Schedul
 
 // removeSchedule removes a schedule. A run of it that has begun goes on.
 func (s *Server) removeSchedule(ctx context.Context, c *caller, name string) error {
+	if err := c.require(runapi.Admin, ""); err != nil {
+		return err
+	}
 	return s.db.step(ctx, func(t *tx) error {
-		n, err := t.exec("DELETE FROM husk_schedules WHERE tenant = ? AND name = ?", c.tenant, name)
-		if err == nil && n == 0 {
+		was, err := t.dropSchedule(c, name)
+		if err == nil && !was {
 			err = refusef(http.StatusNotFound, "there is no schedule %q", name)
 		}
 		return err
 	})
+}
+
+// dropSchedule removes a schedule of a project that the caller may use, if there is one.
+func (t *tx) dropSchedule(c *caller, name string) (was bool, err error) {
+	var text string
+	switch err := t.row("SELECT run FROM husk_schedules WHERE tenant = ? AND name = ?", c.tenant, name).Scan(&text); {
+	case errors.Is(err, sql.ErrNoRows):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	var n runapi.NewRun
+	if err := json.Unmarshal([]byte(text), &n); err != nil {
+		return false, err
+	}
+	if !c.uses(n.Project) {
+		return false, refusef(http.StatusForbidden, "the schedule %q is of a project that the token %s is not for", name, c.name)
+	}
+	_, err = t.exec("DELETE FROM husk_schedules WHERE tenant = ? AND name = ?", c.tenant, name)
+	return true, err
 }

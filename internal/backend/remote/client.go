@@ -26,6 +26,10 @@ var Schemes = []string{"https", "http"}
 // TokenVariable is the environment variable with the token that a server has issued.
 const TokenVariable = "HUSK_ACCESS_TOKEN"
 
+// KnownVariable is the environment variable that says, with any value, that the server has been reached before from this
+// machine: when it cannot be, it is waited for.
+const KnownVariable = "HUSK_SERVER_KNOWN"
+
 const (
 	// attemptTime bounds one attempt of a call, and transferRate, in bytes per second, what a large text adds to that.
 	attemptTime  = 15 * time.Second
@@ -73,6 +77,7 @@ func Open(_ context.Context, text, dir string) (*backend.Backend, error) {
 		// The token is for this server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
+	c.reached.Store(os.Getenv(KnownVariable) != "")
 	return &backend.Backend{
 		Place: place, Dir: dir, Remote: true,
 		State: &store{c}, Modules: modules{c}, KV: values{c}, History: runs{c}, Keys: keys{c},
@@ -117,7 +122,10 @@ func (c *client) call(ctx context.Context, name string, r request) (*answer, err
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if !again || time.Now().After(end) {
+		if again && time.Now().After(end) {
+			return nil, &unreachableError{c.place, err}
+		}
+		if !again {
 			return nil, fmt.Errorf("the backend %s: %w", c.place, err)
 		}
 		select {
@@ -128,6 +136,15 @@ func (c *client) call(ctx context.Context, name string, r request) (*answer, err
 		pause = min(2*pause, lastPause)
 	}
 }
+
+// unreachableError is that of a call which no attempt had answered. It is [backend.ErrUnreachable].
+type unreachableError struct {
+	place string
+	err   error
+}
+
+func (e *unreachableError) Error() string   { return fmt.Sprintf("the backend %s: %v", e.place, e.err) }
+func (e *unreachableError) Unwrap() []error { return []error{backend.ErrUnreachable, e.err} }
 
 // attempt sends a call once. again says that another attempt may be answered.
 func (c *client) attempt(ctx context.Context, name string, body []byte) (out *answer, again bool, err error) {

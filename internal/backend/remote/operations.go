@@ -17,6 +17,8 @@ import (
 type operation struct {
 	// changes says that it may be done only once.
 	changes bool
+	// large says that it may send more than maxShort.
+	large bool
 	// check returns an error if the client may not do it.
 	check func(*Access, *request) error
 	do    func(context.Context, *Server, *Access, *request) (answer, error)
@@ -28,7 +30,7 @@ func init() { // it refers to itself by way of the server
 	operations = map[string]operation{
 		"list":   {do: list, check: anybody},
 		"load":   {do: load, check: mayRead},
-		"create": {do: create, check: mayWrite, changes: true},
+		"create": {do: create, check: mayWrite, changes: true, large: true},
 		"break":  {do: breakLease, check: mayWrite, changes: true},
 		"lease": {do: (func(ctx context.Context, s *Server, a *Access, r *request) (answer, error) {
 			return takeAndLoad(ctx, s, a, r)
@@ -37,25 +39,25 @@ func init() { // it refers to itself by way of the server
 		"beat":            {do: beat, check: mayWrite},
 		"leased-load":     {do: leasedLoad, check: mayWrite},
 		"salvage":         {do: salvage, check: mayWrite},
-		"reset":           {do: reset, check: mayWrite, changes: true},
-		"append":          {do: appendRecord, check: mayWrite, changes: true},
-		"checkpoint":      {do: checkpoint, check: mayWrite, changes: true},
-		"checkpoint-both": {do: checkpointBoth, check: mayWriteBoth, changes: true},
-		"rename":          {do: rename, check: mayWriteBoth, changes: true},
+		"reset":           {do: reset, check: mayWrite, changes: true, large: true},
+		"append":          {do: appendRecord, check: mayWrite, changes: true, large: true},
+		"checkpoint":      {do: checkpoint, check: mayWrite, changes: true, large: true},
+		"checkpoint-both": {do: checkpointBoth, check: mayWriteBoth, changes: true, large: true},
+		"rename":          {do: rename, check: mayWriteBoth, changes: true, large: true},
 		"remove":          {do: remove, check: mayWrite, changes: true},
 		"backups":         {do: backups, check: mayRead},
 		"backup":          {do: backup, check: mayRead},
 		"history":         {do: history, check: mayRead},
-		"set-history":     {do: setHistory, check: mayWrite, changes: true},
+		"set-history":     {do: setHistory, check: mayWrite, changes: true, large: true},
 		"modules/has":     {do: hasModule, check: mayUseModule},
 		"modules/get":     {do: getModule, check: mayUseModule},
-		"modules/put":     {do: putModule, check: mayUseModule, changes: true},
+		"modules/put":     {do: putModule, check: mayPutModule, changes: true, large: true},
 		"kv/list":         {do: listValues, check: mayRead},
 		"kv/load":         {do: loadValue, check: mayRead},
-		"kv/save":         {do: saveValue, check: mayWrite, changes: true},
+		"kv/save":         {do: saveValue, check: mayWrite, changes: true, large: true},
 		"runs/list":       {do: listRuns, check: mayRead},
 		"runs/get":        {do: getRun, check: mayRead},
-		"runs/put":        {do: putRun, check: mayWrite, changes: true},
+		"runs/put":        {do: putRun, check: mayWrite, changes: true, large: true},
 		"keys/encrypt":    {do: encryptKey, check: mayUseKeys},
 		"keys/decrypt":    {do: decryptKey, check: mayUseKeys},
 		"check":           {do: check, check: anybody},
@@ -96,6 +98,13 @@ func mayUseModule(a *Access, r *request) error {
 		return &RefusedError{http.StatusForbidden, "the token does not allow to use the module " + r.ID}
 	}
 	return nil
+}
+
+func mayPutModule(a *Access, r *request) error {
+	if !a.Writes {
+		return &RefusedError{http.StatusForbidden, "the token does not allow to write a stack, which modules are stored for"}
+	}
+	return mayUseModule(a, r)
 }
 
 // mayUseKeys is a check of calls about the keys of stacks, without which nobody can write a stack with secrets.

@@ -27,8 +27,12 @@ type Access struct {
 	Allows func(stack state.StackName, write bool) bool
 	// Keys encrypts the keys of stacks for clients who may write some stack; nil if the server keeps no key for them.
 	Keys secrets.KeyService
-	// Writes says that the client may write some stack.
+	// Writes says that the client may write some stack. Without it, its calls are short, and it stores no modules.
 	Writes bool
+	// Leased, if set, is called with a stack whose lease the client has got, which ends again if it returns an error.
+	Leased func(ctx context.Context, stack state.StackName) error
+	// Refused, if set, is told what the client was refused.
+	Refused func(*RefusedError)
 	// Module reports whether the client may read the module with a digest, which stacks of others may use as well.
 	// Nil allows all: modules have no secrets, and who asks knows the digest.
 	Module func(digest string) bool
@@ -51,6 +55,8 @@ type Server struct {
 	stop   context.CancelFunc
 	done   chan struct{}
 	ending sync.WaitGroup
+	// large has something for each large body that is read.
+	large chan struct{}
 
 	mu       sync.Mutex
 	sessions map[string]*session
@@ -84,7 +90,7 @@ type call struct {
 // client's if it is a [RefusedError].
 func Handler(access func(*http.Request) (*Access, error)) *Server {
 	ctx, stop := context.WithCancel(context.Background())
-	s := &Server{access: access, stop: stop, done: make(chan struct{}), sessions: make(map[string]*session), calls: make(map[string]*call)}
+	s := &Server{access: access, stop: stop, done: make(chan struct{}), large: make(chan struct{}, largeAtOnce), sessions: make(map[string]*session), calls: make(map[string]*call)}
 	go s.tidy(ctx)
 	return s
 }
@@ -178,18 +184,21 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, err)
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if err != nil {
-		http.Error(w, fmt.Sprintf("the call could not be read: %v", err), http.StatusRequestEntityTooLarge)
-		return
+	refuse := func(err error) {
+		var refused *RefusedError
+		if errors.As(err, &refused) && access.Refused != nil {
+			access.Refused(refused)
+		}
+		refuse(w, err)
 	}
 	var req request
-	if err := decoder.Unmarshal(body, &req); err != nil {
-		http.Error(w, "the call cannot be understood: client and server are of different versions of husk", http.StatusBadRequest)
-		return
+	done, err := s.read(w, r, op, access, &req)
+	defer done()
+	if err == nil {
+		err = op.check(access, &req)
 	}
-	if err := op.check(access, &req); err != nil {
-		refuse(w, err)
+	if err != nil {
+		refuse(err)
 		return
 	}
 	do := func(ctx context.Context) (int, []byte) { return s.do(ctx, op, access, &req) }
@@ -199,6 +208,39 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.once(w, r, req.Call, do)
+}
+
+// read reads a call. The caller calls done when it does not need it any more. Only who may write a stack may send a large
+// one, of which the server has few at once.
+func (s *Server) read(w http.ResponseWriter, r *http.Request, op operation, access *Access, into *request) (done func(), err error) {
+	done = func() {}
+	limit := int64(maxShort)
+	if size := r.ContentLength; op.large && (size < 0 || size > maxShort) {
+		if !access.Writes {
+			return done, &RefusedError{http.StatusForbidden, "the token does not allow to write a stack"}
+		}
+		select {
+		case s.large <- struct{}{}:
+			done = func() { <-s.large }
+		case <-r.Context().Done():
+			return done, r.Context().Err()
+		}
+		if size < 0 {
+			size = maxBody
+		}
+		limit = maxBody
+		// Who sends slowly does not keep others waiting. A writer without deadlines has none to set.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(attemptTime + time.Duration(size/transferRate)*time.Second))
+		defer func() { _ = http.NewResponseController(w).SetReadDeadline(time.Time{}) }()
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	if err != nil {
+		return done, &RefusedError{http.StatusRequestEntityTooLarge, fmt.Sprintf("the call could not be read: %v", err)}
+	}
+	if err := decoder.Unmarshal(body, into); err != nil {
+		return done, &RefusedError{http.StatusBadRequest, "the call cannot be understood: client and server are of different versions of husk"}
+	}
+	return done, nil
 }
 
 func write(w http.ResponseWriter, status int, body []byte) {
@@ -333,6 +375,15 @@ func (s *Server) take(ctx context.Context, access *Access, req *request) (answer
 		return answer{}, err
 	}
 	one.lease = lease
+	if access.Leased != nil {
+		if err := access.Leased(ctx, req.Stack); err != nil {
+			s.mu.Lock()
+			delete(s.sessions, req.Lease)
+			s.mu.Unlock()
+			one.release()
+			return answer{}, err
+		}
+	}
 	return answer{Token: lease.Token()}, nil
 }
 

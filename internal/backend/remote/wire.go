@@ -25,6 +25,10 @@ const (
 	contentType = "application/cbor"
 	// maxBody bounds what is sent in a call, in bytes: a checkpoint or a module.
 	maxBody = 256 << 20
+	// maxShort bounds calls that send no checkpoint, record, module, or value, in bytes.
+	maxShort = 1 << 20
+	// largeAtOnce bounds the calls of more than maxShort that a server reads and does at once.
+	largeAtOnce = 4
 	// maxKey bounds the key of a stack, encrypted or not, in bytes.
 	maxKey = 1 << 10
 )

@@ -28,6 +28,9 @@ const (
 	// ExitChanges is the exit code of a success with changes, if --detailed-exitcode is set. The command line being wrong
 	// is ExitFailed then.
 	ExitChanges = 2
+	// ExitBusy is the exit code of a command whose stack another run has, or has taken from it, or whose stacks could not be
+	// reached for long: nothing is wrong with the command, and it may succeed later.
+	ExitBusy = 3
 )
 
 // App is one run of the command line.
@@ -98,6 +101,8 @@ func (a *App) Run(root *cobra.Command, args []string) int {
 		return ExitDone
 	case errors.As(err, &usage) && !slices.Contains(args, "--"+DetailedExitCode):
 		return ExitUsage
+	case errors.Is(err, state.ErrLocked), errors.Is(err, state.ErrFenced), errors.Is(err, backend.ErrUnreachable):
+		return ExitBusy
 	default:
 		return ExitFailed
 	}

@@ -71,7 +71,7 @@ func (f *deployFlags) add(cmd *cobra.Command, names string) {
 		{"yes", "y", &f.yes, "proceed without confirmation, unless the preview fails"},
 		{"skip-preview", "", &f.skipPreview, "with --yes, deploy without a preview: problems are found on the way"},
 		{"preview-only", "", &f.previewOnly, "show what would be done, without changing anything"},
-		{cli.DetailedExitCode, "", &f.detailedExit, "exit with 2 if there are changes, and with 1 for every error"},
+		{cli.DetailedExitCode, "", &f.detailedExit, "exit with 2 if there are changes, with 3 if another run has the stack, and\nwith 1 for every other error"},
 		{"diff", "", &f.diff, "show what differs in each resource"},
 		{"timings", "", &f.timings, "show the cost of provider calls and the slowest steps"},
 		{"timeline", "", &f.timeline, "draw what ran when, after what, and at which cost, in this .svg or .html file"},

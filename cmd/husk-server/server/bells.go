@@ -1,0 +1,92 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// bells wake who waits for something.
+type bells[T any] struct {
+	mu      sync.Mutex
+	waiting map[chan struct{}]func(T) bool
+}
+
+// wait returns a channel that receives something after what the caller wants has happened, until the caller calls stop.
+func (b *bells[T]) wait(wants func(T) bool) (rung <-chan struct{}, stop func()) {
+	c := make(chan struct{}, 1)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.waiting == nil {
+		b.waiting = make(map[chan struct{}]func(T) bool)
+	}
+	b.waiting[c] = wants
+	return c, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.waiting, c)
+	}
+}
+
+// ring wakes those who want what has happened.
+func (b *bells[T]) ring(what T) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for c, wants := range b.waiting {
+		if wants(what) {
+			select {
+			case c <- struct{}{}:
+			default: // it was rung already
+			}
+		}
+	}
+}
+
+func (b *bells[T]) nobody() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.waiting) == 0
+}
+
+// wanted is a queued run, as far as it decides which workers may take it.
+type wanted struct{ tenant, project, selector string }
+
+func wantedOf(r *record) wanted { return wanted{r.tenant, r.Project, r.selector} }
+
+// look looks for runs that another server has queued, and for those whose time has come, as long as a worker waits: once for
+// all workers.
+func (s *Server) look() {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	ticks := time.NewTicker(lookAgain)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-s.closing:
+			return
+		case <-ticks.C:
+		}
+		if s.queued.nobody() {
+			continue
+		}
+		var all []wanted
+		err := s.db.step(ctx, func(t *tx) error {
+			return t.rows(func(scan func(...any) error) error {
+				var one wanted
+				all = append(all, one)
+				last := &all[len(all)-1]
+				return scan(&last.tenant, &last.project, &last.selector)
+			}, "SELECT DISTINCT tenant, project, selector FROM husk_runs r WHERE state = 'queued' AND not_before <= ? AND NOT EXISTS (SELECT 1 FROM husk_runs o"+
+				" WHERE o.tenant = r.tenant AND o.project = r.project AND o.stack = r.stack AND (o.state = 'running' OR o.state IN ('queued', 'waiting') AND o.number < r.number))",
+				time.Now().UnixMilli())
+		})
+		if err != nil {
+			slog.Warn("the queue cannot be read", "error", err)
+			continue
+		}
+		for _, one := range all {
+			s.queued.ring(one)
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package server_test
+
+import (
+	"bytes"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/cmd/husk-server/server"
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/backend/remote"
+	"github.com/husk-dev/husk/internal/runapi"
+)
+
+// An admin of some projects neither changes what is of others, nor has anything to do with tokens.
+func TestAdminsOfSomeProjects(t *testing.T) {
+	b := open(t, server.Options{})
+	admin, shop := b.client("acme", "admin", runapi.Admin), b.client("acme", "shop admin", runapi.Admin, "shop")
+	require.NoError(t, admin.SendBundle(t.Context(), digest("files"), []byte("files")))
+	set := func(c *runapi.Client, name, project string) error {
+		schedule := runapi.Schedule{Cron: "0 4 * * *", Run: runapi.NewRun{Project: project, Stack: "s", Operation: "refresh", Bundle: digest("files")}}
+		_, err := c.CallFor(t.Context(), 0, http.MethodPut, "/v1/schedules/"+name, schedule, nil)
+		return err
+	}
+	remove := func(c *runapi.Client, path string) error {
+		_, err := c.CallFor(t.Context(), 0, http.MethodDelete, path, nil, nil)
+		return err
+	}
+	require.NoError(t, set(admin, "nightly", "bank"))
+	require.Equal(t, http.StatusForbidden, status(set(shop, "nightly", "shop")), "it would replace that of another project")
+	require.Equal(t, http.StatusForbidden, status(remove(shop, "/v1/schedules/nightly")))
+	require.NoError(t, set(shop, "shops", "shop"))
+	require.NoError(t, remove(shop, "/v1/schedules/shops"))
+	_, err := shop.CallFor(t.Context(), 0, http.MethodGet, "/v1/tokens", nil, nil)
+	require.Equal(t, http.StatusForbidden, status(err))
+	require.Equal(t, http.StatusForbidden, status(remove(shop, "/v1/tokens/admin")))
+	require.NoError(t, remove(admin, "/v1/schedules/nightly"))
+}
+
+// text collects what is logged.
+type text struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *text) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(b)
+}
+
+func (l *text) take() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.b.Reset()
+	return l.b.String()
+}
+
+// Whatever is refused is in the log, with who was refused what, and nothing else is.
+func TestRefusalsAreLogged(t *testing.T) {
+	logged := &text{}
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(logged, nil)))
+	t.Cleanup(func() { slog.SetDefault(before) })
+	b := open(t, server.Options{})
+	ann, shop, reader := b.client("acme", "ann", runapi.Request), b.client("acme", "shop", runapi.Request, "shop"), b.client("acme", "reader", runapi.Read)
+	worker, eve := b.client("acme", "w", runapi.Work), b.client("evil", "eve", runapi.Admin)
+	bank := state.StackName{Project: "bank", Name: "dev"}
+	require.NoError(t, b.stacks(ann.Token()).State.Create(t.Context(), bank, []byte("{}")))
+	run := b.asked(ann, runapi.NewRun{Project: "bank", Stack: "dev"})
+	logged.take()
+
+	stacks, err := b.stacks(shop.Token()).State.List(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, stacks)
+	require.NotContains(t, logged.take(), "refused", "a list that leaves something out refuses nothing")
+	module := []byte("\x00asm")
+	for _, refused := range []struct {
+		who, what string
+		do        func() error
+	}{
+		{"shop", "to read the stack bank/dev", func() error { _, err := b.stacks(shop.Token()).State.Load(t.Context(), bank); return err }},
+		{"w", "the token of a worker", func() error { _, err := b.stacks(worker.Token()).State.List(t.Context()); return err }},
+		{"reader", "which decrypting", func() error { _, err := b.stacks(reader.Token()).Keys.Encrypt(t.Context(), []byte("k")); return err }},
+		{"reader", "which modules are stored for", func() error {
+			return b.stacks(reader.Token()).Modules.Put(t.Context(), digest(string(module)), func() ([]byte, error) { return module, nil })
+		}},
+		{"eve", "there is no run", func() error {
+			_, err := eve.CallFor(t.Context(), 0, http.MethodPost, "/v1/runs/"+run.ID+"/cancel", nil, nil)
+			return err
+		}},
+		{"shop", "there is no run", func() error {
+			_, err := shop.CallFor(t.Context(), 0, http.MethodGet, "/v1/runs/"+run.ID, nil, nil)
+			return err
+		}},
+	} {
+		require.Error(t, refused.do(), refused.what)
+		said := logged.take()
+		require.Contains(t, said, "msg=refused token="+refused.who, refused.what)
+		require.Contains(t, said, refused.what)
+	}
+	_, err = eve.CallFor(t.Context(), 0, http.MethodGet, "/v1/runs/NONE", nil, nil)
+	require.Equal(t, http.StatusNotFound, status(err))
+	require.NotContains(t, logged.take(), "refused", "there is nothing")
+}
+
+// endless is a body without an end, which nobody should read.
+type endless struct{ n atomic.Int64 }
+
+func (e *endless) Read(b []byte) (int, error) {
+	e.n.Add(int64(len(b)))
+	return len(b), nil
+}
+
+// What a token does not allow is refused before it is read.
+func TestLargeBodies(t *testing.T) {
+	b := open(t, server.Options{})
+	reader, worker := b.client("acme", "reader", runapi.Read), b.client("acme", "w", runapi.Work)
+	for path, token := range map[string]string{
+		remote.Path + "modules/put": reader.Token(), remote.Path + "append": reader.Token(), remote.Path + "load": reader.Token(),
+		"/v1/runs": reader.Token(), "/v1/work/beat": worker.Token(), "/v1/work/next": reader.Token(), "/v1/work/report": reader.Token(),
+	} {
+		body := &endless{}
+		req, err := http.NewRequest(http.MethodPost, b.url+path, body)
+		require.NoError(t, err)
+		req.Header.Set("Authorization", "Bearer "+token)
+		if strings.HasPrefix(path, remote.Path) {
+			req.Header.Set("Content-Type", "application/cbor")
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err == nil { // else the connection was closed while it was sent
+			require.Contains(t, []int{http.StatusForbidden, http.StatusRequestEntityTooLarge}, resp.StatusCode, path)
+			require.NoError(t, resp.Body.Close())
+		}
+		const most = 16 << 20 // also what is on its way
+		require.Less(t, body.n.Load(), int64(most), path)
+	}
+}
