@@ -10,6 +10,7 @@ import (
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/host/limit"
 	"github.com/husk-dev/husk/internal/doctest"
+	"github.com/husk-dev/husk/internal/plugins"
 )
 
 // The document of what is promised names tests that there are, and the defaults of limits
@@ -28,6 +29,12 @@ func TestThePromisesNameTestsAndDefaults(t *testing.T) {
 		if l.Option != "WithLimit" {
 			require.Contains(t, text, fmt.Sprintf(" | `%s` | %s | %s |\n", l.Name, option, value))
 		}
+	}
+	for name, value := range plugins.UntrustedLimits {
+		info, ok := limit.Named(string(name))
+		require.True(t, ok)
+		require.Less(t, value, info.Default)
+		require.Regexp(t, fmt.Sprintf("(?m)^\\| `%s`.* \\| %s \\|$", name, info.Format(value)), text)
 	}
 	require.Contains(t, text, fmt.Sprintf("| `WithCancelGrace` | %v |\n", host.DefaultCancelGrace))
 	require.Contains(t, text, fmt.Sprintf("| `ProviderOptions.Instances` | %v |\n", host.DefaultInstances))

@@ -73,9 +73,15 @@ func limitNames() []string {
 // limits are values by the name of the provider, empty for all, and the name of the limit.
 type limits map[string]map[string]uint64
 
-// limitsOf returns the limits of the project, overridden by those of the command.
-func limitsOf(project *program.Project, given []Limit) (limits, error) {
+// limitsOf returns the limits of the project, overridden by those of the command. A project that is not trusted may have
+// lower limits than those of [untrustedLimits], and no higher ones.
+func limitsOf(project *program.Project, untrusted bool, given []Limit) (limits, error) {
 	l := limits{}
+	var most map[string]uint64
+	if untrusted {
+		most = untrustedLimits()
+		l[""] = maps.Clone(most)
+	}
 	if project != nil {
 		var wrong source.Diagnostics
 		read := func(provider string, list []program.Limit) {
@@ -84,6 +90,9 @@ func limitsOf(project *program.Project, given []Limit) (limits, error) {
 				if err != nil {
 					wrong = append(wrong, project.File.Errorf(declared.Position, "%v", err))
 					continue
+				}
+				if untrusted && (limit.Value == 0 || limit.Value > most[limit.Name]) {
+					limit.Value = most[limit.Name]
 				}
 				l.set(limit)
 			}
@@ -142,11 +151,11 @@ func (l limits) configure(c host.Config) (host.Config, error) {
 
 // HostConfig returns a host's configuration, with limits of the command, for modules of no project.
 func HostConfig(given []Limit) (host.Config, error) {
-	l, err := limitsOf(nil, given)
+	l, err := limitsOf(nil, false, given)
 	if err != nil {
 		return host.Config{}, err
 	}
-	return l.configure(host.NewConfig().WithAdvice(adviceFor(nil)))
+	return l.configure(host.NewConfig().WithAdvice(adviceFor(nil, false)))
 }
 
 // of returns the limits of a provider alone, and its memory limit, which always has a value.
@@ -163,14 +172,16 @@ func (l limits) of(provider string) map[string]uint64 {
 }
 
 // adviceFor returns the advice how the user of a project, nil for none, raises a limit, with a value that
-// may be enough.
-func adviceFor(project *program.Project) func(name string, exceeded limit.ExceededError) string {
+// may be enough. That of a project which is not trusted is raised by who runs it.
+func adviceFor(project *program.Project, untrusted bool) func(name string, exceeded limit.ExceededError) string {
 	return func(name string, exceeded limit.ExceededError) string {
 		info := exceeded.Info()
 		value := strings.ReplaceAll(info.Format(exceeded.Enough()), " ", "")
 		setting, flag := fmt.Sprintf("limits: {%s: %s}", info.Name, value), fmt.Sprintf("%s=%s", info.Name, value)
 		listed := project != nil && name != "" && project.Provider(name) != nil
 		switch {
+		case untrusted:
+			return "the project is not trusted: who runs it can raise the limit with --limit " + flag
 		case info.OfProvider() && listed:
 			return fmt.Sprintf("to raise the limit, give the provider %s in %s %q, or the command --limit %s:%s", name, project.File.Name, setting, name, flag)
 		case project != nil && len(project.Providers)+len(project.Policies) > 0:

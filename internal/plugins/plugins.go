@@ -59,9 +59,9 @@ type Options struct {
 	RunNative bool
 	// Untrusted says that somebody else chose what the project says: its grants cover directories of the project
 	// and hosts of the Internet, no headers with this process's variables, and nothing of it runs or is built
-	// outside the sandbox.
+	// outside the sandbox. Its limits are those of [UntrustedLimits], or lower.
 	Untrusted bool
-	// Limits override those of the project.
+	// Limits override those of the project, and of [UntrustedLimits].
 	Limits []Limit
 	// Grants are granted to providers by name, in addition to the project's. A store among them stands
 	// for the provider's own.
@@ -139,10 +139,10 @@ func Open(ctx context.Context, project *program.Project, o Options) (*Plugins, e
 	}
 	p.registry = sync.OnceValues(func() (*registry.Client, error) { return p.Registry(nil) })
 	var err error
-	if p.limits, err = limitsOf(project, o.Limits); err != nil {
+	if p.limits, err = limitsOf(project, o.Untrusted, o.Limits); err != nil {
 		return nil, err
 	}
-	config := o.Places.configure(host.NewConfig()).WithAudit(o.Audit).WithAdvice(adviceFor(project))
+	config := o.Places.configure(host.NewConfig()).WithAudit(o.Audit).WithAdvice(adviceFor(project, o.Untrusted))
 	if o.Interpret {
 		config = config.WithInterpreter()
 	}

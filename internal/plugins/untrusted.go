@@ -11,10 +11,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/host/limit"
 	"github.com/husk-dev/husk/internal/egress"
 	"github.com/husk-dev/husk/internal/hostname"
 	"github.com/husk-dev/husk/internal/registry"
@@ -22,6 +24,42 @@ import (
 
 // A project of somebody else's may not choose what of this machine its providers get, nor run anything outside the
 // sandbox: see [Options.Untrusted].
+
+// UntrustedLimits are the limits of projects that are not trusted, in their units, as far as they are lower than the
+// defaults, which are for one user's own projects: runs of strangers share a machine.
+var UntrustedLimits = map[limit.Limit]uint64{
+	// Databases and clusters take as long.
+	limit.Time: uint64(30 * time.Minute),
+	// A Go provider that only computes needs two to three minutes for it.
+	limit.Fuel: 1 << 44,
+	// 1,000 times a second for the time of a call.
+	limit.HostCalls: 2_000_000,
+	// Keys and seeds come to some hundreds.
+	limit.RandomBytes: 4 << 20,
+	// A Go provider works in 10 to 40 MiB.
+	limit.Memory: 128 << 20, limit.TotalMemory: 1 << 30,
+	limit.OpenFiles: 64, limit.TotalFiles: 128,
+	// Values, without assets of some MiB.
+	limit.Request: 16 << 20, limit.Answer: 20 << 20,
+	limit.WaitingCalls: 10_000, limit.Streams: 2,
+	limit.LogRate:     32 << 10,
+	limit.CompileTime: uint64(3 * time.Minute),
+}
+
+// untrustedLimits returns the limits of projects that are not trusted, by name.
+func untrustedLimits() map[string]uint64 {
+	all := make(map[string]uint64)
+	for _, info := range limit.All() {
+		if info.Option == "" {
+			continue
+		}
+		all[info.Name] = info.Default
+		if lower, ok := UntrustedLimits[info.Limit]; ok {
+			all[info.Name] = min(info.Default, lower)
+		}
+	}
+	return all
+}
 
 // refuseUnsandboxed returns an error for what would run outside the sandbox.
 func (p *Plugins) refuseUnsandboxed(what string) error {
