@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"os/user"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
@@ -141,7 +142,7 @@ func (f flags) token(ctx context.Context, args []string, out io.Writer) error {
 }
 
 func (f flags) listener() (net.Listener, string, error) {
-	host, _, err := net.SplitHostPort(f.listen)
+	_, _, err := net.SplitHostPort(f.listen)
 	if err != nil {
 		return nil, "", fmt.Errorf("--listen %s: it has the form HOST:PORT", f.listen)
 	}
@@ -153,7 +154,7 @@ func (f flags) listener() (net.Listener, string, error) {
 			return nil, "", fmt.Errorf("--tls-cert and --tls-key: %w", err)
 		}
 		scheme, config = "https", &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
-	} else if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	} else if !f.isLocal() {
 		return nil, "", fmt.Errorf("--listen %s: anybody on the way could read the tokens: add --tls-cert and --tls-key, or listen at 127.0.0.1 behind a proxy that has a certificate", f.listen)
 	}
 	l, err := net.Listen("tcp", f.listen)
@@ -165,6 +166,76 @@ func (f flags) listener() (net.Listener, string, error) {
 		l = tls.NewListener(l, config)
 	}
 	return l, url, nil
+}
+
+// welcome says who can use a server that has issued no token yet. One that only this machine can reach issues those of its
+// user and of workers, which the commands of that user find.
+func (f flags) welcome(ctx context.Context, s *server.Server, at string, errs io.Writer) error {
+	first, err := s.First(ctx)
+	if err != nil {
+		return err
+	}
+	local, err := runapi.FindLocal()
+	if err != nil {
+		slog.Warn("the commands of this machine do not know the server", "error", err)
+	}
+	dir, absErr := filepath.Abs(f.dir)
+	own := err == nil && absErr == nil && f.isLocal() && f.cert == ""
+	switch {
+	case own && local != nil && local.Dir == dir && !first:
+		if local.URL == at {
+			return nil
+		}
+		local.URL = at
+		return local.Save()
+	case !first:
+		return nil
+	case own && (local == nil || local.Dir == dir || !exists(local.Dir)):
+		local = &runapi.Local{URL: at, Dir: dir}
+		user, err := s.IssueToken(ctx, runapi.Token{Tenant: localTenant, Name: userName(), Role: runapi.Admin})
+		if err != nil {
+			return err
+		}
+		worker, err := s.IssueToken(ctx, runapi.Token{Tenant: localTenant, Name: "workers of this machine", Role: runapi.Work})
+		if err != nil {
+			return err
+		}
+		local.Token, local.WorkerToken = user.Secret, worker.Secret
+		if err := local.Save(); err != nil {
+			return err
+		}
+		fmt.Fprintf(errs, "You can use it on this machine. In other terminals:\n"+
+			"  husk worker --server %s  does its runs\n  husk up --remote  asks for one, in the directory of a project\n"+
+			"husk server token TEAM NAME ROLE issues tokens for others, with the same flags for its place.\n", at)
+		return nil
+	}
+	fmt.Fprintf(errs, "Nobody can use it yet. In another terminal, with the same flags for its place:\n"+
+		"  husk server token TEAM YOU admin    prints a token, for husk login %s\n"+
+		"  husk server token TEAM WORKER work  prints one for husk worker\n", strings.Replace(at, "://", "://:TOKEN@", 1))
+	return nil
+}
+
+// localTenant is that of the tokens that a server issues itself.
+const localTenant = "local"
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
+}
+
+// userName returns the name of this process's user.
+func userName() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return "you"
+}
+
+// isLocal reports whether only this machine can reach the server.
+func (f flags) isLocal() bool {
+	host, _, _ := net.SplitHostPort(f.listen)
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // serve serves until it is interrupted.
@@ -221,12 +292,8 @@ func serve(ctx context.Context, f flags, errs io.Writer) (err error) {
 		where = "PostgreSQL"
 	}
 	fmt.Fprintf(errs, "Serving at %s, with its runs and stacks in %s. Press Ctrl-C to end.\n", url, where)
-	if first, err := s.First(ctx); err != nil {
+	if err := f.welcome(ctx, s, url, errs); err != nil {
 		return err
-	} else if first {
-		fmt.Fprintf(errs, "Nobody can use it yet. In another terminal, with the same flags for its place:\n"+
-			"  husk server token TEAM YOU admin    prints a token, for husk login %s\n"+
-			"  husk server token TEAM WORKER work  prints one for husk worker\n", strings.Replace(url, "://", "://:TOKEN@", 1))
 	}
 	select {
 	case err := <-ended:

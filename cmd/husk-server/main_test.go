@@ -22,6 +22,7 @@ import (
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/internal/bundle"
 	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/terminaltest"
 	"github.com/husk-dev/husk/internal/testmodule"
 )
 
@@ -379,6 +380,68 @@ func TestCancelDrainAndKill(t *testing.T) {
 	require.NoError(t, up.Wait(), "%s", out)
 	require.Contains(t, out.String(), "an earlier run was cut off while creating this resource")
 	require.Len(t, c.objects, 3, "the one that was made twice was reported")
+}
+
+// The three lines at the beginning of docs/runners.md are all that a new user needs.
+func TestThreeLines(t *testing.T) {
+	text, err := os.ReadFile(filepath.FromSlash("../../docs/runners.md"))
+	require.NoError(t, err)
+	block := regexp.MustCompile("(?s)## Three commands.*?```\n(.*?)```").FindSubmatch(text)
+	lines := strings.Split(strings.TrimSpace(string(block[1])), "\n")
+	require.Len(t, lines, 3)
+	port, err := net.Listen("tcp", "127.0.0.1:8470")
+	if err != nil {
+		t.Skip("another server has the port of the lines")
+	}
+	require.NoError(t, port.Close())
+	cache, err := testmodule.Cache()
+	require.NoError(t, err)
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	s := &site{t: t, dir: t.TempDir(), cache: cache, lab: testmodule.Build(t, filepath.Join(root, filepath.FromSlash("cmd/husk/testdata/lab")))}
+	line := func(i int, dir string) *exec.Cmd {
+		words := strings.Fields(lines[i])
+		require.Equal(t, "husk", words[0])
+		cmd := s.command("newcomer", words[1:])
+		cmd.Dir = dir
+		return cmd
+	}
+	terminal := terminaltest.New(t, 100, 40)
+	serving := line(0, t.TempDir())
+	said := s.start(serving)
+	said.wait(t, regexp.MustCompile("You can use it on this machine"))
+	require.Contains(t, said.String(), "  "+lines[1]+" ")
+	s.start(line(1, t.TempDir())).wait(t, regexp.MustCompile(`takes runs from http://127\.0\.0\.1:8470`))
+	plain := map[string]string{"Husk.yaml": strings.NewReplacer("config:\n  password: {type: string, secret: true}\n", "", "${password}", "x").Replace(things)}
+	dir := s.project(plain)
+	up := line(2, dir)
+	up.Stdin, up.Stdout, up.Stderr = terminal.TTY, terminal.TTY, terminal.TTY
+	require.NoError(t, up.Start())
+	t.Cleanup(func() { _ = up.Process.Kill() })
+	terminal.AwaitText(t, "Make these changes?")
+	terminal.Type(t, "yes\n")
+	require.NoError(t, up.Wait(), "%s", terminal.Screen())
+	require.Contains(t, terminal.Screen(), "2 created")
+
+	file := filepath.Join(s.dir, "home-newcomer", "husk", "local-server.json")
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	require.Contains(t, s.done("newcomer", "remote", "ls"), "succeeded  up")
+	s.done("newcomer", "login", "http://127.0.0.1:8470")
+	require.Contains(t, s.done("newcomer", "stack", "ls", "-C", dir), "dev")
+	out, err := s.husk("stranger", "up", "--remote", "--yes", "-C", dir)
+	require.Error(t, err)
+	require.Contains(t, out, "this needs a server of husk")
+	require.NotContains(t, out, "husk_")
+
+	// Who has stacks beside the project does not get others by accident.
+	beside := s.project(plain)
+	s.done("newcomer", "logout")
+	s.done("newcomer", "stack", "init", "dev", "-C", beside)
+	out, err = s.husk("newcomer", "up", "--remote", "--yes", "-C", beside)
+	require.Error(t, err)
+	require.Contains(t, out, "where an update would create everything again")
 }
 
 // A server that is started again, whether it was stopped or killed, costs a run its lease, and not more: the run is tried

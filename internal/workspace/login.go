@@ -8,10 +8,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/internal/atomicfile"
 	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/backend/remote"
+	"github.com/husk-dev/husk/internal/runapi"
 )
 
 // loginOrigin says where the URL of husk login comes from.
@@ -38,6 +41,9 @@ func loginURL() (string, error) {
 	}
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
+		if assumed := assumedLogin.Load(); assumed != nil {
+			return *assumed, nil
+		}
 		return "", nil
 	}
 	var l login
@@ -53,13 +59,26 @@ func loginURL() (string, error) {
 	return l.URL, nil
 }
 
+// assumedLogin is the URL of the server of this machine, nil if the command does not use it: see [ServerURL].
+var assumedLogin atomic.Pointer[string]
+
 // OpenURL opens the backend of a URL. Relative paths begin in the current directory.
 func OpenURL(ctx context.Context, url string, o Options) (*backend.Backend, error) {
 	return o.open(ctx, namedURL{url, "the URL", "."})
 }
 
-// Login tries the backend of a URL, and makes it that of projects that name none.
+// Login tries the backend of a URL, and makes it that of projects that name none. A server of this machine, which has issued
+// a token for its user, needs none in the URL.
 func Login(ctx context.Context, url string, o Options) (*backend.Backend, error) {
+	if scheme := backend.Scheme(url); (scheme == "http" || scheme == "https") && os.Getenv(remote.TokenVariable) == "" {
+		local, err := runapi.FindLocal()
+		if err != nil {
+			return nil, err
+		}
+		if local.Is(url) {
+			url = local.With(local.Token)
+		}
+	}
 	b, err := OpenURL(ctx, url, o)
 	if err != nil {
 		return nil, err
@@ -90,7 +109,8 @@ func Login(ctx context.Context, url string, o Options) (*backend.Backend, error)
 }
 
 // ServerURL returns the URL of the server that keeps the stacks of the project in a directory, or if there is none those
-// of husk login, with its token if the URL has one.
+// of husk login, with its token if the URL has one. Who has chosen no place for stacks and has started a server on this
+// machine uses that, for all of the command.
 func ServerURL(dir string) (string, error) {
 	project, err := program.LoadProject(dir)
 	var none *program.NoProjectError
@@ -107,6 +127,16 @@ func ServerURL(dir string) (string, error) {
 	}
 	if err != nil {
 		return "", err
+	}
+	if url.url == "" {
+		local, err := runapi.FindLocal()
+		if err != nil {
+			return "", err
+		}
+		if local != nil {
+			url.url = local.With(local.Token)
+			assumedLogin.Store(&url.url)
+		}
 	}
 	if scheme := backend.Scheme(url.url); scheme != "https" && scheme != "http" {
 		return "", errors.New("this needs a server of husk, which keeps the stacks and runs operations on them: " +

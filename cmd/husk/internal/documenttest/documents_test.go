@@ -116,7 +116,7 @@ import (
 		run("ci"), run("ci"), leave("the form of another program"), leave("the form of another program"),
 	},
 	"docs/runners.md": {
-		leave("processes that go on, as TestSession of husk-server has them"),
+		leave("processes that go on, as TestThreeLines of husk-server has them"),
 		leave("tokens, as TestSession of husk-server issues them"),
 		leave("a worker that goes on, as TestEdge of husk-server has it"),
 		leave("a schedule of a server, as TestSession of husk-server sets one"),

@@ -25,7 +25,7 @@ func (a commands) worker() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "worker", Short: "Run operations for a server",
 		Long: "Take runs from a server, and do each in a process of its own. It connects to the server, and nothing connects to it.\n" +
-			"The token, of the role work, is the password of the URL, or in " + remote.TokenVariable + ".\n\n" +
+			"The token, of the role work, is the password of the URL, or in " + remote.TokenVariable + ". A server that you have\nstarted on this machine has issued one for you.\n\n" +
 			"A run gets no files, variables, or addresses of this machine and its network, whatever its project grants, and no\n" +
 			"program or plugin that runs outside the sandbox, unless --trusted says that you trust all projects.\n\n" +
 			"With --edge it keeps the states of its stacks on this machine, and needs no connection to repeat the last update of\n" +
@@ -113,6 +113,21 @@ func (a commands) worker() *cobra.Command {
 }
 
 func (a commands) workersClient(server string) (*runapi.Client, error) {
+	local, err := runapi.FindLocal()
+	if err != nil {
+		return nil, err
+	}
+	if os.Getenv(remote.TokenVariable) == "" {
+		at := server
+		if at == "" {
+			if client, err := Client(a.App); err == nil {
+				at = client.URL()
+			}
+		}
+		if local.Is(at) {
+			return runapi.NewClient(local.With(local.WorkerToken), "")
+		}
+	}
 	if server == "" {
 		return Client(a.App)
 	}
