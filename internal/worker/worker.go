@@ -63,8 +63,8 @@ type worker struct {
 }
 
 const (
-	// askTime is how long a question for a run waits at the server.
-	askTime = 25 * time.Second
+	// AskTime is how long a question for a run waits at the server.
+	AskTime = 25 * time.Second
 	// keepTime is how long the files of a project are kept for the next run with the same.
 	keepTime = 30 * 24 * time.Hour
 	// pause is between questions that fail.
@@ -141,7 +141,7 @@ func (w *worker) take(asking, stop, kill context.Context) error {
 	silent := false
 	for asking.Err() == nil {
 		w.mu.Lock()
-		ask := runapi.Ask{Worker: w.Name, Labels: w.Labels, Slots: w.Slots, Running: w.running, Seconds: int(askTime.Seconds())}
+		ask := runapi.Ask{Worker: w.Name, Labels: w.Labels, Slots: w.Slots, Running: w.running, Seconds: int(AskTime.Seconds())}
 		w.mu.Unlock()
 		var claim runapi.Claim
 		some, err := w.client.CallFor(asking, 0, http.MethodPost, "/v1/work/next", ask, &claim)
@@ -291,7 +291,7 @@ func (w *worker) unpack(ctx context.Context, claim *runapi.Claim, j *journal, di
 		if j.client == nil {
 			return errors.New("the files of the project are not here any more: ask for the run again")
 		}
-		if content, err = j.client.Send(ctx, askTime, http.MethodGet, "/v1/work/bundle", "", nil); err != nil {
+		if content, err = j.client.Send(ctx, AskTime, http.MethodGet, "/v1/work/bundle", "", nil); err != nil {
 			return fmt.Errorf("the files of the project: %w", err)
 		}
 	}

@@ -127,8 +127,26 @@ func (f *fleet) run(ctx context.Context) (err error) {
 	end()
 	<-watched
 	fmt.Printf("\nmost memory of the server, all workers, and their runs: %d MiB\n", *peak>>20)
-	model(last, f.stacks)
+	all.Wait()
+	ask, err := askCost(ctx, workers)
+	if err != nil {
+		return err
+	}
+	model(last, f.stacks, ask)
 	return nil
+}
+
+// askCost returns the processor's time of a question for a run when there is none.
+func askCost(ctx context.Context, client *runapi.Client) (time.Duration, error) {
+	const asks = 500
+	began := processorTime()
+	for i := range asks {
+		ask := runapi.Ask{Worker: "asking" + strconv.Itoa(i), Labels: map[string]string{runapi.EdgeLabel: strconv.Itoa(i)}, Slots: 1}
+		if some, err := client.Call(ctx, http.MethodPost, "/v1/work/next", ask, nil); err != nil || some {
+			return 0, fmt.Errorf("there is still a run for somebody: %w", err)
+		}
+	}
+	return (processorTime() - began) / asks, nil
 }
 
 // build builds husk and the module of the programs.

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/husk-dev/husk/internal/worker"
 )
 
 // The model is of edge runners: each has its own stacks, and takes their runs one after the other, at the time that it was
@@ -82,23 +84,32 @@ func simulate(runners, stacks int, period time.Duration, times []time.Duration, 
 	return waits, float64(used) / float64(day) / float64(cores)
 }
 
-// model prints what a server of two cores bears, as the model has it.
-func model(m *measured, stacks int) {
+// polling returns which part of its processor a server spends on runners that ask for runs and get none. A question waits at
+// the server for [worker.AskTime], and a runner asks again then; that it has a run meanwhile is left out.
+func polling(runners int, ask time.Duration, cores int) float64 {
+	return float64(runners) / worker.AskTime.Seconds() * ask.Seconds() / float64(cores)
+}
+
+// model prints what a server of two cores bears, as the model has it. ask is what a question without a run costs the server.
+func model(m *measured, stacks int, ask time.Duration) {
 	const runners, all, cores = 10_000, 100_000, 2
 	cost := m.server / time.Duration(stacks)
-	if cost <= 0 {
+	polls := polling(runners, ask, cores)
+	if cost <= 0 || polls >= 1 {
 		return
 	}
-	fmt.Printf("\nmodel: %d runners at the edge, %d stacks, one server of %d cores, %v of it for each run\n%-14s %12s %12s %12s %12s\n",
-		runners, all, cores, cost.Round(10*time.Microsecond), "each stack", "runs/second", "server busy", "wait p50", "wait p99")
+	fmt.Printf("\nmodel: %d runners at the edge, %d stacks, one server of %d cores, %v of it for each run, and %v for a question without one: %.0f%%\n%-14s %12s %12s %12s %12s\n",
+		runners, all, cores, cost.Round(10*time.Microsecond), ask.Round(10*time.Microsecond), 100*polls, "each stack", "runs/second", "server busy", "wait p50", "wait p99")
+	// What is left for runs is as if each took longer.
+	cost = time.Duration(float64(cost) / (1 - polls))
 	for _, period := range []time.Duration{24 * time.Hour, time.Hour, 15 * time.Minute, 5 * time.Minute} {
 		if demand := float64(all) / period.Seconds() * cost.Seconds() / cores; demand >= 1 {
-			fmt.Printf("every %-8v %12.0f %11.0f%% %12s %12s\n", period, float64(all)/period.Seconds(), 100*demand, "more than", "it can do")
+			fmt.Printf("every %-8v %12.0f %11.0f%% %12s %12s\n", period, float64(all)/period.Seconds(), 100*(polls+demand*(1-polls)), "more than", "it can do")
 			continue
 		}
 		waits, busy := simulate(runners, all, period, m.runs, cost, cores)
 		slices.Sort(waits)
-		fmt.Printf("every %-8v %12.0f %11.0f%% %12v %12v\n", period, float64(all)/period.Seconds(), 100*busy, quantile(waits, .5), quantile(waits, .99))
+		fmt.Printf("every %-8v %12.0f %11.0f%% %12v %12v\n", period, float64(all)/period.Seconds(), 100*(polls+busy*(1-polls)), quantile(waits, .5), quantile(waits, .99))
 	}
 	fmt.Printf("limit: %.0f runs a second\n", cores/cost.Seconds())
 }
