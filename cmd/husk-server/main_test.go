@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -713,6 +714,50 @@ func TestUntrustedProjects(t *testing.T) {
 		require.Contains(t, out, want)
 		require.NotContains(t, out, "secret-canary")
 	}
+}
+
+// The server's own document makes a package of it, with which a project manages schedules.
+func TestManagedByADocument(t *testing.T) {
+	s := begin(t)
+	token := s.login("acme", "ann", "admin")
+	root, err := filepath.Abs("../../examples/providers/openapi")
+	require.NoError(t, err)
+	resp, err := http.Get(s.url + "/openapi.json")
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	document, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	project := func(cron string) string {
+		return fmt.Sprintf(`name: ops
+runtime: yaml
+backend: {url: "file://./state"}
+plugins: {providers: [{name: openapi, path: openapi.wasm, grants: {fs: [api], http: [%q]}}]}
+packages: {husk: {source: openapi, parameters: [./api/husk.json, husk]}}
+config:
+  husk:baseUrl: %[1]s
+  husk:token: %[2]s
+resources:
+  drift:
+    type: husk:Schedule
+    properties:
+      name: drift
+      cron: %[3]q
+      run: {project: shop, stack: dev, operation: refresh, bundle: "sha256:%[4]s", options: ["--preview-only=true"]}
+`, s.url, token, cron, strings.Repeat("a", 64))
+	}
+	dir := s.project(map[string]string{"Husk.yaml": project("0 4 * * *"), "api/husk.json": string(document), "openapi.wasm": string(testmodule.Build(t, root))})
+	up := func() string { return s.done("ops", "up", "--yes", "-C", dir) }
+	up()
+	require.Regexp(t, `drift +0 4 \* \* \* +refresh +shop/dev`, s.done("ann", "remote", "schedule", "ls"))
+	require.Contains(t, up(), "nothing changed")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte(project("0 5 * * *")), 0o600))
+	require.Contains(t, up(), "updated")
+	require.Contains(t, s.done("ann", "remote", "schedule", "ls"), "0 5 * * *")
+	s.done("ann", "remote", "schedule", "rm", "drift")
+	s.done("ops", "refresh", "--yes", "-C", dir)
+	require.Contains(t, up(), "1 created")
+	s.done("ops", "destroy", "--yes", "-C", dir)
+	require.NotContains(t, s.done("ann", "remote", "schedule", "ls"), "drift")
 }
 
 func TestUsage(t *testing.T) {

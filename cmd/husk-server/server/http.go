@@ -106,6 +106,12 @@ func (s *Server) routes() *http.ServeMux {
 			}
 			return s.schedules(r.Context(), c)
 		},
+		"GET /v1/schedules/{name}": func(r *http.Request, c *caller) (any, error) {
+			if err := c.require(runapi.Read, ""); err != nil {
+				return nil, err
+			}
+			return s.schedule(r.Context(), c, r.PathValue("name"))
+		},
 		"PUT /v1/schedules/{name}": func(r *http.Request, c *caller) (any, error) {
 			if err := c.require(runapi.Admin, ""); err != nil {
 				return nil, err

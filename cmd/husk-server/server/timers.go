@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -307,6 +308,19 @@ func (s *Server) schedules(ctx context.Context, c *caller) (all []runapi.Schedul
 		}, "SELECT name, cron, run, requested_by, next, last FROM husk_schedules WHERE tenant = ? ORDER BY name", c.tenant)
 	})
 	return all, err
+}
+
+// schedule returns one of a caller's projects.
+func (s *Server) schedule(ctx context.Context, c *caller, name string) (*runapi.Schedule, error) {
+	all, err := s.schedules(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(all, func(one runapi.Schedule) bool { return one.Name == name })
+	if at < 0 {
+		return nil, refusef(http.StatusNotFound, "there is no schedule %q: husk remote schedule ls lists them", name)
+	}
+	return &all[at], nil
 }
 
 // removeSchedule removes a schedule. A run of it that has begun goes on.
