@@ -44,6 +44,7 @@ Flags:
 
 type flags struct {
 	dir, database, listen, metrics, trace, cert, key string
+	quota                                            int64
 	approval                                         bool
 	lease, keep, expires                             time.Duration
 	projects                                         []string
@@ -70,6 +71,7 @@ func run(args []string, out, errs io.Writer) error {
 	set.BoolVar(&f.approval, "require-approval", false, "have each run that changes something wait for the approval of another person")
 	set.DurationVar(&f.lease, "lease", server.DefaultLease, "how long a worker may be silent before its run goes on elsewhere")
 	set.DurationVar(&f.keep, "keep", server.DefaultKeep, "how long ended runs and their logs are kept")
+	set.Int64Var(&f.quota, "quota", 0, "how many MiB of states, modules, and bundles each team may keep (default: any)")
 	set.StringSliceVar(&f.projects, "project", nil, "with token: only for this project, in which * stands for any text; can be repeated")
 	set.DurationVar(&f.expires, "expires", 0, "with token: how long it is valid (default: until it is revoked)")
 	shown := set.Bool("version", false, "print the version")
@@ -92,6 +94,9 @@ func run(args []string, out, errs io.Writer) error {
 	}
 	if f.lease < time.Second {
 		return fmt.Errorf("--lease %v: it is at least 1s", f.lease)
+	}
+	if f.quota < 0 {
+		return fmt.Errorf("--quota %d: must not be negative", f.quota)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -120,7 +125,7 @@ func version() string {
 
 func (f flags) open(ctx context.Context, tracer *trace.Tracer) (*server.Server, error) {
 	return server.Open(ctx, server.Options{
-		Dir: f.dir, Database: f.database, RequireApproval: f.approval, Lease: f.lease, Keep: f.keep, Version: version(), Trace: tracer,
+		Dir: f.dir, Database: f.database, RequireApproval: f.approval, Lease: f.lease, Keep: f.keep, Version: version(), Trace: tracer, Quota: f.quota << 20,
 	})
 }
 

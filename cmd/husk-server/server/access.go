@@ -168,6 +168,13 @@ func (s *Server) stateAccess(r *http.Request) (*remote.Access, error) {
 		own := c.run != nil && stack.Project == c.run.Project && stack.Name == c.run.Stack
 		return own || c.uses(stack.Project) && (!write || c.run == nil && writes)
 	}
+	access.Room = func(bytes int) error {
+		err := s.room(r.Context(), c.tenant, int64(bytes))
+		if refused := (*refusal)(nil); errors.As(err, &refused) {
+			return &remote.RefusedError{Status: refused.status, Reason: refused.reason}
+		}
+		return err
+	}
 	access.Refused = func(refused *remote.RefusedError) {
 		s.logRefusal(r, c, &refusal{status: refused.Status, reason: refused.Reason})
 	}

@@ -402,6 +402,9 @@ func (s *Server) putBundle(r *http.Request, c *caller) (any, error) {
 	if is := "sha256:" + hex.EncodeToString(sum[:]); is != r.PathValue("digest") {
 		return nil, refusef(http.StatusBadRequest, "the bundle has the digest %s, and was sent as %s", is, r.PathValue("digest"))
 	}
+	if err := s.room(r.Context(), c.tenant, int64(len(content))); err != nil {
+		return nil, err
+	}
 	return nil, s.db.step(r.Context(), func(t *tx) error {
 		_, err := t.exec("INSERT INTO husk_bundles (tenant, digest, made, content) VALUES (?, ?, ?, ?) ON CONFLICT (tenant, digest) DO UPDATE SET made = excluded.made",
 			c.tenant, r.PathValue("digest"), time.Now().UnixMilli(), content)

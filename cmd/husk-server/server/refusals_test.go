@@ -141,3 +141,30 @@ func TestLargeBodies(t *testing.T) {
 		require.Less(t, body.n.Load(), int64(most), path)
 	}
 }
+
+// A team keeps no more than it may. What it has goes on.
+func TestQuotas(t *testing.T) {
+	everywhere(t, func(t *testing.T, o server.Options) {
+		o.Quota = 4 << 20
+		b := open(t, o)
+		ann, eve := b.client("acme", "ann", runapi.Request), b.client("evil", "eve", runapi.Request)
+		large := strings.Repeat("bundle", 600_000)
+		name := state.StackName{Project: "shop", Name: "dev"}
+		stacks := b.stacks(ann.Token())
+		require.NoError(t, stacks.State.Create(t.Context(), name, []byte("{}")))
+		lease, err := stacks.State.Lease(t.Context(), name, state.Holder{Command: "up"})
+		require.NoError(t, err)
+		_, err = lease.Load(t.Context())
+		require.NoError(t, err)
+		put := func(content string) error { return ann.SendBundle(t.Context(), digest(content), []byte(content)) }
+		require.NoError(t, put(large))
+		require.Equal(t, http.StatusForbidden, status(put(large+"more")))
+		module := []byte(large)
+		err = stacks.Modules.Put(t.Context(), digest(large), func() ([]byte, error) { return module, nil })
+		require.ErrorContains(t, err, "the team acme keeps ")
+		require.ErrorContains(t, err, "and may keep 4 MiB: who runs the server sets --quota")
+		require.NoError(t, lease.Append(t.Context(), 1, []byte("what a run has done is recorded")))
+		require.NoError(t, lease.Release(t.Context()))
+		require.NoError(t, eve.SendBundle(t.Context(), digest(large), []byte(large)), "others have their own")
+	})
+}

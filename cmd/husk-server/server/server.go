@@ -39,6 +39,8 @@ type Options struct {
 	Lease time.Duration
 	// Keep is how long ended runs and their logs are kept; 0 stands for [DefaultKeep].
 	Keep time.Duration
+	// Quota is how many bytes of states, modules, and bundles each tenant may keep, 0 for any.
+	Quota int64
 	// Trace gets a span for each run that has ended, and for its wait; nil for none.
 	Trace *trace.Tracer
 	// Version is that of the program.
@@ -74,6 +76,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	tenants map[string]*tenant
+	sizes   map[string]size
 }
 
 // Open opens a server.
@@ -87,7 +90,7 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, metrics: &metrics{}, closing: make(chan struct{}), tenants: make(map[string]*tenant)}
+	s := &Server{options: o, metrics: &metrics{}, closing: make(chan struct{}), tenants: make(map[string]*tenant), sizes: make(map[string]size)}
 	if s.key, err = readKey(filepath.Join(o.Dir, "server.key")); err != nil {
 		return nil, err
 	}
@@ -154,11 +157,17 @@ func readKey(file string) (cipher.AEAD, error) {
 	return newCipher(key)
 }
 
+// stateFile is the file of a tenant's stacks with SQLite, and stateSchema their schema in PostgreSQL.
+func (s *Server) stateFile(tenant string) string {
+	return filepath.Join(s.options.Dir, "tenants", tenant+".db")
+}
+
+func stateSchema(tenant string) string { return "husk_" + tenant }
+
 // openState opens the backend of a tenant's stacks.
 func (s *Server) openState(ctx context.Context, tenant string) (*backend.Backend, error) {
 	if !s.db.postgres {
-		file := filepath.Join(s.options.Dir, "tenants", tenant+".db")
-		return sqlite.Open(ctx, sqlite.Scheme+"://"+filepath.ToSlash(file), "")
+		return sqlite.Open(ctx, sqlite.Scheme+"://"+filepath.ToSlash(s.stateFile(tenant)), "")
 	}
-	return postgres.OpenSchema(ctx, s.options.Database, "husk_"+tenant, "")
+	return postgres.OpenSchema(ctx, s.options.Database, stateSchema(tenant), "")
 }

@@ -19,6 +19,8 @@ type operation struct {
 	changes bool
 	// large says that it may send more than maxShort.
 	large bool
+	// grows says that it stores something new, and not what a run must be able to record.
+	grows bool
 	// check returns an error if the client may not do it.
 	check func(*Access, *request) error
 	do    func(context.Context, *Server, *Access, *request) (answer, error)
@@ -30,7 +32,7 @@ func init() { // it refers to itself by way of the server
 	operations = map[string]operation{
 		"list":   {do: list, check: anybody},
 		"load":   {do: load, check: mayRead},
-		"create": {do: create, check: mayWrite, changes: true, large: true},
+		"create": {do: create, check: mayWrite, changes: true, large: true, grows: true},
 		"break":  {do: breakLease, check: mayWrite, changes: true},
 		"lease": {do: (func(ctx context.Context, s *Server, a *Access, r *request) (answer, error) {
 			return takeAndLoad(ctx, s, a, r)
@@ -51,7 +53,7 @@ func init() { // it refers to itself by way of the server
 		"set-history":     {do: setHistory, check: mayWrite, changes: true, large: true},
 		"modules/has":     {do: hasModule, check: mayUseModule},
 		"modules/get":     {do: getModule, check: mayUseModule},
-		"modules/put":     {do: putModule, check: mayPutModule, changes: true, large: true},
+		"modules/put":     {do: putModule, check: mayPutModule, changes: true, large: true, grows: true},
 		"kv/list":         {do: listValues, check: mayRead},
 		"kv/load":         {do: loadValue, check: mayRead},
 		"kv/save":         {do: saveValue, check: mayWrite, changes: true, large: true},

@@ -31,6 +31,8 @@ type Access struct {
 	Writes bool
 	// Leased, if set, is called with a stack whose lease the client has got, which ends again if it returns an error.
 	Leased func(ctx context.Context, stack state.StackName) error
+	// Room, if set, returns an error if the client may not store a new stack or module of so many bytes.
+	Room func(bytes int) error
 	// Refused, if set, is told what the client was refused.
 	Refused func(*RefusedError)
 	// Module reports whether the client may read the module with a digest, which stacks of others may use as well.
@@ -196,6 +198,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer done()
 	if err == nil {
 		err = op.check(access, &req)
+	}
+	if err == nil && op.grows && access.Room != nil {
+		err = access.Room(len(req.Content))
 	}
 	if err != nil {
 		refuse(err)
