@@ -575,7 +575,7 @@ func TestEdgeRepeats(t *testing.T) {
 	s.login("acme", "ann", "admin")
 	c := newCloud(t)
 	dir := s.project(map[string]string{"Husk.yaml": s.objects(c, "a", "b")})
-	pump, said := s.worker(s.token("acme", "pumps", "work"), "pump", "--edge", "--trusted")
+	pump, _ := s.worker(s.token("acme", "pumps", "work"), "pump", "--edge", "--trusted")
 	to := []string{"-C", dir, "--remote", "--yes", "--label", "edge=pump", "--stack", "pump"}
 	desired := func() string {
 		var all []byte
@@ -628,7 +628,7 @@ func TestEdgeRepeats(t *testing.T) {
 	made := c.made
 	clear(c.objects)
 	c.mu.Unlock()
-	_, said = s.worker(s.token("acme", "more pumps", "work"), "pump", "--edge", "--trusted")
+	_, said := s.worker(s.token("acme", "more pumps", "work"), "pump", "--edge", "--trusted")
 	said.wait(t, regexp.MustCompile(`up demo/pump succeeded after`))
 	c.mu.Lock()
 	require.Equal(t, made+1, c.made)
