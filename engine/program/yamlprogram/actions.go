@@ -96,7 +96,7 @@ func (c *compilation) checkAction(e *evaluator, a *action) {
 	if ok && f.schema != nil {
 		asText(a.call.Args, &f.schema.Args)
 	}
-	args, argsOK := e.properties(a.call.Args)
+	args, argsOK := e.arguments(a.call, f)
 	e.functionOptions(a.call, f)
 	switch {
 	case !ok || !argsOK || f.schema == nil:
@@ -173,8 +173,8 @@ func (d *deployment) callAt(ctx context.Context, a *action, s callback.Step) (ca
 		i.complete = d.isComplete(i)
 		e.scope = d.scope.with(i)
 	}
-	args, ok := e.properties(a.call.Args)
 	f := d.c.functions[a.call]
+	args, ok := e.arguments(a.call, f)
 	options, optionsOK := e.functionOptions(a.call, f)
 	if !ok || !optionsOK {
 		if err := ctx.Err(); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/husk-dev/husk/engine/builtin"
 	"github.com/husk-dev/husk/engine/program/expr"
 	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/conversion"
 	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/measure"
 	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
 )
@@ -201,9 +202,26 @@ func (e *evaluator) properties(x *expr.Object) (property.Map, bool) {
 	return m, ok && isObject && e.bounded(x, measure.Of(v))
 }
 
-// inputs evaluates the properties of a resource. Those that are not known in a check are no mistake, and
-// not returned.
+// inputs evaluates the properties of a resource, as its schema has them. Those that are not known in a check are no
+// mistake, and not returned.
 func (e *evaluator) inputs(r *resource) (property.Map, bool) {
+	m, ok := e.writtenInputs(r)
+	if ok && r.inputs != nil {
+		m = conversion.Properties(r.inputs, m)
+	}
+	return m, ok
+}
+
+// arguments evaluates the arguments of a function, as its schema has them.
+func (e *evaluator) arguments(x *expr.Invoke, f function) (property.Map, bool) {
+	m, ok := e.properties(x.Args)
+	if ok && f.schema != nil {
+		m = conversion.Properties(&f.schema.Args, m)
+	}
+	return m, ok
+}
+
+func (e *evaluator) writtenInputs(r *resource) (property.Map, bool) {
 	if r.computed == nil {
 		return e.properties(r.properties)
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/rivo/uniseg"
+
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/expr"
@@ -203,12 +205,8 @@ func (e *evaluator) ofParts(c *expr.Call, arg property.Value) (property.Value, b
 	text, isText := v.AsString()
 	switch {
 	case c.Function == expr.Length && isText:
-		if strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf || r == '\r' }) {
-			// Pulumi counts what a reader takes for one character, which may be many code points.
-			e.errorf(c.Args[0], "%s: the characters of a text are counted only if all are ASCII", c.Function)
-			return property.Null, false
-		}
-		return p.Wrap(property.Number(float64(len(text)))), true
+		// What a reader takes for one character may be many code points.
+		return p.Wrap(property.Number(float64(uniseg.GraphemeClusterCount(text)))), true
 	case c.Function == expr.Length && isObject:
 		return p.Wrap(property.Number(float64(m.Len()))), true
 	case c.Function == expr.Length && !isArray:

@@ -23,7 +23,7 @@ func (e *evaluator) invoke(x *expr.Invoke) (property.Value, bool) {
 			asText(x.Args, &f.schema.Args)
 		}
 	}
-	args, argsOK := e.properties(x.Args)
+	args, argsOK := e.arguments(x, f)
 	options, optionsOK := e.functionOptions(x, f)
 	if !ok || !argsOK || !optionsOK {
 		return property.Null, false

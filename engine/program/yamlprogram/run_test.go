@@ -316,6 +316,40 @@ func TestCheckThenRun(t *testing.T) {
 	}
 }
 
+// Text stands for a number or a truth value where the schema asks for one, and they for text, with what they were
+// computed from.
+func TestConversions(t *testing.T) {
+	program := `
+config:
+  count: {type: string}
+  pin: {type: integer, secret: true}
+resources:
+  a:
+    type: cloud:Server
+    properties: {size: "5", image: "${pin}", rules: [{port: "${count}"}]}
+  b:
+    type: cloud:Server
+    properties: {size: "${a.address}", tags: {first: "${a.size}", second: true}}
+variables:
+  called: {fn::invoke: {function: cloud:findImage, arguments: {name: 1.10, latest: "true"}}}
+`
+	p := load(t, program)
+	run := runContext(abi.ConfigEntry{Key: "shop:count", Value: "80"}, abi.ConfigEntry{Key: "shop:pin", Value: "1234"})
+	monitor := &fakeMonitor{state: map[string]property.Map{"a": entries("size", property.Number(5), "address", "42")}}
+	monitor.invoke = func(r abi.MonitorInvokeRequest) (abi.MonitorInvokeResponse, error) {
+		require.Equal(t, `{latest: true, name: "1.10"}`, showMap(r.Args))
+		return abi.MonitorInvokeResponse{Result: entries("id", "x")}, nil
+	}
+	require.NoError(t, p.Run(t.Context(), run, monitor))
+	require.Equal(t, `{apiVersion: "v1", image: secret("1234"), rules: [{port: 80}], size: 5}`, showMap(monitor.request(t, "a").Inputs))
+	require.Equal(t, `{apiVersion: "v1", size: <a>42, tags: {first: <a>"5", second: "true"}}`, showMap(monitor.request(t, "b").Inputs))
+
+	// What comes of a resource and is no number, its provider refuses.
+	monitor = &fakeMonitor{invoke: monitor.invoke, state: map[string]property.Map{"a": entries("size", property.Number(5), "address", "x")}}
+	require.NoError(t, load(t, program).Run(t.Context(), run, monitor))
+	require.Equal(t, `<a>"x"`, show(monitor.request(t, "b").Inputs.Get("size")))
+}
+
 // The arguments of an action are those of its step: the resource is as the step leaves it or, before an update, as
 // it finds it. Resources that an action needs come before those that it runs for.
 func TestArgumentsOfActions(t *testing.T) {
