@@ -42,6 +42,8 @@ type Plugin struct {
 
 	// accepted is what the plugin understands.
 	accepted atomic.Pointer[accepted]
+	// told is the version that the plugin says of itself or, with parameters, of what it became.
+	told atomic.Pointer[string]
 	// undecided is true while the configuration holds unknowns. The plugin must not be called then.
 	undecided atomic.Bool
 }
@@ -216,6 +218,7 @@ func (p *Plugin) Handshake(ctx context.Context, request abi.HandshakeRequest) (a
 	}
 	response.Features &= request.Features
 	response.Version, err = p.version(ctx)
+	p.told.Store(&response.Version)
 	return response, err
 }
 
@@ -265,6 +268,7 @@ func (p *Plugin) Parameterize(ctx context.Context, request abi.ParameterizeReque
 	}
 	if !request.Extension {
 		p.name = response.Name
+		p.told.Store(&response.Version)
 	}
 	return response, nil
 }
@@ -296,11 +300,35 @@ func (p *Plugin) Cancel(ctx context.Context) error {
 	return err
 }
 
+// versionKey is what Pulumi's engine tells plugins their own version by, among their configuration.
+const versionKey = "version"
+
+// withVersion adds the plugin's version to its configuration. The version does not change while the plugin runs, so it
+// makes no difference between an old and a new configuration.
+func (p *Plugin) withVersion(config property.Map) property.Map {
+	version := p.told.Load()
+	if version == nil || *version == "" || config.Has(versionKey) {
+		return config
+	}
+	return config.With(versionKey, property.String(*version))
+}
+
 func (p *Plugin) CheckConfig(ctx context.Context, request abi.CheckRequest) (abi.CheckResponse, error) {
-	return p.check(ctx, "CheckConfig", request)
+	_, given := request.News.Lookup(versionKey)
+	request.News = p.withVersion(request.News)
+	if request.Olds != nil {
+		olds := p.withVersion(*request.Olds)
+		request.Olds = &olds
+	}
+	response, err := p.check(ctx, "CheckConfig", request)
+	if !given {
+		response.Inputs = response.Inputs.Without(versionKey)
+	}
+	return response, err
 }
 
 func (p *Plugin) DiffConfig(ctx context.Context, request abi.DiffRequest) (abi.DiffResponse, error) {
+	request.Olds, request.News, request.OldInputs = p.withVersion(request.Olds), p.withVersion(request.News), p.withVersion(request.OldInputs)
 	return p.diff(ctx, "DiffConfig", request)
 }
 
@@ -310,6 +338,7 @@ func (p *Plugin) Configure(ctx context.Context, request abi.ConfigureRequest) er
 	if p.undecided.Load() {
 		return nil // a preview, in which no method of the plugin is called
 	}
+	request.Inputs = p.withVersion(request.Inputs)
 	texts := map[string]string{}
 	for key, v := range request.Inputs.All() {
 		text, err := configText(v)

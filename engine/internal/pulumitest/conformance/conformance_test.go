@@ -18,11 +18,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
-	"github.com/blang/semver"
 	"github.com/pulumi/pulumi/pkg/v3/display"
 	"github.com/pulumi/pulumi/pkg/v3/resource/deploy"
 	"github.com/pulumi/pulumi/pkg/v3/resource/plugin"
@@ -33,7 +31,6 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/config"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/util/result"
-	"github.com/pulumi/pulumi/sdk/v3/go/property"
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
@@ -64,11 +61,7 @@ func serve(which string) error {
 	}
 	server := grpc.NewServer()
 	p := tests.LanguageTests[name].Providers[i]()
-	info, err := p.GetPluginInfo(context.Background())
-	if err != nil {
-		return err
-	}
-	pulumirpc.RegisterResourceProviderServer(server, plugin.NewProviderServer(&versioned{Provider: p, version: info.Version.String()}))
+	pulumirpc.RegisterResourceProviderServer(server, plugin.NewProviderServer(p))
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -81,34 +74,6 @@ func serve(which string) error {
 	}()
 	fmt.Println(listener.Addr().(*net.TCPAddr).Port)
 	return server.Serve(listener)
-}
-
-// versioned tells a provider its own version among its configuration, as Pulumi does and Husk does not: the providers of
-// the tests demand it.
-type versioned struct {
-	plugin.Provider
-	mu      sync.Mutex
-	version string
-}
-
-func (v *versioned) Parameterize(ctx context.Context, r plugin.ParameterizeRequest) (plugin.ParameterizeResponse, error) {
-	response, err := v.Provider.Parameterize(ctx, r)
-	if err == nil && response.Version.NE(semver.Version{}) {
-		v.mu.Lock()
-		defer v.mu.Unlock()
-		v.version = response.Version.String()
-	}
-	return response, err
-}
-
-func (v *versioned) CheckConfig(ctx context.Context, r plugin.CheckConfigRequest) (plugin.CheckConfigResponse, error) {
-	const key = "version"
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	r.News = r.News.Set(key, property.New(v.version))
-	response, err := v.Provider.CheckConfig(ctx, r)
-	response.Properties = response.Properties.Delete(key)
-	return response, err
 }
 
 // runner runs one test in a directory of its own.
