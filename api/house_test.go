@@ -29,8 +29,8 @@ var needed = map[string][]string{
 	},
 	"engine": {"github.com/go-json-experiment/json", "github.com/google/uuid"},
 	"engine/...": {
-		"github.com/blang/semver/v4", "github.com/go-json-experiment/json", "github.com/google/uuid", "github.com/stretchr/testify",
-		"go.yaml.in/yaml/v3",
+		"github.com/blang/semver/v4", "github.com/go-json-experiment/json", "github.com/google/uuid", "github.com/rivo/uniseg",
+		"github.com/stretchr/testify", "go.yaml.in/yaml/v3",
 	},
 }
 

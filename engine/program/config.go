@@ -42,7 +42,7 @@ func (d *decoder) declarations() {
 
 // declare adds a declaration, unless its key is among those that have precedence.
 func (d *decoder) declare(f source.Field, before []ConfigDeclaration) {
-	c, ok := d.declaration(f)
+	c, ok := d.declaration(f, "the declaration of a configuration key")
 	if !ok {
 		return
 	}
@@ -58,8 +58,8 @@ func (d *decoder) declare(f source.Field, before []ConfigDeclaration) {
 	d.project.Config = append(d.project.Config, c)
 }
 
-// declaration reads one key: {type, default, ...}, or just the value.
-func (d *decoder) declaration(f source.Field) (c ConfigDeclaration, ok bool) {
+// declaration reads one key: {type, default, ...}, or just the value. what is the declaration.
+func (d *decoder) declaration(f source.Field, what string) (c ConfigDeclaration, ok bool) {
 	c = ConfigDeclaration{Name: f.Name, File: d.File, Position: source.Of(f.Key)}
 	key, err := d.project.ConfigKey(f.Name)
 	if err != nil {
@@ -72,7 +72,6 @@ func (d *decoder) declaration(f source.Field) (c ConfigDeclaration, ok bool) {
 		c.Type = typeOf(c.Default)
 		return c, ok
 	}
-	const what = "the declaration of a configuration key"
 	quiet := &source.Report{File: d.File}
 	secret := slices.ContainsFunc(quiet.Fields(f.Value, what), func(g source.Field) bool {
 		return g.Name == "secret" && g.Value.Value == "true"

@@ -26,6 +26,9 @@ func (p *Project) OwnFiles() []string {
 	if p.Template.File != nil {
 		add(p.Dir, p.Template.File.Name)
 	}
+	for i := range p.Components {
+		add(p.Components[i].Dir, "*.yaml")
+	}
 	add(p.StackConfigDir, "Husk.*.yaml", "Husk.*.yml", "Pulumi.*.yaml", "Pulumi.*.yml")
 	for i := range p.Providers {
 		if path := p.Providers[i].Path; path != "" {

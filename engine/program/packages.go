@@ -92,7 +92,7 @@ func (d *decoder) pkg(f source.Field) (p Package, ok bool) {
 	default:
 		d.Errorf(f.Value, "a package is a mapping with a source, or text such as openapi@1.2.3, not %s", source.Describe(f.Value))
 	}
-	return p, ok && d.checkSource(at, p) && d.checkNames(f, &p)
+	return p, ok && d.checkSource(at, &p) && d.checkNames(f, &p)
 }
 
 // checkNames completes the names of values: the last one makes the package itself.
@@ -111,17 +111,19 @@ func (d *decoder) checkNames(f source.Field, p *Package) bool {
 }
 
 // checkSource reports a source that is no provider of the project, or not this package.
-func (d *decoder) checkSource(at *yaml.Node, p Package) bool {
+func (d *decoder) checkSource(at *yaml.Node, p *Package) bool {
 	switch {
 	case p.Source == "":
 		d.Add(d.File.Errorf(source.Of(at), "the package %q has no source", p.Name).
 			With("source names a provider of plugins.providers"))
 		return false
+	case isLocalSource(p.Source) && !p.Parameterized():
+		return d.localPackage(at, p)
 	case !slices.Contains(d.listed, p.Source):
 		e := d.File.Errorf(source.Of(at), "there is no provider %q to make the package %q of%s", p.Source, p.Name, source.DidYouMean(p.Source, d.listed))
 		e.Detail = "source names a provider of plugins.providers"
-		if strings.HasPrefix(p.Source, ".") || strings.HasPrefix(p.Source, "/") {
-			e.Detail += fmt.Sprintf("; list the directory there:\n  - name: %s\n    path: %s", p.Name, p.Source)
+		if isLocalSource(p.Source) {
+			e.Detail += fmt.Sprintf("; one with parameters is listed there, and named by its own package:\n  - name: <its package>\n    path: %s", p.Source)
 		} else if isPackageName(p.Source) && !strings.Contains(p.Source, "/") { // else it is a path or URL, which Pulumi's tools take
 			e.Detail += fmt.Sprintf("; add an entry there:\n  - name: %s\n    path: <a .wasm file, or a directory of Go source>", p.Source)
 		}

@@ -83,6 +83,84 @@ func TestPackageLocks(t *testing.T) {
 	require.ErrorContains(t, err, "sdks/other.yaml:4:52: the value of the parameterization is not base64")
 }
 
+// A package whose source is a path is a provider without grants, or components in YAML.
+func TestLocalPackages(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	write("web/PulumiPlugin.yaml", "name: web\nruntime: {name: yaml}\nversion: v1.2.0\nnamespace: acme\ncomponents:\n  Page:\n    inputs: {title: {type: string}, size: 1}\n    resources: {}\n")
+	write("web/more.yaml", "components: {Other: {}}\n")
+	write("web/values.yaml", "a: b\n")
+	write("web/broken.yaml", "a: [\n")
+	write("go/PulumiPlugin.yaml", "name: inGo\nruntime: go\n")
+	write("node/PulumiPlugin.yaml", "name: node\nruntime: nodejs\n")
+	write("bad/PulumiPlugin.yaml", "name: worse\nruntime: yaml\nresources: {}\nversion: one\ncomponents:\n  a:b: {}\n  Page: {input: {}, inputs: {a: {typ: string}}}\n")
+	const head = "name: shop\nplugins: {providers: [{name: listed, path: listed.wasm}]}\ncomponents: {Own: {}}\npackages:\n"
+	write("Husk.yaml", head+"  web: ./web@1.0.0\n  cloud: ./cloud.wasm\n  inGo: {source: ./go}\n")
+	_, err := LoadProject(dir)
+	require.ErrorContains(t, err, "web/broken.yaml:1:4:")
+	require.NoError(t, os.Remove(filepath.Join(dir, "web/broken.yaml")))
+	p, err := LoadProject(dir)
+	require.NoError(t, err)
+	require.Equal(t, []ProviderPlugin{
+		{Name: "listed", Path: "listed.wasm", Position: source.Position{Line: 2, Column: 23}},
+		{Name: "cloud", Path: "./cloud.wasm", Position: source.Position{Line: 6, Column: 10}},
+		{Name: "inGo", Path: "./go", Position: source.Position{Line: 7, Column: 18}},
+	}, p.Providers)
+	require.Equal(t, "cloud", p.Package("cloud").Source)
+	require.Equal(t, []string{"shop:Own"}, p.ComponentsOf("shop"))
+	require.Equal(t, []string{"web:Page", "web:Other"}, p.ComponentsOf("web"))
+	page := p.Component("web:index:Page")
+	require.Equal(t, page, p.Component("web:Page"))
+	require.Nil(t, p.Component("web:other:Page"))
+	require.Equal(t, "web:index:Page", page.Token())
+	require.Equal(t, "1.2.0", page.Version)
+	require.Equal(t, filepath.Join(dir, "web"), page.Dir)
+	require.Equal(t, []string{"title", "size"}, []string{page.Inputs[0].Name, page.Inputs[1].Name})
+	require.Contains(t, p.OwnFiles(), filepath.Join(dir, "web", "*.yaml"))
+
+	write("Husk.yaml", head+"  web: ./web@2.0.0\n  other: ./web\n  node: ./node\n  bad: ./bad\n  listed: ./x\n")
+	_, err = LoadProject(dir)
+	require.EqualError(t, err, strings.TrimPrefix(`
+Husk.yaml:5:8: version 2.0.0 is wanted, and ./web holds version 1.2.0, which is not compatible with it
+    5 |   web: ./web@2.0.0
+      |        ^
+Husk.yaml:6:10: the package in ./web is "web", not "other": declare it by that name
+    6 |   other: ./web
+      |          ^
+Husk.yaml:7:9: the package "node" is written for the runtime nodejs, and only those in YAML and Go can be used as they are
+    7 |   node: ./node
+      |         ^
+  write its components in YAML or Go (docs/tutorial-provider.md), or list a module of it in plugins.providers
+Husk.yaml:9:11: the package "listed" is listed in plugins.providers, too
+    9 |   listed: ./x
+      |           ^
+  leave one of the two out: plugins.providers can also give it grants and limits
+bad/PulumiPlugin.yaml:4:10: "one" is not a version such as 4.16.0
+    4 | version: one
+      |          ^`, "\n"))
+	write("bad/PulumiPlugin.yaml", "name: bad\nruntime: yaml\nresources: {}\ncomponents:\n  a:b: {}\n  Page: {input: {}, inputs: {a: {typ: string}}}\n")
+	write("Husk.yaml", "name: shop\npackages: {bad: ./bad}\n")
+	_, err = LoadProject(dir)
+	require.EqualError(t, err, strings.TrimPrefix(`
+bad/PulumiPlugin.yaml:3:1: a package has components only, and resources stand here
+    3 | resources: {}
+      | ^
+  put them into a component
+bad/PulumiPlugin.yaml:5:3: "a:b" is not a name that a component can have
+    5 |   a:b: {}
+      |   ^
+bad/PulumiPlugin.yaml:6:10: unknown key "input" in a component; did you mean "inputs"?
+    6 |   Page: {input: {}, inputs: {a: {typ: string}}}
+      |          ^
+bad/PulumiPlugin.yaml:6:34: unknown key "typ" in the declaration of an input; did you mean "type"?
+    6 |   Page: {input: {}, inputs: {a: {typ: string}}}
+      |                                  ^`, "\n"))
+}
+
 func TestPackageErrors(t *testing.T) {
 	const text = `name: a
 plugins:
@@ -103,7 +181,7 @@ packages:
   bad: bad
   a:b: {source: openapi, parameters: [x]}
   pulumi: {source: openapi, parameters: [x]}
-  local: ../local
+  local: {source: ../local, parameters: [x]}
 `
 	const want = `
 Husk.yaml:5:7: the provider "bad" has neither a path nor a source
@@ -161,11 +239,11 @@ Husk.yaml:18:3: "a:b" is not a name that a package can have
 Husk.yaml:19:3: "pulumi" is not a name that a package can have
    19 |   pulumi: {source: openapi, parameters: [x]}
       |   ^
-Husk.yaml:20:10: there is no provider "../local" to make the package "local" of
-   20 |   local: ../local
-      |          ^
-  source names a provider of plugins.providers; list the directory there:
-    - name: local
+Husk.yaml:20:19: there is no provider "../local" to make the package "local" of
+   20 |   local: {source: ../local, parameters: [x]}
+      |                   ^
+  source names a provider of plugins.providers; one with parameters is listed there, and named by its own package:
+    - name: <its package>
       path: ../local
 `
 	_, err := ParseProject("/work", "Husk.yaml", []byte(text))

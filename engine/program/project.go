@@ -1,3 +1,6 @@
+// Package program reads what a project says about itself: its project file (Husk.yaml, or a
+// Pulumi.yaml as it is) and the configuration of its stacks. An error is [source.Diagnostics] with
+// all that is wrong with a file.
 package program
 
 import (
@@ -61,6 +64,8 @@ type Project struct {
 	Policies []PolicyPack
 	// Packages declares packages with parameters or a version; see [Project.Package].
 	Packages []Package
+	// Components are those that the program, and packages that are directories, have in YAML.
+	Components []Component
 	// Template is the program of a project whose runtime is yaml.
 	Template Template
 	// Warnings are the problems that do not keep the project from being used.
@@ -81,11 +86,12 @@ type RuntimeOption struct {
 type Template struct {
 	File *source.File
 	// Pulumi says which versions of Pulumi the program is for.
-	Pulumi    *yaml.Node
-	Variables *yaml.Node
-	Actions   *yaml.Node
-	Resources *yaml.Node
-	Outputs   *yaml.Node
+	Pulumi     *yaml.Node
+	Variables  *yaml.Node
+	Actions    *yaml.Node
+	Components *yaml.Node
+	Resources  *yaml.Node
+	Outputs    *yaml.Node
 }
 
 // NoProjectError says that a directory has no project file.
@@ -200,14 +206,12 @@ const (
 var (
 	projectKeys = []string{
 		"name", "description", "runtime", "main", "backend", "encryption", "config", "configuration", "plugins",
-		"packages", "policies", "pulumi", "variables", "actions", "resources", "outputs", "options", "stackConfigDir",
+		"packages", "policies", "pulumi", "variables", "actions", "components", "resources", "outputs", "options", "stackConfigDir",
 		"requiredPulumiVersion",
 	}
 	pulumiKeys = []string{"author", "website", "license", "template", "namespace", "version"}
-	// unsupportedKeys would change what a program does, so they are not passed over in silence.
-	unsupportedKeys = []string{"components"}
 	// programKeys are those of a program, in a project file or in a file of its own.
-	programKeys = []string{"pulumi", "variables", "actions", "resources", "outputs"}
+	programKeys = []string{"pulumi", "variables", "actions", "components", "resources", "outputs"}
 )
 
 // nameSyntax is Pulumi's for project names, which are a part of every URN.
@@ -280,6 +284,9 @@ func (d *decoder) root(root *yaml.Node) {
 	d.declarations() // after the name, which is their namespace
 	d.packages()     // after the providers, which are their sources
 	if p.Runtime == RuntimeYAML {
+		if c := p.Template.Components; c != nil {
+			d.components(c, p.Name, "", p.ProgramDir)
+		}
 		d.mainFile()
 		d.packageLocks()
 	} else {
@@ -294,7 +301,7 @@ func (d *decoder) root(root *yaml.Node) {
 
 func (t *Template) set(f source.Field) {
 	parts := map[string]**yaml.Node{
-		"pulumi": &t.Pulumi, "variables": &t.Variables, "actions": &t.Actions, "resources": &t.Resources, "outputs": &t.Outputs,
+		"pulumi": &t.Pulumi, "variables": &t.Variables, "actions": &t.Actions, "components": &t.Components, "resources": &t.Resources, "outputs": &t.Outputs,
 	}
 	*parts[f.Name] = f.Value
 }
@@ -365,9 +372,6 @@ func (d *decoder) runtime(n *yaml.Node) {
 func (d *decoder) other(f source.Field) {
 	switch {
 	case slices.Contains(pulumiKeys, f.Name), strings.HasPrefix(f.Name, "x-"):
-	case slices.Contains(unsupportedKeys, f.Name):
-		d.Add(d.File.Errorf(source.Of(f.Key), "%s are not supported in YAML programs", f.Name).
-			With("write the component as a provider, which programs in all languages can use"))
 	default:
 		d.Unknown(f, "the project file", projectKeys)
 	}
@@ -447,7 +451,7 @@ func (d *decoder) template(path string, text []byte) {
 			m.config = m.Fields(f.Value, f.Name)
 		case f.Name == "configuration":
 			m.configuration = m.Fields(f.Value, f.Name)
-		case slices.Contains(unsupportedKeys, f.Name), slices.Contains(pulumiKeys, f.Name):
+		case slices.Contains(pulumiKeys, f.Name):
 			m.other(f)
 		case f.Name == "name", f.Name == "description", f.Name == "runtime", strings.HasPrefix(f.Name, "x-"):
 		default:
@@ -455,6 +459,9 @@ func (d *decoder) template(path string, text []byte) {
 		}
 	}
 	m.declarations()
+	if t.Components != nil {
+		m.components(t.Components, d.project.Name, "", d.project.ProgramDir)
+	}
 	d.project.Template = t
 	d.Add(m.Diagnostics()...)
 }

@@ -121,7 +121,7 @@ Husk.yaml:3:1: unknown key "stackconfigdir" in the project file; did you mean "s
 Husk.yaml:4:1: unknown key "zzz" in the project file
     4 | zzz: 1
       | ^
-  known keys: name, description, runtime, main, backend, encryption, config, configuration, plugins, packages, policies, pulumi, variables, actions, resources, outputs, options, stackConfigDir, requiredPulumiVersion`},
+  known keys: name, description, runtime, main, backend, encryption, config, configuration, plugins, packages, policies, pulumi, variables, actions, components, resources, outputs, options, stackConfigDir, requiredPulumiVersion`},
 		"required version": {"name: a\nrequiredPulumiVersion: '>=4.0.0'\nversion: 1.2.3\nnamespace: acme\n", `
 Husk.yaml:2:24: this is for versions >=4.0.0 of Pulumi, and Husk reads programs as Pulumi 3.260.0 does
     2 | requiredPulumiVersion: '>=4.0.0'
@@ -130,7 +130,7 @@ Husk.yaml:2:24: this is for versions >=4.0.0 of Pulumi, and Husk reads programs 
 Husk.yaml:2:24: "new" is not a range of versions such as >=3.100.0
     2 | requiredPulumiVersion: new
       |                        ^`},
-		"bad names": {"name: my project\nruntime: [yaml]\nbackend: file\ncomponents: {}\n", `
+		"bad names": {"name: my project\nruntime: [yaml]\nbackend: file\n", `
 Husk.yaml:1:7: the project's name "my project" may have letters, digits, and the characters _ . - only, at most 100 of them
     1 | name: my project
       |       ^
@@ -139,11 +139,7 @@ Husk.yaml:2:10: the runtime must be text, not a list
       |          ^
 Husk.yaml:3:10: backend is a mapping of keys to values, not text
     3 | backend: file
-      |          ^
-Husk.yaml:4:1: components are not supported in YAML programs
-    4 | components: {}
-      | ^
-  write the component as a provider, which programs in all languages can use`},
+      |          ^`},
 		"providers": {`name: a
 plugins:
   providers:

@@ -159,7 +159,7 @@ func (d *deployment) registerActions() error {
 // callAt evaluates the call of an action for a step. The resource is as the step leaves it or, before that, as it
 // finds it.
 func (d *deployment) callAt(ctx context.Context, a *action, s callback.Step) (call callback.FunctionCall, err error) {
-	e := &evaluator{ctx: ctx, c: d.c, scope: d.scope, monitor: d.monitor}
+	e := &evaluator{ctx: ctx, c: d.c, scope: d.scope, monitor: d.monitor, made: &made{}}
 	seen := s.New
 	if s.Kind == abi.HookKindBeforeUpdate {
 		seen = s.Old

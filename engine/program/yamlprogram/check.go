@@ -20,7 +20,7 @@ import (
 // check evaluates the program without a deployment, as far as literals and configuration go, and
 // checks the result against schemas.
 func (c *compilation) check(ctx context.Context) {
-	e := &evaluator{ctx: ctx, c: c, scope: c.static, static: true}
+	e := &evaluator{ctx: ctx, c: c, scope: c.static, static: true, made: &made{}}
 	for _, i := range c.graph.order {
 		n := c.graph.nodes[i]
 		if n.variable != nil {
@@ -34,6 +34,7 @@ func (c *compilation) check(ctx context.Context) {
 	for _, a := range c.actions {
 		c.checkAction(e, a)
 	}
+	c.checkNames()
 	for _, o := range c.outputs {
 		e.eval(o.value)
 	}
@@ -66,6 +67,7 @@ func (c *compilation) checkResource(e *evaluator, r *resource) {
 	if r.inputs != nil {
 		asText(r.properties, r.inputs)
 	}
+	e.nameOf(r)
 	inputs, ok := e.inputs(r)
 	if ok && r.inputs != nil && r.get == nil {
 		var failures []abi.CheckFailure

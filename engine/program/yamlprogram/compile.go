@@ -35,27 +35,21 @@ type compilation struct {
 	defaults map[string]*resource
 	// foreign says of each variable whether it is foreign.
 	foreign map[string]bool
+	// component is what is compiled, nil for the program itself, and components are those that the program uses, by type.
+	component  *program.Component
+	components map[string]*compilation
+	// dir is where relative paths of files begin.
+	dir string
 }
 
 // pulumiName is what programs call the deployment by: ${pulumi.stack}.
 const pulumiName = "pulumi"
 
 func (p *Program) compile(ctx context.Context, run abi.RunContext, unknown []string) (*compilation, source.Diagnostics, error) {
-	c := &compilation{
-		template: readTemplate(&source.Report{File: p.project.Template.File}, p.project.Template),
-		program:  p, run: run,
-		declared: map[string]*resource{}, static: newScope(),
-		packages:  packages{schemas: p.schemas, fetched: map[packageKey]func() (*schema.Package, error){}, loaded: map[packageKey]loadedPackage{}, refs: map[string]string{}},
-		builtins:  builtin.Schema(),
-		functions: map[*expr.Invoke]function{}, defaults: map[string]*resource{},
-		pulumi: property.Object(property.NewMap(
-			property.Entry{Key: "project", Value: property.String(run.Project)},
-			property.Entry{Key: "stack", Value: property.String(run.Stack)},
-			property.Entry{Key: "organization", Value: property.String(run.Organization)},
-			property.Entry{Key: "cwd", Value: property.String(p.project.ProgramDir)},
-			property.Entry{Key: "rootDirectory", Value: property.String(p.project.Dir)},
-		)),
-	}
+	c := p.compilationOf(p.project.Template, run, p.project.ProgramDir, packages{
+		schemas: p.schemas, fetched: map[packageKey]func() (*schema.Package, error){}, loaded: map[packageKey]loadedPackage{}, refs: map[string]string{},
+	}, false)
+	c.components = map[string]*compilation{}
 	if p.project.Runtime != program.RuntimeYAML {
 		c.report.Add(p.project.File.Errorf(source.Position{}, "the project's runtime is %q, but only programs in YAML can be checked without running them", p.project.Runtime).
 			With("husk preview runs the program; if it is written in YAML, set \"runtime: yaml\""))
@@ -64,12 +58,43 @@ func (p *Program) compile(ctx context.Context, run abi.RunContext, unknown []str
 	var problems source.Diagnostics
 	c.config, problems = readConfig(p.project, run, unknown)
 	c.report.Add(problems...)
-	c.names()
+	c.findComponents()
 	c.fetch(ctx)
+	for _, used := range c.inOrder() {
+		used.analyze(ctx)
+		c.report.Add(used.report.Diagnostics()...)
+	}
+	c.analyze(ctx)
+	return c, c.report.Diagnostics(), ctx.Err()
+}
+
+// compilationOf begins the compilation of a program or component.
+func (p *Program) compilationOf(t program.Template, run abi.RunContext, dir string, shared packages, inComponent bool) *compilation {
+	return &compilation{
+		template: readTemplate(&source.Report{File: t.File}, t, inComponent),
+		program:  p, run: run, dir: dir,
+		declared: map[string]*resource{}, static: newScope(),
+		packages:  shared,
+		builtins:  builtin.Schema(),
+		functions: map[*expr.Invoke]function{}, defaults: map[string]*resource{},
+		pulumi: property.Object(property.NewMap(
+			property.Entry{Key: "project", Value: property.String(run.Project)},
+			property.Entry{Key: "stack", Value: property.String(run.Stack)},
+			property.Entry{Key: "organization", Value: property.String(run.Organization)},
+			property.Entry{Key: "cwd", Value: property.String(dir)},
+			property.Entry{Key: "rootDirectory", Value: property.String(p.project.Dir)},
+		)),
+	}
+}
+
+// analyze resolves what the template names, and checks it. The packages are fetched, and the components that it uses are
+// analyzed.
+func (c *compilation) analyze(ctx context.Context) {
+	c.names()
 	for _, r := range c.resources {
 		c.resolve(ctx, r)
 		if r.token != "" { // references to it are held against what is asked for
-			c.static.setInstance(&instance{decl: r, urn: urn.New(run.Stack, run.Project, "", r.token, r.name)})
+			c.static.setInstance(&instance{decl: r, urn: urn.New(c.run.Stack, c.run.Project, "", r.token, r.name)})
 		}
 	}
 	for _, r := range c.resources {
@@ -78,7 +103,6 @@ func (p *Program) compile(ctx context.Context, run abi.RunContext, unknown []str
 	c.graph = newGraph(c)
 	c.findForeign()
 	c.check(ctx)
-	return c, c.report.Diagnostics(), ctx.Err()
 }
 
 // names gives each name its meaning, and reports those that have two.
@@ -89,8 +113,15 @@ func (c *compilation) names() {
 		line int
 	}
 	seen := map[string]first{}
-	for _, d := range c.program.project.Config {
-		seen[d.Name] = first{"configuration key", d.Position.Line}
+	if c.component != nil {
+		for _, in := range c.component.Inputs {
+			seen[in.Name] = first{"input", in.Position.Line}
+			c.static.set(in.Name, property.Unknown)
+		}
+	} else {
+		for _, d := range c.program.project.Config {
+			seen[d.Name] = first{"configuration key", d.Position.Line}
+		}
 	}
 	claim := func(kind, name string, at source.Position) bool {
 		if name == pulumiName {
@@ -145,10 +176,17 @@ func (c *compilation) unknownName(a *expr.Access) {
 	for _, v := range c.variables {
 		known = append(known, v.name)
 	}
+	kinds := "resource, variable, or configuration key"
+	if c.component != nil {
+		kinds = "resource, variable, or input of the component"
+		for _, in := range c.component.Inputs {
+			known = append(known, in.Name)
+		}
+	}
 	known = append(known, c.config.names()...)
 	near := source.DidYouMean(a.Name, append(known, pulumiName))
 	c.report.Add(c.report.File.Errorf(a.Position(c.report.File, 0),
-		"there is no resource, variable, or configuration key %q%s", a.Name, near))
+		"there is no %s %q%s", kinds, a.Name, near))
 }
 
 // defaultProvider notes a provider that is its package's default.

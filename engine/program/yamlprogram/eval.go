@@ -26,7 +26,7 @@ type evaluator struct {
 	// static evaluates without a deployment: resources are unknown, and no provider is called.
 	static bool
 	// made is what was computed so far.
-	made made
+	made *made
 }
 
 func (e *evaluator) errorf(at expr.Expr, format string, args ...any) {
@@ -358,7 +358,11 @@ func countElements(n int) string {
 // million parts in twenty lines, and all variables are held until the end.
 const maxMade = 16 * measure.MaxText
 
-type made struct{ bytes atomic.Int64 }
+type made struct {
+	bytes atomic.Int64
+	// components are those in YAML.
+	components atomic.Int64
+}
 
 // bounded reports whether a value is one that the program may have. What is wrong is reported.
 func (e *evaluator) bounded(x expr.Expr, m measure.Measure) bool {

@@ -46,7 +46,7 @@ func (e *evaluator) fileNow(f expr.Function, path string, constant bool) (proper
 	}
 	absolute := path
 	if !filepath.IsAbs(path) {
-		absolute = filepath.Join(e.c.program.project.ProgramDir, path)
+		absolute = filepath.Join(e.c.dir, path)
 	}
 	file, err := os.Open(absolute)
 	if err != nil {
@@ -63,7 +63,7 @@ func (e *evaluator) fileNow(f expr.Function, path string, constant bool) (proper
 		}
 	}
 	if !readsFile(f) { // the engine reads it where it is used
-		return fileContents(f, path), nil
+		return fileContents(f, e.c.located(path)), nil
 	}
 	text, problem, err := readFile(f, file)
 	switch {
@@ -77,7 +77,7 @@ func (e *evaluator) fileNow(f expr.Function, path string, constant bool) (proper
 
 func (e *evaluator) foreignFile(c *expr.Call, path string, secret bool) (property.Value, *argumentError) {
 	if !readsFile(c.Function) {
-		return e.foreignContents(c.Args[0], fileContents(c.Function, path), secret)
+		return e.foreignContents(c.Args[0], fileContents(c.Function, e.c.located(path)), secret)
 	}
 	if e.static {
 		return property.Unknown, nil
@@ -86,7 +86,7 @@ func (e *evaluator) foreignFile(c *expr.Call, path string, secret bool) (propert
 	if problem != nil {
 		return property.Null, problem
 	}
-	file, err := m.OpenForeign(e.ctx, path)
+	file, err := m.OpenForeign(e.ctx, e.c.located(path))
 	if err != nil {
 		return property.Null, foreignProblem(err, secret)
 	}

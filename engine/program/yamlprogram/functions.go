@@ -239,6 +239,10 @@ func (e *evaluator) ofResource(c *expr.Call, arg property.Value) (property.Value
 	case i == nil:
 		e.errorf(c.Args[0], "%s: the argument must be a resource, as in ${name}, not %s", c.Function, articled(v))
 		return property.Null, false
+	case c.Function == expr.ResourceName && e.static && i.decl.nameExpr != nil:
+		return property.Unknown, true
+	case c.Function == expr.ResourceName && i.decl.nameExpr != nil:
+		return property.String(i.urn.Name()), true
 	case c.Function == expr.ResourceName:
 		return property.String(i.decl.logicalName), true
 	}

@@ -34,6 +34,9 @@ func (n *node) expressions() []expr.Expr {
 	}
 	r := n.resource
 	all := []expr.Expr{r.properties}
+	if r.nameExpr != nil {
+		all = append(all, r.nameExpr)
+	}
 	if r.computed != nil {
 		all = append(all, r.computed)
 	}

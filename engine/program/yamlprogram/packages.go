@@ -172,7 +172,7 @@ func packageOf(token string) (string, bool) {
 }
 
 func (c *compilation) resolve(ctx context.Context, r *resource) {
-	if r.typ == "" {
+	if r.typ == "" || c.resolveComponent(r) {
 		return
 	}
 	if r.pkg = providedPackage(r.typ); r.pkg != "" {
@@ -193,6 +193,9 @@ func (c *compilation) resolve(ctx context.Context, r *resource) {
 		return
 	}
 	r.pkg = pkg
+	if c.unknownComponent(r, pkg) {
+		return
+	}
 	p := c.pkg(ctx, pkg, r.options.version, r.typeNode, r.options.versionNode)
 	if p.schema == nil {
 		r.token = expand(r.typ)
@@ -281,7 +284,7 @@ func (c *compilation) fetch(ctx context.Context) {
 		if pkg, ok := packageOf(token); ok && name == "" {
 			name = pkg
 		}
-		if name == "" || name == builtin.Package {
+		if name == "" || name == builtin.Package || c.program.project.Component(token) != nil {
 			return
 		}
 		want := c.packageIn(name, version)
@@ -293,14 +296,16 @@ func (c *compilation) fetch(ctx context.Context) {
 		c.packages.fetched[key] = load
 		all.Go(func() { _, _ = load() }) // the error is that of whoever uses the package
 	}
-	for _, r := range c.resources {
-		fetch(r.typ, r.options.version)
-	}
-	c.expressions(func(x expr.Expr) {
-		if call, ok := x.(*expr.Invoke); ok {
-			fetch(call.Token, call.Version)
+	for _, c := range append(c.inOrder(), c) {
+		for _, r := range c.resources {
+			fetch(r.typ, r.options.version)
 		}
-	})
+		c.expressions(func(x expr.Expr) {
+			if call, ok := x.(*expr.Invoke); ok {
+				fetch(call.Token, call.Version)
+			}
+		})
+	}
 	all.Wait()
 }
 

@@ -28,7 +28,8 @@ func (d *deployment) register(r *resource) status {
 		return d.read(r, options, parent, ok)
 	}
 	inputs, inputsOK := d.inputs(r)
-	if !ok || !inputsOK {
+	name, nameOK := d.nameOf(r)
+	if !ok || !inputsOK || !nameOK {
 		return failed
 	}
 	if r.token == builtin.StackReference {
@@ -36,16 +37,19 @@ func (d *deployment) register(r *resource) status {
 		if name, ok := r.properties.Lookup("name"); ok {
 			at = name.Value
 		}
-		return d.readAs(r, at, inputs.Get("name"), inputs, options, parent)
+		return d.readAs(r, name, at, inputs.Get("name"), inputs, options, parent)
 	}
 	if r.inputs != nil {
 		inputs = r.secrets(r.constants(inputs))
 	}
+	if r.component != nil {
+		return d.registerComponent(r, name, inputs, options, parent)
+	}
 	if len(options.Hooks) > 0 {
-		d.acting.Store(urn.New(d.c.run.Stack, d.c.run.Project, parent, r.token, r.logicalName), r)
+		d.acting.Store(urn.New(d.c.run.Stack, d.c.run.Project, parent, r.token, name), r)
 	}
 	response, err := d.monitor.RegisterResource(d.ctx, abi.RegisterResourceRequest{
-		Type: r.token, Name: r.logicalName, Parent: parent,
+		Type: r.token, Name: name, Parent: parent,
 		Custom: !r.isComponent(), Remote: r.isComponent(),
 		Inputs: provenance.LowerContents(inputs), PropertyDependencies: dependencies(inputs),
 		Options: options, SourcePosition: d.position(r),
@@ -125,19 +129,20 @@ func dependencies(inputs property.Map) []abi.PropertyDependency {
 func (d *deployment) read(r *resource, options abi.ResourceOptions, parent urn.URN, ok bool) status {
 	id, idOK := d.eval(r.get.id)
 	state, stateOK := d.properties(r.get.state)
-	if !ok || !idOK || !stateOK {
+	name, nameOK := d.nameOf(r)
+	if !ok || !idOK || !stateOK || !nameOK {
 		return failed
 	}
-	return d.readAs(r, r.get.id, id, state, options, parent)
+	return d.readAs(r, name, r.get.id, id, state, options, parent)
 }
 
 // readAs reads a resource by its ID. Stack references, too, are read, and so never out of date.
-func (d *deployment) readAs(r *resource, x expr.Expr, id property.Value, state property.Map, options abi.ResourceOptions, parent urn.URN) status {
+func (d *deployment) readAs(r *resource, name string, x expr.Expr, id property.Value, state property.Map, options abi.ResourceOptions, parent urn.URN) status {
 	var p provenance.Provenance
 	id, known := p.Flatten(id)
 	if !known {
 		// Only a preview comes here: what is read depends on what is not there yet.
-		u := urn.New(d.c.run.Stack, d.c.run.Project, parent, r.token, r.logicalName)
+		u := urn.New(d.c.run.Stack, d.c.run.Project, parent, r.token, name)
 		d.scope.setInstance(&instance{decl: r, urn: u})
 		return done
 	}
@@ -160,7 +165,7 @@ func (d *deployment) readAs(r *resource, x expr.Expr, id property.Value, state p
 		}
 	}
 	response, err := d.monitor.ReadResource(d.ctx, abi.ReadResourceRequest{
-		ID: text, Type: r.token, Name: r.logicalName, Parent: parent,
+		ID: text, Type: r.token, Name: name, Parent: parent,
 		Properties: state.Lower(property.KindOutput), Options: options, SourcePosition: d.position(r),
 	})
 	if err != nil {

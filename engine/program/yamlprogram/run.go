@@ -42,7 +42,7 @@ func (p *Program) Run(ctx context.Context, run abi.RunContext, monitor abi.Monit
 	if err != nil {
 		return fmt.Errorf("register the stack: %w", err)
 	}
-	e := &evaluator{ctx: ctx, c: c, scope: newScope(), monitor: monitor}
+	e := &evaluator{ctx: ctx, c: c, scope: newScope(), monitor: monitor, made: &made{}}
 	e.scope.set(pulumiName, c.pulumi)
 	d := &deployment{evaluator: e, stack: stack.URN, status: make([]status, len(c.graph.nodes))}
 	if err := d.registerActions(); err != nil {
@@ -59,7 +59,7 @@ func (p *Program) Run(ctx context.Context, run abi.RunContext, monitor abi.Monit
 	if err := d.problems(); err != nil {
 		return err
 	}
-	if err := monitor.RegisterOutputs(ctx, abi.RegisterOutputsRequest{URN: stack.URN, Outputs: outputs}); err != nil {
+	if err := monitor.RegisterOutputs(ctx, abi.RegisterOutputsRequest{URN: stack.URN, Outputs: outputs.Lower(property.KindOutput)}); err != nil {
 		return fmt.Errorf("register the stack's outputs: %w", err)
 	}
 	return nil
@@ -170,7 +170,7 @@ func (d *deployment) runNode(n *node) status {
 	return done
 }
 
-// outputs evaluates the stack's outputs, without those of resources that are not there.
+// outputs evaluates the outputs of the stack, or of a component, without those of resources that are not there.
 func (d *deployment) outputs() property.Map {
 	var entries []property.Entry
 	for _, o := range d.c.outputs {
@@ -181,7 +181,7 @@ func (d *deployment) outputs() property.Map {
 		if ok && (&provenance.Provenance{URNs: v.Dependencies()}).Ephemeral() {
 			d.errorf(o.value, "the output %q must not be ephemeral, because it is recorded", o.name)
 		} else if ok {
-			entries = append(entries, property.Entry{Key: o.name, Value: v.Lower(property.KindOutput)})
+			entries = append(entries, property.Entry{Key: o.name, Value: v})
 		}
 	}
 	return property.NewMap(entries...)

@@ -25,7 +25,9 @@ type template struct {
 type resource struct {
 	// name is what the program calls it, logicalName what the URN does.
 	name, logicalName string
-	key               *yaml.Node
+	// nameExpr is what a resource of a component is called if that is computed, nil otherwise.
+	nameExpr expr.Expr
+	key      *yaml.Node
 	// typ is the type as it is written, empty if it is missing.
 	typ             string
 	typeNode        *yaml.Node
@@ -49,6 +51,8 @@ type resource struct {
 	providerVersion string
 	// schema is nil for providers, and where the package has no schema.
 	schema *schema.Resource
+	// component is what a component in YAML is made of, nil for other resources.
+	component *compilation
 	// inputs and outputs are nil if nothing is known about them.
 	inputs, outputs *schema.Object
 }
@@ -77,7 +81,7 @@ type output struct {
 
 var resourceKeys = []string{"type", "name", "defaultProvider", "properties", "options", "get"}
 
-func readTemplate(r *source.Report, t program.Template) *template {
+func readTemplate(r *source.Report, t program.Template, inComponent bool) *template {
 	out := &template{report: r}
 	if t.Pulumi != nil {
 		read := func(f source.Field) bool {
@@ -101,7 +105,7 @@ func readTemplate(r *source.Report, t program.Template) *template {
 	if t.Resources != nil {
 		options := newOptionKeys(r)
 		for _, f := range r.Fields(t.Resources, "resources") {
-			out.resources = append(out.resources, readResource(r, f, options))
+			out.resources = append(out.resources, readResource(r, f, options, inComponent))
 		}
 	}
 	if t.Outputs != nil {
@@ -112,7 +116,7 @@ func readTemplate(r *source.Report, t program.Template) *template {
 	return out
 }
 
-func readResource(r *source.Report, f source.Field, options *optionKeys) *resource {
+func readResource(r *source.Report, f source.Field, options *optionKeys, inComponent bool) *resource {
 	out := &resource{
 		name: f.Name, logicalName: f.Name, key: f.Key, typeNode: f.Key, propertiesKey: f.Key,
 		properties: &expr.Object{},
@@ -124,7 +128,9 @@ func readResource(r *source.Report, f source.Field, options *optionKeys) *resour
 			out.typ, _ = expr.LiteralText(r, g.Value, "the type")
 			out.typeNode, typed = g.Value, true
 		case "name":
-			if name, ok := expr.LiteralText(r, g.Value, "the name"); ok && name != "" {
+			if inComponent && strings.Contains(g.Value.Value, "${") {
+				out.nameExpr = expr.Parse(r, g.Value)
+			} else if name, ok := expr.LiteralText(r, g.Value, "the name"); ok && name != "" {
 				out.logicalName = name
 			}
 		case "defaultProvider":

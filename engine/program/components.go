@@ -1,0 +1,221 @@
+package program
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/blang/semver/v4"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/husk-dev/husk/engine/program/source"
+)
+
+// Component is a component that is written in YAML: resources that are made together, of inputs.
+type Component struct {
+	// Package and Name make the component's type; see [Component.Token].
+	Package, Name string
+	Description   string
+	// Version is that of its package, empty if there is none.
+	Version string
+	// Inputs are the component's inputs, in the order of the file. One without a default must be given.
+	Inputs []ConfigDeclaration
+	// Template is what the component is made of.
+	Template Template
+	// Dir is where relative paths of files begin.
+	Dir      string
+	Position source.Position
+}
+
+// Token returns the component's type.
+func (c *Component) Token() string { return c.Package + ":index:" + c.Name }
+
+// Component returns the component of a type, with or without its module, nil if there is none.
+func (p *Project) Component(typ string) *Component {
+	pkg, name, _ := strings.Cut(typ, ":")
+	name = strings.TrimPrefix(name, "index:")
+	for i := range p.Components {
+		if c := &p.Components[i]; c.Package == pkg && c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// ComponentsOf returns the types of a package's components.
+func (p *Project) ComponentsOf(pkg string) []string {
+	var types []string
+	for i := range p.Components {
+		if c := &p.Components[i]; c.Package == pkg {
+			types = append(types, c.Package+":"+c.Name)
+		}
+	}
+	return types
+}
+
+// components reads the components of a program, or of a package. The decoder's file is where they are written.
+func (d *decoder) components(n *yaml.Node, pkg, version, dir string) {
+	for _, f := range d.Fields(n, "components") {
+		if f.Name == "" || strings.ContainsAny(f.Name, ":/$ \t") {
+			d.Errorf(f.Key, "%q is not a name that a component can have", f.Name)
+			continue
+		}
+		if earlier := d.project.Component(pkg + ":" + f.Name); earlier != nil {
+			d.Add(d.File.Errorf(source.Of(f.Key), "the component %q is declared in %s, too", f.Name, earlier.Template.File.Name).
+				With("give one of the two another name"))
+			continue
+		}
+		d.component(f, Component{Package: pkg, Name: f.Name, Version: version, Dir: dir, Template: Template{File: d.File}, Position: source.Of(f.Key)})
+	}
+}
+
+func (d *decoder) component(f source.Field, c Component) {
+	var inputs *yaml.Node
+	t := &c.Template
+	d.Read(f.Value, "a component",
+		source.On("name", func(source.Field) bool { return true }).Hidden(), // Pulumi reads it, and then uses the key
+		d.TextKey("description", &c.Description, "the description"),
+		source.NodeKey("pulumi", &t.Pulumi), source.NodeKey("inputs", &inputs), source.NodeKey("variables", &t.Variables),
+		source.NodeKey("resources", &t.Resources), source.NodeKey("outputs", &t.Outputs))
+	if inputs != nil {
+		for _, in := range d.Fields(inputs, "inputs") {
+			if declared, ok := d.declaration(in, "the declaration of an input"); ok {
+				c.Inputs = append(c.Inputs, declared)
+			}
+		}
+	}
+	d.project.Components = append(d.project.Components, c)
+}
+
+// pluginFile is the file that makes a directory a package of Pulumi.
+const pluginFile = "PulumiPlugin.yaml"
+
+// isLocalSource reports whether the source of a package is a path, as Pulumi takes one for it.
+func isLocalSource(name string) bool {
+	return name == "." || name == ".." || strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") || filepath.IsAbs(name)
+}
+
+// localPackage reads a package whose source is a path: of components in YAML, or of a provider, which is then listed as
+// if it were among plugins.providers, without grants.
+func (d *decoder) localPackage(at *yaml.Node, p *Package) bool {
+	dir := d.project.Path(p.Source)
+	if text, err := d.project.readFile(filepath.Join(dir, pluginFile)); err == nil {
+		runtime, ok := d.yamlPackage(at, p, dir, text)
+		switch {
+		case !ok:
+			return false
+		case runtime == RuntimeYAML:
+			p.Source = p.Name
+			return true
+		case runtime != "go":
+			d.Add(d.File.Errorf(source.Of(at), "the package %q is written for the runtime %s, and only those in YAML and Go can be used as they are", p.Name, runtime).
+				With("write its components in YAML or Go (docs/tutorial-provider.md), or list a module of it in plugins.providers"))
+			return false
+		}
+	}
+	if slices.Contains(d.listed, p.Name) {
+		d.Add(d.File.Errorf(source.Of(at), "the package %q is listed in plugins.providers, too", p.Name).
+			With("leave one of the two out: plugins.providers can also give it grants and limits"))
+		return false
+	}
+	d.listed = append(d.listed, p.Name)
+	d.project.Providers = append(d.project.Providers, ProviderPlugin{Name: p.Name, Path: p.Source, Position: source.Of(at)})
+	p.Source = p.Name
+	return true
+}
+
+// yamlPackage reads a package from the files in its directory, of which text is the PulumiPlugin.yaml, if its runtime is
+// yaml. ok is false if it has mistakes.
+func (d *decoder) yamlPackage(at *yaml.Node, p *Package, dir string, text []byte) (runtime string, ok bool) {
+	file := source.NewFile(d.shown(filepath.Join(dir, pluginFile)), text)
+	root, err := source.Parse(file, text)
+	if err != nil {
+		if ds, ok := errors.AsType[source.Diagnostics](err); ok {
+			d.Add(ds...)
+		} else {
+			d.Errorf(at, "the package %q cannot be read: %s: %v", p.Name, file.Name, err)
+		}
+		return "", false
+	}
+	m := decoder{Report: &source.Report{File: file}, project: d.project}
+	plugin := Project{Dir: dir, File: file}
+	named := decoder{Report: m.Report, project: &plugin}
+	version := ""
+	fields := m.Fields(root, "a package")
+	var components *yaml.Node
+	for _, f := range fields {
+		switch f.Name {
+		case "name":
+			named.name(f.Value)
+		case "runtime":
+			named.runtime(f.Value)
+		case "version":
+			if text, ok := m.Text(f.Value, "a package's version"); ok {
+				version, _ = m.version(f.Value, text, semver.ParseTolerant)
+			}
+		case "components":
+			components = f.Value
+		}
+	}
+	if m.Diagnostics().HasErrors() {
+		d.Add(m.Diagnostics()...)
+		return "", false
+	}
+	if plugin.Runtime != RuntimeYAML {
+		return plugin.Runtime, true
+	}
+	for _, f := range fields {
+		if slices.Contains([]string{"config", "configuration", "variables", "resources", "outputs"}, f.Name) {
+			m.Add(m.File.Errorf(source.Of(f.Key), "a package has components only, and %s stand here", f.Name).
+				With("put them into a component"))
+		}
+	}
+	switch {
+	case plugin.Name == "":
+		m.Errorf(root, "the package has no name")
+	case plugin.Name != p.Name:
+		d.Errorf(at, "the package in %s is %q, not %q: declare it by that name", p.Source, plugin.Name, p.Name)
+	case p.Version != "" && version != "" && !Compatible(p.Version, version):
+		d.Errorf(at, "version %s is wanted, and %s holds version %s, which is not compatible with it", p.Version, p.Source, version)
+	}
+	if components != nil {
+		m.components(components, p.Name, version, dir)
+	}
+	d.Add(m.Diagnostics()...)
+	d.furtherComponents(p.Name, version, dir)
+	if len(d.project.ComponentsOf(p.Name)) == 0 {
+		d.Errorf(at, "the package %q has no components", p.Name)
+	}
+	return RuntimeYAML, true
+}
+
+// furtherComponents reads the components in the other files of a package's directory.
+func (d *decoder) furtherComponents(pkg, version, dir string) {
+	entries, _ := os.ReadDir(dir) // the text comes from somewhere else if there is no such directory
+	for _, entry := range entries {
+		name := entry.Name()
+		if entry.IsDir() || filepath.Ext(name) != ".yaml" || name == pluginFile {
+			continue
+		}
+		text, err := d.project.readFile(filepath.Join(dir, name))
+		if err != nil {
+			d.Errorf(&yaml.Node{}, "cannot read a file of the package %q: %v", pkg, err)
+			continue
+		}
+		file := source.NewFile(d.shown(filepath.Join(dir, name)), text)
+		root, err := source.Parse(file, text)
+		if ds, ok := errors.AsType[source.Diagnostics](err); ok {
+			d.Add(ds...)
+		}
+		if err != nil || root.Kind != yaml.MappingNode {
+			continue
+		}
+		m := decoder{Report: &source.Report{File: file}, project: d.project}
+		if i := field(root, func(key string) bool { return key == "components" }); i >= 0 {
+			m.components(root.Content[i+1], pkg, version, dir)
+		}
+		d.Add(m.Diagnostics()...)
+	}
+}
