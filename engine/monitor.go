@@ -93,9 +93,7 @@ func (m *monitor) goal(ctx context.Context, req abi.RegisterResourceRequest) (*g
 			return gl, fmt.Errorf("the package %q has no provider of its own: it extends %q, whose providers serve it: use the type %s%[2]s",
 				spec.Package(), spec.provided(), providers.TypePrefix)
 		}
-		for _, e := range spec.inputs() {
-			gl.inputs = gl.inputs.With(e.Key, e.Value)
-		}
+		gl.inputs = spec.put(gl.inputs)
 	}
 	if gl.typ == urn.RootType {
 		m.mu.Lock()

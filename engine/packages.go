@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -26,6 +27,8 @@ type PackageSpec struct {
 	Digest string
 	// Parameter makes the provider into another package; the zero Parameter does not.
 	Parameter Parameter
+	// EnvVarMappings renames environment variables for the provider.
+	EnvVarMappings EnvVarMappings
 	// Extension makes that package's provider serve another one beside it, which is the
 	// one that is wanted; the zero Parameter does not.
 	Extension Parameter
@@ -38,6 +41,46 @@ type Parameter struct {
 	// Value holds bytes that only the provider understands.
 	Value string
 }
+
+// EnvVarMappings are lines SOURCE=TARGET, sorted: a provider sees the value of the variable SOURCE as that of TARGET, too.
+type EnvVarMappings string
+
+// Map returns the targets by their sources.
+func (m EnvVarMappings) Map() map[string]string {
+	out := map[string]string{}
+	for line := range strings.Lines(string(m)) {
+		source, target, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
+		out[source] = target
+	}
+	return out
+}
+
+// envVarMappingsOf reads the mappings that the inputs of a provider resource have.
+func envVarMappingsOf(inputs property.Map) (EnvVarMappings, error) {
+	internal, _ := inputs.Get(internalKey).Plain().AsObject()
+	v := internal.Get(internalEnvVarMappings).Plain()
+	if v.IsNull() {
+		return "", nil
+	}
+	mappings, ok := v.AsObject()
+	if !ok {
+		return "", errors.New("envVarMappings must be a mapping of environment variables to environment variables")
+	}
+	var b strings.Builder
+	for source, target := range mappings.All() {
+		text, ok := target.Plain().AsString()
+		switch {
+		case !ok:
+			return "", fmt.Errorf("envVarMappings: what %q is mapped to must be text", source)
+		case !isVariable(source) || !isVariable(text):
+			return "", fmt.Errorf("envVarMappings: %q cannot be mapped to %q: a variable has a name without = and line breaks", source, text)
+		}
+		b.WriteString(source + "=" + text + "\n")
+	}
+	return EnvVarMappings(b.String()), nil
+}
+
+func isVariable(name string) bool { return name != "" && !strings.ContainsAny(name, "=\n\r\x00") }
 
 // Package is the name of the package as programs know it.
 func (s PackageSpec) Package() string { return cmp.Or(s.Extension.Name, s.provided()) }
@@ -176,6 +219,7 @@ const (
 	internalName             = "name"
 	internalVersion          = "version"
 	internalParameterization = "parameterization"
+	internalEnvVarMappings   = providers.EnvVarMappings
 	// internalDigest is Husk's own: the digest of the module.
 	internalDigest = "digest"
 )
@@ -199,6 +243,19 @@ func digestOf(inputs property.Map) string {
 	internal, _ := inputs.Get(internalKey).Plain().AsObject()
 	digest, _ := internal.Get(internalDigest).Plain().AsString()
 	return digest
+}
+
+// put adds the inputs of a provider resource that say its package to others. Those keep what they map.
+func (s PackageSpec) put(inputs property.Map) property.Map {
+	given, _ := inputs.Get(internalKey).Plain().AsObject()
+	for _, e := range s.inputs() {
+		if mappings, ok := given.Lookup(internalEnvVarMappings); ok && e.Key == internalKey {
+			own, _ := e.Value.AsObject()
+			e.Value = property.Object(own.With(internalEnvVarMappings, mappings))
+		}
+		inputs = inputs.With(e.Key, e.Value)
+	}
+	return inputs
 }
 
 // inputs returns the inputs of a provider resource that say its package, enough to load it.
@@ -236,9 +293,13 @@ func Modules(s *state.Snapshot) []string {
 func specOf(typ string, inputs property.Map) (PackageSpec, error) {
 	pkg := strings.TrimPrefix(typ, providers.TypePrefix)
 	version, _ := inputs.Get(versionKey).Plain().AsString()
+	mappings, err := envVarMappingsOf(inputs)
+	if err != nil {
+		return PackageSpec{}, err
+	}
 	internal, ok := inputs.Get(internalKey).Plain().AsObject()
 	if !ok || !internal.Has(internalParameterization) {
-		return PackageSpec{Name: pkg, Version: version}, nil
+		return PackageSpec{Name: pkg, Version: version, EnvVarMappings: mappings}, nil
 	}
 	text := func(key string) string {
 		s, _ := internal.Get(key).Plain().AsString()
@@ -249,7 +310,7 @@ func specOf(typ string, inputs property.Map) (PackageSpec, error) {
 		return PackageSpec{}, fmt.Errorf("provider %s: its recorded parameter is damaged: %w", pkg, err)
 	}
 	return PackageSpec{
-		Name: cmp.Or(text(internalName), pkg), Version: text(internalVersion),
+		Name: cmp.Or(text(internalName), pkg), Version: text(internalVersion), EnvVarMappings: mappings,
 		Parameter: Parameter{Name: pkg, Version: version, Value: string(value)},
 	}, nil
 }

@@ -140,10 +140,7 @@ func (m *monitor) registerDefault(ctx context.Context, spec PackageSpec) (string
 	if version := cmp.Or(spec.Parameter.Version, spec.Version); version != "" {
 		name += "_" + strings.NewReplacer(".", "_", "-", "_", "+", "_").Replace(version)
 	}
-	inputs := m.d.packageConfig(pkg)
-	for _, e := range spec.inputs() {
-		inputs = inputs.With(e.Key, e.Value)
-	}
+	inputs := spec.put(m.d.packageConfig(pkg))
 	typ := providers.TypePrefix + pkg
 	gl := &goal{
 		urn: urn.New(m.d.Stack, m.d.Project, "", typ, name), typ: typ, name: name, custom: true, inputs: inputs,

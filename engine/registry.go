@@ -59,7 +59,7 @@ type configuredProvider struct {
 // engine's own and never reach the provider.
 const (
 	versionKey  = "version"
-	internalKey = "__internal"
+	internalKey = providers.Internal
 )
 
 func ownInputs(inputs property.Map) property.Map { return inputs.Without(versionKey, internalKey) }
@@ -139,14 +139,29 @@ func (r *registry) Diff(ctx context.Context, req abi.DiffRequest) (abi.DiffRespo
 		return abi.DiffResponse{}, err
 	}
 	resp, err := diffConfig(ctx, s, req)
-	if err == nil && resp.Changes != abi.DiffChangesUnknown && digestOf(req.OldInputs) != digestOf(req.News) {
+	if err != nil || resp.Changes == abi.DiffChangesUnknown {
+		return resp, err
+	}
+	for _, key := range changedInternals(req.OldInputs, req.News) {
 		resp.Changes = abi.DiffChangesSome
 		resp.DetailedDiff = append(slices.Clip(resp.DetailedDiff), abi.PropertyDiff{
-			Path: property.Path{property.Key(internalKey), property.Key(internalDigest)}.String(),
+			Path: property.Path{property.Key(internalKey), property.Key(key)}.String(),
 			Kind: abi.DiffKindUpdate, InputDiff: true,
 		})
 	}
-	return resp, err
+	return resp, nil
+}
+
+// changedInternals returns the keys of the engine's own inputs that make another provider of it.
+func changedInternals(olds, news property.Map) (keys []string) {
+	if digestOf(olds) != digestOf(news) {
+		keys = append(keys, internalDigest)
+	}
+	before, _ := envVarMappingsOf(olds)
+	if now, _ := envVarMappingsOf(news); now != before {
+		keys = append(keys, internalEnvVarMappings)
+	}
+	return keys
 }
 
 // diffConfig calls DiffConfig. A provider without it can always go on.

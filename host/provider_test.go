@@ -446,6 +446,29 @@ func TestGrantedVariables(t *testing.T) {
 	require.Equal(t, "HUSK_TEST_REGION=eu", mustDo(t, p, "env").answer)
 }
 
+// A granted variable may be seen under another name, whose own value it replaces. One that is not granted is not.
+func TestMappedVariables(t *testing.T) {
+	t.Setenv("HUSK_TEST_REGION", "eu")
+	t.Setenv("HUSK_TEST_OTHER", "other")
+	t.Setenv("HUSK_TEST_SECRET", "secret")
+	h := newHost(t, host.NewConfig())
+	p := provide(t, h, host.ProviderOptions{Grants: host.Grants{
+		Env:            []string{"HUSK_TEST_REGION", "HUSK_TEST_OTHER", "HUSK_TEST_UNSET"},
+		EnvVarMappings: map[string]string{"HUSK_TEST_REGION": "HUSK_TEST_OTHER", "HUSK_TEST_UNSET": "HUSK_TEST_NONE"},
+	}})
+	require.Equal(t, "HUSK_TEST_OTHER=eu HUSK_TEST_REGION=eu", mustDo(t, p, "env").answer)
+	for mapped, want := range map[string]string{
+		"HUSK_TEST_SECRET": "the environment variable HUSK_TEST_SECRET is to be seen as X, but is not granted",
+		"HUSK_TEST_REGION": `"X=Y" is not the name of an environment variable`,
+	} {
+		target := map[bool]string{true: "X", false: "X=Y"}[mapped == "HUSK_TEST_SECRET"]
+		_, err := p.Module().NewProvider(t.Context(), host.ProviderOptions{Grants: host.Grants{
+			Env: []string{"HUSK_TEST_REGION"}, EnvVarMappings: map[string]string{mapped: target},
+		}})
+		require.ErrorContains(t, err, want)
+	}
+}
+
 func TestGrantedDirectories(t *testing.T) {
 	project := t.TempDir()
 	data := t.TempDir()

@@ -8,6 +8,7 @@ package grant
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -193,6 +194,8 @@ type Set struct {
 	Withheld []string
 	// Env are the names of environment variables that the provider sees if they are set.
 	Env []string
+	// EnvVarMappings have the provider see granted variables under other names: their values are those of these keys.
+	EnvVarMappings map[string]string
 	// HTTP are the services that the provider may send requests to.
 	HTTP []HTTP
 	// TCP are the hosts and ports that the provider may connect to.
@@ -217,6 +220,13 @@ func (s Set) With(more Set) Set {
 	}
 	if sum.KV == nil {
 		sum.KV = more.KV
+	}
+	if len(s.EnvVarMappings)+len(more.EnvVarMappings) > 0 {
+		sum.EnvVarMappings = maps.Clone(more.EnvVarMappings)
+		if sum.EnvVarMappings == nil {
+			sum.EnvVarMappings = map[string]string{}
+		}
+		maps.Copy(sum.EnvVarMappings, s.EnvVarMappings)
 	}
 	if sum.GrantAdvice = s.GrantAdvice; sum.GrantAdvice == nil {
 		sum.GrantAdvice = more.GrantAdvice

@@ -282,7 +282,7 @@ func (p *Plugins) recordedProvider(ctx context.Context, spec engine.PackageSpec)
 	if declared == nil {
 		declared = &program.ProviderPlugin{Name: spec.Name} // nothing is granted
 	}
-	return engineProvider(p.grantedProvider(ctx, declared, module))
+	return engineProvider(p.mappedProvider(ctx, declared, module, spec.EnvVarMappings))
 }
 
 // keptModule loads the module that a state names from its file. If the file is damaged and the project

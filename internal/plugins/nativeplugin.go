@@ -35,7 +35,7 @@ func (a *admission) refuseNative() error {
 }
 
 // nativePlugin starts the native plugin that the project lists for a package, and returns nil if it lists none.
-func (p *Plugins) nativePlugin(ctx context.Context, name, version string) (*pulumiplugin.Plugin, error) {
+func (p *Plugins) nativePlugin(ctx context.Context, name, version string, mappings engine.EnvVarMappings) (*pulumiplugin.Plugin, error) {
 	declared, err := p.project.ProviderVersion(name, version)
 	if err != nil || declared == nil || !declared.Native {
 		return nil, nil // the module of the provider has the error
@@ -43,7 +43,7 @@ func (p *Plugins) nativePlugin(ctx context.Context, name, version string) (*pulu
 	if !p.options.RunNative {
 		return nil, p.problem(providerEntry(declared), errNativeListed)
 	}
-	provider, err := p.startNative(ctx, declared, version)
+	provider, err := p.startNative(ctx, declared, version, mappings)
 	if err != nil {
 		return nil, p.problem(providerEntry(declared), err)
 	}
@@ -52,7 +52,7 @@ func (p *Plugins) nativePlugin(ctx context.Context, name, version string) (*pulu
 
 // nativePluginSchema returns the schema of a package whose provider is a native plugin, and whether it is one.
 func (p *Plugins) nativePluginSchema(ctx context.Context, pkg program.Package) (text []byte, listed bool, err error) {
-	plugin, err := p.nativePlugin(ctx, pkg.Source, pkg.Version)
+	plugin, err := p.nativePlugin(ctx, pkg.Source, pkg.Version, "")
 	if plugin == nil || err != nil {
 		return nil, err != nil, err
 	}
@@ -60,7 +60,7 @@ func (p *Plugins) nativePluginSchema(ctx context.Context, pkg program.Package) (
 	return text, true, errors.Join(err, p.endNative(plugin))
 }
 
-func (p *Plugins) startNative(ctx context.Context, declared *program.ProviderPlugin, version string) (*pulumiplugin.Plugin, error) {
+func (p *Plugins) startNative(ctx context.Context, declared *program.ProviderPlugin, version string, mappings engine.EnvVarMappings) (*pulumiplugin.Plugin, error) {
 	if err := errors.Join(p.admission.refuseNative(), p.refuseUnsandboxed("it is a native plugin")); err != nil {
 		return nil, err
 	}
@@ -68,6 +68,7 @@ func (p *Plugins) startNative(ctx context.Context, declared *program.ProviderPlu
 	started, err := pulumiplugin.Start(ctx, pulumiplugin.Options{
 		Name: declared.Name, Program: p.project.Path(declared.Path), Dir: p.project.Dir,
 		Log: func(e abi.LogEntry) { log.Write(ctx, e) }, WantedVersion: p.project.WantedVersion,
+		EnvVarMappings: mappings.Map(),
 	})
 	if err != nil {
 		return nil, err

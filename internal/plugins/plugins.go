@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -219,6 +221,9 @@ make it a dynamic resource of a program for Node.js (docs/pulumi-dynamic.md), wh
 // Load implements [engine.Loader].
 func (p *Plugins) Load(ctx context.Context, spec engine.PackageSpec) (abi.Provider, error) {
 	if provider, err := p.native(ctx, spec.Name, spec.Version); provider != nil || err != nil {
+		if provider != nil && spec.EnvVarMappings != "" {
+			return nil, errors.New("envVarMappings: a native provider is one process with one environment: preview it without --native")
+		}
 		return provider, err
 	}
 	if spec.Digest != "" {
@@ -227,7 +232,7 @@ func (p *Plugins) Load(ctx context.Context, spec engine.PackageSpec) (abi.Provid
 			return provider, err
 		}
 	}
-	if plugin, err := p.nativePlugin(ctx, spec.Name, spec.Version); err != nil {
+	if plugin, err := p.nativePlugin(ctx, spec.Name, spec.Version, spec.EnvVarMappings); err != nil {
 		return nil, err
 	} else if plugin != nil {
 		return plugin, nil
@@ -242,14 +247,26 @@ func (p *Plugins) Load(ctx context.Context, spec engine.PackageSpec) (abi.Provid
 			return nil, fmt.Errorf("keeping the module of provider %s beside the state: %w", declared.Name, err)
 		}
 	}
-	return engineProvider(p.grantedProvider(ctx, declared, module))
+	return engineProvider(p.mappedProvider(ctx, declared, module, spec.EnvVarMappings))
 }
 
 // grantedProvider makes a provider with the grants of the project.
 func (p *Plugins) grantedProvider(ctx context.Context, declared *program.ProviderPlugin, module *Module) (*host.Provider, error) {
+	return p.mappedProvider(ctx, declared, module, "")
+}
+
+// mappedProvider is grantedProvider for one that sees variables under other names. It sees those alone that are granted.
+func (p *Plugins) mappedProvider(ctx context.Context, declared *program.ProviderPlugin, module *Module, mappings engine.EnvVarMappings) (*host.Provider, error) {
 	grants, err := p.grants(declared)
 	if err != nil {
 		return nil, err
+	}
+	grants.EnvVarMappings = mappings.Map()
+	for _, source := range slices.Sorted(maps.Keys(grants.EnvVarMappings)) {
+		if !slices.Contains(grants.Env, source) {
+			return nil, fmt.Errorf("envVarMappings: the provider %s is to see the environment variable %s as %s, and is not granted it\n"+
+				"grant it in plugins.providers of %s, as in grants: {env: [%[2]s]}", declared.Name, source, grants.EnvVarMappings[source], p.project.File.Name)
+		}
 	}
 	if declared.Place() == "" { // no project lists it: otherwise, declaredProvider has checked this
 		if err := p.checkRequests(declared, module, grants); err != nil {

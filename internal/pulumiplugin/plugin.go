@@ -23,6 +23,8 @@ type Options struct {
 	Name, Program string
 	// Dir is where it runs.
 	Dir string
+	// EnvVarMappings have it see the variables of its keys under the names that are their values, beside all others.
+	EnvVarMappings map[string]string
 	// Log gets its messages, and what it prints with the severity debug. It may be called concurrently.
 	Log func(abi.LogEntry)
 	// WantedVersion returns the version of a package that counts, given the one that a component's SDK wants; nil keeps
@@ -62,7 +64,7 @@ func Start(ctx context.Context, o Options) (*Plugin, error) {
 		return nil, err
 	}
 	var address string
-	p.process, address, err = startProcess(ctx, o.Program, p.engine.Address, o.Dir, func(line string) {
+	p.process, address, err = startProcess(ctx, o.Program, p.engine.Address, o.Dir, o.EnvVarMappings, func(line string) {
 		o.Log(abi.LogEntry{Severity: abi.LogSeverityDebug, Message: line})
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -39,10 +40,15 @@ type process struct {
 }
 
 // startProcess starts a plugin, and returns the address at which it listens. Each line that it prints goes to output.
-func startProcess(ctx context.Context, program, engine, dir string, output func(string)) (*process, string, error) {
+func startProcess(ctx context.Context, program, engine, dir string, mappings map[string]string, output func(string)) (*process, string, error) {
 	p := &process{program: program, ended: make(chan struct{})}
 	p.cmd = exec.Command(program, engine)
 	p.cmd.Dir = dir
+	for source, target := range mappings {
+		if value, ok := os.LookupEnv(source); ok {
+			p.cmd.Env = append(p.cmd.Environ(), target+"="+value)
+		}
+	}
 	p.cmd.WaitDelay = endTime
 	processgroup.Own(p.cmd)
 	stdout, err := p.cmd.StdoutPipe()

@@ -28,6 +28,13 @@ func PackageOf(token string) string {
 	return pkg
 }
 
+// These are inputs of provider resources that are the engine's own, as Pulumi has them: [EnvVarMappings] is a key of
+// [Internal].
+const (
+	Internal       = "__internal"
+	EnvVarMappings = "envVarMappings"
+)
+
 // PackageOfReference is the package of a provider reference, empty for none.
 func PackageOfReference(ref string) string {
 	u, _, err := SplitReference(ref)

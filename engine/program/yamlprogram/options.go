@@ -71,11 +71,7 @@ func newOptionKeys(r *source.Report) *optionKeys {
 			}
 			return k.options.readTimeouts(r, f.Value)
 		}),
-		source.On("envVarMappings", func(f source.Field) bool {
-			r.Add(r.File.Errorf(source.Of(f.Key), "the option envVarMappings is not supported: a provider sees only the variables that it is granted").
-				With("grant them in plugins.providers, as in grants: {env: [NAME]}"))
-			return false
-		}).Hidden(),
+		source.On(envVarMappings, read),
 		source.On("version", func(f source.Field) (ok bool) {
 			k.options.versionNode = f.Value
 			k.options.version, ok = expr.LiteralText(r, f.Value, "the version")
@@ -91,7 +87,10 @@ func (k *optionKeys) read(o *options, n *yaml.Node) {
 	k.report.Read(n, "options", k.keys...)
 }
 
-const customTimeouts = "customTimeouts"
+const (
+	customTimeouts = "customTimeouts"
+	envVarMappings = "envVarMappings"
+)
 
 // timeouts are the operations that have a timeout.
 var timeouts = []struct {

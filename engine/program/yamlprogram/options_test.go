@@ -18,7 +18,7 @@ resources:
   aws:
     type: pulumi:providers:cloud
     properties: {region: x}
-    options: {version: 1.0.0}
+    options: {version: 1.0.0, envVarMappings: {MINE: "${pulumi.stack}_HOME", OTHER: A}}
   dns: {type: pulumi:providers:dns}
   site:
     type: cloud:Site
@@ -87,6 +87,7 @@ resources:
 	require.True(t, monitor.request(t, "site").Remote)
 	require.False(t, monitor.request(t, "site").Custom)
 	require.Equal(t, "1.0.0", monitor.request(t, "aws").Options.Version)
+	require.Equal(t, `{__internal: {envVarMappings: {MINE: "dev_HOME", OTHER: "A"}}, region: "x"}`, showMap(monitor.request(t, "aws").Inputs))
 }
 
 // An option that is not known in time is refused; a provider that a preview has

@@ -54,6 +54,9 @@ func (e *evaluator) resourceOptions(r *resource) (out abi.ResourceOptions, paren
 			out.Hooks = append(out.Hooks, abi.HookBinding{Kind: b.kind, Names: []string{b.action.name}})
 		}
 	}
+	if e.static {
+		o.envVarMappings()
+	}
 	parent = o.urn("parent")
 	out.Aliases = o.computedAliases(o.exprs["aliases"])
 	for _, a := range r.options.aliases {
@@ -69,6 +72,39 @@ func (e *evaluator) resourceOptions(r *resource) (out abi.ResourceOptions, paren
 		out.Aliases = append(out.Aliases, a.alias)
 	}
 	return out, parent, o.ok
+}
+
+// envVarMappings evaluates the variables that a provider sees under other names: the value of a key of the option is that
+// of the variable that the provider sees. They are the engine's own among the properties of the provider.
+func (o *optionReader) envVarMappings() (mappings property.Map) {
+	x := o.exprs[envVarMappings]
+	if x == nil {
+		return mappings
+	}
+	if o.resource.token != "" && !o.resource.isProvider() {
+		o.fail(x, "the option %s is for providers, resources of a type such as %saws", envVarMappings, providers.TypePrefix)
+		return mappings
+	}
+	v, ok := o.value(envVarMappings)
+	if !ok {
+		return mappings
+	}
+	m, isObject := v.AsObject()
+	if !isObject {
+		o.fail(x, "the option %s must be a mapping of environment variables, as in {SOURCE: TARGET}, not %s", envVarMappings, articled(v))
+		return mappings
+	}
+	for source, target := range m.All() {
+		text, isText := target.AsString()
+		switch {
+		case target.IsUnknown():
+		case !isText:
+			o.fail(x, "the option %s: what %q is mapped to must be text, not %s", envVarMappings, source, articled(target))
+		case source == "" || text == "" || strings.ContainsAny(source+text, "=\n\r\x00"):
+			o.fail(x, "the option %s: environment variables have names without = and line breaks", envVarMappings)
+		}
+	}
+	return m
 }
 
 // optionReader evaluates options, which must be known before the deployment.

@@ -12,6 +12,7 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/builtin"
 	"github.com/husk-dev/husk/engine/callback"
+	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/program/expr"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
@@ -44,6 +45,13 @@ func (d *deployment) register(r *resource) status {
 	}
 	if r.component != nil {
 		return d.registerComponent(r, name, inputs, options, parent)
+	}
+	o := &optionReader{evaluator: d.evaluator, resource: r, exprs: r.options.exprs, ok: true}
+	if mappings := o.envVarMappings(); !o.ok {
+		return failed
+	} else if mappings.Len() > 0 {
+		internal := property.NewMap(property.Entry{Key: providers.EnvVarMappings, Value: property.Object(mappings)})
+		inputs = inputs.With(providers.Internal, property.Object(internal))
 	}
 	if len(options.Hooks) > 0 {
 		d.acting.Store(urn.New(d.c.run.Stack, d.c.run.Project, parent, r.token, name), r)

@@ -57,7 +57,6 @@ var different = map[string]string{
 	"l2-resource-asset-archive":                "it fetches from the network",
 	"l2-resource-config":                       downloads,
 	"l2-resource-option-delete-before-replace": events,
-	"l2-resource-option-env-var-mappings":      "envVarMappings is refused: providers see the variables that they are granted",
 	"l2-resource-option-plugin-download-url":   downloads,
 	"l2-resource-option-replace-on-changes":    events,
 	"l2-resource-option-replacement-trigger":   events,
