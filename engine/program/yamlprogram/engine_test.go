@@ -2,6 +2,9 @@ package yamlprogram
 
 import (
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,6 +15,7 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/internal/enginetest"
+	"github.com/husk-dev/husk/engine/program"
 )
 
 var _ engine.Program = (*Program)(nil)
@@ -136,4 +140,188 @@ outputs:
 	require.Len(t, cloud.IDs(), 4)
 	require.Equal(t, property.Number(2), result.Outputs.Get("size"))
 	require.Equal(t, property.KindString, result.Outputs.Get("address").Kind(), "what is not known now stays as it was")
+}
+
+const sites = `
+components:
+  Site:
+    description: A server, and its name in the DNS.
+    inputs:
+      name: {type: string}
+      size: {type: integer, default: 1}
+      password: {type: string, secret: true, default: hunter2}
+      tags: {type: object, default: {}}
+    variables:
+      label: ${name} on ${pulumi.stack}
+    resources:
+      server:
+        type: cloud:Server
+        name: ${name}-server
+        properties: {size: "${size}", image: "${label}", tags: "${tags}", network: "${password}"}
+      record:
+        type: shop:Named
+        name: ${name}
+        properties: {name: "${name}", value: "${server.address}"}
+    outputs:
+      address: ${server.address}
+      fqdn: ${record.fqdn}
+      size: ${server.size}
+      password: ${password}
+  Named:
+    inputs:
+      name: {type: string}
+      value: {type: string}
+    resources:
+      record:
+        type: dns:Record
+        name: ${name}-record
+        properties: {name: "${name}.example.com", value: "${value}"}
+    outputs:
+      fqdn: ${record.name}
+resources:
+  aws: {type: pulumi:providers:cloud, properties: {region: here}}
+  one:
+    type: shop:Site
+    properties: {name: one, size: "2", tags: {a: b}}
+    options: {provider: "${aws}", protect: PROTECT}
+  two:
+    type: shop:index:Site
+    properties: {name: "two", password: "${one.address}"}
+    options: {dependsOn: ["${one}"]}
+  last:
+    type: dns:Record
+    properties: {name: "${two.fqdn}", value: "${two.size}"}
+    options: {dependsOn: "${two}"}
+outputs:
+  address: ${one.address}
+  password: ${one.password}
+`
+
+func siteClouds() *enginetest.Cloud {
+	cloud := enginetest.NewCloud()
+	cloud.Types["cloud:index/server:Server"] = enginetest.Type{Computed: []string{"address"}}
+	cloud.Types["dns:index:Record"] = enginetest.Type{}
+	return cloud
+}
+
+// What a component is made of is registered under it, once for each use. A preview tells it all, and nothing changes
+// the second time.
+func TestComponents(t *testing.T) {
+	cloud := siteClouds()
+	s := enginetest.NewStack(t, cloud)
+	text := strings.Replace(sites, "PROTECT", "false", 1)
+	for i := range 2 {
+		_, err := s.Try(enginetest.Preview, load(t, text))
+		require.NoError(t, err)
+		previewed := s.Steps()
+		result, err := s.Try(enginetest.Up, load(t, text))
+		require.NoError(t, err)
+		require.ElementsMatch(t, previewed, s.Steps())
+		require.True(t, result.Outputs.Get("password").IsSecret())
+		calls := cloud.Calls()
+		if i > 0 {
+			require.Empty(t, calls)
+			continue
+		}
+		require.Equal(t, []string{
+			"create one-server", "create one-record", "create two-server", "create two-record", "create last",
+		}, calls)
+	}
+	one, server, record := s.Resource("one"), s.Resource("one-server"), s.Resource("one-record")
+	require.Equal(t, "shop:index:Site", one.Type)
+	require.False(t, one.Custom)
+	require.Equal(t, one.URN, server.Parent)
+	require.Contains(t, string(record.URN), "::shop:index:Site$shop:index:Named$dns:index:Record::one-record")
+	require.Equal(t, `{apiVersion: "v1", image: "one on dev", network: secret("hunter2"), size: 2, tags: {a: "b"}}`, showMap(server.Inputs))
+	require.Contains(t, server.Provider, "::aws::", "its component's provider")
+	require.NotContains(t, s.Resource("two-server").Provider, "::aws::")
+	require.Equal(t, []urn.URN{server.URN}, record.Dependencies)
+	require.ElementsMatch(t, []urn.URN{one.URN, server.URN}, s.Resource("two-server").Dependencies, "what an output of a component was computed from")
+	require.Equal(t, `"one.example.com"`, show(one.Outputs.Get("fqdn")))
+	require.Equal(t, "1", func() string { v, _ := s.Resource("last").Inputs.Get("value").AsString(); return v }(), "converted")
+	require.Contains(t, s.Resource("last").Dependencies, s.Resource("two-server").URN, "what is in the component it depends on")
+
+	// What is protected by its component cannot be deleted.
+	_, err := s.Try(enginetest.Up, load(t, strings.Replace(sites, "PROTECT", "true", 1)))
+	require.NoError(t, err)
+	_, err = s.Try(enginetest.Destroy, load(t, text))
+	require.ErrorContains(t, err, "the resource is protected")
+	_, err = s.Try(enginetest.Up, load(t, text))
+	require.NoError(t, err)
+	cloud.Calls()
+	_, err = s.Try(enginetest.Destroy, load(t, text))
+	require.NoError(t, err)
+	require.Len(t, cloud.Calls(), 5)
+	require.Empty(t, cloud.IDs())
+}
+
+// A failure within a component is told where the component has it.
+func TestComponentsThatFail(t *testing.T) {
+	cloud := siteClouds()
+	cloud.Hook = func(call string) error {
+		if call == "create one-server" {
+			return errors.New("no luck")
+		}
+		return nil
+	}
+	s := enginetest.NewStack(t, cloud)
+	text := strings.Replace(sites, "PROTECT", "false", 1)
+	_, err := s.Try(enginetest.Up, load(t, text))
+	require.ErrorContains(t, err, `Husk.yaml:13:7: "server": create cloud:index/server:Server "one-server": no luck`)
+	require.Empty(t, cloud.IDs())
+
+	s.Edit = func(d *enginetest.Deployment) { d.ContinueOnError = true }
+	more := strings.Replace(text, "resources:\n  aws:", "resources:\n  free: {type: dns:Record, properties: {name: a, value: b}}\n  aws:", 1)
+	_, err = s.Try(enginetest.Up, load(t, more))
+	require.ErrorContains(t, err, "no luck")
+	require.Len(t, cloud.IDs(), 1, "only what needs nothing that failed")
+
+	// The names of resources must be known.
+	bad := strings.Replace(text, `properties: {name: "two", `, `properties: {name: "${one.address}", `, 1)
+	cloud.Hook = nil
+	_, err = s.Try(enginetest.Preview, load(t, bad))
+	require.ErrorContains(t, err, `Husk.yaml:15:15: the name of "server" must be known before the deployment`)
+	_, err = s.Try(enginetest.Preview, load(t, strings.Replace(text, `name: "two", `, `name: {fn::secret: two}, `, 1)))
+	require.ErrorContains(t, err, `Husk.yaml:15:15: the name of "server" must not be secret`)
+}
+
+// Components that are made of others are many with few lines.
+func TestComponentsWithoutEnd(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("resources: {top: {type: shop:C0, properties: {n: a}}}\ncomponents:\n")
+	for i := range 20 {
+		b.WriteString(strings.NewReplacer("THIS", fmt.Sprint("C", i), "NEXT", fmt.Sprint("C", i+1)).Replace(`  THIS:
+    inputs: {n: {type: string}}
+    resources:
+      l: {type: "shop:NEXT", name: "${n}l", properties: {n: "${n}l"}}
+      r: {type: "shop:NEXT", name: "${n}r", properties: {n: "${n}r"}}
+`))
+	}
+	b.WriteString("  C20: {inputs: {n: {type: string}}}\n")
+	monitor := &fakeMonitor{}
+	err := load(t, b.String()).Run(t.Context(), runContext(), monitor)
+	require.ErrorContains(t, err, "the program makes more than 10000 components")
+	require.LessOrEqual(t, len(monitor.registered), maxComponents+1)
+}
+
+// A package of components is a directory. Files are relative to it.
+func TestPackagesOfComponents(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	write("web/PulumiPlugin.yaml", "name: web\nruntime: yaml\nversion: 1.2.0\ncomponents: {Page: {resources: {server: {type: cloud:Server, "+
+		"properties: {size: 1, image: {fn::readFile: title.txt}, files: {a: {fn::fileAsset: title.txt}}}}}, outputs: {title: \"${server.image}\"}}}\n")
+	write("web/more.yaml", "components: {Other: {resources: {inner: {type: web:Page}}, outputs: {title: \"${inner.title}\"}}}\n")
+	write("web/title.txt", "a title")
+	write("app/Husk.yaml", "name: shop\npackages: {web: ../web}\nresources: {page: {type: web:Other}}\noutputs: {title: \"${page.title}\"}\n")
+	p, err := program.LoadProject(filepath.Join(dir, "app"))
+	require.NoError(t, err)
+	monitor := &fakeMonitor{}
+	require.NoError(t, New(p, schemaFiles{}).Run(t.Context(), runContext(), monitor))
+	require.Equal(t, `{title: "a title"}`, showMap(*monitor.outputs))
+	server := monitor.request(t, "server")
+	require.Equal(t, `{a: asset(../web/title.txt)}`, show(server.Inputs.Get("files")))
+	require.Equal(t, "../web/more.yaml:1:34", monitor.request(t, "inner").SourcePosition)
 }
