@@ -139,6 +139,9 @@ type Property struct {
 	Secret   bool
 	// Replace means that a change of the property replaces the resource.
 	Replace bool
+	// ReplaceOnChanges means that programs ask for that replacement, because the provider does not see to it: it is an
+	// option of all resources of the type.
+	ReplaceOnChanges bool
 	// Computed means that the provider chooses the value of a missing input.
 	Computed bool
 	// Stable means that an update never changes the output.

@@ -217,7 +217,8 @@ func (w *writer) property(p *Property) {
 		w.value(p.Const)
 	}
 	w.boolMember("secret", p.Secret)
-	w.boolMember("willReplaceOnChanges", p.Replace)
+	w.boolMember("replaceOnChanges", p.ReplaceOnChanges)
+	w.boolMember("willReplaceOnChanges", p.Replace && !p.ReplaceOnChanges)
 	if p.Computed || p.Stable || p.WriteOnly || p.Minimum != nil || p.Maximum != nil || len(p.OneOf) > 0 {
 		w.beginExtension()
 		w.boolMember("computed", p.Computed)

@@ -225,7 +225,7 @@ func (p *parser) property(name string, spec *propertySpec) (prop schema.Property
 	husk := &spec.Language.Husk
 	prop = schema.Property{
 		Name: name, Description: spec.Description, Deprecation: spec.DeprecationMessage,
-		Secret: spec.Secret, Replace: spec.ReplaceOnChanges || spec.WillReplaceOnChanges,
+		Secret: spec.Secret, Replace: spec.ReplaceOnChanges || spec.WillReplaceOnChanges, ReplaceOnChanges: spec.ReplaceOnChanges,
 		Computed: husk.Computed, Stable: husk.Stable, WriteOnly: husk.WriteOnly, Minimum: husk.Minimum, Maximum: husk.Maximum,
 	}
 	if prop.Type, err = p.typ(&spec.typeSpec); err != nil {

@@ -50,6 +50,7 @@ const pulumiName = "pulumi"
 func (p *Program) compile(ctx context.Context, run abi.RunContext, unknown []string) (*compilation, source.Diagnostics, error) {
 	c := p.compilationOf(p.project.Template, run, p.project.ProgramDir, packages{
 		schemas: p.schemas, fetched: map[packageKey]func() (*schema.Package, error){}, loaded: map[packageKey]loadedPackage{}, refs: map[string]string{},
+		replacing: map[string][]string{},
 	}, false)
 	c.components = map[string]*compilation{}
 	if p.project.Runtime != program.RuntimeYAML {

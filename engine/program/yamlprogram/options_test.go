@@ -90,6 +90,13 @@ resources:
 	require.Equal(t, `{__internal: {envVarMappings: {MINE: "dev_HOME", OTHER: "A"}}, region: "x"}`, showMap(monitor.request(t, "aws").Inputs))
 }
 
+// A schema may say which changes replace a resource, beside those that the program names.
+func TestReplacementsOfSchemas(t *testing.T) {
+	monitor := &fakeMonitor{}
+	require.NoError(t, load(t, "resources: {a: {type: dns:Zone, options: {replaceOnChanges: [main.note, name]}}}").Run(t.Context(), runContext(), monitor))
+	require.Equal(t, []string{"main.note", "name", "main.key", "parts.*.*.key"}, monitor.request(t, "a").Options.ReplaceOnChanges)
+}
+
 // An option that is not known in time is refused; a provider that a preview has
 // not created is named by its unknown ID.
 func TestOptionsInPreview(t *testing.T) {

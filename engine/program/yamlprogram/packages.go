@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/engine/builtin"
 	"github.com/husk-dev/husk/engine/internal/providers"
@@ -41,6 +42,8 @@ type packages struct {
 	// fetched are those that were asked for ahead.
 	fetched map[packageKey]func() (*schema.Package, error)
 	loaded  map[packageKey]loadedPackage
+	// replacing are the properties whose changes replace resources, by type.
+	replacing map[string][]string
 	// refs are what the monitor calls the packages that have parameters, by name.
 	refs map[string]string
 }
@@ -208,6 +211,48 @@ func (c *compilation) resolve(ctx context.Context, r *resource) {
 		return
 	}
 	r.token, r.inputs, r.outputs = r.schema.Token, &r.schema.Inputs, &r.schema.Outputs
+	if !r.isComponent() {
+		paths, ok := c.packages.replacing[r.token]
+		if !ok {
+			w := replacingWalk{}
+			w.visit(r.outputs, nil, nil)
+			paths = w.paths
+			c.packages.replacing[r.token] = paths
+		}
+		r.replaceOnChanges = paths
+	}
+}
+
+// replacingWalk finds the properties of a type that have its resources replaced, by their schema.
+type replacingWalk struct {
+	paths   []string
+	visited int
+}
+
+// maxReplacingVisits bounds the objects that are looked at: types that are made of others can be many.
+const maxReplacingVisits = 10_000
+
+// visit looks at the properties of an object. within are the objects around it, which may contain it again.
+func (w *replacingWalk) visit(o *schema.Object, at property.Path, within []*schema.Object) {
+	if w.visited++; w.visited > maxReplacingVisits || slices.Contains(within, o) {
+		return
+	}
+	within = append(slices.Clip(within), o)
+	for i := range o.Properties {
+		p := &o.Properties[i]
+		path := append(slices.Clip(at), property.Key(p.Name))
+		if p.ReplaceOnChanges {
+			w.paths = append(w.paths, path.String())
+			continue
+		}
+		t := p.Type
+		for t != nil && (t.Kind == schema.KindArray || t.Kind == schema.KindMap) {
+			path, t = append(path, property.Wildcard()), t.Element
+		}
+		if t != nil && t.Kind == schema.KindObject && t.Object != nil {
+			w.visit(t.Object, path, within)
+		}
+	}
 }
 
 // expand gives a token its module if nothing is known about the package.

@@ -115,6 +115,11 @@ func (d *deployment) complete(r *resource, options *abi.ResourceOptions) {
 			}
 		}
 	}
+	for _, path := range r.replaceOnChanges {
+		if !slices.Contains(options.ReplaceOnChanges, path) {
+			options.ReplaceOnChanges = append(options.ReplaceOnChanges, path)
+		}
+	}
 	if r.schema != nil {
 		for _, typ := range r.schema.Aliases {
 			options.Aliases = append(options.Aliases, abi.Alias{Case: abi.AliasCaseSpec, Spec: abi.AliasSpec{Type: typ}})

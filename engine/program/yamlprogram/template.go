@@ -53,6 +53,8 @@ type resource struct {
 	schema *schema.Resource
 	// component is what a component in YAML is made of, nil for other resources.
 	component *compilation
+	// replaceOnChanges are the properties whose changes replace the resource because its schema says so.
+	replaceOnChanges []string
 	// inputs and outputs are nil if nothing is known about them.
 	inputs, outputs *schema.Object
 }

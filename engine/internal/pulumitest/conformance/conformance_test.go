@@ -22,6 +22,7 @@ import (
 	"testing"
 
 	"github.com/pulumi/pulumi/pkg/v3/display"
+	"github.com/pulumi/pulumi/pkg/v3/engine"
 	"github.com/pulumi/pulumi/pkg/v3/resource/deploy"
 	"github.com/pulumi/pulumi/pkg/v3/resource/plugin"
 	"github.com/pulumi/pulumi/pkg/v3/resource/stack"
@@ -29,6 +30,7 @@ import (
 	"github.com/pulumi/pulumi/pkg/v3/secrets/passphrase"
 	"github.com/pulumi/pulumi/pkg/v3/testing/pulumi-test-language/tests"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/config"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/util/result"
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
@@ -261,17 +263,39 @@ func (r runner) configure(i int, project string, values config.Map) error {
 }
 
 // deployment runs a preview or an update, and counts its steps as Pulumi does.
-func (r runner) deployment(project string, args ...string) (display.ResourceChanges, error) {
+func (r runner) deployment(project string, args ...string) (display.ResourceChanges, []engine.Event, error) {
 	out, err := r.run(project, args...)
 	changes := display.ResourceChanges{}
+	var events []engine.Event
 	lines := bufio.NewScanner(strings.NewReader(out))
 	lines.Buffer(nil, 1<<30)
 	for lines.Scan() {
 		var event struct {
 			Type    string         `json:"type"`
 			Changes map[string]int `json:"changes"`
+			DryRun  bool           `json:"dryRun"`
+			Step    struct {
+				Op  string       `json:"op"`
+				URN resource.URN `json:"urn"`
+			} `json:"step"`
 		}
-		if json.Unmarshal(lines.Bytes(), &event) == nil && event.Type == "summary" {
+		if json.Unmarshal(lines.Bytes(), &event) != nil {
+			continue
+		}
+		switch event.Type {
+		case "started":
+			events = nil // those of the preview before an update
+		case "step-started":
+			ops := []display.StepOp{display.StepOp(event.Step.Op)}
+			if ops[0] == deploy.OpCreateReplacement {
+				ops = append(ops, deploy.OpReplace) // which Pulumi tells as a step of its own
+			}
+			for _, op := range ops {
+				events = append(events, engine.NewEvent(engine.ResourcePreEventPayload{
+					Metadata: engine.StepEventMetadata{Op: op, URN: event.Step.URN},
+				}))
+			}
+		case "summary":
 			for op, n := range event.Changes {
 				if n > 0 {
 					changes[display.StepOp(op)] = n
@@ -282,7 +306,7 @@ func (r runner) deployment(project string, args ...string) (display.ResourceChan
 	if err != nil {
 		err = result.BailError(err)
 	}
-	return changes, err
+	return changes, events, err
 }
 
 // snapshot reads the state as Pulumi does.
@@ -379,21 +403,21 @@ func (r runner) all(ctx context.Context) (problem string) {
 			}
 		}
 		if run.AssertPreview != nil && !unseen[r.name] {
-			changes, err := r.deployment(project, append([]string{"preview", "--json", "--stack", "test"}, targets(run)...)...)
+			changes, events, err := r.deployment(project, append([]string{"preview", "--json", "--stack", "test"}, targets(run)...)...)
 			check(func(l *tests.L) {
-				run.AssertPreview(l, tests.AssertPreviewArgs{ProjectDirectory: project, Err: err, Changes: changes, SDKs: r.sdks(project)})
+				run.AssertPreview(l, tests.AssertPreviewArgs{ProjectDirectory: project, Err: err, Changes: changes, Events: events, SDKs: r.sdks(project)})
 			})
 			if len(messages) > 0 {
 				return fmt.Sprintf("preview %d: %s\n%v", i, strings.Join(messages, "\n"), err)
 			}
 		}
-		changes, failed := r.deployment(project, append([]string{"up", "--yes", "--json", "--stack", "test"}, targets(run)...)...)
+		changes, events, failed := r.deployment(project, append([]string{"up", "--yes", "--json", "--stack", "test"}, targets(run)...)...)
 		snapshot, err := r.snapshot(ctx, project)
 		if err != nil {
 			return err.Error()
 		}
 		check(func(l *tests.L) {
-			run.Assert(l, tests.AssertArgs{ProjectDirectory: project, Err: failed, Snap: snapshot, Changes: changes, SDKs: r.sdks(project)})
+			run.Assert(l, tests.AssertArgs{ProjectDirectory: project, Err: failed, Snap: snapshot, Changes: changes, Events: events, SDKs: r.sdks(project)})
 		})
 		if len(messages) > 0 {
 			return fmt.Sprintf("run %d: %s\n%v\nthe resources are %v", i, strings.Join(messages, "\n"), failed, names(snapshot))

@@ -7,7 +7,7 @@ const (
 	hooks      = "hooks"
 	captured   = "it looks at calls within the process of the tests, and Husk starts providers as processes"
 	downloads  = "providers come from the project file: pluginDownloadURL is not read, nor recorded"
-	events     = "it looks at the events of Pulumi's own engine"
+	events     = "it looks at the diagnostics of Pulumi's own engine, word for word"
 )
 
 // unsaid are the tests whose programs YAML cannot say, with what it lacks.
@@ -47,23 +47,20 @@ var unsaid = map[string]string{
 
 // different are the tests that do not pass, with the reason.
 var different = map[string]string{
-	"l2-failed-create":                         events,
-	"l2-failed-create-continue-on-error":       events,
-	"l2-namespaced-provider":                   "it counts a resource more than the program registers",
-	"l2-provider-grpc-config":                  captured,
-	"l2-provider-grpc-config-schema-secret":    captured,
-	"l2-provider-grpc-config-secret":           captured,
-	"l2-raw-string-bytes":                      "texts are UTF-8: byte strings are not offered",
-	"l2-resource-asset-archive":                "it fetches from the network",
-	"l2-resource-config":                       downloads,
-	"l2-resource-option-delete-before-replace": events,
-	"l2-resource-option-plugin-download-url":   downloads,
-	"l2-resource-option-replace-on-changes":    events,
-	"l2-resource-option-replacement-trigger":   events,
-	"l2-resource-primitive-defaults":           "defaults of the schema are left to the provider, as by Pulumi's runtime, whose own list has this test, too",
+	"l2-failed-create":                       events,
+	"l2-failed-create-continue-on-error":     events,
+	"l2-namespaced-provider":                 "it counts a resource more than the program registers",
+	"l2-provider-grpc-config":                captured,
+	"l2-provider-grpc-config-schema-secret":  captured,
+	"l2-provider-grpc-config-secret":         captured,
+	"l2-raw-string-bytes":                    "texts are UTF-8: byte strings are not offered",
+	"l2-resource-asset-archive":              "it fetches from the network",
+	"l2-resource-config":                     downloads,
+	"l2-resource-option-plugin-download-url": downloads,
+	"l2-resource-primitive-defaults":         "defaults of the schema are left to the provider, as by Pulumi's runtime, whose own list has this test, too",
 }
 
-// unseen are the tests that look at the events of Pulumi's own engine during previews alone. Their updates are judged.
+// unseen are the tests that look at the outputs in the events of Pulumi's own engine during previews alone. Their updates are judged.
 var unseen = map[string]bool{
 	"l2-invoke-depends-on-component": true,
 	"l2-resource-schema-secret":      true,
