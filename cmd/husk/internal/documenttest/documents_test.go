@@ -87,6 +87,8 @@ import (
 		load(),
 		load(),
 		load(),
+		load(),
+		load(),
 		configure(),
 	},
 	"docs/pulumi.md": {
