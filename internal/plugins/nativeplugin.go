@@ -67,7 +67,7 @@ func (p *Plugins) startNative(ctx context.Context, declared *program.ProviderPlu
 	log := &nativeLog{declared.Name, p.options.Events}
 	started, err := pulumiplugin.Start(ctx, pulumiplugin.Options{
 		Name: declared.Name, Program: p.project.Path(declared.Path), Dir: p.project.Dir,
-		Log: func(e abi.LogEntry) { log.Write(ctx, e) }, WantedVersion: p.project.WantedVersion,
+		Log: func(e abi.LogEntry) { log.Write(ctx, e) }, WantedVersion: p.wantedVersion,
 		EnvVarMappings: mappings.Map(),
 	})
 	if err != nil {
@@ -120,4 +120,13 @@ func (p *Plugins) auditNative(declared *program.ProviderPlugin) (*Audited, error
 		return nil, p.problem(providerEntry(declared), err)
 	}
 	return &Audited{Name: declared.Name, Version: declared.Version, Path: declared.Path, Native: true, Requests: []Request{}, Grants: []Grant{}}, nil
+}
+
+// wantedVersion returns the version that counts of a package that a component of a native plugin asks for. Where it asks for
+// the very version that the project lists, it shares the default provider of a program that does so, as with Pulumi.
+func (p *Plugins) wantedVersion(name, wanted string) string {
+	if declared := p.project.Provider(name); declared != nil && declared.Version == wanted {
+		return wanted
+	}
+	return p.project.WantedVersion(name, wanted)
 }
