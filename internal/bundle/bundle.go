@@ -53,6 +53,9 @@ func Pack(w io.Writer, p *program.Project, build func(dir string) ([]byte, error
 	root, pack := dir, &packer{built: make(map[string][]byte)}
 	var outside []string
 	for _, file := range listed(p) {
+		if filepath.IsAbs(file) {
+			return nil, fmt.Errorf("%s lists the module %s by its path on this machine, and a run elsewhere has the project at another place: write the path relative to the project", p.File.Name, file)
+		}
 		if file, err = filepath.Abs(p.Path(file)); err != nil {
 			return nil, err
 		}
