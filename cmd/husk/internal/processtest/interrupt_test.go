@@ -91,15 +91,15 @@ func (p *interruptible) interrupted(cmd *exec.Cmd, line func(text string)) strin
 		said.WriteString(lines.Text() + "\n")
 		line(lines.Text())
 	}
-	p.fails(cmd)
+	p.fails(cmd, 1)
 	return said.String()
 }
 
-func (p *interruptible) fails(cmd *exec.Cmd) {
+func (p *interruptible) fails(cmd *exec.Cmd, code int) {
 	p.t.Helper()
 	var exit *exec.ExitError
 	require.ErrorAs(p.t, cmd.Wait(), &exit)
-	require.Equal(p.t, 1, exit.ExitCode())
+	require.Equal(p.t, code, exit.ExitCode())
 }
 
 // What is running finishes and is recorded, and nothing else begins.
@@ -234,7 +234,7 @@ func aReaderThatGoesAway(t *testing.T, lab *usertest.User) {
 			}
 			require.NoError(t, stdout.Close())
 			p.goOn()
-			p.fails(cmd)
+			p.fails(cmd, 1)
 			require.Contains(t, stderr.String(), "Stopping: waiting for running steps to finish.")
 			require.NotContains(t, stderr.String(), "broken pipe")
 			p.nothingPending()
@@ -256,7 +256,7 @@ func aReaderOfAListThatGoesAway(t *testing.T, lab *usertest.User) {
 		cmd.Stdout, cmd.Stderr = out, &stderr
 		require.NoError(t, cmd.Start())
 		require.NoError(t, out.Close())
-		p.fails(cmd)
+		p.fails(cmd, 1)
 		require.Empty(t, stderr.String())
 	}
 }

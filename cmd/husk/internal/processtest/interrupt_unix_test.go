@@ -46,7 +46,7 @@ func aProgramThatWaits(t *testing.T, lab *usertest.User) {
 			require.NoError(t, cmd.Process.Signal(os.Interrupt))
 		}
 	}
-	p.fails(cmd)
+	p.fails(cmd, 1)
 	require.NotContains(t, stderr.String(), "Some steps could not be stopped")
 	require.NoError(t, writer.Close())
 }
@@ -83,6 +83,6 @@ func whatCannotBeStopped(t *testing.T, lab *usertest.User) {
 			require.NoError(t, cmd.Process.Signal(syscall.SIGTERM)) // which the system does not merge with the other
 		}
 	}
-	p.fails(cmd)
+	p.fails(cmd, 1)
 	require.Contains(t, said.String(), "Some steps could not be stopped")
 }
