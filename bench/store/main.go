@@ -1,6 +1,6 @@
 // Command store measures what backends add to deployments: it appends what the engine does for the first
-// update of a stack, and opens and closes the stack as an update without changes does, with 0, 5, and 50 ms
-// of round trip between client and server. The server of S3 is in this process; that of PostgreSQL is named
+// update of a stack, and opens and closes the stack as an update without changes does, with its history and the
+// record of the run, with 0, 5, and 50 ms of round trip between client and server. The server of S3 is in this process; that of PostgreSQL is named
 // by a flag, without TLS. The backend of files is what times are compared with.
 //
 //	go run ./bench/store [-resources 1000] [-postgres URL] [-json]
@@ -45,6 +45,8 @@ const (
 	goalAt    = 5 * time.Millisecond
 	// mostTrips is how many round trips an update without changes may add.
 	mostTrips = 2
+	// recordSize is that of the record of a run, in bytes.
+	recordSize = 8 << 10
 	// attempts is how many updates without changes are made. The fastest counts.
 	attempts = 5
 )
@@ -63,7 +65,7 @@ func measure(ctx context.Context, resources int, server string) (all []figures.F
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	local, err := run(ctx, filestore.New(dir), resources)
+	local, err := run(ctx, backend.Files(dir, filestore.New(dir)), resources)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +143,7 @@ func (r remote) measure(ctx context.Context, dir string, roundTrip time.Duration
 		return nil, err
 	}
 	proxy.Delay(roundTrip)
-	is, err := run(ctx, b.State, resources)
+	is, err := run(ctx, b, resources)
 	if err != nil {
 		return nil, err
 	}
@@ -180,44 +182,60 @@ func noKeys(dir string) secrets.Keys {
 	}
 }
 
-func run(ctx context.Context, store state.Store, resources int) (t times, err error) {
+func run(ctx context.Context, b *backend.Backend, resources int) (t times, err error) {
 	dir, err := os.MkdirTemp("", "keys")
 	if err != nil {
 		return t, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	keys := noKeys(dir)
-	if err := state.Create(ctx, store, stack, keys); err != nil {
+	if err := state.Create(ctx, b.State, stack, keys); err != nil {
+		return t, err
+	}
+	if err := b.Modules.Put(ctx, backend.Digest(module), func() ([]byte, error) { return module, nil }); err != nil {
 		return t, err
 	}
 	begin := time.Now()
-	if err := update(ctx, store, keys, resources); err != nil {
+	if err := update(ctx, b, keys, resources); err != nil {
 		return t, err
 	}
 	t.first = time.Since(begin)
 	for range attempts {
 		begin = time.Now()
-		if err := update(ctx, store, keys, 0); err != nil {
+		if err := update(ctx, b, keys, 0); err != nil {
 			return t, err
 		}
 		if is := time.Since(begin); t.unchanged == 0 || is < t.unchanged {
 			t.unchanged = is
 		}
 	}
-	lease, err := store.Lease(ctx, stack, state.Holder{})
+	lease, err := b.State.Lease(ctx, stack, state.Holder{})
 	if err != nil {
 		return t, err
 	}
 	return t, errors.Join(lease.Remove(ctx), lease.Release(ctx))
 }
 
-// update opens the stack, creates resources as the engine does, and closes it.
-func update(ctx context.Context, store state.Store, keys secrets.Keys, resources int) (err error) {
-	st, err := state.Open(ctx, store, stack, keys, state.Holder{PID: os.Getpid()})
+// module is what the stack's resources are made with.
+var module = make([]byte, 1<<20)
+
+// update opens the stack, creates resources as the engine does, and closes it with what a run leaves.
+func update(ctx context.Context, b *backend.Backend, keys secrets.Keys, resources int) (err error) {
+	begun := time.Now().UTC()
+	st, err := state.Open(ctx, b.State, stack, keys, state.Holder{PID: os.Getpid()})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, st.Close(ctx)) }()
+	defer func() {
+		err = errors.Join(err, st.CloseWith(ctx, func(l state.Lease, err error) error {
+			updates, readErr := b.State.(state.Archive).History(backend.WithToken(ctx, l.Token()), stack)
+			ended := b.Release(ctx, stack, l, backend.Ending{
+				Updates: append(updates, fmt.Appendf(nil, `{"kind":"up","result":"succeeded","startTime":%q}`, begun)),
+				Run:     begun.Format("20060102T150405.000Z") + "-up-1", Record: make([]byte, recordSize), Modules: []string{backend.Digest(module)},
+			})
+			return errors.Join(err, readErr, ended.Err, ended.Lost)
+		}))
+	}()
 	errs := make([]error, parallel)
 	var workers sync.WaitGroup
 	for w := range parallel {

@@ -359,6 +359,14 @@ func (s *Snapshot) renumbered(c *Codec) *Snapshot {
 // Close writes a checkpoint, if anything changed, and ends the lease. Later entries are refused. If
 // the checkpoint cannot be written, the journal keeps all changes for the next run.
 func (s *Stack) Close(ctx context.Context) error {
+	return s.CloseWith(ctx, func(l Lease, err error) error {
+		return errors.Join(err, l.Release(context.WithoutCancel(ctx)))
+	})
+}
+
+// CloseWith is Close, and release ends the lease. It gets the error of the checkpoint, and returns that of CloseWith. If
+// the stack is closed already, it is not called.
+func (s *Stack) CloseWith(ctx context.Context, release func(l Lease, err error) error) error {
 	s.mu.Lock()
 	closed := s.closed
 	s.closed = true
@@ -380,7 +388,7 @@ func (s *Stack) Close(ctx context.Context) error {
 			err = fmt.Errorf("writing the state of the stack %s in full (its journal holds every change, and the next run continues from there): %w", s.name, err)
 		}
 	}
-	return errors.Join(err, s.lease.Release(context.WithoutCancel(ctx)))
+	return release(s.lease, err)
 }
 
 // usable returns why nothing can be written, nil if it can.

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -231,4 +232,14 @@ type Archive interface {
 	History(ctx context.Context, name StackName) ([][]byte, error)
 	// SetHistory replaces the records, each of which is JSON in one line; none remove them.
 	SetHistory(ctx context.Context, name StackName, records [][]byte) error
+}
+
+// CheckHistory returns an error if a record cannot be in a history, in which each is one line.
+func CheckHistory(name StackName, records [][]byte) error {
+	for _, record := range records {
+		if bytes.ContainsRune(record, '\n') {
+			return fmt.Errorf("a record of the history of %s has more than one line", name)
+		}
+	}
+	return nil
 }

@@ -40,6 +40,11 @@ func (b *Backend) RunsDir(stack state.StackName) string {
 	return filepath.Join(b.Dir, runsDir, stack.Project, stack.Name)
 }
 
+// CopyOfModule returns a module that is in [Backend.ModulesDir].
+func (b *Backend) CopyOfModule(digest string) ([]byte, error) {
+	return fileModules{b.Dir}.Get(context.Background(), digest)
+}
+
 type fileModules struct{ dir string }
 
 func (m fileModules) file(digest string) (string, error) {

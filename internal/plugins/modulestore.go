@@ -97,19 +97,24 @@ func (p *Plugins) Keep(m *Module) error {
 	if err := p.keep(digest, m.Info().Size, m.wasm); err != nil || p.options.Shared == nil {
 		return err
 	}
-	put := func() error { return p.options.Shared.Put(context.Background(), digest, m.wasm) }
 	if !slices.Contains(p.options.Recorded, digest) {
-		return put()
+		return p.options.Shared.Put(context.Background(), digest, m.wasm)
 	}
 	// Nobody removes it meanwhile, because the state names it.
-	p.keeping.Go(func() {
-		if err := put(); err != nil {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.notKept = append(p.notKept, fmt.Errorf("keeping the module %s beside the state: %w", digest, err))
-		}
-	})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !slices.Contains(p.used, digest) {
+		p.used = append(p.used, digest)
+	}
 	return nil
+}
+
+// Used returns the digests of modules that are in use, and that the state named when the plugins were opened. Whoever
+// ends the run has Shared keep them on.
+func (p *Plugins) Used() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.used)
 }
 
 func (p *Plugins) keep(digest string, size int, wasm func() ([]byte, error)) error {

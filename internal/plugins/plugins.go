@@ -43,7 +43,7 @@ type Options struct {
 	Modules string
 	// Shared keeps these modules for all machines, and Modules has copies; nil if Modules has the only ones.
 	Shared backend.Modules
-	// Recorded are the digests of modules that the state names. Whoever keeps one need not wait for Shared.
+	// Recorded are the digests of modules that the state names, see [Plugins.Used].
 	Recorded []string
 	// Trust has the modules that may run because a state names them; nil for none.
 	Trust *Trust
@@ -117,9 +117,8 @@ type Plugins struct {
 	// nativeConfig is the configuration of the native provider, nil before it has one.
 	nativeConfig *property.Map
 	claims       *claims // nil for none
-	// keeping are the modules that are being kept on while the run goes on, and notKept are the errors of that.
-	keeping sync.WaitGroup
-	notKept []error
+	// used is what Used returns.
+	used []string
 	// natives are the plugins that run without a sandbox, and warned has the names of those that were told of.
 	natives []*pulumiplugin.Plugin
 	warned  map[string]bool
@@ -181,8 +180,7 @@ func (p *Plugins) Diagnose(d engine.Diagnostic) { p.options.Events(d) }
 
 // Close ends the policies, the host, and the claims to modules. The state must be saved before.
 func (p *Plugins) Close(ctx context.Context) error {
-	p.keeping.Wait()
-	errs := append([]error{p.endClaims(), p.endNatives()}, p.notKept...)
+	errs := []error{p.endClaims(), p.endNatives()}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, policy := range p.policies {

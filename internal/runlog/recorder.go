@@ -210,6 +210,24 @@ func (r *Recorder) Flush() { r.write() }
 // Rest takes the last sample of the instances. Call it before they are closed.
 func (r *Recorder) Rest() { r.rest() }
 
+// Content returns the record as it is after Close with the same end.
+func (r *Recorder) Content(end End) ([]byte, error) {
+	r.Rest()
+	r.addUses()
+	r.write()
+	data, err := json.Marshal(end)
+	if err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(r.file.Name())
+	if err := cmp.Or(r.failed, err); err != nil {
+		return nil, incomplete(err)
+	}
+	return append(text, r.options.Secrets.InJSON(r.line(typeEnd, data))...), nil
+}
+
+func incomplete(err error) error { return fmt.Errorf("the record of this run is incomplete: %w", err) }
+
 // Close ends the record. The error is the first that lost a line.
 func (r *Recorder) Close(end End) error {
 	data, err := json.Marshal(end)
@@ -224,17 +242,22 @@ func (r *Recorder) Close(end End) error {
 	r.mu.Unlock()
 	r.write()
 	if err := cmp.Or(r.failed, r.file.Close()); err != nil {
-		return fmt.Errorf("the record of this run is incomplete: %w", err)
+		return incomplete(err)
 	}
 	return nil
 }
 
-// add adds a line. When the record is full, only essential ones are added.
-func (r *Recorder) add(kind string, data []byte, essential bool) {
+// line returns a line of the record, as of now.
+func (r *Recorder) line(kind string, data []byte) []byte {
 	at := max(0, time.Since(r.start).Milliseconds())
 	text := make([]byte, 0, len(data)+64)
 	text = fmt.Appendf(text, `{"at":%d,"type":%q,"data":`, at, kind) // as line: encoding it would read the data again
-	text = append(append(text, data...), "}\n"...)
+	return append(append(text, data...), "}\n"...)
+}
+
+// add adds a line. When the record is full, only essential ones are added.
+func (r *Recorder) add(kind string, data []byte, essential bool) {
+	text := r.line(kind, data)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	most := maxRecord
@@ -246,7 +269,7 @@ func (r *Recorder) add(kind string, data []byte, essential bool) {
 	case len(text) > maxLine || r.size+len(text) > most && kind != typeEnd:
 		if !r.left {
 			r.left = true
-			r.queue = append(r.queue, fmt.Appendf(nil, "{\"at\":%d,\"type\":%q}\n", at, typeLeft))
+			r.queue = append(r.queue, r.line(typeLeft, []byte("null")))
 		}
 	default:
 		r.size += len(text)

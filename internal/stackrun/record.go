@@ -2,10 +2,14 @@ package stackrun
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"os"
 
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/plugins"
 	"github.com/husk-dev/husk/internal/runlog"
 	"github.com/husk-dev/husk/internal/workspace"
@@ -59,17 +63,37 @@ func (r *Run) instances() []runlog.Instances {
 	return nil
 }
 
-// endRecord ends the record of a run that is closed with an error or none, and returns that error. A record that is
-// incomplete is no failure of the run.
-func (r *Run) endRecord(err error) error {
-	if r.Record != nil {
-		lost := r.Record.Close(r.Record.EndOf(r.executed, cmp.Or(r.failed, err)))
-		if lost == nil && r.kept {
-			lost = r.Workspace.KeepRun(r.Deployment.Stack, r.Record.ID())
+// release ends the lease of the stack, whose state was saved with an error or none, and the record of the run. A record
+// that is incomplete is no failure of the run.
+func (r *Run) release(ctx context.Context, lease state.Lease, err error) error {
+	ending := workspace.Ending{Update: r.update}
+	if r.Plugins != nil {
+		err = errors.Join(err, r.Plugins.Close(ctx))
+		if r.update != nil {
+			ending.Modules = r.Plugins.Used()
 		}
-		if lost != nil && r.Plugins != nil {
-			r.Plugins.Diagnose(engine.Diagnostic{Severity: "warning", Message: lost.Error()})
+	}
+	if r.kept && r.Record != nil {
+		ending.Run = r.Record.ID()
+		ending.Record = func() ([]byte, error) { return r.Record.Content(r.end(err)) }
+	}
+	failed, lost := r.Workspace.Release(ctx, lease, r.Deployment.Stack, ending)
+	err = errors.Join(err, failed)
+	if r.Record == nil {
+		return err
+	}
+	if ending.Run != "" && failed != nil && !errors.Is(failed, backend.ErrUnreachable) {
+		// What was kept says that the run has ended well.
+		var content []byte
+		if content, lost = ending.Record(); lost == nil {
+			lost = r.Workspace.KeepRun(r.Deployment.Stack, ending.Run, content)
 		}
+	}
+	if lost = errors.Join(lost, r.Record.Close(r.end(err))); lost != nil && r.Plugins != nil {
+		r.Plugins.Diagnose(engine.Diagnostic{Severity: "warning", Message: lost.Error()})
 	}
 	return err
 }
+
+// end returns the end of a run that is closed with an error or none.
+func (r *Run) end(err error) runlog.End { return r.Record.EndOf(r.executed, cmp.Or(r.failed, err)) }

@@ -73,6 +73,8 @@ type Run struct {
 	// kept says that the record is kept with the stack.
 	kept   bool
 	failed error
+	// update is for the history of the stack, nil if nothing was executed.
+	update *workspace.Update
 	// sampled has the instances that the record samples, nil until there are providers.
 	sampled atomic.Pointer[plugins.Plugins]
 }
@@ -149,9 +151,6 @@ func Open(ctx context.Context, w *workspace.Workspace, o Options) (_ *Run, err e
 			return nil, err
 		}
 	}
-	if !o.Preview {
-		w.PrepareRecord(ctx, stack)
-	}
 	reportRecovery(report, st.Recovery())
 	// The state comes first: the key of a stack that was just made can open the configuration.
 	if r.Deployment.Config, err = config.Entries(ctx); err != nil {
@@ -201,7 +200,7 @@ func (r *Run) Preview(ctx context.Context, o engine.Operation) (*engine.Result, 
 	return result, err
 }
 
-// Execute runs an operation and adds it to the history of the stack. finish, unless nil, receives the
+// Execute runs an operation, which Close adds to the history of the stack. finish, unless nil, receives the
 // result of a successful operation.
 func (r *Run) Execute(ctx context.Context, o engine.Operation, finish func(*engine.Result) error) (*engine.Result, error) {
 	r.Plugins.Perform()
@@ -215,14 +214,15 @@ func (r *Run) Execute(ctx context.Context, o engine.Operation, finish func(*engi
 	if result != nil {
 		update.Changes = &result.Changes
 	}
-	recorded := r.Workspace.Record(context.WithoutCancel(ctx), r.Deployment.Stack, update, err)
+	update = update.Ended(err)
+	r.update = &update
 	if err == nil {
 		inUse := func() (map[string]bool, error) { return r.Workspace.ModulesInUse(ctx, r.Deployment.State) }
 		if err := r.Plugins.CollectModules(r.command == "destroy", inUse); err != nil {
 			r.Plugins.Diagnose(engine.Diagnostic{Severity: "warning", Message: NotCollected(err)})
 		}
 	}
-	return result, errors.Join(err, recorded)
+	return result, err
 }
 
 // NotCollected returns the warning for modules that could not be collected, for example because another
@@ -258,11 +258,7 @@ func (r *Run) Close(ctx context.Context) error {
 	if r.Record != nil {
 		r.Record.Rest()
 	}
-	err := r.Deployment.State.Close(ctx)
-	if r.Plugins != nil {
-		err = errors.Join(err, r.Plugins.Close(ctx))
-	}
-	return r.endRecord(err)
+	return r.Deployment.State.CloseWith(ctx, func(lease state.Lease, err error) error { return r.release(ctx, lease, err) })
 }
 
 // checkHasResources refuses a program without resources if the stack has some: all would be deleted.

@@ -3,12 +3,14 @@ package workspace
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/backend"
 )
 
 // Update is a change in a stack's history: a deployment, or an edit by hand.
@@ -46,63 +48,74 @@ func (w *Workspace) Record(ctx context.Context, stack string, u Update, failed e
 }
 
 func (w *Workspace) record(ctx context.Context, stack state.StackName, u Update, failed error) error {
-	u.Result, u.End = "succeeded", time.Now().UTC()
-	if failed != nil {
-		u.Result = "failed"
-	}
 	a := w.archive()
 	if a == nil {
 		return nil
 	}
+	records, err := w.with(ctx, a, stack, u.Ended(failed))
+	if err == nil {
+		err = a.SetHistory(w.fence(ctx, stack), stack, records)
+	}
+	return backend.NotRecorded(err)
+}
+
+// Ended returns the record of an update that has just ended with an error or none.
+func (u Update) Ended(failed error) Update {
+	u.Result, u.End = "succeeded", time.Now().UTC()
+	if failed != nil {
+		u.Result = "failed"
+	}
+	return u
+}
+
+// with returns the history of a stack with one more update.
+func (w *Workspace) with(ctx context.Context, a state.Archive, stack state.StackName, u Update) ([][]byte, error) {
 	record, err := json.Marshal(u)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	records, err := w.updates(ctx, a, stack)
-	if err == nil {
-		records = append(slices.Clip(records), record)
-		err = a.SetHistory(w.fence(ctx, stack), stack, records[max(0, len(records)-keptUpdates):])
-	}
+	records, err := a.History(w.fence(ctx, stack), stack)
 	if err != nil {
-		return fmt.Errorf("recording the update in the stack's history: %w", err)
+		return nil, err
 	}
-	return nil
+	records = append(slices.Clip(records), record)
+	return records[max(0, len(records)-keptUpdates):], nil
 }
 
-// prepared is the history of a stack that is read while the lease with the token lasts: nobody else changes it.
-type prepared struct {
-	token   uint64
-	done    chan struct{}
-	records [][]byte
-	err     error
+// Ending is what a run leaves when it ends.
+type Ending struct {
+	// Update is for the history of the stack, nil for none.
+	Update *Update
+	// Run is the ID of the record of the run, empty if there is none, and Record returns the record.
+	Run    string
+	Record func() ([]byte, error)
+	// Modules are the digests of modules that the run has used, and the state named before.
+	Modules []string
 }
 
-// PrepareRecord begins to read what [Workspace.Record] needs of a leased stack. The run does not wait for it.
-func (w *Workspace) PrepareRecord(ctx context.Context, stack string) {
-	a, name := w.archive(), w.name(stack)
-	if a == nil || !w.backend.Remote {
-		return
+// Release ends the lease of a stack after storing what its run leaves. err is about the history, the lease, and modules,
+// and lost about the record of the run.
+func (w *Workspace) Release(ctx context.Context, l state.Lease, stack string, e Ending) (err, lost error) {
+	out := backend.Ending{Modules: e.Modules}
+	name, a := w.name(stack), w.archive()
+	if e.Update != nil && a != nil {
+		out.Updates, err = w.with(ctx, a, name, *e.Update)
+		err = backend.NotRecorded(err)
 	}
-	p := &prepared{token: w.token(name), done: make(chan struct{})}
-	w.prepared.Store(name, p)
-	ctx = w.fence(context.WithoutCancel(ctx), name)
-	go func() {
-		p.records, p.err = a.History(ctx, name)
-		close(p.done)
-	}()
-}
-
-// updates returns the history of a stack.
-func (w *Workspace) updates(ctx context.Context, a state.Archive, stack state.StackName) ([][]byte, error) {
-	if was, ok := w.prepared.LoadAndDelete(stack); ok {
-		if p := was.(*prepared); p.token == w.token(stack) {
-			<-p.done
-			if p.err == nil {
-				return p.records, nil
-			}
+	if e.Run != "" && w.isCopied(stack) {
+		if out.Record, lost = e.Record(); lost == nil {
+			out.Run = e.Run
 		}
 	}
-	return a.History(w.fence(ctx, stack), stack)
+	ended := w.backend.Release(ctx, name, l, out)
+	err, lost = errors.Join(err, ended.Err), notKept(w.Place, errors.Join(lost, ended.Lost))
+	for _, digest := range ended.Missing {
+		put := w.backend.Modules.Put(ctx, digest, func() ([]byte, error) { return w.backend.CopyOfModule(digest) })
+		if put != nil {
+			err = errors.Join(err, fmt.Errorf("keeping the module %s beside the state: %w", digest, put))
+		}
+	}
+	return err, lost
 }
 
 // History returns the updates of a stack, the newest first, even if its state is damaged. damaged

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/builtin"
@@ -115,18 +114,18 @@ func (w *Workspace) RunsDir(stack string) string {
 }
 
 // KeepRun keeps the record of a deployment that has ended where the stack is.
-func (w *Workspace) KeepRun(stack, id string) error {
+func (w *Workspace) KeepRun(stack, id string, content []byte) error {
 	if !w.isCopied(stack) {
 		return nil
 	}
-	content, err := os.ReadFile(filepath.Join(w.RunsDir(stack), id+".jsonl"))
-	if err == nil {
-		err = w.backend.History.Put(w.fence(context.Background(), w.name(stack)), w.name(stack), id, content)
-	}
+	return notKept(w.Place, w.backend.History.Put(w.fence(context.Background(), w.name(stack)), w.name(stack), id, content))
+}
+
+func notKept(place string, err error) error {
 	if err != nil {
-		return fmt.Errorf("keeping the record of this run in %s: %w", w.Place, err)
+		err = fmt.Errorf("keeping the record of this run in %s: %w", place, err)
 	}
-	return nil
+	return err
 }
 
 // FetchRuns copies records of a stack's deployments that other machines have kept to [Workspace.RunsDir].
@@ -177,21 +176,7 @@ func (w *Workspace) SharedModules() backend.Modules {
 	if !w.backend.Remote {
 		return nil
 	}
-	return afterwards{w.backend.Modules, w.prepared}
-}
-
-// afterwards are modules that are stored after something else was read: together, they would need another connection.
-type afterwards struct {
-	backend.Modules
-	others *sync.Map // of [prepared]
-}
-
-func (m afterwards) Put(ctx context.Context, digest string, content func() ([]byte, error)) error {
-	m.others.Range(func(_, other any) bool {
-		<-other.(*prepared).done
-		return true
-	})
-	return m.Modules.Put(ctx, digest, content)
+	return w.backend.Modules
 }
 
 // HasModule reports whether a module is kept.

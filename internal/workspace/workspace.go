@@ -53,8 +53,6 @@ type Workspace struct {
 	secrets *redact.Secrets
 	// tokens has the fencing tokens of the last leases, by the names of their stacks.
 	tokens *sync.Map
-	// prepared has what [Workspace.PrepareRecord] reads, by the names of the stacks.
-	prepared *sync.Map
 }
 
 // Options are those of [Open].
@@ -111,7 +109,7 @@ func newWorkspace(project *program.Project, b *backend.Backend, url namedURL, o 
 		}
 		return b.Keys, nil
 	}
-	w := &Workspace{tokens: new(sync.Map), prepared: new(sync.Map), Project: project, Place: b.Place, Origin: url.origin, keys: learningKeys(keys, o.Secrets), secrets: o.Secrets, remark: o.Remark}
+	w := &Workspace{tokens: new(sync.Map), Project: project, Place: b.Place, Origin: url.origin, keys: learningKeys(keys, o.Secrets), secrets: o.Secrets, remark: o.Remark}
 	w.sealing = sealed.New(b, w.keys, sealed.Mode(project.Encryption))
 	w.backend = w.sealing.Backend()
 	w.store = w.backend.State

@@ -180,7 +180,7 @@ func (s *Store) History(ctx context.Context, name state.StackName) ([][]byte, er
 
 // SetHistory implements [state.Archive].
 func (s *Store) SetHistory(ctx context.Context, name state.StackName, records [][]byte) error {
-	if err := errors.Join(name.Validate(), ctx.Err()); err != nil {
+	if err := errors.Join(name.Validate(), ctx.Err(), state.CheckHistory(name, records)); err != nil {
 		return err
 	}
 	f := filesOf(name)
@@ -189,9 +189,6 @@ func (s *Store) SetHistory(ctx context.Context, name state.StackName, records []
 	}
 	var text []byte
 	for _, record := range records {
-		if bytes.ContainsRune(record, '\n') {
-			return fmt.Errorf("a record of the history of %s has more than one line", name)
-		}
 		text = append(append(text, record...), '\n')
 	}
 	if err := s.fs.MkdirAll(f.histories, dirPerm); err != nil {

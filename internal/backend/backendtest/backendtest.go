@@ -30,6 +30,7 @@ func Run(t *testing.T, open func(t *testing.T) *backend.Backend) {
 		"records of runs":                runs,
 		"belongings go with their stack": belongings,
 		"checked":                        checked,
+		"a lease ends with its run":      ending,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
 	}
@@ -134,6 +135,7 @@ func Fencing(t *testing.T, b *backend.Backend) {
 	require.NoError(t, former.Release(ctx))
 	require.NoError(t, latter.Release(ctx))
 	require.NoError(t, a.SetHistory(latters, name, updates), "nobody has taken the lease since")
+	fencedEnding(t, b)
 }
 
 func runs(t *testing.T, b *backend.Backend) {

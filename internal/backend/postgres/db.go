@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/backend"
 )
 
 const (
@@ -71,19 +72,27 @@ func (r row) time(column int) time.Time {
 // A later attempt that finds it changes nothing, and a commit that has changed nothing waits for nothing. So what is
 // sent again also writes: its commit waits until the replica has all that was committed before.
 func (d *db) step(ctx context.Context, statements ...statement) (rows []row, repeated bool, err error) {
-	return d.send(ctx, ifRepeated, statements)
+	results, repeated, err := d.send(ctx, ifRepeated, statements)
+	return last(results), repeated, err
+}
+
+func last(results [][]row) []row {
+	if len(results) == 0 {
+		return nil
+	}
+	return results[len(results)-1]
 }
 
 // confirm is step for a query that finds out what an earlier step has done. The replica has what it returns.
 func (d *db) confirm(ctx context.Context, query statement) ([]row, error) {
-	rows, _, err := d.send(ctx, always, []statement{query})
-	return rows, err
+	results, _, err := d.send(ctx, always, []statement{query})
+	return last(results), err
 }
 
 // read is step for a query.
 func (d *db) read(ctx context.Context, query statement) ([]row, error) {
-	rows, _, err := d.send(ctx, never, []statement{query})
-	return rows, err
+	results, _, err := d.send(ctx, never, []statement{query})
+	return last(results), err
 }
 
 // writes says which attempts of a step write something in any case.
@@ -98,11 +107,12 @@ const (
 // write writes something, and changes nothing. It comes last, so that no step keeps others waiting while it waits.
 var write = sql("UPDATE @meta SET version = version")
 
-func (d *db) send(ctx context.Context, writes writes, statements []statement) (rows []row, repeated bool, err error) {
+// send returns the rows of each statement.
+func (d *db) send(ctx context.Context, writes writes, statements []statement) (out [][]row, repeated bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
 	}
-	size, last := 0, len(statements)-1
+	size := 0
 	for _, s := range statements {
 		for _, a := range s.args {
 			if text, ok := a.([]byte); ok {
@@ -121,10 +131,13 @@ func (d *db) send(ctx context.Context, writes writes, statements []statement) (r
 		results, connected, err := d.attempt(attempt, sent)
 		cancel()
 		if err == nil {
-			for _, r := range results[last].Rows {
-				rows = append(rows, row(r))
+			out := make([][]row, len(statements))
+			for i := range out {
+				for _, r := range results[i].Rows {
+					out[i] = append(out[i], row(r))
+				}
 			}
-			return rows, repeated, nil
+			return out, repeated, nil
 		}
 		if ctx.Err() != nil {
 			return nil, repeated, ctx.Err()
@@ -134,6 +147,9 @@ func (d *db) send(ctx context.Context, writes writes, statements []statement) (r
 		if !again || !connected && !d.wasReady() || time.Now().After(end) {
 			if isCode(err, diskFull) && !repeated {
 				return nil, false, &state.NoSpaceError{File: d.place, Cause: err}
+			}
+			if again && d.wasReady() {
+				return nil, repeated, backend.Unreachable(d.place, err)
 			}
 			return nil, repeated, fmt.Errorf("the backend %s: %w", d.place, err)
 		}

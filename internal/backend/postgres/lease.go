@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/backend"
 )
 
 // lease is a [state.Lease].
@@ -318,9 +319,59 @@ func (l *lease) Release(ctx context.Context) error {
 	l.beating.Wait()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), attemptTime)
 	defer cancel()
-	_, _, err := l.store.db.step(ctx, sql("UPDATE @stacks SET lease = NULL, holder = NULL, expires = NULL WHERE id = $1 AND token = $2 AND lease = $3", l.stack, l.token, l.id))
-	if err != nil {
-		return fmt.Errorf("releasing the lock of the stack %s, which otherwise ends after %s: %w", l.name, leaseTime, err)
+	_, _, err := l.store.db.step(ctx, l.releasing())
+	return l.notReleased(err)
+}
+
+// releasing ends the lease, unless it has ended.
+func (l *lease) releasing() statement {
+	return sql("UPDATE @stacks SET lease = NULL, holder = NULL, expires = NULL WHERE id = $1 AND token = $2 AND lease = $3", l.stack, l.token, l.id)
+}
+
+func (l *lease) notReleased(err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("releasing the lock of the stack %s, which otherwise ends after %s: %w", l.name, leaseTime, err)
+}
+
+// ReleaseWith implements [backend.Ender]: all is one step. As for each call alone, it is the token that fences the
+// history, and nothing fences the record of the run.
+func (l *lease) ReleaseWith(ctx context.Context, e backend.Ending) (missing []string, err error) {
+	if err := state.CheckHistory(l.name, e.Updates); err != nil {
+		return nil, err
+	}
+	_ = l.fenced()
+	l.beating.Wait()
+	ctx = context.WithoutCancel(ctx)
+	statements := []statement{l.releasing(), touch(e.Modules), stored(e.Modules)}
+	if e.Run != "" {
+		statements = append(statements, putRun(l.name, e.Run, e.Record)...)
+	}
+	if len(e.Updates) > 0 {
+		statements = append(statements, setHistory(l.name, e.Updates, uint64(l.token)))
+	}
+	results, repeated, err := l.store.db.send(ctx, ifRepeated, statements)
+	if err != nil {
+		return nil, l.notReleased(err)
+	}
+	if len(e.Updates) > 0 && len(last(results)) == 0 {
+		var rows []row
+		if repeated {
+			// An attempt whose answer was lost may have stored it, before another run has taken the lease.
+			rows, err = l.store.db.confirm(ctx, sql("SELECT stack FROM @history WHERE stack = $1 AND position($2 IN records) > 0", l.stack, e.Updates[len(e.Updates)-1]))
+		}
+		if err == nil && len(rows) == 0 {
+			err = state.Fenced(l.name)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, digest := range e.Modules {
+		if !slices.ContainsFunc(results[2], func(r row) bool { return r.text(0) == digest }) {
+			missing = append(missing, digest)
+		}
+	}
+	return missing, nil
 }

@@ -61,7 +61,7 @@ func OpenSchema(_ context.Context, text, named, dir string) (*backend.Backend, e
 	d := &db{pool: p, place: place, tables: strings.NewReplacer("@", `"`+schema+`".`), schema: schema, close: release}
 	return &backend.Backend{
 		Place: place, Dir: dir, Remote: true,
-		State: &Store{d}, Modules: modules{d}, KV: kv{d}, History: runs{d},
+		State: &Store{db: d}, Modules: modules{d}, KV: kv{d}, History: runs{d},
 		Check: d.check, Close: d.close,
 	}, nil
 }

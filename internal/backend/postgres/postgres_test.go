@@ -44,6 +44,7 @@ func TestPostgreSQL(t *testing.T) {
 	t.Run("missing records", func(t *testing.T) { missingRecords(t, s) })
 	t.Run("two processes make the tables", func(t *testing.T) { bothMigrate(t, s) })
 	t.Run("history under faults", func(t *testing.T) { history(t, s) })
+	t.Run("endings under faults", func(t *testing.T) { endings(t, s) })
 	t.Run("lost answers", func(t *testing.T) { lostAnswers(t, s) })
 	t.Run("late requests", func(t *testing.T) { lateRequests(t, s) })
 	t.Run("restart", func(t *testing.T) { restart(t, s) })
@@ -345,4 +346,14 @@ func restart(t *testing.T, s *postgrestest.Server) {
 	c, err := b.State.Load(ctx, name)
 	require.NoError(t, err)
 	require.Len(t, c.Records, 2)
+}
+
+func endings(t *testing.T, s *postgrestest.Server) {
+	var proxies []*faultproxy.Proxy
+	backendtest.Endings(t, func(int) *backend.Backend {
+		b, proxy := through(t, s, "endings")
+		require.NoError(t, b.Check(t.Context()))
+		proxies = append(proxies, proxy)
+		return b
+	}, faultproxy.Faults(&proxies))
 }

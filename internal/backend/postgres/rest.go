@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strconv"
+	"strings"
 
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
@@ -45,6 +46,19 @@ func (m modules) Put(ctx context.Context, digest string, content func() ([]byte,
 	_, _, err = m.db.step(ctx, sql("INSERT INTO @modules VALUES ($1, $2, now()) ON CONFLICT (digest) DO UPDATE SET kept = now()", digest, data))
 	return err
 }
+
+// touch protects modules that are in use. Once a day is enough, and does not have runs wait for each other.
+func touch(digests []string) statement {
+	return sql("UPDATE @modules SET kept = now() WHERE digest = ANY($1::text[]) AND kept < now() - interval '1 day'", textArray(digests))
+}
+
+// stored returns the modules that are stored.
+func stored(digests []string) statement {
+	return sql("SELECT digest FROM @modules WHERE digest = ANY($1::text[])", textArray(digests))
+}
+
+// textArray returns digests, in which nothing is to be escaped, as an array.
+func textArray(digests []string) string { return "{" + strings.Join(digests, ",") + "}" }
 
 func (m modules) Collect(ctx context.Context, inUse func() (map[string]bool, error)) error {
 	rows, err := m.db.read(ctx, sql("SELECT digest FROM @modules WHERE "+unused))
@@ -174,10 +188,16 @@ func (h runs) Get(ctx context.Context, stack state.StackName, id string) ([]byte
 }
 
 func (h runs) Put(ctx context.Context, stack state.StackName, id string, content []byte) error {
-	_, _, err := h.db.step(ctx,
+	_, _, err := h.db.step(ctx, putRun(stack, id, content)...)
+	return err
+}
+
+// putRun stores the record of a run, and removes the oldest ones.
+func putRun(stack state.StackName, id string, content []byte) []statement {
+	return []statement{
 		sql(`INSERT INTO @runs SELECT id, $3, $4 FROM @stacks WHERE project = $1 AND name = $2 AND present
 			ON CONFLICT (stack, run) DO UPDATE SET content = excluded.content`, stack.Project, stack.Name, id, content),
 		sql("DELETE FROM @runs WHERE"+ofStack+` AND run COLLATE "C" <= (SELECT run FROM @runs WHERE`+ofStack+` ORDER BY run COLLATE "C" DESC OFFSET $3 LIMIT 1)`,
-			stack.Project, stack.Name, backend.KeptRecords))
-	return err
+			stack.Project, stack.Name, backend.KeptRecords),
+	}
 }

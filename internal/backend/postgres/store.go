@@ -27,7 +27,10 @@ const (
 var expiry = fmt.Sprintf("clock_timestamp() + interval '%d seconds'", int(leaseTime.Seconds()))
 
 // Store is a [state.Store] and [state.Archive].
-type Store struct{ db *db }
+type Store struct {
+	db      *db
+	updates backend.Updates
+}
 
 var (
 	_ state.Opener  = (*Store)(nil)
@@ -186,6 +189,7 @@ func (s *Store) take(ctx context.Context, name state.StackName, holder state.Hol
 		sql(`WITH s AS (SELECT *, coalesce(lease = $3, false) AS mine FROM @stacks WHERE project = $1 AND name = $2 AND present)
 			SELECT 0::bigint, s.sequence, CASE WHEN mine AND $4::boolean THEN s.checkpoint END, s.last, s.revision, s.id, s.token, s.mine, s.holder FROM s
 			UNION ALL SELECT 1, j.sequence, j.record, 0, 0, 0, 0, true, NULL FROM @journal j JOIN s ON s.id = j.stack WHERE mine AND $4::boolean
+			UNION ALL SELECT 2, 0, h.records, 0, 0, 0, 0, true, NULL FROM @history h JOIN s ON s.id = h.stack WHERE mine AND $4::boolean
 			ORDER BY 1, 2`, name.Project, name.Name, id, load))
 	if err != nil {
 		return nil, nil, err
@@ -206,6 +210,11 @@ func (s *Store) take(ctx context.Context, name state.StackName, holder state.Hol
 	if !load {
 		return l, nil, nil
 	}
+	var updates [][]byte
+	if last := rows[len(rows)-1]; last.int(0) == 2 {
+		updates, rows = bytes.Split(last[2], []byte("\n")), rows[:len(rows)-1]
+	}
+	s.updates.Keep(name, l.Token(), updates)
 	return l, s.contents(name, rows), nil
 }
 
@@ -289,6 +298,9 @@ func (s *Store) History(ctx context.Context, name state.StackName) ([][]byte, er
 	if err := usable(ctx, name); err != nil {
 		return nil, err
 	}
+	if records, ok := s.updates.Take(ctx, name); ok {
+		return records, nil
+	}
 	rows, err := s.db.read(ctx, sql("SELECT h.records FROM @history h JOIN @stacks s ON s.id = h.stack WHERE s.project = $1 AND s.name = $2", name.Project, name.Name))
 	if err != nil || len(rows) == 0 {
 		return nil, err
@@ -301,15 +313,15 @@ func (s *Store) SetHistory(ctx context.Context, name state.StackName, records []
 	if err := usable(ctx, name); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(records, func(r []byte) bool { return bytes.ContainsRune(r, '\n') }) {
-		return fmt.Errorf("a record of the history of %s has more than one line", name)
+	if err := state.CheckHistory(name, records); err != nil {
+		return err
 	}
+	_, _ = s.updates.Take(ctx, name) // they are another's from here on
 	token := backend.Token(ctx)
-	change := sql(`WITH s AS (SELECT id FROM @stacks WHERE project = $1 AND name = $2 AND `+fencedBy("$3")+`),
-		gone AS (DELETE FROM @history h USING s WHERE h.stack = s.id) SELECT id FROM s`, name.Project, name.Name, token)
-	if len(records) > 0 {
-		change = sql(`INSERT INTO @history SELECT id, $3 FROM @stacks WHERE project = $1 AND name = $2 AND present AND `+fencedBy("$4")+`
-			ON CONFLICT (stack) DO UPDATE SET records = excluded.records RETURNING stack`, name.Project, name.Name, bytes.Join(records, []byte("\n")), token)
+	change := setHistory(name, records, token)
+	if len(records) == 0 {
+		change = sql(`WITH s AS (SELECT id FROM @stacks WHERE project = $1 AND name = $2 AND `+fencedBy("$3")+`),
+			gone AS (DELETE FROM @history h USING s WHERE h.stack = s.id) SELECT id FROM s`, name.Project, name.Name, token)
 	}
 	rows, _, err := s.db.step(ctx, holding(name, token), change)
 	if err == nil && len(rows) == 0 {
@@ -319,6 +331,13 @@ func (s *Store) SetHistory(ctx context.Context, name state.StackName, records []
 		}
 	}
 	return err
+}
+
+// setHistory replaces the history of a stack, and returns a row unless there was a later lease than the one of the token,
+// which is 0 for none.
+func setHistory(name state.StackName, records [][]byte, token uint64) statement {
+	return sql(`INSERT INTO @history SELECT id, $3 FROM @stacks WHERE project = $1 AND name = $2 AND present AND `+fencedBy("$4")+`
+		ON CONFLICT (stack) DO UPDATE SET records = excluded.records RETURNING stack`, name.Project, name.Name, bytes.Join(records, []byte("\n")), token)
 }
 
 // errOtherStore refuses a step of leases that are not of two stacks of one database.

@@ -80,7 +80,7 @@ func Open(_ context.Context, text, dir string) (*backend.Backend, error) {
 	c.reached.Store(os.Getenv(KnownVariable) != "")
 	return &backend.Backend{
 		Place: place, Dir: dir, Remote: true,
-		State: &store{c}, Modules: modules{c}, KV: values{c}, History: runs{c}, Keys: keys{c},
+		State: &store{client: c}, Modules: modules{c}, KV: values{c}, History: runs{c}, Keys: keys{c},
 		Check: func(ctx context.Context) error {
 			_, err := c.call(ctx, "check", request{})
 			return err
@@ -123,7 +123,7 @@ func (c *client) call(ctx context.Context, name string, r request) (*answer, err
 			return nil, ctx.Err()
 		}
 		if again && time.Now().After(end) {
-			return nil, &unreachableError{c.place, err}
+			return nil, backend.Unreachable(c.place, err)
 		}
 		if !again {
 			return nil, fmt.Errorf("the backend %s: %w", c.place, err)
@@ -136,15 +136,6 @@ func (c *client) call(ctx context.Context, name string, r request) (*answer, err
 		pause = min(2*pause, lastPause)
 	}
 }
-
-// unreachableError is that of a call which no attempt had answered. It is [backend.ErrUnreachable].
-type unreachableError struct {
-	place string
-	err   error
-}
-
-func (e *unreachableError) Error() string   { return fmt.Sprintf("the backend %s: %v", e.place, e.err) }
-func (e *unreachableError) Unwrap() []error { return []error{backend.ErrUnreachable, e.err} }
 
 // attempt sends a call once. again says that another attempt may be answered.
 func (c *client) attempt(ctx context.Context, name string, body []byte) (out *answer, again bool, err error) {
@@ -211,7 +202,10 @@ func (c *client) refused(resp *http.Response, reason string) error {
 }
 
 // store implements [state.Opener] and [state.Archive].
-type store struct{ *client }
+type store struct {
+	*client
+	updates backend.Updates
+}
 
 // usable returns an error for a name that is none, before it is sent.
 func usable(ctx context.Context, stacks ...state.StackName) error {
@@ -283,6 +277,9 @@ func (s *store) Backup(ctx context.Context, name state.StackName, id string) (*s
 }
 
 func (s *store) History(ctx context.Context, name state.StackName) ([][]byte, error) {
+	if records, ok := s.updates.Take(ctx, name); ok {
+		return records, nil
+	}
 	out, err := s.of(ctx, "history", request{Stack: name})
 	if err != nil {
 		return nil, err
@@ -291,6 +288,7 @@ func (s *store) History(ctx context.Context, name state.StackName) ([][]byte, er
 }
 
 func (s *store) SetHistory(ctx context.Context, name state.StackName, records [][]byte) error {
+	_, _ = s.updates.Take(ctx, name) // they are another's from here on
 	_, err := s.of(ctx, "set-history", request{Stack: name, Records: records, Token: backend.Token(ctx)})
 	return err
 }

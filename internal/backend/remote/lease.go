@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/backend"
 )
 
 // lease is a [state.Lease] that the server keeps.
@@ -47,6 +48,9 @@ func (s *store) LeaseAndLoad(ctx context.Context, name state.StackName, holder s
 	c, err := l.loadedFrom(out)
 	if err != nil {
 		return nil, nil, errors.Join(err, l.Release(ctx))
+	}
+	if out.Updates {
+		s.updates.Keep(name, l.token, out.Records)
 	}
 	return l, c, nil
 }
@@ -244,11 +248,25 @@ func (l *lease) Remove(ctx context.Context) error {
 }
 
 func (l *lease) Release(ctx context.Context) error {
+	_, err := l.release(ctx, "release", request{})
+	return err
+}
+
+// ReleaseWith implements [backend.Ender].
+func (l *lease) ReleaseWith(ctx context.Context, e backend.Ending) (missing []string, err error) {
+	out, err := l.release(ctx, "release-with", request{Records: e.Updates, ID: e.Run, Content: e.Record, Modules: e.Modules})
+	if err != nil {
+		return nil, err
+	}
+	return out.Names, nil
+}
+
+func (l *lease) release(ctx context.Context, call string, r request) (*answer, error) {
 	l.stop()
 	l.beating.Wait()
 	if l.ended == nil {
 		l.ended = state.Fenced(l.name)
 	}
-	_, err := l.client.of(context.WithoutCancel(ctx), "release", request{Stack: l.name, Lease: l.id})
-	return err
+	r.Stack, r.Lease = l.name, l.id
+	return l.client.of(context.WithoutCancel(ctx), call, r)
 }

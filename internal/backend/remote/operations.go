@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +38,10 @@ func init() { // it refers to itself by way of the server
 		"lease": {do: (func(ctx context.Context, s *Server, a *Access, r *request) (answer, error) {
 			return takeAndLoad(ctx, s, a, r)
 		}), check: mayWrite, changes: true},
-		"release":         {do: (func(ctx context.Context, s *Server, a *Access, r *request) (answer, error) { return s.release(ctx, r) }), check: mayWrite, changes: true},
+		"release": {do: (func(ctx context.Context, s *Server, a *Access, r *request) (answer, error) { return s.release(ctx, r) }), check: mayWrite, changes: true},
+		"release-with": {do: (func(ctx context.Context, s *Server, a *Access, r *request) (answer, error) {
+			return s.releaseWith(ctx, a, r)
+		}), check: mayEnd, changes: true, large: true},
 		"beat":            {do: beat, check: mayWrite},
 		"leased-load":     {do: leasedLoad, check: mayWrite},
 		"salvage":         {do: salvage, check: mayWrite},
@@ -100,6 +104,15 @@ func mayUseModule(a *Access, r *request) error {
 		return &RefusedError{http.StatusForbidden, "the token does not allow to use the module " + r.ID}
 	}
 	return nil
+}
+
+// mayEnd is a check of calls that end a run, which has used modules.
+func mayEnd(a *Access, r *request) error {
+	err := mayWrite(a, r)
+	for _, digest := range r.Modules {
+		err = cmp.Or(err, mayUseModule(a, &request{ID: digest}))
+	}
+	return err
 }
 
 func mayPutModule(a *Access, r *request) error {
@@ -198,6 +211,10 @@ func takeAndLoad(ctx context.Context, s *Server, a *Access, r *request) (answer,
 		return answer{}, errors.Join(err, releaseErr)
 	}
 	loaded.Token = out.Token
+	if updates, ok := a.Backend.State.(state.Archive); ok {
+		loaded.Records, err = updates.History(backend.WithToken(ctx, out.Token), r.Stack)
+		loaded.Updates = err == nil // else the client asks for it when it needs it
+	}
 	return loaded, nil
 }
 
@@ -301,11 +318,16 @@ var errNoModule = errors.New("the module is not stored")
 
 // keepModule protects a module that is stored from being collected, and reports whether there is one.
 func keepModule(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
-	err := a.Backend.Modules.Put(ctx, r.ID, func() ([]byte, error) { return nil, errNoModule })
+	is, err := keepsModule(ctx, a, r.ID)
+	return answer{Is: is}, err
+}
+
+func keepsModule(ctx context.Context, a *Access, digest string) (bool, error) {
+	err := a.Backend.Modules.Put(ctx, digest, func() ([]byte, error) { return nil, errNoModule })
 	if errors.Is(err, errNoModule) {
-		return answer{}, nil
+		return false, nil
 	}
-	return answer{Is: err == nil}, err
+	return err == nil, err
 }
 
 func mayCollect(a *Access, _ *request) error {

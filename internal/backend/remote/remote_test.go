@@ -97,6 +97,17 @@ func TestRemote(t *testing.T) {
 			Cause: func(*rand.Rand) { begin().Close() },
 		})
 	})
+	t.Run("endings under faults", func(t *testing.T) {
+		var proxies []*faultproxy.Proxy
+		faults := faultproxy.Faults(&proxies)
+		dir := t.TempDir()
+		server, _ := serve(t, backend.Files(dir, new(memstore.Store)))
+		backendtest.Endings(t, func(int) *backend.Backend {
+			proxy := faultproxy.Start(t, strings.TrimPrefix(server.URL, "http://"))
+			proxies = append(proxies, proxy)
+			return open(t, proxy.Address(), "all")
+		}, faults)
+	})
 }
 
 // The answer to each step of a lease gets lost, and then the connection.
@@ -382,4 +393,38 @@ func TestCallsOfNobody(t *testing.T) {
 		require.NoError(t, resp.Body.Close())
 		require.Equal(t, 4, resp.StatusCode/100, "%s: %s", path, resp.Status)
 	}
+}
+
+// TestEndingsWithModulesOfOthers has a run claim to have used a module that its token does not allow.
+func TestEndingsWithModulesOfOthers(t *testing.T) {
+	kept := files(t)
+	own, others := backend.Digest([]byte("own")), backend.Digest([]byte("others"))
+	for _, content := range []string{"own", "others"} {
+		require.NoError(t, kept.Modules.Put(t.Context(), backend.Digest([]byte(content)), func() ([]byte, error) { return []byte(content), nil }))
+	}
+	handler := remote.Handler(func(*http.Request) (*remote.Access, error) {
+		return &remote.Access{Backend: kept, Writes: true, Allows: func(state.StackName, bool) bool { return true },
+			Module: func(digest string) bool { return digest == own }}, nil
+	})
+	defer handler.Close()
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	b := open(t, server.URL, "all")
+	stack := state.StackName{Project: "p", Name: "s"}
+	require.NoError(t, b.State.Create(t.Context(), stack, []byte("{}")))
+	for _, modules := range [][]string{{own}, {own, others}} {
+		l, err := b.State.Lease(t.Context(), stack, state.Holder{})
+		require.NoError(t, err)
+		missing, err := l.(backend.Ender).ReleaseWith(t.Context(), backend.Ending{Modules: modules})
+		require.Empty(t, missing, "whether it is stored is not told")
+		if len(modules) == 1 {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorContains(t, err, "the token does not allow to use the module "+others)
+		require.NoError(t, l.Release(t.Context()))
+	}
+	l, err := b.State.Lease(t.Context(), stack, state.Holder{})
+	require.NoError(t, err, "the lease has ended")
+	require.NoError(t, l.Release(t.Context()))
 }

@@ -394,9 +394,33 @@ func (s *Server) take(ctx context.Context, access *Access, req *request) (answer
 
 // release ends a lease of a client. One that has ended already is none to end.
 func (s *Server) release(ctx context.Context, req *request) (answer, error) {
+	return answer{}, s.endLease(req, func(l state.Lease) error { return l.Release(ctx) })
+}
+
+// releaseWith is release, and stores what the run of the lease leaves. It answers with the modules that are not stored. A
+// lease that has ended already is an error, after which the client stores the rest by calls that need no lease.
+func (s *Server) releaseWith(ctx context.Context, access *Access, req *request) (answer, error) {
+	ended := backend.Ended{Err: state.Fenced(req.Stack)}
+	err := s.endLease(req, func(l state.Lease) error {
+		ended = access.Backend.Release(ctx, req.Stack, l, backend.Ending{Updates: req.Records, Run: req.ID, Record: req.Content, Modules: req.Modules})
+		return ended.Lost
+	})
+	out := answer{}
+	err = errors.Join(ended.Err, err)
+	for _, digest := range ended.Missing {
+		is, keepErr := keepsModule(ctx, access, digest)
+		if err = errors.Join(err, keepErr); !is {
+			out.Names = append(out.Names, digest)
+		}
+	}
+	return out, err
+}
+
+// endLease ends a lease of a client, if it has not ended, with a function.
+func (s *Server) endLease(req *request, end func(state.Lease) error) error {
 	one := s.session(req.Lease, req.Stack)
 	if one == nil {
-		return answer{}, nil
+		return nil
 	}
 	one.inUse.Lock()
 	defer one.inUse.Unlock()
@@ -404,9 +428,9 @@ func (s *Server) release(ctx context.Context, req *request) (answer, error) {
 	delete(s.sessions, req.Lease)
 	s.mu.Unlock()
 	if one.lease == nil {
-		return answer{}, nil
+		return nil
 	}
-	err := one.lease.Release(ctx)
+	err := end(one.lease)
 	one.lease = nil
-	return answer{}, err
+	return err
 }

@@ -61,6 +61,8 @@ type request struct {
 	Records         [][]byte `cbor:"records,omitempty"`
 	ID              string   `cbor:"id,omitempty"`
 	ExpectedVersion string   `cbor:"version,omitempty"`
+	// Modules are digests.
+	Modules []string `cbor:"modules,omitempty"`
 	// Token is that of [backend.WithToken].
 	Token uint64 `cbor:"token,omitempty"`
 }
@@ -77,6 +79,8 @@ type answer struct {
 	Content  []byte             `cbor:"content"`
 	Version  string             `cbor:"version,omitempty"`
 	Is       bool               `cbor:"is,omitempty"`
+	// Updates says that Records are the history of the stack, which is sent with its state.
+	Updates bool `cbor:"updates,omitempty"`
 	// NoSpace is why no space can be set aside for what comes next.
 	NoSpace *failure `cbor:"noSpace,omitempty"`
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/minio/minio-go/v7"
 
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/backend"
 )
 
 const (
@@ -91,8 +92,11 @@ func (b *bucket) do(ctx context.Context, size int, request func(ctx context.Cont
 		// 409 is the answer to two conditional writes at the same time.
 		again := said.StatusCode == 0 || said.StatusCode >= 500 || said.StatusCode == http.StatusConflict ||
 			said.StatusCode == http.StatusTooManyRequests || said.StatusCode == http.StatusRequestTimeout
-		if !again || isFull(said) || time.Now().After(end) {
+		if !again || isFull(said) {
 			return fmt.Errorf("the backend %s: %w", b.place, err)
+		}
+		if time.Now().After(end) {
+			return backend.Unreachable(b.place, err)
 		}
 		maybe = maybe || said.StatusCode == 0 || said.StatusCode >= 500
 		select {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/backend"
 )
 
 // lease is a [state.Lease].
@@ -449,11 +450,17 @@ func (l *lease) Remove(ctx context.Context) error {
 
 // Release implements [state.Lease]. If the server cannot be reached, the lease ends by itself.
 func (l *lease) Release(ctx context.Context) error {
+	_, err := l.release(ctx)
+	return err
+}
+
+// release is Release, and reports whether the lease is known to have been lost.
+func (l *lease) release(ctx context.Context) (lost bool, err error) {
 	wasEnded := l.ended
 	_ = l.fenced()
 	l.beating.Wait()
 	if errors.Is(wasEnded, state.ErrFenced) {
-		return nil
+		return true, nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), attemptTime)
 	defer cancel()
@@ -462,24 +469,80 @@ func (l *lease) Release(ctx context.Context) error {
 		next := *l.head
 		next.Body.release(l, true)
 		if err := l.store.write(ctx, &next); err == nil {
-			return nil
+			l.store.b.remember(&next)
+			return false, nil
 		}
 	}
 	c, err := l.store.read(ctx, l.name)
 	if err == nil && c.heldBy(l) {
 		c, err = l.store.settle(ctx, c)
 	}
-	if err == nil && c.heldBy(l) {
+	switch {
+	case err != nil:
+	case c.heldBy(l):
 		c.Body.release(l, wasEnded == nil)
 		err = l.store.write(ctx, c)
+	default:
+		// Whoever releases a lease closes its journal, and whoever takes it away does not.
+		lost = slices.ContainsFunc(c.Body.Journals, func(j journal) bool { return j.Lease == l.id && !j.Closed })
 	}
-	if err != nil && !errors.Is(err, errCondition) {
-		return fmt.Errorf("releasing the lock of the stack %s, which otherwise ends after %s: %w", l.name, leaseTime, err)
+	if errors.Is(err, errCondition) {
+		return true, nil
 	}
-	return nil
+	if err != nil {
+		err = fmt.Errorf("releasing the lock of the stack %s, which otherwise ends after %s: %w", l.name, leaseTime, err)
+	}
+	return lost, err
 }
 
-// release ends a lease. closed says that no record of it is on its way: after an error, one may be. Without records,
+// spareRecords is how many records of runs more than are kept ReleaseWith leaves, so that removing old ones takes time
+// once for so many runs.
+const spareRecords = 10
+
+// ReleaseWith implements [backend.Ender]. It writes all at the same time: the update is added to the history, whatever
+// the next holder has made of that, and nothing fences the record of the run.
+func (l *lease) ReleaseWith(ctx context.Context, e backend.Ending) (missing []string, err error) {
+	h, ok := l.store.heldBy(l.name, l.token)
+	if l.ended != nil || !ok || len(e.Updates) > 0 && !h.read {
+		return nil, errors.ErrUnsupported
+	}
+	if err := state.CheckHistory(l.name, e.Updates); err != nil {
+		return nil, err
+	}
+	ctx = context.WithoutCancel(ctx)
+	parts := []func() error{func() error {
+		lost, err := l.release(ctx)
+		if lost {
+			err = errors.Join(err, state.Fenced(l.name))
+		}
+		return err
+	}}
+	if len(e.Updates) > 0 {
+		added := e.Updates[len(e.Updates)-1:]
+		parts = append(parts, func() error { return l.store.addUpdates(ctx, h, e.Updates, added) })
+	}
+	if e.Run != "" {
+		parts = append(parts, func() error { return l.store.putRun(ctx, h.directory+runsDir, e.Run, e.Record, spareRecords) })
+	}
+	has := make([]bool, len(e.Modules))
+	for i, digest := range e.Modules {
+		parts = append(parts, func() (err error) {
+			has[i], err = modules{l.store.b}.Has(ctx, digest)
+			return err
+		})
+	}
+	if err := each(len(parts), func(i int) error { return parts[i]() }); err != nil {
+		return nil, err
+	}
+	for i, digest := range e.Modules {
+		if !has[i] {
+			missing = append(missing, digest)
+		}
+	}
+	return missing, nil
+}
+
+// release ends a lease in a body. closed says that no record of it is on its way: after an error, one may be. Without records,
 // its journal is of no use then.
 func (b *body) release(l *lease, closed bool) {
 	b.Lease = nil

@@ -165,12 +165,18 @@ func (h runs) Put(ctx context.Context, stack state.StackName, id string, content
 	if err != nil {
 		return err
 	}
+	return h.s.putRun(ctx, dir, id, content, 0)
+}
+
+// putRun stores the record of a run in a directory, and removes the oldest ones if there are more than are kept and some
+// to spare.
+func (s *Store) putRun(ctx context.Context, dir, id string, content []byte, spare int) error {
 	var keys []string
-	err = each(2, func(i int) (err error) {
+	err := each(2, func(i int) (err error) {
 		if i == 0 {
-			_, err = h.s.b.put(ctx, dir+id+runSuffix, content, unconditional)
+			_, err = s.b.put(ctx, dir+id+runSuffix, content, unconditional)
 		} else {
-			keys, err = h.s.b.list(ctx, dir)
+			keys, err = s.b.list(ctx, dir)
 		}
 		return err
 	})
@@ -182,8 +188,9 @@ func (h runs) Put(ctx context.Context, stack state.StackName, id string, content
 		ids = append(ids, id)
 		slices.Sort(ids)
 	}
-	for _, old := range ids[:max(0, len(ids)-backend.KeptRecords)] {
-		err = errors.Join(err, h.s.b.remove(ctx, dir+old+runSuffix))
+	if len(ids) <= backend.KeptRecords+spare {
+		return nil
 	}
-	return err
+	old := ids[:len(ids)-backend.KeptRecords]
+	return each(len(old), func(i int) error { return s.b.remove(ctx, dir+old[i]+runSuffix) })
 }

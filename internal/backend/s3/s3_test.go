@@ -111,6 +111,14 @@ func TestS3(t *testing.T) {
 			Cause: func(random *rand.Rand) { server.restart(t, time.Duration(random.IntN(100))*time.Millisecond) },
 		})
 	})
+	t.Run("endings under faults", func(t *testing.T) {
+		var proxies []*faultproxy.Proxy
+		backendtest.Endings(t, func(int) *backend.Backend {
+			proxy := faultproxy.Start(t, address)
+			proxies = append(proxies, proxy)
+			return open(t, proxy.Address(), "endings")
+		}, faultproxy.Faults(&proxies))
+	})
 }
 
 // TestFullDisk has the server answer as MinIO does when its disks are full, or the quota of the bucket is used up.

@@ -37,9 +37,12 @@ type Store struct {
 type held struct {
 	token     uint64
 	directory string
-	// history is the version of the history, if read is set.
+	// history is the version of the history, if read is set, and updates are its records.
 	history string
 	read    bool
+	updates [][]byte
+	// asked says that the holder has asked for the updates, which are read anew if it does so again.
+	asked bool
 }
 
 // heldBy returns what is known of a stack by the lease of a token.
@@ -61,6 +64,7 @@ func (s *Store) forget(name state.StackName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.held, name)
+	s.b.remember(&current{name: name})
 }
 
 var (
@@ -226,15 +230,22 @@ func (s *Store) LeaseAndLoad(ctx context.Context, name state.StackName, holder s
 		return nil, nil, err
 	}
 	id := rand.Text()
+	// The head is probably as this machine has left it. If it is not, the write of the lease is refused, and the head has
+	// been read meanwhile.
+	c := s.b.remembered(name)
+	isGuess := c != nil
+	var err error
 	for {
-		c, err := s.read(ctx, name)
+		if c == nil {
+			c, err = s.read(ctx, name)
+		}
 		if err == nil {
 			c, err = s.settle(ctx, c)
 		}
 		if err != nil {
 			return nil, nil, err
 		}
-		if slices.ContainsFunc(c.Body.Journals, func(j journal) bool { return !j.Closed && j.Lease != id }) {
+		if c.Body.isOpen(id) {
 			return s.leaseThenLoad(ctx, name, holder)
 		}
 		was := c.Body
@@ -242,20 +253,29 @@ func (s *Store) LeaseAndLoad(ctx context.Context, name state.StackName, holder s
 			return nil, nil, err
 		}
 		var out *state.Contents
-		var readErr error
+		var readErr, isErr error
+		var is *current // nil if it has to be read
+		h := held{directory: was.directory()}
 		var reading sync.WaitGroup
 		reading.Go(func() {
 			out, readErr = s.contents(ctx, name, was.directory(), was.Checkpoint, was.Sequence, was.Journals)
 		})
+		reading.Go(func() { _ = s.readHistory(ctx, &h) }) // if it cannot be read, whoever needs it finds out why
+		if isGuess {
+			reading.Go(func() { is, isErr = s.read(ctx, name) })
+		}
 		err = s.write(ctx, c)
 		reading.Wait()
 		if errors.Is(err, errCondition) {
+			c, err, isGuess = is, isErr, false
 			continue
 		}
 		if err != nil {
 			return nil, nil, err
 		}
 		l := s.begin(ctx, c, id)
+		h.token = l.token
+		s.hold(name, h)
 		if readErr != nil || out.Damage != nil {
 			out, readErr = l.Load(ctx) // which tells damage from what only seemed to be
 		}
@@ -265,6 +285,11 @@ func (s *Store) LeaseAndLoad(ctx context.Context, name state.StackName, holder s
 		l.last, l.loaded = out.Sequence+uint64(len(out.Records)), true
 		return l, out, nil
 	}
+}
+
+// isOpen reports whether a journal may get records of another lease than the one with the ID.
+func (b *body) isOpen(id string) bool {
+	return slices.ContainsFunc(b.Journals, func(j journal) bool { return !j.Closed && j.Lease != id })
 }
 
 func (s *Store) leaseThenLoad(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, *state.Contents, error) {
@@ -357,22 +382,31 @@ func (s *Store) History(ctx context.Context, name state.StackName) ([][]byte, er
 		}
 		h.directory = dir
 	}
-	o, err := s.b.get(ctx, h.directory+historyFile)
-	isNone := errors.Is(err, fs.ErrNotExist)
-	if err != nil && !isNone {
-		return nil, err
-	}
-	h.history, h.read = ifAbsent, true
-	if !isNone {
-		h.history = o.version
+	if !h.read || h.asked {
+		if err := s.readHistory(ctx, &h); err != nil {
+			return nil, err
+		}
 	}
 	if isHeld {
+		h.asked = true
 		s.hold(name, h)
 	}
-	if isNone {
-		return nil, nil
+	return slices.Clone(h.updates), nil
+}
+
+// readHistory reads the history in a directory.
+func (s *Store) readHistory(ctx context.Context, h *held) error {
+	o, err := s.b.get(ctx, h.directory+historyFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		h.history, h.updates = ifAbsent, nil
+	case err != nil:
+		return err
+	default:
+		h.history, h.updates = o.version, bytes.Split(o.content, []byte("\n"))
 	}
-	return bytes.Split(o.content, []byte("\n")), nil
+	h.read = true
+	return nil
 }
 
 // SetHistory implements [state.Archive].
@@ -380,13 +414,15 @@ func (s *Store) SetHistory(ctx context.Context, name state.StackName, records []
 	if err := usable(ctx, name); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(records, func(r []byte) bool { return bytes.ContainsRune(r, '\n') }) {
-		return fmt.Errorf("a record of the history of %s has more than one line", name)
+	if err := state.CheckHistory(name, records); err != nil {
+		return err
 	}
-	if h, ok := s.heldBy(name, backend.Token(ctx)); ok && h.read && len(records) > 0 {
+	h, ok := s.heldBy(name, backend.Token(ctx))
+	ok = ok && h.read && len(records) > 0
+	if ok {
 		version, err := s.b.put(ctx, h.directory+historyFile, bytes.Join(records, []byte("\n")), h.history)
 		if err == nil {
-			h.history = version
+			h.history, h.updates, h.asked = version, records, true
 			s.hold(name, h)
 		}
 		if !errors.Is(err, errCondition) {
@@ -404,6 +440,43 @@ func (s *Store) SetHistory(ctx context.Context, name state.StackName, records []
 	if len(records) == 0 {
 		return s.b.remove(ctx, c.Body.directory()+historyFile)
 	}
+	if ok {
+		if added, is := since(h.updates, records); is {
+			return s.addUpdates(ctx, h, records, added)
+		}
+	}
 	_, err = s.b.put(ctx, c.Body.directory()+historyFile, bytes.Join(records, []byte("\n")), unconditional)
 	return err
+}
+
+// since returns the records that follow on the former ones, of which the oldest may be gone.
+func since(former, records [][]byte) (added [][]byte, ok bool) {
+	if len(former) == 0 {
+		return records, true
+	}
+	last := former[len(former)-1]
+	i := slices.IndexFunc(records, func(r []byte) bool { return bytes.Equal(r, last) })
+	return records[i+1:], i >= 0
+}
+
+// addUpdates replaces a history that was read by one with more records. If another holder has changed it since, they are
+// added to what that has stored.
+func (s *Store) addUpdates(ctx context.Context, h held, records, added [][]byte) error {
+	for {
+		_, err := s.b.put(ctx, h.directory+historyFile, bytes.Join(records, []byte("\n")), h.history)
+		if !errors.Is(err, errCondition) {
+			return err
+		}
+		if err := s.readHistory(ctx, &h); err != nil {
+			return err
+		}
+		// An attempt whose answer was lost may have stored them.
+		added = slices.DeleteFunc(slices.Clone(added), func(a []byte) bool {
+			return slices.ContainsFunc(h.updates, func(u []byte) bool { return bytes.Equal(a, u) })
+		})
+		if len(added) == 0 {
+			return nil
+		}
+		records = slices.Concat(h.updates, added) // the next run drops the oldest ones
+	}
 }

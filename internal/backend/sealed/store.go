@@ -5,9 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/backend"
 )
 
 // store is a [state.Store].
@@ -122,22 +122,31 @@ func (a *archive) History(ctx context.Context, name state.StackName) ([][]byte, 
 }
 
 func (a *archive) SetHistory(ctx context.Context, name state.StackName, records [][]byte) error {
+	out, err := a.s.sealUpdates(ctx, name, records)
+	if err != nil {
+		return err
+	}
+	return a.inner().SetHistory(ctx, name, out)
+}
+
+// sealUpdates returns a history as it is to be kept.
+func (s *Sealing) sealUpdates(ctx context.Context, name state.StackName, records [][]byte) ([][]byte, error) {
+	if err := state.CheckHistory(name, records); err != nil {
+		return nil, err
+	}
 	out := make([][]byte, len(records))
 	for i, record := range records {
-		if bytes.ContainsRune(record, '\n') {
-			return fmt.Errorf("a record of the history of %s has more than one line", name)
-		}
-		text, err := a.s.sealBlob(ctx, name, updatesName, record)
+		text, err := s.sealBlob(ctx, name, updatesName, record)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if out[i] = text; bytes.HasPrefix(text, []byte(blobMark)) {
 			if out[i], err = json.Marshal(line{text}); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
-	return a.inner().SetHistory(ctx, name, out)
+	return out, nil
 }
 
 // lease is a [state.Lease].
@@ -305,6 +314,21 @@ func (l *lease) Remove(ctx context.Context) error {
 		l.forget()
 	}
 	return err
+}
+
+// ReleaseWith implements [backend.Ender], if the lease that it wraps does.
+func (l *lease) ReleaseWith(ctx context.Context, e backend.Ending) (missing []string, err error) {
+	inner, ok := l.Lease.(backend.Ender)
+	if !ok {
+		return nil, errors.ErrUnsupported
+	}
+	if e.Updates, err = l.s.sealUpdates(ctx, l.name, e.Updates); err == nil && e.Run != "" {
+		e.Record, err = l.s.sealBlob(ctx, l.name, runName(e.Run), e.Record)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return inner.ReleaseWith(ctx, e)
 }
 
 // forget forgets a stack that has gone.

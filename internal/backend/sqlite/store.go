@@ -298,8 +298,8 @@ func (s *Store) SetHistory(ctx context.Context, name state.StackName, records []
 	if err := usable(ctx, name); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(records, func(r []byte) bool { return bytes.ContainsRune(r, '\n') }) {
-		return fmt.Errorf("a record of the history of %s has more than one line", name)
+	if err := state.CheckHistory(name, records); err != nil {
+		return err
 	}
 	return s.db.write(ctx, func(t *tx) error {
 		if err := t.fenced(name, backend.Token(ctx)); err != nil {

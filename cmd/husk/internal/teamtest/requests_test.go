@@ -195,7 +195,14 @@ resources:
 		kinds := unchanged(t, server.URL, func(request string) string {
 			return strings.TrimPrefix(strings.TrimPrefix(request, "POST "+remote.Path), "beat")
 		})
-		require.ElementsMatch(t, []string{"lease", "history", "modules/keep", "set-history", "release", "runs/put"}, kinds)
+		require.ElementsMatch(t, []string{"lease", "release-with"}, kinds)
+
+		// A module that the state names, and the server has lost, is stored again.
+		require.NoError(t, os.RemoveAll(kept.ModulesDir()))
+		unchanged(t, server.URL, func(string) string { return "" })
+		modules, err := os.ReadDir(kept.ModulesDir())
+		require.NoError(t, err)
+		require.Len(t, modules, 1)
 	})
 	t.Run("postgres", func(t *testing.T) {
 		s := postgrestest.Start(t)
@@ -204,8 +211,7 @@ resources:
 		through.Host = r.postgres(t, fmt.Sprint("127.0.0.1:", s.Port))
 		kinds := unchanged(t, through.String(), func(request string) string {
 			for part, kind := range map[string]string{
-				"SET token = token + 1": "lease", "SELECT h.records": "history", `UPDATE "husk".modules`: "module", `INSERT INTO "husk".history`: "set history",
-				"SET lease = NULL": "release", `INSERT INTO "husk".runs`: "record", "connect": "", "authenticate": "", "step UPDATE \"husk\".stacks SET expires": "",
+				"SET token = token + 1": "lease", "SET lease = NULL": "release", "connect": "", "authenticate": "", "step UPDATE \"husk\".stacks SET expires": "",
 			} {
 				if strings.Contains(request, part) {
 					return kind
@@ -213,6 +219,48 @@ resources:
 			}
 			return request
 		})
-		require.ElementsMatch(t, []string{"lease", "history", "module", "set history", "release", "record"}, kinds)
+		require.ElementsMatch(t, []string{"lease", "release"}, kinds)
 	})
+}
+
+// TestARunThatCannotBeRecorded has a server refuse the history of a stack: the update fails, its lock is released, and its
+// record says why.
+func TestARunThatCannotBeRecorded(t *testing.T) {
+	u := usertest.New(t)
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte("name: demo\noutputs: {a: 1}\n"), 0o600))
+	kept := backend.Files(t.TempDir(), new(memstore.Store))
+	handler := remote.Handler(func(*http.Request) (*remote.Access, error) {
+		return &remote.Access{Backend: kept, Writes: true, Allows: func(state.StackName, bool) bool { return true }}, nil
+	})
+	defer handler.Close()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if call := strings.TrimPrefix(r.URL.Path, remote.Path); call == "release-with" || call == "set-history" {
+			http.Error(w, "the ledger is full", http.StatusForbidden)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	cmd := exec.Command("husk", "up", "--yes")
+	cmd.Dir, cmd.Env = dir, append(append(os.Environ(), u.Environment...), "HUSK_BACKEND_URL="+server.URL)
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	require.ErrorAs(t, err, &exit)
+	require.Equal(t, 1, exit.ExitCode())
+	require.Contains(t, string(out), "recording the update in the stack's history: ")
+	require.Contains(t, string(out), "the ledger is full")
+
+	stack := state.StackName{Project: "demo", Name: "dev"}
+	lease, err := kept.State.Lease(t.Context(), stack, state.Holder{})
+	require.NoError(t, err, "the lock is released")
+	require.NoError(t, lease.Release(t.Context()))
+	runs, err := kept.History.List(t.Context(), stack)
+	require.NoError(t, err)
+	require.Len(t, runs, 1)
+	record, err := kept.History.Get(t.Context(), stack, runs[0])
+	require.NoError(t, err)
+	lines := strings.Split(strings.TrimSpace(string(record)), "\n")
+	require.Contains(t, lines[len(lines)-1], `"result":"failed"`)
+	require.Contains(t, lines[len(lines)-1], "the ledger is full")
 }

@@ -1,0 +1,102 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// Ending is what a run leaves beside the state of its stack when its lease ends.
+type Ending struct {
+	// Updates is the history of the stack for [state.Archive.SetHistory], in which only the last record is new. None
+	// leave the history as it is.
+	Updates [][]byte
+	// Run is the ID of the record of the run for [History.Put], and Record is the record. Run is empty if there is none.
+	Run    string
+	Record []byte
+	// Modules are the digests of modules that the run has used, and the state named before: nobody removes them.
+	Modules []string
+}
+
+// Ender is a lease that stores an ending and ends, in fewer round trips than the calls that do so one after the other.
+type Ender interface {
+	state.Lease
+	// ReleaseWith stores an ending, and ends the lease. It returns the digests of modules that are not stored. After an
+	// error, some of that may not have been done. The caller then does it by the calls, which may be repeated. The error
+	// is [errors.ErrUnsupported] if nothing was tried.
+	ReleaseWith(ctx context.Context, e Ending) (missing []string, err error)
+}
+
+// Ended is what [Backend.Release] has done.
+type Ended struct {
+	// Missing are the digests of modules that may not be stored: each is to be kept by [Modules.Put].
+	Missing []string
+	// Err is the error about the history and the lease, and Lost the one about the record of the run.
+	Err, Lost error
+}
+
+// Release ends a lease after storing what its run leaves beside the state.
+func (b *Backend) Release(ctx context.Context, stack state.StackName, l state.Lease, e Ending) Ended {
+	if ender, ok := l.(Ender); ok {
+		missing, err := ender.ReleaseWith(ctx, e)
+		if err == nil || errors.Is(err, ErrUnreachable) {
+			return Ended{Missing: missing, Err: err}
+		}
+		// What cannot be stored does not keep the rest from being done.
+	}
+	out := Ended{Missing: e.Modules}
+	held := WithToken(ctx, l.Token())
+	if a, ok := b.State.(state.Archive); ok && len(e.Updates) > 0 {
+		out.Err = NotRecorded(a.SetHistory(held, stack, e.Updates))
+	}
+	out.Err = errors.Join(out.Err, l.Release(ctx))
+	if e.Run != "" {
+		out.Lost = b.History.Put(held, stack, e.Run, e.Record)
+	}
+	return out
+}
+
+// NotRecorded returns the error of an update that is not in the history because of an error, nil for none.
+func NotRecorded(err error) error {
+	if err != nil {
+		err = fmt.Errorf("recording the update in the stack's history: %w", err)
+	}
+	return err
+}
+
+// Updates has the histories that holders of leases have read together with the states of their stacks, which nobody
+// else changes while the leases last. It is safe for concurrent use.
+type Updates struct {
+	mu   sync.Mutex
+	read map[state.StackName]readUpdates
+}
+
+type readUpdates struct {
+	token   uint64
+	records [][]byte
+}
+
+// Keep keeps what the holder of the lease with a token has read.
+func (u *Updates) Keep(stack state.StackName, token uint64, records [][]byte) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.read == nil {
+		u.read = make(map[state.StackName]readUpdates)
+	}
+	u.read[stack] = readUpdates{token, records}
+}
+
+// Take returns what is kept for the token of a context, and keeps it no longer.
+func (u *Updates) Take(ctx context.Context, stack state.StackName) (records [][]byte, ok bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	kept, ok := u.read[stack]
+	if !ok || kept.token != Token(ctx) {
+		return nil, false
+	}
+	delete(u.read, stack)
+	return kept.records, true
+}
