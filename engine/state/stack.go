@@ -123,7 +123,7 @@ func Open(ctx context.Context, store Store, name StackName, keys KeySource, hold
 	if err := name.Validate(); err != nil {
 		return nil, err
 	}
-	lease, contents, err := leaseAndLoad(ctx, store, name, holder)
+	lease, contents, err := LeaseAndLoad(ctx, store, name, holder)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,9 @@ func Open(ctx context.Context, store Store, name StackName, keys KeySource, hold
 	return s, nil
 }
 
-func leaseAndLoad(ctx context.Context, store Store, name StackName, holder Holder) (Lease, *Contents, error) {
+// LeaseAndLoad takes the lease of a stack and loads the state, in one step if the store is an [Opener]. After an error, there
+// is no lease.
+func LeaseAndLoad(ctx context.Context, store Store, name StackName, holder Holder) (Lease, *Contents, error) {
 	if opener, ok := store.(Opener); ok {
 		return opener.LeaseAndLoad(ctx, name, holder)
 	}

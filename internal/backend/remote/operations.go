@@ -36,7 +36,7 @@ func init() { // it refers to itself by way of the server
 		"create": {do: create, check: mayWrite, changes: true, large: true, grows: true},
 		"break":  {do: breakLease, check: mayWrite, changes: true},
 		"lease": {do: (func(ctx context.Context, s *Server, a *Access, r *request) (answer, error) {
-			return takeAndLoad(ctx, s, a, r)
+			return s.take(ctx, a, r)
 		}), check: mayWrite, changes: true},
 		"release": {do: (func(ctx context.Context, s *Server, a *Access, r *request) (answer, error) { return s.release(ctx, r) }), check: mayWrite, changes: true},
 		"release-with": {do: (func(ctx context.Context, s *Server, a *Access, r *request) (answer, error) {
@@ -199,23 +199,19 @@ func leasedLoad(ctx context.Context, s *Server, a *Access, r *request) (answer, 
 	})
 }
 
-// takeAndLoad takes a lease, and loads the state if that is asked for. After an error, there is no lease.
-func takeAndLoad(ctx context.Context, s *Server, a *Access, r *request) (answer, error) {
-	out, err := s.take(ctx, a, r)
-	if err != nil || !r.Load {
-		return out, err
+// begun is the answer to a client that has got a lease, with the state and the history if it was loaded.
+func begun(ctx context.Context, a *Access, stack state.StackName, l state.Lease, c *state.Contents) answer {
+	out := answer{Token: l.Token()}
+	if c == nil {
+		return out
 	}
-	loaded, err := leasedLoad(ctx, s, a, r)
-	if err != nil {
-		_, releaseErr := s.release(ctx, r)
-		return answer{}, errors.Join(err, releaseErr)
-	}
-	loaded.Token = out.Token
+	out.Contents, out.NoSpace = sent(c, a.Backend.Place), reserve(ctx, l, a)
 	if updates, ok := a.Backend.State.(state.Archive); ok {
-		loaded.Records, err = updates.History(backend.WithToken(ctx, out.Token), r.Stack)
-		loaded.Updates = err == nil // else the client asks for it when it needs it
+		var err error
+		out.Records, err = updates.History(backend.WithToken(ctx, out.Token), stack)
+		out.Updates = err == nil // else the client asks for it when it needs it
 	}
-	return loaded, nil
+	return out
 }
 
 func salvage(ctx context.Context, s *Server, a *Access, r *request) (answer, error) {

@@ -354,7 +354,7 @@ func (s *Server) session(id string, stack state.StackName) *session {
 	return one
 }
 
-// take takes a lease for a client.
+// take takes a lease for a client, and loads the state if that is asked for. After an error, there is no lease.
 func (s *Server) take(ctx context.Context, access *Access, req *request) (answer, error) {
 	const leastID = 16
 	if len(req.Lease) < leastID {
@@ -372,24 +372,24 @@ func (s *Server) take(ctx context.Context, access *Access, req *request) (answer
 	if known {
 		return answer{}, errors.New("the identifier of the lease is that of another")
 	}
-	lease, err := access.Backend.State.Lease(ctx, req.Stack, req.Holder)
+	var c *state.Contents
+	var err error
+	if req.Load {
+		one.lease, c, err = state.LeaseAndLoad(context.WithoutCancel(ctx), access.Backend.State, req.Stack, req.Holder) // it also mends the journal
+	} else {
+		one.lease, err = access.Backend.State.Lease(ctx, req.Stack, req.Holder)
+	}
+	if err == nil && access.Leased != nil {
+		err = access.Leased(ctx, req.Stack)
+	}
 	if err != nil {
 		s.mu.Lock()
 		delete(s.sessions, req.Lease)
 		s.mu.Unlock()
+		one.release()
 		return answer{}, err
 	}
-	one.lease = lease
-	if access.Leased != nil {
-		if err := access.Leased(ctx, req.Stack); err != nil {
-			s.mu.Lock()
-			delete(s.sessions, req.Lease)
-			s.mu.Unlock()
-			one.release()
-			return answer{}, err
-		}
-	}
-	return answer{Token: lease.Token()}, nil
+	return begun(ctx, access, req.Stack, one.lease, c), nil
 }
 
 // release ends a lease of a client. One that has ended already is none to end.
