@@ -242,13 +242,15 @@ func (p *Plugins) check(ctx context.Context, policy namedPolicy, o origin, diges
 				o.manifest, o.source, digest)
 		}
 	}
-	for _, ask := range []func(context.Context, registry.Source, registry.Release) ([][]byte, error){client.VendoredSignatures, client.Signatures} {
+	var all [][]byte
+	for _, ask := range []func(context.Context, registry.Source, registry.Release) ([][]byte, error){client.VendoredSignatures, client.PublishedSignatures} {
 		found, failed := ask(ctx, *o.from, release)
 		if failed != nil {
 			return signer, fmt.Errorf("the signatures of %s cannot be had: %w", o.source, failed)
 		}
-		if signer, err = CheckBundles(rules, o.source, found, artifactsOf(module, fetched, digest)); err == nil {
-			for _, raw := range found {
+		all = append(all, found...)
+		if signer, err = CheckBundles(rules, o.source, all, artifactsOf(module, fetched, digest)); err == nil {
+			for _, raw := range all {
 				fetched.Bundles = append(fetched.Bundles, raw)
 			}
 			return signer, client.KeepSignatures(digest, fetched)

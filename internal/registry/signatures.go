@@ -157,12 +157,23 @@ func (c *Client) VendoredSignatures(_ context.Context, s Source, of Release) (al
 // Signatures returns the bundles that refer to a module at its source and in the layouts, which may be wrong.
 func (c *Client) Signatures(ctx context.Context, s Source, of Release) ([][]byte, error) {
 	all, err := c.VendoredSignatures(ctx, s, of)
-	if err != nil || s.Kind == Layout || s.Kind == Git || c.options.Offline {
-		return all, err // who trusts a commit says so with its hash
+	if err != nil {
+		return nil, err
+	}
+	published, err := c.PublishedSignatures(ctx, s, of)
+	if len(all) > 0 && ctx.Err() == nil {
+		err = nil // the source may be away where its copy is not
+	}
+	return append(all, published...), err
+}
+
+// PublishedSignatures returns the bundles that refer to a module at its source, which may be wrong.
+func (c *Client) PublishedSignatures(ctx context.Context, s Source, of Release) (all [][]byte, err error) {
+	if s.Kind == Layout || s.Kind == Git || c.options.Offline {
+		return nil, nil // who trusts a commit says so with its hash
 	}
 	if s.Kind == Web {
-		found, err := c.besides(ctx, s)
-		return append(all, found...), err
+		return c.besides(ctx, s)
 	}
 	// A mirror may have the module without its signatures, and the registry may be away where its mirrors are not.
 	var failures []error

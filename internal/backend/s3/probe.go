@@ -40,9 +40,6 @@ func (b *bucket) headFile(name state.StackName) (file, key string) {
 // remember keeps a head that a lease has left, or forgets it if another has yet to do something with the stack.
 func (b *bucket) remember(c *current) {
 	file, key := b.headFile(c.name)
-	if file == "" {
-		return
-	}
 	if !c.Body.Present || c.Body.Lease != nil || c.Pending != nil || c.Body.isOpen("") {
 		_ = os.Remove(file)
 		return
@@ -56,9 +53,6 @@ func (b *bucket) remember(c *current) {
 // remembered returns the head of a stack as this machine has left it, nil if that is not known. Others may have changed it.
 func (b *bucket) remembered(name state.StackName) *current {
 	file, key := b.headFile(name)
-	if file == "" {
-		return nil
-	}
 	text, err := os.ReadFile(file)
 	var left leftHead
 	if err != nil || json.Unmarshal(text, &left) != nil || left.Key != key || left.Version == ifAbsent || left.Version == unconditional || left.Head.Format != format {

@@ -67,13 +67,18 @@ func (a commands) install() *cobra.Command {
 			"or HUSK_REGISTRIES lists, such as acme/random@^1.2. Without arguments, it looks there for what a program in\n" +
 			"YAML uses and the project does not list, and asks whether to add it.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 && !f.locked {
-				var err error
-				if args, err = a.findUnlisted(cmd.Context(), f); err != nil {
-					return err
-				}
+			var found []install.Found
+			var err error
+			switch {
+			case len(args) > 0:
+				found, err = a.find(cmd.Context(), f, args)
+			case !f.locked:
+				found, err = a.findUnlisted(cmd.Context(), f)
 			}
-			undo, err := a.addProviders(cmd.Context(), f, args)
+			if err != nil {
+				return err
+			}
+			undo, err := a.addProviders(found)
 			if err != nil {
 				return err
 			}
@@ -121,18 +126,12 @@ func (a commands) run(ctx context.Context, f *installFlags, o install.Options, c
 	})
 }
 
-// addProviders lists providers in the project file, after it has found all of them. undo restores the file, unless it was
-// changed since.
-func (a commands) addProviders(ctx context.Context, f *installFlags, args []string) (undo func() error, err error) {
-	undo = func() error { return nil }
-	if len(args) == 0 {
-		return undo, nil
-	}
+// find finds the providers that arguments name. None may be listed in the project file.
+func (a commands) find(ctx context.Context, f *installFlags, args []string) (all []install.Found, err error) {
 	if f.locked {
 		return nil, cli.Usagef("--locked, which is the default in CI, refuses to change husk.lock: leave out %s, or add --locked=false", args[0])
 	}
 	err = a.withProject(ctx, f.offline, func(project *program.Project, p *plugins.Plugins) error {
-		var all []install.Found
 		for _, text := range args {
 			from, version := text, ""
 			if at := strings.LastIndexByte(text, '@'); at > 0 && !registry.IsGit(text) { // which has a branch, tag, or commit there
@@ -147,28 +146,41 @@ func (a commands) addProviders(ctx context.Context, f *installFlags, args []stri
 			}
 			all = append(all, found)
 		}
-		path := filepath.Join(project.Dir, project.File.Name)
-		before, err := os.ReadFile(path)
-		if err != nil {
+		return nil
+	})
+	return all, err
+}
+
+// addProviders lists providers in the project file. undo restores the file, unless it was changed since.
+func (a commands) addProviders(all []install.Found) (undo func() error, err error) {
+	undo = func() error { return nil }
+	if len(all) == 0 {
+		return undo, nil
+	}
+	project, err := a.Project()
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(project.Dir, project.File.Name)
+	before, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var written []byte
+	undo = func() error {
+		if now, err := os.ReadFile(path); err != nil || written != nil && !bytes.Equal(now, written) {
 			return err
 		}
-		var written []byte
-		undo = func() error {
-			if now, err := os.ReadFile(path); err != nil || written != nil && !bytes.Equal(now, written) {
-				return err
-			}
-			a.Say("Restored %s.", project.File.Name)
-			return atomicfile.Write(path, before, 0o644)
+		a.Say("Restored %s.", project.File.Name)
+		return atomicfile.Write(path, before, 0o644)
+	}
+	for _, found := range all {
+		if err := project.AddProvider(found.Name, found.Source, found.Version); err != nil {
+			return nil, errors.Join(err, undo())
 		}
-		for _, found := range all {
-			if err := project.AddProvider(found.Name, found.Source, found.Version); err != nil {
-				return errors.Join(err, undo())
-			}
-			a.Say("Added %s to %s.", found.Name, project.File.Name)
-		}
-		written, err = os.ReadFile(path)
-		return err
-	})
+		a.Say("Added %s to %s.", found.Name, project.File.Name)
+	}
+	written, err = os.ReadFile(path)
 	return undo, err
 }
 

@@ -46,9 +46,9 @@ func unlisted(ctx context.Context, project *program.Project) []string {
 	})
 }
 
-// findUnlisted looks up what the program uses and the project does not list, and returns the names to add after a yes. It
-// asks nobody if there are no registries.
-func (a commands) findUnlisted(ctx context.Context, f *installFlags) (names []string, err error) {
+// findUnlisted looks up what the program uses and the project does not list, and returns what to add after a yes. It asks
+// nobody if there are no registries.
+func (a commands) findUnlisted(ctx context.Context, f *installFlags) (all []install.Found, err error) {
 	err = a.withProject(ctx, f.offline, func(project *program.Project, p *plugins.Plugins) error {
 		registries, err := p.Registries()
 		if err != nil || len(registries) == 0 {
@@ -63,13 +63,13 @@ func (a commands) findUnlisted(ctx context.Context, f *installFlags) (names []st
 				return err
 			default:
 				a.Say("The program uses %s, which %s does not list. A registry has it: %s.", name, project.File.Name, found.Where)
-				names = append(names, name)
+				all = append(all, found)
 			}
 		}
-		if len(names) == 0 {
+		if len(all) == 0 {
 			return nil
 		}
-		return a.Agree(f.yes, "install", "Add "+cli.Plural(len(names), "provider")+" to the project?")
+		return a.Agree(f.yes, "install", "Add "+cli.Plural(len(all), "provider")+" to the project?")
 	})
-	return names, err
+	return all, err
 }
