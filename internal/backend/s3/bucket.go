@@ -3,16 +3,15 @@ package s3
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
-	"path"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/minio/minio-go/v7"
@@ -25,8 +24,8 @@ const (
 	// attemptTime bounds one request, and transferRate, in bytes per second, what a large object adds to that.
 	attemptTime  = 15 * time.Second
 	transferRate = 256 << 10
-	// retryTime bounds all attempts of a request.
-	retryTime = time.Minute
+	// retryTime bounds all attempts of a request, and firstTime those before the server has ever answered.
+	retryTime, firstTime = time.Minute, 5 * time.Second
 	// firstPause is the pause after the first attempt. It doubles up to lastPause.
 	firstPause, lastPause = 50 * time.Millisecond, 2 * time.Second
 	// maxAtOnce bounds requests that one step sends at the same time.
@@ -42,6 +41,9 @@ type bucket struct {
 	name, prefix, place string
 	// dir is for files about the bucket on this machine, empty if there are none.
 	dir string
+
+	// reached says that the server has answered before, and signed that there are credentials for it.
+	reached, signed atomic.Bool
 
 	mu sync.Mutex
 	// honest says that the server is known to honour the conditions of writes.
@@ -62,25 +64,40 @@ const (
 	unconditional = "*"
 )
 
-// do sends a request until it is answered.
-func (b *bucket) do(ctx context.Context, size int, request func(ctx context.Context) error) error {
-	limit := attemptTime + time.Duration(size/transferRate)*time.Second
-	end, pause := time.Now().Add(retryTime+limit), firstPause
+// do sends a request, which needs a right, until it is answered.
+func (b *bucket) do(ctx context.Context, right string, size int, request func(ctx context.Context) error) error {
+	return b.transfer(ctx, right, size, func(ctx context.Context, _ func(size int64)) error { return request(ctx) })
+}
+
+// transfer is do for a request that calls more when it knows the size of what it reads, in bytes. An attempt has
+// attemptTime until then.
+func (b *bucket) transfer(ctx context.Context, right string, size int, request func(ctx context.Context, more func(size int64)) error) error {
+	timeFor := func(size int64) time.Duration { return attemptTime + time.Duration(size/transferRate)*time.Second }
+	begin, pause := time.Now(), firstPause
 	maybe := false // an attempt may have taken effect
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		attempt, cancel := context.WithTimeout(ctx, limit)
-		err := request(attempt)
+		attempt, cancel := context.WithCancel(ctx)
+		limit := time.AfterFunc(timeFor(int64(size)), cancel)
+		err := b.known(attempt)
+		if err == nil {
+			err = request(attempt, func(size int64) { limit.Reset(timeFor(size)) })
+		}
+		limit.Stop()
 		cancel()
 		if err == nil {
+			b.reached.Store(true)
 			return nil
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		said := minio.ToErrorResponse(err)
+		if said.StatusCode != 0 {
+			b.reached.Store(true)
+		}
 		switch {
 		case said.StatusCode == http.StatusPreconditionFailed, said.Code == minio.PreconditionFailed:
 			return errCondition
@@ -90,13 +107,19 @@ func (b *bucket) do(ctx context.Context, size int, request func(ctx context.Cont
 			return &state.NoSpaceError{File: b.place, Cause: err}
 		}
 		// 409 is the answer to two conditional writes at the same time.
-		again := said.StatusCode == 0 || said.StatusCode >= 500 || said.StatusCode == http.StatusConflict ||
-			said.StatusCode == http.StatusTooManyRequests || said.StatusCode == http.StatusRequestTimeout
-		if !again || isFull(said) {
-			return fmt.Errorf("the backend %s: %w", b.place, err)
+		again := said.StatusCode == 0 && b.mayReach(err) || said.StatusCode >= 500 && said.StatusCode != http.StatusNotImplemented ||
+			slices.Contains([]int{http.StatusConflict, http.StatusTooManyRequests, http.StatusRequestTimeout}, said.StatusCode) ||
+			slices.Contains(brokenCodes, said.Code)
+		last := retryTime + timeFor(int64(size))
+		if !b.reached.Load() {
+			last = firstTime
 		}
-		if time.Now().After(end) {
+		isLate := time.Since(begin) > last
+		if again && isLate && b.reached.Load() && !isFull(said) {
 			return backend.Unreachable(b.place, err)
+		}
+		if !again || isFull(said) || isLate {
+			return b.refused(err, right)
 		}
 		maybe = maybe || said.StatusCode == 0 || said.StatusCode >= 500
 		select {
@@ -108,23 +131,16 @@ func (b *bucket) do(ctx context.Context, size int, request func(ctx context.Cont
 	}
 }
 
-// fullCodes are those of MinIO and Ceph for a bucket whose quota is used up.
-var fullCodes = []string{"XMinioStorageFull", "XMinioAdminBucketQuotaExceeded", "QuotaExceeded"}
-
-// isFull reports whether the server has refused a write because it has no space for it.
-func isFull(said minio.ErrorResponse) bool {
-	return said.StatusCode == http.StatusInsufficientStorage || slices.Contains(fullCodes, said.Code)
-}
-
 // get reads an object. The error is fs.ErrNotExist if there is none.
 func (b *bucket) get(ctx context.Context, key string) (*object, error) {
 	var out *object
-	err := b.do(ctx, maxCheckpoint, func(ctx context.Context) error {
+	err := b.transfer(ctx, rightGet, 0, func(ctx context.Context, more func(size int64)) error {
 		body, info, header, err := b.client.GetObject(ctx, b.name, b.prefix+key, minio.GetObjectOptions{})
 		if err != nil {
 			return err
 		}
 		defer body.Close()
+		more(info.Size)
 		content, err := io.ReadAll(body)
 		if err != nil {
 			return err
@@ -138,9 +154,6 @@ func (b *bucket) get(ctx context.Context, key string) (*object, error) {
 	return out, err
 }
 
-// maxCheckpoint is a size of large objects, which sets the time that reading one may take.
-const maxCheckpoint = 64 << 20
-
 // put writes an object under a condition: its version, ifAbsent, or unconditional. It returns the new
 // version. The error is errCondition if the condition does not hold, also if an attempt whose answer was
 // lost has written the object.
@@ -153,19 +166,22 @@ func (b *bucket) put(ctx context.Context, key string, content []byte, condition 
 	default:
 		o.SetMatchETag(condition)
 	}
-	err = b.do(ctx, len(content), func(ctx context.Context) error {
+	err = b.do(ctx, rightPut, len(content), func(ctx context.Context) error {
 		info, err := b.client.PutObject(ctx, b.name, b.prefix+key, bytes.NewReader(content), int64(len(content)), "", "", o)
 		version = info.ETag
 		return err
 	})
-	if condition != ifAbsent && condition != unconditional && errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) {
 		err = errCondition
+		if condition == ifAbsent || condition == unconditional {
+			err = &refusedError{b.place, errors.New("the server has no place to write to"), "check the endpoint and the bucket in the URL"}
+		}
 	}
 	return version, err
 }
 
 func (b *bucket) remove(ctx context.Context, key string) error {
-	err := b.do(ctx, 0, func(ctx context.Context) error {
+	err := b.do(ctx, rightDelete, 0, func(ctx context.Context) error {
 		return b.client.RemoveObject(ctx, b.name, b.prefix+key, minio.RemoveObjectOptions{})
 	})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -180,7 +196,7 @@ func (b *bucket) list(ctx context.Context, dir string) ([]string, error) {
 	after := ""
 	for {
 		var page minio.ListBucketV2Result
-		err := b.do(ctx, 0, func(ctx context.Context) error {
+		err := b.do(ctx, rightList, 0, func(ctx context.Context) error {
 			// minio-go gives this request no context.
 			type answer struct {
 				page minio.ListBucketV2Result
@@ -228,44 +244,4 @@ func each(n int, do func(i int) error) error {
 	}
 	all.Wait()
 	return errors.Join(errs...)
-}
-
-// probe tries whether the server honours the conditions that keep two writers apart.
-func (b *bucket) probe(ctx context.Context) error {
-	key := path.Join("probe", rand.Text())
-	refuse := func(what string) error {
-		return fmt.Errorf("the server of %s %s: it cannot keep two runs from overwriting each other's state; use one that honours If-None-Match and If-Match for writes, such as Amazon S3, MinIO, or Ceph", b.place, what)
-	}
-	first, err := b.put(ctx, key, []byte("first"), ifAbsent)
-	if err != nil {
-		return fmt.Errorf("writing to %s: %w; check the bucket, the region, and the rights s3:GetObject, s3:PutObject, s3:DeleteObject, and s3:ListBucket", b.place, err)
-	}
-	defer func() { _ = b.remove(context.WithoutCancel(ctx), key) }()
-	if _, err := b.put(ctx, key, []byte("again"), ifAbsent); !errors.Is(err, errCondition) {
-		return errors.Join(refuse("creates an object that exists (it ignores If-None-Match)"), err)
-	}
-	second, err := b.put(ctx, key, []byte("second"), first)
-	if err != nil {
-		return errors.Join(refuse("refuses to replace an object of a known version (If-Match)"), err)
-	}
-	if _, err := b.put(ctx, key, []byte("third"), first); !errors.Is(err, errCondition) {
-		return errors.Join(refuse("replaces an object of another version (it ignores If-Match)"), err)
-	}
-	is, err := b.get(ctx, key)
-	if err != nil {
-		return err
-	}
-	if string(is.content) != "second" || strings.Trim(is.version, `"`) != strings.Trim(second, `"`) {
-		return refuse("returns another version than was written last")
-	}
-	keys, err := b.list(ctx, "probe/")
-	if err != nil {
-		return fmt.Errorf("listing %s: %w; check the right s3:ListBucket", b.place, err)
-	}
-	for _, k := range keys {
-		if "probe/"+k == key {
-			return nil
-		}
-	}
-	return refuse("does not list an object that was just written")
 }

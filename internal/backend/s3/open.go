@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
@@ -32,6 +33,9 @@ var _ backend.Opener = Open
 
 // parameters are those that a URL may have, as in Pulumi.
 var parameters = []string{"endpoint", "region", "s3ForcePathStyle", "use_path_style", "disableSSL", "disable_https", "profile", "awssdk"}
+
+// machineTime bounds the question for the credentials of a machine, which most machines do not have.
+const machineTime = 5 * time.Second
 
 // Open opens the backend of a URL such as s3://bucket/prefix?region=eu-central-1, with
 // endpoint=host:port&s3ForcePathStyle=true for servers other than Amazon's. Credentials are those of the
@@ -82,7 +86,7 @@ func Open(_ context.Context, text, dir string) (*backend.Backend, error) {
 		endpoint = "s3." + region + ".amazonaws.com"
 	}
 	o := &minio.Options{Secure: !plain, Region: region, MaxRetries: 1, Creds: credentials.NewChainCredentials([]credentials.Provider{
-		&credentials.EnvAWS{}, &credentials.FileAWSCredentials{Profile: query.Get("profile")}, &credentials.IAM{Client: &http.Client{Transport: http.DefaultTransport}},
+		&credentials.EnvAWS{}, &credentials.FileAWSCredentials{Profile: query.Get("profile")}, &credentials.IAM{Client: &http.Client{Timeout: machineTime}},
 	})}
 	if pathStyle {
 		o.BucketLookup = minio.BucketLookupPath

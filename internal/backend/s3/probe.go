@@ -1,12 +1,19 @@
 package s3
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+
+	"github.com/minio/minio-go/v7"
 
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/atomicfile"
@@ -25,40 +32,76 @@ func (b *bucket) file(kind, of string) string {
 	return filepath.Join(b.dir, kind+hex.EncodeToString(sum[:])[:enough])
 }
 
-// leftHead is what this machine knows of a head: how its last lease there has left it.
-type leftHead struct {
-	Key     string `json:"key"`
-	Version string `json:"version"`
-	Head    head   `json:"head"`
+// probe tries whether the server honours the conditions that keep two writers apart, and whether the credentials have all
+// rights.
+func (b *bucket) probe(ctx context.Context) error {
+	const dir = "probe/"
+	name := rand.Text()
+	first, err := b.probeWrite(ctx, dir+name, "first", ifAbsent)
+	if isUnknown(err) {
+		return b.dishonest("does not implement If-None-Match")
+	}
+	if err != nil {
+		return err
+	}
+	err = b.probeVersions(ctx, dir+name, first)
+	if err == nil {
+		var names []string
+		if names, err = b.list(ctx, dir); err == nil && !slices.Contains(names, name) {
+			err = b.dishonest("does not list an object that was just written")
+		}
+	}
+	if err == nil {
+		return b.remove(ctx, dir+name)
+	}
+	cleaning, cancel := context.WithTimeout(context.WithoutCancel(ctx), attemptTime)
+	defer cancel()
+	_ = b.remove(cleaning, dir+name) // the first error says more
+	return err
 }
 
-func (b *bucket) headFile(name state.StackName) (file, key string) {
-	key = b.place + "/" + headKey(name)
-	return b.file("head-", key), key
+// dishonest returns the error of a server that does not do as S3.
+func (b *bucket) dishonest(does string) error {
+	return fmt.Errorf("the server of %s %s: it cannot keep two runs from overwriting each other's state; use one that honours If-None-Match and If-Match for writes, such as Amazon S3, MinIO, or Ceph", b.place, does)
 }
 
-// remember keeps a head that a lease has left, or forgets it if another has yet to do something with the stack.
-func (b *bucket) remember(c *current) {
-	file, key := b.headFile(c.name)
-	if !c.Body.Present || c.Body.Lease != nil || c.Pending != nil || c.Body.isOpen("") {
-		_ = os.Remove(file)
-		return
-	}
-	text, err := json.Marshal(leftHead{key, c.version, c.head})
-	if err == nil && os.MkdirAll(b.dir, 0o700) == nil {
-		_ = atomicfile.WriteUnsynced(file, text, 0o600) // without it, the head is read first
-	}
+// isUnknown reports whether a server does not know what a request asks of it.
+func isUnknown(err error) bool {
+	refused := (*refusedError)(nil)
+	return errors.As(err, &refused) && minio.ToErrorResponse(refused.cause).StatusCode == http.StatusNotImplemented
 }
 
-// remembered returns the head of a stack as this machine has left it, nil if that is not known. Others may have changed it.
-func (b *bucket) remembered(name state.StackName) *current {
-	file, key := b.headFile(name)
-	text, err := os.ReadFile(file)
-	var left leftHead
-	if err != nil || json.Unmarshal(text, &left) != nil || left.Key != key || left.Version == ifAbsent || left.Version == unconditional || left.Head.Format != format {
-		return nil
+// probeWrite is put for an object that nobody else writes.
+func (b *bucket) probeWrite(ctx context.Context, key, content, condition string) (version string, err error) {
+	version, err = b.put(ctx, key, []byte(content), condition)
+	if errors.Is(err, errCondition) {
+		if is, readErr := b.get(ctx, key); readErr == nil && string(is.content) == content {
+			return is.version, nil // an attempt whose answer was lost has written it
+		}
 	}
-	return &current{head: left.Head, name: name, version: left.Version}
+	return version, err
+}
+
+// probeVersions writes an object of a version under conditions that hold, and others that do not.
+func (b *bucket) probeVersions(ctx context.Context, key, first string) error {
+	if _, err := b.probeWrite(ctx, key, "again", ifAbsent); !errors.Is(err, errCondition) {
+		return cmp.Or(err, b.dishonest("creates an object that exists (it ignores If-None-Match)"))
+	}
+	second, err := b.probeWrite(ctx, key, "second", first)
+	if errors.Is(err, errCondition) || isUnknown(err) {
+		return b.dishonest("refuses to replace an object of a known version (If-Match)")
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := b.probeWrite(ctx, key, "third", first); !errors.Is(err, errCondition) {
+		return cmp.Or(err, b.dishonest("replaces an object of another version (it ignores If-Match)"))
+	}
+	is, err := b.get(ctx, key)
+	if err == nil && (string(is.content) != "second" || is.version != second) {
+		err = b.dishonest("returns another version than was written last")
+	}
+	return err
 }
 
 // check is probe for husk login, which always tries.

@@ -24,7 +24,7 @@ func (m modules) key(digest string) string {
 }
 
 func (m modules) Has(ctx context.Context, digest string) (bool, error) {
-	err := m.b.do(ctx, 0, func(ctx context.Context) error {
+	err := m.b.do(ctx, rightGet, 0, func(ctx context.Context) error {
 		_, err := m.b.client.StatObject(ctx, m.b.name, m.b.prefix+m.key(digest), minio.StatObjectOptions{})
 		return err
 	})

@@ -1,6 +1,7 @@
 package s3_test
 
 import (
+	cryptorand "crypto/rand"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -17,7 +18,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/engine/state"
-	"github.com/husk-dev/husk/engine/state/storetest"
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/backendtest"
 	"github.com/husk-dev/husk/internal/backend/s3"
@@ -38,8 +38,7 @@ func start(t *testing.T, change func(*http.Request)) (address string) {
 
 // startWith is start with a handler that may answer requests in place of the server.
 func startWith(t *testing.T, change func(*http.Request), answer func(http.ResponseWriter, *http.Request) bool) *fakeServer {
-	t.Setenv("AWS_ACCESS_KEY_ID", "key")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	useKey(t, "key", "secret", "")
 	memory := s3mem.New()
 	require.NoError(t, memory.CreateBucket("team"))
 	handler := gofakes3.New(memory).Server()
@@ -78,46 +77,22 @@ func (s *fakeServer) restart(t *testing.T, pause time.Duration) {
 	s.run(t)
 }
 
-var prefixes atomic.Int32
-
 func open(t *testing.T, address, prefix string) *backend.Backend {
-	b, err := s3.Open(t.Context(), fmt.Sprintf("s3://team/%s?endpoint=%s&region=eu-central-1&s3ForcePathStyle=true&disableSSL=true", prefix, address), t.TempDir())
-	require.NoError(t, err)
-	return b
+	return openURL(t, at(t, plainURL+address, prefix, ""))
 }
 
+// openNew opens a backend with objects of its own.
 func openNew(t *testing.T, address string) *backend.Backend {
-	return open(t, address, fmt.Sprint("test/", prefixes.Add(1)))
+	return open(t, address, cryptorand.Text())
 }
 
 func TestS3(t *testing.T) {
 	server := startWith(t, nil, nil)
-	address := server.address
-	t.Run("store", func(t *testing.T) {
-		storetest.Run(t, func(t *testing.T) state.Store { return openNew(t, address).State })
-	})
-	t.Run("backend", func(t *testing.T) {
-		backendtest.Run(t, func(t *testing.T) *backend.Backend { return openNew(t, address) })
-	})
-	t.Run("fencing", func(t *testing.T) { backendtest.Fencing(t, openNew(t, address)) })
-	t.Run("history under faults", func(t *testing.T) {
-		var proxies []*faultproxy.Proxy
-		backendtest.History(t, func(int) state.Store {
-			proxy := faultproxy.Start(t, address)
-			proxies = append(proxies, proxy)
-			return open(t, proxy.Address(), "history").State
-		}, backendtest.Fault{Cause: faultproxy.Faults(&proxies)}, backendtest.Fault{
+	suites(t, plainURL+server.address, func(proxies *[]*faultproxy.Proxy) []backendtest.Fault {
+		return append(connectionFaults(proxies), backendtest.Fault{
 			Every: 3,
 			Cause: func(random *rand.Rand) { server.restart(t, time.Duration(random.IntN(100))*time.Millisecond) },
 		})
-	})
-	t.Run("endings under faults", func(t *testing.T) {
-		var proxies []*faultproxy.Proxy
-		backendtest.Endings(t, func(int) *backend.Backend {
-			proxy := faultproxy.Start(t, address)
-			proxies = append(proxies, proxy)
-			return open(t, proxy.Address(), "endings")
-		}, faultproxy.Faults(&proxies))
 	})
 }
 

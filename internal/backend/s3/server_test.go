@@ -1,0 +1,90 @@
+package s3_test
+
+import (
+	"crypto/rand"
+	"net/url"
+	"os"
+	"path"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/engine/state/storetest"
+	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/backend/backendtest"
+	"github.com/husk-dev/husk/internal/backend/s3"
+	"github.com/husk-dev/husk/internal/faultproxy"
+)
+
+// at returns the URL of a prefix of a bucket, whose server is reached at another address, unless that is empty.
+func at(t *testing.T, bucket, prefix, address string) string {
+	u, err := url.Parse(bucket)
+	require.NoError(t, err)
+	u.Path = path.Join("/", u.Path, prefix)
+	if address != "" {
+		query := u.Query()
+		query.Set("endpoint", address)
+		u.RawQuery = query.Encode()
+	}
+	return u.String()
+}
+
+func openURL(t *testing.T, url string) *backend.Backend {
+	b, err := s3.Open(t.Context(), url, t.TempDir())
+	require.NoError(t, err)
+	return b
+}
+
+// useKey has the test use credentials.
+func useKey(t *testing.T, key, secret, token string) {
+	t.Setenv("AWS_ACCESS_KEY_ID", key)
+	t.Setenv("AWS_SECRET_ACCESS_KEY", secret)
+	t.Setenv("AWS_SESSION_TOKEN", token)
+}
+
+// suites runs what every backend must pass, in prefixes of a bucket that nobody has used. faults returns the faults that
+// happen while several writers use a stack through proxies, which are made meanwhile.
+func suites(t *testing.T, bucket string, faults func(proxies *[]*faultproxy.Proxy) []backendtest.Fault) {
+	open := func(t *testing.T) *backend.Backend { return openURL(t, at(t, bucket, rand.Text(), "")) }
+	t.Run("store", func(t *testing.T) {
+		storetest.Run(t, func(t *testing.T) state.Store { return open(t).State })
+	})
+	t.Run("backend", func(t *testing.T) { backendtest.Run(t, open) })
+	t.Run("fencing", func(t *testing.T) { backendtest.Fencing(t, open(t)) })
+	u, err := url.Parse(bucket)
+	require.NoError(t, err)
+	// through opens backends through proxies.
+	through := func(t *testing.T, prefix string, proxies *[]*faultproxy.Proxy) *backend.Backend {
+		proxy := faultproxy.Start(t, u.Query().Get("endpoint"))
+		*proxies = append(*proxies, proxy)
+		return openURL(t, at(t, bucket, prefix, proxy.Address()))
+	}
+	t.Run("history under faults", func(t *testing.T) {
+		prefix := rand.Text()
+		var proxies []*faultproxy.Proxy
+		backendtest.History(t, func(int) state.Store { return through(t, prefix, &proxies).State }, faults(&proxies)...)
+	})
+	t.Run("endings under faults", func(t *testing.T) {
+		prefix := rand.Text()
+		var proxies []*faultproxy.Proxy
+		backendtest.Endings(t, func(int) *backend.Backend { return through(t, prefix, &proxies) }, faultproxy.Faults(&proxies))
+	})
+}
+
+func connectionFaults(proxies *[]*faultproxy.Proxy) []backendtest.Fault {
+	return []backendtest.Fault{{Cause: faultproxy.Faults(proxies)}}
+}
+
+// serverVariable has the URL of a bucket of a server to run the suites on, such as
+// s3://test?endpoint=127.0.0.1:9000&region=garage&s3ForcePathStyle=true&disableSSL=true. Its objects stay.
+const serverVariable = "HUSK_TEST_S3"
+
+func TestServer(t *testing.T) {
+	bucket := os.Getenv(serverVariable)
+	if bucket == "" {
+		t.Skip("needs a bucket, whose URL " + serverVariable + " has")
+	}
+	require.NoError(t, openURL(t, at(t, bucket, rand.Text(), "")).Check(t.Context()))
+	suites(t, bucket, connectionFaults)
+}
