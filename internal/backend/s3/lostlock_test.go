@@ -1,0 +1,108 @@
+package s3_test
+
+import (
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/backend"
+)
+
+// TestLockIsLostWhileValuesAreSaved takes a lock away after its holder has looked whether it has it, and before the server
+// has the values that it saves. No values are replaced unseen: the next holder reads them, or its own are refused.
+func TestLockIsLostWhileValuesAreSaved(t *testing.T) {
+	for name, readsBefore := range map[string]bool{"the next holder has read": true, "the next holder reads": false} {
+		t.Run(name, func(t *testing.T) {
+			var holding atomic.Bool
+			arrived, goOn := make(chan struct{}), make(chan struct{})
+			server := startWith(t, nil, func(_ http.ResponseWriter, r *http.Request) bool {
+				if r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/kv/") && holding.CompareAndSwap(true, false) {
+					close(arrived)
+					<-goOn
+				}
+				return false
+			})
+			ctx, mine, others := t.Context(), open(t, server.address, "lost"), open(t, server.address, "lost")
+			require.NoError(t, mine.State.Create(ctx, stackName, []byte("{}")))
+			former, err := mine.State.Lease(ctx, stackName, state.Holder{PID: 1})
+			require.NoError(t, err)
+			formers := backend.WithToken(ctx, former.Token())
+			first, err := mine.KV.Save(formers, stackName, "aws", []byte("first"), "")
+			require.NoError(t, err)
+
+			holding.Store(true)
+			type result struct {
+				version string
+				err     error
+			}
+			saved := make(chan result)
+			go func() {
+				version, err := mine.KV.Save(formers, stackName, "aws", []byte("late"), first)
+				saved <- result{version, err}
+			}()
+			<-arrived
+			require.NoError(t, others.State.Break(ctx, stackName))
+			latter, err := others.State.Lease(ctx, stackName, state.Holder{PID: 2})
+			require.NoError(t, err)
+			latters := backend.WithToken(ctx, latter.Token())
+			read := func(want string) (version string) {
+				t.Helper()
+				is, version, err := others.KV.Load(latters, stackName, "aws")
+				require.NoError(t, err)
+				require.Equal(t, want, string(is))
+				return version
+			}
+			version := first
+			if readsBefore {
+				version = read("first")
+			}
+			close(goOn)
+			late := <-saved
+			require.NoError(t, late.err)
+			if readsBefore {
+				_, err = others.KV.Save(latters, stackName, "aws", []byte("second"), version)
+				require.ErrorIs(t, err, backend.ErrChanged)
+			}
+			_, err = others.KV.Save(latters, stackName, "aws", []byte("second"), read("late"))
+			require.NoError(t, err)
+			_, err = mine.KV.Save(formers, stackName, "aws", []byte("too late"), late.version)
+			require.ErrorIs(t, err, state.ErrFenced)
+			read("second")
+			require.NoError(t, latter.Release(ctx))
+			require.NoError(t, former.Release(ctx))
+		})
+	}
+}
+
+// TestHistoryOfALostLock has a run that has read the history write it after its lock is lost. What the next holder writes
+// stays.
+func TestHistoryOfALostLock(t *testing.T) {
+	address := start(t, nil)
+	ctx := t.Context()
+	mine, others := open(t, address, "lost").State, open(t, address, "lost").State
+	require.NoError(t, mine.Create(ctx, stackName, []byte("{}")))
+	former, err := mine.Lease(ctx, stackName, state.Holder{PID: 1})
+	require.NoError(t, err)
+	formers := backend.WithToken(ctx, former.Token())
+	_, err = mine.(state.Archive).History(formers, stackName)
+	require.NoError(t, err)
+	require.NoError(t, others.Break(ctx, stackName))
+	latter, err := others.Lease(ctx, stackName, state.Holder{PID: 2})
+	require.NoError(t, err)
+	latters := backend.WithToken(ctx, latter.Token())
+	_, err = others.(state.Archive).History(latters, stackName)
+	require.NoError(t, err)
+
+	require.NoError(t, mine.(state.Archive).SetHistory(formers, stackName, [][]byte{[]byte("the former's")}), "nobody has written it since")
+	require.NoError(t, others.(state.Archive).SetHistory(latters, stackName, [][]byte{[]byte("the latter's")}))
+	require.ErrorIs(t, mine.(state.Archive).SetHistory(formers, stackName, [][]byte{[]byte("lost")}), state.ErrFenced)
+	is, err := others.(state.Archive).History(ctx, stackName)
+	require.NoError(t, err)
+	require.Equal(t, [][]byte{[]byte("the latter's")}, is)
+	require.NoError(t, latter.Release(ctx))
+	require.NoError(t, former.Release(ctx))
+}
