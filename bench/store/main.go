@@ -1,9 +1,10 @@
 // Command store measures what backends add to deployments: it appends what the engine does for the first
 // update of a stack, and opens and closes the stack as an update without changes does, with its history and the
-// record of the run, with 0, 5, and 50 ms of round trip between client and server. The server of S3 is in this process; that of PostgreSQL is named
-// by a flag, without TLS. The backend of files is what times are compared with.
+// record of the run, with 0, 5, and 50 ms of round trip between client and server. The server of S3 is in this
+// process, unless a flag names a bucket of another; that of PostgreSQL is named by a flag. Neither has TLS. The
+// backend of files is what times are compared with.
 //
-//	go run ./bench/store [-resources 1000] [-postgres URL] [-json]
+//	go run ./bench/store [-resources 1000] [-s3 URL] [-postgres URL] [-json]
 package main
 
 import (
@@ -55,11 +56,12 @@ var roundTrips = []time.Duration{0, goalAt, 50 * time.Millisecond}
 
 func main() {
 	resources := flag.Int("resources", 1000, "number of resources")
+	bucket := flag.String("s3", "", "URL of a bucket, as for husk login, in which backups of a stack stay; without it, the server of S3 is in this process")
 	server := flag.String("postgres", "", "URL of a PostgreSQL database, in which the schema husk_bench is made")
-	figures.Main("store", func(ctx context.Context) ([]figures.Figure, error) { return measure(ctx, *resources, *server) })
+	figures.Main("store", func(ctx context.Context) ([]figures.Figure, error) { return measure(ctx, *resources, *bucket, *server) })
 }
 
-func measure(ctx context.Context, resources int, server string) (all []figures.Figure, err error) {
+func measure(ctx context.Context, resources int, bucket, server string) (all []figures.Figure, err error) {
 	dir, err := os.MkdirTemp("", "store")
 	if err != nil {
 		return nil, err
@@ -71,20 +73,25 @@ func measure(ctx context.Context, resources int, server string) (all []figures.F
 	}
 	all = append(all, local.figures("file", local, 0)...)
 
-	memory := s3mem.New()
-	if err := memory.CreateBucket("bench"); err != nil {
-		return nil, err
-	}
-	fake := httptest.NewServer(gofakes3.New(memory).Server())
-	defer fake.Close()
-	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
-		if err := os.Setenv(name, "bench"); err != nil {
+	if bucket == "" {
+		memory := s3mem.New()
+		if err := memory.CreateBucket("bench"); err != nil {
 			return nil, err
 		}
+		fake := httptest.NewServer(gofakes3.New(memory).Server())
+		defer fake.Close()
+		for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
+			if err := os.Setenv(name, "bench"); err != nil {
+				return nil, err
+			}
+		}
+		bucket = "s3://bench?region=bench&s3ForcePathStyle=true&disableSSL=true&endpoint=" + strings.TrimPrefix(fake.URL, "http://")
 	}
-	remote := []remote{{"s3", strings.TrimPrefix(fake.URL, "http://"), s3.Open, func(address string) string {
-		return "s3://bench?region=bench&s3ForcePathStyle=true&disableSSL=true&endpoint=" + address
-	}}}
+	s3Server, err := remoteBucket(bucket)
+	if err != nil {
+		return nil, err
+	}
+	remote := []remote{s3Server}
 	if server != "" {
 		u, err := url.Parse(server)
 		if err != nil {
@@ -116,6 +123,25 @@ type remote struct {
 	name, target string
 	open         backend.Opener
 	url          func(address string) string
+}
+
+// remoteBucket returns the backend of the URL of a bucket.
+func remoteBucket(bucket string) (remote, error) {
+	u, err := url.Parse(bucket)
+	if err != nil {
+		return remote{}, err
+	}
+	query := u.Query()
+	target := strings.TrimPrefix(query.Get("endpoint"), "http://")
+	if target == "" {
+		return remote{}, errors.New("the URL of the bucket names no endpoint")
+	}
+	return remote{"s3", target, s3.Open, func(address string) string {
+		query.Set("endpoint", "http://"+address)
+		through := *u
+		through.RawQuery = query.Encode()
+		return through.String()
+	}}, nil
 }
 
 func remotes(target string, u *url.URL) remote {

@@ -102,7 +102,7 @@ func TestHistoryOfALostLock(t *testing.T) {
 	require.ErrorIs(t, mine.(state.Archive).SetHistory(formers, stackName, [][]byte{[]byte("lost")}), state.ErrFenced)
 	is, err := others.(state.Archive).History(ctx, stackName)
 	require.NoError(t, err)
-	require.Equal(t, [][]byte{[]byte("the latter's")}, is)
+	require.Equal(t, [][]byte{[]byte("the former's"), []byte("the latter's")}, is, "a run that did something is told of")
 	require.NoError(t, latter.Release(ctx))
 	require.NoError(t, former.Release(ctx))
 }

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"os"
 	"path"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,14 +18,14 @@ import (
 	"github.com/husk-dev/husk/internal/faultproxy"
 )
 
-// at returns the URL of a prefix of a bucket, whose server is reached at another address, unless that is empty.
+// at returns the URL of a prefix of a bucket, whose server is reached at another address without TLS, unless that is empty.
 func at(t *testing.T, bucket, prefix, address string) string {
 	u, err := url.Parse(bucket)
 	require.NoError(t, err)
 	u.Path = path.Join("/", u.Path, prefix)
 	if address != "" {
 		query := u.Query()
-		query.Set("endpoint", address)
+		query.Set("endpoint", "http://"+address)
 		u.RawQuery = query.Encode()
 	}
 	return u.String()
@@ -56,7 +57,7 @@ func suites(t *testing.T, bucket string, faults func(proxies *[]*faultproxy.Prox
 	require.NoError(t, err)
 	// through opens backends through proxies.
 	through := func(t *testing.T, prefix string, proxies *[]*faultproxy.Proxy) *backend.Backend {
-		proxy := faultproxy.Start(t, u.Query().Get("endpoint"))
+		proxy := faultproxy.Start(t, strings.TrimPrefix(u.Query().Get("endpoint"), "http://"))
 		*proxies = append(*proxies, proxy)
 		return openURL(t, at(t, bucket, prefix, proxy.Address()))
 	}
