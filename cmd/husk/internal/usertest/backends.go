@@ -7,8 +7,10 @@ import (
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
+	"github.com/minio/minio-go/v7"
 	"github.com/stretchr/testify/require"
 
+	"github.com/husk-dev/husk/internal/miniotest"
 	"github.com/husk-dev/husk/internal/postgrestest"
 )
 
@@ -16,6 +18,8 @@ import (
 type Backends struct {
 	// S3 is the URL of a bucket, to which parameters can be added.
 	S3 string
+	// MinIO is the URL of a bucket of a MinIO server, to which parameters can be added, and empty where that is not installed.
+	MinIO string
 	// PostgreSQL is the URL of a database, to which parameters can be added, and empty where PostgreSQL is not
 	// installed.
 	PostgreSQL string
@@ -33,6 +37,12 @@ func StartBackends(t *testing.T) *Backends {
 	b := &Backends{
 		S3:          "s3://team?region=eu-central-1&s3ForcePathStyle=true&disableSSL=true&endpoint=" + strings.TrimPrefix(server.URL, "http://"),
 		Environment: []string{"AWS_ACCESS_KEY_ID=key", "AWS_SECRET_ACCESS_KEY=secret"},
+	}
+	if miniotest.Installed() {
+		minioServer := miniotest.Start(t, miniotest.Settings{})
+		minioServer.MakeBucket(t, "team", minio.MakeBucketOptions{})
+		b.MinIO = minioServer.URL("team", "")
+		b.Environment = []string{"AWS_ACCESS_KEY_ID=" + minioServer.User, "AWS_SECRET_ACCESS_KEY=" + minioServer.Password} // the other one knows nobody
 	}
 	if postgrestest.Installed() {
 		b.PostgreSQL = postgrestest.Start(t).URL("postgres", 0)

@@ -22,6 +22,7 @@ import (
 
 	"github.com/husk-dev/husk/internal/fakeservice"
 	"github.com/husk-dev/husk/internal/metaschema"
+	"github.com/husk-dev/husk/internal/miniotest"
 	"github.com/husk-dev/husk/internal/postgrestest"
 )
 
@@ -91,6 +92,7 @@ func kindOf(script string) Kind {
 //	$FILES        the URL of a server that has the script's files
 //	$ADDRESS      the host and port of that server
 //	$S3           a team's: the URL of a bucket of a server like S3
+//	$MINIO        a team's: the URL of a bucket of MinIO, where that is installed
 //	$POSTGRESQL   a team's: the URL of a database, where PostgreSQL is installed
 //
 // and may use the commands of this package beside testscript's own.
@@ -98,7 +100,7 @@ func Scripts(t *testing.T, kind Kind) {
 	user := New(t)
 	if kind == Team {
 		b := StartBackends(t)
-		user.Environment = append(append(user.Environment, b.Environment...), "S3="+b.S3, "POSTGRESQL="+b.PostgreSQL)
+		user.Environment = append(append(user.Environment, b.Environment...), "S3="+b.S3, "MINIO="+b.MinIO, "POSTGRESQL="+b.PostgreSQL)
 	}
 	params := testscript.Params{
 		Setup:               user.setup,
@@ -121,12 +123,14 @@ func Scripts(t *testing.T, kind Kind) {
 }
 
 // condition reports whether a condition of the scripts holds. [published] is for the scripts that port large
-// providers as their authors published them, one after the other: they take minutes. [postgresql] is for those that
-// need that server, where it is installed.
+// providers as their authors published them, one after the other: they take minutes. [postgresql] and [minio] are for
+// those that need such a server, where it is installed.
 func condition(name string) (bool, error) {
 	switch name {
 	case "published":
 		return os.Getenv("HUSK_TEST_PUBLISHED") != "" && !testing.Short(), nil
+	case "minio":
+		return miniotest.Installed(), nil
 	case "postgresql":
 		return postgrestest.Installed(), nil
 	}
