@@ -94,15 +94,12 @@ func Scheme(url string) string {
 // ErrUnreachable says that what keeps the stacks could be reached before, and then not for long.
 var ErrUnreachable = errors.New("the stacks cannot be reached")
 
-// Unreachable returns the error, which is [ErrUnreachable], of a place that no attempt has reached. err is that of the last.
-func Unreachable(place string, err error) error { return &unreachableError{place, err} }
+// Unreachable returns an error as [ErrUnreachable], with the same message.
+func Unreachable(err error) error { return &unreachableError{err} }
 
-type unreachableError struct {
-	place string
-	err   error
-}
+type unreachableError struct{ err error }
 
-func (e *unreachableError) Error() string   { return fmt.Sprintf("the backend %s: %v", e.place, e.err) }
+func (e *unreachableError) Error() string   { return e.err.Error() }
 func (e *unreachableError) Unwrap() []error { return []error{ErrUnreachable, e.err} }
 
 // ErrNewerSchema says that a newer version of Husk has changed what is in a place.

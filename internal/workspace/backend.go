@@ -54,6 +54,9 @@ const pulumiBackendVariable = "PULUMI_BACKEND_URL"
 
 const fileScheme = "file"
 
+// givenURL is the origin of a URL that is an argument of the command.
+const givenURL = "the URL"
+
 // open opens the backend of a URL.
 func (o Options) open(ctx context.Context, url namedURL) (*backend.Backend, error) {
 	scheme := backend.Scheme(url.url)
@@ -79,10 +82,10 @@ func (o Options) open(ctx context.Context, url namedURL) (*backend.Backend, erro
 		return nil, err
 	}
 	b, err := open(ctx, url.url, copies)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", url.origin, err)
+	if err != nil && url.origin != givenURL {
+		err = fmt.Errorf("%s: %w", url.origin, err)
 	}
-	return b, nil
+	return b, err
 }
 
 func (o Options) unknownScheme(url namedURL) error {

@@ -64,12 +64,15 @@ var assumedLogin atomic.Pointer[string]
 
 // OpenURL opens the backend of a URL. Relative paths begin in the current directory.
 func OpenURL(ctx context.Context, url string, o Options) (*backend.Backend, error) {
-	return o.open(ctx, namedURL{url, "the URL", "."})
+	return o.open(ctx, namedURL{url, givenURL, "."})
 }
 
 // Login tries the backend of a URL, and makes it that of projects that name none. A server of this machine, which has issued
 // a token for its user, needs none in the URL.
 func Login(ctx context.Context, url string, o Options) (*backend.Backend, error) {
+	if url == "" {
+		return nil, errors.New("the URL is empty: name a place for stacks, such as file:///path/to/directory; husk logout keeps them beside the project file")
+	}
 	if scheme := backend.Scheme(url); (scheme == "http" || scheme == "https") && os.Getenv(remote.TokenVariable) == "" {
 		local, err := runapi.FindLocal()
 		if err != nil {

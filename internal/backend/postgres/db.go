@@ -148,10 +148,11 @@ func (d *db) send(ctx context.Context, writes writes, statements []statement) (o
 			if isCode(err, diskFull) && !repeated {
 				return nil, false, &state.NoSpaceError{File: d.place, Cause: err}
 			}
+			err = d.refused(err)
 			if again && d.wasReady() {
-				return nil, repeated, backend.Unreachable(d.place, err)
+				err = backend.Unreachable(err)
 			}
-			return nil, repeated, fmt.Errorf("the backend %s: %w", d.place, err)
+			return nil, repeated, err
 		}
 		select {
 		case <-ctx.Done():

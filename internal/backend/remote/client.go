@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -34,8 +35,9 @@ const (
 	// attemptTime bounds one attempt of a call, and transferRate, in bytes per second, what a large text adds to that.
 	attemptTime  = 15 * time.Second
 	transferRate = 256 << 10
-	// retryTime bounds all attempts, and is less than answerTime.
-	retryTime = time.Minute
+	// retryTime bounds all attempts of a call, and is less than answerTime. firstTime bounds those before the server has
+	// ever answered.
+	retryTime, firstTime = time.Minute, 5 * time.Second
 	// firstPause is the pause after the first attempt. It doubles up to lastPause.
 	firstPause, lastPause = 50 * time.Millisecond, 2 * time.Second
 	maxReason             = 1 << 10 // bytes
@@ -111,7 +113,7 @@ func (c *client) call(ctx context.Context, name string, r request) (*answer, err
 		return nil, fmt.Errorf("the backend %s takes at most %d MiB at once, and this has %d", c.place, maxBody>>20, len(body)>>20)
 	}
 	limit := attemptTime + time.Duration(len(body)/transferRate)*time.Second
-	end, pause := time.Now().Add(retryTime+limit), firstPause
+	begin, pause := time.Now(), firstPause
 	for {
 		attempt, cancel := context.WithTimeout(ctx, limit)
 		out, again, err := c.attempt(attempt, name, body)
@@ -122,11 +124,15 @@ func (c *client) call(ctx context.Context, name string, r request) (*answer, err
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if again && time.Now().After(end) {
-			return nil, backend.Unreachable(c.place, err)
+		last := retryTime + limit
+		if !c.reached.Load() {
+			last = firstTime
+		}
+		if again && time.Since(begin) > last {
+			return nil, backend.Unreachable(c.failed(err))
 		}
 		if !again {
-			return nil, fmt.Errorf("the backend %s: %w", c.place, err)
+			return nil, c.failed(err)
 		}
 		select {
 		case <-ctx.Done():
@@ -135,6 +141,25 @@ func (c *client) call(ctx context.Context, name string, r request) (*answer, err
 		}
 		pause = min(2*pause, lastPause)
 	}
+}
+
+// failed returns the error of a call that was not answered, with what the user can do.
+func (c *client) failed(err error) error {
+	var certificate *tls.CertificateVerificationError
+	var otherHost x509.HostnameError
+	var network *net.OpError
+	advice := ""
+	switch {
+	case errors.As(err, &otherHost):
+		advice = "; name the host in the URL as its certificate does"
+	case errors.As(err, &certificate):
+		advice = "; if an authority of your own has signed the certificate, set SSL_CERT_FILE to a file with that of the authority"
+	case errors.Is(err, http.ErrSchemeMismatch):
+		advice = "; the server speaks no TLS, which husk needs unless the server is on this machine"
+	case errors.As(err, &network) && network.Op == "dial":
+		advice = "; check the host and the port in the URL, and whether the server runs"
+	}
+	return fmt.Errorf("the backend %s: %w%s", c.place, err, advice)
 }
 
 // attempt sends a call once. again says that another attempt may be answered.
@@ -183,7 +208,7 @@ func (c *client) again(err error) bool {
 	if errors.As(err, &connecting) && connecting.Op == "dial" {
 		return c.reached.Load()
 	}
-	return !errors.As(err, &certificate)
+	return !errors.As(err, &certificate) && !errors.Is(err, http.ErrSchemeMismatch)
 }
 
 // refused returns the error of an answer that is none of a call.

@@ -428,3 +428,27 @@ func TestEndingsWithModulesOfOthers(t *testing.T) {
 	require.NoError(t, err, "the lease has ended")
 	require.NoError(t, l.Release(t.Context()))
 }
+
+// TestServersThatCannotBeUsed tries URLs that are wrong in one thing.
+func TestServersThatCannotBeUsed(t *testing.T) {
+	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.NotFound(w, nil) })
+	plain, secure := httptest.NewServer(handler), httptest.NewTLSServer(handler)
+	defer plain.Close()
+	defer secure.Close()
+	gone := httptest.NewServer(handler)
+	gone.Close()
+	port := func(s *httptest.Server) string { return s.URL[strings.LastIndexByte(s.URL, ':'):] }
+	for url, want := range map[string]string{
+		gone.URL:                           "check the host and the port in the URL, and whether the server runs",
+		"https://nowhere.invalid":          "check the host and the port in the URL, and whether the server runs",
+		"https://127.0.0.1" + port(plain):  "the server speaks no TLS",
+		secure.URL:                         "set SSL_CERT_FILE to a file with that of the authority",
+		"https://localhost" + port(secure): "name the host in the URL as its certificate does",
+	} {
+		t.Run(url, func(t *testing.T) {
+			b, err := remote.Open(t.Context(), url, t.TempDir())
+			require.NoError(t, err)
+			require.ErrorContains(t, b.Check(t.Context()), want)
+		})
+	}
+}

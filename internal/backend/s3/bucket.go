@@ -114,12 +114,11 @@ func (b *bucket) transfer(ctx context.Context, right string, size int, request f
 		if !b.reached.Load() {
 			last = firstTime
 		}
-		isLate := time.Since(begin) > last
-		if again && isLate && b.reached.Load() && !isFull(said) {
-			return backend.Unreachable(b.place, err)
-		}
-		if !again || isFull(said) || isLate {
+		if !again || isFull(said) {
 			return b.refused(err, right)
+		}
+		if time.Since(begin) > last {
+			return backend.Unreachable(b.refused(err, right))
 		}
 		maybe = maybe || said.StatusCode == 0 || said.StatusCode >= 500
 		select {
