@@ -52,6 +52,13 @@ func ending(t *testing.T, b *backend.Backend) {
 
 	l, updates = leased(t, b)
 	require.Equal(t, [][]byte{first, second}, updates)
+	held := backend.WithToken(ctx, l.Token())
+	for _, rewritten := range [][][]byte{{second}, {first}} {
+		require.NoError(t, a.SetHistory(held, name, rewritten))
+		updates, err = a.History(held, name)
+		require.NoError(t, err)
+		require.Equal(t, rewritten, updates, "a holder may also rewrite it")
+	}
 	const more = 12
 	for n := range backend.KeptRecords + more {
 		require.Equal(t, backend.Ended{}, release(backend.Ending{Run: fmt.Sprintf("20261124T1345%02d.000Z-up-%d", n, n), Record: []byte("many")}))
