@@ -130,3 +130,32 @@ func TestTheHeadThatIsRemembered(t *testing.T) {
 	_, _, err = mine.State.(state.Opener).LeaseAndLoad(t.Context(), stack, state.Holder{})
 	require.ErrorIs(t, err, state.ErrStackNotFound)
 }
+
+// TestALockThatCannotBeReleased has the server refuse the end of a lease.
+func TestALockThatCannotBeReleased(t *testing.T) {
+	var refuses atomic.Bool
+	server := startWith(t, nil, func(w http.ResponseWriter, r *http.Request) bool {
+		refused := refuses.Load() && r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, "/stacks/p/s.json")
+		if refused {
+			http.Error(w, "no", http.StatusForbidden)
+		}
+		return refused
+	})
+	b := open(t, server.address, "kept")
+	require.NoError(t, b.State.Create(t.Context(), stack, []byte("{}")))
+	for name, release := range map[string]func(state.Lease) error{
+		"alone": func(l state.Lease) error { return l.Release(t.Context()) },
+		"with what its run leaves": func(l state.Lease) error {
+			_, err := l.(backend.Ender).ReleaseWith(t.Context(), backend.Ending{})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, _ := leased(t, b)
+			refuses.Store(true)
+			require.ErrorContains(t, release(l), "releasing the lock of the stack p/s, which otherwise ends after 30s: ")
+			refuses.Store(false)
+			require.NoError(t, b.State.Break(t.Context(), stack))
+		})
+	}
+}

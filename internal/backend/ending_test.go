@@ -1,0 +1,74 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/engine/state/memstore"
+)
+
+// stubborn is a lease that fails to end.
+type stubborn struct {
+	state.Lease
+	with, alone error
+	missing     []string
+}
+
+func (s *stubborn) Release(ctx context.Context) error {
+	return errors.Join(s.alone, s.Lease.Release(ctx))
+}
+
+type stubbornEnder struct{ *stubborn }
+
+func (s stubbornEnder) ReleaseWith(context.Context, Ending) ([]string, error) { return s.missing, s.with }
+
+// TestReleaseByParts has the step that ends a lease fail.
+func TestReleaseByParts(t *testing.T) {
+	name := state.StackName{Project: "p", Name: "s"}
+	broken := errors.New("broken")
+	for about, c := range map[string]struct {
+		with, alone error
+		isEnder     bool
+		parts       bool // whether what the step had to store is stored by calls
+		want        error
+		missing     []string
+	}{
+		"no such step":             {parts: true, missing: []string{"m"}},
+		"no such step, and broken": {alone: broken, parts: true, want: broken, missing: []string{"m"}},
+		"the step":                 {isEnder: true, missing: []string{"of the step"}},
+		"it is refused":            {isEnder: true, with: broken, parts: true, missing: []string{"m"}},
+		"refused, and broken":      {isEnder: true, with: errors.New("refused"), alone: broken, parts: true, want: broken, missing: []string{"m"}},
+		"nobody is reached":        {isEnder: true, with: Unreachable(broken), want: ErrUnreachable},
+	} {
+		t.Run(about, func(t *testing.T) {
+			var store memstore.Store
+			b := Files(t.TempDir(), &store)
+			require.NoError(t, store.Create(t.Context(), name, []byte("{}")))
+			l, err := store.Lease(t.Context(), name, state.Holder{})
+			require.NoError(t, err)
+			s := &stubborn{Lease: l, with: c.with, alone: c.alone}
+			var lease state.Lease = s
+			if c.isEnder {
+				lease = stubbornEnder{s}
+			}
+			if c.with == nil {
+				s.missing = []string{"of the step"}
+			}
+			const run = "20261123T134500.000Z-up-1"
+			ended := b.Release(t.Context(), name, lease, Ending{Updates: [][]byte{[]byte("{}")}, Run: run, Record: []byte("record"), Modules: []string{"m"}})
+			require.ErrorIs(t, ended.Err, c.want)
+			require.NoError(t, ended.Lost)
+			require.Equal(t, c.missing, ended.Missing)
+			updates, err := store.History(t.Context(), name)
+			require.NoError(t, err)
+			ids, err := b.History.List(t.Context(), name)
+			require.NoError(t, err)
+			require.Equal(t, c.parts, len(updates) == 1)
+			require.Equal(t, c.parts, len(ids) == 1)
+		})
+	}
+}
