@@ -24,7 +24,9 @@ func (s *stubborn) Release(ctx context.Context) error {
 
 type stubbornEnder struct{ *stubborn }
 
-func (s stubbornEnder) ReleaseWith(context.Context, Ending) ([]string, error) { return s.missing, s.with }
+func (s stubbornEnder) ReleaseWith(context.Context, Ending) ([]string, error) {
+	return s.missing, s.with
+}
 
 // TestReleaseByParts has the step that ends a lease fail.
 func TestReleaseByParts(t *testing.T) {

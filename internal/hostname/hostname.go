@@ -63,6 +63,12 @@ func IsLocalhost(host string, addr netip.Addr) bool {
 	return host == Localhost && addr.IsLoopback()
 }
 
+// IsThisMachine reports whether a host of a URL is this machine, by its name or an address that needs no network.
+func IsThisMachine(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == Localhost || err == nil && addr.Unmap().IsLoopback()
+}
+
 // Join returns the host and port as one text.
 func Join(host string, port uint16) string {
 	return net.JoinHostPort(host, strconv.Itoa(int(port)))

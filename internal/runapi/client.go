@@ -9,12 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/husk-dev/husk/internal/hostname"
 )
 
 const (
@@ -58,7 +59,7 @@ func NewClient(text, token string) (*Client, error) {
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" || u.Fragment != "" {
 		return nil, fmt.Errorf("the URL of the server must have the form https://host or https://:TOKEN@host")
 	}
-	if host := u.Hostname(); u.Scheme == "http" && host != "localhost" && !net.ParseIP(host).IsLoopback() {
+	if u.Scheme == "http" && !hostname.IsThisMachine(u.Hostname()) {
 		return nil, fmt.Errorf("the URL of the server is http://%s, and anybody on the way could read the token: use https", u.Host)
 	}
 	if password, ok := u.User.Password(); ok {

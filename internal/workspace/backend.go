@@ -26,14 +26,17 @@ const BackendVariable = "HUSK_BACKEND_URL"
 // relative paths begin.
 type namedURL struct{ url, origin, base string }
 
-// backendURL returns the URL of a project's stacks, from the environment, or else from the project file, or
-// else of husk login, or else of .husk beside the project.
+// backendURL returns the URL of a project's stacks: from the environment, or else from the project file, or else of the
+// server that a run was sent to, or else of husk login, or else of .husk beside the project.
 func backendURL(project *program.Project) (namedURL, error) {
 	if url := os.Getenv(BackendVariable); url != "" {
 		return namedURL{url, BackendVariable, "."}, nil
 	}
 	if url := project.BackendURL; url != "" {
 		return namedURL{url, "backend.url in " + project.File.Name, project.Dir}, nil
+	}
+	if url, err := chosenURL(project); err != nil || url != "" {
+		return namedURL{url, chosenOrigin, "."}, err
 	}
 	if url, err := loginURL(); err != nil || url != "" {
 		return namedURL{url, loginOrigin, "."}, err
@@ -130,7 +133,13 @@ func copiesDir(url string) (string, error) {
 // checkOverlooked returns an error if the project has stacks beside its file that the backend of husk login
 // would hide: an update would create everything again.
 func (w *Workspace) checkOverlooked(ctx context.Context, url namedURL, o Options) error {
-	if url.origin != loginOrigin {
+	var choice string
+	switch url.origin {
+	case loginOrigin:
+		choice = "husk login chose"
+	case chosenOrigin:
+		choice = chosenOrigin + " names"
+	default:
 		return nil
 	}
 	if _, err := os.Stat(filepath.Join(w.Project.Dir, dataDir, "stacks", w.Project.Name)); err != nil {
@@ -144,9 +153,9 @@ func (w *Workspace) checkOverlooked(ctx context.Context, url namedURL, o Options
 	if err != nil || !slices.ContainsFunc(all, func(n state.StackName) bool { return n.Project == w.Project.Name }) {
 		return err
 	}
-	return fmt.Errorf("this project has stacks in %s, and husk login chose %s, where an update would create everything again: "+
+	return fmt.Errorf("this project has stacks in %s, and %s %s, where an update would create everything again: "+
 		"move them there with %s=file://./%s husk stack migrate URL --all, or keep them with backend.url: file://./%s in %s",
-		beside.Dir, w.Place, BackendVariable, dataDir, dataDir, w.Project.File.Name)
+		beside.Dir, choice, w.Place, BackendVariable, dataDir, dataDir, w.Project.File.Name)
 }
 
 // backendDir returns the directory of file:///var/state, file://./state (in base), or file://~/state.

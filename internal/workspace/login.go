@@ -148,15 +148,20 @@ func ServerURL(dir string) (string, error) {
 	return url.url, nil
 }
 
-// Logout forgets the backend of [Login]. It reports whether there was one.
-func Logout() (bool, error) {
-	file, err := loginFile()
+// Logout forgets the backend of [Login], and that the stacks of the project in a directory are on a server. It reports
+// whether there was something to forget.
+func Logout(dir string) (bool, error) {
+	was, err := forgetChoice(dir)
 	if err != nil {
 		return false, err
 	}
+	file, err := loginFile()
+	if err != nil {
+		return was, err
+	}
 	err = os.Remove(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		return was, nil
 	}
 	return err == nil, err
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/hostname"
 )
 
 // Schemes are those of the URLs that [Open] takes.
@@ -60,7 +61,7 @@ func Open(_ context.Context, text, dir string) (*backend.Backend, error) {
 	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
 		return nil, errors.New("the URL of the backend is not one of a server, which has the form https://host or https://:TOKEN@host")
 	}
-	if u.Scheme == "http" && !loopback(u.Hostname()) {
+	if u.Scheme == "http" && !hostname.IsThisMachine(u.Hostname()) {
 		return nil, fmt.Errorf("the URL of the backend is http://%s, and anybody on the way could read the token and the state: use https", u.Host)
 	}
 	token := os.Getenv(TokenVariable)
@@ -89,14 +90,6 @@ func Open(_ context.Context, text, dir string) (*backend.Backend, error) {
 		},
 		Close: c.http.CloseIdleConnections,
 	}, nil
-}
-
-func loopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
 }
 
 // call sends a call until it is answered, and returns the store's error if the answer has one.

@@ -15,6 +15,7 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/cmd/husk/internal/remotecmd"
 	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/workspace"
 )
 
 // remoteFlags are those of runs on a server.
@@ -108,6 +109,19 @@ func (a commands) deployRemotely(cmd *cobra.Command, c command, f *deployFlags, 
 	return a.runRemotely(ctx, client, *n)
 }
 
+// keepChoice has other commands find the stacks of a project whose first run was sent to the server of this machine.
+func (a commands) keepChoice() error {
+	dir, err := a.ProjectDir()
+	if err != nil {
+		return err
+	}
+	at, err := workspace.KeepChoice(dir)
+	if err == nil && at != "" {
+		a.Say("The stacks of this project are kept there from now on; husk logout forgets that.")
+	}
+	return err
+}
+
 // runRemotely queues a run and follows it until it ends, or waits for approval.
 func (a commands) runRemotely(ctx context.Context, client *runapi.Client, n runapi.NewRun) error {
 	n.ID = rand.Text()
@@ -116,6 +130,11 @@ func (a commands) runRemotely(ctx context.Context, client *runapi.Client, n runa
 		return err
 	}
 	a.Say("The run %s is queued at %s.", run.ID, client.URL())
+	if n.Operation != "preview" {
+		if err := a.keepChoice(); err != nil {
+			a.Say("%v", err)
+		}
+	}
 	ctx, detach := context.WithCancel(ctx)
 	defer detach()
 	var cancelling sync.WaitGroup

@@ -33,7 +33,11 @@ func (a commands) logout() *cobra.Command {
 	return &cobra.Command{
 		Use: "logout", Short: "Forget the backend that husk login chose",
 		RunE: func(*cobra.Command, []string) error {
-			was, err := workspace.Logout()
+			dir, err := a.ProjectDir()
+			if err != nil {
+				dir = "."
+			}
+			was, err := workspace.Logout(dir)
 			if err != nil {
 				return err
 			}
