@@ -62,7 +62,7 @@ func (b *bucket) probe(ctx context.Context) error {
 
 // dishonest returns the error of a server that does not do as S3.
 func (b *bucket) dishonest(does string) error {
-	return fmt.Errorf("the server of %s %s: it cannot keep two runs from overwriting each other's state; use one that honours If-None-Match and If-Match for writes, such as Amazon S3, MinIO, or Ceph", b.place, does)
+	return fmt.Errorf("the server of %s %s: it cannot keep two runs from overwriting each other's state; use one that honours If-None-Match and If-Match for writes, such as Amazon S3 or MinIO", b.place, does)
 }
 
 // isUnknown reports whether a server does not know what a request asks of it.
