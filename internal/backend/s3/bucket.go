@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// attemptTime bounds one request, and transferRate, in bytes per second, what a large object adds to that.
+	// attemptTime bounds one attempt of a request, and transferRate, in bytes per second, what a large object adds to that.
 	attemptTime  = 15 * time.Second
 	transferRate = 256 << 10
 	// retryTime bounds all attempts of a request, and firstTime those before the server has ever answered.
@@ -41,6 +41,8 @@ type bucket struct {
 	name, prefix, place string
 	// dir is for files about the bucket on this machine, empty if there are none.
 	dir string
+	// attemptTime is that of attempts, and a field for tests.
+	attemptTime time.Duration
 
 	// reached says that the server has answered before, and signed that there are credentials for it.
 	reached, signed atomic.Bool
@@ -72,7 +74,7 @@ func (b *bucket) do(ctx context.Context, right string, size int, request func(ct
 // transfer is do for a request that calls more when it knows the size of what it reads, in bytes. An attempt has
 // attemptTime until then.
 func (b *bucket) transfer(ctx context.Context, right string, size int, request func(ctx context.Context, more func(size int64)) error) error {
-	timeFor := func(size int64) time.Duration { return attemptTime + time.Duration(size/transferRate)*time.Second }
+	timeFor := func(size int64) time.Duration { return b.attemptTime + time.Duration(size/transferRate)*time.Second }
 	begin, pause := time.Now(), firstPause
 	maybe := false // an attempt may have taken effect
 	for {

@@ -1,16 +1,19 @@
 package s3_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/pem"
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -206,4 +209,53 @@ func TestProbeWithLostAnswers(t *testing.T) {
 		require.NoError(t, openNew(t, server.address).Check(t.Context()), "answer %d is lost", lost.Load())
 		require.Greater(t, requests.Load(), all)
 	}
+}
+
+// TestStalls checks that a request which is not answered is sent again, and that an answer which takes longer than that
+// because it is large is waited for.
+func TestStalls(t *testing.T) {
+	const limit = 200 * time.Millisecond
+	large := bytes.Repeat([]byte("x"), 1<<20) // which has some seconds more
+	server := startWith(t, nil, nil)
+	require.NoError(t, openNew(t, server.address).Check(t.Context()))
+	require.NoError(t, open(t, server.address, "stalls").State.Create(t.Context(), stackName, large))
+	inner := server.handler
+	load := func(t *testing.T, handler func(http.ResponseWriter, *http.Request)) {
+		server.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/checkpoints/") {
+				handler(w, r)
+				return
+			}
+			inner.ServeHTTP(w, r)
+		})
+		server.restart(t, 0)
+		b := open(t, server.address, "stalls")
+		s3.SetAttemptTime(b, limit)
+		c, err := b.State.Load(t.Context(), stackName)
+		require.NoError(t, err)
+		require.Equal(t, large, c.Checkpoint)
+	}
+	t.Run("no answer", func(t *testing.T) {
+		var asked atomic.Bool
+		load(t, func(w http.ResponseWriter, r *http.Request) {
+			if !asked.Swap(true) {
+				<-r.Context().Done()
+				return
+			}
+			inner.ServeHTTP(w, r)
+		})
+	})
+	t.Run("half of an answer", func(t *testing.T) {
+		load(t, func(w http.ResponseWriter, r *http.Request) {
+			answer := httptest.NewRecorder()
+			inner.ServeHTTP(answer, r)
+			maps.Copy(w.Header(), answer.Header())
+			w.Header().Set("Content-Length", strconv.Itoa(answer.Body.Len()))
+			half := answer.Body.Next(answer.Body.Len() / 2)
+			_, _ = w.Write(half)
+			_ = http.NewResponseController(w).Flush()
+			time.Sleep(2 * limit)
+			_, _ = w.Write(answer.Body.Bytes())
+		})
+	})
 }

@@ -103,7 +103,7 @@ func Open(_ context.Context, text, dir string) (*backend.Backend, error) {
 	if named := query.Get("endpoint"); named != "" {
 		place += "?endpoint=" + named
 	}
-	b := &bucket{client: client, name: u.Host, prefix: prefix, place: place, dir: dir}
+	b := &bucket{client: client, name: u.Host, prefix: prefix, place: place, dir: dir, attemptTime: attemptTime}
 	s := &Store{b: b, held: make(map[state.StackName]held)}
 	return &backend.Backend{Place: place, Dir: dir, Remote: true, State: s, Modules: modules{b}, KV: kv{s}, History: runs{s}, Check: b.check}, nil
 }
