@@ -2,6 +2,7 @@ package s3_test
 
 import (
 	"crypto/rand"
+	"fmt"
 	"net/url"
 	"os"
 	"path"
@@ -53,6 +54,7 @@ func suites(t *testing.T, bucket string, faults func(proxies *[]*faultproxy.Prox
 	})
 	t.Run("backend", func(t *testing.T) { backendtest.Run(t, open) })
 	t.Run("fencing", func(t *testing.T) { backendtest.Fencing(t, open(t)) })
+	t.Run("more than a page", func(t *testing.T) { pages(t, open(t).State) })
 	u, err := url.Parse(bucket)
 	require.NoError(t, err)
 	// through opens backends through proxies.
@@ -71,6 +73,32 @@ func suites(t *testing.T, bucket string, faults func(proxies *[]*faultproxy.Prox
 		var proxies []*faultproxy.Proxy
 		backendtest.Endings(t, func(int) *backend.Backend { return through(t, prefix, &proxies) }, faultproxy.Faults(&proxies))
 	})
+}
+
+// pages leaves more records than a list of objects has at once, and loads and removes them.
+func pages(t *testing.T, s state.Store) {
+	ctx := t.Context()
+	require.NoError(t, s.Create(ctx, stackName, []byte("{}")))
+	l, err := s.Lease(ctx, stackName, state.Holder{PID: 1})
+	require.NoError(t, err)
+	_, err = l.Load(ctx)
+	require.NoError(t, err)
+	const records = 1005
+	for n := range uint64(records) {
+		require.NoError(t, l.Append(ctx, n+1, fmt.Append(nil, n)))
+	}
+	c, err := s.Load(ctx, stackName)
+	require.NoError(t, err)
+	require.Len(t, c.Records, records)
+	for n, r := range c.Records {
+		require.Equal(t, fmt.Sprint(n), string(r))
+	}
+	require.NoError(t, l.Checkpoint(ctx, records, []byte("{}")))
+	require.NoError(t, l.Append(ctx, records+1, []byte("last")))
+	require.NoError(t, l.Release(ctx))
+	c, err = s.Load(ctx, stackName)
+	require.NoError(t, err)
+	require.Equal(t, [][]byte{[]byte("last")}, c.Records)
 }
 
 func connectionFaults(proxies *[]*faultproxy.Proxy) []backendtest.Fault {
