@@ -1,0 +1,205 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/husk-dev/husk/internal/runapi"
+)
+
+const (
+	// maxAttempts is how many workers may be lost with a run.
+	maxAttempts = 3
+	// maxTries is how often a run is tried whose stack another run has, or has taken from it. The time between two tries
+	// grows from a sixth of the lease to the lease, and all tries take longer than a server that is gone keeps the lock of a stack.
+	maxTries = 10
+	// maxLine bounds a line of a log, and maxLines a log.
+	maxLine, maxLines = 256 << 10, 1 << 20
+)
+
+// addLines adds lines to a log. Those that it has already are ignored.
+func (t *tx) addLines(r *record, lines []runapi.Line) error {
+	for _, l := range lines {
+		if l.Number <= r.lines {
+			continue
+		}
+		if l.Number != r.lines+1 {
+			return refusef(http.StatusConflict, "the log of the run has %d lines, and the next that was sent is %d", r.lines, l.Number)
+		}
+		if r.lines >= maxLines {
+			return nil // what follows is not kept
+		}
+		text := strings.ReplaceAll(strings.ToValidUTF8(l.Text, "�"), "\x00", "�")
+		if len(text) > maxLine {
+			text = text[:maxLine]
+		}
+		if _, err := t.exec("INSERT INTO husk_lines (run, number, stream, time, text) VALUES (?, ?, ?, ?, ?)", r.ID, l.Number, l.Stream, millis(l.Time), strings.ToValidUTF8(text, "")); err != nil {
+			return err
+		}
+		r.lines++
+	}
+	_, err := t.exec("UPDATE husk_runs SET lines = ? WHERE id = ?", r.lines, r.ID)
+	return err
+}
+
+// say adds a line of the server to a log.
+func (t *tx) say(r *record, format string, args ...any) error {
+	return t.addLines(r, []runapi.Line{{Number: r.lines + 1, Stream: runapi.Server, Time: time.Now(), Text: fmt.Sprintf(format, args...)}})
+}
+
+// held returns the run that a worker has, for a step.
+func (t *tx) held(c *caller) (*record, error) {
+	r, err := t.run(c.tenant, c.run.ID)
+	if err == nil && (r.State != runapi.Running || r.token != c.run.token) {
+		err = refusef(http.StatusGone, "the run %s goes on elsewhere: the server had not heard of this worker for too long", c.run.ID)
+	}
+	return r, err
+}
+
+// beat records that a worker has a run, and what it logged.
+func (s *Server) beat(ctx context.Context, c *caller, b runapi.Beat) (answer runapi.Answer, err error) {
+	err = s.db.step(ctx, func(t *tx) error {
+		r, err := t.held(c)
+		if err != nil {
+			return err
+		}
+		answer.Cancel = r.cancel
+		if err := t.addLines(r, b.Lines); err != nil {
+			return err
+		}
+		_, err = t.exec("UPDATE husk_runs SET lease = ? WHERE id = ?", millis(time.Now().Add(s.options.Lease)), r.ID)
+		return err
+	})
+	if err == nil && len(b.Lines) > 0 {
+		s.changed.ring(c.run.ID)
+	}
+	return answer, err
+}
+
+// end records how a run ended at a worker.
+func (s *Server) end(ctx context.Context, c *caller, e runapi.End) error {
+	var ended *record
+	err := s.db.step(ctx, func(t *tx) error {
+		r, err := t.held(c)
+		if err != nil {
+			return err
+		}
+		ended = r
+		next, reason := e.Outcome, e.Reason
+		var later time.Time
+		switch {
+		case next != runapi.Succeeded && next != runapi.Failed && next != runapi.Queued:
+			return refusef(http.StatusBadRequest, "a run does not end as %q", next)
+		case r.cancel > 0 && (next != runapi.Succeeded || r.Previewing):
+			next, reason = runapi.Cancelled, ""
+		case next == runapi.Queued && reason != "":
+			if next, later, err = t.again(r, reason, s.options.Lease); err != nil {
+				return err
+			}
+			if next == runapi.Queued {
+				reason = ""
+			}
+		case next == runapi.Queued:
+			// The worker stops, which says nothing of the run.
+			r.Attempt--
+			if err := t.say(r, "The worker %s stops: the run goes on elsewhere.", r.Worker); err != nil {
+				return err
+			}
+		case next == runapi.Succeeded && r.Previewing:
+			next = runapi.Waiting
+			if err := t.say(r, "Somebody else is to approve this: husk remote approve %s, or reject.", r.ID); err != nil {
+				return err
+			}
+		}
+		r.State = next
+		return t.leave(r, reason, e.Plan, later)
+	})
+	if err != nil {
+		return err
+	}
+	s.states.Drop(ended.ID)
+	s.ended(ctx, ended)
+	return nil
+}
+
+// again says what becomes of a run that has not had its stack, and not before when.
+func (t *tx) again(r *record, reason string, lease time.Duration) (next runapi.State, later time.Time, err error) {
+	r.Attempt-- // no worker was lost
+	r.tries++
+	if r.tries >= maxTries {
+		return runapi.Failed, later, nil
+	}
+	const fraction = 6
+	wait := min(lease/fraction<<(r.tries-1), lease)
+	return runapi.Queued, time.Now().Add(wait), t.say(r, "The run is tried again in %v: %s.", wait.Round(time.Second/10), reason)
+}
+
+// leave takes a run from its worker, in its new state. A plan of nil leaves the one that there is, and a run that is queued
+// again is taken no earlier than later.
+func (t *tx) leave(r *record, reason string, plan []byte, later time.Time) error {
+	r.Reason, r.Ended = reason, time.Time{}
+	if r.State.IsFinal() {
+		r.Ended = time.Now().UTC()
+	}
+	_, err := t.exec("UPDATE husk_runs SET state = ?, worker = ?, attempt = ?, tries = ?, token = '', lease = 0, not_before = ?, reason = ?, ended = ? WHERE id = ?",
+		string(r.State), r.Worker, r.Attempt, r.tries, millis(later), reason, millis(r.Ended), r.ID)
+	if err == nil && plan != nil {
+		_, err = t.exec("UPDATE husk_runs SET plan = ? WHERE id = ?", plan, r.ID)
+	}
+	return err
+}
+
+// ended tells who waits, and counts.
+func (s *Server) ended(ctx context.Context, r *record) {
+	if r.State.IsFinal() {
+		s.metrics.end(r)
+		s.traceRun(r)
+	}
+	s.changed.ring(r.ID)
+	// Its stack is free for the next.
+	next := wantedOf(r)
+	err := s.db.step(ctx, func(t *tx) error {
+		return t.row("SELECT selector FROM husk_runs WHERE tenant = ? AND project = ? AND stack = ? AND state = 'queued' ORDER BY number LIMIT 1", r.tenant, r.Project, r.Stack).Scan(&next.selector)
+	})
+	if err == nil {
+		s.queued.ring(next)
+	}
+}
+
+// lose takes a run from a worker that has been silent for too long. It reports whether the run was lost.
+func (s *Server) lose(ctx context.Context, tenant, id string, attempt int) (lost bool, again time.Time, err error) {
+	var r *record
+	err = s.db.step(ctx, func(t *tx) (err error) {
+		if r, err = t.run(tenant, id); err != nil {
+			return err
+		}
+		if r.State != runapi.Running || r.Attempt != attempt {
+			return nil
+		}
+		if again = r.lease; time.Now().Before(again) {
+			return nil
+		}
+		lost, r.State = true, runapi.Queued
+		reason := ""
+		switch {
+		case r.cancel > 0:
+			r.State = runapi.Cancelled
+		case r.Attempt >= maxAttempts:
+			r.State, reason = runapi.Failed, fmt.Sprintf("%d workers were lost with the run, the last of them %s", r.Attempt, r.Worker)
+		}
+		if err := t.say(r, "The worker %s has not been heard of for %v.", r.Worker, s.options.Lease); err != nil {
+			return err
+		}
+		return t.leave(r, reason, nil, time.Time{})
+	})
+	if err != nil || !lost {
+		return false, again, err
+	}
+	s.metrics.lost.Add(1)
+	s.states.Drop(id)
+	s.ended(ctx, r)
+	return true, again, nil
+}

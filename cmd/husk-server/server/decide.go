@@ -1,0 +1,78 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/husk-dev/husk/internal/runapi"
+)
+
+// cancelRun asks for the end of a run: at once if it waits, else from its worker.
+func (s *Server) cancelRun(ctx context.Context, c *caller, id string) (*runapi.Run, error) {
+	return s.decide(ctx, c, id, func(t *tx, r *record) error {
+		role := runapi.Request
+		if r.Operation == "preview" {
+			role = runapi.Preview
+		}
+		if err := c.require(role, r.Project); err != nil {
+			return err
+		}
+		if r.State.IsFinal() {
+			return refusef(http.StatusConflict, "the run %s has %s already", id, r.State)
+		}
+		if err := t.say(r, "Cancelled by %s.", c.name); err != nil {
+			return err
+		}
+		if r.State != runapi.Running {
+			r.State = runapi.Cancelled
+			return t.leave(r, "", nil, time.Time{})
+		}
+		const most = 2
+		r.cancel = min(r.cancel+1, most)
+		_, err := t.exec("UPDATE husk_runs SET cancel = ? WHERE id = ?", r.cancel, id)
+		return err
+	})
+}
+
+// approve approves or rejects a run that waits for that.
+func (s *Server) approve(ctx context.Context, c *caller, id string, yes bool) (*runapi.Run, error) {
+	return s.decide(ctx, c, id, func(t *tx, r *record) error {
+		if err := c.require(runapi.Approve, r.Project); err != nil {
+			return err
+		}
+		switch {
+		case r.State != runapi.Waiting:
+			return refusef(http.StatusConflict, "the run %s is %s, and waits for no approval", id, r.State)
+		case yes && r.By == c.name:
+			return refusef(http.StatusForbidden, "%s asked for the run %s, which somebody else is to approve", c.name, id)
+		case !yes:
+			r.State = runapi.Rejected
+			if err := t.say(r, "Rejected by %s.", c.name); err != nil {
+				return err
+			}
+			return t.leave(r, "", nil, time.Time{})
+		}
+		if err := t.say(r, "Approved by %s.", c.name); err != nil {
+			return err
+		}
+		r.State, r.Previewing, r.ApprovedBy = runapi.Queued, false, c.name
+		_, err := t.exec("UPDATE husk_runs SET state = 'queued', previewing = 0, approved_by = ?, attempt = 0, tries = 0 WHERE id = ?", c.name, id)
+		return err
+	})
+}
+
+func (s *Server) decide(ctx context.Context, c *caller, id string, do func(*tx, *record) error) (*runapi.Run, error) {
+	var r *record
+	err := s.db.step(ctx, func(t *tx) (err error) {
+		if r, err = t.run(c.tenant, id); err != nil {
+			return err
+		}
+		return do(t, r)
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.ended(ctx, r)
+	return &r.Run, nil
+}

@@ -1,0 +1,170 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"net/http"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/trace"
+)
+
+// maxOpen bounds the runs of a tenant that are not final.
+const maxOpen = 100_000
+
+var (
+	idPattern     = regexp.MustCompile(`^[A-Z0-9]{26}$`)
+	digestPattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+	labelPattern  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$`)
+)
+
+func selects(selector string, labels map[string]string) bool {
+	for line := range strings.Lines(selector) {
+		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
+		if is, ok := labels[name]; !ok || is != value {
+			return false
+		}
+	}
+	return true
+}
+
+func checkLabels(labels map[string]string) error {
+	const most = 32
+	if len(labels) > most {
+		return refusef(http.StatusBadRequest, "there are %d labels, and at most %d are allowed", len(labels), most)
+	}
+	for name, value := range labels {
+		if !labelPattern.MatchString(name) || !labelPattern.MatchString(value) {
+			return refusef(http.StatusBadRequest, "the label %q=%q: names and values have letters, digits, and \"._-/\", and at most 63 of them", name, value)
+		}
+	}
+	return nil
+}
+
+func checkNewRun(n *runapi.NewRun) error {
+	stack := state.StackName{Project: n.Project, Name: n.Stack}
+	switch {
+	case stack.Validate() != nil:
+		return refusef(http.StatusBadRequest, "%v", stack.Validate())
+	case !slices.Contains(runapi.Operations, n.Operation):
+		return refusef(http.StatusBadRequest, "the operation %q: it is one of %s", n.Operation, strings.Join(runapi.Operations, ", "))
+	case !changesSomething(n) && n.Approval:
+		return refusef(http.StatusBadRequest, "a preview changes nothing, and needs no approval")
+	case n.Directory != "" && (path.IsAbs(n.Directory) || path.Clean(n.Directory) != n.Directory || strings.HasPrefix(n.Directory, "..") || strings.Contains(n.Directory, "\\")):
+		return refusef(http.StatusBadRequest, "the directory %q is none in a bundle", n.Directory)
+	case !digestPattern.MatchString(n.Bundle):
+		return refusef(http.StatusBadRequest, "the bundle %q: its digest has the form sha256:…", n.Bundle)
+	}
+	const most, longest = 256, runapi.MaxMessage
+	if len(n.Options) > most || len(n.Message) > longest {
+		return refusef(http.StatusBadRequest, "a run has at most %d options, and a message of at most %d bytes", most, longest)
+	}
+	for _, option := range n.Options {
+		if len(option) > longest {
+			return refusef(http.StatusBadRequest, "an option has more than %d bytes", longest)
+		}
+		if err := runapi.CheckOption(n.Operation, option); err != nil {
+			return refusef(http.StatusBadRequest, "%v", err)
+		}
+	}
+	if _, ok := trace.ParseTraceparent(n.Traceparent); !ok && n.Traceparent != "" {
+		return refusef(http.StatusBadRequest, "%q is no traceparent", n.Traceparent)
+	}
+	return checkLabels(n.Labels)
+}
+
+// changesSomething reports whether a run may change something.
+func changesSomething(n *runapi.NewRun) bool {
+	previewOnly := n.Operation == "preview"
+	for _, option := range n.Options {
+		if name, value, ok := strings.Cut(option, "="); name == "--preview-only" {
+			is, err := strconv.ParseBool(value)
+			previewOnly = !ok || err == nil && is // the last one counts
+		}
+	}
+	return !previewOnly
+}
+
+// request queues a run. One with the same ID that was queued before is returned.
+func (s *Server) request(ctx context.Context, c *caller, n runapi.NewRun) (*runapi.Run, error) {
+	if n.ID == "" {
+		n.ID = rand.Text()
+	}
+	if !idPattern.MatchString(n.ID) {
+		return nil, refusef(http.StatusBadRequest, "the ID of a run has 26 upper-case letters and digits")
+	}
+	if err := checkNewRun(&n); err != nil {
+		return nil, err
+	}
+	role := runapi.Request
+	if n.Operation == "preview" {
+		role = runapi.Preview
+	}
+	if err := c.require(role, n.Project); err != nil {
+		return nil, err
+	}
+	var made *record
+	err := s.db.step(ctx, func(t *tx) (err error) {
+		if made, err = t.runWhere("id = ?", n.ID); made != nil || err != nil {
+			if made != nil && made.tenant != c.tenant {
+				err = refusef(http.StatusConflict, "the ID of the run is in use: choose another")
+			}
+			return err
+		}
+		made, err = s.queue(t, c, n)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.queued.ring(wantedOf(made))
+	return &made.Run, nil
+}
+
+// queue adds a run that was checked. The server may want an approval that who asks, or has asked for a schedule, does not.
+func (s *Server) queue(t *tx, c *caller, n runapi.NewRun) (*record, error) {
+	if s.options.RequireApproval && changesSomething(&n) {
+		n.Approval = true
+	}
+	var open, bundles int
+	if err := t.row("SELECT count(*) FROM husk_runs WHERE tenant = ? AND state IN ('queued', 'running', 'waiting')", c.tenant).Scan(&open); err != nil {
+		return nil, err
+	}
+	if open >= maxOpen {
+		return nil, refusef(http.StatusTooManyRequests, "%d runs of %s are waiting already", open, c.tenant)
+	}
+	if err := t.row("SELECT count(*) FROM husk_bundles WHERE tenant = ? AND digest = ?", c.tenant, n.Bundle).Scan(&bundles); err != nil {
+		return nil, err
+	}
+	if bundles == 0 {
+		return nil, refusef(http.StatusConflict, "the bundle %s is not here: send it first", n.Bundle)
+	}
+	request, err := json.Marshal(n)
+	if err != nil {
+		return nil, err
+	}
+	projects, err := json.Marshal(append([]string{}, c.projects...))
+	if err != nil {
+		return nil, err
+	}
+	previewing := 0
+	if n.Approval {
+		previewing = 1
+	}
+	_, err = t.exec("INSERT INTO husk_runs (id, tenant, project, stack, request, selector, state, previewing, requested_by, requested_projects,"+
+		" approved_by, worker, attempt, token, lease, not_before, cancel, lines, reason, made, began, ended)"+
+		" VALUES (?, ?, ?, ?, ?, ?, 'queued', ?, ?, ?, '', '', 0, '', 0, 0, 0, 0, '', ?, 0, 0)",
+		n.ID, c.tenant, n.Project, n.Stack, string(request), runapi.Selector(n.Labels), previewing, c.name, string(projects), time.Now().UnixMilli())
+	if err != nil {
+		return nil, err
+	}
+	return t.run(c.tenant, n.ID)
+}
