@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/husk-dev/husk/internal/otlp"
 )
 
 // ID identifies a span everywhere.
@@ -51,10 +53,7 @@ func (id ID) Traceparent() string {
 }
 
 // Attribute is a fact about a span. Value is a string, bool, int, or uint64.
-type Attribute struct {
-	Key   string
-	Value any
-}
+type Attribute = otlp.Attribute
 
 // Kind is the kind of a span, as OTLP numbers them.
 type Kind int
@@ -117,7 +116,7 @@ func (s *Span) Set(attributes ...Attribute) {
 func (s *Span) Is(key string, value any) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Contains(s.attributes, Attribute{key, value})
+	return slices.Contains(s.attributes, Attribute{Key: key, Value: value})
 }
 
 // Happened adds an event.

@@ -63,7 +63,7 @@ func TestTraceparent(t *testing.T) {
 
 func TestSpans(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "trace.jsonl")
-	e, err := trace.Open(file, environment(map[string]string{"OTEL_RESOURCE_ATTRIBUTES": "team=a%20b, service.name=no", "OTEL_SERVICE_NAME": "deploys"}),
+	e, err := trace.Open(file, environment(map[string]string{"OTEL_RESOURCE_ATTRIBUTES": "team=a%20b, service.name=no, service.version=2", "OTEL_SERVICE_NAME": "deploys"}),
 		trace.Attribute{Key: "service.version", Value: "1"})
 	require.NoError(t, err)
 	parent, _ := trace.ParseTraceparent("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
@@ -92,7 +92,7 @@ func TestSpans(t *testing.T) {
 		var x exported
 		require.NoError(t, json.Unmarshal([]byte(line), &x))
 		require.Equal(t, []attribute{
-			{"service.name", map[string]any{"stringValue": "deploys"}}, {"service.version", map[string]any{"stringValue": "1"}}, {"team", map[string]any{"stringValue": "a b"}},
+			{"service.name", map[string]any{"stringValue": "deploys"}}, {"service.version", map[string]any{"stringValue": "2"}}, {"team", map[string]any{"stringValue": "a b"}},
 		}, x.ResourceSpans[0].Resource.Attributes)
 		spans = append(spans, x.ResourceSpans[0].ScopeSpans[0].Spans...)
 	}
