@@ -123,15 +123,15 @@ func version() string {
 	return "(devel)"
 }
 
-func (f flags) open(ctx context.Context, tracer *trace.Tracer) (*server.Server, error) {
+func (f flags) open(ctx context.Context, tracer *trace.Tracer, collector *server.Collector) (*server.Server, error) {
 	return server.Open(ctx, server.Options{
-		Dir: f.dir, Database: f.database, RequireApproval: f.approval, Lease: f.lease, Keep: f.keep, Version: version(), Trace: tracer, Quota: f.quota << 20,
+		Dir: f.dir, Database: f.database, RequireApproval: f.approval, Lease: f.lease, Keep: f.keep, Version: version(), Trace: tracer, Collector: collector, Quota: f.quota << 20,
 	})
 }
 
 // token issues one.
 func (f flags) token(ctx context.Context, args []string, out io.Writer) error {
-	s, err := f.open(ctx, nil)
+	s, err := f.open(ctx, nil, nil)
 	if err != nil {
 		return err
 	}
@@ -245,14 +245,18 @@ func (f flags) isLocal() bool {
 
 // serve serves until it is interrupted.
 func serve(ctx context.Context, f flags, errs io.Writer) (err error) {
+	env := func(name string) string {
+		if name == "OTEL_SERVICE_NAME" {
+			return cmp.Or(os.Getenv(name), "husk-server")
+		}
+		return os.Getenv(name)
+	}
+	collector, err := server.OpenCollector(env, version())
+	if err != nil {
+		return fmt.Errorf("metrics: %w", err)
+	}
 	var tracer *trace.Tracer
 	if f.trace != "" {
-		env := func(name string) string {
-			if name == "OTEL_SERVICE_NAME" {
-				return cmp.Or(os.Getenv(name), "husk-server")
-			}
-			return os.Getenv(name)
-		}
 		exporter, err := trace.Open(f.trace, env, trace.Attribute{Key: "service.version", Value: version()})
 		if err != nil {
 			return fmt.Errorf("--trace: %w", err)
@@ -268,7 +272,7 @@ func serve(ctx context.Context, f flags, errs io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	s, err := f.open(ctx, tracer)
+	s, err := f.open(ctx, tracer, collector)
 	if err != nil {
 		l.Close()
 		return err

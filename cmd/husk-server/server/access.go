@@ -190,7 +190,7 @@ func (s *Server) logRefusal(r *http.Request, c *caller, refused *refusal) {
 	if c != nil {
 		who, tenant = c.name, c.tenant
 	}
-	s.metrics.refused.Add(1)
+	s.counts.refuse()
 	slog.Warn("refused", "token", who, "tenant", tenant, "from", r.RemoteAddr, "method", r.Method, "path", r.URL.Path, "status", refused.status, "reason", refused.reason)
 }
 

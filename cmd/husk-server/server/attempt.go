@@ -155,7 +155,7 @@ func (t *tx) leave(r *record, reason string, plan []byte, later time.Time) error
 // ended tells who waits, and counts.
 func (s *Server) ended(ctx context.Context, r *record) {
 	if r.State.IsFinal() {
-		s.metrics.end(r)
+		s.counts.end(r)
 		s.traceRun(r)
 	}
 	s.changed.ring(r.ID)
@@ -198,7 +198,7 @@ func (s *Server) lose(ctx context.Context, tenant, id string, attempt int) (lost
 	if err != nil || !lost {
 		return false, again, err
 	}
-	s.metrics.lost.Add(1)
+	s.counts.lose()
 	s.states.Drop(id)
 	s.ended(ctx, r)
 	return true, again, nil

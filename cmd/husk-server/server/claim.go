@@ -100,7 +100,7 @@ func (s *Server) claim(ctx context.Context, c *caller, ask runapi.Ask) (claim *r
 		return nil, err
 	}
 	if first {
-		s.metrics.wait(claim.Began.Sub(claim.Made))
+		s.counts.wait(claim.Began.Sub(claim.Made))
 		s.traceWait(&claim.Run)
 	}
 	s.changed.ring(claim.ID)

@@ -43,6 +43,8 @@ type Options struct {
 	Quota int64
 	// Trace gets a span for each run that has ended, and for its wait; nil for none.
 	Trace *trace.Tracer
+	// Collector gets metrics, nil for none.
+	Collector *Collector
 	// Version is that of the program.
 	Version string
 }
@@ -65,7 +67,7 @@ type Server struct {
 	states  *remote.Server
 	timers  *river.Client[*sql.Tx]
 	mux     *http.ServeMux
-	metrics *metrics
+	counts  *counts
 	// changed wakes who follows the log of a run, by its ID, and queued the workers that could take one.
 	changed bells[string]
 	queued  bells[wanted]
@@ -73,6 +75,9 @@ type Server struct {
 	once    sync.Once
 	// looking is the loop of look.
 	looking sync.WaitGroup
+	// exporting is that of export, until exported is closed.
+	exporting sync.WaitGroup
+	exported  chan struct{}
 
 	mu      sync.Mutex
 	tenants map[string]*tenant
@@ -90,7 +95,7 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, metrics: &metrics{}, closing: make(chan struct{}), tenants: make(map[string]*tenant), sizes: make(map[string]size)}
+	s := &Server{options: o, counts: newCounts(), closing: make(chan struct{}), exported: make(chan struct{}), tenants: make(map[string]*tenant), sizes: make(map[string]size)}
 	if s.key, err = readKey(filepath.Join(o.Dir, "server.key")); err != nil {
 		return nil, err
 	}
@@ -107,6 +112,9 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 		return nil, errors.Join(err, s.db.Close())
 	}
 	s.looking.Go(s.look)
+	if o.Collector != nil {
+		s.exporting.Go(func() { s.export(o.Collector, s.exported) })
+	}
 	return s, nil
 }
 
@@ -122,6 +130,8 @@ func (s *Server) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	err := s.timers.Stop(ctx)
+	close(s.exported)
+	s.exporting.Wait()
 	s.states.Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()

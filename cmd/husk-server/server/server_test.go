@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -677,26 +676,6 @@ func TestBadRequests(t *testing.T) {
 	require.NoError(t, err)
 	defer resp.Body.Close()
 	require.Equal(t, http.StatusUnauthorized, resp.StatusCode)
-}
-
-func TestMetrics(t *testing.T) {
-	b := open(t, server.Options{})
-	ann, worker := b.client("acme", "ann", runapi.Request), b.client("acme", "w", runapi.Work)
-	b.asked(ann, runapi.NewRun{Project: "a", Stack: "s"})
-	require.NoError(t, b.end(b.next(worker, "w", nil), runapi.End{Outcome: runapi.Succeeded}))
-	b.asked(ann, runapi.NewRun{Project: "a", Stack: "s"})
-	h := httptest.NewServer(b.server.Metrics())
-	defer h.Close()
-	resp, err := http.Get(h.URL)
-	require.NoError(t, err)
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
-	for _, want := range []string{
-		`husk_runs{state="queued"} 1`, `husk_runs_ended_total{operation="up",state="succeeded"} 1`, "husk_wait_seconds_count 1", "husk_workers 1", `husk_run_seconds_bucket{operation="up",le="+Inf"} 1`,
-	} {
-		require.Contains(t, string(text), want+"\n")
-	}
 }
 
 // A server that is started again knows what was, and one with another key says so.

@@ -122,6 +122,7 @@ import (
 		leave("tokens, as TestSession of husk-server issues them"),
 		leave("a worker that goes on, as TestEdge of husk-server has it"),
 		leave("a schedule of a server, as TestSession of husk-server sets one"),
+		leave("servers that go on, as TestMetricsAtTheEnd of husk-server has one"),
 		leave("a server of the reader with a database, as TestRuns of husk-server has one"),
 	},
 	"docs/scale.md": {leave("a measurement")},
