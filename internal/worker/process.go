@@ -85,7 +85,8 @@ func (p *process) command(r *runapi.Run, plan []byte) (cmd *exec.Cmd, planFile s
 	if p.trace != "" {
 		own = append(own, "--trace", p.trace)
 	}
-	cmd, err = p.husk(r, slices.Concat([]string{operation}, args, own, r.Options)...)
+	// What is the worker's to say comes last, so that no option takes it back.
+	cmd, err = p.husk(r, slices.Concat([]string{operation}, r.Options, args, own)...)
 	return cmd, planFile, err
 }
 

@@ -34,8 +34,8 @@ func await(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// The process of a run that goes on elsewhere is killed with all that it has started.
-func TestALostRunLeavesNothing(t *testing.T) {
+// pack returns the bundle of a project.
+func pack(t *testing.T) ([]byte, *bundle.Info) {
 	project := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(project, "Husk.yaml"), []byte("name: demo\nruntime: yaml\nresources: {}\n"), 0o600))
 	p, err := program.LoadProject(project)
@@ -43,6 +43,55 @@ func TestALostRunLeavesNothing(t *testing.T) {
 	var content bytes.Buffer
 	info, err := bundle.Pack(&content, p, nil)
 	require.NoError(t, err)
+	return content.Bytes(), info
+}
+
+// No option of a run takes back what its worker says.
+func TestOptionsTakeNothingBack(t *testing.T) {
+	content, info := pack(t)
+	dir := t.TempDir()
+	husk, said := filepath.Join(dir, "husk"), filepath.Join(dir, "said")
+	require.NoError(t, os.WriteFile(husk, []byte("#!/bin/sh\necho \"$@\" > \"$SAID\"\n"), 0o700))
+	var taken atomic.Bool
+	ended := make(chan struct{})
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/work/next", func(w http.ResponseWriter, r *http.Request) {
+		if taken.Swap(true) {
+			<-r.Context().Done()
+			return
+		}
+		run := runapi.Run{NewRun: runapi.NewRun{
+			ID: "ABCDEFGHIJKLMNOPQRSTUVWXYZ", Project: "demo", Stack: "dev", Operation: "destroy", Bundle: info.Digest, Options: []string{"--preview-only=false", "--parallel=2"},
+		}, Previewing: true}
+		_ = json.NewEncoder(w).Encode(runapi.Claim{Run: run, Token: "token", Next: 1, BeatSeconds: 1})
+	})
+	mux.HandleFunc("GET /v1/work/bundle", func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(content) })
+	mux.HandleFunc("POST /v1/work/beat", func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("{}")) })
+	mux.HandleFunc("POST /v1/work/end", func(w http.ResponseWriter, r *http.Request) { close(ended) })
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	client, err := runapi.NewClient(server.URL, "worker")
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		done <- worker.Run(ctx, ctx, client, worker.Options{
+			Name: "w", Slots: 1, Dir: filepath.Join(dir, "worker"), Program: husk, Environment: []string{"SAID=" + said}, Limits: []string{"memory=64MiB"}, Say: t.Logf,
+		})
+	}()
+	<-ended
+	stop()
+	require.NoError(t, <-done)
+	text, err := os.ReadFile(said)
+	require.NoError(t, err)
+	words := strings.Fields(string(text))
+	require.Equal(t, []string{"destroy", "--preview-only=false", "--parallel=2"}, words[:3])
+	require.Equal(t, []string{"--stack", "dev", "--preview-only", "--untrusted-project", "--limit", "memory=64MiB"}, words[3:9])
+}
+
+// The process of a run that goes on elsewhere is killed with all that it has started.
+func TestALostRunLeavesNothing(t *testing.T) {
+	content, info := pack(t)
 
 	dir := t.TempDir()
 	husk, pid := filepath.Join(dir, "husk"), filepath.Join(dir, "pid")
@@ -61,7 +110,7 @@ func TestALostRunLeavesNothing(t *testing.T) {
 		run := runapi.Run{NewRun: runapi.NewRun{ID: "ABCDEFGHIJKLMNOPQRSTUVWXYZ", Project: "demo", Stack: "dev", Operation: "up", Bundle: info.Digest}}
 		_ = json.NewEncoder(w).Encode(runapi.Claim{Run: run, Token: "token", Next: 1, BeatSeconds: 0.05})
 	})
-	mux.HandleFunc("GET /v1/work/bundle", func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(content.Bytes()) })
+	mux.HandleFunc("GET /v1/work/bundle", func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(content) })
 	mux.HandleFunc("POST /v1/work/beat", func(w http.ResponseWriter, r *http.Request) {
 		if lost.Load() {
 			w.WriteHeader(http.StatusGone)
