@@ -87,6 +87,9 @@ func (s *Server) claim(ctx context.Context, c *caller, ask runapi.Ask) (claim *r
 			return err
 		}
 		r.Began = began
+		if err := s.hold(t, r); err != nil {
+			return err
+		}
 		if err := s.watch(ctx, t, r); err != nil {
 			return err
 		}
@@ -105,6 +108,23 @@ func (s *Server) claim(ctx context.Context, c *caller, ask runapi.Ask) (claim *r
 	}
 	s.changed.ring(claim.ID)
 	return claim, s.remember(ctx, r)
+}
+
+// hold has a run begin with the preview that is to be approved, if the server wants that: it may have been queued, or taken
+// by a worker that was lost, before the server was started with that option.
+func (s *Server) hold(t *tx, r *record) error {
+	if !s.options.RequireApproval || r.Approval || !changesSomething(&r.NewRun) {
+		return nil
+	}
+	r.Approval, r.Previewing = true, true
+	request, err := json.Marshal(r.NewRun)
+	if err != nil {
+		return err
+	}
+	if _, err := t.exec("UPDATE husk_runs SET request = ?, previewing = 1 WHERE id = ?", string(request), r.ID); err != nil {
+		return err
+	}
+	return t.say(r, "The server has been started with --require-approval since this was asked for: it is previewed first.")
 }
 
 // remember notes where the state is that the preview of a destruction or a refresh is about to read: the approved run must

@@ -184,6 +184,50 @@ func TestSchedulesNeedApproval(t *testing.T) {
 	}
 }
 
+// Runs that were queued before the server wanted approval are held, and so are those that go on after their worker was lost.
+func TestQueuedRunsNeedApproval(t *testing.T) {
+	everywhere(t, func(t *testing.T, o server.Options) {
+		o.Dir, o.Lease = t.TempDir(), time.Second
+		var ann, worker *runapi.Client
+		runs := map[string]*runapi.Run{}
+		t.Run("before", func(t *testing.T) {
+			b := open(t, o)
+			ann, worker = b.client("acme", "ann", runapi.Request), b.client("acme", "w", runapi.Work)
+			runs["lost"] = b.asked(ann, runapi.NewRun{Project: "shop", Stack: "lost"})
+			require.False(t, b.next(worker, "gone", nil).Previewing)
+			for _, operation := range runapi.Operations {
+				runs[operation] = b.asked(ann, runapi.NewRun{Project: "shop", Stack: operation, Operation: operation})
+			}
+			runs["looks"] = b.asked(ann, runapi.NewRun{Project: "shop", Stack: "looks", Operation: "destroy", Options: []string{"--preview-only"}})
+		})
+		o.RequireApproval = true
+		b := open(t, o)
+		bob := b.client("acme", "bob", runapi.Approve)
+		ann, worker = bob.With(ann.Token()), bob.With(worker.Token())
+		for range runs {
+			claim := b.wait(worker)
+			held := claim.Stack != "preview" && claim.Stack != "looks"
+			require.Equal(t, held, claim.Previewing, claim.Stack)
+			require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Succeeded, Plan: []byte("plan of " + claim.Stack)}))
+			run := b.run(ann, claim.ID)
+			require.Equal(t, held, run.Approval)
+			if !held {
+				require.Equal(t, runapi.Succeeded, run.State)
+				continue
+			}
+			require.Equal(t, runapi.Waiting, run.State, claim.Stack)
+		}
+		_, err := bob.Call(t.Context(), http.MethodPost, "/v1/runs/"+runs["up"].ID+"/approve", nil, nil)
+		require.NoError(t, err)
+		claim := b.wait(worker)
+		require.Equal(t, runs["up"].ID, claim.ID)
+		require.False(t, claim.Previewing)
+		require.Equal(t, "plan of up", string(claim.Plan))
+		require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Succeeded}))
+		require.Equal(t, "server: The server has been started with --require-approval since this was asked for: it is previewed first.", b.log(ann, claim.ID)[0])
+	})
+}
+
 // The times of a report of a machine whose clock is wrong are those of now.
 func TestReportsOfWrongClocks(t *testing.T) {
 	b := open(t, server.Options{})
