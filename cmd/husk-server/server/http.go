@@ -1,22 +1,15 @@
 package server
 
 import (
-	"context"
 	_ "embed"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"strconv"
 	"time"
 
-	"crypto/sha256"
-	"encoding/hex"
-
 	"github.com/husk-dev/husk/internal/backend/remote"
-	"github.com/husk-dev/husk/internal/bundle"
 	"github.com/husk-dev/husk/internal/runapi"
 )
 
@@ -301,130 +294,4 @@ func (s *Server) next(r *http.Request, c *caller) (any, error) {
 			return nil, r.Context().Err()
 		}
 	}
-}
-
-// follow sends the log of a run as events, and the run itself when its state changes, until it is final.
-func (s *Server) follow(w http.ResponseWriter, r *http.Request, c *caller) error {
-	if err := c.require(runapi.Read, ""); err != nil {
-		return err
-	}
-	after, _ := strconv.ParseInt(r.Header.Get("Last-Event-ID"), 10, 64)
-	if text := r.URL.Query().Get("after"); text != "" {
-		after, _ = strconv.ParseInt(text, 10, 64)
-	}
-	events := http.NewResponseController(w)
-	told, alive := "", time.Now()
-	id, again := r.PathValue("id"), keepAlive
-	if s.db.postgres {
-		again = lookAgain // another server may have it
-	}
-	rung, stop := s.changed.wait(func(changed string) bool { return changed == id })
-	defer stop()
-	for {
-		run, lines, err := s.log(r.Context(), c, id, after)
-		if err != nil {
-			if told != "" {
-				return nil // the answer has begun: the client asks again
-			}
-			return err
-		}
-		if told == "" {
-			w.Header().Set("Content-Type", "text/event-stream")
-			w.Header().Set("Cache-Control", "no-cache")
-		}
-		for _, line := range lines {
-			text, err := json.Marshal(line)
-			if err != nil {
-				return err
-			}
-			if _, err := fmt.Fprintf(w, "id: %d\nevent: line\ndata: %s\n\n", line.Number, text); err != nil {
-				return nil
-			}
-			after = line.Number
-		}
-		whole := run.lines <= after
-		if is := fmt.Sprint(run.State, run.Worker, run.Attempt); is != told && (whole || !run.State.IsFinal()) {
-			text, err := json.Marshal(run.Run)
-			if err != nil {
-				return err
-			}
-			if _, err := fmt.Fprintf(w, "event: run\ndata: %s\n\n", text); err != nil {
-				return nil
-			}
-			told = is
-		}
-		if time.Since(alive) > keepAlive {
-			alive = time.Now()
-			if _, err := io.WriteString(w, ": waiting\n\n"); err != nil {
-				return nil
-			}
-		}
-		if err := events.Flush(); err != nil || whole && run.State.IsFinal() {
-			return nil
-		}
-		if !whole {
-			continue
-		}
-		select {
-		case <-rung:
-		case <-time.After(again):
-		case <-s.closing:
-			return nil
-		case <-r.Context().Done():
-			return nil
-		}
-	}
-}
-
-func (s *Server) hasBundle(ctx context.Context, c *caller, digest string) error {
-	if err := c.require(runapi.Preview, ""); err != nil {
-		return err
-	}
-	return s.db.step(ctx, func(t *tx) error {
-		// One that is used again is not removed before its run is queued.
-		n, err := t.exec("UPDATE husk_bundles SET made = ? WHERE tenant = ? AND digest = ?", time.Now().UnixMilli(), c.tenant, digest)
-		if err == nil && n == 0 {
-			err = refusef(http.StatusNotFound, "the bundle is not here")
-		}
-		return err
-	})
-}
-
-func (s *Server) putBundle(r *http.Request, c *caller) (any, error) {
-	if err := c.require(runapi.Preview, ""); err != nil {
-		return nil, err
-	}
-	content, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, bundle.MaxBytes))
-	if err != nil {
-		return nil, refusef(http.StatusRequestEntityTooLarge, "a bundle has at most %d MiB", bundle.MaxBytes>>20)
-	}
-	sum := sha256.Sum256(content)
-	if is := "sha256:" + hex.EncodeToString(sum[:]); is != r.PathValue("digest") {
-		return nil, refusef(http.StatusBadRequest, "the bundle has the digest %s, and was sent as %s", is, r.PathValue("digest"))
-	}
-	if err := s.room(r.Context(), c.tenant, int64(len(content))); err != nil {
-		return nil, err
-	}
-	return nil, s.db.step(r.Context(), func(t *tx) error {
-		_, err := t.exec("INSERT INTO husk_bundles (tenant, digest, made, content) VALUES (?, ?, ?, ?) ON CONFLICT (tenant, digest) DO UPDATE SET made = excluded.made",
-			c.tenant, r.PathValue("digest"), time.Now().UnixMilli(), content)
-		return err
-	})
-}
-
-// sendBundle sends that of a run to the worker that has it.
-func (s *Server) sendBundle(w http.ResponseWriter, r *http.Request, c *caller) error {
-	if err := c.isRun(); err != nil {
-		return err
-	}
-	var content []byte
-	err := s.db.step(r.Context(), func(t *tx) error {
-		return t.row("SELECT content FROM husk_bundles WHERE tenant = ? AND digest = ?", c.tenant, c.run.Bundle).Scan(&content)
-	})
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/gzip")
-	_, _ = w.Write(content) // a worker that is gone asks again
-	return nil
 }
