@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -25,12 +26,17 @@ const (
 	lastPause  = 3 * time.Second
 	maxAnswer  = 128 << 20 // bytes: a bundle
 	maxReason  = 1 << 10   // bytes
+	// A body of more than largeBody bytes is sent once the server has agreed to it, or has not said anything for agreeTime, as
+	// a proxy that does not know the question.
+	largeBody, agreeTime = 1 << 20, 3 * time.Second
 )
 
 // StatusError is an answer of the server that refuses something.
 type StatusError struct {
 	Status int
 	Reason string
+	// After is when the server wants to be asked again, 0 if it has not said.
+	After time.Duration
 }
 
 func (e *StatusError) Error() string { return e.Reason }
@@ -71,7 +77,7 @@ func NewClient(text, token string) (*Client, error) {
 	c.http = &http.Client{
 		Transport: &http.Transport{
 			Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 16,
-			TLSHandshakeTimeout: callTime, IdleConnTimeout: time.Minute,
+			TLSHandshakeTimeout: callTime, IdleConnTimeout: time.Minute, ExpectContinueTimeout: agreeTime,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the token is for this server
 	}
@@ -92,7 +98,7 @@ func (c *Client) URL() string { return c.url }
 func (c *Client) Token() string { return c.token }
 
 // Call sends a request with in as JSON, unless it is nil, and reads the answer into out, unless that is nil. It is sent
-// again while the server cannot be reached or is overloaded: all requests may be repeated. It reports whether the server had
+// again while the server cannot be reached or is overloaded, when the server says if it does: all requests may be repeated. It reports whether the server had
 // anything to answer.
 func (c *Client) Call(ctx context.Context, method, path string, in, out any) (bool, error) {
 	return c.CallFor(ctx, retryTime, method, path, in, out)
@@ -131,13 +137,18 @@ func (c *Client) Send(ctx context.Context, long time.Duration, method, path, con
 		if !again {
 			return nil, fmt.Errorf("the server %s: %w", c.place, err)
 		}
-		if time.Now().Add(pause).After(end) {
+		wait := pause
+		var refused *StatusError
+		if errors.As(err, &refused) && refused.After > 0 {
+			wait = refused.After + rand.N(refused.After/4+1) // others were told the same
+		}
+		if time.Now().Add(wait).After(end) {
 			return nil, &unreachableError{c.place, err}
 		}
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
-		case <-time.After(pause):
+		case <-time.After(wait):
 		}
 		pause = min(2*pause, lastPause)
 	}
@@ -150,6 +161,9 @@ func (c *Client) request(ctx context.Context, method, path, contentType string, 
 	}
 	if len(body) > 0 {
 		req.Header.Set("Content-Type", contentType)
+	}
+	if len(body) > largeBody {
+		req.Header.Set("Expect", "100-continue")
 	}
 	if c.token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.token)
@@ -192,7 +206,11 @@ func (c *Client) refused(resp *http.Response) error {
 	if resp.StatusCode == http.StatusUnauthorized {
 		problem.Error += ": log in with husk login https://:TOKEN@host, or set HUSK_ACCESS_TOKEN"
 	}
-	return &StatusError{resp.StatusCode, problem.Error}
+	seconds, err := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 20) // a date is for caches
+	if err != nil {
+		seconds = 0
+	}
+	return &StatusError{resp.StatusCode, problem.Error, time.Duration(seconds) * time.Second}
 }
 
 // Follow calls do with the lines of a run's log after a number, as they come, and with each state of the run, until do
@@ -213,7 +231,7 @@ func (c *Client) Follow(ctx context.Context, id string, after int64, do func(*Li
 			return failed
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.As(err, &refused) && refused.Status < 500:
+		case errors.As(err, &refused) && refused.Status < 500 && refused.Status != http.StatusTooManyRequests:
 			return fmt.Errorf("the server %s: %w", c.place, err)
 		case errors.Is(err, errStopped):
 			return err

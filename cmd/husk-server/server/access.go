@@ -47,6 +47,8 @@ type refusal struct {
 	reason string
 	// hides says that what was not found is there, for others.
 	hides bool
+	// after is when the client is to try again, 0 if that is not said.
+	after time.Duration
 }
 
 func (r *refusal) Error() string { return r.reason }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"io"
 	"net/http"
 	"time"
 
@@ -26,24 +25,35 @@ func (s *Server) hasBundle(ctx context.Context, c *caller, digest string) error 
 	})
 }
 
-func (s *Server) putBundle(r *http.Request, c *caller) (any, error) {
+// putBundle stores the files of a project. Whether there is room for them is known before they are sent.
+func (s *Server) putBundle(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 	if err := c.require(runapi.Preview, ""); err != nil {
 		return nil, err
 	}
-	content, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, bundle.MaxBytes))
-	if err != nil {
-		return nil, refusef(http.StatusRequestEntityTooLarge, "a bundle has at most %d MiB", bundle.MaxBytes>>20)
+	digest := r.PathValue("digest")
+	if !digestPattern.MatchString(digest) {
+		return nil, refusef(http.StatusBadRequest, "the bundle %q: its digest has the form sha256:…", digest)
 	}
-	sum := sha256.Sum256(content)
-	if is := "sha256:" + hex.EncodeToString(sum[:]); is != r.PathValue("digest") {
-		return nil, refusef(http.StatusBadRequest, "the bundle has the digest %s, and was sent as %s", is, r.PathValue("digest"))
-	}
-	if err := s.room(r.Context(), c.tenant, int64(len(content))); err != nil {
+	if err := s.room(r.Context(), c.tenant, max(r.ContentLength, 0)); err != nil {
 		return nil, err
+	}
+	content, done, err := s.body(w, r, c, bundle.MaxBytes)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	sum := sha256.Sum256(content)
+	if is := "sha256:" + hex.EncodeToString(sum[:]); is != digest {
+		return nil, refusef(http.StatusBadRequest, "the bundle has the digest %s, and was sent as %s", is, digest)
+	}
+	if r.ContentLength < 0 {
+		if err := s.room(r.Context(), c.tenant, int64(len(content))); err != nil {
+			return nil, err
+		}
 	}
 	return nil, s.db.step(r.Context(), func(t *tx) error {
 		_, err := t.exec("INSERT INTO husk_bundles (tenant, digest, made, content) VALUES (?, ?, ?, ?) ON CONFLICT (tenant, digest) DO UPDATE SET made = excluded.made",
-			c.tenant, r.PathValue("digest"), time.Now().UnixMilli(), content)
+			c.tenant, digest, time.Now().UnixMilli(), content)
 		return err
 	})
 }
@@ -53,14 +63,29 @@ func (s *Server) sendBundle(w http.ResponseWriter, r *http.Request, c *caller) e
 	if err := c.isRun(); err != nil {
 		return err
 	}
-	var content []byte
-	err := s.db.step(r.Context(), func(t *tx) error {
-		return t.row("SELECT content FROM husk_bundles WHERE tenant = ? AND digest = ?", c.tenant, c.run.Bundle).Scan(&content)
-	})
+	bundleOf := func(what string, into any) error {
+		return s.db.step(r.Context(), func(t *tx) error {
+			return t.row("SELECT "+what+" FROM husk_bundles WHERE tenant = ? AND digest = ?", c.tenant, c.run.Bundle).Scan(into)
+		})
+	}
+	var size int64
+	if err := bundleOf("LENGTH(content)", &size); err != nil {
+		return err
+	}
+	done, err := s.going.begin(c, size)
 	if err != nil {
 		return err
 	}
+	defer done()
+	var content []byte
+	if err := bundleOf("content", &content); err != nil {
+		return err
+	}
 	w.Header().Set("Content-Type", "application/gzip")
+	deadlines := http.NewResponseController(w)
+	_ = deadlines.SetWriteDeadline(time.Now().Add(timeFor(size)))
 	_, _ = w.Write(content) // a worker that is gone asks again
+	_ = deadlines.Flush()
+	_ = deadlines.SetWriteDeadline(time.Time{})
 	return nil
 }

@@ -14,8 +14,6 @@ import (
 )
 
 const (
-	// maxBody bounds a request but for bundles, in bytes: a plan, and lines of a log.
-	maxBody = 64 << 20
 	// maxWait bounds how long a question for a run waits.
 	maxWait = 55 * time.Second
 	// lookAgain is how often who waits looks for what another server has changed, or what its time has come for.
@@ -42,27 +40,27 @@ func (s *Server) routes() *http.ServeMux {
 			http.Error(w, "the database cannot be reached", http.StatusServiceUnavailable)
 		}
 	})
-	for pattern, do := range map[string]func(*http.Request, *caller) (any, error){
-		"GET /v1/whoami": func(_ *http.Request, c *caller) (any, error) {
+	for pattern, do := range map[string]handler{
+		"GET /v1/whoami": func(_ http.ResponseWriter, _ *http.Request, c *caller) (any, error) {
 			return runapi.Who{Name: c.name, Tenant: c.tenant, Role: c.role}, nil
 		},
-		"GET /v1/status": func(r *http.Request, c *caller) (any, error) {
+		"GET /v1/status": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			if err := c.require(runapi.Read, ""); err != nil {
 				return nil, err
 			}
 			return s.status(r.Context(), c.tenant)
 		},
-		"POST /v1/runs": func(r *http.Request, c *caller) (any, error) {
+		"POST /v1/runs": func(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			if err := c.require(runapi.Preview, ""); err != nil {
 				return nil, err
 			}
 			var n runapi.NewRun
-			if err := read(r, &n); err != nil {
+			if err := s.read(w, r, c, maxRequest, &n); err != nil {
 				return nil, err
 			}
 			return s.request(r.Context(), c, n)
 		},
-		"GET /v1/runs": func(r *http.Request, c *caller) (any, error) {
+		"GET /v1/runs": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			if err := c.require(runapi.Read, ""); err != nil {
 				return nil, err
 			}
@@ -76,7 +74,7 @@ func (s *Server) routes() *http.ServeMux {
 			}
 			return s.runs(r.Context(), c, query.Get("project"), query.Get("stack"), query.Has("open"), most)
 		},
-		"GET /v1/runs/{id}": func(r *http.Request, c *caller) (any, error) {
+		"GET /v1/runs/{id}": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			if err := c.require(runapi.Read, ""); err != nil {
 				return nil, err
 			}
@@ -86,94 +84,96 @@ func (s *Server) routes() *http.ServeMux {
 			}
 			return run.Run, nil
 		},
-		"POST /v1/runs/{id}/cancel": func(r *http.Request, c *caller) (any, error) { return s.cancelRun(r.Context(), c, r.PathValue("id")) },
-		"POST /v1/runs/{id}/approve": func(r *http.Request, c *caller) (any, error) {
+		"POST /v1/runs/{id}/cancel": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+			return s.cancelRun(r.Context(), c, r.PathValue("id"))
+		},
+		"POST /v1/runs/{id}/approve": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			return s.approve(r.Context(), c, r.PathValue("id"), true)
 		},
-		"POST /v1/runs/{id}/reject": func(r *http.Request, c *caller) (any, error) {
+		"POST /v1/runs/{id}/reject": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			return s.approve(r.Context(), c, r.PathValue("id"), false)
 		},
-		"GET /v1/schedules": func(r *http.Request, c *caller) (any, error) {
+		"GET /v1/schedules": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			if err := c.require(runapi.Read, ""); err != nil {
 				return nil, err
 			}
 			return s.schedules(r.Context(), c)
 		},
-		"GET /v1/schedules/{name}": func(r *http.Request, c *caller) (any, error) {
+		"GET /v1/schedules/{name}": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			if err := c.require(runapi.Read, ""); err != nil {
 				return nil, err
 			}
 			return s.schedule(r.Context(), c, r.PathValue("name"))
 		},
-		"PUT /v1/schedules/{name}": func(r *http.Request, c *caller) (any, error) {
+		"PUT /v1/schedules/{name}": func(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			if err := c.require(runapi.Admin, ""); err != nil {
 				return nil, err
 			}
 			var schedule runapi.Schedule
-			if err := read(r, &schedule); err != nil {
+			if err := s.read(w, r, c, maxRequest, &schedule); err != nil {
 				return nil, err
 			}
 			schedule.Name = r.PathValue("name")
 			return s.setSchedule(r.Context(), c, schedule)
 		},
-		"DELETE /v1/schedules/{name}": func(r *http.Request, c *caller) (any, error) {
+		"DELETE /v1/schedules/{name}": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			return nil, s.removeSchedule(r.Context(), c, r.PathValue("name"))
 		},
-		"GET /v1/tokens": func(r *http.Request, c *caller) (any, error) {
+		"GET /v1/tokens": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			if err := c.requireAll(); err != nil {
 				return nil, err
 			}
 			return s.tokens(r.Context(), c.tenant)
 		},
-		"POST /v1/tokens": func(r *http.Request, c *caller) (any, error) {
+		"POST /v1/tokens": func(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			if err := c.requireAll(); err != nil {
 				return nil, err
 			}
 			var token runapi.Token
-			if err := read(r, &token); err != nil {
+			if err := s.read(w, r, c, smallBody, &token); err != nil {
 				return nil, err
 			}
 			token.Tenant = c.tenant
 			return s.IssueToken(r.Context(), token)
 		},
-		"DELETE /v1/tokens/{name}": func(r *http.Request, c *caller) (any, error) {
+		"DELETE /v1/tokens/{name}": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			if err := c.requireAll(); err != nil {
 				return nil, err
 			}
 			return nil, s.revokeToken(r.Context(), c.tenant, r.PathValue("name"))
 		},
-		"HEAD /v1/bundles/{digest}": func(r *http.Request, c *caller) (any, error) {
+		"HEAD /v1/bundles/{digest}": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			return nil, s.hasBundle(r.Context(), c, r.PathValue("digest"))
 		},
 		"PUT /v1/bundles/{digest}": s.putBundle,
 
 		"POST /v1/work/next": s.next,
-		"POST /v1/work/report": func(r *http.Request, c *caller) (any, error) {
+		"POST /v1/work/report": func(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			if err := c.require(runapi.Work, ""); err != nil {
 				return nil, err
 			}
 			var p runapi.Report
-			if err := read(r, &p); err != nil {
+			if err := s.read(w, r, c, maxBody, &p); err != nil {
 				return nil, err
 			}
 			return nil, s.report(r.Context(), c, p)
 		},
-		"POST /v1/work/beat": func(r *http.Request, c *caller) (any, error) {
+		"POST /v1/work/beat": func(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			if err := c.isRun(); err != nil {
 				return nil, err
 			}
 			var b runapi.Beat
-			if err := read(r, &b); err != nil {
+			if err := s.read(w, r, c, maxBody, &b); err != nil {
 				return nil, err
 			}
 			return s.beat(r.Context(), c, b)
 		},
-		"POST /v1/work/end": func(r *http.Request, c *caller) (any, error) {
+		"POST /v1/work/end": func(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			if err := c.isRun(); err != nil {
 				return nil, err
 			}
 			var e runapi.End
-			if err := read(r, &e); err != nil {
+			if err := s.read(w, r, c, maxBody, &e); err != nil {
 				return nil, err
 			}
 			return nil, s.end(r.Context(), c, e)
@@ -197,16 +197,6 @@ func (c *caller) isRun() error {
 	return nil
 }
 
-// read reads the body of a request. What it does not know is refused.
-func read(r *http.Request, into any) error {
-	decoder := json.NewDecoder(http.MaxBytesReader(nil, r.Body, maxBody))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(into); err != nil {
-		return refusef(http.StatusBadRequest, "the body of the request cannot be understood: %v", err)
-	}
-	return nil
-}
-
 func (s *Server) authorized(do func(http.ResponseWriter, *http.Request, *caller) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		c, err := s.caller(r)
@@ -219,11 +209,14 @@ func (s *Server) authorized(do func(http.ResponseWriter, *http.Request, *caller)
 	}
 }
 
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, do func(*http.Request, *caller) (any, error)) {
+// handler answers a request of a caller with what is JSON, or nothing.
+type handler func(http.ResponseWriter, *http.Request, *caller) (any, error)
+
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, do handler) {
 	c, err := s.caller(r)
 	var out any
 	if err == nil {
-		out, err = do(r, c)
+		out, err = do(w, r, c)
 	}
 	if err != nil {
 		s.refuse(w, r, c, err)
@@ -249,17 +242,20 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, c *caller, err e
 		refused = &refusal{status: http.StatusInternalServerError, reason: "the server cannot answer now: its log says why"}
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if refused.after > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(refused.after.Seconds())))
+	}
 	w.WriteHeader(refused.status)
 	_ = json.NewEncoder(w).Encode(runapi.Problem{Error: refused.reason})
 }
 
 // next answers a worker that asks for a run, once there is one for it, or after a while with none.
-func (s *Server) next(r *http.Request, c *caller) (any, error) {
+func (s *Server) next(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 	if err := c.require(runapi.Work, ""); err != nil {
 		return nil, err
 	}
 	var ask runapi.Ask
-	if err := read(r, &ask); err != nil {
+	if err := s.read(w, r, c, smallBody, &ask); err != nil {
 		return nil, err
 	}
 	if !labelPattern.MatchString(ask.Worker) {

@@ -274,3 +274,41 @@ func TestLostWatches(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 2, b.wait(worker).Attempt)
 }
+
+// Files of projects are kept for a day, and as long as an open run or a schedule needs them.
+func TestBundlesAreRemoved(t *testing.T) {
+	dir := t.TempDir()
+	var ann, worker *runapi.Client
+	t.Run("before", func(t *testing.T) {
+		b := open(t, server.Options{Dir: dir})
+		ann, worker = b.client("acme", "ann", runapi.Admin), b.client("acme", "w", runapi.Work)
+		for _, content := range []string{"ended", "queued", "scheduled", "new", "unused"} {
+			require.NoError(t, ann.SendBundle(t.Context(), digest(content), []byte(content)))
+		}
+		b.asked(ann, runapi.NewRun{Project: "shop", Stack: "ended", Bundle: digest("ended")})
+		require.NoError(t, b.end(b.next(worker, "w", nil), runapi.End{Outcome: runapi.Succeeded}))
+		b.asked(ann, runapi.NewRun{Project: "shop", Stack: "queued", Bundle: digest("queued")})
+		schedule := runapi.Schedule{Cron: "0 4 * * *", Run: runapi.NewRun{Project: "shop", Stack: "s", Operation: "refresh", Bundle: digest("scheduled")}}
+		_, err := ann.Call(t.Context(), http.MethodPut, "/v1/schedules/nightly", schedule, nil)
+		require.NoError(t, err)
+	})
+	db, err := sql.Open("sqlite3", "file:"+filepath.ToSlash(filepath.Join(dir, "server.db"))+"?_pragma=busy_timeout(15000)")
+	require.NoError(t, err)
+	_, err = db.Exec("UPDATE husk_bundles SET made = ? WHERE digest <> ?", time.Now().Add(-25*time.Hour).UnixMilli(), digest("new"))
+	require.NoError(t, err)
+	kept := func() (all []string) {
+		for _, content := range []string{"ended", "queued", "scheduled", "new", "unused"} {
+			var n int
+			require.NoError(t, db.QueryRow("SELECT count(*) FROM husk_bundles WHERE digest = ?", digest(content)).Scan(&n))
+			if n > 0 {
+				all = append(all, content)
+			}
+		}
+		return all
+	}
+	require.Len(t, kept(), 5)
+	open(t, server.Options{Dir: dir})
+	require.Eventually(t, func() bool { return len(kept()) < 5 }, time.Minute, 10*time.Millisecond)
+	require.Equal(t, []string{"queued", "scheduled", "new"}, kept())
+	require.NoError(t, db.Close())
+}

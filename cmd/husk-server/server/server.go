@@ -71,8 +71,10 @@ type Server struct {
 	// changed wakes who follows the log of a run, by its ID, and queued the workers that could take one.
 	changed bells[string]
 	queued  bells[wanted]
-	closing chan struct{}
-	once    sync.Once
+	// coming are the bodies of requests, and going those of answers.
+	coming, going bodies
+	closing       chan struct{}
+	once          sync.Once
 	// looking is the loop of look.
 	looking sync.WaitGroup
 	// exporting is that of export, until exported is closed.

@@ -181,7 +181,7 @@ type pruner struct {
 
 func (w *pruner) Timeout(*river.Job[pruneArgs]) time.Duration { return timerTime }
 
-// Work removes runs that ended long ago, their logs, bundles that nothing needs, and workers that are gone.
+// Work removes runs that ended long ago, their logs, bundles that no open run nor schedule needs, and workers that are gone.
 func (w *pruner) Work(ctx context.Context, _ *river.Job[pruneArgs]) error {
 	return w.s.prune(ctx, time.Now())
 }
@@ -196,7 +196,7 @@ func (s *Server) prune(ctx context.Context, now time.Time) error {
 		}{
 			{"DELETE FROM husk_lines WHERE run IN (SELECT id FROM husk_runs WHERE ended > 0 AND ended < ?)", []any{old}},
 			{"DELETE FROM husk_runs WHERE ended > 0 AND ended < ?", []any{old}},
-			{"DELETE FROM husk_bundles WHERE made < ? AND NOT EXISTS (SELECT 1 FROM husk_runs r WHERE r.tenant = husk_bundles.tenant AND r.request LIKE '%' || husk_bundles.digest || '%')" +
+			{"DELETE FROM husk_bundles WHERE made < ? AND NOT EXISTS (SELECT 1 FROM husk_runs r WHERE r.tenant = husk_bundles.tenant AND r.state IN ('queued', 'running', 'waiting') AND r.request LIKE '%' || husk_bundles.digest || '%')" +
 				" AND NOT EXISTS (SELECT 1 FROM husk_schedules s WHERE s.tenant = husk_bundles.tenant AND s.run LIKE '%' || husk_bundles.digest || '%')", []any{day}},
 			{"DELETE FROM husk_workers WHERE seen < ?", []any{day}},
 		} {

@@ -1,0 +1,146 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	// maxBody bounds the body of a request but for bundles, in bytes: a plan, and lines of a log.
+	maxBody = 64 << 20
+	// maxRequest bounds one that asks for a run, whose options may be many, in bytes.
+	maxRequest = 4 << 20
+	// smallBody bounds one that does not count, in bytes. Few but those of bundles and plans are larger.
+	smallBody = 1 << 20
+	// bodiesAtOnce bounds the bodies that the server has at once, in bytes, bodiesOfTeam those of a team, and bodiesOfToken
+	// those of a token: a body is in memory, and one of the largest is to have room. Those that come in and those that go out
+	// are counted apart.
+	bodiesAtOnce, bodiesOfTeam, bodiesOfToken = 256 << 20, 128 << 20, 64 << 20
+	// leastTime and leastRate bound how long a body may take, in bytes a second: who sends or reads slowly does not keep others
+	// waiting for ever. Clients give up no later.
+	leastTime, leastRate = time.Minute, 256 << 10
+	// tryAfter is when a client is to try again for whose body there is no room.
+	tryAfter = 2 * time.Second
+)
+
+// bodies counts the large bodies that there are, in bytes.
+type bodies struct {
+	mu  sync.Mutex
+	all int64
+	of  map[string]int64 // by team, and by team and token
+}
+
+// begin counts a body, until the caller calls end. It is refused if there is no room for it.
+func (b *bodies) begin(c *caller, size int64) (end func(), err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	team, token := c.tenant, c.tenant+"\n"+c.name
+	switch {
+	case b.all+size > bodiesAtOnce:
+		return nil, tryLaterf(http.StatusServiceUnavailable, "the server has %d MiB of files and logs in hand, and bears %d: try again", b.all>>20, int64(bodiesAtOnce)>>20)
+	case b.of[team]+size > bodiesOfTeam:
+		return nil, tryLaterf(c.busy(), "the team %s sends or gets %d MiB of files and logs already, and may %d at once: try again", team, b.of[team]>>20, int64(bodiesOfTeam)>>20)
+	case b.of[token]+size > bodiesOfToken:
+		return nil, tryLaterf(c.busy(), "the token %s sends or gets %d MiB of files and logs already, and may %d at once: try again", c.name, b.of[token]>>20, int64(bodiesOfToken)>>20)
+	}
+	if b.of == nil {
+		b.of = make(map[string]int64)
+	}
+	add := func(size int64) {
+		b.all += size
+		for _, one := range []string{team, token} {
+			if b.of[one] += size; b.of[one] == 0 {
+				delete(b.of, one)
+			}
+		}
+	}
+	add(size)
+	return sync.OnceFunc(func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		add(-size)
+	}), nil
+}
+
+// busy is the status that tells a caller to do less. A worker would take it for the loss of its run.
+func (c *caller) busy() int {
+	if c.run != nil {
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusTooManyRequests
+}
+
+func tryLaterf(status int, format string, args ...any) error {
+	refused := refusef(status, format, args...).(*refusal)
+	refused.after = tryAfter
+	return refused
+}
+
+// body reads the body of a request, of at most so many bytes, and in a time that depends on its size. The caller calls done
+// once it has no use for it.
+func (s *Server) body(w http.ResponseWriter, r *http.Request, c *caller, most int64) (content []byte, done func(), err error) {
+	size := r.ContentLength
+	if size < 0 {
+		size = most
+	}
+	if size > most {
+		return nil, nil, refusef(http.StatusRequestEntityTooLarge, "the body has %d bytes, and may have %d MiB", size, most>>20)
+	}
+	done = func() {}
+	if size > smallBody {
+		if done, err = s.coming.begin(c, size); err != nil {
+			return nil, nil, err
+		}
+	}
+	// A writer without deadlines has none to set. The one of a body must not end what follows.
+	deadlines := http.NewResponseController(w)
+	_ = deadlines.SetReadDeadline(time.Now().Add(timeFor(size)))
+	content, err = io.ReadAll(http.MaxBytesReader(w, r.Body, most))
+	_ = deadlines.SetReadDeadline(time.Time{})
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		err = refusef(http.StatusRequestEntityTooLarge, "the body may have %d MiB", most>>20)
+	case err != nil:
+		err = refusef(http.StatusRequestTimeout, "the body has not come whole and in time: %v", err)
+	}
+	if err != nil {
+		done()
+		return nil, nil, err
+	}
+	return content, done, nil
+}
+
+func timeFor(size int64) time.Duration {
+	return leastTime + time.Duration(size/leastRate)*time.Second
+}
+
+// read reads the body of a request as JSON. What it does not know is refused.
+func (s *Server) read(w http.ResponseWriter, r *http.Request, c *caller, most int64, into any) error {
+	content, done, err := s.body(w, r, c, most)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := decode(content, into); err != nil {
+		return refusef(http.StatusBadRequest, "the body of the request cannot be understood: %v", err)
+	}
+	return nil
+}
+
+func decode(content []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("something follows it")
+	}
+	return nil
+}
