@@ -15,7 +15,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/husk-dev/husk/engine/program"
 )
@@ -224,86 +223,4 @@ func (p *packer) add(file string) error {
 // staysInside reports whether a link at a name leads to something in the bundle.
 func staysInside(name, target string) bool {
 	return !path.IsAbs(target) && filepath.IsLocal(filepath.FromSlash(path.Join(path.Dir(name), target)))
-}
-
-// ErrInvalid says that something is no bundle, or not the one that was asked for.
-var ErrInvalid = errors.New("the bundle is not valid")
-
-func invalidf(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
-}
-
-// Unpack writes the files of a bundle with a digest into an empty directory, which no file of it leaves.
-func Unpack(r io.Reader, digest, dir string) error {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	sum := sha256.New()
-	limited := &io.LimitedReader{R: r, N: MaxBytes + 1}
-	compressed, err := gzip.NewReader(io.TeeReader(limited, sum))
-	if err != nil {
-		return invalidf("%v", err)
-	}
-	if err := unpack(root, tar.NewReader(compressed)); err != nil {
-		return err
-	}
-	// What follows the archive is part of what the digest is of.
-	if _, err := io.Copy(io.Discard, compressed); err != nil {
-		return invalidf("%v", err)
-	}
-	if _, err := io.Copy(sum, limited); err != nil {
-		return err
-	}
-	if limited.N == 0 {
-		return invalidf("it has more than %d MiB", MaxBytes>>20)
-	}
-	if got := "sha256:" + hex.EncodeToString(sum.Sum(nil)); got != digest {
-		return invalidf("it has the digest %s, and not %s", got, digest)
-	}
-	return nil
-}
-
-func unpack(root *os.Root, archive *tar.Reader) error {
-	var files int
-	var contents int64
-	for {
-		header, err := archive.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return invalidf("%v", err)
-		}
-		name := filepath.FromSlash(header.Name)
-		if !filepath.IsLocal(name) || strings.Contains(header.Name, "\\") {
-			return invalidf("it has the name %q", header.Name)
-		}
-		files++
-		contents += header.Size
-		if files > MaxFiles || contents > MaxContents {
-			return invalidf("it has more than %d files, or than %d MiB in them", MaxFiles, MaxContents>>20)
-		}
-		if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			return invalidf("%v", err)
-		}
-		switch {
-		case header.Typeflag == tar.TypeSymlink && staysInside(header.Name, header.Linkname):
-			if err := root.Symlink(filepath.FromSlash(header.Linkname), name); err != nil {
-				return invalidf("%v", err)
-			}
-		case header.Typeflag == tar.TypeReg:
-			f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fs.FileMode(header.Mode)&0o755|0o600)
-			if err != nil {
-				return invalidf("%v", err)
-			}
-			_, err = io.Copy(f, archive)
-			if err := errors.Join(err, f.Close()); err != nil {
-				return err
-			}
-		default:
-			return invalidf("%s is neither a file nor a link in it", header.Name)
-		}
-	}
 }

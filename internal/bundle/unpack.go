@@ -1,0 +1,156 @@
+package bundle
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+const (
+	// maxArchive bounds what a bundle is before it is compressed, in bytes: what is in the files, and a page for each of them.
+	maxArchive = MaxContents + MaxFiles<<12
+	// maxDirectories bounds the directories of a bundle, which names of a few bytes make many of.
+	maxDirectories = 1 << 14
+	// maxName bounds the name of a file, in bytes: that of a path on Linux.
+	maxName = 4096
+)
+
+// ErrInvalid says that something is no bundle, or not the one that was asked for.
+var ErrInvalid = errors.New("the bundle is not valid")
+
+func invalidf(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
+}
+
+// Unpack writes the files of a bundle with a digest into an empty directory, which no file nor link of it leaves.
+func Unpack(r io.Reader, digest, dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	sum := sha256.New()
+	limited := &io.LimitedReader{R: r, N: MaxBytes + 1}
+	compressed, err := gzip.NewReader(io.TeeReader(limited, sum))
+	if err != nil {
+		return invalidf("%v", err)
+	}
+	archive := &io.LimitedReader{R: compressed, N: maxArchive + 1}
+	u := &unpacker{root: root, archive: tar.NewReader(archive), directories: make(map[string]bool), links: make(map[string]bool)}
+	if err := u.files(); err != nil {
+		return err
+	}
+	// What follows the archive is part of what the digest is of.
+	if _, err := io.Copy(io.Discard, archive); err != nil {
+		return invalidf("%v", err)
+	}
+	if archive.N == 0 {
+		return invalidf("it has more than %d MiB before it is compressed", maxArchive>>20)
+	}
+	if _, err := io.Copy(sum, limited); err != nil {
+		return err
+	}
+	if limited.N == 0 {
+		return invalidf("it has more than %d MiB", MaxBytes>>20)
+	}
+	if got := "sha256:" + hex.EncodeToString(sum.Sum(nil)); got != digest {
+		return invalidf("it has the digest %s, and not %s", got, digest)
+	}
+	return nil
+}
+
+type unpacker struct {
+	root    *os.Root
+	archive *tar.Reader
+	// directories and links are those that were made, by their names with forward slashes.
+	directories, links map[string]bool
+	count              int
+	contents           int64
+}
+
+// files writes all files.
+func (u *unpacker) files() error {
+	for {
+		header, err := u.archive.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return invalidf("%v", err)
+		}
+		if err := u.file(header); err != nil {
+			return err
+		}
+	}
+	// Each link alone stays inside, and yet two of them can lead outside, because ".." is then that of where the first one leads.
+	for name := range u.links {
+		if _, err := u.root.Stat(filepath.FromSlash(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return invalidf("the link %s leads outside of it: %v", name, err)
+		}
+	}
+	return nil
+}
+
+// file writes one file or link.
+func (u *unpacker) file(header *tar.Header) error {
+	name := filepath.FromSlash(header.Name)
+	if !filepath.IsLocal(name) || strings.Contains(header.Name, "\\") || len(header.Name) > maxName {
+		return invalidf("it has the name %.100q", header.Name)
+	}
+	u.count++
+	if u.contents += header.Size; u.count > MaxFiles || u.contents > MaxContents {
+		return invalidf("it has more than %d files, or than %d MiB in them", MaxFiles, MaxContents>>20)
+	}
+	if err := u.directory(path.Dir(path.Clean(header.Name))); err != nil {
+		return err
+	}
+	switch {
+	case header.Typeflag == tar.TypeSymlink && staysInside(header.Name, header.Linkname):
+		if err := u.root.Symlink(filepath.FromSlash(header.Linkname), name); err != nil {
+			return invalidf("%v", err)
+		}
+		u.links[path.Clean(header.Name)] = true
+	case header.Typeflag == tar.TypeReg:
+		f, err := u.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fs.FileMode(header.Mode)&0o755|0o600)
+		if err != nil {
+			return invalidf("%v", err)
+		}
+		_, err = io.Copy(f, u.archive)
+		if err := errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+	default:
+		return invalidf("%s is neither a file nor a link in it", header.Name)
+	}
+	return nil
+}
+
+// directory makes a directory and those above it, none of which may be a link.
+func (u *unpacker) directory(name string) error {
+	if name == "." || u.directories[name] {
+		return nil
+	}
+	if u.links[name] {
+		return invalidf("it has files below the link %s", name)
+	}
+	if err := u.directory(path.Dir(name)); err != nil {
+		return err
+	}
+	if len(u.directories) >= maxDirectories {
+		return invalidf("it has more than %d directories", maxDirectories)
+	}
+	if err := u.root.Mkdir(filepath.FromSlash(name), 0o755); err != nil {
+		return invalidf("%v", err)
+	}
+	u.directories[name] = true
+	return nil
+}
