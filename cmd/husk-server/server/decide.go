@@ -68,6 +68,9 @@ func (s *Server) decide(ctx context.Context, c *caller, id string, do func(*tx, 
 		if r, err = t.run(c.tenant, id); err != nil {
 			return err
 		}
+		if !c.uses(r.Project) {
+			return t.noRun(id) // which is what a question for it is told
+		}
 		return do(t, r)
 	})
 	if err != nil {

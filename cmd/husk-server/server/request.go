@@ -93,7 +93,7 @@ func changesSomething(n *runapi.NewRun) bool {
 	return !previewOnly
 }
 
-// request queues a run. One with the same ID that was queued before is returned.
+// request queues a run. One with the same ID that the caller has queued before is returned.
 func (s *Server) request(ctx context.Context, c *caller, n runapi.NewRun) (*runapi.Run, error) {
 	if n.ID == "" {
 		n.ID = rand.Text()
@@ -114,7 +114,7 @@ func (s *Server) request(ctx context.Context, c *caller, n runapi.NewRun) (*runa
 	var made *record
 	err := s.db.step(ctx, func(t *tx) (err error) {
 		if made, err = t.runWhere("id = ?", n.ID); made != nil || err != nil {
-			if made != nil && made.tenant != c.tenant {
+			if made != nil && (made.tenant != c.tenant || made.By != c.name || !c.uses(made.Project)) {
 				err = refusef(http.StatusConflict, "the ID of the run is in use: choose another")
 			}
 			return err
