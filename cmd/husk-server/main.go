@@ -71,7 +71,7 @@ func run(args []string, out, errs io.Writer) error {
 	set.BoolVar(&f.approval, "require-approval", false, "have each run that changes something wait for the approval of another person")
 	set.DurationVar(&f.lease, "lease", server.DefaultLease, "how long a worker may be silent before its run goes on elsewhere")
 	set.DurationVar(&f.keep, "keep", server.DefaultKeep, "how long ended runs and their logs are kept")
-	set.Int64Var(&f.quota, "quota", 0, "how many MiB of states, modules, and bundles each team may keep (default: any)")
+	set.Int64Var(&f.quota, "quota", 0, "how many MiB of states, modules, bundles, and logs each team may keep (default: any)")
 	set.StringSliceVar(&f.projects, "project", nil, "with token: only for this project, in which * stands for any text; can be repeated")
 	set.DurationVar(&f.expires, "expires", 0, "with token: how long it is valid (default: until it is revoked)")
 	shown := set.Bool("version", false, "print the version")
@@ -278,7 +278,7 @@ func serve(ctx context.Context, f flags, errs io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	const headerTime, patience = 10 * time.Second, 10 * time.Second
+	const headerTime, idleTime, patience = 10 * time.Second, 2 * time.Minute, 10 * time.Second
 	servers := []*http.Server{{Handler: s}}
 	listeners := []net.Listener{l}
 	if f.metrics != "" {
@@ -293,7 +293,7 @@ func serve(ctx context.Context, f flags, errs io.Writer) (err error) {
 	}
 	ended := make(chan error, len(servers))
 	for i, one := range servers {
-		one.ReadHeaderTimeout, one.ErrorLog = headerTime, log.New(io.Discard, "", 0)
+		one.ReadHeaderTimeout, one.IdleTimeout, one.ErrorLog = headerTime, idleTime, log.New(io.Discard, "", 0)
 		go func() { ended <- one.Serve(listeners[i]) }()
 	}
 	where := f.dir

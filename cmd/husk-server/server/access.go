@@ -30,6 +30,8 @@ import (
 type caller struct {
 	tenant, name string
 	role         runapi.Role
+	// hash is that of the token.
+	hash string
 	// projects are the patterns of those that the caller may use, empty for all.
 	projects []string
 	// run is set for the token of a run, which may write its own stack and read others of its projects.
@@ -73,14 +75,17 @@ func (s *Server) caller(r *http.Request) (*caller, error) {
 	}
 	var c *caller
 	err := s.db.step(r.Context(), func(t *tx) error {
-		found := &caller{}
+		found := &caller{hash: hashOf(secret)}
 		var projects string
 		var expires int64
-		err := t.row("SELECT tenant, name, role, projects, expires FROM husk_tokens WHERE hash = ?", hashOf(secret)).
+		err := t.row("SELECT tenant, name, role, projects, expires FROM husk_tokens WHERE hash = ?", found.hash).
 			Scan(&found.tenant, &found.name, &found.role, &projects, &expires)
 		if errors.Is(err, sql.ErrNoRows) {
-			run, err := t.runWhere("token = ? AND state = 'running'", hashOf(secret))
+			run, err := t.runWhere("token = ? AND state = 'running'", found.hash)
 			if err != nil || run == nil {
+				return err
+			}
+			if is, err := t.hasToken(run.workerToken); err != nil || !is {
 				return err
 			}
 			c = &caller{tenant: run.tenant, name: "the run " + run.ID, run: run, projects: run.projects}
@@ -99,6 +104,13 @@ func (s *Server) caller(r *http.Request) (*caller, error) {
 		return nil, refusef(http.StatusUnauthorized, "the token is not one of this server, or was revoked")
 	}
 	return c, err
+}
+
+// hasToken reports whether a token, by its hash, was not revoked. What a worker has taken before that was noted has none.
+func (t *tx) hasToken(hash string) (bool, error) {
+	var n int
+	err := t.row("SELECT count(*) FROM husk_tokens WHERE hash = ?", hash).Scan(&n)
+	return n > 0 || hash == "", err
 }
 
 // may reports whether the caller has a role or a greater one.

@@ -16,11 +16,11 @@ const (
 	// maxTries is how often a run is tried whose stack another run has, or has taken from it. The time between two tries
 	// grows from a sixth of the lease to the lease, and all tries take longer than a server that is gone keeps the lock of a stack.
 	maxTries = 10
-	// maxLine bounds a line of a log, and maxLines a log.
-	maxLine, maxLines = 256 << 10, 1 << 20
+	// maxLine bounds a line of a log, and maxLog all of its lines, in bytes. A line counts lineBytes more than its text.
+	maxLine, maxLog, lineBytes = 256 << 10, 64 << 20, 64
 )
 
-// addLines adds lines to a log. Those that it has already are ignored.
+// addLines adds lines to a log. Those that it has already are ignored, and those for which it has no room are not kept.
 func (t *tx) addLines(r *record, lines []runapi.Line) error {
 	for _, l := range lines {
 		if l.Number <= r.lines {
@@ -29,19 +29,22 @@ func (t *tx) addLines(r *record, lines []runapi.Line) error {
 		if l.Number != r.lines+1 {
 			return refusef(http.StatusConflict, "the log of the run has %d lines, and the next that was sent is %d", r.lines, l.Number)
 		}
-		if r.lines >= maxLines {
-			return nil // what follows is not kept
+		r.lines++
+		if r.logged >= maxLog && l.Stream != runapi.Server {
+			continue
 		}
 		text := strings.ReplaceAll(strings.ToValidUTF8(l.Text, "�"), "\x00", "�")
 		if len(text) > maxLine {
 			text = text[:maxLine]
 		}
+		if r.logged += int64(len(text)) + lineBytes; r.logged >= maxLog && l.Stream != runapi.Server {
+			l.Stream, text = runapi.Server, fmt.Sprintf("What follows was not kept: a log has at most %d MiB.", maxLog>>20)
+		}
 		if _, err := t.exec("INSERT INTO husk_lines (run, number, stream, time, text) VALUES (?, ?, ?, ?, ?)", r.ID, l.Number, l.Stream, millis(l.Time), strings.ToValidUTF8(text, "")); err != nil {
 			return err
 		}
-		r.lines++
 	}
-	_, err := t.exec("UPDATE husk_runs SET lines = ? WHERE id = ?", r.lines, r.ID)
+	_, err := t.exec("UPDATE husk_runs SET lines = ?, logged = ? WHERE id = ?", r.lines, r.logged, r.ID)
 	return err
 }
 

@@ -81,8 +81,8 @@ func (s *Server) claim(ctx context.Context, c *caller, ask runapi.Ask) (claim *r
 		if first = began.IsZero(); first {
 			began = now
 		}
-		n, err := t.exec("UPDATE husk_runs SET state = 'running', worker = ?, attempt = ?, token = ?, lease = ?, began = ? WHERE id = ? AND state = 'queued'",
-			r.Worker, r.Attempt, r.token, millis(r.lease), millis(began), r.ID)
+		n, err := t.exec("UPDATE husk_runs SET state = 'running', worker = ?, attempt = ?, token = ?, worker_token = ?, lease = ?, began = ? WHERE id = ? AND state = 'queued'",
+			r.Worker, r.Attempt, r.token, c.hash, millis(r.lease), millis(began), r.ID)
 		if err != nil || n == 0 {
 			return err
 		}

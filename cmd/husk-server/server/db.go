@@ -119,7 +119,9 @@ CREATE TABLE husk_workers (
 	PRIMARY KEY (tenant, name)
 )`, `
 ALTER TABLE husk_runs ADD COLUMN tries INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE husk_runs ADD COLUMN base INTEGER NOT NULL DEFAULT -1`}
+ALTER TABLE husk_runs ADD COLUMN base INTEGER NOT NULL DEFAULT -1`, `
+ALTER TABLE husk_runs ADD COLUMN logged INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE husk_runs ADD COLUMN worker_token TEXT NOT NULL DEFAULT ''`}
 
 // ErrNewerSchema says that a newer version of Husk has changed the database.
 var ErrNewerSchema = errors.New("the database was changed by a newer version of husk server: use that version")

@@ -6,10 +6,47 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/husk-dev/husk/internal/runapi"
 )
+
+const (
+	// checkAgain is how long the token of who follows a log is taken as known.
+	checkAgain = time.Second
+	// slowest bounds the time in which who follows a log takes a page of it.
+	slowest = 30 * time.Second
+	// maxWatchers bounds the logs that are followed with one token at once.
+	maxWatchers = 256
+)
+
+// watchers counts the logs that are followed, by team and token.
+type watchers struct {
+	mu sync.Mutex
+	of map[string]int
+}
+
+// begin counts one, until the caller calls end.
+func (w *watchers) begin(c *caller) (end func(), err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.of == nil {
+		w.of = make(map[string]int)
+	}
+	token := c.tenant + "\n" + c.name
+	if w.of[token] >= maxWatchers {
+		return nil, tryLaterf(http.StatusTooManyRequests, "the token %s follows %d logs already", c.name, maxWatchers)
+	}
+	w.of[token]++
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.of[token]--; w.of[token] == 0 {
+			delete(w.of, token)
+		}
+	}, nil
+}
 
 // follow sends the log of a run as events, and the run itself when its state changes, until it is final.
 func (s *Server) follow(w http.ResponseWriter, r *http.Request, c *caller) error {
@@ -20,8 +57,13 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, c *caller) error
 	if text := r.URL.Query().Get("after"); text != "" {
 		after, _ = strconv.ParseInt(text, 10, 64)
 	}
+	stopWatching, err := s.watchers.begin(c)
+	if err != nil {
+		return err
+	}
+	defer stopWatching()
 	events := http.NewResponseController(w)
-	told, alive := "", time.Now()
+	told, alive, checked := "", time.Now(), time.Now()
 	id, again := r.PathValue("id"), keepAlive
 	if s.db.postgres {
 		again = lookAgain // another server may have it
@@ -29,7 +71,13 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, c *caller) error
 	rung, stop := s.changed.wait(func(changed string) bool { return changed == id })
 	defer stop()
 	for {
-		run, lines, err := s.log(r.Context(), c, id, after)
+		if time.Since(checked) > checkAgain {
+			checked = time.Now()
+			if c, err = s.caller(r); err != nil || c.require(runapi.Read, "") != nil {
+				return nil // the token was revoked: who asks again hears of it
+			}
+		}
+		run, lines, more, err := s.log(r.Context(), c, id, after)
 		if err != nil {
 			if told != "" {
 				return nil // the answer has begun: the client asks again
@@ -40,6 +88,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, c *caller) error
 			w.Header().Set("Content-Type", "text/event-stream")
 			w.Header().Set("Cache-Control", "no-cache")
 		}
+		_ = events.SetWriteDeadline(time.Now().Add(slowest)) // a writer without deadlines has none to set
 		for _, line := range lines {
 			text, err := json.Marshal(line)
 			if err != nil {
@@ -50,7 +99,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, c *caller) error
 			}
 			after = line.Number
 		}
-		whole := run.lines <= after
+		whole := !more
 		if is := fmt.Sprint(run.State, run.Worker, run.Attempt); is != told && (whole || !run.State.IsFinal()) {
 			text, err := json.Marshal(run.Run)
 			if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"math"
 	"net/http"
 	"strconv"
 	"time"
@@ -78,7 +79,7 @@ func (s *Server) routes() *http.ServeMux {
 			if err := c.require(runapi.Read, ""); err != nil {
 				return nil, err
 			}
-			run, _, err := s.log(r.Context(), c, r.PathValue("id"), maxLines)
+			run, _, _, err := s.log(r.Context(), c, r.PathValue("id"), math.MaxInt64)
 			if err != nil {
 				return nil, err
 			}
@@ -154,6 +155,9 @@ func (s *Server) routes() *http.ServeMux {
 			}
 			var p runapi.Report
 			if err := s.read(w, r, c, maxBody, &p); err != nil {
+				return nil, err
+			}
+			if err := s.room(r.Context(), c.tenant, max(r.ContentLength, 0)); err != nil {
 				return nil, err
 			}
 			return nil, s.report(r.Context(), c, p)
@@ -282,6 +286,12 @@ func (s *Server) next(w http.ResponseWriter, r *http.Request, c *caller) (any, e
 		}
 		select {
 		case <-rung:
+			if c, err = s.caller(r); err == nil { // the token may have been revoked
+				err = c.require(runapi.Work, "")
+			}
+			if err != nil {
+				return nil, err
+			}
 		case <-end:
 			return nil, nil
 		case <-s.closing:

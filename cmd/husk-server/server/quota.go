@@ -17,7 +17,8 @@ type size struct {
 }
 
 // room returns an error if a tenant may not keep more bytes. What is under way goes on: a run must be able to record what it
-// has done, so that only new bundles, modules, and stacks are refused.
+// has done, so that only new bundles, modules, and stacks are
+// refused, and reports of runs that are over.
 func (s *Server) room(ctx context.Context, tenant string, bytes int64) error {
 	if s.options.Quota == 0 {
 		return nil
@@ -28,7 +29,7 @@ func (s *Server) room(ctx context.Context, tenant string, bytes int64) error {
 	}
 	if used+bytes > s.options.Quota {
 		// No status that clients try again after.
-		return refusef(http.StatusForbidden, "the team %s keeps %d MiB of states, modules, and bundles, and may keep %d MiB: who runs the server sets --quota", tenant, used>>20, s.options.Quota>>20)
+		return refusef(http.StatusForbidden, "the team %s keeps %d MiB of states, modules, bundles, and logs, and may keep %d MiB: who runs the server sets --quota", tenant, used>>20, s.options.Quota>>20)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,9 +45,12 @@ func (s *Server) used(ctx context.Context, tenant string) (int64, error) {
 	if time.Since(known.at) < usedTime {
 		return known.bytes, nil
 	}
-	var bundles, states int64
+	var bundles, logs, states int64
 	err := s.db.step(ctx, func(t *tx) error {
-		if err := t.row("SELECT COALESCE(SUM(LENGTH(content)), 0) FROM husk_bundles WHERE tenant = ?", tenant).Scan(&bundles); err != nil || !t.postgres {
+		if err := t.row("SELECT COALESCE(SUM(LENGTH(content)), 0) FROM husk_bundles WHERE tenant = ?", tenant).Scan(&bundles); err != nil {
+			return err
+		}
+		if err := t.row("SELECT COALESCE(SUM(logged), 0) FROM husk_runs WHERE tenant = ?", tenant).Scan(&logs); err != nil || !t.postgres {
 			return err
 		}
 		return t.row("SELECT COALESCE(SUM(pg_total_relation_size(c.oid)), 0) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"+
@@ -64,6 +68,6 @@ func (s *Server) used(ctx context.Context, tenant string) (int64, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.sizes[tenant] = size{bundles + states, time.Now()}
-	return bundles + states, nil
+	s.sizes[tenant] = size{bundles + logs + states, time.Now()}
+	return bundles + logs + states, nil
 }

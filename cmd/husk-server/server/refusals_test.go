@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -166,5 +167,24 @@ func TestQuotas(t *testing.T) {
 		require.NoError(t, lease.Append(t.Context(), 1, []byte("what a run has done is recorded")))
 		require.NoError(t, lease.Release(t.Context()))
 		require.NoError(t, eve.SendBundle(t.Context(), digest(large), []byte(large)), "others have their own")
+
+		// Logs count, and those of runs that are over can be refused.
+		worker := b.client("logs", "w", runapi.Work)
+		report := runapi.Report{
+			Run: runapi.Run{
+				NewRun: runapi.NewRun{ID: "ABCDEFGHIJKLMNOPQRSTUVWXYZ", Project: "shop", Stack: "till", Operation: "up", Bundle: digest("files")},
+				State:  runapi.Succeeded, Worker: "edge-1", Made: time.Now(), Began: time.Now(), Ended: time.Now(),
+			},
+		}
+		for i := range int64(12) {
+			report.Lines = append(report.Lines, runapi.Line{Number: i + 1, Stream: runapi.Out, Text: strings.Repeat("x", 256<<10)})
+		}
+		send := func(id string) error {
+			report.ID = id
+			_, err := worker.CallFor(t.Context(), 0, http.MethodPost, "/v1/work/report", report, nil)
+			return err
+		}
+		require.NoError(t, send("ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
+		require.Equal(t, http.StatusForbidden, status(send("BBCDEFGHIJKLMNOPQRSTUVWXYZ")))
 	})
 }

@@ -23,14 +23,17 @@ type record struct {
 	token    string
 	lease    time.Time
 	cancel   int
-	lines    int64
+	// lines is the number of the last line, and logged how many bytes of the log are kept.
+	lines, logged int64
+	// worker is the hash of the token that the run's worker has asked with, empty if that was before it was noted.
+	workerToken string
 	// tries is how often its stack was not to be had.
 	tries int
 	// base is where the state was that the preview read, if the approved run must find it there: see [Server.remember].
 	base int64
 }
 
-const columns = "id, tenant, project, stack, request, selector, state, previewing, requested_by, requested_projects, approved_by, worker, attempt, token, lease, cancel, lines, tries, base, reason, made, began, ended"
+const columns = "id, tenant, project, stack, request, selector, state, previewing, requested_by, requested_projects, approved_by, worker, attempt, token, worker_token, lease, cancel, lines, logged, tries, base, reason, made, began, ended"
 
 // noBase is the base of a run that may begin at any state, and unknownBase that of one which may begin at none.
 const noBase, unknownBase = -1, -2
@@ -42,7 +45,7 @@ func scanRun(scan func(...any) error) (*record, error) {
 	var lease, made, began, ended int64
 	var id, project, stack string
 	err := scan(&id, &r.tenant, &project, &stack, &request, &r.selector, &r.State, &previewing, &r.By, &projects, &r.ApprovedBy,
-		&r.Worker, &r.Attempt, &r.token, &lease, &r.cancel, &r.lines, &r.tries, &r.base, &r.Reason, &made, &began, &ended)
+		&r.Worker, &r.Attempt, &r.token, &r.workerToken, &lease, &r.cancel, &r.lines, &r.logged, &r.tries, &r.base, &r.Reason, &made, &began, &ended)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -116,27 +119,38 @@ func (s *Server) runs(ctx context.Context, c *caller, project, stack string, ope
 	return all, nil
 }
 
-// log returns a run with lines of its log after a number.
-func (s *Server) log(ctx context.Context, c *caller, id string, after int64) (r *record, lines []runapi.Line, err error) {
-	const page = 500
+// errEnough ends a query.
+var errEnough = errors.New("these are enough")
+
+// log returns a run with lines of its log after a number, and whether there are more of them than are to be in memory at once.
+func (s *Server) log(ctx context.Context, c *caller, id string, after int64) (r *record, lines []runapi.Line, more bool, err error) {
+	const page, pageBytes = 500, 1 << 20
 	err = s.db.step(ctx, func(t *tx) error {
-		lines = nil
+		lines, more = nil, false
+		bytes := 0
 		if r, err = t.runWhere("id = ? AND tenant = ?", id, c.tenant); err != nil {
 			return err
 		}
 		if r == nil || !c.uses(r.Project) {
 			return t.noRun(id)
 		}
-		return t.rows(func(scan func(...any) error) error {
+		err := t.rows(func(scan func(...any) error) error {
+			if more = len(lines) == page || bytes > pageBytes; more {
+				return errEnough
+			}
 			var l runapi.Line
 			var at int64
 			if err := scan(&l.Number, &l.Stream, &at, &l.Text); err != nil {
 				return err
 			}
 			l.Time = timeOf(at)
-			lines = append(lines, l)
+			lines, bytes = append(lines, l), bytes+len(l.Text)
 			return nil
-		}, "SELECT number, stream, time, text FROM husk_lines WHERE run = ? AND number > ? ORDER BY number LIMIT ?", id, after, page)
+		}, "SELECT number, stream, time, text FROM husk_lines WHERE run = ? AND number > ? ORDER BY number LIMIT ?", id, after, page+1)
+		if more && errors.Is(err, errEnough) {
+			err = nil
+		}
+		return err
 	})
-	return r, lines, err
+	return r, lines, more, err
 }

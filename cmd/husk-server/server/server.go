@@ -39,7 +39,7 @@ type Options struct {
 	Lease time.Duration
 	// Keep is how long ended runs and their logs are kept; 0 stands for [DefaultKeep].
 	Keep time.Duration
-	// Quota is how many bytes of states, modules, and bundles each tenant may keep, 0 for any.
+	// Quota is how many bytes of states, modules, bundles, and logs each tenant may keep, 0 for any.
 	Quota int64
 	// Trace gets a span for each run that has ended, and for its wait; nil for none.
 	Trace *trace.Tracer
@@ -73,6 +73,7 @@ type Server struct {
 	queued  bells[wanted]
 	// coming are the bodies of requests, and going those of answers.
 	coming, going bodies
+	watchers      watchers
 	closing       chan struct{}
 	once          sync.Once
 	// looking is the loop of look.
