@@ -45,6 +45,7 @@ const (
 //	config/     the key of their secrets
 //	desired/    the last update of each stack, as PROJECT@STACK.json
 //	reports/    runs that the server has not heard of, as JSON, the oldest first by name
+//	approved/   approved runs that have begun, by their IDs
 //	bundles/    the files of projects, by digest
 type edge struct {
 	*worker
@@ -58,10 +59,13 @@ type edge struct {
 
 func newEdge(w *worker) (*edge, error) {
 	e := &edge{worker: w, wake: make(chan struct{}, 1)}
-	for _, name := range []string{"stacks", "config", "desired", "reports"} {
+	for _, name := range []string{"stacks", "config", "desired", "reports", "approved"} {
 		if err := os.MkdirAll(w.dir(name), 0o700); err != nil {
 			return nil, err
 		}
+	}
+	if err := clear(w.dir("approved"), keepTime); err != nil {
+		return nil, err
 	}
 	if err := e.checkToken(); err != nil {
 		return nil, err
@@ -112,7 +116,7 @@ func (e *edge) do(stop, kill context.Context, claim *runapi.Claim) {
 	defer e.turn.Unlock()
 	run := claim.Run
 	run.Began = time.Now()
-	done := e.attempt(stop, kill, claim, j)
+	done := e.approved(stop, kill, claim, j)
 	end := done.End
 	close(ended)
 	sending.Wait()

@@ -220,10 +220,7 @@ type done struct {
 
 // attempt does a run in a directory of its own.
 func (w *worker) attempt(stop, kill context.Context, claim *runapi.Claim, j *journal) done {
-	fail := func(err error) done {
-		j.write(runapi.Server, "The run could not begin: "+err.Error())
-		return done{End: runapi.End{Outcome: runapi.Failed, Reason: err.Error()}}
-	}
+	fail := j.refuse
 	dir, err := os.MkdirTemp(w.dir("runs"), claim.ID+"-")
 	if err != nil {
 		return fail(err)

@@ -1,0 +1,69 @@
+package main_test
+
+import (
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// An edge worker, which has the state, destroys and refreshes what was approved, and nothing else.
+func TestApprovalAtTheEdge(t *testing.T) {
+	s := begin(t, "--lease", "3s")
+	s.login("acme", "ann", "request")
+	s.login("acme", "bob", "approve")
+	c := newCloud(t)
+	reads := make(chan struct{}, 1000)
+	c.hold = func(operation string) {
+		if operation == "read" {
+			reads <- struct{}{}
+		}
+	}
+	dir := s.project(map[string]string{"Husk.yaml": s.objects(c, "a")})
+	s.worker(s.token("acme", "pumps", "work"), "pump", "--edge", "--trusted", "--every", "1s")
+	to := []string{"-C", dir, "--remote", "--label", "edge=pump", "--stack", "pump"}
+	wanted := regexp.MustCompile(`husk remote approve (\w{26})`)
+	ask := func(operation string) (id string) {
+		t.Helper()
+		return wanted.FindStringSubmatch(s.done("ann", append([]string{operation, "--require-approval"}, to...)...))[1]
+	}
+	up := func() { t.Helper(); s.done("ann", append([]string{"up", "--yes"}, to...)...) }
+	for _, operation := range []string{"refresh", "destroy"} {
+		up()
+		id := ask(operation)
+		for len(reads) > 0 {
+			<-reads
+		}
+		for range 3 { // the last update is repeated meanwhile, and changes nothing
+			<-reads
+		}
+		s.done("bob", "remote", "approve", id)
+		require.Contains(t, s.done("bob", "remote", "log", "-f", id), "Approved by bob.")
+		require.Contains(t, s.done("ann", "remote", "ls"), id+"  succeeded  "+operation)
+	}
+	c.mu.Lock()
+	require.Empty(t, c.objects)
+	c.mu.Unlock()
+
+	// What is lost is made again meanwhile, so that the stack is not what was approved.
+	for _, operation := range []string{"refresh", "destroy"} {
+		up()
+		id := ask(operation)
+		c.mu.Lock()
+		made := c.made
+		clear(c.objects)
+		c.mu.Unlock()
+		require.Eventually(t, func() bool {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			return c.made > made
+		}, time.Minute, 20*time.Millisecond)
+		s.done("bob", "remote", "approve", id)
+		require.Contains(t, s.done("bob", "remote", "log", "-f", id), "the stack pump was changed after the preview that bob has approved: ask for the run "+operation+" again")
+		require.Contains(t, s.done("ann", "remote", "ls"), id+"  failed")
+		c.mu.Lock()
+		require.Len(t, c.objects, 1)
+		c.mu.Unlock()
+	}
+}
