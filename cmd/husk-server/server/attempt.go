@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,9 +21,13 @@ const (
 	maxLine, maxLog, lineBytes = 256 << 10, 64 << 20, 64
 )
 
-// addLines adds lines to a log. Those that it has already are ignored, and those for which it has no room are not kept.
+// addLines adds lines of a worker to a log. Those that it has already are ignored, and those for which it has no room are not
+// kept.
 func (t *tx) addLines(r *record, lines []runapi.Line) error {
 	for _, l := range lines {
+		if !slices.Contains(streams, l.Stream) {
+			return refusef(http.StatusBadRequest, "the stream %.20q of a line: it is one of %s", l.Stream, strings.Join(streams, ", "))
+		}
 		if l.Number <= r.lines {
 			continue
 		}
@@ -30,27 +35,50 @@ func (t *tx) addLines(r *record, lines []runapi.Line) error {
 			return refusef(http.StatusConflict, "the log of the run has %d lines, and the next that was sent is %d", r.lines, l.Number)
 		}
 		r.lines++
-		if r.logged >= maxLog && l.Stream != runapi.Server {
+		if r.logged >= maxLog {
 			continue
 		}
-		text := strings.ReplaceAll(strings.ToValidUTF8(l.Text, "�"), "\x00", "�")
-		if len(text) > maxLine {
-			text = text[:maxLine]
+		if l.Text = storable(l.Text, maxLine); r.logged+int64(len(l.Text))+lineBytes >= maxLog {
+			r.logged, l.Stream, l.Text = maxLog, runapi.Server, fmt.Sprintf("What follows was not kept: a log has at most %d MiB.", maxLog>>20)
 		}
-		if r.logged += int64(len(text)) + lineBytes; r.logged >= maxLog && l.Stream != runapi.Server {
-			l.Stream, text = runapi.Server, fmt.Sprintf("What follows was not kept: a log has at most %d MiB.", maxLog>>20)
-		}
-		if _, err := t.exec("INSERT INTO husk_lines (run, number, stream, time, text) VALUES (?, ?, ?, ?, ?)", r.ID, l.Number, l.Stream, millis(l.Time), strings.ToValidUTF8(text, "")); err != nil {
+		if err := t.addLine(r, l); err != nil {
 			return err
 		}
 	}
+	return t.logged(r)
+}
+
+var streams = []string{runapi.Out, runapi.Err, runapi.Server}
+
+// storable returns a text, or the beginning of it, that every database takes.
+func storable(text string, most int) string {
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "�"), "\x00", "�")
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "")
+	}
+	return text
+}
+
+func (t *tx) addLine(r *record, l runapi.Line) error {
+	r.logged += int64(len(l.Text)) + lineBytes
+	_, err := t.exec("INSERT INTO husk_lines (run, number, stream, time, text) VALUES (?, ?, ?, ?, ?)", r.ID, l.Number, l.Stream, millis(l.Time), l.Text)
+	return err
+}
+
+// logged notes how long the log is.
+func (t *tx) logged(r *record) error {
 	_, err := t.exec("UPDATE husk_runs SET lines = ?, logged = ? WHERE id = ?", r.lines, r.logged, r.ID)
 	return err
 }
 
-// say adds a line of the server to a log.
+// say adds a line of the server to a log, which has room for these.
 func (t *tx) say(r *record, format string, args ...any) error {
-	return t.addLines(r, []runapi.Line{{Number: r.lines + 1, Stream: runapi.Server, Time: time.Now(), Text: fmt.Sprintf(format, args...)}})
+	r.lines++
+	line := runapi.Line{Number: r.lines, Stream: runapi.Server, Time: time.Now(), Text: storable(fmt.Sprintf(format, args...), maxLine)}
+	if err := t.addLine(r, line); err != nil {
+		return err
+	}
+	return t.logged(r)
 }
 
 // held returns the run that a worker has, for a step.
@@ -143,12 +171,12 @@ func (t *tx) again(r *record, reason string, lease time.Duration) (next runapi.S
 // leave takes a run from its worker, in its new state. A plan of nil leaves the one that there is, and a run that is queued
 // again is taken no earlier than later.
 func (t *tx) leave(r *record, reason string, plan []byte, later time.Time) error {
-	r.Reason, r.Ended = reason, time.Time{}
+	r.Reason, r.Ended = storable(reason, runapi.MaxMessage), time.Time{}
 	if r.State.IsFinal() {
-		r.Ended = time.Now().UTC()
+		r.Ended, plan = time.Now().UTC(), []byte{} // nobody needs one any more
 	}
 	_, err := t.exec("UPDATE husk_runs SET state = ?, worker = ?, attempt = ?, tries = ?, token = '', lease = 0, not_before = ?, reason = ?, ended = ? WHERE id = ?",
-		string(r.State), r.Worker, r.Attempt, r.tries, millis(later), reason, millis(r.Ended), r.ID)
+		string(r.State), r.Worker, r.Attempt, r.tries, millis(later), r.Reason, millis(r.Ended), r.ID)
 	if err == nil && plan != nil {
 		_, err = t.exec("UPDATE husk_runs SET plan = ? WHERE id = ?", plan, r.ID)
 	}

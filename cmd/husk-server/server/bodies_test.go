@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"io"
 	"net/http"
@@ -86,14 +87,13 @@ func TestUploadsAreBounded(t *testing.T) {
 
 // What is wrong with a bundle is said before it is sent.
 func TestUploadsThatAreRefused(t *testing.T) {
-	b := open(t, server.Options{Quota: 1 << 20})
-	ann := b.client("acme", "ann", runapi.Request)
-	for want, content := range map[int]string{http.StatusForbidden: strings.Repeat("x", 2<<20), http.StatusRequestEntityTooLarge: strings.Repeat("x", 65<<20)} {
-		if want == http.StatusRequestEntityTooLarge {
-			b = open(t, server.Options{})
-			ann = b.client("acme", "ann", runapi.Request)
+	for want, o := range map[int]server.Options{http.StatusForbidden: {Quota: 1 << 20}, http.StatusRequestEntityTooLarge: {}} {
+		b := open(t, o)
+		content := strings.Repeat("x", 65<<20)
+		if o.Quota > 0 {
+			content = content[:2<<20]
 		}
-		_, taken, status := b.upload(ann, content)
+		_, taken, status := b.upload(b.client("acme", "ann", runapi.Request), content)
 		require.Equal(t, want, (<-status).StatusCode)
 		select {
 		case <-taken:
@@ -101,6 +101,8 @@ func TestUploadsThatAreRefused(t *testing.T) {
 		default:
 		}
 	}
+	b := open(t, server.Options{})
+	ann := b.client("acme", "ann", runapi.Request)
 	_, err := ann.Send(t.Context(), 0, http.MethodPut, "/v1/bundles/none", "", []byte("x"))
 	require.Equal(t, http.StatusBadRequest, status(err))
 }
@@ -159,3 +161,16 @@ func TestBodiesThatAreNotOne(t *testing.T) {
 type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+// A request that ended early was not done, and its answer, if somebody reads it, does not say that it was.
+func TestRequestsThatEnded(t *testing.T) {
+	b := open(t, server.Options{})
+	ann := b.client("acme", "ann", runapi.Request)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	req := httptest.NewRequestWithContext(ctx, http.MethodPut, "/v1/bundles/"+digest("files"), strings.NewReader("files"))
+	req.Header.Set("Authorization", "Bearer "+ann.Token())
+	answer := httptest.NewRecorder()
+	b.server.ServeHTTP(answer, req)
+	require.Equal(t, http.StatusServiceUnavailable, answer.Code)
+}

@@ -15,6 +15,8 @@ import (
 )
 
 const (
+	// maxSlots bounds the runs that a worker says it takes at once.
+	maxSlots = 10_000
 	// maxWait bounds how long a question for a run waits.
 	maxWait = 55 * time.Second
 	// lookAgain is how often who waits looks for what another server has changed, or what its time has come for.
@@ -31,7 +33,7 @@ var openAPI []byte
 // routes returns what answers requests.
 func (s *Server) routes() *http.ServeMux {
 	mux := http.NewServeMux()
-	mux.Handle(remote.Path, s.states)
+	mux.HandleFunc(remote.Path, s.serveStates)
 	mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(openAPI)
@@ -237,10 +239,10 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, do handler) {
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, c *caller, err error) {
 	var refused *refusal
 	switch {
-	case r.Context().Err() != nil:
-		return // the client is gone
 	case errors.As(err, &refused):
 		s.logRefusal(r, c, refused)
+	case r.Context().Err() != nil: // the client is gone, or was too slow: without an answer it would take this for done
+		refused = &refusal{status: http.StatusServiceUnavailable, reason: "the connection has ended"}
 	default:
 		slog.Error("a request could not be answered", "method", r.Method, "path", r.URL.Path, "error", err)
 		refused = &refusal{status: http.StatusInternalServerError, reason: "the server cannot answer now: its log says why"}
@@ -267,6 +269,9 @@ func (s *Server) next(w http.ResponseWriter, r *http.Request, c *caller) (any, e
 	}
 	if err := checkLabels(ask.Labels); err != nil {
 		return nil, err
+	}
+	if ask.Slots < 0 || ask.Slots > maxSlots || ask.Running < 0 || ask.Running > maxSlots {
+		return nil, refusef(http.StatusBadRequest, "a worker takes at most %d runs at once", maxSlots)
 	}
 	if _, edge := ask.Labels[runapi.EdgeLabel]; edge && c.tenant == everyTenant {
 		return nil, refusef(http.StatusForbidden, "the token %s is for the runs of all teams, and an edge worker keeps the states of one: issue it a token of its team", c.name)

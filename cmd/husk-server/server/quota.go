@@ -50,7 +50,7 @@ func (s *Server) used(ctx context.Context, tenant string) (int64, error) {
 		if err := t.row("SELECT COALESCE(SUM(LENGTH(content)), 0) FROM husk_bundles WHERE tenant = ?", tenant).Scan(&bundles); err != nil {
 			return err
 		}
-		if err := t.row("SELECT COALESCE(SUM(logged), 0) FROM husk_runs WHERE tenant = ?", tenant).Scan(&logs); err != nil || !t.postgres {
+		if err := t.row("SELECT COALESCE(SUM(logged + LENGTH(request) + COALESCE(LENGTH(plan), 0)), 0) FROM husk_runs WHERE tenant = ?", tenant).Scan(&logs); err != nil || !t.postgres {
 			return err
 		}
 		return t.row("SELECT COALESCE(SUM(pg_total_relation_size(c.oid)), 0) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"+

@@ -2,8 +2,11 @@ package server_test
 
 import (
 	"bytes"
+	"context"
+	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -186,5 +189,79 @@ func TestQuotas(t *testing.T) {
 		}
 		require.NoError(t, send("ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
 		require.Equal(t, http.StatusForbidden, status(send("BBCDEFGHIJKLMNOPQRSTUVWXYZ")))
+	})
+}
+
+// A team that sends the states of its stacks slowly keeps no other team from sending theirs.
+func TestSlowStatesOfOthers(t *testing.T) {
+	b := open(t, server.Options{})
+	ann, eve := b.client("acme", "ann", runapi.Request), b.client("evil", "eve", runapi.Request)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var all sync.WaitGroup
+	var bodies []io.Closer
+	taken := make(chan struct{}, 8)
+	for range 8 {
+		body, w := io.Pipe()
+		bodies = append(bodies, w)
+		traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{Got100Continue: func() { taken <- struct{}{} }})
+		req, err := http.NewRequestWithContext(traced, http.MethodPost, b.url+remote.Path+"append", body)
+		require.NoError(t, err)
+		req.ContentLength = 2 << 20
+		req.Header.Set("Authorization", "Bearer "+eve.Token())
+		req.Header.Set("Content-Type", "application/cbor")
+		req.Header.Set("Expect", "100-continue")
+		all.Go(func() {
+			resp, err := (&http.Transport{ExpectContinueTimeout: time.Hour}).RoundTrip(req)
+			if err == nil {
+				_ = resp.Body.Close()
+			}
+		})
+	}
+	<-taken
+	<-taken
+	large := strings.Repeat("x", 2<<20)
+	require.NoError(t, b.stacks(ann.Token()).State.Create(t.Context(), state.StackName{Project: "shop", Name: "dev"}, []byte(large)))
+	require.Empty(t, taken)
+	stop()
+	for _, body := range bodies {
+		_ = body.Close() // a request that is cancelled waits for its body
+	}
+	all.Wait()
+}
+
+// What a worker says of itself and of a run is as long as it may be, and of what it may be.
+func TestWhatWorkersSay(t *testing.T) {
+	everywhere(t, func(t *testing.T, o server.Options) {
+		b := open(t, o)
+		ann, worker := b.client("acme", "ann", runapi.Request), b.client("acme", "w", runapi.Work)
+		for _, ask := range []runapi.Ask{{Worker: "w", Slots: -1}, {Worker: "w", Slots: 1 << 40}, {Worker: "w", Running: -1}, {Worker: "w", Running: 1 << 40}, {Worker: "w\n"}} {
+			_, err := worker.CallFor(t.Context(), 0, http.MethodPost, "/v1/work/next", ask, nil)
+			require.Equal(t, http.StatusBadRequest, status(err), ask)
+		}
+		run := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev", Approval: true})
+		claim := b.next(worker, "w", nil)
+		_, err := b.of(claim).CallFor(t.Context(), 0, http.MethodPost, "/v1/work/beat", runapi.Beat{Lines: []runapi.Line{{Number: 1, Stream: "forged"}}}, nil)
+		require.Equal(t, http.StatusBadRequest, status(err))
+		require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Failed, Reason: "it\x00 failed " + strings.Repeat("é", 1<<20)}))
+		failed := b.run(ann, run.ID)
+		require.Equal(t, "it\uFFFD failed ", failed.Reason[:len("it\uFFFD failed ")])
+		require.LessOrEqual(t, len(failed.Reason), 4096)
+		require.Equal(t, runapi.Failed, failed.State)
+		report := runapi.Report{Run: failed}
+		report.ID, report.Approval, report.Worker = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", false, strings.Repeat("w", 1000)
+		_, err = worker.CallFor(t.Context(), 0, http.MethodPost, "/v1/work/report", report, nil)
+		require.Equal(t, http.StatusBadRequest, status(err))
+		report.Worker, report.Reason = "w", strings.Repeat("x", 1<<20)
+		_, err = worker.CallFor(t.Context(), 0, http.MethodPost, "/v1/work/report", report, nil)
+		require.NoError(t, err)
+		require.Len(t, b.run(ann, report.ID).Reason, 4096)
+
+		var options []string
+		for range 100 {
+			options = append(options, "--target="+strings.Repeat("x", 4000))
+		}
+		_, err = b.ask(ann, runapi.NewRun{Project: "shop", Stack: "dev", Options: options})
+		require.Equal(t, http.StatusBadRequest, status(err))
 	})
 }

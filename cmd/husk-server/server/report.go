@@ -20,7 +20,7 @@ func (s *Server) report(ctx context.Context, c *caller, p runapi.Report) error {
 	if err := c.require(runapi.Work, p.Project); err != nil {
 		return err
 	}
-	if !idPattern.MatchString(p.ID) || !p.State.IsFinal() {
+	if !idPattern.MatchString(p.ID) || !p.State.IsFinal() || !labelPattern.MatchString(p.Worker) {
 		return refusef(http.StatusBadRequest, "the report is none of a run of this worker that has ended")
 	}
 	s.setClock(&p, time.Now())
@@ -43,7 +43,7 @@ func (s *Server) report(ctx context.Context, c *caller, p runapi.Report) error {
 		_, err = t.exec("INSERT INTO husk_runs (id, tenant, project, stack, request, selector, state, previewing, requested_by, requested_projects,"+
 			" approved_by, worker, attempt, token, lease, not_before, cancel, lines, reason, made, began, ended)"+
 			" VALUES (?, ?, ?, ?, ?, '', ?, 0, ?, '[]', '', ?, 1, '', 0, 0, 0, 0, ?, ?, ?, ?)",
-			p.ID, c.tenant, p.Project, p.Stack, string(request), string(p.State), c.name, p.Worker, p.Reason, millis(p.Made), millis(p.Began), millis(p.Ended))
+			p.ID, c.tenant, p.Project, p.Stack, string(request), string(p.State), c.name, p.Worker, storable(p.Reason, runapi.MaxMessage), millis(p.Made), millis(p.Began), millis(p.Ended))
 		if err != nil {
 			return err
 		}

@@ -63,13 +63,14 @@ func checkNewRun(n *runapi.NewRun) error {
 	case !digestPattern.MatchString(n.Bundle):
 		return refusef(http.StatusBadRequest, "the bundle %q: its digest has the form sha256:…", n.Bundle)
 	}
-	const most, longest = 256, runapi.MaxMessage
+	const most, longest, all = 256, runapi.MaxMessage, 256 << 10
 	if len(n.Options) > most || len(n.Message) > longest {
 		return refusef(http.StatusBadRequest, "a run has at most %d options, and a message of at most %d bytes", most, longest)
 	}
+	bytes := 0
 	for _, option := range n.Options {
-		if len(option) > longest {
-			return refusef(http.StatusBadRequest, "an option has more than %d bytes", longest)
+		if bytes += len(option); len(option) > longest || bytes > all {
+			return refusef(http.StatusBadRequest, "an option has more than %d bytes, or all of them have more than %d KiB", longest, all>>10)
 		}
 		if err := runapi.CheckOption(n.Operation, option); err != nil {
 			return refusef(http.StatusBadRequest, "%v", err)

@@ -74,8 +74,10 @@ type Server struct {
 	// coming are the bodies of requests, and going those of answers.
 	coming, going bodies
 	watchers      watchers
-	closing       chan struct{}
-	once          sync.Once
+	// large are the turns of large calls about states.
+	large   turns
+	closing chan struct{}
+	once    sync.Once
 	// looking is the loop of look.
 	looking sync.WaitGroup
 	// exporting is that of export, until exported is closed.
