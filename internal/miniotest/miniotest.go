@@ -132,10 +132,10 @@ func (s *Server) Pause() { s.running.signal("STOP") }
 // Continue has the server go on after Pause.
 func (s *Server) Continue() { s.running.signal("CONT") }
 
-// Client returns a client of the administrator.
+// Client returns a client of the administrator, which knows the server's certificate if SSL_CERT_FILE has it.
 func (s *Server) Client(t *testing.T) *minio.Client {
 	t.Helper()
-	client, err := minio.New(s.Address, &minio.Options{Creds: credentials.NewStaticV4(s.User, s.Password, ""), Region: Region})
+	client, err := minio.New(s.Address, &minio.Options{Creds: credentials.NewStaticV4(s.User, s.Password, ""), Region: Region, Secure: s.settings.Certificate != nil})
 	require.NoError(t, err)
 	return client
 }

@@ -185,4 +185,8 @@ func TestMinIOWithTLS(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, certificate, 0o600))
 	t.Setenv("SSL_CERT_FILE", file)
 	require.ErrorContains(t, openURL(t, s.URL("team", "")).Check(ctx), "check the bucket in the URL")
+	s.MakeBucket(t, "team", minio.MakeBucketOptions{})
+	b := openURL(t, s.URL("team", ""))
+	require.NoError(t, b.Check(ctx))
+	backendtest.Fencing(t, b)
 }
