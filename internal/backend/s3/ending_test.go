@@ -131,31 +131,28 @@ func TestTheHeadThatIsRemembered(t *testing.T) {
 	require.ErrorIs(t, err, state.ErrStackNotFound)
 }
 
-// TestALockThatCannotBeReleased has the server refuse the end of a lease.
-func TestALockThatCannotBeReleased(t *testing.T) {
+// TestLocksThatCannotBeReleased has a server refuse the end of a lease, which stays then. Whoever ended it is told so, and
+// may end it later.
+func TestLocksThatCannotBeReleased(t *testing.T) {
 	var refuses atomic.Bool
 	server := startWith(t, nil, func(w http.ResponseWriter, r *http.Request) bool {
-		refused := refuses.Load() && r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, "/stacks/p/s.json")
-		if refused {
-			http.Error(w, "no", http.StatusForbidden)
+		if r.Method != http.MethodPut || !strings.HasSuffix(r.URL.Path, "/stacks/p/s.json") || !refuses.Load() {
+			return false
 		}
-		return refused
+		w.WriteHeader(http.StatusForbidden)
+		return true
 	})
-	b := open(t, server.address, "kept")
+	b := open(t, server.address, "stays")
 	require.NoError(t, b.State.Create(t.Context(), stack, []byte("{}")))
-	for name, release := range map[string]func(state.Lease) error{
-		"alone": func(l state.Lease) error { return l.Release(t.Context()) },
-		"with what its run leaves": func(l state.Lease) error {
-			_, err := l.(backend.Ender).ReleaseWith(t.Context(), backend.Ending{})
-			return err
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			l, _ := leased(t, b)
-			refuses.Store(true)
-			require.ErrorContains(t, release(l), "releasing the lock of the stack p/s, which otherwise ends after 30s: ")
-			refuses.Store(false)
-			require.NoError(t, b.State.Break(t.Context(), stack))
-		})
-	}
+	l, updates := leased(t, b)
+	refuses.Store(true)
+	ended := b.Release(t.Context(), stack, l, backend.Ending{Updates: append(updates, []byte("1"))})
+	require.ErrorContains(t, ended.Err, "releasing the lock of the stack p/s")
+	_, err := b.State.Lease(t.Context(), stack, state.Holder{})
+	require.ErrorIs(t, err, state.ErrLocked)
+	refuses.Store(false)
+	require.NoError(t, l.Release(t.Context()))
+	l, updates = leased(t, b)
+	require.Equal(t, [][]byte{[]byte("1")}, updates)
+	require.NoError(t, l.Release(t.Context()))
 }

@@ -32,6 +32,8 @@ type lease struct {
 	loaded bool
 	// ended is the error of all further steps.
 	ended error
+	// unreleased says that Release has failed to end the lease, which it tries again then.
+	unreleased bool
 
 	stop    context.CancelFunc // of beat
 	beating sync.WaitGroup
@@ -459,9 +461,10 @@ func (l *lease) release(ctx context.Context) (lost bool, err error) {
 	wasEnded := l.ended
 	_ = l.fenced()
 	l.beating.Wait()
-	if errors.Is(wasEnded, state.ErrFenced) {
+	if errors.Is(wasEnded, state.ErrFenced) && !l.unreleased {
 		return true, nil
 	}
+	defer func() { l.unreleased = err != nil }()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), attemptTime)
 	defer cancel()
 	if wasEnded == nil && l.head.Pending == nil {
