@@ -35,6 +35,9 @@ const (
 // errCondition says that an object is not as a write expects it.
 var errCondition = errors.New("the object was changed meanwhile")
 
+// errMaybeWritten is errCondition after an attempt whose answer was lost, which may have changed the object.
+var errMaybeWritten = fmt.Errorf("%w", errCondition)
+
 // bucket sends requests. It is safe for concurrent use.
 type bucket struct {
 	client              *minio.Core
@@ -100,8 +103,11 @@ func (b *bucket) transfer(ctx context.Context, right string, size int, request f
 		if said.StatusCode != 0 {
 			b.reached.Store(true)
 		}
+		isRefused := said.StatusCode == http.StatusPreconditionFailed || said.Code == minio.PreconditionFailed
 		switch {
-		case said.StatusCode == http.StatusPreconditionFailed, said.Code == minio.PreconditionFailed:
+		case isRefused && maybe:
+			return errMaybeWritten
+		case isRefused:
 			return errCondition
 		case said.StatusCode == http.StatusNotFound && said.Code != minio.NoSuchBucket:
 			return fmt.Errorf("%w (%s)", fs.ErrNotExist, b.place)

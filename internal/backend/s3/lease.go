@@ -467,14 +467,17 @@ func (l *lease) release(ctx context.Context) (lost bool, err error) {
 	defer func() { l.unreleased = err != nil }()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), attemptTime)
 	defer cancel()
+	isOthers := false // if the lease is not in the head, another has taken it away
 	if wasEnded == nil && l.head.Pending == nil {
 		// The head is as this lease has left it, unless the lease was taken away, or an attempt of a sign of life came late.
 		next := *l.head
 		next.Body.release(l, true)
-		if err := l.store.write(ctx, &next); err == nil {
+		err := l.store.write(ctx, &next)
+		if err == nil {
 			l.store.b.remember(&next)
 			return false, nil
 		}
+		isOthers = errors.Is(err, errCondition) && !errors.Is(err, errMaybeWritten)
 	}
 	c, err := l.store.read(ctx, l.name)
 	if err == nil && c.heldBy(l) {
@@ -486,8 +489,8 @@ func (l *lease) release(ctx context.Context) (lost bool, err error) {
 		c.Body.release(l, wasEnded == nil)
 		err = l.store.write(ctx, c)
 	default:
-		// Whoever releases a lease closes its journal, and whoever takes it away does not.
-		lost = slices.ContainsFunc(c.Body.Journals, func(j journal) bool { return j.Lease == l.id && !j.Closed })
+		// Whoever releases a lease closes its journal, and whoever takes it away does not. The next checkpoint replaces both.
+		lost = isOthers || slices.ContainsFunc(c.Body.Journals, func(j journal) bool { return j.Lease == l.id && !j.Closed })
 	}
 	if errors.Is(err, errCondition) {
 		return true, nil

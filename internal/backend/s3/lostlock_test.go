@@ -2,10 +2,12 @@ package s3_test
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/engine/state"
@@ -105,4 +107,71 @@ func TestHistoryOfALostLock(t *testing.T) {
 	require.Equal(t, [][]byte{[]byte("the former's"), []byte("the latter's")}, is, "a run that did something is told of")
 	require.NoError(t, latter.Release(ctx))
 	require.NoError(t, former.Release(ctx))
+}
+
+// TestEndingOfALostLock has a run end whose lock another has taken away. It is told so, whatever the other has done since,
+// and its update is added to those of the other.
+func TestEndingOfALostLock(t *testing.T) {
+	for name, use := range map[string]func(t *testing.T, latter state.Lease){
+		"to nothing": func(*testing.T, state.Lease) {},
+		"to change the stack": func(t *testing.T, latter state.Lease) {
+			require.NoError(t, latter.Append(t.Context(), 1, []byte("record")))
+			require.NoError(t, latter.Checkpoint(t.Context(), 1, []byte(`{"is":"changed"}`)))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			address := start(t, nil)
+			mine, others := open(t, address, "lost"), open(t, address, "lost")
+			require.NoError(t, mine.State.Create(t.Context(), stack, []byte("{}")))
+			former, updates := leased(t, mine)
+			require.NoError(t, others.State.Break(t.Context(), stack))
+			latter, latters := leased(t, others)
+			use(t, latter)
+			require.Equal(t, backend.Ended{}, others.Release(t.Context(), stack, latter, backend.Ending{Updates: append(latters, []byte("latter"))}))
+			ended := mine.Release(t.Context(), stack, former, backend.Ending{Updates: append(updates, []byte("former"))})
+			require.ErrorIs(t, ended.Err, state.ErrFenced)
+			is, err := mine.State.(state.Archive).History(t.Context(), stack)
+			require.NoError(t, err)
+			require.Equal(t, [][]byte{[]byte("latter"), []byte("former")}, is)
+		})
+	}
+}
+
+// TestReleaseWhoseAnswerIsLost has another take the lock, and change the stack, before a run learns that its own release
+// has ended its lock.
+func TestReleaseWhoseAnswerIsLost(t *testing.T) {
+	var loses atomic.Bool
+	var server *fakeServer
+	next := func() {}
+	server = startWith(t, nil, func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method != http.MethodPut || !strings.HasSuffix(r.URL.Path, "/stacks/p/s.json") || !loses.CompareAndSwap(true, false) {
+			return false
+		}
+		server.handler.ServeHTTP(httptest.NewRecorder(), r)
+		next()
+		w.WriteHeader(http.StatusInternalServerError)
+		return true
+	})
+	mine, others := open(t, server.address, "answer"), open(t, server.address, "answer")
+	require.NoError(t, mine.State.Create(t.Context(), stack, []byte("{}")))
+	l, updates := leased(t, mine)
+	next = func() {
+		latter, err := others.State.Lease(t.Context(), stack, state.Holder{})
+		if err == nil {
+			_, err = latter.Load(t.Context())
+		}
+		if err == nil {
+			err = latter.Append(t.Context(), 1, []byte("record"))
+		}
+		if err == nil {
+			err = latter.Checkpoint(t.Context(), 1, []byte(`{"is":"changed"}`))
+		}
+		if err == nil {
+			err = latter.Release(t.Context())
+		}
+		assert.NoError(t, err)
+	}
+	loses.Store(true)
+	require.Equal(t, backend.Ended{}, mine.Release(t.Context(), stack, l, backend.Ending{Updates: append(updates, []byte("1"))}))
+	require.False(t, loses.Load())
 }
