@@ -401,12 +401,11 @@ func (s *Server) release(ctx context.Context, req *request) (answer, error) {
 // lease that has ended already is an error, after which the client stores the rest by calls that need no lease.
 func (s *Server) releaseWith(ctx context.Context, access *Access, req *request) (answer, error) {
 	ended := backend.Ended{Err: state.Fenced(req.Stack)}
-	err := s.endLease(req, func(l state.Lease) error {
+	_ = s.endLease(req, func(l state.Lease) error {
 		ended = access.Backend.Release(ctx, req.Stack, l, backend.Ending{Updates: req.Records, Run: req.ID, Record: req.Content, Modules: req.Modules})
-		return ended.Lost
+		return ended.Err
 	})
-	out := answer{}
-	err = errors.Join(ended.Err, err)
+	out, err := answer{}, errors.Join(ended.Err, ended.Lost)
 	for _, digest := range ended.Missing {
 		is, keepErr := keepsModule(ctx, access, digest)
 		if err = errors.Join(err, keepErr); !is {
@@ -416,7 +415,8 @@ func (s *Server) releaseWith(ctx context.Context, access *Access, req *request) 
 	return out, err
 }
 
-// endLease ends a lease of a client, if it has not ended, with a function.
+// endLease ends a lease of a client, if it has not ended, with a function. After an error, the client can try again, and
+// the server does if the client is silent.
 func (s *Server) endLease(req *request, end func(state.Lease) error) error {
 	one := s.session(req.Lease, req.Stack)
 	if one == nil {
@@ -424,13 +424,17 @@ func (s *Server) endLease(req *request, end func(state.Lease) error) error {
 	}
 	one.inUse.Lock()
 	defer one.inUse.Unlock()
-	s.mu.Lock()
-	delete(s.sessions, req.Lease)
-	s.mu.Unlock()
 	if one.lease == nil {
 		return nil
 	}
-	err := end(one.lease)
+	if err := end(one.lease); err != nil {
+		return err
+	}
 	one.lease = nil
-	return err
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sessions[req.Lease] == one {
+		delete(s.sessions, req.Lease)
+	}
+	return nil
 }

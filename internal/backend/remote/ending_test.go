@@ -1,0 +1,71 @@
+package remote_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/engine/state/memstore"
+	"github.com/husk-dev/husk/internal/backend"
+)
+
+// stuckStore has leases that cannot be released while fails is set.
+type stuckStore struct {
+	*memstore.Store
+	fails atomic.Bool
+}
+
+type stuckLease struct {
+	state.Lease
+	store *stuckStore
+}
+
+func (s *stuckStore) Lease(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, error) {
+	l, err := s.Store.Lease(ctx, name, holder)
+	if err != nil {
+		return nil, err
+	}
+	return stuckLease{l, s}, nil
+}
+
+func (l stuckLease) Release(ctx context.Context) error {
+	if l.store.fails.Load() {
+		return errors.New("the lock is stuck")
+	}
+	return l.Lease.Release(ctx)
+}
+
+// TestLocksThatCannotBeReleased has a server be unable to end a lease. The client is told so, and the server tries again
+// if the client does, or is silent.
+func TestLocksThatCannotBeReleased(t *testing.T) {
+	kept := &stuckStore{Store: new(memstore.Store)}
+	server, handler := serve(t, backend.Files(t.TempDir(), kept))
+	b := open(t, server.URL, "all")
+	stack := state.StackName{Project: "p", Name: "s"}
+	require.NoError(t, b.State.Create(t.Context(), stack, []byte("{}")))
+	for name, again := range map[string]func(state.Lease){
+		"by the client": func(l state.Lease) { require.NoError(t, l.Release(t.Context())) },
+		"by the server": func(state.Lease) { handler.Later(time.Hour) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, err := b.State.Lease(t.Context(), stack, state.Holder{})
+			require.NoError(t, err)
+			kept.fails.Store(true)
+			ended := b.Release(t.Context(), stack, l, backend.Ending{Run: "20261123T134500.000Z-up-1", Record: []byte("record")})
+			require.ErrorContains(t, ended.Err, "the lock is stuck")
+			require.NoError(t, ended.Lost)
+			kept.fails.Store(false)
+			_, err = b.State.Lease(t.Context(), stack, state.Holder{})
+			require.ErrorIs(t, err, state.ErrLocked)
+			again(l)
+			l, err = b.State.Lease(t.Context(), stack, state.Holder{})
+			require.NoError(t, err)
+			require.NoError(t, l.Release(t.Context()))
+		})
+	}
+}
