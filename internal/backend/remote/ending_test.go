@@ -3,6 +3,10 @@ package remote_test
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -68,4 +72,35 @@ func TestLocksThatCannotBeReleased(t *testing.T) {
 			require.NoError(t, l.Release(t.Context()))
 		})
 	}
+}
+
+// TestEndingsThatTakeLong has the end of a lease reach the server only after a sign of life of its client: sending what a
+// run leaves may take longer than a lease lasts without one.
+func TestEndingsThatTakeLong(t *testing.T) {
+	t.Parallel()
+	const attempt = 14 * time.Second // in which a client gives a sign of life, and does not send the call again
+	_, handler := serve(t, files(t))
+	beaten := make(chan struct{})
+	goOn := sync.OnceFunc(func() { close(beaten) })
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch path.Base(r.URL.Path) {
+		case "beat":
+			defer goOn()
+		case "release-with":
+			select {
+			case <-beaten:
+			case <-time.After(attempt):
+				t.Error("the client gives no sign of life")
+				goOn()
+			}
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	b := open(t, server.URL, "all")
+	stack := state.StackName{Project: "p", Name: "s"}
+	require.NoError(t, b.State.Create(t.Context(), stack, []byte("{}")))
+	l, err := b.State.Lease(t.Context(), stack, state.Holder{})
+	require.NoError(t, err)
+	require.Equal(t, backend.Ended{}, b.Release(t.Context(), stack, l, backend.Ending{Updates: [][]byte{[]byte("{}")}}))
 }

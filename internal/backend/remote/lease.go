@@ -262,11 +262,12 @@ func (l *lease) ReleaseWith(ctx context.Context, e backend.Ending) (missing []st
 }
 
 func (l *lease) release(ctx context.Context, call string, r request) (*answer, error) {
-	l.stop()
-	l.beating.Wait()
 	if l.ended == nil {
 		l.ended = state.Fenced(l.name)
 	}
+	// Until the server has all, which may take longer than it keeps the lease of a silent client, there are signs of life.
+	defer l.beating.Wait()
+	defer l.stop()
 	r.Stack, r.Lease = l.name, l.id
 	return l.client.of(context.WithoutCancel(ctx), call, r)
 }
