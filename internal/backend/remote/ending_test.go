@@ -3,6 +3,7 @@ package remote_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"path"
@@ -103,4 +104,24 @@ func TestEndingsThatTakeLong(t *testing.T) {
 	l, err := b.State.Lease(t.Context(), stack, state.Holder{})
 	require.NoError(t, err)
 	require.Equal(t, backend.Ended{}, b.Release(t.Context(), stack, l, backend.Ending{Updates: [][]byte{[]byte("{}")}}))
+}
+
+// TestEndingsWithTooManyModules has a client claim to have used more modules than any run does: keeping each on takes the
+// server a step of its own.
+func TestEndingsWithTooManyModules(t *testing.T) {
+	server, _ := serve(t, files(t))
+	b := open(t, server.URL, "all")
+	stack := state.StackName{Project: "p", Name: "s"}
+	require.NoError(t, b.State.Create(t.Context(), stack, []byte("{}")))
+	var modules []string
+	for n := range 1001 {
+		modules = append(modules, backend.Digest(fmt.Append(nil, n)))
+	}
+	l, err := b.State.Lease(t.Context(), stack, state.Holder{})
+	require.NoError(t, err)
+	_, err = l.(backend.Ender).ReleaseWith(t.Context(), backend.Ending{Modules: modules})
+	require.ErrorContains(t, err, "a run has used at most 1000 modules")
+	missing, err := l.(backend.Ender).ReleaseWith(t.Context(), backend.Ending{Modules: modules[1:]})
+	require.NoError(t, err)
+	require.Equal(t, modules[1:], missing)
 }

@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -108,11 +107,18 @@ func mayUseModule(a *Access, r *request) error {
 
 // mayEnd is a check of calls that end a run, which has used modules.
 func mayEnd(a *Access, r *request) error {
-	err := mayWrite(a, r)
-	for _, digest := range r.Modules {
-		err = cmp.Or(err, mayUseModule(a, &request{ID: digest}))
+	if err := mayWrite(a, r); err != nil {
+		return err
 	}
-	return err
+	if len(r.Modules) > maxModules {
+		return &RefusedError{http.StatusBadRequest, "a run has used at most " + strconv.Itoa(maxModules) + " modules"}
+	}
+	for _, digest := range r.Modules {
+		if err := mayUseModule(a, &request{ID: digest}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func mayPutModule(a *Access, r *request) error {

@@ -29,6 +29,8 @@ const (
 	maxShort = 1 << 20
 	// largeAtOnce bounds the calls of more than maxShort that a server reads and does at once.
 	largeAtOnce = 4
+	// maxModules bounds the modules of a run that ends.
+	maxModules = 1000
 	// maxKey bounds the key of a stack, encrypted or not, in bytes.
 	maxKey = 1 << 10
 )
