@@ -156,3 +156,19 @@ func TestLocksThatCannotBeReleased(t *testing.T) {
 	require.Equal(t, [][]byte{[]byte("1")}, updates)
 	require.NoError(t, l.Release(t.Context()))
 }
+
+// TestUpdatesAfterTheEnd has a process keep nothing of a history after its run has ended: a server has many stacks, and
+// runs go on.
+func TestUpdatesAfterTheEnd(t *testing.T) {
+	address := start(t, nil)
+	mine, others := open(t, address, "after"), open(t, address, "after")
+	require.NoError(t, mine.State.Create(t.Context(), stack, []byte("{}")))
+	former, _, err := mine.State.(state.Opener).LeaseAndLoad(t.Context(), stack, state.Holder{})
+	require.NoError(t, err)
+	require.Equal(t, backend.Ended{}, mine.Release(t.Context(), stack, former, backend.Ending{}))
+	latter, updates := leased(t, others)
+	require.Equal(t, backend.Ended{}, others.Release(t.Context(), stack, latter, backend.Ending{Updates: append(updates, []byte("1"))}))
+	updates, err = mine.State.(state.Archive).History(backend.WithToken(t.Context(), former.Token()), stack)
+	require.NoError(t, err)
+	require.Equal(t, [][]byte{[]byte("1")}, updates)
+}

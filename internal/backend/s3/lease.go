@@ -538,8 +538,9 @@ func (l *lease) ReleaseWith(ctx context.Context, e backend.Ending) (missing []st
 		})
 	}
 	if err := each(len(parts), func(i int) error { return parts[i]() }); err != nil {
-		return nil, err
+		return nil, err // the calls that follow need what was read
 	}
+	l.store.drop(l.name, l.token)
 	for i, digest := range e.Modules {
 		if !has[i] {
 			missing = append(missing, digest)

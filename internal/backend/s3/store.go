@@ -59,6 +59,15 @@ func (s *Store) hold(name state.StackName, h held) {
 	s.held[name] = h
 }
 
+// drop forgets the history that the holder of a token has read.
+func (s *Store) drop(name state.StackName, token uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h := s.held[name]; h.token == token {
+		s.held[name] = held{token: token, directory: h.directory}
+	}
+}
+
 // forget forgets a stack that is removed or has another name.
 func (s *Store) forget(name state.StackName) {
 	s.mu.Lock()
