@@ -46,13 +46,14 @@ type Sealing struct {
 	providers map[string]secrets.Provider
 	// opening are the stacks that stop being encrypted, and settled those all of whose belongings are encrypted.
 	opening, settled map[state.StackName]bool
+	updates          map[state.StackName]knownUpdates
 }
 
 // New returns the sealing of a backend. keys open and make secrets providers.
 func New(b *backend.Backend, keys state.KeySource, mode Mode) *Sealing {
 	return &Sealing{
 		inner: b, keys: keys, mode: mode, stacks: make(map[state.StackName]*ring), providers: make(map[string]secrets.Provider),
-		opening: make(map[state.StackName]bool), settled: make(map[state.StackName]bool),
+		opening: make(map[state.StackName]bool), settled: make(map[state.StackName]bool), updates: make(map[state.StackName]knownUpdates),
 	}
 }
 

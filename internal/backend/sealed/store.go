@@ -109,6 +109,7 @@ const updatesName = "an update in the history"
 
 func (a *archive) History(ctx context.Context, name state.StackName) ([][]byte, error) {
 	records, err := a.inner().History(ctx, name)
+	read := make(map[string]sealedUpdate)
 	for i, record := range records {
 		var l line
 		if err != nil || !bytes.Contains(record, []byte(`"`+member+`"`)) || json.Unmarshal(record, &l) != nil || l.Sealed == nil {
@@ -116,7 +117,14 @@ func (a *archive) History(ctx context.Context, name state.StackName) ([][]byte, 
 		}
 		if records[i], err = a.s.openBlob(ctx, name, updatesName, l.Sealed); errors.Is(err, state.ErrCorrupt) {
 			records[i], err = record, nil // as a record that is damaged in clear, it cannot be read and is left out
+		} else if err == nil {
+			read[string(records[i])] = sealedUpdate{keyIDOf(l.Sealed), record}
 		}
+	}
+	if token := backend.Token(ctx); err == nil && token != 0 {
+		a.s.mu.Lock()
+		defer a.s.mu.Unlock()
+		a.s.updates[name] = knownUpdates{token, read}
 	}
 	return records, err
 }
@@ -129,25 +137,57 @@ func (a *archive) SetHistory(ctx context.Context, name state.StackName, records 
 	return a.inner().SetHistory(ctx, name, out)
 }
 
-// sealUpdates returns a history as it is to be kept.
+// knownUpdates are the updates that the holder of a lease with a token has read or encrypted, by what they are in clear.
+type knownUpdates struct {
+	token  uint64
+	sealed map[string]sealedUpdate
+}
+
+// sealedUpdate is an update as it is kept, and the ID of the key that it is encrypted with.
+type sealedUpdate struct {
+	key  string
+	line []byte
+}
+
+// sealUpdates returns a history as it is to be kept. An update that its holder has read stays as it was, so that the
+// backend can tell it from a new one.
 func (s *Sealing) sealUpdates(ctx context.Context, name state.StackName, records [][]byte) ([][]byte, error) {
 	if err := state.CheckHistory(name, records); err != nil {
 		return nil, err
 	}
+	s.mu.Lock()
+	known := s.updates[name]
+	s.mu.Unlock()
+	if known.token != backend.Token(ctx) {
+		known.sealed = nil
+	}
+	next := make(map[string]sealedUpdate)
 	out := make([][]byte, len(records))
 	for i, record := range records {
 		text, err := s.sealBlob(ctx, name, updatesName, record)
 		if err != nil {
 			return nil, err
 		}
-		if out[i] = text; bytes.HasPrefix(text, []byte(blobMark)) {
-			if out[i], err = json.Marshal(line{text}); err != nil {
-				return nil, err
-			}
+		if out[i] = text; !bytes.HasPrefix(text, []byte(blobMark)) {
+			continue
 		}
+		if was := known.sealed[string(record)]; was.key == keyIDOf(text) {
+			out[i] = was.line
+		} else if out[i], err = json.Marshal(line{text}); err != nil {
+			return nil, err
+		}
+		next[string(record)] = sealedUpdate{keyIDOf(text), out[i]}
+	}
+	if known.sealed != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.updates[name] = knownUpdates{known.token, next}
 	}
 	return out, nil
 }
+
+// keyIDOf returns the ID of the key of what sealBlob has encrypted and openBlob can decrypt.
+func keyIDOf(sealed []byte) string { return string(sealed[len(blobMark):][:idSize]) }
 
 // lease is a [state.Lease].
 type lease struct {
@@ -322,7 +362,7 @@ func (l *lease) ReleaseWith(ctx context.Context, e backend.Ending) (missing []st
 	if !ok {
 		return nil, errors.ErrUnsupported
 	}
-	if e.Updates, err = l.s.sealUpdates(ctx, l.name, e.Updates); err == nil && e.Run != "" {
+	if e.Updates, err = l.s.sealUpdates(backend.WithToken(ctx, l.Token()), l.name, e.Updates); err == nil && e.Run != "" {
 		e.Record, err = l.s.sealBlob(ctx, l.name, runName(e.Run), e.Record)
 	}
 	if err != nil {
@@ -338,6 +378,7 @@ func (l *lease) forget() {
 	delete(l.s.stacks, l.name)
 	delete(l.s.opening, l.name)
 	delete(l.s.settled, l.name)
+	delete(l.s.updates, l.name)
 }
 
 // kv is a [backend.KV].
