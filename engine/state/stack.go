@@ -376,21 +376,26 @@ func (s *Stack) CloseWith(ctx context.Context, release func(l Lease, err error) 
 	if closed {
 		return nil
 	}
+	return release(s.lease, s.finish(ctx))
+}
+
+// finish writes what waits, and a checkpoint if anything changed. Nothing comes after it.
+func (s *Stack) finish(ctx context.Context) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	for s.writeQueue() {
 	}
-	var err error
-	if s.changed && s.failed == nil {
-		var text []byte
-		if text, err = s.Codec().EncodeCheckpoint(ctx, s.snapshot); err == nil {
-			err = s.lease.Checkpoint(ctx, s.sequence, text)
-		}
-		if err != nil {
-			err = fmt.Errorf("writing the state of the stack %s in full (its journal holds every change, and the next run continues from there): %w", s.name, err)
-		}
+	if !s.changed || s.failed != nil {
+		return nil
 	}
-	return release(s.lease, err)
+	text, err := s.Codec().EncodeCheckpoint(ctx, s.snapshot)
+	if err == nil {
+		err = s.lease.Checkpoint(ctx, s.sequence, text)
+	}
+	if err != nil {
+		err = fmt.Errorf("writing the state of the stack %s in full (its journal holds every change, and the next run continues from there): %w", s.name, err)
+	}
+	return err
 }
 
 // usable returns why nothing can be written, nil if it can.

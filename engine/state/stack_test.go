@@ -75,6 +75,26 @@ func TestStackLife(t *testing.T) {
 	require.NoError(t, stack.Close(ctx))
 }
 
+// TestClosingWith has who ends the lease of a stack wait for others that still read it.
+func TestClosingWith(t *testing.T) {
+	store, stack := newStack(t)
+	require.NoError(t, stack.Append(t.Context(), state.Entry{state.PutResource{Serial: stack.NextSerial(), Resource: Provider()}}))
+	failed := errors.New("failed")
+	err := stack.CloseWith(t.Context(), func(l state.Lease, err error) error {
+		require.NoError(t, err)
+		contents, err := store.Load(t.Context(), stackName)
+		require.NoError(t, err)
+		require.Empty(t, contents.Records, "the state is saved")
+		read := make(chan int)
+		go func() { read <- stack.Len() }()
+		require.Equal(t, 1, <-read)
+		return errors.Join(failed, l.Release(t.Context()))
+	})
+	require.ErrorIs(t, err, failed)
+	require.NoError(t, stack.CloseWith(t.Context(), func(state.Lease, error) error { return failed }), "it is closed already")
+	require.NoError(t, openStack(t, store).Close(t.Context()))
+}
+
 func TestSnapshotsOfAStackAreApart(t *testing.T) {
 	_, stack := newStack(t)
 	before := stack.Snapshot()
