@@ -75,20 +75,20 @@ func (r *Run) release(ctx context.Context, lease state.Lease, err error) error {
 	}
 	if r.kept && r.Record != nil {
 		ending.Run = r.Record.ID()
-		ending.Record = func() ([]byte, error) { return r.Record.Content(r.end(err)) }
+		ending.Record = func(failed error) ([]byte, error) { return r.Record.Content(r.end(errors.Join(err, failed))) }
 	}
 	failed, lost := r.Workspace.Release(ctx, lease, r.Deployment.Stack, ending)
-	err = errors.Join(err, failed)
 	if r.Record == nil {
-		return err
+		return errors.Join(err, failed)
 	}
 	if ending.Run != "" && failed != nil && !errors.Is(failed, backend.ErrUnreachable) {
 		// What was kept says that the run has ended well.
 		var content []byte
-		if content, lost = ending.Record(); lost == nil {
+		if content, lost = ending.Record(failed); lost == nil {
 			lost = r.Workspace.KeepRun(r.Deployment.Stack, ending.Run, content)
 		}
 	}
+	err = errors.Join(err, failed)
 	if lost = errors.Join(lost, r.Record.Close(r.end(err))); lost != nil && r.Plugins != nil {
 		r.Plugins.Diagnose(engine.Diagnostic{Severity: "warning", Message: lost.Error()})
 	}

@@ -86,9 +86,10 @@ func (w *Workspace) with(ctx context.Context, a state.Archive, stack state.Stack
 type Ending struct {
 	// Update is for the history of the stack, nil for none.
 	Update *Update
-	// Run is the ID of the record of the run, empty if there is none, and Record returns the record.
+	// Run is the ID of the record of the run, empty if there is none. Record returns the record of the run, whose update
+	// could not be added to the history because of an error, or could.
 	Run    string
-	Record func() ([]byte, error)
+	Record func(failed error) ([]byte, error)
 	// Modules are the digests of modules that the run has used, and the state named before.
 	Modules []string
 }
@@ -103,7 +104,7 @@ func (w *Workspace) Release(ctx context.Context, l state.Lease, stack string, e 
 		err = backend.NotRecorded(err)
 	}
 	if e.Run != "" && w.isCopied(stack) {
-		if out.Record, lost = e.Record(); lost == nil {
+		if out.Record, lost = e.Record(err); lost == nil {
 			out.Run = e.Run
 		}
 	}

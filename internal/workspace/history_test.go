@@ -1,11 +1,15 @@
 package workspace
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/backend"
 )
 
 func TestHistoryIsBoundedAndFollowsTheStack(t *testing.T) {
@@ -37,4 +41,37 @@ func TestHistoryIsBoundedAndFollowsTheStack(t *testing.T) {
 	updates, _, err = w.History(t.Context(), "prod")
 	require.NoError(t, err)
 	require.Empty(t, updates, "a new stack of the name begins anew")
+}
+
+// goneArchive is a store whose histories cannot be read.
+type goneArchive struct {
+	state.Store
+	state.Archive
+}
+
+func (goneArchive) History(context.Context, state.StackName) ([][]byte, error) {
+	return nil, backend.Unreachable(errors.New("the history is away"))
+}
+
+// TestARunWhoseUpdateIsNotRecorded has the record of a run say that the history could not be read.
+func TestARunWhoseUpdateIsNotRecorded(t *testing.T) {
+	w := open(t, "password", map[string]string{"Husk.yaml": "name: demo\nencryption: full\n"})
+	require.NoError(t, w.Init(t.Context(), "dev"))
+	st, err := w.Lease(t.Context(), "dev", "up")
+	require.NoError(t, err)
+	w.store = goneArchive{w.store, w.store.(state.Archive)}
+	update := Begun("up").Ended(nil)
+	const run = "20261123T134500.000Z-up-1"
+	err = st.CloseWith(t.Context(), func(l state.Lease, err error) error {
+		require.NoError(t, err)
+		failed, lost := w.Release(t.Context(), l, "dev", Ending{Update: &update, Run: run, Record: func(failed error) ([]byte, error) {
+			return fmt.Append(nil, failed), nil
+		}})
+		require.NoError(t, lost)
+		return failed
+	})
+	require.ErrorContains(t, err, "the history is away")
+	record, err := w.backend.History.Get(t.Context(), w.name("dev"), run)
+	require.NoError(t, err)
+	require.Contains(t, string(record), "the history is away")
 }
