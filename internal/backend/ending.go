@@ -26,9 +26,15 @@ type Ender interface {
 	state.Lease
 	// ReleaseWith stores an ending, and ends the lease. It returns the digests of modules that are not stored. After an
 	// error, some of that may not have been done. The caller then does it by the calls, which may be repeated. The error
-	// is [errors.ErrUnsupported] if nothing was tried.
+	// is [errors.ErrUnsupported] if nothing was tried, and a [LostRecordError] if only the record of the run is not stored.
 	ReleaseWith(ctx context.Context, e Ending) (missing []string, err error)
 }
+
+// A LostRecordError says why the record of a run could not be stored.
+type LostRecordError struct{ Err error }
+
+func (e *LostRecordError) Error() string { return e.Err.Error() }
+func (e *LostRecordError) Unwrap() error { return e.Err }
 
 // Ended is what [Backend.Release] has done.
 type Ended struct {
@@ -42,6 +48,9 @@ type Ended struct {
 func (b *Backend) Release(ctx context.Context, stack state.StackName, l state.Lease, e Ending) Ended {
 	if ender, ok := l.(Ender); ok {
 		missing, err := ender.ReleaseWith(ctx, e)
+		if lost := (*LostRecordError)(nil); errors.As(err, &lost) {
+			return Ended{Missing: missing, Lost: lost.Err}
+		}
 		if err == nil || errors.Is(err, ErrUnreachable) {
 			return Ended{Missing: missing, Err: err}
 		}

@@ -125,3 +125,40 @@ func TestEndingsWithTooManyModules(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, modules[1:], missing)
 }
+
+// noRecords refuses the records of runs.
+type noRecords struct{ backend.History }
+
+func (noRecords) Put(context.Context, state.StackName, string, []byte) error {
+	return errors.New("no records, please")
+}
+
+// TestEndingsWithoutARecord has a server store all of an ending but the record of the run. Nothing is stored again, which
+// would be refused if another run had the lease by then.
+func TestEndingsWithoutARecord(t *testing.T) {
+	kept := files(t)
+	kept.History = noRecords{kept.History}
+	_, handler := serve(t, kept)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if path.Base(r.URL.Path) == "set-history" {
+			t.Error("the history is stored again")
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	b := open(t, server.URL, "all")
+	stack := state.StackName{Project: "p", Name: "s"}
+	require.NoError(t, b.State.Create(t.Context(), stack, []byte("{}")))
+	l, err := b.State.Lease(t.Context(), stack, state.Holder{})
+	require.NoError(t, err)
+	unknown := backend.Digest([]byte("unknown"))
+	ended := b.Release(t.Context(), stack, l, backend.Ending{
+		Updates: [][]byte{[]byte("{}")}, Run: "20261123T134500.000Z-up-1", Record: []byte("record"), Modules: []string{unknown},
+	})
+	require.NoError(t, ended.Err)
+	require.ErrorContains(t, ended.Lost, "no records, please")
+	require.Equal(t, []string{unknown}, ended.Missing)
+	updates, err := kept.State.(state.Archive).History(t.Context(), stack)
+	require.NoError(t, err)
+	require.Equal(t, [][]byte{[]byte("{}")}, updates)
+}

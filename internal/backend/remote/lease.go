@@ -258,6 +258,9 @@ func (l *lease) ReleaseWith(ctx context.Context, e backend.Ending) (missing []st
 	if err != nil {
 		return nil, err
 	}
+	if lost := out.NoRecord.err(); lost != nil {
+		return out.Names, &backend.LostRecordError{Err: lost}
+	}
 	return out.Names, nil
 }
 

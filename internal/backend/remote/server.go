@@ -405,7 +405,7 @@ func (s *Server) releaseWith(ctx context.Context, access *Access, req *request) 
 		ended = access.Backend.Release(ctx, req.Stack, l, backend.Ending{Updates: req.Records, Run: req.ID, Record: req.Content, Modules: req.Modules})
 		return ended.Err
 	})
-	out, err := answer{}, errors.Join(ended.Err, ended.Lost)
+	out, err := answer{NoRecord: failureOf(ended.Lost, access.Backend.Place)}, ended.Err
 	for _, digest := range ended.Missing {
 		is, keepErr := keepsModule(ctx, access, digest)
 		if err = errors.Join(err, keepErr); !is {

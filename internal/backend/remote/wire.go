@@ -83,6 +83,8 @@ type answer struct {
 	Is       bool               `cbor:"is,omitempty"`
 	// Updates says that Records are the history of the stack, which is sent with its state.
 	Updates bool `cbor:"updates,omitempty"`
+	// NoRecord is why the record of a run that has ended is not stored.
+	NoRecord *failure `cbor:"noRecord,omitempty"`
 	// NoSpace is why no space can be set aside for what comes next.
 	NoSpace *failure `cbor:"noSpace,omitempty"`
 }
