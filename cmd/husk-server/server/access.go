@@ -20,10 +20,13 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/remote"
+	"github.com/husk-dev/husk/internal/backend/sealed"
 	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/workspace"
 )
 
 // caller is who sends a request: a person, a worker, or a run that a worker has.
@@ -171,7 +174,7 @@ func (s *Server) stateAccess(r *http.Request) (*remote.Access, error) {
 	if err != nil {
 		return nil, err
 	}
-	access := &remote.Access{Backend: t.backend, Client: c.name, Keys: t, Modules: engine.Modules}
+	access := &remote.Access{Backend: t.backend, Client: c.name, Keys: t, Modules: engine.Modules, Readable: sealed.New(t.backend, ownKeys{t}, sealed.Keep).Backend().State}
 	writes := c.may(runapi.Request) && !(s.options.RequireApproval && !c.may(runapi.Admin))
 	if c.run != nil {
 		access.Client, writes = c.run.ID, true
@@ -237,6 +240,28 @@ func (t *tenant) Decrypt(_ context.Context, ciphertext []byte) ([]byte, error) {
 		return nil, errors.New("the key of the stack was not encrypted by this server for this tenant")
 	}
 	return key, nil
+}
+
+// ownKeys opens the secrets providers of stacks whose key the server keeps, and no others: what a state says of a passphrase, a
+// file, or another service is not for this process. It implements [state.KeySource].
+type ownKeys struct{ *tenant }
+
+var errOwnKeys = errors.New("the server has the keys only of stacks that use " + workspace.ServerKey)
+
+func (ownKeys) New(context.Context) (secrets.Provider, error) { return nil, errOwnKeys }
+
+// Open opens the provider that a state names.
+func (k ownKeys) Open(ctx context.Context, typ string, of json.RawMessage) (secrets.Provider, error) {
+	if typ != secrets.TypeCloud {
+		return nil, errOwnKeys
+	}
+	keys := secrets.Keys{Service: func(url string) (secrets.KeyService, error) {
+		if url != workspace.ServerKey {
+			return nil, errOwnKeys
+		}
+		return k.tenant, nil
+	}}
+	return keys.Open(ctx, typ, of)
 }
 
 // tenant returns a tenant that has a token.

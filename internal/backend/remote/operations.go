@@ -344,11 +344,15 @@ func collectModules(ctx context.Context, _ *Server, a *Access, _ *request) (answ
 	if a.Modules == nil {
 		return answer{}, nil
 	}
+	readable := a.Readable
+	if readable == nil {
+		readable = a.Backend.State
+	}
 	return answer{}, a.Backend.Modules.Collect(ctx, func() (map[string]bool, error) {
 		stacks, err := a.Backend.State.List(ctx)
 		inUse := make(map[string]bool)
 		for _, name := range stacks {
-			snapshot, _, err := state.Load(ctx, a.Backend.State, name, nil)
+			snapshot, _, err := state.Load(ctx, readable, name, nil)
 			if errors.Is(err, state.ErrStackNotFound) {
 				continue // it was removed meanwhile
 			}

@@ -40,6 +40,8 @@ type Access struct {
 	Module func(digest string) bool
 	// Modules returns the digests of the modules that a state names; nil if modules are never removed.
 	Modules func(*state.Snapshot) []string
+	// Readable reads the states in which Modules looks, with the keys that the server has; nil for the states of Backend.
+	Readable state.Store
 }
 
 // A RefusedError is an answer to a client that may not do what it asks for.
