@@ -66,7 +66,7 @@ func run(args []string, out, errs io.Writer) error {
 	set.StringVar(&f.listen, "listen", "127.0.0.1:8470", "the address to listen at; others than of this machine need --tls-cert")
 	set.StringVar(&f.cert, "tls-cert", "", "the file of a certificate, for https")
 	set.StringVar(&f.key, "tls-key", "", "the file of its private key")
-	set.StringVar(&f.metrics, "metrics", "", "the address for Prometheus, at /metrics without a token")
+	set.StringVar(&f.metrics, "metrics", "", "the address for Prometheus, at /metrics without a token (OTEL_EXPORTER_OTLP_ENDPOINT names a collector instead, or as well)")
 	set.StringVar(&f.trace, "trace", "", "record a span of each run in this file, or send it to a collector with otlp")
 	set.BoolVar(&f.approval, "require-approval", false, "have each run that changes something wait for the approval of another person")
 	set.DurationVar(&f.lease, "lease", server.DefaultLease, "how long a worker may be silent before its run goes on elsewhere")

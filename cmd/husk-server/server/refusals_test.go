@@ -265,3 +265,25 @@ func TestWhatWorkersSay(t *testing.T) {
 		require.Equal(t, http.StatusBadRequest, status(err))
 	})
 }
+
+// A token for a project is for the one with that name, and for none that is written in another way.
+func TestNamesOfProjects(t *testing.T) {
+	b := open(t, server.Options{})
+	shop, all := b.client("acme", "shop", runapi.Admin, "shop", "café-*"), b.client("acme", "all", runapi.Admin)
+	require.NoError(t, all.SendBundle(t.Context(), digest("files"), []byte("files")))
+	for name, want := range map[string]int{
+		"shop": 0, "Shop": http.StatusForbidden, "SHOP": http.StatusForbidden, "shop.": http.StatusBadRequest, "shop/": http.StatusBadRequest, "shop/dev": http.StatusBadRequest,
+		"../shop": http.StatusBadRequest, "shop\x00": http.StatusBadRequest, "shop ": http.StatusBadRequest, "ѕhop": http.StatusBadRequest, "shop%2f": http.StatusBadRequest,
+		"café-1": http.StatusBadRequest, "cafe\u0301-1": http.StatusBadRequest, "": http.StatusBadRequest, "*": http.StatusBadRequest,
+	} {
+		n := runapi.NewRun{Project: name, Stack: "dev", Operation: "refresh", Bundle: digest("files")}
+		_, err := b.ask(shop, n)
+		require.Equal(t, want, status(err), "%q", name)
+		_, err = shop.CallFor(t.Context(), 0, http.MethodPut, "/v1/schedules/s", runapi.Schedule{Cron: "0 4 * * *", Run: n}, nil)
+		require.Equal(t, want, status(err), "%q", name)
+		_, err = b.ask(all, runapi.NewRun{Project: "shop", Stack: name, Operation: "refresh", Bundle: digest("files")})
+		require.Equal(t, want == http.StatusBadRequest, err != nil, "%q", name)
+		err = b.stacks(shop.Token()).State.Create(t.Context(), state.StackName{Project: name, Name: "dev"}, []byte("{}"))
+		require.Equal(t, want == 0, err == nil, "%q: %v", name, err)
+	}
+}
