@@ -67,6 +67,8 @@ const (
 	AskTime = 25 * time.Second
 	// keepTime is how long the files of a project are kept for the next run with the same.
 	keepTime = 30 * 24 * time.Hour
+	// fetchTime is how long a worker tries to get the files of a project: the server may send those of others first.
+	fetchTime = 2 * time.Minute
 	// pause is between questions that fail.
 	pause = 3 * time.Second
 )
@@ -288,7 +290,7 @@ func (w *worker) unpack(ctx context.Context, claim *runapi.Claim, j *journal, di
 		if j.client == nil {
 			return errors.New("the files of the project are not here any more: ask for the run again")
 		}
-		if content, err = j.client.Send(ctx, AskTime, http.MethodGet, "/v1/work/bundle", "", nil); err != nil {
+		if content, err = j.client.Send(ctx, fetchTime, http.MethodGet, "/v1/work/bundle", "", nil); err != nil {
 			return fmt.Errorf("the files of the project: %w", err)
 		}
 	}
