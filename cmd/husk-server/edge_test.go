@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"regexp"
+	"syscall"
 	"testing"
 	"time"
 
@@ -66,4 +67,43 @@ func TestApprovalAtTheEdge(t *testing.T) {
 		require.Len(t, c.objects, 1)
 		c.mu.Unlock()
 	}
+}
+
+// An approved run that has begun goes on after its worker has stopped: it has changed the stack itself.
+func TestApprovedRunsGoOnAtTheEdge(t *testing.T) {
+	s := begin(t, "--lease", "3s")
+	s.login("acme", "ann", "request")
+	s.login("acme", "bob", "approve")
+	c := newCloud(t)
+	dir := s.project(map[string]string{"Husk.yaml": s.objects(c, "a", "b")})
+	token := s.token("acme", "pumps", "work")
+	pump, _ := s.worker(token, "pump", "--edge", "--trusted")
+	to := []string{"-C", dir, "--remote", "--label", "edge=pump", "--stack", "pump"}
+	s.done("ann", append([]string{"up", "--yes"}, to...)...)
+	out := s.done("ann", append([]string{"destroy", "--require-approval", "--parallel=1"}, to...)...)
+	id := regexp.MustCompile(`husk remote approve (\w{26})`).FindStringSubmatch(out)[1]
+	reached, release := make(chan struct{}, 100), make(chan struct{})
+	c.mu.Lock()
+	c.hold = func(operation string) {
+		if operation == "delete" {
+			reached <- struct{}{}
+			<-release
+		}
+	}
+	c.mu.Unlock()
+	s.done("bob", "remote", "approve", id)
+	<-reached
+	require.NoError(t, pump.Process.Signal(syscall.SIGTERM))
+	s.start(s.command("bob", "remote", "log", "-f", id)).wait(t, regexp.MustCompile(`Stopping: waiting for running steps to finish`)) // it has heard of it
+	close(release)
+	require.NoError(t, pump.Wait())
+	c.mu.Lock()
+	require.Len(t, c.objects, 1, "the step that ran has finished, and no other began")
+	c.mu.Unlock()
+	s.worker(token, "pump", "--edge", "--trusted")
+	require.Contains(t, s.done("bob", "remote", "log", "-f", id), "The worker pump stops: the run goes on elsewhere.")
+	require.Contains(t, s.done("ann", "remote", "ls"), id+"  succeeded  destroy")
+	c.mu.Lock()
+	require.Empty(t, c.objects)
+	c.mu.Unlock()
 }
