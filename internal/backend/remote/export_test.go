@@ -7,3 +7,13 @@ func (s *Server) Later(passed time.Duration) {
 	s.forget(time.Now().Add(passed))
 	s.ending.Wait()
 }
+
+// Kept returns the size of the answers that the server keeps, in bytes.
+func (s *Server) Kept() (size int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.calls {
+		size += len(c.body)
+	}
+	return size
+}

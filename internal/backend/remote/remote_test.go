@@ -1,6 +1,7 @@
 package remote_test
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -451,4 +452,57 @@ func TestServersThatCannotBeUsed(t *testing.T) {
 			require.ErrorContains(t, b.Check(t.Context()), want)
 		})
 	}
+}
+
+// TestStatesAreNotKept has a server forget the state that it has sent with a lease, once its client has it.
+func TestStatesAreNotKept(t *testing.T) {
+	server, handler := serve(t, files(t))
+	b := open(t, server.URL, "all")
+	stack := state.StackName{Project: "p", Name: "s"}
+	const size = 1 << 20
+	require.NoError(t, b.State.Create(t.Context(), stack, []byte(`{"is":"`+strings.Repeat("x", size)+`"}`)))
+	l, c, err := b.State.(state.Opener).LeaseAndLoad(t.Context(), stack, state.Holder{})
+	require.NoError(t, err)
+	require.Greater(t, len(c.Checkpoint), size)
+	require.Greater(t, handler.Kept(), size, "the answer may get lost")
+	require.NoError(t, l.Append(t.Context(), 1, []byte("record")))
+	require.Less(t, handler.Kept(), size)
+	require.NoError(t, l.Release(t.Context()))
+}
+
+// TestCallsThatPanic has a call end in a panic, which its client is told of.
+func TestCallsThatPanic(t *testing.T) {
+	kept := files(t)
+	handler := remote.Handler(func(*http.Request) (*remote.Access, error) {
+		return &remote.Access{Backend: kept, Writes: true, Allows: func(state.StackName, bool) bool { return true },
+			Leased: func(context.Context, state.StackName) error { panic("a fault") }}, nil
+	})
+	defer handler.Close()
+	var calls atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/lease") {
+			calls.Add(1)
+		}
+		defer func() {
+			if recover() != nil {
+				panic(http.ErrAbortHandler) // as the server does, without its log
+			}
+		}()
+		handler.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	b := open(t, server.URL, "all")
+	stack := state.StackName{Project: "p", Name: "s"}
+	require.NoError(t, b.State.Create(t.Context(), stack, []byte("{}")))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		for calls.Load() < 3 {
+			time.Sleep(time.Millisecond)
+		}
+		cancel() // it is tried again, and answered each time
+	}()
+	_, err := b.State.Lease(ctx, stack, state.Holder{})
+	require.Error(t, err)
+	require.GreaterOrEqual(t, calls.Load(), int32(3))
 }

@@ -79,6 +79,9 @@ type session struct {
 	lease state.Lease
 	// seen is when the client was last heard of. The server's mu guards it.
 	seen time.Time
+	// taken is the call that took the lease, whose answer has the state, until the client is heard of again. The server's mu
+	// guards it.
+	taken *call
 }
 
 // call is one that changes something.
@@ -173,8 +176,8 @@ func (one *session) release() {
 }
 
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	name := strings.TrimPrefix(r.URL.Path, Path)
-	op, ok := operations[strings.TrimPrefix(name, "/")]
+	name := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, Path), "/")
+	op, ok := operations[name]
 	if !ok {
 		http.Error(w, "there is no such call: client and server are of different versions of husk", http.StatusNotFound)
 		return
@@ -214,7 +217,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		write(w, status, answer)
 		return
 	}
-	s.once(w, r, req.Call, do)
+	s.once(w, r, name, req.Call, do)
 }
 
 // read reads a call. The caller calls done when it does not need it any more. Only who may write a stack may send a large
@@ -266,13 +269,13 @@ func refuse(w http.ResponseWriter, err error) {
 }
 
 // once does a call, or gives the answer that it has given before.
-func (s *Server) once(w http.ResponseWriter, r *http.Request, id string, do func(context.Context) (int, []byte)) {
+func (s *Server) once(w http.ResponseWriter, r *http.Request, name, id string, do func(context.Context) (int, []byte)) {
 	const leastID = 16
 	if len(id) < leastID {
 		http.Error(w, "the call has no identifier", http.StatusBadRequest)
 		return
 	}
-	id = r.URL.Path + "\n" + id
+	id = callID(name, id)
 	s.mu.Lock()
 	c, repeated := s.calls[id]
 	if !repeated {
@@ -281,18 +284,34 @@ func (s *Server) once(w http.ResponseWriter, r *http.Request, id string, do func
 	}
 	s.mu.Unlock()
 	if !repeated {
-		// Once a change has begun, its outcome is found out, also if the client is gone.
-		c.status, c.body = do(context.WithoutCancel(r.Context()))
-		s.mu.Lock()
-		c.at = time.Now()
-		s.mu.Unlock()
-		close(c.done)
+		s.first(c, func() (int, []byte) {
+			// Once a change has begun, its outcome is found out, also if the client is gone.
+			return do(context.WithoutCancel(r.Context()))
+		})
 	}
 	select {
 	case <-c.done:
-		write(w, c.status, c.body)
+		s.mu.Lock()
+		status, body := c.status, c.body
+		s.mu.Unlock()
+		write(w, status, body)
 	case <-r.Context().Done():
 	}
+}
+
+// callID is the key of a call with an identifier.
+func callID(name, id string) string { return name + "\n" + id }
+
+// first does a call for the first time. Whoever waits for its answer gets one also if that is a panic.
+func (s *Server) first(c *call, do func() (int, []byte)) {
+	status, body := http.StatusInternalServerError, []byte(nil)
+	defer func() {
+		s.mu.Lock()
+		c.status, c.body, c.at = status, body, time.Now()
+		s.mu.Unlock()
+		close(c.done)
+	}()
+	status, body = do()
 }
 
 // do does a call.
@@ -353,6 +372,9 @@ func (s *Server) session(id string, stack state.StackName) *session {
 		return nil
 	}
 	one.seen = time.Now()
+	if one.taken != nil {
+		one.taken.body, one.taken = nil, nil // the client has got it; a late request for the lease gets an empty one, and no lease
+	}
 	return one
 }
 
@@ -369,6 +391,7 @@ func (s *Server) take(ctx context.Context, access *Access, req *request) (answer
 	_, known := s.sessions[req.Lease]
 	if !known {
 		s.sessions[req.Lease] = one
+		one.taken = s.calls[callID("lease", req.Call)]
 	}
 	s.mu.Unlock()
 	if known {
