@@ -366,7 +366,7 @@ func (s *Stack) Close(ctx context.Context) error {
 	})
 }
 
-// CloseWith is Close, and release ends the lease. It gets the error of the checkpoint, and returns that of CloseWith. If
+// CloseWith is Close, and release ends the lease. It gets the error of the checkpoint, and CloseWith returns its result. If
 // the stack is closed already, it is not called.
 func (s *Stack) CloseWith(ctx context.Context, release func(l Lease, err error) error) error {
 	s.mu.Lock()

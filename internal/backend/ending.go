@@ -17,7 +17,7 @@ type Ending struct {
 	// Run is the ID of the record of the run for [History.Put], and Record is the record. Run is empty if there is none.
 	Run    string
 	Record []byte
-	// Modules are the digests of modules that the run has used, and the state named before: nobody removes them.
+	// Modules are the digests of modules that the run has used, and that the state named when it began: nobody removes them.
 	Modules []string
 }
 
@@ -25,7 +25,7 @@ type Ending struct {
 type Ender interface {
 	state.Lease
 	// ReleaseWith stores an ending, and ends the lease. It returns the digests of modules that are not stored. After an
-	// error, some of that may not have been done. The caller then does it by the calls, which may be repeated. The error
+	// error, some of that may not have been done. The caller then makes the single calls, which may repeat what was done. The error
 	// is [errors.ErrUnsupported] if nothing was tried, and a [LostRecordError] if only the record of the run is not stored.
 	ReleaseWith(ctx context.Context, e Ending) (missing []string, err error)
 }

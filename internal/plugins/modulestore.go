@@ -110,7 +110,7 @@ func (p *Plugins) Keep(m *Module) error {
 }
 
 // Used returns the digests of modules that are in use, and that the state named when the plugins were opened. Whoever
-// ends the run has Shared keep them on.
+// ends the run tells Shared that they are still in use.
 func (p *Plugins) Used() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -210,7 +210,7 @@ func (r *Recorder) Flush() { r.write() }
 // Rest takes the last sample of the instances. Call it before they are closed.
 func (r *Recorder) Rest() { r.rest() }
 
-// Content returns the record as it is after Close with the same end.
+// Content returns the record up to now, with an end, without ending it.
 func (r *Recorder) Content(end End) ([]byte, error) {
 	r.Rest()
 	r.addUses()

@@ -316,7 +316,7 @@ func (s *Store) SetHistory(ctx context.Context, name state.StackName, records []
 	if err := state.CheckHistory(name, records); err != nil {
 		return err
 	}
-	_, _ = s.updates.Take(ctx, name) // they are another's from here on
+	_, _ = s.updates.Take(ctx, name) // what was read is out of date now
 	token := backend.Token(ctx)
 	change := setHistory(name, records, token)
 	if len(records) == 0 {

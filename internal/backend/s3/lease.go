@@ -501,8 +501,8 @@ func (l *lease) release(ctx context.Context) (lost bool, err error) {
 	return lost, err
 }
 
-// spareRecords is how many records of runs more than are kept ReleaseWith leaves, so that removing old ones takes time
-// once for so many runs.
+// spareRecords is how many records of runs beyond those that are kept may gather before ReleaseWith removes the oldest, which
+// takes a round trip.
 const spareRecords = 10
 
 // ReleaseWith implements [backend.Ender]. It writes all at the same time: the update is added to the history, whatever

@@ -27,7 +27,7 @@ func (b *bucket) file(kind, of string) string {
 	if b.dir == "" {
 		return ""
 	}
-	const enough = 16 // hexadecimal digits: a worker has the copies of all URLs in one directory
+	const enough = 16 // hexadecimal digits tell apart the places of a worker, which has the files of all in one directory
 	sum := sha256.Sum256([]byte(of))
 	return filepath.Join(b.dir, kind+hex.EncodeToString(sum[:])[:enough])
 }

@@ -20,7 +20,7 @@ func (b *bucket) headFile(name state.StackName) (file, key string) {
 	return b.file("head-", key), key
 }
 
-// remember keeps a head that a lease has left, or forgets it if another has yet to do something with the stack.
+// remember keeps a head that a lease has left, or forgets it if the next holder has to finish something first.
 func (b *bucket) remember(c *current) {
 	file, key := b.headFile(c.name)
 	if !c.Body.Present || c.Body.Lease != nil || c.Pending != nil || c.Body.isOpen("") {
