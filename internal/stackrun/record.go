@@ -89,7 +89,10 @@ func (r *Run) release(ctx context.Context, lease state.Lease, err error) error {
 		}
 	}
 	err = errors.Join(err, failed)
-	if lost = errors.Join(lost, r.Record.Close(r.end(err))); lost != nil && r.Plugins != nil {
+	if closed := r.Record.Close(r.end(err)); lost == nil { // the same line may be lost in both
+		lost = closed
+	}
+	if lost != nil && r.Plugins != nil {
 		r.Plugins.Diagnose(engine.Diagnostic{Severity: "warning", Message: lost.Error()})
 	}
 	return err
