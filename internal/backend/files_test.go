@@ -1,6 +1,7 @@
 package backend_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,14 +20,29 @@ func openFiles(t *testing.T) *backend.Backend {
 
 func TestFiles(t *testing.T) { backendtest.Run(t, openFiles) }
 
+// TestMain is also that of the writers of TestHistory.
+func TestMain(m *testing.M) {
+	backendtest.Main(m, func(_ context.Context, dir string) (state.Store, error) { return filestore.New(dir), nil })
+}
+
 func TestHistory(t *testing.T) {
 	t.Run("file", func(t *testing.T) {
 		dir := t.TempDir()
-		backendtest.History(t, func(int) state.Store { return filestore.New(dir) })
+		backendtest.Case{Local: true, Late: true, Open: func(int) state.Store { return filestore.New(dir) }}.Run(t)
+	})
+	t.Run("file, by processes that are killed and paused", func(t *testing.T) {
+		dir := t.TempDir()
+		processes := backendtest.NewProcesses(t, false)
+		backendtest.Case{
+			Local: true, Late: true,
+			Open: func(n int) state.Store { return processes.Open(n, dir) },
+			// The lock of a process ends with it, and not when it is paused.
+			Faults: []backendtest.Fault{processes.Kill(true, 40), processes.Pause(nil, 5)},
+		}.Run(t)
 	})
 	t.Run("memory", func(t *testing.T) {
 		var store memstore.Store
-		backendtest.History(t, func(int) state.Store { return &store })
+		backendtest.Case{Local: true, Open: func(int) state.Store { return &store }}.Run(t)
 	})
 }
 

@@ -1,6 +1,7 @@
 package remote_test
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -18,7 +19,6 @@ import (
 
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/filestore"
-	"github.com/husk-dev/husk/engine/state/memstore"
 	"github.com/husk-dev/husk/engine/state/storetest"
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/backendtest"
@@ -75,28 +75,79 @@ func TestRemote(t *testing.T) {
 		backendtest.Fencing(t, open(t, server.URL, "all"))
 	})
 	t.Run("history under faults", func(t *testing.T) {
-		dir := t.TempDir()
-		kept := backend.Files(dir, new(memstore.Store))
-		var current atomic.Pointer[remote.Server]
-		begin := func() *remote.Server {
-			_, handler := serve(t, kept)
-			return current.Swap(handler)
-		}
-		begin()
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { current.Load().ServeHTTP(w, r) }))
-		t.Cleanup(server.Close)
-		var proxies []*faultproxy.Proxy
-		backendtest.History(t, func(int) state.Store {
-			proxy := faultproxy.Start(t, strings.TrimPrefix(server.URL, "http://"))
-			proxies = append(proxies, proxy)
-			return open(t, proxy.Address(), "all").State
-		}, backendtest.Fault{Cause: faultproxy.Faults(&proxies)}, backendtest.Fault{
-			// The server restarts: it ends its leases.
-			Ends:  true,
-			Every: 4,
-			Cause: func(*rand.Rand) { begin().Close() },
-		})
+		s := newFaulty(t)
+		backendtest.History(t, func(int) state.Store { return open(t, s.through(t), "all").State },
+			append(s.faults(), backendtest.Fault{Times: 15, Cause: faultproxy.Faults(&s.proxies)})...)
 	})
+	t.Run("history of processes that are killed and paused", func(t *testing.T) {
+		s := newFaulty(t)
+		processes := backendtest.NewProcesses(t, true)
+		backendtest.History(t, func(n int) state.Store { return processes.Open(n, "http://:all@"+s.through(t)) },
+			append(s.faults(), backendtest.Fault{Times: 5, Cause: faultproxy.Faults(&s.proxies)},
+				processes.Kill(false, 10), processes.Pause(s.clockJumps, 5))...)
+	})
+}
+
+// TestMain is also that of the writers of TestRemote.
+func TestMain(m *testing.M) {
+	backendtest.Main(m, func(ctx context.Context, url string) (state.Store, error) {
+		b, err := remote.Open(ctx, url, "")
+		if err != nil {
+			return nil, err
+		}
+		return b.State, nil
+	})
+}
+
+// faulty is a server that keeps stacks in a file of SQLite, and fails.
+type faulty struct {
+	t       *testing.T
+	file    string
+	kept    *backend.Backend
+	current atomic.Pointer[remote.Server]
+	address string
+	proxies []*faultproxy.Proxy
+}
+
+func newFaulty(t *testing.T) *faulty {
+	s := &faulty{t: t, file: filepath.Join(t.TempDir(), "stacks.db")}
+	var err error
+	s.kept, err = sqlite.Open(t.Context(), "sqlite://"+filepath.ToSlash(s.file), t.TempDir())
+	require.NoError(t, err)
+	t.Cleanup(s.kept.Close)
+	s.begin()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.current.Load().ServeHTTP(w, r) }))
+	t.Cleanup(server.Close)
+	s.address = strings.TrimPrefix(server.URL, "http://")
+	return s
+}
+
+// begin has another process of the server go on. It returns the one before.
+func (s *faulty) begin() *remote.Server {
+	_, handler := serve(s.t, s.kept)
+	return s.current.Swap(handler)
+}
+
+// through returns the address of a new proxy.
+func (s *faulty) through(t *testing.T) string {
+	s.proxies = append(s.proxies, faultproxy.Start(t, s.address))
+	return s.proxies[len(s.proxies)-1].Address()
+}
+
+// clockJumps has the clock jump ahead by more than a lease lasts in the file.
+func (s *faulty) clockJumps() {
+	db, err := sql.Open("sqlite3", "file:"+filepath.ToSlash(s.file)+"?_pragma=busy_timeout(15000)")
+	require.NoError(s.t, err)
+	_, err = db.Exec("UPDATE stacks SET expires = 1")
+	require.NoError(s.t, errors.Join(err, db.Close()))
+}
+
+func (s *faulty) faults() []backendtest.Fault {
+	return []backendtest.Fault{
+		{Every: 4, Times: 2, Ends: true, Cause: func(*rand.Rand) { s.begin().Close() }},                   // it starts again: it ends its leases
+		{Every: 4, Times: 2, Ends: true, Cause: func(*rand.Rand) { s.current.Load().Later(time.Minute) }}, // it takes its clients for silent
+		{Every: 4, Times: 2, Expires: true, Cause: func(*rand.Rand) { s.clockJumps() }},
+	}
 }
 
 // The answer to each step of a lease gets lost, and then the connection.

@@ -1,6 +1,7 @@
 package s3_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -29,7 +30,17 @@ type fakeServer struct {
 	address string
 	handler http.Handler
 	running *http.Server
+	clock   clock
 }
+
+// clock is that of a server, which can jump.
+type clock struct{ ahead atomic.Int64 }
+
+func (c *clock) Now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
+
+func (c *clock) jump(by time.Duration) { c.ahead.Add(int64(by)) }
+
+func (c *clock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
 // start starts a server with an empty bucket, behind a handler that may change requests.
 func start(t *testing.T, change func(*http.Request)) (address string) {
@@ -40,17 +51,19 @@ func start(t *testing.T, change func(*http.Request)) (address string) {
 func startWith(t *testing.T, change func(*http.Request), answer func(http.ResponseWriter, *http.Request) bool) *fakeServer {
 	t.Setenv("AWS_ACCESS_KEY_ID", "key")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
-	memory := s3mem.New()
+	s := &fakeServer{address: "127.0.0.1:0"}
+	memory := s3mem.New(s3mem.WithTimeSource(&s.clock))
 	require.NoError(t, memory.CreateBucket("team"))
-	handler := gofakes3.New(memory).Server()
-	s := &fakeServer{address: "127.0.0.1:0", handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	handler := gofakes3.New(memory, gofakes3.WithTimeSource(&s.clock), gofakes3.WithTimeSkewLimit(0)).Server()
+	s.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Date", s.clock.Now().UTC().Format(http.TimeFormat))
 		if change != nil {
 			change(r)
 		}
 		if answer == nil || !answer(w, r) {
 			handler.ServeHTTP(w, r)
 		}
-	})}
+	})
 	s.run(t)
 	t.Cleanup(func() { _ = s.running.Close() })
 	return s
@@ -80,8 +93,12 @@ func (s *fakeServer) restart(t *testing.T, pause time.Duration) {
 
 var prefixes atomic.Int32
 
+func urlOf(address, prefix string) string {
+	return fmt.Sprintf("s3://team/%s?endpoint=%s&region=eu-central-1&s3ForcePathStyle=true&disableSSL=true", prefix, address)
+}
+
 func open(t *testing.T, address, prefix string) *backend.Backend {
-	b, err := s3.Open(t.Context(), fmt.Sprintf("s3://team/%s?endpoint=%s&region=eu-central-1&s3ForcePathStyle=true&disableSSL=true", prefix, address), t.TempDir())
+	b, err := s3.Open(t.Context(), urlOf(address, prefix), t.TempDir())
 	require.NoError(t, err)
 	return b
 }
@@ -102,15 +119,48 @@ func TestS3(t *testing.T) {
 	t.Run("fencing", func(t *testing.T) { backendtest.Fencing(t, openNew(t, address)) })
 	t.Run("history under faults", func(t *testing.T) {
 		var proxies []*faultproxy.Proxy
-		backendtest.History(t, func(int) state.Store {
-			proxy := faultproxy.Start(t, address)
-			proxies = append(proxies, proxy)
-			return open(t, proxy.Address(), "history").State
-		}, backendtest.Fault{Cause: faultproxy.Faults(&proxies)}, backendtest.Fault{
-			Every: 3,
-			Cause: func(random *rand.Rand) { server.restart(t, time.Duration(random.IntN(100))*time.Millisecond) },
-		})
+		backendtest.Case{
+			SilentAppends: true,
+			Open: func(int) state.Store {
+				proxies = append(proxies, faultproxy.Start(t, address))
+				return open(t, proxies[len(proxies)-1].Address(), "history").State
+			},
+			Faults: append(server.faults(t), backendtest.Fault{Times: 15, Cause: faultproxy.Faults(&proxies)}),
+		}.Run(t)
 	})
+	t.Run("history of processes that are killed and paused", func(t *testing.T) {
+		var proxies []*faultproxy.Proxy
+		processes := backendtest.NewProcesses(t, true)
+		backendtest.Case{
+			SilentAppends: true,
+			Open: func(n int) state.Store {
+				proxies = append(proxies, faultproxy.Start(t, address))
+				return processes.Open(n, urlOf(proxies[len(proxies)-1].Address(), "processes"))
+			},
+			Faults: append(server.faults(t), backendtest.Fault{Times: 5, Cause: faultproxy.Faults(&proxies)},
+				processes.Kill(false, 10), processes.Pause(func() { server.clock.jump(time.Minute) }, 5)),
+		}.Run(t)
+	})
+}
+
+// TestMain is also that of the writers of TestS3.
+func TestMain(m *testing.M) {
+	backendtest.Main(m, func(ctx context.Context, url string) (state.Store, error) {
+		b, err := s3.Open(ctx, url, "")
+		if err != nil {
+			return nil, err
+		}
+		return b.State, nil
+	})
+}
+
+// faults are those of a server: it starts again, and its clock jumps ahead and back by more than a lease lasts.
+func (s *fakeServer) faults(t *testing.T) []backendtest.Fault {
+	return []backendtest.Fault{
+		{Every: 3, Times: 2, Cause: func(random *rand.Rand) { s.restart(t, time.Duration(random.IntN(100))*time.Millisecond) }},
+		{Every: 3, Times: 3, Expires: true, Cause: func(*rand.Rand) { s.clock.jump(time.Minute) }},
+		{Every: 4, Times: 1, Cause: func(*rand.Rand) { s.clock.jump(-time.Minute) }},
+	}
 }
 
 // TestFullDisk has the server answer as MinIO does when its disks are full, or the quota of the bucket is used up.
