@@ -287,7 +287,7 @@ func (w *writer) result(err error) resultKind {
 // at the state, or takes the lease away.
 func (w *writer) turn() {
 	ctx := w.t.Context()
-	const breaks, checkpoints, leaves, most = 3, 4, 5, 6 // one of so many times
+	const breaks, checkpoints, leaves, reserves, most = 3, 4, 5, 2, 6 // one of so many times
 	var lease state.Lease
 	var contents *state.Contents
 	var log []string
@@ -361,6 +361,9 @@ func (w *writer) turn() {
 		w.values++
 		if w.random.IntN(checkpoints) == 0 {
 			in.kind = opCheckpoint
+		}
+		if w.random.IntN(reserves) == 0 && errors.Is(lease.Reserve(ctx), state.ErrNoSpace) {
+			continue // what needs it does not begin
 		}
 		out := w.history.do(w.n, in, func() output {
 			if in.kind == opCheckpoint {
