@@ -71,6 +71,9 @@ func (s *Server) makeDirectory(t *testing.T) {
 	giveAway(t, dir)
 }
 
+// Give has a directory belong to the user that the server runs as.
+func (s *Server) Give(t *testing.T, dir string) { giveAway(t, dir) }
+
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
 // begin runs the server at a free port.
