@@ -31,6 +31,10 @@ type fakeServer struct {
 	handler http.Handler
 	running *http.Server
 	clock   clock
+	// full has it refuse whatever needs space, with the code and the status of fullCode.
+	full     atomic.Bool
+	fullCode string
+	status   int
 }
 
 // clock is that of a server, which can jump.
@@ -44,14 +48,13 @@ func (c *clock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
 // start starts a server with an empty bucket, behind a handler that may change requests.
 func start(t *testing.T, change func(*http.Request)) (address string) {
-	return startWith(t, change, nil).address
+	return startServer(t, change).address
 }
 
-// startWith is start with a handler that may answer requests in place of the server.
-func startWith(t *testing.T, change func(*http.Request), answer func(http.ResponseWriter, *http.Request) bool) *fakeServer {
+func startServer(t *testing.T, change func(*http.Request)) *fakeServer {
 	t.Setenv("AWS_ACCESS_KEY_ID", "key")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
-	s := &fakeServer{address: "127.0.0.1:0"}
+	s := &fakeServer{address: "127.0.0.1:0", fullCode: "XMinioStorageFull", status: http.StatusInsufficientStorage}
 	memory := s3mem.New(s3mem.WithTimeSource(&s.clock))
 	require.NoError(t, memory.CreateBucket("team"))
 	handler := gofakes3.New(memory, gofakes3.WithTimeSource(&s.clock), gofakes3.WithTimeSkewLimit(0)).Server()
@@ -60,9 +63,13 @@ func startWith(t *testing.T, change func(*http.Request), answer func(http.Respon
 		if change != nil {
 			change(r)
 		}
-		if answer == nil || !answer(w, r) {
-			handler.ServeHTTP(w, r)
+		if s.full.Load() && r.Method == http.MethodPut {
+			w.Header().Set("Content-Type", "application/xml")
+			w.WriteHeader(s.status)
+			_, _ = fmt.Fprintf(w, `<?xml version="1.0" encoding="UTF-8"?><Error><Code>%s</Code><Message>There is no space left.</Message></Error>`, s.fullCode)
+			return
 		}
+		handler.ServeHTTP(w, r)
 	})
 	s.run(t)
 	t.Cleanup(func() { _ = s.running.Close() })
@@ -108,7 +115,7 @@ func openNew(t *testing.T, address string) *backend.Backend {
 }
 
 func TestS3(t *testing.T) {
-	server := startWith(t, nil, nil)
+	server := startServer(t, nil)
 	address := server.address
 	t.Run("store", func(t *testing.T) {
 		storetest.Run(t, func(t *testing.T) state.Store { return openNew(t, address).State })
@@ -154,12 +161,18 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// faults are those of a server: it starts again, and its clock jumps ahead and back by more than a lease lasts.
+// faults are those of a server: it starts again, its clock jumps ahead and back by more than a lease lasts, and its disk
+// is full.
 func (s *fakeServer) faults(t *testing.T) []backendtest.Fault {
 	return []backendtest.Fault{
 		{Every: 3, Times: 2, Cause: func(random *rand.Rand) { s.restart(t, time.Duration(random.IntN(100))*time.Millisecond) }},
 		{Every: 3, Times: 3, Expires: true, Cause: func(*rand.Rand) { s.clock.jump(time.Minute) }},
 		{Every: 4, Times: 1, Cause: func(*rand.Rand) { s.clock.jump(-time.Minute) }},
+		{Every: 2, Times: 3, Cause: func(random *rand.Rand) {
+			s.full.Store(true)
+			time.Sleep(time.Duration(random.IntN(30)) * time.Millisecond)
+			s.full.Store(false)
+		}},
 	}
 }
 
@@ -167,17 +180,9 @@ func (s *fakeServer) faults(t *testing.T) []backendtest.Fault {
 func TestFullDisk(t *testing.T) {
 	for code, status := range map[string]int{"XMinioStorageFull": http.StatusInsufficientStorage, "XMinioAdminBucketQuotaExceeded": http.StatusBadRequest, "QuotaExceeded": http.StatusForbidden} {
 		t.Run(code, func(t *testing.T) {
-			var full atomic.Bool
-			server := startWith(t, nil, func(w http.ResponseWriter, r *http.Request) bool {
-				if !full.Load() || r.Method != http.MethodPut {
-					return false
-				}
-				w.Header().Set("Content-Type", "application/xml")
-				w.WriteHeader(status)
-				_, _ = fmt.Fprintf(w, `<?xml version="1.0" encoding="UTF-8"?><Error><Code>%s</Code><Message>There is no space left.</Message></Error>`, code)
-				return true
-			})
-			backendtest.FullDisk(t, openNew(t, server.address), full.Store)
+			server := startServer(t, nil)
+			server.fullCode, server.status = code, status
+			backendtest.FullDisk(t, openNew(t, server.address), server.full.Store)
 		})
 	}
 }
