@@ -99,7 +99,9 @@ func (c Case) Run(t *testing.T) {
 	reader := &writer{t: t, n: writers, store: stores[writers], history: h}
 	reader.load()
 	t.Log(h.summary())
+	checking := time.Now()
 	result := porcupine.CheckOperationsTimeout(c.model(), h.operations(), checkIn)
+	t.Logf("checked in %v", time.Since(checking).Round(time.Millisecond))
 	if result != porcupine.Ok {
 		for _, op := range slices.SortedFunc(slices.Values(h.ops), func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) }) {
 			t.Logf("writer %d, %6d to %6d µs: %+v → %+v", op.ClientId, op.Call/1000, op.Return/1000, op.Input, op.Output)

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -132,7 +133,7 @@ func TestS3(t *testing.T) {
 				proxies = append(proxies, faultproxy.Start(t, address))
 				return open(t, proxies[len(proxies)-1].Address(), "history").State
 			},
-			Faults: append(server.faults(t), backendtest.Fault{Times: 15, Cause: faultproxy.Faults(&proxies)}),
+			Faults: append(server.faults(t, &proxies), backendtest.Fault{Times: 15, Cause: faultproxy.Faults(&proxies)}),
 		}.Run(t)
 	})
 	t.Run("history of processes that are killed and paused", func(t *testing.T) {
@@ -144,7 +145,7 @@ func TestS3(t *testing.T) {
 				proxies = append(proxies, faultproxy.Start(t, address))
 				return processes.Open(n, urlOf(proxies[len(proxies)-1].Address(), "processes"))
 			},
-			Faults: append(server.faults(t), backendtest.Fault{Times: 5, Cause: faultproxy.Faults(&proxies)},
+			Faults: append(server.faults(t, &proxies), backendtest.Fault{Times: 5, Cause: faultproxy.Faults(&proxies)},
 				processes.Kill(false, 10), processes.Pause(func() { server.clock.jump(time.Minute) }, 5)),
 		}.Run(t)
 	})
@@ -163,15 +164,22 @@ func TestMain(m *testing.M) {
 
 // faults are those of a server: it starts again, its clock jumps ahead and back by more than a lease lasts, and its disk
 // is full.
-func (s *fakeServer) faults(t *testing.T) []backendtest.Fault {
+func (s *fakeServer) faults(t *testing.T, proxies *[]*faultproxy.Proxy) []backendtest.Fault {
 	return []backendtest.Fault{
 		{Every: 3, Times: 2, Cause: func(random *rand.Rand) { s.restart(t, time.Duration(random.IntN(100))*time.Millisecond) }},
 		{Every: 3, Times: 3, Expires: true, Cause: func(*rand.Rand) { s.clock.jump(time.Minute) }},
 		{Every: 4, Times: 1, Cause: func(*rand.Rand) { s.clock.jump(-time.Minute) }},
-		{Every: 2, Times: 3, Cause: func(random *rand.Rand) {
+		{Times: 5, Cause: func(random *rand.Rand) {
+			// A request whose answer was lost may be sent again when there is no space any more.
+			pause := func() { time.Sleep(time.Duration(random.IntN(20)) * time.Millisecond) }
+			var beside sync.WaitGroup
+			others := rand.New(rand.NewPCG(random.Uint64(), 0))
+			beside.Go(func() { faultproxy.Faults(proxies)(others) })
+			pause()
 			s.full.Store(true)
-			time.Sleep(time.Duration(random.IntN(30)) * time.Millisecond)
+			pause()
 			s.full.Store(false)
+			beside.Wait()
 		}},
 	}
 }
