@@ -1,17 +1,14 @@
 package remote_test
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,7 +26,17 @@ import (
 
 // serve serves a backend. Who has the token "reader" may only read stacks of the project p, all others everything.
 func serve(t *testing.T, b *backend.Backend) (server *httptest.Server, handler *remote.Server) {
-	handler = remote.Handler(func(r *http.Request) (*remote.Access, error) {
+	handler = remote.Handler(accessTo(b))
+	server = httptest.NewServer(handler)
+	t.Cleanup(func() {
+		server.Close()
+		handler.Close()
+	})
+	return server, handler
+}
+
+func accessTo(b *backend.Backend) func(*http.Request) (*remote.Access, error) {
+	return func(r *http.Request) (*remote.Access, error) {
 		token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 		if token == "" || token == "nobody" {
 			return nil, &remote.RefusedError{Status: http.StatusUnauthorized, Reason: "nobody has this token"}
@@ -37,13 +44,7 @@ func serve(t *testing.T, b *backend.Backend) (server *httptest.Server, handler *
 		return &remote.Access{Backend: b, Writes: token != "reader", Allows: func(stack state.StackName, write bool) bool {
 			return token != "reader" || stack.Project == "p" && !write
 		}}, nil
-	})
-	server = httptest.NewServer(handler)
-	t.Cleanup(func() {
-		server.Close()
-		handler.Close()
-	})
-	return server, handler
+	}
 }
 
 func open(t *testing.T, address, token string) *backend.Backend {
@@ -74,80 +75,8 @@ func TestRemote(t *testing.T) {
 		server, _ := serve(t, kept)
 		backendtest.Fencing(t, open(t, server.URL, "all"))
 	})
-	t.Run("history under faults", func(t *testing.T) {
-		s := newFaulty(t)
-		backendtest.History(t, func(int) state.Store { return open(t, s.through(t), "all").State },
-			append(s.faults(), backendtest.Fault{Times: 15, Cause: faultproxy.Faults(&s.proxies)})...)
-	})
-	t.Run("history of processes that are killed and paused", func(t *testing.T) {
-		s := newFaulty(t)
-		processes := backendtest.NewProcesses(t, true)
-		backendtest.History(t, func(n int) state.Store { return processes.Open(n, "http://:all@"+s.through(t)) },
-			append(s.faults(), backendtest.Fault{Times: 5, Cause: faultproxy.Faults(&s.proxies)},
-				processes.Kill(false, 10), processes.Pause(s.clockJumps, 5))...)
-	})
-}
-
-// TestMain is also that of the writers of TestRemote.
-func TestMain(m *testing.M) {
-	backendtest.Main(m, func(ctx context.Context, url string) (state.Store, error) {
-		b, err := remote.Open(ctx, url, "")
-		if err != nil {
-			return nil, err
-		}
-		return b.State, nil
-	})
-}
-
-// faulty is a server that keeps stacks in a file of SQLite, and fails.
-type faulty struct {
-	t       *testing.T
-	file    string
-	kept    *backend.Backend
-	current atomic.Pointer[remote.Server]
-	address string
-	proxies []*faultproxy.Proxy
-}
-
-func newFaulty(t *testing.T) *faulty {
-	s := &faulty{t: t, file: filepath.Join(t.TempDir(), "stacks.db")}
-	var err error
-	s.kept, err = sqlite.Open(t.Context(), "sqlite://"+filepath.ToSlash(s.file), t.TempDir())
-	require.NoError(t, err)
-	t.Cleanup(s.kept.Close)
-	s.begin()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.current.Load().ServeHTTP(w, r) }))
-	t.Cleanup(server.Close)
-	s.address = strings.TrimPrefix(server.URL, "http://")
-	return s
-}
-
-// begin has another process of the server go on. It returns the one before.
-func (s *faulty) begin() *remote.Server {
-	_, handler := serve(s.t, s.kept)
-	return s.current.Swap(handler)
-}
-
-// through returns the address of a new proxy.
-func (s *faulty) through(t *testing.T) string {
-	s.proxies = append(s.proxies, faultproxy.Start(t, s.address))
-	return s.proxies[len(s.proxies)-1].Address()
-}
-
-// clockJumps has the clock jump ahead by more than a lease lasts in the file.
-func (s *faulty) clockJumps() {
-	db, err := sql.Open("sqlite3", "file:"+filepath.ToSlash(s.file)+"?_pragma=busy_timeout(15000)")
-	require.NoError(s.t, err)
-	_, err = db.Exec("UPDATE stacks SET expires = 1")
-	require.NoError(s.t, errors.Join(err, db.Close()))
-}
-
-func (s *faulty) faults() []backendtest.Fault {
-	return []backendtest.Fault{
-		{Every: 4, Times: 2, Ends: true, Cause: func(*rand.Rand) { s.begin().Close() }},                   // it starts again: it ends its leases
-		{Every: 4, Times: 2, Ends: true, Cause: func(*rand.Rand) { s.current.Load().Later(time.Minute) }}, // it takes its clients for silent
-		{Every: 4, Times: 2, Expires: true, Cause: func(*rand.Rand) { s.clockJumps() }},
-	}
+	t.Run("history under faults", historyUnderFaults)
+	t.Run("history of processes that are killed and paused", historyOfProcesses)
 }
 
 // The answer to each step of a lease gets lost, and then the connection.
