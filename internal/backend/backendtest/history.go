@@ -27,7 +27,8 @@ type Fault struct {
 	Every int
 	// Times is how often it happens at least: the history goes on until then.
 	Times int
-	// Ends says that it ends the lease of the stack, and Expires that another can take that until its holder writes.
+	// Ends says that it ends the lease of the stack, also one that is taken while it happens, and Expires that another can
+	// take that until its holder writes.
 	Ends, Expires bool
 
 	// try takes the place of Cause. It returns the writer that it has happened to, false if there was none.
@@ -104,7 +105,7 @@ func (c Case) Run(t *testing.T) {
 	t.Logf("checked in %v", time.Since(checking).Round(time.Millisecond))
 	if result != porcupine.Ok {
 		for _, op := range slices.SortedFunc(slices.Values(h.ops), func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) }) {
-			t.Logf("writer %d, %6d to %6d µs: %+v → %+v", op.ClientId, op.Call/1000, op.Return/1000, op.Input, op.Output)
+			t.Logf("writer %d, %d to %d ns: %+v → %+v", op.ClientId, op.Call, op.Return, op.Input, op.Output)
 		}
 	}
 	require.Equal(t, porcupine.Ok, result, "the writers saw what no register could have shown")
@@ -243,8 +244,16 @@ func (h *history) cause(f Fault, random *rand.Rand) bool {
 	case f.Expires:
 		in.kind = opExpire
 	}
-	if in.kind != "" {
-		h.add(porcupine.Operation{ClientId: writers + 1, Input: in, Call: begin, Output: output{result: resultDone}, Return: h.now()})
+	moments := 1
+	switch {
+	case in.kind == "":
+		return true
+	case f.Ends:
+		moments = writers // each may have a lease, one after the other
+	}
+	end := h.now()
+	for range moments {
+		h.add(porcupine.Operation{ClientId: writers + 1, Input: in, Call: begin, Output: output{result: resultDone}, Return: end})
 	}
 	return true
 }
