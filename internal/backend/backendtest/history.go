@@ -80,6 +80,12 @@ func (c Case) Run(t *testing.T) {
 	}
 	done := make(chan struct{})
 	var causing, work sync.WaitGroup
+	left := make([][]state.Lease, writers)
+	defer func() {
+		for _, l := range slices.Concat(left...) {
+			_ = l.Release(t.Context()) // it may be lost
+		}
+	}()
 	if len(c.Faults) > 0 {
 		causing.Go(func() { h.causeAll(c.Faults, done) })
 	}
@@ -92,6 +98,7 @@ func (c Case) Run(t *testing.T) {
 				}
 				w.turn()
 			}
+			left[n] = w.left
 		})
 	}
 	work.Wait()
@@ -272,6 +279,8 @@ type writer struct {
 	history *history
 	random  *rand.Rand
 	values  int
+	// left are leases that it has not ended.
+	left []state.Lease
 }
 
 // result returns that of an error. No fault damages a state, or has a writer miscount.
@@ -338,7 +347,7 @@ func (w *writer) turn() {
 	defer func() {
 		if w.random.IntN(leaves) == 0 {
 			_ = lease.Reserve(ctx) // a process that hangs: somebody breaks its lease
-			w.t.Cleanup(func() { _ = lease.Release(w.t.Context()) })
+			w.left = append(w.left, lease)
 			return
 		}
 		w.history.do(w.n, input{kind: opRelease, token: token}, func() output {

@@ -87,7 +87,7 @@ func TestHistoryOfFailovers(t *testing.T) {
 			p.Route(fmt.Sprint("127.0.0.1:", s.Port))
 		}
 	}
-	open := func(t *testing.T) state.Store {
+	open := func(int) state.Store {
 		proxy := faultproxy.Start(t, fmt.Sprint("127.0.0.1:", primary.Port))
 		proxies = append(proxies, proxy)
 		b, err := postgres.Open(t.Context(), primary.URL("postgres", proxy.Port())+"&target_session_attrs=read-write", t.TempDir())
@@ -105,11 +105,7 @@ func TestHistoryOfFailovers(t *testing.T) {
 		route(replica)
 		primary, replica = replica, replica.Replica(t)
 	}
-	// The servers go on until all leases have ended.
-	t.Run("history", func(t *testing.T) {
-		backendtest.History(t, func(int) state.Store { return open(t) },
-			backendtest.Fault{Times: 5, Cause: faultproxy.Faults(&proxies)}, backendtest.Fault{Every: 4, Times: 3, Cause: failover})
-	})
+	backendtest.History(t, open, backendtest.Fault{Times: 5, Cause: faultproxy.Faults(&proxies)}, backendtest.Fault{Every: 4, Times: 3, Cause: failover})
 }
 
 // clockJumps has a lease end too early, as if the server's clock had jumped ahead, and last too long, as if it had
