@@ -107,16 +107,32 @@ func (c Case) Run(t *testing.T) {
 	reader := &writer{t: t, n: writers, store: stores[writers], history: h}
 	reader.load()
 	t.Log(h.summary())
-	checking := time.Now()
 	result := porcupine.CheckOperationsTimeout(c.model(), h.operations(), checkIn)
-	t.Logf("checked in %v", time.Since(checking).Round(time.Millisecond))
 	if result != porcupine.Ok {
-		for _, op := range slices.SortedFunc(slices.Values(h.ops), func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) }) {
-			t.Logf("writer %d, %d to %d ns: %+v → %+v", op.ClientId, op.Call, op.Return, op.Input, op.Output)
-		}
+		c.explain(t, h.operations())
 	}
 	require.Equal(t, porcupine.Ok, result, "the writers saw what no register could have shown")
 	require.Positive(t, h.count()[opAppend][resultDone], "a history without changes shows nothing")
+}
+
+// explain logs the operations in the order of their calls. Those that the longest explanation of a part of them leaves
+// out are marked: one of the first of these is what no register could have shown.
+func (c Case) explain(t *testing.T, ops []porcupine.Operation) {
+	slices.SortFunc(ops, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
+	_, info := porcupine.CheckOperationsVerbose(c.model(), ops, checkIn)
+	explained := make(map[int]bool)
+	for _, part := range info.PartialLinearizations() { // there is one
+		for _, i := range slices.MaxFunc(part, func(a, b []int) int { return cmp.Compare(len(a), len(b)) }) {
+			explained[i] = true
+		}
+	}
+	for i, op := range ops {
+		mark := "! "
+		if explained[i] {
+			mark = "  "
+		}
+		t.Logf("%swriter %d, %d to %d ns: %+v → %+v", mark, op.ClientId, op.Call, op.Return, op.Input, op.Output)
+	}
 }
 
 func logCheckpoint(log []string) []byte {
