@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -74,7 +76,7 @@ func (c Case) Run(t *testing.T) {
 	for n := range stores {
 		stores[n] = c.Open(n)
 	}
-	h := &history{start: time.Now(), local: c.Local, left: make([]atomic.Int64, len(c.Faults))}
+	h := &history{start: time.Now(), seed: seed(t), local: c.Local, left: make([]atomic.Int64, len(c.Faults))}
 	for i, f := range c.Faults {
 		h.left[i].Store(int64(f.Times))
 	}
@@ -91,7 +93,7 @@ func (c Case) Run(t *testing.T) {
 	}
 	for n := range writers {
 		work.Go(func() {
-			w := &writer{t: t, n: n, store: stores[n], history: h, random: rand.New(rand.NewPCG(3, uint64(n)))}
+			w := &writer{t: t, n: n, store: stores[n], history: h, random: h.random(n)}
 			for turn := 0; turn < turns || h.goesOn() && !t.Failed(); turn++ {
 				if turn >= turns {
 					time.Sleep(pause) // so that what happens rarely makes no long history
@@ -160,6 +162,7 @@ func logOf(c *state.Contents) ([]string, error) {
 
 type history struct {
 	start time.Time
+	seed  uint64
 	local bool
 	// left is how often each fault has to happen yet.
 	left []atomic.Int64
@@ -169,6 +172,22 @@ type history struct {
 	mu  sync.Mutex
 	ops []porcupine.Operation
 }
+
+// seedVariable is the environment variable with a number, for each of which writers and faults make other choices.
+const seedVariable = "HUSK_TEST_SEED"
+
+func seed(t *testing.T) uint64 {
+	text := os.Getenv(seedVariable)
+	if text == "" {
+		return 1
+	}
+	seed, err := strconv.ParseUint(text, 10, 64)
+	require.NoError(t, err, seedVariable)
+	return seed
+}
+
+// random returns the choices of a writer, or of faults, by its number.
+func (h *history) random(n int) *rand.Rand { return rand.New(rand.NewPCG(h.seed, uint64(n))) }
 
 // goesOn reports whether a fault has to happen yet.
 func (h *history) goesOn() bool {
@@ -206,7 +225,7 @@ func (h *history) count() map[opKind]map[resultKind]int {
 }
 
 func (h *history) summary() string {
-	text, counts := fmt.Sprintf("%d faults in %v", h.caused.Load(), time.Since(h.start).Round(time.Millisecond)), h.count()
+	text, counts := fmt.Sprintf("seed %d, %d faults in %v", h.seed, h.caused.Load(), time.Since(h.start).Round(time.Millisecond)), h.count()
 	for _, kind := range slices.Sorted(maps.Keys(counts)) {
 		for _, result := range slices.Sorted(maps.Keys(counts[kind])) {
 			text += fmt.Sprintf(", %d × %s %s", counts[kind][result], kind, result)
@@ -232,7 +251,7 @@ func (h *history) do(client int, in input, operation func() output) output {
 
 // causeAll causes faults until it is told that no more are needed.
 func (h *history) causeAll(faults []Fault, done <-chan struct{}) {
-	random := rand.New(rand.NewPCG(1, 2))
+	random := h.random(writers + 1)
 	for {
 		select {
 		case <-done:
