@@ -67,8 +67,10 @@ type leaseInfo struct {
 type journal struct {
 	Lease string `json:"lease"`
 	Slot  uint64 `json:"slot"`
-	// Closed says that its writer has ended it: it needs no seal.
-	Closed bool `json:"closed,omitempty"`
+	// Closed says that its writer has ended it: it needs no seal. End is the slot of its last record then, 0 if an older
+	// version of Husk has ended it.
+	Closed bool   `json:"closed,omitempty"`
+	End    uint64 `json:"end,omitempty"`
 }
 
 type backup struct {

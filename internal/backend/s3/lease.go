@@ -490,7 +490,7 @@ func (b *body) release(l *lease, closed bool) {
 	b.Journals = slices.DeleteFunc(b.Journals, func(j journal) bool { return j.Lease == l.id && j.Slot == l.slot })
 	for i, j := range b.Journals {
 		if j.Lease == l.id {
-			b.Journals[i].Closed = true
+			b.Journals[i].Closed, b.Journals[i].End = true, l.slot
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -301,4 +303,74 @@ func TestLeaseOfAChangedStack(t *testing.T) {
 	require.NoError(t, held.Release(ctx))
 	_, _, err = mine.LeaseAndLoad(ctx, name, state.Holder{PID: 1})
 	require.ErrorIs(t, err, state.ErrStackNotFound)
+}
+
+// TestLeaseThatIsLostWhileItIsTaken has another process take a lease away, and replace the checkpoint, while its holder
+// still reads the state: the objects of the journal disappear meanwhile.
+func TestLeaseThatIsLostWhileItIsTaken(t *testing.T) {
+	var meanwhile atomic.Pointer[func()]
+	server := startServer(t, func(r *http.Request) {
+		if !r.URL.Query().Has("list-type") {
+			return
+		}
+		if do := meanwhile.Swap(nil); do != nil {
+			(*do)()
+		}
+	})
+	ctx, name := t.Context(), state.StackName{Project: "p", Name: "s"}
+	mine, others := open(t, server.address, "lost").State.(state.Opener), open(t, server.address, "lost").State.(state.Opener)
+	require.NoError(t, mine.Create(ctx, name, []byte(`{"is":"first"}`)))
+	l, c, err := others.LeaseAndLoad(ctx, name, state.Holder{PID: 2})
+	require.NoError(t, err)
+	require.NoError(t, l.Append(ctx, c.Sequence+1, []byte("record")))
+	require.NoError(t, l.Release(ctx))
+	replace := func() {
+		for taken := false; !taken; {
+			head := httptest.NewRecorder()
+			server.handler.ServeHTTP(head, httptest.NewRequest(http.MethodGet, "/team/lost/stacks/p/s.json", nil))
+			taken = strings.Contains(head.Body.String(), `"lease":{`)
+		}
+		require.NoError(t, others.Break(ctx, name))
+		l, c, err := others.LeaseAndLoad(ctx, name, state.Holder{PID: 2})
+		require.NoError(t, err)
+		require.Len(t, c.Records, 1)
+		require.NoError(t, l.Checkpoint(ctx, c.Sequence+1, []byte(`{"is":"second"}`)))
+		require.NoError(t, l.Release(ctx))
+	}
+	meanwhile.Store(&replace)
+	_, _, err = mine.LeaseAndLoad(ctx, name, state.Holder{PID: 1})
+	require.ErrorIs(t, err, state.ErrFenced)
+}
+
+// TestMissingRecord removes the last record of a journal that its writer has ended.
+func TestMissingRecord(t *testing.T) {
+	server := startServer(t, nil)
+	ctx, name := t.Context(), state.StackName{Project: "p", Name: "s"}
+	store := open(t, server.address, "missing").State.(state.Opener)
+	require.NoError(t, store.Create(ctx, name, []byte("{}")))
+	l, _, err := store.LeaseAndLoad(ctx, name, state.Holder{PID: 1})
+	require.NoError(t, err)
+	for n := range uint64(3) {
+		require.NoError(t, l.Append(ctx, n+1, []byte("record")))
+	}
+	require.NoError(t, l.Release(ctx))
+	ask := func(method, path string) string {
+		answer := httptest.NewRecorder()
+		server.handler.ServeHTTP(answer, httptest.NewRequest(method, path, nil))
+		return answer.Body.String()
+	}
+	keys := regexp.MustCompile("<Key>([^<]*/journal/[^<]*)</Key>").FindAllStringSubmatch(ask(http.MethodGet, "/team?list-type=2&prefix=missing/data/"), -1)
+	require.Len(t, keys, 3)
+	ask(http.MethodDelete, "/team/"+keys[2][1])
+	_, err = store.Load(ctx, name)
+	require.ErrorIs(t, err, state.ErrCorrupt)
+	require.ErrorContains(t, err, "record 3 of the stack p/s is missing")
+	_, _, err = store.LeaseAndLoad(ctx, name, state.Holder{PID: 1})
+	require.ErrorIs(t, err, state.ErrCorrupt)
+	l, err = store.Lease(ctx, name, state.Holder{PID: 1})
+	require.NoError(t, err)
+	salvage, err := l.Salvage(ctx)
+	require.NoError(t, err)
+	require.Len(t, salvage.Records, 2)
+	require.NoError(t, l.Release(ctx))
 }
