@@ -47,8 +47,8 @@ type Case struct {
 	// Local says that what a store was asked for has no effect any more when it has answered, also with an error, or
 	// when the process that was asked has ended. Otherwise, a request that nobody waits for may arrive late.
 	Local bool
-	// Late says that a fenced writer may write a record, which is not confirmed, behind those of the next holder: all
-	// read it until that holder writes.
+	// Late says that a writer that has lost its lease may write a record, which is not confirmed, behind the others: all
+	// read it until the next holder, if that has not read it, writes.
 	Late bool
 	// SilentAppends says that a record does not keep others from taking a lease that has expired.
 	SilentAppends bool

@@ -87,7 +87,7 @@ func (c Case) step(r register, i input, o output) (states []any) {
 		states = append(states, r)
 		if legal {
 			states = append(states, next)
-		} else if i.kind == opAppend {
+		} else if i.kind == opAppend && c.Late {
 			states = append(states, c.unconfirmed(r, i)...)
 		}
 		return states

@@ -25,7 +25,7 @@ func TestFullLog(t *testing.T) { backendtest.WithDisks(t, "TestLogOnSmallDisk", 
 // TestLogOnSmallDisk has all of a server on a disk that is full, so that it can write no more of its log: it ends in the
 // middle of what it does. It starts again when there is space.
 func TestLogOnSmallDisk(t *testing.T) {
-	disk := backendtest.NewDisk(t, "all", "200m")
+	disk := backendtest.NewDisk(t, "all", "128m")
 	require.NoError(t, os.Chmod(disk, 0o711)) // the server's directory is in it
 	t.Setenv("TMPDIR", disk)
 	s := postgrestest.Start(t)
