@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -172,16 +171,18 @@ func (s *fakeServer) faults(t *testing.T, proxies *[]*faultproxy.Proxy) []backen
 		{Every: 3, Times: 3, Expires: true, Cause: func(*rand.Rand) { s.clock.jump(time.Minute) }},
 		{Every: 4, Times: 1, Cause: func(*rand.Rand) { s.clock.jump(-time.Minute) }},
 		{Times: 5, Cause: func(random *rand.Rand) {
-			// A request whose answer was lost may be sent again when there is no space any more.
 			pause := func() { time.Sleep(time.Duration(random.IntN(20)) * time.Millisecond) }
-			var beside sync.WaitGroup
-			others := rand.New(rand.NewPCG(random.Uint64(), 0))
-			beside.Go(func() { faultproxy.Faults(proxies)(others) })
+			for _, p := range *proxies {
+				p.Cut() // what arrives twice may be taken once, and refused once
+			}
+			pause()
+			p := (*proxies)[random.IntN(len(*proxies))]
+			p.Silence()
 			pause()
 			s.full.Store(true)
+			p.Cut() // a request whose answer was lost is sent again now
 			pause()
 			s.full.Store(false)
-			beside.Wait()
 		}},
 	}
 }
@@ -372,5 +373,46 @@ func TestMissingRecord(t *testing.T) {
 	salvage, err := l.Salvage(ctx)
 	require.NoError(t, err)
 	require.Len(t, salvage.Records, 2)
+	require.NoError(t, l.Release(ctx))
+}
+
+// TestFullAfterARepeatedRequest has a proxy before the server send each write twice. The first is taken, and the second
+// refused because there is no space for it any more.
+func TestFullAfterARepeatedRequest(t *testing.T) {
+	server := startServer(t, nil)
+	ctx, name := t.Context(), state.StackName{Project: "p", Name: "s"}
+	store := open(t, server.address, "twice").State.(state.Opener)
+	require.NoError(t, store.Create(ctx, name, []byte("{}")))
+	once := server.handler
+	server.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPut {
+			once.ServeHTTP(w, r)
+			return
+		}
+		first := httptest.NewRecorder()
+		once.ServeHTTP(first, r)
+		if first.Code != http.StatusOK {
+			for key, values := range first.Header() {
+				w.Header()[key] = values
+			}
+			w.WriteHeader(first.Code)
+			_, _ = w.Write(first.Body.Bytes())
+			return
+		}
+		server.full.Store(true)
+		once.ServeHTTP(w, r)
+		server.full.Store(false)
+	})
+	server.restart(t, 0)
+	l, c, err := store.LeaseAndLoad(ctx, name, state.Holder{PID: 1})
+	require.NoError(t, err)
+	require.NoError(t, l.Append(ctx, c.Sequence+1, []byte("one")))
+	require.NoError(t, l.Append(ctx, c.Sequence+2, []byte("two")))
+	c, err = store.Load(ctx, name)
+	require.NoError(t, err)
+	require.Equal(t, [][]byte{[]byte("one"), []byte("two")}, c.Records)
+	require.NoError(t, l.Release(ctx))
+	l, err = store.Lease(ctx, name, state.Holder{PID: 2})
+	require.NoError(t, err)
 	require.NoError(t, l.Release(ctx))
 }
