@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
@@ -164,7 +165,15 @@ func (s *Server) Stop() {
 func (s *Server) Restart(t *testing.T) {
 	t.Helper()
 	s.Stop()
-	require.Empty(t, s.run(t), "the server does not start")
+	said := s.run(t)
+	for range portAttempts {
+		if !strings.Contains(said, "could not bind") {
+			break
+		}
+		time.Sleep(100 * time.Millisecond) // a connection from the same machine may have the port
+		said = s.run(t)
+	}
+	require.Empty(t, said, "the server does not start")
 }
 
 // URL returns the URL of a database, for the role postgres, through another port if that is not 0.
