@@ -246,6 +246,10 @@ func (h *history) do(client int, in input, operation func() output) output {
 		return out // it changed nothing, and showed nothing
 	}
 	h.add(porcupine.Operation{ClientId: client, Input: in, Call: begin, Output: out, Return: end})
+	if out.result == resultFenced && in.token != 0 {
+		// It was lost then, whatever the operation has done before.
+		h.add(porcupine.Operation{ClientId: client, Input: input{kind: opLost, token: in.token}, Call: begin, Output: out, Return: end})
+	}
 	return out
 }
 

@@ -13,6 +13,8 @@ const (
 	opRelease    opKind = "release"
 	// opExpire has the lease end for others than its holder.
 	opExpire opKind = "expire"
+	// opLost has a writer told that it has lost its lease.
+	opLost opKind = "lost"
 	// opExit is the end of the process of a writer, with which its lease ends.
 	opExit opKind = "exit"
 )
@@ -82,7 +84,14 @@ func (c Case) step(r register, i input, o output) (states []any) {
 	next, legal := c.next(r, i, o)
 	switch o.result {
 	case resultFull:
-		return []any{r}
+		if i.kind != opLease {
+			return []any{r}
+		}
+		states = append(states, r)
+		if legal {
+			states = append(states, next) // nobody uses it, and others may have lost theirs
+		}
+		return states
 	case resultUnknown:
 		states = append(states, r)
 		if legal {
@@ -98,6 +107,8 @@ func (c Case) step(r register, i input, o output) (states []any) {
 				states = append(states, r)
 			}
 			return append(states, c.unconfirmed(r, i)...)
+		case i.kind == opLost && r.holds(i):
+			return nil
 		case !r.holds(i), i.kind == opCheckpoint && legal: // a checkpoint changes nothing that can be seen
 			return []any{r}
 		}
@@ -141,7 +152,7 @@ func (c Case) next(r register, i input, o output) (register, bool) {
 		if o.result == resultLocked {
 			return r, true // also if another only tried to take it: whoever is refused changes nothing
 		}
-		if o.result == resultUnknown {
+		if o.result != resultDone {
 			o.token = r.last + 1
 		}
 		taken := register{holder: o.token, last: o.token, by: i.writer, log: r.log, length: r.length, late: r.late}
