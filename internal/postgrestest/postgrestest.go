@@ -123,7 +123,20 @@ func (s *Server) Replica(t *testing.T) *Server {
 func (s *Server) Promote(t *testing.T) {
 	t.Helper()
 	s.Execute(t, "postgres", "ALTER SYSTEM SET synchronous_standby_names = ''")
-	s.Execute(t, "postgres", "SELECT pg_promote()")
+	// A statement that waited for the end could keep the replica from replaying what it has.
+	s.Execute(t, "postgres", "SELECT pg_promote(wait => false)")
+	for s.isReplica(t) {
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func (s *Server) isReplica(t *testing.T) bool {
+	conn, err := pgconn.Connect(t.Context(), s.URL("postgres", 0))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, conn.Close(t.Context())) }()
+	results, err := conn.Exec(t.Context(), "SELECT pg_is_in_recovery()").ReadAll()
+	require.NoError(t, err)
+	return string(results[0].Rows[0][0]) == "t"
 }
 
 // findPrograms returns the directory of the server's programs, empty if there is none. Debian

@@ -87,11 +87,7 @@ func (c Case) step(r register, i input, o output) (states []any) {
 		if i.kind != opLease {
 			return []any{r}
 		}
-		states = append(states, r)
-		if legal {
-			states = append(states, next) // nobody uses it, and others may have lost theirs
-		}
-		return states
+		return c.taken(r, next, legal)
 	case resultUnknown:
 		states = append(states, r)
 		if legal {
@@ -102,6 +98,8 @@ func (c Case) step(r register, i input, o output) (states []any) {
 		return states
 	case resultFenced:
 		switch {
+		case i.kind == opLease: // it was lost before the state was loaded
+			return c.taken(r, next, legal)
 		case i.kind == opAppend:
 			if !r.holds(i) {
 				states = append(states, r)
@@ -122,6 +120,14 @@ func (c Case) step(r register, i input, o output) (states []any) {
 		states = append(states, next)
 	}
 	return states
+}
+
+// taken returns the states after a lease that nobody uses. It may have taken that of another away.
+func (c Case) taken(was, next register, legal bool) []any {
+	if !legal {
+		return []any{was}
+	}
+	return []any{was, next}
 }
 
 // unconfirmed returns the states after a record of a writer that has lost its lease. It may have taken effect before its
