@@ -193,7 +193,7 @@ func history(t *testing.T, s *postgrestest.Server) {
 		proxies = append(proxies, proxy)
 		return b.State
 	}
-	backendtest.History(t, open, append(faults(t, s, "history"), backendtest.Fault{Times: 10, Cause: faultproxy.Faults(&proxies)})...)
+	backendtest.History(t, open, append(faults(t, s, "history"), backendtest.Fault{Times: 40, Cause: faultproxy.Faults(&proxies)})...)
 }
 
 // processHistory has the writers be processes that are killed and paused.

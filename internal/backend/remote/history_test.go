@@ -105,7 +105,7 @@ func historyUnderFaults(t *testing.T) {
 		proxies = append(proxies, proxy)
 		return open(t, proxy.Address(), "all").State
 	},
-		backendtest.Fault{Times: 15, Cause: faultproxy.Faults(&proxies)},
+		backendtest.Fault{Times: 40, Cause: faultproxy.Faults(&proxies)},
 		backendtest.Fault{Every: 4, Times: 2, Ends: true, Cause: func(*rand.Rand) { begin().Close() }},
 		backendtest.Fault{Every: 4, Times: 2, Ends: true, Cause: func(*rand.Rand) { current.Load().Later(time.Minute) }},
 		backendtest.Fault{Every: 4, Times: 2, Expires: true, Cause: func(*rand.Rand) { file.clockJumps(t) }},

@@ -134,7 +134,7 @@ func TestS3(t *testing.T) {
 				proxies = append(proxies, faultproxy.Start(t, address))
 				return open(t, proxies[len(proxies)-1].Address(), "history").State
 			},
-			Faults: append(server.faults(t, &proxies), backendtest.Fault{Times: 15, Cause: faultproxy.Faults(&proxies)}),
+			Faults: append(server.faults(t, &proxies), backendtest.Fault{Times: 40, Cause: faultproxy.Faults(&proxies)}),
 		}.Run(t)
 	})
 	t.Run("history of processes that are killed and paused", func(t *testing.T) {
