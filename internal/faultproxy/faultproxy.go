@@ -245,7 +245,10 @@ func Faults(proxies *[]*Proxy) func(*rand.Rand) {
 		case 5:
 			p.Double(true)
 			p.Cut() // so that there are new connections
-			pause()
+			const pauses = 4
+			for range pauses {
+				pause()
+			}
 			p.Double(false)
 		}
 	}

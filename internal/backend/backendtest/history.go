@@ -71,11 +71,11 @@ const (
 // Run checks that what the writers see is what one register with a fencing token could have shown: nothing that was
 // confirmed is lost, and no two writers interleave.
 func (c Case) Run(t *testing.T) {
-	require.NoError(t, c.Open(0).Create(t.Context(), name, logCheckpoint(nil)))
 	stores := make([]state.Store, writers+1)
 	for n := range stores {
 		stores[n] = c.Open(n)
 	}
+	require.NoError(t, stores[0].Create(t.Context(), name, logCheckpoint(nil)))
 	h := &history{start: time.Now(), seed: seed(t), local: c.Local, left: make([]atomic.Int64, len(c.Faults))}
 	for i, f := range c.Faults {
 		h.left[i].Store(int64(f.Times))
