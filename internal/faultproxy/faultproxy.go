@@ -1,7 +1,8 @@
-// Package faultproxy is a TCP proxy of tests, which cuts, delays, and silences connections.
+// Package faultproxy is a TCP proxy of tests, which cuts, delays, silences, and duplicates connections.
 package faultproxy
 
 import (
+	"io"
 	"math/rand/v2"
 	"net"
 	"sync"
@@ -14,12 +15,14 @@ import (
 // Proxy passes connections on to a server. It is safe for concurrent use.
 type Proxy struct {
 	listener net.Listener
-	target   string
 
-	mu    sync.Mutex
-	conns map[*link]bool
-	delay time.Duration
-	wg    sync.WaitGroup
+	mu     sync.Mutex
+	target string
+	conns  map[*link]bool
+	delay  time.Duration
+	// doubles says that new connections have a duplicate.
+	doubles bool
+	wg      sync.WaitGroup
 }
 
 // link is one connection: to the client, and to the server.
@@ -29,6 +32,8 @@ type link struct {
 	silent, deaf bool
 	// late keeps what the client sends until the channel is closed, also if the client has gone. nil if nothing is kept.
 	late chan struct{}
+	// double is another connection to the server, which gets what the client sends as well. nil if there is none.
+	double net.Conn
 }
 
 // Start starts a proxy for a server until the end of the test.
@@ -81,6 +86,22 @@ func (p *Proxy) Cut() {
 	})
 }
 
+// Route passes connections that are made from now on to another server.
+func (p *Proxy) Route(target string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.target = target
+}
+
+// Double has whatever clients send on connections that are made from now on arrive twice, the second time on another
+// connection, whose answers nobody reads. Where the server has each connection begin with something new, such as a nonce
+// of TLS or PostgreSQL, it refuses the duplicate.
+func (p *Proxy) Double(is bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.doubles = is
+}
+
 // Silence has answers of the server get lost, so that what was sent takes effect and nobody hears of it.
 // The connections stay open until the proxy is told to Cut them.
 func (p *Proxy) Silence() { p.each(func(l *link) { l.silent = true }) }
@@ -111,6 +132,9 @@ func (p *Proxy) each(do func(*link)) {
 func (l *link) close() {
 	l.client.Close()
 	l.server.Close()
+	if l.double != nil {
+		l.double.Close()
+	}
 }
 
 func (p *Proxy) accept() {
@@ -119,12 +143,22 @@ func (p *Proxy) accept() {
 		if err != nil {
 			return
 		}
-		server, err := net.Dial("tcp", p.target)
+		p.mu.Lock()
+		target, doubles := p.target, p.doubles
+		p.mu.Unlock()
+		server, err := net.Dial("tcp", target)
 		if err != nil {
 			client.Close()
 			continue
 		}
 		l := &link{client: client, server: server}
+		if doubles {
+			if l.double, err = net.Dial("tcp", target); err != nil {
+				l.close()
+				continue
+			}
+			p.wg.Go(func() { _, _ = io.Copy(io.Discard, l.double) }) // until it is closed
+		}
 		p.mu.Lock()
 		p.conns[l] = true
 		p.mu.Unlock()
@@ -157,6 +191,9 @@ func (p *Proxy) pass(l *link, from, to net.Conn, lost *bool, late *chan struct{}
 			if x.late != nil {
 				<-x.late
 			}
+			if to == l.server && l.double != nil {
+				_, _ = l.double.Write(x.data) // the server may have refused it
+			}
 			if _, err := to.Write(x.data); err != nil {
 				to.Close() // which ends the other direction when it has delivered what it has
 			}
@@ -185,7 +222,7 @@ func Faults(proxies *[]*Proxy) func(*rand.Rand) {
 		p := (*proxies)[random.IntN(len(*proxies))]
 		const longest = 20 // milliseconds
 		pause := func() { time.Sleep(time.Duration(random.IntN(longest)) * time.Millisecond) }
-		switch random.IntN(5) {
+		switch random.IntN(6) {
 		case 0:
 			p.Cut()
 		case 1:
@@ -205,6 +242,14 @@ func Faults(proxies *[]*Proxy) func(*rand.Rand) {
 			pause()
 			p.Cut()
 			time.AfterFunc(time.Duration(random.IntN(5*longest))*time.Millisecond, deliver)
+		case 5:
+			p.Double(true)
+			p.Cut() // so that there are new connections
+			const pauses = 4
+			for range pauses {
+				pause()
+			}
+			p.Double(false)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
@@ -71,6 +72,9 @@ func (s *Server) makeDirectory(t *testing.T) {
 	giveAway(t, dir)
 }
 
+// Give has a directory belong to the user that the server runs as.
+func (s *Server) Give(t *testing.T, dir string) { giveAway(t, dir) }
+
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
 // begin runs the server at a free port.
@@ -119,7 +123,20 @@ func (s *Server) Replica(t *testing.T) *Server {
 func (s *Server) Promote(t *testing.T) {
 	t.Helper()
 	s.Execute(t, "postgres", "ALTER SYSTEM SET synchronous_standby_names = ''")
-	s.Execute(t, "postgres", "SELECT pg_promote()")
+	// A statement that waited for the end could keep the replica from replaying what it has.
+	s.Execute(t, "postgres", "SELECT pg_promote(wait => false)")
+	for s.isReplica(t) {
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func (s *Server) isReplica(t *testing.T) bool {
+	conn, err := pgconn.Connect(t.Context(), s.URL("postgres", 0))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, conn.Close(t.Context())) }()
+	results, err := conn.Exec(t.Context(), "SELECT pg_is_in_recovery()").ReadAll()
+	require.NoError(t, err)
+	return string(results[0].Rows[0][0]) == "t"
 }
 
 // findPrograms returns the directory of the server's programs, empty if there is none. Debian
@@ -161,7 +178,15 @@ func (s *Server) Stop() {
 func (s *Server) Restart(t *testing.T) {
 	t.Helper()
 	s.Stop()
-	require.Empty(t, s.run(t), "the server does not start")
+	said := s.run(t)
+	for range portAttempts {
+		if !strings.Contains(said, "could not bind") {
+			break
+		}
+		time.Sleep(100 * time.Millisecond) // a connection from the same machine may have the port
+		said = s.run(t)
+	}
+	require.Empty(t, said, "the server does not start")
 }
 
 // URL returns the URL of a database, for the role postgres, through another port if that is not 0.

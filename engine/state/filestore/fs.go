@@ -37,6 +37,7 @@ type FS interface {
 // File is an open file; see os.File.
 type File interface {
 	io.ReadWriteCloser
+	Stat() (fs.FileInfo, error)
 	Truncate(size int64) error
 	Sync() error
 }

@@ -28,10 +28,8 @@ func (s *Store) readFile(name string) ([]byte, error) {
 		return nil, err
 	}
 	var data bytes.Buffer
-	if sized, ok := f.(interface{ Stat() (fs.FileInfo, error) }); ok {
-		if info, err := sized.Stat(); err == nil {
-			data.Grow(int(info.Size()) + bytes.MinRead) // read without moving what was read before
-		}
+	if info, err := f.Stat(); err == nil {
+		data.Grow(int(info.Size()) + bytes.MinRead) // read without moving what was read before
 	}
 	_, err = data.ReadFrom(f)
 	return data.Bytes(), errors.Join(err, f.Close())

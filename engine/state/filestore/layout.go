@@ -20,7 +20,7 @@ type files struct {
 	stacks, checkpoint string
 	backups            string
 	locks, lock        string
-	// guard is held while a token is taken.
+	// guard is held while a token is taken, and has the last one as well.
 	guard              string
 	histories, history string
 	// kv and runs are directories that others fill.

@@ -186,3 +186,43 @@ func TestTokensOfLeasesThatAreBroken(t *testing.T) {
 	work.Wait()
 	require.NotEmpty(t, tokens)
 }
+
+// TestLateRecordOfAFencedHolder has a holder lose its lease while it writes a record, which lands behind what the next
+// holder has loaded. When the disk is full, that one takes back its own record, and none that was confirmed.
+func TestLateRecordOfAFencedHolder(t *testing.T) {
+	ctx, fsys := t.Context(), faultfs.New()
+	store := filestore.NewFS(fsys)
+	require.NoError(t, store.Create(ctx, stackName, []byte("{}")))
+	lease := func() state.Lease {
+		l, err := store.Lease(ctx, stackName, state.Holder{})
+		require.NoError(t, err)
+		_, err = l.Load(ctx)
+		require.NoError(t, err)
+		return l
+	}
+	former := lease()
+	var next state.Lease
+	fsys.Inject(func(op faultfs.Op) faultfs.Fault {
+		if op.Kind == "write" {
+			fsys.Inject(nil)
+			require.NoError(t, store.Break(ctx, stackName))
+			next = lease()
+		}
+		return faultfs.Fault{}
+	})
+	require.ErrorIs(t, former.Append(ctx, 1, []byte("late")), state.ErrFenced)
+	require.NoError(t, next.Append(ctx, 1, []byte("one")))
+	failAt(fsys, 1, syscall.ENOSPC)
+	require.ErrorIs(t, next.Append(ctx, 2, []byte("two")), state.ErrNoSpace)
+	fsys.Inject(nil)
+	c, err := store.Load(ctx, stackName)
+	require.NoError(t, err)
+	require.Equal(t, [][]byte{[]byte("one")}, c.Records)
+	require.NoError(t, next.Append(ctx, 2, []byte("two")))
+	require.NoError(t, next.Append(ctx, 3, []byte("three")))
+	c, err = store.Load(ctx, stackName)
+	require.NoError(t, err)
+	require.Len(t, c.Records, 3)
+	require.NoError(t, next.Release(ctx))
+	require.NoError(t, former.Release(ctx))
+}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/husk-dev/husk/engine/state"
@@ -31,9 +32,12 @@ func (s *Store) lockOf(f files) (Lock, error) {
 	return lock, nil
 }
 
-// readLock returns the contents of a lock file, zero if a crash left only part of them.
-func (s *Store) readLock(f files) (c lockContents, err error) {
-	data, err := s.readFile(f.lock)
+// readLock returns the contents of the lock file.
+func (s *Store) readLock(f files) (lockContents, error) { return s.readContents(f.lock) }
+
+// readContents returns the contents of a lock file, zero if a crash or an error left only part of them.
+func (s *Store) readContents(file string) (c lockContents, err error) {
+	data, err := s.readFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, nil
 	}
@@ -85,6 +89,8 @@ func (s *Store) takeToken(f files, lock Lock, holder state.Holder) (token uint64
 	return token, contents, err
 }
 
+// writeToken writes a new token to the lock file and to the guard. An error while a file is replaced may leave nothing of
+// it, so the first to be replaced is not the one with the last token.
 func (s *Store) writeToken(f files, holder state.Holder) (token uint64, contents []byte, err error) {
 	if token, err = s.nextToken(f); err != nil {
 		return 0, nil, err
@@ -92,8 +98,22 @@ func (s *Store) writeToken(f files, holder state.Holder) (token uint64, contents
 	if contents, err = newLockContents(token, holder); err != nil {
 		return 0, nil, err
 	}
-	if err := s.put(f.lock, true, contents); err != nil {
-		return 0, nil, s.writeError(f.lock, err)
+	locked, err := s.readLock(f)
+	if err != nil {
+		return 0, nil, err
+	}
+	guarded, err := s.readContents(f.guard)
+	if err != nil {
+		return 0, nil, err
+	}
+	order := []string{f.guard, f.lock}
+	if locked.Token < guarded.Token {
+		slices.Reverse(order)
+	}
+	for _, file := range order {
+		if err := s.put(file, file == f.lock, contents); err != nil {
+			return 0, nil, s.writeError(file, err)
+		}
 	}
 	return token, contents, nil
 }
@@ -104,12 +124,16 @@ func newLockContents(token uint64, holder state.Holder) ([]byte, error) {
 
 // nextToken returns a token larger than those of all leases so far, even if the lock file is lost.
 func (s *Store) nextToken(f files) (uint64, error) {
-	c, err := s.readLock(f)
+	locked, err := s.readLock(f)
+	if err != nil {
+		return 0, err
+	}
+	guarded, err := s.readContents(f.guard)
 	if err != nil {
 		return 0, err
 	}
 	last, err := s.lastToken(f)
-	return max(c.Token, last) + 1, err
+	return max(locked.Token, guarded.Token, last) + 1, err
 }
 
 // lastToken returns the largest token in the stack's files. After a clean end, it reads the

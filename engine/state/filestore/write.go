@@ -54,10 +54,23 @@ func (l *lease) Append(ctx context.Context, sequence uint64, record []byte) erro
 		return err
 	}
 	l.sequence = sequence
-	l.size += int64(len(data))
+	if err := l.measure(); err != nil {
+		l.ended = err // this record is saved, and the next one cannot be
+	}
 	if full != nil {
 		return full
 	}
+	return nil
+}
+
+// measure finds out how long the journal is. A holder whose lease was lost while it wrote may have left a record before the
+// last one, which nobody reads.
+func (l *lease) measure() error {
+	info, err := l.journal.Stat()
+	if err != nil {
+		return fmt.Errorf("reading the size of the journal %s: %w", l.store.fs.Path(l.journalFile()), err)
+	}
+	l.size = info.Size()
 	return nil
 }
 

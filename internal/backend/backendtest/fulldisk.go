@@ -1,6 +1,8 @@
 package backendtest
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,6 +25,12 @@ func FullDisk(t *testing.T, b *backend.Backend, setFull func(full bool)) {
 	last := c.Sequence + uint64(len(c.Records))
 	require.NoError(t, l.Append(ctx, last+1, []byte("before")))
 
+	// What is refused does not fit into space that a server has set aside.
+	large := make([]byte, 64<<10)
+	for i := range large {
+		large[i] = byte('a' + rand.IntN('z'-'a')) // not to be compressed to nothing
+	}
+	checkpoint := fmt.Appendf(nil, `{"version":3,"checkpoint":{"stack":"%s"}}`, large)
 	setFull(true)
 	const twice = 2
 	for range twice {
@@ -32,13 +40,13 @@ func FullDisk(t *testing.T, b *backend.Backend, setFull func(full bool)) {
 			require.ErrorContains(t, err, b.Place)
 			require.ErrorContains(t, err, "what was saved before is intact; free some space")
 		}
-		refused(l.Append(ctx, last+2, []byte("full")))
-		refused(l.Checkpoint(ctx, last+1, []byte(`{"version":3,"checkpoint":{"stack":"full"}}`)))
-		_, err = b.KV.Save(ctx, name, "aws", []byte("full"), version)
+		refused(l.Append(ctx, last+2, large))
+		refused(l.Checkpoint(ctx, last+1, checkpoint))
+		_, err = b.KV.Save(ctx, name, "aws", large, version)
 		refused(err)
-		refused(b.Modules.Put(ctx, backend.Digest(module), func() ([]byte, error) { return module, nil }))
-		refused(b.History.Put(ctx, name, "20261123T134500.000Z-up-1", []byte("full")))
-		refused(b.State.(state.Archive).SetHistory(ctx, name, [][]byte{[]byte("{}")}))
+		refused(b.Modules.Put(ctx, backend.Digest(large), func() ([]byte, error) { return large, nil }))
+		refused(b.History.Put(ctx, name, "20261123T134500.000Z-up-1", large))
+		refused(b.State.(state.Archive).SetHistory(ctx, name, [][]byte{checkpoint}))
 		c, err := b.State.Load(ctx, name)
 		require.NoError(t, err)
 		require.Equal(t, [][]byte{[]byte("before")}, c.Records)
@@ -53,9 +61,7 @@ func FullDisk(t *testing.T, b *backend.Backend, setFull func(full bool)) {
 	require.Equal(t, [][]byte{[]byte("before"), []byte("after")}, c.Records)
 	require.NoError(t, l.Checkpoint(ctx, last+2, empty))
 	require.NoError(t, l.Release(ctx))
-	has, err := b.Modules.Has(ctx, backend.Digest(module))
+	has, err := b.Modules.Has(ctx, backend.Digest(large))
 	require.NoError(t, err)
 	require.False(t, has)
 }
-
-var module = []byte("\x00asm of a full disk")

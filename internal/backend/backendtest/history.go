@@ -5,9 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,56 +21,86 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// Fault is something that happens while the writers of [History] use a stack.
+// Fault is something that happens while the writers of a history use a stack.
 type Fault struct {
 	// Cause has it happen, and returns when it is over.
 	Cause func(*rand.Rand)
 	// Every is how often it happens, in pauses between faults: 8 for one of about eight. Zero stands for 1.
 	Every int
-	// Ends says that it ends the lease of the stack, and Expires that another can take that until its holder writes.
+	// Times is how often it happens at least: the history goes on until then.
+	Times int
+	// Ends says that it ends the lease of the stack, also one that is taken while it happens, and Expires that another can
+	// take that until its holder writes.
 	Ends, Expires bool
+
+	// try takes the place of Cause. It returns the writer that it has happened to, false if there was none.
+	try func(*rand.Rand) (writer int, happened bool)
+	// exit says that what ends is the lease of that writer.
+	exit bool
 }
 
-// History has several writers use one stack while faults happen, and checks that what they saw is what one
-// register with a fencing token could have shown: nothing that was confirmed is lost, and no two writers
-// interleave. open returns the store as writer n reaches it.
+// Case is a history: several writers use one stack while faults happen.
+type Case struct {
+	// Open returns the store as writer n reaches it.
+	Open   func(n int) state.Store
+	Faults []Fault
+	// Local says that what a store was asked for has no effect any more when it has answered, also with an error, or
+	// when the process that was asked has ended. Otherwise, a request that nobody waits for may arrive late.
+	Local bool
+	// Late says that a writer that has lost its lease may write a record, which is not confirmed, behind the others: all
+	// read it until the next holder, if that has not read it, writes.
+	Late bool
+	// SilentAppends says that a record does not keep others from taking a lease that has expired.
+	SilentAppends bool
+}
+
+// History runs a [Case] of a store that others reach by requests.
 func History(t *testing.T, open func(n int) state.Store, faults ...Fault) {
-	const (
-		writers = 3
-		turns   = 12
-		checkIn = 60 * time.Second
-		// pause is the longest time between faults.
-		pause = 40 * time.Millisecond
-	)
-	require.NoError(t, open(0).Create(t.Context(), name, logCheckpoint(nil)))
+	Case{Open: open, Faults: faults}.Run(t)
+}
+
+const (
+	writers = 3
+	// turns is how often each writer wants the lease at least.
+	turns   = 12
+	checkIn = 60 * time.Second
+	// pause is the longest time between faults.
+	pause = 40 * time.Millisecond
+)
+
+// Run checks that what the writers see is what one register with a fencing token could have shown: nothing that was
+// confirmed is lost, and no two writers interleave.
+func (c Case) Run(t *testing.T) {
 	stores := make([]state.Store, writers+1)
 	for n := range stores {
-		stores[n] = open(n)
+		stores[n] = c.Open(n)
 	}
-	h := &history{start: time.Now()}
+	require.NoError(t, stores[0].Create(t.Context(), name, logCheckpoint(nil)))
+	h := &history{start: time.Now(), seed: seed(t), local: c.Local, left: make([]atomic.Int64, len(c.Faults))}
+	for i, f := range c.Faults {
+		h.left[i].Store(int64(f.Times))
+	}
 	done := make(chan struct{})
 	var causing, work sync.WaitGroup
-	if len(faults) > 0 {
-		causing.Go(func() {
-			random := rand.New(rand.NewPCG(1, 2))
-			for {
-				select {
-				case <-done:
-					return
-				case <-time.After(time.Duration(random.Int64N(int64(pause)))):
-				}
-				if f := faults[random.IntN(len(faults))]; f.Every == 0 || random.IntN(f.Every) == 0 {
-					h.cause(writers+1, f, random)
-				}
-			}
-		})
+	left := make([][]state.Lease, writers)
+	defer func() {
+		for _, l := range slices.Concat(left...) {
+			_ = l.Release(t.Context()) // it may be lost
+		}
+	}()
+	if len(c.Faults) > 0 {
+		causing.Go(func() { h.causeAll(c.Faults, done) })
 	}
 	for n := range writers {
 		work.Go(func() {
-			w := &writer{t: t, n: n, store: stores[n], history: h, random: rand.New(rand.NewPCG(3, uint64(n)))}
-			for range turns {
+			w := &writer{t: t, n: n, store: stores[n], history: h, random: h.random(n)}
+			for turn := 0; turn < turns || h.goesOn() && !t.Failed(); turn++ {
+				if turn >= turns {
+					time.Sleep(pause) // so that what happens rarely makes no long history
+				}
 				w.turn()
 			}
+			left[n] = w.left
 		})
 	}
 	work.Wait()
@@ -74,20 +108,33 @@ func History(t *testing.T, open func(n int) state.Store, faults ...Fault) {
 	causing.Wait()
 	reader := &writer{t: t, n: writers, store: stores[writers], history: h}
 	reader.load()
-	result := porcupine.CheckOperationsTimeout(model.ToModel(), h.operations(), checkIn)
+	t.Log(h.summary())
+	result := porcupine.CheckOperationsTimeout(c.model(), h.operations(), checkIn)
 	if result != porcupine.Ok {
-		for _, op := range slices.SortedFunc(slices.Values(h.ops), func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) }) {
-			t.Logf("writer %d, %6d to %6d µs: %+v → %+v", op.ClientId, op.Call/1000, op.Return/1000, op.Input, op.Output)
-		}
+		c.explain(t, h.operations())
 	}
 	require.Equal(t, porcupine.Ok, result, "the writers saw what no register could have shown")
-	var appended int
-	for _, op := range h.ops {
-		if in := op.Input.(input); in.kind == opAppend && op.Output.(output).result == resultDone {
-			appended++
+	require.Positive(t, h.count()[opAppend][resultDone], "a history without changes shows nothing")
+}
+
+// explain logs the operations in the order of their calls. Those that the longest explanation of a part of them leaves
+// out are marked: one of the first of these is what no register could have shown.
+func (c Case) explain(t *testing.T, ops []porcupine.Operation) {
+	slices.SortFunc(ops, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
+	_, info := porcupine.CheckOperationsVerbose(c.model(), ops, checkIn)
+	explained := make(map[int]bool)
+	for _, part := range info.PartialLinearizations() { // there is one
+		for _, i := range slices.MaxFunc(part, func(a, b []int) int { return cmp.Compare(len(a), len(b)) }) {
+			explained[i] = true
 		}
 	}
-	require.Positive(t, appended, "a history without changes shows nothing")
+	for i, op := range ops {
+		mark := "! "
+		if explained[i] {
+			mark = "  "
+		}
+		t.Logf("%swriter %d, %d to %d ns: %+v → %+v", mark, op.ClientId, op.Call, op.Return, op.Input, op.Output)
+	}
 }
 
 func logCheckpoint(log []string) []byte {
@@ -113,183 +160,148 @@ func logOf(c *state.Contents) ([]string, error) {
 	return log, nil
 }
 
-type opKind string
-
-const (
-	opLease      opKind = "lease"
-	opAppend     opKind = "append"
-	opCheckpoint opKind = "checkpoint"
-	opBreak      opKind = "break"
-	opLoad       opKind = "load"
-	opRelease    opKind = "release"
-	// opExpire has the lease end for others than its holder.
-	opExpire opKind = "expire"
-)
-
-type input struct {
-	kind  opKind
-	token uint64
-	// value is what is appended, and length how many values there are before.
-	value  string
-	length int
-}
-
-type resultKind string
-
-const (
-	resultDone    resultKind = "done"
-	resultLocked  resultKind = "locked"
-	resultFenced  resultKind = "fenced"
-	resultUnknown resultKind = "unknown"
-)
-
-type output struct {
-	result resultKind
-	token  uint64
-	log    string
-}
-
-func resultOf(err error) resultKind {
-	switch {
-	case err == nil:
-		return resultDone
-	case errors.Is(err, state.ErrLocked):
-		return resultLocked
-	case errors.Is(err, state.ErrFenced):
-		return resultFenced
-	}
-	return resultUnknown
-}
-
-// register is the state of the model.
-type register struct {
-	// holder is the token of the lease that lasts, 0 for none, and last that of the last one.
-	holder, last uint64
-	log          string
-	length       int
-	// expired says that another can take the lease.
-	expired bool
-}
-
-// model says what a stack may show.
-var model = porcupine.NondeterministicModel{
-	Init: func() []any { return []any{register{}} },
-	Step: func(of, in, out any) []any {
-		r, i, o := of.(register), in.(input), out.(output)
-		next, legal := r.next(i, o)
-		switch {
-		case o.result == resultUnknown && legal:
-			return []any{r, next}
-		case o.result == resultUnknown:
-			return []any{r}
-		case o.result == resultFenced && i.kind == opAppend:
-			// It may have taken effect before its writer was told that the lease was lost, and, in files, until the
-			// next lease, whose holder reads it. It was not confirmed.
-			var all []any
-			if !r.holds(i) {
-				all = append(all, r)
-			}
-			if r.last == i.token && r.length == i.length {
-				r.log, r.length = r.log+i.value+",", r.length+1
-				all = append(all, r)
-			}
-			return all
-		case o.result == resultFenced && !r.holds(i):
-			return []any{r}
-		case o.result == resultFenced && i.kind == opCheckpoint && legal:
-			return []any{r} // it changes nothing that can be seen
-		case legal:
-			return []any{next}
-		}
-		return nil
-	},
-	Equal: func(a, b any) bool { return a == b },
-}
-
-// holds reports whether the lease of an operation lasts.
-func (r register) holds(i input) bool { return i.token != 0 && r.holder == i.token }
-
-// next returns the state after an operation, and whether that may have the outcome. An unknown outcome is
-// taken for success.
-func (r register) next(i input, o output) (register, bool) {
-	holds := r.holds(i)
-	switch i.kind {
-	case opLease:
-		if o.result == resultLocked {
-			return r, true // also if another only tried to take it: whoever is refused changes nothing
-		}
-		if o.result == resultUnknown {
-			o.token = r.last + 1
-		}
-		return register{holder: o.token, last: o.token, log: r.log, length: r.length}, (r.holder == 0 || r.expired) && o.token > r.last
-	case opBreak:
-		r.holder, r.expired = 0, false
-		return r, true
-	case opExpire:
-		r.expired = r.holder != 0
-		return r, true
-	case opRelease:
-		if holds {
-			r.holder, r.expired = 0, false
-		}
-		return r, true
-	case opLoad:
-		return r, o.result != resultFenced && o.log == r.log
-	}
-	if !holds || r.length != i.length {
-		return r, false
-	}
-	if i.kind == opAppend {
-		r.log, r.length = r.log+i.value+",", r.length+1
-	}
-	r.expired = false
-	return r, true
-}
-
 type history struct {
 	start time.Time
-	mu    sync.Mutex
-	ops   []porcupine.Operation
+	seed  uint64
+	local bool
+	// left is how often each fault has to happen yet.
+	left []atomic.Int64
+	// caused counts faults.
+	caused atomic.Int64
+
+	mu  sync.Mutex
+	ops []porcupine.Operation
 }
 
-// operations returns the operations. One whose outcome is unknown may take effect until the end.
+// seedVariable is the environment variable with a number, for each of which writers and faults make other choices.
+const seedVariable = "HUSK_TEST_SEED"
+
+func seed(t *testing.T) uint64 {
+	text := os.Getenv(seedVariable)
+	if text == "" {
+		return 1
+	}
+	seed, err := strconv.ParseUint(text, 10, 64)
+	require.NoError(t, err, seedVariable)
+	return seed
+}
+
+// random returns the choices of a writer, or of faults, by its number.
+func (h *history) random(n int) *rand.Rand { return rand.New(rand.NewPCG(h.seed, uint64(n))) }
+
+// goesOn reports whether a fault has to happen yet.
+func (h *history) goesOn() bool {
+	for i := range h.left {
+		if h.left[i].Load() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// operations returns the operations. One whose outcome is unknown may take effect until the end, unless it is local.
 func (h *history) operations() []porcupine.Operation {
-	end := time.Since(h.start).Nanoseconds()
+	end := h.now()
 	out := slices.Clone(h.ops)
 	for i := range out {
-		if out[i].Output.(output).result == resultUnknown {
+		if out[i].Output.(output).result == resultUnknown && !h.local {
 			out[i].Return = end
 		}
 	}
 	return out
 }
 
-// do records an operation.
-func (h *history) do(client int, in input, operation func() output) output {
-	begin := time.Since(h.start).Nanoseconds()
-	out := operation()
-	end := time.Since(h.start).Nanoseconds()
-	if in.kind == opLoad && out.result == resultUnknown {
-		return out // it changed nothing, and showed nothing
+// count counts operations by their results.
+func (h *history) count() map[opKind]map[resultKind]int {
+	out := make(map[opKind]map[resultKind]int)
+	for _, op := range h.ops {
+		kind, result := op.Input.(input).kind, op.Output.(output).result
+		if out[kind] == nil {
+			out[kind] = make(map[resultKind]int)
+		}
+		out[kind][result]++
 	}
-	h.add(porcupine.Operation{ClientId: client, Input: in, Call: begin, Output: out, Return: end})
 	return out
 }
 
-// cause causes a fault, and records what the model must know of it.
-func (h *history) cause(client int, f Fault, random *rand.Rand) {
-	begin := time.Since(h.start).Nanoseconds()
-	f.Cause(random)
-	op := porcupine.Operation{ClientId: client, Call: begin, Output: output{result: resultDone}, Return: time.Since(h.start).Nanoseconds()}
-	switch {
-	case f.Ends:
-		op.Input = input{kind: opBreak}
-	case f.Expires:
-		op.Input = input{kind: opExpire}
-	default:
-		return
+func (h *history) summary() string {
+	text, counts := fmt.Sprintf("seed %d, %d faults in %v", h.seed, h.caused.Load(), time.Since(h.start).Round(time.Millisecond)), h.count()
+	for _, kind := range slices.Sorted(maps.Keys(counts)) {
+		for _, result := range slices.Sorted(maps.Keys(counts[kind])) {
+			text += fmt.Sprintf(", %d × %s %s", counts[kind][result], kind, result)
+		}
 	}
-	h.add(op)
+	return text
+}
+
+// now returns the time since the start, in nanoseconds.
+func (h *history) now() int64 { return time.Since(h.start).Nanoseconds() }
+
+// do records an operation.
+func (h *history) do(client int, in input, operation func() output) output {
+	begin := h.now()
+	out := operation()
+	end := h.now()
+	if out.result == resultNone || in.kind == opLoad && (out.result == resultUnknown || out.result == resultFull) {
+		return out // it changed nothing, and showed nothing
+	}
+	h.add(porcupine.Operation{ClientId: client, Input: in, Call: begin, Output: out, Return: end})
+	if out.result == resultFenced && in.token != 0 {
+		// It was lost then, whatever the operation has done before.
+		h.add(porcupine.Operation{ClientId: client, Input: input{kind: opLost, token: in.token}, Call: begin, Output: out, Return: end})
+	}
+	return out
+}
+
+// causeAll causes faults until it is told that no more are needed.
+func (h *history) causeAll(faults []Fault, done <-chan struct{}) {
+	random := h.random(writers + 1)
+	for {
+		select {
+		case <-done:
+			return
+		case <-time.After(time.Duration(random.Int64N(int64(pause)))):
+		}
+		i := random.IntN(len(faults))
+		if f := faults[i]; (f.Every == 0 || random.IntN(f.Every) == 0) && h.cause(f, random) {
+			h.caused.Add(1)
+			h.left[i].Add(-1)
+		}
+	}
+}
+
+// cause causes a fault, and records what the model must know of it. It reports whether the fault has happened.
+func (h *history) cause(f Fault, random *rand.Rand) bool {
+	begin := h.now()
+	in := input{}
+	if f.try != nil {
+		happened := false
+		if in.writer, happened = f.try(random); !happened {
+			return false
+		}
+	} else {
+		f.Cause(random)
+	}
+	switch {
+	case f.exit:
+		in.kind = opExit
+	case f.Ends:
+		in.kind = opBreak
+	case f.Expires:
+		in.kind = opExpire
+	}
+	moments := 1
+	switch {
+	case in.kind == "":
+		return true
+	case f.Ends:
+		moments = writers // each may have a lease, one after the other
+	}
+	end := h.now()
+	for range moments {
+		h.add(porcupine.Operation{ClientId: writers + 1, Input: in, Call: begin, Output: output{result: resultDone}, Return: end})
+	}
+	return true
 }
 
 func (h *history) add(op porcupine.Operation) {
@@ -306,36 +318,64 @@ type writer struct {
 	history *history
 	random  *rand.Rand
 	values  int
+	// left are leases that it has not ended.
+	left []state.Lease
+}
+
+// result returns that of an error. No fault damages a state, or has a writer miscount.
+func (w *writer) result(err error) resultKind {
+	var full *state.NoSpaceError
+	switch {
+	case err == nil, errors.As(err, &full) && full.Saved:
+		return resultDone
+	case errors.Is(err, errGone):
+		return resultNone
+	case errors.Is(err, state.ErrLocked):
+		return resultLocked
+	case errors.Is(err, state.ErrFenced):
+		return resultFenced
+	case errors.Is(err, state.ErrNoSpace):
+		return resultFull
+	case errors.Is(err, state.ErrCorrupt), errors.Is(err, state.ErrSequence), errors.Is(err, state.ErrStackNotFound):
+		w.t.Errorf("writer %d: %v", w.n, err)
+	}
+	return resultUnknown
 }
 
 // turn takes the lease, if it is free, makes some changes, and ends it. If it is not free, the writer looks
 // at the state, or takes the lease away.
 func (w *writer) turn() {
 	ctx := w.t.Context()
-	const breaks, checkpoints, leaves, most = 3, 4, 5, 6 // one of so many times
+	const breaks, checkpoints, leaves, reserves, most = 3, 4, 5, 2, 6 // one of so many times
 	var lease state.Lease
 	var contents *state.Contents
 	var log []string
-	begin := time.Since(w.history.start).Nanoseconds()
-	out := w.history.do(w.n, input{kind: opLease}, func() output {
+	begin := w.history.now()
+	out := w.history.do(w.n, input{kind: opLease, writer: w.n}, func() output {
 		if opener, ok := w.store.(state.Opener); ok && w.random.IntN(2) == 0 {
 			l, c, err := opener.LeaseAndLoad(ctx, name, state.Holder{PID: w.n + 1})
 			if err != nil {
-				return output{result: resultOf(err)}
+				return output{result: w.result(err)}
 			}
 			lease, contents = l, c
 			return output{result: resultDone, token: l.Token()}
 		}
 		l, err := w.store.Lease(ctx, name, state.Holder{PID: w.n + 1})
 		if err != nil {
-			return output{result: resultOf(err)}
+			return output{result: w.result(err)}
 		}
 		lease = l
 		return output{result: resultDone, token: l.Token()}
 	})
 	if lease == nil {
 		if w.random.IntN(breaks) == 0 {
-			w.history.do(w.n, input{kind: opBreak}, func() output { return output{result: resultOf(w.store.Break(ctx, name))} })
+			w.history.do(w.n, input{kind: opBreak}, func() output {
+				result := w.result(w.store.Break(ctx, name))
+				if result != resultDone {
+					result = resultUnknown
+				}
+				return output{result: result}
+			})
 		} else {
 			w.load()
 			time.Sleep(time.Duration(w.random.IntN(20)) * time.Millisecond)
@@ -346,20 +386,26 @@ func (w *writer) turn() {
 	defer func() {
 		if w.random.IntN(leaves) == 0 {
 			_ = lease.Reserve(ctx) // a process that hangs: somebody breaks its lease
-			w.t.Cleanup(func() { _ = lease.Release(w.t.Context()) })
+			w.left = append(w.left, lease)
 			return
 		}
-		w.history.do(w.n, input{kind: opRelease, token: token}, func() output { return output{result: resultOf(lease.Release(ctx))} })
+		w.history.do(w.n, input{kind: opRelease, token: token}, func() output {
+			result := w.result(lease.Release(ctx))
+			if result == resultFull {
+				result = resultUnknown
+			}
+			return output{result: result}
+		})
 	}()
 	if contents != nil {
 		// It was loaded at some moment of the same step.
 		in, shown := input{kind: opLoad, token: token}, w.shown(contents, &log)
-		w.history.add(porcupine.Operation{ClientId: w.n, Input: in, Call: begin, Output: shown, Return: time.Since(w.history.start).Nanoseconds()})
+		w.history.add(porcupine.Operation{ClientId: w.n, Input: in, Call: begin, Output: shown, Return: w.history.now()})
 	} else {
 		w.history.do(w.n, input{kind: opLoad, token: token}, func() output {
 			c, err := lease.Load(ctx)
 			if err != nil {
-				return output{result: resultOf(err)}
+				return output{result: w.result(err)}
 			}
 			contents = c
 			return w.shown(c, &log)
@@ -375,16 +421,19 @@ func (w *writer) turn() {
 		if w.random.IntN(checkpoints) == 0 {
 			in.kind = opCheckpoint
 		}
+		if w.random.IntN(reserves) == 0 && errors.Is(lease.Reserve(ctx), state.ErrNoSpace) {
+			continue // what needs it does not begin
+		}
 		out := w.history.do(w.n, in, func() output {
 			if in.kind == opCheckpoint {
-				return output{result: resultOf(lease.Checkpoint(ctx, sequence, logCheckpoint(log)))}
+				return output{result: w.result(lease.Checkpoint(ctx, sequence, logCheckpoint(log)))}
 			}
-			return output{result: resultOf(lease.Append(ctx, sequence+1, []byte(in.value)))}
+			return output{result: w.result(lease.Append(ctx, sequence+1, []byte(in.value)))}
 		})
-		if out.result != resultDone {
+		if out.result != resultDone && out.result != resultFull {
 			return
 		}
-		if in.kind == opAppend {
+		if in.kind == opAppend && out.result == resultDone {
 			sequence, log = sequence+1, append(log, in.value)
 		}
 		time.Sleep(time.Duration(w.random.IntN(5)) * time.Millisecond)
@@ -409,10 +458,8 @@ func (w *writer) shown(c *state.Contents, log *[]string) output {
 func (w *writer) load() {
 	w.history.do(w.n, input{kind: opLoad}, func() output {
 		c, err := w.store.Load(w.t.Context(), name)
-		if errors.Is(err, state.ErrCorrupt) {
-			w.t.Errorf("the state is damaged: %v", err)
-		}
 		if err != nil {
+			w.result(err) // tells damage
 			return output{result: resultUnknown}
 		}
 		var log []string

@@ -30,6 +30,9 @@ func (e *refusedError) Unwrap() error { return e.cause }
 
 // refused returns the error of a server that has refused a step, or could not be reached.
 func (d *db) refused(err error) error {
+	if errors.Is(err, errSchema) { // it says what to do
+		return &refusedError{place: d.place, reason: err.Error(), cause: err}
+	}
 	return &refusedError{d.place, reason(err), d.advice(err), err}
 }
 
@@ -104,10 +107,11 @@ func (d *db) adviceOn(refused *pgconn.PgError) string {
 		return "check the user in the URL, and who may connect by the server's pg_hba.conf"
 	case "3D000":
 		return "check the database in the URL, or make it"
-	case "42501":
-		return fmt.Sprintf("the role needs the right to create a schema in the database, or USAGE on the schema %q, and SELECT, INSERT, UPDATE, and DELETE on its tables", d.schema)
-	case "25006":
-		return "the server is a replica: name the primary, or all servers, with target_session_attrs=read-write in the URL"
+	case notPrivileged:
+		return fmt.Sprintf("grant the role %s CREATE on the database, with which it makes the tables, or, if they are there, USAGE on the schema %q, and SELECT, INSERT, UPDATE, and DELETE on its tables",
+			d.pool.config.User, d.schema)
+	case readOnlySession:
+		return "this is a replica: name the primary, or all servers, with target_session_attrs=read-write in the URL"
 	}
 	return ""
 }

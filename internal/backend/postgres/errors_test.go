@@ -39,7 +39,7 @@ func TestServersThatCannotBeUsed(t *testing.T) {
 		"wrong password":       {at(s, "postgres", "wrong", "127.0.0.1", "postgres") + "?sslmode=disable", []string{"password authentication failed", "PGPASSWORD"}},
 		"no password":          {at(s, "postgres", "", "127.0.0.1", "postgres") + "?sslmode=disable", []string{"password"}},
 		"no such database":     {at(s, "postgres", s.Password, "127.0.0.1", "missing") + "?sslmode=disable", []string{`database "missing" does not exist`, "check the database in the URL, or make it"}},
-		"no rights":            {at(s, "reader", "reader", "127.0.0.1", "postgres") + "?sslmode=disable", []string{"permission denied", "the right to create a schema in the database, or USAGE on the schema \"husk\""}},
+		"no rights":            {at(s, "reader", "reader", "127.0.0.1", "postgres") + "?sslmode=disable", []string{"permission denied", `may not make the tables of husk in the schema "husk"`, "grant it CREATE on the database"}},
 		"no rights in schema":  {at(s, "reader", "reader", "127.0.0.1", "postgres") + "?sslmode=disable&schema=mine", []string{"permission denied", `USAGE on the schema "mine"`}},
 		"unknown authority":    {at(s, "postgres", s.Password, "localhost", "postgres") + "?sslmode=verify-full", []string{"certificate", "add sslrootcert=FILE to the URL"}},
 		"certificate of other": {at(s, "postgres", s.Password, "127.0.0.1", "postgres") + "?sslmode=verify-full&sslrootcert=" + authority, []string{"certificate", "name the host in the URL as its certificate does"}},

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/backendtest"
 	"github.com/husk-dev/husk/internal/backend/postgres"
+	"github.com/husk-dev/husk/internal/faultproxy"
 	"github.com/husk-dev/husk/internal/postgrestest"
 )
 
@@ -72,6 +74,38 @@ func TestFailover(t *testing.T) {
 	_, err = b.State.Lease(ctx, stack, state.Holder{PID: 2})
 	require.ErrorIs(t, err, state.ErrLocked)
 	require.NoError(t, l.Release(ctx))
+}
+
+// TestHistoryOfFailovers kills primary servers while several writers use a stack, and promotes their synchronous replicas.
+// Some writers reach a replica before it is promoted.
+func TestHistoryOfFailovers(t *testing.T) {
+	primary := postgrestest.Start(t)
+	replica := primary.Replica(t)
+	var proxies []*faultproxy.Proxy
+	route := func(s *postgrestest.Server) {
+		for _, p := range proxies {
+			p.Route(fmt.Sprint("127.0.0.1:", s.Port))
+		}
+	}
+	open := func(int) state.Store {
+		proxy := faultproxy.Start(t, fmt.Sprint("127.0.0.1:", primary.Port))
+		proxies = append(proxies, proxy)
+		b, err := postgres.Open(t.Context(), primary.URL("postgres", proxy.Port())+"&target_session_attrs=read-write", t.TempDir())
+		require.NoError(t, err)
+		t.Cleanup(b.Close)
+		require.NoError(t, b.Check(t.Context()))
+		return b.State
+	}
+	failover := func(random *rand.Rand) {
+		primary.Stop()
+		if random.IntN(2) == 0 {
+			route(replica)
+		}
+		replica.Promote(t)
+		route(replica)
+		primary, replica = replica, replica.Replica(t)
+	}
+	backendtest.History(t, open, backendtest.Fault{Times: 5, Cause: faultproxy.Faults(&proxies)}, backendtest.Fault{Every: 4, Times: 3, Cause: failover})
 }
 
 // clockJumps has a lease end too early, as if the server's clock had jumped ahead, and last too long, as if it had

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -45,6 +46,7 @@ func TestPostgreSQL(t *testing.T) {
 	t.Run("two processes make the tables", func(t *testing.T) { bothMigrate(t, s) })
 	t.Run("history under faults", func(t *testing.T) { history(t, s) })
 	t.Run("endings under faults", func(t *testing.T) { endings(t, s) })
+	t.Run("history of processes that are killed and paused", func(t *testing.T) { processHistory(t, s) })
 	t.Run("lost answers", func(t *testing.T) { lostAnswers(t, s) })
 	t.Run("late requests", func(t *testing.T) { lateRequests(t, s) })
 	t.Run("restart", func(t *testing.T) { restart(t, s) })
@@ -172,6 +174,18 @@ func through(t *testing.T, s *postgrestest.Server, schema string) (*backend.Back
 	return b, proxy
 }
 
+// faults are those of a server: it fails and recovers, and its clock jumps ahead.
+func faults(t *testing.T, s *postgrestest.Server, schema string) []backendtest.Fault {
+	return []backendtest.Fault{
+		{Every: 6, Times: 2, Cause: func(*rand.Rand) { s.Restart(t) }},
+		{Every: 3, Times: 2, Expires: true, Cause: func(*rand.Rand) { clockJumpsAhead(t, s, schema) }},
+	}
+}
+
+func clockJumpsAhead(t *testing.T, s *postgrestest.Server, schema string) {
+	s.Execute(t, "postgres", "UPDATE "+schema+".stacks SET expires = expires - interval '1 day'")
+}
+
 func history(t *testing.T, s *postgrestest.Server) {
 	var proxies []*faultproxy.Proxy
 	open := func(int) state.Store {
@@ -180,17 +194,30 @@ func history(t *testing.T, s *postgrestest.Server) {
 		proxies = append(proxies, proxy)
 		return b.State
 	}
-	backendtest.History(t, open, backendtest.Fault{Cause: faultproxy.Faults(&proxies)}, backendtest.Fault{
-		// The server fails, and recovers.
-		Every: 6,
-		Cause: func(*rand.Rand) { s.Restart(t) },
-	}, backendtest.Fault{
-		// Its clock jumps ahead.
-		Expires: true,
-		Every:   3,
-		Cause: func(*rand.Rand) {
-			s.Execute(t, "postgres", "UPDATE history.stacks SET expires = expires - interval '1 day'")
-		},
+	backendtest.History(t, open, append(faults(t, s, "history"), backendtest.Fault{Times: 40, Cause: faultproxy.Faults(&proxies)})...)
+}
+
+// processHistory has the writers be processes that are killed and paused.
+func processHistory(t *testing.T, s *postgrestest.Server) {
+	const schema = "processes"
+	var proxies []*faultproxy.Proxy
+	processes := backendtest.NewProcesses(t, true)
+	open := func(n int) state.Store {
+		proxies = append(proxies, faultproxy.Start(t, fmt.Sprint("127.0.0.1:", s.Port)))
+		return processes.Open(n, s.URL("postgres", proxies[len(proxies)-1].Port())+"&schema="+schema)
+	}
+	backendtest.History(t, open, append(faults(t, s, schema), backendtest.Fault{Every: 2, Times: 5, Cause: faultproxy.Faults(&proxies)},
+		processes.Kill(false, 10), processes.Pause(func() { clockJumpsAhead(t, s, schema) }, 5))...)
+}
+
+// TestMain is also that of the writers of processHistory.
+func TestMain(m *testing.M) {
+	backendtest.Main(m, func(ctx context.Context, url string) (state.Store, error) {
+		b, err := postgres.Open(ctx, url, "")
+		if err != nil {
+			return nil, err
+		}
+		return b.State, nil
 	})
 }
 

@@ -191,11 +191,5 @@ func (d *db) check(ctx context.Context) error {
 	// The version is zero for no stack, so the statements change nothing.
 	_, _, err := d.step(ctx, sql("DELETE FROM @journal WHERE stack < 0"), sql("DELETE FROM @modules WHERE digest = ''"),
 		sql("UPDATE @stacks SET revision = revision WHERE id < 0"), sql("UPDATE @meta SET version = version WHERE version < 0"), sql("SELECT @hold(id, token, revision) FROM @stacks WHERE id < 0"))
-	switch {
-	case isCode(err, notPrivileged):
-		return fmt.Errorf("%w; grant the role %s USAGE on the schema %q, and SELECT, INSERT, UPDATE, and DELETE on its tables", err, d.pool.config.User, d.schema)
-	case isCode(err, readOnlySession):
-		return fmt.Errorf("%w; this is a replica: name the primary, or all servers with target_session_attrs=read-write", err)
-	}
 	return err
 }

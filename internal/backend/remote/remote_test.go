@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -30,7 +29,17 @@ import (
 
 // serve serves a backend. Who has the token "reader" may only read stacks of the project p, all others everything.
 func serve(t *testing.T, b *backend.Backend) (server *httptest.Server, handler *remote.Server) {
-	handler = remote.Handler(func(r *http.Request) (*remote.Access, error) {
+	handler = remote.Handler(accessTo(b))
+	server = httptest.NewServer(handler)
+	t.Cleanup(func() {
+		server.Close()
+		handler.Close()
+	})
+	return server, handler
+}
+
+func accessTo(b *backend.Backend) func(*http.Request) (*remote.Access, error) {
+	return func(r *http.Request) (*remote.Access, error) {
 		token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 		if token == "" || token == "nobody" {
 			return nil, &remote.RefusedError{Status: http.StatusUnauthorized, Reason: "nobody has this token"}
@@ -38,13 +47,7 @@ func serve(t *testing.T, b *backend.Backend) (server *httptest.Server, handler *
 		return &remote.Access{Backend: b, Writes: token != "reader", Allows: func(stack state.StackName, write bool) bool {
 			return token != "reader" || stack.Project == "p" && !write
 		}}, nil
-	})
-	server = httptest.NewServer(handler)
-	t.Cleanup(func() {
-		server.Close()
-		handler.Close()
-	})
-	return server, handler
+	}
 }
 
 func open(t *testing.T, address, token string) *backend.Backend {
@@ -75,29 +78,8 @@ func TestRemote(t *testing.T) {
 		server, _ := serve(t, kept)
 		backendtest.Fencing(t, open(t, server.URL, "all"))
 	})
-	t.Run("history under faults", func(t *testing.T) {
-		dir := t.TempDir()
-		kept := backend.Files(dir, new(memstore.Store))
-		var current atomic.Pointer[remote.Server]
-		begin := func() *remote.Server {
-			_, handler := serve(t, kept)
-			return current.Swap(handler)
-		}
-		begin()
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { current.Load().ServeHTTP(w, r) }))
-		t.Cleanup(server.Close)
-		var proxies []*faultproxy.Proxy
-		backendtest.History(t, func(int) state.Store {
-			proxy := faultproxy.Start(t, strings.TrimPrefix(server.URL, "http://"))
-			proxies = append(proxies, proxy)
-			return open(t, proxy.Address(), "all").State
-		}, backendtest.Fault{Cause: faultproxy.Faults(&proxies)}, backendtest.Fault{
-			// The server restarts: it ends its leases.
-			Ends:  true,
-			Every: 4,
-			Cause: func(*rand.Rand) { begin().Close() },
-		})
-	})
+	t.Run("history under faults", historyUnderFaults)
+	t.Run("history of processes that are killed and paused", historyOfProcesses)
 	t.Run("endings under faults", func(t *testing.T) {
 		var proxies []*faultproxy.Proxy
 		faults := faultproxy.Faults(&proxies)

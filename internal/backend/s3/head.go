@@ -67,8 +67,10 @@ type leaseInfo struct {
 type journal struct {
 	Lease string `json:"lease"`
 	Slot  uint64 `json:"slot"`
-	// Closed says that its writer has ended it: it needs no seal.
-	Closed bool `json:"closed,omitempty"`
+	// Closed says that its writer has ended it: it needs no seal. End is the slot of its last record then, 0 if an older
+	// version of Husk has ended it.
+	Closed bool   `json:"closed,omitempty"`
+	End    uint64 `json:"end,omitempty"`
 }
 
 type backup struct {
@@ -151,12 +153,15 @@ func (s *Store) write(ctx context.Context, c *current) error {
 		return err
 	}
 	version, err := s.b.put(ctx, headKey(c.name), text, c.version)
-	if errors.Is(err, errCondition) {
-		// An attempt whose answer was lost may have written it. No two writers write the same text: it
-		// has the ID of their lease, of a new checkpoint, or of an intent.
+	if errors.Is(err, errCondition) || errors.Is(err, state.ErrNoSpace) {
+		// An attempt whose answer was lost may have written it, or a proxy that has sent it twice. No two writers write
+		// the same text: it has the ID of their lease, of a new checkpoint, or of an intent.
 		is, readErr := s.b.get(ctx, headKey(c.name))
-		if readErr == nil && bytes.Equal(is.content, text) {
+		switch {
+		case readErr == nil && bytes.Equal(is.content, text):
 			version, err = is.version, nil
+		case readErr != nil && !errors.Is(readErr, fs.ErrNotExist):
+			err = readErr
 		}
 	}
 	if err == nil {

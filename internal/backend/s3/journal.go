@@ -82,6 +82,10 @@ func (s *Store) contents(ctx context.Context, name state.StackName, dir, checkpo
 		return nil, err
 	}
 	out.Checkpoint = o.content
+	missing := func() {
+		out.Damage = &state.CorruptError{File: out.JournalFile, Offset: -1, Journal: true, Remedy: out.JournalRemedy,
+			Reason: fmt.Sprintf("record %d of the stack %s is missing", out.Sequence+uint64(len(out.Records))+1, name)}
+	}
 	open := false // an earlier journal had no end when it was read
 	for _, j := range journals {
 		slots, err := s.slots(ctx, dir, j)
@@ -113,14 +117,16 @@ func (s *Store) contents(ctx context.Context, name state.StackName, dir, checkpo
 				break
 			}
 			if out.Damage == nil && (slots[i] != j.Slot+uint64(i)+1 || !isRecord) {
-				out.Damage = &state.CorruptError{File: out.JournalFile, Offset: -1, Journal: true, Remedy: out.JournalRemedy,
-					Reason: fmt.Sprintf("record %d of the stack %s is missing", out.Sequence+uint64(len(out.Records))+1, name)}
+				missing()
 			}
 			if out.Damage == nil {
 				out.Records = append(out.Records, content[1:])
 			} else if isRecord {
 				out.Lost = append(out.Lost, state.LostRecord{Sequence: out.Sequence + uint64(len(out.Records)+len(out.Lost)) + 1, Record: content[1:]})
 			}
+		}
+		if out.Damage == nil && j.Slot+uint64(len(found)) < j.End {
+			missing()
 		}
 		open = open || !sealed && !j.Closed
 	}

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"sync"
 	"time"
@@ -159,18 +160,17 @@ func (l *lease) Append(ctx context.Context, sequence uint64, record []byte) erro
 	content := append([]byte{recordMark}, record...)
 	key := slotKey(l.head.Body.directory(), l.id, l.slot+1)
 	_, err := l.store.b.put(ctx, key, content, ifAbsent)
-	if errors.Is(err, errCondition) {
+	if isFull := errors.Is(err, state.ErrNoSpace); isFull || errors.Is(err, errCondition) {
 		is, readErr := l.store.b.get(ctx, key)
 		switch {
+		case isFull && errors.Is(readErr, fs.ErrNotExist):
+			return err // the server has taken nothing
 		case readErr != nil:
 			return l.end(readErr)
 		case !bytes.Equal(is.content, content):
 			return l.fenced() // it is a seal
 		}
-		err = nil // an attempt whose answer was lost has written it: nobody else writes to this journal
-	}
-	if errors.Is(err, state.ErrNoSpace) {
-		return err // the server has taken nothing
+		err = nil // an attempt whose answer was lost, or a proxy, has written it: nobody else writes to this journal
 	}
 	if err != nil {
 		return l.end(err)
@@ -560,7 +560,7 @@ func (b *body) release(l *lease, closed bool) {
 	b.Journals = slices.DeleteFunc(b.Journals, func(j journal) bool { return j.Lease == l.id && j.Slot == l.slot })
 	for i, j := range b.Journals {
 		if j.Lease == l.id {
-			b.Journals[i].Closed = true
+			b.Journals[i].Closed, b.Journals[i].End = true, l.slot
 		}
 	}
 }

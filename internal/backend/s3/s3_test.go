@@ -1,12 +1,15 @@
 package s3_test
 
 import (
+	"context"
 	cryptorand "crypto/rand"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -29,27 +32,54 @@ type fakeServer struct {
 	address string
 	handler http.Handler
 	running *http.Server
+	clock   clock
+	// full has it refuse whatever needs space, with the code and the status of fullCode.
+	full     atomic.Bool
+	fullCode string
+	status   int
 }
+
+// clock is that of a server, which can jump.
+type clock struct{ ahead atomic.Int64 }
+
+func (c *clock) Now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
+
+func (c *clock) jump(by time.Duration) { c.ahead.Add(int64(by)) }
+
+func (c *clock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
 // start starts a server with an empty bucket, behind a handler that may change requests.
 func start(t *testing.T, change func(*http.Request)) (address string) {
-	return startWith(t, change, nil).address
+	return startServer(t, change).address
+}
+
+// startServer is start for tests that do something with the server.
+func startServer(t *testing.T, change func(*http.Request)) *fakeServer {
+	return startWith(t, change, nil)
 }
 
 // startWith is start with a handler that may answer requests in place of the server.
 func startWith(t *testing.T, change func(*http.Request), answer func(http.ResponseWriter, *http.Request) bool) *fakeServer {
 	useKey(t, "key", "secret", "")
-	memory := s3mem.New()
+	s := &fakeServer{address: "127.0.0.1:0", fullCode: "XMinioStorageFull", status: http.StatusInsufficientStorage}
+	memory := s3mem.New(s3mem.WithTimeSource(&s.clock))
 	require.NoError(t, memory.CreateBucket("team"))
-	handler := gofakes3.New(memory).Server()
-	s := &fakeServer{address: "127.0.0.1:0", handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	handler := gofakes3.New(memory, gofakes3.WithTimeSource(&s.clock), gofakes3.WithTimeSkewLimit(0)).Server()
+	s.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Date", s.clock.Now().UTC().Format(http.TimeFormat))
 		if change != nil {
 			change(r)
+		}
+		if s.full.Load() && r.Method == http.MethodPut {
+			w.Header().Set("Content-Type", "application/xml")
+			w.WriteHeader(s.status)
+			_, _ = fmt.Fprintf(w, `<?xml version="1.0" encoding="UTF-8"?><Error><Code>%s</Code><Message>There is no space left.</Message></Error>`, s.fullCode)
+			return
 		}
 		if answer == nil || !answer(w, r) {
 			handler.ServeHTTP(w, r)
 		}
-	})}
+	})
 	s.run(t)
 	t.Cleanup(func() { _ = s.running.Close() })
 	return s
@@ -87,30 +117,68 @@ func openNew(t *testing.T, address string) *backend.Backend {
 }
 
 func TestS3(t *testing.T) {
-	server := startWith(t, nil, nil)
-	suites(t, plainURL+server.address, func(proxies *[]*faultproxy.Proxy) []backendtest.Fault {
-		return append(connectionFaults(proxies), backendtest.Fault{
-			Every: 3,
-			Cause: func(random *rand.Rand) { server.restart(t, time.Duration(random.IntN(100))*time.Millisecond) },
-		})
+	server := startServer(t, nil)
+	bucket := plainURL + server.address
+	suites(t, bucket, func(proxies *[]*faultproxy.Proxy) []backendtest.Fault {
+		return append(server.faults(t, proxies), backendtest.Fault{Times: 40, Cause: faultproxy.Faults(proxies)})
 	})
+	t.Run("history of processes that are killed and paused", func(t *testing.T) {
+		var proxies []*faultproxy.Proxy
+		processes := backendtest.NewProcesses(t, true)
+		backendtest.Case{
+			SilentAppends: true,
+			Open: func(n int) state.Store {
+				proxies = append(proxies, faultproxy.Start(t, server.address))
+				return processes.Open(n, at(t, bucket, "processes", proxies[len(proxies)-1].Address()))
+			},
+			Faults: append(server.faults(t, &proxies), backendtest.Fault{Times: 5, Cause: faultproxy.Faults(&proxies)},
+				processes.Kill(false, 10), processes.Pause(func() { server.clock.jump(time.Minute) }, 5)),
+		}.Run(t)
+	})
+}
+
+// TestMain is also that of the writers of TestS3.
+func TestMain(m *testing.M) {
+	backendtest.Main(m, func(ctx context.Context, url string) (state.Store, error) {
+		b, err := s3.Open(ctx, url, "")
+		if err != nil {
+			return nil, err
+		}
+		return b.State, nil
+	})
+}
+
+// faults are those of a server: it starts again, its clock jumps ahead and back by more than a lease lasts, and its disk
+// is full.
+func (s *fakeServer) faults(t *testing.T, proxies *[]*faultproxy.Proxy) []backendtest.Fault {
+	return []backendtest.Fault{
+		{Every: 3, Times: 2, Cause: func(random *rand.Rand) { s.restart(t, time.Duration(random.IntN(100))*time.Millisecond) }},
+		{Every: 3, Times: 3, Expires: true, Cause: func(*rand.Rand) { s.clock.jump(time.Minute) }},
+		{Every: 4, Times: 1, Cause: func(*rand.Rand) { s.clock.jump(-time.Minute) }},
+		{Times: 5, Cause: func(random *rand.Rand) {
+			pause := func() { time.Sleep(time.Duration(random.IntN(20)) * time.Millisecond) }
+			for _, p := range *proxies {
+				p.Cut() // what arrives twice may be taken once, and refused once
+			}
+			pause()
+			p := (*proxies)[random.IntN(len(*proxies))]
+			p.Silence()
+			pause()
+			s.full.Store(true)
+			p.Cut() // a request whose answer was lost is sent again now
+			pause()
+			s.full.Store(false)
+		}},
+	}
 }
 
 // TestFullDisk has the server answer as MinIO does when its disks are full, or the quota of the bucket is used up.
 func TestFullDisk(t *testing.T) {
 	for code, status := range map[string]int{"XMinioStorageFull": http.StatusInsufficientStorage, "XMinioAdminBucketQuotaExceeded": http.StatusBadRequest, "QuotaExceeded": http.StatusForbidden} {
 		t.Run(code, func(t *testing.T) {
-			var full atomic.Bool
-			server := startWith(t, nil, func(w http.ResponseWriter, r *http.Request) bool {
-				if !full.Load() || r.Method != http.MethodPut {
-					return false
-				}
-				w.Header().Set("Content-Type", "application/xml")
-				w.WriteHeader(status)
-				_, _ = fmt.Fprintf(w, `<?xml version="1.0" encoding="UTF-8"?><Error><Code>%s</Code><Message>There is no space left.</Message></Error>`, code)
-				return true
-			})
-			backendtest.FullDisk(t, openNew(t, server.address), full.Store)
+			server := startServer(t, nil)
+			server.fullCode, server.status = code, status
+			backendtest.FullDisk(t, openNew(t, server.address), server.full.Store)
 		})
 	}
 }
@@ -221,4 +289,115 @@ func TestLeaseOfAChangedStack(t *testing.T) {
 	require.NoError(t, held.Release(ctx))
 	_, _, err = mine.LeaseAndLoad(ctx, name, state.Holder{PID: 1})
 	require.ErrorIs(t, err, state.ErrStackNotFound)
+}
+
+// TestLeaseThatIsLostWhileItIsTaken has another process take a lease away, and replace the checkpoint, while its holder
+// still reads the state: the objects of the journal disappear meanwhile.
+func TestLeaseThatIsLostWhileItIsTaken(t *testing.T) {
+	var meanwhile atomic.Pointer[func()]
+	server := startServer(t, func(r *http.Request) {
+		if !r.URL.Query().Has("list-type") {
+			return
+		}
+		if do := meanwhile.Swap(nil); do != nil {
+			(*do)()
+		}
+	})
+	ctx, name := t.Context(), state.StackName{Project: "p", Name: "s"}
+	mine, others := open(t, server.address, "lost").State.(state.Opener), open(t, server.address, "lost").State.(state.Opener)
+	require.NoError(t, mine.Create(ctx, name, []byte(`{"is":"first"}`)))
+	l, c, err := others.LeaseAndLoad(ctx, name, state.Holder{PID: 2})
+	require.NoError(t, err)
+	require.NoError(t, l.Append(ctx, c.Sequence+1, []byte("record")))
+	require.NoError(t, l.Release(ctx))
+	replace := func() {
+		for taken := false; !taken; {
+			head := httptest.NewRecorder()
+			server.handler.ServeHTTP(head, httptest.NewRequest(http.MethodGet, "/team/lost/stacks/p/s.json", nil))
+			taken = strings.Contains(head.Body.String(), `"lease":{`)
+		}
+		require.NoError(t, others.Break(ctx, name))
+		l, c, err := others.LeaseAndLoad(ctx, name, state.Holder{PID: 2})
+		require.NoError(t, err)
+		require.Len(t, c.Records, 1)
+		require.NoError(t, l.Checkpoint(ctx, c.Sequence+1, []byte(`{"is":"second"}`)))
+		require.NoError(t, l.Release(ctx))
+	}
+	meanwhile.Store(&replace)
+	_, _, err = mine.LeaseAndLoad(ctx, name, state.Holder{PID: 1})
+	require.ErrorIs(t, err, state.ErrFenced)
+}
+
+// TestMissingRecord removes the last record of a journal that its writer has ended.
+func TestMissingRecord(t *testing.T) {
+	server := startServer(t, nil)
+	ctx, name := t.Context(), state.StackName{Project: "p", Name: "s"}
+	store := open(t, server.address, "missing").State.(state.Opener)
+	require.NoError(t, store.Create(ctx, name, []byte("{}")))
+	l, _, err := store.LeaseAndLoad(ctx, name, state.Holder{PID: 1})
+	require.NoError(t, err)
+	for n := range uint64(3) {
+		require.NoError(t, l.Append(ctx, n+1, []byte("record")))
+	}
+	require.NoError(t, l.Release(ctx))
+	ask := func(method, path string) string {
+		answer := httptest.NewRecorder()
+		server.handler.ServeHTTP(answer, httptest.NewRequest(method, path, nil))
+		return answer.Body.String()
+	}
+	keys := regexp.MustCompile("<Key>([^<]*/journal/[^<]*)</Key>").FindAllStringSubmatch(ask(http.MethodGet, "/team?list-type=2&prefix=missing/data/"), -1)
+	require.Len(t, keys, 3)
+	ask(http.MethodDelete, "/team/"+keys[2][1])
+	_, err = store.Load(ctx, name)
+	require.ErrorIs(t, err, state.ErrCorrupt)
+	require.ErrorContains(t, err, "record 3 of the stack p/s is missing")
+	_, _, err = store.LeaseAndLoad(ctx, name, state.Holder{PID: 1})
+	require.ErrorIs(t, err, state.ErrCorrupt)
+	l, err = store.Lease(ctx, name, state.Holder{PID: 1})
+	require.NoError(t, err)
+	salvage, err := l.Salvage(ctx)
+	require.NoError(t, err)
+	require.Len(t, salvage.Records, 2)
+	require.NoError(t, l.Release(ctx))
+}
+
+// TestFullAfterARepeatedRequest has a proxy before the server send each write twice. The first is taken, and the second
+// refused because there is no space for it any more.
+func TestFullAfterARepeatedRequest(t *testing.T) {
+	server := startServer(t, nil)
+	ctx, name := t.Context(), state.StackName{Project: "p", Name: "s"}
+	store := open(t, server.address, "twice").State.(state.Opener)
+	require.NoError(t, store.Create(ctx, name, []byte("{}")))
+	once := server.handler
+	server.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPut {
+			once.ServeHTTP(w, r)
+			return
+		}
+		first := httptest.NewRecorder()
+		once.ServeHTTP(first, r)
+		if first.Code != http.StatusOK {
+			for key, values := range first.Header() {
+				w.Header()[key] = values
+			}
+			w.WriteHeader(first.Code)
+			_, _ = w.Write(first.Body.Bytes())
+			return
+		}
+		server.full.Store(true)
+		once.ServeHTTP(w, r)
+		server.full.Store(false)
+	})
+	server.restart(t, 0)
+	l, c, err := store.LeaseAndLoad(ctx, name, state.Holder{PID: 1})
+	require.NoError(t, err)
+	require.NoError(t, l.Append(ctx, c.Sequence+1, []byte("one")))
+	require.NoError(t, l.Append(ctx, c.Sequence+2, []byte("two")))
+	c, err = store.Load(ctx, name)
+	require.NoError(t, err)
+	require.Equal(t, [][]byte{[]byte("one"), []byte("two")}, c.Records)
+	require.NoError(t, l.Release(ctx))
+	l, err = store.Lease(ctx, name, state.Holder{PID: 2})
+	require.NoError(t, err)
+	require.NoError(t, l.Release(ctx))
 }

@@ -66,7 +66,9 @@ func suites(t *testing.T, bucket string, faults func(proxies *[]*faultproxy.Prox
 	t.Run("history under faults", func(t *testing.T) {
 		prefix := rand.Text()
 		var proxies []*faultproxy.Proxy
-		backendtest.History(t, func(int) state.Store { return through(t, prefix, &proxies).State }, faults(&proxies)...)
+		backendtest.Case{
+			SilentAppends: true, Open: func(int) state.Store { return through(t, prefix, &proxies).State }, Faults: faults(&proxies),
+		}.Run(t)
 	})
 	t.Run("endings under faults", func(t *testing.T) {
 		prefix := rand.Text()

@@ -233,7 +233,8 @@ func (s *Store) begin(ctx context.Context, c *current, id string) *lease {
 }
 
 // LeaseAndLoad implements [state.Opener]. If all earlier holders have ended their journals, nothing that the head names
-// changes any more, so it is read while the lease is being written: if the head is as before then, so is the state.
+// changes any more, so it is read while the lease is being written: if the head is as before then, so is the state. If
+// the lease is lost at once, objects may be removed before they are read; the end of each journal shows that.
 func (s *Store) LeaseAndLoad(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, *state.Contents, error) {
 	if err := s.writable(ctx, name); err != nil {
 		return nil, nil, err
@@ -296,9 +297,10 @@ func (s *Store) LeaseAndLoad(ctx context.Context, name state.StackName, holder s
 	}
 }
 
-// isOpen reports whether a journal may get records of another lease than the one with the ID.
+// isOpen reports whether a journal may get records of another lease than the one with the ID, or may have some that were not
+// seen.
 func (b *body) isOpen(id string) bool {
-	return slices.ContainsFunc(b.Journals, func(j journal) bool { return !j.Closed && j.Lease != id })
+	return slices.ContainsFunc(b.Journals, func(j journal) bool { return j.End == 0 && j.Lease != id })
 }
 
 func (s *Store) leaseThenLoad(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, *state.Contents, error) {

@@ -1,54 +1,29 @@
 package sqlite_test
 
 import (
-	"errors"
+	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/filestore"
+	"github.com/husk-dev/husk/internal/backend/backendtest"
 	"github.com/husk-dev/husk/internal/backend/sqlite"
 )
 
-// smallDiskVariable has the directory for the disk of [TestOnSmallDisk].
-const smallDiskVariable = "HUSK_TEST_SMALL_DISK"
-
 // TestFullDisk runs TestOnSmallDisk in a process that has mounts of its own, which end with it.
-func TestFullDisk(t *testing.T) {
-	cmd := exec.Command(os.Args[0], "-test.run=^TestOnSmallDisk$", "-test.v")
-	cmd.Env = append(os.Environ(), smallDiskVariable+"="+t.TempDir())
-	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
-	}
-	out, err := cmd.CombinedOutput()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		t.Skipf("this system gives a process no mounts of its own: %v", err)
-	}
-	require.NoError(t, err, "%s", out)
-	t.Logf("%s", out)
-}
+func TestFullDisk(t *testing.T) { backendtest.WithDisks(t, "TestOnSmallDisk", false) }
 
 // TestOnSmallDisk fills a disk while a run goes on. What was confirmed is there, and the run goes on when there is
 // space again.
 func TestOnSmallDisk(t *testing.T) {
-	dir := os.Getenv(smallDiskVariable)
-	if dir == "" {
-		t.Skip("needs a disk, which TestFullDisk makes")
-	}
-	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
-		t.Skipf("this process cannot have mounts of its own: %v", err)
-	}
-	for name, open := range map[string]func(dir string) state.Store{
-		"file": func(dir string) state.Store { return filestore.New(dir) },
-		"SQLite": func(dir string) state.Store {
+	for name, open := range map[string]func(t *testing.T, dir string) state.Store{
+		"file": func(_ *testing.T, dir string) state.Store { return filestore.New(dir) },
+		"SQLite": func(t *testing.T, dir string) state.Store {
 			b, err := sqlite.Open(t.Context(), "sqlite://"+filepath.Join(dir, "stacks.db"), dir)
 			require.NoError(t, err)
 			t.Cleanup(b.Close)
@@ -56,17 +31,11 @@ func TestOnSmallDisk(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// Each store has a disk of its own: a file that was removed takes space until it is closed.
-			at := filepath.Join(dir, name)
-			require.NoError(t, os.MkdirAll(at, 0o700))
-			if err := syscall.Mount("tmpfs", at, "tmpfs", 0, "size=2m"); err != nil {
-				t.Skipf("no disk can be mounted: %v", err)
-			}
-			t.Cleanup(func() { _ = syscall.Unmount(at, syscall.MNT_DETACH) })
+			at := backendtest.NewDisk(t, name, "2m") // a file that was removed takes space until it is closed
 			ballast := filepath.Join(at, "ballast")
 			require.NoError(t, os.WriteFile(ballast, make([]byte, 600<<10), 0o600))
 			ctx, stack := t.Context(), state.StackName{Project: "p", Name: "s"}
-			store := open(at)
+			store := open(t, at)
 			require.NoError(t, store.Create(ctx, stack, []byte("{}")))
 			l, err := store.Lease(ctx, stack, state.Holder{PID: 1})
 			require.NoError(t, err)
@@ -92,9 +61,21 @@ func TestOnSmallDisk(t *testing.T) {
 			require.NoError(t, l.Append(ctx, confirmed+1, record), "it goes on")
 			require.NoError(t, l.Checkpoint(ctx, confirmed+1, []byte(`{"all":true}`)))
 			require.NoError(t, l.Release(ctx))
-			c, err := open(at).Load(ctx, stack)
+			c, err := open(t, at).Load(ctx, stack)
 			require.NoError(t, err)
 			require.Equal(t, confirmed+1, c.Sequence)
+		})
+		t.Run("history of "+name, func(t *testing.T) {
+			at := backendtest.NewDisk(t, "history of "+name, "8m")
+			backendtest.Case{
+				Local: true, Late: true, Open: func(int) state.Store { return open(t, at) },
+				Faults: []backendtest.Fault{{Times: 15, Cause: func(random *rand.Rand) {
+					const longest = 50 // milliseconds
+					free := backendtest.Fill(t, at)
+					time.Sleep(time.Duration(random.IntN(longest)) * time.Millisecond)
+					free()
+				}}},
+			}.Run(t)
 		})
 	}
 }

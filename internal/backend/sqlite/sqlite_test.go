@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -37,18 +38,40 @@ func TestSQLite(t *testing.T) {
 	t.Run("fencing", func(t *testing.T) { backendtest.Fencing(t, openNew(t)) })
 	t.Run("history of several writers", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "stacks.db")
-		backendtest.History(t, func(int) state.Store { return open(t, file).State }, backendtest.Fault{
-			// The clock jumps ahead.
-			Expires: true,
-			Every:   4,
-			Cause: func(*rand.Rand) {
-				db, err := sql.Open("sqlite3", "file:"+filepath.ToSlash(file)+"?_pragma=busy_timeout(15000)")
-				require.NoError(t, err)
-				_, err = db.Exec("UPDATE stacks SET expires = 1")
-				require.NoError(t, errors.Join(err, db.Close()))
-			},
-		})
+		backendtest.Case{
+			Local: true, Open: func(int) state.Store { return open(t, file).State },
+			Faults: []backendtest.Fault{{Expires: true, Every: 4, Cause: func(*rand.Rand) { clockJumps(t, file) }}},
+		}.Run(t)
 	})
+	t.Run("history of processes that are killed and paused", func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "stacks.db")
+		processes := backendtest.NewProcesses(t, false)
+		// A transaction that a killed process has written may be found later, when all have closed the file and it is
+		// recovered, unless another was written in its place.
+		backendtest.Case{
+			Open:   func(n int) state.Store { return processes.Open(n, file) },
+			Faults: []backendtest.Fault{processes.Kill(false, 40), processes.Pause(func() { clockJumps(t, file) }, 5)},
+		}.Run(t)
+	})
+}
+
+// TestMain is also that of the writers of TestSQLite.
+func TestMain(m *testing.M) {
+	backendtest.Main(m, func(ctx context.Context, file string) (state.Store, error) {
+		b, err := sqlite.Open(ctx, "sqlite://"+filepath.ToSlash(file), "")
+		if err != nil {
+			return nil, err
+		}
+		return b.State, nil
+	})
+}
+
+// clockJumps has the clock jump ahead by more than a lease lasts.
+func clockJumps(t *testing.T, file string) {
+	db, err := sql.Open("sqlite3", "file:"+filepath.ToSlash(file)+"?_pragma=busy_timeout(15000)")
+	require.NoError(t, err)
+	_, err = db.Exec("UPDATE stacks SET expires = 1")
+	require.NoError(t, errors.Join(err, db.Close()))
 }
 
 func TestFiles(t *testing.T) {

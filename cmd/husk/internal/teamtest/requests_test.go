@@ -1,6 +1,7 @@
 package teamtest
 
 import (
+	"encoding/pem"
 	"fmt"
 	"io"
 	"net"
@@ -203,6 +204,33 @@ resources:
 		modules, err := os.ReadDir(kept.ModulesDir())
 		require.NoError(t, err)
 		require.Len(t, modules, 1)
+	})
+	t.Run("server of husk with TLS", func(t *testing.T) {
+		kept := backend.Files(t.TempDir(), new(memstore.Store))
+		handler := remote.Handler(func(*http.Request) (*remote.Access, error) {
+			return &remote.Access{Backend: kept, Writes: true, Allows: func(state.StackName, bool) bool { return true }}, nil
+		})
+		defer handler.Close()
+		calls := func(request string) string {
+			return strings.TrimPrefix(strings.TrimPrefix(request, "POST "+remote.Path), "beat")
+		}
+		plain := httptest.NewServer(r.counted(handler))
+		defer plain.Close()
+		want := unchanged(t, plain.URL, calls)
+
+		secure := httptest.NewUnstartedServer(r.counted(handler))
+		secure.EnableHTTP2 = true
+		secure.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+			if state == http.StateNew {
+				r.add("connect")
+			}
+		}
+		secure.StartTLS()
+		defer secure.Close()
+		authority := filepath.Join(t.TempDir(), "authority.pem")
+		require.NoError(t, os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw}), 0o600))
+		t.Setenv("SSL_CERT_FILE", authority)
+		require.ElementsMatch(t, append(want, "connect"), unchanged(t, secure.URL, calls), "all calls share a connection")
 	})
 	t.Run("postgres", func(t *testing.T) {
 		s := postgrestest.Start(t)

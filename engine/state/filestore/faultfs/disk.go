@@ -63,12 +63,12 @@ func (f *FS) ReadDir(name string) ([]fs.DirEntry, error) {
 	var out []fs.DirEntry
 	for file := range f.names {
 		if path.Dir(file) == name {
-			out = append(out, fs.FileInfoToDirEntry(info{path.Base(file), false}))
+			out = append(out, fs.FileInfoToDirEntry(info{name: path.Base(file)}))
 		}
 	}
 	for d := range f.dirs {
 		if d != "." && path.Dir(d) == name {
-			out = append(out, fs.FileInfoToDirEntry(info{path.Base(d), true}))
+			out = append(out, fs.FileInfoToDirEntry(info{name: path.Base(d), dir: true}))
 		}
 	}
 	slices.SortFunc(out, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
@@ -274,11 +274,12 @@ func (l *lock) Contents() ([]byte, error) {
 type info struct {
 	name string
 	dir  bool
+	size int64
 }
 
 func (i info) Name() string       { return i.name }
 func (i info) IsDir() bool        { return i.dir }
-func (i info) Size() int64        { return 0 }
+func (i info) Size() int64        { return i.size }
 func (i info) ModTime() time.Time { return time.Time{} }
 func (i info) Sys() any           { return nil }
 func (i info) Mode() fs.FileMode {

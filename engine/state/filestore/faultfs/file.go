@@ -2,6 +2,8 @@ package faultfs
 
 import (
 	"io"
+	"io/fs"
+	"path"
 	"slices"
 	"syscall"
 )
@@ -54,6 +56,15 @@ func (f *file) Write(p []byte) (int, error) {
 	f.at += len(p)
 	f.fs.written += int64(len(p))
 	return len(p), fault.Err
+}
+
+func (f *file) Stat() (fs.FileInfo, error) {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	if err := f.fs.alive(); err != nil {
+		return nil, err
+	}
+	return info{name: path.Base(f.name), size: int64(len(f.inode.data))}, nil
 }
 
 func (f *file) Truncate(size int64) error {
