@@ -6,7 +6,7 @@
 //
 //	go run ./bench/programs [-resources 1000] [-rounds 5] [-modules DIR] [-json]
 //
-// It needs Node.js, and fetches the SDK with npm, unless -modules names a directory node_modules that has it.
+// It needs Node.js, and fetches the SDK with npm, unless -modules names a directory node_modules with the SDK.
 package main
 
 import (

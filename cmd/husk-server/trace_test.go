@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// span is one as OTLP has it.
+// span is a span in the JSON of OTLP.
 type span struct {
 	TraceID, SpanID, ParentSpanID, Name, StartTimeUnixNano, EndTimeUnixNano string
 

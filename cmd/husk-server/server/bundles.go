@@ -58,7 +58,7 @@ func (s *Server) putBundle(w http.ResponseWriter, r *http.Request, c *caller) (a
 	})
 }
 
-// sendBundle sends that of a run to the worker that has it.
+// sendBundle sends the bundle of a run to the worker that does the run.
 func (s *Server) sendBundle(w http.ResponseWriter, r *http.Request, c *caller) error {
 	if err := c.isRun(); err != nil {
 		return err

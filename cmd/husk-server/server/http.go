@@ -255,7 +255,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, c *caller, err e
 	_ = json.NewEncoder(w).Encode(runapi.Problem{Error: refused.reason})
 }
 
-// next answers a worker that asks for a run, once there is one for it, or after a while with none.
+// next waits until there is a run for a worker, and answers with it, or with none after a while.
 func (s *Server) next(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 	if err := c.require(runapi.Work, ""); err != nil {
 		return nil, err
