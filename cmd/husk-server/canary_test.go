@@ -81,7 +81,7 @@ func TestASharedWorkerTellsNobody(t *testing.T) {
 	shared.Env = append(shared.Env, "HUSK_ACCESS_TOKEN="+s.token("*", "fleet", "work"), "HUSK_CACHE_DIR="+cache)
 	s.start(shared)
 
-	// A module of its own, with a section that says nothing to its host. The compiled module, which no module can read, has it.
+	// A module of its own, with a custom section that the host ignores. The section is in the compiled module, which no module can read.
 	const section = "\x03own" + "birdsong"
 	module := append(append(bytes.Clone(spy), 0, byte(len(section))), section...)
 	victim := s.project(map[string]string{"Husk.yaml": `name: a
@@ -163,7 +163,7 @@ outputs: {found: "${look.found}"}
 	}
 	look()
 
-	// Programs and files that name what is not theirs. Each run fails, and says nothing of it.
+	// Programs and files that name what belongs to others. Each run fails, and its log has nothing of that.
 	files := filepath.Join(run, "files")
 	for what, c := range map[string]struct {
 		files [][2]string

@@ -24,6 +24,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/husk-dev/husk/cmd/husk-server/server"
+	"github.com/husk-dev/husk/internal/hostname"
 	"github.com/husk-dev/husk/internal/runapi"
 	"github.com/husk-dev/husk/internal/trace"
 )
@@ -239,8 +240,7 @@ func userName() string {
 // isLocal reports whether only this machine can reach the server.
 func (f flags) isLocal() bool {
 	host, _, _ := net.SplitHostPort(f.listen)
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	return hostname.IsThisMachine(host)
 }
 
 // serve serves until it is interrupted.

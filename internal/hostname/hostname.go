@@ -66,7 +66,7 @@ func IsLocalhost(host string, addr netip.Addr) bool {
 // IsThisMachine reports whether a host of a URL is this machine, by its name or an address that needs no network.
 func IsThisMachine(host string) bool {
 	addr, err := netip.ParseAddr(host)
-	return host == Localhost || err == nil && addr.Unmap().IsLoopback()
+	return host == Localhost || err == nil && addr.Zone() == "" && addr.Unmap().IsLoopback()
 }
 
 // Join returns the host and port as one text.

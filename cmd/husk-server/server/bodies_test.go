@@ -142,7 +142,7 @@ func TestDownloadsAreBounded(t *testing.T) {
 	require.True(t, bytes.Equal([]byte(large), content))
 }
 
-// A body that follows another is refused, and so is one that does not come whole.
+// A request is refused if its body has more after its JSON, or if its body is cut off.
 func TestBodiesThatAreNotOne(t *testing.T) {
 	b := open(t, server.Options{})
 	ann := b.client("acme", "ann", runapi.Admin)

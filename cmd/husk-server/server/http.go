@@ -215,7 +215,7 @@ func (s *Server) authorized(do func(http.ResponseWriter, *http.Request, *caller)
 	}
 }
 
-// handler answers a request of a caller with what is JSON, or nothing.
+// handler answers the request of a caller with a value, which is sent as JSON, or with none.
 type handler func(http.ResponseWriter, *http.Request, *caller) (any, error)
 
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, do handler) {

@@ -85,7 +85,7 @@ const (
 	durations
 )
 
-// metric is one that the server gives to Prometheus and to collectors of OpenTelemetry.
+// metric is a metric for Prometheus and for collectors of OpenTelemetry.
 type metric struct {
 	// name and unit are those of OpenTelemetry. Prometheus has them as a collector translates them: see [metric.prometheus].
 	name, unit, about string

@@ -84,8 +84,8 @@ func leased(t *testing.T, b *backend.Backend) (state.Lease, [][]byte) {
 	return l, updates
 }
 
-// fencedEnding checks that the ending of a holder whose lease another has taken away says so, and leaves the history as
-// that has it.
+// fencedEnding checks that the ending of a holder that has lost its lease returns an error, and keeps the history of the
+// present holder.
 func fencedEnding(t *testing.T, b *backend.Backend) {
 	ctx, a := t.Context(), b.State.(state.Archive)
 	former, _ := leased(t, b)
