@@ -74,3 +74,22 @@ func TestReleaseByParts(t *testing.T) {
 		})
 	}
 }
+
+// TestUpdatesAreOfALease gives what a holder has read to that holder, and once.
+func TestUpdatesAreOfALease(t *testing.T) {
+	name, records := state.StackName{Project: "p", Name: "s"}, [][]byte{[]byte("{}")}
+	var u Updates
+	take := func(token uint64) bool {
+		got, ok := u.Take(WithToken(t.Context(), token), name)
+		if ok {
+			require.Equal(t, records, got)
+		}
+		return ok
+	}
+	require.False(t, take(0), "nobody has read it")
+	u.Keep(name, 2, records)
+	require.False(t, take(1), "a former holder")
+	require.False(t, take(0), "who has no lease")
+	require.True(t, take(2))
+	require.False(t, take(2))
+}
