@@ -1,6 +1,7 @@
 package abi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -123,6 +124,23 @@ func (c *Call) end(err error) error {
 		err = after(err)
 	}
 	return err
+}
+
+// made returns the error of a creation that has an ID beside its error, whichever it is, with that ID: the object
+// exists, and no caller gets a response beside an error.
+func (c *Call) made(err error) error {
+	response, ok := c.Response.(*CreateResponse)
+	if err == nil || !ok || response.ID == "" || c.Subject().Preview {
+		return err
+	}
+	e := *AsError(err)
+	if e.InitFailure == nil {
+		e.InitFailure = &InitFailure{State: response.State, RefreshBeforeUpdate: true}
+	}
+	left := *e.InitFailure
+	left.ID = cmp.Or(left.ID, response.ID)
+	e.Kind, e.InitFailure = ErrorKindInitFailed, &left
+	return &e
 }
 
 // Subject returns the subject of the request.
@@ -310,7 +328,7 @@ func serveCall[Q, R any](ctx context.Context, p *callProvider, method Method, re
 	c.Method, c.Request, c.Response, c.DoWith = method, &c.request, &c.response, c.doWith
 	ctx, err := c.begin(ctx, p.interceptors)
 	if err == nil && !c.skipped {
-		err = p.serve(ctx, &c.Call)
+		err = c.made(p.serve(ctx, &c.Call))
 	}
 	if err = c.end(err); err != nil {
 		var none R

@@ -296,3 +296,42 @@ func BenchmarkIntercept(b *testing.B) {
 		_, _ = p.Create(b.Context(), abi.CreateRequest{Name: "n"})
 	}
 }
+
+type halfMaker struct {
+	abi.Unimplemented
+	err error
+}
+
+func (m halfMaker) Create(context.Context, abi.CreateRequest) (abi.CreateResponse, error) {
+	return abi.CreateResponse{ID: "i-1", State: property.MapOf(map[string]property.Value{"size": property.Number(1)})}, m.err
+}
+
+// A creation that failed and has an ID nonetheless has made something: its error has the ID, and interceptors see the state.
+func TestAnIDBesideAnError(t *testing.T) {
+	seen := 0
+	create := func(err error, preview bool) *abi.Error {
+		p := abi.Intercept(halfMaker{err: err}, func(ctx context.Context, c *abi.Call) (context.Context, func(error) error, error) {
+			return ctx, func(err error) error {
+				properties, err := c.AnswerProperties(err)
+				seen += len(properties)
+				return err
+			}, nil
+		})
+		response, err := p.Create(t.Context(), abi.CreateRequest{Preview: preview})
+		require.Zero(t, response)
+		return abi.AsError(err)
+	}
+	for _, err := range []error{
+		errors.New("no"), abi.NewError(abi.ErrorKindInternal, "no"), abi.NewError(abi.ErrorKindCrashed, "no"),
+		&abi.Error{Kind: abi.ErrorKindInitFailed, Message: "no", InitFailure: &abi.InitFailure{RefreshBeforeUpdate: true}},
+	} {
+		seen = 0
+		e := create(err, false)
+		require.ErrorIs(t, e, abi.ErrInitFailed)
+		require.Equal(t, "no", e.Error())
+		require.Equal(t, "i-1", e.InitFailure.ID)
+		require.True(t, e.InitFailure.RefreshBeforeUpdate)
+		require.Equal(t, 1, seen)
+	}
+	require.ErrorIs(t, create(abi.NewError(abi.ErrorKindInternal, "no"), true), abi.ErrInternal, "a preview makes nothing")
+}

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"bytes"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -43,6 +45,31 @@ func TestTheCoreIsLean(t *testing.T) {
 		slices.Sort(found)
 		require.ElementsMatch(t, modules, slices.Compact(found), "the modules of %s", pkg)
 	}
+}
+
+// What husk links outside of Go's library: the first run of a checkout compiles it. Much of what few need is in husk-full.
+const (
+	mostPackages = 230
+	mostLines    = 300_000
+)
+
+// Who runs husk in a checkout compiles little. What goes beyond belongs into package parts, which only husk-full links.
+func TestTheCommandIsLight(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{$dir := .Dir}}{{.ImportPath}}{{range .GoFiles}}\t{{$dir}}/{{.}}{{end}}{{end}}", "../cmd/husk").Output()
+	require.NoError(t, err)
+	packages, lines := 0, 0
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Split(strings.TrimSpace(line), "\t")
+		packages++
+		for _, file := range fields[1:] {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			lines += bytes.Count(text, []byte("\n"))
+		}
+	}
+	require.Greater(t, packages, 100)
+	require.LessOrEqual(t, packages, mostPackages)
+	require.LessOrEqual(t, lines, mostLines)
 }
 
 // maxFiles is the number of files of a package that a reader can still look through, tests included.

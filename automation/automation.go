@@ -16,11 +16,13 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/plugins"
+	"github.com/husk-dev/husk/internal/pulumi"
 	"github.com/husk-dev/husk/internal/stackrun"
 	"github.com/husk-dev/husk/internal/workspace"
 )
@@ -31,6 +33,9 @@ type Options struct {
 	Remark func(message string)
 	// Store opens the store of the states in a directory; nil stands for files.
 	Store func(directory string) state.Store
+	// Untrusted says that the project is somebody else's: nothing of it runs outside the sandbox, and it gets no files,
+	// variables, or addresses of this machine and its network, whatever it names or grants.
+	Untrusted bool
 }
 
 // Project is a loaded project. It is safe for concurrent use.
@@ -45,7 +50,11 @@ func Open(ctx context.Context, dir string, o Options) (*Project, error) {
 		o.Remark = func(string) {}
 	}
 	known := &redact.Secrets{}
-	w, err := workspace.Open(ctx, dir, workspace.Options{Remark: o.Remark, Store: o.Store, Secrets: known})
+	trust := projectroot.Trusted
+	if o.Untrusted {
+		trust = projectroot.Untrusted
+	}
+	w, err := workspace.Open(ctx, projectroot.New(dir, trust), workspace.Options{Remark: o.Remark, Store: o.Store, Secrets: known})
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +123,7 @@ func (s *Stack) SetConfig(ctx context.Context, key, value string, secret bool) e
 
 // Remove removes the stack, unless it still has resources. Its configuration file stays.
 func (s *Stack) Remove(ctx context.Context) error {
-	return s.project.workspace.Remove(ctx, s.name, false)
+	return s.project.workspace.Remove(ctx, s.name, nil)
 }
 
 // RunOptions are those of every operation on a stack.
@@ -187,7 +196,7 @@ func (s *Stack) do(ctx context.Context, operation engine.Operation, o RunOptions
 func (s *Stack) options(operation engine.Operation, o RunOptions, preview bool, event func(engine.Event)) (stackrun.Options, error) {
 	options := stackrun.Options{
 		Stack: s.name, Preview: preview, Program: o.RunProgram, Parallel: o.Parallel,
-		Events: event, Trusted: o.Trusted,
+		Events: event, Trusted: o.Trusted, Pulumi: pulumi.Host{},
 	}
 	switch operation := operation.(type) {
 	case engine.Up:

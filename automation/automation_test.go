@@ -136,3 +136,16 @@ func TestMistakes(t *testing.T) {
 	_, err = stack.Preview(t.Context(), engine.Import{}, automation.RunOptions{RunProgram: true})
 	require.ErrorContains(t, err, "RunProgram is an option of Refresh and Destroy")
 }
+
+// A program that opens a stranger's project says so, and the project has only what is its own.
+func TestProjectsOfStrangers(t *testing.T) {
+	dir, outside := t.TempDir(), filepath.Join(t.TempDir(), "Main.yaml")
+	require.NoError(t, os.WriteFile(outside, []byte("canary: [\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte("name: p\nruntime: yaml\nmain: "+outside+"\n"), 0o600))
+	_, err := automation.Open(t.Context(), dir, automation.Options{Untrusted: true})
+	require.ErrorContains(t, err, "the project is not trusted")
+	require.NotContains(t, err.Error(), "canary")
+	_, err = automation.Open(t.Context(), dir, automation.Options{})
+	require.ErrorContains(t, err, "Main.yaml:")
+	require.NotContains(t, err.Error(), "| canary", "what is not in the project's directory is not quoted")
+}

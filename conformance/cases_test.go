@@ -17,7 +17,6 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/conformance"
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/modulerewriting"
 	"github.com/husk-dev/husk/internal/testmodule"
 	"github.com/husk-dev/husk/testdata/notes"
 )
@@ -174,22 +173,8 @@ const cancelGrace = 1200 * time.Millisecond
 // loadModule builds and compiles testdata/wrong, which takes most of the time of its tests.
 func loadModule(t *testing.T) *host.Module {
 	t.Helper()
-	return load(t, t.Context(), host.NewConfig())
-}
-
-// loadRewritten loads the module as one that was installed, each function of which was rewritten that
-// can be.
-func loadRewritten(t *testing.T) *host.Module {
-	t.Helper()
-	ctx := modulerewriting.With(t.Context(), modulerewriting.All)
-	load(t, ctx, host.NewConfig())
-	return load(t, ctx, host.NewConfig())
-}
-
-func load(t *testing.T, ctx context.Context, config host.Config) *host.Module {
-	t.Helper()
 	testmodule.Skip(t)
-	module, err := testmodule.HostIn(t, ctx, config.WithCancelGrace(cancelGrace)).LoadBytes(t.Context(), testmodule.Build(t, "../testdata/wrong"))
+	module, err := testmodule.Host(t, host.NewConfig().WithCancelGrace(cancelGrace)).LoadBytes(t.Context(), testmodule.Build(t, "../testdata/wrong"))
 	require.NoError(t, err)
 	return module
 }

@@ -76,7 +76,7 @@ var (
 	ruleReplace           = check(groupLife, "replace", "what replaces a resource outlives the old copy, which is deleted after it was made, or before, where the schema or diff says so")
 	ruleDelete            = check(groupLife, "delete", "what was deleted is not found")
 	ruleExists            = check(groupLife, "exists", "exists agrees with read on what was created and deleted")
-	ruleDeleteTwice       = check(groupLife, "delete-twice", "what is gone can be deleted again, or is not found")
+	ruleDeleteTwice       = check(groupLife, "delete-twice", "what is gone can be deleted again")
 	ruleExpectations      = check(groupLife, "expectations", "what the case expects is what happens")
 
 	ruleCancelledBefore = check(groupCancel, "cancelled-before", "a call that is cancelled before it begins returns cancelled, and the provider can be used afterwards")

@@ -102,11 +102,7 @@ func (l *life) end(ctx context.Context) {
 	gone := l.goneOutcome(ctx)
 	l.f.report(ruleDelete, gone)
 	l.f.report(ruleExists, cmp.Or(exists, l.existsOutcome(ctx)))
-	err := l.main.Delete(ctx, l.deleteRequest())
-	if errors.Is(err, abi.ErrNotFound) {
-		err = nil
-	}
-	l.f.report(ruleDeleteTwice, mistake(err, "deleting again"))
+	l.f.report(ruleDeleteTwice, mistake(l.main.Delete(ctx, l.deleteRequest()), "deleting again"))
 	if gone == nil {
 		l.gone = l.id
 	}
@@ -123,10 +119,10 @@ func (l *life) existsOutcome(ctx context.Context) error {
 		return mistake(err, "exists")
 	}
 	found, err := l.main.Read(ctx, l.readRequest(&l.state, &l.checked))
-	if err != nil && !errors.Is(err, abi.ErrNotFound) {
+	if err != nil {
 		return follows(refusal(err, "read"))
 	}
-	there := err == nil && found.ID != ""
+	there := found.ID != ""
 	if there && !response.Exists && l.makesUp(ctx) {
 		return errCannotTell
 	}
@@ -142,7 +138,7 @@ func (l *life) goneOutcome(ctx context.Context) error {
 	response, err := l.main.Read(ctx, l.readRequest(&l.state, &l.checked))
 	switch {
 	case errors.Is(err, abi.ErrNotFound):
-		return nil
+		return errors.New("read answers with an error of the kind not-found, which the engine takes for a failure: an empty ID says that the resource is gone")
 	case err != nil:
 		if outcome := mistake(err, "reading what was deleted"); !isSkip(outcome) {
 			return outcome

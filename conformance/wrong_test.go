@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/conformance"
-	"github.com/husk-dev/husk/host"
 )
 
 // brokenRules are those that testdata/wrong can break, each with the one check that
@@ -102,12 +101,8 @@ var brokenRules = []struct {
 
 // A module that breaks a rule fails the check that is for it, with a message that says
 // what is wrong, and no other.
-func TestModules(t *testing.T) { testModules(t, loadModule(t)) }
-
-// It does so however much of it the host has rewritten.
-func TestRewrittenModules(t *testing.T) { testModules(t, loadRewritten(t)) }
-
-func testModules(t *testing.T, module *host.Module) {
+func TestModules(t *testing.T) {
+	module := loadModule(t)
 	t.Run("right", func(t *testing.T) {
 		require.Empty(t, outcomes(testModule(t, module, conformance.Options{Seed: 1}, slog.DiscardHandler)))
 	})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine/internal/graph"
@@ -69,15 +68,21 @@ func (d *deployment) planDeletions(unwanted func(*state.Resource) bool) ([]*stat
 	}
 	targets := d.selection.HasTargets()
 	settled := make(map[*state.Resource]bool, len(resources)) // they use the newest copies
+	brought := make(map[*state.Resource]bool, len(resources)) // to their goals, by this run
 	for i, res := range resources {
 		left := !selected(res) || d.selection.IsLeft(res.URN) || d.Selection.ExcludeProtected && d.isProtected(res)
 		if targets {
 			left = !selected(res)
 		}
 		kept[i] = withheld[i] || left || !unwanted(res)
-		settled[res] = !withheld[i] && (targets || !left && !unwanted(res))
+		brought[res] = !withheld[i] && !left && !unwanted(res)
+		settled[res] = brought[res] || targets && !withheld[i]
 	}
-	edges := c.Edges(func(res, dep *state.Resource) bool { return !settled[res] || graph.LikelyCopy(res, dep) })
+	edges := c.Edges(graph.Rule{
+		Means: func(res, dep *state.Resource) bool { return !settled[res] || graph.LikelyCopy.Means(res, dep) },
+		// The program knows which parts the components have by now that it has resources use.
+		Part: func(res, _ *state.Resource) bool { return !brought[res] },
+	})
 	var errs []error
 	graph.Reach(edges, kept, func(from, to int) {
 		user, needed := resources[from], resources[to]
@@ -112,34 +117,46 @@ func (d *deployment) deleteAll(ctx context.Context, going []*state.Resource) (er
 	for _, res := range going {
 		d.registrations.PendingDelete.Set(res, true)
 	}
-	c := graph.NewCopies(going)
+	c := graph.NewCopies(d.recorder.Resources()).Among(going)
+	d.shareObjects(going, graph.Antichains(c))
+	c, takes := d.takeAlong(c, going, false)
+	takenBy := reversed(takes)
 	kept := make([]bool, len(going))
 	keep := func(i int) { c.Used(i, graph.AnyCopy, func(at int) { kept[at] = true }) }
 	begun := &begunDeletions{d: d}
 	defer func() { err = errors.Join(err, begun.end(ctx)) }()
+	index := make(map[*state.Resource]int, len(going))
+	for i, res := range going {
+		index[res] = i
+	}
 	groups := graph.Antichains(c)
-	d.shareObjects(going, groups)
 	for i, antichain := range groups {
 		var chains [][]*step
 		var steps []*step
-		indexOf := make(map[*step]int, len(antichain))
 		for _, at := range antichain {
-			if kept[at] {
+			taken := takes[going[at]]
+			if kept[at] || slices.ContainsFunc(taken, func(res *state.Resource) bool { return kept[index[res]] }) {
 				keep(at)
+				d.noLongerDeleted(going[at]) // its object is not deleted with another resource
+				d.noLongerDeleted(taken...)
 				continue
 			}
-			s, err := d.deletionStep(ctx, going[at])
+			if takenBy[going[at]] != nil {
+				continue // it goes with the step of its owner
+			}
+			s, err := d.deletionStep(ctx, going[at], taken)
 			if err != nil {
 				return err
 			}
-			indexOf[s] = at
 			steps = append(steps, s)
 			chains = append(chains, []*step{s})
 		}
 		var next []*state.Resource
 		if i+1 < len(groups) {
 			for _, at := range groups[i+1] {
-				next = append(next, going[at])
+				if takenBy[going[at]] == nil {
+					next = append(next, going[at])
+				}
 			}
 		}
 		begun.group(steps, next)
@@ -149,14 +166,17 @@ func (d *deployment) deleteAll(ctx context.Context, going []*state.Resource) (er
 		}
 		for _, s := range steps {
 			if s.failed {
-				keep(indexOf[s])
+				keep(index[s.old])
+				d.noLongerDeleted(s.old)
+				d.noLongerDeleted(takes[s.old]...)
 			}
 		}
 	}
 	return nil
 }
 
-func (d *deployment) deletionStep(ctx context.Context, res *state.Resource) (*step, error) {
+// deletionStep returns the step that deletes a resource, and with it what its object takes along.
+func (d *deployment) deletionStep(ctx context.Context, res *state.Resource, taken []*state.Resource) (*step, error) {
 	s := &step{op: deletion(res), old: res}
 	if s.op == OpDelete || s.op == OpDeleteReplaced {
 		provider, err := d.deletionProvider(ctx, res)
@@ -164,6 +184,9 @@ func (d *deployment) deletionStep(ctx context.Context, res *state.Resource) (*st
 			return nil, &StepError{Op: s.op, Resource: res, Err: err}
 		}
 		s.provider = provider
+	}
+	for _, res := range taken {
+		s.along = append(s.along, &step{op: deletion(res), old: res})
 	}
 	return s, nil
 }
@@ -182,102 +205,35 @@ func deletion(res *state.Resource) Op {
 	}
 }
 
-// isDeletedWithOwner reports whether this run deletes every copy of the owner that res may mean, so that res
-// needs no deletion of its own. It does not mean copies that were made after it was last changed.
-func (r *runState) isDeletedWithOwner(res *state.Resource) bool {
-	if res.DeletedWith == "" {
-		return false
-	}
-	owned := false
-	for _, owner := range r.recorder.CopiesOf(res.DeletedWith) {
-		if res.Delete && owner.Created.After(res.Created) && owner.Created.After(res.Modified) {
-			continue
-		}
-		if !r.registrations.IsPendingDelete(owner) {
-			return false
-		}
-		owned = true
-	}
-	return owned
-}
+// evidence is what proves that a resource may leave the state.
+type evidence int
 
-// begunDeletions holds the operations of deletions that were recorded as begun together with the end of the
-// deletions before them: one sync of the disk serves both. None goes to its provider before those are done.
-type begunDeletions struct {
-	d *deployment
+const (
+	// ofDeletion is its provider's word that its object is deleted or, for what goes along with it, that of its owner.
+	ofDeletion evidence = iota
+	// ofAnother is that its object is another resource as well, which is recorded.
+	ofAnother
+	// ofNothing is needed where the stack is to delete nothing: a component, what was read, what is retained, and
+	// what was deleted already.
+	ofNothing
+)
 
-	mu sync.Mutex
-	// left is how many deletions of the group under way have not come back from their
-	// providers, and next the resources of the group after it.
-	left int
-	next []*state.Resource
-	// begun has an element for each resource of next, once the group under way is deleted.
-	begun map[*state.Resource]record.Operation
-}
-
-// group notes the steps that are about to be taken, and of what follows.
-func (a *begunDeletions) group(steps []*step, next []*state.Resource) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.left, a.next = len(steps), next
-	for _, s := range steps {
-		s.begunDeletions = a
+// evidenceFor returns what it takes for a resource to leave the state in a deletion. It alone decides that, also for
+// owners and what they take along; what a refresh does not find leaves in [deployment.forgetGone].
+func (r *runState) evidenceFor(res *state.Resource) evidence {
+	switch {
+	case !r.ownsObject(res):
+		return ofNothing
+	case r.registrations.SharedObject.Get(res) || r.claimant(res) != nil:
+		return ofAnother
+	default:
+		return ofDeletion
 	}
 }
 
-// deleted notes that a provider has deleted a step's resource. For the last one of the group it returns
-// the next resources, as many as can be deleted at once: their operations begin with the record of this
-// step.
-func (a *begunDeletions) deleted() (next []*state.Resource) {
-	if a == nil {
-		return nil
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.left--
-	if a.left > 0 || a.d.failures.stopped() {
-		return nil
-	}
-	for _, res := range a.next[:min(len(a.next), a.d.Parallel)] {
-		if a.d.deletes(res) && !a.d.isProtected(res) {
-			next = append(next, res)
-		}
-	}
-	return next
-}
-
-// began notes which operations are recorded. Other steps begin their own.
-func (a *begunDeletions) began(ops map[*state.Resource]record.Operation) {
-	if len(ops) == 0 {
-		return
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.begun = ops
-}
-
-// take returns the operation of a resource whose deletion was begun ahead.
-func (a *begunDeletions) take(res *state.Resource) (op record.Operation, ok bool) {
-	if a == nil {
-		return record.Operation{}, false
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	op, ok = a.begun[res]
-	delete(a.begun, res)
-	return op, ok
-}
-
-// end ends what was begun and not deleted.
-func (a *begunDeletions) end(ctx context.Context) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	var unused record.Change
-	for _, op := range a.begun {
-		unused = unused.Ending(op)
-	}
-	a.begun = nil
-	return a.d.recorder.Record(ctx, unused)
+// ownsObject reports whether the stack is to delete what a resource stands for.
+func (r *runState) ownsObject(res *state.Resource) bool {
+	return res.Custom && !res.External && !r.options(res).RetainOnDelete && !res.PendingReplacement
 }
 
 // claimant returns another recorded resource that is the same object as res and stays, nil if there is none: a
@@ -287,12 +243,20 @@ func (r *runState) claimant(res *state.Resource) *state.Resource {
 		return nil
 	}
 	for _, other := range r.recorder.Claiming(res) {
-		stays := !r.registrations.IsPendingDelete(other) || r.isProtected(other) && !r.IgnoreProtect
+		stays := !r.registrations.IsPendingDelete(other) || r.isProtected(other) && !r.IgnoreProtect || r.options(other).RetainOnDelete
 		if other != res && !other.Delete && stays && r.sameObject(res, other) {
 			return other
 		}
 	}
 	return nil
+}
+
+// noLongerDeleted notes that the deletion of resources is over. One that failed stays recorded, and another resource
+// that is the same object may not be deleted then either.
+func (r *runState) noLongerDeleted(resources ...*state.Resource) {
+	for _, res := range resources {
+		r.registrations.PendingDelete.Remove(res)
+	}
 }
 
 // shareObjects notes all but the last of resources that are deleted and are one object: what uses any of
@@ -342,4 +306,137 @@ func (r *runState) sameObject(a, b *state.Resource) bool {
 	p, q := r.recorder.Provider(a.Provider), r.recorder.Provider(b.Provider)
 	return p != nil && q != nil && p.Type == q.Type &&
 		property.Object(ownInputs(p.Inputs)).EqualContents(property.Object(ownInputs(q.Inputs)))
+}
+
+// takeAlong decides which of the resources that are deleted need no deletion of their own, since the object that they
+// are deleted with is. Both leave the state in one change, and what they use stays until then. It returns the copies
+// with that. A resource is deleted by itself if its owner may stay, or if it would be in its owner's way: the owner
+// cannot go before something that the resource uses and that has to go first. Early deletions come before a replacement.
+func (r *runState) takeAlong(c *graph.Copies, going []*state.Resource, early bool) (_ *graph.Copies, takes map[*state.Resource][]*state.Resource) {
+	index := make(map[*state.Resource]int, len(going))
+	for i, res := range going {
+		index[res] = i
+	}
+	owners := make(map[*state.Resource]*state.Resource)
+	for _, res := range going {
+		if owner := r.ownerOf(res, index, early); owner != nil {
+			owners[res] = owner
+		}
+	}
+	takes = make(map[*state.Resource][]*state.Resource)
+	for changed := len(owners) > 0; changed; {
+		clear(takes)
+		for _, res := range slices.Backward(going) { // the youngest first, as they would be deleted
+			if owner := first(owners, res); owner != nil {
+				takes[owner] = append(takes[owner], res)
+			}
+		}
+		c, changed = c.Taking(takes), false
+		circular := c.Circular()
+		for owner, taken := range takes {
+			at := index[owner]
+			for _, res := range taken {
+				c.Used(index[res], graph.AnyCopy, func(used int) {
+					if used != at && !c.TakesAlong(at, used) && circular(at, used) {
+						delete(owners, res)
+						changed = true
+					}
+				})
+			}
+		}
+	}
+	return c, takes
+}
+
+// reversed returns the owner of all that is taken along.
+func reversed(takes map[*state.Resource][]*state.Resource) map[*state.Resource]*state.Resource {
+	takenBy := make(map[*state.Resource]*state.Resource)
+	for owner, taken := range takes {
+		for _, res := range taken {
+			takenBy[res] = owner
+		}
+	}
+	return takenBy
+}
+
+// first returns the owner whose deletion takes res along, by way of others or not. Those that own each other have none.
+func first(owners map[*state.Resource]*state.Resource, res *state.Resource) *state.Resource {
+	at := owners[res]
+	for range owners {
+		if owners[at] == nil {
+			return at
+		}
+		at = owners[at]
+	}
+	return nil
+}
+
+// ownerOf returns the resource that res is deleted with, if that is certain: there is one copy of it that res may
+// mean, it is among those that are deleted, and its own deletion, or that of its owner, deletes an object.
+func (r *runState) ownerOf(res *state.Resource, going map[*state.Resource]int, early bool) *state.Resource {
+	if res.DeletedWith == "" || r.evidenceFor(res) != ofDeletion || r.refusesDeletion(res, early) {
+		return nil
+	}
+	var owner *state.Resource
+	for _, other := range r.recorder.CopiesOf(res.DeletedWith) {
+		if res.Delete && other.Created.After(res.Created) && other.Created.After(res.Modified) {
+			continue // it was made after res was last changed
+		}
+		if owner != nil {
+			return nil
+		}
+		owner = other
+	}
+	if owner == nil || !record.IsObject(owner) || r.evidenceFor(owner) != ofDeletion || r.refusesDeletion(owner, early) {
+		return nil
+	}
+	if _, goes := going[owner]; !goes {
+		return nil
+	}
+	return owner
+}
+
+// refusesDeletion reports whether a resource is protected from the deletion that this run plans for it.
+func (r *runState) refusesDeletion(res *state.Resource, early bool) bool {
+	return r.protects(&step{op: deletion(res), old: res, replacing: early})
+}
+
+// beginAlong begins the steps of what goes along with a step: whatever its hooks refuse is not deleted, nor is its owner.
+func (d *deployment) beginAlong(ctx context.Context, s *step) error {
+	for i, along := range s.along {
+		d.emit(StepStarted{Step: d.info(along)})
+		operation, before, _ := d.hooksOf(along)
+		if operation == "" {
+			continue
+		}
+		if err := d.runHooks(ctx, before, along.old, nil); err != nil {
+			err = &StepError{Op: along.op, Resource: along.old, Err: err}
+			d.emit(StepFailed{Step: d.info(along), Error: err.Error()})
+			d.failAlong(s.along[:i], along.old)
+			return err
+		}
+	}
+	return nil
+}
+
+// failAlong ends steps of what goes along with a resource that stays.
+func (d *deployment) failAlong(steps []*step, with *state.Resource) {
+	for _, along := range steps {
+		d.emit(StepFailed{Step: d.info(along), Error: "it stays as it is, since it goes with " + string(along.old.DeletedWith) +
+			", and " + string(with.URN) + " was not deleted"})
+	}
+}
+
+// endAlong ends the steps of what has gone along.
+func (d *deployment) endAlong(ctx context.Context, s *step) (err error) {
+	for _, along := range s.along {
+		if operation, _, after := d.hooksOf(along); operation != "" {
+			if hookErr := d.runHooks(ctx, after, along.old, nil); hookErr != nil {
+				d.diagnose("error", along.old.URN, "%v", hookErr)
+				err = &StepError{Op: along.op, Resource: along.old, Err: hookErr}
+			}
+		}
+		d.emit(StepDone{Step: d.info(along)})
+	}
+	return err
 }

@@ -198,12 +198,12 @@ func (d *deployment) holdToPlan(gl *goal, chain []*step) error {
 	if d.mode != updating {
 		return nil
 	}
-	err := d.planning.registration(d.registrations.Goals.Get(gl.urn), chain)
+	err := d.planning.registration(d, d.registrations.Goals.Get(gl.urn), gl.inputs, chain)
 	if err == nil {
 		err = d.planning.actions(d, chain)
 	}
 	if err != nil && len(chain) > 0 && chain[0].finished != nil {
-		close(chain[0].finished) // nothing will be deleted ahead
+		chain[0].finished() // nothing will be deleted ahead
 	}
 	return err
 }
@@ -241,7 +241,7 @@ func (d *deployment) reportRefused(gl *goal, req abi.RegisterResourceRequest, er
 // setOutputs records the outputs of a component. A run with failures only adds to them.
 func (d *deployment) setOutputs(ctx context.Context, u urn.URN, outputs property.Map) error {
 	old := d.recorder.Lookup(u)
-	if d.selection.IsLeft(u) {
+	if d.selection.IsLeft(u) || d.registrations.Failed.Get(u) {
 		return nil
 	}
 	if d.mode != updating && (old == nil || outputs.ContainsUnknowns()) {

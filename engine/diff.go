@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
@@ -24,6 +25,8 @@ type diff struct {
 	stable []string
 	// reason explains a replacement or update that no property asks for.
 	reason string
+	// maybe says that a replacement is not certain: a preview does not know the configuration of a provider.
+	maybe bool
 	// ofState marks the difference of two states, which a refresh finds.
 	ofState bool
 }
@@ -74,12 +77,16 @@ func (g *generator) diff(ctx context.Context, provider abi.Provider, old, n *sta
 			deleteBeforeReplace: old.Custom == n.Custom && g.mustDeleteFirst(ctx, provider, old, n),
 		}, nil
 	}
-	changed, err := g.providerChanged(ctx, old, n)
+	changed, maybe, err := g.providerChanged(ctx, old, n)
 	if err != nil {
 		return diff{}, err
 	}
 	if changed {
-		return diff{changes: abi.DiffChangesSome, replace: true, keys: []string{"provider"}, reason: "its provider changed"}, nil
+		df := diff{changes: abi.DiffChangesSome, replace: true, keys: []string{"provider"}, reason: "its provider changed", maybe: maybe}
+		if maybe {
+			df.reason = "its provider may be replaced, whose settings are not known yet"
+		}
+		return df, nil
 	}
 	if (!n.Custom || g.LegacyDiff) && old.Inputs.Equal(n.Inputs) {
 		return diff{changes: abi.DiffChangesNone}, nil
@@ -90,6 +97,18 @@ func (g *generator) diff(ctx context.Context, provider abi.Provider, old, n *sta
 	df, err := g.askProvider(ctx, provider, old, n.Inputs, n.IgnoreChanges)
 	if err != nil {
 		return diff{}, err
+	}
+	if df.replace && providers.IsType(n.Type) && g.dryRun {
+		s, err := g.registry.pendingSession(n.URN)
+		if err != nil {
+			return diff{}, err
+		}
+		if _, df.maybe, err = foresee(ctx, s, diffRequest(old, n.Inputs, n.IgnoreChanges)); err != nil {
+			return diff{}, err
+		}
+		if df.maybe {
+			df.reason = "it may be replaced by what is not known yet: " + strings.Join(unknownKeys(old.Inputs, n.Inputs), ", ")
+		}
 	}
 	return g.replaceOnChanges(old, n.ReplaceOnChanges, df), nil
 }
@@ -123,22 +142,26 @@ func (g *generator) mustReplace(old, n *state.Resource) (reason string, err erro
 // mustDeleteFirst reports whether the provider says that the old copy is in the way of the new one, for a
 // resource that is replaced whatever its inputs are.
 func (g *generator) mustDeleteFirst(ctx context.Context, provider abi.Provider, old, n *state.Resource) bool {
-	if changed, err := g.providerChanged(ctx, old, n); !n.Custom || changed || err != nil {
+	if changed, _, err := g.providerChanged(ctx, old, n); !n.Custom || changed || err != nil {
 		return false
 	}
 	resp, err := provider.Diff(ctx, diffRequest(old, n.Inputs, n.IgnoreChanges))
 	return err == nil && resp.DeleteBeforeReplace
 }
 
-// askProvider calls Diff. It compares the inputs itself if the provider cannot, and assumes an update if
-// the provider's own configuration is not known.
+// askProvider calls Diff. It compares the inputs itself if the provider cannot. If the provider's own configuration is
+// not known, it assumes an update, or that a change of inputs may replace the resource.
 func (g *generator) askProvider(ctx context.Context, provider abi.Provider, old *state.Resource, inputs property.Map, ignore []string) (diff, error) {
 	resp, err := provider.Diff(ctx, diffRequest(old, inputs, ignore))
 	switch {
 	case errors.Is(err, providers.ErrUnconfigured):
+		detailed := inputDiff(old.Inputs, inputs)
+		if len(detailed) > 0 { // a plan must allow for whatever the provider will say
+			return diff{changes: abi.DiffChangesSome, detailed: detailed, replace: true, maybe: true,
+				reason: "its provider's configuration is not known yet, so that it may be replaced"}, nil
+		}
 		g.warn(old.URN, "the provider's configuration is not known yet: assuming that the resource will be updated")
-		return diff{changes: abi.DiffChangesSome, detailed: inputDiff(old.Inputs, inputs),
-			reason: "its provider's configuration is not known yet"}, nil
+		return diff{changes: abi.DiffChangesSome, reason: "its provider's configuration is not known yet"}, nil
 	case errors.Is(err, abi.ErrUnimplemented):
 		resp = abi.DiffResponse{Changes: abi.DiffChangesUnknown}
 	case err != nil:
@@ -258,28 +281,29 @@ func (g *generator) replaceOnChanges(old *state.Resource, properties []string, d
 	return df
 }
 
-// providerChanged reports whether the resource has another provider, which cannot manage the old object.
-func (g *generator) providerChanged(ctx context.Context, old, n *state.Resource) (bool, error) {
+// providerChanged reports whether the resource has another provider, which cannot manage the old object. It is not
+// certain if a preview does not know the other provider's configuration.
+func (g *generator) providerChanged(ctx context.Context, old, n *state.Resource) (changed, maybe bool, err error) {
 	if old.Provider == n.Provider || !n.Custom || providers.IsType(n.Type) {
-		return false, nil // some states have a provider for components, which means nothing
+		return false, false, nil // some states have a provider for components, which means nothing
 	}
 	newURN, _, err := providers.SplitReference(n.Provider)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	before := g.recorder.Provider(old.Provider)
 	if before == nil {
-		return true, nil // the old one is not recorded
+		return true, false, nil // the old one is not recorded
 	}
 	now, err := g.registry.lookup(ctx, n.Provider)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	request := diffRequest(before, now.inputs, nil)
 	request.URN, request.Name, request.Type = newURN, newURN.Name(), newURN.Type()
-	resp, err := diffConfig(ctx, now.session, request)
+	resp, maybe, err := foresee(ctx, now.loaded, request)
 	if err != nil {
-		return true, nil // it cannot tell
+		return true, false, nil // it cannot tell
 	}
-	return diffOf(resp, before.Inputs, now.inputs).replace, nil
+	return diffOf(resp, before.Inputs, now.inputs).replace, maybe, nil
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -282,7 +283,8 @@ func (c *Changes) count(op Op) {
 func durationMs(start time.Time) int64 { return time.Since(start).Milliseconds() }
 
 // DisplayOutputs returns outputs as JSON values, with "[secret]" for secrets and "[unknown]" for unknown values.
-// Assets, archives, references, and numbers that are not finite are texts by [property.Render].
+// A reference is an object with the URN and, of a resource that has one, the ID. Assets, archives, and numbers that are not
+// finite are texts by [property.Render].
 func DisplayOutputs(outputs property.Map) map[string]any {
 	out := make(map[string]any, outputs.Len())
 	for k, v := range outputs.All() {
@@ -326,6 +328,13 @@ func maskedJSON(v property.Value) any {
 	case property.KindObject:
 		m, _ := v.AsObject()
 		return DisplayOutputs(m)
+	case property.KindResourceReference:
+		r, _ := v.AsReference()
+		out := map[string]any{"urn": r.URN}
+		if r.HasID {
+			out["id"] = cmp.Or(r.ID, "[unknown]")
+		}
+		return out
 	default:
 		return property.Render(v)
 	}

@@ -76,3 +76,5 @@ func (buckets) Load(context.Context, engine.PackageSpec) (abi.Provider, error) {
 func (buckets) Create(_ context.Context, req abi.CreateRequest) (abi.CreateResponse, error) {
 	return abi.CreateResponse{ID: "id-of-" + req.Name, State: req.Inputs}, nil
 }
+
+func (buckets) Delete(context.Context, abi.DeleteRequest) error { return nil }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/record"
+	"github.com/husk-dev/husk/engine/state"
 )
 
 // executor runs the steps of a chain one after the other, and chains in parallel, one for each slot.
@@ -28,7 +30,7 @@ func (e *executor) run(ctx context.Context, chain []*step) error {
 		return nil
 	}
 	if done := chain[0].finished; done != nil {
-		defer close(done)
+		defer done()
 	}
 	select {
 	case e.slots <- struct{}{}:
@@ -137,4 +139,83 @@ func (f *failures) stopped() bool {
 	default:
 		return false
 	}
+}
+
+// begunDeletions holds the operations of deletions that were recorded as begun together with the end of the
+// deletions before them: one sync of the disk serves both. None goes to its provider before those are done.
+type begunDeletions struct {
+	d *deployment
+
+	mu sync.Mutex
+	// left is how many deletions of the group under way have not come back from their
+	// providers, and next the resources of the group after it.
+	left int
+	next []*state.Resource
+	// begun has an element for each resource of next, once the group under way is deleted.
+	begun map[*state.Resource]record.Operation
+}
+
+// group notes the steps that are about to be taken, and of what follows.
+func (a *begunDeletions) group(steps []*step, next []*state.Resource) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.left, a.next = len(steps), next
+	for _, s := range steps {
+		s.begunDeletions = a
+	}
+}
+
+// deleted notes that a provider has deleted a step's resource. For the last one of the group it returns
+// the next resources, as many as can be deleted at once: their operations begin with the record of this
+// step.
+func (a *begunDeletions) deleted() (next []*state.Resource) {
+	if a == nil {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.left--
+	if a.left > 0 || a.d.failures.stopped() {
+		return nil
+	}
+	for _, res := range a.next[:min(len(a.next), a.d.Parallel)] {
+		if a.d.evidenceFor(res) == ofDeletion && !a.d.isProtected(res) {
+			next = append(next, res)
+		}
+	}
+	return next
+}
+
+// began notes which operations are recorded. Other steps begin their own.
+func (a *begunDeletions) began(ops map[*state.Resource]record.Operation) {
+	if len(ops) == 0 {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.begun = ops
+}
+
+// take returns the operation of a resource whose deletion was begun ahead.
+func (a *begunDeletions) take(res *state.Resource) (op record.Operation, ok bool) {
+	if a == nil {
+		return record.Operation{}, false
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	op, ok = a.begun[res]
+	delete(a.begun, res)
+	return op, ok
+}
+
+// end ends what was begun and not deleted.
+func (a *begunDeletions) end(ctx context.Context) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var unused record.Change
+	for _, op := range a.begun {
+		unused = unused.Ending(op)
+	}
+	a.begun = nil
+	return a.d.recorder.Record(ctx, unused)
 }

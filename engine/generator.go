@@ -44,7 +44,7 @@ func (g *generator) claim(gl *goal) (old *state.Resource, err error) {
 	if gl.parent != "" && !g.registrations.Claimed.Get(gl.parent) {
 		return nil, fmt.Errorf("parent %s is not registered: register it first", gl.parent)
 	}
-	for _, dep := range slices.Concat(gl.deps, gl.options.ReplaceWith, []urn.URN{gl.options.DeletedWith}) {
+	for _, dep := range gl.named() {
 		if dep != "" && !g.registrations.Claimed.Get(dep) {
 			return nil, fmt.Errorf("dependency %s is not registered in this program", dep)
 		}
@@ -54,7 +54,7 @@ func (g *generator) claim(gl *goal) (old *state.Resource, err error) {
 	if g.policies != nil {
 		g.registrations.Options.Set(gl.urn, gl.options)
 	}
-	if u := g.registrations.FailedDependency(gl.needs); u != "" {
+	if u := cmp.Or(g.registrations.FailedDependency(gl.needs), g.registrations.IncompleteDependency(gl.named(), gl.parent)); u != "" {
 		return nil, &skippedError{dependency: u}
 	}
 	if len(gl.options.Providers) > 0 {
@@ -169,6 +169,10 @@ func (g *generator) register(ctx context.Context, gl *goal) ([]*step, error) {
 	if err != nil {
 		return nil, err
 	}
+	if df.maybe && gl.protected() && old.Protect && !g.IgnoreProtect && !g.planning.drafts() {
+		g.warn(gl.urn, "the resource is protected, and may have to be replaced, since %s: the update will fail then", df.reason)
+		df.replace = false
+	}
 	if df.replace {
 		return g.replace(ctx, gl, provider, old, inputs, df)
 	}
@@ -233,6 +237,9 @@ func (g *generator) check(ctx context.Context, gl *goal, provider abi.Provider, 
 		olds = &known.Inputs
 	} else if _, created := g.recorder.Creating(gl.urn); created != nil {
 		olds = &created.Inputs
+	}
+	if _, not := provider.(providers.Unconfigured); not {
+		g.registrations.Unchecked.Set(gl.urn, gl.inputs)
 	}
 	seed := g.planning.seed(gl.urn)
 	resp, err := provider.Check(ctx, abi.CheckRequest{
@@ -326,6 +333,11 @@ func (g *goal) state(inputs property.Map) *state.Resource {
 
 // protected reports whether the program protects the resource.
 func (g *goal) protected() bool { return g.options.Protect != nil && *g.options.Protect }
+
+// named returns the resources that the program has the goal's depend on.
+func (g *goal) named() []urn.URN {
+	return slices.Concat(g.deps, g.options.ReplaceWith, []urn.URN{g.options.DeletedWith})
+}
 
 // needs visits every resource that the goal's cannot exist without.
 func (g *goal) needs(yield func(urn.URN) bool) {

@@ -33,7 +33,7 @@ func (r *runState) hooksOf(s *step) (operation string, before, after abi.HookKin
 	case OpUpdate:
 		return "update", abi.HookKindBeforeUpdate, abi.HookKindAfterUpdate
 	case OpDelete, OpDeleteReplaced:
-		if o := s.old; !o.External && !o.RetainOnDelete && !o.PendingReplacement && !r.protects(s) {
+		if o := s.old; !o.External && !r.options(o).RetainOnDelete && !o.PendingReplacement && !r.protects(s) {
 			return "delete", abi.HookKindBeforeDelete, abi.HookKindAfterDelete
 		}
 	}
@@ -127,8 +127,8 @@ func (d *deployment) applyWithRetries(ctx context.Context, s *step, apply func(c
 		if err == nil {
 			return d.recorder.Record(ctx, record.End(overtaken...))
 		}
-		if leftObject(s, err) {
-			return err
+		if s.creates() && s.new.ID != "" {
+			return err // the object is there, and another attempt would make it twice
 		}
 		failure.Errors = slices.Insert(failure.Errors, 0, err)
 		if len(failure.Errors) == maxAttempts {
@@ -138,10 +138,10 @@ func (d *deployment) applyWithRetries(ctx context.Context, s *step, apply func(c
 		if hookErr != nil {
 			return errors.Join(err, hookErr)
 		}
-		if !retry || d.failures.stopped() || ctx.Err() != nil {
+		if !retry || s.creates() && outcomeUnknown(err) || d.failures.stopped() || ctx.Err() != nil {
 			return err
 		}
-		if what != "create" && outcomeUnknown(err) {
+		if outcomeUnknown(err) {
 			overtaken = append(overtaken, s.began) // the next attempt ends in the same state, whatever this one did
 		}
 		if what == "update" {
@@ -151,12 +151,6 @@ func (d *deployment) applyWithRetries(ctx context.Context, s *step, apply func(c
 			s.new = clone(goal)
 		}
 	}
-}
-
-// leftObject reports whether a creation failed but made an object, which another attempt would make twice.
-func leftObject(s *step, err error) bool {
-	e, ok := errors.AsType[*abi.Error](err)
-	return ok && e.Kind == abi.ErrorKindInitFailed && (s.op == OpCreate || s.op == OpCreateReplacement)
 }
 
 // askErrorHooks asks all error hooks of a step whether it is tried again.

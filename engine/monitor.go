@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,7 +37,7 @@ func (m *monitor) failedRegistration(gl *goal, req abi.RegisterResourceRequest, 
 	resp := abi.RegisterResourceResponse{Result: abi.RegistrationResultFailed}
 	if gl != nil {
 		resp.URN = gl.urn
-		m.d.registrations.Failed.Set(gl.urn, true)
+		m.d.registrations.Fail(gl.urn, gl.parent)
 	}
 	if s, ok := errors.AsType[*skippedError](err); ok {
 		resp.Result = abi.RegistrationResultSkipped
@@ -183,7 +184,7 @@ func (m *monitor) construct(ctx context.Context, req abi.RegisterResourceRequest
 		typ: req.Type, name: req.Name, parent: parent, options: req.Options,
 	}
 	_, _, gl.deps = providers.FoldInputs(req.Inputs, req.PropertyDependencies, req.Options.Dependencies)
-	if u := m.d.registrations.FailedDependency(gl.needs); u != "" {
+	if u := cmp.Or(m.d.registrations.FailedDependency(gl.needs), m.d.registrations.IncompleteDependency(gl.named(), parent)); u != "" {
 		return fail(&skippedError{dependency: u})
 	}
 	if left, err := m.d.gen.leaveUnselectedComponent(gl); err != nil {

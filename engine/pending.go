@@ -58,6 +58,9 @@ func (d *deployment) reportPending(ctx context.Context) error {
 		case !res.Delete && readable(d.recorder.Lookup(res.URN)):
 			d.warn(res.URN, "%s %s this resource, which is read before it is changed", earlier, pending.Type)
 			d.recorder.Doubt(res.URN, op)
+			if pending.Type == state.OperationDeleting {
+				d.doubtOwned(res.URN, op)
+			}
 		default:
 			d.warn(res.URN, "%s %s this resource", earlier, pending.Type)
 			done = done.Ending(op)
@@ -67,6 +70,20 @@ func (d *deployment) reportPending(ctx context.Context) error {
 		return &PendingCreatesError{URNs: creations}
 	}
 	return d.recorder.Record(ctx, done)
+}
+
+// doubtOwned notes that what is deleted with a resource may be gone as well, since a deletion of that was cut off.
+func (d *deployment) doubtOwned(owner urn.URN, op record.Operation) {
+	gone := map[urn.URN]bool{owner: true}
+	for changed := true; changed; {
+		changed = false
+		for _, res := range d.recorder.Resources() {
+			if gone[res.DeletedWith] && !gone[res.URN] && readable(res) {
+				gone[res.URN], changed = true, true
+				d.recorder.Doubt(res.URN, op)
+			}
+		}
+	}
 }
 
 // readable reports whether a refresh reads the recorded resource.
@@ -155,7 +172,7 @@ func (d *deployment) readPending(ctx context.Context, u urn.URN, id string) (ado
 	case errors.Is(err, abi.ErrUnimplemented):
 		d.warn(u, "the provider cannot read resources of this type, so nothing confirms that the object %q exists", id)
 		return adoption{op, n}, nil
-	case errors.Is(err, abi.ErrNotFound) || err == nil && resp.ID == "":
+	case err == nil && resp.ID == "":
 		return adoption{}, fmt.Errorf("adopt %s: no %s with the ID %q exists, so nothing was changed", u, n.Type, id)
 	case err != nil:
 		return adoption{}, fmt.Errorf("adopt %s: %w", u, err)

@@ -33,6 +33,9 @@ type PlannedResource struct {
 	Goal *state.Resource
 	// Steps are in no order. Weaker steps will do, such as an update that changes nothing.
 	Steps []Op
+	// Unchecked says that the inputs of Goal are the program's own: the provider could not check them, since the preview
+	// did not know its configuration.
+	Unchecked bool
 	// Seed is what random parts of inputs are made from.
 	Seed []byte
 	// Actions run before and after the steps, in this order.
@@ -215,7 +218,8 @@ type planFile struct {
 }
 
 type plannedResourceFile struct {
-	Steps []Op `json:"steps,omitempty"`
+	Steps     []Op `json:"steps,omitempty"`
+	Unchecked bool `json:"unchecked,omitempty"`
 	// Seed is in base64.
 	Seed    []byte              `json:"seed,omitempty"`
 	Actions []plannedActionFile `json:"actions,omitempty"`
@@ -241,7 +245,7 @@ func (p *Plan) Encode(ctx context.Context, codec *state.Codec) ([]byte, error) {
 	var arguments []*state.Resource
 	for _, u := range slices.Sorted(maps.Keys(p.Resources)) {
 		r := p.Resources[u]
-		planned := plannedResourceFile{Steps: r.Steps, Seed: r.Seed}
+		planned := plannedResourceFile{Steps: r.Steps, Unchecked: r.Unchecked, Seed: r.Seed}
 		for _, a := range r.Actions {
 			planned.Actions = append(planned.Actions, plannedActionFile{a.Kind.String(), a.Name, a.Function, a.Provider})
 			arguments = append(arguments, &state.Resource{URN: u, Type: a.Function, Inputs: a.Arguments})
@@ -284,7 +288,7 @@ func DecodePlan(ctx context.Context, data []byte, open state.OpenSecrets) (*Plan
 				return nil, fmt.Errorf("not a plan: %s has the unknown step %q", u, op)
 			}
 		}
-		p.Resources[u] = &PlannedResource{Steps: r.Steps, Seed: r.Seed}
+		p.Resources[u] = &PlannedResource{Steps: r.Steps, Unchecked: r.Unchecked, Seed: r.Seed}
 	}
 	if err := p.decodeActions(ctx, file, open); err != nil {
 		return nil, fmt.Errorf("not a plan: %w", err)
@@ -356,6 +360,9 @@ func newPlanning(d settings, dryRun bool) (*planning, error) {
 	return p, nil
 }
 
+// drafts reports whether a plan is made.
+func (p *planning) drafts() bool { return p.draft != nil }
+
 // drafted returns the draft's entry of a resource. The caller holds the lock.
 func (p *planning) drafted(u urn.URN) *PlannedResource {
 	r := p.draft.Resources[u]
@@ -389,13 +396,19 @@ func (p *planning) seed(u urn.URN) []byte {
 }
 
 // registration holds a registration and its steps, of which none was taken yet, to the plan. n is its
-// goal, nil if that is not known.
-func (p *planning) registration(n *state.Resource, steps []*step) error {
+// goal, nil if that is not known, and inputs are the program's.
+func (p *planning) registration(d *deployment, n *state.Resource, inputs property.Map, steps []*step) error {
 	if n == nil {
 		return nil
 	}
+	steps = withAlong(steps)
 	if p.plan != nil {
-		if err := p.plan.Resources[n.URN].checkGoal(n); err != nil {
+		actual := n
+		if r := p.plan.Resources[n.URN]; r != nil && r.Unchecked {
+			actual = clone(n)
+			actual.Inputs = inputs
+		}
+		if err := p.plan.Resources[n.URN].checkGoal(actual); err != nil {
 			return err
 		}
 		var errs []error
@@ -414,12 +427,24 @@ func (p *planning) registration(n *state.Resource, steps []*step) error {
 	}
 	goal := clone(n) // the step fills in what it learns
 	goal.Outputs = property.Map{}
+	if unchecked, ok := d.registrations.Unchecked.Lookup(n.URN); ok {
+		goal.Inputs, p.drafted(n.URN).Unchecked = unchecked, true
+	}
 	p.drafted(n.URN).Goal = goal
 	for _, s := range steps {
 		r := p.drafted(s.subject().URN)
 		r.Steps = append(r.Steps, s.op)
 	}
 	return nil
+}
+
+// withAlong returns steps with those that go along with them.
+func withAlong(steps []*step) []*step {
+	var out []*step
+	for _, s := range steps {
+		out = append(append(out, s.along...), s)
+	}
+	return out
 }
 
 // outputs holds the outputs of a component or of the stack to the plan.

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/husk-dev/husk/engine/contents"
 	"github.com/husk-dev/husk/engine/internal/asset"
 	"github.com/husk-dev/husk/engine/internal/providers"
+	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -63,6 +65,12 @@ func (d *deployment) load(ctx context.Context, spec PackageSpec) (p abi.Provider
 	if spec.Name == builtin.Package {
 		stacks := d.Stacks
 		stacks.Organization, stacks.Project = d.Organization, d.Project
+		stacks.Sealed = func(stack state.StackName, outputs []string, cause error) {
+			if e, ok := errors.AsType[*secrets.Error](cause); ok {
+				cause = e
+			}
+			d.warn("", "the stack %s is read without what is secret in its outputs (%s): %v", stack, strings.Join(outputs, ", "), cause)
+		}
 		p = builtin.New(stacks, d.lookupRegistered)
 	} else if p, err = d.Providers.Load(ctx, spec); err != nil {
 		return nil, err

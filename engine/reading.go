@@ -101,7 +101,8 @@ func (d *deployment) placement(s *step, anotherObject bool) record.Change {
 	return record.Replace(s.old, s.new)
 }
 
-// readObject reads the object of n by its ID. An object that is not healthy is found as any other: unhealthy is
+// readObject reads the object of n by its ID. The response has no ID if the object is gone: by the contract's way of
+// saying so, and never by the kind of an error. An object that is not healthy is found as any other: unhealthy is
 // the provider's error, and n has the reasons.
 func readObject(ctx context.Context, provider abi.Provider, n *state.Resource, id string, known, inputs *property.Map) (
 	resp abi.ReadResponse, unhealthy, err error,
@@ -110,11 +111,16 @@ func readObject(ctx context.Context, provider abi.Provider, n *state.Resource, i
 		URN: n.URN, Name: n.URN.Name(), Type: n.Type, ID: id, State: known, Inputs: inputs, Timeout: timeouts(n).Read,
 	})
 	if errors.Is(err, abi.ErrUnimplemented) {
-		return resp, nil, findObject(ctx, provider, n, id, known, err)
+		return abi.ReadResponse{}, nil, findObject(ctx, provider, n, id, known, err)
+	}
+	if errors.Is(err, abi.ErrNotFound) {
+		err = fmt.Errorf("%w\nthat the provider did not find the object %q does not say that it is gone, so nothing was changed: "+
+			"make sure that the provider looks in the right place (its credentials, project, and region); "+
+			"if the object is gone, husk state delete forgets the resource", err, id)
 	}
 	if f := initFailure(err); f != nil {
 		n.InitErrors = f.Reasons
-		return abi.ReadResponse{ID: f.ID, State: f.State, Inputs: f.Inputs, RefreshBeforeUpdate: f.RefreshBeforeUpdate}, err, nil
+		return abi.ReadResponse{ID: cmp.Or(f.ID, id), State: f.State, Inputs: f.Inputs, RefreshBeforeUpdate: f.RefreshBeforeUpdate}, err, nil
 	}
 	return resp, nil, err
 }
@@ -129,7 +135,7 @@ func (e *unreadError) Error() string {
 func (e *unreadError) Unwrap() error { return e.cause }
 
 // findObject asks whether an object exists that its provider cannot read. It returns an [*unreadError] if it does,
-// [abi.ErrNotFound] if it does not, and the cause if the provider cannot tell either.
+// nil if it is gone, and the cause if the provider cannot tell either.
 func findObject(ctx context.Context, provider abi.Provider, n *state.Resource, id string, known *property.Map, cause error) error {
 	resp, err := provider.Exists(ctx, abi.ExistsRequest{
 		URN: n.URN, Name: n.URN.Name(), Type: n.Type, ID: id, State: known, Timeout: timeouts(n).Read,
@@ -142,7 +148,7 @@ func findObject(ctx context.Context, provider abi.Provider, n *state.Resource, i
 	case resp.Exists:
 		return &unreadError{cause}
 	default:
-		return abi.ErrNotFound
+		return nil
 	}
 }
 

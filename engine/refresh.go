@@ -82,8 +82,6 @@ func (d *deployment) applyRefresh(ctx context.Context, s *step) error {
 		return nil
 	case unhealthy != nil:
 		d.warn(o.URN, "the resource exists, but is not healthy: %v", unhealthy)
-	case errors.Is(err, abi.ErrNotFound):
-		resp.ID = ""
 	case err != nil:
 		return err
 	}

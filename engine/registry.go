@@ -48,7 +48,9 @@ type registry struct {
 
 type configuredProvider struct {
 	session abi.Provider
-	inputs  property.Map
+	// loaded is the provider itself, also if a preview cannot configure it.
+	loaded *providers.Session
+	inputs property.Map
 	// extensions holds the sessions for extensions by reference, and names the names of those that
 	// session itself serves.
 	extensions locked.Once[string, abi.Provider]
@@ -138,7 +140,7 @@ func (r *registry) Diff(ctx context.Context, req abi.DiffRequest) (abi.DiffRespo
 	if err != nil {
 		return abi.DiffResponse{}, err
 	}
-	resp, err := diffConfig(ctx, s, req)
+	resp, _, err := foresee(ctx, s, req)
 	if err != nil || resp.Changes == abi.DiffChangesUnknown {
 		return resp, err
 	}
@@ -165,13 +167,62 @@ func changedInternals(olds, news property.Map) (keys []string) {
 }
 
 // diffConfig calls DiffConfig. A provider without it can always go on.
-func diffConfig(ctx context.Context, s abi.Provider, req abi.DiffRequest) (abi.DiffResponse, error) {
-	req.Olds, req.News, req.OldInputs = ownInputs(req.Olds), ownInputs(req.News), ownInputs(req.OldInputs)
-	resp, err := s.DiffConfig(ctx, req)
-	if errors.Is(err, abi.ErrUnimplemented) {
-		return abi.DiffResponse{Changes: abi.DiffChangesUnknown}, nil
-	}
+func diffConfig(ctx context.Context, s *providers.Session, req abi.DiffRequest) (abi.DiffResponse, error) {
+	resp, _, err := callDiffConfig(ctx, s, req)
 	return resp, err
+}
+
+func callDiffConfig(ctx context.Context, s *providers.Session, req abi.DiffRequest) (resp abi.DiffResponse, implemented bool, err error) {
+	req.Olds, req.News, req.OldInputs = ownInputs(req.Olds), ownInputs(req.News), ownInputs(req.OldInputs)
+	resp, err = s.DiffConfig(ctx, req)
+	if errors.Is(err, abi.ErrUnimplemented) {
+		return abi.DiffResponse{Changes: abi.DiffChangesUnknown}, false, nil
+	}
+	return resp, true, err
+}
+
+// foresee is diffConfig for a configuration that a preview may not know: a setting that is not known yet may come to
+// replace the provider, unless the provider never tells, or its schema alone decides. unsure says that nothing
+// else replaces it.
+func foresee(ctx context.Context, s *providers.Session, req abi.DiffRequest) (resp abi.DiffResponse, unsure bool, err error) {
+	resp, implemented, err := callDiffConfig(ctx, s, req)
+	unknown := unknownKeys(req.OldInputs, req.News)
+	if err != nil || !implemented || len(unknown) == 0 {
+		return resp, false, err
+	}
+	if replaced := replacedKeys(resp); len(replaced) > 0 {
+		return resp, !slices.ContainsFunc(replaced, func(key string) bool { return !slices.Contains(unknown, key) }), nil
+	}
+	if resp.Changes == abi.DiffChangesUnknown || s.ComparesBySchema(ctx) {
+		return resp, false, nil
+	}
+	resp.Changes, resp.ReplaceKeys = abi.DiffChangesSome, unknown
+	return resp, true, nil
+}
+
+// replacedKeys returns the top-level properties whose change replaces a resource.
+func replacedKeys(resp abi.DiffResponse) []string {
+	keys := slices.Clone(resp.ReplaceKeys)
+	for _, p := range resp.DetailedDiff {
+		path, err := property.ParsePath(p.Path)
+		if err != nil || len(path) == 0 || !diffKinds[p.Kind].replaces {
+			continue
+		}
+		if key, ok := path[0].Key(); ok {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// unknownKeys returns the settings that are not known.
+func unknownKeys(olds, news property.Map) (keys []string) {
+	for key, v := range ownInputs(news).All() {
+		if v.ContainsUnknowns() && !olds.Get(key).Equal(v) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 func (r *registry) pendingSession(u urn.URN) (*providers.Session, error) {
@@ -221,7 +272,7 @@ func (r *registry) configurePending(ctx context.Context, u urn.URN, id string, i
 		return err
 	}
 	r.pending.Remove(u)
-	r.configured.Set(providers.Reference(u, id), &configuredProvider{session: configured, inputs: inputs})
+	r.configured.Set(providers.Reference(u, id), &configuredProvider{session: configured, loaded: s, inputs: inputs})
 	return nil
 }
 
@@ -263,7 +314,7 @@ func (r *registry) lookup(ctx context.Context, ref string) (*configuredProvider,
 		if e, ok := errors.AsType[*abi.Error](err); ok && len(e.MissingKeys) > 0 && !providers.IsDefault(u) {
 			err = fmt.Errorf("%w\n  if the program opens a value for it, which the state does not have, run the program with --run-program", err)
 		}
-		return &configuredProvider{session: session, inputs: res.Inputs}, err
+		return &configuredProvider{session: session, loaded: s, inputs: res.Inputs}, err
 	})
 }
 

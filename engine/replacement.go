@@ -9,6 +9,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/graph"
 	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/state"
 )
@@ -46,6 +47,7 @@ func (g *generator) replace(ctx context.Context, gl *goal, provider abi.Provider
 	if !deleteFirst {
 		return g.plan(n, &step{op: OpCreateReplacement, old: old, new: n, provider: provider, diff: df}), nil
 	}
+	g.registrations.Goals.Set(n.URN, n) // whose options count
 	steps, err := g.deleteEarly(ctx, old)
 	if err != nil {
 		return nil, err
@@ -68,43 +70,83 @@ func (g *generator) checkReplaceable(old *state.Resource, why string) error {
 func (g *generator) deleteEarly(ctx context.Context, root *state.Resource) ([]*step, error) {
 	g.claiming.Lock()
 	defer g.claiming.Unlock()
-	going, err := g.dependentReplacements(ctx, root)
+	all := graph.NewCopies(g.recorder.Resources())
+	going, err := g.dependentReplacements(ctx, all, root)
 	if err != nil {
 		return nil, err
 	}
 	if err := g.checkDeleteHooks(going); err != nil {
 		return nil, err
 	}
+	copies := g.oldCopiesWith(going)
+	with := slices.Concat(going, copies)
 	done := make(chan struct{})
-	var steps []*step
-	for _, res := range slices.Backward(going) {
-		provider, err := g.deletionProvider(ctx, res)
-		if err != nil {
-			return nil, err
-		}
+	for _, res := range going {
 		g.registrations.DeletedEarly.Set(res.URN, done)
-		g.registrations.PendingDelete.Set(res, true)
-		steps = append(steps, &step{op: OpDeleteReplaced, old: res, provider: provider, replacing: true})
 	}
-	steps[0].finished = done
+	for _, res := range with {
+		g.registrations.PendingDelete.Set(res, true)
+	}
+	finished := func() {
+		g.noLongerDeleted(with...)
+		close(done)
+	}
+	c, takes := g.takeAlong(all.Among(with), with, true)
+	takenBy := reversed(takes)
+	var steps []*step
+	for _, group := range graph.Antichains(c) {
+		for _, at := range slices.Backward(group) {
+			res := with[at]
+			if takenBy[res] != nil || slices.Contains(copies, res) {
+				continue
+			}
+			provider, err := g.deletionProvider(ctx, res)
+			if err != nil {
+				finished()
+				return nil, err
+			}
+			s := &step{op: OpDeleteReplaced, old: res, provider: provider, replacing: true}
+			for _, taken := range takes[res] {
+				if taken.Delete {
+					s.oldAlong = append(s.oldAlong, taken)
+				} else {
+					s.along = append(s.along, &step{op: OpDeleteReplaced, old: taken, replacing: true})
+				}
+			}
+			steps = append(steps, s)
+		}
+	}
+	steps[0].finished = finished
 	return steps, nil
+}
+
+// oldCopiesWith returns the old copies of resources that are deleted with one of those in going, whose objects
+// vanish with it.
+func (g *generator) oldCopiesWith(going []*state.Resource) (copies []*state.Resource) {
+	gone := make(map[urn.URN]bool)
+	for _, res := range going {
+		gone[res.URN] = true
+	}
+	for _, res := range g.recorder.Resources() {
+		if res.Delete && gone[res.DeletedWith] {
+			gone[res.URN] = true
+			copies = append(copies, res)
+		}
+	}
+	return copies
 }
 
 // dependentReplacements returns root and, in dependency order, the resources that its deletion takes along:
 // those not yet registered that a change of their inputs from a deleted resource would replace. Their
 // providers decide that, with unknowns for those inputs.
-func (g *generator) dependentReplacements(ctx context.Context, root *state.Resource) ([]*state.Resource, error) {
+func (g *generator) dependentReplacements(ctx context.Context, all *graph.Copies, root *state.Resource) ([]*state.Resource, error) {
 	going := []*state.Resource{root}
 	gone := map[urn.URN]bool{root.URN: true}
-	resources, err := state.Sort(g.recorder.Resources())
-	if err != nil {
-		return nil, err
-	}
-	for _, res := range resources {
+	for _, res := range all.DependenciesFirst() {
 		if res.Delete || res.PendingReplacement || !res.Custom || res.External || gone[res.URN] || g.registrations.Claimed.Get(res.URN) || g.registrations.Matched.Has(res.URN) {
 			continue
 		}
-		must, err := g.mustReplaceWith(ctx, res, gone)
+		must, err := g.mustReplaceWith(ctx, all, res, gone)
 		if err != nil {
 			return nil, err
 		}
@@ -125,7 +167,7 @@ func (g *generator) dependentReplacements(ctx context.Context, root *state.Resou
 }
 
 // mustReplaceWith reports whether a resource must be replaced when the resources in gone are.
-func (g *generator) mustReplaceWith(ctx context.Context, res *state.Resource, gone map[urn.URN]bool) (bool, error) {
+func (g *generator) mustReplaceWith(ctx context.Context, all *graph.Copies, res *state.Resource, gone map[urn.URN]bool) (bool, error) {
 	if ref, _, err := providers.SplitReference(res.Provider); err == nil && gone[ref] {
 		return true, nil
 	}
@@ -134,7 +176,7 @@ func (g *generator) mustReplaceWith(ctx context.Context, res *state.Resource, go
 	}
 	inputs, affected := res.Inputs, false
 	for key, deps := range res.PropertyDependencies {
-		if slices.ContainsFunc(deps, func(u urn.URN) bool { return gone[u] }) && inputs.Has(key) {
+		if slices.ContainsFunc(deps, func(u urn.URN) bool { return all.IsAffected(res, u, gone) }) && inputs.Has(key) {
 			inputs, affected = inputs.With(key, property.Unknown), true
 		}
 	}
@@ -159,6 +201,6 @@ func (g *generator) askRecorded(ctx context.Context, res *state.Resource, inputs
 	if err != nil {
 		return diff{}, err
 	}
-	resp, err := diffConfig(ctx, l.session, diffRequest(res, inputs, nil))
+	resp, err := diffConfig(ctx, l.loaded, diffRequest(res, inputs, nil))
 	return diffOf(resp, res.Inputs, inputs), err
 }

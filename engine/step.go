@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/internal/record"
 	"github.com/husk-dev/husk/engine/state"
@@ -27,10 +29,14 @@ type step struct {
 	provider abi.Provider
 	// diff explains updates and replacements.
 	diff diff
+	// along are the deletions of what goes with the resource that this one deletes.
+	along []*step
+	// oldAlong are old copies that go along, whose own steps are later and delete nothing.
+	oldAlong []*state.Resource
 	// replacing marks the deletion that comes before its replacement is made.
 	replacing bool
-	// finished, if set, is closed when the chain that begins with this step has ended.
-	finished chan struct{}
+	// finished, if set, is called when the chain that begins with this step has ended.
+	finished func()
 	// result is what a refresh came to: same, update, or delete.
 	result Op
 	// next is the step that this one makes necessary, once it is done.
@@ -46,6 +52,9 @@ type step struct {
 	// begunDeletions is where a deletion may have been begun ahead of its turn; it may be nil.
 	begunDeletions *begunDeletions
 }
+
+// creates reports whether the step makes an object.
+func (s *step) creates() bool { return s.op == OpCreate || s.op == OpCreateReplacement }
 
 func (s *step) subject() *state.Resource {
 	if s.new != nil {
@@ -92,8 +101,12 @@ func verb(op Op) string {
 	}
 }
 
-// execute runs a step, with its events around it.
+// execute runs a step and those that go along with it, with their events around them.
 func (d *deployment) execute(ctx context.Context, s *step) error {
+	if err := d.beginAlong(ctx, s); err != nil {
+		s.failed = true
+		return err
+	}
 	info := d.info(s)
 	start := time.Now()
 	d.emit(StepStarted{Step: info})
@@ -103,15 +116,17 @@ func (d *deployment) execute(ctx context.Context, s *step) error {
 	if err != nil && !taken {
 		s.failed = true
 		err = &StepError{Op: s.op, Resource: s.subject(), Err: err}
+		d.failAlong(s.along, s.subject())
 		d.emitStepEnd(info, start, cost.take(), err)
 		return err
 	}
+	alongErr := d.endAlong(ctx, s)
 	d.emitStepEnd(info, start, cost.take(), nil)
 	if err != nil {
 		d.diagnose("error", s.subject().URN, "%v", err)
 		err = &StepError{Op: s.op, Resource: s.subject(), Err: err}
 	}
-	return err
+	return errors.Join(err, alongErr)
 }
 
 func (d *deployment) applierOf(s *step) func(context.Context, *step) error {
@@ -141,6 +156,7 @@ func (d *deployment) applyRemoval(ctx context.Context, s *step) error {
 	if err := d.checkUnneeded(s.old); err != nil {
 		return err
 	}
+	d.tellRetained(s.old)
 	return d.recorder.Record(ctx, record.Remove(s.old))
 }
 
@@ -229,6 +245,15 @@ func (d *deployment) finishCall(
 	n := s.new
 	n.InitErrors = nil
 	f := initFailure(err)
+	if f != nil && f.ID == "" && !d.dryRun {
+		if id == "" {
+			f, err = nil, errors.Join(errNoID, err)
+		} else {
+			known := *f
+			known.ID = id
+			f = &known
+		}
+	}
 	switch {
 	case err == nil:
 		n.ID = id
@@ -256,9 +281,10 @@ func (d *deployment) finishCall(
 }
 
 // endFailed records the end of an operation that failed cleanly. One whose outcome is not known stays
-// pending, so that its object is not forgotten. The next run tells a crash of the provider from a run that was cut off.
+// pending, so that its object is not forgotten: whatever a call answers that was cut off, it may have had its effect
+// before. The next run tells a crash of the provider from a run that was cut off.
 func (d *deployment) endFailed(ctx context.Context, s *step, op record.Operation, undone record.Change, cause error) error {
-	if !outcomeUnknown(cause) {
+	if !outcomeUnknown(cause) && ctx.Err() == nil {
 		return d.recorder.Record(ctx, undone)
 	}
 	if e, ok := errors.AsType[*abi.Error](cause); !ok || e.Kind != abi.ErrorKindCrashed || e.Origin == abi.ErrorOriginPolicy || d.dryRun {
@@ -289,16 +315,16 @@ func (d *deployment) applyDelete(ctx context.Context, s *step) error {
 	if d.protects(s) {
 		return errProtected
 	}
-	done := record.Remove(o)
-	if s.replacing {
-		pending := clone(o)
-		pending.PendingReplacement = true
-		done = record.Replace(o, pending)
-	} else if err := d.checkUnneeded(o); err != nil {
+	done := s.leaving()
+	if err := d.checkUnneeded(done.Removed...); err != nil {
 		return err
 	}
-	if !d.deletes(o) {
+	if d.evidenceFor(o) != ofDeletion {
+		if len(s.along)+len(s.oldAlong) > 0 {
+			return d.nothingGoesAlong(o)
+		}
 		d.warnOfSharedObject(o)
+		d.tellRetained(o)
 		return d.recorder.Record(ctx, done)
 	}
 	op, begun := s.begunDeletions.take(o)
@@ -315,7 +341,7 @@ func (d *deployment) applyDelete(ctx context.Context, s *step) error {
 			URN: o.URN, Name: o.URN.Name(), Type: o.Type, ID: o.ID,
 			State: o.Outputs, OldInputs: o.Inputs, Timeout: timeouts(o).Delete,
 		})
-		if err != nil && !errors.Is(err, abi.ErrNotFound) && !errors.Is(err, abi.ErrUnimplemented) {
+		if err = d.confirmDeleted(ctx, s, err); err != nil {
 			return errors.Join(err, d.endFailed(ctx, s, op, record.End(op), err))
 		}
 		next = s.begunDeletions.deleted()
@@ -328,20 +354,74 @@ func (d *deployment) applyDelete(ctx context.Context, s *step) error {
 	return nil
 }
 
-// deletes reports whether it takes the provider to delete a resource.
-func (r *runState) deletes(res *state.Resource) bool {
-	return r.ownsObject(res) && !r.isDeletedWithOwner(res) && !r.registrations.SharedObject.Get(res) && r.claimant(res) == nil
+// nothingGoesAlong is why a resource stays whose deletion was to take others along, and deletes no object after all:
+// only the provider's word that the owner is deleted says that they are. The next run deletes them by themselves.
+func (d *deployment) nothingGoesAlong(o *state.Resource) error {
+	why := "it is no longer to be deleted"
+	if other := d.claimant(o); other != nil {
+		why = fmt.Sprintf("it is %s as well, which stays", other.URN)
+	}
+	return fmt.Errorf("the object %q is not deleted, since %s, so neither is what goes with it: all of them stay in the state; "+
+		"run the command again, which deletes what goes with it by itself", o.ID, why)
 }
 
-// ownsObject reports whether the stack is to delete what a resource stands for.
-func (r *runState) ownsObject(res *state.Resource) bool {
-	return res.Custom && !res.External && !r.options(res).RetainOnDelete && !res.PendingReplacement
+// leaving is the change that ends a deletion: the resource and all that it takes along leave the state or, ahead of
+// a replacement, wait to be made again.
+func (s *step) leaving() (c record.Change) {
+	leave := func(res *state.Resource) {
+		if !s.replacing {
+			c.Removed = append(c.Removed, res)
+			return
+		}
+		pending := clone(res)
+		pending.PendingReplacement = true
+		c.Replaced = append(c.Replaced, record.Replacement{Old: res, New: pending})
+	}
+	for _, along := range s.along {
+		leave(along.old)
+	}
+	for _, res := range s.oldAlong {
+		leave(res)
+	}
+	leave(s.old)
+	return c
 }
 
-// checkUnneeded returns an error if the state would not hold together without res. The plan of the
+// confirmDeleted returns why a resource is not known to be deleted after the provider's answer. What the provider
+// does not find or cannot delete is not deleted: another project, region, or account would have it say the same.
+// Nothing but a deletion looks for an old copy, or for what an earlier run was cut off in deleting: it is read, and
+// is gone if its provider says so.
+func (d *deployment) confirmDeleted(ctx context.Context, s *step, err error) error {
+	o := s.old
+	switch {
+	case errors.Is(err, abi.ErrUnimplemented):
+		return fmt.Errorf("%w\nthe provider cannot delete resources of this type, so it stays in the state: "+
+			"delete the object %q by other means, then have husk state delete %s forget it", err, o.ID, quoted(o.URN))
+	case !errors.Is(err, abi.ErrNotFound):
+		return err
+	}
+	if o.Delete || d.recorder.IsUnsure(o.URN) {
+		resp, _, readErr := readObject(ctx, s.provider, clone(o), o.ID, &o.Outputs, &o.Inputs)
+		if readErr == nil && resp.ID == "" {
+			return nil
+		}
+	}
+	advice := "if it is gone, husk refresh finds that out and forgets it"
+	if o.Delete {
+		advice = "if it is gone"
+	}
+	return fmt.Errorf("%w\nthat the provider did not find the object %q does not say that it is gone, so it stays in the state: "+
+		"make sure that the provider looks in the right place (its credentials, project, and region); %s, or husk state delete %s does",
+		err, o.ID, advice, quoted(o.URN))
+}
+
+// quoted returns a URN as an argument of a command in a shell.
+func quoted(u urn.URN) string { return "'" + strings.ReplaceAll(string(u), "'", `'\''`) + "'" }
+
+// checkUnneeded returns an error if the state would not hold together without resources. The plan of the
 // deletions sees to that already; this makes certain before anything is deleted.
-func (r *runState) checkUnneeded(res *state.Resource) error {
-	if user := r.recorder.NeededBy(res); user != nil {
+func (r *runState) checkUnneeded(leaving ...*state.Resource) error {
+	if user := r.recorder.NeededBy(leaving...); user != nil {
 		return fmt.Errorf("it is still needed by %s, so it was not deleted: run husk up again, or husk state repair", user.URN)
 	}
 	return nil
@@ -354,15 +434,24 @@ func (r *runState) protects(s *step) bool {
 
 func (r *runState) isProtected(res *state.Resource) bool { return r.options(res).Protect }
 
-// options returns the resource whose options count for a deletion: as the program registers it in a
-// destruction that runs the program, else as recorded.
+// options returns the resource whose options count for a deletion: as the program registers it now, in an update that
+// replaces it or a destruction that runs the program, else as recorded.
 func (r *runState) options(res *state.Resource) *state.Resource {
-	if r.mode == destroying && !res.Delete {
-		if wish := r.registrations.Declared.Get(res.URN); wish != nil {
-			return wish
-		}
+	wishes := &r.registrations.Goals
+	if r.mode == destroying {
+		wishes = &r.registrations.Declared
+	}
+	if wish := wishes.Get(res.URN); wish != nil && !res.Delete {
+		return wish
 	}
 	return res
+}
+
+// tellRetained tells of an object that leaves the state and stays.
+func (r *runState) tellRetained(res *state.Resource) {
+	if record.IsObject(res) && !res.External && r.options(res).RetainOnDelete {
+		r.diagnose("info", res.URN, "the object %q is retained, as the option retainOnDelete asks: it stays, and the state forgets it", res.ID)
+	}
 }
 
 func clone(res *state.Resource) *state.Resource {

@@ -28,6 +28,7 @@ import (
 	site "github.com/husk-dev/husk/examples/providers/site/provider"
 	tls "github.com/husk-dev/husk/examples/providers/tls/provider"
 	"github.com/husk-dev/husk/guest-sdk/guest"
+	"github.com/husk-dev/husk/internal/nightly"
 )
 
 // example is a provider of this folder, and what it is let off: what its test skips
@@ -70,7 +71,11 @@ func TestConformance(t *testing.T) {
 			if example.cases != nil {
 				cases = example.cases(t, dir)
 			}
-			for seed := range uint64(3) {
+			seeds := uint64(1)
+			if nightly.Enabled() {
+				seeds = 10
+			}
+			for seed := range seeds {
 				options := conformance.Options{Seed: seed, Cases: cases}
 				report, err := conformance.Run(t.Context(), func(context.Context) (abi.Provider, error) {
 					return guest.New(example.new())

@@ -24,8 +24,6 @@ import (
 	"github.com/husk-dev/husk/host/internal/image"
 	"github.com/husk-dev/husk/internal/entropy"
 	"github.com/husk-dev/husk/internal/meter"
-	"github.com/husk-dev/husk/internal/printable"
-	"github.com/husk-dev/husk/internal/relooper"
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
 
@@ -67,53 +65,53 @@ func (r *recordDetails) complete() bool {
 }
 
 // recordVersion changes with what is recorded, and with what admission looks at.
-const recordVersion = 10
+const recordVersion = 11
 
 // recordName names the files for a module. The name depends on all that the files depend on.
 func (h *Host) recordName(digest string) string {
-	key := sha256.Sum256(fmt.Appendf(nil, "%d %d %d %s %d %s %s/%s %d %+v", recordVersion, entropy.Version, meter.Version, relooper.Version, h.rewriting, digest,
+	key := sha256.Sum256(fmt.Appendf(nil, "%d %d %d %s %s/%s %d %+v", recordVersion, entropy.Version, meter.Version, digest,
 		runtime.GOOS, runtime.GOARCH, h.config.limits.TableElements, h.config.limits.Module()))
 	return hex.EncodeToString(key[:])
 }
 
 // installed returns a module from the cache, nil if a file is missing. Most files are read with the first
 // call. If one is damaged then, the module is made again of its source.
-func (h *Host) installed(digest string, from source) *Module {
+func (h *Host) installed(digest string, read source) *Module {
 	if h.cache == nil {
 		return nil
 	}
 	m, err := h.readRecord(h.cache, h.recordName(digest))
-	if err != nil && from.draft {
-		m, err = h.readRecord(h.cache, h.recordName(from.name(digest)))
-	}
 	if err != nil {
 		return nil // it is made again
 	}
 	load, layOut := m.code, m.images.layOut
+	again := sync.OnceValues(func() (*Module, error) {
+		made, err := h.build(read)
+		if err == nil {
+			m.images.remade = made.images
+		}
+		return made, err
+	})
 	m.code = sync.OnceValues(func() (wazero.CompiledModule, error) {
-		source := from
-		from.read = nil // it is not needed any more
 		if compiled, err := load(); err == nil {
 			return compiled, nil
 		}
-		again, err := h.build(source)
+		made, err := again()
 		if err != nil {
 			return nil, err
 		}
-		m.images.remade = again.images
-		return again.code()
+		return made.code()
 	})
 	if layOut != nil {
 		m.images.layOut = func() (*image.Image, error) {
-			whole, err := layOut()
-			if err == nil {
+			if whole, err := layOut(); err == nil {
 				return whole, nil
 			}
-			// If all of it was removed from the cache, the code is not there either.
-			if _, failed := m.code(); failed != nil || m.images.remade == nil {
+			made, err := again()
+			if err != nil {
 				return nil, err
 			}
-			fresh, err := m.images.remade.fresh()
+			fresh, err := made.images.fresh()
 			if err != nil {
 				return nil, err
 			}
@@ -152,9 +150,6 @@ func (h *Host) readRecord(from codecache.Modules, name string) (*Module, error) 
 		}
 		return compiled, nil
 	})
-	if record.PartCode != "" {
-		m.part.code = sync.OnceValues(func() (wazero.CompiledModule, error) { return h.loadCode(from, name+codecache.PartSuffix) })
-	}
 	return m, nil
 }
 
@@ -191,76 +186,49 @@ func (h *Host) readWhole(from codecache.Modules, name, suffix string) (*image.Im
 }
 
 // install compiles a module and writes it to the cache. A failure to write is no error.
-func (h *Host) install(ctx context.Context, m *Module, decoded *wasmfile.Module, metered []byte, from source) error {
+func (h *Host) install(m *Module, decoded *wasmfile.Module, metered []byte) error {
 	if h.cache == nil {
-		compiled, err := h.runtime.CompileModule(ctx, metered)
-		m.code = compiledTo(compiled)
-		return err
+		return h.bounded(func(ctx context.Context) error {
+			compiled, err := h.runtime.CompileModule(ctx, metered)
+			m.code = compiledTo(compiled)
+			return err
+		})
 	}
-	var profile *profile
-	whole := &layout{decoded: decoded, metered: metered}
-	if !from.draft {
-		profile = h.profile(ctx, m, decoded, metered)
-		releaseMemory(len(metered))
-		if faster := h.relooped(decoded, profile); faster != nil {
-			whole = faster
-		}
-	}
-	compiled, hollow, err := h.compileKept(ctx, whole.metered)
+	compiled, hollow, err := h.compileKept(metered)
 	if err != nil {
 		return err
 	}
 	m.code = compiledTo(compiled)
 	releaseMemory(len(metered))
 	if hollow != nil && h.config.random == nil { // else it has no base image, which others would miss
-		h.record(ctx, h.recordName(from.name(m.Digest)), m, hollow, whole, profile)
+		h.record(m, decoded, hollow)
 	}
 	return nil
 }
 
 // record writes the record of a compiled module. If that fails, the next host compiles it again.
-func (h *Host) record(ctx context.Context, name string, m *Module, hollow []byte, whole *layout, profile *profile) {
+func (h *Host) record(m *Module, decoded *wasmfile.Module, hollow []byte) {
+	name := h.recordName(m.Digest)
 	m.ensureBase(h.stopped)
 	fresh, err := m.images.fresh()
 	r := codecache.Record{Digest: m.Digest, World: m.World, Code: h.cache.CodeName(hollow)}
-	details := recordDetails{Info: m.Info, MostMemory: mostMemory(whole.decoded), Globals: m.images.globals, Frozen: m.images.frozen, About: m.images.about, Account: m.images.account}
+	details := recordDetails{Info: m.Info, MostMemory: mostMemory(decoded), Globals: m.images.globals, Frozen: m.images.frozen, About: m.images.about, Account: m.images.account}
 	err = errors.Join(err, h.cache.Write(name+codecache.HollowSuffix, hollow))
 	if fresh != nil {
 		r.Data = true
 		err = errors.Join(err, h.writeImage(name+codecache.DataSuffix, fresh.memory))
 	}
-	switch {
-	case m.Manifest != nil:
+	if m.Manifest != nil {
 		r.Name, r.Version = m.Manifest.Name, m.Manifest.Version
-	case profile != nil:
-		r.Name, r.Version = printable.Line(profile.name), printable.Line(profile.version)
 	}
 	if base := m.images.base; base != nil {
 		r.Base = true
 		details.Base = &recordedBase{Globals: base.globals, Generator: base.generator, Elapsed: base.elapsed}
 		err = errors.Join(err, h.writeImage(name+codecache.BaseSuffix, base.memory))
-		if profile != nil {
-			if part := h.keepPart(ctx, whole, profile); part != nil && h.cache.Write(name+codecache.PartSuffix, part) == nil {
-				r.PartCode = h.cache.CodeName(part)
-			}
-		}
 	}
 	if err == nil {
 		_ = h.cache.WriteRecord(name, r, details)
 	}
-}
-
-// keepPart compiles the part of a module into the cache, and returns its hollow module, nil for none.
-func (h *Host) keepPart(ctx context.Context, whole *layout, of *profile) []byte {
-	small := h.partOf(whole, of)
-	if small == nil {
-		return nil
-	}
-	hollow, err := h.cache.Compile(ctx, h.settings, small)
-	if err != nil {
-		return nil // it is only slower without
-	}
-	return hollow
 }
 
 func (h *Host) writeImage(name string, of *image.Image) error {
@@ -271,21 +239,33 @@ func (h *Host) writeImage(name string, of *image.Image) error {
 	return h.cache.Write(name, encoded.Bytes())
 }
 
-// compileKept compiles a module into the cache. It also returns the hollow module, nil if nothing was kept.
-func (h *Host) compileKept(ctx context.Context, module []byte) (compiled wazero.CompiledModule, hollow []byte, err error) {
-	if hollow, err = h.cache.Compile(ctx, h.settings, module); err != nil {
-		return nil, nil, err
+// compileKept compiles a module into the cache, unless its code is there: that of a module with another manifest, or one
+// for which nothing else could be kept. It also returns the hollow module, nil if nothing was kept.
+func (h *Host) compileKept(module []byte) (compiled wazero.CompiledModule, hollow []byte, err error) {
+	if hollow, err = codecache.Hollow(module); err != nil {
+		return nil, nil, fmt.Errorf("the module is invalid: %w", err)
 	}
-	if hollow != nil {
-		if compiled, err = h.loadHollow(h.cache, hollow); err == nil {
-			return compiled, hollow, nil
+	if compiled, err = h.loadHollow(h.cache, hollow); err == nil {
+		return compiled, hollow, nil
+	}
+	err = h.bounded(func(ctx context.Context) (err error) {
+		kept, err := h.cache.Compile(ctx, h.settings, module, hollow)
+		if err != nil {
+			return err
 		}
-	}
-	compiled, err = h.runtime.CompileModule(ctx, module)
-	if codecache.Unwritten(err) {
-		compiled, err = h.runtime.CompileModule(ctx, module) // wazero has it in memory by now
-	}
-	return compiled, nil, err
+		if kept {
+			if compiled, err = h.loadHollow(h.cache, hollow); err == nil {
+				return nil
+			}
+		}
+		hollow = nil
+		compiled, err = h.runtime.CompileModule(ctx, module)
+		if codecache.Unwritten(err) {
+			compiled, err = h.runtime.CompileModule(ctx, module) // wazero has it in memory by now
+		}
+		return err
+	})
+	return compiled, hollow, err
 }
 
 // KeptUnused is how long a cache keeps a module that is not used.
@@ -296,9 +276,9 @@ type CachedModule struct {
 	// Digest is the module's, and World what it is.
 	Digest string
 	World  canon.World
-	// Name and Version are what the module says of itself, empty if that is not known.
+	// Name and Version are those of the module's manifest, empty without one.
 	Name, Version string
-	// Bytes is what is kept, and Used when it was used last, to the day.
+	// Bytes is what is kept, and Used when it was used last, to the day. Code that modules share counts for the first of a list.
 	Bytes int64
 	Used  time.Time
 }
@@ -380,7 +360,7 @@ var ErrNotPrecompiled = codecache.ErrNotPrecompiled
 // needs returns what machine code of this host depends on besides the module.
 func (h *Host) needs() map[string]string {
 	needs := codecache.Target()
-	needs["metering version"] = fmt.Sprint(meter.Version, ".", relooper.Version, ".", entropy.Version)
+	needs["metering version"] = fmt.Sprint(meter.Version, ".", entropy.Version)
 	needs["format version"] = fmt.Sprint(recordVersion)
 	needs["limit on table sizes"] = fmt.Sprint(h.config.limits.TableElements)
 	// Fields of numbers, which cannot fail.

@@ -176,7 +176,8 @@ func (c Config) WithModuleSize(bytes int) Config { return c.with(limit.ModuleSiz
 // ModuleSize is the largest module in bytes.
 func (c Config) ModuleSize() int { return c.withDefaults().limits.ModuleSize }
 
-// WithCompileTime bounds how long the compilation of a module may take.
+// WithCompileTime bounds the processor time that the compilation of a module may take: its share of what the process uses
+// meanwhile. Ten times as long may pass. Where the system does not tell what a process uses, the time that passes counts.
 func (c Config) WithCompileTime(time time.Duration) Config {
 	return c.with(limit.CompileTime, uint64(time))
 }

@@ -107,6 +107,10 @@ func (i *instance) failure(r *guestcall.Call, err error) (why Failure, _ error) 
 	if answered, ok := errors.AsType[*abi.Error](err); ok {
 		why = FailureError
 		e := s.answered(r.Method, answered)
+		if r.Soft().Err() != nil && e.Kind != abi.ErrorKindInitFailed && e.Kind != abi.ErrorKindCrashed {
+			// Whatever the guest makes of the end of its call, its work was cut off at a place that nobody knows.
+			e.Kind = abi.ErrorKindCancelled
+		}
 		if e.Kind == abi.ErrorKindCrashed && len(i.output.lastWords) > 0 {
 			e.Message += guestcall.Frames(i.output.crash())
 		}

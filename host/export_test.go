@@ -24,9 +24,6 @@ func (m *Module) Spares() int {
 // EndStale does what the host does from time to time.
 func (h *Host) EndStale() { h.endIdle() }
 
-// Part reports whether there is a part of the module, and whether the whole has taken its place.
-func (m *Module) Part() (has, exceeded bool) { return m.part.code != nil, m.part.exceeded.Load() }
-
 // HasBase reports whether instances of the module begin with a base image.
 func (m *Module) HasBase() bool {
 	m.images.making.Lock()

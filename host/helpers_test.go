@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"log/slog"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -19,7 +18,6 @@ import (
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/modulerewriting"
 	"github.com/husk-dev/husk/internal/testmodule"
 )
 
@@ -31,19 +29,10 @@ func probe(t testing.TB) string {
 	return testmodule.File(t, "testdata/probe")
 }
 
-// extent is for which modules the hosts of newHost do what makes large ones faster. With the variable
-// set to all, the tests of the package show that it makes no difference.
-func extent() modulerewriting.Extent {
-	if os.Getenv("HUSK_TEST_REWRITING") == "all" {
-		return modulerewriting.All
-	}
-	return modulerewriting.Large
-}
-
 // newHost makes a host that shares the tests' cache.
 func newHost(t *testing.T, config host.Config) *host.Host {
 	t.Helper()
-	return testmodule.HostIn(t, modulerewriting.With(t.Context(), extent()), config)
+	return testmodule.Host(t, config)
 }
 
 // provide loads the probe and shakes hands.

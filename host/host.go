@@ -28,15 +28,12 @@ import (
 	"github.com/husk-dev/husk/host/internal/guestcall"
 	"github.com/husk-dev/husk/host/internal/image"
 	"github.com/husk-dev/husk/host/internal/pool"
-	"github.com/husk-dev/husk/internal/modulerewriting"
 )
 
 // Host runs modules. It is safe for concurrent use.
 type Host struct {
-	config Config
-	// rewriting is for which modules that is done.
-	rewriting modulerewriting.Extent
-	runtime   wazero.Runtime
+	config  Config
+	runtime wazero.Runtime
 	// settings are those of runtime, without its cache. compiling has an element for each running compilation.
 	settings  wazero.RuntimeConfig
 	compiling chan struct{}
@@ -88,7 +85,7 @@ func New(ctx context.Context, config Config) (*Host, error) {
 	}
 	settings = settings.WithMemoryLimitPages(mostPages())
 	h := &Host{config: config, settings: settings, compiling: make(chan struct{}, compilations()), modules: make(map[string]*loading), open: make(map[used]struct{}), random: rand.Reader}
-	h.budget, h.empty, h.rewriting = pool.NewBudget(config.limits.TotalMemory), empty, modulerewriting.Of(ctx)
+	h.budget, h.empty = pool.NewBudget(config.limits.TotalMemory), empty
 	h.stopped, h.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	if config.random != nil {
 		h.random = &lockedReader{reader: config.random}

@@ -56,8 +56,6 @@ type instance struct {
 	// replaying is set while the instance only repeats the setup of another one.
 	replaying bool
 	spoiled   bool
-	// exceeded is set if it needed more than its part of the module.
-	exceeded bool
 	// nested counts exports that run inside of themselves.
 	nested int
 	// awaiting is what the host does for the guest. holders counts the users of the instance: its sandbox, and
@@ -90,7 +88,7 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 	// Loading the code does not count as the guest's work. Imports are made meanwhile.
 	err := s.module.imports()
 	if err == nil {
-		_, _, err = s.module.codeFor(from)
+		_, err = s.module.code()
 	}
 	if err != nil {
 		s.release()
@@ -303,20 +301,13 @@ func (i *instance) run(ctx context.Context, method abi.Method, do func(context.C
 	i.tank.Begin(limits.Fuel, r.Begun)
 	i.buffers.Begin(&s.module.host.buffers)
 	err := do(r.Soft(), i.guest)
-	var why Failure
-	if i.needsWhole(r, err) {
-		err = errPart
-	} else {
-		why, err = i.failure(r, err)
-	}
+	why, err := i.failure(r, err)
 	i.buffers.End(&s.module.host.buffers)
-	if err != errPart {
-		if span := trace.From(ctx); span.OfCall() {
-			span.Set(trace.Attribute{Key: "husk.fuel", Value: i.tank.Used()}, trace.Attribute{Key: "husk.memory.pages", Value: int(i.module.Memory().Size() >> 16)})
-		}
-		s.counters.cost(method, i.tank.Used(), &i.buffers)
-		s.ended(method, why, err)
+	if span := trace.From(ctx); span.OfCall() {
+		span.Set(trace.Attribute{Key: "husk.fuel", Value: i.tank.Used()}, trace.Attribute{Key: "husk.memory.pages", Value: int(i.module.Memory().Size() >> 16)})
 	}
+	s.counters.cost(method, i.tank.Used(), &i.buffers)
+	s.ended(method, why, err)
 	i.spoiled = i.spoiled || r.WasStopped()
 	if r.Abandoned == "" && !i.output.ended() {
 		i.conclude("the log", i.output.end)
@@ -381,7 +372,7 @@ func (i *instance) free() {
 	s.budget.Free(s.instances, taken)
 	s.counters.count(func(c *Stats) {
 		c.Instances--
-		if !i.usable() && !i.exceeded {
+		if !i.usable() {
 			c.Dropped++
 		}
 	})

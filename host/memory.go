@@ -250,8 +250,8 @@ func tooMuchHeld(what string, err error) error {
 	return err
 }
 
-// A compilation takes memory in steps: the profile in the interpreter some 16 times the module's size, and the
-// machine code some 14 times. Go's collector would let each step double what the one before it has left. For
+// A compilation takes memory in steps, the machine code some 14 times the module's size. Go's collector would let
+// each step double what the one before it has left. For
 // large modules it keeps within a limit, so that one of 64 MB compiles in 2 GB.
 const (
 	// largeModule is the size in bytes from which memory is saved. Smaller modules need less than 1 GB.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/husk-dev/husk/host/internal/answers"
 	"github.com/husk-dev/husk/host/internal/codecache"
+	"github.com/husk-dev/husk/host/internal/compiletime"
 	"github.com/husk-dev/husk/host/limit"
 	"github.com/husk-dev/husk/internal/entropy"
 	"github.com/husk-dev/husk/internal/meter"
@@ -32,7 +33,6 @@ type Module struct {
 	code func() (wazero.CompiledModule, error)
 	// imports makes what the module imports, once.
 	imports func() error
-	part    firstPart
 	// fetch has the code loaded while the first instance is being prepared.
 	fetch    sync.Once
 	images   *images
@@ -84,20 +84,8 @@ func digestOf(wasm []byte) string {
 
 func digestFrom(sum []byte) string { return digestPrefix + hex.EncodeToString(sum) }
 
-// source is where the bytes of a module come from if it is not installed.
-type source struct {
-	read func() ([]byte, error)
-	// draft is set for [Host.LoadDraft].
-	draft bool
-}
-
-// name names a module with a digest, or its draft, among what the host has.
-func (s source) name(digest string) string {
-	if s.draft {
-		return "draft " + digest
-	}
-	return digest
-}
+// source reads the bytes of a module that is not installed.
+type source func() ([]byte, error)
 
 // Load loads a module from a file. A failure is a *[LoadError], which says whether the file or the module is
 // at fault. The file must not change before the module was first called.
@@ -106,7 +94,7 @@ func (h *Host) Load(ctx context.Context, path string) (*Module, error) {
 	if err != nil {
 		return nil, h.config.Refused(path, err)
 	}
-	return h.load(ctx, path, digest, source{read: func() ([]byte, error) { return h.readModule(path, digest) }})
+	return h.load(ctx, path, digest, func() ([]byte, error) { return h.readModule(path, digest) })
 }
 
 // Digest returns the digest of the module that Load would load from the file.
@@ -117,21 +105,10 @@ func (h *Host) Digest(path string) (string, error) {
 
 // LoadBytes loads a module from memory, as Load does.
 func (h *Host) LoadBytes(ctx context.Context, wasm []byte) (*Module, error) {
-	return h.loadBytes(ctx, wasm, false)
-}
-
-// LoadDraft loads a module from memory whose author is at work on it. Without a warm-up run it compiles in
-// two thirds of the time; calls take a third longer, and later processes start some 20 ms later. A module
-// that the host has compiled in full is used instead.
-func (h *Host) LoadDraft(ctx context.Context, wasm []byte) (*Module, error) {
-	return h.loadBytes(ctx, wasm, true)
-}
-
-func (h *Host) loadBytes(ctx context.Context, wasm []byte, draft bool) (*Module, error) {
 	if err := checkSize(int64(len(wasm)), h.config.limits.ModuleSize); err != nil {
 		return nil, h.config.Refused("", err)
 	}
-	return h.load(ctx, "", digestOf(wasm), source{func() ([]byte, error) { return wasm, nil }, draft})
+	return h.load(ctx, "", digestOf(wasm), func() ([]byte, error) { return wasm, nil })
 }
 
 func checkSize(size int64, limit int) error {
@@ -214,11 +191,10 @@ func (h *Host) loading(ctx context.Context, digest string, from source) (*loadin
 	if h.closed {
 		return nil, errClosedHost
 	}
-	name := from.name(digest)
-	l, known := h.modules[name]
+	l, known := h.modules[digest]
 	if !known {
 		l = &loading{done: make(chan struct{})}
-		h.modules[name] = l
+		h.modules[digest] = l
 		h.working.Go(func() { h.compile(l, digest, from) })
 	}
 	return l, nil
@@ -231,7 +207,7 @@ func (h *Host) compile(l *loading, digest string, from source) {
 	defer close(l.done)
 	if l.module, l.err = h.prepare(digest, from); l.err != nil {
 		h.mu.Lock()
-		delete(h.modules, from.name(digest))
+		delete(h.modules, digest)
 		h.mu.Unlock()
 	}
 }
@@ -243,12 +219,28 @@ func (h *Host) prepare(digest string, from source) (*Module, error) {
 	if h.ahead != nil {
 		m, err = h.precompiled(digest)
 	} else if m = h.installed(digest, from); m == nil {
-		m, err = h.build(from)
+		m, err = h.buildAlone(digest, from)
 	}
 	if err == nil && m.Memory > h.config.memoryBytes() {
 		return nil, &MemoryError{Needed: m.Memory, Limit: h.config.limits.Memory} // it was installed by a host with more
 	}
 	return m, err
+}
+
+// buildAlone builds a module, unless another process that has the cache does so: then that is waited for. A process that
+// was killed is waited for no more, and one that does not go on no longer than its compilation may take.
+func (h *Host) buildAlone(digest string, from source) (*Module, error) {
+	if h.cache == nil {
+		return h.build(from)
+	}
+	release, waited := h.cache.Alone(h.stopped, h.recordName(digest), h.config.limits.CompileTime)
+	defer release()
+	if waited {
+		if m := h.installed(digest, from); m != nil {
+			return m, nil
+		}
+	}
+	return h.build(from)
 }
 
 // build admits, meters, and compiles a module, and installs it for the next time.
@@ -259,7 +251,7 @@ func (h *Host) build(from source) (*Module, error) {
 	case <-h.stopped.Done():
 		return nil, context.Cause(h.stopped)
 	}
-	wasm, err := from.read()
+	wasm, err := from()
 	if err != nil {
 		return nil, err
 	}
@@ -268,24 +260,41 @@ func (h *Host) build(from source) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
+	withoutManifest(decoded)
 	decoded, account := h.counting(decoded)
 	metered, err := h.meter(decoded)
 	if err != nil {
 		return nil, err
 	}
-	time := h.config.limits.CompileTime
-	ctx, cancel := context.WithTimeoutCause(h.stopped, time, h.config.advised("", &limit.ExceededError{Limit: limit.CompileTime, Most: uint64(time)}))
-	defer cancel()
-	ctx = experimental.WithCompilationWorkers(ctx, compileWorkers)
 	m := h.newModule(info)
 	m.images = newImages(decoded, account)
-	switch err = h.install(ctx, m, decoded, metered, from); {
-	case err == nil:
-		return m, nil
-	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
+	return m, h.install(m, decoded, metered)
+}
+
+// withoutManifest takes the manifest out of what is compiled: a module has the same code with a manifest and before it got one.
+func withoutManifest(module *wasmfile.Module) {
+	for i := range module.Customs {
+		if custom := &module.Customs[i]; custom.Name == ManifestSection {
+			custom.Data = nil
+		}
 	}
-	return nil, fmt.Errorf("the module is invalid: %w", err)
+}
+
+// bounded compiles within the time that a compilation may take.
+func (h *Host) bounded(compile func(context.Context) error) error {
+	most := h.config.limits.CompileTime
+	exceeded := h.config.advised("", &limit.ExceededError{Limit: limit.CompileTime, Most: uint64(most)})
+	ctx, end := compiletime.Bound(h.stopped, most, compileWorkers, exceeded)
+	err := compile(experimental.WithCompilationWorkers(ctx, compileWorkers))
+	switch stopped := context.Cause(ctx); {
+	case end():
+		return exceeded
+	case err == nil:
+		return nil
+	case stopped != nil:
+		return stopped
+	}
+	return fmt.Errorf("the module is invalid: %w", err)
 }
 
 // counting returns a module that counts what its runtime reads for itself, and how; the same module if it

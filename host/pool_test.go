@@ -542,8 +542,13 @@ func TestAnswersThatBreakTheContract(t *testing.T) {
 				},
 			})
 			_, err := p.Create(t.Context(), abi.CreateRequest{Name: "x"})
-			require.ErrorIs(t, err, abi.ErrInternal)
 			require.ErrorContains(t, err, c.want)
+			if c.id == "" {
+				require.ErrorIs(t, err, abi.ErrInternal)
+				return
+			}
+			require.ErrorIs(t, err, abi.ErrInitFailed)
+			require.Equal(t, &abi.InitFailure{ID: c.id, RefreshBeforeUpdate: true}, abi.AsError(err).InitFailure, "the object exists")
 		})
 	}
 }

@@ -229,9 +229,6 @@ func (p *Provider) serve(ctx context.Context, c *abi.Call) error {
 	if p.bySchema(ctx, c, d) {
 		return nil
 	}
-	if c.Method.Kind() == abi.KindChanges && !c.Subject().Preview {
-		p.needWhole()
-	}
 	err := p.sandbox.serve(ctx, c.Method, func(ctx context.Context, guest *canon.Guest) error { return c.DoWith(ctx, guest) })
 	if !p.lenient {
 		err = d.DeletesFirst(c, err)
@@ -349,7 +346,6 @@ func (p *Provider) StreamInvoke(ctx context.Context, request abi.InvokeRequest) 
 
 func (p *Provider) beginStream(ctx context.Context, method abi.Method, request abi.InvokeRequest) (*stream, error) {
 	declared := p.declared(ctx, method, abi.Subject{Token: request.Token})
-	p.needWhole() // a stream's instance must not be replaced by another
 	i, err := p.take(ctx, method)
 	if err != nil {
 		return nil, err

@@ -23,6 +23,7 @@ import (
 	"github.com/husk-dev/husk/abi/property/guestcbor"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/host/limit"
 	"github.com/husk-dev/husk/internal/testmodule"
 )
 
@@ -195,6 +196,21 @@ func TestACancelledCall(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "waited until the call was cancelled", d.answer)
 		require.NotEqual(t, d.instance, mustDo(t, p, "nothing").instance)
+	})
+	t.Run("is cancelled, whatever the guest says of it", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		p := provide(t, newHost(t, host.NewConfig().WithCancelGrace(time.Hour)), host.ProviderOptions{Logger: slog.New(whenTold{"waiting", cancel})})
+		_, err := do(ctx, p, "wait", "it did not work")
+		require.ErrorIs(t, err, abi.ErrCancelled)
+		require.EqualError(t, err, "probe 1.2.3: invoke: it did not work")
+
+		p = provide(t, newHost(t, host.NewConfig().WithCancelGrace(time.Hour).WithCallTimeout(time.Second, "invoke")), host.ProviderOptions{})
+		_, err = do(t.Context(), p, "wait", "it did not work")
+		require.ErrorIs(t, err, abi.ErrCancelled)
+		var exceeded *limit.ExceededError
+		require.ErrorAs(t, err, &exceeded)
+		require.Equal(t, limit.Time, exceeded.Limit)
 	})
 	t.Run("is ended where it sleeps", func(t *testing.T) {
 		p := provide(t, newHost(t, host.NewConfig().WithCancelGrace(time.Millisecond)), host.ProviderOptions{})

@@ -45,7 +45,7 @@ type sandbox struct {
 	identity  atomic.Pointer[identity]
 	instances *pool.Pool[*instance]
 	setup     setup
-	// limited is set if instances start only to make an image, or to profile.
+	// limited is set if instances start only to make an image.
 	limited bool
 	// imageBuilder is nil unless an instance starts to make an image.
 	imageBuilder *imageBuilder
@@ -212,20 +212,12 @@ func call[Q, R any](ctx context.Context, s *sandbox, method abi.Method, request 
 
 // serve has an instance serve a call.
 func (s *sandbox) serve(ctx context.Context, method abi.Method, do func(context.Context, *canon.Guest) error) error {
-	if !profiled(method) {
-		s.needWhole()
+	i, err := s.take(ctx, method)
+	if err != nil {
+		return err
 	}
-	for {
-		i, err := s.take(ctx, method)
-		if err != nil {
-			return err
-		}
-		err = i.run(ctx, method, do)
-		s.put(i)
-		if err != errPart {
-			return err
-		}
-	}
+	defer s.put(i)
+	return i.run(ctx, method, do)
 }
 
 // take returns an instance that is set up and that the caller has to itself.
@@ -261,17 +253,7 @@ func (s *sandbox) takeWith(ctx context.Context, method abi.Method, state setupSt
 
 // ready brings an instance to a state of the setup. It starts one for nil, or if that is impossible.
 func (s *sandbox) ready(ctx context.Context, method abi.Method, i *instance, state setupState) (*instance, error) {
-	for {
-		ready, err := s.setUp(ctx, method, i, state)
-		if err != errPart {
-			return ready, err
-		}
-		i = nil // it was closed
-	}
-}
-
-func (s *sandbox) setUp(ctx context.Context, method abi.Method, i *instance, state setupState) (*instance, error) {
-	if i != nil && (i.generation != state.generation || i.applied > len(state.steps) || s.module.useless(i.wasmInstance)) {
+	if i != nil && (i.generation != state.generation || i.applied > len(state.steps)) {
 		i.Close()
 		i = nil
 	}
@@ -291,7 +273,7 @@ func (s *sandbox) setUp(ctx context.Context, method abi.Method, i *instance, sta
 			i.replaying = false
 			if err != nil {
 				i.Close()
-				if first && err != errPart {
+				if first {
 					err = late(err, method)
 				}
 				return nil, err
@@ -318,7 +300,9 @@ func (s *sandbox) startFor(ctx context.Context, state setupState) (*instance, er
 	if err := s.waitAfterCrash(ctx); err != nil {
 		return nil, err
 	}
-	s.module.fetch.Do(func() { s.module.host.background(s.fetchCode) })
+	s.module.fetch.Do(func() {
+		s.module.host.background(func() { _, _ = s.module.code() }) // who needs it gets the error, too
+	})
 	from, applied := s.configured.find(state)
 	if from != nil {
 		i, err := s.startFrom(ctx, from)
@@ -384,10 +368,6 @@ func (s *sandbox) cancelAll(ctx context.Context, do func(*canon.Guest, context.C
 	failures := make([]error, len(idle))
 	var all sync.WaitGroup // one that takes its time does not add to that of others
 	for n, i := range idle {
-		if i.wasmInstance.partial { // it cannot hold anything
-			i.Close()
-			continue
-		}
 		all.Go(func() {
 			s.budget.Enter()
 			defer s.budget.Leave()

@@ -81,29 +81,25 @@ func establish[Q, R any](ctx context.Context, s *sandbox, method abi.Method, onc
 		return response, s.fail(method, abi.ErrorKindInvalidArgument,
 			fmt.Sprintf("it was set up %d times already", maxSetup))
 	}
-	for {
-		// The instance gets what came before the step, and nothing else.
-		i, err := s.takeWith(ctx, method, setupState{state.generation, state.steps[:at]})
-		if err != nil {
-			return response, err
-		}
-		err = i.run(ctx, method, func(ctx context.Context, guest *canon.Guest) error {
-			response, err = do(guest, ctx, request)
-			return err
-		})
-		if err != nil {
-			var none R
-			response = none
-			i.spoiled = true // it may be set up in part
-		} else {
-			i.applied = at + 1
-			s.setup.set(state)
-		}
-		s.put(i)
-		if err != errPart {
-			return response, err
-		}
+	// The instance gets what came before the step, and nothing else.
+	i, err := s.takeWith(ctx, method, setupState{state.generation, state.steps[:at]})
+	if err != nil {
+		return response, err
 	}
+	err = i.run(ctx, method, func(ctx context.Context, guest *canon.Guest) error {
+		response, err = do(guest, ctx, request)
+		return err
+	})
+	if err != nil {
+		var none R
+		response = none
+		i.spoiled = true // it may be set up in part
+	} else {
+		i.applied = at + 1
+		s.setup.set(state)
+	}
+	s.put(i)
+	return response, err
 }
 
 // A provider whose schema permits it is not run before something needs it. The host answers its handshake

@@ -16,13 +16,11 @@ type wasmInstance struct {
 	module  api.Module
 	memory  *guestMemory
 	exports []export // as in the ExportTable of the module's world
-	// partial is set if it has a part of the module's code, see [firstPart].
-	partial bool
 }
 
 // newWasmInstance makes one that begins with an image, which stays open meanwhile; nil is as wazero makes it.
 func (m *Module) newWasmInstance(ctx context.Context, from *snapshot, memory *guestMemory) (*wasmInstance, error) {
-	compiled, partial, err := m.codeFor(from)
+	compiled, err := m.code()
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +42,7 @@ func (m *Module) newWasmInstance(ctx context.Context, from *snapshot, memory *gu
 		return nil, err
 	}
 	names := m.World.ExportNames(m.ContractVersion())
-	b := &wasmInstance{module: module, memory: memory, exports: make([]export, len(names)), partial: partial}
+	b := &wasmInstance{module: module, memory: memory, exports: make([]export, len(names))}
 	for n, name := range names {
 		b.exports[n].name = name
 	}
@@ -90,10 +88,6 @@ func (m *Module) spare(from *snapshot) *wasmInstance {
 		b = s.ready[last]
 		s.ready = s.ready[:last]
 	}
-	if b != nil && m.useless(b) {
-		b.close()
-		b = nil
-	}
 	// Most modules are used by one instance only, and need none.
 	if s.begun && len(s.ready) == 0 && !s.making && !s.closed {
 		s.making = m.host.background(func() { m.makeSpare(from.base) })
@@ -125,7 +119,7 @@ func (s *spares) put(b *wasmInstance) bool {
 
 // recycle resets an ended instance's wasmInstance to this image's base. False: it cannot, or has enough.
 func (m *Module) recycle(b *wasmInstance, from *snapshot) bool {
-	if from == nil || from.base == nil || m.useless(b) || uint64(b.module.Memory().Size()) != from.base.memory.Size() {
+	if from == nil || from.base == nil || uint64(b.module.Memory().Size()) != from.base.memory.Size() {
 		return false
 	}
 	if b.memory.Restore() != nil {

@@ -115,7 +115,11 @@ func release(ctx context.Context, o options) error {
 	if !slices.Contains(targets, native) {
 		targets = append(slices.Clone(targets), native)
 	}
-	programs, err := build(ctx, o, targets, work, proxy)
+	programs, err := build(ctx, o, targets, work, proxy, "cmd/husk")
+	if err != nil {
+		return err
+	}
+	fulls, err := build(ctx, o, o.Platforms, work, proxy, "cmd/husk/"+fullName)
 	if err != nil {
 		return err
 	}
@@ -125,7 +129,7 @@ func release(ctx context.Context, o options) error {
 	}
 	var released []string
 	for _, platform := range o.Platforms {
-		released = append(released, programs[platform], servers[platform])
+		released = append(released, programs[platform], fulls[platform], servers[platform])
 	}
 	deps, goVersion, err := dependencies(released)
 	if err != nil {
@@ -159,7 +163,11 @@ func release(ctx context.Context, o options) error {
 		if system == "windows" {
 			suffix = ".exe"
 		}
-		all := append([]content{{"husk" + suffix, 0o755, program}, {serverName + suffix, 0o755, server}}, shared...)
+		full, err := os.ReadFile(fulls[platform])
+		if err != nil {
+			return err
+		}
+		all := append([]content{{"husk" + suffix, 0o755, program}, {fullName + suffix, 0o755, full}, {serverName + suffix, 0o755, server}}, shared...)
 		archive := base + "_" + system + "_" + processor
 		if system == "windows" {
 			err = write(filepath.Join(o.Dir, archive+".zip"), func(w io.Writer) error { return writeZip(w, archive, all, made) })
@@ -276,8 +284,9 @@ func proxied(ctx context.Context, proxy string) ([]string, error) {
 	}, nil
 }
 
-// build installs the program for each platform, and returns where. The modules that it is made of lie in the folder modules.
-func build(ctx context.Context, o options, platforms []string, work, proxy string) (map[string]string, error) {
+// build installs the program of a package for each platform, and returns where. The modules that it is made of lie in the folder
+// modules.
+func build(ctx context.Context, o options, platforms []string, work, proxy, program string) (map[string]string, error) {
 	environment, err := proxied(ctx, proxy)
 	if err != nil {
 		return nil, err
@@ -287,10 +296,10 @@ func build(ctx context.Context, o options, platforms []string, work, proxy strin
 	programs := make(map[string]string)
 	for _, platform := range platforms {
 		system, processor, _ := strings.Cut(platform, "/")
-		fmt.Fprintf(o.Log, "building for %s\n", platform)
-		place := filepath.Join(work, "go-"+system+"-"+processor)
+		fmt.Fprintf(o.Log, "building %s for %s\n", path.Base(program), platform)
+		place := filepath.Join(work, path.Base(program)+"-"+system+"-"+processor)
 		with := append(slices.Clone(environment), "GOOS="+system, "GOARCH="+processor, "GOPATH="+place, "GOMODCACHE="+own)
-		if _, err := output(ctx, work, with, "go", "install", "-trimpath", "-ldflags=-s -w", modulePath+"/cmd/husk@"+o.Version); err != nil {
+		if _, err := output(ctx, work, with, "go", "install", "-trimpath", "-ldflags=-s -w", modulePath+"/"+program+"@"+o.Version); err != nil {
 			return nil, err
 		}
 		found, err := filepath.Glob(filepath.Join(place, "bin", "*"))
@@ -306,6 +315,9 @@ func build(ctx context.Context, o options, platforms []string, work, proxy strin
 	}
 	return programs, nil
 }
+
+// fullName is the program that takes the place of husk for what that leaves out.
+const fullName = "husk-full"
 
 // serverName is the program that husk server starts. It is a module of its own.
 const serverName = "husk-server"
@@ -527,7 +539,7 @@ func writeZip(w io.Writer, base string, all []content, made time.Time) error {
 // place returns where packages put a file of an archive, empty for nowhere. Man pages are compressed, as distributions have them.
 func place(name string) string {
 	switch {
-	case name == "husk", name == serverName:
+	case name == "husk", name == fullName, name == serverName:
 		return "/usr/bin/" + name
 	case name == "completions/husk.bash":
 		return "/usr/share/bash-completion/completions/husk"

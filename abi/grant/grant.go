@@ -189,7 +189,7 @@ type Set struct {
 	FS []FS
 	// Withheld are files and directories of the host, by their paths, that are in no granted
 	// directory unless that is one of them or lies in one: what belongs to the host itself. A * in
-	// the last name of a path stands for any text. The provider finds none of it, and can put
+	// the last name of a path stands for any text, and ** before it for any directories. The provider finds none of it, and can put
 	// nothing in its place.
 	Withheld []string
 	// Env are the names of environment variables that the provider sees if they are set.

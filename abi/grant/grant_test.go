@@ -16,7 +16,7 @@ func TestRequests(t *testing.T) {
 	grants := grant.Set{Env: []string{"HOME"}, KV: anyStore{}}
 	for _, text := range []grant.Text{
 		{Capability: "fs", Scope: "out:rw"}, {Capability: "fs", Scope: "templates"},
-		{Capability: "http", Scope: "https://api.example.org/v1"}, {Capability: "http", Scope: "https://*.example.com"},
+		{Capability: "http", Scope: "https://api.example.org/v1"}, {Capability: "http", Scope: "https://**.example.com"},
 		{Capability: "tcp", Scope: "*.example.org:5432"},
 	} {
 		require.NoError(t, grants.Add(text, grant.Place{Dir: "/project"}))

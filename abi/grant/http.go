@@ -44,7 +44,8 @@ type HTTP struct {
 	// Scheme is http or https.
 	Scheme string
 	// Host is a name in lower case, or an IP address. *.example.org stands for every
-	// name that ends with .example.org; example.org is not among them.
+	// name of one label before .example.org, and **.example.org for every name that ends
+	// with .example.org; example.org is not among them.
 	Host string
 	Port uint16
 	// Path is what the path of a request begins with, in whole segments and without a
@@ -89,9 +90,11 @@ func (g HTTP) WithHeader(name, value string) (HTTP, error) {
 // all are.
 func ParseHTTP(text string, methods ...string) (HTTP, error) {
 	const form = "a grant is a URL such as https://api.example.org/v1"
-	rest, wildcard := text, false
-	if scheme, host, ok := strings.Cut(text, "://*."); ok {
-		rest, wildcard = scheme+"://"+host, true
+	rest, wildcard := text, ""
+	for _, begin := range []string{hostname.Any + ".", hostname.Below} {
+		if scheme, host, ok := strings.Cut(text, "://"+begin); ok {
+			rest, wildcard = scheme+"://"+host, begin
+		}
 	}
 	target, err := httpask.ParseTarget(rest)
 	if err != nil {
@@ -99,15 +102,13 @@ func ParseHTTP(text string, methods ...string) (HTTP, error) {
 	}
 	_, err = netip.ParseAddr(target.Host)
 	switch {
-	case wildcard && err == nil:
+	case wildcard != "" && err == nil:
 		return HTTP{}, errors.New("a * stands for names, not for addresses")
 	case target.URL.RawQuery != "" || target.URL.ForceQuery:
 		return HTTP{}, errors.New(form + ", without a query: what is granted is a path with all that is below it")
 	}
 	g := HTTP{Scheme: target.URL.Scheme, Host: target.Host, Port: target.Port}
-	if wildcard {
-		g.Host = "*." + g.Host
-	}
+	g.Host = wildcard + g.Host
 	if path := strings.TrimRight(target.URL.EscapedPath(), "/"); path != "" {
 		if _, err := httpask.Segments(path); err != nil {
 			return HTTP{}, fmt.Errorf("%s: %w", form, err)

@@ -75,8 +75,12 @@ func TestHTTPCovers(t *testing.T) {
 				"https://example.org/v1/a%5c..%5cadmin", "https://example.org/v1/..;x=y/admin", "https://example.org/v1/./a"},
 		},
 		"http://*.example.org": {
+			yes: []string{"http://a.example.org", "http://a.example.org/c"},
+			no:  []string{"http://a.b.example.org/c", "http://example.org", "http://.example.org", "http://aexample.org", "http://a.example.org.net"},
+		},
+		"http://**.example.org": {
 			yes: []string{"http://a.example.org", "http://a.b.example.org/c"},
-			no:  []string{"http://example.org", "http://.example.org", "http://aexample.org", "http://a.example.org.net"},
+			no:  []string{"http://example.org", "http://aexample.org", "http://a.example.org.net", "http://evil.net/a.example.org"},
 		},
 		"http://127.0.0.1:8080": {
 			yes: []string{"http://127.0.0.1:8080/a", "http://[::ffff:7f00:1]:8080"},

@@ -37,8 +37,7 @@ var tcpCapability = Capability{
 
 // TCP lets a provider connect to one host and port.
 type TCP struct {
-	// Host is a name in lower case, or an IP address. *.example.org stands for every
-	// name that ends with .example.org; example.org is not among them.
+	// Host is a name in lower case, or an IP address, with *. and **. as in [HTTP].
 	Host string
 	Port uint16
 }
@@ -55,16 +54,21 @@ func ParseTCP(text string) (TCP, error) {
 	if err != nil || port == 0 {
 		return TCP{}, fmt.Errorf("%s: %q is not a port", form, number)
 	}
-	rest, wildcard := strings.CutPrefix(host, "*.")
+	rest, wildcard := host, ""
+	for _, begin := range []string{hostname.Any + ".", hostname.Below} {
+		if name, ok := strings.CutPrefix(host, begin); ok {
+			rest, wildcard = name, begin
+		}
+	}
 	name, err := hostname.Canonical(rest)
 	if err != nil {
 		return TCP{}, fmt.Errorf("%s: %w", form, err)
 	}
-	if wildcard {
+	if wildcard != "" {
 		if _, err := netip.ParseAddr(name); err == nil {
 			return TCP{}, errors.New("a * stands for names, not for addresses")
 		}
-		name = "*." + name
+		name = wildcard + name
 	}
 	return TCP{Host: name, Port: uint16(port)}, nil
 }

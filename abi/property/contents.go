@@ -53,15 +53,30 @@ func (v Value) ContainsReferences() bool {
 // Dependencies returns the sorted, distinct URNs of the resources that outputs in v come from.
 func (v Value) Dependencies() []string {
 	var urns []string
+	var seen map[*string]int // the lengths of long lists, which many parts have in common
 	v.contains(func(v Value) bool {
-		if v.kind == KindOutput {
-			urns = append(urns, v.ref.(*Output).Dependencies...)
+		if v.kind != KindOutput {
+			return false
 		}
+		of := v.ref.(*Output).Dependencies
+		if len(of) > fewDependencies {
+			if seen[&of[0]] >= len(of) {
+				return false
+			}
+			if seen == nil {
+				seen = map[*string]int{}
+			}
+			seen[&of[0]] = len(of)
+		}
+		urns = append(urns, of...)
 		return false
 	})
 	slices.Sort(urns)
 	return slices.Compact(urns)
 }
+
+// fewDependencies are as many as are sorted faster than looked up.
+const fewDependencies = 8
 
 // Dependencies returns the sorted, distinct URNs of the resources that outputs in m come from.
 func (m Map) Dependencies() []string { return Object(m).Dependencies() }

@@ -4,11 +4,12 @@ import "slices"
 
 // Copy returns a copy of to in which the parts that p locates are as in from: set or absent. Thus
 // ignoreChanges keeps the old inputs, with the semantics of Pulumi. A wildcard stands for every key
-// or index. Secrets of from are secret in the result. Secrets and outputs around parts of to stay.
+// or index that both have: elements that a list gains or loses are as in to, and the others keep their values.
+// Secrets of from are secret in the result. Secrets and outputs around parts of to stay.
 //
 // ok is false, and the result is to, if more is needed than setting and deleting properties: a
-// container on the way is in only one of the two, or arrays differ in length. A path that is in
-// neither changes nothing.
+// container on the way is in only one of the two, or an index. Of the parts that a wildcard stands for, those
+// stay as they are for which more is needed, unless that holds for all. A path that is in neither changes nothing.
 func (p Path) Copy(from, to Value) (result Value, ok bool) {
 	if len(p) == 0 {
 		return from, true
@@ -108,29 +109,38 @@ func (c pathCopy) copyEach(from, to Value, path Path) (result Value, ok bool) {
 		if last {
 			return c.copyEntries(source), true
 		}
+		var parts []Segment
 		for key := range source.All() {
-			if to, ok = c.copyKey(from, to, append(Path{Key(key)}, path[1:]...)); !ok {
-				return Value{}, false
+			if target, _ := to.AsObject(); target.Has(key) {
+				parts = append(parts, Key(key))
 			}
 		}
-		return to, true
+		return c.copyParts(from, to, parts, path[1:])
 	case KindArray:
 		source, fromArray := from.AsArray()
 		if !fromArray {
 			return to, last
 		}
-		if target, _ := to.AsArray(); len(source) != len(target) {
-			return Value{}, false
+		target, _ := to.AsArray()
+		var parts []Segment
+		for i := range min(len(source), len(target)) {
+			parts = append(parts, Index(i))
 		}
-		for i := range source {
-			if to, ok = c.copyIndex(from, to, append(Path{Index(i)}, path[1:]...)); !ok {
-				return Value{}, false
-			}
-		}
-		return to, true
+		return c.copyParts(from, to, parts, path[1:])
 	default:
 		return Value{}, false
 	}
+}
+
+// copyParts copies at a path below each of the parts that both have.
+func (c pathCopy) copyParts(from, to Value, parts []Segment, below Path) (result Value, ok bool) {
+	ok = len(parts) == 0
+	for _, part := range parts {
+		if copied, can := c.copy(from, to, append(Path{part}, below...)); can {
+			to, ok = copied, true
+		}
+	}
+	return to, ok
 }
 
 // copyEntries returns an object of all entries of source.

@@ -24,10 +24,8 @@ func main() {
 	figures.Main("call", func(ctx context.Context) ([]figures.Figure, error) { return measure(ctx, *rounds) })
 }
 
-// Goals, as factors: how much slower than native code a module may be, and how much faster
-// than a process it is to be.
+// Goals, as factors: how much faster than a process a module is to be.
 const (
-	nativeGoal     = 12
 	smallGoal      = 2
 	nestedGoal     = 1
 	declaredGoal   = 10

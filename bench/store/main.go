@@ -34,6 +34,7 @@ import (
 	"github.com/husk-dev/husk/internal/backend/postgres"
 	"github.com/husk-dev/husk/internal/backend/s3"
 	"github.com/husk-dev/husk/internal/faultproxy"
+	"github.com/husk-dev/husk/internal/named"
 )
 
 const (
@@ -158,7 +159,7 @@ func (r remote) measure(ctx context.Context, dir string, roundTrip time.Duration
 		return nil, err
 	}
 	defer proxy.Close()
-	b, err := r.open(ctx, r.url(proxy.Address()), dir)
+	b, err := r.open(ctx, named.ByOperator(r.url(proxy.Address()), "a flag"), dir)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An edge worker, which has the state, destroys and refreshes what was approved, and nothing else.
+// An edge worker, which has the state, updates, destroys, and refreshes what was approved, and nothing else.
 func TestApprovalAtTheEdge(t *testing.T) {
 	s := begin(t, "--lease", "3s")
 	s.login("acme", "ann", "request")
@@ -30,7 +30,7 @@ func TestApprovalAtTheEdge(t *testing.T) {
 		return wanted.FindStringSubmatch(s.done("ann", append([]string{operation, "--require-approval"}, to...)...))[1]
 	}
 	up := func() { t.Helper(); s.done("ann", append([]string{"up", "--yes"}, to...)...) }
-	for _, operation := range []string{"refresh", "destroy"} {
+	for _, operation := range []string{"refresh", "up", "destroy"} {
 		up()
 		id := ask(operation)
 		for len(reads) > 0 {
@@ -48,7 +48,7 @@ func TestApprovalAtTheEdge(t *testing.T) {
 	c.mu.Unlock()
 
 	// What is lost is made again meanwhile, so that the stack is not what was approved.
-	for _, operation := range []string{"refresh", "destroy"} {
+	for _, operation := range []string{"refresh", "up", "destroy"} {
 		up()
 		id := ask(operation)
 		c.mu.Lock()

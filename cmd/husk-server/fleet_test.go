@@ -16,9 +16,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend/remote"
 	"github.com/husk-dev/husk/internal/bundle"
+	"github.com/husk-dev/husk/internal/named"
 	"github.com/husk-dev/husk/internal/runapi"
 )
 
@@ -35,7 +37,7 @@ func TestFleet(t *testing.T) {
 	c := newCloud(t)
 	client, err := runapi.NewClient(s.url, admin)
 	require.NoError(t, err)
-	backend, err := remote.Open(t.Context(), strings.Replace(s.url, "://", "://:"+admin+"@", 1), t.TempDir())
+	backend, err := remote.Open(t.Context(), named.ByOperator(strings.Replace(s.url, "://", "://:"+admin+"@", 1), "the test"), t.TempDir())
 	require.NoError(t, err)
 
 	const stacks = 6
@@ -50,7 +52,7 @@ func TestFleet(t *testing.T) {
 				fmt.Fprintf(&names, "  %s: {type: lab:Object, properties: {address: %q, name: s%d-%s.%d, size: 1}}\n", r, c.address, i, r, v)
 			}
 			dir := s.project(map[string]string{"Husk.yaml": s.objects(c) + names.String()})
-			p, err := program.LoadProject(dir)
+			p, err := program.LoadProject(projectroot.New(dir, projectroot.Trusted))
 			require.NoError(t, err)
 			var content bytes.Buffer
 			bundles[i][v], err = bundle.Pack(&content, p, nil)

@@ -10,6 +10,7 @@ import (
 	"io"
 	"log"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"os"
@@ -25,6 +26,7 @@ import (
 
 	"github.com/husk-dev/husk/cmd/husk-server/server"
 	"github.com/husk-dev/husk/internal/hostname"
+	"github.com/husk-dev/husk/internal/intake"
 	"github.com/husk-dev/husk/internal/runapi"
 	"github.com/husk-dev/husk/internal/trace"
 )
@@ -49,6 +51,7 @@ type flags struct {
 	approval                                         bool
 	lease, keep, expires                             time.Duration
 	projects                                         []string
+	person                                           string
 }
 
 func main() {
@@ -74,6 +77,7 @@ func run(args []string, out, errs io.Writer) error {
 	set.DurationVar(&f.keep, "keep", server.DefaultKeep, "how long ended runs and their logs are kept")
 	set.Int64Var(&f.quota, "quota", 0, "how many MiB of states, modules, bundles, and logs each team may keep (default: any)")
 	set.StringSliceVar(&f.projects, "project", nil, "with token: only for this project, in which * stands for any text; can be repeated")
+	set.StringVar(&f.person, "person", "", "with token: who uses it, for somebody who has several: nobody approves what they have asked for (default: NAME)")
 	set.DurationVar(&f.expires, "expires", 0, "with token: how long it is valid (default: until it is revoked)")
 	shown := set.Bool("version", false, "print the version")
 	if err := set.Parse(args); errors.Is(err, pflag.ErrHelp) {
@@ -136,7 +140,7 @@ func (f flags) token(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	wanted := runapi.Token{Tenant: args[0], Name: args[1], Role: runapi.Role(args[2]), Projects: f.projects}
+	wanted := runapi.Token{Tenant: args[0], Name: args[1], Role: runapi.Role(args[2]), Projects: f.projects, Person: f.person}
 	if f.expires > 0 {
 		wanted.Expires = time.Now().Add(f.expires).UTC()
 	}
@@ -251,6 +255,13 @@ func serve(ctx context.Context, f flags, errs io.Writer) (err error) {
 		}
 		return os.Getenv(name)
 	}
+	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
+		// The collector of garbage is to know of the limit of the machine's operator, before the system ends the process.
+		const parts = 10
+		if limit := intake.CgroupLimit(); limit > 0 {
+			debug.SetMemoryLimit(limit / parts * (parts - 1))
+		}
+	}
 	collector, err := server.OpenCollector(env, version())
 	if err != nil {
 		return fmt.Errorf("metrics: %w", err)
@@ -301,7 +312,7 @@ func serve(ctx context.Context, f flags, errs io.Writer) (err error) {
 		where = "PostgreSQL"
 	}
 	fmt.Fprintf(errs, "Serving at %s, with its runs and stacks in %s. Press Ctrl-C to end.\n", url, where)
-	if err := f.welcome(ctx, s, url, errs); err != nil {
+	if err := f.welcome(ctx, s, url, errs); err != nil && ctx.Err() == nil { // an interrupt is no failure
 		return err
 	}
 	select {

@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/internal/bundle"
 	"github.com/husk-dev/husk/internal/runapi"
 	"github.com/husk-dev/husk/internal/terminaltest"
@@ -37,8 +38,8 @@ func run(m *testing.M) int {
 	if err == nil {
 		defer os.RemoveAll(dir)
 		bin = dir
-		for from, pkg := range map[string]string{"../..": "./cmd/husk", ".": "."} {
-			build := exec.Command("go", "build", "-C", from, "-o", dir+string(filepath.Separator), pkg)
+		for _, build := range [][]string{{"../..", "./cmd/husk", "./cmd/husk/husk-full"}, {".", "."}} {
+			build := exec.Command("go", append([]string{"build", "-C", build[0], "-o", dir + string(filepath.Separator)}, build[1:]...)...)
 			build.Stderr = os.Stderr
 			if err = build.Run(); err != nil {
 				break
@@ -682,7 +683,7 @@ func TestOtherProject(t *testing.T) {
 	_, said := s.worker(s.token("acme", "w", "work"), "w")
 	client, err := runapi.NewClient(s.url, admin)
 	require.NoError(t, err)
-	p, err := program.LoadProject(s.project(map[string]string{"Husk.yaml": things}))
+	p, err := program.LoadProject(projectroot.New(s.project(map[string]string{"Husk.yaml": things}), projectroot.Trusted))
 	require.NoError(t, err)
 	var content bytes.Buffer
 	info, err := bundle.Pack(&content, p, nil)
@@ -694,7 +695,7 @@ func TestOtherProject(t *testing.T) {
 	out, err := s.husk("ann", "remote", "log", "-f", n.ID)
 	require.NoError(t, err)
 	require.Contains(t, out, "the run is of the project bank, and its files are those of the project shop")
-	said.wait(t, regexp.MustCompile(`a run was refused.*by=ann`))
+	said.wait(t, regexp.MustCompile(`preview bank/dev failed after`))
 }
 
 // reported waits until runs have one with a text, and returns its ID.
@@ -718,14 +719,14 @@ func TestUntrustedProjects(t *testing.T) {
 	require.NoError(t, os.WriteFile(secret, []byte("secret-canary"), 0o600))
 	lab := "plugins: {providers: [{name: lab, path: lab.wasm%s}]}\nresources:\n  a: {type: lab:Thing, properties: {key: k, name: x}}\n"
 	for want, project := range map[string]string{
-		"it may have only directories of its own":     "runtime: yaml\n" + fmt.Sprintf(lab, fmt.Sprintf(", grants: {fs: [%q]}", s.t.TempDir())),
-		"it may not reach this machine":               "runtime: yaml\n" + fmt.Sprintf(lab, ", grants: {http: [\"http://localhost:1\"]}"),
-		"it may not reach 10.0.0.1":                   "runtime: yaml\n" + fmt.Sprintf(lab, ", grants: {tcp: [\"10.0.0.1:5432\"]}"),
-		"it may not reach 169.254.169.254":            "runtime: yaml\n" + fmt.Sprintf(lab, ", grants: {tcp: [\"169.254.169.254:80\"]}"),
-		"it may have no variables of this process":    "runtime: yaml\n" + fmt.Sprintf(lab, ", grants: {env: [PATH]}"),
-		"which runs outside of the sandbox":           "runtime: nodejs\n",
-		"a project that is not trusted may have only": "runtime: yaml\nplugins: {providers: [{name: lab, path: lab.wasm, native: true}]}\nresources:\n  a: {type: lab:Thing, properties: {key: k, name: x}}\n",
-		"outside of the directory of the project":     fmt.Sprintf("runtime: yaml\nvariables: {x: {fn::readFile: %q}}\noutputs: {x: \"${x}\"}\n", secret),
+		"may name only files and directories of its own": "runtime: yaml\n" + fmt.Sprintf(lab, fmt.Sprintf(", grants: {fs: [%q]}", s.t.TempDir())),
+		"it may not reach this machine":                  "runtime: yaml\n" + fmt.Sprintf(lab, ", grants: {http: [\"http://localhost:1\"]}"),
+		"it may not reach 10.0.0.1":                      "runtime: yaml\n" + fmt.Sprintf(lab, ", grants: {tcp: [\"10.0.0.1:5432\"]}"),
+		"it may not reach 169.254.169.254":               "runtime: yaml\n" + fmt.Sprintf(lab, ", grants: {tcp: [\"169.254.169.254:80\"]}"),
+		"it may have no variables of this process":       "runtime: yaml\n" + fmt.Sprintf(lab, ", grants: {env: [PATH]}"),
+		"which runs outside of the sandbox":              "runtime: nodejs\n",
+		"a project that is not trusted may have only":    "runtime: yaml\nplugins: {providers: [{name: lab, path: lab.wasm, native: true}]}\nresources:\n  a: {type: lab:Thing, properties: {key: k, name: x}}\n",
+		"outside of the directory of the project":        fmt.Sprintf("runtime: yaml\nvariables: {x: {fn::readFile: %q}}\noutputs: {x: \"${x}\"}\n", secret),
 	} {
 		dir := s.project(map[string]string{"Husk.yaml": "name: evil\n" + project})
 		_, err := s.husk("eve", "stack", "init", "dev", "-C", dir)

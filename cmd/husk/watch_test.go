@@ -11,11 +11,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/usertest"
 )
 
 // TestWatch changes the program whenever the command waits for that, and then ends it,
 // which a script cannot do.
 func TestWatch(t *testing.T) {
+	usertest.SkipShort(t)
 	if runtime.GOOS == "windows" {
 		t.Skip("processes cannot be sent interrupts")
 	}

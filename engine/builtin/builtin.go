@@ -5,6 +5,7 @@ package builtin
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/google/uuid"
@@ -155,6 +156,9 @@ func (p *Provider) Read(ctx context.Context, req abi.ReadRequest) (abi.ReadRespo
 			inputs = inputs.With("name", req.State.Get("name"))
 		}
 		state, err := p.readStackReference(ctx, inputs)
+		if _, gone := errors.AsType[noStack](err); gone && req.Inputs != nil { // a refresh
+			return abi.ReadResponse{}, nil
+		}
 		return abi.ReadResponse{ID: req.ID, State: state, Inputs: &inputs}, err
 	case Stash:
 		if req.State == nil {
@@ -174,12 +178,13 @@ func (p *Provider) Delete(context.Context, abi.DeleteRequest) error { return nil
 func (p *Provider) readStackReference(ctx context.Context, inputs property.Map) (property.Map, error) {
 	given := inputs.Get("name")
 	outputs, secretNames := property.Unknown, property.Unknown
+	var sealedNames []property.Value
 	if !given.ContainsUnknowns() {
 		name, err := text(inputs, "name")
 		if err != nil {
 			return property.Map{}, err
 		}
-		found, err := p.stacks.outputs(ctx, name)
+		found, sealed, err := p.stacks.outputs(ctx, name)
 		if err != nil {
 			return property.Map{}, err
 		}
@@ -190,12 +195,19 @@ func (p *Provider) readStackReference(ctx context.Context, inputs property.Map) 
 			}
 		}
 		outputs, secretNames = property.Object(found), property.Array(names...)
+		for _, path := range sealed {
+			sealedNames = append(sealedNames, property.String(path))
+		}
 	}
-	return property.NewMap(
+	result := property.NewMap(
 		property.Entry{Key: "name", Value: given},
 		property.Entry{Key: "outputs", Value: outputs},
 		property.Entry{Key: "secretOutputNames", Value: secretNames},
-	), nil
+	)
+	if len(sealedNames) > 0 {
+		result = result.With(SealedOutputNames, property.Array(sealedNames...))
+	}
+	return result, nil
 }
 
 // text returns an argument that must be a text.

@@ -7,9 +7,13 @@ const Package = "pulumi"
 
 // The tokens of the package, which are Pulumi's.
 const (
-	StackReference           = "pulumi:pulumi:StackReference"
-	Stash                    = "pulumi:index:Stash"
-	GetResource              = "pulumi:pulumi:getResource"
+	StackReference = "pulumi:pulumi:StackReference"
+	Stash          = "pulumi:index:Stash"
+	GetResource    = "pulumi:pulumi:getResource"
+	// SealedOutputNames is the property of a stack reference with the paths of outputs that are left out, because they are
+	// secret and the stack's key is not at hand.
+	SealedOutputNames = "sealedOutputNames"
+
 	ReadStackOutputs         = "pulumi:pulumi:readStackOutputs"
 	ReadStackResourceOutputs = "pulumi:pulumi:readStackResourceOutputs"
 )
@@ -34,6 +38,9 @@ func Schema() *schema.Package {
 	ofStack := property("outputs", "The stack's outputs.", outputs)
 	secretNames := property("secretOutputNames", "The names of the outputs that hold secrets.",
 		&schema.Type{Kind: schema.KindArray, Element: text})
+	sealedNames := property(SealedOutputNames, "The outputs that are left out: they are secret, and the key of the stack is not at hand.",
+		&schema.Type{Kind: schema.KindArray, Element: text})
+	sealedNames.Required = false
 	input := property("input", "The value to keep.", anything)
 	return &schema.Package{
 		Name:        Package,
@@ -49,7 +56,7 @@ func Schema() *schema.Package {
 				Token:       StackReference,
 				Description: "Another stack, whose outputs can be used.",
 				Inputs:      object(replacing(name)),
-				Outputs:     object(name, ofStack, secretNames),
+				Outputs:     object(name, ofStack, secretNames, sealedNames),
 			},
 		},
 		Functions: []*schema.Function{

@@ -136,7 +136,8 @@ func (s Step) Resource() *state.Resource {
 
 // ErrorHook decides whether a failed creation, update, or deletion is tried again. It may wait first. The
 // step is tried again if one of its error hooks wants that; an error of a hook ends it. Error hooks do
-// not run in previews, nor after a creation that made an object: the next deployment updates that.
+// not run in previews, nor after a creation that made an object, which the next deployment updates, or that may
+// have made one.
 type ErrorHook struct {
 	// Name is unique among the error hooks of a program.
 	Name string

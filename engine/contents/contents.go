@@ -11,11 +11,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/internal/confined"
 )
 
@@ -43,6 +43,8 @@ const (
 
 // Source reads the contents that assets and archives name.
 type Source struct {
+	// Root opens the paths that the program chose, as far as its project is trusted; nil for the file system.
+	Root *projectroot.Root
 	// Dir is the directory of relative paths, that of the process if it is empty.
 	Dir string
 	// Fetch gets http and https URLs; nil gets none.
@@ -51,7 +53,7 @@ type Source struct {
 	// to the foreign part. If it is nil, the program chose all places.
 	Foreign func(Place) (named string, foreign bool)
 	// Within is the directory that foreign paths stay in, Dir if it is empty. They do not lead to files
-	// and directories in Withheld, in which a * in the last name stands for any text.
+	// and directories in Withheld, in which a * in the last name stands for any text, and ** before it for any directories.
 	Within   string
 	Withheld []string
 
@@ -102,7 +104,7 @@ func (s Source) blob(ctx context.Context, a property.Asset, archive bool) (blob,
 		if foreign {
 			return s.foreignBlob(s.resolve(a.Path), a.Path)
 		}
-		return fileBlob(s.resolve(a.Path))
+		return s.fileBlob(s.resolve(a.Path))
 	case property.SourceURI:
 		u, err := parseURL(a.URI)
 		switch {
@@ -111,7 +113,7 @@ func (s Source) blob(ctx context.Context, a property.Asset, archive bool) (blob,
 		case u.Scheme == "file" && foreign:
 			return blob{}, errForeignFile
 		case u.Scheme == "file":
-			return fileBlob(filepath.FromSlash(u.Path))
+			return s.fileBlob(filepath.FromSlash(u.Path))
 		}
 		return blob{size: -1, open: func() (io.ReadCloser, error) { return s.fetch(ctx, remoteOf(u, named, foreign)) }}, nil
 	}
@@ -127,12 +129,20 @@ func (s Source) resolve(path string) string {
 	return filepath.Join(s.Dir, path)
 }
 
+// files opens what the program chose.
+func (s Source) files() *projectroot.Root {
+	if s.Root == nil {
+		return projectroot.New(".", projectroot.Trusted)
+	}
+	return s.Root
+}
+
 // fileBlob returns a regular file. It opens no other, which could take forever for a pipe.
-func fileBlob(path string) (blob, error) {
+func (s Source) fileBlob(path string) (blob, error) {
 	if path == "" {
 		return blob{}, errors.New("its path is empty")
 	}
-	info, err := os.Stat(path)
+	info, err := s.files().Stat(path)
 	switch {
 	case err != nil:
 		return blob{}, pathError(path, err)
@@ -144,7 +154,7 @@ func fileBlob(path string) (blob, error) {
 		return blob{}, fmt.Errorf("%s has %d bytes, at most %d can be read", path, info.Size(), int64(MaxBytes))
 	}
 	return blob{size: info.Size(), open: func() (io.ReadCloser, error) {
-		file, err := os.Open(path)
+		file, err := s.files().Open(path)
 		if err != nil {
 			return nil, pathError(path, err)
 		}

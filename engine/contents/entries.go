@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -130,18 +129,18 @@ func (w *walk) entry(e entry) error {
 // directories and what is called .pulumi are left out. If the path is foreign, so are files that are
 // withheld, and links must not lead outside.
 func (w *walk) directory(ctx context.Context, dir, prefix string, foreign bool) error {
-	info, err := os.Stat(dir)
+	info, err := w.source.files().Stat(dir)
 	if err != nil {
 		return pathError(dir, err)
 	}
 	if !info.IsDir() {
 		return fmt.Errorf("%s is neither a directory nor a file whose name ends with .tar, .tgz, .tar.gz, .zip, or .jar", dir)
 	}
-	root, err := filepath.EvalSymlinks(dir)
+	root, err := w.source.files().Real(dir)
 	if err != nil {
 		return pathError(dir, err)
 	}
-	return filepath.WalkDir(root, func(at string, d fs.DirEntry, err error) error {
+	return w.source.files().WalkDir(root, func(at string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return pathError(at, err)
@@ -160,7 +159,7 @@ func (w *walk) directory(ctx context.Context, dir, prefix string, foreign bool) 
 		case d.IsDir():
 			return w.count(at[len(root):], 0)
 		case d.Type()&fs.ModeSymlink != 0:
-			target, err := os.Stat(at)
+			target, err := w.source.files().Stat(at)
 			if err != nil {
 				return pathError(at, err)
 			}
@@ -168,9 +167,11 @@ func (w *walk) directory(ctx context.Context, dir, prefix string, foreign bool) 
 				return nil
 			}
 		}
-		b, err := fileBlob(at)
+		var b blob
 		if foreign {
 			b, err = w.source.foreignBlob(at, at)
+		} else {
+			b, err = w.source.fileBlob(at)
 		}
 		if err != nil {
 			return err

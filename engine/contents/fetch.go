@@ -39,14 +39,13 @@ const (
 
 // HTTP fetches over the network. A redirect is followed to the Internet or to the host that the program
 // named. If that host is in a private network, redirects may lead within private networks. proxy is as in
-// [http.Transport], for URLs that the program wrote; nil uses none.
+// [http.Transport]; nil uses none. It is given addresses that were judged, beside the host that the program named.
 func HTTP(proxy func(*http.Request) (*url.URL, error)) Fetch {
 	return func(ctx context.Context, r Remote) (io.ReadCloser, error) {
-		f := &fetch{remote: r, proxy: proxy}
+		f := &fetch{remote: r}
 		f.dialer.Timeout = 30 * time.Second
 		f.dialer.Allow = f.allows
-		transport := &http.Transport{
-			DialContext:            f.dial,
+		base := &http.Transport{
 			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
 			TLSHandshakeTimeout:    15 * time.Second,
 			ResponseHeaderTimeout:  fetchSilence,
@@ -54,9 +53,8 @@ func HTTP(proxy func(*http.Request) (*url.URL, error)) Fetch {
 			ForceAttemptHTTP2:      true,
 			DisableKeepAlives:      true,
 		}
-		if !r.Foreign && proxy != nil {
-			transport.Proxy = f.throughProxy
-		}
+		transport := egress.NewTransport(base, &f.dialer, proxy, egress.Via{Named: f.isNamed, Unresolved: !r.Foreign})
+		transport.WrapConnections(func(c net.Conn) net.Conn { return &impatient{Conn: c} })
 		client := http.Client{Transport: transport, CheckRedirect: f.redirected}
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.URL.String(), nil)
 		if err != nil {
@@ -85,31 +83,17 @@ func HTTP(proxy func(*http.Request) (*url.URL, error)) Fetch {
 // fetch is one fetch. Its connections serve nothing else.
 type fetch struct {
 	remote Remote
-	proxy  func(*http.Request) (*url.URL, error)
 	dialer egress.Dialer
 
 	mu sync.Mutex
-	// proxies are the hosts of proxies that were asked, and private is set once the host that
-	// the program named has led into a private network.
-	proxies map[string]bool
+	// private is set once the host that the program named has led into a private network.
 	private bool
-}
-
-func (f *fetch) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	conn, err := f.dialer.Dial(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	return &impatient{Conn: conn}, nil
 }
 
 // allows reports whether a connection may go to an address inside.
 func (f *fetch) allows(host string, addr netip.Addr, port uint16) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.proxies[net.JoinHostPort(host, fmt.Sprint(port))] {
-		return true
-	}
 	if f.isNamed(host, port) {
 		f.private = f.private || egress.IsPrivate(addr)
 		return true
@@ -127,51 +111,13 @@ func (f *fetch) isNamed(host string, port uint16) bool {
 	return named == fmt.Sprint(port) || named == "80" && port == 443
 }
 
-// throughProxy is the proxy for a request.
-func (f *fetch) throughProxy(r *http.Request) (*url.URL, error) {
-	u, err := f.proxy(r)
-	if u == nil || err != nil {
-		return u, err
-	}
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme]
-	}
-	if port == "" {
-		port = "80"
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.proxies == nil {
-		f.proxies = make(map[string]bool)
-	}
-	f.proxies[net.JoinHostPort(u.Hostname(), port)] = true
-	return u, nil
-}
-
-// redirected checks a redirect that a proxy connects to. Others are checked when they are dialled.
+// redirected bounds redirects. Where they lead is judged when they are followed. The server there does not learn the URL
+// before, which may have a password or a key in it.
 func (f *fetch) redirected(r *http.Request, via []*http.Request) error {
 	if len(via) >= maxRedirects {
 		return fmt.Errorf("it was redirected more than %d times", maxRedirects)
 	}
-	f.mu.Lock()
-	proxied := len(f.proxies) > 0
-	f.mu.Unlock()
-	if !proxied {
-		return nil
-	}
-	host := r.URL.Hostname()
-	addresses, err := net.DefaultResolver.LookupNetIP(r.Context(), "ip", host)
-	if err != nil {
-		return nil // only the proxy knows it
-	}
-	var port uint16
-	_, _ = fmt.Sscan(hostOf(r.URL)[len(host)+1:], &port) // a port that is none cannot be connected to
-	for _, addr := range addresses {
-		if err := f.dialer.Check(host, addr, port); err != nil {
-			return err
-		}
-	}
+	r.Header.Del("Referer")
 	return nil
 }
 

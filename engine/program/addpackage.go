@@ -20,21 +20,21 @@ func (p *Project) AddPackage(pkg Package) error {
 		return err
 	}
 	path := filepath.Join(p.Dir, p.File.Name)
-	text, err := source.Read(path)
+	text, err := p.readFile(path)
 	if err != nil {
 		return fmt.Errorf("cannot read the project: %w", err)
 	}
 	changed, err := withPackage(text, pkg.Name, entry)
 	if err == nil {
 		var after *Project
-		if after, err = ParseProject(p.Dir, p.File.Name, changed); err == nil && !declares(after, pkg) {
+		if after, err = ParseProject(p.Root, p.File.Name, changed); err == nil && !declares(after, pkg) {
 			err = errors.New("it would not be understood")
 		}
 	}
 	if err != nil {
 		return fmt.Errorf("cannot add the package %q to %s: %w\nwrite it under packages yourself:\n  %s", pkg.Name, p.File.Name, err, entry)
 	}
-	if err := writeFile(path, changed); err != nil {
+	if err := p.writeFile(path, changed); err != nil {
 		return fmt.Errorf("cannot write the project: %w", err)
 	}
 	return nil

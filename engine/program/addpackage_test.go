@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/engine/projectroot"
 )
 
 // A declaration is added without a change to anything else, comments and blank lines
@@ -36,7 +38,7 @@ func TestAddPackage(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "Husk.yaml")
 			require.NoError(t, os.WriteFile(path, []byte(test.before), 0o644))
-			p, err := LoadProject(dir)
+			p, err := LoadProject(projectroot.New(dir, projectroot.Trusted))
 			require.NoError(t, err)
 			require.NoError(t, p.AddPackage(test.pkg))
 			after, err := os.ReadFile(path)
@@ -53,7 +55,7 @@ func TestAddPackageByHand(t *testing.T) {
 	path := filepath.Join(dir, "Husk.yaml")
 	const text = "name: shop\nplugins: {providers: [{name: api, path: a.wasm}]}\npackages: {api: api}\n"
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-	p, err := LoadProject(dir)
+	p, err := LoadProject(projectroot.New(dir, projectroot.Trusted))
 	require.NoError(t, err)
 	err = p.AddPackage(Package{Name: "pets", Source: "api", Extension: &Parameterization{Args: []string{"x"}}})
 	require.EqualError(t, err, "cannot add the package \"pets\" to Husk.yaml: its packages are not written one below the other\n"+

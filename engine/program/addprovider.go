@@ -30,14 +30,14 @@ func (p *Project) AddProvider(name, from, version string) error {
 	}
 	written := strings.Join(strings.Fields(string(line)), " ")
 	path := filepath.Join(p.Dir, p.File.Name)
-	text, err := source.Read(path)
+	text, err := p.readFile(path)
 	if err != nil {
 		return fmt.Errorf("cannot read the project: %w", err)
 	}
 	changed, err := withProvider(text, written)
 	if err == nil {
 		var after *Project
-		if after, err = ParseProject(p.Dir, p.File.Name, changed); err == nil && !slices.ContainsFunc(after.Providers, func(o ProviderPlugin) bool {
+		if after, err = ParseProject(p.Root, p.File.Name, changed); err == nil && !slices.ContainsFunc(after.Providers, func(o ProviderPlugin) bool {
 			return o.Name == name && o.Source == from
 		}) {
 			err = errors.New("it would not be understood")
@@ -46,7 +46,7 @@ func (p *Project) AddProvider(name, from, version string) error {
 	if err != nil {
 		return fmt.Errorf("cannot add the provider %q to %s: %w\nwrite it under plugins.providers yourself:\n  %s", name, p.File.Name, err, written)
 	}
-	if err := writeFile(path, changed); err != nil {
+	if err := p.writeFile(path, changed); err != nil {
 		return fmt.Errorf("cannot write the project: %w", err)
 	}
 	return nil
@@ -94,4 +94,12 @@ func withProvider(text []byte, entry string) ([]byte, error) {
 	}
 	// The column of an element is behind its dash.
 	return insert(lastLine(providers), strings.Repeat(" ", providers.Column-1)+entry), nil
+}
+
+// newFileMode is the mode of a new configuration file, which holds no plain secrets.
+const newFileMode = 0o644
+
+// writeFile replaces a file's contents as one step, and keeps its mode.
+func (p *Project) writeFile(path string, data []byte) error {
+	return p.Root.WriteFile(path, data, newFileMode)
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/engine/projectroot"
 )
 
 func TestAddProvider(t *testing.T) {
@@ -21,7 +23,7 @@ func TestAddProvider(t *testing.T) {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "Husk.yaml")
 		require.NoError(t, os.WriteFile(path, []byte(before), 0o644))
-		p, err := LoadProject(dir)
+		p, err := LoadProject(projectroot.New(dir, projectroot.Trusted))
 		require.NoError(t, err)
 		require.NoError(t, p.AddProvider("random", "acme/random", "^1"))
 		after, err := os.ReadFile(path)
@@ -36,7 +38,7 @@ func TestAddProvider(t *testing.T) {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "Husk.yaml")
 		require.NoError(t, os.WriteFile(path, []byte(before), 0o644))
-		p, err := LoadProject(dir)
+		p, err := LoadProject(projectroot.New(dir, projectroot.Trusted))
 		require.NoError(t, err)
 		err = p.AddProvider("random", "acme/random", "^1")
 		require.ErrorContains(t, err, want)

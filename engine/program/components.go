@@ -2,7 +2,6 @@ package program
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -36,12 +35,26 @@ func (c *Component) Token() string { return c.Package + ":index:" + c.Name }
 func (p *Project) Component(typ string) *Component {
 	pkg, name, _ := strings.Cut(typ, ":")
 	name = strings.TrimPrefix(name, "index:")
+	if p.byName != nil {
+		if i, ok := p.byName.components[pkg+":"+name]; ok {
+			return &p.Components[i]
+		}
+		return nil
+	}
 	for i := range p.Components {
 		if c := &p.Components[i]; c.Package == pkg && c.Name == name {
 			return c
 		}
 	}
 	return nil
+}
+
+// HasComponents reports whether a package has components.
+func (p *Project) HasComponents(pkg string) bool {
+	if p.byName != nil {
+		return p.byName.componentPackages[pkg]
+	}
+	return slices.ContainsFunc(p.Components, func(c Component) bool { return c.Package == pkg })
 }
 
 // ComponentsOf returns the types of a package's components.
@@ -86,7 +99,7 @@ func (d *decoder) component(f source.Field, c Component) {
 			}
 		}
 	}
-	d.project.Components = append(d.project.Components, c)
+	d.project.addComponent(c)
 }
 
 // pluginFile is the file that makes a directory a package of Pulumi.
@@ -100,8 +113,16 @@ func isLocalSource(name string) bool {
 // localPackage reads a package whose source is a path: of components in YAML, or of a provider, which is then listed as
 // if it were among plugins.providers, without grants.
 func (d *decoder) localPackage(at *yaml.Node, p *Package) bool {
+	if !d.mayName(at, p.Source, "the package's source") {
+		return false
+	}
 	dir := d.project.Path(p.Source)
-	if text, err := d.project.readFile(filepath.Join(dir, pluginFile)); err == nil {
+	text, err := d.project.readFile(filepath.Join(dir, pluginFile))
+	if errors.Is(err, errTooMuch) {
+		d.Errorf(at, "the package %q cannot be read: %v", p.Name, err)
+		return false
+	}
+	if err == nil {
 		runtime, ok := d.yamlPackage(at, p, dir, text)
 		switch {
 		case !ok:
@@ -115,13 +136,13 @@ func (d *decoder) localPackage(at *yaml.Node, p *Package) bool {
 			return false
 		}
 	}
-	if slices.Contains(d.listed, p.Name) {
+	if d.listed[p.Name] {
 		d.Add(d.File.Errorf(source.Of(at), "the package %q is listed in plugins.providers, too", p.Name).
 			With("leave one of the two out: plugins.providers can also give it grants and limits"))
 		return false
 	}
-	d.listed = append(d.listed, p.Name)
-	d.project.Providers = append(d.project.Providers, ProviderPlugin{Name: p.Name, Path: p.Source, Position: source.Of(at)})
+	d.list(p.Name)
+	d.project.addProvider(ProviderPlugin{Name: p.Name, Path: p.Source, Position: source.Of(at)})
 	p.Source = p.Name
 	return true
 }
@@ -129,7 +150,7 @@ func (d *decoder) localPackage(at *yaml.Node, p *Package) bool {
 // yamlPackage reads a package from the files in its directory, of which text is the PulumiPlugin.yaml, if its runtime is
 // yaml. ok is false if it has mistakes.
 func (d *decoder) yamlPackage(at *yaml.Node, p *Package, dir string, text []byte) (runtime string, ok bool) {
-	file := source.NewFile(d.shown(filepath.Join(dir, pluginFile)), text)
+	file := d.project.newFile(filepath.Join(dir, pluginFile), text)
 	root, err := source.Parse(file, text)
 	if err != nil {
 		if ds, ok := errors.AsType[source.Diagnostics](err); ok {
@@ -140,7 +161,7 @@ func (d *decoder) yamlPackage(at *yaml.Node, p *Package, dir string, text []byte
 		return "", false
 	}
 	m := decoder{Report: &source.Report{File: file}, project: d.project}
-	plugin := Project{Dir: dir, File: file}
+	plugin := Project{Root: d.project.Root, Dir: dir, File: file}
 	named := decoder{Report: m.Report, project: &plugin}
 	version := ""
 	fields := m.Fields(root, "a package")
@@ -193,7 +214,12 @@ func (d *decoder) yamlPackage(at *yaml.Node, p *Package, dir string, text []byte
 
 // furtherComponents reads the components in the other files of a package's directory.
 func (d *decoder) furtherComponents(pkg, version, dir string) {
-	entries, _ := os.ReadDir(dir) // the text comes from somewhere else if there is no such directory
+	entries, err := d.project.readDir(dir)
+	if errors.Is(err, errTooMuch) {
+		d.Errorf(&yaml.Node{}, "the package %q cannot be read: %v", pkg, err)
+		return
+	}
+	// With another error, the text comes from somewhere else, and there is no such directory.
 	for _, entry := range entries {
 		name := entry.Name()
 		if entry.IsDir() || filepath.Ext(name) != ".yaml" || name == pluginFile {
@@ -204,7 +230,7 @@ func (d *decoder) furtherComponents(pkg, version, dir string) {
 			d.Errorf(&yaml.Node{}, "cannot read a file of the package %q: %v", pkg, err)
 			continue
 		}
-		file := source.NewFile(d.shown(filepath.Join(dir, name)), text)
+		file := d.project.newFile(filepath.Join(dir, name), text)
 		root, err := source.Parse(file, text)
 		if ds, ok := errors.AsType[source.Diagnostics](err); ok {
 			d.Add(ds...)

@@ -30,31 +30,36 @@ type ConfigDeclaration struct {
 // declarations reads the keys of config, and those of configuration that config does not declare, as in
 // Pulumi. The project's name is known.
 func (d *decoder) declarations() {
-	before := slices.Clone(d.project.Config)
-	for _, f := range d.config {
-		d.declare(f, before)
+	declared := make(map[string]int, len(d.project.Config)) // the indexes of keys
+	for i, c := range d.project.Config {
+		declared[c.Key] = i
 	}
-	before = slices.Clone(d.project.Config)
+	before := len(d.project.Config)
+	for _, f := range d.config {
+		d.declare(f, declared, before)
+	}
+	before = len(d.project.Config)
 	for _, f := range d.configuration {
-		d.declare(f, before)
+		d.declare(f, declared, before)
 	}
 }
 
-// declare adds a declaration, unless its key is among those that have precedence.
-func (d *decoder) declare(f source.Field, before []ConfigDeclaration) {
+// declare adds a declaration, unless its key is among the first ones, which have precedence.
+func (d *decoder) declare(f source.Field, declared map[string]int, first int) {
 	c, ok := d.declaration(f, "the declaration of a configuration key")
 	if !ok {
 		return
 	}
-	same := func(o ConfigDeclaration) bool { return o.Key == c.Key }
-	if i := slices.IndexFunc(before, same); i >= 0 {
-		d.Warnf(f.Key, "the configuration key %q is declared on line %d of %s, too, which is used", c.Key, before[i].Position.Line, before[i].File.Name)
+	if i, ok := declared[c.Key]; ok {
+		switch earlier := d.project.Config[i]; {
+		case i < first:
+			d.Warnf(f.Key, "the configuration key %q is declared on line %d of %s, too, which is used", c.Key, earlier.Position.Line, earlier.File.Name)
+		default:
+			d.Errorf(f.Key, "the configuration key %q is declared twice; the first is on line %d", c.Key, earlier.Position.Line)
+		}
 		return
 	}
-	if i := slices.IndexFunc(d.project.Config, same); i >= 0 {
-		d.Errorf(f.Key, "the configuration key %q is declared twice; the first is on line %d", c.Key, d.project.Config[i].Position.Line)
-		return
-	}
+	declared[c.Key] = len(d.project.Config)
 	d.project.Config = append(d.project.Config, c)
 }
 
@@ -156,17 +161,21 @@ func (p *Project) ConfigEntries(stack *StackConfig, decrypt func(ciphertext stri
 		}
 		entries = append(entries, abi.ConfigEntry{Key: key, Value: text, Secret: secret})
 	}
+	index := make(map[string]int, len(entries))
+	for i, e := range entries {
+		index[e.Key] = i
+	}
 	for _, c := range p.Config {
-		i := slices.IndexFunc(entries, func(e abi.ConfigEntry) bool { return e.Key == c.Key })
-		if i < 0 && !c.Default.IsNull() {
+		i, set := index[c.Key]
+		if !set && !c.Default.IsNull() {
 			text, err := ConfigText(c.Default)
 			if err != nil {
 				return nil, err
 			}
 			entries = append(entries, abi.ConfigEntry{Key: c.Key, Value: text})
-			i = len(entries) - 1
+			i, set = len(entries)-1, true
 		}
-		if i >= 0 && c.Secret {
+		if set && c.Secret {
 			entries[i].Secret = true
 		}
 	}

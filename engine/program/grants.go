@@ -88,6 +88,9 @@ func (d *decoder) grant(entry grant.Entry, n *yaml.Node, g *Grant) (ok bool) {
 		d.Errorf(n, "%s", entry.Missing)
 		return false
 	}
+	if g.Capability == grant.NameFS && !d.mayName(n, g.Scope, entry.Noun) {
+		return false
+	}
 	if entry.Check != nil {
 		if err := entry.Check(g.Scope); err != nil {
 			d.Errorf(n, "%s", err)

@@ -6,6 +6,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/engine/projectroot"
 )
 
 // LearnedGrants are what a provider used in deployments.
@@ -27,7 +28,7 @@ func LoadLearnedGrants(path string) ([]LearnedGrants, error) {
 		return nil, err
 	}
 	var learned []LearnedGrants
-	d := decoder{Report: &source.Report{File: file}, project: &Project{}}
+	d := decoder{Report: &source.Report{File: file}, project: &Project{Root: projectroot.New(filepath.Dir(path), projectroot.Trusted)}}
 	provider := func(n *yaml.Node) {
 		var l LearnedGrants
 		d.Read(n, "a provider", d.TextKey("name", &l.Provider, "a provider's name"),

@@ -1,8 +1,12 @@
 package program
 
 import (
+	"errors"
 	"path/filepath"
 	"strings"
+
+	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/engine/projectroot"
 )
 
 // goFiles beside Go source, or above it, say what it is built of.
@@ -61,4 +65,51 @@ func (p *Project) moduleFiles(name string) []string {
 		}
 	}
 	return all
+}
+
+// allowance bounds what is read and parsed to load one project that is not trusted: each of its files is small, and there may
+// be any number of them. A nil allowance has no end: that of a trusted project, and that of a project that was loaded.
+type allowance struct{ bytes, parts int }
+
+const (
+	// maxProjectBytes bounds the files of a project together.
+	maxProjectBytes = 4 * source.MaxFileSize
+	// maxProjectParts bounds their parts, as [source.Parts] counts them, which take memory as long as the project is used.
+	maxProjectParts = source.MaxParts
+	// fileParts is what a file counts, however little there is in it: its aliases make more of it.
+	fileParts = 500
+)
+
+// allowanceOf returns what may be read to load the project of a root.
+func allowanceOf(root *projectroot.Root) *allowance {
+	if root.Trusted() {
+		return nil
+	}
+	return &allowance{maxProjectBytes, maxProjectParts}
+}
+
+// errTooMuch is the error for a file that a project is not allowed to have any more.
+var errTooMuch = errors.New("the files of the project have too much in them together: a project that is not trusted may have 32 MiB, " +
+	"and 1500000 lines, entries, and comments, where each file counts 500 at least")
+
+// take takes a text from what is left.
+func (a *allowance) take(text []byte) error {
+	if a == nil {
+		return nil
+	}
+	if a.bytes -= len(text); a.bytes < 0 { // and no text is looked at any more
+		return errTooMuch
+	}
+	return a.entries(fileParts + source.Parts(text))
+}
+
+// entries takes so many parts from what is left.
+func (a *allowance) entries(n int) error {
+	if a == nil {
+		return nil
+	}
+	if a.parts -= n; a.parts < 0 {
+		return errTooMuch
+	}
+	return nil
 }

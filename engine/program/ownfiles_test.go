@@ -5,11 +5,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/engine/projectroot"
 )
 
 func TestOwnFiles(t *testing.T) {
 	dir := t.TempDir()
-	p, err := ParseProject(dir, "Husk.yaml", []byte(`
+	p, err := ParseProject(projectroot.New(dir, projectroot.Trusted), "Husk.yaml", []byte(`
 name: shop
 plugins:
   providers:

@@ -25,7 +25,7 @@ func (d *decoder) packageLocks() {
 		dirs = append(dirs, beside)
 	}
 	for _, dir := range dirs {
-		entries, err := os.ReadDir(dir)
+		entries, err := d.project.readDir(dir)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			d.Errorf(&yaml.Node{}, "cannot read the packages of the program: %v", err)
 		}
@@ -49,7 +49,7 @@ func (d *decoder) packageLock(path string) {
 		d.Errorf(&yaml.Node{}, "cannot read a package of the program: %v", err)
 		return
 	}
-	file := source.NewFile(d.shown(path), text)
+	file := d.project.newFile(path, text)
 	root, err := source.Parse(file, text)
 	if ds, ok := errors.AsType[source.Diagnostics](err); ok {
 		d.Add(ds...)
@@ -94,6 +94,6 @@ func (d *decoder) packageLock(path string) {
 		p.Name = by.Name
 	}
 	if !slices.ContainsFunc(d.project.Packages, func(o Package) bool { return o.Name == p.Name }) {
-		d.project.Packages = append(d.project.Packages, p)
+		d.project.addPackage(p)
 	}
 }

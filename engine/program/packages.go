@@ -2,6 +2,7 @@ package program
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -42,6 +43,12 @@ func (p Package) Served() string {
 
 // Package returns what a package is made of: its own provider, unless it is declared.
 func (p *Project) Package(name string) Package {
+	if p.byName != nil {
+		if i, ok := p.byName.packages[name]; ok {
+			return p.Packages[i]
+		}
+		return Package{Name: name, Source: name}
+	}
 	for _, declared := range p.Packages {
 		if declared.Name == name {
 			return declared
@@ -59,7 +66,7 @@ func (d *decoder) packages() {
 			continue
 		}
 		if p, ok := d.pkg(f); ok {
-			d.project.Packages = append(d.project.Packages, p)
+			d.project.addPackage(p)
 		}
 	}
 }
@@ -110,6 +117,15 @@ func (d *decoder) checkNames(f source.Field, p *Package) bool {
 	return true
 }
 
+func (d *decoder) list(name string) {
+	if d.listed == nil {
+		d.listed = map[string]bool{}
+	}
+	d.listed[name] = true
+}
+
+func (d *decoder) listedNames() []string { return slices.Sorted(maps.Keys(d.listed)) }
+
 // checkSource reports a source that is no provider of the project, or not this package.
 func (d *decoder) checkSource(at *yaml.Node, p *Package) bool {
 	switch {
@@ -119,8 +135,8 @@ func (d *decoder) checkSource(at *yaml.Node, p *Package) bool {
 		return false
 	case isLocalSource(p.Source) && !p.Parameterized():
 		return d.localPackage(at, p)
-	case !slices.Contains(d.listed, p.Source):
-		e := d.File.Errorf(source.Of(at), "there is no provider %q to make the package %q of%s", p.Source, p.Name, source.DidYouMean(p.Source, d.listed))
+	case !d.listed[p.Source]:
+		e := d.File.Errorf(source.Of(at), "there is no provider %q to make the package %q of%s", p.Source, p.Name, d.DidYouMean(p.Source, d.listedNames))
 		e.Detail = "source names a provider of plugins.providers"
 		if isLocalSource(p.Source) {
 			e.Detail += fmt.Sprintf("; one with parameters is listed there, and named by its own package:\n  - name: <its package>\n    path: %s", p.Source)
@@ -139,4 +155,56 @@ func (d *decoder) checkSource(at *yaml.Node, p *Package) bool {
 
 func isPackageName(name string) bool {
 	return name != "" && !strings.ContainsAny(name, ": $")
+}
+
+// byName finds parts of a project by their names.
+type byName struct {
+	components        map[string]int // by type
+	componentPackages map[string]bool
+	packages          map[string]int
+	providers         map[string][]int
+}
+
+// index begins to find the parts of a project by their names.
+func (p *Project) index() {
+	if p.byName == nil {
+		p.byName = &byName{map[string]int{}, map[string]bool{}, map[string]int{}, map[string][]int{}}
+	}
+}
+
+func (p *Project) addComponent(c Component) {
+	p.index()
+	p.byName.components[c.Package+":"+c.Name] = len(p.Components)
+	p.byName.componentPackages[c.Package] = true
+	p.Components = append(p.Components, c)
+}
+
+func (p *Project) addPackage(pkg Package) {
+	p.index()
+	if _, taken := p.byName.packages[pkg.Name]; !taken {
+		p.byName.packages[pkg.Name] = len(p.Packages)
+	}
+	p.Packages = append(p.Packages, pkg)
+}
+
+func (p *Project) addProvider(declared ProviderPlugin) {
+	p.index()
+	p.byName.providers[declared.Name] = append(p.byName.providers[declared.Name], len(p.Providers))
+	p.Providers = append(p.Providers, declared)
+}
+
+// providersOf returns what the project lists of a provider.
+func (p *Project) providersOf(name string) (listed []*ProviderPlugin) {
+	if p.byName != nil {
+		for _, i := range p.byName.providers[name] {
+			listed = append(listed, &p.Providers[i])
+		}
+		return listed
+	}
+	for i := range p.Providers {
+		if p.Providers[i].Name == name {
+			listed = append(listed, &p.Providers[i])
+		}
+	}
+	return listed
 }

@@ -51,7 +51,7 @@ func (d *decoder) plugins(n *yaml.Node) {
 		}),
 		d.limitsKey(&d.project.Limits),
 		source.On("vendor", func(f source.Field) bool {
-			dir, ok := d.Text(f.Value, "plugins.vendor")
+			dir, ok := d.path(f.Value, "plugins.vendor")
 			if ok {
 				d.project.Vendor = d.project.Path(dir)
 			}
@@ -100,12 +100,12 @@ func (d *decoder) provider(n *yaml.Node) {
 				d.Errorf(f.Value, "%q is not the name of a package", p.Name)
 				ok = false
 			}
-			d.listed = append(d.listed, p.Name)
+			d.list(p.Name)
 			misnamed = !ok
 			return ok
 		}),
 		source.On("path", func(f source.Field) (ok bool) {
-			if p.Path, ok = d.Text(f.Value, "a provider's path"); ok && p.Path == "" {
+			if p.Path, ok = d.path(f.Value, "a provider's path"); ok && p.Path == "" {
 				d.Errorf(f.Value, "the path is empty")
 				ok = false
 			}
@@ -147,13 +147,13 @@ func (d *decoder) provider(n *yaml.Node) {
 	case p.Place() == "":
 		d.Add(d.File.Errorf(source.Of(n), "the provider %q has neither a path nor a source", p.Name).
 			With("path names a .wasm file, or a directory of Go source that is built when it is needed; source says where husk install fetches the module from, and may be a name that a registry of plugins.registries has"))
-	case slices.ContainsFunc(d.project.Providers, func(o ProviderPlugin) bool {
-		return o.Name == p.Name && (o.Version == "" || p.Version == "" || byVersion(&o, &p) == 0 || o.isRange() || p.isRange())
+	case slices.ContainsFunc(d.project.providersOf(p.Name), func(o *ProviderPlugin) bool {
+		return o.Version == "" || p.Version == "" || byVersion(o, &p) == 0 || o.isRange() || p.isRange()
 	}):
 		d.Add(d.File.Errorf(source.Of(n), "the provider %q is listed twice", p.Name).
 			With("several versions of it need a version each, which is no range"))
 	default:
-		d.project.Providers = append(d.project.Providers, p)
+		d.project.addProvider(p)
 	}
 }
 

@@ -28,10 +28,13 @@ func (d *decoder) policies(n *yaml.Node) {
 		p := PolicyPack{Position: source.Of(e)}
 		ok := true
 		if e.Kind != yaml.MappingNode {
-			p.Path, ok = d.Text(e, "a policy pack")
+			p.Path, ok = d.path(e, "a policy pack")
 		} else {
 			ok = d.Read(e, "a policy pack",
-				d.TextKey("path", &p.Path, "the path of a policy pack"),
+				source.On("path", func(f source.Field) (ok bool) {
+					p.Path, ok = d.path(f.Value, "the path of a policy pack")
+					return ok
+				}),
 				source.KeyOf("config", &p.Settings, func(n *yaml.Node) (map[string]analysis.Setting, bool) {
 					return policySettings(d.Report, n), true
 				}),

@@ -6,6 +6,7 @@ package program
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/engine/projectroot"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -27,7 +29,9 @@ const RuntimeYAML = "yaml"
 
 // Project is what a project file says. It is not changed after it was loaded.
 type Project struct {
-	// Dir is the directory of the project file, where relative paths begin.
+	// Root opens what the project names, as far as its opener trusts it.
+	Root *projectroot.Root
+	// Dir is the directory of the project file, where relative paths begin: that of Root.
 	Dir string
 	// File is the project file's text, for diagnostics.
 	File *source.File
@@ -71,8 +75,10 @@ type Project struct {
 	// Warnings are the problems that do not keep the project from being used.
 	Warnings source.Diagnostics
 
-	// read returns the text of a further file of the project; nil stands for [source.Read].
-	read func(path string) ([]byte, error)
+	// byName finds its parts; nil for a project that no file describes.
+	byName *byName
+	// left is what may still be read while a project that is not trusted is loaded; nil for anything.
+	left *allowance
 }
 
 // RuntimeOption is an option of what runs a program.
@@ -102,40 +108,36 @@ func (e *NoProjectError) Error() string {
 		e.Dir, strings.Join(projectFiles, ", "), projectFiles[0])
 }
 
-// FindFile returns the path of the project file in a directory, empty if there is none.
-func FindFile(dir string) string {
+// FindFile returns the path of the project file in the directory of a root, empty if there is none. What cannot be
+// opened counts: [LoadProject] says what is wrong with it.
+func FindFile(root *projectroot.Root) string {
 	for _, name := range projectFiles {
-		file := filepath.Join(dir, name)
-		if info, err := os.Stat(file); err == nil && !info.IsDir() {
-			return file
+		if info, err := root.Stat(name); err == nil && !info.IsDir() || errors.Is(err, projectroot.ErrOutside) {
+			return root.Path(name)
 		}
 	}
 	return ""
 }
 
-// LoadProject reads the project file of a directory. The error may be [*NoProjectError] or
+// LoadProject reads the project file in the directory of a root. The error may be [*NoProjectError] or
 // [source.Diagnostics].
-func LoadProject(dir string) (*Project, error) {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, err
-	}
+func LoadProject(root *projectroot.Root) (*Project, error) {
 	for _, name := range projectFiles {
-		text, err := source.Read(filepath.Join(dir, name))
+		text, err := root.ReadFile(name, source.MaxFileSize)
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			return nil, fmt.Errorf("cannot read the project file: %w", err)
 		}
-		return ParseProject(dir, name, text)
+		return ParseProject(root, name, text)
 	}
-	return nil, &NoProjectError{Dir: dir}
+	return nil, &NoProjectError{Dir: root.Dir()}
 }
 
-// ParseProject reads the text of a project file that lies in dir, an absolute path.
-func ParseProject(dir, name string, text []byte) (*Project, error) {
-	p, ds := ReadProject(dir, name, text, source.Read)
+// ParseProject reads the text of a project file that lies in the directory of a root.
+func ParseProject(root *projectroot.Root, name string, text []byte) (*Project, error) {
+	p, ds := ReadProject(root, name, text)
 	if err := ds.Err(); err != nil {
 		return nil, err
 	}
@@ -144,12 +146,19 @@ func ParseProject(dir, name string, text []byte) (*Project, error) {
 }
 
 // ReadProject is ParseProject for an editor: it returns what can be used of a project with mistakes, nil if the text is
-// no YAML. read returns the text of the project's other files. Its error is [os.ErrNotExist] for one that is not there.
-func ReadProject(dir, name string, text []byte, read func(path string) ([]byte, error)) (*Project, source.Diagnostics) {
-	p := &Project{
-		Dir: dir, File: source.NewFile(name, text),
-		Runtime: RuntimeYAML, ProgramDir: dir, StackConfigDir: dir, read: read,
-	}
+// no YAML.
+func ReadProject(in *projectroot.Root, name string, text []byte) (*Project, source.Diagnostics) {
+	return readProject(in, name, text, allowanceOf(in))
+}
+
+func readProject(in *projectroot.Root, name string, text []byte, left *allowance) (*Project, source.Diagnostics) {
+	dir := in.Dir()
+	p := &Project{Root: in, Dir: dir, Runtime: RuntimeYAML, ProgramDir: dir, StackConfigDir: dir}
+	p.File = p.newFile(name, text)
+	p.index()
+	p.left = left
+	defer func() { p.left = nil }()
+	_ = left.take(text) // too much in a single file is refused where it is parsed
 	root, err := source.Parse(p.File, text)
 	if errors.Is(err, source.ErrEmpty) {
 		d := p.File.Errorf(source.Position{}, "the project file is empty")
@@ -167,19 +176,36 @@ func ReadProject(dir, name string, text []byte, read func(path string) ([]byte, 
 }
 
 func (p *Project) readFile(path string) ([]byte, error) {
-	if p.read == nil {
-		return source.Read(path)
+	text, err := p.Root.ReadFile(path, source.MaxFileSize)
+	if err == nil {
+		err = p.left.take(text)
 	}
-	return p.read(path)
+	return text, err
 }
 
-// Path returns a path that the project file names, which may be relative to it.
-func (p *Project) Path(name string) string {
-	if filepath.IsAbs(name) {
-		return filepath.Clean(name)
+// readDir returns what is in a directory of the project.
+func (p *Project) readDir(path string) ([]fs.DirEntry, error) {
+	entries, err := p.Root.ReadDir(path)
+	if err == nil {
+		err = p.left.entries(len(entries))
 	}
-	return filepath.Join(p.Dir, name)
+	return entries, err
 }
+
+// newFile returns the text of a file of the project for diagnostics, which quote it if it is the project's own.
+func (p *Project) newFile(path string, text []byte) *source.File {
+	name, err := filepath.Rel(p.Dir, p.Path(path))
+	if err != nil {
+		name = path
+	}
+	if !p.Root.Owns(path) {
+		return source.NewForeignFile(name, text)
+	}
+	return source.NewFile(name, text)
+}
+
+// Path returns a path that the project file names, which may be relative to it. It opens nothing: [Project.Root] does.
+func (p *Project) Path(name string) string { return p.Root.Path(name) }
 
 // ConfigKey returns the full name of a key: one without a namespace is the project's own.
 func (p *Project) ConfigKey(key string) (string, error) {
@@ -214,6 +240,22 @@ var (
 	programKeys = []string{"pulumi", "variables", "actions", "components", "resources", "outputs"}
 )
 
+// path reads a name of a file or directory. What the project may not name is refused here, where it is written, and
+// again when it is opened.
+func (d *decoder) path(n *yaml.Node, what string) (string, bool) {
+	name, ok := d.Text(n, what)
+	return name, ok && d.mayName(n, name, what)
+}
+
+func (d *decoder) mayName(n *yaml.Node, name, what string) bool {
+	_, err := d.project.Root.Locate(name)
+	if !errors.Is(err, projectroot.ErrOutside) && !errors.Is(err, projectroot.ErrNotRegular) {
+		return true // what else is wrong with it, its user says
+	}
+	d.Errorf(n, "%s cannot be used: %v", what, err)
+	return false
+}
+
 // nameSyntax is Pulumi's for project names, which are a part of every URN.
 var nameSyntax = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,100}$`)
 
@@ -227,13 +269,13 @@ type decoder struct {
 	runtimeOptions        *yaml.Node
 	config, configuration []source.Field
 	// listed are the names in plugins.providers, also of what is wrong otherwise.
-	listed           []string
+	listed           map[string]bool
 	declaredPackages []source.Field
 }
 
 func (d *decoder) root(root *yaml.Node) {
 	p := d.project
-	fields := d.Fields(root, "a project file")
+	fields := d.KnownFields(root, "a project file", projectKeys)
 	for _, f := range fields {
 		switch f.Name {
 		case "name":
@@ -243,7 +285,7 @@ func (d *decoder) root(root *yaml.Node) {
 		case "runtime":
 			d.runtime(f.Value)
 		case "main":
-			if main, ok := d.Text(f.Value, "main"); ok {
+			if main, ok := d.path(f.Value, "main"); ok {
 				p.ProgramDir, d.main = p.Path(main), f.Value
 			}
 		case "backend":
@@ -251,7 +293,7 @@ func (d *decoder) root(root *yaml.Node) {
 		case "encryption":
 			d.encryption(f.Value)
 		case "stackConfigDir":
-			if dir, ok := d.Text(f.Value, "stackConfigDir"); ok {
+			if dir, ok := d.path(f.Value, "stackConfigDir"); ok {
 				p.StackConfigDir = p.Path(dir)
 			}
 		case "config":
@@ -386,7 +428,7 @@ var mainFiles = []string{"Main.json", "Main.yaml", "Main.yml"}
 func (d *decoder) mainFile() {
 	p := d.project
 	candidates := []string{p.ProgramDir}
-	if info, err := os.Stat(p.ProgramDir); err == nil && info.IsDir() {
+	if info, err := p.Root.Stat(p.ProgramDir); err == nil && info.IsDir() {
 		candidates = nil
 		names := mainFiles
 		if p.ProgramDir != p.Dir {
@@ -432,7 +474,7 @@ func (d *decoder) shown(path string) string {
 }
 
 func (d *decoder) template(path string, text []byte) {
-	file := source.NewFile(d.shown(path), text)
+	file := d.project.newFile(path, text)
 	t := Template{File: file}
 	d.project.Template = t
 	root, err := source.Parse(file, text)
@@ -443,7 +485,8 @@ func (d *decoder) template(path string, text []byte) {
 		return
 	}
 	m := decoder{Report: &source.Report{File: file}, project: d.project}
-	for _, f := range m.Fields(root, "a program") {
+	known := slices.Concat(programKeys, []string{"config", "configuration"})
+	for _, f := range m.KnownFields(root, "a program", known) {
 		switch {
 		case slices.Contains(programKeys, f.Name):
 			t.set(f)
@@ -455,7 +498,7 @@ func (d *decoder) template(path string, text []byte) {
 			m.other(f)
 		case f.Name == "name", f.Name == "description", f.Name == "runtime", strings.HasPrefix(f.Name, "x-"):
 		default:
-			m.Unknown(f, "the program", slices.Concat(programKeys, []string{"config", "configuration"}))
+			m.Unknown(f, "the program", known)
 		}
 	}
 	m.declarations()

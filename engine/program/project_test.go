@@ -11,11 +11,12 @@ import (
 	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/engine/projectroot"
 )
 
 func project(t *testing.T, text string) *Project {
 	t.Helper()
-	p, err := ParseProject("/work", "Husk.yaml", []byte(text))
+	p, err := ParseProject(projectroot.New("/work", projectroot.Trusted), "Husk.yaml", []byte(text))
 	require.NoError(t, err)
 	return p
 }
@@ -115,7 +116,7 @@ Husk.yaml:1:1: the project has no name
 Husk.yaml:2:1: unknown key "resource" in the project file; did you mean "resources"?
     2 | resource: {}
       | ^
-Husk.yaml:3:1: unknown key "stackconfigdir" in the project file; did you mean "stackConfigDir"?
+Husk.yaml:3:1: warning: the key "stackconfigdir" is spelled "stackConfigDir"
     3 | stackconfigdir: x
       | ^
 Husk.yaml:4:1: unknown key "zzz" in the project file
@@ -250,7 +251,7 @@ Husk.yaml:5:3: the configuration key "a:b" is declared twice; the first is on li
       |   ^`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := ParseProject("/work", "Husk.yaml", []byte(c.text))
+			_, err := ParseProject(projectroot.New("/work", projectroot.Trusted), "Husk.yaml", []byte(c.text))
 			require.Error(t, err)
 			require.Equal(t, strings.TrimPrefix(c.want, "\n"), err.Error())
 		})
@@ -266,26 +267,26 @@ func TestLoadProject(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 
-	_, err := LoadProject(dir)
+	_, err := LoadProject(projectroot.New(dir, projectroot.Trusted))
 	var none *NoProjectError
 	require.ErrorAs(t, err, &none)
 	require.ErrorContains(t, err, "looked for Husk.yaml, Husk.yml, Pulumi.yaml, Pulumi.yml")
 
 	write("Pulumi.yaml", "name: theirs\nruntime: yaml\n")
-	p, err := LoadProject(dir)
+	p, err := LoadProject(projectroot.New(dir, projectroot.Trusted))
 	require.NoError(t, err)
 	require.Equal(t, "theirs", p.Name)
 
 	write("Husk.yaml", "name: ours\nmain: sub\nplugins: {languages: []}\n")
-	_, err = LoadProject(dir)
+	_, err = LoadProject(projectroot.New(dir, projectroot.Trusted))
 	require.ErrorContains(t, err, "Husk.yaml:2:7: main names no program")
 
 	write("sub/Main.yaml", "resources: {}\noutput: {}\n")
-	_, err = LoadProject(dir)
+	_, err = LoadProject(projectroot.New(dir, projectroot.Trusted))
 	require.ErrorContains(t, err, `sub/Main.yaml:2:1: unknown key "output" in the program; did you mean "outputs"?`)
 
 	write("sub/Main.yaml", "resources: {}\noutputs: {}\n")
-	p, err = LoadProject(dir)
+	p, err = LoadProject(projectroot.New(dir, projectroot.Trusted))
 	require.NoError(t, err)
 	require.Equal(t, "ours", p.Name)
 	require.Equal(t, filepath.Join(dir, "sub"), p.ProgramDir)
@@ -297,28 +298,28 @@ func TestLoadProject(t *testing.T) {
 	// Beside the project file, Pulumi reads a program of its own first. It stands in one place.
 	write("Husk.yaml", "name: ours\noptions: {refresh: always}\n")
 	write("Main.yaml", "resources: {a: {type: t}}\n")
-	p, err = LoadProject(dir)
+	p, err = LoadProject(projectroot.New(dir, projectroot.Trusted))
 	require.NoError(t, err)
 	require.True(t, p.Refresh)
 	require.Equal(t, "Main.yaml", p.Template.File.Name)
 	require.NotNil(t, p.Template.Resources)
 	write("Main.json", "{\"outputs\": {\"a\": 1}}\n")
-	p, err = LoadProject(dir)
+	p, err = LoadProject(projectroot.New(dir, projectroot.Trusted))
 	require.NoError(t, err)
 	require.Equal(t, "Main.json", p.Template.File.Name)
 	require.NotNil(t, p.Template.Outputs)
 	require.Nil(t, p.Template.Resources)
 	write("Husk.yaml", "name: ours\nresources: {}\nmain: sub\n")
-	_, err = LoadProject(dir)
+	_, err = LoadProject(projectroot.New(dir, projectroot.Trusted))
 	require.ErrorContains(t, err, "Husk.yaml:2:1: the program stands in sub/Main.yaml, and resources stand here as well")
 	require.NoError(t, os.Rename(filepath.Join(dir, "sub/Main.yaml"), filepath.Join(dir, "sub/Pulumi.yaml")))
 	write("Husk.yaml", "name: ours\nmain: sub\n")
-	p, err = LoadProject(dir)
+	p, err = LoadProject(projectroot.New(dir, projectroot.Trusted))
 	require.NoError(t, err)
 	require.Equal(t, "sub/Pulumi.yaml", p.Template.File.Name)
 
 	write("Husk.yaml", strings.Repeat("#", source.MaxFileSize+1))
-	_, err = LoadProject(dir)
+	_, err = LoadProject(projectroot.New(dir, projectroot.Trusted))
 	require.ErrorContains(t, err, "larger than 8 MiB")
 }
 
@@ -331,7 +332,7 @@ func TestConfigurationOfPrograms(t *testing.T) {
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	p, err := LoadProject(dir)
+	p, err := LoadProject(projectroot.New(dir, projectroot.Trusted))
 	require.NoError(t, err)
 	var got []string
 	for _, c := range p.Config {
@@ -390,13 +391,11 @@ func TestReadProject(t *testing.T) {
 		"/nowhere/infra/Main.yaml": "resources: {a: {type: 'x:Y'}}",
 		"/nowhere/Husk.dev.yaml":   "config: {shop:a: b}",
 	}
-	read := func(path string) ([]byte, error) {
-		if text, ok := texts[filepath.ToSlash(path)]; ok {
-			return []byte(text), nil
-		}
-		return nil, os.ErrNotExist
-	}
-	p, ds := ReadProject("/nowhere", "Husk.yaml", []byte("name: shop\nmain: infra/Main.yaml\nplugns: {}\nplugins: {providers: [{name: x, path: x.wasm}, {name: y}]}\n"), read)
+	root := projectroot.New("/nowhere", projectroot.Trusted).Overlay(func(path string) ([]byte, bool) {
+		text, ok := texts[filepath.ToSlash(path)]
+		return []byte(text), ok
+	})
+	p, ds := ReadProject(root, "Husk.yaml", []byte("name: shop\nmain: infra/Main.yaml\nplugns: {}\nplugins: {providers: [{name: x, path: x.wasm}, {name: y}]}\n"))
 	require.Len(t, ds, 2)
 	require.Equal(t, "shop", p.Name)
 	require.Len(t, p.Providers, 1)
@@ -406,7 +405,7 @@ func TestReadProject(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"shop:a"}, config.Keys())
 
-	p, ds = ReadProject("/nowhere", "Husk.yaml", []byte("name: [\n"), read)
+	p, ds = ReadProject(root, "Husk.yaml", []byte("name: [\n"))
 	require.Nil(t, p)
 	require.Len(t, ds, 1)
 }

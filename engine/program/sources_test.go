@@ -4,10 +4,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/engine/projectroot"
 )
 
 func TestSources(t *testing.T) {
-	p, err := ParseProject("/work", "Husk.yaml", []byte(`
+	p, err := ParseProject(projectroot.New("/work", projectroot.Trusted), "Husk.yaml", []byte(`
 name: a
 plugins:
   vendor: modules
@@ -47,7 +49,7 @@ func TestWrongSources(t *testing.T) {
 		`{name: a, source: "oci://r.example.com/a/a", version: ^1}, {name: a, path: x, version: 2.0.0}`:                              "several versions of it need a version each, which is no range",
 		`{name: a, source: "oci://r.example.com/a/a", version: 1.0.0}, {name: a, source: "oci://r.example.com/a/a", version: 1.0.0}`: "is listed twice",
 	} {
-		_, err := ParseProject("/work", "Husk.yaml", []byte("name: a\nplugins: {providers: ["+entry+"]}\n"))
+		_, err := ParseProject(projectroot.New("/work", projectroot.Trusted), "Husk.yaml", []byte("name: a\nplugins: {providers: ["+entry+"]}\n"))
 		require.ErrorContains(t, err, want, entry)
 	}
 }

@@ -27,6 +27,8 @@ type StackConfig struct {
 	document *yaml.Node
 	root     *yaml.Node
 	changed  bool
+	// found are the indexes of the keys, nil if they are not known.
+	found map[string]int
 }
 
 // stackSyntax is Pulumi's for stack names; a name becomes a part of file names.
@@ -67,13 +69,9 @@ func (p *Project) StackConfig(stack string) (*StackConfig, error) {
 var stackKeys = []string{"secretsprovider", "encryptedkey", "encryptionsalt", "config", "environment"}
 
 func newStackConfig(p *Project, path string, text []byte) *StackConfig {
-	name, err := filepath.Rel(p.Dir, path)
-	if err != nil {
-		name = path
-	}
 	root := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	return &StackConfig{
-		Path: path, project: p, file: source.NewFile(name, text), root: root,
+		Path: path, project: p, file: p.newFile(path, text), root: root,
 		document: &yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{root}},
 	}
 }
@@ -124,6 +122,67 @@ func comments(text []byte) string {
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+// Check returns what does not fit the project's declarations, at its line of the file: values of another type, and, as
+// warnings, keys of a YAML program that nothing declares. What is encrypted is checked when it is used. misfits are
+// the full keys of values that cannot be used.
+func (c *StackConfig) Check() (ds source.Diagnostics, misfits []string) {
+	r := &source.Report{File: c.file}
+	config := c.config()
+	for i := 0; i+1 < len(config.Content); i += 2 {
+		key, n := config.Content[i], source.Resolve(config.Content[i+1])
+		full, err := c.project.ConfigKey(key.Value)
+		if err != nil {
+			continue // reading the file reports it
+		}
+		at := slices.IndexFunc(c.project.Config, func(d ConfigDeclaration) bool { return d.Key == full })
+		if at < 0 {
+			c.checkUndeclared(r, key, full)
+			continue
+		}
+		d := c.project.Config[at]
+		if err := c.checkValue(r, d.Type, n); err != nil {
+			misfits = append(misfits, full)
+			r.Add(r.File.Errorf(source.Of(n), "the value of the configuration key %q cannot be used: %v", d.Name, err).
+				With(fmt.Sprintf("it is declared in %s:%d", d.File.Name, d.Position.Line)))
+		}
+	}
+	return r.Diagnostics(), misfits
+}
+
+// checkUndeclared reports a key of the project itself that its program cannot read.
+func (c *StackConfig) checkUndeclared(r *source.Report, key *yaml.Node, full string) {
+	namespace, name, _ := strings.Cut(full, ":")
+	if namespace != c.project.Name || c.project.Runtime != RuntimeYAML {
+		return
+	}
+	var declared []string
+	for _, d := range c.project.Config {
+		if rest, ok := strings.CutPrefix(d.Key, namespace+":"); ok {
+			declared = append(declared, rest)
+		}
+	}
+	r.Warnf(key, "the project declares no configuration key %q%s", name, source.DidYouMean(name, declared))
+}
+
+// checkValue reports whether a value that is not encrypted fits a type. Text is what husk config set writes for any type.
+func (c *StackConfig) checkValue(r *source.Report, t ConfigType, n *yaml.Node) error {
+	switch n.Kind {
+	case yaml.ScalarNode:
+		if source.IsNull(n) {
+			return nil
+		}
+		_, err := t.Parse(n.Value)
+		return err
+	case yaml.MappingNode, yaml.SequenceNode:
+		v, ok := (&source.Report{File: r.File}).Value(n)
+		if v = sealed(v); !ok || v.ContainsSecrets() {
+			return nil
+		}
+		return t.Check(v)
+	}
+	return nil
 }
 
 // field returns the index of the first key that matches, -1 where none does.
@@ -206,10 +265,19 @@ func (c *StackConfig) config() *yaml.Node {
 
 // find returns the index of a key, with or without the project's namespace, -1 if it is not set.
 func (c *StackConfig) find(config *yaml.Node, key string) int {
-	return field(config, func(written string) bool {
-		full, err := c.project.ConfigKey(written)
-		return err == nil && full == key
-	})
+	if c.found == nil {
+		c.found = map[string]int{}
+		for i := 0; i+1 < len(config.Content); i += 2 {
+			full, err := c.project.ConfigKey(config.Content[i].Value)
+			if _, taken := c.found[full]; err == nil && !taken {
+				c.found[full] = i
+			}
+		}
+	}
+	if i, ok := c.found[key]; ok {
+		return i
+	}
+	return -1
 }
 
 // Keys returns the full names of the keys that are set, in alphabetical order.
@@ -305,6 +373,7 @@ func (c *StackConfig) Set(key, text string, encrypted bool) {
 		config.Content[i+1] = value
 	} else {
 		config.Content = append(config.Content, scalar(key), value)
+		c.found = nil
 	}
 	c.changed = true
 }
@@ -347,7 +416,7 @@ func (c *StackConfig) Remove(key string) bool {
 		return false
 	}
 	config.Content = slices.Delete(config.Content, i, i+2)
-	c.changed = true
+	c.changed, c.found = true, nil
 	return true
 }
 
@@ -362,7 +431,7 @@ func (c *StackConfig) Save() error {
 	if err := errors.Join(encoder.Encode(c.document), encoder.Close()); err != nil {
 		return fmt.Errorf("cannot write %s: %w", c.Path, err)
 	}
-	if err := writeFile(c.Path, b.Bytes()); err != nil {
+	if err := c.project.writeFile(c.Path, b.Bytes()); err != nil {
 		return fmt.Errorf("cannot write the stack's configuration: %w", err)
 	}
 	c.changed = false

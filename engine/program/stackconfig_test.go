@@ -11,6 +11,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine/projectroot"
 )
 
 // stackFile returns the configuration of the stack dev, read from text.
@@ -18,7 +19,7 @@ func stackFile(t *testing.T, text string) *StackConfig {
 	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.dev.yaml"), []byte(text), 0o600))
-	p, err := ParseProject(dir, "Husk.yaml", []byte("name: shop\n"))
+	p, err := ParseProject(projectroot.New(dir, projectroot.Trusted), "Husk.yaml", []byte("name: shop\n"))
 	require.NoError(t, err)
 	c, err := p.StackConfig("dev")
 	require.NoError(t, err)
@@ -120,7 +121,7 @@ func TestStackConfigValues(t *testing.T) {
 
 func TestStackConfigFile(t *testing.T) {
 	dir := t.TempDir()
-	p, err := ParseProject(dir, "Pulumi.yaml", []byte("name: shop\nstackConfigDir: stacks\n"))
+	p, err := ParseProject(projectroot.New(dir, projectroot.Trusted), "Pulumi.yaml", []byte("name: shop\nstackConfigDir: stacks\n"))
 	require.NoError(t, err)
 
 	c, err := p.StackConfig("dev")
@@ -159,7 +160,7 @@ stacks/Pulumi.bad.yaml:3:3: invalid configuration key "a b": it must have the fo
 
 func TestConfigEntries(t *testing.T) {
 	c := stackFile(t, "config:\n  shop:domain: example.com\n  shop:password: hunter2\n  shop:token: {secure: ct}\n")
-	p, err := ParseProject("/work", "Husk.yaml", []byte(`
+	p, err := ParseProject(projectroot.New("/work", projectroot.Trusted), "Husk.yaml", []byte(`
 name: shop
 config:
   replicas: {type: integer, default: 2}
@@ -180,4 +181,47 @@ config:
 		{Key: "shop:tags", Value: `{"a":["x"],"b":1}`},
 		{Key: "shop:token", Value: "plain", Secret: true},
 	}, entries)
+}
+
+// What a stack sets is held against the project's declarations, at its line of the stack's file.
+func TestStackConfigIsChecked(t *testing.T) {
+	p := project(t, `name: shop
+config:
+  size: {type: integer}
+  label: {type: string}
+  zones: {type: array, items: {type: string}}
+  flag: {type: boolean, default: true}
+`)
+	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "Husk.dev.yaml"), []byte(`config:
+  size: many
+  shop:label: [a]
+  zones: [a, 1]
+  flag: {secure: v1:abc}
+  lable: x
+  other: y
+  aws:region: here
+`), 0o644))
+	c, err := p.StackConfig("dev")
+	require.NoError(t, err)
+	ds, misfits := c.Check()
+	require.Equal(t, []string{"shop:size", "shop:label", "shop:zones"}, misfits)
+	require.Equal(t, strings.TrimSpace(`
+Husk.dev.yaml:2:9: the value of the configuration key "size" cannot be used: it must be an integer
+    2 |   size: many
+      |         ^
+  it is declared in Husk.yaml:3
+Husk.dev.yaml:3:15: the value of the configuration key "label" cannot be used: it must be a string
+    3 |   shop:label: [a]
+      |               ^
+  it is declared in Husk.yaml:4
+Husk.dev.yaml:4:10: the value of the configuration key "zones" cannot be used: element 1: it must be a string
+    4 |   zones: [a, 1]
+      |          ^
+  it is declared in Husk.yaml:5
+Husk.dev.yaml:6:3: warning: the project declares no configuration key "lable"; did you mean "label"?
+    6 |   lable: x
+      |   ^
+Husk.dev.yaml:7:3: warning: the project declares no configuration key "other"
+    7 |   other: y
+      |   ^`), ds.Error())
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -21,7 +22,13 @@ type Trust struct {
 	File *source.File
 	// Position is where it begins.
 	Position source.Position
+
+	read func(name string) ([]byte, error)
 }
+
+// ReadFile reads a file that the policy names: a root, or a key. Names are relative to the file of the policy. Those in a
+// project file are opened as the project's.
+func (t *Trust) ReadFile(name string) ([]byte, error) { return t.read(name) }
 
 // TrustRule is about the sources that match a pattern. The first that matches decides.
 type TrustRule struct {
@@ -50,12 +57,17 @@ func LoadTrust(path string) (*Trust, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := trustDecoder{&source.Report{File: file}, func(name string) string {
+	beside := func(name string) string {
 		if filepath.IsAbs(name) {
 			return name
 		}
 		return filepath.Join(filepath.Dir(path), name)
-	}}
+	}
+	d := trustDecoder{
+		Report: &source.Report{File: file}, path: beside,
+		mayName: func(*yaml.Node, string, string) bool { return true },
+		read:    func(name string) ([]byte, error) { return source.Read(beside(name)) },
+	}
 	t := d.trust(root, "the trust policy")
 	if ds := d.Diagnostics(); ds.HasErrors() {
 		return nil, ds
@@ -65,17 +77,21 @@ func LoadTrust(path string) (*Trust, error) {
 
 type trustDecoder struct {
 	*source.Report
-	// path returns the path of a file that is named beside the policy.
+	// path returns the path of a file that is named beside the policy, and read reads it.
 	path func(name string) string
+	read func(name string) ([]byte, error)
+	// mayName reports whether the policy may name a file, and refuses it otherwise.
+	mayName func(n *yaml.Node, name, what string) bool
 }
 
 func (d trustDecoder) trust(n *yaml.Node, what string) *Trust {
-	t := &Trust{File: d.File, Position: source.Of(n)}
+	t := &Trust{File: d.File, Position: source.Of(n), read: d.read}
 	d.Read(n, what,
 		source.On("roots", func(f source.Field) (ok bool) {
 			ok = true
 			for _, e := range d.Elements(f.Value, "roots") {
 				name, fine := d.Text(e, "a trusted root")
+				fine = fine && d.mayName(e, name, "a trusted root")
 				t.Roots, ok = append(t.Roots, d.path(name)), fine && ok
 			}
 			return ok
@@ -139,16 +155,23 @@ func (d trustDecoder) signer(n *yaml.Node) TrustedSigner {
 	case !ok:
 	case (s.Key != "") == (s.Identity != "" || s.Issuer != ""):
 		d.Errorf(n, "a signer has a key, or an identity with its issuer")
+	case s.KeyInFile():
+		d.mayName(n, s.Key, "a key")
 	case s.Key == "" && (s.Identity == "" || s.Issuer == ""):
-		d.Errorf(n, "a signer has an identity and its issuer, such as {identity: \"https://github.com/acme/*\", issuer: \"https://token.actions.githubusercontent.com\"}")
+		d.Errorf(n, "a signer has an identity and its issuer, such as {identity: \"https://github.com/acme/**@refs/heads/main\", issuer: \"https://token.actions.githubusercontent.com\"}")
 	}
 	return s
+}
+
+// KeyInFile reports whether the key is the path of a file, and not written out.
+func (s TrustedSigner) KeyInFile() bool {
+	return s.Key != "" && !strings.HasPrefix(s.Key, "ed25519:") && !strings.HasPrefix(s.Key, "-----BEGIN")
 }
 
 // trust returns the key trust of a project's plugins.
 func (d *decoder) trust() source.Key {
 	return source.On("trust", func(f source.Field) bool {
-		t := trustDecoder{d.Report, d.project.Path}.trust(f.Value, "plugins.trust")
+		t := trustDecoder{d.Report, d.project.Path, d.project.readFile, d.mayName}.trust(f.Value, "plugins.trust")
 		named := slices.ContainsFunc(t.Rules, func(r TrustRule) bool {
 			return slices.ContainsFunc(r.Signers, func(s TrustedSigner) bool { return s.Identity != "" })
 		})

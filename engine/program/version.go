@@ -32,13 +32,11 @@ func (p *Project) Provider(name string) *ProviderPlugin {
 // version, empty for any. It is nil if the project lists no provider of the package. The version of
 // a provider that is listed once is that of its module.
 func (p *Project) ProviderVersion(name, wanted string) (*ProviderPlugin, error) {
-	var listed, fitting []*ProviderPlugin
-	for i := range p.Providers {
-		if declared := &p.Providers[i]; declared.Name == name {
-			listed = append(listed, declared)
-			if wanted == "" || Compatible(wanted, declared.Version) {
-				fitting = append(fitting, declared)
-			}
+	var fitting []*ProviderPlugin
+	listed := p.providersOf(name)
+	for _, declared := range listed {
+		if wanted == "" || Compatible(wanted, declared.Version) {
+			fitting = append(fitting, declared)
 		}
 	}
 	switch {
@@ -62,13 +60,7 @@ func (p *Project) ProviderVersion(name, wanted string) (*ProviderPlugin, error) 
 // version of the provider that they were published with. If the project lists one provider of the package, that is the one,
 // and WantedVersion returns "". If it lists several, the SDK's version chooses.
 func (p *Project) WantedVersion(name, wanted string) string {
-	listed := 0
-	for i := range p.Providers {
-		if p.Providers[i].Name == name {
-			listed++
-		}
-	}
-	if listed > 1 {
+	if len(p.providersOf(name)) > 1 {
 		return wanted
 	}
 	return ""

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/engine/projectroot"
 )
 
 func TestCompatible(t *testing.T) {
@@ -52,7 +54,7 @@ plugins:
 	require.NoError(t, err)
 	require.Nil(t, declared)
 	for _, second := range []string{"{name: dns, path: f.wasm}", "{name: dns, path: f.wasm, version: 1.0.0}"} {
-		_, err := ParseProject("/work", "Husk.yaml", []byte("name: a\nplugins: {providers: [{name: dns, path: e.wasm}, "+second+"]}\n"))
+		_, err := ParseProject(projectroot.New("/work", projectroot.Trusted), "Husk.yaml", []byte("name: a\nplugins: {providers: [{name: dns, path: e.wasm}, "+second+"]}\n"))
 		require.ErrorContains(t, err, `the provider "dns" is listed twice`)
 	}
 }

@@ -29,8 +29,8 @@ const headBits = 18
 // piece is a text that is looked for.
 type piece struct {
 	text string
-	// word marks a piece that must not be a part of a longer word.
-	word bool
+	// alone marks a piece that must not be a part of a longer word or name.
+	alone bool
 }
 
 // maxPiece is the length of the pieces of a long line, in bytes; the last is up to twice as long.
@@ -42,7 +42,7 @@ func (p *pieces) add(secret string) {
 		if len(line) < MinLength || isCommon(line) || strings.HasPrefix(line, "-----") {
 			continue // the armour of a key is no secret
 		}
-		p.addLine(line, len(line) < minInside)
+		p.addLine(line, len(line) < minInside || len(line) < minWordInside && isPlainWord(line))
 		if len(line) >= minEncoded && strings.ContainsFunc(line, isSpecial) {
 			for _, written := range []string{inJSON(line, false), inJSON(line, true), inGo(line), url.QueryEscape(line), url.PathEscape(line)} {
 				if written != line {
@@ -66,12 +66,12 @@ func (p *pieces) add(secret string) {
 	p.addLine(strings.ToUpper(digits), false)
 }
 
-func (p *pieces) addLine(text string, word bool) {
+func (p *pieces) addLine(text string, alone bool) {
 	for len(text) >= 2*maxPiece {
 		p.put(piece{text[:maxPiece], false})
 		text = text[maxPiece:]
 	}
-	p.put(piece{text, word})
+	p.put(piece{text, alone})
 }
 
 func (p *pieces) put(one piece) {
@@ -137,8 +137,7 @@ func (p *pieces) longest(text string, at int, head uint32) int {
 		}
 		n := common(list[i-1].text, key)
 		if n == len(list[i-1].text) {
-			inside := at > 0 && isWord(text[at-1]) || at+n < len(text) && isWord(text[at+n])
-			if !list[i-1].word || !inside {
+			if !list[i-1].alone || !goesOn(text[:at], -1) && !goesOn(text[at+n:], 1) {
 				longest = n
 			}
 			n--
@@ -185,6 +184,26 @@ func common(a, b string) int {
 // isWord reports whether a byte is one of a letter or digit.
 func isWord(b byte) bool {
 	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '_' || b >= utf8.RuneSelf
+}
+
+// isPlainWord reports whether a text has lower-case letters only, as names and words of a language have.
+func isPlainWord(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r < 'a' || r > 'z' })
+}
+
+// goesOn reports whether a word or name goes on in a text, forwards from its start or backwards from its end: by a letter
+// or digit, or by "-", or "." and another of these.
+func goesOn(text string, step int) bool {
+	at := func(i int) byte { // 0 outside of the text
+		if step < 0 {
+			i = len(text) - 1 - i
+		}
+		if i < 0 || i >= len(text) {
+			return 0
+		}
+		return text[i]
+	}
+	return isWord(at(0)) || (at(0) == '-' || at(0) == '.') && isWord(at(1))
 }
 
 // isSpecial reports whether a character may be written in another way in JSON, in Go, or in URLs.

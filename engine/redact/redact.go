@@ -20,8 +20,13 @@ const (
 	// MinLength is the least length in bytes of a secret that is looked for. Shorter ones are parts of
 	// many words.
 	MinLength = 4
+	// minWord is the length from which a plain word is a secret that is looked for, in bytes: "test", "admin", and "prod"
+	// stand in what says nothing of a secret.
+	minWord = 6
 	// minInside is the length from which a secret is also found inside of a word, in bytes.
 	minInside = 6
+	// minWordInside is that of a plain word, such as "server" or "password", in bytes.
+	minWordInside = 12
 	// minEncoded is the length from which a secret is also looked for in other encodings, in bytes.
 	minEncoded = 8
 	// minComputed is the length from which a text in computed JSON is taken for a secret, in bytes.
@@ -109,7 +114,7 @@ func (s *Secrets) learn(secret string) (fresh bool) {
 
 // isCommon reports whether a text stands in all that is shown, so that it is no secret.
 func isCommon(text string) bool {
-	return text == "true" || text == "false" || text == "null" || strings.Contains(Mask, text)
+	return text == "true" || text == "false" || text == "null" || strings.Contains(Mask, text) || len(text) < minWord && isPlainWord(text)
 }
 
 // LearnFrom adds what is secret in a value that a provider made, or in a part of it. The texts in

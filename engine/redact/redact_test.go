@@ -91,6 +91,20 @@ func TestSecretsAreHidden(t *testing.T) {
 	}
 }
 
+// A passphrase such as "test" is a word of much that is public: it hides no part of a name.
+func TestSecretsThatAreWords(t *testing.T) {
+	s := secrets("test", "prod", "admin", "server", "s3cr", "passwords-are-long", "abcdefghijkl")
+	for given, want := range map[string]string{
+		"my-test-stack, test, prod/admin":                 "my-test-stack, test, prod/admin",
+		"my-server-stack, server.key, a.server, -server-": "my-server-stack, server.key, a.server, -[secret]-",
+		"the password is server. Or \"server\", server=x": "the password is [secret]. Or \"[secret]\", [secret]=x",
+		"u:server@host, u:s3cr@host, s3cr-1, as3cr":       "u:[secret]@host, u:[secret]@host, s3cr-1, as3cr",
+		"xpasswords-are-longx xabcdefghijklx":             "x[secret]x x[secret]x",
+	} {
+		require.Equal(t, want, s.In(given), given)
+	}
+}
+
 // The texts in a secret list or object are shown one by one.
 func TestSecretsInJSON(t *testing.T) {
 	s := secrets(`{"user": "someone", "deep": [{"password": "hunter2"}, 1, null]}`, `[broken json`)
@@ -156,7 +170,7 @@ type event struct {
 }
 
 func TestCopies(t *testing.T) {
-	s := secrets("hunter2", "type")
+	s := secrets("hunter2", "type1")
 	clean := &event{Name: "a", Names: []string{"b"}, Next: &event{}, Any: 1.0, hidden: "hunter2"}
 	require.Same(t, clean, redact.Copy(s, clean), "there is nothing to hide")
 
@@ -171,8 +185,8 @@ func TestCopies(t *testing.T) {
 	require.Equal(t, "a hunter2", given.Name, "what was given is as it was")
 	require.Equal(t, "hunter2", given.Next.Name)
 
-	require.Equal(t, `{"type": "[secret]", "a [secret]": ["x [secret]", "\"[secret]\\", 1, true], "no": {"é\u202e": ""}}`,
-		string(s.InJSON([]byte(`{"type": "type", "a hunter2": ["x hunter2", "\"hunter2\\", 1, true], "no": {"é\u202e": ""}}`))))
+	require.Equal(t, `{"type1": "[secret]", "a [secret]": ["x [secret]", "\"[secret]\\", 1, true], "no": {"é\u202e": ""}}`,
+		string(s.InJSON([]byte(`{"type1": "type1", "a hunter2": ["x hunter2", "\"hunter2\\", 1, true], "no": {"é\u202e": ""}}`))))
 	for _, broken := range []string{``, `"`, `"hunter2`, `{"a": "\`, `{"a": "\x hunter2"}`} {
 		require.Equal(t, broken, string(s.InJSON([]byte(broken))))
 	}

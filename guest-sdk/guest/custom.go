@@ -115,8 +115,8 @@ func (s *server) Create(ctx context.Context, request abi.CreateRequest) (abi.Cre
 	defer leave.End()
 	response, err := r.create(ctx, &request)
 	if response.ID == "" {
-		if err == nil {
-			err = abi.NewError(abi.ErrorKindInternal, "the provider's Create returned no ID")
+		if err == nil { // nobody knows whether there is an object
+			err = abi.NewError(abi.ErrorKindCrashed, "the provider's Create returned no ID")
 		}
 		return abi.CreateResponse{}, answerError(err)
 	}
@@ -163,7 +163,7 @@ func (s *server) Read(ctx context.Context, request abi.ReadRequest) (abi.ReadRes
 	ctx, leave := s.within(ctx, request.URN, request.Timeout)
 	defer leave.End()
 	response, err := r.read(ctx, &request)
-	if errors.Is(err, abi.ErrNotFound) {
+	if errors.Is(err, ErrGone) {
 		return abi.ReadResponse{}, nil // an empty ID says so
 	}
 	if err != nil {
@@ -188,7 +188,7 @@ func (s *server) Delete(ctx context.Context, request abi.DeleteRequest) error {
 	}
 	ctx, leave := s.within(ctx, request.URN, request.Timeout)
 	defer leave.End()
-	if err := r.delete(ctx, &request); err != nil && !errors.Is(err, abi.ErrNotFound) {
+	if err := r.delete(ctx, &request); err != nil && !errors.Is(err, ErrGone) {
 		return answerError(err)
 	}
 	return nil

@@ -6,9 +6,26 @@ import (
 	"github.com/husk-dev/husk/abi"
 )
 
-// NotFound returns the error for an object that does not exist, such as a resource in Read.
+// ErrGone is the error of Read and Delete for an object that does not exist. Nothing else says that: an error of the
+// kind [abi.ErrNotFound] that another service or the host returned is a failure like any other, since a wrong
+// project or credential leads to it as well.
+var ErrGone error = gone{abi.NewError(abi.ErrorKindNotFound, "the object does not exist")}
+
+// NotFound returns [ErrGone] with a message. Elsewhere than in Read and Delete, it is an error of the kind
+// [abi.ErrNotFound].
 func NotFound(message string) error {
-	return abi.NewError(abi.ErrorKindNotFound, message)
+	return gone{abi.NewError(abi.ErrorKindNotFound, message)}
+}
+
+type gone struct{ cause *abi.Error }
+
+func (g gone) Error() string { return g.cause.Error() }
+
+func (g gone) Unwrap() error { return g.cause }
+
+func (gone) Is(target error) bool {
+	_, ok := target.(gone)
+	return ok
 }
 
 // InvalidArgument returns the error for a wrong input at a path, for example tags.owner. Rules that

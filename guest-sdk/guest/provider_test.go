@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"testing"
 
@@ -233,7 +234,9 @@ func TestCreateFailures(t *testing.T) {
 		require.Equal(t, "no such animal can exist", err.Message)
 	})
 	t.Run("no ID", func(t *testing.T) {
-		require.ErrorContains(t, create(t, "anonymous"), "returned no ID")
+		err := create(t, "anonymous")
+		require.ErrorContains(t, err, "returned no ID")
+		require.Equal(t, abi.ErrorKindCrashed, err.Kind, "nobody knows whether there is an animal")
 	})
 	t.Run("timeout", func(t *testing.T) {
 		_, err := p.Create(t.Context(), abi.CreateRequest{Type: animal, Timeout: 0.01, Inputs: obj("name", "wait", "legs", 0, "handle", "h")})
@@ -798,4 +801,50 @@ func TestReadOfWhatTellsThatItExists(t *testing.T) {
 	require.Empty(t, response.ID)
 	_, err = read("fog")
 	require.ErrorContains(t, err, "nothing can be seen")
+}
+
+// answering reads and deletes with an error.
+type answering struct{ err error }
+
+func (answering) Create(_ context.Context, r guest.CreateRequest[beaconInputs]) (guest.CreateResponse[beaconInputs], error) {
+	return guest.CreateResponse[beaconInputs]{ID: "x", State: r.Inputs}, nil
+}
+
+func (a answering) Read(context.Context, guest.ReadRequest[beaconInputs, beaconInputs]) (guest.ReadResponse[beaconInputs, beaconInputs], error) {
+	return guest.ReadResponse[beaconInputs, beaconInputs]{}, a.err
+}
+
+func (a answering) Delete(context.Context, guest.DeleteRequest[beaconInputs]) error { return a.err }
+
+// Only the SDK's own error says that an object is gone. The kind of any other says nothing: a wrong project, a file
+// that is missing, or a refused credential has it as well.
+func TestGone(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  error
+		gone bool
+	}{
+		"ErrGone":                  {guest.ErrGone, true},
+		"NotFound":                 {guest.NotFound("it ran away"), true},
+		"wrapped":                  {fmt.Errorf("reading: %w", guest.NotFound("it ran away")), true},
+		"joined":                   {errors.Join(errors.New("a"), guest.ErrGone), true},
+		"the kind not-found":       {abi.NewError(abi.ErrorKindNotFound, "there is no such project"), false},
+		"the kind, wrapped":        {fmt.Errorf("reading: %w", abi.NewError(abi.ErrorKindNotFound, "x")), false},
+		"the kind unimplemented":   {abi.NewError(abi.ErrorKindUnimplemented, "x"), false},
+		"the kind unavailable":     {guest.Unavailable("x"), false},
+		"an error without a kind":  {errors.New("404"), false},
+		"an object that is not ok": {guest.InitFailed("ill"), false},
+	} {
+		p, err := guest.New(guest.Provider{Name: "coast", Version: "1.0.0", Resources: []guest.Resource{guest.ResourceOf("coast:index:Beacon", answering{c.err})}})
+		require.NoError(t, err)
+		state := obj("hill", "h")
+		read, err := p.Read(t.Context(), abi.ReadRequest{Type: "coast:index:Beacon", ID: "x", State: &state, Inputs: &state})
+		require.Equal(t, c.gone, err == nil, name)
+		require.Empty(t, read.ID, name)
+		err = p.Delete(t.Context(), abi.DeleteRequest{Type: "coast:index:Beacon", ID: "x", State: state})
+		require.Equal(t, c.gone, err == nil, name)
+	}
+	require.ErrorIs(t, guest.NotFound("x"), abi.ErrNotFound)
+	require.ErrorIs(t, guest.NotFound("x"), guest.NotFound(""))
+	require.NotErrorIs(t, abi.NewError(abi.ErrorKindNotFound, "x"), guest.ErrGone)
+	require.EqualError(t, guest.NotFound("it ran away"), abi.NewError(abi.ErrorKindNotFound, "it ran away").Error())
 }

@@ -54,7 +54,7 @@ type CreateResponse[S any] struct {
 // Reader is implemented by resources that can be read. Without it a refresh finds the recorded
 // state, and nothing can be imported.
 type Reader[I, S any] interface {
-	// Read reads the resource with an ID. The error is [NotFound] if it does not exist.
+	// Read reads the resource with an ID. The error is [NotFound], or wraps [ErrGone], if it does not exist.
 	Read(ctx context.Context, request ReadRequest[I, S]) (ReadResponse[I, S], error)
 }
 
@@ -115,7 +115,7 @@ type UpdateResponse[S any] struct {
 
 // Deleter is implemented by resources that must be deleted. Without it nothing happens.
 type Deleter[S any] interface {
-	// Delete deletes the resource. [NotFound] is no failure.
+	// Delete deletes the resource. [NotFound] and [ErrGone] say that it does not exist, which is no failure.
 	Delete(ctx context.Context, request DeleteRequest[S]) error
 }
 

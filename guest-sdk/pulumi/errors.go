@@ -51,11 +51,7 @@ func errorOf(err error) error {
 		}
 		switch m.Descriptor().FullName() {
 		case "pulumirpc.ErrorResourceInitFailed":
-			failure, err := initFailureOf(m)
-			if err != nil {
-				return abi.NewError(abi.ErrorKindInternal, s.Message()+"\nThe state that the provider sends with it cannot be read: "+err.Error())
-			}
-			e.Kind, e.InitFailure = abi.ErrorKindInitFailed, failure
+			e.Kind, e.InitFailure = abi.ErrorKindInitFailed, initFailureOf(m)
 		case "pulumirpc.ConfigureErrorMissingKeys":
 			e.Kind = abi.ErrorKindInvalidArgument
 			for _, key := range m.messages("missingKeys") {
@@ -85,16 +81,36 @@ func explain(e *abi.Error, faults []message) {
 	}
 }
 
-func initFailureOf(m message) (*abi.InitFailure, error) {
-	state, err := m.properties("properties")
-	if err != nil {
-		return nil, err
-	}
+// initFailureOf returns what the provider tells of an object that exists. Inputs that cannot be read whole are those
+// of the request.
+func initFailureOf(m message) *abi.InitFailure {
+	failure := &abi.InitFailure{ID: m.text("id"), Reasons: m.texts("reasons"), RefreshBeforeUpdate: m.bool("refresh_before_update")}
+	var faults []fault
+	failure.State, faults = m.readable("properties")
 	inputs, err := m.optionalProperties("inputs")
-	return &abi.InitFailure{
-		ID: m.text("id"), State: state, Inputs: inputs, Reasons: m.texts("reasons"),
-		RefreshBeforeUpdate: m.bool("refresh_before_update"),
-	}, err
+	if err == nil {
+		failure.Inputs = inputs
+	} else {
+		failure.Reasons = append(failure.Reasons, "the inputs that the provider sent with it could not be read: "+err.Error())
+	}
+	leaveOut(failure, faults)
+	return failure
+}
+
+// leaveOut says in a failure what of the object's state could not be read.
+func leaveOut(failure *abi.InitFailure, faults []fault) {
+	for _, f := range faults {
+		failure.Reasons = append(failure.Reasons, "the resource exists, but its state could not be read: "+f.Error())
+		failure.RefreshBeforeUpdate = true
+	}
+}
+
+// unread returns the error of an object that exists, and whose state could be read in part.
+func unread(id string, state property.Map, refresh bool, faults []fault) error {
+	e := abi.NewError(abi.ErrorKindInitFailed, "the resource exists, but the state that the provider answered could not be read whole")
+	e.InitFailure = &abi.InitFailure{ID: id, State: state, RefreshBeforeUpdate: refresh}
+	leaveOut(e.InitFailure, faults)
+	return e
 }
 
 // isPath reports whether a text is a path to a property.

@@ -236,6 +236,18 @@ func (m message) properties(name string) (property.Map, error) {
 	return fromStruct(s)
 }
 
+// readable returns the properties of a field that can be read.
+func (m message) readable(name string) (property.Map, []fault) {
+	if !m.has(name) {
+		return property.Map{}, nil
+	}
+	s, ok := m.message(name).Interface().(*structpb.Struct)
+	if !ok {
+		return property.Map{}, []fault{{name, errors.New("the field holds no properties")}}
+	}
+	return readable(s)
+}
+
 // optionalProperties returns the properties of a field, nil if it is absent.
 func (m message) optionalProperties(name string) (*property.Map, error) {
 	if !m.has(name) {

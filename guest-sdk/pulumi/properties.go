@@ -165,15 +165,35 @@ func sourceOf(fields map[string]*structpb.Value) property.AssetSource {
 
 // fromStruct returns properties of the protocol. The error names the property.
 func fromStruct(s *structpb.Struct) (property.Map, error) {
+	m, faults := readable(s)
+	if len(faults) > 0 {
+		return property.Map{}, faults[0]
+	}
+	return m, nil
+}
+
+// fault is a property that cannot be read.
+type fault struct {
+	key string
+	err error
+}
+
+func (f fault) Error() string { return f.key + ": " + f.err.Error() }
+func (f fault) Unwrap() error { return f.err }
+
+// readable returns the properties that can be read, and the faults of the others by their keys.
+func readable(s *structpb.Struct) (_ property.Map, faults []fault) {
 	entries := make([]property.Entry, 0, len(s.GetFields()))
 	for key, field := range s.GetFields() {
 		v, err := fromValue(field)
 		if err != nil {
-			return property.Map{}, fmt.Errorf("%s: %w", key, err)
+			faults = append(faults, fault{key, err})
+			continue
 		}
 		entries = append(entries, property.Entry{Key: key, Value: v})
 	}
-	return property.NewMap(entries...), nil
+	sortByKey(faults, func(f fault) string { return f.key })
+	return property.NewMap(entries...), faults
 }
 
 func fromValue(v *structpb.Value) (property.Value, error) {

@@ -3,6 +3,7 @@ package pulumi
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"sync/atomic"
 
@@ -180,6 +181,9 @@ func (p *provider) call(ctx context.Context, about urn.URN, method string, reque
 	r, err := messageOf(response)
 	if err == nil {
 		err = answer(r)
+	}
+	if e, ok := errors.AsType[*abi.Error](err); ok {
+		return e
 	}
 	if err != nil {
 		return abi.NewError(abi.ErrorKindInternal, "the provider's answer to "+method+" cannot be read: "+err.Error())

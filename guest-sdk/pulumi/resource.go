@@ -119,9 +119,17 @@ func (p *provider) Create(ctx context.Context, request abi.CreateRequest) (respo
 		q.set("preview", request.Preview)
 	}, func(r message) (err error) {
 		response.ID, response.RefreshBeforeUpdate = r.text("id"), r.bool("refresh_before_update")
-		response.State, err = r.properties("properties")
-		response.State = p.mark(response.State, request.Inputs)
-		return err
+		state, faults := r.readable("properties")
+		response.State = p.mark(state, request.Inputs)
+		switch {
+		case len(faults) == 0:
+			return nil
+		case request.Preview:
+			return faults[0]
+		case response.ID == "":
+			return abi.NewError(abi.ErrorKindCrashed, "the provider's answer to Create has no ID and cannot be read, so nobody knows whether the resource exists: "+faults[0].Error())
+		}
+		return unread(response.ID, response.State, response.RefreshBeforeUpdate, faults)
 	})
 	if request.Preview && response.ID == unknownString {
 		response.ID = ""
@@ -185,9 +193,20 @@ func (p *provider) Update(ctx context.Context, request abi.UpdateRequest) (respo
 		q.set("preview", request.Preview)
 	}, func(r message) (err error) {
 		response.RefreshBeforeUpdate = r.bool("refresh_before_update")
-		response.State, err = r.properties("properties")
-		response.State = p.mark(response.State, request.News)
-		return err
+		state, faults := r.readable("properties")
+		response.State = p.mark(state, request.News)
+		switch {
+		case len(faults) == 0:
+			return nil
+		case request.Preview:
+			return faults[0]
+		}
+		for _, f := range faults {
+			if old, ok := request.Olds.Lookup(f.key); ok {
+				response.State = response.State.With(f.key, old)
+			}
+		}
+		return unread(request.ID, response.State, response.RefreshBeforeUpdate, faults)
 	})
 	return response, p.markFailed(err, request.News)
 }

@@ -34,6 +34,8 @@ const (
 	ScopeProvider Scope = "provider"
 	ScopeModule   Scope = "module"
 	ScopeHost     Scope = "host"
+	// ScopeProgram is that of the evaluation of a program in YAML, which is not a host's.
+	ScopeProgram Scope = "program"
 )
 
 // Info describes a limit that can be set, or that is fixed.
@@ -46,7 +48,7 @@ type Info struct {
 	Scope Scope
 	// Default is in the unit.
 	Default uint64
-	// Option is the method of host.Config that sets it, empty if it is fixed.
+	// Option is the method that sets it, empty if it is fixed: one of host.Config, or of a program, Program.Limit.
 	Option string
 
 	// says is a sentence with a place for the limit.

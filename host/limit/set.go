@@ -39,6 +39,8 @@ func (s Settings) WithChecked(name string, value uint64) (Settings, error) {
 	switch {
 	case !ok:
 		return s, fmt.Errorf("there is no limit %q", name)
+	case l.Scope == ScopeProgram:
+		return s, fmt.Errorf("the limit %q is of programs, and not of a host", name)
 	case l.set == nil:
 		return s, fmt.Errorf("the limit %q is fixed", name)
 	case value == 0:

@@ -36,6 +36,9 @@ const (
 	Crashes       Limit = "crashes"
 	ModuleSize    Limit = "module-size"
 	CompileTime   Limit = "compile-time"
+	// The engine enforces these.
+	EvaluationSteps  Limit = "evaluation-steps"
+	EvaluationMemory Limit = "evaluation-memory"
 )
 
 // table has all limits: name, what errors call it, unit, scope, default, option, the sentence of the
@@ -104,9 +107,15 @@ var table = append([]Info{
 	// module's size.
 	{"module-size", ModuleSize, UnitBytes, ScopeModule, 160 << 20, "WithModuleSize",
 		"the module takes more than %s", nil, func(s *Set, v uint64) { s.ModuleSize = count(v) }},
-	// The largest module takes some 60 s.
+	// Of the processor, of which the largest module takes some 120 s.
 	{"compile-time", CompileTime, UnitTime, ScopeModule, uint64(5 * time.Minute), "WithCompileTime",
-		"compiling the module takes longer than the %s that it may take", nil, func(s *Set, v uint64) { s.CompileTime = duration(v) }},
+		"compiling the module takes longer than the %s of processor time that it may take", nil, func(s *Set, v uint64) { s.CompileTime = duration(v) }},
+	// Some minutes. A program of 10,000 resources with 20 properties each takes two million.
+	{"evaluation-steps", EvaluationSteps, UnitCount, ScopeProgram, 1_000_000_000, "Program.Limit",
+		"the program takes more than the %s steps that its evaluation may take", nil, nil},
+	// Twenty times the largest assets as text, of 50 MB. What is registered counts as it is written out.
+	{"evaluation-memory", EvaluationMemory, UnitBytes, ScopeProgram, 1 << 30, "Program.Limit",
+		"the values of the program take more than the %s that they may take", nil, nil},
 }, moduleParts()...)
 
 const (

@@ -3,7 +3,6 @@ package trust
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -18,7 +17,9 @@ type Policy struct {
 
 // Rule is about the sources that match a pattern.
 type Rule struct {
-	// Source is a pattern, in which * stands for any characters, such as oci://ghcr.io/acme/*.
+	// Source is a pattern, such as oci://ghcr.io/acme/*. A * stands for any characters within a segment of a path, or within
+	// a label of a host, and ** for any within the path or the host. ** alone stands for all sources, and path:** for all of a
+	// scheme.
 	Source string
 	// Signers are those of whom one must have signed.
 	Signers []Allowed
@@ -29,7 +30,8 @@ type Rule struct {
 // Allowed is a signer of a rule: a key, or the pattern of an identity with its issuer.
 type Allowed struct {
 	Key PublicKey
-	// Identity is a pattern, in which * stands for any characters. Issuer is the whole URL of who vouches for it.
+	// Identity is a pattern, such as https://github.com/acme/**@refs/heads/main, in which * and ** stand for what they stand for
+	// in sources, and neither goes beyond the @ before a ref. Issuer is the whole URL of who vouches for it.
 	Identity, Issuer string
 }
 
@@ -46,17 +48,12 @@ func (a Allowed) matches(s Signer) bool {
 	if !a.Key.IsZero() {
 		return s.Key == a.Key.String()
 	}
-	return s.Key == "" && s.Issuer == a.Issuer && s.Issuer != "" && matches(a.Identity, s.Identity)
+	return s.Key == "" && s.Issuer == a.Issuer && s.Issuer != "" && matchesIdentity(a.Identity, s.Identity)
 }
 
-// matches reports whether a text matches a pattern.
-func matches(pattern, text string) bool {
-	parts := strings.Split(pattern, "*")
-	for i := range parts {
-		parts[i] = regexp.QuoteMeta(parts[i])
-	}
-	ok, err := regexp.MatchString(`(?s)\A`+strings.Join(parts, `.*`)+`\z`, text)
-	return ok && err == nil
+// matchedFormerly reports whether a signer was one that is allowed while * stood for any characters.
+func (a Allowed) matchedFormerly(s Signer) bool {
+	return a.Key.IsZero() && s.Key == "" && s.Issuer == a.Issuer && matchedFormerly(a.Identity, s.Identity)
 }
 
 // RefusedError says that a policy refuses a module.
@@ -64,12 +61,32 @@ type RefusedError struct {
 	Source string
 	// Rule is nil if no rule is about the source.
 	Rule *Rule
+	// Formerly is the rule that was about the source while * stood for any characters, nil if that is Rule: see [Policy.Formerly].
+	Formerly *Rule
 	// Reasons say why the signatures that there are do not count.
 	Reasons []error
 }
 
 func (e *RefusedError) Error() string {
+	text := e.reason()
+	if e.Formerly != nil {
+		text += "\n" + e.Formerly.Changed(e.Source)
+	}
+	return text
+}
+
+// Changed says that a rule was about a source while * stood for any characters, and how to write that now.
+func (r *Rule) Changed(source string) string {
+	return fmt.Sprintf("the rule for %s was about %s before: a * ends at / now, and at . in a host, and ** does not; "+
+		"if the rule is to be about it, write what it stands for, such as oci://**.example.com/acme/**, path:**, or ** for all", r.Source, source)
+}
+
+func (e *RefusedError) reason() string {
+	_, plain := splitSource(e.Source)
 	switch {
+	case e.Rule == nil && !plain:
+		return fmt.Sprintf("%s is not trusted: no rule of the trust policy is about it, because its host or path has a form that servers take for others: "+
+			"write the host in ASCII, and the path without . and .. and empty names", e.Source)
 	case e.Rule == nil:
 		return fmt.Sprintf("%s is not trusted: no rule of the trust policy is about it", e.Source)
 	case len(e.Rule.Signers) == 0:
@@ -96,8 +113,22 @@ func (e *RefusedError) Unwrap() []error { return append([]error{ErrSignature}, e
 // Rule returns the rule about a source, nil if there is none.
 func (p *Policy) Rule(source string) *Rule {
 	for i := range p.Rules {
-		if matches(p.Rules[i].Source, source) {
+		if matchesSource(p.Rules[i].Source, source) {
 			return &p.Rules[i]
+		}
+	}
+	return nil
+}
+
+// Formerly returns the rule that was about a source while * stood for any characters, nil if that is the one that
+// [Policy.Rule] returns.
+func (p *Policy) Formerly(source string) *Rule {
+	is := p.Rule(source)
+	for i := range p.Rules {
+		if r := &p.Rules[i]; r == is {
+			return nil
+		} else if matchedFormerly(r.Source, source) {
+			return r
 		}
 	}
 	return nil
@@ -114,7 +145,7 @@ func (p *Policy) Wants(source string) bool {
 func (p *Policy) Check(source string, bundles []*Bundle, artifacts ...Artifact) (Signer, error) {
 	r := p.Rule(source)
 	if r == nil || len(r.Signers) == 0 && !r.Unsigned {
-		return Signer{}, &RefusedError{Source: source, Rule: r}
+		return Signer{}, &RefusedError{Source: source, Rule: r, Formerly: p.Formerly(source)}
 	}
 	if r.Unsigned {
 		return Signer{}, nil
@@ -125,7 +156,7 @@ func (p *Policy) Check(source string, bundles []*Bundle, artifacts ...Artifact) 
 			v.Keys = append(v.Keys, a.Key)
 		}
 	}
-	refused := &RefusedError{Source: source, Rule: r}
+	refused := &RefusedError{Source: source, Rule: r, Formerly: p.Formerly(source)}
 	for _, b := range bundles {
 		signer, err := v.Verify(b, artifacts...)
 		if err == nil {
@@ -133,6 +164,10 @@ func (p *Policy) Check(source string, bundles []*Bundle, artifacts ...Artifact) 
 		}
 		if err == nil && !slices.ContainsFunc(r.Signers, func(a Allowed) bool { return a.matches(signer) }) {
 			err = fmt.Errorf("%w: it is by %s", ErrSignature, signer)
+			if i := slices.IndexFunc(r.Signers, func(a Allowed) bool { return a.matchedFormerly(signer) }); i >= 0 {
+				err = fmt.Errorf("%w, for whom %s stood before: a * ends at / and @ now, and ** at the @ before a ref: write for example https://github.com/acme/**@refs/heads/main",
+					err, r.Signers[i].Identity)
+			}
 		}
 		if err == nil {
 			return signer, nil

@@ -172,8 +172,8 @@ func TestPolicy(t *testing.T) {
 	acme, other := key(t), key(t)
 	p := &trust.Policy{Rules: []trust.Rule{
 		{Source: "oci://r.example.com/acme/*", Signers: []trust.Allowed{{Key: acme.Public()}}},
-		{Source: "path:*", Unsigned: true},
-		{Source: "oci://r.example.com/*"},
+		{Source: "path:**", Unsigned: true},
+		{Source: "oci://r.example.com/**"},
 	}}
 	require.NoError(t, p.Valid())
 	const source = "oci://r.example.com/acme/lab"
@@ -201,7 +201,7 @@ func TestPolicy(t *testing.T) {
 		"another module":      {source, []*trust.Bundle{signed(t, acme, trust.PredicateSign, "other")}, "the signature is about another module"},
 		"something else":      {source, []*trust.Bundle{signed(t, acme, "https://cyclonedx.org/bom", "module")}, "it says something about the module (https://cyclonedx.org/bom), and does not stand for it"},
 		"no rule":             {"https://example.com/lab.wasm", nil, "no rule of the trust policy is about it"},
-		"a rule that refuses": {"oci://r.example.com/other/lab", nil, "the trust policy refuses oci://r.example.com/*"},
+		"a rule that refuses": {"oci://r.example.com/other/lab", nil, "the trust policy refuses oci://r.example.com/**"},
 		"part of a pattern":   {"x" + source, nil, "no rule of the trust policy is about it"},
 	} {
 		_, err := p.Check(c.source, c.bundles, module)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/named"
 )
 
 // Backend is a place of stacks.
@@ -79,8 +80,9 @@ type History interface {
 // KeptRecords is how many records of runs a stack keeps.
 const KeptRecords = 50
 
-// Opener opens the backend of a URL. dir is for copies of files.
-type Opener func(ctx context.Context, url, dir string) (*Backend, error)
+// Opener opens the backend of a URL. dir is for copies of files. Credentials of the environment and of this user's files are
+// for a URL that the operator has named, and for no other.
+type Opener func(ctx context.Context, at named.URL, dir string) (*Backend, error)
 
 // Scheme returns the scheme of a URL, "" if it has none.
 func Scheme(url string) string {

@@ -11,9 +11,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/atomicfile"
+	"github.com/husk-dev/husk/internal/printable"
 )
 
 // The names of the directories in [Backend.Dir], which package filestore knows as well.
@@ -126,10 +128,26 @@ func (k fileKV) file(stack state.StackName, provider string) (string, error) {
 	return filepath.Join(k.of(stack), provider+kvSuffix), stack.Validate()
 }
 
-// CheckProvider returns an error for a name of a provider that cannot be that of a file.
+// maxName bounds the names of what goes with a stack, in bytes: with its suffix, one is the name of a file on all systems.
+const maxName = 200
+
+// CheckProvider returns an error for a name of a provider that cannot be that of a file, or of an object, in the directory of
+// a stack: it leads nowhere else.
 func CheckProvider(provider string) error {
-	if !filepath.IsLocal(provider) || strings.ContainsAny(provider, `/\`) {
-		return errors.New("the provider's name is not that of a file: " + provider)
+	if !filepath.IsLocal(provider) || provider[0] == '.' || len(provider) > maxName || strings.ContainsAny(provider, `/\:`) || !utf8.ValidString(provider) ||
+		strings.ContainsFunc(provider, printable.IsUnsafe) {
+		return fmt.Errorf("the provider's name is not that of a file: %.60q", provider)
+	}
+	return nil
+}
+
+// CheckRecord returns an error for what is no ID of the record of a run.
+func CheckRecord(id string) error {
+	fits := func(c rune) bool {
+		return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '.'
+	}
+	if id == "" || len(id) > maxName || id[0] == '.' || !filepath.IsLocal(id) || strings.ContainsFunc(id, func(c rune) bool { return !fits(c) }) {
+		return fmt.Errorf("%.60q cannot be the name of the record of a run", id)
 	}
 	return nil
 }
@@ -188,15 +206,15 @@ func (h fileHistory) List(_ context.Context, stack state.StackName) ([]string, e
 }
 
 func (h fileHistory) Get(_ context.Context, stack state.StackName, id string) ([]byte, error) {
-	if !filepath.IsLocal(id) {
-		return nil, fs.ErrNotExist
+	if err := CheckRecord(id); err != nil {
+		return nil, fmt.Errorf("%w: %w", err, fs.ErrNotExist)
 	}
 	return os.ReadFile(filepath.Join(h.of(stack), id+runSuffix))
 }
 
 func (h fileHistory) Put(ctx context.Context, stack state.StackName, id string, content []byte) error {
-	if !filepath.IsLocal(id) {
-		return fmt.Errorf("%q cannot be the name of a record", id)
+	if err := CheckRecord(id); err != nil {
+		return err
 	}
 	dir := h.of(stack)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -4,10 +4,14 @@ package blocking
 
 import "context"
 
-// Call calls a function and returns what it returns, or the cause of the context's end where
-// that comes first. The function then goes on by itself, and late, if it is not nil, gets what
-// it returns without an error after all.
+// Call calls a function and returns its result, or the cause of the context's end if that comes
+// first. The function then goes on by itself, and late, if it is not nil, gets the value that it
+// returns without an error. A context that has ended starts nothing.
 func Call[T any](ctx context.Context, f func() (T, error), late func(T)) (T, error) {
+	if ctx.Err() != nil {
+		var none T
+		return none, context.Cause(ctx)
+	}
 	type result struct {
 		value T
 		err   error

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/internal/bundle"
 )
 
@@ -24,7 +25,7 @@ func project(t *testing.T, dir, providers string) *program.Project {
 	require.NoError(t, os.MkdirAll(dir, 0o755))
 	text := "name: demo\nruntime: yaml\nplugins: {providers: [" + providers + "]}\nresources: {}\n"
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte(text), 0o644))
-	p, err := program.LoadProject(dir)
+	p, err := program.LoadProject(projectroot.New(dir, projectroot.Trusted))
 	require.NoError(t, err)
 	return p
 }
@@ -160,6 +161,9 @@ func TestHostileBundles(t *testing.T) {
 
 // Directories are bounded as well: a few bytes make many.
 func TestBundlesOfDirectories(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes thousands of directories")
+	}
 	var entries []entry
 	for i := range 1 << 13 {
 		entries = append(entries, entry{name: strconv.Itoa(i) + "/d/x"})

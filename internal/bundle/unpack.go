@@ -16,6 +16,8 @@ import (
 )
 
 const (
+	// bufferSize is how much of a file is in memory at once, in bytes.
+	bufferSize = 64 << 10
 	// maxArchive bounds what a bundle is before it is compressed, in bytes: what is in the files, and a page for each of them.
 	maxArchive = MaxContents + MaxFiles<<12
 	// maxDirectories bounds the directories of a bundle, which names of a few bytes make many of.
@@ -45,7 +47,7 @@ func Unpack(r io.Reader, digest, dir string) error {
 		return invalidf("%v", err)
 	}
 	archive := &io.LimitedReader{R: compressed, N: maxArchive + 1}
-	u := &unpacker{root: root, archive: tar.NewReader(archive), directories: make(map[string]bool), links: make(map[string]bool)}
+	u := &unpacker{root: root, archive: tar.NewReader(archive), directories: make(map[string]bool), links: make(map[string]bool), buffer: make([]byte, bufferSize)}
 	if err := u.files(); err != nil {
 		return err
 	}
@@ -75,6 +77,7 @@ type unpacker struct {
 	directories, links map[string]bool
 	count              int
 	contents           int64
+	buffer             []byte
 }
 
 // files writes all files.
@@ -124,7 +127,7 @@ func (u *unpacker) file(header *tar.Header) error {
 		if err != nil {
 			return invalidf("%v", err)
 		}
-		_, err = io.Copy(f, u.archive)
+		_, err = io.CopyBuffer(struct{ io.Writer }{f}, u.archive, u.buffer) // a file would make one for itself
 		if err := errors.Join(err, f.Close()); err != nil {
 			return err
 		}

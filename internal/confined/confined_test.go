@@ -58,6 +58,20 @@ func TestWhatIsWithheld(t *testing.T) {
 	require.True(t, list.Covers(filepath.Join(dir, "p"), filepath.Join(dir, "p/in/same"), info))
 }
 
+func TestWhatIsWithheldInAllDirectories(t *testing.T) {
+	dir := tree(t, []string{"p/.git/config", "p/in/.git/config"}, map[string]string{"q": "p"})
+	list, err := Withhold(filepath.Join(dir, "q/**/.git"))
+	require.NoError(t, err)
+	for path, want := range map[string]bool{
+		"p/.git": true, "p/.git/config": true, "p/.GIT/config": true, "p/in/.git": true, "p/in/new/.git/config": true, "q/in/.git": true,
+		"p": false, "p/in": false, "p/git": false, "p/in/.gitignore": false, ".git": false,
+	} {
+		require.Equal(t, want, list.Covers(filepath.Join(dir, "p"), filepath.Join(dir, path), nil), path)
+	}
+	require.False(t, list.Pins(filepath.Join(dir, "p/in")))
+	require.False(t, list.Covers(filepath.Join(dir, "p/.git"), filepath.Join(dir, "p/.git/config"), nil), "which a user has granted by its name")
+}
+
 func TestNothingIsOpenedOutsideOfADirectory(t *testing.T) {
 	dir := tree(t, []string{"p/f", "p/d/f", "p/.husk/f", "secret"},
 		map[string]string{"p/up": "../secret", "p/fine": "d/f", "p/state": ".husk/f", "p/gone": "none", "q": "p"})

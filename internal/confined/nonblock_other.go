@@ -2,4 +2,5 @@
 
 package confined
 
-const nonblock = 0
+// Nonblock is for Unix: opening a pipe waits nowhere else.
+const Nonblock = 0

@@ -4,5 +4,5 @@ package confined
 
 import "syscall"
 
-// nonblock prevents the opening of a pipe from waiting for its other end.
-const nonblock = syscall.O_NONBLOCK
+// Nonblock prevents the opening of a pipe from waiting for its other end.
+const Nonblock = syscall.O_NONBLOCK

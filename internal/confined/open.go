@@ -93,7 +93,7 @@ func OpenFile(dir *os.Root, name string, seen fs.FileInfo, flags int, perm fs.Fi
 	if seen == nil {
 		flags |= os.O_CREATE | os.O_EXCL
 	}
-	file, err := dir.OpenFile(name, flags|nonblock, perm)
+	file, err := dir.OpenFile(name, flags|Nonblock, perm)
 	if seen != nil && errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrChanged
 	}

@@ -20,6 +20,8 @@ type Withheld []withheld
 type withheld struct {
 	// dir and name are its path. A * in the name stands for any text.
 	dir, name string
+	// deep is set for what has the name in any directory below dir as well.
+	deep bool
 	// plain is the [plainName], and odd is set unless dir [isPlain].
 	plain string
 	odd   bool
@@ -27,7 +29,17 @@ type withheld struct {
 	info fs.FileInfo
 }
 
-// Withhold withholds files, which need not exist. A * in a path's last name stands for any text.
+// Repositories are the names of what systems of version control keep in a directory: credentials, and commands that the
+// next use of the system runs.
+var Repositories = []string{".git", ".hg", ".svn", ".jj"}
+
+// IsOfRepository reports whether a path has one of the [Repositories], or leads below one.
+func IsOfRepository(path string) bool {
+	return slices.ContainsFunc(Names(filepath.Clean(path)), func(name string) bool { return slices.Contains(Repositories, plainName(name)) })
+}
+
+// Withhold withholds files, which need not exist. A * in a path's last name stands for any text, and ** before it for any
+// directories.
 func Withhold(paths ...string) (list Withheld, err error) {
 	for _, path := range paths {
 		found, err := withhold(path)
@@ -49,6 +61,9 @@ func withhold(path string) (all []withheld, err error) {
 	rest := Names(strings.Trim(filepath.ToSlash(path[len(volume):]), "/"))
 	add := func(path string) {
 		w := withheld{dir: filepath.Dir(path), name: filepath.Base(path)}
+		if filepath.Base(w.dir) == "**" {
+			w.dir, w.deep = filepath.Dir(w.dir), true
+		}
 		w.plain, w.odd = plainName(w.name), !isPlain(w.dir)
 		w.info, _ = os.Lstat(path) // nil if there is no file
 		all = append(all, w)
@@ -82,9 +97,10 @@ func (l Withheld) Covers(within, path string, info fs.FileInfo) bool {
 	})
 }
 
-// Pins reports whether an entry is below a path, which must not be moved then: the entry would be elsewhere.
+// Pins reports whether an entry is below a path, which must not be moved then: the entry would be elsewhere. What is withheld in
+// all directories is withheld wherever it is moved to below the same one.
 func (l Withheld) Pins(path string) bool {
-	return slices.ContainsFunc(l, func(w withheld) bool { return IsBelow(path, filepath.Join(w.dir, w.name)) })
+	return slices.ContainsFunc(l, func(w withheld) bool { return !w.deep && IsBelow(path, filepath.Join(w.dir, w.name)) })
 }
 
 // covers reports whether a path is the file or below it. odd is set unless the path [isPlain].
@@ -93,13 +109,21 @@ func (w *withheld) covers(path string, odd bool) bool {
 	if !ok || rest == "" {
 		return false
 	}
-	first, _, _ := strings.Cut(filepath.ToSlash(rest), "/")
-	first = plainName(first)
+	names := Names(rest)
+	if !w.deep {
+		names = names[:1]
+	}
+	return slices.ContainsFunc(names, w.is)
+}
+
+// is reports whether the entry has a name.
+func (w *withheld) is(name string) bool {
+	name = plainName(name)
 	before, after, pattern := strings.Cut(w.plain, "*")
 	if !pattern {
-		return first == before
+		return name == before
 	}
-	return len(first) >= len(before)+len(after) && strings.HasPrefix(first, before) && strings.HasSuffix(first, after)
+	return len(name) >= len(before)+len(after) && strings.HasPrefix(name, before) && strings.HasSuffix(name, after)
 }
 
 // IsBelow reports whether a path is below a directory, and not the directory. Names that are the same on some

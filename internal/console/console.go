@@ -19,6 +19,7 @@ import (
 	"github.com/husk-dev/husk/internal/graphdraw"
 	"github.com/husk-dev/husk/internal/plugins"
 	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/stackrun"
 	"github.com/husk-dev/husk/internal/timeline"
 	"github.com/husk-dev/husk/internal/workspace"
 )
@@ -41,6 +42,8 @@ type Options struct {
 	Server *runapi.Client
 	// Plugins returns the options of providers for deployments; nil for a console that changes nothing.
 	Plugins func() (plugins.Options, error)
+	// Pulumi is for deployments of projects that need it.
+	Pulumi  stackrun.Pulumi
 	Version string
 }
 

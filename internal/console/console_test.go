@@ -21,6 +21,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/console"
@@ -88,7 +89,7 @@ func open(t *testing.T, dir string, mayDeploy bool) *site {
 	options := console.Options{
 		Context: t.Context(), Secrets: &secrets, Token: token, Hosts: []string{address}, Version: "test",
 		Workspace: func(ctx context.Context) (*workspace.Workspace, error) {
-			return workspace.Open(ctx, dir, workspace.Options{Remark: func(string) {}, Secrets: &secrets})
+			return workspace.Open(ctx, projectroot.New(dir, projectroot.Trusted), workspace.Options{Remark: func(string) {}, Secrets: &secrets})
 		},
 	}
 	if mayDeploy {

@@ -153,6 +153,7 @@ func (s *Server) begin(ctx context.Context, stack, kind string, o operation) (id
 	if options.Preview {
 		options.Records = s.previewsOf(w, stack)
 	}
+	options.Pulumi = s.options.Pulumi
 	run, err := stackrun.Open(ctx, w, options)
 	if err != nil {
 		return "", err

@@ -184,7 +184,7 @@ func writeLog(lines []runapi.Line, left int) func(*markup) {
 		}
 		var text strings.Builder
 		for _, l := range lines {
-			text.WriteString(display.WithoutColour(l.Text) + "\n")
+			text.WriteString(l.Who() + " | " + display.Escape(display.WithoutColour(l.Text)) + "\n")
 		}
 		if text.Len() == 0 {
 			m.f(`<p class="faint">There is nothing yet.</p>`)

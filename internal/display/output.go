@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"strings"
 	"sync"
 
 	"golang.org/x/term"
@@ -102,6 +103,37 @@ func Escape(text string) string { return printable.Escape(text, printable.IsUnsa
 func EscapeLines(text string) string { return printable.Text(text) }
 
 var anyColour = regexp.MustCompile(`\x1b\[[0-9;]*m`)
+
+// harmless are the codes that change how text looks and hide none of it: not its background, nor black, conceal, or blinking.
+var harmless = regexp.MustCompile(`^(0|1|2|3|4|22|23|24|3[1-79]|9[0-7])?$`)
+
+// EscapeButColour is [Escape] for a line of another machine, whose colours stay if coloured is set. They end with it.
+func EscapeButColour(text string, coloured bool) string {
+	var b strings.Builder
+	painted := false
+	for {
+		at := anyColour.FindStringIndex(text)
+		if at == nil {
+			break
+		}
+		b.WriteString(Escape(text[:at[0]]))
+		code := text[at[0]:at[1]]
+		text = text[at[1]:]
+		fine := coloured
+		for one := range strings.SplitSeq(code[len("\x1b["):len(code)-len("m")], ";") {
+			fine = fine && harmless.MatchString(one)
+		}
+		if fine {
+			painted = true
+			b.WriteString(code)
+		}
+	}
+	b.WriteString(Escape(text))
+	if painted {
+		b.WriteString("\x1b[0m")
+	}
+	return b.String()
+}
 
 // WithoutColour returns text without the codes that change colours.
 func WithoutColour(text string) string { return anyColour.ReplaceAllString(text, "") }

@@ -60,3 +60,20 @@ func TestEscape(t *testing.T) {
 	require.Equal(t, `a\x1b[2J\u009b\r\n\t\u202eb`, Escape("a\x1b[2J\u009b\r\n\t\u202eb"))
 	require.Equal(t, "a\tb\nc\\x1b", EscapeLines("a\tb\r\nc\x1b"))
 }
+
+// TestEscapeButColour has lines of another machine keep their colours, and nothing else that a terminal obeys.
+func TestEscapeButColour(t *testing.T) {
+	for given, want := range map[string]string{
+		"plain":                                  "plain",
+		"\x1b[32m+\x1b[0m  a":                    "\x1b[32m+\x1b[0m  a\x1b[0m",
+		"\x1b[1;31mbad":                          "\x1b[1;31mbad\x1b[0m",
+		"\x1b[8mhidden\x1b[30;40mblack":          "hiddenblack",
+		"\x1b[38;5;0mx":                          "x",
+		"\x1b[2J\x1b[H\x1b]0;title\a\x1b]52;c;x": `\x1b[2J\x1b[H\x1b]0;title\a\x1b]52;c;x`,
+		"over\rwritten\b\n\u009b2J\u202e":        `over\rwritten\b\n\u009b2J\u202e`,
+		"\x1b\x1b[31m[2J":                        "\\x1b\x1b[31m[2J\x1b[0m",
+	} {
+		require.Equal(t, want, EscapeButColour(given, true))
+		require.NotContains(t, EscapeButColour(given, false), "\x1b")
+	}
+}

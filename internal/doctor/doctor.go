@@ -207,7 +207,7 @@ func (m Machine) project(ctx context.Context) []Finding {
 			continue
 		}
 		path := p.Path(provider.Path)
-		if _, err := os.Stat(path); err != nil {
+		if _, err := p.Root.Stat(path); err != nil {
 			out = append(out, Finding{"provider " + provider.Name, Bad, path + ": " + reason(err), "correct the path in " + p.File.Name + ", or build the module there"})
 		}
 	}

@@ -1,4 +1,4 @@
-// Package fakevalue generates values for conformance tests and warm-up runs: values that fit a
+// Package fakevalue generates values for conformance tests: values that fit a
 // schema, changed and smaller ones, and values that break the schema.
 package fakevalue
 

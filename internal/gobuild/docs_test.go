@@ -65,6 +65,9 @@ func descriptions(pkg *schema.Package) map[string]string {
 }
 
 func TestDocCommentsDescribeTheSchema(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a module twice")
+	}
 	const dir = "testdata/greeter"
 	before := listing(t, dir)
 	b := &gobuild.Builder{Dir: t.TempDir()}

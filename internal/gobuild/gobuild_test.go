@@ -32,6 +32,9 @@ const (
 )
 
 func TestBuildFollowsEveryInput(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a module many times")
+	}
 	b := &gobuild.Builder{Dir: t.TempDir()}
 	dir := sources(t, map[string]string{
 		"go.mod": goMod, "main.go": mainGo, "n.go": "package main\n\nimport \"example.com/provider/deep\"\n\nvar n = deep.N()\n",

@@ -20,9 +20,9 @@ import (
 // TestConfigurationsShareNothing calls a module that answers what it was asked before, in
 // two configurations in turn: each remembers its own, and a fresh instance nothing.
 func TestConfigurationsShareNothing(t *testing.T) {
-	for name, w := range ways {
+	for name, config := range ways {
 		t.Run(name, func(t *testing.T) {
-			h := w.host(t, usual.config)
+			h := newHost(t, usual.config(config()))
 			ask := func(p *host.Provider, key string) string {
 				response, err := p.GetMapping(t.Context(), abi.GetMappingRequest{Key: key})
 				require.NoError(t, err)

@@ -17,7 +17,6 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/host/limit"
-	"github.com/husk-dev/husk/internal/modulerewriting"
 )
 
 // methods are the calls that entries are attacked through, and what they answer as text.
@@ -79,34 +78,10 @@ var methods = map[string]func(context.Context, *host.Provider) (string, error){
 	},
 }
 
-// way is one in which modules run.
-type way struct {
-	config    func() host.Config
-	rewriting modulerewriting.Extent
-}
-
-var ways = map[string]way{
-	"compiler":    {config: host.NewConfig},
-	"interpreter": {config: func() host.Config { return host.NewConfig().WithInterpreter() }},
-	// As modules of a megabyte run, and with more of their functions rewritten.
-	"rewritten": {config: host.NewConfig, rewriting: modulerewriting.All},
-}
-
-// host makes a host whose configuration is changed.
-func (w way) host(t *testing.T, change func(host.Config) host.Config) *host.Host {
-	t.Helper()
-	return hostOf(t, w.rewriting, change(w.config()))
-}
-
-// install has another host of the way load a module before, where that makes a difference. The part of
-// a module that is loaded first is made then.
-func (w way) install(t *testing.T, change func(host.Config) host.Config, wasm []byte) {
-	t.Helper()
-	if w.rewriting == modulerewriting.All {
-		h := w.host(t, change)
-		_, _ = h.LoadBytes(t.Context(), wasm) // the next one says why
-		require.NoError(t, h.Close(t.Context()))
-	}
+// ways are those in which modules run.
+var ways = map[string]func() host.Config{
+	"compiler":    host.NewConfig,
+	"interpreter": func() host.Config { return host.NewConfig().WithInterpreter() },
 }
 
 // config bounds a host as the entry says.
@@ -118,7 +93,10 @@ func (b bounds) config(c host.Config) host.Config {
 // is exactly what the module's comment says, and no other provider of the host suffers.
 func TestModules(t *testing.T) {
 	corpus := entries(t)
-	for name, w := range ways {
+	for name, config := range ways {
+		if testing.Short() && name != "compiler" {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			neighbours := map[bounds]neighbour{}
 			for _, e := range corpus {
@@ -127,11 +105,10 @@ func TestModules(t *testing.T) {
 				}
 				n, ok := neighbours[e.bounds]
 				if !ok {
-					n = newNeighbour(t, w.host(t, e.config))
+					n = newNeighbour(t, newHost(t, e.config(config())))
 					neighbours[e.bounds] = n
 				}
 				t.Run(strings.TrimSuffix(e.file, ".wat"), func(t *testing.T) {
-					w.install(t, e.config, assemble(t, e.file))
 					n.whileItAnswers(t, func() { e.attackIn(t, n.host) })
 				})
 			}

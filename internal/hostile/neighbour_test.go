@@ -11,20 +11,13 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/modulerewriting"
 	"github.com/husk-dev/husk/internal/testmodule"
 )
 
 // newHost makes a host that shares the tests' cache.
 func newHost(t *testing.T, config host.Config) *host.Host {
 	t.Helper()
-	return hostOf(t, modulerewriting.Large, config)
-}
-
-// hostOf makes such a host with another way to treat modules.
-func hostOf(t *testing.T, extent modulerewriting.Extent, config host.Config) *host.Host {
-	t.Helper()
-	return testmodule.HostIn(t, modulerewriting.With(t.Context(), extent), config)
+	return testmodule.Host(t, config)
 }
 
 // provide makes a provider of a module. It is not asked for a schema, which few have.

@@ -36,7 +36,8 @@ func TestPropertyValues(t *testing.T) {
 			data += fmt.Sprintf("(data (i32.const 4096) %s)", quoteBytes(state))
 			p := provide(t, n.host, assemble(t, "inputs/create.wat", data), host.ProviderOptions{})
 			_, err = p.Create(t.Context(), abi.CreateRequest{Name: "thing"})
-			require.ErrorIs(t, err, abi.ErrInternal)
+			require.ErrorIs(t, err, abi.ErrInitFailed)
+			require.Equal(t, "id", abi.AsError(err).InitFailure.ID, "the object exists")
 			const path = "the provider's answer is not what the contract asks for: create-response.state: cannot decode properties: "
 			require.Equal(t, path+want, abi.AsError(err).Message)
 			require.NoError(t, n.answers())

@@ -48,14 +48,31 @@ func isNumber(label string) bool {
 // Any is the grant of all names but localhost.
 const Any = "*"
 
-// Matches reports whether a granted host, which may begin with *., includes a name.
+// Below is what a granted host begins with that stands for all names below one: **.example.org. With *. it stands for names
+// of one label more.
+const Below = "**."
+
+// Matches reports whether a granted host, which may begin with *. or **., includes a name or another granted host.
 func Matches(granted, host string) bool {
-	suffix, wildcard := strings.CutPrefix(granted, Any)
-	if !wildcard {
+	if granted == Any {
+		_, err := netip.ParseAddr(host)
+		return err != nil && host != Localhost
+	}
+	label, suffix, _ := strings.Cut(granted, ".")
+	if label != Any && label+"." != Below {
 		return granted == host
 	}
-	_, err := netip.ParseAddr(host)
-	return err != nil && host != Localhost && len(host) > len(suffix) && strings.HasSuffix(host, suffix)
+	first, ok := strings.CutSuffix(host, "."+suffix)
+	if _, err := netip.ParseAddr(host); err == nil || !ok || first == "" {
+		return false
+	}
+	return label+"." == Below || !strings.Contains(first, ".") && first+"." != Below
+}
+
+// MatchedFormerly reports whether a granted host that begins with *. included a name while it stood for all names below.
+func MatchedFormerly(granted, host string) bool {
+	suffix, wildcard := strings.CutPrefix(granted, Any+".")
+	return wildcard && Matches(Below+suffix, host)
 }
 
 // IsLocalhost reports whether a name that was granted as localhost leads to this machine.

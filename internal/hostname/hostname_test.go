@@ -16,3 +16,21 @@ func TestIsThisMachine(t *testing.T) {
 		require.False(t, hostname.IsThisMachine(host), host)
 	}
 }
+
+func TestMatches(t *testing.T) {
+	for _, c := range []struct {
+		granted, host   string
+		matches, before bool
+	}{
+		{"example.org", "example.org", true, false}, {"example.org", "a.example.org", false, false},
+		{"*.example.org", "a.example.org", true, true}, {"*.example.org", "a.b.example.org", false, true}, {"*.example.org", "example.org", false, false},
+		{"*.example.org", "aexample.org", false, false}, {"*.example.org", ".example.org", false, false}, {"*.example.org", "*.example.org", true, true},
+		{"*.example.org", "**.example.org", false, true}, {"*.example.org", "*.a.example.org", false, true},
+		{"**.example.org", "a.example.org", true, false}, {"**.example.org", "a.b.example.org", true, false}, {"**.example.org", "example.org", false, false},
+		{"**.example.org", "*.a.example.org", true, false}, {"**.example.org", "evil.org", false, false},
+		{"*", "a.b", true, false}, {"*", "localhost", false, false}, {"*", "10.0.0.1", false, false}, {"*.0.0.1", "10.0.0.1", false, false},
+	} {
+		require.Equal(t, c.matches, hostname.Matches(c.granted, c.host), c)
+		require.Equal(t, c.before, hostname.MatchedFormerly(c.granted, c.host), c)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/internal/install"
 	"github.com/husk-dev/husk/internal/lockfile"
 	"github.com/husk-dev/husk/internal/plugins"
@@ -26,7 +27,7 @@ func TestALockThatChangesMeanwhile(t *testing.T) {
 	t.Cleanup(s.Close)
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte("name: demo\nplugins: {providers: [{name: lab, source: 'oci://"+s.Host+"/acme/lab'}]}\n"), 0o644))
-	project, err := program.LoadProject(dir)
+	project, err := program.LoadProject(projectroot.New(dir, projectroot.Trusted))
 	require.NoError(t, err)
 	p, err := plugins.Open(t.Context(), project, plugins.Options{Places: plugins.Places{Cache: t.TempDir()}})
 	require.NoError(t, err)

@@ -19,7 +19,6 @@ import (
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/host/trust"
-	"github.com/husk-dev/husk/internal/atomicfile"
 	"github.com/husk-dev/husk/internal/versionrange"
 )
 
@@ -89,7 +88,7 @@ func Path(p *program.Project) string { return filepath.Join(p.Dir, program.LockF
 
 // Load reads the lock of a project. It is empty if there is none. The error may be [source.Diagnostics].
 func Load(p *program.Project) (*Lock, error) {
-	text, err := source.Read(Path(p))
+	text, err := p.Root.ReadFile(program.LockFile, source.MaxFileSize)
 	if errors.Is(err, os.ErrNotExist) {
 		return &Lock{}, nil
 	}
@@ -141,14 +140,16 @@ func (d decoder) lock(root *yaml.Node) *Lock {
 	ok := d.Read(root, "husk.lock",
 		source.KeyOf("version", &version, func(n *yaml.Node) (int64, bool) { return d.number(n, "the version of the lock") }),
 		source.On("providers", func(f source.Field) bool {
+			seen := map[[3]string]bool{}
 			for _, e := range d.Elements(f.Value, "providers") {
 				p, ok := d.provider(e)
 				if !ok {
 					continue
 				}
-				if slices.ContainsFunc(l.Providers, func(o Provider) bool { return o.key() == p.key() }) {
+				if seen[p.key()] {
 					d.Errorf(e, "%s %s is locked twice", p.Name, p.Version)
 				}
+				seen[p.key()] = true
 				l.Providers = append(l.Providers, p)
 			}
 			return true
@@ -285,14 +286,14 @@ func (l *Lock) Write(p *program.Project) (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	before, err := os.ReadFile(Path(p))
+	before, err := p.Root.ReadFile(program.LockFile, source.MaxFileSize)
 	switch {
 	case err == nil && bytes.Equal(before, text), errors.Is(err, os.ErrNotExist) && len(l.Providers) == 0:
 		return false, nil
 	case err != nil && !errors.Is(err, os.ErrNotExist):
 		return false, err
 	}
-	if err := atomicfile.Write(Path(p), text, 0o644); err != nil {
+	if err := p.Root.WriteFile(program.LockFile, text, 0o644); err != nil {
 		return false, fmt.Errorf("cannot write the lock: %w", err)
 	}
 	return true, nil

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/internal/lockfile"
 )
 
@@ -72,7 +73,8 @@ func TestOf(t *testing.T) {
 }
 
 func TestWrite(t *testing.T) {
-	p := &program.Project{Dir: t.TempDir()}
+	dir := t.TempDir()
+	p := &program.Project{Dir: dir, Root: projectroot.New(dir, projectroot.Trusted)}
 	l, err := lockfile.Load(p)
 	require.NoError(t, err)
 	changed, err := l.Write(p)

@@ -10,6 +10,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/engine/program/yamlprogram"
+	"github.com/husk-dev/husk/internal/plugins"
 	"github.com/husk-dev/husk/internal/validation"
 	"github.com/husk-dev/husk/internal/workspace"
 )
@@ -48,10 +49,25 @@ func (v *view) check(ctx context.Context, stack string, open []string) (ds sourc
 	return slices.DeleteFunc(ds.Sorted(), v.follows), nil
 }
 
+// checkSafely is check for any text: a mistake of the checker is a problem of the project file, and not the end of the session.
+func (v *view) checkSafely(ctx context.Context, stack string, open []string) (ds source.Diagnostics, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			ds, err = source.Diagnostics{v.file.file.Errorf(source.Position{}, "the project cannot be checked, which is a mistake in husk: %v", cause)}, nil
+		}
+	}()
+	return v.check(ctx, stack, open)
+}
+
 func (v *view) checkStack(ctx context.Context, stack string) (source.Diagnostics, error) {
-	ds, err := validation.Check(ctx, v.project, stack, v)
+	limits, err := plugins.EvaluationOf(v.project, v.packages.options.Limits)
+	var unusable source.Diagnostics
+	if err != nil && !errors.As(err, &unusable) {
+		unusable = source.Diagnostics{v.project.File.Errorf(source.Position{}, "%v", err)}
+	}
+	ds, err := validation.Check(ctx, v.project, stack, v, limits)
 	if err == nil {
-		return ds, nil
+		return append(ds, unusable...), nil
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -62,8 +78,10 @@ func (v *view) checkStack(ctx context.Context, stack string) (source.Diagnostics
 		problems = source.Diagnostics{v.project.File.Errorf(source.Position{}, "%v", err)}
 	}
 	run := abi.RunContext{Project: v.project.Name, Stack: stack, DryRun: true}
-	ds, err = yamlprogram.New(v.project, v).Validate(ctx, run, nil)
-	return append(ds, problems...), err
+	checked := yamlprogram.New(v.project, v)
+	checked.Limit(limits)
+	ds, err = checked.Validate(ctx, run, nil)
+	return slices.Concat(ds, problems, unusable), err
 }
 
 // follows reports whether a diagnostic is only the consequence of lines that the tree leaves out: something that lacks what

@@ -28,6 +28,7 @@ func isWordByte(b byte) bool {
 }
 
 func newCursor(d *document, p position) *cursor {
+	p = d.within(p)
 	c := &cursor{document: d, line: p.Line, at: d.column(p)}
 	line := d.line(p.Line)
 	c.from, c.to = c.at, c.at

@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"math"
 	"net/url"
 	"path/filepath"
 	"runtime"
@@ -35,6 +36,14 @@ func (d *document) uri() string {
 		return d.given
 	}
 	return pathToURI(d.path)
+}
+
+// within returns a position as one in the document: one behind the end of a line, or of the document, is that end.
+func (d *document) within(p position) position {
+	if p.Line >= len(d.lines) {
+		p = position{len(d.lines) - 1, math.MaxInt32}
+	}
+	return d.at(p.Line, d.column(p))
 }
 
 // line returns the text of a line, counted from 0, empty behind the last one.
@@ -98,7 +107,7 @@ func (d *document) offset(p position) int {
 // changed returns the document with a part of its text replaced.
 func (d *document) changed(change span, text string, version int) *document {
 	from, to := d.offset(change.Start), d.offset(change.End)
-	out := newDocument(d.path, d.text[:from]+text+d.text[max(from, to):], &version)
+	out := newDocument(d.path, d.text[:from]+text+d.text[to:], &version)
 	out.given = d.given
 	return out
 }

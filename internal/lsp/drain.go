@@ -13,22 +13,29 @@ type draining struct {
 	channel.Channel
 
 	mu sync.Mutex
-	// pending counts the requests without an answer, and idle is signalled when there are none, or when the channel closes.
-	pending int
+	// pending counts the requests without an answer by their IDs, and idle is signalled when there are none, or when the
+	// channel closes.
+	pending map[string]int
 	closed  bool
 	idle    *sync.Cond
 }
 
 func newDraining(c channel.Channel) *draining {
-	d := &draining{Channel: c}
+	d := &draining{Channel: c, pending: map[string]int{}}
 	d.idle = sync.NewCond(&d.mu)
 	return d
 }
 
 // envelope is what separates requests, notifications, and answers.
 type envelope struct {
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Method  string          `json:"method"`
+}
+
+// isRequest reports whether a message is a request that is answered under its ID.
+func (e *envelope) isRequest() bool {
+	return e.Version == "2.0" && e.Method != "" && len(e.ID) > 0 && (e.ID[0] == '"' || e.ID[0] == '-' || '0' <= e.ID[0] && e.ID[0] <= '9')
 }
 
 // Recv implements [channel.Channel].
@@ -41,8 +48,8 @@ func (d *draining) Recv() ([]byte, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var e envelope
-	if json.Unmarshal(message, &e) == nil && e.ID != nil && e.Method != "" {
-		d.pending++
+	if json.Unmarshal(message, &e) == nil && e.isRequest() {
+		d.pending[string(e.ID)]++
 	}
 	return message, nil
 }
@@ -51,7 +58,7 @@ func (d *draining) Recv() ([]byte, error) {
 func (d *draining) drain() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for d.pending > 0 && !d.closed {
+	for len(d.pending) > 0 && !d.closed {
 		d.idle.Wait()
 	}
 }
@@ -60,25 +67,26 @@ func (d *draining) drain() {
 func (d *draining) Send(message []byte) error {
 	err := d.Channel.Send(message)
 	var e envelope
-	if json.Unmarshal(message, &e) == nil && e.ID != nil && string(e.ID) != "null" && e.Method == "" {
-		d.end(1, false)
+	answered := ""
+	if json.Unmarshal(message, &e) == nil && e.Method == "" {
+		answered = string(e.ID)
 	}
-	if err != nil { // nobody reads answers any more
-		d.end(0, true)
-	}
+	d.end(answered, err != nil) // after an error, nobody reads answers any more
 	return err
 }
 
 // Close implements [channel.Channel].
 func (d *draining) Close() error {
-	d.end(0, true)
+	d.end("", true)
 	return d.Channel.Close()
 }
 
-func (d *draining) end(answers int, closed bool) {
+func (d *draining) end(answered string, closed bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.pending -= answers
+	if d.pending[answered]--; d.pending[answered] <= 0 {
+		delete(d.pending, answered)
+	}
 	d.closed = d.closed || closed
 	d.idle.Broadcast()
 }

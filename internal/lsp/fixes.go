@@ -57,6 +57,9 @@ func (d *document) correction(f published) (textEdit, bool) {
 	if meant == "" {
 		return textEdit{}, false
 	}
+	if f.column > len(d.line(f.line)) {
+		return textEdit{}, false // the line has changed since
+	}
 	from, to := f.column, d.token(f.line, f.column)
 	written := d.line(f.line)[from:to]
 	if len(written) > 1 && (written[0] == '"' || written[0] == '\'') {

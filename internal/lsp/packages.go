@@ -108,7 +108,7 @@ func keyOf(project *program.Project, pkg program.Package, declared *program.Prov
 	for i := range d.Limits {
 		d.Limits[i].Position = source.Position{}
 	}
-	text, _ := json.Marshal([]any{project.Dir, pkg, d, stamp(moduleFile(project, &d))}) // of text and numbers only
+	text, _ := json.Marshal([]any{project.Dir, pkg, d, stamp(project.Root, moduleFile(project, &d))}) // of text and numbers only
 	return string(text)
 }
 

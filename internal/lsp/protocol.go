@@ -1,6 +1,9 @@
 package lsp
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"errors"
+)
 
 // These are the parts of the Language Server Protocol 3.17 that the server uses, by the names that it gives them.
 
@@ -10,6 +13,21 @@ type position struct {
 	Character int `json:"character"`
 }
 
+// UnmarshalJSON implements [json.Unmarshaler]. It refuses what is no place in any document. One behind the end of a line, or
+// of the document, is that end (see [document.within]).
+func (p *position) UnmarshalJSON(data []byte) error {
+	var given struct{ Line, Character *int64 }
+	if err := json.Unmarshal(data, &given); err != nil {
+		return err
+	}
+	if given.Line == nil || given.Character == nil || *given.Line < 0 || *given.Character < 0 {
+		return errors.New("a position has a line and a character, from 0 on")
+	}
+	const end = 1 << 30
+	*p = position{Line: int(min(*given.Line, end)), Character: int(min(*given.Character, end))}
+	return nil
+}
+
 func (p position) before(q position) bool {
 	return p.Line < q.Line || p.Line == q.Line && p.Character < q.Character
 }
@@ -17,6 +35,19 @@ func (p position) before(q position) bool {
 type span struct {
 	Start position `json:"start"`
 	End   position `json:"end"`
+}
+
+// UnmarshalJSON implements [json.Unmarshaler]. It refuses a range whose end is before its start.
+func (s *span) UnmarshalJSON(data []byte) error {
+	var given struct{ Start, End *position }
+	if err := json.Unmarshal(data, &given); err != nil {
+		return err
+	}
+	if given.Start == nil || given.End == nil || given.End.before(*given.Start) {
+		return errors.New("a range has a start, and an end that is not before it")
+	}
+	s.Start, s.End = *given.Start, *given.End
+	return nil
 }
 
 func (s span) overlaps(t span) bool { return !s.End.before(t.Start) && !t.End.before(s.Start) }

@@ -15,11 +15,11 @@ import (
 	"sync"
 
 	"github.com/creachadair/jrpc2"
-	"github.com/creachadair/jrpc2/channel"
 	"github.com/creachadair/jrpc2/handler"
 
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/internal/plugins"
 )
@@ -30,6 +30,8 @@ type Options struct {
 	Version string
 	// Stack is the stack whose configuration is used, empty for the selected one.
 	Stack string
+	// Root returns what opens the files of the project in a directory, as far as the user trusts it.
+	Root func(dir string) *projectroot.Root
 	// Plugins are for loading providers. Their Events may be nil.
 	Plugins plugins.Options
 	// Secrets are hidden in what editors show; nil for none.
@@ -89,7 +91,7 @@ func Serve(ctx context.Context, in io.Reader, out io.WriteCloser, o Options) err
 	s.rpc = jrpc2.NewServer(s.methods(), &jrpc2.ServerOptions{
 		AllowPush: true, DisableBuiltin: true, Concurrency: concurrency, NewContext: func() context.Context { return ctx },
 	})
-	s.channel = newDraining(channel.LSP(in, out))
+	s.channel = newDraining(newFraming(in, out))
 	s.rpc.Start(s.channel)
 	var checks sync.WaitGroup
 	checks.Go(func() { s.checkAll(ctx) })
@@ -140,11 +142,16 @@ var ignored = func(context.Context, *jrpc2.Request) (any, error) { return nil, n
 
 // answer returns the handler of a request.
 func answer[P, R any](f func(context.Context, P) (R, error)) jrpc2.Handler {
-	return func(ctx context.Context, req *jrpc2.Request) (any, error) {
+	return func(ctx context.Context, req *jrpc2.Request) (result any, err error) {
 		var params P
 		if err := req.UnmarshalParams(&params); err != nil {
 			return nil, err
 		}
+		defer func() {
+			if cause := recover(); cause != nil {
+				result, err = nil, jrpc2.Errorf(jrpc2.InternalError, "%s failed, which is a mistake in husk: %v", req.Method(), cause)
+			}
+		}()
 		return f(ctx, params)
 	}
 }
@@ -280,7 +287,7 @@ func (s *server) change(path string, d *document) {
 
 // recheck has the project of a path checked. The caller holds the lock.
 func (s *server) recheck(path string) {
-	dir := projectDir(path, s.opened)
+	dir := s.projectDir(path)
 	if dir == "" {
 		return
 	}
@@ -307,7 +314,7 @@ func (s *server) document(path string) *document {
 func (s *server) view(path string) *view {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.viewOf(projectDir(path, s.opened))
+	return s.viewOf(s.projectDir(path))
 }
 
 // viewOf returns the project in a directory. The caller holds the lock.
@@ -318,7 +325,7 @@ func (s *server) viewOf(dir string) *view {
 	v, ok := s.views[dir]
 	if !ok {
 		open := maps.Clone(s.open) // the view reads the configuration of stacks later
-		v = newView(dir, func(path string) *document { return open[path] }, s.packages)
+		v = newView(s.options.Root(dir), func(path string) *document { return open[path] }, s.packages)
 		s.views[dir] = v
 	}
 	return v
@@ -354,7 +361,7 @@ func (s *server) check(ctx context.Context, dir string) {
 	var ds source.Diagnostics
 	var err error
 	if v != nil {
-		ds, err = v.check(ctx, s.options.Stack, open)
+		ds, err = v.checkSafely(ctx, s.options.Stack, open)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -373,7 +380,7 @@ func (s *server) publish(dir string, v *view, ds source.Diagnostics) {
 		if documents[path] == nil {
 			d := s.open[path]
 			if d == nil {
-				if text, err := source.Read(path); err == nil {
+				if text, err := s.options.Root(dir).ReadFile(path, source.MaxFileSize); err == nil {
 					d = newDocument(path, string(text), nil)
 				} else {
 					d = newDocument(path, "", nil)
@@ -387,7 +394,7 @@ func (s *server) publish(dir string, v *view, ds source.Diagnostics) {
 		found[path] = nil // what was wrong with it is no more
 	}
 	for path := range s.open {
-		if projectDir(path, s.opened) == dir {
+		if s.projectDir(path) == dir {
 			found[path] = nil
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/creachadair/jrpc2/channel"
 	"github.com/stretchr/testify/require"
 
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/internal/lsp"
 	"github.com/husk-dev/husk/internal/plugins"
 	"github.com/husk-dev/husk/internal/testmodule"
@@ -81,11 +82,16 @@ func newBareEditor(t *testing.T) *editor {
 
 func newEditorWithCache(t *testing.T, cache string) *editor {
 	t.Helper()
+	return newEditorOf(t, cache, trusted)
+}
+
+func newEditorOf(t *testing.T, cache string, root func(dir string) *projectroot.Root) *editor {
+	t.Helper()
 	e := &editor{T: t, dir: t.TempDir(), published: make(chan published, 1<<14), versions: map[string]int{}, progress: make(chan string, 100), ended: make(chan error, 1)}
 	fromEditor, toServer := io.Pipe()
 	fromServer, toEditor := io.Pipe()
 	go func() {
-		e.ended <- lsp.Serve(t.Context(), fromEditor, toEditor, lsp.Options{Version: "test", Plugins: plugins.Options{Places: plugins.Places{Cache: cache}}})
+		e.ended <- lsp.Serve(t.Context(), fromEditor, toEditor, lsp.Options{Version: "test", Root: root, Plugins: plugins.Options{Places: plugins.Places{Cache: cache}}})
 		toEditor.Close()
 	}()
 	e.client = jrpc2.NewClient(channel.LSP(fromServer, toServer), &jrpc2.ClientOptions{OnNotify: func(r *jrpc2.Request) {
@@ -278,11 +284,10 @@ func TestSeveralDocuments(t *testing.T) {
 	require.Equal(t, []string{
 		`4:18 "lenght" property "lenght" of "pet": no such property; did you mean "length"?`,
 	}, e.check("infra/Main.yaml", "resources:\n  pet:\n    type: random:RandomPet\n    properties: {lenght: \"${length}\"}\n"))
-	e.check("Husk.prod.yaml", "config:\n  shop:length: many\n")
 	e.show("Husk.yaml", header+"main: infra\nconfig:\n  length: {type: integer}\n")
 	require.Equal(t, []string{
-		`9:3 "length" the value of the configuration key "length" cannot be used: it must be an integer` + "\nset another with: husk config set length <value>",
-	}, e.diagnostics("Husk.yaml", header+"main: infra\nconfig:\n  length: {type: integer}\n"), "the file of a stack is open")
+		`2:16 "many" the value of the configuration key "length" cannot be used: it must be an integer` + "\nit is declared in Husk.yaml:9",
+	}, e.check("Husk.prod.yaml", "config:\n  shop:length: many\n"))
 	require.Equal(t, []string{`1:1 "confg" unknown key "confg" in a stack's configuration; did you mean "config"?`}, e.check("Husk.prod.yaml", "confg: {}\n"))
 }
 
@@ -655,3 +660,5 @@ func TestProgress(t *testing.T) {
 	require.Equal(t, "begin Husk: compiling random", <-e.progress)
 	require.Equal(t, "end", <-e.progress)
 }
+
+func trusted(dir string) *projectroot.Root { return projectroot.New(dir, projectroot.Trusted) }

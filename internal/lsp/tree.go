@@ -32,6 +32,11 @@ const maxMistakes = 20
 // newTree parses a document. name is its name in diagnostics.
 func newTree(d *document, name string) *tree {
 	t := &tree{document: d}
+	if len(d.text) > source.MaxFileSize { // as it would be on disk
+		t.file = source.NewFile(name, nil)
+		t.mistakes = source.Diagnostics{t.file.Errorf(source.Position{}, "the file is larger than %d MiB", source.MaxFileSize>>20)}
+		return t
+	}
 	lines := slices.Clone(d.lines)
 	parse := func() (ds source.Diagnostics) {
 		t.kept = strings.Join(lines, "\n")

@@ -13,6 +13,7 @@ import (
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/engine/program/yamlprogram"
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/internal/workspace"
 )
 
@@ -31,13 +32,13 @@ type view struct {
 // stackFile matches the names of stacks' configuration files.
 var stackFile = regexp.MustCompile(`^(?:Husk|Pulumi)\.(.+)\.ya?ml$`)
 
-// newView reads the project in a directory. It returns nil if there is none.
-func newView(dir string, open func(path string) *document, packages *packages) *view {
-	file := projectFile(dir, open)
+// newView reads the project in the directory of a root. It returns nil if there is none.
+func newView(root *projectroot.Root, open func(path string) *document, packages *packages) *view {
+	file := projectFile(root, open)
 	if file == "" {
 		return nil
 	}
-	v := &view{dir: dir, packages: packages}
+	v := &view{dir: root.Dir(), packages: packages}
 	trees := map[string]*tree{}
 	read := func(path string) (*tree, error) {
 		if trees[path] != nil {
@@ -45,7 +46,7 @@ func newView(dir string, open func(path string) *document, packages *packages) *
 		}
 		d := open(path)
 		if d == nil {
-			text, err := source.Read(path)
+			text, err := root.ReadFile(path, source.MaxFileSize)
 			if err != nil {
 				return nil, err
 			}
@@ -59,19 +60,20 @@ func newView(dir string, open func(path string) *document, packages *packages) *
 		return nil
 	}
 	v.file, v.program = t, t
-	v.project, v.problems = program.ReadProject(dir, filepath.Base(file), []byte(t.kept), func(path string) ([]byte, error) {
+	edited := root.Overlay(func(path string) ([]byte, bool) {
 		if stackFile.MatchString(filepath.Base(path)) {
 			if d := open(path); d != nil {
-				return []byte(d.text), nil
+				return []byte(d.text), true
 			}
-			return source.Read(path)
+			return nil, false
 		}
 		t, err := read(path)
 		if err != nil {
-			return nil, err
+			return nil, false // which the root says as well
 		}
-		return []byte(t.kept), nil
+		return []byte(t.kept), true
 	})
+	v.project, v.problems = program.ReadProject(edited, filepath.Base(file), []byte(t.kept))
 	if v.project != nil && v.project.Template.File != nil {
 		if t := trees[v.project.Path(v.project.Template.File.Name)]; t != nil {
 			v.program = t
@@ -89,13 +91,13 @@ func (v *view) shown(path string) string {
 	return path
 }
 
-// projectFile returns the path of the project file of a directory, also of one that is not saved yet.
-func projectFile(dir string, open func(path string) *document) string {
-	if file := program.FindFile(dir); file != "" {
+// projectFile returns the path of the project file in the directory of a root, also of one that is not saved yet.
+func projectFile(root *projectroot.Root, open func(path string) *document) string {
+	if file := program.FindFile(root); file != "" {
 		return file
 	}
 	for _, name := range program.FileNames() {
-		if path := filepath.Join(dir, name); open(path) != nil {
+		if path := root.Path(name); open(path) != nil {
 			return path
 		}
 	}
@@ -103,13 +105,13 @@ func projectFile(dir string, open func(path string) *document) string {
 }
 
 // projectDir returns the directory of the project that a file belongs to, empty if there is none.
-func projectDir(path string, open func(path string) *document) string {
+func (s *server) projectDir(path string) string {
 	dir := filepath.Dir(path)
-	if projectFile(dir, open) != "" {
+	if projectFile(s.options.Root(dir), s.opened) != "" {
 		return dir
 	}
 	found, err := workspace.Find(dir)
-	if err != nil || projectFile(found, open) == "" {
+	if err != nil || projectFile(s.options.Root(found), s.opened) == "" {
 		return ""
 	}
 	return found
@@ -166,13 +168,13 @@ func (v *view) packageNames() []string {
 }
 
 // stamp returns what changes when a module or its source does.
-func stamp(path string) (out struct {
+func stamp(root *projectroot.Root, path string) (out struct {
 	Size, Time int64
 },
 ) {
 	const maxFiles = 5000
 	files := 0
-	_ = filepath.WalkDir(path, func(name string, entry os.DirEntry, err error) error {
+	_ = root.WalkDir(path, func(name string, entry os.DirEntry, err error) error {
 		if err != nil {
 			return nil // the load tells of it
 		}

@@ -97,6 +97,9 @@ func randomChoices(t testing.TB, random *rand.ChaCha8) []byte {
 }
 
 func TestMeteredModulesBehaveAsBefore(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles hundreds of modules")
+	}
 	random := rand.NewChaCha8([32]byte{100})
 	for range 150 {
 		sameBehaviour(t, randomChoices(t, random))

@@ -72,7 +72,7 @@ func Start(t *testing.T, settings Settings) *Server {
 	}
 	program := find()
 	if program == "" {
-		t.Skip("MinIO is not installed: neither PATH nor the directory bin of GOPATH has it (.ci/run installs it)")
+		t.Skip("MinIO is not installed: neither PATH nor the directory bin of GOPATH has it (.ci/install minio installs it)")
 	}
 	dir, err := os.MkdirTemp("", "minio")
 	require.NoError(t, err)

@@ -5,8 +5,8 @@
 package nativewire
 
 import (
+	"bufio"
 	"context"
-	"encoding/gob"
 	"errors"
 	"io"
 	"slices"
@@ -52,7 +52,7 @@ var ErrEnded = errors.New("the native process of the provider has ended: what it
 // link is one end.
 type link struct {
 	sending sync.Mutex
-	out     *gob.Encoder
+	out     io.Writer
 
 	mu      sync.Mutex
 	last    uint64
@@ -61,21 +61,22 @@ type link struct {
 }
 
 func newLink(out io.Writer) *link {
-	return &link{out: gob.NewEncoder(out), pending: make(map[uint64]chan message), ended: make(chan struct{})}
+	return &link{out: out, pending: make(map[uint64]chan message), ended: make(chan struct{})}
 }
 
 func (l *link) send(m message) error {
 	l.sending.Lock()
 	defer l.sending.Unlock()
-	return l.out.Encode(m)
+	_, err := l.out.Write(m.encode())
+	return err
 }
 
 // read passes what comes to handle, but for answers, until the other end closes.
 func (l *link) read(in io.Reader, handle func(message)) {
 	defer close(l.ended)
-	for decoder := gob.NewDecoder(in); ; {
-		var m message
-		if err := decoder.Decode(&m); err != nil {
+	for in := bufio.NewReader(in); ; {
+		m, err := readMessage(in)
+		if err != nil {
 			return
 		}
 		if m.Kind != answers {

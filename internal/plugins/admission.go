@@ -6,13 +6,16 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 
+	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/host/trust"
 	"github.com/husk-dev/husk/internal/registry"
 )
@@ -57,17 +60,12 @@ func openAdmission(project *program.Project) (*admission, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", policyVariable, err)
 		}
-		if err := a.add(t, path, func(name string) string {
-			if filepath.IsAbs(name) {
-				return name
-			}
-			return filepath.Join(filepath.Dir(path), name)
-		}); err != nil {
+		if err := a.add(t, path); err != nil {
 			return nil, err
 		}
 	}
 	if project != nil && project.Trust != nil {
-		if err := a.add(project.Trust, project.File.Name, project.Path); err != nil {
+		if err := a.add(project.Trust, project.File.Name); err != nil {
 			return nil, err
 		}
 	}
@@ -77,13 +75,13 @@ func openAdmission(project *program.Project) (*admission, error) {
 	return a, nil
 }
 
-// add reads the keys and roots of a policy. path returns the path of a file that is named beside it.
-func (a *admission) add(t *program.Trust, name string, path func(string) string) error {
+// add reads the keys and roots of a policy.
+func (a *admission) add(t *program.Trust, name string) error {
 	p := &trust.Policy{}
 	if len(t.Roots) > 0 {
 		var all []byte
 		for _, file := range t.Roots {
-			text, err := os.ReadFile(file)
+			text, err := t.ReadFile(file)
 			if err == nil {
 				_, err = trust.ParseRoot(text)
 			}
@@ -103,11 +101,10 @@ func (a *admission) add(t *program.Trust, name string, path func(string) string)
 		for _, s := range r.Signers {
 			allowed := trust.Allowed{Identity: s.Identity, Issuer: s.Issuer}
 			if s.Key != "" {
-				key, err := ReadPublicKey(s.Key, path)
-				if err != nil {
+				var err error
+				if allowed.Key, err = ReadPublicKey(s, t.ReadFile); err != nil {
 					return diagnosed(t, s.Position, "the key %s cannot be used: %v", s.Key, err)
 				}
-				allowed.Key = key
 			}
 			rule.Signers = append(rule.Signers, allowed)
 		}
@@ -124,12 +121,12 @@ func diagnosed(t *program.Trust, at source.Position, format string, args ...any)
 	return source.Diagnostics{t.File.Errorf(at, format, args...)}
 }
 
-// ReadPublicKey reads a public key from its text, or from the file that the text names. path returns the path of the file.
-func ReadPublicKey(text string, path func(string) string) (trust.PublicKey, error) {
-	if strings.HasPrefix(text, "ed25519:") || strings.HasPrefix(text, "-----BEGIN") {
-		return trust.ParsePublicKey(text)
+// ReadPublicKey reads the public key of a signer, with read if it is in a file.
+func ReadPublicKey(s program.TrustedSigner, read func(name string) ([]byte, error)) (trust.PublicKey, error) {
+	if !s.KeyInFile() {
+		return trust.ParsePublicKey(s.Key)
 	}
-	content, err := os.ReadFile(path(text))
+	content, err := read(s.Key)
 	if err != nil {
 		return trust.PublicKey{}, err
 	}
@@ -197,6 +194,16 @@ func (p *Plugins) admit(ctx context.Context, o origin, digest string) (signer tr
 	return signer, nil
 }
 
+// warnOnce reports a warning, unless one with the key was reported before.
+func (p *Plugins) warnOnce(key, message string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.warned[key] {
+		p.warned[key] = true
+		p.options.Events(engine.Diagnostic{Severity: severity(slog.LevelWarn), Message: message})
+	}
+}
+
 // check asks one policy. Signatures that were kept are used first, then those that were vendored: both need no network.
 func (p *Plugins) check(ctx context.Context, policy namedPolicy, o origin, digest string) (trust.Signer, error) {
 	client, err := p.registry()
@@ -206,6 +213,9 @@ func (p *Plugins) check(ctx context.Context, policy namedPolicy, o origin, diges
 	rules := policy.Policy
 	if o.anySigner {
 		rules = forState(rules, o.source)
+	}
+	if was := rules.Formerly(o.source); was != nil && rules.Rule(o.source) != nil {
+		p.warnOnce("trust:"+was.Source, was.Changed(o.source)+"; the trust policy is in "+policy.name)
 	}
 	if !rules.Wants(o.source) {
 		signer, err := rules.Check(o.source, nil)
@@ -220,7 +230,7 @@ func (p *Plugins) check(ctx context.Context, policy namedPolicy, o origin, diges
 		known = append(known, raw)
 	}
 	if o.path != "" && o.from == nil {
-		beside, err := registry.ReadSignatures(o.path + SignatureSuffix)
+		beside, err := registry.ReadSignatures(p.rootOf(o.path), o.path+SignatureSuffix)
 		if err != nil {
 			return trust.Signer{}, err
 		}
@@ -329,7 +339,7 @@ func (p *Plugins) contentOf(o origin, digest string) ([]byte, error) {
 	if o.path == "" {
 		return nil, fmt.Errorf("there is no file of the module %s", digest)
 	}
-	return os.ReadFile(o.path)
+	return p.rootOf(o.path).ReadFile(o.path, int64(p.config.ModuleSize()))
 }
 
 // admitFile is admit for a file. Source in a directory is asked about when it was built.
@@ -337,10 +347,11 @@ func (p *Plugins) admitFile(ctx context.Context, path, digest string, from origi
 	if p.admission == nil {
 		return nil
 	}
-	if info, err := os.Stat(path); err != nil || info.IsDir() {
-		return err
+	root := p.rootOf(path)
+	if info, err := root.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return err // what is neither a file nor a directory is not loaded
 	}
-	is, err := p.host.Digest(path)
+	is, err := p.digestOf(root, path)
 	if err != nil {
 		return p.config.Refused(path, err)
 	}
@@ -349,6 +360,19 @@ func (p *Plugins) admitFile(ctx context.Context, path, digest string, from origi
 	}
 	_, err = p.admit(ctx, from, is)
 	return err
+}
+
+// digestOf returns the digest of a module in a file, which the host remembers if nobody else can replace the file.
+func (p *Plugins) digestOf(root *projectroot.Root, path string) (string, error) {
+	if root.Trusted() {
+		return p.host.Digest(path)
+	}
+	content, err := root.ReadFile(path, int64(p.config.ModuleSize()))
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(content)
+	return DigestPrefix + hex.EncodeToString(sum[:]), nil
 }
 
 // admitBuilt is admit for a module in memory that was built from source or read by a command. One that was admitted from

@@ -104,13 +104,5 @@ func (p *Plugins) Precompile(ctx context.Context, name, path, dir string) (*Modu
 	if err != nil {
 		return nil, err
 	}
-	wasm, err := m.wasm()
-	if err != nil {
-		return nil, err
-	}
-	whole, err := p.host.LoadBytes(ctx, wasm) // source was compiled as a draft
-	if err != nil {
-		return nil, err
-	}
-	return m, whole.Precompile(dir)
+	return m, m.module.Precompile(dir)
 }

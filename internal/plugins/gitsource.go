@@ -93,14 +93,31 @@ func isOfRepository(variable string) bool {
 	return false
 }
 
+// isOfCredentials reports whether a variable of the environment has git use credentials for whatever server asks: programs that
+// are asked for passwords, certificates of clients, and settings that name no server. Those of credential helpers, of netrc, and
+// of settings such as http.https://git.example.com.extraHeader are for servers that the user has named.
+func isOfCredentials(variable string) bool {
+	name, _, _ := strings.Cut(variable, "=")
+	switch name {
+	case "GIT_ASKPASS", "SSH_ASKPASS", "GIT_SSL_CERT", "GIT_SSL_KEY", "GIT_SSL_CERT_PASSWORD_PROTECTED", "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS", "GIT_HTTP_USER_AGENT":
+		return true
+	}
+	return strings.HasPrefix(name, "GIT_CONFIG_KEY_") || strings.HasPrefix(name, "GIT_CONFIG_VALUE_")
+}
+
+// withoutCredentials are settings of git by which no server gets what is not for it by name.
+var withoutCredentials = []string{
+	"-c", "core.askPass=", "-c", "http.extraHeader=", "-c", "http.cookieFile=", "-c", "http.sslCert=", "-c", "http.sslKey=", "-c", "http.delegation=none", "-c", "http.emptyAuth=false",
+}
+
 // checkOut fetches a branch, tag, or commit of a repository into an empty directory, and returns the commit.
 func checkOut(ctx context.Context, dir, url, ref string) (string, error) {
 	git := func(args ...string) (string, error) {
-		cmd := exec.CommandContext(ctx, "git", append([]string{
+		cmd := exec.CommandContext(ctx, "git", append(append([]string{
 			"-C", dir, "-c", "protocol.ext.allow=never", "-c", "core.hooksPath=" + os.DevNull,
 			"-c", "http.lowSpeedLimit=1", "-c", "http.lowSpeedTime=60", // a server that sends nothing
-		}, args...)...)
-		cmd.Env = append(slices.DeleteFunc(os.Environ(), isOfRepository), "GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_NOSYSTEM=1")
+		}, withoutCredentials...), args...)...)
+		cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return isOfRepository(v) || isOfCredentials(v) }), "GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_NOSYSTEM=1")
 		out, err := cmd.CombinedOutput()
 		text := strings.TrimSpace(string(out))
 		if errors.Is(err, exec.ErrNotFound) {

@@ -16,7 +16,7 @@ import (
 
 // grants returns the grants of the project file and of the options. An error names the place in the file.
 func (p *Plugins) grants(declared *program.ProviderPlugin) (host.Grants, error) {
-	var g host.Grants
+	g := host.Grants{Withheld: p.withheld()}
 	refused := func(at source.Position, what string, err error) (host.Grants, error) {
 		d := p.project.File.Errorf(at, "%s cannot be granted to %s", what, declared.Name)
 		d.Detail = err.Error()
@@ -53,7 +53,6 @@ func (p *Plugins) grants(declared *program.ProviderPlugin) (host.Grants, error) 
 		}
 	}
 	more := p.options.Grants[declared.Name]
-	g.Withheld = slices.Concat(p.project.OwnFiles(), p.options.Places.ownFiles(), p.options.Withheld)
 	g.GrantAdvice = grantAdvice(declared)
 	if more.KV != nil {
 		if err := g.Add(grant.Text{Capability: grant.NameKV}, place); err != nil {
@@ -79,7 +78,7 @@ func (p *Plugins) bind(service *host.HTTPGrant, header program.HeaderGrant) erro
 
 // isDirectory returns an error if the provider could not use the directory.
 func (p *Plugins) isDirectory(provider string, written program.Grant, dir host.FSGrant) error {
-	info, err := os.Stat(dir.HostPath)
+	info, err := p.project.Root.Stat(dir.HostPath)
 	if err == nil && info.IsDir() || err != nil && dir.ReadWrite {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/program/budget"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/host/limit"
@@ -75,9 +76,10 @@ type limits map[string]map[string]uint64
 
 // limitsOf returns the limits of the project, overridden by those of the command. A project that is not trusted may have
 // lower limits than those of [untrustedLimits], and no higher ones.
-func limitsOf(project *program.Project, untrusted bool, given []Limit) (limits, error) {
+func limitsOf(project *program.Project, given []Limit) (limits, error) {
 	l := limits{}
 	var most map[string]uint64
+	untrusted := isUntrusted(project)
 	if untrusted {
 		most = untrustedLimits()
 		l[""] = maps.Clone(most)
@@ -141,6 +143,9 @@ func (l limits) configure(c host.Config) (host.Config, error) {
 		all[memoryLimit] = max(all[memoryLimit], own[memoryLimit])
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if info, _ := limit.Named(name); info.Scope == limit.ScopeProgram {
+			continue
+		}
 		var err error
 		if c, err = c.WithLimit(name, all[name]); err != nil {
 			return c, err
@@ -149,13 +154,33 @@ func (l limits) configure(c host.Config) (host.Config, error) {
 	return c, nil
 }
 
+// Evaluation returns the limits of the evaluation of the project's program.
+func (p *Plugins) Evaluation() budget.Limits { return p.limits.evaluation(p.project) }
+
+// EvaluationOf returns the limits of the evaluation of a project's program, with limits of the command, without opening its
+// plugins. Also with an error, which is about limits that cannot be used, there are those that can.
+func EvaluationOf(project *program.Project, given []Limit) (budget.Limits, error) {
+	l, err := limitsOf(project, given)
+	return l.evaluation(project), err
+}
+
+func (l limits) evaluation(project *program.Project) budget.Limits {
+	advice := adviceFor(project)
+	return budget.Limits{
+		Steps: l[""][budget.Steps], Memory: l[""][budget.Memory],
+		Advice: func(e budget.ExceededError) string {
+			return advice("", limit.ExceededError{Limit: limit.Limit(e.Limit), Most: e.Most})
+		},
+	}
+}
+
 // HostConfig returns a host's configuration, with limits of the command, for modules of no project.
 func HostConfig(given []Limit) (host.Config, error) {
-	l, err := limitsOf(nil, false, given)
+	l, err := limitsOf(nil, given)
 	if err != nil {
 		return host.Config{}, err
 	}
-	return l.configure(host.NewConfig().WithAdvice(adviceFor(nil, false)))
+	return l.configure(host.NewConfig().WithAdvice(adviceFor(nil)))
 }
 
 // of returns the limits of a provider alone, and its memory limit, which always has a value.
@@ -173,14 +198,14 @@ func (l limits) of(provider string) map[string]uint64 {
 
 // adviceFor returns the advice how the user of a project, nil for none, raises a limit, with a value that
 // may be enough. That of a project which is not trusted is raised by who runs it.
-func adviceFor(project *program.Project, untrusted bool) func(name string, exceeded limit.ExceededError) string {
+func adviceFor(project *program.Project) func(name string, exceeded limit.ExceededError) string {
 	return func(name string, exceeded limit.ExceededError) string {
 		info := exceeded.Info()
 		value := strings.ReplaceAll(info.Format(exceeded.Enough()), " ", "")
 		setting, flag := fmt.Sprintf("limits: {%s: %s}", info.Name, value), fmt.Sprintf("%s=%s", info.Name, value)
 		listed := project != nil && name != "" && project.Provider(name) != nil
 		switch {
-		case untrusted:
+		case isUntrusted(project):
 			return "the project is not trusted: who runs it can raise the limit with --limit " + flag
 		case info.OfProvider() && listed:
 			return fmt.Sprintf("to raise the limit, give the provider %s in %s %q, or the command --limit %s:%s", name, project.File.Name, setting, name, flag)

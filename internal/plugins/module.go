@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/blocking"
 )
@@ -83,7 +83,8 @@ func (p *Plugins) moduleOf(ctx context.Context, name, path, digest string, from 
 }
 
 func (p *Plugins) load(ctx context.Context, name, path, digest string) (*Module, error) {
-	info, err := os.Stat(path)
+	root := p.rootOf(path)
+	info, err := root.Stat(path)
 	if err != nil {
 		return nil, err
 	}
@@ -97,26 +98,35 @@ func (p *Plugins) load(ctx context.Context, name, path, digest string) (*Module,
 		return nil, context.Cause(ctx)
 	}
 	var module *host.Module
-	wasm := func() ([]byte, error) { return os.ReadFile(path) }
-	if info.IsDir() {
+	wasm := func() ([]byte, error) { return root.ReadFile(path, int64(p.config.ModuleSize())) }
+	switch {
+	case info.IsDir():
 		if err := p.refuseUnsandboxed("it is built from Go source"); err != nil {
 			return nil, err
 		}
 		var built []byte
 		built, module, err = p.build(ctx, name, path, p.pathOrigin(path), p.builder.Build)
 		wasm = func() ([]byte, error) { return built, nil }
-	} else {
+	case !info.Mode().IsRegular():
+		err = projectroot.ErrNotRegular // which the host would wait for
+	case root.Trusted():
 		defer p.progress.begin(name, compiling)()
 		module, err = p.host.Load(ctx, path)
+	default: // the host is given no path that a stranger can lead elsewhere meanwhile
+		defer p.progress.begin(name, compiling)()
+		var content []byte
+		if content, err = wasm(); err == nil {
+			module, err = p.host.LoadBytes(ctx, content)
+		}
+		if refused, ok := errors.AsType[*host.LoadError](err); ok {
+			refused.Path = path
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
 	if got := module.Info.Digest; digest != "" && got != digest {
 		return nil, changedError(path, got)
-	}
-	if p.options.Effects {
-		module.Preload()
 	}
 	m, err := identify(ctx, module, path)
 	if err == nil {
@@ -142,7 +152,7 @@ func (p *Plugins) build(ctx context.Context, name, dir string, from origin,
 		return nil, nil, err
 	}
 	defer p.progress.begin(name, compiling)()
-	module, err := p.host.LoadDraft(ctx, wasm)
+	module, err := p.host.LoadBytes(ctx, wasm)
 	var refused *host.LoadError
 	if errors.As(err, &refused) {
 		refused.Path = dir

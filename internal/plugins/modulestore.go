@@ -193,10 +193,11 @@ func (p *Plugins) endClaims() error {
 	return claims.end()
 }
 
-// CollectModules removes kept modules that no state names, if always is set or this run has kept another.
-// inUse returns the digests that all states name, including that of this run.
-func (p *Plugins) CollectModules(always bool, inUse func() (map[string]bool, error)) error {
-	if !always && !p.kept.Load() {
+// CollectModules removes kept modules that no state names, if this run has kept another. inUse returns the digests
+// that all states name, including that of this run. Other runs read no state but their own: what a destroy leaves
+// is removed with the stack, or by the next run that keeps a module.
+func (p *Plugins) CollectModules(inUse func() (map[string]bool, error)) error {
+	if !p.kept.Load() {
 		return nil
 	}
 	if err := p.endClaims(); err != nil {

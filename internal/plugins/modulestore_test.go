@@ -12,12 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/projectroot"
 )
 
 // aRun returns the plugins of a run that keeps modules in a directory.
 func aRun(t *testing.T, dir string) *Plugins {
 	t.Helper()
-	p, err := Open(t.Context(), &program.Project{}, Options{Places: Places{Cache: t.TempDir()}, Modules: dir})
+	p, err := Open(t.Context(), &program.Project{Root: projectroot.New(dir, projectroot.Trusted)}, Options{Places: Places{Cache: t.TempDir()}, Modules: dir})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.Close(context.Background())) })
 	return p
@@ -65,7 +66,7 @@ func TestOthersLeaveWhatARunHasKept(t *testing.T) {
 	keep(t, slow, "slow's")
 	keep(t, slow, "both's")
 	keep(t, quick, "both's") // which is there already
-	require.NoError(t, quick.CollectModules(true, named("quick's")))
+	require.NoError(t, quick.CollectModules(named("quick's")))
 	require.ElementsMatch(t, []string{"quick's", "slow's", "both's"}, keptIn(t, dir))
 	require.NoError(t, CollectModules(dir, named()))
 	require.ElementsMatch(t, []string{"slow's", "both's"}, keptIn(t, dir), "a run that collects has recorded what it needs")
@@ -102,7 +103,7 @@ func TestKeptModuleIsKeptOn(t *testing.T) {
 	there, err = second.KeepOn(t.Context(), digestOf("one"))
 	require.NoError(t, err)
 	require.True(t, there)
-	require.NoError(t, first.CollectModules(true, named()))
+	require.NoError(t, first.CollectModules(named()))
 	require.Equal(t, []string{"one"}, keptIn(t, dir))
 }
 
@@ -112,7 +113,7 @@ func TestNothingIsCollectedBlindly(t *testing.T) {
 	p := aRun(t, dir)
 	keep(t, p, "one")
 	damaged := errors.New("another stack is damaged")
-	require.ErrorIs(t, p.CollectModules(true, func() (map[string]bool, error) { return nil, damaged }), damaged)
+	require.ErrorIs(t, p.CollectModules(func() (map[string]bool, error) { return nil, damaged }), damaged)
 	require.Equal(t, []string{"one"}, keptIn(t, dir))
 }
 

@@ -28,7 +28,7 @@ func (p *Plugins) native(ctx context.Context, name, version string) (abi.Provide
 		return nil, nil
 	}
 	declared, err := p.project.ProviderVersion(name, version)
-	if err != nil || declared == nil || declared.Path == "" || !sameDir(p.project.Path(declared.Path), p.options.Native.Dir) {
+	if err != nil || declared == nil || declared.Path == "" || !p.isDir(declared.Path, p.options.Native.Dir) {
 		return nil, nil // the module of the provider has the error
 	}
 	if p.performing.Load() {
@@ -49,9 +49,10 @@ func (p *Plugins) native(ctx context.Context, name, version string) (abi.Provide
 	return &nativeProvider{opened, p}, nil
 }
 
-func sameDir(a, b string) bool {
-	x, errA := os.Stat(a)
-	y, errB := os.Stat(b)
+// isDir reports whether what the project names is a directory that the user of the command has named.
+func (p *Plugins) isDir(named, dir string) bool {
+	x, errA := p.project.Root.Stat(named)
+	y, errB := os.Stat(dir)
 	return errA == nil && errB == nil && os.SameFile(x, y)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/internal/nativewire"
 )
 
@@ -46,7 +47,7 @@ plugins:
     - {name: other, path: other}
     - {name: misnamed, path: notes}
 `), 0o600))
-	project, err := program.LoadProject(dir)
+	project, err := program.LoadProject(projectroot.New(dir, projectroot.Trusted))
 	require.NoError(t, err)
 
 	callsOut, callsIn := io.Pipe()

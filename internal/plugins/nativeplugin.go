@@ -4,18 +4,42 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"slices"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program"
-	"github.com/husk-dev/husk/internal/pulumiplugin"
 )
 
 // A project may list a plugin of Pulumi as a provider, with native: true. It is a process of this machine with
 // the rights of the user: no sandbox, no grants, no limits, and no digest in the state. Only the project file
 // says so, and a trust policy refuses it unless the policy allows native plugins.
+
+// NativePlugin is a running native plugin. Close ends it.
+type NativePlugin interface {
+	abi.Provider
+	io.Closer
+}
+
+// NativeOptions say which native plugin starts, and who gets what it says.
+type NativeOptions struct {
+	// Name is the package, and Program the executable.
+	Name, Program string
+	// Dir is where it runs.
+	Dir string
+	// EnvVarMappings have it see the variables of its keys under the names that are their values, beside all others.
+	EnvVarMappings map[string]string
+	// Log gets its messages, and what it prints with the severity debug. It may be called concurrently.
+	Log func(abi.LogEntry)
+	// WantedVersion returns the version of a package that counts, given the one that a component's SDK wants; nil keeps
+	// that.
+	WantedVersion func(pkg, wanted string) string
+}
+
+// errNoNatives is a native plugin in a process that was started without what runs them.
+var errNoNatives = errors.New("it is a native plugin, which this process cannot run: it was started for a project without one; start it anew")
 
 // errNativeListed is the error of commands that need a module.
 var errNativeListed = errors.New("it is a native plugin (native: true), and this needs a module: a native plugin only runs in preview, up, refresh, and destroy")
@@ -35,7 +59,7 @@ func (a *admission) refuseNative() error {
 }
 
 // nativePlugin starts the native plugin that the project lists for a package, and returns nil if it lists none.
-func (p *Plugins) nativePlugin(ctx context.Context, name, version string, mappings engine.EnvVarMappings) (*pulumiplugin.Plugin, error) {
+func (p *Plugins) nativePlugin(ctx context.Context, name, version string, mappings engine.EnvVarMappings) (NativePlugin, error) {
 	declared, err := p.project.ProviderVersion(name, version)
 	if err != nil || declared == nil || !declared.Native {
 		return nil, nil // the module of the provider has the error
@@ -60,12 +84,15 @@ func (p *Plugins) nativePluginSchema(ctx context.Context, pkg program.Package) (
 	return text, true, errors.Join(err, p.endNative(plugin))
 }
 
-func (p *Plugins) startNative(ctx context.Context, declared *program.ProviderPlugin, version string, mappings engine.EnvVarMappings) (*pulumiplugin.Plugin, error) {
+func (p *Plugins) startNative(ctx context.Context, declared *program.ProviderPlugin, version string, mappings engine.EnvVarMappings) (NativePlugin, error) {
 	if err := errors.Join(p.admission.refuseNative(), p.refuseUnsandboxed("it is a native plugin")); err != nil {
 		return nil, err
 	}
+	if p.options.StartNative == nil {
+		return nil, errNoNatives
+	}
 	log := &nativeLog{declared.Name, p.options.Events}
-	started, err := pulumiplugin.Start(ctx, pulumiplugin.Options{
+	started, err := p.options.StartNative(ctx, NativeOptions{
 		Name: declared.Name, Program: p.project.Path(declared.Path), Dir: p.project.Dir,
 		Log: func(e abi.LogEntry) { log.Write(ctx, e) }, WantedVersion: p.wantedVersion,
 		EnvVarMappings: mappings.Map(),
@@ -94,9 +121,9 @@ func (p *Plugins) startNative(ctx context.Context, declared *program.ProviderPlu
 }
 
 // endNative ends a native plugin before the others.
-func (p *Plugins) endNative(plugin *pulumiplugin.Plugin) error {
+func (p *Plugins) endNative(plugin NativePlugin) error {
 	p.mu.Lock()
-	p.natives = slices.DeleteFunc(p.natives, func(other *pulumiplugin.Plugin) bool { return other == plugin })
+	p.natives = slices.DeleteFunc(p.natives, func(other NativePlugin) bool { return other == plugin })
 	p.mu.Unlock()
 	return plugin.Close()
 }

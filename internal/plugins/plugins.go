@@ -29,7 +29,6 @@ import (
 	"github.com/husk-dev/husk/host/kvstore"
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/gobuild"
-	"github.com/husk-dev/husk/internal/pulumiplugin"
 	"github.com/husk-dev/husk/internal/registry"
 )
 
@@ -49,9 +48,6 @@ type Options struct {
 	Trust *Trust
 	// Installed uses the modules that the project lists for all resources.
 	Installed bool
-	// Effects says that providers will probably create or delete something, for which all of
-	// their code must be loaded.
-	Effects bool
 	// Interpret runs modules in the interpreter: a new one starts at once, and its calls take some 30 times longer.
 	Interpret bool
 	// Native stands for the module of a provider in previews, nil for none.
@@ -59,10 +55,8 @@ type Options struct {
 	// RunNative starts the plugins that the project lists with native: true. Without it, programs are not checked
 	// by their schemas: to look at a project must run nothing of it outside the sandbox.
 	RunNative bool
-	// Untrusted says that somebody else chose what the project says: its grants cover directories of the project
-	// and hosts of the Internet, no headers with this process's variables, and nothing of it runs or is built
-	// outside the sandbox. Its limits are those of [UntrustedLimits], or lower.
-	Untrusted bool
+	// StartNative starts such a plugin; nil refuses it.
+	StartNative func(ctx context.Context, o NativeOptions) (NativePlugin, error)
 	// Limits override those of the project, and of [UntrustedLimits].
 	Limits []Limit
 	// Grants are granted to providers by name, in addition to the project's. A store among them stands
@@ -73,6 +67,8 @@ type Options struct {
 	// Withheld are files that no grant of a directory above them covers, in addition to those of the
 	// project; see [host.Grants].
 	Withheld []string
+	// Runs is set for a run of the project. Without it, the providers of a project that is not trusted have no grants.
+	Runs bool
 	// Config is the stack's configuration, which grants may refer to. If it is nil, the headers that
 	// do are left out.
 	Config []abi.ConfigEntry
@@ -120,7 +116,7 @@ type Plugins struct {
 	// used is what Used returns.
 	used []string
 	// natives are the plugins that run without a sandbox, and warned has the names of those that were told of.
-	natives []*pulumiplugin.Plugin
+	natives []NativePlugin
 	warned  map[string]bool
 	// policies are closed with the plugins.
 	policies []*host.Policy
@@ -128,6 +124,10 @@ type Plugins struct {
 }
 
 // Open makes the plugins of a project. project may be nil if only [Plugins.Module] is used.
+//
+// If the project's root is not trusted, somebody else chose what the project says: its grants cover directories of the
+// project and hosts of the Internet, no headers with this process's variables, and nothing of it runs or is built outside
+// the sandbox. Its limits are those of [UntrustedLimits], or lower.
 func Open(ctx context.Context, project *program.Project, o Options) (*Plugins, error) {
 	if o.Events == nil {
 		o.Events = func(engine.Event) {}
@@ -140,10 +140,10 @@ func Open(ctx context.Context, project *program.Project, o Options) (*Plugins, e
 	}
 	p.registry = sync.OnceValues(func() (*registry.Client, error) { return p.Registry(nil) })
 	var err error
-	if p.limits, err = limitsOf(project, o.Untrusted, o.Limits); err != nil {
+	if p.limits, err = limitsOf(project, o.Limits); err != nil {
 		return nil, err
 	}
-	config := o.Places.configure(host.NewConfig()).WithAudit(o.Audit).WithAdvice(adviceFor(project, o.Untrusted))
+	config := o.Places.configure(host.NewConfig()).WithAudit(o.Audit).WithAdvice(adviceFor(project))
 	if o.Interpret {
 		config = config.WithInterpreter()
 	}
@@ -248,12 +248,17 @@ func (p *Plugins) Load(ctx context.Context, spec engine.PackageSpec) (abi.Provid
 	return engineProvider(p.mappedProvider(ctx, declared, module, spec.EnvVarMappings))
 }
 
-// grantedProvider makes a provider with the grants of the project.
+// grantedProvider makes a provider to ask what it is, with the grants of the project.
 func (p *Plugins) grantedProvider(ctx context.Context, declared *program.ProviderPlugin, module *Module) (*host.Provider, error) {
-	return p.mappedProvider(ctx, declared, module, "")
+	grants, err := p.grants(declared)
+	if err != nil {
+		return nil, err
+	}
+	return p.providerWith(ctx, declared, module, p.toLook(grants))
 }
 
-// mappedProvider is grantedProvider for one that sees variables under other names. It sees those alone that are granted.
+// mappedProvider makes a provider with the grants of the project, which sees variables under other names. It sees those alone that
+// are granted.
 func (p *Plugins) mappedProvider(ctx context.Context, declared *program.ProviderPlugin, module *Module, mappings engine.EnvVarMappings) (*host.Provider, error) {
 	grants, err := p.grants(declared)
 	if err != nil {
@@ -266,6 +271,10 @@ func (p *Plugins) mappedProvider(ctx context.Context, declared *program.Provider
 				"grant it in plugins.providers of %s, as in grants: {env: [%[2]s]}", declared.Name, source, grants.EnvVarMappings[source], p.project.File.Name)
 		}
 	}
+	return p.providerWith(ctx, declared, module, grants)
+}
+
+func (p *Plugins) providerWith(ctx context.Context, declared *program.ProviderPlugin, module *Module, grants host.Grants) (*host.Provider, error) {
 	if declared.Place() == "" { // no project lists it: otherwise, declaredProvider has checked this
 		if err := p.checkRequests(declared, module, grants); err != nil {
 			return nil, err

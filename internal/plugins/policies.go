@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/husk-dev/husk/engine/analysis"
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/host"
 )
 
@@ -47,7 +49,7 @@ func (p *Plugins) Policies(ctx context.Context, others []program.PolicyPack) ([]
 }
 
 func (p *Plugins) policy(ctx context.Context, declared *program.PolicyPack, path string) (pack analysis.Pack, err error) {
-	if runsElsewhere(path) {
+	if runsElsewhere(p.rootOf(path), path) {
 		return pack, errors.New("it is a policy pack for a runtime of Pulumi, which husk does not run: " +
 			"a pack for husk is a .wasm file, or Go source that uses guest-sdk/policy")
 	}
@@ -69,8 +71,10 @@ func (p *Plugins) policy(ctx context.Context, declared *program.PolicyPack, path
 }
 
 // runsElsewhere reports whether a directory holds a policy pack of Pulumi, a program in another language.
-func runsElsewhere(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, "PulumiPolicy.yaml"))
-	source, _ := filepath.Glob(filepath.Join(dir, "*.go")) // an error means that nothing matches
-	return err == nil && len(source) == 0
+func runsElsewhere(root *projectroot.Root, dir string) bool {
+	if _, err := root.Stat(filepath.Join(dir, "PulumiPolicy.yaml")); err != nil {
+		return false
+	}
+	entries, err := root.ReadDir(dir)
+	return err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return filepath.Ext(e.Name()) == ".go" })
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/host/trust"
 	"github.com/husk-dev/husk/internal/lockfile"
@@ -25,6 +26,8 @@ const (
 	mirrorsVariable = "HUSK_REGISTRY_MIRRORS"
 	// registriesVariable has further registries for names, separated by commas.
 	registriesVariable = "HUSK_REGISTRIES"
+	// realmsVariable has the hosts at which registries issue tokens, if these are others.
+	realmsVariable = "HUSK_REGISTRY_REALMS"
 )
 
 // IsSet reports whether an environment variable is neither empty nor a word for no.
@@ -48,18 +51,24 @@ func (p *Plugins) Registry(progress func(registry.Progress)) (*registry.Client, 
 	if o.Mirrors, err = registry.ParseMirrors(os.Getenv(mirrorsVariable)); err != nil {
 		return nil, fmt.Errorf("%s: %w", mirrorsVariable, err)
 	}
-	if p.options.Untrusted {
-		o.Dial = dialer(o.Mirrors)
+	if p.untrusted() {
+		o.Transport = judged(o.Mirrors)
+	}
+	if o.Realms, err = registry.ParseRealms(os.Getenv(realmsVariable)); err != nil {
+		return nil, fmt.Errorf("%s: %w", realmsVariable, err)
 	}
 	vendored, err := absolute(os.Getenv(vendorVariable))
 	if err != nil {
 		return nil, err
 	}
 	if vendored != "" {
-		o.Layouts = append(o.Layouts, vendored)
+		o.Layouts = append(o.Layouts, registry.Directory{Path: vendored, Root: projectroot.New(vendored, projectroot.Trusted)})
 	}
-	if p.project != nil && p.project.Vendor != "" {
-		o.Layouts = append(o.Layouts, p.project.Vendor)
+	if p.project != nil {
+		o.Root = p.project.Root
+		if p.project.Vendor != "" {
+			o.Layouts = append(o.Layouts, registry.Directory{Path: p.project.Vendor, Root: p.project.Root})
+		}
 	}
 	return registry.New(o), nil
 }
@@ -243,7 +252,7 @@ func (p *Plugins) Identity(ctx context.Context, declared *program.ProviderPlugin
 }
 
 func (p *Plugins) identity(ctx context.Context, name, path string, from origin) (host.Manifest, error) {
-	wasm, err := os.ReadFile(path)
+	wasm, err := p.rootOf(path).ReadFile(path, int64(p.config.ModuleSize()))
 	if err != nil {
 		return host.Manifest{}, err
 	}

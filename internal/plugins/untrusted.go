@@ -1,13 +1,14 @@
 package plugins
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,15 +16,31 @@ import (
 
 	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/host/limit"
+	"github.com/husk-dev/husk/internal/confined"
 	"github.com/husk-dev/husk/internal/egress"
 	"github.com/husk-dev/husk/internal/hostname"
 	"github.com/husk-dev/husk/internal/registry"
 )
 
 // A project of somebody else's may not choose what of this machine its providers get, nor run anything outside the
-// sandbox: see [Options.Untrusted].
+// sandbox: see [Open].
+
+// untrusted reports whether somebody else chose what the project says.
+func (p *Plugins) untrusted() bool { return isUntrusted(p.project) }
+
+// rootOf returns what opens a path: the project's root for what a project that is not trusted has. What lies elsewhere
+// then, Husk has put there, or the user of the command has named: what a project names was checked when it was read.
+func (p *Plugins) rootOf(path string) *projectroot.Root {
+	if p.untrusted() && filepath.IsAbs(path) && p.project.Root.Owns(path) { // a relative one is the user's
+		return p.project.Root
+	}
+	return projectroot.New(".", projectroot.Trusted)
+}
+
+func isUntrusted(project *program.Project) bool { return project != nil && !project.Root.Trusted() }
 
 // UntrustedLimits are the limits of projects that are not trusted, in their units, as far as they are lower than the
 // defaults, which are for one user's own projects: runs of strangers share a machine.
@@ -44,6 +61,8 @@ var UntrustedLimits = map[limit.Limit]uint64{
 	limit.WaitingCalls: 10_000, limit.Streams: 2,
 	limit.LogRate:     32 << 10,
 	limit.CompileTime: uint64(3 * time.Minute),
+	// Some ten seconds. A program of 10,000 resources takes two million steps, and 40 MiB.
+	limit.EvaluationSteps: 100_000_000, limit.EvaluationMemory: 128 << 20,
 }
 
 // untrustedLimits returns the limits of projects that are not trusted, by name.
@@ -63,7 +82,7 @@ func untrustedLimits() map[string]uint64 {
 
 // refuseUnsandboxed returns an error for what would run outside the sandbox.
 func (p *Plugins) refuseUnsandboxed(what string) error {
-	if !p.options.Untrusted {
+	if !p.untrusted() {
 		return nil
 	}
 	return fmt.Errorf("%s, and a project that is not trusted may have only modules: list a .wasm file of the project, or the source of a published module", what)
@@ -72,13 +91,22 @@ func (p *Plugins) refuseUnsandboxed(what string) error {
 // checkUntrusted returns an error for a grant that a project which is not trusted may not have. given are the grants
 // so far, the last of which is that of the text.
 func (p *Plugins) checkUntrusted(written program.Grant, given host.Grants) error {
-	if !p.options.Untrusted {
+	if !p.untrusted() {
 		return nil
 	}
 	switch written.Capability {
 	case grant.NameFS:
-		if dir := given.FS[len(given.FS)-1]; dir.Within == "" {
+		dir := given.FS[len(given.FS)-1]
+		if dir.Within == "" {
 			return errors.New("the project is not trusted: it may have only directories of its own")
+		}
+		// Who grants what is withheld by its name gets it, and this is not for a stranger to do.
+		withheld, err := confined.Withhold(given.Withheld...)
+		if err != nil {
+			return err
+		}
+		if withheld.Covers(p.project.Dir, dir.HostPath, nil) {
+			return fmt.Errorf("the project is not trusted: it may not have %s, which is withheld from its providers", written.Scope)
 		}
 	case grant.NameEnv:
 		return errors.New("the project is not trusted: it may have no variables of this process")
@@ -97,46 +125,89 @@ func (p *Plugins) checkUntrusted(written program.Grant, given host.Grants) error
 	return nil
 }
 
+// withheld returns the files that no grant of a directory above them covers. In a project that is not trusted these are also the
+// repositories that it came with, and all of what Husk keeps, whatever the options say.
+func (p *Plugins) withheld() []string {
+	all := slices.Concat(p.project.OwnFiles(), p.options.Places.ownFiles(), p.options.Withheld)
+	if p.untrusted() {
+		for _, name := range append([]string{workspaceDir}, confined.Repositories...) {
+			all = append(all, filepath.Join(p.project.Dir, "**", name))
+		}
+		all = append(all, UserFiles()...)
+	}
+	return all
+}
+
+// workspaceDir is where package workspace keeps states and modules beside a project.
+const workspaceDir = ".husk"
+
+// toLook returns the grants of a provider that is only asked what it is. One of a project that is not trusted has none: whoever
+// opens the project, in an editor for instance, has not decided to run it.
+func (p *Plugins) toLook(g host.Grants) host.Grants {
+	if !p.untrusted() || p.options.Runs {
+		return g
+	}
+	return host.Grants{Withheld: g.Withheld, GrantAdvice: func(grant.Text) string {
+		return "the project is not trusted, and its providers get nothing before it is run, such as by husk preview"
+	}}
+}
+
 // inTheInternet returns an error for a host that names an address inside. A name that leads to one does not reach it.
 func inTheInternet(host string) error {
-	addr, err := netip.ParseAddr(host)
-	switch {
-	case host == hostname.Localhost:
+	if host == hostname.Localhost {
 		return errors.New("the project is not trusted: it may not reach this machine")
-	case err == nil && egress.Inside(addr) != "":
-		return fmt.Errorf("the project is not trusted: it may not reach %s, which is %s", host, egress.Inside(addr))
+	}
+	addr, err := netip.ParseAddr(host)
+	if err != nil {
+		return nil
+	}
+	// An address of the Internet may be one of this machine, or of its neighbours.
+	if inside, ok := errors.AsType[*egress.AddressError](new(egress.Dialer).Check(addr.Unmap().WithZone("").String(), addr, 0)); ok {
+		return fmt.Errorf("the project is not trusted: it may not reach %s, which is %s", host, inside.What)
 	}
 	return nil
 }
 
-// dialer returns how the registries of a project that is not trusted are reached: those inside only if the operator's
-// environment names them, as a mirror, as a registry, or as the proxy of all.
-func dialer(mirrors []registry.Mirror) func(ctx context.Context, network, address string) (net.Conn, error) {
+// judged returns how the registries of a project that is not trusted are reached, through a proxy or not: those inside only if
+// the operator's environment names them, as a mirror or as a registry.
+func judged(mirrors []registry.Mirror) func(base *http.Transport) http.RoundTripper {
 	var named []string
 	add := func(place string) {
 		host, _, _ := strings.Cut(place, "/")
+		if u := (&url.URL{Host: host}); u.Port() == "" {
+			port := "443"
+			if hostname.IsThisMachine(u.Hostname()) {
+				port = "80" // without TLS
+			}
+			host = net.JoinHostPort(u.Hostname(), port)
+		}
 		named = append(named, host)
 	}
 	for _, m := range mirrors {
 		add(m.Prefix)
 	}
 	for one := range strings.SplitSeq(os.Getenv(registriesVariable), ",") {
-		add(strings.TrimPrefix(strings.TrimSpace(one), "oci://"))
-	}
-	for _, variable := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"} {
-		if proxy, err := url.Parse(os.Getenv(variable)); err == nil && proxy.Host != "" {
-			add(proxy.Host)
+		if one = strings.TrimSpace(one); one != "" {
+			add(strings.TrimPrefix(one, "oci://"))
 		}
 	}
-	d := &egress.Dialer{Allow: func(host string, _ netip.Addr, port uint16) bool {
-		return slices.Contains(named, host) || slices.Contains(named, net.JoinHostPort(host, strconv.Itoa(int(port))))
-	}}
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := d.Dial(ctx, network, address)
-		var inside *egress.AddressError
-		if errors.As(err, &inside) {
-			err = fmt.Errorf("the project is not trusted, and %w: who runs it can name a registry inside in %s or %s", inside, mirrorsVariable, registriesVariable)
-		}
-		return conn, err
+	isNamed := func(host string, port uint16) bool {
+		return slices.Contains(named, net.JoinHostPort(host, strconv.Itoa(int(port))))
 	}
+	d := &egress.Dialer{Allow: func(host string, _ netip.Addr, port uint16) bool { return isNamed(host, port) }}
+	return func(base *http.Transport) http.RoundTripper {
+		return advising{egress.NewTransport(base, d, base.Proxy, egress.Via{Named: isNamed})}
+	}
+}
+
+// advising adds to refusals what whoever runs a project can do about them.
+type advising struct{ http.RoundTripper }
+
+// RoundTrip implements [http.RoundTripper].
+func (a advising) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := a.RoundTripper.RoundTrip(r)
+	if inside, ok := errors.AsType[*egress.AddressError](err); ok {
+		err = fmt.Errorf("the project is not trusted, and %w: who runs it can name a registry inside in %s or %s", inside, mirrorsVariable, registriesVariable)
+	}
+	return response, err
 }

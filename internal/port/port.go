@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/port/portcache"
 )
 
 // Options say how a provider is ported.
@@ -86,7 +87,7 @@ func Port(ctx context.Context, source string, o Options) (*Built, error) {
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the directory for ports: %w", err)
 	}
-	_, _ = Prune(b.dir, time.Now().Add(-KeptUnused)) // what stays is removed by the next port
+	_, _ = portcache.Prune(b.dir, time.Now().Add(-portcache.KeptUnused)) // what stays is removed by the next port
 	b.step("fetching", source)
 	s, err := b.fetch(ctx, source)
 	if err != nil {

@@ -28,6 +28,9 @@ import (
 // Terraform, and an imitation of the adapter serves what they serve.
 func imitations(t *testing.T) (sdk string) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("builds a module")
+	}
 	proxy, err := goproxytest.NewServer("testdata/proxy", "")
 	require.NoError(t, err)
 	t.Cleanup(proxy.Close)

@@ -17,6 +17,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/internal/testcache"
 )
 
 // Server is a PostgreSQL server of the installed programs, in a directory of its own. It runs
@@ -52,14 +54,48 @@ func Start(t *testing.T, settings ...string) *Server {
 	if programs == "" {
 		t.Skip("PostgreSQL is not installed: neither PATH nor /usr/lib/postgresql has its initdb and postgres (on Debian: apt-get install postgresql)")
 	}
-	s := &Server{Password: rand.Text(), programs: programs, settings: settings}
+	template := testcache.Dir(t, "postgresql-"+version(t, programs), func(dir string) error { return initialize(t, programs, dir) })
+	password, err := os.ReadFile(filepath.Join(template, passwordFile))
+	require.NoError(t, err)
+	s := &Server{Password: string(password), programs: programs, settings: settings}
 	s.makeDirectory(t)
-	initialize := command(t, filepath.Join(programs, "initdb"), "--pgdata="+s.data(), "--username=postgres", "--pwfile="+filepath.Join(s.dir, "password"),
-		"--auth-local=reject", "--auth-host=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync")
-	output, err := initialize.CombinedOutput()
-	require.NoError(t, err, string(output))
+	require.NoError(t, os.CopyFS(s.data(), os.DirFS(filepath.Join(template, dataDirectory))))
+	require.NoError(t, os.Chmod(s.data(), 0o700)) // or the server refuses it
+	giveAway(t, s.dir)
 	s.begin(t)
 	return s
+}
+
+// The files of a server, and of what servers begin with.
+const (
+	dataDirectory = "data"
+	passwordFile  = "password"
+)
+
+// version returns that of the server's programs.
+func version(t *testing.T, programs string) string {
+	output, err := command(t, filepath.Join(programs, "postgres"), "--version").Output()
+	require.NoError(t, err)
+	return strings.TrimSpace(string(output))
+}
+
+// initialize makes what servers begin with: the files of an empty server, and its password, in a directory that is the
+// user's own. initdb takes more processor time than most tests of the server.
+func initialize(t *testing.T, programs, dir string) error {
+	s := &Server{Password: rand.Text(), programs: programs}
+	s.makeDirectory(t)
+	cmd := command(t, filepath.Join(programs, "initdb"), "--pgdata="+s.data(), "--username=postgres", "--pwfile="+filepath.Join(s.dir, passwordFile),
+		"--auth-local=reject", "--auth-host=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync")
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w: %s", err, output)
+	}
+	if err := os.Chmod(dir, 0o700); err != nil {
+		return err
+	}
+	if err := os.CopyFS(filepath.Join(dir, dataDirectory), os.DirFS(s.data())); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, passwordFile), []byte(s.Password), 0o600)
 }
 
 // makeDirectory makes the directory of a server, without its data.
@@ -68,14 +104,14 @@ func (s *Server) makeDirectory(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
 	s.dir, s.CACertificate = dir, writeCertificate(t, dir)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "password"), []byte(s.Password), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, passwordFile), []byte(s.Password), 0o600))
 	giveAway(t, dir)
 }
 
 // Give has a directory belong to the user that the server runs as.
 func (s *Server) Give(t *testing.T, dir string) { giveAway(t, dir) }
 
-func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+func (s *Server) data() string { return filepath.Join(s.dir, dataDirectory) }
 
 // begin runs the server at a free port.
 func (s *Server) begin(t *testing.T) {

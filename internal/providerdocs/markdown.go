@@ -12,7 +12,7 @@ import (
 // Markdown returns the documentation of a package as one document of Markdown with tables.
 func Markdown(p *schema.Package, requests []string) string {
 	m := &markdown{}
-	m.heading(1, title(p))
+	m.heading(1, Title(p))
 	m.description(p.Description)
 	if len(requests) > 0 {
 		m.paragraph("It asks for these capabilities, which a project grants:")
@@ -110,7 +110,7 @@ func (m *markdown) index(p *schema.Package) {
 	m.b.WriteString("| | |\n| --- | --- |\n")
 	row := func(token, text string) {
 		name := schema.ShortToken(token)
-		m.b.WriteString("| [" + inline(name) + "](#" + anchor(name) + ") | " + cell(firstSentence(text)) + " |\n")
+		m.b.WriteString("| [" + inline(name) + "](#" + Anchor(name) + ") | " + cell(firstSentence(text)) + " |\n")
 	}
 	for _, r := range p.Resources {
 		row(r.Token, r.Description)
@@ -194,7 +194,7 @@ func code(text string) string {
 	return "`" + strings.NewReplacer("`", "'", "|", `\|`).Replace(display.EscapeLines(text)) + "`"
 }
 
-// anchor returns what links to a heading, as GitHub makes it.
-func anchor(heading string) string {
+// Anchor returns what links to a heading, as GitHub makes it.
+func Anchor(heading string) string {
 	return regexp.MustCompile(`[^a-z0-9_-]`).ReplaceAllString(strings.ReplaceAll(strings.ToLower(heading), " ", "-"), "")
 }

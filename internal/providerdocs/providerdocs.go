@@ -166,7 +166,8 @@ func firstSentence(text string) string {
 	return text
 }
 
-func title(p *schema.Package) string {
+// Title returns the title of the documentation of a package.
+func Title(p *schema.Package) string {
 	name := p.DisplayName
 	if name == "" {
 		name = p.Name

@@ -18,7 +18,7 @@ type Terminal struct {
 
 // Package returns an overview of a package.
 func (t *Terminal) Package(p *schema.Package, requests []string) string {
-	t.line(t.Style.Strong(display.Escape(title(p))))
+	t.line(t.Style.Strong(display.Escape(Title(p))))
 	t.wrapped("", p.Description)
 	if len(requests) > 0 {
 		t.heading("It asks for")

@@ -79,7 +79,7 @@ func (c *Client) Stream(ctx context.Context, service, name string, in pulumiwire
 
 func readAnswer(name string, answer *encoded, out pulumiwire.Message) error {
 	if err := proto.Unmarshal(answer.bytes, out.Reflect.Interface()); err != nil {
-		return abi.NewError(abi.ErrorKindInternal, fmt.Sprintf("the answer to %s cannot be read: %v", name, err))
+		return abi.NewError(abi.ErrorKindCrashed, fmt.Sprintf("the answer to %s cannot be read: %v", name, err)) // the server has done what it did
 	}
 	return nil
 }

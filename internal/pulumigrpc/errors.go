@@ -38,6 +38,9 @@ var kinds = map[connect.Code]abi.ErrorKind{
 	connect.CodeDeadlineExceeded: abi.ErrorKindCancelled,
 }
 
+// initFailed is the detail of an error about an object that exists.
+const initFailed = "pulumirpc.ErrorResourceInitFailed"
+
 // changing are the methods that change objects. Pulumi forgets what a failed call of them may have made, unless
 // the code says that nobody knows.
 var changing = map[string]bool{
@@ -73,7 +76,7 @@ func statusOf(path string, err error) error {
 		}
 	}
 	if f := e.InitFailure; f != nil {
-		m := NewMessage("pulumirpc.ErrorResourceInitFailed")
+		m := NewMessage(initFailed)
 		m.Set("id", f.ID)
 		m.SetProperties("properties", f.State)
 		if f.Inputs != nil {
@@ -109,12 +112,19 @@ func errorOf(err error) error {
 	if kind, ok := kinds[status.Code()]; ok {
 		e.Kind = kind
 	}
+	if !connect.IsWireError(err) && e.Kind != abi.ErrorKindCancelled && e.Kind != abi.ErrorKindUnimplemented {
+		e.Kind = abi.ErrorKindUnavailable // no answer of the server, such as one that is too large: nobody knows what it has done
+	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		e.Kind = abi.ErrorKindCancelled
 	}
 	for _, detail := range status.Details() {
 		if err := explain(e, detail); err != nil {
-			return abi.NewError(abi.ErrorKindInternal, fmt.Sprintf("%s\nWhat the provider sends with it cannot be read: %v", status.Message(), err))
+			kind := abi.ErrorKindInternal
+			if detail.Type() == initFailed {
+				kind = abi.ErrorKindCrashed // there is an object, and nobody knows which
+			}
+			return abi.NewError(kind, fmt.Sprintf("%s\nWhat the provider sends with it cannot be read: %v", status.Message(), err))
 		}
 	}
 	return e
@@ -127,17 +137,18 @@ func explain(e *abi.Error, detail *connect.ErrorDetail) error {
 		return m, proto.Unmarshal(detail.Bytes(), m.Reflect.Interface())
 	}
 	switch detail.Type() {
-	case "pulumirpc.ErrorResourceInitFailed":
+	case initFailed:
 		m, err := read()
 		if err != nil {
 			return err
 		}
 		failure := &abi.InitFailure{ID: m.Text("id"), Reasons: m.Texts("reasons"), RefreshBeforeUpdate: m.Bool("refresh_before_update")}
-		if failure.State, err = m.Properties("properties"); err != nil {
-			return err
-		}
+		var faults []pulumiwire.Fault
+		failure.State, faults = m.Readable("properties")
+		pulumiwire.LeaveOut(failure, faults)
 		if failure.Inputs, err = m.OptionalProperties("inputs"); err != nil {
-			return err
+			failure.Inputs = nil // the engine keeps those of the request
+			failure.Reasons = append(failure.Reasons, "the inputs that the provider sent with it could not be read: "+err.Error())
 		}
 		e.Kind, e.InitFailure = abi.ErrorKindInitFailed, failure
 	case "pulumirpc.ConfigureErrorMissingKeys":

@@ -18,9 +18,13 @@ func answered[R any](method string, out pulumiwire.Message, err error, read func
 	}
 	response, err := read(out)
 	if err != nil {
-		return none, abi.NewError(abi.ErrorKindInternal, "the plugin's answer to "+method+" cannot be read: "+err.Error())
+		return none, unreadable(method, abi.ErrorKindInternal, err)
 	}
 	return response, nil
+}
+
+func unreadable(method string, kind abi.ErrorKind, err error) error {
+	return abi.NewError(kind, "the plugin's answer to "+method+" cannot be read: "+err.Error())
 }
 
 func (p *Plugin) Check(ctx context.Context, request abi.CheckRequest) (abi.CheckResponse, error) {
@@ -73,12 +77,25 @@ func (p *Plugin) Create(ctx context.Context, request abi.CreateRequest) (abi.Cre
 	asked := request
 	asked.Inputs = p.lower(request.Inputs)
 	out, err := p.call(ctx, "Create", func(in pulumiwire.Message) { pulumiwire.WriteCreate(in, asked) })
-	response, err := answered("Create", out, err, pulumiwire.ReadCreated)
+	if err != nil {
+		return abi.CreateResponse{}, p.markFailed(err, request.Inputs, request.Inputs)
+	}
+	response, faults := pulumiwire.ReadCreated(out)
 	response.State = p.mark(response.State, request.Inputs)
 	if request.Preview && response.ID == pulumiwire.UnknownString {
 		response.ID = ""
 	}
-	return response, p.markFailed(err, request.Inputs, request.Inputs)
+	switch {
+	case len(faults) == 0:
+		return response, nil
+	case request.Preview:
+		return abi.CreateResponse{}, unreadable("Create", abi.ErrorKindInternal, faults[0])
+	case response.ID == "": // nobody knows whether there is an object
+		return abi.CreateResponse{}, unreadable("Create", abi.ErrorKindCrashed, faults[0])
+	}
+	return abi.CreateResponse{}, pulumiwire.Unread(abi.InitFailure{
+		ID: response.ID, State: response.State, RefreshBeforeUpdate: response.RefreshBeforeUpdate,
+	}, faults)
 }
 
 func (p *Plugin) Read(ctx context.Context, request abi.ReadRequest) (abi.ReadResponse, error) {
@@ -115,9 +132,25 @@ func (p *Plugin) Update(ctx context.Context, request abi.UpdateRequest) (abi.Upd
 	asked := request
 	asked.Olds, asked.News, asked.OldInputs = p.lower(request.Olds), p.lower(request.News), p.lower(request.OldInputs)
 	out, err := p.call(ctx, "Update", func(in pulumiwire.Message) { pulumiwire.WriteUpdate(in, asked) })
-	response, err := answered("Update", out, err, pulumiwire.ReadUpdated)
+	if err != nil {
+		return abi.UpdateResponse{}, p.markFailed(err, request.News, request.News)
+	}
+	response, faults := pulumiwire.ReadUpdated(out)
 	response.State = p.mark(response.State, request.News)
-	return response, p.markFailed(err, request.News, request.News)
+	switch {
+	case len(faults) == 0:
+		return response, nil
+	case request.Preview:
+		return abi.UpdateResponse{}, unreadable("Update", abi.ErrorKindInternal, faults[0])
+	}
+	for _, f := range faults {
+		if old, ok := request.Olds.Lookup(f.Key); ok {
+			response.State = response.State.With(f.Key, old)
+		}
+	}
+	return abi.UpdateResponse{}, pulumiwire.Unread(abi.InitFailure{
+		ID: request.ID, State: response.State, RefreshBeforeUpdate: response.RefreshBeforeUpdate,
+	}, faults)
 }
 
 // markFailed marks the secrets in the state and in the inputs that an error holds: both are recorded.

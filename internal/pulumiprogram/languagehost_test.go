@@ -24,6 +24,7 @@ import (
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/callback"
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -171,7 +172,7 @@ func scripted(t *testing.T, text string, stop <-chan struct{}) (*Program, <-chan
 	t.Setenv("PATH", bin)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "Pulumi.yaml"), []byte("name: shop\nruntime: script\nmain: program.txt\n"), 0o644))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "program.txt"), []byte(text), 0o644))
-	project, err := program.LoadProject(dir)
+	project, err := program.LoadProject(projectroot.New(dir, projectroot.Trusted))
 	require.NoError(t, err)
 	printed := make(chan string, 100)
 	p := New(project, Options{Stop: func() <-chan struct{} { return stop }, Report: func(d engine.Diagnostic) { printed <- d.Message }})
@@ -259,7 +260,7 @@ func TestLanguageHost(t *testing.T) {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "Pulumi.yaml"),
 				[]byte("name: shop\nruntime: {name: script, options: {fast: true}}\nmain: program.txt\n"), 0o644))
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "program.txt"), []byte(c.program), 0o644))
-			project, err := program.LoadProject(dir)
+			project, err := program.LoadProject(projectroot.New(dir, projectroot.Trusted))
 			require.NoError(t, err)
 			require.NoError(t, Find(project.Runtime))
 			var mu sync.Mutex

@@ -23,19 +23,6 @@ func Runtimes() []string { return []string{"nodejs", "python", "go"} }
 
 func isOwn(runtime string) bool { return slices.Contains(Runtimes(), runtime) }
 
-// SourceKinds returns the suffixes of the files that programs of a runtime are made of, none if that is not known.
-func SourceKinds(runtime string) []string {
-	switch runtime {
-	case "nodejs":
-		return []string{".js", ".cjs", ".mjs", ".jsx", ".ts", ".cts", ".mts", ".tsx", ".json"}
-	case "python":
-		return []string{".py", ".toml", ".txt"}
-	case "go":
-		return []string{".go", ".mod", ".sum"}
-	}
-	return nil
-}
-
 // command runs a program.
 type command struct {
 	*exec.Cmd
@@ -50,7 +37,7 @@ type launch func(address string) command
 
 // command returns how to run the program, and what removes the files that were made for it.
 func (p *Program) command(ctx context.Context, run abi.RunContext) (_ launch, cleanUp func(), err error) {
-	if info, err := os.Stat(p.project.ProgramDir); err != nil {
+	if info, err := p.project.Root.Stat(p.project.ProgramDir); err != nil {
 		return nil, nil, p.problem("main names no program: %v", err)
 	} else if !info.IsDir() && p.project.Runtime == "go" {
 		return nil, nil, p.problem("main of a Go program is a directory, not %s", p.project.ProgramDir)
@@ -88,7 +75,7 @@ func (p *Program) unsupported(o program.RuntimeOption) error {
 
 // dir returns the directory that the program runs in, and its file; "." if the runtime finds that.
 func (p *Program) dir() (dir, file string) {
-	if info, err := os.Stat(p.project.ProgramDir); err == nil && !info.IsDir() {
+	if info, err := p.project.Root.Stat(p.project.ProgramDir); err == nil && !info.IsDir() {
 		return filepath.Dir(p.project.ProgramDir), filepath.Base(p.project.ProgramDir)
 	}
 	return p.project.ProgramDir, "."

@@ -92,8 +92,8 @@ func TestRequestsThatMakeNoSense(t *testing.T) {
 	}{
 		"bytes that are no message": {"ResourceMonitor/RegisterResource", grpc, framed([]byte("\xff\xff\xff garbage")), "3", "the request of /pulumirpc.ResourceMonitor/RegisterResource cannot be read"},
 		"a text that is not UTF-8":  {"ResourceMonitor/RegisterResource", grpc, framed(field(1, []byte("\xff\xfe"))), "3", "cannot be read"},
-		"properties that are none":  {"ResourceMonitor/RegisterResource", grpc, with(5, []byte("\xff\xff")), "3", `RegisterResource of shop:index:Thing "thing": the field object cannot be read`},
-		"properties too deep":       {"ResourceMonitor/RegisterResource", grpc, with(5, nested(6000)), "3", `RegisterResource of shop:index:Thing "thing": the field object cannot be read`},
+		"properties that are none":  {"ResourceMonitor/RegisterResource", grpc, with(5, []byte("\xff\xff")), "3", `RegisterResource of shop:index:Thing "thing": object: the field object cannot be read`},
+		"properties too deep":       {"ResourceMonitor/RegisterResource", grpc, with(5, nested(6000)), "3", `RegisterResource of shop:index:Thing "thing": object: the field object cannot be read`},
 		"outputs that are none":     {"ResourceMonitor/RegisterResourceOutputs", grpc, framed(append(field(1, []byte(someURN)), field(2, []byte("\xff"))...)), "3", "RegisterResourceOutputs of " + string(someURN)},
 		"a frame that is cut off":   {"ResourceMonitor/RegisterResource", grpc, good[:len(good)-3], "13", "promised 25 bytes in enveloped message, got 22 bytes"},
 		"no frame":                  {"ResourceMonitor/RegisterResource", grpc, nil, "12", "unary request has zero messages"},

@@ -111,13 +111,10 @@ func (s *Shim) update(ctx context.Context, request abi.UpdateRequest) (abi.Updat
 }
 
 // read answers as Husk's engine takes it: what the provider cannot read stays as it is, if it does not know
-// that the object is gone.
+// that the object is gone. An error is none of its answers, whatever kind it has.
 func (s *Shim) read(ctx context.Context, request abi.ReadRequest) (abi.ReadResponse, error) {
 	response, err := s.provider.Read(ctx, request)
-	switch {
-	case errors.Is(err, abi.ErrNotFound):
-		return abi.ReadResponse{}, nil
-	case !errors.Is(err, abi.ErrUnimplemented) || request.State == nil || request.Inputs == nil:
+	if !errors.Is(err, abi.ErrUnimplemented) || request.State == nil || request.Inputs == nil {
 		return response, err
 	}
 	there, unknown := s.provider.Exists(ctx, abi.ExistsRequest{
@@ -132,13 +129,8 @@ func (s *Shim) read(ctx context.Context, request abi.ReadRequest) (abi.ReadRespo
 	return abi.ReadResponse{ID: request.ID, State: *request.State, Inputs: request.Inputs}, nil
 }
 
-// delete takes an object that is gone, and a provider that deletes nothing, for a success.
 func (s *Shim) delete(ctx context.Context, request abi.DeleteRequest) (struct{}, error) {
-	err := s.provider.Delete(ctx, request)
-	if errors.Is(err, abi.ErrNotFound) || errors.Is(err, abi.ErrUnimplemented) {
-		err = nil
-	}
-	return struct{}{}, err
+	return struct{}{}, s.provider.Delete(ctx, request)
 }
 
 // list streams one page, and where the next begins.

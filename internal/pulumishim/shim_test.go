@@ -36,11 +36,11 @@ func TestWhatAProviderLeavesOut(t *testing.T) {
 	defer s.Close()
 	client := pulumigrpc.Dial(s.Address())
 	defer client.Close()
-	for _, method := range []string{"Handshake", "Attach", "GetPluginInfo", "CheckConfig", "Configure", "Check", "Delete", "Cancel", "GetMapping"} {
+	for _, method := range []string{"Handshake", "Attach", "GetPluginInfo", "CheckConfig", "Configure", "Check", "Cancel", "GetMapping"} {
 		_, err := client.Call(t.Context(), pulumigrpc.ResourceProvider, method, pulumigrpc.Request(pulumigrpc.ResourceProvider, method))
 		require.NoError(t, err, method)
 	}
-	for _, method := range []string{"GetSchema", "Create", "Update", "Read", "Invoke", "Construct", "Call", "Parameterize"} {
+	for _, method := range []string{"GetSchema", "Create", "Update", "Read", "Delete", "Invoke", "Construct", "Call", "Parameterize"} {
 		_, err := client.Call(t.Context(), pulumigrpc.ResourceProvider, method, pulumigrpc.Request(pulumigrpc.ResourceProvider, method))
 		require.ErrorIs(t, err, abi.ErrUnimplemented, method)
 	}
@@ -89,4 +89,42 @@ func TestConfigurationsAtOnce(t *testing.T) {
 	require.NoError(t, <-first)
 	require.NoError(t, configure(t.Context(), "eu"))
 	require.ErrorContains(t, configure(t.Context(), "us"), "has another configuration already")
+}
+
+// failing reads and deletes with an error.
+type failing struct {
+	abi.Unimplemented
+	err error
+}
+
+func (f failing) Read(context.Context, abi.ReadRequest) (abi.ReadResponse, error) {
+	return abi.ReadResponse{}, f.err
+}
+
+func (f failing) Delete(context.Context, abi.DeleteRequest) error { return f.err }
+
+// Pulumi is told that an object is gone by an empty ID alone: it forgets what the provider only did not find.
+func TestGone(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		gone bool
+	}{
+		{nil, true},
+		{abi.NewError(abi.ErrorKindNotFound, "no such project"), false},
+		{abi.NewError(abi.ErrorKindUnimplemented, "x"), false},
+		{abi.NewError(abi.ErrorKindInternal, "x"), false},
+	} {
+		s, err := Open(t.Context(), failing{err: c.err}, "", 0)
+		require.NoError(t, err)
+		client := pulumigrpc.Dial(s.Address())
+		for _, method := range []string{"Read", "Delete"} {
+			out, err := client.Call(t.Context(), pulumigrpc.ResourceProvider, method, pulumigrpc.Request(pulumigrpc.ResourceProvider, method))
+			require.Equal(t, c.gone, err == nil, "%s: %v", method, c.err)
+			if err == nil && method == "Read" {
+				require.Empty(t, out.Text("id"))
+			}
+		}
+		client.Close()
+		s.Close()
+	}
 }

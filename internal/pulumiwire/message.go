@@ -250,19 +250,28 @@ func (m Message) decode(name string, to proto.Message) error {
 
 // Properties returns the properties of a field, none if it is absent. The error names the property.
 func (m Message) Properties(name string) (property.Map, error) {
+	p, faults := m.Readable(name)
+	if len(faults) > 0 {
+		return property.Map{}, faults[0]
+	}
+	return p, nil
+}
+
+// Readable returns the properties of a field that can be read, and the faults of the others.
+func (m Message) Readable(name string) (property.Map, []Fault) {
 	if !m.Has(name) {
 		return property.Map{}, nil
 	}
 	if d := m.Field(name); d.Kind() == protoreflect.MessageKind {
 		if s, ok := m.Reflect.Get(d).Message().Interface().(*structpb.Struct); ok {
-			return FromStruct(s)
+			return readable(s)
 		}
 	}
 	var s structpb.Struct
 	if err := m.decode(name, &s); err != nil {
-		return property.Map{}, err
+		return property.Map{}, []Fault{{name, err}}
 	}
-	return FromStruct(&s)
+	return readable(&s)
 }
 
 // OptionalProperties returns the properties of a field, nil if it is absent.

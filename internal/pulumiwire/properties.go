@@ -3,6 +3,8 @@ package pulumiwire
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -165,15 +167,35 @@ func sourceOf(fields map[string]*structpb.Value) property.AssetSource {
 
 // FromStruct returns properties of the protocol. The error names the property.
 func FromStruct(s *structpb.Struct) (property.Map, error) {
+	m, faults := readable(s)
+	if len(faults) > 0 {
+		return property.Map{}, faults[0]
+	}
+	return m, nil
+}
+
+// Fault is a property that cannot be read.
+type Fault struct {
+	Key string
+	Err error
+}
+
+func (f Fault) Error() string { return f.Key + ": " + f.Err.Error() }
+func (f Fault) Unwrap() error { return f.Err }
+
+// readable returns the properties that can be read, and the faults of the others by their keys.
+func readable(s *structpb.Struct) (_ property.Map, faults []Fault) {
 	entries := make([]property.Entry, 0, len(s.GetFields()))
 	for key, field := range s.GetFields() {
 		v, err := FromValue(field)
 		if err != nil {
-			return property.Map{}, fmt.Errorf("%s: %w", key, err)
+			faults = append(faults, Fault{key, err})
+			continue
 		}
 		entries = append(entries, property.Entry{Key: key, Value: v})
 	}
-	return property.NewMap(entries...), nil
+	slices.SortFunc(faults, func(a, b Fault) int { return strings.Compare(a.Key, b.Key) })
+	return property.NewMap(entries...), faults
 }
 
 func FromValue(v *structpb.Value) (property.Value, error) {

@@ -220,10 +220,11 @@ func WriteCreate(out Message, req abi.CreateRequest) {
 	out.Set("preview", req.Preview)
 }
 
-func ReadCreated(in Message) (resp abi.CreateResponse, err error) {
+// ReadCreated reads a response of Create, and what of its state can be read.
+func ReadCreated(in Message) (resp abi.CreateResponse, faults []Fault) {
 	resp.ID, resp.RefreshBeforeUpdate = in.Text("id"), in.Bool("refresh_before_update")
-	resp.State, err = in.Properties("properties")
-	return resp, err
+	resp.State, faults = in.Readable("properties")
+	return resp, faults
 }
 
 func WriteCreated(out Message, resp abi.CreateResponse) {
@@ -297,10 +298,11 @@ func WriteUpdate(out Message, req abi.UpdateRequest) {
 	out.Set("preview", req.Preview)
 }
 
-func ReadUpdated(in Message) (resp abi.UpdateResponse, err error) {
+// ReadUpdated reads a response of Update, and what of its state can be read.
+func ReadUpdated(in Message) (resp abi.UpdateResponse, faults []Fault) {
 	resp.RefreshBeforeUpdate = in.Bool("refresh_before_update")
-	resp.State, err = in.Properties("properties")
-	return resp, err
+	resp.State, faults = in.Readable("properties")
+	return resp, faults
 }
 
 func WriteUpdated(out Message, resp abi.UpdateResponse) {

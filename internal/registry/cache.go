@@ -16,6 +16,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/lockedfile"
 
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/internal/blocking"
 )
 
@@ -59,7 +60,7 @@ var errNoCache = errors.New("there is no cache directory to fetch it to: set HUS
 
 // cached returns the file of a module in the cache or in a layout, empty if there is none. A file in the cache that is not
 // the module is removed.
-func (c *Client) cached(want Release, layouts []string) (string, error) {
+func (c *Client) cached(want Release, layouts []Directory) (string, error) {
 	if err := checkDigest(want.Digest); err != nil {
 		return "", fmt.Errorf("a module is wanted by %w", err)
 	}
@@ -80,11 +81,19 @@ func (c *Client) cached(want Release, layouts []string) (string, error) {
 		}
 	}
 	for _, dir := range layouts {
-		path := filepath.Join(dir, "blobs", "sha256", strings.TrimPrefix(want.Digest, digestPrefix))
-		is, err := c.digest(path)
-		if errors.Is(err, fs.ErrNotExist) {
+		path := filepath.Join(dir.Path, "blobs", "sha256", strings.TrimPrefix(want.Digest, digestPrefix))
+		switch info, err := dir.Root.Stat(path); {
+		case errors.Is(err, fs.ErrNotExist):
 			continue
+		case err != nil:
+			return "", err
+		case !info.Mode().IsRegular():
+			return "", fmt.Errorf("%s: %w", path, projectroot.ErrNotRegular)
 		}
+		if !dir.Root.Trusted() {
+			return c.copied(dir.Root, path, want)
+		}
+		is, err := c.digest(path)
 		if err == nil && is != want.Digest {
 			err = &DigestError{path, want.Digest, is}
 		}
@@ -94,6 +103,28 @@ func (c *Client) cached(want Release, layouts []string) (string, error) {
 		return path, err
 	}
 	return "", nil
+}
+
+// copied puts a module of a layout whose files a stranger can replace at any moment into the cache.
+func (c *Client) copied(root *projectroot.Root, path string, want Release) (string, error) {
+	if c.options.Cache == "" {
+		return "", errNoCache
+	}
+	wasm, err := readFrom(root, path, c.options.MaxSize)
+	if err != nil {
+		return "", err
+	}
+	if is := digestOf(wasm); is != want.Digest {
+		return "", &DigestError{path, want.Digest, is}
+	}
+	if err := checkHead(path, wasm[:min(len(wasm), len("\x00asm\x01\x00\x00\x00"))]); err != nil {
+		return "", err
+	}
+	if _, err := c.Keep(wasm, want.Version); err != nil {
+		return "", err
+	}
+	kept := c.modulePath(want.Digest)
+	return kept, checkFileSize(kept, want.Size)
 }
 
 // checkFileSize returns an error if a file has another size than a lock or manifest says, 0 for any.

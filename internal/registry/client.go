@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -15,6 +14,8 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/credentials"
 	"oras.land/oras-go/v2/registry/remote/retry"
+
+	"github.com/husk-dev/husk/engine/projectroot"
 )
 
 // The limits of what registries may send.
@@ -44,7 +45,9 @@ type Options struct {
 	// Cache is the directory of fetched modules, empty for none: then only layouts have modules.
 	Cache string
 	// Layouts are directories with OCI layouts, which are asked before the network.
-	Layouts []string
+	Layouts []Directory
+	// Root opens the layouts that sources name; nil for the file system.
+	Root *projectroot.Root
 	// Offline allows no use of the network.
 	Offline bool
 	// MaxSize bounds modules, in bytes.
@@ -59,10 +62,18 @@ type Options struct {
 	Progress func(Progress)
 	// Stall is how long a server may send nothing; 0 for a minute.
 	Stall time.Duration
-	// Dial makes connections; nil for any.
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Transport returns what sends requests, with the settings of another transport; nil for that one itself.
+	Transport func(base *http.Transport) http.RoundTripper
+	// Realms are where registries issue tokens, beside those of [knownRealms].
+	Realms []Realm
 	// Pause is the longest pause before a request is repeated; 0 for 10 seconds.
 	Pause time.Duration
+}
+
+// Directory is a directory with an OCI layout, and what opens it.
+type Directory struct {
+	Path string
+	Root *projectroot.Root
 }
 
 // Progress is how much of a module was received.
@@ -115,11 +126,12 @@ func New(o Options) *Client {
 	}
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	base.ResponseHeaderTimeout = headerTime
-	if o.Dial != nil {
-		base.DialContext = o.Dial
-	}
 	base.DisableCompression = true // sizes and digests are those of the bytes that were sent
-	repeated := retry.NewTransport(guard{base, o.Stall})
+	sending := http.RoundTripper(base)
+	if o.Transport != nil {
+		sending = o.Transport(base)
+	}
+	repeated := retry.NewTransport(guard{sending, o.Stall})
 	policy := &retry.GenericPolicy{
 		Retryable: retry.DefaultPredicate, Backoff: retry.DefaultBackoff, MinWait: min(200*time.Millisecond, o.Pause), MaxWait: o.Pause, MaxRetry: retries,
 	}
@@ -130,7 +142,7 @@ func New(o Options) *Client {
 	}}
 }
 
-// guard refuses connections that others can read or change, says who asks, and ends answers that send nothing for a while.
+// guard refuses connections that others can read or change, and credentials that would go elsewhere, says who asks, and ends answers that send nothing for a while.
 type guard struct {
 	next  http.RoundTripper
 	stall time.Duration
@@ -139,6 +151,9 @@ type guard struct {
 // RoundTrip implements [http.RoundTripper].
 func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := checkScheme(r.URL); err != nil {
+		return nil, err
+	}
+	if err := checkCredentials(r); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
@@ -191,6 +206,7 @@ func checkRedirect(r *http.Request, via []*http.Request) error {
 	if len(via) >= redirectLimit {
 		return fmt.Errorf("more than %d redirects", redirectLimit)
 	}
+	r.Header.Del("Referer") // the URL before may have a key in it
 	if err := checkScheme(r.URL); err != nil {
 		return fmt.Errorf("a redirect leads to %w", err)
 	}
@@ -252,7 +268,7 @@ func (c *Client) repository(name string) (*remote.Repository, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Client, r.PlainHTTP = c.auth, isLoopback(r.Reference.Host())
+	r.Client, r.PlainHTTP = authorized{c, r.Reference.Host()}, isLoopback(r.Reference.Host())
 	r.MaxMetadataBytes, r.TagListMaxPages = listLimit, pageLimit
 	r.SkipReferrersGC = true
 	return r, nil

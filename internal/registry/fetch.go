@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/auth"
@@ -25,12 +26,15 @@ const attempts = 3
 // mostAttempts bounds all of them: a server may send a byte at a time.
 const mostAttempts = 50
 
+// A download may take as long as at a rate of slowest bytes a second, and slowStalls times as long as a server may send nothing.
+const slowest, slowStalls = 32 << 10, 10
+
 // Fetch returns the file of a module, which it receives if it is not there. The file has the digest and size of the
 // release, and must not be changed.
 func (c *Client) Fetch(ctx context.Context, s Source, want Release) (path string, err error) {
 	layouts := c.options.Layouts
 	if s.Kind == Layout {
-		layouts = append([]string{s.Dir}, layouts...)
+		layouts = append([]Directory{c.directory(s)}, layouts...)
 	}
 	if path, err := c.cached(want, layouts); path != "" || err != nil {
 		return path, err
@@ -61,7 +65,7 @@ func (c *Client) Fetch(ctx context.Context, s Source, want Release) (path string
 		})
 	} else {
 		err = c.at(ctx, s.Repository, func(endpoint string, r *remote.Repository) error {
-			return advised(r.Reference.Registry, c.receive(ctx, schemeOCI+endpoint, want, blobOf(c.auth, r, want.Digest)))
+			return advised(r.Reference.Registry, c.receive(ctx, schemeOCI+endpoint, want, blobOf(r, want.Digest)))
 		})
 	}
 	if err != nil {
@@ -74,14 +78,14 @@ func (c *Client) Fetch(ctx context.Context, s Source, want Release) (path string
 type request func(ctx context.Context, header http.Header) (*http.Response, error)
 
 // blobOf asks a repository for a blob.
-func blobOf(client *auth.Client, r *remote.Repository, digest string) request {
+func blobOf(r *remote.Repository, digest string) request {
 	scheme := "https"
 	if r.PlainHTTP {
 		scheme = "http"
 	}
 	url := fmt.Sprintf("%s://%s/v2/%s/blobs/%s", scheme, r.Reference.Host(), r.Reference.Repository, digest)
 	return func(ctx context.Context, header http.Header) (*http.Response, error) {
-		return send(auth.AppendRepositoryScope(ctx, r.Reference, auth.ActionPull), client.Do, url, header)
+		return send(auth.AppendRepositoryScope(ctx, r.Reference, auth.ActionPull), r.Client.Do, url, header)
 	}
 }
 
@@ -217,6 +221,14 @@ func (d *download) to(ctx context.Context, path string) (digest string, err erro
 		return "", err
 	}
 	d.resumed = received > 0
+	size := d.size
+	if size == 0 {
+		size = d.most
+	}
+	// Others wait for the same file until it is there, however slowly a server sends it.
+	allowed := slowStalls*d.client.options.Stall + time.Duration(size/slowest)*time.Second
+	ctx, cancel := context.WithTimeoutCause(ctx, allowed, fmt.Errorf("%s did not send all of it within %v, and is too slow", d.source, allowed))
+	defer cancel()
 	failures := 0
 	for attempt := 0; d.size == 0 || received < d.size || attempt == 0 && received > d.size; attempt++ {
 		before := received

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,7 +17,9 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 	"oras.land/oras-go/v2/registry/remote"
 
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/internal/atomicfile"
+	"github.com/husk-dev/husk/internal/intake"
 )
 
 // An OCI layout is a directory with the blobs of artifacts, and an index that names them
@@ -30,13 +31,15 @@ const indexLimit = 4 << 20
 
 type layout struct {
 	dir   string
+	root  *projectroot.Root
 	index ocispec.Index
 }
 
 // openLayout reads the index of a layout.
-func openLayout(dir string) (*layout, error) {
-	l := &layout{dir: dir}
-	raw, err := readBounded(filepath.Join(dir, ocispec.ImageIndexFile), indexLimit)
+func openLayout(d Directory) (*layout, error) {
+	dir := d.Path
+	l := &layout{dir: dir, root: d.Root}
+	raw, err := readFrom(d.Root, filepath.Join(dir, ocispec.ImageIndexFile), indexLimit)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s is not an OCI layout: it has no index.json", dir)
 	}
@@ -53,14 +56,14 @@ func openLayout(dir string) (*layout, error) {
 // there yet: a project names the directory that it will be vendored in.
 func (c *Client) layouts(s Source) (all []*layout, err error) {
 	if s.Kind == Layout {
-		l, err := openLayout(s.Dir)
+		l, err := openLayout(c.directory(s))
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, l)
 	}
 	for _, dir := range c.options.Layouts {
-		if _, err := os.Stat(filepath.Join(dir, ocispec.ImageIndexFile)); errors.Is(err, fs.ErrNotExist) {
+		if _, err := dir.Root.Stat(filepath.Join(dir.Path, ocispec.ImageIndexFile)); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		l, err := openLayout(dir)
@@ -72,9 +75,17 @@ func (c *Client) layouts(s Source) (all []*layout, err error) {
 	return all, nil
 }
 
+// directory returns the layout that a source names.
+func (c *Client) directory(s Source) Directory {
+	if c.options.Root == nil {
+		return Directory{s.Dir, projectroot.New(".", projectroot.Trusted)} // the user names it
+	}
+	return Directory{s.Dir, c.options.Root}
+}
+
 // parseIndex reads the index of a layout.
 func parseIndex(raw []byte) (index ocispec.Index, err error) {
-	if err := json.Unmarshal(raw, &index); err != nil {
+	if err := intake.AnswerJSON(raw, &index); err != nil {
 		return index, fmt.Errorf("the index of an OCI layout cannot be read: %w", err)
 	}
 	for _, m := range index.Manifests {
@@ -85,14 +96,14 @@ func parseIndex(raw []byte) (index ocispec.Index, err error) {
 	return index, nil
 }
 
+// readBounded reads a file of the cache.
 func readBounded(path string, most int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	raw, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(raw)) > most {
+	return readFrom(projectroot.New(".", projectroot.Trusted), path, most)
+}
+
+func readFrom(root *projectroot.Root, path string, most int64) ([]byte, error) {
+	raw, err := root.ReadFile(path, most)
+	if _, large := errors.AsType[*projectroot.TooLargeError](err); large {
 		err = &SizeError{path, -1, most}
 	}
 	return raw, err
@@ -158,7 +169,7 @@ func (l *layout) blobPath(digest string) string {
 // blob returns a manifest or a configuration.
 func (l *layout) blob(digest string) ([]byte, error) {
 	path := l.blobPath(digest)
-	raw, err := readBounded(path, manifestLimit)
+	raw, err := readFrom(l.root, path, manifestLimit)
 	if err != nil {
 		return nil, err
 	}
@@ -179,6 +190,10 @@ type Vendored struct {
 // Vendor puts modules into the OCI layout in a directory, which is made if it is not there. What else it has stays. The
 // index, which names the modules, is written last.
 func (c *Client) Vendor(ctx context.Context, dir string, modules []Vendored) error {
+	dir, err := filepath.Abs(dir) // paths in a root begin in its directory
+	if err != nil {
+		return err
+	}
 	if err := os.MkdirAll(filepath.Join(dir, ocispec.ImageBlobsDir, "sha256"), 0o755); err != nil {
 		return err
 	}
@@ -187,9 +202,9 @@ func (c *Client) Vendor(ctx context.Context, dir string, modules []Vendored) err
 		return err
 	}
 	defer unlock()
-	l := &layout{dir: dir}
+	l := &layout{dir: dir, root: projectroot.New(dir, projectroot.Trusted)}
 	if _, err := os.Stat(filepath.Join(dir, ocispec.ImageIndexFile)); err == nil {
-		if l, err = openLayout(dir); err != nil {
+		if l, err = openLayout(Directory{dir, l.root}); err != nil {
 			return err
 		}
 	}
@@ -285,10 +300,10 @@ func (c *Client) config(ctx context.Context, s Source, manifest []byte) (raw []b
 	}
 	layouts := c.options.Layouts
 	if s.Kind == Layout {
-		layouts = []string{s.Dir}
+		layouts = []Directory{c.directory(s)}
 	}
 	for _, dir := range layouts {
-		if raw, err := (&layout{dir: dir}).blob(want.Digest.String()); err == nil || s.Kind == Layout {
+		if raw, err := (&layout{dir: dir.Path, root: dir.Root}).blob(want.Digest.String()); err == nil || s.Kind == Layout {
 			return raw, err
 		}
 	}

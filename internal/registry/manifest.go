@@ -10,6 +10,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/husk-dev/husk/internal/intake"
 )
 
 // The media types of WebAssembly modules as artifacts, as the CNCF's working group lays them out
@@ -53,7 +55,7 @@ func parseManifest(raw []byte) (manifest ocispec.Manifest, module ocispec.Descri
 		MediaType     string          `json:"mediaType"`
 		Manifests     json.RawMessage `json:"manifests"`
 	}
-	if err := json.Unmarshal(raw, &kind); err != nil {
+	if err := intake.AnswerJSON(raw, &kind); err != nil {
 		return manifest, module, fmt.Errorf("its manifest cannot be read: %w", err)
 	}
 	switch {
@@ -64,7 +66,7 @@ func parseManifest(raw []byte) (manifest ocispec.Manifest, module ocispec.Descri
 	case kind.SchemaVersion != 2:
 		return manifest, module, fmt.Errorf("its manifest has the schema version %d, not 2", kind.SchemaVersion)
 	}
-	if err := json.Unmarshal(raw, &manifest); err != nil {
+	if err := intake.AnswerJSON(raw, &manifest); err != nil {
 		return manifest, module, fmt.Errorf("its manifest cannot be read: %w", err)
 	}
 	modules := slices.DeleteFunc(slices.Clone(manifest.Layers), func(layer ocispec.Descriptor) bool { return !isModule(layer) })

@@ -24,6 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"oras.land/oras-go/v2/registry/remote/auth"
 
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/host/trust"
 	"github.com/husk-dev/husk/internal/registry"
 	"github.com/husk-dev/husk/internal/registry/registrytest"
@@ -386,6 +387,21 @@ func TestZipInPlaceOfWasm(t *testing.T) {
 	require.Empty(t, installed(t, cache))
 }
 
+// A server that sends a little now and then ends a download as well, for which others may wait.
+func TestASlowDownloadEnds(t *testing.T) {
+	s := start(t)
+	content := wasm(1, 10_000)
+	push(t, s, "greet", "1.0.0", content)
+	s.Fail("GET /v2/acme/greet/blobs/", 0, registrytest.Trickle(5*time.Millisecond))
+	slow, cache := client(t, func(o *registry.Options) { o.Stall = 50 * time.Millisecond })
+	_, err := get(t.Context(), slow, source(t, s, "greet"), anyVersion(t, ""))
+	require.ErrorContains(t, err, "did not send all of it within 500ms, and is too slow")
+	require.Empty(t, installed(t, cache))
+	s.Heal()
+	_, err = get(t.Context(), slow, source(t, s, "greet"), anyVersion(t, ""))
+	require.NoError(t, err)
+}
+
 // A download that was interrupted goes on where it ended, also in another process.
 func TestInterruptedDownload(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -640,14 +656,14 @@ func TestVendor(t *testing.T) {
 	require.Equal(t, string(index), string(again))
 
 	// A project names the directory before it has been filled.
-	early, _ := client(t, func(o *registry.Options) { o.Layouts = []string{filepath.Join(dir, "later")} })
+	early, _ := client(t, func(o *registry.Options) { o.Layouts = []registry.Directory{directory(filepath.Join(dir, "later"))} })
 	_, err = get(t.Context(), early, from, anyVersion(t, ""))
 	require.NoError(t, err)
 	_, err = early.Signatures(t.Context(), from, release)
 	require.NoError(t, err)
 	require.NoError(t, early.Vendor(t.Context(), filepath.Join(dir, "later"), modules[:1]))
 
-	offline, cache := client(t, func(o *registry.Options) { o.Offline, o.Layouts = true, []string{dir} })
+	offline, cache := client(t, func(o *registry.Options) { o.Offline, o.Layouts = true, []registry.Directory{directory(dir)} })
 	s.Close()
 	files.Close()
 	found, err := offline.Resolve(t.Context(), from, anyVersion(t, "^1"))
@@ -770,18 +786,18 @@ func TestKeptSignatures(t *testing.T) {
 func TestSignaturesOfEachKindOfSource(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "lab.wasm.sigstore.json")
-	none, err := registry.ReadSignatures(path)
+	none, err := registry.ReadSignatures(directory(filepath.Dir(path)).Root, path)
 	require.NoError(t, err)
 	require.Empty(t, none)
 	require.NoError(t, os.WriteFile(path, []byte("{\"a\": 1}\n{\"b\": 2}"), 0o644))
-	two, err := registry.ReadSignatures(path)
+	two, err := registry.ReadSignatures(directory(filepath.Dir(path)).Root, path)
 	require.NoError(t, err)
 	require.Len(t, two, 2)
 	require.NoError(t, os.WriteFile(path, []byte("nonsense"), 0o644))
-	_, err = registry.ReadSignatures(path)
+	_, err = registry.ReadSignatures(directory(filepath.Dir(path)).Root, path)
 	require.ErrorContains(t, err, "the signatures cannot be read")
 	require.NoError(t, os.WriteFile(path, []byte(strings.Repeat("{}", 65)), 0o644))
-	_, err = registry.ReadSignatures(path)
+	_, err = registry.ReadSignatures(directory(filepath.Dir(path)).Root, path)
 	require.ErrorContains(t, err, "more than 64 signatures")
 
 	content := wasm(1, 1000)
@@ -812,4 +828,8 @@ func TestSignaturesOfEachKindOfSource(t *testing.T) {
 		require.NoError(t, err, name)
 		require.Len(t, all, want, name)
 	}
+}
+
+func directory(path string) registry.Directory {
+	return registry.Directory{Path: path, Root: projectroot.New(path, projectroot.Trusted)}
 }

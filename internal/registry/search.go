@@ -47,7 +47,7 @@ func (c *Client) Search(ctx context.Context, in Registry, text string, most int)
 	if err != nil {
 		return nil, err
 	}
-	r.Client, r.PlainHTTP = c.auth, isLoopback(host)
+	r.Client, r.PlainHTTP = authorized{c, r.Reference.Host()}, isLoopback(host)
 	r.MaxMetadataBytes = listLimit
 	var names []string
 	looked, pages := 0, 0

@@ -20,8 +20,10 @@ import (
 	"oras.land/oras-go/v2/errdef"
 	"oras.land/oras-go/v2/registry/remote"
 
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/host/trust"
 	"github.com/husk-dev/husk/internal/atomicfile"
+	"github.com/husk-dev/husk/internal/intake"
 )
 
 // Signatures are artifacts that refer to that of a module, as cosign lays them out: of the type of a sigstore bundle, with
@@ -39,8 +41,8 @@ const signatureSuffix = ".sigstore.json"
 
 // ReadSignatures reads the bundles in a file, one behind the other. None is no error, and neither is a file that does not
 // exist.
-func ReadSignatures(path string) ([][]byte, error) {
-	raw, err := readBounded(path, signaturesSize)
+func ReadSignatures(root *projectroot.Root, path string) ([][]byte, error) {
+	raw, err := readFrom(root, path, signaturesSize)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -104,7 +106,7 @@ func (c *Client) KeptSignatures(module string) (kept Kept, err error) {
 		return kept, nil
 	}
 	if err == nil {
-		err = json.Unmarshal(raw, &kept)
+		err = intake.AnswerJSON(raw, &kept)
 	}
 	if err != nil { // they can be fetched again
 		return Kept{}, os.Remove(c.keptSignatures(module))
@@ -282,7 +284,7 @@ func bounded(ctx context.Context, from content.Fetcher, d ocispec.Descriptor, mo
 // bundleLayer returns the layer of the artifact of a signature that is the bundle, and whether it has one.
 func bundleLayer(raw []byte) (ocispec.Descriptor, bool) {
 	var m ocispec.Manifest
-	if json.Unmarshal(raw, &m) != nil {
+	if intake.AnswerJSON(raw, &m) != nil {
 		return ocispec.Descriptor{}, false
 	}
 	i := slices.IndexFunc(m.Layers, func(l ocispec.Descriptor) bool { return trust.IsBundleType(l.MediaType) })
@@ -303,7 +305,7 @@ func (l *layout) signatures(manifest string) (all [][]byte, err error) {
 			return nil, err
 		}
 		var m ocispec.Manifest
-		if json.Unmarshal(raw, &m) != nil || m.Subject == nil || m.Subject.Digest.String() != manifest {
+		if intake.AnswerJSON(raw, &m) != nil || m.Subject == nil || m.Subject.Digest.String() != manifest {
 			continue
 		}
 		layer, ok := bundleLayer(raw)
@@ -314,7 +316,7 @@ func (l *layout) signatures(manifest string) (all [][]byte, err error) {
 			return nil, fmt.Errorf("a signature in %s has %w", l.dir, err)
 		}
 		path := l.blobPath(layer.Digest.String())
-		bundle, err := readBounded(path, trust.BundleLimit)
+		bundle, err := readFrom(l.root, path, trust.BundleLimit)
 		if err != nil {
 			return nil, err
 		}

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/internal/hostname"
+	"github.com/husk-dev/husk/internal/intake"
+	"github.com/husk-dev/husk/internal/printable"
 )
 
 const (
@@ -25,7 +27,7 @@ const (
 	firstPause = 100 * time.Millisecond
 	lastPause  = 3 * time.Second
 	maxAnswer  = 128 << 20 // bytes: a bundle
-	maxReason  = 1 << 10   // bytes
+	maxReason  = 8 << 10   // bytes
 	// A body of more than largeBody bytes is sent once the server has agreed to it, or has not said anything for agreeTime, as
 	// a proxy that does not know the question.
 	largeBody, agreeTime = 1 << 20, 3 * time.Second
@@ -117,7 +119,7 @@ func (c *Client) CallFor(ctx context.Context, long time.Duration, method, path s
 	if err != nil || len(answer) == 0 || out == nil {
 		return len(answer) > 0, err
 	}
-	if err := json.Unmarshal(answer, out); err != nil {
+	if err := intake.AnswerJSON(answer, out); err != nil {
 		return false, fmt.Errorf("the server %s: its answer cannot be understood: %w", c.place, err)
 	}
 	return true, nil
@@ -193,16 +195,20 @@ func (c *Client) attempt(ctx context.Context, method, path, contentType string, 
 		again := resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests
 		return nil, again, c.refused(resp)
 	}
-	answer, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	answer, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if len(answer) > maxAnswer {
+		return nil, false, fmt.Errorf("its answer has more than %d MiB", maxAnswer>>20)
+	}
 	return answer, true, err
 }
 
 func (c *Client) refused(resp *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxReason))
 	var problem Problem
-	if err := json.Unmarshal(text, &problem); err != nil || problem.Error == "" {
+	if err := intake.AnswerJSON(text, &problem); err != nil || problem.Error == "" {
 		problem.Error = fmt.Sprintf("it answered %s: check that the URL is that of a husk server", resp.Status)
 	}
+	problem.Error = printable.Line(problem.Error) // it says what it likes
 	if resp.StatusCode == http.StatusUnauthorized {
 		problem.Error += ": log in with husk login https://:TOKEN@host, or set HUSK_ACCESS_TOKEN"
 	}
@@ -284,10 +290,10 @@ func (c *Client) follow(ctx context.Context, id string, after *int64, do func(*L
 			switch event {
 			case "line":
 				line = new(Line)
-				err = json.Unmarshal([]byte(data), line)
+				err = intake.AnswerJSON([]byte(data), line)
 			case "run":
 				run = new(Run)
-				err = json.Unmarshal([]byte(data), run)
+				err = intake.AnswerJSON([]byte(data), run)
 			}
 			if err != nil {
 				return false, fmt.Errorf("%w: what it sent cannot be understood: %w", errStopped, err)

@@ -110,16 +110,26 @@ func (r *Run) Span() (id, parent trace.ID) {
 type Line struct {
 	// Number is its place in the log, from 1.
 	Number int64 `json:"number"`
-	// Stream is "out", "err", or "server", for what the server says of the run.
+	// Stream is "out" or "err" for what the run writes, "worker" for what its worker says of it, and "server" for what the server
+	// says, which no worker can.
 	Stream string    `json:"stream"`
 	Time   time.Time `json:"time"`
 	Text   string    `json:"text"`
+}
+
+// Who names who says a line, before the line where people read it.
+func (l *Line) Who() string {
+	if l.Stream == Server {
+		return "server"
+	}
+	return "worker"
 }
 
 // The streams of a log.
 const (
 	Out    = "out"
 	Err    = "err"
+	Worker = "worker"
 	Server = "server"
 )
 
@@ -137,6 +147,8 @@ type Ask struct {
 // Claim is a run that a worker has taken.
 type Claim struct {
 	Run
+	// Team is whose run it is. Workers of several teams keep what these have apart.
+	Team string `json:"team"`
 	// Token is for the state, the bundle, and the log of the run, as long as the worker has it.
 	Token string `json:"token"`
 	// Next is the number of the next line of the log.
@@ -185,6 +197,10 @@ type Token struct {
 	Projects []string  `json:"projects,omitempty"`
 	Made     time.Time `json:"made,omitzero"`
 	Expires  time.Time `json:"expires,omitzero"`
+	// Person is who uses it, as far as approval goes. The tokens that somebody issues are that person's.
+	Person string `json:"person,omitempty"`
+	// By is the token that has issued it, empty for who runs the server.
+	By string `json:"by,omitempty"`
 	// Secret is the token itself, which only the answer that issues it has.
 	Secret string `json:"secret,omitempty"`
 }
@@ -233,6 +249,8 @@ type Who struct {
 	Name   string `json:"name"`
 	Tenant string `json:"tenant"`
 	Role   Role   `json:"role"`
+	// Person is [Token.Person].
+	Person string `json:"person,omitempty"`
 }
 
 // Problem is the body of an answer that refuses something.

@@ -20,8 +20,8 @@ import (
 	"github.com/husk-dev/husk/engine/program/yamlprogram"
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/confined"
 	"github.com/husk-dev/husk/internal/plugins"
-	"github.com/husk-dev/husk/internal/pulumiprogram"
 	"github.com/husk-dev/husk/internal/runlog"
 	"github.com/husk-dev/husk/internal/workspace"
 )
@@ -42,9 +42,6 @@ type Options struct {
 	Replaces bool
 	// Deletes says that resources are deleted whatever the program says.
 	Deletes bool
-	// Untrusted says that somebody else chose what the project says; see [plugins.Options]. Its program, which must be
-	// one of YAML, reads only files of the project, and URLs of the Internet.
-	Untrusted bool
 	// Parallel bounds the steps that run at once; 0 is the engine's default.
 	Parallel int
 	// Records is the directory of the record of this run; empty for that of the stack, and for no record of a preview.
@@ -55,6 +52,29 @@ type Options struct {
 	Trusted []string
 	// Plugins are the options of providers. Open sets those that follow from the stack.
 	Plugins plugins.Options
+	// Pulumi runs what needs Pulumi's protocol; without it, that is refused.
+	Pulumi Pulumi
+}
+
+// mostParallel bounds the steps that run at once for a project that is not trusted: each takes memory of the machine.
+const mostParallel = 128
+
+// Pulumi runs programs and plugins that speak Pulumi's protocol. It is an interface so that only a program that needs them links
+// them: see package internal/pulumi.
+type Pulumi interface {
+	// FindRuntime returns an error if programs of a runtime cannot be run, and Runtimes those that need no language host.
+	FindRuntime(runtime string) error
+	Runtimes() []string
+	// Program returns the program of a project. report and stop are as in [engine.Deployment].
+	Program(p *program.Project, report func(engine.Diagnostic), stop func() <-chan struct{}) engine.Program
+	// StartNative starts a native plugin.
+	StartNative(ctx context.Context, o plugins.NativeOptions) (plugins.NativePlugin, error)
+}
+
+// NeedsPulumi reports whether runs of a project need [Options.Pulumi]: for its program, or for a native plugin. A project that is
+// not trusted may have neither, which Open says.
+func NeedsPulumi(p *program.Project) bool {
+	return p.Root.Trusted() && (p.Runtime != program.RuntimeYAML || slices.ContainsFunc(p.Providers, func(d program.ProviderPlugin) bool { return d.Native }))
 }
 
 // Run is an opened stack. Close releases it.
@@ -97,7 +117,8 @@ func Version() string {
 	return "(devel)"
 }
 
-// Open opens a stack of a project with its providers.
+// Open opens a stack of a project with its providers. The program of a project that is not trusted must be one of YAML, and
+// reads only files of the project, and URLs of the Internet; for its providers see [plugins.Options].
 func Open(ctx context.Context, w *workspace.Workspace, o Options) (_ *Run, err error) {
 	report := o.Plugins.Events
 	if w.Detached != nil {
@@ -111,7 +132,7 @@ func Open(ctx context.Context, w *workspace.Workspace, o Options) (_ *Run, err e
 		reportWarning(report, warning)
 	}
 	if o.Program {
-		if err := checkRuntime(w.Project, o.Untrusted); err != nil {
+		if err := o.checkRuntime(w.Project); err != nil {
 			return nil, err
 		}
 	}
@@ -122,6 +143,13 @@ func Open(ctx context.Context, w *workspace.Workspace, o Options) (_ *Run, err e
 	config, err := w.Config(stack)
 	if err != nil {
 		return nil, err
+	}
+	ds, _ := config.Check()
+	if ds.HasErrors() {
+		return nil, ds
+	}
+	for _, warning := range ds {
+		reportWarning(report, warning)
 	}
 	var st *state.Stack
 	switch {
@@ -135,7 +163,10 @@ func Open(ctx context.Context, w *workspace.Workspace, o Options) (_ *Run, err e
 	if err != nil {
 		return nil, err
 	}
-	o.Plugins.Withheld = append(Withheld(w), o.Plugins.Withheld...)
+	if !w.Project.Root.Trusted() {
+		o.Parallel = min(o.Parallel, mostParallel)
+	}
+	o.Plugins.Withheld, o.Plugins.Runs = append(Withheld(w), o.Plugins.Withheld...), true
 	r := &Run{Workspace: w, command: o.Command, Deployment: engine.Deployment{
 		Project: w.Project.Name, Stack: stack, Organization: state.Organization,
 		State: st, Stacks: w.References(), Parallel: o.Parallel, Events: o.Events, Secrets: o.Plugins.Secrets, Version: Version(),
@@ -163,32 +194,29 @@ func Open(ctx context.Context, w *workspace.Workspace, o Options) (_ *Run, err e
 	r.record(&p, o, stack)
 	p.Instances, p.Config = o.Parallel, r.Deployment.Config
 	p.Modules, p.Shared, p.Stores = w.ModulesDir(), w.SharedModules(), w.Stores(context.WithoutCancel(ctx), stack)
-	p.RunNative, p.Untrusted = true, o.Untrusted
+	p.RunNative = true
+	if o.Pulumi != nil {
+		p.StartNative = o.Pulumi.StartNative
+	}
 	p.Recorded = engine.Modules(st.Snapshot())
-	p.Effects = !o.Preview && (o.Deletes || o.Program && st.Len() == 0)
 	if r.Plugins, err = plugins.Open(ctx, w.Project, p); err != nil {
 		return nil, err
 	}
 	r.Deployment.Providers = r.Plugins
 	r.sampled.Store(r.Plugins)
 	if o.Program {
-		r.Program = r.programOf(w.Project, o.Untrusted, report)
+		r.Program = r.programOf(w.Project, o.Pulumi, report)
 	}
 	return r, nil
 }
 
 // programOf returns the program of a project, whose runtime is supported.
-func (r *Run) programOf(p *program.Project, untrusted bool, report func(engine.Event)) engine.Program {
+func (r *Run) programOf(p *program.Project, pulumi Pulumi, report func(engine.Event)) engine.Program {
 	if p.Runtime != program.RuntimeYAML {
-		return pulumiprogram.New(p, pulumiprogram.Options{
-			Report: func(d engine.Diagnostic) { report(d) },
-			Stop:   func() <-chan struct{} { return r.Deployment.Stop },
-		})
+		return pulumi.Program(p, func(d engine.Diagnostic) { report(d) }, func() <-chan struct{} { return r.Deployment.Stop })
 	}
 	yaml := yamlprogram.New(p, r.Plugins)
-	if untrusted {
-		yaml.Distrust()
-	}
+	yaml.Limit(r.Plugins.Evaluation())
 	yaml.OnWarning(func(d source.Diagnostic) { reportWarning(report, d) })
 	return yaml
 }
@@ -218,7 +246,7 @@ func (r *Run) Execute(ctx context.Context, o engine.Operation, finish func(*engi
 	r.update = &update
 	if err == nil {
 		inUse := func() (map[string]bool, error) { return r.Workspace.ModulesInUse(ctx, r.Deployment.State) }
-		if err := r.Plugins.CollectModules(r.command == "destroy", inUse); err != nil {
+		if err := r.Plugins.CollectModules(inUse); err != nil {
 			r.Plugins.Diagnose(engine.Diagnostic{Severity: "warning", Message: NotCollected(err)})
 		}
 	}
@@ -276,11 +304,14 @@ func checkHasResources(p *program.Project, st *state.Stack) error {
 }
 
 // programContents returns the source of assets in the program's directory. Computed paths cannot read the
-// project's own files, those that are withheld from providers, and .git.
+// project's own files, those that are withheld from providers, and repositories such as .git.
 func programContents(p *program.Project, withheld []string) contents.Source {
 	source := contents.Source{
-		Dir: p.ProgramDir, Within: p.Dir, Fetch: contents.HTTP(http.ProxyFromEnvironment),
-		Withheld: slices.Concat(p.OwnFiles(), withheld, []string{filepath.Join(p.Dir, ".git")}),
+		Root: p.Root, Dir: p.ProgramDir, Within: p.Dir, Fetch: contents.HTTP(http.ProxyFromEnvironment),
+		Withheld: slices.Concat(p.OwnFiles(), withheld),
+	}
+	for _, name := range confined.Repositories {
+		source.Withheld = append(source.Withheld, filepath.Join(p.Dir, "**", name))
 	}
 	if below, err := filepath.Rel(p.Dir, p.ProgramDir); err != nil || !filepath.IsLocal(below) {
 		source.Within = p.ProgramDir
@@ -295,21 +326,26 @@ func reportWarning(report func(engine.Event), d source.Diagnostic) {
 }
 
 // checkRuntime returns an error for a project whose program cannot be run.
-func checkRuntime(p *program.Project, untrusted bool) error {
+func (o *Options) checkRuntime(p *program.Project) error {
 	if p.Runtime == program.RuntimeYAML {
 		return nil
 	}
-	if untrusted {
+	if !p.Root.Trusted() {
 		d := p.File.Errorf(source.Position{}, "the program has the runtime %s, which runs outside of the sandbox", p.Runtime)
 		d.Detail = "a project that is not trusted may have only programs of the runtime " + program.RuntimeYAML
 		return source.Diagnostics{d}
 	}
-	err := pulumiprogram.Find(p.Runtime)
+	if o.Pulumi == nil {
+		d := p.File.Errorf(source.Position{}, "the program has the runtime %s, which this process cannot run", p.Runtime)
+		d.Detail = "it was started for a project of the runtime " + program.RuntimeYAML + ": start it anew"
+		return source.Diagnostics{d}
+	}
+	err := o.Pulumi.FindRuntime(p.Runtime)
 	if err == nil {
 		return nil
 	}
 	d := p.File.Errorf(source.Position{}, "%v", err)
-	d.Detail = "husk itself runs programs of the runtimes " + strings.Join(append(pulumiprogram.Runtimes(), program.RuntimeYAML), ", ")
+	d.Detail = "husk itself runs programs of the runtimes " + strings.Join(append(o.Pulumi.Runtimes(), program.RuntimeYAML), ", ")
 	return source.Diagnostics{d}
 }
 

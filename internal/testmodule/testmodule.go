@@ -84,13 +84,7 @@ func File(t testing.TB, dir string) string {
 // Host makes a host with the shared cache that lives as long as the test.
 func Host(t testing.TB, config host.Config) *host.Host {
 	t.Helper()
-	return HostIn(t, t.Context(), config)
-}
-
-// HostIn is [Host] with a context for the host.
-func HostIn(t testing.TB, ctx context.Context, config host.Config) *host.Host {
-	t.Helper()
-	h, err := host.New(ctx, config.WithCacheDir(CacheDir(t)))
+	h, err := host.New(t.Context(), config.WithCacheDir(CacheDir(t)))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, h.Close(context.Background())) })
 	return h

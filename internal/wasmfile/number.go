@@ -37,9 +37,3 @@ func AppendSigned(out []byte, v int64) []byte {
 		out = append(out, low|0x80)
 	}
 }
-
-// Signed reads a signed LEB128 number of a module that was checked.
-func Signed(number []byte) int64 {
-	r := reader{data: number}
-	return r.signed(64)
-}

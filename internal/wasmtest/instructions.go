@@ -57,16 +57,6 @@ func CallIndirect(typ uint32) string { return "\x11" + Unsigned(uint64(typ)) + "
 func Br(depth uint32) string   { return "\x0c" + Unsigned(uint64(depth)) }
 func BrIf(depth uint32) string { return "\x0d" + Unsigned(uint64(depth)) }
 
-// BrTable leaves as many blocks, and one more, as the labels say for the numbers from 0 on. The last
-// one is for all other numbers.
-func BrTable(labels ...uint32) string {
-	out := "\x0e" + Unsigned(uint64(len(labels)-1))
-	for _, label := range labels {
-		out += Unsigned(uint64(label))
-	}
-	return out
-}
-
 // Accesses to variables.
 func LocalGet(i uint32) string  { return "\x20" + Unsigned(uint64(i)) }
 func LocalSet(i uint32) string  { return "\x21" + Unsigned(uint64(i)) }

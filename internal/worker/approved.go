@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,21 +17,33 @@ import (
 
 // refuse ends a run that does not begin.
 func (j *journal) refuse(err error) done {
-	j.write(runapi.Server, "The run could not begin: "+err.Error())
+	j.write(runapi.Worker, "The run could not begin: "+err.Error())
 	return done{End: runapi.End{Outcome: runapi.Failed, Reason: err.Error()}}
 }
 
-// base is where the state was that the preview of a destruction or a refresh has read. It takes the place of a plan, which
-// these have not: the server, which has no state of an edge worker, keeps it for the approved run.
+// base is where the state was that a preview which is to be approved has read. It takes the place of the plan and has it, if
+// there is one: the server, which has no state of an edge worker, keeps it for the approved run.
 type base struct {
 	// Position is how many steps the state has had.
 	Position uint64 `json:"position"`
+	// Plan is that of an update.
+	Plan json.RawMessage `json:"plan,omitempty"`
 }
 
-// approved does a run. One that destroys or refreshes and was approved is done only if the stack is as its preview saw it, or
-// if it has begun before.
+// readBase reads what a preview has left with the server. Earlier versions have left the plan of an update alone, or nothing.
+func readBase(text []byte) (seen base, err error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if d.Decode(&seen) != nil {
+		return base{}, errors.New("its preview was made by another version of husk, and has not noted the state that it saw: ask for the run again")
+	}
+	return seen, nil
+}
+
+// approved does a run. One that was approved is done only if the stack is as its preview saw it, or if it has begun before. The
+// plan of the claim becomes that of the update.
 func (e *edge) approved(stop, kill context.Context, claim *runapi.Claim, j *journal) done {
-	if claim.Operation == "up" || !claim.Previewing && claim.ApprovedBy == "" {
+	if !claim.Previewing && claim.ApprovedBy == "" {
 		return e.attempt(stop, kill, claim, j)
 	}
 	at, err := e.position(stop, &claim.Run)
@@ -40,30 +53,30 @@ func (e *edge) approved(stop, kill context.Context, claim *runapi.Claim, j *jour
 		}
 		done := e.attempt(stop, kill, claim, j)
 		if done.Outcome == runapi.Succeeded {
-			done.Plan, err = json.Marshal(base{at})
+			done.Plan, err = json.Marshal(base{at, done.Plan})
 			if err != nil {
 				return j.refuse(err)
 			}
 		}
 		return done
 	}
-	var seen base
+	seen, unread := readBase(claim.Plan)
 	begun := filepath.Join(e.dir("approved"), claim.ID)
 	_, missing := os.Stat(begun)
 	switch {
+	case unread != nil:
+		return j.refuse(unread)
 	case missing == nil: // it changes the stack itself
 	case err != nil:
 		return j.refuse(err)
-	case len(claim.Plan) == 0:
-		return j.refuse(errors.New("its preview was made by an older version of husk, and has not noted the state that it saw: ask for the run again"))
-	case json.Unmarshal(claim.Plan, &seen) != nil || seen.Position != at:
+	case seen.Position != at:
 		return j.refuse(fmt.Errorf("the stack %s was changed after the preview that %s has approved: ask for the run %s again", claim.Stack, claim.ApprovedBy, claim.Operation))
 	default:
 		if err := atomicfile.Write(begun, nil, 0o600); err != nil {
 			return j.refuse(err)
 		}
 	}
-	claim.Plan = nil
+	claim.Plan = seen.Plan
 	return e.attempt(stop, kill, claim, j)
 }
 

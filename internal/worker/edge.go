@@ -22,6 +22,7 @@ import (
 
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/atomicfile"
+	"github.com/husk-dev/husk/internal/filelock"
 	"github.com/husk-dev/husk/internal/runapi"
 	"github.com/husk-dev/husk/internal/workspace"
 )
@@ -47,6 +48,7 @@ const (
 //	reports/    runs that the server has not heard of, as JSON, the oldest first by name
 //	approved/   approved runs that have begun, by their IDs
 //	bundles/    the files of projects, by digest
+//	lock        held by the worker that has the directory
 type edge struct {
 	*worker
 	// turn is held by the run that there is.
@@ -55,8 +57,12 @@ type edge struct {
 	wake chan struct{}
 	// refusal is what the server last said against a report.
 	refusal string
+	// locked is the file whose lock says that the directory is in use.
+	locked *os.File
+	unlock func() error
 }
 
+// newEdge returns the edge worker, which is to be closed also if there is an error, unless it is nil.
 func newEdge(w *worker) (*edge, error) {
 	e := &edge{worker: w, wake: make(chan struct{}, 1)}
 	for _, name := range []string{"stacks", "config", "desired", "reports", "approved"} {
@@ -64,11 +70,14 @@ func newEdge(w *worker) (*edge, error) {
 			return nil, err
 		}
 	}
-	if err := clear(w.dir("approved"), keepTime); err != nil {
+	if err := e.lock(); err != nil {
 		return nil, err
 	}
+	if err := clear(w.dir("approved"), keepTime); err != nil {
+		return e, err
+	}
 	if err := e.checkToken(); err != nil {
-		return nil, err
+		return e, err
 	}
 	// Without a connection nothing could replace the files of a project that are in use.
 	all, err := e.desired()
@@ -82,6 +91,26 @@ func newEdge(w *worker) (*edge, error) {
 	}
 	return e, err
 }
+
+// lock makes the directory this worker's. The lock ends with the process.
+func (e *edge) lock() error {
+	file, err := os.OpenFile(e.dir("lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	if e.unlock, err = filelock.Try(file); err != nil {
+		err = errors.Join(err, file.Close())
+		if errors.Is(err, filelock.ErrHeld) {
+			return fmt.Errorf("another edge worker has the directory %s: give each one its own with --dir", e.Dir)
+		}
+		return err
+	}
+	e.locked = file
+	return nil
+}
+
+// close lets another worker have the directory.
+func (e *edge) close() error { return errors.Join(e.unlock(), e.locked.Close()) }
 
 // checkToken returns an error for a token that is not for an edge worker, if the server can be reached: it checks each
 // question anyway.
@@ -164,31 +193,36 @@ func (e *edge) desiredFile(stack state.StackName) string {
 	return filepath.Join(e.dir("desired"), stack.Project+"@"+stack.Name+".json")
 }
 
+// desired is an update that is repeated.
+type desired struct {
+	runapi.NewRun
+	// ApprovedBy and Plan are those of an update that was approved: its repetitions do nothing else either.
+	ApprovedBy string `json:"approvedBy,omitempty"`
+	Plan       []byte `json:"plan,omitempty"`
+}
+
 // remember notes what the stack is to be like from now on. An update that failed is repeated, and one that was cancelled is
-// not: what was noted before stays. After a destruction nothing is repeated, also if it failed or was cancelled, because
+// not: what was noted before stays. So it does if an update failed that was approved, because it may have been about to do
+// something else. After a destruction nothing is repeated, also if it failed or was cancelled, because
 // that would make again what was deleted.
 func (e *edge) remember(claim *runapi.Claim, done done) error {
 	stack := state.StackName{Project: claim.Project, Name: claim.Stack}
 	if err := stack.Validate(); err != nil {
 		return err
 	}
-	previewOnly := slices.ContainsFunc(claim.Options, func(option string) bool {
-		name, value, ok := strings.Cut(option, "=")
-		return name == "--preview-only" && (!ok || value != "false")
-	})
 	file := e.desiredFile(stack)
 	switch {
-	case claim.Previewing || previewOnly || !done.began:
+	case claim.Previewing || !claim.Changes() || !done.began:
 		return nil
 	case claim.Operation == "destroy":
 		if err := os.Remove(file); !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		return nil
-	case claim.Operation != "up" || done.cancelled:
+	case claim.Operation != "up" || done.cancelled || claim.ApprovedBy != "" && done.Outcome != runapi.Succeeded:
 		return nil
 	}
-	wanted := claim.NewRun
+	wanted := desired{claim.NewRun, claim.ApprovedBy, claim.Plan}
 	wanted.Options = repeated(claim.Options)
 	wanted.ID, wanted.Message, wanted.Approval, wanted.JSON, wanted.Colour = "", "", false, false, false
 	text, err := json.Marshal(wanted)
@@ -199,11 +233,11 @@ func (e *edge) remember(claim *runapi.Claim, done done) error {
 }
 
 // desired returns the last update of each stack, by the names of their files.
-func (e *edge) desired() (all map[string]runapi.NewRun, err error) {
-	all = make(map[string]runapi.NewRun)
+func (e *edge) desired() (all map[string]desired, err error) {
+	all = make(map[string]desired)
 	entries, err := os.ReadDir(e.dir("desired"))
 	for _, entry := range entries {
-		var run runapi.NewRun
+		var run desired
 		text, readErr := os.ReadFile(filepath.Join(e.dir("desired"), entry.Name()))
 		if readErr == nil {
 			readErr = json.Unmarshal(text, &run)
@@ -250,7 +284,7 @@ func (e *edge) again(stop, kill context.Context, name string) {
 	}
 	now := time.Now()
 	wanted.Options = append(wanted.Options, "--refresh=true")
-	claim := &runapi.Claim{Next: 1, Run: runapi.Run{NewRun: wanted, Worker: e.Name, Attempt: 1, Made: now, Began: now}}
+	claim := &runapi.Claim{Next: 1, Plan: wanted.Plan, Run: runapi.Run{NewRun: wanted.NewRun, ApprovedBy: wanted.ApprovedBy, Worker: e.Name, Attempt: 1, Made: now, Began: now}}
 	claim.ID = rand.Text()
 	j := newJournal(nil, claim)
 	j.kept = &kept{}
@@ -396,7 +430,7 @@ func (k *kept) add(stream, text string) {
 		return
 	}
 	if k.size += len(text) + each; k.size > most {
-		stream, text = runapi.Server, "What follows was not kept."
+		stream, text = runapi.Worker, "What follows was not kept."
 	}
 	k.lines = append(k.lines, runapi.Line{Number: int64(len(k.lines)) + 1, Stream: stream, Time: time.Now().UTC(), Text: text})
 }

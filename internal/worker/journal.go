@@ -18,6 +18,9 @@ const (
 	maxPending = 10_000
 	// maxBatch bounds the lines that are sent at once, and maxText one line in bytes.
 	maxBatch, maxText = 1000, 64 << 10
+	// maxBatchBytes bounds the text that is sent at once, if it is more than a line: proxies take no large bodies, nor does a
+	// server with little memory.
+	maxBatchBytes = 1 << 20
 )
 
 // journal sends the log of a run, and with it that the worker has the run.
@@ -113,7 +116,7 @@ func (j *journal) send(ended <-chan struct{}) {
 		}
 		for first := true; ; first = false {
 			j.mu.Lock()
-			batch := j.pending[:min(len(j.pending), maxBatch)]
+			batch := nextBatch(j.pending)
 			j.mu.Unlock()
 			if len(batch) == 0 && (!first || last) {
 				break
@@ -149,6 +152,17 @@ func (j *journal) send(ended <-chan struct{}) {
 			}
 		}
 	}
+}
+
+// nextBatch returns the lines that are sent next.
+func nextBatch(pending []runapi.Line) []runapi.Line {
+	bytes := 0
+	for n, line := range pending {
+		if bytes += len(line.Text); n == maxBatch || n > 0 && bytes > maxBatchBytes {
+			return pending[:n]
+		}
+	}
+	return pending
 }
 
 // lines returns a writer whose lines are added to a stream.

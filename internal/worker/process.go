@@ -6,37 +6,42 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/husk-dev/husk/internal/backend/remote"
 	"github.com/husk-dev/husk/internal/bundle"
+	"github.com/husk-dev/husk/internal/confined"
 	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/worker/start"
 	"github.com/husk-dev/husk/internal/workspace"
 )
 
 // process is that of one run.
 type process struct {
-	program, files, home, cache string
+	program string
+	// project is the name of the project that the run is of.
+	project string
+	// dir is the directory of the run, which has its files, its home, and what is temporary.
+	dir, files, home string
+	// cache has compiled modules.
+	cache string
 	// config is the directory of the user's configuration.
 	config string
+	// kept are further directories in which the run writes.
+	kept []string
 	// detailed asks for an exit code that says whether there were changes.
 	detailed bool
-	// url is the backend of the stacks, and token the one for it, if it is a server.
-	url, token  string
-	trusted     bool
-	limits      []string
-	environment []string
-	// trace is where spans go.
+	// url is the backend of the stacks, with the run's token if it is a server.
+	url                 string
+	trusted, confined   bool
+	limits, environment []string
+	// trace is the file of spans, empty for none.
 	trace string
 }
-
-// passed are the variables of the worker that each run gets.
-var passed = []string{"PATH", "TMPDIR", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY",
-	"https_proxy", "http_proxy", "no_proxy", "SYSTEMROOT", "TEMP", "TMP", "PATHEXT"}
 
 // command returns the command of a run, and the file of its plan, if it is to make one.
 func (p *process) command(r *runapi.Run, plan []byte) (cmd *exec.Cmd, planFile string, err error) {
@@ -63,10 +68,9 @@ func (p *process) command(r *runapi.Run, plan []byte) (cmd *exec.Cmd, planFile s
 		own = append(own, "--save-plan", planFile)
 	case r.Previewing:
 		own = append(own, "--preview-only")
+	case r.ApprovedBy != "" && operation == "up" && len(plan) == 0:
+		return nil, "", fmt.Errorf("there is no plan of the preview that %s has approved: ask for the run again", r.ApprovedBy)
 	case len(plan) > 0:
-		if err := os.MkdirAll(p.home, 0o700); err != nil {
-			return nil, "", err
-		}
 		file := filepath.Join(p.home, "plan.json")
 		if err := os.WriteFile(file, plan, 0o600); err != nil {
 			return nil, "", err
@@ -95,49 +99,65 @@ func (p *process) husk(r *runapi.Run, args ...string) (*exec.Cmd, error) {
 	if !filepath.IsLocal(filepath.Join(".", filepath.FromSlash(r.Directory))) {
 		return nil, errors.New("the project is outside of its bundle")
 	}
-	if err := os.MkdirAll(p.home, 0o700); err != nil {
-		return nil, err
-	}
 	dir := filepath.Join(p.files, filepath.FromSlash(r.Directory))
 	cmd := exec.Command(p.program, append(args, "--cwd", dir)...)
 	cmd.Dir = dir
-	cmd.Env = append(p.variables(), "HUSK_BACKEND_URL="+p.url, "HOME="+p.home, "USERPROFILE="+p.home, "XDG_CONFIG_HOME="+p.config,
-		"AppData="+p.config, "HUSK_CACHE_DIR="+p.cache, workspace.CopiesVariable+"="+filepath.Join(p.home, "copies"))
+	temporary := filepath.Join(p.dir, "tmp")
+	cmd.Env = []string{"HOME=" + p.home, "USERPROFILE=" + p.home, "XDG_CONFIG_HOME=" + p.config, "AppData=" + p.config, "LocalAppData=" + p.home,
+		"TMPDIR=" + temporary, "TEMP=" + temporary, "TMP=" + temporary,
+		"HUSK_CACHE_DIR=" + p.cache, workspace.CopiesVariable + "=" + filepath.Join(p.home, "copies"), remote.KnownVariable + "=1"}
 	if p.trace != "" {
 		id, _ := r.Span()
 		cmd.Env = append(cmd.Env, "TRACEPARENT="+id.Traceparent())
-		for _, variable := range os.Environ() {
-			if strings.HasPrefix(variable, "OTEL_") {
-				cmd.Env = append(cmd.Env, variable)
+	}
+	settings, err := p.settings()
+	if err != nil {
+		return nil, err
+	}
+	setup := start.Setup{Project: p.project, Untrusted: !p.trusted, Files: p.files, Backend: p.url}
+	for _, s := range settings {
+		if s.early {
+			cmd.Env = append(cmd.Env, s.name+"="+s.value)
+		} else {
+			setup.Variables = append(setup.Variables, s.name+"="+s.value)
+		}
+	}
+	return cmd, setup.Attach(cmd, p.cell(settings))
+}
+
+// settings returns what the run gets of the environment, the last of a name counts.
+func (p *process) settings() ([]setting, error) {
+	all, err := inherited()
+	if err != nil {
+		return nil, err
+	}
+	more, err := named(p.environment)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, more...)
+	for i := range all {
+		if all[i].name == policyVariable && all[i].value != "" && !p.trusted {
+			if err := all[i].addPolicy(); err != nil {
+				return nil, err
 			}
 		}
 	}
-	if p.token != "" {
-		cmd.Env = append(cmd.Env, remote.TokenVariable+"="+p.token, remote.KnownVariable+"=1")
-	}
-	return cmd, nil
-}
-
-func (p *process) variables() []string {
-	var all []string
-	for _, name := range passed {
-		if value, ok := os.LookupEnv(name); ok {
-			all = append(all, name+"="+value)
-		}
-	}
-	return append(all, p.environment...)
-}
-
-// ParseVariables returns variables of this process by their names.
-func ParseVariables(names []string) (all []string, err error) {
-	for _, name := range names {
-		value, ok := os.LookupEnv(name)
-		if !ok {
-			return nil, fmt.Errorf("the environment variable %s is not set", name)
-		}
-		all = append(all, name+"="+value)
-	}
 	return all, nil
+}
+
+// readPlan reads the plan of a preview. Whoever has taken over the process of the run could have put anything in its place.
+func (p *process) readPlan(file string) ([]byte, error) {
+	f, err := confined.Dir{Path: p.home}.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	plan, err := io.ReadAll(io.LimitReader(f, bundle.MaxBytes+1))
+	if err == nil && len(plan) > bundle.MaxBytes {
+		err = fmt.Errorf("the plan has more than %d MiB", bundle.MaxBytes>>20)
+	}
+	return plan, err
 }
 
 func unpack(content []byte, digest, dir string) error {

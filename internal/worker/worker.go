@@ -6,18 +6,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/internal/atomicfile"
+	"github.com/husk-dev/husk/internal/otlp"
 	"github.com/husk-dev/husk/internal/runapi"
 )
 
@@ -30,13 +33,15 @@ type Options struct {
 	Slots int
 	// Dir has files of runs, and what is kept for the next.
 	Dir string
-	// Cache has compiled modules, which all runs share; empty for a directory in Dir.
+	// Cache has compiled modules, those of each team in a directory of its own, unless all are trusted; empty for a directory in Dir.
 	Cache string
 	// Program is the husk program.
 	Program string
 	// Trusted runs all that projects say, with the rights of this process. Else their programs and providers get
 	// nothing of this machine.
 	Trusted bool
+	// Confinement says whether the processes of runs are confined.
+	Confinement Confinement
 	// Limits are set for the providers of all runs, as flags --limit have them.
 	Limits []string
 	// Environment are the variables of this process that runs get, as NAME=VALUE, beside those that they need.
@@ -57,6 +62,10 @@ type worker struct {
 	client *runapi.Client
 	// edge is nil unless the worker is one.
 	edge *edge
+	// confined says that the processes of runs are.
+	confined bool
+	// send takes the spans of runs; nil for none.
+	send otlp.Send
 
 	mu      sync.Mutex
 	running int
@@ -67,6 +76,8 @@ const (
 	AskTime = 25 * time.Second
 	// keepTime is how long the files of a project are kept for the next run with the same.
 	keepTime = 30 * 24 * time.Hour
+	// keepBytes bounds them all: their projects choose how large they are, and how many there are.
+	keepBytes = 1 << 30
 	// fetchTime is how long a worker tries to get the files of a project: the server may send those of others first.
 	fetchTime = 2 * time.Minute
 	// pause is between questions that fail.
@@ -75,29 +86,40 @@ const (
 
 // Run takes runs until the context is done. Those that it has then stop after their current steps, and go on elsewhere.
 // The second context, if it is done too, stops these steps.
-func Run(ctx, kill context.Context, client *runapi.Client, o Options) error {
+func Run(ctx, kill context.Context, client *runapi.Client, o Options) (err error) {
 	if o.Cache == "" {
 		o.Cache = filepath.Join(o.Dir, "cache")
 	}
 	w := &worker{Options: o, client: client}
+	if err := w.checkConfinement(); err != nil {
+		return err
+	}
+	send, close, err := spans(o.Trace)
+	if err != nil {
+		return fmt.Errorf("--trace: %w", err)
+	}
+	defer func() { err = errors.Join(err, close()) }()
+	w.send = send
 	for _, dir := range []string{w.dir("runs"), w.dir("bundles"), o.Cache} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return err
 		}
 	}
 	if o.Edge {
-		var err error
 		w.Slots, w.Labels = 1, maps.Clone(o.Labels)
 		if w.Labels == nil {
 			w.Labels = map[string]string{}
 		}
 		w.Labels[runapi.EdgeLabel] = o.Name
-		if w.edge, err = newEdge(w); err != nil {
+		if w.edge, err = newEdge(w); w.edge != nil {
+			defer func() { err = errors.Join(err, w.edge.close()) }()
+		}
+		if err != nil {
 			return err
 		}
 	}
 	// What a worker that died has left.
-	if err := errors.Join(clear(w.dir("runs"), 0), clear(w.dir("bundles"), keepTime)); err != nil {
+	if err := errors.Join(clearRuns(w.dir("runs")), clear(w.dir("bundles"), keepTime)); err != nil {
 		return err
 	}
 	var all sync.WaitGroup
@@ -171,15 +193,43 @@ func (w *worker) take(asking, stop, kill context.Context) error {
 		silent = false
 		if some {
 			w.count(1)
-			if w.edge != nil {
+			switch err := w.checkClaim(&claim); {
+			case err != nil:
+				w.refuse(asking, &claim, err)
+			case w.edge != nil:
 				w.edge.do(stop, kill, &claim)
-			} else {
+			default:
 				w.do(stop, kill, &claim)
 			}
 			w.count(-1)
 		}
 	}
 	return nil
+}
+
+// checkClaim returns an error for what is no run, before anything is done with it: its names become those of files here, and
+// its options flags.
+func (w *worker) checkClaim(claim *runapi.Claim) error {
+	err := claim.Check()
+	if err == nil && w.edge == nil && claim.Team == "" {
+		err = errors.New("it is of no team")
+	}
+	if err != nil {
+		return fmt.Errorf("the server has sent what this version of husk does not take for a run: %w", err)
+	}
+	return nil
+}
+
+// refuse tells the server that a run is none for this worker.
+func (w *worker) refuse(ctx context.Context, claim *runapi.Claim, why error) {
+	w.Say("%v", why)
+	_, err := w.client.With(claim.Token).CallFor(ctx, 0, http.MethodPost, "/v1/work/end", runapi.End{Outcome: runapi.Failed, Reason: why.Error()}, nil)
+	if err != nil {
+		select { // it may send another
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
 }
 
 func (w *worker) count(by int) {
@@ -223,16 +273,16 @@ type done struct {
 // attempt does a run in a directory of its own.
 func (w *worker) attempt(stop, kill context.Context, claim *runapi.Claim, j *journal) done {
 	fail := j.refuse
-	dir, err := os.MkdirTemp(w.dir("runs"), claim.ID+"-")
+	dir, remove, err := w.runDir(claim.ID)
 	if err != nil {
 		return fail(err)
 	}
 	defer func() {
-		if err := os.RemoveAll(dir); err != nil {
+		if err := remove(); err != nil {
 			slog.Warn("files of a run are left", "error", err)
 		}
 	}()
-	files := filepath.Join(dir, "files")
+	files, home := filepath.Join(dir, "files"), filepath.Join(dir, "home")
 	if err := w.unpack(stop, claim, j, files); err != nil {
 		switch {
 		case stop.Err() != nil:
@@ -242,48 +292,60 @@ func (w *worker) attempt(stop, kill context.Context, claim *runapi.Claim, j *jou
 		}
 		return fail(err)
 	}
-	if err := checkProject(filepath.Join(files, filepath.FromSlash(claim.Directory)), claim.Project); err != nil {
-		slog.Warn("a run was refused", "run", claim.ID, "by", claim.By, "project", claim.Project, "reason", err)
+	cache := w.cacheOf(claim.Team)
+	if err := os.MkdirAll(cache, 0o700); err != nil {
 		return fail(err)
 	}
-	home := filepath.Join(dir, "home")
 	p := &process{
-		program: w.Program, files: files, home: home, config: filepath.Join(home, ".config"), cache: w.Cache,
-		url: w.client.URL(), token: claim.Token, trusted: w.Trusted, limits: w.Limits, environment: w.Environment, trace: w.Trace,
+		program: w.Program, project: claim.Project, dir: dir, files: files, home: home, config: filepath.Join(home, ".config"), cache: cache,
+		url: w.stacksOf(claim), trusted: w.Trusted, confined: w.confined, limits: w.Limits, environment: w.Environment,
+	}
+	if w.send != nil {
+		p.trace = filepath.Join(home, spansFile)
 	}
 	if w.edge != nil {
-		p.url, p.token, p.config, p.detailed = w.edge.stacksURL(), "", w.dir("config"), true
-		if err := w.edge.create(stop, p, &claim.Run); err != nil {
-			return fail(err)
-		}
+		p.url, p.config, p.detailed = w.edge.stacksURL(), w.dir("config"), true
+		p.kept = []string{w.dir("stacks"), w.dir("config")}
 	}
+	// What the worker writes for the run is written before a process of it begins, which could put links into its place.
 	cmd, plan, err := p.command(&claim.Run, claim.Plan)
 	if err != nil {
 		return fail(err)
 	}
-	return w.wait(stop, kill, claim, j, cmd, plan)
+	if w.edge != nil {
+		if err := w.edge.create(stop, p, &claim.Run); err != nil {
+			return fail(err)
+		}
+	}
+	defer func() {
+		if err := w.sendSpans(home); err != nil {
+			slog.Warn("spans of a run are lost", "run", claim.ID, "error", err)
+		}
+	}()
+	return w.wait(stop, kill, claim, j, p, cmd, plan)
 }
 
-// checkProject returns an error unless a directory has the project that the run was allowed for.
-func checkProject(dir, name string) error {
-	if program.FindFile(dir) == "" {
-		return errors.New("the bundle has no project file where the run says")
+// cacheOf returns the directory of what the runs of a team compile. Who writes code that others run must be of the same team.
+// Runs that are trusted can write anything anyway, and those of an edge worker are of one team.
+func (w *worker) cacheOf(team string) string {
+	if w.Trusted || w.edge != nil {
+		return w.Cache
 	}
-	p, err := program.LoadProject(dir)
+	return filepath.Join(w.Cache, "teams", team)
+}
+
+// stacksOf returns the URL of the server's stacks, with the token of a run.
+func (w *worker) stacksOf(claim *runapi.Claim) string {
+	u, err := url.Parse(w.client.URL())
 	if err != nil {
-		return err
+		return w.client.URL() // which says so
 	}
-	if p.Name != name {
-		return fmt.Errorf("the run is of the project %s, and its files are those of the project %s", name, p.Name)
-	}
-	return nil
+	u.User = url.UserPassword("", claim.Token)
+	return u.String()
 }
 
 // unpack makes the files of a run. The bundle is kept for the next run with it.
 func (w *worker) unpack(ctx context.Context, claim *runapi.Claim, j *journal, dir string) error {
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return err
-	}
 	kept := w.bundle(claim.Bundle)
 	content, err := os.ReadFile(kept)
 	if err != nil || digestOf(content) != claim.Bundle {
@@ -297,7 +359,50 @@ func (w *worker) unpack(ctx context.Context, claim *runapi.Claim, j *journal, di
 	if err := unpack(content, claim.Bundle, dir); err != nil {
 		return err
 	}
-	return atomicfile.Write(kept, content, 0o600)
+	if err := atomicfile.Write(kept, content, 0o600); err != nil {
+		return err
+	}
+	return w.forgetBundles(keepBytes)
+}
+
+// forgetBundles removes bundles that are kept until they have no more bytes than most: those first that were not used for the
+// longest time. What an edge worker does again stays, because it may have no connection to get it by.
+func (w *worker) forgetBundles(most int64) error {
+	needed := map[string]bool{}
+	if w.edge != nil {
+		all, err := w.edge.desired()
+		if err != nil {
+			return nil // the next run says so, and all stay
+		}
+		for _, run := range all {
+			needed[filepath.Base(w.bundle(run.Bundle))] = true
+		}
+	}
+	w.mu.Lock() // another run of this worker may forget them, too
+	defer w.mu.Unlock()
+	entries, err := os.ReadDir(w.dir("bundles"))
+	if err != nil {
+		return err
+	}
+	var kept []fs.FileInfo
+	for _, entry := range entries {
+		if info, err := entry.Info(); err == nil {
+			kept = append(kept, info)
+		}
+	}
+	slices.SortFunc(kept, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
+	var sum int64
+	for i, info := range kept {
+		sum += info.Size()
+		if i == 0 || sum <= most || needed[info.Name()] || strings.HasPrefix(info.Name(), atomicfile.Unfinished) {
+			continue
+		}
+		sum -= info.Size()
+		if err := os.Remove(filepath.Join(w.dir("bundles"), info.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // bundle returns the file of a bundle that is kept.
@@ -314,8 +419,12 @@ const busyCode = 3
 // busyReason is why such a run is to be tried again.
 const busyReason = "another run has the lock of the stack, or the server that kept it for this one has ended"
 
+// killTime is how long the process of a run may take after it was told to stop its steps: a module that it runs, or whoever has
+// taken it over, may not heed that, and would have its place for ever.
+var killTime = 30 * time.Second
+
 // wait waits for the process of a run, and passes interrupts on.
-func (w *worker) wait(stop, kill context.Context, claim *runapi.Claim, j *journal, cmd *exec.Cmd, plan string) done {
+func (w *worker) wait(stop, kill context.Context, claim *runapi.Claim, j *journal, p *process, cmd *exec.Cmd, plan string) done {
 	out, errs := j.lines(runapi.Out), j.lines(runapi.Err)
 	cmd.Stdout, cmd.Stderr = out, errs
 	// What it has started and left may keep its output open.
@@ -333,6 +442,7 @@ func (w *worker) wait(stop, kill context.Context, claim *runapi.Claim, j *journa
 		lost = nil // no other worker has the state
 	}
 	interrupts := 0
+	var overdue <-chan time.Time
 	interrupt := func(wanted int) {
 		for ; interrupts < wanted; interrupts++ {
 			if err := cmd.Process.Signal(os.Interrupt); err != nil {
@@ -340,6 +450,9 @@ func (w *worker) wait(stop, kill context.Context, claim *runapi.Claim, j *journa
 			}
 			const between = 100 * time.Millisecond // two at once are one
 			time.Sleep(between)
+		}
+		if wanted > 1 && overdue == nil {
+			overdue = time.After(killTime)
 		}
 	}
 	for {
@@ -354,7 +467,7 @@ func (w *worker) wait(stop, kill context.Context, claim *runapi.Claim, j *journa
 			if d.changed = w.edge != nil && errors.As(err, &exit) && exit.ExitCode() == changesCode; d.changed {
 				err = nil
 			}
-			d.End = outcome(claim, err, stop.Err() != nil && !d.cancelled, plan)
+			d.End = outcome(claim, err, stop.Err() != nil && !d.cancelled, p, plan)
 			d.cancelled = d.cancelled && d.Outcome != runapi.Succeeded
 			return d
 		case n := <-j.cancel:
@@ -363,6 +476,8 @@ func (w *worker) wait(stop, kill context.Context, claim *runapi.Claim, j *journa
 		case <-lost:
 			lost = nil
 			killAll(cmd) // its state is not its own any more
+		case <-overdue:
+			killAll(cmd)
 		case <-stopping:
 			stopping = nil
 			interrupt(1)
@@ -374,13 +489,13 @@ func (w *worker) wait(stop, kill context.Context, claim *runapi.Claim, j *journa
 }
 
 // outcome says how a run ended.
-func outcome(claim *runapi.Claim, err error, stopped bool, plan string) runapi.End {
+func outcome(claim *runapi.Claim, err error, stopped bool, p *process, plan string) runapi.End {
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
 		end := runapi.End{Outcome: runapi.Succeeded}
 		if plan != "" && claim.Previewing {
-			if end.Plan, err = os.ReadFile(plan); err != nil {
+			if end.Plan, err = p.readPlan(plan); err != nil {
 				return runapi.End{Outcome: runapi.Failed, Reason: err.Error()}
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -21,9 +22,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/internal/bundle"
 	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/trace"
 	"github.com/husk-dev/husk/internal/worker"
+	"github.com/husk-dev/husk/internal/worker/confine"
 )
 
 // await waits until something is the case.
@@ -38,7 +42,7 @@ func await(t *testing.T, what string, is func() bool) {
 func pack(t *testing.T) ([]byte, *bundle.Info) {
 	project := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(project, "Husk.yaml"), []byte("name: demo\nruntime: yaml\nresources: {}\n"), 0o600))
-	p, err := program.LoadProject(project)
+	p, err := program.LoadProject(projectroot.New(project, projectroot.Trusted))
 	require.NoError(t, err)
 	var content bytes.Buffer
 	info, err := bundle.Pack(&content, p, nil)
@@ -51,7 +55,7 @@ func TestOptionsTakeNothingBack(t *testing.T) {
 	content, info := pack(t)
 	dir := t.TempDir()
 	husk, said := filepath.Join(dir, "husk"), filepath.Join(dir, "said")
-	require.NoError(t, os.WriteFile(husk, []byte("#!/bin/sh\necho \"$@\" > \"$SAID\"\n"), 0o700))
+	require.NoError(t, os.WriteFile(husk, []byte("#!/bin/sh\necho \"$@\" > '"+said+"'\n"), 0o700))
 	var taken atomic.Bool
 	ended := make(chan struct{})
 	mux := http.NewServeMux()
@@ -63,7 +67,7 @@ func TestOptionsTakeNothingBack(t *testing.T) {
 		run := runapi.Run{NewRun: runapi.NewRun{
 			ID: "ABCDEFGHIJKLMNOPQRSTUVWXYZ", Project: "demo", Stack: "dev", Operation: "destroy", Bundle: info.Digest, Options: []string{"--preview-only=false", "--parallel=2"},
 		}, Previewing: true}
-		_ = json.NewEncoder(w).Encode(runapi.Claim{Run: run, Token: "token", Next: 1, BeatSeconds: 1})
+		_ = json.NewEncoder(w).Encode(runapi.Claim{Run: run, Team: "acme", Token: "token", Next: 1, BeatSeconds: 1})
 	})
 	mux.HandleFunc("GET /v1/work/bundle", func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(content) })
 	mux.HandleFunc("POST /v1/work/beat", func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("{}")) })
@@ -76,7 +80,7 @@ func TestOptionsTakeNothingBack(t *testing.T) {
 	done := make(chan error, 1)
 	go func() {
 		done <- worker.Run(ctx, ctx, client, worker.Options{
-			Name: "w", Slots: 1, Dir: filepath.Join(dir, "worker"), Program: husk, Environment: []string{"SAID=" + said}, Limits: []string{"memory=64MiB"}, Say: t.Logf,
+			Name: "w", Slots: 1, Dir: filepath.Join(dir, "worker"), Program: husk, Limits: []string{"memory=64MiB"}, Say: t.Logf,
 		})
 	}()
 	<-ended
@@ -89,13 +93,181 @@ func TestOptionsTakeNothingBack(t *testing.T) {
 	require.Equal(t, []string{"--stack", "dev", "--preview-only", "--untrusted-project", "--limit", "memory=64MiB"}, words[3:9])
 }
 
+// The environment and the command line of a run, which others can read, have what it needs by name and nothing else. The rest
+// comes by its standard input: its token, what the operator names, and the way to the network, which may have a password.
+func TestARunGetsWhatItNeedsByName(t *testing.T) {
+	secret := []string{"HUSK_ACCESS_TOKEN", "HUSK_CONFIG_PASSPHRASE", "HUSK_SERVER_KEY", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "PGPASSWORD", "PGPASSFILE", "VAULT_TOKEN",
+		"OTEL_EXPORTER_OTLP_HEADERS", "GITHUB_TOKEN", "DOCKER_CONFIG", "SSH_AUTH_SOCK", "SOMETHING_ELSE", "GODEBUG", "LD_PRELOAD", "HUSK_BACKEND_URL", "HUSK_STACK", "USER"}
+	for _, name := range secret {
+		t.Setenv(name, "canary-of-"+name)
+	}
+	t.Setenv("HTTPS_PROXY", "http://user:canary-of-the-proxy@proxy.example")
+	t.Setenv("SSL_CERT_FILE", "certificates/own.pem")
+	t.Setenv("TZ", "UTC")
+	for _, name := range []string{"LANG", "LC_ALL", "ZONEINFO", "HTTP_PROXY", "https_proxy", "http_proxy", "NO_PROXY", "no_proxy", "SSL_CERT_DIR", "HUSK_TRUST_POLICY"} {
+		t.Setenv(name, "") // those of who runs the test do not matter
+		require.NoError(t, os.Unsetenv(name))
+	}
+	t.Setenv("HUSK_OFFLINE", "1")
+	dir := t.TempDir()
+	t.Setenv("MY_SECRET", "canary-that-was-named")
+	named, err := worker.ParseVariables([]string{"MY_SECRET"})
+	require.NoError(t, err)
+	for _, trusted := range []bool{false, true} {
+		said := filepath.Join(dir, strconv.FormatBool(trusted))
+		husk := filepath.Join(dir, "husk")
+		script := "#!/bin/sh\ntr '\\0' '\\n' < /proc/self/environ > '" + said + ".env'\necho \"$0 $@\" > '" + said + ".args'\ncat > '" + said + ".input'\n"
+		require.NoError(t, os.WriteFile(husk, []byte(script), 0o700))
+		runOnce(t, worker.Options{Dir: filepath.Join(dir, "worker"), Program: husk, Environment: named, Trusted: trusted})
+		read := func(what string) string {
+			text, err := os.ReadFile(said + what)
+			require.NoError(t, err)
+			return string(text)
+		}
+		require.NotContains(t, read(".env")+read(".args"), "canary")
+		require.NotContains(t, read(".env")+read(".args"), "token-of-the-run")
+		var names []string
+		for line := range strings.Lines(read(".env")) {
+			name, _, _ := strings.Cut(line, "=")
+			names = append(names, name)
+		}
+		require.ElementsMatch(t, []string{"PATH", "TZ", "HOME", "USERPROFILE", "XDG_CONFIG_HOME", "AppData", "LocalAppData", "TMPDIR", "TEMP", "TMP", "HUSK_CACHE_DIR",
+			"HUSK_COPIES_DIR", "HUSK_SERVER_KNOWN", "HUSK_RUN"}, names)
+		team := "\nHUSK_CACHE_DIR=" + filepath.Join(dir, "worker", "cache", "teams", "acme") + "\n"
+		require.Equal(t, !trusted, strings.Contains(read(".env"), team), "what strangers compile is for their team")
+		input := read(".input")
+		require.Contains(t, input, ":token-of-the-run@127.0.0.1:")
+		require.Contains(t, input, "MY_SECRET=canary-that-was-named")
+		require.Contains(t, input, "HTTPS_PROXY=http://user:canary-of-the-proxy@proxy.example")
+		require.Contains(t, input, "HUSK_OFFLINE=1")
+		here, err := os.Getwd()
+		require.NoError(t, err)
+		require.Contains(t, input, "SSL_CERT_FILE="+filepath.Join(here, "certificates/own.pem"), "it is not relative to the project")
+		for _, name := range secret {
+			require.NotContains(t, input, "canary-of-"+name)
+		}
+	}
+	_, err = worker.ParseVariables([]string{"HUSK_ACCESS_TOKEN"})
+	require.ErrorContains(t, err, "the worker itself says what runs get as HUSK_ACCESS_TOKEN")
+}
+
+// Where a process cannot be confined, a worker that is to confine it takes no run, and another one says so.
+func TestConfinement(t *testing.T) {
+	dir := t.TempDir()
+	husk := filepath.Join(dir, "husk")
+	require.NoError(t, os.WriteFile(husk, []byte("#!/bin/sh\necho $HUSK_RUN >> '"+dir+"/said'\n"), 0o700))
+	possible := confine.Check() == nil
+	for _, c := range []worker.Confinement{worker.ConfineIfPossible, worker.RequireConfinement, worker.NoConfinement} {
+		if c == worker.RequireConfinement && !possible {
+			err := worker.Run(t.Context(), t.Context(), nil, worker.Options{Dir: dir, Confinement: c})
+			require.ErrorContains(t, err, "this machine cannot confine a process")
+			continue
+		}
+		require.Equal(t, runapi.Succeeded, runOnce(t, worker.Options{Dir: filepath.Join(dir, "worker"), Program: husk, Confinement: c}).Outcome)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "said"))
+	require.NoError(t, err)
+	if possible {
+		require.Equal(t, "confine\nconfine\nopen\n", string(text))
+		err := worker.Run(t.Context(), t.Context(), nil, worker.Options{Dir: dir, Environment: []string{"HUSK_KEY_COMMAND=x"}})
+		require.ErrorContains(t, err, "the process of a run is confined, and can run no command: add --no-confinement")
+	} else {
+		require.Equal(t, "open\nopen\n", string(text))
+	}
+}
+
+// Whoever has taken over the process of a run cannot have the worker read or write elsewhere.
+func TestNoLinkLeadsTheWorkerElsewhere(t *testing.T) {
+	dir := t.TempDir()
+	secret := filepath.Join(dir, "secret")
+	require.NoError(t, os.WriteFile(secret, []byte("canary"), 0o600))
+	husk := filepath.Join(dir, "husk")
+	require.NoError(t, os.WriteFile(husk, []byte("#!/bin/sh\nln -s '"+secret+"' \"$HOME/plan.json\"\nln -s '"+secret+"' \"$HOME/spans.json\"\n"), 0o700))
+	spans := filepath.Join(dir, "spans")
+	end := runOnce(t, worker.Options{Dir: filepath.Join(dir, "worker"), Program: husk, Trace: spans}, true)
+	require.Equal(t, runapi.Failed, end.Outcome)
+	require.Empty(t, end.Plan)
+	require.NotContains(t, end.Reason, "canary")
+	sent, err := os.ReadFile(spans)
+	require.NoError(t, err)
+	require.Empty(t, sent)
+	left, err := os.ReadFile(secret)
+	require.NoError(t, err)
+	require.Equal(t, "canary", string(left))
+}
+
+// The spans of a run reach the collector by its worker, whose credentials for it no run has.
+func TestSpansGoThroughTheWorker(t *testing.T) {
+	received := make(chan string, 10)
+	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body)
+		received <- r.Header.Get("X-Key") + " " + string(text)
+	}))
+	defer collector.Close()
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-key=canary-of-the-collector")
+	t.Setenv("OTEL_SERVICE_NAME", "ours")
+	dir := t.TempDir()
+	husk := filepath.Join(dir, "husk")
+	require.NoError(t, os.WriteFile(husk, []byte("#!/bin/sh\necho \"$@\" > '"+dir+"/said'\nenv >> '"+dir+"/said'\ncat >> '"+dir+"/said'\nprintf 'one\\ntwo\\n' > \"$HOME/spans.json\"\n"), 0o700))
+	require.Equal(t, runapi.Succeeded, runOnce(t, worker.Options{Dir: filepath.Join(dir, "worker"), Program: husk, Trace: trace.OTLP}).Outcome)
+	require.Equal(t, "canary-of-the-collector one", <-received)
+	require.Equal(t, "canary-of-the-collector two", <-received)
+	said, err := os.ReadFile(filepath.Join(dir, "said"))
+	require.NoError(t, err)
+	require.Regexp(t, "--trace .*/home/spans.json", string(said))
+	require.Contains(t, string(said), "TRACEPARENT=")
+	require.Contains(t, string(said), "OTEL_SERVICE_NAME=ours")
+	require.NotContains(t, string(said), "canary")
+}
+
+// runOnce has a worker do one run of a server, and returns how it ended.
+func runOnce(t *testing.T, o worker.Options, previews ...bool) (end runapi.End) {
+	t.Helper()
+	content, info := pack(t)
+	var taken atomic.Bool
+	ended := make(chan struct{})
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/work/next", func(w http.ResponseWriter, r *http.Request) {
+		if taken.Swap(true) {
+			<-r.Context().Done()
+			return
+		}
+		run := runapi.Run{NewRun: runapi.NewRun{ID: "ABCDEFGHIJKLMNOPQRSTUVWXYZ", Project: "demo", Stack: "dev", Operation: "up", Bundle: info.Digest}, Previewing: len(previews) > 0}
+		_ = json.NewEncoder(w).Encode(runapi.Claim{Run: run, Team: "acme", Token: "token-of-the-run", Next: 1, BeatSeconds: 1})
+	})
+	mux.HandleFunc("GET /v1/work/bundle", func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(content) })
+	mux.HandleFunc("POST /v1/work/beat", func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("{}")) })
+	mux.HandleFunc("POST /v1/work/end", func(w http.ResponseWriter, r *http.Request) {
+		_ = json.NewDecoder(r.Body).Decode(&end)
+		close(ended)
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	client, err := runapi.NewClient(server.URL, "worker")
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	o.Name, o.Slots, o.Say = "w", 1, t.Logf
+	go func() { done <- worker.Run(ctx, ctx, client, o) }()
+	select {
+	case <-ended:
+	case err := <-done:
+		stop()
+		require.NoError(t, err)
+	}
+	stop()
+	require.NoError(t, <-done)
+	return end
+}
+
 // The process of a run that goes on elsewhere is killed with all that it has started.
 func TestALostRunLeavesNothing(t *testing.T) {
 	content, info := pack(t)
 
 	dir := t.TempDir()
 	husk, pid := filepath.Join(dir, "husk"), filepath.Join(dir, "pid")
-	script := "#!/bin/sh\nsleep 1000 &\necho $! > \"$PID.new\"\nmv \"$PID.new\" \"$PID\"\nwait\n"
+	script := "#!/bin/sh\nsleep 1000 &\necho $! > '" + pid + ".new'\nmv '" + pid + ".new' '" + pid + "'\nwait\n"
 	require.NoError(t, os.WriteFile(husk, []byte(script), 0o700))
 
 	var lost, taken, over atomic.Bool
@@ -108,7 +280,7 @@ func TestALostRunLeavesNothing(t *testing.T) {
 			return
 		}
 		run := runapi.Run{NewRun: runapi.NewRun{ID: "ABCDEFGHIJKLMNOPQRSTUVWXYZ", Project: "demo", Stack: "dev", Operation: "up", Bundle: info.Digest}}
-		_ = json.NewEncoder(w).Encode(runapi.Claim{Run: run, Token: "token", Next: 1, BeatSeconds: 0.05})
+		_ = json.NewEncoder(w).Encode(runapi.Claim{Run: run, Team: "acme", Token: "token", Next: 1, BeatSeconds: 0.05})
 	})
 	mux.HandleFunc("GET /v1/work/bundle", func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(content) })
 	mux.HandleFunc("POST /v1/work/beat", func(w http.ResponseWriter, r *http.Request) {
@@ -126,7 +298,7 @@ func TestALostRunLeavesNothing(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- worker.Run(ctx, ctx, client, worker.Options{
-			Name: "w", Slots: 1, Dir: filepath.Join(dir, "worker"), Program: husk, Environment: []string{"PID=" + pid}, Say: t.Logf,
+			Name: "w", Slots: 1, Dir: filepath.Join(dir, "worker"), Program: husk, Say: t.Logf,
 		})
 	}()
 	var child int
@@ -145,4 +317,195 @@ func TestALostRunLeavesNothing(t *testing.T) {
 	})
 	stop()
 	require.NoError(t, <-ended)
+}
+
+// TestARunThatHeedsNoInterrupt has the worker end although the process of its run does not.
+func TestARunThatHeedsNoInterrupt(t *testing.T) {
+	worker.KillSoon(t)
+	dir := t.TempDir()
+	husk, began := filepath.Join(dir, "husk"), filepath.Join(dir, "began")
+	require.NoError(t, os.WriteFile(husk, []byte("#!/bin/sh\ntrap '' INT\ntouch '"+began+"'\nexec sleep 1000\n"), 0o700))
+	content, info := pack(t)
+	var taken atomic.Bool
+	ends := make(chan runapi.End, 1)
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/work/next", func(w http.ResponseWriter, r *http.Request) {
+		if taken.Swap(true) {
+			<-r.Context().Done()
+			return
+		}
+		run := runapi.Run{NewRun: runapi.NewRun{ID: "ABCDEFGHIJKLMNOPQRSTUVWXYZ", Project: "demo", Stack: "dev", Operation: "up", Bundle: info.Digest}}
+		_ = json.NewEncoder(w).Encode(runapi.Claim{Run: run, Team: "acme", Token: "token", Next: 1, BeatSeconds: 1})
+	})
+	mux.HandleFunc("GET /v1/work/bundle", func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(content) })
+	mux.HandleFunc("POST /v1/work/beat", func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("{}")) })
+	mux.HandleFunc("POST /v1/work/end", func(w http.ResponseWriter, r *http.Request) {
+		var end runapi.End
+		_ = json.NewDecoder(r.Body).Decode(&end)
+		ends <- end
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	client, err := runapi.NewClient(server.URL, "worker")
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	done := make(chan error, 1)
+	go func() {
+		done <- worker.Run(ctx, ctx, client, worker.Options{Name: "w", Slots: 1, Dir: filepath.Join(dir, "worker"), Program: husk, Say: t.Logf})
+	}()
+	await(t, "the run has begun", func() bool { _, err := os.Stat(began); return err == nil })
+	stop()
+	select {
+	case err := <-done:
+		require.NoError(t, err)
+	case <-time.After(time.Minute):
+		t.Fatal("the worker waits for its run")
+	}
+	require.Equal(t, runapi.End{Outcome: runapi.Queued}, <-ends)
+}
+
+// TestWhatIsRepeatedWasApproved has an edge worker do approved updates: it repeats what succeeded, by its plan, and does nothing
+// without one, or on a state that nobody saw.
+func TestWhatIsRepeatedWasApproved(t *testing.T) {
+	dir := t.TempDir()
+	husk, said, desired := filepath.Join(dir, "husk"), filepath.Join(dir, "said"), filepath.Join(dir, "worker", "desired", "demo@dev.json")
+	script := `#!/bin/sh
+line="$*"
+while [ $# -gt 0 ]; do
+	[ "$1" = --save-plan ] && echo '{"p": 1}' > "$2"
+	[ "$1" = --plan ] && line="$line plan=$(cat "$2")"
+	shift
+done
+echo "$line" >> '` + said + `'
+case "$line" in *--target=fails*) exit 1;; esac
+`
+	require.NoError(t, os.WriteFile(husk, []byte(script), 0o700))
+	content, info := pack(t)
+	approved := func(plan string, options ...string) runapi.Claim {
+		return runapi.Claim{Plan: []byte(plan), Run: runapi.Run{ApprovedBy: "bob", NewRun: runapi.NewRun{Options: options}}}
+	}
+	runs := []struct {
+		claim   runapi.Claim
+		outcome runapi.State
+		reason  string
+	}{
+		{approved(`{"position":0,"plan":{"p":1}}`, "--target=fails"), runapi.Failed, ""},
+		{approved(""), runapi.Failed, "its preview was made by another version of husk"},
+		{approved(`{"p":1}`), runapi.Failed, "its preview was made by another version of husk"},
+		{approved(`{"position":0}`), runapi.Failed, "there is no plan of the preview that bob has approved: ask for the run again"},
+		{approved(`{"position":7,"plan":{"p":1}}`), runapi.Failed, "the stack dev was changed after the preview that bob has approved: ask for the run up again"},
+		{runapi.Claim{Run: runapi.Run{Previewing: true}}, runapi.Succeeded, ""},
+		{approved(`{"position":0,"plan":{"p":1}}`, "--target=works"), runapi.Succeeded, ""},
+	}
+	var n atomic.Int32
+	ends, noted := make(chan runapi.End), make(chan bool)
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/whoami", func(w http.ResponseWriter, r *http.Request) {
+		_ = json.NewEncoder(w).Encode(runapi.Who{Name: "w", Tenant: "acme", Role: runapi.Work})
+	})
+	mux.HandleFunc("POST /v1/work/next", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // else the server does not see that the worker is gone
+		i := int(n.Add(1)) - 1
+		if i >= len(runs) {
+			<-r.Context().Done()
+			return
+		}
+		claim := runs[i].claim
+		claim.ID, claim.Project, claim.Stack, claim.Operation, claim.Bundle = strings.Repeat(string(rune('A'+i)), 26), "demo", "dev", "up", info.Digest
+		claim.Team, claim.Token, claim.Next, claim.BeatSeconds = "acme", "token", 1, 1
+		_ = json.NewEncoder(w).Encode(claim)
+	})
+	mux.HandleFunc("GET /v1/work/bundle", func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(content) })
+	mux.HandleFunc("POST /v1/work/beat", func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("{}")) })
+	mux.HandleFunc("POST /v1/work/end", func(w http.ResponseWriter, r *http.Request) {
+		var end runapi.End
+		_ = json.NewDecoder(r.Body).Decode(&end)
+		_, err := os.Stat(desired)
+		ends <- end
+		noted <- err == nil
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	client, err := runapi.NewClient(server.URL, "worker")
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	done := make(chan error, 1)
+	go func() {
+		done <- worker.Run(ctx, ctx, client, worker.Options{Name: "w", Edge: true, Every: 10 * time.Millisecond, Dir: filepath.Join(dir, "worker"), Program: husk, Say: t.Logf})
+	}()
+	for i, run := range runs {
+		var end runapi.End
+		select {
+		case end = <-ends:
+		case err := <-done:
+			require.NoError(t, err)
+		}
+		require.Equal(t, run.outcome, end.Outcome, "%d: %s", i, end.Reason)
+		require.Contains(t, end.Reason, run.reason)
+		require.Equal(t, i == len(runs)-1, <-noted, i)
+		if run.claim.Previewing {
+			require.JSONEq(t, `{"position":0,"plan":{"p":1}}`, string(end.Plan))
+		}
+	}
+	var again string
+	await(t, "it is repeated", func() bool {
+		text, err := os.ReadFile(said)
+		require.NoError(t, err)
+		for line := range strings.Lines(string(text)) {
+			if strings.Contains(line, "--refresh=true") {
+				again = line
+			}
+		}
+		return again != ""
+	})
+	require.Contains(t, again, "up --target=works --refresh=true ")
+	require.Contains(t, again, `plan={"p":1}`)
+	stop()
+	require.NoError(t, <-done)
+}
+
+// TestAServerThatLies has a server send what is no run, whose names would be those of other files: the worker does nothing with
+// it, and takes the next.
+func TestAServerThatLies(t *testing.T) {
+	dir := t.TempDir()
+	claims := []runapi.Claim{
+		{Run: runapi.Run{NewRun: runapi.NewRun{ID: "../../../../../../../../aa", Project: "demo", Stack: "dev", Operation: "up", Bundle: "sha256:" + strings.Repeat("0", 64)}}, Team: "acme", Token: "token", Next: 1, BeatSeconds: 1},
+		{Run: runapi.Run{NewRun: runapi.NewRun{ID: "ABCDEFGHIJKLMNOPQRSTUVWXYZ", Project: "demo", Stack: "dev", Operation: "up", Bundle: "sha256:" + strings.Repeat("0", 64)}}, Team: "../other", Token: "token", Next: 1, BeatSeconds: 1},
+		{Run: runapi.Run{NewRun: runapi.NewRun{ID: "ABCDEFGHIJKLMNOPQRSTUVWXYZ", Project: "demo", Stack: "dev", Operation: "up", Bundle: "sha256:" + strings.Repeat("0", 64), Options: []string{"--cwd=/"}}}, Team: "acme", Token: "token", Next: 1, BeatSeconds: 1},
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var asked atomic.Int32
+	reasons := make(chan string, len(claims))
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/work/next", func(w http.ResponseWriter, r *http.Request) {
+		n := int(asked.Add(1)) - 1
+		if n >= len(claims) {
+			stop()
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		_ = json.NewEncoder(w).Encode(claims[n])
+	})
+	mux.HandleFunc("POST /v1/work/end", func(w http.ResponseWriter, r *http.Request) {
+		var end runapi.End
+		_ = json.NewDecoder(r.Body).Decode(&end)
+		reasons <- end.Reason
+	})
+	mux.HandleFunc("/", func(_ http.ResponseWriter, r *http.Request) { t.Errorf("it asks for %s", r.URL.Path) })
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	client, err := runapi.NewClient(server.URL, "worker")
+	require.NoError(t, err)
+	require.NoError(t, worker.Run(ctx, ctx, client, worker.Options{Name: "w", Slots: 1, Dir: dir, Program: "/nonexistent", Say: func(string, ...any) {}}))
+	for range claims {
+		require.Contains(t, <-reasons, "does not take for a run")
+	}
+	for _, name := range []string{"runs", "bundles"} {
+		entries, err := os.ReadDir(filepath.Join(dir, name))
+		require.NoError(t, err)
+		require.Empty(t, entries)
+	}
 }

@@ -16,40 +16,93 @@ import (
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/filestore"
+	"github.com/husk-dev/husk/engine/state/memstore"
 	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/named"
 )
 
 // BackendVariable is the environment variable with the URL of the stacks, which overrides the project's.
 const BackendVariable = "HUSK_BACKEND_URL"
 
-// namedURL is the URL of a backend, and what names it. An empty URL stands for .husk in base, in which
-// relative paths begin.
-type namedURL struct{ url, origin, base string }
+// place is where stacks are: a URL, or .husk in the directory base if that is empty. Relative paths begin in base.
+type place struct {
+	named.URL
+	base string
+	// nowhere is the error of changes, if nothing has named a place: there are no stacks, and previews need none.
+	nowhere error
+}
 
-// backendURL returns the URL of a project's stacks: from the environment, or else from the project file, or else of the
-// server that a run was sent to, or else of husk login, or else of .husk beside the project.
-func backendURL(project *program.Project) (namedURL, error) {
+// workerOrigin is the origin of a URL that a worker gives.
+const workerOrigin = "the worker"
+
+// operators returns the place that the operator has named with a URL.
+func operators(url, origin string) place { return place{URL: named.ByOperator(url, origin), base: "."} }
+
+// chosenByOperator returns the place of the environment, nil if that names none.
+func chosenByOperator() *place {
 	if url := os.Getenv(BackendVariable); url != "" {
-		return namedURL{url, BackendVariable, "."}, nil
+		at := operators(url, BackendVariable)
+		return &at
 	}
-	if url := project.BackendURL; url != "" {
-		return namedURL{url, "backend.url in " + project.File.Name, project.Dir}, nil
+	return nil
+}
+
+// backendOf returns where a project's stacks are: the place of the environment, or else of the project file, or else the
+// server that a run was sent to, or else the place of husk login, or else .husk beside the project. A project that is not
+// trusted has no say in it.
+func backendOf(project *program.Project) (place, error) {
+	if at := chosenByOperator(); at != nil {
+		return *at, nil
 	}
-	if url, err := chosenURL(project); err != nil || url != "" {
-		return namedURL{url, chosenOrigin, "."}, err
+	if project.BackendURL != "" {
+		own := named.ByProject(project.BackendURL, "backend.url in "+project.File.Name)
+		at, err := loggedInTo(own)
+		if err == nil && !project.Root.Trusted() && !at.IsOperators() {
+			err = untrustedPlace(own.Origin() + " names where its stacks are")
+		}
+		return place{URL: at, base: project.Dir}, err
+	}
+	if !project.Root.Trusted() {
+		return untrustedBackend(project)
+	}
+	if at, err := chosenPlace(project); err != nil || at != nil {
+		return place{URL: orNone(at), base: "."}, err
 	}
 	if url, err := loginURL(); err != nil || url != "" {
-		return namedURL{url, loginOrigin, "."}, err
+		return operators(url, loginOrigin), err
 	}
-	place := filepath.Join(project.Dir, dataDir)
+	beside := filepath.Join(project.Dir, dataDir)
 	if url := os.Getenv(pulumiBackendVariable); url != "" && strings.HasPrefix(project.File.Name, "Pulumi.") {
-		if _, err := os.Stat(place); errors.Is(err, fs.ErrNotExist) {
-			return namedURL{}, fmt.Errorf("%s is %q, and husk does not read the stacks that Pulumi keeps there: "+
+		if _, err := project.Root.Stat(beside); errors.Is(err, fs.ErrNotExist) {
+			return place{}, fmt.Errorf("%s is %q, and husk does not read the stacks that Pulumi keeps there: "+
 				"it would create everything again. Set %s, for example to file://./%s, and import a stack with husk stack import",
 				pulumiBackendVariable, url, BackendVariable, dataDir)
 		}
 	}
-	return namedURL{base: project.Dir}, nil
+	return place{base: project.Dir}, nil
+}
+
+func orNone(at *named.URL) named.URL {
+	if at == nil {
+		return named.URL{}
+	}
+	return *at
+}
+
+// loggedInTo returns the URL of husk login if it is of the same place as one that a project has named: then the operator has
+// named it, too, perhaps with credentials. Otherwise it returns the project's.
+func loggedInTo(own named.URL) (named.URL, error) {
+	if backend.Scheme(own.Text()) == fileScheme {
+		return own, nil
+	}
+	login, err := loginURL()
+	if err != nil {
+		return own, err
+	}
+	if at := named.ByOperator(login, own.Origin()); at.IsSamePlace(own) {
+		return at, nil
+	}
+	return own, nil
 }
 
 // pulumiBackendVariable is Pulumi's variable with the URL of the stacks.
@@ -60,13 +113,17 @@ const fileScheme = "file"
 // givenURL is the origin of a URL that is an argument of the command.
 const givenURL = "the URL"
 
-// open opens the backend of a URL.
-func (o Options) open(ctx context.Context, url namedURL) (*backend.Backend, error) {
-	scheme := backend.Scheme(url.url)
-	if url.url == "" || scheme == fileScheme {
-		dir, err := filepath.Join(url.base, dataDir), error(nil)
-		if url.url != "" {
-			dir, err = backendDir(url.url, url.origin, url.base)
+// open opens the backend of a place.
+func (o Options) open(ctx context.Context, at place) (*backend.Backend, error) {
+	url, origin := at.Text(), at.Origin()
+	scheme := backend.Scheme(url)
+	if at.nowhere != nil {
+		return backend.Files(filepath.Join(at.base, dataDir), new(memstore.Store)), nil
+	}
+	if url == "" || scheme == fileScheme {
+		dir, err := filepath.Join(at.base, dataDir), error(nil)
+		if url != "" {
+			dir, err = backendDir(url, origin, at.base)
 		}
 		if err != nil {
 			return nil, err
@@ -78,31 +135,43 @@ func (o Options) open(ctx context.Context, url namedURL) (*backend.Backend, erro
 	}
 	open := o.Backends[scheme]
 	if open == nil {
-		return nil, o.unknownScheme(url)
+		return nil, o.unknownScheme(at)
 	}
-	copies, err := copiesDir(url.url)
+	copies, err := copiesDir(url)
 	if err != nil {
 		return nil, err
 	}
-	b, err := open(ctx, url.url, copies)
-	if err != nil && url.origin != givenURL {
-		err = fmt.Errorf("%s: %w", url.origin, err)
+	b, err := open(ctx, at.URL, copies)
+	if err != nil && origin != givenURL {
+		err = fmt.Errorf("%s: %w", origin, err)
+	}
+	if withheld := at.Withheld(); len(withheld) > 0 && b != nil && o.Remark != nil {
+		o.Remark(fmt.Sprintf("%s not for %s, which only %s names: credentials go where you have said yourself that your stacks are. "+
+			"If the place is yours, name it with %s or husk login.", isOrAre(withheld), b.Place, origin, BackendVariable))
 	}
 	return b, err
 }
 
-func (o Options) unknownScheme(url namedURL) error {
-	shown := url.url
+func isOrAre(variables []string) string {
+	if len(variables) == 1 {
+		return variables[0] + " is"
+	}
+	last := len(variables) - 1
+	return strings.Join(variables[:last], ", ") + " and " + variables[last] + " are"
+}
+
+func (o Options) unknownScheme(at place) error {
+	shown := at.Text()
 	if scheme := backend.Scheme(shown); scheme != "" {
 		shown = scheme + "://…" // the rest may have a password
 	}
 	if len(o.Backends) == 0 {
-		return fmt.Errorf("%s is %q, but stacks can only be stored in a directory: write it as file:///path/to/directory", url.origin, shown)
+		return fmt.Errorf("%s is %q, but stacks can only be stored in a directory: write it as file:///path/to/directory", at.Origin(), shown)
 	}
 	known := append(slices.Sorted(maps.Keys(o.Backends)), fileScheme)
 	slices.Sort(known)
 	return fmt.Errorf("%s is %q, and stacks can only be stored in a directory, written as file:///path/to/directory, or in a backend with one of the schemes %s",
-		url.origin, shown, strings.Join(known, ", "))
+		at.Origin(), shown, strings.Join(known, ", "))
 }
 
 // cacheVariable is the variable with the directory of caches, as in package plugins.
@@ -132,9 +201,9 @@ func copiesDir(url string) (string, error) {
 
 // checkOverlooked returns an error if the project has stacks beside its file that the backend of husk login
 // would hide: an update would create everything again.
-func (w *Workspace) checkOverlooked(ctx context.Context, url namedURL, o Options) error {
+func (w *Workspace) checkOverlooked(ctx context.Context, at place, o Options) error {
 	var choice string
-	switch url.origin {
+	switch at.Origin() {
 	case loginOrigin:
 		choice = "husk login chose"
 	case chosenOrigin:
@@ -142,10 +211,10 @@ func (w *Workspace) checkOverlooked(ctx context.Context, url namedURL, o Options
 	default:
 		return nil
 	}
-	if _, err := os.Stat(filepath.Join(w.Project.Dir, dataDir, "stacks", w.Project.Name)); err != nil {
+	if _, err := w.Project.Root.Stat(filepath.Join(dataDir, "stacks", w.Project.Name)); err != nil {
 		return nil
 	}
-	beside, err := o.open(ctx, namedURL{base: w.Project.Dir})
+	beside, err := o.open(ctx, place{base: w.Project.Dir})
 	if err != nil {
 		return err
 	}

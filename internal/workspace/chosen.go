@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
-	"os"
 
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/internal/hostname"
+	"github.com/husk-dev/husk/internal/named"
 	"github.com/husk-dev/husk/internal/runapi"
 )
 
@@ -24,9 +25,9 @@ type chosen struct {
 	URL string `json:"url"`
 }
 
-// KeepChoice has all commands use the server of this machine for the stacks of the project in a directory, if this one
+// KeepChoice has all commands use the server of this machine for the stacks of the project in the directory of a root, if this one
 // does so only because nothing else was chosen. It returns the URL of the server, empty if that was known.
-func KeepChoice(dir string) (at string, err error) {
+func KeepChoice(root *projectroot.Root) (at string, err error) {
 	if assumedLogin.Load() == nil {
 		return "", nil
 	}
@@ -34,7 +35,7 @@ func KeepChoice(dir string) (at string, err error) {
 	if err != nil || local == nil {
 		return "", err
 	}
-	project, err := program.LoadProject(dir)
+	project, err := program.LoadProject(root)
 	if err != nil {
 		return "", err
 	}
@@ -49,33 +50,38 @@ func KeepChoice(dir string) (at string, err error) {
 	return local.URL, nil
 }
 
-// chosenURL returns the URL that [KeepChoice] has noted for a project, with the token of this machine's server, and an empty
-// one if there is none.
-func chosenURL(project *program.Project) (string, error) {
+// chosenPlace returns the URL that [KeepChoice] has noted for a project, with the token of this machine's server, and nil if
+// there is none.
+func chosenPlace(project *program.Project) (*named.URL, error) {
 	var c chosen
 	_, err := (&Workspace{Project: project}).readData(chosenFile, &c)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
+		return nil, nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("reading where the stacks of this project are: %w; name the place with backend.url in %s, or run husk logout", err, project.File.Name)
+		return nil, fmt.Errorf("reading where the stacks of this project are: %w; name the place with backend.url in %s, or run husk logout", err, project.File.Name)
 	}
 	local, err := runapi.FindLocal()
 	if err != nil {
-		return "", err
+		return nil, err
+	}
+	operators := func(url string) *named.URL {
+		at := named.ByOperator(url, chosenOrigin)
+		return &at
 	}
 	if local != nil && local.Is(c.URL) {
-		return local.With(local.Token), nil
+		return operators(local.With(local.Token)), nil
 	}
 	if login, err := loginURL(); err != nil || (&runapi.Local{URL: c.URL}).Is(withoutToken(login)) {
-		return login, err
+		return operators(login), err
 	}
 	// The file may have come with the project, from somebody who has no say in where states go.
 	if u, err := url.Parse(c.URL); err != nil || !hostname.IsThisMachine(u.Hostname()) {
-		return "", fmt.Errorf("%s names a server on another machine, which husk has not written there: remove the file, or set backend.url in %s",
+		return nil, fmt.Errorf("%s names a server on another machine, which husk has not written there: remove the file, or set backend.url in %s",
 			(&Workspace{Project: project}).dataPath(chosenFile), project.File.Name)
 	}
-	return c.URL, nil
+	at := named.ByProject(c.URL, chosenOrigin)
+	return &at, nil
 }
 
 // withoutToken returns a URL without its user and token.
@@ -89,8 +95,8 @@ func withoutToken(text string) string {
 }
 
 // forgetChoice forgets what [KeepChoice] has noted, and reports whether there was something.
-func forgetChoice(dir string) (bool, error) {
-	project, err := program.LoadProject(dir)
+func forgetChoice(root *projectroot.Root) (bool, error) {
+	project, err := program.LoadProject(root)
 	var none *program.NoProjectError
 	if errors.As(err, &none) {
 		return false, nil
@@ -98,7 +104,7 @@ func forgetChoice(dir string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	err = os.Remove((&Workspace{Project: project}).dataPath(chosenFile))
+	err = project.Root.Remove((&Workspace{Project: project}).dataPath(chosenFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

@@ -139,6 +139,9 @@ func (c *Config) secrets(ctx context.Context) (secrets.Provider, error) {
 	if c.provider != nil {
 		return c.provider, nil
 	}
+	if err := c.checkKey(ctx); err != nil {
+		return nil, err
+	}
 	p, err := c.named(ctx)
 	if err == nil && p == nil {
 		var snapshot *state.Snapshot
@@ -155,19 +158,24 @@ func (c *Config) secrets(ctx context.Context) (secrets.Provider, error) {
 
 // named returns the provider that the file names, nil if it names none.
 func (c *Config) named(ctx context.Context) (secrets.Provider, error) {
+	typ, state, err := c.key()
+	if typ == "" || err != nil {
+		return nil, err
+	}
+	return c.w.keys.Open(ctx, typ, state)
+}
+
+// key returns the type and the state of the provider that the file names, and no type if it names none.
+func (c *Config) key() (typ string, state json.RawMessage, err error) {
 	typ, salt := c.SecretsProvider(), c.EncryptionSalt()
 	switch {
 	case typ == "" && salt == "":
-		return nil, nil
+		return "", nil, nil
 	case typ == "" || typ == secrets.TypePassphrase:
-		state, err := json.Marshal(saltState{Salt: salt})
-		if err != nil {
-			return nil, err
-		}
-		return c.w.keys.Open(ctx, secrets.TypePassphrase, state)
-	default:
-		return c.w.keys.Open(ctx, typ, json.RawMessage(salt))
+		state, err = json.Marshal(saltState{Salt: salt})
+		return secrets.TypePassphrase, state, err
 	}
+	return typ, json.RawMessage(salt), nil
 }
 
 // keysOf returns the keys for a stack's state. A new state gets the key of the configuration file, because
@@ -187,6 +195,9 @@ type stackKeys struct {
 
 // New implements [state.KeySource].
 func (k stackKeys) New(ctx context.Context) (secrets.Provider, error) {
+	if err := k.config.checkKey(ctx); err != nil {
+		return nil, err
+	}
 	p, err := k.config.named(ctx)
 	switch {
 	case errors.Is(err, secrets.ErrUnknownProvider), err == nil && p == nil:

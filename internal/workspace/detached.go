@@ -4,59 +4,60 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// detachedURL returns the URL of the stacks if there is no project file.
-func detachedURL(none *program.NoProjectError) (namedURL, error) {
-	if url := os.Getenv(BackendVariable); url != "" {
-		return namedURL{url, BackendVariable, "."}, nil
+// detachedBackend returns where the stacks are if there is no project file.
+func detachedBackend(root *projectroot.Root, none *program.NoProjectError) (place, error) {
+	if at := chosenByOperator(); at != nil {
+		return *at, nil
 	}
-	place := filepath.Join(none.Dir, dataDir)
-	if info, err := os.Stat(place); err == nil && info.IsDir() {
-		return namedURL{base: none.Dir}, nil
+	if info, err := root.Stat(dataDir); err == nil && info.IsDir() && root.Trusted() {
+		return place{base: none.Dir}, nil
 	}
 	if url, err := loginURL(); err != nil || url != "" {
-		return namedURL{url, loginOrigin, "."}, err
+		return operators(url, loginOrigin), err
 	}
-	return namedURL{}, none
+	return place{}, none
 }
 
 // openDetached opens the state of a stack without a project file, in the backend of [BackendVariable],
 // or else in .husk, or else in that of husk login. The project has only the name that the state records. The error is none if there is no
 // state either.
-func openDetached(ctx context.Context, none *program.NoProjectError, o Options) (*Workspace, error) {
-	url, err := detachedURL(none)
+func openDetached(ctx context.Context, root *projectroot.Root, none *program.NoProjectError, o Options) (*Workspace, error) {
+	at, err := detachedBackend(root, none)
 	if err != nil {
 		return nil, err
 	}
-	b, err := o.open(ctx, url)
+	b, err := o.openFor(ctx, at, root)
 	if err != nil {
 		return nil, err
 	}
-	place, store := b.Place, b.State
+	store := b.State
 	stacks, err := store.List(ctx)
 	if len(stacks) == 0 {
 		return nil, cmp.Or(err, error(none))
 	}
 	project, stack := splitStack(o.Stack)
 	if project == "" {
-		if project, err = onlyProject(stacks, stack, place); err != nil {
+		if project, err = onlyProject(stacks, stack, b.Place); err != nil {
 			return nil, err
 		}
 	}
 	w := newWorkspace(&program.Project{
-		Name: project, Dir: none.Dir, ProgramDir: none.Dir, StackConfigDir: none.Dir,
+		Name: project, Root: root, Dir: none.Dir, ProgramDir: none.Dir, StackConfigDir: none.Dir,
 		File: source.NewFile("Husk.yaml", nil),
-	}, b, url, o)
+	}, b, at, o)
 	w.Detached = none
+	if w.untrusted() {
+		return w, nil
+	}
 	return w, w.finishRenaming(ctx)
 }
 

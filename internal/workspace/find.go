@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/projectroot"
 )
 
 // Find returns the directory of the project that dir lies in: the nearest at or above it that has a project file.
@@ -23,7 +24,7 @@ func Find(dir string) (string, error) {
 		return dir, nil
 	}
 	for at := start; ; at = filepath.Dir(at) {
-		file := program.FindFile(at)
+		file := program.FindFile(projectroot.New(at, projectroot.Untrusted))
 		switch {
 		case file != "" && at == start:
 			return dir, nil

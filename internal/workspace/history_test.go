@@ -36,7 +36,7 @@ func TestHistoryIsBoundedAndFollowsTheStack(t *testing.T) {
 	updates, _, err = w.History(t.Context(), "prod")
 	require.NoError(t, err)
 	require.Len(t, updates, keptUpdates)
-	require.NoError(t, w.Remove(t.Context(), "prod", false))
+	require.NoError(t, w.Remove(t.Context(), "prod", nil))
 	require.NoError(t, w.Init(t.Context(), "prod"))
 	updates, _, err = w.History(t.Context(), "prod")
 	require.NoError(t, err)

@@ -11,9 +11,11 @@ import (
 	"sync/atomic"
 
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/internal/atomicfile"
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/remote"
+	"github.com/husk-dev/husk/internal/named"
 	"github.com/husk-dev/husk/internal/runapi"
 )
 
@@ -64,7 +66,7 @@ var assumedLogin atomic.Pointer[string]
 
 // OpenURL opens the backend of a URL. Relative paths begin in the current directory.
 func OpenURL(ctx context.Context, url string, o Options) (*backend.Backend, error) {
-	return o.open(ctx, namedURL{url, givenURL, "."})
+	return o.open(ctx, operators(url, givenURL))
 }
 
 // Login tries the backend of a URL, and makes it that of projects that name none. A server of this machine, which has issued
@@ -111,47 +113,50 @@ func Login(ctx context.Context, url string, o Options) (*backend.Backend, error)
 	return b, atomicfile.Write(file, append(text, '\n'), 0o600)
 }
 
-// ServerURL returns the URL of the server that keeps the stacks of the project in a directory, or if there is none those
-// of husk login, with its token if the URL has one. Who has chosen no place for stacks and has started a server on this
+// ServerURL returns the URL of the server that keeps the stacks of the project in the directory of a root, or if there is none those
+// of husk login, with its token if the URL has one, and who has named it. Who has chosen no place for stacks and has started a server on this
 // machine uses that, for all of the command.
-func ServerURL(dir string) (string, error) {
-	project, err := program.LoadProject(dir)
+func ServerURL(root *projectroot.Root) (named.URL, error) {
+	project, err := program.LoadProject(root)
 	var none *program.NoProjectError
-	var url namedURL
+	var at place
 	switch {
 	case errors.As(err, &none):
-		if url.url = os.Getenv(BackendVariable); url.url == "" {
-			url.url, err = loginURL()
+		if chosen := chosenByOperator(); chosen != nil {
+			at, err = *chosen, nil
 		} else {
-			err = nil
+			var url string
+			url, err = loginURL()
+			at = operators(url, loginOrigin)
 		}
 	case err == nil:
-		url, err = backendURL(project)
+		at, err = backendOf(project)
 	}
 	if err != nil {
-		return "", err
+		return named.URL{}, err
 	}
-	if url.url == "" {
+	if at.Text() == "" {
 		local, err := runapi.FindLocal()
 		if err != nil {
-			return "", err
+			return named.URL{}, err
 		}
 		if local != nil {
-			url.url = local.With(local.Token)
-			assumedLogin.Store(&url.url)
+			url := local.With(local.Token)
+			at = operators(url, loginOrigin)
+			assumedLogin.Store(&url)
 		}
 	}
-	if scheme := backend.Scheme(url.url); scheme != "https" && scheme != "http" {
-		return "", errors.New("this needs a server of husk, which keeps the stacks and runs operations on them: " +
+	if scheme := backend.Scheme(at.Text()); scheme != "https" && scheme != "http" {
+		return named.URL{}, errors.New("this needs a server of husk, which keeps the stacks and runs operations on them: " +
 			"log in to it with husk login https://:TOKEN@host, or begin one with husk server")
 	}
-	return url.url, nil
+	return at.URL, nil
 }
 
-// Logout forgets the backend of [Login], and that the stacks of the project in a directory are on a server. It reports
+// Logout forgets the backend of [Login], and that the stacks of the project in the directory of a root are on a server. It reports
 // whether there was something to forget.
-func Logout(dir string) (bool, error) {
-	was, err := forgetChoice(dir)
+func Logout(root *projectroot.Root) (bool, error) {
+	was, err := forgetChoice(root)
 	if err != nil {
 		return false, err
 	}
@@ -175,32 +180,32 @@ type Who struct {
 	Origin  string `json:"origin"`
 }
 
-// WhoAmI says who uses which backend in a directory, which need not have a project.
-func WhoAmI(ctx context.Context, dir string, o Options) (*Who, error) {
+// WhoAmI says who uses which backend in the directory of a root, which need not have a project.
+func WhoAmI(ctx context.Context, root *projectroot.Root, o Options) (*Who, error) {
 	h := holder("whoami")
 	who := &Who{User: h.User, Host: h.Host, Origin: "the default"}
-	var url namedURL
-	project, err := program.LoadProject(dir)
+	var at place
+	project, err := program.LoadProject(root)
 	var none *program.NoProjectError
 	switch {
 	case errors.As(err, &none):
-		url, err = detachedURL(none)
+		at, err = detachedBackend(root, none)
 		if errors.As(err, &none) {
-			url, err = namedURL{base: none.Dir}, nil
+			at, err = place{base: none.Dir}, nil
 		}
 	case err == nil:
-		url, err = backendURL(project)
+		at, err = backendOf(project)
 	}
 	if err != nil {
 		return nil, err
 	}
-	b, err := o.open(ctx, url)
+	b, err := o.open(ctx, at)
 	if err != nil {
 		return nil, err
 	}
 	who.Backend = b.Place
-	if url.origin != "" {
-		who.Origin = url.origin
+	if at.Origin() != "" {
+		who.Origin = at.Origin()
 	}
 	return who, nil
 }

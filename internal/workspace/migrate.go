@@ -66,7 +66,7 @@ func (w *Workspace) Migrate(ctx context.Context, to *backend.Backend, stacks []s
 		}
 		moved(stack)
 	}
-	return nil
+	return w.noteMove(ctx, to)
 }
 
 // Everything returns the names of all stacks of the backend, of this and other projects, sorted.

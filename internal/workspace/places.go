@@ -45,8 +45,12 @@ func (w *Workspace) StateDir() string {
 	return w.backend.Dir
 }
 
-// References returns the stacks that a program can refer to: all in the same backend.
+// References returns the stacks that a program can refer to: all in the same backend, and for a project that is not trusted
+// its own, once the operator has named it.
 func (w *Workspace) References() builtin.Stacks {
+	if w.untrusted() {
+		return builtin.Stacks{Store: ownStacks{w.store, w}, Open: w.keys.Open}
+	}
 	return builtin.Stacks{Store: w.store, Open: w.keys.Open}
 }
 

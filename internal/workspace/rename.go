@@ -5,14 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/edit"
-	"github.com/husk-dev/husk/internal/atomicfile"
 )
 
 // renaming is a pending renaming of a stack. It is written to a file before the store renames the state,
@@ -34,7 +31,7 @@ func (w *Workspace) Rename(ctx context.Context, stack, to string) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(config.Path); err == nil {
+	if _, err := w.Project.Root.Stat(config.Path); err == nil {
 		return fmt.Errorf("there is a configuration of a stack %s already: %s", to, config.Path)
 	}
 	st, err := w.LeaseExisting(ctx, stack, "stack rename")
@@ -61,7 +58,7 @@ func (w *Workspace) Rename(ctx context.Context, stack, to string) (err error) {
 }
 
 func (w *Workspace) forgetRenaming() error {
-	if err := os.Remove(w.dataPath(renamingFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := w.Project.Root.Remove(w.dataPath(renamingFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
@@ -77,12 +74,9 @@ func (w *Workspace) follow(r renaming) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(config.Path); errors.Is(err, fs.ErrNotExist) {
-		if err := os.Rename(from.Path, config.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if _, err := w.Project.Root.Stat(config.Path); errors.Is(err, fs.ErrNotExist) {
+		if err := w.Project.Root.Rename(from.Path, config.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("the stack is %s now, but its configuration could not be renamed: %w", r.To, err)
-		}
-		if err := atomicfile.SyncDir(filepath.Dir(config.Path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
 		}
 	}
 	if selected, err := w.Stack(""); err == nil && selected == r.From {

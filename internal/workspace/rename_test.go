@@ -19,7 +19,7 @@ func renamed(t *testing.T, files map[string]string) (w *Workspace, reopen func()
 	makeStack(t, w, "dev")
 	require.NoError(t, w.writeData(renamingFile, renaming{From: "dev", To: "prod"}))
 	return w, func() error {
-		again, err := Open(t.Context(), w.Project.Dir, Options{Store: func(string) state.Store { return w.store }})
+		again, err := Open(t.Context(), w.Project.Root, Options{Store: func(string) state.Store { return w.store }})
 		if err == nil {
 			*w = *again
 		}
@@ -87,7 +87,7 @@ func TestRenamingThatWasCutOff(t *testing.T) {
 	})
 	t.Run("the stack was removed since", func(t *testing.T) {
 		w, reopen := renamed(t, map[string]string{"Husk.dev.yaml": "config: {}\n"})
-		require.NoError(t, w.Remove(t.Context(), "dev", true))
+		require.NoError(t, w.Remove(t.Context(), "dev", func([]*state.Resource, error) error { return nil }))
 		require.NoError(t, reopen())
 		require.FileExists(t, filepath.Join(w.Project.Dir, "Husk.dev.yaml"))
 		require.NoFileExists(t, w.dataPath(renamingFile))

@@ -242,6 +242,9 @@ func (w *Workspace) Import(ctx context.Context, stack string, snapshot *state.Sn
 
 // mend changes a damaged stack, and records that in its history if do has done it.
 func (w *Workspace) mend(ctx context.Context, stack, command string, do func(*state.Damaged) (done bool, err error)) (err error) {
+	if err := w.mayOpen(ctx, stack); err != nil {
+		return err
+	}
 	d, err := state.OpenDamaged(ctx, w.store, w.name(stack), holder(command))
 	if err != nil {
 		return w.explain(stack, err)

@@ -44,6 +44,9 @@ func (w *Workspace) ChangeSecrets(ctx context.Context, stack, command string, to
 	if err != nil {
 		return retired, err
 	}
+	if err := w.mayOpen(ctx, stack); err != nil {
+		return retired, err
+	}
 	st, err := state.Open(ctx, w.store, w.name(stack), keys, holder(command))
 	if err != nil {
 		return retired, w.explain(stack, err)

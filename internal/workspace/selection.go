@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"github.com/husk-dev/husk/engine/program"
-	"github.com/husk-dev/husk/internal/atomicfile"
 	"github.com/husk-dev/husk/internal/checkedjson"
 )
 
@@ -27,7 +25,11 @@ func (w *Workspace) Stack(given string) (string, error) {
 		if project != "" && project != w.Project.Name {
 			return "", fmt.Errorf("the stack %s is of another project: this is %s", given, w.Project.Name)
 		}
+		w.confirmed = w.confirmed || project != ""
 		return stack, program.CheckStackName(stack)
+	}
+	if w.untrusted() {
+		return DefaultStack, nil // its author may have selected one
 	}
 	var s selection
 	_, err := w.readData(selectionFile, &s)
@@ -66,9 +68,12 @@ func (w *Workspace) remember(stack string) error {
 	return nil
 }
 
+// maxDataSize bounds a file of the project's data directory, in bytes. They have a name or a URL each.
+const maxDataSize = 64 << 10
+
 // readData reads a file of the project's data directory. checked reports whether it has a checksum.
 func (w *Workspace) readData(name string, v any) (checked bool, err error) {
-	data, err := os.ReadFile(w.dataPath(name))
+	data, err := w.Project.Root.ReadFile(w.dataPath(name), maxDataSize)
 	if err != nil {
 		return false, err
 	}
@@ -83,14 +88,7 @@ func (w *Workspace) writeData(name string, v any) error {
 	if err != nil {
 		return err
 	}
-	dir := w.dataPath("")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	if err := atomicfile.Write(w.dataPath(name), data, 0o644); err != nil {
-		return err
-	}
-	return atomicfile.SyncDir(dir)
+	return w.Project.Root.WriteFile(w.dataPath(name), data, 0o644)
 }
 
 // Forget selects the default stack if the given one is selected.
@@ -98,7 +96,7 @@ func (w *Workspace) Forget(stack string) error {
 	if selected, err := w.Stack(""); err != nil || selected != stack {
 		return nil
 	}
-	if err := os.Remove(w.dataPath(selectionFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := w.Project.Root.Remove(w.dataPath(selectionFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("forgetting the selected stack: %w", err)
 	}
 	return nil

@@ -3,6 +3,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
@@ -41,6 +43,10 @@ type Workspace struct {
 	Origin string
 	// Detached is set without a project file: the name is from the state, and no program can run.
 	Detached *program.NoProjectError
+	// confirmed says that the operator has named the project, which calls itself whatever its author likes.
+	confirmed bool
+	// nowhere is the error of changes if nothing has named a backend.
+	nowhere error
 
 	backend *backend.Backend
 	store   state.Store // the backend's
@@ -67,35 +73,51 @@ type Options struct {
 	Secrets *redact.Secrets
 	// Stack is the stack that the user named, if any. Without a project file, it may name the project.
 	Stack string
+	// Backend is the URL of the stacks if the worker that has begun this process says it, which goes before all others.
+	Backend string
+	// Project is the name of the only project that is opened, empty for any: that of a worker's run.
+	Project string
 }
 
-// Open opens the project in a directory, or only its state if the project file is gone (see
-// [Workspace.Detached]). The error is that of [program.LoadProject], or about the backend's URL.
-func Open(ctx context.Context, dir string, o Options) (*Workspace, error) {
-	project, err := program.LoadProject(dir)
+// Open opens the project in the directory of a root, or only its state if the project file is gone (see
+// [Workspace.Detached]). If the root does not trust the project, the operator names the backend, which is outside of the
+// project, and nothing in the project's directory of data counts. The error is that of [program.LoadProject], or about the backend's URL.
+func Open(ctx context.Context, root *projectroot.Root, o Options) (*Workspace, error) {
+	project, err := program.LoadProject(root)
 	var none *program.NoProjectError
 	if errors.As(err, &none) {
-		return openDetached(ctx, none, o)
+		if o.Project != "" {
+			return nil, fmt.Errorf("the run is of the project %s, and there is no project file where the run says", o.Project)
+		}
+		return openDetached(ctx, root, none, o)
 	}
 	if err != nil {
 		return nil, err
 	}
-	url, err := backendURL(project)
+	if o.Project != "" && project.Name != o.Project {
+		return nil, fmt.Errorf("the run is of the project %s, and its files are those of the project %s", o.Project, project.Name)
+	}
+	at := operators(o.Backend, workerOrigin)
+	if o.Backend == "" {
+		if at, err = backendOf(project); err != nil {
+			return nil, err
+		}
+	}
+	b, err := o.openFor(ctx, at, project.Root)
 	if err != nil {
 		return nil, err
 	}
-	b, err := o.open(ctx, url)
-	if err != nil {
-		return nil, err
+	w := newWorkspace(project, b, at, o)
+	if w.untrusted() {
+		return w, nil // what is in its directory of data decides nothing
 	}
-	w := newWorkspace(project, b, url, o)
-	if err := w.checkOverlooked(ctx, url, o); err != nil {
+	if err := w.checkOverlooked(ctx, at, o); err != nil {
 		return nil, err
 	}
 	return w, w.finishRenaming(ctx)
 }
 
-func newWorkspace(project *program.Project, b *backend.Backend, url namedURL, o Options) *Workspace {
+func newWorkspace(project *program.Project, b *backend.Backend, at place, o Options) *Workspace {
 	keys := secrets.SystemKeys(func(path string) {
 		o.Remark("Created a key that encrypts the secrets of new stacks: " + path +
 			"\nKeep a copy of the key: without it, secrets cannot be read. (Set HUSK_CONFIG_PASSPHRASE to use a passphrase instead.)")
@@ -109,7 +131,7 @@ func newWorkspace(project *program.Project, b *backend.Backend, url namedURL, o 
 		}
 		return b.Keys, nil
 	}
-	w := &Workspace{tokens: new(sync.Map), Project: project, Place: b.Place, Origin: url.origin, keys: learningKeys(keys, o.Secrets), secrets: o.Secrets, remark: o.Remark}
+	w := &Workspace{tokens: new(sync.Map), Project: project, Place: b.Place, Origin: at.Origin(), confirmed: o.Project != "", nowhere: at.nowhere, keys: learningKeys(keys, o.Secrets), secrets: o.Secrets, remark: o.Remark}
 	w.sealing = sealed.New(b, w.keys, sealed.Mode(project.Encryption))
 	w.backend = w.sealing.Backend()
 	w.store = w.backend.State
@@ -219,17 +241,32 @@ func (w *Workspace) Init(ctx context.Context, stack string) error {
 	if err := program.CheckStackName(stack); err != nil {
 		return err
 	}
+	if w.nowhere != nil {
+		return w.nowhere
+	}
+	if err := w.checkNoted(); err != nil {
+		return err
+	}
 	keys, err := w.keysOf(stack)
 	if err != nil {
 		return err
 	}
-	return state.Create(ctx, w.store, w.name(stack), keys)
+	if err := state.Create(ctx, w.store, w.name(stack), keys); err != nil {
+		return err
+	}
+	if err := w.noteBackend(); err != nil {
+		w.remark("Warning: " + err.Error())
+	}
+	return nil
 }
 
 // Lease opens the state of a stack for changes, and makes the default stack if there is none. command is
 // for users who find the stack locked.
 func (w *Workspace) Lease(ctx context.Context, stack, command string) (*state.Stack, error) {
 	keys, err := w.keysOf(stack)
+	if err == nil {
+		err = cmp.Or(w.nowhere, w.mayOpen(ctx, stack))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -292,12 +329,18 @@ func (w *Workspace) ensure(ctx context.Context, stack string) error {
 
 // LeaseExisting is Lease for a stack that must exist.
 func (w *Workspace) LeaseExisting(ctx context.Context, stack, command string) (*state.Stack, error) {
+	if err := cmp.Or(w.nowhere, w.mayOpen(ctx, stack)); err != nil {
+		return nil, err
+	}
 	s, err := state.Open(ctx, w.store, w.name(stack), w.keys, holder(command))
 	return w.settled(ctx, s, w.explain(stack, err))
 }
 
 // Read returns the state of a stack. If sealed is set, it needs no key, and secrets are unknown.
 func (w *Workspace) Read(ctx context.Context, stack string, sealed bool) (*state.Snapshot, *state.Codec, error) {
+	if err := w.mayOpen(ctx, stack); err != nil {
+		return nil, nil, err
+	}
 	open := state.OpenSecrets(w.keys.Open)
 	if sealed {
 		open = nil
@@ -322,6 +365,9 @@ func (w *Workspace) PassphraseCodec() (*state.Codec, error) {
 // Copy returns a copy of a state in memory, for previews without a lock, or an empty default stack.
 func (w *Workspace) Copy(ctx context.Context, stack string) (*state.Stack, error) {
 	keys, err := w.keysOf(stack)
+	if err == nil {
+		err = w.mayOpen(ctx, stack)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -329,7 +375,9 @@ func (w *Workspace) Copy(ctx context.Context, stack string) (*state.Stack, error
 	snapshot, codec, err := w.Read(ctx, stack, false)
 	switch {
 	case errors.Is(err, state.ErrStackNotFound) && stack == DefaultStack:
-		err = state.Create(ctx, &copies, w.name(stack), keys)
+		if err = w.checkNoted(); err == nil {
+			err = state.Create(ctx, &copies, w.name(stack), keys)
+		}
 	case err == nil:
 		if p := codec.Secrets(); p != nil {
 			keys = openKey{p} // deriving the key again would take a while
@@ -345,24 +393,33 @@ func (w *Workspace) Copy(ctx context.Context, stack string) (*state.Stack, error
 	return state.Open(ctx, &copies, w.name(stack), keys, holder("preview"))
 }
 
-// Remove removes a stack's state, but not its configuration. Without force, it must be empty.
-func (w *Workspace) Remove(ctx context.Context, stack string, force bool) error {
+// Remove removes a stack. If it has something, or cannot be read, forget decides: it gets the resources, or the error of
+// reading, and returns nil to forget them. A nil forget forgets nothing.
+func (w *Workspace) Remove(ctx context.Context, stack string, forget func([]*state.Resource, error) error) error {
+	if err := w.mayOpen(ctx, stack); err != nil {
+		return err
+	}
 	lease, err := w.store.Lease(ctx, w.name(stack), holder("stack rm"))
 	if err != nil {
 		return w.explain(stack, err)
 	}
 	err = func() error {
-		if !force {
-			snapshot, _, err := w.Read(ctx, stack, true)
-			if err != nil {
+		snapshot, _, err := w.Read(ctx, stack, true)
+		objects := objectsOf(snapshot)
+		switch {
+		case err == nil && len(objects) == 0:
+		case forget != nil:
+			if err := forget(objects, err); err != nil {
 				return err
 			}
-			switch n := CountResources(snapshot); {
-			case n == 1:
-				return fmt.Errorf("the stack %q still has 1 resource: delete it with husk destroy first, or forget it with --force", stack)
-			case n > 1:
-				return fmt.Errorf("the stack %q still has %d resources: delete them with husk destroy first, or forget them with --force", stack, n)
+		case err != nil:
+			return err
+		default:
+			s := "s"
+			if len(objects) == 1 {
+				s = ""
 			}
+			return fmt.Errorf("the stack %q still has %d resource%s: delete what is there with husk destroy first, or forget it with --force", stack, len(objects), s)
 		}
 		if err := lease.Remove(ctx); err != nil {
 			return err
@@ -372,16 +429,35 @@ func (w *Workspace) Remove(ctx context.Context, stack string, force bool) error 
 	return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
 }
 
+// objectsOf returns the resources that exist, or may exist since a run was cut off; none of no state.
+func objectsOf(snapshot *state.Snapshot) (objects []*state.Resource) {
+	if snapshot == nil {
+		return nil
+	}
+	for _, r := range snapshot.Resources() {
+		if counts(r) {
+			objects = append(objects, r)
+		}
+	}
+	for _, op := range snapshot.Operations() {
+		objects = append(objects, op.Resource)
+	}
+	return objects
+}
+
 // CountResources returns the number of resources without the stack itself and providers.
 func CountResources(s *state.Snapshot) int {
 	n := 0
 	for _, r := range s.Resources() {
-		if r.Custom && !r.IsProvider() {
+		if counts(r) {
 			n++
 		}
 	}
 	return n
 }
+
+// counts reports whether a resource is an object of a provider, and not the stack, a component, or a provider.
+func counts(r *state.Resource) bool { return r.Custom && !r.IsProvider() }
 
 // Outputs returns the outputs of a stack's root resource.
 func Outputs(s *state.Snapshot) property.Map {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/memstore"
@@ -47,7 +48,7 @@ func open(t *testing.T, passphrase string, files map[string]string) *Workspace {
 	t.Setenv("HUSK_CONFIG_PASSPHRASE", passphrase)
 	t.Setenv(BackendVariable, "")
 	store := new(memstore.Store)
-	w, err := Open(t.Context(), dir, Options{Store: func(string) state.Store { return store }})
+	w, err := Open(t.Context(), projectroot.New(dir, projectroot.Trusted), Options{Store: func(string) state.Store { return store }})
 	require.NoError(t, err)
 	return w
 }

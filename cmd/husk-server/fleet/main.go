@@ -21,9 +21,11 @@ import (
 
 	"github.com/husk-dev/husk/cmd/husk-server/server"
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend/remote"
 	"github.com/husk-dev/husk/internal/bundle"
+	"github.com/husk-dev/husk/internal/named"
 	"github.com/husk-dev/husk/internal/runapi"
 	"github.com/husk-dev/husk/internal/worker"
 )
@@ -183,7 +185,7 @@ func (f *fleet) client(ctx context.Context, s *server.Server, url, tenant string
 
 // prepare sends the project, and makes the stacks.
 func (f *fleet) prepare(ctx context.Context, client *runapi.Client) (*bundle.Info, error) {
-	p, err := program.LoadProject(f.project)
+	p, err := program.LoadProject(projectroot.New(f.project, projectroot.Trusted))
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +202,7 @@ func (f *fleet) prepare(ctx context.Context, client *runapi.Client) (*bundle.Inf
 	if out, err := first.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("husk stack init: %w\n%s", err, out)
 	}
-	stacks, err := remote.Open(ctx, strings.Replace(client.URL(), "://", "://:"+client.Token()+"@", 1), f.dir)
+	stacks, err := remote.Open(ctx, named.ByOperator(strings.Replace(client.URL(), "://", "://:"+client.Token()+"@", 1), "a flag"), f.dir)
 	if err != nil {
 		return nil, err
 	}

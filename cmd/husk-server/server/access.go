@@ -14,17 +14,19 @@ import (
 	"log/slog"
 	"net/http"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/engine/state/memstore"
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/remote"
 	"github.com/husk-dev/husk/internal/backend/sealed"
+	"github.com/husk-dev/husk/internal/printable"
 	"github.com/husk-dev/husk/internal/runapi"
 	"github.com/husk-dev/husk/internal/workspace"
 )
@@ -32,19 +34,30 @@ import (
 // caller is who sends a request: a person, a worker, or a run that a worker has.
 type caller struct {
 	tenant, name string
-	role         runapi.Role
+	// person is [runapi.Token.Person], and empty for a run.
+	person string
+	role   runapi.Role
+	// issuedBy is [runapi.Token.By].
+	issuedBy string
 	// hash is that of the token.
 	hash string
 	// projects are the patterns of those that the caller may use, empty for all.
 	projects []string
 	// run is set for the token of a run, which may write its own stack and read others of its projects.
 	run *record
+	// ends are called once there is an answer.
+	ends []func()
+}
+
+// end gives back what the request of the caller has taken.
+func (c *caller) end() {
+	for _, end := range c.ends {
+		end()
+	}
 }
 
 // everyTenant is the tenant of workers that take the runs of all.
 const everyTenant = "*"
-
-var namePattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
 
 // refusal is an answer that refuses a request.
 type refusal struct {
@@ -81,8 +94,8 @@ func (s *Server) caller(r *http.Request) (*caller, error) {
 		found := &caller{hash: hashOf(secret)}
 		var projects string
 		var expires int64
-		err := t.row("SELECT tenant, name, role, projects, expires FROM husk_tokens WHERE hash = ?", found.hash).
-			Scan(&found.tenant, &found.name, &found.role, &projects, &expires)
+		err := t.row("SELECT tenant, name, person, issued_by, role, projects, expires FROM husk_tokens WHERE hash = ?", found.hash).
+			Scan(&found.tenant, &found.name, &found.person, &found.issuedBy, &found.role, &projects, &expires)
 		if errors.Is(err, sql.ErrNoRows) {
 			run, err := t.runWhere("token = ? AND state = 'running'", found.hash)
 			if err != nil || run == nil {
@@ -108,6 +121,16 @@ func (s *Server) caller(r *http.Request) (*caller, error) {
 	}
 	return c, err
 }
+
+// owner is the name of the caller to [remote.Server], whose leases belong to it.
+func (c *caller) owner() string {
+	if c.run != nil {
+		return ownerOf(c.tenant, "run", c.run.ID)
+	}
+	return ownerOf(c.tenant, "token", c.hash)
+}
+
+func ownerOf(tenant, kind, id string) string { return tenant + "/" + kind + "/" + id }
 
 // hasToken reports whether a token, by its hash, was not revoked. What a worker has taken before that was noted has none.
 func (t *tx) hasToken(hash string) (bool, error) {
@@ -145,6 +168,23 @@ func (c *caller) require(role runapi.Role, project string) error {
 	return nil
 }
 
+// requireWorker returns an error unless the caller is a worker. If runs are to be approved, it is one of who runs the server: a
+// worker shows what is approved, and writes states, so that an admin with one of her own needed nobody.
+func (s *Server) requireWorker(c *caller, project string) error {
+	if err := c.require(runapi.Work, project); err != nil {
+		return err
+	}
+	return s.allowWorker(c.issuedBy)
+}
+
+// allowWorker returns an error if a worker's token is not to be by somebody, which is empty for who runs the server.
+func (s *Server) allowWorker(by string) error {
+	if s.options.RequireApproval && by != "" {
+		return refusef(http.StatusForbidden, "the server has been started with --require-approval: who runs it issues the tokens of workers, with husk server token")
+	}
+	return nil
+}
+
 // requireAll returns an error unless the caller is an admin of all projects, which tokens are about.
 func (c *caller) requireAll() error {
 	if err := c.require(runapi.Admin, ""); err != nil {
@@ -174,16 +214,24 @@ func (s *Server) stateAccess(r *http.Request) (*remote.Access, error) {
 	if err != nil {
 		return nil, err
 	}
-	access := &remote.Access{Backend: t.backend, Client: c.name, Keys: t, Modules: engine.Modules, Readable: sealed.New(t.backend, ownKeys{t}, sealed.Keep).Backend().State}
-	writes := c.may(runapi.Request) && !(s.options.RequireApproval && !c.may(runapi.Admin))
+	access := &remote.Access{Backend: t.backend, Team: c.tenant, Owner: c.owner(), Keys: t, Modules: engine.Modules, Readable: sealed.New(t.backend, ownKeys{t}, sealed.Keep).Backend().State}
+	// With approval by others, only runs write states. One that previews does not.
+	writes := c.may(runapi.Request) && !s.options.RequireApproval
+	access.Decrypts = c.may(runapi.Request) || c.run != nil
+	if c.may(runapi.Request) && !writes {
+		access.Creates = t.isEmpty
+	}
 	if c.run != nil {
-		access.Client, writes = c.run.ID, true
+		writes = !c.run.Previewing && c.run.Changes()
+		access.Created = func(ctx context.Context, _ state.StackName, content []byte) error {
+			return s.created(ctx, c.run, content)
+		}
 		access.Leased = func(ctx context.Context, _ state.StackName) error { return s.leased(ctx, c.run) }
 	}
 	access.Writes = writes
 	access.Allows = func(stack state.StackName, write bool) bool {
 		own := c.run != nil && stack.Project == c.run.Project && stack.Name == c.run.Stack
-		return own || c.uses(stack.Project) && (!write || c.run == nil && writes)
+		return own && (writes || !write) || c.uses(stack.Project) && (!write || c.run == nil && writes)
 	}
 	access.Room = func(bytes int) error {
 		err := s.room(r.Context(), c.tenant, int64(bytes))
@@ -264,6 +312,25 @@ func (k ownKeys) Open(ctx context.Context, typ string, of json.RawMessage) (secr
 	return keys.Open(ctx, typ, of)
 }
 
+// isEmpty returns an error unless a state has nothing in it, so that anybody may begin with it.
+func (t *tenant) isEmpty(ctx context.Context, stack state.StackName, checkpoint []byte) error {
+	alone := backend.Files("", new(memstore.Store))
+	if err := alone.State.Create(ctx, stack, checkpoint); err != nil {
+		return err
+	}
+	snapshot, _, err := state.Load(ctx, sealed.New(alone, ownKeys{t}, sealed.Keep).Backend().State, stack, nil)
+	empty := err == nil && snapshot.Len() == 0
+	if empty {
+		for range snapshot.Operations() {
+			empty = false
+		}
+	}
+	if !empty {
+		return &remote.RefusedError{Status: http.StatusForbidden, Reason: "the server has been started with --require-approval: only runs write what is in the stack " + stack.String()}
+	}
+	return nil
+}
+
 // tenant returns a tenant that has a token.
 func (s *Server) tenant(ctx context.Context, name string) (*tenant, error) {
 	s.mu.Lock()
@@ -322,15 +389,30 @@ func (s *Server) addTenant(t *tx, name string) error {
 	return err
 }
 
+// maxTokenName bounds the name of a token, in bytes.
+const maxTokenName = 100
+
+// isTokenName reports whether there can be a token with a name. Earlier versions have issued some whose name is not for a
+// terminal, which can be revoked.
+func isTokenName(name string) bool {
+	return name != "" && len(name) <= maxTokenName && utf8.ValidString(name) && !strings.ContainsFunc(name, func(c rune) bool { return c < ' ' })
+}
+
 // IssueToken makes a token, and its tenant if that is new. The name must not be that of another token of the tenant.
 func (s *Server) IssueToken(ctx context.Context, token runapi.Token) (*runapi.Token, error) {
 	switch {
 	case token.Tenant == everyTenant && token.Role == runapi.Work:
-	case !namePattern.MatchString(token.Tenant):
+	case !runapi.IsTeam(token.Tenant):
 		return nil, refusef(http.StatusBadRequest, "the tenant %q: a name has lower-case letters, digits, and \"_\", and at most 40 of them", token.Tenant)
 	}
-	if token.Name == "" || len(token.Name) > 100 || strings.ContainsFunc(token.Name, func(c rune) bool { return c < ' ' }) {
-		return nil, refusef(http.StatusBadRequest, "a token needs a name of at most 100 bytes, such as that of the person who uses it")
+	if token.Person == "" {
+		token.Person = token.Name
+	}
+	if !isTokenName(token.Person) || strings.ContainsFunc(token.Person, printable.IsUnsafe) {
+		return nil, refusef(http.StatusBadRequest, "the person %.60q: a name has at most %d bytes", token.Person, maxTokenName)
+	}
+	if !isTokenName(token.Name) || strings.ContainsFunc(token.Name, printable.IsUnsafe) {
+		return nil, refusef(http.StatusBadRequest, "a token needs a name of at most %d bytes, such as that of the person who uses it", maxTokenName)
 	}
 	if token.Role != runapi.Work && !slices.Contains(runapi.Roles, token.Role) {
 		return nil, refusef(http.StatusBadRequest, "the role %q: it is one of %v, or %s", token.Role, runapi.Roles, runapi.Work)
@@ -351,8 +433,8 @@ func (s *Server) IssueToken(ctx context.Context, token runapi.Token) (*runapi.To
 				return err
 			}
 		}
-		_, err := t.exec("INSERT INTO husk_tokens (hash, tenant, name, role, projects, made, expires) VALUES (?, ?, ?, ?, ?, ?, ?)",
-			hashOf(token.Secret), token.Tenant, token.Name, string(token.Role), string(projects), millis(token.Made), millis(token.Expires))
+		_, err := t.exec("INSERT INTO husk_tokens (hash, tenant, name, person, issued_by, role, projects, made, expires) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			hashOf(token.Secret), token.Tenant, token.Name, token.Person, token.By, string(token.Role), string(projects), millis(token.Made), millis(token.Expires))
 		return err
 	})
 	if conflict(err) {
@@ -368,26 +450,34 @@ func (s *Server) tokens(ctx context.Context, tenant string) (all []runapi.Token,
 			token := runapi.Token{Tenant: tenant}
 			var projects string
 			var made, expires int64
-			if err := scan(&token.Name, &token.Role, &projects, &made, &expires); err != nil {
+			if err := scan(&token.Name, &token.Person, &token.By, &token.Role, &projects, &made, &expires); err != nil {
 				return err
 			}
 			token.Made, token.Expires = timeOf(made), timeOf(expires)
 			all = append(all, token)
 			return json.Unmarshal([]byte(projects), &all[len(all)-1].Projects)
-		}, "SELECT name, role, projects, made, expires FROM husk_tokens WHERE tenant = ? ORDER BY name", tenant)
+		}, "SELECT name, person, issued_by, role, projects, made, expires FROM husk_tokens WHERE tenant = ? ORDER BY name", tenant)
 	})
 	return all, err
 }
 
-// revokeToken revokes a token of a tenant.
+// revokeToken revokes a token of a tenant, whose leases end.
 func (s *Server) revokeToken(ctx context.Context, tenant, name string) error {
-	return s.db.step(ctx, func(t *tx) error {
-		n, err := t.exec("DELETE FROM husk_tokens WHERE tenant = ? AND name = ?", tenant, name)
-		if err == nil && n == 0 {
-			err = refusef(http.StatusNotFound, "the tenant %s has no token with the name %q", tenant, name)
+	var hash string
+	err := s.db.step(ctx, func(t *tx) error {
+		err := t.row("SELECT hash FROM husk_tokens WHERE tenant = ? AND name = ?", tenant, name).Scan(&hash)
+		if errors.Is(err, sql.ErrNoRows) {
+			return refusef(http.StatusNotFound, "the tenant %s has no token with the name %q", tenant, name)
+		}
+		if err == nil {
+			_, err = t.exec("DELETE FROM husk_tokens WHERE hash = ?", hash)
 		}
 		return err
 	})
+	if err == nil {
+		s.states.Drop(ownerOf(tenant, "token", hash))
+	}
+	return err
 }
 
 // First reports whether the server has issued no token yet.

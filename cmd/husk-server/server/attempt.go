@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/husk-dev/husk/internal/printable"
 	"github.com/husk-dev/husk/internal/runapi"
 )
 
@@ -25,6 +26,9 @@ const (
 // kept.
 func (t *tx) addLines(r *record, lines []runapi.Line) error {
 	for _, l := range lines {
+		if l.Stream == runapi.Server {
+			l.Stream = runapi.Worker // as workers of earlier versions call what they say themselves: it is not the server's
+		}
 		if !slices.Contains(streams, l.Stream) {
 			return refusef(http.StatusBadRequest, "the stream %.20q of a line: it is one of %s", l.Stream, strings.Join(streams, ", "))
 		}
@@ -48,7 +52,8 @@ func (t *tx) addLines(r *record, lines []runapi.Line) error {
 	return t.logged(r)
 }
 
-var streams = []string{runapi.Out, runapi.Err, runapi.Server}
+// streams are those of workers.
+var streams = []string{runapi.Out, runapi.Err, runapi.Worker}
 
 // storable returns a text, or the beginning of it, that every database takes.
 func storable(text string, most int) string {
@@ -58,6 +63,9 @@ func storable(text string, most int) string {
 	}
 	return text
 }
+
+// plain returns what a worker gives for a reason, which is read among the words of others, as one line.
+func plain(reason string) string { return printable.Line(storable(reason, runapi.MaxMessage)) }
 
 func (t *tx) addLine(r *record, l runapi.Line) error {
 	r.logged += int64(len(l.Text)) + lineBytes
@@ -119,7 +127,8 @@ func (s *Server) end(ctx context.Context, c *caller, e runapi.End) error {
 			return err
 		}
 		ended = r
-		next, reason := e.Outcome, e.Reason
+		next, reason := e.Outcome, plain(e.Reason)
+		plan := []byte(nil)
 		var later time.Time
 		switch {
 		case next != runapi.Succeeded && next != runapi.Failed && next != runapi.Queued:
@@ -140,18 +149,18 @@ func (s *Server) end(ctx context.Context, c *caller, e runapi.End) error {
 				return err
 			}
 		case next == runapi.Succeeded && r.Previewing:
-			next = runapi.Waiting
+			next, plan = runapi.Waiting, e.Plan // of what is approved; no other end has one
 			if err := t.say(r, "Somebody else is to approve this: husk remote approve %s, or reject.", r.ID); err != nil {
 				return err
 			}
 		}
 		r.State = next
-		return t.leave(r, reason, e.Plan, later)
+		return t.leave(r, reason, plan, later)
 	})
 	if err != nil {
 		return err
 	}
-	s.states.Drop(ended.ID)
+	s.states.Drop(ownerOf(ended.tenant, "run", ended.ID))
 	s.ended(ctx, ended)
 	return nil
 }
@@ -165,7 +174,11 @@ func (t *tx) again(r *record, reason string, lease time.Duration) (next runapi.S
 	}
 	const fraction = 6
 	wait := min(lease/fraction<<(r.tries-1), lease)
-	return runapi.Queued, time.Now().Add(wait), t.say(r, "The run is tried again in %v: %s.", wait.Round(time.Second/10), reason)
+	r.lines++
+	if err := t.addLine(r, runapi.Line{Number: r.lines, Stream: runapi.Worker, Time: time.Now(), Text: reason}); err != nil { // the worker's words
+		return "", later, err
+	}
+	return runapi.Queued, time.Now().Add(wait), t.say(r, "The run is tried again in %v.", wait.Round(time.Second/10))
 }
 
 // leave takes a run from its worker, in its new state. A plan of nil leaves the one that there is, and a run that is queued
@@ -230,7 +243,7 @@ func (s *Server) lose(ctx context.Context, tenant, id string, attempt int) (lost
 		return false, again, err
 	}
 	s.counts.lose()
-	s.states.Drop(id)
+	s.states.Drop(ownerOf(tenant, "run", id))
 	s.ended(ctx, r)
 	return true, again, nil
 }

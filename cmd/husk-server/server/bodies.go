@@ -1,13 +1,12 @@
 package server
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/husk-dev/husk/internal/intake"
 )
 
 const (
@@ -81,39 +80,47 @@ func tryLaterf(status int, format string, args ...any) error {
 	return refused
 }
 
-// body reads the body of a request, of at most so many bytes, and in a time that depends on its size. The caller calls done
-// once it has no use for it.
-func (s *Server) body(w http.ResponseWriter, r *http.Request, c *caller, most int64) (content []byte, done func(), err error) {
+// body reads the body of a request, of at most so many bytes, and in a time that depends on its size, into memory that it takes
+// from the server's. The caller calls done once it has no use for it.
+func (s *Server) body(w http.ResponseWriter, r *http.Request, c *caller, most int64) (content []byte, held *intake.Held, done func(), err error) {
 	size := r.ContentLength
 	if size < 0 {
 		size = most
 	}
 	if size > most {
-		return nil, nil, refusef(http.StatusRequestEntityTooLarge, "the body has %d bytes, and may have %d MiB", size, most>>20)
+		return nil, nil, nil, refusef(http.StatusRequestEntityTooLarge, "the body has %d bytes, and may have %d MiB", size, most>>20)
 	}
-	done = func() {}
+	held = s.memory.Hold(c.tenant)
+	done = held.End
 	if size > smallBody {
-		if done, err = s.coming.begin(c, size); err != nil {
-			return nil, nil, err
+		end, err := s.coming.begin(c, size)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		done = func() {
+			held.End()
+			end()
 		}
 	}
 	// A writer without deadlines has none to set. The one of a body must not end what follows.
 	deadlines := http.NewResponseController(w)
 	_ = deadlines.SetReadDeadline(time.Now().Add(timeFor(size)))
-	content, err = io.ReadAll(http.MaxBytesReader(w, r.Body, most))
+	content, err = held.ReadAll(http.MaxBytesReader(w, r.Body, most), r.ContentLength)
 	_ = deadlines.SetReadDeadline(time.Time{})
 	var large *http.MaxBytesError
+	var full *intake.FullError
 	switch {
+	case errors.As(err, &full):
 	case errors.As(err, &large):
 		err = refusef(http.StatusRequestEntityTooLarge, "the body may have %d MiB", most>>20)
 	case err != nil:
-		err = refusef(http.StatusRequestTimeout, "the body has not come whole and in time: %v", err)
+		err = refusef(http.StatusRequestTimeout, "the body has not come whole and in time")
 	}
 	if err != nil {
 		done()
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	return content, done, nil
+	return content, held, done, nil
 }
 
 func timeFor(size int64) time.Duration {
@@ -122,26 +129,21 @@ func timeFor(size int64) time.Duration {
 
 // read reads the body of a request as JSON. What it does not know is refused.
 func (s *Server) read(w http.ResponseWriter, r *http.Request, c *caller, most int64, into any) error {
-	content, done, err := s.body(w, r, c, most)
+	content, held, done, err := s.body(w, r, c, most)
 	if err != nil {
 		return err
 	}
-	defer done()
-	if err := decode(content, into); err != nil {
-		return refusef(http.StatusBadRequest, "the body of the request cannot be understood: %v", err)
+	var full *intake.FullError
+	switch err = intake.JSON(held, content, into); {
+	case errors.As(err, &full):
+	case err != nil:
+		err = refusef(http.StatusBadRequest, "the body of the request cannot be understood: %v", err)
 	}
-	return nil
-}
-
-func decode(content []byte, into any) error {
-	decoder := json.NewDecoder(bytes.NewReader(content))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(into); err != nil {
+	if err != nil {
+		done()
 		return err
 	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("something follows it")
-	}
+	c.ends = append(c.ends, done) // what was decoded is in use until there is an answer
 	return nil
 }
 

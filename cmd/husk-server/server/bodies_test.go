@@ -8,12 +8,16 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/http/httptrace"
+	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/cmd/husk-server/server"
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/backend/remote"
+	"github.com/husk-dev/husk/internal/intake"
 	"github.com/husk-dev/husk/internal/runapi"
 )
 
@@ -173,4 +177,119 @@ func TestRequestsThatEnded(t *testing.T) {
 	answer := httptest.NewRecorder()
 	b.server.ServeHTTP(answer, req)
 	require.Equal(t, http.StatusServiceUnavailable, answer.Code)
+}
+
+// pipedLength is that of a body that comes from a pipe.
+const pipedLength = 20<<20 + 1
+
+// post sends a body, and returns the answer without its own.
+func (b *bench) post(token, method, path string, body io.Reader) *http.Response {
+	b.t.Helper()
+	req, err := http.NewRequestWithContext(b.t.Context(), method, b.url+path, body)
+	require.NoError(b.t, err)
+	req.Header.Set("Authorization", "Bearer "+token)
+	if _, piped := body.(*io.PipeReader); piped {
+		req.ContentLength = pipedLength
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if strings.HasPrefix(path, remote.Path) {
+		req.Header.Set("Content-Type", "application/cbor")
+	}
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(b.t, err)
+	_, _ = io.Copy(io.Discard, resp.Body)
+	require.NoError(b.t, resp.Body.Close())
+	return resp
+}
+
+// TestBodiesTakeAtMostEightTimes sends what would grow in the memory of the server to all that reads a body.
+func TestBodiesTakeAtMostEightTimes(t *testing.T) {
+	quiet(t)
+	b := open(t, server.Options{})
+	ann, worker := b.client("acme", "ann", runapi.Admin), b.client("acme", "w", runapi.Work)
+	b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev"})
+	run := b.next(worker, "w", nil).Token
+	const n = 1 << 20
+	list := func(before, element, after string, n int) []byte {
+		return []byte(before + strings.Repeat(element+",", n) + element + after)
+	}
+	cbor := func(field string, element byte) []byte {
+		head := append([]byte{0xa1, 0x60 + byte(len(field))}, field...)
+		return append(append(head, 0x9a, 0, n>>16-1, 0xff, 0xff), bytes.Repeat([]byte{element}, n-1)...)
+	}
+	for what, one := range map[string]struct {
+		token, method, path string
+		body                []byte
+	}{
+		"lines of a beat":      {run, http.MethodPost, "/v1/work/beat", list(`{"lines":[`, `{}`, `]}`, n)},
+		"lines of a report":    {worker.Token(), http.MethodPost, "/v1/work/report", list(`{"lines":[`, `{}`, `]}`, n)},
+		"an end":               {run, http.MethodPost, "/v1/work/end", list(`{"plan":[`, `0`, `]}`, n)},
+		"an end with unknowns": {run, http.MethodPost, "/v1/work/end", list(`{"lines":[`, `{}`, `]}`, n)},
+		"labels of a worker":   {worker.Token(), http.MethodPost, "/v1/work/next", list(`{"labels":{`, `"a":""`, `}}`, n/10)},
+		"options":              {ann.Token(), http.MethodPost, "/v1/runs", list(`{"options":[`, `""`, `]}`, n)},
+		"a schedule":           {ann.Token(), http.MethodPut, "/v1/schedules/s", list(`{"run":{"options":[`, `""`, `]}}`, n)},
+		"a token":              {ann.Token(), http.MethodPost, "/v1/tokens", list(`{"projects":[`, `""`, `]}`, n/4)},
+		"depth":                {run, http.MethodPost, "/v1/work/beat", bytes.Repeat([]byte(`[`), n)},
+		"records":              {ann.Token(), http.MethodPost, remote.Path + "set-history", cbor("records", 0x40)},
+		"modules":              {ann.Token(), http.MethodPost, remote.Path + "release-with", cbor("modules", 0x60)},
+		"a short call":         {ann.Token(), http.MethodPost, remote.Path + "load", cbor("records", 0x40)[:900_000]},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		resp := b.post(one.token, one.method, one.path, bytes.NewReader(one.body))
+		runtime.ReadMemStats(&after)
+		require.Equal(t, 4, resp.StatusCode/100, "%s: %s", what, resp.Status)
+		const constant = 4 << 20 // the database, timers, and this test
+		require.LessOrEqual(t, int64(after.TotalAlloc-before.TotalAlloc), int64(len(one.body))*(intake.Ratio+2)+constant, what)
+	}
+	require.Zero(t, b.server.MemoryInUse())
+}
+
+// TestMemoryIsUsedUp has the server refuse what it has no memory for, and take it once it has.
+func TestMemoryIsUsedUp(t *testing.T) {
+	quiet(t)
+	const memory = 40 << 20
+	b := open(t, server.Options{Memory: memory})
+	ann, bob := b.client("acme", "ann", runapi.Admin), b.client("other", "bob", runapi.Admin)
+	worker := b.client("acme", "w", runapi.Work)
+	small := strings.Repeat("y", 1<<20)
+	name := state.StackName{Project: "shop", Name: "dev"}
+	require.NoError(t, b.stacks(ann.Token()).State.Create(t.Context(), name, []byte(strings.Repeat(" ", 6<<20)+"{}")))
+	run := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev"})
+	claim := b.next(worker, "w", nil)
+	// A body that has come to 20 MiB, and stays where it is.
+	body, w := io.Pipe()
+	ended := make(chan *http.Response)
+	large := strings.Repeat("x", 20<<20)
+	go func() { ended <- b.post(ann.Token(), http.MethodPut, "/v1/bundles/"+digest(large+"y"), body) }()
+	_, err := io.WriteString(w, large)
+	require.NoError(t, err)
+	for b.server.MemoryInUse() < 20<<20 {
+		runtime.Gosched() // until it has read that
+	}
+	tryLater := func(resp *http.Response) {
+		t.Helper()
+		require.Equal(t, http.StatusServiceUnavailable, resp.StatusCode)
+		require.Equal(t, "2", resp.Header.Get("Retry-After"))
+	}
+	lines := `{"lines":[{"number":1,"stream":"out","text":"` + strings.Repeat("x", 6<<20) + `"}]}`
+	for range 3 {
+		tryLater(b.post(ann.Token(), http.MethodPut, "/v1/bundles/"+digest(large), strings.NewReader(large)))
+		tryLater(b.post(claim.Token, http.MethodPost, "/v1/work/beat", strings.NewReader(lines)))
+		status, answer := b.state(ann.Token(), "load", fields{"stack": fields{"Project": name.Project, "Name": name.Name}})
+		require.Equal(t, http.StatusServiceUnavailable, status)
+		require.Contains(t, answer, "try again")
+	}
+	require.NoError(t, bob.SendBundle(t.Context(), digest(small), []byte(small)), "others have what is left")
+	require.Equal(t, runapi.Running, b.run(ann, run.ID).State, "who only asks is answered")
+	_, err = io.WriteString(w, "x")
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	require.Equal(t, http.StatusBadRequest, (<-ended).StatusCode, "it is not what was announced")
+	require.Equal(t, http.StatusOK, b.post(claim.Token, http.MethodPost, "/v1/work/beat", strings.NewReader(lines)).StatusCode)
+	_, err = b.stacks(ann.Token()).State.Load(t.Context(), name)
+	require.NoError(t, err)
+	over := strings.Repeat("x", memory)
+	require.Equal(t, http.StatusRequestEntityTooLarge, b.post(ann.Token(), http.MethodPut, "/v1/bundles/"+digest(over), strings.NewReader(over)).StatusCode, "it would never fit")
+	require.Zero(t, b.server.MemoryInUse(), "all is given back")
 }

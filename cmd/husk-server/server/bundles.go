@@ -31,13 +31,10 @@ func (s *Server) putBundle(w http.ResponseWriter, r *http.Request, c *caller) (a
 		return nil, err
 	}
 	digest := r.PathValue("digest")
-	if !digestPattern.MatchString(digest) {
-		return nil, refusef(http.StatusBadRequest, "the bundle %q: its digest has the form sha256:…", digest)
-	}
 	if err := s.room(r.Context(), c.tenant, max(r.ContentLength, 0)); err != nil {
 		return nil, err
 	}
-	content, done, err := s.body(w, r, c, bundle.MaxBytes)
+	content, _, done, err := s.body(w, r, c, bundle.MaxBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -77,6 +74,12 @@ func (s *Server) sendBundle(w http.ResponseWriter, r *http.Request, c *caller) e
 		return err
 	}
 	defer done()
+	held := s.memory.Hold(c.tenant)
+	defer held.End()
+	const copies = 2 // one is the database's
+	if err := held.Add(copies * size); err != nil {
+		return err
+	}
 	var content []byte
 	if err := bundleOf("content", &content); err != nil {
 		return err

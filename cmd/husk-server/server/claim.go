@@ -2,11 +2,13 @@ package server
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/husk-dev/husk/engine/state"
@@ -27,23 +29,36 @@ func (s *Server) seen(ctx context.Context, c *caller, ask runapi.Ask) error {
 	})
 }
 
-// oneOf returns a condition for a column, and its arguments: the values of queued runs for which is holds. There is none if
-// no value is left.
-func (t *tx) oneOf(column string, is func(string) bool) (condition string, args []any, err error) {
+// oneOf returns a condition for a column, and its argument: the values of queued runs that a tenant has, or any, for which is
+// holds. There is none if no value is left. The argument is one however many values there are: databases bound arguments.
+func (t *tx) oneOf(tenant, column string, is func(string) bool) (condition string, arg string, err error) {
+	of, args := "", []any(nil)
+	if tenant != everyTenant {
+		of, args = " AND tenant = ?", []any{tenant}
+	}
+	var values []string
 	err = t.rows(func(scan func(...any) error) error {
 		var value string
 		if err := scan(&value); err != nil {
 			return err
 		}
 		if is(value) {
-			args = append(args, value)
+			values = append(values, value)
 		}
 		return nil
-	}, "SELECT DISTINCT "+column+" FROM husk_runs WHERE state = 'queued'")
-	if err != nil || len(args) == 0 {
-		return "", nil, err
+	}, "SELECT DISTINCT "+column+" FROM husk_runs WHERE state = 'queued'"+of, args...)
+	if err != nil || len(values) == 0 {
+		return "", "", err
 	}
-	return " AND " + column + " IN (?" + strings.Repeat(", ?", len(args)-1) + ")", args, nil
+	text, err := json.Marshal(values)
+	if err != nil {
+		return "", "", err
+	}
+	list := "SELECT value FROM json_each(?)"
+	if t.postgres {
+		list = "SELECT jsonb_array_elements_text(CAST(CAST(? AS text) AS jsonb))"
+	}
+	return " AND " + column + " IN (" + list + ")", string(text), nil
 }
 
 // claim gives a worker the oldest run that it can take, whose stack has no other run and no older one that waits. It is
@@ -54,19 +69,27 @@ func (s *Server) claim(ctx context.Context, c *caller, ask runapi.Ask) (claim *r
 	err = s.db.step(ctx, func(t *tx) error {
 		claim = nil
 		now := time.Now()
-		condition, args, err := t.oneOf("selector", func(selector string) bool { return selects(selector, ask.Labels) })
+		condition, selectors, err := t.oneOf(c.tenant, "selector", func(selector string) bool { return selects(selector, ask.Labels) })
 		if err != nil || condition == "" {
 			return err
 		}
+		args := []any{selectors}
 		if len(c.projects) > 0 {
-			more, projects, err := t.oneOf("project", c.uses)
+			more, projects, err := t.oneOf(c.tenant, "project", c.uses)
 			if err != nil || more == "" {
 				return err
 			}
-			condition, args = condition+more, append(args, projects...)
+			condition, args = condition+more, append(args, projects)
 		}
 		if c.tenant != everyTenant {
-			condition, args = condition+" AND tenant = ?", append(args, c.tenant)
+			// A person's worker neither shows nor does what another person is to approve: it could show and do anything.
+			condition += " AND tenant = ? AND NOT (requested_person = ? AND (? = 1 OR previewing = 1 OR approved_by <> ''))" +
+				" AND approved_by <> ?"
+			always := 0
+			if s.options.RequireApproval {
+				always = 1
+			}
+			args = append(args, c.tenant, c.person, always, c.person)
 		}
 		r, err = t.runWhere("state = 'queued' AND not_before <= ?"+condition+" AND NOT EXISTS (SELECT 1 FROM husk_runs o WHERE o.tenant = husk_runs.tenant AND o.project = husk_runs.project"+
 			" AND o.stack = husk_runs.stack AND (o.state = 'running' OR o.state IN ('queued', 'waiting') AND o.number < husk_runs.number))"+
@@ -93,7 +116,7 @@ func (s *Server) claim(ctx context.Context, c *caller, ask runapi.Ask) (claim *r
 		if err := s.watch(ctx, t, r); err != nil {
 			return err
 		}
-		claim = &runapi.Claim{Run: r.Run, Token: secret, Next: r.lines + 1, BeatSeconds: (s.options.Lease / 3).Seconds()}
+		claim = &runapi.Claim{Run: r.Run, Team: r.tenant, Token: secret, Next: r.lines + 1, BeatSeconds: (s.options.Lease / 3).Seconds()}
 		return t.row("SELECT plan FROM husk_runs WHERE id = ?", r.ID).Scan(&claim.Plan)
 	})
 	if conflict(err) {
@@ -113,7 +136,7 @@ func (s *Server) claim(ctx context.Context, c *caller, ask runapi.Ask) (claim *r
 // hold has a run begin with the preview that is to be approved, if the server wants that: it may have been queued, or taken
 // by a worker that was lost, before the server was started with that option.
 func (s *Server) hold(t *tx, r *record) error {
-	if !s.options.RequireApproval || r.Approval || !changesSomething(&r.NewRun) {
+	if !s.options.RequireApproval || r.Approval || !r.Changes() {
 		return nil
 	}
 	r.Approval, r.Previewing = true, true
@@ -127,54 +150,79 @@ func (s *Server) hold(t *tx, r *record) error {
 	return t.say(r, "The server has been started with --require-approval since this was asked for: it is previewed first.")
 }
 
-// remember notes where the state is that the preview of a destruction or a refresh is about to read: the approved run must
-// find it there. The plan of an update says itself what may change.
+// remember notes the state that the preview of a run is about to read, if the run is to be approved: it must find that.
 func (s *Server) remember(ctx context.Context, r *record) error {
-	if !r.Previewing || r.Operation == "up" {
+	if !r.Previewing {
 		return nil
 	}
-	at, err := s.position(ctx, r)
+	seen, err := s.stateOf(ctx, r)
 	if err != nil {
 		slog.Warn("the state of a stack could not be read before a preview, which cannot be approved then", "run", r.ID, "error", err)
-		at = unknownBase
+		seen = seenUnknown
 	}
+	return s.see(ctx, r, seen)
+}
+
+func (s *Server) see(ctx context.Context, r *record, seen string) error {
 	return s.db.step(ctx, func(t *tx) error {
-		_, err := t.exec("UPDATE husk_runs SET base = ? WHERE id = ? AND attempt = ?", at, r.ID, r.Attempt)
+		_, err := t.exec("UPDATE husk_runs SET seen = ? WHERE id = ? AND attempt = ?", seen, r.ID, r.Attempt)
 		return err
 	})
 }
 
-// position returns how many steps the state of a run's stack has had, or noBase if this server does not keep it.
-func (s *Server) position(ctx context.Context, r *record) (int64, error) {
+// stateOf returns the digest of all of the state of a run's stack, or seenNothing if there is none here.
+func (s *Server) stateOf(ctx context.Context, r *record) (string, error) {
 	t, err := s.tenant(ctx, r.tenant)
 	if err != nil {
-		return 0, err
+		return "", err
 	}
 	c, err := t.backend.State.Load(ctx, state.StackName{Project: r.Project, Name: r.Stack})
 	if errors.Is(err, state.ErrStackNotFound) {
-		return noBase, nil
+		return seenNothing, nil
 	}
 	if err != nil {
-		return 0, err
+		return "", err
 	}
-	return int64(c.Sequence) + int64(len(c.Records)), nil
+	return digestOf(c.Sequence, c.Checkpoint, c.Records...), nil
+}
+
+// digestOf returns the digest of a state: of a checkpoint, and of the records after it.
+func digestOf(sequence uint64, checkpoint []byte, records ...[]byte) string {
+	sum := sha256.New()
+	part := func(content []byte) {
+		var size [8]byte
+		binary.BigEndian.PutUint64(size[:], uint64(len(content)))
+		sum.Write(size[:])
+		sum.Write(content)
+	}
+	part(binary.BigEndian.AppendUint64(nil, sequence))
+	part(checkpoint)
+	for _, record := range records {
+		part(record)
+	}
+	return "sha256:" + hex.EncodeToString(sum.Sum(nil))
+}
+
+// created notes the state of a stack that a run has made: the run may begin with that.
+func (s *Server) created(ctx context.Context, r *record, checkpoint []byte) error {
+	if r.seen != seenNothing {
+		return nil
+	}
+	return s.see(ctx, r, digestOf(0, checkpoint))
 }
 
 // leased returns an error if a run that was approved has got the lease of a stack which is not as the preview saw it. Once
 // it is, the run changes it itself, and may go on where another worker ended.
 func (s *Server) leased(ctx context.Context, r *record) error {
-	if r.base == noBase || r.Previewing {
+	if r.seen == seenAny || r.Previewing {
 		return nil
 	}
-	at, err := s.position(ctx, r)
+	is, err := s.stateOf(ctx, r)
 	if err != nil {
 		return err
 	}
-	if at != r.base {
+	if is != r.seen {
 		return fmt.Errorf("the stack %s was changed after the preview that %s has approved: ask for the run %s again", r.Stack, r.ApprovedBy, r.Operation)
 	}
-	return s.db.step(ctx, func(t *tx) error {
-		_, err := t.exec("UPDATE husk_runs SET base = ? WHERE id = ?", noBase, r.ID)
-		return err
-	})
+	return s.see(ctx, r, seenAny)
 }

@@ -121,7 +121,18 @@ CREATE TABLE husk_workers (
 ALTER TABLE husk_runs ADD COLUMN tries INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE husk_runs ADD COLUMN base INTEGER NOT NULL DEFAULT -1`, `
 ALTER TABLE husk_runs ADD COLUMN logged INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE husk_runs ADD COLUMN worker_token TEXT NOT NULL DEFAULT ''`}
+ALTER TABLE husk_runs ADD COLUMN worker_token TEXT NOT NULL DEFAULT ''`, `
+ALTER TABLE husk_tokens ADD COLUMN person TEXT NOT NULL DEFAULT '';
+ALTER TABLE husk_tokens ADD COLUMN issued_by TEXT NOT NULL DEFAULT '';
+UPDATE husk_tokens SET person = name;
+ALTER TABLE husk_runs ADD COLUMN requested_person TEXT NOT NULL DEFAULT '';
+UPDATE husk_runs SET requested_person = requested_by;
+ALTER TABLE husk_schedules ADD COLUMN requested_person TEXT NOT NULL DEFAULT '';
+UPDATE husk_schedules SET requested_person = requested_by;
+ALTER TABLE husk_runs ADD COLUMN seen TEXT NOT NULL DEFAULT '';
+UPDATE husk_runs SET seen = 'unknown' WHERE base <> -1`, `
+UPDATE husk_runs SET approved_by = (SELECT person FROM husk_tokens p WHERE p.tenant = husk_runs.tenant AND p.name = husk_runs.approved_by)
+	WHERE EXISTS (SELECT 1 FROM husk_tokens p WHERE p.tenant = husk_runs.tenant AND p.name = husk_runs.approved_by)`}
 
 // ErrNewerSchema says that a newer version of Husk has changed the database.
 var ErrNewerSchema = errors.New("the database was changed by a newer version of husk server: use that version")

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -21,7 +22,7 @@ func (s *Server) cancelRun(ctx context.Context, c *caller, id string) (*runapi.R
 		if r.State.IsFinal() {
 			return refusef(http.StatusConflict, "the run %s has %s already", id, r.State)
 		}
-		if err := t.say(r, "Cancelled by %s.", c.name); err != nil {
+		if err := t.say(r, "Cancelled by %s.", c); err != nil {
 			return err
 		}
 		if r.State != runapi.Running {
@@ -44,32 +45,45 @@ func (s *Server) approve(ctx context.Context, c *caller, id string, yes bool) (*
 		switch {
 		case r.State != runapi.Waiting:
 			return refusef(http.StatusConflict, "the run %s is %s, and waits for no approval", id, r.State)
-		case yes && r.By == c.name:
-			return refusef(http.StatusForbidden, "%s asked for the run %s, which somebody else is to approve", c.name, id)
+		case yes && (r.By == c.name || r.person == c.person):
+			return refusef(http.StatusForbidden, "%s asked for the run %s, which somebody else is to approve%s", r.By, id, same(r, c))
 		case !yes:
 			r.State = runapi.Rejected
-			if err := t.say(r, "Rejected by %s.", c.name); err != nil {
+			if err := t.say(r, "Rejected by %s.", c); err != nil {
 				return err
 			}
 			return t.leave(r, "", nil, time.Time{})
 		}
-		if err := t.say(r, "Approved by %s.", c.name); err != nil {
+		if err := t.say(r, "Approved by %s.", c); err != nil {
 			return err
 		}
-		r.State, r.Previewing, r.ApprovedBy = runapi.Queued, false, c.name
-		_, err := t.exec("UPDATE husk_runs SET state = 'queued', previewing = 0, approved_by = ?, attempt = 0, tries = 0 WHERE id = ?", c.name, id)
+		r.State, r.Previewing, r.ApprovedBy = runapi.Queued, false, c.person // whatever token it was
+		_, err := t.exec("UPDATE husk_runs SET state = 'queued', previewing = 0, approved_by = ?, attempt = 0, tries = 0 WHERE id = ?", c.person, id)
 		return err
 	})
+}
+
+// same says why a token with another name than that of who asked is none of another person.
+func same(r *record, c *caller) string {
+	if r.By == c.name {
+		return ""
+	}
+	return fmt.Sprintf(": the token %s is one of the same person, %s, who has issued it, or has it of the same one", c.name, c.person)
+}
+
+// String names a caller, and the person if the token has another name.
+func (c *caller) String() string {
+	if c.person == "" || c.person == c.name {
+		return c.name
+	}
+	return c.name + " of " + c.person
 }
 
 func (s *Server) decide(ctx context.Context, c *caller, id string, do func(*tx, *record) error) (*runapi.Run, error) {
 	var r *record
 	err := s.db.step(ctx, func(t *tx) (err error) {
-		if r, err = t.run(c.tenant, id); err != nil {
+		if r, err = t.runOf(c, id, t.run); err != nil {
 			return err
-		}
-		if !c.uses(r.Project) {
-			return t.noRun(id) // which is what a question for it is told
 		}
 		return do(t, r)
 	})

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -19,6 +20,8 @@ const (
 	slowest = 30 * time.Second
 	// maxWatchers bounds the logs that are followed with one token at once.
 	maxWatchers = 256
+	// pageMemory is what a page of a log takes until it is sent, in bytes.
+	pageMemory = 3 << 20
 )
 
 // watchers counts the logs that are followed, by team and token.
@@ -53,9 +56,12 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, c *caller) error
 	if err := c.require(runapi.Read, ""); err != nil {
 		return err
 	}
-	after, _ := strconv.ParseInt(r.Header.Get("Last-Event-ID"), 10, 64)
-	if text := r.URL.Query().Get("after"); text != "" {
-		after, _ = strconv.ParseInt(text, 10, 64)
+	after := int64(0)
+	if text := cmp.Or(r.URL.Query().Get("after"), r.Header.Get("Last-Event-ID")); text != "" {
+		var err error
+		if after, err = strconv.ParseInt(text, 10, 64); err != nil || after < 0 {
+			return refusef(http.StatusBadRequest, "%.40q is no number of a line", text)
+		}
 	}
 	stopWatching, err := s.watchers.begin(c)
 	if err != nil {
@@ -70,6 +76,8 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, c *caller) error
 	}
 	rung, stop := s.changed.wait(func(changed string) bool { return changed == id })
 	defer stop()
+	held := s.memory.Hold(c.tenant)
+	defer held.End()
 	for {
 		if time.Since(checked) > checkAgain {
 			checked = time.Now()
@@ -77,7 +85,13 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, c *caller) error
 				return nil // the token was revoked: who asks again hears of it
 			}
 		}
-		run, lines, more, err := s.log(r.Context(), c, id, after)
+		err := held.Add(pageMemory)
+		var run *record
+		var lines []runapi.Line
+		var more bool
+		if err == nil {
+			run, lines, more, err = s.log(r.Context(), c, id, after)
+		}
 		if err != nil {
 			if told != "" {
 				return nil // the answer has begun: the client asks again
@@ -119,6 +133,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, c *caller) error
 		if err := events.Flush(); err != nil || whole && run.State.IsFinal() {
 			return nil
 		}
+		held.End()
 		if !whole {
 			continue
 		}

@@ -1,16 +1,21 @@
 package server
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend/remote"
+	"github.com/husk-dev/husk/internal/intake"
 	"github.com/husk-dev/husk/internal/runapi"
 )
 
@@ -30,8 +35,59 @@ const (
 //go:embed openapi.json
 var openAPI []byte
 
+// forms are those of the segments of paths that are identifiers, with what is before them.
+var forms = map[string]struct {
+	what string
+	is   func(string) bool
+}{
+	"runs/{id}":        {"ID of a run, which has 26 upper-case letters and digits", runapi.IsID},
+	"schedules/{name}": {"name of a schedule, which has letters, digits, and \"._-\"", schedulePattern.MatchString},
+	"tokens/{name}":    {"name of a token", isTokenName},
+	"bundles/{digest}": {"digest of a bundle, which has the form sha256:…", runapi.IsDigest},
+}
+
+// route answers the requests of a method and a path.
+type route struct {
+	// segments are the names of those of its path that are identifiers, and kinds the keys of their forms.
+	segments, kinds []string
+	do              handler
+}
+
+// newRoute returns the route of a pattern. Each segment that is an identifier needs a form.
+func newRoute(pattern string, do handler) (*route, error) {
+	r := &route{do: do}
+	_, path, _ := strings.Cut(pattern, " ")
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		if !strings.ContainsAny(part, "{}") {
+			continue
+		}
+		kind := parts[i-1] + "/" + part
+		if forms[kind].is == nil {
+			return nil, fmt.Errorf("the route %s has %s, for which there is no form", pattern, part)
+		}
+		r.segments, r.kinds = append(r.segments, strings.Trim(part, "{}")), append(r.kinds, kind)
+	}
+	return r, nil
+}
+
+// check returns an error unless the identifiers in the path of a request have their forms: there is nothing with others.
+func (route *route) check(r *http.Request) error {
+	for i, segment := range route.segments {
+		form := forms[route.kinds[i]]
+		if text := r.PathValue(segment); !form.is(text) {
+			status := http.StatusNotFound
+			if r.Method == http.MethodPut {
+				status = http.StatusBadRequest
+			}
+			return refusef(status, "%.60q is no %s", text, form.what)
+		}
+	}
+	return nil
+}
+
 // routes returns what answers requests.
-func (s *Server) routes() *http.ServeMux {
+func (s *Server) routes() (*http.ServeMux, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc(remote.Path, s.serveStates)
 	mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
@@ -45,7 +101,7 @@ func (s *Server) routes() *http.ServeMux {
 	})
 	for pattern, do := range map[string]handler{
 		"GET /v1/whoami": func(_ http.ResponseWriter, _ *http.Request, c *caller) (any, error) {
-			return runapi.Who{Name: c.name, Tenant: c.tenant, Role: c.role}, nil
+			return runapi.Who{Name: c.name, Tenant: c.tenant, Role: c.role, Person: c.person}, nil
 		},
 		"GET /v1/status": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			if err := c.require(runapi.Read, ""); err != nil {
@@ -75,7 +131,11 @@ func (s *Server) routes() *http.ServeMux {
 					return nil, refusef(http.StatusBadRequest, "the limit %q is no number", text)
 				}
 			}
-			return s.runs(r.Context(), c, query.Get("project"), query.Get("stack"), query.Has("open"), most)
+			project, stack := query.Get("project"), query.Get("stack")
+			if err := (state.StackName{Project: cmp.Or(project, "any"), Name: cmp.Or(stack, "any")}).Validate(); err != nil {
+				return nil, refusef(http.StatusBadRequest, "%v", err)
+			}
+			return s.runs(r.Context(), c, project, stack, query.Has("open"), most)
 		},
 		"GET /v1/runs/{id}": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			if err := c.require(runapi.Read, ""); err != nil {
@@ -136,7 +196,15 @@ func (s *Server) routes() *http.ServeMux {
 			if err := s.read(w, r, c, smallBody, &token); err != nil {
 				return nil, err
 			}
-			token.Tenant = c.tenant
+			if token.Person != "" && token.Person != c.person {
+				return nil, refusef(http.StatusForbidden, "the tokens that %s issues are those of %s, also if others use them: who runs the server issues those of others", c.name, c.person)
+			}
+			if token.Role == runapi.Work {
+				if err := s.allowWorker(c.name); err != nil {
+					return nil, err
+				}
+			}
+			token.Tenant, token.Person, token.By = c.tenant, c.person, c.name
 			return s.IssueToken(r.Context(), token)
 		},
 		"DELETE /v1/tokens/{name}": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
@@ -149,10 +217,16 @@ func (s *Server) routes() *http.ServeMux {
 			return nil, s.hasBundle(r.Context(), c, r.PathValue("digest"))
 		},
 		"PUT /v1/bundles/{digest}": s.putBundle,
+		"GET /v1/runs/{id}/log": func(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+			return sent, s.follow(w, r, c)
+		},
 
 		"POST /v1/work/next": s.next,
+		"GET /v1/work/bundle": func(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+			return sent, s.sendBundle(w, r, c)
+		},
 		"POST /v1/work/report": func(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
-			if err := c.require(runapi.Work, ""); err != nil {
+			if err := s.requireWorker(c, ""); err != nil {
 				return nil, err
 			}
 			var p runapi.Report
@@ -185,14 +259,16 @@ func (s *Server) routes() *http.ServeMux {
 			return nil, s.end(r.Context(), c, e)
 		},
 	} {
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.answer(w, r, do) })
+		route, err := newRoute(pattern, do)
+		if err != nil {
+			return nil, err
+		}
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.answer(w, r, route) })
 	}
-	mux.HandleFunc("GET /v1/work/bundle", s.authorized(s.sendBundle))
-	mux.HandleFunc("GET /v1/runs/{id}/log", s.authorized(s.follow))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.refuse(w, r, nil, refusef(http.StatusNotFound, "this server of husk has nothing at %s: /openapi.json says what it has", r.URL.Path))
+		s.refuse(w, r, nil, refusef(http.StatusNotFound, "this server of husk has nothing at %.200q: /openapi.json says what it has", r.URL.Path))
 	})
-	return mux
+	return mux, nil
 }
 
 // isRun returns an error unless the token is that of a run.
@@ -203,29 +279,27 @@ func (c *caller) isRun() error {
 	return nil
 }
 
-func (s *Server) authorized(do func(http.ResponseWriter, *http.Request, *caller) error) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		c, err := s.caller(r)
-		if err == nil {
-			err = do(w, r, c)
-		}
-		if err != nil {
-			s.refuse(w, r, c, err)
-		}
-	}
-}
-
 // handler answers the request of a caller with a value, which is sent as JSON, or with none.
 type handler func(http.ResponseWriter, *http.Request, *caller) (any, error)
 
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, do handler) {
+// sent is the value of a handler that has written the answer itself.
+var sent = new(struct{})
+
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, route *route) {
 	c, err := s.caller(r)
+	if err == nil {
+		defer c.end()
+		err = route.check(r)
+	}
 	var out any
 	if err == nil {
-		out, err = do(w, r, c)
+		out, err = route.do(w, r, c)
 	}
 	if err != nil {
 		s.refuse(w, r, c, err)
+		return
+	}
+	if out == any(sent) {
 		return
 	}
 	if out == nil {
@@ -238,6 +312,14 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, do handler) {
 
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, c *caller, err error) {
 	var refused *refusal
+	var full *intake.FullError
+	if errors.As(err, &full) {
+		if full.Never {
+			err = refusef(http.StatusRequestEntityTooLarge, "%v", full)
+		} else {
+			err = tryLaterf(http.StatusServiceUnavailable, "%v", full)
+		}
+	}
 	switch {
 	case errors.As(err, &refused):
 		s.logRefusal(r, c, refused)
@@ -257,7 +339,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, c *caller, err e
 
 // next waits until there is a run for a worker, and answers with it, or with none after a while.
 func (s *Server) next(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
-	if err := c.require(runapi.Work, ""); err != nil {
+	if err := s.requireWorker(c, ""); err != nil {
 		return nil, err
 	}
 	var ask runapi.Ask
@@ -292,7 +374,7 @@ func (s *Server) next(w http.ResponseWriter, r *http.Request, c *caller) (any, e
 		select {
 		case <-rung:
 			if c, err = s.caller(r); err == nil { // the token may have been revoked
-				err = c.require(runapi.Work, "")
+				err = s.requireWorker(c, "")
 			}
 			if err != nil {
 				return nil, err

@@ -1,17 +1,27 @@
 package server_test
 
 import (
+	"context"
 	"database/sql"
+	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/cmd/husk-server/server"
+	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/backend/remote"
+	"github.com/husk-dev/husk/internal/named"
+	"github.com/husk-dev/husk/internal/postgrestest"
 	"github.com/husk-dev/husk/internal/runapi"
 )
 
@@ -39,7 +49,8 @@ func TestTriedAgain(t *testing.T) {
 	failed := b.run(ann, run.ID)
 	require.Equal(t, runapi.Failed, failed.State)
 	require.Equal(t, "another run has the lock", failed.Reason)
-	require.Contains(t, b.log(ann, run.ID)[0], "The run is tried again in ")
+	require.Equal(t, "worker: another run has the lock", b.log(ann, run.ID)[0])
+	require.Regexp(t, `^server: The run is tried again in [0-9.]+m?s\.$`, b.log(ann, run.ID)[1])
 }
 
 // A preview that was cancelled while it ended waits for nobody's approval.
@@ -114,7 +125,7 @@ func TestListsOfSomeProjects(t *testing.T) {
 
 // A destruction that was approved is not done to a stack which was changed after its preview.
 func TestApprovalOfWhatIsThere(t *testing.T) {
-	b := open(t, server.Options{RequireApproval: true})
+	b := open(t, server.Options{})
 	ann, bob, worker := b.client("acme", "ann", runapi.Request), b.client("acme", "bob", runapi.Admin), b.client("acme", "w", runapi.Work)
 	name, people := state.StackName{Project: "shop", Name: "dev"}, b.stacks(bob.Token()).State
 	require.NoError(t, people.Create(t.Context(), name, []byte("{}")))
@@ -128,9 +139,9 @@ func TestApprovalOfWhatIsThere(t *testing.T) {
 		require.NoError(t, l.Append(t.Context(), c.Sequence+uint64(len(c.Records))+1, []byte("record")))
 		return l.Release(t.Context())
 	}
-	for _, operation := range []string{"destroy", "refresh"} {
+	for _, operation := range []string{"up", "destroy", "refresh"} {
 		approved := func() *runapi.Claim {
-			run := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev", Operation: operation})
+			run := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev", Operation: operation, Approval: true})
 			claim := b.wait(worker)
 			require.True(t, claim.Previewing)
 			require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Succeeded}))
@@ -149,6 +160,263 @@ func TestApprovalOfWhatIsThere(t *testing.T) {
 		require.NoError(t, write(people), "the lease has ended")
 		require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Failed}))
 	}
+}
+
+// TestApprovalIsOfTheWholeState has a state replaced by another one of as many steps, and a stack made that was not there.
+func TestApprovalIsOfTheWholeState(t *testing.T) {
+	b := open(t, server.Options{})
+	ann, bob, worker := b.client("acme", "ann", runapi.Request), b.client("acme", "bob", runapi.Approve), b.client("acme", "w", runapi.Work)
+	direct := b.stacks(ann.Token()).State
+	approved := func(stack string) *backend.Backend {
+		t.Helper()
+		run := b.asked(ann, runapi.NewRun{Project: "shop", Stack: stack, Approval: true})
+		claim := b.wait(worker)
+		require.True(t, claim.Previewing)
+		previewing := b.stacks(claim.Token)
+		name := state.StackName{Project: "shop", Name: stack}
+		_, err := previewing.State.Lease(t.Context(), name, state.Holder{})
+		require.ErrorContains(t, err, "does not allow to write the stack shop/"+stack, "a preview writes nothing")
+		require.ErrorContains(t, previewing.State.Create(t.Context(), name, []byte("{}")), "does not allow to write")
+		require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Succeeded, Plan: []byte("plan")}))
+		_, err = bob.Call(t.Context(), http.MethodPost, "/v1/runs/"+run.ID+"/approve", nil, nil)
+		require.NoError(t, err)
+		return b.stacks(b.wait(worker).Token)
+	}
+	lease := func(of *backend.Backend, stack string) error {
+		l, err := of.State.Lease(t.Context(), state.StackName{Project: "shop", Name: stack}, state.Holder{Command: "up"})
+		if err == nil {
+			err = l.Release(t.Context())
+		}
+		return err
+	}
+	one := state.StackName{Project: "shop", Name: "one"}
+	require.NoError(t, direct.Create(t.Context(), one, []byte(`{"a":1}`)))
+	run := approved("one")
+	l, err := direct.Lease(t.Context(), one, state.Holder{})
+	require.NoError(t, err)
+	_, err = l.Load(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, l.Checkpoint(t.Context(), 0, []byte(`{"forged":1}`)))
+	require.NoError(t, l.Release(t.Context()))
+	require.ErrorContains(t, lease(run, "one"), "the stack one was changed after the preview that bob has approved")
+
+	run = approved("two")
+	require.NoError(t, direct.Create(t.Context(), state.StackName{Project: "shop", Name: "two"}, []byte(`{"forged":1}`)))
+	require.ErrorContains(t, lease(run, "two"), "the stack two was changed")
+
+	run = approved("three")
+	require.NoError(t, run.State.Create(t.Context(), state.StackName{Project: "shop", Name: "three"}, []byte(`{}`)), "it makes the stack itself")
+	require.NoError(t, lease(run, "three"))
+	require.NoError(t, lease(run, "three"))
+}
+
+// TestFourEyes has an admin try all ways around the approval of another person.
+func TestFourEyes(t *testing.T) {
+	b := open(t, server.Options{RequireApproval: true})
+	ann, bob, worker := b.client("acme", "ann", runapi.Admin), b.client("acme", "bob", runapi.Approve), b.client("acme", "w", runapi.Work)
+	approve := func(c *runapi.Client, run *runapi.Run) error {
+		_, err := c.CallFor(t.Context(), 0, http.MethodPost, "/v1/runs/"+run.ID+"/approve", nil, nil)
+		return err
+	}
+	issue := func(by *runapi.Client, token runapi.Token) (*runapi.Client, error) {
+		var issued runapi.Token
+		_, err := by.CallFor(t.Context(), 0, http.MethodPost, "/v1/tokens", token, &issued)
+		return by.With(issued.Secret), err
+	}
+	previewed := func(c *runapi.Client, n runapi.NewRun) *runapi.Run {
+		t.Helper()
+		n.Project, n.Stack = "shop", "dev"
+		run := b.asked(c, n)
+		require.NoError(t, b.end(b.wait(worker), runapi.End{Outcome: runapi.Succeeded, Plan: []byte("plan")}))
+		return run
+	}
+	second, err := issue(ann, runapi.Token{Name: "friend", Role: runapi.Admin})
+	require.NoError(t, err)
+	third, err := issue(second, runapi.Token{Name: "friend of the friend", Role: runapi.Approve})
+	require.NoError(t, err)
+	_, err = issue(ann, runapi.Token{Name: "x", Role: runapi.Approve, Person: "bob"})
+	require.Equal(t, http.StatusForbidden, status(err), "she issues none for others")
+	_, err = issue(ann, runapi.Token{Name: "y", Role: runapi.Approve, By: "bob"})
+	require.NoError(t, err)
+	var tokens []runapi.Token
+	_, err = ann.Call(t.Context(), http.MethodGet, "/v1/tokens", nil, &tokens)
+	require.NoError(t, err)
+	by := map[string]string{}
+	for _, token := range tokens {
+		by[token.Name] = token.By + " for " + token.Person
+	}
+	require.Equal(t, map[string]string{"ann": " for ann", "bob": " for bob", "w": " for w", "friend": "ann for ann", "friend of the friend": "friend for ann", "y": "ann for ann"}, by)
+
+	// Her tokens are her, in whatever direction.
+	all := map[string]*runapi.Client{"ann": ann, "friend": second, "friend of the friend": third}
+	for asks, c := range map[string]*runapi.Client{"ann": ann, "friend": second} {
+		run := previewed(c, runapi.NewRun{})
+		for approves, other := range all {
+			require.Equal(t, http.StatusForbidden, status(approve(other, run)), "%s asks, %s approves", asks, approves)
+		}
+		require.ErrorContains(t, approve(third, run), "the token friend of the friend is one of the same person, ann")
+		_, err := ann.Call(t.Context(), http.MethodPost, "/v1/runs/"+run.ID+"/reject", nil, nil)
+		require.NoError(t, err)
+	}
+	// A token with the name of one that was revoked is still hers.
+	require.NotNil(t, b.client("acme", "carl", runapi.Approve))
+	_, err = ann.Call(t.Context(), http.MethodDelete, "/v1/tokens/carl", nil, nil)
+	require.NoError(t, err)
+	carl, err := issue(ann, runapi.Token{Name: "carl", Role: runapi.Approve})
+	require.NoError(t, err)
+	run := previewed(ann, runapi.NewRun{})
+	require.Equal(t, http.StatusForbidden, status(approve(carl, run)))
+	require.NoError(t, approve(bob, run))
+	claim := b.wait(worker)
+	require.Equal(t, run.ID, claim.ID)
+	require.Contains(t, strings.Join(b.lines(bob, run.ID), "\n"), "server: Approved by bob.")
+
+	// What a schedule of hers asks for is asked for by her.
+	schedule := runapi.Schedule{Cron: "@every 1s", Run: runapi.NewRun{Project: "shop", Stack: "nightly", Operation: "refresh", Bundle: digest("files")}}
+	_, err = ann.Call(t.Context(), http.MethodPut, "/v1/schedules/nightly", schedule, nil)
+	require.NoError(t, err)
+	scheduled := b.wait(worker)
+	require.NoError(t, b.end(scheduled, runapi.End{Outcome: runapi.Succeeded}))
+	require.Equal(t, http.StatusForbidden, status(approve(third, &scheduled.Run)))
+	_, err = ann.Call(t.Context(), http.MethodDelete, "/v1/schedules/nightly", nil, nil)
+	require.NoError(t, err)
+	_, err = bob.Call(t.Context(), http.MethodPost, "/v1/runs/"+scheduled.ID+"/reject", nil, nil)
+	require.NoError(t, err)
+
+	// Nobody writes a state directly, whatever the role is: neither what there is, nor a new stack with something in it.
+	name := state.StackName{Project: "shop", Name: "new"}
+	for who, c := range map[string]*runapi.Client{"ann": ann, "friend": second, "bob": bob} {
+		stacks := b.stacks(c.Token())
+		own := state.StackName{Project: "shop", Name: strings.ReplaceAll("new-"+who, " ", "-")}
+		require.NoError(t, state.Create(t.Context(), stacks.State, own, passphrase{}), "an empty stack is no change")
+		forged := `{"version":3,"deployment":{"manifest":{"time":"2026-11-23T00:00:00Z","magic":"","version":""},"resources":[{"urn":"urn:pulumi:new::shop::pulumi:pulumi:Stack::shop-new","custom":false,"type":"pulumi:pulumi:Stack"}]}}`
+		for what, do := range map[string]func() error{
+			"create":           func() error { return stacks.State.Create(t.Context(), name, []byte(forged)) },
+			"what is no state": func() error { return stacks.State.Create(t.Context(), name, []byte("forged")) },
+			"lease":            func() error { _, err := stacks.State.Lease(t.Context(), own, state.Holder{}); return err },
+			"break":            func() error { return stacks.State.Break(t.Context(), own) },
+			"history":          func() error { return stacks.State.(state.Archive).SetHistory(t.Context(), own, nil) },
+			"values":           func() error { _, err := stacks.KV.Save(t.Context(), own, "random", []byte("x"), ""); return err },
+			"records":          func() error { return stacks.History.Put(t.Context(), own, "run", []byte("x")) },
+			"modules": func() error {
+				return stacks.Modules.Put(t.Context(), digest("x"), func() ([]byte, error) { return []byte("x"), nil })
+			},
+		} {
+			require.Error(t, do(), "%s: %s", who, what)
+		}
+		_, err := stacks.Keys.Encrypt(t.Context(), []byte("key"))
+		require.NoError(t, err, "configuration is encrypted, and part of what is previewed")
+	}
+	_, err = b.stacks(bob.Token()).State.Load(t.Context(), name)
+	require.ErrorIs(t, err, state.ErrStackNotFound)
+
+	// A worker of hers does nothing of what she asks for: it could show another preview, and do something else.
+	_, err = issue(ann, runapi.Token{Name: "another worker", Role: runapi.Work})
+	require.Equal(t, http.StatusForbidden, status(err), "it would write what nobody has approved")
+	hersOf, err := b.server.IssueToken(t.Context(), runapi.Token{Tenant: "acme", Name: "her worker", Role: runapi.Work, Person: "ann"})
+	require.NoError(t, err)
+	hers := ann.With(hersOf.Secret)
+	run = b.asked(ann, runapi.NewRun{Project: "shop", Stack: "own"})
+	require.Nil(t, b.next(hers, "hers", nil))
+	bobs, err := b.server.IssueToken(t.Context(), runapi.Token{Tenant: "acme", Name: "bob's worker", Role: runapi.Work, Person: "bob"})
+	require.NoError(t, err)
+	require.NoError(t, b.end(b.next(bob.With(bobs.Secret), "bobs", nil), runapi.End{Outcome: runapi.Succeeded, Plan: []byte("plan")}))
+	// Who has approved is a person, also once the token is gone, and whatever its name was.
+	_, err = b.server.IssueToken(t.Context(), runapi.Token{Tenant: "acme", Name: "eve", Role: runapi.Read})
+	require.NoError(t, err)
+	_, err = ann.Call(t.Context(), http.MethodDelete, "/v1/tokens/eve", nil, nil)
+	require.NoError(t, err)
+	named, err := b.server.IssueToken(t.Context(), runapi.Token{Tenant: "acme", Name: "eve", Role: runapi.Approve, Person: "bob"})
+	require.NoError(t, err)
+	require.NoError(t, approve(bob.With(named.Secret), run))
+	require.Equal(t, "bob", b.run(ann, run.ID).ApprovedBy)
+	_, err = ann.Call(t.Context(), http.MethodDelete, "/v1/tokens/eve", nil, nil)
+	require.NoError(t, err)
+	require.Nil(t, b.next(hers, "hers", nil))
+	require.Nil(t, b.next(bob.With(bobs.Secret), "bobs", nil), "nor one of who has approved it")
+	require.NoError(t, b.end(b.next(worker, "w", nil), runapi.End{Outcome: runapi.Succeeded}))
+
+	// Who runs the server says that two tokens are of one person.
+	laptop, err := b.server.IssueToken(t.Context(), runapi.Token{Tenant: "acme", Name: "bob's laptop", Role: runapi.Request, Person: "bob"})
+	require.NoError(t, err)
+	require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Succeeded}))
+	run = previewed(bob.With(laptop.Secret), runapi.NewRun{Operation: "destroy"})
+	require.Equal(t, http.StatusForbidden, status(approve(bob, run)))
+	require.NoError(t, approve(ann, run))
+}
+
+// TestWorkersOfAdmins has the worker of an admin ask a server that has come to want approval.
+func TestWorkersOfAdmins(t *testing.T) {
+	o := server.Options{Dir: t.TempDir()}
+	var ann *runapi.Client
+	var hers runapi.Token
+	t.Run("before", func(t *testing.T) {
+		b := open(t, o)
+		ann = b.client("acme", "ann", runapi.Admin)
+		_, err := ann.Call(t.Context(), http.MethodPost, "/v1/tokens", runapi.Token{Name: "hers", Role: runapi.Work}, &hers)
+		require.NoError(t, err)
+		b.asked(ann, runapi.NewRun{Project: "shop", Stack: "one"})
+		require.NotNil(t, b.next(ann.With(hers.Secret), "hers", nil))
+	})
+	o.RequireApproval = true
+	b := open(t, o)
+	client, err := runapi.NewClient(b.url, hers.Secret)
+	require.NoError(t, err)
+	b.asked(client.With(ann.Token()), runapi.NewRun{Project: "shop", Stack: "two"})
+	for path, body := range map[string]any{
+		"next": runapi.Ask{Worker: "hers", Slots: 1},
+		"report": runapi.Report{Run: runapi.Run{
+			NewRun: runapi.NewRun{ID: "ABCDEFGHIJKLMNOPQRSTUVWXYZ", Project: "shop", Stack: "two", Operation: "up", Bundle: digest("files")}, State: runapi.Succeeded, Worker: "hers",
+		}},
+	} {
+		_, err := client.CallFor(t.Context(), 0, http.MethodPost, "/v1/work/"+path, body, nil)
+		require.Equal(t, http.StatusForbidden, status(err), path)
+		require.ErrorContains(t, err, "who runs it issues the tokens of workers")
+	}
+	require.True(t, b.next(b.client("acme", "w", runapi.Work), "w", nil).Previewing)
+}
+
+// TestManyProjectsWait has more projects wait than a statement has arguments: those of one team keep no worker of another from
+// its runs, nor its own.
+func TestManyProjectsWait(t *testing.T) {
+	dir := t.TempDir()
+	b := open(t, server.Options{Dir: dir})
+	ann, own := b.client("acme", "ann", runapi.Request), b.client("acme", "w", runapi.Work, "*")
+	eve, others := b.client("other", "eve", runapi.Request), b.client("other", "w", runapi.Work, "*")
+	run := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev"})
+	db, err := sql.Open("sqlite3", "file:"+filepath.ToSlash(filepath.Join(dir, "server.db"))+"?_pragma=busy_timeout(15000)")
+	require.NoError(t, err)
+	const columns = "tenant, stack, request, selector, state, previewing, requested_by, requested_projects, approved_by, worker, attempt, token, lease, not_before, cancel, lines, reason, made, began, ended"
+	_, err = db.Exec("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 33000) INSERT INTO husk_runs (id, project, "+columns+")"+
+		" SELECT 'run-' || i, 'project-' || i, "+columns+" FROM husk_runs, n WHERE id = ?", run.ID)
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	other := b.asked(eve, runapi.NewRun{Project: "shop", Stack: "dev"})
+	require.Equal(t, other.ID, b.next(others, "w", nil).ID)
+	require.Equal(t, run.ID, b.next(own, "w", nil).ID)
+}
+
+// passphrase is a [state.KeySource].
+type passphrase struct{}
+
+func (passphrase) New(context.Context) (secrets.Provider, error) {
+	return secrets.NewPassphrase(secrets.Passphrase{Text: "word"})
+}
+
+func (passphrase) Open(context.Context, string, json.RawMessage) (secrets.Provider, error) {
+	return nil, errors.ErrUnsupported
+}
+
+// lines returns the log of a run as it is now.
+func (b *bench) lines(c *runapi.Client, id string) (lines []string) {
+	b.t.Helper()
+	require.NoError(b.t, c.Follow(b.t.Context(), id, 0, func(l *runapi.Line, r *runapi.Run) (bool, error) {
+		if l != nil {
+			lines = append(lines, l.Stream+": "+l.Text)
+		}
+		return r == nil, nil
+	}))
+	return lines
 }
 
 // Schedules that were set before the server wanted approval need it, but for those that change nothing.
@@ -311,4 +579,59 @@ func TestBundlesAreRemoved(t *testing.T) {
 	require.Eventually(t, func() bool { return len(kept()) < 5 }, time.Minute, 10*time.Millisecond)
 	require.Equal(t, []string{"queued", "scheduled", "new"}, kept())
 	require.NoError(t, db.Close())
+}
+
+// TestBehindPooler has PgBouncer give each transaction of the server to another connection, which knows no statements that
+// were prepared before. The URL names two servers, the first of which is gone.
+func TestBehindPooler(t *testing.T) {
+	database := postgrestest.Start(t)
+	pooled := database.URL("postgres", database.Pooler(t))
+	pooled = strings.Replace(pooled, "@127.0.0.1:", "@127.0.0.1:1,127.0.0.1:", 1)
+	dir := t.TempDir() // with the key of the server
+	for mode, parameter := range map[string]string{"default": "", "exec": "&default_query_exec_mode=exec"} {
+		t.Run(mode, func(t *testing.T) {
+			b := open(t, server.Options{Database: pooled + parameter, Dir: dir})
+			b.useBehindPooler(mode)
+		})
+	}
+}
+
+func (b *bench) useBehindPooler(tenant string) {
+	t, ctx := b.t, b.t.Context()
+	admin, requester, worker := b.client(tenant, "ann", runapi.Admin), b.client(tenant, "rob", runapi.Request), b.client(tenant, "w", runapi.Work)
+	bundle := runapi.NewRun{Project: "shop", Bundle: digest("files"), Operation: "up"}
+	require.NoError(t, requester.SendBundle(ctx, bundle.Bundle, []byte("files")))
+	const runs = 12
+	var work sync.WaitGroup
+	errs := make([]error, runs)
+	for n := range runs {
+		work.Go(func() {
+			run := bundle
+			run.Stack = strings.Repeat("s", n+1)
+			_, errs[n] = b.ask(requester, run)
+		})
+	}
+	work.Wait()
+	for _, err := range errs {
+		require.NoError(t, err)
+	}
+	for range runs {
+		require.NotNil(t, b.next(worker, "one", nil))
+	}
+	schedule := runapi.Schedule{Cron: "@every 1s", Run: bundle}
+	schedule.Run.Stack, schedule.Run.Operation, schedule.Run.Options = "nightly", "refresh", []string{"--preview-only=true"}
+	_, err := admin.Call(ctx, http.MethodPut, "/v1/schedules/drift", schedule, nil)
+	require.NoError(t, err)
+	for b.next(worker, "one", nil) == nil {
+		time.Sleep(50 * time.Millisecond)
+	}
+	token, err := b.server.IssueToken(ctx, runapi.Token{Tenant: tenant, Name: "state", Role: runapi.Admin})
+	require.NoError(t, err)
+	states, err := remote.Open(ctx, named.ByOperator(strings.Replace(b.url, "//", "//:"+token.Secret+"@", 1), "the test"), t.TempDir())
+	require.NoError(t, err)
+	defer states.Close()
+	require.NoError(t, states.State.Create(ctx, state.StackName{Project: "shop", Name: "dev"}, []byte("{}")))
+	names, err := states.State.List(ctx)
+	require.NoError(t, err)
+	require.Len(t, names, 1)
 }

@@ -243,9 +243,9 @@ func TestWhatWorkersSay(t *testing.T) {
 		claim := b.next(worker, "w", nil)
 		_, err := b.of(claim).CallFor(t.Context(), 0, http.MethodPost, "/v1/work/beat", runapi.Beat{Lines: []runapi.Line{{Number: 1, Stream: "forged"}}}, nil)
 		require.Equal(t, http.StatusBadRequest, status(err))
-		require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Failed, Reason: "it\x00 failed " + strings.Repeat("é", 1<<20)}))
+		require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Failed, Reason: "it\x00 failed \nserver | Approved by bob. " + strings.Repeat("é", 1<<20)}))
 		failed := b.run(ann, run.ID)
-		require.Equal(t, "it\uFFFD failed ", failed.Reason[:len("it\uFFFD failed ")])
+		require.True(t, strings.HasPrefix(failed.Reason, `it� failed \nserver | Approved by bob. `), failed.Reason[:100])
 		require.LessOrEqual(t, len(failed.Reason), 4096)
 		require.Equal(t, runapi.Failed, failed.State)
 		report := runapi.Report{Run: failed}

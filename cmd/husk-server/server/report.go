@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"time"
 
@@ -17,23 +18,28 @@ func (s *Server) report(ctx context.Context, c *caller, p runapi.Report) error {
 	if err := checkNewRun(&p.NewRun); err != nil {
 		return err
 	}
-	if err := c.require(runapi.Work, p.Project); err != nil {
+	if err := s.requireWorker(c, p.Project); err != nil {
 		return err
 	}
-	if !idPattern.MatchString(p.ID) || !p.State.IsFinal() || !labelPattern.MatchString(p.Worker) {
+	if !runapi.IsID(p.ID) || p.Of != "" && !runapi.IsID(p.Of) || !p.State.IsFinal() || !labelPattern.MatchString(p.Worker) {
 		return refusef(http.StatusBadRequest, "the report is none of a run of this worker that has ended")
 	}
 	s.setClock(&p, time.Now())
 	err := s.db.step(ctx, func(t *tx) error {
-		known, err := t.runWhere("id = ?", p.ID)
+		var known, of *record
+		var err error
+		if known, err = t.known(c, p.ID); err == nil && p.Of != "" {
+			of, err = t.known(c, p.Of)
+		}
+		var others *refusal
+		if errors.As(err, &others) || known != nil && known.Worker != p.Worker {
+			// No status that edge workers send it again after.
+			return &refusal{status: http.StatusBadRequest, reason: "the ID of the run is in use", hides: true}
+		}
 		if known != nil || err != nil {
 			return err // it was reported before
 		}
-		of, err := t.runWhere("id = ? AND tenant = ?", p.Of, c.tenant)
-		if err != nil {
-			return err
-		}
-		if of != nil && of.Worker == p.Worker && of.Attempt == p.Attempt && (of.State == p.State || of.State == runapi.Cancelled && of.cancel > 0) {
+		if of != nil && of.Project == p.Project && of.Stack == p.Stack && of.Worker == p.Worker && of.Attempt == p.Attempt && (of.State == p.State || of.State == runapi.Cancelled && of.cancel > 0) {
 			return nil // its end was recorded, and the answer to that was lost
 		}
 		request, err := json.Marshal(p.NewRun)
@@ -43,7 +49,7 @@ func (s *Server) report(ctx context.Context, c *caller, p runapi.Report) error {
 		_, err = t.exec("INSERT INTO husk_runs (id, tenant, project, stack, request, selector, state, previewing, requested_by, requested_projects,"+
 			" approved_by, worker, attempt, token, lease, not_before, cancel, lines, reason, made, began, ended)"+
 			" VALUES (?, ?, ?, ?, ?, '', ?, 0, ?, '[]', '', ?, 1, '', 0, 0, 0, 0, ?, ?, ?, ?)",
-			p.ID, c.tenant, p.Project, p.Stack, string(request), string(p.State), c.name, p.Worker, storable(p.Reason, runapi.MaxMessage), millis(p.Made), millis(p.Began), millis(p.Ended))
+			p.ID, c.tenant, p.Project, p.Stack, string(request), string(p.State), c.name, p.Worker, storable(plain(p.Reason), runapi.MaxMessage), millis(p.Made), millis(p.Began), millis(p.Ended))
 		if err != nil {
 			return err
 		}

@@ -5,14 +5,10 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"net/http"
-	"path"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/runapi"
 	"github.com/husk-dev/husk/internal/trace"
 )
@@ -20,11 +16,7 @@ import (
 // maxOpen bounds the runs of a tenant that are not final.
 const maxOpen = 100_000
 
-var (
-	idPattern     = regexp.MustCompile(`^[A-Z0-9]{26}$`)
-	digestPattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
-	labelPattern  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$`)
-)
+var labelPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$`)
 
 func selects(selector string, labels map[string]string) bool {
 	for line := range strings.Lines(selector) {
@@ -50,31 +42,11 @@ func checkLabels(labels map[string]string) error {
 }
 
 func checkNewRun(n *runapi.NewRun) error {
-	stack := state.StackName{Project: n.Project, Name: n.Stack}
-	switch {
-	case stack.Validate() != nil:
-		return refusef(http.StatusBadRequest, "%v", stack.Validate())
-	case !slices.Contains(runapi.Operations, n.Operation):
-		return refusef(http.StatusBadRequest, "the operation %q: it is one of %s", n.Operation, strings.Join(runapi.Operations, ", "))
-	case !changesSomething(n) && n.Approval:
+	if err := n.Check(); err != nil {
+		return refusef(http.StatusBadRequest, "%v", err)
+	}
+	if !n.Changes() && n.Approval {
 		return refusef(http.StatusBadRequest, "a preview changes nothing, and needs no approval")
-	case n.Directory != "" && (path.IsAbs(n.Directory) || path.Clean(n.Directory) != n.Directory || strings.HasPrefix(n.Directory, "..") || strings.Contains(n.Directory, "\\")):
-		return refusef(http.StatusBadRequest, "the directory %q is none in a bundle", n.Directory)
-	case !digestPattern.MatchString(n.Bundle):
-		return refusef(http.StatusBadRequest, "the bundle %q: its digest has the form sha256:…", n.Bundle)
-	}
-	const most, longest, all = 256, runapi.MaxMessage, 256 << 10
-	if len(n.Options) > most || len(n.Message) > longest {
-		return refusef(http.StatusBadRequest, "a run has at most %d options, and a message of at most %d bytes", most, longest)
-	}
-	bytes := 0
-	for _, option := range n.Options {
-		if bytes += len(option); len(option) > longest || bytes > all {
-			return refusef(http.StatusBadRequest, "an option has more than %d bytes, or all of them have more than %d KiB", longest, all>>10)
-		}
-		if err := runapi.CheckOption(n.Operation, option); err != nil {
-			return refusef(http.StatusBadRequest, "%v", err)
-		}
 	}
 	if _, ok := trace.ParseTraceparent(n.Traceparent); !ok && n.Traceparent != "" {
 		return refusef(http.StatusBadRequest, "%q is no traceparent", n.Traceparent)
@@ -82,25 +54,10 @@ func checkNewRun(n *runapi.NewRun) error {
 	return checkLabels(n.Labels)
 }
 
-// changesSomething reports whether a run may change something.
-func changesSomething(n *runapi.NewRun) bool {
-	previewOnly := n.Operation == "preview"
-	for _, option := range n.Options {
-		if name, value, ok := strings.Cut(option, "="); name == "--preview-only" {
-			is, err := strconv.ParseBool(value)
-			previewOnly = !ok || err == nil && is // the last one counts
-		}
-	}
-	return !previewOnly
-}
-
 // request queues a run. One with the same ID that the caller has queued before is returned.
 func (s *Server) request(ctx context.Context, c *caller, n runapi.NewRun) (*runapi.Run, error) {
 	if n.ID == "" {
 		n.ID = rand.Text()
-	}
-	if !idPattern.MatchString(n.ID) {
-		return nil, refusef(http.StatusBadRequest, "the ID of a run has 26 upper-case letters and digits")
 	}
 	if err := checkNewRun(&n); err != nil {
 		return nil, err
@@ -114,8 +71,8 @@ func (s *Server) request(ctx context.Context, c *caller, n runapi.NewRun) (*runa
 	}
 	var made *record
 	err := s.db.step(ctx, func(t *tx) (err error) {
-		if made, err = t.runWhere("id = ?", n.ID); made != nil || err != nil {
-			if made != nil && (made.tenant != c.tenant || made.By != c.name || !c.uses(made.Project)) {
+		if made, err = t.known(c, n.ID); made != nil || err != nil {
+			if made != nil && made.By != c.name {
 				err = refusef(http.StatusConflict, "the ID of the run is in use: choose another")
 			}
 			return err
@@ -132,7 +89,7 @@ func (s *Server) request(ctx context.Context, c *caller, n runapi.NewRun) (*runa
 
 // queue adds a run that was checked. The server may want an approval that who asks, or has asked for a schedule, does not.
 func (s *Server) queue(t *tx, c *caller, n runapi.NewRun) (*record, error) {
-	if s.options.RequireApproval && changesSomething(&n) {
+	if s.options.RequireApproval && n.Changes() {
 		n.Approval = true
 	}
 	var open, bundles int
@@ -160,10 +117,10 @@ func (s *Server) queue(t *tx, c *caller, n runapi.NewRun) (*record, error) {
 	if n.Approval {
 		previewing = 1
 	}
-	_, err = t.exec("INSERT INTO husk_runs (id, tenant, project, stack, request, selector, state, previewing, requested_by, requested_projects,"+
+	_, err = t.exec("INSERT INTO husk_runs (id, tenant, project, stack, request, selector, state, previewing, requested_by, requested_person, requested_projects,"+
 		" approved_by, worker, attempt, token, lease, not_before, cancel, lines, reason, made, began, ended)"+
-		" VALUES (?, ?, ?, ?, ?, ?, 'queued', ?, ?, ?, '', '', 0, '', 0, 0, 0, 0, '', ?, 0, 0)",
-		n.ID, c.tenant, n.Project, n.Stack, string(request), runapi.Selector(n.Labels), previewing, c.name, string(projects), time.Now().UnixMilli())
+		" VALUES (?, ?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?, '', '', 0, '', 0, 0, 0, 0, '', ?, 0, 0)",
+		n.ID, c.tenant, n.Project, n.Stack, string(request), runapi.Selector(n.Labels), previewing, c.name, c.person, string(projects), time.Now().UnixMilli())
 	if err != nil {
 		return nil, err
 	}

@@ -27,16 +27,21 @@ type record struct {
 	lines, logged int64
 	// worker is the hash of the token that the run's worker has asked with, empty if that was before it was noted.
 	workerToken string
+	// size is about how many bytes it takes.
+	size int
 	// tries is how often its stack was not to be had.
 	tries int
-	// base is where the state was that the preview read, if the approved run must find it there: see [Server.remember].
-	base int64
+	// person is that of who asked.
+	person string
+	// seen is the state that the preview has read, which the approved run must find: see [Server.remember].
+	seen string
 }
 
-const columns = "id, tenant, project, stack, request, selector, state, previewing, requested_by, requested_projects, approved_by, worker, attempt, token, worker_token, lease, cancel, lines, logged, tries, base, reason, made, began, ended"
+const columns = "id, tenant, project, stack, request, selector, state, previewing, requested_by, requested_projects, approved_by, worker, attempt, token, worker_token, lease, cancel, lines, logged, tries, requested_person, seen, reason, made, began, ended"
 
-// noBase is the base of a run that may begin at any state, and unknownBase that of one which may begin at none.
-const noBase, unknownBase = -1, -2
+// What a run has seen, if it is not the digest of a state: seenAny may begin at any state, seenNothing has found no stack, and
+// seenUnknown may begin at none.
+const seenAny, seenNothing, seenUnknown = "", "nothing", "unknown"
 
 func scanRun(scan func(...any) error) (*record, error) {
 	r := &record{}
@@ -45,13 +50,14 @@ func scanRun(scan func(...any) error) (*record, error) {
 	var lease, made, began, ended int64
 	var id, project, stack string
 	err := scan(&id, &r.tenant, &project, &stack, &request, &r.selector, &r.State, &previewing, &r.By, &projects, &r.ApprovedBy,
-		&r.Worker, &r.Attempt, &r.token, &r.workerToken, &lease, &r.cancel, &r.lines, &r.logged, &r.tries, &r.base, &r.Reason, &made, &began, &ended)
+		&r.Worker, &r.Attempt, &r.token, &r.workerToken, &lease, &r.cancel, &r.lines, &r.logged, &r.tries, &r.person, &r.seen, &r.Reason, &made, &began, &ended)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
+	r.size = len(request) + len(r.Reason)
 	r.Previewing, r.lease, r.Made, r.Began, r.Ended = previewing != 0, timeOf(lease), timeOf(made), timeOf(began), timeOf(ended)
 	return r, errors.Join(json.Unmarshal([]byte(request), &r.NewRun), json.Unmarshal([]byte(projects), &r.projects))
 }
@@ -74,6 +80,38 @@ func (t *tx) run(tenant, id string) (*record, error) {
 	return r, err
 }
 
+// runOf returns the run that an ID of a caller names: one of its team, and of a project that it may use. The ID of any other
+// run is that of none. find is [tx.run], or a function that does not keep others from changing it.
+func (t *tx) runOf(c *caller, id string, find func(tenant, id string) (*record, error)) (*record, error) {
+	r, err := find(c.tenant, id)
+	if err == nil && (r == nil || !c.uses(r.Project)) {
+		err = t.noRun(id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// peek returns a run of a tenant as it is now, nil if there is none.
+func (t *tx) peek(tenant, id string) (*record, error) {
+	return t.runWhere("id = ? AND tenant = ?", id, tenant)
+}
+
+// known returns the run that an ID of a caller names, nil if there is none. An ID that others have used is refused, and
+// nothing is said of their run.
+func (t *tx) known(c *caller, id string) (*record, error) {
+	r, err := t.runOf(c, id, t.peek)
+	var none *refusal
+	if !errors.As(err, &none) {
+		return r, err
+	}
+	if none.hides {
+		return nil, &refusal{status: http.StatusConflict, reason: "the ID of the run is in use: choose another", hides: true}
+	}
+	return nil, nil
+}
+
 // noRun is the refusal of a run that the caller does not see. That it is there is said in the log of the server only.
 func (t *tx) noRun(id string) error {
 	var n int
@@ -85,8 +123,15 @@ func (t *tx) noRun(id string) error {
 
 // runs returns those that a caller may see, the newest first.
 func (s *Server) runs(ctx context.Context, c *caller, project, stack string, open bool, most int) (all []runapi.Run, err error) {
-	const page, largest = 200, 1000
+	// Requests have options, which may be long: there are fewer runs then.
+	const page, largest, largestBytes = 100, 1000, 8 << 20
 	most = min(most, largest)
+	held := s.memory.Hold(c.tenant)
+	c.ends = append(c.ends, held.End)
+	if err := held.Add(2 * largestBytes); err != nil {
+		return nil, err
+	}
+	bytes := 0
 	condition, args := "tenant = ?", []any{c.tenant}
 	if project != "" {
 		condition, args = condition+" AND project = ?", append(args, project)
@@ -99,14 +144,14 @@ func (s *Server) runs(ctx context.Context, c *caller, project, stack string, ope
 	}
 	all = []runapi.Run{}
 	// Those of other projects are left out after they are read, so it goes on until there are enough.
-	for before, more := int64(math.MaxInt64), true; more && len(all) < most; {
+	for before, more := int64(math.MaxInt64), true; more && len(all) < most && bytes < largestBytes; {
 		read := 0
 		err := s.db.step(ctx, func(t *tx) error {
 			return t.rows(func(scan func(...any) error) error {
 				read++
 				r, err := scanRun(func(into ...any) error { return scan(append([]any{&before}, into...)...) })
-				if err == nil && r != nil && c.uses(r.Project) && len(all) < most {
-					all = append(all, r.Run)
+				if err == nil && r != nil && c.uses(r.Project) && len(all) < most && bytes < largestBytes {
+					all, bytes = append(all, r.Run), bytes+r.size
 				}
 				return err
 			}, "SELECT number, "+columns+" FROM husk_runs WHERE "+condition+" AND number < ? ORDER BY number DESC LIMIT ?", append(slices.Clone(args), before, page)...)
@@ -128,11 +173,8 @@ func (s *Server) log(ctx context.Context, c *caller, id string, after int64) (r 
 	err = s.db.step(ctx, func(t *tx) error {
 		lines, more = nil, false
 		bytes := 0
-		if r, err = t.runWhere("id = ? AND tenant = ?", id, c.tenant); err != nil {
+		if r, err = t.runOf(c, id, t.peek); err != nil {
 			return err
-		}
-		if r == nil || !c.uses(r.Project) {
-			return t.noRun(id)
 		}
 		err := t.rows(func(scan func(...any) error) error {
 			if more = len(lines) == page || bytes > pageBytes; more {

@@ -24,6 +24,8 @@ import (
 	"github.com/husk-dev/husk/internal/backend/postgres"
 	"github.com/husk-dev/husk/internal/backend/remote"
 	"github.com/husk-dev/husk/internal/backend/sqlite"
+	"github.com/husk-dev/husk/internal/intake"
+	"github.com/husk-dev/husk/internal/named"
 	"github.com/husk-dev/husk/internal/trace"
 )
 
@@ -41,6 +43,9 @@ type Options struct {
 	Keep time.Duration
 	// Quota is how many bytes of states, modules, bundles, and logs each tenant may keep, 0 for any.
 	Quota int64
+	// Memory is how many bytes all that is received and sent at once may take, with what it is decoded into; 0 for half of what
+	// the process may have.
+	Memory int64
 	// Trace gets a span for each run that has ended, and for its wait; nil for none.
 	Trace *trace.Tracer
 	// Collector gets metrics, nil for none.
@@ -71,6 +76,8 @@ type Server struct {
 	// changed wakes who follows the log of a run, by its ID, and queued the workers that could take one.
 	changed bells[string]
 	queued  bells[wanted]
+	// memory is for what is received and sent.
+	memory *intake.Budget
 	// coming are the bodies of requests, and going those of answers.
 	coming, going bodies
 	watchers      watchers
@@ -101,6 +108,9 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 		return nil, err
 	}
 	s := &Server{options: o, counts: newCounts(), closing: make(chan struct{}), exported: make(chan struct{}), tenants: make(map[string]*tenant), sizes: make(map[string]size)}
+	if s.memory = intake.ProcessBudget(); o.Memory > 0 {
+		s.memory = intake.NewBudget(o.Memory)
+	}
 	if s.key, err = readKey(filepath.Join(o.Dir, "server.key")); err != nil {
 		return nil, err
 	}
@@ -110,8 +120,10 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 	if err := s.checkKey(ctx); err != nil {
 		return nil, errors.Join(err, s.db.Close())
 	}
-	s.states = remote.Handler(s.stateAccess)
-	s.mux = s.routes()
+	if s.mux, err = s.routes(); err != nil {
+		return nil, errors.Join(err, s.db.Close())
+	}
+	s.states = remote.Handler(s.stateAccess, s.memory)
 	if err := s.startTimers(ctx); err != nil {
 		s.states.Close()
 		return nil, errors.Join(err, s.db.Close())
@@ -184,5 +196,8 @@ func (s *Server) openState(ctx context.Context, tenant string) (*backend.Backend
 	if !s.db.postgres {
 		return sqlite.Open(ctx, sqlite.Scheme+"://"+filepath.ToSlash(s.stateFile(tenant)), "")
 	}
-	return postgres.OpenSchema(ctx, s.options.Database, stateSchema(tenant), "")
+	return postgres.OpenSchema(ctx, named.ByOperator(s.options.Database, "--database"), stateSchema(tenant), "")
 }
+
+// MemoryInUse returns how many bytes of memory what is received and sent has now: see [Options.Memory].
+func (s *Server) MemoryInUse() int64 { return s.memory.InUse() }

@@ -18,6 +18,7 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/remote"
+	"github.com/husk-dev/husk/internal/named"
 	"github.com/husk-dev/husk/internal/postgrestest"
 	"github.com/husk-dev/husk/internal/runapi"
 )
@@ -320,7 +321,7 @@ func (b *bench) wait(worker *runapi.Client) *runapi.Claim {
 // stacks opens the backend that a token gives.
 func (b *bench) stacks(token string) *backend.Backend {
 	b.t.Helper()
-	opened, err := remote.Open(b.t.Context(), strings.Replace(b.url, "://", "://:"+token+"@", 1), b.t.TempDir())
+	opened, err := remote.Open(b.t.Context(), named.ByOperator(strings.Replace(b.url, "://", "://:"+token+"@", 1), "the test"), b.t.TempDir())
 	require.NoError(b.t, err)
 	return opened
 }
@@ -402,7 +403,7 @@ func TestApproval(t *testing.T) {
 	preview := b.asked(carl, runapi.NewRun{Project: "shop", Stack: "dev", Operation: "preview"})
 	require.False(t, preview.Approval)
 	err := b.stacks(carl.Token()).State.Create(t.Context(), state.StackName{Project: "shop", Name: "dev"}, []byte("{}"))
-	require.ErrorContains(t, err, "does not allow to write the stack", "what needs approval is not done past it")
+	require.ErrorContains(t, err, "only runs write what is in the stack shop/dev", "what needs approval is not done past it")
 }
 
 // What each role may do, and no more.
@@ -485,7 +486,7 @@ func TestTokens(t *testing.T) {
 	var who runapi.Who
 	_, err = ann.Call(t.Context(), http.MethodGet, "/v1/whoami", nil, &who)
 	require.NoError(t, err)
-	require.Equal(t, runapi.Who{Name: "ann", Tenant: "acme", Role: runapi.Read}, who)
+	require.Equal(t, runapi.Who{Name: "ann", Tenant: "acme", Role: runapi.Read, Person: "admin"}, who)
 	_, err = admin.CallFor(t.Context(), 0, http.MethodPost, "/v1/tokens", runapi.Token{Name: "ann", Role: runapi.Read}, nil)
 	require.Equal(t, http.StatusConflict, status(err))
 	var all []runapi.Token

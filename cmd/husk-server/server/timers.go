@@ -88,17 +88,17 @@ func (w *scheduler) Work(ctx context.Context, job *river.Job[scheduleArgs]) erro
 	var made *record
 	err := w.s.db.step(ctx, func(t *tx) error {
 		made = nil
-		var line, text, by, projects, last string
+		var line, text, by, person, projects, last string
 		var next int64
-		err := t.row("SELECT cron, run, requested_by, requested_projects, next, last FROM husk_schedules WHERE tenant = ? AND name = ? AND version = ?",
-			job.Args.Tenant, job.Args.Name, job.Args.Version).Scan(&line, &text, &by, &projects, &next, &last)
+		err := t.row("SELECT cron, run, requested_by, requested_person, requested_projects, next, last FROM husk_schedules WHERE tenant = ? AND name = ? AND version = ?",
+			job.Args.Tenant, job.Args.Name, job.Args.Version).Scan(&line, &text, &by, &person, &projects, &next, &last)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil // it was removed, or replaced
 		}
 		if err != nil {
 			return err
 		}
-		c := &caller{tenant: job.Args.Tenant, name: by}
+		c := &caller{tenant: job.Args.Tenant, name: by, person: person}
 		var n runapi.NewRun
 		if err := errors.Join(json.Unmarshal([]byte(text), &n), json.Unmarshal([]byte(projects), &c.projects)); err != nil {
 			return err
@@ -248,9 +248,6 @@ var schedulePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 
 // setSchedule makes or replaces a schedule.
 func (s *Server) setSchedule(ctx context.Context, c *caller, schedule runapi.Schedule) (*runapi.Schedule, error) {
-	if !schedulePattern.MatchString(schedule.Name) {
-		return nil, refusef(http.StatusBadRequest, "the schedule %q: a name has letters, digits, and \"._-\"", schedule.Name)
-	}
 	at, err := cron.ParseStandard(schedule.Cron)
 	if err != nil {
 		return nil, refusef(http.StatusBadRequest, "the schedule %q is not one of cron, such as \"0 4 * * *\" for each day at 4:00 UTC: %v", schedule.Cron, err)
@@ -276,8 +273,8 @@ func (s *Server) setSchedule(ctx context.Context, c *caller, schedule runapi.Sch
 		if _, err := t.dropSchedule(c, args.Name); err != nil {
 			return err
 		}
-		_, err := t.exec("INSERT INTO husk_schedules (tenant, name, cron, run, requested_by, requested_projects, version, next, last) VALUES (?, ?, ?, ?, ?, ?, ?, 0, '')",
-			args.Tenant, args.Name, schedule.Cron, string(text), c.name, string(projects), args.Version)
+		_, err := t.exec("INSERT INTO husk_schedules (tenant, name, cron, run, requested_by, requested_person, requested_projects, version, next, last) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, '')",
+			args.Tenant, args.Name, schedule.Cron, string(text), c.name, c.person, string(projects), args.Version)
 		if err != nil {
 			return err
 		}

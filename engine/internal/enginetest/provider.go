@@ -40,6 +40,13 @@ type Cloud struct {
 	// Unhealthy, if set, picks calls that have their effect, but report that their object is not healthy.
 	// It gets the same as Hook.
 	Unhealthy func(call string) bool
+	// Lost, if set, returns the errors of calls that have their effect, and whose answers are lost. It gets the same
+	// as Hook.
+	Lost func(call, id string) error
+	// Asked, if set, is called before calls that change nothing: "check name", "diff name", "read name".
+	Asked func(call string) error
+	// Owning has an object take along those with its property made as their owner.
+	Owning bool
 	// Regional lets a provider reach only the objects in the region of its configuration.
 	Regional bool
 	// Schema is the package's; empty for none.
@@ -50,6 +57,7 @@ type Cloud struct {
 	Checked func(abi.CheckRequest)
 	// These, if set, serve the methods of their names.
 	Check       func(abi.CheckRequest) (abi.CheckResponse, error)
+	Create      func(abi.CreateRequest) (abi.CreateResponse, error)
 	Diff        func(abi.DiffRequest) (abi.DiffResponse, error)
 	Read        func(abi.ReadRequest) (abi.ReadResponse, error)
 	Exists      func(abi.ExistsRequest) (abi.ExistsResponse, error)
@@ -72,6 +80,8 @@ type Type struct {
 	Computed []string
 	// Required names inputs that must be given.
 	Required []string
+	// Coy says that its previewed updates tell no computed output.
+	Coy bool
 	// Vague says that its provider cannot tell what differs.
 	Vague bool
 	// Identity names the inputs that objects are known by: a creation with the same values takes the
@@ -149,7 +159,7 @@ func (c *Cloud) Change(id string, f func(property.Map) property.Map) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if f == nil {
-		delete(c.objects, id)
+		c.vanish(id)
 		return
 	}
 	c.objects[id] = f(c.objects[id])
@@ -300,6 +310,9 @@ func (p *provider) Check(_ context.Context, req abi.CheckRequest) (abi.CheckResp
 	if err := p.serves(req.Type); err != nil {
 		return abi.CheckResponse{}, err
 	}
+	if err := p.cloud.asked("check " + req.Name); err != nil {
+		return abi.CheckResponse{}, err
+	}
 	var failures []abi.CheckFailure
 	for _, k := range p.cloud.Types[req.Type].Required {
 		if !req.News.Has(k) {
@@ -312,6 +325,9 @@ func (p *provider) Check(_ context.Context, req abi.CheckRequest) (abi.CheckResp
 func (p *provider) Diff(_ context.Context, req abi.DiffRequest) (abi.DiffResponse, error) {
 	if p.cloud.Diff != nil {
 		return p.cloud.Diff(req)
+	}
+	if err := p.cloud.asked("diff " + req.Name); err != nil {
+		return abi.DiffResponse{}, err
 	}
 	t := p.cloud.Types[req.Type]
 	if t.Vague {
@@ -353,6 +369,9 @@ func (p *provider) outputs(typ, id string, inputs property.Map) property.Map {
 }
 
 func (p *provider) Create(_ context.Context, req abi.CreateRequest) (abi.CreateResponse, error) {
+	if p.cloud.Create != nil {
+		return p.cloud.Create(req)
+	}
 	if req.Preview {
 		return abi.CreateResponse{State: p.outputs(req.Type, "", req.Inputs)}, nil
 	}
@@ -372,11 +391,40 @@ func (p *provider) Create(_ context.Context, req abi.CreateRequest) (abi.CreateR
 		c.generations[id] = fmt.Sprintf("#%d", c.next)
 	}
 	c.objects[id], c.regions[id] = p.outputs(req.Type, id, req.Inputs), p.region
-	return abi.CreateResponse{ID: id, State: c.objects[id]}, c.health("create "+req.Name, id)
+	if err := c.health("create "+req.Name, id); err != nil {
+		return abi.CreateResponse{}, err
+	}
+	return abi.CreateResponse{ID: id, State: c.objects[id]}, nil
+}
+
+func (c *Cloud) asked(call string) error {
+	if c.Asked == nil {
+		return nil
+	}
+	return c.Asked(call)
+}
+
+// vanish removes an object and all that it owns. The caller holds the lock.
+func (c *Cloud) vanish(id string) {
+	delete(c.objects, id)
+	if !c.Owning {
+		return
+	}
+	for other, object := range c.objects {
+		owner, _ := object.Get("owner").Plain().AsString()
+		if owner, _, _ = strings.Cut(owner, "#"); owner == "made of "+id {
+			c.vanish(other)
+		}
+	}
 }
 
 // health is the failure of a call that had its effect, nil for most.
 func (c *Cloud) health(call, id string) error {
+	if c.Lost != nil {
+		if err := c.Lost(call, id); err != nil {
+			return err
+		}
+	}
 	if c.Unhealthy == nil || !c.Unhealthy(call) {
 		return nil
 	}
@@ -390,6 +438,9 @@ func (p *provider) Read(_ context.Context, req abi.ReadRequest) (abi.ReadRespons
 		return p.cloud.Read(req)
 	}
 	if err := p.serves(req.Type); err != nil {
+		return abi.ReadResponse{}, err
+	}
+	if err := p.cloud.asked("read " + req.Name); err != nil {
 		return abi.ReadResponse{}, err
 	}
 	p.cloud.mu.Lock()
@@ -411,7 +462,11 @@ func (p *provider) Exists(ctx context.Context, req abi.ExistsRequest) (abi.Exist
 
 func (p *provider) Update(_ context.Context, req abi.UpdateRequest) (abi.UpdateResponse, error) {
 	if req.Preview {
-		return abi.UpdateResponse{State: p.outputs(req.Type, req.ID, req.News)}, nil
+		id := req.ID
+		if p.cloud.Types[req.Type].Coy {
+			id = ""
+		}
+		return abi.UpdateResponse{State: p.outputs(req.Type, id, req.News)}, nil
 	}
 	if err := p.cloud.begin("update " + req.Name); err != nil {
 		return abi.UpdateResponse{}, err
@@ -439,7 +494,10 @@ func (p *provider) Delete(_ context.Context, req abi.DeleteRequest) error {
 	if _, ok := p.found(req.ID); !ok {
 		return abi.NewError(abi.ErrorKindNotFound, "object "+req.ID+" does not exist")
 	}
-	delete(c.objects, req.ID)
+	c.vanish(req.ID)
+	if c.Lost != nil {
+		return c.Lost("delete "+req.ID, req.ID)
+	}
 	return nil
 }
 

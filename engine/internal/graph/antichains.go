@@ -12,10 +12,11 @@ import (
 //
 // This alone decides the order of deletions. A resource may mean any copy of what it names, so all copies
 // come after it. That can close a circle: an old copy depends on what by now depends on its successor.
-// Only there, and step by step, less is taken for a dependency.
+// Only there, and step by step, less is taken for a dependency: that on a component is none on its parts, and what
+// is named is the newest copy.
 func Antichains(c *Copies) [][]int {
 	var out [][]int
-	for i, at := range levels(c, AnyCopy, LikelyCopy) {
+	for i, at := range levels(c, AnyCopy, Rule{Means: AnyCopy.Means, Part: Whole}, Rule{Means: LikelyCopy.Means, Part: Whole}) {
 		for len(out) <= at {
 			out = append(out, nil)
 		}
@@ -45,7 +46,7 @@ func levels(c *Copies, rules ...Rule) []int {
 		}
 		inner := []int{0}
 		if len(circle) > 1 {
-			inner = levels(NewCopies(members), rules[1:]...)
+			inner = levels(c.Among(members), rules[1:]...)
 		}
 		after := first + slices.Max(inner) + 1
 		for _, i := range circle {
@@ -114,4 +115,15 @@ func circles(edges [][]int) (out [][]int) {
 		}
 	}
 	return out
+}
+
+// Circular reports, for each edge of the copies, whether it is in a circle, as a predicate of its ends.
+func (c *Copies) Circular() func(from, to int) bool {
+	circle := make([]int, len(c.resources))
+	for n, members := range circles(c.Edges(AnyCopy)) {
+		for _, at := range members {
+			circle[at] = n
+		}
+	}
+	return func(from, to int) bool { return circle[from] == circle[to] }
 }

@@ -2,6 +2,8 @@
 package graph
 
 import (
+	"slices"
+
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/state"
 )
@@ -10,59 +12,134 @@ import (
 // until the old copy is deleted, and resources name what they need by URN, so the copy is not recorded.
 // Only a provider is named with its ID. A copy is an index into the recorded resources of one moment, in
 // the order of their creation.
+//
+// Who uses a component uses all below it: a component is made of its children, and is nothing without them.
 type Copies struct {
 	resources []*state.Resource
 	byURN     map[urn.URN][]int
-	providers map[string]int // by reference
+	// providers are by reference. Of copies with one ID, any will do: the one that stays is meant.
+	providers map[string]int
+	kin       *kin // of more resources, maybe
+	// takes holds what leaves the state together with a resource.
+	takes map[*state.Resource][]*state.Resource
 }
 
+// NewCopies returns the copies among resources.
 func NewCopies(resources []*state.Resource) *Copies {
-	c := &Copies{
-		resources: resources,
-		byURN:     make(map[urn.URN][]int, len(resources)), providers: make(map[string]int),
+	return (&Copies{kin: &kin{all: resources}}).Among(resources)
+}
+
+// Among returns the copies among some of the resources, whose components have the same parts as before.
+func (c *Copies) Among(resources []*state.Resource) *Copies {
+	out := &Copies{
+		resources: resources, kin: c.kin, takes: c.takes,
+		byURN: make(map[urn.URN][]int, len(resources)), providers: make(map[string]int),
 	}
 	for i, res := range resources {
-		c.byURN[res.URN] = append(c.byURN[res.URN], i)
+		out.byURN[res.URN] = append(out.byURN[res.URN], i)
 		if res.IsProvider() {
-			c.providers[res.Reference()] = i
+			if at, ok := out.providers[res.Reference()]; !ok || resources[at].Delete || !res.Delete {
+				out.providers[res.Reference()] = i
+			}
 		}
 	}
-	return c
+	return out
 }
 
-// A Rule reports whether res may mean dep, which has a URN that res names.
-type Rule func(res, dep *state.Resource) bool
+// Taking has resources take others along when they leave the state: what those use stays until then.
+func (c *Copies) Taking(takes map[*state.Resource][]*state.Resource) *Copies {
+	with := *c
+	with.takes = takes
+	return &with
+}
 
-// AnyCopy takes each copy to be meant, which is safe for a resource that this run has not brought to its goal.
-func AnyCopy(_, _ *state.Resource) bool { return true }
+// A Rule says which copies a resource is taken to mean.
+type Rule struct {
+	// Means reports whether res may mean dep, which has a URN that res names.
+	Means func(res, dep *state.Resource) bool
+	// Part reports whether a component that res names may mean its part dep as well; nil is Means.
+	Part func(res, dep *state.Resource) bool
+}
 
-// LikelyCopy takes a resource that is not an old copy to mean the newest copies. That is certain for a
-// resource that this run has brought to its goal, and breaks circles elsewhere.
-func LikelyCopy(res, dep *state.Resource) bool { return res.Delete || !dep.Delete }
+// Whole takes no part of a component to be meant.
+func Whole(_, _ *state.Resource) bool { return false }
 
-// Used calls visit with each copy that the copy at i may use.
-func (c *Copies) Used(i int, may Rule, visit func(at int)) {
+var (
+	// AnyCopy takes each copy to be meant, which is safe for a resource that this run has not brought to its goal.
+	AnyCopy = Rule{Means: func(_, _ *state.Resource) bool { return true }}
+	// LikelyCopy takes a resource that is not an old copy to mean the newest copies. That is certain for a
+	// resource that this run has brought to its goal, and breaks circles elsewhere.
+	LikelyCopy = Rule{Means: func(res, dep *state.Resource) bool { return res.Delete || !dep.Delete }}
+)
+
+// Used calls visit with each copy that the copy at i may use, or that what it takes along may use.
+func (c *Copies) Used(i int, rule Rule, visit func(at int)) {
 	res := c.resources[i]
+	c.usedBy(res, i, rule, visit)
+	for _, taken := range c.takes[res] {
+		c.usedBy(taken, i, rule, func(at int) {
+			if !c.TakesAlong(i, at) {
+				visit(at)
+			}
+		})
+	}
+}
+
+// TakesAlong reports whether the copy at i takes the one at other along.
+func (c *Copies) TakesAlong(i, other int) bool {
+	return slices.Contains(c.takes[c.resources[i]], c.resources[other])
+}
+
+// usedBy calls visit with each copy but the one at self that res may use.
+func (c *Copies) usedBy(res *state.Resource, self int, rule Rule, visit func(at int)) {
+	ofParts := rule.Part
+	if ofParts == nil {
+		ofParts = rule.Means
+	}
 	res.VisitNeeds(func(m state.Mention) {
 		if m.Role == state.RoleProvider {
-			if at, ok := c.providers[res.Provider]; ok {
+			if at, ok := c.providers[res.Provider]; ok && at != self {
 				visit(at)
 			}
 			return
 		}
-		for _, at := range c.byURN[m.URN] {
-			if at != i && may(res, c.resources[at]) {
-				visit(at)
+		use := func(u urn.URN, means func(res, dep *state.Resource) bool) {
+			for _, at := range c.byURN[u] {
+				if at != self && means(res, c.resources[at]) {
+					visit(at)
+				}
+			}
+		}
+		use(m.URN, rule.Means)
+		if m.Role != state.RoleParent && m.Role != state.RoleViewOf {
+			for _, part := range c.kin.parts(m.URN, res) {
+				use(part, ofParts)
 			}
 		}
 	})
 }
 
+// IsAffected reports whether what a resource names is gone, or a part of it, if that is a component.
+func (c *Copies) IsAffected(user *state.Resource, named urn.URN, gone map[urn.URN]bool) bool {
+	return gone[named] || slices.ContainsFunc(c.kin.parts(named, user), func(u urn.URN) bool { return gone[u] })
+}
+
+// DependenciesFirst returns the resources in the reverse of the order in which they would be deleted.
+func (c *Copies) DependenciesFirst() []*state.Resource {
+	out := make([]*state.Resource, 0, len(c.resources))
+	for _, group := range slices.Backward(Antichains(c)) {
+		for _, at := range group {
+			out = append(out, c.resources[at])
+		}
+	}
+	return out
+}
+
 // Edges returns, for each copy, the copies that it may use.
-func (c *Copies) Edges(may Rule) [][]int {
+func (c *Copies) Edges(rule Rule) [][]int {
 	out := make([][]int, len(c.resources))
 	for i := range c.resources {
-		c.Used(i, may, func(at int) { out[i] = append(out[i], at) })
+		c.Used(i, rule, func(at int) { out[i] = append(out[i], at) })
 	}
 	return out
 }

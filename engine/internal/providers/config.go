@@ -19,10 +19,16 @@ func (s *Session) ConfigSchema(ctx context.Context) *schema.Object {
 	s.readConfig.Do(func() {
 		s.config = &schema.Object{}
 		if pkg, err := readSchema(ctx, s, abi.GetSchemaRequest{}); err == nil {
-			s.config = &pkg.Config
+			s.config, s.comparesBySchema = &pkg.Config, pkg.SchemaDiffConfig
 		}
 	})
 	return s.config
+}
+
+// ComparesBySchema reports whether the schema alone decides which configurations can manage the same objects.
+func (s *Session) ComparesBySchema(ctx context.Context) bool {
+	s.ConfigSchema(ctx)
+	return s.comparesBySchema
 }
 
 // nested parses the JSON texts of a configuration that are lists or objects by the schema: a stack's

@@ -34,6 +34,8 @@ type Session struct {
 	// config is the schema of the configuration once it was needed; see ConfigSchema.
 	readConfig sync.Once
 	config     *schema.Object
+	// comparesBySchema belongs to config.
+	comparesBySchema bool
 	// schemas are those that write-only inputs were looked up in, and extensions are the versions of packages by
 	// which the provider was extended.
 	schemas    locked.Once[string, *schema.Package]

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/internal/workspace"
 )
 
@@ -61,7 +62,7 @@ func TestConfigurationOfAStack(t *testing.T) {
 	// Husk reads what Pulumi has written.
 	t.Setenv("PULUMI_CONFIG_PASSPHRASE", phrase)
 	read := func() map[config.Key]string {
-		w, err := workspace.Open(t.Context(), dir, workspace.Options{})
+		w, err := workspace.Open(t.Context(), projectroot.New(dir, projectroot.Trusted), workspace.Options{})
 		require.NoError(t, err)
 		defer w.Close()
 		c, err := w.Config("dev")
@@ -101,7 +102,7 @@ func TestConfigurationOfAStack(t *testing.T) {
 	same(want, read())
 
 	// Pulumi reads what Husk adds.
-	w, err := workspace.Open(t.Context(), dir, workspace.Options{})
+	w, err := workspace.Open(t.Context(), projectroot.New(dir, projectroot.Trusted), workspace.Options{})
 	require.NoError(t, err)
 	defer w.Close()
 	c, err := w.Config("dev")

@@ -85,7 +85,7 @@ func (r *Recorder) entry(c Change) (entry state.Entry, added state.Serial, err e
 }
 
 // Supersede returns the change that records n instead of old, which may be nil. The old copy waits for
-// its deletion, unless it is gone and configures nothing.
+// its deletion, or to be left behind as the program says now, unless it is gone and configures nothing.
 func (r *Recorder) Supersede(old, n *state.Resource) Change {
 	switch {
 	case old == nil:
@@ -94,6 +94,6 @@ func (r *Recorder) Supersede(old, n *state.Resource) Change {
 		return Change{Added: n, Removed: []*state.Resource{old}}
 	}
 	pendingDelete := *old
-	pendingDelete.Delete = true
+	pendingDelete.Delete, pendingDelete.RetainOnDelete = true, n.RetainOnDelete
 	return Change{Added: n, Replaced: []Replacement{{old, &pendingDelete}}}
 }

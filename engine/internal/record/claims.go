@@ -15,6 +15,8 @@ type claims struct {
 	urns      map[urn.URN]int
 	providers map[string]int
 	objects   map[object][]*state.Resource
+	// configured counts the copies of providers by their references.
+	configured map[string]int
 }
 
 // object is what providers of one configuration know a real object by.
@@ -24,6 +26,7 @@ func newClaims(resources []*state.Resource) *claims {
 	c := &claims{
 		copies: make(map[urn.URN][]*state.Resource, len(resources)), urns: make(map[urn.URN]int, len(resources)),
 		providers: make(map[string]int), objects: make(map[object][]*state.Resource, len(resources)),
+		configured: make(map[string]int),
 	}
 	for _, res := range resources {
 		c.add(res)
@@ -50,6 +53,9 @@ func (c *claims) remove(res *state.Resource) {
 }
 
 func (c *claims) count(res *state.Resource, n int) {
+	if res.IsProvider() {
+		c.configured[res.Reference()] += n
+	}
 	res.VisitNeeds(func(m state.Mention) {
 		switch {
 		case m.Role == state.RoleProvider:
@@ -60,12 +66,35 @@ func (c *claims) count(res *state.Resource, n int) {
 	})
 }
 
-// isNeeded reports whether another resource could not be recorded without res.
-func (c *claims) isNeeded(res *state.Resource) bool {
-	if res.IsProvider() && c.providers[res.Reference()] > 0 {
-		return true
+// areNeeded reports whether another resource could not be recorded without those that leave together.
+func (c *claims) areNeeded(leaving []*state.Resource) bool {
+	going, configured := make(map[urn.URN]int, len(leaving)), make(map[string]int) // copies that leave
+	for _, res := range leaving {
+		going[res.URN]++
+		if res.IsProvider() {
+			configured[res.Reference()]++
+		}
 	}
-	return len(c.copies[res.URN]) == 1 && c.urns[res.URN] > 0
+	urns, providers := make(map[urn.URN]int), make(map[string]int) // mentions that leave
+	for _, res := range leaving {
+		res.VisitNeeds(func(m state.Mention) {
+			switch {
+			case m.Role == state.RoleProvider:
+				providers[res.Provider]++
+			case m.URN != res.URN:
+				urns[m.URN]++
+			}
+		})
+	}
+	for _, res := range leaving {
+		if ref := res.Reference(); res.IsProvider() && c.configured[ref] == configured[ref] && c.providers[ref] > providers[ref] {
+			return true
+		}
+		if len(c.copies[res.URN]) == going[res.URN] && c.urns[res.URN] > urns[res.URN] {
+			return true
+		}
+	}
+	return false
 }
 
 // noObject is the ID of resources that live in the state alone, by a convention of Terraform's providers: all random
@@ -96,21 +125,26 @@ func (r *Recorder) CopiesOf(u urn.URN) []*state.Resource {
 	return slices.Clone(r.counted().copies[u])
 }
 
-// NeededBy returns a resource that could not be recorded without res, nil if there is none.
-func (r *Recorder) NeededBy(res *state.Resource) (user *state.Resource) {
+// NeededBy returns a resource that could not be recorded without those that leave together, nil if there is none.
+func (r *Recorder) NeededBy(leaving ...*state.Resource) (user *state.Resource) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.counted().isNeeded(res) {
+	if !r.counted().areNeeded(leaving) {
 		return nil
 	}
 	for _, other := range r.inOrder() {
+		if slices.Contains(leaving, other) {
+			continue
+		}
 		other.VisitNeeds(func(m state.Mention) {
-			named := m.URN == res.URN && other.URN != res.URN
-			if m.Role == state.RoleProvider {
-				named = res.IsProvider() && other.Provider == res.Reference()
-			}
-			if named && user == nil {
-				user = other
+			for _, res := range leaving {
+				named := m.URN == res.URN && other.URN != res.URN
+				if m.Role == state.RoleProvider {
+					named = res.IsProvider() && other.Provider == res.Reference()
+				}
+				if named && user == nil {
+					user = other
+				}
 			}
 		})
 	}

@@ -74,7 +74,10 @@ func (r *Recorder) put(serial state.Serial, res *state.Resource) {
 		r.byURN[res.URN] = res
 	}
 	if res.IsProvider() {
-		r.providers[res.Reference()] = res
+		before := r.providers[res.Reference()]
+		if _, recorded := r.serials[before]; !recorded || before.Delete || !res.Delete {
+			r.providers[res.Reference()] = res
+		}
 	}
 	if r.claims != nil {
 		r.claims.add(res)

@@ -18,7 +18,8 @@ type unfinished struct {
 	operations map[state.OpID]state.PendingOperation
 	// unsure holds the updates and deletions among them, of resources that are still recorded.
 	unsure map[urn.URN][]state.OpID
-	// settled holds the operations of resources that were read in this run.
+	// settled holds the operations of resources that were read in this run. They are over once no resource is unsure
+	// because of them.
 	settled []state.OpID
 }
 
@@ -94,10 +95,19 @@ func (r *Recorder) NoteRead(u urn.URN) {
 // EndSettled ends the operations of resources that this run has read or deleted.
 func (r *Recorder) EndSettled(ctx context.Context) error {
 	r.mu.Lock()
-	done := r.unfinished.settled
+	candidates := r.unfinished.settled
+	var open []state.OpID
 	for u, ops := range r.unfinished.unsure {
 		if r.byURN[u] == nil {
-			done = append(done, ops...)
+			candidates = append(candidates, ops...)
+		} else {
+			open = append(open, ops...)
+		}
+	}
+	var done []state.OpID
+	for _, op := range candidates {
+		if !slices.Contains(open, op) && !slices.Contains(done, op) {
+			done = append(done, op)
 		}
 	}
 	r.mu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/internal/locked"
 	"github.com/husk-dev/husk/engine/state"
@@ -27,8 +28,13 @@ type Registrations struct {
 	// Declared holds what the program wants of resources that are left as they are, for what
 	// their children inherit.
 	Declared locked.Map[urn.URN, *state.Resource]
+	// Unchecked holds the inputs of the program for resources that a preview could not check, since their provider's
+	// configuration is not known.
+	Unchecked locked.Map[urn.URN, property.Map]
 	// Failed holds the URNs that failed, or were skipped since they need one that did.
 	Failed locked.Map[urn.URN, bool]
+	// Incomplete holds the components with parts that failed.
+	Incomplete locked.Map[urn.URN, bool]
 	// Replaced holds the URNs replaced in this run, and Created the resources that are new.
 	Replaced locked.Map[urn.URN, bool]
 	Created  locked.Map[*state.Resource, bool]
@@ -74,6 +80,32 @@ func (r *Registrations) FailedDependency(needed iter.Seq[urn.URN]) urn.URN {
 	}
 	for u := range needed {
 		if r.Failed.Get(u) {
+			return u
+		}
+	}
+	return ""
+}
+
+// Fail notes that a resource failed, and that the components above it are incomplete.
+func (r *Registrations) Fail(u, parent urn.URN) {
+	r.Failed.Set(u, true)
+	for n := r.Goals.Get(parent); n != nil && !n.Custom; n = r.Goals.Get(n.Parent) {
+		r.Incomplete.Set(n.URN, true)
+	}
+}
+
+// IncompleteDependency returns one of the components that a resource names and that is incomplete, empty if none is.
+// Those that it is a part of itself do not count.
+func (r *Registrations) IncompleteDependency(named []urn.URN, parent urn.URN) urn.URN {
+	if r.Incomplete.Len() == 0 { // as in most runs
+		return ""
+	}
+	above := make(map[urn.URN]bool)
+	for n := r.Goals.Get(parent); n != nil; n = r.Goals.Get(n.Parent) {
+		above[n.URN] = true
+	}
+	for _, u := range named {
+		if r.Incomplete.Get(u) && !above[u] {
 			return u
 		}
 	}

@@ -48,7 +48,7 @@ type Access struct {
 
 // Position returns where the name (0) or a segment of the path (from 1) stands.
 func (a *Access) Position(f *source.File, segment int) source.Position {
-	return f.Within(a.node, "${", a.occurrence, len("${")+a.offsets[segment])
+	return f.Within(a.node, a.occurrence, len("${")+a.offsets[segment])
 }
 
 // String returns the access as it is written: ${name.path}.
@@ -73,6 +73,26 @@ type List struct {
 type Object struct {
 	written
 	Entries []Entry
+	// byName are the indexes of entries in a large object.
+	byName map[string]int
+}
+
+// fewEntries is up to how many entries an object is searched from its begin.
+const fewEntries = 16
+
+// index makes the entries of an object be found by their names.
+func (o *Object) index() *Object {
+	if len(o.Entries) <= fewEntries {
+		return o
+	}
+	o.byName = make(map[string]int, len(o.Entries))
+	for i, e := range o.Entries {
+		name, ok := e.Name()
+		if _, taken := o.byName[name]; ok && !taken {
+			o.byName[name] = i
+		}
+	}
+	return o
 }
 
 // Entry is one key of an object with its value. The key is a [*Literal], [*Text], or [*Access].
@@ -91,6 +111,12 @@ func (e Entry) Name() (string, bool) {
 
 // Lookup returns the entry whose key is the name.
 func (o *Object) Lookup(name string) (Entry, bool) {
+	if o.byName != nil {
+		if i, ok := o.byName[name]; ok {
+			return o.Entries[i], true
+		}
+		return Entry{}, false
+	}
 	for _, e := range o.Entries {
 		if n, ok := e.Name(); ok && n == name {
 			return e, true

@@ -11,9 +11,19 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
+const (
+	// textPerStep is how much of a text is read in a step, in bytes.
+	textPerStep = 64
+	// nodeBytes is what an expression takes, with what it is kept in.
+	nodeBytes = 128
+)
+
 // Parse reads an expression. It reports what is wrong; the part at fault is [*Invalid].
 func Parse(r *source.Report, n *yaml.Node) Expr {
 	n = source.Resolve(n)
+	if !r.Spend(n, 1+len(n.Value)/textPerStep, nodeBytes) {
+		return invalid(n)
+	}
 	switch n.Kind {
 	case yaml.SequenceNode:
 		list := &List{written: written{n}}
@@ -45,7 +55,7 @@ func ParseObject(r *source.Report, n *yaml.Node, what string) *Object {
 		key := &Literal{written{f.Key}, property.String(f.Name)}
 		o.Entries = append(o.Entries, Entry{Key: key, Value: Parse(r, f.Value)})
 	}
-	return o
+	return o.index()
 }
 
 func invalid(n *yaml.Node) Expr { return &Invalid{written{n}} }
@@ -54,7 +64,7 @@ func parseString(r *source.Report, n *yaml.Node, text string) Expr {
 	parts, err := parseText(text)
 	if err != nil {
 		start := strings.LastIndex(text[:min(err.offset+len("${"), len(text))], "${")
-		at := r.File.Within(n, "${", strings.Count(text[:start], "${"), utf8.RuneCountInString(text[start:err.offset]))
+		at := r.File.Within(n, strings.Count(text[:start], "${"), utf8.RuneCountInString(text[start:err.offset]))
 		r.Add(r.File.Errorf(at, "%s", err.message))
 		return invalid(n)
 	}
@@ -88,7 +98,7 @@ func parseMapping(r *source.Report, n *yaml.Node) Expr {
 	for _, f := range fields {
 		o.Entries = append(o.Entries, Entry{Key: parseString(r, f.Key, f.Name), Value: Parse(r, f.Value)})
 	}
-	return o
+	return o.index()
 }
 
 // shortInvoke is a provider's function that is called by its own name.
@@ -142,8 +152,8 @@ var invokeKeys = []string{"function", "arguments", "options", "return"}
 func parseInvoke(r *source.Report, n *yaml.Node, f source.Field) Expr {
 	call := &Invoke{written: written{n}, TokenNode: f.Key, Args: &Object{written: written{f.Key}}}
 	complete := true
-	for _, g := range r.Fields(f.Value, "fn::invoke") {
-		switch strings.ToLower(g.Name) {
+	for _, g := range r.KnownFields(f.Value, "fn::invoke", invokeKeys) {
+		switch g.Name {
 		case "function":
 			call.Token, complete = LiteralText(r, g.Value, "the function's name")
 			call.TokenNode = g.Value

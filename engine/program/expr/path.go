@@ -20,9 +20,13 @@ func (e *syntaxError) Error() string { return e.message }
 func parseText(text string) ([]Part, *syntaxError) {
 	var parts []Part
 	var b strings.Builder
+	marks := 0 // that were passed
 	for i := 0; i < len(text); {
 		switch {
 		case strings.HasPrefix(text[i:], "$$"):
+			if strings.HasPrefix(text[i+1:], "${") {
+				marks++
+			}
 			b.WriteByte('$')
 			i += len("$$")
 		case strings.HasPrefix(text[i:], "${"):
@@ -31,10 +35,12 @@ func parseText(text string) ([]Part, *syntaxError) {
 				err.offset += i + len("${")
 				return nil, err
 			}
-			access.occurrence = strings.Count(text[:i], "${")
+			access.occurrence = marks
 			parts = append(parts, Part{Text: b.String(), Access: access})
 			b.Reset()
-			i += len("${") + length
+			end := i + len("${") + length
+			marks += strings.Count(text[i:end], "${")
+			i = end
 		default:
 			b.WriteByte(text[i])
 			i++
@@ -55,8 +61,11 @@ func parseText(text string) ([]Part, *syntaxError) {
 func parseAccess(text string) (*Access, int, *syntaxError) {
 	a := &Access{}
 	i, named := 0, false
+	counted, characters := 0, 0 // the bytes and characters up to the last segment
 	add := func(offset int, s property.Segment) *syntaxError {
-		a.offsets = append(a.offsets, utf8.RuneCountInString(text[:offset]))
+		characters += utf8.RuneCountInString(text[counted:offset])
+		counted = offset
+		a.offsets = append(a.offsets, characters)
 		if named {
 			a.Path = append(a.Path, s)
 			return nil

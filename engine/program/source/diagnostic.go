@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Severity separates problems that stop a program from warnings.
@@ -83,7 +84,7 @@ func (d Diagnostic) Render(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString(d.Error() + "\n")
 	if d.file != nil {
-		if text, ok := d.file.shown(d.Line); ok {
+		if text, ok := d.file.shown(d.Line); ok && len(text) <= maxShown {
 			text, column := clip(text, d.Column)
 			fmt.Fprintf(&b, "%5d | %s\n      | %s^\n", d.Line, text, caretIndent(text, column))
 		}
@@ -97,16 +98,29 @@ func (d Diagnostic) Render(w io.Writer) error {
 	return err
 }
 
+// maxShown bounds the lines of which a part is shown, in bytes: to find it, the line is read from its begin.
+const maxShown = 64 << 10
+
 // maxExcerpt bounds the shown part of a line, in characters.
 const maxExcerpt = 160
 
 func clip(text string, column int) (string, int) {
-	runes := []rune(text)
-	if len(runes) <= maxExcerpt {
+	length := utf8.RuneCountInString(text)
+	if length <= maxExcerpt {
 		return text, column
 	}
-	start := max(0, min(column-1-maxExcerpt/2, len(runes)-maxExcerpt))
-	return string(runes[start : start+maxExcerpt]), column - start
+	start := max(0, min(column-1-maxExcerpt/2, length-maxExcerpt))
+	from, to, at := 0, len(text), 0
+	for i := range text {
+		switch at {
+		case start:
+			from = i
+		case start + maxExcerpt:
+			to = i
+		}
+		at++
+	}
+	return text[from:to], column - start
 }
 
 // caretIndent returns what stands before a caret under a column: tabs stay tabs.

@@ -35,7 +35,7 @@ func (d Diagnostic) Suggestion() string {
 
 // Unknown reports a key that what does not have.
 func (r *Report) Unknown(f Field, what string, known []string) {
-	near := DidYouMean(f.Name, known)
+	near := r.DidYouMean(f.Name, func() []string { return known })
 	d := r.File.Errorf(Of(f.Key), "unknown key %q in %s%s", f.Name, what, near)
 	if near == "" {
 		d.Detail = "known keys: " + strings.Join(known, ", ")

@@ -39,7 +39,10 @@ func explain(f *File, err error) Diagnostic {
 		line, _ = strconv.Atoi(m[1])
 		problem = m[2]
 	}
-	d := locate(f, line, problem)
+	d := f.Errorf(Position{Line: line}, "%s", problem)
+	if !f.foreign { // to find the place may quote what is there
+		d = locate(f, line, problem)
+	}
 	d.Cause = err
 	return d
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -28,6 +27,12 @@ type File struct {
 
 	mu     sync.Mutex
 	hidden map[int]bool
+	// foreign says that the file is not the project's own.
+	foreign bool
+	// root is what was parsed of the text, nil before.
+	root *yaml.Node
+	// marks are where expressions begin in the texts that have any; nil until somebody asks.
+	marks map[*yaml.Node][]Position
 }
 
 // NewFile returns a file of the text.
@@ -35,7 +40,18 @@ func NewFile(name string, text []byte) *File {
 	return &File{Name: name, lines: strings.Split(string(text), "\n")}
 }
 
-// Read reads a file of at most [MaxFileSize] bytes.
+// NewForeignFile returns a file of a text that is not in the directory of the project. Diagnostics tell its places, and
+// do not quote it: what names it may not be the user, and what is wrong with it is not for everybody's eyes.
+func NewForeignFile(name string, text []byte) *File {
+	f := NewFile(name, text)
+	f.foreign = true
+	return f
+}
+
+// Read reads a file that the user of the command named, of at most [MaxFileSize] bytes. What a project names,
+// [projectroot.Root] opens.
+//
+// [projectroot.Root]: https://pkg.go.dev/github.com/husk-dev/husk/engine/projectroot#Root
 func Read(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -68,6 +84,9 @@ func (f *File) Hide(key *yaml.Node) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.hidden[key.Line] {
+		return // and so is what is below
+	}
 	if f.hidden == nil {
 		f.hidden = map[int]bool{}
 	}
@@ -86,7 +105,7 @@ func (f *File) Hide(key *yaml.Node) {
 func (f *File) shown(line int) (string, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.hidden[line] {
+	if f.foreign || f.hidden[line] {
 		return "", false
 	}
 	return f.Line(line)
@@ -102,41 +121,6 @@ func Of(n *yaml.Node) Position {
 		return Position{}
 	}
 	return Position{n.Line, n.Column}
-}
-
-// Within returns the position of the occurrence-th mark (from 0) in the source text of a scalar,
-// moved on by offset characters. If the source spells the text differently, it is that of the
-// scalar.
-func (f *File) Within(n *yaml.Node, mark string, occurrence, offset int) Position {
-	column := n.Column
-	for line := n.Line; ; line++ {
-		text, ok := f.Line(line)
-		if !ok {
-			return Of(n)
-		}
-		start := byteOffset(text, column)
-		for from := start; ; {
-			i := strings.Index(text[from:], mark)
-			if i < 0 {
-				break
-			}
-			if occurrence == 0 {
-				return Position{line, utf8.RuneCountInString(text[:from+i]) + 1 + offset}
-			}
-			occurrence--
-			from += i + len(mark)
-		}
-		column = 1
-	}
-}
-
-func byteOffset(text string, column int) int {
-	for i := range text {
-		if column--; column <= 0 {
-			return i
-		}
-	}
-	return len(text)
 }
 
 // ErrEmpty is the error of [Parse] for a file without content.

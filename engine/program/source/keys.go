@@ -2,6 +2,7 @@ package source
 
 import (
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -52,6 +53,25 @@ func (r *Report) Fields(n *yaml.Node, what string) []Field {
 				fields = append(fields, f)
 			}
 		}
+	}
+	return fields
+}
+
+// KnownFields returns the fields of a mapping whose keys are known. A key in other capitals is taken for the known one, with a
+// warning, as Pulumi does.
+func (r *Report) KnownFields(n *yaml.Node, what string, known []string) []Field {
+	fields := r.Fields(n, what)
+	given := make(map[string]bool, len(fields))
+	for _, f := range fields {
+		given[f.Name] = true
+	}
+	for i, f := range fields {
+		at := slices.IndexFunc(known, func(name string) bool { return strings.EqualFold(name, f.Name) })
+		if at < 0 || slices.Contains(known, f.Name) || given[known[at]] {
+			continue
+		}
+		r.Warnf(f.Key, "the key %q is spelled %q", f.Name, known[at])
+		fields[i].Name, given[known[at]] = known[at], true
 	}
 	return fields
 }
@@ -118,7 +138,11 @@ func NodeKey(name string, at **yaml.Node) Key {
 // others.
 func (r *Report) Read(n *yaml.Node, what string, keys ...Key) (ok bool) {
 	ok = Resolve(n).Kind == yaml.MappingNode || IsNull(Resolve(n))
-	for _, f := range r.Fields(n, what) {
+	names := make([]string, len(keys))
+	for i, k := range keys {
+		names[i] = k.name
+	}
+	for _, f := range r.KnownFields(n, what, names) {
 		i := slices.IndexFunc(keys, func(k Key) bool { return k.name == f.Name })
 		if i < 0 {
 			var known []string

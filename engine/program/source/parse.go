@@ -12,6 +12,12 @@ import (
 const (
 	// maxNodes bounds a file with its aliases expanded: twenty times the largest programs.
 	maxNodes = 2_000_000
+	// MaxParts bounds what a file may have of lines, entries, and comments before it is parsed: each takes some 300 bytes, however
+	// short it is. A program of 10,000 resources has 300,000.
+	MaxParts = 1_500_000
+	// Aliases make a file at most maxExpansion times as large, and freeExpansion parts are free: programs have parts in
+	// common, and a short file that becomes a large one means no good.
+	maxExpansion, freeExpansion = 10, 100_000
 	// maxDepth bounds the nesting of a file: ten times what people write, and less than property
 	// values.
 	maxDepth = 100
@@ -32,6 +38,9 @@ func ParseDocument(f *File, text []byte) (*yaml.Node, error) {
 	if d, ok := findBadText(f); ok {
 		return nil, Diagnostics{d}
 	}
+	if Parts(text) > MaxParts {
+		return nil, Diagnostics{f.Errorf(Position{}, "the file has more than %d lines, entries, and comments; move what is generated to other files", MaxParts)}
+	}
 	var document, second yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
@@ -48,11 +57,32 @@ func ParseDocument(f *File, text []byte) (*yaml.Node, error) {
 	if root.Kind == yaml.ScalarNode && root.ShortTag() == "!!null" {
 		return nil, ErrEmpty
 	}
-	b := bounds{expanding: map[*yaml.Node]bool{}}
+	b := bounds{expanding: map[*yaml.Node]bool{}, most: min(maxNodes, freeExpansion+maxExpansion*count(root))}
 	if at, problem := b.walk(root, 0); problem != "" {
 		return nil, Diagnostics{f.Errorf(Of(at), "%s", problem)}
 	}
+	f.mu.Lock()
+	f.root, f.marks = &document, nil
+	f.mu.Unlock()
 	return &document, nil
+}
+
+// Parts returns about how many nodes the parser would make of a text. Comments count more, because each is kept several times.
+func Parts(text []byte) (n int) {
+	const comment = 4
+	for i, c := range text {
+		switch c {
+		case '\n', ',', '[', '{':
+			n++
+		case '-', ':', '?':
+			if i+1 == len(text) || text[i+1] == ' ' || text[i+1] == '\n' {
+				n++
+			}
+		case '#':
+			n += comment
+		}
+	}
+	return n
 }
 
 // Resolve returns the node that an alias stands for, and any other node itself.
@@ -65,13 +95,22 @@ func Resolve(n *yaml.Node) *yaml.Node {
 
 // bounds counts nodes as a reader that follows aliases will meet them.
 type bounds struct {
-	nodes     int
-	expanding map[*yaml.Node]bool
+	nodes, most int
+	expanding   map[*yaml.Node]bool
+}
+
+// count counts the nodes of a file as it is written.
+func count(n *yaml.Node) int {
+	sum := 1
+	for _, child := range n.Content {
+		sum += count(child)
+	}
+	return sum
 }
 
 func (b *bounds) walk(n *yaml.Node, depth int) (at *yaml.Node, problem string) {
-	if b.nodes++; b.nodes > maxNodes {
-		return n, fmt.Sprintf("the file has more than %d parts with its aliases expanded", maxNodes)
+	if b.nodes++; b.nodes > b.most {
+		return n, fmt.Sprintf("the file has more than %d parts with its aliases expanded", b.most)
 	}
 	if depth > maxDepth {
 		return n, fmt.Sprintf("the file is nested deeper than %d levels", maxDepth)

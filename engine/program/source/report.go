@@ -5,21 +5,109 @@ import (
 	"sync"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/engine/program/budget"
 )
 
 // Report collects the problems of a file. It is safe for concurrent use.
 type Report struct {
 	File *File
+	// Budget is charged for what is read of the file; nil is without end.
+	Budget *budget.Budget
 
 	mu          sync.Mutex
 	diagnostics Diagnostics
+	// seen are the diagnostics that there are: each is told once.
+	seen map[told]bool
+	// compared counts the names that were compared for a suggestion.
+	compared int
 }
 
-// Add adds diagnostics.
+type told struct {
+	file            string
+	line, column    int
+	summary, detail string
+}
+
+const (
+	// maxProblems bounds the diagnostics of one report: nobody reads as many.
+	maxProblems = 1000
+	// maxCompared bounds the names that are compared for suggestions in one report: 20 misspelt names of 5,000.
+	maxCompared = 100_000
+)
+
+// Add adds diagnostics, as far as they can be read by anybody.
 func (r *Report) Add(ds ...Diagnostic) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.diagnostics = append(r.diagnostics, ds...)
+	for _, d := range ds {
+		key := told{d.File, d.Line, d.Column, d.Summary, d.Detail}
+		switch {
+		case r.seen[key], len(r.diagnostics) >= maxProblems:
+		default:
+			if r.seen == nil {
+				r.seen = map[told]bool{}
+			}
+			r.seen[key] = true
+			r.diagnostics = append(r.diagnostics, d)
+		}
+	}
+}
+
+// Full reports whether further problems are left out, so that nobody need look for them.
+func (r *Report) Full() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.diagnostics) >= maxProblems
+}
+
+// DidYouMean is [DidYouMean] for one of many names: it suggests nothing once many were compared.
+func (r *Report) DidYouMean(name string, candidates func() []string) string {
+	known := r.compare(candidates)
+	if known == nil {
+		return ""
+	}
+	return DidYouMean(name, known)
+}
+
+// Nearest returns the candidate that is meant by a misspelt name, empty if there is none, or once many were compared.
+func (r *Report) Nearest(name string, candidates func() []string) string {
+	return schema.Nearest(name, r.compare(candidates))
+}
+
+func (r *Report) compare(candidates func() []string) (known []string) {
+	r.Compare(0, func() { known = candidates() })
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.compared += len(known)
+	return known
+}
+
+// Compare searches for what is meant by a name among so many, unless many names were compared.
+func (r *Report) Compare(among int, search func()) {
+	r.mu.Lock()
+	r.compared += 1 + among
+	enough := r.compared > maxCompared
+	r.mu.Unlock()
+	if !enough {
+		search()
+	}
+}
+
+// Spend charges the budget for work at a node, and reports whether it may go on. That it may not is reported once.
+func (r *Report) Spend(n *yaml.Node, steps int, bytes int64) bool {
+	if r.Budget.Step(steps) && r.Budget.Hold(bytes) {
+		return true
+	}
+	if e := r.Budget.Tell(); e != nil {
+		d := r.File.Errorf(Of(n), "%v", e)
+		d.Cause = e
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.diagnostics = append(r.diagnostics, d) // however many there are
+	}
+	return false
 }
 
 // Errorf adds an error at a node.
@@ -38,7 +126,13 @@ func (r *Report) Warnf(n *yaml.Node, format string, args ...any) {
 func (r *Report) Diagnostics() Diagnostics {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.diagnostics.Sorted()
+	all := r.diagnostics.Sorted()
+	if len(all) >= maxProblems {
+		more := r.File.Errorf(Position{}, "these are the first %d problems; there may be more", maxProblems)
+		more.Severity = Warning
+		all = append(all, more)
+	}
+	return all
 }
 
 // Text returns the text of a scalar, and reports anything else. what is the scalar: "a name".

@@ -84,11 +84,11 @@ func TestWithin(t *testing.T) {
 	r, root := parse(t, text)
 	f := r.File
 	fields := r.Fields(root, "a file")
-	require.Equal(t, Position{1, 7}, f.Within(fields[0].Value, "${", 0, 0))
-	require.Equal(t, Position{1, 14}, f.Within(fields[0].Value, "${", 1, 2))
-	require.Equal(t, Position{3, 7}, f.Within(fields[1].Value, "${", 0, 0))
-	require.Equal(t, Position{4, 13}, f.Within(fields[1].Value, "${", 2, 0))
-	require.Equal(t, Position{5, 4}, f.Within(fields[2].Value, "${", 0, 0), "spelt differently: the text itself")
+	require.Equal(t, Position{1, 7}, f.Within(fields[0].Value, 0, 0))
+	require.Equal(t, Position{1, 14}, f.Within(fields[0].Value, 1, 2))
+	require.Equal(t, Position{3, 7}, f.Within(fields[1].Value, 0, 0))
+	require.Equal(t, Position{4, 13}, f.Within(fields[1].Value, 2, 0))
+	require.Equal(t, Position{5, 4}, f.Within(fields[2].Value, 0, 0), "spelt differently: the text itself")
 }
 
 func TestCaret(t *testing.T) {

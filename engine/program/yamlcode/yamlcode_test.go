@@ -16,6 +16,7 @@ import (
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/yamlcode"
 	"github.com/husk-dev/husk/engine/program/yamlprogram"
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -253,7 +254,7 @@ func TestProgramGivesTheInputs(t *testing.T) {
 		code, err := yamlcode.Write([]yamlcode.Resource{{Name: "it", Resource: resource("it", root, want)}}, nil)
 		require.NoError(rt, err)
 		rt.Logf("%s", code.Text)
-		project, err := program.ParseProject(t.TempDir(), "Husk.yaml", append([]byte("name: demo\nruntime: yaml\n"), code.Text...))
+		project, err := program.ParseProject(projectroot.New(t.TempDir(), projectroot.Trusted), "Husk.yaml", append([]byte("name: demo\nruntime: yaml\n"), code.Text...))
 		require.NoError(rt, err)
 		monitor := recording{inputs: map[string]property.Map{}}
 		require.NoError(rt, yamlprogram.New(project, bare{}).Run(t.Context(), abi.RunContext{Project: "demo", Stack: "dev"}, monitor))

@@ -79,12 +79,14 @@ func (c *compilation) bind(actions map[string]*action) {
 		for i := range r.options.actions {
 			b := &r.options.actions[i]
 			if b.action = actions[b.at.Name]; b.action == nil {
-				var names []string
-				for _, a := range c.actions {
-					names = append(names, a.name)
+				names := func() (names []string) {
+					for _, a := range c.actions {
+						names = append(names, a.name)
+					}
+					return names
 				}
 				c.report.Add(c.report.File.Errorf(b.at.Position(c.report.File, 0),
-					"there is no action %q%s", b.at.Name, source.DidYouMean(b.at.Name, names)))
+					"there is no action %q%s", b.at.Name, c.report.DidYouMean(b.at.Name, names)))
 			}
 		}
 	}
@@ -107,7 +109,7 @@ func (c *compilation) checkAction(e *evaluator, a *action) {
 		return
 	}
 	_, failures := f.schema.Args.Check(args)
-	c.failures(withoutMeant(failures, a.call.Args, &f.schema.Args), a.call.Args, a.call.TokenNode, a.argument)
+	c.failures(c.withoutMeant(failures, a.call.Args, &f.schema.Args), a.call.Args, a.call.TokenNode, a.argument)
 }
 
 func (a *action) argument(path string) string {
@@ -127,7 +129,7 @@ func (c *compilation) checkBindings(r *resource) {
 			c.report.Add(c.report.File.Errorf(at, "%q is a component, which has no actions", r.name))
 		case b.action != nil && b.kind == abi.HookKindBeforeCreate:
 			expr.Accesses(b.action.call, func(a *expr.Access) {
-				if a.Name == r.name {
+				if c.report.Spend(r.key, 1, 0) && a.Name == r.name {
 					c.report.Add(c.report.File.Errorf(at, "the action %q runs before %q is created, and refers to it", b.action.name, r.name))
 				}
 			})
@@ -159,7 +161,7 @@ func (d *deployment) registerActions() error {
 // callAt evaluates the call of an action for a step. The resource is as the step leaves it or, before that, as it
 // finds it.
 func (d *deployment) callAt(ctx context.Context, a *action, s callback.Step) (call callback.FunctionCall, err error) {
-	e := &evaluator{ctx: ctx, c: d.c, scope: d.scope, monitor: d.monitor, made: &made{}}
+	e := &evaluator{ctx: ctx, c: d.c, scope: d.scope, monitor: d.monitor, budget: d.budget, components: d.components}
 	seen := s.New
 	if s.Kind == abi.HookKindBeforeUpdate {
 		seen = s.Old

@@ -2,6 +2,7 @@ package yamlprogram
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -13,14 +14,13 @@ import (
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/expr"
-	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
 )
 
 // check evaluates the program without a deployment, as far as literals and configuration go, and
 // checks the result against schemas.
 func (c *compilation) check(ctx context.Context) {
-	e := &evaluator{ctx: ctx, c: c, scope: c.static, static: true, made: &made{}}
+	e := &evaluator{ctx: ctx, c: c, scope: c.static, static: true, budget: c.budget}
 	for _, i := range c.graph.order {
 		n := c.graph.nodes[i]
 		if n.variable != nil {
@@ -76,7 +76,7 @@ func (c *compilation) checkResource(e *evaluator, r *resource) {
 		} else {
 			_, failures = r.inputs.Check(r.constants(inputs))
 		}
-		c.failures(withoutMeant(failures, r.properties, r.inputs), r.properties, r.propertiesKey, func(path string) string {
+		c.failures(c.withoutMeant(failures, r.properties, r.inputs), r.properties, r.propertiesKey, func(path string) string {
 			return "property " + quote(path) + " of " + quote(r.name)
 		})
 	}
@@ -93,11 +93,11 @@ func (c *compilation) checkResource(e *evaluator, r *resource) {
 }
 
 // withoutMeant leaves out that a property is missing if it is there, but misspelt.
-func withoutMeant(failures []abi.CheckFailure, object *expr.Object, o *schema.Object) []abi.CheckFailure {
+func (c *compilation) withoutMeant(failures []abi.CheckFailure, object *expr.Object, o *schema.Object) []abi.CheckFailure {
 	meant := map[string]bool{}
 	for _, entry := range object.Entries {
 		if name, _ := entry.Name(); o.Property(name) == nil {
-			meant[schema.Nearest(name, o.Names())] = true
+			meant[c.report.Nearest(name, o.Names)] = true
 		}
 	}
 	return slices.DeleteFunc(failures, func(f abi.CheckFailure) bool {
@@ -112,31 +112,38 @@ func (c *compilation) checkState(r *resource) {
 		name, _ := entry.Name()
 		if r.outputs.Property(name) == nil && (r.inputs == nil || r.inputs.Property(name) == nil) {
 			c.report.Errorf(entry.Key.Node(), "property %s of %s: no such property%s",
-				quote(name), quote(r.name), source.DidYouMean(name, r.outputs.Names()))
+				quote(name), quote(r.name), c.report.DidYouMean(name, r.outputs.Names))
 		}
 	}
 }
 
 // constants adds the properties that have only one value.
 func (r *resource) constants(inputs property.Map) property.Map {
+	var added []property.Entry
 	for i := range r.inputs.Properties {
 		if p := &r.inputs.Properties[i]; !p.Const.IsNull() && !inputs.Has(p.Name) {
-			inputs = inputs.With(p.Name, p.Const)
+			added = append(added, property.Entry{Key: p.Name, Value: p.Const})
 		}
 	}
-	return inputs
+	if added == nil {
+		return inputs
+	}
+	return property.NewMap(slices.Concat(inputs.Entries(), added)...)
 }
 
 // secrets marks the inputs that are secret by the schema. Those of providers are the engine's.
 func (r *resource) secrets(inputs property.Map) property.Map {
-	for i := range r.inputs.Properties {
-		if p := &r.inputs.Properties[i]; p.Secret && !r.isProvider() && !inputs.Get(p.Name).IsNull() {
-			of := provenance.Provenance{Secret: true}
-			v := of.Peel(inputs.Get(p.Name))
-			inputs = inputs.With(p.Name, of.Wrap(v))
-		}
+	if r.isProvider() || !slices.ContainsFunc(r.inputs.Properties, func(p schema.Property) bool { return p.Secret }) {
+		return inputs
 	}
-	return inputs
+	return provenance.Map(inputs, func(name string, v property.Value) property.Value {
+		if p := r.inputs.Property(name); p == nil || !p.Secret || v.IsNull() {
+			return v
+		}
+		of := provenance.Provenance{Secret: true}
+		v = of.Peel(v)
+		return of.Wrap(v)
+	})
 }
 
 func quote(s string) string { return `"` + s + `"` }
@@ -144,6 +151,9 @@ func quote(s string) string { return `"` + s + `"` }
 // failures reports refused properties where the program has them.
 func (c *compilation) failures(failures []abi.CheckFailure, object *expr.Object, otherwise *yaml.Node, what func(path string) string) {
 	for _, f := range failures {
+		if c.report.Full() {
+			return
+		}
 		c.report.Errorf(locate(object, f.Path, otherwise), "%s: %s", what(f.Path), f.Reason)
 	}
 }
@@ -244,7 +254,7 @@ func (c *compilation) checkPulumi(a *expr.Access) bool {
 	name, ok := a.Path[0].Key()
 	m, _ := c.pulumi.AsObject()
 	if ok && !m.Has(name) {
-		d := c.report.File.Errorf(a.Position(c.report.File, 1), "the deployment has no property %q%s", name, source.DidYouMean(name, m.Keys()))
+		d := c.report.File.Errorf(a.Position(c.report.File, 1), "the deployment has no property %q%s", name, c.report.DidYouMean(name, m.Keys))
 		c.report.Add(d.With("it has " + strings.Join(m.Keys(), ", ")))
 		return false
 	}
@@ -265,23 +275,37 @@ func (c *compilation) checkPropertyOf(r *resource, a *expr.Access) bool {
 	if p := r.outputs.Property(name); p != nil {
 		return c.checkPath(p.Type, a, 1)
 	}
+	if c.report.Full() {
+		return false
+	}
 	names := append(r.outputs.Names(), "urn")
 	if !r.isComponent() {
 		names = append(names, "id")
 	}
-	near := source.DidYouMean(name, names)
+	near := c.report.DidYouMean(name, func() []string { return names })
 	d := c.report.File.Errorf(a.Position(c.report.File, 1), "%q, %s, has no property %q%s", r.name, schema.ShortToken(r.token), name, near)
 	if near == "" {
-		d.Detail = "it has " + strings.Join(names, ", ")
+		d.Detail = "it has " + listed(names)
 	}
 	c.report.Add(d)
 	return false
 }
 
+// maxListed bounds the names that a message lists.
+const maxListed = 100
+
+// listed lists names in a message.
+func listed(names []string) string {
+	if more := len(names) - maxListed; more > 0 {
+		return fmt.Sprintf("%s, and %d more", strings.Join(names[:maxListed], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}
+
 // checkPath follows a path from its segment on into a type.
 func (c *compilation) checkPath(t *schema.Type, a *expr.Access, from int) bool {
 	for i := from; i < len(a.Path); i++ {
-		part, problem := partOf(t, a.Path[i])
+		part, problem := c.partOf(t, a.Path[i])
 		if problem != "" {
 			c.report.Add(c.report.File.Errorf(a.Position(c.report.File, i+1), "%s %s", prefix(a, i), problem))
 			return false
@@ -292,7 +316,7 @@ func (c *compilation) checkPath(t *schema.Type, a *expr.Access, from int) bool {
 }
 
 // partOf returns the type of a part, nil if it is not known. problem says why there is no such part.
-func partOf(t *schema.Type, segment property.Segment) (part *schema.Type, problem string) {
+func (c *compilation) partOf(t *schema.Type, segment property.Segment) (part *schema.Type, problem string) {
 	if t == nil {
 		return nil, ""
 	}
@@ -305,7 +329,7 @@ func partOf(t *schema.Type, segment property.Segment) (part *schema.Type, proble
 		if p := t.Object.Property(key); p != nil {
 			return p.Type, ""
 		}
-		return nil, "has no property " + quote(key) + source.DidYouMean(key, t.Object.Names())
+		return nil, "has no property " + quote(key) + c.report.DidYouMean(key, t.Object.Names)
 	case schema.KindArray:
 		if isKey {
 			return nil, "is a list, whose elements have indexes, as in [0]"
@@ -329,7 +353,7 @@ func (c *compilation) typeOf(x expr.Expr) *schema.Type {
 		}
 		t := &schema.Type{Kind: schema.KindObject, Object: r.outputs}
 		for _, segment := range x.Path {
-			t, _ = partOf(t, segment) // what is wrong is reported where the access is checked
+			t, _ = c.partOf(t, segment) // what is wrong is reported where the access is checked
 		}
 		return t
 	case *expr.Invoke:
@@ -348,7 +372,7 @@ func (c *compilation) typeOf(x expr.Expr) *schema.Type {
 		if x.Return == "" {
 			return result
 		}
-		part, _ := partOf(result, property.Key(x.Return))
+		part, _ := c.partOf(result, property.Key(x.Return))
 		return part
 	}
 	return nil

@@ -2,6 +2,7 @@ package yamlprogram
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/husk-dev/husk/engine/builtin"
 	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/program/budget"
 	"github.com/husk-dev/husk/engine/program/expr"
 	"github.com/husk-dev/husk/engine/program/source"
 )
@@ -40,6 +42,15 @@ type compilation struct {
 	// component is what is compiled, nil for the program itself, and components are those that the program uses, by type.
 	component  *program.Component
 	components map[string]*compilation
+	// ownSchema is that of the component, once something has asked for it, and named its first resource that has a name
+	// which is written, once it was searched for.
+	ownSchema     *schema.Resource
+	named         *resource
+	searchedNamed bool
+	// actionNames are the names of the actions.
+	actionNames map[string]bool
+	// budget is that of the run, or of the check.
+	budget *budget.Budget
 	// dir is where relative paths of files begin.
 	dir string
 }
@@ -51,7 +62,7 @@ func (p *Program) compile(ctx context.Context, run abi.RunContext, unknown []str
 	c := p.compilationOf(p.project.Template, run, p.project.ProgramDir, packages{
 		schemas: p.schemas, fetched: map[packageKey]func() (*schema.Package, error){}, loaded: map[packageKey]loadedPackage{}, refs: map[string]string{},
 		replacing: map[string][]string{},
-	}, false)
+	}, budget.New(ctx, p.limits), nil)
 	c.components = map[string]*compilation{}
 	if p.project.Runtime != program.RuntimeYAML {
 		c.report.Add(p.project.File.Errorf(source.Position{}, "the project's runtime is %q, but only programs in YAML can be checked without running them", p.project.Runtime).
@@ -68,14 +79,26 @@ func (p *Program) compile(ctx context.Context, run abi.RunContext, unknown []str
 		c.report.Add(used.report.Diagnostics()...)
 	}
 	c.analyze(ctx)
-	return c, c.report.Diagnostics(), ctx.Err()
+	return c, onlyExceeded(c.report.Diagnostics()), ctx.Err()
+}
+
+// onlyExceeded leaves out what followed from the end of the budget.
+func onlyExceeded(ds source.Diagnostics) source.Diagnostics {
+	exceeded := func(d source.Diagnostic) bool {
+		_, is := errors.AsType[*budget.ExceededError](d.Cause)
+		return is
+	}
+	if i := slices.IndexFunc(ds, exceeded); i >= 0 {
+		return ds[i : i+1]
+	}
+	return ds
 }
 
 // compilationOf begins the compilation of a program or component.
-func (p *Program) compilationOf(t program.Template, run abi.RunContext, dir string, shared packages, inComponent bool) *compilation {
+func (p *Program) compilationOf(t program.Template, run abi.RunContext, dir string, shared packages, b *budget.Budget, component *program.Component) *compilation {
 	return &compilation{
-		template: readTemplate(&source.Report{File: t.File}, t, inComponent),
-		program:  p, run: run, dir: dir,
+		template: readTemplate(&source.Report{File: t.File, Budget: b}, t, component != nil),
+		program:  p, run: run, dir: dir, budget: b, component: component,
 		declared: map[string]*resource{}, static: newScope(),
 		packages:  shared,
 		builtins:  builtin.Schema(),
@@ -93,7 +116,7 @@ func (p *Program) compilationOf(t program.Template, run abi.RunContext, dir stri
 // analyze resolves what the template names, and checks it. The packages are fetched, and the components that it uses are
 // analyzed.
 func (c *compilation) analyze(ctx context.Context) {
-	c.names()
+	c.claimNames()
 	for _, r := range c.resources {
 		c.resolve(ctx, r)
 		if r.token != "" { // references to it are held against what is asked for
@@ -108,8 +131,8 @@ func (c *compilation) analyze(ctx context.Context) {
 	c.check(ctx)
 }
 
-// names gives each name its meaning, and reports those that have two.
-func (c *compilation) names() {
+// claimNames gives each name its meaning, and reports those that have two.
+func (c *compilation) claimNames() {
 	c.static.set(pulumiName, c.pulumi)
 	type first struct {
 		kind string
@@ -162,34 +185,46 @@ func (c *compilation) names() {
 		}
 		return !claimed
 	})
+	c.actionNames = make(map[string]bool, len(c.actions))
+	for _, a := range c.actions {
+		c.actionNames[a.name] = true
+	}
 	c.resources, c.variables = resources, variables
 	c.bind(actions)
 }
 
 func (c *compilation) unknownName(a *expr.Access) {
-	if slices.ContainsFunc(c.actions, func(named *action) bool { return named.name == a.Name }) {
+	if c.report.Full() {
+		return
+	}
+	if c.actionNames[a.Name] {
 		c.report.Add(c.report.File.Errorf(a.Position(c.report.File, 0),
 			"%q is an action, which has no value: name it in the option actions of a resource", a.Name))
 		return
 	}
-	var known []string
+	kinds := "resource, variable, or configuration key"
+	if c.component != nil {
+		kinds = "resource, variable, or input of the component"
+	}
+	near := c.report.DidYouMean(a.Name, c.names)
+	c.report.Add(c.report.File.Errorf(a.Position(c.report.File, 0),
+		"there is no %s %q%s", kinds, a.Name, near))
+}
+
+// names returns all names that expressions can begin with.
+func (c *compilation) names() (known []string) {
 	for _, r := range c.resources {
 		known = append(known, r.name)
 	}
 	for _, v := range c.variables {
 		known = append(known, v.name)
 	}
-	kinds := "resource, variable, or configuration key"
 	if c.component != nil {
-		kinds = "resource, variable, or input of the component"
 		for _, in := range c.component.Inputs {
 			known = append(known, in.Name)
 		}
 	}
-	known = append(known, c.config.names()...)
-	near := source.DidYouMean(a.Name, append(known, pulumiName))
-	c.report.Add(c.report.File.Errorf(a.Position(c.report.File, 0),
-		"there is no %s %q%s", kinds, a.Name, near))
+	return append(append(known, c.config.names()...), pulumiName)
 }
 
 // defaultProvider notes a provider that is its package's default.

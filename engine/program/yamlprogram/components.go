@@ -31,6 +31,11 @@ func (c *compilation) findComponents() {
 
 // findUsed begins the compilation of the components that c uses. above are the types around c.
 func (c *compilation) findUsed(above []string) {
+	if len(above) > maxComponentDepth {
+		c.report.Add(c.report.File.Errorf(c.component.Position, "components are made of each other deeper than %d levels", maxComponentDepth))
+		c.resources = nil
+		return
+	}
 	for _, r := range c.resources {
 		declared := c.program.project.Component(r.typ)
 		if declared == nil {
@@ -53,8 +58,8 @@ func (c *compilation) begin(declared *program.Component, above []string) {
 	if c.components[token] != nil {
 		return
 	}
-	inner := c.program.compilationOf(declared.Template, c.run, declared.Dir, c.packages, true)
-	inner.component, inner.components = declared, c.components
+	inner := c.program.compilationOf(declared.Template, c.run, declared.Dir, c.packages, c.budget, declared)
+	inner.components = c.components
 	inner.config = &config{project: c.run.Project}
 	inner.findUsed(append(slices.Clone(above), token))
 	c.components[token] = inner
@@ -75,17 +80,7 @@ func (c *compilation) resolveComponent(r *resource) bool {
 	if declared == nil {
 		return false
 	}
-	s := &schema.Resource{Token: declared.Token(), Component: true}
-	for _, in := range declared.Inputs {
-		p := schema.Property{Name: in.Name, Type: typeOfInput(in.Type), Required: in.Default.IsNull(), Secret: in.Secret}
-		s.Inputs.Properties = append(s.Inputs.Properties, p)
-	}
-	for _, o := range c.components[declared.Token()].outputs {
-		s.Outputs.Properties = append(s.Outputs.Properties, schema.Property{Name: o.name, Type: &schema.Type{}})
-	}
-	byName := func(a, b schema.Property) int { return strings.Compare(a.Name, b.Name) }
-	slices.SortFunc(s.Inputs.Properties, byName)
-	slices.SortFunc(s.Outputs.Properties, byName)
+	s := c.components[declared.Token()].schemaOfComponent()
 	r.schema, r.token, r.pkg, r.packageVersion = s, s.Token, declared.Package, declared.Version
 	r.inputs, r.outputs, r.component = &s.Inputs, &s.Outputs, c.components[s.Token]
 	if v := r.options.version; v != "" && declared.Version != "" && !program.Compatible(v, declared.Version) {
@@ -95,6 +90,26 @@ func (c *compilation) resolveComponent(r *resource) bool {
 		c.report.Errorf(r.get.key, "%q is a component, which cannot be read with get: it has no ID", r.name)
 	}
 	return true
+}
+
+// schemaOfComponent returns the schema of the component that is compiled.
+func (c *compilation) schemaOfComponent() *schema.Resource {
+	if c.ownSchema != nil {
+		return c.ownSchema
+	}
+	s := &schema.Resource{Token: c.component.Token(), Component: true}
+	for _, in := range c.component.Inputs {
+		p := schema.Property{Name: in.Name, Type: typeOfInput(in.Type), Required: in.Default.IsNull(), Secret: in.Secret}
+		s.Inputs.Properties = append(s.Inputs.Properties, p)
+	}
+	for _, o := range c.outputs {
+		s.Outputs.Properties = append(s.Outputs.Properties, schema.Property{Name: o.name, Type: &schema.Type{}})
+	}
+	byName := func(a, b schema.Property) int { return strings.Compare(a.Name, b.Name) }
+	slices.SortFunc(s.Inputs.Properties, byName)
+	slices.SortFunc(s.Outputs.Properties, byName)
+	c.ownSchema = s
+	return s
 }
 
 // typeOfInput returns the type of an input as schemas have it.
@@ -118,14 +133,21 @@ func typeOfInput(t program.ConfigType) *schema.Type {
 
 // unknownComponent reports a type of a package of components that has none of it. ok is false for other packages.
 func (c *compilation) unknownComponent(r *resource, pkg string) (ok bool) {
-	known := c.program.project.ComponentsOf(pkg)
-	listed := slices.ContainsFunc(c.program.project.Providers, func(p program.ProviderPlugin) bool { return p.Name == pkg })
-	if len(known) == 0 || listed {
+	if !c.program.project.HasComponents(pkg) {
 		return false
 	}
-	c.report.Add(c.unknownToken("component", r.typ, r.typeNode, schema.Nearest(r.typ, known), known))
+	known := c.program.project.ComponentsOf(pkg)
+	listed := slices.ContainsFunc(c.program.project.Providers, func(p program.ProviderPlugin) bool { return p.Name == pkg })
+	if listed {
+		return false
+	}
+	near := c.report.Nearest(r.typ, func() []string { return known })
+	c.report.Add(c.unknownToken("component", r.typ, r.typeNode, near, known))
 	return true
 }
+
+// maxComponentDepth is how deep components can be made of components: each level is a part of the URNs below it.
+const maxComponentDepth = 100
 
 // maxComponents bounds the components of one run: those that are made of two others each double with every level.
 const maxComponents = 10_000
@@ -143,8 +165,11 @@ func (d *deployment) registerComponent(r *resource, name string, inputs property
 		d.c.failures(failures, r.properties, r.propertiesKey, func(path string) string { return "property " + quote(path) + " of " + quote(r.name) })
 		return failed
 	}
-	if d.made.components.Add(1) > maxComponents {
+	if d.components.Add(1) > maxComponents {
 		d.errorf(r.properties, "the program makes more than %d components", maxComponents)
+		return failed
+	}
+	if !d.holds(r, property.Map{}, nil, parent) {
 		return failed
 	}
 	response, err := d.monitor.RegisterResource(d.ctx, abi.RegisterResourceRequest{
@@ -191,8 +216,8 @@ func (d *deployment) within(c *compilation, component urn.URN) *deployment {
 	own := *c
 	own.template = &template{}
 	*own.template = *c.template
-	own.report = &source.Report{File: c.report.File}
-	e := &evaluator{ctx: d.ctx, c: &own, scope: newScope(), monitor: d.monitor, made: d.made}
+	own.report = &source.Report{File: c.report.File, Budget: d.budget}
+	e := &evaluator{ctx: d.ctx, c: &own, scope: newScope(), monitor: d.monitor, budget: d.budget, components: d.components, component: component}
 	e.scope.set(pulumiName, own.pulumi)
 	return &deployment{evaluator: e, stack: component, status: make([]status, len(own.graph.nodes))}
 }
@@ -251,13 +276,21 @@ func (c *compilation) checkNames() {
 			first[r.token] = r
 			continue
 		}
-		for _, inner := range r.component.resources {
-			if inner.nameExpr == nil {
-				c.report.Add(c.report.File.Errorf(source.Of(r.key), "%q and %q are components of one type, and the resource %q in them would have the same name",
-					earlier.name, r.name, inner.name).
-					With("have the component take a name as an input, and call the resource by it, as in \"name: ${name}-" + inner.name + "\""))
-				break
-			}
+		if inner := r.component.firstNamed(); inner != nil {
+			c.report.Add(c.report.File.Errorf(source.Of(r.key), "%q and %q are components of one type, and the resource %q in them would have the same name",
+				earlier.name, r.name, inner.name).
+				With("have the component take a name as an input, and call the resource by it, as in \"name: ${name}-" + inner.name + "\""))
 		}
 	}
+}
+
+// firstNamed returns the first resource whose name is written, nil if all are computed.
+func (c *compilation) firstNamed() *resource {
+	if !c.searchedNamed {
+		c.searchedNamed = true
+		if i := slices.IndexFunc(c.resources, func(r *resource) bool { return r.nameExpr == nil }); i >= 0 {
+			c.named = c.resources[i]
+		}
+	}
+	return c.named
 }

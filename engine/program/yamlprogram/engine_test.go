@@ -16,6 +16,7 @@ import (
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/internal/enginetest"
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/projectroot"
 )
 
 var _ engine.Program = (*Program)(nil)
@@ -316,7 +317,7 @@ func TestPackagesOfComponents(t *testing.T) {
 	write("web/more.yaml", "components: {Other: {resources: {inner: {type: web:Page}}, outputs: {title: \"${inner.title}\"}}}\n")
 	write("web/title.txt", "a title")
 	write("app/Husk.yaml", "name: shop\npackages: {web: ../web}\nresources: {page: {type: web:Other}}\noutputs: {title: \"${page.title}\"}\n")
-	p, err := program.LoadProject(filepath.Join(dir, "app"))
+	p, err := program.LoadProject(projectroot.New(filepath.Join(dir, "app"), projectroot.Trusted))
 	require.NoError(t, err)
 	monitor := &fakeMonitor{}
 	require.NoError(t, New(p, schemaFiles{}).Run(t.Context(), runContext(), monitor))

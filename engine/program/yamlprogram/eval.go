@@ -3,13 +3,14 @@ package yamlprogram
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"sync/atomic"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/builtin"
+	"github.com/husk-dev/husk/engine/program/budget"
 	"github.com/husk-dev/husk/engine/program/expr"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/conversion"
@@ -23,10 +24,19 @@ type evaluator struct {
 	c       *compilation
 	scope   *scope
 	monitor abi.Monitor
+	// component is the component that is being made, which gives functions its providers; empty for the program itself.
+	component urn.URN
 	// static evaluates without a deployment: resources are unknown, and no provider is called.
 	static bool
-	// made is what was computed so far.
-	made *made
+	// budget is charged for all that is evaluated.
+	budget *budget.Budget
+	// components counts those in YAML.
+	components *atomic.Int64
+}
+
+// spend charges the budget for work on an expression, and reports whether it may go on.
+func (e *evaluator) spend(x expr.Expr, steps int, bytes int64) bool {
+	return e.c.report.Spend(x.Node(), steps, bytes)
 }
 
 func (e *evaluator) errorf(at expr.Expr, format string, args ...any) {
@@ -37,19 +47,42 @@ func (e *evaluator) errorf(at expr.Expr, format string, args ...any) {
 	e.c.report.Add(e.c.report.File.Errorf(position, format, args...))
 }
 
-// eval evaluates an expression. In a check, what is wrong is unknown, and the rest is checked.
+// eval evaluates an expression, and bounds what it is as a whole. In a check, what is wrong is unknown, and the rest is
+// checked.
 func (e *evaluator) eval(x expr.Expr) (property.Value, bool) {
-	if e.ctx.Err() != nil {
-		return property.Null, false // the end of the context is reported as such
+	v, ok := e.part(x)
+	switch x.(type) {
+	case *expr.List, *expr.Object:
+		if ok {
+			ok = e.bounded(x, measure.Of(v))
+		}
 	}
-	v, ok := e.evaluate(x)
-	if ok && !isBounded(x) {
-		ok = e.bounded(x, measure.Of(v))
-	}
+	return e.lenient(v, ok)
+}
+
+// lenient is what a check goes on with.
+func (e *evaluator) lenient(v property.Value, ok bool) (property.Value, bool) {
 	if !ok && e.static {
 		return property.Unknown, true
 	}
 	return v, ok
+}
+
+// part evaluates an expression inside another one. Lists and objects are not measured, since those around them are.
+func (e *evaluator) part(x expr.Expr) (property.Value, bool) {
+	// What is wrong then is reported as such, where the budget is spent or the context ends.
+	if e.ctx.Err() != nil || !e.spend(x, 1, 0) {
+		return property.Null, false
+	}
+	v, ok := e.evaluate(x)
+	switch x.(type) {
+	case *expr.Text, *expr.Call, *expr.Invoke:
+		if ok {
+			m := measure.Of(v)
+			ok = e.bounded(x, m) && e.spend(x, 0, m.Bytes())
+		}
+	}
+	return e.lenient(v, ok)
 }
 
 func (e *evaluator) evaluate(x expr.Expr) (property.Value, bool) {
@@ -73,20 +106,17 @@ func (e *evaluator) evaluate(x expr.Expr) (property.Value, bool) {
 	return property.Null, false
 }
 
-// isBounded reports whether a value was written down, or was bounded when it was made.
-func isBounded(x expr.Expr) bool {
-	switch x.(type) {
-	case *expr.Literal, *expr.Access:
-		return true
-	}
-	return false
-}
+// valueBytes is what a list or an object takes for each element.
+const valueBytes = 64
 
 // all evaluates every expression, and so finds what is wrong with each.
 func (e *evaluator) all(xs []expr.Expr) ([]property.Value, bool) {
 	values, all := make([]property.Value, len(xs)), true
 	for i, x := range xs {
-		v, ok := e.eval(x)
+		if !e.spend(x, 0, valueBytes) {
+			return nil, false
+		}
+		v, ok := e.part(x)
 		values[i], all = v, all && ok
 	}
 	return values, all
@@ -118,7 +148,7 @@ func (e *evaluator) text(x *expr.Text) (property.Value, bool) {
 		if part.Access == nil {
 			continue
 		}
-		v, ok := e.eval(part.Access)
+		v, ok := e.part(part.Access)
 		all = all && ok
 		if v = p.Peel(v); !ok || v.IsUnknown() {
 			known = false
@@ -131,6 +161,9 @@ func (e *evaluator) text(x *expr.Text) (property.Value, bool) {
 		}
 		if b.Len()+len(text) > measure.MaxText {
 			e.errorf(part.Access, "%s", tooLarge)
+			return property.Null, false
+		}
+		if !e.spend(part.Access, len(text)/bytesPerStep, 0) { // also if the whole is unknown in the end
 			return property.Null, false
 		}
 		b.WriteString(text)
@@ -170,8 +203,11 @@ func (e *evaluator) object(x *expr.Object) (property.Value, bool) {
 	entries := make([]property.Entry, 0, len(x.Entries))
 	all, known := true, true
 	for _, entry := range x.Entries {
-		k, keyOK := e.eval(entry.Key)
-		v, ok := e.eval(entry.Value)
+		if !e.spend(entry.Value, 0, valueBytes) {
+			return property.Null, false
+		}
+		k, keyOK := e.part(entry.Key)
+		v, ok := e.part(entry.Value)
 		if all = all && keyOK && ok; !keyOK || !ok {
 			continue
 		}
@@ -242,12 +278,12 @@ func (e *evaluator) writtenInputs(r *resource) (property.Map, bool) {
 		e.errorf(r.computed, "the properties of %q must be a mapping, not %s", r.name, articled(v))
 		return property.Map{}, false
 	}
-	for key, part := range m.All() {
-		of := provenance.Provenance{Secret: p.Secret, URNs: slices.Clone(p.URNs)}
+	return provenance.Map(m, func(_ string, part property.Value) property.Value {
+		of := provenance.Provenance{Secret: p.Secret}
+		of.Add(p.URNs...)
 		part = of.Peel(part)
-		m = m.With(key, of.Wrap(part))
-	}
-	return m, true
+		return of.Wrap(part)
+	}), true
 }
 
 func (e *evaluator) access(a *expr.Access) (property.Value, bool) {
@@ -262,7 +298,14 @@ func (e *evaluator) access(a *expr.Access) (property.Value, bool) {
 	if e.static && !e.c.checkAccess(a) {
 		return property.Null, false
 	}
+	if len(a.Path) == 0 {
+		return v, true
+	}
+	if !e.spend(a, len(a.Path), 0) {
+		return property.Null, false
+	}
 	var p provenance.Provenance
+	sealed := e.sealedOf(a, p.Peel(v))
 	for i, segment := range a.Path {
 		v = p.Peel(v)
 		if v.IsUnknown() {
@@ -274,9 +317,33 @@ func (e *evaluator) access(a *expr.Access) (property.Value, bool) {
 			e.c.report.Add(e.c.report.File.Errorf(at, "%s %s", prefix(a, i), problem))
 			return property.Null, false
 		}
+		if i > 0 && sealed[a.Path[1:i+1].String()] {
+			at := a.Position(e.c.report.File, i+1)
+			e.c.report.Add(e.c.report.File.Errorf(at, "%s is secret, and the key of the stack it is from is not at hand", prefix(a, i+1)))
+			return property.Null, false
+		}
 		v = next
 	}
 	return p.Wrap(p.Peel(v)), true
+}
+
+// sealedOf returns what a reference to a stack has left out, by the paths in its outputs.
+func (e *evaluator) sealedOf(a *expr.Access, v property.Value) map[string]bool {
+	ref, ok := v.AsReference()
+	if !ok || len(a.Path) < 2 {
+		return nil
+	}
+	i := e.scope.instance(ref.URN)
+	if i == nil || i.decl.typ != builtin.StackReference {
+		return nil
+	}
+	names, _ := i.state.Get(builtin.SealedOutputNames).AsArray()
+	sealed := make(map[string]bool, len(names))
+	for _, name := range names {
+		text, _ := name.AsString()
+		sealed[text] = true
+	}
+	return sealed
 }
 
 func prefix(a *expr.Access, n int) string {
@@ -354,30 +421,20 @@ func countElements(n int) string {
 	return source.FormatNumber(float64(n)) + " elements"
 }
 
-// maxMade bounds what functions and texts of one run make, in bytes. Lists that double grow to a
-// million parts in twenty lines, and all variables are held until the end.
-const maxMade = 16 * measure.MaxText
-
-type made struct {
-	bytes atomic.Int64
-	// components are those in YAML.
-	components atomic.Int64
-}
-
-// bounded reports whether a value is one that the program may have. What is wrong is reported.
+// bounded charges for the parts of a value, and reports whether it is one that the program may have. What is wrong is
+// reported.
 func (e *evaluator) bounded(x expr.Expr, m measure.Measure) bool {
-	if m.Exceeded() {
+	switch {
+	case m.TooDeep():
+		e.errorf(x, "%s", tooDeep)
+		return false
+	case m.Exceeded():
 		e.errorf(x, "%s", tooLarge)
 		return false
 	}
-	switch x.(type) {
-	case *expr.Text, *expr.Call:
-		if e.made.bytes.Add(m.Bytes()) > maxMade {
-			e.errorf(x, "the program computes more than %d MiB in all", maxMade>>20)
-			return false
-		}
-	}
-	return true
+	return e.spend(x, m.Parts(), 0)
 }
+
+var tooDeep = fmt.Sprintf("the value is too large: its parts would be nested deeper than the %d levels that can be passed to a provider", measure.MaxDepth)
 
 var tooLarge = fmt.Sprintf("the value is too large: it would have more than %d parts, or more than %d MiB of text, which is what can be passed to a provider", measure.MaxParts, measure.MaxText>>20)

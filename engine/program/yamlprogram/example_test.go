@@ -8,6 +8,7 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/yamlprogram"
+	"github.com/husk-dev/husk/engine/projectroot"
 )
 
 // noSchemas knows every package, but nothing about any.
@@ -17,7 +18,7 @@ func (noSchemas) Package(context.Context, program.Package) (*schema.Package, err
 
 // A program is checked without running it; the diagnostics are for people.
 func ExampleProgram_Check() {
-	project, err := program.ParseProject("/shop", "Husk.yaml", []byte(`name: shop
+	project, err := program.ParseProject(projectroot.New("/shop", projectroot.Trusted), "Husk.yaml", []byte(`name: shop
 resources:
   pet:
     type: random:index:RandomPet

@@ -22,6 +22,7 @@ import (
 	"github.com/husk-dev/husk/engine/callback"
 	"github.com/husk-dev/husk/engine/contents"
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/projectroot"
 )
 
 // schemaFiles are the packages of testdata/schemas, and the package "bare",
@@ -203,7 +204,7 @@ func load(t testing.TB, text string) *Program {
 
 func loadIn(t testing.TB, dir, text string) *Program {
 	t.Helper()
-	p, err := program.ParseProject(dir, "Husk.yaml", []byte("name: shop\n"+strings.TrimPrefix(text, "\n")))
+	p, err := program.ParseProject(projectroot.New(dir, projectroot.Trusted), "Husk.yaml", []byte("name: shop\n"+strings.TrimPrefix(text, "\n")))
 	require.NoError(t, err)
 	return New(p, schemaFiles{})
 }

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/husk-dev/husk/abi/property"
@@ -20,14 +20,14 @@ import (
 const maxFileSize = property.DefaultSize
 
 // file reads a file, or makes an asset or archive of one. The user's own path may lead anywhere.
-func (e *evaluator) file(f expr.Function, path string, constant bool) (property.Value, *argumentError) {
+func (e *evaluator) file(c *expr.Call, path string, constant bool) (property.Value, *argumentError) {
 	type made struct {
 		value   property.Value
 		problem *argumentError
 	}
 	// Opening or reading a pipe waits until somebody writes to it.
 	m, err := blocking.Call(e.ctx, func() (made, error) {
-		value, problem := e.fileNow(f, path, constant)
+		value, problem := e.fileNow(c, path, constant)
 		return made{value, problem}, nil
 	}, nil)
 	if err != nil {
@@ -37,7 +37,8 @@ func (e *evaluator) file(f expr.Function, path string, constant bool) (property.
 }
 
 // fileNow is file for as long as it takes.
-func (e *evaluator) fileNow(f expr.Function, path string, constant bool) (property.Value, *argumentError) {
+func (e *evaluator) fileNow(c *expr.Call, path string, constant bool) (property.Value, *argumentError) {
+	f := c.Function
 	fail := func(format string, args ...any) (property.Value, *argumentError) {
 		return property.Null, &argumentError{0, fmt.Sprintf(format, args...)}
 	}
@@ -48,7 +49,7 @@ func (e *evaluator) fileNow(f expr.Function, path string, constant bool) (proper
 	if !filepath.IsAbs(path) {
 		absolute = filepath.Join(e.c.dir, path)
 	}
-	file, err := os.Open(absolute)
+	file, err := e.c.program.project.Root.OpenAny(absolute)
 	if err != nil {
 		return fail("%s", fileProblem(path, constant, err))
 	}
@@ -65,7 +66,7 @@ func (e *evaluator) fileNow(f expr.Function, path string, constant bool) (proper
 	if !readsFile(f) { // the engine reads it where it is used
 		return fileContents(f, e.c.located(path)), nil
 	}
-	text, problem, err := readFile(f, file)
+	text, problem, err := e.readFile(c, file)
 	switch {
 	case err != nil:
 		return fail("%s", fileProblem(path, constant, err))
@@ -91,7 +92,7 @@ func (e *evaluator) foreignFile(c *expr.Call, path string, secret bool) (propert
 		return property.Null, foreignProblem(err, secret)
 	}
 	defer file.Close()
-	text, wrong, err := readFile(c.Function, file)
+	text, wrong, err := e.readFile(c, file)
 	switch {
 	case err != nil:
 		return property.Null, foreignProblem(err, secret)
@@ -113,23 +114,48 @@ func readsFile(f expr.Function) bool {
 	return f == expr.ReadFile || f == expr.FileBase64 || f == expr.FileBase64SHA256
 }
 
-// readFile returns what a function returns of a file. problem is a format with a place for the file.
-func readFile(f expr.Function, file io.Reader) (text, problem string, err error) {
-	data, err := io.ReadAll(io.LimitReader(file, maxFileSize+1))
-	switch {
-	case err != nil:
+// readFile returns what a function returns of a file. problem is a format with a place for the file. What is read is charged
+// before more is: the memory of the text until it is returned, when it is charged as a value.
+func (e *evaluator) readFile(c *expr.Call, file io.Reader) (text, problem string, err error) {
+	var b strings.Builder
+	sum := sha256.New()
+	var to io.Writer = &b
+	finish := func() {}
+	switch c.Function {
+	case expr.FileBase64SHA256:
+		to = sum
+	case expr.FileBase64:
+		encoder := base64.NewEncoder(base64.StdEncoding, &b)
+		to, finish = encoder, func() { _ = encoder.Close() } // a builder has no errors
+	}
+	var held int64
+	defer func() { e.spend(c, 0, -held) }()
+	read, part := 0, make([]byte, 64<<10)
+	for err == nil {
+		var n int
+		n, err = file.Read(part)
+		if read += n; read > maxFileSize {
+			return "", fmt.Sprintf("the file is larger than %d MiB%%s", maxFileSize>>20), nil
+		}
+		before := b.Len()
+		_, _ = to.Write(part[:n]) // neither a builder nor a hash has errors
+		grown := int64(b.Len() - before)
+		held += grown
+		if !e.spend(c, 1+n/bytesPerStep, grown) || e.ctx.Err() != nil {
+			return "", "the file was not read to its end%s", nil
+		}
+	}
+	if err != io.EOF {
 		return "", "", err
-	case len(data) > maxFileSize:
-		return "", fmt.Sprintf("the file is larger than %d MiB%%s", maxFileSize>>20), nil
-	case f == expr.FileBase64:
-		return base64.StdEncoding.EncodeToString(data), "", nil
-	case f == expr.FileBase64SHA256:
-		sum := sha256.Sum256(data)
-		return base64.StdEncoding.EncodeToString(sum[:]), "", nil
-	case !utf8.Valid(data):
+	}
+	finish()
+	switch {
+	case c.Function == expr.FileBase64SHA256:
+		return base64.StdEncoding.EncodeToString(sum.Sum(nil)), "", nil
+	case c.Function == expr.ReadFile && !utf8.ValidString(b.String()):
 		return "", "the file is not UTF-8 text%s; pass it as fn::fileAsset, or by fn::filebase64", nil
 	}
-	return string(data), "", nil
+	return b.String(), "", nil
 }
 
 // fileProblem says why a file could not be read. A computed path may be a secret, and is not shown.

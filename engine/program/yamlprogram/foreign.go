@@ -25,7 +25,7 @@ func (c *compilation) findForeign() {
 }
 
 func (c *compilation) isForeign(x expr.Expr) bool {
-	if c.program.untrusted {
+	if !c.program.project.Root.Trusted() {
 		return true
 	}
 	switch x := x.(type) {
@@ -59,7 +59,7 @@ func (c *compilation) isForeignName(name string) bool {
 // written is the beginning of a text up to its first foreign part.
 func (e *evaluator) written(x expr.Expr) string {
 	text, ok := x.(*expr.Text)
-	if !ok || e.c.program.untrusted {
+	if !ok || !e.c.program.project.Root.Trusted() {
 		return ""
 	}
 	var b strings.Builder

@@ -22,6 +22,9 @@ func (e *evaluator) call(c *expr.Call) (property.Value, bool) {
 	if !ok {
 		return property.Null, false
 	}
+	if !e.looksAt(c, args) {
+		return property.Null, false
+	}
 	switch c.Function {
 	case expr.Secret:
 		p := provenance.Provenance{Secret: true}
@@ -49,6 +52,41 @@ func (e *evaluator) call(c *expr.Call) (property.Value, bool) {
 		}
 		return v, problem == nil
 	})
+}
+
+// bytesPerStep is how much text a function looks at in the time of a step: even a slow one, such as [sha1.Sum], takes 1 ns a byte.
+const bytesPerStep = 64
+
+// looksAt charges for the arguments of a function, which takes time also if its result is small.
+func (e *evaluator) looksAt(c *expr.Call, args []property.Value) bool {
+	switch c.Function {
+	case expr.Secret, expr.Select, expr.SingleOrNone, expr.Length, expr.ResourceName, expr.ResourceType:
+		return true // they look at the outermost part alone, and the length of text is charged while it is counted
+	}
+	for _, arg := range args {
+		m := measure.Of(arg)
+		if !e.spend(c, m.Parts()+m.Text()/bytesPerStep, 0) {
+			return false
+		}
+	}
+	return e.ctx.Err() == nil
+}
+
+// characters counts what a reader takes for one character, which may be many code points.
+func (e *evaluator) characters(c *expr.Call, text string) (n int, ok bool) {
+	const perStep = 4 // it takes 20 to 50 ns for a byte
+	state, uncharged := -1, 0
+	for rest := text; rest != ""; n++ {
+		var character string
+		character, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
+		uncharged += len(character)
+		if steps := uncharged / perStep; steps >= 1024 || rest == "" {
+			if uncharged = 0; !e.spend(c, steps, 0) {
+				return 0, false
+			}
+		}
+	}
+	return n, true
 }
 
 // argumentError says what is wrong with an argument, but not its value, which may be a secret.
@@ -114,7 +152,7 @@ func (e *evaluator) builtin(c *expr.Call, args []property.Value, secret bool) (p
 			return e.foreignFile(c, text, secret)
 		}
 		_, constant := c.Args[0].(*expr.Literal)
-		return e.file(c.Function, text, constant)
+		return e.file(c, text, constant)
 	}
 }
 
@@ -205,8 +243,8 @@ func (e *evaluator) ofParts(c *expr.Call, arg property.Value) (property.Value, b
 	text, isText := v.AsString()
 	switch {
 	case c.Function == expr.Length && isText:
-		// What a reader takes for one character may be many code points.
-		return p.Wrap(property.Number(float64(uniseg.GraphemeClusterCount(text)))), true
+		n, ok := e.characters(c, text)
+		return p.Wrap(property.Number(float64(n))), ok
 	case c.Function == expr.Length && isObject:
 		return p.Wrap(property.Number(float64(m.Len()))), true
 	case c.Function == expr.Length && !isArray:

@@ -1,6 +1,8 @@
 package yamlprogram
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,8 +17,9 @@ type node struct {
 	name     string
 	resource *resource
 	variable *variable
-	// uses are the nodes that must be done before, distinct and in their order.
+	// uses are the nodes that must be done before, distinct and in their order, and used has them where there are many.
 	uses []int
+	used map[int]bool
 	// accesses are where the node names others, in the order of the file.
 	accesses []*expr.Access
 }
@@ -64,6 +67,9 @@ type graph struct {
 	order []int
 }
 
+// accessBytes is what an access takes in a graph: many resources can have the same action, and so its accesses.
+const accessBytes = 32
+
 // newGraph finds out what uses what, and reports what uses itself.
 func newGraph(c *compilation) *graph {
 	g := &graph{byName: map[string]int{}}
@@ -75,6 +81,9 @@ func newGraph(c *compilation) *graph {
 	}
 	for _, n := range g.nodes {
 		use := func(a *expr.Access) {
+			if !c.report.Spend(n.key(), 1, accessBytes) {
+				return
+			}
 			n.accesses = append(n.accesses, a)
 			g.use(n, a.Name)
 		}
@@ -91,7 +100,12 @@ func newGraph(c *compilation) *graph {
 	}
 	g.useDefaults(c)
 	uses := func(i int) []int { return g.nodes[i].uses }
-	g.order = toposort.Order(len(g.nodes), uses, func(numbers func() []int) { g.reportCycle(c, numbers()) })
+	cycles := 0
+	g.order = toposort.Order(len(g.nodes), uses, func(numbers func() []int) {
+		if cycles++; cycles <= maxCycles { // each takes as long as it is
+			g.reportCycle(c, numbers())
+		}
+	})
 	return g
 }
 
@@ -101,9 +115,28 @@ func (g *graph) add(n *node) {
 }
 
 func (g *graph) use(n *node, name string) {
-	if i, ok := g.byName[name]; ok && !slices.Contains(n.uses, i) {
+	if i, ok := g.byName[name]; ok && !n.isUsing(i) {
 		n.uses = append(n.uses, i)
+		if n.used != nil {
+			n.used[i] = true
+		}
 	}
+}
+
+// fewUses are as many as are searched faster than looked up.
+const fewUses = 16
+
+func (n *node) isUsing(i int) bool {
+	if len(n.uses) <= fewUses {
+		return slices.Contains(n.uses, i)
+	}
+	if n.used == nil {
+		n.used = make(map[int]bool, 2*len(n.uses))
+		for _, used := range n.uses {
+			n.used[used] = true
+		}
+	}
+	return n.used[i]
 }
 
 // usesOf returns the nodes that expressions name, for what is no node itself.
@@ -115,41 +148,61 @@ func (g *graph) usesOf(x expr.Expr) []int {
 
 // useDefaults makes what a default provider serves wait for it, but for what it is made from.
 func (g *graph) useDefaults(c *compilation) {
-	for pkg, provider := range c.defaults {
-		before := g.reach(g.byName[provider.name])
-		for i, n := range g.nodes {
-			if !before[i] && n.needsDefault(c, pkg) {
-				g.use(n, provider.name)
+	if len(c.defaults) == 0 {
+		return
+	}
+	users := map[string][]int{} // those that leave the choice of a package's provider open
+	for i, n := range g.nodes {
+		for _, pkg := range n.open(c) {
+			users[pkg] = append(users[pkg], i)
+		}
+	}
+	for _, pkg := range slices.Sorted(maps.Keys(c.defaults)) {
+		if len(users[pkg]) == 0 {
+			continue
+		}
+		provider := c.defaults[pkg]
+		before := g.reach(c, g.byName[provider.name])
+		for _, i := range users[pkg] {
+			if !before[i] {
+				g.use(g.nodes[i], provider.name)
 			}
 		}
 	}
 }
 
-// needsDefault reports whether a node leaves the choice of a package's provider open.
-func (n *node) needsDefault(c *compilation, pkg string) bool {
-	if r := n.resource; r != nil && !r.isProvider() && c.served(r.pkg) == pkg && r.options.exprs["provider"] == nil {
-		return true
+// open returns the packages whose provider the node leaves open.
+func (n *node) open(c *compilation) (pkgs []string) {
+	need := func(pkg string) {
+		if pkg = c.served(pkg); c.defaults[pkg] != nil && !slices.Contains(pkgs, pkg) {
+			pkgs = append(pkgs, pkg)
+		}
 	}
-	needs := false
+	if r := n.resource; r != nil && !r.isProvider() && r.options.exprs["provider"] == nil {
+		need(r.pkg)
+	}
 	for _, x := range slices.Concat(n.expressions(), n.calls()) {
 		expr.Walk(x, func(x expr.Expr) {
+			if !c.report.Spend(n.key(), 1+len(pkgs), 0) {
+				return
+			}
 			if call, ok := x.(*expr.Invoke); ok && call.Provider == nil {
 				p, _ := packageOf(call.Token)
-				needs = needs || c.served(p) == pkg
+				need(p)
 			}
 		})
 	}
-	return needs
+	return pkgs
 }
 
 // reach returns a node and all that it uses, directly or not.
-func (g *graph) reach(from int) map[int]bool {
+func (g *graph) reach(c *compilation, from int) map[int]bool {
 	seen := map[int]bool{}
 	pending := []int{from}
 	for len(pending) > 0 {
 		i := pending[len(pending)-1]
 		pending = pending[:len(pending)-1]
-		if !seen[i] {
+		if !seen[i] && c.report.Spend(g.nodes[i].key(), 1, 0) {
 			seen[i] = true
 			pending = append(pending, g.nodes[i].uses...)
 		}
@@ -157,9 +210,16 @@ func (g *graph) reach(from int) map[int]bool {
 	return seen
 }
 
+// maxCycles bounds the cycles that are reported, and maxCycle the names of each.
+const maxCycles, maxCycle = 100, 20
+
 func (g *graph) reportCycle(c *compilation, cycle []int) {
-	names := make([]string, 0, len(cycle)+1)
-	for _, i := range cycle {
+	names := make([]string, 0, maxCycle+2)
+	for at, i := range cycle {
+		if at == maxCycle {
+			names = append(names, fmt.Sprintf("(%d more)", len(cycle)-maxCycle))
+			break
+		}
 		names = append(names, g.nodes[i].name)
 	}
 	names = append(names, names[0])

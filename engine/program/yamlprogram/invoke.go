@@ -67,7 +67,7 @@ func (e *evaluator) invoke(x *expr.Invoke) (property.Value, bool) {
 	}
 	v, ok := response.Result.Lookup(x.Return)
 	if !ok {
-		e.c.report.Errorf(x.ReturnNode, "the result of %s has no property %q%s", x.Token, x.Return, source.DidYouMean(x.Return, response.Result.Keys()))
+		e.c.report.Errorf(x.ReturnNode, "the result of %s has no property %q%s", x.Token, x.Return, e.c.report.DidYouMean(x.Return, response.Result.Keys))
 		return property.Null, false
 	}
 	return from.Wrap(from.Peel(v)), true
@@ -126,9 +126,9 @@ func (e *evaluator) checkInvoke(x *expr.Invoke, f function, args property.Map, w
 		return false
 	}
 	_, failures := f.schema.Args.Check(args)
-	e.c.failures(withoutMeant(failures, x.Args, &f.schema.Args), x.Args, x.TokenNode, what)
+	e.c.failures(e.c.withoutMeant(failures, x.Args, &f.schema.Args), x.Args, x.TokenNode, what)
 	if x.Return != "" && len(f.schema.Result.Properties) > 0 && f.schema.Result.Property(x.Return) == nil {
-		e.c.report.Errorf(x.ReturnNode, "the result of %s has no property %q%s", x.Token, x.Return, source.DidYouMean(x.Return, f.schema.Result.Names()))
+		e.c.report.Errorf(x.ReturnNode, "the result of %s has no property %q%s", x.Token, x.Return, e.c.report.DidYouMean(x.Return, f.schema.Result.Names))
 		return false
 	}
 	return len(failures) == 0
@@ -136,7 +136,7 @@ func (e *evaluator) checkInvoke(x *expr.Invoke, f function, args property.Map, w
 
 func (e *evaluator) functionOptions(x *expr.Invoke, f function) (out abi.FunctionOptions, ok bool) {
 	o := &optionReader{evaluator: e, exprs: map[string]expr.Expr{}, ok: true}
-	out.Version = x.Version
+	out.Version, out.Parent = x.Version, e.component
 	if x.Parent != nil {
 		if parent := o.resourceOf("the option parent", x.Parent); parent != nil {
 			out.Parent = parent.urn
@@ -219,7 +219,7 @@ func (e *evaluator) stackReference(c *expr.Call, args []property.Value) (propert
 	name, _ := output.AsString()
 	v, ok := outputs.Lookup(name)
 	if !ok {
-		e.errorf(c.Args[1], "%s: the stack has no output %q%s", c.Function, name, source.DidYouMean(name, outputs.Keys()))
+		e.errorf(c.Args[1], "%s: the stack has no output %q%s", c.Function, name, e.c.report.DidYouMean(name, outputs.Keys))
 		return property.Null, false
 	}
 	return p.Wrap(p.Peel(v)), true

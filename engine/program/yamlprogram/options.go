@@ -344,10 +344,6 @@ func (o *optionReader) aliasURN(x expr.Expr, text string) (urn.URN, bool) {
 }
 
 func withoutNulls(m property.Map) property.Map {
-	for _, key := range m.Keys() {
-		if m.Get(key).IsNull() {
-			m = m.Without(key)
-		}
-	}
-	return m
+	entries := slices.Clone(m.Entries())
+	return property.SortedMap(slices.DeleteFunc(entries, func(e property.Entry) bool { return e.Value.IsNull() }))
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/program/expr"
-	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
 )
 
@@ -223,8 +222,8 @@ func (o *optionReader) warnOfUnknown(name string, paths []string) {
 		if !ok || key == "id" || o.resource.inputs.Property(key) != nil || o.resource.outputs.Property(key) != nil {
 			continue
 		}
-		known := append(o.resource.inputs.Names(), o.resource.outputs.Names()...)
-		o.c.report.Warnf(o.exprs[name].Node(), "the option %s names %q, which %s has not%s", name, key, schema.ShortToken(o.resource.token), source.DidYouMean(key, known))
+		known := func() []string { return append(o.resource.inputs.Names(), o.resource.outputs.Names()...) }
+		o.c.report.Warnf(o.exprs[name].Node(), "the option %s names %q, which %s has not%s", name, key, schema.ShortToken(o.resource.token), o.c.report.DidYouMean(key, known))
 	}
 }
 
@@ -302,8 +301,10 @@ func (o *optionReader) urns(name string) []urn.URN {
 		return nil
 	}
 	var out []urn.URN
+	seen := map[urn.URN]bool{}
 	for _, i := range o.resources("the option "+name, x) {
-		if !slices.Contains(out, i.urn) {
+		if !seen[i.urn] {
+			seen[i.urn] = true
 			out = append(out, i.urn)
 		}
 	}

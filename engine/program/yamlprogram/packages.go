@@ -150,21 +150,26 @@ func (c *compilation) served(pkg string) string { return c.program.project.Packa
 
 func (c *compilation) unknownPackage(name string, at *yaml.Node) source.Diagnostic {
 	var names []string
-	for _, p := range c.program.project.Providers {
-		names = append(names, p.Name)
+	known := func() []string {
+		all := slices.Clone(names)
+		for _, p := range c.program.project.Packages {
+			all = append(all, p.Name)
+		}
+		return all
 	}
-	slices.Sort(names)
-	known := slices.Clone(names)
-	for _, p := range c.program.project.Packages {
-		known = append(known, p.Name)
+	lists := "lists no providers"
+	if !c.report.Full() {
+		for _, p := range c.program.project.Providers {
+			names = append(names, p.Name)
+		}
+		slices.Sort(names)
 	}
-	d := c.report.File.Errorf(source.Of(at), "there is no provider for the package %q%s", name, source.DidYouMean(name, known))
-	listed := "lists no providers"
+	d := c.report.File.Errorf(source.Of(at), "there is no provider for the package %q%s", name, c.report.DidYouMean(name, known))
 	if len(names) > 0 {
-		listed = "lists only " + strings.Join(names, ", ")
+		lists = "lists only " + listed(names)
 	}
 	d.Detail = fmt.Sprintf("plugins.providers in %s %s; add an entry there:\n  - name: %s\n    path: <a .wasm file, or a directory of Go source>\nor run husk install with its source, or with its name if a registry has it",
-		c.program.project.File.Name, listed, name)
+		c.program.project.File.Name, lists, name)
 	return d
 }
 
@@ -207,7 +212,7 @@ func (c *compilation) resolve(ctx context.Context, r *resource) {
 	r.packageVersion = p.schema.Version
 	r.schema = p.schema.ResolveResource(r.typ)
 	if r.schema == nil {
-		c.report.Add(c.unknownToken("resource type", r.typ, r.typeNode, p.schema.NearestResource(r.typ), tokens(p.schema.Resources, func(r *schema.Resource) string { return r.Token })))
+		c.report.Add(c.unknownToken("resource type", r.typ, r.typeNode, c.nearest(len(p.schema.Resources), func() string { return p.schema.NearestResource(r.typ) }), tokens(p.schema.Resources, func(r *schema.Resource) string { return r.Token })))
 		return
 	}
 	r.token, r.inputs, r.outputs = r.schema.Token, &r.schema.Inputs, &r.schema.Outputs
@@ -314,11 +319,17 @@ func (c *compilation) resolveFunction(ctx context.Context, x *expr.Invoke) (func
 	s := p.schema.ResolveFunction(x.Token)
 	if s == nil {
 		known := tokens(p.schema.Functions, func(f *schema.Function) string { return f.Token })
-		c.report.Add(c.unknownToken("function", x.Token, x.TokenNode, p.schema.NearestFunction(x.Token), known))
+		c.report.Add(c.unknownToken("function", x.Token, x.TokenNode, c.nearest(len(p.schema.Functions), func() string { return p.schema.NearestFunction(x.Token) }), known))
 		return f, false
 	}
 	f = function{token: s.Token, pkg: pkg, schema: s}
 	return f, true
+}
+
+// nearest returns what a search among so many names finds, or nothing once many were compared.
+func (c *compilation) nearest(among int, search func() string) (near string) {
+	c.report.Compare(among, func() { near = search() })
+	return near
 }
 
 // fetch loads all packages of the program at once: each may have to be built and compiled.

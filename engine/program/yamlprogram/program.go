@@ -12,12 +12,12 @@ package yamlprogram
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/program/budget"
 	"github.com/husk-dev/husk/engine/program/source"
 )
 
@@ -39,35 +39,43 @@ type Program struct {
 	warn    func(source.Diagnostic)
 	warned  sync.Once
 	schemas Schemas
-	// untrusted says that somebody else wrote the program.
-	untrusted bool
+	// limits bound the evaluation of each run, and of each check.
+	limits budget.Limits
 }
 
-// New returns the program of a project.
+// New returns the program of a project. That of a project that is not trusted reads files of the project, and what is in
+// the Internet.
 func New(project *program.Project, schemas Schemas) *Program {
 	return &Program{project: project, schemas: schemas}
 }
 
-// Distrust has the program read what somebody else chose: files of its project, and what is in the Internet.
-func (p *Program) Distrust() { p.untrusted = true }
+// Limit bounds what the evaluation of a run, or a check, may take. Without it, the defaults of [budget.Limits] do. The
+// error of a run that takes more has a [*budget.ExceededError].
+func (p *Program) Limit(limits budget.Limits) { p.limits = limits }
 
 // OnWarning has the first run call f with the warnings about the program.
 func (p *Program) OnWarning(f func(source.Diagnostic)) { p.warn = f }
 
 // Check returns all that is wrong with the program without running it, or the context's error.
 func (p *Program) Check(ctx context.Context, run abi.RunContext) (source.Diagnostics, error) {
-	_, ds, err := p.compile(ctx, run, nil)
+	c, ds, err := p.compile(ctx, run, nil)
+	c.budget.Close()
 	return ds, err
 }
 
 // Validate is Check for a program whose configuration is not all known. The values of the keys in unknown, and of declared
 // keys that the run has no value for, may be any of their types.
 func (p *Program) Validate(ctx context.Context, run abi.RunContext, unknown []string) (source.Diagnostics, error) {
+	set := make(map[string]bool, len(run.Config))
+	for _, e := range run.Config {
+		set[e.Key] = true
+	}
 	for _, d := range p.project.Config {
-		if d.Default.IsNull() && !slices.ContainsFunc(run.Config, func(e abi.ConfigEntry) bool { return e.Key == d.Key }) {
+		if d.Default.IsNull() && !set[d.Key] {
 			unknown = append(unknown, d.Key)
 		}
 	}
-	_, ds, err := p.compile(ctx, run, unknown)
+	c, ds, err := p.compile(ctx, run, unknown)
+	c.budget.Close()
 	return ds, err
 }

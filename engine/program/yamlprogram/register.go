@@ -15,6 +15,7 @@ import (
 	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/program/expr"
 	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/measure"
 	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
 )
 
@@ -53,13 +54,17 @@ func (d *deployment) register(r *resource) status {
 		internal := property.NewMap(property.Entry{Key: providers.EnvVarMappings, Value: property.Object(mappings)})
 		inputs = inputs.With(providers.Internal, property.Object(internal))
 	}
+	depends := dependencies(inputs)
+	if !d.holds(r, inputs, depends, parent) {
+		return failed
+	}
 	if len(options.Hooks) > 0 {
 		d.acting.Store(urn.New(d.c.run.Stack, d.c.run.Project, parent, r.token, name), r)
 	}
 	response, err := d.monitor.RegisterResource(d.ctx, abi.RegisterResourceRequest{
 		Type: r.token, Name: name, Parent: parent,
 		Custom: !r.isComponent(), Remote: r.isComponent(),
-		Inputs: provenance.LowerContents(inputs), PropertyDependencies: dependencies(inputs),
+		Inputs: provenance.LowerContents(inputs), PropertyDependencies: depends,
 		Options: options, SourcePosition: d.position(r),
 	})
 	if err != nil {
@@ -79,6 +84,23 @@ func (d *deployment) register(r *resource) status {
 	i.complete = d.isComplete(i)
 	d.scope.setInstance(i)
 	return done
+}
+
+const (
+	// registrationBytes is what the deployment keeps of a resource beside its properties, as far as it is known.
+	registrationBytes = 1 << 10
+	// dependencyBytes is what it keeps of a dependency.
+	dependencyBytes = 64
+)
+
+// holds charges for a registration as it is written out, and reports whether the run may go on.
+func (d *deployment) holds(r *resource, inputs property.Map, depends []abi.PropertyDependency, parent urn.URN) bool {
+	m := measure.Of(property.Object(inputs))
+	count := 0
+	for _, p := range depends {
+		count += len(p.URNs)
+	}
+	return d.c.report.Spend(r.key, m.Parts()+count, registrationBytes+m.Bytes()+int64(count)*dependencyBytes+int64(len(parent)))
 }
 
 // isComplete reports whether what the state lacks is null, and not unknown in a preview.
@@ -172,10 +194,17 @@ func (d *deployment) readAs(r *resource, name string, x expr.Expr, id property.V
 		d.errorf(x, "the id and the state of %q must not be ephemeral, because they are recorded", r.name)
 		return failed
 	}
+	have := make(map[urn.URN]bool, len(options.Dependencies))
+	for _, u := range options.Dependencies {
+		have[u] = true
+	}
 	for _, u := range p.Distinct() {
-		if !slices.Contains(options.Dependencies, u) {
+		if !have[u] {
 			options.Dependencies = append(options.Dependencies, u)
 		}
+	}
+	if !d.holds(r, state, nil, parent) {
+		return failed
 	}
 	response, err := d.monitor.ReadResource(d.ctx, abi.ReadResourceRequest{
 		ID: text, Type: r.token, Name: name, Parent: parent,

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/measure"
 	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
 )
 
@@ -19,6 +21,7 @@ import (
 // goes on with what does not need the failed resource. The error then is [source.Diagnostics].
 func (p *Program) Run(ctx context.Context, run abi.RunContext, monitor abi.Monitor) error {
 	c, ds, err := p.compile(ctx, run, nil)
+	defer func() { c.budget.Close() }() // it tells what was spent, also by an evaluation that was interrupted
 	if err != nil {
 		return err
 	}
@@ -32,7 +35,7 @@ func (p *Program) Run(ctx context.Context, run abi.RunContext, monitor abi.Monit
 			}
 		}
 	})
-	c.report = &source.Report{File: c.report.File} // without the warnings, which are told
+	c.report = &source.Report{File: c.report.File, Budget: c.budget} // without the warnings, which are told
 	if err := c.registerPackages(ctx, monitor); err != nil {
 		return err
 	}
@@ -42,7 +45,7 @@ func (p *Program) Run(ctx context.Context, run abi.RunContext, monitor abi.Monit
 	if err != nil {
 		return fmt.Errorf("register the stack: %w", err)
 	}
-	e := &evaluator{ctx: ctx, c: c, scope: newScope(), monitor: monitor, made: &made{}}
+	e := &evaluator{ctx: ctx, c: c, scope: newScope(), monitor: monitor, budget: c.budget, components: new(atomic.Int64)}
 	e.scope.set(pulumiName, c.pulumi)
 	d := &deployment{evaluator: e, stack: stack.URN, status: make([]status, len(c.graph.nodes))}
 	if err := d.registerActions(); err != nil {
@@ -178,7 +181,8 @@ func (d *deployment) outputs() property.Map {
 			continue
 		}
 		v, ok := d.eval(o.value)
-		if ok && (&provenance.Provenance{URNs: v.Dependencies()}).Ephemeral() {
+		m := measure.Of(v)
+		if ok = ok && d.spend(o.value, 0, m.Bytes()); ok && (&provenance.Provenance{URNs: v.Dependencies()}).Ephemeral() {
 			d.errorf(o.value, "the output %q must not be ephemeral, because it is recorded", o.name)
 		} else if ok {
 			entries = append(entries, property.Entry{Key: o.name, Value: v})
@@ -196,7 +200,7 @@ func (d *deployment) problems() error {
 	if slices.ContainsFunc(ds, func(x source.Diagnostic) bool { return !cancelled(x) }) {
 		ds = slices.DeleteFunc(ds, cancelled)
 	}
-	return ds.Err()
+	return onlyExceeded(ds).Err()
 }
 
 // position is a place in the program as registrations tell it.

@@ -406,3 +406,20 @@ resources: {server: {type: cloud:Server, properties: {size: 1}, options: {action
 	_, err = m.actions[0].Call(t.Context(), callback.Step{Kind: abi.HookKindAfterCreate, New: seen("new")})
 	require.ErrorContains(t, err, "its arguments cannot be computed")
 }
+
+// Pulumi takes keys in other capitals. A key that is there in both is not the other one.
+func TestKeysInCapitals(t *testing.T) {
+	monitor := &fakeMonitor{}
+	p := load(t, `
+Configuration: {count: {Type: Integer, Default: 3}}
+Variables: {image: {Fn::Join: ["-", ["a", "b"]]}}
+Resources:
+  A: {Type: cloud:Server, Properties: {size: "${count}", image: "${image}"}, Options: {Protect: true}}
+Outputs: {Size: "${A.size}"}
+`)
+	require.NoError(t, p.Run(t.Context(), runContext(), monitor))
+	a := monitor.request(t, "A")
+	require.Equal(t, `{apiVersion: "v1", image: "a-b", size: 3}`, showMap(a.Inputs))
+	require.NotNil(t, a.Options.Protect)
+	require.Equal(t, []string{"Size"}, monitor.outputs.Keys())
+}

@@ -161,17 +161,18 @@ func readResource(r *source.Report, f source.Field, options *optionKeys, inCompo
 
 // corrected returns the fields of a resource. A misspelt key is reported, and then taken as meant.
 func corrected(r *source.Report, n *yaml.Node) []source.Field {
-	fields := r.Fields(n, "a resource")
-	has := func(name string) bool {
-		return slices.ContainsFunc(fields, func(f source.Field) bool { return f.Name == name })
+	fields := r.KnownFields(n, "a resource", resourceKeys)
+	has := map[string]bool{}
+	for _, f := range fields {
+		has[f.Name] = true
 	}
 	for i, f := range fields {
 		if slices.Contains(resourceKeys, f.Name) {
 			continue
 		}
 		r.Unknown(f, "a resource", resourceKeys)
-		if near := schema.Nearest(f.Name, resourceKeys); near != "" && !has(near) {
-			fields[i].Name = near
+		if near := schema.Nearest(f.Name, resourceKeys); near != "" && !has[near] {
+			fields[i].Name, has[near] = near, true
 		}
 	}
 	return fields

@@ -84,7 +84,7 @@ func (s *Store) Backup(ctx context.Context, name state.StackName, id string) (*s
 		return nil, err
 	}
 	if is != v {
-		return nil, s.corrupt(f.backup(v), "it holds the checkpoint "+is.id(), contents.CheckpointRemedy, nil)
+		return nil, s.corrupt(f.backup(v), "it holds the checkpoint "+is.id(), s.remedy(f, f.backup(v)), nil)
 	}
 	if _, current, err := s.readStamped(f, f.checkpoint); err == nil && !current.before(v) {
 		return contents, nil // the records are in a later checkpoint

@@ -33,7 +33,7 @@ func (s *Store) examine(f files) (*state.Contents, position, error) {
 		if err != nil {
 			return nil, position{}, err
 		}
-		if was.Token == 0 {
+		if _, _, stamped := parseStamp(contents.Checkpoint); !stamped {
 			if err := s.checkForeign(f); err != nil {
 				return nil, position{}, err
 			}
@@ -110,11 +110,14 @@ func (s *Store) readStamped(f files, file string) (*state.Contents, stampValue, 
 	}
 	v, err := verify(checkpoint)
 	contents := &state.Contents{
-		CheckpointFile: s.fs.Path(file), CheckpointRemedy: s.remedy(f, file), Checkpoint: checkpoint,
+		CheckpointFile: s.fs.Path(file), CheckpointRemedy: checkpointRemedy, Checkpoint: checkpoint,
 		JournalFile: s.fs.Path(f.journal(v)), JournalRemedy: journalRemedy, Sequence: v.Sequence,
 	}
+	if errors.Is(err, state.ErrUnsupported) {
+		return nil, v, fmt.Errorf("reading the stack %s: %s: %w", f.name, contents.CheckpointFile, err)
+	}
 	if err != nil {
-		remedy := contents.CheckpointRemedy
+		remedy := s.remedy(f, file)
 		if file == f.checkpoint && json.Valid(checkpoint) {
 			remedy += "; if it was changed on purpose, husk stack import --force --file " + contents.CheckpointFile + " takes it as it is"
 		}
@@ -123,8 +126,13 @@ func (s *Store) readStamped(f files, file string) (*state.Contents, stampValue, 
 	return contents, v, nil
 }
 
+// checkpointRemedy does not depend on the backups that there are: with each state, [Store.remedy] would list those of all
+// stacks.
+const checkpointRemedy = "husk stack restore --list lists the earlier states, and husk stack restore goes back to one"
+
 const journalRemedy = "husk state repair --journal keeps all records before it, and lists the others"
 
+// remedy returns what to do about a damaged file. It lists the backups of the project.
 func (s *Store) remedy(f files, file string) string {
 	if file != f.checkpoint {
 		return "husk stack restore --list lists the other earlier states"

@@ -22,7 +22,8 @@ import (
 //
 // The checksum is the CRC-32C of the whole file, with zeros in place of its own eight digits.
 // The member comes first and is written in exactly this way; a file with any other stamp was
-// changed. Other tools write no stamp: such files are read as they are.
+// changed. Other tools write no stamp: such files are read as they are. The first versions of
+// Husk wrote no checksum; the next checkpoint has one. A later form has a member "layout".
 
 // stampValue says where a checkpoint stands in the stack's history.
 type stampValue struct {
@@ -48,7 +49,14 @@ func parseID(id string) (v stampValue, ok bool) {
 // stampFormat is the beginning of a checkpoint's file, up to the end of the stamp.
 const stampFormat = `{"husk":{"sequence":%d,"token":%d,"crc32c":"%s"}`
 
+// formerFormat is what the first versions of Husk began a file with.
+const formerFormat = `{"husk":{"sequence":%d,"token":%d}`
+
+// head returns the stamp with a checksum, or the former stamp if that is empty.
 func (v stampValue) head(checksum string) []byte {
+	if checksum == "" {
+		return fmt.Appendf(nil, formerFormat, v.Sequence, v.Token)
+	}
 	return fmt.Appendf(nil, stampFormat, v.Sequence, v.Token, checksum)
 }
 
@@ -84,6 +92,12 @@ func verify(checkpoint []byte) (stampValue, error) {
 	if !ok {
 		return stampValue{}, checkUnstamped(checkpoint)
 	}
+	if checksum == "" {
+		if !jsontext.Value(checkpoint).IsValid() {
+			return v, errors.New("it is not a JSON object")
+		}
+		return v, nil
+	}
 	if is := v.checksum(checkpoint[len(v.head(checksum)):]); is != checksum {
 		return v, fmt.Errorf("its checksum is %s, and that of its contents %s", checksum, is)
 	}
@@ -103,11 +117,15 @@ const (
 	maxStamp = 128
 )
 
+// parseStamp reads the stamp at the beginning of a file. The checksum is empty in the former form.
 func parseStamp(file []byte) (v stampValue, checksum string, ok bool) {
 	head := file[:min(len(file), maxStamp)]
 	format := strings.Replace(stampFormat, "%s", "%8s", 1)
-	_, err := fmt.Sscanf(string(head), format, &v.Sequence, &v.Token, &checksum)
-	ok = err == nil && len(checksum) == len(noChecksum) && v.Sequence <= maxSequence && v.Token <= maxSequence &&
+	n, err := fmt.Sscanf(string(head), format, &v.Sequence, &v.Token, &checksum)
+	if former := n == 2; former {
+		checksum, err = "", nil
+	}
+	ok = err == nil && (checksum == "" || len(checksum) == len(noChecksum)) && v.Sequence <= maxSequence && v.Token <= maxSequence &&
 		bytes.HasPrefix(head, v.head(checksum)) // Sscanf takes other spellings, too
 	return v, checksum, ok
 }
@@ -135,6 +153,10 @@ func checkUnstamped(checkpoint []byte) error {
 			return err
 		}
 		if name == state.StoreMember {
+			var newer struct{ Layout int }
+			if json.Unmarshal(value, &newer) == nil && newer.Layout > layoutVersion {
+				return fmt.Errorf("it has the layout %d and this husk knows %d: use a newer husk: %w", newer.Layout, layoutVersion, state.ErrUnsupported)
+			}
 			return fmt.Errorf("the member %q is not as husk writes it", name)
 		}
 		var members map[string]json.RawMessage

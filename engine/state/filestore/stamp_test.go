@@ -50,7 +50,7 @@ func TestFilesOfOtherTools(t *testing.T) {
 		`{"husk":{"sequence":1,"token":18446744073709551615}}`, `{"husk":{"sequence":1,"token":2,"more":3}}`,
 		`{"husk":{"sequence":1,"token":2,"crc32c":"1"}}`, `{"husk":{"sequence":1,"token":2,"crc32c":1}}`,
 		`{"version":3,"husj":{"sequence":1,"token":2}}`,
-		`{"husk":{"sequence":7,"token":3},"version":3}`, `{"checkpoint":{"husk":1},"husk":{"token":3,"sequence":7},"version":3}`,
+		`{"husk":{"sequence":7,"token":3} "version":3}`, `{"husk":{"sequence":7,"token":3},"version":3`, `{"husk": {"sequence":7,"token":3}}`, `{"checkpoint":{"husk":1},"husk":{"token":3,"sequence":7},"version":3}`,
 		`{"husk":{"sequence":9007199254740993,"token":3,"crc32c":"00000000"}}`,
 	} {
 		_, err := verify([]byte(bad))
@@ -105,6 +105,9 @@ func FuzzVerify(f *testing.F) {
 		v, checksum, ok := parseStamp(data)
 		if _, err := verify(data); err != nil || !ok {
 			return
+		}
+		if checksum == "" {
+			return // the former form, which nothing writes
 		}
 		rest := data[len(v.head(checksum)):]
 		again, err := stamp(append([]byte("{"), bytes.TrimPrefix(rest, []byte(","))...), v)

@@ -65,7 +65,7 @@ func Load(t testing.TB, dir string) *Module {
 			t.Error(err)
 		}
 	})
-	module, err := h.LoadDraft(t.Context(), wasm)
+	module, err := h.LoadBytes(t.Context(), wasm)
 	if err != nil {
 		t.Fatalf("loading the provider in %s: %v", dir, err)
 	}

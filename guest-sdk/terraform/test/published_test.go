@@ -17,20 +17,16 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/nightly"
 	"github.com/husk-dev/husk/internal/port"
 )
-
-// publishedVariable names the environment variable that lets providers be fetched from the module proxy.
-const publishedVariable = "HUSK_TEST_PUBLISHED"
 
 // quotedWord is a value in a description, as in "Currently-supported values are: `RSA`, `ECDSA`".
 var quotedWord = regexp.MustCompile("[`\"]([A-Za-z0-9_:.-]+)[`\"]")
 
 // Providers as their authors published them answer as modules what Terraform is told by their processes.
 func TestPublishedProviders(t *testing.T) {
-	if os.Getenv(publishedVariable) == "" {
-		t.Skip("set " + publishedVariable + "=1 to fetch providers and to compare their modules with their processes")
-	}
+	nightly.Skip(t)
 	for _, of := range []struct {
 		module, name, version string
 		texts                 map[string][]string

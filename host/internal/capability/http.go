@@ -141,9 +141,19 @@ func (h *HTTP) exchange(handle abi.HTTPExchange) (*httpExchange, error) {
 	return h.get(handle, "there is no such HTTP exchange: it was closed, or ended with the call that opened it")
 }
 
+// inParts returns an exchange that the host waits for in the guest's place. One of Begin is a descriptor, whose response
+// another goroutine receives.
+func (h *HTTP) inParts(handle abi.HTTPExchange) (*httpExchange, error) {
+	x, err := h.exchange(handle)
+	if err == nil && x.streamed != nil {
+		return nil, Failure(abi.ErrorKindInvalidArgument, "the HTTP exchange is a descriptor: read and write it as one, with fd_read and fd_write")
+	}
+	return x, err
+}
+
 // Write sends a part of a request's body.
 func (h *HTTP) Write(_ context.Context, handle abi.HTTPExchange, data []byte) error {
-	x, err := h.exchange(handle)
+	x, err := h.inParts(handle)
 	if err != nil {
 		return err
 	}
@@ -152,7 +162,7 @@ func (h *HTTP) Write(_ context.Context, handle abi.HTTPExchange, data []byte) er
 
 // Finish ends a request.
 func (h *HTTP) Finish(_ context.Context, handle abi.HTTPExchange) (abi.HTTPResponseHead, error) {
-	x, err := h.exchange(handle)
+	x, err := h.inParts(handle)
 	if err != nil {
 		return abi.HTTPResponseHead{}, err
 	}
@@ -161,7 +171,7 @@ func (h *HTTP) Finish(_ context.Context, handle abi.HTTPExchange) (abi.HTTPRespo
 
 // Read returns a part of a response's body.
 func (h *HTTP) Read(_ context.Context, handle abi.HTTPExchange, most uint32) (abi.HTTPChunk, error) {
-	x, err := h.exchange(handle)
+	x, err := h.inParts(handle)
 	if err != nil {
 		return abi.HTTPChunk{}, err
 	}

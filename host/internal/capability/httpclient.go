@@ -102,6 +102,15 @@ func (c *HTTPClient) admit(a *httpask.Ask) (*grant.HTTP, error) {
 	return nil, c.denied(a, others)
 }
 
+// grantedFormerly says how to grant a host that a grant included while a *. stood for all names below one. It is empty for
+// other hosts.
+func grantedFormerly(granted, host string) string {
+	if hostname.Matches(granted, host) || !hostname.MatchedFormerly(granted, host) {
+		return ""
+	}
+	return fmt.Sprintf(" (%s is for names of one label more now, and *%[1]s for all below)", granted)
+}
+
 // denied is the refusal of a request. others are the grants that allow other methods there.
 func (c *HTTPClient) denied(a *httpask.Ask, others []*grant.HTTP) error {
 	t := a.Target
@@ -130,6 +139,9 @@ func (c *HTTPClient) denied(a *httpask.Ask, others []*grant.HTTP) error {
 		reason = "its header " + a.Elsewhere + " names another path, which a grant of a path cannot allow: leave it out"
 	case granted != nil:
 		reason = "its grants: http are " + strings.Join(granted, ", ")
+	}
+	for _, g := range c.grants {
+		reason += grantedFormerly(g.Host, a.Host)
 	}
 	return c.advice.Denied(fmt.Sprintf("the provider may not send %s %s: %s", a.Methods[0], t, reason), r)
 }

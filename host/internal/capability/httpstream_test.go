@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
@@ -122,6 +123,32 @@ func TestHTTPStreams(t *testing.T) {
 			h.Close(t.Context(), x)
 		}
 		require.Zero(t, h.Count())
+	})
+	// Another goroutine of the host receives the response meanwhile, which the race detector watches.
+	t.Run("as if it were one in parts", func(t *testing.T) {
+		x, err := h.Begin(t.Context(), abi.HTTPRequest{Method: "GET", URL: server.URL + "/large"}, true)
+		require.NoError(t, err)
+		answered := make(chan struct{})
+		go func() {
+			defer close(answered)
+			_, err := http.ReadResponse(bufio.NewReader(readerOf{t, h.Descriptors, h.open[x].streamed}), nil)
+			assert.NoError(t, err)
+		}()
+		for done := false; !done; {
+			select {
+			case <-answered:
+				done = true
+			default:
+			}
+			_, err := h.Read(t.Context(), x, 10)
+			require.ErrorContains(t, err, "the HTTP exchange is a descriptor")
+			require.ErrorIs(t, err, abi.ErrInvalidArgument)
+			_, err = h.Finish(t.Context(), x)
+			require.ErrorContains(t, err, "the HTTP exchange is a descriptor")
+			require.ErrorContains(t, h.Write(t.Context(), x, []byte("more")), "the HTTP exchange is a descriptor")
+			require.NoError(t, h.Status(t.Context(), x))
+		}
+		h.Close(t.Context(), x)
 	})
 	t.Run("refused", func(t *testing.T) {
 		_, err := h.Begin(t.Context(), abi.HTTPRequest{Method: "GET", URL: "https://example.org/"}, true)

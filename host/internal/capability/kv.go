@@ -79,6 +79,9 @@ func (k KV) Keys(ctx context.Context, prefix, after string, limit uint32) ([]str
 		return nil, err
 	}
 	if after != "" {
+		if err := k.admit("keys", after); err != nil {
+			return nil, err
+		}
 		after = k.space + after
 	}
 	keys, err := k.store.Keys(ctx, k.space+prefix, after, min(limit, MaxKVKeys))

@@ -201,7 +201,7 @@ func (t *TCP) admitName(host string, port uint16) error {
 	if port > 0 {
 		return t.admit(host, port)
 	}
-	return t.advice.Denied("the provider may not look up "+host+": "+t.reason(),
+	return t.advice.Denied("the provider may not look up "+host+": "+t.reason(host),
 		grant.Text{Capability: grant.NameTCP, Scope: host + ":<port>"})
 }
 
@@ -249,11 +249,11 @@ func (t *TCP) admit(host string, port uint16) error {
 		}
 	}
 	target := hostname.Join(host, port)
-	return t.advice.Denied("the provider may not connect to "+target+": "+t.reason(), grant.Text{Capability: grant.NameTCP, Scope: target})
+	return t.advice.Denied("the provider may not connect to "+target+": "+t.reason(host), grant.Text{Capability: grant.NameTCP, Scope: target})
 }
 
-// reason says what is granted in place of what is not.
-func (t *TCP) reason() string {
+// reason says what is granted in place of a host that is not.
+func (t *TCP) reason(host string) string {
 	if len(t.grants) == 0 {
 		return "nothing under its grants: tcp allows it"
 	}
@@ -261,7 +261,11 @@ func (t *TCP) reason() string {
 	for i, g := range t.grants {
 		granted[i] = g.String()
 	}
-	return "its grants: tcp are " + strings.Join(granted, ", ")
+	reason := "its grants: tcp are " + strings.Join(granted, ", ")
+	for _, g := range t.grants {
+		reason += grantedFormerly(g.Host, host)
+	}
+	return reason
 }
 
 // Socket returns the connection as a guest's system has it, nil for none.

@@ -70,6 +70,8 @@ func TestTCPIsDeniedUnlessGranted(t *testing.T) {
 			"the provider may not connect to db.example.org:5433: its grants: tcp are db.example.org:5432" + add + "db.example.org:5433"},
 		{[]string{"*.example.org:5432"}, "example.org", 5432,
 			"the provider may not connect to example.org:5432: its grants: tcp are *.example.org:5432" + add + "example.org:5432"},
+		{[]string{"*.example.org:5432"}, "a.db.example.org", 5432,
+			"the provider may not connect to a.db.example.org:5432: its grants: tcp are *.example.org:5432 (*.example.org is for names of one label more now, and **.example.org for all below)" + add + "a.db.example.org:5432"},
 		{nil, "2001:db8::1", 1,
 			"the provider may not connect to [2001:db8::1]:1: nothing under its grants: tcp allows it" + add + "[2001:db8::1]:1"},
 	} {

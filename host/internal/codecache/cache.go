@@ -103,9 +103,6 @@ func (c *Cache) Has(name string, r *Record) bool {
 	}
 	// What follows need not be there.
 	use([]string{path + AnswersSuffix}, now)
-	if r.PartCode != "" {
-		use(append(codeFiles(filepath.Join(c.dir, r.PartCode)), path+PartSuffix), now)
-	}
 	return true
 }
 

@@ -8,10 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 
 	"github.com/husk-dev/husk/internal/atomicfile"
+	"github.com/husk-dev/husk/internal/filelock"
 	"github.com/husk-dev/husk/internal/meter"
 	"github.com/husk-dev/husk/internal/wasmfile"
 )
@@ -19,26 +21,61 @@ import (
 // codeSection is the custom section of a hollow module that has its code's hash.
 const codeSection = meter.Module + "/code"
 
-// Compile compiles a module, and keeps its code under the name that wazero has for the hollow
-// module, which it returns. Nil: the code cannot be kept, which says nothing about the module.
-func (c *Cache) Compile(ctx context.Context, settings wazero.RuntimeConfig, module []byte) (hollow []byte, err error) {
+// Hollow returns the hollow module of one.
+func Hollow(module []byte) ([]byte, error) {
 	sum := sha256.Sum256(module)
-	if hollow, err = wasmfile.Hollow(module, codeSection, sum[:]); err != nil {
-		return nil, err
-	}
+	return wasmfile.Hollow(module, codeSection, sum[:])
+}
+
+// Compile compiles a module, and keeps its code under the name that wazero has for the hollow
+// module. If the code cannot be kept, that says nothing about the module.
+func (c *Cache) Compile(ctx context.Context, settings wazero.RuntimeConfig, module, hollow []byte) (kept bool, err error) {
 	own, err := newCompiler(ctx, settings, c.dir)
 	if err != nil {
-		return nil, nil
+		return false, nil
 	}
 	defer own.close()
 	code, err := own.compile(ctx, module)
 	if err == nil && c.keep(ctx, own, code, hollow) == nil {
-		return hollow, nil
+		return true, nil
 	}
 	if Unwritten(err) {
 		err = nil
 	}
-	return nil, err
+	return false, err
+}
+
+const (
+	// lockSuffix ends the name of a file that is locked while a module is compiled.
+	lockSuffix = ".compiling"
+	// lookAgain is how often a lock that is held is tried again.
+	lookAgain = 50 * time.Millisecond
+)
+
+// Alone waits until no other process compiles the module of a record, but no longer than given, and has others wait until
+// release. waited says that another did, so that the record may be there by now. The lock ends with its process.
+func (c *Cache) Alone(ctx context.Context, name string, most time.Duration) (release func(), waited bool) {
+	path, until := filepath.Join(c.dir, name+lockSuffix), time.Now().Add(most)
+	for {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return func() {}, waited // then nothing can be kept either
+		}
+		unlock, err := filelock.Try(f)
+		if err == nil {
+			return func() { _, _, _ = os.Remove(path), unlock(), f.Close() }, waited
+		}
+		_ = f.Close()
+		if !errors.Is(err, filelock.ErrHeld) || time.Now().After(until) {
+			return func() {}, waited
+		}
+		waited = true
+		select {
+		case <-ctx.Done():
+			return func() {}, waited
+		case <-time.After(lookAgain):
+		}
+	}
 }
 
 // keep writes the entry of a module whose machine code is in a file, and removes the file.

@@ -45,6 +45,13 @@ func List(dir string) ([]Kept, error) {
 	slices.SortFunc(modules, func(a, b Kept) int {
 		return cmp.Or(b.Used.Compare(a.Used), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Digest, b.Digest))
 	})
+	counted := map[string]bool{} // modules that differ in their manifests or data share their code
+	for i := range modules {
+		if m := &modules[i]; !counted[m.Code] {
+			counted[m.Code] = true
+			m.Bytes += sizeOf(codeFiles(filepath.Join(dir, m.Code)))
+		}
+	}
 	return modules, nil
 }
 
@@ -61,18 +68,19 @@ func (c *Cache) cached(name string) (m Kept, err error) {
 	for _, suffix := range recordSuffixes {
 		files = append(files, filepath.Join(c.dir, name+suffix))
 	}
-	for _, code := range []string{m.Code, m.PartCode} {
-		files = append(files, codeFiles(filepath.Join(c.dir, code))...)
-	}
-	for n, file := range files {
-		info, err := os.Stat(file)
-		if err != nil {
-			continue // not each module has all
-		}
-		m.Bytes += info.Size()
-		if n == 0 {
-			m.Used = info.ModTime()
-		}
+	m.Bytes = sizeOf(files)
+	if info, err := os.Stat(files[0]); err == nil {
+		m.Used = info.ModTime()
 	}
 	return m, nil
+}
+
+// sizeOf returns the bytes in those of the files that are there.
+func sizeOf(files []string) (bytes int64) {
+	for _, file := range files {
+		if info, err := os.Stat(file); err == nil {
+			bytes += info.Size()
+		}
+	}
+	return bytes
 }

@@ -70,9 +70,11 @@ func newHarness(t *testing.T, functions int) *harness {
 		require.NoError(t, c.Close(context.Background()))
 		require.NoDirExists(t, c.run)
 	})
-	h.hollow, err = c.Compile(t.Context(), settings, sums(functions))
+	h.hollow, err = Hollow(sums(functions))
 	require.NoError(t, err)
-	require.NotNil(t, h.hollow)
+	kept, err := c.Compile(t.Context(), settings, sums(functions), h.hollow)
+	require.NoError(t, err)
+	require.True(t, kept)
 	return h
 }
 

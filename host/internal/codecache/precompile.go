@@ -33,7 +33,6 @@ func (c *Cache) Precompile(dir, kept, name string, needs map[string]string) erro
 	if err != nil {
 		return fmt.Errorf("reading the host's cache: %w", err)
 	}
-	r.PartCode = "" // all of the code is read in any case, to see that it is not damaged
 	if files[name+RecordSuffix], err = strictcbor.Marshal(r); err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@ func prune(dir string, since time.Time) (bytes int64, err error) {
 
 // prunable reports whether a file is one that can be made again, or was left half-made.
 func prunable(name string) bool {
-	suffixes := append(slices.Clone(recordSuffixes), digestSuffix, frameSuffix, textSuffix, asideSuffix)
+	suffixes := append(slices.Clone(recordSuffixes), digestSuffix, frameSuffix, textSuffix, lockSuffix, asideSuffix)
 	return slices.Contains(suffixes, filepath.Ext(name)) || strings.HasPrefix(name, atomicfile.Unfinished)
 }
 

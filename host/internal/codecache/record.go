@@ -13,13 +13,12 @@ type Record struct {
 	// Digest is the module's, and World what it is.
 	Digest string
 	World  canon.World
-	// Name and Version are what the module says of itself, empty if that is not known.
+	// Name and Version are those of the module's manifest, empty without one.
 	Name, Version string
 	// Data is set if there is an image of the module's data, and Base if there is one of an instance.
 	Data, Base bool
-	// Code names the machine code in the cache, and PartCode that of the module's part, empty if there
-	// is none. It is for Target.
-	Code, PartCode, Target string
+	// Code names the machine code in the cache, which is for Target.
+	Code, Target string
 	// Details are what the owner of the cache knows of the module.
 	Details strictcbor.Raw
 }
@@ -28,14 +27,13 @@ type Record struct {
 const (
 	RecordSuffix  = ".module"
 	HollowSuffix  = ".hollow"
-	PartSuffix    = ".part"
 	DataSuffix    = ".data"
 	BaseSuffix    = ".base"
 	AnswersSuffix = ".answers"
 )
 
 // recordSuffixes are of all that lies under the name of a record, which is the first.
-var recordSuffixes = []string{RecordSuffix, HollowSuffix, PartSuffix, DataSuffix, BaseSuffix, AnswersSuffix}
+var recordSuffixes = []string{RecordSuffix, HollowSuffix, DataSuffix, BaseSuffix, AnswersSuffix}
 
 // Modules is where records are, with their images and machine code.
 type Modules interface {

@@ -434,7 +434,7 @@ var buildGuest = sync.OnceValues(func() (*guest, error) {
 	}
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "guest.wasm")
-	build := exec.Command("go", "build", "-o", file, "./testdata/guest")
+	build := exec.Command("go", "build", "-trimpath", "-o", file, "./testdata/guest") // as other guests, whose library is compiled
 	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, &exec.Error{Name: string(out), Err: err}

@@ -66,7 +66,7 @@ func emptyFileSystem() *FileSystem {
 //
 // What is withheld are files and directories of the host, by their paths, that are in no mount
 // unless the mount is such a directory or lies in one: no guest reads, changes, or makes them, or
-// replaces a directory above them. The last name of a path may have * in it.
+// replaces a directory above them. The last name of a path may have * in it, and ** before it.
 func OpenFileSystem(mounts []Mount, withheld ...string) (_ *FileSystem, err error) {
 	if len(mounts) > maxMounts {
 		return nil, fmt.Errorf("%d directories are granted, at most %d are possible", len(mounts), maxMounts)

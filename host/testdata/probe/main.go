@@ -145,10 +145,13 @@ var actions = map[string]func(context.Context, []string) (string, error){
 		time.Sleep(d)
 		return "", err
 	},
-	"wait": func(ctx context.Context, _ []string) (string, error) {
+	"wait": func(ctx context.Context, a []string) (string, error) {
 		os.Stdout.WriteString("waiting\n")
 		for ctx.Err() == nil {
 			time.Sleep(time.Millisecond)
+		}
+		if len(a) > 0 {
+			return "", errors.New(a[0])
 		}
 		return "waited until the call was cancelled", nil
 	},

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/internal/backend/postgres"
+	"github.com/husk-dev/husk/internal/named"
 	"github.com/husk-dev/husk/internal/postgrestest"
 )
 
@@ -46,7 +47,7 @@ func TestServersThatCannotBeUsed(t *testing.T) {
 		"no TLS":               {at(plain, "postgres", plain.Password, "127.0.0.1", "postgres") + "?sslmode=require", []string{"server refused TLS connection", "set sslmode=disable in the URL"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b, err := postgres.Open(t.Context(), c.url, t.TempDir())
+			b, err := postgres.Open(t.Context(), named.ByOperator(c.url, "the test"), t.TempDir())
 			require.NoError(t, err)
 			defer b.Close()
 			err = b.Check(t.Context())
@@ -58,7 +59,7 @@ func TestServersThatCannotBeUsed(t *testing.T) {
 			require.NotContains(t, err.Error(), s.Password)
 		})
 	}
-	b, err := postgres.Open(t.Context(), at(s, "postgres", s.Password, "localhost", "postgres")+"?sslmode=verify-full&sslrootcert="+authority, t.TempDir())
+	b, err := postgres.Open(t.Context(), named.ByOperator(at(s, "postgres", s.Password, "localhost", "postgres")+"?sslmode=verify-full&sslrootcert="+authority, "the test"), t.TempDir())
 	require.NoError(t, err)
 	defer b.Close()
 	require.NoError(t, b.Check(t.Context()), "what the advice names is what helps")

@@ -14,6 +14,7 @@ import (
 	"github.com/husk-dev/husk/internal/backend/backendtest"
 	"github.com/husk-dev/husk/internal/backend/postgres"
 	"github.com/husk-dev/husk/internal/faultproxy"
+	"github.com/husk-dev/husk/internal/named"
 	"github.com/husk-dev/husk/internal/postgrestest"
 )
 
@@ -40,7 +41,7 @@ func TestFailover(t *testing.T) {
 	replica := primary.Replica(t)
 	servers := fmt.Sprintf("127.0.0.1:%d,127.0.0.1:%d", primary.Port, replica.Port)
 	url := strings.Replace(primary.URL("postgres", 0), fmt.Sprint("127.0.0.1:", primary.Port), servers, 1) + "&target_session_attrs=read-write"
-	b, err := postgres.Open(t.Context(), url, t.TempDir())
+	b, err := postgres.Open(t.Context(), named.ByOperator(url, "the test"), t.TempDir())
 	require.NoError(t, err)
 	defer b.Close()
 	ctx := t.Context()
@@ -90,7 +91,7 @@ func TestHistoryOfFailovers(t *testing.T) {
 	open := func(int) state.Store {
 		proxy := faultproxy.Start(t, fmt.Sprint("127.0.0.1:", primary.Port))
 		proxies = append(proxies, proxy)
-		b, err := postgres.Open(t.Context(), primary.URL("postgres", proxy.Port())+"&target_session_attrs=read-write", t.TempDir())
+		b, err := postgres.Open(t.Context(), named.ByOperator(primary.URL("postgres", proxy.Port())+"&target_session_attrs=read-write", "the test"), t.TempDir())
 		require.NoError(t, err)
 		t.Cleanup(b.Close)
 		require.NoError(t, b.Check(t.Context()))
@@ -111,7 +112,7 @@ func TestHistoryOfFailovers(t *testing.T) {
 // clockJumps has a lease end too early, as if the server's clock had jumped ahead, and last too long, as if it had
 // jumped back. The first is fenced, the second can be broken.
 func clockJumps(t *testing.T, s *postgrestest.Server) {
-	b, err := postgres.Open(t.Context(), s.URL("postgres", 0)+"&schema=clock", t.TempDir())
+	b, err := postgres.Open(t.Context(), named.ByOperator(s.URL("postgres", 0)+"&schema=clock", "the test"), t.TempDir())
 	require.NoError(t, err)
 	defer b.Close()
 	ctx := t.Context()
@@ -152,7 +153,7 @@ func TestPgBouncer(t *testing.T) {
 	t.Run("history", func(t *testing.T) {
 		url := fmt.Sprintf("%s&schema=pooled_%d", url, schemas.Add(1))
 		backendtest.History(t, func(int) state.Store {
-			b, err := postgres.Open(t.Context(), url, t.TempDir())
+			b, err := postgres.Open(t.Context(), named.ByOperator(url, "the test"), t.TempDir())
 			require.NoError(t, err)
 			t.Cleanup(b.Close)
 			require.NoError(t, b.Check(t.Context()))

@@ -14,9 +14,8 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/named"
 )
 
 // Schemes are those of the URLs that [Open] takes.
@@ -33,19 +32,20 @@ var schemaPattern = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,62}$`)
 var _ backend.Opener = Open
 
 // Open opens the backend of a URL such as postgres://user:password@host:5432/database?sslmode=verify-full.
-// libpq's parameters, environment variables, and password file apply. It does not connect yet.
-func Open(ctx context.Context, text, dir string) (*backend.Backend, error) {
-	return OpenSchema(ctx, text, "", dir)
+// libpq's parameters, environment variables, and password file apply to one that the operator has named. It does not
+// connect yet.
+func Open(ctx context.Context, at named.URL, dir string) (*backend.Backend, error) {
+	return OpenSchema(ctx, at, "", dir)
 }
 
 // OpenSchema is Open with another schema than the URL names, unless that is empty. Backends in a process whose URLs differ
 // only by their schemas share connections.
-func OpenSchema(_ context.Context, text, named, dir string) (*backend.Backend, error) {
-	config, err := pgconn.ParseConfig(text)
+func OpenSchema(_ context.Context, at named.URL, other, dir string) (*backend.Backend, error) {
+	config, err := configOf(at)
 	if err != nil {
-		return nil, fmt.Errorf("the URL of the backend is not one of PostgreSQL, which has the form postgres://user:password@host:5432/database: %w", err)
+		return nil, err
 	}
-	schema := cmp.Or(named, config.RuntimeParams[schemaParameter], defaultSchema)
+	schema := cmp.Or(other, config.RuntimeParams[schemaParameter], defaultSchema)
 	if !schemaPattern.MatchString(schema) {
 		return nil, fmt.Errorf("the URL of the backend has schema=%q, and a schema is lower-case letters, digits, and \"_\"", schema)
 	}
@@ -54,7 +54,7 @@ func OpenSchema(_ context.Context, text, named, dir string) (*backend.Backend, e
 	if schema != defaultSchema {
 		place += "?" + schemaParameter + "=" + schema
 	}
-	p, release, err := shared(text, config)
+	p, release, err := shared(at, config)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/husk-dev/husk/internal/named"
 )
 
 // Parameters of a URL that have the names and the meaning which they have for pgx's pools.
@@ -104,8 +106,8 @@ type sharedPool struct {
 
 // shared returns the pool of this process for a configuration that was read from the URL. The caller calls release when
 // it needs it no more.
-func shared(text string, config *pgconn.Config) (p *pool, release func(), err error) {
-	key := poolKey(text, config)
+func shared(at named.URL, config *pgconn.Config) (p *pool, release func(), err error) {
+	key := poolKey(at, config)
 	pools.Lock()
 	defer pools.Unlock()
 	s := pools.of[key]
@@ -132,7 +134,8 @@ func shared(text string, config *pgconn.Config) (p *pool, release func(), err er
 }
 
 // poolKey tells configurations apart that do not mean the same connections. It shows no password.
-func poolKey(text string, config *pgconn.Config) string {
+func poolKey(at named.URL, config *pgconn.Config) string {
+	text := at.Text()
 	if base, query, ok := strings.Cut(text, "?"); ok {
 		parameters := slices.DeleteFunc(strings.Split(query, "&"), func(p string) bool {
 			name, _, _ := strings.Cut(p, "=")
@@ -142,6 +145,9 @@ func poolKey(text string, config *pgconn.Config) string {
 		text = base + "?" + strings.Join(parameters, "&")
 	}
 	all := []string{text, config.Password}
+	if !at.IsOperators() {
+		return fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(append(all, "a project's"), "\x00"))))
+	}
 	for _, variable := range os.Environ() {
 		if strings.HasPrefix(variable, "PG") {
 			all = append(all, variable)

@@ -15,6 +15,7 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/postgres"
+	"github.com/husk-dev/husk/internal/named"
 	"github.com/husk-dev/husk/internal/postgrestest"
 )
 
@@ -25,8 +26,9 @@ func connections(t *testing.T, s *postgrestest.Server) {
 	const application = "many-tenants"
 	connect := func(idleTime string) (all []*backend.Backend) {
 		for n := range tenants {
-			b, err := postgres.OpenSchema(ctx, fmt.Sprintf("%s&application_name=%s&pool_max_conns=%d&pool_max_conn_idle_time=%s", s.URL("postgres", 0), application, most, idleTime),
+			b, err := postgres.OpenSchema(ctx, named.ByOperator(fmt.Sprintf("%s&application_name=%s&pool_max_conns=%d&pool_max_conn_idle_time=%s", s.URL("postgres", 0), application, most, idleTime), "the test"),
 				fmt.Sprint("tenant_", n), t.TempDir())
+
 			require.NoError(t, err)
 			all = append(all, b)
 		}
@@ -106,7 +108,7 @@ func TestParametersOfPools(t *testing.T) {
 	u.RawQuery = query.Encode()
 	require.NoError(t, open(t, u.String()).Check(t.Context()))
 	for parameter, want := range map[string]string{"pool_max_conns=0": "a number from 1 on", "pool_max_conn_idle_time=soon": "a time such as 5m"} {
-		_, err := postgres.Open(t.Context(), s.URL("postgres", 0)+"&"+parameter, t.TempDir())
+		_, err := postgres.Open(t.Context(), named.ByOperator(s.URL("postgres", 0)+"&"+parameter, "the test"), t.TempDir())
 		require.ErrorContains(t, err, want)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/husk-dev/husk/internal/backend/backendtest"
 	"github.com/husk-dev/husk/internal/backend/postgres"
 	"github.com/husk-dev/husk/internal/faultproxy"
+	"github.com/husk-dev/husk/internal/named"
 	"github.com/husk-dev/husk/internal/postgrestest"
 )
 
@@ -24,7 +25,7 @@ var schemas atomic.Int32
 
 // open opens a backend with tables of its own.
 func open(t *testing.T, url string) *backend.Backend {
-	b, err := postgres.Open(t.Context(), fmt.Sprintf("%s&schema=test_%d", url, schemas.Add(1)), t.TempDir())
+	b, err := postgres.Open(t.Context(), named.ByOperator(fmt.Sprintf("%s&schema=test_%d", url, schemas.Add(1)), "the test"), t.TempDir())
 	require.NoError(t, err)
 	t.Cleanup(b.Close)
 	return b
@@ -57,12 +58,12 @@ func TestPostgreSQL(t *testing.T) {
 
 func newerSchema(t *testing.T, s *postgrestest.Server) {
 	url := s.URL("postgres", 0) + "&schema=newer"
-	b, err := postgres.Open(t.Context(), url, t.TempDir())
+	b, err := postgres.Open(t.Context(), named.ByOperator(url, "the test"), t.TempDir())
 	require.NoError(t, err)
 	require.NoError(t, b.Check(t.Context()))
 	b.Close()
 	s.Execute(t, "postgres", "UPDATE newer.meta SET version = 99")
-	b, err = postgres.Open(t.Context(), url, t.TempDir())
+	b, err = postgres.Open(t.Context(), named.ByOperator(url, "the test"), t.TempDir())
 	require.NoError(t, err)
 	defer b.Close()
 	_, err = b.State.List(t.Context())
@@ -77,13 +78,13 @@ func rights(t *testing.T, s *postgrestest.Server) {
 	s.Execute(t, "postgres", "CREATE ROLE team LOGIN PASSWORD 'team'")
 	url := strings.Replace(s.URL("postgres", 0), "postgres:"+s.Password, "team:team", 1) + "&schema=shared"
 	try := func() error {
-		b, err := postgres.Open(t.Context(), url, t.TempDir())
+		b, err := postgres.Open(t.Context(), named.ByOperator(url, "the test"), t.TempDir())
 		require.NoError(t, err)
 		defer b.Close()
 		return b.Check(t.Context())
 	}
 	require.ErrorContains(t, try(), "CREATE")
-	b, err := postgres.Open(t.Context(), s.URL("postgres", 0)+"&schema=shared", t.TempDir())
+	b, err := postgres.Open(t.Context(), named.ByOperator(s.URL("postgres", 0)+"&schema=shared", "the test"), t.TempDir())
 	require.NoError(t, err)
 	require.NoError(t, b.Check(t.Context()))
 	b.Close()
@@ -95,7 +96,7 @@ func rights(t *testing.T, s *postgrestest.Server) {
 
 func missingRecords(t *testing.T, s *postgrestest.Server) {
 	ctx, name := t.Context(), state.StackName{Project: "p", Name: "s"}
-	b, err := postgres.Open(ctx, s.URL("postgres", 0)+"&schema=gap", t.TempDir())
+	b, err := postgres.Open(ctx, named.ByOperator(s.URL("postgres", 0)+"&schema=gap", "the test"), t.TempDir())
 	require.NoError(t, err)
 	defer b.Close()
 	require.NoError(t, b.State.Create(ctx, name, []byte("{}")))
@@ -137,7 +138,7 @@ func bothMigrate(t *testing.T, s *postgrestest.Server) {
 	errs := make(chan error)
 	for range 4 {
 		go func() {
-			b, err := postgres.Open(t.Context(), s.URL("postgres", 0)+"&schema=race", t.TempDir())
+			b, err := postgres.Open(t.Context(), named.ByOperator(s.URL("postgres", 0)+"&schema=race", "the test"), t.TempDir())
 			if err == nil {
 				err = b.Check(t.Context())
 				b.Close()
@@ -156,11 +157,11 @@ func TestURLs(t *testing.T) {
 		"postgres://user:secret@host:notaport/x": "form postgres://",
 		"postgres://h/db?sslmode=perhaps":        "sslmode",
 	} {
-		_, err := postgres.Open(t.Context(), url, t.TempDir())
+		_, err := postgres.Open(t.Context(), named.ByOperator(url, "the test"), t.TempDir())
 		require.ErrorContains(t, err, want)
 		require.NotContains(t, err.Error(), "secret")
 	}
-	b, err := postgres.Open(t.Context(), "postgresql://me:secret@db.example:6432/stacks?sslmode=require&schema=infra", t.TempDir())
+	b, err := postgres.Open(t.Context(), named.ByOperator("postgresql://me:secret@db.example:6432/stacks?sslmode=require&schema=infra", "the test"), t.TempDir())
 	require.NoError(t, err)
 	require.Equal(t, "postgres://me@db.example:6432/stacks?schema=infra", b.Place)
 }
@@ -168,7 +169,7 @@ func TestURLs(t *testing.T) {
 // through opens a backend through a proxy.
 func through(t *testing.T, s *postgrestest.Server, schema string) (*backend.Backend, *faultproxy.Proxy) {
 	proxy := faultproxy.Start(t, fmt.Sprint("127.0.0.1:", s.Port))
-	b, err := postgres.Open(t.Context(), s.URL("postgres", proxy.Port())+"&schema="+schema, t.TempDir())
+	b, err := postgres.Open(t.Context(), named.ByOperator(s.URL("postgres", proxy.Port())+"&schema="+schema, "the test"), t.TempDir())
 	require.NoError(t, err)
 	t.Cleanup(b.Close)
 	return b, proxy
@@ -213,7 +214,7 @@ func processHistory(t *testing.T, s *postgrestest.Server) {
 // TestMain is also that of the writers of processHistory.
 func TestMain(m *testing.M) {
 	backendtest.Main(m, func(ctx context.Context, url string) (state.Store, error) {
-		b, err := postgres.Open(ctx, url, "")
+		b, err := postgres.Open(ctx, named.ByOperator(url, "the test"), "")
 		if err != nil {
 			return nil, err
 		}
@@ -277,7 +278,7 @@ func lostAnswers(t *testing.T, s *postgrestest.Server) {
 // lateRequests has each step of a store arrive once more after it was repeated and answered, and others have gone on.
 func lateRequests(t *testing.T, s *postgrestest.Server) {
 	b, proxy := through(t, s, "late")
-	direct, err := postgres.Open(t.Context(), s.URL("postgres", 0)+"&schema=late", t.TempDir())
+	direct, err := postgres.Open(t.Context(), named.ByOperator(s.URL("postgres", 0)+"&schema=late", "the test"), t.TempDir())
 	require.NoError(t, err)
 	t.Cleanup(direct.Close)
 	ctx, name := t.Context(), state.StackName{Project: "p", Name: "s"}
@@ -331,7 +332,7 @@ func lateRequests(t *testing.T, s *postgrestest.Server) {
 
 // fullDisk has the server say what it says when it cannot extend a file.
 func fullDisk(t *testing.T, s *postgrestest.Server) {
-	b, err := postgres.Open(t.Context(), s.URL("postgres", 0)+"&schema=small", t.TempDir())
+	b, err := postgres.Open(t.Context(), named.ByOperator(s.URL("postgres", 0)+"&schema=small", "the test"), t.TempDir())
 	require.NoError(t, err)
 	defer b.Close()
 	require.NoError(t, b.Check(t.Context()))
@@ -354,7 +355,7 @@ func fullDisk(t *testing.T, s *postgrestest.Server) {
 
 // restart has the server fail, and come back, while a run goes on.
 func restart(t *testing.T, s *postgrestest.Server) {
-	b, err := postgres.Open(t.Context(), s.URL("postgres", 0)+"&schema=restart", t.TempDir())
+	b, err := postgres.Open(t.Context(), named.ByOperator(s.URL("postgres", 0)+"&schema=restart", "the test"), t.TempDir())
 	require.NoError(t, err)
 	defer b.Close()
 	ctx, name := t.Context(), state.StackName{Project: "p", Name: "s"}

@@ -12,6 +12,7 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/postgres"
+	"github.com/husk-dev/husk/internal/named"
 	"github.com/husk-dev/husk/internal/postgrestest"
 )
 
@@ -26,7 +27,7 @@ func TestWithoutReplica(t *testing.T) {
 }
 
 func withoutReplica(t *testing.T, primary, replica *postgrestest.Server, interference string) {
-	b, err := postgres.Open(t.Context(), primary.URL("postgres", 0)+"&schema=with_"+interference, t.TempDir())
+	b, err := postgres.Open(t.Context(), named.ByOperator(primary.URL("postgres", 0)+"&schema=with_"+interference, "the test"), t.TempDir())
 	require.NoError(t, err)
 	defer b.Close()
 	ctx := t.Context()

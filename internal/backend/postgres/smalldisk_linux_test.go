@@ -13,6 +13,7 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend/backendtest"
 	"github.com/husk-dev/husk/internal/backend/postgres"
+	"github.com/husk-dev/husk/internal/named"
 	"github.com/husk-dev/husk/internal/postgrestest"
 )
 
@@ -30,7 +31,7 @@ func TestLogOnSmallDisk(t *testing.T) {
 	t.Setenv("TMPDIR", disk)
 	s := postgrestest.Start(t)
 	backendtest.History(t, func(int) state.Store {
-		b, err := postgres.Open(t.Context(), s.URL("postgres", 0), "")
+		b, err := postgres.Open(t.Context(), named.ByOperator(s.URL("postgres", 0), "the test"), "")
 		require.NoError(t, err)
 		t.Cleanup(b.Close)
 		require.NoError(t, b.Check(t.Context()))
@@ -65,7 +66,7 @@ func TestOnSmallDisk(t *testing.T) {
 	s.Execute(t, "postgres", "CREATE TABLESPACE small LOCATION '"+disk+"'")
 	url := s.URL("postgres", 0) + "&default_tablespace=small&schema="
 	t.Run("refused", func(t *testing.T) {
-		b, err := postgres.Open(t.Context(), url+"refused", t.TempDir())
+		b, err := postgres.Open(t.Context(), named.ByOperator(url+"refused", "the test"), t.TempDir())
 		require.NoError(t, err)
 		t.Cleanup(b.Close)
 		require.NoError(t, b.Check(t.Context()))
@@ -80,7 +81,7 @@ func TestOnSmallDisk(t *testing.T) {
 	})
 	t.Run("history", func(t *testing.T) {
 		backendtest.History(t, func(int) state.Store {
-			b, err := postgres.Open(t.Context(), url+"history", t.TempDir())
+			b, err := postgres.Open(t.Context(), named.ByOperator(url+"history", "the test"), t.TempDir())
 			require.NoError(t, err)
 			t.Cleanup(b.Close)
 			require.NoError(t, b.Check(t.Context()))

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
@@ -20,6 +21,9 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/hostname"
+	"github.com/husk-dev/husk/internal/intake"
+	"github.com/husk-dev/husk/internal/named"
+	"github.com/husk-dev/husk/internal/printable"
 )
 
 // Schemes are those of the URLs that [Open] takes.
@@ -55,20 +59,23 @@ type client struct {
 }
 
 // Open opens the backend of a server with a URL such as https://husk.example.com. The token is the password of the URL,
-// or that of the environment. Without encryption it goes to this machine only. Open does not connect yet.
-func Open(_ context.Context, text, dir string) (*backend.Backend, error) {
-	u, err := url.Parse(text)
+// or that of the environment if the operator has named the URL. Without encryption it goes to this machine only. Open does
+// not connect yet.
+func Open(_ context.Context, at named.URL, dir string) (*backend.Backend, error) {
+	u, err := url.Parse(at.Text())
 	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
 		return nil, errors.New("the URL of the backend is not one of a server, which has the form https://host or https://:TOKEN@host")
 	}
 	if u.Scheme == "http" && !hostname.IsThisMachine(u.Hostname()) {
 		return nil, fmt.Errorf("the URL of the backend is http://%s, and anybody on the way could read the token and the state: use https", u.Host)
 	}
-	token := os.Getenv(TokenVariable)
+	var token string
 	if password, ok := u.User.Password(); ok {
 		token = password
 	} else if u.User != nil {
 		token = u.User.Username()
+	} else {
+		token = at.Getenv(TokenVariable)
 	}
 	u.User = nil
 	place := strings.TrimSuffix(u.String(), "/")
@@ -80,7 +87,7 @@ func Open(_ context.Context, text, dir string) (*backend.Backend, error) {
 		// The token is for this server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
-	c.reached.Store(os.Getenv(KnownVariable) != "")
+	c.reached.Store(at.IsOperators() && os.Getenv(KnownVariable) != "")
 	return &backend.Backend{
 		Place: place, Dir: dir, Remote: true,
 		State: &store{client: c}, Modules: modules{c}, KV: values{c}, History: runs{c}, Keys: keys{c},
@@ -177,17 +184,20 @@ func (c *client) attempt(ctx context.Context, name string, body []byte) (out *an
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
 		reason, _ := io.ReadAll(io.LimitReader(resp.Body, maxReason))
-		return nil, resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests, c.refused(resp, strings.TrimSpace(string(reason)))
+		return nil, resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests, c.refused(resp, printable.Line(strings.TrimSpace(string(reason))))
 	}
 	if is := resp.Header.Get("Content-Type"); is != contentType {
 		return nil, false, fmt.Errorf("it answered with %q, and a server of husk answers with %q: check the URL", is, contentType)
 	}
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
 	if err != nil {
 		return nil, true, err
 	}
+	if len(data) > maxBody {
+		return nil, false, fmt.Errorf("its answer has more than %d MiB", maxBody>>20)
+	}
 	out = new(answer)
-	if err := decoder.Unmarshal(data, out); err != nil {
+	if err := intake.CBOR(decoder, nil, data, out); err != nil {
 		return nil, false, fmt.Errorf("its answer cannot be understood: client and server may be of different versions of husk: %w", err)
 	}
 	return out, false, nil
@@ -212,11 +222,26 @@ func (c *client) refused(resp *http.Response, reason string) error {
 	case resp.StatusCode == http.StatusUnauthorized:
 		return fmt.Errorf("it does not accept the token: %s; ask for a new one, and set %s or log in with it", reason, TokenVariable)
 	case resp.StatusCode/100 == 3:
-		return fmt.Errorf("it says that it is at %s: use that URL", resp.Header.Get("Location"))
+		return fmt.Errorf("it says that it is at %s: use that URL", printable.Line(resp.Header.Get("Location")))
 	case resp.StatusCode == http.StatusForbidden, strings.HasPrefix(resp.Header.Get("Content-Type"), "text/plain") && reason != "":
-		return fmt.Errorf("%s (%s)", reason, resp.Status)
+		return fmt.Errorf("%s (%s)", reason, printable.Line(resp.Status))
 	}
-	return fmt.Errorf("it answered %s: check the URL", resp.Status)
+	return fmt.Errorf("it answered %s: check the URL", printable.Line(resp.Status))
+}
+
+// unfit is the error of an answer with what is no name of anything. The names of an answer become those of files here.
+func (c *client) unfit(err error) error {
+	return fmt.Errorf("the backend %s: its answer cannot be used: %w", c.place, err)
+}
+
+// names returns names of an answer that have a form.
+func (c *client) names(all []string, f form) ([]string, error) {
+	for _, name := range all {
+		if !f.is(name) {
+			return nil, c.unfit(notForm(f, name))
+		}
+	}
+	return all, nil
 }
 
 // store implements [state.Opener] and [state.Archive].
@@ -252,6 +277,11 @@ func (s *store) List(ctx context.Context) ([]state.StackName, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, name := range out.Stacks {
+		if err := name.Validate(); err != nil {
+			return nil, s.unfit(err)
+		}
+	}
 	return out.Stacks, nil
 }
 
@@ -286,10 +316,18 @@ func (s *store) Backups(ctx context.Context, name state.StackName) ([]state.Back
 	if err != nil {
 		return nil, err
 	}
+	for _, one := range out.Backups {
+		if !backupID.is(one.ID) {
+			return nil, s.unfit(notForm(backupID, one.ID))
+		}
+	}
 	return out.Backups, nil
 }
 
 func (s *store) Backup(ctx context.Context, name state.StackName, id string) (*state.Contents, error) {
+	if !backupID.is(id) {
+		return nil, fmt.Errorf("the stack %s: %w: %q", name, state.ErrNoBackup, id)
+	}
 	out, err := s.of(ctx, "backup", request{Stack: name, ID: id})
 	return out.contents(err)
 }
@@ -357,7 +395,7 @@ func (v values) List(ctx context.Context, stack state.StackName) ([]string, erro
 	if err != nil {
 		return nil, err
 	}
-	return out.Names, nil
+	return v.names(out.Names, providerID)
 }
 
 func (v values) Load(ctx context.Context, stack state.StackName, provider string) (content []byte, version string, err error) {
@@ -384,10 +422,13 @@ func (h runs) List(ctx context.Context, stack state.StackName) ([]string, error)
 	if err != nil {
 		return nil, err
 	}
-	return out.Names, nil
+	return h.names(out.Names, recordID)
 }
 
 func (h runs) Get(ctx context.Context, stack state.StackName, id string) ([]byte, error) {
+	if err := backend.CheckRecord(id); err != nil {
+		return nil, fmt.Errorf("%w: %w", err, fs.ErrNotExist)
+	}
 	out, err := h.of(ctx, "runs/get", request{Stack: stack, ID: id})
 	if err != nil {
 		return nil, err

@@ -27,6 +27,8 @@ import (
 	"github.com/husk-dev/husk/internal/backend/remote"
 	"github.com/husk-dev/husk/internal/backend/sqlite"
 	"github.com/husk-dev/husk/internal/faultproxy"
+	"github.com/husk-dev/husk/internal/intake"
+	"github.com/husk-dev/husk/internal/named"
 	"github.com/husk-dev/husk/internal/processgroup"
 )
 
@@ -43,7 +45,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	backendtest.Main(m, func(ctx context.Context, url string) (state.Store, error) {
-		b, err := remote.Open(ctx, url, "")
+		b, err := remote.Open(ctx, named.ByOperator(url, "the test"), "")
 		if err != nil {
 			return nil, err
 		}
@@ -66,7 +68,7 @@ func serveFile(file string) error {
 		return err
 	}
 	fmt.Println(listener.Addr())
-	go func() { _ = http.Serve(listener, remote.Handler(accessTo(kept))) }()
+	go func() { _ = http.Serve(listener, remote.Handler(accessTo(kept), intake.ProcessBudget())) }()
 	_, err = io.Copy(io.Discard, os.Stdin)
 	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/printable"
 )
 
 // lease is a [state.Lease] that the server keeps.
@@ -160,6 +161,9 @@ func (l *lease) Reset(ctx context.Context, checkpoint []byte) (aside []string, e
 		return nil, err
 	}
 	l.loaded = false
+	for i := range out.Names {
+		out.Names[i] = printable.Line(out.Names[i])
+	}
 	return out.Names, nil
 }
 
@@ -256,6 +260,9 @@ func (l *lease) Release(ctx context.Context) error {
 func (l *lease) ReleaseWith(ctx context.Context, e backend.Ending) (missing []string, err error) {
 	out, err := l.release(ctx, "release-with", request{Records: e.Updates, ID: e.Run, Content: e.Record, Modules: e.Modules})
 	if err != nil {
+		return nil, err
+	}
+	if out.Names, err = l.client.names(out.Names, moduleID); err != nil {
 		return nil, err
 	}
 	if lost := out.NoRecord.err(); lost != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -13,7 +14,7 @@ import (
 	"github.com/husk-dev/husk/internal/backend"
 )
 
-// operation is what a call does.
+// operation is what a call does. It has a form for each identifier that it takes: without one it does not start.
 type operation struct {
 	// changes says that it may be done only once.
 	changes bool
@@ -21,63 +22,68 @@ type operation struct {
 	large bool
 	// grows says that it stores something new, and not what a run must be able to record.
 	grows bool
+	// stacks is how many stacks it is about, and leases how many leases of these it has.
+	stacks, leases int
+	// id is the form of [request.ID].
+	id form
 	// check returns an error if the client may not do it.
 	check func(*Access, *request) error
-	do    func(context.Context, *Server, *Access, *request) (answer, error)
+	do    func(context.Context, *Server, *Access, scope, *request) (answer, error)
 }
 
 var operations map[string]operation
 
 func init() { // it refers to itself by way of the server
 	operations = map[string]operation{
-		"list":   {do: list, check: anybody},
-		"load":   {do: load, check: mayRead},
-		"create": {do: create, check: mayWrite, changes: true, large: true, grows: true},
-		"break":  {do: breakLease, check: mayWrite, changes: true},
-		"lease": {do: (func(ctx context.Context, s *Server, a *Access, r *request) (answer, error) {
-			return s.take(ctx, a, r)
-		}), check: mayWrite, changes: true},
-		"release": {do: (func(ctx context.Context, s *Server, a *Access, r *request) (answer, error) { return s.release(ctx, r) }), check: mayWrite, changes: true},
-		"release-with": {do: (func(ctx context.Context, s *Server, a *Access, r *request) (answer, error) {
-			return s.releaseWith(ctx, a, r)
-		}), check: mayEnd, changes: true, large: true},
-		"beat":            {do: beat, check: mayWrite},
-		"leased-load":     {do: leasedLoad, check: mayWrite},
-		"salvage":         {do: salvage, check: mayWrite},
-		"reset":           {do: reset, check: mayWrite, changes: true, large: true},
-		"append":          {do: appendRecord, check: mayWrite, changes: true, large: true},
-		"checkpoint":      {do: checkpoint, check: mayWrite, changes: true, large: true},
-		"checkpoint-both": {do: checkpointBoth, check: mayWriteBoth, changes: true, large: true},
-		"rename":          {do: rename, check: mayWriteBoth, changes: true, large: true},
-		"remove":          {do: remove, check: mayWrite, changes: true},
-		"backups":         {do: backups, check: mayRead},
-		"backup":          {do: backup, check: mayRead},
-		"history":         {do: history, check: mayRead},
-		"set-history":     {do: setHistory, check: mayWrite, changes: true, large: true},
-		"modules/has":     {do: hasModule, check: mayUseModule},
-		"modules/get":     {do: getModule, check: mayUseModule},
-		"modules/put":     {do: putModule, check: mayPutModule, changes: true, large: true, grows: true},
-		"kv/list":         {do: listValues, check: mayRead},
-		"kv/load":         {do: loadValue, check: mayRead},
-		"kv/save":         {do: saveValue, check: mayWrite, changes: true, large: true},
-		"runs/list":       {do: listRuns, check: mayRead},
-		"runs/get":        {do: getRun, check: mayRead},
-		"runs/put":        {do: putRun, check: mayWrite, changes: true, large: true},
-		"keys/encrypt":    {do: encryptKey, check: mayUseKeys},
-		"keys/decrypt":    {do: decryptKey, check: mayUseKeys},
-		"check":           {do: check, check: anybody},
-		"modules/keep":    {do: keepModule, check: mayUseModule, changes: true},
-		"modules/collect": {do: collectModules, check: mayCollect, changes: true},
+		"list":            {do: list, check: anybody, id: noID},
+		"load":            {do: load, check: mayRead, stacks: 1, id: noID},
+		"create":          {do: create, check: mayCreate, stacks: 1, id: noID, changes: true, large: true, grows: true},
+		"break":           {do: breakLease, check: mayWrite, stacks: 1, id: noID, changes: true},
+		"lease":           {do: take, check: mayWrite, stacks: 1, leases: 1, id: noID, changes: true},
+		"release":         {do: release, check: mayWrite, stacks: 1, leases: 1, id: noID, changes: true},
+		"release-with":    {do: releaseWith, check: mayEnd, stacks: 1, leases: 1, id: endingID, changes: true, large: true},
+		"beat":            {do: beat, check: mayWrite, stacks: 1, leases: 1, id: noID},
+		"leased-load":     {do: leasedLoad, check: mayWrite, stacks: 1, leases: 1, id: noID},
+		"salvage":         {do: salvage, check: mayWrite, stacks: 1, leases: 1, id: noID},
+		"reset":           {do: reset, check: mayWrite, stacks: 1, leases: 1, id: noID, changes: true, large: true},
+		"append":          {do: appendRecord, check: mayWrite, stacks: 1, leases: 1, id: noID, changes: true, large: true},
+		"checkpoint":      {do: checkpoint, check: mayWrite, stacks: 1, leases: 1, id: noID, changes: true, large: true},
+		"checkpoint-both": {do: checkpointBoth, check: mayWriteBoth, stacks: 2, leases: 2, id: noID, changes: true, large: true},
+		"rename":          {do: rename, check: mayWriteBoth, stacks: 2, leases: 1, id: noID, changes: true, large: true},
+		"remove":          {do: remove, check: mayWrite, stacks: 1, leases: 1, id: noID, changes: true},
+		"backups":         {do: backups, check: mayRead, stacks: 1, id: noID},
+		"backup":          {do: backup, check: mayRead, stacks: 1, id: backupID},
+		"history":         {do: history, check: mayRead, stacks: 1, id: noID},
+		"set-history":     {do: setHistory, check: mayWrite, stacks: 1, id: noID, changes: true, large: true},
+		"modules/has":     {do: hasModule, check: mayUseModule, id: moduleID},
+		"modules/get":     {do: getModule, check: mayUseModule, id: moduleID},
+		"modules/put":     {do: putModule, check: mayPutModule, id: moduleID, changes: true, large: true, grows: true},
+		"kv/list":         {do: listValues, check: mayRead, stacks: 1, id: noID},
+		"kv/load":         {do: loadValue, check: mayRead, stacks: 1, id: providerID},
+		"kv/save":         {do: saveValue, check: mayWrite, stacks: 1, id: providerID, changes: true, large: true},
+		"runs/list":       {do: listRuns, check: mayRead, stacks: 1, id: noID},
+		"runs/get":        {do: getRun, check: mayRead, stacks: 1, id: recordID},
+		"runs/put":        {do: putRun, check: mayWrite, stacks: 1, id: recordID, changes: true, large: true},
+		"keys/encrypt":    {do: encryptKey, check: mayUseKeys, id: noID},
+		"keys/decrypt":    {do: decryptKey, check: mayUseKeys, id: noID},
+		"check":           {do: check, check: anybody, id: noID},
+		"modules/keep":    {do: keepModule, check: mayUseModule, id: moduleID, changes: true},
+		"modules/collect": {do: collectModules, check: mayCollect, id: noID, changes: true},
+	}
+	for name, op := range operations {
+		if op.id.is == nil || op.check == nil || op.leases > op.stacks {
+			panic("the call " + name + " has an identifier without a form or a stack")
+		}
 	}
 }
+
+// Operations returns the names of the calls.
+func Operations() []string { return slices.Sorted(maps.Keys(operations)) }
 
 // anybody is a check of calls that show only what the client may read.
 func anybody(*Access, *request) error { return nil }
 
 func may(a *Access, stack state.StackName, write bool) error {
-	if err := stack.Validate(); err != nil {
-		return &RefusedError{http.StatusBadRequest, err.Error()}
-	}
 	if !a.Allows(stack, write) {
 		verb := "read"
 		if write {
@@ -90,6 +96,10 @@ func may(a *Access, stack state.StackName, write bool) error {
 
 func mayRead(a *Access, r *request) error  { return may(a, r.Stack, false) }
 func mayWrite(a *Access, r *request) error { return may(a, r.Stack, true) }
+
+func mayCreate(a *Access, r *request) error {
+	return may(a, r.Stack, a.Creates == nil)
+}
 
 func mayWriteBoth(a *Access, r *request) error {
 	if err := may(a, r.Stack, true); err != nil {
@@ -133,17 +143,17 @@ func mayUseKeys(a *Access, r *request) error {
 	if len(r.Content) == 0 || len(r.Content) > maxKey {
 		return &RefusedError{http.StatusBadRequest, "a key has at most " + strconv.Itoa(maxKey) + " bytes"}
 	}
-	if a.Keys != nil && !a.Writes {
-		return &RefusedError{http.StatusForbidden, "the token does not allow to write a stack, which decrypting its secrets needs"}
+	if a.Keys != nil && !a.Decrypts {
+		return &RefusedError{http.StatusForbidden, "the token does not allow to ask for a run that changes something, which decrypting its secrets needs"}
 	}
 	return nil
 }
 
-func encryptKey(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+func encryptKey(ctx context.Context, _ *Server, a *Access, _ scope, r *request) (answer, error) {
 	return withKeys(a, func(k secrets.KeyService) ([]byte, error) { return k.Encrypt(ctx, r.Content) })
 }
 
-func decryptKey(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+func decryptKey(ctx context.Context, _ *Server, a *Access, _ scope, r *request) (answer, error) {
 	return withKeys(a, func(k secrets.KeyService) ([]byte, error) { return k.Decrypt(ctx, r.Content) })
 }
 
@@ -156,37 +166,46 @@ func withKeys(a *Access, do func(secrets.KeyService) ([]byte, error)) (answer, e
 }
 
 // list returns the stacks that the client may read.
-func list(ctx context.Context, _ *Server, a *Access, _ *request) (answer, error) {
+func list(ctx context.Context, _ *Server, a *Access, _ scope, _ *request) (answer, error) {
 	all, err := a.Backend.State.List(ctx)
 	return answer{Stacks: slices.DeleteFunc(all, func(stack state.StackName) bool { return !a.Allows(stack, false) })}, err
 }
 
-func load(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+func load(ctx context.Context, _ *Server, a *Access, _ scope, r *request) (answer, error) {
 	c, err := a.Backend.State.Load(ctx, r.Stack)
 	return answer{Contents: sent(c, a.Backend.Place)}, err
 }
 
-func create(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
-	return answer{}, a.Backend.State.Create(ctx, r.Stack, r.Content)
+func create(ctx context.Context, _ *Server, a *Access, _ scope, r *request) (answer, error) {
+	if a.Creates != nil {
+		if err := a.Creates(ctx, r.Stack, r.Content); err != nil {
+			return answer{}, err
+		}
+	}
+	err := a.Backend.State.Create(ctx, r.Stack, r.Content)
+	if err == nil && a.Created != nil {
+		err = a.Created(ctx, r.Stack, r.Content)
+	}
+	return answer{}, err
 }
 
-func breakLease(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+func breakLease(ctx context.Context, _ *Server, a *Access, _ scope, r *request) (answer, error) {
 	return answer{}, a.Backend.State.Break(ctx, r.Stack)
 }
 
-func beat(_ context.Context, s *Server, _ *Access, r *request) (answer, error) {
-	if s.session(r.Lease, r.Stack) == nil {
+func beat(_ context.Context, s *Server, _ *Access, of scope, r *request) (answer, error) {
+	if s.session(of.leases(r)[0]) == nil {
 		return answer{}, state.Fenced(r.Stack)
 	}
 	return answer{}, nil
 }
 
 // leased does something with a lease.
-func leased(s *Server, r *request, do func(state.Lease) (answer, error)) (out answer, err error) {
+func leased(s *Server, of scope, r *request, do func(state.Lease) (answer, error)) (out answer, err error) {
 	err = s.use(func(leases []state.Lease) error {
 		out, err = do(leases[0])
 		return err
-	}, claim{r.Lease, r.Stack})
+	}, of.leases(r))
 	return out, err
 }
 
@@ -195,8 +214,8 @@ func reserve(ctx context.Context, l state.Lease, a *Access) *failure {
 	return failureOf(l.Reserve(ctx), a.Backend.Place)
 }
 
-func leasedLoad(ctx context.Context, s *Server, a *Access, r *request) (answer, error) {
-	return leased(s, r, func(l state.Lease) (answer, error) {
+func leasedLoad(ctx context.Context, s *Server, a *Access, of scope, r *request) (answer, error) {
+	return leased(s, of, r, func(l state.Lease) (answer, error) {
 		c, err := l.Load(context.WithoutCancel(ctx)) // it also mends the journal
 		if err != nil {
 			return answer{}, err
@@ -220,22 +239,26 @@ func begun(ctx context.Context, a *Access, stack state.StackName, l state.Lease,
 	return out
 }
 
-func salvage(ctx context.Context, s *Server, a *Access, r *request) (answer, error) {
-	return leased(s, r, func(l state.Lease) (answer, error) {
+func salvage(ctx context.Context, s *Server, a *Access, of scope, r *request) (answer, error) {
+	return leased(s, of, r, func(l state.Lease) (answer, error) {
 		c, err := l.Salvage(ctx)
 		return answer{Contents: sent(c, a.Backend.Place)}, err
 	})
 }
 
-func reset(ctx context.Context, s *Server, _ *Access, r *request) (answer, error) {
-	return leased(s, r, func(l state.Lease) (answer, error) {
+func reset(ctx context.Context, s *Server, a *Access, of scope, r *request) (answer, error) {
+	return leased(s, of, r, func(l state.Lease) (answer, error) {
 		aside, err := l.Reset(ctx, r.Content)
+		hide := hidden(a.Backend.Place)
+		for i := range aside {
+			aside[i] = hide(aside[i])
+		}
 		return answer{Names: aside}, err
 	})
 }
 
-func appendRecord(ctx context.Context, s *Server, a *Access, r *request) (answer, error) {
-	return leased(s, r, func(l state.Lease) (answer, error) {
+func appendRecord(ctx context.Context, s *Server, a *Access, of scope, r *request) (answer, error) {
+	return leased(s, of, r, func(l state.Lease) (answer, error) {
 		if err := l.Append(ctx, r.Sequence, r.Content); err != nil {
 			return answer{}, err
 		}
@@ -243,23 +266,23 @@ func appendRecord(ctx context.Context, s *Server, a *Access, r *request) (answer
 	})
 }
 
-func checkpoint(ctx context.Context, s *Server, _ *Access, r *request) (answer, error) {
-	return leased(s, r, func(l state.Lease) (answer, error) { return answer{}, l.Checkpoint(ctx, r.Sequence, r.Content) })
+func checkpoint(ctx context.Context, s *Server, _ *Access, of scope, r *request) (answer, error) {
+	return leased(s, of, r, func(l state.Lease) (answer, error) { return answer{}, l.Checkpoint(ctx, r.Sequence, r.Content) })
 }
 
-func checkpointBoth(ctx context.Context, s *Server, _ *Access, r *request) (answer, error) {
+func checkpointBoth(ctx context.Context, s *Server, _ *Access, of scope, r *request) (answer, error) {
 	return answer{}, s.use(func(leases []state.Lease) error {
 		return leases[0].CheckpointBoth(ctx, state.NextCheckpoint{Sequence: r.Sequence, Checkpoint: r.Content},
 			leases[1], state.NextCheckpoint{Sequence: r.OtherSequence, Checkpoint: r.OtherContent})
-	}, claim{r.Lease, r.Stack}, claim{r.OtherLease, r.Other})
+	}, of.leases(r))
 }
 
-func rename(ctx context.Context, s *Server, _ *Access, r *request) (answer, error) {
-	return leased(s, r, func(l state.Lease) (answer, error) { return answer{}, l.Rename(ctx, r.Other, r.Content) })
+func rename(ctx context.Context, s *Server, _ *Access, of scope, r *request) (answer, error) {
+	return leased(s, of, r, func(l state.Lease) (answer, error) { return answer{}, l.Rename(ctx, r.Other, r.Content) })
 }
 
-func remove(ctx context.Context, s *Server, _ *Access, r *request) (answer, error) {
-	return leased(s, r, func(l state.Lease) (answer, error) { return answer{}, l.Remove(ctx) })
+func remove(ctx context.Context, s *Server, _ *Access, of scope, r *request) (answer, error) {
+	return leased(s, of, r, func(l state.Lease) (answer, error) { return answer{}, l.Remove(ctx) })
 }
 
 // archive returns the part of a store that keeps backups and history.
@@ -270,7 +293,7 @@ func archive(access *Access) (state.Archive, error) {
 	return nil, errors.New("the server keeps neither backups nor a history of updates")
 }
 
-func backups(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+func backups(ctx context.Context, _ *Server, a *Access, _ scope, r *request) (answer, error) {
 	kept, err := archive(a)
 	if err != nil {
 		return answer{}, err
@@ -279,7 +302,7 @@ func backups(ctx context.Context, _ *Server, a *Access, r *request) (answer, err
 	return answer{Backups: all}, err
 }
 
-func backup(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+func backup(ctx context.Context, _ *Server, a *Access, _ scope, r *request) (answer, error) {
 	kept, err := archive(a)
 	if err != nil {
 		return answer{}, err
@@ -288,7 +311,7 @@ func backup(ctx context.Context, _ *Server, a *Access, r *request) (answer, erro
 	return answer{Contents: sent(c, a.Backend.Place)}, err
 }
 
-func history(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+func history(ctx context.Context, _ *Server, a *Access, _ scope, r *request) (answer, error) {
 	kept, err := archive(a)
 	if err != nil {
 		return answer{}, err
@@ -297,7 +320,7 @@ func history(ctx context.Context, _ *Server, a *Access, r *request) (answer, err
 	return answer{Records: records}, err
 }
 
-func setHistory(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+func setHistory(ctx context.Context, _ *Server, a *Access, _ scope, r *request) (answer, error) {
 	kept, err := archive(a)
 	if err != nil {
 		return answer{}, err
@@ -305,12 +328,12 @@ func setHistory(ctx context.Context, _ *Server, a *Access, r *request) (answer, 
 	return answer{}, kept.SetHistory(backend.WithToken(ctx, r.Token), r.Stack, r.Records)
 }
 
-func hasModule(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+func hasModule(ctx context.Context, _ *Server, a *Access, _ scope, r *request) (answer, error) {
 	has, err := a.Backend.Modules.Has(ctx, r.ID)
 	return answer{Is: has}, err
 }
 
-func getModule(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+func getModule(ctx context.Context, _ *Server, a *Access, _ scope, r *request) (answer, error) {
 	content, err := a.Backend.Modules.Get(ctx, r.ID)
 	return answer{Content: content}, err
 }
@@ -319,7 +342,7 @@ func getModule(ctx context.Context, _ *Server, a *Access, r *request) (answer, e
 var errNoModule = errors.New("the module is not stored")
 
 // keepModule protects a module that is stored from being collected, and reports whether there is one.
-func keepModule(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+func keepModule(ctx context.Context, _ *Server, a *Access, _ scope, r *request) (answer, error) {
 	is, err := keepsModule(ctx, a, r.ID)
 	return answer{Is: is}, err
 }
@@ -340,7 +363,7 @@ func mayCollect(a *Access, _ *request) error {
 }
 
 // collectModules removes the modules that no stack names, also of those that the client may not read.
-func collectModules(ctx context.Context, _ *Server, a *Access, _ *request) (answer, error) {
+func collectModules(ctx context.Context, _ *Server, a *Access, _ scope, _ *request) (answer, error) {
 	if a.Modules == nil {
 		return answer{}, nil
 	}
@@ -367,46 +390,43 @@ func collectModules(ctx context.Context, _ *Server, a *Access, _ *request) (answ
 	})
 }
 
-func putModule(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+func putModule(ctx context.Context, _ *Server, a *Access, _ scope, r *request) (answer, error) {
 	if is := backend.Digest(r.Content); is != r.ID {
 		return answer{}, errors.New("the module has the digest " + is + ", and it was sent as " + r.ID)
 	}
 	return answer{}, a.Backend.Modules.Put(ctx, r.ID, func() ([]byte, error) { return r.Content, nil })
 }
 
-func listValues(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+func listValues(ctx context.Context, _ *Server, a *Access, _ scope, r *request) (answer, error) {
 	names, err := a.Backend.KV.List(ctx, r.Stack)
 	return answer{Names: names}, err
 }
 
-func loadValue(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+func loadValue(ctx context.Context, _ *Server, a *Access, _ scope, r *request) (answer, error) {
 	content, version, err := a.Backend.KV.Load(ctx, r.Stack, r.ID)
 	return answer{Content: content, Version: version}, err
 }
 
-func saveValue(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
-	if err := backend.CheckProvider(r.ID); err != nil {
-		return answer{}, err
-	}
+func saveValue(ctx context.Context, _ *Server, a *Access, _ scope, r *request) (answer, error) {
 	next, err := a.Backend.KV.Save(backend.WithToken(ctx, r.Token), r.Stack, r.ID, r.Content, r.ExpectedVersion)
 	return answer{Version: next}, err
 }
 
-func listRuns(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+func listRuns(ctx context.Context, _ *Server, a *Access, _ scope, r *request) (answer, error) {
 	ids, err := a.Backend.History.List(ctx, r.Stack)
 	return answer{Names: ids}, err
 }
 
-func getRun(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+func getRun(ctx context.Context, _ *Server, a *Access, _ scope, r *request) (answer, error) {
 	content, err := a.Backend.History.Get(ctx, r.Stack, r.ID)
 	return answer{Content: content}, err
 }
 
-func putRun(ctx context.Context, _ *Server, a *Access, r *request) (answer, error) {
+func putRun(ctx context.Context, _ *Server, a *Access, _ scope, r *request) (answer, error) {
 	return answer{}, a.Backend.History.Put(ctx, r.Stack, r.ID, r.Content)
 }
 
-func check(ctx context.Context, _ *Server, a *Access, _ *request) (answer, error) {
+func check(ctx context.Context, _ *Server, a *Access, _ scope, _ *request) (answer, error) {
 	if a.Backend.Check == nil {
 		return answer{}, nil
 	}

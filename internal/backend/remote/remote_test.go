@@ -1,16 +1,22 @@
 package remote_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -25,11 +31,14 @@ import (
 	"github.com/husk-dev/husk/internal/backend/remote"
 	"github.com/husk-dev/husk/internal/backend/sqlite"
 	"github.com/husk-dev/husk/internal/faultproxy"
+	"github.com/husk-dev/husk/internal/intake"
+	"github.com/husk-dev/husk/internal/named"
+	"github.com/husk-dev/husk/internal/strictcbor"
 )
 
 // serve serves a backend. Who has the token "reader" may only read stacks of the project p, all others everything.
 func serve(t *testing.T, b *backend.Backend) (server *httptest.Server, handler *remote.Server) {
-	handler = remote.Handler(accessTo(b))
+	handler = remote.Handler(accessTo(b), intake.ProcessBudget())
 	server = httptest.NewServer(handler)
 	t.Cleanup(func() {
 		server.Close()
@@ -44,14 +53,14 @@ func accessTo(b *backend.Backend) func(*http.Request) (*remote.Access, error) {
 		if token == "" || token == "nobody" {
 			return nil, &remote.RefusedError{Status: http.StatusUnauthorized, Reason: "nobody has this token"}
 		}
-		return &remote.Access{Backend: b, Writes: token != "reader", Allows: func(stack state.StackName, write bool) bool {
+		return &remote.Access{Owner: token, Backend: b, Writes: token != "reader", Allows: func(stack state.StackName, write bool) bool {
 			return token != "reader" || stack.Project == "p" && !write
 		}}, nil
 	}
 }
 
 func open(t *testing.T, address, token string) *backend.Backend {
-	b, err := remote.Open(t.Context(), fmt.Sprintf("http://:%s@%s", token, strings.TrimPrefix(address, "http://")), t.TempDir())
+	b, err := remote.Open(t.Context(), named.ByOperator(fmt.Sprintf("http://:%s@%s", token, strings.TrimPrefix(address, "http://")), "the test"), t.TempDir())
 	require.NoError(t, err)
 	t.Cleanup(b.Close)
 	return b
@@ -146,11 +155,11 @@ func TestModulesAreCollected(t *testing.T) {
 	var named []string
 	handler := remote.Handler(func(r *http.Request) (*remote.Access, error) {
 		return &remote.Access{
-			Backend: kept, Writes: !strings.HasSuffix(r.Header.Get("Authorization"), "reader"),
+			Owner: "a client", Backend: kept, Writes: !strings.HasSuffix(r.Header.Get("Authorization"), "reader"),
 			Allows:  func(stack state.StackName, _ bool) bool { return stack.Project == "p" },
 			Modules: func(*state.Snapshot) []string { return named },
 		}, nil
-	})
+	}, intake.ProcessBudget())
 	t.Cleanup(handler.Close)
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
@@ -300,7 +309,7 @@ func TestTokens(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	t.Setenv(remote.TokenVariable, "all")
-	b, err := remote.Open(ctx, server.URL, t.TempDir())
+	b, err := remote.Open(ctx, named.ByOperator(server.URL, "the test"), t.TempDir())
 	require.NoError(t, err)
 	defer b.Close()
 	require.NoError(t, b.Check(ctx))
@@ -316,11 +325,11 @@ func TestURLs(t *testing.T) {
 		"https://husk.example?a=b":    "form https://host",
 		"http://me:secret@192.0.2.1/": "use https",
 	} {
-		_, err := remote.Open(t.Context(), url, t.TempDir())
+		_, err := remote.Open(t.Context(), named.ByOperator(url, "the test"), t.TempDir())
 		require.ErrorContains(t, err, want)
 		require.NotContains(t, err.Error(), "secret")
 	}
-	b, err := remote.Open(t.Context(), "https://:secret@husk.example/team/", t.TempDir())
+	b, err := remote.Open(t.Context(), named.ByOperator("https://:secret@husk.example/team/", "the test"), t.TempDir())
 	require.NoError(t, err)
 	require.Equal(t, "https://husk.example/team", b.Place)
 }
@@ -356,7 +365,7 @@ func TestNoServer(t *testing.T) {
 
 	secure := httptest.NewTLSServer(http.NotFoundHandler())
 	defer secure.Close()
-	b, err := remote.Open(t.Context(), secure.URL, t.TempDir())
+	b, err := remote.Open(t.Context(), named.ByOperator(secure.URL, "the test"), t.TempDir())
 	require.NoError(t, err)
 	defer b.Close()
 	_, err = b.State.List(t.Context())
@@ -386,9 +395,9 @@ func TestEndingsWithModulesOfOthers(t *testing.T) {
 		require.NoError(t, kept.Modules.Put(t.Context(), backend.Digest([]byte(content)), func() ([]byte, error) { return []byte(content), nil }))
 	}
 	handler := remote.Handler(func(*http.Request) (*remote.Access, error) {
-		return &remote.Access{Backend: kept, Writes: true, Allows: func(state.StackName, bool) bool { return true },
+		return &remote.Access{Owner: "a client", Backend: kept, Writes: true, Allows: func(state.StackName, bool) bool { return true },
 			Module: func(digest string) bool { return digest == own }}, nil
-	})
+	}, intake.ProcessBudget())
 	defer handler.Close()
 	server := httptest.NewServer(handler)
 	defer server.Close()
@@ -429,7 +438,7 @@ func TestServersThatCannotBeUsed(t *testing.T) {
 		"https://localhost" + port(secure): "name the host in the URL as its certificate does",
 	} {
 		t.Run(url, func(t *testing.T) {
-			b, err := remote.Open(t.Context(), url, t.TempDir())
+			b, err := remote.Open(t.Context(), named.ByOperator(url, "the test"), t.TempDir())
 			require.NoError(t, err)
 			require.ErrorContains(t, b.Check(t.Context()), want)
 		})
@@ -456,9 +465,9 @@ func TestStatesAreNotKept(t *testing.T) {
 func TestCallsThatPanic(t *testing.T) {
 	kept := files(t)
 	handler := remote.Handler(func(*http.Request) (*remote.Access, error) {
-		return &remote.Access{Backend: kept, Writes: true, Allows: func(state.StackName, bool) bool { return true },
+		return &remote.Access{Owner: "a client", Backend: kept, Writes: true, Allows: func(state.StackName, bool) bool { return true },
 			Leased: func(context.Context, state.StackName) error { panic("a fault") }}, nil
-	})
+	}, intake.ProcessBudget())
 	defer handler.Close()
 	var answered atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -488,4 +497,129 @@ func TestCallsThatPanic(t *testing.T) {
 	_, err := b.State.Lease(ctx, stack, state.Holder{})
 	require.Error(t, err)
 	require.GreaterOrEqual(t, answered.Load(), int32(3))
+}
+
+// lostDisk is a store whose files cannot be used.
+type lostDisk struct {
+	state.Store
+	err error
+}
+
+func (s lostDisk) Load(context.Context, state.StackName) (*state.Contents, error) { return nil, s.err }
+
+func (s lostDisk) Lease(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, error) {
+	l, err := s.Store.Lease(ctx, name, holder)
+	return lostDiskLease{l, s.err}, err
+}
+
+type lostDiskLease struct {
+	state.Lease
+	err error
+}
+
+func (l lostDiskLease) Load(ctx context.Context) (*state.Contents, error) {
+	c, err := l.Lease.Load(ctx)
+	if err == nil {
+		c.CheckpointFile = "the checkpoint in /srv/canary/tenants/acme.db"
+		c.CheckpointDamage = &state.CorruptError{File: "/srv/canary/x.db", Reason: "open /srv/canary/y: is a directory", Remedy: "bring /srv/canary/z back", Cause: l.err}
+	}
+	return c, err
+}
+func (l lostDiskLease) Append(context.Context, uint64, []byte) error { return l.err }
+func (l lostDiskLease) Reserve(context.Context) error {
+	return &state.NoSpaceError{File: "/srv/canary/.husk-space-1", Cause: l.err}
+}
+func (l lostDiskLease) Reset(context.Context, []byte) ([]string, error) {
+	return []string{"the backup 1 of p/s in /srv/canary/tenants/acme.db"}, nil
+}
+
+// TestNoPathOfTheServerIsTold has the files of a server fail, in each answer that has an error or the name of a file.
+func TestNoPathOfTheServerIsTold(t *testing.T) {
+	kept := files(t)
+	for _, failure := range []error{
+		fmt.Errorf("the state: %w", &fs.PathError{Op: "open", Path: "/srv/canary/tenants/.husk-space-1", Err: syscall.EACCES}),
+		&os.LinkError{Op: "rename", Old: "/srv/canary/a", New: "/srv/canary/b", Err: syscall.EXDEV},
+		errors.New(`unable to open database file: file:/srv/canary/x.db?_pragma=1 (C:\srv\canary "/srv/canary/q")`),
+		&net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(10, 9, 8, 7), Port: 5432}, Err: errors.New("canary")},
+	} {
+		faulty := *kept
+		faulty.State = lostDisk{kept.State, failure}
+		server, _ := serve(t, &faulty)
+		b := open(t, server.URL, "all")
+		name := state.StackName{Project: "p", Name: "s" + rand.Text()}
+		require.NoError(t, b.State.Create(t.Context(), name, []byte("{}")))
+		said := func(err error) {
+			t.Helper()
+			require.Error(t, err)
+			require.NotContains(t, fmt.Sprintf("%+v", err), "canary")
+			require.NotContains(t, err.Error(), "10.9.8.7")
+		}
+		_, err := b.State.Load(t.Context(), name)
+		said(err)
+		l, err := b.State.Lease(t.Context(), name, state.Holder{})
+		require.NoError(t, err)
+		c, err := l.Load(t.Context())
+		require.NoError(t, err)
+		require.NotContains(t, c.CheckpointFile, "canary")
+		require.NotContains(t, fmt.Sprintf("%+v", *c.CheckpointDamage), "canary")
+		said(l.Reserve(t.Context()))
+		aside, err := l.Reset(t.Context(), []byte("{}"))
+		require.NoError(t, err)
+		require.Equal(t, []string{"the backup 1 of p/s in a file of the server"}, aside)
+		_, err = l.Load(t.Context())
+		require.NoError(t, err)
+		said(l.Append(t.Context(), 1, []byte("x")))
+		require.NoError(t, l.Release(t.Context()))
+	}
+}
+
+// TestServersThatLie has a server answer with names that would be those of other files, and errors that control a terminal.
+func TestServersThatLie(t *testing.T) {
+	for call, answers := range map[string][]map[string]any{
+		"list":      {{"stacks": []any{map[string]any{"Project": "..", "Name": "s"}}}, {"stacks": []any{map[string]any{"Project": "p", "Name": "a/../../b"}}}},
+		"runs/list": {{"names": []string{"../../../.bashrc"}}, {"names": []string{"a\x00"}}, {"names": []string{strings.Repeat("x", 10_000)}}},
+		"kv/list":   {{"names": []string{"../x"}}, {"names": []string{"/etc/x"}}},
+		"backups":   {{"backups": []any{map[string]any{"id": "../1"}}}},
+		"load": {
+			{"failure": map[string]any{"message": "\x1b[2J\rno\nerror: forged"}}, {"failure": map[string]any{"kind": "locked", "stack": map[string]any{"Project": "p", "Name": "\x1b"}, "holder": map[string]any{"user": "\x1b]0;x\a"}}},
+			{"failure": map[string]any{"kind": "corrupt", "file": "\x1b[2J", "reason": "\x1b[2J", "remedy": "\u202e"}}, {},
+		},
+	} {
+		for _, answer := range answers {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/cbor")
+				body, err := strictcbor.Marshal(answer)
+				require.NoError(t, err)
+				_, _ = w.Write(body)
+			}))
+			b := open(t, server.URL, "all")
+			name := state.StackName{Project: "p", Name: "s"}
+			var err error
+			switch call {
+			case "list":
+				_, err = b.State.List(t.Context())
+			case "runs/list":
+				_, err = b.History.List(t.Context(), name)
+			case "kv/list":
+				_, err = b.KV.List(t.Context(), name)
+			case "backups":
+				_, err = b.State.(state.Archive).Backups(t.Context(), name)
+			case "load":
+				_, err = b.State.Load(t.Context(), name)
+			}
+			require.Error(t, err, "%s: %v", call, answer)
+			require.NotRegexp(t, `[\x00-\x09\x0b-\x1f\x{202e}]`, err.Error())
+			require.NotContains(t, err.Error(), "\nerror:", "a line of its own")
+			server.Close()
+		}
+	}
+	// What would take much memory.
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/cbor")
+		const n = 1 << 19
+		_, _ = w.Write(append([]byte{0xa1, 0x66, 's', 't', 'a', 'c', 'k', 's', 0x9a, 0, n >> 16, 0, 0}, bytes.Repeat([]byte{0xa0}, n)...))
+	}))
+	defer server.Close()
+	_, err := open(t, server.URL, "all").State.List(t.Context())
+	require.ErrorContains(t, err, "more than 8 times as much memory")
 }

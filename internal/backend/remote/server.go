@@ -2,13 +2,14 @@ package remote
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -16,19 +17,29 @@ import (
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/intake"
 )
 
 // Access is what the client of a request may use.
 type Access struct {
 	Backend *backend.Backend
-	// Client names the client for [Server.Drop]; empty if its leases only end by themselves.
-	Client string
+	// Team shares memory: see [intake.Budget].
+	Team string
+	// Owner is who calls: a team and one of its tokens or runs. Leases and remembered answers are those of their owner, and mean
+	// nothing to others. It is never empty.
+	Owner string
 	// Allows reports whether the client may read a stack, or write it.
 	Allows func(stack state.StackName, write bool) bool
 	// Keys encrypts the keys of stacks for clients who may write some stack; nil if the server keeps no key for them.
 	Keys secrets.KeyService
 	// Writes says that the client may write some stack. Without it, its calls are short, and it stores no modules.
 	Writes bool
+	// Decrypts says that the client may use Keys.
+	Decrypts bool
+	// Creates, if set, returns an error unless a client that may not write a stack may make it with a checkpoint.
+	Creates func(ctx context.Context, stack state.StackName, checkpoint []byte) error
+	// Created, if set, is called with a stack that the client has made.
+	Created func(ctx context.Context, stack state.StackName, checkpoint []byte) error
 	// Leased, if set, is called with a stack whose lease the client has got, which ends again if it returns an error.
 	Leased func(ctx context.Context, stack state.StackName) error
 	// Room, if set, returns an error if the client may not store a new stack or module of so many bytes.
@@ -42,7 +53,12 @@ type Access struct {
 	Modules func(*state.Snapshot) []string
 	// Readable reads the states in which Modules looks, with the keys that the server has; nil for the states of Backend.
 	Readable state.Store
+
+	// held is the memory that the call has.
+	held *intake.Held
 }
+
+func (a *Access) team() string { return cmp.Or(a.Team, a.Owner) }
 
 // A RefusedError is an answer to a client that may not do what it asks for.
 type RefusedError struct {
@@ -56,6 +72,7 @@ func (e *RefusedError) Error() string { return e.Reason }
 // Server is a handler of the calls of clients. It is safe for concurrent use.
 type Server struct {
 	access func(*http.Request) (*Access, error)
+	budget *intake.Budget
 	stop   context.CancelFunc
 	done   chan struct{}
 	ending sync.WaitGroup
@@ -63,16 +80,15 @@ type Server struct {
 	large chan struct{}
 
 	mu       sync.Mutex
-	sessions map[string]*session
-	calls    map[string]*call
+	sessions map[leaseKey]*session
+	calls    map[callKey]*call
+	// of counts the calls of each owner.
+	of map[string]int
 }
 
 // session is a lease of a client.
 type session struct {
-	id    string
-	stack state.StackName
-	// client is [Access.Client].
-	client string
+	leaseKey
 	// inUse is held during each call.
 	inUse sync.Mutex
 	// lease is nil before it is taken, and after it has ended.
@@ -91,13 +107,21 @@ type call struct {
 	status int
 	body   []byte
 	at     time.Time
+	// held is the memory of the body, which the server keeps. The server's mu guards it.
+	held *intake.Held
+}
+
+// forget forgets the answer.
+func (c *call) forget() {
+	c.body = nil
+	c.held.End()
 }
 
 // Handler returns a server, which is to be closed. access says what the client of a request may use. Its error is the
-// client's if it is a [RefusedError].
-func Handler(access func(*http.Request) (*Access, error)) *Server {
+// client's if it is a [RefusedError]. What is received and sent at once takes its memory from a budget.
+func Handler(access func(*http.Request) (*Access, error), budget *intake.Budget) *Server {
 	ctx, stop := context.WithCancel(context.Background())
-	s := &Server{access: access, stop: stop, done: make(chan struct{}), large: make(chan struct{}, largeAtOnce), sessions: make(map[string]*session), calls: make(map[string]*call)}
+	s := &Server{access: access, budget: budget, stop: stop, done: make(chan struct{}), large: make(chan struct{}, largeAtOnce), sessions: make(map[leaseKey]*session), calls: make(map[callKey]*call), of: make(map[string]int)}
 	go s.tidy(ctx)
 	return s
 }
@@ -110,9 +134,9 @@ func (s *Server) Close() {
 	s.ending.Wait()
 }
 
-// Drop ends the leases of a client, which has no more of them.
-func (s *Server) Drop(client string) {
-	s.end(func(one *session) bool { return one.client == client })
+// Drop ends the leases of an owner, which has no more of them.
+func (s *Server) Drop(owner string) {
+	s.end(func(one *session) bool { return one.owner == owner })
 	s.ending.Wait()
 }
 
@@ -135,11 +159,20 @@ func (s *Server) forget(now time.Time) {
 	s.mu.Lock()
 	for id, c := range s.calls {
 		if !c.at.IsZero() && now.Sub(c.at) > answerTime {
-			delete(s.calls, id)
+			s.drop(id, c)
 		}
 	}
 	s.mu.Unlock()
 	s.end(func(one *session) bool { return now.Sub(one.seen) > leaseTime })
+}
+
+// drop forgets a call. The caller has mu.
+func (s *Server) drop(id callKey, c *call) {
+	c.forget()
+	delete(s.calls, id)
+	if s.of[id.owner]--; s.of[id.owner] == 0 {
+		delete(s.of, id.owner)
+	}
 }
 
 // end ends leases.
@@ -187,10 +220,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	access, err := s.access(r)
+	if err == nil && access.Owner == "" {
+		err = errors.New("the client of a call has no name")
+	}
 	if err != nil {
 		refuse(w, err)
 		return
 	}
+	access.held = s.budget.Hold(access.team())
+	defer access.held.End()
 	refuse := func(err error) {
 		var refused *RefusedError
 		if errors.As(err, &refused) && access.Refused != nil {
@@ -199,8 +237,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, err)
 	}
 	var req request
+	var of scope
 	done, err := s.read(w, r, op, access, &req)
 	defer done()
+	if err == nil {
+		of, err = scoped(access, op, &req)
+	}
 	if err == nil {
 		err = op.check(access, &req)
 	}
@@ -211,13 +253,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(err)
 		return
 	}
-	do := func(ctx context.Context) (int, []byte) { return s.do(ctx, op, access, &req) }
+	do := func(ctx context.Context) (int, []byte) { return s.do(ctx, op, access, of, &req) }
 	if !op.changes {
 		status, answer := do(r.Context())
 		write(w, status, answer)
 		return
 	}
-	s.once(w, r, name, req.Call, do)
+	s.once(w, r, callKey{of, name, req.Call}, s.budget.Hold(access.team()), do)
 }
 
 // read reads a call. The caller calls done when it does not need it any more. Only who may write a stack may send a large
@@ -243,25 +285,62 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, op operation, acce
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(attemptTime + time.Duration(size/transferRate)*time.Second))
 		defer func() { _ = http.NewResponseController(w).SetReadDeadline(time.Time{}) }()
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
-	if err != nil {
-		return done, &RefusedError{http.StatusRequestEntityTooLarge, fmt.Sprintf("the call could not be read: %v", err)}
+	body, err := access.held.ReadAll(http.MaxBytesReader(w, r.Body, limit), r.ContentLength)
+	var full *intake.FullError
+	switch {
+	case errors.As(err, &full):
+		return done, err
+	case err != nil:
+		return done, &RefusedError{http.StatusRequestEntityTooLarge, fmt.Sprintf("the call has not come whole, or has more than %d MiB", limit>>20)}
 	}
-	if err := decoder.Unmarshal(body, into); err != nil {
+	var large *intake.TooLargeError
+	switch err := intake.CBOR(decoder, access.held, body, into); {
+	case errors.As(err, &full):
+		return done, err
+	case errors.As(err, &large):
+		return done, &RefusedError{http.StatusBadRequest, "the call cannot be taken: " + large.Error()}
+	case err != nil:
 		return done, &RefusedError{http.StatusBadRequest, "the call cannot be understood: client and server are of different versions of husk"}
 	}
 	return done, nil
 }
 
+// write writes an answer, which is a reason if its status is one of a refusal.
 func write(w http.ResponseWriter, status int, body []byte) {
+	if status != http.StatusOK {
+		if status == http.StatusServiceUnavailable {
+			w.Header().Set("Retry-After", tryAfter)
+		}
+		http.Error(w, string(body), status)
+		return
+	}
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a client that is gone asks again
 }
 
+// tryAfter is when a client is to try again for which there is no memory, in seconds.
+const tryAfter = "2"
+
+// refusedFor returns the refusal of a call that there is no memory for.
+func refusedFor(full *intake.FullError) *RefusedError {
+	if full.Never {
+		return &RefusedError{http.StatusRequestEntityTooLarge, full.Error()}
+	}
+	return &RefusedError{http.StatusServiceUnavailable, full.Error()}
+}
+
 func refuse(w http.ResponseWriter, err error) {
 	var refused *RefusedError
-	if !errors.As(err, &refused) {
+	var full *intake.FullError
+	switch {
+	case errors.As(err, &refused):
+	case errors.As(err, &full):
+		refused = refusedFor(full)
+		if !full.Never {
+			w.Header().Set("Retry-After", tryAfter)
+		}
+	default:
 		slog.Error("a request for the state of a stack could not be served", "error", err)
 		refused = &RefusedError{http.StatusInternalServerError, "the server cannot check what the token allows"}
 	}
@@ -269,22 +348,23 @@ func refuse(w http.ResponseWriter, err error) {
 }
 
 // once does a call, or gives the answer that it has given before.
-func (s *Server) once(w http.ResponseWriter, r *http.Request, name, id string, do func(context.Context) (int, []byte)) {
-	const leastID = 16
-	if len(id) < leastID {
-		http.Error(w, "the call has no identifier", http.StatusBadRequest)
-		return
-	}
-	id = callID(name, id)
+func (s *Server) once(w http.ResponseWriter, r *http.Request, id callKey, held *intake.Held, do func(context.Context) (int, []byte)) {
 	s.mu.Lock()
 	c, repeated := s.calls[id]
-	if !repeated {
-		c = &call{done: make(chan struct{})}
+	busy := !repeated && s.of[id.owner] >= maxRemembered
+	if !repeated && !busy {
+		c = &call{done: make(chan struct{}), held: held}
 		s.calls[id] = c
+		s.of[id.owner]++
 	}
 	s.mu.Unlock()
+	if busy {
+		w.Header().Set("Retry-After", strconv.Itoa(int(answerTime.Seconds())))
+		http.Error(w, fmt.Sprintf("the token has changed something %d times in %v: try again later", maxRemembered, answerTime), http.StatusTooManyRequests)
+		return
+	}
 	if !repeated {
-		s.first(c, func() (int, []byte) {
+		s.first(c, id, func() (int, []byte) {
 			// Once a change has begun, its outcome is found out, also if the client is gone.
 			return do(context.WithoutCancel(r.Context()))
 		})
@@ -299,24 +379,43 @@ func (s *Server) once(w http.ResponseWriter, r *http.Request, name, id string, d
 	}
 }
 
-// callID is the key of a call with an identifier.
-func callID(name, id string) string { return name + "\n" + id }
-
 // first does a call for the first time. Whoever waits for its answer gets one also if that is a panic.
-func (s *Server) first(c *call, do func() (int, []byte)) {
+func (s *Server) first(c *call, id callKey, do func() (int, []byte)) {
 	status, body := http.StatusInternalServerError, []byte(nil)
 	defer func() {
 		s.mu.Lock()
 		c.status, c.body, c.at = status, body, time.Now()
+		if status == http.StatusServiceUnavailable {
+			// Nothing was done: the client tries again, and is to have more luck.
+			s.drop(id, c)
+		} else if len(body) > smallAnswer && c.held.Add(int64(len(body))) != nil {
+			// Who waits for it now gets it, and later there is no room for it.
+			time.AfterFunc(attemptTime, func() {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				c.forget()
+			})
+		}
 		s.mu.Unlock()
 		close(c.done)
 	}()
 	status, body = do()
 }
 
+// smallAnswer is what is kept of an answer without being counted, in bytes.
+const smallAnswer = 4 << 10
+
 // do does a call.
-func (s *Server) do(ctx context.Context, op operation, access *Access, req *request) (int, []byte) {
-	out, err := op.do(ctx, s, access, req)
+func (s *Server) do(ctx context.Context, op operation, access *Access, of scope, req *request) (int, []byte) {
+	out, err := op.do(ctx, s, access, of, req)
+	if err == nil && !op.changes {
+		err = access.held.Add(out.size())
+	}
+	var full *intake.FullError
+	if errors.As(err, &full) {
+		refused := refusedFor(full)
+		return refused.Status, []byte(refused.Reason)
+	}
 	if err != nil {
 		out.Failure = failureOf(err, access.Backend.Place)
 	}
@@ -328,19 +427,13 @@ func (s *Server) do(ctx context.Context, op operation, access *Access, req *requ
 	return http.StatusOK, body.Bytes()
 }
 
-// claim names a lease.
-type claim struct {
-	id    string
-	stack state.StackName
-}
-
 // use calls do with leases, which nobody else uses meanwhile.
-func (s *Server) use(do func([]state.Lease) error, claims ...claim) error {
+func (s *Server) use(do func([]state.Lease) error, leases []leaseKey) error {
 	var sessions []*session
-	for _, c := range claims {
-		one := s.session(c.id, c.stack)
+	for _, key := range leases {
+		one := s.session(key)
 		if one == nil {
-			return state.Fenced(c.stack)
+			return state.Fenced(key.stack)
 		}
 		if slices.Contains(sessions, one) {
 			return errors.New("the two leases are one")
@@ -348,50 +441,50 @@ func (s *Server) use(do func([]state.Lease) error, claims ...claim) error {
 		sessions = append(sessions, one)
 	}
 	// In one order, so that no two calls wait for each other.
-	ordered := slices.SortedFunc(slices.Values(sessions), func(a, b *session) int { return strings.Compare(a.id, b.id) })
+	ordered := slices.SortedFunc(slices.Values(sessions), func(a, b *session) int {
+		return cmp.Or(strings.Compare(a.id, b.id), strings.Compare(a.stack.String(), b.stack.String()))
+	})
 	for _, one := range ordered {
 		one.inUse.Lock()
 		defer one.inUse.Unlock()
 	}
-	var leases []state.Lease
+	var all []state.Lease
 	for _, one := range sessions {
 		if one.lease == nil {
 			return state.Fenced(one.stack)
 		}
-		leases = append(leases, one.lease)
+		all = append(all, one.lease)
 	}
-	return do(leases)
+	return do(all)
 }
 
-// session returns that of a lease, nil if there is none.
-func (s *Server) session(id string, stack state.StackName) *session {
+// session returns that of a lease, nil if there is none. It is the only way to one.
+func (s *Server) session(key leaseKey) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	one := s.sessions[id]
-	if one == nil || one.stack != stack {
+	one := s.sessions[key]
+	if one == nil {
 		return nil
 	}
 	one.seen = time.Now()
 	if one.taken != nil {
-		one.taken.body, one.taken = nil, nil // the client has got it; a late request for the lease gets an empty one, and no lease
+		one.taken.forget()
+		one.taken = nil // the client has got it; a late request for the lease gets an empty one, and no lease
 	}
 	return one
 }
 
 // take takes a lease for a client, and loads the state if that is asked for. After an error, there is no lease.
-func (s *Server) take(ctx context.Context, access *Access, req *request) (answer, error) {
-	const leastID = 16
-	if len(req.Lease) < leastID {
-		return answer{}, errors.New("the lease has no identifier")
-	}
-	one := &session{id: req.Lease, stack: req.Stack, client: access.Client, seen: time.Now()}
+func take(ctx context.Context, s *Server, access *Access, of scope, req *request) (answer, error) {
+	key := of.leases(req)[0]
+	one := &session{leaseKey: key, seen: time.Now()}
 	one.inUse.Lock()
 	defer one.inUse.Unlock()
 	s.mu.Lock()
-	_, known := s.sessions[req.Lease]
+	_, known := s.sessions[key]
 	if !known {
-		s.sessions[req.Lease] = one
-		one.taken = s.calls[callID("lease", req.Call)]
+		s.sessions[key] = one
+		one.taken = s.calls[callKey{of, "lease", req.Call}]
 	}
 	s.mu.Unlock()
 	if known {
@@ -407,9 +500,12 @@ func (s *Server) take(ctx context.Context, access *Access, req *request) (answer
 	if err == nil && access.Leased != nil {
 		err = access.Leased(ctx, req.Stack)
 	}
+	if err == nil && c != nil {
+		err = access.held.Add((&answer{Contents: &contents{State: *c}}).size())
+	}
 	if err != nil {
 		s.mu.Lock()
-		delete(s.sessions, req.Lease)
+		delete(s.sessions, key)
 		s.mu.Unlock()
 		one.release()
 		return answer{}, err
@@ -418,15 +514,15 @@ func (s *Server) take(ctx context.Context, access *Access, req *request) (answer
 }
 
 // release ends a lease of a client. One that has ended already is none to end.
-func (s *Server) release(ctx context.Context, req *request) (answer, error) {
-	return answer{}, s.endLease(req, func(l state.Lease) error { return l.Release(ctx) })
+func release(ctx context.Context, s *Server, _ *Access, of scope, req *request) (answer, error) {
+	return answer{}, s.endLease(of.leases(req)[0], func(l state.Lease) error { return l.Release(ctx) })
 }
 
 // releaseWith is release, and stores what the run of the lease leaves. It answers with the modules that are not stored. A
 // lease that has ended already is an error, after which the client stores the rest by calls that need no lease.
-func (s *Server) releaseWith(ctx context.Context, access *Access, req *request) (answer, error) {
+func releaseWith(ctx context.Context, s *Server, access *Access, of scope, req *request) (answer, error) {
 	ended := backend.Ended{Err: state.Fenced(req.Stack)}
-	_ = s.endLease(req, func(l state.Lease) error {
+	_ = s.endLease(of.leases(req)[0], func(l state.Lease) error {
 		ended = access.Backend.Release(ctx, req.Stack, l, backend.Ending{Updates: req.Records, Run: req.ID, Record: req.Content, Modules: req.Modules})
 		return ended.Err
 	})
@@ -442,8 +538,8 @@ func (s *Server) releaseWith(ctx context.Context, access *Access, req *request) 
 
 // endLease ends a lease of a client, if it has not ended, with a function. After an error, the client can try again, and
 // the server does if the client is silent.
-func (s *Server) endLease(req *request, end func(state.Lease) error) error {
-	one := s.session(req.Lease, req.Stack)
+func (s *Server) endLease(key leaseKey, end func(state.Lease) error) error {
+	one := s.session(key)
 	if one == nil {
 		return nil
 	}
@@ -458,8 +554,8 @@ func (s *Server) endLease(req *request, end func(state.Lease) error) error {
 	one.lease = nil
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.sessions[req.Lease] == one {
-		delete(s.sessions, req.Lease)
+	if s.sessions[key] == one {
+		delete(s.sessions, key)
 	}
 	return nil
 }

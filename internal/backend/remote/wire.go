@@ -10,6 +10,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
+	"net"
+	"regexp"
 	"strings"
 	"time"
 
@@ -17,6 +20,7 @@ import (
 
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/printable"
 )
 
 const (
@@ -42,6 +46,8 @@ const (
 	beatTime = 10 * time.Second
 	// answerTime is how long the server keeps the answer to a call, which is longer than clients try.
 	answerTime = 5 * time.Minute
+	// maxRemembered bounds the answers that the server keeps for one client: more than 300 changes a second.
+	maxRemembered = 100_000
 )
 
 // request has what the calls take.
@@ -87,6 +93,22 @@ type answer struct {
 	NoRecord *failure `cbor:"noRecord,omitempty"`
 	// NoSpace is why no space can be set aside for what comes next.
 	NoSpace *failure `cbor:"noSpace,omitempty"`
+}
+
+// size returns how many bytes the answer takes to be sent: its content, and as much again where it is encoded.
+func (a *answer) size() int64 {
+	const copies = 2
+	size := int64(len(a.Content))
+	if c := a.Contents; c != nil {
+		size += int64(len(c.State.Checkpoint))
+		for _, record := range c.State.Records {
+			size += int64(len(record))
+		}
+	}
+	for _, record := range a.Records {
+		size += int64(len(record))
+	}
+	return copies * size
 }
 
 // contents is a [state.Contents] whose damages can be sent.
@@ -140,18 +162,35 @@ var kinds = []struct {
 	{"no-keys", errors.ErrUnsupported},
 }
 
+// hidden returns a function that takes out of a text where the server keeps what it has: its place, and any other absolute path.
+func hidden(place string) func(text string) string {
+	return func(text string) string {
+		if place != "" {
+			text = strings.ReplaceAll(text, place, "the server")
+		}
+		return absolutePath.ReplaceAllString(text, "${1}a file of the server")
+	}
+}
+
+// absolutePath is a path of this machine, which no text for clients needs. What is before it is no part of a URL or a name.
+var absolutePath = regexp.MustCompile(`(^|[\s"'(\[=` + "`" + `])(?:file:)?(?:/|[A-Za-z]:[\\/]|\\\\)[^\s"')\],;` + "`" + `]+`)
+
 // failureOf describes an error of the store in a place, which clients do not get to know.
 func failureOf(err error, place string) *failure {
 	if err == nil {
 		return nil
 	}
-	hide := func(text string) string {
-		if place == "" {
-			return text
+	hide := hidden(place)
+	told := func(err error) string {
+		var network *net.OpError
+		var name *net.DNSError
+		if errors.As(err, &network) || errors.As(err, &name) || errors.Is(err, backend.ErrUnreachable) {
+			slog.Error("what keeps the stacks cannot be reached", "error", err)
+			return "the server cannot reach what keeps the stacks: its log says why"
 		}
-		return strings.ReplaceAll(text, place, "the server")
+		return hide(fmt.Sprint(err))
 	}
-	out := &failure{Message: hide(err.Error())}
+	out := &failure{Message: told(err)}
 	for _, k := range kinds {
 		if errors.Is(err, k.err) {
 			out.Kind = k.name
@@ -168,10 +207,10 @@ func failureOf(err error, place string) *failure {
 		out.File, out.Offset, out.Reason = hide(corrupt.File), corrupt.Offset, hide(corrupt.Reason)
 		out.Journal, out.Remedy = corrupt.Journal, hide(corrupt.Remedy)
 		if corrupt.Cause != nil {
-			out.Reason += ": " + hide(corrupt.Cause.Error())
+			out.Reason += ": " + told(corrupt.Cause)
 		}
 	case errors.As(err, &space):
-		out.File, out.Saved, out.Reason = hide(space.File), space.Saved, hide(fmt.Sprint(space.Cause))
+		out.File, out.Saved, out.Reason = hide(space.File), space.Saved, told(space.Cause)
 	}
 	return out
 }
@@ -185,11 +224,13 @@ type storeError struct {
 func (e *storeError) Error() string { return e.message }
 func (e *storeError) Unwrap() error { return e.kind }
 
-// err returns the error that a failure describes, nil for none.
+// err returns the error that a failure describes, nil for none. Its texts are those of another machine.
 func (f *failure) err() error {
-	switch {
-	case f == nil:
+	if f == nil {
 		return nil
+	}
+	f.clean()
+	switch {
 	case f.Kind == kindLocked && f.Stack.Name != "":
 		return &state.LockedError{Stack: f.Stack, Holder: f.Holder}
 	case f.Kind == kindCorrupt && f.File != "":
@@ -205,11 +246,19 @@ func (f *failure) err() error {
 	return &storeError{f.Message, nil}
 }
 
+// clean has the texts control no terminal, and their lines pass for none of this command.
+func (f *failure) clean() {
+	for _, text := range []*string{&f.Message, &f.File, &f.Reason, &f.Remedy, &f.Holder.Host, &f.Holder.User, &f.Holder.Command, &f.Stack.Project, &f.Stack.Name} {
+		*text = strings.ReplaceAll(printable.Text(*text), "\n", "\n  ")
+	}
+}
+
 // damage returns a failure as what it describes, nil for none.
 func (f *failure) damage() *state.CorruptError {
 	if f == nil {
 		return nil
 	}
+	f.clean()
 	return &state.CorruptError{File: f.File, Offset: f.Offset, Reason: f.Reason, Journal: f.Journal, Remedy: f.Remedy}
 }
 
@@ -227,10 +276,9 @@ func sent(c *state.Contents, place string) *contents {
 	}
 	s := &out.State
 	s.CheckpointDamage, s.Damage = nil, nil
+	hide := hidden(place)
 	for _, text := range []*string{&s.CheckpointFile, &s.JournalFile, &s.CheckpointRemedy, &s.JournalRemedy} {
-		if place != "" {
-			*text = strings.ReplaceAll(*text, place, "the server")
-		}
+		*text = hide(*text)
 	}
 	return out
 }
@@ -242,6 +290,9 @@ func (c *contents) received() *state.Contents {
 	}
 	out := c.State
 	out.CheckpointDamage, out.Damage = c.CheckpointDamage.damage(), c.Damage.damage()
+	for _, text := range []*string{&out.CheckpointFile, &out.JournalFile, &out.CheckpointRemedy, &out.JournalRemedy} {
+		*text = printable.Line(*text)
+	}
 	return &out
 }
 
@@ -250,6 +301,7 @@ var decoder = func() cbor.DecMode {
 	mode, err := cbor.DecOptions{
 		DupMapKey: cbor.DupMapKeyEnforcedAPF, ExtraReturnErrors: cbor.ExtraDecErrorUnknownField,
 		MaxNestedLevels: 8, MaxArrayElements: 1 << 20, TagsMd: cbor.TagsForbidden, TimeTag: cbor.DecTagIgnored,
+		IndefLength: cbor.IndefLengthForbidden,
 	}.DecMode()
 	if err != nil {
 		panic(err) // the options are constants

@@ -24,6 +24,7 @@ import (
 
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend/s3"
+	"github.com/husk-dev/husk/internal/named"
 )
 
 const plainURL, tlsURL = "s3://team?region=x&s3ForcePathStyle=true&disableSSL=true&endpoint=", "s3://team?region=x&s3ForcePathStyle=true&endpoint="
@@ -99,7 +100,7 @@ func TestWrongEndpoints(t *testing.T) {
 		const long = 40 * time.Second
 		ctx, cancel := context.WithTimeout(t.Context(), long)
 		defer cancel()
-		b, err := s3.Open(ctx, url, t.TempDir())
+		b, err := s3.Open(ctx, named.ByOperator(url, "the test"), t.TempDir())
 		require.NoError(t, err)
 		return b.Check(ctx)
 	}

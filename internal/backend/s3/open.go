@@ -13,7 +13,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +24,7 @@ import (
 
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/named"
 )
 
 // Scheme is that of the URLs that [Open] takes.
@@ -34,18 +35,37 @@ var _ backend.Opener = Open
 // parameters are those that a URL may have, as in Pulumi.
 var parameters = []string{"endpoint", "region", "s3ForcePathStyle", "use_path_style", "disableSSL", "disable_https", "profile", "awssdk"}
 
+// regionPattern is that of a region, which becomes part of the name of a host.
+var regionPattern = regexp.MustCompile(`^[a-zA-Z0-9_-]*$`)
+
+// credentialsFor returns the credentials for a URL, which there are only for one that the operator has named. Nobody can
+// write to a bucket without any.
+func credentialsFor(at named.URL, profile string) (*credentials.Credentials, error) {
+	if !at.IsOperators() {
+		return nil, errors.New("a bucket needs credentials, and those of this machine are for buckets that you name yourself: set HUSK_BACKEND_URL to this URL, or log in to it with husk login")
+	}
+	return credentials.NewChainCredentials([]credentials.Provider{
+		&credentials.EnvAWS{}, &credentials.FileAWSCredentials{Profile: profile}, &credentials.IAM{Client: &http.Client{Timeout: machineTime}},
+	}), nil
+}
+
 // machineTime bounds the question for the credentials of a machine, which most machines do not have.
 const machineTime = 5 * time.Second
 
 // Open opens the backend of a URL such as s3://bucket/prefix?region=eu-central-1, with
 // endpoint=host:port&s3ForcePathStyle=true for servers other than Amazon's. Credentials are those of the
-// environment, of the files in ~/.aws, or of the machine. It does not connect yet.
-func Open(_ context.Context, text, dir string) (*backend.Backend, error) {
-	u, err := url.Parse(text)
+// environment, of the files in ~/.aws, or of the machine, and there are none for a URL that a project has named: that is an
+// error. It does not connect yet.
+func Open(_ context.Context, at named.URL, dir string) (*backend.Backend, error) {
+	u, err := url.Parse(at.Text())
 	if err != nil || u.Host == "" || u.User != nil {
 		return nil, errors.New("the URL of the backend is not one of a bucket, which has the form s3://bucket/prefix?region=REGION; credentials are not part of it")
 	}
 	query := u.Query()
+	creds, err := credentialsFor(at, query.Get("profile"))
+	if err != nil {
+		return nil, err
+	}
 	for name := range query {
 		if !slices.Contains(parameters, name) {
 			return nil, fmt.Errorf("the URL of the backend has the parameter %q, and husk knows %s", name, strings.Join(parameters, ", "))
@@ -76,8 +96,11 @@ func Open(_ context.Context, text, dir string) (*backend.Backend, error) {
 	endpoint = strings.TrimSuffix(strings.TrimPrefix(endpoint, "https://"), "/")
 	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION"} {
 		if region == "" {
-			region = os.Getenv(name)
+			region = at.Getenv(name)
 		}
+	}
+	if !regionPattern.MatchString(region) {
+		return nil, fmt.Errorf("the URL of the backend has the region %q, and a region is letters, digits, and \"-\"", region)
 	}
 	if endpoint == "" {
 		if region == "" {
@@ -85,9 +108,7 @@ func Open(_ context.Context, text, dir string) (*backend.Backend, error) {
 		}
 		endpoint = "s3." + region + ".amazonaws.com"
 	}
-	o := &minio.Options{Secure: !plain, Region: region, MaxRetries: 1, Creds: credentials.NewChainCredentials([]credentials.Provider{
-		&credentials.EnvAWS{}, &credentials.FileAWSCredentials{Profile: query.Get("profile")}, &credentials.IAM{Client: &http.Client{Timeout: machineTime}},
-	})}
+	o := &minio.Options{Secure: !plain, Region: region, MaxRetries: 1, Creds: creds}
 	if pathStyle {
 		o.BucketLookup = minio.BucketLookupPath
 	}

@@ -89,6 +89,9 @@ func (k kv) List(ctx context.Context, stack state.StackName) ([]string, error) {
 }
 
 func (k kv) Load(ctx context.Context, stack state.StackName, provider string) (content []byte, version string, err error) {
+	if err := backend.CheckProvider(provider); err != nil {
+		return nil, "", err
+	}
 	dir, err := k.s.below(ctx, stack, kvDir)
 	if err != nil || dir == "" {
 		return nil, "", err
@@ -104,6 +107,9 @@ func (k kv) Load(ctx context.Context, stack state.StackName, provider string) (c
 }
 
 func (k kv) Save(ctx context.Context, stack state.StackName, provider string, content []byte, version string) (string, error) {
+	if err := backend.CheckProvider(provider); err != nil {
+		return "", err
+	}
 	c, err := k.s.find(ctx, stack)
 	if err == nil {
 		err = c.fenced(backend.Token(ctx))
@@ -146,6 +152,9 @@ func idsOf(keys []string) (ids []string) {
 }
 
 func (h runs) Get(ctx context.Context, stack state.StackName, id string) ([]byte, error) {
+	if err := backend.CheckRecord(id); err != nil {
+		return nil, fmt.Errorf("%w: %w", err, fs.ErrNotExist)
+	}
 	dir, err := h.s.below(ctx, stack, runsDir)
 	if err != nil {
 		return nil, err
@@ -171,6 +180,9 @@ func (h runs) Put(ctx context.Context, stack state.StackName, id string, content
 // putRun stores the record of a run in a directory, and removes the oldest ones if there are more than are kept and some
 // to spare.
 func (s *Store) putRun(ctx context.Context, dir, id string, content []byte, spare int) error {
+	if err := backend.CheckRecord(id); err != nil {
+		return err
+	}
 	var keys []string
 	err := each(2, func(i int) (err error) {
 		if i == 0 {

@@ -25,6 +25,7 @@ import (
 	"github.com/husk-dev/husk/internal/backend/backendtest"
 	"github.com/husk-dev/husk/internal/backend/s3"
 	"github.com/husk-dev/husk/internal/faultproxy"
+	"github.com/husk-dev/husk/internal/named"
 )
 
 // fakeServer keeps a bucket in memory, which survives restarts.
@@ -140,7 +141,7 @@ func TestS3(t *testing.T) {
 // TestMain is also that of the writers of TestS3.
 func TestMain(m *testing.M) {
 	backendtest.Main(m, func(ctx context.Context, url string) (state.Store, error) {
-		b, err := s3.Open(ctx, url, "")
+		b, err := s3.Open(ctx, named.ByOperator(url, "the test"), "")
 		if err != nil {
 			return nil, err
 		}
@@ -211,7 +212,7 @@ func TestProbedOnce(t *testing.T) {
 	})
 	ctx, dir, name := t.Context(), t.TempDir(), state.StackName{Project: "p", Name: "s"}
 	open := func(dir string) state.Store {
-		b, err := s3.Open(ctx, fmt.Sprintf("s3://team/once?endpoint=%s&region=eu-central-1&s3ForcePathStyle=true&disableSSL=true", address), dir)
+		b, err := s3.Open(ctx, named.ByOperator(fmt.Sprintf("s3://team/once?endpoint=%s&region=eu-central-1&s3ForcePathStyle=true&disableSSL=true", address), "the test"), dir)
 		require.NoError(t, err)
 		return b.State
 	}
@@ -241,21 +242,22 @@ func TestURLs(t *testing.T) {
 		"s3://team":                                   "no region",
 		"s3:///prefix?region=x":                       "form s3://",
 		"s3://key:secret@team?region=x":               "credentials are not part",
+		"s3://team?region=x.example/":                 "has the region",
 		"s3://team?region=x&acl=public":               `parameter "acl"`,
 		"s3://team?region=x&s3ForcePathStyle=perhaps": "true or false",
 	} {
-		_, err := s3.Open(t.Context(), url, t.TempDir())
+		_, err := s3.Open(t.Context(), named.ByOperator(url, "the test"), t.TempDir())
 		require.ErrorContains(t, err, want)
 		require.NotContains(t, err.Error(), "key:secret")
 	}
-	b, err := s3.Open(t.Context(), "s3://team/infra/?region=eu-central-1", t.TempDir())
+	b, err := s3.Open(t.Context(), named.ByOperator("s3://team/infra/?region=eu-central-1", "the test"), t.TempDir())
 	require.NoError(t, err)
 	require.Equal(t, "s3://team/infra", b.Place)
 }
 
 func TestNoBucket(t *testing.T) {
 	address := start(t, nil)
-	b, err := s3.Open(t.Context(), "s3://nobody?endpoint=http://"+address+"&region=x&s3ForcePathStyle=true", t.TempDir())
+	b, err := s3.Open(t.Context(), named.ByOperator("s3://nobody?endpoint=http://"+address+"&region=x&s3ForcePathStyle=true", "the test"), t.TempDir())
 	require.NoError(t, err)
 	require.ErrorContains(t, b.Check(t.Context()), "check the bucket")
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/husk-dev/husk/internal/backend/backendtest"
 	"github.com/husk-dev/husk/internal/backend/s3"
 	"github.com/husk-dev/husk/internal/faultproxy"
+	"github.com/husk-dev/husk/internal/named"
 )
 
 // at returns the URL of a prefix of a bucket, whose server is reached at another address without TLS, unless that is empty.
@@ -33,7 +34,7 @@ func at(t *testing.T, bucket, prefix, address string) string {
 }
 
 func openURL(t *testing.T, url string) *backend.Backend {
-	b, err := s3.Open(t.Context(), url, t.TempDir())
+	b, err := s3.Open(t.Context(), named.ByOperator(url, "the test"), t.TempDir())
 	require.NoError(t, err)
 	return b
 }

@@ -30,6 +30,7 @@ import (
 	"github.com/husk-dev/husk/internal/backend/s3"
 	"github.com/husk-dev/husk/internal/backend/sealed"
 	"github.com/husk-dev/husk/internal/backend/sqlite"
+	"github.com/husk-dev/husk/internal/named"
 )
 
 var (
@@ -85,7 +86,7 @@ func s3Place(t *testing.T) place {
 	t.Cleanup(server.Close)
 	url := fmt.Sprintf("s3://team/%d?endpoint=%s&region=eu-central-1&s3ForcePathStyle=true&disableSSL=true", prefixes.Add(1), strings.TrimPrefix(server.URL, "http://"))
 	return place{func() *backend.Backend {
-		b, err := s3.Open(ctx, url, t.TempDir())
+		b, err := s3.Open(ctx, named.ByOperator(url, "the test"), t.TempDir())
 		require.NoError(t, err)
 		return b
 	}, func() []byte {

@@ -31,8 +31,6 @@ const Scheme = "sqlite"
 // busyTime is how long a step waits for those of others.
 const busyTime = 15 * time.Second
 
-var _ backend.Opener = Open
-
 // db is a database file, which is opened by its first step.
 type db struct {
 	file string

@@ -65,7 +65,7 @@ func open(t *testing.T) *console {
 	root, err := filepath.Abs("../../..")
 	require.NoError(t, err)
 	bin := filepath.Join(t.TempDir(), "husk")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "./cmd/husk")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "./cmd/husk/husk-full")
 	build.Dir = root
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, string(out))

@@ -12,6 +12,7 @@ import (
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program/goprogram"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/nightly"
 	"github.com/husk-dev/husk/internal/port"
 	"github.com/husk-dev/husk/internal/port/porttest"
 	"github.com/husk-dev/husk/internal/testmodule"
@@ -29,9 +30,7 @@ func (l loader) Load(ctx context.Context, spec engine.PackageSpec) (abi.Provider
 // A provider made with pulumi-go-provider, with the adapter of this checkout: a resource, a function, a
 // component that declares resources over its monitor, and a partial failure.
 func TestAProviderMadeWithPulumiGoProvider(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds and compiles a module of 68 MB")
-	}
+	nightly.Skip(t)
 	built, err := port.Port(t.Context(), "../../../testdata/ported/gopulumi", port.Options{Dir: t.TempDir(), Name: "notes", Version: "1.2.0"})
 	require.NoError(t, err)
 	require.Equal(t, "pulumi-go-provider", built.Manifest.Origin.Kind)
@@ -87,9 +86,7 @@ func TestAProviderMadeWithPulumiGoProvider(t *testing.T) {
 
 // A provider that speaks Pulumi's protocol itself, with an SDK whose server is in another module.
 func TestAProviderOnAnOldSDKOfPulumi(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds and compiles a module of 45 MB")
-	}
+	nightly.Skip(t)
 	built, err := port.Port(t.Context(), "../../../testdata/ported/pulumirpc", port.Options{Dir: t.TempDir(), Name: "slip", Version: "0.1.0"})
 	require.NoError(t, err)
 	require.Equal(t, "Pulumi provider server", built.Manifest.Origin.Kind)

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/mod/zip"
 
 	"github.com/husk-dev/husk/internal/husksource"
+	"github.com/husk-dev/husk/internal/nightly"
 )
 
 const (
@@ -47,9 +48,7 @@ func publish(t *testing.T, proxy, path, dir string) {
 
 // A husk that was installed from a module proxy fetches its SDK and its adapters from there.
 func TestTheSDKOfARelease(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds husk, as a release of this checkout")
-	}
+	nightly.Skip(t)
 	text, err := exec.CommandContext(t.Context(), "go", "env", "-json", "GOMODCACHE", "GOPROXY").Output()
 	require.NoError(t, err)
 	var env map[string]string
@@ -77,7 +76,7 @@ func TestTheSDKOfARelease(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
-	out, err := run("go", "install", "-trimpath", project+"/cmd/husk@"+release)
+	out, err := run("go", "install", "-trimpath", project+"/cmd/husk@"+release, project+"/cmd/husk/husk-full@"+release)
 	require.NoError(t, err, out)
 	provider, err := filepath.Abs("../../../testdata/ported/framework")
 	require.NoError(t, err)

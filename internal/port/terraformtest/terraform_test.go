@@ -20,6 +20,7 @@ import (
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program/goprogram"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/nightly"
 	"github.com/husk-dev/husk/internal/port"
 	"github.com/husk-dev/husk/internal/port/porttest"
 	"github.com/husk-dev/husk/internal/testmodule"
@@ -29,6 +30,7 @@ func TestMain(m *testing.M) { testmodule.Main(m) }
 
 // A provider on Terraform's plugin framework, with the adapter of this checkout.
 func TestAProviderOnThePluginFramework(t *testing.T) {
+	nightly.Skip(t)
 	built, err := port.Port(t.Context(), "../../../testdata/ported/framework", port.Options{Dir: t.TempDir(), Name: "shelf", Version: "1.2.3"})
 	require.NoError(t, err)
 	require.Equal(t, "Terraform plugin framework", built.Manifest.Origin.Kind)
@@ -55,6 +57,7 @@ func TestAProviderOnThePluginFramework(t *testing.T) {
 
 // Providers on the plugin SDK, and behind a mux.
 func TestOtherKindsForTerraform(t *testing.T) {
+	nightly.Skip(t)
 	for dir, kind := range map[string]string{"sdkv2": "Terraform plugin SDKv2", "mux": "Terraform provider servers behind a mux"} {
 		t.Run(dir, func(t *testing.T) {
 			built, err := port.Port(t.Context(), "../../../testdata/ported/"+dir, port.Options{Dir: t.TempDir()})
@@ -76,6 +79,7 @@ func TestOtherKindsForTerraform(t *testing.T) {
 
 // A provider on the first plugin SDK, whose server is one of its own.
 func TestAProviderOnTheFirstPluginSDK(t *testing.T) {
+	nightly.Skip(t)
 	built, err := port.Port(t.Context(), "../../../testdata/ported/sdkv1", port.Options{Dir: t.TempDir(), Name: "drawer", Version: "1.0.0"})
 	require.NoError(t, err)
 	require.Equal(t, "Terraform plugin SDK version 1", built.Manifest.Origin.Kind)
@@ -166,6 +170,9 @@ func (l granting) Load(ctx context.Context, spec engine.PackageSpec) (abi.Provid
 // Twenty creates of a ported provider wait for its service at once: the service answers none before it has
 // all of their requests.
 func TestCreatesWaitTogether(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and compiles a module of 30 MB")
+	}
 	const creates = 20
 	var waiting sync.WaitGroup
 	waiting.Add(creates)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/husk-dev/husk/automation"
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/pulumiprogram/sdktest"
@@ -149,7 +150,7 @@ func (p *project) output(name string) string {
 // recorded returns a resource of the state.
 func (p *project) recorded(name string) *state.Resource {
 	p.t.Helper()
-	w, err := workspace.Open(p.t.Context(), p.dir, workspace.Options{Remark: func(string) {}, Secrets: &redact.Secrets{}})
+	w, err := workspace.Open(p.t.Context(), projectroot.New(p.dir, projectroot.Trusted), workspace.Options{Remark: func(string) {}, Secrets: &redact.Secrets{}})
 	require.NoError(p.t, err)
 	snapshot, _, err := w.Read(p.t.Context(), "dev", false)
 	require.NoError(p.t, err)

@@ -12,12 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/stretchr/testify/require"
-
-	"github.com/husk-dev/husk/internal/atomicfile"
-	"github.com/husk-dev/husk/internal/filelock"
+	"github.com/husk-dev/husk/internal/testcache"
 )
 
 // nodePackages and pythonPackages are what programs of tests use.
@@ -32,8 +28,7 @@ func Node(t *testing.T) string {
 	if _, err := exec.LookPath("npm"); err != nil {
 		t.Skip("Node.js is not installed (install the packages nodejs and npm)")
 	}
-	name := strings.NewReplacer("@", "-", "/", "-").Replace("node" + strings.Join(nodePackages, ""))
-	dir := installed(t, name, func(dir string) error {
+	dir := installed(t, "node"+strings.Join(nodePackages, ""), func(dir string) error {
 		return Command(dir, "npm", append([]string{"install", "--prefix", dir, "--no-audit", "--no-fund", "--ignore-scripts"}, nodePackages...)...)
 	})
 	return filepath.Join(dir, "node_modules")
@@ -56,43 +51,12 @@ func Python(t *testing.T) string {
 // installed returns a directory with packages, which install fills if it is not there yet.
 func installed(t *testing.T, name string, install func(dir string) error) string {
 	t.Helper()
-	cache, err := os.UserCacheDir()
-	require.NoError(t, err)
-	dir := filepath.Join(cache, "husk-test-programs", name)
-	complete := func() bool {
-		_, err := os.Stat(filepath.Join(dir, "complete"))
-		return err == nil
-	}
-	if complete() {
-		return dir
-	}
-	require.NoError(t, os.MkdirAll(filepath.Dir(dir), 0o755))
-	release := lock(t, dir+".lock")
-	defer release()
-	if complete() { // the tests of another package have installed it
-		return dir
-	}
-	Fetch(t, "the packages of the programs", func() error {
-		return errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755), install(dir))
+	return testcache.Dir(t, name, func(dir string) error {
+		Fetch(t, "the packages of the programs", func() error {
+			return errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755), install(dir))
+		})
+		return nil
 	})
-	require.NoError(t, atomicfile.Write(filepath.Join(dir, "complete"), nil, 0o644))
-	return dir
-}
-
-// lock waits until no other process holds the lock of a file.
-func lock(t *testing.T, file string) (release func()) {
-	t.Helper()
-	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o644)
-	require.NoError(t, err)
-	for {
-		unlock, err := filelock.Try(f)
-		if errors.Is(err, filelock.ErrHeld) {
-			time.Sleep(100 * time.Millisecond)
-			continue
-		}
-		require.NoError(t, err)
-		return func() { require.NoError(t, errors.Join(unlock(), f.Close())) }
-	}
 }
 
 // attempts is how often what a program needs is fetched before that counts as a failure.

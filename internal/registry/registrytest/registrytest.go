@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/google/go-containerregistry/pkg/registry"
 )
@@ -176,6 +177,24 @@ func Stall(bytes int) Fault {
 		_, _ = w.Write(a.Body.Bytes()[:min(bytes, a.Body.Len())])
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
+	}
+}
+
+// Trickle sends a byte of the answer after each pause.
+func Trickle(pause time.Duration) Fault {
+	return func(w http.ResponseWriter, r *http.Request, registry http.Handler) {
+		a := answer(r, registry)
+		copyHeader(w, a.Header())
+		w.WriteHeader(a.Code)
+		for _, b := range a.Body.Bytes() {
+			_, _ = w.Write([]byte{b})
+			_ = http.NewResponseController(w).Flush()
+			select {
+			case <-r.Context().Done():
+				return
+			case <-time.After(pause):
+			}
+		}
 	}
 }
 

@@ -10,11 +10,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/usertest"
 )
 
 // TestProviderDev edits a provider whenever the command waits for that: Go that does not compile, a type that the project
 // does not fit, and right again.
 func TestProviderDev(t *testing.T) {
+	usertest.SkipShort(t)
 	if runtime.GOOS == "windows" {
 		t.Skip("processes cannot be sent interrupts")
 	}

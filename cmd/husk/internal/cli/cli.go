@@ -17,6 +17,7 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/display"
+	"github.com/husk-dev/husk/internal/worker/start"
 	"github.com/husk-dev/husk/internal/workspace"
 )
 
@@ -41,13 +42,23 @@ type App struct {
 	Secrets *redact.Secrets
 	// Store opens the store in a directory; nil stands for that of files.
 	Store func(directory string) state.Store
+	// Parts are nil in a program that leaves them out, see [App.WithWhole].
+	Parts *Parts
+	// Continues is set if this process has taken the place of another one, whose messages the user has seen.
+	Continues bool
 	// Backends open backends other than directories, by the schemes of their URLs.
 	Backends map[string]backend.Opener
+
+	// Setup is what the worker says that has begun this process, nothing if none has. IsRun says whether one has.
+	Setup start.Setup
+	IsRun bool
 
 	// The flags that every command has. Dir is the directory of the project, empty to look for one: see [App.ProjectDir].
 	Dir   string
 	Stack string
 	JSON  bool
+	// Untrusted says that the project is somebody else's; see [App.Root].
+	Untrusted bool
 	// replies reads the answers of the user, nil before the first question.
 	replies *bufio.Reader
 	// project returns the directory of the project.

@@ -162,7 +162,7 @@ func (a *App) RemarkOnVariables() {
 		{"PULUMI_SKIP_CONFIRMATIONS", "--yes proceeds without confirmation"},
 		{"PULUMI_PARALLEL", "--parallel bounds the resources that are deployed at once"},
 	} {
-		if os.Getenv(v.name) != "" && !a.JSON {
+		if os.Getenv(v.name) != "" && !a.JSON && !a.Continues {
 			a.Say("The environment variable %s is not read: %s.", v.name, v.hint)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/internal/workspace"
 )
 
@@ -22,28 +23,49 @@ func (a *App) findProject() (string, error) {
 		return a.Dir, nil
 	}
 	dir, err := workspace.Find(".")
-	if err == nil && dir != "." && !a.JSON {
+	if err == nil && dir != "." && !a.JSON && !a.Continues {
 		a.Say("Using the project in %s.", dir)
 	}
 	return dir, err
 }
 
-// Project reads the project file.
-func (a *App) Project() (*program.Project, error) {
+// Root returns what opens the files of the project, with the trust that the user has in it.
+func (a *App) Root() (*projectroot.Root, error) {
 	dir, err := a.ProjectDir()
 	if err != nil {
 		return nil, err
 	}
-	return program.LoadProject(dir)
+	return a.RootOf(dir), nil
+}
+
+// RootOf is [App.Root] for the project in a directory.
+func (a *App) RootOf(dir string) *projectroot.Root {
+	if a.Untrusted || a.Setup.Untrusted {
+		root := projectroot.New(dir, projectroot.Untrusted)
+		if a.Setup.Files != "" {
+			root = root.Within(a.Setup.Files)
+		}
+		return root
+	}
+	return projectroot.New(dir, projectroot.Trusted)
+}
+
+// Project reads the project file.
+func (a *App) Project() (*program.Project, error) {
+	root, err := a.Root()
+	if err != nil {
+		return nil, err
+	}
+	return program.LoadProject(root)
 }
 
 // Workspace opens the project and its backend.
 func (a *App) Workspace(ctx context.Context) (*workspace.Workspace, error) {
-	dir, err := a.ProjectDir()
+	root, err := a.Root()
 	if err != nil {
 		return nil, err
 	}
-	return workspace.Open(ctx, dir, a.WorkspaceOptions())
+	return workspace.Open(ctx, root, a.WorkspaceOptions())
 }
 
 // WorkspaceOptions returns the options with which commands open a workspace.
@@ -54,6 +76,8 @@ func (a *App) WorkspaceOptions() workspace.Options {
 		Store:    a.Store,
 		Backends: a.Backends,
 		Secrets:  a.Secrets,
+		Backend:  a.Setup.Backend,
+		Project:  a.Setup.Project,
 	}
 }
 

@@ -2,24 +2,14 @@
 package consolecmd
 
 import (
-	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"os"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
-	"github.com/husk-dev/husk/cmd/husk/internal/remotecmd"
-	"github.com/husk-dev/husk/internal/console"
-	"github.com/husk-dev/husk/internal/plugins"
-	"github.com/husk-dev/husk/internal/stackrun"
 )
 
 type commands struct{ *cli.App }
@@ -32,9 +22,6 @@ const (
 	leastToken = 26
 	// mostToken bounds the file of a token.
 	mostToken = 4096
-	// headerTime is how long a client may take for its headers, endTime how long open pages delay the end.
-	headerTime = 10 * time.Second
-	endTime    = 2 * time.Second
 )
 
 func (a commands) console() *cobra.Command {
@@ -53,11 +40,14 @@ func (a commands) console() *cobra.Command {
 			if port < 0 || port > 65535 {
 				return cli.Usagef("--port %d: must be between 0 and 65535", port)
 			}
+			if err := a.WithWhole("the console"); err != nil {
+				return err
+			}
 			token, err := tokenOf(tokenFile)
 			if err != nil {
 				return err
 			}
-			return a.serve(cmd.Context(), port, token, writes)
+			return a.Parts.ServeConsole(cmd.Context(), a.App, port, token, writes)
 		},
 	}
 	flags := cmd.Flags()
@@ -86,81 +76,4 @@ func tokenOf(file string) (string, error) {
 		return "", cli.Usagef("--token-file %s: the token must be one word of letters, digits, and -._~", file)
 	}
 	return token, nil
-}
-
-// serve serves until an interrupt.
-func (a commands) serve(ctx context.Context, port int, token string, writes bool) error {
-	w, err := a.Workspace(ctx) // an error of the project is told at once
-	if err != nil {
-		return err
-	}
-	if _, err := w.Stack(a.Stack); err != nil {
-		return err
-	}
-	options := console.Options{
-		Workspace: a.Workspace, Stack: a.Stack, Secrets: a.Secrets, Token: token, Version: stackrun.Version(),
-	}
-	if client, err := remotecmd.Client(a.App); err == nil { // else the stacks are on no server
-		options.Server = client
-	}
-	if writes {
-		if w.Detached != nil {
-			return w.Detached
-		}
-		if _, err := a.PluginOptions(); err != nil {
-			return err
-		}
-		options.Plugins = func() (plugins.Options, error) { return a.PluginOptions() }
-	}
-	listener, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-	if err != nil {
-		return fmt.Errorf("serving the console: %w; --port chooses another port", err)
-	}
-	address := listener.Addr().String()
-	_, text, _ := net.SplitHostPort(address)
-	options.Hosts = []string{address, "localhost:" + text}
-	url := "http://" + address + "/?token=" + token
-	if a.JSON {
-		err = a.WriteJSONBy(map[string]any{"url": url, "token": token, "metrics": "http://" + address + "/metrics", "allowWrites": writes}, "")
-	} else {
-		err = a.Printf("The console of %s is at %s\n", w.Project.Name, url)
-	}
-	if err != nil {
-		return errors.Join(err, listener.Close())
-	}
-	if writes && !a.JSON {
-		a.Say("Whoever opens this address can change the stacks.")
-	}
-	return a.serveUntilStopped(ctx, listener, options)
-}
-
-// serveUntilStopped serves until the first interrupt, and then until deployments have ended.
-func (a commands) serveUntilStopped(ctx context.Context, listener net.Listener, options console.Options) (err error) {
-	var say func(string)
-	if options.Plugins != nil {
-		say = a.Remark
-	}
-	ctx, stop, end := a.WatchInterrupts(ctx, say)
-	defer end()
-	options.Context = ctx
-	server, err := console.New(options)
-	if err != nil {
-		return errors.Join(err, listener.Close())
-	}
-	defer func() { err = errors.Join(err, server.Close()) }()
-	web := &http.Server{Handler: server, ReadHeaderTimeout: headerTime}
-	served := make(chan error, 1)
-	go func() { served <- web.Serve(listener) }()
-	select {
-	case err := <-served:
-		return fmt.Errorf("serving the console: %w", err)
-	case <-stop:
-	}
-	server.Stop()
-	until, cancel := context.WithTimeout(ctx, endTime)
-	defer cancel()
-	if err := web.Shutdown(until); err != nil {
-		_ = web.Close() // pages that are still open
-	}
-	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/cmd/husk/internal/consoleserver"
 )
 
 // run runs husk console in a directory, and returns what it writes and its exit code.
@@ -27,6 +28,7 @@ func run(t *testing.T, dir string, args ...string) (out, errs *bufio.Reader, cod
 	readErrs, writeErrs, err := os.Pipe()
 	require.NoError(t, err)
 	a := cli.NewApp(os.Stdin, write, writeErrs)
+	a.Parts = &cli.Parts{ServeConsole: consoleserver.Serve}
 	root := &cobra.Command{Use: "husk", SilenceErrors: true, SilenceUsage: true}
 	root.PersistentFlags().BoolVar(&a.JSON, "json", false, "")
 	root.AddCommand(Commands(a)...)

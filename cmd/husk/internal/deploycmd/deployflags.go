@@ -30,7 +30,6 @@ type deployFlags struct {
 	clearPendingCreates, stopOnPending, detailedExit    bool
 	targetDependents, excludeDependents, excludeProtect bool
 	interpret                                           bool // see [plugins.Options]
-	untrusted                                           bool
 	native                                              *plugins.Native
 	parallel                                            int
 	targets, excludes, replace, targetReplace, adopt    []string
@@ -52,7 +51,7 @@ type deployFlags struct {
 
 // The flags that several commands have.
 const (
-	shownFlags     = "verbose log-level log-file trace audit-log learn-grants trust-module diff timings timeline parallel untrusted-project " + cli.DetailedExitCode + " "
+	shownFlags     = "verbose log-level log-file trace audit-log learn-grants trust-module diff timings timeline parallel " + cli.DetailedExitCode + " "
 	selectionFlags = "target target-dependents exclude exclude-dependents "
 	failureFlags   = "continue-on-error ignore-protect "
 	updateFlags    = selectionFlags + failureFlags + "refresh replace target-replace update-on-import stop-on-pending legacy-diff "
@@ -76,7 +75,6 @@ func (f *deployFlags) add(cmd *cobra.Command, names string) {
 		{"timings", "", &f.timings, "show the cost of provider calls and the slowest steps"},
 		{"timeline", "", &f.timeline, "draw what ran when, after what, and at which cost, in this .svg or .html file"},
 		{"parallel", "p", &f.parallel, "maximum number of resources to deploy at once (default: 4 per processor, at least 32)"},
-		{"untrusted-project", "", &f.untrusted, "the project is somebody else's: nothing of it runs outside the sandbox, and it gets no files, variables,\nor addresses of this machine and its network, whatever it grants"},
 		{"verbose", "v", &f.verbose, "show messages of every severity, as --log-level debug does"},
 		{"log-level", "", &f.logLevel, "show messages of this `SEVERITY` or a worse one: debug, info, warning, or error (default: info)"},
 		{"trace", "", &f.trace, "write an OpenTelemetry trace of run, steps, and calls of providers to this file, as JSON lines, or with otlp to a collector"},

@@ -7,12 +7,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
-	"github.com/husk-dev/husk/internal/atomicfile"
+	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/internal/yamlformat"
 )
 
@@ -24,14 +26,14 @@ func (a commands) format() *cobra.Command {
 			"lines. Comments, the order of keys, and the style of texts, lists, and mappings stay. Without FILE, it formats the\n" +
 			"project file, the program, and the configuration of stacks. A file whose meaning would change stays as it is.",
 		RunE: func(_ *cobra.Command, args []string) error {
-			files := args
+			root, files := projectroot.New(".", projectroot.Trusted), args // the user names them
 			if len(files) == 0 {
 				var err error
-				if files, err = a.projectFiles(); err != nil {
+				if root, files, err = a.projectFiles(); err != nil {
 					return err
 				}
 			}
-			return a.formatFiles(files, check)
+			return a.formatFiles(root, files, check)
 		},
 	}
 	cmd.Flags().BoolVar(&check, "check", false, "only list the files that are not in that form, and exit with 1 if there are some")
@@ -39,41 +41,53 @@ func (a commands) format() *cobra.Command {
 }
 
 // projectFiles returns the files in YAML of the project.
-func (a commands) projectFiles() ([]string, error) {
+func (a commands) projectFiles() (*projectroot.Root, []string, error) {
 	project, err := a.Project()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	files := []string{filepath.Join(project.Dir, project.File.Name)}
 	if name := project.Template.File.Name; name != project.File.Name {
 		files = append(files, filepath.Join(project.ProgramDir, filepath.Base(name)))
 	}
-	for _, pattern := range []string{"Husk.*.yaml", "Pulumi.*.yaml"} {
-		found, err := filepath.Glob(filepath.Join(project.StackConfigDir, pattern))
-		if err != nil {
-			return nil, err
+	entries, err := project.Root.ReadDir(project.StackConfigDir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, err
+	}
+	for _, entry := range entries {
+		if stackFile.MatchString(entry.Name()) && !entry.IsDir() {
+			files = append(files, filepath.Join(project.StackConfigDir, entry.Name()))
 		}
-		files = append(files, found...)
 	}
 	slices.Sort(files)
-	wd, err := os.Getwd()
-	for i, name := range files {
-		if short, relErr := filepath.Rel(wd, name); err == nil && relErr == nil && filepath.IsLocal(short) {
-			files[i] = short
-		}
-	}
-	return slices.Compact(files), nil
+	return project.Root, slices.Compact(files), nil
 }
 
-func (a commands) formatFiles(files []string, check bool) error {
+// stackFile matches the names of stacks' configuration files.
+var stackFile = regexp.MustCompile(`^(?:Husk|Pulumi)\..*\.yaml$`)
+
+// shown returns the path of a file as it is shown: from the current directory, if it is below.
+func shown(name string) string {
+	wd, err := os.Getwd()
+	if err != nil || !filepath.IsAbs(name) {
+		return name
+	}
+	if short, err := filepath.Rel(wd, name); err == nil && filepath.IsLocal(short) {
+		return short
+	}
+	return name
+}
+
+func (a commands) formatFiles(root *projectroot.Root, files []string, check bool) error {
 	var changed []string
 	var failed []error
-	for _, name := range files {
-		text, err := os.ReadFile(name)
+	for _, path := range files {
+		text, err := root.ReadFile(path, source.MaxFileSize)
 		if err != nil {
 			failed = append(failed, err)
 			continue
 		}
+		name := shown(path)
 		formatted, err := yamlformat.Format(text)
 		switch {
 		case err != nil:
@@ -82,7 +96,7 @@ func (a commands) formatFiles(files []string, check bool) error {
 		case bytes.Equal(text, formatted):
 			continue
 		case !check:
-			if err := atomicfile.Write(name, formatted, modeOf(name)); err != nil {
+			if err := root.WriteFile(path, formatted, 0o644); err != nil {
 				failed = append(failed, err)
 				continue
 			}
@@ -103,12 +117,4 @@ func (a commands) formatFiles(files []string, check bool) error {
 		failed = append(failed, fmt.Errorf("%s not formatted: husk fmt writes them", cli.Plural(len(changed), "file")))
 	}
 	return errors.Join(failed...)
-}
-
-// modeOf returns the permissions of a file.
-func modeOf(name string) fs.FileMode {
-	if info, err := os.Stat(name); err == nil {
-		return info.Mode().Perm()
-	}
-	return 0o644
 }

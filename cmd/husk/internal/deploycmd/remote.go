@@ -14,6 +14,7 @@ import (
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/cmd/husk/internal/remotecmd"
+	"github.com/husk-dev/husk/internal/printable"
 	"github.com/husk-dev/husk/internal/runapi"
 	"github.com/husk-dev/husk/internal/workspace"
 )
@@ -111,11 +112,11 @@ func (a commands) deployRemotely(cmd *cobra.Command, c command, f *deployFlags, 
 
 // keepChoice has other commands find the stacks of a project whose first run was sent to the server of this machine.
 func (a commands) keepChoice() error {
-	dir, err := a.ProjectDir()
+	root, err := a.Root()
 	if err != nil {
 		return err
 	}
-	at, err := workspace.KeepChoice(dir)
+	at, err := workspace.KeepChoice(root)
 	if err == nil && at != "" {
 		a.Say("The stacks of this project are kept there from now on; husk logout forgets that.")
 	}
@@ -171,7 +172,7 @@ func (a commands) runRemotely(ctx context.Context, client *runapi.Client, n runa
 		a.Say("husk remote log -f %s follows what becomes of it.", run.ID)
 		return nil
 	case run.Reason != "":
-		return errors.New("the run " + run.ID + " has " + string(run.State) + ": " + run.Reason)
+		return errors.New("the run " + run.ID + " has " + string(run.State) + ": " + printable.Line(run.Reason)) // its worker says what it likes
 	case run.State == runapi.Failed:
 		return cli.Shown(errors.New("the run has failed"))
 	}

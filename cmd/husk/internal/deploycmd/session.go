@@ -170,16 +170,24 @@ func (s *session) open(ctx context.Context, c command) (_ *openRun, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if stackrun.NeedsPulumi(w.Project) {
+		if err := s.app.WithWhole("a program or plugin that speaks Pulumi's protocol"); err != nil {
+			return nil, err
+		}
+	}
 	options := stackrun.Options{
 		Command: c.name, Stack: s.app.Stack, Preview: c.previewOnly, Creates: c.program,
 		Program: c.program || s.flags.runProgram, Replaces: c.replaces, Deletes: c.deletes,
-		Parallel: s.flags.parallel, Events: s.event, Trusted: s.flags.trusted, Untrusted: s.flags.untrusted,
+		Parallel: s.flags.parallel, Events: s.event, Trusted: s.flags.trusted,
 	}
 	if options.Plugins, err = s.app.PluginOptions(); err != nil {
 		return nil, err
 	}
 	if options.Plugins.Grants, err = s.flags.grantsIn(w); err != nil {
 		return nil, err
+	}
+	if s.app.Parts != nil {
+		options.Pulumi = s.app.Parts.Pulumi
 	}
 	options.Plugins.Installed, options.Plugins.Withheld = s.flags.installed, s.flags.withheld()
 	// Unlike the events of the engine, these may hold secrets.

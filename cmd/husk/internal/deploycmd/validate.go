@@ -47,7 +47,7 @@ func (a commands) problems(ctx context.Context) (stack string, ds source.Diagnos
 		return "", project.Warnings, err
 	}
 	err = a.WithPlugins(ctx, project, func(p *plugins.Plugins) error {
-		ds, err = validation.Check(ctx, project, stack, p)
+		ds, err = validation.Check(ctx, project, stack, p, p.Evaluation())
 		return err
 	})
 	return stack, ds, err

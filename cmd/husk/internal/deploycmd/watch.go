@@ -2,7 +2,6 @@ package deploycmd
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/watch"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/internal/display"
-	"github.com/husk-dev/husk/internal/pulumiprogram"
 )
 
 func (a commands) watch() *cobra.Command {
@@ -85,7 +83,7 @@ func (a commands) watched(more []string) []watch.Path {
 		for _, dir := range []string{project.ProgramDir, project.StackConfigDir} {
 			paths = append(paths, watch.Path{Name: dir, Kinds: projectKinds})
 		}
-		if kinds := pulumiprogram.SourceKinds(project.Runtime); len(kinds) > 0 {
+		if kinds := sourceKinds(project.Runtime); len(kinds) > 0 {
 			paths = append(paths, watch.Path{Name: sourceDir(project), Kinds: kinds, Below: true, Without: installedDirs})
 		}
 		for _, p := range project.Providers {
@@ -98,12 +96,25 @@ func (a commands) watched(more []string) []watch.Path {
 	return paths
 }
 
+// sourceKinds returns the suffixes of the files that programs of a runtime are made of, none if that is not known.
+func sourceKinds(runtime string) []string {
+	switch runtime {
+	case "nodejs":
+		return []string{".js", ".cjs", ".mjs", ".jsx", ".ts", ".cts", ".mts", ".tsx", ".json"}
+	case "python":
+		return []string{".py", ".toml", ".txt"}
+	case "go":
+		return []string{".go", ".mod", ".sum"}
+	}
+	return nil
+}
+
 // installedDirs are the names of directories with packages or with what is made of the source.
 var installedDirs = []string{"node_modules", "venv", "__pycache__"}
 
 // sourceDir returns the directory with the source of a program.
 func sourceDir(p *program.Project) string {
-	if info, err := os.Stat(p.ProgramDir); err == nil && !info.IsDir() {
+	if info, err := p.Root.Stat(p.ProgramDir); err == nil && !info.IsDir() {
 		return filepath.Dir(p.ProgramDir)
 	}
 	return p.ProgramDir

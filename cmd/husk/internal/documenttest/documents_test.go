@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,22 +19,21 @@ import (
 )
 
 // documents lists the code blocks of each document, in their order, with what the test does with each.
-// The blocks of one document share a directory. In it are husk, a copy of this tree, and what
-// [reader.prepare] makes.
+// The blocks of one document share a directory. In it is what [reader.prepare] makes, and for [inCheckout] the directory husk,
+// a copy of this tree.
 var documents = map[string][]action{
 	"README.md": {
 		run("husk"),
 		leave("it runs this test"),
 		write("website/Husk.yaml", ""),
 		run("website"),
-		extend("website/Husk.yaml"),
 		write("husk/greet/main.go", ""),
 		run("husk/greet"),
-		run("website"),
+	},
+	"docs/embedding.md": {
 		leave("an excerpt; the examples of package host are tests"),
 		leave("an excerpt; the examples of packages engine and goprogram are tests"),
 		leave("an excerpt; the example of package automation is a test"),
-		run("website"),
 	},
 	"docs/console.md": {
 		leave("serves until it is interrupted; a test of package consolecmd runs such a command"),
@@ -120,6 +120,7 @@ import (
 	"docs/runners.md": {
 		leave("processes that go on, as TestThreeLines of husk-server has them"),
 		leave("tokens, as TestSession of husk-server issues them"),
+		leave("tokens of persons, as TestFourEyes of package server issues them"),
 		leave("a worker that goes on, as TestEdge of husk-server has it"),
 		leave("a schedule of a server, as TestSession of husk-server sets one"),
 		leave("servers that go on, as TestMetricsAtTheEnd of husk-server has one"),
@@ -128,6 +129,7 @@ import (
 	"docs/scale.md": {leave("a measurement")},
 	"docs/install.md": {
 		leave("it fetches what is released"), leave("it verifies what is released, which the test of release has"), run("rules"), run("rules"),
+		with("small/Husk.yaml", small, run("small")),
 	},
 	"docs/publishing.md": {
 		leave("it needs a registry, which the script registry has"), leave("it needs a registry, which the script publish has"),
@@ -144,8 +146,20 @@ import (
 	"docs/tutorial-provider.md": {run("."), run("greeter"), run("greeter"), run("greeter"), run("greeter")},
 }
 
+// inCheckout are the documents whose reader works in a checkout of Husk.
+var inCheckout = []string{"README.md", "docs/policy.md"}
+
 // project begins a project file whose rest is an excerpt.
 const project = "name: excerpt\nruntime: yaml\n"
+
+// small is a project with one provider.
+const small = project + `
+plugins:
+  providers:
+    - {name: random, path: ../website/providers/random.wasm}
+resources:
+  name: {type: random:RandomPet}
+`
 
 // action is what the test does with a code block.
 type action func(t *testing.T, r *reader, block string)
@@ -187,6 +201,14 @@ func extend(name string) action {
 		head, err := os.ReadFile(filepath.Join(r.dir, filepath.FromSlash(name)))
 		require.NoError(t, err)
 		write(name, string(head))(t, r, block)
+	}
+}
+
+// with makes a file first.
+func with(name, content string, then action) action {
+	return func(t *testing.T, r *reader, block string) {
+		write(name, "")(t, r, content)
+		then(t, r, block)
 	}
 }
 
@@ -255,7 +277,7 @@ func TestDocuments(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newReader(t, root)
+			r := newReader(t, root, slices.Contains(inCheckout, filepath.ToSlash(name)))
 			for i, block := range blocks {
 				actions[i](t, r, block)
 			}
@@ -292,19 +314,21 @@ func codeBlocks(markdown string) (blocks []string) {
 	return blocks
 }
 
-// reader is a user who has a checkout of the project in the directory husk, and tries what a document
-// says.
+// reader is a user who tries what a document says.
 type reader struct {
 	dir string
 	env []string
 }
 
-func newReader(t *testing.T, root string) *reader {
+func newReader(t *testing.T, root string, inCheckout bool) *reader {
 	r := &reader{dir: t.TempDir(), env: append(os.Environ(), usertest.New(t).Environment...)}
-	copyTree(t, root, filepath.Join(r.dir, "husk"))
+	if inCheckout {
+		copyTree(t, root, filepath.Join(r.dir, "husk"))
+	}
 	r.prepare(t)
 	// Confirmation needs a terminal. The source of husk is that of this test, so the built program
-	// stands for go run. With -trimpath, a build in the copy uses the cache of other builds.
+	// stands for go run. With -trimpath, a module that is built in the copy uses the cache of other modules. Nothing else is
+	// built there: what husk new makes requires the checkout of this test, which is compiled already.
 	husk, err := exec.LookPath("husk")
 	require.NoError(t, err)
 	goCommand, err := exec.LookPath("go")
@@ -312,12 +336,13 @@ func newReader(t *testing.T, root string) *reader {
 	bin := t.TempDir()
 	for name, script := range map[string]string{
 		"husk": "case $1 in up|destroy) set -- \"$@\" --yes;; esac\nexec '" + husk + "' \"$@\"\n",
-		"go":   "if [ \"$1 $2\" = 'run ./cmd/husk' ]; then shift 2; exec husk \"$@\"; fi\nexec '" + goCommand + "' \"$@\"\n",
+		"go": "if [ \"$1 $2\" = 'run ./cmd/husk' ]; then shift 2; exec husk \"$@\"; fi\n" +
+			"if [ \"$GOOS\" = wasip1 ]; then export GOFLAGS=-trimpath; fi\nexec '" + goCommand + "' \"$@\"\n",
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+script), 0o755))
 	}
 	// What go mod tidy adds comes from the module cache that built this test.
-	r.env = append(r.env, "GONOSUMDB=*", "GOFLAGS=-trimpath", "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	r.env = append(r.env, "GONOSUMDB=*", "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	return r
 }
 

@@ -4,7 +4,6 @@ package editorcmd
 import (
 	"context"
 	"errors"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -13,10 +12,8 @@ import (
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/internal/display"
-	"github.com/husk-dev/husk/internal/lsp"
 	"github.com/husk-dev/husk/internal/plugins"
 	"github.com/husk-dev/husk/internal/projectschema"
-	"github.com/husk-dev/husk/internal/stackrun"
 )
 
 type commands struct{ *cli.App }
@@ -40,6 +37,9 @@ func (a commands) lsp() *cobra.Command {
 			if display.IsTerminal(a.In) {
 				return cli.Usagef("husk lsp is for editors, which start it: see docs/editors.md; husk validate checks the project here")
 			}
+			if err := a.WithWhole("the language server"); err != nil {
+				return err
+			}
 			o, err := a.PluginOptions()
 			if err != nil {
 				return err
@@ -49,9 +49,7 @@ func (a commands) lsp() *cobra.Command {
 					a.SayEvent(e)
 				}
 			}
-			return lsp.Serve(cmd.Context(), a.In, os.Stdout, lsp.Options{
-				Version: stackrun.Version(), Stack: a.Stack, Plugins: o, Secrets: a.Secrets,
-			})
+			return a.Parts.ServeEditor(cmd.Context(), a.App, o)
 		},
 	}
 	cmd.Flags().BoolVar(&stdio, "stdio", true, "use standard input and output, as always: some editors add this flag")

@@ -64,6 +64,11 @@ func TestFirstUpdatesAtOnce(t *testing.T) {
 		}
 		atOnce(map[*killing][]string{users[0]: up, users[2]: destroy, users[3]: destroy})
 		atOnce(map[*killing][]string{users[0]: destroy})
+		for _, k := range users {
+			if names, _ := k.stacks(); len(names) > 0 {
+				k.run("stack", "rm", names[0], "--yes")
+			}
+		}
 		left, err := os.ReadDir(filepath.Join(at, "modules"))
 		require.NoError(t, err)
 		require.Len(t, left, 1, "only the lock is left: %v", left)

@@ -31,6 +31,7 @@ type killedUser struct {
 
 func newKilledUser(t *testing.T, files map[string]string) *killedUser {
 	t.Helper()
+	usertest.SkipShort(t)
 	dir, home := t.TempDir(), t.TempDir()
 	u := &killedUser{t: t, dir: dir, env: append(os.Environ(), "XDG_CONFIG_HOME="+home, "HOME="+home, "HUSK_CACHE_DIR="+filepath.Join(home, "cache"), "NO_COLOR=1")}
 	u.write(files)

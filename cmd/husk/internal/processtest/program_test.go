@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/usertest"
+	"github.com/husk-dev/husk/internal/nightly"
 	"github.com/husk-dev/husk/internal/pulumiprogram/sdktest"
 )
 
@@ -59,6 +60,7 @@ func TestInterruptsOfPrograms(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("processes cannot be sent interrupts")
 	}
+	nightly.Skip(t)
 	lab := usertest.New(t)
 	for name, written := range programs {
 		t.Run(name, func(t *testing.T) {

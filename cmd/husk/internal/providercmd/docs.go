@@ -67,11 +67,16 @@ func (a commands) providerDocs() *cobra.Command {
 			if format != "" && format != "html" && format != "markdown" {
 				return cli.Usagef("--format %s: must be markdown or html", format)
 			}
+			if format == "html" {
+				if err := a.WithWhole("a page of HTML"); err != nil {
+					return err
+				}
+			}
 			return a.documented(cmd.Context(), args[0], func(p *schema.Package, requests []string) error {
 				text := []byte(providerdocs.Markdown(p, requests))
 				if format == "html" {
 					var err error
-					if text, err = providerdocs.HTML(p, requests); err != nil {
+					if text, err = a.Parts.Page(providerdocs.Title(p), text); err != nil {
 						return err
 					}
 				}

@@ -18,11 +18,10 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/plugins"
-	"github.com/husk-dev/husk/internal/port"
 )
 
 func (a commands) providerPort() *cobra.Command {
-	var o port.Options
+	var o cli.PortOptions
 	var out string
 	cmd := &cobra.Command{
 		Use: "port SOURCE", Short: "Build a provider for Terraform or Pulumi into one .wasm file, without a change of its source",
@@ -58,7 +57,10 @@ type ported struct {
 }
 
 // port ports a provider, checks that the host can run the module, and writes it to a file.
-func (a commands) port(ctx context.Context, source, out string, o port.Options) error {
+func (a commands) port(ctx context.Context, source, out string, o cli.PortOptions) error {
+	if err := a.WithWhole("a port"); err != nil {
+		return err
+	}
 	options, err := a.PluginOptions()
 	if err != nil {
 		return err
@@ -67,18 +69,18 @@ func (a commands) port(ctx context.Context, source, out string, o port.Options) 
 		return errors.New("porting needs a cache directory: set HUSK_CACHE_DIR")
 	}
 	begun := time.Now()
-	o.Progress = func(s port.Step) { a.Say("%s %s…", s.Doing, s.What) }
-	built, err := port.Port(ctx, source, o)
+	o.Progress = func(doing, what string) { a.Say("%s %s…", doing, what) }
+	wasm, is, err := a.Parts.Port(ctx, source, o)
 	if err != nil {
 		return err
 	}
-	name := built.Manifest.Name
+	name := is.Name
 	if out == "" {
 		out = name + ".wasm"
 	}
 	return cli.WithPluginsBy(ctx, nil, options, func(p *plugins.Plugins) error {
-		a.Say("checking %s, %s…", name, cli.Megabytes(len(built.Wasm)))
-		m, text, err := p.Check(ctx, name, built.Wasm)
+		a.Say("checking %s, %s…", name, cli.Megabytes(len(wasm)))
+		m, text, err := p.Check(ctx, name, wasm)
 		if err != nil {
 			return err
 		}
@@ -86,11 +88,11 @@ func (a commands) port(ctx context.Context, source, out string, o port.Options) 
 		if err != nil {
 			return fmt.Errorf("reading the schema of the ported provider: %w", err)
 		}
-		if err := os.WriteFile(out, built.Wasm, 0o644); err != nil {
+		if err := os.WriteFile(out, wasm, 0o644); err != nil {
 			return fmt.Errorf("writing the module: %w", err)
 		}
 		return a.writePorted(ported{
-			Name: name, Version: m.Version, Path: out, Size: len(built.Wasm), Digest: m.Info().Digest, Origin: built.Manifest.Origin,
+			Name: name, Version: m.Version, Path: out, Size: len(wasm), Digest: m.Info().Digest, Origin: is.Origin,
 			Resources: len(pkg.Resources), Functions: len(pkg.Functions),
 		}, pkg, time.Since(begun))
 	})

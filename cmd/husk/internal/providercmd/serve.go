@@ -15,8 +15,10 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/internal/plugins"
-	"github.com/husk-dev/husk/internal/pulumishim"
 )
+
+// servesPulumi is what commands for the Pulumi CLI need.
+const servesPulumi = "Pulumi's provider protocol"
 
 func (a commands) providerServe() *cobra.Command {
 	var f askFlags
@@ -32,6 +34,9 @@ func (a commands) providerServe() *cobra.Command {
 			if port < 0 || port > 65535 {
 				return cli.Usagef("--port %d: must be 0, for a free port, to 65535", port)
 			}
+			if err := a.WithWhole(servesPulumi); err != nil {
+				return err
+			}
 			messages := &messages{app: a.App}
 			f.events = messages.send
 			grants, _, _, err := f.parse()
@@ -39,9 +44,9 @@ func (a commands) providerServe() *cobra.Command {
 				return err
 			}
 			served := func(p abi.Provider) error {
-				return a.serveProvider(cmd.Context(), p, messages, "", port, func(s *pulumishim.Shim) {
+				return a.serveProvider(cmd.Context(), p, messages, "", port, func(s cli.Served) {
 					_, port, _ := net.SplitHostPort(s.Address())
-					a.Say("Run Pulumi with PULUMI_DEBUG_PROVIDERS=%s:%s", s.Name, port)
+					a.Say("Run Pulumi with PULUMI_DEBUG_PROVIDERS=%s:%s", s.ProviderName(), port)
 				})
 			}
 			project, err := a.projectOf(args[0])
@@ -85,13 +90,13 @@ func closing(p abi.Provider, err error) func(use func(abi.Provider) error) error
 }
 
 // serveProvider serves a provider until an interrupt, or until the engine with an address is gone.
-func (a commands) serveProvider(ctx context.Context, p abi.Provider, to *messages, engine string, port int, begun func(*pulumishim.Shim)) error {
-	s, err := pulumishim.Open(ctx, p, engine, port)
+func (a commands) serveProvider(ctx context.Context, p abi.Provider, to *messages, engine string, port int, begun func(cli.Served)) error {
+	s, err := a.Parts.Serve(ctx, p, engine, port)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	to.shim.Store(s)
+	to.served.Store(&s)
 	_, text, err := net.SplitHostPort(s.Address())
 	if err != nil {
 		return err
@@ -146,14 +151,14 @@ func awaitGone(ctx context.Context, address string, gone chan<- struct{}) {
 
 // messages takes what a provider logs to Pulumi, and to standard error while there is none.
 type messages struct {
-	app  *cli.App
-	shim atomic.Pointer[pulumishim.Shim]
+	app    *cli.App
+	served atomic.Pointer[cli.Served]
 }
 
 func (m *messages) send(e engine.Event) {
 	d, ok := e.(engine.Diagnostic)
-	s := m.shim.Load()
-	if !ok || s == nil || !s.Log(abi.LogEntry{Severity: severityOf(d.Severity), Message: d.Message, URN: d.URN, Ephemeral: d.Ephemeral}) {
+	s := m.served.Load()
+	if !ok || s == nil || !(*s).Log(abi.LogEntry{Severity: severityOf(d.Severity), Message: d.Message, URN: d.URN, Ephemeral: d.Ephemeral}) {
 		m.app.SayEvent(e)
 	}
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/internal/atomicfile"
 	"github.com/husk-dev/husk/internal/plugins"
-	"github.com/husk-dev/husk/internal/pulumishim"
 )
 
 const (
@@ -54,6 +53,9 @@ func (a commands) providerShim() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if dir == "" {
 				return cli.Usagef("-o is missing: give the directory for the plugin, which must be in PATH when Pulumi runs")
+			}
+			if err := a.WithWhole(servesPulumi); err != nil { // the plugin is a copy of this program
+				return err
 			}
 			m := manifest{}
 			for _, text := range grants {
@@ -194,6 +196,9 @@ func (a commands) providerPlugin() *cobra.Command {
 	return &cobra.Command{
 		Use: "plugin MANIFEST [ENGINE]", Short: "Serve the module of a plugin that husk provider shim has made", Hidden: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.WithWhole(servesPulumi); err != nil {
+				return err
+			}
 			m, err := readManifest(args[0])
 			if err != nil {
 				return err
@@ -222,7 +227,7 @@ func (a commands) providerPlugin() *cobra.Command {
 					return fmt.Errorf("the plugin of %s: %w", args[0], err)
 				}
 				return closing(loader.Served(cmd.Context(), module, grants))(func(p abi.Provider) error {
-					return a.serveProvider(cmd.Context(), p, to, engine, 0, func(*pulumishim.Shim) {})
+					return a.serveProvider(cmd.Context(), p, to, engine, 0, func(cli.Served) {})
 				})
 			})
 		},

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -17,7 +16,7 @@ import (
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/engine/program"
-	"github.com/husk-dev/husk/internal/atomicfile"
+	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/internal/install"
 	"github.com/husk-dev/husk/internal/plugins"
 	"github.com/husk-dev/husk/internal/registry"
@@ -161,18 +160,18 @@ func (a commands) addProviders(all []install.Found) (undo func() error, err erro
 	if err != nil {
 		return nil, err
 	}
-	path := filepath.Join(project.Dir, project.File.Name)
-	before, err := os.ReadFile(path)
+	read := func() ([]byte, error) { return project.Root.ReadFile(project.File.Name, source.MaxFileSize) }
+	before, err := read()
 	if err != nil {
 		return nil, err
 	}
 	var written []byte
 	undo = func() error {
-		if now, err := os.ReadFile(path); err != nil || written != nil && !bytes.Equal(now, written) {
+		if now, err := read(); err != nil || written != nil && !bytes.Equal(now, written) {
 			return err
 		}
 		a.Say("Restored %s.", project.File.Name)
-		return atomicfile.Write(path, before, 0o644)
+		return project.Root.WriteFile(project.File.Name, before, 0o644)
 	}
 	for _, found := range all {
 		if err := project.AddProvider(found.Name, found.Source, found.Version); err != nil {
@@ -180,7 +179,7 @@ func (a commands) addProviders(all []install.Found) (undo func() error, err erro
 		}
 		a.Say("Added %s to %s.", found.Name, project.File.Name)
 	}
-	written, err = os.ReadFile(path)
+	written, err = read()
 	return undo, err
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/host/trust"
 	"github.com/husk-dev/husk/internal/atomicfile"
 	"github.com/husk-dev/husk/internal/plugins"
@@ -148,7 +149,7 @@ func (s subject) add(ctx context.Context, p *plugins.Plugins, bundle *trust.Bund
 		return s.reference.String(), err
 	}
 	where = s.file + plugins.SignatureSuffix
-	all, err := registry.ReadSignatures(where)
+	all, err := registry.ReadSignatures(projectroot.New(".", projectroot.Trusted), where)
 	if err != nil {
 		return where, err
 	}
@@ -249,16 +250,16 @@ type signerFlags struct {
 
 func (f *signerFlags) add(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.keys, "key", nil, "a public key, or a file that has it; can be repeated")
-	flags.StringVar(&f.identity, "identity", "", "the pattern of an identity, such as https://github.com/acme/*")
+	flags.StringVar(&f.identity, "identity", "", "the pattern of an identity, such as https://github.com/acme/**@refs/heads/main")
 	flags.StringVar(&f.issuer, "issuer", "", "who vouches for the identity, such as https://token.actions.githubusercontent.com")
 	flags.StringArrayVar(&f.roots, "root", nil, "a file with a trusted root, with which identities are verified; can be repeated")
 }
 
 // policy returns the policy that the flags stand for, nil if there are none.
 func (f *signerFlags) policy() (*trust.Policy, error) {
-	rule := trust.Rule{Source: "*"}
+	rule := trust.Rule{Source: "**"}
 	for _, text := range f.keys {
-		key, err := plugins.ReadPublicKey(text, func(name string) string { return name })
+		key, err := plugins.ReadPublicKey(program.TrustedSigner{Key: text}, os.ReadFile)
 		if err != nil {
 			return nil, cli.Usage(fmt.Errorf("--key %s: %w", text, err))
 		}
@@ -388,7 +389,7 @@ func timeOf(s trust.Signer) *time.Time {
 // signatures returns the bundles of the subject.
 func (s subject) signatures(ctx context.Context, p *plugins.Plugins) ([][]byte, error) {
 	if s.file != "" {
-		return registry.ReadSignatures(s.file + plugins.SignatureSuffix)
+		return registry.ReadSignatures(projectroot.New(".", projectroot.Trusted), s.file+plugins.SignatureSuffix)
 	}
 	client, err := p.Registry(nil)
 	if err != nil {

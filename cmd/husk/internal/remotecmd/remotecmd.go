@@ -4,6 +4,7 @@ package remotecmd
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -20,6 +21,7 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/internal/backend/remote"
 	"github.com/husk-dev/husk/internal/bundle"
+	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/plugins"
 	"github.com/husk-dev/husk/internal/runapi"
 	"github.com/husk-dev/husk/internal/trace"
@@ -41,15 +43,15 @@ func Commands(a *cli.App) []*cobra.Command {
 
 // Client returns the client of the server that keeps the stacks.
 func Client(a *cli.App) (*runapi.Client, error) {
-	dir, err := a.ProjectDir()
+	root, err := a.Root()
 	if err != nil {
-		dir = "."
+		root = a.RootOf(".")
 	}
-	at, err := workspace.ServerURL(dir)
+	at, err := workspace.ServerURL(root)
 	if err != nil {
 		return nil, err
 	}
-	return runapi.NewClient(at, os.Getenv(remote.TokenVariable))
+	return runapi.NewClient(at.Text(), at.Getenv(remote.TokenVariable))
 }
 
 // program is the server's. It has a database and its queue, which are larger than husk.
@@ -219,17 +221,21 @@ func (a commands) log() *cobra.Command {
 	return cmd
 }
 
-// Show shows a line of a log as the run itself would.
+// Show shows a line of a log, which begins with who says it: what other machines send has no power over the terminal, and
+// passes neither for what this command says nor for what the server does. Lines of JSON, which programs read, are as they were.
 func Show(a *cli.App, l *runapi.Line) error {
-	switch l.Stream {
-	case runapi.Out:
-		return a.Printf("%s\n", l.Text)
-	case runapi.Err:
-		_, err := fmt.Fprintln(a.Errs, l.Text)
-		return err
+	if a.JSON && l.Stream == runapi.Out {
+		var line bytes.Buffer
+		if json.Compact(&line, []byte(l.Text)) == nil {
+			return cli.Writing(a.Out.WriteData(display.EscapeJSON(append(line.Bytes(), '\n'))))
+		}
 	}
-	a.Say("%s", l.Text)
-	return nil
+	to := a.Errs
+	if l.Stream == runapi.Out && !a.JSON {
+		to = a.Out
+	}
+	_, err := fmt.Fprintf(to, "%s | %s\n", l.Who(), display.EscapeButColour(l.Text, to.Style().Colour))
+	return cli.Writing(err)
 }
 
 // decision returns the command that posts a decision about a run.
@@ -346,7 +352,11 @@ func (a commands) tokens() *cobra.Command {
 				if !t.Expires.IsZero() {
 					expires = "  until " + t.Expires.Format(time.RFC3339)
 				}
-				if err := a.Printf("%-20s  %-7s  %s%s\n", t.Name, t.Role, projects, expires); err != nil {
+				person := ""
+				if t.Person != "" && t.Person != t.Name {
+					person = "  for " + t.Person
+				}
+				if err := a.Printf("%-20s  %-7s  %s%s%s\n", t.Name, t.Role, projects, person, expires); err != nil {
 					return err
 				}
 			}
@@ -364,7 +374,9 @@ func (a commands) tokens() *cobra.Command {
 	add := &cobra.Command{
 		Use: "add NAME ROLE", Short: "Issue a token, and print it",
 		Long: "Issue a token with a role, and print it: read, preview, request (runs that change something), approve (the runs of\n" +
-			"others), admin (tokens and schedules), or work (for husk worker).",
+			"others), admin (tokens and schedules), or work (for husk worker).\n\n" +
+			"As far as approval goes, it is yours: nobody approves with it what you have asked for, nor the other way round. Who runs\n" +
+			"the server issues the tokens of other people, with husk server token.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := Client(a.App)
 			if err != nil {

@@ -16,18 +16,21 @@ import (
 	"github.com/husk-dev/husk/internal/runapi"
 	"github.com/husk-dev/husk/internal/trace"
 	"github.com/husk-dev/husk/internal/worker"
+	"github.com/husk-dev/husk/internal/worker/confine"
 )
 
 func (a commands) worker() *cobra.Command {
 	var o worker.Options
 	var server string
 	var labels, variables []string
+	var required, unconfined bool
 	cmd := &cobra.Command{
 		Use: "worker", Short: "Run operations for a server",
 		Long: "Take runs from a server, and do each in a process of its own. It connects to the server, and nothing connects to it.\n" +
 			"The token, of the role work, is the password of the URL, or in " + remote.TokenVariable + ". A server that you have\nstarted on this machine has issued one for you.\n\n" +
 			"A run gets no files, variables, or addresses of this machine and its network, whatever its project grants, and no\n" +
-			"program or plugin that runs outside the sandbox, unless --trusted says that you trust all projects.\n\n" +
+			"program or plugin that runs outside the sandbox, unless --trusted says that you trust all projects. On Linux its\n" +
+			"process is confined as well: it can open no other files, and begin no other program.\n\n" +
 			"With --edge it keeps the states of its stacks on this machine, and needs no connection to repeat the last update of\n" +
 			"each: when it starts, and every time that --every says. It takes the runs with --label edge=NAME.\n\n" +
 			"Ctrl-C, or SIGTERM: running steps finish, and what is left goes on at another worker.",
@@ -44,6 +47,16 @@ func (a commands) worker() *cobra.Command {
 				return cli.Usagef("--slots is not for --edge: it does one run at a time")
 			case o.Edge:
 				o.Slots = 1
+			}
+			switch {
+			case required && unconfined:
+				return cli.Usagef("--require-confinement and --no-confinement exclude each other")
+			case required && o.Trusted:
+				return cli.Usagef("--require-confinement is not for --trusted: projects that are trusted have your rights")
+			case required:
+				o.Confinement = worker.RequireConfinement
+			case unconfined:
+				o.Confinement = worker.NoConfinement
 			}
 			if o.Labels, err = runapi.ParseLabels(labels); err != nil {
 				return cli.Usage(err)
@@ -71,8 +84,15 @@ func (a commands) worker() *cobra.Command {
 			if o.Dir, err = filepath.Abs(o.Dir); err != nil {
 				return err
 			}
-			if o.Program, err = os.Executable(); err != nil {
-				return err
+			// Runs may need all of husk: the whole program begins them where it is there. Projects that are not trusted have nothing
+			// that needs it, and get the smaller one.
+			if o.Trusted {
+				o.Program = cli.WholeBeside()
+			}
+			if o.Program == "" {
+				if o.Program, err = os.Executable(); err != nil {
+					return err
+				}
 			}
 			if o.Trace != "" && o.Trace != trace.OTLP {
 				if o.Trace, err = filepath.Abs(o.Trace); err != nil {
@@ -93,6 +113,7 @@ func (a commands) worker() *cobra.Command {
 				cli.Stage{Message: "Stopping: running steps finish. Press Ctrl-C again to stop them.", Do: stop},
 				cli.Stage{Message: "Stopping now.", Do: kill})
 			defer end()
+			confine.Hide()
 			a.Say("The worker %s takes runs from %s, up to %d at once.", o.Name, client.URL(), o.Slots)
 			return worker.Run(stopping, killing, client, o)
 		},
@@ -106,6 +127,8 @@ func (a commands) worker() *cobra.Command {
 	f.BoolVar(&o.Edge, "edge", false, "keep the states of stacks in --dir, and take only runs with --label edge=NAME")
 	f.DurationVar(&o.Every, "every", 0, "with --edge: repeat the last update of each stack after this time (default: only at the start)")
 	f.BoolVar(&o.Trusted, "trusted", false, "run whatever projects say, with your rights: programs of all runtimes, native plugins, any grant")
+	f.BoolVar(&required, "require-confinement", false, "take no runs if this machine cannot confine their processes, which needs Linux 6.2")
+	f.BoolVar(&unconfined, "no-confinement", false, "do not confine the processes of runs: only the sandbox is then between their projects and this machine")
 	f.StringArrayVar(&o.Limits, "limit", nil, "set a limit for the providers of all runs: [PROVIDER:]NAME=VALUE; can be repeated")
 	f.StringArrayVar(&variables, "env", nil, "pass this environment variable on to runs, for example HUSK_CONFIG_PASSPHRASE; can be repeated")
 	f.StringVar(&o.Trace, "trace", "", "record spans of runs in this file, or send them to a collector with otlp")

@@ -11,7 +11,7 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/plugins"
-	"github.com/husk-dev/husk/internal/port"
+	"github.com/husk-dev/husk/internal/port/portcache"
 )
 
 func (a commands) cacheCommand() *cobra.Command {
@@ -60,7 +60,7 @@ func (a commands) cacheList() *cobra.Command {
 			if err != nil || a.JSON {
 				return err
 			}
-			size, err := port.CacheSize(ports)
+			size, err := portcache.Size(ports)
 			if err != nil {
 				return fmt.Errorf("reading the cache of ports: %w", err)
 			}
@@ -85,7 +85,7 @@ func (a commands) cachePrune() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			since, sincePorts := time.Now().Add(-host.KeptUnused), time.Now().Add(-port.KeptUnused)
+			since, sincePorts := time.Now().Add(-host.KeptUnused), time.Now().Add(-portcache.KeptUnused)
 			if all {
 				since = time.Now().Add(time.Hour) // clocks of file systems may be ahead
 				sincePorts = since
@@ -94,7 +94,7 @@ func (a commands) cachePrune() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("removing modules from the cache: %w", err)
 			}
-			removedPorts, err := port.Prune(ports, sincePorts)
+			removedPorts, err := portcache.Prune(ports, sincePorts)
 			if err != nil {
 				return fmt.Errorf("removing ports from the cache: %w", err)
 			}

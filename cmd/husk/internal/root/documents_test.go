@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
-	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/cmd/husk/internal/parts"
 	"github.com/husk-dev/husk/internal/projectschema"
 )
 
@@ -21,7 +21,7 @@ var inlineCommand = regexp.MustCompile("`(husk [^`\n]*)`")
 // The commands and flags that README.md and docs mention in their text exist. A test of cmd/husk runs
 // those in code blocks.
 func TestDocumentsMentionCommandsThatExist(t *testing.T) {
-	root := command(cli.NewApp(os.Stdin, os.Stdout, os.Stderr))
+	root := command(newApp(os.Stdin, os.Stdout, os.Stderr, parts.All()))
 	names, err := filepath.Glob("../../../../docs/*.md")
 	require.NoError(t, err)
 	mentioned := 0

@@ -11,12 +11,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
-	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/cmd/husk/internal/parts"
 )
 
 var update = flag.Bool("update", false, "write docs/commands.md anew")
 
-func testCommand() *cobra.Command { return command(cli.NewApp(os.Stdin, os.Stdout, os.Stderr)) }
+func testCommand() *cobra.Command {
+	return command(newApp(os.Stdin, os.Stdout, os.Stderr, parts.All()))
+}
 
 // visit calls f with each command that users see.
 func visit(cmd *cobra.Command, f func(*cobra.Command)) {

@@ -2,6 +2,9 @@
 package root
 
 import (
+	"context"
+	"fmt"
+	"maps"
 	"os"
 	"os/signal"
 	"runtime"
@@ -20,20 +23,38 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/remotecmd"
 	"github.com/husk-dev/husk/cmd/husk/internal/stackcmd"
 	"github.com/husk-dev/husk/internal/backend"
-	"github.com/husk-dev/husk/internal/backend/postgres"
 	"github.com/husk-dev/husk/internal/backend/remote"
-	"github.com/husk-dev/husk/internal/backend/s3"
+	"github.com/husk-dev/husk/internal/display"
+	"github.com/husk-dev/husk/internal/named"
+	"github.com/husk-dev/husk/internal/worker/start"
 )
 
 // commands are those about Husk itself.
 type commands struct{ *cli.App }
 
-// Main runs the command line of the process and returns its exit code.
-func Main() int {
+// Main runs the command line of the process and returns its exit code. parts are nil for a program without them.
+func Main(parts *cli.Parts) int {
+	run, err := start.Receive() // before anything else, with few threads and nothing open
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		return cli.ExitFailed
+	}
+	return begin(run, parts)
+}
+
+func begin(given *start.Setup, parts *cli.Parts) int {
 	defer runtime.KeepAlive(tuneCollector())
 	keepOutput()
-	a := cli.NewApp(os.Stdin, os.Stdout, os.Stderr)
-	a.Backends = backends()
+	a := newApp(os.Stdin, os.Stdout, os.Stderr, parts)
+	if given != nil {
+		a.Setup, a.IsRun = *given, true
+	}
+	continues, err := cli.Continued()
+	if err != nil {
+		display.WriteErrors(a.Errs, err)
+		return cli.ExitFailed
+	}
+	a.Continues = continues
 	args := os.Args[1:]
 	if given, is := providercmd.PluginArguments(os.Args); is {
 		args = given
@@ -41,17 +62,27 @@ func Main() int {
 	return run(a, args)
 }
 
-// backends open the backends that this program knows beside directories.
-func backends() map[string]backend.Opener {
-	all := map[string]backend.Opener{s3.Scheme: s3.Open}
-	for _, scheme := range postgres.Schemes {
-		all[scheme] = postgres.Open
-	}
+// newApp returns a run with the parts of its program.
+func newApp(in, out, errs *os.File, parts *cli.Parts) *cli.App {
+	a := cli.NewApp(in, out, errs)
+	a.Parts, a.Backends = parts, make(map[string]backend.Opener)
 	for _, scheme := range remote.Schemes {
-		all[scheme] = remote.Open
+		a.Backends[scheme] = remote.Open
 	}
-	return all
+	if parts != nil {
+		maps.Copy(a.Backends, parts.Backends)
+		return a
+	}
+	for _, scheme := range wholeBackends {
+		a.Backends[scheme] = func(context.Context, named.URL, string) (*backend.Backend, error) {
+			return nil, a.WithWhole("a backend " + scheme + "://")
+		}
+	}
+	return a
 }
+
+// wholeBackends are the schemes of the backends that only the whole program has.
+var wholeBackends = []string{"s3", "postgres", "postgresql"}
 
 func run(a *cli.App, args []string) int { return a.Run(command(a), args) }
 
@@ -78,6 +109,7 @@ func command(a *cli.App) *cobra.Command {
 	flags := root.PersistentFlags()
 	flags.StringVarP(&a.Dir, "cwd", "C", "", "use the project in this directory (default: the nearest at or above the current one)")
 	flags.StringVarP(&a.Stack, "stack", "s", "", "use this stack (default: $HUSK_STACK or $PULUMI_STACK, else the selected stack, else \"dev\")")
+	flags.BoolVar(&a.Untrusted, "untrusted-project", false, "the project is somebody else's: nothing of it runs outside the sandbox, and it gets no files, variables,\nor addresses of this machine and its network, whatever it names or grants")
 	flags.BoolVar(&a.JSON, "json", false, "write only JSON to standard output")
 	flags.Var(&colour{app: a, when: "auto"}, "color", "colour the output: always, never, or auto (on a terminal, unless NO_COLOR is set)")
 	root.Flags().Bool("version", false, "show the version of Husk")

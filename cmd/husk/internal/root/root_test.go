@@ -1,14 +1,17 @@
 package root
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/cmd/husk/internal/parts"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/filestore"
 	"github.com/husk-dev/husk/engine/state/filestore/faultfs"
@@ -50,7 +53,7 @@ func (u *user) husk(args ...string) (stdout, stderr string, code int) {
 		return f
 	}
 	in, out, errs := file("in"), file("out"), file("errs")
-	a := cli.NewApp(in, out, errs)
+	a := newApp(in, out, errs, parts.All())
 	a.Store = func(string) state.Store { return filestore.NewFS(u.disk) }
 	code = run(a, append([]string{"-C", u.dir}, args...))
 	read := func(f *os.File) string {
@@ -108,3 +111,8 @@ func lastLine(text string) string {
 }
 
 func splitLines(text string) []string { return strings.Split(strings.TrimSpace(text), "\n") }
+
+// The backends that husk leaves out are those of husk-full.
+func TestBackendsOfTheWhole(t *testing.T) {
+	require.ElementsMatch(t, slices.Collect(maps.Keys(parts.All().Backends)), wholeBackends)
+}

@@ -33,11 +33,11 @@ func (a commands) logout() *cobra.Command {
 	return &cobra.Command{
 		Use: "logout", Short: "Forget the backend that husk login chose",
 		RunE: func(*cobra.Command, []string) error {
-			dir, err := a.ProjectDir()
+			root, err := a.Root()
 			if err != nil {
-				dir = "."
+				root = a.RootOf(".")
 			}
-			was, err := workspace.Logout(dir)
+			was, err := workspace.Logout(root)
 			if err != nil {
 				return err
 			}
@@ -55,11 +55,11 @@ func (a commands) whoami() *cobra.Command {
 	return &cobra.Command{
 		Use: "whoami", Short: "Show the user and the backend",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			dir, err := a.ProjectDir()
+			root, err := a.Root()
 			if err != nil {
 				return err
 			}
-			who, err := workspace.WhoAmI(cmd.Context(), dir, a.WorkspaceOptions())
+			who, err := workspace.WhoAmI(cmd.Context(), root, a.WorkspaceOptions())
 			if err != nil {
 				return err
 			}

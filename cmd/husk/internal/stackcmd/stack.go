@@ -11,6 +11,7 @@ import (
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/plugins"
 	"github.com/husk-dev/husk/internal/stackgraph"
 	"github.com/husk-dev/husk/internal/stackrun"
@@ -222,9 +223,21 @@ func (a commands) stackRename() *cobra.Command {
 }
 
 func (a commands) stackRemove() *cobra.Command {
-	var force bool
+	var force, yes bool
 	remove := a.OnStack(func(ctx context.Context, w *workspace.Workspace, stack string, _ []string) error {
-		if err := w.Remove(ctx, stack, force); err != nil {
+		var forget func([]*state.Resource, error) error
+		if force {
+			forget = func(objects []*state.Resource, err error) error {
+				if err != nil {
+					a.Say("The stack %s cannot be read: %v", stack, err)
+				} else {
+					a.sayForgotten(stack, objects)
+				}
+				return a.Agree(yes, "stack rm", "Forget what the stack "+stack+" has? Nothing will delete it.")
+			}
+		}
+		err := w.Remove(ctx, stack, forget)
+		if err != nil {
 			return err
 		}
 		a.Say("Removed the stack %s.", stack)
@@ -240,8 +253,28 @@ func (a commands) stackRemove() *cobra.Command {
 			return remove(cmd, args)
 		},
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "remove the stack even if it has resources; they are not deleted")
+	cmd.Flags().BoolVar(&force, "force", false, "remove the stack even if it has resources; they are listed, and not deleted")
+	cli.AddYes(cmd, &yes)
 	return cmd
+}
+
+// shownForgotten bounds the list of what a command forgets.
+const shownForgotten = 20
+
+// sayForgotten lists what a stack that is about to be forgotten has.
+func (a commands) sayForgotten(stack string, objects []*state.Resource) {
+	a.Say("The stack %s still has %s:", stack, cli.Plural(len(objects), "resource"))
+	for i, r := range objects {
+		if i == shownForgotten {
+			a.Say("  … and %d more: husk state ls", len(objects)-i)
+			return
+		}
+		id := string(r.ID)
+		if id == "" {
+			id = "its run was cut off"
+		}
+		a.Say("  %s (%s)", display.Subject(r.Type, r.URN.Name()), id)
+	}
 }
 
 // collectModules removes the modules that no stack needs any more.

@@ -24,6 +24,7 @@ import (
 	"github.com/husk-dev/husk/engine/state/memstore"
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/remote"
+	"github.com/husk-dev/husk/internal/intake"
 	"github.com/husk-dev/husk/internal/postgrestest"
 )
 
@@ -188,8 +189,8 @@ resources:
 	t.Run("server of husk", func(t *testing.T) {
 		kept := backend.Files(t.TempDir(), new(memstore.Store))
 		handler := remote.Handler(func(*http.Request) (*remote.Access, error) {
-			return &remote.Access{Backend: kept, Writes: true, Allows: func(state.StackName, bool) bool { return true }}, nil
-		})
+			return &remote.Access{Owner: "a client", Backend: kept, Writes: true, Allows: func(state.StackName, bool) bool { return true }}, nil
+		}, intake.ProcessBudget())
 		defer handler.Close()
 		server := httptest.NewServer(r.counted(handler))
 		defer server.Close()
@@ -208,8 +209,8 @@ resources:
 	t.Run("server of husk with TLS", func(t *testing.T) {
 		kept := backend.Files(t.TempDir(), new(memstore.Store))
 		handler := remote.Handler(func(*http.Request) (*remote.Access, error) {
-			return &remote.Access{Backend: kept, Writes: true, Allows: func(state.StackName, bool) bool { return true }}, nil
-		})
+			return &remote.Access{Owner: "a client", Backend: kept, Writes: true, Allows: func(state.StackName, bool) bool { return true }}, nil
+		}, intake.ProcessBudget())
 		defer handler.Close()
 		calls := func(request string) string {
 			return strings.TrimPrefix(strings.TrimPrefix(request, "POST "+remote.Path), "beat")
@@ -259,8 +260,8 @@ func TestARunThatCannotBeRecorded(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte("name: demo\noutputs: {a: 1}\n"), 0o600))
 	kept := backend.Files(t.TempDir(), new(memstore.Store))
 	handler := remote.Handler(func(*http.Request) (*remote.Access, error) {
-		return &remote.Access{Backend: kept, Writes: true, Allows: func(state.StackName, bool) bool { return true }}, nil
-	})
+		return &remote.Access{Owner: "a client", Backend: kept, Writes: true, Allows: func(state.StackName, bool) bool { return true }}, nil
+	}, intake.ProcessBudget())
 	defer handler.Close()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if call := strings.TrimPrefix(r.URL.Path, remote.Path); call == "release-with" || call == "set-history" {

@@ -23,6 +23,7 @@ import (
 	"github.com/husk-dev/husk/internal/fakeservice"
 	"github.com/husk-dev/husk/internal/metaschema"
 	"github.com/husk-dev/husk/internal/miniotest"
+	"github.com/husk-dev/husk/internal/nightly"
 	"github.com/husk-dev/husk/internal/postgrestest"
 )
 
@@ -50,8 +51,8 @@ const (
 
 // kept are the scripts about stacks and their states.
 var kept = []string{
-	"config", "damage", "elsewhere", "encryption", "ephemeral", "foreign", "forged", "import", "journal", "keys", "locked", "plan", "planfirst", "projectlookup", "repair", "secrets", "secretsprovider",
-	"select", "stack", "stackreference", "state", "tfstate", "whole", "withheld",
+	"config", "damage", "elsewhere", "encryption", "ephemeral", "foreign", "forged", "import", "journal", "keys", "locked", "noted", "plan", "planfirst", "projectlookup", "repair", "secrets", "secretsprovider",
+	"select", "stack", "stackreference", "state", "tfstate", "untrustedbackend", "whole", "withheld",
 }
 
 // travelling are the scripts about modules that travel.
@@ -97,38 +98,48 @@ func kindOf(script string) Kind {
 //
 // and may use the commands of this package beside testscript's own.
 func Scripts(t *testing.T, kind Kind) {
-	user := New(t)
+	files := chosen(t, kind)
+	user := newUser(t)
 	if kind == Team {
 		b := StartBackends(t)
 		user.Environment = append(append(user.Environment, b.Environment...), "S3="+b.S3, "MINIO="+b.MinIO, "POSTGRESQL="+b.PostgreSQL)
 	}
-	params := testscript.Params{
+	testscript.Run(t, testscript.Params{
+		Files:               files,
 		Setup:               user.setup,
 		Cmds:                commands,
 		Condition:           condition,
 		RequireExplicitExec: true,
 		UpdateScripts:       *update,
-	}
+	})
+}
+
+// inShort are the scripts that run if tests are to be short: one for most kinds of users.
+var inShort = []string{"providershow", "stack", "up"}
+
+// chosen returns the scripts about a kind of user. The test is skipped if none of them is to run.
+func chosen(t *testing.T, kind Kind) (files []string) {
 	all, err := filepath.Glob(filepath.Join(Directory(t), "testdata", "script", "*.txtar"))
 	require.NoError(t, err)
 	for _, file := range all {
-		if name := strings.TrimSuffix(filepath.Base(file), ".txtar"); kindOf(name) == kind && inRace(name) {
-			params.Files = append(params.Files, file)
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		if kindOf(name) == kind && inRace(name) && (!testing.Short() || slices.Contains(inShort, name)) {
+			files = append(files, file)
 		}
 	}
-	if params.Files == nil {
-		t.Skip("none of the scripts runs under the race detector")
+	if files == nil {
+		t.Skip("none of the scripts runs under the race detector, or with -short")
 	}
-	testscript.Run(t, params)
+	return files
 }
 
-// condition reports whether a condition of the scripts holds. [published] is for the scripts that port large
-// providers as their authors published them, one after the other: they take minutes. [postgresql] and [minio] are for
+// condition reports whether a condition of the scripts holds. [nightly] is for the scripts that wait for
+// .ci/nightly, which are in the list of package nightly. [postgresql] and [minio] are for
 // those that need such a server, where it is installed.
 func condition(name string) (bool, error) {
 	switch name {
-	case "published":
-		return os.Getenv("HUSK_TEST_PUBLISHED") != "" && !testing.Short(), nil
+	case "nightly":
+		return nightly.Enabled(), nil
 	case "minio":
 		return miniotest.Installed(), nil
 	case "postgresql":

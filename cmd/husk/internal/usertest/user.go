@@ -12,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
+	"github.com/husk-dev/husk/cmd/husk/internal/parts"
 	"github.com/husk-dev/husk/cmd/husk/internal/root"
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/internal/testmodule"
@@ -20,7 +21,7 @@ import (
 // Main runs the tests of a package. A program that a test starts with the name husk, or that of another command, is that
 // command; scripts and PATH have it, too.
 func Main(m *testing.M, more map[string]func()) {
-	command := func() { os.Exit(root.Main()) }
+	command := func() { os.Exit(root.Main(parts.All())) }
 	// The second is the plugin that husk provider shim makes of the module lab.
 	commands := map[string]func(){"husk": command, "pulumi-resource-lab": command}
 	for name, command := range more {
@@ -52,8 +53,23 @@ type User struct {
 	directory string
 }
 
-// New returns a user, whose home is there until the end of the test.
+// New returns a user, whose home is there until the end of the test. It skips tests that are to be short: what users do is
+// done by processes.
 func New(t *testing.T) *User {
+	t.Helper()
+	SkipShort(t)
+	return newUser(t)
+}
+
+// SkipShort leaves out what starts processes if tests are to be short. Some of the scripts run even then.
+func SkipShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+}
+
+func newUser(t *testing.T) *User {
 	t.Helper()
 	home, directory := t.TempDir(), Directory(t)
 	u := &User{directory: directory, Lab: testmodule.Build(t, filepath.Join(directory, "testdata", "lab"))}

@@ -54,7 +54,7 @@ func (k *kit) Create(_ context.Context, r abi.CreateRequest) (abi.CreateResponse
 		return abi.CreateResponse{}, abi.NewError(abi.ErrorKindInternal, "the kit is no package yet")
 	}
 	if value, _ := r.Inputs.Get("value").AsString(); value == "broken" {
-		return abi.CreateResponse{}, abi.NewError(abi.ErrorKindUnavailable, "it breaks")
+		return abi.CreateResponse{}, abi.NewError(abi.ErrorKindInternal, "it breaks")
 	}
 	state := r.Inputs
 	if r.Inputs.Has("differs") {

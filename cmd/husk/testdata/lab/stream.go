@@ -5,7 +5,7 @@ import (
 	"errors"
 	"iter"
 
-	guest "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
 // CountArgs are those of the function count.

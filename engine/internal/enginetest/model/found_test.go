@@ -150,6 +150,21 @@ func TestProtectedObjectOfTwoResources(t *testing.T) {
 	})
 }
 
+// An object of two resources is not deleted with one of them while the other is kept for what uses it.
+func TestKeptObjectOfTwoResources(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "a", Type: enginetest.File, Path: "y"},
+			{Name: "e", Type: enginetest.Plain, After: []int{0}, Protect: true},
+		}}},
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "c", Type: enginetest.File, Path: "y"},
+			{Name: "b", Type: enginetest.Plain, After: []int{0}, Read: "ext1"},
+		}}},
+		{Do: "up"},
+	})
+}
+
 // What a refresh runs the program for is read by the provider that made it, though the program
 // now wants it to be of another one, or configures it for another region.
 func TestRefreshReadsWithTheRecordedProvider(t *testing.T) {

@@ -1,7 +1,6 @@
 package model_test
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -20,10 +19,10 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// TestModel runs random scenarios: programs, failures, half failures, drift, and
+// TestModel runs random scenarios: programs, failures, half failures, lost answers, drift, and
 // crashes, in updates, refreshes, and destructions with all their options. Whatever
-// happens, the state holds together after every step, nothing that exists is
-// forgotten or made twice, deletions keep the order of dependencies, a preview tells
+// happens, the state holds together after every step, each object of the world is in the state,
+// pending, or told to be retained, none is made twice, deletions keep the order of dependencies, a preview tells
 // what the update does, an update keeps to its plan, and a second update does nothing.
 //
 // The scenarios are the same in each run; -rapid.seed and -rapid.checks choose others
@@ -53,9 +52,9 @@ func (c checked) Helper()                           {}
 type model struct {
 	*enginetest.Stack
 	t testing.TB
-	// retained are objects that were left behind on purpose, and retains the names of resources
-	// whose objects the program wants to leave behind when it is destroyed.
-	retained, retains map[string]bool
+	// outside are objects that the stack has not made and does not manage, and told those that it
+	// said to leave behind.
+	outside, told map[string]bool
 	// shared are objects that were several resources at once, which may use each other by way of
 	// them, whatever goes first.
 	shared map[string]bool
@@ -83,8 +82,8 @@ func runScenario(t testing.TB, s scenario) {
 			cloud.Types[typ] = about
 		}
 	}
-	cloud.Regional = true
-	m := &model{t: t, Stack: enginetest.NewStack(t, cloud), retained: make(map[string]bool), shared: make(map[string]bool), former: make(map[string][]string)}
+	cloud.Regional, cloud.Owning = true, true
+	m := &model{t: t, Stack: enginetest.NewStack(t, cloud), outside: make(map[string]bool), told: make(map[string]bool), shared: make(map[string]bool), former: make(map[string][]string)}
 	m.MayFail = true // what is protected refuses
 	for _, id := range outside {
 		m.place(id, "", 0)
@@ -97,7 +96,7 @@ func runScenario(t testing.TB, s scenario) {
 
 // place makes an object that the stack has not made, and need not know of.
 func (m *model) place(id, region string, key int) {
-	m.retained[id] = true
+	m.outside[id] = true
 	m.Cloud.Put(id, region, enginetest.Props("key", key, "made", "made of "+id))
 }
 
@@ -127,13 +126,18 @@ func (m *model) act(a act) {
 		_, err := m.Try(run, program)
 		refused = m.isRefused(err)
 	}
-	m.noteRetained()
 	m.requireKnown()
 	require.Empty(m.t, m.disorder)
-	if len(a.Lose)+len(a.Drift) > 0 && (!a.quiet() || a.narrow() || refused) {
-		m.Edit, m.Cloud.Hook, m.Cloud.Unhealthy = nil, nil, nil
+	if len(a.Lose)+len(a.Drift) > 0 && (!a.quiet() || a.narrow() || refused) || a.Answer == misled && len(a.Fail) > 0 {
+		m.calm()
 		m.Refresh() // an update alone does not look for what has vanished or changed
 	}
+}
+
+// calm ends the troubles of an act.
+func (m *model) calm() {
+	m.Edit = m.listening
+	m.Cloud.Hook, m.Cloud.Unhealthy, m.Cloud.Lost, m.Cloud.Asked = nil, nil, nil, nil
 }
 
 // isRefused reports whether an operation was refused since a resource is protected, which is
@@ -165,8 +169,7 @@ func (m *model) up(a act) (refused bool) {
 	_, err = m.Try(enginetest.Up, program)
 	require.NoError(m.t, err)
 	require.ElementsMatch(m.t, planned, m.Steps(), "a preview tells what is done")
-	m.noteRetained()
-	m.Edit = func(d *enginetest.Deployment) { d.Policies = a.policies(m.t) }
+	m.Edit = func(d *enginetest.Deployment) { m.listening(d); d.Policies = a.policies(m.t) }
 	again, err := m.Try(enginetest.Up, program)
 	require.NoError(m.t, err)
 	require.Zero(m.t, again.Changes.Total(), "a second update does nothing: %v", m.Steps())
@@ -190,21 +193,20 @@ func (m *model) export() []string {
 
 // prepare changes the world and the state as the act wants.
 func (m *model) prepare(a act) {
-	m.retains = make(map[string]bool)
 	for _, r := range a.Program.Resources {
 		if r.Alias != "" {
 			m.former[r.Name] = append(append(m.former[r.Name], r.Alias), m.former[r.Alias]...)
 		}
-		m.retains[r.Name] = r.Retain && a.Do == "destroy" && a.RunProgram
-		m.retains[r.Alias] = m.retains[r.Alias] || m.retains[r.Name]
 	}
-	m.noteRetained()
+	m.Cloud.Digest = ""
+	if a.Upgrade > 0 {
+		m.Cloud.Digest = fmt.Sprint("version ", a.Upgrade)
+	}
 	m.disorder = nil
 	for _, res := range m.Snapshot().Resources() {
 		if name := res.URN.Name(); res.Custom && !res.Delete && !res.PendingReplacement && !res.IsProvider() && !res.External {
 			switch {
 			case slices.Contains(a.Lose, name):
-				m.takeAlong(res.ID)
 				m.Cloud.Change(res.ID, nil)
 			case slices.Contains(a.Drift, name) && slices.Contains(m.Cloud.IDs(), res.ID):
 				m.Cloud.Change(res.ID, func(p property.Map) property.Map { return p.With("key", property.Number(9)) })
@@ -232,6 +234,7 @@ func (m *model) options(a act) {
 		}
 	}
 	m.Edit = func(d *enginetest.Deployment) {
+		m.listening(d)
 		d.Selection, d.Policies = a.selection(), a.policies(m.t)
 		d.RunProgram, d.ContinueOnError, d.RefreshFirst, d.Replace = a.RunProgram, a.ContinueOnError, a.RefreshFirst, replace
 		d.UpdateOnImport = true
@@ -249,15 +252,31 @@ func (m *model) options(a act) {
 	guarded := m.guarded(a)
 	order := m.watchOrder(a.Program)
 	if a.narrow() { // what is replaced may leave dependents behind
-		order = m.watchOwners
+		order = func(string) {}
 	}
 	among := func(calls []string, call string) bool {
 		name, _, _ := strings.Cut(call, "-") // deletions name the ID
 		return slices.Contains(calls, name)
 	}
+	m.Cloud.Lost, m.Cloud.Asked = nil, nil
+	if a.Answer.hasEffect() {
+		m.Cloud.Lost = func(call, id string) error {
+			if among(a.Fail, call) {
+				return a.Answer.err(call, id)
+			}
+			return nil
+		}
+	} else {
+		m.Cloud.Asked = func(call string) error {
+			if among(a.Fail, call) {
+				return a.Answer.err(call, "")
+			}
+			return nil
+		}
+	}
 	m.Cloud.Hook = func(call string) error {
-		if among(a.Fail, call) {
-			return errors.New("the cloud refuses")
+		if among(a.Fail, call) && !a.Answer.hasEffect() {
+			return a.Answer.err(call, "")
 		}
 		if id, ok := strings.CutPrefix(call, "delete "); ok && (guarded[id] || slices.Contains(outside, id)) {
 			m.note("%s is deleted, and must not be", id)
@@ -342,9 +361,8 @@ func (m *model) watchOrder(program modelProgram) func(call string) {
 			return
 		}
 		made := m.Cloud.Snapshot()[id].Get("made").Plain()
-		m.takeAlong(id)
 		for other, object := range m.Cloud.Snapshot() {
-			if other == id || may[id] || object.Has("owner") || m.retained[other] || orphans[other] || m.shared[other] {
+			if other == id || may[id] || object.Has("owner") || m.wasTold(other) || m.outside[other] || orphans[other] || m.shared[other] {
 				continue
 			}
 			for _, v := range object.All() {
@@ -356,62 +374,44 @@ func (m *model) watchOrder(program modelProgram) func(call string) {
 	}
 }
 
-// watchOwners has what an object owns vanish with it.
-func (m *model) watchOwners(call string) {
-	if id, ok := strings.CutPrefix(call, "delete "); ok {
-		m.takeAlong(id)
-	}
+// wasTold reports whether a deployment told that it leaves an object behind.
+func (m *model) wasTold(id string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.told[id]
 }
 
-// takeAlong removes all that an object owns.
-func (m *model) takeAlong(id string) {
-	for other, object := range m.Cloud.Snapshot() {
-		if object.Get("owner").Plain().Equal(property.String("made of " + id)) {
-			m.takeAlong(other)
-			m.Cloud.Change(other, nil)
-		}
-	}
-}
-
-// noteRetained remembers the objects that retainOnDelete keeps: those of the state
-// whose removal deletes nothing, and those that would go with one of them.
-func (m *model) noteRetained() {
-	kept := make(map[urn.URN]bool)
-	snapshot := m.Snapshot()
-	for range snapshot.Len() {
-		for _, res := range snapshot.Resources() {
-			if res.RetainOnDelete || kept[res.DeletedWith] || m.retains[res.URN.Name()] {
-				kept[res.URN] = true
-				m.retained[res.ID] = true
+// listening has a deployment remember the objects that it tells to leave behind.
+func (m *model) listening(d *enginetest.Deployment) {
+	events, preview := d.Events, false
+	d.Events = func(e engine.Event) {
+		switch e := e.(type) {
+		case engine.Started:
+			preview = e.DryRun
+		case engine.Diagnostic:
+			if _, rest, ok := strings.Cut(e.Message, "the object \""); ok && !preview && strings.Contains(rest, "\" is retained") {
+				id, _, _ := strings.Cut(rest, "\"")
+				m.mu.Lock()
+				m.told[id] = true
+				m.mu.Unlock()
 			}
 		}
+		events(e)
 	}
 }
 
 // requireKnown requires that every object is in the state, that its creation is
-// pending, or that it goes with one for which that holds.
+// pending, or that it was told to be left behind.
 func (m *model) requireKnown() {
-	objects := m.Cloud.Snapshot()
-	known := m.known()
-	for id := range objects {
-		at := id
-		for !known(at) {
-			owner, _ := objects[at].Get("owner").Plain().AsString()
-			var owned bool
-			if at, owned = strings.CutPrefix(owner, "made of "); !owned || objects[at].Len() == 0 {
-				require.Fail(m.t, "nothing knows of object "+id)
-			}
+	snapshot := m.Snapshot()
+	known := make(map[string]bool)
+	for _, res := range snapshot.Resources() {
+		known[res.ID] = true
+		if !res.External {
+			delete(m.outside, res.ID) // it was imported
 		}
 	}
-}
-
-// known returns what reports whether something knows of an object.
-func (m *model) known() func(id string) bool {
-	snapshot := m.Snapshot()
-	ids, creating := make(map[string]bool), make(map[string]bool)
-	for _, res := range snapshot.Resources() {
-		ids[res.ID] = true
-	}
+	creating := make(map[string]bool)
 	for _, op := range snapshot.Operations() {
 		if op.Type == state.OperationCreating {
 			for _, name := range append(m.former[op.Resource.URN.Name()], op.Resource.URN.Name()) {
@@ -420,9 +420,9 @@ func (m *model) known() func(id string) bool {
 			creating[m.Cloud.Types[op.Resource.Type].ID(op.Resource.Inputs)] = true
 		}
 	}
-	return func(id string) bool {
+	for _, id := range m.Cloud.IDs() {
 		name, _, _ := strings.Cut(id, "-")
-		return ids[id] || m.retained[id] || creating[name]
+		require.True(m.t, known[id] || m.told[id] || m.outside[id] || creating[name], "nothing knows of object %s", id)
 	}
 }
 
@@ -465,9 +465,9 @@ func (m *model) requireReached(program modelProgram) {
 // finish destroys the stack. What is left over then is retained, or its creation
 // was cut off.
 func (m *model) finish() {
-	m.Edit, m.Cloud.Unhealthy = func(d *enginetest.Deployment) { d.IgnoreProtect = true }, nil
+	m.calm()
+	m.also(func(d *enginetest.Deployment) { d.IgnoreProtect = true })
 	m.Cloud.Hook = func(call string) error { m.watchOrder(modelProgram{})(call); return nil }
-	m.noteRetained()
 	m.Destroy()
 	require.Zero(m.t, m.Snapshot().Len())
 	m.requireKnown()

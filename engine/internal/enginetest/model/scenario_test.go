@@ -2,6 +2,7 @@ package model_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"go/format"
 	"reflect"
@@ -39,6 +40,10 @@ type act struct {
 	// Fail holds the calls of providers that fail, such as "create a"; Half those that
 	// have their effect, but report that it is not healthy.
 	Fail, Half []string
+	// Answer is how those of Fail answer.
+	Answer answer
+	// Upgrade is the version of the provider's module.
+	Upgrade int
 	// Targets are the resources to work on, Excludes those to leave alone, with
 	// Dependents also what depends on them.
 	Targets, Excludes []string
@@ -47,6 +52,47 @@ type act struct {
 	// Late that write is still done.
 	CrashAt int
 	Late    bool
+}
+
+// answer is how a call of a provider fails.
+type answer string
+
+// The answers. Those of calls that have had their effect come last.
+const (
+	refused       answer = ""
+	notFound      answer = "not found"     // in the wrong project
+	unimplemented answer = "unimplemented" // in this version
+	unavailable   answer = "unavailable"
+	lost          answer = "lost"     // on its way
+	misled        answer = "misled"   // done, but nothing is found afterwards
+	nameless      answer = "nameless" // half done, without an ID
+	damaged       answer = "damaged"  // done, but what was made cannot be read
+)
+
+var answers = []answer{refused, notFound, unimplemented, unavailable, lost, misled, nameless, damaged}
+
+func (a answer) hasEffect() bool { return slices.Index(answers, a) >= slices.Index(answers, lost) }
+
+// err is the error of a call. What has no other answer for a call is lost.
+func (a answer) err(call, id string) error {
+	creates, deletes := strings.HasPrefix(call, "create "), strings.HasPrefix(call, "delete ")
+	half := func(id string) error {
+		return &abi.Error{Kind: abi.ErrorKindInitFailed, InitFailure: &abi.InitFailure{ID: id, Reasons: []string{"it cannot be read"}}}
+	}
+	switch {
+	case a == refused:
+		return errors.New("the cloud refuses")
+	case a == notFound, a == misled && !creates:
+		return abi.NewError(abi.ErrorKindNotFound, "there is no such project")
+	case a == unimplemented:
+		return abi.NewError(abi.ErrorKindUnimplemented, "not in this version")
+	case a == nameless && !deletes:
+		return half("")
+	case a == damaged && !deletes:
+		return half(id)
+	default:
+		return abi.NewError(abi.ErrorKindUnavailable, "no answer")
+	}
 }
 
 // policies are those of the act.
@@ -195,8 +241,15 @@ func (m modelProgram) register(p *enginetest.Run, r modelResource, made []engine
 			inputs = inputs.With("from"+m.Resources[from].Name, v)
 		}
 	}
-	if r.Owner > 0 {
+	if r.Owner > 0 && !m.Resources[r.Owner-1].isComponent() {
 		inputs = inputs.With("owner", made[r.Owner-1].Out("made"))
+	}
+	for _, at := range r.After { // what it uses of the parts of a component, which nothing but the component says
+		for part := range made {
+			if made[part].URN != "" && m.isPart(part, at) && !m.Resources[part].isComponent() && !m.isBelow(r, at) {
+				inputs = inputs.With("uses"+m.Resources[part].Name, made[part].Out("made").Plain())
+			}
+		}
 	}
 	if r.hasPath() {
 		inputs = inputs.With("path", property.String(r.Path))
@@ -205,6 +258,20 @@ func (m modelProgram) register(p *enginetest.Run, r modelResource, made []engine
 		Type: r.Type, Name: r.Name, Custom: true, Parent: parent, Inputs: inputs, Options: o,
 	})
 	return enginetest.Resource{RegisterResourceResponse: resp}, err
+}
+
+// isPart reports whether a resource is below a component, by components alone.
+func (m modelProgram) isPart(part, component int) bool {
+	return m.isBelow(m.Resources[part], component)
+}
+
+func (m modelProgram) isBelow(r modelResource, component int) bool {
+	for at := r.Parent; at > 0; at = m.Resources[at-1].Parent {
+		if at-1 == component {
+			return true
+		}
+	}
+	return false
 }
 
 func (r modelResource) options(o *abi.ResourceOptions, made []enginetest.Resource) {
@@ -249,7 +316,7 @@ func drawProgram(t *rapid.T) modelProgram {
 	free := slices.DeleteFunc(slices.Clone(modelNames), func(n string) bool { return slices.Contains(names, n) })
 	m := modelProgram{Region: rapid.IntRange(0, 2).Draw(t, "region"), OtherRegion: rapid.IntRange(0, 1).Draw(t, "other region")}
 	rarely := func(what string) bool { return rapid.IntRange(0, 5).Draw(t, what) == 5 } // a failing case shrinks to none
-	var objects, components []int                                                       // indexes of those that stand for objects, and of components, from 1
+	var owners, components []int                                                        // indexes of those that others can be deleted with, and of components, from 1
 	for i, name := range names {
 		earlier := func(what string) []int {
 			if i == 0 {
@@ -271,11 +338,12 @@ func drawProgram(t *rapid.T) modelProgram {
 		case r.isComponent():
 			r.DeleteFirst = false
 			components = append(components, i+1)
+			owners = append(owners, i+1)
 			m.Resources = append(m.Resources, r)
 			continue
 		case rarely("read"):
 			r = modelResource{Name: name, Type: enginetest.Plain, Parent: r.Parent, After: r.After, Read: rapid.SampledFrom(outside).Draw(t, "read")}
-			objects = append(objects, i+1)
+			owners = append(owners, i+1)
 			m.Resources = append(m.Resources, r)
 			continue
 		}
@@ -296,15 +364,13 @@ func drawProgram(t *rapid.T) modelProgram {
 		if rarely("with") {
 			r.With = earlier("with")
 		}
-		if len(objects) > 0 && !r.hasPath() && rarely("owner") {
-			r.Owner = rapid.SampledFrom(objects).Draw(t, "owner")
+		if len(owners) > 0 && !r.hasPath() && rarely("owner") {
+			r.Owner = rapid.SampledFrom(owners).Draw(t, "owner")
 		}
 		if r.Type == enginetest.Plain && r.Owner == 0 && rarely("import") {
 			r.Import = true
 		}
-		if !r.hasPath() {
-			objects = append(objects, i+1)
-		}
+		owners = append(owners, i+1)
 		m.Resources = append(m.Resources, r)
 	}
 	m.takeNothingOfShared()
@@ -317,6 +383,11 @@ func (m modelProgram) takeNothingOfShared() {
 	owners := make(map[string]int)
 	for _, r := range m.Resources {
 		owners[r.Path]++
+	}
+	for i, r := range m.Resources {
+		if r.Owner > 0 && m.Resources[r.Owner-1].Path != "" && owners[m.Resources[r.Owner-1].Path] > 1 {
+			m.Resources[i].Owner = 0
+		}
 	}
 	for i, r := range m.Resources {
 		m.Resources[i].From = slices.DeleteFunc(r.From, func(from int) bool {
@@ -340,6 +411,7 @@ func drawScenario(t *rapid.T) scenario {
 	for range rapid.IntRange(1, 6).Draw(t, "acts") {
 		a := act{Do: rapid.SampledFrom([]string{"up", "up", "up", "refresh", "destroy"}).Draw(t, "do")}
 		a.Program = drawProgram(t)
+		a.Upgrade = rapid.SampledFrom([]int{0, 0, 0, 1, 2}).Draw(t, "upgrade")
 		switch a.Do {
 		case "up":
 			a.RefreshFirst = rapid.IntRange(0, 5).Draw(t, "refresh first") == 5
@@ -367,7 +439,9 @@ func drawScenario(t *rapid.T) scenario {
 				a.Excludes = some("excludes")
 			}
 		case 4:
-			a.Fail, a.Half = calls("fail", "create", "update", "delete"), calls("half", "create", "update")
+			methods := map[string][]string{"up": {"create", "update", "delete", "delete", "read", "check", "diff"}, "refresh": {"read"}, "destroy": {"delete"}}
+			a.Fail, a.Half = calls("fail", methods[a.Do]...), calls("half", "create", "update")
+			a.Answer = rapid.SampledFrom(answers).Draw(t, "answer")
 			a.ContinueOnError = rapid.Bool().Draw(t, "continue")
 		case 3:
 			a.CrashAt, a.Late = rapid.IntRange(1, 14).Draw(t, "crash"), rapid.Bool().Draw(t, "late")

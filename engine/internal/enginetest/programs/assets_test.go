@@ -60,7 +60,10 @@ func (p *post) Create(ctx context.Context, req abi.CreateRequest) (abi.CreateRes
 		return abi.CreateResponse{ID: "made", State: req.Inputs}, nil
 	}
 	state, err := p.create(ctx, req)
-	return abi.CreateResponse{ID: "made", State: state}, err
+	if err != nil {
+		return abi.CreateResponse{}, err
+	}
+	return abi.CreateResponse{ID: "made", State: state}, nil
 }
 
 func (p *post) Update(ctx context.Context, req abi.UpdateRequest) (abi.UpdateResponse, error) {

@@ -148,9 +148,8 @@ func TestErrorHooksAfterPartialSuccess(t *testing.T) {
 	require.Equal(t, enginetest.Props("key", "2"), s.Resource("a").Inputs)
 }
 
-// Where an attempt may have had its effect, a creation stays pending though a later
-// attempt succeeds, since it may have made something; what else it was, the later
-// attempt has settled.
+// Where an attempt may have had its effect, a creation is not tried again, which could make
+// its object twice, and stays pending; what else it was, the later attempt has settled.
 func TestErrorHooksAfterUnknownOutcome(t *testing.T) {
 	s := enginetest.NewStack(t, enginetest.NewCloud())
 	lost := errors.New("x")
@@ -171,8 +170,12 @@ func TestErrorHooksAfterUnknownOutcome(t *testing.T) {
 		return slices.Compact(kinds)
 	}
 	once("create a")
-	s.Up(deciding(always, custom(enginetest.Plain, "a", enginetest.Props("key", "1"), onError("h")), "h"))
+	creating := deciding(always, custom(enginetest.Plain, "a", enginetest.Props("key", "1"), onError("h")), "h")
+	_, err := s.Try(enginetest.Up, creating)
+	require.ErrorIs(t, err, lost)
+	require.Equal(t, []string{"create a"}, s.Cloud.Calls())
 	require.Equal(t, []state.OperationType{state.OperationCreating}, pending())
+	s.Up(creating)
 	require.Equal(t, "a-1", s.Resource("a").ID)
 	once("update a")
 	s.Up(deciding(always, custom(enginetest.Plain, "a", enginetest.Props("key", "2"), onError("h")), "h"))

@@ -357,3 +357,64 @@ func TestModulesAreKeptByDigest(t *testing.T) {
 	s.Destroy()
 	require.Equal(t, []string{"sha256:two"}, cloud.Loaded())
 }
+
+// A provider that a setting which is not known yet may replace, and its resources, may be replaced: the preview says
+// so, a plan allows for it, and what is protected is warned of, or refused in a plan.
+func TestProviderThatMayBeReplaced(t *testing.T) {
+	yes := true
+	program := func(key int, protect bool) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			source, err := p.Custom(enginetest.Strict, "source", enginetest.Props("key", key))
+			if err != nil {
+				return err
+			}
+			mine, err := p.Custom(enginetest.ProviderType, "mine", enginetest.Props("region", source.Out("made")))
+			if err != nil {
+				return err
+			}
+			_, err = p.Custom(enginetest.Plain, "user", enginetest.Props(), func(o *abi.ResourceOptions) {
+				o.Provider = mine.Reference()
+				if protect {
+					o.Protect = &yes
+				}
+			})
+			return err
+		}
+	}
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Cloud.DiffConfig = func(r abi.DiffRequest) (abi.DiffResponse, error) {
+		if r.News.ContainsUnknowns() {
+			return abi.DiffResponse{Changes: abi.DiffChangesSome}, nil
+		}
+		return enginetest.ReplacedByRegion(r)
+	}
+	s.Up(program(1, false))
+	s.Edit = func(d *enginetest.Deployment) { d.DraftPlan = true }
+	result, err := s.Try(enginetest.Preview, program(2, false))
+	require.NoError(t, err)
+	planned := s.Steps()
+	var reasons []string
+	for _, e := range s.Events() {
+		if done, ok := e.(engine.StepDone); ok && done.Step.Op == engine.OpCreateReplacement && done.Step.Reason != "" {
+			reasons = append(reasons, done.Step.Name+": "+done.Step.Reason)
+		}
+	}
+	require.Equal(t, []string{
+		"mine: it may be replaced by what is not known yet: region",
+		"user: its provider may be replaced, whose settings are not known yet",
+	}, reasons)
+	plan, _ := s.Reread(result.Plan)
+	s.Edit = func(d *enginetest.Deployment) { d.Plan = plan }
+	s.Up(program(2, false))
+	require.ElementsMatch(t, planned, s.Steps())
+
+	s.Edit = nil
+	s.Up(program(2, true))
+	_, err = s.Try(enginetest.Preview, program(3, true))
+	require.NoError(t, err)
+	require.Contains(t, s.Warnings(), "the resource is protected, and may have to be replaced, since "+
+		"its provider may be replaced, whose settings are not known yet: the update will fail then")
+	s.Edit = func(d *enginetest.Deployment) { d.DraftPlan = true }
+	_, err = s.Try(enginetest.Preview, program(3, true))
+	require.ErrorContains(t, err, "the resource is protected")
+}

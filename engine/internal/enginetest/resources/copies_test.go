@@ -372,3 +372,47 @@ func TestErrorsKnowTheSelection(t *testing.T) {
 		require.Equal(t, test.dependents, missing.Dependents)
 	}
 }
+
+// A state may have a provider twice, with one ID, since an earlier run was cut off or another tool wrote it. Either will
+// do for the resources that it manages, and both can be deleted.
+func TestTwoCopiesOfAProviderWithOneID(t *testing.T) {
+	program := func(with bool) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			own, err := p.Custom(enginetest.ProviderType, "own", enginetest.Props("region", "x"))
+			if err != nil || !with {
+				return err
+			}
+			_, err = p.Custom(enginetest.Plain, "a", enginetest.Props(), func(o *abi.ResourceOptions) { o.Provider = own.Reference() })
+			return err
+		}
+	}
+	for _, runs := range [][]func(*enginetest.Stack){
+		{func(s *enginetest.Stack) { s.Destroy() }},
+		{func(s *enginetest.Stack) { s.Up(program(true)) }, func(s *enginetest.Stack) { s.Destroy() }},
+		{func(s *enginetest.Stack) { s.Up(program(false)) }, func(s *enginetest.Stack) { s.Destroy() }},
+		{func(s *enginetest.Stack) { s.Up(enginetest.Empty) }, func(s *enginetest.Stack) { s.Destroy() }},
+	} {
+		for _, old := range []int{1, 2, 3} { // which of the copies is old: the first, the second, or both
+			s := enginetest.NewStack(t, enginetest.NewCloud())
+			s.Up(program(true))
+			ctx := t.Context()
+			st, err := s.Open(ctx)
+			require.NoError(t, err)
+			var entry state.Entry
+			for serial, res := range st.Snapshot().Resources() {
+				if res.URN.Name() == "own" {
+					first, second := *res, *res
+					first.Delete, second.Delete = old&1 > 0, old&2 > 0
+					entry = append(entry, state.PutResource{Serial: serial, Resource: &first}, state.PutResource{Serial: st.NextSerial(), Resource: &second})
+				}
+			}
+			require.NoError(t, st.Append(ctx, entry))
+			require.NoError(t, st.Close(ctx))
+			for _, run := range runs {
+				run(s)
+			}
+			require.Zero(t, s.Snapshot().Len())
+			require.Empty(t, s.Cloud.IDs())
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package resources_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -283,6 +284,46 @@ func TestIgnoreChanges(t *testing.T) {
 	require.Equal(t, property.String("1"), s.Resource("a").Outputs.Get("size"))
 }
 
+// Elements that an ignored list keeps have their old values, and a preview shows what the update does.
+func TestIgnoreChangesInListsThatGrowOrShrink(t *testing.T) {
+	list := func(values ...int) property.Value {
+		var out []property.Value
+		for i, v := range values {
+			out = append(out, property.Object(enginetest.Props("port", i, "cidrs", v)))
+		}
+		return property.Array(out...)
+	}
+	for path, want := range map[string]property.Value{
+		"items[*].cidrs": list(1, 2, 7), "items[*]": list(1, 2, 7), "items[1].cidrs": list(5, 2, 7),
+	} {
+		s := enginetest.NewStack(t, enginetest.NewCloud())
+		program := func(items property.Value) enginetest.Program {
+			return func(p *enginetest.Run) error {
+				_, err := p.Custom(enginetest.Plain, "a", enginetest.Props("items", items),
+					func(o *abi.ResourceOptions) { o.IgnoreChanges = []string{path} })
+				return err
+			}
+		}
+		s.Up(program(list(1, 2)))
+		diffs := func() (out []string) {
+			for _, e := range s.Events() {
+				if done, ok := e.(engine.StepDone); ok && done.Step.Name == "a" {
+					out = append(out, jsonOf(t, done.Step.Diff))
+				}
+			}
+			return out
+		}
+		s.Preview(program(list(5, 6, 7)))
+		shown := diffs()
+		require.Equal(t, 1, s.Up(program(list(5, 6, 7))).Update, path)
+		require.True(t, want.Equal(s.Resource("a").Inputs.Get("items")), "%s: %s", path, property.Display(s.Resource("a").Inputs.Get("items")))
+		require.Equal(t, shown, diffs(), path)
+		s.Up(program(list(8)))
+		items, _ := s.Resource("a").Inputs.Get("items").AsArray()
+		require.Len(t, items, 1, path)
+	}
+}
+
 func TestReplaceOnChanges(t *testing.T) {
 	s := enginetest.NewStack(t, enginetest.NewCloud())
 	program := func(size string) enginetest.Program {
@@ -391,4 +432,52 @@ func TestACrashDuringACreationStaysPending(t *testing.T) {
 		n++
 	}
 	require.Equal(t, 1, n, "the provider may have created it before it crashed")
+}
+
+// Whatever a provider answers after its call was cut off, the creation may have had its effect.
+func TestAPoliteAnswerOfACutOffCreationStaysPending(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	ctx, cancel := context.WithCancel(t.Context())
+	s.Cloud.Hook = func(string) error {
+		cancel()
+		return abi.NewError(abi.ErrorKindInternal, "rpc error: context canceled")
+	}
+	_, err := s.Try(func(_ context.Context, d enginetest.Deployment) (*engine.Result, error) { return enginetest.Up(ctx, d) }, enginetest.Chain(enginetest.Plain, "1"))
+	require.ErrorContains(t, err, "context canceled")
+	var pending []state.OperationType
+	for _, op := range s.Snapshot().Operations() {
+		pending = append(pending, op.Type)
+	}
+	require.Equal(t, []state.OperationType{state.OperationCreating}, pending)
+}
+
+// An object whose ID comes with an error, whichever it is, is recorded, and repaired by the next run.
+func TestAnIDBesideAnErrorIsRecorded(t *testing.T) {
+	for _, failure := range []error{
+		errors.New("the response cannot be read"), abi.NewError(abi.ErrorKindInternal, "no"), abi.NewError(abi.ErrorKindCrashed, "panic"),
+	} {
+		s := enginetest.NewStack(t, enginetest.NewCloud())
+		s.Cloud.Create = func(req abi.CreateRequest) (abi.CreateResponse, error) {
+			if req.Preview {
+				return abi.CreateResponse{}, nil
+			}
+			s.Cloud.Put("a-1", "", req.Inputs)
+			return abi.CreateResponse{ID: "a-1", State: enginetest.Props("half", "1")}, failure
+		}
+		program := enginetest.One(enginetest.Props("key", "1"))
+		_, err := s.Try(enginetest.Up, program)
+		require.ErrorContains(t, err, abi.AsError(failure).Message)
+		require.Equal(t, "a-1", s.Resource("a").ID)
+		require.Equal(t, enginetest.Props("half", "1"), s.Resource("a").Outputs)
+		require.Equal(t, []string{abi.AsError(failure).Message}, s.Resource("a").InitErrors)
+		require.True(t, s.Resource("a").RefreshBeforeUpdate)
+		for range s.Snapshot().Operations() {
+			require.Fail(t, "nothing is pending")
+		}
+		s.Cloud.Create = nil
+		s.Up(program)
+		require.NotContains(t, s.Cloud.Calls(), "create a", "it is not made twice")
+		require.Equal(t, "a-1", s.Resource("a").ID)
+		require.Empty(t, s.Resource("a").InitErrors)
+	}
 }

@@ -40,7 +40,7 @@ func husk(t *testing.T) func(args ...string) string {
 func huskProgram(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "husk")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/husk")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/husk/husk-full")
 	build.Dir = repository
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)

@@ -139,7 +139,10 @@ func (e *everything) Create(ctx context.Context, r abi.CreateRequest) (abi.Creat
 
 func (e *everything) Read(_ context.Context, r abi.ReadRequest) (abi.ReadResponse, error) {
 	e.keep("read", r)
-	if r.ID == "gone" {
+	switch r.ID {
+	case "gone":
+		return abi.ReadResponse{}, nil
+	case "misled":
 		return abi.ReadResponse{}, abi.ErrNotFound
 	}
 	if r.ID == "unread" {
@@ -156,7 +159,10 @@ func (e *everything) Update(_ context.Context, r abi.UpdateRequest) (abi.UpdateR
 
 func (e *everything) Delete(_ context.Context, r abi.DeleteRequest) error {
 	e.keep("delete", r)
-	return abi.ErrNotFound // it is gone
+	if r.ID == "misled" {
+		return abi.ErrNotFound // a wrong project answers so, too: nothing says that the object is gone
+	}
+	return nil
 }
 
 func (e *everything) List(_ context.Context, r abi.ListRequest) (abi.ListResponse, error) {

@@ -263,6 +263,8 @@ func TestLifecycle(t *testing.T) {
 	gone, err := client.Read(ctx, plugin.ReadRequest{URN: thing, ID: "gone", Inputs: one, State: one})
 	require.NoError(t, err)
 	require.Empty(t, gone.ID)
+	_, err = client.Read(ctx, plugin.ReadRequest{URN: thing, ID: "misled", Inputs: one, State: one})
+	require.Error(t, err, "not found does not say that it is gone")
 	same, err := client.Read(ctx, plugin.ReadRequest{URN: thing, ID: "unread", Inputs: one, State: one})
 	require.NoError(t, err)
 	require.Equal(t, resource.ID("unread"), same.ID, "what a provider cannot read stays")
@@ -276,6 +278,8 @@ func TestLifecycle(t *testing.T) {
 	_, err = client.Delete(ctx, plugin.DeleteRequest{URN: thing, ID: "id-1", Inputs: one, Outputs: one})
 	require.NoError(t, err)
 	require.Equal(t, "id-1", last[abi.DeleteRequest](e, "delete").ID)
+	_, err = client.Delete(ctx, plugin.DeleteRequest{URN: thing, ID: "misled", Inputs: one, Outputs: one})
+	require.Error(t, err, "not found is no deletion")
 
 	invoked, err := client.Invoke(ctx, plugin.InvokeRequest{
 		Tok: "all:index:f", Preview: true, Args: pulumiproperty.NewMap(map[string]pulumiproperty.Value{"s": pulumiproperty.New("x").WithSecret(true)}),

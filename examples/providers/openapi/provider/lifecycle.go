@@ -265,7 +265,7 @@ func (l lasting) Read(ctx context.Context, request guest.ReadRequest[property.Ma
 	}
 	state, _, err := r.get(ctx, values, known)
 	if err != nil {
-		return none, err
+		return none, gone(err)
 	}
 	if request.Inputs == nil {
 		return guest.ReadResponse[property.Map, property.Map]{State: state, Inputs: r.importedInputs(state)}, nil
@@ -283,7 +283,7 @@ func (l lasting) Delete(ctx context.Context, request guest.DeleteRequest[propert
 	var latest property.Value
 	if r.needsLatest(r.remove) {
 		if _, latest, err = r.get(ctx, values, request.State); err != nil {
-			return err
+			return gone(err)
 		}
 	}
 	m, err := r.message(r.remove, values, request.State, latest)
@@ -292,7 +292,7 @@ func (l lasting) Delete(ctx context.Context, request guest.DeleteRequest[propert
 	}
 	done, err := r.client.send(ctx, r.remove, m)
 	if err != nil || done.status != http.StatusAccepted && len(r.overrides.Gone) == 0 && !r.waits() {
-		return err
+		return gone(err)
 	}
 	for waited, delay := time.Duration(0), settleDelay; ; waited, delay = waited+delay, min(2*delay, maxWait) {
 		_, _, err := r.get(ctx, values, request.State)
@@ -308,6 +308,14 @@ func (l lasting) Delete(ctx context.Context, request guest.DeleteRequest[propert
 			return err
 		}
 	}
+}
+
+// gone returns the error for an object that the service says, at the object's own URL, not to exist.
+func gone(err error) error {
+	if errors.Is(err, abi.ErrNotFound) {
+		return guest.NotFound(abi.AsError(err).Message)
+	}
+	return err
 }
 
 // Update changes what differs, by the first operation that takes it.

@@ -3,6 +3,8 @@ package adapter
 //lint:file-ignore SA1019 servers and clients of the protocol encode with these functions; there are no others
 
 import (
+	"encoding/json"
+	"errors"
 	"math/big"
 	"slices"
 	"unicode/utf8"
@@ -77,6 +79,40 @@ func decoded(t tftypes.Type, v *tf.Value) (tftypes.Value, error) {
 	return tftypes.ValueFromMsgPack(v.MsgPack, t)
 }
 
+// decodedInPart returns the object that the protocol has sent, with null for each attribute that cannot be read. It
+// fails if it is no object at all.
+func decodedInPart(s *tf.Attributes, v *tf.Value) (_ tftypes.Value, faults []fault, err error) {
+	parts, values := map[string]*tf.Value{}, map[string]tftypes.Value{}
+	if v.JSON != nil {
+		var raw map[string]json.RawMessage
+		err = json.Unmarshal(v.JSON, &raw)
+		for name, part := range raw {
+			parts[name] = &tf.Value{JSON: part}
+		}
+	} else {
+		var raw map[string][]byte
+		raw, err = packedParts(v.MsgPack)
+		for name, part := range raw {
+			parts[name] = &tf.Value{MsgPack: part}
+		}
+	}
+	if err == nil && len(parts) == 0 {
+		err = errors.New("it has no attributes")
+	}
+	if err != nil {
+		return tftypes.Value{}, nil, err
+	}
+	for _, a := range s.List {
+		value, err := decoded(a.Type.Wire, parts[a.Name])
+		if err != nil {
+			faults = append(faults, fault{a.Property, abi.NewError(abi.ErrorKindInternal, a.Property+": "+err.Error())})
+			value = tftypes.NewValue(a.Type.Wire, nil)
+		}
+		values[a.Name] = value
+	}
+	return tftypes.NewValue(s.Wire(), values), faults, nil
+}
+
 // encoder makes values of the protocol of properties.
 type encoder struct {
 	// config marks a configuration, which may have settable attributes only. A state has all.
@@ -127,7 +163,7 @@ func (e *encoder) attribute(a *tf.Attribute, v property.Value) (tftypes.Value, e
 	if a.Block || a.Nested {
 		v = spread(a.Type, v)
 	}
-	if !a.Flat || v.IsNull() || v.IsUnknown() {
+	if !a.Flat || v.IsNull() || v.IsUnknown() || !e.config && isSeveral(a.Type.Element, v) {
 		return e.value(a.Type, v)
 	}
 	element, err := e.value(a.Type.Element, v)
@@ -135,6 +171,26 @@ func (e *encoder) attribute(a *tf.Attribute, v property.Value) (tftypes.Value, e
 		return tftypes.Value{}, err
 	}
 	return tftypes.NewValue(a.Type.Wire, []tftypes.Value{element}), nil
+}
+
+// isSeveral reports whether the value of a flat property, in a state, holds several elements and not one: a provider
+// may answer more than its schema allows, as Terraform takes it. t is the type of an element, nil if it is not known.
+func isSeveral(t *tf.Type, v property.Value) bool {
+	list, ok := v.Plain().AsArray()
+	if !ok || len(list) < 2 {
+		return false
+	}
+	if t != nil && t.Kind != tf.List && t.Kind != tf.Set && t.Kind != tf.Tuple && t.Kind != tf.Dynamic {
+		return true
+	}
+	for _, element := range list {
+		_, isArray := element.Plain().AsArray()
+		_, isObject := element.Plain().AsObject()
+		if !isArray && (!isObject || t != nil) {
+			return false
+		}
+	}
+	return true
 }
 
 // spread returns blocks or nested objects in which unknown ones have unknown attributes: a
@@ -316,12 +372,40 @@ func (e *encoder) dynamic(v property.Value) (tftypes.Value, error) {
 type decoder struct {
 	path string
 	// names are the names of attributes by the paths of their properties, without indexes, unless they
-	// follow from the property's. Those of flat ones end in [].
+	// follow from the property's. Those of flat ones end in [], unless they always have several elements.
 	names map[string]string
+	// several is the treatment of several elements where the schema or the mapping allows one.
+	several several
+	// found reports that there were any.
+	found bool
 }
+
+// several is the treatment of several elements of a flat property.
+type several int
+
+const (
+	refuseSeveral several = iota
+	firstOfSeveral
+	allOfSeveral // as an array, which the published schema does not have
+)
 
 // object returns the properties of an object without nulls and empty blocks.
 func (d *decoder) object(s *tf.Attributes, v tftypes.Value) (property.Map, error) {
+	m, faults := d.readable(s, v)
+	if len(faults) > 0 {
+		return property.Map{}, faults[0].err
+	}
+	return m, nil
+}
+
+// fault is an attribute that cannot be read.
+type fault struct {
+	property string // empty for what is no attribute
+	err      error
+}
+
+// readable returns the properties of an object without nulls and empty blocks, as far as they can be read.
+func (d *decoder) readable(s *tf.Attributes, v tftypes.Value) (_ property.Map, faults []fault) {
 	parts := fields(v)
 	entries := make([]property.Entry, 0, len(s.List))
 	outer := d.path
@@ -332,20 +416,31 @@ func (d *decoder) object(s *tf.Attributes, v tftypes.Value) (property.Map, error
 			continue
 		}
 		d.path = joined(outer, a.Property)
-		typ := a.Type
-		if a.Flat && !isUnknown(part) {
-			if list := elements(part); len(list) == 1 {
-				part, typ = list[0], a.Type.Element
-			} else if len(list) == 0 {
+		typ, flat := a.Type, a.Flat
+		if flat && !isUnknown(part) {
+			switch list := elements(part); len(list) {
+			case 0:
 				continue
-			} else {
-				return property.Map{}, abi.NewError(abi.ErrorKindInternal, d.path+": the provider returned several elements where its schema "+
-					"or the mapping of names allows one; set maxItemsOne to false in the mapping")
+			case 1:
+				part, typ = list[0], a.Type.Element
+			default:
+				d.found = true
+				switch d.several {
+				case firstOfSeveral:
+					part, typ = list[0], a.Type.Element
+				case allOfSeveral:
+					flat = false
+				default:
+					faults = append(faults, fault{a.Property, abi.NewError(abi.ErrorKindInternal, d.path+": the provider returned several elements "+
+						"where its schema or the mapping of names allows one; set maxItemsOne to false in the mapping")})
+					continue
+				}
 			}
 		}
 		v, err := d.value(typ, part)
 		if err != nil {
-			return property.Map{}, err
+			faults = append(faults, fault{a.Property, err})
+			continue
 		}
 		if list, ok := v.AsArray(); ok && a.Block && len(list) == 0 {
 			continue
@@ -353,14 +448,14 @@ func (d *decoder) object(s *tf.Attributes, v tftypes.Value) (property.Map, error
 		if a.Sensitive {
 			v = property.Secret(v.Unwrap())
 		}
-		if a.Flat {
+		if flat {
 			d.names[d.path] = a.Name + "[]"
-		} else if names.Snake(a.Property) != a.Name {
+		} else if names.Snake(a.Property) != a.Name && d.names[d.path] == "" {
 			d.names[d.path] = a.Name
 		}
 		entries = append(entries, property.Entry{Key: a.Property, Value: v})
 	}
-	return property.NewMap(entries...), nil
+	return property.NewMap(entries...), faults
 }
 
 func joined(path, name string) string {

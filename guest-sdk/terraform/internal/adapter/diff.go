@@ -273,6 +273,10 @@ func (d *differ) object(s *tf.Attributes, old, new tftypes.Value, computed bool)
 			continue
 		}
 		typ := a.Type
+		if a.Flat && max(len(elements(x)), len(elements(y))) > 1 {
+			d.at(property.Key(a.Property), func() { d.add(property.ChangeUpdate, computed || !a.Settable()) })
+			continue
+		}
 		if a.Flat && !isUnknown(x) && !isUnknown(y) {
 			typ, x, y = typ.Element, at(elements(x), 0), at(elements(y), 0)
 		}

@@ -19,7 +19,7 @@ func (p *provider) Read(ctx context.Context, request abi.ReadRequest) (abi.ReadR
 	}
 	ctx, end := begin(ctx, request.URN, request.Timeout)
 	defer end()
-	imports := request.State == nil || request.State.Len() == 0
+	imports := request.State == nil // a state without properties is one of a resource
 	var current tf.State
 	tainted := false
 	if imports {
@@ -50,14 +50,12 @@ func (p *provider) Read(ctx context.Context, request abi.ReadRequest) (abi.ReadR
 	if imports {
 		id = "" // what imports take may be another text than the ID
 	}
-	state, id, err := p.properties(r, found, value, id, request.ID)
-	if err != nil {
-		return abi.ReadResponse{}, err
+	state, id, faults := p.properties(r, found, value, id, request.ID)
+	if len(faults) > 0 {
+		return abi.ReadResponse{}, abi.AsError(faults[0].err) // what is recorded stays so
 	}
 	if tainted {
-		if state, err = taint(state); err != nil {
-			return abi.ReadResponse{}, abi.AsError(err)
-		}
+		state = taint(state)
 	}
 	response := abi.ReadResponse{ID: cmp.Or(id, request.ID), State: state}
 	var inputs property.Map

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -138,11 +139,12 @@ func (p *provider) plan(ctx context.Context, r *resource, prior recorded, config
 }
 
 // apply lets the provider do what it planned. The state is null if there is no resource now. The
-// reasons are the errors that the provider reported.
-func (p *provider) apply(ctx context.Context, r *resource, do *plan) (state tf.State, value tftypes.Value, reported []string, err error) {
+// reasons are the errors that the provider reported. The faults are attributes that it answered and that
+// cannot be read: they are null. If nothing can be read, nobody knows what was done.
+func (p *provider) apply(ctx context.Context, r *resource, do *plan) (state tf.State, value tftypes.Value, reported []string, faults []fault, err error) {
 	state, found, err := p.server.Apply(ctx, tf.ApplyRequest{Type: r.name, Prior: do.prior.Value, Planned: do.state, Config: do.sent})
 	if err != nil {
-		return state, value, nil, abi.AsError(err)
+		return state, value, nil, nil, abi.AsError(err)
 	}
 	where := &located{r.Attributes, do.config}
 	for _, d := range found {
@@ -152,7 +154,13 @@ func (p *provider) apply(ctx context.Context, r *resource, do *plan) (state tf.S
 	}
 	reported = reasons(found, where, false)
 	if value, err = decoded(r.Attributes.Wire(), state.Value); err != nil {
-		return state, value, nil, abi.NewError(abi.ErrorKindInternal, "the provider returned a state that its schema does not have: "+err.Error())
+		why := strings.Join(append(reported, "the provider returned a state that its schema does not have: "+err.Error()), "\n")
+		if value, faults, err = decodedInPart(r.Attributes, state.Value); err != nil {
+			return state, value, nil, nil, abi.NewError(abi.ErrorKindCrashed, why)
+		}
+		if len(faults) == 0 { // it has attributes that the schema does not have
+			faults = []fault{{err: abi.NewError(abi.ErrorKindInternal, why)}}
+		}
 	}
 	if !value.IsFullyKnown() {
 		if len(reported) == 0 {
@@ -160,7 +168,15 @@ func (p *provider) apply(ctx context.Context, r *resource, do *plan) (state tf.S
 		}
 		value, err = withoutUnknowns(value)
 	}
-	return state, value, reported, err
+	return state, value, reported, faults, err
+}
+
+// unread returns the reasons why a state that the provider returned is recorded in part.
+func unread(faults []fault) (reasons []string) {
+	for _, f := range faults {
+		reasons = append(reasons, "the resource exists, but its state could not be read: "+abi.AsError(f.err).Message)
+	}
+	return reasons
 }
 
 // withoutUnknowns returns the value with null for all that is unknown.
@@ -188,18 +204,19 @@ func failed(ctx context.Context, reported []string) *abi.Error {
 	return e
 }
 
-// halfDone returns the error for a resource that exists, and about which the provider reported errors.
-func halfDone(id string, state property.Map, reported []string) error {
+// halfDone returns the error for a resource that exists, and about which the provider reported errors or
+// which cannot be read whole.
+func halfDone(id string, state property.Map, reported []string, readFirst bool) error {
 	e := abi.NewError(abi.ErrorKindInitFailed, "the resource exists, but the provider reported errors")
-	e.InitFailure = &abi.InitFailure{ID: id, State: state, Reasons: reported}
+	e.InitFailure = &abi.InitFailure{ID: id, State: state, Reasons: reported, RefreshBeforeUpdate: readFirst}
 	return e
 }
 
 // preview returns the planned state. Only a resource that exists has meta.
 func (p *provider) preview(r *resource, do *plan, from property.Map, id string) (property.Map, string, error) {
-	state, id, err := p.properties(r, tf.State{}, do.planned, id, "")
-	if err != nil {
-		return property.Map{}, "", err
+	state, id, faults := p.properties(r, tf.State{}, do.planned, id, "")
+	if len(faults) > 0 {
+		return property.Map{}, "", abi.AsError(faults[0].err)
 	}
 	return keepSecrets(state.Without(metaKey), from), id, nil
 }
@@ -246,26 +263,22 @@ func (p *provider) Create(ctx context.Context, request abi.CreateRequest) (abi.C
 		state, id, err := p.preview(r, do, request.Inputs, "")
 		return abi.CreateResponse{ID: id, State: state}, err
 	}
-	made, value, reported, err := p.apply(ctx, r, do)
+	made, value, reported, faults, err := p.apply(ctx, r, do)
 	if err != nil {
 		return abi.CreateResponse{}, err
+	}
+	if value.IsNull() && len(reported) == 0 {
+		return abi.CreateResponse{}, abi.NewError(abi.ErrorKindCrashed,
+			"the provider returned no state and no error for the new resource, so nobody knows whether it exists; this is a fault of the provider")
 	}
 	if value.IsNull() {
-		if len(reported) == 0 {
-			reported = []string{"the provider returned no state for the new resource; this is a fault of the provider"}
-		}
 		return abi.CreateResponse{}, failed(ctx, reported)
 	}
-	state, id, err := p.properties(r, made, value, "", name)
-	if err != nil {
-		return abi.CreateResponse{}, err
-	}
+	state, id, more := p.properties(r, made, value, "", name)
 	state = keepSecrets(state, request.Inputs)
+	reported = append(reported, unread(append(faults, more...))...)
 	if len(reported) > 0 {
-		if state, err = taint(state); err != nil {
-			return abi.CreateResponse{}, abi.AsError(err)
-		}
-		return abi.CreateResponse{}, halfDone(id, state, reported)
+		return abi.CreateResponse{}, halfDone(id, taint(state), reported, false)
 	}
 	return abi.CreateResponse{ID: id, State: state}, nil
 }
@@ -300,9 +313,9 @@ func (p *provider) Update(ctx context.Context, request abi.UpdateRequest) (abi.U
 		e.Path = path.String()
 		return abi.UpdateResponse{}, e
 	}
-	made, value, reported := tf.State{Private: do.state.Private, Identity: do.prior.Identity}, do.prior.value, []string(nil)
+	made, value, reported, faults := tf.State{Private: do.state.Private, Identity: do.prior.Identity}, do.prior.value, []string(nil), []fault(nil)
 	if !same(do.planned, do.prior.value) {
-		if made, value, reported, err = p.apply(ctx, r, do); err != nil {
+		if made, value, reported, faults, err = p.apply(ctx, r, do); err != nil {
 			return abi.UpdateResponse{}, err
 		}
 	}
@@ -312,13 +325,16 @@ func (p *provider) Update(ctx context.Context, request abi.UpdateRequest) (abi.U
 	if len(reported) > 0 && (value.IsNull() || same(value, do.prior.value)) {
 		return abi.UpdateResponse{}, failed(ctx, reported)
 	}
-	state, _, err := p.properties(r, made, value, request.ID, "")
-	if err != nil {
-		return abi.UpdateResponse{}, err
+	state, _, more := p.properties(r, made, value, request.ID, "")
+	faults = append(faults, more...)
+	for _, f := range faults {
+		if v := request.Olds.Get(f.property); !v.IsNull() {
+			state = state.With(f.property, v)
+		}
 	}
 	state = keepSecrets(keepSecrets(state, from), request.Olds)
-	if len(reported) > 0 {
-		return abi.UpdateResponse{}, halfDone(request.ID, state, reported)
+	if reported = append(reported, unread(faults)...); len(reported) > 0 {
+		return abi.UpdateResponse{}, halfDone(request.ID, state, reported, len(faults) > 0)
 	}
 	return abi.UpdateResponse{State: state}, nil
 }
@@ -354,7 +370,7 @@ func (p *provider) Delete(ctx context.Context, request abi.DeleteRequest) error 
 			return err
 		}
 	}
-	_, value, reported, err := p.apply(ctx, r, do)
+	_, value, reported, _, err := p.apply(ctx, r, do)
 	if err != nil {
 		return err
 	}

@@ -38,6 +38,9 @@ type meta struct {
 	// decoder.names. A later version of the provider, whose schema does not have them any more, gets
 	// the state with these names. States of Pulumi's bridge have none.
 	Names map[string]string `json:"names,omitempty"`
+	// Several are the properties of which a part has several elements where the schema allows one, which the
+	// properties do not show: they have the first, as the published schema has it, and the provider gets all.
+	Several map[string]any `json:"several,omitempty"`
 }
 
 // recorded is a state as the provider knows it.
@@ -67,7 +70,7 @@ func metaOf(state property.Map) (m meta, err error) {
 	if err := json.Unmarshal([]byte(s), &m); err != nil {
 		return m, err
 	}
-	if m.PrivateState == "" && m.Identity == nil && m.Names == nil && m.ID == "" && !m.Tainted {
+	if m.PrivateState == "" && m.Identity == nil && m.Names == nil && m.ID == "" && m.Several == nil && !m.Tainted {
 		// A provider of the plugin SDK has all of this as its private state, as Pulumi's bridge keeps it.
 		m.PrivateState = base64.StdEncoding.EncodeToString([]byte(s))
 	}
@@ -87,6 +90,9 @@ func (p *provider) recorded(ctx context.Context, r *resource, state property.Map
 		return recorded{}, abi.NewError(abi.ErrorKindInternal, "the recorded state of the resource has a "+metaKey+" that cannot be read: "+err.Error())
 	}
 	state = r.withAttributeID(state, cmp.Or(m.ID, idText(state.Get("id")), id))
+	for key, v := range m.Several {
+		state = state.With(key, parsedValue(v))
+	}
 	out := recorded{State: tf.State{Private: private}, tainted: m.Tainted}
 	if out.value, err = p.upgraded(ctx, r, state, m); err != nil {
 		return recorded{}, err
@@ -159,8 +165,10 @@ func rawObject(s *tf.Attributes, m property.Map, named map[string]string, path s
 		if stem, ok := strings.CutSuffix(name, "[]"); ok {
 			name, flat = stem, true
 		}
-		if flat && typ != nil {
-			typ = typ.Element
+		if flat && isSeveral(elementOf(typ), v) {
+			flat = false
+		} else if flat {
+			typ = elementOf(typ)
 		}
 		value := rawValue(typ, v.Plain(), named, at)
 		if flat {
@@ -169,6 +177,14 @@ func rawObject(s *tf.Attributes, m property.Map, named map[string]string, path s
 		out[name] = value
 	}
 	return out
+}
+
+// elementOf returns the type of the elements of a type, nil for none.
+func elementOf(t *tf.Type) *tf.Type {
+	if t == nil {
+		return nil
+	}
+	return t.Element
 }
 
 func rawValue(t *tf.Type, v property.Value, named map[string]string, path string) any {
@@ -191,12 +207,8 @@ func rawValue(t *tf.Type, v property.Value, named map[string]string, path string
 	}
 	if list, ok := v.AsArray(); ok {
 		out := make([]any, len(list))
-		var element *tf.Type
-		if t != nil {
-			element = t.Element
-		}
 		for i, v := range list {
-			out[i] = rawValue(element, v, named, path)
+			out[i] = rawValue(elementOf(t), v, named, path)
 		}
 		return out
 	}
@@ -207,12 +219,8 @@ func rawValue(t *tf.Type, v property.Value, named map[string]string, path string
 	_, isMap := named[joined(path, "*")]
 	if t != nil && t.Kind == tf.Map || isMap {
 		out := map[string]any{}
-		var element *tf.Type
-		if t != nil {
-			element = t.Element
-		}
 		for key, v := range m.All() {
-			out[key] = rawValue(element, v, named, joined(path, "*"))
+			out[key] = rawValue(elementOf(t), v, named, joined(path, "*"))
 		}
 		return out
 	}
@@ -239,49 +247,49 @@ func (p *provider) identity(ctx context.Context, r *resource, m meta) (*tf.Value
 	return encoded(v)
 }
 
-// taint marks a state as that of a resource whose creation failed half-way.
-func taint(state property.Map) (property.Map, error) {
-	m := map[string]any{}
+// taint marks a state, which properties has made, as that of a resource whose creation failed half-way.
+func taint(state property.Map) property.Map {
+	m := map[string]json.RawMessage{}
 	v := state.Get(metaKey)
 	if s, ok := v.Plain().AsString(); ok {
-		if err := json.Unmarshal([]byte(s), &m); err != nil {
-			return state, err
-		}
+		_ = json.Unmarshal([]byte(s), &m) // properties has written it
 	}
-	m["tainted"] = true
-	text, err := json.Marshal(m)
-	if err != nil {
-		return state, err
-	}
+	m["tainted"] = json.RawMessage("true")
+	text, _ := json.Marshal(m) // of parts that are JSON
 	changed := property.String(string(text))
 	if v.IsSecret() {
 		changed = property.Secret(changed)
 	}
-	return state.With(metaKey, changed), nil
+	return state.With(metaKey, changed)
 }
 
 // properties returns the state that the provider returned, as the engine records it, without secrets
 // but those of the schema. The resource's ID is id, or what the state says if that is empty; then name
-// is the ID of a resource without one.
-func (p *provider) properties(r *resource, s tf.State, value tftypes.Value, id, name string) (state property.Map, _ string, err error) {
-	d := &decoder{names: map[string]string{}}
-	if state, err = d.object(r.Attributes, value); err != nil {
-		return property.Map{}, "", err
-	}
+// is the ID of a resource without one. What cannot be read is left out, and is among the faults: the object
+// exists all the same.
+func (p *provider) properties(r *resource, s tf.State, value tftypes.Value, id, name string) (state property.Map, _ string, faults []fault) {
+	d := &decoder{names: map[string]string{}, several: allOfSeveral}
+	state, faults = d.readable(r.Attributes, value)
 	id = cmp.Or(id, r.idOf(state, name))
 	m := meta{PrivateState: base64.StdEncoding.EncodeToString(s.Private), Names: d.names}
+	if d.found {
+		all := state
+		state, faults = (&decoder{names: map[string]string{}, several: firstOfSeveral}).readable(r.Attributes, value)
+		m.Several = map[string]any{}
+		for key, v := range all.All() {
+			if !v.Equal(state.Get(key)) {
+				m.Several[key] = plainValue(v)
+			}
+		}
+	}
 	if r.Version > 0 {
 		m.SchemaVersion = strconv.FormatInt(r.Version, 10)
 	}
 	if r.Schema.Identity != nil && s.Identity != nil {
-		identity, err := decoded(r.Schema.Identity, s.Identity)
-		if err != nil {
-			return property.Map{}, "", abi.AsError(err)
-		}
-		if identity.IsFullyKnown() && !identity.IsNull() {
-			if m.Identity, err = identityJSON(r.Schema.Identity, identity); err != nil {
-				return property.Map{}, "", err
-			}
+		var err error
+		if m.Identity, err = identityJSON(r.Schema.Identity, s.Identity); err != nil {
+			faults = append(faults, fault{err: abi.NewError(abi.ErrorKindInternal, "the identity of the resource: "+err.Error())})
+		} else if m.Identity != nil {
 			m.IdentityVersion = r.IdentityVersion
 		}
 	}
@@ -296,20 +304,71 @@ func (p *provider) properties(r *resource, s tf.State, value tftypes.Value, id, 
 		state = state.With("id", kept)
 	}
 	text, err := json.Marshal(m)
-	if err != nil {
-		return property.Map{}, "", abi.AsError(err)
+	if err != nil { // a number that JSON does not have
+		faults, m.Several = append(faults, fault{err: abi.AsError(err)}), nil
+		text, _ = json.Marshal(m)
 	}
 	if string(text) != "{}" {
 		v := property.String(string(text))
-		if state.ContainsSecrets() && (len(s.Private) > 0 || m.Identity != nil) {
+		if state.ContainsSecrets() && (len(s.Private) > 0 || m.Identity != nil || m.Several != nil) {
 			v = property.Secret(v) // who knows what the provider has in it
 		}
 		state = state.With(metaKey, v)
 	}
-	return state, id, nil
+	return state, id, faults
 }
 
-func identityJSON(wire tftypes.Type, identity tftypes.Value) (json.RawMessage, error) {
+// plainValue returns a value of a state as a value of JSON.
+func plainValue(v property.Value) any {
+	v = v.Plain()
+	if list, ok := v.AsArray(); ok {
+		out := make([]any, len(list))
+		for i := range list {
+			out[i] = plainValue(list[i])
+		}
+		return out
+	}
+	if m, ok := v.AsObject(); ok {
+		out := map[string]any{}
+		for key, part := range m.All() {
+			out[key] = plainValue(part)
+		}
+		return out
+	}
+	return rawValue(nil, v, nil, "")
+}
+
+// parsedValue is the reverse of plainValue.
+func parsedValue(v any) property.Value {
+	switch v := v.(type) {
+	case bool:
+		return property.Bool(v)
+	case float64:
+		return property.Number(v)
+	case string:
+		return property.String(v)
+	case []any:
+		out := make([]property.Value, len(v))
+		for i := range v {
+			out[i] = parsedValue(v[i])
+		}
+		return property.Array(out...)
+	case map[string]any:
+		var entries []property.Entry
+		for key, part := range v {
+			entries = append(entries, property.Entry{Key: key, Value: parsedValue(part)})
+		}
+		return property.Object(property.NewMap(entries...))
+	}
+	return property.Null
+}
+
+// identityJSON returns an identity as a state has it, nil if it is null or not known.
+func identityJSON(wire tftypes.Type, sent *tf.Value) (json.RawMessage, error) {
+	identity, err := decoded(wire, sent)
+	if err != nil || !identity.IsFullyKnown() || identity.IsNull() {
+		return nil, err
+	}
 	t := tf.TypeOf(wire)
 	d := &decoder{names: map[string]string{}}
 	m, err := d.object(t.Object, identity)

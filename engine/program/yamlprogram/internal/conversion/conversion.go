@@ -15,14 +15,27 @@ import (
 // Properties returns the properties as the schema has them. What cannot be converted stays as it is, for a check to
 // refuse.
 func Properties(o *schema.Object, m property.Map) property.Map {
-	for key, v := range m.All() {
-		if p := o.Property(key); p != nil {
-			if converted, changed := value(p.Type, v); changed {
-				m = m.With(key, converted)
+	var converted []property.Entry
+	for i, e := range m.Entries() {
+		if p := o.Property(e.Key); p != nil {
+			if v, changed := value(p.Type, e.Value); changed {
+				converted = with(converted, m, i, v)
 			}
 		}
 	}
-	return m
+	if converted == nil {
+		return m
+	}
+	return property.SortedMap(converted)
+}
+
+// with sets the value of an entry in a copy of those of a map, which is made when it is first needed.
+func with(copied []property.Entry, of property.Map, i int, v property.Value) []property.Entry {
+	if copied == nil {
+		copied = slices.Clone(of.Entries())
+	}
+	copied[i].Value = v
+	return copied
 }
 
 // value converts a value and its parts. Secrets stay secret, and outputs keep what they depend on.
@@ -74,12 +87,12 @@ func elements(t *schema.Type, v property.Value) (converted property.Value, chang
 
 func object(t *schema.Type, v property.Value) (converted property.Value, changed bool) {
 	given, _ := v.AsObject()
-	out := given
-	for key, part := range given.All() {
+	var out []property.Entry
+	for i, entry := range given.Entries() {
 		element := t.Element
 		switch {
 		case t.Kind == schema.KindObject && t.Object != nil:
-			p := t.Object.Property(key)
+			p := t.Object.Property(entry.Key)
 			if p == nil {
 				continue
 			}
@@ -87,14 +100,14 @@ func object(t *schema.Type, v property.Value) (converted property.Value, changed
 		case t.Kind != schema.KindMap:
 			return v, false
 		}
-		if e, different := value(element, part); different {
-			out, changed = out.With(key, e), true
+		if e, different := value(element, entry.Value); different {
+			out = with(out, given, i, e)
 		}
 	}
-	if !changed {
+	if out == nil {
 		return v, false
 	}
-	return property.Object(out), true
+	return property.Object(property.SortedMap(out)), true
 }
 
 // scalar converts text, a number, or a truth value. One of a union stays if an alternative takes it as it is.

@@ -9,6 +9,8 @@ const (
 	MaxText = property.DefaultSize
 	// MaxParts is the number of values, keys, and wrappers in one value.
 	MaxParts = property.DefaultItems
+	// MaxDepth is how deep the parts of one value are nested.
+	MaxDepth = property.DefaultDepth
 	// partCost is the memory that one part of a value takes, in bytes.
 	partCost = 64
 )
@@ -16,6 +18,9 @@ const (
 // Measure is how large a value is.
 type Measure struct {
 	text, parts int
+	// depth is that of the part that is looked at, and deep says that one is too deep.
+	depth int
+	deep  bool
 }
 
 // Of returns the measure of a value up to the limits: with shared parts, it could take for ever.
@@ -26,13 +31,29 @@ func Of(v property.Value) Measure {
 }
 
 // Exceeded reports whether a value is too large to be passed to a provider.
-func (m *Measure) Exceeded() bool { return m.parts > MaxParts || m.text > MaxText }
+func (m *Measure) Exceeded() bool { return m.parts > MaxParts || m.text > MaxText || m.deep }
+
+// TooDeep reports whether the parts of a value are nested too deep, whatever else it is.
+func (m *Measure) TooDeep() bool { return m.deep }
+
+// Parts returns how many values, keys, and wrappers there are in the value, as far as it was measured.
+func (m *Measure) Parts() int { return m.parts }
+
+// Text returns how much text there is in the value, in bytes, as far as it was measured.
+func (m *Measure) Text() int { return m.text }
 
 func (m *Measure) add(v property.Value) {
 	m.parts++
-	if m.Exceeded() {
-		return
+	if m.depth++; m.depth > MaxDepth {
+		m.deep = true
 	}
+	if !m.Exceeded() {
+		m.addParts(v)
+	}
+	m.depth--
+}
+
+func (m *Measure) addParts(v property.Value) {
 	switch v.Kind() {
 	case property.KindString:
 		s, _ := v.AsString()

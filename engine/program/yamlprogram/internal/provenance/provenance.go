@@ -12,12 +12,36 @@ import (
 // Provenance is what a computed value inherits from what it was computed from.
 type Provenance struct {
 	Secret bool
-	// URNs are the resources, neither sorted nor distinct.
+	// URNs are the resources, neither sorted nor distinct. Nobody changes the elements.
 	URNs []string
+	// seen has the lengths of the lists that were added, by their begin: what is computed of a value, over and over,
+	// depends on one list.
+	seen map[*string]int
 }
 
-// Add adds resources.
-func (p *Provenance) Add(urns ...string) { p.URNs = append(p.URNs, urns...) }
+// fewURNs are as many as are added faster than looked up.
+const fewURNs = 8
+
+// Add adds resources. Nobody may change the list any more.
+func (p *Provenance) Add(urns ...string) {
+	switch n := len(urns); {
+	case n == 0:
+		return
+	case n <= fewURNs:
+	case p.seen[&urns[0]] >= n:
+		return
+	default:
+		if p.seen == nil {
+			p.seen = map[*string]int{}
+		}
+		p.seen[&urns[0]] = n
+	}
+	if p.URNs == nil {
+		p.URNs = slices.Clip(urns) // which is copied before anything is added to it
+		return
+	}
+	p.URNs = append(p.URNs, urns...)
+}
 
 // Ephemeral reports whether the value was computed from an ephemeral one, so that it must not be recorded.
 func (p *Provenance) Ephemeral() bool { return slices.ContainsFunc(p.URNs, ephemeral.IsMark) }
@@ -50,12 +74,8 @@ func (p *Provenance) Flatten(v property.Value) (plain property.Value, known bool
 // Wrap gives a value the provenance.
 func (p *Provenance) Wrap(v property.Value) property.Value {
 	if len(p.URNs) > 0 {
-		urns := slices.Clone(p.URNs)
-		if len(urns) > 1 { // what is computed of it, over and over, depends on no more than this
-			slices.Sort(urns)
-			urns = slices.Compact(urns)
-		}
-		return property.OutputOf(property.Output{Value: v, Secret: p.Secret, Dependencies: urns})
+		// They become sorted and distinct: what is computed of it, over and over, depends on no more than this.
+		return property.OutputOf(property.Output{Value: v, Secret: p.Secret, Dependencies: slices.Clip(p.URNs)})
 	}
 	if p.Secret {
 		return property.Secret(v)
@@ -79,10 +99,19 @@ func LowerContents(m property.Map) property.Map {
 	if !m.ContainsAssets() || !m.ContainsOutputs() {
 		return m
 	}
-	for key, v := range m.All() {
+	return Map(m, func(_ string, v property.Value) property.Value {
 		if v.ContainsAssets() && !slices.ContainsFunc(v.Dependencies(), ephemeral.IsMark) {
-			m = m.With(key, v.Lower(property.KindOutput))
+			return v.Lower(property.KindOutput)
 		}
+		return v
+	})
+}
+
+// Map returns the map with what f makes of each value.
+func Map(m property.Map, f func(key string, v property.Value) property.Value) property.Map {
+	entries := slices.Clone(m.Entries())
+	for i := range entries {
+		entries[i].Value = f(entries[i].Key, entries[i].Value)
 	}
-	return m
+	return property.SortedMap(entries)
 }

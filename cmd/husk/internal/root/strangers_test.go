@@ -1,0 +1,124 @@
+package root
+
+import (
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/internal/nightly"
+	"github.com/husk-dev/husk/internal/strangertest"
+)
+
+// loading are commands that load a project, and whether they run its program.
+var loading = []struct {
+	args []string
+	runs bool
+}{
+	{[]string{"preview"}, true},
+	{[]string{"up", "--yes"}, true},
+	{[]string{"validate"}, false},
+	{[]string{"install"}, false},
+	{[]string{"provider", "audit"}, false},
+	{[]string{"provider", "show", "x"}, false},
+	{[]string{"stack", "output"}, false},
+	{[]string{"stack", "ls"}, false},
+	{[]string{"config"}, false},
+	{[]string{"config", "set", "x", "y"}, false},
+	{[]string{"fmt"}, false},
+	{[]string{"schema", "project"}, false},
+	{[]string{"graph", "--preview"}, true},
+	{[]string{"whoami"}, false},
+	{[]string{"destroy", "--yes"}, false},
+}
+
+// stranger runs commands in projects of strangers.
+type stranger struct {
+	t        *testing.T
+	backends string
+	n        int
+}
+
+func (s *stranger) husk(dir string, args ...string) (said string, code int) {
+	s.t.Helper()
+	file := func(name string) *os.File {
+		f, err := os.Create(filepath.Join(s.backends, name))
+		require.NoError(s.t, err)
+		return f
+	}
+	in, out := file("in"), file("out")
+	code = run(cli.NewApp(in, out, out), append([]string{"-C", dir}, args...))
+	require.NoError(s.t, in.Close())
+	require.NoError(s.t, out.Close())
+	text, err := os.ReadFile(out.Name())
+	require.NoError(s.t, err)
+	return string(text), code
+}
+
+// A project that is not trusted gets nothing by what it names, whatever key names it, in whatever way, and whatever command loads
+// it: what is not its own is in no output and no state, is not changed, and nobody waits for it.
+func TestStrangersFindNothing(t *testing.T) {
+	s := &stranger{t: t, backends: t.TempDir()}
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("HUSK_CACHE_DIR", t.TempDir())
+	t.Setenv("HUSK_BACKEND_URL", "file://"+filepath.ToSlash(filepath.Join(s.backends, "stacks")))
+	t.Setenv("HUSK_OFFLINE", "1")
+	t.Setenv("HUSK_CONFIG_PASSPHRASE", "")
+	unsetenv(t, "HUSK_CONFIG_PASSPHRASE")
+	place := strangertest.New(t)
+	try := func(what, dir string, fails func(runs bool) bool) {
+		// All commands for each project take minutes: preview, and another one in turn.
+		commands := loading
+		if !nightly.Enabled() {
+			s.n++
+			commands = append(loading[:1:1], loading[1+s.n%(len(loading)-1)])
+		}
+		for _, c := range commands {
+			said, code := s.husk(dir, append(c.args, "--untrusted-project", "--stack", "stranger/dev")...)
+			require.NotContains(t, said, strangertest.Canary, "%s: husk %s", what, strings.Join(c.args, " "))
+			require.NotContains(t, said, "panic", what)
+			if fails(c.runs) {
+				require.NotZero(t, code, "%s: husk %s: %s", what, strings.Join(c.args, " "), said)
+				require.Regexp(t, "not trusted|outside of the directory of the project", said, "%s: husk %s", what, strings.Join(c.args, " "))
+			}
+		}
+	}
+	for _, row := range strangertest.Rows {
+		if row.Kind == strangertest.Text {
+			continue
+		}
+		for _, way := range place.Ways() {
+			dir := place.Project(row, way)
+			try(row.Key+" names "+way.Name, dir, func(runs bool) bool {
+				return way.Outside && row.Kind == strangertest.Path && (row.Loads || runs)
+			})
+			require.NoError(t, os.RemoveAll(dir))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(strangertest.Links)) {
+		try("a link in place of "+name, place.Linked(name, strangertest.Links[name]), func(runs bool) bool { return runs })
+	}
+	place.RequireUntouched()
+	require.NoError(t, filepath.WalkDir(filepath.Join(s.backends, "stacks"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		require.NotContains(t, string(text), strangertest.Canary, path)
+		return err
+	}))
+
+	// The user's own project has all of it: the places hold what would be found.
+	row := strangertest.Row{Project: "main: PATH\n"}
+	own := place.Project(row, strangertest.Way{Path: "../outside/program.yaml"})
+	said, code := s.husk(own, "preview")
+	require.Zero(t, code, said)
+	require.Contains(t, said, strangertest.Canary)
+}

@@ -1,0 +1,69 @@
+package graph
+
+import (
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// kin knows which resources are parts of which components, once that is asked for.
+type kin struct {
+	all        []*state.Resource
+	components map[urn.URN]bool
+	children   map[urn.URN][]urn.URN
+	parents    map[urn.URN]urn.URN
+	known      map[urn.URN][]urn.URN
+}
+
+// parts returns the parts of a component that user names: its children, and those of components among them. What
+// is below a resource of a provider is no part. There are none if user is a part itself, or names no component.
+func (k *kin) parts(component urn.URN, user *state.Resource) []urn.URN {
+	k.find()
+	if !k.components[component] {
+		return nil
+	}
+	seen := make(map[urn.URN]bool)
+	for at := user.Parent; at != "" && !seen[at]; at = k.parents[at] {
+		if at == component {
+			return nil
+		}
+		seen[at] = true
+	}
+	if parts, ok := k.known[component]; ok {
+		return parts
+	}
+	var parts []urn.URN
+	seen = map[urn.URN]bool{component: true}
+	for queue := []urn.URN{component}; len(queue) > 0; {
+		parent := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		for _, u := range k.children[parent] {
+			if seen[u] {
+				continue
+			}
+			seen[u] = true
+			parts = append(parts, u)
+			if k.components[u] {
+				queue = append(queue, u)
+			}
+		}
+	}
+	k.known[component] = parts
+	return parts
+}
+
+func (k *kin) find() {
+	if k.components != nil {
+		return
+	}
+	k.components, k.known = make(map[urn.URN]bool), make(map[urn.URN][]urn.URN)
+	k.children, k.parents = make(map[urn.URN][]urn.URN), make(map[urn.URN]urn.URN)
+	for _, res := range k.all {
+		if !res.Custom {
+			k.components[res.URN] = true
+		}
+		if res.Parent != "" {
+			k.children[res.Parent] = append(k.children[res.Parent], res.URN)
+			k.parents[res.URN] = res.Parent
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package projectroot
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/husk-dev/husk/internal/atomicfile"
+)
+
+// newDirMode is the mode of directories that are missing for a file.
+const newDirMode = 0o755
+
+// WriteFile replaces the contents of a file as one step, or makes it with a mode, and the directories above it. An
+// existing file keeps its mode. Of a trusted project, a link is written through.
+func (r *Root) WriteFile(name string, content []byte, mode fs.FileMode) error {
+	if info, err := r.Stat(name); err == nil {
+		mode = info.Mode().Perm()
+	}
+	if !r.Trusted() {
+		return r.writeConfined(name, content, mode)
+	}
+	path := r.Path(name)
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	if err := os.MkdirAll(filepath.Dir(path), newDirMode); err != nil {
+		return err
+	}
+	if err := atomicfile.Write(path, content, mode); err != nil {
+		return err
+	}
+	return atomicfile.SyncDir(filepath.Dir(path))
+}
+
+func (r *Root) writeConfined(name string, content []byte, mode fs.FileMode) error {
+	own, below, err := r.confined(name)
+	if err != nil {
+		return err
+	}
+	if err := own.MkdirAll(filepath.Dir(below), newDirMode); err != nil {
+		return told(name, err)
+	}
+	written := filepath.Join(filepath.Dir(below), atomicfile.Unfinished+strconv.FormatUint(rand.Uint64(), 36))
+	file, err := own.OpenFile(written, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return told(name, err)
+	}
+	_, err = file.Write(content)
+	if err == nil {
+		err = file.Chmod(mode)
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = cmp.Or(err, file.Close()); err == nil {
+		err = own.Rename(written, below)
+	}
+	if err != nil {
+		return errors.Join(told(name, err), own.Remove(written))
+	}
+	return syncDir(own, filepath.Dir(below))
+}
+
+// syncDir makes the names in a directory survive a loss of power.
+func syncDir(own *os.Root, below string) error {
+	if runtime.GOOS == "windows" {
+		return nil // which needs none
+	}
+	within, err := enter(own, below)
+	if err != nil {
+		return err
+	}
+	dir, err := within.Open(".")
+	if err == nil {
+		err = errors.Join(dir.Sync(), dir.Close())
+	}
+	return errors.Join(err, within.Close())
+}
+
+// MkdirAll makes a directory, and those above it that are missing.
+func (r *Root) MkdirAll(name string, mode fs.FileMode) error {
+	if r.Trusted() {
+		return os.MkdirAll(r.Path(name), mode)
+	}
+	own, below, err := r.confined(name)
+	if err != nil {
+		return err
+	}
+	return told(name, own.MkdirAll(below, mode))
+}
+
+// Remove removes a file or an empty directory.
+func (r *Root) Remove(name string) error {
+	if r.Trusted() {
+		return os.Remove(r.Path(name))
+	}
+	own, below, err := r.confined(name)
+	if err != nil {
+		return err
+	}
+	return told(name, own.Remove(below))
+}
+
+// Rename gives a file another name, which survives a loss of power.
+func (r *Root) Rename(from, to string) error {
+	if r.Trusted() {
+		if err := os.Rename(r.Path(from), r.Path(to)); err != nil {
+			return err
+		}
+		return atomicfile.SyncDir(filepath.Dir(r.Path(to)))
+	}
+	own, before, err := r.confined(from)
+	if err != nil {
+		return err
+	}
+	_, after, err := r.confined(to)
+	if err != nil {
+		return err
+	}
+	if err := own.Rename(before, after); err != nil {
+		return told(from, err)
+	}
+	return syncDir(own, filepath.Dir(after))
+}
+
+func sortByName(entries []fs.DirEntry) {
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+}

@@ -1,7 +1,0 @@
-//go:build !wasip1
-
-package guest
-
-import "github.com/husk-dev/husk/guest-sdk/guest"
-
-var New = guest.New

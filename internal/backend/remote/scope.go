@@ -1,0 +1,136 @@
+package remote
+
+import (
+	"net/http"
+	"regexp"
+	"strconv"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/backend"
+)
+
+// scope is where the identifiers of a client mean something. What has the same identifier in another one is something else,
+// and cannot be found.
+type scope struct {
+	// owner is [Access.Owner].
+	owner string
+	// stack and other are those that the call is about, empty for none.
+	stack, other state.StackName
+}
+
+// leaseKey names a lease: one of another client, or of another stack, is not found with its identifier.
+type leaseKey struct {
+	owner string
+	stack state.StackName
+	id    string
+}
+
+// callKey names a call that changes something: what another client was answered, or for another stack, is not found.
+type callKey struct {
+	scope
+	name, id string
+}
+
+// leases returns the keys of the leases that a call names.
+func (s scope) leases(r *request) []leaseKey {
+	keys := []leaseKey{{s.owner, s.stack, r.Lease}}
+	if r.OtherLease != "" {
+		keys = append(keys, leaseKey{s.owner, s.other, r.OtherLease})
+	}
+	return keys
+}
+
+// form is what an identifier may be.
+type form struct {
+	// what names it in a refusal.
+	what string
+	is   func(string) bool
+}
+
+// secretID is the form of what a client chooses for a lease or a call. None can be guessed.
+var secretID = form{"identifier of a lease or a call", regexp.MustCompile(`^[A-Za-z0-9]{16,64}$`).MatchString}
+
+// The forms of [request.ID].
+var (
+	noID       = form{"identifier here", func(id string) bool { return id == "" }}
+	moduleID   = form{"digest of a module", regexp.MustCompile(`^sha256:[0-9a-f]{64}$`).MatchString}
+	providerID = form{"name of a provider", func(id string) bool { return backend.CheckProvider(id) == nil }}
+	recordID   = form{"ID of the record of a run", func(id string) bool { return backend.CheckRecord(id) == nil }}
+	endingID   = form{recordID.what, func(id string) bool { return id == "" || recordID.is(id) }}
+	backupID   = form{"ID of a backup", regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`).MatchString}
+)
+
+// versionForm is that of [request.ExpectedVersion], which the server has given.
+var versionForm = form{"version of values", func(text string) bool { return plain(text, maxVersion) }}
+
+const (
+	// maxVersion bounds a version, and maxHolder each text of a holder, in bytes.
+	maxVersion, maxHolder = 256, 1 << 10
+)
+
+// plain reports whether a text is short, and nothing but text.
+func plain(text string, most int) bool {
+	if len(text) > most || !utf8.ValidString(text) {
+		return false
+	}
+	for _, c := range text {
+		if unicode.IsControl(c) {
+			return false
+		}
+	}
+	return true
+}
+
+func notForm(f form, text string) error {
+	const shown = 40
+	return &RefusedError{http.StatusBadRequest, strconv.QuoteToASCII(text[:min(len(text), shown)]) + " is no " + f.what}
+}
+
+// scoped returns the scope of a call by a client, once all of its identifiers have the forms that the operation has declared
+// for them. What the operation does not take must not be there.
+func scoped(access *Access, op operation, r *request) (scope, error) {
+	s := scope{owner: access.Owner}
+	for i, one := range []struct {
+		is   state.StackName
+		into *state.StackName
+	}{{r.Stack, &s.stack}, {r.Other, &s.other}} {
+		switch {
+		case i < op.stacks:
+			if err := one.is.Validate(); err != nil {
+				return s, &RefusedError{http.StatusBadRequest, err.Error()}
+			}
+			*one.into = one.is
+		case one.is != state.StackName{}:
+			return s, &RefusedError{http.StatusBadRequest, "the call names a stack that it is not about"}
+		}
+	}
+	type named struct {
+		form
+		text string
+	}
+	all := []named{{op.id, r.ID}, {versionForm, r.ExpectedVersion}}
+	if op.changes {
+		all = append(all, named{secretID, r.Call})
+	}
+	for i, lease := range []string{r.Lease, r.OtherLease} {
+		if i < op.leases {
+			all = append(all, named{secretID, lease})
+		} else {
+			all = append(all, named{noID, lease})
+		}
+	}
+	for _, digest := range r.Modules {
+		all = append(all, named{moduleID, digest})
+	}
+	for _, text := range []string{r.Holder.Host, r.Holder.User, r.Holder.Command} {
+		all = append(all, named{form{"text of who holds a lease", func(text string) bool { return plain(text, maxHolder) }}, text})
+	}
+	for _, one := range all {
+		if !one.is(one.text) {
+			return s, notForm(one.form, one.text)
+		}
+	}
+	return s, nil
+}

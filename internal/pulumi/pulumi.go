@@ -1,0 +1,39 @@
+// Package pulumi connects stacks with what speaks Pulumi's protocol: programs and native plugins, as processes of this machine. It
+// is apart from package stackrun, because the protocol is an eighth of the code that a program with it links.
+package pulumi
+
+import (
+	"context"
+
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/internal/plugins"
+	"github.com/husk-dev/husk/internal/pulumiplugin"
+	"github.com/husk-dev/husk/internal/pulumiprogram"
+	"github.com/husk-dev/husk/internal/stackrun"
+)
+
+// Host implements [stackrun.Pulumi].
+type Host struct{}
+
+var _ stackrun.Pulumi = Host{}
+
+// FindRuntime implements [stackrun.Pulumi].
+func (Host) FindRuntime(runtime string) error { return pulumiprogram.Find(runtime) }
+
+// Runtimes implements [stackrun.Pulumi].
+func (Host) Runtimes() []string { return pulumiprogram.Runtimes() }
+
+// Program implements [stackrun.Pulumi].
+func (Host) Program(p *program.Project, report func(engine.Diagnostic), stop func() <-chan struct{}) engine.Program {
+	return pulumiprogram.New(p, pulumiprogram.Options{Report: report, Stop: stop})
+}
+
+// StartNative implements [stackrun.Pulumi].
+func (Host) StartNative(ctx context.Context, o plugins.NativeOptions) (plugins.NativePlugin, error) {
+	started, err := pulumiplugin.Start(ctx, pulumiplugin.Options(o))
+	if err != nil {
+		return nil, err
+	}
+	return started, nil
+}

@@ -1,4 +1,0 @@
-package relooper
-
-// Propose rewrites functions without a proof.
-var Propose = propose

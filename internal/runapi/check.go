@@ -1,0 +1,82 @@
+package runapi
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/husk-dev/husk/engine/state"
+)
+
+var (
+	idForm     = regexp.MustCompile(`^[A-Z0-9]{26}$`)
+	digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+)
+
+// IsID reports whether a text can be the ID of a run.
+func IsID(text string) bool { return idForm.MatchString(text) }
+
+// IsDigest reports whether a text is the digest of a bundle.
+func IsDigest(text string) bool { return digestForm.MatchString(text) }
+
+const (
+	// maxOptions bounds the options of a run, and maxOptionBytes all of their texts, in bytes.
+	maxOptions, maxOptionBytes = 256, 256 << 10
+)
+
+// Check returns an error for what can be no run, whoever asks for it: a server checks what clients send, and a worker what a
+// server does. The ID may be chosen later.
+func (n *NewRun) Check() error {
+	if n.ID != "" && !IsID(n.ID) {
+		return fmt.Errorf("the ID of a run has 26 upper-case letters and digits")
+	}
+	if err := (state.StackName{Project: n.Project, Name: n.Stack}).Validate(); err != nil {
+		return err
+	}
+	switch {
+	case !slices.Contains(Operations, n.Operation):
+		return fmt.Errorf("the operation %.60q: it is one of %s", n.Operation, strings.Join(Operations, ", "))
+	case n.Directory != "" && (path.IsAbs(n.Directory) || path.Clean(n.Directory) != n.Directory || strings.HasPrefix(n.Directory, "..") || strings.ContainsAny(n.Directory, "\\\x00")):
+		return fmt.Errorf("the directory %.60q is none in a bundle", n.Directory)
+	case !IsDigest(n.Bundle):
+		return fmt.Errorf("the bundle %.80q: its digest has the form sha256:…", n.Bundle)
+	case len(n.Options) > maxOptions || len(n.Message) > MaxMessage:
+		return fmt.Errorf("a run has at most %d options, and a message of at most %d bytes", maxOptions, MaxMessage)
+	}
+	bytes := 0
+	for _, option := range n.Options {
+		if bytes += len(option); len(option) > MaxMessage || bytes > maxOptionBytes {
+			return fmt.Errorf("an option has more than %d bytes, or all of them have more than %d KiB", MaxMessage, maxOptionBytes>>10)
+		}
+		if err := CheckOption(n.Operation, option); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// teamForm is that of the name of a team.
+var teamForm = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
+
+// IsTeam reports whether a text can be the name of a team.
+func IsTeam(text string) bool { return teamForm.MatchString(text) }
+
+// Check returns an error for what is no run of a server: its names become those of files of the worker, and its options flags.
+func (c *Claim) Check() error {
+	if err := c.NewRun.Check(); err != nil {
+		return err
+	}
+	const longest = 24 * 3600 // seconds
+	switch {
+	case c.ID == "" || c.Token == "" || c.Next < 1:
+		return errors.New("it has no ID, no token, or no place in its log")
+	case c.Team != "" && !IsTeam(c.Team):
+		return fmt.Errorf("the team %.60q is none", c.Team)
+	case !(c.BeatSeconds > 0 && c.BeatSeconds <= longest):
+		return fmt.Errorf("it is to be heard of every %v seconds", c.BeatSeconds)
+	}
+	return nil
+}

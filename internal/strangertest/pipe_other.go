@@ -1,0 +1,7 @@
+//go:build !unix
+
+package strangertest
+
+import "testing"
+
+func makePipe(*testing.T, string) {}

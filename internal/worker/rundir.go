@@ -1,0 +1,87 @@
+package worker
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/husk-dev/husk/internal/filelock"
+)
+
+// lockSuffix ends the name of the file beside the directory of a run whose lock says that the run goes on.
+const lockSuffix = ".lock"
+
+// runDir makes the directory of a run, which nobody else can enter, and whose lock tells other workers with the same directory
+// that it is in use. remove removes it with all that is in it.
+func (w *worker) runDir(id string) (dir string, remove func() error, err error) {
+	all := w.dir("runs")
+	lock, err := os.CreateTemp(all, id+"-*"+lockSuffix)
+	if err != nil {
+		return "", nil, err
+	}
+	release, err := filelock.Try(lock)
+	if err != nil {
+		// Another worker has just begun, and takes it for one that was left.
+		return "", nil, errors.Join(err, lock.Close())
+	}
+	dir = strings.TrimSuffix(lock.Name(), lockSuffix)
+	remove = func() error {
+		return errors.Join(os.RemoveAll(dir), release(), lock.Close(), removeIfThere(lock.Name()))
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return "", nil, errors.Join(err, remove())
+	}
+	for _, name := range []string{"files", "home", "tmp"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+			return "", nil, errors.Join(err, remove())
+		}
+	}
+	return dir, remove, nil
+}
+
+// clearRuns removes the directories of runs that a worker which died has left.
+func clearRuns(all string) error {
+	entries, err := os.ReadDir(all)
+	if err != nil {
+		return err
+	}
+	var failures []error
+	for _, entry := range entries {
+		path := filepath.Join(all, entry.Name())
+		if !strings.HasSuffix(path, lockSuffix) {
+			if _, err := os.Lstat(path + lockSuffix); errors.Is(err, fs.ErrNotExist) {
+				failures = append(failures, os.RemoveAll(path)) // the lock comes first, and goes last
+			}
+			continue
+		}
+		failures = append(failures, clearRun(path))
+	}
+	return errors.Join(failures...)
+}
+
+func clearRun(path string) error {
+	lock, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // its run has ended
+	}
+	if err != nil {
+		return err
+	}
+	release, err := filelock.Try(lock)
+	if errors.Is(err, filelock.ErrHeld) {
+		return lock.Close()
+	}
+	if err != nil {
+		return errors.Join(err, lock.Close())
+	}
+	return errors.Join(os.RemoveAll(strings.TrimSuffix(path, lockSuffix)), release(), lock.Close(), removeIfThere(path))
+}
+
+func removeIfThere(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,152 @@
+// Package start is how a worker and the process of a run begin together. What nobody else is to know goes through the standard
+// input of the process: the command line and the environment of a process can be read by others, and stay as they were. The
+// process takes it before it does anything else, and is confined by then if the worker wants it to be.
+package start
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"github.com/husk-dev/husk/internal/worker/confine"
+)
+
+// Variable is the environment variable that says that a worker has begun the process, and what it is to do first.
+const Variable = "HUSK_RUN"
+
+// The values of [Variable].
+const (
+	enter    = "confine"
+	confined = "confined"
+	open     = "open"
+)
+
+// maxPart bounds a part of what a worker sends, in bytes. The environment of a process is bounded by 6 MB on Linux.
+const maxPart = 8 << 20
+
+// Setup is what the process of a run is told.
+type Setup struct {
+	// Project is the name of the project that the run is of. It opens no other.
+	Project string `json:"project"`
+	// Untrusted says that the project is somebody else's.
+	Untrusted bool `json:"untrusted"`
+	// Files is the directory of all files that came with the project.
+	Files string `json:"files"`
+	// Backend is the URL of the stacks, with the run's token if it has one.
+	Backend string `json:"backend"`
+	// Variables are those of its environment that others are not to read, as NAME=VALUE.
+	Variables []string `json:"variables"`
+}
+
+// Attach has a command, whose standard input and environment are set otherwise, begin with a setup; confined if rules are given.
+func (s *Setup) Attach(cmd *exec.Cmd, rules *confine.Rules) error {
+	var sent bytes.Buffer
+	what := open
+	if rules != nil {
+		what = enter
+		if err := write(&sent, rules); err != nil {
+			return err
+		}
+	}
+	if err := write(&sent, s); err != nil {
+		return err
+	}
+	cmd.Env = append(cmd.Env, Variable+"="+what)
+	cmd.Stdin = &sent
+	return nil
+}
+
+// Receive returns what the worker that has begun this process says, nil if none has. Nothing is left of it in what others can
+// read. It is to be called before anything else.
+func Receive() (*Setup, error) {
+	what := os.Getenv(Variable)
+	if what == "" {
+		return nil, nil
+	}
+	_ = os.Unsetenv(Variable) // it is for this process
+	giveWay()
+	switch what {
+	case enter:
+		var rules confine.Rules
+		if err := read(os.Stdin, &rules); err != nil {
+			return nil, err
+		}
+		return nil, fmt.Errorf("the run cannot be confined: %w", confine.Enter(rules, append(os.Environ(), Variable+"="+confined)))
+	case confined:
+		if err := confine.Seal(); err != nil {
+			return nil, fmt.Errorf("the run cannot be confined: %w", err)
+		}
+	case open:
+	default:
+		return nil, fmt.Errorf("%s is for workers: unset it", Variable)
+	}
+	s := &Setup{}
+	if err := read(os.Stdin, s); err != nil {
+		return nil, err
+	}
+	for _, variable := range s.Variables {
+		name, value, _ := strings.Cut(variable, "=")
+		if err := os.Setenv(name, value); err != nil {
+			return nil, fmt.Errorf("the variable %s: %w", name, err)
+		}
+	}
+	// What the process starts, and questions, find an empty input.
+	_ = os.Stdin.Close()
+	nothing, err := os.Open(os.DevNull)
+	if err != nil {
+		return nil, err
+	}
+	os.Stdin = nothing
+	return s, nil
+}
+
+// giveWay has the kernel end this process, or one that it starts, before the worker and the runs of others if there is no memory
+// left. Linux alone has such a file, and what a process says of itself there only raises its chance.
+func giveWay() {
+	f, err := os.OpenFile("/proc/self/oom_score_adj", os.O_WRONLY, 0)
+	if err != nil {
+		return
+	}
+	_, _ = f.WriteString("1000") // else the kernel chooses
+	_ = f.Close()
+}
+
+// write writes a part: its length, and JSON. What begins the program anew reads the first, and leaves the second.
+func write(to *bytes.Buffer, part any) error {
+	text, err := json.Marshal(part)
+	if err != nil {
+		return err
+	}
+	if len(text) > maxPart {
+		return fmt.Errorf("the variables of the run have %d MiB, and may have %d", len(text)>>20, maxPart>>20)
+	}
+	to.Write(slices.Concat(binary.BigEndian.AppendUint32(nil, uint32(len(text))), text))
+	return nil
+}
+
+func read(from io.Reader, part any) error {
+	var length [4]byte
+	_, err := io.ReadFull(from, length[:])
+	size := binary.BigEndian.Uint32(length[:])
+	if err == nil && size > maxPart {
+		err = fmt.Errorf("it has %d bytes", size)
+	}
+	if err != nil {
+		return fmt.Errorf("what the worker says cannot be read: %w", err)
+	}
+	text := make([]byte, size)
+	defer clear(text)
+	if _, err = io.ReadFull(from, text); err == nil {
+		err = json.Unmarshal(text, part)
+	}
+	if err != nil {
+		return fmt.Errorf("what the worker says cannot be read: %w", err)
+	}
+	return nil
+}
