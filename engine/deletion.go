@@ -372,15 +372,16 @@ func first(owners map[*state.Resource]*state.Resource, res *state.Resource) *sta
 }
 
 // ownerOf returns the resource that res is deleted with, if that is certain: there is one copy of it that res may
-// mean, it is among those that are deleted, and its own deletion, or that of its owner, deletes an object.
+// mean, it is among those that are deleted, and its own deletion, or that of its owner, deletes an object. What was made
+// or taken over after res was last changed is another object than the one that res belongs to.
 func (r *runState) ownerOf(res *state.Resource, going map[*state.Resource]int, early bool) *state.Resource {
 	if res.DeletedWith == "" || r.evidenceFor(res) != ofDeletion || r.refusesDeletion(res, early) {
 		return nil
 	}
 	var owner *state.Resource
 	for _, other := range r.recorder.CopiesOf(res.DeletedWith) {
-		if res.Delete && other.Created.After(res.Created) && other.Created.After(res.Modified) {
-			continue // it was made after res was last changed
+		if other.Created.After(res.Created) && other.Created.After(res.Modified) {
+			continue
 		}
 		if owner != nil {
 			return nil

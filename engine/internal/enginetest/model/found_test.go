@@ -306,3 +306,16 @@ func TestDependentsOfWhatIsGoneCanBeDeleted(t *testing.T) {
 		{Do: "refresh", RunProgram: true, Lose: []string{"c"}},
 	})
 }
+
+// What names a resource that the program read, and imports by now, is no part of the imported object.
+func TestOwnerThatWasReadBefore(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "a", Type: enginetest.Plain, Read: "ext1"},
+			{Name: "d", Type: enginetest.Plain, Owner: 1, Protect: true, Region: true},
+		}}},
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "a", Type: enginetest.Plain, Key: 2, Region: true, Import: true},
+		}}},
+	})
+}
