@@ -50,6 +50,7 @@ var Checks = []Check{
 	{"examples/providers/postgresql/provider:TestConformance", "creates and drops hundreds of databases", OwnStep},
 	{"examples:TestConformance", "10 seeds", "one seed"},
 	{"cmd/husk-server:TestSixtyStrangersFindNothing", "a process for each stranger's project", "all with their processes confined, and each third without"},
+	{"cmd/husk-server:TestTheTableOfStrangersAtAWorker", "two processes for each of 500 projects", "each key in each third way, and each way with each third key, confined or not in turn"},
 	{"cmd/husk/internal/root:TestStrangersFindNothing", "15 commands for each of 500 projects", "`preview` and another command in turn, for each project"},
 	{"script/ported", "compiles a module of 30 MB", OwnStep},
 	{"script/portedtfstate", "compiles a module of 30 MB", OwnStep},

@@ -17,7 +17,7 @@ const Canary = "canary-4711"
 type Way struct {
 	// Name says how it leads to what.
 	Name string
-	// Path is what the project writes.
+	// Path is what the project writes, or an address as HOST:PORT.
 	Path string
 	// Outside says that it leads out of the project.
 	Outside bool
@@ -27,6 +27,8 @@ type Way struct {
 type Place struct {
 	t   *testing.T
 	dir string
+	// address is that of a service of this machine, HOST:PORT.
+	address string
 }
 
 // outside are the files, which can be used in place of those of a project.
@@ -44,9 +46,9 @@ var outside = map[string]string{
 	"main.go":           "package " + Canary,
 }
 
-// New makes a place.
-func New(t *testing.T) *Place {
-	p := &Place{t, t.TempDir()}
+// New makes a place. address is that of a service of this machine which no stranger may reach, HOST:PORT.
+func New(t *testing.T, address string) *Place {
+	p := &Place{t, t.TempDir(), address}
 	dir := filepath.Join(p.dir, "outside")
 	require.NoError(t, os.Mkdir(dir, 0o755))
 	for name, text := range outside {
@@ -55,8 +57,11 @@ func New(t *testing.T) *Place {
 	return p
 }
 
-// Ways returns what a project can name in place of a file or directory of its own.
-func (p *Place) Ways() []Way {
+// Ways returns what a project can name in place of a file or directory of its own, or of an address.
+func (p *Place) Ways(kind Kind) []Way {
+	if kind == Address {
+		return []Way{{"an address of this machine", p.address, true}, {"the metadata of a cloud", "169.254.169.254", true}}
+	}
 	var all []Way
 	for _, target := range [][2]string{{"a program", "/program.yaml"}, {"a mistake", "/mistake.yaml"}, {"a module", "/x.wasm"}, {"a directory", ""}} {
 		what, name := target[0], target[1]
@@ -90,11 +95,7 @@ func (p *Place) Project(r Row, w Way) string {
 	if r.Lock != "" {
 		p.write(dir, "husk.lock", format(r.Lock, w.Path))
 	}
-	for name, target := range map[string]string{
-		"link": "../outside", "away": "..", "environ": "/proc/self/environ", "zero": "/dev/zero", "nothing": "../nothing",
-		"link-program.yaml": "../outside/program.yaml", "link-mistake.yaml": filepath.Join(p.dir, "outside", "mistake.yaml"),
-		"link-x.wasm": "away/outside/x.wasm",
-	} {
+	for name, target := range p.links() {
 		require.NoError(p.t, os.Symlink(target, filepath.Join(dir, name)))
 	}
 	require.NoError(p.t, os.Mkdir(filepath.Join(dir, "own"), 0o755))
@@ -106,6 +107,49 @@ func (p *Place) Project(r Row, w Way) string {
 	return dir
 }
 
+// links are those of each project, with what they lead to.
+func (p *Place) links() map[string]string {
+	return map[string]string{
+		"link": "../outside", "away": "..", "environ": "/proc/self/environ", "zero": "/dev/zero", "nothing": "../nothing",
+		"link-program.yaml": "../outside/program.yaml", "link-mistake.yaml": filepath.Join(p.dir, "outside", "mistake.yaml"),
+		"link-x.wasm": "away/outside/x.wasm",
+	}
+}
+
+// Files returns the project of [Place.Project] by the names of its files, for one that is unpacked anywhere on this machine.
+// The text of a link is -> and what it leads to. Only the link by which the way leads is there: nobody unpacks the others.
+func (p *Place) Files(r Row, w Way) [][2]string {
+	// A way above leads from wherever it is.
+	w.Path = p.fromAnywhere(w.Path)
+	files := [][2]string{{"Husk.yaml", "name: stranger\nruntime: yaml\n" + format(r.Project, w.Path)}, {"own/file", ""}}
+	if r.Lock != "" {
+		files = append(files, [2]string{"husk.lock", format(r.Lock, w.Path)})
+	}
+	first, _, _ := strings.Cut(strings.TrimPrefix(w.Path, "./"), "/")
+	if target, isLink := p.links()[first]; isLink {
+		files = append(files, [2]string{first, "-> " + p.fromAnywhere(strings.Replace(target, "away/", "../", 1))})
+	}
+	return files
+}
+
+// LinkedFiles returns the project of [Place.Linked] as [Place.Files] does.
+func (p *Place) LinkedFiles(name, target string) (files [][2]string) {
+	if name != "Husk.yaml" && name != "Pulumi.yaml" {
+		files = append(files, [2]string{"Husk.yaml", linking})
+	}
+	return append(files, [2]string{name, "-> " + p.fromAnywhere("../outside/"+target)})
+}
+
+func (p *Place) fromAnywhere(path string) string {
+	const deep = 20
+	if path == ".." || strings.HasPrefix(path, "../") {
+		return strings.Repeat("../", deep) + strings.TrimPrefix(filepath.ToSlash(filepath.Join(p.dir, "project", path)), "/")
+	}
+	return path
+}
+
+const linking = "name: stranger\nruntime: yaml\nplugins: {providers: [{name: x, source: 'oci://registry.invalid/x'}]}" + uses
+
 // Linked makes a project of a stranger in which a file that no key names is a link to one that is not the stranger's.
 func (p *Place) Linked(name, target string) string {
 	p.t.Helper()
@@ -113,7 +157,7 @@ func (p *Place) Linked(name, target string) string {
 	require.NoError(p.t, err)
 	require.NoError(p.t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
 	if name != "Husk.yaml" && name != "Pulumi.yaml" {
-		p.write(dir, "Husk.yaml", "name: stranger\nruntime: yaml\nplugins: {providers: [{name: x, source: 'oci://registry.invalid/x'}]}"+uses)
+		p.write(dir, "Husk.yaml", linking)
 	}
 	require.NoError(p.t, os.Symlink(filepath.Join(p.dir, "outside", target), filepath.Join(dir, name)))
 	return dir
@@ -142,7 +186,7 @@ func (p *Place) RequireUntouched() {
 	}
 }
 
-// format writes a path into the text of a row: in quotes for PATH, and as it is for PLAIN.
+// format writes a path into the text of a row: in quotes for PATH, and as it is for PLAIN and HOST.
 func format(text, path string) string {
-	return strings.NewReplacer("PATH", strconv.Quote(path), "PLAIN", path).Replace(text)
+	return strings.NewReplacer("PATH", strconv.Quote(path), "PLAIN", path, "HOST", path).Replace(text)
 }

@@ -13,6 +13,8 @@ const (
 	Path
 	// URL is an address. A path can be written as one.
 	URL
+	// Address is the host of a service, alone or in a URL.
+	Address
 )
 
 // Row is a place of a text in project files.
@@ -20,7 +22,8 @@ type Row struct {
 	// Key is the place, as [Texts] has it.
 	Key  string
 	Kind Kind
-	// Project is a project file without its name, with PATH for the path in quotes and PLAIN for the path; empty for a Text.
+	// Project is a project file without its name, with PATH for the path in quotes, PLAIN for the path, and HOST for the host of
+	// an Address; empty for a Text.
 	Project string
 	// Lock is its husk.lock in the same form, empty for none.
 	Lock string
@@ -30,11 +33,12 @@ type Row struct {
 
 const (
 	uses  = "\nresources: {a: {type: 'x:Y'}}\n"
+	looks = "\nresources: {a: {type: 'spy:Look', properties: {paths: [], urls: ['http://HOST/asked'], texts: []}}}\n"
 	trust = "plugins: {trust: {rules: [{source: '**', unsigned: true}], roots: [PATH]}}\n"
 	keys  = "plugins: {trust: {rules: [{source: '**', signers: [{key: PATH}]}]}}\n"
 )
 
-// Rows has a row for each of [Texts].
+// Rows has a row for each of [Texts], and one more for a text that can name both a path and an address.
 var Rows = append(texts(
 	"/author", "/license", "/namespace", "/template", "/version", "/website", "/name", "/description", "/runtime", "/runtime/name",
 	"/plugins/analyzers", "/plugins/languages", "/plugins/providers/[]", "/plugins/providers/[]/name", "/plugins/providers/[]/version",
@@ -56,11 +60,25 @@ var Rows = append(texts(
 	"#resource/name", "#resource/type", "#value",
 	// Variables of the environment: a project that is not trusted is granted none.
 	"#grants/env/[]", "#grants/http/[]/headers/*/env",
-	// Nothing is downloaded by the URL of a plugin: providers are those of plugins.providers.
-	"#action/options/pluginDownloadURL", "#invoke/options/pluginDownloadURL", "#options/pluginDownloadURL",
-	// Addresses that grants and registries name: egress judges where they lead.
-	"#grants/http/[]", "#grants/http/[]/url", "#grants/tcp/[]", "/plugins/registries/[]",
 ),
+	Row{Key: "/backend/url", Kind: Address, Project: "backend: {url: 'http://HOST'}\n"},
+	Row{Key: "/backend/url", Kind: Address, Project: "backend: {url: 'postgres://HOST/x?passfile=/etc/passwd'}\n"},
+	Row{Key: "/backend/url", Kind: Address, Project: "backend: {url: 's3://x?endpoint=http://HOST&region=x'}\n"},
+	Row{Key: "/plugins/registries/[]", Kind: Address, Project: "plugins: {registries: ['oci://HOST/x'], providers: [{name: x, source: x/x, version: '1.0.0'}]}" + uses, Lock: locked("x/x' \n    from: 'oci://HOST/x")},
+	Row{Key: "/plugins/providers/[]/source", Kind: Address, Project: "plugins: {providers: [{name: x, source: 'oci://HOST/x', version: '1.0.0'}]}" + uses, Lock: locked("oci://HOST/x")},
+	Row{Key: "/plugins/providers/[]/source", Kind: Address, Project: "plugins: {providers: [{name: x, source: 'git+http://HOST/x.git', version: '1.0.0'}]}" + uses},
+	Row{Key: "/packages/*/source", Kind: Address, Project: "packages: {x: {source: 'http://HOST/x.git'}}" + uses},
+	Row{Key: "/packages/*", Kind: Address, Project: "packages: {x: 'http://HOST/x.git'}" + uses},
+	Row{Key: "#functions/fn::remoteAsset", Kind: Address, Project: "resources: {a: {type: 'pulumi:Stash', properties: {input: {fn::remoteAsset: 'http://HOST/x'}}}}\n"},
+	Row{Key: "#functions/fn::remoteArchive", Kind: Address, Project: "resources: {a: {type: 'pulumi:Stash', properties: {input: {fn::remoteArchive: 'http://HOST/x.zip'}}}}\n"},
+	// A module of the stranger's, spy.wasm, asks what it was granted.
+	Row{Key: "#grants/http/[]", Kind: Address, Project: "plugins: {providers: [{name: spy, path: spy.wasm, grants: {kv: true, http: ['http://HOST']}}]}" + looks},
+	Row{Key: "#grants/http/[]/url", Kind: Address, Project: "plugins: {providers: [{name: spy, path: spy.wasm, grants: {kv: true, http: [{url: 'http://HOST', methods: [GET]}]}}]}" + looks},
+	Row{Key: "#grants/tcp/[]", Kind: Address, Project: "plugins: {providers: [{name: spy, path: spy.wasm, grants: {kv: true, tcp: ['HOST']}}]}" + looks},
+	// Nothing is downloaded by the URL of a plugin: providers are those of plugins.providers.
+	Row{Key: "#options/pluginDownloadURL", Kind: Address, Project: "resources: {a: {type: 'x:Y', options: {pluginDownloadURL: 'http://HOST'}}}\n"},
+	Row{Key: "#invoke/options/pluginDownloadURL", Kind: Address, Project: "outputs: {a: {fn::invoke: {function: 'x:y', options: {pluginDownloadURL: 'http://HOST'}}}}\n"},
+	Row{Key: "#action/options/pluginDownloadURL", Kind: Address, Project: "actions: {a: {function: 'x:y', options: {pluginDownloadURL: 'http://HOST'}}}\n"},
 	Row{Key: "/main", Kind: Path, Project: "main: PATH\n", Loads: true},
 	Row{Key: "/stackConfigDir", Kind: Path, Project: "stackConfigDir: PATH\n", Loads: true},
 	Row{Key: "/backend/url", Kind: URL, Project: "backend: {url: 'file://PLAIN'}\n"},

@@ -17,5 +17,5 @@ func TestEachTextHasARow(t *testing.T) {
 		require.Equal(t, r.Kind == strangertest.Text, r.Project == "", r.Key)
 	}
 	slices.Sort(rows)
-	require.Equal(t, strangertest.Texts(), rows)
+	require.Equal(t, strangertest.Texts(), slices.Compact(rows))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/internal/named/namedtest"
 	"github.com/husk-dev/husk/internal/nightly"
 	"github.com/husk-dev/husk/internal/strangertest"
 )
@@ -72,7 +73,8 @@ func TestStrangersFindNothing(t *testing.T) {
 	t.Setenv("HUSK_OFFLINE", "1")
 	t.Setenv("HUSK_CONFIG_PASSPHRASE", "")
 	unsetenv(t, "HUSK_CONFIG_PASSPHRASE")
-	place := strangertest.New(t)
+	inside := namedtest.Start(t)
+	place := strangertest.New(t, inside.Addr().String())
 	try := func(what, dir string, fails func(runs bool) bool) {
 		// All commands for each project take minutes: preview, and another one in turn.
 		commands := loading
@@ -94,7 +96,9 @@ func TestStrangersFindNothing(t *testing.T) {
 		if row.Kind == strangertest.Text {
 			continue
 		}
-		for _, way := range place.Ways() {
+		// Addresses are not even asked where the network may be used.
+		t.Setenv("HUSK_OFFLINE", map[bool]string{false: "1"}[row.Kind == strangertest.Address])
+		for _, way := range place.Ways(row.Kind) {
 			dir := place.Project(row, way)
 			try(row.Key+" names "+way.Name, dir, func(runs bool) bool {
 				return way.Outside && row.Kind == strangertest.Path && (row.Loads || runs)
@@ -102,9 +106,12 @@ func TestStrangersFindNothing(t *testing.T) {
 			require.NoError(t, os.RemoveAll(dir))
 		}
 	}
+	t.Setenv("HUSK_OFFLINE", "1")
 	for _, name := range slices.Sorted(maps.Keys(strangertest.Links)) {
 		try("a link in place of "+name, place.Linked(name, strangertest.Links[name]), func(runs bool) bool { return runs })
 	}
+	_, requests := inside.Seen()
+	require.Zero(t, requests, "nobody inside was asked")
 	place.RequireUntouched()
 	require.NoError(t, filepath.WalkDir(filepath.Join(s.backends, "stacks"), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -121,4 +128,27 @@ func TestStrangersFindNothing(t *testing.T) {
 	said, code := s.husk(own, "preview")
 	require.Zero(t, code, said)
 	require.Contains(t, said, strangertest.Canary)
+}
+
+// A project of the user's own reaches what it names, and yet no address of its gets a credential that is not for it.
+func TestNoAddressOfAProjectGetsCredentials(t *testing.T) {
+	s := &stranger{t: t, backends: t.TempDir()}
+	namedtest.Set(t)
+	inside := namedtest.Start(t)
+	place := strangertest.New(t, inside.Addr().String())
+	reached := 0
+	for _, row := range strangertest.Rows {
+		if row.Kind != strangertest.Address {
+			continue
+		}
+		dir := place.Project(row, place.Ways(row.Kind)[0])
+		for _, args := range [][]string{{"preview"}, {"up", "--yes"}, {"install"}, {"stack", "ls"}} {
+			said, _ := s.husk(dir, append(args, "--stack", "stranger/dev")...)
+			require.NotContains(t, said, namedtest.Canary, "%s: husk %v", row.Key, args)
+			received, requests := inside.Seen()
+			require.NotContains(t, received, namedtest.Canary, "%s: husk %v", row.Key, args)
+			reached += min(requests, 1)
+		}
+	}
+	require.GreaterOrEqual(t, reached, 3)
 }
