@@ -66,6 +66,15 @@ func (c *Config) IsSecret(key string) bool {
 	return declared != nil && declared.Secret
 }
 
+// IsEncrypted reports whether the value of a key, given by its full name, is encrypted, or its part at a path, or some of it.
+func (c *Config) IsEncrypted(key string, path property.Path) bool {
+	value, ok := c.Get(key)
+	if ok {
+		value, ok = path.Get(value)
+	}
+	return ok && value.ContainsSecrets()
+}
+
 func (c *Config) declaration(key string) *program.ConfigDeclaration {
 	for i := range c.w.Project.Config {
 		if declared := &c.w.Project.Config[i]; declared.Key == key {

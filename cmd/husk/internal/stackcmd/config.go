@@ -82,10 +82,13 @@ func (a commands) configList(ctx context.Context, w *workspace.Workspace, c *wor
 
 func (a commands) configSet() *cobra.Command {
 	var secret, path bool
-	cmd := &cobra.Command{
+	var cmd *cobra.Command
+	cmd = &cobra.Command{
 		Use:   "set KEY [VALUE]",
 		Short: "Set a configuration key",
 		Long: "Set a configuration key. Without VALUE, the value is read from standard input.\n" +
+			"A value that the project declares as secret is encrypted, and so is one that replaces an encrypted one,\n" +
+			"unless --secret=false says otherwise.\n" +
 			"KEY belongs to the project, or to another namespace, as in aws:region. Values of declared keys are\n" +
 			"checked against their type; lists and objects are written as JSON, or part by part with\n" +
 			"--path, as in aws:tags.owner or data.servers[0].port. Put two dashes before a value\n" +
@@ -95,7 +98,9 @@ func (a commands) configSet() *cobra.Command {
 			if err != nil {
 				return cli.Usage(err)
 			}
-			secret := secret || c.IsSecret(key)
+			asked := cmd.Flags().Changed("secret")
+			declared, replaces := c.IsSecret(key), c.IsEncrypted(key, part)
+			secret := secret || declared || replaces && !asked
 			var value string
 			if len(args) == 2 {
 				value = args[1]
@@ -104,6 +109,12 @@ func (a commands) configSet() *cobra.Command {
 			}
 			if err := c.Set(ctx, key, part, value, secret); err != nil {
 				return err
+			}
+			switch {
+			case declared:
+				a.Say("Encrypted the value of %s, since %s declares it as secret.", args[0], w.Project.File.Name)
+			case replaces && !asked:
+				a.Say("Encrypted the value of %s, since the one that it replaces was: --secret=false keeps it as plain text.", args[0])
 			}
 			a.remarkUndeclared(w.Project, key)
 			return nil

@@ -13,48 +13,7 @@ import (
 	"github.com/husk-dev/husk/engine/internal/enginetest"
 )
 
-// The tests of this file are situations that users of other engines reported, told in docs/engine.md.
-
-// object and list make properties of properties.
-func object(pairs ...any) property.Value { return property.Object(enginetest.Props(pairs...)) }
-
-func list(values ...property.Value) property.Value { return property.Array(values...) }
-
-// pod are inputs as those of a workload in a cluster have them: what is ignored stands deep in them.
-func pod(image, name string, replicas int) property.Map {
-	container := object("image", image, "name", name)
-	return enginetest.Props(
-		"metadata", object("annotations", object("example.org/owner.team", image, "example", object("org/owner.team", name))),
-		"spec", object("replicas", replicas, "containers", list(container)),
-	)
-}
-
-// A key with dots is one key where it is quoted.
-func TestIgnoredKeyWithDots(t *testing.T) {
-	option := ignoring(`metadata.annotations["example.org/owner.team"]`, `spec["containers"][0].image`)
-	s := enginetest.NewStack(t, enginetest.NewCloud())
-	s.Up(enginetest.One(pod("one", "n", 1), option))
-	require.Equal(t, engine.Changes{Same: 2}, s.Up(enginetest.One(pod("two", "n", 1), option)))
-	require.Equal(t, engine.Changes{Same: 1, Update: 1}, s.Up(enginetest.One(pod("two", "m", 1), option)))
-	require.Equal(t, pod("one", "m", 1), s.Resource("a").Inputs)
-}
-
-// What drifted and is ignored is recorded by a refresh, and kept by the updates after it, whatever else they change.
-func TestDriftOfAnIgnoredNestedProperty(t *testing.T) {
-	for _, path := range []string{"spec.containers[0].image", "spec.containers[*].image", "spec.containers[0]", "spec.containers"} {
-		option := ignoring(path, "metadata")
-		s := enginetest.NewStack(t, enginetest.NewCloud())
-		s.Up(enginetest.One(pod("one", "n", 1), option))
-		s.Cloud.Change("a-1", func(m property.Map) property.Map {
-			return pod("two", "n", 1).With("metadata", m.Get("metadata")).With("made", m.Get("made"))
-		})
-		s.Refresh()
-		require.Equal(t, engine.Changes{Same: 2}, s.Preview(enginetest.One(pod("one", "n", 1), option)), path)
-		require.Equal(t, engine.Changes{Same: 1, Update: 1}, s.Up(enginetest.One(pod("one", "n", 2), option)), path)
-		spec := s.Cloud.Snapshot()["a-1"].Get("spec")
-		require.Equal(t, object("replicas", 2, "containers", list(object("image", "two", "name", "n"))), spec, path)
-	}
-}
+// The tests of this file are situations that users of other engines reported: docs/engine.md has the list.
 
 // What was deleted before a replacement that could not be made is made again, also if the program is as it was.
 func TestFailedReplacementThatIsTakenBack(t *testing.T) {
