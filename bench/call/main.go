@@ -6,7 +6,7 @@
 // Diff of the result with what is recorded. Of each bag of properties the code looks at
 // three.
 //
-//	go run ./bench/call [-n rounds] [-json]
+//	go run -C bench ./call [-n rounds] [-json]
 package main
 
 import (

@@ -51,7 +51,7 @@ func prepare(ctx context.Context) (_ *variants, err error) {
 	if err != nil {
 		return nil, err
 	}
-	command, err := programs.Command(ctx, "bench/peer")
+	command, err := programs.Command(ctx, "./peer")
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func prepare(ctx context.Context) (_ *variants, err error) {
 
 // load starts the provider's module with nothing granted.
 func (v *variants) load(ctx context.Context) (abi.Provider, error) {
-	wasm, err := programs.Module(ctx, "bench/record")
+	wasm, err := programs.Module(ctx, "./record")
 	if err != nil {
 		return nil, err
 	}

@@ -19,10 +19,10 @@ type hosted struct{ command, module, cache string }
 func newHosted(ctx context.Context, dir string) (*hosted, error) {
 	h := &hosted{module: filepath.Join(dir, "record.wasm"), cache: filepath.Join(dir, "cache")}
 	var err error
-	if h.command, err = programs.Command(ctx, "bench/hosted"); err != nil {
+	if h.command, err = programs.Command(ctx, "./hosted"); err != nil {
 		return nil, err
 	}
-	wasm, err := programs.Module(ctx, "bench/record")
+	wasm, err := programs.Module(ctx, "./record")
 	if err != nil {
 		return nil, err
 	}

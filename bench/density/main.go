@@ -4,7 +4,7 @@
 // one that has the gRPC service and nothing else. It reads what Linux tells of processes and
 // runs nowhere else.
 //
-//	go run ./bench/density [-sizes 1,10,100,1000] [-processes 50] [-json]
+//	go run -C bench ./density [-sizes 1,10,100,1000] [-processes 50] [-json]
 package main
 
 import (
@@ -49,11 +49,11 @@ func measure(ctx context.Context, sizes []int, processes int) (_ []figures.Figur
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	native, err := processesOf(ctx, "bench/sdkpeer", processes)
+	native, err := processesOf(ctx, "./sdkpeer", processes)
 	if err != nil {
 		return nil, fmt.Errorf("%d native processes: %w", processes, err)
 	}
-	bare, err := processesOf(ctx, "bench/peer", processes)
+	bare, err := processesOf(ctx, "./peer", processes)
 	if err != nil {
 		return nil, fmt.Errorf("%d bare native processes: %w", processes, err)
 	}

@@ -16,10 +16,10 @@ type command struct {
 }
 
 func build(ctx context.Context, dir string) (*command, error) {
-	c := &command{dir: dir, path: filepath.Join(dir, "husk.exe"), module: filepath.Join(dir, "random.wasm")}
+	c := &command{dir: dir, path: filepath.Join(dir, "husk"), module: filepath.Join(dir, "random.wasm")}
 	for _, args := range [][]string{
-		{"go", "build", "-o", c.path, "github.com/husk-dev/husk/cmd/husk"},
-		{c.path, "provider", "build", "examples/providers/random", "-o", c.module},
+		{"go", "build", "-C", "..", "-o", dir + string(filepath.Separator), "./cmd/husk", "./cmd/husk/husk-full"},
+		{c.path, "provider", "build", "../examples/providers/random", "-o", c.module},
 	} {
 		out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput()
 		if err != nil {

@@ -9,7 +9,7 @@
 // the host answers by the schema as far as that says it all, and which the guest would be
 // asked otherwise.
 //
-//	go run ./bench/deployment [-sizes 1,100,1000,10000] [-n rounds] [-json]
+//	go run -C bench ./deployment [-sizes 1,100,1000,10000] [-n rounds] [-json]
 package main
 
 import (

@@ -5,7 +5,7 @@
 // The processor time of each size is printed, with the exponent of its growth, which is 1 where the cost grows in
 // proportion.
 //
-//	go run ./bench/evaluation [-sizes 2500,40000] [-shapes interpolations,keys] [-json]
+//	go run -C bench ./evaluation [-sizes 2500,40000] [-shapes interpolations,keys] [-json]
 package main
 
 import (

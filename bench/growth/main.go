@@ -7,7 +7,7 @@
 // Times and memory are printed for each resource, which is the same at each size where
 // they grow in proportion, with the exponent of their growth.
 //
-//	go run ./bench/growth [-sizes 10,1000] [-shapes flat,chain,fan] [-json]
+//	go run -C bench ./growth [-sizes 10,1000] [-shapes flat,chain,fan] [-json]
 package main
 
 import (

@@ -5,7 +5,7 @@
 // validation and a plan of one resource. A module is asked the same through the host: Check and the preview of
 // Create. They take turns within one run.
 //
-//	go run ./bench/ported [-n rounds] [-only name,...] [-json]
+//	go run -C bench ./ported [-n rounds] [-only name,...] [-json]
 package main
 
 import (

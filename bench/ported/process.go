@@ -39,7 +39,7 @@ func (p *provider) build(ctx context.Context, dir string) (program, wasm string,
 	}
 	for _, c := range []*exec.Cmd{
 		exec.CommandContext(ctx, "go", "-C", source, "build", "-mod=mod", "-ldflags=-s -w", "-o", program, "."),
-		exec.CommandContext(ctx, "go", "run", "./cmd/husk/husk-full", "provider", "port", p.module, "-o", wasm),
+		exec.CommandContext(ctx, "go", "run", "-C", "..", "./cmd/husk/husk-full", "provider", "port", p.module, "-o", wasm),
 	} {
 		c.Stderr = os.Stderr
 		if err := c.Run(); err != nil {

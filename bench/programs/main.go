@@ -4,7 +4,7 @@
 // time. The two take turns, and the medians are compared. On a busy machine, compare the processor times: they
 // count all that the process of Husk does, also the serving of requests, which both runs have.
 //
-//	go run ./bench/programs [-resources 1000] [-rounds 5] [-modules DIR] [-json]
+//	go run -C bench ./programs [-resources 1000] [-rounds 5] [-modules DIR] [-json]
 //
 // It needs Node.js, and fetches the SDK with npm, unless -modules names a directory node_modules with the SDK.
 package main

@@ -4,6 +4,7 @@ go 1.26.8
 
 require (
 	github.com/husk-dev/husk v0.0.0
+	github.com/husk-dev/husk/bench v0.0.0
 	github.com/pulumi/pulumi/sdk/v3 v3.260.0
 )
 
@@ -120,4 +121,7 @@ require (
 	lukechampine.com/frand v1.4.2 // indirect
 )
 
-replace github.com/husk-dev/husk => ../..
+replace (
+	github.com/husk-dev/husk => ../..
+	github.com/husk-dev/husk/bench => ..
+)

@@ -6,7 +6,7 @@
 // The tenth part of each is done before it is measured, so that caches and pools are as full
 // as they get.
 //
-//	go run ./bench/soak [-calls n] [-cycles n] [-hosts n] [-json]
+//	go run -C bench ./soak [-calls n] [-cycles n] [-hosts n] [-json]
 package main
 
 import (
@@ -50,7 +50,7 @@ type soak struct {
 }
 
 func newSoak(ctx context.Context) (*soak, error) {
-	wasm, err := programs.Module(ctx, "examples/providers/random")
+	wasm, err := programs.Module(ctx, "../examples/providers/random")
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@
 // There are two native processes: one made with Pulumi's SDK, as its providers are, and a
 // bare one that has the gRPC service and nothing else.
 //
-//	go run ./bench/start [-n rounds] [-json]
+//	go run -C bench ./start [-n rounds] [-json]
 package main
 
 import (

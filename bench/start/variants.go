@@ -43,12 +43,12 @@ const variable = "PATH"
 
 func prepare(ctx context.Context, dir string) (p *prepared, err error) {
 	p = &prepared{dir: dir, module: filepath.Join(dir, "record.wasm"), question: bareengine.Small().Question(record.RecordType)}
-	for dir, command := range map[string]*string{"bench/sdkpeer": &p.sdk, "bench/peer": &p.peer, "bench/hosted": &p.hosted} {
+	for dir, command := range map[string]*string{"./sdkpeer": &p.sdk, "./peer": &p.peer, "./hosted": &p.hosted} {
 		if *command, err = programs.Command(ctx, dir); err != nil {
 			return nil, err
 		}
 	}
-	wasm, err := programs.Module(ctx, "bench/record")
+	wasm, err := programs.Module(ctx, "./record")
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,7 @@
 // process, unless a flag names a bucket of another; that of PostgreSQL is named by a flag. Neither has TLS. The
 // backend of files is what times are compared with.
 //
-//	go run ./bench/store [-resources 1000] [-s3 URL] [-postgres URL] [-json]
+//	go run -C bench ./store [-resources 1000] [-s3 URL] [-postgres URL] [-json]
 package main
 
 import (

@@ -1,7 +1,7 @@
 // Command waiting measures a ported provider that waits for its service: the creates of one update, each of
 // which takes the service 200 ms. It runs in the root of a checkout.
 //
-//	go run ./bench/waiting [-n rounds] [-json]
+//	go run -C bench ./waiting [-n rounds] [-json]
 package main
 
 import (
@@ -59,7 +59,7 @@ func measure(ctx context.Context, rounds int) (all []figures.Figure, err error) 
 	if err != nil {
 		return nil, err
 	}
-	built, err := port.Port(ctx, "testdata/ported/parcels", port.Options{Dir: dir + "/ports", Name: "parcels", Version: "1.0.0"})
+	built, err := port.Port(ctx, "../testdata/ported/parcels", port.Options{Dir: dir + "/ports", Name: "parcels", Version: "1.0.0"})
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,10 @@ type Options struct {
 	// Stop returns a channel that is closed when the deployment is to end; nil is for a deployment that is
 	// not stopped.
 	Stop func() <-chan struct{}
+	// Grace is how long a program may take to end by itself once there is nothing more to do: a failed step has ended the
+	// deployment, the user has stopped it, or all is done. Then it is killed. Its functions may take as long to return once
+	// the deployment is to end. It is ten seconds if it is zero.
+	Grace time.Duration
 }
 
 // Program is a program of a project with a runtime that [Find] finds. It can be run any number of times,
@@ -36,18 +40,17 @@ type Program struct {
 
 	// running is what the last run started, until it is finished.
 	running *session
-	// grace is [graceTime], but for tests.
-	grace time.Duration
 }
 
 // New returns the program of a project.
 func New(project *program.Project, options Options) *Program {
-	return &Program{project: project, options: options, grace: graceTime}
+	if options.Grace == 0 {
+		options.Grace = graceTime
+	}
+	return &Program{project: project, options: options}
 }
 
-// graceTime is how long a program may take to end by itself once there is nothing more to do: a failed
-// step has ended the deployment, the user has stopped it, or all is done. Then it is killed. Its functions may take as long
-// to return once the deployment is to end.
+// graceTime is [Options.Grace] by default.
 const graceTime = 10 * time.Second
 
 // session is one run of a program.
@@ -69,7 +72,7 @@ func (p *Program) Run(ctx context.Context, run abi.RunContext, m abi.Monitor) (e
 	if run.Config, err = p.config(run); err != nil {
 		return err
 	}
-	s := &session{grace: p.grace, monitor: &monitor{
+	s := &session{grace: p.options.Grace, monitor: &monitor{
 		run: run, engine: engineMonitor, report: p.options.Report, version: p.project.WantedVersion,
 		node:      p.project.Runtime == "nodejs",
 		functions: newCallbacks(), released: make(chan struct{}), done: make(chan struct{}), broken: make(chan struct{}),

@@ -1,4 +1,4 @@
-// Package programs builds what the benchmarks run: commands of this module, and modules of
+// Package programs builds what the benchmarks run: commands of the module of benchmarks, and modules of
 // providers. It keeps them in the user's directory for caches.
 package programs
 
@@ -21,7 +21,7 @@ func kept() (string, error) {
 	return filepath.Join(cache, "husk", "bench"), err
 }
 
-// Command builds the command in a directory, such as bench/peer, and returns its path.
+// Command builds the command in a directory, such as ./peer, and returns its path.
 func Command(ctx context.Context, dir string) (string, error) {
 	place, err := kept()
 	if err != nil {

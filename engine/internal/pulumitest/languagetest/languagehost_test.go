@@ -1,4 +1,5 @@
-package pulumiprogram
+// Package languagetest runs a language host that is built with Pulumi's SDK.
+package languagetest
 
 import (
 	"context"
@@ -21,12 +22,16 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/callback"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/pulumiprogram"
 )
+
+const someURN urn.URN = "urn:pulumi:dev::shop::shop:index:Thing::it"
 
 // The test runs as a language host if it is started under the name of one.
 func TestMain(m *testing.M) {
@@ -138,7 +143,7 @@ func hanging() *pulumirpc.Callback {
 
 // calling is an engine that calls the functions of a program.
 type calling struct {
-	*asked
+	callback.Monitor
 	hook chan callback.Hook
 }
 
@@ -154,13 +159,17 @@ func (c calling) RegisterTransformed(ctx context.Context, req abi.RegisterResour
 	return abi.RegisterResourceResponse{URN: someURN}, nil
 }
 
+func (calling) LeftOut(urn.URN) bool { return false }
+
+func (calling) RegisterOutputs(context.Context, abi.RegisterOutputsRequest) error { return nil }
+
 func (c calling) RegisterHook(h callback.Hook) error {
 	c.hook <- h
 	return nil
 }
 
 // scripted returns a program of the test's language host, and whatever it prints.
-func scripted(t *testing.T, text string, stop <-chan struct{}) (*Program, <-chan string) {
+func scripted(t *testing.T, text string, grace time.Duration, stop <-chan struct{}) (*pulumiprogram.Program, <-chan string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("the test's language host is a symbolic link")
@@ -175,9 +184,9 @@ func scripted(t *testing.T, text string, stop <-chan struct{}) (*Program, <-chan
 	project, err := program.LoadProject(projectroot.New(dir, projectroot.Trusted))
 	require.NoError(t, err)
 	printed := make(chan string, 100)
-	p := New(project, Options{Stop: func() <-chan struct{} { return stop }, Report: func(d engine.Diagnostic) { printed <- d.Message }})
-	p.grace = 100 * time.Millisecond
-	return p, printed
+	return pulumiprogram.New(project, pulumiprogram.Options{
+		Stop: func() <-chan struct{} { return stop }, Grace: grace, Report: func(d engine.Diagnostic) { printed <- d.Message },
+	}), printed
 }
 
 func await(printed <-chan string, line string) {
@@ -193,14 +202,14 @@ func TestATransformThatDoesNotReturn(t *testing.T) {
 	for text, want := range map[string]string{"a transform": "the program was stopped", "a transform and a failure": "it is bad"} {
 		t.Run(text, func(t *testing.T) {
 			stop := make(chan struct{})
-			p, printed := scripted(t, text, stop)
+			p, printed := scripted(t, text, 100*time.Millisecond, stop)
 			if text == "a transform" {
 				go func() {
 					await(printed, "called")
 					close(stop)
 				}()
 			}
-			err := p.Run(t.Context(), abi.RunContext{Project: "shop", Stack: "dev"}, calling{asked: &asked{}})
+			err := p.Run(t.Context(), abi.RunContext{Project: "shop", Stack: "dev"}, calling{})
 			require.ErrorContains(t, err, want)
 		})
 	}
@@ -214,11 +223,12 @@ func TestAHookThatDoesNotReturn(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			stop := make(chan struct{})
-			p, printed := scripted(t, text, stop)
+			grace := 100 * time.Millisecond
 			if want == "" {
-				p.grace = time.Hour
+				grace = time.Hour
 			}
-			engine := calling{asked: &asked{}, hook: make(chan callback.Hook, 1)}
+			p, printed := scripted(t, text, grace, stop)
+			engine := calling{hook: make(chan callback.Hook, 1)}
 			require.NoError(t, p.Run(t.Context(), abi.RunContext{Project: "shop", Stack: "dev"}, engine))
 			hook := <-engine.hook
 			ended := make(chan error, 1)
@@ -262,11 +272,11 @@ func TestLanguageHost(t *testing.T) {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "program.txt"), []byte(c.program), 0o644))
 			project, err := program.LoadProject(projectroot.New(dir, projectroot.Trusted))
 			require.NoError(t, err)
-			require.NoError(t, Find(project.Runtime))
+			require.NoError(t, pulumiprogram.Find(project.Runtime))
 			var mu sync.Mutex
 			var printed []string
 			stop := make(chan struct{})
-			p := New(project, Options{Stop: func() <-chan struct{} { return stop }, Report: func(d engine.Diagnostic) {
+			p := pulumiprogram.New(project, pulumiprogram.Options{Stop: func() <-chan struct{} { return stop }, Report: func(d engine.Diagnostic) {
 				mu.Lock()
 				defer mu.Unlock()
 				printed = append(printed, d.Message)
@@ -275,7 +285,7 @@ func TestLanguageHost(t *testing.T) {
 				}
 			}})
 			err = p.Run(t.Context(), abi.RunContext{Project: "shop", Stack: "dev", Organization: "organization", Parallel: 3,
-				Config: []abi.ConfigEntry{{Key: "shop:color", Value: "red", Secret: true}}}, &asked{})
+				Config: []abi.ConfigEntry{{Key: "shop:color", Value: "red", Secret: true}}}, calling{})
 			if finished := p.Finish(t.Context()); err == nil {
 				err = finished
 			}
@@ -287,6 +297,6 @@ func TestLanguageHost(t *testing.T) {
 			require.Contains(t, strings.Join(printed, "\n"), c.printed)
 		})
 	}
-	require.ErrorContains(t, Find("dotnet"), "pulumi-language-dotnet, which is not in PATH")
-	require.ErrorContains(t, Find("../script"), "there is no runtime")
+	require.ErrorContains(t, pulumiprogram.Find("dotnet"), "pulumi-language-dotnet, which is not in PATH")
+	require.ErrorContains(t, pulumiprogram.Find("../script"), "there is no runtime")
 }

@@ -1,8 +1,9 @@
-package pulumigrpc
+package plugintest
 
 import (
 	"flag"
 	"os"
+	"path/filepath"
 	"testing"
 
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
@@ -13,18 +14,31 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-var update = flag.Bool("update", false, "write protocol.binpb anew")
+var update = flag.Bool("update", false, "write each protocol.binpb anew")
 
-// The description is that of the SDK which go.mod pins, with bytes in place of properties.
-func TestTheDescriptionIsThePublishedOne(t *testing.T) {
-	published, err := proto.MarshalOptions{Deterministic: true}.Marshal(describe(
-		pulumirpc.File_pulumi_provider_proto, pulumirpc.File_pulumi_resource_proto, pulumirpc.File_pulumi_engine_proto, pulumirpc.File_pulumi_errors_proto))
-	require.NoError(t, err)
-	if *update {
-		require.NoError(t, os.WriteFile("protocol.binpb", published, 0o644))
-		return
+// What Husk speaks is the protocol of the SDK that go.mod pins, with bytes in place of properties.
+func TestTheProtocolIsThePublishedOne(t *testing.T) {
+	for dir, files := range map[string][]protoreflect.FileDescriptor{
+		"pulumigrpc": {
+			pulumirpc.File_pulumi_provider_proto, pulumirpc.File_pulumi_resource_proto, pulumirpc.File_pulumi_engine_proto,
+			pulumirpc.File_pulumi_errors_proto,
+		},
+		"pulumiprogram": {
+			pulumirpc.File_pulumi_resource_proto, pulumirpc.File_pulumi_engine_proto, pulumirpc.File_pulumi_callback_proto,
+			pulumirpc.File_pulumi_language_proto,
+		},
+	} {
+		published, err := proto.MarshalOptions{Deterministic: true}.Marshal(describe(files...))
+		require.NoError(t, err)
+		file := filepath.Join("../../../../internal", dir, "protocol.binpb")
+		if *update {
+			require.NoError(t, os.WriteFile(file, published, 0o644))
+			continue
+		}
+		kept, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Equal(t, published, kept, "run go test -C engine/internal/pulumitest ./plugintest -run Protocol -update")
 	}
-	require.Equal(t, published, description, "run go test ./internal/pulumigrpc -update")
 }
 
 // describe returns files with all that they import.
