@@ -41,10 +41,9 @@ type reference struct {
 type parameter struct {
 	ref string
 	*openapi3.Parameter
-	// body is the schema of a parameter that is the body, and form says that it is a part of a form.
-	body *openapi3.SchemaRef
-	form bool
-	at   string
+	// body is the schema of a parameter that is the body, and field that of a field of a form.
+	body, field *openapi3.SchemaRef
+	at          string
 }
 
 // pending is an operation of Swagger whose parameters are not known before all is read.
@@ -499,15 +498,42 @@ func (d *decoder) content() (openapi3.Content, error) {
 		media := &openapi3.MediaType{}
 		c[name] = media
 		return d.object(func(name string) error {
-			if name != "schema" {
-				return d.SkipValue()
+			switch name {
+			case "schema":
+				s, err := d.schema()
+				media.Schema = s
+				return err
+			case "encoding":
+				media.Encoding = map[string]*openapi3.Encoding{}
+				return d.object(func(name string) error {
+					e, err := d.encoding()
+					media.Encoding[name] = e
+					return err
+				})
 			}
-			s, err := d.schema()
-			media.Schema = s
-			return err
+			return d.SkipValue()
 		})
 	})
 	return c, err
+}
+
+func (d *decoder) encoding() (*openapi3.Encoding, error) {
+	e := &openapi3.Encoding{}
+	err := d.object(func(name string) error {
+		switch name {
+		case "style":
+			return d.text(&e.Style)
+		case "contentType":
+			return d.text(&e.ContentType)
+		case "explode":
+			explode := false
+			err := d.bool(&explode)
+			e.Explode = &explode
+			return err
+		}
+		return d.SkipValue()
+	})
+	return e, err
 }
 
 // contentOf returns the content that a schema of Swagger has in the forms that an operation knows.
@@ -521,7 +547,7 @@ func (d *decoder) contentOf(s *openapi3.SchemaRef, forms ...[]string) openapi3.C
 	}
 	c := openapi3.Content{}
 	for _, name := range list {
-		if preference(name) < noJSON {
+		if preference(name) < urlencoded {
 			c[name] = &openapi3.MediaType{Schema: s}
 		}
 	}
@@ -688,14 +714,21 @@ func (d *decoder) parameter() (*parameter, error) {
 	case p.In == "body":
 		p.body, p.Schema = p.Schema, nil
 	case p.In == "formData":
-		p.form = true
+		s.Description = p.Description
+		p.field = &openapi3.SchemaRef{Value: s}
+		p.collect(format)
 	default:
 		p.Schema = &openapi3.SchemaRef{Value: s}
-		explode := format == "multi"
-		p.Explode = &explode
-		p.Style = map[string]string{"ssv": "spaceDelimited", "pipes": "pipeDelimited"}[format]
+		p.collect(format)
 	}
 	return p, err
+}
+
+// collect sets how a list is written, by the collectionFormat of Swagger.
+func (p *parameter) collect(format string) {
+	explode := format == "multi"
+	p.Explode = &explode
+	p.Style = map[string]string{"ssv": "spaceDelimited", "pipes": "pipeDelimited"}[format]
 }
 
 // parameterRef returns a parameter as OpenAPI 3 has it.
@@ -825,7 +858,7 @@ func (d *decoder) finish() {
 		return
 	}
 	for ref, p := range d.parameters {
-		if p.body == nil && !p.form {
+		if p.body == nil && p.field == nil {
 			if d.spec.Components.Parameters == nil {
 				d.spec.Components.Parameters = openapi3.ParametersMap{}
 			}
@@ -833,6 +866,7 @@ func (d *decoder) finish() {
 		}
 	}
 	for _, o := range d.operations {
+		var fields []*parameter
 		for _, p := range o.parameters {
 			described := p
 			for range 10 { // a parameter may be that of another
@@ -841,7 +875,8 @@ func (d *decoder) finish() {
 				}
 			}
 			switch {
-			case described.form:
+			case described.field != nil:
+				fields = append(fields, described)
 			case described.body != nil:
 				o.RequestBody = &openapi3.RequestBodyRef{Value: &openapi3.RequestBody{
 					Required: described.Required, Content: d.contentOf(described.body, o.consumes, d.consumes),
@@ -849,6 +884,9 @@ func (d *decoder) finish() {
 			default:
 				o.Parameters = append(o.Parameters, d.parameterRef(p))
 			}
+		}
+		if len(fields) > 0 {
+			o.RequestBody = form(fields, o.consumes, d.consumes)
 		}
 	}
 	if d.host != "" || d.basePath != "" {
@@ -861,4 +899,31 @@ func (d *decoder) finish() {
 		}
 		d.spec.Servers = openapi3.Servers{{URL: u.String()}}
 	}
+}
+
+// form returns the body of an operation of Swagger that takes the fields of a form.
+func form(fields []*parameter, consumes ...[]string) *openapi3.RequestBodyRef {
+	s := &openapi3.Schema{Type: &openapi3.Types{openapi3.TypeObject}, Properties: openapi3.Schemas{}}
+	encoding := map[string]*openapi3.Encoding{}
+	for _, f := range fields {
+		s.Properties[f.Name] = f.field
+		if f.Required {
+			s.Required = append(s.Required, f.Name)
+		}
+		if f.field.Value.Type.Is(openapi3.TypeArray) {
+			encoding[f.Name] = &openapi3.Encoding{Style: f.Style, Explode: f.Explode}
+		}
+	}
+	media := "application/x-www-form-urlencoded"
+	for _, list := range consumes {
+		if len(list) > 0 {
+			if !slices.ContainsFunc(list, func(name string) bool { return preference(name) == urlencoded }) && slices.ContainsFunc(list, IsMultipart) {
+				media = "multipart/form-data"
+			}
+			break
+		}
+	}
+	return &openapi3.RequestBodyRef{Value: &openapi3.RequestBody{Content: openapi3.Content{
+		media: {Schema: &openapi3.SchemaRef{Value: s}, Encoding: encoding},
+	}}}
 }

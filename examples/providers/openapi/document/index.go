@@ -74,8 +74,9 @@ func members(nodes map[string]*node, names ...string) *node {
 // The grammar of documents, of OpenAPI 3 and Swagger 2.
 var (
 	schemaNode    = &node{}
-	mediaNode     = members(map[string]*node{"schema": schemaNode})
-	contentNode   = &node{others: mediaNode, named: func(name string) bool { return preference(name) < noJSON }}
+	encodingNode  = members(map[string]*node{}, "style", "explode", "contentType")
+	mediaNode     = members(map[string]*node{"schema": schemaNode, "encoding": mapOf(encodingNode)})
+	contentNode   = &node{others: mediaNode, named: func(name string) bool { return preference(name) < unknownMedia }}
 	parameterNode = members(map[string]*node{"schema": schemaNode, "items": schemaNode, "content": contentNode},
 		"$ref", "name", "in", "description", "required", "deprecated", "style", "explode", "type", "format", "enum", "default", "minimum", "maximum",
 		"collectionFormat", "allowEmptyValue")

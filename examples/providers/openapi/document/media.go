@@ -9,21 +9,38 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// JSON finds the JSON among the forms of a body: its media type and schema, "" and nil if there is none. Patches of RFC
+// JSON finds the JSON among the media types of a body: its name and schema, "" and nil if there is none. Patches of RFC
 // 6902 are lists of operations, which no resource can have.
 func JSON(content openapi3.Content) (string, *openapi3.SchemaRef) {
+	if name, media := best(content); preference(name) < urlencoded {
+		return name, media.Schema
+	}
+	return "", nil
+}
+
+// Body finds what a request sends: JSON, or else a form; "" and nil if there is neither.
+func Body(content openapi3.Content) (string, *openapi3.MediaType) { return best(content) }
+
+// best returns the media type with a schema that suits best, "" and nil for none.
+func best(content openapi3.Content) (string, *openapi3.MediaType) {
 	for _, name := range slices.SortedFunc(maps.Keys(content), func(a, b string) int {
 		return cmp.Or(cmp.Compare(preference(a), preference(b)), cmp.Compare(a, b))
 	}) {
-		if media := content[name]; preference(name) < noJSON && media != nil && media.Schema != nil {
+		if media := content[name]; preference(name) < unknownMedia && media != nil && media.Schema != nil {
 			if preference(name) == anyMedia {
 				name = "application/json"
 			}
-			return name, media.Schema
+			return name, media
 		}
 	}
 	return "", nil
 }
+
+// IsForm reports whether a media type is a form: pairs of names and values.
+func IsForm(media string) bool { return preference(media) == urlencoded || IsMultipart(media) }
+
+// IsMultipart reports whether a media type is a form whose values are parts of a message.
+func IsMultipart(media string) bool { return preference(media) == multipart }
 
 // MergePatch is the media type of RFC 7396.
 const MergePatch = "application/merge-patch+json"
@@ -34,7 +51,9 @@ const (
 	mergePatch
 	otherJSON
 	anyMedia
-	noJSON
+	urlencoded
+	multipart
+	unknownMedia
 )
 
 func preference(media string) int {
@@ -45,11 +64,15 @@ func preference(media string) int {
 	case media == MergePatch:
 		return mergePatch
 	case media == "application/json-patch+json":
-		return noJSON
+		return unknownMedia
+	case media == "application/x-www-form-urlencoded":
+		return urlencoded
+	case media == "multipart/form-data":
+		return multipart
 	case strings.HasSuffix(media, "+json"):
 		return otherJSON
 	case media == "*/*" || media == "application/*":
 		return anyMedia
 	}
-	return noJSON
+	return unknownMedia
 }

@@ -34,7 +34,10 @@ func derive(doc *document.Document, name string) (*api, error) {
 	spec := doc.Spec
 	a := &api{
 		name: name, version: semanticVersion(spec.Info.Version), info: spec.Info,
-		types: &types{pkg: name, objects: map[objectKey]*schema.Object{}, tokens: names{}, open: map[*openapi3.Schema]bool{}},
+		types: &types{
+			pkg: name, objects: map[objectKey]*schema.Object{}, tokens: names{}, open: map[*openapi3.Schema]bool{},
+			same: map[*openapi3.Schema]bool{},
+		},
 	}
 	a.server = doc.Server
 	a.auth = newAuth(spec.Components.SecuritySchemes)
@@ -48,7 +51,7 @@ func derive(doc *document.Document, name string) (*api, error) {
 	a.deriveFunctions(operations, read)
 	if len(a.resources)+len(a.functions) == 0 {
 		text := "the document describes nothing that can be used: a resource has a path such as /pets with POST and one such as /pets/{petId} with GET and DELETE; " +
-			"functions are the other GET operations; bodies must be JSON"
+			"functions are the other GET operations; bodies must be JSON or forms, and answers JSON"
 		for _, skipped := range doc.Skipped[:min(len(doc.Skipped), manySkipped)] {
 			text += "\n" + skipped.String()
 		}
@@ -88,11 +91,14 @@ type operation struct {
 	*openapi3.Operation
 	// parameters are of the path and of the operation, sorted by place and name.
 	parameters []*openapi3.Parameter
-	// body is what is sent as JSON, under this media type; nil if there is nothing.
+	// body is what is sent, under this media type; nil if there is nothing. encoding says how the fields of a form are
+	// written.
 	body      *openapi3.SchemaRef
 	mediaType string
-	// response is the JSON that is answered; nil if there is none.
+	encoding  map[string]*openapi3.Encoding
+	// response is the JSON that is answered; nil if there is none. gone is what it has for an object that was deleted.
 	response *openapi3.SchemaRef
+	gone     document.Conditions
 	// security are the alternative sets of schemes that authorize the operation.
 	security openapi3.SecurityRequirements
 }
@@ -124,8 +130,8 @@ func operationsOf(spec *openapi3.T) *paths {
 			}
 			o.addParameters(item.Parameters)
 			o.addParameters(described.Parameters)
-			o.body, o.mediaType = requestBody(described, method)
-			o.response = responseBody(described)
+			o.takeBody()
+			o.response, o.gone = existing(responseBody(described))
 			p.all[path][method] = o
 		}
 		if shape := pathShape(path); p.shapes[shape] == "" {
@@ -167,13 +173,23 @@ func (o *operation) parameter(in, name string) *openapi3.Parameter {
 	return nil
 }
 
-func requestBody(o *openapi3.Operation, method string) (*openapi3.SchemaRef, string) {
-	if o.RequestBody == nil || o.RequestBody.Value == nil || method == http.MethodGet || method == http.MethodDelete {
-		return nil, ""
+// takeBody finds what the operation sends.
+func (o *operation) takeBody() {
+	if o.RequestBody == nil || o.RequestBody.Value == nil || o.method == http.MethodGet || o.method == http.MethodDelete {
+		return
 	}
-	name, body := document.JSON(o.RequestBody.Value.Content)
-	return body, name
+	name, media := document.Body(o.RequestBody.Value.Content)
+	switch {
+	case media == nil:
+	case document.IsForm(name):
+		o.mediaType, o.body, o.encoding = name, withoutFiles(media.Schema), media.Encoding
+	default:
+		o.mediaType, o.body = name, media.Schema
+	}
 }
+
+// isForm reports whether the operation takes a form.
+func (o *operation) isForm() bool { return document.IsForm(o.mediaType) }
 
 // responseBody returns the body of the first response that is a success.
 func responseBody(o *openapi3.Operation) *openapi3.SchemaRef {
@@ -188,4 +204,57 @@ func responseBody(o *openapi3.Operation) *openapi3.SchemaRef {
 		}
 	}
 	return nil
+}
+
+// existing returns what an answer is that may be one of several objects: one that says that what was asked for was deleted,
+// by a property that is always true then, and others, whose properties are taken together.
+func existing(ref *openapi3.SchemaRef) (*openapi3.SchemaRef, document.Conditions) {
+	if ref == nil || ref.Value == nil || len(merge(ref.Value).properties) > 0 {
+		return ref, nil
+	}
+	alternatives := slices.Concat(ref.Value.OneOf, ref.Value.AnyOf)
+	var gone document.Conditions
+	var others openapi3.SchemaRefs
+	for _, one := range alternatives {
+		if one.Value == nil || !merge(one.Value).isObject() {
+			return ref, nil
+		}
+		if c := deletion(merge(one.Value)); c != nil && len(alternatives) > 1 {
+			gone = c
+		} else {
+			others = append(others, one)
+		}
+	}
+	switch len(others) {
+	case 0:
+		return ref, nil
+	case 1:
+		return others[0], gone
+	}
+	s := &openapi3.Schema{Type: &openapi3.Types{openapi3.TypeObject}, Description: ref.Value.Description, Properties: openapi3.Schemas{}}
+	always := merge(others[0].Value).required
+	for _, one := range others {
+		m := merge(one.Value)
+		for name, p := range m.properties {
+			if s.Properties[name] == nil {
+				s.Properties[name] = p
+			}
+		}
+		maps.DeleteFunc(always, func(name string, _ bool) bool { return !m.required[name] })
+	}
+	s.Required = slices.Sorted(maps.Keys(always))
+	return &openapi3.SchemaRef{Value: s}, gone
+}
+
+// deletion returns by what an object says that it was deleted, nil if it does not.
+func deletion(m *merged) document.Conditions {
+	p := m.properties["deleted"]
+	if p == nil || p.Value == nil || !m.required["deleted"] || !alwaysTrue(p.Value) {
+		return nil
+	}
+	return document.Conditions{"deleted": {true}}
+}
+
+func alwaysTrue(s *openapi3.Schema) bool {
+	return s.Const == true || len(s.Enum) == 1 && s.Enum[0] == true
 }

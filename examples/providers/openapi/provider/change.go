@@ -2,9 +2,12 @@ package provider
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
@@ -87,8 +90,12 @@ func (c *change) send(ctx context.Context, o *operation) error {
 	if err != nil {
 		return err
 	}
+	m.update = true
+	known := m.body
 	names, inputs := c.names, c.inputs
 	switch {
+	case o.isForm() && o.method != http.MethodPut:
+		names, inputs = c.partial(o)
 	case o.method == http.MethodPut:
 		names, inputs = c.bodies[o], c.whole(o)
 	case o.method != http.MethodPatch:
@@ -107,7 +114,8 @@ func (c *change) send(ctx context.Context, o *operation) error {
 	if m.body, err = c.body(taken, inputs); err != nil {
 		return err
 	}
-	if o.method == http.MethodPatch {
+	maps.Copy(m.body, known)
+	if o.method == http.MethodPatch || o.isForm() {
 		for name := range taken {
 			if c.before.Has(name) && c.inputs.Get(name).Plain().IsNull() {
 				m.body[c.field(name)] = nil
@@ -131,8 +139,30 @@ func (c *change) send(ctx context.Context, o *operation) error {
 	return nil
 }
 
-// says reports whether the path of an operation says which member of the collection it is about.
+// partial returns what a form sends that changes what it has, and leaves the rest: what has changed, and what it needs. Of an
+// object that it writes in parts, it also says which of them are no longer there.
+func (c *change) partial(o *operation) (map[string]bool, property.Map) {
+	names, inputs := maps.Clone(c.names), c.inputs
+	required := merge(o.body.Value).required
+	for name := range c.bodies[o] {
+		if required[c.field(name)] {
+			names[name] = true
+		}
+	}
+	for name := range names {
+		if e := o.encoding[c.field(name)]; e != nil && e.Style == styleDeep {
+			inputs = inputs.With(name, mergePatch(inputs.Get(name), c.before.Get(name)))
+		}
+	}
+	return names, inputs
+}
+
+// says reports whether an operation has what says which member of the collection it is about.
 func (c *change) says(o *operation) bool {
+	last := c.path[len(c.path)-1].parameter
+	if o.parameter(openapi3.ParameterInQuery, last) != nil || c.inBody(o, last) {
+		return true
+	}
 	for i, q := range pathParameters(o.path) {
 		if c.indexOf(o, i, q.name) == len(c.path)-1 {
 			return true

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"io"
 	"math/big"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/examples/providers/openapi/document"
 	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
@@ -48,8 +48,11 @@ type message struct {
 	path   []string
 	query  url.Values
 	header http.Header
-	// body is sent as JSON; nil for nothing.
-	body map[string]any
+	// body is what is sent; nil for nothing. update says that it changes what is there.
+	body   map[string]any
+	update bool
+	// gone is what the answer has if what was asked for is deleted.
+	gone document.Conditions
 	// page is the URL to send a GET to in place of the operation's own.
 	page *url.URL
 }
@@ -73,9 +76,10 @@ func (c *client) send(ctx context.Context, o *operation, m message) (*answer, er
 		return nil, err
 	}
 	var body []byte
+	mediaType := ""
 	if m.body != nil {
-		if body, err = json.Marshal(m.body); err != nil {
-			return nil, guest.InvalidArgument("", o.method+" "+o.path+": "+err.Error())
+		if body, mediaType, err = o.encode(m.body, m.update); err != nil {
+			return nil, err
 		}
 	}
 	for attempt := 0; ; attempt++ {
@@ -86,7 +90,7 @@ func (c *client) send(ctx context.Context, o *operation, m message) (*answer, er
 		if m.body == nil {
 			request.Body, request.ContentLength, request.GetBody = http.NoBody, 0, nil
 		} else {
-			request.Header.Set("Content-Type", o.mediaType)
+			request.Header.Set("Content-Type", mediaType)
 		}
 		request.Header.Set("Accept", "application/json, */*;q=0.5")
 		for name, values := range m.header {
@@ -106,7 +110,7 @@ func (c *client) send(ctx context.Context, o *operation, m message) (*answer, er
 			return nil, err
 		}
 		if got != nil {
-			return got, nil
+			return got, x.judge(o, m, got)
 		}
 		if attempt == c.retries {
 			return nil, x.refused(" after " + strconv.Itoa(attempt+1) + " attempts")
@@ -192,6 +196,31 @@ func (x *exchange) do(request *http.Request) (*answer, error) {
 	}
 	x.message = messageOf(body)
 	return nil, x.refused("")
+}
+
+// flags are the properties by which some services say, with a status of success, whether they have done what was asked for.
+var flags = []string{"ok", "success"}
+
+// judge returns the error of an answer with a status of success that says that there is none.
+func (x *exchange) judge(o *operation, m message, got *answer) error {
+	if len(m.gone) > 0 && hold(m.gone, got.body) {
+		return x.failure(abi.ErrorKindNotFound, x.response.Status+": "+observed(m.gone, got.body))
+	}
+	body, ok := got.body.AsObject()
+	if !ok || o.response == nil || o.response.Value == nil {
+		return nil
+	}
+	declared := merge(o.response.Value).properties
+	for _, flag := range flags {
+		if said, isBool := body.Get(flag).AsBool(); declared[flag] != nil && isBool && !said && (body.Has("error") || body.Has("errors")) {
+			text := x.response.Status + ", but " + flag + " is false"
+			if message := messageText(got.body, 0); message != "" {
+				text += ": " + message
+			}
+			return x.failure(abi.ErrorKindInvalidArgument, text)
+		}
+	}
+	return nil
 }
 
 // refused returns the error of a status that is none of success; circumstances come behind it.

@@ -37,7 +37,7 @@ func (a *api) deriveResources(all *paths, overrides map[string]*document.Resourc
 			if o.Create == "" || o.Read == "" || o.Delete == "" {
 				return nil, guest.InvalidArgument("", "resources."+name+": there is no such resource; give its create, read, and delete, or use one of "+strings.Join(slices.Sorted(maps.Keys(byName)), ", "))
 			}
-			c = &candidate{}
+			c = &candidate{names: []string{name}}
 		}
 		if err := c.override(all, o); err != nil {
 			return nil, guest.InvalidArgument("", "resources."+name+": "+err.Error())
@@ -59,7 +59,8 @@ func (a *api) deriveResources(all *paths, overrides map[string]*document.Resourc
 		if r.overrides == nil {
 			r.overrides = &document.Resource{}
 		}
-		r.envelope = envelope(r.read.response)
+		r.envelope = envelope(r.read.response, c.names[0])
+		r.beside = besideEnvelope(r.read.response, r.envelope)
 		if err := a.describe(r); err != nil {
 			if c.overrides != nil {
 				return nil, guest.InvalidArgument("", "resources."+name+": "+err.Error())
@@ -77,12 +78,12 @@ func (a *api) deriveResources(all *paths, overrides map[string]*document.Resourc
 var (
 	creating = []string{"", "create", "new", "add"}
 	reading  = []string{"", "json", "inspect"}
-	updating = []string{"update", "edit"}
+	updating = []string{"", "update", "edit"}
 )
 
 // candidate returns what the operations of the member of a collection may be, nil for other paths.
 func (p *paths) candidate(item string) *candidate {
-	prefix, _, ok := cutLast(item)
+	prefix, ok := cutLast(item)
 	remove := p.all[item][http.MethodDelete]
 	names := namesOf(item)
 	if !ok || remove == nil || len(names) == 0 {
@@ -130,7 +131,8 @@ func (p *paths) candidate(item string) *candidate {
 // at returns the operations of a path, or of a further segment of it.
 func (p *paths) at(path, segment string) map[string]*operation {
 	if segment != "" {
-		path = strings.TrimRight(path, "/") + "/" + segment
+		base, ext := cutExtension(path)
+		path = base + "/" + segment + ext
 	}
 	if found := p.all[path]; found != nil {
 		return found
@@ -143,8 +145,9 @@ func (p *paths) at(path, segment string) map[string]*operation {
 func (p *paths) collections(prefix string) []string {
 	list := []string{prefix}
 	if parent, last, ok := cutSegment(prefix); ok && number(last) != "" {
+		_, ext := cutExtension(prefix)
 		for _, path := range p.numbered[[2]string{pathShape(parent), number(last)}] {
-			if path != prefix {
+			if _, other := cutExtension(path); path != prefix && other == ext {
 				list = append(list, path)
 			}
 		}
@@ -167,8 +170,9 @@ func (p *paths) elsewhere(prefix string) (create *operation) {
 	return create
 }
 
+// cutSegment splits a path before its last segment, which is without an extension.
 func cutSegment(path string) (above, last string, ok bool) {
-	path = strings.TrimRight(path, "/")
+	path, _ = cutExtension(path)
 	at := strings.LastIndexByte(path, '/')
 	if at < 0 {
 		return "", "", false
@@ -196,14 +200,14 @@ func (c *candidate) usable() bool { return c.problem() == "" }
 func (c *candidate) problem() string {
 	switch {
 	case c.create == nil || !hasBody(c.create):
-		return "its create has no body in JSON"
+		return "its create has no body in JSON and takes no form"
 	case !merge(c.create.body.Value).isObject():
 		return "the body of its create, " + c.create.name() + ", is no object"
 	case c.read == nil || c.read.response == nil || c.read.response.Value == nil:
 		return "its read has no answer in JSON"
 	case c.remove == nil:
 		return "it has no delete"
-	case !merge(inEnvelope(c.read.response, envelope(c.read.response)).Value).isObject():
+	case !merge(inEnvelope(c.read.response, envelope(c.read.response, c.names[0])).Value).isObject():
 		return "the answer of its read, " + c.read.name() + ", is no object"
 	}
 	return ""
@@ -237,7 +241,7 @@ func (c *candidate) override(all *paths, o *document.Resource) error {
 			return guest.InvalidArgument("", "update: "+err.Error())
 		}
 		if !hasBody(found) {
-			return guest.InvalidArgument("", "update: "+found.name()+" has no body in JSON")
+			return guest.InvalidArgument("", "update: "+found.name()+" has no body in JSON and takes no form")
 		}
 		c.updates = []*operation{found}
 	}
@@ -314,6 +318,7 @@ func namesOf(path string) []string {
 // segmentsOf returns the words of the segments of a path that are no parameters, each in the singular. A customary prefix
 // of the path is left out unless all is true.
 func segmentsOf(path string, all bool) (list [][]string) {
+	path, _ = cutExtension(path)
 	for segment := range strings.SplitSeq(path, "/") {
 		if segment == "" || strings.HasPrefix(segment, "{") {
 			continue

@@ -147,6 +147,16 @@ func (m *message) set(name string, p *openapi3.Parameter, v property.Value) erro
 	if v.Plain().IsNull() || p.In == openapi3.ParameterInPath {
 		return nil
 	}
+	if p.Style == styleDeep && p.In == openapi3.ParameterInQuery {
+		raw, err := jsonOf(v)
+		if err != nil {
+			return guest.InvalidArgument(name, err.Error())
+		}
+		for _, f := range deepFields(p.Name, raw) {
+			m.query.Add(f.name, f.text)
+		}
+		return nil
+	}
 	elements, isList := v.Plain().AsArray()
 	if !isList {
 		elements = []property.Value{v}
@@ -159,20 +169,13 @@ func (m *message) set(name string, p *openapi3.Parameter, v property.Value) erro
 		}
 		texts = append(texts, text)
 	}
-	separator := ","
-	switch p.Style {
-	case "spaceDelimited":
-		separator = " "
-	case "pipeDelimited":
-		separator = "|"
-	}
 	switch {
 	case p.In == openapi3.ParameterInHeader:
 		m.header.Set(p.Name, strings.Join(texts, ","))
 	case p.Explode == nil && (p.Style == "" || p.Style == "form") || p.Explode != nil && *p.Explode:
 		m.query[p.Name] = texts
 	default:
-		m.query.Set(p.Name, strings.Join(texts, separator))
+		m.query.Set(p.Name, strings.Join(texts, separatorOf(p.Style)))
 	}
 	return nil
 }

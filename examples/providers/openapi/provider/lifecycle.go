@@ -126,6 +126,7 @@ func (l lasting) Create(ctx context.Context, request guest.CreateRequest[propert
 	if m.body, err = r.body(r.created, request.Inputs); err != nil {
 		return none, err
 	}
+	m.gone = nil
 	made, err := r.client.send(ctx, r.create, m)
 	if r.chosen() && errors.Is(err, abi.ErrCancelled) {
 		// The service may have done it. What the program gave is enough to find the resource again.
@@ -370,6 +371,9 @@ func (r *resource) get(ctx context.Context, values []string, known property.Map)
 	m, err := r.message(r.read, values, known, property.Null)
 	if err != nil {
 		return property.Map{}, property.Null, err
+	}
+	if len(r.overrides.Gone) > 0 {
+		m.gone = r.overrides.Gone // also of an answer that is an error
 	}
 	got, err := r.client.send(ctx, r.read, m)
 	if err != nil {

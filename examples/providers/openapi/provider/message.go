@@ -66,8 +66,10 @@ func messageText(v property.Value, depth int) string {
 	for _, name := range [...]string{"title", "message", "error", "error_description", "detail", "details", "reason", "errors"} {
 		add(messageText(m.Get(name), depth+1))
 	}
-	if where, ok := m.Get("field").AsString(); ok && len(parts) > 0 {
-		return where + ": " + strings.Join(parts, ": ")
+	for _, name := range [...]string{"field", "param"} {
+		if where, ok := m.Get(name).AsString(); ok && where != "" && len(parts) > 0 {
+			return where + ": " + strings.Join(parts, ": ")
+		}
 	}
 	return strings.Join(parts, ": ")
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 )
 
@@ -69,8 +70,11 @@ func singular(word string) string {
 	return word
 }
 
-// isVersion reports whether a segment is like v1 or v2.1.
+// isVersion reports whether a segment is like v1, v2.1, or 2026-04-01.
 func isVersion(segment string) bool {
+	if _, err := time.Parse(time.DateOnly, segment); err == nil {
+		return true
+	}
 	rest, ok := strings.CutPrefix(segment, "v")
 	return ok && rest != "" && !strings.ContainsFunc(rest, func(r rune) bool { return !unicode.IsDigit(r) && r != '.' })
 }

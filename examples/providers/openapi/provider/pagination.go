@@ -37,7 +37,7 @@ var (
 	pageParameters   = []string{"page", "page number", "p"}
 	offsetParameters = []string{"offset", "skip", "start", "start index"}
 	sizeParameters   = []string{"limit", "per page", "page size", "size", "count", "max results", "maxitems"}
-	nextFields       = []string{"next cursor", "next page token", "next token", "next", "next page", "next link", "next url", "cursor", "continuation token", "continue", "next marker"}
+	nextFields       = []string{"next cursor", "next page token", "next token", "next", "next page", "next link", "next url", "next uri", "next page url", "next page uri", "cursor", "continuation token", "continue", "next marker"}
 	nestedFields     = []string{"meta", "metadata", "pagination", "paging", "page info", "links", "response metadata"}
 )
 
@@ -103,11 +103,15 @@ func (f *function) pages(ctx context.Context, m message) (property.Map, error) {
 			return property.Map{}, abi.NewError(abi.ErrorKindInternal, "GET "+got.url.Path+": "+l.items+" in the answer is not a list, as the document says")
 		}
 		items = append(items, onPage...)
-		next, err := f.next(&m, got, page, len(onPage), len(items))
+		last := ""
+		if len(onPage) > 0 {
+			last = fieldPath{"id"}.text(onPage[len(onPage)-1])
+		}
+		next, err := f.next(&m, got, page, len(onPage), len(items), last)
 		if err != nil {
 			return property.Map{}, err
 		}
-		if next == "" {
+		if next == "" || len(onPage) == 0 && next == got.url.String() { // some have a last page that is its own next
 			return result.With(l.items, property.Array(items...)), nil
 		}
 		if seen[next] || page == maxPages || len(items) > maxItems {
@@ -120,8 +124,8 @@ func (f *function) pages(ctx context.Context, m message) (property.Map, error) {
 }
 
 // next changes a message to that for the next page. It returns an identification of the page; empty for
-// none.
-func (f *function) next(m *message, got *answer, page, onPage, total int) (string, error) {
+// none. last is the ID of the last item that was read.
+func (f *function) next(m *message, got *answer, page, onPage, total int, last string) (string, error) {
 	l := f.list
 	if link := nextLink(got.header); link != "" {
 		return m.follow(got, link)
@@ -133,6 +137,12 @@ func (f *function) next(m *message, got *answer, page, onPage, total int) (strin
 	case cursor != "" && l.cursor != nil:
 		m.query.Set(l.cursor.Name, cursor)
 		return "cursor " + cursor, nil
+	case l.cursor != nil && hasMore(got.body):
+		if last == "" {
+			return "", abi.NewError(abi.ErrorKindInternal, "GET "+got.url.Path+": there is more of the list than the answer has, but its last item has no id to go on from")
+		}
+		m.query.Set(l.cursor.Name, last)
+		return "item " + last, nil
 	case present || l.cursor != nil || m.page != nil || got.header.Get("Link") != "":
 		return "", nil // there would have been something about a next page
 	}
@@ -194,6 +204,17 @@ func nextLink(header http.Header) string {
 		}
 	}
 	return ""
+}
+
+// hasMore reports whether an answer says that the list goes on, without saying where.
+func hasMore(body property.Value) bool {
+	m, _ := body.AsObject()
+	for name, v := range m.All() {
+		if more, _ := v.AsBool(); more && sameName(name, "has more") {
+			return true
+		}
+	}
+	return false
 }
 
 // nextCursor returns the URL or cursor of the next page. present is true for an empty field, too.

@@ -15,7 +15,18 @@ import (
 // message returns the message of an operation on the resource with values in its path; known are its inputs or its state,
 // and latest is the last answer about it, null if it is not needed.
 func (r *resource) message(o *operation, values []string, known property.Map, latest property.Value) (message, error) {
-	m := message{query: url.Values{}, header: http.Header{}}
+	m := message{query: url.Values{}, header: http.Header{}, gone: o.gone}
+	for at, v := range r.path {
+		if o != r.create && o.parameter(openapi3.ParameterInQuery, v.parameter) != nil {
+			m.query.Set(v.parameter, values[at])
+		}
+		if o != r.create && r.inBody(o, v.parameter) {
+			if m.body == nil {
+				m.body = map[string]any{}
+			}
+			m.body[v.parameter] = values[at]
+		}
+	}
 	for i, q := range pathParameters(o.path) {
 		if at := r.indexOf(o, i, q.name); at >= 0 {
 			m.path = append(m.path, values[at])
@@ -59,16 +70,23 @@ func (r *resource) message(o *operation, values []string, known property.Map, la
 // indexOf returns the value in the path of read that a parameter of an operation is: by its name, or because the paths are
 // the same up to there but for names. It returns -1 for none.
 func (r *resource) indexOf(o *operation, i int, name string) int {
-	all := pathParameters(r.read.path)
-	for at, p := range all {
+	for at, p := range r.identifiers() {
 		if p.name == name {
 			return at
 		}
 	}
+	all := pathParameters(r.read.path)
 	if i < len(all) && pathShape(upTo(o.path, i)) == pathShape(upTo(r.read.path, i)) {
 		return i
 	}
 	return -1
+}
+
+// inBody reports whether the body of an operation, and not its path, has the parameter that says which one it is about.
+func (r *resource) inBody(o *operation, name string) bool {
+	return hasBody(o) && merge(o.body.Value).properties[name] != nil &&
+		!slices.ContainsFunc(pathParameters(o.path), func(q pathParameter) bool { return q.name == name }) &&
+		slices.ContainsFunc(r.identifiers(), func(q pathParameter) bool { return q.name == name })
 }
 
 // upTo returns a path up to its i-th parameter.
@@ -147,7 +165,7 @@ func (r *resource) identify(values []string, made *answer, inputs property.Map) 
 			values[i] = v.found.text(answered)
 		}
 		if location, err := url.Parse(made.header.Get("Location")); values[i] == "" && last && err == nil && location.Path != "" {
-			path := strings.TrimRight(location.EscapedPath(), "/")
+			path, _ := cutExtension(location.EscapedPath())
 			values[i], _ = url.PathUnescape(path[strings.LastIndexByte(path, '/')+1:])
 		}
 		if values[i] == "" {

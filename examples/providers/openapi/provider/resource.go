@@ -2,6 +2,7 @@ package provider
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -27,8 +28,10 @@ type resource struct {
 	path []pathValue
 	// fixed are paths in inputs whose change replaces the resource, beside the properties that the schema says.
 	fixed []fieldPath
-	// envelope is the field of answers that the resource is in; empty for none.
+	// envelope is the field of answers that the resource is in, empty for none, and beside are other fields of them that it
+	// has.
 	envelope string
+	beside   []string
 	// fields are the names in JSON of the properties that have others there, and sources are where answers have
 	// properties that they do not have under their names.
 	fields  map[string]string
@@ -71,27 +74,40 @@ func hasBody(o *operation) bool { return o != nil && o.body != nil && o.body.Val
 
 // pathShape returns a path without the names of its parameters, and without a slash at the end.
 func pathShape(path string) string {
-	segments := strings.Split(strings.TrimRight(path, "/"), "/")
+	path, ext := cutExtension(path)
+	segments := strings.Split(path, "/")
 	for i, segment := range segments {
 		if strings.HasPrefix(segment, "{") && strings.HasSuffix(segment, "}") {
 			segments[i] = "{}"
 		}
 	}
-	return strings.Join(segments, "/")
+	return strings.Join(segments, "/") + ext
 }
 
-// cutLast splits a path whose last segment is a parameter.
-func cutLast(path string) (prefix, parameter string, ok bool) {
+// cutExtension splits a path without a slash at the end from the form of its answers, as /pets.json and /pets/{petId}.xml
+// have one.
+func cutExtension(path string) (base, ext string) {
 	path = strings.TrimRight(path, "/")
+	at := strings.LastIndexByte(path, '.')
+	if at < 1 || at < strings.LastIndexByte(path, '/') || strings.ContainsAny(path[at:], "{}") ||
+		path[at-1] != '}' && path[at:] != ".json" {
+		return path, ""
+	}
+	return path[:at], path[at:]
+}
+
+// cutLast returns the collection of a path whose last segment is a parameter: /pets.json for /pets/{petId}.json.
+func cutLast(path string) (collection string, ok bool) {
+	path, ext := cutExtension(path)
 	at := strings.LastIndexByte(path, '/')
-	if at < 0 {
-		return "", "", false
+	if at < 1 {
+		return "", false
 	}
-	prefix, segment := path[:at], path[at+1:]
+	segment := path[at+1:]
 	if len(segment) < 3 || segment[0] != '{' || strings.IndexByte(segment, '}') != len(segment)-1 {
-		return "", "", false
+		return "", false
 	}
-	return prefix, segment[1 : len(segment)-1], prefix != ""
+	return path[:at] + ext, true
 }
 
 // pathParameter is the name of a parameter in a path, with the word before it.
@@ -103,7 +119,7 @@ func pathParameters(path string) (list []pathParameter) {
 		begin, end := strings.IndexByte(segment, '{'), strings.IndexByte(segment, '}')
 		if begin >= 0 && end > begin {
 			list = append(list, pathParameter{segment[begin+1 : end], before})
-		} else if words := wordsOf(segment); len(words) > 0 {
+		} else if words := wordsOf(strings.TrimSuffix(segment, ".json")); len(words) > 0 {
 			words[len(words)-1] = singular(words[len(words)-1])
 			before = lowerCamel(words)
 		}
@@ -111,28 +127,107 @@ func pathParameters(path string) (list []pathParameter) {
 	return list
 }
 
-// envelope returns the name of a response's only property if it is an object.
-func envelope(ref *openapi3.SchemaRef) string {
+// remarks are what services say of an answer beside what was asked for.
+var remarks = []string{"ok", "success", "error", "errors", "message", "messages", "warning", "warnings", "response metadata", "request id"}
+
+// envelope returns the property of a response that has the resource: its only one, if that is an object; the object beside
+// which it says whether it was successful; or the object that is called as the resource is, beside remarks and lists.
+func envelope(ref *openapi3.SchemaRef, resource string) string {
 	if ref == nil || ref.Value == nil {
 		return ""
 	}
 	m := merge(ref.Value)
-	if len(m.properties) != 1 {
-		return ""
-	}
+	var objects []string
+	lists, scalars, flagged := 0, 0, false
 	for name, inner := range m.properties {
-		if merge(inner.Value).isObject() && len(merge(inner.Value).properties) > 0 {
+		switch s := merge(inner.Value); {
+		case named(flags, name) && slices.Equal(s.types, []string{openapi3.TypeBoolean}):
+			flagged = true
+		case named(remarks, name):
+		case s.isObject() && len(s.properties) > 0:
+			objects = append(objects, name)
+		case s.isArray():
+			lists++
+		default:
+			scalars++
+		}
+	}
+	slices.Sort(objects)
+	if len(objects) == 1 && (len(m.properties) == 1 || flagged && lists+scalars == 0) {
+		return objects[0]
+	}
+	words := wordsOf(resource)
+	for _, name := range objects {
+		if scalars == 0 && len(words) > 0 && (sameName(name, resource) || sameName(name, words[len(words)-1])) {
 			return name
 		}
 	}
 	return ""
 }
 
+// besideEnvelope returns what a response has beside an envelope, and the envelope does not, without remarks.
+func besideEnvelope(ref *openapi3.SchemaRef, envelope string) (list []string) {
+	outer := merge(ref.Value)
+	inner := outer.properties[envelope]
+	if inner == nil {
+		return nil
+	}
+	within := merge(inner.Value).properties
+	for name := range outer.properties {
+		if name != envelope && within[name] == nil && !named(remarks, name) {
+			list = append(list, name)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// inEnvelope returns what a response has of the resource: what is in the envelope, and beside it.
 func inEnvelope(ref *openapi3.SchemaRef, envelope string) *openapi3.SchemaRef {
-	if inner := merge(ref.Value).properties[envelope]; envelope != "" && inner != nil {
+	outer := merge(ref.Value)
+	inner := outer.properties[envelope]
+	if inner == nil {
+		return ref
+	}
+	beside := besideEnvelope(ref, envelope)
+	if len(beside) == 0 {
 		return inner
 	}
-	return ref
+	m := merge(inner.Value)
+	s := *inner.Value
+	s.Properties = maps.Clone(m.properties)
+	for _, name := range beside {
+		s.Properties[name] = outer.properties[name]
+	}
+	s.AllOf, s.Required = nil, slices.Sorted(maps.Keys(m.required))
+	s.Type = &openapi3.Types{openapi3.TypeObject}
+	return &openapi3.SchemaRef{Value: &s}
+}
+
+// identifiers are the parameters that say which one a read is about: those in its path, then those in its query of which the
+// user says where answers have them. Without either, it is the only parameter that its query must have.
+func (r *resource) identifiers() []pathParameter {
+	list := pathParameters(r.read.path)
+	var required []pathParameter
+	for _, p := range r.read.parameters {
+		if p.In != openapi3.ParameterInQuery {
+			continue
+		}
+		if _, ok := r.overrides.ID[p.Name]; ok {
+			list = append(list, pathParameter{name: p.Name})
+		} else if p.Required {
+			required = append(required, pathParameter{name: p.Name})
+		}
+	}
+	if len(list) == 0 && len(required) == 1 {
+		return required
+	}
+	return list
+}
+
+// identifies reports whether a parameter says which one an operation is about.
+func (r *resource) identifies(name string) bool {
+	return slices.ContainsFunc(r.path, func(v pathValue) bool { return v.parameter == name })
 }
 
 // describe describes a resource. The error says what the document does not: where an answer has the ID.
@@ -253,7 +348,9 @@ func (d *description) updates(body *openapi3.SchemaRef) error {
 		if err != nil {
 			return err
 		}
-		properties := d.objectProperties(update, given, r.name)
+		properties := slices.DeleteFunc(d.objectProperties(update, given, r.name), func(p schema.Property) bool {
+			return !r.created[p.Name] && r.inBody(o, p.Name)
+		})
 		r.bodies[o] = nameSet(properties)
 		for _, p := range properties {
 			r.updated[p.Name] = true
@@ -294,7 +391,7 @@ func (d *description) sources(answer *openapi3.SchemaRef) error {
 	}
 	var absent []string
 	for _, p := range d.inputs {
-		if find(d.outputs, p.Name) == nil && !p.WriteOnly {
+		if find(d.outputs, p.Name) == nil && !p.WriteOnly && !d.alias(p.Name) {
 			absent = append(absent, p.Name)
 		}
 	}
@@ -319,6 +416,24 @@ func (d *description) sources(answer *openapi3.SchemaRef) error {
 	return nil
 }
 
+// alias finds an output that is called as an input is but for how the name is written, as friendly_name for FriendlyName, and
+// has it under the name of the input.
+func (d *description) alias(input string) bool {
+	var same []int
+	for i, p := range d.outputs {
+		if sameName(p.Name, input) && find(d.inputs, p.Name) == nil {
+			same = append(same, i)
+		}
+	}
+	if len(same) != 1 || reserved(input) {
+		return false
+	}
+	p := &d.outputs[same[0]]
+	d.resource.sources[input] = fieldPath{p.Name}
+	p.Name = input
+	return true
+}
+
 // path finds where the values of the path are, and adds those that programs give to the inputs and outputs.
 func (d *description) path(answer *openapi3.SchemaRef) error {
 	r := d.resource
@@ -326,7 +441,10 @@ func (d *description) path(answer *openapi3.SchemaRef) error {
 	if made != nil && made.Value != nil {
 		made = inEnvelope(made, r.envelope)
 	}
-	parameters := pathParameters(r.read.path)
+	parameters := r.identifiers()
+	if len(parameters) == 0 {
+		return errors.New("nothing in " + r.read.name() + " says which one it reads; name the parameter in its id, as {channel: channel.id}")
+	}
 	inCreate := map[int]bool{}
 	var outside []string
 	for i, q := range pathParameters(r.create.path) {
@@ -380,10 +498,16 @@ func (d *description) path(answer *openapi3.SchemaRef) error {
 	r.renameReserved(d.inputs, d.outputs)
 	for i, v := range r.path {
 		if v.property != "" {
+			if find(d.outputs, v.property) == nil {
+				d.alias(v.property)
+			}
 			d.add(v.property, r.read.parameter(openapi3.ParameterInPath, parameters[i].name))
 		}
 	}
 	for _, name := range outside {
+		if find(d.outputs, name) == nil {
+			d.alias(name)
+		}
 		d.add(name, r.create.parameter(openapi3.ParameterInPath, name))
 	}
 	return nil
@@ -409,7 +533,7 @@ func (d *description) parameters(answer *openapi3.SchemaRef) {
 	r := d.resource
 	for _, o := range append([]*operation{r.create, r.read, r.remove}, r.updates...) {
 		for _, p := range o.parameters {
-			if p.In == openapi3.ParameterInPath || reserved(p.Name) || ownHeader(p) || isKeyHeader(p) ||
+			if p.In == openapi3.ParameterInPath || reserved(p.Name) || ownHeader(p) || isKeyHeader(p) || o != r.create && r.identifies(p.Name) ||
 				slices.ContainsFunc(r.asked, func(a asked) bool { return a.Name == p.Name && a.In == p.In }) {
 				continue
 			}

@@ -27,6 +27,8 @@ type types struct {
 	tokens  names
 	// open are the schemas that are being translated.
 	open map[*openapi3.Schema]bool
+	// same are schemas that are known to be the same in both directions, with all that they lead to.
+	same map[*openapi3.Schema]bool
 }
 
 type objectKey struct {
@@ -171,7 +173,8 @@ func shapeOf(t *schema.Type) schema.Kind {
 
 // object returns the object with a schema's properties: one for both directions if they do not differ.
 func (t *types) object(m *merged, way direction, hint string) *schema.Object {
-	if !t.differs(m.Schema, map[*openapi3.Schema]bool{}) {
+	if seen := map[*openapi3.Schema]bool{}; !t.differs(m.Schema, seen) {
+		maps.Copy(t.same, seen)
 		way = both
 	}
 	key := objectKey{m.Schema, way}
@@ -191,7 +194,7 @@ func (t *types) object(m *merged, way direction, hint string) *schema.Object {
 
 // differs reports whether a schema has parts that are only read or only written.
 func (t *types) differs(s *openapi3.Schema, seen map[*openapi3.Schema]bool) bool {
-	if s == nil || seen[s] {
+	if s == nil || seen[s] || t.same[s] {
 		return false
 	}
 	seen[s] = true

@@ -97,18 +97,25 @@ func (s *service) remove(at string, status int) (int, any) {
 	return status, nil
 }
 
-// open returns the provider of a document of testdata/services for a service.
-func (s *service) open(t *testing.T, document, base, overrides string, config pt.Object) *pt.Provider {
+// serve returns the URL of the service.
+func (s *service) serve(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// open returns the provider of a document of testdata/services for a service.
+func (s *service) open(t *testing.T, document, base, overrides string, config pt.Object) *pt.Provider {
+	t.Helper()
+	url := s.serve(t)
 	p := pt.New(t, provider.New())
 	parameters := []string{filepath.Join("testdata", "services", document), "test"}
 	if overrides != "" {
 		parameters = append(parameters, overrides)
 	}
 	parameterize(t, p, args(parameters...))
-	require.NoError(t, configure(p, pt.With(pt.Object{"baseUrl": server.URL + base}, config)))
+	require.NoError(t, configure(p, pt.With(pt.Object{"baseUrl": url + base}, config)))
 	return p
 }
 
@@ -441,7 +448,7 @@ func TestGitea(t *testing.T) {
 func TestNamesOfServices(t *testing.T) {
 	for document, want := range map[string][]string{
 		"alertmanager.yaml": {"Silence"}, "powerdns.yaml": {"Zone"}, "docker.yaml": {"Container", "Service"}, "kubernetes.json": {"Deployment"},
-		"gitea.yaml": {"OrgLabel", "RepoLabel", "Team"},
+		"gitea.yaml": {"OrgLabel", "RepoLabel", "Team"}, "telephony.yaml": {"Queue"}, "billing.yaml": {"Customer"}, "mail.yaml": {"Domain", "Route"},
 	} {
 		p := pt.New(t, provider.New())
 		parameterize(t, p, args(filepath.Join("testdata", "services", document), "test"))

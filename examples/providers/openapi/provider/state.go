@@ -2,14 +2,22 @@ package provider
 
 import "github.com/husk-dev/husk/abi/property"
 
-// open takes a resource out of its envelope.
+// open takes a resource out of its envelope, with what is beside it.
 func (r *resource) open(body property.Value) property.Value {
-	if m, ok := body.AsObject(); ok && r.envelope != "" {
-		if inner, ok := m.Lookup(r.envelope); ok {
-			return inner
+	m, ok := body.AsObject()
+	if !ok || r.envelope == "" || !m.Has(r.envelope) {
+		return body
+	}
+	inner, ok := m.Get(r.envelope).AsObject()
+	if !ok {
+		return m.Get(r.envelope)
+	}
+	for _, name := range r.beside {
+		if v, ok := m.Lookup(name); ok {
+			inner = inner.With(name, v)
 		}
 	}
-	return body
+	return property.Object(inner)
 }
 
 // state returns the state in a response, with the known values of the path and parameters.
