@@ -39,6 +39,8 @@ func (n *NewRun) Check() error {
 	switch {
 	case !slices.Contains(Operations, n.Operation):
 		return fmt.Errorf("the operation %.60q: it is one of %s", n.Operation, strings.Join(Operations, ", "))
+	case len(n.Directory) > MaxMessage:
+		return fmt.Errorf("the directory %.60q… has more than %d bytes", n.Directory, MaxMessage)
 	case n.Directory != "" && (path.IsAbs(n.Directory) || path.Clean(n.Directory) != n.Directory || strings.HasPrefix(n.Directory, "..") || strings.ContainsAny(n.Directory, "\\\x00")):
 		return fmt.Errorf("the directory %.60q is none in a bundle", n.Directory)
 	case !IsDigest(n.Bundle):

@@ -209,12 +209,15 @@ type Token struct {
 type Schedule struct {
 	Name string `json:"name"`
 	// Cron says when, in five fields and in UTC.
-	Cron string    `json:"cron"`
-	Run  NewRun    `json:"run"`
-	By   string    `json:"by,omitempty"`
+	Cron string `json:"cron"`
+	Run  NewRun `json:"run"`
+	By   string `json:"by,omitempty"`
+	// Next is zero if the schedule has stopped.
 	Next time.Time `json:"next,omitzero"`
 	// Last is the ID of its last run.
 	Last string `json:"last,omitempty"`
+	// Reason says why the schedule has stopped, or why its last time began no run.
+	Reason string `json:"reason,omitempty"`
 }
 
 // Status is the state of a server.

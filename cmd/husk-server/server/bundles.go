@@ -25,6 +25,16 @@ func (s *Server) hasBundle(ctx context.Context, c *caller, digest string) error 
 	})
 }
 
+// hasBundle returns an error unless a team has sent a bundle.
+func (t *tx) hasBundle(tenant, digest string) error {
+	var n int
+	err := t.row("SELECT count(*) FROM husk_bundles WHERE tenant = ? AND digest = ?", tenant, digest).Scan(&n)
+	if err == nil && n == 0 {
+		err = refusef(http.StatusConflict, "the bundle %s is not here: send it first", digest)
+	}
+	return err
+}
+
 // putBundle stores the files of a project. Whether there is room for them is known before they are sent.
 func (s *Server) putBundle(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 	if err := c.require(runapi.Preview, ""); err != nil {

@@ -34,7 +34,7 @@ type db struct {
 // schemaVersion is that of the tables below. A change of them adds to changes.
 var schemaVersion = len(changes)
 
-// changes make the tables, each from those before. INTEGER stands for BIGINT in PostgreSQL, and BLOB for BYTEA. Times are
+// changes make the tables, each from those before. INTEGER stands for BIGINT in PostgreSQL, BLOB for BYTEA, and INSTR for STRPOS. Times are
 // in milliseconds since 1970, 0 for none.
 var changes = []string{`
 CREATE TABLE husk_tenants (
@@ -132,7 +132,17 @@ UPDATE husk_schedules SET requested_person = requested_by;
 ALTER TABLE husk_runs ADD COLUMN seen TEXT NOT NULL DEFAULT '';
 UPDATE husk_runs SET seen = 'unknown' WHERE base <> -1`, `
 UPDATE husk_runs SET approved_by = (SELECT person FROM husk_tokens p WHERE p.tenant = husk_runs.tenant AND p.name = husk_runs.approved_by)
-	WHERE EXISTS (SELECT 1 FROM husk_tokens p WHERE p.tenant = husk_runs.tenant AND p.name = husk_runs.approved_by)`}
+	WHERE EXISTS (SELECT 1 FROM husk_tokens p WHERE p.tenant = husk_runs.tenant AND p.name = husk_runs.approved_by)`, `
+ALTER TABLE husk_runs ADD COLUMN bundle TEXT NOT NULL DEFAULT '';
+UPDATE husk_runs SET bundle = substr(request, INSTR(request, '"bundle":"') + 10, 71);
+ALTER TABLE husk_schedules ADD COLUMN bundle TEXT NOT NULL DEFAULT '';
+UPDATE husk_schedules SET bundle = substr(run, INSTR(run, '"bundle":"') + 10, 71);
+ALTER TABLE husk_schedules ADD COLUMN reason TEXT NOT NULL DEFAULT '';
+ALTER TABLE husk_schedules ADD COLUMN token TEXT NOT NULL DEFAULT '';
+UPDATE husk_schedules SET token = COALESCE((SELECT hash FROM husk_tokens k WHERE k.tenant = husk_schedules.tenant AND k.name = husk_schedules.requested_by
+	AND k.person = husk_schedules.requested_person AND k.projects = husk_schedules.requested_projects), '');
+ALTER TABLE husk_schedules DROP COLUMN requested_person;
+ALTER TABLE husk_schedules DROP COLUMN requested_projects`}
 
 // ErrNewerSchema says that a newer version of Husk has changed the database.
 var ErrNewerSchema = errors.New("the database was changed by a newer version of husk server: use that version")
@@ -221,7 +231,7 @@ func (d *db) migrate(ctx context.Context) error {
 		for _, change := range changes[version:] {
 			for statement := range strings.SplitSeq(change, ";\n") {
 				if d.postgres {
-					statement = strings.NewReplacer(" INTEGER PRIMARY KEY", " BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", " INTEGER", " BIGINT", " BLOB", " BYTEA").Replace(statement)
+					statement = strings.NewReplacer(" INTEGER PRIMARY KEY", " BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", " INTEGER", " BIGINT", " BLOB", " BYTEA", "INSTR(", "STRPOS(").Replace(statement)
 				}
 				if _, err := t.exec(statement); err != nil {
 					return err

@@ -160,7 +160,7 @@ func (s *Server) routes() (*http.ServeMux, error) {
 			if err := c.require(runapi.Read, ""); err != nil {
 				return nil, err
 			}
-			return s.schedules(r.Context(), c)
+			return s.schedules(r.Context(), c, "")
 		},
 		"GET /v1/schedules/{name}": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			if err := c.require(runapi.Read, ""); err != nil {

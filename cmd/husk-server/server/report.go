@@ -46,10 +46,10 @@ func (s *Server) report(ctx context.Context, c *caller, p runapi.Report) error {
 		if err != nil {
 			return err
 		}
-		_, err = t.exec("INSERT INTO husk_runs (id, tenant, project, stack, request, selector, state, previewing, requested_by, requested_projects,"+
+		_, err = t.exec("INSERT INTO husk_runs (id, tenant, project, stack, request, bundle, selector, state, previewing, requested_by, requested_projects,"+
 			" approved_by, worker, attempt, token, lease, not_before, cancel, lines, reason, made, began, ended)"+
-			" VALUES (?, ?, ?, ?, ?, '', ?, 0, ?, '[]', '', ?, 1, '', 0, 0, 0, 0, ?, ?, ?, ?)",
-			p.ID, c.tenant, p.Project, p.Stack, string(request), string(p.State), c.name, p.Worker, storable(plain(p.Reason), runapi.MaxMessage), millis(p.Made), millis(p.Began), millis(p.Ended))
+			" VALUES (?, ?, ?, ?, ?, ?, '', ?, 0, ?, '[]', '', ?, 1, '', 0, 0, 0, 0, ?, ?, ?, ?)",
+			p.ID, c.tenant, p.Project, p.Stack, string(request), p.Bundle, string(p.State), c.name, p.Worker, storable(plain(p.Reason), runapi.MaxMessage), millis(p.Made), millis(p.Began), millis(p.Ended))
 		if err != nil {
 			return err
 		}

@@ -92,18 +92,15 @@ func (s *Server) queue(t *tx, c *caller, n runapi.NewRun) (*record, error) {
 	if s.options.RequireApproval && n.Changes() {
 		n.Approval = true
 	}
-	var open, bundles int
+	var open int
 	if err := t.row("SELECT count(*) FROM husk_runs WHERE tenant = ? AND state IN ('queued', 'running', 'waiting')", c.tenant).Scan(&open); err != nil {
 		return nil, err
 	}
 	if open >= maxOpen {
 		return nil, refusef(http.StatusTooManyRequests, "%d runs of %s are waiting already", open, c.tenant)
 	}
-	if err := t.row("SELECT count(*) FROM husk_bundles WHERE tenant = ? AND digest = ?", c.tenant, n.Bundle).Scan(&bundles); err != nil {
+	if err := t.hasBundle(c.tenant, n.Bundle); err != nil {
 		return nil, err
-	}
-	if bundles == 0 {
-		return nil, refusef(http.StatusConflict, "the bundle %s is not here: send it first", n.Bundle)
 	}
 	request, err := json.Marshal(n)
 	if err != nil {
@@ -117,10 +114,10 @@ func (s *Server) queue(t *tx, c *caller, n runapi.NewRun) (*record, error) {
 	if n.Approval {
 		previewing = 1
 	}
-	_, err = t.exec("INSERT INTO husk_runs (id, tenant, project, stack, request, selector, state, previewing, requested_by, requested_person, requested_projects,"+
+	_, err = t.exec("INSERT INTO husk_runs (id, tenant, project, stack, request, bundle, selector, state, previewing, requested_by, requested_person, requested_projects,"+
 		" approved_by, worker, attempt, token, lease, not_before, cancel, lines, reason, made, began, ended)"+
-		" VALUES (?, ?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?, '', '', 0, '', 0, 0, 0, 0, '', ?, 0, 0)",
-		n.ID, c.tenant, n.Project, n.Stack, string(request), runapi.Selector(n.Labels), previewing, c.name, c.person, string(projects), time.Now().UnixMilli())
+		" VALUES (?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?, '', '', 0, '', 0, 0, 0, 0, '', ?, 0, 0)",
+		n.ID, c.tenant, n.Project, n.Stack, string(request), n.Bundle, runapi.Selector(n.Labels), previewing, c.name, c.person, string(projects), time.Now().UnixMilli())
 	if err != nil {
 		return nil, err
 	}

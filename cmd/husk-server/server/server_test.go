@@ -582,40 +582,6 @@ func TestTenants(t *testing.T) {
 	})
 }
 
-func TestSchedules(t *testing.T) {
-	everywhere(t, func(t *testing.T, o server.Options) {
-		b := open(t, o)
-		admin, worker := b.client("acme", "admin", runapi.Admin), b.client("acme", "w", runapi.Work)
-		require.NoError(t, admin.SendBundle(t.Context(), digest("files"), []byte("files")))
-		schedule := runapi.Schedule{Cron: "@every 1s", Run: runapi.NewRun{Project: "shop", Stack: "dev", Operation: "refresh", Bundle: digest("files"), Options: []string{"--preview-only=true"}}}
-		var set runapi.Schedule
-		_, err := admin.Call(t.Context(), http.MethodPut, "/v1/schedules/drift", schedule, &set)
-		require.NoError(t, err)
-		require.Equal(t, "admin", set.By)
-		first := b.wait(worker)
-		require.Equal(t, "refresh", first.Operation)
-		require.Equal(t, []string{"--preview-only=true"}, first.Options)
-		require.NoError(t, b.end(first, runapi.End{Outcome: runapi.Succeeded}))
-		second := b.wait(worker)
-		require.NotEqual(t, first.ID, second.ID, "it is repeated")
-		var all []runapi.Schedule
-		_, err = admin.Call(t.Context(), http.MethodGet, "/v1/schedules", nil, &all)
-		require.NoError(t, err)
-		require.Len(t, all, 1)
-		_, err = admin.Call(t.Context(), http.MethodDelete, "/v1/schedules/drift", nil, nil)
-		require.NoError(t, err)
-		require.NoError(t, b.end(second, runapi.End{Outcome: runapi.Succeeded}))
-		for name, wrong := range map[string]runapi.Schedule{
-			"drift":   {Cron: "now and then", Run: schedule.Run},
-			"dri ft":  {Cron: schedule.Cron, Run: schedule.Run},
-			"drift-2": {Cron: schedule.Cron, Run: runapi.NewRun{Project: "shop"}},
-		} {
-			_, err := admin.CallFor(t.Context(), 0, http.MethodPut, "/v1/schedules/"+strings.ReplaceAll(name, " ", "%20"), wrong, nil)
-			require.Equal(t, http.StatusBadRequest, status(err), name)
-		}
-	})
-}
-
 // What a worker did without a connection is reported once.
 func TestReports(t *testing.T) {
 	b := open(t, server.Options{})

@@ -2,20 +2,11 @@ package server
 
 import (
 	"context"
-	"crypto/rand"
-	"database/sql"
-	"encoding/json"
 	"errors"
 	"log/slog"
-	"net/http"
-	"regexp"
-	"slices"
 	"time"
 
 	"github.com/riverqueue/river"
-	"github.com/robfig/cron/v3"
-
-	"github.com/husk-dev/husk/internal/runapi"
 )
 
 // River has the timers of the server: jobs that are added in the transaction of what they are about, and that one of the
@@ -76,73 +67,6 @@ func (s *Server) watch(ctx context.Context, t *tx, r *record) error {
 	return err
 }
 
-type scheduler struct {
-	river.WorkerDefaults[scheduleArgs]
-	s *Server
-}
-
-func (w *scheduler) Timeout(*river.Job[scheduleArgs]) time.Duration { return timerTime }
-
-// Work begins a run of a schedule, and adds the timer of the next.
-func (w *scheduler) Work(ctx context.Context, job *river.Job[scheduleArgs]) error {
-	var made *record
-	err := w.s.db.step(ctx, func(t *tx) error {
-		made = nil
-		var line, text, by, person, projects, last string
-		var next int64
-		err := t.row("SELECT cron, run, requested_by, requested_person, requested_projects, next, last FROM husk_schedules WHERE tenant = ? AND name = ? AND version = ?",
-			job.Args.Tenant, job.Args.Name, job.Args.Version).Scan(&line, &text, &by, &person, &projects, &next, &last)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil // it was removed, or replaced
-		}
-		if err != nil {
-			return err
-		}
-		c := &caller{tenant: job.Args.Tenant, name: by, person: person}
-		var n runapi.NewRun
-		if err := errors.Join(json.Unmarshal([]byte(text), &n), json.Unmarshal([]byte(projects), &c.projects)); err != nil {
-			return err
-		}
-		// One that is still open is not overtaken.
-		open, err := t.runWhere("id = ? AND state IN ('queued', 'running', 'waiting')", last)
-		if err != nil {
-			return err
-		}
-		if due := timeOf(next); open == nil && !due.After(time.Now()) {
-			n.ID = rand.Text()
-			r, err := w.s.queue(t, c, n)
-			var refused *refusal
-			switch {
-			case errors.As(err, &refused):
-				slog.Warn("a scheduled run was refused", "tenant", c.tenant, "schedule", job.Args.Name, "reason", refused.reason)
-			case err != nil:
-				return err
-			default:
-				made, last = r, r.ID
-			}
-		}
-		at, err := cron.ParseStandard(line)
-		if err != nil {
-			return err
-		}
-		return w.s.plan(ctx, t, job.Args, at.Next(time.Now().UTC()), last)
-	})
-	if err == nil && made != nil {
-		w.s.queued.ring(wantedOf(made))
-	}
-	return err
-}
-
-// plan adds the timer of a schedule.
-func (s *Server) plan(ctx context.Context, t *tx, args scheduleArgs, next time.Time, last string) error {
-	_, err := t.exec("UPDATE husk_schedules SET next = ?, last = ? WHERE tenant = ? AND name = ? AND version = ?", millis(next), last, args.Tenant, args.Name, args.Version)
-	if err != nil {
-		return err
-	}
-	_, err = s.timers.InsertTx(ctx, t.Tx, args, &river.InsertOpts{ScheduledAt: next})
-	return err
-}
-
 type sweeper struct {
 	river.WorkerDefaults[sweepArgs]
 	s *Server
@@ -196,8 +120,8 @@ func (s *Server) prune(ctx context.Context, now time.Time) error {
 		}{
 			{"DELETE FROM husk_lines WHERE run IN (SELECT id FROM husk_runs WHERE ended > 0 AND ended < ?)", []any{old}},
 			{"DELETE FROM husk_runs WHERE ended > 0 AND ended < ?", []any{old}},
-			{"DELETE FROM husk_bundles WHERE made < ? AND NOT EXISTS (SELECT 1 FROM husk_runs r WHERE r.tenant = husk_bundles.tenant AND r.state IN ('queued', 'running', 'waiting') AND r.request LIKE '%' || husk_bundles.digest || '%')" +
-				" AND NOT EXISTS (SELECT 1 FROM husk_schedules s WHERE s.tenant = husk_bundles.tenant AND s.run LIKE '%' || husk_bundles.digest || '%')", []any{day}},
+			{"DELETE FROM husk_bundles WHERE made < ? AND NOT EXISTS (SELECT 1 FROM husk_runs r WHERE r.tenant = husk_bundles.tenant AND r.state IN ('queued', 'running', 'waiting') AND r.bundle = husk_bundles.digest)" +
+				" AND NOT EXISTS (SELECT 1 FROM husk_schedules s WHERE s.tenant = husk_bundles.tenant AND s.bundle = husk_bundles.digest)", []any{day}},
 			{"DELETE FROM husk_workers WHERE seen < ?", []any{day}},
 		} {
 			if _, err := t.exec(statement.text, statement.args...); err != nil {
@@ -243,113 +167,3 @@ func (q quiet) Enabled(ctx context.Context, level slog.Level) bool {
 }
 func (q quiet) WithAttrs(attrs []slog.Attr) slog.Handler { return quiet{q.Handler.WithAttrs(attrs)} }
 func (q quiet) WithGroup(name string) slog.Handler       { return quiet{q.Handler.WithGroup(name)} }
-
-var schedulePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
-
-// setSchedule makes or replaces a schedule.
-func (s *Server) setSchedule(ctx context.Context, c *caller, schedule runapi.Schedule) (*runapi.Schedule, error) {
-	at, err := cron.ParseStandard(schedule.Cron)
-	if err != nil {
-		return nil, refusef(http.StatusBadRequest, "the schedule %q is not one of cron, such as \"0 4 * * *\" for each day at 4:00 UTC: %v", schedule.Cron, err)
-	}
-	schedule.Run.ID = ""
-	if err := checkNewRun(&schedule.Run); err != nil {
-		return nil, err
-	}
-	if err := c.require(runapi.Admin, schedule.Run.Project); err != nil {
-		return nil, err
-	}
-	text, err := json.Marshal(schedule.Run)
-	if err != nil {
-		return nil, err
-	}
-	projects, err := json.Marshal(append([]string{}, c.projects...))
-	if err != nil {
-		return nil, err
-	}
-	args := scheduleArgs{c.tenant, schedule.Name, rand.Text()}
-	schedule.By, schedule.Next, schedule.Last = c.name, at.Next(time.Now().UTC()), ""
-	err = s.db.step(ctx, func(t *tx) error {
-		if _, err := t.dropSchedule(c, args.Name); err != nil {
-			return err
-		}
-		_, err := t.exec("INSERT INTO husk_schedules (tenant, name, cron, run, requested_by, requested_person, requested_projects, version, next, last) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, '')",
-			args.Tenant, args.Name, schedule.Cron, string(text), c.name, c.person, string(projects), args.Version)
-		if err != nil {
-			return err
-		}
-		return s.plan(ctx, t, args, schedule.Next, "")
-	})
-	return &schedule, err
-}
-
-// schedules returns those of a caller's projects.
-func (s *Server) schedules(ctx context.Context, c *caller) (all []runapi.Schedule, err error) {
-	all = []runapi.Schedule{}
-	err = s.db.step(ctx, func(t *tx) error {
-		return t.rows(func(scan func(...any) error) error {
-			var one runapi.Schedule
-			var text string
-			var next int64
-			if err := scan(&one.Name, &one.Cron, &text, &one.By, &next, &one.Last); err != nil {
-				return err
-			}
-			one.Next = timeOf(next)
-			if err := json.Unmarshal([]byte(text), &one.Run); err != nil {
-				return err
-			}
-			if c.uses(one.Run.Project) {
-				all = append(all, one)
-			}
-			return nil
-		}, "SELECT name, cron, run, requested_by, next, last FROM husk_schedules WHERE tenant = ? ORDER BY name", c.tenant)
-	})
-	return all, err
-}
-
-// schedule returns one of a caller's projects.
-func (s *Server) schedule(ctx context.Context, c *caller, name string) (*runapi.Schedule, error) {
-	all, err := s.schedules(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	at := slices.IndexFunc(all, func(one runapi.Schedule) bool { return one.Name == name })
-	if at < 0 {
-		return nil, refusef(http.StatusNotFound, "there is no schedule %q: husk remote schedule ls lists them", name)
-	}
-	return &all[at], nil
-}
-
-// removeSchedule removes a schedule. A run of it that has begun goes on.
-func (s *Server) removeSchedule(ctx context.Context, c *caller, name string) error {
-	if err := c.require(runapi.Admin, ""); err != nil {
-		return err
-	}
-	return s.db.step(ctx, func(t *tx) error {
-		was, err := t.dropSchedule(c, name)
-		if err == nil && !was {
-			err = refusef(http.StatusNotFound, "there is no schedule %q", name)
-		}
-		return err
-	})
-}
-
-// dropSchedule removes a schedule of a project that the caller may use, if there is one.
-func (t *tx) dropSchedule(c *caller, name string) (was bool, err error) {
-	var text string
-	switch err := t.row("SELECT run FROM husk_schedules WHERE tenant = ? AND name = ?", c.tenant, name).Scan(&text); {
-	case errors.Is(err, sql.ErrNoRows):
-		return false, nil
-	case err != nil:
-		return false, err
-	}
-	var n runapi.NewRun
-	if err := json.Unmarshal([]byte(text), &n); err != nil {
-		return false, err
-	}
-	if !c.uses(n.Project) {
-		return false, refusef(http.StatusForbidden, "the schedule %q is of a project that the token %s is not for", name, c.name)
-	}
-	_, err = t.exec("DELETE FROM husk_schedules WHERE tenant = ? AND name = ?", c.tenant, name)
-	return true, err
-}

@@ -23,6 +23,7 @@ import (
 	"github.com/husk-dev/husk/internal/bundle"
 	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/plugins"
+	"github.com/husk-dev/husk/internal/printable"
 	"github.com/husk-dev/husk/internal/runapi"
 	"github.com/husk-dev/husk/internal/trace"
 	"github.com/husk-dev/husk/internal/workspace"
@@ -279,7 +280,14 @@ func (a commands) schedules() *cobra.Command {
 				a.Say("There are no schedules.")
 			}
 			for _, s := range all {
-				if err := a.Printf("%-20s  %-15s  %-7s  %s/%s  next %s\n", s.Name, s.Cron, s.Run.Operation, s.Run.Project, s.Run.Stack, s.Next.Format(time.RFC3339)); err != nil {
+				next := "stopped"
+				if !s.Next.IsZero() {
+					next = "next " + s.Next.Format(time.RFC3339)
+				}
+				if s.Reason != "" {
+					next += ": " + printable.Line(s.Reason)
+				}
+				if err := a.Printf("%-20s  %-15s  %-7s  %s/%s  %s\n", s.Name, s.Cron, s.Run.Operation, s.Run.Project, s.Run.Stack, next); err != nil {
 					return err
 				}
 			}

@@ -1,0 +1,69 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/riverqueue/river"
+)
+
+// Exec changes the database.
+func (s *Server) Exec(ctx context.Context, statement string, args ...any) error {
+	return s.db.step(ctx, func(t *tx) error {
+		_, err := t.exec(statement, args...)
+		return err
+	})
+}
+
+// Count returns the number that a query gives.
+func (s *Server) Count(ctx context.Context, query string, args ...any) (n int, err error) {
+	return n, s.db.step(ctx, func(t *tx) error { return t.row(query, args...).Scan(&n) })
+}
+
+// MakeEarlier makes the tables of an earlier version, the first of which is 1, and changes them.
+func MakeEarlier(ctx context.Context, o Options, version int, statements ...string) error {
+	all := changes
+	changes, schemaVersion = all[:version], version
+	defer func() { changes, schemaVersion = all, len(all) }()
+	d, err := openDB(ctx, o.Database, o.Dir)
+	if err != nil {
+		return err
+	}
+	for _, statement := range statements {
+		if _, one := d.ExecContext(ctx, statement); one != nil {
+			err = errors.Join(err, one)
+		}
+	}
+	return errors.Join(err, d.Close())
+}
+
+// Due sets the next time of a schedule to now, and adds its timer.
+func (s *Server) Due(ctx context.Context, tenant, name string) error {
+	return s.due(ctx, tenant, name, func(t *tx, args scheduleArgs, last string) error {
+		return s.plan(ctx, t, args, time.Now(), last, "")
+	})
+}
+
+// Begin does what a timer of a schedule does.
+func (s *Server) Begin(ctx context.Context, tenant, name string) error {
+	var timer scheduleArgs
+	if err := s.due(ctx, tenant, name, func(t *tx, args scheduleArgs, _ string) error {
+		timer = args
+		_, err := t.exec("UPDATE husk_schedules SET next = ? WHERE tenant = ? AND name = ?", time.Now().UnixMilli(), tenant, name)
+		return err
+	}); err != nil {
+		return err
+	}
+	return (&scheduler{s: s}).Work(ctx, &river.Job[scheduleArgs]{Args: timer})
+}
+
+func (s *Server) due(ctx context.Context, tenant, name string, do func(t *tx, args scheduleArgs, last string) error) error {
+	return s.db.step(ctx, func(t *tx) error {
+		args, last := scheduleArgs{Tenant: tenant, Name: name}, ""
+		if err := t.row("SELECT version, last FROM husk_schedules WHERE tenant = ? AND name = ?", tenant, name).Scan(&args.Version, &last); err != nil {
+			return err
+		}
+		return do(t, args, last)
+	})
+}

@@ -1,0 +1,223 @@
+package server_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/cmd/husk-server/server"
+	"github.com/husk-dev/husk/internal/runapi"
+)
+
+// nightly is a schedule that looks for drift.
+func nightly(stack string) runapi.Schedule {
+	return runapi.Schedule{Cron: "0 4 * * *", Run: runapi.NewRun{Project: "shop", Stack: stack, Operation: "refresh", Bundle: digest("files"), Options: []string{"--preview-only=true"}}}
+}
+
+func (b *bench) setSchedule(c *runapi.Client, name string, schedule runapi.Schedule) (set runapi.Schedule, err error) {
+	b.t.Helper()
+	_, err = c.CallFor(b.t.Context(), 0, http.MethodPut, "/v1/schedules/"+strings.ReplaceAll(name, " ", "%20"), schedule, &set)
+	return set, err
+}
+
+func (b *bench) schedule(c *runapi.Client, name string) (schedule runapi.Schedule) {
+	b.t.Helper()
+	_, err := c.CallFor(b.t.Context(), 0, http.MethodGet, "/v1/schedules/"+name, nil, &schedule)
+	require.NoError(b.t, err)
+	return schedule
+}
+
+func TestSchedules(t *testing.T) {
+	everywhere(t, func(t *testing.T, o server.Options) {
+		b := open(t, o)
+		admin, worker := b.client("acme", "admin", runapi.Admin), b.client("acme", "w", runapi.Work)
+		_, err := b.setSchedule(admin, "drift", nightly("dev"))
+		require.Equal(t, http.StatusConflict, status(err))
+		require.ErrorContains(t, err, "the bundle "+digest("files")+" is not here: send it first")
+		require.NoError(t, admin.SendBundle(t.Context(), digest("files"), []byte("files")))
+		set, err := b.setSchedule(admin, "drift", nightly("dev"))
+		require.NoError(t, err)
+		require.Equal(t, "admin", set.By)
+		require.Equal(t, 4, set.Next.Hour())
+		last := ""
+		for range 2 { // it is repeated
+			require.NoError(t, b.server.Due(t.Context(), "acme", "drift"))
+			claim := b.wait(worker)
+			require.NotEqual(t, last, claim.ID)
+			last = claim.ID
+			require.Equal(t, "refresh", claim.Operation)
+			require.Equal(t, []string{"--preview-only=true"}, claim.Options)
+			require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Succeeded}))
+		}
+		var all []runapi.Schedule
+		_, err = admin.Call(t.Context(), http.MethodGet, "/v1/schedules", nil, &all)
+		require.NoError(t, err)
+		require.Len(t, all, 1)
+		require.Equal(t, last, all[0].Last)
+		require.Equal(t, set.Next, all[0].Next)
+		require.Empty(t, all[0].Reason)
+		_, err = admin.Call(t.Context(), http.MethodDelete, "/v1/schedules/drift", nil, nil)
+		require.NoError(t, err)
+		_, err = admin.CallFor(t.Context(), 0, http.MethodGet, "/v1/schedules/drift", nil, nil)
+		require.Equal(t, http.StatusNotFound, status(err))
+	})
+}
+
+// TestSchedulesThatAreRefused sets what is no schedule, or would never begin a run, or all the time.
+func TestSchedulesThatAreRefused(t *testing.T) {
+	quiet(t)
+	b := open(t, server.Options{})
+	admin := b.client("acme", "admin", runapi.Admin)
+	require.NoError(t, admin.SendBundle(t.Context(), digest("files"), []byte("files")))
+	for line, want := range map[string]string{
+		"now and then":                          "is not one of cron",
+		"":                                      "is not one of cron",
+		"0 0 31 2 *":                            "never comes: no date has this day and this month",
+		"0 0 30 2 *":                            "never comes",
+		"0 0 31 4,6,9,11 *":                     "never comes",
+		"@every 1s":                             "comes more than once in 1m0s",
+		"@every 59s":                            "comes more than once in 1m0s",
+		"@every -1h":                            "comes more than once in 1m0s",
+		"@every 0s":                             "comes more than once in 1m0s",
+		"* * * * * *":                           "is not one of cron",
+		"*/0 * * * *":                           "is not one of cron",
+		"TZ=Europe/Berlin 0 4 * * *":            "is not one of cron in UTC",
+		"TZ=0":                                  "is not one of cron in UTC",
+		"CRON_TZ=../../etc/passwd * * * * *":    "is not one of cron in UTC",
+		strings.Repeat("1,", 200) + "1 * * * *": "is not one of cron in UTC",
+	} {
+		schedule := nightly("dev")
+		schedule.Cron = line
+		_, err := b.setSchedule(admin, "s", schedule)
+		require.Equal(t, http.StatusBadRequest, status(err), line)
+		require.ErrorContains(t, err, want, line)
+	}
+	for _, line := range []string{"* * * * *", "0 0 29 2 *", "@daily", "@every 1m", "15 */6 1-5 jan,feb mon-fri"} {
+		schedule := nightly("dev")
+		schedule.Cron = line
+		set, err := b.setSchedule(admin, "s", schedule)
+		require.NoError(t, err, line)
+		require.False(t, set.Next.IsZero(), line)
+	}
+	_, err := b.setSchedule(admin, "dri ft", nightly("dev"))
+	require.Equal(t, http.StatusBadRequest, status(err))
+	wrong := nightly("dev")
+	wrong.Run.Bundle = "none"
+	_, err = b.setSchedule(admin, "s", wrong)
+	require.Equal(t, http.StatusBadRequest, status(err))
+	wrong = nightly("dev")
+	wrong.Run.Directory = strings.Repeat("x", 5000)
+	_, err = b.setSchedule(admin, "s", wrong)
+	require.Equal(t, http.StatusBadRequest, status(err))
+}
+
+// TestSchedulesStop has the token go with which a schedule was set: it begins no run, shows why, and stays stopped when another
+// token gets the name.
+func TestSchedulesStop(t *testing.T) {
+	quiet(t)
+	everywhere(t, func(t *testing.T, o server.Options) {
+		b := open(t, o)
+		ann, bob, worker := b.client("acme", "ann", runapi.Admin), b.client("acme", "bob", runapi.Admin), b.client("acme", "w", runapi.Work)
+		require.NoError(t, ann.SendBundle(t.Context(), digest("files"), []byte("files")))
+		begins := func(name string) bool {
+			t.Helper()
+			require.NoError(t, b.server.Begin(t.Context(), "acme", name))
+			claim := b.next(worker, "w", nil)
+			if claim != nil {
+				require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Succeeded}))
+			}
+			return claim != nil
+		}
+		for name, c := range map[string]*runapi.Client{"hers": ann, "his": bob} {
+			_, err := b.setSchedule(c, name, nightly(name))
+			require.NoError(t, err)
+			require.True(t, begins(name))
+		}
+		stopped := func(name, reason string) {
+			t.Helper()
+			require.False(t, begins(name))
+			is := b.schedule(bob, name)
+			require.True(t, is.Next.IsZero())
+			require.Equal(t, reason, is.Reason)
+		}
+		b.revoke(bob, "ann")
+		stopped("hers", "the token ann, which has set it, was revoked: set it again")
+		require.True(t, begins("his"), "others go on")
+		again := b.client("acme", "ann", runapi.Admin)
+		stopped("hers", "the token ann, which has set it, was revoked: set it again")
+		set, err := b.setSchedule(again, "hers", nightly("hers"))
+		require.NoError(t, err)
+		require.False(t, set.Next.IsZero())
+		require.True(t, begins("hers"))
+
+		// Tokens do not change; if one does, the schedule has what it allows now.
+		for change, reason := range map[string]string{
+			"expires = 1":            "the token ann, which has set it, has expired: set it again",
+			"role = 'approve'":       "the token ann does not allow this: it needs the role admin",
+			`projects = '["other"]'`: "the token ann is not for the project shop",
+		} {
+			require.NoError(t, b.server.Exec(t.Context(), "UPDATE husk_tokens SET "+change+" WHERE name = 'ann'"))
+			stopped("hers", reason)
+			require.NoError(t, b.server.Exec(t.Context(), "UPDATE husk_tokens SET expires = 0, role = 'admin', projects = '[]' WHERE name = 'ann'"))
+			require.True(t, begins("hers"), "a timer that is left begins it again")
+		}
+
+		// Earlier versions took lines that never come, or come all the time.
+		for _, line := range []string{"0 0 31 2 *", "@every 1s"} {
+			require.NoError(t, b.server.Exec(t.Context(), "UPDATE husk_schedules SET cron = ? WHERE name = 'his'", line))
+			require.False(t, begins("his"), line)
+			require.Contains(t, b.schedule(bob, "his").Reason, line)
+		}
+
+		// A time that began no run says why, and the next one comes.
+		require.NoError(t, b.server.Exec(t.Context(), "DELETE FROM husk_bundles"))
+		require.False(t, begins("hers"))
+		is := b.schedule(bob, "hers")
+		require.True(t, is.Next.After(time.Now()))
+		require.Equal(t, "the bundle "+digest("files")+" is not here: send it first", is.Reason)
+		require.NoError(t, bob.SendBundle(t.Context(), digest("files"), []byte("files")))
+		require.True(t, begins("hers"))
+		require.Empty(t, b.schedule(bob, "hers").Reason)
+	})
+}
+
+// TestSchedulesOfEarlierVersions has schedules that were set before they had a token, and bundles that a run or a schedule
+// needs which names them in its text only.
+func TestSchedulesOfEarlierVersions(t *testing.T) {
+	everywhere(t, func(t *testing.T, o server.Options) {
+		o.Dir = t.TempDir()
+		statements := []string{}
+		for _, content := range []string{"run", "hers", "gone", "unused"} {
+			statements = append(statements, "INSERT INTO husk_bundles (tenant, digest, made, content) VALUES ('acme', '"+digest(content)+"', 1, '')")
+		}
+		for _, content := range []string{"hers", "gone", "other"} {
+			statements = append(statements, "INSERT INTO husk_schedules (tenant, name, cron, run, requested_by, requested_person, requested_projects, version, next, last) VALUES "+
+				`('acme', '`+content+`', '0 4 * * *', '{"id":"","project":"shop","stack":"dev","operation":"preview","bundle":"`+digest(content)+`","message":"\u0000"}', `+
+				map[string]string{"hers": `'ann', 'ann', '[]'`, "gone": `'bob', 'bob', '[]'`, "other": `'ann', 'ann', '["a*"]'`}[content]+`, 'v', 4000000000000, '')`)
+		}
+		statements = append(statements, "INSERT INTO husk_runs (id, tenant, project, stack, request, selector, state, previewing, requested_by, requested_projects, approved_by, worker, attempt, token,"+
+			` lease, not_before, cancel, lines, reason, made, began, ended) VALUES ('R', 'acme', 'shop', 'dev', '{"id":"R","project":"shop","stack":"dev","operation":"up","bundle":"`+digest("run")+
+			`","message":"`+digest("unused")+`"}', '', 'queued', 0, 'ann', '[]', '', '', 0, '', 0, 0, 0, 0, '', 1, 0, 0)`,
+			"INSERT INTO husk_tokens (hash, tenant, name, role, projects, made, expires, person, issued_by) VALUES ('h', 'acme', 'ann', 'admin', '[]', 1, 0, 'ann', '')")
+		require.NoError(t, server.MakeEarlier(t.Context(), o, 5, statements...))
+		b := open(t, o)
+		eve := b.client("acme", "eve", runapi.Admin)
+		require.False(t, b.schedule(eve, "hers").Next.IsZero())
+		for _, name := range []string{"gone", "other"} { // who has set the last one had a token of another kind
+			require.True(t, b.schedule(eve, name).Next.IsZero(), name)
+			require.Contains(t, b.schedule(eve, name).Reason, "was revoked")
+		}
+		sent := func(content string) bool {
+			n, err := b.server.Count(t.Context(), "SELECT count(*) FROM husk_bundles WHERE digest = ?", digest(content))
+			require.NoError(t, err)
+			return n > 0
+		}
+		require.Eventually(t, func() bool { return !sent("unused") }, time.Minute, 10*time.Millisecond)
+		for _, content := range []string{"run", "hers", "gone"} {
+			require.True(t, sent(content), content)
+		}
+	})
+}
