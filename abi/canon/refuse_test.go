@@ -2,6 +2,7 @@ package canon_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,11 +44,16 @@ func TestRefusedRequest(t *testing.T) {
 	require.ErrorIs(t, err, canon.ErrFlags)
 }
 
-// returning returns its fields from every check.
+// returning returns its fields from every check and creation.
 type returning struct {
 	abi.Unimplemented
 	response abi.CheckResponse
+	created  abi.CreateResponse
 	err      error
+}
+
+func (r returning) Create(context.Context, abi.CreateRequest) (abi.CreateResponse, error) {
+	return r.created, r.err
 }
 
 func (r returning) Check(context.Context, abi.CheckRequest) (abi.CheckResponse, error) {
@@ -82,8 +88,8 @@ func TestRefusedAnswer(t *testing.T) {
 			abi.Error{Kind: abi.ErrorKindNotFound, Message: "gone"}},
 		{"init-failed with data that cannot be encoded",
 			returning{err: &abi.Error{Kind: abi.ErrorKindInitFailed, Message: "half", InitFailure: &abi.InitFailure{State: unencodable}}},
-			abi.Error{Kind: abi.ErrorKindInternal, Message: "half (its details are lost: " +
-				"error.init-failure.state: cannot encode properties: [\"caf\uFFFD\"]: text is not valid UTF-8)"}},
+			abi.Error{Kind: abi.ErrorKindInitFailed, Message: "half", InitFailure: &abi.InitFailure{RefreshBeforeUpdate: true, Reasons: []string{
+				"its details are lost: error.init-failure.state: cannot encode properties: [\"caf\uFFFD\"]: text is not valid UTF-8"}}}},
 		{"an error that speaks for the host",
 			returning{err: &abi.Error{Kind: abi.ErrorKindDenied, Origin: abi.ErrorOriginPolicy, Message: "trust me"}},
 			abi.Error{Kind: abi.ErrorKindDenied, Origin: abi.ErrorOriginGuest, Message: "trust me"}},
@@ -94,6 +100,33 @@ func TestRefusedAnswer(t *testing.T) {
 			_, err := f.guest.Check(t.Context(), abi.CheckRequest{})
 			require.Equal(t, &test.want, err)
 			require.NoError(t, f.guest.Broken())
+		})
+	}
+}
+
+// What was created keeps its ID, whatever the rest of the answer is, and is never a plain failure.
+func TestRefusedCreation(t *testing.T) {
+	unencodable := property.NewMap(property.Entry{Key: "note", Value: property.String(notUTF8)})
+	const reason = "cannot encode properties: note: text is not valid UTF-8"
+	for _, test := range []struct {
+		name string
+		returning
+		id      string
+		reasons []string
+	}{
+		{"the state", returning{created: abi.CreateResponse{ID: "7", State: unencodable}}, "7", []string{"create-response.state: " + reason}},
+		{"the ID", returning{created: abi.CreateResponse{ID: notUTF8}}, "", []string{"create-response.id: invalid UTF-8", "its ID is lost: invalid UTF-8"}},
+		{"the state of a failed one",
+			returning{err: &abi.Error{Kind: abi.ErrorKindInitFailed, Message: "half", InitFailure: &abi.InitFailure{ID: "7", State: unencodable}}},
+			"7", []string{"its details are lost: error.init-failure.state: " + reason}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f := newFake(canontest.Host{}, func(canontest.Host) abi.Provider { return test.returning })
+			_, err := f.guest.Create(t.Context(), abi.CreateRequest{})
+			e, ok := errors.AsType[*abi.Error](err)
+			require.True(t, ok)
+			require.Equal(t, abi.ErrorKindInitFailed, e.Kind)
+			require.Equal(t, &abi.InitFailure{ID: test.id, Reasons: test.reasons, RefreshBeforeUpdate: true}, e.InitFailure)
 		})
 	}
 }

@@ -2,6 +2,8 @@ package canon
 
 import (
 	"context"
+	"slices"
+	"unicode/utf8"
 	"unsafe"
 
 	"github.com/husk-dev/husk/abi"
@@ -76,6 +78,18 @@ func (s *server) lowered(w *lowerer) {
 	s.err = w.err
 }
 
+// created is lowered for a creation. What exists by then keeps its ID, whatever else cannot be lowered.
+func (s *server) created(w *lowerer, id string) {
+	if !w.refused || id == "" {
+		s.lowered(w)
+		return
+	}
+	s.answerError(&abi.Error{
+		Kind: abi.ErrorKindInitFailed, Message: w.err.Error(),
+		InitFailure: &abi.InitFailure{ID: id, Reasons: []string{w.err.Error()}, RefreshBeforeUpdate: true},
+	})
+}
+
 // do calls a function of the host and lowers the result, unless the parameters could not be lifted.
 func (s *server) do(call func() error, lower func(*lowerer, []byte)) {
 	if s.err != nil {
@@ -93,9 +107,20 @@ func (s *server) do(call func() error, lower func(*lowerer, []byte)) {
 	}
 }
 
-// answerError lowers an error, without its details if these cannot be lowered.
+// answerError lowers an error, without its details if these cannot be lowered. That of a resource that exists keeps the ID or,
+// if that is no text, says that it exists: another ID would be that of something else.
 func (s *server) answerError(e *abi.Error) {
+	if e != nil && e.InitFailure != nil && !utf8.ValidString(e.InitFailure.ID) {
+		left, failure := *e, *e.InitFailure
+		failure.ID, failure.Reasons = "", append(slices.Clip(failure.Reasons), "its ID is lost: "+ErrUTF8.Error())
+		left.InitFailure, e = &failure, &left
+	}
 	w := s.lowerError(e)
+	if w.refused && e != nil && e.Kind == abi.ErrorKindInitFailed && e.InitFailure != nil {
+		left := *e
+		left.InitFailure = &abi.InitFailure{ID: e.InitFailure.ID, Reasons: []string{"its details are lost: " + w.err.Error()}, RefreshBeforeUpdate: true}
+		w = s.lowerError(&left)
+	}
 	if w.refused {
 		w = s.lowerError(abi.NewError(abi.ErrorKindInternal, e.Message+" (its details are lost: "+w.err.Error()+")"))
 	}

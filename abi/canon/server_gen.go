@@ -176,7 +176,7 @@ func serveProviderCreate(ctx context.Context, p abi.Provider, s *server) {
 	v, err := p.Create(ctx, request)
 	if w, b := s.returned(err); w != nil {
 		lowerCreateResponse(w, b, &v)
-		s.lowered(w)
+		s.created(w, v.ID)
 	}
 }
 

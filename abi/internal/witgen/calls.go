@@ -162,6 +162,10 @@ func (c *contract) serveExport(s *source, f function, args string) {
 		s.f("if w, b := s.returned(nil); w != nil {")
 	}
 	c.lowerField(s, f.result, 0, "", "v")
+	if f.goName == "Create" {
+		s.f("s.created(w, v.ID)\n}")
+		return
+	}
 	s.f("s.lowered(w)\n}")
 }
 
