@@ -10,17 +10,21 @@ package automation
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/backend"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/host"
+	places "github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/display"
+	"github.com/husk-dev/husk/internal/named"
 	"github.com/husk-dev/husk/internal/plugins"
 	"github.com/husk-dev/husk/internal/pulumi"
 	"github.com/husk-dev/husk/internal/stackrun"
@@ -33,6 +37,14 @@ type Options struct {
 	Remark func(message string)
 	// Store opens the store of the states in a directory; nil stands for files.
 	Store func(directory string) state.Store
+	// BackendURL is where the stacks are, such as file:///var/lib/stacks or postgres://user@host/database. It goes before all that
+	// the environment, the project, and husk login name. The program has named it, so it gets the credentials of the
+	// environment.
+	BackendURL string
+	// Backends are the kinds of backends beside directories that the program takes.
+	Backends []backend.Kind
+	// ProjectFile is the text of a project file, for a directory without one. Its program is Go if each [engine.Up] has one.
+	ProjectFile []byte
 	// Untrusted says that the project is somebody else's: nothing of it runs outside the sandbox, and it gets no files,
 	// variables, or addresses of this machine and its network, whatever it names or grants.
 	Untrusted bool
@@ -54,7 +66,10 @@ func Open(ctx context.Context, dir string, o Options) (*Project, error) {
 	if o.Untrusted {
 		trust = projectroot.Untrusted
 	}
-	w, err := workspace.Open(ctx, projectroot.New(dir, trust), workspace.Options{Remark: o.Remark, Store: o.Store, Secrets: known})
+	w, err := workspace.Open(ctx, projectroot.New(dir, trust), workspace.Options{
+		Remark: o.Remark, Store: o.Store, Secrets: known, Backends: openersOf(o.Backends),
+		Backend: o.BackendURL, BackendOrigin: "the BackendURL of automation.Options", File: o.ProjectFile,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +77,27 @@ func Open(ctx context.Context, dir string, o Options) (*Project, error) {
 		return nil, w.Detached
 	}
 	return &Project{workspace: w, secrets: known}, nil
+}
+
+// packages have the kinds of backends that Husk has, by the schemes of their URLs.
+var packages = map[string]string{
+	"postgres": "postgres", "postgresql": "postgres", "s3": "s3", "sqlite": "sqlite", "https": "remote", "http": "remote",
+}
+
+func openersOf(kinds []backend.Kind) map[string]places.Opener {
+	openers := make(map[string]places.Opener)
+	for scheme, name := range packages {
+		openers[scheme] = func(context.Context, named.URL, string) (*places.Backend, error) {
+			return nil, fmt.Errorf("this program takes no backend %s://…: it needs %s.Kind() of github.com/husk-dev/husk/backend/%s among the Backends of automation.Options",
+				scheme, name, name)
+		}
+	}
+	for _, kind := range kinds {
+		for _, scheme := range kind.Schemes {
+			openers[scheme] = kind.Open
+		}
+	}
+	return openers
 }
 
 // File returns the contents of the project file.
@@ -104,21 +140,6 @@ func (s *Stack) Outputs(ctx context.Context) (property.Map, error) {
 		return property.Map{}, err
 	}
 	return workspace.Outputs(snapshot), nil
-}
-
-// SetConfig sets a key of the stack's configuration, such as aws:region. It encrypts the value if secret is
-// set or the project declares the key as secret.
-func (s *Stack) SetConfig(ctx context.Context, key, value string, secret bool) error {
-	w := s.project.workspace
-	full, err := w.Project.ConfigKey(key)
-	if err != nil {
-		return err
-	}
-	c, err := w.Config(s.name)
-	if err != nil {
-		return err
-	}
-	return c.Set(ctx, full, nil, value, secret || c.IsSecret(full))
 }
 
 // Remove removes the stack, unless it still has resources. Its configuration file stays.
@@ -201,6 +222,7 @@ func (s *Stack) options(operation engine.Operation, o RunOptions, preview bool, 
 	switch operation := operation.(type) {
 	case engine.Up:
 		options.Command, options.Creates, options.Program = "up", true, operation.Program == nil
+		options.Replaces = options.Program
 	case engine.Refresh:
 		options.Command = "refresh"
 	case engine.Destroy:

@@ -84,6 +84,13 @@ const KeptRecords = 50
 // for a URL that the operator has named, and for no other.
 type Opener func(ctx context.Context, at named.URL, dir string) (*Backend, error)
 
+// Kind is a kind of backend.
+type Kind struct {
+	// Schemes are those of its URLs.
+	Schemes []string
+	Open    Opener
+}
+
 // Scheme returns the scheme of a URL, "" if it has none.
 func Scheme(url string) string {
 	scheme, _, ok := strings.Cut(url, "://")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/engine/state/filestore"
 )
 
 // Backup is an earlier state of a stack.
@@ -219,6 +220,25 @@ func (w *Workspace) SalvageJournal(ctx context.Context, stack string, confirm fu
 		return true, err
 	})
 	return salvage, aside, err
+}
+
+// CheckImport refuses a state that the next update would destroy, because its resources have the names of
+// another stack, or that is inconsistent, or a checkpoint that is not as it was written.
+func (w *Workspace) CheckImport(stack string, s *state.Snapshot, data []byte) error {
+	project := w.Project.Name
+	for _, r := range s.Resources() {
+		if r.URN.Project() != project || r.URN.Stack() != stack {
+			return fmt.Errorf("the export is of the stack %s/%s, and this is %s/%s: its resources would be replaced",
+				r.URN.Project(), r.URN.Stack(), project, stack)
+		}
+	}
+	if err := s.Verify(); err != nil {
+		return fmt.Errorf("the export is inconsistent: %w", err)
+	}
+	if err := filestore.Verify(data); err != nil {
+		return fmt.Errorf("the checkpoint was damaged, or changed by hand: %w", err)
+	}
+	return nil
 }
 
 // Import replaces the state of a stack, which may be damaged, by a snapshot. It makes the default stack if

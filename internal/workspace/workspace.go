@@ -73,8 +73,11 @@ type Options struct {
 	Secrets *redact.Secrets
 	// Stack is the stack that the user named, if any. Without a project file, it may name the project.
 	Stack string
-	// Backend is the URL of the stacks if the worker that has begun this process says it, which goes before all others.
-	Backend string
+	// Backend is the URL of the stacks that the program itself names, which goes before all others, and BackendOrigin says who
+	// does: the worker that has begun this process, if it is empty.
+	Backend, BackendOrigin string
+	// File is the text of the project file, instead of that in the directory.
+	File []byte
 	// Project is the name of the only project that is opened, empty for any: that of a worker's run.
 	Project string
 }
@@ -83,7 +86,7 @@ type Options struct {
 // [Workspace.Detached]). If the root does not trust the project, the operator names the backend, which is outside of the
 // project, and nothing in the project's directory of data counts. The error is that of [program.LoadProject], or about the backend's URL.
 func Open(ctx context.Context, root *projectroot.Root, o Options) (*Workspace, error) {
-	project, err := program.LoadProject(root)
+	project, err := o.load(root)
 	var none *program.NoProjectError
 	if errors.As(err, &none) {
 		if o.Project != "" {
@@ -97,7 +100,7 @@ func Open(ctx context.Context, root *projectroot.Root, o Options) (*Workspace, e
 	if o.Project != "" && project.Name != o.Project {
 		return nil, fmt.Errorf("the run is of the project %s, and its files are those of the project %s", o.Project, project.Name)
 	}
-	at := operators(o.Backend, workerOrigin)
+	at := operators(o.Backend, cmp.Or(o.BackendOrigin, workerOrigin))
 	if o.Backend == "" {
 		if at, err = backendOf(project); err != nil {
 			return nil, err
@@ -115,6 +118,13 @@ func Open(ctx context.Context, root *projectroot.Root, o Options) (*Workspace, e
 		return nil, err
 	}
 	return w, w.finishRenaming(ctx)
+}
+
+func (o Options) load(root *projectroot.Root) (*program.Project, error) {
+	if o.File != nil {
+		return program.ParseProject(root, program.FileNames()[0], o.File)
+	}
+	return program.LoadProject(root)
 }
 
 func newWorkspace(project *program.Project, b *backend.Backend, at place, o Options) *Workspace {

@@ -15,8 +15,6 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/secrets"
-	"github.com/husk-dev/husk/engine/state"
-	"github.com/husk-dev/husk/engine/state/filestore"
 	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/workspace"
 )
@@ -129,7 +127,7 @@ func (a commands) stackImport() *cobra.Command {
 				return fmt.Errorf("reading the export: %w", err)
 			}
 			if !force {
-				if err := checkImport(snapshot, data, w.Project.Name, stack); err != nil {
+				if err := w.CheckImport(stack, snapshot, data); err != nil {
 					return fmt.Errorf("%w\nimport it anyway with --force", err)
 				}
 			}
@@ -159,22 +157,4 @@ func (a commands) readImport(file string) ([]byte, error) {
 		return nil, fmt.Errorf("reading the export: %w", err)
 	}
 	return data, nil
-}
-
-// checkImport refuses a state that the next update would destroy, because its resources have the names of
-// another stack, or that is inconsistent, or a checkpoint that is not as it was written.
-func checkImport(s *state.Snapshot, data []byte, project, stack string) error {
-	for _, r := range s.Resources() {
-		if r.URN.Project() != project || r.URN.Stack() != stack {
-			return fmt.Errorf("the export is of the stack %s/%s, and this is %s/%s: its resources would be replaced",
-				r.URN.Project(), r.URN.Stack(), project, stack)
-		}
-	}
-	if err := s.Verify(); err != nil {
-		return fmt.Errorf("the export is inconsistent: %w", err)
-	}
-	if err := filestore.Verify(data); err != nil {
-		return fmt.Errorf("the checkpoint was damaged, or changed by hand: %w", err)
-	}
-	return nil
 }
