@@ -145,7 +145,7 @@ func (c *callerMonitor) register(ctx context.Context, req abi.RegisterResourceRe
 	if res.Custom { // what a component has, its children are about to tell
 		resp.State = c.response(res.Outputs)
 	}
-	if c.d.selection.Absent.Get(res.URN) {
+	if c.d.selection.IsAbsent(res.URN) {
 		resp.Result = abi.RegistrationResultSkipped
 	}
 	return resp, nil
@@ -267,7 +267,7 @@ func (c *callerMonitor) Call(ctx context.Context, req abi.MonitorCallRequest) (r
 }
 
 // LeftOut reports whether the targets leave out a resource that does not exist.
-func (m *monitor) LeftOut(u urn.URN) bool { return m.d.selection.Absent.Get(u) }
+func (m *monitor) LeftOut(u urn.URN) bool { return m.d.selection.IsAbsent(u) }
 
 // RegisterStackTransform has a transform run on all resources from now on.
 func (m *monitor) RegisterStackTransform(t callback.ResourceTransform) { m.d.transforms.AddStack(t) }

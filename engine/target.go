@@ -138,7 +138,7 @@ func (g *generator) leaveUnselected(gl *goal, old *state.Resource) (steps []*ste
 		old = nil // it was deleted, and its replacement is not made now
 	}
 	if old == nil {
-		s.Absent.Set(gl.urn, true)
+		s.LeaveOut(n)
 		return g.plan(n), true, nil
 	}
 	return g.keep(old, n), true, nil
@@ -182,7 +182,8 @@ func (g *generator) checkCircle(n *state.Resource) error {
 
 // leaveUnselectedComponent is leaveUnselected for a component that needs something that is not created.
 func (g *generator) leaveUnselectedComponent(gl *goal) (left bool, err error) {
-	needs := g.selection.Missing(gl.state(gl.inputs))
+	n := gl.state(gl.inputs)
+	needs := g.selection.Missing(n)
 	if needs == "" {
 		return false, nil
 	}
@@ -192,8 +193,8 @@ func (g *generator) leaveUnselectedComponent(gl *goal) (left bool, err error) {
 	if _, err := g.claim(gl); err != nil {
 		return false, err
 	}
-	g.selection.Absent.Set(gl.urn, true)
-	g.plan(gl.state(gl.inputs))
+	g.selection.LeaveOut(n)
+	g.plan(n)
 	return true, nil
 }
 
@@ -208,7 +209,7 @@ func (g *generator) leaveUnselectedRead(gl *goal, old *state.Resource, id string
 	selected, absent := s.Selects(n, old), s.Missing(n) != "" || id == "" && !g.dryRun
 	switch {
 	case absent && old == nil:
-		s.Absent.Set(gl.urn, true)
+		s.LeaveOut(n)
 		return g.plan(n), true
 	case old != nil && (absent || !selected):
 		return g.keep(old, n), true

@@ -236,3 +236,22 @@ func (s *Stack) Change(name string, f func(*state.Resource)) {
 	require.NoError(s.t, st.Append(ctx, entry))
 	require.NoError(s.t, st.Close(ctx))
 }
+
+// Double records the resource of that name a second time, and each of both as an old copy or not.
+func (s *Stack) Double(name string, first, second bool) {
+	s.t.Helper()
+	ctx := context.Background()
+	st, err := s.Open(ctx)
+	require.NoError(s.t, err)
+	var entry state.Entry
+	for serial, res := range st.Snapshot().Resources() {
+		if res.URN.Name() == name && !res.Delete && entry == nil {
+			one, other := *res, *res
+			one.Delete, other.Delete = first, second
+			entry = state.Entry{state.PutResource{Serial: serial, Resource: &one}, state.PutResource{Serial: st.NextSerial(), Resource: &other}}
+		}
+	}
+	require.NotEmpty(s.t, entry)
+	require.NoError(s.t, st.Append(ctx, entry))
+	require.NoError(s.t, st.Close(ctx))
+}

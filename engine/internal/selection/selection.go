@@ -23,9 +23,8 @@ type Selection struct {
 	options                    Options
 	targets, excludes, replace matcher
 
-	// Absent holds the registered resources that are not created, and Kept those that stay as they
-	// are recorded.
-	Absent, Kept locked.Map[urn.URN, bool]
+	// Kept holds the registered resources that stay as they are recorded.
+	Kept locked.Map[urn.URN, bool]
 	// Awaited holds what those that were kept depend on and what was not registered then.
 	Awaited locked.Map[urn.URN, bool]
 
@@ -33,13 +32,21 @@ type Selection struct {
 	// affected holds the resources that are selected by name or as dependents of such, or the registered
 	// ones that are excluded so. Dependents are those in the state and in the program.
 	affected map[urn.URN]bool
+	// absent holds the registered resources that are not created, and lacking such a one for each component that
+	// it is a part of. partly holds the components that have affected parts.
+	absent  map[urn.URN]bool
+	lacking map[urn.URN]urn.URN
+	partly  map[urn.URN]bool
+	// components holds the registered components, with their parents.
+	components map[urn.URN]urn.URN
 }
 
 // New returns the selection among recorded resources and those that the program registers.
 func New(o Options, recorded []*state.Resource) *Selection {
 	s := &Selection{
 		options: o, targets: newMatcher(o.Targets), excludes: newMatcher(o.Excludes), replace: newMatcher(o.Replace),
-		affected: make(map[urn.URN]bool),
+		affected: make(map[urn.URN]bool), absent: make(map[urn.URN]bool), lacking: make(map[urn.URN]urn.URN),
+		partly: make(map[urn.URN]bool), components: make(map[urn.URN]urn.URN),
 	}
 	if s.IsNarrow() || len(s.replace) > 0 {
 		for _, res := range recorded {
@@ -134,15 +141,52 @@ func (s *Selection) Selects(forms ...*state.Resource) bool {
 			continue // what is excluded follows from the program alone
 		}
 		u = form.URN
+		if i == 0 && !form.Custom {
+			s.components[u] = form.Parent
+		}
 		affected = affected || s.affected[u] || m.match(u)
 		if dependents {
-			graph.Needs(form, func(u urn.URN) { affected = affected || s.affected[u] })
+			s.visitNeeds(form, func(u urn.URN, whole bool) { affected = affected || s.affected[u] || whole && s.partly[u] })
 		}
 	}
 	if affected {
 		s.affected[u] = true
+		if forms[0] != nil {
+			s.visitComponents(forms[0], func(component urn.URN) { s.partly[component] = true })
+		}
 	}
 	return affected != excluding
+}
+
+// visitComponents calls visit with each component that a registered resource is a part of. What is below a resource of
+// a provider is no part.
+func (s *Selection) visitComponents(of *state.Resource, visit func(urn.URN)) {
+	seen := make(map[urn.URN]bool)
+	for at := of.Parent; !seen[at]; {
+		parent, ok := s.components[at]
+		if !ok {
+			return
+		}
+		visit(at)
+		seen[at] = true
+		at = parent
+	}
+}
+
+// visitNeeds calls visit with what a resource needs: whole says that it needs all parts as well if that is a component.
+func (s *Selection) visitNeeds(res *state.Resource, visit func(u urn.URN, whole bool)) {
+	var within map[urn.URN]bool
+	res.VisitNeeds(func(m state.Mention) {
+		whole := m.Role != state.RoleParent && m.Role != state.RoleViewOf && m.Role != state.RoleProvider
+		if _, ok := s.components[m.URN]; whole && ok {
+			if within == nil {
+				within = make(map[urn.URN]bool)
+				s.visitComponents(res, func(component urn.URN) { within[component] = true })
+			}
+			whole = !within[m.URN]
+		}
+		visit(m.URN, whole)
+	})
 }
 
 // Among returns a predicate of which recorded resources are selected.
@@ -158,14 +202,36 @@ func (s *Selection) Among(recorded []*state.Resource) func(*state.Resource) bool
 	}
 }
 
-// Missing returns a resource that n needs and that was not created, empty if there is none.
+// Missing returns a resource that n needs and that was not created, empty if there is none. Who needs a component needs
+// all its parts.
 func (s *Selection) Missing(n *state.Resource) (absent urn.URN) {
-	graph.Needs(n, func(u urn.URN) {
-		if s.Absent.Get(u) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.visitNeeds(n, func(u urn.URN, whole bool) {
+		part, lacks := s.lacking[u]
+		switch {
+		case s.absent[u]:
 			absent = u
+		case whole && lacks:
+			absent = part
 		}
 	})
 	return absent
+}
+
+// LeaveOut notes that a registered resource is not created.
+func (s *Selection) LeaveOut(n *state.Resource) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.absent[n.URN] = true
+	s.visitComponents(n, func(component urn.URN) { s.lacking[component] = n.URN })
+}
+
+// IsAbsent reports whether a registered resource is not created.
+func (s *Selection) IsAbsent(u urn.URN) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.absent[u]
 }
 
 // Rename has a resource awaited and selected under its new name.
@@ -181,4 +247,4 @@ func (s *Selection) Rename(from, to urn.URN) {
 }
 
 // IsLeft reports whether a registered resource was left alone.
-func (s *Selection) IsLeft(u urn.URN) bool { return s.Absent.Get(u) || s.Kept.Get(u) }
+func (s *Selection) IsLeft(u urn.URN) bool { return s.IsAbsent(u) || s.Kept.Get(u) }

@@ -319,3 +319,17 @@ func TestOwnerThatWasReadBefore(t *testing.T) {
 		}}},
 	})
 }
+
+// What uses a component uses all its parts, also one that is excluded.
+func TestDependentOfAnExcludedPart(t *testing.T) {
+	program := modelProgram{Resources: []modelResource{
+		{Name: "a", Type: enginetest.Group},
+		{Name: "f", Type: enginetest.Strict, Parent: 1},
+		{Name: "b", Type: enginetest.File, Key: 2, After: []int{0}, Path: "y"},
+		{Name: "c", Type: enginetest.Plain, Key: 1},
+	}}
+	runScenario(t, scenario{{Do: "up", Program: program, Excludes: []string{"f"}, Dependents: true}})
+	runScenario(t, scenario{{Do: "up", Program: program, Excludes: []string{"f"}}})
+	runScenario(t, scenario{{Do: "up", Program: program, Targets: []string{"a", "b"}}})
+	runScenario(t, scenario{{Do: "up", Program: program, Targets: []string{"f"}, Dependents: true}})
+}

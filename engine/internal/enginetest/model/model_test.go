@@ -153,7 +153,7 @@ func (m *model) isRefused(err error) bool {
 // update is refused then as well.
 func (m *model) up(a act) (refused bool) {
 	program := a.Program.program()
-	before := m.export()
+	before, ignored := m.export(), m.ignored(a.Program)
 	m.also(func(d *enginetest.Deployment) { d.DraftPlan = true })
 	result, err := m.Try(enginetest.Preview, program)
 	if m.isRefused(err) {
@@ -169,6 +169,7 @@ func (m *model) up(a act) (refused bool) {
 	_, err = m.Try(enginetest.Up, program)
 	require.NoError(m.t, err)
 	require.ElementsMatch(m.t, planned, m.Steps(), "a preview tells what is done")
+	m.requireIgnored(ignored)
 	m.Edit = func(d *enginetest.Deployment) { m.listening(d); d.Policies = a.policies(m.t) }
 	again, err := m.Try(enginetest.Up, program)
 	require.NoError(m.t, err)
@@ -182,6 +183,31 @@ func (m *model) also(edit func(*enginetest.Deployment)) {
 	m.Edit = func(d *enginetest.Deployment) { before(d); edit(d) }
 }
 
+// ignored returns the recorded resources that the program has with changes that it ignores.
+func (m *model) ignored(program modelProgram) (out []*state.Resource) {
+	for _, r := range program.Resources {
+		if res := m.Resource(r.Name); r.Ignore && res != nil && res.Type == r.Type && !res.PendingReplacement {
+			out = append(out, res)
+		}
+	}
+	return out
+}
+
+// requireIgnored requires that parts that a resource had, and that it has still, kept their keys.
+func (m *model) requireIgnored(before []*state.Resource) {
+	for _, old := range before {
+		now := m.Resource(old.URN.Name())
+		if now == nil || now.URN != old.URN || now.ID != old.ID || now.External != old.External {
+			continue // it is another object
+		}
+		had, _ := old.Inputs.Get("parts").AsArray()
+		has, _ := now.Inputs.Get("parts").AsArray()
+		for i := range min(len(had), len(has)) {
+			require.True(m.t, had[i].Equal(has[i]), "part %d of %s changed, and changes of it are ignored", i, old.URN)
+		}
+	}
+}
+
 func (m *model) export() []string {
 	var out []string
 	for _, res := range m.Snapshot().Resources() {
@@ -193,6 +219,9 @@ func (m *model) export() []string {
 
 // prepare changes the world and the state as the act wants.
 func (m *model) prepare(a act) {
+	if a.Twice > 0 && m.Resource("own") != nil {
+		m.Double("own", a.Twice&1 > 0, a.Twice&2 > 0)
+	}
 	for _, r := range a.Program.Resources {
 		if r.Alias != "" {
 			m.former[r.Name] = append(append(m.former[r.Name], r.Alias), m.former[r.Alias]...)

@@ -44,6 +44,9 @@ type act struct {
 	Answer answer
 	// Upgrade is the version of the provider's module.
 	Upgrade int
+	// Twice has the state the program's own provider twice, as another tool may leave it: its bits say which of both are
+	// old copies.
+	Twice int
 	// Targets are the resources to work on, Excludes those to leave alone, with
 	// Dependents also what depends on them.
 	Targets, Excludes []string
@@ -131,8 +134,10 @@ type modelResource struct {
 	Trigger           int // a replacement trigger, 0 for none
 	DeleteFirst       bool
 	Retain            bool
-	Ignore            bool // changes of the key
-	Protect           bool
+	Ignore            bool // changes of the key, and of those of all parts
+	// Parts is the number of parts, each with the key.
+	Parts   int
+	Protect bool
 	// Region has the resource use the program's own provider, Other its other one.
 	Region, Other bool
 	// Path is what objects of the types file and declared are known by.
@@ -236,6 +241,9 @@ func (m modelProgram) register(p *enginetest.Run, r modelResource, made []engine
 		return enginetest.Resource{RegisterResourceResponse: resp}, err
 	}
 	inputs := enginetest.Props("key", r.Key)
+	if r.Parts > 0 {
+		inputs = inputs.With("parts", property.Array(slices.Repeat([]property.Value{property.Object(inputs)}, r.Parts)...))
+	}
 	for _, from := range r.From {
 		if v := made[from].Out("made"); !m.Resources[from].isComponent() {
 			inputs = inputs.With("from"+m.Resources[from].Name, v)
@@ -299,7 +307,7 @@ func (r modelResource) options(o *abi.ResourceOptions, made []enginetest.Resourc
 		o.ReplacementTrigger = &trigger
 	}
 	if r.Ignore {
-		o.IgnoreChanges = []string{"key"}
+		o.IgnoreChanges = []string{"key", "parts[*].key"}
 	}
 	if r.Alias != "" {
 		o.Aliases = []abi.Alias{enginetest.AliasName(r.Alias)}
@@ -348,6 +356,9 @@ func drawProgram(t *rapid.T) modelProgram {
 			continue
 		}
 		r.From, r.Retain, r.Ignore = earlier("from"), rarely("retain"), rarely("ignore")
+		if rarely("parts") {
+			r.Parts = rapid.IntRange(1, 3).Draw(t, "parts")
+		}
 		if r.hasPath() {
 			paths := []string{"x", "y"}
 			if r.Type == enginetest.Declared {
@@ -412,6 +423,9 @@ func drawScenario(t *rapid.T) scenario {
 		a := act{Do: rapid.SampledFrom([]string{"up", "up", "up", "refresh", "destroy"}).Draw(t, "do")}
 		a.Program = drawProgram(t)
 		a.Upgrade = rapid.SampledFrom([]int{0, 0, 0, 1, 2}).Draw(t, "upgrade")
+		if rapid.IntRange(0, 15).Draw(t, "twice") == 15 {
+			a.Twice = rapid.IntRange(1, 3).Draw(t, "twice")
+		}
 		switch a.Do {
 		case "up":
 			a.RefreshFirst = rapid.IntRange(0, 5).Draw(t, "refresh first") == 5

@@ -395,19 +395,7 @@ func TestTwoCopiesOfAProviderWithOneID(t *testing.T) {
 		for _, old := range []int{1, 2, 3} { // which of the copies is old: the first, the second, or both
 			s := enginetest.NewStack(t, enginetest.NewCloud())
 			s.Up(program(true))
-			ctx := t.Context()
-			st, err := s.Open(ctx)
-			require.NoError(t, err)
-			var entry state.Entry
-			for serial, res := range st.Snapshot().Resources() {
-				if res.URN.Name() == "own" {
-					first, second := *res, *res
-					first.Delete, second.Delete = old&1 > 0, old&2 > 0
-					entry = append(entry, state.PutResource{Serial: serial, Resource: &first}, state.PutResource{Serial: st.NextSerial(), Resource: &second})
-				}
-			}
-			require.NoError(t, st.Append(ctx, entry))
-			require.NoError(t, st.Close(ctx))
+			s.Double("own", old&1 > 0, old&2 > 0)
 			for _, run := range runs {
 				run(s)
 			}

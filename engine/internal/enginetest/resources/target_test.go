@@ -399,3 +399,54 @@ func TestReplacedTargetsThatTakeOthersAlong(t *testing.T) {
 		})
 	}
 }
+
+// Who uses a component uses its parts: what is not selected among them is missing, and what is excluded with its
+// dependents takes them along.
+func TestPartsOfComponentsThatAreNotSelected(t *testing.T) {
+	program := func(p *enginetest.Run) error {
+		g, err := p.Component(enginetest.Group, "g", enginetest.Props())
+		if err != nil {
+			return err
+		}
+		nested, err := p.Monitor.RegisterResource(p.Ctx, abi.RegisterResourceRequest{Type: enginetest.Group, Name: "nested", Parent: g.URN})
+		if err != nil {
+			return err
+		}
+		part, err := p.Child(nested.URN, enginetest.Plain, "part", enginetest.Props())
+		if err != nil {
+			return err
+		}
+		if _, err := p.Child(g.URN, enginetest.Plain, "beside", enginetest.Props(), after(nested.URN)); err != nil {
+			return err
+		}
+		_, err = p.Custom(enginetest.Plain, "user", enginetest.Props("part", part.Out("made").Plain()), after(g.URN))
+		return err
+	}
+	const missing = "::user depends on urn:pulumi:dev::proj::proj:index:Group$"
+	for name, c := range map[string]struct {
+		selection engine.Selection
+		steps     []string
+		failure   string
+	}{
+		"the user alone":                {engine.Selection{Targets: []engine.Pattern{"**::g", "**::nested", "**::user"}}, nil, missing},
+		"a part excluded":               {engine.Selection{Excludes: []engine.Pattern{"**::part", "**::beside"}}, nil, missing},
+		"a part excluded with users":    {engine.Selection{Excludes: []engine.Pattern{"**::part"}, ExcludeDependents: true}, []string{"create proj-dev", "create g", "create nested"}, ""},
+		"a part beside":                 {engine.Selection{Excludes: []engine.Pattern{"**::beside"}, ExcludeDependents: true}, []string{"create proj-dev", "create g", "create nested", "create part"}, ""},
+		"all that the user needs":       {engine.Selection{Targets: []engine.Pattern{"**::g", "**::nested", "**::part", "**::beside", "**::user"}}, []string{"create proj-dev", "create g", "create nested", "create part", "create beside", "create user"}, ""},
+		"a part and what depends on it": {engine.Selection{Targets: []engine.Pattern{"**::g", "**::nested", "**::part"}, TargetDependents: true}, []string{"create proj-dev", "create g", "create nested", "create part", "create beside", "create user"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, run := range []enginetest.Operation{enginetest.Preview, enginetest.Up} {
+				s := enginetest.NewStack(t, enginetest.NewCloud())
+				s.Edit = targeting(c.selection)
+				_, err := s.Try(run, enginetest.Program(program))
+				if c.failure != "" {
+					require.ErrorContains(t, err, c.failure)
+					continue
+				}
+				require.NoError(t, err)
+				require.Equal(t, c.steps, s.Steps())
+			}
+		})
+	}
+}
