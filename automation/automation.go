@@ -203,7 +203,6 @@ func (s *Stack) do(ctx context.Context, operation engine.Operation, o RunOptions
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, run.Close(ctx)) }()
-	run.Deployment.Stop = o.Stop
 	if operation, err = withProgram(ctx, operation, run); err != nil {
 		return nil, err
 	}
@@ -217,7 +216,7 @@ func (s *Stack) do(ctx context.Context, operation engine.Operation, o RunOptions
 func (s *Stack) options(operation engine.Operation, o RunOptions, preview bool, event func(engine.Event)) (stackrun.Options, error) {
 	options := stackrun.Options{
 		Stack: s.name, Preview: preview, Program: o.RunProgram, Parallel: o.Parallel,
-		Events: event, Trusted: o.Trusted, Pulumi: pulumi.Host{},
+		Events: event, Trusted: o.Trusted, Stop: o.Stop, Pulumi: pulumi.Host{},
 	}
 	switch operation := operation.(type) {
 	case engine.Up:

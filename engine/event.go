@@ -189,10 +189,12 @@ type Diagnostic struct {
 // end. Loaders send it.
 type Preparing struct {
 	Provider string `json:"provider"`
-	// Doing is what is done: building, or compiling.
+	// Doing is what is done: fetching, building, compiling, or waiting for another process that compiles.
 	Doing     string `json:"doing"`
 	ElapsedMs int64  `json:"elapsedMs"`
 	Done      bool   `json:"done,omitempty"`
+	// GivenUp says that it is over because the run was stopped.
+	GivenUp bool `json:"givenUp,omitempty"`
 }
 
 // MoveSuggested says that a resource which is about to be deleted looks like a new one. If it was renamed or

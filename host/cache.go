@@ -85,33 +85,27 @@ func (h *Host) installed(digest string, read source) *Module {
 		return nil // it is made again
 	}
 	load, layOut := m.code, m.images.layOut
-	again := sync.OnceValues(func() (*Module, error) {
-		made, err := h.build(read)
-		if err == nil {
-			m.images.remade = made.images
-		}
-		return made, err
-	})
-	m.code = sync.OnceValues(func() (wazero.CompiledModule, error) {
-		if compiled, err := load(); err == nil {
+	again := h.again(read, func(made *Module) { m.images.remade = made.images })
+	m.code = func(ctx context.Context) (wazero.CompiledModule, error) {
+		if compiled, err := load(ctx); err == nil {
 			return compiled, nil
 		}
-		made, err := again()
+		made, err := again(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return made.code()
-	})
+		return made.code(ctx)
+	}
 	if layOut != nil {
-		m.images.layOut = func() (*image.Image, error) {
-			if whole, err := layOut(); err == nil {
+		m.images.layOut = func(ctx context.Context) (*image.Image, error) {
+			if whole, err := layOut(ctx); err == nil {
 				return whole, nil
 			}
-			made, err := again()
+			made, err := again(ctx)
 			if err != nil {
 				return nil, err
 			}
-			fresh, err := made.images.fresh()
+			fresh, err := made.images.fresh(ctx)
 			if err != nil {
 				return nil, err
 			}
@@ -135,7 +129,7 @@ func (h *Host) readRecord(from codecache.Modules, name string) (*Module, error) 
 	m.images = &images{globals: r.Globals, frozen: r.Frozen, account: r.Account, about: r.About}
 	m.images.made = r.Base == nil && r.About.Reason != ""
 	if record.Data {
-		m.images.layOut = func() (*image.Image, error) { return h.readWhole(from, name, codecache.DataSuffix) }
+		m.images.layOut = func(context.Context) (*image.Image, error) { return h.readWhole(from, name, codecache.DataSuffix) }
 	}
 	if base := r.Base; base != nil && h.config.random == nil {
 		m.images.kept = func() (*snapshot, error) {
@@ -143,13 +137,14 @@ func (h *Host) readRecord(from codecache.Modules, name string) (*Module, error) 
 			return &snapshot{memory: memory, globals: base.Globals, generator: base.Generator, elapsed: base.Elapsed}, err
 		}
 	}
-	m.code = sync.OnceValues(func() (wazero.CompiledModule, error) {
+	code := sync.OnceValues(func() (wazero.CompiledModule, error) {
 		compiled, err := h.loadCode(from, name+codecache.HollowSuffix)
 		if err != nil {
 			return nil, from.Spoiled(name, err)
 		}
 		return compiled, nil
 	})
+	m.code = func(context.Context) (wazero.CompiledModule, error) { return code() }
 	return m, nil
 }
 
@@ -186,31 +181,34 @@ func (h *Host) readWhole(from codecache.Modules, name, suffix string) (*image.Im
 }
 
 // install compiles a module and writes it to the cache. A failure to write is no error.
-func (h *Host) install(m *Module, decoded *wasmfile.Module, metered []byte) error {
+func (h *Host) install(ctx context.Context, m *Module, decoded *wasmfile.Module, metered []byte) error {
 	if h.cache == nil {
-		return h.bounded(func(ctx context.Context) error {
+		return h.bounded(ctx, func(ctx context.Context) error {
 			compiled, err := h.runtime.CompileModule(ctx, metered)
 			m.code = compiledTo(compiled)
 			return err
 		})
 	}
-	compiled, hollow, err := h.compileKept(metered)
+	compiled, hollow, err := h.compileKept(ctx, metered)
 	if err != nil {
 		return err
 	}
 	m.code = compiledTo(compiled)
 	releaseMemory(len(metered))
 	if hollow != nil && h.config.random == nil { // else it has no base image, which others would miss
-		h.record(m, decoded, hollow)
+		h.record(ctx, m, decoded, hollow)
 	}
 	return nil
 }
 
 // record writes the record of a compiled module. If that fails, the next host compiles it again.
-func (h *Host) record(m *Module, decoded *wasmfile.Module, hollow []byte) {
+func (h *Host) record(ctx context.Context, m *Module, decoded *wasmfile.Module, hollow []byte) {
 	name := h.recordName(m.Digest)
-	m.ensureBase(h.stopped)
-	fresh, err := m.images.fresh()
+	m.ensureBase(ctx)
+	if ctx.Err() != nil {
+		return // others would miss a base image that could not be made in time
+	}
+	fresh, err := m.images.fresh(ctx)
 	r := codecache.Record{Digest: m.Digest, World: m.World, Code: h.cache.CodeName(hollow)}
 	details := recordDetails{Info: m.Info, MostMemory: mostMemory(decoded), Globals: m.images.globals, Frozen: m.images.frozen, About: m.images.about, Account: m.images.account}
 	err = errors.Join(err, h.cache.Write(name+codecache.HollowSuffix, hollow))
@@ -241,14 +239,14 @@ func (h *Host) writeImage(name string, of *image.Image) error {
 
 // compileKept compiles a module into the cache, unless its code is there: that of a module with another manifest, or one
 // for which nothing else could be kept. It also returns the hollow module, nil if nothing was kept.
-func (h *Host) compileKept(module []byte) (compiled wazero.CompiledModule, hollow []byte, err error) {
+func (h *Host) compileKept(ctx context.Context, module []byte) (compiled wazero.CompiledModule, hollow []byte, err error) {
 	if hollow, err = codecache.Hollow(module); err != nil {
 		return nil, nil, fmt.Errorf("the module is invalid: %w", err)
 	}
 	if compiled, err = h.loadHollow(h.cache, hollow); err == nil {
 		return compiled, hollow, nil
 	}
-	err = h.bounded(func(ctx context.Context) (err error) {
+	err = h.bounded(ctx, func(ctx context.Context) (err error) {
 		kept, err := h.cache.Compile(ctx, h.settings, module, hollow)
 		if err != nil {
 			return err
@@ -426,7 +424,7 @@ func (h *Host) readPrecompiled(from *precompiledModule) (m *Module, err error) {
 
 // loadAll loads what the first instance needs, to find damage now.
 func (m *Module) loadAll() error {
-	if _, err := m.code(); err != nil {
+	if _, err := m.code(m.host.stopped); err != nil {
 		return err
 	}
 	if m.images.kept == nil {

@@ -54,3 +54,13 @@ func (m *Module) Rerecord(change func(*Info)) error {
 	r.World = details.Info.World
 	return m.host.cache.WriteRecord(name, *r, details)
 }
+
+// Loading is the loading of the module of a digest, nil for none. It stays the same while nobody begins anew.
+func (h *Host) Loading(digest string) any {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if l := h.modules[digest]; l != nil {
+		return l
+	}
+	return nil
+}

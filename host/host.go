@@ -48,8 +48,9 @@ type Host struct {
 	mu      sync.Mutex
 	modules map[string]*loading // by digest
 	closed  bool
-	// working is what runs in the background; stop ends it.
+	// working is what runs in the background, and loads are modules that are being loaded; stop ends both.
 	working sync.WaitGroup
+	loads   sync.WaitGroup
 	stop    context.CancelCauseFunc
 	stopped context.Context
 	// open are the providers and policy packs that were not closed, and live counts all instances.
@@ -134,11 +135,16 @@ func (h *Host) openCode() (_ wazero.CompilationCache, err error) {
 	return nil, nil
 }
 
-// closing is how long beyond their grace Close waits for guests, which mostly end within milliseconds.
-const closing = time.Minute
+const (
+	// closing is how long beyond their grace Close waits for guests, which mostly end within milliseconds.
+	closing = time.Minute
+	// abandoning is how long Close waits for modules that are being loaded, which mostly end at once.
+	abandoning = 100 * time.Millisecond
+)
 
 // Close ends the host and all that was made with it, and waits for guests, because their code and memory are
-// freed then. Nothing is freed if the context ends before, or if work for a guest was abandoned (see [Stats]).
+// freed then. Nothing is freed if the context ends before, or if work for a guest was abandoned (see [Stats]). A
+// compilation ends soon, but Close does not wait for it: what the host had is freed afterwards.
 func (h *Host) Close(ctx context.Context) error {
 	h.mu.Lock()
 	h.closed = true
@@ -170,12 +176,33 @@ func (h *Host) Close(ctx context.Context) error {
 	if h.abandoned.Load() > 0 { // it may write into a guest's memory yet
 		return err
 	}
+	ended := make(chan struct{})
+	go func() {
+		h.loads.Wait()
+		close(ended)
+	}()
+	soon := time.NewTimer(abandoning)
+	defer soon.Stop()
+	select {
+	case <-ended:
+		return errors.Join(err, h.free(ctx))
+	case <-soon.C:
+		go func() {
+			<-ended
+			_ = h.free(context.WithoutCancel(ctx)) // nobody is there to be told
+		}()
+		return err
+	}
+}
+
+// free frees what modules have, when nothing uses it.
+func (h *Host) free(ctx context.Context) error {
 	for _, l := range h.modules {
 		if l.module != nil {
 			l.module.spares.close()
 		}
 	}
-	err = errors.Join(err, h.runtime.Close(ctx))
+	err := h.runtime.Close(ctx)
 	_ = h.empty.Close() // nothing is lost with it
 	for _, l := range h.modules {
 		if l.module != nil {
@@ -197,6 +224,16 @@ func (h *Host) background(work func()) bool {
 	defer h.mu.Unlock()
 	if !h.closed {
 		h.working.Go(work)
+	}
+	return !h.closed
+}
+
+// enter counts an instance as live. False: the host is closed.
+func (h *Host) enter() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.closed {
+		h.live.Add(1)
 	}
 	return !h.closed
 }

@@ -38,8 +38,9 @@ type snapshot struct {
 // they hold nothing of any user.
 type images struct {
 	// layOut makes the memory with the module's data; nil if wazero does that.
-	layOut func() (*image.Image, error)
-	once   sync.Once
+	layOut func(context.Context) (*image.Image, error)
+	// laying is held while it does, and guards blank and failed.
+	laying sync.Mutex
 	blank  *snapshot
 	failed error
 	// globals are the names of the globals in an image. Without frozen, instances have more state than images,
@@ -68,7 +69,7 @@ func newImages(module *wasmfile.Module, account *entropy.Account) *images {
 	if !meter.Detachable(module) {
 		return &images{}
 	}
-	m := &images{account: account, altered: account == nil && entropy.Go(module), layOut: func() (*image.Image, error) {
+	m := &images{account: account, altered: account == nil && entropy.Go(module), layOut: func(context.Context) (*image.Image, error) {
 		return image.Make(uint64(module.Memories[0].Min)*wasmPage, func(memory []byte) error {
 			meter.Lay(module, memory)
 			return nil
@@ -79,18 +80,22 @@ func newImages(module *wasmfile.Module, account *entropy.Account) *images {
 }
 
 // fresh returns what an instance begins with that starts itself: nil as wazero lays it out.
-func (m *images) fresh() (*snapshot, error) {
-	m.once.Do(func() {
-		if m.layOut == nil {
-			return
-		}
-		memory, err := m.layOut()
-		if err != nil {
-			m.failed = fmt.Errorf("laying out the module's memory: %w", err)
-			return
-		}
-		m.blank, m.layOut = &snapshot{memory: memory, blank: true}, nil
-	})
+func (m *images) fresh(ctx context.Context) (*snapshot, error) {
+	m.laying.Lock()
+	defer m.laying.Unlock()
+	if m.layOut == nil {
+		return m.blank, m.failed
+	}
+	memory, err := m.layOut(ctx)
+	switch {
+	case err == nil:
+		m.blank = &snapshot{memory: memory, blank: true}
+	case ctx.Err() != nil:
+		return nil, err // which says nothing of the module
+	default:
+		m.failed = fmt.Errorf("laying out the module's memory: %w", err)
+	}
+	m.layOut = nil
 	return m.blank, m.failed
 }
 
@@ -158,7 +163,7 @@ const prepareExport = "wizer-initialize"
 // the image is of the start only. If the start fails or has effects, there is no image, and each instance
 // starts itself.
 func (m *Module) makeBase(ctx context.Context) (base *snapshot, about BaseImage) {
-	fresh, err := m.images.fresh()
+	fresh, err := m.images.fresh(ctx)
 	if err != nil {
 		return nil, about
 	}

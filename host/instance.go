@@ -73,7 +73,7 @@ func (s *sandbox) start(ctx context.Context) (*instance, error) {
 	if base != nil {
 		return s.startFrom(ctx, base)
 	}
-	fresh, err := s.module.images.fresh()
+	fresh, err := s.module.images.fresh(ctx)
 	if err != nil {
 		return nil, s.fail(limit.MethodStart, abi.ErrorKindUnavailable, err.Error())
 	}
@@ -88,7 +88,7 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 	// Loading the code does not count as the guest's work. Imports are made meanwhile.
 	err := s.module.imports()
 	if err == nil {
-		_, err = s.module.code()
+		_, err = s.module.code(ctx)
 	}
 	if err != nil {
 		s.release()

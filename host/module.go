@@ -5,20 +5,15 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"runtime"
 	"sync"
 
 	"github.com/tetratelabs/wazero"
-	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/husk-dev/husk/host/internal/answers"
 	"github.com/husk-dev/husk/host/internal/codecache"
-	"github.com/husk-dev/husk/host/internal/compiletime"
-	"github.com/husk-dev/husk/host/limit"
 	"github.com/husk-dev/husk/internal/entropy"
 	"github.com/husk-dev/husk/internal/meter"
 	"github.com/husk-dev/husk/internal/wasmfile"
@@ -29,8 +24,9 @@ import (
 type Module struct {
 	Info
 	host *Host
-	// code returns the compiled module, which is loaded with the first instance if it was installed.
-	code func() (wazero.CompiledModule, error)
+	// code returns the compiled module, which is loaded with the first instance if it was installed. A caller whose context
+	// ends waits no longer.
+	code func(context.Context) (wazero.CompiledModule, error)
 	// imports makes what the module imports, once.
 	imports func() error
 	// fetch has the code loaded while the first instance is being prepared.
@@ -63,15 +59,8 @@ func (h *Host) factsOf(digest string) *answers.Facts {
 }
 
 // compiledTo is a module's code that is there.
-func compiledTo(compiled wazero.CompiledModule) func() (wazero.CompiledModule, error) {
-	return func() (wazero.CompiledModule, error) { return compiled, nil }
-}
-
-// loading is a module that is being compiled; done is closed once the rest is set.
-type loading struct {
-	done   chan struct{}
-	module *Module
-	err    error
+func compiledTo(compiled wazero.CompiledModule) func(context.Context) (wazero.CompiledModule, error) {
+	return func(context.Context) (wazero.CompiledModule, error) { return compiled, nil }
 }
 
 // digestPrefix begins the digests of modules.
@@ -159,118 +148,6 @@ func (h *Host) readModule(path, digest string) ([]byte, error) {
 	return wasm, err
 }
 
-// load loads a module, from the file at path if there is one.
-func (h *Host) load(ctx context.Context, path, digest string, from source) (*Module, error) {
-	if admit := h.config.admission; admit != nil {
-		if err := admit(path, digest); err != nil {
-			return nil, h.config.Refused(path, err)
-		}
-	}
-	l, err := h.loading(ctx, digest, from)
-	if err == nil {
-		select {
-		case <-l.done:
-			err = l.err
-		case <-ctx.Done(): // the compilation goes on for others, and for the cache
-			err = context.Cause(ctx)
-		}
-	}
-	if err != nil {
-		return nil, h.config.Refused(path, err)
-	}
-	return l.module, nil
-}
-
-// loading returns the loading of a module, which it begins if there is none.
-func (h *Host) loading(ctx context.Context, digest string, from source) (*loading, error) {
-	if err := context.Cause(ctx); err != nil {
-		return nil, err
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed {
-		return nil, errClosedHost
-	}
-	l, known := h.modules[digest]
-	if !known {
-		l = &loading{done: make(chan struct{})}
-		h.modules[digest] = l
-		h.working.Go(func() { h.compile(l, digest, from) })
-	}
-	return l, nil
-}
-
-var errClosedHost = errors.New("the host is closed")
-
-// compile ends a loading. One that failed is forgotten, so that it can be tried again.
-func (h *Host) compile(l *loading, digest string, from source) {
-	defer close(l.done)
-	if l.module, l.err = h.prepare(digest, from); l.err != nil {
-		h.mu.Lock()
-		delete(h.modules, digest)
-		h.mu.Unlock()
-	}
-}
-
-// prepare takes a module that is precompiled or installed, or makes it.
-func (h *Host) prepare(digest string, from source) (*Module, error) {
-	var m *Module
-	var err error
-	if h.ahead != nil {
-		m, err = h.precompiled(digest)
-	} else if m = h.installed(digest, from); m == nil {
-		m, err = h.buildAlone(digest, from)
-	}
-	if err == nil && m.Memory > h.config.memoryBytes() {
-		return nil, &MemoryError{Needed: m.Memory, Limit: h.config.limits.Memory} // it was installed by a host with more
-	}
-	return m, err
-}
-
-// buildAlone builds a module, unless another process that has the cache does so: then that is waited for. A process that
-// was killed is waited for no more, and one that does not go on no longer than its compilation may take.
-func (h *Host) buildAlone(digest string, from source) (*Module, error) {
-	if h.cache == nil {
-		return h.build(from)
-	}
-	release, waited := h.cache.Alone(h.stopped, h.recordName(digest), h.config.limits.CompileTime)
-	defer release()
-	if waited {
-		if m := h.installed(digest, from); m != nil {
-			return m, nil
-		}
-	}
-	return h.build(from)
-}
-
-// build admits, meters, and compiles a module, and installs it for the next time.
-func (h *Host) build(from source) (*Module, error) {
-	select {
-	case h.compiling <- struct{}{}:
-		defer func() { <-h.compiling }()
-	case <-h.stopped.Done():
-		return nil, context.Cause(h.stopped)
-	}
-	wasm, err := from()
-	if err != nil {
-		return nil, err
-	}
-	defer limitMemory(len(wasm))()
-	decoded, info, err := admit(wasm, h.config)
-	if err != nil {
-		return nil, err
-	}
-	withoutManifest(decoded)
-	decoded, account := h.counting(decoded)
-	metered, err := h.meter(decoded)
-	if err != nil {
-		return nil, err
-	}
-	m := h.newModule(info)
-	m.images = newImages(decoded, account)
-	return m, h.install(m, decoded, metered)
-}
-
 // withoutManifest takes the manifest out of what is compiled: a module has the same code with a manifest and before it got one.
 func withoutManifest(module *wasmfile.Module) {
 	for i := range module.Customs {
@@ -278,23 +155,6 @@ func withoutManifest(module *wasmfile.Module) {
 			custom.Data = nil
 		}
 	}
-}
-
-// bounded compiles within the time that a compilation may take.
-func (h *Host) bounded(compile func(context.Context) error) error {
-	most := h.config.limits.CompileTime
-	exceeded := h.config.advised("", &limit.ExceededError{Limit: limit.CompileTime, Most: uint64(most)})
-	ctx, end := compiletime.Bound(h.stopped, most, compileWorkers, exceeded)
-	err := compile(experimental.WithCompilationWorkers(ctx, compileWorkers))
-	switch stopped := context.Cause(ctx); {
-	case end():
-		return exceeded
-	case err == nil:
-		return nil
-	case stopped != nil:
-		return stopped
-	}
-	return fmt.Errorf("the module is invalid: %w", err)
 }
 
 // counting returns a module that counts what its runtime reads for itself, and how; the same module if it
@@ -319,12 +179,4 @@ func (h *Host) meter(decoded *wasmfile.Module) (metered []byte, err error) {
 	return meter.Rewrite(decoded, meter.Options{
 		MemoryPages: mostPages(), TableElements: h.config.limits.TableElements, Detach: meter.Detachable(decoded),
 	})
-}
-
-// mostCompilations bounds the modules that are compiled at once. One of 5 MB takes some 130 MB.
-const mostCompilations = 4
-
-// compilations is what the processors suffice for, and at least two: workers do not do all of the work.
-func compilations() int {
-	return min(max(2, runtime.GOMAXPROCS(0)/compileWorkers), mostCompilations)
 }

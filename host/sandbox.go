@@ -173,13 +173,16 @@ func (s *sandbox) isClosed() bool {
 
 // acquire and release count what uses the files and connections. False: it is closed.
 func (s *sandbox) acquire() bool {
+	if !s.module.host.enter() {
+		return false
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
+		s.module.host.live.Done()
 		return false
 	}
 	s.open++
-	s.module.host.live.Add(1)
 	return true
 }
 
@@ -301,7 +304,8 @@ func (s *sandbox) startFor(ctx context.Context, state setupState) (*instance, er
 		return nil, err
 	}
 	s.module.fetch.Do(func() {
-		s.module.host.background(func() { _, _ = s.module.code() }) // who needs it gets the error, too
+		h := s.module.host
+		h.background(func() { _, _ = s.module.code(h.stopped) }) // who needs it gets the error, too
 	})
 	from, applied := s.configured.find(state)
 	if from != nil {

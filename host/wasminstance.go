@@ -20,7 +20,7 @@ type wasmInstance struct {
 
 // newWasmInstance makes one that begins with an image, which stays open meanwhile; nil is as wazero makes it.
 func (m *Module) newWasmInstance(ctx context.Context, from *snapshot, memory *guestMemory) (*wasmInstance, error) {
-	compiled, err := m.code()
+	compiled, err := m.code(ctx)
 	if err != nil {
 		return nil, err
 	}

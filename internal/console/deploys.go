@@ -154,6 +154,9 @@ func (s *Server) begin(ctx context.Context, stack, kind string, o operation) (id
 		options.Records = s.previewsOf(w, stack)
 	}
 	options.Pulumi = s.options.Pulumi
+	one := &deploy{stop: make(chan struct{}), answer: make(chan bool, 1)}
+	one.halt = sync.OnceFunc(func() { close(one.stop) })
+	options.Stop = one.stop
 	run, err := stackrun.Open(ctx, w, options)
 	if err != nil {
 		return "", err
@@ -162,9 +165,6 @@ func (s *Server) begin(ctx context.Context, stack, kind string, o operation) (id
 		return "", errors.Join(errors.New("the run cannot be recorded, and so not be shown: see whether the disk is full"), run.Close(ctx))
 	}
 	id = run.Record.ID()
-	one := &deploy{stop: make(chan struct{}), answer: make(chan bool, 1)}
-	one.halt = sync.OnceFunc(func() { close(one.stop) })
-	run.Deployment.Stop = one.stop
 	if err := s.deploys.begin(id, one); err != nil {
 		return "", errors.Join(err, run.Close(ctx))
 	}

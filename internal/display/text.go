@@ -341,7 +341,7 @@ func (t *Text) showPreparing(e engine.Preparing, now time.Time) {
 	} else {
 		t.preparing[what] = now.Add(-elapsed)
 	}
-	if t.screen.size == nil {
+	if t.screen.size == nil && !e.GivenUp {
 		t.print("  " + line + "\n")
 	}
 }

@@ -65,7 +65,7 @@ func (p *Plugins) BuildsTheSame(ctx context.Context, dir string, wasm []byte) (b
 		copied = dir
 	}
 	other := &Plugins{
-		project: p.project, options: p.options, config: p.config, host: p.host, progress: p.progress, admission: p.admission, registry: p.registry,
+		project: p.project, options: p.options, stopped: p.stopped, config: p.config, host: p.host, progress: p.progress, admission: p.admission, registry: p.registry,
 		builder: &gobuild.Builder{Dir: filepath.Join(elsewhere, "built")},
 	}
 	built, err := other.buildFrom(ctx, copied, p.pathOrigin(dir))
@@ -78,9 +78,7 @@ func (p *Plugins) Check(ctx context.Context, name string, wasm []byte) (*Module,
 	if err := p.admitBuilt(ctx, p.pathOrigin(name), wasm); err != nil {
 		return nil, nil, err
 	}
-	over := p.progress.begin(name, compiling)
-	module, err := p.host.LoadBytes(ctx, wasm)
-	over()
+	module, err := p.host.LoadBytes(p.progress.loading(ctx, name), wasm)
 	var refused *host.LoadError
 	if errors.As(err, &refused) {
 		refused.Path = name

@@ -63,7 +63,7 @@ func (p *Plugins) BuildCommit(ctx context.Context, client *registry.Client, from
 	if wanted == "" {
 		wanted = from.Ref
 	}
-	over := p.progress.begin(from.URL, fetching)
+	over := p.progress.begin(ctx, from.URL, fetching)
 	commit, err = checkOut(ctx, dir, from.URL, wanted)
 	over()
 	if err != nil {

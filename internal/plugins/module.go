@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/blocking"
 )
 
 // Module is a loaded module that has completed a handshake.
@@ -62,24 +60,57 @@ func (p *Plugins) moduleOf(ctx context.Context, name, path, digest string, from 
 		return nil, err
 	}
 	p.mu.Lock()
-	load, known := p.modules[path]
+	l, known := p.modules[path]
 	if !known {
-		load = sync.OnceValues(func() (*Module, error) {
-			m, err := p.load(ctx, name, path, digest)
-			if err != nil {
-				p.mu.Lock()
-				delete(p.modules, path) // the next call tries again
-				p.mu.Unlock()
-			}
-			return m, err
-		})
-		p.modules[path] = load
+		l = &loading{done: make(chan struct{})}
+		p.modules[path] = l
 	}
 	p.mu.Unlock()
-	if !known {
-		return load() // which ends with the context, and must end before the host is closed
+	if known {
+		return l.wait(p.untilStopped(ctx))
 	}
-	return blocking.Call(ctx, load, nil)
+	ctx, end := p.untilStopped(ctx)
+	defer end()
+	if l.module, l.err = p.load(ctx, name, path, digest); l.err != nil { // it must end before the host is closed
+		p.mu.Lock()
+		delete(p.modules, path) // the next call tries again
+		p.mu.Unlock()
+	}
+	close(l.done)
+	return l.module, l.err
+}
+
+// loading is a module that is being prepared; done is closed once the rest is set.
+type loading struct {
+	done   chan struct{}
+	module *Module
+	err    error
+}
+
+// wait waits for a module until the context ends. One that is there is returned in any case.
+func (l *loading) wait(ctx context.Context, end func()) (*Module, error) {
+	defer end()
+	select {
+	case <-l.done:
+		return l.module, l.err
+	default:
+	}
+	select {
+	case <-l.done:
+		return l.module, l.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// untilStopped returns a context that also ends when the run is stopped: nothing that is prepared then is needed.
+func (p *Plugins) untilStopped(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	unbind := context.AfterFunc(p.stopped, func() { cancel(context.Cause(p.stopped)) })
+	return ctx, func() {
+		unbind()
+		cancel(nil)
+	}
 }
 
 func (p *Plugins) load(ctx context.Context, name, path, digest string) (*Module, error) {
@@ -110,13 +141,11 @@ func (p *Plugins) load(ctx context.Context, name, path, digest string) (*Module,
 	case !info.Mode().IsRegular():
 		err = projectroot.ErrNotRegular // which the host would wait for
 	case root.Trusted():
-		defer p.progress.begin(name, compiling)()
-		module, err = p.host.Load(ctx, path)
+		module, err = p.host.Load(p.progress.loading(ctx, name), path)
 	default: // the host is given no path that a stranger can lead elsewhere meanwhile
-		defer p.progress.begin(name, compiling)()
 		var content []byte
 		if content, err = wasm(); err == nil {
-			module, err = p.host.LoadBytes(ctx, content)
+			module, err = p.host.LoadBytes(p.progress.loading(ctx, name), content)
 		}
 		if refused, ok := errors.AsType[*host.LoadError](err); ok {
 			refused.Path = path
@@ -142,7 +171,7 @@ func (p *Plugins) build(ctx context.Context, name, dir string, from origin,
 	if p.builder.Dir == "" {
 		return nil, nil, errNoCache
 	}
-	over := p.progress.begin(name, building)
+	over := p.progress.begin(ctx, name, building)
 	wasm, err := build(ctx, dir)
 	over()
 	if err != nil {
@@ -151,8 +180,7 @@ func (p *Plugins) build(ctx context.Context, name, dir string, from origin,
 	if err := p.admitBuilt(ctx, from, wasm); err != nil {
 		return nil, nil, err
 	}
-	defer p.progress.begin(name, compiling)()
-	module, err := p.host.LoadBytes(ctx, wasm)
+	module, err := p.host.LoadBytes(p.progress.loading(ctx, name), wasm)
 	var refused *host.LoadError
 	if errors.As(err, &refused) {
 		refused.Path = dir

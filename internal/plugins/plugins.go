@@ -81,6 +81,9 @@ type Options struct {
 	Audit func(host.AuditEvent)
 	// Learn collects what providers use, for [Plugins.WriteLearned].
 	Learn bool
+	// Stop, once closed, ends what is being fetched, built, or compiled, with [engine.ErrStopped]. Modules that are loaded
+	// can be used on.
+	Stop <-chan struct{}
 	// Events receives logs and output of providers as [engine.Diagnostic], and builds and compilations
 	// that take long as [engine.Preparing]; nil for nobody. It may be called concurrently.
 	Events func(engine.Event)
@@ -95,6 +98,9 @@ type Plugins struct {
 	host     *host.Host
 	builder  *gobuild.Builder
 	progress progress
+	// stopped ends with [Options.Stop], and with the plugins; forget has it end.
+	stopped context.Context
+	forget  context.CancelCauseFunc
 	// preparing has an element for each module that is being built or loaded. Its capacity bounds them:
 	// the Go command uses all processors for one build, but not all of the time.
 	preparing chan struct{}
@@ -108,8 +114,8 @@ type Plugins struct {
 	kept       atomic.Bool // whether this run has kept a module, see CollectModules
 
 	mu      sync.Mutex
-	modules map[string]func() (*Module, error) // by path; each loads its module once
-	stores  map[string]*kvstore.Store          // by provider
+	modules map[string]*loading       // by path
+	stores  map[string]*kvstore.Store // by provider
 	// nativeConfig is the configuration of the native provider, nil before it has one.
 	nativeConfig *property.Map
 	claims       *claims // nil for none
@@ -136,7 +142,7 @@ func Open(ctx context.Context, project *program.Project, o Options) (*Plugins, e
 		project: project, options: o,
 		builder:  &gobuild.Builder{Dir: o.Places.built()},
 		progress: o.Events, preparing: make(chan struct{}, max(2, runtime.GOMAXPROCS(0))),
-		modules: make(map[string]func() (*Module, error)), stores: make(map[string]*kvstore.Store), warned: make(map[string]bool),
+		modules: make(map[string]*loading), stores: make(map[string]*kvstore.Store), warned: make(map[string]bool),
 	}
 	p.registry = sync.OnceValues(func() (*registry.Client, error) { return p.Registry(nil) })
 	var err error
@@ -163,6 +169,14 @@ func Open(ctx context.Context, project *program.Project, o Options) (*Plugins, e
 	if p.host, err = host.New(ctx, p.config); err != nil {
 		return nil, fmt.Errorf("%w (%s)", err, o.Places.remedy())
 	}
+	p.stopped, p.forget = context.WithCancelCause(context.WithoutCancel(ctx))
+	go func() {
+		select {
+		case <-o.Stop: // never, if there is none
+			p.forget(engine.ErrStopped)
+		case <-p.stopped.Done():
+		}
+	}()
 	return p, nil
 }
 
@@ -180,6 +194,7 @@ func (p *Plugins) Diagnose(d engine.Diagnostic) { p.options.Events(d) }
 
 // Close ends the policies, the host, and the claims to modules. The state must be saved before.
 func (p *Plugins) Close(ctx context.Context) error {
+	defer p.forget(nil)
 	errs := []error{p.endClaims(), p.endNatives()}
 	p.mu.Lock()
 	defer p.mu.Unlock()

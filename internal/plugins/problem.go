@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/host"
@@ -24,9 +25,9 @@ func providerEntry(declared *program.ProviderPlugin) entry {
 }
 
 // problem returns an error at the place in the project file that lists the module, with what to do. The
-// error of an ended context stays as it is.
+// error of an ended context, or of a run that was stopped, stays as it is.
 func (p *Plugins) problem(declared entry, err error) error {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, engine.ErrStopped) {
 		return err
 	}
 	if _, told := errors.AsType[source.Diagnostics](err); told {

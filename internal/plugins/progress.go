@@ -1,10 +1,12 @@
 package plugins
 
 import (
+	"context"
 	"sync"
 	"time"
 
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/host"
 )
 
 // slowAfter is the time after which the user is told what is being built or compiled.
@@ -15,18 +17,22 @@ const (
 	building  = "building"
 	compiling = "compiling"
 	fetching  = "fetching"
+	// awaiting is of a module that is in the cache once the other process has compiled it.
+	awaiting = "waiting for another process that compiles"
 )
 
 // progress reports builds and compilations that take long.
 type progress func(engine.Event)
 
-// begin begins work on a provider. The caller calls over at its end.
-func (report progress) begin(provider, doing string) (over func()) {
+// begin begins work on a provider. The caller calls over at its end, or when the context has ended.
+func (report progress) begin(ctx context.Context, provider, doing string) (over func()) {
 	began := time.Now()
 	var mu sync.Mutex
 	var reported, ended bool
 	tell := func(done bool) {
-		report(engine.Preparing{Provider: provider, Doing: doing, ElapsedMs: time.Since(began).Milliseconds(), Done: done})
+		report(engine.Preparing{
+			Provider: provider, Doing: doing, ElapsedMs: time.Since(began).Milliseconds(), Done: done, GivenUp: done && ctx.Err() != nil,
+		})
 	}
 	timer := time.AfterFunc(slowAfter, func() {
 		mu.Lock()
@@ -44,4 +50,16 @@ func (report progress) begin(provider, doing string) (over func()) {
 			tell(true)
 		}
 	}
+}
+
+// loading returns a context for the host to load a module in, which reports what the load waits for: nothing if the module
+// is in the cache.
+func (report progress) loading(ctx context.Context, provider string) context.Context {
+	return host.OnWork(ctx, func(work host.Work) (over func()) {
+		doing := compiling
+		if work == host.Awaiting {
+			doing = awaiting
+		}
+		return report.begin(ctx, provider, doing)
+	})
 }

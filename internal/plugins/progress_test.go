@@ -1,6 +1,7 @@
 package plugins
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,13 +17,14 @@ func TestProgressIsOfSlowWork(t *testing.T) {
 		var reports []engine.Event
 		p := progress(func(e engine.Event) { reports = append(reports, e) })
 
-		over := p.begin("quick", compiling)
+		ctx, cancel := context.WithCancel(t.Context())
+		over := p.begin(t.Context(), "quick", compiling)
 		over()
 		time.Sleep(time.Second)
 		synctest.Wait()
 		require.Empty(t, reports)
 
-		over = p.begin("slow", compiling)
+		over = p.begin(ctx, "slow", compiling)
 		time.Sleep(500 * time.Millisecond)
 		synctest.Wait()
 		begun := engine.Preparing{Provider: "slow", Doing: "compiling", ElapsedMs: 500}
@@ -30,5 +32,13 @@ func TestProgressIsOfSlowWork(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		over()
 		require.Equal(t, []engine.Event{begun, engine.Preparing{Provider: "slow", Doing: "compiling", ElapsedMs: 2500, Done: true}}, reports)
+
+		reports = nil
+		over = p.begin(ctx, "slow", compiling)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		cancel()
+		over()
+		require.Equal(t, []engine.Event{begun, engine.Preparing{Provider: "slow", Doing: "compiling", ElapsedMs: 1000, Done: true, GivenUp: true}}, reports)
 	})
 }

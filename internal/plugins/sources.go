@@ -174,9 +174,11 @@ func (p *Plugins) locate(ctx context.Context, declared *program.ProviderPlugin) 
 	if err != nil {
 		return "", nil, err
 	}
-	over := p.progress.begin(declared.Name, fetching)
-	path, err := p.Fetch(ctx, client, from, locked)
+	fetchCtx, end := p.untilStopped(ctx)
+	over := p.progress.begin(fetchCtx, declared.Name, fetching)
+	path, err := p.Fetch(fetchCtx, client, from, locked)
 	over()
+	end()
 	if err != nil {
 		return "", nil, p.problem(providerEntry(declared), Moved(ctx, client, from, locked, err))
 	}

@@ -44,6 +44,8 @@ type Options struct {
 	Deletes bool
 	// Parallel bounds the steps that run at once; 0 is the engine's default.
 	Parallel int
+	// Stop is that of the deployment, and ends at once what is fetched, built, or compiled for it.
+	Stop <-chan struct{}
 	// Records is the directory of the record of this run; empty for that of the stack, and for no record of a preview.
 	Records string
 	// Events receives every event of the engine, one at a time.
@@ -169,7 +171,7 @@ func Open(ctx context.Context, w *workspace.Workspace, o Options) (_ *Run, err e
 	o.Plugins.Withheld, o.Plugins.Runs = append(Withheld(w), o.Plugins.Withheld...), true
 	r := &Run{Workspace: w, command: o.Command, Deployment: engine.Deployment{
 		Project: w.Project.Name, Stack: stack, Organization: state.Organization,
-		State: st, Stacks: w.References(), Parallel: o.Parallel, Events: o.Events, Secrets: o.Plugins.Secrets, Version: Version(),
+		State: st, Stacks: w.References(), Parallel: o.Parallel, Events: o.Events, Secrets: o.Plugins.Secrets, Version: Version(), Stop: o.Stop,
 		Contents: programContents(w.Project, o.Plugins.Withheld),
 	}}
 	defer func() {
@@ -194,7 +196,7 @@ func Open(ctx context.Context, w *workspace.Workspace, o Options) (_ *Run, err e
 	r.record(&p, o, stack)
 	p.Instances, p.Config = o.Parallel, r.Deployment.Config
 	p.Modules, p.Shared, p.Stores = w.ModulesDir(), w.SharedModules(), w.Stores(context.WithoutCancel(ctx), stack)
-	p.RunNative = true
+	p.RunNative, p.Stop = true, o.Stop
 	if o.Pulumi != nil {
 		p.StartNative = o.Pulumi.StartNative
 	}

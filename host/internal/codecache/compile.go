@@ -53,8 +53,9 @@ const (
 )
 
 // Alone waits until no other process compiles the module of a record, but no longer than given, and has others wait until
-// release. waited says that another did, so that the record may be there by now. The lock ends with its process.
-func (c *Cache) Alone(ctx context.Context, name string, most time.Duration) (release func(), waited bool) {
+// release. waited says that another did, so that the record may be there by now; waits is called when that is known. The lock
+// ends with its process.
+func (c *Cache) Alone(ctx context.Context, name string, most time.Duration, waits func()) (release func(), waited bool) {
 	path, until := filepath.Join(c.dir, name+lockSuffix), time.Now().Add(most)
 	for {
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -68,6 +69,9 @@ func (c *Cache) Alone(ctx context.Context, name string, most time.Duration) (rel
 		_ = f.Close()
 		if !errors.Is(err, filelock.ErrHeld) || time.Now().After(until) {
 			return func() {}, waited
+		}
+		if !waited {
+			waits()
 		}
 		waited = true
 		select {

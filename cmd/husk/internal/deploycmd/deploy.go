@@ -182,11 +182,10 @@ func (a commands) deploy(ctx context.Context, c command, f *deployFlags) (err er
 	ctx, stop, end := a.WatchInterrupts(ctx, s.interrupted)
 	defer end()
 	// What is opened may be pipes, or locks of others.
-	o, err := blocking.Call(ctx, func() (*openRun, error) { return s.open(ctx, c) }, func(o *openRun) { _ = o.close(ctx) })
+	o, err := blocking.Call(ctx, func() (*openRun, error) { return s.open(ctx, c, stop) }, func(o *openRun) { _ = o.close(ctx) })
 	if err != nil {
 		return s.end(err)
 	}
-	o.Deployment.Stop = stop
 	declined, err := s.run(ctx, c, o)
 	err = errors.Join(err, o.close(ctx), drawn())
 	if !declined {

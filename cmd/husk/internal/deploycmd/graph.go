@@ -164,11 +164,10 @@ func (a commands) previewGraph(ctx context.Context, f *deployFlags, o stackgraph
 	ctx, stop, end := a.WatchInterrupts(ctx, s.interrupted)
 	defer end()
 	c := command{name: "preview", previewOnly: true, program: true, replaces: true}
-	open, err := blocking.Call(ctx, func() (*openRun, error) { return s.open(ctx, c) }, func(o *openRun) { _ = o.close(ctx) })
+	open, err := blocking.Call(ctx, func() (*openRun, error) { return s.open(ctx, c, stop) }, func(o *openRun) { _ = o.close(ctx) })
 	if err != nil {
 		return nil, err
 	}
-	open.Deployment.Stop = stop
 	_, err = engine.Preview(ctx, open.Deployment, engine.Up{Program: open.Program})
 	if err = errors.Join(err, open.close(ctx)); err != nil {
 		return nil, err

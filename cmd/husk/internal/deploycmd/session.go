@@ -163,8 +163,8 @@ type openRun struct {
 	learned string    // the file of learned grants, empty for none
 }
 
-// open opens project, stack, and providers for a command.
-func (s *session) open(ctx context.Context, c command) (_ *openRun, err error) {
+// open opens project, stack, and providers for a command, which stop ends.
+func (s *session) open(ctx context.Context, c command, stop <-chan struct{}) (_ *openRun, err error) {
 	s.app.RemarkOnVariables()
 	w, err := s.app.Workspace(ctx)
 	if err != nil {
@@ -178,7 +178,7 @@ func (s *session) open(ctx context.Context, c command) (_ *openRun, err error) {
 	options := stackrun.Options{
 		Command: c.name, Stack: s.app.Stack, Preview: c.previewOnly, Creates: c.program,
 		Program: c.program || s.flags.runProgram, Replaces: c.replaces, Deletes: c.deletes,
-		Parallel: s.flags.parallel, Events: s.event, Trusted: s.flags.trusted,
+		Parallel: s.flags.parallel, Events: s.event, Trusted: s.flags.trusted, Stop: stop,
 	}
 	if options.Plugins, err = s.app.PluginOptions(); err != nil {
 		return nil, err
