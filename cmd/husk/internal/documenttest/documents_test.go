@@ -34,6 +34,8 @@ var documents = map[string][]action{
 		leave("an excerpt; the examples of package host are tests"),
 		leave("an excerpt; the examples of packages engine and goprogram are tests"),
 		leave("an excerpt; the example of package automation is a test"),
+		leave("an excerpt; TestBackends of package automation opens such places"),
+		leave("an excerpt; TestInlineProgram of package automation runs one"),
 	},
 	"docs/console.md": {
 		leave("serves until it is interrupted; a test of package consolecmd runs such a command"),
