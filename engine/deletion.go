@@ -75,7 +75,7 @@ func (d *deployment) planDeletions(unwanted func(*state.Resource) bool) ([]*stat
 			left = !selected(res)
 		}
 		kept[i] = withheld[i] || left || !unwanted(res)
-		brought[res] = !withheld[i] && !left && !unwanted(res)
+		brought[res] = !withheld[i] && !unwanted(res) && !d.selection.IsLeft(res.URN) // providers need not be targets
 		settled[res] = brought[res] || targets && !withheld[i]
 	}
 	edges := c.Edges(graph.Rule{

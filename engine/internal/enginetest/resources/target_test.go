@@ -450,3 +450,30 @@ func TestPartsOfComponentsThatAreNotSelected(t *testing.T) {
 		})
 	}
 }
+
+// A provider is registered though it is no target: it uses what the program has by now, so a part that its component has
+// lost can be deleted.
+func TestPartThatAProviderNoLongerUses(t *testing.T) {
+	program := func(part bool) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			g, err := p.Component(enginetest.Group, "g", enginetest.Props())
+			if err != nil {
+				return err
+			}
+			if part {
+				if _, err := p.Child(g.URN, enginetest.Plain, "part", enginetest.Props()); err != nil {
+					return err
+				}
+			}
+			_, err = p.Custom(enginetest.ProviderType, "own", enginetest.Props("region", "x"), after(g.URN))
+			return err
+		}
+	}
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(program(true))
+	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::part"}})
+	s.Preview(program(false))
+	require.Equal(t, []string{"delete part"}, s.Steps())
+	s.Up(program(false))
+	require.Equal(t, []string{"delete part"}, s.Steps())
+}
