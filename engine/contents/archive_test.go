@@ -92,7 +92,7 @@ func TestEntriesOfEachKindOfArchive(t *testing.T) {
 	write(t, dir, map[string]string{
 		"x.tar": string(tarOf(t, pairs...)), "x.zip": string(zipOf(t, "a", "ay", "sub/", "", "sub/b", "bee")),
 		"x.tgz": string(gzipOf(t, tarOf(t, pairs...))), "x.tar.gz": string(gzipOf(t, tarOf(t, pairs...))),
-		"dir/a": "ay", "dir/sub/b": "bee", "dir/.pulumi/state": "not this", "dir/sub/.pulumi": "nor this",
+		"dir/a": "ay", "dir/sub/b": "bee", "dir/.husk/state": "not this", "dir/sub/.husk/state": "not this", "dir/.pulumi/state": "not this", "dir/sub/.pulumi": "nor this",
 		"elsewhere/e": "else",
 	})
 	require.NoError(t, os.Symlink(filepath.Join(dir, "elsewhere", "e"), filepath.Join(dir, "dir", "link")))

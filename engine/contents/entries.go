@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/internal/confined"
 )
 
 type entry struct {
@@ -126,7 +127,7 @@ func (w *walk) entry(e entry) error {
 }
 
 // directory visits the files of a directory as Pulumi does: links to files are files, and links to
-// directories and what is called .pulumi are left out. If the path is foreign, so are files that are
+// directories and what is called .pulumi are left out. So is .husk, which changes with each run. If the path is foreign, so are files that are
 // withheld, and links must not lead outside.
 func (w *walk) directory(ctx context.Context, dir, prefix string, foreign bool) error {
 	info, err := w.source.files().Stat(dir)
@@ -152,9 +153,9 @@ func (w *walk) directory(ctx context.Context, dir, prefix string, foreign bool) 
 			return fs.SkipDir
 		case w.withheld(at, foreign):
 			return nil
-		case d.Name() == ".pulumi" && d.IsDir():
+		case (d.Name() == ".pulumi" || confined.IsOfState(d.Name())) && d.IsDir():
 			return fs.SkipDir
-		case d.Name() == ".pulumi":
+		case d.Name() == ".pulumi" || confined.IsOfState(d.Name()):
 			return nil
 		case d.IsDir():
 			return w.count(at[len(root):], 0)

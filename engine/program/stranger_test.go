@@ -44,9 +44,11 @@ func TestAStrangersProjectNamesOnlyItsOwn(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		require.NoError(t, os.Symlink(outside, filepath.Join(dir, "link")))
+		require.NoError(t, os.CopyFS(filepath.Join(dir, ".husk"), os.DirFS(outside)))
+		require.NoError(t, os.Symlink(".husk", filepath.Join(dir, "kept")))
 		relative, err := filepath.Rel(dir, outside)
 		require.NoError(t, err)
-		for _, way := range []string{outside, filepath.ToSlash(relative), "./link", "./x/../link"} {
+		for _, way := range []string{outside, filepath.ToSlash(relative), "./link", "./x/../link", "./.husk", "./x/../.husk", "./.Husk", "./kept"} {
 			text := []byte("name: shop\n" + strings.ReplaceAll(text, "OUTSIDE", way) + "\n")
 			_, err = ParseProject(projectroot.New(dir, projectroot.Untrusted), "Husk.yaml", text)
 			require.ErrorContains(t, err, "the project is not trusted", "%s: %s", name, way)

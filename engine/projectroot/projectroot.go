@@ -5,7 +5,8 @@
 // The root of a trusted project is the whole file system: absolute paths, "..", and links lead where they lead. That of
 // a project that is not trusted is the directory of the project: whatever the project says, and whoever replaces files
 // meanwhile, only regular files and directories below it are opened, and an error does not tell what is elsewhere. The
-// repository that it came with, such as .git, is elsewhere: that is whose clone it is, and has credentials.
+// repository that it came with, such as .git, is elsewhere: that is whose clone it is, and has credentials. So is what Husk
+// keeps there, .husk: states, their earlier versions, and where a server is. Husk itself opens it with [Root.WithState].
 package projectroot
 
 import (
@@ -40,13 +41,15 @@ type Root struct {
 	// bound has all that a project which is not trusted has: dir, or one above it. own opens it, once.
 	bound string
 	own   func() (*os.Root, error)
+	// state is set for what Husk keeps itself.
+	state bool
 	// overlay returns the text of files that are open in an editor; nil for none.
 	overlay func(path string) ([]byte, bool)
 }
 
 // ErrOutside is the error for what a project that is not trusted names outside of its directory. It does not depend on
 // whether it exists.
-var ErrOutside = errors.New("the project is not trusted, and may name only files and directories of its own, without links that lead elsewhere, and nothing of a repository, such as .git")
+var ErrOutside = errors.New("the project is not trusted, and may name only files and directories of its own, without links that lead elsewhere, and nothing of a repository, such as .git, or of what husk keeps in .husk")
 
 // ErrNotRegular is the error for what is neither a regular file nor a directory, such as a pipe or a device.
 var ErrNotRegular = errors.New("it is not a regular file")
@@ -99,6 +102,19 @@ func (r *Root) Overlay(text func(path string) ([]byte, bool)) *Root {
 	return &over
 }
 
+// WithState returns the same root for Husk itself, which also opens what Husk keeps in the directory of the project. It is for
+// names that the project has not chosen.
+func (r *Root) WithState() *Root {
+	own := *r
+	own.state = true
+	return &own
+}
+
+// isWithheld reports whether a path relative to the directory that bounds the project is not for one that is not trusted.
+func (r *Root) isWithheld(below string) bool {
+	return confined.IsOfRepository(below) || !r.state && confined.IsOfState(below)
+}
+
 // Dir returns the directory of the project, an absolute path.
 func (r *Root) Dir() string { return r.dir }
 
@@ -114,8 +130,8 @@ func (r *Root) Path(name string) string {
 	return filepath.Join(r.dir, name)
 }
 
-// Owns reports whether what a name leads to, after links, is in the directory of the project. What is elsewhere, which
-// only a trusted project can name, is not quoted in errors.
+// Owns reports whether what a name leads to, after links, is in the directory of the project, and not of a repository or
+// of what Husk keeps. What is elsewhere, which only a trusted project can name, is not quoted in errors.
 func (r *Root) Owns(name string) bool {
 	if _, err := r.below(name); err != nil || !r.Trusted() {
 		return err == nil
@@ -125,7 +141,11 @@ func (r *Root) Owns(name string) bool {
 		return true // there is no such directory: the text comes from somewhere else
 	}
 	real, err := filepath.EvalSymlinks(r.Path(name))
-	return err != nil || confined.IsBelow(dir, real)
+	if err != nil {
+		return true
+	}
+	below, err := filepath.Rel(dir, real)
+	return err == nil && below != "." && filepath.IsLocal(below) && !r.isWithheld(below)
 }
 
 // below returns a name relative to the directory that bounds the project.
@@ -134,7 +154,7 @@ func (r *Root) below(name string) (string, error) {
 		return "", fmt.Errorf("%.64q: %w", name, fs.ErrInvalid)
 	}
 	below, err := filepath.Rel(r.bound, r.Path(name))
-	if err != nil || !filepath.IsLocal(below) || !r.Trusted() && confined.IsOfRepository(below) {
+	if err != nil || !filepath.IsLocal(below) || !r.Trusted() && r.isWithheld(below) {
 		return "", outside(name)
 	}
 	return below, nil
@@ -152,15 +172,15 @@ func (r *Root) confined(name string) (*os.Root, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	if r.leadsToRepository(below) {
+	if r.leadsToWithheld(below) {
 		return nil, "", outside(name)
 	}
 	return own, below, nil
 }
 
-// leadsToRepository reports whether a link leads to one of a project that is not trusted. A name that does not exist leads to
+// leadsToWithheld reports whether a link of a project that is not trusted leads to what is withheld. A name that does not exist leads to
 // where the directory above it is.
-func (r *Root) leadsToRepository(below string) bool {
+func (r *Root) leadsToWithheld(below string) bool {
 	dir, err := filepath.EvalSymlinks(r.bound)
 	if err != nil {
 		return false // nothing is opened below it either
@@ -169,7 +189,7 @@ func (r *Root) leadsToRepository(below string) bool {
 		real, err := filepath.EvalSymlinks(filepath.Join(dir, at))
 		if err == nil {
 			inside, err := filepath.Rel(dir, real)
-			return err == nil && filepath.IsLocal(inside) && confined.IsOfRepository(inside)
+			return err == nil && filepath.IsLocal(inside) && r.isWithheld(inside)
 		}
 		if at == "." {
 			return false
@@ -253,7 +273,7 @@ func (r *Root) Open(name string) (*os.File, error) {
 	return file, nil
 }
 
-// stillIs returns an error unless a name leads to an open file, and not into a repository: a link could have led there meanwhile.
+// stillIs returns an error unless a name leads to an open file, and not to what is withheld: a link could have led there meanwhile.
 func (r *Root) stillIs(name string, opened fs.FileInfo) error {
 	info, err := r.Stat(name)
 	if err == nil && !os.SameFile(info, opened) {
@@ -340,7 +360,7 @@ func (r *Root) ReadDir(name string) ([]fs.DirEntry, error) {
 	case len(entries) > maxEntries:
 		return nil, fmt.Errorf("%s has more than %d files", name, maxEntries)
 	}
-	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return confined.IsOfRepository(e.Name()) })
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return r.isWithheld(e.Name()) })
 	sortByName(entries)
 	return entries, nil
 }
@@ -366,7 +386,7 @@ func (r *Root) WalkDir(name string, visit fs.WalkDirFunc) error {
 	}
 	// The links on the way to the directory, which may lead elsewhere, are followed by own.
 	return fs.WalkDir(own.FS(), filepath.ToSlash(below), func(path string, entry fs.DirEntry, err error) error {
-		if confined.IsOfRepository(path) {
+		if r.isWithheld(path) {
 			if entry != nil && entry.IsDir() {
 				return fs.SkipDir
 			}
@@ -416,7 +436,7 @@ func (r *Root) Real(name string) (string, error) {
 	if err != nil || !filepath.IsLocal(below) {
 		return "", outside(name) // it was replaced meanwhile
 	}
-	if confined.IsOfRepository(below) {
+	if r.isWithheld(below) {
 		return "", outside(name)
 	}
 	return filepath.Join(r.bound, below), nil

@@ -131,18 +131,22 @@ func TestWhatIsInside(t *testing.T) {
 }
 
 // A repository that a project came with is whose clone it is: its credentials are read by no name, and its commands not written.
+// The same holds for what Husk keeps beside a project, which Husk alone opens.
 func TestTheRepositoryOfAProjectIsNotItsOwn(t *testing.T) {
 	project, _ := tree(t)
-	for _, dir := range []string{".git", "deep/.git", ".hg", ".svn", ".jj"} {
+	for _, dir := range []string{".git", "deep/.git", ".hg", ".svn", ".jj", ".husk", "deep/.husk"} {
 		require.NoError(t, os.MkdirAll(filepath.Join(project, dir), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(project, dir, "config"), []byte("canary"), 0o600))
 	}
 	require.NoError(t, os.Symlink(".git", filepath.Join(project, "store")))
 	require.NoError(t, os.Symlink("../deep/.git/config", filepath.Join(project, "deep", "settings")))
+	require.NoError(t, os.Symlink("deep/../.husk", filepath.Join(project, "kept")))
 	r := projectroot.New(project, projectroot.Untrusted)
 	for _, name := range []string{
 		".git/config", "deep/.git/config", ".hg/config", ".svn/config", ".jj/config", "deep/../.git/config", ".GIT/config", ".git ./config", ".git::$INDEX_ALLOCATION/config",
 		filepath.Join(project, ".git", "config"), "store/config", "deep/settings", "store", "store/missing", ".git/missing", ".git",
+		".husk", ".husk/config", "deep/.husk/config", "deep/../.husk/config", ".HUSK/config", ".hu\u017fk/config", ".husk./config", ".husk/missing", "kept", "kept/config", "kept/missing",
+		filepath.Join(project, ".husk", "config"),
 	} {
 		for method, err := range map[string]error{
 			"Stat": errorOf(r.Stat(name)), "Open": errorOf(r.Open(name)), "ReadFile": errorOf(r.ReadFile(name, limit)), "ReadDir": errorOf(r.ReadDir(name)),
@@ -165,6 +169,12 @@ func TestTheRepositoryOfAProjectIsNotItsOwn(t *testing.T) {
 	text, err := projectroot.New(project, projectroot.Trusted).ReadFile("store/config", limit)
 	require.NoError(t, err)
 	require.Equal(t, "canary", string(text))
+
+	own := r.WithState()
+	for name, opens := range map[string]bool{".husk/config": true, "kept/config": true, "deep/.husk/config": true, ".git/config": false, "store/config": false, "relative": false} {
+		_, err := own.ReadFile(name, limit)
+		require.Equal(t, opens, err == nil, "%s: %v", name, err)
+	}
 }
 
 // A trusted project has what its user has.

@@ -17,6 +17,7 @@ import (
 	"slices"
 
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/internal/confined"
 )
 
 const (
@@ -34,9 +35,6 @@ type Info struct {
 	// Project is the directory of the project in the bundle, with forward slashes.
 	Project string
 }
-
-// leftOut are the names of directories that no run needs: the state beside a project, and repositories.
-var leftOut = []string{".husk", ".git", ".hg", ".svn"}
 
 // Pack writes the bundle of a project: its directory, and the modules outside of it that it lists by paths. build returns the
 // module of a directory of Go source, which is then in the place of that directory: who runs the project needs no
@@ -146,8 +144,11 @@ func (p *packer) directory(dir string) error {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && slices.Contains(leftOut, entry.Name()):
-			return fs.SkipDir
+		case confined.IsOfState(entry.Name()) || confined.IsOfRepository(entry.Name()): // which no run needs
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
 		case entry.IsDir() && p.built[file] != nil:
 			if err := p.add(file); err != nil {
 				return err

@@ -38,6 +38,10 @@ func TestABundleTravels(t *testing.T) {
 	require.NoError(t, os.MkdirAll(source, 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(source, "main.go"), []byte("package main"), 0o644))
 	p := project(t, filepath.Join(top, "shop"), "{name: beside, path: ../beside.wasm}, {name: greet, path: greet}")
+	for _, name := range []string{".husk", ".HUSK", ".jj", ".git"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(top, "shop", "sub", name), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(top, "shop", "sub", name, "secret"), []byte("secret"), 0o644))
+	}
 	require.NoError(t, os.MkdirAll(filepath.Join(top, "shop", ".husk"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(top, "shop", ".husk", "secret"), []byte("secret"), 0o644))
 	build := func(dir string) ([]byte, error) {
@@ -61,6 +65,7 @@ func TestABundleTravels(t *testing.T) {
 		require.Equal(t, want, string(got))
 	}
 	require.NoFileExists(t, filepath.Join(to, "shop", ".husk", "secret"))
+	require.NoDirExists(t, filepath.Join(to, "shop", "sub"))
 
 	changed := bytes.Clone(content.Bytes())
 	changed[len(changed)/2] ^= 1

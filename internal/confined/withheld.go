@@ -33,9 +33,17 @@ type withheld struct {
 // next use of the system runs.
 var Repositories = []string{".git", ".hg", ".svn", ".jj"}
 
+// StateDir is the directory beside a project in which Husk keeps states, their earlier versions, modules, and what it was told.
+const StateDir = ".husk"
+
 // IsOfRepository reports whether a path has one of the [Repositories], or leads below one.
 func IsOfRepository(path string) bool {
 	return slices.ContainsFunc(Names(filepath.Clean(path)), func(name string) bool { return slices.Contains(Repositories, plainName(name)) })
+}
+
+// IsOfState reports whether a path has the name of [StateDir], or leads below one.
+func IsOfState(path string) bool {
+	return slices.ContainsFunc(Names(filepath.Clean(path)), func(name string) bool { return plainName(name) == StateDir })
 }
 
 // Withhold withholds files, which need not exist. A * in a path's last name stands for any text, and ** before it for any

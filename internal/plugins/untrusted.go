@@ -34,8 +34,13 @@ func (p *Plugins) untrusted() bool { return isUntrusted(p.project) }
 // rootOf returns what opens a path: the project's root for what a project that is not trusted has. What lies elsewhere
 // then, Husk has put there, or the user of the command has named: what a project names was checked when it was read.
 func (p *Plugins) rootOf(path string) *projectroot.Root {
-	if p.untrusted() && filepath.IsAbs(path) && p.project.Root.Owns(path) { // a relative one is the user's
-		return p.project.Root
+	if p.untrusted() && filepath.IsAbs(path) { // a relative one is the user's
+		if p.project.Root.Owns(path) {
+			return p.project.Root
+		}
+		if state := p.project.Root.WithState(); state.Owns(path) { // a module that a state names
+			return state
+		}
 	}
 	return projectroot.New(".", projectroot.Trusted)
 }
@@ -130,16 +135,13 @@ func (p *Plugins) checkUntrusted(written program.Grant, given host.Grants) error
 func (p *Plugins) withheld() []string {
 	all := slices.Concat(p.project.OwnFiles(), p.options.Places.ownFiles(), p.options.Withheld)
 	if p.untrusted() {
-		for _, name := range append([]string{workspaceDir}, confined.Repositories...) {
+		for _, name := range append([]string{confined.StateDir}, confined.Repositories...) {
 			all = append(all, filepath.Join(p.project.Dir, "**", name))
 		}
 		all = append(all, UserFiles()...)
 	}
 	return all
 }
-
-// workspaceDir is where package workspace keeps states and modules beside a project.
-const workspaceDir = ".husk"
 
 // toLook returns the grants of a provider that is only asked what it is. One of a project that is not trusted has none: whoever
 // opens the project, in an editor for instance, has not decided to run it.

@@ -73,7 +73,7 @@ func backendOf(project *program.Project) (place, error) {
 	}
 	beside := filepath.Join(project.Dir, dataDir)
 	if url := os.Getenv(pulumiBackendVariable); url != "" && strings.HasPrefix(project.File.Name, "Pulumi.") {
-		if _, err := project.Root.Stat(beside); errors.Is(err, fs.ErrNotExist) {
+		if _, err := project.Root.WithState().Stat(beside); errors.Is(err, fs.ErrNotExist) {
 			return place{}, fmt.Errorf("%s is %q, and husk does not read the stacks that Pulumi keeps there: "+
 				"it would create everything again. Set %s, for example to file://./%s, and import a stack with husk stack import",
 				pulumiBackendVariable, url, BackendVariable, dataDir)
@@ -211,7 +211,7 @@ func (w *Workspace) checkOverlooked(ctx context.Context, at place, o Options) er
 	default:
 		return nil
 	}
-	if _, err := w.Project.Root.Stat(filepath.Join(dataDir, "stacks", w.Project.Name)); err != nil {
+	if _, err := w.Project.Root.WithState().Stat(filepath.Join(dataDir, "stacks", w.Project.Name)); err != nil {
 		return nil
 	}
 	beside, err := o.open(ctx, place{base: w.Project.Dir})

@@ -104,7 +104,7 @@ func forgetChoice(root *projectroot.Root) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	err = project.Root.Remove((&Workspace{Project: project}).dataPath(chosenFile))
+	err = project.Root.WithState().Remove((&Workspace{Project: project}).dataPath(chosenFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

@@ -18,7 +18,7 @@ func detachedBackend(root *projectroot.Root, none *program.NoProjectError) (plac
 	if at := chosenByOperator(); at != nil {
 		return *at, nil
 	}
-	if info, err := root.Stat(dataDir); err == nil && info.IsDir() && root.Trusted() {
+	if info, err := root.WithState().Stat(dataDir); err == nil && info.IsDir() && root.Trusted() {
 		return place{base: none.Dir}, nil
 	}
 	if url, err := loginURL(); err != nil || url != "" {

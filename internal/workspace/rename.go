@@ -58,7 +58,7 @@ func (w *Workspace) Rename(ctx context.Context, stack, to string) (err error) {
 }
 
 func (w *Workspace) forgetRenaming() error {
-	if err := w.Project.Root.Remove(w.dataPath(renamingFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := w.Project.Root.WithState().Remove(w.dataPath(renamingFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil

@@ -73,7 +73,7 @@ const maxDataSize = 64 << 10
 
 // readData reads a file of the project's data directory. checked reports whether it has a checksum.
 func (w *Workspace) readData(name string, v any) (checked bool, err error) {
-	data, err := w.Project.Root.ReadFile(w.dataPath(name), maxDataSize)
+	data, err := w.Project.Root.WithState().ReadFile(w.dataPath(name), maxDataSize)
 	if err != nil {
 		return false, err
 	}
@@ -88,7 +88,7 @@ func (w *Workspace) writeData(name string, v any) error {
 	if err != nil {
 		return err
 	}
-	return w.Project.Root.WriteFile(w.dataPath(name), data, 0o644)
+	return w.Project.Root.WithState().WriteFile(w.dataPath(name), data, 0o644)
 }
 
 // Forget selects the default stack if the given one is selected.
@@ -96,7 +96,7 @@ func (w *Workspace) Forget(stack string) error {
 	if selected, err := w.Stack(""); err != nil || selected != stack {
 		return nil
 	}
-	if err := w.Project.Root.Remove(w.dataPath(selectionFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := w.Project.Root.WithState().Remove(w.dataPath(selectionFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("forgetting the selected stack: %w", err)
 	}
 	return nil

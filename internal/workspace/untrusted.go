@@ -32,14 +32,14 @@ func untrustedPlace(reason string) error {
 
 // untrustedBackend returns the place of husk login for a project that is not trusted and whose file names none.
 func untrustedBackend(project *program.Project) (place, error) {
-	if _, err := project.Root.Lstat(filepath.Join(dataDir, chosenFile)); err == nil {
+	if _, err := project.Root.WithState().Lstat(filepath.Join(dataDir, chosenFile)); err == nil {
 		return place{}, untrustedPlace(chosenOrigin + " in it names where its stacks are")
 	}
 	url, err := loginURL()
 	if err != nil || url != "" {
 		return operators(url, loginOrigin), err
 	}
-	if _, err := project.Root.Lstat(dataDir); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := project.Root.WithState().Lstat(dataDir); !errors.Is(err, fs.ErrNotExist) {
 		return place{}, untrustedPlace("whatever is in " + dataDir + " beside it may be its author's")
 	}
 	return place{base: project.Dir, nowhere: untrustedPlace("nobody has named a place for its stacks")}, nil

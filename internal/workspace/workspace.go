@@ -25,6 +25,7 @@ import (
 	"github.com/husk-dev/husk/engine/state/memstore"
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/sealed"
+	"github.com/husk-dev/husk/internal/confined"
 	"github.com/husk-dev/husk/internal/keyservice"
 )
 
@@ -32,7 +33,7 @@ import (
 const DefaultStack = "dev"
 
 // dataDir is the directory beside the project file for the default backend and the selection.
-const dataDir = ".husk"
+const dataDir = confined.StateDir
 
 // Workspace is an opened project.
 type Workspace struct {
