@@ -1,7 +1,7 @@
 package abi
 
 // AllFeatures are the features of the newest version of the contract.
-const AllFeatures = firstFeatures | FeaturesWriteOnly
+const AllFeatures = firstFeatures | FeaturesWriteOnly | FeaturesReadFirst
 
 // firstFeatures are those of version 0.1.0.
 const firstFeatures = FeaturesSecrets | FeaturesResourceReferences | FeaturesOutputs | FeaturesAutonaming | FeaturesPreview

@@ -30,6 +30,8 @@ const (
 	// The schema of some resource has write-only inputs, which are passed to the provider and
 	// never recorded. Since 0.2.0.
 	FeaturesWriteOnly
+	// `diff` can ask for a `read` first, by the answer `outdated`. Since 0.2.0.
+	FeaturesReadFirst
 )
 
 // HandshakeRequest is the request of [Provider.Handshake].
@@ -224,12 +226,16 @@ const (
 	DiffChangesUnknown DiffChanges = iota
 	DiffChangesNone
 	DiffChangesSome
+	// Another version of the provider made the recorded state: the caller reads the resource, and
+	// asks again with what it has read. Only with the feature `read-first`. Since 0.2.0.
+	DiffChangesOutdated
 )
 
 var diffChangesNames = [...]string{
 	"unknown",
 	"none",
 	"some",
+	"outdated",
 }
 
 // String returns the name that the contract gives the case.

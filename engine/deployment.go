@@ -88,7 +88,7 @@ func run(ctx context.Context, in settings, dryRun bool) (*Result, error) {
 	d.recorder = record.New(stack, snapshot, in.Secrets)
 	d.registry = &registry{loadModule: d.load, secrets: in.Secrets, stored: d.recorder.Provider}
 	d.failures = newFailures(in.Stop, dryRun || in.ContinueOnError)
-	d.gen = &generator{runState: d.runState, readIfUnsure: d.readIfUnsure}
+	d.gen = &generator{runState: d.runState, readIfUnsure: d.readIfUnsure, readNow: d.readNow}
 	d.exec = newExecutor(in.Parallel, d.failures, d.execute)
 	d.monitor = &monitor{d: d}
 

@@ -149,6 +149,11 @@ func (g *generator) mustDeleteFirst(ctx context.Context, provider abi.Provider, 
 	return err == nil && resp.DeleteBeforeReplace
 }
 
+// errOutdated says that the provider compares a resource only after a read, since another version of it made the
+// recorded state. It is an error for the user if that was just read.
+var errOutdated = errors.New("the provider asks that the resource be read before it is compared, and it was just read: " +
+	"this is a fault of the provider")
+
 // askProvider calls Diff. It compares the inputs itself if the provider cannot. If the provider's own configuration is
 // not known, it assumes an update, or that a change of inputs may replace the resource.
 func (g *generator) askProvider(ctx context.Context, provider abi.Provider, old *state.Resource, inputs property.Map, ignore []string) (diff, error) {
@@ -166,6 +171,9 @@ func (g *generator) askProvider(ctx context.Context, provider abi.Provider, old 
 		resp = abi.DiffResponse{Changes: abi.DiffChangesUnknown}
 	case err != nil:
 		return diff{}, err
+	}
+	if resp.Changes == abi.DiffChangesOutdated {
+		return diff{}, errOutdated
 	}
 	df := diffOf(resp, old.Inputs, inputs)
 	if df.replace && !slices.ContainsFunc(df.detailed, func(p abi.PropertyDiff) bool { return diffKinds[p.Kind].replaces }) && len(old.InitErrors) > 0 {

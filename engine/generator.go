@@ -27,6 +27,8 @@ type generator struct {
 	*runState
 	// readIfUnsure reads a resource that must be read before its steps can be decided.
 	readIfUnsure func(context.Context, *state.Resource) (*state.Resource, error)
+	// readNow reads a resource by a provider, and returns how it is recorded then.
+	readNow func(context.Context, *state.Resource, abi.Provider) (*state.Resource, error)
 
 	claiming sync.Mutex
 }
@@ -135,6 +137,19 @@ func (g *generator) register(ctx context.Context, gl *goal) ([]*step, error) {
 	if id := gl.options.ImportID; id != "" && (old == nil || old.External || (old.ID != id && old.ImportID != id)) {
 		return g.planImport(gl, old, provider)
 	}
+	steps, err := g.compare(ctx, gl, old, provider)
+	if errors.Is(err, errOutdated) {
+		if old, err = g.readNow(ctx, old, provider); err != nil {
+			return nil, err
+		}
+		return g.compare(ctx, gl, old, provider)
+	}
+	return steps, err
+}
+
+// compare decides the steps that bring a recorded resource, nil if there is none, to its goal. Nothing but the
+// recorded resource decides: it can be asked again after a read.
+func (g *generator) compare(ctx context.Context, gl *goal, old *state.Resource, provider abi.Provider) ([]*step, error) {
 	recreating := old != nil && old.PendingReplacement // deleted in this run, or in one that was cut off
 	var known *state.Resource                          // what is kept, if nothing asks for a replacement
 	if old != nil && !recreating && !old.External {

@@ -91,8 +91,7 @@ func readable(res *state.Resource) bool {
 	return res != nil && res.Custom && !res.Delete && !res.PendingReplacement && !providers.IsType(res.Type)
 }
 
-// readIfUnsure reads a resource that the program registers and that needs it, and returns how it is
-// recorded then. One that is gone waits to be made again.
+// readIfUnsure reads a resource that the program registers and that needs it, and returns how it is recorded then.
 func (d *deployment) readIfUnsure(ctx context.Context, old *state.Resource) (*state.Resource, error) {
 	if old == nil || !d.needsRead(old) {
 		return old, nil
@@ -101,6 +100,12 @@ func (d *deployment) readIfUnsure(ctx context.Context, old *state.Resource) (*st
 	if err != nil {
 		return nil, fmt.Errorf("refresh %s: %w", old.URN, err)
 	}
+	return d.readNow(ctx, old, provider)
+}
+
+// readNow reads a recorded resource by a provider, and returns how it is recorded then. One that is gone waits to
+// be made again.
+func (d *deployment) readNow(ctx context.Context, old *state.Resource, provider abi.Provider) (*state.Resource, error) {
 	s := &step{op: OpRefresh, old: old, provider: provider}
 	if err := d.exec.run(ctx, []*step{s}); err != nil {
 		return nil, err
@@ -108,9 +113,11 @@ func (d *deployment) readIfUnsure(ctx context.Context, old *state.Resource) (*st
 	if s.result == OpDelete {
 		gone := clone(old)
 		gone.PendingReplacement = true
-		err = d.recorder.Record(ctx, record.Replace(old, gone))
+		if err := d.recorder.Record(ctx, record.Replace(old, gone)); err != nil {
+			return nil, err
+		}
 	}
-	return d.recorder.Lookup(old.URN), err
+	return d.recorder.Lookup(old.URN), nil
 }
 
 // adoption is an object that a creation which was cut off has made, as its provider found it.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -174,33 +175,58 @@ func (g *generator) mustReplaceWith(ctx context.Context, all *graph.Copies, res 
 	if gone[res.DeletedWith] || slices.ContainsFunc(res.ReplaceWith, func(u urn.URN) bool { return gone[u] }) {
 		return true, nil
 	}
-	inputs, affected := res.Inputs, false
+	var affected []string
 	for key, deps := range res.PropertyDependencies {
-		if slices.ContainsFunc(deps, func(u urn.URN) bool { return all.IsAffected(res, u, gone) }) && inputs.Has(key) {
-			inputs, affected = inputs.With(key, property.Unknown), true
+		if slices.ContainsFunc(deps, func(u urn.URN) bool { return all.IsAffected(res, u, gone) }) && res.Inputs.Has(key) {
+			affected = append(affected, key)
 		}
 	}
-	if !affected {
+	if len(affected) == 0 {
 		return false, nil
 	}
-	df, err := g.askRecorded(ctx, res, g.keepIgnored(res.URN, res.IgnoreChanges, res.Inputs, inputs))
+	df, err := g.askRecorded(ctx, res, affected)
 	return g.replaceOnChanges(res, res.ReplaceOnChanges, df).replace, err
 }
 
-// askRecorded compares other inputs with a resource that this run has not registered. A provider resource is
-// compared as it is recorded.
-func (g *generator) askRecorded(ctx context.Context, res *state.Resource, inputs property.Map) (diff, error) {
+// askRecorded compares a resource that this run has not registered with the same in which some inputs are not known.
+// A provider resource is compared as it is recorded. One that another version of its provider recorded is compared
+// as it is now; its registration records that.
+func (g *generator) askRecorded(ctx context.Context, res *state.Resource, unknown []string) (diff, error) {
+	compared := func(m property.Map) property.Map {
+		return g.keepIgnored(res.URN, res.IgnoreChanges, m, withUnknown(m, unknown))
+	}
 	if !providers.IsType(res.Type) {
 		provider, err := g.providerOf(ctx, res)
 		if err != nil {
 			return diff{}, err
 		}
-		return g.askProvider(ctx, provider, res, inputs, res.IgnoreChanges)
+		df, err := g.askProvider(ctx, provider, res, compared(res.Inputs), res.IgnoreChanges)
+		if !errors.Is(err, errOutdated) {
+			return df, err
+		}
+		now := clone(res)
+		resp, _, err := readObject(ctx, provider, now, res.ID, &res.Outputs, &res.Inputs)
+		if err != nil || resp.ID == "" { // there is nothing to replace
+			return diff{}, err
+		}
+		adopt(now, resp)
+		return g.askProvider(ctx, provider, now, compared(now.Inputs), res.IgnoreChanges)
 	}
+	inputs := compared(res.Inputs)
 	l, err := g.registry.lookup(ctx, res.Reference())
 	if err != nil {
 		return diff{}, err
 	}
 	resp, err := diffConfig(ctx, l.loaded, diffRequest(res, inputs, nil))
 	return diffOf(resp, res.Inputs, inputs), err
+}
+
+// withUnknown returns a map in which the properties with these keys are not known, as far as it has them.
+func withUnknown(m property.Map, keys []string) property.Map {
+	for _, key := range keys {
+		if m.Has(key) {
+			m = m.With(key, property.Unknown)
+		}
+	}
+	return m
 }

@@ -103,14 +103,14 @@ func TestBreach(t *testing.T) {
 				_, err := g.Diff(context.Background(), abi.DiffRequest{})
 				return err
 			},
-			func(m memoryWriter, r uint64) { m.u8(r+4, 3) },
+			func(m memoryWriter, r uint64) { m.u8(r+4, 4) },
 			"diff-response.changes: there is no such case", canon.ErrCase},
 		{"unknown flag",
 			func(g *canon.Guest) error {
 				_, err := g.Handshake(context.Background(), abi.HandshakeRequest{})
 				return err
 			},
-			func(m memoryWriter, r uint64) { m.u8(r+4+24, 1<<6) },
+			func(m memoryWriter, r uint64) { m.u8(r+4+24, 1<<7) },
 			"handshake-response.features: an unknown flag is set", canon.ErrFlags},
 		{"unknown error kind", failing,
 			func(m memoryWriter, r uint64) { m.u8(r+4, 9) },

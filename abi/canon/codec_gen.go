@@ -262,12 +262,12 @@ func lowerRunContext(w *lowerer, b []byte, v *abi.RunContext) {
 
 func liftHandshakeRequest(l *lifter, b []byte, v *abi.HandshakeRequest) {
 	v.Engine = l.string(b, "engine")
-	v.Features = abi.Features(l.flags(b[8:], 0b111111, "features"))
+	v.Features = abi.Features(l.flags(b[8:], 0b1111111, "features"))
 }
 
 func lowerHandshakeRequest(w *lowerer, b []byte, v *abi.HandshakeRequest) {
 	w.string(b, v.Engine, "engine")
-	w.flags(b[8:], uint32(v.Features), 0b111111, "features")
+	w.flags(b[8:], uint32(v.Features), 0b1111111, "features")
 }
 
 func liftCapabilityRequest(l *lifter, b []byte, v *abi.CapabilityRequest) {
@@ -288,7 +288,7 @@ func liftHandshakeResponse(l *lifter, b []byte, v *abi.HandshakeResponse) {
 	v.Name = l.string(b, "name")
 	v.Version = l.string(b[8:], "version")
 	v.SDK = l.string(b[16:], "sdk")
-	v.Features = abi.Features(l.flags(b[24:], 0b111111, "features"))
+	v.Features = abi.Features(l.flags(b[24:], 0b1111111, "features"))
 	v.Requests = liftList(l, b[28:], "requests", 28, 4, liftCapabilityRequest)
 }
 
@@ -296,7 +296,7 @@ func lowerHandshakeResponse(w *lowerer, b []byte, v *abi.HandshakeResponse) {
 	w.string(b, v.Name, "name")
 	w.string(b[8:], v.Version, "version")
 	w.string(b[16:], v.SDK, "sdk")
-	w.flags(b[24:], uint32(v.Features), 0b111111, "features")
+	w.flags(b[24:], uint32(v.Features), 0b1111111, "features")
 	lowerList(w, b[28:], v.Requests, "requests", 28, 4, lowerCapabilityRequest)
 }
 
@@ -524,7 +524,7 @@ func lowerDiffRequest(w *lowerer, b []byte, v *abi.DiffRequest) {
 }
 
 func liftDiffResponse(l *lifter, b []byte, v *abi.DiffResponse) {
-	v.Changes = abi.DiffChanges(l.enum(b, 3, "changes"))
+	v.Changes = abi.DiffChanges(l.enum(b, 4, "changes"))
 	v.HasDetailedDiff = l.bool(b[1:], "has-detailed-diff")
 	v.DetailedDiff = liftList(l, b[4:], "detailed-diff", 12, 4, liftPropertyDiff)
 	v.DeleteBeforeReplace = l.bool(b[12:], "delete-before-replace")
@@ -534,7 +534,7 @@ func liftDiffResponse(l *lifter, b []byte, v *abi.DiffResponse) {
 }
 
 func lowerDiffResponse(w *lowerer, b []byte, v *abi.DiffResponse) {
-	w.enum(b, uint8(v.Changes), 3, "changes")
+	w.enum(b, uint8(v.Changes), 4, "changes")
 	w.bool(b[1:], v.HasDetailedDiff)
 	lowerList(w, b[4:], v.DetailedDiff, "detailed-diff", 12, 4, lowerPropertyDiff)
 	w.bool(b[12:], v.DeleteBeforeReplace)

@@ -19,7 +19,7 @@ import (
 )
 
 // features are those of the contract that Pulumi's engine has. It does not know write-only inputs.
-const features = abi.AllFeatures &^ abi.FeaturesWriteOnly
+const features = abi.AllFeatures &^ (abi.FeaturesWriteOnly | abi.FeaturesReadFirst)
 
 // Shim serves one provider with one configuration, as a plugin of Pulumi does. Close it after use.
 type Shim struct {

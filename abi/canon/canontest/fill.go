@@ -43,7 +43,7 @@ func fill(draw Draw, v reflect.Value) {
 		*p = abi.PolicyActions(draw(int(abi.PolicyActionsAnalyzeStack) << 1))
 		return
 	case *abi.Features:
-		*p = abi.Features(draw(int(abi.FeaturesWriteOnly) << 1))
+		*p = abi.Features(draw(int(abi.FeaturesReadFirst) << 1))
 		return
 	case **abi.Error:
 		*p = Failure(draw)

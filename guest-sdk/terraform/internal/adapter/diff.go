@@ -27,13 +27,17 @@ func (p *provider) planChange(ctx context.Context, r *resource, c change) (*plan
 	if err != nil {
 		return nil, err
 	}
+	olds := c.oldInputs
+	if prior.outdated {
+		olds = renamed(r.Attributes, olds, prior.names, "")
+	}
 	news := property.Object(c.news)
 	for _, text := range c.ignore {
 		path, err := property.ParsePath(text)
 		if err != nil {
 			return nil, abi.NewError(abi.ErrorKindInvalidArgument, "ignoreChanges: "+err.Error())
 		}
-		if kept, ok := path.Copy(property.Object(c.oldInputs), news); ok {
+		if kept, ok := path.Copy(property.Object(olds), news); ok {
 			news = kept
 		}
 	}
@@ -55,6 +59,9 @@ func (p *provider) Diff(ctx context.Context, request abi.DiffRequest) (abi.DiffR
 	}
 	if err := p.decided(ctx); err != nil {
 		return abi.DiffResponse{}, err
+	}
+	if m, err := metaOf(request.Olds); err == nil && p.readsFirst.Load() && r.outdated(m) {
+		return abi.DiffResponse{Changes: abi.DiffChangesOutdated, DeleteBeforeReplace: r.DeletesFirst(request)}, nil
 	}
 	ctx, end := begin(ctx, request.URN, 0)
 	defer end()

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
@@ -33,6 +34,8 @@ type resource struct {
 	*tf.Schema
 	// id names the attributes that make the ID.
 	id []string
+	// edition tells the version of the provider and the schema of the resource from others, see [resource.outdated].
+	edition func() string
 }
 
 // function is what the provider has as functions.
@@ -198,6 +201,7 @@ func (b *builder) addResources() error {
 				Outputs:  schema.Object{Properties: b.properties(s.Attributes, prefix, last, outputs)},
 			},
 		}
+		r.edition = sync.OnceValue(func() string { return edition(b.pkg.Version, s) })
 		// A resource without an ID of its own has its name as ID, so that its replacement has the same.
 		r.DeleteBeforeReplace = len(r.Resource.Identity) == 0 || s.Attributes.Get("id") == nil && len(m.ID) == 0
 		if m.DeleteBeforeReplace != nil {

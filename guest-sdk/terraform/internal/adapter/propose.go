@@ -6,63 +6,71 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/terraform/internal/tf"
 )
 
-// propose returns the state that a configuration asks for, by the rules that providers expect of
-// Terraform: the configuration, and for what it leaves to the provider the prior state, which may be
-// null.
-func propose(s *tf.Attributes, prior, config tftypes.Value) tftypes.Value {
+// proposer returns the state that a configuration asks for, by the rules that providers expect of Terraform: the
+// configuration, and for what it leaves to the provider the prior state, which may be null.
+type proposer struct {
+	// defaults has elements of sets also stem from those that have optional attributes which the configuration does
+	// not have: these may have defaults, of which schemas say nothing. stems are those elements.
+	defaults bool
+	stems    []tftypes.Value
+	// others are elements from which none stems by a default.
+	others []tftypes.Value
+}
+
+func (p *proposer) propose(s *tf.Attributes, prior, config tftypes.Value) tftypes.Value {
 	before, asked := fields(prior), fields(config)
 	values := make(map[string]tftypes.Value, len(s.List))
 	for _, a := range s.List {
-		values[a.Name] = proposeAttribute(a, before[a.Name], asked[a.Name])
+		values[a.Name] = p.attribute(a, before[a.Name], asked[a.Name])
 	}
 	return tftypes.NewValue(s.Wire(), values)
 }
 
-func proposeAttribute(a *tf.Attribute, prior, config tftypes.Value) tftypes.Value {
+func (p *proposer) attribute(a *tf.Attribute, prior, config tftypes.Value) tftypes.Value {
 	switch {
 	case a.Block:
-		return proposeNested(a.Type, prior, config)
+		return p.nested(a.Type, prior, config)
 	case a.Computed && isNull(config):
 		if isNull(prior) || a.Optional && a.Nested && wasConfigured(a.Type, prior) {
 			return tftypes.NewValue(a.Type.Wire, nil)
 		}
 		return prior
 	case a.Nested:
-		return proposeNested(a.Type, prior, config)
+		return p.nested(a.Type, prior, config)
 	}
 	return config
 }
 
-// proposeNested proposes a block, or an attribute with a schema of its own. Elements of lists belong
+// nested proposes a block, or an attribute with a schema of its own. Elements of lists belong
 // to those with the same index, of maps to those with the same key, and of sets to those from which
 // they may stem.
-func proposeNested(t *tf.Type, prior, config tftypes.Value) tftypes.Value {
+func (p *proposer) nested(t *tf.Type, prior, config tftypes.Value) tftypes.Value {
 	if isNull(config) || isUnknown(config) {
 		return config
 	}
 	switch t.Kind {
 	case tf.Object:
-		return propose(t.Object, prior, config)
+		return p.propose(t.Object, prior, config)
 	case tf.List:
 		before := elements(prior)
 		var values []tftypes.Value
 		for i, element := range elements(config) {
-			values = append(values, proposeNested(t.Element, at(before, i), element))
+			values = append(values, p.nested(t.Element, at(before, i), element))
 		}
 		return tftypes.NewValue(t.Wire, values)
 	case tf.Map:
 		before, values := fields(prior), map[string]tftypes.Value{}
 		for key, element := range fields(config) {
-			values[key] = proposeNested(t.Element, before[key], element)
+			values[key] = p.nested(t.Element, before[key], element)
 		}
 		return tftypes.NewValue(t.Wire, values)
 	case tf.Set:
-		return proposeSet(t, elements(prior), elements(config), config)
+		return p.set(t, elements(prior), elements(config), config)
 	}
 	return config
 }
 
-func proposeSet(t *tf.Type, prior, asked []tftypes.Value, config tftypes.Value) tftypes.Value {
+func (p *proposer) set(t *tf.Type, prior, asked []tftypes.Value, config tftypes.Value) tftypes.Value {
 	used := make([]bool, len(prior))
 	find := func(fits func(prior tftypes.Value) bool) tftypes.Value {
 		for i, v := range prior {
@@ -80,16 +88,25 @@ func proposeSet(t *tf.Type, prior, asked []tftypes.Value, config tftypes.Value) 
 			open = append(open, i)
 		}
 	}
+	stems := make(map[int]tftypes.Value, len(open))
 	for _, i := range open {
-		stem := find(func(v tftypes.Value) bool { return mayStem(t.Element, v, asked[i]) })
-		values[i] = proposeNested(t.Element, stem, asked[i])
+		stems[i] = find(func(v tftypes.Value) bool { return mayStem(t.Element, v, asked[i], false) })
+	}
+	for _, i := range open {
+		if p.defaults && isNull(stems[i]) {
+			stems[i] = find(func(v tftypes.Value) bool { return indexOf(p.others, v) < 0 && mayStem(t.Element, v, asked[i], true) })
+			if !isNull(stems[i]) {
+				p.stems = append(p.stems, stems[i])
+			}
+		}
+		values[i] = p.nested(t.Element, stems[i], asked[i])
 	}
 	return tftypes.NewValue(config.Type(), values)
 }
 
 // mayStem reports whether a configuration that is now config could have made the prior value: they
-// differ only in what the provider computes and config does not have.
-func mayStem(t *tf.Type, prior, config tftypes.Value) bool {
+// differ only in what the provider computes, or may have defaults for, and config does not have.
+func mayStem(t *tf.Type, prior, config tftypes.Value, defaults bool) bool {
 	if same(prior, config) {
 		return true
 	}
@@ -101,9 +118,9 @@ func mayStem(t *tf.Type, prior, config tftypes.Value) bool {
 		before, asked := fields(prior), fields(config)
 		for _, a := range t.Object.List {
 			v, w := before[a.Name], asked[a.Name]
-			stems := same(v, w) || a.Computed && isNull(w)
+			stems := same(v, w) || (a.Computed || defaults && a.Optional && !a.Block) && isNull(w)
 			if !stems && (a.Nested || a.Block) {
-				stems = mayStem(a.Type, v, w)
+				stems = mayStem(a.Type, v, w, defaults)
 			}
 			if !stems {
 				return false
@@ -113,7 +130,7 @@ func mayStem(t *tf.Type, prior, config tftypes.Value) bool {
 	case tf.List:
 		before, asked := elements(prior), elements(config)
 		for i := range asked {
-			if len(before) != len(asked) || !mayStem(t.Element, before[i], asked[i]) {
+			if len(before) != len(asked) || !mayStem(t.Element, before[i], asked[i], defaults) {
 				return false
 			}
 		}
@@ -121,7 +138,7 @@ func mayStem(t *tf.Type, prior, config tftypes.Value) bool {
 	case tf.Map:
 		before, asked := fields(prior), fields(config)
 		for key := range asked {
-			if !mayStem(t.Element, before[key], asked[key]) {
+			if !mayStem(t.Element, before[key], asked[key], defaults) {
 				return false
 			}
 		}
@@ -132,7 +149,7 @@ func mayStem(t *tf.Type, prior, config tftypes.Value) bool {
 		for _, element := range asked {
 			found := false
 			for i, v := range before {
-				if !used[i] && mayStem(t.Element, v, element) {
+				if !used[i] && mayStem(t.Element, v, element, defaults) {
 					used[i], found = true, true
 					break
 				}

@@ -103,7 +103,7 @@ func TestProposedState(t *testing.T) {
 				m, _ := v.AsObject()
 				return parsed(t, s, m)
 			}
-			got := propose(s, of(test.prior), of(test.config))
+			got := (&proposer{}).propose(s, of(test.prior), of(test.config))
 			if want := of(test.want); !got.Equal(want) {
 				t.Errorf("proposed %s\n    want %s", got, want)
 			}

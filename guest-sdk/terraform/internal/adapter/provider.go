@@ -27,7 +27,7 @@ const terraformVersion = "1.14.0"
 // schema and little else. Calls take an eighth less time than at 100, and an instance some megabytes more.
 const gcPercent = 300
 
-const features = abi.FeaturesSecrets | abi.FeaturesPreview | abi.FeaturesWriteOnly
+const features = abi.FeaturesSecrets | abi.FeaturesPreview | abi.FeaturesWriteOnly | abi.FeaturesReadFirst
 
 // provider is a Terraform provider as the contract has it.
 type provider struct {
@@ -41,6 +41,8 @@ type provider struct {
 	pkg       *pkg
 	schema    string
 	err       error
+	// readsFirst is true if the engine reads a resource whose state Diff calls outdated.
+	readsFirst atomic.Bool
 	// undecided is true while the configuration holds unknowns. The provider is not configured then.
 	undecided atomic.Bool
 }
@@ -73,6 +75,7 @@ func Ported(address string, server tf.Server) (abi.Provider, error) {
 }
 
 func (p *provider) Handshake(_ context.Context, request abi.HandshakeRequest) (abi.HandshakeResponse, error) {
+	p.readsFirst.Store(request.Features&abi.FeaturesReadFirst != 0)
 	return abi.HandshakeResponse{
 		Name: p.name, Version: p.version, SDK: guest.SDK + ", adapter for Terraform", Features: features & request.Features,
 	}, nil

@@ -20,15 +20,16 @@ func (p *provider) Read(ctx context.Context, request abi.ReadRequest) (abi.ReadR
 	ctx, end := begin(ctx, request.URN, request.Timeout)
 	defer end()
 	imports := request.State == nil // a state without properties is one of a resource
-	var current tf.State
-	tainted := false
+	var prior recorded
 	if imports {
-		current, err = p.imported(ctx, r, request.ID)
+		prior.State, err = p.imported(ctx, r, request.ID)
 	} else {
-		var prior recorded
 		prior, err = p.recorded(ctx, r, *request.State, request.ID)
-		current, tainted = prior.State, prior.tainted
 	}
+	if err == nil && prior.outdated {
+		request, prior, err = p.asNow(ctx, r, request, prior)
+	}
+	current := prior.State
 	if err != nil || current.Value == nil {
 		return abi.ReadResponse{}, err
 	}
@@ -54,7 +55,7 @@ func (p *provider) Read(ctx context.Context, request abi.ReadRequest) (abi.ReadR
 	if len(faults) > 0 {
 		return abi.ReadResponse{}, abi.AsError(faults[0].err) // what is recorded stays so
 	}
-	if tainted {
+	if prior.tainted {
 		state = taint(state)
 	}
 	response := abi.ReadResponse{ID: cmp.Or(id, request.ID), State: state}

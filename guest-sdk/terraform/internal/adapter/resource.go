@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -112,10 +113,53 @@ func (r *resource) withTimeout(v tftypes.Value, operation string, timeout float6
 
 // plan asks the provider for a plan of the configuration.
 func (p *provider) plan(ctx context.Context, r *resource, prior recorded, config tftypes.Value) (*plan, error) {
-	proposed := config
-	if !config.IsNull() {
-		proposed = propose(r.Attributes, prior.value, config)
+	if config.IsNull() {
+		return p.planOf(ctx, r, prior, config, config)
 	}
+	do, err := p.planOf(ctx, r, prior, config, (&proposer{}).propose(r.Attributes, prior.value, config))
+	if err != nil || prior.value.IsNull() || same(do.planned, prior.value) {
+		return do, err
+	}
+	// By Terraform's rules, an element of a set that got a default stems from no element, and what the provider
+	// computes of it changes with each update, for ever. It stems from the element that comes of it unchanged.
+	var others []tftypes.Value
+	for range maxProposals {
+		by := &proposer{defaults: true, others: others}
+		proposed := by.propose(r.Attributes, prior.value, config)
+		if len(by.stems) == 0 {
+			break
+		}
+		again, err := p.planOf(ctx, r, prior, config, proposed)
+		if err != nil {
+			break
+		}
+		kept := elementsOfSets(again.planned)
+		wrong := slices.DeleteFunc(by.stems, func(v tftypes.Value) bool { return indexOf(kept, v) >= 0 })
+		if len(wrong) == 0 {
+			return again, nil
+		}
+		others = append(others, wrong...)
+	}
+	return do, nil
+}
+
+// maxProposals bounds the plans that are asked for to find out which elements of sets got defaults: each costs a call.
+// A second one leaves out what the first found to be changed.
+const maxProposals = 3
+
+// elementsOfSets returns the elements of all sets in a value.
+func elementsOfSets(v tftypes.Value) (all []tftypes.Value) {
+	_ = tftypes.Walk(v, func(_ *tftypes.AttributePath, v tftypes.Value) (bool, error) {
+		if v.Type().Is(tftypes.Set{}) {
+			all = append(all, elements(v)...)
+		}
+		return true, nil
+	})
+	return all
+}
+
+// planOf asks the provider for a plan of the configuration, by a proposed state.
+func (p *provider) planOf(ctx context.Context, r *resource, prior recorded, config, proposed tftypes.Value) (*plan, error) {
 	sent, err := encoded(config)
 	if err != nil {
 		return nil, abi.AsError(err)

@@ -9,13 +9,11 @@ import (
 	"encoding/json"
 	"errors"
 	"strconv"
-	"strings"
 
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
-	"github.com/husk-dev/husk/guest-sdk/terraform/internal/names"
 	"github.com/husk-dev/husk/guest-sdk/terraform/internal/tf"
 )
 
@@ -34,6 +32,8 @@ type meta struct {
 	ID string `json:"id,omitempty"`
 	// Tainted marks a resource whose creation failed half-way. It is replaced, as in Terraform.
 	Tainted bool `json:"tainted,omitempty"`
+	// Edition is the provider and schema that the state is of. States of Terraform and of Pulumi's bridge have none.
+	Edition string `json:"edition,omitempty"`
 	// Names are the names of attributes that do not follow from those of the properties, see
 	// decoder.names. A later version of the provider, whose schema does not have them any more, gets
 	// the state with these names. States of Pulumi's bridge have none.
@@ -48,6 +48,9 @@ type recorded struct {
 	tf.State
 	value   tftypes.Value
 	tainted bool
+	// names are those of the state, if it is outdated.
+	names    map[string]string
+	outdated bool
 }
 
 func (m meta) version() (int64, error) {
@@ -70,7 +73,7 @@ func metaOf(state property.Map) (m meta, err error) {
 	if err := json.Unmarshal([]byte(s), &m); err != nil {
 		return m, err
 	}
-	if m.PrivateState == "" && m.Identity == nil && m.Names == nil && m.ID == "" && m.Several == nil && !m.Tainted {
+	if m.PrivateState == "" && m.Identity == nil && m.Names == nil && m.ID == "" && m.Several == nil && m.Edition == "" && !m.Tainted {
 		// A provider of the plugin SDK has all of this as its private state, as Pulumi's bridge keeps it.
 		m.PrivateState = base64.StdEncoding.EncodeToString([]byte(s))
 	}
@@ -93,7 +96,7 @@ func (p *provider) recorded(ctx context.Context, r *resource, state property.Map
 	for key, v := range m.Several {
 		state = state.With(key, parsedValue(v))
 	}
-	out := recorded{State: tf.State{Private: private}, tainted: m.Tainted}
+	out := recorded{State: tf.State{Private: private}, tainted: m.Tainted, names: m.Names, outdated: r.outdated(m)}
 	if out.value, err = p.upgraded(ctx, r, state, m); err != nil {
 		return recorded{}, err
 	}
@@ -114,121 +117,6 @@ func (r *resource) withAttributeID(state property.Map, id string) property.Map {
 		return state.With("id", property.Number(n))
 	}
 	return state.With("id", property.String(id))
-}
-
-func (p *provider) upgraded(ctx context.Context, r *resource, state property.Map, m meta) (tftypes.Value, error) {
-	version, _ := m.version()
-	wire := r.Attributes.Wire()
-	if version > r.Version {
-		return tftypes.Value{}, abi.NewError(abi.ErrorKindInternal, "the recorded state is of version "+m.SchemaVersion+" of the schema of "+r.name+
-			", and this version of the provider has "+strconv.FormatInt(r.Version, 10)+"; use the version that wrote the state, or a later one")
-	}
-	if version == r.Version {
-		value, err := (&encoder{}).object(r.Attributes, state)
-		if err == nil {
-			return value, nil
-		}
-		e := *abi.AsError(err)
-		e.Kind, e.Message = abi.ErrorKindInternal, "the recorded value does not fit this version of the provider: "+e.Message
-		return value, &e
-	}
-	data, err := json.Marshal(rawObject(r.Attributes, state.Without(metaKey, "urn"), m.Names, ""))
-	if err != nil {
-		return tftypes.Value{}, abi.AsError(err)
-	}
-	value, found, err := p.server.UpgradeState(ctx, r.name, version, data)
-	if err := outcome(ctx, found, err, nil); err != nil {
-		return tftypes.Value{}, err
-	}
-	return decoded(wire, value)
-}
-
-// rawObject returns a state as JSON with the names of the provider, whose schema may be an older one.
-// Of states without names, the schema tells those that it has.
-func rawObject(s *tf.Attributes, m property.Map, named map[string]string, path string) map[string]any {
-	out := map[string]any{}
-	for key, v := range m.All() {
-		at := joined(path, key)
-		name, flat := named[at], false
-		var typ *tf.Type
-		if s != nil {
-			if a := s.OfProperty(key); a != nil {
-				typ = a.Type
-				if named == nil {
-					name, flat = a.Name, a.Flat
-				}
-			}
-		}
-		if name == "" {
-			name = names.Snake(key)
-		}
-		if stem, ok := strings.CutSuffix(name, "[]"); ok {
-			name, flat = stem, true
-		}
-		if flat && isSeveral(elementOf(typ), v) {
-			flat = false
-		} else if flat {
-			typ = elementOf(typ)
-		}
-		value := rawValue(typ, v.Plain(), named, at)
-		if flat {
-			value = []any{value}
-		}
-		out[name] = value
-	}
-	return out
-}
-
-// elementOf returns the type of the elements of a type, nil for none.
-func elementOf(t *tf.Type) *tf.Type {
-	if t == nil {
-		return nil
-	}
-	return t.Element
-}
-
-func rawValue(t *tf.Type, v property.Value, named map[string]string, path string) any {
-	v = v.Plain()
-	if t != nil && t.Kind == tf.Dynamic && !v.IsNull() {
-		if value, err := (&encoder{}).dynamic(v); err == nil {
-			if typ, err := value.Type().MarshalJSON(); err == nil {
-				return map[string]any{"type": json.RawMessage(typ), "value": rawValue(nil, v, map[string]string{path + ".*": "*"}, path)}
-			}
-		}
-	}
-	if b, ok := v.AsBool(); ok {
-		return b
-	}
-	if n, ok := v.AsNumber(); ok {
-		return n
-	}
-	if s, ok := v.AsString(); ok {
-		return s
-	}
-	if list, ok := v.AsArray(); ok {
-		out := make([]any, len(list))
-		for i, v := range list {
-			out[i] = rawValue(elementOf(t), v, named, path)
-		}
-		return out
-	}
-	m, ok := v.AsObject()
-	if !ok {
-		return nil
-	}
-	_, isMap := named[joined(path, "*")]
-	if t != nil && t.Kind == tf.Map || isMap {
-		out := map[string]any{}
-		for key, v := range m.All() {
-			out[key] = rawValue(elementOf(t), v, named, joined(path, "*"))
-		}
-		return out
-	}
-	var s *tf.Attributes
-	if t != nil {
-		s = t.Object
-	}
-	return rawObject(s, m, named, path)
 }
 
 // identity returns the recorded identity of a resource, upgraded to the version of its schema.
@@ -271,7 +159,7 @@ func (p *provider) properties(r *resource, s tf.State, value tftypes.Value, id, 
 	d := &decoder{names: map[string]string{}, several: allOfSeveral}
 	state, faults = d.readable(r.Attributes, value)
 	id = cmp.Or(id, r.idOf(state, name))
-	m := meta{PrivateState: base64.StdEncoding.EncodeToString(s.Private), Names: d.names}
+	m := meta{PrivateState: base64.StdEncoding.EncodeToString(s.Private), Names: d.names, Edition: r.edition()}
 	if d.found {
 		all := state
 		state, faults = (&decoder{names: map[string]string{}, several: firstOfSeveral}).readable(r.Attributes, value)
