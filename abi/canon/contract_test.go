@@ -11,11 +11,12 @@ import (
 	"github.com/husk-dev/husk/internal/doctest"
 )
 
-const contractDocument = "docs/contract.md"
+const contractDocument = "abi/canon/contract-tests.md"
 
-// TestContractDocument holds docs/contract.md to the WIT, and to the tests that it names.
+// TestContractDocument holds contract-tests.md to the WIT, and to the tests that it names.
 func TestContractDocument(t *testing.T) {
 	root := filepath.Join("..", "..")
+	doctest.Require(t, root, "docs/contract.md")
 	text := doctest.Require(t, root, contractDocument)
 	rows := map[string]string{} // by what is in the first cell
 	for line := range strings.Lines(text) {
