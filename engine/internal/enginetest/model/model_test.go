@@ -197,7 +197,7 @@ func (m *model) ignored(program modelProgram) (out []*state.Resource) {
 func (m *model) requireIgnored(before []*state.Resource) {
 	for _, old := range before {
 		now := m.Resource(old.URN.Name())
-		if now == nil || now.URN != old.URN || now.ID != old.ID || now.External != old.External {
+		if now == nil || now.URN != old.URN || !now.Created.Equal(old.Created) || now.External != old.External {
 			continue // it is another object
 		}
 		had, _ := old.Inputs.Get("parts").AsArray()

@@ -388,6 +388,44 @@ func drawProgram(t *rapid.T) modelProgram {
 	return m
 }
 
+// drawEdit is a program as somebody has edited it: the same resources but for some that are gone, with other inputs and
+// options here and there.
+func drawEdit(t *rapid.T, before modelProgram) modelProgram {
+	sometimes := func(what string, odds int) bool { return rapid.IntRange(1, odds).Draw(t, what) == odds }
+	m := modelProgram{Region: before.Region, OtherRegion: before.OtherRegion, Resources: slices.Clone(before.Resources)}
+	if sometimes("another region", 6) {
+		m.Region = rapid.IntRange(0, 2).Draw(t, "region")
+	}
+	for i := range m.Resources {
+		r := &m.Resources[i]
+		if r.Read != "" {
+			continue
+		}
+		if sometimes("another key", 3) {
+			r.Key = rapid.IntRange(0, 2).Draw(t, "key")
+		}
+		if r.Parts > 0 && sometimes("other parts", 2) {
+			r.Parts = rapid.IntRange(1, 3).Draw(t, "parts")
+		}
+		if r.isComponent() {
+			continue
+		}
+		if sometimes("protects or not", 8) {
+			r.Protect = !r.Protect
+		}
+		if sometimes("deletes first or not", 8) {
+			r.DeleteFirst = !r.DeleteFirst
+		}
+		if sometimes("retains or not", 8) {
+			r.Retain = !r.Retain && !r.hasPath()
+		}
+	}
+	if n := len(m.Resources); n > 0 && sometimes("without the last", 4) {
+		m.Resources = m.Resources[:n-1]
+	}
+	return m
+}
+
 // takeNothingOfShared leaves out what is taken from objects of several resources: what they are
 // made of depends on who came last.
 func (m modelProgram) takeNothingOfShared() {
@@ -421,7 +459,11 @@ func drawScenario(t *rapid.T) scenario {
 	var out scenario
 	for range rapid.IntRange(1, 6).Draw(t, "acts") {
 		a := act{Do: rapid.SampledFrom([]string{"up", "up", "up", "refresh", "destroy"}).Draw(t, "do")}
-		a.Program = drawProgram(t)
+		if n := len(out); n > 0 && rapid.IntRange(0, 2).Draw(t, "edited") == 2 {
+			a.Program = drawEdit(t, out[n-1].Program)
+		} else {
+			a.Program = drawProgram(t)
+		}
 		a.Upgrade = rapid.SampledFrom([]int{0, 0, 0, 1, 2}).Draw(t, "upgrade")
 		if rapid.IntRange(0, 15).Draw(t, "twice") == 15 {
 			a.Twice = rapid.IntRange(1, 3).Draw(t, "twice")
