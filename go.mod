@@ -80,6 +80,6 @@ require (
 	github.com/pbnjay/memory v0.0.0-20210728143218-7b4eea64cf58 // indirect
 	github.com/x448/float16 v0.8.4 // indirect
 	golang.org/x/net v0.61.0 // indirect
-	golang.org/x/text v0.43.0
+	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/tools v0.52.0
 )

@@ -5,10 +5,9 @@ import (
 	"io"
 	"os"
 	"strings"
-	"unicode"
 
+	"github.com/rivo/uniseg"
 	"golang.org/x/term"
-	"golang.org/x/text/width"
 )
 
 // screen writes lines that stay and, on a terminal, a few live lines below them, which it redraws in
@@ -145,44 +144,25 @@ func withoutColours(text string) string {
 	}
 }
 
-// lineWidth returns the cells of a terminal that text without commands takes.
-func lineWidth(text string) int {
-	n := 0
-	for _, r := range text {
-		n += runeWidth(r)
-	}
-	return n
-}
-
-func runeWidth(r rune) int {
-	if r < 0x300 { // most text
-		return 1
-	}
-	if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
-		return 0
-	}
-	switch width.LookupRune(r).Kind() {
-	case width.EastAsianWide, width.EastAsianFullwidth:
-		return 2
-	}
-	return 1
-}
+// lineWidth returns how many cells of a terminal a text without control characters takes.
+func lineWidth(text string) int { return uniseg.StringWidth(text) }
 
 // cutLine returns text that takes so many cells at most. It ends with an ellipsis if something is left out.
 func cutLine(text string, most int) string {
 	if lineWidth(text) <= most {
 		return text
 	}
-	n := 0
-	for i, r := range text {
-		if n += runeWidth(r); n > most-1 {
-			if most < 1 {
-				return ""
-			}
-			return text[:i] + "…"
-		}
+	if most < 1 {
+		return ""
 	}
-	return text
+	cells, rest, state := 0, text, -1
+	for {
+		cluster, after, width, next := uniseg.FirstGraphemeClusterInString(rest, state)
+		if cells += width; cells > most-1 || cluster == "" {
+			return text[:len(text)-len(rest)] + "…"
+		}
+		rest, state = after, next
+	}
 }
 
 // padLine returns text with spaces up to so many cells.
