@@ -42,23 +42,7 @@ var opening = regexp.MustCompile(`^(` + strings.Join([]string{
 // In the packages that know projects, nothing is opened but by the project's root, except for the calls in testdata/roots.txt, which are
 // listed by the reason why no project that is not trusted chooses what they open.
 func TestProjectsOpenNothingThemselves(t *testing.T) {
-	listed := make(map[string]bool)
-	file, err := os.Open("testdata/roots.txt")
-	require.NoError(t, err)
-	defer file.Close()
-	reason := ""
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		switch line := lines.Text(); {
-		case line == "":
-			reason = ""
-		case strings.HasPrefix(line, "# "):
-			reason += line[1:]
-		default:
-			require.NotEmpty(t, reason, "%s has no reason above it", line)
-			require.False(t, listed[line], "%s is listed twice", line)
-			listed[line] = true
-		}
-	}
+	listed := listed(t, "testdata/roots.txt")
 	var patterns []string
 	for _, pkg := range know {
 		patterns = append(patterns, "./"+pkg)
@@ -74,7 +58,7 @@ func TestProjectsOpenNothingThemselves(t *testing.T) {
 		}
 	}
 	for _, line := range found {
-		if !listed[line] {
+		if listed[line] == "" {
 			t.Errorf("%s\n\topens what a project could name: open it by the project's Root, or add this line to api/testdata/roots.txt, below the reason why no project that is not trusted chooses what it opens", line)
 		}
 		delete(listed, line)
@@ -82,6 +66,28 @@ func TestProjectsOpenNothingThemselves(t *testing.T) {
 	for line := range listed {
 		t.Errorf("%s\n\tis not so any more: correct the line in api/testdata/roots.txt, or remove it", line)
 	}
+}
+
+// listed returns the lines of a file, each with the reason that stands above it.
+func listed(t *testing.T, name string) map[string]string {
+	reasons := make(map[string]string)
+	file, err := os.Open(name)
+	require.NoError(t, err)
+	defer file.Close()
+	reason := ""
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		switch line := lines.Text(); {
+		case line == "":
+			reason = ""
+		case strings.HasPrefix(line, "# "):
+			reason += line[1:]
+		default:
+			require.NotEmpty(t, reason, "%s has no reason above it", line)
+			require.Empty(t, reasons[line], "%s is listed twice", line)
+			reasons[line] = reason
+		}
+	}
+	return reasons
 }
 
 // uses returns the functions of a file that open something, each with what it opens it by. Who passes such a function on uses

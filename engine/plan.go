@@ -17,6 +17,7 @@ import (
 	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/excerpt"
+	"github.com/husk-dev/husk/internal/intake"
 	"github.com/husk-dev/husk/internal/jsonerror"
 )
 
@@ -274,6 +275,9 @@ func (p *Plan) Encode(ctx context.Context, codec *state.Codec) ([]byte, error) {
 // DecodePlan reads what [Plan.Encode] wrote.
 func DecodePlan(ctx context.Context, data []byte, open state.OpenSecrets) (*Plan, error) {
 	var file planFile
+	if err := intake.CheckJSON(data, &file, intake.Allowance); err != nil {
+		return nil, fmt.Errorf("not a plan: %w", err)
+	}
 	if err := jsonerror.Unmarshal(data, &file); err != nil {
 		return nil, fmt.Errorf("not a plan: %w", err)
 	}

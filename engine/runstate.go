@@ -25,6 +25,7 @@ import (
 	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/edit"
+	"github.com/husk-dev/husk/internal/intake"
 	"github.com/husk-dev/husk/internal/jsonerror"
 )
 
@@ -184,7 +185,11 @@ func (r *runState) defaultsAllowed(pkg string) error {
 		return nil
 	}
 	var packages []string
-	if err := json.Unmarshal([]byte(c.Value), &packages); err != nil {
+	err := intake.CheckJSON([]byte(c.Value), &packages, intake.Allowance)
+	if err == nil {
+		err = json.Unmarshal([]byte(c.Value), &packages)
+	}
+	if err != nil {
 		return fmt.Errorf("configuration pulumi:disable-default-providers must be a JSON list of package names: %w", jsonerror.Explain([]byte(c.Value), err))
 	}
 	if slices.Contains(packages, pkg) || slices.Contains(packages, "*") {

@@ -16,6 +16,7 @@ import (
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/host/internal/wasi"
 	"github.com/husk-dev/husk/host/limit"
+	"github.com/husk-dev/husk/internal/intake"
 	"github.com/husk-dev/husk/internal/jsonerror"
 	"github.com/husk-dev/husk/internal/meter"
 	"github.com/husk-dev/husk/internal/printable"
@@ -477,6 +478,9 @@ func parseManifest(data []byte, m *Manifest) error {
 	}
 	if !utf8.Valid(data) {
 		return errors.New("it is not valid UTF-8")
+	}
+	if err := intake.CheckJSON(data, m, maxManifest); err != nil {
+		return err
 	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	if err := decoder.Decode(m); err != nil {

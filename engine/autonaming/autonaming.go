@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/internal/intake"
 	"github.com/husk-dev/husk/internal/jsonerror"
 )
 
@@ -71,7 +72,10 @@ type policyJSON struct {
 // Parse reads a policy. Errors name the place in the configuration.
 func Parse(text string, names Names) (*Policy, error) {
 	var in policyJSON
-	err := jsonerror.Unmarshal([]byte(text), &in)
+	err := intake.CheckJSON([]byte(text), &in, intake.Allowance)
+	if err == nil {
+		err = jsonerror.Unmarshal([]byte(text), &in)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("configuration %s: %w", Key, err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/internal/intake"
 	"github.com/husk-dev/husk/internal/jsonerror"
 )
 
@@ -51,6 +52,9 @@ func (r Resource) own() string { return cmp.Or(r.LogicalName, r.Name) }
 // Parse reads a file. A key that it does not know is an error.
 func Parse(data []byte) (*File, error) {
 	var f File
+	if err := intake.CheckJSON(data, &f, intake.Allowance); err != nil {
+		return nil, fmt.Errorf("not an import file: %w", err)
+	}
 	if err := jsonerror.Unmarshal(data, &f); err != nil {
 		return nil, fmt.Errorf("not an import file: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/internal/intake"
 )
 
 // Mask stands where a secret was.
@@ -67,7 +68,7 @@ func (s *Secrets) Learn(secret string) {
 func (s *Secrets) learnPartsOf(secret string, least int) {
 	if text := strings.TrimSpace(secret); strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
 		var parts any
-		if json.Unmarshal([]byte(text), &parts) == nil {
+		if intake.CheckJSON([]byte(text), &parts, intake.Allowance) == nil && json.Unmarshal([]byte(text), &parts) == nil {
 			s.learnParts(parts, least)
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/husk-dev/husk/internal/intake"
 )
 
 // BundleType is the media type of bundles that this package writes.
@@ -178,6 +180,9 @@ func ParseBundle(raw []byte) (*Bundle, error) {
 
 // unmarshal reads one JSON value.
 func unmarshal(raw []byte, into any) error {
+	if err := intake.CheckJSON(raw, into, allowance); err != nil {
+		return err
+	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if err := d.Decode(into); err != nil {
 		return err

@@ -14,6 +14,8 @@ const (
 	BundleLimit = 4 << 20
 	// rootLimit bounds a file of trusted roots.
 	rootLimit = 4 << 20
+	// allowance is what a short text may take in memory besides a multiple of its size, in bytes.
+	allowance = 64 << 10
 	// listLimit bounds the entries, timestamps, and certificates of a bundle.
 	listLimit = 32
 )

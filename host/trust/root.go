@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"regexp"
 	"time"
+
+	"github.com/husk-dev/husk/internal/intake"
 )
 
 // rootTypes are the media types of trusted roots.
@@ -83,6 +85,9 @@ type rootIdentity struct {
 func ParseRoot(raw []byte) (*Root, error) {
 	if len(raw) > rootLimit {
 		return nil, fmt.Errorf("the trusted root has %d bytes, and the limit is %d", len(raw), rootLimit)
+	}
+	if err := intake.CheckJSON(raw, new(rootDoc), allowance); err != nil {
+		return nil, fmt.Errorf("the trusted root cannot be read: %w", err)
 	}
 	all := &Root{}
 	d := json.NewDecoder(bytes.NewReader(raw))

@@ -15,11 +15,15 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/husk-dev/husk/internal/intake"
 	"github.com/husk-dev/husk/internal/listdiff"
 )
 
 // maxStructure is the size in bytes up to which texts are compared by their structure.
 const maxStructure = 1 << 20
+
+// maxYAML is the size in bytes up to which a text is read as YAML, which takes some hundred times as much.
+const maxYAML = 256 << 10
 
 // inside compares what two texts hold: JSON, YAML, or base64 of one of them or of text. It returns what that is, and a line
 // for each difference; an empty kind if they do not hold the same kind of thing.
@@ -58,9 +62,12 @@ func asJSON(text string) (any, bool) {
 	if !strings.HasPrefix(trimmed, "{") && !strings.HasPrefix(trimmed, "[") {
 		return nil, false
 	}
+	var v any
+	if intake.CheckJSON([]byte(trimmed), &v, intake.Allowance) != nil {
+		return nil, false
+	}
 	decoder := json.NewDecoder(strings.NewReader(trimmed))
 	decoder.UseNumber()
-	var v any
 	if decoder.Decode(&v) != nil {
 		return nil, false
 	}
@@ -71,7 +78,7 @@ func asJSON(text string) (any, bool) {
 // asYAML returns the list or mapping that a text of several lines holds. Documents with anchors, and several in a text,
 // are compared by line.
 func asYAML(text string) (any, bool) {
-	if !strings.Contains(strings.TrimSpace(text), "\n") || strings.ContainsAny(text, "&*") {
+	if len(text) > maxYAML || !strings.Contains(strings.TrimSpace(text), "\n") || strings.ContainsAny(text, "&*") {
 		return nil, false
 	}
 	decoder := yaml.NewDecoder(strings.NewReader(text))

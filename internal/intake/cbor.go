@@ -4,17 +4,21 @@ import (
 	"encoding/binary"
 	"errors"
 	"reflect"
-
-	"github.com/fxamacker/cbor/v2"
 )
+
+// Mode is that of a decoder of CBOR, such as one of github.com/fxamacker/cbor.
+type Mode interface {
+	Wellformed(message []byte) error
+	Unmarshal(message []byte, into any) error
+}
 
 // CBOR decodes one value with a mode, which takes no tags and no texts of indefinite length, into memory that a request has, or
 // without such a bound if that is nil. A message that would take more than [Ratio] bytes for each of its own is an error.
-func CBOR(mode cbor.DecMode, held *Held, message []byte, into any) error {
+func CBOR(mode Mode, held *Held, message []byte, into any) error {
 	if err := mode.Wellformed(message); err != nil {
 		return err
 	}
-	s := &cborScanner{meter: newMeter(message), rest: message}
+	s := &cborScanner{meter: newMeter(message, slack), rest: message}
 	if err := s.value(reflect.TypeOf(into), 0); err != nil {
 		return err
 	}
@@ -138,7 +142,7 @@ func (s *cborScanner) members(t reflect.Type, n uint64, depth int) error {
 		table = reflect.TypeFor[map[any]any]()
 	}
 	if table != nil {
-		if err := s.table(table); err != nil {
+		if err := s.table(); err != nil {
 			return err
 		}
 	}

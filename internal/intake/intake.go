@@ -16,6 +16,8 @@ const (
 	Ratio = 8
 	// slack is allowed besides: a short text may become a map, whose first entries take some hundred bytes.
 	slack = 64 << 10
+	// Allowance is what a document of a provider or a user may take besides: it may be short, and have 100,000 small parts.
+	Allowance = 16 << 20
 	// maxDepth bounds how deep values nest.
 	maxDepth = 64
 )
@@ -39,8 +41,9 @@ type meter struct {
 	size       int
 }
 
-func newMeter(text []byte) *meter {
-	return &meter{most: int64(len(text))*Ratio + slack, size: len(text)}
+// newMeter returns one that is used up by more than [Ratio] bytes for each of a text, and some besides.
+func newMeter(text []byte, besides int64) *meter {
+	return &meter{most: int64(len(text))*Ratio + besides, size: len(text)}
 }
 
 func (m *meter) add(n int64) error {
@@ -53,19 +56,33 @@ func (m *meter) add(n int64) error {
 // element counts one of a list, which takes so many times its size.
 func (m *meter) element(t reflect.Type, times int64) error { return m.add(int64(t.Size()) * times) }
 
-// table counts a map without its entries, and entry the one after n others: the first eight are allocated at once, and others
-// as the table grows to twice its size.
-func (m *meter) table(t reflect.Type) error {
+// table counts a map without its entries, and entry the one after n others: the first eight are allocated at once, with the
+// first, and others as the table grows to twice its size.
+func (m *meter) table() error {
 	const head = 48
-	return m.add(head + group*int64(t.Key().Size()+t.Elem().Size()+1))
+	return m.add(head)
 }
 
 func (m *meter) entry(t reflect.Type, n int) error {
-	const times = 4
-	if n < group {
-		return nil
+	const times = 6
+	slot, apart := slotOf(t)
+	switch {
+	case n == 0:
+		return m.add(group*slot + apart)
+	case n < group:
+		return m.add(apart)
 	}
-	return m.add(times * int64(t.Key().Size()+t.Elem().Size()+1))
+	return m.add(times*slot + apart)
+}
+
+// slotOf returns the bytes of an entry in a map itself, and of an element that is too large to be in it.
+func slotOf(t reflect.Type) (slot, apart int64) {
+	const largest, pointer, control = 128, 8, 1
+	key, element := int64(t.Key().Size()), int64(t.Elem().Size())
+	if element > largest {
+		return key + pointer + control, element
+	}
+	return key + element + control, 0
 }
 
 // group is how many entries a map allocates at once.

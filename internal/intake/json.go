@@ -15,6 +15,26 @@ import (
 // is a text that would take more than [Ratio] bytes for each of its own.
 func JSON(held *Held, text []byte, into any) error { return decodeJSON(held, text, into, true) }
 
+// CheckJSON returns a [TooLargeError] if a text of JSON, or several texts one behind the other, would take more than [Ratio] bytes
+// for each of its own, and so many besides, when encoding/json decodes it into a type. It leaves it to the decoder to say what
+// else is wrong.
+func CheckJSON(text []byte, into any, besides int64) error {
+	s := newScanner(text, besides)
+	s.lenient, s.deepest = true, decoderDepth
+	if !utf8.Valid(text) {
+		s.copies = 3 // each byte that is none becomes one of three
+	}
+	for s.space(); s.at < len(text); s.space() {
+		err := s.value(reflect.TypeOf(into), 0)
+		if _, tooLarge := errors.AsType[*TooLargeError](err); tooLarge {
+			return err
+		} else if err != nil {
+			return nil // the decoder does not begin
+		}
+	}
+	return nil
+}
+
 // AnswerJSON is [JSON] for a client: what a later version of the server has written besides is left out.
 func AnswerJSON(text []byte, into any) error { return decodeJSON(nil, text, into, false) }
 
@@ -22,7 +42,8 @@ func decodeJSON(held *Held, text []byte, into any, strict bool) error {
 	if !utf8.Valid(text) {
 		return errors.New("it is not UTF-8")
 	}
-	s := &jsonScanner{meter: newMeter(text), input: text, strict: strict, lengths: make(map[int]int), field: noField}
+	s := newScanner(text, slack)
+	s.strict = strict
 	if err := s.value(reflect.TypeOf(into), 0); err != nil {
 		return err
 	}
@@ -56,6 +77,12 @@ type jsonScanner struct {
 	input  []byte
 	at     int
 	strict bool
+	// lenient has the decoder say what does not fit, for which it goes on and makes an error.
+	lenient bool
+	// copies is how often a text without escapes is there.
+	copies int64
+	// deepest bounds how deep values nest.
+	deepest int
 	// length is that of the value, if it is a list, and lengths are those of the fields of the value, by their index.
 	length  int
 	lengths map[int]int
@@ -64,6 +91,16 @@ type jsonScanner struct {
 }
 
 const noField = -1
+
+func newScanner(text []byte, besides int64) *jsonScanner {
+	return &jsonScanner{meter: newMeter(text, besides), input: text, lengths: make(map[int]int), field: noField, copies: 1, deepest: maxDepth}
+}
+
+// decoderDepth is how deep values of encoding/json may nest.
+const decoderDepth = 10_000
+
+// mismatch is what the decoder allocates for a value that does not fit.
+const mismatch = 256
 
 func (s *jsonScanner) space() {
 	for s.at < len(s.input) {
@@ -109,7 +146,7 @@ var (
 
 // value counts a value that is decoded into a type, nil for none.
 func (s *jsonScanner) value(t reflect.Type, depth int) error {
-	if depth > maxDepth {
+	if depth > s.deepest {
 		return errDepth
 	}
 	begin, c := s.at, s.next()
@@ -134,6 +171,12 @@ func (s *jsonScanner) value(t reflect.Type, depth int) error {
 			return err
 		}
 	}
+	if s.lenient && t != nil && t != timeType && !own && !fits(t, c) {
+		if err := s.add(mismatch); err != nil {
+			return err
+		}
+		t = nil
+	}
 	if t != nil && t != timeType && !own && !fits(t, c) {
 		// The decoder would go on, and make an error for each.
 		return fmt.Errorf("the value at byte %d does not fit: it is to be a %s", s.at, t.Kind())
@@ -148,7 +191,7 @@ func (s *jsonScanner) value(t reflect.Type, depth int) error {
 		if err != nil || t == nil {
 			return err
 		}
-		copies := int64(1)
+		copies := s.copies
 		if bytes.IndexByte(text, '\\') >= 0 {
 			copies = 3 // one without its escapes, for which there is some room
 		}
@@ -162,15 +205,21 @@ func (s *jsonScanner) value(t reflect.Type, depth int) error {
 	if t == nil || c == 'n' {
 		return nil
 	}
+	var err error
 	switch t.Kind() {
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		_, err := strconv.ParseInt(string(literal), 10, t.Bits())
-		return err
+		_, err = strconv.ParseInt(string(literal), 10, t.Bits())
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		_, err := strconv.ParseUint(string(literal), 10, t.Bits())
-		return err
+		_, err = strconv.ParseUint(string(literal), 10, t.Bits())
+	case reflect.Interface:
+		if s.lenient { // the decoder may keep the text
+			return s.text(len(literal), 1)
+		}
 	}
-	return nil
+	if err != nil && s.lenient {
+		return s.add(mismatch)
+	}
+	return err
 }
 
 // literal passes a number, or a word.
@@ -218,7 +267,7 @@ func (s *jsonScanner) object(t reflect.Type, depth int) error {
 		table = anyTable
 	}
 	if table != nil {
-		if err := s.table(table); err != nil {
+		if err := s.table(); err != nil {
 			return err
 		}
 	}
@@ -295,7 +344,7 @@ func (s *jsonScanner) list(t reflect.Type, depth int) error {
 	case t == anything:
 		element = anyList.Elem()
 	}
-	times, isKnown := int64(grows), t != nil && t.Kind() == reflect.Slice && (depth == 0 || depth == 1 && s.field != noField)
+	times, isKnown := int64(grows), !s.lenient && t != nil && t.Kind() == reflect.Slice && (depth == 0 || depth == 1 && s.field != noField)
 	if isKnown {
 		times = 1
 	}

@@ -116,6 +116,10 @@ func Parse(text []byte) (*Lock, error) {
 	}
 	r := &source.Report{File: file}
 	d := decoder{r}
+	if alias := aliasIn(root); alias != nil { // one would stand for much in a short file
+		d.Errorf(alias, "a lock has no aliases")
+		return nil, advised(r.Diagnostics())
+	}
 	l := d.lock(root)
 	if ds := r.Diagnostics(); ds.HasErrors() {
 		return nil, advised(ds)
@@ -130,6 +134,19 @@ func advised(ds source.Diagnostics) source.Diagnostics {
 	}
 	last.Detail += advice
 	return ds
+}
+
+// aliasIn returns the first alias in a node, nil for none.
+func aliasIn(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		return n
+	}
+	for _, child := range n.Content {
+		if alias := aliasIn(child); alias != nil {
+			return alias
+		}
+	}
+	return nil
 }
 
 type decoder struct{ *source.Report }

@@ -59,20 +59,30 @@ func (f *framing) Recv() ([]byte, error) {
 		if length >= 0 && length <= maxMessage {
 			var message bytes.Buffer
 			_, err := io.CopyN(&message, f.in, length)
+			if err == nil && bytes.HasPrefix(bytes.TrimLeft(message.Bytes(), " \t\r\n"), []byte("[")) {
+				if err := f.refuse("a message is one request, answer, or notification, and not a list of them"); err != nil {
+					return nil, err
+				}
+				continue
+			}
 			return message.Bytes(), err
 		}
 		problem := fmt.Sprintf("the message has %d bytes, and can have %d", length, maxMessage)
 		if length < 0 {
 			problem = "the message has no header Content-Length that is a number of bytes"
 		}
-		refusal := fmt.Sprintf(`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":%q}}`, problem)
-		if err := f.Send([]byte(refusal)); err != nil {
+		if err := f.refuse(problem); err != nil {
 			return nil, err
 		}
 		if _, err := io.CopyN(io.Discard, f.in, max(0, length)); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// refuse answers a message that is none.
+func (f *framing) refuse(problem string) error {
+	return f.Send(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":%q}}`, problem))
 }
 
 // header returns the length of the next message, -1 if its header says none.

@@ -21,6 +21,7 @@ import (
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/engine/redact"
+	"github.com/husk-dev/husk/internal/intake"
 	"github.com/husk-dev/husk/internal/plugins"
 )
 
@@ -140,10 +141,16 @@ func (s *server) methods() handler.Map {
 // ignored takes a notification that has no meaning here.
 var ignored = func(context.Context, *jrpc2.Request) (any, error) { return nil, nil }
 
+// allowance is what short parameters may take in memory besides a multiple of their size, in bytes.
+const allowance = 64 << 10
+
 // answer returns the handler of a request.
 func answer[P, R any](f func(context.Context, P) (R, error)) jrpc2.Handler {
 	return func(ctx context.Context, req *jrpc2.Request) (result any, err error) {
 		var params P
+		if err := intake.CheckJSON([]byte(req.ParamString()), &params, allowance); err != nil {
+			return nil, jrpc2.Errorf(jrpc2.InvalidParams, "%v", err)
+		}
 		if err := req.UnmarshalParams(&params); err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/internal/intake"
 )
 
 // Mapping is what a provider answers to get-mapping for terraform, in the format of Pulumi's bridge.
@@ -61,7 +62,7 @@ type field struct {
 // ParseMapping reads a mapping.
 func ParseMapping(data []byte) (*Mapping, error) {
 	var m Mapping
-	if err := decode(data, &m); err != nil {
+	if err := decode(data, &m, intake.Allowance); err != nil {
 		return nil, fmt.Errorf("its mapping of Terraform's names cannot be read: %w", err)
 	}
 	return &m, nil

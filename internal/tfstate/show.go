@@ -50,7 +50,7 @@ func (r *rawJSON) UnmarshalJSON(text []byte) error {
 
 func parseShown(data []byte) (*State, error) {
 	var file shown
-	if err := decode(data, &file); err != nil {
+	if err := decode(data, &file, allowance); err != nil {
 		return nil, fmt.Errorf("the output of terraform show -json is damaged: %w", err)
 	}
 	if major, _, _ := strings.Cut(file.FormatVersion, "."); major != "0" && major != "1" {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/husk-dev/husk/internal/intake"
 	"github.com/husk-dev/husk/internal/jsonerror"
 )
 
@@ -66,6 +67,9 @@ func (p Provider) Name() string { return p.Source[strings.LastIndexByte(p.Source
 const (
 	// MaxSize is in bytes.
 	MaxSize = 256 << 20
+	// allowance is what one may take in memory besides a multiple of its size, in bytes: what terraform show writes has many
+	// empty objects.
+	allowance = 256 << 20
 	// maxResources bounds objects, which become resources of one stack.
 	maxResources = 100_000
 	// maxDepth bounds the nesting of attributes and modules. It is under what property values allow.
@@ -89,7 +93,7 @@ func Parse(data []byte) (*State, error) {
 		Deployment    json.RawMessage `json:"deployment"`
 		Backend       json.RawMessage `json:"backend"`
 	}
-	if err := decode(data, &kind); err != nil {
+	if err := decode(data, &kind, allowance); err != nil {
 		return nil, fmt.Errorf("it is not a Terraform state: %w", err)
 	}
 	switch {
@@ -114,7 +118,10 @@ func Parse(data []byte) (*State, error) {
 	return nil, errors.New("it is not a Terraform state, which has a version: write one with terraform state pull > FILE")
 }
 
-func decode(data []byte, v any) error {
+func decode(data []byte, v any, allowance int64) error {
+	if err := intake.CheckJSON(data, v, allowance); err != nil {
+		return err
+	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	if err := d.Decode(v); err != nil {
@@ -161,7 +168,7 @@ type sensitiveKey struct {
 
 func parseState(data []byte) (*State, error) {
 	var file stored
-	if err := decode(data, &file); err != nil {
+	if err := decode(data, &file, allowance); err != nil {
 		return nil, fmt.Errorf("the state is damaged: %w", err)
 	}
 	s := &State{}

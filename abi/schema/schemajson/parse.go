@@ -14,6 +14,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/internal/intake"
 	"github.com/husk-dev/husk/internal/jsonerror"
 )
 
@@ -27,6 +28,9 @@ import (
 // stateInputs, because a read may get the whole state.
 func Parse(document []byte) (*schema.Package, error) {
 	var spec packageSpec
+	if err := intake.CheckJSON(document, &spec, intake.Allowance); err != nil {
+		return nil, fmt.Errorf("package schema: %w", err)
+	}
 	if err := json.Unmarshal(document, &spec); err != nil {
 		return nil, fmt.Errorf("package schema: %w", jsonerror.Explain(document, err))
 	}
