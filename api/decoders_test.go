@@ -90,8 +90,8 @@ func TestEachDecoderIsInATable(t *testing.T) {
 	}
 }
 
-// decoders returns the functions of a file that decode something, each with what it does that by.
-func decoders(t *testing.T, path string) (lines []string) {
+// decoders returns the functions by which a file decodes something.
+func decoders(t *testing.T, path string) []string {
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
 	require.NoError(t, err)
 	of := make(map[string]string)
@@ -114,25 +114,15 @@ func decoders(t *testing.T, path string) (lines []string) {
 	if len(of) == 0 {
 		return nil
 	}
-	name := strings.TrimPrefix(filepath.ToSlash(path), "../")
-	for _, declared := range file.Decls {
-		within, all := "(package)", []string(nil)
-		if d, ok := declared.(*ast.FuncDecl); ok {
-			within = d.Name.Name
-		}
-		ast.Inspect(declared, func(n ast.Node) bool {
-			if s, ok := n.(*ast.SelectorExpr); ok {
-				if x, ok := s.X.(*ast.Ident); ok && of[x.Name] != "" && decoding[of[x.Name]].MatchString(s.Sel.Name) {
-					all = append(all, x.Name+"."+s.Sel.Name)
-				}
+	var all []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok {
+			if x, ok := s.X.(*ast.Ident); ok && of[x.Name] != "" && decoding[of[x.Name]].MatchString(s.Sel.Name) {
+				all = append(all, strings.TrimPrefix(filepath.ToSlash(path), "../")+" "+x.Name+"."+s.Sel.Name)
 			}
-			return true
-		})
-		if len(all) > 0 {
-			slices.Sort(all)
-			lines = append(lines, name+" "+within+": "+strings.Join(slices.Compact(all), " "))
 		}
-	}
-	slices.Sort(lines)
-	return slices.Compact(lines)
+		return true
+	})
+	slices.Sort(all)
+	return slices.Compact(all)
 }
