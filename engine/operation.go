@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/analysis"
 	"github.com/husk-dev/husk/engine/builtin"
@@ -20,7 +21,9 @@ type Deployment struct {
 	Stack        string
 	Organization string
 	// Config holds the stack's configuration, decrypted.
-	Config    []abi.ConfigEntry
+	Config []abi.ConfigEntry
+	// AtConfig, if set, returns an error about a value of Config with the place where the user has set it.
+	AtConfig  func(at ConfigValue, err error) error
 	Providers Loader
 	State     *state.Stack
 	// Stacks are those whose outputs the program can refer to; the zero Stacks has none.
@@ -41,6 +44,16 @@ type Deployment struct {
 	Version string
 	// Now is the clock for creation times, nil for the real one.
 	Now func() time.Time
+}
+
+// ConfigValue is a value of a stack's configuration, or a part of one.
+type ConfigValue struct {
+	// Key is the full name, <namespace>:<key>.
+	Key string
+	// Path leads to the part; it is empty for the whole value.
+	Path property.Path
+	// Secret says that the value must not be shown.
+	Secret bool
 }
 
 // Operation is what is done with a stack: [Up], [Refresh], [Destroy], [Import], or [Act].

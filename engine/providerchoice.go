@@ -155,9 +155,50 @@ func (m *monitor) registerDefault(ctx context.Context, spec PackageSpec) (string
 	}
 	res, err := m.d.register(ctx, gl)
 	if err != nil {
-		return "", err
+		return "", m.d.aboutConfig(ctx, gl.urn, pkg, err)
 	}
 	return providers.Reference(res.URN, res.ID), nil
+}
+
+// aboutConfig returns the errors of a default provider with the places of the configuration that they are about: no resource
+// of the program is to blame for it.
+func (d *deployment) aboutConfig(ctx context.Context, u urn.URN, pkg string, err error) error {
+	if d.AtConfig == nil {
+		return err
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []error
+		for _, e := range joined.Unwrap() {
+			all = append(all, d.aboutConfig(ctx, u, pkg, e))
+		}
+		return errors.Join(all...)
+	}
+	e, ok := errors.AsType[*abi.Error](err)
+	if !ok {
+		return err
+	}
+	path, pathErr := property.ParsePath(e.Path)
+	switch {
+	case len(e.MissingKeys) > 0:
+		path = property.Path{property.Key(e.MissingKeys[0].Name)}
+	case pathErr != nil || len(path) == 0:
+		return err
+	}
+	key, ok := path[0].Key()
+	if !ok {
+		return err
+	}
+	at := ConfigValue{Key: pkg + ":" + key, Path: path[1:]}
+	if s, ok := d.registry.pending.Lookup(u); ok {
+		p := s.ConfigSchema(ctx).Property(key)
+		at.Secret = p != nil && p.Secret
+	}
+	if e, ok := err.(*abi.Error); ok && e.Path != "" {
+		named := *e
+		named.Path = pkg + ":" + e.Path
+		err = &named
+	}
+	return d.AtConfig(at, err)
 }
 
 // WithContents returns a provider that gets assets as in a deployment: what is new in a request gets its hash

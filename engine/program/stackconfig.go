@@ -151,6 +151,45 @@ func (c *StackConfig) Check() (ds source.Diagnostics, misfits []string) {
 	return r.Diagnostics(), misfits
 }
 
+// At returns a problem of the value of a key, given by its full name, or of its part at a path: where the file has it, else
+// where the project has its default, else of the file as a whole. The line of a secret is not shown.
+func (c *StackConfig) At(key string, path property.Path, secret bool, summary string) source.Diagnostic {
+	config := c.config()
+	if i := c.find(config, key); i >= 0 {
+		at := config.Content[i]
+		if secret {
+			c.file.Hide(at)
+		}
+		return c.file.Errorf(source.Of(part(at, source.Resolve(config.Content[i+1]), path)), "%s", summary)
+	}
+	for _, d := range c.project.Config {
+		if d.Key == key && !d.Default.IsNull() {
+			return d.File.Errorf(d.Position, "%s", summary)
+		}
+	}
+	return c.file.Errorf(source.Position{}, "%s", summary)
+}
+
+// part returns the key of the part of a value at a path, or of as much of it as there is. A list has elements in place of keys.
+func part(key, value *yaml.Node, path property.Path) *yaml.Node {
+	for _, segment := range path {
+		if name, ok := segment.Key(); ok && value.Kind == yaml.MappingNode {
+			i := field(value, func(key string) bool { return key == name })
+			if i < 0 {
+				return key
+			}
+			key, value = value.Content[i], source.Resolve(value.Content[i+1])
+			continue
+		}
+		i, ok := segment.Index()
+		if !ok || value.Kind != yaml.SequenceNode || i >= len(value.Content) {
+			return key
+		}
+		key, value = value.Content[i], source.Resolve(value.Content[i])
+	}
+	return key
+}
+
 // checkUndeclared reports a key of the project itself that its program cannot read.
 func (c *StackConfig) checkUndeclared(r *source.Report, key *yaml.Node, full string) {
 	namespace, name, _ := strings.Cut(full, ":")

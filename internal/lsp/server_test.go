@@ -383,6 +383,14 @@ func TestCompletionInOtherDocuments(t *testing.T) {
 	require.Equal(t, map[string]string{"config": "config:"}, e.proposalsIn("Husk.dev.yaml", "‸"))
 }
 
+// The settings of default providers in the configuration of a stack are held against their schemas.
+func TestSettingsOfProviders(t *testing.T) {
+	e := newEditor(t)
+	e.write("Husk.yaml", header+"resources: {pet: {type: random:RandomPet}}\n")
+	require.Equal(t, []string{`2:3 "random:foo" random:foo: no such property; there are none`}, e.check("Husk.dev.yaml", "config:\n  random:foo: 1\n"))
+	require.Empty(t, e.check("Husk.dev.yaml", "config:\n  other:foo: 1\n"))
+}
+
 func (e *editor) hover(marked string) string {
 	e.Helper()
 	_, params := e.at("Husk.yaml", marked)

@@ -17,6 +17,7 @@ import (
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/callback"
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/internal/pulumiwire"
 )
 
@@ -122,9 +123,12 @@ func unreadable(rpc, subject string, err error) error {
 	return abi.NewError(abi.ErrorKindInvalidArgument, fmt.Sprintf("%s of %s: %v", rpc, subject, err))
 }
 
-// about returns an error that names the resource. An error of a step names it already, and one of a
-// deployment that was stopped is no resource's.
+// about returns an error that names the resource. An error of a step names it already, one of a deployment that was stopped
+// is no resource's, and one with a place is about that.
 func about(subject string, err error) error {
+	if _, ok := errors.AsType[source.Diagnostics](err); ok {
+		return err
+	}
 	if _, ok := errors.AsType[*engine.StepError](err); ok || errors.Is(err, abi.ErrCancelled) {
 		return err
 	}

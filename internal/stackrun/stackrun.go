@@ -189,6 +189,12 @@ func Open(ctx context.Context, w *workspace.Workspace, o Options) (_ *Run, err e
 	if r.Deployment.Config, err = config.Entries(ctx); err != nil {
 		return nil, err
 	}
+	r.Deployment.AtConfig = func(at engine.ConfigValue, err error) error {
+		summary, detail, _ := strings.Cut(err.Error(), "\n")
+		d := config.At(at.Key, at.Path, at.Secret, summary)
+		d.Detail, d.Cause = detail, err
+		return source.Diagnostics{d}
+	}
 	p := o.Plugins
 	if p.Trust, err = plugins.OpenTrust(w.Project, o.Trusted); err != nil {
 		return nil, err

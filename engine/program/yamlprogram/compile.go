@@ -79,6 +79,7 @@ func (p *Program) compile(ctx context.Context, run abi.RunContext, unknown []str
 		c.report.Add(used.report.Diagnostics()...)
 	}
 	c.analyze(ctx)
+	c.checkSettings()
 	return c, onlyExceeded(c.report.Diagnostics()), ctx.Err()
 }
 

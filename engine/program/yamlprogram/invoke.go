@@ -173,6 +173,10 @@ func (e *evaluator) defaultProvider(pkg string) *instance {
 }
 
 func (e *evaluator) invokeFailed(x *expr.Invoke, err error) {
+	if elsewhere, ok := errors.AsType[source.Diagnostics](err); ok {
+		e.c.report.Add(elsewhere...) // it is about the stack's configuration, for example
+		return
+	}
 	at := x.TokenNode
 	if problem, ok := errors.AsType[*abi.Error](err); ok && problem.Path != "" {
 		at = locate(x.Args, problem.Path, x.TokenNode)

@@ -227,6 +227,10 @@ func (d *deployment) refused(r *resource, err error) {
 		return
 	}
 	for _, reason := range reasons(err) {
+		if elsewhere, ok := errors.AsType[source.Diagnostic](reason.err); ok {
+			d.c.report.Add(elsewhere) // it is about the stack's configuration, for example
+			continue
+		}
 		at := r.key
 		if problem, ok := errors.AsType[*abi.Error](reason.err); ok && problem.Path != "" {
 			at = d.locate(r, problem.Path)

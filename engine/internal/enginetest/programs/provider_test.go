@@ -45,6 +45,54 @@ func TestDefaultProviderTakesTheStacksConfiguration(t *testing.T) {
 	require.Equal(t, 1, n, "one for all resources of the package")
 }
 
+// What a default provider says of the stack's configuration is about that, and no resource of the program is to blame.
+func TestConfigurationThatAProviderRefuses(t *testing.T) {
+	const path = "zones[1].name"
+	refused := abi.NewError(abi.ErrorKindInvalidArgument, "it is no zone")
+	refused.Path = path
+	missing := abi.NewError(abi.ErrorKindInvalidArgument, "the region")
+	missing.MissingKeys = []abi.MissingKey{{Name: "zones"}}
+	check := func(abi.CheckRequest) (abi.CheckResponse, error) {
+		return abi.CheckResponse{Failures: []abi.CheckFailure{{Path: path, Reason: "it is no zone"}}}, nil
+	}
+	for _, test := range []struct {
+		name      string
+		check     func(abi.CheckRequest) (abi.CheckResponse, error)
+		configure error
+		path      string
+		want      string
+	}{
+		{"CheckConfig", check, nil, "[1].name", "Husk.dev.yaml:3: test:zones[1].name: it is no zone"},
+		{"Configure", nil, refused, "[1].name", `Husk.dev.yaml:3: create pulumi:providers:test "default": zones[1].name: it is no zone`},
+		{"a missing key", nil, missing, "", `Husk.dev.yaml:3: create pulumi:providers:test "default": provider test is missing required configuration:`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			cloud := enginetest.NewCloud()
+			cloud.CheckConfig = test.check
+			cloud.Configure = func(abi.ConfigureRequest) error { return test.configure }
+			s := enginetest.NewStack(t, cloud)
+			var asked []engine.ConfigValue
+			s.Edit = func(d *enginetest.Deployment) {
+				d.AtConfig = func(at engine.ConfigValue, err error) error {
+					asked = append(asked, at)
+					return fmt.Errorf("Husk.dev.yaml:3: %w", err)
+				}
+			}
+			_, err := s.Try(enginetest.Up, enginetest.Chain(enginetest.Plain, "1"))
+			require.ErrorIs(t, err, abi.ErrInvalidArgument)
+			require.ErrorContains(t, err, test.want)
+			require.NotEmpty(t, asked)
+			require.Equal(t, "test:zones", asked[0].Key)
+			require.Equal(t, test.path, asked[0].Path.String())
+
+			asked = nil
+			_, err = s.Try(enginetest.Up, withProvider(property.String("north")))
+			require.ErrorIs(t, err, abi.ErrInvalidArgument)
+			require.Empty(t, asked, "the program gives it")
+		})
+	}
+}
+
 func TestDefaultProvidersCanBeDisabled(t *testing.T) {
 	for _, list := range []string{`["test"]`, `["*"]`} {
 		s := enginetest.NewStack(t, enginetest.NewCloud())

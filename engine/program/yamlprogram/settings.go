@@ -1,0 +1,106 @@
+package yamlprogram
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/abi/schema/schemajson"
+	"github.com/husk-dev/husk/engine/builtin"
+	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/program/expr"
+	"github.com/husk-dev/husk/engine/program/source"
+)
+
+// engineSettings are keys in a package's namespace that its provider never gets.
+var engineSettings = []string{"version", "pluginDownloadURL"}
+
+// checkSettings holds what the stack's configuration says to default providers against their schemas, at its line of the
+// stack's file. A key that the schema does not have is an error only if the schema is all that the provider checks by.
+func (c *compilation) checkSettings() {
+	used := c.defaultPackages()
+	var stack *program.StackConfig
+	for _, name := range slices.Sorted(maps.Keys(used)) {
+		pkg, settings := used[name], c.settings(name)
+		if settings.Len() == 0 {
+			continue
+		}
+		_, failures := pkg.Config.CheckConfig(schemajson.Nested(&pkg.Config, settings))
+		for _, f := range failures {
+			path, err := property.ParsePath(f.Path)
+			if err != nil || len(path) == 0 {
+				continue
+			}
+			key, _ := path[0].Key()
+			if !settings.Has(key) {
+				continue // what is missing may come from elsewhere, such as the environment
+			}
+			if stack == nil {
+				if stack, err = c.program.project.StackConfig(c.run.Stack); err != nil {
+					return // reading the file reports it
+				}
+			}
+			p := pkg.Config.Property(key)
+			d := stack.At(name+":"+key, path[1:], p != nil && p.Secret, name+":"+f.Path+": "+f.Reason)
+			switch {
+			case p != nil:
+				d.Detail = "set it with: " + setCommand(c.run.Project, program.ConfigDeclaration{Key: name + ":" + key, Secret: p.Secret})
+			case !pkg.SchemaCheckConfig:
+				d.Severity = source.Warning
+			}
+			c.report.Add(d)
+		}
+	}
+}
+
+// settings returns the configuration of a package as its provider gets it: as text.
+func (c *compilation) settings(pkg string) property.Map {
+	all := map[string]property.Value{}
+	for _, d := range c.program.project.Config {
+		if text, err := program.ConfigText(d.Default); err == nil && !d.Default.IsNull() {
+			all[d.Key] = property.String(text)
+		}
+	}
+	for key, v := range c.config.byKey {
+		if v.ContainsUnknowns() {
+			all[key] = property.Unknown
+		}
+	}
+	for _, e := range c.run.Config {
+		all[e.Key] = property.String(e.Value)
+	}
+	settings := property.Map{}
+	for key, v := range all {
+		if key, ok := strings.CutPrefix(key, pkg+":"); ok && !slices.Contains(engineSettings, key) {
+			settings = settings.With(key, v)
+		}
+	}
+	return settings
+}
+
+// defaultPackages returns the packages with a schema whose default provider the program uses, by name. What inherits its
+// provider from a parent is left out.
+func (c *compilation) defaultPackages() map[string]*schema.Package {
+	used := map[string]*schema.Package{}
+	use := func(pkg string, provider, parent expr.Expr) {
+		if pkg == "" || pkg == builtin.Package || provider != nil || parent != nil || c.served(pkg) != pkg || c.defaults[pkg] != nil {
+			return
+		}
+		for key, p := range c.packages.loaded {
+			if key.name == pkg && p.schema != nil {
+				used[pkg] = p.schema
+			}
+		}
+	}
+	for _, r := range c.resources {
+		if !r.isProvider() && r.component == nil {
+			use(r.pkg, r.options.exprs["provider"], r.options.exprs["parent"])
+		}
+	}
+	for x, f := range c.functions {
+		use(f.pkg, x.Provider, x.Parent)
+	}
+	return used
+}
