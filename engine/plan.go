@@ -77,6 +77,10 @@ func (p *PlannedResource) allows(op Op) bool {
 		return planned(OpUpdate, OpCreateReplacement)
 	case OpRead:
 		return planned(OpRead, OpReadReplacement)
+	case OpRemovePendingReplace: // which forgets what a step has deleted that was planned
+		return planned(OpRemovePendingReplace, OpDeleteReplaced)
+	case OpDelete: // what was to go ahead of a replacement may go in the end, if the program does not have it
+		return planned(OpDelete) || p.Goal == nil && planned(OpDeleteReplaced) && planned(OpRemovePendingReplace)
 	default:
 		return planned(op)
 	}

@@ -22,7 +22,7 @@ import (
 const coy = "test:index:Coy"
 
 // unknownProgram is a program with a provider whose region is an output of a resource, and with resources of that
-// provider: the shape of a cluster and its content.
+// provider: the shape of a cluster and its content. A second provider (Other) may be configured by one of those in turn.
 type unknownProgram struct {
 	// Base is the key of the resource, and Type its type; Note is the input that replaces nothing.
 	Type       string
@@ -71,11 +71,21 @@ func (u unknownProgram) program() enginetest.Program {
 		}
 		made := make([]enginetest.Resource, len(u.Resources))
 		m := modelProgram{Resources: u.Resources}
+		var later enginetest.Resource
 		for i, r := range u.Resources {
+			if r.Other && later.URN == "" {
+				first := made[slices.IndexFunc(u.Resources, func(r modelResource) bool { return r.Region })]
+				if later, err = p.Custom(enginetest.ProviderType, "later", enginetest.Props("region", first.Out("made"))); err != nil {
+					return err
+				}
+			}
 			if made[i], err = m.register(p, r, made, func(o *abi.ResourceOptions) {
 				r.options(o, made)
-				if r.Region {
+				switch {
+				case r.Region:
 					o.Provider = late.Reference()
+				case r.Other:
+					o.Provider = later.Reference()
 				}
 			}); err != nil {
 				return err
@@ -98,6 +108,9 @@ func drawUnknown(t *rapid.T, like *unknownProgram) unknownProgram {
 				u.Resources[i].Key = rapid.IntRange(0, 2).Draw(t, "key")
 			}
 		}
+		if n := len(u.Resources); n > 0 && rapid.IntRange(0, 4).Draw(t, "without the last") == 4 {
+			u.Resources = u.Resources[:n-1]
+		}
 		return u
 	}
 	rarely := func(what string) bool { return rapid.IntRange(0, 4).Draw(t, what) == 4 }
@@ -113,6 +126,9 @@ func drawUnknown(t *rapid.T, like *unknownProgram) unknownProgram {
 			Name: name, Type: rapid.SampledFrom([]string{enginetest.Plain, enginetest.Strict, enginetest.Single, vague, coy}).Draw(t, "type"),
 			Key: rapid.IntRange(0, 2).Draw(t, "key"), From: earlier("from"), After: earlier("after"),
 			Region: !rarely("elsewhere"), DeleteFirst: rarely("delete first"), Retain: rarely("retain"),
+		}
+		if !r.Region && slices.ContainsFunc(u.Resources, func(r modelResource) bool { return r.Region }) {
+			r.Other = rapid.Bool().Draw(t, "later")
 		}
 		if rarely("with") {
 			r.With = earlier("with")
@@ -192,7 +208,17 @@ func stepsByURN(s *enginetest.Stack) map[urn.URN][]engine.Op {
 	return out
 }
 
-// allows reports whether a preview with some steps of a resource allows a step: the same, or a weaker one.
+// allows reports whether a preview with some steps of a resource allows a step: the same, or a weaker one. What was to be
+// deleted before a replacement, and is not wanted, may be deleted at the end, and the other way round.
 func allows(previewed []engine.Op, op engine.Op) bool {
-	return slices.Contains(previewed, op) || op == engine.OpUpdate && slices.Contains(previewed, engine.OpCreateReplacement)
+	switch {
+	case slices.Contains(previewed, op):
+		return true
+	case op == engine.OpUpdate:
+		return slices.Contains(previewed, engine.OpCreateReplacement)
+	case op == engine.OpRemovePendingReplace:
+		return slices.Contains(previewed, engine.OpDeleteReplaced)
+	default:
+		return op == engine.OpDelete && slices.Contains(previewed, engine.OpRemovePendingReplace)
+	}
 }
