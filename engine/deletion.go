@@ -380,7 +380,7 @@ func (r *runState) ownerOf(res *state.Resource, going map[*state.Resource]int, e
 	}
 	var owner *state.Resource
 	for _, other := range r.recorder.CopiesOf(res.DeletedWith) {
-		if other.Created.After(res.Created) && other.Created.After(res.Modified) {
+		if isLater(other, res) {
 			continue
 		}
 		if owner != nil {
@@ -395,6 +395,12 @@ func (r *runState) ownerOf(res *state.Resource, going map[*state.Resource]int, e
 		return nil
 	}
 	return owner
+}
+
+// isLater reports whether a resource was made or taken over after res was last changed, so that res means an earlier one of
+// its name.
+func isLater(other, res *state.Resource) bool {
+	return other.Created.After(res.Created) && other.Created.After(res.Modified)
 }
 
 // refusesDeletion reports whether a resource is protected from the deletion that this run plans for it.

@@ -143,20 +143,21 @@ func (d *deployment) forgetGone(ctx context.Context) error {
 		return nil
 	}
 	var c record.Change
-	exists, parents := make(map[urn.URN]bool), make(map[urn.URN]urn.URN)
+	exists, parents, gone := make(map[urn.URN]bool), make(map[urn.URN]urn.URN), make(map[urn.URN]*state.Resource)
 	var left []*state.Resource
 	for _, res := range d.recorder.Resources() {
 		parents[res.URN] = res.Parent
 		if !res.Delete && vanished[res.URN] {
 			c.Removed = append(c.Removed, res)
+			gone[res.URN] = res
 			continue
 		}
 		exists[res.URN] = true
 		left = append(left, res)
 	}
 	for _, res := range left {
-		// An old copy of what is gone is what other old copies mean, and nothing else.
-		means := func(u urn.URN) bool { return exists[u] && (res.Delete || !vanished[u]) }
+		// An old copy of what is gone is what other old copies mean, and what was last changed before its successor was made.
+		means := func(u urn.URN) bool { return exists[u] && (res.Delete || gone[u] == nil || isLater(gone[u], res)) }
 		n := res.MapURNs(func(m state.Mention) urn.URN {
 			if means(m.URN) || !m.Role.Needed() {
 				return m.URN

@@ -333,3 +333,22 @@ func TestDependentOfAnExcludedPart(t *testing.T) {
 	runScenario(t, scenario{{Do: "up", Program: program, Targets: []string{"a", "b"}}})
 	runScenario(t, scenario{{Do: "up", Program: program, Targets: []string{"f"}, Dependents: true}})
 }
+
+// What was made from an old copy that is left means that one, also when a refresh finds the successor gone.
+func TestOldCopyWhoseSuccessorIsGone(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Region: 1, OtherRegion: 1, Resources: []modelResource{
+			{Name: "d", Type: enginetest.Plain, Key: 1},
+			{Name: "b", Type: vague, Key: 1, From: []int{0}, Protect: true},
+		}}},
+		{Do: "up", Program: modelProgram{Region: 1, Resources: []modelResource{
+			{Name: "d", Type: enginetest.Plain, Read: "ext1"},
+		}}},
+		{Do: "up", Program: modelProgram{Region: 1, Resources: []modelResource{
+			{Name: "d", Type: enginetest.Plain, Key: 1},
+		}}},
+		{Do: "up", Program: modelProgram{Region: 1, Resources: []modelResource{
+			{Name: "d", Type: enginetest.Plain, Key: 1},
+		}}, RefreshFirst: true, Lose: []string{"d"}},
+	})
+}
