@@ -23,3 +23,16 @@ func TestChecklist(t *testing.T) {
 		require.True(t, shown, "item %s: nothing shows it", row[1])
 	}
 }
+
+// docs/engine.md has a row for each situation that users reported, with tests that exist.
+func TestSituations(t *testing.T) {
+	text := doctest.Require(t, "../../..", "docs/engine.md")
+	_, text, found := strings.Cut(text, "\n## Situations that users reported\n")
+	require.True(t, found)
+	text, _, _ = strings.Cut(text, "\n## ")
+	rows := regexp.MustCompile(`(?m)^\| (.+) \| (.+) \| (.+) \|$`).FindAllStringSubmatch(text, -1)
+	require.Len(t, rows, 1+1+41, "with the head of the table")
+	for _, row := range rows[2:] {
+		require.Regexp(t, "^`.+(_test\\.go:Test\\w+|\\.txtar)`$", row[3], row[1])
+	}
+}
