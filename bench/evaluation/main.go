@@ -111,7 +111,7 @@ func evaluate(ctx context.Context, project, config string, prepare func(*yamlpro
 }
 
 func run(ctx context.Context, dir, project, config string, prepare func(*yamlprogram.Program)) error {
-	p, err := program.ParseProject(projectroot.New(dir, projectroot.Trusted), "Husk.yaml", []byte(project))
+	p, err := program.ParseProject(ctx, projectroot.New(dir, projectroot.Trusted), "Husk.yaml", []byte(project))
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ func TestFleet(t *testing.T) {
 				fmt.Fprintf(&names, "  %s: {type: lab:Object, properties: {address: %q, name: s%d-%s.%d, size: 1}}\n", r, c.address, i, r, v)
 			}
 			dir := s.project(map[string]string{"Husk.yaml": s.objects(c) + names.String()})
-			p, err := program.LoadProject(projectroot.New(dir, projectroot.Trusted))
+			p, err := program.LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
 			require.NoError(t, err)
 			var content bytes.Buffer
 			bundles[i][v], err = bundle.Pack(&content, p, nil)

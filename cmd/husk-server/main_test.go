@@ -683,7 +683,7 @@ func TestOtherProject(t *testing.T) {
 	_, said := s.worker(s.token("acme", "w", "work"), "w")
 	client, err := runapi.NewClient(s.url, admin)
 	require.NoError(t, err)
-	p, err := program.LoadProject(projectroot.New(s.project(map[string]string{"Husk.yaml": things}), projectroot.Trusted))
+	p, err := program.LoadProject(t.Context(), projectroot.New(s.project(map[string]string{"Husk.yaml": things}), projectroot.Trusted))
 	require.NoError(t, err)
 	var content bytes.Buffer
 	info, err := bundle.Pack(&content, p, nil)

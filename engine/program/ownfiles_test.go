@@ -11,7 +11,7 @@ import (
 
 func TestOwnFiles(t *testing.T) {
 	dir := t.TempDir()
-	p, err := ParseProject(projectroot.New(dir, projectroot.Trusted), "Husk.yaml", []byte(`
+	p, err := ParseProject(t.Context(), projectroot.New(dir, projectroot.Trusted), "Husk.yaml", []byte(`
 name: shop
 plugins:
   providers:

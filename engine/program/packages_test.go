@@ -59,7 +59,7 @@ func TestPackageLocks(t *testing.T) {
 	write("sdks/random.yaml", "packageDeclarationVersion: 1\nname: random\nversion: 4.0.0\n")
 	write("sdks/other.yaml", "name: something else\n")
 	write("sdks/empty.yaml", "")
-	p, err := LoadProject(projectroot.New(dir, projectroot.Trusted))
+	p, err := LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
 	require.NoError(t, err)
 	require.Equal(t, Package{
 		Name: "petstore", Source: "openapi", Version: "1.2.3",
@@ -76,7 +76,7 @@ func TestPackageLocks(t *testing.T) {
 	write("sdks/extra.yaml", "packageDeclarationVersion: 1\nname: a\nextension: {version: 1.0.0, value: e30=}\n")
 	write("sdks/random.yaml", "packageDeclarationVersion: 1\n")
 	write("sdks/other.yaml", "packageDeclarationVersion: 1\nname: a\nchecksum: x\nparameterization: {name: b, version: 1.0.0, value: '*'}\n")
-	_, err = LoadProject(projectroot.New(dir, projectroot.Trusted))
+	_, err = LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
 	require.ErrorContains(t, err, "sdks/petstore.yaml:1:1: the lock has version 2, and only version 1 is known")
 	require.ErrorContains(t, err, "sdks/extra.yaml:1:1: a parameterization has a name, a version, and a value")
 	require.ErrorContains(t, err, "sdks/random.yaml:1:1: the lock names no provider")
@@ -101,10 +101,10 @@ func TestLocalPackages(t *testing.T) {
 	write("bad/PulumiPlugin.yaml", "name: worse\nruntime: yaml\nresources: {}\nversion: one\ncomponents:\n  a:b: {}\n  Page: {input: {}, inputs: {a: {typ: string}}}\n")
 	const head = "name: shop\nplugins: {providers: [{name: listed, path: listed.wasm}]}\ncomponents: {Own: {}}\npackages:\n"
 	write("Husk.yaml", head+"  web: ./web@1.0.0\n  cloud: ./cloud.wasm\n  inGo: {source: ./go}\n")
-	_, err := LoadProject(projectroot.New(dir, projectroot.Trusted))
+	_, err := LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
 	require.ErrorContains(t, err, "web/broken.yaml:1:4:")
 	require.NoError(t, os.Remove(filepath.Join(dir, "web/broken.yaml")))
-	p, err := LoadProject(projectroot.New(dir, projectroot.Trusted))
+	p, err := LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
 	require.NoError(t, err)
 	require.Equal(t, []ProviderPlugin{
 		{Name: "listed", Path: "listed.wasm", Position: source.Position{Line: 2, Column: 23}},
@@ -124,7 +124,7 @@ func TestLocalPackages(t *testing.T) {
 	require.Contains(t, p.OwnFiles(), filepath.Join(dir, "web", "*.yaml"))
 
 	write("Husk.yaml", head+"  web: ./web@2.0.0\n  other: ./web\n  node: ./node\n  bad: ./bad\n  listed: ./x\n")
-	_, err = LoadProject(projectroot.New(dir, projectroot.Trusted))
+	_, err = LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
 	require.EqualError(t, err, strings.TrimPrefix(`
 Husk.yaml:5:8: version 2.0.0 is wanted, and ./web holds version 1.2.0, which is not compatible with it
     5 |   web: ./web@2.0.0
@@ -145,7 +145,7 @@ bad/PulumiPlugin.yaml:4:10: "one" is not a version such as 4.16.0
       |          ^`, "\n"))
 	write("bad/PulumiPlugin.yaml", "name: bad\nruntime: yaml\nresources: {}\ncomponents:\n  a:b: {}\n  Page: {input: {}, inputs: {a: {typ: string}}}\n")
 	write("Husk.yaml", "name: shop\npackages: {bad: ./bad}\n")
-	_, err = LoadProject(projectroot.New(dir, projectroot.Trusted))
+	_, err = LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
 	require.EqualError(t, err, strings.TrimPrefix(`
 bad/PulumiPlugin.yaml:3:1: a package has components only, and resources stand here
     3 | resources: {}
@@ -247,7 +247,7 @@ Husk.yaml:20:19: there is no provider "../local" to make the package "local" of
     - name: <its package>
       path: ../local
 `
-	_, err := ParseProject(projectroot.New("/work", projectroot.Trusted), "Husk.yaml", []byte(text))
+	_, err := ParseProject(t.Context(), projectroot.New("/work", projectroot.Trusted), "Husk.yaml", []byte(text))
 	require.Error(t, err)
 	require.Equal(t, strings.TrimPrefix(want, "\n"), err.Error()+"\n")
 }
@@ -286,7 +286,7 @@ func TestPackageValueErrors(t *testing.T) {
 		"{version: 1.0.0, value: eA==, args: x}":        `unknown key "args" in parameters`,
 		"{version: 1.0.0, value: eA==}, extension: [x]": `the parameters of the package "a" need the name of the package that it extends`,
 	} {
-		_, err := ParseProject(projectroot.New("/work", projectroot.Trusted), "Husk.yaml", []byte("name: shop\nplugins: {providers: [{name: b, path: b.wasm}]}\npackages: {a: {source: b, parameters: "+text+"}}\n"))
+		_, err := ParseProject(t.Context(), projectroot.New("/work", projectroot.Trusted), "Husk.yaml", []byte("name: shop\nplugins: {providers: [{name: b, path: b.wasm}]}\npackages: {a: {source: b, parameters: "+text+"}}\n"))
 		require.ErrorContains(t, err, want, text)
 	}
 }

@@ -48,7 +48,7 @@ policies:
 		"policies: [{path: x, config: [1]}]":                          "the configuration of a policy pack is a mapping",
 		"plugins: {analyzers: [{name: p, path: x}]}":                  "plugins.analyzers are not supported, so nothing would be held to them",
 	} {
-		_, err := ParseProject(projectroot.New("/work", projectroot.Trusted), "Husk.yaml", []byte("name: shop\n"+text))
+		_, err := ParseProject(t.Context(), projectroot.New("/work", projectroot.Trusted), "Husk.yaml", []byte("name: shop\n"+text))
 		require.ErrorContains(t, err, want)
 	}
 	require.Contains(t, project(t, "name: shop\nplugins: {analyzers: []}").Warnings.Error(), "list policy packs under policies")

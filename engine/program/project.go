@@ -4,10 +4,9 @@
 package program
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -77,8 +76,10 @@ type Project struct {
 
 	// byName finds its parts; nil for a project that no file describes.
 	byName *byName
-	// left is what may still be read while a project that is not trusted is loaded; nil for anything.
-	left *allowance
+	// loading is the context in which the project is loaded, nil afterwards. left is what may still be read meanwhile of a
+	// project that is not trusted; nil for anything.
+	loading context.Context
+	left    *allowance
 }
 
 // RuntimeOption is an option of what runs a program.
@@ -88,108 +89,12 @@ type RuntimeOption struct {
 	Position source.Position
 }
 
-// Template holds the parts of a YAML program as they are written, nil if they are missing.
-type Template struct {
-	File *source.File
-	// Pulumi says which versions of Pulumi the program is for.
-	Pulumi     *yaml.Node
-	Variables  *yaml.Node
-	Actions    *yaml.Node
-	Components *yaml.Node
-	Resources  *yaml.Node
-	Outputs    *yaml.Node
-}
-
 // NoProjectError says that a directory has no project file.
 type NoProjectError struct{ Dir string }
 
 func (e *NoProjectError) Error() string {
 	return fmt.Sprintf("no project in %s: looked for %s; begin one with a file %s that says \"name: my-project\" and \"runtime: yaml\", or name another directory with -C",
 		e.Dir, strings.Join(projectFiles, ", "), projectFiles[0])
-}
-
-// FindFile returns the path of the project file in the directory of a root, empty if there is none. What cannot be
-// opened counts: [LoadProject] says what is wrong with it.
-func FindFile(root *projectroot.Root) string {
-	for _, name := range projectFiles {
-		if info, err := root.Stat(name); err == nil && !info.IsDir() || errors.Is(err, projectroot.ErrOutside) {
-			return root.Path(name)
-		}
-	}
-	return ""
-}
-
-// LoadProject reads the project file in the directory of a root. The error may be [*NoProjectError] or
-// [source.Diagnostics].
-func LoadProject(root *projectroot.Root) (*Project, error) {
-	for _, name := range projectFiles {
-		text, err := root.ReadFile(name, source.MaxFileSize)
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("cannot read the project file: %w", err)
-		}
-		return ParseProject(root, name, text)
-	}
-	return nil, &NoProjectError{Dir: root.Dir()}
-}
-
-// ParseProject reads the text of a project file that lies in the directory of a root.
-func ParseProject(root *projectroot.Root, name string, text []byte) (*Project, error) {
-	p, ds := ReadProject(root, name, text)
-	if err := ds.Err(); err != nil {
-		return nil, err
-	}
-	p.Warnings = ds
-	return p, nil
-}
-
-// ReadProject is ParseProject for an editor: it returns what can be used of a project with mistakes, nil if the text is
-// no YAML.
-func ReadProject(in *projectroot.Root, name string, text []byte) (*Project, source.Diagnostics) {
-	return readProject(in, name, text, allowanceOf(in))
-}
-
-func readProject(in *projectroot.Root, name string, text []byte, left *allowance) (*Project, source.Diagnostics) {
-	dir := in.Dir()
-	p := &Project{Root: in, Dir: dir, Runtime: RuntimeYAML, ProgramDir: dir, StackConfigDir: dir}
-	p.File = p.newFile(name, text)
-	p.index()
-	p.left = left
-	defer func() { p.left = nil }()
-	_ = left.take(text) // too much in a single file is refused where it is parsed
-	root, err := source.Parse(p.File, text)
-	if errors.Is(err, source.ErrEmpty) {
-		d := p.File.Errorf(source.Position{}, "the project file is empty")
-		d.Detail = `it needs at least "name: my-project"`
-		return nil, source.Diagnostics{d}
-	}
-	if ds, ok := errors.AsType[source.Diagnostics](err); ok {
-		return nil, ds
-	}
-	r := &source.Report{File: p.File}
-	p.Template.File = p.File
-	d := decoder{Report: r, project: p}
-	d.root(root)
-	return p, r.Diagnostics()
-}
-
-func (p *Project) readFile(path string) ([]byte, error) {
-	text, err := p.Root.ReadFile(path, source.MaxFileSize)
-	if err == nil {
-		err = p.left.take(text)
-	}
-	return text, err
-}
-
-// readDir returns what is in a directory of the project.
-func (p *Project) readDir(path string) ([]fs.DirEntry, error) {
-	entries, err := p.Root.ReadDir(path)
-	if err == nil {
-		err = p.left.entries(len(entries))
-	}
-	return entries, err
 }
 
 // newFile returns the text of a file of the project for diagnostics, which quote it if it is the project's own.
@@ -248,6 +153,9 @@ func (d *decoder) path(n *yaml.Node, what string) (string, bool) {
 }
 
 func (d *decoder) mayName(n *yaml.Node, name, what string) bool {
+	if d.project.ended() != nil {
+		return false
+	}
 	_, err := d.project.Root.Locate(name)
 	if !errors.Is(err, projectroot.ErrOutside) && !errors.Is(err, projectroot.ErrNotRegular) {
 		return true // what else is wrong with it, its user says
@@ -341,13 +249,6 @@ func (d *decoder) root(root *yaml.Node) {
 	}
 }
 
-func (t *Template) set(f source.Field) {
-	parts := map[string]**yaml.Node{
-		"pulumi": &t.Pulumi, "variables": &t.Variables, "actions": &t.Actions, "components": &t.Components, "resources": &t.Resources, "outputs": &t.Outputs,
-	}
-	*parts[f.Name] = f.Value
-}
-
 // foreignProgram refuses parts of a YAML program beside a program in another language.
 func (d *decoder) foreignProgram() {
 	for _, key := range d.program {
@@ -417,94 +318,4 @@ func (d *decoder) other(f source.Field) {
 	default:
 		d.Unknown(f, "the project file", projectKeys)
 	}
-}
-
-// mainFiles are the names of a program's file. The first that exists is read.
-var mainFiles = []string{"Main.json", "Main.yaml", "Main.yml"}
-
-// mainFile reads the program that main names: a file, or a directory with one of the mainFiles or a
-// project file. Without main, one of the mainFiles beside the project file is read, as in Pulumi. A
-// program in two places is an error.
-func (d *decoder) mainFile() {
-	p := d.project
-	candidates := []string{p.ProgramDir}
-	if info, err := p.Root.Stat(p.ProgramDir); err == nil && info.IsDir() {
-		candidates = nil
-		names := mainFiles
-		if p.ProgramDir != p.Dir {
-			names = slices.Concat(mainFiles, projectFiles)
-		}
-		for _, name := range names {
-			candidates = append(candidates, filepath.Join(p.ProgramDir, name))
-		}
-	} else if d.main == nil {
-		return // there is no directory: the text comes from somewhere else
-	}
-	at := d.main
-	if at == nil {
-		at = &yaml.Node{}
-	}
-	for _, path := range candidates {
-		text, err := p.readFile(path)
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			d.Errorf(at, "cannot read the program: %v", err)
-			return
-		}
-		for _, key := range d.program {
-			d.Add(d.File.Errorf(source.Of(key), "the program stands in %s, and %s stand here as well", d.shown(path), key.Value).
-				With("only one of the two files would be read: keep the program in one of them"))
-		}
-		p.ProgramDir = filepath.Dir(path)
-		d.template(path, text)
-		return
-	}
-	if d.main != nil {
-		d.Errorf(d.main, "main names no program: there is no %s", strings.Join(candidates, " or "))
-	}
-}
-
-func (d *decoder) shown(path string) string {
-	if name, err := filepath.Rel(d.project.Dir, path); err == nil {
-		return name
-	}
-	return path
-}
-
-func (d *decoder) template(path string, text []byte) {
-	file := d.project.newFile(path, text)
-	t := Template{File: file}
-	d.project.Template = t
-	root, err := source.Parse(file, text)
-	if ds, ok := errors.AsType[source.Diagnostics](err); ok {
-		d.Add(ds...)
-	}
-	if err != nil {
-		return
-	}
-	m := decoder{Report: &source.Report{File: file}, project: d.project}
-	known := slices.Concat(programKeys, []string{"config", "configuration"})
-	for _, f := range m.KnownFields(root, "a program", known) {
-		switch {
-		case slices.Contains(programKeys, f.Name):
-			t.set(f)
-		case f.Name == "config":
-			m.config = m.Fields(f.Value, f.Name)
-		case f.Name == "configuration":
-			m.configuration = m.Fields(f.Value, f.Name)
-		case slices.Contains(pulumiKeys, f.Name):
-			m.other(f)
-		case f.Name == "name", f.Name == "description", f.Name == "runtime", strings.HasPrefix(f.Name, "x-"):
-		default:
-			m.Unknown(f, "the program", known)
-		}
-	}
-	m.declarations()
-	if t.Components != nil {
-		m.components(t.Components, d.project.Name, "", d.project.ProgramDir)
-	}
-	d.project.Template = t
-	d.Add(m.Diagnostics()...)
 }

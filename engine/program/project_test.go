@@ -16,7 +16,7 @@ import (
 
 func project(t *testing.T, text string) *Project {
 	t.Helper()
-	p, err := ParseProject(projectroot.New("/work", projectroot.Trusted), "Husk.yaml", []byte(text))
+	p, err := ParseProject(t.Context(), projectroot.New("/work", projectroot.Trusted), "Husk.yaml", []byte(text))
 	require.NoError(t, err)
 	return p
 }
@@ -251,7 +251,7 @@ Husk.yaml:5:3: the configuration key "a:b" is declared twice; the first is on li
       |   ^`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := ParseProject(projectroot.New("/work", projectroot.Trusted), "Husk.yaml", []byte(c.text))
+			_, err := ParseProject(t.Context(), projectroot.New("/work", projectroot.Trusted), "Husk.yaml", []byte(c.text))
 			require.Error(t, err)
 			require.Equal(t, strings.TrimPrefix(c.want, "\n"), err.Error())
 		})
@@ -267,26 +267,26 @@ func TestLoadProject(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 
-	_, err := LoadProject(projectroot.New(dir, projectroot.Trusted))
+	_, err := LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
 	var none *NoProjectError
 	require.ErrorAs(t, err, &none)
 	require.ErrorContains(t, err, "looked for Husk.yaml, Husk.yml, Pulumi.yaml, Pulumi.yml")
 
 	write("Pulumi.yaml", "name: theirs\nruntime: yaml\n")
-	p, err := LoadProject(projectroot.New(dir, projectroot.Trusted))
+	p, err := LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
 	require.NoError(t, err)
 	require.Equal(t, "theirs", p.Name)
 
 	write("Husk.yaml", "name: ours\nmain: sub\nplugins: {languages: []}\n")
-	_, err = LoadProject(projectroot.New(dir, projectroot.Trusted))
+	_, err = LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
 	require.ErrorContains(t, err, "Husk.yaml:2:7: main names no program")
 
 	write("sub/Main.yaml", "resources: {}\noutput: {}\n")
-	_, err = LoadProject(projectroot.New(dir, projectroot.Trusted))
+	_, err = LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
 	require.ErrorContains(t, err, `sub/Main.yaml:2:1: unknown key "output" in the program; did you mean "outputs"?`)
 
 	write("sub/Main.yaml", "resources: {}\noutputs: {}\n")
-	p, err = LoadProject(projectroot.New(dir, projectroot.Trusted))
+	p, err = LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
 	require.NoError(t, err)
 	require.Equal(t, "ours", p.Name)
 	require.Equal(t, filepath.Join(dir, "sub"), p.ProgramDir)
@@ -298,28 +298,28 @@ func TestLoadProject(t *testing.T) {
 	// Beside the project file, Pulumi reads a program of its own first. It stands in one place.
 	write("Husk.yaml", "name: ours\noptions: {refresh: always}\n")
 	write("Main.yaml", "resources: {a: {type: t}}\n")
-	p, err = LoadProject(projectroot.New(dir, projectroot.Trusted))
+	p, err = LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
 	require.NoError(t, err)
 	require.True(t, p.Refresh)
 	require.Equal(t, "Main.yaml", p.Template.File.Name)
 	require.NotNil(t, p.Template.Resources)
 	write("Main.json", "{\"outputs\": {\"a\": 1}}\n")
-	p, err = LoadProject(projectroot.New(dir, projectroot.Trusted))
+	p, err = LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
 	require.NoError(t, err)
 	require.Equal(t, "Main.json", p.Template.File.Name)
 	require.NotNil(t, p.Template.Outputs)
 	require.Nil(t, p.Template.Resources)
 	write("Husk.yaml", "name: ours\nresources: {}\nmain: sub\n")
-	_, err = LoadProject(projectroot.New(dir, projectroot.Trusted))
+	_, err = LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
 	require.ErrorContains(t, err, "Husk.yaml:2:1: the program stands in sub/Main.yaml, and resources stand here as well")
 	require.NoError(t, os.Rename(filepath.Join(dir, "sub/Main.yaml"), filepath.Join(dir, "sub/Pulumi.yaml")))
 	write("Husk.yaml", "name: ours\nmain: sub\n")
-	p, err = LoadProject(projectroot.New(dir, projectroot.Trusted))
+	p, err = LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
 	require.NoError(t, err)
 	require.Equal(t, "sub/Pulumi.yaml", p.Template.File.Name)
 
 	write("Husk.yaml", strings.Repeat("#", source.MaxFileSize+1))
-	_, err = LoadProject(projectroot.New(dir, projectroot.Trusted))
+	_, err = LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
 	require.ErrorContains(t, err, "larger than 8 MiB")
 }
 
@@ -332,7 +332,7 @@ func TestConfigurationOfPrograms(t *testing.T) {
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	p, err := LoadProject(projectroot.New(dir, projectroot.Trusted))
+	p, err := LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
 	require.NoError(t, err)
 	var got []string
 	for _, c := range p.Config {
@@ -395,7 +395,7 @@ func TestReadProject(t *testing.T) {
 		text, ok := texts[filepath.ToSlash(path)]
 		return []byte(text), ok
 	})
-	p, ds := ReadProject(root, "Husk.yaml", []byte("name: shop\nmain: infra/Main.yaml\nplugns: {}\nplugins: {providers: [{name: x, path: x.wasm}, {name: y}]}\n"))
+	p, ds := ReadProject(t.Context(), root, "Husk.yaml", []byte("name: shop\nmain: infra/Main.yaml\nplugns: {}\nplugins: {providers: [{name: x, path: x.wasm}, {name: y}]}\n"))
 	require.Len(t, ds, 2)
 	require.Equal(t, "shop", p.Name)
 	require.Len(t, p.Providers, 1)
@@ -405,7 +405,53 @@ func TestReadProject(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"shop:a"}, config.Keys())
 
-	p, ds = ReadProject(root, "Husk.yaml", []byte("name: [\n"))
+	p, ds = ReadProject(t.Context(), root, "Husk.yaml", []byte("name: [\n"))
 	require.Nil(t, p)
 	require.Len(t, ds, 1)
+}
+
+func TestSources(t *testing.T) {
+	p, err := ParseProject(t.Context(), projectroot.New("/work", projectroot.Trusted), "Husk.yaml", []byte(`
+name: a
+plugins:
+  vendor: modules
+  providers:
+    - {name: random, source: "oci://registry.example.com/acme/random", version: ">=1.2 <2"}
+    - {version: v1.4.0, name: tls, source: "https://example.com/tls.wasm"}
+    - {name: local, path: local.wasm}
+    - {name: aws, source: "oci://registry.example.com/acme/aws", version: 1.0.0}
+    - {name: aws, source: "oci://registry.example.com/acme/aws", version: 2.0.0}
+`))
+	require.NoError(t, err)
+	require.Equal(t, "/work/modules", p.Vendor)
+	var listed [][3]string
+	for _, d := range p.Providers {
+		listed = append(listed, [3]string{d.Source, d.Version, d.Place()})
+	}
+	require.Equal(t, [][3]string{
+		{"oci://registry.example.com/acme/random", ">=1.2 <2", "oci://registry.example.com/acme/random"},
+		{"https://example.com/tls.wasm", "1.4.0", "https://example.com/tls.wasm"},
+		{"", "", "local.wasm"},
+		{"oci://registry.example.com/acme/aws", "1.0.0", "oci://registry.example.com/acme/aws"},
+		{"oci://registry.example.com/acme/aws", "2.0.0", "oci://registry.example.com/acme/aws"},
+	}, listed)
+	aws, err := p.ProviderVersion("aws", "1.0.0")
+	require.NoError(t, err)
+	require.Equal(t, "1.0.0", aws.Version)
+	require.Empty(t, (&ProviderPlugin{Name: "unlisted"}).Place())
+}
+
+func TestWrongSources(t *testing.T) {
+	for entry, want := range map[string]string{
+		`{name: a, source: "oci://r.example.com/a/a", path: x}`:         `the provider "a" has a path and a source`,
+		`{name: a, source: ""}`:                                         "the source is empty",
+		`{name: a, source: []}`:                                         "a provider's source must be text",
+		`{name: a, source: "oci://r.example.com/a/a", version: newest}`: `"newest" is not a range of versions`,
+		`{name: a, path: a.wasm, version: ">=1"}`:                       `">=1" is not a version`,
+		`{name: a, source: "oci://r.example.com/a/a", version: ^1}, {name: a, path: x, version: 2.0.0}`:                              "several versions of it need a version each, which is no range",
+		`{name: a, source: "oci://r.example.com/a/a", version: 1.0.0}, {name: a, source: "oci://r.example.com/a/a", version: 1.0.0}`: "is listed twice",
+	} {
+		_, err := ParseProject(t.Context(), projectroot.New("/work", projectroot.Trusted), "Husk.yaml", []byte("name: a\nplugins: {providers: ["+entry+"]}\n"))
+		require.ErrorContains(t, err, want, entry)
+	}
 }

@@ -19,7 +19,7 @@ func stackFile(t *testing.T, text string) *StackConfig {
 	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.dev.yaml"), []byte(text), 0o600))
-	p, err := ParseProject(projectroot.New(dir, projectroot.Trusted), "Husk.yaml", []byte("name: shop\n"))
+	p, err := ParseProject(t.Context(), projectroot.New(dir, projectroot.Trusted), "Husk.yaml", []byte("name: shop\n"))
 	require.NoError(t, err)
 	c, err := p.StackConfig("dev")
 	require.NoError(t, err)
@@ -121,7 +121,7 @@ func TestStackConfigValues(t *testing.T) {
 
 func TestStackConfigFile(t *testing.T) {
 	dir := t.TempDir()
-	p, err := ParseProject(projectroot.New(dir, projectroot.Trusted), "Pulumi.yaml", []byte("name: shop\nstackConfigDir: stacks\n"))
+	p, err := ParseProject(t.Context(), projectroot.New(dir, projectroot.Trusted), "Pulumi.yaml", []byte("name: shop\nstackConfigDir: stacks\n"))
 	require.NoError(t, err)
 
 	c, err := p.StackConfig("dev")
@@ -160,7 +160,7 @@ stacks/Pulumi.bad.yaml:3:3: invalid configuration key "a b": it must have the fo
 
 func TestConfigEntries(t *testing.T) {
 	c := stackFile(t, "config:\n  shop:domain: example.com\n  shop:password: hunter2\n  shop:token: {secure: ct}\n")
-	p, err := ParseProject(projectroot.New("/work", projectroot.Trusted), "Husk.yaml", []byte(`
+	p, err := ParseProject(t.Context(), projectroot.New("/work", projectroot.Trusted), "Husk.yaml", []byte(`
 name: shop
 config:
   replicas: {type: integer, default: 2}

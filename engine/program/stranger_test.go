@@ -50,11 +50,11 @@ func TestAStrangersProjectNamesOnlyItsOwn(t *testing.T) {
 		require.NoError(t, err)
 		for _, way := range []string{outside, filepath.ToSlash(relative), "./link", "./x/../link", "./.husk", "./x/../.husk", "./.Husk", "./kept"} {
 			text := []byte("name: shop\n" + strings.ReplaceAll(text, "OUTSIDE", way) + "\n")
-			_, err = ParseProject(projectroot.New(dir, projectroot.Untrusted), "Husk.yaml", text)
+			_, err = ParseProject(t.Context(), projectroot.New(dir, projectroot.Untrusted), "Husk.yaml", text)
 			require.ErrorContains(t, err, "the project is not trusted", "%s: %s", name, way)
 			require.ErrorContains(t, err, "Husk.yaml:")
 			require.NotContains(t, err.Error(), canary)
-			if _, err = ParseProject(projectroot.New(dir, projectroot.Trusted), "Husk.yaml", text); err != nil {
+			if _, err = ParseProject(t.Context(), projectroot.New(dir, projectroot.Trusted), "Husk.yaml", text); err != nil {
 				require.NotContains(t, err.Error(), "the project is not trusted", name)
 				require.NotContains(t, err.Error(), "| "+canary, "what is elsewhere is not quoted")
 			}
@@ -76,7 +76,7 @@ func TestAStrangersProjectNamesOnlyItsOwn(t *testing.T) {
 		if rest != "" {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte(rest), 0o600))
 		}
-		p, err := LoadProject(projectroot.New(dir, projectroot.Untrusted))
+		p, err := LoadProject(t.Context(), projectroot.New(dir, projectroot.Untrusted))
 		if err == nil {
 			_, err = p.StackConfig("dev")
 		}
@@ -126,7 +126,7 @@ func TestAStrangersProjectIsBoundedAsAWhole(t *testing.T) {
 				}
 			}
 			load := func(left *allowance) string {
-				_, ds := readProject(projectroot.New(dir, projectroot.Untrusted), "Husk.yaml", []byte("name: shop\n"+c.project+"\n"), left)
+				_, ds := readProject(t.Context(), projectroot.New(dir, projectroot.Untrusted), "Husk.yaml", []byte("name: shop\n"+c.project+"\n"), left)
 				return ds.Error()
 			}
 			require.Contains(t, load(&allowance{max(c.free.bytes, bytesLeft), max(c.free.parts, partsLeft)}), errTooMuch.Error())
@@ -146,7 +146,7 @@ func TestTheAllowanceOfProjects(t *testing.T) {
 	const files = maxProjectBytes/source.MaxFileSize + 1
 	for trust, wrong := range map[projectroot.Trust]string{projectroot.Trusted: "", projectroot.Untrusted: fmt.Sprintf("may have %d MiB, and %d lines", maxProjectBytes>>20, maxProjectParts)} {
 		root := projectroot.New(dir, trust)
-		p, err := LoadProject(root)
+		p, err := LoadProject(t.Context(), root)
 		require.NoError(t, err)
 		for range files {
 			_, err := p.readFile(filepath.Join(dir, "Husk.dev.yaml"))

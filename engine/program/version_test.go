@@ -54,7 +54,7 @@ plugins:
 	require.NoError(t, err)
 	require.Nil(t, declared)
 	for _, second := range []string{"{name: dns, path: f.wasm}", "{name: dns, path: f.wasm, version: 1.0.0}"} {
-		_, err := ParseProject(projectroot.New("/work", projectroot.Trusted), "Husk.yaml", []byte("name: a\nplugins: {providers: [{name: dns, path: e.wasm}, "+second+"]}\n"))
+		_, err := ParseProject(t.Context(), projectroot.New("/work", projectroot.Trusted), "Husk.yaml", []byte("name: a\nplugins: {providers: [{name: dns, path: e.wasm}, "+second+"]}\n"))
 		require.ErrorContains(t, err, `the provider "dns" is listed twice`)
 	}
 }

@@ -25,7 +25,7 @@ func project(t *testing.T, dir, providers string) *program.Project {
 	require.NoError(t, os.MkdirAll(dir, 0o755))
 	text := "name: demo\nruntime: yaml\nplugins: {providers: [" + providers + "]}\nresources: {}\n"
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte(text), 0o644))
-	p, err := program.LoadProject(projectroot.New(dir, projectroot.Trusted))
+	p, err := program.LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
 	require.NoError(t, err)
 	return p
 }

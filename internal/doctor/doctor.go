@@ -45,7 +45,7 @@ type Finding struct {
 // Machine is what the checks look at. Tests replace parts of it.
 type Machine struct {
 	// Project returns the project, and Workspace opens it with its backend.
-	Project   func() (*program.Project, error)
+	Project   func(ctx context.Context) (*program.Project, error)
 	Workspace func(ctx context.Context) (*workspace.Workspace, error)
 	// GoVersion returns what go version prints.
 	GoVersion func(ctx context.Context) (string, error)
@@ -186,7 +186,7 @@ func keys() []Finding {
 const skew = time.Minute
 
 func (m Machine) project(ctx context.Context) []Finding {
-	p, err := m.Project()
+	p, err := m.Project(ctx)
 	if none := (*program.NoProjectError)(nil); errors.As(err, &none) {
 		return []Finding{{"project", Good, "none here", ""}}
 	}

@@ -27,7 +27,7 @@ func TestALockThatChangesMeanwhile(t *testing.T) {
 	t.Cleanup(s.Close)
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte("name: demo\nplugins: {providers: [{name: lab, source: 'oci://"+s.Host+"/acme/lab'}]}\n"), 0o644))
-	project, err := program.LoadProject(projectroot.New(dir, projectroot.Trusted))
+	project, err := program.LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
 	require.NoError(t, err)
 	p, err := plugins.Open(t.Context(), project, plugins.Options{Places: plugins.Places{Cache: t.TempDir()}})
 	require.NoError(t, err)

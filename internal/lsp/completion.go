@@ -18,7 +18,7 @@ import (
 func (s *server) completion(ctx context.Context, p positionParams) (completionList, error) {
 	none := completionList{Items: []completionItem{}}
 	path := uriToPath(p.TextDocument.URI)
-	d, v := s.document(path), s.view(path)
+	d, v := s.document(path), s.view(ctx, path)
 	if d == nil || v == nil {
 		return none, nil
 	}

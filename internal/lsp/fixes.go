@@ -15,10 +15,10 @@ import (
 const quickFix = "quickfix"
 
 // codeActions returns what mends the diagnostics in a range.
-func (s *server) codeActions(_ context.Context, p rangeParams) ([]codeAction, error) {
+func (s *server) codeActions(ctx context.Context, p rangeParams) ([]codeAction, error) {
 	out := []codeAction{}
 	path := uriToPath(p.TextDocument.URI)
-	v := s.view(path)
+	v := s.view(ctx, path)
 	if v == nil {
 		return out, nil
 	}

@@ -14,7 +14,7 @@ import (
 // hover explains what is at a position.
 func (s *server) hover(ctx context.Context, p positionParams) (*hoverResult, error) {
 	path := uriToPath(p.TextDocument.URI)
-	v := s.view(path)
+	v := s.view(ctx, path)
 	if v == nil {
 		return nil, nil
 	}

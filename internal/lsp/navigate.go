@@ -12,8 +12,8 @@ import (
 )
 
 // definition returns where the name at a position is declared.
-func (s *server) definition(_ context.Context, p positionParams) ([]location, error) {
-	v, d, _ := s.named(p)
+func (s *server) definition(ctx context.Context, p positionParams) ([]location, error) {
+	v, d, _ := s.named(ctx, p)
 	if d != nil {
 		return []location{d.location()}, nil
 	}
@@ -56,8 +56,8 @@ func (v *view) providerOf(p positionParams) ([]location, error) {
 }
 
 // references returns where the name at a position is used.
-func (s *server) references(_ context.Context, p positionParams) ([]location, error) {
-	v, d, _ := s.named(p)
+func (s *server) references(ctx context.Context, p positionParams) ([]location, error) {
+	v, d, _ := s.named(ctx, p)
 	out := []location{}
 	if d == nil {
 		return out, nil
@@ -74,9 +74,9 @@ func (s *server) references(_ context.Context, p positionParams) ([]location, er
 func (d *declaration) location() location { return location{d.tree.uri(), d.tree.nodeSpan(d.key)} }
 
 // named returns the declaration of the name at a position, and the range of the name there. d is nil if there is none.
-func (s *server) named(p positionParams) (v *view, d *declaration, at span) {
+func (s *server) named(ctx context.Context, p positionParams) (v *view, d *declaration, at span) {
 	path := uriToPath(p.TextDocument.URI)
-	if v = s.view(path); v == nil {
+	if v = s.view(ctx, path); v == nil {
 		return nil, nil, at
 	}
 	t := v.tree(path)
@@ -99,10 +99,10 @@ func (s *server) named(p positionParams) (v *view, d *declaration, at span) {
 }
 
 // symbols returns the names of a document, by their sections.
-func (s *server) symbols(_ context.Context, p positionParams) ([]documentSymbol, error) {
+func (s *server) symbols(ctx context.Context, p positionParams) ([]documentSymbol, error) {
 	out := []documentSymbol{}
 	path := uriToPath(p.TextDocument.URI)
-	v := s.view(path)
+	v := s.view(ctx, path)
 	if v == nil {
 		return out, nil
 	}
@@ -145,8 +145,8 @@ func (t *tree) block(key *yaml.Node) span {
 }
 
 // prepareRename returns the range of the name at a position, and refuses what cannot be renamed.
-func (s *server) prepareRename(_ context.Context, p positionParams) (span, error) {
-	_, d, at := s.named(p)
+func (s *server) prepareRename(ctx context.Context, p positionParams) (span, error) {
+	_, d, at := s.named(ctx, p)
 	return at, renamable(d)
 }
 
@@ -162,8 +162,8 @@ func renamable(d *declaration) error {
 
 // rename renames a resource, a variable, or an action, and all references to it. A resource gets an alias, so that the next
 // update does not replace it.
-func (s *server) rename(_ context.Context, p positionParams) (*workspaceEdit, error) {
-	v, d, _ := s.named(p)
+func (s *server) rename(ctx context.Context, p positionParams) (*workspaceEdit, error) {
+	v, d, _ := s.named(ctx, p)
 	if err := renamable(d); err != nil {
 		return nil, err
 	}

@@ -318,22 +318,24 @@ func (s *server) document(path string) *document {
 }
 
 // view returns the project of a path, nil if there is none.
-func (s *server) view(path string) *view {
+func (s *server) view(ctx context.Context, path string) *view {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.viewOf(s.projectDir(path))
+	return s.viewOf(ctx, s.projectDir(path))
 }
 
 // viewOf returns the project in a directory. The caller holds the lock.
-func (s *server) viewOf(dir string) *view {
+func (s *server) viewOf(ctx context.Context, dir string) *view {
 	if dir == "" {
 		return nil
 	}
 	v, ok := s.views[dir]
 	if !ok {
 		open := maps.Clone(s.open) // the view reads the configuration of stacks later
-		v = newView(s.options.Root(dir), func(path string) *document { return open[path] }, s.packages)
-		s.views[dir] = v
+		v = newView(ctx, s.options.Root(dir), func(path string) *document { return open[path] }, s.packages)
+		if ctx.Err() == nil { // else it was not read
+			s.views[dir] = v
+		}
 	}
 	return v
 }
@@ -361,7 +363,7 @@ func (s *server) check(ctx context.Context, dir string) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.mu.Lock()
-	v := s.viewOf(dir)
+	v := s.viewOf(ctx, dir)
 	s.checking[dir] = cancel
 	open := slices.Sorted(maps.Keys(s.open))
 	s.mu.Unlock()

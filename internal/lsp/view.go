@@ -33,7 +33,7 @@ type view struct {
 var stackFile = regexp.MustCompile(`^(?:Husk|Pulumi)\.(.+)\.ya?ml$`)
 
 // newView reads the project in the directory of a root. It returns nil if there is none.
-func newView(root *projectroot.Root, open func(path string) *document, packages *packages) *view {
+func newView(ctx context.Context, root *projectroot.Root, open func(path string) *document, packages *packages) *view {
 	file := projectFile(root, open)
 	if file == "" {
 		return nil
@@ -73,7 +73,7 @@ func newView(root *projectroot.Root, open func(path string) *document, packages 
 		}
 		return []byte(t.kept), true
 	})
-	v.project, v.problems = program.ReadProject(edited, filepath.Base(file), []byte(t.kept))
+	v.project, v.problems = program.ReadProject(ctx, edited, filepath.Base(file), []byte(t.kept))
 	if v.project != nil && v.project.Template.File != nil {
 		if t := trees[v.project.Path(v.project.Template.File.Name)]; t != nil {
 			v.program = t

@@ -35,7 +35,7 @@ func TestSourcesGetNoCredentials(t *testing.T) {
 			dir := t.TempDir()
 			file := "name: demo\nruntime: yaml\nplugins:\n  registries: ['oci://" + at + "/acme']\n  providers: [{name: greet, source: '" + source + "'}]\n"
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte(file), 0o644))
-			project, err := program.LoadProject(projectroot.New(dir, projectroot.Trusted))
+			project, err := program.LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
 			require.NoError(t, err)
 			p, err := Open(t.Context(), project, Options{Places: Places{Cache: t.TempDir()}})
 			require.NoError(t, err)
@@ -77,7 +77,7 @@ func TestAChangedRuleIsToldOnce(t *testing.T) {
 	dir := t.TempDir()
 	file := "name: demo\nruntime: yaml\nplugins: {trust: {rules: [{source: '*', unsigned: false}, {source: 'path:**', unsigned: true}]}}\n"
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte(file), 0o644))
-	project, err := program.LoadProject(projectroot.New(dir, projectroot.Trusted))
+	project, err := program.LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
 	require.NoError(t, err)
 	var told []string
 	p, err := Open(t.Context(), project, Options{Places: Places{Cache: t.TempDir()}, Events: func(e engine.Event) {

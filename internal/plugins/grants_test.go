@@ -29,7 +29,7 @@ func fetchIn(t *testing.T, dir, grants string, learn bool) (*plugins.Plugins, fu
 	cache, err := testmodule.Cache()
 	require.NoError(t, err)
 	text := "name: demo\nplugins: {providers: [{name: fetch, path: fetch.wasm, grants: " + grants + "}]}\n"
-	project, err := program.ParseProject(projectroot.New(dir, projectroot.Trusted), "Husk.yaml", []byte(text))
+	project, err := program.ParseProject(t.Context(), projectroot.New(dir, projectroot.Trusted), "Husk.yaml", []byte(text))
 	require.NoError(t, err)
 	p, err := plugins.Open(t.Context(), project, plugins.Options{Places: plugins.Places{Cache: cache}, Learn: learn})
 	require.NoError(t, err)
@@ -97,7 +97,7 @@ plugins:
 	_, grants, _ := strings.Cut(string(text), "      grants:\n")
 	project := "name: demo\nplugins:\n  providers:\n    - name: fetch\n      path: fetch.wasm\n      grants:\n" + grants
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte(project), 0o644))
-	_, err = program.LoadProject(projectroot.New(dir, projectroot.Trusted))
+	_, err = program.LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
 	require.NoError(t, err)
 
 	least := fmt.Sprintf(`{http: [{url: "%s/v1/pets", methods: [DELETE, GET, POST], headers: {X-Key: {env: API_KEY}}}, {url: "%[1]s/v1/users", methods: [GET]}]}`, server.URL)
@@ -126,7 +126,7 @@ func TestAStrangersModuleIsNotGrantedWhatIsNotTheProjects(t *testing.T) {
 	// made has the module read a file for its schema.
 	made := func(trust projectroot.Trust, runs bool, grant, file string) error {
 		text := fmt.Sprintf("name: demo\nplugins: {providers: [{name: kit, path: kit.wasm, grants: {fs: [%q]}}]}\npackages: {words: {source: kit, version: 1.0.0, parameters: [%q]}}\n", grant, file)
-		project, err := program.ParseProject(projectroot.New(dir, trust), "Husk.yaml", []byte(text))
+		project, err := program.ParseProject(t.Context(), projectroot.New(dir, trust), "Husk.yaml", []byte(text))
 		if err != nil {
 			return err
 		}

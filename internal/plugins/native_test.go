@@ -47,7 +47,7 @@ plugins:
     - {name: other, path: other}
     - {name: misnamed, path: notes}
 `), 0o600))
-	project, err := program.LoadProject(projectroot.New(dir, projectroot.Trusted))
+	project, err := program.LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
 	require.NoError(t, err)
 
 	callsOut, callsIn := io.Pipe()

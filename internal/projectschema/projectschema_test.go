@@ -97,7 +97,7 @@ func TestKeys(t *testing.T) {
 		{"#invoke/options", "outputs: {a: {fn::invoke: {function: 'a:b', options: {" + wrong + "}}}}"},
 	} {
 		t.Run(c.path, func(t *testing.T) {
-			p, ds := program.ReadProject(projectroot.New("/nowhere", projectroot.Trusted), "Husk.yaml", []byte("name: shop\n"+c.text+"\n"))
+			p, ds := program.ReadProject(t.Context(), projectroot.New("/nowhere", projectroot.Trusted), "Husk.yaml", []byte("name: shop\n"+c.text+"\n"))
 			require.NotNil(t, p)
 			found, err := yamlprogram.New(p, noSchemas{}).Validate(t.Context(), abi.RunContext{Project: "shop", Stack: "dev"}, nil)
 			require.NoError(t, err)
@@ -138,7 +138,7 @@ func (noSchemas) Package(context.Context, program.Package) (*schema.Package, err
 func TestFunctions(t *testing.T) {
 	keys := projectschema.Root().Definitions["functions"].Properties
 	for name := range keys {
-		p, err := program.ParseProject(projectroot.New("/nowhere", projectroot.Trusted), "Husk.yaml", []byte("name: a\noutputs: {x: {"+name+": a}}\n"))
+		p, err := program.ParseProject(t.Context(), projectroot.New("/nowhere", projectroot.Trusted), "Husk.yaml", []byte("name: a\noutputs: {x: {"+name+": a}}\n"))
 		require.NoError(t, err)
 		ds, err := yamlprogram.New(p, noSchemas{}).Validate(t.Context(), abi.RunContext{Project: "a", Stack: "dev"}, nil)
 		require.NoError(t, err)

@@ -95,7 +95,7 @@ func TestExamplesAreValid(t *testing.T) {
 		}
 		for _, example := range examples {
 			text := fmt.Sprintf("name: demo\nruntime: yaml\nplugins: {providers: [{name: %s, path: x.wasm}, {name: other, path: y.wasm}]}\n%s", name, example)
-			project, err := program.ParseProject(projectroot.New(t.TempDir(), projectroot.Trusted), "Husk.yaml", []byte(text))
+			project, err := program.ParseProject(t.Context(), projectroot.New(t.TempDir(), projectroot.Trusted), "Husk.yaml", []byte(text))
 			require.NoError(t, err, text)
 			ds, err := validation.Check(t.Context(), project, "dev", schemas(all), budget.Limits{})
 			require.NoError(t, err, text)

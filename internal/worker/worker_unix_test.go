@@ -42,7 +42,7 @@ func await(t *testing.T, what string, is func() bool) {
 func pack(t *testing.T) ([]byte, *bundle.Info) {
 	project := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(project, "Husk.yaml"), []byte("name: demo\nruntime: yaml\nresources: {}\n"), 0o600))
-	p, err := program.LoadProject(projectroot.New(project, projectroot.Trusted))
+	p, err := program.LoadProject(t.Context(), projectroot.New(project, projectroot.Trusted))
 	require.NoError(t, err)
 	var content bytes.Buffer
 	info, err := bundle.Pack(&content, p, nil)

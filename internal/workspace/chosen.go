@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,7 +28,7 @@ type chosen struct {
 
 // KeepChoice has all commands use the server of this machine for the stacks of the project in the directory of a root, if this one
 // does so only because nothing else was chosen. It returns the URL of the server, empty if that was known.
-func KeepChoice(root *projectroot.Root) (at string, err error) {
+func KeepChoice(ctx context.Context, root *projectroot.Root) (at string, err error) {
 	if assumedLogin.Load() == nil {
 		return "", nil
 	}
@@ -35,7 +36,7 @@ func KeepChoice(root *projectroot.Root) (at string, err error) {
 	if err != nil || local == nil {
 		return "", err
 	}
-	project, err := program.LoadProject(root)
+	project, err := program.LoadProject(ctx, root)
 	if err != nil {
 		return "", err
 	}
@@ -95,8 +96,8 @@ func withoutToken(text string) string {
 }
 
 // forgetChoice forgets what [KeepChoice] has noted, and reports whether there was something.
-func forgetChoice(root *projectroot.Root) (bool, error) {
-	project, err := program.LoadProject(root)
+func forgetChoice(ctx context.Context, root *projectroot.Root) (bool, error) {
+	project, err := program.LoadProject(ctx, root)
 	var none *program.NoProjectError
 	if errors.As(err, &none) {
 		return false, nil

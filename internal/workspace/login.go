@@ -116,8 +116,8 @@ func Login(ctx context.Context, url string, o Options) (*backend.Backend, error)
 // ServerURL returns the URL of the server that keeps the stacks of the project in the directory of a root, or if there is none those
 // of husk login, with its token if the URL has one, and who has named it. Who has chosen no place for stacks and has started a server on this
 // machine uses that, for all of the command.
-func ServerURL(root *projectroot.Root) (named.URL, error) {
-	project, err := program.LoadProject(root)
+func ServerURL(ctx context.Context, root *projectroot.Root) (named.URL, error) {
+	project, err := program.LoadProject(ctx, root)
 	var none *program.NoProjectError
 	var at place
 	switch {
@@ -155,8 +155,8 @@ func ServerURL(root *projectroot.Root) (named.URL, error) {
 
 // Logout forgets the backend of [Login], and that the stacks of the project in the directory of a root are on a server. It reports
 // whether there was something to forget.
-func Logout(root *projectroot.Root) (bool, error) {
-	was, err := forgetChoice(root)
+func Logout(ctx context.Context, root *projectroot.Root) (bool, error) {
+	was, err := forgetChoice(ctx, root)
 	if err != nil {
 		return false, err
 	}
@@ -185,7 +185,7 @@ func WhoAmI(ctx context.Context, root *projectroot.Root, o Options) (*Who, error
 	h := holder("whoami")
 	who := &Who{User: h.User, Host: h.Host, Origin: "the default"}
 	var at place
-	project, err := program.LoadProject(root)
+	project, err := program.LoadProject(ctx, root)
 	var none *program.NoProjectError
 	switch {
 	case errors.As(err, &none):

@@ -87,7 +87,7 @@ type Options struct {
 // [Workspace.Detached]). If the root does not trust the project, the operator names the backend, which is outside of the
 // project, and nothing in the project's directory of data counts. The error is that of [program.LoadProject], or about the backend's URL.
 func Open(ctx context.Context, root *projectroot.Root, o Options) (*Workspace, error) {
-	project, err := o.load(root)
+	project, err := o.load(ctx, root)
 	var none *program.NoProjectError
 	if errors.As(err, &none) {
 		if o.Project != "" {
@@ -121,11 +121,11 @@ func Open(ctx context.Context, root *projectroot.Root, o Options) (*Workspace, e
 	return w, w.finishRenaming(ctx)
 }
 
-func (o Options) load(root *projectroot.Root) (*program.Project, error) {
+func (o Options) load(ctx context.Context, root *projectroot.Root) (*program.Project, error) {
 	if o.File != nil {
-		return program.ParseProject(root, program.FileNames()[0], o.File)
+		return program.ParseProject(ctx, root, program.FileNames()[0], o.File)
 	}
-	return program.LoadProject(root)
+	return program.LoadProject(ctx, root)
 }
 
 func newWorkspace(project *program.Project, b *backend.Backend, at place, o Options) *Workspace {

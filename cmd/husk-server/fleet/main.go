@@ -185,7 +185,7 @@ func (f *fleet) client(ctx context.Context, s *server.Server, url, tenant string
 
 // prepare sends the project, and makes the stacks.
 func (f *fleet) prepare(ctx context.Context, client *runapi.Client) (*bundle.Info, error) {
-	p, err := program.LoadProject(projectroot.New(f.project, projectroot.Trusted))
+	p, err := program.LoadProject(ctx, projectroot.New(f.project, projectroot.Trusted))
 	if err != nil {
 		return nil, err
 	}

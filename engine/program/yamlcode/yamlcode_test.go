@@ -254,7 +254,7 @@ func TestProgramGivesTheInputs(t *testing.T) {
 		code, err := yamlcode.Write([]yamlcode.Resource{{Name: "it", Resource: resource("it", root, want)}}, nil)
 		require.NoError(rt, err)
 		rt.Logf("%s", code.Text)
-		project, err := program.ParseProject(projectroot.New(t.TempDir(), projectroot.Trusted), "Husk.yaml", append([]byte("name: demo\nruntime: yaml\n"), code.Text...))
+		project, err := program.ParseProject(t.Context(), projectroot.New(t.TempDir(), projectroot.Trusted), "Husk.yaml", append([]byte("name: demo\nruntime: yaml\n"), code.Text...))
 		require.NoError(rt, err)
 		monitor := recording{inputs: map[string]property.Map{}}
 		require.NoError(rt, yamlprogram.New(project, bare{}).Run(t.Context(), abi.RunContext{Project: "demo", Stack: "dev"}, monitor))

@@ -29,7 +29,7 @@ func TestCheck(t *testing.T) {
 			require.NoError(t, err)
 			dir := t.TempDir()
 			require.NoError(t, txtar.Write(archive, dir))
-			p, err := program.LoadProject(projectroot.New(dir, projectroot.Trusted))
+			p, err := program.LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
 			require.NoError(t, err)
 			monitor := &fakeMonitor{}
 			err = New(p, schemaFiles{}).Run(t.Context(), runContext(), monitor)
@@ -62,7 +62,7 @@ func FuzzProgram(f *testing.F) {
 	dir := f.TempDir()
 	require.NoError(f, os.WriteFile(filepath.Join(dir, "missing.txt"), []byte("x"), 0o600))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		p, err := program.ParseProject(projectroot.New(dir, projectroot.Trusted), "Husk.yaml", text)
+		p, err := program.ParseProject(t.Context(), projectroot.New(dir, projectroot.Trusted), "Husk.yaml", text)
 		if err != nil {
 			return
 		}

@@ -317,7 +317,7 @@ func TestPackagesOfComponents(t *testing.T) {
 	write("web/more.yaml", "components: {Other: {resources: {inner: {type: web:Page}}, outputs: {title: \"${inner.title}\"}}}\n")
 	write("web/title.txt", "a title")
 	write("app/Husk.yaml", "name: shop\npackages: {web: ../web}\nresources: {page: {type: web:Other}}\noutputs: {title: \"${page.title}\"}\n")
-	p, err := program.LoadProject(projectroot.New(filepath.Join(dir, "app"), projectroot.Trusted))
+	p, err := program.LoadProject(t.Context(), projectroot.New(filepath.Join(dir, "app"), projectroot.Trusted))
 	require.NoError(t, err)
 	monitor := &fakeMonitor{}
 	require.NoError(t, New(p, schemaFiles{}).Run(t.Context(), runContext(), monitor))

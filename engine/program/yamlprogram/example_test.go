@@ -18,7 +18,7 @@ func (noSchemas) Package(context.Context, program.Package) (*schema.Package, err
 
 // A program is checked without running it; the diagnostics are for people.
 func ExampleProgram_Check() {
-	project, err := program.ParseProject(projectroot.New("/shop", projectroot.Trusted), "Husk.yaml", []byte(`name: shop
+	project, err := program.ParseProject(context.Background(), projectroot.New("/shop", projectroot.Trusted), "Husk.yaml", []byte(`name: shop
 resources:
   pet:
     type: random:index:RandomPet

@@ -204,7 +204,7 @@ func load(t testing.TB, text string) *Program {
 
 func loadIn(t testing.TB, dir, text string) *Program {
 	t.Helper()
-	p, err := program.ParseProject(projectroot.New(dir, projectroot.Trusted), "Husk.yaml", []byte("name: shop\n"+strings.TrimPrefix(text, "\n")))
+	p, err := program.ParseProject(t.Context(), projectroot.New(dir, projectroot.Trusted), "Husk.yaml", []byte("name: shop\n"+strings.TrimPrefix(text, "\n")))
 	require.NoError(t, err)
 	return New(p, schemaFiles{})
 }

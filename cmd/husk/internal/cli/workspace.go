@@ -51,12 +51,12 @@ func (a *App) RootOf(dir string) *projectroot.Root {
 }
 
 // Project reads the project file.
-func (a *App) Project() (*program.Project, error) {
+func (a *App) Project(ctx context.Context) (*program.Project, error) {
 	root, err := a.Root()
 	if err != nil {
 		return nil, err
 	}
-	return program.LoadProject(root)
+	return program.LoadProject(ctx, root)
 }
 
 // Workspace opens the project and its backend.

@@ -35,7 +35,7 @@ func Serve(ctx context.Context, a *cli.App, port int, token string, writes bool)
 	options := console.Options{
 		Workspace: a.Workspace, Stack: a.Stack, Secrets: a.Secrets, Token: token, Version: stackrun.Version(),
 	}
-	if client, err := remotecmd.Client(a); err == nil { // else the stacks are on no server
+	if client, err := remotecmd.Client(ctx, a); err == nil { // else the stacks are on no server
 		options.Server = client
 	}
 	options.Pulumi = a.Parts.Pulumi

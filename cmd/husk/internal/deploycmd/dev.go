@@ -34,7 +34,7 @@ func ProviderDev(app *cli.App) *cobra.Command {
 			"NO SANDBOX: it has all of your rights, and neither grants nor limits are enforced. It serves\n" +
 			"previews only; husk up runs the module in its sandbox, as always.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.findDevProject(args[0]); err != nil {
+			if err := a.findDevProject(cmd.Context(), args[0]); err != nil {
 				return err
 			}
 			if native {
@@ -42,7 +42,7 @@ func ProviderDev(app *cli.App) *cobra.Command {
 			}
 			ahead := &compiler{app: a, dir: args[0]}
 			defer ahead.stop()
-			return a.watchFiles(args, func() error {
+			return a.watchFiles(cmd.Context(), args, func() error {
 				ahead.stop()
 				if err := a.deploy(cmd.Context(), devPreview(f), f); err != nil {
 					return err
@@ -62,7 +62,7 @@ func devPreview(f *deployFlags) command {
 }
 
 // findDevProject chooses the project for a provider, and checks that it uses the provider.
-func (a commands) findDevProject(dir string) error {
+func (a commands) findDevProject(ctx context.Context, dir string) error {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return cli.Usagef("%s is no directory: husk provider dev takes the directory of a provider's Go source", dir)
 	}
@@ -76,7 +76,7 @@ func (a commands) findDevProject(dir string) error {
 				"(husk new provider makes both)", a.Dir)
 		}
 	}
-	project, err := a.Project()
+	project, err := a.Project(ctx)
 	if err != nil {
 		return nil // each preview says so, until it is mended
 	}

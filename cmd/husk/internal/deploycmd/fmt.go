@@ -2,6 +2,7 @@ package deploycmd
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,11 +26,11 @@ func (a commands) format() *cobra.Command {
 		Long: "Writes project files in one form: two spaces of indentation, one blank line at most, no spaces at the ends of\n" +
 			"lines. Comments, the order of keys, and the style of texts, lists, and mappings stay. Without FILE, it formats the\n" +
 			"project file, the program, and the configuration of stacks. A file whose meaning would change stays as it is.",
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			root, files := projectroot.New(".", projectroot.Trusted), args // the user names them
 			if len(files) == 0 {
 				var err error
-				if root, files, err = a.projectFiles(); err != nil {
+				if root, files, err = a.projectFiles(cmd.Context()); err != nil {
 					return err
 				}
 			}
@@ -41,8 +42,8 @@ func (a commands) format() *cobra.Command {
 }
 
 // projectFiles returns the files in YAML of the project.
-func (a commands) projectFiles() (*projectroot.Root, []string, error) {
-	project, err := a.Project()
+func (a commands) projectFiles(ctx context.Context) (*projectroot.Root, []string, error) {
+	project, err := a.Project(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -85,7 +85,7 @@ func (a commands) deployRemotely(cmd *cobra.Command, c command, f *deployFlags, 
 	if err != nil {
 		return err
 	}
-	client, err := remotecmd.Client(a.App)
+	client, err := remotecmd.Client(cmd.Context(), a.App)
 	if err != nil {
 		return err
 	}
@@ -111,12 +111,12 @@ func (a commands) deployRemotely(cmd *cobra.Command, c command, f *deployFlags, 
 }
 
 // keepChoice has other commands find the stacks of a project whose first run was sent to the server of this machine.
-func (a commands) keepChoice() error {
+func (a commands) keepChoice(ctx context.Context) error {
 	root, err := a.Root()
 	if err != nil {
 		return err
 	}
-	at, err := workspace.KeepChoice(root)
+	at, err := workspace.KeepChoice(ctx, root)
 	if err == nil && at != "" {
 		a.Say("The stacks of this project are kept there from now on; husk logout forgets that.")
 	}
@@ -132,7 +132,7 @@ func (a commands) runRemotely(ctx context.Context, client *runapi.Client, n runa
 	}
 	a.Say("The run %s is queued at %s.", run.ID, client.URL())
 	if n.Operation != "preview" {
-		if err := a.keepChoice(); err != nil {
+		if err := a.keepChoice(ctx); err != nil {
 			a.Say("%v", err)
 		}
 	}

@@ -39,7 +39,7 @@ func (a commands) validate() *cobra.Command {
 
 // problems returns what is wrong with the project, and the name of its stack.
 func (a commands) problems(ctx context.Context) (stack string, ds source.Diagnostics, err error) {
-	project, err := a.Project()
+	project, err := a.Project(ctx)
 	if err != nil {
 		return "", nil, err
 	}

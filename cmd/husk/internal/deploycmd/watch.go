@@ -1,6 +1,7 @@
 package deploycmd
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"strings"
@@ -27,7 +28,7 @@ func (a commands) watch() *cobra.Command {
 			if update {
 				c.name, c.previewOnly, f.yes = "up", false, true
 			}
-			return a.watchFiles(paths, func() error { return a.deploy(cmd.Context(), c, f) })
+			return a.watchFiles(cmd.Context(), paths, func() error { return a.deploy(cmd.Context(), c, f) })
 		},
 	}
 	cmd.Flags().BoolVar(&update, "up", false, "update the stack instead of previewing, without confirmation")
@@ -39,7 +40,7 @@ func (a commands) watch() *cobra.Command {
 
 // watchFiles calls run now, and after each change of a file of the project or of the paths, until an
 // interrupt. A run that is interrupted ends as it would alone.
-func (a commands) watchFiles(paths []string, run func() error) error {
+func (a commands) watchFiles(ctx context.Context, paths []string, run func() error) error {
 	files, err := watch.NewFiles()
 	if err != nil {
 		return err
@@ -49,7 +50,7 @@ func (a commands) watchFiles(paths []string, run func() error) error {
 	defer end()
 	for {
 		// The watch begins before the run, so no change is missed.
-		if err := files.Watch(a.watched(paths)); err != nil {
+		if err := files.Watch(a.watched(ctx, paths)); err != nil {
 			return err
 		}
 		failed := run()
@@ -77,9 +78,9 @@ func (a commands) watchFiles(paths []string, run func() error) error {
 var projectKinds = []string{".yaml", ".yml", ".json"}
 
 // watched returns the paths of the program, as far as the project can be read.
-func (a commands) watched(more []string) []watch.Path {
+func (a commands) watched(ctx context.Context, more []string) []watch.Path {
 	paths := []watch.Path{{Name: a.watchedDir(), Kinds: projectKinds}}
-	if project, err := a.Project(); err == nil {
+	if project, err := a.Project(ctx); err == nil {
 		for _, dir := range []string{project.ProgramDir, project.StackConfigDir} {
 			paths = append(paths, watch.Path{Name: dir, Kinds: projectKinds})
 		}

@@ -71,7 +71,7 @@ func (a commands) schemaProject() *cobra.Command {
 		Long: "Writes the JSON Schema (draft 7) of the project file, for editors and other tools. In a project,\n" +
 			"it has the types of the project's packages. --packages=false leaves them out, and loads no provider.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			project, err := a.Project()
+			project, err := a.Project(cmd.Context())
 			none := (*program.NoProjectError)(nil)
 			given := cmd.Flags().Changed("packages")
 			var packages []*schema.Package

@@ -91,7 +91,7 @@ func (a commands) openProvider(ctx context.Context, name string, f *askFlags, as
 	if parameters != nil {
 		p.parameters = append(p.parameters, abi.ParameterizeRequest{Parameters: *parameters, Extension: f.extension})
 	}
-	project, err := a.projectOf(name)
+	project, err := a.projectOf(ctx, name)
 	if err != nil {
 		return err
 	}

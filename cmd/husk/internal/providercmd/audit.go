@@ -22,7 +22,7 @@ func (a commands) providerAudit() *cobra.Command {
 			"if a provider needs a capability that it is not granted. To record what providers use, run up, preview,\n" +
 			"refresh, or destroy with --audit-log or --learn-grants.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			project, err := a.Project()
+			project, err := a.Project(cmd.Context())
 			if err != nil {
 				return err
 			}

@@ -30,7 +30,7 @@ func (a commands) providerCompile() *cobra.Command {
 			var project *program.Project
 			if len(paths) == 0 {
 				var err error
-				if project, err = a.projectToCompile(); err != nil {
+				if project, err = a.projectToCompile(cmd.Context()); err != nil {
 					return err
 				}
 			}
@@ -68,8 +68,8 @@ func (a commands) providerCompile() *cobra.Command {
 }
 
 // projectToCompile returns the project.
-func (a commands) projectToCompile() (*program.Project, error) {
-	project, err := a.Project()
+func (a commands) projectToCompile(ctx context.Context) (*program.Project, error) {
+	project, err := a.Project(ctx)
 	if none := (*program.NoProjectError)(nil); errors.As(err, &none) {
 		return nil, fmt.Errorf("no project in %s: name the modules to compile", none.Dir)
 	}

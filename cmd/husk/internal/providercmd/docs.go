@@ -97,7 +97,7 @@ func (a commands) providerDocs() *cobra.Command {
 
 // documented calls do with the schema of a provider or package, and with the capabilities that its module asks for.
 func (a commands) documented(ctx context.Context, name string, do func(p *schema.Package, requests []string) error) error {
-	project, err := a.projectOf(name)
+	project, err := a.projectOf(ctx, name)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func (a commands) packageGenSDK() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			project, err := a.projectOf(args[0])
+			project, err := a.projectOf(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

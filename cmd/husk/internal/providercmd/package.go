@@ -29,7 +29,7 @@ func (a commands) packageAdd() *cobra.Command {
 			"files that the parameters name are not needed again. PROVIDER is a provider that the project lists\n" +
 			"or, to extend it, a package of the project. Put two dashes before parameters that begin with a dash.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			project, err := a.Project()
+			project, err := a.Project(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -47,7 +47,7 @@ func (a commands) packageAdd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := project.AddPackage(made.Package); err != nil {
+			if err := project.AddPackage(cmd.Context(), made.Package); err != nil {
 				return err
 			}
 			if a.JSON {

@@ -71,7 +71,7 @@ func (a commands) providerSchema() *cobra.Command {
 	return &cobra.Command{
 		Use: "schema FILE|NAME", Short: "Show the schema of a module, of Go source, or of a provider or package of the project",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			project, err := a.projectOf(args[0])
+			project, err := a.projectOf(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -91,12 +91,12 @@ func (a commands) providerSchema() *cobra.Command {
 
 // projectOf returns the project that lists a name, nil if the name is the path of a module. A name that
 // the project lists goes before a file of the same name.
-func (a commands) projectOf(name string) (*program.Project, error) {
+func (a commands) projectOf(ctx context.Context, name string) (*program.Project, error) {
 	_, missing := os.Stat(name)
 	if missing == nil && strings.ContainsAny(name, `./\`) {
 		return nil, nil
 	}
-	project, err := a.Project()
+	project, err := a.Project(ctx)
 	if err == nil && (missing != nil || project.Provider(name) != nil || project.Package(name).Parameterized()) {
 		return project, nil
 	}

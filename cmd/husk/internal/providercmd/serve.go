@@ -49,7 +49,7 @@ func (a commands) providerServe() *cobra.Command {
 					a.Say("Run Pulumi with PULUMI_DEBUG_PROVIDERS=%s:%s", s.ProviderName(), port)
 				})
 			}
-			project, err := a.projectOf(args[0])
+			project, err := a.projectOf(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

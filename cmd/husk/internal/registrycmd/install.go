@@ -77,7 +77,7 @@ func (a commands) install() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			undo, err := a.addProviders(found)
+			undo, err := a.addProviders(cmd.Context(), found)
 			if err != nil {
 				return err
 			}
@@ -151,12 +151,12 @@ func (a commands) find(ctx context.Context, f *installFlags, args []string) (all
 }
 
 // addProviders lists providers in the project file. undo restores the file, unless it was changed since.
-func (a commands) addProviders(all []install.Found) (undo func() error, err error) {
+func (a commands) addProviders(ctx context.Context, all []install.Found) (undo func() error, err error) {
 	undo = func() error { return nil }
 	if len(all) == 0 {
 		return undo, nil
 	}
-	project, err := a.Project()
+	project, err := a.Project(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func (a commands) addProviders(all []install.Found) (undo func() error, err erro
 		return project.Root.WriteFile(project.File.Name, before, 0o644)
 	}
 	for _, found := range all {
-		if err := project.AddProvider(found.Name, found.Source, found.Version); err != nil {
+		if err := project.AddProvider(ctx, found.Name, found.Source, found.Version); err != nil {
 			return nil, errors.Join(err, undo())
 		}
 		a.Say("Added %s to %s.", found.Name, project.File.Name)
@@ -185,7 +185,7 @@ func (a commands) addProviders(all []install.Found) (undo func() error, err erro
 
 // withProject calls do with the project and its plugins.
 func (a commands) withProject(ctx context.Context, offline bool, do func(*program.Project, *plugins.Plugins) error) error {
-	project, err := a.Project()
+	project, err := a.Project(ctx)
 	if err != nil {
 		return err
 	}

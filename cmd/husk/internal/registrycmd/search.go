@@ -68,7 +68,7 @@ func (a commands) search() *cobra.Command {
 					return []string{r.Name, r.Version, r.Source, r.Description}
 				})
 			}
-			project, err := a.Project()
+			project, err := a.Project(cmd.Context())
 			if err != nil { // which the search does not need
 				return a.withPlugins(cmd.Context(), do)
 			}

@@ -315,7 +315,7 @@ func (a commands) verify() *cobra.Command {
 			if policy != nil {
 				return a.withPlugins(cmd.Context(), func(p *plugins.Plugins) error { return do(nil, p) })
 			}
-			if _, err := a.Project(); err != nil && os.Getenv("HUSK_TRUST_POLICY") != "" {
+			if _, err := a.Project(cmd.Context()); err != nil && os.Getenv("HUSK_TRUST_POLICY") != "" {
 				return a.withPlugins(cmd.Context(), func(p *plugins.Plugins) error { return do(nil, p) })
 			}
 			return a.withProject(cmd.Context(), false, do)

@@ -43,12 +43,12 @@ func Commands(a *cli.App) []*cobra.Command {
 }
 
 // Client returns the client of the server that keeps the stacks.
-func Client(a *cli.App) (*runapi.Client, error) {
+func Client(ctx context.Context, a *cli.App) (*runapi.Client, error) {
 	root, err := a.Root()
 	if err != nil {
 		root = a.RootOf(".")
 	}
-	at, err := workspace.ServerURL(root)
+	at, err := workspace.ServerURL(ctx, root)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (a commands) status(ctx context.Context, args []string) error {
 		}
 		a.JSON = true
 	}
-	client, err := Client(a.App)
+	client, err := Client(ctx, a.App)
 	if err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (a commands) ls() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List the runs of the server, the newest first",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			client, err := Client(a.App)
+			client, err := Client(cmd.Context(), a.App)
 			if err != nil {
 				return err
 			}
@@ -202,7 +202,7 @@ func (a commands) log() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "log RUN", Short: "Show the log of a run",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := Client(a.App)
+			client, err := Client(cmd.Context(), a.App)
 			if err != nil {
 				return err
 			}
@@ -244,7 +244,7 @@ func (a commands) decision(name, short string) *cobra.Command {
 	return &cobra.Command{
 		Use: name + " RUN", Short: short,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := Client(a.App)
+			client, err := Client(cmd.Context(), a.App)
 			if err != nil {
 				return err
 			}
@@ -265,7 +265,7 @@ func (a commands) schedules() *cobra.Command {
 	ls := &cobra.Command{
 		Use: "ls", Short: "List the schedules",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			client, err := Client(a.App)
+			client, err := Client(cmd.Context(), a.App)
 			if err != nil {
 				return err
 			}
@@ -307,7 +307,7 @@ func (a commands) schedules() *cobra.Command {
 		Long: "Run up, preview, refresh, or destroy on the stack at the times of a line of cron, in UTC: minute, hour, day, month,\n" +
 			"day of the week. The files of the project are those of now. Set it again to use others.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := Client(a.App)
+			client, err := Client(cmd.Context(), a.App)
 			if err != nil {
 				return err
 			}
@@ -341,7 +341,7 @@ func (a commands) tokens() *cobra.Command {
 	ls := &cobra.Command{
 		Use: "ls", Short: "List the tokens of the team",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			client, err := Client(a.App)
+			client, err := Client(cmd.Context(), a.App)
 			if err != nil {
 				return err
 			}
@@ -386,7 +386,7 @@ func (a commands) tokens() *cobra.Command {
 			"As far as approval goes, it is yours: nobody approves with it what you have asked for, nor the other way round. Who runs\n" +
 			"the server issues the tokens of other people, with husk server token.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := Client(a.App)
+			client, err := Client(cmd.Context(), a.App)
 			if err != nil {
 				return err
 			}
@@ -410,7 +410,7 @@ func (a commands) tokens() *cobra.Command {
 }
 
 func (a commands) call(ctx context.Context, method, path, done string, args ...any) error {
-	client, err := Client(a.App)
+	client, err := Client(ctx, a.App)
 	if err != nil {
 		return err
 	}

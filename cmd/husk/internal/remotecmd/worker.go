@@ -67,7 +67,7 @@ func (a commands) worker() *cobra.Command {
 			if _, err := plugins.ParseLimits(o.Limits); err != nil {
 				return cli.Usagef("--limit: %w", err)
 			}
-			client, err := a.workersClient(server)
+			client, err := a.workersClient(cmd.Context(), server)
 			if err != nil {
 				return err
 			}
@@ -135,7 +135,7 @@ func (a commands) worker() *cobra.Command {
 	return cmd
 }
 
-func (a commands) workersClient(server string) (*runapi.Client, error) {
+func (a commands) workersClient(ctx context.Context, server string) (*runapi.Client, error) {
 	local, err := runapi.FindLocal()
 	if err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func (a commands) workersClient(server string) (*runapi.Client, error) {
 	if os.Getenv(remote.TokenVariable) == "" {
 		at := server
 		if at == "" {
-			if client, err := Client(a.App); err == nil {
+			if client, err := Client(ctx, a.App); err == nil {
 				at = client.URL()
 			}
 		}
@@ -152,7 +152,7 @@ func (a commands) workersClient(server string) (*runapi.Client, error) {
 		}
 	}
 	if server == "" {
-		return Client(a.App)
+		return Client(ctx, a.App)
 	}
 	if !strings.Contains(server, "://") {
 		return nil, cli.Usagef("--server %s: it has the form https://host", server)

@@ -139,8 +139,8 @@ func (c completer) outputs(ctx context.Context) []string {
 	return workspace.Outputs(snapshot).Keys()
 }
 
-func (c completer) configKeys(context.Context) (keys []string) {
-	project, err := c.Project()
+func (c completer) configKeys(ctx context.Context) (keys []string) {
+	project, err := c.Project(ctx)
 	if err != nil {
 		return nil
 	}
@@ -150,8 +150,8 @@ func (c completer) configKeys(context.Context) (keys []string) {
 	return keys
 }
 
-func (c completer) providers(context.Context) (names []string) {
-	project, err := c.Project()
+func (c completer) providers(ctx context.Context) (names []string) {
+	project, err := c.Project(ctx)
 	if err != nil {
 		return nil
 	}
@@ -164,8 +164,8 @@ func (c completer) providers(context.Context) (names []string) {
 	return names
 }
 
-func (c completer) actions(context.Context) (names []string) {
-	project, err := c.Project()
+func (c completer) actions(ctx context.Context) (names []string) {
+	project, err := c.Project(ctx)
 	if err != nil || project.Template.Actions == nil {
 		return nil
 	}
@@ -177,7 +177,7 @@ func (c completer) actions(context.Context) (names []string) {
 
 // types returns the resource types of the project's packages.
 func (c completer) types(ctx context.Context) (types []string) {
-	project, err := c.Project()
+	project, err := c.Project(ctx)
 	if err != nil {
 		return nil
 	}

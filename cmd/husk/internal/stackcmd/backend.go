@@ -32,12 +32,12 @@ func (a commands) login() *cobra.Command {
 func (a commands) logout() *cobra.Command {
 	return &cobra.Command{
 		Use: "logout", Short: "Forget the backend that husk login chose",
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			root, err := a.Root()
 			if err != nil {
 				root = a.RootOf(".")
 			}
-			was, err := workspace.Logout(root)
+			was, err := workspace.Logout(cmd.Context(), root)
 			if err != nil {
 				return err
 			}

@@ -181,7 +181,7 @@ func scripted(t *testing.T, text string, grace time.Duration, stop <-chan struct
 	t.Setenv("PATH", bin)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "Pulumi.yaml"), []byte("name: shop\nruntime: script\nmain: program.txt\n"), 0o644))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "program.txt"), []byte(text), 0o644))
-	project, err := program.LoadProject(projectroot.New(dir, projectroot.Trusted))
+	project, err := program.LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
 	require.NoError(t, err)
 	printed := make(chan string, 100)
 	return pulumiprogram.New(project, pulumiprogram.Options{
@@ -270,7 +270,7 @@ func TestLanguageHost(t *testing.T) {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "Pulumi.yaml"),
 				[]byte("name: shop\nruntime: {name: script, options: {fast: true}}\nmain: program.txt\n"), 0o644))
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "program.txt"), []byte(c.program), 0o644))
-			project, err := program.LoadProject(projectroot.New(dir, projectroot.Trusted))
+			project, err := program.LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
 			require.NoError(t, err)
 			require.NoError(t, pulumiprogram.Find(project.Runtime))
 			var mu sync.Mutex

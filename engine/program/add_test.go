@@ -11,6 +11,45 @@ import (
 	"github.com/husk-dev/husk/engine/projectroot"
 )
 
+func TestAddProvider(t *testing.T) {
+	const entry = `{name: random, source: acme/random, version: ^1}`
+	for before, want := range map[string]string{
+		"name: a\n":           "name: a\nplugins:\n  providers:\n    - " + entry + "\n",
+		"name: a":             "name: a\nplugins:\n  providers:\n    - " + entry + "\n",
+		"name: a\nplugins:\n": "name: a\nplugins:\n  providers:\n    - " + entry + "\n",
+		"name: a\nplugins:\n   vendor: x\nresources:\n":                                                  "name: a\nplugins:\n   providers:\n     - " + entry + "\n   vendor: x\nresources:\n",
+		"name: a\nplugins:\n  providers:\nresources:\n":                                                  "name: a\nplugins:\n  providers:\n    - " + entry + "\nresources:\n",
+		"name: a\nplugins:\n  providers:\n  - name: tls\n    path: tls.wasm # here\n# end\nresources:\n": "name: a\nplugins:\n  providers:\n  - name: tls\n    path: tls.wasm # here\n  - " + entry + "\n# end\nresources:\n",
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "Husk.yaml")
+		require.NoError(t, os.WriteFile(path, []byte(before), 0o644))
+		p, err := LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
+		require.NoError(t, err)
+		require.NoError(t, p.AddProvider(t.Context(), "random", "acme/random", "^1"))
+		after, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, want, string(after))
+	}
+	for before, want := range map[string]string{
+		"name: a\nplugins: {vendor: x}\n":                                  "its plugins are not written one below the other",
+		"name: a\nplugins:\n  providers: []\n":                             "its providers are not written one below the other",
+		"name: a\nplugins:\n  providers:\n    - {name: random, path: x}\n": `the provider "random" is listed twice`,
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "Husk.yaml")
+		require.NoError(t, os.WriteFile(path, []byte(before), 0o644))
+		p, err := LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
+		require.NoError(t, err)
+		err = p.AddProvider(t.Context(), "random", "acme/random", "^1")
+		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, err, "write it under plugins.providers yourself:\n  - "+entry)
+		after, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, before, string(after))
+	}
+}
+
 // A declaration is added without a change to anything else, comments and blank lines
 // included, and takes the place of an earlier one.
 func TestAddPackage(t *testing.T) {
@@ -38,9 +77,9 @@ func TestAddPackage(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "Husk.yaml")
 			require.NoError(t, os.WriteFile(path, []byte(test.before), 0o644))
-			p, err := LoadProject(projectroot.New(dir, projectroot.Trusted))
+			p, err := LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
 			require.NoError(t, err)
-			require.NoError(t, p.AddPackage(test.pkg))
+			require.NoError(t, p.AddPackage(t.Context(), test.pkg))
 			after, err := os.ReadFile(path)
 			require.NoError(t, err)
 			require.Equal(t, test.after, string(after))
@@ -55,9 +94,9 @@ func TestAddPackageByHand(t *testing.T) {
 	path := filepath.Join(dir, "Husk.yaml")
 	const text = "name: shop\nplugins: {providers: [{name: api, path: a.wasm}]}\npackages: {api: api}\n"
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-	p, err := LoadProject(projectroot.New(dir, projectroot.Trusted))
+	p, err := LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
 	require.NoError(t, err)
-	err = p.AddPackage(Package{Name: "pets", Source: "api", Extension: &Parameterization{Args: []string{"x"}}})
+	err = p.AddPackage(t.Context(), Package{Name: "pets", Source: "api", Extension: &Parameterization{Args: []string{"x"}}})
 	require.EqualError(t, err, "cannot add the package \"pets\" to Husk.yaml: its packages are not written one below the other\n"+
 		"write it under packages yourself:\n  pets: {source: api, extension: [x]}")
 	after, err := os.ReadFile(path)
