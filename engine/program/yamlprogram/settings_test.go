@@ -19,7 +19,7 @@ func settingsOf(t *testing.T, text, config string, bySchema bool) (lines []strin
 	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.dev.yaml"), []byte(config), 0o644))
-	p, err := program.ParseProject(projectroot.New(dir, projectroot.Trusted), "Husk.yaml", []byte("name: shop\n"+text))
+	p, err := program.ParseProject(t.Context(), projectroot.New(dir, projectroot.Trusted), "Husk.yaml", []byte("name: shop\n"+text))
 	require.NoError(t, err)
 	stack, err := p.StackConfig("dev")
 	require.NoError(t, err)
