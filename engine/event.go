@@ -479,6 +479,9 @@ func changesOf(df diff, old, n *state.Resource) []PropertyChange {
 			Path: p.Path, Kind: diffKinds[p.Kind].name, Replaces: diffKinds[p.Kind].replaces,
 			Old: showAt(before, path), New: showAt(after, path),
 		}
+		if c.New == "" && !n.Outputs.Is(old.Outputs) { // a default, which the planned state tells, or the one that was made
+			c.New = showAt(n.Outputs, path)
+		}
 		switch c.Kind {
 		case "add":
 			c.Old = ""
@@ -490,7 +493,7 @@ func changesOf(df diff, old, n *state.Resource) []PropertyChange {
 			}
 		}
 		out = append(out, c)
-		lists.add(len(out)-1, path, before, after)
+		lists.add(len(out)-1, c.Kind, path, before, after)
 	}
 	out = lists.merge(out)
 	slices.SortStableFunc(out, func(a, b PropertyChange) int { return strings.Compare(a.Path, b.Path) })
@@ -509,15 +512,18 @@ func outputChanges(before *state.Resource, outputs property.Map) []PropertyChang
 type listChanges map[string]*listChange
 
 type listChange struct {
-	path       property.Path
-	old, new   []property.Value
-	changes    []int // indexes of the changes
-	indexes    map[int]bool
+	path     property.Path
+	old, new []property.Value
+	changes  []int // indexes of the changes
+	indexes  map[int]bool
+	// gone and come are the elements of the old and the new list that the changes name. Others are not looked at: in a
+	// set, they are the same wherever they are.
+	gone, come []int
 	mismatched bool // the changes are not all of the same pair of lists
 }
 
 // add notes a change that is of an element of a list in both values.
-func (l listChanges) add(change int, path property.Path, before, after property.Map) {
+func (l listChanges) add(change int, kind string, path property.Path, before, after property.Map) {
 	i := slices.IndexFunc(path, func(s property.Segment) bool { _, ok := s.Index(); return ok })
 	if i < 0 {
 		return
@@ -538,6 +544,14 @@ func (l listChanges) add(change int, path property.Path, before, after property.
 	c.mismatched = c.mismatched || len(c.old) != len(old) || len(c.new) != len(n)
 	index, _ := path[i].Index()
 	c.indexes[index] = true
+	isGone, isCome := len(path) > i+1 || kind != "add", len(path) > i+1 || kind != "delete"
+	c.mismatched = c.mismatched || isGone && !isCome && index >= len(old) || isCome && !isGone && index >= len(n)
+	if isGone && index < len(old) {
+		c.gone = insertIndex(c.gone, index)
+	}
+	if isCome && index < len(n) {
+		c.come = insertIndex(c.come, index)
+	}
 	c.changes = append(c.changes, change)
 }
 
@@ -571,23 +585,48 @@ func (l listChanges) merge(all []PropertyChange) []PropertyChange {
 	return merged
 }
 
-// elements returns what became of each element that was not kept.
+// insertIndex inserts an index into a sorted list, unless it is there.
+func insertIndex(list []int, index int) []int {
+	at, has := slices.BinarySearch(list, index)
+	if has {
+		return list
+	}
+	return slices.Insert(list, at, index)
+}
+
+// elements returns what became of each element that the changes name and that was not kept.
 func (c *listChange) elements() []PropertyChange {
 	var out []PropertyChange
-	same := func(i, j int) bool { return c.old[i].EqualContents(c.new[j]) }
+	same := func(i, j int) bool { return c.old[c.gone[i]].EqualContents(c.new[c.come[j]]) }
 	at := func(i int) string { return c.path.Append(property.Index(i)).String() }
-	for _, e := range listdiff.Compare(len(c.old), len(c.new), same) {
-		switch e.Kind {
-		case listdiff.Moved:
-			out = append(out, PropertyChange{Path: at(e.New), From: at(e.Old), Kind: "move",
-				Old: property.Render(c.old[e.Old]), New: property.Render(c.new[e.New])})
-		case listdiff.Changed:
-			out = append(out, PropertyChange{Path: at(e.New), Kind: "update", Old: property.Render(c.old[e.Old]), New: property.Render(c.new[e.New])})
-		case listdiff.Added:
-			out = append(out, PropertyChange{Path: at(e.New), Kind: "add", New: property.Render(c.new[e.New])})
-		case listdiff.Deleted:
-			out = append(out, PropertyChange{Path: at(e.Old), Kind: "delete", Old: property.Render(c.old[e.Old])})
+	for _, e := range listdiff.Compare(len(c.gone), len(c.come), same) {
+		var was, is int
+		var change PropertyChange
+		if e.Old >= 0 {
+			was = c.gone[e.Old]
+			change.Path, change.Old = at(was), property.Render(c.old[was])
 		}
+		if e.New >= 0 {
+			is = c.come[e.New]
+			change.Path, change.New = at(is), property.Render(c.new[is])
+		}
+		if e.Kind == listdiff.Changed && !slices.Contains(c.come, was) && !slices.Contains(c.gone, is) { // one goes, another comes
+			out = append(out, PropertyChange{Path: at(was), Kind: "delete", Old: change.Old}, PropertyChange{Path: at(is), Kind: "add", New: change.New})
+			continue
+		}
+		switch e.Kind {
+		case listdiff.Kept:
+			continue
+		case listdiff.Moved:
+			change.Kind, change.From = "move", at(was)
+		case listdiff.Changed:
+			change.Kind = "update"
+		case listdiff.Added:
+			change.Kind = "add"
+		case listdiff.Deleted:
+			change.Kind = "delete"
+		}
+		out = append(out, change)
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-sdk/v2/diag"
@@ -71,4 +72,18 @@ func TestElementsOfSetsWithDefaultsSettle(t *testing.T) {
 	require.Len(t, u.changes(state, inputs, gates(a, b, c, obj("path", "/d"))), 1)
 	require.NotEmpty(t, u.changes(state, inputs, gates(a, b, obj("path", "/c"))), "what was not the default becomes it")
 	require.NotEmpty(t, u.changes(state, inputs, gates(obj("path", "/a"), b, c)), "a block that is gone is no default")
+
+	// What comes has its index in the program, and what goes the one in the state.
+	d := obj("path", "/d")
+	requireChanges := func(inputs property.Map, want ...string) {
+		t.Helper()
+		slices.Sort(want)
+		require.Equal(t, want, u.changes(state, gates(a, b, c), inputs))
+	}
+	requireChanges(gates(a, b, c, d), "gates[3] add")
+	if at := index("/a"); at != "gates[0]" {
+		requireChanges(gates(d, c, b), "gates[0] add", at+" delete")
+	} else {
+		requireChanges(gates(c, d, b), "gates[1] add", at+" delete")
+	}
 }

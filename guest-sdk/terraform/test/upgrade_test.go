@@ -145,6 +145,9 @@ func TestANewVersionReadsFirst(t *testing.T) {
 
 	require.Empty(t, u.compare(r, newRule.With("api", text("rest"))))
 	require.Equal(t, 1, w.reads, "it reads once")
+	refreshed, err := u.Diff(u.ctx(), abi.DiffRequest{Type: u.token, ID: r.id, Olds: r.state, OldInputs: r.inputs, News: oldRule.With("api", text("rest"))})
+	require.NoError(t, err)
+	require.Empty(t, refreshed.DetailedDiff, "a refresh compares with the inputs that were recorded before")
 	require.Equal(t, []string{"api update-replace"}, u.compare(r, newRule), "it is not the default")
 	require.Equal(t, []string{"name update"}, u.compare(r, newRule.With("api", text("rest")).With("name", text("b"))))
 }

@@ -481,3 +481,95 @@ func TestAnIDBesideAnErrorIsRecorded(t *testing.T) {
 		require.Empty(t, s.Resource("a").InitErrors)
 	}
 }
+
+// A default that takes the place of an input is what the provider plans, and a computed value is what it makes.
+func TestDifferencesShowWhatTheProgramLeavesToTheProvider(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.One(enginetest.Props("size", 1, "flag", false)))
+	kinds := map[string]abi.DiffKind{}
+	s.Cloud.Diff = func(req abi.DiffRequest) (abi.DiffResponse, error) {
+		resp := abi.DiffResponse{Changes: abi.DiffChangesSome, HasDetailedDiff: true}
+		for path, kind := range kinds {
+			resp.DetailedDiff = append(resp.DetailedDiff, abi.PropertyDiff{Path: path, Kind: kind})
+		}
+		return resp, nil
+	}
+	shown := func() map[string]string {
+		out := map[string]string{}
+		for _, e := range s.Events() {
+			if done, ok := e.(engine.StepDone); ok {
+				for _, c := range done.Step.Diff {
+					out[c.Path] = c.Old + " " + c.Kind + " " + c.New
+				}
+			}
+		}
+		return out
+	}
+	typ := s.Cloud.Types[enginetest.Plain]
+	typ.Computed = []string{"made", "flag"} // which a program that has no flag leaves to the provider
+	s.Cloud.Types[enginetest.Plain] = typ
+	kinds["flag"], kinds["made"], kinds["size"] = abi.DiffKindUpdate, abi.DiffKindAdd, abi.DiffKindDelete
+	one := enginetest.One(enginetest.Props("size", 1))
+	want := map[string]string{"flag": `false update "flag of a-1"`, "made": ` add "made of a-1"`, "size": "1 delete "}
+	s.Preview(one)
+	require.Equal(t, want, shown())
+
+	typ.Coy = true
+	s.Cloud.Types[enginetest.Plain] = typ
+	s.Preview(one)
+	require.Equal(t, "false update [unknown]", shown()["flag"], "the provider does not tell")
+	s.Up(one)
+	require.Equal(t, want, shown(), "it has told")
+}
+
+// A provider with sets names the elements that come and go, and none that has another place in the program.
+func TestDifferencesOfSetsNameNoOtherElements(t *testing.T) {
+	texts := func(all ...string) property.Map {
+		var list []property.Value
+		for _, text := range all {
+			list = append(list, property.String(text))
+		}
+		return enginetest.Props("all", property.Array(list...))
+	}
+	for name, c := range map[string]struct {
+		new     property.Map
+		changes []abi.PropertyDiff
+		want    []string
+	}{
+		"another order, one for another": {
+			texts("c", "b", "d"), []abi.PropertyDiff{{Path: "all[0]", Kind: abi.DiffKindDelete}, {Path: "all[2]", Kind: abi.DiffKindAdd}},
+			[]string{`all[0] "a" delete `, `all[2]  add "d"`},
+		},
+		"two that go": {
+			texts("c"), []abi.PropertyDiff{{Path: "all[0]", Kind: abi.DiffKindDelete}, {Path: "all[1]", Kind: abi.DiffKindDelete}},
+			[]string{`all[0] "a" delete `, `all[1] "b" delete `},
+		},
+		"a list with a new first element": {
+			texts("x", "a", "b", "c"), []abi.PropertyDiff{{Path: "all[0]", Kind: abi.DiffKindUpdate}, {Path: "all[1]", Kind: abi.DiffKindUpdate},
+				{Path: "all[2]", Kind: abi.DiffKindUpdate}, {Path: "all[3]", Kind: abi.DiffKindAdd}},
+			[]string{`all[0]  add "x"`},
+		},
+		"one that the provider adds itself": {
+			texts("c", "b"), []abi.PropertyDiff{{Path: "all[0]", Kind: abi.DiffKindDelete}, {Path: "all[2]", Kind: abi.DiffKindAdd}},
+			[]string{`all[0] "a" delete `, `all[2]  add `},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := enginetest.NewStack(t, enginetest.NewCloud())
+			s.Up(enginetest.One(texts("a", "b", "c")))
+			s.Cloud.Diff = func(abi.DiffRequest) (abi.DiffResponse, error) {
+				return abi.DiffResponse{Changes: abi.DiffChangesSome, HasDetailedDiff: true, DetailedDiff: c.changes}, nil
+			}
+			s.Preview(enginetest.One(c.new))
+			var shown []string
+			for _, e := range s.Events() {
+				if done, ok := e.(engine.StepDone); ok {
+					for _, c := range done.Step.Diff {
+						shown = append(shown, c.Path+" "+c.Old+" "+c.Kind+" "+c.New)
+					}
+				}
+			}
+			require.Equal(t, c.want, shown)
+		})
+	}
+}

@@ -31,6 +31,9 @@ func (p *provider) planChange(ctx context.Context, r *resource, c change) (*plan
 	if prior.outdated {
 		olds = renamed(r.Attributes, olds, prior.names, "")
 	}
+	if !fits(r.Attributes, c.news) { // a refresh compares with the inputs of another edition
+		c.news = renamed(r.Attributes, c.news, nil, "")
+	}
 	news := property.Object(c.news)
 	for _, text := range c.ignore {
 		path, err := property.ParsePath(text)
@@ -157,7 +160,7 @@ func (d difference) kind() abi.DiffKind {
 // of another change are left out.
 func (r *resource) changes(do *plan) []difference {
 	var d differ
-	d.object(r.Attributes, do.prior.value, do.planned, false)
+	d.object(r.Attributes, do.prior.value, do.planned, do.config, false)
 	replaced := r.replaced(do)
 	for _, path := range replaced {
 		found := false
@@ -272,10 +275,10 @@ func (d *differ) at(s property.Segment, do func()) {
 	d.path = d.path[:len(d.path)-1]
 }
 
-func (d *differ) object(s *tf.Attributes, old, new tftypes.Value, computed bool) {
-	before, after := fields(old), fields(new)
+func (d *differ) object(s *tf.Attributes, old, new, config tftypes.Value, computed bool) {
+	before, after, asked := fields(old), fields(new), fields(config)
 	for _, a := range s.List {
-		x, y := before[a.Name], after[a.Name]
+		x, y, z := before[a.Name], after[a.Name], asked[a.Name]
 		if a.Hidden || a.WriteOnly || same(x, y) {
 			continue
 		}
@@ -285,13 +288,13 @@ func (d *differ) object(s *tf.Attributes, old, new tftypes.Value, computed bool)
 			continue
 		}
 		if a.Flat && !isUnknown(x) && !isUnknown(y) {
-			typ, x, y = typ.Element, at(elements(x), 0), at(elements(y), 0)
+			typ, x, y, z = typ.Element, at(elements(x), 0), at(elements(y), 0), at(elements(z), 0)
 		}
-		d.at(property.Key(a.Property), func() { d.value(typ, x, y, computed || !a.Settable() || a.Name == "id" && isID(a)) })
+		d.at(property.Key(a.Property), func() { d.value(typ, x, y, z, computed || !a.Settable() || a.Name == "id" && isID(a)) })
 	}
 }
 
-func (d *differ) value(t *tf.Type, old, new tftypes.Value, computed bool) {
+func (d *differ) value(t *tf.Type, old, new, config tftypes.Value, computed bool) {
 	switch {
 	case same(old, new):
 		return
@@ -312,39 +315,70 @@ func (d *differ) value(t *tf.Type, old, new tftypes.Value, computed bool) {
 	}
 	switch t.Kind {
 	case tf.Object:
-		d.object(t.Object, old, new, computed)
+		d.object(t.Object, old, new, config, computed)
 	case tf.List:
-		before, after := elements(old), elements(new)
+		before, after, asked := elements(old), elements(new), elements(config)
 		for i := range max(len(before), len(after)) {
-			d.at(property.Index(i), func() { d.value(t.Element, at(before, i), at(after, i), computed) })
+			d.at(property.Index(i), func() { d.value(t.Element, at(before, i), at(after, i), at(asked, i), computed) })
 		}
 	case tf.Map:
-		before, after := fields(old), fields(new)
+		before, after, asked := fields(old), fields(new), fields(config)
 		for key := range before {
-			d.at(property.Key(key), func() { d.value(t.Element, before[key], after[key], computed) })
+			d.at(property.Key(key), func() { d.value(t.Element, before[key], after[key], asked[key], computed) })
 		}
 		for key := range after {
 			if _, was := before[key]; !was {
-				d.at(property.Key(key), func() { d.value(t.Element, tftypes.Value{}, after[key], computed) })
+				d.at(property.Key(key), func() { d.value(t.Element, tftypes.Value{}, after[key], asked[key], computed) })
 			}
 		}
 	case tf.Set:
-		d.set(elements(old), elements(new), computed)
+		d.set(t, elements(old), elements(new), elements(config), computed)
 	default:
 		d.add(property.ChangeUpdate, computed)
 	}
 }
 
-// set compares sets: elements that only one of them has are added or deleted, at their index in it.
-func (d *differ) set(before, after []tftypes.Value, computed bool) {
+// set compares sets: elements that only one of them has are deleted, at their index in the state, or added, at their
+// index in the configuration. The provider has its own order.
+func (d *differ) set(t *tf.Type, before, after, asked []tftypes.Value, computed bool) {
 	for i, v := range before {
 		if indexOf(after, v) < 0 {
 			d.at(property.Index(i), func() { d.add(property.ChangeDelete, computed) })
 		}
 	}
+	place := places(t.Element, after, asked)
 	for i, v := range after {
 		if indexOf(before, v) < 0 || isUnknown(v) {
-			d.at(property.Index(i), func() { d.add(property.ChangeAdd, computed) })
+			d.at(property.Index(place[i]), func() { d.add(property.ChangeAdd, computed) })
 		}
 	}
+}
+
+// places returns the index in a configuration of each element that a provider plans for it. An element that stems from
+// none has an index that no element of the configuration has.
+func places(t *tf.Type, planned, asked []tftypes.Value) []int {
+	out, used := make([]int, len(planned)), make([]bool, len(asked))
+	for i := range out {
+		out[i] = -1
+	}
+	for _, stems := range []func(planned, asked tftypes.Value) bool{
+		same,
+		func(v, w tftypes.Value) bool { return mayStem(t, v, w, false) },
+		func(v, w tftypes.Value) bool { return mayStem(t, v, w, true) },
+	} {
+		for i, v := range planned {
+			for j, w := range asked {
+				if out[i] < 0 && !used[j] && stems(v, w) {
+					out[i], used[j] = j, true
+				}
+			}
+		}
+	}
+	next := len(asked)
+	for i := range out {
+		if out[i] < 0 {
+			out[i], next = next, next+1
+		}
+	}
+	return out
 }

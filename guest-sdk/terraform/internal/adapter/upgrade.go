@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"hash"
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -152,8 +153,11 @@ func formerly(s *tf.Attributes, key string) *tf.Attribute {
 
 // isElement reports whether the value of an attribute is the only element of its list, and not the list.
 func isElement(a *tf.Attribute, v property.Value) bool {
-	if a.Type.Kind != tf.List && a.Type.Kind != tf.Set || v.Plain().IsNull() {
+	switch {
+	case a.Type.Kind != tf.List && a.Type.Kind != tf.Set || v.Plain().IsNull():
 		return false
+	case v.Plain().IsUnknown():
+		return a.Flat
 	}
 	element := a.Type.Element
 	switch element.Kind {
@@ -240,6 +244,36 @@ func rawValue(t *tf.Type, v property.Value, named map[string]string, path string
 		s = t.Object
 	}
 	return rawObject(s, m, named, path)
+}
+
+// fits reports whether properties have names and shapes of this edition.
+func fits(s *tf.Attributes, m property.Map) bool {
+	for key, v := range m.All() {
+		a := s.OfProperty(key)
+		if a == nil || a.Flat && !isElement(a, v) && !v.Plain().IsNull() || !a.Flat && isElement(a, v) || !fitsValue(flattened(a), v) {
+			return false
+		}
+	}
+	return true
+}
+
+func fitsValue(t *tf.Type, v property.Value) bool {
+	v = v.Plain()
+	if list, ok := v.AsArray(); ok && t.Element != nil && objectIn(t) != nil {
+		return !slices.ContainsFunc(list, func(v property.Value) bool { return !fitsValue(t.Element, v) })
+	}
+	m, ok := v.AsObject()
+	if ok && t.Kind == tf.Object {
+		return fits(t.Object, m)
+	}
+	if ok && t.Kind == tf.Map && objectIn(t) != nil {
+		for _, part := range m.All() {
+			if !fitsValue(t.Element, part) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // renamed returns properties of another edition with the names and shapes that they have now. What the provider does
