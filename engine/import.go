@@ -27,6 +27,8 @@ type ImportTarget struct {
 	Provider urn.URN
 	// Version is that of the default provider, empty for any.
 	Version string
+	// Package is what the package of the type is made of by parameters; nil for a provider's own package.
+	Package *abi.RegisterPackageRequest
 	Protect bool
 	// Properties names the inputs to keep; none keep all that the provider returns.
 	Properties []string
@@ -56,11 +58,12 @@ func (d *deployment) importAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	packages := make(map[*abi.RegisterPackageRequest]string)
 	for _, generation := range generations {
 		var chains [][]*step
 		at := make(map[*step]int)
 		for _, i := range generation {
-			s, err := d.importStep(ctx, root, d.Imports[i])
+			s, err := d.importStep(ctx, root, d.Imports[i], packages)
 			if err != nil {
 				return fmt.Errorf("import %s %q: %w", d.Imports[i].Type, d.Imports[i].Name, err)
 			}
@@ -149,8 +152,8 @@ func (d *deployment) importURN(root urn.URN, target ImportTarget) urn.URN {
 	return urn.New(d.Stack, d.Project, urn.URN(cmp.Or(string(target.Parent), string(root))), target.Type, target.Name)
 }
 
-// importStep decides how one thing is imported.
-func (d *deployment) importStep(ctx context.Context, root urn.URN, target ImportTarget) (*step, error) {
+// importStep decides how one thing is imported. packages are the references of the packages so far.
+func (d *deployment) importStep(ctx context.Context, root urn.URN, target ImportTarget, packages map[*abi.RegisterPackageRequest]string) (*step, error) {
 	switch {
 	case providers.IsType(target.Type) || target.Type == urn.RootType:
 		return nil, errors.New("it is nothing that a provider has made: only what providers make can be imported")
@@ -169,6 +172,16 @@ func (d *deployment) importStep(ctx context.Context, root urn.URN, target Import
 	req := abi.RegisterResourceRequest{Type: target.Type, Name: target.Name, Custom: !target.Component, Parent: target.Parent}
 	req.Options.ImportID, req.Options.Protect, req.Options.Version = target.ID, &target.Protect, target.Version
 	req.Options.Dependencies = target.Dependencies
+	if pkg := target.Package; pkg != nil {
+		if packages[pkg] == "" {
+			registered, err := d.monitor.RegisterPackage(ctx, *pkg)
+			if err != nil {
+				return nil, err
+			}
+			packages[pkg] = registered.PackageRef
+		}
+		req.Options.PackageRef = packages[pkg]
+	}
 	if target.Provider != "" {
 		provider := d.recorder.Lookup(target.Provider)
 		if provider == nil || !providers.IsType(provider.Type) {

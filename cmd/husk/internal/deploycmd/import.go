@@ -8,10 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/importfile"
+	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/yamlcode"
 	"github.com/husk-dev/husk/engine/program/yamlprogram"
 	"github.com/husk-dev/husk/internal/tfstate"
@@ -152,16 +154,30 @@ func (i *importRun) operation(ctx context.Context, o *openRun) (engine.Operation
 		if err != nil {
 			return nil, fmt.Errorf("import %q: %w", r.Name, err)
 		}
-		pkg, _, _ := strings.Cut(token, ":")
-		if declared := o.Workspace.Project.Package(pkg); declared.Parameterized() && r.Provider == "" && r.Parent == "" {
-			return nil, fmt.Errorf("import %q: the package %q is the provider %q with parameters: name one of its providers in the stack",
-				r.Name, pkg, declared.Source)
-		}
 		r.Type = token
 	}
 	d := &o.Deployment
 	targets, err := i.list.Targets(urn.New(d.Stack, d.Project, "", urn.RootType, d.Project+"-"+d.Stack), i.protect)
+	withPackages(o.Workspace.Project, targets)
 	return engine.Import{Targets: targets}, err
+}
+
+// withPackages tells of which parameters the packages of the targets are made.
+func withPackages(project *program.Project, targets []engine.ImportTarget) {
+	requests := make(map[string]*abi.RegisterPackageRequest)
+	for at := range targets {
+		name, _, _ := strings.Cut(targets[at].Type, ":")
+		pkg := project.Package(name)
+		if !pkg.Parameterized() || targets[at].Component {
+			continue
+		}
+		if requests[name] == nil {
+			requests[name] = &abi.RegisterPackageRequest{
+				Name: pkg.Source, Version: pkg.Version, Parameters: pkg.Parameters.Parameters(), Extension: pkg.Extension.Parameters(),
+			}
+		}
+		targets[at].Package = requests[name]
+	}
 }
 
 // generate writes the program for what an import took over.

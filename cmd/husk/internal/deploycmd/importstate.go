@@ -104,6 +104,7 @@ func (i *importRun) takeOver(ctx context.Context, o *openRun) (targets []engine.
 		i.list.Resources = append(i.list.Resources, importfile.Resource{Type: object.Token, Name: object.Name, ID: object.ID})
 		i.groups = append(i.groups, object.Block())
 	}
+	withPackages(o.Workspace.Project, targets)
 	if len(targets) == 0 {
 		return nil, fmt.Errorf("the stack can take over nothing that %s has", i.stateName)
 	}
@@ -113,39 +114,59 @@ func (i *importRun) takeOver(ctx context.Context, o *openRun) (targets []engine.
 // knownProviders returns those that the state may need: of the name that it has there, or, if there is none, all.
 func (i *importRun) knownProviders(ctx context.Context, o *openRun) (known []*tfstate.Known, err error) {
 	project := o.Workspace.Project
+	var packages []program.Package
+	add := func(pkg program.Package) {
+		if !slices.ContainsFunc(packages, func(other program.Package) bool { return other.Name == pkg.Name }) {
+			packages = append(packages, pkg)
+		}
+	}
+	for _, p := range project.Providers {
+		add(project.Package(p.Name))
+	}
+	for _, pkg := range project.Packages {
+		if pkg.Parameterized() {
+			add(pkg)
+		}
+	}
 	wanted, missing := make(map[string]bool), false
 	for _, r := range i.state.Resources {
 		wanted[r.Provider.Name()] = true
 	}
 	for name := range wanted {
-		missing = missing || !slices.ContainsFunc(project.Providers, func(p program.ProviderPlugin) bool { return p.Name == name })
+		missing = missing || !slices.ContainsFunc(packages, func(p program.Package) bool { return p.Name == name })
 	}
-	for at := range project.Providers {
-		declared := &project.Providers[at]
-		again := slices.ContainsFunc(known, func(k *tfstate.Known) bool { return k.Name == declared.Name })
-		if again || !missing && !wanted[declared.Name] {
+	for _, pkg := range packages {
+		if !missing && !wanted[pkg.Name] {
 			continue
 		}
-		one, err := i.known(ctx, o, declared)
+		one, err := i.known(ctx, o, pkg)
 		if err != nil {
-			return nil, fmt.Errorf("asking the provider %s for its names in Terraform: %w", declared.Name, err)
+			return nil, fmt.Errorf("asking the provider %s for its names in Terraform: %w", pkg.Name, err)
 		}
 		known = append(known, one)
 	}
 	return known, nil
 }
 
-func (i *importRun) known(ctx context.Context, o *openRun, declared *program.ProviderPlugin) (known *tfstate.Known, err error) {
-	known = &tfstate.Known{Name: declared.Name}
-	if known.Schema, err = o.Plugins.Package(ctx, o.Workspace.Project.Package(declared.Name)); err != nil {
+func (i *importRun) known(ctx context.Context, o *openRun, pkg program.Package) (known *tfstate.Known, err error) {
+	known = &tfstate.Known{Name: pkg.Name}
+	if known.Schema, err = o.Plugins.Package(ctx, pkg); err != nil {
 		return nil, err
 	}
-	provider, err := o.Plugins.Load(ctx, engine.PackageSpec{Name: declared.Name})
+	if pkg.Extension != nil {
+		return known, nil // its provider answers for its own package
+	}
+	provider, err := o.Plugins.Load(ctx, engine.PackageSpec{Name: pkg.Source, Version: pkg.Version})
 	if err != nil {
 		return nil, err
 	}
 	if closer, ok := provider.(io.Closer); ok {
 		defer func() { err = errors.Join(err, closer.Close()) }()
+	}
+	if parameters := pkg.Parameters.Parameters(); parameters != nil {
+		if _, err := provider.Parameterize(ctx, abi.ParameterizeRequest{Parameters: *parameters}); err != nil {
+			return nil, err
+		}
 	}
 	answer, err := provider.GetMapping(ctx, abi.GetMappingRequest{Key: "terraform"})
 	switch {
