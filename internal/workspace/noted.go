@@ -45,9 +45,9 @@ func (w *Workspace) readNoted() (n noted, err error) {
 	return n, nil
 }
 
-// checkNoted returns an error if a stack is about to be made in a place that nobody named for it, while others are noted.
-// HUSK_BACKEND_URL names any place.
-func (w *Workspace) checkNoted() error {
+// NotedElsewhere returns an error if the place of the stacks is one that nobody named for them, while others are noted: no
+// stack may be made there. HUSK_BACKEND_URL names any place.
+func (w *Workspace) NotedElsewhere() error {
 	if !w.notes() || w.Origin == BackendVariable {
 		return nil
 	}
@@ -55,23 +55,31 @@ func (w *Workspace) checkNoted() error {
 	if err != nil || len(n.Places) == 0 || slices.Contains(n.Places, w.Place) {
 		return err
 	}
-	where := n.Places[0]
-	login := "husk login URL"
-	if backend.Scheme(where) != "" {
-		login = "husk login " + where
+	here := urlOf(w.Place)
+	if w.Place == filepath.Join(w.Project.Dir, dataDir) {
+		here = "file://./" + dataDir
 	}
 	return fmt.Errorf("the stacks of this project are in %s, as %s says, and not in %s, where an update would create everything again: "+
-		"use %s (with the credentials it needs) or %s; to begin anew here, set %s=file://./%s",
-		strings.Join(n.Places, " and "), notedFile, w.Place, login, BackendVariable, BackendVariable, dataDir)
+		"use husk login %s (with the credentials it needs) or %s; to begin anew here, set %s=%s",
+		strings.Join(n.Places, " and "), notedFile, w.Place, urlOf(n.Places[0]), BackendVariable, BackendVariable, here)
 }
 
-// noteBackend notes the place of a stack that was made, if it is not the one that every project begins with.
-func (w *Workspace) noteBackend() error {
-	named := w.Origin == loginOrigin || w.Origin == chosenOrigin || w.Origin == BackendVariable && w.backend.Remote
-	if !named {
-		return nil
+// urlOf returns the URL of a place, without credentials.
+func urlOf(place string) string {
+	if backend.Scheme(place) != "" {
+		return place
 	}
-	return w.note(w.Place, "")
+	return "file://" + filepath.ToSlash(place)
+}
+
+// noteBackend notes the place of a stack that was made or is updated, if it is not the one that every project begins with.
+func (w *Workspace) noteBackend() {
+	if w.Origin != loginOrigin && w.Origin != chosenOrigin && (w.Origin != BackendVariable || !w.backend.Remote) {
+		return
+	}
+	if err := w.note(w.Place, ""); err != nil {
+		w.remark("Warning: " + err.Error())
+	}
 }
 
 // noteMove notes a place that stacks were moved to, and forgets the one that they were in if none is left there.

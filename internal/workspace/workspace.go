@@ -222,13 +222,17 @@ type NoStackError struct {
 	Stack, Place string
 	// Others are existing stacks, if the user must mean one of them.
 	Others []string
-	Err    error
+	// Elsewhere says where the stacks of the project are, nil if nothing says that it is another place.
+	Elsewhere error
+	Err       error
 }
 
 // Error says how to make the stack.
 func (e *NoStackError) Error() string {
 	how := "create it with: husk stack init " + e.Stack
 	switch {
+	case e.Elsewhere != nil:
+		how = e.Elsewhere.Error()
 	case len(e.Others) > 0:
 		how = "it has " + strings.Join(e.Others, ", ")
 	case e.Stack == DefaultStack:
@@ -242,7 +246,7 @@ func (e *NoStackError) Unwrap() error { return e.Err }
 
 func (w *Workspace) explain(stack string, err error) error {
 	if errors.Is(err, state.ErrStackNotFound) {
-		return &NoStackError{Stack: stack, Place: w.Place, Err: err}
+		return &NoStackError{Stack: stack, Place: w.Place, Elsewhere: w.NotedElsewhere(), Err: err}
 	}
 	return err
 }
@@ -255,7 +259,7 @@ func (w *Workspace) Init(ctx context.Context, stack string) error {
 	if w.nowhere != nil {
 		return w.nowhere
 	}
-	if err := w.checkNoted(); err != nil {
+	if err := w.NotedElsewhere(); err != nil {
 		return err
 	}
 	keys, err := w.keysOf(stack)
@@ -265,9 +269,7 @@ func (w *Workspace) Init(ctx context.Context, stack string) error {
 	if err := state.Create(ctx, w.store, w.name(stack), keys); err != nil {
 		return err
 	}
-	if err := w.noteBackend(); err != nil {
-		w.remark("Warning: " + err.Error())
-	}
+	w.noteBackend()
 	return nil
 }
 
@@ -286,6 +288,8 @@ func (w *Workspace) Lease(ctx context.Context, stack, command string) (*state.St
 		if err = w.ensure(ctx, stack); err == nil {
 			s, err = state.Open(ctx, w.store, w.name(stack), keys, holder(command))
 		}
+	} else if err == nil {
+		w.noteBackend() // of a stack that was there before the note was, or whose note was lost
 	}
 	return w.settled(ctx, s, w.explain(stack, err))
 }
@@ -386,7 +390,7 @@ func (w *Workspace) Copy(ctx context.Context, stack string) (*state.Stack, error
 	snapshot, codec, err := w.Read(ctx, stack, false)
 	switch {
 	case errors.Is(err, state.ErrStackNotFound) && stack == DefaultStack:
-		if err = w.checkNoted(); err == nil {
+		if err = w.NotedElsewhere(); err == nil {
 			err = state.Create(ctx, &copies, w.name(stack), keys)
 		}
 	case err == nil:

@@ -158,6 +158,9 @@ func (a commands) stackList() *cobra.Command {
 				}
 			}
 			none := "No stacks yet: husk up creates \"" + workspace.DefaultStack + "\", husk stack init creates others."
+			if elsewhere := w.NotedElsewhere(); elsewhere != nil {
+				none = "No stacks here: " + elsewhere.Error()
+			}
 			return a.listStacks(infos, none)
 		}),
 	}
