@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -161,6 +162,15 @@ func Attributes(list []Attribute) []KeyValue {
 		out = append(out, KeyValue{a.Key, value})
 	}
 	return out
+}
+
+// Request returns the JSON of a request with all that a signal has, spans or metrics, of one resource.
+func Request(signal Signal, resource []Attribute, items any) ([]byte, error) {
+	kind := map[Signal]string{Traces: "Spans", Metrics: "Metrics"}[signal]
+	scope := map[string]any{"scope": map[string]string{"name": Scope}, strings.ToLower(kind): items}
+	return json.Marshal(map[string]any{"resource" + kind: []any{
+		map[string]any{"resource": map[string]any{"attributes": Attributes(resource)}, "scope" + kind: []any{scope}},
+	}})
 }
 
 // Nanos returns a time as the JSON of OTLP has it.

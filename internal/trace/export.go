@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -123,7 +122,7 @@ func (e *Exporter) batch() bool {
 	if n == 0 {
 		return false
 	}
-	text, err := json.Marshal(e.request(spans))
+	text, err := otlp.Request(otlp.Traces, e.resource, encoded(spans))
 	if err == nil {
 		err = e.write(e.ctx, text)
 	}
@@ -162,23 +161,8 @@ func (e *Exporter) Close() error {
 	return fmt.Errorf("%s%w", lost, e.failure)
 }
 
-// The JSON of OTLP. Numbers of 64 bits are texts, and IDs are hexadecimal.
+// The JSON of OTLP, for [otlp.Request]. Numbers of 64 bits are texts, and IDs are hexadecimal.
 type (
-	exportRequest struct {
-		ResourceSpans []resourceSpans `json:"resourceSpans"`
-	}
-	resourceSpans struct {
-		Resource struct {
-			Attributes []otlp.KeyValue `json:"attributes"`
-		} `json:"resource"`
-		ScopeSpans []scopeSpans `json:"scopeSpans"`
-	}
-	scopeSpans struct {
-		Scope struct {
-			Name string `json:"name"`
-		} `json:"scope"`
-		Spans []spanJSON `json:"spans"`
-	}
 	spanJSON struct {
 		TraceID    string          `json:"traceId"`
 		SpanID     string          `json:"spanId"`
@@ -206,11 +190,7 @@ type (
 // failedCode is the code of a status that is an error.
 const failedCode = 2
 
-func (e *Exporter) request(spans []*Span) exportRequest {
-	var r resourceSpans
-	r.Resource.Attributes = otlp.Attributes(e.resource)
-	var scope scopeSpans
-	scope.Scope.Name = otlp.Scope
+func encoded(spans []*Span) (all []spanJSON) {
 	for _, s := range spans {
 		s.mu.Lock()
 		out := spanJSON{
@@ -227,8 +207,7 @@ func (e *Exporter) request(spans []*Span) exportRequest {
 			out.Status = statusJSON{s.failure, failedCode}
 		}
 		s.mu.Unlock()
-		scope.Spans = append(scope.Spans, out)
+		all = append(all, out)
 	}
-	r.ScopeSpans = []scopeSpans{scope}
-	return exportRequest{[]resourceSpans{r}}
+	return all
 }

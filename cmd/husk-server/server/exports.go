@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -119,30 +118,15 @@ func (s *Server) exportOnce(ctx context.Context, c *Collector) error {
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(exported(c.resource, s.counts.since, time.Now(), all))
+	text, err := otlp.Request(otlp.Metrics, c.resource, exported(s.counts.since, time.Now(), all))
 	if err != nil {
 		return err
 	}
 	return c.send(ctx, text)
 }
 
-// The JSON of OTLP. Integers of 64 bits are texts.
+// The JSON of OTLP, for [otlp.Request]. Integers of 64 bits are texts.
 type (
-	exportRequest struct {
-		ResourceMetrics []resourceMetrics `json:"resourceMetrics"`
-	}
-	resourceMetrics struct {
-		Resource struct {
-			Attributes []otlp.KeyValue `json:"attributes"`
-		} `json:"resource"`
-		ScopeMetrics []scopeMetrics `json:"scopeMetrics"`
-	}
-	scopeMetrics struct {
-		Scope struct {
-			Name string `json:"name"`
-		} `json:"scope"`
-		Metrics []metricJSON `json:"metrics"`
-	}
 	// metricJSON has one of the last three.
 	metricJSON struct {
 		Name        string    `json:"name"`
@@ -173,9 +157,7 @@ type (
 // cumulative is the temporality of counts since a time that stays the same.
 const cumulative = 2
 
-func exported(resource []otlp.Attribute, since, now time.Time, all reading) exportRequest {
-	var scope scopeMetrics
-	scope.Scope.Name = otlp.Scope
+func exported(since, now time.Time, all reading) (out []metricJSON) {
 	for i, m := range metrics {
 		if len(all[i]) == 0 {
 			continue // nothing was counted yet
@@ -184,20 +166,18 @@ func exported(resource []otlp.Attribute, since, now time.Time, all reading) expo
 		for _, p := range all[i] {
 			data.Points = append(data.Points, m.point(p, since, now))
 		}
-		out := metricJSON{Name: m.name, Description: m.about, Unit: m.unit}
+		one := metricJSON{Name: m.name, Description: m.about, Unit: m.unit}
 		switch m.kind {
 		case gauge:
-			out.Gauge = data
+			one.Gauge = data
 		case counter:
-			data.Temporality, data.Monotonic, out.Sum = cumulative, true, data
+			data.Temporality, data.Monotonic, one.Sum = cumulative, true, data
 		case durations:
-			data.Temporality, out.Histogram = cumulative, data
+			data.Temporality, one.Histogram = cumulative, data
 		}
-		scope.Metrics = append(scope.Metrics, out)
+		out = append(out, one)
 	}
-	var r resourceMetrics
-	r.Resource.Attributes, r.ScopeMetrics = otlp.Attributes(resource), []scopeMetrics{scope}
-	return exportRequest{[]resourceMetrics{r}}
+	return out
 }
 
 func (m *metric) point(p point, since, now time.Time) pointJSON {
