@@ -4,6 +4,7 @@ package worker_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -50,39 +51,66 @@ func pack(t *testing.T) ([]byte, *bundle.Info) {
 	return content.Bytes(), info
 }
 
-// No option of a run takes back what its worker says.
-func TestOptionsTakeNothingBack(t *testing.T) {
+// serve starts a server that gives a worker runs of the project of [pack], one after the other, and then none. end is told how
+// each has ended.
+func serve(t *testing.T, end func(runapi.End), claims ...runapi.Claim) *runapi.Client {
+	t.Helper()
 	content, info := pack(t)
-	dir := t.TempDir()
-	husk, said := filepath.Join(dir, "husk"), filepath.Join(dir, "said")
-	require.NoError(t, os.WriteFile(husk, []byte("#!/bin/sh\necho \"$@\" > '"+said+"'\n"), 0o700))
-	var taken atomic.Bool
-	ended := make(chan struct{})
+	var n atomic.Int32
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/whoami", func(w http.ResponseWriter, r *http.Request) {
+		_ = json.NewEncoder(w).Encode(runapi.Who{Name: "w", Tenant: "acme", Role: runapi.Work})
+	})
 	mux.HandleFunc("POST /v1/work/next", func(w http.ResponseWriter, r *http.Request) {
-		if taken.Swap(true) {
+		_, _ = io.Copy(io.Discard, r.Body) // else the server does not see that the worker is gone
+		i := int(n.Add(1)) - 1
+		if i >= len(claims) {
 			<-r.Context().Done()
 			return
 		}
-		run := runapi.Run{NewRun: runapi.NewRun{
-			ID: "ABCDEFGHIJKLMNOPQRSTUVWXYZ", Project: "demo", Stack: "dev", Operation: "destroy", Bundle: info.Digest, Options: []string{"--preview-only=false", "--parallel=2"},
-		}, Previewing: true}
-		_ = json.NewEncoder(w).Encode(runapi.Claim{Run: run, Team: "acme", Token: "token", Next: 1, BeatSeconds: 1})
+		claim := claims[i]
+		claim.ID, claim.Project, claim.Stack, claim.Bundle = strings.Repeat(string(rune('A'+i)), 26), "demo", "dev", info.Digest
+		claim.Operation = cmp.Or(claim.Operation, "up")
+		claim.Team, claim.Token, claim.Next, claim.BeatSeconds = "acme", "token-of-the-run", 1, 1
+		_ = json.NewEncoder(w).Encode(claim)
 	})
 	mux.HandleFunc("GET /v1/work/bundle", func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(content) })
 	mux.HandleFunc("POST /v1/work/beat", func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("{}")) })
-	mux.HandleFunc("POST /v1/work/end", func(w http.ResponseWriter, r *http.Request) { close(ended) })
+	mux.HandleFunc("POST /v1/work/end", func(w http.ResponseWriter, r *http.Request) {
+		var is runapi.End
+		_ = json.NewDecoder(r.Body).Decode(&is)
+		end(is)
+	})
 	server := httptest.NewServer(mux)
-	defer server.Close()
+	t.Cleanup(server.Close)
 	client, err := runapi.NewClient(server.URL, "worker")
 	require.NoError(t, err)
+	return client
+}
+
+// start starts a worker. stop ends it, and done receives its error.
+func start(t *testing.T, client *runapi.Client, o worker.Options) (stop context.CancelFunc, done <-chan error) {
 	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() {
-		done <- worker.Run(ctx, ctx, client, worker.Options{
-			Name: "w", Slots: 1, Dir: filepath.Join(dir, "worker"), Program: husk, Limits: []string{"memory=64MiB"}, Say: t.Logf,
-		})
-	}()
+	t.Cleanup(stop)
+	ended := make(chan error, 1)
+	o.Name, o.Slots, o.Say = "w", max(o.Slots, 1), t.Logf
+	if o.Edge {
+		o.Slots = 0
+	}
+	go func() { ended <- worker.Run(ctx, ctx, client, o) }()
+	return stop, ended
+}
+
+// No option of a run takes back what its worker says.
+func TestOptionsTakeNothingBack(t *testing.T) {
+	dir := t.TempDir()
+	husk, said := filepath.Join(dir, "husk"), filepath.Join(dir, "said")
+	require.NoError(t, os.WriteFile(husk, []byte("#!/bin/sh\necho \"$@\" > '"+said+"'\n"), 0o700))
+	ended := make(chan struct{})
+	client := serve(t, func(runapi.End) { close(ended) }, runapi.Claim{Run: runapi.Run{
+		NewRun: runapi.NewRun{Operation: "destroy", Options: []string{"--preview-only=false", "--parallel=2"}}, Previewing: true,
+	}})
+	stop, done := start(t, client, worker.Options{Dir: filepath.Join(dir, "worker"), Program: husk, Limits: []string{"memory=64MiB"}})
 	<-ended
 	stop()
 	require.NoError(t, <-done)
@@ -224,36 +252,12 @@ func TestSpansGoThroughTheWorker(t *testing.T) {
 // runOnce has a worker do one run of a server, and returns how it ended.
 func runOnce(t *testing.T, o worker.Options, previews ...bool) (end runapi.End) {
 	t.Helper()
-	content, info := pack(t)
-	var taken atomic.Bool
-	ended := make(chan struct{})
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/work/next", func(w http.ResponseWriter, r *http.Request) {
-		if taken.Swap(true) {
-			<-r.Context().Done()
-			return
-		}
-		run := runapi.Run{NewRun: runapi.NewRun{ID: "ABCDEFGHIJKLMNOPQRSTUVWXYZ", Project: "demo", Stack: "dev", Operation: "up", Bundle: info.Digest}, Previewing: len(previews) > 0}
-		_ = json.NewEncoder(w).Encode(runapi.Claim{Run: run, Team: "acme", Token: "token-of-the-run", Next: 1, BeatSeconds: 1})
-	})
-	mux.HandleFunc("GET /v1/work/bundle", func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(content) })
-	mux.HandleFunc("POST /v1/work/beat", func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("{}")) })
-	mux.HandleFunc("POST /v1/work/end", func(w http.ResponseWriter, r *http.Request) {
-		_ = json.NewDecoder(r.Body).Decode(&end)
-		close(ended)
-	})
-	server := httptest.NewServer(mux)
-	defer server.Close()
-	client, err := runapi.NewClient(server.URL, "worker")
-	require.NoError(t, err)
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	o.Name, o.Slots, o.Say = "w", 1, t.Logf
-	go func() { done <- worker.Run(ctx, ctx, client, o) }()
+	ended := make(chan runapi.End, 1)
+	client := serve(t, func(is runapi.End) { ended <- is }, runapi.Claim{Run: runapi.Run{Previewing: len(previews) > 0}})
+	stop, done := start(t, client, o)
 	select {
-	case <-ended:
+	case end = <-ended:
 	case err := <-done:
-		stop()
 		require.NoError(t, err)
 	}
 	stop()
@@ -325,35 +329,9 @@ func TestARunThatHeedsNoInterrupt(t *testing.T) {
 	dir := t.TempDir()
 	husk, began := filepath.Join(dir, "husk"), filepath.Join(dir, "began")
 	require.NoError(t, os.WriteFile(husk, []byte("#!/bin/sh\ntrap '' INT\ntouch '"+began+"'\nexec sleep 1000\n"), 0o700))
-	content, info := pack(t)
-	var taken atomic.Bool
 	ends := make(chan runapi.End, 1)
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/work/next", func(w http.ResponseWriter, r *http.Request) {
-		if taken.Swap(true) {
-			<-r.Context().Done()
-			return
-		}
-		run := runapi.Run{NewRun: runapi.NewRun{ID: "ABCDEFGHIJKLMNOPQRSTUVWXYZ", Project: "demo", Stack: "dev", Operation: "up", Bundle: info.Digest}}
-		_ = json.NewEncoder(w).Encode(runapi.Claim{Run: run, Team: "acme", Token: "token", Next: 1, BeatSeconds: 1})
-	})
-	mux.HandleFunc("GET /v1/work/bundle", func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(content) })
-	mux.HandleFunc("POST /v1/work/beat", func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("{}")) })
-	mux.HandleFunc("POST /v1/work/end", func(w http.ResponseWriter, r *http.Request) {
-		var end runapi.End
-		_ = json.NewDecoder(r.Body).Decode(&end)
-		ends <- end
-	})
-	server := httptest.NewServer(mux)
-	defer server.Close()
-	client, err := runapi.NewClient(server.URL, "worker")
-	require.NoError(t, err)
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	done := make(chan error, 1)
-	go func() {
-		done <- worker.Run(ctx, ctx, client, worker.Options{Name: "w", Slots: 1, Dir: filepath.Join(dir, "worker"), Program: husk, Say: t.Logf})
-	}()
+	client := serve(t, func(end runapi.End) { ends <- end }, runapi.Claim{})
+	stop, done := start(t, client, worker.Options{Dir: filepath.Join(dir, "worker"), Program: husk})
 	await(t, "the run has begun", func() bool { _, err := os.Stat(began); return err == nil })
 	stop()
 	select {
@@ -381,7 +359,6 @@ echo "$line" >> '` + said + `'
 case "$line" in *--target=fails*) exit 1;; esac
 `
 	require.NoError(t, os.WriteFile(husk, []byte(script), 0o700))
-	content, info := pack(t)
 	approved := func(plan string, options ...string) runapi.Claim {
 		return runapi.Claim{Plan: []byte(plan), Run: runapi.Run{ApprovedBy: "bob", NewRun: runapi.NewRun{Options: options}}}
 	}
@@ -398,43 +375,17 @@ case "$line" in *--target=fails*) exit 1;; esac
 		{runapi.Claim{Run: runapi.Run{Previewing: true}}, runapi.Succeeded, ""},
 		{approved(`{"position":0,"plan":{"p":1}}`, "--target=works"), runapi.Succeeded, ""},
 	}
-	var n atomic.Int32
+	var claims []runapi.Claim
+	for _, run := range runs {
+		claims = append(claims, run.claim)
+	}
 	ends, noted := make(chan runapi.End), make(chan bool)
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /v1/whoami", func(w http.ResponseWriter, r *http.Request) {
-		_ = json.NewEncoder(w).Encode(runapi.Who{Name: "w", Tenant: "acme", Role: runapi.Work})
-	})
-	mux.HandleFunc("POST /v1/work/next", func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // else the server does not see that the worker is gone
-		i := int(n.Add(1)) - 1
-		if i >= len(runs) {
-			<-r.Context().Done()
-			return
-		}
-		claim := runs[i].claim
-		claim.ID, claim.Project, claim.Stack, claim.Operation, claim.Bundle = strings.Repeat(string(rune('A'+i)), 26), "demo", "dev", "up", info.Digest
-		claim.Team, claim.Token, claim.Next, claim.BeatSeconds = "acme", "token", 1, 1
-		_ = json.NewEncoder(w).Encode(claim)
-	})
-	mux.HandleFunc("GET /v1/work/bundle", func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(content) })
-	mux.HandleFunc("POST /v1/work/beat", func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("{}")) })
-	mux.HandleFunc("POST /v1/work/end", func(w http.ResponseWriter, r *http.Request) {
-		var end runapi.End
-		_ = json.NewDecoder(r.Body).Decode(&end)
+	client := serve(t, func(end runapi.End) {
 		_, err := os.Stat(desired)
 		ends <- end
 		noted <- err == nil
-	})
-	server := httptest.NewServer(mux)
-	defer server.Close()
-	client, err := runapi.NewClient(server.URL, "worker")
-	require.NoError(t, err)
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	done := make(chan error, 1)
-	go func() {
-		done <- worker.Run(ctx, ctx, client, worker.Options{Name: "w", Edge: true, Every: 10 * time.Millisecond, Dir: filepath.Join(dir, "worker"), Program: husk, Say: t.Logf})
-	}()
+	}, claims...)
+	stop, done := start(t, client, worker.Options{Edge: true, Every: 10 * time.Millisecond, Dir: filepath.Join(dir, "worker"), Program: husk})
 	for i, run := range runs {
 		var end runapi.End
 		select {

@@ -47,19 +47,28 @@ func unsetenv(t *testing.T, name string) {
 // husk runs a command and returns what it wrote and its exit code.
 func (u *user) husk(args ...string) (stdout, stderr string, code int) {
 	u.t.Helper()
+	return execute(u.t, u.dir, func(in, out, errs *os.File) *cli.App {
+		a := newApp(in, out, errs, parts.All())
+		a.Store = func(string) state.Store { return filestore.NewFS(u.disk) }
+		return a
+	}, args...)
+}
+
+// execute runs a command of an app in a directory, and returns what it wrote and its exit code.
+func execute(t *testing.T, dir string, app func(in, out, errs *os.File) *cli.App, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	files := t.TempDir()
 	file := func(name string) *os.File {
-		f, err := os.Create(filepath.Join(u.t.TempDir(), name))
-		require.NoError(u.t, err)
+		f, err := os.Create(filepath.Join(files, name))
+		require.NoError(t, err)
 		return f
 	}
 	in, out, errs := file("in"), file("out"), file("errs")
-	a := newApp(in, out, errs, parts.All())
-	a.Store = func(string) state.Store { return filestore.NewFS(u.disk) }
-	code = run(a, append([]string{"-C", u.dir}, args...))
+	code = run(app(in, out, errs), append([]string{"-C", dir}, args...))
 	read := func(f *os.File) string {
-		require.NoError(u.t, f.Close())
+		require.NoError(t, f.Close())
 		data, err := os.ReadFile(f.Name())
-		require.NoError(u.t, err)
+		require.NoError(t, err)
 		return string(data)
 	}
 	read(in)

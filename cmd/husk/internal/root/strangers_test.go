@@ -39,51 +39,36 @@ var loading = []struct {
 	{[]string{"destroy", "--yes"}, false},
 }
 
-// stranger runs commands in projects of strangers.
-type stranger struct {
-	t        *testing.T
-	backends string
-	n        int
-}
-
-func (s *stranger) husk(dir string, args ...string) (said string, code int) {
-	s.t.Helper()
-	file := func(name string) *os.File {
-		f, err := os.Create(filepath.Join(s.backends, name))
-		require.NoError(s.t, err)
-		return f
-	}
-	in, out := file("in"), file("out")
-	code = run(cli.NewApp(in, out, out), append([]string{"-C", dir}, args...))
-	require.NoError(s.t, in.Close())
-	require.NoError(s.t, out.Close())
-	text, err := os.ReadFile(out.Name())
-	require.NoError(s.t, err)
-	return string(text), code
+// together runs a command, and returns all that it wrote and its exit code.
+func together(t *testing.T, dir string, args ...string) (said string, code int) {
+	t.Helper()
+	said, _, code = execute(t, dir, func(in, out, _ *os.File) *cli.App { return cli.NewApp(in, out, out) }, args...)
+	return said, code
 }
 
 // A project that is not trusted gets nothing by what it names, whatever key names it, in whatever way, and whatever command loads
 // it: what is not its own is in no output and no state, is not changed, and nobody waits for it.
 func TestStrangersFindNothing(t *testing.T) {
-	s := &stranger{t: t, backends: t.TempDir()}
+	stacks := filepath.Join(t.TempDir(), "stacks")
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("HUSK_CACHE_DIR", t.TempDir())
-	t.Setenv("HUSK_BACKEND_URL", "file://"+filepath.ToSlash(filepath.Join(s.backends, "stacks")))
+	t.Setenv("HUSK_BACKEND_URL", "file://"+filepath.ToSlash(stacks))
 	t.Setenv("HUSK_OFFLINE", "1")
 	t.Setenv("HUSK_CONFIG_PASSPHRASE", "")
 	unsetenv(t, "HUSK_CONFIG_PASSPHRASE")
 	inside := namedtest.Start(t)
 	place := strangertest.New(t, inside.Addr().String())
+	tried := 0
 	try := func(what, dir string, fails func(runs bool) bool) {
 		// All commands for each project take minutes: preview, and another one in turn.
 		commands := loading
 		if !nightly.Enabled() {
-			s.n++
-			commands = append(loading[:1:1], loading[1+s.n%(len(loading)-1)])
+			tried++
+			commands = append(loading[:1:1], loading[1+tried%(len(loading)-1)])
 		}
 		for _, c := range commands {
-			said, code := s.husk(dir, append(c.args, "--untrusted-project", "--stack", "stranger/dev")...)
+			said, code := together(t, dir, append(c.args, "--untrusted-project", "--stack", "stranger/dev")...)
 			require.NotContains(t, said, strangertest.Canary, "%s: husk %s", what, strings.Join(c.args, " "))
 			require.NotContains(t, said, "panic", what)
 			if fails(c.runs) {
@@ -113,7 +98,7 @@ func TestStrangersFindNothing(t *testing.T) {
 	_, requests := inside.Seen()
 	require.Zero(t, requests, "nobody inside was asked")
 	place.RequireUntouched()
-	require.NoError(t, filepath.WalkDir(filepath.Join(s.backends, "stacks"), func(path string, d fs.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir(stacks, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -125,14 +110,13 @@ func TestStrangersFindNothing(t *testing.T) {
 	// The user's own project has all of it: the places hold what would be found.
 	row := strangertest.Row{Project: "main: PATH\n"}
 	own := place.Project(row, strangertest.Way{Path: "../outside/program.yaml"})
-	said, code := s.husk(own, "preview")
+	said, code := together(t, own, "preview")
 	require.Zero(t, code, said)
 	require.Contains(t, said, strangertest.Canary)
 }
 
 // A project of the user's own reaches what it names, and yet no address of its gets a credential that is not for it.
 func TestNoAddressOfAProjectGetsCredentials(t *testing.T) {
-	s := &stranger{t: t, backends: t.TempDir()}
 	namedtest.Set(t)
 	inside := namedtest.Start(t)
 	place := strangertest.New(t, inside.Addr().String())
@@ -143,7 +127,7 @@ func TestNoAddressOfAProjectGetsCredentials(t *testing.T) {
 		}
 		dir := place.Project(row, place.Ways(row.Kind)[0])
 		for _, args := range [][]string{{"preview"}, {"up", "--yes"}, {"install"}, {"stack", "ls"}} {
-			said, _ := s.husk(dir, append(args, "--stack", "stranger/dev")...)
+			said, _ := together(t, dir, append(args, "--stack", "stranger/dev")...)
 			require.NotContains(t, said, namedtest.Canary, "%s: husk %v", row.Key, args)
 			received, requests := inside.Seen()
 			require.NotContains(t, received, namedtest.Canary, "%s: husk %v", row.Key, args)
