@@ -18,6 +18,8 @@ type Budget struct {
 
 	mu   sync.Mutex
 	held int64
+	// peak is the most that was held since it was asked for.
+	peak int64
 	of   map[string]int64
 }
 
@@ -114,6 +116,7 @@ func (h *Held) Add(bytes int64) error {
 	}
 	h.bytes += bytes
 	b.held += bytes
+	b.peak = max(b.peak, b.held)
 	b.of[h.who] += bytes
 	return nil
 }
@@ -150,6 +153,15 @@ func (b *Budget) InUse() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.held
+}
+
+// Peak returns the most bytes that were held at once since the last call.
+func (b *Budget) Peak() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	is := b.peak
+	b.peak = b.held
+	return is
 }
 
 // ReadAll reads a body, of so many bytes if that is known and not negative. What has not come takes no memory.

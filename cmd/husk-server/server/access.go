@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
@@ -26,6 +27,7 @@ import (
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/remote"
 	"github.com/husk-dev/husk/internal/backend/sealed"
+	"github.com/husk-dev/husk/internal/intake"
 	"github.com/husk-dev/husk/internal/printable"
 	"github.com/husk-dev/husk/internal/runapi"
 	"github.com/husk-dev/husk/internal/workspace"
@@ -45,6 +47,8 @@ type caller struct {
 	projects []string
 	// run is set for the token of a run, which may write its own stack and read others of its projects.
 	run *record
+	// held is the memory that the request has, for what the database gives.
+	held *intake.Held
 	// ends are called once there is an answer.
 	ends []func()
 }
@@ -54,6 +58,12 @@ func (c *caller) end() {
 	for _, end := range c.ends {
 		end()
 	}
+	c.held.End()
+}
+
+// bounded returns a context for what the request of a caller reads: its memory is taken before.
+func (c *caller) bounded(ctx context.Context) context.Context {
+	return backend.WithRoom(ctx, c.held.Add)
 }
 
 // everyTenant is the tenant of workers that take the runs of all.
@@ -83,13 +93,14 @@ func hashOf(secret string) string {
 // newSecret returns a token that nobody can guess.
 func newSecret() string { return "husk_" + rand.Text() + rand.Text() }
 
-// caller returns who sends a request.
+// caller returns who sends a request. The function end of the caller is to be called.
 func (s *Server) caller(r *http.Request) (*caller, error) {
 	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok || secret == "" {
 		return nil, refusef(http.StatusUnauthorized, "the request has no token")
 	}
 	var c *caller
+	var held *intake.Held
 	err := s.db.step(r.Context(), func(t *tx) error {
 		found := &caller{hash: hashOf(secret)}
 		var projects string
@@ -97,7 +108,16 @@ func (s *Server) caller(r *http.Request) (*caller, error) {
 		err := t.row("SELECT tenant, name, person, issued_by, role, projects, expires FROM husk_tokens WHERE hash = ?", found.hash).
 			Scan(&found.tenant, &found.name, &found.person, &found.issuedBy, &found.role, &projects, &expires)
 		if errors.Is(err, sql.ErrNoRows) {
-			run, err := t.runWhere("token = ? AND state = 'running'", found.hash)
+			const running = "token = ? AND state = 'running'"
+			var tenant string
+			if err := t.row("SELECT tenant FROM husk_runs WHERE "+running, found.hash).Scan(&tenant); errors.Is(err, sql.ErrNoRows) {
+				return nil
+			} else if err != nil {
+				return err
+			}
+			held = s.memory.Hold(tenant)
+			t.ctx = backend.WithRoom(t.ctx, held.Add)
+			run, err := t.runWhere(running, found.hash)
 			if err != nil || run == nil {
 				return err
 			}
@@ -117,9 +137,19 @@ func (s *Server) caller(r *http.Request) (*caller, error) {
 		return json.Unmarshal([]byte(projects), &c.projects)
 	})
 	if err == nil && c == nil {
-		return nil, refusef(http.StatusUnauthorized, "the token is not one of this server, or was revoked")
+		err = refusef(http.StatusUnauthorized, "the token is not one of this server, or was revoked")
 	}
-	return c, err
+	if c != nil && held == nil {
+		held = s.memory.Hold(c.tenant)
+	}
+	if err != nil {
+		if held != nil {
+			held.End()
+		}
+		return nil, err
+	}
+	c.held = held
+	return c, nil
 }
 
 // owner is the name of the caller to [remote.Server], whose leases belong to it.
@@ -206,15 +236,19 @@ func (s *Server) stateAccess(r *http.Request) (*remote.Access, error) {
 		var refused *refusal
 		if errors.As(err, &refused) {
 			s.logRefusal(r, c, refused)
-			return nil, &remote.RefusedError{Status: refused.status, Reason: refused.reason}
+			err = &remote.RefusedError{Status: refused.status, Reason: refused.reason}
+		}
+		if c != nil {
+			c.end()
 		}
 		return nil, err
 	}
 	t, err := s.tenant(r.Context(), c.tenant)
 	if err != nil {
+		c.end()
 		return nil, err
 	}
-	access := &remote.Access{Backend: t.backend, Team: c.tenant, Owner: c.owner(), Keys: t, Modules: engine.Modules, Readable: sealed.New(t.backend, ownKeys{t}, sealed.Keep).Backend().State}
+	access := &remote.Access{Backend: t.backend, End: c.end, Team: c.tenant, Owner: c.owner(), Keys: t, Modules: engine.Modules, Readable: sealed.New(t.backend, ownKeys{t}, sealed.Keep).Backend().State}
 	// With approval by others, only runs write states. One that previews does not.
 	writes := c.may(runapi.Request) && !s.options.RequireApproval
 	access.Decrypts = c.may(runapi.Request) || c.run != nil
@@ -314,6 +348,10 @@ func (k ownKeys) Open(ctx context.Context, typ string, of json.RawMessage) (secr
 
 // isEmpty returns an error unless a state has nothing in it, so that anybody may begin with it.
 func (t *tenant) isEmpty(ctx context.Context, stack state.StackName, checkpoint []byte) error {
+	const decoded = 4 // times the size of the text, for which the call takes more than once
+	if err := backend.Room(ctx, decoded*int64(len(checkpoint))); err != nil {
+		return err
+	}
 	alone := backend.Files("", new(memstore.Store))
 	if err := alone.State.Create(ctx, stack, checkpoint); err != nil {
 		return err
@@ -389,8 +427,12 @@ func (s *Server) addTenant(t *tx, name string) error {
 	return err
 }
 
-// maxTokenName bounds the name of a token, in bytes.
-const maxTokenName = 100
+const (
+	// maxTokenName bounds the name of a token, in bytes.
+	maxTokenName = 100
+	// maxPatterns bounds the patterns of the projects of a token, and maxPattern each, in bytes: they are read with each request.
+	maxPatterns, maxPattern = 100, 200
+)
 
 // isTokenName reports whether there can be a token with a name. Earlier versions have issued some whose name is not for a
 // terminal, which can be revoked.
@@ -417,7 +459,13 @@ func (s *Server) IssueToken(ctx context.Context, token runapi.Token) (*runapi.To
 	if token.Role != runapi.Work && !slices.Contains(runapi.Roles, token.Role) {
 		return nil, refusef(http.StatusBadRequest, "the role %q: it is one of %v, or %s", token.Role, runapi.Roles, runapi.Work)
 	}
+	if len(token.Projects) > maxPatterns {
+		return nil, refusef(http.StatusBadRequest, "a token is for at most %d patterns of projects", maxPatterns)
+	}
 	for _, pattern := range token.Projects {
+		if len(pattern) > maxPattern {
+			return nil, refusef(http.StatusBadRequest, "the project %.60q… has more than %d bytes", pattern, maxPattern)
+		}
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
 			return nil, refusef(http.StatusBadRequest, "the project %q is no pattern", pattern)
 		}
@@ -440,12 +488,21 @@ func (s *Server) IssueToken(ctx context.Context, token runapi.Token) (*runapi.To
 	if conflict(err) {
 		return nil, refusef(http.StatusConflict, "the tenant %s has a token with the name %q: revoke it first, or choose another name", token.Tenant, token.Name)
 	}
+	if err == nil {
+		slog.Info("a token was issued", "tenant", token.Tenant, "token", token.Name, "role", token.Role, "projects", token.Projects, "person", token.Person, "expires", token.Expires, "by", issuer(token.By))
+	}
 	return &token, err
 }
+
+// issuer names the token that issues or revokes another, for the log.
+func issuer(by string) string { return cmp.Or(by, "who runs the server") }
 
 // tokens returns those of a tenant, without their secrets.
 func (s *Server) tokens(ctx context.Context, tenant string) (all []runapi.Token, err error) {
 	err = s.db.step(ctx, func(t *tx) error {
+		if err := t.room("SELECT COALESCE(SUM(octet_length(projects) + ?), 0) FROM husk_tokens WHERE tenant = ?", smallRow, tenant); err != nil {
+			return err
+		}
 		return t.rows(func(scan func(...any) error) error {
 			token := runapi.Token{Tenant: tenant}
 			var projects string
@@ -461,8 +518,9 @@ func (s *Server) tokens(ctx context.Context, tenant string) (all []runapi.Token,
 	return all, err
 }
 
-// revokeToken revokes a token of a tenant, whose leases end.
-func (s *Server) revokeToken(ctx context.Context, tenant, name string) error {
+// revokeToken revokes a token of a caller's tenant, whose leases end.
+func (s *Server) revokeToken(ctx context.Context, c *caller, name string) error {
+	tenant := c.tenant
 	var hash string
 	err := s.db.step(ctx, func(t *tx) error {
 		err := t.row("SELECT hash FROM husk_tokens WHERE tenant = ? AND name = ?", tenant, name).Scan(&hash)
@@ -475,6 +533,7 @@ func (s *Server) revokeToken(ctx context.Context, tenant, name string) error {
 		return err
 	})
 	if err == nil {
+		slog.Info("a token was revoked", "tenant", tenant, "token", name, "by", issuer(c.name))
 		s.states.Drop(ownerOf(tenant, "token", hash))
 	}
 	return err

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/printable"
 	"github.com/husk-dev/husk/internal/runapi"
 )
@@ -120,6 +121,10 @@ func (s *Server) beat(ctx context.Context, c *caller, b runapi.Beat) (answer run
 
 // end records how a run ended at a worker.
 func (s *Server) end(ctx context.Context, c *caller, e runapi.End) error {
+	// What comes in can be handed out again.
+	if err := backend.Room(ctx, planCopies*int64(len(e.Plan))); err != nil {
+		return err
+	}
 	var ended *record
 	err := s.db.step(ctx, func(t *tx) error {
 		r, err := t.held(c)

@@ -59,6 +59,13 @@ func wantedOf(r *record) wanted { return wanted{r.tenant, r.Project, r.selector}
 func (s *Server) look() {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
+	go func() {
+		select {
+		case <-s.closing:
+			stop() // what is read is not waited for
+		case <-ctx.Done():
+		}
+	}()
 	ticks := time.NewTicker(lookAgain)
 	defer ticks.Stop()
 	for {
@@ -70,23 +77,18 @@ func (s *Server) look() {
 		if s.queued.nobody() {
 			continue
 		}
-		var all []wanted
 		err := s.db.step(ctx, func(t *tx) error {
 			return t.rows(func(scan func(...any) error) error {
 				var one wanted
-				all = append(all, one)
-				last := &all[len(all)-1]
-				return scan(&last.tenant, &last.project, &last.selector)
-			}, "SELECT DISTINCT tenant, project, selector FROM husk_runs r WHERE state = 'queued' AND not_before <= ? AND NOT EXISTS (SELECT 1 FROM husk_runs o"+
-				" WHERE o.tenant = r.tenant AND o.project = r.project AND o.stack = r.stack AND (o.state = 'running' OR o.state IN ('queued', 'waiting') AND o.number < r.number))",
-				time.Now().UnixMilli())
+				err := scan(&one.tenant, &one.project, &one.selector)
+				if err == nil {
+					s.queued.ring(one) // none is kept: there may be many
+				}
+				return err
+			}, "SELECT DISTINCT tenant, project, selector FROM husk_runs WHERE state = 'queued' AND not_before <= ? AND "+firstOfStack, time.Now().UnixMilli())
 		})
-		if err != nil {
+		if err != nil && ctx.Err() == nil {
 			slog.Warn("the queue cannot be read", "error", err)
-			continue
-		}
-		for _, one := range all {
-			s.queued.ring(one)
 		}
 	}
 }

@@ -173,6 +173,7 @@ func (t *turns) team(name string) chan struct{} {
 func (s *Server) serveStates(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength < 0 || r.ContentLength > smallBody {
 		if c, err := s.caller(r); err == nil { // else it is refused below
+			c.end()
 			turn := s.large.team(c.tenant)
 			select {
 			case turn <- struct{}{}:

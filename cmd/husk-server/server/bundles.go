@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/bundle"
 	"github.com/husk-dev/husk/internal/runapi"
 )
@@ -58,6 +59,10 @@ func (s *Server) putBundle(w http.ResponseWriter, r *http.Request, c *caller) (a
 			return nil, err
 		}
 	}
+	const copies = 2 // of the database
+	if err := backend.Room(r.Context(), copies*int64(len(content))); err != nil {
+		return nil, err
+	}
 	return nil, s.db.step(r.Context(), func(t *tx) error {
 		_, err := t.exec("INSERT INTO husk_bundles (tenant, digest, made, content) VALUES (?, ?, ?, ?) ON CONFLICT (tenant, digest) DO UPDATE SET made = excluded.made",
 			c.tenant, digest, time.Now().UnixMilli(), content)
@@ -70,13 +75,11 @@ func (s *Server) sendBundle(w http.ResponseWriter, r *http.Request, c *caller) e
 	if err := c.isRun(); err != nil {
 		return err
 	}
-	bundleOf := func(what string, into any) error {
-		return s.db.step(r.Context(), func(t *tx) error {
-			return t.row("SELECT "+what+" FROM husk_bundles WHERE tenant = ? AND digest = ?", c.tenant, c.run.Bundle).Scan(into)
-		})
-	}
+	const from = "husk_bundles WHERE tenant = ? AND digest = ?"
 	var size int64
-	if err := bundleOf("LENGTH(content)", &size); err != nil {
+	if err := s.db.step(r.Context(), func(t *tx) error {
+		return t.row("SELECT octet_length(content) FROM "+from, c.tenant, c.run.Bundle).Scan(&size)
+	}); err != nil {
 		return err
 	}
 	done, err := s.going.begin(c, size)
@@ -84,14 +87,12 @@ func (s *Server) sendBundle(w http.ResponseWriter, r *http.Request, c *caller) e
 		return err
 	}
 	defer done()
-	held := s.memory.Hold(c.tenant)
-	defer held.End()
 	const copies = 2 // one is the database's
-	if err := held.Add(copies * size); err != nil {
-		return err
-	}
 	var content []byte
-	if err := bundleOf("content", &content); err != nil {
+	if err := s.db.step(r.Context(), func(t *tx) (err error) {
+		content, err = t.content(copies, "content", from, c.tenant, c.run.Bundle)
+		return err
+	}); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/gzip")

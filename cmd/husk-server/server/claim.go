@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/intake"
 	"github.com/husk-dev/husk/internal/runapi"
 )
 
@@ -42,10 +44,11 @@ func (t *tx) oneOf(tenant, column string, is func(string) bool) (condition strin
 		if err := scan(&value); err != nil {
 			return err
 		}
-		if is(value) {
-			values = append(values, value)
+		if !is(value) {
+			return nil
 		}
-		return nil
+		values = append(values, value)
+		return backend.Room(t.ctx, rowCopies*int64(len(value)))
 	}, "SELECT DISTINCT "+column+" FROM husk_runs WHERE state = 'queued'"+of, args...)
 	if err != nil || len(values) == 0 {
 		return "", "", err
@@ -60,6 +63,11 @@ func (t *tx) oneOf(tenant, column string, is func(string) bool) (condition strin
 	}
 	return " AND " + column + " IN (" + list + ")", string(text), nil
 }
+
+// firstOfStack is the condition for a queued run whose stack has no run at a worker, and none that waits and is older. The states
+// of others are those of an index.
+const firstOfStack = "NOT EXISTS (SELECT 1 FROM husk_runs o WHERE o.state IN ('queued', 'running', 'waiting') AND o.tenant = husk_runs.tenant" +
+	" AND o.project = husk_runs.project AND o.stack = husk_runs.stack AND (o.state = 'running' OR o.number < husk_runs.number))"
 
 // claim gives a worker the oldest run that it can take, whose stack has no other run and no older one that waits. It is
 // nil if there is none.
@@ -91,9 +99,7 @@ func (s *Server) claim(ctx context.Context, c *caller, ask runapi.Ask) (claim *r
 			}
 			args = append(args, c.tenant, c.person, always, c.person)
 		}
-		r, err = t.runWhere("state = 'queued' AND not_before <= ?"+condition+" AND NOT EXISTS (SELECT 1 FROM husk_runs o WHERE o.tenant = husk_runs.tenant AND o.project = husk_runs.project"+
-			" AND o.stack = husk_runs.stack AND (o.state = 'running' OR o.state IN ('queued', 'waiting') AND o.number < husk_runs.number))"+
-			" ORDER BY number LIMIT 1"+t.locked(), append([]any{now.UnixMilli()}, args...)...)
+		r, err = t.runWhere("state = 'queued' AND not_before <= ?"+condition+" AND "+firstOfStack+" ORDER BY number LIMIT 1"+t.locked(), append([]any{now.UnixMilli()}, args...)...)
 		if r == nil || err != nil {
 			return err
 		}
@@ -117,7 +123,8 @@ func (s *Server) claim(ctx context.Context, c *caller, ask runapi.Ask) (claim *r
 			return err
 		}
 		claim = &runapi.Claim{Run: r.Run, Team: r.tenant, Token: secret, Next: r.lines + 1, BeatSeconds: (s.options.Lease / 3).Seconds()}
-		return t.row("SELECT plan FROM husk_runs WHERE id = ?", r.ID).Scan(&claim.Plan)
+		claim.Plan, err = t.content(planCopies, "plan", "husk_runs WHERE id = ?", r.ID)
+		return err
 	})
 	if conflict(err) {
 		return nil, nil // another worker was first with a run of the same stack
@@ -130,7 +137,33 @@ func (s *Server) claim(ctx context.Context, c *caller, ask runapi.Ask) (claim *r
 		s.traceWait(&claim.Run)
 	}
 	s.changed.ring(claim.ID)
-	return claim, s.remember(ctx, r)
+	err = s.remember(ctx, r)
+	var full *intake.FullError
+	if errors.As(err, &full) {
+		err = errors.Join(err, s.putBack(context.WithoutCancel(ctx), r))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return claim, nil
+}
+
+// planCopies is how often a plan is in memory when it is handed out: it is loaded, and encoded as base64 in a growing buffer.
+const planCopies = 5
+
+// putBack queues a run again that a worker was to have, and has not got.
+func (s *Server) putBack(ctx context.Context, r *record) error {
+	err := s.db.step(ctx, func(t *tx) error {
+		is, err := t.run(r.tenant, r.ID)
+		if err != nil || is.State != runapi.Running || is.token != r.token {
+			return err // it was lost meanwhile
+		}
+		is.State = runapi.Queued
+		is.Attempt--
+		return t.leave(is, "", nil, time.Now().Add(tryAfter))
+	})
+	s.changed.ring(r.ID)
+	return err
 }
 
 // hold has a run begin with the preview that is to be approved, if the server wants that: it may have been queued, or taken
@@ -156,6 +189,10 @@ func (s *Server) remember(ctx context.Context, r *record) error {
 		return nil
 	}
 	seen, err := s.stateOf(ctx, r)
+	var full *intake.FullError
+	if errors.As(err, &full) && !full.Never {
+		return err
+	}
 	if err != nil {
 		slog.Warn("the state of a stack could not be read before a preview, which cannot be approved then", "run", r.ID, "error", err)
 		seen = seenUnknown
@@ -176,7 +213,9 @@ func (s *Server) stateOf(ctx context.Context, r *record) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	c, err := t.backend.State.Load(ctx, state.StackName{Project: r.Project, Name: r.Stack})
+	const copies = 2 // one is the database's
+	bounded := backend.WithRoom(ctx, func(bytes int64) error { return backend.Room(ctx, copies*bytes) })
+	c, err := t.backend.State.Load(bounded, state.StackName{Project: r.Project, Name: r.Stack})
 	if errors.Is(err, state.ErrStackNotFound) {
 		return seenNothing, nil
 	}

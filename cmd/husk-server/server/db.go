@@ -22,6 +22,7 @@ import (
 
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/postgres"
+	"github.com/husk-dev/husk/internal/backend/sqlite"
 )
 
 // db is the server's database: PostgreSQL, or a file of SQLite.
@@ -251,23 +252,74 @@ func (d *db) migrate(ctx context.Context) error {
 	return err
 }
 
+const (
+	// smallRow is what a row takes besides its text, in bytes.
+	smallRow = 256
+	// rowCopies is how often a text is in memory that is read, decoded, and sent.
+	rowCopies = 6
+	// largeStep is how much a step may load or store before its connection is closed, in bytes: SQLite's memory only grows.
+	largeStep = 4 << 20
+)
+
 // tx is a transaction. Its statements have ? for their arguments.
 type tx struct {
 	ctx context.Context
 	*sql.Tx
 	postgres bool
+	// moved is how many bytes of large rows were loaded and stored.
+	moved int64
 }
 
 // step takes a step: all of what do changes, or nothing.
 func (d *db) step(ctx context.Context, do func(*tx) error) error {
-	t, err := d.BeginTx(ctx, nil)
+	conn, err := d.Conn(ctx)
 	if err != nil {
 		return err
 	}
-	if err := do(&tx{ctx, t, d.postgres}); err != nil {
-		return errors.Join(err, t.Rollback())
+	defer func() { _ = conn.Close() }() // it is given back
+	begun, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return err
 	}
-	return t.Commit()
+	t := &tx{ctx: ctx, Tx: begun, postgres: d.postgres}
+	if err = do(t); err != nil {
+		err = errors.Join(err, t.Rollback())
+	} else {
+		err = t.Commit()
+	}
+	if t.moved > largeStep && !d.postgres {
+		sqlite.Discard(conn)
+	}
+	return err
+}
+
+// room takes memory for the texts that come next, if the memory of the step is bounded: a query gives their bytes.
+func (t *tx) room(query string, args ...any) error {
+	if !backend.IsBounded(t.ctx) {
+		return nil
+	}
+	var bytes int64
+	if err := t.row(query, args...).Scan(&bytes); err != nil {
+		return err
+	}
+	return backend.Room(t.ctx, rowCopies*bytes)
+}
+
+// content loads a large text, of which there are as many copies in memory, and none if there is no such row.
+func (t *tx) content(copies int64, column, from string, args ...any) (content []byte, err error) {
+	var bytes sql.NullInt64
+	err = t.row("SELECT octet_length("+column+") FROM "+from, args...).Scan(&bytes)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && bytes.Int64 == 0 {
+		return nil, nil
+	}
+	if err == nil {
+		err = backend.Room(t.ctx, copies*bytes.Int64)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.moved += bytes.Int64
+	return content, t.row("SELECT "+column+" FROM "+from, args...).Scan(&content)
 }
 
 // numbered returns a statement as the database wants it.
@@ -290,6 +342,11 @@ func numbered(statement string, postgres bool) string {
 
 // exec executes a statement, and returns how many rows it changed.
 func (t *tx) exec(statement string, args ...any) (int64, error) {
+	for _, arg := range args {
+		if content, ok := arg.([]byte); ok {
+			t.moved += int64(len(content))
+		}
+	}
 	result, err := t.ExecContext(t.ctx, numbered(statement, t.postgres), args...)
 	if err != nil {
 		return 0, err

@@ -46,7 +46,7 @@ func (s *Server) approve(ctx context.Context, c *caller, id string, yes bool) (*
 		case r.State != runapi.Waiting:
 			return refusef(http.StatusConflict, "the run %s is %s, and waits for no approval", id, r.State)
 		case yes && (r.By == c.name || r.person == c.person):
-			return refusef(http.StatusForbidden, "%s asked for the run %s, which somebody else is to approve%s", r.By, id, same(r, c))
+			return refusef(http.StatusForbidden, "%s asked for the run %s, which somebody else is to approve%s", r.By, id, samePerson(r, c))
 		case !yes:
 			r.State = runapi.Rejected
 			if err := t.say(r, "Rejected by %s.", c); err != nil {
@@ -63,8 +63,8 @@ func (s *Server) approve(ctx context.Context, c *caller, id string, yes bool) (*
 	})
 }
 
-// same says why a token with another name than that of who asked is none of another person.
-func same(r *record, c *caller) string {
+// samePerson explains the refusal of an approval by a token with another name than the one that asked for the run.
+func samePerson(r *record, c *caller) string {
 	if r.By == c.name {
 		return ""
 	}

@@ -8,6 +8,15 @@ import (
 	"github.com/riverqueue/river"
 )
 
+// Take takes memory that a team may have, until the caller calls give.
+func (s *Server) Take(team string, bytes int64) (give func()) {
+	held := s.memory.Hold(team)
+	if err := held.Add(bytes); err != nil {
+		panic(err)
+	}
+	return held.End
+}
+
 // Exec changes the database.
 func (s *Server) Exec(ctx context.Context, statement string, args ...any) error {
 	return s.db.step(ctx, func(t *tx) error {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/runapi"
 )
 
@@ -20,8 +21,8 @@ const (
 	slowest = 30 * time.Second
 	// maxWatchers bounds the logs that are followed with one token at once.
 	maxWatchers = 256
-	// pageMemory is what a page of a log takes until it is sent, in bytes.
-	pageMemory = 3 << 20
+	// pageMemory is what a page of a log takes until it is sent, in bytes: its lines, and the longest of them encoded twice.
+	pageMemory = 5 << 20
 )
 
 // watchers counts the logs that are followed, by team and token.
@@ -78,11 +79,16 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, c *caller) error
 	defer stop()
 	held := s.memory.Hold(c.tenant)
 	defer held.End()
+	ctx := backend.WithRoom(r.Context(), held.Add)
 	for {
 		if time.Since(checked) > checkAgain {
 			checked = time.Now()
-			if c, err = s.caller(r); err != nil || c.require(runapi.Read, "") != nil {
+			if c, err = s.caller(r); err != nil {
 				return nil // the token was revoked: who asks again hears of it
+			}
+			c.end()
+			if c.require(runapi.Read, "") != nil {
+				return nil
 			}
 		}
 		err := held.Add(pageMemory)
@@ -90,7 +96,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, c *caller) error
 		var lines []runapi.Line
 		var more bool
 		if err == nil {
-			run, lines, more, err = s.log(r.Context(), c, id, after)
+			run, lines, more, err = s.log(ctx, c, id, after)
 		}
 		if err != nil {
 			if told != "" {

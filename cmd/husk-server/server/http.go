@@ -211,7 +211,7 @@ func (s *Server) routes() (*http.ServeMux, error) {
 			if err := c.requireAll(); err != nil {
 				return nil, err
 			}
-			return nil, s.revokeToken(r.Context(), c.tenant, r.PathValue("name"))
+			return nil, s.revokeToken(r.Context(), c, r.PathValue("name"))
 		},
 		"HEAD /v1/bundles/{digest}": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			return nil, s.hasBundle(r.Context(), c, r.PathValue("digest"))
@@ -289,6 +289,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, route *route) {
 	c, err := s.caller(r)
 	if err == nil {
 		defer c.end()
+		r = r.WithContext(c.bounded(r.Context()))
 		err = route.check(r)
 	}
 	var out any
@@ -307,7 +308,12 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, route *route) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
+	// Who reads slowly does not keep memory from others. A writer without deadlines has none to set.
+	deadlines := http.NewResponseController(w)
+	_ = deadlines.SetWriteDeadline(time.Now().Add(timeFor(c.held.Bytes())))
 	_ = json.NewEncoder(w).Encode(out) // a client that is gone asks again
+	_ = deadlines.Flush()
+	_ = deadlines.SetWriteDeadline(time.Time{})
 }
 
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, c *caller, err error) {
@@ -366,19 +372,24 @@ func (s *Server) next(w http.ResponseWriter, r *http.Request, c *caller) (any, e
 	})
 	defer stop()
 	end := time.After(min(time.Duration(ask.Seconds)*time.Second, maxWait))
+	held := c.held
 	for {
+		held.End() // what the last look has taken
 		claim, err := s.claim(r.Context(), c, ask)
 		if claim != nil || err != nil {
 			return claim, err
 		}
 		select {
 		case <-rung:
-			if c, err = s.caller(r); err == nil { // the token may have been revoked
-				err = s.requireWorker(c, "")
-			}
+			is, err := s.caller(r) // the token may have been revoked
 			if err != nil {
 				return nil, err
 			}
+			is.end()
+			if err := s.requireWorker(is, ""); err != nil {
+				return nil, err
+			}
+			c = is
 		case <-end:
 			return nil, nil
 		case <-s.closing:

@@ -271,6 +271,21 @@ func TestFourEyes(t *testing.T) {
 	require.Equal(t, run.ID, claim.ID)
 	require.Contains(t, strings.Join(b.lines(bob, run.ID), "\n"), "server: Approved by bob.")
 
+	// A chain of tokens stays hers when those before it are revoked.
+	fourth, err := issue(second, runapi.Token{Name: "her other friend", Role: runapi.Admin})
+	require.NoError(t, err)
+	fifth, err := issue(fourth, runapi.Token{Name: "a friend of that", Role: runapi.Approve})
+	require.NoError(t, err)
+	for _, name := range []string{"friend", "her other friend"} {
+		b.revoke(ann, name)
+	}
+	chained := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "chained"})
+	require.NoError(t, b.end(b.wait(worker), runapi.End{Outcome: runapi.Succeeded, Plan: []byte("plan")}))
+	for _, c := range []*runapi.Client{third, fifth} {
+		require.Equal(t, http.StatusForbidden, status(approve(c, chained)))
+	}
+	second = fifth // which is left
+
 	// What a schedule of hers asks for is asked for by her.
 	schedule := nightly("nightly")
 	schedule.Run.Options = nil

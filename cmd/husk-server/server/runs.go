@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/runapi"
 )
 
@@ -27,8 +28,10 @@ type record struct {
 	lines, logged int64
 	// worker is the hash of the token that the run's worker has asked with, empty if that was before it was noted.
 	workerToken string
-	// size is about how many bytes it takes.
-	size int
+	// size is about how many bytes it takes, of which request are those of its request.
+	size, request int
+	// text is its request until it is decoded, if that is small.
+	text string
 	// tries is how often its stack was not to be had.
 	tries int
 	// person is that of who asked.
@@ -37,19 +40,23 @@ type record struct {
 	seen string
 }
 
-const columns = "id, tenant, project, stack, request, selector, state, previewing, requested_by, requested_projects, approved_by, worker, attempt, token, worker_token, lease, cancel, lines, logged, tries, requested_person, seen, reason, made, began, ended"
+// smallRequest bounds a request that is read before it is known how large it is, in bytes. Options make few larger.
+const smallRequest = 16 << 10
+
+var columns = fmt.Sprintf("id, tenant, project, stack, CASE WHEN octet_length(request) <= %d THEN request ELSE '' END, octet_length(request), ", smallRequest) +
+	"selector, state, previewing, requested_by, requested_projects, approved_by, worker, attempt, token, worker_token, lease, cancel, lines, logged, tries, requested_person, seen, reason, made, began, ended"
 
 // What a run has seen, if it is not the digest of a state: seenAny may begin at any state, seenNothing has found no stack, and
 // seenUnknown may begin at none.
 const seenAny, seenNothing, seenUnknown = "", "nothing", "unknown"
 
+// scanRun reads a run, nil if there is none. It is to be decoded.
 func scanRun(scan func(...any) error) (*record, error) {
 	r := &record{}
-	var request, projects string
+	var projects string
 	var previewing int
 	var lease, made, began, ended int64
-	var id, project, stack string
-	err := scan(&id, &r.tenant, &project, &stack, &request, &r.selector, &r.State, &previewing, &r.By, &projects, &r.ApprovedBy,
+	err := scan(&r.ID, &r.tenant, &r.Project, &r.Stack, &r.text, &r.request, &r.selector, &r.State, &previewing, &r.By, &projects, &r.ApprovedBy,
 		&r.Worker, &r.Attempt, &r.token, &r.workerToken, &lease, &r.cancel, &r.lines, &r.logged, &r.tries, &r.person, &r.seen, &r.Reason, &made, &began, &ended)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
@@ -57,14 +64,30 @@ func scanRun(scan func(...any) error) (*record, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.size = len(request) + len(r.Reason)
+	r.size = r.request + len(r.Reason)
 	r.Previewing, r.lease, r.Made, r.Began, r.Ended = previewing != 0, timeOf(lease), timeOf(made), timeOf(began), timeOf(ended)
-	return r, errors.Join(json.Unmarshal([]byte(request), &r.NewRun), json.Unmarshal([]byte(projects), &r.projects))
+	return r, json.Unmarshal([]byte(projects), &r.projects)
+}
+
+// decode decodes the request of a run. A large one is loaded once there is room for it.
+func (t *tx) decode(r *record) error {
+	text := []byte(r.text)
+	if r.text = ""; r.request > smallRequest {
+		var err error
+		if text, err = t.content(rowCopies, "request", "husk_runs WHERE id = ?", r.ID); err != nil {
+			return err
+		}
+	}
+	return json.Unmarshal(text, &r.NewRun)
 }
 
 // runWhere returns the run of a condition, nil if there is none.
 func (t *tx) runWhere(condition string, args ...any) (*record, error) {
-	return scanRun(t.row("SELECT "+columns+" FROM husk_runs WHERE "+condition, args...).Scan)
+	r, err := scanRun(t.row("SELECT "+columns+" FROM husk_runs WHERE "+condition, args...).Scan)
+	if r == nil || err != nil {
+		return nil, err
+	}
+	return r, t.decode(r)
 }
 
 // run returns a run of a tenant that nobody else changes before the transaction ends.
@@ -126,11 +149,6 @@ func (s *Server) runs(ctx context.Context, c *caller, project, stack string, ope
 	// Requests have options, which may be long: there are fewer runs then.
 	const page, largest, largestBytes = 100, 1000, 8 << 20
 	most = min(most, largest)
-	held := s.memory.Hold(c.tenant)
-	c.ends = append(c.ends, held.End)
-	if err := held.Add(2 * largestBytes); err != nil {
-		return nil, err
-	}
 	bytes := 0
 	condition, args := "tenant = ?", []any{c.tenant}
 	if project != "" {
@@ -147,14 +165,25 @@ func (s *Server) runs(ctx context.Context, c *caller, project, stack string, ope
 	for before, more := int64(math.MaxInt64), true; more && len(all) < most && bytes < largestBytes; {
 		read := 0
 		err := s.db.step(ctx, func(t *tx) error {
-			return t.rows(func(scan func(...any) error) error {
+			var found []*record
+			if err := t.rows(func(scan func(...any) error) error {
 				read++
 				r, err := scanRun(func(into ...any) error { return scan(append([]any{&before}, into...)...) })
-				if err == nil && r != nil && c.uses(r.Project) && len(all) < most && bytes < largestBytes {
-					all, bytes = append(all, r.Run), bytes+r.size
+				if err != nil || !c.uses(r.Project) || len(all)+len(found) == most || bytes >= largestBytes {
+					return err
 				}
+				found, bytes = append(found, r), bytes+r.size
+				return backend.Room(ctx, rowCopies*int64(smallRow+len(r.text)+len(r.Reason)))
+			}, "SELECT number, "+columns+" FROM husk_runs WHERE "+condition+" AND number < ? ORDER BY number DESC LIMIT ?", append(slices.Clone(args), before, page)...); err != nil {
 				return err
-			}, "SELECT number, "+columns+" FROM husk_runs WHERE "+condition+" AND number < ? ORDER BY number DESC LIMIT ?", append(slices.Clone(args), before, page)...)
+			}
+			for _, r := range found {
+				if err := t.decode(r); err != nil {
+					return err
+				}
+				all = append(all, r.Run)
+			}
+			return nil
 		})
 		if err != nil {
 			return nil, err

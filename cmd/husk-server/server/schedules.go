@@ -58,6 +58,9 @@ type scheduled struct {
 
 // schedulesWhere calls do for each schedule of a condition.
 func (t *tx) schedulesWhere(do func(*scheduled) error, condition string, args ...any) error {
+	if err := t.room("SELECT COALESCE(SUM(octet_length(s.run) + ?), 0) FROM husk_schedules s WHERE "+condition, append([]any{smallRow}, args...)...); err != nil {
+		return err
+	}
 	now := time.Now()
 	return t.rows(func(scan func(...any) error) error {
 		one := &scheduled{}
@@ -90,7 +93,7 @@ func (t *tx) schedulesWhere(do func(*scheduled) error, condition string, args ..
 		}
 		return do(one)
 	}, "SELECT s.tenant, s.name, s.cron, s.run, s.requested_by, s.next, s.last, s.reason, k.hash, k.person, k.role, k.projects, k.expires"+
-		" FROM husk_schedules s LEFT JOIN husk_tokens k ON k.hash = s.token AND k.tenant = s.tenant WHERE "+condition, args...)
+		" FROM husk_schedules s LEFT JOIN husk_tokens k ON k.hash = s.token AND k.tenant = s.tenant WHERE "+condition+" ORDER BY s.name", args...)
 }
 
 func (s *scheduled) stop(format string, args ...any) {
@@ -222,7 +225,7 @@ func (s *Server) schedules(ctx context.Context, c *caller, name string) (all []r
 				all = append(all, one.Schedule)
 			}
 			return nil
-		}, condition+" ORDER BY s.name", args...)
+		}, condition, args...)
 	})
 	return all, err
 }

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -85,7 +86,7 @@ type Server struct {
 	large   turns
 	closing chan struct{}
 	once    sync.Once
-	// looking is the loop of look.
+	// looking are the loops of look and free.
 	looking sync.WaitGroup
 	// exporting is that of export, until exported is closed.
 	exporting sync.WaitGroup
@@ -129,6 +130,7 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 		return nil, errors.Join(err, s.db.Close())
 	}
 	s.looking.Go(s.look)
+	s.looking.Go(s.free)
 	if o.Collector != nil {
 		s.exporting.Go(func() { s.export(o.Collector, s.exported) })
 	}
@@ -156,6 +158,24 @@ func (s *Server) Close() error {
 		t.backend.Close()
 	}
 	return errors.Join(err, s.db.Close())
+}
+
+// free gives memory back to the system once requests that have taken much of it have ended.
+func (s *Server) free() {
+	const interval, much = 5 * time.Second, 16 << 20
+	ticks := time.NewTicker(interval)
+	defer ticks.Stop()
+	for busy := false; ; {
+		select {
+		case <-s.closing:
+			return
+		case <-ticks.C:
+		}
+		if busy = busy || s.memory.Peak() >= much; busy && s.memory.InUse() < much {
+			busy = false
+			debug.FreeOSMemory()
+		}
+	}
 }
 
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }

@@ -43,6 +43,10 @@ func (s *Server) status(ctx context.Context, tenant string) (*runapi.Status, err
 		if oldest > 0 {
 			out.Oldest = now.Sub(timeOf(oldest)).Seconds()
 		}
+		const eachRun = 32 // two numbers, in lists that grow
+		if err := t.room("SELECT ? * count(*) FROM husk_runs WHERE ended > ? AND (tenant = ? OR 1 = ?)", eachRun, millis(now.Add(-lately)), tenant, all); err != nil {
+			return err
+		}
 		var waits, times []float64
 		err = t.rows(func(scan func(...any) error) error {
 			var state runapi.State
@@ -60,6 +64,10 @@ func (s *Server) status(ctx context.Context, tenant string) (*runapi.Status, err
 			return err
 		}
 		out.Waits["queued"], out.Waits["running"] = quantiles(waits), quantiles(times)
+		if err := t.room("SELECT COALESCE(SUM(octet_length(name) + octet_length(labels) + ?), 0) FROM husk_workers WHERE seen > ? AND (tenant = ? OR tenant = '*' OR 1 = ?)",
+			smallRow, millis(now.Add(-present)), tenant, all); err != nil {
+			return err
+		}
 		return t.rows(func(scan func(...any) error) error {
 			var w runapi.WorkerStatus
 			var labels string

@@ -80,19 +80,18 @@ func (w *sweeper) Work(ctx context.Context, _ *river.Job[sweepArgs]) error { ret
 // database could not be reached.
 func (s *Server) sweep(ctx context.Context) error {
 	const most = 100 // at once
-	var lost []*record
+	var lost []watchArgs
 	err := s.db.step(ctx, func(t *tx) error {
 		lost = nil
 		return t.rows(func(scan func(...any) error) error {
-			r, err := scanRun(scan)
-			if err == nil {
-				lost = append(lost, r)
-			}
+			var one watchArgs
+			err := scan(&one.Tenant, &one.Run, &one.Attempt)
+			lost = append(lost, one)
 			return err
-		}, "SELECT "+columns+" FROM husk_runs WHERE state = 'running' AND lease < ? ORDER BY lease LIMIT ?", time.Now().Add(-s.options.Lease).UnixMilli(), most)
+		}, "SELECT tenant, id, attempt FROM husk_runs WHERE state = 'running' AND lease < ? ORDER BY lease LIMIT ?", time.Now().Add(-s.options.Lease).UnixMilli(), most)
 	})
-	for _, r := range lost {
-		_, _, one := s.lose(ctx, r.tenant, r.ID, r.Attempt)
+	for _, run := range lost {
+		_, _, one := s.lose(ctx, run.Tenant, run.Run, run.Attempt)
 		err = errors.Join(err, one)
 	}
 	return err

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -93,6 +94,50 @@ func (d *db) confirm(ctx context.Context, query statement) ([]row, error) {
 func (d *db) read(ctx context.Context, query statement) ([]row, error) {
 	results, _, err := d.send(ctx, never, []statement{query})
 	return last(results), err
+}
+
+const (
+	// firstRoom is the room that a bounded read asks for before it knows its size, in bytes: most take one round trip.
+	firstRoom = 64 << 10
+	// nameSize is what each of many rows takes besides its text, in bytes.
+	nameSize = 64
+)
+
+// readBounded is read for what may be large, and asks for the room that it takes. query returns the query of rows that have at
+// most so many bytes: its first column is how many these are, also of a row without the rest if they are more.
+func (d *db) readBounded(ctx context.Context, query func(most int64) statement) ([]row, error) {
+	most := int64(math.MaxInt64)
+	if backend.IsBounded(ctx) {
+		most = firstRoom
+		if err := backend.Room(ctx, most); err != nil {
+			return nil, err
+		}
+	}
+	for {
+		rows, err := d.read(ctx, query(most))
+		if err != nil || len(rows) == 0 {
+			return nil, err
+		}
+		if bytes := rows[0].int(0); bytes > most {
+			if err := backend.Room(ctx, bytes-most); err != nil {
+				return nil, err
+			}
+			most = bytes
+			continue // others may have changed it meanwhile
+		}
+		for i, r := range rows {
+			rows[i] = r[1:]
+		}
+		return rows, nil
+	}
+}
+
+// one returns a query for [db.readBounded] of a single row, with a content that may be large and other columns, from a condition.
+func one(content, columns, from string, args ...any) func(int64) statement {
+	return func(most int64) statement {
+		parameter := fmt.Sprintf("$%d::bigint", len(args)+1)
+		return sql("SELECT length("+content+")::bigint, CASE WHEN length("+content+") <= "+parameter+" THEN "+content+" END"+columns+" FROM "+from, append(slices.Clone(args), most)...)
+	}
 }
 
 // writes says which attempts of a step write something in any case.

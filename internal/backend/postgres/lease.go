@@ -315,12 +315,18 @@ func (l *lease) Remove(ctx context.Context) error {
 
 // Release implements [state.Lease]. If the server cannot be reached, the lease ends by itself.
 func (l *lease) Release(ctx context.Context) error {
+	l.forget(ctx)
 	_ = l.fenced()
 	l.beating.Wait()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), attemptTime)
 	defer cancel()
 	_, _, err := l.store.db.step(ctx, l.releasing())
 	return l.notReleased(err)
+}
+
+// forget forgets the history that was read with the lease, if nobody has asked for it.
+func (l *lease) forget(ctx context.Context) {
+	_, _ = l.store.updates.Take(backend.WithToken(ctx, l.Token()), l.name)
 }
 
 // releasing ends the lease, unless it has ended.
@@ -341,6 +347,7 @@ func (l *lease) ReleaseWith(ctx context.Context, e backend.Ending) (missing []st
 	if err := state.CheckHistory(l.name, e.Updates); err != nil {
 		return nil, err
 	}
+	l.forget(ctx)
 	_ = l.fenced()
 	l.beating.Wait()
 	ctx = context.WithoutCancel(ctx)

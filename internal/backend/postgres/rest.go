@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,7 +25,7 @@ func (m modules) Has(ctx context.Context, digest string) (bool, error) {
 }
 
 func (m modules) Get(ctx context.Context, digest string) ([]byte, error) {
-	rows, err := m.db.read(ctx, sql("SELECT content FROM @modules WHERE digest = $1", digest))
+	rows, err := m.db.readBounded(ctx, one("content", "", "@modules WHERE digest = $1", digest))
 	if err != nil {
 		return nil, err
 	}
@@ -87,11 +88,14 @@ const ofStack = " stack = (SELECT id FROM @stacks WHERE project = $1 AND name = 
 type kv struct{ db *db }
 
 func (k kv) List(ctx context.Context, stack state.StackName) ([]string, error) {
-	return names(ctx, k.db, sql("SELECT provider FROM @kv WHERE"+ofStack+` ORDER BY provider COLLATE "C"`, stack.Project, stack.Name))
+	return names(ctx, k.db, "SELECT provider AS name FROM @kv WHERE"+ofStack, stack)
 }
 
-func names(ctx context.Context, d *db, query statement) ([]string, error) {
-	rows, err := d.read(ctx, query)
+// names returns those of a query about a stack, sorted.
+func names(ctx context.Context, d *db, query string, stack state.StackName) ([]string, error) {
+	rows, err := d.readBounded(ctx, func(most int64) statement {
+		return listed(query, "name", `name COLLATE "C"`, most, stack.Project, stack.Name)
+	})
 	var out []string
 	for _, r := range rows {
 		out = append(out, r.text(0))
@@ -99,8 +103,17 @@ func names(ctx context.Context, d *db, query statement) ([]string, error) {
 	return out, err
 }
 
+// listed is the query of a list of texts, in columns and in an order, for [db.readBounded].
+func listed(query, columns, order string, most int64, args ...any) statement {
+	all := strings.Split(columns, ", ")
+	parameter := fmt.Sprintf("$%d::bigint", len(args)+1)
+	return sql(fmt.Sprintf(`WITH q AS (%s), z AS (SELECT coalesce(sum(length(%s) + %d), 0)::bigint AS size FROM q)
+		SELECT size, %s FROM z LEFT JOIN q ON size <= %s WHERE size > %[5]s OR %s IS NOT NULL ORDER BY %s`,
+		query, strings.Join(all, ") + length("), nameSize, columns, parameter, all[0], order), append(slices.Clone(args), most)...)
+}
+
 func (k kv) Load(ctx context.Context, stack state.StackName, provider string) (content []byte, version string, err error) {
-	rows, err := k.db.read(ctx, sql("SELECT content, version FROM @kv WHERE"+ofStack+" AND provider = $3", stack.Project, stack.Name, provider))
+	rows, err := k.db.readBounded(ctx, one("content", ", version", "@kv WHERE"+ofStack+" AND provider = $3", stack.Project, stack.Name, provider))
 	if err != nil || len(rows) == 0 {
 		return nil, "", err
 	}
@@ -173,11 +186,11 @@ func (d *db) fenced(ctx context.Context, stack state.StackName, token uint64) er
 type runs struct{ db *db }
 
 func (h runs) List(ctx context.Context, stack state.StackName) ([]string, error) {
-	return names(ctx, h.db, sql("SELECT run FROM @runs WHERE"+ofStack+` ORDER BY run COLLATE "C"`, stack.Project, stack.Name))
+	return names(ctx, h.db, "SELECT run AS name FROM @runs WHERE"+ofStack, stack)
 }
 
 func (h runs) Get(ctx context.Context, stack state.StackName, id string) ([]byte, error) {
-	rows, err := h.db.read(ctx, sql("SELECT content FROM @runs WHERE"+ofStack+" AND run = $3", stack.Project, stack.Name, id))
+	rows, err := h.db.readBounded(ctx, one("content", "", "@runs WHERE"+ofStack+" AND run = $3", stack.Project, stack.Name, id))
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -43,7 +44,9 @@ func usable(ctx context.Context, name state.StackName) error {
 
 // List implements [state.Store].
 func (s *Store) List(ctx context.Context) ([]state.StackName, error) {
-	rows, err := s.db.read(ctx, sql("SELECT project, name FROM @stacks WHERE present"))
+	rows, err := s.db.readBounded(ctx, func(most int64) statement {
+		return listed("SELECT project, name FROM @stacks WHERE present", "project, name", "project, name", most)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -98,10 +101,15 @@ type loaded struct {
 
 // load returns the stack of a condition, nil if there is none.
 func (s *Store) load(ctx context.Context, name state.StackName, where string, args ...any) (*loaded, error) {
-	rows, err := s.db.read(ctx, sql(`
-		SELECT 0::bigint, s.sequence, s.checkpoint, s.last, s.revision FROM @stacks s WHERE `+where+`
-		UNION ALL SELECT 1, j.sequence, j.record, 0, 0 FROM @journal j JOIN @stacks s ON s.id = j.stack WHERE `+where+`
-		ORDER BY 1, 2`, args...))
+	rows, err := s.db.readBounded(ctx, func(most int64) statement {
+		fits := fmt.Sprintf("size <= $%d::bigint", len(args)+1)
+		return sql(fmt.Sprintf(`
+			WITH s AS (SELECT * FROM @stacks s WHERE %s),
+				z AS (SELECT (coalesce(length(s.checkpoint), 0) + coalesce((SELECT sum(length(j.record) + %d) FROM @journal j WHERE j.stack = s.id), 0))::bigint AS size FROM s)
+			SELECT size, 0::bigint, s.sequence, CASE WHEN %[3]s THEN s.checkpoint END, s.last, s.revision FROM s, z
+			UNION ALL SELECT size, 1, j.sequence, j.record, 0, 0 FROM s, z, @journal j WHERE j.stack = s.id AND %[3]s
+			ORDER BY 2, 3`, where, nameSize, fits), append(slices.Clone(args), most)...)
+	})
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
@@ -181,16 +189,25 @@ func (s *Store) take(ctx context.Context, name state.StackName, holder state.Hol
 	if err != nil {
 		return nil, nil, err
 	}
-	id := rand.Text()
+	id, most := rand.Text(), int64(math.MaxInt64)
+	if load && backend.IsBounded(ctx) {
+		most = firstRoom
+		if err := backend.Room(ctx, most); err != nil {
+			return nil, nil, err
+		}
+	}
 	// Taking the lease again is for an attempt whose answer was lost.
 	rows, _, err := s.db.step(ctx,
 		sql(`UPDATE @stacks SET token = token + 1, revision = revision + 1, lease = $3, holder = $4, expires = `+expiry+`
 			WHERE project = $1 AND name = $2 AND present AND (lease IS NULL OR expires < clock_timestamp())`, name.Project, name.Name, id, string(text)),
-		sql(`WITH s AS (SELECT *, coalesce(lease = $3, false) AS mine FROM @stacks WHERE project = $1 AND name = $2 AND present)
-			SELECT 0::bigint, s.sequence, CASE WHEN mine AND $4::boolean THEN s.checkpoint END, s.last, s.revision, s.id, s.token, s.mine, s.holder FROM s
-			UNION ALL SELECT 1, j.sequence, j.record, 0, 0, 0, 0, true, NULL FROM @journal j JOIN s ON s.id = j.stack WHERE mine AND $4::boolean
-			UNION ALL SELECT 2, 0, h.records, 0, 0, 0, 0, true, NULL FROM @history h JOIN s ON s.id = h.stack WHERE mine AND $4::boolean
-			ORDER BY 1, 2`, name.Project, name.Name, id, load))
+		sql(fmt.Sprintf(`WITH s AS (SELECT *, coalesce(lease = $3, false) AS mine FROM @stacks WHERE project = $1 AND name = $2 AND present),
+				z AS (SELECT (coalesce(length(s.checkpoint), 0) + coalesce((SELECT sum(length(j.record) + %d) FROM @journal j WHERE j.stack = s.id), 0)
+					+ coalesce((SELECT length(h.records) FROM @history h WHERE h.stack = s.id), 0))::bigint AS size FROM s),
+				l AS (SELECT size, s.mine AND $4::boolean AND size <= $5::bigint AS loads FROM s, z)
+			SELECT 0::bigint, s.sequence, CASE WHEN loads THEN s.checkpoint END, s.last, s.revision, s.id, s.token, s.mine, s.holder, size FROM s, l
+			UNION ALL SELECT 1, j.sequence, j.record, 0, 0, 0, 0, true, NULL, 0 FROM l, s, @journal j WHERE j.stack = s.id AND loads
+			UNION ALL SELECT 2, 0, h.records, 0, 0, 0, 0, true, NULL, 0 FROM l, s, @history h WHERE h.stack = s.id AND loads
+			ORDER BY 1, 2`, nameSize), name.Project, name.Name, id, load, most))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -209,6 +226,13 @@ func (s *Store) take(ctx context.Context, name state.StackName, holder state.Hol
 	l.beating.Go(func() { l.beat(beating) })
 	if !load {
 		return l, nil, nil
+	}
+	if bytes := r.int(9); bytes > most {
+		found, err := l.load(ctx) // once there is room for it; the history is read when somebody asks for that
+		if err != nil {
+			return nil, nil, errors.Join(err, l.Release(ctx))
+		}
+		return l, found, nil
 	}
 	var updates [][]byte
 	if last := rows[len(rows)-1]; last.int(0) == 2 {
@@ -263,11 +287,14 @@ func (s *Store) Backup(ctx context.Context, name state.StackName, id string) (*s
 	if err != nil || strconv.FormatInt(number, 10) != id {
 		return nil, fmt.Errorf("the stack %s: %w: %q", name, state.ErrNoBackup, id)
 	}
-	rows, err := s.db.read(ctx, sql(`
-		WITH b AS (SELECT b.* FROM @backups b JOIN @stacks s ON s.id = b.stack WHERE s.project = $1 AND s.name = $2 AND b.number = $3)
-		SELECT 0::bigint, sequence, checkpoint FROM b
-		UNION ALL SELECT 1, r.sequence, r.record FROM @backup_records r JOIN b ON b.stack = r.stack AND b.number = r.number
-		ORDER BY 1, 2`, name.Project, name.Name, number))
+	rows, err := s.db.readBounded(ctx, func(most int64) statement {
+		return sql(fmt.Sprintf(`
+			WITH b AS (SELECT b.* FROM @backups b JOIN @stacks s ON s.id = b.stack WHERE s.project = $1 AND s.name = $2 AND b.number = $3),
+				z AS (SELECT (length(b.checkpoint) + coalesce((SELECT sum(length(r.record) + %d) FROM @backup_records r WHERE r.stack = b.stack AND r.number = b.number), 0))::bigint AS size FROM b)
+			SELECT size, 0::bigint, sequence, CASE WHEN size <= $4::bigint THEN checkpoint END FROM b, z
+			UNION ALL SELECT size, 1, r.sequence, r.record FROM b, z, @backup_records r WHERE r.stack = b.stack AND r.number = b.number AND size <= $4::bigint
+			ORDER BY 2, 3`, nameSize), name.Project, name.Name, number, most)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -301,7 +328,7 @@ func (s *Store) History(ctx context.Context, name state.StackName) ([][]byte, er
 	if records, ok := s.updates.Take(ctx, name); ok {
 		return records, nil
 	}
-	rows, err := s.db.read(ctx, sql("SELECT h.records FROM @history h JOIN @stacks s ON s.id = h.stack WHERE s.project = $1 AND s.name = $2", name.Project, name.Name))
+	rows, err := s.db.readBounded(ctx, one("h.records", "", "@history h JOIN @stacks s ON s.id = h.stack WHERE s.project = $1 AND s.name = $2", name.Project, name.Name))
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}

@@ -363,7 +363,7 @@ func mayCollect(a *Access, _ *request) error {
 }
 
 // collectModules removes the modules that no stack names, also of those that the client may not read.
-func collectModules(ctx context.Context, _ *Server, a *Access, _ scope, _ *request) (answer, error) {
+func collectModules(ctx context.Context, s *Server, a *Access, _ scope, _ *request) (answer, error) {
 	if a.Modules == nil {
 		return answer{}, nil
 	}
@@ -375,19 +375,31 @@ func collectModules(ctx context.Context, _ *Server, a *Access, _ scope, _ *reque
 		stacks, err := a.Backend.State.List(ctx)
 		inUse := make(map[string]bool)
 		for _, name := range stacks {
-			snapshot, _, err := state.Load(ctx, readable, name, nil)
+			digests, err := modulesOf(ctx, s, a, readable, name)
 			if errors.Is(err, state.ErrStackNotFound) {
 				continue // it was removed meanwhile
 			}
 			if err != nil {
 				return nil, fmt.Errorf("one of the stacks on the server may name any module: %w", err)
 			}
-			for _, digest := range a.Modules(snapshot) {
+			for _, digest := range digests {
 				inUse[digest] = true
 			}
 		}
 		return inUse, err
 	})
+}
+
+// modulesOf returns the digests that the state of a stack names. It takes memory for that state only.
+func modulesOf(ctx context.Context, s *Server, a *Access, readable state.Store, name state.StackName) ([]string, error) {
+	const decoded = 8 // times the size of the text, with it
+	held := s.budget.Hold(a.team())
+	defer held.End()
+	snapshot, _, err := state.Load(backend.WithRoom(ctx, func(bytes int64) error { return held.Add((copies + decoded) * bytes) }), readable, name, nil)
+	if err != nil {
+		return nil, err
+	}
+	return a.Modules(snapshot), nil
 }
 
 func putModule(ctx context.Context, _ *Server, a *Access, _ scope, r *request) (answer, error) {

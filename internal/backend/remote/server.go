@@ -53,12 +53,47 @@ type Access struct {
 	Modules func(*state.Snapshot) []string
 	// Readable reads the states in which Modules looks, with the keys that the server has; nil for the states of Backend.
 	Readable state.Store
+	// End, if set, is called when the call has ended.
+	End func()
 
-	// held is the memory that the call has.
-	held *intake.Held
+	// held is the memory that the call has, and loaded how much of it is for what stores have loaded.
+	held   *intake.Held
+	loaded int64
 }
 
 func (a *Access) team() string { return cmp.Or(a.Team, a.Owner) }
+
+// copies is how often a content is in memory while it is loaded and encoded: in the connection to the database, as it was
+// loaded, and in the answer.
+const copies = 3
+
+// storeCopies is how often a content is in the connection to the database while it is stored.
+const storeCopies = 2
+
+// room takes memory for a content, before a store loads it.
+func (a *Access) room(bytes int64) error {
+	err := a.held.Add(copies * bytes)
+	if err == nil {
+		a.loaded += copies * bytes
+	}
+	return err
+}
+
+// answers takes memory for an answer, as far as the store has asked for none.
+func (a *Access) answers(out *answer) error {
+	if more := copies*out.size() - a.loaded; more > 0 {
+		return a.room(more / copies)
+	}
+	return nil
+}
+
+// encoded gives back the memory of all but an answer of so many bytes.
+func (a *Access) encoded(bytes int) {
+	if more := a.loaded - int64(bytes); more > 0 {
+		a.held.Give(more)
+		a.loaded -= more
+	}
+}
 
 // A RefusedError is an answer to a client that may not do what it asks for.
 type RefusedError struct {
@@ -227,6 +262,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, err)
 		return
 	}
+	if access.End != nil {
+		defer access.End()
+	}
 	access.held = s.budget.Hold(access.team())
 	defer access.held.End()
 	refuse := func(err error) {
@@ -249,17 +287,22 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err == nil && op.grows && access.Room != nil {
 		err = access.Room(len(req.Content))
 	}
+	if err == nil && op.changes {
+		err = access.held.Add(storeCopies * req.size())
+	}
 	if err != nil {
 		refuse(err)
 		return
 	}
-	do := func(ctx context.Context) (int, []byte) { return s.do(ctx, op, access, of, &req) }
+	do := func(ctx context.Context) (int, []byte) {
+		return s.do(backend.WithRoom(ctx, access.room), op, access, of, &req)
+	}
 	if !op.changes {
 		status, answer := do(r.Context())
 		write(w, status, answer)
 		return
 	}
-	s.once(w, r, callKey{of, name, req.Call}, s.budget.Hold(access.team()), do)
+	s.once(w, r, callKey{of, name, req.Call}, access, do)
 }
 
 // read reads a call. The caller calls done when it does not need it any more. Only who may write a stack may send a large
@@ -315,8 +358,13 @@ func write(w http.ResponseWriter, status int, body []byte) {
 		return
 	}
 	w.Header().Set("Content-Type", contentType)
+	// Who reads slowly does not keep memory from others. A writer without deadlines has none to set.
+	deadlines := http.NewResponseController(w)
+	_ = deadlines.SetWriteDeadline(time.Now().Add(attemptTime + time.Duration(len(body)/transferRate)*time.Second))
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a client that is gone asks again
+	_ = deadlines.Flush()
+	_ = deadlines.SetWriteDeadline(time.Time{})
 }
 
 // tryAfter is when a client is to try again for which there is no memory, in seconds.
@@ -348,16 +396,23 @@ func refuse(w http.ResponseWriter, err error) {
 }
 
 // once does a call, or gives the answer that it has given before.
-func (s *Server) once(w http.ResponseWriter, r *http.Request, id callKey, held *intake.Held, do func(context.Context) (int, []byte)) {
+func (s *Server) once(w http.ResponseWriter, r *http.Request, id callKey, access *Access, do func(context.Context) (int, []byte)) {
 	s.mu.Lock()
 	c, repeated := s.calls[id]
 	busy := !repeated && s.of[id.owner] >= maxRemembered
+	var full error
 	if !repeated && !busy {
-		c = &call{done: make(chan struct{}), held: held}
-		s.calls[id] = c
-		s.of[id.owner]++
+		c = &call{done: make(chan struct{}), held: s.budget.Hold(access.team())}
+		if full = c.held.Add(callMemory); full == nil {
+			s.calls[id] = c
+			s.of[id.owner]++
+		}
 	}
 	s.mu.Unlock()
+	if full != nil {
+		refuse(w, full)
+		return
+	}
 	if busy {
 		w.Header().Set("Retry-After", strconv.Itoa(int(answerTime.Seconds())))
 		http.Error(w, fmt.Sprintf("the token has changed something %d times in %v: try again later", maxRemembered, answerTime), http.StatusTooManyRequests)
@@ -373,7 +428,15 @@ func (s *Server) once(w http.ResponseWriter, r *http.Request, id callKey, held *
 	case <-c.done:
 		s.mu.Lock()
 		status, body := c.status, c.body
+		var err error
+		if repeated {
+			err = access.held.Add(int64(len(body))) // it may be forgotten before this one has read it
+		}
 		s.mu.Unlock()
+		if err != nil {
+			refuse(w, err)
+			return
+		}
 		write(w, status, body)
 	case <-r.Context().Done():
 	}
@@ -402,14 +465,14 @@ func (s *Server) first(c *call, id callKey, do func() (int, []byte)) {
 	status, body = do()
 }
 
-// smallAnswer is what is kept of an answer without being counted, in bytes.
-const smallAnswer = 4 << 10
+// callMemory is what a call takes that is remembered, with an answer of at most smallAnswer, in bytes.
+const callMemory, smallAnswer = 1 << 10, 256
 
 // do does a call.
 func (s *Server) do(ctx context.Context, op operation, access *Access, of scope, req *request) (int, []byte) {
 	out, err := op.do(ctx, s, access, of, req)
 	if err == nil && !op.changes {
-		err = access.held.Add(out.size())
+		err = access.answers(&out)
 	}
 	var full *intake.FullError
 	if errors.As(err, &full) {
@@ -419,11 +482,14 @@ func (s *Server) do(ctx context.Context, op operation, access *Access, of scope,
 	if err != nil {
 		out.Failure = failureOf(err, access.Backend.Place)
 	}
+	const rest = 4 << 10 // what is not in the size, but for rare cases
 	var body bytes.Buffer
-	if err := encoder.NewEncoder(&body).Encode(out); err != nil {
+	body.Grow(int(out.size()) + rest)
+	if err := encoder.MarshalToBuffer(out, &body); err != nil {
 		slog.Error("the answer to a call could not be written", "error", err)
 		return http.StatusInternalServerError, nil
 	}
+	access.encoded(body.Len())
 	return http.StatusOK, body.Bytes()
 }
 
@@ -501,7 +567,7 @@ func take(ctx context.Context, s *Server, access *Access, of scope, req *request
 		err = access.Leased(ctx, req.Stack)
 	}
 	if err == nil && c != nil {
-		err = access.held.Add((&answer{Contents: &contents{State: *c}}).size())
+		err = access.answers(&answer{Contents: &contents{State: *c}})
 	}
 	if err != nil {
 		s.mu.Lock()

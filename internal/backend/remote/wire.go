@@ -75,6 +75,15 @@ type request struct {
 	Token uint64 `cbor:"token,omitempty"`
 }
 
+// size returns how many bytes the content of the request has.
+func (r *request) size() int64 {
+	size := len(r.Content) + len(r.OtherContent)
+	for _, record := range r.Records {
+		size += len(record)
+	}
+	return int64(size)
+}
+
 // answer has what the calls return.
 type answer struct {
 	Failure  *failure           `cbor:"failure,omitempty"`
@@ -95,20 +104,32 @@ type answer struct {
 	NoSpace *failure `cbor:"noSpace,omitempty"`
 }
 
-// size returns how many bytes the answer takes to be sent: its content, and as much again where it is encoded.
+// nameSize is what each of many elements takes besides its text, in bytes.
+const nameSize = 64
+
+// size returns how many bytes the content of the answer has.
 func (a *answer) size() int64 {
-	const copies = 2
 	size := int64(len(a.Content))
-	if c := a.Contents; c != nil {
-		size += int64(len(c.State.Checkpoint))
-		for _, record := range c.State.Records {
-			size += int64(len(record))
+	records := func(all [][]byte) {
+		for _, record := range all {
+			size += int64(len(record)) + nameSize
 		}
 	}
-	for _, record := range a.Records {
-		size += int64(len(record))
+	if c := a.Contents; c != nil {
+		size += int64(len(c.State.Checkpoint))
+		records(c.State.Records)
+		for _, lost := range c.State.Lost {
+			size += int64(len(lost.Record)) + nameSize
+		}
 	}
-	return copies * size
+	records(a.Records)
+	for _, name := range a.Names {
+		size += int64(len(name)) + nameSize
+	}
+	for _, stack := range a.Stacks {
+		size += int64(len(stack.Project)+len(stack.Name)) + nameSize
+	}
+	return size
 }
 
 // contents is a [state.Contents] whose damages can be sent.
@@ -309,8 +330,8 @@ var decoder = func() cbor.DecMode {
 	return mode
 }()
 
-var encoder = func() cbor.EncMode {
-	mode, err := cbor.EncOptions{Time: cbor.TimeRFC3339Nano}.EncMode()
+var encoder = func() cbor.UserBufferEncMode {
+	mode, err := cbor.EncOptions{Time: cbor.TimeRFC3339Nano}.UserBufferEncMode()
 	if err != nil {
 		panic(err) // the options are constants
 	}

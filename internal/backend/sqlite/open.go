@@ -8,6 +8,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net/url"
@@ -30,6 +31,13 @@ const Scheme = "sqlite"
 
 // busyTime is how long a step waits for those of others.
 const busyTime = 15 * time.Second
+
+const (
+	// connections bounds those of a process to one file: each has memory of its own.
+	connections = 8
+	// largeStep is how much a step may load or store before its connection is closed, in bytes: SQLite's memory only grows.
+	largeStep = 4 << 20
+)
 
 // db is a database file, which is opened by its first step.
 type db struct {
@@ -97,6 +105,7 @@ func (d *db) open(ctx context.Context) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	opened.SetMaxOpenConns(connections)
 	if err := d.migrate(ctx, opened); err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
@@ -108,10 +117,17 @@ func (d *db) open(ctx context.Context) (*sql.DB, error) {
 type tx struct {
 	ctx context.Context
 	*sql.Tx
+	// moved is how many bytes were loaded and stored.
+	moved int64
 }
 
 // exec executes a statement, and returns how many rows it changed.
 func (t *tx) exec(query string, args ...any) (int64, error) {
+	for _, arg := range args {
+		if content, ok := arg.([]byte); ok {
+			t.moved += int64(len(content))
+		}
+	}
 	result, err := t.ExecContext(t.ctx, query, args...)
 	if err != nil {
 		return 0, err
@@ -127,6 +143,22 @@ func (t *tx) row(query string, args []any, into ...any) (found bool, err error) 
 	default:
 		return err == nil, err
 	}
+}
+
+// room asks for room for what comes next, if reads ask for any: for the bytes that a query gives.
+func (t *tx) room(query string, args ...any) error {
+	if !backend.IsBounded(t.ctx) {
+		return nil
+	}
+	var bytes int64
+	if _, err := t.row(query, args, &bytes); err != nil {
+		return err
+	}
+	if err := backend.Room(t.ctx, bytes); err != nil {
+		return done{err}
+	}
+	t.moved += bytes
+	return nil
 }
 
 // rows calls each with the scanner of each row.
@@ -165,15 +197,30 @@ func (d *db) step(ctx context.Context, options *sql.TxOptions, do func(*tx) erro
 	if err != nil {
 		return d.failed(err)
 	}
-	begun, err := opened.BeginTx(ctx, options)
+	conn, err := opened.Conn(ctx)
 	if err != nil {
 		return d.failed(err)
 	}
-	if err := do(&tx{ctx, begun}); err != nil {
-		_ = begun.Rollback() // nothing was changed
+	defer func() { _ = conn.Close() }() // it is given back
+	begun, err := conn.BeginTx(ctx, options)
+	if err != nil {
 		return d.failed(err)
 	}
-	return d.failed(begun.Commit())
+	t := &tx{ctx: ctx, Tx: begun}
+	if err = do(t); err != nil {
+		_ = begun.Rollback() // nothing was changed
+	} else {
+		err = begun.Commit()
+	}
+	if t.moved > largeStep {
+		Discard(conn)
+	}
+	return d.failed(err)
+}
+
+// Discard closes a connection, which is not given back: its memory is free again.
+func Discard(conn *sql.Conn) {
+	_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // which is the error
 }
 
 // failed says where an error of the database was.

@@ -28,6 +28,9 @@ func (m modules) Has(ctx context.Context, digest string) (has bool, err error) {
 
 func (m modules) Get(ctx context.Context, digest string) (content []byte, err error) {
 	err = m.db.read(ctx, func(t *tx) error {
+		if err := t.room("SELECT octet_length(content) FROM modules WHERE digest = ?", digest); err != nil {
+			return err
+		}
 		found, err := t.row("SELECT content FROM modules WHERE digest = ?", []any{digest}, &content)
 		if err == nil && !found {
 			err = done{backend.NoModule(digest, m.db.file)}
@@ -96,11 +99,14 @@ const ofStack = " stack = (SELECT id FROM stacks WHERE project = ?1 AND name = ?
 type kv struct{ db *db }
 
 func (k kv) List(ctx context.Context, stack state.StackName) ([]string, error) {
-	return k.db.names(ctx, "SELECT provider FROM kv WHERE"+ofStack+" ORDER BY provider", stack)
+	return k.db.names(ctx, "SELECT provider AS name FROM kv WHERE"+ofStack+" ORDER BY provider", stack)
 }
 
 func (d *db) names(ctx context.Context, query string, stack state.StackName) (out []string, err error) {
 	err = d.read(ctx, func(t *tx) error {
+		if err := t.room("SELECT COALESCE(SUM(octet_length(name) + ?3), 0) FROM ("+query+")", stack.Project, stack.Name, nameSize); err != nil {
+			return err
+		}
 		return t.rows(query, []any{stack.Project, stack.Name}, func(scan func(...any) error) error {
 			var name string
 			err := scan(&name)
@@ -113,6 +119,9 @@ func (d *db) names(ctx context.Context, query string, stack state.StackName) (ou
 
 func (k kv) Load(ctx context.Context, stack state.StackName, provider string) (content []byte, version string, err error) {
 	err = k.db.read(ctx, func(t *tx) error {
+		if err := t.room("SELECT octet_length(content) FROM kv WHERE"+ofStack+" AND provider = ?3", stack.Project, stack.Name, provider); err != nil {
+			return err
+		}
 		var is int64
 		found, err := t.row("SELECT content, version FROM kv WHERE"+ofStack+" AND provider = ?3", []any{stack.Project, stack.Name, provider}, &content, &is)
 		if found {
@@ -169,11 +178,14 @@ func (t *tx) fenced(stack state.StackName, token uint64) error {
 type runs struct{ db *db }
 
 func (h runs) List(ctx context.Context, stack state.StackName) ([]string, error) {
-	return h.db.names(ctx, "SELECT run FROM runs WHERE"+ofStack+" ORDER BY run", stack)
+	return h.db.names(ctx, "SELECT run AS name FROM runs WHERE"+ofStack+" ORDER BY run", stack)
 }
 
 func (h runs) Get(ctx context.Context, stack state.StackName, id string) (content []byte, err error) {
 	err = h.db.read(ctx, func(t *tx) error {
+		if err := t.room("SELECT octet_length(content) FROM runs WHERE"+ofStack+" AND run = ?3", stack.Project, stack.Name, id); err != nil {
+			return err
+		}
 		found, err := t.row("SELECT content FROM runs WHERE"+ofStack+" AND run = ?3", []any{stack.Project, stack.Name, id}, &content)
 		if err == nil && !found {
 			err = done{fmt.Errorf("there is no record %s of the stack %s: %w", id, stack, fs.ErrNotExist)}

@@ -88,7 +88,7 @@ func (d *db) migrate(ctx context.Context, opened *sql.DB) error {
 		return err
 	}
 	defer func() { _ = begun.Rollback() }() // unless it was committed
-	t := &tx{ctx, begun}
+	t := &tx{ctx: ctx, Tx: begun}
 	var id, is, tables int
 	if _, err := t.row("SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)",
 		nil, &id, &is, &tables); err != nil {

@@ -37,9 +37,15 @@ func usable(ctx context.Context, name state.StackName) error {
 	return cmp.Or(name.Validate(), ctx.Err())
 }
 
+// nameSize is what each of many names takes besides its text, in bytes.
+const nameSize = 64
+
 // List implements [state.Store].
 func (s *Store) List(ctx context.Context) (names []state.StackName, err error) {
 	err = s.db.read(ctx, func(t *tx) error {
+		if err := t.room("SELECT COALESCE(SUM(octet_length(project) + octet_length(name) + ?), 0) FROM stacks WHERE present", nameSize); err != nil {
+			return err
+		}
 		return t.rows("SELECT project, name FROM stacks WHERE present", nil, func(scan func(...any) error) error {
 			var n state.StackName
 			err := scan(&n.Project, &n.Name)
@@ -123,6 +129,9 @@ func (s *Store) load(t *tx, name state.StackName, id int64) (*loaded, error) {
 	out.JournalFile = fmt.Sprintf("the journal of %s in %s", name, s.db.file)
 	out.CheckpointRemedy = "husk stack restore restores an earlier state"
 	out.JournalRemedy = "husk state repair --journal keeps the records before the damage"
+	if err := t.room("SELECT COALESCE(octet_length(checkpoint), 0) + (SELECT COALESCE(SUM(octet_length(record) + ?2), 0) FROM journal WHERE stack = ?1) FROM stacks WHERE id = ?1", id, nameSize); err != nil {
+		return nil, err
+	}
 	if _, err := t.row("SELECT checkpoint, sequence, last FROM stacks WHERE id = ?", []any{id}, &out.Checkpoint, &out.Sequence, &out.last); err != nil {
 		return nil, err
 	}
@@ -260,6 +269,10 @@ func (s *Store) Backup(ctx context.Context, name state.StackName, id string) (*s
 	out.CheckpointFile = fmt.Sprintf("the backup %s of %s in %s", id, name, s.db.file)
 	out.JournalFile = fmt.Sprintf("the records after the backup %s of %s in %s", id, name, s.db.file)
 	err = s.db.read(ctx, func(t *tx) error {
+		if err := t.room(`SELECT octet_length(b.checkpoint) + (SELECT COALESCE(SUM(octet_length(r.record) + ?4), 0) FROM backup_records r WHERE r.stack = b.stack AND r.number = b.number)
+			FROM backups b JOIN stacks s ON s.id = b.stack WHERE s.project = ?1 AND s.name = ?2 AND b.number = ?3`, name.Project, name.Name, number, nameSize); err != nil {
+			return err
+		}
 		var stack int64
 		found, err := t.row(`SELECT b.stack, b.sequence, b.checkpoint FROM backups b JOIN stacks s ON s.id = b.stack
 			WHERE s.project = ? AND s.name = ? AND b.number = ?`, []any{name.Project, name.Name, number}, &stack, &out.Sequence, &out.Checkpoint)
@@ -283,6 +296,9 @@ func (s *Store) History(ctx context.Context, name state.StackName) (records [][]
 		return nil, err
 	}
 	err = s.db.read(ctx, func(t *tx) error {
+		if err := t.room("SELECT octet_length(h.records) FROM history h JOIN stacks s ON s.id = h.stack WHERE s.project = ? AND s.name = ?", name.Project, name.Name); err != nil {
+			return err
+		}
 		var text []byte
 		found, err := t.row("SELECT h.records FROM history h JOIN stacks s ON s.id = h.stack WHERE s.project = ? AND s.name = ?", []any{name.Project, name.Name}, &text)
 		if found {

@@ -1,0 +1,22 @@
+package backend
+
+import "context"
+
+type roomKey struct{}
+
+// WithRoom returns a context for the reads of a client whose memory is bounded. What may be large asks take for its bytes
+// before it is loaded, and is not loaded after an error, which the read returns. take is called by one goroutine at a time.
+func WithRoom(ctx context.Context, take func(bytes int64) error) context.Context {
+	return context.WithValue(ctx, roomKey{}, take)
+}
+
+// IsBounded reports whether reads with a context ask for room.
+func IsBounded(ctx context.Context) bool { return ctx.Value(roomKey{}) != nil }
+
+// Room asks for room for so many bytes, which a read is about to load.
+func Room(ctx context.Context, bytes int64) error {
+	if take, ok := ctx.Value(roomKey{}).(func(int64) error); ok && bytes > 0 {
+		return take(bytes)
+	}
+	return nil
+}
