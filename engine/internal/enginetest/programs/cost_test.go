@@ -1,4 +1,4 @@
-package resources_test
+package programs_test
 
 import (
 	"context"
