@@ -677,6 +677,59 @@ func TestInstalledModules(t *testing.T) {
 			damaged(t)
 		}
 	}
+	for _, kept := range kinds {
+		t.Run("something else in place of "+kept, func(t *testing.T) {
+			for _, spoil := range []func(path string) error{
+				func(path string) error { return os.MkdirAll(filepath.Join(path, "within"), 0o700) },
+				func(path string) error { return os.Symlink(filepath.Base(path), path) }, // which nobody can read
+				func(path string) error { return os.Symlink("nowhere", path) },
+			} {
+				path := files(kept)[0]
+				require.NoError(t, os.Remove(path))
+				require.NoError(t, spoil(path))
+				damaged(t)
+				info, err := os.Lstat(path)
+				require.NoError(t, err)
+				require.True(t, info.Mode().IsRegular(), "it is made again each time")
+			}
+		})
+		t.Run("without "+kept+" after the module was loaded", func(t *testing.T) {
+			h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(dir))
+			require.NoError(t, err)
+			m, err := h.LoadBytes(t.Context(), wasm)
+			require.NoError(t, err)
+			require.NoError(t, os.Remove(files(kept)[0]))
+			p, err := m.NewProvider(t.Context(), host.ProviderOptions{Name: "hand", Lenient: true, Grants: host.Grants{Env: []string{"HUSK_TEST_VARIABLE"}}})
+			require.NoError(t, err)
+			got, err := schema(t.Context(), p)
+			require.NoError(t, err)
+			require.Equal(t, "ok", got)
+			require.NoError(t, h.Close(t.Context()))
+			damaged(t)
+		})
+	}
+	t.Run("all are pruned by two at once", func(t *testing.T) {
+		h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(dir))
+		require.NoError(t, err)
+		m, err := h.LoadBytes(t.Context(), wasm)
+		require.NoError(t, err)
+		var both sync.WaitGroup
+		for range 2 {
+			both.Go(func() {
+				_, err := host.PruneCache(dir, time.Now().Add(time.Hour))
+				assert.NoError(t, err)
+			})
+		}
+		both.Wait()
+		require.Empty(t, files("*.code"))
+		p, err := m.NewProvider(t.Context(), host.ProviderOptions{Name: "hand", Lenient: true})
+		require.NoError(t, err)
+		got, err := schema(t.Context(), p)
+		require.NoError(t, err)
+		require.Equal(t, "ok", got)
+		require.NoError(t, h.Close(t.Context()))
+		damaged(t)
+	})
 	t.Run("other limits", func(t *testing.T) {
 		h, err := host.New(t.Context(), withLimit(t, host.NewConfig().WithCacheDir(dir), "module-functions", 5))
 		require.NoError(t, err)

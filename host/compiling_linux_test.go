@@ -236,3 +236,48 @@ func TestALoadTellsWhatItWaitsFor(t *testing.T) {
 	require.Empty(t, began, "it was compiled again")
 	require.NoError(t, h.Close(t.Context()))
 }
+
+// A disk on which nothing can be written keeps nothing, and no module from running.
+func TestACacheOnADiskThatCannotBeWritten(t *testing.T) {
+	needsCompiler(t)
+	at := t.TempDir()
+	if err := syscall.Mount("none", at, "tmpfs", 0, "size=256k,nr_inodes=16"); err != nil {
+		t.Skipf("a disk cannot be mounted: %v", err)
+	}
+	defer func() { require.NoError(t, syscall.Unmount(at, 0)) }()
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(at, "none"))
+	t.Setenv("HOME", filepath.Join(at, "none"))
+	runs := func(name string) error {
+		h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(filepath.Join(at, name)))
+		require.NoError(t, err)
+		answered, err := schema(t.Context(), assemble(t, h, saying("ok")))
+		require.NoError(t, err)
+		require.Equal(t, "ok", answered)
+		require.NoError(t, h.Close(t.Context()))
+		return h.Uncached()
+	}
+	full := filepath.Join(at, "full")
+	fill := func() {
+		f, err := os.OpenFile(full, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+		require.NoError(t, err)
+		for err == nil {
+			_, err = f.Write(make([]byte, 1024))
+		}
+		require.ErrorIs(t, err, syscall.ENOSPC)
+		require.NoError(t, f.Close())
+	}
+	fill()
+	require.ErrorIs(t, runs("new"), syscall.ENOSPC)
+	require.NoError(t, os.Remove(full))
+	require.NoError(t, runs("old"))
+	fill()
+	require.NoError(t, runs("old"), "what is there is used")
+	for _, file := range filesOf(t, filepath.Join(at, "old"), "*.module") {
+		require.NoError(t, os.Remove(file))
+	}
+	fill()
+	require.NoError(t, runs("old"), "it is compiled, and cannot be kept")
+	require.NoError(t, syscall.Mount("none", at, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
+	require.NoError(t, runs("old"), "it is compiled, and cannot be kept")
+	require.ErrorIs(t, runs("another"), syscall.EROFS)
+}

@@ -39,6 +39,8 @@ type Host struct {
 	compiling chan struct{}
 	imports   imports
 	cache     *codecache.Cache
+	// uncached is why there is no cache although there is to be one, nil otherwise.
+	uncached error
 	// own has the files that are in no grant, see ownFiles.
 	own []string
 	// ahead has all modules, nil if they are compiled.
@@ -104,6 +106,10 @@ func New(ctx context.Context, config Config) (*Host, error) {
 	return h, nil
 }
 
+// Uncached returns why the host keeps no machine code although its configuration names a cache: the disk is full or read-only.
+// It is nil otherwise. Modules are compiled each time then.
+func (h *Host) Uncached() error { return h.uncached }
+
 // ownFiles returns the files that decide which machine code runs. No grant of a directory includes them.
 func (h *Host) ownFiles() (all []string) {
 	if dir := h.config.precompiled; dir != "" {
@@ -127,10 +133,14 @@ func (h *Host) openCode() (_ wazero.CompilationCache, err error) {
 		}
 		return h.ahead.Compiled, nil
 	case h.config.cacheDir != "" && !h.config.interpreter: // which has no machine code to keep
-		if h.cache, err = codecache.Open(h.config.cacheDir); err != nil {
-			return nil, fmt.Errorf("opening the cache of compiled modules: %w", err)
+		if h.cache, err = codecache.Open(h.config.cacheDir); err == nil {
+			return h.cache.Compiled, nil
 		}
-		return h.cache.Compiled, nil
+		err = fmt.Errorf("opening the cache of compiled modules: %w", err)
+		if !codecache.Unwritable(err) {
+			return nil, err
+		}
+		h.uncached = err
 	}
 	return nil, nil
 }

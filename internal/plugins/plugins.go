@@ -169,6 +169,9 @@ func Open(ctx context.Context, project *program.Project, o Options) (*Plugins, e
 	if p.host, err = host.New(ctx, p.config); err != nil {
 		return nil, fmt.Errorf("%w (%s)", err, o.Places.remedy())
 	}
+	if err := p.host.Uncached(); err != nil {
+		p.Diagnose(engine.Diagnostic{Severity: "warning", Message: fmt.Sprintf("modules are compiled each time: %v (%s)", err, o.Places.remedy())})
+	}
 	p.stopped, p.forget = context.WithCancelCause(context.WithoutCancel(ctx))
 	go func() {
 		select {

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/tetratelabs/wazero"
@@ -159,7 +160,24 @@ func (c *Cache) unseal(name string, file []byte) (content []byte, err error) {
 
 // Write keeps a content under a name.
 func (c *Cache) Write(name string, content []byte) error {
-	return atomicfile.WriteUnsynced(filepath.Join(c.dir, name), append(c.seals.seal(name, content), content...), 0o600)
+	return c.put(name, append(c.seals.seal(name, content), content...))
+}
+
+// put writes a file, also in place of a directory, which would have the module compiled each time.
+func (c *Cache) put(name string, content []byte) error {
+	path := filepath.Join(c.dir, name)
+	err := atomicfile.WriteUnsynced(path, content, 0o600)
+	if info, failed := os.Lstat(path); err != nil && failed == nil && info.IsDir() {
+		if err = os.RemoveAll(path); err == nil {
+			err = atomicfile.WriteUnsynced(path, content, 0o600)
+		}
+	}
+	return err
+}
+
+// Unwritable reports whether an error says that nothing can be written to a disk: it is full, or read-only.
+func Unwritable(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
 }
 
 // Spoiled implements [Modules]. It removes the record, so that the module is made again.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/tetratelabs/wazero"
 
-	"github.com/husk-dev/husk/internal/atomicfile"
 	"github.com/husk-dev/husk/internal/filelock"
 	"github.com/husk-dev/husk/internal/meter"
 	"github.com/husk-dev/husk/internal/wasmfile"
@@ -99,7 +98,7 @@ func (c *Cache) keep(ctx context.Context, own *compiler, file string, hollow []b
 		}
 		name := c.CodeName(hollow)
 		f.Seal = c.seals.seal(name+textSuffix, text)
-		if err := atomicfile.WriteUnsynced(filepath.Join(c.dir, name+textSuffix), text, 0o600); err != nil {
+		if err := c.put(name+textSuffix, text); err != nil {
 			return err
 		}
 		return c.writeCBOR(name+frameSuffix, f)
