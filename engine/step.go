@@ -230,8 +230,12 @@ func (d *deployment) applyCreate(ctx context.Context, s *step) error {
 	n.Outputs = *outputs
 	done = done.Ending(op).Ending(d.repeatedCreation(ctx, s))
 	if recordErr := d.recorder.Record(ctx, done); recordErr != nil {
-		return errors.Join(err, fmt.Errorf(
-			"the resource was created with ID %q, but could not be recorded: %w", n.ID, recordErr))
+		unrecorded := fmt.Errorf("the resource was created with ID %q, but could not be recorded: %w", n.ID, recordErr)
+		if !providers.IsType(n.Type) {
+			unrecorded = fmt.Errorf("%w\nonce the state can be written again, have husk refresh --adopt-pending-creates %s take it over",
+				unrecorded, quoted(n.URN+urn.URN("="+n.ID)))
+		}
+		return errors.Join(err, unrecorded)
 	}
 	return err
 }

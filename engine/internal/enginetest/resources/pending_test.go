@@ -1,6 +1,7 @@
 package resources_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -464,4 +465,38 @@ func TestACrashIsToldFromACallThatWasStopped(t *testing.T) {
 		require.ErrorIs(t, err, failure)
 		warned(enginetest.Preview, enginetest.Chain(enginetest.Plain, "2"), "updating this resource, which is read before it is changed")
 	}
+}
+
+// A state that cannot be written after a creation has the creation without its ID. The error has it, with the
+// command that takes the object over.
+func TestACreationThatCannotBeRecordedTellsItsID(t *testing.T) {
+	program := enginetest.One(enginetest.Props("size", 1))
+	told := 0
+	for n := 1; ; n++ {
+		s := enginetest.NewStack(t, enginetest.NewCloud())
+		var failure error
+		run := func(ctx context.Context, d enginetest.Deployment) (*engine.Result, error) {
+			d.Program = program
+			result, err := enginetest.Up(ctx, d)
+			failure = err
+			return result, err
+		}
+		if !s.CrashAt(n, false, run, nil) {
+			break
+		}
+		u := pendingURN(t, s)
+		if s.Cloud.Objects() == 0 || u == "" { // not made yet, or recorded
+			require.NotContains(t, fmt.Sprint(failure), "a-1")
+			continue
+		}
+		require.ErrorContains(t, failure, `the resource was created with ID "a-1", but could not be recorded`)
+		require.ErrorContains(t, failure, "husk refresh --adopt-pending-creates '"+string(u)+"=a-1' take it over")
+		s.Edit = adopting(u, "a-1")
+		s.Refresh()
+		s.Edit = nil
+		s.Up(program)
+		require.Equal(t, []string{"a-1"}, s.Cloud.IDs(), "nothing is made twice")
+		told++
+	}
+	require.Positive(t, told)
 }
