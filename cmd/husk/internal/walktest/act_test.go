@@ -101,7 +101,7 @@ func (a *act) draw(r random, disks bool) {
 	case 0, 1:
 		methods := map[string][]string{"up": {"create", "create", "update", "delete", "delete", "read"}, "refresh": {"read"}, "destroy": {"delete"}}[a.Do]
 		for range 1 + r.IntN(3) {
-			f := fault{Method: pick(r, methods), Name: pick(r, all), How: pick(r, before)}
+			f := fault{Method: pick(r, methods), Name: pick(r, append(all, "", "", "")), How: pick(r, before)}
 			if how := pick(r, after); r.oneIn(2) && f.Method != "read" {
 				if f.Method == "create" || f.Method == "update" && how != "nameless" || how == "lost" || how == "crash" {
 					f.How = how

@@ -42,7 +42,7 @@ type answer struct {
 	Fault      string
 }
 
-// fault is how calls of a method for a resource fail.
+// fault is how calls of a method for a resource fail, or for each one if it has no name.
 type fault struct{ Method, Name, How string }
 
 // The ways to fail: those before the call has its effect, and those after.
@@ -52,7 +52,11 @@ var (
 )
 
 // call is a request that changed the world.
-type call struct{ Method, ID, Name string }
+type call struct {
+	Method, ID, Name string
+	// Users are the objects that were made from one that is deleted.
+	Users []string `json:",omitempty"`
+}
 
 // cloud is a world of objects, in this process. Each creation makes another object, and none is ever made or deleted by itself,
 // so what is left over, or is there twice, shows.
@@ -110,7 +114,7 @@ func (c *cloud) serve(r request) (a answer, answers bool) {
 	}
 	how := ""
 	for _, f := range c.faults {
-		if f.Method == r.Method && f.Name == r.Name {
+		if f.Method == r.Method && (f.Name == "" || f.Name == r.Name) {
 			how = f.How
 		}
 	}
@@ -154,7 +158,15 @@ func (c *cloud) do(r request) answer {
 		c.remove(r.ID)
 	}
 	if r.Method != "read" {
-		c.calls = append(c.calls, call{r.Method, o.ID, r.Name})
+		c.calls = append(c.calls, call{r.Method, o.ID, r.Name, nil})
+	}
+	if r.Method == "delete" {
+		for id, other := range c.objects {
+			if slices.Contains(other.From, "address of "+r.ID) {
+				users := &c.calls[len(c.calls)-1].Users
+				*users = append(*users, id)
+			}
+		}
 	}
 	return answer{ID: o.ID, Key: o.Key, Kind: o.Subkind, Name: o.Label, Owner: o.Owner, From: o.From}
 }

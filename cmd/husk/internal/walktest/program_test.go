@@ -68,6 +68,7 @@ func (p *program) yaml(project, address string) string {
       two: {type: "world:Single", name: "${name}-two", properties: {key: 0, kind: "${key}", from: ["${one.address}"]}}
     outputs:
       address: ${two.address}
+      first: ${one.address}
 resources:
 `)
 	own := false
@@ -92,6 +93,9 @@ func (p *program) declare(b *strings.Builder, project string, r resource) {
 	var from []string
 	for _, name := range r.From {
 		from = append(from, fmt.Sprintf("\"${%s.address}\"", name))
+		if p.Resources[p.index(name)].Type == group {
+			from = append(from, fmt.Sprintf("\"${%s.first}\"", name))
+		}
 	}
 	var options []string
 	option := func(format string, args ...any) { options = append(options, fmt.Sprintf(format, args...)) }
@@ -222,6 +226,9 @@ func drawProgram(r random) program {
 			continue
 		}
 		p.Resources = append(p.Resources, p.draw(r, name))
+	}
+	if len(p.Resources) > 0 && r.oneIn(3) {
+		p.RegionOf = p.Resources[0].Name
 	}
 	p.mend()
 	return p

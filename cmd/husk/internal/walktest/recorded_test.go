@@ -20,6 +20,8 @@ type entry struct {
 	Protect, External  bool
 	RetainOnDelete     bool
 	PendingReplacement bool
+	Parent             urn.URN
+	Dependencies       []urn.URN
 	fingerprint        string
 	Inputs, Outputs    json.RawMessage
 }
@@ -71,6 +73,7 @@ func (w *walker) recorded() (out recorded) {
 			out.entries = append(out.entries, entry{
 				URN: r.URN, ID: r.ID, Type: r.Type, Custom: r.Custom, Delete: r.Delete, Protect: r.Protect, External: r.External,
 				RetainOnDelete: r.RetainOnDelete, PendingReplacement: r.PendingReplacement,
+				Parent: r.Parent, Dependencies: r.Dependencies,
 				fingerprint: fmt.Sprintf("%s %s %v %v delete=%v pending=%v protect=%v", r.URN, r.ID, r.Inputs, r.Outputs, r.Delete, r.PendingReplacement, r.Protect),
 			})
 		}

@@ -5,7 +5,7 @@
 //   - the state can be read and is whole;
 //   - each object of the world is in the state, is that of a creation that is pending, or was told to be left behind;
 //   - none was made twice, neither in one run nor by a later one;
-//   - what was deleted was in the state, not protected, and deleted by a step that is told;
+//   - what was deleted was in the state, not protected, needed by nothing any more, and deleted by a step that is told;
 //   - a preview has changed nothing, and its update does no step that the preview did not show;
 //   - a plan is carried out as a whole, or refused before anything changes;
 //   - nothing panics or hangs.

@@ -404,7 +404,7 @@ func (w *walker) checkCalls(a act, o outcome, was, is recorded, world map[string
 			steps[e.Step.URN.Name()] = true
 		}
 	}
-	for _, c := range o.calls {
+	for i, c := range o.calls {
 		switch c.Method {
 		case "create":
 			if created[c.Name]++; created[c.Name] > 1 {
@@ -419,9 +419,55 @@ func (w *walker) checkCalls(a act, o outcome, was, is recorded, world map[string
 				w.failf("%s was deleted, which is protected: %v", c.ID, o)
 			case !o.killed && !steps[c.Name]:
 				w.failf("%s was deleted by no step: %v", c.ID, o)
+			case w.isAhead(a, o, c, created):
+			default:
+				for _, id := range c.Users {
+					if e, ok := was.object(id); ok && !w.told[id] {
+						w.failf("%s was deleted while %s %s uses it: %v", c.ID, e.URN, id, o)
+					}
+				}
+				if created[c.Name] == 0 { // else the new one is what others depend on
+					w.checkOrder(e, o, o.calls[:i], was, is, world)
+				}
 			}
 		}
 	}
+}
+
+// checkOrder requires that nothing that depends on what is deleted, or on the component that it is part of, is there after the calls
+// before. What goes along with its owner has no call of its own.
+func (w *walker) checkOrder(gone entry, o outcome, before []call, was, is recorded, world map[string]object) {
+	if gone.Delete {
+		return // its successor is what others depend on
+	}
+	there := w.cloud.there()
+	for _, e := range was.entries {
+		depends := func(e entry) bool {
+			return slices.Contains(e.Dependencies, gone.URN) || strings.HasSuffix(gone.Parent.Type(), ":"+group) && slices.Contains(e.Dependencies, gone.Parent)
+		}
+		late, recorded := is.object(e.ID)
+		_, left := there[e.ID]
+		deleted := func(c call) bool { return c.Method == "delete" && c.ID == e.ID }
+		switch {
+		case !e.isObject() || e.Delete || e.Parent == gone.Parent && e.Parent.Type() != urn.RootType || world[e.ID].ID == "" || w.told[e.ID] || !depends(e):
+		case recorded && !depends(late), slices.ContainsFunc(before, deleted), !left && !slices.ContainsFunc(o.calls, deleted):
+		default:
+			w.failf("%s was deleted before %s, which depends on it: %v", gone.URN, e.URN, o)
+		}
+	}
+}
+
+// isAhead reports whether an object was deleted before another one is made of its resource, so that others still used it.
+func (w *walker) isAhead(a act, o outcome, c call, created map[string]int) bool {
+	if created[c.Name] > 0 {
+		return false // it was made before
+	}
+	if slices.ContainsFunc(o.calls, func(other call) bool { return other.Method == "create" && other.Name == c.Name }) {
+		return true
+	}
+	return a.Do == "up" && (o.killed || o.code != 0) && slices.ContainsFunc(a.Program.Resources, func(r resource) bool {
+		return slices.ContainsFunc(r.parts(), func(part string) bool { return slices.Contains(w.namesOf(c.Name), part) })
+	})
 }
 
 // unprotects reports whether an act deletes what is protected so far.
@@ -507,6 +553,13 @@ func (w *walker) settle(p program, version int) {
 	p = unprotected(p)
 	w.prepare(act{Program: p, Version: version})
 	w.resolve()
+	w.cloud.change(func(objects map[string]*object) {
+		for id := range w.told {
+			if o := objects[id]; o != nil && o.Kind == "Named" {
+				w.cloud.remove(id) // it would be in the way of another one of its name
+			}
+		}
+	})
 	a := act{Do: "up", Program: p, Version: version, Flags: []string{"--refresh", "--update-on-import", "--ignore-protect"}}
 	was, world := w.recorded(), w.cloud.there()
 	o := w.run(act{}, append([]string{"up", "--yes", "--skip-preview", "--json"}, a.Flags...)...)
