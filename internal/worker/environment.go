@@ -75,6 +75,9 @@ var variables = []struct {
 	{never, text, "how programs are built, and Go's runtime is debugged", `GO* CC LD_LIBRARY_PATH GIT_* SSH_ASKPASS BASH_COMP_DEBUG_FILE FSNOTIFY_DEBUG FSNOTIFY_BUFFER
 		DEBUG_HTTP2_GOROUTINES NODE_PATH VIRTUAL_ENV WAZEROCLI NoDefaultCurrentDirectoryInExePath HOSTALIASES`},
 	{never, text, "what other systems than those of husk read", `REQUEST_METHOD ASR_CONFIG`},
+	{never, text, "how a shell completes commands", `COMPLETION_DESCRIPTIONS ACTIVE_HELP COBRA_* HUSK_COMPLETION_DESCRIPTIONS HUSK_ACTIVE_HELP`},
+	{never, text, "where SQLite keeps what is temporary", `SQLITE_TMPDIR`},
+	{never, text, "the queue of husk-server and its driver, for their own tests and debugging", `DATABASE_URL TEST_DATABASE_URL RIVER_DEBUG PQGO_DEBUG`},
 	{never, text, "a provider that is a process", `HUSK_NATIVE_PROVIDER`},
 	{never, text, "whose place a husk-full has taken, which no run does", `HUSK_CONTINUED`},
 	{never, text, "tests", `HUSK_TEST_* HUSK_SCREENSHOTS`},
