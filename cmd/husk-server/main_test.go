@@ -343,6 +343,8 @@ func TestCancelDrainAndKill(t *testing.T) {
 	s.login("acme", "ann", "admin")
 	c := newCloud(t)
 	reached, release := make(chan struct{}, 100), make(chan struct{})
+	free := sync.OnceFunc(func() { close(release) })
+	t.Cleanup(free) // runs end also if the test fails
 	c.hold = func(string) {
 		reached <- struct{}{}
 		<-release
@@ -377,7 +379,7 @@ func TestCancelDrainAndKill(t *testing.T) {
 	// The second attempt tells of the object that may be there, and its worker stops.
 	require.NoError(t, two.Process.Signal(syscall.SIGTERM))
 	time.Sleep(time.Second)
-	close(release)
+	free()
 	s.worker(token, "three", "--trusted", "--slots", "1")
 	require.NoError(t, up.Wait(), "%s", out)
 	require.Contains(t, out.String(), "an earlier run was cut off while creating this resource")
@@ -502,6 +504,15 @@ func TestServerRestarts(t *testing.T) {
 // kill kills the worker with a name, as a machine that loses its power does.
 func (s *site) kill(name string) bool {
 	s.t.Helper()
+	killed := false
+	for s.killOnce(name) { // until none is left that could begin another, or write
+		killed = true
+	}
+	return killed
+}
+
+func (s *site) killOnce(name string) bool {
+	s.t.Helper()
 	// All processes of the worker have its directory in their arguments or environment.
 	killed := false
 	dir := filepath.Join(s.dir, "worker-"+name)
@@ -612,6 +623,7 @@ func TestEdgeRepeats(t *testing.T) {
 		return string(all)
 	}
 	reached, release := make(chan struct{}, 100), make(chan struct{})
+	t.Cleanup(func() { close(release) }) // runs end also if the test fails
 	hold := func(which string) {
 		c.mu.Lock()
 		defer c.mu.Unlock()

@@ -114,6 +114,8 @@ func strangers(places []place, inside string) (all []stranger) {
 	for name, text := range map[string]string{
 		"another team's stack":  "resources: {x: {type: pulumi:pulumi:StackReference, properties: {name: acme/a/dev}}}\noutputs: {x: \"${x.outputs}\"}\n",
 		"another stack":         "resources: {x: {type: pulumi:pulumi:StackReference, properties: {name: a/dev}}}\noutputs: {x: \"${x.outputs}\"}\n",
+		"another team's output": "resources: {x: {type: pulumi:pulumi:StackReference, properties: {name: acme/a/prod}}}\noutputs: {x: \"${x.outputs}\"}\n",
+		"another output":        "resources: {x: {type: pulumi:pulumi:StackReference, properties: {name: a/prod}}}\noutputs: {x: \"${x.outputs}\"}\n",
 		"a registry inside":     "plugins: {providers: [{name: x, source: oci://" + inside + "/x, version: \"1\"}]}\nresources: {a: {type: x:Y}}\n",
 		"registries inside":     "plugins: {registries: [oci://" + inside + "/x], providers: [{name: x, source: x/x, version: \"1\"}]}\nresources: {a: {type: x:Y}}\n",
 		"a repository":          "plugins: {providers: [{name: x, source: git+http://" + inside + "/x.git, version: \"1\"}]}\nresources: {a: {type: x:Y}}\n",
@@ -189,6 +191,12 @@ func strangersAt(t *testing.T, flag string, each int) {
 		t.Setenv(name, value)
 	}
 	shared, _ := s.worker(fleet, "w", flag, "--slots", "3", "--env", "OF_ALL_TEAMS")
+
+	// A stack of the first team that was deployed.
+	deployed := s.project(map[string]string{"Husk.yaml": "name: a\nconfig: {password: {type: string, secret: true}}\noutputs: {plain: canary-output, secret: \"${password}\"}\n"})
+	s.done("ann", "stack", "init", "prod", "-C", deployed)
+	s.done("ann", "config", "set", "password", "canary-secret", "--secret", "-C", deployed)
+	s.done("ann", "up", "--yes", "-C", deployed)
 
 	// A run of the first team that goes on all the while.
 	victim := s.project(map[string]string{"Husk.yaml": `name: a

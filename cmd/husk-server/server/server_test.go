@@ -328,11 +328,12 @@ func (b *bench) stacks(token string) *backend.Backend {
 
 // A worker that says that it is there keeps its run, and one that stops gives it back.
 func TestBeatsAndDraining(t *testing.T) {
-	b := open(t, server.Options{Lease: time.Second})
+	const lease = 2 * time.Second
+	b := open(t, server.Options{Lease: lease})
 	ann, worker := b.client("acme", "ann", runapi.Request), b.client("acme", "w", runapi.Work)
 	run := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev"})
 	claim := b.wait(worker)
-	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+	for end := time.Now().Add(lease * 5 / 2); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
 		_, err := b.of(claim).Call(t.Context(), http.MethodPost, "/v1/work/beat", runapi.Beat{}, nil)
 		require.NoError(t, err)
 	}
