@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -8,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -48,7 +48,7 @@ var decoding = map[string]*regexp.Regexp{
 	module + "engine/program/source":                regexp.MustCompile(`^Parse\w*$`),
 }
 
-// Whatever decodes a text is in testdata/decoders.txt, below the row of the table of what decoders take that is about it, or
+// Whatever decodes a text is in testdata/decoders.txt with the number of its calls in a package, below the row of the table of what decoders take that is about it, or
 // below the reason why nobody but the user sends it. The functions of internal/intake count before they decode, and need not be.
 func TestEachDecoderIsInATable(t *testing.T) {
 	reasons := listed(t, "testdata/decoders.txt")
@@ -63,7 +63,7 @@ func TestEachDecoderIsInATable(t *testing.T) {
 			require.Contains(t, string(measured), strconv.Quote(of[1])+": {", "%s: nothing measures it", line)
 		}
 	}
-	var found []string
+	calls := make(map[string]int)
 	for _, dir := range []string{"abi", "automation", "conformance", "engine", "host", "internal", "cmd/husk", "cmd/husk-server"} {
 		require.NoError(t, filepath.WalkDir(filepath.Join("..", filepath.FromSlash(dir)), func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
@@ -73,13 +73,16 @@ func TestEachDecoderIsInATable(t *testing.T) {
 				return filepath.SkipDir
 			}
 			if !d.IsDir() && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
-				found = append(found, decoders(t, path)...)
+				for _, call := range decoders(t, path) {
+					calls[call]++
+				}
 			}
 			return nil
 		}))
 	}
-	require.NotEmpty(t, found)
-	for _, line := range found {
+	require.NotEmpty(t, calls)
+	for call, times := range calls {
+		line := fmt.Sprintf("%s: %d", call, times)
 		if reasons[line] == "" {
 			t.Errorf("%s\n\tdecodes a text: measure it in internal/intake/decoders_test.go, and add this line to api/testdata/decoders.txt below its row, or below the reason why only the user sends it", line)
 		}
@@ -90,7 +93,7 @@ func TestEachDecoderIsInATable(t *testing.T) {
 	}
 }
 
-// decoders returns the functions by which a file decodes something.
+// decoders returns the functions by which a file decodes something, each with its package.
 func decoders(t *testing.T, path string) []string {
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
 	require.NoError(t, err)
@@ -118,11 +121,10 @@ func decoders(t *testing.T, path string) []string {
 	ast.Inspect(file, func(n ast.Node) bool {
 		if s, ok := n.(*ast.SelectorExpr); ok {
 			if x, ok := s.X.(*ast.Ident); ok && of[x.Name] != "" && decoding[of[x.Name]].MatchString(s.Sel.Name) {
-				all = append(all, strings.TrimPrefix(filepath.ToSlash(path), "../")+" "+x.Name+"."+s.Sel.Name)
+				all = append(all, strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), "../")+" "+x.Name+"."+s.Sel.Name)
 			}
 		}
 		return true
 	})
-	slices.Sort(all)
-	return slices.Compact(all)
+	return all
 }
