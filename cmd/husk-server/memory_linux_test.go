@@ -99,7 +99,7 @@ func TestMemoryOfTheServer(t *testing.T) {
 	require.Positive(t, counts["503 2"], "%v", counts)
 	_, most := resident(t, cmd.Process.Pid)
 	t.Logf("idle %d MiB, at most %d MiB, %v", idle>>20, most>>20, counts)
-	require.Less(t, most, int64(limit)*3/2)
+	require.Less(t, most, int64(limit))
 
 	const rest = 48 << 20 // what its database and its connections keep
 	require.Eventually(t, func() bool {

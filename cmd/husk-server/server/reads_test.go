@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bytes"
 	"crypto/rand"
 	"database/sql"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend/remote"
 	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/strictcbor"
 )
 
 // TestReadsAreRefusedBeforeTheyAreLoaded has each call and each route that answers with something large asked for while there is
@@ -186,4 +188,34 @@ func TestReadsAreRefusedBeforeTheyAreLoaded(t *testing.T) {
 		idle()
 		require.Equal(t, http.StatusOK, reads["lease"]().StatusCode)
 	})
+}
+
+// TestAnswersAreCountedWhileTheyAreRead has a client repeat a call and not read its answer, which the server forgets once the
+// client is heard of again: the answer is in memory nevertheless.
+func TestAnswersAreCountedWhileTheyAreRead(t *testing.T) {
+	const size = 16 << 20 // more than a connection takes that nobody reads
+	b := open(t, server.Options{Memory: 512 << 20})
+	ann := b.client("acme", "ann", runapi.Admin)
+	name := state.StackName{Project: "shop", Name: "dev"}
+	require.NoError(t, b.stacks(ann.Token()).State.Create(t.Context(), name, []byte(strings.Repeat(" ", size)+"{}")))
+	lease := fields{"stack": stackField(name), "lease": rand.Text()}
+	call := lease.with(fields{"call": rand.Text(), "load": true})
+	status, answer := b.state(ann.Token(), "lease", call)
+	require.False(t, failed(status, answer))
+	body, err := strictcbor.Marshal(map[string]any(call))
+	require.NoError(t, err)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.url+remote.Path+"lease", bytes.NewReader(body))
+	require.NoError(t, err)
+	req.Header.Set("Authorization", "Bearer "+ann.Token())
+	req.Header.Set("Content-Type", "application/cbor")
+	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, resp.StatusCode)
+	for range 2 { // the first forgets what is remembered
+		status, answer = b.state(ann.Token(), "beat", lease)
+		require.False(t, failed(status, answer))
+	}
+	require.Greater(t, b.server.MemoryInUse(), int64(size))
+	require.NoError(t, resp.Body.Close())
+	require.Eventually(t, func() bool { return b.server.MemoryInUse() < remembered }, time.Minute, time.Millisecond)
 }
