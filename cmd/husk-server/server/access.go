@@ -41,9 +41,9 @@ type caller struct {
 	role   runapi.Role
 	// issuedBy is [runapi.Token.By].
 	issuedBy string
-	// hash is that of the token.
+	// hash is the hash of the token.
 	hash string
-	// projects are the patterns of those that the caller may use, empty for all.
+	// projects are patterns of the projects that the caller may use, empty for all.
 	projects []string
 	// run is set for the token of a run, which may write its own stack and read others of its projects.
 	run *record

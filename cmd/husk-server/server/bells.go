@@ -29,7 +29,7 @@ func (b *bells[T]) wait(wants func(T) bool) (rung <-chan struct{}, stop func()) 
 	}
 }
 
-// ring wakes those who want what has happened.
+// ring wakes everybody who waits for what has happened.
 func (b *bells[T]) ring(what T) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -54,8 +54,7 @@ type wanted struct{ tenant, project, selector string }
 
 func wantedOf(r *record) wanted { return wanted{r.tenant, r.Project, r.selector} }
 
-// look looks for runs that another server has queued, and for those whose time has come, as long as a worker waits: once for
-// all workers.
+// look polls the database for all waiting workers: for runs that another server has queued, and for runs whose time has come.
 func (s *Server) look() {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()

@@ -16,9 +16,8 @@ const (
 	maxRequest = 4 << 20
 	// smallBody bounds one that does not count, in bytes. Few but those of bundles and plans are larger.
 	smallBody = 1 << 20
-	// bodiesAtOnce bounds the bodies that the server has at once, in bytes, bodiesOfTeam those of a team, and bodiesOfToken
-	// those of a token: a body is in memory, and one of the largest is to have room. Those that come in and those that go out
-	// are counted apart.
+	// bodiesAtOnce bounds the bodies in memory of all teams, bodiesOfTeam those of one team, and bodiesOfToken those of one token,
+	// in bytes. Each has room for one of the largest bodies. Requests and answers are counted apart.
 	bodiesAtOnce, bodiesOfTeam, bodiesOfToken = 256 << 20, 128 << 20, 64 << 20
 	// leastTime and leastRate bound how long a body may take, in bytes a second: who sends or reads slowly does not keep others
 	// waiting for ever. Clients give up no later.
@@ -147,8 +146,8 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, c *caller, most in
 	return nil
 }
 
-// largeOfTeam bounds the large calls about states that a team makes at once, which is half of those that the server takes at
-// once from all: others go on while a team sends its own slowly.
+// largeOfTeam bounds the large calls of /v1/state that one team makes at once. The server takes twice as many: a team that sends
+// slowly leaves turns for others.
 const largeOfTeam = 2
 
 // turns are those of teams that make large calls.

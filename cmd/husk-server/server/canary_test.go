@@ -181,7 +181,7 @@ func TestNoOperationTellsOthers(t *testing.T) {
 	})
 }
 
-// snapshot returns what there is of a project.
+// snapshot returns all that the server shows of a project.
 func (b *bench) snapshot(c *runapi.Client, runs map[string]*runapi.Run) (all []string) {
 	b.t.Helper()
 	get := func(path string) {

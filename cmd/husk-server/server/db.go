@@ -32,7 +32,7 @@ type db struct {
 	river    riverdriver.Driver[*sql.Tx]
 }
 
-// schemaVersion is that of the tables below. A change of them adds to changes.
+// schemaVersion counts changes. To change the tables, add to these.
 var schemaVersion = len(changes)
 
 // changes make the tables, each from those before. INTEGER stands for BIGINT in PostgreSQL, BLOB for BYTEA, and INSTR for STRPOS. Times are
@@ -381,7 +381,7 @@ func (t *tx) locked() string {
 	return ""
 }
 
-// conflict reports whether an error is that of another row with the same key, after which the transaction has failed.
+// conflict reports whether a row with the same key exists. The transaction has failed then.
 func conflict(err error) bool {
 	return err != nil && (strings.Contains(err.Error(), "UNIQUE constraint failed") || strings.Contains(err.Error(), "SQLSTATE 23505"))
 }

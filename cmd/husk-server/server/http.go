@@ -271,7 +271,7 @@ func (s *Server) routes() (*http.ServeMux, error) {
 	return mux, nil
 }
 
-// isRun returns an error unless the token is that of a run.
+// isRun returns an error unless the caller has the token of a run.
 func (c *caller) isRun() error {
 	if c.run == nil {
 		return refusef(http.StatusForbidden, "the token %s is not that of a run", c.name)

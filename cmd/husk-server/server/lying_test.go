@@ -49,15 +49,15 @@ func (b *bench) raw(authorization, method, path string, body any) (int, string) 
 	return answer.Code, answer.Body.String()
 }
 
-// TestLyingWorkersAndClients has workers and clients of a team say what is not so, to the server that they share with another
-// team. Nothing of the other team is in any answer, or is changed.
+// TestLyingWorkersAndClients has workers and clients of one team send forged requests to a server that they share with another
+// team. No answer shows anything of the other team, and nothing of it changes.
 func TestLyingWorkersAndClients(t *testing.T) {
 	quiet(t)
 	b := open(t, server.Options{})
 	const canary = "canary"
 	name := state.StackName{Project: "a", Name: "dev"}
 
-	// What the other team has.
+	// The other team: runs in each state, a schedule, states, and keys.
 	ann, annsWorker := b.client("acme", "ann", runapi.Admin), b.client("acme", "canary-w", runapi.Work)
 	files := "canary files"
 	require.NoError(t, ann.SendBundle(t.Context(), digest(files), []byte(files)))
@@ -85,7 +85,7 @@ func TestLyingWorkersAndClients(t *testing.T) {
 	mallory := b.client("acme", "mallory", runapi.Admin, "b") // of the same team, for another project
 	before := b.snapshot(ann, runs)
 
-	// What the liars have.
+	// The attackers: a team with a worker, a run that it has, one that has ended, and one that was approved.
 	eve, worker := b.client("evil", "eve", runapi.Admin), b.client("evil", "w", runapi.Work)
 	require.NoError(t, eve.SendBundle(t.Context(), digest("files"), []byte("files")))
 	own := runapi.NewRun{Project: "a", Stack: "dev", Operation: "up", Bundle: digest("files")}
@@ -125,13 +125,13 @@ func TestLyingWorkersAndClients(t *testing.T) {
 		r.Made, r.Began, r.Ended = now.Add(1000*time.Hour), now.Add(1000*time.Hour), now.Add(1001*time.Hour)
 		r.Lines = []runapi.Line{{Number: 1, Stream: runapi.Server, Text: "Approved by ann."}}
 	})
-	const fenced, missing = -1, -2 // answers of calls about states that are errors
+	const fenced, missing = -1, -2 // errors in the answers of /v1/state
 	cases := []struct {
 		what, who, method, path string
 		body                    any
 		want                    int
 	}{
-		// Workers that ask for what is not theirs.
+		// Workers ask for runs of others.
 		{"the runs of others by their labels", w, post, "/v1/work/next", runapi.Ask{Worker: "w", Slots: 1, Labels: map[string]string{"region": "eu"}}, 204},
 		{"a team in a question", w, post, "/v1/work/next", `{"worker":"w","tenant":"acme"}`, 400},
 		{"the name of their worker", w, post, "/v1/work/next", runapi.Ask{Worker: "canary-worker", Slots: 9}, 204},
@@ -143,7 +143,7 @@ func TestLyingWorkersAndClients(t *testing.T) {
 		{"files without a run", w, get, "/v1/work/bundle", nil, 403},
 		{"a client that takes runs", e, post, "/v1/work/next", runapi.Ask{Worker: "w"}, 403},
 		{"states with the token of a worker", w, post, remote.Path + "list", fields{}, 403},
-		// Logs that are not so.
+		// Forged lines of a log.
 		{"a place in the log after its end", run, post, "/v1/work/beat", lines(runapi.Line{Number: 100, Stream: runapi.Out}), 409},
 		{"a place before the log", run, post, "/v1/work/beat", lines(runapi.Line{Number: -1, Stream: runapi.Out, Text: "before"}), 200},
 		{"the greatest place", run, post, "/v1/work/beat", lines(runapi.Line{Number: 1<<63 - 1, Stream: runapi.Out}), 409},
@@ -156,7 +156,7 @@ func TestLyingWorkersAndClients(t *testing.T) {
 		{"lines as a text", run, post, "/v1/work/beat", `{"lines":"x"}`, 400},
 		{"the log of another run", run, post, "/v1/work/beat", `{"id":"` + running.ID + `","lines":[]}`, 400},
 		{"two messages", run, post, "/v1/work/beat", `{}{"lines":[]}`, 400},
-		// Ends that are not so.
+		// Forged outcomes.
 		{"an end as approved", run, post, "/v1/work/end", runapi.End{Outcome: runapi.Waiting}, 400},
 		{"an end as rejected", run, post, "/v1/work/end", runapi.End{Outcome: runapi.Rejected}, 400},
 		{"an end as running", run, post, "/v1/work/end", runapi.End{Outcome: runapi.Running}, 400},
@@ -166,7 +166,7 @@ func TestLyingWorkersAndClients(t *testing.T) {
 		{"the log of a run that has ended", "stale", post, "/v1/work/beat", lines(runapi.Line{Number: 1, Stream: runapi.Out, Text: "late"}), 401},
 		{"the files of a run that has ended", "stale", get, "/v1/work/bundle", nil, 401},
 		{"the stacks of a run that has ended", "stale", post, remote.Path + "list", fields{}, 401},
-		// Runs that reach for others.
+		// The token of a run, for other runs and stacks.
 		{"another run", run, get, "/v1/runs/" + ended.ID, nil, 403},
 		{"another log", run, get, "/v1/runs/" + ended.ID + "/log", nil, 403},
 		{"tokens", run, post, "/v1/tokens", runapi.Token{Name: "x", Role: runapi.Admin}, 403},
@@ -179,7 +179,7 @@ func TestLyingWorkersAndClients(t *testing.T) {
 		{"a module of others", run, post, remote.Path + "modules/get", fields{"id": digest("canary module")}, missing},
 		{"a key of others", run, post, remote.Path + "keys/decrypt", fields{"content": sealed}, missing},
 		{"the greatest sequence", run, post, remote.Path + "append", stack.with(fields{"lease": rand.Text(), "call": rand.Text(), "sequence": uint64(1<<64 - 1)}), fenced},
-		// Reports that are not so.
+		// Forged reports of edge workers.
 		{"a report with the ID of their run", w, post, "/v1/work/report", report(func(r *runapi.Report) { r.ID = running.ID }), 400},
 		{"the end of their run", w, post, "/v1/work/report", report(func(r *runapi.Report) { r.Of = running.ID }), 400},
 		{"a report of what runs", w, post, "/v1/work/report", report(func(r *runapi.Report) { r.State = runapi.Running }), 400},
@@ -187,7 +187,7 @@ func TestLyingWorkersAndClients(t *testing.T) {
 		{"a report with a path for its ID", w, post, "/v1/work/report", report(func(r *runapi.Report) { r.ID = "../../../../../../etc/x" }), 400},
 		{"a worker that rings", w, post, "/v1/work/report", report(func(r *runapi.Report) { r.Worker = "w\a" }), 400},
 		{"a report that ann has approved", w, post, "/v1/work/report", reported, 204},
-		// Clients.
+		// Forged requests of clients.
 		{"files that are others", e, put, "/v1/bundles/" + digest("x"), "y", 400},
 		{"files of others", e, http.MethodHead, "/v1/bundles/" + digest(files), nil, 404},
 		{"a run with files of others", e, post, "/v1/runs", ask(own, func(n *runapi.NewRun) { n.Bundle = digest(files) }), 409},
@@ -231,7 +231,7 @@ func TestLyingWorkersAndClients(t *testing.T) {
 		default:
 			require.Equal(t, c.want, status, "%s: %s", c.what, answer)
 		}
-		require.NotContains(t, strings.ReplaceAll(answer, "canary-schedule", ""), canary, c.what) // which was sent
+		require.NotContains(t, strings.ReplaceAll(answer, "canary-schedule", ""), canary, c.what) // the name of the schedule was in the request
 	}
 	for _, authorization := range []string{"", "Bearer", "Bearer ../x", "Basic " + eve.Token(), "bearer " + eve.Token(), "Bearer " + eve.Token() + " ", "Bearer " + eve.Token() + "," + eve.Token(), "Bearer %"} {
 		status, _ := b.raw(authorization, get, "/v1/runs", nil)
@@ -248,7 +248,7 @@ func TestLyingWorkersAndClients(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, said.Workers, 1)
 	require.Equal(t, 1, said.Workers[0].Slots, "a worker of another team with its name is another")
-	// What the liars have made is their own.
+	// What the attackers were allowed to store is in their own team.
 	require.Equal(t, []string{"worker: Approved by ann.", "out: a\uFFFDb\uFFFD", "out: " + strings.Repeat("x", 256<<10)}, b.lines(eve, mine.ID))
 	told := b.run(eve, reported.ID)
 	require.Equal(t, "w", told.By)

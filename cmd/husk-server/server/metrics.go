@@ -25,11 +25,10 @@ func newCounts() *counts {
 	return &counts{since: time.Now(), ends: make(map[[2]string]int64), times: make(map[string]*histogram)}
 }
 
-// bounds are those of the buckets of histograms, in seconds.
+// bounds are the upper bounds of the buckets of histograms, in seconds.
 var bounds = []float64{.1, .5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600}
 
-// histogram has how many times were at most each bound and greater than that before it; the last count is of those that
-// were greater than all.
+// histogram counts times by bucket. The last bucket is for times above all bounds.
 type histogram struct {
 	counts [12]int64
 	sum    float64
@@ -74,7 +73,7 @@ func (c *counts) end(r *record) {
 	c.times[r.Operation].add(r.Ended.Sub(r.Began))
 }
 
-// kind is that of a metric.
+// kind says how a metric is aggregated.
 type kind int
 
 const (

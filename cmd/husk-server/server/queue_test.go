@@ -300,7 +300,7 @@ func TestFourEyes(t *testing.T) {
 	_, err = bob.Call(t.Context(), http.MethodPost, "/v1/runs/"+scheduled.ID+"/reject", nil, nil)
 	require.NoError(t, err)
 
-	// Nobody writes a state directly, whatever the role is: neither what there is, nor a new stack with something in it.
+	// No role writes a state directly: neither that of a stack, nor a new stack that is not empty.
 	name := state.StackName{Project: "shop", Name: "new"}
 	for who, c := range map[string]*runapi.Client{"ann": ann, "friend": second, "bob": bob} {
 		stacks := b.stacks(c.Token())
@@ -436,7 +436,7 @@ func (b *bench) lines(c *runapi.Client, id string) (lines []string) {
 	return lines
 }
 
-// Schedules that were set before the server wanted approval need it, but for those that change nothing.
+// Schedules that were set before --require-approval need approval, unless they change nothing.
 func TestSchedulesNeedApproval(t *testing.T) {
 	dir := t.TempDir()
 	s, err := server.Open(t.Context(), server.Options{Dir: dir})
@@ -467,7 +467,7 @@ func TestSchedulesNeedApproval(t *testing.T) {
 	}
 }
 
-// Runs that were queued before the server wanted approval are held, and so are those that go on after their worker was lost.
+// Runs that were queued before --require-approval are held, also when their worker was lost.
 func TestQueuedRunsNeedApproval(t *testing.T) {
 	everywhere(t, func(t *testing.T, o server.Options) {
 		o.Dir, o.Lease = t.TempDir(), time.Second

@@ -19,7 +19,7 @@ import (
 type record struct {
 	runapi.Run
 	tenant, selector string
-	// projects are those that who asked for the run may use.
+	// projects are the patterns of the token that asked for the run.
 	projects []string
 	token    string
 	lease    time.Time
@@ -34,7 +34,7 @@ type record struct {
 	text string
 	// tries is how often its stack was not to be had.
 	tries int
-	// person is that of who asked.
+	// person is whose token asked.
 	person string
 	// seen is the state that the preview has read, which the approved run must find: see [Server.remember].
 	seen string
@@ -144,7 +144,7 @@ func (t *tx) noRun(id string) error {
 	return &refusal{status: http.StatusNotFound, reason: fmt.Sprintf("there is no run %s: husk remote ls lists them", id), hides: n > 0}
 }
 
-// runs returns those that a caller may see, the newest first.
+// runs returns the runs that a caller may see, the newest first.
 func (s *Server) runs(ctx context.Context, c *caller, project, stack string, open bool, most int) (all []runapi.Run, err error) {
 	// Requests have options, which may be long: there are fewer runs then.
 	const page, largest, largestBytes = 100, 1000, 8 << 20

@@ -51,7 +51,7 @@ type Options struct {
 	Trace *trace.Tracer
 	// Collector gets metrics, nil for none.
 	Collector *Collector
-	// Version is that of the program.
+	// Version is the version of the program.
 	Version string
 }
 
@@ -88,7 +88,7 @@ type Server struct {
 	once    sync.Once
 	// looking are the loops of look and free.
 	looking sync.WaitGroup
-	// exporting is that of export, until exported is closed.
+	// exporting is the loop of export, until exported is closed.
 	exporting sync.WaitGroup
 	exported  chan struct{}
 
