@@ -1,8 +1,6 @@
 package walktest
 
-import (
-	"slices"
-)
+import "slices"
 
 // act is what a walk does once: it changes the world, the program, and the provider, runs husk, and lets things fail meanwhile.
 // It is plain data, so that a walk that failed can be repeated without some of its acts.
@@ -29,9 +27,6 @@ type act struct {
 	Left     int `json:",omitempty"`
 	Parallel int
 }
-
-// quiet reports whether nothing goes wrong in the act.
-func (a act) quiet() bool { return a.Kill == 0 && a.Pause == 0 && a.Left == 0 && len(a.Faults) == 0 }
 
 // narrow reports whether the act leaves out resources.
 func (a act) narrow() bool { return len(a.Targets)+len(a.Excludes) > 0 }
