@@ -206,7 +206,7 @@ func (d *decoder) yamlPackage(at *yaml.Node, p *Package, dir string, text []byte
 	}
 	d.Add(m.Diagnostics()...)
 	d.furtherComponents(p.Name, version, dir)
-	if len(d.project.ComponentsOf(p.Name)) == 0 {
+	if !d.project.HasComponents(p.Name) {
 		d.Errorf(at, "the package %q has no components", p.Name)
 	}
 	return RuntimeYAML, true

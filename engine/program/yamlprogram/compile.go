@@ -60,7 +60,7 @@ const pulumiName = "pulumi"
 
 func (p *Program) compile(ctx context.Context, run abi.RunContext, unknown []string) (*compilation, source.Diagnostics, error) {
 	c := p.compilationOf(p.project.Template, run, p.project.ProgramDir, packages{
-		schemas: p.schemas, fetched: map[packageKey]func() (*schema.Package, error){}, loaded: map[packageKey]loadedPackage{}, refs: map[string]string{},
+		schemas: p.schemas, fetched: map[packageKey]func() (*schema.Package, error){}, loaded: map[packageKey]loadedPackage{}, components: map[string][]string{}, refs: map[string]string{},
 		replacing: map[string][]string{},
 	}, budget.New(ctx, p.limits), nil)
 	c.components = map[string]*compilation{}

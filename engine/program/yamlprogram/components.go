@@ -136,10 +136,14 @@ func (c *compilation) unknownComponent(r *resource, pkg string) (ok bool) {
 	if !c.program.project.HasComponents(pkg) {
 		return false
 	}
-	known := c.program.project.ComponentsOf(pkg)
 	listed := slices.ContainsFunc(c.program.project.Providers, func(p program.ProviderPlugin) bool { return p.Name == pkg })
 	if listed {
 		return false
+	}
+	known, ok := c.packages.components[pkg]
+	if !ok {
+		known = c.program.project.ComponentsOf(pkg)
+		c.packages.components[pkg] = known
 	}
 	near := c.report.Nearest(r.typ, func() []string { return known })
 	c.report.Add(c.unknownToken("component", r.typ, r.typeNode, near, known))

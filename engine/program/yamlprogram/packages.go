@@ -42,6 +42,8 @@ type packages struct {
 	// fetched are those that were asked for ahead.
 	fetched map[packageKey]func() (*schema.Package, error)
 	loaded  map[packageKey]loadedPackage
+	// components are the types of those of a package.
+	components map[string][]string
 	// replacing are the properties whose changes replace resources, by type.
 	replacing map[string][]string
 	// refs are what the monitor calls the packages that have parameters, by name.
@@ -283,7 +285,11 @@ func (c *compilation) unknownToken(kind, token string, at *yaml.Node, near strin
 	return d
 }
 
+// tokens returns the tokens of all, nil if no message lists so many.
 func tokens[T any](all []T, token func(T) string) []string {
+	if len(all) > maxListedTokens {
+		return nil
+	}
 	out := make([]string, len(all))
 	for i, t := range all {
 		out[i] = schema.ShortToken(token(t))
