@@ -33,6 +33,9 @@ const (
 	sourceState = "state:"
 )
 
+// anySource is the pattern of a rule that all sources match.
+const anySource = "**"
+
 // SignatureSuffix ends the name of the file beside a module that has its signatures.
 const SignatureSuffix = ".sigstore.json"
 
@@ -49,6 +52,8 @@ type namedPolicy struct {
 	name string
 	// native allows plugins that run without a sandbox.
 	native bool
+	// own says that it is the project's, which its own vendored directory satisfies.
+	own bool
 	*trust.Policy
 }
 
@@ -60,12 +65,12 @@ func openAdmission(project *program.Project) (*admission, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", policyVariable, err)
 		}
-		if err := a.add(t, path); err != nil {
+		if err := a.add(t, path, false); err != nil {
 			return nil, err
 		}
 	}
 	if project != nil && project.Trust != nil {
-		if err := a.add(project.Trust, project.File.Name); err != nil {
+		if err := a.add(project.Trust, project.File.Name, true); err != nil {
 			return nil, err
 		}
 	}
@@ -76,7 +81,7 @@ func openAdmission(project *program.Project) (*admission, error) {
 }
 
 // add reads the keys and roots of a policy.
-func (a *admission) add(t *program.Trust, name string) error {
+func (a *admission) add(t *program.Trust, name string, own bool) error {
 	p := &trust.Policy{}
 	if len(t.Roots) > 0 {
 		var all []byte
@@ -113,7 +118,7 @@ func (a *admission) add(t *program.Trust, name string) error {
 	if err := p.Valid(); err != nil {
 		return diagnosed(t, t.Position, "the trust policy cannot be used: %v", err)
 	}
-	a.policies = append(a.policies, namedPolicy{name, t.Native, p})
+	a.policies = append(a.policies, namedPolicy{name, t.Native, own, p})
 	return nil
 }
 
@@ -154,6 +159,8 @@ type origin struct {
 	from     *registry.Source
 	manifest string
 	path     string
+	// witnessed says that this process has just built it from there.
+	witnessed bool
 	// anySigner accepts the signers of all rules: the state that names a module does not say where it came from.
 	anySigner bool
 }
@@ -219,6 +226,9 @@ func (p *Plugins) check(ctx context.Context, policy namedPolicy, o origin, diges
 	}
 	if !rules.Wants(o.source) {
 		signer, err := rules.Check(o.source, nil)
+		if err == nil && o.from != nil && !o.witnessed && believes(rules, o.source) {
+			err = client.Confirm(ctx, *o.from, registry.Release{Digest: digest, Manifest: o.manifest}, policy.own)
+		}
 		return signer, refusedBy(policy.name, err)
 	}
 	kept, err := client.KeptSignatures(digest)
@@ -269,6 +279,12 @@ func (p *Plugins) check(ctx context.Context, policy namedPolicy, o origin, diges
 	return signer, refusedBy(policy.name, err)
 }
 
+// believes reports whether a policy takes a module for where it comes from alone. A rule for all sources does not: it takes any.
+func believes(rules *trust.Policy, source string) bool {
+	r := rules.Rule(source)
+	return r != nil && r.Unsigned && r.Source != anySource
+}
+
 // artifactsOf returns what signatures of a module may be about: the module, and the manifest that it came with, if that is
 // the manifest of this module.
 func artifactsOf(module trust.Artifact, kept registry.Kept, digest string) []trust.Artifact {
@@ -316,6 +332,9 @@ func forState(policy *trust.Policy, source string) *trust.Policy {
 func refusedBy(name string, err error) error {
 	if refused, ok := errors.AsType[*trust.RefusedError](err); ok {
 		return fmt.Errorf("%w\nthe trust policy is in %s", refused, name)
+	}
+	if unknown, ok := errors.AsType[*registry.UnknownOriginError](err); ok {
+		return fmt.Errorf("%s is not trusted: %w\nthe trust policy in %s takes what is there without a signature", unknown.Source, unknown, name)
 	}
 	return err
 }

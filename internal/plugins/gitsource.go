@@ -24,8 +24,11 @@ var commitSyntax = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 func (p *Plugins) Fetch(ctx context.Context, client *registry.Client, from registry.Source, locked *lockfile.Provider) (string, error) {
 	release := registry.Release{Version: locked.Version, Digest: locked.Digest, Size: locked.Size, Manifest: locked.Manifest}
 	path, err := client.Fetch(ctx, from, release)
-	if from.Kind != registry.Git || !errors.Is(err, registry.ErrNotFound) {
+	if from.Kind != registry.Git || err != nil && !errors.Is(err, registry.ErrNotFound) {
 		return path, err
+	}
+	if err == nil && p.confirm(ctx, client, from, release) == nil {
+		return path, nil
 	}
 	built, _, err := p.BuildCommit(ctx, client, from, locked.Commit)
 	if err != nil {
@@ -50,7 +53,7 @@ func (p *Plugins) BuildCommit(ctx context.Context, client *registry.Client, from
 	if commit != "" && !commitSyntax.MatchString(commit) {
 		return none, "", fmt.Errorf("husk.lock has the commit %q of %s, which is none: remove the entry, and run husk install", commit, from)
 	}
-	origin := origin{source: from.String(), from: &from}
+	origin := origin{source: from.String(), from: &from, witnessed: true}
 	if err := p.permitSource(origin); err != nil {
 		return none, "", err
 	}
@@ -65,6 +68,9 @@ func (p *Plugins) BuildCommit(ctx context.Context, client *registry.Client, from
 	}
 	over := p.progress.begin(ctx, from.URL, fetching)
 	commit, err = checkOut(ctx, dir, from.URL, wanted)
+	if err == nil && p.believes(from) {
+		err = belongs(ctx, from, commit)
+	}
 	over()
 	if err != nil {
 		return none, "", err
@@ -78,7 +84,72 @@ func (p *Plugins) BuildCommit(ctx context.Context, client *registry.Client, from
 		return none, "", fmt.Errorf("building %s: %w", from, err)
 	}
 	release, err := client.Keep(built.Bytes, built.Manifest.Version)
+	if err == nil && p.believes(from) { // or the commit may be anybody's
+		err = client.Witness(from, release.Digest)
+	}
 	return release, commit, err
+}
+
+// believes reports whether a policy takes what a repository has without a signature.
+func (p *Plugins) believes(from registry.Source) bool {
+	return p.admission != nil && slices.ContainsFunc(p.admission.policies, func(policy namedPolicy) bool { return believes(policy.Policy, from.String()) })
+}
+
+// confirm returns an error if a policy wants a module to come from a repository, and it is not known to.
+func (p *Plugins) confirm(ctx context.Context, client *registry.Client, from registry.Source, release registry.Release) error {
+	if p.admission == nil {
+		return nil
+	}
+	for _, policy := range p.admission.policies {
+		if !believes(policy.Policy, from.String()) {
+			continue
+		}
+		if err := client.Confirm(ctx, from, release, policy.own); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ForeignCommitError says that a commit is not of the branch or tag that a source names.
+type ForeignCommitError struct {
+	Source, Commit string
+}
+
+func (e *ForeignCommitError) Error() string {
+	return fmt.Sprintf("the commit %s is not of %s: a server also has the commits of forks and of changes that were only proposed, and a trust policy takes what the repository has\n"+
+		"if its tag or branch was moved, run husk update", e.Commit, e.Source)
+}
+
+// belongs returns an error unless a commit is in the history of the branch or tag of a source, or of any if the source names a
+// commit. Servers hand out more than that: the commits of forks, and of whoever asks for a merge.
+func belongs(ctx context.Context, from registry.Source, commit string) error {
+	dir, err := os.MkdirTemp("", "husk-git-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	git := gitIn(ctx, dir, "fetching the history of "+from.URL)
+	if _, err := git("init", "--quiet", "--bare"); err != nil {
+		return err
+	}
+	asked := []string{"+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"}
+	if from.Ref == "" {
+		asked = []string{"+HEAD:refs/heads/default"}
+	}
+	if _, err := git(append([]string{"fetch", "--quiet", "--no-tags", "--", from.URL}, asked...)...); err != nil {
+		return err
+	}
+	within := []string{"refs/heads", "refs/tags"}
+	if from.Ref != "" && !commitSyntax.MatchString(from.Ref) {
+		within = []string{"refs/heads/" + from.Ref, "refs/tags/" + from.Ref}
+	}
+	const contains = "husk: it contains the commit" // what git warns of is in the text as well
+	has, err := git(append([]string{"for-each-ref", "--format=" + contains, "--contains", commit, "--"}, within...)...)
+	if err != nil || !slices.Contains(strings.Split(has, "\n"), contains) {
+		return &ForeignCommitError{from.String(), commit}
+	}
+	return nil
 }
 
 // isOfRepository reports whether a variable of the environment is about the repository that git works on. Git sets them for
@@ -110,9 +181,9 @@ var withoutCredentials = []string{
 	"-c", "core.askPass=", "-c", "http.extraHeader=", "-c", "http.cookieFile=", "-c", "http.sslCert=", "-c", "http.sslKey=", "-c", "http.delegation=none", "-c", "http.emptyAuth=false",
 }
 
-// checkOut fetches a branch, tag, or commit of a repository into an empty directory, and returns the commit.
-func checkOut(ctx context.Context, dir, url, ref string) (string, error) {
-	git := func(args ...string) (string, error) {
+// gitIn returns what runs git in a directory, and says in errors what it was for.
+func gitIn(ctx context.Context, dir, what string) func(args ...string) (string, error) {
+	return func(args ...string) (string, error) {
 		cmd := exec.CommandContext(ctx, "git", append(append([]string{
 			"-C", dir, "-c", "protocol.ext.allow=never", "-c", "core.hooksPath=" + os.DevNull,
 			"-c", "http.lowSpeedLimit=1", "-c", "http.lowSpeedTime=60", // a server that sends nothing
@@ -124,10 +195,15 @@ func checkOut(ctx context.Context, dir, url, ref string) (string, error) {
 			return "", fmt.Errorf("a source in git needs the command git, which is not installed: %w", err)
 		}
 		if err != nil {
-			return "", fmt.Errorf("fetching %s from %s: %s", ref, url, text)
+			return "", fmt.Errorf("%s: %s", what, text)
 		}
 		return text, nil
 	}
+}
+
+// checkOut fetches a branch, tag, or commit of a repository into an empty directory, and returns the commit.
+func checkOut(ctx context.Context, dir, url, ref string) (string, error) {
+	git := gitIn(ctx, dir, fmt.Sprintf("fetching %s from %s", ref, url))
 	if _, err := git("init", "--quiet"); err != nil {
 		return "", err
 	}

@@ -23,6 +23,9 @@ type Places struct {
 	Cache string
 	// Precompiled has all modules that may be loaded, empty to compile modules.
 	Precompiled string
+	// Confined has modules compiled into a directory of their own: the process has confined itself for a project that is not
+	// trusted, and who takes it over writes code there that only such processes run.
+	Confined bool
 }
 
 // FindPlaces returns the places that the environment names: HUSK_CACHE_DIR, or husk in the
@@ -73,7 +76,21 @@ func (p Places) configure(c host.Config) host.Config {
 }
 
 // Compiled returns the directory of compiled modules, empty for none.
-func (p Places) Compiled() string { return p.below("compiled") }
+func (p Places) Compiled() string {
+	if p.Confined {
+		return p.below("confined")
+	}
+	return p.below("compiled")
+}
+
+// Written returns the directories in which a process writes that is confined, with one for temporary files at last.
+func (p Places) Written() (all []string) {
+	if p.Cache == "" {
+		return nil
+	}
+	p.Confined = true
+	return []string{p.Compiled(), p.fetched(), p.below("backends"), p.below("tmp")}
+}
 
 // built returns the directory of modules that were built from source, empty for none.
 func (p Places) built() string { return p.below("built") }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/source"
@@ -46,23 +47,25 @@ func (p *Plugins) Registry(progress func(registry.Progress)) (*registry.Client, 
 	o := registry.Options{
 		Cache: p.options.Places.fetched(), Offline: p.options.Offline || IsSet(offlineVariable), MaxSize: int64(p.config.ModuleSize()),
 		Digest: p.host.Digest, Credential: registry.DockerCredentials(), Progress: progress,
+		Seal: sync.OnceValue(WitnessKey),
 	}
 	var err error
 	if o.Mirrors, err = registry.ParseMirrors(os.Getenv(mirrorsVariable)); err != nil {
 		return nil, fmt.Errorf("%s: %w", mirrorsVariable, err)
 	}
-	if p.untrusted() {
-		o.Transport = judged(o.Mirrors)
-	}
 	if o.Realms, err = registry.ParseRealms(os.Getenv(realmsVariable)); err != nil {
 		return nil, fmt.Errorf("%s: %w", realmsVariable, err)
+	}
+	if p.untrusted() {
+		r := newReach(o.Mirrors, o.Realms)
+		o.Transport, o.Entrusted = r.over, r.covers
 	}
 	vendored, err := absolute(os.Getenv(vendorVariable))
 	if err != nil {
 		return nil, err
 	}
 	if vendored != "" {
-		o.Layouts = append(o.Layouts, registry.Directory{Path: vendored, Root: projectroot.New(vendored, projectroot.Trusted)})
+		o.Layouts = append(o.Layouts, registry.Directory{Path: vendored, Root: projectroot.New(vendored, projectroot.Trusted), Operator: true})
 	}
 	if p.project != nil {
 		o.Root = p.project.Root

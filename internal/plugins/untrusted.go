@@ -3,15 +3,9 @@ package plugins
 import (
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"net/netip"
-	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/husk-dev/husk/abi/grant"
@@ -22,7 +16,6 @@ import (
 	"github.com/husk-dev/husk/internal/confined"
 	"github.com/husk-dev/husk/internal/egress"
 	"github.com/husk-dev/husk/internal/hostname"
-	"github.com/husk-dev/husk/internal/registry"
 )
 
 // A project of somebody else's may not choose what of this machine its providers get, nor run anything outside the
@@ -168,48 +161,4 @@ func inTheInternet(host string) error {
 		return fmt.Errorf("the project is not trusted: it may not reach %s, which is %s", host, inside.What)
 	}
 	return nil
-}
-
-// judged returns how the registries of a project that is not trusted are reached, through a proxy or not: those inside only if
-// the operator's environment names them, as a mirror or as a registry.
-func judged(mirrors []registry.Mirror) func(base *http.Transport) http.RoundTripper {
-	var named []string
-	add := func(place string) {
-		host, _, _ := strings.Cut(place, "/")
-		if u := (&url.URL{Host: host}); u.Port() == "" {
-			port := "443"
-			if hostname.IsThisMachine(u.Hostname()) {
-				port = "80" // without TLS
-			}
-			host = net.JoinHostPort(u.Hostname(), port)
-		}
-		named = append(named, host)
-	}
-	for _, m := range mirrors {
-		add(m.Prefix)
-	}
-	for one := range strings.SplitSeq(os.Getenv(registriesVariable), ",") {
-		if one = strings.TrimSpace(one); one != "" {
-			add(strings.TrimPrefix(one, "oci://"))
-		}
-	}
-	isNamed := func(host string, port uint16) bool {
-		return slices.Contains(named, net.JoinHostPort(host, strconv.Itoa(int(port))))
-	}
-	d := &egress.Dialer{Allow: func(host string, _ netip.Addr, port uint16) bool { return isNamed(host, port) }}
-	return func(base *http.Transport) http.RoundTripper {
-		return advising{egress.NewTransport(base, d, base.Proxy, egress.Via{Named: isNamed})}
-	}
-}
-
-// advising adds to refusals what whoever runs a project can do about them.
-type advising struct{ http.RoundTripper }
-
-// RoundTrip implements [http.RoundTripper].
-func (a advising) RoundTrip(r *http.Request) (*http.Response, error) {
-	response, err := a.RoundTripper.RoundTrip(r)
-	if inside, ok := errors.AsType[*egress.AddressError](err); ok {
-		err = fmt.Errorf("the project is not trusted, and %w: who runs it can name a registry inside in %s or %s", inside, mirrorsVariable, registriesVariable)
-	}
-	return response, err
 }

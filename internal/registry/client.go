@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -64,6 +65,10 @@ type Options struct {
 	Stall time.Duration
 	// Transport returns what sends requests, with the settings of another transport; nil for that one itself.
 	Transport func(base *http.Transport) http.RoundTripper
+	// Seal returns the key that seals the records of where modules come from; nil for none. Without it nothing is recorded.
+	Seal func() []byte
+	// Entrusted reports whether a URL of a registry may be asked with credentials; nil for all.
+	Entrusted func(u *url.URL) bool
 	// Realms are where registries issue tokens, beside those of [knownRealms].
 	Realms []Realm
 	// Pause is the longest pause before a request is repeated; 0 for 10 seconds.
@@ -74,6 +79,8 @@ type Options struct {
 type Directory struct {
 	Path string
 	Root *projectroot.Root
+	// Operator says that the operator has named it, so that it is believed where its modules come from: see [Client.Confirm].
+	Operator bool
 }
 
 // Progress is how much of a module was received.
@@ -113,7 +120,8 @@ func ParseMirrors(text string) ([]Mirror, error) {
 type Client struct {
 	options Options
 	web     *http.Client
-	auth    *auth.Client
+	// auth asks with credentials, and anonymous without any.
+	auth, anonymous *auth.Client
 }
 
 // New returns a client.
@@ -137,9 +145,10 @@ func New(o Options) *Client {
 	}
 	repeated.Policy = func() retry.Policy { return policy }
 	web := &http.Client{Transport: repeated, CheckRedirect: checkRedirect}
-	return &Client{options: o, web: web, auth: &auth.Client{
-		Client: web, Credential: o.Credential, Cache: auth.NewCache(), ClientID: "husk",
-	}}
+	asking := func(credential auth.CredentialFunc) *auth.Client {
+		return &auth.Client{Client: web, Credential: credential, Cache: auth.NewCache(), ClientID: "husk"}
+	}
+	return &Client{options: o, web: web, auth: asking(o.Credential), anonymous: asking(nil)}
 }
 
 // guard refuses connections that others can read or change, and credentials that would go elsewhere, says who asks, and ends answers that send nothing for a while.
@@ -257,9 +266,18 @@ func (c *Client) at(ctx context.Context, repository string, do func(repository s
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		failed = append(failed, err)
+		failed = append(failed, c.withheld(err))
 	}
 	return errors.Join(failed...)
+}
+
+// withheld adds to an error of a registry that wants credentials why it got none.
+func (c *Client) withheld(err error) error {
+	status := statusOf(err)
+	if c.options.Entrusted == nil || !errors.Is(err, auth.ErrBasicCredentialNotFound) && status != http.StatusUnauthorized && status != http.StatusForbidden {
+		return err
+	}
+	return fmt.Errorf("%w\nthe project is not trusted, and gets your credentials only for what HUSK_REGISTRIES or HUSK_REGISTRY_MIRRORS names", err)
 }
 
 // repository returns a repository of a registry. One on this machine is asked with plain HTTP.

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -88,7 +89,29 @@ func (a authorized) Do(r *http.Request) (*http.Response, error) {
 		r.Header.Del("Authorization")
 		return a.client.web.Do(r)
 	}
+	if entrusted := a.client.options.Entrusted; entrusted != nil && !entrusted(r.URL) {
+		return a.client.anonymous.Do(r)
+	}
 	return a.client.auth.Do(r)
+}
+
+// Asked returns the host of the registry for which a request is sent, perhaps to another host; empty for none.
+func Asked(r *http.Request) string {
+	if asks, ok := r.Context().Value(askingKey{}).(*asking); ok {
+		return asks.host
+	}
+	return ""
+}
+
+// realmSyntax is that of the realm in a challenge.
+var realmSyntax = regexp.MustCompile(`(?i)^\s*bearer\s(?:.*[\s,])?realm\s*=\s*"([^"]*)"`)
+
+// ChallengedRealm returns the URL at which a challenge has tokens issued, empty for none.
+func ChallengedRealm(challenge string) string {
+	if found := realmSyntax.FindStringSubmatch(challenge); found != nil {
+		return found[1]
+	}
+	return ""
 }
 
 // RealmError says that a registry has its credentials sent to another host.

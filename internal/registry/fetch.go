@@ -60,9 +60,7 @@ func (c *Client) Fetch(ctx context.Context, s Source, want Release) (path string
 		return path, err // another process has received it
 	}
 	if s.Kind == Web {
-		err = c.receive(ctx, s.String(), want, func(ctx context.Context, header http.Header) (*http.Response, error) {
-			return send(ctx, c.web.Do, s.URL, header)
-		})
+		err = c.receiveWeb(ctx, s, want)
 	} else {
 		err = c.at(ctx, s.Repository, func(endpoint string, r *remote.Repository) error {
 			return advised(r.Reference.Registry, c.receive(ctx, schemeOCI+endpoint, want, blobOf(r, want.Digest)))
@@ -72,6 +70,17 @@ func (c *Client) Fetch(ctx context.Context, s Source, want Release) (path string
 		return "", err
 	}
 	return c.modulePath(want.Digest), nil
+}
+
+// receiveWeb receives a module from a file on the web, and records that. The caller holds its lock.
+func (c *Client) receiveWeb(ctx context.Context, s Source, want Release) error {
+	err := c.receive(ctx, s.String(), want, func(ctx context.Context, header http.Header) (*http.Response, error) {
+		return send(ctx, c.web.Do, s.URL, header)
+	})
+	if err != nil {
+		return err
+	}
+	return c.Witness(s, want.Digest)
 }
 
 // request asks for a module.
@@ -98,9 +107,16 @@ func send(ctx context.Context, do func(*http.Request) (*http.Response, error), u
 	return do(req)
 }
 
+// partial returns the file of what was received of a module from a source so far. Each source has its own, so that none is taken
+// for that of what another one has sent.
+func (c *Client) partial(source, module string) string {
+	of := strings.TrimPrefix(digestOf([]byte(source)), digestPrefix)[:16]
+	return filepath.Join(c.options.Cache, partialDir, strings.TrimPrefix(module, digestPrefix)+"-"+of)
+}
+
 // receive receives a module into the cache. The caller holds its lock.
 func (c *Client) receive(ctx context.Context, source string, want Release, ask request) error {
-	path := filepath.Join(c.options.Cache, partialDir, strings.TrimPrefix(want.Digest, digestPrefix))
+	path := c.partial(source, want.Digest)
 	d := &download{client: c, source: source, size: want.Size, most: c.options.MaxSize, ask: ask}
 	for fresh := false; ; fresh = true {
 		is, err := d.to(ctx, path)
@@ -192,7 +208,10 @@ func (c *Client) fetchUnknown(ctx context.Context, s Source) (Release, error) {
 	if err != nil {
 		return Release{}, err
 	}
-	return Release{Digest: is, Size: info.Size()}, install(path, c.modulePath(is))
+	if err := install(path, c.modulePath(is)); err != nil {
+		return Release{}, err
+	}
+	return Release{Digest: is, Size: info.Size()}, c.Witness(s, is)
 }
 
 // download receives a file in one or several requests.

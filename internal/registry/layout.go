@@ -78,9 +78,9 @@ func (c *Client) layouts(s Source) (all []*layout, err error) {
 // directory returns the layout that a source names.
 func (c *Client) directory(s Source) Directory {
 	if c.options.Root == nil {
-		return Directory{s.Dir, projectroot.New(".", projectroot.Trusted)} // the user names it
+		return Directory{Path: s.Dir, Root: projectroot.New(".", projectroot.Trusted)} // the user names it
 	}
-	return Directory{s.Dir, c.options.Root}
+	return Directory{Path: s.Dir, Root: c.options.Root}
 }
 
 // parseIndex reads the index of a layout.
@@ -204,7 +204,7 @@ func (c *Client) Vendor(ctx context.Context, dir string, modules []Vendored) err
 	defer unlock()
 	l := &layout{dir: dir, root: projectroot.New(dir, projectroot.Trusted)}
 	if _, err := os.Stat(filepath.Join(dir, ocispec.ImageIndexFile)); err == nil {
-		if l, err = openLayout(Directory{dir, l.root}); err != nil {
+		if l, err = openLayout(Directory{Path: dir, Root: l.root}); err != nil {
 			return err
 		}
 	}
@@ -275,14 +275,36 @@ func (c *Client) vendor(ctx context.Context, l *layout, m Vendored) error {
 		repository = m.Name
 	}
 	name := repository + ":" + Tag(m.Version)
+	from, err := c.vendoredFrom(ctx, l, name, m, digest.Digest(digestOf(manifest)))
+	if err != nil {
+		return err
+	}
 	l.index.Manifests = slices.DeleteFunc(l.index.Manifests, func(d ocispec.Descriptor) bool {
 		return d.Annotations[ocispec.AnnotationRefName] == name
 	})
 	l.index.Manifests = append(l.index.Manifests, ocispec.Descriptor{
 		MediaType: ocispec.MediaTypeImageManifest, Digest: digest.Digest(digestOf(manifest)), Size: int64(len(manifest)),
-		Annotations: map[string]string{ocispec.AnnotationRefName: name},
+		Annotations: map[string]string{ocispec.AnnotationRefName: name, sourceAnnotation: from},
 	})
 	return c.vendorSignatures(ctx, l, m, manifest)
+}
+
+// vendoredFrom returns what an index notes as the source of a module: nothing if the module was not seen there. What it notes of
+// the same module already stays.
+func (c *Client) vendoredFrom(ctx context.Context, l *layout, name string, m Vendored, manifest digest.Digest) (string, error) {
+	if m.Kind == Layout {
+		return "", nil // only that layout shows what is in it
+	}
+	for _, d := range l.index.Manifests {
+		if d.Annotations[ocispec.AnnotationRefName] == name && d.Digest == manifest && d.Annotations[sourceAnnotation] == m.Source.String() {
+			return m.Source.String(), nil
+		}
+	}
+	err := c.Confirm(ctx, m.Source, m.Release, false)
+	if _, unknown := errors.AsType[*UnknownOriginError](err); unknown {
+		return "", nil
+	}
+	return m.Source.String(), err
 }
 
 // config returns the configuration of a manifest, which belongs to the artifact and is not used.

@@ -150,20 +150,7 @@ func (c *Client) manifest(ctx context.Context, s Source, tag string) (raw []byte
 			return nil, release, err
 		}
 	}
-	err = c.at(ctx, s.Repository, func(endpoint string, r *remote.Repository) error {
-		what := Reference{Source{Repository: endpoint}, tag}.String()
-		desc, body, err := r.Manifests().FetchReference(ctx, tag)
-		if err != nil {
-			return explained(what, r.Reference.Registry, err)
-		}
-		defer body.Close()
-		raw, err = readManifest(what, desc, body)
-		if err == nil {
-			_, release, err = c.released(what, raw)
-		}
-		return err
-	})
-	return raw, release, err
+	return c.published(ctx, s, tag)
 }
 
 func readManifest(what string, desc ocispec.Descriptor, body io.Reader) ([]byte, error) {

@@ -17,6 +17,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/require"
 
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/host/trust"
 	"github.com/husk-dev/husk/internal/registry"
 	"github.com/husk-dev/husk/internal/registry/registrytest"
@@ -135,7 +136,7 @@ func TestSignatures(t *testing.T) {
 	// They go along into a vendored directory.
 	dir := filepath.Join(t.TempDir(), "modules")
 	require.NoError(t, c.Vendor(t.Context(), dir, []registry.Vendored{{Source: to.Source, Release: release, Name: "lab"}}))
-	offline := registry.New(registry.Options{Layouts: []string{dir}, Offline: true, MaxSize: maxSize})
+	offline := registry.New(registry.Options{Layouts: []registry.Directory{{Path: dir, Root: projectroot.New(dir, projectroot.Trusted)}}, Offline: true, MaxSize: maxSize})
 	all, err := offline.Signatures(t.Context(), to.Source, release)
 	require.NoError(t, err)
 	require.ElementsMatch(t, none, all)

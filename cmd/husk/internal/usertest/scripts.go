@@ -56,7 +56,7 @@ var kept = []string{
 }
 
 // travelling are the scripts about modules that travel.
-var travelling = []string{"gensdk", "gitsource", "identities", "installfaults", "names", "publish", "registry", "signatures", "travels"}
+var travelling = []string{"claimed", "gensdk", "gitsource", "identities", "installfaults", "names", "publish", "registry", "signatures", "travels"}
 
 // loaded are the scripts about modules. Those whose names begin with provider are about authors.
 var loaded = []string{

@@ -1,0 +1,64 @@
+package plugins
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/internal/registry"
+)
+
+// Servers of git hand out commits of forks and of merges that were only asked for, by their hashes and by refs that anyone can make.
+// They are not of the repository for a trust policy.
+func TestACommitOfTheRepository(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	dir := t.TempDir()
+	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+	git := func(args ...string) string {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=x", "-c", "user.email=x@example.com"}, args...)...)
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		return strings.TrimSpace(string(out))
+	}
+	commit := func(message string) string {
+		git("commit", "--quiet", "--allow-empty", "-m", message)
+		return git("rev-parse", "HEAD")
+	}
+	git("init", "--quiet", "-b", "main")
+	first, second := commit("first"), commit("second")
+	git("tag", "v1.0.0")
+	git("checkout", "--quiet", "--detach", first)
+	side := commit("side")
+	git("branch", "side", side)
+	git("checkout", "--quiet", "--detach", second)
+	proposed := commit("proposed")
+	git("update-ref", "refs/pull/1/head", proposed)
+	git("checkout", "--quiet", "main")
+
+	for _, one := range []struct {
+		ref, commit string
+		belongs     bool
+	}{
+		{"", second, true}, {"", first, true}, {"", side, false}, {"", proposed, false},
+		{"main", first, true}, {"main", side, false}, {"main", proposed, false},
+		{"v1.0.0", second, true}, {"v1.0.0", side, false}, {"side", side, true}, {"side", second, false},
+		{side, side, true}, {proposed, proposed, false}, {"refs/pull/1/head", proposed, false}, {"pull/1/head", proposed, false},
+		{"main", strings.Repeat("0", 40), false},
+	} {
+		from := registry.Source{Kind: registry.Git, URL: "file://" + filepath.ToSlash(dir), Ref: one.ref}
+		err := belongs(t.Context(), from, one.commit)
+		if one.belongs {
+			require.NoError(t, err, "%v", one)
+			continue
+		}
+		var foreign *ForeignCommitError
+		require.ErrorAs(t, err, &foreign, "%v", one)
+	}
+}
