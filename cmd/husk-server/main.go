@@ -48,7 +48,7 @@ Flags:
 type flags struct {
 	dir, database, listen, metrics, trace, cert, key string
 	quota                                            int64
-	approval                                         bool
+	approval, secrets                                bool
 	lease, keep, expires                             time.Duration
 	projects                                         []string
 	person                                           string
@@ -73,6 +73,7 @@ func run(args []string, out, errs io.Writer) error {
 	set.StringVar(&f.metrics, "metrics", "", "the address for Prometheus, at /metrics without a token (OTEL_EXPORTER_OTLP_ENDPOINT names a collector instead, or as well)")
 	set.StringVar(&f.trace, "trace", "", "record a span of each run in this file, or send it to a collector with otlp")
 	set.BoolVar(&f.approval, "require-approval", false, "have each run that changes something wait for the approval of another person")
+	set.BoolVar(&f.secrets, "preview-secrets", false, "let previews decrypt secrets also for tokens of the role preview, whose projects can then send them anywhere")
 	set.DurationVar(&f.lease, "lease", server.DefaultLease, "how long a worker may be silent before its run goes on elsewhere")
 	set.DurationVar(&f.keep, "keep", server.DefaultKeep, "how long ended runs and their logs are kept")
 	set.Int64Var(&f.quota, "quota", 0, "how many MiB of states, modules, bundles, and logs each team may keep (default: any)")
@@ -130,7 +131,7 @@ func version() string {
 
 func (f flags) open(ctx context.Context, tracer *trace.Tracer, collector *server.Collector) (*server.Server, error) {
 	return server.Open(ctx, server.Options{
-		Dir: f.dir, Database: f.database, RequireApproval: f.approval, Lease: f.lease, Keep: f.keep, Version: version(), Trace: tracer, Collector: collector, Quota: f.quota << 20,
+		Dir: f.dir, Database: f.database, RequireApproval: f.approval, PreviewSecrets: f.secrets, Lease: f.lease, Keep: f.keep, Version: version(), Trace: tracer, Collector: collector, Quota: f.quota << 20,
 	})
 }
 

@@ -19,7 +19,7 @@ var passphraseVariables = [...]string{
 	"PULUMI_CONFIG_PASSPHRASE_FILE",
 }
 
-// Keys finds passphrases and keys, and opens the providers that use them. All its fields but Service are set;
+// Keys finds passphrases and keys, and opens the providers that use them. All its fields but Service and Withheld are set;
 // [SystemKeys] returns those of this process.
 type Keys struct {
 	// LookupEnv is like os.LookupEnv.
@@ -33,6 +33,9 @@ type Keys struct {
 	KeyMade func(path string)
 	// Service opens the key service of a URL. Without it, providers of type [TypeCloud] are unknown.
 	Service func(url string) (KeyService, error)
+	// Withheld opens no key at all: decrypting is [ErrWithheld], and what is encrypted is lost. It is for previews of those who
+	// may not have secrets decrypted.
+	Withheld bool
 }
 
 // SystemKeys returns the Keys of this process's environment and user.
@@ -45,6 +48,9 @@ func SystemKeys(keyMade func(path string)) Keys {
 func (k Keys) New(ctx context.Context) (Provider, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
+	}
+	if k.Withheld {
+		return withheld{typ: TypePassphrase}, nil
 	}
 	switch p, err := k.Passphrase(); {
 	case err == nil:
@@ -81,6 +87,9 @@ func (k Keys) NewUserKey(ctx context.Context) (Provider, error) {
 func (k Keys) Open(ctx context.Context, typ string, state json.RawMessage) (Provider, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
+	}
+	if k.Withheld {
+		return withheld{typ, state}, nil
 	}
 	switch typ {
 	case TypePassphrase:

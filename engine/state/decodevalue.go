@@ -5,11 +5,13 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"math"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine/secrets"
 )
 
 type decoder struct {
@@ -266,7 +268,9 @@ func (d *decoder) secret(m property.Map) (property.Value, error) {
 		if d.codec.sealed {
 			return property.Secret(property.Unknown), nil
 		}
-		if plaintext, err = d.codec.cache.Decrypt(d.ctx, ciphertext); err != nil {
+		if plaintext, err = d.codec.cache.Decrypt(d.ctx, ciphertext); errors.Is(err, secrets.ErrWithheld) {
+			return property.Secret(property.Unknown), nil
+		} else if err != nil {
 			return property.Null, d.wrap("a secret cannot be decrypted", err)
 		}
 	case d.inSecret == 0:

@@ -151,6 +151,8 @@ type Claim struct {
 	Team string `json:"team"`
 	// Token is for the state, the bundle, and the log of the run, as long as the worker has it.
 	Token string `json:"token"`
+	// Withheld says that no secrets are decrypted for the run: who asked for it may only preview.
+	Withheld bool `json:"withheld,omitempty"`
 	// Next is the number of the next line of the log.
 	Next int64 `json:"next"`
 	// Plan is what was approved, if it is one.

@@ -36,8 +36,10 @@ type process struct {
 	// detailed asks for an exit code that says whether there were changes.
 	detailed bool
 	// url is the backend of the stacks, with the run's token if it is a server.
-	url                 string
-	trusted, confined   bool
+	url               string
+	trusted, confined bool
+	// withheld says that the run gets no secrets, and so nothing that --env names.
+	withheld            bool
 	limits, environment []string
 	// trace is the file of spans, empty for none.
 	trace string
@@ -114,7 +116,7 @@ func (p *process) husk(r *runapi.Run, args ...string) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	setup := start.Setup{Project: p.project, Untrusted: !p.trusted, Files: p.files, Backend: p.url}
+	setup := start.Setup{Project: p.project, Untrusted: !p.trusted, Withheld: p.withheld, Files: p.files, Backend: p.url}
 	for _, s := range settings {
 		if s.early {
 			cmd.Env = append(cmd.Env, s.name+"="+s.value)
@@ -131,11 +133,13 @@ func (p *process) settings() ([]setting, error) {
 	if err != nil {
 		return nil, err
 	}
-	more, err := named(p.environment)
-	if err != nil {
-		return nil, err
+	if !p.withheld { // they may be passphrases, and credentials of key services
+		more, err := named(p.environment)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, more...)
 	}
-	all = append(all, more...)
 	for i := range all {
 		if all[i].name == policyVariable && all[i].value != "" && !p.trusted {
 			if err := all[i].addPolicy(); err != nil {

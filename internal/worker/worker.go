@@ -299,6 +299,7 @@ func (w *worker) attempt(stop, kill context.Context, claim *runapi.Claim, j *jou
 	p := &process{
 		program: w.Program, project: claim.Project, dir: dir, files: files, home: home, config: filepath.Join(home, ".config"), cache: cache,
 		url: w.stacksOf(claim), trusted: w.Trusted, confined: w.confined, limits: w.Limits, environment: w.Environment,
+		withheld: claim.Withheld,
 	}
 	if w.send != nil {
 		p.trace = filepath.Join(home, spansFile)

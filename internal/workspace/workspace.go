@@ -79,6 +79,8 @@ type Options struct {
 	Backend, BackendOrigin string
 	// File is the text of the project file, instead of that in the directory.
 	File []byte
+	// Withheld keeps secrets from the project: those of its state are unknown. It is for previews.
+	Withheld bool
 	// Project is the name of the only project that is opened, empty for any: that of a worker's run.
 	Project string
 }
@@ -142,6 +144,7 @@ func newWorkspace(project *program.Project, b *backend.Backend, at place, o Opti
 		}
 		return b.Keys, nil
 	}
+	keys.Withheld = o.Withheld
 	w := &Workspace{tokens: new(sync.Map), Project: project, Place: b.Place, Origin: at.Origin(), confirmed: o.Project != "", nowhere: at.nowhere, keys: learningKeys(keys, o.Secrets), secrets: o.Secrets, remark: o.Remark}
 	w.sealing = sealed.New(b, w.keys, sealed.Mode(project.Encryption))
 	w.backend = w.sealing.Backend()
@@ -159,6 +162,9 @@ const ServerKey = "husk://default"
 // newSecrets returns the secrets provider of a new stack: with a passphrase if one is set, else with the key that the
 // server of the stacks keeps, so that a run there can decrypt what it needs, and else with the user's key.
 func newSecrets(ctx context.Context, keys secrets.Keys, b *backend.Backend) (secrets.Provider, error) {
+	if keys.Withheld {
+		return keys.New(ctx)
+	}
 	if _, err := keys.Passphrase(); !errors.Is(err, secrets.ErrNoKey) || b.Keys == nil {
 		return keys.New(ctx)
 	}

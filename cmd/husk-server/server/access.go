@@ -251,7 +251,8 @@ func (s *Server) stateAccess(r *http.Request) (*remote.Access, error) {
 	access := &remote.Access{Backend: t.backend, End: c.end, Team: c.tenant, Owner: c.owner(), Keys: t, Modules: engine.Modules, Readable: sealed.New(t.backend, ownKeys{t}, sealed.Keep).Backend().State}
 	// With approval by others, only runs write states. One that previews does not.
 	writes := c.may(runapi.Request) && !s.options.RequireApproval
-	access.Decrypts = c.may(runapi.Request) || c.run != nil
+	// A run can send what it has decrypted anywhere, and so it decrypts for whom the server would decrypt.
+	access.Decrypts = c.may(runapi.Request) || c.run != nil && !c.run.withheld
 	if c.may(runapi.Request) && !writes {
 		access.Creates = t.isEmpty
 	}

@@ -143,7 +143,8 @@ ALTER TABLE husk_schedules ADD COLUMN token TEXT NOT NULL DEFAULT '';
 UPDATE husk_schedules SET token = COALESCE((SELECT hash FROM husk_tokens k WHERE k.tenant = husk_schedules.tenant AND k.name = husk_schedules.requested_by
 	AND k.person = husk_schedules.requested_person AND k.projects = husk_schedules.requested_projects), '');
 ALTER TABLE husk_schedules DROP COLUMN requested_person;
-ALTER TABLE husk_schedules DROP COLUMN requested_projects`}
+ALTER TABLE husk_schedules DROP COLUMN requested_projects`, `
+ALTER TABLE husk_runs ADD COLUMN withheld INTEGER NOT NULL DEFAULT 0`}
 
 // ErrNewerSchema says that a newer version of Husk has changed the database.
 var ErrNewerSchema = errors.New("the database was changed by a newer version of husk server: use that version")

@@ -650,3 +650,31 @@ func (b *bench) useBehindPooler(tenant string) {
 	require.NoError(t, err)
 	require.Len(t, names, 1)
 }
+
+// A run decrypts for whom the server decrypts: its project sends what it likes to whom it likes. Who may only preview gets no secrets
+// by one, unless who runs the server allows it.
+func TestRunsDecryptForWhoMay(t *testing.T) {
+	for _, allowed := range []bool{false, true} {
+		b := open(t, server.Options{PreviewSecrets: allowed})
+		worker, admin := b.client("acme", "w", runapi.Work), b.client("acme", "admin", runapi.Admin)
+		key, err := b.stacks(admin.Token()).Keys.Encrypt(t.Context(), []byte("canary"))
+		require.NoError(t, err)
+		for _, role := range []runapi.Role{runapi.Preview, runapi.Request, runapi.Approve, runapi.Admin} {
+			b.asked(b.client("acme", string(role)+"-of-all", role), runapi.NewRun{Project: "shop", Stack: "dev", Operation: "preview"})
+			claim := b.next(worker, "w", nil)
+			withheld := role == runapi.Preview && !allowed
+			require.Equal(t, withheld, claim.Withheld, role)
+			keys := b.stacks(claim.Token).Keys
+			text, err := keys.Decrypt(t.Context(), key)
+			if withheld {
+				require.ErrorContains(t, err, "the token does not allow to ask for a run that changes something")
+				_, err = keys.Encrypt(t.Context(), []byte("x"))
+				require.ErrorContains(t, err, "the token does not allow to ask for a run that changes something")
+			} else {
+				require.NoError(t, err, role)
+				require.Equal(t, "canary", string(text))
+			}
+			require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Succeeded}))
+		}
+	}
+}

@@ -38,13 +38,15 @@ type record struct {
 	person string
 	// seen is the state that the preview has read, which the approved run must find: see [Server.remember].
 	seen string
+	// withheld says that the run may not have secrets decrypted: who asked for it may only preview.
+	withheld bool
 }
 
 // smallRequest bounds a request that is read before it is known how large it is, in bytes. Options make few larger.
 const smallRequest = 16 << 10
 
 var columns = fmt.Sprintf("id, tenant, project, stack, CASE WHEN octet_length(request) <= %d THEN request ELSE '' END, octet_length(request), ", smallRequest) +
-	"selector, state, previewing, requested_by, requested_projects, approved_by, worker, attempt, token, worker_token, lease, cancel, lines, logged, tries, requested_person, seen, reason, made, began, ended"
+	"selector, state, previewing, requested_by, requested_projects, approved_by, worker, attempt, token, worker_token, lease, cancel, lines, logged, tries, requested_person, seen, withheld, reason, made, began, ended"
 
 // What a run has seen, if it is not the digest of a state: seenAny may begin at any state, seenNothing has found no stack, and
 // seenUnknown may begin at none.
@@ -54,10 +56,10 @@ const seenAny, seenNothing, seenUnknown = "", "nothing", "unknown"
 func scanRun(scan func(...any) error) (*record, error) {
 	r := &record{}
 	var projects string
-	var previewing int
+	var previewing, withheld int
 	var lease, made, began, ended int64
 	err := scan(&r.ID, &r.tenant, &r.Project, &r.Stack, &r.text, &r.request, &r.selector, &r.State, &previewing, &r.By, &projects, &r.ApprovedBy,
-		&r.Worker, &r.Attempt, &r.token, &r.workerToken, &lease, &r.cancel, &r.lines, &r.logged, &r.tries, &r.person, &r.seen, &r.Reason, &made, &began, &ended)
+		&r.Worker, &r.Attempt, &r.token, &r.workerToken, &lease, &r.cancel, &r.lines, &r.logged, &r.tries, &r.person, &r.seen, &withheld, &r.Reason, &made, &began, &ended)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -65,6 +67,7 @@ func scanRun(scan func(...any) error) (*record, error) {
 		return nil, err
 	}
 	r.size = r.request + len(r.Reason)
+	r.withheld = withheld != 0
 	r.Previewing, r.lease, r.Made, r.Began, r.Ended = previewing != 0, timeOf(lease), timeOf(made), timeOf(began), timeOf(ended)
 	return r, json.Unmarshal([]byte(projects), &r.projects)
 }

@@ -38,6 +38,8 @@ type Options struct {
 	Database string
 	// RequireApproval has every run that changes something wait for the approval of somebody else.
 	RequireApproval bool
+	// PreviewSecrets has previews decrypt secrets for those who may only preview.
+	PreviewSecrets bool
 	// Lease is how long a worker may be silent before its run goes on elsewhere; 0 stands for [DefaultLease].
 	Lease time.Duration
 	// Keep is how long ended runs and their logs are kept; 0 stands for [DefaultKeep].

@@ -25,6 +25,7 @@ const (
 	enter    = "confine"
 	confined = "confined"
 	open     = "open"
+	own      = "own"
 )
 
 // maxPart bounds a part of what a worker sends, in bytes. The environment of a process is bounded by 6 MB on Linux.
@@ -36,6 +37,10 @@ type Setup struct {
 	Project string `json:"project"`
 	// Untrusted says that the project is somebody else's.
 	Untrusted bool `json:"untrusted"`
+	// Withheld says that no secrets are decrypted for the run.
+	Withheld bool `json:"withheld,omitempty"`
+	// Own says that the process has confined itself, and that no worker has begun it.
+	Own bool `json:"-"`
 	// Files is the directory of all files that came with the project.
 	Files string `json:"files"`
 	// Backend is the URL of the stacks, with the run's token if it has one.
@@ -70,7 +75,9 @@ func Receive() (*Setup, error) {
 		return nil, nil
 	}
 	_ = os.Unsetenv(Variable) // it is for this process
-	giveWay()
+	if what != own {
+		giveWay()
+	}
 	switch what {
 	case enter:
 		var rules confine.Rules
@@ -82,6 +89,11 @@ func Receive() (*Setup, error) {
 		if err := confine.Seal(); err != nil {
 			return nil, fmt.Errorf("the run cannot be confined: %w", err)
 		}
+	case own:
+		if err := confine.Seal(); err != nil {
+			return nil, fmt.Errorf("the command cannot be confined: %w", err)
+		}
+		return &Setup{Own: true}, nil
 	case open:
 	default:
 		return nil, fmt.Errorf("%s is for workers: unset it", Variable)
@@ -104,6 +116,12 @@ func Receive() (*Setup, error) {
 	}
 	os.Stdin = nothing
 	return s, nil
+}
+
+// Anew confines this process, which no worker has begun, and begins it anew with an environment: see [Setup.Own]. It returns only
+// if that fails.
+func Anew(rules confine.Rules, environment []string) error {
+	return confine.Enter(rules, append(environment, Variable+"="+own))
 }
 
 // giveWay has the kernel end this process, or one that it starts, before the worker and the runs of others if there is no memory

@@ -77,6 +77,7 @@ func (a *App) WorkspaceOptions() workspace.Options {
 		Backends: a.Backends,
 		Secrets:  a.Secrets,
 		Backend:  a.Setup.Backend,
+		Withheld: a.Setup.Withheld,
 		Project:  a.Setup.Project,
 	}
 }
