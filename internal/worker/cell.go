@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/husk-dev/husk/engine/program"
@@ -68,14 +66,7 @@ func (p *process) cell(settings []setting) *confine.Rules {
 	if !p.confined {
 		return nil
 	}
-	rules := &confine.Rules{
-		Read:  slices.Clone(system),
-		Write: append([]string{p.dir, p.cache, os.DevNull}, p.kept...),
-	}
-	// It is often a link to a file that is replaced by another one while a run goes on.
-	if real, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil && filepath.Dir(real) != "/etc" {
-		rules.Read = append(rules.Read, filepath.Dir(real))
-	}
+	rules := cellOf(nil, append([]string{p.dir, p.cache}, p.kept...))
 	for _, s := range settings {
 		rules.Read = append(rules.Read, s.reads...)
 	}

@@ -70,7 +70,7 @@ var variables = []struct {
 	{never, text, "which stack: the run says it", `HUSK_STACK PULUMI_STACK`},
 	{never, text, "where Pulumi has stacks, and how it runs", `PULUMI_*`},
 	{never, text, "how a terminal shows something", `TERM CI CI_* NO_COLOR CLICOLOR_FORCE COLUMNS STY TMUX XTERM_VERSION EDITOR VISUAL`},
-	{never, text, "what continuous integration says of a build that is signed", `GITHUB_* GITLAB_CI`},
+	{never, text, ofSigning, `GITHUB_* GITLAB_CI`},
 	{never, text, "who is logged in", `USER LOGNAME USERNAME`},
 	{never, text, "how programs are built, and Go's runtime is debugged", `GO* CC LD_LIBRARY_PATH GIT_* SSH_ASKPASS BASH_COMP_DEBUG_FILE FSNOTIFY_DEBUG FSNOTIFY_BUFFER
 		DEBUG_HTTP2_GOROUTINES NODE_PATH VIRTUAL_ENV WAZEROCLI NoDefaultCurrentDirectoryInExePath HOSTALIASES`},

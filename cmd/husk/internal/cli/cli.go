@@ -51,7 +51,9 @@ type App struct {
 
 	// Setup is what the worker says that has begun this process, nothing if none has. IsRun says whether one has.
 	Setup start.Setup
-	IsRun bool
+	// Begins says that the process is that of the command, which can begin it anew.
+	Begins bool
+	IsRun  bool
 
 	// The flags that every command has. Dir is the directory of the project, empty to look for one: see [App.ProjectDir].
 	Dir   string

@@ -19,6 +19,7 @@ func (a *App) PluginOptions() (plugins.Options, error) {
 	if err != nil {
 		return plugins.Options{}, err
 	}
+	places.Confined = a.Setup.Own
 	return plugins.Options{Places: places, Limits: limits, Secrets: a.Secrets, Events: a.SayEvent}, nil
 }
 

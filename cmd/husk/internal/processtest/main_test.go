@@ -8,4 +8,7 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/usertest"
 )
 
-func TestMain(m *testing.M) { usertest.Main(m, map[string]func(){"killafter": killAfter}) }
+// commands are programs beside husk.
+var commands = map[string]func(){"killafter": killAfter}
+
+func TestMain(m *testing.M) { usertest.Main(m, commands) }

@@ -19,13 +19,15 @@ func (a commands) cacheCommand() *cobra.Command {
 	return cli.Group(cmd, nil, a.cacheList(), a.cachePrune())
 }
 
-// caches returns the directories of compiled modules, and of what ports of providers are built from.
-func caches() (compiled, ports string, err error) {
+// caches returns the directories of compiled modules, those of confined commands last, and of what ports of providers are built from.
+func caches() (compiled []string, ports string, err error) {
 	places, err := plugins.FindPlaces()
 	if err == nil && places.Compiled() == "" {
 		err = errors.New("no cache directory: set HUSK_CACHE_DIR")
 	}
-	return places.Compiled(), places.Ports(), err
+	compiled = []string{places.Compiled()}
+	places.Confined = true
+	return append(compiled, places.Compiled()), places.Ports(), err
 }
 
 type cachedModule struct {
@@ -41,20 +43,24 @@ func (a commands) cacheList() *cobra.Command {
 	return &cobra.Command{
 		Use: "ls", Short: "List the cached modules with their size and last use, and the size of ports",
 		RunE: func(*cobra.Command, []string) error {
-			dir, ports, err := caches()
+			dirs, ports, err := caches()
 			if err != nil {
 				return err
 			}
-			modules, err := host.CachedModules(dir)
-			if err != nil {
-				return fmt.Errorf("reading the cache of compiled modules: %w", err)
+			var modules []host.CachedModule
+			for _, dir := range dirs {
+				some, err := host.CachedModules(dir)
+				if err != nil {
+					return fmt.Errorf("reading the cache of compiled modules: %w", err)
+				}
+				modules = append(modules, some...)
 			}
 			list := make([]cachedModule, len(modules))
 			for i, m := range modules {
 				list[i] = cachedModule{m.Name, m.Version, m.World.String(), m.Digest, m.Bytes, m.Used}
 			}
 			heading := []string{"MODULE", "VERSION", "SIZE", "USED", "DIGEST"}
-			err = cli.WriteList(a.App, list, "No modules in "+dir+".", heading, func(m cachedModule) []string {
+			err = cli.WriteList(a.App, list, "No modules in "+dirs[0]+".", heading, func(m cachedModule) []string {
 				return []string{cmp.Or(m.Name, "-"), cmp.Or(m.Version, "-"), cli.Megabytes(m.Bytes), m.Used.Local().Format(time.DateOnly), m.Digest}
 			})
 			if err != nil || a.JSON {
@@ -81,7 +87,7 @@ func (a commands) cachePrune() *cobra.Command {
 			"Husk does so by itself: once a day for modules, and when it ports a provider. A module that was removed is\n"+
 			"compiled again on its next use, and what a port needs is fetched again.", days),
 		RunE: func(*cobra.Command, []string) error {
-			dir, ports, err := caches()
+			dirs, ports, err := caches()
 			if err != nil {
 				return err
 			}
@@ -90,9 +96,13 @@ func (a commands) cachePrune() *cobra.Command {
 				since = time.Now().Add(time.Hour) // clocks of file systems may be ahead
 				sincePorts = since
 			}
-			removed, err := host.PruneCache(dir, since)
-			if err != nil {
-				return fmt.Errorf("removing modules from the cache: %w", err)
+			var removed int64
+			for _, dir := range dirs {
+				some, err := host.PruneCache(dir, since)
+				if err != nil {
+					return fmt.Errorf("removing modules from the cache: %w", err)
+				}
+				removed += some
 			}
 			removedPorts, err := portcache.Prune(ports, sincePorts)
 			if err != nil {
@@ -101,7 +111,7 @@ func (a commands) cachePrune() *cobra.Command {
 			if a.JSON {
 				return a.WriteJSON(map[string]int64{"removedBytes": removed + removedPorts})
 			}
-			err = a.Printf("Removed %s from %s.\n", cli.Megabytes(removed), dir)
+			err = a.Printf("Removed %s from %s.\n", cli.Megabytes(removed), dirs[0])
 			if err == nil && removedPorts > 0 {
 				err = a.Printf("Removed %s from %s.\n", cli.Megabytes(removedPorts), ports)
 			}

@@ -46,8 +46,9 @@ func begin(given *start.Setup, parts *cli.Parts) int {
 	defer runtime.KeepAlive(tuneCollector())
 	keepOutput()
 	a := newApp(os.Stdin, os.Stdout, os.Stderr, parts)
+	a.Begins = true
 	if given != nil {
-		a.Setup, a.IsRun = *given, true
+		a.Setup, a.IsRun = *given, !given.Own
 	}
 	continues, err := cli.Continued()
 	if err != nil {
