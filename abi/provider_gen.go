@@ -30,7 +30,8 @@ const (
 	// The schema of some resource has write-only inputs, which are passed to the provider and
 	// never recorded. Since 0.2.0.
 	FeaturesWriteOnly
-	// `diff` can ask for a `read` first, by the answer `outdated`. Since 0.2.0.
+	// `diff` can ask for a `read` first, by the answer `outdated`. A host offers it to modules that
+	// export a function `husk:feature/read-first`, which are newer than the first ones of 0.2.0.
 	FeaturesReadFirst
 )
 

@@ -118,7 +118,7 @@ func (s *sandbox) startFrom(ctx context.Context, from *snapshot) (*instance, err
 	})
 	i.guest = canon.NewGuest(i, guestcall.Codec{Most: config.limits.RequestBytes, Call: &i.buffers, Pass: i.ledger.pass}, config.limits.AnswerBytes)
 	i.guest.Await, i.guest.Charge = i.await, i.ledger.pass
-	i.guest.Version = s.module.ContractVersion()
+	i.guest.Version, i.guest.Announced = s.module.ContractVersion(), abi.AnnouncedBy(s.module.Exports)
 	if from != nil {
 		i.guest.BeginWith(from.arena)
 	}

@@ -335,6 +335,27 @@ func firstVersion(t *testing.T) []byte {
 	return wasm
 }
 
+// A module that was built before a feature came is not offered it: it would refuse the handshake.
+func TestFeaturesAreOfferedToModulesThatAnnounceThem(t *testing.T) {
+	testmodule.Skip(t)
+	wasm, err := os.ReadFile(probe(t))
+	require.NoError(t, err)
+	h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(t.TempDir()))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, h.Close(t.Context())) }()
+	for announced, export := range map[bool]string{true: "read-first", false: "read-wrong"} {
+		m, err := h.LoadBytes(t.Context(), bytes.ReplaceAll(wasm, []byte("husk:feature/read-first"), []byte("husk:feature/"+export)))
+		require.NoError(t, err)
+		p, err := m.NewProvider(t.Context(), host.ProviderOptions{Name: "probe"})
+		require.NoError(t, err)
+		response, err := p.Handshake(t.Context(), abi.HandshakeRequest{Engine: "test", Features: abi.AllFeatures})
+		require.NoError(t, err)
+		require.Equal(t, announced, response.Features&abi.FeaturesReadFirst != 0, export)
+		require.NotZero(t, response.Features&abi.FeaturesSecrets)
+		require.NoError(t, p.Close())
+	}
+}
+
 // A module of an earlier version of the contract serves, whether it was just compiled, is in the cache, or is
 // precompiled.
 func TestModulesOfTheFirstVersionServe(t *testing.T) {

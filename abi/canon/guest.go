@@ -43,6 +43,8 @@ type Guest struct {
 	// Version is the version of the contract that the module was built for, empty for the newest. A
 	// function that is newer is an error of the kind unimplemented.
 	Version string
+	// Announced are the [abi.AnnouncedFeatures] that the module announces: all of them, unless a host sets it.
+	Announced abi.Features
 
 	instance Instance
 	codec    Codec
@@ -56,17 +58,18 @@ var _ abi.Provider = (*Guest)(nil)
 // NewGuest returns the instance as a guest. Each crossing from the guest, a result or the arguments
 // of an import, may take at most limit bytes.
 func NewGuest(instance Instance, codec Codec, limit uint64) *Guest {
-	g := &Guest{instance: instance, codec: codec, limit: limit}
+	g := &Guest{instance: instance, codec: codec, limit: limit, Announced: abi.AnnouncedFeatures}
 	g.arena.instance, _ = instance.(ArenaInstance)
 	g.Provider = NewProvider(g)
 	return g
 }
 
-// Handshake passes the features that the module's version of the contract has.
+// Handshake passes the features that the module's version of the contract has, and that it announces.
 func (g *Guest) Handshake(ctx context.Context, request abi.HandshakeRequest) (abi.HandshakeResponse, error) {
 	if g.Version == versions[0] {
 		request.Features = request.Features.Since010()
 	}
+	request.Features &^= abi.AnnouncedFeatures &^ g.Announced
 	return g.Provider.Handshake(ctx, request)
 }
 
