@@ -359,7 +359,7 @@ func TestCancelDrainAndKill(t *testing.T) {
 	<-reached
 	require.NoError(t, up.Process.Signal(os.Interrupt))
 	out.wait(t, regexp.MustCompile(`Cancelled by ann\.`))
-	time.Sleep(time.Second) // the worker hears of it with its next beat
+	out.wait(t, regexp.MustCompile(`Stopping: waiting for running steps`)) // the worker has heard of it with its next beat
 	release <- struct{}{}
 	require.Error(t, up.Wait())
 	require.Contains(t, out.String(), "was cancelled")
@@ -369,7 +369,7 @@ func TestCancelDrainAndKill(t *testing.T) {
 	up = s.command("ann", "up", "-C", dir, "--remote", "--yes")
 	out = s.start(up)
 	<-reached
-	two, _ := s.worker(token, "two", "--trusted", "--slots", "1")
+	two, said := s.worker(token, "two", "--trusted", "--slots", "1")
 	killed := s.kill("one")
 	require.True(t, killed)
 	release <- struct{}{} // the cloud makes the object, and nobody hears of it
@@ -378,7 +378,7 @@ func TestCancelDrainAndKill(t *testing.T) {
 	<-reached
 	// The second attempt tells of the object that may be there, and its worker stops.
 	require.NoError(t, two.Process.Signal(syscall.SIGTERM))
-	time.Sleep(time.Second)
+	said.wait(t, regexp.MustCompile(`Stopping: running steps finish`))
 	free()
 	s.worker(token, "three", "--trusted", "--slots", "1")
 	require.NoError(t, up.Wait(), "%s", out)
@@ -639,8 +639,7 @@ func TestEdgeRepeats(t *testing.T) {
 		out := s.start(cmd)
 		<-reached
 		require.NoError(t, cmd.Process.Signal(os.Interrupt))
-		out.wait(t, regexp.MustCompile(`Cancelled by ann\.`))
-		time.Sleep(2 * time.Second) // the worker hears of it with its next beat
+		out.wait(t, regexp.MustCompile(`Stopping: waiting for running steps`)) // the worker has heard of it with its next beat
 		release <- struct{}{}
 		require.Error(t, cmd.Wait())
 	}

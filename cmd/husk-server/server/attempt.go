@@ -33,13 +33,15 @@ func (t *tx) addLines(r *record, lines []runapi.Line) error {
 		if !slices.Contains(streams, l.Stream) {
 			return refusef(http.StatusBadRequest, "the stream %.20q of a line: it is one of %s", l.Stream, strings.Join(streams, ", "))
 		}
-		if l.Number <= r.lines {
+		sent := r.lines - r.said
+		if l.Number <= sent {
 			continue
 		}
-		if l.Number != r.lines+1 {
-			return refusef(http.StatusConflict, "the log of the run has %d lines, and the next that was sent is %d", r.lines, l.Number)
+		if l.Number != sent+1 {
+			return refusef(http.StatusConflict, "workers have sent %d lines of the log, and the next that was sent is %d", sent, l.Number)
 		}
 		r.lines++
+		l.Number = r.lines
 		if r.logged >= maxLog {
 			continue
 		}
@@ -76,13 +78,13 @@ func (t *tx) addLine(r *record, l runapi.Line) error {
 
 // logged notes how long the log is.
 func (t *tx) logged(r *record) error {
-	_, err := t.exec("UPDATE husk_runs SET lines = ?, logged = ? WHERE id = ?", r.lines, r.logged, r.ID)
+	_, err := t.exec("UPDATE husk_runs SET lines = ?, said = ?, logged = ? WHERE id = ?", r.lines, r.said, r.logged, r.ID)
 	return err
 }
 
 // say adds a line of the server to a log, which has room for these.
 func (t *tx) say(r *record, format string, args ...any) error {
-	r.lines++
+	r.lines, r.said = r.lines+1, r.said+1
 	line := runapi.Line{Number: r.lines, Stream: runapi.Server, Time: time.Now(), Text: storable(fmt.Sprintf(format, args...), maxLine)}
 	if err := t.addLine(r, line); err != nil {
 		return err

@@ -122,7 +122,7 @@ func (s *Server) claim(ctx context.Context, c *caller, ask runapi.Ask) (claim *r
 		if err := s.watch(ctx, t, r); err != nil {
 			return err
 		}
-		claim = &runapi.Claim{Run: r.Run, Team: r.tenant, Token: secret, Withheld: r.withheld, Next: r.lines + 1, BeatSeconds: (s.options.Lease / 3).Seconds()}
+		claim = &runapi.Claim{Run: r.Run, Team: r.tenant, Token: secret, Withheld: r.withheld, Next: r.lines - r.said + 1, BeatSeconds: (s.options.Lease / 3).Seconds()}
 		claim.Plan, err = t.content(planCopies, "plan", "husk_runs WHERE id = ?", r.ID)
 		return err
 	})

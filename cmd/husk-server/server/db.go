@@ -144,7 +144,8 @@ UPDATE husk_schedules SET token = COALESCE((SELECT hash FROM husk_tokens k WHERE
 	AND k.person = husk_schedules.requested_person AND k.projects = husk_schedules.requested_projects), '');
 ALTER TABLE husk_schedules DROP COLUMN requested_person;
 ALTER TABLE husk_schedules DROP COLUMN requested_projects`, `
-ALTER TABLE husk_runs ADD COLUMN withheld INTEGER NOT NULL DEFAULT 0`}
+ALTER TABLE husk_runs ADD COLUMN withheld INTEGER NOT NULL DEFAULT 0`, `
+ALTER TABLE husk_runs ADD COLUMN said INTEGER NOT NULL DEFAULT 0`}
 
 // ErrNewerSchema says that a newer version of Husk has changed the database.
 var ErrNewerSchema = errors.New("the database was changed by a newer version of husk server: use that version")

@@ -26,6 +26,8 @@ type record struct {
 	cancel   int
 	// lines is the number of the last line, and logged how many bytes of the log are kept.
 	lines, logged int64
+	// said are the lines of the log that are the server's own: workers number theirs without them.
+	said int64
 	// worker is the hash of the token that the run's worker has asked with, empty if that was before it was noted.
 	workerToken string
 	// size is about how many bytes it takes, of which request are those of its request.
@@ -46,7 +48,7 @@ type record struct {
 const smallRequest = 16 << 10
 
 var columns = fmt.Sprintf("id, tenant, project, stack, CASE WHEN octet_length(request) <= %d THEN request ELSE '' END, octet_length(request), ", smallRequest) +
-	"selector, state, previewing, requested_by, requested_projects, approved_by, worker, attempt, token, worker_token, lease, cancel, lines, logged, tries, requested_person, seen, withheld, reason, made, began, ended"
+	"selector, state, previewing, requested_by, requested_projects, approved_by, worker, attempt, token, worker_token, lease, cancel, lines, said, logged, tries, requested_person, seen, withheld, reason, made, began, ended"
 
 // What a run has seen, if it is not the digest of a state: seenAny may begin at any state, seenNothing has found no stack, and
 // seenUnknown may begin at none.
@@ -59,7 +61,7 @@ func scanRun(scan func(...any) error) (*record, error) {
 	var previewing, withheld int
 	var lease, made, began, ended int64
 	err := scan(&r.ID, &r.tenant, &r.Project, &r.Stack, &r.text, &r.request, &r.selector, &r.State, &previewing, &r.By, &projects, &r.ApprovedBy,
-		&r.Worker, &r.Attempt, &r.token, &r.workerToken, &lease, &r.cancel, &r.lines, &r.logged, &r.tries, &r.person, &r.seen, &withheld, &r.Reason, &made, &began, &ended)
+		&r.Worker, &r.Attempt, &r.token, &r.workerToken, &lease, &r.cancel, &r.lines, &r.said, &r.logged, &r.tries, &r.person, &r.seen, &withheld, &r.Reason, &made, &began, &ended)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}

@@ -184,7 +184,7 @@ func TestRuns(t *testing.T) {
 			require.NoError(t, err)
 		}
 		_, err = b.of(claim).CallFor(t.Context(), 0, http.MethodPost, "/v1/work/beat", runapi.Beat{Lines: []runapi.Line{{Number: 9, Stream: runapi.Out}}}, nil)
-		require.ErrorContains(t, err, "the log of the run has 2 lines, and the next that was sent is 9")
+		require.ErrorContains(t, err, "workers have sent 2 lines of the log, and the next that was sent is 9")
 		require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Failed, Reason: "for a reason"}))
 		require.Equal(t, http.StatusUnauthorized, status(b.end(claim, runapi.End{Outcome: runapi.Succeeded})), "a run ends once")
 		require.Equal(t, []string{"out: one��", "err: two"}, b.log(ann, first.ID))
@@ -205,6 +205,41 @@ func TestRuns(t *testing.T) {
 		require.Equal(t, map[runapi.State]int{runapi.Running: 2}, s.Runs)
 		require.Equal(t, map[runapi.State]int{runapi.Failed: 1}, s.Last)
 		require.Len(t, s.Workers, 1)
+	})
+}
+
+// A worker numbers its lines without those of the server, which come between them: none is lost, in this attempt or the next.
+func TestLinesOfTheServerComeBetween(t *testing.T) {
+	everywhere(t, func(t *testing.T, o server.Options) {
+		b := open(t, o)
+		ann, worker := b.client("acme", "ann", runapi.Request), b.client("acme", "w", runapi.Work)
+		run := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev"})
+		claim := b.next(worker, "w", nil)
+		say := func(from int64, lines ...string) {
+			t.Helper()
+			var sent []runapi.Line
+			for i, text := range lines {
+				sent = append(sent, runapi.Line{Number: from + int64(i), Stream: runapi.Out, Text: text})
+			}
+			_, err := b.of(claim).Call(t.Context(), http.MethodPost, "/v1/work/beat", runapi.Beat{Lines: sent}, nil)
+			require.NoError(t, err)
+		}
+		say(claim.Next, "one")
+		_, err := ann.Call(t.Context(), http.MethodPost, "/v1/runs/"+run.ID+"/cancel", nil, nil)
+		require.NoError(t, err)
+		say(claim.Next, "one", "two") // the answer to the first was lost
+		say(claim.Next+2, "three")
+		require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Failed}))
+		require.Equal(t, []string{"out: one", "server: Cancelled by ann.", "out: two", "out: three"}, b.log(ann, run.ID))
+
+		run = b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev"})
+		claim = b.next(worker, "w", nil)
+		say(claim.Next, "begun")
+		require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Queued}))
+		claim = b.next(worker, "w", nil)
+		say(claim.Next, "begun again")
+		require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Succeeded}))
+		require.Equal(t, []string{"out: begun", "server: The worker w stops: the run goes on elsewhere.", "out: begun again"}, b.log(ann, run.ID))
 	})
 }
 
