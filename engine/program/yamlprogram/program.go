@@ -12,13 +12,20 @@ package yamlprogram
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/budget"
 	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/measure"
+	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
 )
 
 // Schemas says what packages offer. It may be called concurrently.
@@ -78,4 +85,196 @@ func (p *Program) Validate(ctx context.Context, run abi.RunContext, unknown []st
 	c, ds, err := p.compile(ctx, run, unknown)
 	c.budget.Close()
 	return ds, err
+}
+
+// Run checks the program, registers its packages and resources, and then the stack's outputs. It
+// returns when every registration has ended. After a failure nothing new is begun, but a preview
+// goes on with what does not need the failed resource. The error then is [source.Diagnostics].
+func (p *Program) Run(ctx context.Context, run abi.RunContext, monitor abi.Monitor) error {
+	c, ds, err := p.compile(ctx, run, nil)
+	defer func() { c.budget.Close() }() // it tells what was spent, also by an evaluation that was interrupted
+	if err != nil {
+		return err
+	}
+	if err := ds.Err(); err != nil {
+		return err
+	}
+	p.warned.Do(func() {
+		for _, d := range ds {
+			if p.warn != nil {
+				p.warn(d)
+			}
+		}
+	})
+	c.report = &source.Report{File: c.report.File, Budget: c.budget} // without the warnings, which are told
+	if err := c.registerPackages(ctx, monitor); err != nil {
+		return err
+	}
+	stack, err := monitor.RegisterResource(ctx, abi.RegisterResourceRequest{
+		Type: urn.RootType, Name: run.Project + "-" + run.Stack,
+	})
+	if err != nil {
+		return fmt.Errorf("register the stack: %w", err)
+	}
+	e := &evaluator{ctx: ctx, c: c, scope: newScope(), monitor: monitor, budget: c.budget, components: new(atomic.Int64)}
+	e.scope.set(pulumiName, c.pulumi)
+	d := &deployment{evaluator: e, stack: stack.URN, status: make([]status, len(c.graph.nodes))}
+	if err := d.registerActions(); err != nil {
+		return err
+	}
+	d.runAll()
+	if err := d.problems(); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	outputs := d.outputs()
+	if err := d.problems(); err != nil {
+		return err
+	}
+	if err := monitor.RegisterOutputs(ctx, abi.RegisterOutputsRequest{URN: stack.URN, Outputs: outputs.Lower(property.KindOutput)}); err != nil {
+		return fmt.Errorf("register the stack's outputs: %w", err)
+	}
+	return nil
+}
+
+type status uint8
+
+const (
+	pending status = iota
+	done
+	// missing is a resource that failed, or was skipped, in a deployment that goes on. What uses it
+	// is registered with unknown values: the deployment knows of it.
+	missing
+	// skipped is what a preview leaves out, since it uses what failed.
+	skipped
+	failed
+)
+
+type deployment struct {
+	*evaluator
+	stack urn.URN
+	// status has an element for each node. Only the goroutine of runAll uses it.
+	status []status
+	// acting has the resources with actions, by their URN.
+	acting sync.Map
+}
+
+// runAll runs each node when those that it uses are done, as many at once as allowed.
+func (d *deployment) runAll() {
+	type result struct {
+		node   int
+		status status
+	}
+	g := d.c.graph
+	waiting, users := make([]int, len(g.nodes)), make([][]int, len(g.nodes))
+	for i, n := range g.nodes {
+		waiting[i] = len(n.uses)
+		for _, used := range n.uses {
+			users[used] = append(users[used], i)
+		}
+	}
+	var ready []int
+	for _, i := range g.order {
+		if waiting[i] == 0 {
+			ready = append(ready, i)
+		}
+	}
+	limit := int(d.c.run.Parallel)
+	// A goroutine runs many nodes: growing a new stack takes as long as half of an unchanged node.
+	jobs, results := make(chan int), make(chan result)
+	defer close(jobs)
+	work := func() {
+		for i := range jobs {
+			results <- result{i, d.runNode(g.nodes[i])}
+		}
+	}
+	running, workers, stopped := 0, 0, false
+	finish := func(i int, s status) {
+		d.status[i] = s
+		stopped = stopped || (s == failed && !d.c.run.DryRun)
+		for _, user := range users[i] {
+			if waiting[user]--; waiting[user] == 0 {
+				ready = append(ready, user)
+			}
+		}
+	}
+	for {
+		for len(ready) > 0 && !stopped && d.ctx.Err() == nil && (limit == 0 || running < limit) {
+			i := ready[0]
+			ready = ready[1:]
+			if d.without(g.nodes[i].uses) {
+				finish(i, skipped)
+				continue
+			}
+			if running == workers {
+				workers++
+				go work()
+			}
+			running++
+			jobs <- i
+		}
+		if running == 0 {
+			return
+		}
+		r := <-results
+		running--
+		finish(r.node, r.status)
+	}
+}
+
+func (d *deployment) without(nodes []int) bool {
+	return slices.ContainsFunc(nodes, func(i int) bool { return d.status[i] != done && d.status[i] != missing })
+}
+
+func (d *deployment) lacks(nodes []int) bool {
+	return slices.ContainsFunc(nodes, func(i int) bool { return d.status[i] != done })
+}
+
+func (d *deployment) runNode(n *node) status {
+	if n.variable == nil {
+		return d.register(n.resource)
+	}
+	v, ok := d.eval(n.variable.value)
+	if !ok {
+		return failed
+	}
+	d.scope.set(n.name, v)
+	return done
+}
+
+// outputs evaluates the outputs of the stack, or of a component, without those of resources that are not there.
+func (d *deployment) outputs() property.Map {
+	var entries []property.Entry
+	for _, o := range d.c.outputs {
+		if d.lacks(d.c.graph.usesOf(o.value)) {
+			continue
+		}
+		v, ok := d.eval(o.value)
+		m := measure.Of(v)
+		if ok = ok && d.spend(o.value, 0, m.Bytes()); ok && (&provenance.Provenance{URNs: v.Dependencies()}).Ephemeral() {
+			d.errorf(o.value, "the output %q must not be ephemeral, because it is recorded", o.name)
+		} else if ok {
+			entries = append(entries, property.Entry{Key: o.name, Value: v})
+		}
+	}
+	return property.NewMap(entries...)
+}
+
+// problems returns what went wrong, without the cancellations that followed from it.
+func (d *deployment) problems() error {
+	ds := d.c.report.Diagnostics()
+	cancelled := func(x source.Diagnostic) bool {
+		return errors.Is(x.Cause, abi.ErrCancelled) || errors.Is(x.Cause, context.Canceled)
+	}
+	if slices.ContainsFunc(ds, func(x source.Diagnostic) bool { return !cancelled(x) }) {
+		ds = slices.DeleteFunc(ds, cancelled)
+	}
+	return onlyExceeded(ds).Err()
+}
+
+// position is a place in the program as registrations tell it.
+func (d *deployment) position(x *resource) string {
+	return fmt.Sprintf("%s:%d:%d", d.c.report.File.Name, x.key.Line, x.key.Column)
 }
