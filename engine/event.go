@@ -594,9 +594,34 @@ func insertIndex(list []int, index int) []int {
 	return slices.Insert(list, at, index)
 }
 
+// everyIndex has the changes name all elements of a list that was compared index by index, as its other elements are the same
+// where they are: one of these may be what an element that goes became. A set has them elsewhere.
+func (c *listChange) everyIndex() {
+	named := func(list []int, i int) bool {
+		_, has := slices.BinarySearch(list, i)
+		return has
+	}
+	for i := range max(len(c.old), len(c.new)) {
+		gone, come := named(c.gone, i) || i >= len(c.old), named(c.come, i) || i >= len(c.new)
+		if gone != come || !gone && !c.old[i].EqualContents(c.new[i]) {
+			return
+		}
+	}
+	c.gone, c.come = indexes(len(c.old)), indexes(len(c.new))
+}
+
+func indexes(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
 // elements returns what became of each element that the changes name and that was not kept.
 func (c *listChange) elements() []PropertyChange {
 	var out []PropertyChange
+	c.everyIndex()
 	same := func(i, j int) bool { return c.old[c.gone[i]].EqualContents(c.new[c.come[j]]) }
 	at := func(i int) string { return c.path.Append(property.Index(i)).String() }
 	for _, e := range listdiff.Compare(len(c.gone), len(c.come), same) {
