@@ -3,6 +3,7 @@ package main_test
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"net"
@@ -440,7 +441,7 @@ func TestThreeLines(t *testing.T) {
 	require.Contains(t, out, "server.json names a server on another machine, which husk has not written there")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, ".husk", "server.json"), choice, 0o644))
 	require.Contains(t, s.done("newcomer", "logout", "-C", dir), "Stacks are kept beside the project file again")
-	require.Contains(t, s.done("newcomer", "stack", "ls", "-C", dir), "No stacks yet")
+	require.Contains(t, s.done("newcomer", "stack", "ls", "-C", dir), "the stacks of this project are in http://127.0.0.1:8470, as husk.backend.json says")
 	require.Contains(t, s.done("newcomer", "up", "--remote", "--yes", "-C", dir), "The stacks of this project are kept there from now on")
 	require.NotContains(t, s.done("newcomer", "up", "--remote", "--yes", "-C", dir), "from now on")
 
@@ -760,6 +761,11 @@ func TestManagedByADocument(t *testing.T) {
 	defer resp.Body.Close()
 	document, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)
+	files := []byte("files")
+	digest := fmt.Sprintf("sha256:%x", sha256.Sum256(files))
+	client, err := runapi.NewClient(s.url, token)
+	require.NoError(t, err)
+	require.NoError(t, client.SendBundle(t.Context(), digest, files))
 	project := func(cron string) string {
 		return fmt.Sprintf(`name: ops
 runtime: yaml
@@ -775,8 +781,8 @@ resources:
     properties:
       name: drift
       cron: %[3]q
-      run: {project: shop, stack: dev, operation: refresh, bundle: "sha256:%[4]s", options: ["--preview-only=true"]}
-`, s.url, token, cron, strings.Repeat("a", 64))
+      run: {project: shop, stack: dev, operation: refresh, bundle: %[4]q, options: ["--preview-only=true"]}
+`, s.url, token, cron, digest)
 	}
 	dir := s.project(map[string]string{"Husk.yaml": project("0 4 * * *"), "api/husk.json": string(document), "openapi.wasm": string(testmodule.Build(t, root))})
 	up := func() string { return s.done("ops", "up", "--yes", "-C", dir) }
