@@ -55,13 +55,13 @@ func TestCloseEndsWhatAPluginHasStarted(t *testing.T) {
 		"goes on when its parent ends": `"` + self + `" "$1" stubborn &` + "\nexit 1",
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			listener, err := net.Listen("tcp", "127.0.0.1:0")
 			require.NoError(t, err)
 			defer listener.Close()
 			program := filepath.Join(t.TempDir(), "pulumi-resource-all")
 			text := fmt.Sprintf("#!/bin/sh\nexport %s=%s\n%s\n", childVariable, listener.Addr(), script)
 			require.NoError(t, os.WriteFile(program, []byte(text), 0o700))
+			t.Parallel() // a program that another one starts meanwhile would have the file open, and it could not be run
 			p, err := pulumiplugin.Start(t.Context(), pulumiplugin.Options{Name: "all", Program: program, Log: func(abi.LogEntry) {}})
 			require.NoError(t, err)
 			child, err := listener.Accept()
