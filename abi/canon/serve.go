@@ -107,8 +107,8 @@ func (s *server) do(call func() error, lower func(*lowerer, []byte)) {
 	}
 }
 
-// answerError lowers an error, without its details if these cannot be lowered. That of a resource that exists keeps the ID or,
-// if that is no text, says that it exists: another ID would be that of something else.
+// answerError lowers an error, without its details if these cannot be lowered. The error of a resource that exists keeps the ID. If the ID
+// is not valid text, the error says that the resource exists: a changed ID would name something else.
 func (s *server) answerError(e *abi.Error) {
 	if e != nil && e.InitFailure != nil && !utf8.ValidString(e.InitFailure.ID) {
 		left, failure := *e, *e.InitFailure

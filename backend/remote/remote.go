@@ -7,5 +7,5 @@ import (
 )
 
 // Kind takes URLs such as https://husk.example.com, and http://127.0.0.1:8080 on this machine. The token is the password of the
-// URL, or that of the variable HUSK_ACCESS_TOKEN if the program, the environment, or husk login names the URL.
+// URL, or HUSK_ACCESS_TOKEN of the environment if the program, the environment, or husk login names the URL.
 func Kind() backend.Kind { return backend.Kind{Schemes: remote.Schemes, Open: remote.Open} }

@@ -255,7 +255,7 @@ func (d *db) migrate(ctx context.Context) error {
 }
 
 const (
-	// smallRow is what a row takes besides its text, in bytes.
+	// smallRow is the size of a row without its text, in bytes.
 	smallRow = 256
 	// rowCopies is how often a text is in memory that is read, decoded, and sent.
 	rowCopies = 6
