@@ -3,7 +3,7 @@ package abi
 import _ "unsafe" // for go:linkname
 
 // hostError returns an error that the host tells package net, whose files in modules are of
-// internal/netoverlay. So the errors of connections are those of the contract.
+// internal/build/netoverlay. So the errors of connections are those of the contract.
 //
 //go:linkname hostError
 func hostError(kind, origin uint8, message string) error {

@@ -39,22 +39,22 @@ var decoding = map[string]*regexp.Regexp{
 	"google.golang.org/protobuf/proto":              regexp.MustCompile(`^Unmarshal$`),
 	"google.golang.org/protobuf/encoding/protojson": regexp.MustCompile(`^Unmarshal$`),
 	"github.com/BurntSushi/toml":                    regexp.MustCompile(`^(Decode\w*|Unmarshal|NewDecoder)$`),
-	module + "internal/jsonerror":                   regexp.MustCompile(`^Unmarshal$`),
-	module + "internal/checkedjson":                 regexp.MustCompile(`^Unmarshal$`),
-	module + "internal/checkedcbor":                 regexp.MustCompile(`^Unmarshal$`),
-	module + "internal/strictcbor":                  regexp.MustCompile(`^Unmarshal\w*$`),
+	module + "internal/base/jsonerror":              regexp.MustCompile(`^Unmarshal$`),
+	module + "internal/base/checkedjson":            regexp.MustCompile(`^Unmarshal$`),
+	module + "internal/base/checkedcbor":            regexp.MustCompile(`^Unmarshal$`),
+	module + "internal/base/strictcbor":             regexp.MustCompile(`^Unmarshal\w*$`),
 	module + "abi/property/guestcbor":               regexp.MustCompile(`^(Unmarshal\w*|Codec)$`),
-	module + "internal/wasmfile":                    regexp.MustCompile(`^Read$`),
+	module + "internal/wasm/wasmfile":               regexp.MustCompile(`^Read$`),
 	module + "engine/program/source":                regexp.MustCompile(`^Parse\w*$`),
 }
 
 // Whatever decodes a text is in testdata/decoders.txt with the number of its calls in a package, below the row of the table of what decoders take that is about it, or
-// below the reason why nobody but the user sends it. The functions of internal/intake count before they decode, and need not be.
+// below the reason why nobody but the user sends it. The functions of internal/base/intake count before they decode, and need not be.
 func TestEachDecoderIsInATable(t *testing.T) {
 	reasons := listed(t, "testdata/decoders.txt")
 	document, err := os.ReadFile("../docs/security.md")
 	require.NoError(t, err)
-	measured, err := os.ReadFile("../internal/intake/decoders_test.go")
+	measured, err := os.ReadFile("../internal/base/intake/decoders_test.go")
 	require.NoError(t, err)
 	row := regexp.MustCompile(`In the table: ([^.]+)\.`)
 	for line, reason := range reasons {
@@ -84,7 +84,7 @@ func TestEachDecoderIsInATable(t *testing.T) {
 	for call, times := range calls {
 		line := fmt.Sprintf("%s: %d", call, times)
 		if reasons[line] == "" {
-			t.Errorf("%s\n\tdecodes a text: measure it in internal/intake/decoders_test.go, and add this line to api/testdata/decoders.txt below its row, or below the reason why only the user sends it", line)
+			t.Errorf("%s\n\tdecodes a text: measure it in internal/base/intake/decoders_test.go, and add this line to api/testdata/decoders.txt below its row, or below the reason why only the user sends it", line)
 		}
 		delete(reasons, line)
 	}

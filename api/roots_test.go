@@ -16,12 +16,14 @@ import (
 )
 
 // know are the packages that know what a project says: what it names is opened by projectroot.Root there, and addresses are
-// reached by internal/egress.
+// reached by internal/base/egress.
 var know = []string{
-	"engine/contents", "engine/program/...", "internal/bundle", "internal/console", "internal/doctor", "internal/install", "internal/keyservice", "internal/lockfile", "internal/lsp",
-	"internal/plugins", "internal/pulumiplugin", "internal/pulumiprogram", "internal/registry", "internal/stackrun", "internal/validation",
-	"internal/workspace", "cmd/husk/internal/cli", "cmd/husk/internal/deploycmd", "cmd/husk/internal/editorcmd",
-	"cmd/husk/internal/providercmd", "cmd/husk/internal/registrycmd", "cmd/husk/internal/stackcmd", "cmd/husk/internal/watch",
+	"cmd/husk/internal/cli", "cmd/husk/internal/deploycmd", "cmd/husk/internal/editorcmd",
+	"cmd/husk/internal/providercmd", "cmd/husk/internal/registrycmd", "cmd/husk/internal/stackcmd",
+	"cmd/husk/internal/watch", "engine/contents", "engine/program/...", "internal/backend/keyservice",
+	"internal/console", "internal/lsp", "internal/plugins", "internal/plugins/install", "internal/plugins/lockfile",
+	"internal/pulumi/pulumiplugin", "internal/pulumi/pulumiprogram", "internal/registry", "internal/run/stackrun",
+	"internal/workspace", "internal/workspace/bundle", "internal/workspace/doctor", "internal/workspace/validation",
 }
 
 // opening are the functions and methods that open, walk, change, or start what a path or an address names.
@@ -34,9 +36,9 @@ var opening = regexp.MustCompile(`^(` + strings.Join([]string{
 	`net/http\.(Get|Head|Post|PostForm|NewRequest|NewRequestWithContext|\(Client\)\.\w+)`,
 	`crypto/tls\.(Dial\w*|LoadX509KeyPair)`,
 	`syscall\.(Open|Exec|ForkExec)`,
-	module + `internal/atomicfile\.\w+`,
+	module + `internal/base/atomicfile\.\w+`,
 	module + `engine/program/source\.Read`,
-	module + `internal/confined\.OpenRoot`,
+	module + `internal/base/confined\.OpenRoot`,
 }, "|") + `)$`)
 
 // In the packages that know projects, nothing is opened but by the project's root, except for the calls in testdata/roots.txt, which are

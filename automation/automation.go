@@ -23,11 +23,11 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/host"
 	places "github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/base/named"
 	"github.com/husk-dev/husk/internal/display"
-	"github.com/husk-dev/husk/internal/named"
 	"github.com/husk-dev/husk/internal/plugins"
 	"github.com/husk-dev/husk/internal/pulumi"
-	"github.com/husk-dev/husk/internal/stackrun"
+	"github.com/husk-dev/husk/internal/run/stackrun"
 	"github.com/husk-dev/husk/internal/workspace"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/husk-dev/husk/automation"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program"
-	"github.com/husk-dev/husk/internal/testmodule"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
 // Modules are compiled in the cache of all tests.

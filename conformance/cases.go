@@ -9,7 +9,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
-	"github.com/husk-dev/husk/internal/propertyliteral"
+	"github.com/husk-dev/husk/internal/property/propertyliteral"
 )
 
 // Cases replace generated inputs. [ReadCases] describes their file.

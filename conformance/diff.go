@@ -8,8 +8,8 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
-	"github.com/husk-dev/husk/internal/excerpt"
-	"github.com/husk-dev/husk/internal/fakevalue"
+	"github.com/husk-dev/husk/internal/base/excerpt"
+	"github.com/husk-dev/husk/internal/property/fakevalue"
 )
 
 func (l *life) diffRequest(news property.Map, ignore ...string) abi.DiffRequest {

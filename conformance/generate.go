@@ -7,7 +7,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
-	"github.com/husk-dev/husk/internal/fakevalue"
+	"github.com/husk-dev/husk/internal/property/fakevalue"
 )
 
 // generator returns a generator of values for a case. The same seed, subject, and number give the

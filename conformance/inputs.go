@@ -9,7 +9,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
-	"github.com/husk-dev/husk/internal/fakevalue"
+	"github.com/husk-dev/husk/internal/property/fakevalue"
 )
 
 // testInputs tests check, of a resource or of the configuration, with one case.

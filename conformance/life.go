@@ -9,7 +9,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
-	"github.com/husk-dev/husk/internal/excerpt"
+	"github.com/husk-dev/husk/internal/base/excerpt"
 )
 
 // life takes one resource from its creation to its end.

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/husk-dev/husk/abi/schema"
-	"github.com/husk-dev/husk/internal/fakevalue"
+	"github.com/husk-dev/husk/internal/property/fakevalue"
 )
 
 // minimize removes from a failed case what the failure does not need. Written cases stay.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
-	"github.com/husk-dev/husk/internal/fakevalue"
+	"github.com/husk-dev/husk/internal/property/fakevalue"
 )
 
 // suite is a group of checks that run together on each of a subject's cases.

@@ -10,7 +10,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/urn"
-	"github.com/husk-dev/husk/internal/excerpt"
+	"github.com/husk-dev/husk/internal/base/excerpt"
 )
 
 // subject has inputs to check: a resource type, or the configuration.

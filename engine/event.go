@@ -13,7 +13,7 @@ import (
 	"github.com/husk-dev/husk/engine/analysis"
 	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/state"
-	"github.com/husk-dev/husk/internal/listdiff"
+	"github.com/husk-dev/husk/internal/base/listdiff"
 )
 
 // Op says what a step does to a resource. The names are Pulumi's.

@@ -16,9 +16,9 @@ import (
 	"github.com/husk-dev/husk/engine/internal/callbacks"
 	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/state"
-	"github.com/husk-dev/husk/internal/excerpt"
-	"github.com/husk-dev/husk/internal/intake"
-	"github.com/husk-dev/husk/internal/jsonerror"
+	"github.com/husk-dev/husk/internal/base/excerpt"
+	"github.com/husk-dev/husk/internal/base/intake"
+	"github.com/husk-dev/husk/internal/base/jsonerror"
 )
 
 // Plan is what a preview found that an update would do. An update with a plan does nothing else: see [Up].

@@ -11,7 +11,7 @@ import (
 	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/internal/record"
 	"github.com/husk-dev/husk/engine/state"
-	"github.com/husk-dev/husk/internal/excerpt"
+	"github.com/husk-dev/husk/internal/base/excerpt"
 )
 
 // read looks up an external resource: one that the stack uses but does not own.

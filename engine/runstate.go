@@ -25,8 +25,8 @@ import (
 	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/edit"
-	"github.com/husk-dev/husk/internal/intake"
-	"github.com/husk-dev/husk/internal/jsonerror"
+	"github.com/husk-dev/husk/internal/base/intake"
+	"github.com/husk-dev/husk/internal/base/jsonerror"
 )
 
 // runState is what one run holds. The generator and the deployment share it.

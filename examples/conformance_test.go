@@ -28,7 +28,7 @@ import (
 	site "github.com/husk-dev/husk/examples/providers/site/provider"
 	tls "github.com/husk-dev/husk/examples/providers/tls/provider"
 	"github.com/husk-dev/husk/guest-sdk/guest"
-	"github.com/husk-dev/husk/internal/nightly"
+	"github.com/husk-dev/husk/internal/testkit/nightly"
 )
 
 // example is a provider of this folder, and what it is let off: what its test skips

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/examples/internal/petstore"
-	"github.com/husk-dev/husk/internal/testmodule"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
 const petstoreDocument = "providers/openapi/provider/testdata/petstore.yaml"

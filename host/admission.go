@@ -16,11 +16,11 @@ import (
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/host/internal/wasi"
 	"github.com/husk-dev/husk/host/limit"
-	"github.com/husk-dev/husk/internal/intake"
-	"github.com/husk-dev/husk/internal/jsonerror"
-	"github.com/husk-dev/husk/internal/meter"
-	"github.com/husk-dev/husk/internal/printable"
-	"github.com/husk-dev/husk/internal/wasmfile"
+	"github.com/husk-dev/husk/internal/base/intake"
+	"github.com/husk-dev/husk/internal/base/jsonerror"
+	"github.com/husk-dev/husk/internal/base/printable"
+	"github.com/husk-dev/husk/internal/wasm/meter"
+	"github.com/husk-dev/husk/internal/wasm/wasmfile"
 )
 
 // Reasons why no host runs a file. Others are *[SizeError], *[ImportError], *[MemoryError],

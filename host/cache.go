@@ -22,9 +22,9 @@ import (
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/host/internal/codecache"
 	"github.com/husk-dev/husk/host/internal/image"
-	"github.com/husk-dev/husk/internal/entropy"
-	"github.com/husk-dev/husk/internal/meter"
-	"github.com/husk-dev/husk/internal/wasmfile"
+	"github.com/husk-dev/husk/internal/wasm/entropy"
+	"github.com/husk-dev/husk/internal/wasm/meter"
+	"github.com/husk-dev/husk/internal/wasm/wasmfile"
 )
 
 // A cache saves all work on a module's code: admission, rewriting, and wazero's checks. So wazero gets a

@@ -18,9 +18,9 @@ import (
 
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/checkedcbor"
-	"github.com/husk-dev/husk/internal/filelock"
-	"github.com/husk-dev/husk/internal/wasmfile"
+	"github.com/husk-dev/husk/internal/base/checkedcbor"
+	"github.com/husk-dev/husk/internal/base/filelock"
+	"github.com/husk-dev/husk/internal/wasm/wasmfile"
 )
 
 func TestTheCacheIsPrivate(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/filelock"
+	"github.com/husk-dev/husk/internal/base/filelock"
 )
 
 // Where a system lets nobody make machine code, modules are interpreted, with the cache

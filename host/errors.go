@@ -13,7 +13,7 @@ import (
 	"github.com/husk-dev/husk/host/internal/guestcall"
 	"github.com/husk-dev/husk/host/internal/wasi"
 	"github.com/husk-dev/husk/host/limit"
-	"github.com/husk-dev/husk/internal/printable"
+	"github.com/husk-dev/husk/internal/base/printable"
 )
 
 // QuarantineError is a provider or policy pack that crashed too often to be called. [Provider.Readmit] ends

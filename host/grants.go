@@ -10,7 +10,7 @@ import (
 	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/host/internal/capability"
 	"github.com/husk-dev/husk/host/internal/wasi"
-	"github.com/husk-dev/husk/internal/printable"
+	"github.com/husk-dev/husk/internal/base/printable"
 )
 
 // Names of package grant for programs that only make grants for [ProviderOptions].

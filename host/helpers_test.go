@@ -18,7 +18,7 @@ import (
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/testmodule"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
 func TestMain(m *testing.M) { testmodule.Main(m) }

@@ -12,9 +12,9 @@ import (
 	"github.com/husk-dev/husk/host/internal/image"
 	"github.com/husk-dev/husk/host/internal/wasi"
 	"github.com/husk-dev/husk/host/limit"
-	"github.com/husk-dev/husk/internal/entropy"
-	"github.com/husk-dev/husk/internal/meter"
-	"github.com/husk-dev/husk/internal/wasmfile"
+	"github.com/husk-dev/husk/internal/wasm/entropy"
+	"github.com/husk-dev/husk/internal/wasm/meter"
+	"github.com/husk-dev/husk/internal/wasm/wasmfile"
 )
 
 // snapshot is an instance between two calls: all that another one needs to go on in its place.

@@ -18,8 +18,8 @@ import (
 	"github.com/husk-dev/husk/host/internal/guestcall"
 	"github.com/husk-dev/husk/host/internal/wasi"
 	"github.com/husk-dev/husk/host/limit"
-	"github.com/husk-dev/husk/internal/meter"
-	"github.com/husk-dev/husk/internal/printable"
+	"github.com/husk-dev/husk/internal/base/printable"
+	"github.com/husk-dev/husk/internal/wasm/meter"
 )
 
 // imports are the functions that modules of a host may import. A module of them is made when a guest that

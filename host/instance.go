@@ -16,8 +16,8 @@ import (
 	"github.com/husk-dev/husk/host/internal/guestcall"
 	"github.com/husk-dev/husk/host/internal/wasi"
 	"github.com/husk-dev/husk/host/limit"
-	"github.com/husk-dev/husk/internal/meter"
-	"github.com/husk-dev/husk/internal/trace"
+	"github.com/husk-dev/husk/internal/base/trace"
+	"github.com/husk-dev/husk/internal/wasm/meter"
 )
 
 // instance is a module's instance in a sandbox. It serves one call at a time, in the frame of run. After a

@@ -21,7 +21,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/host/limit"
-	"github.com/husk-dev/husk/internal/testmodule"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
 var (

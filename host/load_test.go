@@ -14,9 +14,9 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/meter"
-	"github.com/husk-dev/husk/internal/testmodule"
-	"github.com/husk-dev/husk/internal/wasmfile"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
+	"github.com/husk-dev/husk/internal/wasm/meter"
+	"github.com/husk-dev/husk/internal/wasm/wasmfile"
 )
 
 var i32 = []byte{canon.I32}

@@ -14,9 +14,9 @@ import (
 
 	"github.com/husk-dev/husk/host/internal/answers"
 	"github.com/husk-dev/husk/host/internal/codecache"
-	"github.com/husk-dev/husk/internal/entropy"
-	"github.com/husk-dev/husk/internal/meter"
-	"github.com/husk-dev/husk/internal/wasmfile"
+	"github.com/husk-dev/husk/internal/wasm/entropy"
+	"github.com/husk-dev/husk/internal/wasm/meter"
+	"github.com/husk-dev/husk/internal/wasm/wasmfile"
 )
 
 // Module is a checked and compiled module. It is safe for concurrent use, shared by all who load the same

@@ -15,7 +15,7 @@ import (
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/host/internal/answers"
 	"github.com/husk-dev/husk/host/limit"
-	"github.com/husk-dev/husk/internal/printable"
+	"github.com/husk-dev/husk/internal/base/printable"
 )
 
 // ProviderOptions are for one configuration of a module.

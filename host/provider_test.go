@@ -24,7 +24,7 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/host/limit"
-	"github.com/husk-dev/husk/internal/testmodule"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
 func TestAResourceIsCheckedAndCreated(t *testing.T) {

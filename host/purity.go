@@ -13,9 +13,9 @@ import (
 
 	"github.com/husk-dev/husk/host/internal/guestcall"
 	"github.com/husk-dev/husk/host/limit"
-	"github.com/husk-dev/husk/internal/entropy"
-	"github.com/husk-dev/husk/internal/meter"
-	"github.com/husk-dev/husk/internal/printable"
+	"github.com/husk-dev/husk/internal/base/printable"
+	"github.com/husk-dev/husk/internal/wasm/entropy"
+	"github.com/husk-dev/husk/internal/wasm/meter"
 )
 
 // Instances that begin with an image share what was in memory. That must not be what each would have made

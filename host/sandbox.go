@@ -18,7 +18,7 @@ import (
 	"github.com/husk-dev/husk/host/internal/pool"
 	"github.com/husk-dev/husk/host/internal/wasi"
 	"github.com/husk-dev/husk/host/limit"
-	"github.com/husk-dev/husk/internal/printable"
+	"github.com/husk-dev/husk/internal/base/printable"
 )
 
 // sandbox is one use of a module, as a provider or as a policy pack.

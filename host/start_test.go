@@ -18,8 +18,8 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/host/internal/image"
-	"github.com/husk-dev/husk/internal/testmodule"
-	"github.com/husk-dev/husk/internal/wasmfile"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
+	"github.com/husk-dev/husk/internal/wasm/wasmfile"
 )
 
 // Instances begin where another one was after the setup, with nothing that it did later.

@@ -26,7 +26,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/host/trust"
-	"github.com/husk-dev/husk/internal/nightly"
+	"github.com/husk-dev/husk/internal/testkit/nightly"
 )
 
 const testVersion = "v0.7.3"

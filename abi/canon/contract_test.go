@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.bytecodealliance.org/wit"
 
-	"github.com/husk-dev/husk/internal/doctest"
+	"github.com/husk-dev/husk/internal/testkit/doctest"
 )
 
 const contractDocument = "abi/canon/contract-tests.md"

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/husk-dev/husk/internal/hostname"
-	"github.com/husk-dev/husk/internal/httpask"
+	"github.com/husk-dev/husk/internal/base/hostname"
+	"github.com/husk-dev/husk/internal/base/httpask"
 )
 
 var httpCapability = Capability{

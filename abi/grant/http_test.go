@@ -6,8 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/husk-dev/husk/abi"
-	"github.com/husk-dev/husk/internal/httpask"
+	"github.com/husk-dev/husk/internal/base/httpask"
 )
 
 func TestParseHTTP(t *testing.T) {
@@ -96,7 +95,7 @@ func TestHTTPCovers(t *testing.T) {
 			}
 			for _, text := range list {
 				target, err := httpask.ParseTarget(text)
-				require.Equal(t, covered, err == nil && g.Covers(httpask.New(abi.HTTPRequest{Method: "GET", URL: text}, target), target.Host), "%s of %s", text, grant)
+				require.Equal(t, covered, err == nil && g.Covers(httpask.New("GET", target), target.Host), "%s of %s", text, grant)
 			}
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/husk-dev/husk/internal/httpask"
+	"github.com/husk-dev/husk/internal/base/httpask"
 )
 
 // Least returns the fewest grants that cover the uses and little else. Uses are written as grants are, with

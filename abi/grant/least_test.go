@@ -7,9 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/grant"
-	"github.com/husk-dev/husk/internal/httpask"
+	"github.com/husk-dev/husk/internal/base/httpask"
 )
 
 func TestLeast(t *testing.T) {
@@ -93,11 +92,11 @@ func FuzzLeast(f *testing.F) {
 			if err != nil || !httpask.IsToken(method) || method != strings.ToUpper(method) {
 				continue
 			}
-			if g, err := grant.ParseHTTP(target.Origin()); err != nil || !g.Covers(httpask.New(abi.HTTPRequest{Method: method, URL: url}, target), target.Host) {
+			if g, err := grant.ParseHTTP(target.Origin()); err != nil || !g.Covers(httpask.New(method, target), target.Host) {
 				continue
 			}
 			used = append(used, grant.Text{Capability: "http", Scope: target.String(), Methods: []string{method}})
-			asked = append(asked, httpask.New(abi.HTTPRequest{Method: method, URL: url}, target))
+			asked = append(asked, httpask.New(method, target))
 		}
 		var set grant.Set
 		for _, g := range grant.Least(used) {

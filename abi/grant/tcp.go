@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/husk-dev/husk/internal/hostname"
+	"github.com/husk-dev/husk/internal/base/hostname"
 )
 
 var tcpCapability = Capability{

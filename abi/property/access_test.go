@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/husk-dev/husk/abi/property"
-	. "github.com/husk-dev/husk/internal/propertytest"
+	. "github.com/husk-dev/husk/internal/property/propertytest"
 )
 
 // absent stands for a part that is not there, or a change that cannot be made.

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/husk-dev/husk/abi/property"
-	. "github.com/husk-dev/husk/internal/propertytest"
+	. "github.com/husk-dev/husk/internal/property/propertytest"
 )
 
 func TestDisplay(t *testing.T) {

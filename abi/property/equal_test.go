@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/husk-dev/husk/abi/property"
-	. "github.com/husk-dev/husk/internal/propertytest"
+	. "github.com/husk-dev/husk/internal/property/propertytest"
 )
 
 func asset(a property.Asset) property.Value     { return property.AssetOf(a) }

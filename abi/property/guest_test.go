@@ -13,8 +13,8 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/property/guestcbor"
-	"github.com/husk-dev/husk/internal/propertytest"
-	"github.com/husk-dev/husk/internal/testmodule"
+	"github.com/husk-dev/husk/internal/property/propertytest"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
 // Guests find the end of what they are sent with a function of their own, which finds the

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/husk-dev/husk/abi/property"
-	. "github.com/husk-dev/husk/internal/propertytest"
+	. "github.com/husk-dev/husk/internal/property/propertytest"
 )
 
 func TestMapOrder(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi/property"
-	. "github.com/husk-dev/husk/internal/propertytest"
+	. "github.com/husk-dev/husk/internal/property/propertytest"
 )
 
 // TestAs: a value is read as what it is, and as nothing else.

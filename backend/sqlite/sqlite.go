@@ -8,7 +8,7 @@ import (
 	"github.com/husk-dev/husk/backend"
 	internal "github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/sqlite"
-	"github.com/husk-dev/husk/internal/named"
+	"github.com/husk-dev/husk/internal/base/named"
 )
 
 // Kind takes URLs such as sqlite:///var/lib/stacks.db, or sqlite://./stacks.db in the working directory.

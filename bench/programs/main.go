@@ -29,7 +29,7 @@ import (
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/callback"
 	"github.com/husk-dev/husk/engine/program"
-	"github.com/husk-dev/husk/internal/pulumiprogram"
+	"github.com/husk-dev/husk/internal/pulumi/pulumiprogram"
 )
 
 // mostShare is the largest part of an update that Husk may add to the program's own time.

@@ -33,8 +33,8 @@ import (
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/postgres"
 	"github.com/husk-dev/husk/internal/backend/s3"
-	"github.com/husk-dev/husk/internal/faultproxy"
-	"github.com/husk-dev/husk/internal/named"
+	"github.com/husk-dev/husk/internal/base/named"
+	"github.com/husk-dev/husk/internal/testkit/faultproxy"
 )
 
 const (

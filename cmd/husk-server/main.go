@@ -25,10 +25,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/husk-dev/husk/cmd/husk-server/server"
-	"github.com/husk-dev/husk/internal/hostname"
-	"github.com/husk-dev/husk/internal/intake"
-	"github.com/husk-dev/husk/internal/runapi"
-	"github.com/husk-dev/husk/internal/trace"
+	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/base/hostname"
+	"github.com/husk-dev/husk/internal/base/intake"
+	"github.com/husk-dev/husk/internal/base/trace"
 )
 
 const usage = `Keep stacks, and run operations on them with workers.

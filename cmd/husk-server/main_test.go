@@ -23,10 +23,10 @@ import (
 
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/projectroot"
-	"github.com/husk-dev/husk/internal/bundle"
-	"github.com/husk-dev/husk/internal/runapi"
-	"github.com/husk-dev/husk/internal/terminaltest"
-	"github.com/husk-dev/husk/internal/testmodule"
+	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/testkit/terminaltest"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
+	"github.com/husk-dev/husk/internal/workspace/bundle"
 )
 
 // bin is the directory of husk and husk-server.

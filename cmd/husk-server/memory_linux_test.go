@@ -20,8 +20,8 @@ import (
 
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend/remote"
-	"github.com/husk-dev/husk/internal/named"
-	"github.com/husk-dev/husk/internal/strictcbor"
+	"github.com/husk-dev/husk/internal/base/named"
+	"github.com/husk-dev/husk/internal/base/strictcbor"
 )
 
 // resident returns how much memory a process has, and has had at most, in bytes.

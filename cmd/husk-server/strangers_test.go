@@ -17,9 +17,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/husk-dev/husk/internal/nightly"
-	"github.com/husk-dev/husk/internal/runapi"
-	"github.com/husk-dev/husk/internal/testmodule"
+	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/testkit/nightly"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
 	"github.com/husk-dev/husk/internal/worker/confine"
 )
 

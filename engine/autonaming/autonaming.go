@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/abi"
-	"github.com/husk-dev/husk/internal/intake"
-	"github.com/husk-dev/husk/internal/jsonerror"
+	"github.com/husk-dev/husk/internal/base/intake"
+	"github.com/husk-dev/husk/internal/base/jsonerror"
 )
 
 // Key is the configuration key that holds the policy, as JSON.

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/husk-dev/husk/internal/egress"
+	"github.com/husk-dev/husk/internal/base/egress"
 )
 
 // Fetch begins to read what an http or https URL names. The caller closes it.

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/abi/property"
-	"github.com/husk-dev/husk/internal/confined"
+	"github.com/husk-dev/husk/internal/base/confined"
 )
 
 // What the program writes and what its configuration has, the user chose. What comes from a provider,

@@ -12,8 +12,8 @@ import (
 
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine"
-	"github.com/husk-dev/husk/internal/intake"
-	"github.com/husk-dev/husk/internal/jsonerror"
+	"github.com/husk-dev/husk/internal/base/intake"
+	"github.com/husk-dev/husk/internal/base/jsonerror"
 )
 
 // Placeholder stands in a file for an ID that its user has to fill in.

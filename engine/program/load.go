@@ -9,7 +9,7 @@ import (
 
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/engine/projectroot"
-	"github.com/husk-dev/husk/internal/blocking"
+	"github.com/husk-dev/husk/internal/base/blocking"
 )
 
 // FindFile returns the path of the project file in the directory of a root, empty if there is none. What cannot be

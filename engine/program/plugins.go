@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/husk-dev/husk/engine/program/source"
-	"github.com/husk-dev/husk/internal/versionrange"
+	"github.com/husk-dev/husk/internal/base/versionrange"
 )
 
 // ProviderPlugin says where a provider comes from and what it may do.

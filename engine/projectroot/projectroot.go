@@ -20,7 +20,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/husk-dev/husk/internal/confined"
+	"github.com/husk-dev/husk/internal/base/confined"
 )
 
 // Trust is what the opener of a project thinks of it. The zero value is [Untrusted].

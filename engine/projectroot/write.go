@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/husk-dev/husk/internal/atomicfile"
+	"github.com/husk-dev/husk/internal/base/atomicfile"
 )
 
 // newDirMode is the mode of directories that are missing for a file.

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/husk-dev/husk/abi/property"
-	"github.com/husk-dev/husk/internal/intake"
+	"github.com/husk-dev/husk/internal/base/intake"
 )
 
 // Mask stands where a secret was.

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/husk-dev/husk/internal/jsonerror"
+	"github.com/husk-dev/husk/internal/base/jsonerror"
 )
 
 // TypeCloud is the type of the provider whose key is encrypted by a [KeyService]. Its formats are Pulumi's own.

@@ -8,7 +8,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/husk-dev/husk/internal/jsonerror"
+	"github.com/husk-dev/husk/internal/base/jsonerror"
 )
 
 // TypePassphrase is the type of the provider that derives its key from a

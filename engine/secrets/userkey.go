@@ -14,8 +14,8 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/husk-dev/husk/internal/atomicfile"
-	"github.com/husk-dev/husk/internal/jsonerror"
+	"github.com/husk-dev/husk/internal/base/atomicfile"
+	"github.com/husk-dev/husk/internal/base/jsonerror"
 )
 
 // TypeUserKey is the type of the provider with a random key in the user's configuration directory.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/husk-dev/husk/internal/printable"
+	"github.com/husk-dev/husk/internal/base/printable"
 )
 
 // Errors of stores, for errors.Is.

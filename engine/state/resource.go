@@ -13,7 +13,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
-	"github.com/husk-dev/husk/internal/jsonerror"
+	"github.com/husk-dev/husk/internal/base/jsonerror"
 )
 
 // Resource is what a stack remembers of one resource: ResourceV3 of Pulumi's deployment JSON.

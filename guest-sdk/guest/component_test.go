@@ -13,7 +13,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/guest-sdk/guest"
-	"github.com/husk-dev/husk/internal/metaschema"
+	"github.com/husk-dev/husk/internal/testkit/metaschema"
 )
 
 type boxInputs struct {

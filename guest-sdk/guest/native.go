@@ -13,7 +13,7 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/guest-sdk/internal/call"
 	"github.com/husk-dev/husk/guest-sdk/kv"
-	"github.com/husk-dev/husk/internal/nativewire"
+	"github.com/husk-dev/husk/internal/build/nativewire"
 )
 
 // New returns the provider as an abi.Provider that runs in the calling program. Its methods may be

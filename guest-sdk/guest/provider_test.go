@@ -17,7 +17,7 @@ import (
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 	"github.com/husk-dev/husk/guest-sdk/guest"
 	"github.com/husk-dev/husk/guest-sdk/internal/testprovider"
-	"github.com/husk-dev/husk/internal/metaschema"
+	"github.com/husk-dev/husk/internal/testkit/metaschema"
 )
 
 const (

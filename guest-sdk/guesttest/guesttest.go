@@ -28,7 +28,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/guest-sdk/guest"
-	"github.com/husk-dev/husk/internal/literal"
+	"github.com/husk-dev/husk/internal/property/literal"
 )
 
 // Props are properties: strings, bools, ints, float64s, nil, []string, []any, nested Props, and [property.Value].

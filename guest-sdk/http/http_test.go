@@ -22,7 +22,7 @@ import (
 	guesthttp "github.com/husk-dev/husk/guest-sdk/http"
 	"github.com/husk-dev/husk/guest-sdk/http/internal/fetch"
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/testmodule"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
 const source = "./internal/fetch/module"

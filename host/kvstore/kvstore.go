@@ -15,8 +15,8 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/host/internal/capability"
-	"github.com/husk-dev/husk/internal/atomicfile"
-	"github.com/husk-dev/husk/internal/checkedcbor"
+	"github.com/husk-dev/husk/internal/base/atomicfile"
+	"github.com/husk-dev/husk/internal/base/checkedcbor"
 )
 
 const (

@@ -9,8 +9,8 @@ import (
 
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/host/limit"
-	"github.com/husk-dev/husk/internal/doctest"
 	"github.com/husk-dev/husk/internal/plugins"
+	"github.com/husk-dev/husk/internal/testkit/doctest"
 )
 
 // The document of what is promised names tests that there are, and the defaults of limits

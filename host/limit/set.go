@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/abi"
-	"github.com/husk-dev/husk/internal/wasmfile"
+	"github.com/husk-dev/husk/internal/wasm/wasmfile"
 )
 
 // Settings are values of limits. A later one replaces earlier ones for the same methods; none is the default.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/host/internal/system"
-	"github.com/husk-dev/husk/internal/wasmfile"
+	"github.com/husk-dev/husk/internal/wasm/wasmfile"
 )
 
 // Limit names what a guest can have too much of. The names are stable.

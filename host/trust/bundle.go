@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/husk-dev/husk/internal/intake"
+	"github.com/husk-dev/husk/internal/base/intake"
 )
 
 // BundleType is the media type of bundles that this package writes.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/husk-dev/husk/internal/hostname"
+	"github.com/husk-dev/husk/internal/base/hostname"
 )
 
 // A pattern has the components of what it matches: the scheme, host, port, and path of a source, and the ref of one in git;

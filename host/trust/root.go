@@ -11,7 +11,7 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/husk-dev/husk/internal/intake"
+	"github.com/husk-dev/husk/internal/base/intake"
 )
 
 // rootTypes are the media types of trusted roots.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
-	"github.com/husk-dev/husk/internal/named"
+	"github.com/husk-dev/husk/internal/base/named"
 )
 
 // Backend is a place of stacks.

@@ -14,8 +14,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/husk-dev/husk/engine/state"
-	"github.com/husk-dev/husk/internal/atomicfile"
-	"github.com/husk-dev/husk/internal/printable"
+	"github.com/husk-dev/husk/internal/base/atomicfile"
+	"github.com/husk-dev/husk/internal/base/printable"
 )
 
 // The names of the directories in [Backend.Dir], which package filestore knows as well.

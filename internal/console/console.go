@@ -16,11 +16,11 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/engine/redact"
-	"github.com/husk-dev/husk/internal/graphdraw"
+	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/display/graphdraw"
+	"github.com/husk-dev/husk/internal/display/timeline"
 	"github.com/husk-dev/husk/internal/plugins"
-	"github.com/husk-dev/husk/internal/runapi"
-	"github.com/husk-dev/husk/internal/stackrun"
-	"github.com/husk-dev/husk/internal/timeline"
+	"github.com/husk-dev/husk/internal/run/stackrun"
 	"github.com/husk-dev/husk/internal/workspace"
 )
 

@@ -24,10 +24,10 @@ import (
 	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/backend/runlog"
 	"github.com/husk-dev/husk/internal/console"
 	"github.com/husk-dev/husk/internal/plugins"
-	"github.com/husk-dev/husk/internal/runlog"
-	"github.com/husk-dev/husk/internal/testmodule"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
 	"github.com/husk-dev/husk/internal/workspace"
 )
 

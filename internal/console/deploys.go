@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/engine"
-	"github.com/husk-dev/husk/internal/stackrun"
+	"github.com/husk-dev/husk/internal/run/stackrun"
 )
 
 // answerTime is how long a plan waits for its answer. The stack is locked until then.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/husk-dev/husk/internal/backend/runlog"
 	"github.com/husk-dev/husk/internal/display"
-	"github.com/husk-dev/husk/internal/runlog"
 	"github.com/husk-dev/husk/internal/workspace"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/internal/backend/runlog"
 	"github.com/husk-dev/husk/internal/display"
-	"github.com/husk-dev/husk/internal/runlog"
 )
 
 // table writes a table within what a small screen scrolls. Headings that begin with # are those of numbers.

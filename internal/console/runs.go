@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/engine"
-	"github.com/husk-dev/husk/internal/runlog"
-	"github.com/husk-dev/husk/internal/timeline"
+	"github.com/husk-dev/husk/internal/backend/runlog"
+	"github.com/husk-dev/husk/internal/display/timeline"
 	"github.com/husk-dev/husk/internal/workspace"
 )
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/husk-dev/husk/internal/backend/runapi"
 	"github.com/husk-dev/husk/internal/display"
-	"github.com/husk-dev/husk/internal/runapi"
 	"github.com/husk-dev/husk/internal/workspace"
 )
 

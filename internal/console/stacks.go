@@ -17,9 +17,9 @@ import (
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/edit"
-	"github.com/husk-dev/husk/internal/graphdraw"
-	"github.com/husk-dev/husk/internal/runlog"
-	"github.com/husk-dev/husk/internal/stackgraph"
+	"github.com/husk-dev/husk/internal/backend/runlog"
+	"github.com/husk-dev/husk/internal/display/graphdraw"
+	"github.com/husk-dev/husk/internal/display/stackgraph"
 	"github.com/husk-dev/husk/internal/workspace"
 )
 

@@ -8,9 +8,9 @@ import (
 
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/internal/backend/runlog"
 	"github.com/husk-dev/husk/internal/display"
-	"github.com/husk-dev/husk/internal/runlog"
-	"github.com/husk-dev/husk/internal/timeline"
+	"github.com/husk-dev/husk/internal/display/timeline"
 )
 
 // view is what is known of a run from its record, which it follows.

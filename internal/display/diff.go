@@ -12,8 +12,8 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine"
-	"github.com/husk-dev/husk/internal/excerpt"
-	"github.com/husk-dev/husk/internal/printable"
+	"github.com/husk-dev/husk/internal/base/excerpt"
+	"github.com/husk-dev/husk/internal/base/printable"
 )
 
 func reasonOf(s engine.StepInfo) string {

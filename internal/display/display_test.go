@@ -15,7 +15,7 @@ import (
 	"github.com/husk-dev/husk/engine/analysis"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/engine/redact"
-	"github.com/husk-dev/husk/internal/printable"
+	"github.com/husk-dev/husk/internal/base/printable"
 )
 
 func step(op engine.Op, name string) engine.StepInfo {

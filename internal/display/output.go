@@ -13,7 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/husk-dev/husk/engine/redact"
-	"github.com/husk-dev/husk/internal/printable"
+	"github.com/husk-dev/husk/internal/base/printable"
 )
 
 // Output is what a command writes to, such as standard output. Its Write, for people, hides known secrets

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/engine"
-	"github.com/husk-dev/husk/internal/terminaltest"
+	"github.com/husk-dev/husk/internal/testkit/terminaltest"
 )
 
 // onPTY is a display on a terminal that a person could look at. Without its ticker, tests say when it is drawn.

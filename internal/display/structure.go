@@ -15,8 +15,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/husk-dev/husk/internal/intake"
-	"github.com/husk-dev/husk/internal/listdiff"
+	"github.com/husk-dev/husk/internal/base/intake"
+	"github.com/husk-dev/husk/internal/base/listdiff"
 )
 
 // maxStructure is the size in bytes up to which texts are compared by their structure.

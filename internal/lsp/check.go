@@ -11,8 +11,8 @@ import (
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/engine/program/yamlprogram"
 	"github.com/husk-dev/husk/internal/plugins"
-	"github.com/husk-dev/husk/internal/validation"
 	"github.com/husk-dev/husk/internal/workspace"
+	"github.com/husk-dev/husk/internal/workspace/validation"
 )
 
 // check returns all that is wrong with a project, as a preview says it, in the order of the files. The error is the

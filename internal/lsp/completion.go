@@ -11,7 +11,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/engine/builtin"
-	"github.com/husk-dev/husk/internal/projectschema"
+	"github.com/husk-dev/husk/internal/workspace/projectschema"
 )
 
 // completion returns what can stand at a position.

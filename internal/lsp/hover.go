@@ -8,7 +8,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
-	"github.com/husk-dev/husk/internal/projectschema"
+	"github.com/husk-dev/husk/internal/workspace/projectschema"
 )
 
 // hover explains what is at a position.

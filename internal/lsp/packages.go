@@ -10,8 +10,8 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/source"
-	"github.com/husk-dev/husk/internal/lockfile"
 	"github.com/husk-dev/husk/internal/plugins"
+	"github.com/husk-dev/husk/internal/plugins/lockfile"
 )
 
 // packages keeps the schemas of packages between changes of a project. It is safe for concurrent use.

@@ -21,7 +21,7 @@ import (
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/engine/redact"
-	"github.com/husk-dev/husk/internal/intake"
+	"github.com/husk-dev/husk/internal/base/intake"
 	"github.com/husk-dev/husk/internal/plugins"
 )
 

@@ -19,7 +19,7 @@ import (
 	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/internal/lsp"
 	"github.com/husk-dev/husk/internal/plugins"
-	"github.com/husk-dev/husk/internal/testmodule"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
 func TestMain(m *testing.M) { testmodule.Main(m) }

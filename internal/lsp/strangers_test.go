@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/engine/projectroot"
-	"github.com/husk-dev/husk/internal/strangertest"
+	"github.com/husk-dev/husk/internal/testkit/strangertest"
 )
 
 // What a project names that is not trusted is not read for the editor either, which says so where it is named.

@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/husk-dev/husk/engine/program/source"
-	"github.com/husk-dev/husk/internal/projectschema"
+	"github.com/husk-dev/husk/internal/workspace/projectschema"
 )
 
 // tree is the syntax tree of a document. Blocks that are no YAML are left out of it.

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/gobuild"
+	"github.com/husk-dev/husk/internal/build/gobuild"
 )
 
 // Built is a module with a manifest.

@@ -10,8 +10,8 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/husk-dev/husk/internal/atomicfile"
-	"github.com/husk-dev/husk/internal/filelock"
+	"github.com/husk-dev/husk/internal/base/atomicfile"
+	"github.com/husk-dev/husk/internal/base/filelock"
 )
 
 // claims are the modules that a run needs before a state names them: the lines of a file, which is locked

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/husk-dev/husk/internal/lockfile"
+	"github.com/husk-dev/husk/internal/plugins/lockfile"
 	"github.com/husk-dev/husk/internal/registry"
 )
 

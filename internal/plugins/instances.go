@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/runlog"
+	"github.com/husk-dev/husk/internal/backend/runlog"
 )
 
 // user is a provider or policy pack that has instances.

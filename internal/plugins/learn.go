@@ -18,7 +18,7 @@ import (
 	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/atomicfile"
+	"github.com/husk-dev/husk/internal/base/atomicfile"
 )
 
 // learner collects grants, by the names of providers. It is safe for concurrent use, and nil learns nothing.

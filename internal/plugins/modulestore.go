@@ -17,8 +17,8 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program"
-	"github.com/husk-dev/husk/internal/atomicfile"
 	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/base/atomicfile"
 )
 
 // The modules that resources were made with are kept by digest in a directory beside the state. So the

@@ -12,7 +12,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program"
-	"github.com/husk-dev/husk/internal/nativewire"
+	"github.com/husk-dev/husk/internal/build/nativewire"
 )
 
 // Native is a provider that runs as a native process, without sandbox and grants, in place of the module of the directory that

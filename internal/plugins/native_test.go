@@ -14,7 +14,7 @@ import (
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/projectroot"
-	"github.com/husk-dev/husk/internal/nativewire"
+	"github.com/husk-dev/husk/internal/build/nativewire"
 )
 
 // nativeNotes is the provider of a native process.

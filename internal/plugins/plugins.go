@@ -28,7 +28,7 @@ import (
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/host/kvstore"
 	"github.com/husk-dev/husk/internal/backend"
-	"github.com/husk-dev/husk/internal/gobuild"
+	"github.com/husk-dev/husk/internal/build/gobuild"
 	"github.com/husk-dev/husk/internal/registry"
 )
 

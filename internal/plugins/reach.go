@@ -16,8 +16,8 @@ import (
 
 	orasregistry "oras.land/oras-go/v2/registry"
 
-	"github.com/husk-dev/husk/internal/egress"
-	"github.com/husk-dev/husk/internal/hostname"
+	"github.com/husk-dev/husk/internal/base/egress"
+	"github.com/husk-dev/husk/internal/base/hostname"
 	"github.com/husk-dev/husk/internal/registry"
 )
 

@@ -19,11 +19,11 @@ import (
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/projectroot"
-	"github.com/husk-dev/husk/internal/egress"
-	"github.com/husk-dev/husk/internal/named/namedtest"
+	"github.com/husk-dev/husk/internal/base/egress"
+	"github.com/husk-dev/husk/internal/base/named/namedtest"
+	"github.com/husk-dev/husk/internal/base/versionrange"
 	"github.com/husk-dev/husk/internal/registry"
 	"github.com/husk-dev/husk/internal/registry/registrytest"
-	"github.com/husk-dev/husk/internal/versionrange"
 )
 
 // internet reaches all that is not inside. It implements [http.RoundTripper].

@@ -15,9 +15,9 @@ import (
 	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/host/trust"
-	"github.com/husk-dev/husk/internal/lockfile"
+	"github.com/husk-dev/husk/internal/base/versionrange"
+	"github.com/husk-dev/husk/internal/plugins/lockfile"
 	"github.com/husk-dev/husk/internal/registry"
-	"github.com/husk-dev/husk/internal/versionrange"
 )
 
 // The variables that say how modules are fetched.

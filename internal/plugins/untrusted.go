@@ -13,9 +13,9 @@ import (
 	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/host/limit"
-	"github.com/husk-dev/husk/internal/confined"
-	"github.com/husk-dev/husk/internal/egress"
-	"github.com/husk-dev/husk/internal/hostname"
+	"github.com/husk-dev/husk/internal/base/confined"
+	"github.com/husk-dev/husk/internal/base/egress"
+	"github.com/husk-dev/husk/internal/base/hostname"
 )
 
 // A project of somebody else's may not choose what of this machine its providers get, nor run anything outside the

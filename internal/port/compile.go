@@ -17,7 +17,7 @@ import (
 	"golang.org/x/mod/module"
 
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/netoverlay"
+	"github.com/husk-dev/husk/internal/build/netoverlay"
 )
 
 // compile builds the module and writes its manifest.

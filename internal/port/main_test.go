@@ -8,7 +8,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/port"
-	"github.com/husk-dev/husk/internal/testmodule"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
 // exiting returns a directory with a provider whose main has these statements.

@@ -21,7 +21,7 @@ import (
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/port"
-	"github.com/husk-dev/husk/internal/testmodule"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
 // imitations has the Go command fetch the modules in testdata/proxy and no others. They imitate those of

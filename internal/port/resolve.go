@@ -17,7 +17,7 @@ import (
 	"golang.org/x/mod/module"
 	modsemver "golang.org/x/mod/semver"
 
-	"github.com/husk-dev/husk/internal/blocking"
+	"github.com/husk-dev/husk/internal/base/blocking"
 )
 
 // build is one build of a source.

@@ -19,7 +19,7 @@ import (
 
 	"golang.org/x/mod/sumdb/dirhash"
 
-	"github.com/husk-dev/husk/internal/husksource"
+	"github.com/husk-dev/husk/internal/build/husksource"
 )
 
 // project is the module of Husk. What guests need of it has no requirements.

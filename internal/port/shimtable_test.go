@@ -15,7 +15,7 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 	"github.com/tetratelabs/wazero/sys"
 
-	"github.com/husk-dev/husk/internal/nightly"
+	"github.com/husk-dev/husk/internal/testkit/nightly"
 )
 
 // tried are versions of modules, of all kinds that a shim is for, and the packages that must build.

@@ -8,9 +8,9 @@ import (
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/internal/plugins"
-	"github.com/husk-dev/husk/internal/pulumiplugin"
-	"github.com/husk-dev/husk/internal/pulumiprogram"
-	"github.com/husk-dev/husk/internal/stackrun"
+	"github.com/husk-dev/husk/internal/pulumi/pulumiplugin"
+	"github.com/husk-dev/husk/internal/pulumi/pulumiprogram"
+	"github.com/husk-dev/husk/internal/run/stackrun"
 )
 
 // Host implements [stackrun.Pulumi].

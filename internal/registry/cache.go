@@ -17,7 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 
 	"github.com/husk-dev/husk/engine/projectroot"
-	"github.com/husk-dev/husk/internal/blocking"
+	"github.com/husk-dev/husk/internal/base/blocking"
 )
 
 // The cache has a file for each module, named by its digest. Files that are being received lie in the directory

@@ -17,7 +17,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/auth"
 
-	"github.com/husk-dev/husk/internal/atomicfile"
+	"github.com/husk-dev/husk/internal/base/atomicfile"
 )
 
 // attempts bounds how often a download goes on after it broke off. Attempts that receive something do not count.

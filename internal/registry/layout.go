@@ -18,8 +18,8 @@ import (
 	"oras.land/oras-go/v2/registry/remote"
 
 	"github.com/husk-dev/husk/engine/projectroot"
-	"github.com/husk-dev/husk/internal/atomicfile"
-	"github.com/husk-dev/husk/internal/intake"
+	"github.com/husk-dev/husk/internal/base/atomicfile"
+	"github.com/husk-dev/husk/internal/base/intake"
 )
 
 // An OCI layout is a directory with the blobs of artifacts, and an index that names them

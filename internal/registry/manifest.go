@@ -11,7 +11,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/husk-dev/husk/internal/intake"
+	"github.com/husk-dev/husk/internal/base/intake"
 )
 
 // The media types of WebAssembly modules as artifacts, as the CNCF's working group lays them out

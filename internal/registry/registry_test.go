@@ -26,9 +26,9 @@ import (
 
 	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/host/trust"
+	"github.com/husk-dev/husk/internal/base/versionrange"
 	"github.com/husk-dev/husk/internal/registry"
 	"github.com/husk-dev/husk/internal/registry/registrytest"
-	"github.com/husk-dev/husk/internal/versionrange"
 )
 
 // maxSize is the limit of modules in these tests, in bytes.

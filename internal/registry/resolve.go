@@ -13,7 +13,7 @@ import (
 	"oras.land/oras-go/v2/content"
 	"oras.land/oras-go/v2/registry/remote"
 
-	"github.com/husk-dev/husk/internal/versionrange"
+	"github.com/husk-dev/husk/internal/base/versionrange"
 )
 
 // Release is one version of a module.

@@ -22,8 +22,8 @@ import (
 
 	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/host/trust"
-	"github.com/husk-dev/husk/internal/atomicfile"
-	"github.com/husk-dev/husk/internal/intake"
+	"github.com/husk-dev/husk/internal/base/atomicfile"
+	"github.com/husk-dev/husk/internal/base/intake"
 )
 
 // Signatures are artifacts that refer to that of a module, as cosign lays them out: of the type of a sigstore bundle, with

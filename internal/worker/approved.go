@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 
 	"github.com/husk-dev/husk/engine/state"
-	"github.com/husk-dev/husk/internal/atomicfile"
-	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/base/atomicfile"
 	"github.com/husk-dev/husk/internal/workspace"
 )
 

@@ -21,9 +21,9 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/engine/state"
-	"github.com/husk-dev/husk/internal/atomicfile"
-	"github.com/husk-dev/husk/internal/filelock"
-	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/base/atomicfile"
+	"github.com/husk-dev/husk/internal/base/filelock"
 	"github.com/husk-dev/husk/internal/workspace"
 )
 

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/backend/runapi"
 )
 
 const (

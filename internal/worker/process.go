@@ -13,11 +13,11 @@ import (
 	"slices"
 
 	"github.com/husk-dev/husk/internal/backend/remote"
-	"github.com/husk-dev/husk/internal/bundle"
-	"github.com/husk-dev/husk/internal/confined"
-	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/base/confined"
 	"github.com/husk-dev/husk/internal/worker/start"
 	"github.com/husk-dev/husk/internal/workspace"
+	"github.com/husk-dev/husk/internal/workspace/bundle"
 )
 
 // process is that of one run.

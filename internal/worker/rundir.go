@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/husk-dev/husk/internal/filelock"
+	"github.com/husk-dev/husk/internal/base/filelock"
 )
 
 // lockSuffix ends the name of the file beside the directory of a run whose lock says that the run goes on.

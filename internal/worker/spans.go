@@ -9,9 +9,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/husk-dev/husk/internal/confined"
-	"github.com/husk-dev/husk/internal/otlp"
-	"github.com/husk-dev/husk/internal/trace"
+	"github.com/husk-dev/husk/internal/base/confined"
+	"github.com/husk-dev/husk/internal/base/otlp"
+	"github.com/husk-dev/husk/internal/base/trace"
 )
 
 const (

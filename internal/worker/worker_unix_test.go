@@ -24,11 +24,11 @@ import (
 
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/projectroot"
-	"github.com/husk-dev/husk/internal/bundle"
-	"github.com/husk-dev/husk/internal/runapi"
-	"github.com/husk-dev/husk/internal/trace"
+	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/base/trace"
 	"github.com/husk-dev/husk/internal/worker"
 	"github.com/husk-dev/husk/internal/worker/confine"
+	"github.com/husk-dev/husk/internal/workspace/bundle"
 )
 
 // await waits until something is the case.

@@ -18,7 +18,7 @@ import (
 	"github.com/husk-dev/husk/engine/state/filestore"
 	"github.com/husk-dev/husk/engine/state/memstore"
 	"github.com/husk-dev/husk/internal/backend"
-	"github.com/husk-dev/husk/internal/named"
+	"github.com/husk-dev/husk/internal/base/named"
 )
 
 // BackendVariable is the environment variable with the URL of the stacks, which overrides the project's.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/projectroot"
-	"github.com/husk-dev/husk/internal/hostname"
-	"github.com/husk-dev/husk/internal/named"
-	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/base/hostname"
+	"github.com/husk-dev/husk/internal/base/named"
 )
 
 // chosenFile has the server that keeps the stacks of a project because a run was sent to it. Other commands would create

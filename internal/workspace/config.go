@@ -12,7 +12,7 @@ import (
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
-	"github.com/husk-dev/husk/internal/jsonerror"
+	"github.com/husk-dev/husk/internal/base/jsonerror"
 )
 
 // Config is the configuration of one stack, with the key of its secrets.

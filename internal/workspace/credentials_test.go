@@ -17,7 +17,7 @@ import (
 	"github.com/husk-dev/husk/internal/backend/postgres"
 	"github.com/husk-dev/husk/internal/backend/remote"
 	"github.com/husk-dev/husk/internal/backend/s3"
-	"github.com/husk-dev/husk/internal/named/namedtest"
+	"github.com/husk-dev/husk/internal/base/named/namedtest"
 	"github.com/husk-dev/husk/internal/workspace"
 )
 

@@ -12,11 +12,11 @@ import (
 
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/projectroot"
-	"github.com/husk-dev/husk/internal/atomicfile"
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/remote"
-	"github.com/husk-dev/husk/internal/named"
-	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/base/atomicfile"
+	"github.com/husk-dev/husk/internal/base/named"
 )
 
 // loginOrigin says where the URL of husk login comes from.

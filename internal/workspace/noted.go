@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/internal/backend"
-	"github.com/husk-dev/husk/internal/jsonerror"
+	"github.com/husk-dev/husk/internal/base/jsonerror"
 )
 
 // notedFile is a file beside the project file, to be committed, with the places that have stacks of the project. Whoever

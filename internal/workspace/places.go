@@ -14,8 +14,8 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/filestore"
 	"github.com/husk-dev/husk/host/kvstore"
-	"github.com/husk-dev/husk/internal/atomicfile"
 	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/base/atomicfile"
 )
 
 // OwnFiles returns the files of the workspace: states, modules, values of providers, and the selected stack.

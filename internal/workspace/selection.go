@@ -7,7 +7,7 @@ import (
 	"io/fs"
 
 	"github.com/husk-dev/husk/engine/program"
-	"github.com/husk-dev/husk/internal/checkedjson"
+	"github.com/husk-dev/husk/internal/base/checkedjson"
 )
 
 // selection is the file with the selected stack.

@@ -24,9 +24,9 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/memstore"
 	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/backend/keyservice"
 	"github.com/husk-dev/husk/internal/backend/sealed"
-	"github.com/husk-dev/husk/internal/confined"
-	"github.com/husk-dev/husk/internal/keyservice"
+	"github.com/husk-dev/husk/internal/base/confined"
 )
 
 // DefaultStack is the stack if none is named. It is made on first use.

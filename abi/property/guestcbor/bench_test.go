@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/husk-dev/husk/abi/property/guestcbor"
-	"github.com/husk-dev/husk/internal/propertytest"
+	"github.com/husk-dev/husk/internal/property/propertytest"
 	"github.com/stretchr/testify/require"
 )
 

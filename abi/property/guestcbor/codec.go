@@ -3,7 +3,7 @@
 // guest, where code runs some ten times slower, that halves the module and makes
 // calls several times faster than a general CBOR library does.
 //
-// The tests in internal/cbororacle do the same with such a library. Fuzzing compares the two.
+// The tests in internal/testkit/cbororacle do the same with such a library. Fuzzing compares the two.
 package guestcbor
 
 import "github.com/husk-dev/husk/abi/property"

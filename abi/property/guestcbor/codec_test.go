@@ -9,7 +9,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/property/guestcbor"
-	"github.com/husk-dev/husk/internal/propertytest"
+	"github.com/husk-dev/husk/internal/property/propertytest"
 )
 
 // Package cbororacle has the tests that compare this codec with the oracle, and the test vectors.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/property/guestcbor"
-	"github.com/husk-dev/husk/internal/propertytest"
+	"github.com/husk-dev/husk/internal/property/propertytest"
 )
 
 // FuzzOpenTrusted: a value that is decoded later is the one that is decoded at once. What

@@ -9,7 +9,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/property/guestcbor"
-	"github.com/husk-dev/husk/internal/propertytest"
+	"github.com/husk-dev/husk/internal/property/propertytest"
 )
 
 // requireSize: the size is the length of the encoding, and there is one where there is the other.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
-	"github.com/husk-dev/husk/internal/intake"
-	"github.com/husk-dev/husk/internal/jsonerror"
+	"github.com/husk-dev/husk/internal/base/intake"
+	"github.com/husk-dev/husk/internal/base/jsonerror"
 )
 
 // Parse reads a package schema. References to types of other packages become any value or any

@@ -11,7 +11,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/schema/schemajson"
-	"github.com/husk-dev/husk/internal/metaschema"
+	"github.com/husk-dev/husk/internal/testkit/metaschema"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

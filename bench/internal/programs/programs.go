@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/husk-dev/husk/internal/gobuild"
+	"github.com/husk-dev/husk/internal/build/gobuild"
 )
 
 // kept is where the results of builds are.

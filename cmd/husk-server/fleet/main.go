@@ -24,10 +24,10 @@ import (
 	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend/remote"
-	"github.com/husk-dev/husk/internal/bundle"
-	"github.com/husk-dev/husk/internal/named"
-	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/base/named"
 	"github.com/husk-dev/husk/internal/worker"
+	"github.com/husk-dev/husk/internal/workspace/bundle"
 )
 
 func main() {

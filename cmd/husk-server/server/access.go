@@ -26,10 +26,10 @@ import (
 	"github.com/husk-dev/husk/engine/state/memstore"
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/remote"
+	"github.com/husk-dev/husk/internal/backend/runapi"
 	"github.com/husk-dev/husk/internal/backend/sealed"
-	"github.com/husk-dev/husk/internal/intake"
-	"github.com/husk-dev/husk/internal/printable"
-	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/base/intake"
+	"github.com/husk-dev/husk/internal/base/printable"
 	"github.com/husk-dev/husk/internal/workspace"
 )
 

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/internal/backend"
-	"github.com/husk-dev/husk/internal/printable"
-	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/base/printable"
 )
 
 const (

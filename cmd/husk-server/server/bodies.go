@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/husk-dev/husk/internal/intake"
+	"github.com/husk-dev/husk/internal/base/intake"
 )
 
 const (

@@ -22,9 +22,9 @@ import (
 	"github.com/husk-dev/husk/cmd/husk-server/server"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend/remote"
-	"github.com/husk-dev/husk/internal/intake"
-	"github.com/husk-dev/husk/internal/runapi"
-	"github.com/husk-dev/husk/internal/strictcbor"
+	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/base/intake"
+	"github.com/husk-dev/husk/internal/base/strictcbor"
 )
 
 // upload begins to send a bundle, of which nothing comes until the caller writes it. taken is closed once the server wants

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/internal/backend"
-	"github.com/husk-dev/husk/internal/bundle"
-	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/workspace/bundle"
 )
 
 func (s *Server) hasBundle(ctx context.Context, c *caller, digest string) error {

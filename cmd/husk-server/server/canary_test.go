@@ -16,7 +16,7 @@ import (
 
 	"github.com/husk-dev/husk/cmd/husk-server/server"
 	"github.com/husk-dev/husk/engine/state"
-	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/backend/runapi"
 )
 
 // operations returns the operations of the API, as METHOD /path/{id}, with those that workers use.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
-	"github.com/husk-dev/husk/internal/intake"
-	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/base/intake"
 )
 
 // seen notes that a worker asks for runs.

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/backend/runapi"
 )
 
 // cancelRun asks for the end of a run: at once if it waits, else from its worker.

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/husk-dev/husk/internal/otlp"
-	"github.com/husk-dev/husk/internal/runapi"
-	"github.com/husk-dev/husk/internal/trace"
+	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/base/otlp"
+	"github.com/husk-dev/husk/internal/base/trace"
 )
 
 const (

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/internal/backend"
-	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/backend/runapi"
 )
 
 const (

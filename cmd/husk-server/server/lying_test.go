@@ -16,8 +16,8 @@ import (
 	"github.com/husk-dev/husk/cmd/husk-server/server"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend/remote"
-	"github.com/husk-dev/husk/internal/runapi"
-	"github.com/husk-dev/husk/internal/strictcbor"
+	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/base/strictcbor"
 )
 
 // raw sends a request to the server without a network. The body is a text, fields of a call about states, or a value for JSON.

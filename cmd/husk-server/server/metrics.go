@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/backend/runapi"
 )
 
 // counts are what this server has counted since it started.

@@ -22,8 +22,8 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/husk-dev/husk/cmd/husk-server/server"
-	"github.com/husk-dev/husk/internal/otlp"
-	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/base/otlp"
 )
 
 // scrape returns what Prometheus gets.

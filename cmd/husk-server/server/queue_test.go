@@ -20,9 +20,9 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/remote"
-	"github.com/husk-dev/husk/internal/named"
-	"github.com/husk-dev/husk/internal/postgrestest"
-	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/base/named"
+	"github.com/husk-dev/husk/internal/testkit/postgrestest"
 )
 
 // A run whose stack another run has is tried again, later and not for ever.

@@ -18,7 +18,7 @@ import (
 	"github.com/husk-dev/husk/cmd/husk-server/server"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend/remote"
-	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/backend/runapi"
 )
 
 // An admin of some projects neither changes what is of others, nor has anything to do with tokens.

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/backend/runapi"
 )
 
 // report records a run that a worker made on its own.

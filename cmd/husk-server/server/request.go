@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/husk-dev/husk/internal/runapi"
-	"github.com/husk-dev/husk/internal/trace"
+	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/base/trace"
 )
 
 // maxOpen bounds the runs of a tenant that are not final.

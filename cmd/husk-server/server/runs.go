@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/internal/backend"
-	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/backend/runapi"
 )
 
 // record is a run as it is in the database.

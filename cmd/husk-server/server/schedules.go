@@ -16,7 +16,7 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/robfig/cron/v3"
 
-	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/backend/runapi"
 )
 
 const (

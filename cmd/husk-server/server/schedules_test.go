@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/cmd/husk-server/server"
-	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/backend/runapi"
 )
 
 // nightly is a schedule that looks for drift.

@@ -25,9 +25,9 @@ import (
 	"github.com/husk-dev/husk/internal/backend/postgres"
 	"github.com/husk-dev/husk/internal/backend/remote"
 	"github.com/husk-dev/husk/internal/backend/sqlite"
-	"github.com/husk-dev/husk/internal/intake"
-	"github.com/husk-dev/husk/internal/named"
-	"github.com/husk-dev/husk/internal/trace"
+	"github.com/husk-dev/husk/internal/base/intake"
+	"github.com/husk-dev/husk/internal/base/named"
+	"github.com/husk-dev/husk/internal/base/trace"
 )
 
 // Options are those of [Open].

@@ -23,10 +23,10 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/remote"
+	"github.com/husk-dev/husk/internal/backend/runapi"
 	"github.com/husk-dev/husk/internal/backend/sealed"
-	"github.com/husk-dev/husk/internal/named"
-	"github.com/husk-dev/husk/internal/postgrestest"
-	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/base/named"
+	"github.com/husk-dev/husk/internal/testkit/postgrestest"
 	"github.com/husk-dev/husk/internal/workspace"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/backend/runapi"
 )
 
 // status returns what the server does, for a tenant or for all.

@@ -25,8 +25,8 @@ import (
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/propertytest"
-	"github.com/husk-dev/husk/internal/testmodule"
+	"github.com/husk-dev/husk/internal/property/propertytest"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
 // echo is the schema of the package that the kit becomes.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/husk-dev/husk/internal/doctest"
+	"github.com/husk-dev/husk/internal/testkit/doctest"
 )
 
 // docs/engine.md has one row for each item of the checklist, each with tests that

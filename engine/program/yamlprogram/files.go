@@ -13,7 +13,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine/program/expr"
-	"github.com/husk-dev/husk/internal/blocking"
+	"github.com/husk-dev/husk/internal/base/blocking"
 )
 
 // maxFileSize, in bytes, bounds the text of a file to what can be passed to a provider.

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"github.com/husk-dev/husk/internal/filelock"
+	"github.com/husk-dev/husk/internal/base/filelock"
 )
 
 // dir is the FS of a directory. It uses os.Root: a symbolic link in a stranger's project does not

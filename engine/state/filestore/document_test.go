@@ -3,7 +3,7 @@ package filestore_test
 import (
 	"testing"
 
-	"github.com/husk-dev/husk/internal/doctest"
+	"github.com/husk-dev/husk/internal/testkit/doctest"
 )
 
 // docs/state.md names the tests that show what it promises.

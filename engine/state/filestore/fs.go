@@ -4,7 +4,7 @@ import (
 	"io"
 	"io/fs"
 
-	"github.com/husk-dev/husk/internal/filelock"
+	"github.com/husk-dev/husk/internal/base/filelock"
 )
 
 // FS is the part of a file system that a store needs. Tests make it fail. Names are slash-separated

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/engine/state"
-	"github.com/husk-dev/husk/internal/checkedjson"
+	"github.com/husk-dev/husk/internal/base/checkedjson"
 )
 
 // An intent is a step that changes more than one file: two checkpoints, or a checkpoint and what

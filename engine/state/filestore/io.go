@@ -8,7 +8,7 @@ import (
 	"os"
 
 	"github.com/husk-dev/husk/engine/state"
-	"github.com/husk-dev/husk/internal/nospace"
+	"github.com/husk-dev/husk/internal/base/nospace"
 )
 
 func (s *Store) exists(name string) (bool, error) {

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/engine/state"
-	"github.com/husk-dev/husk/internal/jsonerror"
+	"github.com/husk-dev/husk/internal/base/jsonerror"
 )
 
 type files struct {

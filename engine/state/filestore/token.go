@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/engine/state"
-	"github.com/husk-dev/husk/internal/filelock"
+	"github.com/husk-dev/husk/internal/base/filelock"
 )
 
 type lockContents struct {

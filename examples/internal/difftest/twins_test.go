@@ -17,7 +17,7 @@ import (
 	"github.com/husk-dev/husk/examples/internal/moduletest"
 	"github.com/husk-dev/husk/guest-sdk/guest"
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/testmodule"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
 // twins are a provider in this program and the same in a module, which is asked all that its

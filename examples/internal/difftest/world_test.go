@@ -15,7 +15,7 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/guest-sdk/guest"
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/metaschema"
+	"github.com/husk-dev/husk/internal/testkit/metaschema"
 )
 
 // world is where the twins live: the resources that exist, alike for both, and the

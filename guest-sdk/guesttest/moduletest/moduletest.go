@@ -26,7 +26,7 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/guesttest"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/host/kvstore"
-	"github.com/husk-dev/husk/internal/gobuild"
+	"github.com/husk-dev/husk/internal/build/gobuild"
 )
 
 // Module is the module of a provider, loaded into a host that lives as long as a test.

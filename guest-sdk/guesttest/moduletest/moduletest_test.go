@@ -7,7 +7,7 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/guesttest"
 	"github.com/husk-dev/husk/guest-sdk/guesttest/internal/notes"
 	"github.com/husk-dev/husk/guest-sdk/guesttest/moduletest"
-	"github.com/husk-dev/husk/internal/testmodule"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
 func TestMain(m *testing.M) { testmodule.Main(m) }

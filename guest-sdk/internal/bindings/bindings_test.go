@@ -18,7 +18,7 @@ import (
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/abi/canon/canontest"
 	"github.com/husk-dev/husk/abi/property/guestcbor"
-	"github.com/husk-dev/husk/internal/testmodule"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
 // module is an instance of testdata/echo.

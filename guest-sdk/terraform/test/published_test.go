@@ -17,8 +17,8 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/nightly"
 	"github.com/husk-dev/husk/internal/port"
+	"github.com/husk-dev/husk/internal/testkit/nightly"
 )
 
 // quotedWord is a value in a description, as in "Currently-supported values are: `RSA`, `ECDSA`".

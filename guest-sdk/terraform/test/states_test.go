@@ -9,7 +9,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/guest-sdk/terraform"
-	"github.com/husk-dev/husk/internal/tfstate"
+	"github.com/husk-dev/husk/internal/port/tfstate"
 )
 
 // taken returns what is taken over of a state by a provider, by Terraform's addresses.
@@ -33,7 +33,7 @@ func (u *under) taken(data []byte) map[string]*tfstate.Object {
 // terraformState is what Terraform 1.11.4 has written for the providers of testdata/ported.
 func terraformState(t *testing.T) []byte {
 	t.Helper()
-	data, err := os.ReadFile("../../../internal/tfstate/testdata/terraform.tfstate")
+	data, err := os.ReadFile("../../../internal/port/tfstate/testdata/terraform.tfstate")
 	require.NoError(t, err)
 	return data
 }

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/husk-dev/husk/abi"
-	"github.com/husk-dev/husk/internal/strictcbor"
+	"github.com/husk-dev/husk/internal/base/strictcbor"
 )
 
 // maxHandshakes bounds the kept handshakes: engines differ in names and features.

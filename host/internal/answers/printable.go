@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/abi"
-	"github.com/husk-dev/husk/internal/printable"
+	"github.com/husk-dev/husk/internal/base/printable"
 )
 
 // maxErrorText bounds the texts of a guest's error together, in bytes before escaping, and maxErrorParts

@@ -6,7 +6,7 @@ package capability
 import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/grant"
-	"github.com/husk-dev/husk/internal/printable"
+	"github.com/husk-dev/husk/internal/base/printable"
 )
 
 // Ledger counts what the host holds for a guest, in bytes and files. Errors are for the guest, and

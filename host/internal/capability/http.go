@@ -8,7 +8,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/host/internal/wasi"
-	"github.com/husk-dev/husk/internal/httpask"
+	"github.com/husk-dev/husk/internal/base/httpask"
 )
 
 // HTTP is the way out over HTTP for one call of a provider. The host does all of
@@ -65,12 +65,21 @@ func (h *HTTP) finish(x *httpExchange) (abi.HTTPResponseHead, error) {
 	return head, err
 }
 
+// askOf returns the part of a request that a grant must allow.
+func askOf(r abi.HTTPRequest, target *httpask.Target) *httpask.Ask {
+	ask := httpask.New(r.Method, target)
+	for _, h := range r.Headers {
+		ask.Header(h.Name, string(h.Value))
+	}
+	return ask
+}
+
 // note lists a request.
 func (h *HTTP) note(r abi.HTTPRequest, target *httpask.Target, err error) {
 	if h.Used == nil {
 		return
 	}
-	ask := httpask.New(r, target)
+	ask := askOf(r, target)
 	needs := grant.Text{Capability: grant.NameHTTP, Scope: target.String(), Methods: ask.Methods}
 	if ask.Elsewhere != "" {
 		needs.Scope = target.Origin()

@@ -14,9 +14,9 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/grant"
-	"github.com/husk-dev/husk/internal/egress"
-	"github.com/husk-dev/husk/internal/hostname"
-	"github.com/husk-dev/husk/internal/httpask"
+	"github.com/husk-dev/husk/internal/base/egress"
+	"github.com/husk-dev/husk/internal/base/hostname"
+	"github.com/husk-dev/husk/internal/base/httpask"
 )
 
 // HTTPClient sends the requests of one provider, as far as its grants go.

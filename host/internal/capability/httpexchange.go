@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/abi"
-	"github.com/husk-dev/husk/internal/httpask"
-	"github.com/husk-dev/husk/internal/trace"
+	"github.com/husk-dev/husk/internal/base/httpask"
+	"github.com/husk-dev/husk/internal/base/trace"
 )
 
 // httpExchange is one request and its response. It ends with the call that began it,
@@ -66,7 +66,7 @@ func (c *HTTPClient) begin(call context.Context, r abi.HTTPRequest, l Ledger) (*
 	if !httpask.IsToken(r.Method) || r.Method == http.MethodConnect || strings.EqualFold(r.Method, http.MethodTrace) {
 		return nil, invalid(fmt.Errorf("%q is not a method that can be sent", r.Method))
 	}
-	ask := httpask.New(r, target)
+	ask := askOf(r, target)
 	allowed, err := c.admit(ask)
 	if err != nil {
 		return nil, err

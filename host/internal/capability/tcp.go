@@ -14,8 +14,8 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/host/internal/wasi"
-	"github.com/husk-dev/husk/internal/egress"
-	"github.com/husk-dev/husk/internal/hostname"
+	"github.com/husk-dev/husk/internal/base/egress"
+	"github.com/husk-dev/husk/internal/base/hostname"
 )
 
 // Limits on what a provider may do over TCP.

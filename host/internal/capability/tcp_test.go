@@ -13,7 +13,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/grant"
-	"github.com/husk-dev/husk/internal/hostname"
+	"github.com/husk-dev/husk/internal/base/hostname"
 )
 
 // newTCPOf is what an instance of a provider with these grants gets.

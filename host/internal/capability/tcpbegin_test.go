@@ -13,7 +13,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/host/internal/wasi"
-	"github.com/husk-dev/husk/internal/hostname"
+	"github.com/husk-dev/husk/internal/base/hostname"
 )
 
 // awaitReady waits, as a guest's system does.

@@ -18,7 +18,7 @@ import (
 	"github.com/tetratelabs/wazero"
 	"golang.org/x/sys/cpu"
 
-	"github.com/husk-dev/husk/internal/atomicfile"
+	"github.com/husk-dev/husk/internal/base/atomicfile"
 )
 
 // Cache keeps compiled modules in a directory. What it holds is run as machine code, and wazero checks

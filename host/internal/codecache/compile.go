@@ -12,9 +12,9 @@ import (
 
 	"github.com/tetratelabs/wazero"
 
-	"github.com/husk-dev/husk/internal/filelock"
-	"github.com/husk-dev/husk/internal/meter"
-	"github.com/husk-dev/husk/internal/wasmfile"
+	"github.com/husk-dev/husk/internal/base/filelock"
+	"github.com/husk-dev/husk/internal/wasm/meter"
+	"github.com/husk-dev/husk/internal/wasm/wasmfile"
 )
 
 // codeSection is the custom section of a hollow module that has its code's hash.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/husk-dev/husk/internal/strictcbor"
+	"github.com/husk-dev/husk/internal/base/strictcbor"
 )
 
 // Kept is what a cache has of a module.

@@ -19,8 +19,8 @@ import (
 
 	"github.com/tetratelabs/wazero"
 
-	"github.com/husk-dev/husk/internal/filelock"
-	"github.com/husk-dev/husk/internal/strictcbor"
+	"github.com/husk-dev/husk/internal/base/filelock"
+	"github.com/husk-dev/husk/internal/base/strictcbor"
 )
 
 // wazero keeps the machine code of a module in one file, and copies it into memory: 20 MB for a provider in

@@ -7,9 +7,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/husk-dev/husk/internal/atomicfile"
-	"github.com/husk-dev/husk/internal/checkedcbor"
-	"github.com/husk-dev/husk/internal/strictcbor"
+	"github.com/husk-dev/husk/internal/base/atomicfile"
+	"github.com/husk-dev/husk/internal/base/checkedcbor"
+	"github.com/husk-dev/husk/internal/base/strictcbor"
 )
 
 // publicMode is of files that all can read, and only their owner can write.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 
-	"github.com/husk-dev/husk/internal/checkedcbor"
+	"github.com/husk-dev/husk/internal/base/checkedcbor"
 )
 
 // A directory of precompiled modules holds for each of them what a cache would keep, and

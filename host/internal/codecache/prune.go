@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/husk-dev/husk/internal/atomicfile"
+	"github.com/husk-dev/husk/internal/base/atomicfile"
 )
 
 // A cache keeps a module for as long as it is used now and then. The time of a file is when the file was

@@ -4,7 +4,7 @@ import (
 	"github.com/tetratelabs/wazero"
 
 	"github.com/husk-dev/husk/abi/canon"
-	"github.com/husk-dev/husk/internal/strictcbor"
+	"github.com/husk-dev/husk/internal/base/strictcbor"
 )
 
 // Record is what is known of a module. It is a file, and what else is kept of the module lies beside it,

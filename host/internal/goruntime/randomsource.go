@@ -10,7 +10,7 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
-	"github.com/husk-dev/husk/internal/entropy"
+	"github.com/husk-dev/husk/internal/wasm/entropy"
 )
 
 // Go's runtime takes a seed when it starts, for all random numbers but those of crypto/rand. Its generator is

@@ -8,7 +8,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/property/guestcbor"
 	"github.com/husk-dev/husk/host/limit"
-	"github.com/husk-dev/husk/internal/propertytest"
+	"github.com/husk-dev/husk/internal/property/propertytest"
 )
 
 func begunCodec(idle *Buffers) Codec {

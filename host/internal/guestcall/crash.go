@@ -9,8 +9,8 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/host/internal/wasi"
-	"github.com/husk-dev/husk/internal/meter"
-	"github.com/husk-dev/husk/internal/printable"
+	"github.com/husk-dev/husk/internal/base/printable"
+	"github.com/husk-dev/husk/internal/wasm/meter"
 )
 
 // What wazero puts before a trap's reason, and between it and the guest's stack.

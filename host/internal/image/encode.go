@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io"
 
-	"github.com/husk-dev/husk/internal/strictcbor"
+	"github.com/husk-dev/husk/internal/base/strictcbor"
 )
 
 // run is some pages of an image, and where they lie in it.

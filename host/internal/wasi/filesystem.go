@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/husk-dev/husk/abi/grant"
-	"github.com/husk-dev/husk/internal/confined"
+	"github.com/husk-dev/husk/internal/base/confined"
 )
 
 // maxMounts bounds the directories granted to one configuration.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/abi/grant"
-	"github.com/husk-dev/husk/internal/confined"
+	"github.com/husk-dev/husk/internal/base/confined"
 )
 
 // PathError is the failure of [FileSystem.Mode] or [FileSystem.SetMode].

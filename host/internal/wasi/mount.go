@@ -9,7 +9,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/husk-dev/husk/internal/confined"
+	"github.com/husk-dev/husk/internal/base/confined"
 )
 
 // mount is a [Mount] and its directory, which guests may make and remove. Once it is open, the

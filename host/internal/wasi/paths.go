@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/husk-dev/husk/internal/confined"
+	"github.com/husk-dev/husk/internal/base/confined"
 )
 
 // Preview 1 knows no permission bits, so what a guest makes is its owner's alone. The

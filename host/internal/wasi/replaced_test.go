@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/husk-dev/husk/internal/confined"
+	"github.com/husk-dev/husk/internal/base/confined"
 )
 
 // Between finding a file and working on it, a link may take its place. It is not followed.

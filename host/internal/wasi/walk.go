@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/husk-dev/husk/internal/confined"
+	"github.com/husk-dev/husk/internal/base/confined"
 )
 
 const (

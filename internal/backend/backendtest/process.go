@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/engine/state"
-	"github.com/husk-dev/husk/internal/processgroup"
+	"github.com/husk-dev/husk/internal/base/processgroup"
 )
 
 var (

@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/husk-dev/husk/internal/named"
-	"github.com/husk-dev/husk/internal/named/namedtest"
+	"github.com/husk-dev/husk/internal/base/named"
+	"github.com/husk-dev/husk/internal/base/named/namedtest"
 )
 
 // The configuration of a project's URL has nothing of the environment and of the user's files.

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/internal/backend/postgres"
-	"github.com/husk-dev/husk/internal/named"
-	"github.com/husk-dev/husk/internal/postgrestest"
+	"github.com/husk-dev/husk/internal/base/named"
+	"github.com/husk-dev/husk/internal/testkit/postgrestest"
 )
 
 // TestServersThatCannotBeUsed tries URLs that are wrong in one thing. The error is one line, says what the server or the

@@ -13,9 +13,9 @@ import (
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/backendtest"
 	"github.com/husk-dev/husk/internal/backend/postgres"
-	"github.com/husk-dev/husk/internal/faultproxy"
-	"github.com/husk-dev/husk/internal/named"
-	"github.com/husk-dev/husk/internal/postgrestest"
+	"github.com/husk-dev/husk/internal/base/named"
+	"github.com/husk-dev/husk/internal/testkit/faultproxy"
+	"github.com/husk-dev/husk/internal/testkit/postgrestest"
 )
 
 var stack = state.StackName{Project: "p", Name: "s"}

@@ -15,7 +15,7 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/internal/backend"
-	"github.com/husk-dev/husk/internal/named"
+	"github.com/husk-dev/husk/internal/base/named"
 )
 
 // Schemes are those of the URLs that [Open] takes.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/husk-dev/husk/internal/named"
+	"github.com/husk-dev/husk/internal/base/named"
 )
 
 // Parameters of a URL that have the names and the meaning which they have for pgx's pools.

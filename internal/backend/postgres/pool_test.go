@@ -15,8 +15,8 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/postgres"
-	"github.com/husk-dev/husk/internal/named"
-	"github.com/husk-dev/husk/internal/postgrestest"
+	"github.com/husk-dev/husk/internal/base/named"
+	"github.com/husk-dev/husk/internal/testkit/postgrestest"
 )
 
 // connections has many tenants use a database at once: they share a few connections, which end when nobody needs them.

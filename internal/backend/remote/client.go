@@ -20,10 +20,10 @@ import (
 
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
-	"github.com/husk-dev/husk/internal/hostname"
-	"github.com/husk-dev/husk/internal/intake"
-	"github.com/husk-dev/husk/internal/named"
-	"github.com/husk-dev/husk/internal/printable"
+	"github.com/husk-dev/husk/internal/base/hostname"
+	"github.com/husk-dev/husk/internal/base/intake"
+	"github.com/husk-dev/husk/internal/base/named"
+	"github.com/husk-dev/husk/internal/base/printable"
 )
 
 // Schemes are those of the URLs that [Open] takes.

@@ -26,10 +26,10 @@ import (
 	"github.com/husk-dev/husk/internal/backend/backendtest"
 	"github.com/husk-dev/husk/internal/backend/remote"
 	"github.com/husk-dev/husk/internal/backend/sqlite"
-	"github.com/husk-dev/husk/internal/faultproxy"
-	"github.com/husk-dev/husk/internal/intake"
-	"github.com/husk-dev/husk/internal/named"
-	"github.com/husk-dev/husk/internal/processgroup"
+	"github.com/husk-dev/husk/internal/base/intake"
+	"github.com/husk-dev/husk/internal/base/named"
+	"github.com/husk-dev/husk/internal/base/processgroup"
+	"github.com/husk-dev/husk/internal/testkit/faultproxy"
 )
 
 // serverVariable makes the test binary a server, which keeps stacks in the file of SQLite that it names.

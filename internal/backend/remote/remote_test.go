@@ -30,10 +30,10 @@ import (
 	"github.com/husk-dev/husk/internal/backend/backendtest"
 	"github.com/husk-dev/husk/internal/backend/remote"
 	"github.com/husk-dev/husk/internal/backend/sqlite"
-	"github.com/husk-dev/husk/internal/faultproxy"
-	"github.com/husk-dev/husk/internal/intake"
-	"github.com/husk-dev/husk/internal/named"
-	"github.com/husk-dev/husk/internal/strictcbor"
+	"github.com/husk-dev/husk/internal/base/intake"
+	"github.com/husk-dev/husk/internal/base/named"
+	"github.com/husk-dev/husk/internal/base/strictcbor"
+	"github.com/husk-dev/husk/internal/testkit/faultproxy"
 )
 
 // serve serves a backend. Who has the token "reader" may only read stacks of the project p, all others everything.

@@ -17,7 +17,7 @@ import (
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
-	"github.com/husk-dev/husk/internal/intake"
+	"github.com/husk-dev/husk/internal/base/intake"
 )
 
 // Access is what the client of a request may use.

@@ -20,7 +20,7 @@ import (
 
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
-	"github.com/husk-dev/husk/internal/printable"
+	"github.com/husk-dev/husk/internal/base/printable"
 )
 
 const (

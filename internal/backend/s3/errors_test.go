@@ -24,7 +24,7 @@ import (
 
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend/s3"
-	"github.com/husk-dev/husk/internal/named"
+	"github.com/husk-dev/husk/internal/base/named"
 )
 
 const plainURL, tlsURL = "s3://team?region=x&s3ForcePathStyle=true&disableSSL=true&endpoint=", "s3://team?region=x&s3ForcePathStyle=true&endpoint="

@@ -18,8 +18,8 @@ import (
 
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend/backendtest"
-	"github.com/husk-dev/husk/internal/faultproxy"
-	"github.com/husk-dev/husk/internal/miniotest"
+	"github.com/husk-dev/husk/internal/testkit/faultproxy"
+	"github.com/husk-dev/husk/internal/testkit/miniotest"
 )
 
 // startMinIO starts a server, whose administrator's credentials the test uses.

@@ -16,7 +16,7 @@ import (
 	"github.com/minio/minio-go/v7"
 
 	"github.com/husk-dev/husk/engine/state"
-	"github.com/husk-dev/husk/internal/atomicfile"
+	"github.com/husk-dev/husk/internal/base/atomicfile"
 )
 
 // probed returns the file that says that a server honours the conditions of writes, empty if this machine keeps no files.

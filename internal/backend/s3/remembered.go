@@ -5,7 +5,7 @@ import (
 	"os"
 
 	"github.com/husk-dev/husk/engine/state"
-	"github.com/husk-dev/husk/internal/atomicfile"
+	"github.com/husk-dev/husk/internal/base/atomicfile"
 )
 
 // leftHead is what this machine knows of a head: how its last lease there has left it.

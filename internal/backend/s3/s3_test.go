@@ -24,8 +24,8 @@ import (
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/backendtest"
 	"github.com/husk-dev/husk/internal/backend/s3"
-	"github.com/husk-dev/husk/internal/faultproxy"
-	"github.com/husk-dev/husk/internal/named"
+	"github.com/husk-dev/husk/internal/base/named"
+	"github.com/husk-dev/husk/internal/testkit/faultproxy"
 )
 
 // fakeServer keeps a bucket in memory, which survives restarts.

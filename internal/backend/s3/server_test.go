@@ -16,8 +16,8 @@ import (
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/backendtest"
 	"github.com/husk-dev/husk/internal/backend/s3"
-	"github.com/husk-dev/husk/internal/faultproxy"
-	"github.com/husk-dev/husk/internal/named"
+	"github.com/husk-dev/husk/internal/base/named"
+	"github.com/husk-dev/husk/internal/testkit/faultproxy"
 )
 
 // at returns the URL of a prefix of a bucket, whose server is reached at another address without TLS, unless that is empty.

@@ -30,7 +30,7 @@ import (
 	"github.com/husk-dev/husk/internal/backend/s3"
 	"github.com/husk-dev/husk/internal/backend/sealed"
 	"github.com/husk-dev/husk/internal/backend/sqlite"
-	"github.com/husk-dev/husk/internal/named"
+	"github.com/husk-dev/husk/internal/base/named"
 )
 
 var (

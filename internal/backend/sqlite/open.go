@@ -23,7 +23,7 @@ import (
 
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
-	"github.com/husk-dev/husk/internal/nospace"
+	"github.com/husk-dev/husk/internal/base/nospace"
 )
 
 // Scheme is that of the URLs that [Open] takes.

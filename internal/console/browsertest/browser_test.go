@@ -20,7 +20,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine"
-	"github.com/husk-dev/husk/internal/runlog"
+	"github.com/husk-dev/husk/internal/backend/runlog"
 )
 
 // program deploys with two providers, one of which may write files.

@@ -12,10 +12,10 @@ import (
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program/goprogram"
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/nightly"
 	"github.com/husk-dev/husk/internal/port"
 	"github.com/husk-dev/husk/internal/port/porttest"
-	"github.com/husk-dev/husk/internal/testmodule"
+	"github.com/husk-dev/husk/internal/testkit/nightly"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
 func TestMain(m *testing.M) { testmodule.Main(m) }

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/zip"
 
-	"github.com/husk-dev/husk/internal/husksource"
-	"github.com/husk-dev/husk/internal/nightly"
+	"github.com/husk-dev/husk/internal/build/husksource"
+	"github.com/husk-dev/husk/internal/testkit/nightly"
 )
 
 const (

@@ -19,9 +19,9 @@ import (
 
 	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/host/trust"
+	"github.com/husk-dev/husk/internal/base/versionrange"
 	"github.com/husk-dev/husk/internal/registry"
 	"github.com/husk-dev/husk/internal/registry/registrytest"
-	"github.com/husk-dev/husk/internal/versionrange"
 )
 
 const maxSize = 8 << 20

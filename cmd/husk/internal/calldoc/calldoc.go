@@ -16,7 +16,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/engine"
-	"github.com/husk-dev/husk/internal/propertyliteral"
+	"github.com/husk-dev/husk/internal/property/propertyliteral"
 )
 
 // Method is a method of [abi.Provider].

@@ -14,9 +14,9 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/backend"
-	"github.com/husk-dev/husk/internal/husksource"
+	"github.com/husk-dev/husk/internal/build/husksource"
 	"github.com/husk-dev/husk/internal/plugins"
-	"github.com/husk-dev/husk/internal/stackrun"
+	"github.com/husk-dev/husk/internal/run/stackrun"
 )
 
 // Husk is two programs. husk-full is all of it; husk leaves out what many need never and what is half of the code to compile:

@@ -14,7 +14,7 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/remotecmd"
 	"github.com/husk-dev/husk/internal/console"
 	"github.com/husk-dev/husk/internal/plugins"
-	"github.com/husk-dev/husk/internal/stackrun"
+	"github.com/husk-dev/husk/internal/run/stackrun"
 )
 
 const (

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/internal/base/trace"
 	"github.com/husk-dev/husk/internal/plugins"
-	"github.com/husk-dev/husk/internal/trace"
 	"github.com/husk-dev/husk/internal/worker"
 	"github.com/husk-dev/husk/internal/worker/confine"
 	"github.com/husk-dev/husk/internal/worker/start"

@@ -14,11 +14,11 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/importfile"
-	"github.com/husk-dev/husk/internal/blocking"
+	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/base/blocking"
 	"github.com/husk-dev/husk/internal/display"
+	"github.com/husk-dev/husk/internal/display/timeline"
 	"github.com/husk-dev/husk/internal/plugins"
-	"github.com/husk-dev/husk/internal/runapi"
-	"github.com/husk-dev/husk/internal/timeline"
 )
 
 // commands are those that run the engine.

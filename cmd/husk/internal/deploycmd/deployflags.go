@@ -17,7 +17,7 @@ import (
 	"github.com/husk-dev/husk/engine/analysis"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/blocking"
+	"github.com/husk-dev/husk/internal/base/blocking"
 	"github.com/husk-dev/husk/internal/plugins"
 	"github.com/husk-dev/husk/internal/workspace"
 )

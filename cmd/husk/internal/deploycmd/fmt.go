@@ -16,7 +16,7 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/engine/projectroot"
-	"github.com/husk-dev/husk/internal/yamlformat"
+	"github.com/husk-dev/husk/internal/workspace/yamlformat"
 )
 
 func (a commands) format() *cobra.Command {

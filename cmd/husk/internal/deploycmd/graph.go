@@ -14,10 +14,10 @@ import (
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/engine"
-	"github.com/husk-dev/husk/internal/blocking"
-	"github.com/husk-dev/husk/internal/graphdraw"
-	"github.com/husk-dev/husk/internal/stackgraph"
-	"github.com/husk-dev/husk/internal/timeline"
+	"github.com/husk-dev/husk/internal/base/blocking"
+	"github.com/husk-dev/husk/internal/display/graphdraw"
+	"github.com/husk-dev/husk/internal/display/stackgraph"
+	"github.com/husk-dev/husk/internal/display/timeline"
 	"github.com/husk-dev/husk/internal/workspace"
 )
 

@@ -16,7 +16,7 @@ import (
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/yamlcode"
 	"github.com/husk-dev/husk/engine/program/yamlprogram"
-	"github.com/husk-dev/husk/internal/tfstate"
+	"github.com/husk-dev/husk/internal/port/tfstate"
 )
 
 type importRun struct {

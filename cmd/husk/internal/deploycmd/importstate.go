@@ -16,7 +16,7 @@ import (
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/importfile"
 	"github.com/husk-dev/husk/engine/program"
-	"github.com/husk-dev/husk/internal/tfstate"
+	"github.com/husk-dev/husk/internal/port/tfstate"
 )
 
 // fromTerraform is the tool whose states husk import reads.

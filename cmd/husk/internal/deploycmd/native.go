@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
-	"github.com/husk-dev/husk/internal/nativeprovider"
+	"github.com/husk-dev/husk/internal/build/nativeprovider"
 	"github.com/husk-dev/husk/internal/plugins"
 )
 

@@ -14,8 +14,8 @@ import (
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/cmd/husk/internal/remotecmd"
-	"github.com/husk-dev/husk/internal/printable"
-	"github.com/husk-dev/husk/internal/runapi"
+	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/base/printable"
 	"github.com/husk-dev/husk/internal/workspace"
 )
 

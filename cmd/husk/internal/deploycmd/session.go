@@ -11,8 +11,8 @@ import (
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/internal/display"
-	"github.com/husk-dev/husk/internal/runtrace"
-	"github.com/husk-dev/husk/internal/stackrun"
+	"github.com/husk-dev/husk/internal/run/runtrace"
+	"github.com/husk-dev/husk/internal/run/stackrun"
 )
 
 // session is one deployment command. Its preview and its execution have a display each.

@@ -10,8 +10,8 @@ import (
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/plugins"
-	"github.com/husk-dev/husk/internal/validation"
 	"github.com/husk-dev/husk/internal/workspace"
+	"github.com/husk-dev/husk/internal/workspace/validation"
 )
 
 func (a commands) validate() *cobra.Command {

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/usertest"
-	"github.com/husk-dev/husk/internal/terminaltest"
-	"github.com/husk-dev/husk/internal/testmodule"
+	"github.com/husk-dev/husk/internal/testkit/terminaltest"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
 // newcomer is somebody in the first hour, at a terminal of 80 columns.

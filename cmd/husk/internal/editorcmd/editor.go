@@ -13,7 +13,7 @@ import (
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/plugins"
-	"github.com/husk-dev/husk/internal/projectschema"
+	"github.com/husk-dev/husk/internal/workspace/projectschema"
 )
 
 type commands struct{ *cli.App }

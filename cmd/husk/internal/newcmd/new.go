@@ -13,9 +13,9 @@ import (
 
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
-	"github.com/husk-dev/husk/internal/husksource"
+	"github.com/husk-dev/husk/internal/build/husksource"
 	"github.com/husk-dev/husk/internal/plugins"
-	"github.com/husk-dev/husk/internal/scaffold"
+	"github.com/husk-dev/husk/internal/workspace/scaffold"
 )
 
 type commands struct{ *cli.App }

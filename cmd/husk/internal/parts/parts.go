@@ -12,13 +12,13 @@ import (
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/postgres"
 	"github.com/husk-dev/husk/internal/backend/s3"
+	"github.com/husk-dev/husk/internal/display/providerdocs/page"
 	"github.com/husk-dev/husk/internal/lsp"
 	"github.com/husk-dev/husk/internal/plugins"
 	"github.com/husk-dev/husk/internal/port"
-	"github.com/husk-dev/husk/internal/providerdocs/page"
 	"github.com/husk-dev/husk/internal/pulumi"
-	"github.com/husk-dev/husk/internal/pulumishim"
-	"github.com/husk-dev/husk/internal/stackrun"
+	"github.com/husk-dev/husk/internal/pulumi/pulumishim"
+	"github.com/husk-dev/husk/internal/run/stackrun"
 )
 
 // All returns all parts.

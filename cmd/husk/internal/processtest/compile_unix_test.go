@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/usertest"
-	"github.com/husk-dev/husk/internal/wasmfile"
+	"github.com/husk-dev/husk/internal/wasm/wasmfile"
 )
 
 func init() {

@@ -21,7 +21,7 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/parts"
 	"github.com/husk-dev/husk/cmd/husk/internal/root"
 	"github.com/husk-dev/husk/internal/backend"
-	"github.com/husk-dev/husk/internal/named"
+	"github.com/husk-dev/husk/internal/base/named"
 	"github.com/husk-dev/husk/internal/worker/confine"
 )
 

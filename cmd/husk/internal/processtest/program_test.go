@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/usertest"
-	"github.com/husk-dev/husk/internal/nightly"
-	"github.com/husk-dev/husk/internal/pulumiprogram/sdktest"
+	"github.com/husk-dev/husk/internal/pulumi/pulumiprogram/sdktest"
+	"github.com/husk-dev/husk/internal/testkit/nightly"
 )
 
 // programs are programs of Pulumi's SDKs. They have a hook that never returns, and a resource that waits for the file out/go

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/usertest"
-	"github.com/husk-dev/husk/internal/terminaltest"
+	"github.com/husk-dev/husk/internal/testkit/terminaltest"
 )
 
 // terminalProgram has a resource that waits for the first of the project, and one that waits for that.

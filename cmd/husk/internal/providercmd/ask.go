@@ -21,7 +21,7 @@ import (
 	"github.com/husk-dev/husk/engine/contents"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/plugins"
-	"github.com/husk-dev/husk/internal/stackrun"
+	"github.com/husk-dev/husk/internal/run/stackrun"
 )
 
 // askFlags are the flags of commands that call one provider: its grants, configuration, and parameters.

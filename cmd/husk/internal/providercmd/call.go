@@ -16,7 +16,7 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/calldoc"
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/internal/display"
-	"github.com/husk-dev/husk/internal/propertyliteral"
+	"github.com/husk-dev/husk/internal/property/propertyliteral"
 )
 
 type callFlags struct {

@@ -15,8 +15,8 @@ import (
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/internal/display/providerdocs"
 	"github.com/husk-dev/husk/internal/plugins"
-	"github.com/husk-dev/husk/internal/providerdocs"
 )
 
 func (a commands) providerShow() *cobra.Command {

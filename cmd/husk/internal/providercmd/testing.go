@@ -21,7 +21,7 @@ import (
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/plugins"
-	"github.com/husk-dev/husk/internal/propertyliteral"
+	"github.com/husk-dev/husk/internal/property/propertyliteral"
 )
 
 type providerTestFlags struct {

@@ -17,8 +17,8 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/source"
-	"github.com/husk-dev/husk/internal/install"
 	"github.com/husk-dev/husk/internal/plugins"
+	"github.com/husk-dev/husk/internal/plugins/install"
 	"github.com/husk-dev/husk/internal/registry"
 )
 

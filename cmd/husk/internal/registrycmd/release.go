@@ -18,12 +18,12 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/cmd/husk/internal/providercmd"
 	"github.com/husk-dev/husk/host/trust"
-	"github.com/husk-dev/husk/internal/install"
+	"github.com/husk-dev/husk/internal/base/versionrange"
 	"github.com/husk-dev/husk/internal/plugins"
-	"github.com/husk-dev/husk/internal/provenance"
+	"github.com/husk-dev/husk/internal/plugins/install"
+	"github.com/husk-dev/husk/internal/plugins/schemachange"
 	"github.com/husk-dev/husk/internal/registry"
-	"github.com/husk-dev/husk/internal/schemachange"
-	"github.com/husk-dev/husk/internal/versionrange"
+	"github.com/husk-dev/husk/internal/registry/provenance"
 )
 
 // The names of what is checked before a module is published.

@@ -12,8 +12,8 @@ import (
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/yamlprogram"
-	"github.com/husk-dev/husk/internal/install"
 	"github.com/husk-dev/husk/internal/plugins"
+	"github.com/husk-dev/husk/internal/plugins/install"
 	"github.com/husk-dev/husk/internal/registry"
 )
 

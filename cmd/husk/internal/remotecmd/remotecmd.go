@@ -20,13 +20,13 @@ import (
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/internal/backend/remote"
-	"github.com/husk-dev/husk/internal/bundle"
+	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/base/printable"
+	"github.com/husk-dev/husk/internal/base/trace"
 	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/plugins"
-	"github.com/husk-dev/husk/internal/printable"
-	"github.com/husk-dev/husk/internal/runapi"
-	"github.com/husk-dev/husk/internal/trace"
 	"github.com/husk-dev/husk/internal/workspace"
+	"github.com/husk-dev/husk/internal/workspace/bundle"
 )
 
 type commands struct{ *cli.App }

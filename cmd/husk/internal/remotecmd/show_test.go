@@ -9,8 +9,8 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/cmd/husk/internal/remotecmd"
 	"github.com/husk-dev/husk/engine/redact"
+	"github.com/husk-dev/husk/internal/backend/runapi"
 	"github.com/husk-dev/husk/internal/display"
-	"github.com/husk-dev/husk/internal/runapi"
 )
 
 // TestLinesOfOthers has lines of a log begin with who says them, and do nothing to a terminal, on each stream.

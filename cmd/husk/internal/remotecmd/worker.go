@@ -12,9 +12,9 @@ import (
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/internal/backend/remote"
+	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/base/trace"
 	"github.com/husk-dev/husk/internal/plugins"
-	"github.com/husk-dev/husk/internal/runapi"
-	"github.com/husk-dev/husk/internal/trace"
 	"github.com/husk-dev/husk/internal/worker"
 	"github.com/husk-dev/husk/internal/worker/confine"
 )

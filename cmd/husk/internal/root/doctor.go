@@ -11,7 +11,7 @@ import (
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/internal/display"
-	"github.com/husk-dev/husk/internal/doctor"
+	"github.com/husk-dev/husk/internal/workspace/doctor"
 )
 
 func (a commands) doctor() *cobra.Command {

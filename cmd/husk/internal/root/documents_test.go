@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/parts"
-	"github.com/husk-dev/husk/internal/projectschema"
+	"github.com/husk-dev/husk/internal/workspace/projectschema"
 )
 
 // inlineCommand is a command in the text of a document.

@@ -24,8 +24,8 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/stackcmd"
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/remote"
+	"github.com/husk-dev/husk/internal/base/named"
 	"github.com/husk-dev/husk/internal/display"
-	"github.com/husk-dev/husk/internal/named"
 	"github.com/husk-dev/husk/internal/worker/start"
 )
 

@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
-	"github.com/husk-dev/husk/internal/named/namedtest"
-	"github.com/husk-dev/husk/internal/nightly"
-	"github.com/husk-dev/husk/internal/strangertest"
+	"github.com/husk-dev/husk/internal/base/named/namedtest"
+	"github.com/husk-dev/husk/internal/testkit/nightly"
+	"github.com/husk-dev/husk/internal/testkit/strangertest"
 )
 
 // loading are commands that load a project, and whether they run its program.

@@ -12,9 +12,9 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/display"
+	"github.com/husk-dev/husk/internal/display/stackgraph"
 	"github.com/husk-dev/husk/internal/plugins"
-	"github.com/husk-dev/husk/internal/stackgraph"
-	"github.com/husk-dev/husk/internal/stackrun"
+	"github.com/husk-dev/husk/internal/run/stackrun"
 	"github.com/husk-dev/husk/internal/workspace"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/edit"
 	"github.com/husk-dev/husk/internal/display"
-	"github.com/husk-dev/husk/internal/stackgraph"
+	"github.com/husk-dev/husk/internal/display/stackgraph"
 	"github.com/husk-dev/husk/internal/workspace"
 )
 

@@ -24,8 +24,8 @@ import (
 	"github.com/husk-dev/husk/engine/state/memstore"
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/remote"
-	"github.com/husk-dev/husk/internal/intake"
-	"github.com/husk-dev/husk/internal/postgrestest"
+	"github.com/husk-dev/husk/internal/base/intake"
+	"github.com/husk-dev/husk/internal/testkit/postgrestest"
 )
 
 // requests records what a server is asked.

@@ -10,8 +10,8 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/stretchr/testify/require"
 
-	"github.com/husk-dev/husk/internal/miniotest"
-	"github.com/husk-dev/husk/internal/postgrestest"
+	"github.com/husk-dev/husk/internal/testkit/miniotest"
+	"github.com/husk-dev/husk/internal/testkit/postgrestest"
 )
 
 // Backends are the servers that a team keeps its stacks in.

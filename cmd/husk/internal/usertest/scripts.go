@@ -20,11 +20,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
-	"github.com/husk-dev/husk/internal/fakeservice"
-	"github.com/husk-dev/husk/internal/metaschema"
-	"github.com/husk-dev/husk/internal/miniotest"
-	"github.com/husk-dev/husk/internal/nightly"
-	"github.com/husk-dev/husk/internal/postgrestest"
+	"github.com/husk-dev/husk/internal/testkit/fakeservice"
+	"github.com/husk-dev/husk/internal/testkit/metaschema"
+	"github.com/husk-dev/husk/internal/testkit/miniotest"
+	"github.com/husk-dev/husk/internal/testkit/nightly"
+	"github.com/husk-dev/husk/internal/testkit/postgrestest"
 )
 
 var update = flag.Bool("update", false, "write the golden files of the scripts anew")
@@ -246,7 +246,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 			ts.Check(os.Chtimes(file, then, then))
 		}
 	},
-	// service NAME KIND [tls]: starts a service of internal/fakeservice, over TLS if that is asked for. $NAME is its
+	// service NAME KIND [tls]: starts a service of internal/testkit/fakeservice, over TLS if that is asked for. $NAME is its
 	// host and port.
 	"service": func(ts *testscript.TestScript, _ bool, args []string) {
 		server := httptest.NewUnstartedServer(fakeservice.Services[args[1]]())

@@ -15,7 +15,7 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/parts"
 	"github.com/husk-dev/husk/cmd/husk/internal/root"
 	"github.com/husk-dev/husk/engine/secrets"
-	"github.com/husk-dev/husk/internal/testmodule"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
 // Main runs the tests of a package. A program that a test starts with the name husk, or that of another command, is that

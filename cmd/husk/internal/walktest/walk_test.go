@@ -30,7 +30,7 @@ import (
 
 	"github.com/husk-dev/husk/cmd/husk/internal/usertest"
 	"github.com/husk-dev/husk/internal/backend/backendtest"
-	"github.com/husk-dev/husk/internal/testmodule"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
 func TestMain(m *testing.M) { usertest.Main(m, nil) }

@@ -28,7 +28,7 @@ import (
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/engine/state"
-	"github.com/husk-dev/husk/internal/pulumiprogram"
+	"github.com/husk-dev/husk/internal/pulumi/pulumiprogram"
 )
 
 const someURN urn.URN = "urn:pulumi:dev::shop::shop:index:Thing::it"

@@ -24,8 +24,8 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
-	"github.com/husk-dev/husk/internal/pulumiplugin"
-	"github.com/husk-dev/husk/internal/pulumiwire"
+	"github.com/husk-dev/husk/internal/pulumi/pulumiplugin"
+	"github.com/husk-dev/husk/internal/pulumi/pulumiwire"
 )
 
 // portVariable makes a process of this test a plugin, whose provider another process serves at the port.

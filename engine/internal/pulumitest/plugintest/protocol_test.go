@@ -30,7 +30,7 @@ func TestTheProtocolIsThePublishedOne(t *testing.T) {
 	} {
 		published, err := proto.MarshalOptions{Deterministic: true}.Marshal(describe(files...))
 		require.NoError(t, err)
-		file := filepath.Join("../../../../internal", dir, "protocol.binpb")
+		file := filepath.Join("../../../../internal/pulumi", dir, "protocol.binpb")
 		if *update {
 			require.NoError(t, os.WriteFile(file, published, 0o644))
 			continue

@@ -33,7 +33,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/contents"
-	"github.com/husk-dev/husk/internal/pulumishim"
+	"github.com/husk-dev/husk/internal/pulumi/pulumishim"
 )
 
 // shown keeps what Pulumi shows to its user.

@@ -13,7 +13,7 @@ import (
 	"github.com/husk-dev/husk/examples/policies/baseline/pack"
 	"github.com/husk-dev/husk/guest-sdk/policy"
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/testmodule"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
 const bucket = "aws:s3/bucket:Bucket"

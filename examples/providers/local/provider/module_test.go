@@ -16,7 +16,7 @@ import (
 	"github.com/husk-dev/husk/examples/internal/moduletest"
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/testmodule"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
 // grant is a directory of the project that the provider may use.

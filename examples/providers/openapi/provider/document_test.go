@@ -19,7 +19,7 @@ import (
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 	"github.com/husk-dev/husk/examples/providers/openapi/document"
 	"github.com/husk-dev/husk/guest-sdk/guest"
-	"github.com/husk-dev/husk/internal/metaschema"
+	"github.com/husk-dev/husk/internal/testkit/metaschema"
 )
 
 // written returns a document in a file of its own.

@@ -19,8 +19,8 @@ import (
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
 	"github.com/husk-dev/husk/examples/providers/openapi/provider"
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/testmodule"
-	"github.com/husk-dev/husk/internal/trace"
+	"github.com/husk-dev/husk/internal/base/trace"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
 // document describes what the pet store does.

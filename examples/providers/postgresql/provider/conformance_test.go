@@ -14,9 +14,9 @@ import (
 	"github.com/husk-dev/husk/conformance"
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/nightly"
-	"github.com/husk-dev/husk/internal/postgrestest"
-	"github.com/husk-dev/husk/internal/testmodule"
+	"github.com/husk-dev/husk/internal/testkit/nightly"
+	"github.com/husk-dev/husk/internal/testkit/postgrestest"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
 // A module keeps to the contract with a server that has something in it, which generated names are not.

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
-	"github.com/husk-dev/husk/internal/postgrestest"
+	"github.com/husk-dev/husk/internal/testkit/postgrestest"
 )
 
 // Foreign servers and the users of them take what options their wrapper has.

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
-	"github.com/husk-dev/husk/internal/postgrestest"
+	"github.com/husk-dev/husk/internal/testkit/postgrestest"
 )
 
 // A function does what its body says, and is known by the types of its arguments.

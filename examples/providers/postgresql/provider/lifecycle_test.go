@@ -8,7 +8,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
 	"github.com/husk-dev/husk/examples/providers/postgresql/provider"
-	"github.com/husk-dev/husk/internal/postgrestest"
+	"github.com/husk-dev/husk/internal/testkit/postgrestest"
 )
 
 // Each resource is made, read, changed, imported, and deleted, on a real server.

@@ -11,8 +11,8 @@ import (
 	"github.com/husk-dev/husk/examples/internal/moduletest"
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/postgrestest"
-	"github.com/husk-dev/husk/internal/testmodule"
+	"github.com/husk-dev/husk/internal/testkit/postgrestest"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
 // In a module the driver is the same, its TLS too, over connections that the host makes:

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
-	"github.com/husk-dev/husk/internal/postgrestest"
+	"github.com/husk-dev/husk/internal/testkit/postgrestest"
 )
 
 // Privileges are on all kinds of objects, and each grant changes only what it is about.

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
-	"github.com/husk-dev/husk/internal/postgrestest"
+	"github.com/husk-dev/husk/internal/testkit/postgrestest"
 )
 
 // A publication has the tables and the changes that it is given, and no others.

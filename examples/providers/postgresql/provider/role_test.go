@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
-	"github.com/husk-dev/husk/internal/postgrestest"
+	"github.com/husk-dev/husk/internal/testkit/postgrestest"
 )
 
 // The sessions of a role begin with its parameters.

@@ -26,7 +26,7 @@ import (
 	tlsprovider "github.com/husk-dev/husk/examples/providers/tls/provider"
 	"github.com/husk-dev/husk/guest-sdk/guest"
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/testmodule"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
 // A site is made by the real engine, its provider in this program or as a module.

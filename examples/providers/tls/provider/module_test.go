@@ -10,7 +10,7 @@ import (
 	"github.com/husk-dev/husk/examples/internal/moduletest"
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/testmodule"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
 // The module needs no grants, draws its own random bytes, and knows what time it is.

@@ -1,0 +1,264 @@
+// Package runapi has what husk server, husk worker, and the commands that use them say to each other: runs of
+// operations on stacks, over HTTP in JSON.
+package runapi
+
+import (
+	"time"
+
+	"github.com/husk-dev/husk/internal/base/trace"
+)
+
+// MaxMessage bounds the message of a run, and each of its options, in bytes.
+const MaxMessage = 4096
+
+// EdgeLabel is the label with which runs ask for an edge worker. Its value is the name of the worker.
+const EdgeLabel = "edge"
+
+// The operations that a run can have.
+var Operations = []string{"up", "preview", "refresh", "destroy"}
+
+// State is how far a run is.
+type State string
+
+// The states of a run.
+const (
+	// Queued runs wait for a worker, and for other runs of their stack.
+	Queued State = "queued"
+	// Running runs have a worker.
+	Running State = "running"
+	// Waiting runs have a preview, which somebody else is to approve.
+	Waiting State = "waiting"
+	// These are final.
+	Succeeded State = "succeeded"
+	Failed    State = "failed"
+	Cancelled State = "cancelled"
+	Rejected  State = "rejected"
+)
+
+// IsFinal reports whether a run does not go on.
+func (s State) IsFinal() bool {
+	return s == Succeeded || s == Failed || s == Cancelled || s == Rejected
+}
+
+// Role is what a token allows in its projects.
+type Role string
+
+// The roles, of which each allows what those before it do, but for [Work].
+const (
+	Read    Role = "read"    // see stacks, runs, and their logs
+	Preview Role = "preview" // request previews
+	Request Role = "request" // request runs that change something, and write stacks
+	Approve Role = "approve" // approve the runs of others
+	Admin   Role = "admin"   // make tokens and schedules, and see the server's status
+	Work    Role = "work"    // take runs
+)
+
+// Roles are those that people have, from the least to the most.
+var Roles = []Role{Read, Preview, Request, Approve, Admin}
+
+// NewRun asks for a run.
+type NewRun struct {
+	// ID is chosen by who asks, so that a request whose answer is lost can be sent again: 26 random letters and digits.
+	ID        string `json:"id"`
+	Project   string `json:"project"`
+	Stack     string `json:"stack"`
+	Operation string `json:"operation"`
+	// Bundle is the digest of the project's files, and Directory where the project is in them.
+	Bundle    string `json:"bundle"`
+	Directory string `json:"directory,omitempty"`
+	// Options are flags of the operation, such as --target=URN.
+	Options []string `json:"options,omitempty"`
+	// Labels are those that a worker must have.
+	Labels map[string]string `json:"labels,omitempty"`
+	// Approval asks for a preview first, which somebody else approves.
+	Approval bool `json:"approval,omitempty"`
+	// JSON asks for a log of JSON lines, and Colour for one with colours.
+	JSON   bool `json:"json,omitempty"`
+	Colour bool `json:"colour,omitempty"`
+	// Message says what it is for.
+	Message string `json:"message,omitempty"`
+	// Traceparent is the span that asks for the run, as a header traceparent has it, if there is one.
+	Traceparent string `json:"traceparent,omitempty"`
+}
+
+// Run is one run, as the server has it.
+type Run struct {
+	NewRun
+	State State `json:"state"`
+	// Previewing says that the worker makes the preview that is to be approved.
+	Previewing bool   `json:"previewing,omitempty"`
+	By         string `json:"by"`
+	ApprovedBy string `json:"approvedBy,omitempty"`
+	Worker     string `json:"worker,omitempty"`
+	// Attempt is 1 for the first worker that has it.
+	Attempt int `json:"attempt"`
+	// Reason says why a run failed or was refused, if its log does not.
+	Reason string    `json:"reason,omitempty"`
+	Made   time.Time `json:"made"`
+	Began  time.Time `json:"began,omitzero"`
+	Ended  time.Time `json:"ended,omitzero"`
+}
+
+// Span returns the ID of the span of a run, which the server records and its workers continue, and that of the span that
+// asked for it.
+func (r *Run) Span() (id, parent trace.ID) {
+	parent, _ = trace.ParseTraceparent(r.Traceparent)
+	return trace.IDOf("husk run "+r.ID, parent), parent
+}
+
+// Line is a line of the log of a run.
+type Line struct {
+	// Number is its place in the log, from 1.
+	Number int64 `json:"number"`
+	// Stream is "out" or "err" for what the run writes, "worker" for what its worker says of it, and "server" for what the server
+	// says, which no worker can.
+	Stream string    `json:"stream"`
+	Time   time.Time `json:"time"`
+	Text   string    `json:"text"`
+}
+
+// Who names who says a line, before the line where people read it.
+func (l *Line) Who() string {
+	if l.Stream == Server {
+		return "server"
+	}
+	return "worker"
+}
+
+// The streams of a log.
+const (
+	Out    = "out"
+	Err    = "err"
+	Worker = "worker"
+	Server = "server"
+)
+
+// Ask is a worker's question for a run.
+type Ask struct {
+	Worker string            `json:"worker"`
+	Labels map[string]string `json:"labels,omitempty"`
+	// Slots is how many runs the worker takes at once, and Running how many it has.
+	Slots   int `json:"slots"`
+	Running int `json:"running"`
+	// Seconds is how long the server may wait for a run.
+	Seconds int `json:"seconds"`
+}
+
+// Claim is a run that a worker has taken.
+type Claim struct {
+	Run
+	// Team is whose run it is. Workers of several teams keep what these have apart.
+	Team string `json:"team"`
+	// Token is for the state, the bundle, and the log of the run, as long as the worker has it.
+	Token string `json:"token"`
+	// Withheld says that no secrets are decrypted for the run: who asked for it may only preview.
+	Withheld bool `json:"withheld,omitempty"`
+	// Next is the number of the next line of the log.
+	Next int64 `json:"next"`
+	// Plan is what was approved, if it is one.
+	Plan []byte `json:"plan,omitempty"`
+	// BeatSeconds is how often the worker must be heard of.
+	BeatSeconds float64 `json:"beatSeconds"`
+}
+
+// Beat is what a worker says of a run that it has.
+type Beat struct {
+	Lines []Line `json:"lines,omitempty"`
+}
+
+// Answer is what the server answers to a [Beat].
+type Answer struct {
+	// Cancel asks the worker to interrupt the run: 1 to stop after the steps that are running, 2 to stop them.
+	Cancel int `json:"cancel,omitempty"`
+}
+
+// End is how a run ended at a worker.
+type End struct {
+	// Outcome is Succeeded or Failed, or Queued if the run is to go on elsewhere: at once because the worker stops, or,
+	// with a reason, after a while and not for ever.
+	Outcome State  `json:"outcome"`
+	Reason  string `json:"reason,omitempty"`
+	// Plan is what the preview of a run that is to be approved made.
+	Plan []byte `json:"plan,omitempty"`
+}
+
+// Report is a run that a worker made on its own, while it may have had no connection.
+type Report struct {
+	Run
+	Lines []Line `json:"lines"`
+	// Of is the ID of the server's run whose end this is, if the server may not have heard of that.
+	Of string `json:"of,omitempty"`
+}
+
+// Token is one that the server has issued.
+type Token struct {
+	Name   string `json:"name"`
+	Tenant string `json:"tenant"`
+	Role   Role   `json:"role"`
+	// Projects are those it is for, empty for all. A * stands for any text.
+	Projects []string  `json:"projects,omitempty"`
+	Made     time.Time `json:"made,omitzero"`
+	Expires  time.Time `json:"expires,omitzero"`
+	// Person is who uses it, as far as approval goes. The tokens that somebody issues are that person's.
+	Person string `json:"person,omitempty"`
+	// By is the token that has issued it, empty for who runs the server.
+	By string `json:"by,omitempty"`
+	// Secret is the token itself, which only the answer that issues it has.
+	Secret string `json:"secret,omitempty"`
+}
+
+// Schedule repeats a run.
+type Schedule struct {
+	Name string `json:"name"`
+	// Cron says when, in five fields and in UTC.
+	Cron string `json:"cron"`
+	Run  NewRun `json:"run"`
+	By   string `json:"by,omitempty"`
+	// Next is zero if the schedule has stopped.
+	Next time.Time `json:"next,omitzero"`
+	// Last is the ID of its last run.
+	Last string `json:"last,omitempty"`
+	// Reason says why the schedule has stopped, or why its last time began no run.
+	Reason string `json:"reason,omitempty"`
+}
+
+// Status is the state of a server.
+type Status struct {
+	Version string `json:"version"`
+	// Database is "sqlite" or "postgres".
+	Database string          `json:"database"`
+	Runs     map[State]int   `json:"runs"`
+	Oldest   float64         `json:"oldestQueuedSeconds"`
+	Workers  []WorkerStatus  `json:"workers"`
+	Last     map[State]int   `json:"lastHour"`
+	Waits    map[string]Wait `json:"waits"`
+}
+
+// Wait has quantiles of times of the last hour, in seconds.
+type Wait struct {
+	Median float64 `json:"p50"`
+	P99    float64 `json:"p99"`
+}
+
+// WorkerStatus is a worker as the server last heard of it.
+type WorkerStatus struct {
+	Name    string            `json:"name"`
+	Labels  map[string]string `json:"labels,omitempty"`
+	Slots   int               `json:"slots"`
+	Running int               `json:"running"`
+	Seen    time.Time         `json:"seen"`
+}
+
+// Who says whose token it is.
+type Who struct {
+	Name   string `json:"name"`
+	Tenant string `json:"tenant"`
+	Role   Role   `json:"role"`
+	// Person is [Token.Person].
+	Person string `json:"person,omitempty"`
+}
+
+// Problem is the body of an answer that refuses something.
+type Problem struct {
+	Error string `json:"error"`
+}

@@ -1,0 +1,52 @@
+package pulumiplugin
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/internal/pulumi/pulumigrpc"
+	"github.com/husk-dev/husk/internal/pulumi/pulumiwire"
+)
+
+// What a plugin made is known by its ID and by all that can be read of its answer, or nobody knows the outcome.
+func TestWhatWasMadeIsKept(t *testing.T) {
+	const signature = "4dabf18193072939515e22adb298388d"
+	text := func(key, value string) property.Entry { return property.Entry{Key: key, Value: property.String(value)} }
+	damaged := property.NewMap(text("title", "new"), property.Entry{Key: "text", Value: property.Object(property.NewMap(text(signature, "later")))})
+	for id, kind := range map[string]abi.ErrorKind{"i": abi.ErrorKindInitFailed, "": abi.ErrorKindCrashed} {
+		s, err := pulumigrpc.Listen(0)
+		require.NoError(t, err)
+		s.Serve(pulumigrpc.ResourceProvider, map[string]pulumigrpc.Method{
+			"Create": func(_ context.Context, _, out pulumiwire.Message) error {
+				pulumiwire.WriteCreated(out, abi.CreateResponse{ID: id, State: damaged})
+				return nil
+			},
+			"Update": func(_ context.Context, _, out pulumiwire.Message) error {
+				pulumiwire.WriteUpdated(out, abi.UpdateResponse{State: damaged})
+				return nil
+			},
+		})
+		p := &Plugin{client: pulumigrpc.Dial(s.Address), process: &process{ended: make(chan struct{})}}
+		p.accepted.Store(&accepted{})
+		_, err = p.Create(t.Context(), abi.CreateRequest{})
+		e := abi.AsError(err)
+		require.Equal(t, kind, e.Kind, "%v", err)
+		if id != "" {
+			require.Equal(t, id, e.InitFailure.ID)
+			require.True(t, e.InitFailure.State.Equal(damaged.Without("text")))
+			require.True(t, e.InitFailure.RefreshBeforeUpdate)
+			require.Len(t, e.InitFailure.Reasons, 1)
+		}
+		_, err = p.Update(t.Context(), abi.UpdateRequest{ID: "j", Olds: property.NewMap(text("title", "old"), text("text", "before"))})
+		e = abi.AsError(err)
+		require.Equal(t, abi.ErrorKindInitFailed, e.Kind, "%v", err)
+		require.Equal(t, "j", e.InitFailure.ID)
+		require.True(t, e.InitFailure.State.Equal(property.NewMap(text("title", "new"), text("text", "before"))))
+		p.client.Close()
+		require.NoError(t, s.Close())
+	}
+}

@@ -1,0 +1,169 @@
+// Package pulumiplugin runs an existing plugin of Pulumi as a provider. There is no sandbox: the process
+// has the rights of the user.
+package pulumiplugin
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/husk-dev/husk/internal/base/processgroup"
+	"github.com/husk-dev/husk/internal/pulumi/pulumigrpc"
+)
+
+const (
+	// startTime is how long a plugin may take until it says at which port it listens.
+	startTime = time.Minute
+	// endTime is how long it may take to end once it is told to, before it is killed.
+	endTime = 2 * time.Second
+	// maxTail is how much of its output an error shows, in bytes.
+	maxTail = 4 << 10
+)
+
+// process is a running plugin.
+type process struct {
+	program string
+	cmd     *exec.Cmd
+	ended   chan struct{}
+	output  []io.Closer
+
+	mu   sync.Mutex
+	tail []byte // of what it has printed
+}
+
+// startProcess starts a plugin, and returns the address at which it listens. Each line that it prints goes to output.
+func startProcess(ctx context.Context, program, engine, dir string, mappings map[string]string, output func(string)) (*process, string, error) {
+	p := &process{program: program, ended: make(chan struct{})}
+	p.cmd = exec.Command(program, engine)
+	p.cmd.Dir = dir
+	for source, target := range mappings {
+		if value, ok := os.LookupEnv(source); ok {
+			p.cmd.Env = append(p.cmd.Environ(), target+"="+value)
+		}
+	}
+	p.cmd.WaitDelay = endTime
+	processgroup.Own(p.cmd)
+	stdout, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, "", err
+	}
+	stderr, err := p.cmd.StderrPipe()
+	if err != nil {
+		return nil, "", err
+	}
+	p.output = []io.Closer{stdout, stderr}
+	if err := p.cmd.Start(); err != nil {
+		return nil, "", fmt.Errorf("starting the native plugin %s: %w", program, err)
+	}
+	first := make(chan string, 1)
+	var reading sync.WaitGroup
+	reading.Go(func() { p.read(stderr, output) })
+	reading.Go(func() {
+		r := bufio.NewReader(stdout)
+		line, err := r.ReadString('\n')
+		if err == nil {
+			first <- strings.TrimSpace(line)
+		}
+		close(first)
+		p.read(r, output)
+	})
+	go func() {
+		defer close(p.ended)
+		reading.Wait()
+		_ = p.cmd.Wait() // what it printed says how it ended
+	}()
+	timer := time.NewTimer(startTime)
+	defer timer.Stop()
+	select {
+	case line, ok := <-first:
+		port, err := strconv.ParseUint(line, 10, 16)
+		if err == nil {
+			return p, fmt.Sprintf("127.0.0.1:%d", port), nil
+		}
+		p.stop()
+		if !ok {
+			return nil, "", fmt.Errorf("the native plugin %s ended before it said at which port it listens%s", program, p.printed())
+		}
+		return nil, "", fmt.Errorf("the native plugin %s is no plugin of Pulumi: its first line is %q, and not the port at which it listens", program, line)
+	case <-timer.C:
+		p.stop()
+		return nil, "", fmt.Errorf("the native plugin %s did not say in %s at which port it listens%s", program, startTime, p.printed())
+	case <-ctx.Done():
+		p.stop()
+		return nil, "", context.Cause(ctx)
+	}
+}
+
+// read passes lines on, until the plugin closes its output.
+func (p *process) read(from io.Reader, output func(string)) {
+	lines := bufio.NewReader(from)
+	for {
+		line, err := lines.ReadString('\n')
+		if line != "" {
+			p.mu.Lock()
+			p.tail = append(p.tail, line...)
+			p.tail = p.tail[max(0, len(p.tail)-maxTail):]
+			p.mu.Unlock()
+			output(strings.TrimRight(line, "\r\n"))
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// printed returns the end of what the plugin has printed, for errors.
+func (p *process) printed() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	text := bytes.TrimSpace(p.tail)
+	if len(text) == 0 {
+		return ""
+	}
+	return "; it printed:\n" + string(text)
+}
+
+// hasEnded reports whether the process is gone, or is about to be.
+func (p *process) hasEnded() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// stop tells the process, and those that it has started, to end, and kills them if they do not.
+func (p *process) stop() {
+	if p.hasEnded() {
+		return // its number may be that of another process by now
+	}
+	processgroup.Interrupt(p.cmd.Process)
+	timer := time.AfterFunc(endTime, func() {
+		processgroup.Kill(p.cmd.Process)
+		for _, c := range p.output {
+			_ = c.Close() // a process that has left the group may hold it open
+		}
+	})
+	defer timer.Stop()
+	<-p.ended
+	processgroup.Kill(p.cmd.Process) // what the process has left behind
+}
+
+// listenForEngine starts the services of the engine that a plugin calls.
+func listenForEngine(methods map[string]pulumigrpc.Method) (*pulumigrpc.Server, error) {
+	s, err := pulumigrpc.Listen(0)
+	if err != nil {
+		return nil, fmt.Errorf("listening for messages of a native plugin: %w", err)
+	}
+	s.Serve(pulumigrpc.Engine, methods)
+	return s, nil
+}

@@ -1,0 +1,37 @@
+package stackrun_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/projectroot"
+	"github.com/husk-dev/husk/engine/redact"
+	"github.com/husk-dev/husk/internal/plugins"
+	"github.com/husk-dev/husk/internal/run/stackrun"
+	"github.com/husk-dev/husk/internal/workspace"
+)
+
+// Whoever asks for a run of a project that is not trusted does not choose how much of the machine it takes.
+func TestProjectsThatAreNotTrustedHaveFewStepsAtOnce(t *testing.T) {
+	t.Setenv("HUSK_BACKEND_URL", "")
+	for trust, most := range map[projectroot.Trust]int{projectroot.Trusted: 100_000, projectroot.Untrusted: 128} {
+		for asked, want := range map[int]int{0: 0, 5: 5, 100_000: most} {
+			dir, events := t.TempDir(), func(engine.Event) {}
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte("name: demo\nruntime: yaml\nresources: {}\n"), 0o600))
+			w, err := workspace.Open(t.Context(), projectroot.New(dir, trust), workspace.Options{Remark: func(string) {}, Secrets: &redact.Secrets{}})
+			require.NoError(t, err)
+			run, err := stackrun.Open(t.Context(), w, stackrun.Options{
+				Command: "preview", Stack: "dev", Preview: true, Creates: true, Program: true, Parallel: asked, Events: events,
+				Plugins: plugins.Options{Places: plugins.Places{Cache: t.TempDir()}, Secrets: &redact.Secrets{}, Events: events},
+			})
+			require.NoError(t, err)
+			require.Equal(t, want, run.Deployment.Parallel)
+			require.NoError(t, run.Close(context.WithoutCancel(t.Context())))
+		}
+	}
+}

@@ -1,0 +1,180 @@
+package bundle_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/projectroot"
+	"github.com/husk-dev/husk/internal/workspace/bundle"
+)
+
+// project writes a project with providers, as YAML lists them, and loads it.
+func project(t *testing.T, dir, providers string) *program.Project {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	text := "name: demo\nruntime: yaml\nplugins: {providers: [" + providers + "]}\nresources: {}\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte(text), 0o644))
+	p, err := program.LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
+	require.NoError(t, err)
+	return p
+}
+
+// A bundle has the project, the modules beside it, and what was built of source.
+func TestABundleTravels(t *testing.T) {
+	top := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(top, "beside.wasm"), []byte("beside"), 0o644))
+	source := filepath.Join(top, "shop", "greet")
+	require.NoError(t, os.MkdirAll(source, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(source, "main.go"), []byte("package main"), 0o644))
+	p := project(t, filepath.Join(top, "shop"), "{name: beside, path: ../beside.wasm}, {name: greet, path: greet}")
+	for _, name := range []string{".husk", ".HUSK", ".jj", ".git"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(top, "shop", "sub", name), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(top, "shop", "sub", name, "secret"), []byte("secret"), 0o644))
+	}
+	require.NoError(t, os.MkdirAll(filepath.Join(top, "shop", ".husk"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(top, "shop", ".husk", "secret"), []byte("secret"), 0o644))
+	build := func(dir string) ([]byte, error) {
+		require.Equal(t, source, dir)
+		return []byte("built"), nil
+	}
+	var content, again bytes.Buffer
+	info, err := bundle.Pack(&content, p, build)
+	require.NoError(t, err)
+	require.Equal(t, "shop", info.Project)
+	same, err := bundle.Pack(&again, p, build)
+	require.NoError(t, err)
+	require.Equal(t, info.Digest, same.Digest)
+
+	to := filepath.Join(t.TempDir(), "there")
+	require.NoError(t, os.MkdirAll(to, 0o755))
+	require.NoError(t, bundle.Unpack(bytes.NewReader(content.Bytes()), info.Digest, to))
+	for name, want := range map[string]string{"beside.wasm": "beside", "shop/greet": "built"} {
+		got, err := os.ReadFile(filepath.Join(to, filepath.FromSlash(name)))
+		require.NoError(t, err)
+		require.Equal(t, want, string(got))
+	}
+	require.NoFileExists(t, filepath.Join(to, "shop", ".husk", "secret"))
+	require.NoDirExists(t, filepath.Join(to, "shop", "sub"))
+
+	changed := bytes.Clone(content.Bytes())
+	changed[len(changed)/2] ^= 1
+	other := filepath.Join(t.TempDir(), "other")
+	require.NoError(t, os.MkdirAll(other, 0o755))
+	require.Error(t, bundle.Unpack(bytes.NewReader(changed), info.Digest, other))
+}
+
+// A path of this machine means nothing elsewhere.
+func TestPathsOfThisMachine(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "lab.wasm")
+	require.NoError(t, os.WriteFile(file, []byte("lab"), 0o644))
+	p := project(t, t.TempDir(), "{name: lab, path: '"+file+"'}")
+	_, err := bundle.Pack(&bytes.Buffer{}, p, nil)
+	require.ErrorContains(t, err, "Husk.yaml lists the module "+file+" by its path on this machine")
+}
+
+// entry is a file of a bundle that somebody else has made.
+type entry struct {
+	name, link, content string
+	kind                byte
+}
+
+// pack makes a bundle of entries, and of what follows them.
+func pack(t *testing.T, after int, entries ...entry) ([]byte, string) {
+	t.Helper()
+	var out bytes.Buffer
+	compressed := gzip.NewWriter(&out)
+	archive := tar.NewWriter(compressed)
+	for _, e := range entries {
+		header := &tar.Header{Name: e.name, Linkname: e.link, Size: int64(len(e.content)), Mode: 0o4777, Typeflag: e.kind, Format: tar.FormatPAX}
+		if e.kind == 0 {
+			header.Typeflag = tar.TypeReg
+			if e.link != "" {
+				header.Typeflag = tar.TypeSymlink
+			}
+		}
+		require.NoError(t, archive.WriteHeader(header))
+		_, err := archive.Write([]byte(e.content))
+		require.NoError(t, err)
+	}
+	require.NoError(t, archive.Close())
+	zeros := make([]byte, 1<<20)
+	for range after {
+		_, err := compressed.Write(zeros)
+		require.NoError(t, err)
+	}
+	require.NoError(t, compressed.Close())
+	sum := sha256.Sum256(out.Bytes())
+	return out.Bytes(), "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// Nothing of a bundle leads out of its directory, nor is more than its limits, whoever has made it.
+func TestHostileBundles(t *testing.T) {
+	for what, c := range map[string]struct {
+		entries []entry
+		after   int
+		wrong   string
+	}{
+		"what is right":              {entries: []entry{{name: "a/b/up", link: "../../c"}, {name: "c/file", content: "x"}, {name: "through", link: "a/b/up/file"}, {name: "none", link: "a/none"}}},
+		"a name above":               {entries: []entry{{name: "../x"}}, wrong: "it has the name"},
+		"an absolute name":           {entries: []entry{{name: "/etc/x"}}, wrong: "it has the name"},
+		"a name of Windows":          {entries: []entry{{name: `a\..\..\x`}}, wrong: "it has the name"},
+		"a long name":                {entries: []entry{{name: strings.Repeat("x", 5000)}}, wrong: "it has the name"},
+		"a link above":               {entries: []entry{{name: "a/x", link: "../../y"}}, wrong: "neither a file nor a link in it"},
+		"an absolute link":           {entries: []entry{{name: "x", link: "/etc/passwd"}}, wrong: "neither a file nor a link in it"},
+		"a link through a link":      {entries: []entry{{name: "a/b/top", link: "../.."}, {name: "x", link: "a/b/top/../outside"}}, wrong: "the link x leads outside"},
+		"the same, in another order": {entries: []entry{{name: "x", link: "a/b/top/../outside"}, {name: "a/b/top", link: "../.."}}, wrong: "the link x leads outside"},
+		"a link to where it is not":  {entries: []entry{{name: "a/b/top", link: "../.."}, {name: "a/b/top/x", link: "../../../outside"}}, wrong: "it has files below the link a/b/top"},
+		"a file below a link":        {entries: []entry{{name: "a", link: "b"}, {name: "b/x"}, {name: "a/y"}}, wrong: "it has files below the link a"},
+		"a name twice":               {entries: []entry{{name: "x"}, {name: "x"}}, wrong: "file exists"},
+		"a file in place of a link":  {entries: []entry{{name: "x", link: "y"}, {name: "x", content: "z"}}, wrong: "file exists"},
+		"a device":                   {entries: []entry{{name: "x", kind: tar.TypeChar}}, wrong: "neither a file nor a link"},
+		"a pipe":                     {entries: []entry{{name: "x", kind: tar.TypeFifo}}, wrong: "neither a file nor a link"},
+		"a hard link":                {entries: []entry{{name: "x", kind: tar.TypeLink, link: "../y"}}, wrong: "neither a file nor a link"},
+		"what follows":               {after: 1400, wrong: "it has more than 1280 MiB before it is compressed"},
+		"a deep name":                {entries: []entry{{name: strings.Repeat("d/", 1000) + "x"}}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			content, digest := pack(t, c.after, c.entries...)
+			top := t.TempDir()
+			to := filepath.Join(top, "to")
+			require.NoError(t, os.Mkdir(to, 0o700))
+			require.NoError(t, os.WriteFile(filepath.Join(top, "outside"), []byte("canary"), 0o600))
+			err := bundle.Unpack(bytes.NewReader(content), digest, to)
+			outside, readErr := os.ReadDir(top)
+			require.NoError(t, readErr)
+			require.Len(t, outside, 2)
+			if c.wrong != "" {
+				require.ErrorIs(t, err, bundle.ErrInvalid)
+				require.ErrorContains(t, err, c.wrong)
+				return
+			}
+			require.NoError(t, err)
+		})
+	}
+}
+
+// Directories are bounded as well: a few bytes make many.
+func TestBundlesOfDirectories(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes thousands of directories")
+	}
+	var entries []entry
+	for i := range 1 << 13 {
+		entries = append(entries, entry{name: strconv.Itoa(i) + "/d/x"})
+	}
+	content, digest := pack(t, 0, append(entries, entry{name: "more/x"})...)
+	err := bundle.Unpack(bytes.NewReader(content), digest, t.TempDir())
+	require.ErrorIs(t, err, bundle.ErrInvalid)
+	require.ErrorContains(t, err, "it has more than 16384 directories")
+}
