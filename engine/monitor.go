@@ -53,7 +53,7 @@ func (m *monitor) failedRegistration(gl *goal, req abi.RegisterResourceRequest, 
 
 // goal completes a registration.
 func (m *monitor) goal(ctx context.Context, req abi.RegisterResourceRequest) (*goal, error) {
-	if err := checkNames(req.Type, req.Name); err != nil {
+	if err := checkNames(req.Type, req.Name, req.Custom); err != nil {
 		return nil, err
 	}
 	parent := m.parentOf(req.Type, req.Parent)
@@ -104,13 +104,16 @@ func (m *monitor) goal(ctx context.Context, req abi.RegisterResourceRequest) (*g
 	return gl, nil
 }
 
-// checkNames refuses what would make a URN that cannot be read back.
-func checkNames(typ, name string) error {
-	switch {
+// checkNames refuses what would make a URN that cannot be read back. The type of what a provider makes names its
+// package, so that it has three parts. A program's own components have types of any form, as in Pulumi.
+func checkNames(typ, name string, provided bool) error {
+	switch read := urn.New("s", "p", "", typ, name); {
 	case name == "":
 		return fmt.Errorf("a resource of type %s has no name", typ)
-	case strings.Count(typ, ":") != 2 || strings.ContainsAny(typ, "$ ") || strings.Contains(typ, "::"):
+	case provided && (strings.Count(typ, ":") != 2 || strings.ContainsAny(typ, "$ ") || strings.Contains(typ, "::")):
 		return fmt.Errorf("invalid resource type %q: it must have the form <package>:<module>:<name>", typ)
+	case typ == "" || read.Type() != typ || read.Name() != name:
+		return fmt.Errorf(`invalid type %q of the component %q: it is empty, contains "$" or "::", or ends with ":"`, typ, name)
 	}
 	return nil
 }
@@ -171,7 +174,7 @@ func (m *monitor) functionCall(ctx context.Context, req abi.MonitorInvokeRequest
 func (m *monitor) construct(ctx context.Context, req abi.RegisterResourceRequest) (abi.RegisterResourceResponse, error) {
 	var gl *goal
 	fail := func(err error) (abi.RegisterResourceResponse, error) { return m.failedRegistration(gl, req, err) }
-	err := checkNames(req.Type, req.Name)
+	err := checkNames(req.Type, req.Name, true)
 	if err == nil {
 		err = refuseEphemeral("the input", req.Inputs)
 	}

@@ -183,3 +183,51 @@ func TestRetainedInTheReplacingUpdate(t *testing.T) {
 		require.Contains(t, s.Cloud.Calls(), "delete table-2")
 	}
 }
+
+// A program's own component has a type of any form that a URN can hold, as in Pulumi. What a provider makes has three parts.
+func TestTypesOfComponents(t *testing.T) {
+	for _, typ := range []string{"component", "MyApp", "a:b", "custom/Thing", "a:b:c:d", "two words", ":a", "größe"} {
+		t.Run(typ, func(t *testing.T) {
+			var parent urn.URN
+			program := func(p *enginetest.Run) error {
+				g, err := p.Component(typ, "app", enginetest.Props())
+				if err != nil {
+					return err
+				}
+				parent = g.URN
+				_, err = p.Child(g.URN, enginetest.Plain, "part", enginetest.Props())
+				return err
+			}
+			s := enginetest.NewStack(t, enginetest.NewCloud())
+			s.Up(program)
+			require.Equal(t, typ, parent.Type())
+			require.Equal(t, typ, s.Resource("app").Type)
+			require.Equal(t, typ+"$"+enginetest.Plain, s.Resource("part").URN.QualifiedType())
+			s.Cloud.Calls()
+			s.Up(program)
+			require.Empty(t, s.Cloud.Calls())
+			s.Destroy()
+			require.Nil(t, s.Resource("app"))
+		})
+	}
+	for typ, want := range map[string]string{
+		"":       `invalid type "" of the component "app"`,
+		"a:":     `invalid type "a:" of the component "app"`,
+		"a$b:c":  `invalid type "a$b:c" of the component "app"`,
+		"a::b":   `invalid type "a::b" of the component "app"`,
+		"a::b:c": `invalid type "a::b:c" of the component "app"`,
+	} {
+		s := enginetest.NewStack(t, enginetest.NewCloud())
+		_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
+			_, err := p.Component(typ, "app", enginetest.Props())
+			return err
+		}))
+		require.ErrorContains(t, err, want)
+	}
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
+		_, err := p.Custom("test:Plain", "part", enginetest.Props())
+		return err
+	}))
+	require.ErrorContains(t, err, `invalid resource type "test:Plain": it must have the form <package>:<module>:<name>`)
+}

@@ -16,7 +16,7 @@ import (
 const pair = `
 class Pair extends pulumi.ComponentResource {
   constructor(name, opts) {
-    super("shop:index:Pair", name, {}, opts);
+    super("custom/Pair", name, {}, opts);
     this.pet = new random.RandomPet(name + "-pet", { length: 2 }, { parent: this });
     this.text = new random.RandomString(name + "-text", { length: 8, special: false, keepers: { pet: this.pet.id } }, { parent: this });
     this.both = pulumi.interpolate` + "`${this.pet.id}/${this.text.result}`" + `;
@@ -44,7 +44,7 @@ exports.urn = inner.pet.urn;
 	require.Regexp(t, `^\w+-\w+/\w{8}$`, p.output("both"))
 	require.Equal(t, "blue", p.output("color"))
 	require.Equal(t, "shop/dev", p.output("where"))
-	require.Equal(t, "urn:pulumi:dev::shop::shop:index:Pair$shop:index:Pair$random:index/randomPet:RandomPet::inner-pet", p.output("urn"))
+	require.Equal(t, "urn:pulumi:dev::shop::custom/Pair$custom/Pair$random:index/randomPet:RandomPet::inner-pet", p.output("urn"))
 
 	p.up()
 	require.Contains(t, p.text.String(), "printed by the program")
