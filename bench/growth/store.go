@@ -19,6 +19,11 @@ func (c *counting) Lease(ctx context.Context, name state.StackName, holder state
 	return &countingLease{l, &c.written}, err
 }
 
+// LeaseAndLoad implements state.Store.
+func (c *counting) LeaseAndLoad(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, *state.Contents, error) {
+	return state.LeaseThenLoad(ctx, c, name, holder)
+}
+
 type countingLease struct {
 	state.Lease
 	written *atomic.Int64

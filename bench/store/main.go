@@ -255,7 +255,7 @@ func update(ctx context.Context, b *backend.Backend, keys secrets.Keys, resource
 	}
 	defer func() {
 		err = errors.Join(err, st.CloseWith(ctx, func(l state.Lease, err error) error {
-			updates, readErr := b.State.(state.Archive).History(backend.WithToken(ctx, l.Token()), stack)
+			updates, readErr := b.State.History(backend.WithToken(ctx, l.Token()), stack)
 			ended := b.Release(ctx, stack, l, backend.Ending{
 				Updates: append(updates, fmt.Appendf(nil, `{"kind":"up","result":"succeeded","startTime":%q}`, begun)),
 				Run:     begun.Format("20060102T150405.000Z") + "-up-1", Record: make([]byte, recordSize), Modules: []string{backend.Digest(module)},

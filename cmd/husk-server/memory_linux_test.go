@@ -60,7 +60,7 @@ func TestMemoryOfTheServer(t *testing.T) {
 	large := bytes.Repeat([]byte("x"), size)
 	_, err = stacks.KV.Save(t.Context(), name, "random", large, "")
 	require.NoError(t, err)
-	require.NoError(t, stacks.State.(state.Archive).SetHistory(t.Context(), name, [][]byte{large}))
+	require.NoError(t, stacks.State.SetHistory(t.Context(), name, [][]byte{large}))
 	require.NoError(t, stacks.History.Put(t.Context(), name, "run", large))
 	var reading sync.WaitGroup
 	answers := make(chan string, clients)

@@ -123,7 +123,7 @@ func Open(ctx context.Context, store Store, name StackName, keys KeySource, hold
 	if err := name.Validate(); err != nil {
 		return nil, err
 	}
-	lease, contents, err := LeaseAndLoad(ctx, store, name, holder)
+	lease, contents, err := store.LeaseAndLoad(ctx, name, holder)
 	if err != nil {
 		return nil, err
 	}
@@ -155,23 +155,6 @@ func Open(ctx context.Context, store Store, name StackName, keys KeySource, hold
 		}
 	}
 	return s, nil
-}
-
-// LeaseAndLoad takes the lease of a stack and loads the state, in one step if the store is an [Opener]. After an error, there
-// is no lease.
-func LeaseAndLoad(ctx context.Context, store Store, name StackName, holder Holder) (Lease, *Contents, error) {
-	if opener, ok := store.(Opener); ok {
-		return opener.LeaseAndLoad(ctx, name, holder)
-	}
-	lease, err := store.Lease(ctx, name, holder)
-	if err != nil {
-		return nil, nil, err
-	}
-	contents, err := lease.Load(ctx)
-	if err != nil {
-		return nil, nil, errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
-	}
-	return lease, contents, nil
 }
 
 // Decode reads the checkpoint and applies the records. If open is nil, secrets stay sealed.

@@ -12,7 +12,7 @@ import (
 
 // Store keeps the states of stacks. It sees bytes only: a checkpoint, which is the JSON of a
 // snapshot, and a journal of records, numbered without gaps from the checkpoint's sequence number
-// on.
+// on. Beside these it keeps earlier checkpoints and a history of updates.
 //
 // Whoever writes holds the stack's [Lease]. Every store must pass the tests of
 // engine/state/storetest. A Store is safe for concurrent use, also by other processes.
@@ -28,17 +28,35 @@ type Store interface {
 	// Lease takes the right to write a state, even a damaged one. The error is ErrLocked if another
 	// holds it, ErrStackNotFound if there is no such stack.
 	Lease(ctx context.Context, name StackName, holder Holder) (Lease, error)
+	// LeaseAndLoad is Lease, and Load of the lease: the state is that of the moment in which the lease begins. After an
+	// error of either, there is no lease. A server does both in fewer round trips; other stores call [LeaseThenLoad].
+	LeaseAndLoad(ctx context.Context, name StackName, holder Holder) (Lease, *Contents, error)
 	// Break ends the lease of a holder that cannot end it, whose next write is ErrFenced.
 	Break(ctx context.Context, name StackName) error
+
+	// Backups lists the last [KeptBackups] earlier checkpoints, the newest first. If the current
+	// one is gone, a copy of it may be the first.
+	Backups(ctx context.Context, name StackName) ([]BackupInfo, error)
+	// Backup returns an earlier checkpoint, and records that follow on it. The error is ErrNoBackup
+	// if there is none of that ID, and ErrCorrupt if it is damaged.
+	Backup(ctx context.Context, name StackName, id string) (*Contents, error)
+	// History returns the records of updates, the oldest first; none if there are none.
+	History(ctx context.Context, name StackName) ([][]byte, error)
+	// SetHistory replaces the records, each of which is JSON in one line; none remove them. The caller holds the lease.
+	SetHistory(ctx context.Context, name StackName, records [][]byte) error
 }
 
-// Opener is a [Store] that takes a lease and loads the state in one step. A server does that in fewer round trips than
-// [Store.Lease] and [Lease.Load] take one after the other.
-type Opener interface {
-	Store
-	// LeaseAndLoad is Lease, and Load of what that returns: the state is that of the moment in which the lease begins.
-	// After an error of either, there is no lease.
-	LeaseAndLoad(ctx context.Context, name StackName, holder Holder) (Lease, *Contents, error)
+// LeaseThenLoad takes the lease of a stack and loads the state by two calls. After an error, there is no lease.
+func LeaseThenLoad(ctx context.Context, store Store, name StackName, holder Holder) (Lease, *Contents, error) {
+	lease, err := store.Lease(ctx, name, holder)
+	if err != nil {
+		return nil, nil, err
+	}
+	contents, err := lease.Load(ctx)
+	if err != nil {
+		return nil, nil, errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
+	}
+	return lease, contents, nil
 }
 
 // Lease is the right to write one stack's state. It ends with Release, with its process, or with
@@ -218,21 +236,6 @@ type BackupInfo struct {
 
 // ErrNoBackup says that a stack has no such backup.
 var ErrNoBackup = errors.New("there is no backup")
-
-// Archive is implemented by stores that keep backups and the history of updates. Whoever calls
-// SetHistory holds the stack's lease.
-type Archive interface {
-	// Backups lists the last [KeptBackups] earlier checkpoints, the newest first. If the current
-	// one is gone, a copy of it may be the first.
-	Backups(ctx context.Context, name StackName) ([]BackupInfo, error)
-	// Backup returns an earlier checkpoint, and records that follow on it. The error is ErrNoBackup
-	// if there is none of that ID, and ErrCorrupt if it is damaged.
-	Backup(ctx context.Context, name StackName, id string) (*Contents, error)
-	// History returns the records of updates, the oldest first; none if there are none.
-	History(ctx context.Context, name StackName) ([][]byte, error)
-	// SetHistory replaces the records, each of which is JSON in one line; none remove them.
-	SetHistory(ctx context.Context, name StackName, records [][]byte) error
-}
 
 // CheckHistory returns an error if a record cannot be in a history, in which each is one line.
 func CheckHistory(name StackName, records [][]byte) error {

@@ -25,7 +25,7 @@ type Backend struct {
 	Dir string
 	// Remote says that the files in Dir are copies.
 	Remote bool
-	// State keeps states. It is also a [state.Archive], unless a Go program brings a store that is none.
+	// State keeps states, and the histories of updates.
 	State   state.Store
 	Modules Modules
 	KV      KV
@@ -33,6 +33,11 @@ type Backend struct {
 	// Keys encrypts the keys of stacks with one that the place keeps to itself. It is nil if the place has none, and an
 	// error that is [errors.ErrUnsupported] says that it turns out to have none.
 	Keys secrets.KeyService
+	// End stores an ending and ends a lease of State, in fewer round trips than the calls that do so one after the other; nil
+	// if the place has none to save. It returns the digests of modules that are not stored. After an error, some of that may
+	// not have been done. [Backend.Release] then makes the single calls, which may repeat what was done. The error is
+	// [errors.ErrUnsupported] if nothing was tried, and a [LostRecordError] if only the record of the run is not stored.
+	End func(ctx context.Context, l state.Lease, e Ending) (missing []string, err error)
 	// Check tries, for husk login, that the place does what stacks need, by writing to it; nil if there is
 	// nothing to try.
 	Check func(ctx context.Context) error
@@ -67,7 +72,7 @@ type KV interface {
 	Save(ctx context.Context, stack state.StackName, provider string, content []byte, version string) (next string, err error)
 }
 
-// History keeps the records of runs; that of updates is in [state.Archive]. It goes with the stack.
+// History keeps the records of runs; that of updates is in [state.Store]. It goes with the stack.
 type History interface {
 	// List returns the IDs of the records, sorted.
 	List(ctx context.Context, stack state.StackName) ([]string, error)

@@ -11,7 +11,7 @@ import (
 
 // Ending is what a run leaves beside the state of its stack when its lease ends.
 type Ending struct {
-	// Updates is the history of the stack for [state.Archive.SetHistory], in which only the last record is new. None
+	// Updates is the history of the stack for [state.Store.SetHistory], in which only the last record is new. None
 	// leave the history as it is.
 	Updates [][]byte
 	// Run is the ID of the record of the run for [History.Put], and Record is the record. Run is empty if there is none.
@@ -19,15 +19,6 @@ type Ending struct {
 	Record []byte
 	// Modules are the digests of modules that the run has used, and that the state named when it began: nobody removes them.
 	Modules []string
-}
-
-// Ender is a lease that stores an ending and ends, in fewer round trips than the calls that do so one after the other.
-type Ender interface {
-	state.Lease
-	// ReleaseWith stores an ending, and ends the lease. It returns the digests of modules that are not stored. After an
-	// error, some of that may not have been done. The caller then makes the single calls, which may repeat what was done. The error
-	// is [errors.ErrUnsupported] if nothing was tried, and a [LostRecordError] if only the record of the run is not stored.
-	ReleaseWith(ctx context.Context, e Ending) (missing []string, err error)
 }
 
 // A LostRecordError says why the record of a run could not be stored.
@@ -46,8 +37,8 @@ type Ended struct {
 
 // Release ends a lease after storing what its run leaves beside the state.
 func (b *Backend) Release(ctx context.Context, stack state.StackName, l state.Lease, e Ending) Ended {
-	if ender, ok := l.(Ender); ok {
-		missing, err := ender.ReleaseWith(ctx, e)
+	if b.End != nil {
+		missing, err := b.End(ctx, l, e)
 		if lost := (*LostRecordError)(nil); errors.As(err, &lost) {
 			return Ended{Missing: missing, Lost: lost.Err}
 		}
@@ -58,8 +49,8 @@ func (b *Backend) Release(ctx context.Context, stack state.StackName, l state.Le
 	}
 	out := Ended{Missing: e.Modules}
 	held := WithToken(ctx, l.Token())
-	if a, ok := b.State.(state.Archive); ok && len(e.Updates) > 0 {
-		out.Err = NotRecorded(a.SetHistory(held, stack, e.Updates))
+	if len(e.Updates) > 0 {
+		out.Err = NotRecorded(b.State.SetHistory(held, stack, e.Updates))
 	}
 	out.Err = errors.Join(out.Err, l.Release(ctx))
 	if e.Run != "" {

@@ -14,18 +14,11 @@ import (
 // stubborn is a lease that fails to end.
 type stubborn struct {
 	state.Lease
-	with, alone error
-	missing     []string
+	alone error
 }
 
 func (s *stubborn) Release(ctx context.Context) error {
 	return errors.Join(s.alone, s.Lease.Release(ctx))
-}
-
-type stubbornEnder struct{ *stubborn }
-
-func (s stubbornEnder) ReleaseWith(context.Context, Ending) ([]string, error) {
-	return s.missing, s.with
 }
 
 // TestReleaseByParts has the step that ends a lease fail.
@@ -34,17 +27,17 @@ func TestReleaseByParts(t *testing.T) {
 	broken := errors.New("broken")
 	for about, c := range map[string]struct {
 		with, alone error
-		isEnder     bool
+		isStep      bool
 		parts       bool // whether what the step had to store is stored by calls
 		want        error
 		missing     []string
 	}{
 		"no such step":             {parts: true, missing: []string{"m"}},
 		"no such step, and broken": {alone: broken, parts: true, want: broken, missing: []string{"m"}},
-		"the step":                 {isEnder: true, missing: []string{"of the step"}},
-		"it is refused":            {isEnder: true, with: broken, parts: true, missing: []string{"m"}},
-		"refused, and broken":      {isEnder: true, with: errors.New("refused"), alone: broken, parts: true, want: broken, missing: []string{"m"}},
-		"nobody is reached":        {isEnder: true, with: Unreachable(broken), want: ErrUnreachable},
+		"the step":                 {isStep: true, missing: []string{"of the step"}},
+		"it is refused":            {isStep: true, with: broken, parts: true, missing: []string{"m"}},
+		"refused, and broken":      {isStep: true, with: errors.New("refused"), alone: broken, parts: true, want: broken, missing: []string{"m"}},
+		"nobody is reached":        {isStep: true, with: Unreachable(broken), want: ErrUnreachable},
 	} {
 		t.Run(about, func(t *testing.T) {
 			var store memstore.Store
@@ -52,13 +45,15 @@ func TestReleaseByParts(t *testing.T) {
 			require.NoError(t, store.Create(t.Context(), name, []byte("{}")))
 			l, err := store.Lease(t.Context(), name, state.Holder{})
 			require.NoError(t, err)
-			s := &stubborn{Lease: l, with: c.with, alone: c.alone}
-			var lease state.Lease = s
-			if c.isEnder {
-				lease = stubbornEnder{s}
-			}
-			if c.with == nil {
-				s.missing = []string{"of the step"}
+			lease := &stubborn{Lease: l, alone: c.alone}
+			if c.isStep {
+				b.End = func(_ context.Context, of state.Lease, _ Ending) ([]string, error) {
+					require.Equal(t, lease, of)
+					if c.with != nil {
+						return nil, c.with
+					}
+					return []string{"of the step"}, nil
+				}
 			}
 			const run = "20261123T134500.000Z-up-1"
 			ended := b.Release(t.Context(), name, lease, Ending{Updates: [][]byte{[]byte("{}")}, Run: run, Record: []byte("record"), Modules: []string{"m"}})

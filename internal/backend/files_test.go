@@ -37,7 +37,7 @@ func TestHistory(t *testing.T) {
 	})
 	t.Run("file, by processes that are killed and paused", func(t *testing.T) {
 		dir := t.TempDir()
-		processes := backendtest.NewProcesses(t, false)
+		processes := backendtest.NewProcesses(t)
 		backendtest.Case{
 			Local: true, Late: true,
 			Open: func(n int) state.Store { return processes.Open(n, dir) },

@@ -180,16 +180,12 @@ func (m *Migration) copyModules(ctx context.Context, snapshot *state.Snapshot) e
 
 // copyBelongings copies what goes with a stack.
 func (m *Migration) copyBelongings(ctx context.Context, name, as state.StackName) error {
-	from, isArchive := m.From.State.(state.Archive)
-	to, canKeep := m.To.State.(state.Archive)
-	if isArchive && canKeep {
-		updates, err := from.History(ctx, name)
-		if err == nil {
-			err = to.SetHistory(ctx, as, updates)
-		}
-		if err != nil {
-			return err
-		}
+	updates, err := m.From.State.History(ctx, name)
+	if err == nil {
+		err = m.To.State.SetHistory(ctx, as, updates)
+	}
+	if err != nil {
+		return err
 	}
 	providers, err := m.From.KV.List(ctx, name)
 	if err != nil {

@@ -16,7 +16,6 @@ import (
 // cut is a store, and the other parts of a backend, that fail from a step on, as if the process had ended.
 type cut struct {
 	state.Store
-	state.Archive
 
 	steps *int
 }
@@ -41,7 +40,7 @@ func (c cut) SetHistory(ctx context.Context, name state.StackName, records [][]b
 	if err := c.step(); err != nil {
 		return err
 	}
-	return c.Archive.SetHistory(ctx, name, records)
+	return c.Store.SetHistory(ctx, name, records)
 }
 
 func (c cut) Lease(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, error) {
@@ -50,6 +49,10 @@ func (c cut) Lease(ctx context.Context, name state.StackName, holder state.Holde
 	}
 	l, err := c.Store.Lease(ctx, name, holder)
 	return cutLease{l, c}, err
+}
+
+func (c cut) LeaseAndLoad(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, *state.Contents, error) {
+	return state.LeaseThenLoad(ctx, c, name, holder)
 }
 
 type cutLease struct {
@@ -74,7 +77,7 @@ func (l cutLease) Rename(ctx context.Context, to state.StackName, checkpoint []b
 // cutting returns a backend that shares what b has.
 func cutting(b *backend.Backend, steps *int) *backend.Backend {
 	out := *b
-	out.State = cut{Store: b.State, Archive: b.State.(state.Archive), steps: steps}
+	out.State = cut{Store: b.State, steps: steps}
 	return &out
 }
 
@@ -88,7 +91,7 @@ func TestMoveIsCutOffAtEveryStep(t *testing.T) {
 		_, err := from.KV.Save(ctx, name, "aws", []byte("value"), "")
 		require.NoError(t, err)
 		require.NoError(t, from.History.Put(ctx, name, "20261123T134500.000Z-up-1", []byte("run")))
-		require.NoError(t, from.State.(state.Archive).SetHistory(ctx, name, [][]byte{[]byte("{}")}))
+		require.NoError(t, from.State.SetHistory(ctx, name, [][]byte{[]byte("{}")}))
 		left := steps
 		m := &backend.Migration{
 			From: cutting(from, &left), To: cutting(to, &left),
@@ -121,7 +124,7 @@ func TestMoveIsCutOffAtEveryStep(t *testing.T) {
 		run, err := to.History.Get(ctx, name, "20261123T134500.000Z-up-1")
 		require.NoError(t, err)
 		require.Equal(t, "run", string(run))
-		updates, err := to.State.(state.Archive).History(ctx, name)
+		updates, err := to.State.History(ctx, name)
 		require.NoError(t, err)
 		require.Len(t, updates, 1)
 		require.ErrorIs(t, m.Move(ctx, name), state.ErrStackExists)

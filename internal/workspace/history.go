@@ -30,12 +30,6 @@ type Update struct {
 // keptUpdates bounds a history: months of daily work, in some 50 KB, which each update rewrites.
 const keptUpdates = 200
 
-// archive returns the archive of histories and backups, nil if the store has none.
-func (w *Workspace) archive() state.Archive {
-	a, _ := w.store.(state.Archive)
-	return a
-}
-
 // Begun returns the record of an update that begins.
 func Begun(kind string) Update {
 	h := holder(kind)
@@ -48,13 +42,9 @@ func (w *Workspace) Record(ctx context.Context, stack string, u Update, failed e
 }
 
 func (w *Workspace) record(ctx context.Context, stack state.StackName, u Update, failed error) error {
-	a := w.archive()
-	if a == nil {
-		return nil
-	}
-	records, err := w.with(ctx, a, stack, u.Ended(failed))
+	records, err := w.with(ctx, stack, u.Ended(failed))
 	if err == nil {
-		err = a.SetHistory(w.fence(ctx, stack), stack, records)
+		err = w.store.SetHistory(w.fence(ctx, stack), stack, records)
 	}
 	return backend.NotRecorded(err)
 }
@@ -69,12 +59,12 @@ func (u Update) Ended(failed error) Update {
 }
 
 // with returns the history of a stack with one more update.
-func (w *Workspace) with(ctx context.Context, a state.Archive, stack state.StackName, u Update) ([][]byte, error) {
+func (w *Workspace) with(ctx context.Context, stack state.StackName, u Update) ([][]byte, error) {
 	record, err := json.Marshal(u)
 	if err != nil {
 		return nil, err
 	}
-	records, err := a.History(w.fence(ctx, stack), stack)
+	records, err := w.store.History(w.fence(ctx, stack), stack)
 	if err != nil {
 		return nil, err
 	}
@@ -98,9 +88,9 @@ type Ending struct {
 // and lost about the record of the run.
 func (w *Workspace) Release(ctx context.Context, l state.Lease, stack string, e Ending) (err, lost error) {
 	out := backend.Ending{Modules: e.Modules}
-	name, a := w.name(stack), w.archive()
-	if e.Update != nil && a != nil {
-		out.Updates, err = w.with(ctx, a, name, *e.Update)
+	name := w.name(stack)
+	if e.Update != nil {
+		out.Updates, err = w.with(ctx, name, *e.Update)
 		err = backend.NotRecorded(err)
 	}
 	if e.Run != "" && w.isCopied(stack) {
@@ -125,11 +115,7 @@ func (w *Workspace) History(ctx context.Context, stack string) (updates []Update
 	if err := w.mustExist(ctx, stack); err != nil {
 		return nil, 0, err
 	}
-	a := w.archive()
-	if a == nil {
-		return nil, 0, nil
-	}
-	records, err := a.History(ctx, w.name(stack))
+	records, err := w.store.History(ctx, w.name(stack))
 	if err != nil {
 		return nil, 0, err
 	}

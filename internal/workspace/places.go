@@ -169,9 +169,6 @@ func (w *Workspace) StateDirs() []string {
 	return []string{filepath.Join(w.backend.Dir, "stacks", w.Project.Name), filepath.Join(w.backend.Dir, "history", w.Project.Name)}
 }
 
-// KeepsRecords reports whether the store has a place for records of deployments.
-func (w *Workspace) KeepsRecords() bool { return w.archive() != nil }
-
 // ModulesDir returns the directory, beside the stacks, of the modules that made their resources.
 func (w *Workspace) ModulesDir() string { return w.backend.ModulesDir() }
 

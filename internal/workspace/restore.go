@@ -38,9 +38,7 @@ func (w *Workspace) Backups(ctx context.Context, stack string) ([]Backup, error)
 }
 
 func (w *Workspace) backups(ctx context.Context, stack string) (kept []state.BackupInfo, err error) {
-	if a := w.archive(); a != nil {
-		kept, err = a.Backups(ctx, w.name(stack))
-	}
+	kept, err = w.store.Backups(ctx, w.name(stack))
 	if err == nil && len(kept) == 0 {
 		err = w.mustExist(ctx, stack)
 	}
@@ -171,7 +169,7 @@ func (w *Workspace) findBackup(ctx context.Context, stack, id string, damage err
 	if err != nil {
 		return nil, err
 	}
-	if id != "" && w.archive() != nil {
+	if id != "" {
 		found, err := w.readBackup(ctx, stack, id, nil)
 		if errors.Is(err, state.ErrNoBackup) {
 			err = fmt.Errorf("there is no earlier state %q of the stack %s: husk stack restore --list lists them", id, stack)
@@ -198,7 +196,7 @@ func (w *Workspace) findBackup(ctx context.Context, stack, id string, damage err
 
 // readBackup reads a backup. Its secrets are sealed if open is nil.
 func (w *Workspace) readBackup(ctx context.Context, stack, id string, open state.OpenSecrets) (*backup, error) {
-	contents, err := w.archive().Backup(ctx, w.name(stack), id)
+	contents, err := w.store.Backup(ctx, w.name(stack), id)
 	if err != nil {
 		return nil, err
 	}

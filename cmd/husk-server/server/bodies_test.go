@@ -344,7 +344,7 @@ func TestReadsAreRefusedBeforeTheyAreLoaded(t *testing.T) {
 		call("modules/put", fields{"id": files, "content": []byte(large)})
 		call("kv/save", stack.with(fields{"id": "random", "content": []byte(large)}))
 		call("runs/put", stack.with(fields{"id": "run", "content": []byte(large)}))
-		backups, err := b.stacks(ann.Token()).State.(state.Archive).Backups(t.Context(), leased)
+		backups, err := b.stacks(ann.Token()).State.Backups(t.Context(), leased)
 		require.NoError(t, err)
 
 		require.NoError(t, ann.SendBundle(t.Context(), files, []byte(large)))

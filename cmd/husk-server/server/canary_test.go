@@ -208,7 +208,7 @@ func TestNoStateTellsOthers(t *testing.T) {
 	_, err := mine.KV.Save(t.Context(), name, "random", []byte("canary"), "")
 	require.NoError(t, err)
 	require.NoError(t, mine.History.Put(t.Context(), name, "canary-run", []byte("canary")))
-	require.NoError(t, mine.State.(state.Archive).SetHistory(t.Context(), name, [][]byte{[]byte("canary")}))
+	require.NoError(t, mine.State.SetHistory(t.Context(), name, [][]byte{[]byte("canary")}))
 
 	bob := b.client("acme", "bob", runapi.Admin, "b")
 	require.NoError(t, b.stacks(bob.Token()).State.Create(t.Context(), theirs, []byte("{}")))
@@ -219,7 +219,7 @@ func TestNoStateTellsOthers(t *testing.T) {
 		all, err := stacks.State.List(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, []state.StackName{theirs}, all, who)
-		archive := stacks.State.(state.Archive)
+		archive := stacks.State
 		own, err := stacks.State.Lease(t.Context(), theirs, state.Holder{Command: "up"})
 		require.NoError(t, err)
 		for what, do := range map[string]func() error{

@@ -312,7 +312,7 @@ func TestFourEyes(t *testing.T) {
 			"what is no state": func() error { return stacks.State.Create(t.Context(), name, []byte("forged")) },
 			"lease":            func() error { _, err := stacks.State.Lease(t.Context(), own, state.Holder{}); return err },
 			"break":            func() error { return stacks.State.Break(t.Context(), own) },
-			"history":          func() error { return stacks.State.(state.Archive).SetHistory(t.Context(), own, nil) },
+			"history":          func() error { return stacks.State.SetHistory(t.Context(), own, nil) },
 			"values":           func() error { _, err := stacks.KV.Save(t.Context(), own, "random", []byte("x"), ""); return err },
 			"records":          func() error { return stacks.History.Put(t.Context(), own, "run", []byte("x")) },
 			"modules": func() error {

@@ -37,6 +37,11 @@ func (c *Crash) Lease(ctx context.Context, name state.StackName, holder state.Ho
 	return &crashLease{l, c}, err
 }
 
+// LeaseAndLoad implements state.Store.
+func (c *Crash) LeaseAndLoad(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, *state.Contents, error) {
+	return state.LeaseThenLoad(ctx, c, name, holder)
+}
+
 func (c *Crash) write(do func() error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,8 +12,6 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-var _ state.Archive = (*Store)(nil)
-
 // stampedFile is a file of a stack whose name has a stamp.
 type stampedFile struct {
 	stamp stampValue
@@ -41,7 +39,7 @@ func (s *Store) backupsOf(f files) ([]stampedFile, error) {
 	return backups, err
 }
 
-// Backups implements [state.Archive].
+// Backups implements [state.Store].
 func (s *Store) Backups(ctx context.Context, name state.StackName) ([]state.BackupInfo, error) {
 	if err := errors.Join(name.Validate(), ctx.Err()); err != nil {
 		return nil, err
@@ -66,7 +64,7 @@ func (s *Store) Backups(ctx context.Context, name state.StackName) ([]state.Back
 	return out, nil
 }
 
-// Backup implements [state.Archive].
+// Backup implements [state.Store].
 func (s *Store) Backup(ctx context.Context, name state.StackName, id string) (*state.Contents, error) {
 	if err := errors.Join(name.Validate(), ctx.Err()); err != nil {
 		return nil, err
@@ -160,7 +158,7 @@ func (s *Store) aside(file, as string) (string, error) {
 	return s.fs.Path(as), nil
 }
 
-// History implements [state.Archive].
+// History implements [state.Store].
 func (s *Store) History(ctx context.Context, name state.StackName) ([][]byte, error) {
 	if err := errors.Join(name.Validate(), ctx.Err()); err != nil {
 		return nil, err
@@ -178,7 +176,7 @@ func (s *Store) History(ctx context.Context, name state.StackName) ([][]byte, er
 	return records, nil
 }
 
-// SetHistory implements [state.Archive].
+// SetHistory implements [state.Store].
 func (s *Store) SetHistory(ctx context.Context, name state.StackName, records [][]byte) error {
 	if err := errors.Join(name.Validate(), ctx.Err(), state.CheckHistory(name, records)); err != nil {
 		return err

@@ -83,6 +83,11 @@ func (s *Store) Lease(ctx context.Context, name state.StackName, holder state.Ho
 	return l, nil
 }
 
+// LeaseAndLoad implements [state.Store].
+func (s *Store) LeaseAndLoad(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, *state.Contents, error) {
+	return state.LeaseThenLoad(ctx, s, name, holder)
+}
+
 // removeTemporary removes what earlier leases wrote and can no longer publish.
 func (l *lease) removeTemporary() error {
 	entries, err := l.store.fs.ReadDir(l.files.stacks)

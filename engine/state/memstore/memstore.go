@@ -121,6 +121,11 @@ func (s *Store) Lease(ctx context.Context, name state.StackName, holder state.Ho
 	return st.holder, nil
 }
 
+// LeaseAndLoad implements [state.Store].
+func (s *Store) LeaseAndLoad(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, *state.Contents, error) {
+	return state.LeaseThenLoad(ctx, s, name, holder)
+}
+
 // Break implements [state.Store].
 func (s *Store) Break(ctx context.Context, name state.StackName) error {
 	unlock, err := s.lock(ctx, name)
@@ -284,8 +289,6 @@ func (l *lease) Release(context.Context) error {
 	return nil
 }
 
-var _ state.Archive = (*Store)(nil)
-
 type backup struct {
 	info state.BackupInfo
 	data []byte
@@ -297,7 +300,7 @@ func (st *stack) keep() {
 	st.backups = st.backups[max(0, len(st.backups)-state.KeptBackups):]
 }
 
-// Backups implements [state.Archive].
+// Backups implements [state.Store].
 func (s *Store) Backups(ctx context.Context, name state.StackName) ([]state.BackupInfo, error) {
 	unlock, err := s.lock(ctx, name)
 	if err != nil {
@@ -313,7 +316,7 @@ func (s *Store) Backups(ctx context.Context, name state.StackName) ([]state.Back
 	return out, nil
 }
 
-// Backup implements [state.Archive].
+// Backup implements [state.Store].
 func (s *Store) Backup(ctx context.Context, name state.StackName, id string) (*state.Contents, error) {
 	unlock, err := s.lock(ctx, name)
 	if err != nil {
@@ -330,7 +333,7 @@ func (s *Store) Backup(ctx context.Context, name state.StackName, id string) (*s
 	return nil, fmt.Errorf("the stack %s: %w: %q", name, state.ErrNoBackup, id)
 }
 
-// History implements [state.Archive].
+// History implements [state.Store].
 func (s *Store) History(ctx context.Context, name state.StackName) ([][]byte, error) {
 	unlock, err := s.lock(ctx, name)
 	if err != nil {
@@ -340,7 +343,7 @@ func (s *Store) History(ctx context.Context, name state.StackName) ([][]byte, er
 	return cloned(s.history[name]), nil
 }
 
-// SetHistory implements [state.Archive].
+// SetHistory implements [state.Store].
 func (s *Store) SetHistory(ctx context.Context, name state.StackName, records [][]byte) error {
 	unlock, err := s.lock(ctx, name)
 	if err != nil {

@@ -52,35 +52,31 @@ func Run(t *testing.T, open func(t *testing.T) state.Store) {
 }
 
 func leaseAndLoad(t *testing.T, s state.Store) {
-	opener, ok := s.(state.Opener)
-	if !ok {
-		t.Skip("the store has no such step")
-	}
 	ctx := t.Context()
-	_, _, err := opener.LeaseAndLoad(ctx, name, holder)
+	_, _, err := s.LeaseAndLoad(ctx, name, holder)
 	require.ErrorIs(t, err, state.ErrStackNotFound)
 	mustCreate(t, s)
-	first, c, err := opener.LeaseAndLoad(ctx, name, holder)
+	first, c, err := s.LeaseAndLoad(ctx, name, holder)
 	require.NoError(t, err)
 	require.Contains(t, string(c.Checkpoint), `"zero"`)
 	require.Empty(t, c.Records)
 	require.NoError(t, first.Append(ctx, 1, []byte("one")))
-	_, _, err = opener.LeaseAndLoad(ctx, name, state.Holder{PID: holder.PID + 1})
+	_, _, err = s.LeaseAndLoad(ctx, name, state.Holder{PID: holder.PID + 1})
 	var locked *state.LockedError
 	require.ErrorAs(t, err, &locked)
 	require.Equal(t, holder, locked.Holder)
 	require.NoError(t, first.Append(ctx, 2, []byte("two")))
 	require.NoError(t, first.Release(ctx))
 
-	second, c, err := opener.LeaseAndLoad(ctx, name, holder) // after a holder that has left records
+	second, c, err := s.LeaseAndLoad(ctx, name, holder) // after a holder that has left records
 	require.NoError(t, err)
 	require.Greater(t, second.Token(), first.Token())
 	require.Equal(t, [][]byte{[]byte("one"), []byte("two")}, c.Records)
-	require.ErrorIs(t, first.Append(ctx, 3, []byte("too late")), state.ErrFenced)
+	require.Error(t, first.Append(ctx, 3, []byte("too late")), "it has ended")
 	require.NoError(t, second.Append(ctx, 3, []byte("three")))
 	require.NoError(t, s.Break(ctx, name))
 
-	third, c, err := opener.LeaseAndLoad(ctx, name, holder) // after one that hangs
+	third, c, err := s.LeaseAndLoad(ctx, name, holder) // after one that hangs
 	require.NoError(t, err)
 	require.Len(t, c.Records, 3)
 	require.ErrorIs(t, second.Append(ctx, 4, []byte("too late")), state.ErrFenced)
@@ -88,12 +84,12 @@ func leaseAndLoad(t *testing.T, s state.Store) {
 	require.NoError(t, third.Release(ctx))
 	require.NoError(t, second.Release(ctx))
 
-	fourth, c, err := opener.LeaseAndLoad(ctx, name, holder) // after one that has left nothing
+	fourth, c, err := s.LeaseAndLoad(ctx, name, holder) // after one that has left nothing
 	require.NoError(t, err)
 	require.Contains(t, string(c.Checkpoint), `"three"`)
 	require.Equal(t, uint64(3), c.Sequence)
 	require.NoError(t, fourth.Release(ctx))
-	fifth, _, err := opener.LeaseAndLoad(ctx, name, holder) // after one that has changed nothing
+	fifth, _, err := s.LeaseAndLoad(ctx, name, holder) // after one that has changed nothing
 	require.NoError(t, err)
 	require.NoError(t, fifth.Append(ctx, 4, []byte("four")))
 	require.NoError(t, fifth.Release(ctx))
@@ -290,12 +286,11 @@ func tokens(t *testing.T, s state.Store) {
 func remove(t *testing.T, s state.Store) {
 	ctx, l := t.Context(), mustCreateAndLease(t, s)
 	require.NoError(t, l.Append(ctx, 1, []byte("one")))
-	a := s.(state.Archive)
-	require.NoError(t, a.SetHistory(ctx, name, [][]byte{[]byte("{}")}))
+	require.NoError(t, s.SetHistory(ctx, name, [][]byte{[]byte("{}")}))
 	require.NoError(t, l.Remove(ctx))
 	require.Error(t, l.Append(ctx, 2, []byte("two")))
 	require.NoError(t, l.Release(ctx))
-	history, err := a.History(ctx, name)
+	history, err := s.History(ctx, name)
 	require.NoError(t, err)
 	require.Empty(t, history)
 	_, err = s.Load(ctx, name)
@@ -318,13 +313,12 @@ func rename(t *testing.T, s state.Store) {
 	require.ErrorIs(t, l.Rename(ctx, state.StackName{Project: "..", Name: "x"}, checkpoint("new")), state.ErrStackName)
 	requireContents(t, s, 0, "zero", "one")
 	to := state.StackName{Project: "other", Name: "new"}
-	a := s.(state.Archive)
-	require.NoError(t, a.SetHistory(ctx, name, [][]byte{[]byte("{}")}))
+	require.NoError(t, s.SetHistory(ctx, name, [][]byte{[]byte("{}")}))
 	require.NoError(t, l.Rename(ctx, to, checkpoint("new")))
 	require.Error(t, l.Append(ctx, 2, []byte("two")))
 	require.NoError(t, l.Release(ctx))
 	for stack, want := range map[state.StackName]int{name: 0, to: 1} {
-		history, err := a.History(ctx, stack)
+		history, err := s.History(ctx, stack)
 		require.NoError(t, err)
 		require.Len(t, history, want, "the history goes with the stack")
 	}
@@ -462,16 +456,13 @@ func aliasing(t *testing.T, s state.Store) {
 	require.NoError(t, l.Release(t.Context()))
 }
 
-// archive tests a store that is a [state.Archive], as every store of this module is.
 func archive(t *testing.T, s state.Store) {
-	a, ok := s.(state.Archive)
-	require.True(t, ok)
 	ctx := t.Context()
 	mustCreate(t, s)
-	none, err := a.Backups(ctx, name)
+	none, err := s.Backups(ctx, name)
 	require.NoError(t, err)
 	require.Empty(t, none)
-	_, err = a.Backup(ctx, name, "1-1")
+	_, err = s.Backup(ctx, name, "1-1")
 	require.ErrorIs(t, err, state.ErrNoBackup)
 	l := mustLease(t, s)
 	const changes = state.KeptBackups + 3
@@ -479,11 +470,11 @@ func archive(t *testing.T, s state.Store) {
 		require.NoError(t, l.Append(ctx, n+1, []byte("x")))
 		require.NoError(t, l.Checkpoint(ctx, n+1, checkpoint(fmt.Sprint("after ", n+1))))
 	}
-	kept, err := a.Backups(ctx, name)
+	kept, err := s.Backups(ctx, name)
 	require.NoError(t, err)
 	require.Len(t, kept, state.KeptBackups)
 	for i, info := range kept {
-		backup, err := a.Backup(ctx, name, info.ID)
+		backup, err := s.Backup(ctx, name, info.ID)
 		require.NoError(t, err)
 		require.Contains(t, string(backup.Checkpoint), fmt.Sprintf("%q", fmt.Sprint("after ", changes-1-i)), "the newest first")
 		require.Empty(t, backup.Records, "they are in the next checkpoint")
@@ -492,28 +483,28 @@ func archive(t *testing.T, s state.Store) {
 		}
 	}
 	for _, id := range []string{"", "0", "../dev", "01-1", "999-999", kept[0].ID + "x"} {
-		_, err = a.Backup(ctx, name, id)
+		_, err = s.Backup(ctx, name, id)
 		require.ErrorIs(t, err, state.ErrNoBackup, id)
 	}
 	other := state.StackName{Project: name.Project, Name: name.Name + ".1-2"}
 	require.NoError(t, s.Create(ctx, other, checkpoint("other")))
-	none, err = a.Backups(ctx, other)
+	none, err = s.Backups(ctx, other)
 	require.NoError(t, err)
 	require.Empty(t, none, "they are those of another stack")
 
-	records, err := a.History(ctx, name)
+	records, err := s.History(ctx, name)
 	require.NoError(t, err)
 	require.Empty(t, records)
 	want := [][]byte{[]byte(`{"kind":"up"}`), []byte(`{"kind":"destroy"}`)}
-	require.NoError(t, a.SetHistory(ctx, name, want))
-	records, err = a.History(ctx, name)
+	require.NoError(t, s.SetHistory(ctx, name, want))
+	records, err = s.History(ctx, name)
 	require.NoError(t, err)
 	require.Equal(t, want, records)
-	require.NoError(t, a.SetHistory(ctx, name, nil))
-	records, err = a.History(ctx, name)
+	require.NoError(t, s.SetHistory(ctx, name, nil))
+	records, err = s.History(ctx, name)
 	require.NoError(t, err)
 	require.Empty(t, records)
-	_, err = a.History(ctx, state.StackName{Project: "..", Name: "x"})
+	_, err = s.History(ctx, state.StackName{Project: "..", Name: "x"})
 	require.ErrorIs(t, err, state.ErrStackName)
 	require.NoError(t, l.Release(ctx))
 }

@@ -100,7 +100,7 @@ func values(t *testing.T, b *backend.Backend) {
 // Fencing checks that a holder whose lease was taken away changes nothing beside the state of an empty backend, in which
 // values and updates have the versions that the next holder knows.
 func Fencing(t *testing.T, b *backend.Backend) {
-	ctx, a := t.Context(), b.State.(state.Archive)
+	ctx, a := t.Context(), b.State
 	require.NoError(t, b.State.Create(ctx, name, empty))
 	lease := func() (state.Lease, context.Context) {
 		l, err := b.State.Lease(ctx, name, state.Holder{PID: 1})
@@ -159,7 +159,7 @@ func runs(t *testing.T, b *backend.Backend) {
 
 func belongings(t *testing.T, b *backend.Backend) {
 	ctx := t.Context()
-	a := b.State.(state.Archive)
+	a := b.State
 	require.NoError(t, b.State.Create(ctx, name, empty))
 	_, err := b.KV.Save(ctx, name, "aws", []byte("one"), "")
 	require.NoError(t, err)

@@ -18,7 +18,7 @@ const endingRun = "20261123T134500.000Z-up-1"
 
 // ending has a lease end with what a run leaves.
 func ending(t *testing.T, b *backend.Backend) {
-	ctx, a := t.Context(), b.State.(state.Archive)
+	ctx, a := t.Context(), b.State
 	require.NoError(t, b.State.Create(ctx, name, empty))
 	first, second := []byte(`{"is":"first"}`), []byte(`{"is":"second"}`)
 	require.NoError(t, a.SetHistory(ctx, name, [][]byte{first}))
@@ -79,7 +79,7 @@ func leased(t *testing.T, b *backend.Backend) (state.Lease, [][]byte) {
 	require.NoError(t, err)
 	_, err = l.Load(t.Context())
 	require.NoError(t, err)
-	updates, err := b.State.(state.Archive).History(backend.WithToken(t.Context(), l.Token()), name)
+	updates, err := b.State.History(backend.WithToken(t.Context(), l.Token()), name)
 	require.NoError(t, err)
 	return l, updates
 }
@@ -87,7 +87,7 @@ func leased(t *testing.T, b *backend.Backend) (state.Lease, [][]byte) {
 // fencedEnding checks that the ending of a holder that has lost its lease returns an error, and keeps the history of the
 // present holder.
 func fencedEnding(t *testing.T, b *backend.Backend) {
-	ctx, a := t.Context(), b.State.(state.Archive)
+	ctx, a := t.Context(), b.State
 	former, _ := leased(t, b)
 	require.NoError(t, b.State.Break(ctx, name))
 	latter, updates := leased(t, b)
@@ -145,7 +145,7 @@ func Endings(t *testing.T, open func(n int) *backend.Backend, cause func(*rand.R
 					continue
 				}
 				turn++
-				updates, err := b.State.(state.Archive).History(backend.WithToken(ctx, l.Token()), name)
+				updates, err := b.State.History(backend.WithToken(ctx, l.Token()), name)
 				if err != nil {
 					_ = l.Release(ctx)
 					continue
@@ -162,7 +162,7 @@ func Endings(t *testing.T, open func(n int) *backend.Backend, cause func(*rand.R
 	close(done)
 	causing.Wait()
 	require.NotEmpty(t, confirmed[0])
-	updates, err := first.State.(state.Archive).History(ctx, name)
+	updates, err := first.State.History(ctx, name)
 	require.NoError(t, err)
 	all := bytes.Join(updates, []byte("\n"))
 	for _, of := range confirmed {

@@ -46,7 +46,7 @@ func FullDisk(t *testing.T, b *backend.Backend, setFull func(full bool)) {
 		refused(err)
 		refused(b.Modules.Put(ctx, backend.Digest(large), func() ([]byte, error) { return large, nil }))
 		refused(b.History.Put(ctx, name, "20261123T134500.000Z-up-1", large))
-		refused(b.State.(state.Archive).SetHistory(ctx, name, [][]byte{checkpoint}))
+		refused(b.State.SetHistory(ctx, name, [][]byte{checkpoint}))
 		c, err := b.State.Load(ctx, name)
 		require.NoError(t, err)
 		require.Equal(t, [][]byte{[]byte("before")}, c.Records)

@@ -352,8 +352,8 @@ func (w *writer) turn() {
 	var log []string
 	begin := w.history.now()
 	out := w.history.do(w.n, input{kind: opLease, writer: w.n}, func() output {
-		if opener, ok := w.store.(state.Opener); ok && w.random.IntN(2) == 0 {
-			l, c, err := opener.LeaseAndLoad(ctx, name, state.Holder{PID: w.n + 1})
+		if w.random.IntN(2) == 0 {
+			l, c, err := w.store.LeaseAndLoad(ctx, name, state.Holder{PID: w.n + 1})
 			if err != nil {
 				return output{result: w.result(err)}
 			}

@@ -30,16 +30,14 @@ var (
 // They are the test's own program, whose TestMain calls [Main]. They end with the test, also if it is killed.
 type Processes struct {
 	t *testing.T
-	// opener says that the stores are each a [state.Opener].
-	opener bool
 
 	mu  sync.Mutex
 	all []*process
 }
 
-// NewProcesses returns those of a test, of which none runs yet. opener says that what they open is a [state.Opener].
-func NewProcesses(t *testing.T, opener bool) *Processes {
-	p := &Processes{t: t, opener: opener}
+// NewProcesses returns those of a test, of which none runs yet.
+func NewProcesses(t *testing.T) *Processes {
+	p := &Processes{t: t}
 	t.Cleanup(p.end)
 	return p
 }
@@ -51,9 +49,6 @@ func (p *Processes) Open(n int, place string) state.Store {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.all = append(p.all, one)
-	if p.opener {
-		return openingProcess{one}
-	}
 	return one
 }
 
@@ -123,6 +118,8 @@ func (p *Processes) Pause(expire func(), times int) Fault {
 
 // process is a [state.Store] of a process.
 type process struct {
+	state.Store // nil: a history needs the methods below
+
 	t     *testing.T
 	n     int
 	place string
@@ -244,9 +241,6 @@ func (p *process) call(ctx context.Context, of *child, r request) (*child, *repl
 	return c, &answer, answer.err()
 }
 
-// List implements [state.Store], and is not needed.
-func (p *process) List(context.Context) ([]state.StackName, error) { return nil, errors.ErrUnsupported }
-
 func (p *process) Create(ctx context.Context, name state.StackName, checkpoint []byte) error {
 	_, _, err := p.call(ctx, nil, request{Do: "create", Stack: name, Content: checkpoint})
 	return err
@@ -282,10 +276,7 @@ func (p *process) take(ctx context.Context, r request) (*processLease, *reply, e
 	return &processLease{process: p, child: c, id: a.Lease, token: a.Token}, a, nil
 }
 
-// openingProcess is a process whose store is a [state.Opener].
-type openingProcess struct{ *process }
-
-func (p openingProcess) LeaseAndLoad(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, *state.Contents, error) {
+func (p *process) LeaseAndLoad(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, *state.Contents, error) {
 	l, a, err := p.take(ctx, request{Do: "lease and load", Stack: name, Holder: holder})
 	if err != nil {
 		return nil, nil, err

@@ -157,11 +157,7 @@ func (s *server) do(ctx context.Context, r *request, a *reply) error {
 		}
 		return err
 	case "lease and load":
-		opener, ok := s.store.(state.Opener)
-		if !ok {
-			return errors.New("the store is none that leases and loads in one step")
-		}
-		l, c, err := opener.LeaseAndLoad(ctx, r.Stack, r.Holder)
+		l, c, err := s.store.LeaseAndLoad(ctx, r.Stack, r.Holder)
 		if err == nil {
 			taken(l)
 		}

@@ -341,9 +341,13 @@ func (l *lease) notReleased(err error) error {
 	return fmt.Errorf("releasing the lock of the stack %s, which otherwise ends after %s: %w", l.name, leaseTime, err)
 }
 
-// ReleaseWith implements [backend.Ender]: all is one step. As for each call alone, it is the token that fences the
+// end is the [backend.Backend.End] of the store: all is one step. As for each call alone, it is the token that fences the
 // history, and nothing fences the record of the run.
-func (l *lease) ReleaseWith(ctx context.Context, e backend.Ending) (missing []string, err error) {
+func (s *Store) end(ctx context.Context, of state.Lease, e backend.Ending) (missing []string, err error) {
+	l, ok := of.(*lease)
+	if !ok {
+		return nil, errors.ErrUnsupported
+	}
 	if err := state.CheckHistory(l.name, e.Updates); err != nil {
 		return nil, err
 	}

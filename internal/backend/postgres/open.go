@@ -59,9 +59,10 @@ func OpenSchema(_ context.Context, at named.URL, other, dir string) (*backend.Ba
 		return nil, err
 	}
 	d := &db{pool: p, place: place, tables: strings.NewReplacer("@", `"`+schema+`".`), schema: schema, close: release}
+	s := &Store{db: d}
 	return &backend.Backend{
 		Place: place, Dir: dir, Remote: true,
-		State: &Store{db: d}, Modules: modules{d}, KV: kv{d}, History: runs{d},
+		State: s, End: s.end, Modules: modules{d}, KV: kv{d}, History: runs{d},
 		Check: d.check, Close: d.close,
 	}, nil
 }

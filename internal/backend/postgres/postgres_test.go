@@ -121,9 +121,9 @@ func missingRecords(t *testing.T, s *postgrestest.Server) {
 	c, err := l.Load(ctx)
 	require.NoError(t, err)
 	require.NoError(t, l.Append(ctx, c.Sequence+1, []byte("next")))
-	backups, err := b.State.(state.Archive).Backups(ctx, name)
+	backups, err := b.State.Backups(ctx, name)
 	require.NoError(t, err)
-	kept, err := b.State.(state.Archive).Backup(ctx, name, backups[0].ID)
+	kept, err := b.State.Backup(ctx, name, backups[0].ID)
 	require.NoError(t, err)
 	require.Len(t, kept.Records, 1)
 	require.Len(t, kept.Lost, 1)
@@ -202,7 +202,7 @@ func history(t *testing.T, s *postgrestest.Server) {
 func processHistory(t *testing.T, s *postgrestest.Server) {
 	const schema = "processes"
 	var proxies []*faultproxy.Proxy
-	processes := backendtest.NewProcesses(t, true)
+	processes := backendtest.NewProcesses(t)
 	open := func(n int) state.Store {
 		proxies = append(proxies, faultproxy.Start(t, fmt.Sprint("127.0.0.1:", s.Port)))
 		return processes.Open(n, s.URL("postgres", proxies[len(proxies)-1].Port())+"&schema="+schema)
@@ -248,7 +248,7 @@ func lostAnswers(t *testing.T, s *postgrestest.Server) {
 	require.NoError(t, err)
 	require.Len(t, c.Records, 2, "each record is there once")
 	lost(func() error { return l.Checkpoint(ctx, 2, []byte(`{"two":2}`)) })
-	backups, err := b.State.(state.Archive).Backups(ctx, name)
+	backups, err := b.State.Backups(ctx, name)
 	require.NoError(t, err)
 	require.Len(t, backups, 1, "the step was taken once")
 	version := ""
@@ -263,7 +263,7 @@ func lostAnswers(t *testing.T, s *postgrestest.Server) {
 	lost(func() error { return l.Rename(ctx, state.StackName{Project: "p", Name: "other"}, []byte("{}")) })
 	lost(func() error { return l.Release(ctx) })
 	lost(func() error {
-		again, c, err := b.State.(state.Opener).LeaseAndLoad(ctx, state.StackName{Project: "p", Name: "other"}, state.Holder{PID: 1})
+		again, c, err := b.State.LeaseAndLoad(ctx, state.StackName{Project: "p", Name: "other"}, state.Holder{PID: 1})
 		if err == nil {
 			require.Equal(t, "{}", string(c.Checkpoint))
 			err = again.Release(ctx)
@@ -299,7 +299,7 @@ func lateRequests(t *testing.T, s *postgrestest.Server) {
 	// used takes the lease, and checks that it lasts while a late request arrives.
 	used := func(record string, deliver func()) {
 		t.Helper()
-		l, c, err := direct.State.(state.Opener).LeaseAndLoad(ctx, name, state.Holder{PID: 2})
+		l, c, err := direct.State.LeaseAndLoad(ctx, name, state.Holder{PID: 2})
 		require.NoError(t, err)
 		deliver()
 		require.NoError(t, l.Append(ctx, c.Sequence+uint64(len(c.Records))+1, []byte(record)))

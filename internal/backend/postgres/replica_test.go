@@ -84,8 +84,8 @@ func withoutReplica(t *testing.T, primary, replica *postgrestest.Server, interfe
 		{"Append", func() error { return l.Append(ctx, 1, []byte("one")) }},
 		{"Checkpoint", func() error { return l.Checkpoint(ctx, 1, []byte(`{"one":1}`)) }},
 		{"KV.Save", func() error { _, err := b.KV.Save(ctx, name, "aws", []byte("x"), ""); return err }},
-		{"SetHistory", func() error { return b.State.(state.Archive).SetHistory(ctx, name, [][]byte{[]byte("{}")}) }},
-		{"SetHistory of none", func() error { return b.State.(state.Archive).SetHistory(ctx, name, nil) }},
+		{"SetHistory", func() error { return b.State.SetHistory(ctx, name, [][]byte{[]byte("{}")}) }},
+		{"SetHistory of none", func() error { return b.State.SetHistory(ctx, name, nil) }},
 		{"History.Put", func() error { return b.History.Put(ctx, name, run, []byte("x")) }},
 		{"Modules.Put", func() error {
 			return b.Modules.Put(ctx, backend.Digest(nil), func() ([]byte, error) { return nil, nil })

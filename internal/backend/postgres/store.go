@@ -27,16 +27,11 @@ const (
 // expiry is the end of a lease that is held now.
 var expiry = fmt.Sprintf("clock_timestamp() + interval '%d seconds'", int(leaseTime.Seconds()))
 
-// Store is a [state.Store] and [state.Archive].
+// Store is a [state.Store].
 type Store struct {
 	db      *db
 	updates backend.Updates
 }
-
-var (
-	_ state.Opener  = (*Store)(nil)
-	_ state.Archive = (*Store)(nil)
-)
 
 func usable(ctx context.Context, name state.StackName) error {
 	return cmp.Or(name.Validate(), ctx.Err())
@@ -166,7 +161,7 @@ func (s *Store) Lease(ctx context.Context, name state.StackName, holder state.Ho
 	return l, nil
 }
 
-// LeaseAndLoad implements [state.Opener].
+// LeaseAndLoad implements [state.Store].
 func (s *Store) LeaseAndLoad(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, *state.Contents, error) {
 	l, found, err := s.take(ctx, name, holder, true)
 	if err != nil {
@@ -261,7 +256,7 @@ func (s *Store) Break(ctx context.Context, name state.StackName) error {
 	return err
 }
 
-// Backups implements [state.Archive].
+// Backups implements [state.Store].
 func (s *Store) Backups(ctx context.Context, name state.StackName) ([]state.BackupInfo, error) {
 	if err := usable(ctx, name); err != nil {
 		return nil, err
@@ -278,7 +273,7 @@ func (s *Store) Backups(ctx context.Context, name state.StackName) ([]state.Back
 	return out, nil
 }
 
-// Backup implements [state.Archive].
+// Backup implements [state.Store].
 func (s *Store) Backup(ctx context.Context, name state.StackName, id string) (*state.Contents, error) {
 	if err := usable(ctx, name); err != nil {
 		return nil, err
@@ -320,7 +315,7 @@ func (s *Store) Backup(ctx context.Context, name state.StackName, id string) (*s
 	return out, nil
 }
 
-// History implements [state.Archive].
+// History implements [state.Store].
 func (s *Store) History(ctx context.Context, name state.StackName) ([][]byte, error) {
 	if err := usable(ctx, name); err != nil {
 		return nil, err
@@ -335,7 +330,7 @@ func (s *Store) History(ctx context.Context, name state.StackName) ([][]byte, er
 	return bytes.Split(rows[0][0], []byte("\n")), nil
 }
 
-// SetHistory implements [state.Archive].
+// SetHistory implements [state.Store].
 func (s *Store) SetHistory(ctx context.Context, name state.StackName, records [][]byte) error {
 	if err := usable(ctx, name); err != nil {
 		return err

@@ -88,9 +88,10 @@ func Open(_ context.Context, at named.URL, dir string) (*backend.Backend, error)
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	c.reached.Store(at.IsOperators() && os.Getenv(KnownVariable) != "")
+	s := &store{client: c}
 	return &backend.Backend{
 		Place: place, Dir: dir, Remote: true,
-		State: &store{client: c}, Modules: modules{c}, KV: values{c}, History: runs{c}, Keys: keys{c},
+		State: s, End: s.end, Modules: modules{c}, KV: values{c}, History: runs{c}, Keys: keys{c},
 		Check: func(ctx context.Context) error {
 			_, err := c.call(ctx, "check", request{})
 			return err
@@ -244,7 +245,7 @@ func (c *client) names(all []string, f form) ([]string, error) {
 	return all, nil
 }
 
-// store implements [state.Opener] and [state.Archive].
+// store implements [state.Store].
 type store struct {
 	*client
 	updates backend.Updates

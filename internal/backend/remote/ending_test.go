@@ -38,6 +38,10 @@ func (s *stuckStore) Lease(ctx context.Context, name state.StackName, holder sta
 	return stuckLease{l, s}, nil
 }
 
+func (s *stuckStore) LeaseAndLoad(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, *state.Contents, error) {
+	return state.LeaseThenLoad(ctx, s, name, holder)
+}
+
 func (l stuckLease) Release(ctx context.Context) error {
 	if l.store.fails.Load() {
 		return errors.New("the lock is stuck")
@@ -119,9 +123,9 @@ func TestEndingsWithTooManyModules(t *testing.T) {
 	}
 	l, err := b.State.Lease(t.Context(), stack, state.Holder{})
 	require.NoError(t, err)
-	_, err = l.(backend.Ender).ReleaseWith(t.Context(), backend.Ending{Modules: modules})
+	_, err = b.End(t.Context(), l, backend.Ending{Modules: modules})
 	require.ErrorContains(t, err, "a run has used at most 1000 modules")
-	missing, err := l.(backend.Ender).ReleaseWith(t.Context(), backend.Ending{Modules: modules[1:]})
+	missing, err := b.End(t.Context(), l, backend.Ending{Modules: modules[1:]})
 	require.NoError(t, err)
 	require.Equal(t, modules[1:], missing)
 }
@@ -158,7 +162,7 @@ func TestEndingsWithoutARecord(t *testing.T) {
 	require.NoError(t, ended.Err)
 	require.ErrorContains(t, ended.Lost, "no records, please")
 	require.Equal(t, []string{unknown}, ended.Missing)
-	updates, err := kept.State.(state.Archive).History(t.Context(), stack)
+	updates, err := kept.State.History(t.Context(), stack)
 	require.NoError(t, err)
 	require.Equal(t, [][]byte{[]byte("{}")}, updates)
 }

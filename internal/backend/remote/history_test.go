@@ -141,7 +141,7 @@ func historyOfProcesses(t *testing.T) {
 	file := newFile(t)
 	address, kill := startServer(t, file)
 	var proxies []*faultproxy.Proxy
-	processes := backendtest.NewProcesses(t, true)
+	processes := backendtest.NewProcesses(t)
 	open := func(n int) state.Store {
 		proxy := faultproxy.Start(t, address)
 		proxies = append(proxies, proxy)

@@ -40,7 +40,7 @@ func (s *store) Lease(ctx context.Context, name state.StackName, holder state.Ho
 	return l, nil
 }
 
-// LeaseAndLoad implements [state.Opener].
+// LeaseAndLoad implements [state.Store].
 func (s *store) LeaseAndLoad(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, *state.Contents, error) {
 	l, out, err := s.take(ctx, request{Stack: name, Holder: holder, Load: true})
 	if err != nil {
@@ -256,8 +256,12 @@ func (l *lease) Release(ctx context.Context) error {
 	return err
 }
 
-// ReleaseWith implements [backend.Ender].
-func (l *lease) ReleaseWith(ctx context.Context, e backend.Ending) (missing []string, err error) {
+// end is the [backend.Backend.End] of the store.
+func (s *store) end(ctx context.Context, of state.Lease, e backend.Ending) (missing []string, err error) {
+	l, ok := of.(*lease)
+	if !ok {
+		return nil, errors.ErrUnsupported
+	}
 	out, err := l.release(ctx, "release-with", request{Records: e.Updates, ID: e.Run, Content: e.Record, Modules: e.Modules})
 	if err != nil {
 		return nil, err

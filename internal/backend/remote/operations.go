@@ -231,11 +231,9 @@ func begun(ctx context.Context, a *Access, stack state.StackName, l state.Lease,
 		return out
 	}
 	out.Contents, out.NoSpace = sent(c, a.Backend.Place), reserve(ctx, l, a)
-	if updates, ok := a.Backend.State.(state.Archive); ok {
-		var err error
-		out.Records, err = updates.History(backend.WithToken(ctx, out.Token), stack)
-		out.Updates = err == nil // else the client asks for it when it needs it
-	}
+	var err error
+	out.Records, err = a.Backend.State.History(backend.WithToken(ctx, out.Token), stack)
+	out.Updates = err == nil // else the client asks for it when it needs it
 	return out
 }
 
@@ -285,47 +283,23 @@ func remove(ctx context.Context, s *Server, _ *Access, of scope, r *request) (an
 	return leased(s, of, r, func(l state.Lease) (answer, error) { return answer{}, l.Remove(ctx) })
 }
 
-// archive returns the part of a store that keeps backups and history.
-func archive(access *Access) (state.Archive, error) {
-	if a, ok := access.Backend.State.(state.Archive); ok {
-		return a, nil
-	}
-	return nil, errors.New("the server keeps neither backups nor a history of updates")
-}
-
 func backups(ctx context.Context, _ *Server, a *Access, _ scope, r *request) (answer, error) {
-	kept, err := archive(a)
-	if err != nil {
-		return answer{}, err
-	}
-	all, err := kept.Backups(ctx, r.Stack)
+	all, err := a.Backend.State.Backups(ctx, r.Stack)
 	return answer{Backups: all}, err
 }
 
 func backup(ctx context.Context, _ *Server, a *Access, _ scope, r *request) (answer, error) {
-	kept, err := archive(a)
-	if err != nil {
-		return answer{}, err
-	}
-	c, err := kept.Backup(ctx, r.Stack, r.ID)
+	c, err := a.Backend.State.Backup(ctx, r.Stack, r.ID)
 	return answer{Contents: sent(c, a.Backend.Place)}, err
 }
 
 func history(ctx context.Context, _ *Server, a *Access, _ scope, r *request) (answer, error) {
-	kept, err := archive(a)
-	if err != nil {
-		return answer{}, err
-	}
-	records, err := kept.History(ctx, r.Stack)
+	records, err := a.Backend.State.History(ctx, r.Stack)
 	return answer{Records: records}, err
 }
 
 func setHistory(ctx context.Context, _ *Server, a *Access, _ scope, r *request) (answer, error) {
-	kept, err := archive(a)
-	if err != nil {
-		return answer{}, err
-	}
-	return answer{}, kept.SetHistory(backend.WithToken(ctx, r.Token), r.Stack, r.Records)
+	return answer{}, a.Backend.State.SetHistory(backend.WithToken(ctx, r.Token), r.Stack, r.Records)
 }
 
 func hasModule(ctx context.Context, _ *Server, a *Access, _ scope, r *request) (answer, error) {

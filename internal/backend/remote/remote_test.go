@@ -133,7 +133,7 @@ func TestLostAnswers(t *testing.T) {
 		_, err := b.KV.Save(ctx, name, "aws", []byte("value"), "")
 		return err
 	})
-	lost(func() error { return b.State.(state.Archive).SetHistory(ctx, name, [][]byte{[]byte("{}")}) })
+	lost(func() error { return b.State.SetHistory(ctx, name, [][]byte{[]byte("{}")}) })
 	c, err := b.State.Load(ctx, name)
 	require.NoError(t, err)
 	require.Equal(t, [][]byte{[]byte("two")}, c.Records)
@@ -280,7 +280,7 @@ func TestTokens(t *testing.T) {
 	require.Equal(t, []state.StackName{mine}, stacks)
 	_, err = reader.State.Load(ctx, mine)
 	require.NoError(t, err)
-	a := reader.State.(state.Archive)
+	a := reader.State
 	for what, try := range map[string]func(state.StackName) error{
 		"load":        func(n state.StackName) error { _, err := reader.State.Load(ctx, n); return err },
 		"backups":     func(n state.StackName) error { _, err := a.Backups(ctx, n); return err },
@@ -407,7 +407,7 @@ func TestEndingsWithModulesOfOthers(t *testing.T) {
 	for _, modules := range [][]string{{own}, {own, others}} {
 		l, err := b.State.Lease(t.Context(), stack, state.Holder{})
 		require.NoError(t, err)
-		missing, err := l.(backend.Ender).ReleaseWith(t.Context(), backend.Ending{Modules: modules})
+		missing, err := b.End(t.Context(), l, backend.Ending{Modules: modules})
 		require.Empty(t, missing, "whether it is stored is not told")
 		if len(modules) == 1 {
 			require.NoError(t, err)
@@ -452,7 +452,7 @@ func TestStatesAreNotKept(t *testing.T) {
 	stack := state.StackName{Project: "p", Name: "s"}
 	const size = 1 << 20
 	require.NoError(t, b.State.Create(t.Context(), stack, []byte(`{"is":"`+strings.Repeat("x", size)+`"}`)))
-	l, c, err := b.State.(state.Opener).LeaseAndLoad(t.Context(), stack, state.Holder{})
+	l, c, err := b.State.LeaseAndLoad(t.Context(), stack, state.Holder{})
 	require.NoError(t, err)
 	require.Greater(t, len(c.Checkpoint), size)
 	require.Greater(t, handler.Kept(), size, "the answer may get lost")
@@ -510,6 +510,10 @@ func (s lostDisk) Load(context.Context, state.StackName) (*state.Contents, error
 func (s lostDisk) Lease(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, error) {
 	l, err := s.Store.Lease(ctx, name, holder)
 	return lostDiskLease{l, s.err}, err
+}
+
+func (s lostDisk) LeaseAndLoad(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, *state.Contents, error) {
+	return state.LeaseThenLoad(ctx, s, name, holder)
 }
 
 type lostDiskLease struct {
@@ -603,7 +607,7 @@ func TestServersThatLie(t *testing.T) {
 			case "kv/list":
 				_, err = b.KV.List(t.Context(), name)
 			case "backups":
-				_, err = b.State.(state.Archive).Backups(t.Context(), name)
+				_, err = b.State.Backups(t.Context(), name)
 			case "load":
 				_, err = b.State.Load(t.Context(), name)
 			}

@@ -559,7 +559,7 @@ func take(ctx context.Context, s *Server, access *Access, of scope, req *request
 	var c *state.Contents
 	var err error
 	if req.Load {
-		one.lease, c, err = state.LeaseAndLoad(context.WithoutCancel(ctx), access.Backend.State, req.Stack, req.Holder) // it also mends the journal
+		one.lease, c, err = access.Backend.State.LeaseAndLoad(context.WithoutCancel(ctx), req.Stack, req.Holder) // it also mends the journal
 	} else {
 		one.lease, err = access.Backend.State.Lease(ctx, req.Stack, req.Holder)
 	}

@@ -19,9 +19,9 @@ var stack = state.StackName{Project: "p", Name: "s"}
 
 // leased takes the lease of the stack, and reads the history as a run does.
 func leased(t *testing.T, b *backend.Backend) (state.Lease, [][]byte) {
-	l, _, err := b.State.(state.Opener).LeaseAndLoad(t.Context(), stack, state.Holder{})
+	l, _, err := b.State.LeaseAndLoad(t.Context(), stack, state.Holder{})
 	require.NoError(t, err)
-	updates, err := b.State.(state.Archive).History(backend.WithToken(t.Context(), l.Token()), stack)
+	updates, err := b.State.History(backend.WithToken(t.Context(), l.Token()), stack)
 	require.NoError(t, err)
 	return l, updates
 }
@@ -33,7 +33,7 @@ func TestUpdatesThatComeLate(t *testing.T) {
 			return b.Release(t.Context(), stack, l, backend.Ending{Updates: updates}).Err
 		},
 		"in the middle of the next run": func(t *testing.T, b *backend.Backend, l state.Lease, updates [][]byte) error {
-			if err := b.State.(state.Archive).SetHistory(backend.WithToken(t.Context(), l.Token()), stack, updates); err != nil {
+			if err := b.State.SetHistory(backend.WithToken(t.Context(), l.Token()), stack, updates); err != nil {
 				return err
 			}
 			return l.Release(t.Context())
@@ -51,7 +51,7 @@ func TestUpdatesThatComeLate(t *testing.T) {
 			})
 			first, second := open(t, server.address, "late"), open(t, server.address, "late")
 			require.NoError(t, first.State.Create(t.Context(), stack, []byte("{}")))
-			a := first.State.(state.Archive)
+			a := first.State
 			require.NoError(t, a.SetHistory(t.Context(), stack, [][]byte{[]byte("0")}))
 
 			l, updates := leased(t, first)
@@ -65,10 +65,10 @@ func TestUpdatesThatComeLate(t *testing.T) {
 			var next state.Lease
 			require.Eventually(t, func() bool {
 				var err error
-				next, _, err = second.State.(state.Opener).LeaseAndLoad(t.Context(), stack, state.Holder{})
+				next, _, err = second.State.LeaseAndLoad(t.Context(), stack, state.Holder{})
 				return err == nil
 			}, time.Minute, time.Millisecond)
-			updates, err := second.State.(state.Archive).History(backend.WithToken(t.Context(), next.Token()), stack)
+			updates, err := second.State.History(backend.WithToken(t.Context(), next.Token()), stack)
 			require.NoError(t, err)
 			require.Equal(t, [][]byte{[]byte("0")}, updates)
 			close(late)
@@ -93,7 +93,7 @@ func TestTheHeadThatIsRemembered(t *testing.T) {
 	require.NoError(t, mine.State.Create(t.Context(), stack, []byte(`{"is":"first"}`)))
 	use := func(b *backend.Backend, checkpoint string) (writes int32, was string) {
 		heads.Store(0)
-		l, c, err := b.State.(state.Opener).LeaseAndLoad(t.Context(), stack, state.Holder{})
+		l, c, err := b.State.LeaseAndLoad(t.Context(), stack, state.Holder{})
 		require.NoError(t, err)
 		writes = heads.Load()
 		if checkpoint != "" {
@@ -127,7 +127,7 @@ func TestTheHeadThatIsRemembered(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, l.Remove(t.Context()))
 	require.NoFileExists(t, files[0])
-	_, _, err = mine.State.(state.Opener).LeaseAndLoad(t.Context(), stack, state.Holder{})
+	_, _, err = mine.State.LeaseAndLoad(t.Context(), stack, state.Holder{})
 	require.ErrorIs(t, err, state.ErrStackNotFound)
 }
 
@@ -163,12 +163,12 @@ func TestUpdatesAfterTheEnd(t *testing.T) {
 	address := start(t, nil)
 	mine, others := open(t, address, "after"), open(t, address, "after")
 	require.NoError(t, mine.State.Create(t.Context(), stack, []byte("{}")))
-	former, _, err := mine.State.(state.Opener).LeaseAndLoad(t.Context(), stack, state.Holder{})
+	former, _, err := mine.State.LeaseAndLoad(t.Context(), stack, state.Holder{})
 	require.NoError(t, err)
 	require.Equal(t, backend.Ended{}, mine.Release(t.Context(), stack, former, backend.Ending{}))
 	latter, updates := leased(t, others)
 	require.Equal(t, backend.Ended{}, others.Release(t.Context(), stack, latter, backend.Ending{Updates: append(updates, []byte("1"))}))
-	updates, err = mine.State.(state.Archive).History(backend.WithToken(t.Context(), former.Token()), stack)
+	updates, err = mine.State.History(backend.WithToken(t.Context(), former.Token()), stack)
 	require.NoError(t, err)
 	require.Equal(t, [][]byte{[]byte("1")}, updates)
 }

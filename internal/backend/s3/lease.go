@@ -501,15 +501,19 @@ func (l *lease) release(ctx context.Context) (lost bool, err error) {
 	return lost, err
 }
 
-// spareRecords is how many records of runs beyond those that are kept may gather before ReleaseWith removes the oldest, which
+// spareRecords is how many records of runs beyond those that are kept may gather before end removes the oldest, which
 // takes a round trip.
 const spareRecords = 10
 
-// ReleaseWith implements [backend.Ender]. It writes all at the same time: the update is added to the history, whatever
+// end is the [backend.Backend.End] of the store. It writes all at the same time: the update is added to the history, whatever
 // the next holder has made of that, and nothing fences the record of the run.
-func (l *lease) ReleaseWith(ctx context.Context, e backend.Ending) (missing []string, err error) {
-	h, ok := l.store.heldBy(l.name, l.token)
-	if l.ended != nil || !ok || len(e.Updates) > 0 && !h.read {
+func (s *Store) end(ctx context.Context, of state.Lease, e backend.Ending) (missing []string, err error) {
+	l, ok := of.(*lease)
+	if !ok {
+		return nil, errors.ErrUnsupported
+	}
+	h, held := l.store.heldBy(l.name, l.token)
+	if l.ended != nil || !held || len(e.Updates) > 0 && !h.read {
 		return nil, errors.ErrUnsupported
 	}
 	if err := state.CheckHistory(l.name, e.Updates); err != nil {

@@ -126,5 +126,5 @@ func Open(_ context.Context, at named.URL, dir string) (*backend.Backend, error)
 	}
 	b := &bucket{client: client, name: u.Host, prefix: prefix, place: place, dir: dir, attemptTime: attemptTime}
 	s := &Store{b: b, held: make(map[state.StackName]held)}
-	return &backend.Backend{Place: place, Dir: dir, Remote: true, State: s, Modules: modules{b}, KV: kv{s}, History: runs{s}, Check: b.check}, nil
+	return &backend.Backend{Place: place, Dir: dir, Remote: true, State: s, End: s.end, Modules: modules{b}, KV: kv{s}, History: runs{s}, Check: b.check}, nil
 }

@@ -125,7 +125,7 @@ func TestS3(t *testing.T) {
 	})
 	t.Run("history of processes that are killed and paused", func(t *testing.T) {
 		var proxies []*faultproxy.Proxy
-		processes := backendtest.NewProcesses(t, true)
+		processes := backendtest.NewProcesses(t)
 		backendtest.Case{
 			SilentAppends: true,
 			Open: func(n int) state.Store {
@@ -266,9 +266,9 @@ func TestNoBucket(t *testing.T) {
 func TestLeaseOfAChangedStack(t *testing.T) {
 	address := start(t, nil)
 	ctx, name := t.Context(), state.StackName{Project: "p", Name: "s"}
-	mine, others := open(t, address, "turns").State.(state.Opener), open(t, address, "turns").State.(state.Opener)
+	mine, others := open(t, address, "turns").State, open(t, address, "turns").State
 	require.NoError(t, mine.Create(ctx, name, []byte(`{"is":"first"}`)))
-	change := func(s state.Opener, was, is string) uint64 {
+	change := func(s state.Store, was, is string) uint64 {
 		t.Helper()
 		l, c, err := s.LeaseAndLoad(ctx, name, state.Holder{PID: 1})
 		require.NoError(t, err)
@@ -306,7 +306,7 @@ func TestLeaseThatIsLostWhileItIsTaken(t *testing.T) {
 		}
 	})
 	ctx, name := t.Context(), state.StackName{Project: "p", Name: "s"}
-	mine, others := open(t, server.address, "lost").State.(state.Opener), open(t, server.address, "lost").State.(state.Opener)
+	mine, others := open(t, server.address, "lost").State, open(t, server.address, "lost").State
 	require.NoError(t, mine.Create(ctx, name, []byte(`{"is":"first"}`)))
 	l, c, err := others.LeaseAndLoad(ctx, name, state.Holder{PID: 2})
 	require.NoError(t, err)
@@ -334,7 +334,7 @@ func TestLeaseThatIsLostWhileItIsTaken(t *testing.T) {
 func TestMissingRecord(t *testing.T) {
 	server := startServer(t, nil)
 	ctx, name := t.Context(), state.StackName{Project: "p", Name: "s"}
-	store := open(t, server.address, "missing").State.(state.Opener)
+	store := open(t, server.address, "missing").State
 	require.NoError(t, store.Create(ctx, name, []byte("{}")))
 	l, _, err := store.LeaseAndLoad(ctx, name, state.Holder{PID: 1})
 	require.NoError(t, err)
@@ -368,7 +368,7 @@ func TestMissingRecord(t *testing.T) {
 func TestFullAfterARepeatedRequest(t *testing.T) {
 	server := startServer(t, nil)
 	ctx, name := t.Context(), state.StackName{Project: "p", Name: "s"}
-	store := open(t, server.address, "twice").State.(state.Opener)
+	store := open(t, server.address, "twice").State
 	require.NoError(t, store.Create(ctx, name, []byte("{}")))
 	once := server.handler
 	server.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

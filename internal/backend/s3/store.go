@@ -24,7 +24,7 @@ const (
 	beat      = leaseTime / 3
 )
 
-// Store is a [state.Store] and [state.Archive].
+// Store is a [state.Store].
 type Store struct {
 	b *bucket
 
@@ -75,11 +75,6 @@ func (s *Store) forget(name state.StackName) {
 	delete(s.held, name)
 	s.b.remember(&current{name: name})
 }
-
-var (
-	_ state.Opener  = (*Store)(nil)
-	_ state.Archive = (*Store)(nil)
-)
 
 func usable(ctx context.Context, name state.StackName) error {
 	return cmp.Or(name.Validate(), ctx.Err())
@@ -232,7 +227,7 @@ func (s *Store) begin(ctx context.Context, c *current, id string) *lease {
 	return l
 }
 
-// LeaseAndLoad implements [state.Opener]. If all earlier holders have ended their journals, nothing that the head names
+// LeaseAndLoad implements [state.Store]. If all earlier holders have ended their journals, nothing that the head names
 // changes any more, so it is read while the lease is being written: if the head is as before then, so is the state. If
 // the lease is lost at once, objects may be removed before they are read; the end of each journal shows that.
 func (s *Store) LeaseAndLoad(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, *state.Contents, error) {
@@ -340,7 +335,7 @@ func (s *Store) Break(ctx context.Context, name state.StackName) error {
 	return nil
 }
 
-// Backups implements [state.Archive].
+// Backups implements [state.Store].
 func (s *Store) Backups(ctx context.Context, name state.StackName) ([]state.BackupInfo, error) {
 	if err := usable(ctx, name); err != nil {
 		return nil, err
@@ -356,7 +351,7 @@ func (s *Store) Backups(ctx context.Context, name state.StackName) ([]state.Back
 	return out, nil
 }
 
-// Backup implements [state.Archive].
+// Backup implements [state.Store].
 func (s *Store) Backup(ctx context.Context, name state.StackName, id string) (*state.Contents, error) {
 	if err := usable(ctx, name); err != nil {
 		return nil, err
@@ -380,7 +375,7 @@ func (s *Store) Backup(ctx context.Context, name state.StackName, id string) (*s
 
 const historyFile = "history.jsonl"
 
-// History implements [state.Archive].
+// History implements [state.Store].
 func (s *Store) History(ctx context.Context, name state.StackName) ([][]byte, error) {
 	if err := usable(ctx, name); err != nil {
 		return nil, err
@@ -420,7 +415,7 @@ func (s *Store) readHistory(ctx context.Context, h *held) error {
 	return nil
 }
 
-// SetHistory implements [state.Archive].
+// SetHistory implements [state.Store].
 func (s *Store) SetHistory(ctx context.Context, name state.StackName, records [][]byte) error {
 	if err := usable(ctx, name); err != nil {
 		return err

@@ -61,11 +61,8 @@ func New(b *backend.Backend, keys state.KeySource, mode Mode) *Sealing {
 func (s *Sealing) Backend() *backend.Backend {
 	b := *s.inner
 	b.State, b.KV, b.History = &store{s}, kv{s}, history{s}
-	if _, ok := s.inner.State.(state.Archive); ok {
-		b.State = &archive{store{s}}
-		if _, ok := s.inner.State.(state.Opener); ok {
-			b.State = &opener{archive{store{s}}}
-		}
+	if s.inner.End != nil {
+		b.End = s.end
 	}
 	return &b
 }
@@ -161,15 +158,11 @@ func (s *Sealing) rewrite(ctx context.Context, name state.StackName) error {
 			return err
 		}
 	}
-	a, ok := b.State.(state.Archive)
-	if !ok {
-		return nil
-	}
-	updates, err := a.History(ctx, name)
+	updates, err := b.State.History(ctx, name)
 	if err != nil {
 		return err
 	}
-	return a.SetHistory(ctx, name, updates)
+	return b.State.SetHistory(ctx, name, updates)
 }
 
 // Use has secrets providers be opened by the keys, but for the open one, which is to encrypt from now on.

@@ -154,7 +154,7 @@ func use(t *testing.T, s *sealed.Sealing, keys state.KeySource, text string) {
 	_, err = b.KV.Save(ctx, stack, "lab", []byte(text+canary), version)
 	require.NoError(t, err)
 	require.NoError(t, b.History.Put(ctx, stack, "run-"+text, []byte(text+canary)))
-	a := b.State.(state.Archive)
+	a := b.State
 	updates, err := a.History(ctx, stack)
 	require.NoError(t, err)
 	require.NoError(t, a.SetHistory(ctx, stack, append(updates, fmt.Appendf(nil, "{%q:%q}", text, canary))))
@@ -183,7 +183,7 @@ func requireUsed(t *testing.T, s *sealed.Sealing, keys state.KeySource, resource
 	content, _, err := b.KV.Load(ctx, stack, "lab")
 	require.NoError(t, err)
 	require.Equal(t, last+canary, string(content))
-	updates, err := b.State.(state.Archive).History(ctx, stack)
+	updates, err := b.State.History(ctx, stack)
 	require.NoError(t, err)
 	require.Len(t, updates, len(texts))
 	for i, text := range texts {
@@ -214,7 +214,7 @@ func TestNothingInClear(t *testing.T) {
 			use(t, again, keys, "two")
 			requireUsed(t, sealed.New(p.open(), keys, sealed.Keep), keys, 4, "one", "two")
 			require.NotContains(t, string(p.bytes()), canary)
-			a := again.Backend().State.(state.Archive)
+			a := again.Backend().State
 			backups, err := a.Backups(ctx, stack)
 			require.NoError(t, err)
 			require.NotEmpty(t, backups)
@@ -228,7 +228,7 @@ func TestNothingInClear(t *testing.T) {
 			other := passphrase(t, "other")
 			_, _, err = state.Load(ctx, sealed.New(p.open(), other, sealed.Full).Backend().State, stack, other.Open)
 			require.ErrorContains(t, err, "is encrypted")
-			_, err = sealed.New(p.open(), other, sealed.Full).Backend().State.(state.Archive).Backups(ctx, stack)
+			_, err = sealed.New(p.open(), other, sealed.Full).Backend().State.Backups(ctx, stack)
 			require.NoError(t, err)
 			requireUsed(t, sealed.New(p.open(), keys, sealed.Keep), keys, 4, "one", "two")
 			// What belongs to a stack goes with it.
@@ -426,7 +426,7 @@ func TestAltered(t *testing.T) {
 	_, err = db.Exec(`UPDATE stacks SET checkpoint = CAST(replace(CAST(checkpoint AS TEXT), '"sequence":1', '"sequence":2') AS BLOB) WHERE id = 1`)
 	require.NoError(t, err)
 	s = open()
-	a := s.Backend().State.(state.Archive)
+	a := s.Backend().State
 	backups, err := a.Backups(ctx, stack)
 	require.NoError(t, err)
 	backup, err := a.Backup(ctx, stack, backups[0].ID)

@@ -61,39 +61,31 @@ func (t *store) Lease(ctx context.Context, name state.StackName, holder state.Ho
 	return &lease{Lease: l, s: t.s, name: name}, nil
 }
 
-// archive is a [state.Archive], too.
-type archive struct{ store }
-
-func (a *archive) inner() state.Archive { return a.s.inner.State.(state.Archive) }
-
-func (a *archive) Backups(ctx context.Context, name state.StackName) ([]state.BackupInfo, error) {
-	return a.inner().Backups(ctx, name)
+func (t *store) Backups(ctx context.Context, name state.StackName) ([]state.BackupInfo, error) {
+	return t.s.inner.State.Backups(ctx, name)
 }
 
-func (a *archive) Backup(ctx context.Context, name state.StackName, id string) (*state.Contents, error) {
-	c, err := a.inner().Backup(ctx, name, id)
+func (t *store) Backup(ctx context.Context, name state.StackName, id string) (*state.Contents, error) {
+	c, err := t.s.inner.State.Backup(ctx, name, id)
 	if err != nil {
 		return nil, err
 	}
-	r, err := a.s.open(ctx, name, c, false)
+	r, err := t.s.open(ctx, name, c, false)
 	if err != nil {
 		return nil, err
 	}
-	if r.sealed && a.s.known(name) == nil {
-		a.s.learn(name, r) // the present state is damaged or gone, and its belongings may have these keys
+	if r.sealed && t.s.known(name) == nil {
+		t.s.learn(name, r) // the present state is damaged or gone, and its belongings may have these keys
 	}
 	return c, nil
 }
 
-// opener is a [state.Opener], too.
-type opener struct{ archive }
-
-func (o *opener) LeaseAndLoad(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, *state.Contents, error) {
-	inner, c, err := o.s.inner.State.(state.Opener).LeaseAndLoad(ctx, name, holder)
+func (t *store) LeaseAndLoad(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, *state.Contents, error) {
+	inner, c, err := t.s.inner.State.LeaseAndLoad(ctx, name, holder)
 	if err != nil {
 		return nil, nil, err
 	}
-	l := &lease{Lease: inner, s: o.s, name: name}
+	l := &lease{Lease: inner, s: t.s, name: name}
 	if err := l.read(ctx, c); err != nil {
 		return nil, nil, errors.Join(err, l.Release(context.WithoutCancel(ctx)))
 	}
@@ -107,34 +99,34 @@ type line struct {
 
 const updatesName = "an update in the history"
 
-func (a *archive) History(ctx context.Context, name state.StackName) ([][]byte, error) {
-	records, err := a.inner().History(ctx, name)
+func (t *store) History(ctx context.Context, name state.StackName) ([][]byte, error) {
+	records, err := t.s.inner.State.History(ctx, name)
 	read := make(map[string]sealedUpdate)
 	for i, record := range records {
 		var l line
 		if err != nil || !bytes.Contains(record, []byte(`"`+member+`"`)) || json.Unmarshal(record, &l) != nil || l.Sealed == nil {
 			continue
 		}
-		if records[i], err = a.s.openBlob(ctx, name, updatesName, l.Sealed); errors.Is(err, state.ErrCorrupt) {
+		if records[i], err = t.s.openBlob(ctx, name, updatesName, l.Sealed); errors.Is(err, state.ErrCorrupt) {
 			records[i], err = record, nil // as a record that is damaged in clear, it cannot be read and is left out
 		} else if err == nil {
 			read[string(records[i])] = sealedUpdate{keyIDOf(l.Sealed), record}
 		}
 	}
 	if token := backend.Token(ctx); err == nil && token != 0 {
-		a.s.mu.Lock()
-		defer a.s.mu.Unlock()
-		a.s.updates[name] = knownUpdates{token, read}
+		t.s.mu.Lock()
+		defer t.s.mu.Unlock()
+		t.s.updates[name] = knownUpdates{token, read}
 	}
 	return records, err
 }
 
-func (a *archive) SetHistory(ctx context.Context, name state.StackName, records [][]byte) error {
-	out, err := a.s.sealUpdates(ctx, name, records)
+func (t *store) SetHistory(ctx context.Context, name state.StackName, records [][]byte) error {
+	out, err := t.s.sealUpdates(ctx, name, records)
 	if err != nil {
 		return err
 	}
-	return a.inner().SetHistory(ctx, name, out)
+	return t.s.inner.State.SetHistory(ctx, name, out)
 }
 
 // knownUpdates are the updates that the holder of a lease with a token has read or encrypted, by what they are in clear.
@@ -356,19 +348,19 @@ func (l *lease) Remove(ctx context.Context) error {
 	return err
 }
 
-// ReleaseWith implements [backend.Ender], if the lease that it wraps does.
-func (l *lease) ReleaseWith(ctx context.Context, e backend.Ending) (missing []string, err error) {
-	inner, ok := l.Lease.(backend.Ender)
+// end is the [backend.Backend.End] of a backend that has one.
+func (s *Sealing) end(ctx context.Context, of state.Lease, e backend.Ending) (missing []string, err error) {
+	l, ok := of.(*lease)
 	if !ok {
 		return nil, errors.ErrUnsupported
 	}
-	if e.Updates, err = l.s.sealUpdates(backend.WithToken(ctx, l.Token()), l.name, e.Updates); err == nil && e.Run != "" {
-		e.Record, err = l.s.sealBlob(ctx, l.name, runName(e.Run), e.Record)
+	if e.Updates, err = s.sealUpdates(backend.WithToken(ctx, l.Token()), l.name, e.Updates); err == nil && e.Run != "" {
+		e.Record, err = s.sealBlob(ctx, l.name, runName(e.Run), e.Record)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return inner.ReleaseWith(ctx, e)
+	return s.inner.End(ctx, l.Lease, e)
 }
 
 // forget forgets a stack that has gone.

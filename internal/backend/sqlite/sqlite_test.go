@@ -45,7 +45,7 @@ func TestSQLite(t *testing.T) {
 	})
 	t.Run("history of processes that are killed and paused", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "stacks.db")
-		processes := backendtest.NewProcesses(t, false)
+		processes := backendtest.NewProcesses(t)
 		// A transaction that a killed process has written may be found later, when all have closed the file and it is
 		// recovered, unless another was written in its place.
 		backendtest.Case{
@@ -137,7 +137,7 @@ func TestMissingRecords(t *testing.T) {
 	c, err := l.Load(ctx)
 	require.NoError(t, err)
 	require.NoError(t, l.Append(ctx, c.Sequence+1, []byte("next")))
-	a := b.State.(state.Archive)
+	a := b.State
 	backups, err := a.Backups(ctx, name)
 	require.NoError(t, err)
 	kept, err := a.Backup(ctx, name, backups[0].ID)

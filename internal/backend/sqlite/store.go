@@ -25,13 +25,8 @@ const (
 func now() int64    { return time.Now().UnixMicro() }
 func expiry() int64 { return time.Now().Add(leaseTime).UnixMicro() }
 
-// Store is a [state.Store] and [state.Archive].
+// Store is a [state.Store].
 type Store struct{ db *db }
-
-var (
-	_ state.Store   = (*Store)(nil)
-	_ state.Archive = (*Store)(nil)
-)
 
 func usable(ctx context.Context, name state.StackName) error {
 	return cmp.Or(name.Validate(), ctx.Err())
@@ -217,6 +212,11 @@ func (s *Store) Lease(ctx context.Context, name state.StackName, holder state.Ho
 	return l, nil
 }
 
+// LeaseAndLoad implements [state.Store].
+func (s *Store) LeaseAndLoad(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, *state.Contents, error) {
+	return state.LeaseThenLoad(ctx, s, name, holder)
+}
+
 // Break implements [state.Store].
 func (s *Store) Break(ctx context.Context, name state.StackName) error {
 	if err := usable(ctx, name); err != nil {
@@ -231,7 +231,7 @@ func (s *Store) Break(ctx context.Context, name state.StackName) error {
 	})
 }
 
-// Backups implements [state.Archive].
+// Backups implements [state.Store].
 func (s *Store) Backups(ctx context.Context, name state.StackName) (out []state.BackupInfo, err error) {
 	if err := usable(ctx, name); err != nil {
 		return nil, err
@@ -255,7 +255,7 @@ func (s *Store) Backups(ctx context.Context, name state.StackName) (out []state.
 	return out, err
 }
 
-// Backup implements [state.Archive].
+// Backup implements [state.Store].
 func (s *Store) Backup(ctx context.Context, name state.StackName, id string) (*state.Contents, error) {
 	if err := usable(ctx, name); err != nil {
 		return nil, err
@@ -290,7 +290,7 @@ func (s *Store) Backup(ctx context.Context, name state.StackName, id string) (*s
 	return &out.Contents, nil
 }
 
-// History implements [state.Archive].
+// History implements [state.Store].
 func (s *Store) History(ctx context.Context, name state.StackName) (records [][]byte, err error) {
 	if err := usable(ctx, name); err != nil {
 		return nil, err
@@ -309,7 +309,7 @@ func (s *Store) History(ctx context.Context, name state.StackName) (records [][]
 	return records, err
 }
 
-// SetHistory implements [state.Archive].
+// SetHistory implements [state.Store].
 func (s *Store) SetHistory(ctx context.Context, name state.StackName, records [][]byte) error {
 	if err := usable(ctx, name); err != nil {
 		return err

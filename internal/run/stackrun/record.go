@@ -20,7 +20,7 @@ import (
 func (r *Run) record(p *plugins.Options, o Options, stack string) {
 	dir := o.Records
 	if dir == "" {
-		if o.Preview || !r.Workspace.KeepsRecords() {
+		if o.Preview {
 			return
 		}
 		dir = r.Workspace.RunsDir(stack)
