@@ -61,6 +61,8 @@ type App struct {
 	JSON  bool
 	// Untrusted says that the project is somebody else's; see [App.Root].
 	Untrusted bool
+	// Unconfined says that the command does not confine itself for such a project.
+	Unconfined bool
 	// replies reads the answers of the user, nil before the first question.
 	replies *bufio.Reader
 	// project returns the directory of the project.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // Run is what a command does.
@@ -49,6 +50,19 @@ func CheckArguments(cmd *cobra.Command) {
 		}
 		return nil
 	}
+}
+
+// Given calls do with each flag that was given, once for each value of one that can be repeated.
+func Given(cmd *cobra.Command, do func(flag, value string)) {
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		values := []string{flag.Value.String()}
+		if list, ok := flag.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, value := range values {
+			do(flag.Name, value)
+		}
+	})
 }
 
 type usageError struct{ err error }

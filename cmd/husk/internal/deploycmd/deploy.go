@@ -135,7 +135,6 @@ func (a commands) action() *cobra.Command {
 // deployment makes a command that runs the engine, with flags beside those of all such commands.
 func (a commands) deployment(c command, f *deployFlags, short, flags string) *cobra.Command {
 	var r remoteFlags
-	var cell confinement
 	cmd := &cobra.Command{
 		Use: c.name, Short: short,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -145,9 +144,6 @@ func (a commands) deployment(c command, f *deployFlags, short, flags string) *co
 			if r.remote {
 				return a.deployRemotely(cmd, c, f, &r)
 			}
-			if err := errors.Join(cell.check(a), cell.enter(a, f)); err != nil {
-				return err
-			}
 			c.previewOnly = c.previewOnly || f.previewOnly
 			return a.deploy(cmd.Context(), c, f)
 		},
@@ -156,7 +152,6 @@ func (a commands) deployment(c command, f *deployFlags, short, flags string) *co
 		flags += " yes skip-preview"
 	}
 	f.add(cmd, shownFlags+flags)
-	cell.add(cmd)
 	if slices.Contains(runapi.Operations, c.name) {
 		r.add(cmd, !c.previewOnly)
 	}

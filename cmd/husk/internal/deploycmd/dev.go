@@ -42,7 +42,7 @@ func ProviderDev(app *cli.App) *cobra.Command {
 			}
 			ahead := &compiler{app: a, dir: args[0]}
 			defer ahead.stop()
-			return a.watchFiles(cmd.Context(), args, func() error {
+			return a.watchFiles(a.watching(cmd.Context(), args), func(<-chan struct{}) error {
 				ahead.stop()
 				if err := a.deploy(cmd.Context(), devPreview(f), f); err != nil {
 					return err

@@ -18,7 +18,7 @@ func (a commands) devNative(ctx context.Context, dir string, f *deployFlags) (er
 	}
 	runner := &nativeprovider.Runner{Dir: dir, Output: a.Errs}
 	defer func() { err = errors.Join(err, runner.Close()) }()
-	return a.watchFiles(ctx, []string{dir}, func() error {
+	return a.watchFiles(a.watching(ctx, []string{dir}), func(<-chan struct{}) error {
 		process, started, err := runner.Run(ctx)
 		if err != nil {
 			return err

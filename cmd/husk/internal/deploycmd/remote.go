@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/cmd/husk/internal/remotecmd"
@@ -50,22 +49,16 @@ func (f *remoteFlags) check(cmd *cobra.Command) error {
 
 // options returns the flags that were given, for the run on a server.
 func options(cmd *cobra.Command, operation string) (all []string, err error) {
-	here := append([]string{"yes", cli.DetailedExitCode, "cwd", "stack", "json", "color"}, remoteOnly...)
-	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		if slices.Contains(here, flag.Name) {
+	here := append([]string{"yes", cli.DetailedExitCode, "cwd", "stack", "json", "color", "untrusted-project", "require-confinement", "no-confinement"}, remoteOnly...)
+	cli.Given(cmd, func(name, value string) {
+		if slices.Contains(here, name) {
 			return
 		}
-		values := []string{flag.Value.String()}
-		if list, ok := flag.Value.(pflag.SliceValue); ok {
-			values = list.GetSlice()
+		option := "--" + name + "=" + value
+		if bad := runapi.CheckOption(operation, option); bad != nil && err == nil {
+			err = cli.Usagef("--remote: %w", bad)
 		}
-		for _, value := range values {
-			option := "--" + flag.Name + "=" + value
-			if bad := runapi.CheckOption(operation, option); bad != nil && err == nil {
-				err = cli.Usagef("--remote: %w", bad)
-			}
-			all = append(all, option)
-		}
+		all = append(all, option)
 	})
 	return all, err
 }

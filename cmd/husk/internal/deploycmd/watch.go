@@ -3,7 +3,11 @@ package deploycmd
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,6 +15,7 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/cmd/husk/internal/watch"
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/internal/base/processgroup"
 	"github.com/husk-dev/husk/internal/display"
 )
 
@@ -28,7 +33,10 @@ func (a commands) watch() *cobra.Command {
 			if update {
 				c.name, c.previewOnly, f.yes = "up", false, true
 			}
-			return a.watchFiles(cmd.Context(), paths, func() error { return a.deploy(cmd.Context(), c, f) })
+			if a.Untrusted && !a.Unconfined {
+				return a.watchStranger(cmd, c.name, paths)
+			}
+			return a.watchFiles(a.watching(cmd.Context(), paths), func(<-chan struct{}) error { return a.deploy(cmd.Context(), c, f) })
 		},
 	}
 	cmd.Flags().BoolVar(&update, "up", false, "update the stack instead of previewing, without confirmation")
@@ -38,22 +46,72 @@ func (a commands) watch() *cobra.Command {
 	return cmd
 }
 
-// watchFiles calls run now, and after each change of a file of the project or of the paths, until an
-// interrupt. A run that is interrupted ends as it would alone.
-func (a commands) watchFiles(ctx context.Context, paths []string, run func() error) error {
+// watchStranger is watch for a project that is not trusted. The process that watches opens nothing of the project: each run is a
+// command of its own, which confines itself. Interrupts are passed on to it.
+func (a commands) watchStranger(cmd *cobra.Command, name string, paths []string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	dir, err := a.ProjectDir()
+	if err != nil {
+		return err
+	}
+	args := []string{name}
+	if name == "up" {
+		args = append(args, "--yes")
+	}
+	cli.Given(cmd, func(flag, value string) {
+		if !slices.Contains([]string{"up", "path", "cwd"}, flag) {
+			args = append(args, "--"+flag+"="+value)
+		}
+	})
+	watched := []watch.Path{{Name: dir, Kinds: append([]string{".wasm"}, projectKinds...), Below: true}}
+	for _, name := range paths {
+		watched = append(watched, watch.Path{Name: name})
+	}
+	return a.watchFiles(func() []watch.Path { return watched }, func(interrupts <-chan struct{}) error {
+		run := &exec.Cmd{Path: self, Args: slices.Concat(os.Args[:1], args, []string{"--cwd=" + dir}), Stdout: os.Stdout, Stderr: os.Stderr}
+		processgroup.Own(run)
+		if err := run.Start(); err != nil {
+			return fmt.Errorf("beginning husk %s: %w", name, err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- run.Wait() }()
+		for {
+			select {
+			case <-interrupts:
+				processgroup.Interrupt(run.Process)
+			case err := <-ended:
+				switch exit := (*exec.ExitError)(nil); {
+				case !errors.As(err, &exit):
+					return err
+				case exit.ExitCode() == cli.ExitChanges:
+					return cli.ErrChanges
+				}
+				return cli.Shown(err)
+			}
+		}
+	})
+}
+
+// watchFiles calls run now, and after each change of a file of paths, until an interrupt. A run that is interrupted ends as it would
+// alone; it is told of each interrupt.
+func (a commands) watchFiles(paths func() []watch.Path, run func(interrupts <-chan struct{}) error) error {
 	files, err := watch.NewFiles()
 	if err != nil {
 		return err
 	}
 	defer files.Close()
-	stop, end := a.OnInterrupt()
-	defer end()
+	stop, interrupts := make(chan struct{}), make(chan struct{}, 2)
+	tell := func() { interrupts <- struct{}{} }
+	defer a.Heed(nil, cli.Stage{Do: func() { tell(); close(stop) }}, cli.Stage{Do: tell})()
 	for {
 		// The watch begins before the run, so no change is missed.
-		if err := files.Watch(a.watched(ctx, paths)); err != nil {
+		if err := files.Watch(paths()); err != nil {
 			return err
 		}
-		failed := run()
+		failed := run(interrupts)
 		select {
 		case <-stop:
 			return failed
@@ -76,6 +134,11 @@ func (a commands) watchFiles(ctx context.Context, paths []string, run func() err
 
 // projectKinds are the suffixes of the files of a project.
 var projectKinds = []string{".yaml", ".yml", ".json"}
+
+// watching returns what lists the paths to watch.
+func (a commands) watching(ctx context.Context, more []string) func() []watch.Path {
+	return func() []watch.Path { return a.watched(ctx, more) }
+}
 
 // watched returns the paths of the program, as far as the project can be read.
 func (a commands) watched(ctx context.Context, more []string) []watch.Path {

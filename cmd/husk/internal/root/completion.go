@@ -39,17 +39,12 @@ func complete(a *cli.App, root *cobra.Command) {
 		if cmd.HasSubCommands() || cmd.ValidArgsFunction != nil || len(cmd.ValidArgs) > 0 {
 			return
 		}
-		usage, _, _ := strings.Cut(cmd.Use, " -")
-		words := strings.Fields(strings.NewReplacer("[", "", "]", "").Replace(usage))[1:]
 		cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			at := len(args)
-			if at >= len(words) && len(words) > 0 && strings.HasSuffix(words[len(words)-1], "...") {
-				at = len(words) - 1
-			}
-			if at >= len(words) {
+			word := argument(cmd, at)
+			if word == "" {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			word := strings.TrimSuffix(words[at], "...")
 			find := kinds[word]
 			if own := byCommand[cmd.CommandPath()]; own != nil && at == 0 {
 				find = own
@@ -71,6 +66,19 @@ func complete(a *cli.App, root *cobra.Command) {
 			flag(cmd, name, c.resources)
 		}
 	}
+}
+
+// argument returns the word for an argument in the usage of a command, empty if it takes none there.
+func argument(cmd *cobra.Command, at int) string {
+	usage, _, _ := strings.Cut(cmd.Use, " -")
+	words := strings.Fields(strings.NewReplacer("[", "", "]", "").Replace(usage))[1:]
+	if at >= len(words) && len(words) > 0 && strings.HasSuffix(words[len(words)-1], "...") {
+		at = len(words) - 1
+	}
+	if at >= len(words) {
+		return ""
+	}
+	return strings.TrimSuffix(words[at], "...")
 }
 
 // takesFiles reports whether an argument may be the name of a file.

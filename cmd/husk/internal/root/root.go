@@ -90,6 +90,7 @@ func run(a *cli.App, args []string) int { return a.Run(command(a), args) }
 // command returns the root command.
 func command(a *cli.App) *cobra.Command {
 	cobra.EnableCommandSorting = false // groups have an order of their own
+	cell := &confinement{App: a}
 	root := &cobra.Command{
 		Use:   "husk",
 		Short: "Deploy infrastructure with providers that run as WebAssembly modules",
@@ -98,8 +99,12 @@ func command(a *cli.App) *cobra.Command {
 		Version:       thisBuild().String(),
 		SilenceErrors: true, // Main shows them
 		SilenceUsage:  true,
-		PersistentPreRun: func(*cobra.Command, []string) {
+		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
+			if err := cell.enter(cmd, args); err != nil {
+				return err
+			}
 			a.ReadStackVariables()
+			return nil
 		},
 	}
 	root.SetOut(a.Out)
@@ -111,6 +116,7 @@ func command(a *cli.App) *cobra.Command {
 	flags.StringVarP(&a.Dir, "cwd", "C", "", "use the project in this directory (default: the nearest at or above the current one)")
 	flags.StringVarP(&a.Stack, "stack", "s", "", "use this stack (default: $HUSK_STACK or $PULUMI_STACK, else the selected stack, else \"dev\")")
 	flags.BoolVar(&a.Untrusted, "untrusted-project", false, "the project is somebody else's: nothing of it runs outside the sandbox, and it gets no files, variables,\nor addresses of this machine and its network, whatever it names or grants")
+	cell.add(flags)
 	flags.BoolVar(&a.JSON, "json", false, "write only JSON to standard output")
 	flags.Var(&colour{app: a, when: "auto"}, "color", "colour the output: always, never, or auto (on a terminal, unless NO_COLOR is set)")
 	root.Flags().Bool("version", false, "show the version of Husk")
