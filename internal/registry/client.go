@@ -93,10 +93,41 @@ type Progress struct {
 
 // Mirror has the repositories of a registry under another name.
 type Mirror struct {
-	// Registry is the host of the registry, or * for all.
+	// Registry is the host of the registry, or * for all. A mirror of all has each below the name of its host, so that no module of
+	// one is taken for that of another.
 	Registry string
 	// Prefix is the mirror's host, and the namespace of what it mirrors.
 	Prefix string
+}
+
+// of returns the repository of the mirror that has one of a registry; ok is false if it has none.
+func (m Mirror) of(host, name string) (repository string, ok bool) {
+	switch m.Registry {
+	case host:
+		return m.Prefix + "/" + name, true
+	case "*":
+		// A name has no colon, and a host no underscore.
+		repository = m.Prefix + "/" + strings.ReplaceAll(host, ":", "_") + "/" + name
+		_, err := orasregistry.ParseReference(repository)
+		return repository, err == nil
+	}
+	return "", false
+}
+
+// sameModules says why one mirror would answer for modules of two registries, nil if none does.
+func sameModules(all []Mirror) error {
+	for i, a := range all {
+		for _, b := range all[:i] {
+			if (orasregistry.Reference{Registry: a.Registry}).Host() == (orasregistry.Reference{Registry: b.Registry}).Host() {
+				continue
+			}
+			if strings.HasPrefix(a.Prefix+"/", b.Prefix+"/") || strings.HasPrefix(b.Prefix+"/", a.Prefix+"/") {
+				return fmt.Errorf("the mirrors %s of %s and %s of %s have modules in common, so that one of either registry would be taken for the other's: give each registry a namespace of its own, or have * stand for both",
+					b.Prefix, b.Registry, a.Prefix, a.Registry)
+			}
+		}
+	}
+	return nil
 }
 
 // ParseMirrors reads mirrors as HUSK_REGISTRY_MIRRORS has them: REGISTRY=MIRROR, separated by commas.
@@ -112,6 +143,9 @@ func ParseMirrors(text string) ([]Mirror, error) {
 			return nil, fmt.Errorf("the mirror %q does not have the form registry.example.com=mirror.example.com/namespace", one)
 		}
 		all = append(all, Mirror{registry, prefix})
+	}
+	if err := sameModules(all); err != nil {
+		return nil, err
 	}
 	return all, nil
 }
@@ -241,8 +275,8 @@ func DockerCredentials() auth.CredentialFunc {
 func (c *Client) endpoints(repository string) (all []string) {
 	host, name, _ := strings.Cut(repository, "/")
 	for _, m := range c.options.Mirrors {
-		if m.Registry == host || m.Registry == "*" {
-			all = append(all, m.Prefix+"/"+name)
+		if mirrored, ok := m.of(host, name); ok {
+			all = append(all, mirrored)
 		}
 	}
 	return append(all, repository)

@@ -592,11 +592,14 @@ func TestMirrors(t *testing.T) {
 	s, mirror := start(t), start(t)
 	content := wasm(1, 1000)
 	release := push(t, mirror, "greet", "1.0.0", content)
-	mirrors, err := registry.ParseMirrors("registry.example.com=" + mirror.Host + ", " + s.Host + "=" + mirror.Host)
-	require.NoError(t, err)
-	withMirrors := func(o *registry.Options) { o.Mirrors = mirrors }
+	mirrored := func(host string) func(o *registry.Options) {
+		mirrors, err := registry.ParseMirrors(host + "=" + mirror.Host)
+		require.NoError(t, err)
+		return func(o *registry.Options) { o.Mirrors = mirrors }
+	}
+	withMirrors := mirrored(s.Host)
 
-	c, _ := client(t, withMirrors)
+	c, _ := client(t, mirrored("registry.example.com"))
 	from, err := registry.ParseSource("oci://registry.example.com/acme/greet")
 	require.NoError(t, err)
 	_, err = get(t.Context(), c, from, anyVersion(t, ""))
@@ -631,6 +634,40 @@ func TestMirrors(t *testing.T) {
 		_, err := registry.ParseMirrors(text)
 		require.ErrorContains(t, err, "does not have the form", text)
 	}
+}
+
+// What a mirror has of one registry it gives for no other.
+func TestMirrorsJoinNoRegistries(t *testing.T) {
+	s, mirror := start(t), start(t)
+	c, _ := client(t)
+	to, err := registry.ParseReference(mirror.Host + "/all/registry.example.com/acme/greet:1.0.0")
+	require.NoError(t, err)
+	_, err = c.Push(t.Context(), to, wasm(1, 1000), registry.Labels{Title: "greet", Version: "1.0.0"}, false, nil)
+	require.NoError(t, err)
+	to, err = registry.ParseReference(mirror.Host + "/all/acme/greet:1.0.0") // of whichever registry
+	require.NoError(t, err)
+	_, err = c.Push(t.Context(), to, wasm(1, 1000), registry.Labels{Title: "greet", Version: "1.0.0"}, false, nil)
+	require.NoError(t, err)
+
+	mirrors, err := registry.ParseMirrors("*=" + mirror.Host + "/all")
+	require.NoError(t, err)
+	c, _ = client(t, func(o *registry.Options) { o.Mirrors = mirrors })
+	from, err := registry.ParseSource("oci://registry.example.com/acme/greet")
+	require.NoError(t, err)
+	_, err = get(t.Context(), c, from, anyVersion(t, ""))
+	require.NoError(t, err)
+	_, err = get(t.Context(), c, source(t, s, "greet"), anyVersion(t, ""))
+	require.ErrorContains(t, err, strings.ReplaceAll(s.Host, ":", "_"))
+	require.ErrorIs(t, err, registry.ErrNotFound)
+
+	for _, text := range []string{"a=m.example", "a=m.example/x", "a=m.example/x/y"} {
+		_, err := registry.ParseMirrors(text + ",b=m.example/x")
+		require.ErrorContains(t, err, "have modules in common", text)
+		_, err = registry.ParseMirrors(text + ",*=m.example/x")
+		require.ErrorContains(t, err, "have modules in common", text)
+	}
+	_, err = registry.ParseMirrors("a=m.example/x,b=m.example/xy,docker.io=h.example/x,registry-1.docker.io=h.example/x")
+	require.NoError(t, err)
 }
 
 // All that a project needs fits into a directory, from which it is fetched without a network.

@@ -71,7 +71,8 @@ func (a commands) watchStranger(cmd *cobra.Command, name string, paths []string)
 		watched = append(watched, watch.Path{Name: name})
 	}
 	return a.watchFiles(func() []watch.Path { return watched }, func(interrupts <-chan struct{}) error {
-		run := &exec.Cmd{Path: self, Args: slices.Concat(os.Args[:1], args, []string{"--cwd=" + dir}), Stdout: os.Stdout, Stderr: os.Stderr}
+		run := exec.Command(self, append(args, "--cwd="+dir)...)
+		run.Args[0], run.Stdout, run.Stderr = os.Args[0], os.Stdout, os.Stderr
 		processgroup.Own(run)
 		if err := run.Start(); err != nil {
 			return fmt.Errorf("beginning husk %s: %w", name, err)
