@@ -20,7 +20,7 @@ import (
 var know = []string{
 	"cmd/husk/internal/cli", "cmd/husk/internal/deploycmd", "cmd/husk/internal/editorcmd",
 	"cmd/husk/internal/providercmd", "cmd/husk/internal/registrycmd", "cmd/husk/internal/root", "cmd/husk/internal/stackcmd",
-	"cmd/husk/internal/watch", "engine/contents", "engine/program/...", "internal/backend/keyservice",
+	"cmd/husk/internal/watch", "engine/contents", "engine/program/...", "internal/backend/keyservice", "internal/base/gitcommand",
 	"internal/console", "internal/lsp", "internal/plugins", "internal/plugins/install", "internal/plugins/lockfile",
 	"internal/pulumi/pulumiplugin", "internal/pulumi/pulumiprogram", "internal/registry", "internal/run/stackrun",
 	"internal/workspace", "internal/workspace/bundle", "internal/workspace/doctor", "internal/workspace/validation",

@@ -72,6 +72,32 @@ func (e *BuildError) Error() string {
 	return b.String()
 }
 
+// RefusedError is the error for what a module proxy does not hand out, though it may have it.
+type RefusedError struct {
+	// URL is the module at the proxy, Status and Reason are the answer.
+	URL, Status, Reason string
+}
+
+func (e *RefusedError) Error() string {
+	text := fmt.Sprintf("the module proxy refuses %s: %s", e.URL, e.Status)
+	if e.Reason != "" {
+		text += " (" + e.Reason + ")"
+	}
+	return text + "\nname another proxy in GOPROXY, or the repository itself: GOPROXY=direct"
+}
+
+// refused finds the answer of a proxy that has rules, or that fails. Answers 404 and 410 say that there is no such version.
+var refused = regexp.MustCompile(`reading (https?://\S+?)/@\S+: ((?:40[0-35-9]|42\d|451|5\d\d)\b[^\n]*)(?:\n\s*server response: ([^\n]*))?`)
+
+// refusal returns the refusal of a proxy that is in the output of the Go command, nil if there is none.
+func refusal(output string) error {
+	found := refused.FindStringSubmatch(output)
+	if found == nil {
+		return nil
+	}
+	return &RefusedError{URL: found[1], Status: found[2], Reason: strings.TrimSuffix(found[3], ".")}
+}
+
 // newerGo finds the complaint of the Go command about a module that needs a newer one.
 var newerGo = regexp.MustCompile(`(\S+) requires go >= (\S+) \(running go (\S+?);? `)
 
@@ -80,6 +106,9 @@ var packageHeader = regexp.MustCompile(`(?m)^# (\S+)$`)
 
 // explain returns an error of the Go command in the user's words.
 func (w *build) explain(err error) error {
+	if _, ok := errors.AsType[*RefusedError](err); ok {
+		return fmt.Errorf("building %s: %w", w.source.shown, err)
+	}
 	failed, ok := errors.AsType[*goError](err)
 	if !ok {
 		return err

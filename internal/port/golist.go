@@ -72,6 +72,9 @@ func (g goCommand) run(ctx context.Context, args ...string) ([]byte, error) {
 	case err == nil:
 		return out.Bytes(), nil
 	case errors.As(err, &exit) && exit.Exited():
+		if refused := refusal(errs.String()); refused != nil {
+			return out.Bytes(), refused
+		}
 		return out.Bytes(), &goError{args, withoutDownloads(errs.String())}
 	case errors.As(err, &exit):
 		return nil, fmt.Errorf("go %s was cut off: %w", args[0], err) // a signal
@@ -175,6 +178,11 @@ func (g goCommand) graphOf(ctx context.Context, flags []string, main string) (*g
 	}
 	found := &graph{packages: make(map[string]*goPackage, len(packages))}
 	for _, p := range packages {
+		if p.Error != nil {
+			if refused := refusal(p.Error.Err); refused != nil {
+				return nil, refused
+			}
+		}
 		found.packages[p.ImportPath] = p
 	}
 	found.main = packages[len(packages)-1] // dependencies come first

@@ -59,7 +59,7 @@ type porter struct {
 	mapping json.RawMessage
 }
 
-// Port ports the provider in a directory, or that a module proxy serves as MODULE@VERSION.
+// Port ports the provider in a directory, or one by its name, its Go module, or its repository, with or without @VERSION.
 func Port(ctx context.Context, source string, o Options) (*Built, error) {
 	b := &porter{options: o, dir: o.Dir}
 	if b.options.Progress == nil {

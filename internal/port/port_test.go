@@ -188,6 +188,30 @@ func TestADirectory(t *testing.T) {
 	require.Equal(t, built.Wasm, again.Wasm, "the same source in another directory, with another cache, gives the same module")
 }
 
+// A module starts no programs, and says so.
+func TestAProviderThatStartsAProgram(t *testing.T) {
+	sdk := imitations(t)
+	dir := files(t, map[string]string{"go.mod": dogMod, "main.go": dogGo, "text.go": `package main
+
+import (
+	"errors"
+	"os/exec"
+)
+
+func text() string {
+	_, err := exec.LookPath("kubectl")
+	if !errors.Is(err, exec.ErrNotFound) {
+		return "another error"
+	}
+	return err.Error() + "\n" + exec.Command("/bin/echo").Run().Error()
+}
+`})
+	built, err := port.Port(t.Context(), dir, port.Options{Dir: t.TempDir(), SDK: sdk})
+	require.NoError(t, err)
+	require.Equal(t, `5 provider exec: "kubectl": a module in the sandbox of Husk cannot start programs
+exec: "/bin/echo": a module in the sandbox of Husk cannot start programs old`, described(t, built))
+}
+
 // A release of a provider sets variables to its version, and so does a port. Constants and what the program
 // sets itself stay.
 func TestVariablesOfAVersion(t *testing.T) {

@@ -1,6 +1,7 @@
 package port
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,10 +11,14 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/mod/module"
+	modsemver "golang.org/x/mod/semver"
 	"golang.org/x/mod/sumdb/dirhash"
+
+	"github.com/husk-dev/husk/internal/base/gitcommand"
 )
 
 // sourceTree is the source of a provider in the cache.
@@ -30,31 +35,6 @@ type sourceTree struct {
 	beside map[string]string
 }
 
-// reference is SOURCE as a module of a proxy.
-type reference struct {
-	module, version, main string
-}
-
-// parseReference reads MODULE@VERSION or MODULE@VERSION/PACKAGE.
-func parseReference(text string) (reference, error) {
-	name, rest, found := strings.Cut(text, "@")
-	if !found {
-		return reference{}, fmt.Errorf("there is no directory %s\nA module of a proxy needs a version: %s@latest", text, text)
-	}
-	version, main, _ := strings.Cut(rest, "/")
-	r := reference{module: name, version: version, main: main}
-	if err := module.CheckPath(name); err != nil {
-		return r, fmt.Errorf("%s is neither a directory nor MODULE@VERSION: %w", text, err)
-	}
-	if version == "" {
-		return r, fmt.Errorf("%s names no version: %s@latest takes the newest", text, name)
-	}
-	if main != "" && !filepath.IsLocal(filepath.FromSlash(main)) {
-		return r, fmt.Errorf("%s: the package %q is not in the module", text, main)
-	}
-	return r, nil
-}
-
 // fetch brings SOURCE into the cache.
 func (b *porter) fetch(ctx context.Context, text string) (*sourceTree, error) {
 	info, err := os.Stat(text)
@@ -62,7 +42,7 @@ func (b *porter) fetch(ctx context.Context, text string) (*sourceTree, error) {
 	case err == nil && info.IsDir():
 		return b.copyDirectory(text)
 	case err == nil:
-		return nil, fmt.Errorf("%s is a file: name a directory of Go source, or MODULE@VERSION", text)
+		return nil, fmt.Errorf("%s is a file: name a directory of Go source, a provider such as hashicorp/time, or MODULE@VERSION", text)
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
@@ -70,18 +50,86 @@ func (b *porter) fetch(ctx context.Context, text string) (*sourceTree, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.download(ctx, text, r)
-}
-
-// download fetches a module as the Go command does: through the user's proxies, verified by the user's
-// checksum database. What it declares as its own path does not matter.
-func (b *porter) download(ctx context.Context, text string, r reference) (*sourceTree, error) {
-	found, err := b.downloadModule(ctx, r.module, r.version)
+	if r.module == "" {
+		return b.clone(ctx, text, r)
+	}
+	found, err := b.newestOr(ctx, r)
+	_, refused := errors.AsType[*RefusedError](err)
+	if err != nil && !refused && r.version != latest && r.repository.URL != "" {
+		b.step("fetching", r.repository.String()) // most providers have tags that are none of a Go module
+		if s, failed := b.clone(ctx, text, r); failed == nil {
+			return s, nil
+		}
+	}
+	if refused {
+		return nil, fmt.Errorf("fetching %s: %w", text, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("fetching %s: %w\n"+
 			"A module proxy does not serve every version; go list -m -versions %s shows those that are tagged.\n"+
 			"Otherwise clone the repository, and name its directory", text, err, r.module)
 	}
+	return b.keepModule(r, found)
+}
+
+// clone brings the source at a tag of a repository into the cache.
+func (b *porter) clone(ctx context.Context, text string, r reference) (*sourceTree, error) {
+	dir, err := os.MkdirTemp(b.dir, "clone-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	if _, err := gitcommand.CheckOut(ctx, dir, r.repository.URL, r.repository.Ref); err != nil {
+		return nil, err
+	}
+	s, err := b.copyDirectory(filepath.Join(dir, filepath.FromSlash(r.repository.Dir)))
+	if err != nil {
+		return nil, err
+	}
+	if s.shown = text; r.main != "" {
+		s.main = r.main
+	}
+	if modsemver.IsValid(r.version) {
+		s.version = r.version
+	}
+	return s, nil
+}
+
+// newestOr downloads a module as the Go command does, through the user's proxies, verified by the user's checksum database: the
+// version that is asked for, or the newest of all major versions.
+func (b *porter) newestOr(ctx context.Context, r reference) (*downloaded, error) {
+	var first error
+	for _, name := range r.paths() {
+		found, err := b.downloadModule(ctx, name, r.version)
+		if err == nil && r.version == latest {
+			return b.climb(ctx, found)
+		}
+		if err == nil || ctx.Err() != nil {
+			return found, err
+		}
+		first = cmp.Or(first, err)
+	}
+	return nil, first
+}
+
+// climb returns the newest version of the highest major version in a row, of which each is a module of its own.
+func (b *porter) climb(ctx context.Context, found *downloaded) (*downloaded, error) {
+	for {
+		prefix, _, ok := module.SplitPathVersion(found.Path)
+		major, err := strconv.Atoi(strings.TrimPrefix(modsemver.Major(found.Version), "v"))
+		if !ok || err != nil {
+			return found, nil
+		}
+		next, err := b.downloadModule(ctx, fmt.Sprintf("%s/v%d", prefix, max(major, 1)+1), latest)
+		if err != nil {
+			return found, ctx.Err()
+		}
+		found = next
+	}
+}
+
+// keepModule copies a module into the cache. What it declares as its own path does not matter.
+func (b *porter) keepModule(r reference, found *downloaded) (*sourceTree, error) {
 	root, err := b.keep("source", found.Sum, func(to string) error { return copyTree(found.Dir, to, nil) })
 	if err != nil {
 		return nil, err
@@ -121,6 +169,9 @@ func (b *porter) downloadModule(ctx context.Context, name, version string) (*dow
 	found := &downloaded{}
 	if err := json.Unmarshal(out, found); err != nil {
 		return nil, errors.Join(failed, err)
+	}
+	if refused := refusal(found.Error); refused != nil {
+		return nil, refused
 	}
 	if found.Error != "" {
 		return nil, errors.New(found.Error)

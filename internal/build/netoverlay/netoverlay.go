@@ -1,5 +1,6 @@
 // Package netoverlay gives the packages net and net/http of modules a network: their connections, lookups, and
-// requests go through the host's capabilities, in programs that know nothing of Husk. It makes the files that
+// requests go through the host's capabilities, in programs that know nothing of Husk. Package os/exec says that modules start no
+// programs. It makes the files that
 // replace files of the local Go's library, for the go command's flag -overlay.
 package netoverlay
 
@@ -75,7 +76,15 @@ var patches = []patch{
 		"net/http/roundtrip.go", "\treturn t.roundTrip(req)\n",
 		"\tif t.throughHost(req) {\n\t\treturn t.huskRoundTrip(req)\n\t}\n\treturn t.roundTrip(req)\n",
 	},
+	{"os/exec/lp_wasm.go", `"executable file not found in $PATH"`, strconv.Quote(noProcesses)},
+	{ // of a program with a path, which is not looked up
+		"os/exec/exec.go", "func (c *Cmd) Start() error {\n",
+		"func (c *Cmd) Start() error {\n\tif c.Err == nil {\n\t\tc.Err = &Error{c.Path, ErrNotFound}\n\t}\n",
+	},
 }
+
+// noProcesses is the error for a module that starts a program, as exec.ErrNotFound has it.
+const noProcesses = "a module in the sandbox of Husk cannot start programs"
 
 // added are the files that are added.
 func added() map[string]string {

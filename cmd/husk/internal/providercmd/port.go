@@ -26,9 +26,11 @@ func (a commands) providerPort() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "port SOURCE", Short: "Build a provider for Terraform or Pulumi into one .wasm file, without a change of its source",
 		Long: "Build a provider that was written for Terraform or Pulumi into one .wasm file, without a change of its source.\n" +
-			"SOURCE is a directory, such as a checkout, or MODULE@VERSION, which the Go command fetches and verifies.\n" +
+			"SOURCE is a directory, such as a checkout, or the name of a provider, with @VERSION or for the newest: that in Terraform's registry\n" +
+			"(hashicorp/time), of Pulumi's package (random, pulumi/aws), or of its Go module, which the Go command fetches and verifies.\n" +
+			"It can be the URL of a repository, too: https://github.com/acme/terraform-provider-acme@v1.4.0.\n" +
 			"Modules that do not build for WebAssembly are changed in copies, by shims that docs/porting.md describes.",
-		Example: "  husk provider port github.com/hashicorp/terraform-provider-time@v0.14.2\n" +
+		Example: "  husk provider port hashicorp/time\n  husk provider port github.com/hashicorp/terraform-provider-time@v0.14.2\n" +
 			"  husk provider port ../terraform-provider-acme --version 1.4.0 -o acme.wasm",
 		RunE: func(cmd *cobra.Command, args []string) error { return a.port(cmd.Context(), args[0], out, o) },
 	}

@@ -26,7 +26,7 @@ var asked = map[string]string{
 	"internal/backend/keyservice/keyservice.go os.Getenv":          "the operator's server of keys, with its token",
 	"internal/registry/client.go http.Client":                      "sends by the transport of its options",
 	"internal/registry/client.go http.DefaultTransport":            "the settings of the transport of its options",
-	"internal/plugins/gitsource.go os.Environ":                     "without what is for any server: isOfCredentials",
+	"internal/base/gitcommand/gitcommand.go os.Environ":            "without what is for any server: isOfCredentials",
 	"engine/contents/fetch.go http.Client":                         "sends by egress.Transport",
 	"engine/contents/fetch.go http.Transport":                      "the settings of egress.Transport",
 	"internal/run/stackrun/stackrun.go http.ProxyFromEnvironment":  "the operator's proxy, for egress.Transport",
@@ -44,7 +44,7 @@ func TestCredentialsAndWaysAreAsked(t *testing.T) {
 	environment := []string{"os.Getenv", "os.LookupEnv", "os.Environ", "os.ExpandEnv", "syscall.Getenv"}
 	withEnvironment := []string{"internal/backend/postgres", "internal/backend/remote", "internal/backend/s3", "internal/registry", "internal/backend/keyservice", "engine/contents"}
 	found := make(map[string]bool)
-	for _, dir := range append(slices.Clone(withEnvironment), "internal/plugins", "internal/workspace", "internal/run/stackrun", "internal/plugins/lockfile", "internal/plugins/install", "internal/workspace/bundle", "internal/pulumi/pulumiprogram", "engine/program") {
+	for _, dir := range append(slices.Clone(withEnvironment), "internal/base/gitcommand", "internal/plugins", "internal/workspace", "internal/run/stackrun", "internal/plugins/lockfile", "internal/plugins/install", "internal/workspace/bundle", "internal/pulumi/pulumiprogram", "engine/program") {
 		files := token.NewFileSet()
 		require.NoError(t, filepath.WalkDir(filepath.Join("../../../..", dir), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "test/") || strings.Contains(path, "testdata") {
@@ -71,7 +71,7 @@ func TestCredentialsAndWaysAreAsked(t *testing.T) {
 				s := typ.(*ast.SelectorExpr)
 				if x, ok := s.X.(*ast.Ident); ok {
 					use := x.Name + "." + s.Sel.Name
-					if slices.Contains(suspicious, use) || slices.Contains(environment, use) && (slices.Contains(withEnvironment, dir) || name == "internal/plugins/gitsource.go") {
+					if slices.Contains(suspicious, use) || slices.Contains(environment, use) && (slices.Contains(withEnvironment, dir) || name == "internal/base/gitcommand/gitcommand.go") {
 						use = filepath.ToSlash(name) + " " + use
 						found[use] = true
 						if asked[use] == "" {

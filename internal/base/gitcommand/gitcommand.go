@@ -1,0 +1,92 @@
+// Package gitcommand runs git for repositories that others name: without hooks, without questions, and without credentials that
+// are not for the server by name.
+package gitcommand
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+)
+
+// isOfRepository reports whether a variable of the environment is about the repository that git works on. Git sets them for
+// hooks, from which husk may be run, and the commands here would change that repository.
+func isOfRepository(variable string) bool {
+	name, _, _ := strings.Cut(variable, "=")
+	switch name {
+	case "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE",
+		"GIT_PREFIX", "GIT_SHALLOW_FILE", "GIT_GRAFT_FILE", "GIT_REPLACE_REF_BASE", "GIT_NO_REPLACE_OBJECTS", "GIT_IMPLICIT_WORK_TREE", "GIT_QUARANTINE_PATH":
+		return true
+	}
+	return false
+}
+
+// isOfCredentials reports whether a variable of the environment has git use credentials for whatever server asks: programs that
+// are asked for passwords, certificates of clients, and settings that name no server. Those of credential helpers, of netrc, and
+// of settings such as http.https://git.example.com.extraHeader are for servers that the user has named.
+func isOfCredentials(variable string) bool {
+	name, _, _ := strings.Cut(variable, "=")
+	switch name {
+	case "GIT_ASKPASS", "SSH_ASKPASS", "GIT_SSL_CERT", "GIT_SSL_KEY", "GIT_SSL_CERT_PASSWORD_PROTECTED", "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS", "GIT_HTTP_USER_AGENT":
+		return true
+	}
+	return strings.HasPrefix(name, "GIT_CONFIG_KEY_") || strings.HasPrefix(name, "GIT_CONFIG_VALUE_")
+}
+
+// withoutCredentials are settings of git by which no server gets what is not for it by name.
+var withoutCredentials = []string{
+	"-c", "core.askPass=", "-c", "http.extraHeader=", "-c", "http.cookieFile=", "-c", "http.sslCert=", "-c", "http.sslKey=", "-c", "http.delegation=none", "-c", "http.emptyAuth=false",
+}
+
+// In returns what runs git in a directory, and says in errors what it was for.
+func In(ctx context.Context, dir, what string) func(args ...string) (string, error) {
+	return func(args ...string) (string, error) {
+		cmd := exec.CommandContext(ctx, "git", append(append([]string{
+			"-C", dir, "-c", "protocol.ext.allow=never", "-c", "core.hooksPath=" + os.DevNull,
+			"-c", "http.lowSpeedLimit=1", "-c", "http.lowSpeedTime=60", // a server that sends nothing
+		}, withoutCredentials...), args...)...)
+		cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return isOfRepository(v) || isOfCredentials(v) }), "GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_NOSYSTEM=1")
+		out, err := cmd.CombinedOutput()
+		text := strings.TrimSpace(string(out))
+		if errors.Is(err, exec.ErrNotFound) {
+			return "", fmt.Errorf("a source in git needs the command git, which is not installed: %w", err)
+		}
+		if err != nil {
+			return "", fmt.Errorf("%s: %s", what, text)
+		}
+		return text, nil
+	}
+}
+
+// CheckOut fetches a branch, tag, or commit of a repository into an empty directory, and returns the commit.
+func CheckOut(ctx context.Context, dir, url, ref string) (string, error) {
+	git := In(ctx, dir, fmt.Sprintf("fetching %s from %s", ref, url))
+	if _, err := git("init", "--quiet"); err != nil {
+		return "", err
+	}
+	if ref == "" {
+		ref = "HEAD"
+	}
+	if _, err := git("fetch", "--quiet", "--depth", "1", "--no-tags", "--", url, ref); err != nil {
+		// Servers without the newer protocol have only whole repositories, and their branches and tags.
+		if _, whole := git("fetch", "--quiet", "--", url, "+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*"); whole != nil {
+			return "", err
+		}
+		for _, name := range []string{"refs/tags/" + ref, "refs/remotes/origin/" + ref, ref} {
+			if _, known := git("rev-parse", "--verify", "--quiet", name+"^{commit}"); known == nil {
+				if _, err := git("checkout", "--quiet", "--detach", name); err != nil {
+					return "", err
+				}
+				return git("rev-parse", "HEAD")
+			}
+		}
+		return "", err
+	}
+	if _, err := git("checkout", "--quiet", "--detach", "FETCH_HEAD"); err != nil {
+		return "", err
+	}
+	return git("rev-parse", "HEAD")
+}
