@@ -5,7 +5,7 @@ import "slices"
 // act is what a walk does once: it changes the world, the program, and the provider, runs husk, and lets things fail meanwhile.
 // It is plain data, so that a walk that failed can be repeated without some of its acts.
 type act struct {
-	Do      string // up, refresh, destroy, or settle
+	Do      string // up, refresh, destroy, settle, or lost login
 	Program program
 	// Version is that of the provider.
 	Version int
@@ -35,7 +35,7 @@ func (a act) narrow() bool { return len(a.Targets)+len(a.Excludes) > 0 }
 func drawActs(r random, disks bool) (acts []act) {
 	p, version := drawProgram(r), 1
 	for range 3 + r.IntN(12) {
-		a := act{Do: pick(r, []string{"up", "up", "up", "up", "up", "refresh", "destroy", "settle"}), Version: version, Parallel: pick(r, []int{1, 1, 4})}
+		a := act{Do: pick(r, []string{"up", "up", "up", "up", "up", "refresh", "destroy", "settle", "lost login"}), Version: version, Parallel: pick(r, []int{1, 1, 4})}
 		if !r.oneIn(4) {
 			p = p.edit(r)
 		}
@@ -56,7 +56,7 @@ func (a *act) draw(r random, disks bool) {
 		all = append(all, res.parts()...)
 	}
 	some := func() []string { return []string{pick(r, all)} }
-	if a.Do == "settle" {
+	if a.Do == "settle" || a.Do == "lost login" {
 		return
 	}
 	if r.oneIn(4) {

@@ -24,6 +24,9 @@ type object struct {
 	From         []string
 }
 
+// typ is the type of the resource that an object is.
+func (o object) typ() string { return "world:index:" + o.Kind }
+
 // request is one of the provider: see testdata/world.
 type request struct {
 	Method, Kind, Name, ID, Region string
@@ -139,6 +142,9 @@ func (c *cloud) do(r request) answer {
 		case o.Region != r.Region:
 			return answer{Fault: "not found"} // as in another project
 		}
+	}
+	if owner, ok := strings.CutPrefix(r.Owner, "address of "); ok && c.objects[owner] == nil {
+		return answer{Fault: "refused"} // nothing can belong to what is not there
 	}
 	switch r.Method {
 	case "create":

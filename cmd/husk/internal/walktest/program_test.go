@@ -227,8 +227,9 @@ func drawProgram(r random) program {
 		}
 		p.Resources = append(p.Resources, p.draw(r, name))
 	}
-	if len(p.Resources) > 0 && r.oneIn(3) {
+	if len(p.Resources) > 0 && r.oneIn(2) {
 		p.RegionOf = p.Resources[0].Name
+		p.Resources[0].Own = false
 	}
 	p.mend()
 	return p
@@ -242,8 +243,12 @@ func (p program) edit(r random) program {
 			return drawProgram(r)
 		}
 		i := r.IntN(len(p.Resources))
+		kind := r.IntN(12)
+		if region := p.index(p.RegionOf); region >= 0 && r.oneIn(4) {
+			i, kind = region, 2 // it is replaced, and so is the provider, perhaps
+		}
 		at := &p.Resources[i]
-		switch r.IntN(12) {
+		switch kind {
 		case 0, 1:
 			at.Key = r.IntN(3)
 		case 2, 3:

@@ -21,7 +21,9 @@ type entry struct {
 	RetainOnDelete     bool
 	PendingReplacement bool
 	Parent             urn.URN
+	DeletedWith        urn.URN
 	Dependencies       []urn.URN
+	ReplaceWith        []urn.URN
 	fingerprint        string
 	Inputs, Outputs    json.RawMessage
 }
@@ -46,6 +48,27 @@ func (r recorded) object(id string) (entry, bool) {
 		}
 	}
 	return entry{}, false
+}
+
+// needs are the resources that a resource depends on, is deleted with, or is replaced with, by way of others or not.
+func (r recorded) needs(e entry) map[urn.URN]bool {
+	out := map[urn.URN]bool{}
+	var add func(entry)
+	add = func(e entry) {
+		for _, u := range slices.Concat(e.Dependencies, e.ReplaceWith, []urn.URN{e.DeletedWith}) {
+			if u == "" || out[u] {
+				continue
+			}
+			out[u] = true
+			for _, other := range r.entries {
+				if other.URN == u {
+					add(other)
+				}
+			}
+		}
+	}
+	add(e)
+	return out
 }
 
 func (r recorded) String() string {
@@ -73,7 +96,7 @@ func (w *walker) recorded() (out recorded) {
 			out.entries = append(out.entries, entry{
 				URN: r.URN, ID: r.ID, Type: r.Type, Custom: r.Custom, Delete: r.Delete, Protect: r.Protect, External: r.External,
 				RetainOnDelete: r.RetainOnDelete, PendingReplacement: r.PendingReplacement,
-				Parent: r.Parent, Dependencies: r.Dependencies,
+				Parent: r.Parent, DeletedWith: r.DeletedWith, Dependencies: r.Dependencies, ReplaceWith: r.ReplaceWith,
 				fingerprint: fmt.Sprintf("%s %s %v %v delete=%v pending=%v protect=%v", r.URN, r.ID, r.Inputs, r.Outputs, r.Delete, r.PendingReplacement, r.Protect),
 			})
 		}
