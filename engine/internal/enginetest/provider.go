@@ -49,6 +49,10 @@ type Cloud struct {
 	Owning bool
 	// Regional lets a provider reach only the objects in the region of its configuration.
 	Regional bool
+	// Editions has each state say which module recorded it. Another module asks that the resource be read before it compares
+	// it, as ported providers of Terraform do, or replaces it if that cannot be asked for. Objects that several resources may
+	// share are left out: a read would find what another one has made.
+	Editions bool
 	// Schema is the package's; empty for none.
 	Schema string
 	// Features are those that the provider claims; nil for all but write-only inputs.
@@ -212,10 +216,22 @@ type provider struct {
 	name   string
 	digest string
 
-	mu       sync.Mutex
-	extended map[string]bool // the packages beside its own
-	region   string
+	mu         sync.Mutex
+	extended   map[string]bool // the packages beside its own
+	region     string
+	readsFirst bool // whether it may ask for a read
 }
+
+// recorded is a state as this module records it.
+func (p *provider) recorded(state property.Map) property.Map {
+	if p.cloud.Editions {
+		state = state.With(edition, property.String(p.digest))
+	}
+	return state
+}
+
+// edition is the property that says which module recorded a state.
+const edition = "edition"
 
 // found returns an object that the provider reaches. The caller holds the cloud's lock.
 func (p *provider) found(id string) (property.Map, bool) {
@@ -239,6 +255,7 @@ func (p *provider) Handshake(_ context.Context, req abi.HandshakeRequest) (abi.H
 	if p.cloud.Features != nil {
 		features &= *p.cloud.Features
 	}
+	p.readsFirst = features&abi.FeaturesReadFirst != 0
 	return abi.HandshakeResponse{Name: p.name, Version: "1.0.0", Features: features}, nil
 }
 
@@ -334,6 +351,13 @@ func (p *provider) Diff(_ context.Context, req abi.DiffRequest) (abi.DiffRespons
 		return abi.DiffResponse{Changes: abi.DiffChangesUnknown}, nil
 	}
 	resp := abi.DiffResponse{Changes: abi.DiffChangesNone, HasDetailedDiff: true, DeleteBeforeReplace: t.DeleteBeforeReplace}
+	if by, _ := req.Olds.Get(edition).Plain().AsString(); p.cloud.Editions && t.Identity == nil && by != p.digest {
+		resp.Changes = abi.DiffChangesOutdated
+		if !p.readsFirst {
+			resp.Changes, resp.ReplaceKeys = abi.DiffChangesSome, []string{edition}
+		}
+		return resp, nil
+	}
 	if t.Declared && t.ID(req.OldInputs) == t.ID(req.News) {
 		resp.DeleteBeforeReplace = true
 	}
@@ -394,7 +418,7 @@ func (p *provider) Create(_ context.Context, req abi.CreateRequest) (abi.CreateR
 	if err := c.health("create "+req.Name, id); err != nil {
 		return abi.CreateResponse{}, err
 	}
-	return abi.CreateResponse{ID: id, State: c.objects[id]}, nil
+	return abi.CreateResponse{ID: id, State: p.recorded(c.objects[id])}, nil
 }
 
 func (c *Cloud) asked(call string) error {
@@ -450,7 +474,7 @@ func (p *provider) Read(_ context.Context, req abi.ReadRequest) (abi.ReadRespons
 		return abi.ReadResponse{}, nil
 	}
 	inputs := state.Without(p.cloud.Types[req.Type].Computed...)
-	return abi.ReadResponse{ID: req.ID, State: state, Inputs: &inputs}, nil
+	return abi.ReadResponse{ID: req.ID, State: p.recorded(state), Inputs: &inputs}, nil
 }
 
 func (p *provider) Exists(ctx context.Context, req abi.ExistsRequest) (abi.ExistsResponse, error) {
@@ -478,7 +502,7 @@ func (p *provider) Update(_ context.Context, req abi.UpdateRequest) (abi.UpdateR
 		return abi.UpdateResponse{}, abi.NewError(abi.ErrorKindNotFound, "object "+req.ID+" does not exist")
 	}
 	c.objects[req.ID] = p.outputs(req.Type, req.ID, req.News)
-	return abi.UpdateResponse{State: c.objects[req.ID]}, c.health("update "+req.Name, req.ID)
+	return abi.UpdateResponse{State: p.recorded(c.objects[req.ID])}, c.health("update "+req.Name, req.ID)
 }
 
 func (p *provider) Delete(_ context.Context, req abi.DeleteRequest) error {

@@ -82,7 +82,7 @@ func runScenario(t testing.TB, s scenario) {
 			cloud.Types[typ] = about
 		}
 	}
-	cloud.Regional, cloud.Owning = true, true
+	cloud.Regional, cloud.Owning, cloud.Editions = true, true, true
 	m := &model{t: t, Stack: enginetest.NewStack(t, cloud), outside: make(map[string]bool), told: make(map[string]bool), shared: make(map[string]bool), former: make(map[string][]string)}
 	m.MayFail = true // what is protected refuses
 	for _, id := range outside {
@@ -174,7 +174,17 @@ func (m *model) up(a act) (refused bool) {
 	again, err := m.Try(enginetest.Up, program)
 	require.NoError(m.t, err)
 	require.Zero(m.t, again.Changes.Total(), "a second update does nothing: %v", m.Steps())
+	m.requireUpgrade(a)
 	return false
+}
+
+// requireUpgrade requires that another version of the provider changes no resource by itself.
+func (m *model) requireUpgrade(a act) {
+	m.Cloud.Digest += "+"
+	m.Cloud.Calls()
+	_, err := m.Try(enginetest.Up, a.Program.program())
+	require.NoError(m.t, err)
+	require.Empty(m.t, m.Cloud.Calls(), "another version of the provider changes nothing")
 }
 
 // also adds to the options of the deployments that follow.
