@@ -101,7 +101,7 @@ func (s *site) command(user string, args ...any) *exec.Cmd {
 	}
 	cmd := exec.Command(filepath.Join(bin, "husk"), words...)
 	home := filepath.Join(s.dir, "home-"+user)
-	require.NoError(s.t, os.MkdirAll(home, 0o700))
+	require.NoError(s.t, testmodule.ShareCache(s.cache, home))
 	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home, "HUSK_CACHE_DIR="+s.cache, "NO_COLOR=1",
 		"PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	return cmd

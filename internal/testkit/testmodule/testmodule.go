@@ -124,18 +124,27 @@ func dependOn(dir string, environment ...string) error {
 	return nil
 }
 
+// ShareCache gives the user whose configuration is in a directory the key of the cache that [Cache] returns, so that code that is
+// there counts for them. With a key of their own, they would compile each module again, and what they keep would not count for
+// other tests.
+func ShareCache(cache, config string) error {
+	key, err := os.ReadFile(filepath.Join(cache, "config", "husk", keyFile))
+	if err != nil {
+		return err
+	}
+	own := filepath.Join(config, "husk")
+	if err := os.MkdirAll(own, 0o700); err != nil {
+		return err
+	}
+	return atomicfile.WriteUnsynced(filepath.Join(own, keyFile), key, 0o600)
+}
+
 // User returns the environment of a user with a home directory and the key of the shared cache, so
 // that the modules of all such users are compiled once.
 func User(t testing.TB, home string) []string {
 	t.Helper()
 	cache := filepath.Dir(CacheDir(t))
-	config, err := os.UserConfigDir()
-	require.NoError(t, err)
-	key, err := os.ReadFile(filepath.Join(config, "husk", keyFile))
-	require.NoError(t, err)
-	own := filepath.Join(ConfigDir(home), "husk")
-	require.NoError(t, os.MkdirAll(own, 0o700))
-	require.NoError(t, atomicfile.WriteUnsynced(filepath.Join(own, keyFile), key, 0o600))
+	require.NoError(t, ShareCache(filepath.Dir(CacheDir(t)), ConfigDir(home)))
 	environment := []string{
 		"HOME=" + home, "XDG_CONFIG_HOME=" + home, "XDG_CACHE_HOME=" + home, "AppData=" + home, "LocalAppData=" + home,
 		"HUSK_CACHE_DIR=" + cache, "NO_COLOR=1",

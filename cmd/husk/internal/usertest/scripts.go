@@ -25,6 +25,7 @@ import (
 	"github.com/husk-dev/husk/internal/testkit/miniotest"
 	"github.com/husk-dev/husk/internal/testkit/nightly"
 	"github.com/husk-dev/husk/internal/testkit/postgrestest"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
 var update = flag.Bool("update", false, "write the golden files of the scripts anew")
@@ -159,6 +160,24 @@ func (u *User) setup(e *testscript.Env) error {
 	return os.WriteFile(filepath.Join(e.WorkDir, "lab.wasm"), u.Lab, 0o644)
 }
 
+// linkCode links the code of modules in a cache into another one. What cannot be linked is compiled again.
+func linkCode(from, to string) error {
+	from, to = filepath.Join(from, "compiled"), filepath.Join(to, "compiled")
+	files, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		return err
+	}
+	for _, f := range files {
+		if f.Type().IsRegular() {
+			_ = os.Link(filepath.Join(from, f.Name()), filepath.Join(to, f.Name()))
+		}
+	}
+	return nil
+}
+
 var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
 	// expand FILE...: replaces $NAME in files by the environment's.
 	"expand": func(ts *testscript.TestScript, _ bool, args []string) {
@@ -171,6 +190,23 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 			})
 			ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o644))
 		}
+	},
+	// config DIR: the user's configuration is in a directory from now on. The cache of all tests counts for it.
+	"config": func(ts *testscript.TestScript, _ bool, args []string) {
+		dir := ts.MkAbs(args[0])
+		shared, err := testmodule.Cache()
+		ts.Check(err)
+		ts.Check(testmodule.ShareCache(shared, dir))
+		ts.Setenv("XDG_CONFIG_HOME", dir)
+	},
+	// machine NAME: husk's cache is the one of another machine from now on, which has fetched and built nothing. It has
+	// compiled what all tests have, as that takes long and is what other tests are about.
+	"machine": func(ts *testscript.TestScript, _ bool, args []string) {
+		cache := filepath.Join(ts.Getenv("WORK"), args[0])
+		shared, err := testmodule.Cache()
+		ts.Check(err)
+		ts.Check(linkCode(shared, cache))
+		ts.Setenv("HUSK_CACHE_DIR", cache)
 	},
 	// replace OLD NEW FILE: replaces text or bytes in a file, which must have them.
 	"replace": func(ts *testscript.TestScript, _ bool, args []string) {
