@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/base/atomicfile"
+	"github.com/husk-dev/husk/internal/base/intake"
 	"github.com/husk-dev/husk/internal/base/printable"
 )
 
@@ -81,12 +83,29 @@ func (m fileModules) Has(_ context.Context, digest string) (bool, error) {
 	return err == nil, err
 }
 
-func (m fileModules) Get(_ context.Context, digest string) ([]byte, error) {
+func (m fileModules) Get(ctx context.Context, digest string) ([]byte, error) {
 	file, err := m.file(digest)
 	if err != nil {
 		return nil, err
 	}
-	return os.ReadFile(file)
+	return readFile(ctx, file)
+}
+
+// readFile reads a file once there is room for it.
+func readFile(ctx context.Context, file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if err := intake.Room(ctx, info.Size()); err != nil {
+		return nil, err
+	}
+	return io.ReadAll(f)
 }
 
 func (m fileModules) Put(ctx context.Context, digest string, content func() ([]byte, error)) error {
@@ -172,12 +191,12 @@ func namesIn(dir, suffix string) ([]string, error) {
 }
 
 // Load implements [KV]. Files have no versions: only one run at a time has the lease.
-func (k fileKV) Load(_ context.Context, stack state.StackName, provider string) ([]byte, string, error) {
+func (k fileKV) Load(ctx context.Context, stack state.StackName, provider string) ([]byte, string, error) {
 	file, err := k.file(stack, provider)
 	if err != nil {
 		return nil, "", err
 	}
-	data, err := os.ReadFile(file)
+	data, err := readFile(ctx, file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, "", nil
 	}
@@ -205,11 +224,11 @@ func (h fileHistory) List(_ context.Context, stack state.StackName) ([]string, e
 	return namesIn(h.of(stack), runSuffix)
 }
 
-func (h fileHistory) Get(_ context.Context, stack state.StackName, id string) ([]byte, error) {
+func (h fileHistory) Get(ctx context.Context, stack state.StackName, id string) ([]byte, error) {
 	if err := CheckRecord(id); err != nil {
 		return nil, fmt.Errorf("%w: %w", err, fs.ErrNotExist)
 	}
-	return os.ReadFile(filepath.Join(h.of(stack), id+runSuffix))
+	return readFile(ctx, filepath.Join(h.of(stack), id+runSuffix))
 }
 
 func (h fileHistory) Put(ctx context.Context, stack state.StackName, id string, content []byte) error {

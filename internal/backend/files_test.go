@@ -25,6 +25,8 @@ func openFiles(t *testing.T) *backend.Backend {
 
 func TestFiles(t *testing.T) { backendtest.Run(t, openFiles) }
 
+func TestRoomForFiles(t *testing.T) { backendtest.Room(t, openFiles(t)) }
+
 // TestMain is also that of the writers of TestHistory.
 func TestMain(m *testing.M) {
 	backendtest.Main(m, func(_ context.Context, dir string) (state.Store, error) { return filestore.New(dir), nil })

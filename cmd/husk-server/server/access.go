@@ -63,7 +63,7 @@ func (c *caller) end() {
 
 // bounded returns a context for what the request of a caller reads: its memory is taken before.
 func (c *caller) bounded(ctx context.Context) context.Context {
-	return backend.WithRoom(ctx, c.held.Add)
+	return intake.WithRoom(ctx, c.held.Add)
 }
 
 // everyTenant is the tenant of workers that take the runs of all.
@@ -116,7 +116,7 @@ func (s *Server) caller(r *http.Request) (*caller, error) {
 				return err
 			}
 			held = s.memory.Hold(tenant)
-			t.ctx = backend.WithRoom(t.ctx, held.Add)
+			t.ctx = intake.WithRoom(t.ctx, held.Add)
 			run, err := t.runWhere(running, found.hash)
 			if err != nil || run == nil {
 				return err
@@ -350,7 +350,7 @@ func (k ownKeys) Open(ctx context.Context, typ string, of json.RawMessage) (secr
 // isEmpty returns an error unless a state has nothing in it, so that anybody may begin with it.
 func (t *tenant) isEmpty(ctx context.Context, stack state.StackName, checkpoint []byte) error {
 	const decoded = 4 // times the size of the text, for which the call takes more than once
-	if err := backend.Room(ctx, decoded*int64(len(checkpoint))); err != nil {
+	if err := intake.Room(ctx, decoded*int64(len(checkpoint))); err != nil {
 		return err
 	}
 	alone := backend.Files("", new(memstore.Store))

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/base/intake"
 	"github.com/husk-dev/husk/internal/base/printable"
 )
 
@@ -124,7 +124,7 @@ func (s *Server) beat(ctx context.Context, c *caller, b runapi.Beat) (answer run
 // end records how a run ended at a worker.
 func (s *Server) end(ctx context.Context, c *caller, e runapi.End) error {
 	// What comes in can be handed out again.
-	if err := backend.Room(ctx, planCopies*int64(len(e.Plan))); err != nil {
+	if err := intake.Room(ctx, planCopies*int64(len(e.Plan))); err != nil {
 		return err
 	}
 	var ended *record

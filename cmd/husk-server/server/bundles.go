@@ -8,8 +8,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/base/intake"
 	"github.com/husk-dev/husk/internal/workspace/bundle"
 )
 
@@ -61,7 +61,7 @@ func (s *Server) putBundle(w http.ResponseWriter, r *http.Request, c *caller) (a
 		}
 	}
 	const copies = 2 // of the database
-	if err := backend.Room(r.Context(), copies*int64(len(content))); err != nil {
+	if err := intake.Room(r.Context(), copies*int64(len(content))); err != nil {
 		return nil, err
 	}
 	return nil, s.db.step(r.Context(), func(t *tx) error {

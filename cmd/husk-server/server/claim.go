@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/engine/state"
-	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/runapi"
 	"github.com/husk-dev/husk/internal/base/intake"
 )
@@ -48,7 +47,7 @@ func (t *tx) oneOf(tenant, column string, is func(string) bool) (condition strin
 			return nil
 		}
 		values = append(values, value)
-		return backend.Room(t.ctx, rowCopies*int64(len(value)))
+		return intake.Room(t.ctx, rowCopies*int64(len(value)))
 	}, "SELECT DISTINCT "+column+" FROM husk_runs WHERE state = 'queued'"+of, args...)
 	if err != nil || len(values) == 0 {
 		return "", "", err
@@ -214,7 +213,7 @@ func (s *Server) stateOf(ctx context.Context, r *record) (string, error) {
 		return "", err
 	}
 	const copies = 2 // one is the database's
-	bounded := backend.WithRoom(ctx, func(bytes int64) error { return backend.Room(ctx, copies*bytes) })
+	bounded := intake.WithRoom(ctx, func(bytes int64) error { return intake.Room(ctx, copies*bytes) })
 	c, err := t.backend.State.Load(bounded, state.StackName{Project: r.Project, Name: r.Stack})
 	if errors.Is(err, state.ErrStackNotFound) {
 		return seenNothing, nil

@@ -23,6 +23,7 @@ import (
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/postgres"
 	"github.com/husk-dev/husk/internal/backend/sqlite"
+	"github.com/husk-dev/husk/internal/base/intake"
 )
 
 // db is the server's database: PostgreSQL, or a file of SQLite.
@@ -297,14 +298,14 @@ func (d *db) step(ctx context.Context, do func(*tx) error) error {
 
 // room takes memory for the texts that come next, if the memory of the step is bounded: a query gives their bytes.
 func (t *tx) room(query string, args ...any) error {
-	if !backend.IsBounded(t.ctx) {
+	if !intake.IsBounded(t.ctx) {
 		return nil
 	}
 	var bytes int64
 	if err := t.row(query, args...).Scan(&bytes); err != nil {
 		return err
 	}
-	return backend.Room(t.ctx, rowCopies*bytes)
+	return intake.Room(t.ctx, rowCopies*bytes)
 }
 
 // content loads a large text, of which there are as many copies in memory, and none if there is no such row.
@@ -315,7 +316,7 @@ func (t *tx) content(copies int64, column, from string, args ...any) (content []
 		return nil, nil
 	}
 	if err == nil {
-		err = backend.Room(t.ctx, copies*bytes.Int64)
+		err = intake.Room(t.ctx, copies*bytes.Int64)
 	}
 	if err != nil {
 		return nil, err

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/base/intake"
 )
 
 const (
@@ -79,7 +79,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, c *caller) error
 	defer stop()
 	held := s.memory.Hold(c.tenant)
 	defer held.End()
-	ctx := backend.WithRoom(r.Context(), held.Add)
+	ctx := intake.WithRoom(r.Context(), held.Add)
 	for {
 		if time.Since(checked) > checkAgain {
 			checked = time.Now()

@@ -91,7 +91,7 @@ type metric struct {
 	kind              kind
 	// labels are the names of what tells the points apart, and points are their values.
 	labels []string
-	points func(*runapi.Status, *counts) []point
+	points func(*gauges, *counts) []point
 }
 
 // point is a value of a metric.
@@ -106,33 +106,29 @@ func one(number float64) []point { return []point{{number: number}} }
 
 // metrics are all.
 var metrics = []metric{
-	{"husk.runs", "{run}", "Runs that are not final, by state.", gauge, []string{"state"}, func(s *runapi.Status, _ *counts) (all []point) {
+	{"husk.runs", "{run}", "Runs that are not final, by state.", gauge, []string{"state"}, func(g *gauges, _ *counts) (all []point) {
 		for _, state := range []runapi.State{runapi.Queued, runapi.Running, runapi.Waiting} {
-			all = append(all, point{labels: []string{string(state)}, number: float64(s.Runs[state])})
+			all = append(all, point{labels: []string{string(state)}, number: float64(g.runs[state])})
 		}
 		return all
 	}},
-	{"husk.oldest_queued", "s", "How long the oldest queued run has waited.", gauge, nil, func(s *runapi.Status, _ *counts) []point { return one(s.Oldest) }},
-	{"husk.workers", "{worker}", "Workers that were heard of in the last two minutes.", gauge, nil, func(s *runapi.Status, _ *counts) []point {
-		return one(float64(len(s.Workers)))
+	{"husk.oldest_queued", "s", "How long the oldest queued run has waited.", gauge, nil, func(g *gauges, _ *counts) []point { return one(g.oldest) }},
+	{"husk.workers", "{worker}", "Workers that were heard of in the last two minutes.", gauge, nil, func(g *gauges, _ *counts) []point {
+		return one(float64(g.workers))
 	}},
-	{"husk.worker.slots", "{run}", "Runs that these workers take at once.", gauge, nil, func(s *runapi.Status, _ *counts) []point {
-		slots := 0
-		for _, worker := range s.Workers {
-			slots += worker.Slots
-		}
-		return one(float64(slots))
+	{"husk.worker.slots", "{run}", "Runs that these workers take at once.", gauge, nil, func(g *gauges, _ *counts) []point {
+		return one(float64(g.slots))
 	}},
-	{"husk.refused", "{request}", "Requests that were refused.", counter, nil, func(_ *runapi.Status, c *counts) []point { return one(float64(c.refused)) }},
-	{"husk.workers.lost", "{worker}", "Runs whose worker was lost.", counter, nil, func(_ *runapi.Status, c *counts) []point { return one(float64(c.lost)) }},
-	{"husk.runs.ended", "{run}", "Runs that ended, by operation and state.", counter, []string{"operation", "state"}, func(_ *runapi.Status, c *counts) (all []point) {
+	{"husk.refused", "{request}", "Requests that were refused.", counter, nil, func(_ *gauges, c *counts) []point { return one(float64(c.refused)) }},
+	{"husk.workers.lost", "{worker}", "Runs whose worker was lost.", counter, nil, func(_ *gauges, c *counts) []point { return one(float64(c.lost)) }},
+	{"husk.runs.ended", "{run}", "Runs that ended, by operation and state.", counter, []string{"operation", "state"}, func(_ *gauges, c *counts) (all []point) {
 		for _, key := range slices.SortedFunc(maps.Keys(c.ends), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
 			all = append(all, point{labels: key[:], number: float64(c.ends[key])})
 		}
 		return all
 	}},
-	{"husk.wait", "s", "How long runs waited for a worker.", durations, nil, func(_ *runapi.Status, c *counts) []point { return []point{{times: c.waits}} }},
-	{"husk.run", "s", "How long runs took, by operation.", durations, []string{"operation"}, func(_ *runapi.Status, c *counts) (all []point) {
+	{"husk.wait", "s", "How long runs waited for a worker.", durations, nil, func(_ *gauges, c *counts) []point { return []point{{times: c.waits}} }},
+	{"husk.run", "s", "How long runs took, by operation.", durations, []string{"operation"}, func(_ *gauges, c *counts) (all []point) {
 		for _, operation := range slices.Sorted(maps.Keys(c.times)) {
 			all = append(all, point{labels: []string{operation}, times: *c.times[operation]})
 		}
@@ -140,12 +136,48 @@ var metrics = []metric{
 	}},
 }
 
+// gauges are about the whole database, which adds them up: however many runs and workers there are, they are a few numbers here.
+type gauges struct {
+	runs           map[runapi.State]int
+	oldest         float64 // in seconds
+	workers, slots int
+}
+
+// present is how long a worker is one after it was heard of.
+const present = 2 * time.Minute
+
+func (t *tx) gauges(g *gauges) (err error) {
+	if g.runs, g.oldest, err = t.queue(everyTenant, 1); err != nil {
+		return err
+	}
+	return t.row("SELECT count(*), COALESCE(SUM(slots), 0) FROM husk_workers WHERE seen > ?", millis(time.Now().Add(-present))).Scan(&g.workers, &g.slots)
+}
+
+// queue counts the runs of a tenant that are not final, or of all, and says for how many seconds the oldest queued one has waited.
+func (t *tx) queue(tenant string, all int) (runs map[runapi.State]int, oldest float64, err error) {
+	runs = make(map[runapi.State]int)
+	err = t.rows(func(scan func(...any) error) error {
+		var state runapi.State
+		var n int
+		var first int64
+		if err := scan(&state, &n, &first); err != nil {
+			return err
+		}
+		if runs[state] = n; state == runapi.Queued {
+			oldest = time.Since(timeOf(first)).Seconds()
+		}
+		return nil
+	}, "SELECT state, count(*), min(made) FROM husk_runs WHERE state IN ('queued', 'running', 'waiting') AND (tenant = ? OR 1 = ?) GROUP BY state", tenant, all)
+	return runs, oldest, err
+}
+
 // reading has the points of each of the metrics.
 type reading [][]point
 
 // readMetrics reads all metrics at one time.
 func (s *Server) readMetrics(ctx context.Context) (reading, error) {
-	status, err := s.status(ctx, everyTenant)
+	var g gauges
+	err := s.db.step(ctx, func(t *tx) error { return t.gauges(&g) })
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +185,7 @@ func (s *Server) readMetrics(ctx context.Context) (reading, error) {
 	defer s.counts.mu.Unlock()
 	var all reading
 	for _, m := range metrics {
-		all = append(all, m.points(status, s.counts))
+		all = append(all, m.points(&g, s.counts))
 	}
 	return all, nil
 }

@@ -53,6 +53,19 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+// What is read for metrics does not grow with the workers and the runs: their rows stay in the database.
+func TestMetricsReadNoRows(t *testing.T) {
+	everywhere(t, func(t *testing.T, o server.Options) {
+		b := open(t, o)
+		worker := b.client("acme", "w", runapi.Work)
+		for n := range 3 {
+			require.Nil(t, b.next(worker, fmt.Sprint("w", n), nil))
+		}
+		require.NoError(t, b.server.Exec(t.Context(), "UPDATE husk_workers SET labels = 'these cannot be read'"))
+		require.Contains(t, b.scrape(), "husk_workers 3\n")
+	})
+}
+
 // collector is one of OpenTelemetry, which has what was sent to it.
 type collector struct {
 	t   *testing.T

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/base/intake"
 )
 
 // record is a run as it is in the database.
@@ -178,7 +178,7 @@ func (s *Server) runs(ctx context.Context, c *caller, project, stack string, ope
 					return err
 				}
 				found, bytes = append(found, r), bytes+r.size
-				return backend.Room(ctx, rowCopies*int64(smallRow+len(r.text)+len(r.Reason)))
+				return intake.Room(ctx, rowCopies*int64(smallRow+len(r.text)+len(r.Reason)))
 			}, "SELECT number, "+columns+" FROM husk_runs WHERE "+condition+" AND number < ? ORDER BY number DESC LIMIT ?", append(slices.Clone(args), before, page)...); err != nil {
 				return err
 			}

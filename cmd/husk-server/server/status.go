@@ -11,10 +11,10 @@ import (
 
 // status returns what the server does, for a tenant or for all.
 func (s *Server) status(ctx context.Context, tenant string) (*runapi.Status, error) {
-	const present, lately = 2 * time.Minute, time.Hour
+	const lately = time.Hour
 	now := time.Now()
 	out := &runapi.Status{
-		Version: s.options.Version, Database: "sqlite", Runs: map[runapi.State]int{}, Last: map[runapi.State]int{}, Workers: []runapi.WorkerStatus{}, Waits: map[string]runapi.Wait{},
+		Version: s.options.Version, Database: "sqlite", Last: map[runapi.State]int{}, Workers: []runapi.WorkerStatus{}, Waits: map[string]runapi.Wait{},
 	}
 	if s.db.postgres {
 		out.Database = "postgres"
@@ -24,24 +24,9 @@ func (s *Server) status(ctx context.Context, tenant string) (*runapi.Status, err
 		all = 1
 	}
 	err := s.db.step(ctx, func(t *tx) error {
-		var oldest int64
-		err := t.rows(func(scan func(...any) error) error {
-			var state runapi.State
-			var n int
-			var first int64
-			if err := scan(&state, &n, &first); err != nil {
-				return err
-			}
-			if out.Runs[state] = n; state == runapi.Queued {
-				oldest = first
-			}
-			return nil
-		}, "SELECT state, count(*), min(made) FROM husk_runs WHERE state IN ('queued', 'running', 'waiting') AND (tenant = ? OR 1 = ?) GROUP BY state", tenant, all)
-		if err != nil {
+		var err error
+		if out.Runs, out.Oldest, err = t.queue(tenant, all); err != nil {
 			return err
-		}
-		if oldest > 0 {
-			out.Oldest = now.Sub(timeOf(oldest)).Seconds()
 		}
 		const eachRun = 32 // two numbers, in lists that grow
 		if err := t.room("SELECT ? * count(*) FROM husk_runs WHERE ended > ? AND (tenant = ? OR 1 = ?)", eachRun, millis(now.Add(-lately)), tenant, all); err != nil {

@@ -50,7 +50,7 @@ func (s *Store) Backups(ctx context.Context, name state.StackName) ([]state.Back
 	if err != nil {
 		return nil, err
 	}
-	if _, current, err := s.readStamped(f, f.checkpoint); err == nil {
+	if _, current, err := s.readStamped(ctx, f, f.checkpoint); err == nil {
 		backups = slices.DeleteFunc(backups, func(b stampedFile) bool { return b.stamp == current })
 	}
 	var out []state.BackupInfo
@@ -74,7 +74,7 @@ func (s *Store) Backup(ctx context.Context, name state.StackName, id string) (*s
 		return nil, fmt.Errorf("the stack %s: %w: %q", name, state.ErrNoBackup, id)
 	}
 	f := filesOf(name)
-	contents, is, err := s.readStamped(f, f.backup(v))
+	contents, is, err := s.readStamped(ctx, f, f.backup(v))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("the stack %s: %w: %s", name, state.ErrNoBackup, id)
 	}
@@ -84,12 +84,12 @@ func (s *Store) Backup(ctx context.Context, name state.StackName, id string) (*s
 	if is != v {
 		return nil, s.corrupt(f.backup(v), "it holds the checkpoint "+is.id(), s.remedy(f, f.backup(v)), nil)
 	}
-	if _, current, err := s.readStamped(f, f.checkpoint); err == nil && !current.before(v) {
+	if _, current, err := s.readStamped(ctx, f, f.checkpoint); err == nil && !current.before(v) {
 		return contents, nil // the records are in a later checkpoint
 	}
 	// The checkpoint was lost, or the stack was removed. Its journal still follows on the backup.
 	for _, file := range []string{f.journal(v), f.removedJournal(v)} {
-		data, err := s.readFile(file)
+		data, err := s.readBounded(ctx, file)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -121,7 +121,7 @@ func (s *Store) keepBackup(f files, v stampValue, check func() error) error {
 func (s *Store) makeBackup(f files, v stampValue, check func() error) error {
 	scratch := f.scratch()
 	if s.fs.Link(f.checkpoint, scratch) != nil { // not every file system has links
-		if _, is, err := s.readStamped(f, f.backup(v)); err == nil && is == v {
+		if _, is, err := s.readStamped(context.Background(), f, f.backup(v)); err == nil && is == v {
 			return nil
 		}
 		data, err := s.readFile(f.checkpoint)
@@ -163,7 +163,7 @@ func (s *Store) History(ctx context.Context, name state.StackName) ([][]byte, er
 	if err := errors.Join(name.Validate(), ctx.Err()); err != nil {
 		return nil, err
 	}
-	data, err := s.readFile(filesOf(name).history)
+	data, err := s.readBounded(ctx, filesOf(name).history)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

@@ -225,6 +225,6 @@ func (s *Store) Load(ctx context.Context, name state.StackName) (*state.Contents
 		return nil, err
 	}
 	s.finishAllIntents()
-	contents, _, err := s.read(filesOf(name))
+	contents, _, err := s.read(ctx, filesOf(name))
 	return contents, err
 }

@@ -2,12 +2,14 @@ package filestore
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/base/intake"
 	"github.com/husk-dev/husk/internal/base/nospace"
 )
 
@@ -23,12 +25,20 @@ func (s *Store) exists(name string) (bool, error) {
 }
 
 func (s *Store) readFile(name string) ([]byte, error) {
+	return s.readBounded(context.Background(), name)
+}
+
+// readBounded is readFile for who may have to ask for room: see [intake.WithRoom].
+func (s *Store) readBounded(ctx context.Context, name string) ([]byte, error) {
 	f, err := s.fs.OpenFile(name, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}
 	var data bytes.Buffer
 	if info, err := f.Stat(); err == nil {
+		if err := intake.Room(ctx, info.Size()); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
 		data.Grow(int(info.Size()) + bytes.MinRead) // read without moving what was read before
 	}
 	_, err = data.ReadFrom(f)

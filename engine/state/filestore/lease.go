@@ -144,7 +144,7 @@ func (l *lease) Load(ctx context.Context) (*state.Contents, error) {
 	if err := errors.Join(ctx.Err(), l.check()); err != nil {
 		return nil, err
 	}
-	contents, at, err := l.store.read(l.files)
+	contents, at, err := l.store.read(ctx, l.files)
 	if err != nil {
 		return nil, err
 	}

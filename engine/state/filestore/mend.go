@@ -13,7 +13,7 @@ func (l *lease) Salvage(ctx context.Context) (*state.Contents, error) {
 		return nil, err
 	}
 	s, f := l.store, l.files
-	contents, _, err := s.examine(f)
+	contents, _, err := s.examine(context.Background(), f)
 	var damage *state.CorruptError
 	if !errors.As(err, &damage) {
 		return contents, err
@@ -59,7 +59,7 @@ func (l *lease) putAside() (aside []string, err error) {
 		}
 		return err
 	}
-	_, v, err := s.readStamped(f, f.checkpoint)
+	_, v, err := s.readStamped(context.Background(), f, f.checkpoint)
 	switch {
 	case err == nil:
 		err = s.keepBackup(f, v, l.check)

@@ -1,6 +1,7 @@
 package filestore
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,8 +19,8 @@ type position struct {
 	journal    *journal
 }
 
-func (s *Store) read(f files) (*state.Contents, position, error) {
-	contents, at, err := s.examine(f)
+func (s *Store) read(ctx context.Context, f files) (*state.Contents, position, error) {
+	contents, at, err := s.examine(ctx, f)
 	if err == nil && contents.Damage != nil {
 		return nil, position{}, contents.Damage
 	}
@@ -27,9 +28,9 @@ func (s *Store) read(f files) (*state.Contents, position, error) {
 }
 
 // examine is read, but a damaged journal is no error.
-func (s *Store) examine(f files) (*state.Contents, position, error) {
+func (s *Store) examine(ctx context.Context, f files) (*state.Contents, position, error) {
 	for {
-		contents, was, err := s.readCheckpoint(f)
+		contents, was, err := s.readCheckpoint(ctx, f)
 		if err != nil {
 			return nil, position{}, err
 		}
@@ -38,7 +39,7 @@ func (s *Store) examine(f files) (*state.Contents, position, error) {
 				return nil, position{}, err
 			}
 		}
-		data, err := s.readFile(f.journal(was))
+		data, err := s.readBounded(ctx, f.journal(was))
 		if errors.Is(err, fs.ErrNotExist) {
 			// There is no journal yet, or the next checkpoint has replaced it.
 			is, err := s.stampOf(f)
@@ -91,8 +92,8 @@ func (s *Store) journals(f files, do func(stampValue) error) error {
 	return err
 }
 
-func (s *Store) readCheckpoint(f files) (*state.Contents, stampValue, error) {
-	contents, v, err := s.readStamped(f, f.checkpoint)
+func (s *Store) readCheckpoint(ctx context.Context, f files) (*state.Contents, stampValue, error) {
+	contents, v, err := s.readStamped(ctx, f, f.checkpoint)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, stampValue{}, s.notThere(f)
 	}
@@ -100,8 +101,8 @@ func (s *Store) readCheckpoint(f files) (*state.Contents, stampValue, error) {
 }
 
 // readStamped reads a checkpoint or a backup. The error is fs.ErrNotExist if there is no such file.
-func (s *Store) readStamped(f files, file string) (*state.Contents, stampValue, error) {
-	checkpoint, err := s.readFile(file)
+func (s *Store) readStamped(ctx context.Context, f files, file string) (*state.Contents, stampValue, error) {
+	checkpoint, err := s.readBounded(ctx, file)
 	if errors.Is(err, syscall.EISDIR) {
 		return nil, stampValue{}, s.corrupt(file, "it is no file", "move it away, and run husk stack restore", err)
 	}

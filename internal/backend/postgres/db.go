@@ -15,6 +15,7 @@ import (
 
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/base/intake"
 )
 
 const (
@@ -107,9 +108,9 @@ const (
 // most so many bytes: its first column is how many these are, also of a row without the rest if they are more.
 func (d *db) readBounded(ctx context.Context, query func(most int64) statement) ([]row, error) {
 	most := int64(math.MaxInt64)
-	if backend.IsBounded(ctx) {
+	if intake.IsBounded(ctx) {
 		most = firstRoom
-		if err := backend.Room(ctx, most); err != nil {
+		if err := intake.Room(ctx, most); err != nil {
 			return nil, err
 		}
 	}
@@ -119,7 +120,7 @@ func (d *db) readBounded(ctx context.Context, query func(most int64) statement) 
 			return nil, err
 		}
 		if bytes := rows[0].int(0); bytes > most {
-			if err := backend.Room(ctx, bytes-most); err != nil {
+			if err := intake.Room(ctx, bytes-most); err != nil {
 				return nil, err
 			}
 			most = bytes

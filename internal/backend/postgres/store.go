@@ -15,6 +15,7 @@ import (
 
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/base/intake"
 )
 
 // leaseTime is how long a lease lasts after the last sign of life of its holder, by the clock of the
@@ -185,9 +186,9 @@ func (s *Store) take(ctx context.Context, name state.StackName, holder state.Hol
 		return nil, nil, err
 	}
 	id, most := rand.Text(), int64(math.MaxInt64)
-	if load && backend.IsBounded(ctx) {
+	if load && intake.IsBounded(ctx) {
 		most = firstRoom
-		if err := backend.Room(ctx, most); err != nil {
+		if err := intake.Room(ctx, most); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -8,6 +8,9 @@ func (s *Server) Later(passed time.Duration) {
 	s.ending.Wait()
 }
 
+// MaxLeases is the number of leases that a client may have.
+const MaxLeases = maxLeases
+
 // Kept returns the size of the answers that the server keeps, in bytes.
 func (s *Server) Kept() (size int) {
 	s.mu.Lock()

@@ -12,6 +12,7 @@ import (
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/base/intake"
 )
 
 // operation is what a call does. It has a form for each identifier that it takes: without one it does not start.
@@ -369,7 +370,7 @@ func modulesOf(ctx context.Context, s *Server, a *Access, readable state.Store, 
 	const decoded = 8 // times the size of the text, with it
 	held := s.budget.Hold(a.team())
 	defer held.End()
-	snapshot, _, err := state.Load(backend.WithRoom(ctx, func(bytes int64) error { return held.Add((copies + decoded) * bytes) }), readable, name, nil)
+	snapshot, _, err := state.Load(intake.WithRoom(ctx, func(bytes int64) error { return held.Add((copies + decoded) * bytes) }), readable, name, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -384,6 +385,85 @@ func TestCallsOfNobody(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, resp.Body.Close())
 		require.Equal(t, 4, resp.StatusCode/100, "%s: %s", path, resp.Status)
+	}
+}
+
+// TestLeasesAreCounted has a client take ever more leases: those of others go on, and what one lease took another one gets.
+func TestLeasesAreCounted(t *testing.T) {
+	budget := intake.NewBudget(64 << 20)
+	handler := remote.Handler(accessTo(backend.Files(t.TempDir(), new(memstore.Store))), budget)
+	defer handler.Close()
+	ask := func(token, operation string, n int, more map[string]any) *http.Response {
+		t.Helper()
+		call := map[string]any{"call": rand.Text(), "stack": map[string]any{"Project": "p", "Name": fmt.Sprint("s", n)}}
+		maps.Copy(call, more)
+		body, err := strictcbor.Marshal(call)
+		require.NoError(t, err)
+		r := httptest.NewRequest(http.MethodPost, remote.Path+operation, bytes.NewReader(body))
+		r.Header.Set("Authorization", "Bearer "+token)
+		r.Header.Set("Content-Type", "application/cbor")
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		return w.Result()
+	}
+	lease := func(token string, n int) (*http.Response, map[string]any) {
+		id := map[string]any{"lease": rand.Text()}
+		return ask(token, "lease", n, id), id
+	}
+	var first map[string]any
+	for n := range remote.MaxLeases + 1 {
+		require.Equal(t, http.StatusOK, ask("greedy", "create", n, map[string]any{"content": []byte("{}")}).StatusCode)
+		if n == remote.MaxLeases {
+			break
+		}
+		answer, id := lease("greedy", n)
+		require.Equal(t, http.StatusOK, answer.StatusCode, n)
+		if n == 0 {
+			first = id
+		}
+	}
+	held := budget.InUse()
+	require.GreaterOrEqual(t, held, int64(remote.MaxLeases)<<14, "each takes memory")
+	answer, _ := lease("greedy", remote.MaxLeases)
+	require.Equal(t, http.StatusTooManyRequests, answer.StatusCode)
+	require.NotEmpty(t, answer.Header.Get("Retry-After"))
+	require.Less(t, budget.InUse(), held+1<<10, "what was refused takes nothing")
+	answer, _ = lease("modest", remote.MaxLeases)
+	require.Equal(t, http.StatusOK, answer.StatusCode)
+
+	require.Equal(t, http.StatusOK, ask("greedy", "release", 0, first).StatusCode)
+	answer, id := lease("greedy", 0)
+	require.Equal(t, http.StatusOK, answer.StatusCode)
+	require.Equal(t, http.StatusOK, ask("greedy", "release", 0, id).StatusCode)
+	for range remote.MaxLeases + 1 { // one that is not given counts no more
+		answer, _ = lease("greedy", remote.MaxLeases)
+		require.Equal(t, http.StatusOK, answer.StatusCode, "the stack is the other's: the answer says so")
+	}
+	handler.Later(time.Hour)
+	require.Zero(t, budget.InUse(), "silent clients give all back")
+}
+
+// TestLeasesTakeMemory has clients take leases of a server that has little memory.
+func TestLeasesTakeMemory(t *testing.T) {
+	stacks := new(memstore.Store)
+	handler := remote.Handler(accessTo(backend.Files(t.TempDir(), stacks)), intake.NewBudget(1<<20))
+	defer handler.Close()
+	status := http.StatusOK
+	for n := 0; status == http.StatusOK; n++ {
+		require.Less(t, n, 1<<20>>14, "a lease takes memory")
+		name := state.StackName{Project: "p", Name: fmt.Sprint("s", n)}
+		require.NoError(t, stacks.Create(t.Context(), name, []byte("{}")))
+		body, err := strictcbor.Marshal(map[string]any{"call": rand.Text(), "stack": map[string]any{"Project": name.Project, "Name": name.Name}, "lease": rand.Text()})
+		require.NoError(t, err)
+		r := httptest.NewRequest(http.MethodPost, remote.Path+"lease", bytes.NewReader(body))
+		r.Header.Set("Authorization", "Bearer all")
+		r.Header.Set("Content-Type", "application/cbor")
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		if status = w.Code; status != http.StatusOK {
+			require.Equal(t, http.StatusServiceUnavailable, status)
+			require.NotEmpty(t, w.Header().Get("Retry-After"))
+		}
 	}
 }
 

@@ -117,8 +117,8 @@ type Server struct {
 	mu       sync.Mutex
 	sessions map[leaseKey]*session
 	calls    map[callKey]*call
-	// of counts the calls of each owner.
-	of map[string]int
+	// of counts the calls of each owner, and leasesOf its leases.
+	of, leasesOf map[string]int
 }
 
 // session is a lease of a client.
@@ -133,6 +133,8 @@ type session struct {
 	// taken is the call that took the lease, whose answer has the state, until the client is heard of again. The server's mu
 	// guards it.
 	taken *call
+	// held is the memory that the lease takes.
+	held *intake.Held
 }
 
 // call is one that changes something.
@@ -156,7 +158,7 @@ func (c *call) forget() {
 // client's if it is a [RefusedError]. What is received and sent at once takes its memory from a budget.
 func Handler(access func(*http.Request) (*Access, error), budget *intake.Budget) *Server {
 	ctx, stop := context.WithCancel(context.Background())
-	s := &Server{access: access, budget: budget, stop: stop, done: make(chan struct{}), large: make(chan struct{}, largeAtOnce), sessions: make(map[leaseKey]*session), calls: make(map[callKey]*call), of: make(map[string]int)}
+	s := &Server{access: access, budget: budget, stop: stop, done: make(chan struct{}), large: make(chan struct{}, largeAtOnce), sessions: make(map[leaseKey]*session), calls: make(map[callKey]*call), of: make(map[string]int), leasesOf: make(map[string]int)}
 	go s.tidy(ctx)
 	return s
 }
@@ -217,7 +219,7 @@ func (s *Server) end(which func(*session) bool) {
 	for id, one := range s.sessions {
 		if which(one) {
 			ended = append(ended, one)
-			delete(s.sessions, id)
+			s.dropSession(id)
 		}
 	}
 	s.mu.Unlock()
@@ -228,6 +230,30 @@ func (s *Server) end(which func(*session) bool) {
 			defer one.inUse.Unlock()
 			one.release()
 		})
+	}
+}
+
+// addSession adds a lease that a client takes, unless it has too many. The caller has mu.
+func (s *Server) addSession(one *session, access *Access) error {
+	if s.leasesOf[one.owner] >= maxLeases {
+		return &RefusedError{http.StatusTooManyRequests, fmt.Sprintf("the token has %d leases of stacks at once, the most that it may have: "+
+			"end other commands that use it, or use a token for each", maxLeases)}
+	}
+	one.held = s.budget.Hold(access.team())
+	if err := one.held.Add(leaseMemory); err != nil {
+		return err
+	}
+	s.sessions[one.leaseKey] = one
+	s.leasesOf[one.owner]++
+	return nil
+}
+
+// dropSession forgets a lease. The caller has mu.
+func (s *Server) dropSession(id leaseKey) {
+	s.sessions[id].held.End()
+	delete(s.sessions, id)
+	if s.leasesOf[id.owner]--; s.leasesOf[id.owner] == 0 {
+		delete(s.leasesOf, id.owner)
 	}
 }
 
@@ -295,7 +321,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	do := func(ctx context.Context) (int, []byte) {
-		return s.do(backend.WithRoom(ctx, access.room), op, access, of, &req)
+		return s.do(intake.WithRoom(ctx, access.room), op, access, of, &req)
 	}
 	if !op.changes {
 		status, answer := do(r.Context())
@@ -351,7 +377,7 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, op operation, acce
 // write writes an answer, which is a reason if its status is one of a refusal.
 func write(w http.ResponseWriter, status int, body []byte) {
 	if status != http.StatusOK {
-		if status == http.StatusServiceUnavailable {
+		if isLater(status) {
 			w.Header().Set("Retry-After", tryAfter)
 		}
 		http.Error(w, string(body), status)
@@ -365,6 +391,11 @@ func write(w http.ResponseWriter, status int, body []byte) {
 	_, _ = w.Write(body) // a client that is gone asks again
 	_ = deadlines.Flush()
 	_ = deadlines.SetWriteDeadline(time.Time{})
+}
+
+// isLater reports whether a call was refused that may be answered later.
+func isLater(status int) bool {
+	return status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests
 }
 
 // tryAfter is when a client is to try again for which there is no memory, in seconds.
@@ -448,7 +479,7 @@ func (s *Server) first(c *call, id callKey, do func() (int, []byte)) {
 	defer func() {
 		s.mu.Lock()
 		c.status, c.body, c.at = status, body, time.Now()
-		if status == http.StatusServiceUnavailable {
+		if isLater(status) {
 			// Nothing was done: the client tries again, and is to have more luck.
 			s.drop(id, c)
 		} else if len(body) > smallAnswer && c.held.Add(int64(len(body))) != nil {
@@ -475,8 +506,11 @@ func (s *Server) do(ctx context.Context, op operation, access *Access, of scope,
 		err = access.answers(&out)
 	}
 	var full *intake.FullError
+	var refused *RefusedError
 	if errors.As(err, &full) {
-		refused := refusedFor(full)
+		refused = refusedFor(full)
+	}
+	if refused != nil || errors.As(err, &refused) && refused.Status == http.StatusTooManyRequests {
 		return refused.Status, []byte(refused.Reason)
 	}
 	if err != nil {
@@ -547,17 +581,17 @@ func take(ctx context.Context, s *Server, access *Access, of scope, req *request
 	one.inUse.Lock()
 	defer one.inUse.Unlock()
 	s.mu.Lock()
-	_, known := s.sessions[key]
-	if !known {
-		s.sessions[key] = one
+	var err error
+	if s.sessions[key] != nil {
+		err = errors.New("the identifier of the lease is that of another")
+	} else if err = s.addSession(one, access); err == nil {
 		one.taken = s.calls[callKey{of, "lease", req.Call}]
 	}
 	s.mu.Unlock()
-	if known {
-		return answer{}, errors.New("the identifier of the lease is that of another")
+	if err != nil {
+		return answer{}, err
 	}
 	var c *state.Contents
-	var err error
 	if req.Load {
 		one.lease, c, err = access.Backend.State.LeaseAndLoad(context.WithoutCancel(ctx), req.Stack, req.Holder) // it also mends the journal
 	} else {
@@ -571,7 +605,9 @@ func take(ctx context.Context, s *Server, access *Access, of scope, req *request
 	}
 	if err != nil {
 		s.mu.Lock()
-		delete(s.sessions, key)
+		if s.sessions[key] == one {
+			s.dropSession(key)
+		}
 		s.mu.Unlock()
 		one.release()
 		return answer{}, err
@@ -621,7 +657,7 @@ func (s *Server) endLease(key leaseKey, end func(state.Lease) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.sessions[key] == one {
-		delete(s.sessions, key)
+		s.dropSession(key)
 	}
 	return nil
 }

@@ -48,6 +48,10 @@ const (
 	answerTime = 5 * time.Minute
 	// maxRemembered bounds the answers that the server keeps for one client: more than 300 changes a second.
 	maxRemembered = 100_000
+	// maxLeases bounds the leases that one client has at once: a run or a command has one, or two to move resources.
+	maxLeases = 1000
+	// leaseMemory is what a lease takes of the server, with what keeps it in the database, in bytes.
+	leaseMemory = 16 << 10
 )
 
 // request has what the calls take.

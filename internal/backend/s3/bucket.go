@@ -18,6 +18,7 @@ import (
 
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/base/intake"
 )
 
 const (
@@ -141,6 +142,7 @@ func (b *bucket) transfer(ctx context.Context, right string, size int, request f
 // get reads an object. The error is fs.ErrNotExist if there is none.
 func (b *bucket) get(ctx context.Context, key string) (*object, error) {
 	var out *object
+	var full error
 	err := b.transfer(ctx, rightGet, 0, func(ctx context.Context, more func(size int64)) error {
 		body, info, header, err := b.client.GetObject(ctx, b.name, b.prefix+key, minio.GetObjectOptions{})
 		if err != nil {
@@ -148,6 +150,9 @@ func (b *bucket) get(ctx context.Context, key string) (*object, error) {
 		}
 		defer body.Close()
 		more(info.Size)
+		if full = intake.Room(ctx, info.Size); full != nil {
+			return nil
+		}
 		content, err := io.ReadAll(body)
 		if err != nil {
 			return err
@@ -158,6 +163,9 @@ func (b *bucket) get(ctx context.Context, key string) (*object, error) {
 		}
 		return nil
 	})
+	if err == nil {
+		err = full
+	}
 	return out, err
 }
 

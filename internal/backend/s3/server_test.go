@@ -54,6 +54,7 @@ func suites(t *testing.T, bucket string, faults func(proxies *[]*faultproxy.Prox
 		storetest.Run(t, func(t *testing.T) state.Store { return open(t).State })
 	})
 	t.Run("backend", func(t *testing.T) { backendtest.Run(t, open) })
+	t.Run("room", func(t *testing.T) { backendtest.Room(t, open(t)) })
 	t.Run("fencing", func(t *testing.T) { backendtest.Fencing(t, open(t)) })
 	t.Run("more than a page", func(t *testing.T) { pages(t, open(t).State) })
 	u, err := url.Parse(bucket)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/base/intake"
 )
 
 // leaseTime is how long a lease lasts after the last sign of life of its holder, by the clock of the
@@ -221,7 +222,7 @@ func (s *Store) take(c *current, id string, holder state.Holder) error {
 func (s *Store) begin(ctx context.Context, c *current, id string) *lease {
 	l := &lease{store: s, name: c.name, id: id, token: c.Body.Token, head: c}
 	s.hold(c.name, held{token: l.token, directory: c.Body.directory()})
-	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
+	beating, stop := context.WithCancel(intake.WithoutRoom(context.WithoutCancel(ctx)))
 	l.stop = stop
 	l.beating.Go(func() { l.beat(beating) })
 	return l

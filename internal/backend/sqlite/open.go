@@ -23,6 +23,7 @@ import (
 
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/base/intake"
 	"github.com/husk-dev/husk/internal/base/nospace"
 )
 
@@ -147,14 +148,14 @@ func (t *tx) row(query string, args []any, into ...any) (found bool, err error) 
 
 // room asks for room for what comes next, if reads ask for any: for the bytes that a query gives.
 func (t *tx) room(query string, args ...any) error {
-	if !backend.IsBounded(t.ctx) {
+	if !intake.IsBounded(t.ctx) {
 		return nil
 	}
 	var bytes int64
 	if _, err := t.row(query, args, &bytes); err != nil {
 		return err
 	}
-	if err := backend.Room(t.ctx, bytes); err != nil {
+	if err := intake.Room(t.ctx, bytes); err != nil {
 		return done{err}
 	}
 	t.moved += bytes

@@ -35,6 +35,7 @@ func TestSQLite(t *testing.T) {
 		storetest.Run(t, func(t *testing.T) state.Store { return openNew(t).State })
 	})
 	t.Run("backend", func(t *testing.T) { backendtest.Run(t, openNew) })
+	t.Run("room", func(t *testing.T) { backendtest.Room(t, openNew(t)) })
 	t.Run("fencing", func(t *testing.T) { backendtest.Fencing(t, openNew(t)) })
 	t.Run("history of several writers", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "stacks.db")

@@ -1,14 +1,25 @@
-package backend
+package intake
 
-import "context"
+import (
+	"context"
+	"sync"
+)
 
 type roomKey struct{}
 
 // WithRoom returns a context for the reads of a client whose memory is bounded. What may be large asks take for its bytes
 // before it is loaded, and is not loaded after an error, which the read returns. take is called by one goroutine at a time.
 func WithRoom(ctx context.Context, take func(bytes int64) error) context.Context {
-	return context.WithValue(ctx, roomKey{}, take)
+	var mu sync.Mutex
+	return context.WithValue(ctx, roomKey{}, func(bytes int64) error {
+		mu.Lock()
+		defer mu.Unlock()
+		return take(bytes)
+	})
 }
+
+// WithoutRoom returns a context for reads that go on after those of a client, which ask for nothing.
+func WithoutRoom(ctx context.Context) context.Context { return context.WithValue(ctx, roomKey{}, nil) }
 
 // IsBounded reports whether reads with a context ask for room.
 func IsBounded(ctx context.Context) bool { return ctx.Value(roomKey{}) != nil }
