@@ -116,16 +116,16 @@ func (e *Error) Is(target error) bool {
 type sentinel ErrorKind
 
 // Sentinels for the kinds of errors: errors.Is(err, abi.ErrNotFound).
-const (
-	ErrInvalidArgument = sentinel(ErrorKindInvalidArgument)
-	ErrNotFound        = sentinel(ErrorKindNotFound)
-	ErrUnimplemented   = sentinel(ErrorKindUnimplemented)
-	ErrUnavailable     = sentinel(ErrorKindUnavailable)
-	ErrCancelled       = sentinel(ErrorKindCancelled)
-	ErrInitFailed      = sentinel(ErrorKindInitFailed)
-	ErrDenied          = sentinel(ErrorKindDenied)
-	ErrInternal        = sentinel(ErrorKindInternal)
-	ErrCrashed         = sentinel(ErrorKindCrashed)
+var (
+	ErrInvalidArgument error = sentinel(ErrorKindInvalidArgument)
+	ErrNotFound        error = sentinel(ErrorKindNotFound)
+	ErrUnimplemented   error = sentinel(ErrorKindUnimplemented)
+	ErrUnavailable     error = sentinel(ErrorKindUnavailable)
+	ErrCancelled       error = sentinel(ErrorKindCancelled)
+	ErrInitFailed      error = sentinel(ErrorKindInitFailed)
+	ErrDenied          error = sentinel(ErrorKindDenied)
+	ErrInternal        error = sentinel(ErrorKindInternal)
+	ErrCrashed         error = sentinel(ErrorKindCrashed)
 )
 
 // Error returns the name of the kind in words, such as "not found".

@@ -90,6 +90,9 @@ func describe(t *testing.T, p *types.Package) string {
 		}
 		named, ok := object.(*types.TypeName)
 		if !ok {
+			if of, ok := object.Type().(*types.Named); ok && of.Obj().Pkg() != nil {
+				require.True(t, of.Obj().Exported(), "%s has a type that nobody else can name", object)
+			}
 			fmt.Fprintln(&out, types.ObjectString(object, short))
 			continue
 		}

@@ -15,7 +15,7 @@ import (
 // rooms are the folders at the top and those of internal/, from the ground floor up: each imports only rooms above it in this
 // list. The engine, the host, and the contract stand on internal/base, and the host on internal/wasm, too.
 var rooms = []string{
-	"internal/base", "internal/wasm", "abi", "internal/property", "conformance", "host", "internal/build", "guest-sdk", "engine",
+	"internal/base", "internal/wasm", "abi", "internal/property", "conformance", "host", "internal/build", "guest-sdk", "engine", "loader",
 	"internal/registry", "internal/backend", "internal/plugins", "internal/workspace", "internal/run", "internal/display",
 	"internal/testkit", "internal/port", "internal/pulumi", "internal/lsp", "internal/console", "internal/worker",
 	"backend", "automation", "examples", "release", "bench", "cmd", "api",

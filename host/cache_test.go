@@ -18,6 +18,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/host/limit"
 	"github.com/husk-dev/husk/internal/base/checkedcbor"
 	"github.com/husk-dev/husk/internal/base/filelock"
 	"github.com/husk-dev/husk/internal/wasm/wasmfile"
@@ -312,7 +313,7 @@ func TestAManifestDoesNotChangeTheCode(t *testing.T) {
 	for _, version := range []string{"1.0.0", "2.0.0"} {
 		stamped, err := host.AddManifest(wasm, host.Manifest{Name: "hand", Version: version})
 		require.NoError(t, err)
-		m, err := load(host.NewConfig().WithCompileTime(1), stamped)
+		m, err := load(host.NewConfig().WithLimit(limit.CompileTime, 1), stamped)
 		require.NoError(t, err, "it is not compiled")
 		require.Equal(t, version, m.Manifest.Version)
 	}
@@ -321,7 +322,7 @@ func TestAManifestDoesNotChangeTheCode(t *testing.T) {
 	for _, file := range filesOf(t, dir, "*.code") {
 		require.NoError(t, os.Remove(file))
 	}
-	_, err = load(host.NewConfig().WithCompileTime(1), saying("no").wasm())
+	_, err = load(host.NewConfig().WithLimit(limit.CompileTime, 1), saying("no").wasm())
 	require.ErrorContains(t, err, "compiling the module takes longer", "and another one is")
 }
 
@@ -350,7 +351,7 @@ func TestAModuleIsCompiledByOneProcess(t *testing.T) {
 			require.NoError(t, err)
 			_, err = filelock.Try(held)
 			require.NoError(t, err)
-			h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(dir).WithCompileTime(time.Hour))
+			h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(dir).WithLimit(limit.CompileTime, uint64(time.Hour)))
 			require.NoError(t, err)
 			loaded := make(chan error, 1)
 			go func() {
@@ -375,7 +376,7 @@ func TestAModuleIsCompiledByOneProcess(t *testing.T) {
 		defer held.Close()
 		_, err = filelock.Try(held)
 		require.NoError(t, err)
-		h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(dir).WithCompileTime(time.Hour))
+		h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(dir).WithLimit(limit.CompileTime, uint64(time.Hour)))
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -731,7 +732,7 @@ func TestInstalledModules(t *testing.T) {
 		damaged(t)
 	})
 	t.Run("other limits", func(t *testing.T) {
-		h, err := host.New(t.Context(), withLimit(t, host.NewConfig().WithCacheDir(dir), "module-functions", 5))
+		h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(dir).WithLimit("module-functions", 5))
 		require.NoError(t, err)
 		defer func() { require.NoError(t, h.Close(t.Context())) }()
 		_, err = h.LoadBytes(t.Context(), wasm)
@@ -754,7 +755,7 @@ func TestInstalledModulesUnderOtherMemoryLimits(t *testing.T) {
 		data:   map[uint32]string{answer: words(0, contents, 0, 0), contents: "1"},
 	}.wasm()
 	use := func(dir string, memory uint64) (grown bool, base bool) {
-		h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(dir).WithMemoryLimit(memory))
+		h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(dir).WithLimit(limit.Memory, memory))
 		require.NoError(t, err)
 		defer func() { require.NoError(t, h.Close(t.Context())) }()
 		m, err := h.LoadBytes(t.Context(), wasm)
@@ -779,7 +780,7 @@ func TestInstalledModulesUnderOtherMemoryLimits(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, modules, 1)
 	}
-	h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(t.TempDir()).WithMemoryLimit(64<<10))
+	h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(t.TempDir()).WithLimit(limit.Memory, 64<<10))
 	require.NoError(t, err)
 	_, err = h.LoadBytes(t.Context(), wasm)
 	var refused *host.MemoryError
@@ -959,8 +960,8 @@ func TestPrecompiledForSomethingElse(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(manifests[0], good, 0o600))
 	for what, config := range map[string]host.Config{
-		"limit on table sizes":        host.NewConfig().WithTableElements(5),
-		"limit on a module's nesting": withLimit(t, host.NewConfig(), "module-nesting", 7),
+		"limit on table sizes":        host.NewConfig().WithLimit(limit.TableElements, 5),
+		"limit on a module's nesting": host.NewConfig().WithLimit("module-nesting", 7),
 	} {
 		err := usePrecompiled(t, config.WithPrecompiled(dir))
 		var refused *host.PrecompiledError
@@ -969,7 +970,7 @@ func TestPrecompiledForSomethingElse(t *testing.T) {
 		require.Equal(t, what, refused.Differences[0].What)
 	}
 	require.NoError(t, usePrecompiled(t, host.NewConfig().WithPrecompiled(dir)))
-	require.NoError(t, usePrecompiled(t, host.NewConfig().WithPrecompiled(dir).WithMemoryLimit(16<<20)), "which is no part of the code")
+	require.NoError(t, usePrecompiled(t, host.NewConfig().WithPrecompiled(dir).WithLimit(limit.Memory, 16<<20)), "which is no part of the code")
 
 	// Code that wazero would not take is told of where there is none for its version.
 	code, err := filepath.Glob(filepath.Join(dir, "wazero-*"))

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/host/limit"
 	"github.com/husk-dev/husk/internal/base/filelock"
 )
 
@@ -191,7 +192,7 @@ func TestALoadTellsWhatItWaitsFor(t *testing.T) {
 	cached(t, dir, saying("ok"))
 	lock := strings.TrimSuffix(filesOf(t, dir, "*.module")[0], ".module") + ".compiling"
 	load := func(held *os.File) (told []host.Work) {
-		h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(dir).WithCompileTime(time.Hour))
+		h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(dir).WithLimit(limit.CompileTime, uint64(time.Hour)))
 		require.NoError(t, err)
 		defer func() { require.NoError(t, h.Close(t.Context())) }()
 		open := 0
@@ -221,7 +222,7 @@ func TestALoadTellsWhatItWaitsFor(t *testing.T) {
 	// The other process has made it meanwhile.
 	require.NoError(t, os.Rename(record, record+".aside"))
 	held := hold()
-	h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(dir).WithCompileTime(time.Hour))
+	h, err := host.New(t.Context(), host.NewConfig().WithCacheDir(dir).WithLimit(limit.CompileTime, uint64(time.Hour)))
 	require.NoError(t, err)
 	ctx, began, _ := work(t.Context())
 	loaded := make(chan error)

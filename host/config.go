@@ -96,98 +96,25 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// WithLimit sets the limit of that name, in its unit. An unknown or fixed limit and a value of 0 are errors.
-func (c Config) WithLimit(name string, value uint64) (Config, error) {
-	var err error
-	c.settings, err = c.settings.WithChecked(name, value)
-	return c, err
-}
-
-func (c Config) with(name limit.Limit, value uint64) Config {
-	c.settings = c.settings.With(string(name), value)
+// WithLimit sets the limit of a name, in its unit: bytes, a count, or nanoseconds. [limit.All] lists them. With methods, by WIT
+// names or "start", it is the limit of calls of these alone. [New] returns the error of a limit that there is not, that
+// is fixed, or that is 0, and of a method that there is not.
+//
+// A guest whose call exceeds [limit.Time] is cancelled, and ended after the grace. The error has the kind crashed,
+// because what became of the work is unknown, and the origin policy. For [limit.Fuel], the guest is ended at once; the same
+// call uses the same fuel on every machine. [limit.Memory] is rounded up to pages of 64 KiB, and to 4 GiB at most, or
+// 1 GiB if addresses have 32 bits.
+func (c Config) WithLimit(name limit.Limit, value uint64, methods ...string) Config {
+	c.settings = c.settings.With(name, value, methods...)
 	return c
 }
-
-func (c Config) withForAll(name limit.Limit, value uint64, methods []string) Config {
-	c.settings = c.settings.ForAll(string(name), value, methods...)
-	return c
-}
-
-// WithCallTimeout bounds the time of calls of these methods, by WIT names or "start"; of all methods without
-// a name. The guest is cancelled, and ended after the grace. The error has the kind crashed, because what
-// became of the work is unknown, and the origin policy.
-func (c Config) WithCallTimeout(timeout time.Duration, methods ...string) Config {
-	return c.withForAll(limit.Time, uint64(max(0, timeout)), methods)
-}
-
-// WithFuel bounds the work of a call of these methods. The guest is ended at once. The same call uses the
-// same fuel on every machine.
-func (c Config) WithFuel(units uint64, methods ...string) Config {
-	return c.withForAll(limit.Fuel, units, methods)
-}
-
-// WithHostCalls bounds how often the guest calls the host in a call of these methods.
-func (c Config) WithHostCalls(calls uint64, methods ...string) Config {
-	return c.withForAll(limit.HostCalls, calls, methods)
-}
-
-// WithRandomBytes bounds the random bytes that the guest takes in a call of these methods.
-func (c Config) WithRandomBytes(bytes uint64, methods ...string) Config {
-	return c.withForAll(limit.RandomBytes, bytes, methods)
-}
-
-// WithMemoryLimit bounds the memory of each instance in bytes, rounded up to pages
-// of 64 KiB, and to 4 GiB at most, or 1 GiB if addresses have 32 bits.
-func (c Config) WithMemoryLimit(bytes uint64) Config { return c.with(limit.Memory, bytes) }
-
-// WithTotalMemory bounds the memory of all instances of the host together, in bytes.
-func (c Config) WithTotalMemory(bytes uint64) Config { return c.with(limit.TotalMemory, bytes) }
-
-// WithTableElements bounds what all tables of an instance may grow to, in elements.
-func (c Config) WithTableElements(elements uint32) Config {
-	return c.with(limit.TableElements, uint64(elements))
-}
-
-// WithRequestBytes bounds each property map that is passed to a guest.
-func (c Config) WithRequestBytes(bytes int) Config { return c.with(limit.Request, uint64(bytes)) }
-
-// WithAnswerBytes bounds what a guest passes in one answer, or in one call of the host.
-func (c Config) WithAnswerBytes(bytes uint64) Config { return c.with(limit.Answer, bytes) }
-
-// WithLogRate bounds what a provider logs and prints, in bytes per second.
-func (c Config) WithLogRate(bytes int) Config { return c.with(limit.LogRate, uint64(bytes)) }
-
-// WithOpenFiles bounds the files, directories, connections, and assets that an instance has open.
-func (c Config) WithOpenFiles(files int) Config { return c.with(limit.OpenFiles, uint64(files)) }
-
-// WithTotalOpenFiles bounds what all instances of the host have open together. The default is half of what
-// the system allows the process.
-func (c Config) WithTotalOpenFiles(files int) Config { return c.with(limit.TotalFiles, uint64(files)) }
-
-// WithWaitingCalls bounds the calls of one provider that wait for an instance. Others fail at once.
-func (c Config) WithWaitingCalls(calls int) Config { return c.with(limit.WaitingCalls, uint64(calls)) }
-
-// WithStreams bounds the open streams of one provider.
-func (c Config) WithStreams(streams int) Config { return c.with(limit.Streams, uint64(streams)) }
-
-// WithModuleSize bounds the size of modules in bytes.
-func (c Config) WithModuleSize(bytes int) Config { return c.with(limit.ModuleSize, uint64(bytes)) }
 
 // ModuleSize is the largest module in bytes.
 func (c Config) ModuleSize() int { return c.withDefaults().limits.ModuleSize }
 
-// WithCompileTime bounds the processor time that the compilation of a module may take: its share of what the process uses
-// meanwhile. Ten times as long may pass. Where the system does not tell what a process uses, the time that passes counts.
-func (c Config) WithCompileTime(time time.Duration) Config {
-	return c.with(limit.CompileTime, uint64(time))
-}
-
-// WithQuarantine sets how many crashes within a time put a provider in quarantine, see
+// WithQuarantineWindow sets the time within which as many crashes as [limit.Crashes] put a provider in quarantine, see
 // [QuarantineError].
-func (c Config) WithQuarantine(crashes int, window time.Duration) Config {
-	c.crashWindow = window
-	return c.with(limit.Crashes, uint64(crashes))
-}
+func (c Config) WithQuarantineWindow(window time.Duration) Config { c.crashWindow = window; return c }
 
 // WithIdleTime sets for how long an instance that serves nothing is kept.
 func (c Config) WithIdleTime(idle time.Duration) Config { c.idleTime = idle; return c }
@@ -224,10 +151,10 @@ func (c *Config) ofProvider(own map[string]uint64) (*Config, error) {
 		if ok && !l.OfProvider() {
 			return nil, fmt.Errorf("the limit %q cannot be set for one provider", name)
 		}
-		var err error
-		if changed, err = changed.WithLimit(name, value); err != nil {
-			return nil, err
-		}
+		changed = changed.WithLimit(limit.Limit(name), value)
+	}
+	if err := changed.settings.Check(); err != nil {
+		return nil, err
 	}
 	changed.limits = changed.settings.Set()
 	if own, most := changed.memoryBytes(), c.memoryBytes(); own > most {

@@ -49,8 +49,8 @@ type AuditEvent struct {
 	Reason  string `json:"reason,omitempty"`
 }
 
-// MaxUses bounds the uses that one call lists. A last one, of the capability audit, says if there were more.
-const MaxUses = 10_000
+// maxUses bounds the uses that one call lists. A last one, of the capability audit, says if there were more.
+const maxUses = 10_000
 
 // maxUseText bounds each text of a use in bytes.
 const maxUseText = 1 << 10
@@ -71,14 +71,14 @@ func (i *instance) use(use capability.Use) {
 			p.learn(who.name, needs)
 		}
 	}
-	if p.audit == nil || i.listed > MaxUses || use.Looks && use.Err == nil {
+	if p.audit == nil || i.listed > maxUses || use.Looks && use.Err == nil {
 		return
 	}
 	u := AuditEvent{
 		Time: p.module.host.config.clock.Now(), Provider: who.name, Version: who.version, Method: string(i.call.Method),
 		Capability: use.Needs[0].Capability, Target: brief(use.Target), Allowed: !errors.Is(use.Err, abi.ErrDenied),
 	}
-	if i.listed++; i.listed > MaxUses {
+	if i.listed++; i.listed > maxUses {
 		u.Capability, u.Target, u.Allowed = "audit", "further uses in this call are not listed", true
 	}
 	if !u.Allowed {

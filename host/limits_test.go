@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"runtime"
 	"strconv"
 	"strings"
@@ -39,63 +38,63 @@ func TestWhatACallTakesIsBounded(t *testing.T) {
 		config host.Config
 		module assembly
 		want   limit.ExceededError
-		option string
+		name   string
 		kind   error
 		method string // get-mapping where empty
 	}{
 		"time": {
-			config: host.NewConfig().WithCallTimeout(time.Millisecond, "get-mapping"),
+			config: host.NewConfig().WithLimit(limit.Time, uint64(time.Millisecond), "get-mapping"),
 			module: assembly{bodies: map[string]code{"get-mapping": forever + unreachable}},
-			want:   limit.ExceededError{Limit: limit.Time, Most: 1_000_000}, option: "WithCallTimeout", kind: abi.ErrCrashed,
+			want:   limit.ExceededError{Limit: limit.Time, Most: 1_000_000}, name: "answer-time", kind: abi.ErrCrashed,
 		},
 		"fuel": {
-			config: host.NewConfig().WithFuel(1000, "get-mapping"),
+			config: host.NewConfig().WithLimit(limit.Fuel, 1000, "get-mapping"),
 			module: assembly{bodies: map[string]code{"get-mapping": forever + unreachable}},
-			want:   limit.ExceededError{Limit: limit.Fuel, Most: 1000}, option: "WithFuel", kind: abi.ErrCrashed,
+			want:   limit.ExceededError{Limit: limit.Fuel, Most: 1000}, name: "fuel", kind: abi.ErrCrashed,
 		},
 		"calls of WASI": {
-			config: host.NewConfig().WithHostCalls(1000),
+			config: host.NewConfig().WithLimit("answer-host-calls", 1000),
 			module: assembly{imports: []importEntry{yield}, bodies: map[string]code{"get-mapping": always(callFunc(0) + drop)}},
-			want:   limit.ExceededError{Limit: limit.HostCalls, Most: 1000}, option: "WithHostCalls", kind: abi.ErrCrashed,
+			want:   limit.ExceededError{Limit: limit.HostCalls, Most: 1000}, name: "answer-host-calls", kind: abi.ErrCrashed,
 		},
 		"calls of the contract": {
-			config: host.NewConfig().WithHostCalls(1000, "get-mapping"),
+			config: host.NewConfig().WithLimit(limit.HostCalls, 1000, "get-mapping"),
 			module: assembly{
 				imports: []importEntry{{"husk:provider/control@0.2.0", "cancelled", importSignature("control", "cancelled")}},
 				bodies:  map[string]code{"get-mapping": always(callFunc(0) + drop)},
 			},
-			want: limit.ExceededError{Limit: limit.HostCalls, Most: 1000}, option: "WithHostCalls", kind: abi.ErrCrashed,
+			want: limit.ExceededError{Limit: limit.HostCalls, Most: 1000}, name: "answer-host-calls", kind: abi.ErrCrashed,
 		},
 		"calls of the start": {
-			config: host.NewConfig().WithHostCalls(1000, "start"),
+			config: host.NewConfig().WithLimit(limit.HostCalls, 1000, "start"),
 			module: assembly{imports: []importEntry{yield}, bodies: map[string]code{"_initialize": "\x03\x40" + callFunc(0) + drop + "\x0c\x00\x0b"}},
-			want:   limit.ExceededError{Limit: limit.HostCalls, Most: 1000}, option: "WithHostCalls", kind: abi.ErrCrashed, method: "start",
+			want:   limit.ExceededError{Limit: limit.HostCalls, Most: 1000}, name: "answer-host-calls", kind: abi.ErrCrashed, method: "start",
 		},
 		"random bytes": {
-			config: host.NewConfig().WithRandomBytes(100 << 10),
+			config: host.NewConfig().WithLimit(limit.RandomBytes, 100<<10),
 			module: assembly{
 				imports: []importEntry{random},
 				bodies:  map[string]code{"get-mapping": always(i32Const(0) + i32Const(30<<10) + callFunc(0) + drop)},
 			},
-			want: limit.ExceededError{Limit: limit.RandomBytes, Most: 100 << 10}, option: "WithRandomBytes", kind: abi.ErrCrashed,
+			want: limit.ExceededError{Limit: limit.RandomBytes, Most: 100 << 10}, name: "random-bytes", kind: abi.ErrCrashed,
 		},
 		"memory": {
-			config: host.NewConfig().WithMemoryLimit(8 << 20),
+			config: host.NewConfig().WithLimit(limit.Memory, 8<<20),
 			module: assembly{bodies: map[string]code{"get-mapping": "\x03\x40\x41\x01\x40\x00\x41\x00\x4e\x0d\x00\x0b" + unreachable}},
-			want:   limit.ExceededError{Limit: limit.Memory, Most: 8 << 20}, option: "WithMemoryLimit", kind: abi.ErrCrashed,
+			want:   limit.ExceededError{Limit: limit.Memory, Most: 8 << 20}, name: "memory", kind: abi.ErrCrashed,
 		},
 		"a request": {
-			config: host.NewConfig().WithRequestBytes(64),
+			config: host.NewConfig().WithLimit(limit.Request, 64),
 			module: assembly{bodies: map[string]code{"create": unreachable}},
-			want:   limit.ExceededError{Limit: limit.Request, Most: 64}, option: "WithRequestBytes", kind: abi.ErrInvalidArgument, method: "create",
+			want:   limit.ExceededError{Limit: limit.Request, Most: 64}, name: "request-bytes", kind: abi.ErrInvalidArgument, method: "create",
 		},
 		"an answer": {
-			config: host.NewConfig().WithAnswerBytes(64),
+			config: host.NewConfig().WithLimit(limit.Answer, 64),
 			module: assembly{
 				bodies: map[string]code{"get-mapping": returns(answer)},
 				data:   map[uint32]string{answer: words(0, contents, 65, contents, 0)},
 			},
-			want: limit.ExceededError{Limit: limit.Answer, Most: 64}, option: "WithAnswerBytes", kind: abi.ErrInternal,
+			want: limit.ExceededError{Limit: limit.Answer, Most: 64}, name: "answer-bytes", kind: abi.ErrInternal,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -107,7 +106,7 @@ func TestWhatACallTakesIsBounded(t *testing.T) {
 				}
 				var exceeded *limit.ExceededError
 				require.ErrorAs(t, err, &exceeded)
-				require.Equal(t, []any{c.want.Limit, c.want.Most, c.option}, []any{exceeded.Limit, exceeded.Most, exceeded.Option()})
+				require.Equal(t, []any{c.want.Limit, c.want.Most, c.name}, []any{exceeded.Limit, exceeded.Most, exceeded.Info().Name})
 				require.ErrorIs(t, err, c.kind)
 				require.NotErrorIs(t, err, abi.ErrCancelled)
 			}
@@ -117,19 +116,19 @@ func TestWhatACallTakesIsBounded(t *testing.T) {
 
 func TestExceededLimitsAreNamed(t *testing.T) {
 	for want, e := range map[string]limit.ExceededError{
-		"it took longer than the 1m30s that it may take; the option WithCallTimeout sets the limit":                                     {Limit: limit.Time, Most: 90_000_000_000},
-		"it called the host more than the 10 times that it may; the option WithHostCalls sets the limit":                                {Limit: limit.HostCalls, Most: 10},
-		"it was refused more memory than the 256 MiB that it may have; the option WithMemoryLimit sets the limit":                       {Limit: limit.Memory, Most: 256 << 20},
-		"compiling the module takes longer than the 2m0s of processor time that it may take; the option WithCompileTime sets the limit": {Limit: limit.CompileTime, Most: uint64(2 * time.Minute)},
-		"8 streams of the provider are open already: close one; the option WithStreams sets the limit":                                  {Limit: limit.Streams, Most: 8},
-		"the values of the request take more than the 5 bytes that can be passed; the option WithRequestBytes sets the limit":           {Limit: limit.Request, Most: 5},
+		"it took longer than the 1m30s that it may take; the option WithLimit(time) sets the limit":                                             {Limit: limit.Time, Most: 90_000_000_000},
+		"it called the host more than the 10 times that it may; the option WithLimit(host-calls) sets the limit":                                {Limit: limit.HostCalls, Most: 10},
+		"it was refused more memory than the 256 MiB that it may have; the option WithLimit(memory) sets the limit":                             {Limit: limit.Memory, Most: 256 << 20},
+		"compiling the module takes longer than the 2m0s of processor time that it may take; the option WithLimit(compile-time) sets the limit": {Limit: limit.CompileTime, Most: uint64(2 * time.Minute)},
+		"8 streams of the provider are open already: close one; the option WithLimit(streams) sets the limit":                                   {Limit: limit.Streams, Most: 8},
+		"the values of the request take more than the 5 bytes that can be passed; the option WithLimit(request-bytes) sets the limit":           {Limit: limit.Request, Most: 5},
 	} {
 		require.EqualError(t, &e, want)
 	}
 }
 
 func TestACompilationIsBoundedInTime(t *testing.T) {
-	h, err := host.New(t.Context(), host.NewConfig().WithCompileTime(1)) // without a cache, which may have the module
+	h, err := host.New(t.Context(), host.NewConfig().WithLimit(limit.CompileTime, 1)) // without a cache, which may have the module
 	require.NoError(t, err)
 	defer h.Close(t.Context())
 	_, err = h.LoadBytes(t.Context(), assembly{pages: 5}.wasm())
@@ -145,7 +144,7 @@ func TestTablesGrowToALimit(t *testing.T) {
 	grow := func(elements, want int32) code {
 		return "\xd0\x70" + i32Const(elements) + "\xfc\x0f\x00" + i32Const(want) + "\x47\x04\x40\x00\x0b"
 	}
-	p := assemble(t, newHost(t, host.NewConfig().WithTableElements(10)), assembly{
+	p := assemble(t, newHost(t, host.NewConfig().WithLimit(limit.TableElements, 10)), assembly{
 		table:  true,
 		bodies: map[string]code{"get-schema": grow(1<<30, -1) + grow(9, 0) + grow(2, -1) + grow(1, 9) + grow(1, -1) + returns(answer)},
 		data:   map[uint32]string{answer: words(0, contents, 0)},
@@ -190,7 +189,7 @@ func TestASleepEndsWithItsCall(t *testing.T) {
 
 func TestCallsThatWaitAreCounted(t *testing.T) {
 	clock := sleepers{host.SystemClock(), make(chan time.Duration)}
-	h := newHost(t, host.NewConfig().WithClock(clock).WithCancelGrace(time.Nanosecond).WithWaitingCalls(1))
+	h := newHost(t, host.NewConfig().WithClock(clock).WithCancelGrace(time.Nanosecond).WithLimit(limit.WaitingCalls, 1))
 	module, err := h.LoadBytes(t.Context(), assembly{
 		imports: []importEntry{poll}, bodies: map[string]code{"get-mapping": sleep + unreachable}, data: sleepData,
 	}.wasm())
@@ -209,7 +208,7 @@ func TestCallsThatWaitAreCounted(t *testing.T) {
 	go call()
 	go call()
 	err = <-ended
-	require.EqualError(t, err, "hand: get-mapping (policy): 1 calls are waiting for an instance already; the option WithWaitingCalls sets the limit")
+	require.EqualError(t, err, "hand: get-mapping (policy): 1 calls are waiting for an instance already; the option WithLimit(waiting-calls) sets the limit")
 	require.ErrorIs(t, err, abi.ErrUnavailable)
 	require.NoError(t, p.Close())
 	for range 2 {
@@ -221,7 +220,7 @@ func TestWhatAProviderLogsIsBoundedInEachSecond(t *testing.T) {
 	testmodule.Skip(t)
 	clock := newHandClock()
 	logged := &records{}
-	p := provide(t, newHost(t, host.NewConfig().WithClock(clock).WithLogRate(10_000)), host.ProviderOptions{Logger: logged.logger()})
+	p := provide(t, newHost(t, host.NewConfig().WithClock(clock).WithLimit(limit.LogRate, 10_000)), host.ProviderOptions{Logger: logged.logger()})
 	mustDo(t, p, "print", "one\n", "1")
 	clock.elapsed.Add(int64(time.Minute)) // what was logged before counts for nothing
 
@@ -233,7 +232,7 @@ func TestWhatAProviderLogsIsBoundedInEachSecond(t *testing.T) {
 	}
 	lines := flood()
 	require.Len(t, lines, 41)
-	require.Equal(t, `level=WARN msg="output of the provider is dropped: it comes to more than 10000 bytes per second; the option WithLogRate sets the limit" provider=probe method=invoke host=true`, lines[40])
+	require.Equal(t, `level=WARN msg="output of the provider is dropped: it comes to more than 10000 bytes per second; the option WithLimit(log-rate) sets the limit" provider=probe method=invoke host=true`, lines[40])
 	require.Empty(t, flood(), "the share is the provider's, not the call's")
 	clock.elapsed.Add(int64(time.Second) - 1)
 	require.Empty(t, flood())
@@ -258,7 +257,7 @@ func TestLogsAreBoundedAsTheyAreWritten(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			logged := &records{}
-			p := provide(t, newHost(t, host.NewConfig().WithClock(newHandClock()).WithLogRate(1000)), host.ProviderOptions{Logger: logged.logger()})
+			p := provide(t, newHost(t, host.NewConfig().WithClock(newHandClock()).WithLimit(limit.LogRate, 1000)), host.ProviderOptions{Logger: logged.logger()})
 			mustDo(t, p, "print", c.line+"\n", "10")
 			written, texts := 0, 0
 			for _, line := range logged.lines() {
@@ -273,7 +272,7 @@ func TestLogsAreBoundedAsTheyAreWritten(t *testing.T) {
 	}
 	// So does the resource that a message is about, and what Go says of a crash.
 	logged := &records{}
-	module, err := newHost(t, host.NewConfig().WithClock(newHandClock()).WithLogRate(1000)).LoadBytes(t.Context(), assembly{
+	module, err := newHost(t, host.NewConfig().WithClock(newHandClock()).WithLimit(limit.LogRate, 1000)).LoadBytes(t.Context(), assembly{
 		imports: []importEntry{{"husk:provider/log@0.2.0", "write", importSignature("log", "write")}},
 		bodies: map[string]code{
 			"get-schema": i32Const(1) + i32Const(contents) + i32Const(1) + i32Const(contents) + i32Const(1000) + i32Const(0) + callFunc(0) + returns(answer),
@@ -306,16 +305,16 @@ func TestLimitsAreDescribed(t *testing.T) {
 		require.Equal(t, []any{l.Limit, l.Unit, l.Scope}, []any{found.Limit, found.Unit, found.Scope})
 		if l.Scope == limit.ScopeProgram {
 			require.Equal(t, "Program.Limit", l.Option)
-			_, err := host.NewConfig().WithLimit(l.Name, l.Default)
+			_, err := host.New(t.Context(), host.NewConfig().WithLimit(limit.Limit(l.Name), l.Default))
 			require.ErrorContains(t, err, "is of programs, and not of a host")
 			continue
 		}
-		if l.Option != "" {
-			_, ok := reflect.TypeFor[host.Config]().MethodByName(l.Option)
-			require.True(t, ok, "%s: %s", l.Name, l.Option)
-		}
-		_, err := host.NewConfig().WithLimit(l.Name, l.Default)
+		require.Contains(t, []string{"", "WithLimit"}, l.Option, l.Name)
+		h, err := host.New(t.Context(), host.NewConfig().WithLimit(limit.Limit(l.Name), l.Default))
 		require.Equal(t, l.Option == "", err != nil, "%s: %v", l.Name, err)
+		if err == nil {
+			require.NoError(t, h.Close(t.Context()))
+		}
 		for _, value := range []uint64{1, 1023, 1024, 5 << 20, l.Default, math.MaxInt64} {
 			read, err := l.Parse(l.Format(value))
 			require.NoError(t, err, "%s of %s", l.Format(value), l.Name)
@@ -339,14 +338,6 @@ func TestLimitsAreDescribed(t *testing.T) {
 	require.EqualError(t, &unknown, "it has more than 7 of patience; the limit is fixed")
 }
 
-// withLimit sets a limit by its name.
-func withLimit(t *testing.T, c host.Config, name string, value uint64) host.Config {
-	t.Helper()
-	c, err := c.WithLimit(name, value)
-	require.NoError(t, err)
-	return c
-}
-
 // defaultOf returns the default of a limit.
 func defaultOf(t *testing.T, name string) uint64 {
 	t.Helper()
@@ -356,13 +347,13 @@ func defaultOf(t *testing.T, name string) uint64 {
 }
 
 func TestALimitOfItsName(t *testing.T) {
-	for name, want := range map[string]string{
+	for name, want := range map[limit.Limit]string{
 		"":         `there is no limit ""`,
 		"patience": `there is no limit "patience"`,
 		"stack":    `the limit "stack" is fixed`,
 		"fuel":     `the limit "fuel" cannot be 0`,
 	} {
-		_, err := host.NewConfig().WithLimit(name, 0)
+		_, err := host.New(t.Context(), host.NewConfig().WithLimit(name, 0))
 		require.EqualError(t, err, want)
 	}
 	for _, value := range []uint64{1, math.MaxUint64} {
@@ -371,18 +362,14 @@ func TestALimitOfItsName(t *testing.T) {
 				continue
 			}
 			if l.Option != "" {
-				config, err := host.NewConfig().WithLimit(l.Name, value)
-				require.NoError(t, err)
-				newHost(t, config) // which takes it
+				newHost(t, host.NewConfig().WithLimit(limit.Limit(l.Name), value)) // which takes it
 			}
 		}
 	}
 	// One limit of modules leaves the others as they are.
 	wasm := assembly{bodies: map[string]code{"get-schema": unreachable}}.wasm()
 	for exports, refused := range map[uint64]bool{1: true, 1000: false} {
-		config, err := host.NewConfig().WithLimit("module-exports", exports)
-		require.NoError(t, err)
-		_, err = newHost(t, config).LoadBytes(t.Context(), wasm)
+		_, err := newHost(t, host.NewConfig().WithLimit("module-exports", exports)).LoadBytes(t.Context(), wasm)
 		require.Equal(t, refused, err != nil, "%v", err)
 	}
 }
@@ -390,12 +377,10 @@ func TestALimitOfItsName(t *testing.T) {
 // To hear of a cancellation has a time of its own, which that of answers leaves as it is.
 func TestTheTimeToHearOfACancellation(t *testing.T) {
 	deaf := assembly{bodies: map[string]code{"get-schema": returns(answer), "cancel": forever + unreachable}, data: map[uint32]string{answer: words(0, contents, 0)}}
-	for _, set := range [][]string{{"cancel-time", "answer-time"}, {"answer-time", "cancel-time"}} {
+	for _, set := range [][]limit.Limit{{"cancel-time", "answer-time"}, {"answer-time", "cancel-time"}} {
 		config := host.NewConfig().WithCancelGrace(time.Millisecond)
 		for _, name := range set {
-			var err error
-			config, err = config.WithLimit(name, uint64(map[string]time.Duration{"answer-time": time.Hour, "cancel-time": time.Millisecond}[name]))
-			require.NoError(t, err)
+			config = config.WithLimit(name, uint64(map[limit.Limit]time.Duration{"answer-time": time.Hour, "cancel-time": time.Millisecond}[name]))
 		}
 		p := assemble(t, newHost(t, config), deaf)
 		_, err := schema(t.Context(), p)
@@ -422,8 +407,8 @@ func provideWith(t *testing.T, h *host.Host, a assembly, limits map[string]uint6
 const growUntilRefused = code("\x03\x40\x41\x01\x40\x00\x41\x00\x4e\x0d\x00\x0b")
 
 func TestProvidersHaveLimitsOfTheirOwn(t *testing.T) {
-	h := newHost(t, host.NewConfig().WithMemoryLimit(32<<20).WithFuel(1<<30).WithCancelGrace(time.Millisecond).
-		WithFuel(1<<20, "get-schema").WithCallTimeout(time.Hour, "get-schema"))
+	h := newHost(t, host.NewConfig().WithLimit(limit.Memory, 32<<20).WithLimit(limit.Fuel, 1<<30).WithCancelGrace(time.Millisecond).
+		WithLimit(limit.Fuel, 1<<20, "get-schema").WithLimit(limit.Time, uint64(time.Hour), "get-schema"))
 	grows := assembly{bodies: map[string]code{"get-mapping": growUntilRefused + unreachable}}
 	spins := assembly{bodies: map[string]code{"get-mapping": forever + unreachable, "get-schema": forever + unreachable}}
 	for name, c := range map[string]struct {
@@ -456,12 +441,12 @@ func TestProvidersHaveLimitsOfTheirOwn(t *testing.T) {
 	})
 	t.Run("less than it begins with", func(t *testing.T) {
 		_, err := provideWith(t, h, grows, map[string]uint64{"memory": 65536}).GetMapping(t.Context(), abi.GetMappingRequest{})
-		require.EqualError(t, err, "hand: start (policy): it was refused more memory than the 64 KiB that it may have; the option WithMemoryLimit sets the limit")
+		require.EqualError(t, err, "hand: start (policy): it was refused more memory than the 64 KiB that it may have; the option WithLimit(memory) sets the limit")
 	})
 }
 
 func TestLimitsThatAProviderCannotHave(t *testing.T) {
-	h := newHost(t, host.NewConfig().WithMemoryLimit(1<<20))
+	h := newHost(t, host.NewConfig().WithLimit(limit.Memory, 1<<20))
 	module, err := h.LoadBytes(t.Context(), assembly{}.wasm())
 	require.NoError(t, err)
 	for name, want := range map[string]string{
@@ -484,7 +469,7 @@ func TestLimitsThatAProviderCannotHave(t *testing.T) {
 func TestWhatWasRefusedIsTheReason(t *testing.T) {
 	page := code("\x41\x01\x40\x00" + drop)
 	ask := func(pages int32) code { return i32Const(pages) + "\x40\x00" + drop }
-	small := host.NewConfig().WithMemoryLimit(2 << 20)
+	small := host.NewConfig().WithLimit(limit.Memory, 2<<20)
 	for name, c := range map[string]struct {
 		body    code
 		refused uint64 // 0 for nothing
@@ -506,7 +491,7 @@ func TestWhatWasRefusedIsTheReason(t *testing.T) {
 			require.ErrorAs(t, err, &exceeded)
 			require.Equal(t, []any{limit.Memory, uint64(2 << 20), c.refused}, []any{exceeded.Limit, exceeded.Most, exceeded.Needed})
 			require.GreaterOrEqual(t, exceeded.Enough(), c.refused)
-			require.ErrorContains(t, err, "\nit was refused more memory than the 2 MiB that it may have; the option WithMemoryLimit sets the limit")
+			require.ErrorContains(t, err, "\nit was refused more memory than the 2 MiB that it may have; the option WithLimit(memory) sets the limit")
 
 			_, err = p.GetMappings(t.Context(), abi.GetMappingsRequest{})
 			require.NotErrorAs(t, err, &exceeded, "it is the reason for the call alone")
@@ -542,7 +527,7 @@ func TestARecursionWithoutEnd(t *testing.T) {
 func TestAGuestThatIsRefusedTableElements(t *testing.T) {
 	grow := func(elements int32) code { return "\xd0\x70" + i32Const(elements) + "\xfc\x0f\x00" + drop }
 	for _, limits := range []uint32{10, 1000} {
-		p := assemble(t, newHost(t, host.NewConfig().WithTableElements(limits)), assembly{
+		p := assemble(t, newHost(t, host.NewConfig().WithLimit(limit.TableElements, uint64(limits))), assembly{
 			table:  true,
 			bodies: map[string]code{"get-schema": grow(500) + returns(answer), "get-mapping": unreachable, "get-mappings": grow(500) + unreachable},
 			data:   map[uint32]string{answer: words(0, contents, 0)},
@@ -556,7 +541,7 @@ func TestAGuestThatIsRefusedTableElements(t *testing.T) {
 		_, err = p.GetMappings(t.Context(), abi.GetMappingsRequest{})
 		require.Equal(t, limits == 10, errors.As(err, &exceeded), "%v", err)
 		if limits == 10 {
-			require.ErrorContains(t, err, "\nit was refused more table elements than the 10 that it may have; the option WithTableElements sets the limit")
+			require.ErrorContains(t, err, "\nit was refused more table elements than the 10 that it may have; the option WithLimit(table-elements) sets the limit")
 			require.Equal(t, limit.ExceededError{Limit: limit.TableElements, Most: 10}, *exceeded)
 		}
 	}
@@ -565,11 +550,11 @@ func TestAGuestThatIsRefusedTableElements(t *testing.T) {
 // A guest that can open no more files answers an error of its own, and that says why.
 func TestAGuestThatCannotOpenMoreFiles(t *testing.T) {
 	dir := t.TempDir()
-	p := provide(t, newHost(t, host.NewConfig().WithOpenFiles(5)), host.ProviderOptions{Grants: host.Grants{FS: []host.FSGrant{{HostPath: dir, GuestPath: "/data", ReadWrite: true}}}})
+	p := provide(t, newHost(t, host.NewConfig().WithLimit(limit.OpenFiles, 5)), host.ProviderOptions{Grants: host.Grants{FS: []host.FSGrant{{HostPath: dir, GuestPath: "/data", ReadWrite: true}}}})
 	mustDo(t, p, "write", "/data/file", "")
 	mustDo(t, p, "open", "/data/file", "5")
 	e := failure(t, p, "open", "/data/file", "6")
-	require.ErrorContains(t, e, "\nit was refused more than the 5 files and connections that it may have open; the option WithOpenFiles sets the limit")
+	require.ErrorContains(t, e, "\nit was refused more than the 5 files and connections that it may have open; the option WithLimit(open-files) sets the limit")
 	var exceeded *limit.ExceededError
 	require.ErrorAs(t, e, &exceeded)
 	require.Equal(t, limit.ExceededError{Limit: limit.OpenFiles, Most: 5}, *exceeded)
@@ -587,11 +572,11 @@ func TestErrorsAreInTheWordsOfTheProgram(t *testing.T) {
 		config host.Config
 		body   code
 	}{
-		`it used more than the 1000 units of fuel that it may use; ask for fuel=2000 for "hand"`:       {config.WithFuel(1000), forever + unreachable},
-		`it took longer than the 1ms that it may take; ask for answer-time=2ms for "hand"`:             {config.WithCallTimeout(time.Millisecond), forever + unreachable},
-		`it was refused more memory than the 2 MiB that it may have; ask for memory=64 MiB for "hand"`: {config.WithMemoryLimit(2 << 20), i32Const(1000) + "\x40\x00" + drop + unreachable},
+		`it used more than the 1000 units of fuel that it may use; ask for fuel=2000 for "hand"`:       {config.WithLimit(limit.Fuel, 1000), forever + unreachable},
+		`it took longer than the 1ms that it may take; ask for answer-time=2ms for "hand"`:             {config.WithLimit("answer-time", uint64(time.Millisecond)), forever + unreachable},
+		`it was refused more memory than the 2 MiB that it may have; ask for memory=64 MiB for "hand"`: {config.WithLimit(limit.Memory, 2<<20), i32Const(1000) + "\x40\x00" + drop + unreachable},
 		`it crashed 1 times within 1m0s and is in quarantine, so that it is not called any more; ask for crashes=2 for "hand"; the last crash: `: {
-			config.WithQuarantine(1, time.Minute), unreachable},
+			config.WithLimit(limit.Crashes, 1), unreachable},
 	} {
 		p := assemble(t, newHost(t, c.config), assembly{bodies: map[string]code{"get-mapping": c.body}})
 		_, err := p.GetMapping(t.Context(), abi.GetMappingRequest{})
@@ -605,10 +590,10 @@ func TestErrorsAreInTheWordsOfTheProgram(t *testing.T) {
 	// Nothing has compiled the module before, or there would be nothing to bound.
 	wasm := assembly{pages: 20, bodies: map[string]code{"get-mapping": i32Const(rand.Int32()) + drop + unreachable}}.wasm()
 	for want, config := range map[string]host.Config{
-		"the limit is 100; ask for module-size=" + strconv.Itoa(enough(100, len(wasm))) + ` bytes for ""`: config.WithModuleSize(100),
-		`; ask for memory=2 MiB for ""`:     config.WithMemoryLimit(1 << 20),
-		`; ask for module-functions=`:       withLimit(t, config, "module-functions", 3),
-		`; ask for compile-time=2ns for ""`: config.WithCompileTime(1),
+		"the limit is 100; ask for module-size=" + strconv.Itoa(enough(100, len(wasm))) + ` bytes for ""`: config.WithLimit(limit.ModuleSize, 100),
+		`; ask for memory=2 MiB for ""`:     config.WithLimit(limit.Memory, 1<<20),
+		`; ask for module-functions=`:       config.WithLimit("module-functions", 3),
+		`; ask for compile-time=2ns for ""`: config.WithLimit(limit.CompileTime, 1),
 	} {
 		_, err := newHost(t, config).LoadBytes(t.Context(), wasm)
 		require.ErrorContains(t, err, want)
@@ -638,12 +623,12 @@ func TestACallThatTakesTooLong(t *testing.T) {
 		want   string
 	}{
 		"time": {
-			host.NewConfig().WithCallTimeout(5*time.Millisecond).WithCallTimeout(time.Minute, "get-schema"),
-			"hand: get-mapping (policy): the call was stopped: it took longer than the 5ms that it may take; the option WithCallTimeout sets the limit",
+			host.NewConfig().WithLimit("answer-time", uint64(5*time.Millisecond)).WithLimit(limit.Time, uint64(time.Minute), "get-schema"),
+			"hand: get-mapping (policy): the call was stopped: it took longer than the 5ms that it may take; the option WithLimit(answer-time) sets the limit",
 		},
 		"fuel": {
-			host.NewConfig().WithFuel(1_000_000, "get-mapping"),
-			"hand: get-mapping (policy): the call was stopped: it used more than the 1000000 units of fuel that it may use; the option WithFuel sets the limit",
+			host.NewConfig().WithLimit(limit.Fuel, 1_000_000, "get-mapping"),
+			"hand: get-mapping (policy): the call was stopped: it used more than the 1000000 units of fuel that it may use; the option WithLimit(fuel) sets the limit",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -668,7 +653,7 @@ func fuelOf(t *testing.T, module assembly, config host.Config) uint64 {
 	low, high := uint64(0), uint64(1<<20) // enough is above low, and at most high
 	for low+1 < high {
 		fuel := (low + high) / 2
-		h, err := host.New(t.Context(), config.WithFuel(fuel, "get-schema"))
+		h, err := host.New(t.Context(), config.WithLimit(limit.Fuel, fuel, "get-schema"))
 		require.NoError(t, err)
 		loaded, err := h.LoadBytes(t.Context(), module.wasm())
 		require.NoError(t, err)
@@ -719,10 +704,12 @@ func TestFuelIsGrantedInSlices(t *testing.T) {
 }
 
 func TestLimitsAreForMethodsThatThereAre(t *testing.T) {
-	_, err := host.New(t.Context(), host.NewConfig().WithFuel(1, "chekc"))
+	_, err := host.New(t.Context(), host.NewConfig().WithLimit(limit.Fuel, 1, "chekc"))
 	require.EqualError(t, err, `a limit is set for the method "chekc", which there is not`)
+	_, err = host.New(t.Context(), host.NewConfig().WithLimit(limit.Memory, 1<<20, "check"))
+	require.EqualError(t, err, `the limit "memory" is not of calls, and cannot be set for some methods`)
 	for _, method := range []string{"start", "check", "stream-next", "construct"} {
-		h, err := host.New(t.Context(), host.NewConfig().WithCallTimeout(time.Minute, method))
+		h, err := host.New(t.Context(), host.NewConfig().WithLimit(limit.Time, uint64(time.Minute), method))
 		require.NoError(t, err)
 		require.NoError(t, h.Close(t.Context()))
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/host/limit"
 	"github.com/husk-dev/husk/internal/testkit/testmodule"
 	"github.com/husk-dev/husk/internal/wasm/meter"
 	"github.com/husk-dev/husk/internal/wasm/wasmfile"
@@ -107,7 +108,7 @@ func TestModulesThatAreRefused(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHost(t, host.NewConfig().WithMemoryLimit(64<<20).WithModuleSize(128<<10))
+			h := newHost(t, host.NewConfig().WithLimit(limit.Memory, 64<<20).WithLimit(limit.ModuleSize, 128<<10))
 			path := filepath.Join(t.TempDir(), "p.wasm")
 			require.NoError(t, os.WriteFile(path, c.wasm, 0o600))
 			_, err := h.Load(t.Context(), path)
@@ -139,7 +140,7 @@ func TestFeaturesThatAreNotSupportedAreNamed(t *testing.T) {
 }
 
 func TestLimitsOfModulesCanBeSet(t *testing.T) {
-	config := withLimit(t, host.NewConfig(), "module-functions", 2)
+	config := host.NewConfig().WithLimit("module-functions", 2)
 	_, err := newHost(t, config).LoadBytes(t.Context(), assembly{}.wasm())
 	var limit *wasmfile.LimitError
 	require.ErrorAs(t, err, &limit)
@@ -166,7 +167,7 @@ func TestAllReasonsOfARefusalAreTold(t *testing.T) {
 		bodies: map[string]code{"husk:meter/fuel": nop},
 		start:  forever, // it is not run
 	}.wasm()
-	info, err := host.Inspect(wasm, host.NewConfig().WithMemoryLimit(64<<20))
+	info, err := host.Inspect(wasm, host.NewConfig().WithLimit(limit.Memory, 64<<20))
 	var refused *host.RefusalError
 	require.ErrorAs(t, err, &refused)
 	var reasons []string
@@ -193,7 +194,7 @@ func TestAllReasonsOfARefusalAreTold(t *testing.T) {
 	require.IsType(t, &wasmfile.FormatError{}, refused.Reasons[0])
 	require.Len(t, info.Imports, 2)
 
-	_, err = newHost(t, host.NewConfig().WithMemoryLimit(64<<20)).LoadBytes(t.Context(), wasm)
+	_, err = newHost(t, host.NewConfig().WithLimit(limit.Memory, 64<<20)).LoadBytes(t.Context(), wasm)
 	require.EqualError(t, err, "loading a provider module: "+reasons[0]+" (and 6 more reasons, which `husk provider inspect` lists)")
 }
 

@@ -45,7 +45,7 @@ func requireNoMemory(t *testing.T, err error, method string) {
 	var exceeded *limit.ExceededError
 	require.ErrorAs(t, err, &exceeded)
 	require.Equal(t, limit.ExceededError{Limit: limit.TotalMemory, Most: 4 << 20}, *exceeded)
-	require.ErrorContains(t, err, "hand: "+method+" (policy): the instances of all providers would need more than the 4 MiB of memory that they may have together; the option WithTotalMemory sets the limit")
+	require.ErrorContains(t, err, "hand: "+method+" (policy): the instances of all providers would need more than the 4 MiB of memory that they may have together; the option WithLimit(total-memory) sets the limit")
 }
 
 // sleeping calls get-mapping, and answers how it ended once that is told to end.
@@ -66,7 +66,7 @@ func sleeping(t *testing.T, p *host.Provider, clock sleepers) (end func() error)
 
 func TestInstancesShareTheMemoryOfAHost(t *testing.T) {
 	clock := sleepers{host.SystemClock(), make(chan time.Duration)}
-	config := host.NewConfig().WithTotalMemory(4 << 20).WithClock(clock).WithCancelGrace(time.Nanosecond)
+	config := host.NewConfig().WithLimit(limit.TotalMemory, 4<<20).WithClock(clock).WithCancelGrace(time.Nanosecond)
 
 	t.Run("what can never be is refused", func(t *testing.T) {
 		p := assemble(t, newHost(t, config), pages(2*mebibyte+1))
@@ -276,7 +276,7 @@ func TestAProviderThatCrashesIsStartedEverMoreSlowly(t *testing.T) {
 
 func TestAProviderThatCrashesTooOftenIsCalledNoMore(t *testing.T) {
 	clock := newHandClock()
-	h := newHost(t, host.NewConfig().WithClock(clock).WithQuarantine(3, time.Minute))
+	h := newHost(t, host.NewConfig().WithClock(clock).WithLimit(limit.Crashes, 3).WithQuarantineWindow(time.Minute))
 	p, other := assemble(t, h, frail), assemble(t, h, frail)
 	for range 5 { // too few at a time
 		crash(t, p)
@@ -327,7 +327,7 @@ func TestFailuresAreCountedByTheirCause(t *testing.T) {
 			"get-mapping": "\x03\x40\x41\x01\x40\x00\x41\x00\x4e\x0d\x00\x0b" + unreachable,
 		}},
 	}
-	h := newHost(t, host.NewConfig().WithFuel(1_000_000).WithMemoryLimit(8<<20).WithClock(newHandClock()))
+	h := newHost(t, host.NewConfig().WithLimit(limit.Fuel, 1_000_000).WithLimit(limit.Memory, 8<<20).WithClock(newHandClock()))
 	for cause, module := range failures {
 		p := assemble(t, h, module)
 		for range 2 {
@@ -494,7 +494,7 @@ func TestAReleaseThatDoesNotEndDelaysNoAnswer(t *testing.T) {
 				answer: words(0, contents+256, 2, contents, 1, 0), contents: "\xa0", contents + 256: "id", answer2: aYear,
 				answer + 64: words(0, contents+512, 5), answer + 96: words(0, contents+512+5, 5), contents + 512: "firstlater",
 			}
-			p := assemble(t, newHost(t, host.NewConfig().WithCallTimeout(time.Hour).WithCancelGrace(time.Hour)), release)
+			p := assemble(t, newHost(t, host.NewConfig().WithLimit(limit.Time, uint64(time.Hour)).WithCancelGrace(time.Hour)), release)
 			for range 2 {
 				created, err := p.Create(t.Context(), abi.CreateRequest{})
 				require.NoError(t, err)

@@ -30,10 +30,9 @@ type ProviderOptions struct {
 	Limits map[string]uint64
 	// Instances bounds how many calls run at once; 0 is [DefaultInstances].
 	Instances int
-	// Lenient passes on answers that do not fit the schema, and impossible diffs, for tests of providers.
+	// Lenient holds answers to no schema, for tests of providers: it passes on those that do not fit, and impossible diffs, and
+	// asks the guest for each.
 	Lenient bool
-	// AskGuest asks the guest even for what follows from its schema alone.
-	AskGuest bool
 }
 
 // Provider is one configuration of a module. It is an [abi.Provider], safe for concurrent use. Each call has
@@ -47,7 +46,6 @@ type Provider struct {
 	servedMethods
 	streams  streams
 	lenient  bool
-	askGuest bool
 	packages answers.Schemas
 	// isConfigured is set once Configure has succeeded.
 	isConfigured atomic.Bool
@@ -60,14 +58,16 @@ type Provider struct {
 type servedMethods = abi.Provider
 
 var (
-	_ abi.Provider = (*Provider)(nil)
-	_ io.Closer    = (*Provider)(nil)
+	_ abi.Provider   = (*Provider)(nil)
+	_ abi.CallServer = (*Provider)(nil)
+	_ abi.Measured   = (*Provider)(nil)
+	_ io.Closer      = (*Provider)(nil)
 )
 
 // NewProvider makes a configuration of the module, and runs nothing. Errors are about the options: a granted
 // directory that is missing, for example.
 func (m *Module) NewProvider(ctx context.Context, options ProviderOptions) (*Provider, error) {
-	p := &Provider{lenient: options.Lenient, askGuest: options.AskGuest}
+	p := &Provider{lenient: options.Lenient}
 	p.servedMethods = abi.ProviderOf(p.serve)
 	p.packages.Begin(m.declared)
 	err := p.init(ctx, m, canon.WorldProvider, options.Name, options.Grants, options.Limits, options.Logger, options.Instances)
@@ -95,6 +95,15 @@ func (p *Provider) Close() error {
 // CallServer has intercepted calls served without the methods, see [abi.CallServer].
 func (p *Provider) CallServer() (abi.Provider, func(context.Context, *abi.Call) error) {
 	return p, p.serve
+}
+
+// Measured implements [abi.Measured].
+func (p *Provider) Measured() map[string]abi.Measure {
+	out := make(map[string]abi.Measure)
+	for method, s := range p.Stats().Methods {
+		out[method] = abi.Measure{BySchema: int(s.BySchema), Fuel: s.Fuel, BytesIn: s.BytesIn, BytesOut: s.BytesOut}
+	}
+	return out
 }
 
 // Cancel tells running calls to stop, and has idle instances release what they hold. The provider stays
@@ -168,7 +177,7 @@ func (p *Provider) askSchema(ctx context.Context, request abi.GetSchemaRequest) 
 
 // asker asks the provider for schemas.
 func (p *Provider) asker() answers.Asker {
-	return answers.Asker{GetSchema: p.askSchema, AskGuest: p.askGuest, Unreadable: func(ctx context.Context, err error) {
+	return answers.Asker{GetSchema: p.askSchema, Unreadable: func(ctx context.Context, err error) {
 		p.logger.LogAttrs(ctx, slog.LevelWarn, "the provider's schema cannot be read, so that its answers are not held to it: "+printable.Line(err.Error()),
 			slog.String(LogProvider, p.identity.Load().name), slog.String(LogMethod, string(abi.MethodGetSchema)), slog.Bool(LogOfHost, true))
 	}}
@@ -203,7 +212,7 @@ func (p *Provider) bySchema(ctx context.Context, c *abi.Call, d answers.Declared
 
 // mayAnswer reports whether the host may respond in a guest's place: one could be asked now.
 func (p *Provider) mayAnswer(ctx context.Context) bool {
-	return !p.askGuest && ctx.Err() == nil && !p.isClosed() && p.health.Quarantine() == nil
+	return ctx.Err() == nil && !p.isClosed() && p.health.Quarantine() == nil
 }
 
 // hasOwnMethod reports whether [Provider] itself has the method: it sets up instances, speaks to all of them, or

@@ -116,7 +116,7 @@ func TestCallsRunSideBySideInBoundedInstances(t *testing.T) {
 }
 
 func TestACrashFailsOneCall(t *testing.T) {
-	p := provide(t, newHost(t, host.NewConfig().WithMemoryLimit(64<<20)), host.ProviderOptions{})
+	p := provide(t, newHost(t, host.NewConfig().WithLimit(limit.Memory, 64<<20)), host.ProviderOptions{})
 	for what, c := range map[string]struct {
 		args []string
 		want []string
@@ -205,7 +205,7 @@ func TestACancelledCall(t *testing.T) {
 		require.ErrorIs(t, err, abi.ErrCancelled)
 		require.EqualError(t, err, "probe 1.2.3: invoke: it did not work")
 
-		p = provide(t, newHost(t, host.NewConfig().WithCancelGrace(time.Hour).WithCallTimeout(time.Second, "invoke")), host.ProviderOptions{})
+		p = provide(t, newHost(t, host.NewConfig().WithCancelGrace(time.Hour).WithLimit(limit.Time, uint64(time.Second), "invoke")), host.ProviderOptions{})
 		_, err = do(t.Context(), p, "wait", "it did not work")
 		require.ErrorIs(t, err, abi.ErrCancelled)
 		var exceeded *limit.ExceededError
@@ -677,7 +677,7 @@ func TestTheTextOfAnErrorIsBounded(t *testing.T) {
 // are those of the values that it passes.
 func TestCostsOfMethods(t *testing.T) {
 	h := newHost(t, host.NewConfig())
-	p := provide(t, h, host.ProviderOptions{AskGuest: true})
+	p := provide(t, h, host.ProviderOptions{Lenient: true})
 	require.NoError(t, p.Configure(t.Context(), abi.ConfigureRequest{
 		Inputs: property.MapOf(map[string]property.Value{"greeting": property.String("hello")}),
 	}))
@@ -702,7 +702,7 @@ func TestCostsOfMethods(t *testing.T) {
 // A call that used up its fuel has used that, and not much more.
 func TestFuelOfACallThatUsedItUp(t *testing.T) {
 	const most = 1_000_000
-	h := newHost(t, host.NewConfig().WithFuel(most, "get-mapping").WithClock(newHandClock()))
+	h := newHost(t, host.NewConfig().WithLimit(limit.Fuel, most, "get-mapping").WithClock(newHandClock()))
 	p := assemble(t, h, assembly{bodies: map[string]code{"get-mapping": forever + unreachable}})
 	crash(t, p)
 	fuel := p.Stats().Methods["get-mapping"].Fuel

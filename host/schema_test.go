@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/property/guestcbor"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/host/limit"
 )
 
 // boxSchema is what the hand-made providers of these tests say that they offer.
@@ -414,7 +414,6 @@ func TestWhatIsNotAnsweredBySchema(t *testing.T) {
 		"a type that it does not have":         {do: diff(abi.DiffRequest{Type: "hand:index:Cask"})},
 		"a default that does not fit":          {do: check(abi.CheckRequest{Type: "hand:index:Bin"})},
 		"before the provider is configured":    {before: true, do: check(abi.CheckRequest{Type: crate, News: good})},
-		"where the guest is to be asked":       {options: host.ProviderOptions{AskGuest: true}, do: diff(abi.DiffRequest{Type: crate})},
 		"where nothing is held to the schema":  {options: host.ProviderOptions{Lenient: true}, do: check(abi.CheckRequest{Type: crate, News: good})},
 		"a path that is none":                  {do: diff(abi.DiffRequest{Type: crate, IgnoreChanges: []string{"a["}})},
 		"a call that was cancelled":            {ctx: ended, do: check(abi.CheckRequest{Type: crate, News: good}), is: abi.ErrCancelled},
@@ -448,7 +447,7 @@ func TestProvidersThatAreGoneAreNotAnsweredFor(t *testing.T) {
 	const crashes = 3
 	m := newMemory()
 	m.schema = crateSchema
-	h := newHost(t, host.NewConfig().WithClock(newHandClock()).WithQuarantine(crashes, time.Minute))
+	h := newHost(t, host.NewConfig().WithClock(newHandClock()).WithLimit(limit.Crashes, crashes))
 	module, err := h.LoadBytes(t.Context(), assembly{data: m.data, bodies: map[string]code{
 		"configure": m.returns(words(0)), "get-schema": m.returns(words(0) + m.text(m.schema)),
 	}}.wasm())
@@ -624,7 +623,6 @@ func TestAConfigurationThatDoesNothing(t *testing.T) {
 		"one that is not known":               {inputs: bag(is("key", property.Unknown)), ok: true},
 		"an incomplete configuration":         {},
 		"one that cannot be passed":           {inputs: bag(is("key", property.String("\xff")))},
-		"where the guest is to be asked":      {options: host.ProviderOptions{AskGuest: true}, inputs: configuration.Inputs},
 		"where nothing is held to the schema": {options: host.ProviderOptions{Lenient: true}, inputs: configuration.Inputs},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -661,7 +659,6 @@ func TestSetupsThatAreNotDeferred(t *testing.T) {
 		"one that is not known":               {engine: "test", inputs: bag(is("key", property.Unknown))},
 		"one that cannot be passed":           {engine: "test", inputs: bag(is("key", property.String("\xff")))},
 		"another handshake":                   {engine: "other", inputs: configuration.Inputs},
-		"where the guest is to be asked":      {options: host.ProviderOptions{AskGuest: true}, engine: "test", inputs: configuration.Inputs},
 		"where nothing is held to the schema": {options: host.ProviderOptions{Lenient: true}, engine: "test", inputs: configuration.Inputs},
 	} {
 		t.Run(name, func(t *testing.T) {

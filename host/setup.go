@@ -141,7 +141,7 @@ func (p *Provider) postpone(ctx context.Context, step setupStep) bool {
 
 // deferHandshake returns a handshake that the module has answered before.
 func (p *Provider) deferHandshake(ctx context.Context, request abi.HandshakeRequest) (abi.HandshakeResponse, bool) {
-	if p.lenient || p.askGuest || !p.isItself() {
+	if p.lenient || !p.isItself() {
 		return abi.HandshakeResponse{}, false
 	}
 	response, known := p.module.facts.Handshake(request)

@@ -18,6 +18,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/host/internal/image"
+	"github.com/husk-dev/husk/host/limit"
 	"github.com/husk-dev/husk/internal/testkit/testmodule"
 	"github.com/husk-dev/husk/internal/wasm/wasmfile"
 )
@@ -287,7 +288,7 @@ func TestAnImageThatWasGivenUp(t *testing.T) {
 
 // A module whose start takes more than it may is not said to be at fault: it may be the machine.
 func TestAnImageThatTakesTooMuch(t *testing.T) {
-	m, err := newHost(t, host.NewConfig().WithMemoryLimit(16*65536)).LoadBytes(t.Context(), assembly{
+	m, err := newHost(t, host.NewConfig().WithLimit(limit.Memory, 16*65536)).LoadBytes(t.Context(), assembly{
 		bodies: map[string]code{"_initialize": i32Const(40) + "\x40\x00" + drop + unreachable, "get-schema": unreachable},
 	}.wasm())
 	require.NoError(t, err)

@@ -1,6 +1,9 @@
 package canon
 
-import "strconv"
+import (
+	"errors"
+	"strconv"
+)
 
 // Error is a value that cannot cross the boundary.
 type Error struct {
@@ -15,21 +18,17 @@ func (e *Error) Error() string { return e.Path + ": " + e.Err.Error() }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-type reason string
-
-func (r reason) Error() string { return string(r) }
-
 // Reasons for an Error.
-const (
-	ErrOutOfBounds = reason("the pointer and length lie outside of the memory")
-	ErrMisaligned  = reason("the pointer is not aligned")
-	ErrUTF8        = reason("invalid UTF-8")
-	ErrBool        = reason("a bool is neither 0 nor 1")
-	ErrCase        = reason("there is no such case")
-	ErrFlags       = reason("an unknown flag is set")
-	ErrLength      = reason("the list is longer than a memory can hold")
-	ErrRange       = reason("the value does not fit its type")
-	ErrInitFailure = reason("it must be present exactly when the kind is init-failed")
+var (
+	ErrOutOfBounds = errors.New("the pointer and length lie outside of the memory")
+	ErrMisaligned  = errors.New("the pointer is not aligned")
+	ErrUTF8        = errors.New("invalid UTF-8")
+	ErrBool        = errors.New("a bool is neither 0 nor 1")
+	ErrCase        = errors.New("there is no such case")
+	ErrFlags       = errors.New("an unknown flag is set")
+	ErrLength      = errors.New("the list is longer than a memory can hold")
+	ErrRange       = errors.New("the value does not fit its type")
+	ErrInitFailure = errors.New("it must be present exactly when the kind is init-failed")
 )
 
 // LimitError reports that the values of one crossing are larger than the host allows.

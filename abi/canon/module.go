@@ -133,11 +133,11 @@ func splitModule(name string) (iface, version string) {
 	return iface, version
 }
 
-const (
+var (
 	// ErrNotProvider is a module that exports nothing of the contract.
-	ErrNotProvider = reason("the module is no provider: it exports no interface " + Package + "/provider (nor is it a policy pack)")
+	ErrNotProvider = errors.New("the module is no provider: it exports no interface " + Package + "/provider (nor is it a policy pack)")
 	// ErrTwoWorlds is a module that is a provider and a policy pack.
-	ErrTwoWorlds = reason("the module is a provider and a policy pack at once: build two modules")
+	ErrTwoWorlds = errors.New("the module is a provider and a policy pack at once: build two modules")
 )
 
 // VersionError reports a module of another version of the contract.

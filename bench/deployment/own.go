@@ -39,7 +39,7 @@ func (c *command) calls(ctx context.Context, size int, askGuest bool) (err error
 	if err != nil {
 		return err
 	}
-	p, err := module.NewProvider(ctx, host.ProviderOptions{AskGuest: askGuest})
+	p, err := module.NewProvider(ctx, host.ProviderOptions{Lenient: askGuest})
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func newSoak(ctx context.Context) (*soak, error) {
 	if s.dir, err = os.MkdirTemp("", "husk-soak"); err != nil {
 		return nil, err
 	}
-	s.config = host.NewConfig().WithCacheDir(filepath.Join(s.dir, "cache")).WithFuel(1, "get-mappings")
+	s.config = host.NewConfig().WithCacheDir(filepath.Join(s.dir, "cache")).WithLimit(limit.Fuel, 1, "get-mappings")
 	s.host, err = host.New(ctx, s.config)
 	return s, err
 }

@@ -21,7 +21,6 @@ import (
 	"os"
 	"os/signal"
 
-	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program/goprogram"
@@ -29,6 +28,7 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/memstore"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/loader"
 )
 
 //go:embed modules
@@ -60,6 +60,10 @@ func (r *runner) run(ctx context.Context, out io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, h.Close(context.WithoutCancel(ctx))) }()
 
+	providers, err := embedded(h)
+	if err != nil {
+		return err
+	}
 	name, keys := state.StackName{Project: "embedded", Name: "device"}, secrets.NewProcessKey()
 	store := new(memstore.Store)
 	if err := state.Create(ctx, store, name, keys); err != nil {
@@ -72,7 +76,7 @@ func (r *runner) run(ctx context.Context, out io.Writer) (err error) {
 	defer func() { err = errors.Join(err, stack.Close(context.WithoutCancel(ctx))) }()
 
 	result, err := engine.Run(ctx, engine.Deployment{
-		Project: name.Project, Stack: name.Name, State: stack, Providers: embedded{h},
+		Project: name.Project, Stack: name.Name, State: stack, Providers: providers,
 	}, engine.Up{Program: goprogram.Func(r.program)})
 	if err != nil {
 		return err
@@ -98,26 +102,18 @@ func (r *runner) program(ctx context.Context, s *goprogram.Stack) (outputs prope
 	return property.MapOf(map[string]property.Value{"name": pet.Output("id")}), nil
 }
 
-// embedded loads providers that are a part of the program. They may compute, and nothing else.
-type embedded struct{ host *host.Host }
-
-// Load implements [engine.Loader].
-func (e embedded) Load(ctx context.Context, spec engine.PackageSpec) (abi.Provider, error) {
-	wasm, err := modules.ReadFile("modules/" + spec.Name + ".wasm")
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("no module for the package %q was embedded: build it with `husk provider build … -o modules/%s.wasm`, and this program again",
-			spec.Name, spec.Name)
+// embedded returns the loader of the providers that are a part of the program. They may compute, and nothing else.
+func embedded(h *host.Host) (*loader.Loader, error) {
+	l := &loader.Loader{Host: h, Modules: map[string]loader.Module{}}
+	for _, name := range []string{"random"} {
+		wasm, err := modules.ReadFile("modules/" + name + ".wasm")
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("no module for the package %q was embedded: build it with `husk provider build … -o modules/%s.wasm`, and this program again", name, name)
+		}
+		if err != nil {
+			return nil, err
+		}
+		l.Modules[name] = loader.Module{Wasm: wasm}
 	}
-	if err != nil {
-		return nil, err
-	}
-	module, err := e.host.LoadBytes(ctx, wasm)
-	if err != nil {
-		return nil, err
-	}
-	provider, err := module.NewProvider(ctx, host.ProviderOptions{Name: spec.Name})
-	if err != nil {
-		return nil, err // a nil *host.Provider would be an abi.Provider that is not nil
-	}
-	return provider, nil
+	return l, nil
 }

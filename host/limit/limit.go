@@ -48,7 +48,7 @@ type Info struct {
 	Scope Scope
 	// Default is in the unit.
 	Default uint64
-	// Option is the method that sets it, empty if it is fixed: one of host.Config, or of a program, Program.Limit.
+	// Option is what sets it, empty if it is fixed: WithLimit of host.Config, or Program.Limit.
 	Option string
 
 	// says is a sentence with a place for the limit.
@@ -156,7 +156,7 @@ func (e *ExceededError) Info() Info {
 	return Info{Name: string(e.Limit), Limit: e.Limit, says: "it has more than %s of " + string(e.Limit)}
 }
 
-// Option is the method of host.Config that sets the limit, empty if it is fixed.
+// Option is what sets the limit, see [Info.Option].
 func (e *ExceededError) Option() string { return e.Info().Option }
 
 // Enough is the limit, doubled until it would have been enough as far as that is known.
@@ -176,6 +176,9 @@ func (e *ExceededError) HowToRaise() string {
 		return e.Advice
 	case option == "":
 		return "the limit is fixed"
+	}
+	if option == setByLimit {
+		option += "(" + e.Info().Name + ")"
 	}
 	return "the option " + option + " sets the limit"
 }

@@ -1,7 +1,6 @@
 package limit
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -14,44 +13,40 @@ import (
 type Settings []setting
 
 type setting struct {
+	name  Limit
 	limit Info
 	// methods are empty for those that the limit is for.
 	methods []string
 	value   uint64
 }
 
-// With adds a value for a limit, 0 for its default, and for some methods if it is a limit that methods have.
-func (s Settings) With(name string, value uint64, methods ...string) Settings {
-	l, _ := Named(name)
-	return append(slices.Clip(s), setting{l, methods, value})
-}
-
-// ForAll adds a value for all methods, or for some, whichever of them the limit is for.
-func (s Settings) ForAll(name string, value uint64, methods ...string) Settings {
-	s = s.With(name, value, methods...)
-	s[len(s)-1].limit.methods = nil
-	return s
-}
-
-// WithChecked adds a value for a limit that the user has named.
-func (s Settings) WithChecked(name string, value uint64) (Settings, error) {
-	l, ok := Named(name)
-	switch {
-	case !ok:
-		return s, fmt.Errorf("there is no limit %q", name)
-	case l.Scope == ScopeProgram:
-		return s, fmt.Errorf("the limit %q is of programs, and not of a host", name)
-	case l.set == nil:
-		return s, fmt.Errorf("the limit %q is fixed", name)
-	case value == 0:
-		return s, fmt.Errorf("the limit %q cannot be 0", name)
+// With adds a value for a limit: for the methods that it is for, or, with names of methods, for these, whichever of the
+// limit's names is theirs.
+func (s Settings) With(name Limit, value uint64, methods ...string) Settings {
+	l, _ := Named(string(name))
+	if len(methods) > 0 {
+		l.methods = nil
 	}
-	return s.With(name, value), nil
+	return append(slices.Clip(s), setting{name, l, methods, value})
 }
 
-// Check reports a method that there is not: a name with a mistake in it would be no limit.
+// Check returns the error of a setting that is none: a name with a mistake in it would be no limit.
 func (s Settings) Check() error {
 	for _, set := range s {
+		_, known := Named(string(set.name))
+		_, ofCalls := set.limit.set.(func(*Call) *uint64)
+		switch {
+		case !known:
+			return fmt.Errorf("there is no limit %q", set.name)
+		case set.limit.Scope == ScopeProgram:
+			return fmt.Errorf("the limit %q is of programs, and not of a host", set.name)
+		case set.limit.set == nil:
+			return fmt.Errorf("the limit %q is fixed", set.name)
+		case set.value == 0:
+			return fmt.Errorf("the limit %q cannot be 0", set.name)
+		case len(set.methods) > 0 && !ofCalls:
+			return fmt.Errorf("the limit %q is not of calls, and cannot be set for some methods", set.name)
+		}
 		for _, method := range set.methods {
 			if m := abi.Method(method); m != MethodStart && m.Kind() == 0 {
 				return fmt.Errorf("a limit is set for the method %q, which there is not", method)
@@ -87,7 +82,7 @@ func (s Settings) Set() (all Set) {
 	}
 	for _, setting := range s {
 		if set, ok := setting.limit.set.(func(*Set, uint64)); ok {
-			set(&all, cmp.Or(setting.value, setting.limit.Default))
+			set(&all, setting.value)
 		} else if setting.limit.set != nil {
 			all.calls = append(all.calls, setting)
 		}
@@ -113,14 +108,12 @@ func (s *Set) Call(method abi.Method) (c Call) {
 			*l.set.(func(*Call) *uint64)(&c) = l.Default
 		}
 	}
-	defaults := c
 	for i := range s.calls {
 		set := &s.calls[i]
 		if len(set.methods) > 0 && !slices.Contains(set.methods, string(method)) || !set.limit.isFor(method) {
 			continue
 		}
-		field := set.limit.set.(func(*Call) *uint64)
-		*field(&c) = cmp.Or(set.value, *field(&defaults))
+		*set.limit.set.(func(*Call) *uint64)(&c) = set.value
 	}
 	return c
 }

@@ -45,70 +45,70 @@ const (
 // error, the methods that it is for, and the field that it sets.
 var table = append([]Info{
 	// Services are known to take an hour for one resource, and components wait for all of their resources.
-	{"time", Time, UnitTime, ScopeCall, uint64(4 * time.Hour), "WithCallTimeout",
+	{"time", Time, UnitTime, ScopeCall, uint64(4 * time.Hour), setByLimit,
 		"it took longer than the %s that it may take", worksOnResources, callTime},
 	// Calls that only ask: for a schema, a check, a difference, or the start of an instance.
-	{"answer-time", Time, UnitTime, ScopeCall, uint64(5 * time.Minute), "WithCallTimeout",
+	{"answer-time", Time, UnitTime, ScopeCall, uint64(5 * time.Minute), setByLimit,
 		"it took longer than the %s that it may take", onlyAnswers, callTime},
 	// To hear that all work is cancelled. Every deployment ends with that.
-	{"cancel-time", Time, UnitTime, ScopeCall, uint64(5 * time.Second), "WithCallTimeout",
+	{"cancel-time", Time, UnitTime, ScopeCall, uint64(5 * time.Second), setByLimit,
 		"it took longer than the %s that it may take", cancels, callTime},
 	// Instructions as package meter counts them, which is more than are done. A Go provider that only
 	// computes needs some 20 minutes for it.
-	{"fuel", Fuel, UnitCount, ScopeCall, 1 << 47, "WithFuel",
+	{"fuel", Fuel, UnitCount, ScopeCall, 1 << 47, setByLimit,
 		"it used more than the %s units of fuel that it may use", nil, func(c *Call) *uint64 { return &c.Fuel }},
 	// 7,000 times a second for four hours. A call of the host takes 100 ns at the least.
-	{"host-calls", HostCalls, UnitCount, ScopeCall, 100_000_000, "WithHostCalls",
+	{"host-calls", HostCalls, UnitCount, ScopeCall, 100_000_000, setByLimit,
 		"it called the host more than the %s times that it may", worksOnResources, hostCalls},
-	{"answer-host-calls", HostCalls, UnitCount, ScopeCall, 10_000_000, "WithHostCalls",
+	{"answer-host-calls", HostCalls, UnitCount, ScopeCall, 10_000_000, setByLimit,
 		"it called the host more than the %s times that it may", OnlyAsks, hostCalls},
 	// Keys and seeds come to some hundreds.
-	{"random-bytes", RandomBytes, UnitBytes, ScopeCall, 64 << 20, "WithRandomBytes",
+	{"random-bytes", RandomBytes, UnitBytes, ScopeCall, 64 << 20, setByLimit,
 		"it took more than the %s of random numbers that it may take", nil, func(c *Call) *uint64 { return &c.RandomBytes }},
 	// Each property map. Assets as text are the largest values, of 50 MB at most (see property.DefaultSize).
-	{"request-bytes", Request, UnitBytes, ScopeCall, 64 << 20, "WithRequestBytes",
+	{"request-bytes", Request, UnitBytes, ScopeCall, 64 << 20, setByLimit,
 		"the values of the request take more than the %s that can be passed", nil, func(s *Set, v uint64) { s.RequestBytes = count(v) }},
 	// All that a guest passes in one answer or one call of the host.
-	{"answer-bytes", Answer, UnitBytes, ScopeCall, 80 << 20, "WithAnswerBytes",
+	{"answer-bytes", Answer, UnitBytes, ScopeCall, 80 << 20, setByLimit,
 		"the values of the answer take more than the %s that can be passed", nil, func(s *Set, v uint64) { s.AnswerBytes = v }},
 	// The linear memory of an instance, and what the host holds for it beside that. A Go provider works in
 	// 10 to 40 MiB, and doubles that with requests of some MiB.
-	{"memory", Memory, UnitBytes, ScopeInstance, 256 << 20, "WithMemoryLimit",
+	{"memory", Memory, UnitBytes, ScopeInstance, 256 << 20, setByLimit,
 		"it was refused more memory than the %s that it may have", nil, func(s *Set, v uint64) { s.Memory = v }},
 	// Files, connections, HTTP exchanges, and assets, beside the directories that were granted. An open
 	// directory counts as two.
-	{"open-files", OpenFiles, UnitCount, ScopeInstance, defaultOpenFiles, "WithOpenFiles",
+	{"open-files", OpenFiles, UnitCount, ScopeInstance, defaultOpenFiles, setByLimit,
 		"it was refused more than the %s files and connections that it may have open", nil, func(s *Set, v uint64) { s.OpenFiles = count(v) }},
 	{"stack", Stack, UnitBytes, ScopeInstance, StackBytes, "",
 		"its functions called each other deeper than the %s of stack allow, which mostly is a recursion without end", nil, nil},
 	{"stack-depth", StackDepth, UnitCount, ScopeInstance, StackFunctions, "",
 		"more than %s of its functions called each other, which mostly is a recursion without end", nil, nil},
 	// Each takes some KiB. An engine that checks all resources at once comes to as many as its program has.
-	{"waiting-calls", WaitingCalls, UnitCount, ScopeProvider, 100_000, "WithWaitingCalls",
+	{"waiting-calls", WaitingCalls, UnitCount, ScopeProvider, 100_000, setByLimit,
 		"%s calls are waiting for an instance already", nil, func(s *Set, v uint64) { s.WaitingCalls = count(v) }},
 	// Each keeps an instance of its own.
-	{"streams", Streams, UnitCount, ScopeProvider, 8, "WithStreams",
+	{"streams", Streams, UnitCount, ScopeProvider, 8, setByLimit,
 		"%s streams of the provider are open already: close one", nil, func(s *Set, v uint64) { s.Streams = count(v) }},
 	// After a time of silence, instances may write as much as in four seconds. More is dropped, with a note.
-	{"log-rate", LogRate, UnitBytes, ScopeProvider, 256 << 10, "WithLogRate",
+	{"log-rate", LogRate, UnitBytes, ScopeProvider, 256 << 10, setByLimit,
 		"it comes to more than %s per second", nil, func(s *Set, v uint64) { s.LogRate = count(v) }},
 	// All calls of an engine may crash once.
-	{"crashes", Crashes, UnitCount, ScopeProvider, 20, "WithQuarantine",
+	{"crashes", Crashes, UnitCount, ScopeProvider, 20, setByLimit,
 		"it crashed %s times", nil, func(s *Set, v uint64) { s.Crashes = count(v) }},
 	// One provider may have half of it, and two a third each.
-	{"total-memory", TotalMemory, UnitBytes, ScopeHost, 8 << 30, "WithTotalMemory",
+	{"total-memory", TotalMemory, UnitBytes, ScopeHost, 8 << 30, setByLimit,
 		"the instances of all providers would need more than the %s of memory that they may have together", nil, func(s *Set, v uint64) { s.TotalMemory = v }},
-	{"total-open-files", TotalFiles, UnitCount, ScopeHost, uint64(system.OpenFiles(defaultOpenFiles)), "WithTotalOpenFiles",
+	{"total-open-files", TotalFiles, UnitCount, ScopeHost, uint64(system.OpenFiles(defaultOpenFiles)), setByLimit,
 		"the instances of all providers would have more than the %s files and connections open that they may have together", nil, func(s *Set, v uint64) { s.TotalOpenFiles = count(v) }},
 	// Elements of 8 bytes on the host. Go's own compiler, a module of 49 MB, has 24,000.
-	{"table-elements", TableElements, UnitCount, ScopeModule, 1_000_000, "WithTableElements",
+	{"table-elements", TableElements, UnitCount, ScopeModule, 1_000_000, setByLimit,
 		"it was refused more table elements than the %s that it may have", nil, func(s *Set, v uint64) { s.TableElements = uint32(min(v, math.MaxUint32)) }},
 	// The largest Go providers that are known come to some 140 MB. A compilation needs some 25 times the
 	// module's size.
-	{"module-size", ModuleSize, UnitBytes, ScopeModule, 160 << 20, "WithModuleSize",
+	{"module-size", ModuleSize, UnitBytes, ScopeModule, 160 << 20, setByLimit,
 		"the module takes more than %s", nil, func(s *Set, v uint64) { s.ModuleSize = count(v) }},
 	// Of the processor, of which the largest module takes some 120 s.
-	{"compile-time", CompileTime, UnitTime, ScopeModule, uint64(5 * time.Minute), "WithCompileTime",
+	{"compile-time", CompileTime, UnitTime, ScopeModule, uint64(5 * time.Minute), setByLimit,
 		"compiling the module takes longer than the %s of processor time that it may take", nil, func(s *Set, v uint64) { s.CompileTime = duration(v) }},
 	// Some minutes. A program of 10,000 resources with 20 properties each takes two million.
 	{"evaluation-steps", EvaluationSteps, UnitCount, ScopeProgram, 1_000_000_000, "Program.Limit",
@@ -119,6 +119,9 @@ var table = append([]Info{
 }, moduleParts()...)
 
 const (
+	// setByLimit is the method of host.Config that sets a limit.
+	setByLimit = "WithLimit"
+
 	defaultOpenFiles = 256
 	// StackBytes is what wazero gives the stack of a call, and StackFunctions how many functions can have
 	// called each other in its interpreter.
@@ -154,7 +157,7 @@ func moduleParts() []Info {
 	for i := range parts {
 		name := OfModulePart(defaults.Type().Field(i).Name)
 		parts[i] = Info{
-			Name: string(name), Limit: name, Unit: UnitCount, Scope: ScopeModule, Default: uint64(defaults.Field(i).Int()), Option: "WithLimit",
+			Name: string(name), Limit: name, Unit: UnitCount, Scope: ScopeModule, Default: uint64(defaults.Field(i).Int()), Option: setByLimit,
 			says: "the module holds more than %s",
 			set: func(s *Set, v uint64) {
 				reflect.ValueOf(&s.module).Elem().Field(i).SetInt(int64(count(v)))

@@ -136,7 +136,7 @@ func (l limits) set(limit Limit) {
 const memoryLimit = string(limit.Memory)
 
 // configure gives a host the limits of all providers, and the largest memory limit of any provider.
-func (l limits) configure(c host.Config) (host.Config, error) {
+func (l limits) configure(c host.Config) host.Config {
 	all := l.of("")
 	maps.Copy(all, l[""])
 	for _, own := range l {
@@ -146,12 +146,9 @@ func (l limits) configure(c host.Config) (host.Config, error) {
 		if info, _ := limit.Named(name); info.Scope == limit.ScopeProgram {
 			continue
 		}
-		var err error
-		if c, err = c.WithLimit(name, all[name]); err != nil {
-			return c, err
-		}
+		c = c.WithLimit(limit.Limit(name), all[name])
 	}
-	return c, nil
+	return c
 }
 
 // Evaluation returns the limits of the evaluation of the project's program.
@@ -180,7 +177,7 @@ func HostConfig(given []Limit) (host.Config, error) {
 	if err != nil {
 		return host.Config{}, err
 	}
-	return l.configure(host.NewConfig().WithAdvice(adviceFor(nil)))
+	return l.configure(host.NewConfig().WithAdvice(adviceFor(nil))), nil
 }
 
 // of returns the limits of a provider alone, and its memory limit, which always has a value.

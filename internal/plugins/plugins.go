@@ -163,9 +163,7 @@ func Open(ctx context.Context, project *program.Project, o Options) (*Plugins, e
 	if p.admission != nil {
 		config = config.WithAdmission(p.admission.known)
 	}
-	if p.config, err = p.limits.configure(config); err != nil {
-		return nil, err
-	}
+	p.config = p.limits.configure(config)
 	if p.host, err = host.New(ctx, p.config); err != nil {
 		return nil, fmt.Errorf("%w (%s)", err, o.Places.remedy())
 	}

@@ -35,35 +35,12 @@ func (p *Plugins) Served(ctx context.Context, m *Module, grants host.Grants) (ab
 	}))
 }
 
-// measuredProvider is a provider whose host measures its calls.
-type measuredProvider struct{ *host.Provider }
-
-var (
-	_ engine.Measured = measuredProvider{}
-	_ abi.CallServer  = measuredProvider{}
-)
-
-// Measured implements [engine.Measured].
-func (m measuredProvider) Measured() map[string]engine.Measure {
-	out := make(map[string]engine.Measure)
-	for method, s := range m.Stats().Methods {
-		out[method] = engine.Measure{BySchema: int(s.BySchema), Fuel: s.Fuel, BytesIn: s.BytesIn, BytesOut: s.BytesOut}
-	}
-	return out
-}
-
-// CallServer implements [abi.CallServer]: the provider has the methods of the host's.
-func (m measuredProvider) CallServer() (abi.Provider, func(context.Context, *abi.Call) error) {
-	_, serve := m.Provider.CallServer()
-	return m, serve
-}
-
-// engineProvider returns a provider as the engine gets it.
+// engineProvider returns a provider as the engine gets it: none is nil, and no interface with a nil in it.
 func engineProvider(p *host.Provider, err error) (abi.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return measuredProvider{p}, nil
+	return p, nil
 }
 
 // records makes diagnostics of the host's log records of guests. It is a [slog.Handler] only for the

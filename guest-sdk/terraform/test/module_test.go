@@ -59,7 +59,7 @@ func TestModules(t *testing.T) {
 			image, err := module.BaseImage(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, host.BaseImage{Made: true, Prepared: true}, image, "an instance does again what the start has done")
-			ported, err := module.NewProvider(t.Context(), host.ProviderOptions{Name: of.name, Instances: 1, Lenient: true, AskGuest: true})
+			ported, err := module.NewProvider(t.Context(), host.ProviderOptions{Name: of.name, Instances: 1, Lenient: true})
 			require.NoError(t, err)
 			native, err := of.native()
 			require.NoError(t, err)

@@ -67,7 +67,7 @@ func TestPublishedProviders(t *testing.T) {
 			t.Cleanup(func() { require.NoError(t, h.Close(context.Background())) })
 			module, err := h.LoadBytes(t.Context(), built.Wasm)
 			require.NoError(t, err)
-			ported, err := module.NewProvider(t.Context(), host.ProviderOptions{Name: of.name, Instances: 1, Lenient: true, AskGuest: true})
+			ported, err := module.NewProvider(t.Context(), host.ProviderOptions{Name: of.name, Instances: 1, Lenient: true})
 			require.NoError(t, err)
 			_, err = ported.Handshake(t.Context(), abi.HandshakeRequest{Features: abi.AllFeatures})
 			require.NoError(t, err)

@@ -38,8 +38,6 @@ type Asker struct {
 	GetSchema func(context.Context, abi.GetSchemaRequest) (abi.GetSchemaResponse, error)
 	// Unreadable hears of a schema that cannot be read: responses are not held to it.
 	Unreadable func(context.Context, error)
-	// AskGuest has the guest asked for what is known already.
-	AskGuest bool
 }
 
 // load returns the schema, which it asks for once. A provider without one is not held to any.
@@ -77,7 +75,7 @@ func (s *Schema) load(ctx context.Context, ask Asker) *schema.Package {
 
 // text returns the schema as the provider writes it, or has written it before.
 func (s *Schema) text(ctx context.Context, ask Asker) (string, error) {
-	if s.facts != nil && !ask.AskGuest {
+	if s.facts != nil {
 		if text := s.facts.Schema(); text != "" {
 			return text, nil
 		}

@@ -33,7 +33,7 @@ func TestAHugeFileIsNotRead(t *testing.T) {
 // waiting, and the compilation itself ends at its limit.
 func TestCompilationEnds(t *testing.T) {
 	slow := assemble(t, "inputs/slow.wat")
-	h := newHost(t, host.NewConfig().WithCompileTime(time.Millisecond))
+	h := newHost(t, host.NewConfig().WithLimit(limit.CompileTime, uint64(time.Millisecond)))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errInTime)
 	_, err := h.LoadBytes(ctx, slow)

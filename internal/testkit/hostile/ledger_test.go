@@ -16,6 +16,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/host/limit"
 )
 
 // again is a function for inputs/wait.wat that makes a call of the host until it fails. The error,
@@ -55,32 +56,32 @@ func TestWhatTheHostHoldsIsCharged(t *testing.T) {
 		most   uint64 // of memory, in MiB
 	}{
 		"bodies of requests that are never finished": {
-			host.NewConfig().WithMemoryLimit(64 * mebibyte), again("$open "+url+" "+body(8*mebibyte), 8),
+			host.NewConfig().WithLimit(limit.Memory, 64*mebibyte), again("$open "+url+" "+body(8*mebibyte), 8),
 			"it was refused more memory than the 64 MiB that it may have", 64,
 		},
 		"and that are part of what all instances have": {
-			host.NewConfig().WithMemoryLimit(256 * mebibyte).WithTotalMemory(96 * mebibyte), again("$open "+url+" "+body(8*mebibyte), 8),
+			host.NewConfig().WithLimit(limit.Memory, 256*mebibyte).WithLimit(limit.TotalMemory, 96*mebibyte), again("$open "+url+" "+body(8*mebibyte), 8),
 			"would need more than the 96 MiB of memory that they may have together", 96,
 		},
 		"as many exchanges as one call may have": {
 			host.NewConfig(), again("$open "+url+" "+body(0), 8), "64 HTTP exchanges of the call are open already", 32,
 		},
 		"exchanges count as files": {
-			host.NewConfig().WithOpenFiles(7), again("$open "+url+" "+body(0), 8), "too many files and connections are open: close some\nit was refused more than the 7 files and connections that it may have open", 32,
+			host.NewConfig().WithLimit(limit.OpenFiles, 7), again("$open "+url+" "+body(0), 8), "too many files and connections are open: close some\nit was refused more than the 7 files and connections that it may have open", 32,
 		},
 		"connections count as files": {
-			host.NewConfig().WithOpenFiles(7), again(fmt.Sprintf("$connect (i32.const 2080) (i32.const 9) (i32.const %d) (i64.const 0)", port), 8),
+			host.NewConfig().WithLimit(limit.OpenFiles, 7), again(fmt.Sprintf("$connect (i32.const 2080) (i32.const 9) (i32.const %d) (i64.const 0)", port), 8),
 			"too many files and connections are open: close some\nit was refused more than the 7 files and connections that it may have open", 32,
 		},
 		"also as those of all instances": {
-			host.NewConfig().WithTotalOpenFiles(7), again(fmt.Sprintf("$connect (i32.const 2080) (i32.const 9) (i32.const %d) (i64.const 0)", port), 8),
+			host.NewConfig().WithLimit(limit.TotalFiles, 7), again(fmt.Sprintf("$connect (i32.const 2080) (i32.const 9) (i32.const %d) (i64.const 0)", port), 8),
 			"too many files and connections are open: close some\nthe instances of all providers would have more than the 7 files and connections open that they may have together", 32,
 		},
 		"assets count as files": {
-			host.NewConfig().WithOpenFiles(7), again(asset(0), 8), "opening an asset: too many files and connections are open: close some\nit was refused more than the 7 files", 32,
+			host.NewConfig().WithLimit(limit.OpenFiles, 7), again(asset(0), 8), "opening an asset: too many files and connections are open: close some\nit was refused more than the 7 files", 32,
 		},
 		"archives take memory": {
-			host.NewConfig().WithMemoryLimit(48 * mebibyte), again(asset(1), 8), "opening an asset: the host holds no more memory for it\nit was refused more memory than the 48 MiB that it may have", 48,
+			host.NewConfig().WithLimit(limit.Memory, 48*mebibyte), again(asset(1), 8), "opening an asset: the host holds no more memory for it\nit was refused more memory than the 48 MiB that it may have", 48,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -105,7 +106,7 @@ func TestWhatTheHostHoldsIsCharged(t *testing.T) {
 func TestFilesOfAllInstancesAreBounded(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "name"), nil, 0o600))
-	h := newHost(t, host.NewConfig().WithTotalOpenFiles(10))
+	h := newHost(t, host.NewConfig().WithLimit(limit.TotalFiles, 10))
 	// It opens a file again and again, and answers how often it could not within twenty times.
 	const once = `(global $failed (mut i32) (i32.const 0))
 		(data (i32.const 16500) "0123456789abcdefghijkl")
@@ -165,7 +166,7 @@ func TestOperationsThatAreUnderWayAreCharged(t *testing.T) {
 			(br_if $next (i32.lt_u (local.tee $n (i32.add (local.get $n) (i32.const 1))) (i32.const 50)))))`, "", 50, 64},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHost(t, host.NewConfig().WithMemoryLimit(c.memory<<20))
+			h := newHost(t, host.NewConfig().WithLimit(limit.Memory, c.memory<<20))
 			p := provide(t, h, assemble(t, "inputs/wait.wat", operation+c.once), host.ProviderOptions{Instances: 1})
 			var o operations
 			for range 3 {

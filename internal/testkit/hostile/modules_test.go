@@ -86,7 +86,7 @@ var ways = map[string]func() host.Config{
 
 // config bounds a host as the entry says.
 func (b bounds) config(c host.Config) host.Config {
-	return c.WithFuel(b.fuel).WithMemoryLimit(uint64(b.pages) << 16).WithHostCalls(b.calls).WithCancelGrace(time.Millisecond)
+	return c.WithLimit(limit.Fuel, b.fuel).WithLimit(limit.Memory, uint64(b.pages)<<16).WithLimit(limit.HostCalls, b.calls).WithLimit("answer-host-calls", b.calls).WithCancelGrace(time.Millisecond)
 }
 
 // TestModules loads and calls each module within its bounds, in all ways. The outcome

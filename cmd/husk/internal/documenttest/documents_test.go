@@ -31,7 +31,7 @@ var documents = map[string][]action{
 		run("husk/greet"),
 	},
 	"docs/embedding.md": {
-		leave("an excerpt; the examples of package host are tests"),
+		leave("an excerpt; the example of package loader is a test"),
 		leave("an excerpt; the examples of packages engine and goprogram are tests"),
 		leave("an excerpt; the example of package automation is a test"),
 		leave("an excerpt; TestBackends of package automation opens such places"),

@@ -84,8 +84,8 @@ func (m measuring) Load(ctx context.Context, spec engine.PackageSpec) (abi.Provi
 
 type measured struct{ abi.Provider }
 
-func (measured) Measured() map[string]engine.Measure {
-	return map[string]engine.Measure{"create": {BySchema: 5, Fuel: 7, BytesIn: 2, BytesOut: 3}, "cancel": {Fuel: 1}}
+func (measured) Measured() map[string]abi.Measure {
+	return map[string]abi.Measure{"create": {BySchema: 5, Fuel: 7, BytesIn: 2, BytesOut: 3}, "cancel": {Fuel: 1}}
 }
 
 // What providers measure themselves is told with the calls.
