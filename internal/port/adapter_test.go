@@ -98,7 +98,7 @@ func TestTheTagsAreTheAdapters(t *testing.T) {
 	slices.Sort(want)
 	b := &porter{dir: t.TempDir()}
 	terraform := kindOf(func(pkg string) bool { return pkg == sdkV2+"/plugin" })
-	kit, err := b.prepareSDK(t.Context(), terraform, "1.21")
+	kit, err := b.prepareSDK(terraform, "1.21")
 	require.NoError(t, err)
 	require.Equal(t, want, kit.tags)
 	require.True(t, strings.HasPrefix(terraform.oldest[pluginGo], "v0."+oldest+"."))

@@ -99,7 +99,7 @@ func (w *build) resolve(ctx context.Context) error {
 	if file, err := readModFile(w.source.root); err == nil && file.Go != nil {
 		language = file.Go.Version
 	}
-	kit, err := w.prepareSDK(ctx, w.kind, language)
+	kit, err := w.prepareSDK(w.kind, language)
 	if err != nil {
 		return err
 	}

@@ -2,8 +2,6 @@ package port
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/build/constraint"
@@ -40,8 +38,8 @@ type sdk struct {
 }
 
 // findSDK returns the directory of Husk's source, and that of an adapter in it: the directory that the user
-// names, the checkout that this program was built from, or what the module proxy serves of its version.
-func (b *porter) findSDK(ctx context.Context, adapter string) (husk, adapterDir string, err error) {
+// names, the checkout that this program was built from, or what the program has of it.
+func (b *porter) findSDK(adapter string) (husk, adapterDir string, err error) {
 	inside := filepath.FromSlash(strings.TrimPrefix(adapter, project+"/"))
 	if b.options.SDK != "" {
 		dir, err := filepath.Abs(b.options.SDK)
@@ -56,26 +54,15 @@ func (b *porter) findSDK(ctx context.Context, adapter string) (husk, adapterDir 
 	if dir, ok := husksource.Checkout(path.Join(filepath.ToSlash(inside), "go.mod")); ok {
 		return dir, filepath.Join(dir, inside), nil
 	}
-	version := husksource.Version()
-	if version == "" {
-		return "", "", errors.New("this husk was built from a checkout that is gone, so it cannot find the source of its SDK: name a checkout with --sdk")
-	}
-	main, err := b.downloadModule(ctx, project, version)
-	if err != nil {
-		return "", "", fmt.Errorf("fetching the SDK of this husk: %w\nname a checkout with --sdk", err)
-	}
-	other, err := b.downloadModule(ctx, adapter, version)
-	if err != nil {
-		return "", "", fmt.Errorf("fetching the adapter of this husk: %w\nname a checkout with --sdk", err)
-	}
-	return main.Dir, other.Dir, nil
+	dir, err := b.embeddedSDK()
+	return dir, filepath.Join(dir, inside), err
 }
 
 // prepareSDK copies the source of an adapter, and of the SDK's packages that it imports, into the cache.
 // Both get a go.mod without requirements, with the language version of the provider's: a provider's
 // selection of versions, and what its code means, must not depend on them.
-func (b *porter) prepareSDK(ctx context.Context, kind *kind, language string) (*sdk, error) {
-	husk, adapterDir, err := b.findSDK(ctx, kind.adapter)
+func (b *porter) prepareSDK(kind *kind, language string) (*sdk, error) {
+	husk, adapterDir, err := b.findSDK(kind.adapter)
 	if err != nil {
 		return nil, err
 	}
@@ -118,6 +105,8 @@ type sdkCopy struct {
 	// copied are the import paths of packages that were copied.
 	copied map[string]bool
 	tags   []string
+	// sources are the files that were copied, by the path in a checkout, as they were but for comments; nil if nobody asks.
+	sources map[string][]byte
 }
 
 // copyAll copies packages of the adapter, and what they import of it and of the SDK.
@@ -168,7 +157,10 @@ func (c *sdkCopy) copyPackage(pkg string) error {
 		if err != nil {
 			return err
 		}
+		source := data
 		if strings.HasSuffix(e.Name(), ".go") {
+			data = withoutComments(data)
+			source = data
 			guests, imports, err := c.readFile(e.Name(), &data)
 			if err != nil {
 				return err
@@ -181,6 +173,9 @@ func (c *sdkCopy) copyPackage(pkg string) error {
 					return err
 				}
 			}
+		}
+		if c.sources != nil {
+			c.sources[path.Join(strings.TrimPrefix(pkg, project+"/"), e.Name())] = source
 		}
 		if err := os.MkdirAll(to, 0o755); err != nil {
 			return err

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,11 +18,7 @@ import (
 	"github.com/husk-dev/husk/internal/testkit/nightly"
 )
 
-const (
-	project          = husksource.Module
-	terraformAdapter = project + "/guest-sdk/terraform"
-	pulumiAdapter    = project + "/guest-sdk/pulumi"
-)
+const project = husksource.Module
 
 // release is a version that nobody has released.
 const release = "v0.999.0"
@@ -46,7 +41,7 @@ func publish(t *testing.T, proxy, path, dir string) {
 	require.NoError(t, file.Close())
 }
 
-// A husk that was installed from a module proxy fetches its SDK and its adapters from there.
+// A husk that was installed from a module proxy ports with the SDK and the adapters that it has: the proxy has none of them.
 func TestTheSDKOfARelease(t *testing.T) {
 	nightly.Skip(t)
 	text, err := exec.CommandContext(t.Context(), "go", "env", "-json", "GOMODCACHE", "GOPROXY").Output()
@@ -64,9 +59,7 @@ func TestTheSDKOfARelease(t *testing.T) {
 		}))
 	})
 	proxy := filepath.Join(dir, "proxy")
-	for _, path := range []string{project, terraformAdapter, pulumiAdapter} {
-		publish(t, proxy, path, filepath.Join("../../..", strings.TrimPrefix(path, project)))
-	}
+	publish(t, proxy, project, "../../..")
 	fetched := "file://" + filepath.Join(env["GOMODCACHE"], "cache", "download")
 	run := func(name string, args ...string) (string, error) {
 		cmd := exec.CommandContext(t.Context(), name, args...)
@@ -83,12 +76,4 @@ func TestTheSDKOfARelease(t *testing.T) {
 	out, err = run(filepath.Join(dir, "husk"), "provider", "port", provider, "--name", "shelf", "--version", "1.2.3")
 	require.NoError(t, err, out)
 	require.Contains(t, out, "shelf 1.2.3")
-
-	// What the proxy does not have, a checkout has.
-	require.NoError(t, os.RemoveAll(filepath.Join(proxy, filepath.FromSlash(terraformAdapter))))
-	require.NoError(t, os.RemoveAll(filepath.Join(modules, "cache", "download", filepath.FromSlash(terraformAdapter))))
-	out, err = run(filepath.Join(dir, "husk"), "provider", "port", provider, "--name", "shelf")
-	require.Error(t, err)
-	require.Contains(t, out, "fetching the adapter of this husk: "+terraformAdapter+"@"+release)
-	require.Contains(t, out, "name a checkout with --sdk")
 }
