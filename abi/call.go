@@ -88,7 +88,8 @@ type Call struct {
 	// DoWith has a provider serve the call, and sets the response.
 	DoWith func(ctx context.Context, p Provider) error
 
-	skipped bool
+	// skipped and served say how far the call came: served is set once the provider has served it without an error.
+	skipped, served bool
 	// after has what the interceptors left to do, of which the last comes first. It begins in
 	// afterOfMost.
 	after       []func(error) error
@@ -120,25 +121,40 @@ func (c *Call) begin(ctx context.Context, interceptors []Interceptor) (context.C
 
 // end passes the outcome to the interceptors, and returns the call's error.
 func (c *Call) end(err error) error {
+	c.served = err == nil && !c.skipped
 	for _, after := range slices.Backward(c.after) {
-		err = after(err)
+		err = c.made(after(err))
 	}
 	return err
 }
 
 // made returns the error of a creation that has an ID beside its error, whichever it is, with that ID: the object
-// exists, and no caller gets a response beside an error.
+// exists, and no caller gets a response beside an error. So does an update that its provider served, and that an
+// interceptor failed afterwards.
 func (c *Call) made(err error) error {
-	response, ok := c.Response.(*CreateResponse)
-	if err == nil || !ok || response.ID == "" || c.Subject().Preview {
+	subject := c.Subject()
+	if err == nil || subject.Preview {
+		return err
+	}
+	var id string
+	var state property.Map
+	switch response := c.Response.(type) {
+	case *CreateResponse:
+		id, state = response.ID, response.State
+	case *UpdateResponse:
+		if c.served {
+			id, state = subject.ID, response.State
+		}
+	}
+	if id == "" {
 		return err
 	}
 	e := *AsError(err)
 	if e.InitFailure == nil {
-		e.InitFailure = &InitFailure{State: response.State, RefreshBeforeUpdate: true}
+		e.InitFailure = &InitFailure{State: state, RefreshBeforeUpdate: true}
 	}
 	left := *e.InitFailure
-	left.ID = cmp.Or(left.ID, response.ID)
+	left.ID = cmp.Or(left.ID, id)
 	e.Kind, e.InitFailure = ErrorKindInitFailed, &left
 	return &e
 }

@@ -335,3 +335,56 @@ func TestAnIDBesideAnError(t *testing.T) {
 	}
 	require.ErrorIs(t, create(abi.NewError(abi.ErrorKindInternal, "no"), true), abi.ErrInternal, "a preview makes nothing")
 }
+
+// changing serves creations, updates, and reads.
+type changing struct{ abi.Unimplemented }
+
+var changedState = property.MapOf(map[string]property.Value{"size": property.Number(1)})
+
+func (changing) Create(context.Context, abi.CreateRequest) (abi.CreateResponse, error) {
+	return abi.CreateResponse{ID: "i-1", State: changedState}, nil
+}
+
+func (changing) Update(context.Context, abi.UpdateRequest) (abi.UpdateResponse, error) {
+	return abi.UpdateResponse{State: changedState}, nil
+}
+
+func (changing) Read(context.Context, abi.ReadRequest) (abi.ReadResponse, error) {
+	return abi.ReadResponse{ID: "i-1", State: changedState}, nil
+}
+
+// An interceptor that fails after a change cannot undo it: the error has what was changed, also for those after it.
+func TestInterceptorFailsAfterAChange(t *testing.T) {
+	var seen []property.Map
+	outer := func(ctx context.Context, c *abi.Call) (context.Context, func(error) error, error) {
+		return ctx, func(err error) error {
+			properties, err := c.AnswerProperties(err)
+			for _, p := range properties {
+				seen = append(seen, p.Get())
+			}
+			return err
+		}, nil
+	}
+	inner := func(ctx context.Context, c *abi.Call) (context.Context, func(error) error, error) {
+		return ctx, func(error) error { return abi.NewError(abi.ErrorKindInvalidArgument, "no") }, nil
+	}
+	p := abi.Intercept(abi.Intercept(changing{}, inner), outer)
+	ctx := t.Context()
+	_, created := p.Create(ctx, abi.CreateRequest{})
+	_, updated := p.Update(ctx, abi.UpdateRequest{ID: "i-1"})
+	for _, err := range []error{created, updated} {
+		require.ErrorIs(t, err, abi.ErrInitFailed)
+		require.Equal(t, &abi.InitFailure{ID: "i-1", State: changedState, RefreshBeforeUpdate: true}, abi.AsError(err).InitFailure)
+	}
+	require.Equal(t, []property.Map{changedState, changedState}, seen)
+	_, read := p.Read(ctx, abi.ReadRequest{ID: "i-1"})
+	_, refused := p.Update(ctx, abi.UpdateRequest{ID: "i-1", Preview: true})
+	for _, err := range []error{read, refused} {
+		require.ErrorIs(t, err, abi.ErrInvalidArgument)
+	}
+	before := func(ctx context.Context, _ *abi.Call) (context.Context, func(error) error, error) {
+		return ctx, nil, abi.NewError(abi.ErrorKindInvalidArgument, "no")
+	}
+	_, err := abi.Intercept(changing{}, before).Update(ctx, abi.UpdateRequest{ID: "i-1"})
+	require.ErrorIs(t, err, abi.ErrInvalidArgument, "nothing was changed")
+}

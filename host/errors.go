@@ -142,7 +142,11 @@ func (i *instance) failure(r *guestcall.Call, err error) (why Failure, _ error) 
 		if !broken {
 			return why, s.failBy(r.Method, abi.ErrorKindInvalidArgument, "the request cannot be passed to the "+s.module.World.String()+": "+said, cause)
 		}
-		return why, s.failBy(r.Method, abi.ErrorKindInternal, "the "+s.module.World.String()+"'s answer is not what the contract asks for: "+said, cause)
+		e := s.failBy(r.Method, abi.ErrorKindInternal, "the "+s.module.World.String()+"'s answer is not what the contract asks for: "+said, cause)
+		if breach.Made != nil {
+			e.Kind, e.InitFailure = abi.ErrorKindInitFailed, &abi.InitFailure{ID: breach.Made.ID, Reasons: []string{e.Message}, RefreshBeforeUpdate: true}
+		}
+		return why, e
 	}
 	i.spoiled = true
 	why = FailureTrap

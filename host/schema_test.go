@@ -117,13 +117,79 @@ func TestAnswersThatDoNotFitTheSchema(t *testing.T) {
 			require.True(t, abi.AsError(err).InitFailure.State.Equal(c.kept))
 			_, err = p.Create(ctx, abi.CreateRequest{Type: box, Preview: true})
 			require.EqualError(t, err, "hand: create (host): the provider broke the contract: "+breach)
-			_, err = p.Update(ctx, abi.UpdateRequest{Type: box, ID: "id"})
+			_, err = p.Update(ctx, abi.UpdateRequest{Type: box, ID: "id", Olds: bag(is("label", property.String("was")), is("size", property.Number(7)))})
+			require.ErrorIs(t, err, abi.ErrInitFailed)
+			require.EqualError(t, err, "hand: update (host): the provider broke the contract, but the resource exists\n  - "+breach)
+			require.Equal(t, "id", abi.AsError(err).InitFailure.ID)
+			kept := c.kept
+			if name == "wrong type" {
+				kept = kept.With("size", property.Number(7)) // as it was recorded
+			}
+			require.True(t, abi.AsError(err).InitFailure.State.Equal(kept))
+			_, err = p.Update(ctx, abi.UpdateRequest{Type: box, ID: "id", Preview: true})
 			require.EqualError(t, err, "hand: update (host): the provider broke the contract: "+breach)
 			_, err = p.Read(ctx, abi.ReadRequest{Type: box, ID: "id"})
 			require.EqualError(t, err, "hand: read (host): the provider broke the contract: "+breach)
 
 			_, err = p.Create(ctx, abi.CreateRequest{Type: "hand:index:Other"})
 			require.NoError(t, err, "the schema says nothing of it")
+		})
+	}
+}
+
+// What was made is known by its ID, or nobody knows the outcome, whatever keeps its answer from being read. A read that fails
+// so says nothing of its object.
+func TestWhatWasMadeIsKept(t *testing.T) {
+	const most = 4096 // bytes of an answer
+	whole := bag(is("size", property.Number(1)))
+	long := bag(is("size", property.Number(1)), is("label", property.String(strings.Repeat("x", most))))
+	for name, c := range map[string]struct {
+		state           func(*testing.T, *memory) string
+		partial         bool // the answer is that the initialization failed
+		body            code
+		created, update abi.ErrorKind
+	}{
+		"no properties":             {state: func(_ *testing.T, m *memory) string { return m.text("\xff") }, created: abi.ErrorKindInitFailed, update: abi.ErrorKindInternal},
+		"too big":                   {state: func(t *testing.T, m *memory) string { return m.bag(t, long) }, created: abi.ErrorKindInitFailed, update: abi.ErrorKindInternal},
+		"a failure without":         {partial: true, state: func(_ *testing.T, m *memory) string { return m.text("\xff") }, created: abi.ErrorKindInitFailed, update: abi.ErrorKindInitFailed},
+		"a failure that is too big": {partial: true, state: func(t *testing.T, m *memory) string { return m.bag(t, long) }, created: abi.ErrorKindInitFailed, update: abi.ErrorKindInitFailed},
+		"out of fuel":               {body: forever + unreachable, created: abi.ErrorKindCrashed, update: abi.ErrorKindCrashed},
+		"a crash":                   {body: unreachable, created: abi.ErrorKindCrashed, update: abi.ErrorKindCrashed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMemory()
+			bodies := map[string]code{"create": c.body, "update": c.body, "read": c.body}
+			if c.state != nil {
+				state := c.state(t, m)
+				answers := map[string]string{
+					"create": words(0) + m.text("id") + state + words(0), "update": words(0) + state + words(0),
+					"read": words(0) + m.text("id") + state + words(0, 0, 0, 0),
+				}
+				for method, answer := range answers {
+					if c.partial {
+						answer = words(1, initFailed) + m.text("half") + m.text("") + words(1) + m.text("id") + state + words(0, 0, 0, 0, 0, 0) + words(0, 0)
+					}
+					bodies[method] = m.returns(answer)
+				}
+			}
+			p := m.assemble(t, bodies, host.ProviderOptions{Limits: map[string]uint64{string(limit.Answer): most, string(limit.Fuel): 1 << 20}})
+			_, err := p.Create(t.Context(), abi.CreateRequest{Type: box, Inputs: whole})
+			judged := func(err error, kind abi.ErrorKind) {
+				t.Helper()
+				e := abi.AsError(err)
+				require.Equal(t, kind, e.Kind, "%v", err)
+				if kind == abi.ErrorKindInitFailed {
+					require.Equal(t, "id", e.InitFailure.ID)
+					require.True(t, e.InitFailure.RefreshBeforeUpdate)
+				} else {
+					require.NotEqual(t, abi.ErrorOriginGuest, e.Origin, "the engine takes it for an outcome that nobody knows")
+				}
+			}
+			judged(err, c.created)
+			_, err = p.Update(t.Context(), abi.UpdateRequest{Type: box, ID: "id", Olds: whole, News: whole})
+			judged(err, c.update)
+			_, err = p.Read(t.Context(), abi.ReadRequest{Type: box, ID: "id", State: &whole})
+			require.Error(t, err, "an answer without an ID would say that the object is gone")
 		})
 	}
 }

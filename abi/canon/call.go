@@ -111,7 +111,11 @@ func (f *Function) answer(l *lifter, mem Memory, result uint64, lift func(*lifte
 		b = b[f.payload:]
 		if failed {
 			l.root = errorRoot
-			return l.failure(b), l.err
+			e := l.failure(b)
+			if breach, ok := l.err.(*Error); ok && e.InitFailure != nil && e.InitFailure.ID != "" {
+				breach.Made = e.InitFailure
+			}
+			return e, l.err
 		}
 	}
 	if l.err == nil && lift != nil {

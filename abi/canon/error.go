@@ -3,6 +3,8 @@ package canon
 import (
 	"errors"
 	"strconv"
+
+	"github.com/husk-dev/husk/abi"
 )
 
 // Error is a value that cannot cross the boundary.
@@ -12,6 +14,8 @@ type Error struct {
 	// Err is what is wrong with it: one of the reasons below, a *LimitError, or an
 	// error of the memory or the property codec.
 	Err error
+	// Made is what an answer said of an object that exists before it could not be read any further, nil for most.
+	Made *abi.InitFailure
 }
 
 func (e *Error) Error() string { return e.Path + ": " + e.Err.Error() }

@@ -49,7 +49,12 @@ type returning struct {
 	abi.Unimplemented
 	response abi.CheckResponse
 	created  abi.CreateResponse
+	updated  abi.UpdateResponse
 	err      error
+}
+
+func (r returning) Update(context.Context, abi.UpdateRequest) (abi.UpdateResponse, error) {
+	return r.updated, r.err
 }
 
 func (r returning) Create(context.Context, abi.CreateRequest) (abi.CreateResponse, error) {
@@ -129,6 +134,14 @@ func TestRefusedCreation(t *testing.T) {
 			require.Equal(t, &abi.InitFailure{ID: test.id, Reasons: test.reasons, RefreshBeforeUpdate: true}, e.InitFailure)
 		})
 	}
+}
+
+// An update whose answer cannot cross was done: that is no plain failure.
+func TestRefusedUpdate(t *testing.T) {
+	unencodable := property.NewMap(property.Entry{Key: "note", Value: property.String(notUTF8)})
+	f := newFake(canontest.Host{}, func(canontest.Host) abi.Provider { return returning{updated: abi.UpdateResponse{State: unencodable}} })
+	_, err := f.guest.Update(t.Context(), abi.UpdateRequest{})
+	require.Equal(t, &abi.Error{Kind: abi.ErrorKindCrashed, Message: "update-response.state: cannot encode properties: note: text is not valid UTF-8"}, err)
 }
 
 // TestLog checks that a message is shown whatever its bytes are: a log has no way to

@@ -72,7 +72,11 @@ func (s *server) returned(err error) (*lowerer, []byte) {
 // call.
 func (s *server) lowered(w *lowerer) {
 	if w.refused && s.function.fails {
-		s.answerError(abi.AsError(w.err))
+		e := *abi.AsError(w.err)
+		if s.function == &providerUpdate {
+			e.Kind = abi.ErrorKindCrashed // it was done, and nobody knows what came of it
+		}
+		s.answerError(&e)
 		return
 	}
 	s.err = w.err

@@ -20,7 +20,7 @@ type Rules struct {
 }
 
 // Violation returns what in a response breaks the contract, nil for nothing. It is an *[abi.Error] if a
-// resource was created all the same.
+// resource was created or updated all the same.
 func (r Rules) Violation(c *abi.Call, d Declared) error {
 	if failures := c.Failures(); failures != nil && len(*failures) > 0 {
 		return nil // the rest of the answer means nothing then
@@ -57,24 +57,36 @@ func (r Rules) Violation(c *abi.Call, d Declared) error {
 	for _, m := range answers {
 		a := answer{role: m.Role, properties: m.Get(), recorded: recorded(c, m.Role), preview: preview, declared: d}
 		if violation := r.check(a); violation != nil {
-			return r.keepCreated(c, a, violation)
+			return r.keepMade(c, a, violation)
 		}
 	}
 	return nil
 }
 
-// keepCreated returns a violation by a created resource as an error with its ID, so that the engine keeps the
-// resource and repairs it later.
-func (r Rules) keepCreated(c *abi.Call, a answer, violation error) error {
-	response, ok := c.Response.(*abi.CreateResponse)
-	if !ok || a.preview {
+// keepMade returns a violation by a resource that was created or updated as an error with its ID, so that the engine
+// keeps the resource and repairs it later. What an update answers wrong is as it was recorded.
+func (r Rules) keepMade(c *abi.Call, a answer, violation error) error {
+	var id string
+	switch response := c.Response.(type) {
+	case *abi.CreateResponse:
+		id = response.ID
+	case *abi.UpdateResponse:
+		id = c.Subject().ID
+	}
+	if id == "" || a.preview {
 		return violation
+	}
+	state := r.acceptable(a)
+	for key, was := range a.recorded.All() {
+		if a.properties.Has(key) && !state.Has(key) {
+			state = state.With(key, was)
+		}
 	}
 	return &abi.Error{
 		Kind: abi.ErrorKindInitFailed, Origin: abi.ErrorOriginHost,
 		Message: "the provider broke the contract, but the resource exists",
 		InitFailure: &abi.InitFailure{
-			ID: response.ID, State: r.acceptable(a), Reasons: []string{violation.Error()},
+			ID: id, State: state, Reasons: []string{violation.Error()},
 			RefreshBeforeUpdate: true,
 		},
 	}

@@ -490,13 +490,12 @@ func (w *walker) isAhead(a act, o outcome, c call, created map[string]int) bool 
 	})
 }
 
-// goesAhead reports whether an object was deleted with one that it needs, and that was deleted before another one is made: only
-// the program's end tells that nobody wants it again.
+// goesAhead reports whether an object was deleted with one that it needs, and that goes, or is retained, before another one is
+// made: only the program's end tells that nobody wants it again.
 func (w *walker) goesAhead(a act, o outcome, e entry, was recorded, created map[string]int) bool {
 	needs := was.needs(e)
-	return slices.ContainsFunc(o.calls, func(c call) bool {
-		other, ok := was.object(c.ID)
-		return ok && c.Method == "delete" && needs[other.URN] && w.isAhead(a, o, c, created)
+	return slices.ContainsFunc(was.entries, func(other entry) bool {
+		return other.isObject() && needs[other.URN] && w.isAhead(a, o, call{Name: other.URN.Name()}, created)
 	})
 }
 
