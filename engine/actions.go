@@ -107,15 +107,15 @@ func recordable(args property.Map) property.Map {
 }
 
 // actionsOf returns the actions that steps will run, without their arguments, by the resource.
-func (r *runState) actionsOf(steps []*step) (u urn.URN, actions []PlannedAction) {
+func (d *deployment) actionsOf(steps []*step) (u urn.URN, actions []PlannedAction) {
 	for _, s := range steps {
-		operation, before, after := r.hooksOf(s)
+		operation, before, after := d.hooksOf(s)
 		if operation == "" || s.new == nil {
 			continue
 		}
 		u = s.new.URN
 		for _, kind := range []abi.HookKind{before, after} {
-			for _, a := range r.hooks.BoundActions(u, kind) {
+			for _, a := range d.hooks.BoundActions(u, kind) {
 				actions = append(actions, PlannedAction{Kind: kind, Name: a.Name, Function: a.Function})
 			}
 		}

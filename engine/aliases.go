@@ -85,7 +85,7 @@ func (g *generator) findAliased(gl *goal) (old *state.Resource, err error) {
 
 // suggestAliases reports resources that are about to be deleted while a like one was created: likely one
 // resource that was renamed or moved in the program.
-func (r *runState) suggestAliases(leaving []*state.Resource) {
+func (d *deployment) suggestAliases(leaving []*state.Resource) {
 	// A name comes before like inputs; what looks like several others looks like none.
 	looks := func(res *state.Resource) []string {
 		if res.Type == urn.RootType || providers.IsType(res.Type) || res.External {
@@ -109,7 +109,7 @@ func (r *runState) suggestAliases(leaving []*state.Resource) {
 	if len(old) == 0 {
 		return
 	}
-	for res := range r.registrations.Created.Entries() {
+	for res := range d.registrations.Created.Entries() {
 		sort(coming, res)
 	}
 	moved := make(map[urn.URN]urn.URN)
@@ -128,8 +128,8 @@ func (r *runState) suggestAliases(leaving []*state.Resource) {
 		}
 		taken[to] = true
 		// With an alias for the parent, the child finds itself.
-		if parent := r.registrations.Goals.Get(to).Parent; parent == "" || moved[res.Parent] != parent {
-			r.emit(MoveSuggested{From: res.URN, To: to})
+		if parent := d.registrations.Goals.Get(to).Parent; parent == "" || moved[res.Parent] != parent {
+			d.emit(MoveSuggested{From: res.URN, To: to})
 		}
 	}
 }

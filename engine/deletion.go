@@ -5,11 +5,31 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine/internal/callbacks"
 	"github.com/husk-dev/husk/engine/internal/graph"
 	"github.com/husk-dev/husk/engine/internal/record"
+	"github.com/husk-dev/husk/engine/internal/registration"
 	"github.com/husk-dev/husk/engine/state"
 )
+
+// objects tells whose the objects of recorded resources are, and which of them a deletion ends.
+type objects struct {
+	*run
+	*events
+	recorder      *record.Recorder
+	registrations *registration.Registrations
+	hooks         callbacks.Hooks
+}
+
+// deletionProvider returns the provider that deletes res, nil if none is needed.
+func (o *objects) deletionProvider(ctx context.Context, c *providerChoice, res *state.Resource) (abi.Provider, error) {
+	if !o.ownsObject(res) {
+		return nil, nil
+	}
+	return c.providerOf(ctx, res)
+}
 
 // deleteUnregistered deletes what the program did not register, and the old
 // copies of what was replaced.
@@ -179,7 +199,7 @@ func (d *deployment) deleteAll(ctx context.Context, going []*state.Resource) (er
 func (d *deployment) deletionStep(ctx context.Context, res *state.Resource, taken []*state.Resource) (*step, error) {
 	s := &step{op: deletion(res), old: res}
 	if s.op == OpDelete || s.op == OpDeleteReplaced {
-		provider, err := d.deletionProvider(ctx, res)
+		provider, err := d.deletionProvider(ctx, d.providerChoice, res)
 		if err != nil {
 			return nil, &StepError{Op: s.op, Resource: res, Err: err}
 		}
@@ -220,11 +240,11 @@ const (
 
 // evidenceFor returns what it takes for a resource to leave the state in a deletion. It alone decides that, also for
 // owners and what they take along; what a refresh does not find leaves in [deployment.forgetGone].
-func (r *runState) evidenceFor(res *state.Resource) evidence {
+func (o *objects) evidenceFor(res *state.Resource) evidence {
 	switch {
-	case !r.ownsObject(res):
+	case !o.ownsObject(res):
 		return ofNothing
-	case r.registrations.SharedObject.Get(res) || r.claimant(res) != nil:
+	case o.registrations.SharedObject.Get(res) || o.claimant(res) != nil:
 		return ofAnother
 	default:
 		return ofDeletion
@@ -232,19 +252,19 @@ func (r *runState) evidenceFor(res *state.Resource) evidence {
 }
 
 // ownsObject reports whether the stack is to delete what a resource stands for.
-func (r *runState) ownsObject(res *state.Resource) bool {
-	return res.Custom && !res.External && !r.options(res).RetainOnDelete && !res.PendingReplacement
+func (o *objects) ownsObject(res *state.Resource) bool {
+	return res.Custom && !res.External && !o.options(res).RetainOnDelete && !res.PendingReplacement
 }
 
 // claimant returns another recorded resource that is the same object as res and stays, nil if there is none: a
 // replacement that made the object over itself, or a resource that was renamed without an alias.
-func (r *runState) claimant(res *state.Resource) *state.Resource {
+func (o *objects) claimant(res *state.Resource) *state.Resource {
 	if !record.IsObject(res) {
 		return nil
 	}
-	for _, other := range r.recorder.Claiming(res) {
-		stays := !r.registrations.IsPendingDelete(other) || r.isProtected(other) && !r.IgnoreProtect || r.options(other).RetainOnDelete
-		if other != res && !other.Delete && stays && r.sameObject(res, other) {
+	for _, other := range o.recorder.Claiming(res) {
+		stays := !o.registrations.IsPendingDelete(other) || o.isProtected(other) && !o.IgnoreProtect || o.options(other).RetainOnDelete
+		if other != res && !other.Delete && stays && o.sameObject(res, other) {
 			return other
 		}
 	}
@@ -253,57 +273,57 @@ func (r *runState) claimant(res *state.Resource) *state.Resource {
 
 // noLongerDeleted notes that the deletion of resources is over. One that failed stays recorded, and another resource
 // that is the same object may not be deleted then either.
-func (r *runState) noLongerDeleted(resources ...*state.Resource) {
+func (o *objects) noLongerDeleted(resources ...*state.Resource) {
 	for _, res := range resources {
-		r.registrations.PendingDelete.Remove(res)
+		o.registrations.PendingDelete.Remove(res)
 	}
 }
 
 // shareObjects notes all but the last of resources that are deleted and are one object: what uses any of
 // them is gone only then.
-func (r *runState) shareObjects(going []*state.Resource, order [][]int) {
+func (o *objects) shareObjects(going []*state.Resource, order [][]int) {
 	type object struct{ typ, id string }
 	last := make(map[object][]*state.Resource)
 	for _, group := range order {
 		for _, at := range group {
 			res := going[at]
-			if !record.IsObject(res) || !r.ownsObject(res) {
+			if !record.IsObject(res) || !o.ownsObject(res) {
 				continue
 			}
 			key := object{res.Type, res.ID}
-			i := slices.IndexFunc(last[key], func(other *state.Resource) bool { return r.sameObject(res, other) })
+			i := slices.IndexFunc(last[key], func(other *state.Resource) bool { return o.sameObject(res, other) })
 			if i < 0 {
 				last[key] = append(last[key], res)
 				continue
 			}
-			r.registrations.SharedObject.Set(last[key][i], true)
+			o.registrations.SharedObject.Set(last[key][i], true)
 			last[key][i] = res
 		}
 	}
 }
 
 // warnOfSharedObject warns of an object that is not deleted, since it is still wanted.
-func (r *runState) warnOfSharedObject(res *state.Resource) {
-	other := r.claimant(res)
+func (o *objects) warnOfSharedObject(res *state.Resource) {
+	other := o.claimant(res)
 	switch {
-	case other == nil || !r.ownsObject(res):
+	case other == nil || !o.ownsObject(res):
 	case other.URN == res.URN:
-		r.warn(res.URN, "the replacement has the ID of what it replaces, %q, so both are one object, which is not deleted: "+
+		o.warn(res.URN, "the replacement has the ID of what it replaces, %q, so both are one object, which is not deleted: "+
 			"the option deleteBeforeReplace deletes it first, and the provider should say of the type that it has to be", res.ID)
 	default:
-		r.warn(res.URN, "the object %q is not deleted, since it is %s as well, which stays: only the state forgets it here", res.ID, other.URN)
+		o.warn(res.URN, "the object %q is not deleted, since it is %s as well, which stays: only the state forgets it here", res.ID, other.URN)
 	}
 }
 
 // sameObject reports whether two resources are one object: same type, ID, and provider configuration.
-func (r *runState) sameObject(a, b *state.Resource) bool {
+func (o *objects) sameObject(a, b *state.Resource) bool {
 	if !record.IsObject(a) || !record.IsObject(b) || a.Type != b.Type || a.ID != b.ID {
 		return false
 	}
 	if a.Provider == b.Provider {
 		return true
 	}
-	p, q := r.recorder.Provider(a.Provider), r.recorder.Provider(b.Provider)
+	p, q := o.recorder.Provider(a.Provider), o.recorder.Provider(b.Provider)
 	return p != nil && q != nil && p.Type == q.Type &&
 		property.Object(ownInputs(p.Inputs)).EqualContents(property.Object(ownInputs(q.Inputs)))
 }
@@ -312,14 +332,14 @@ func (r *runState) sameObject(a, b *state.Resource) bool {
 // are deleted with is. Both leave the state in one change, and what they use stays until then. It returns the copies
 // with that. A resource is deleted by itself if its owner may stay, or if it would be in its owner's way: the owner
 // cannot go before something that the resource uses and that has to go first. Early deletions come before a replacement.
-func (r *runState) takeAlong(c *graph.Copies, going []*state.Resource, early bool) (_ *graph.Copies, takes map[*state.Resource][]*state.Resource) {
+func (o *objects) takeAlong(c *graph.Copies, going []*state.Resource, early bool) (_ *graph.Copies, takes map[*state.Resource][]*state.Resource) {
 	index := make(map[*state.Resource]int, len(going))
 	for i, res := range going {
 		index[res] = i
 	}
 	owners := make(map[*state.Resource]*state.Resource)
 	for _, res := range going {
-		if owner := r.ownerOf(res, index, early); owner != nil {
+		if owner := o.ownerOf(res, index, early); owner != nil {
 			owners[res] = owner
 		}
 	}
@@ -374,12 +394,12 @@ func first(owners map[*state.Resource]*state.Resource, res *state.Resource) *sta
 // ownerOf returns the resource that res is deleted with, if that is certain: there is one copy of it that res may
 // mean, it is among those that are deleted, and its own deletion, or that of its owner, deletes an object. What was made
 // or taken over after res was last changed is another object than the one that res belongs to.
-func (r *runState) ownerOf(res *state.Resource, going map[*state.Resource]int, early bool) *state.Resource {
-	if res.DeletedWith == "" || r.evidenceFor(res) != ofDeletion || r.refusesDeletion(res, early) {
+func (o *objects) ownerOf(res *state.Resource, going map[*state.Resource]int, early bool) *state.Resource {
+	if res.DeletedWith == "" || o.evidenceFor(res) != ofDeletion || o.refusesDeletion(res, early) {
 		return nil
 	}
 	var owner *state.Resource
-	for _, other := range r.recorder.CopiesOf(res.DeletedWith) {
+	for _, other := range o.recorder.CopiesOf(res.DeletedWith) {
 		if isLater(other, res) {
 			continue
 		}
@@ -388,7 +408,7 @@ func (r *runState) ownerOf(res *state.Resource, going map[*state.Resource]int, e
 		}
 		owner = other
 	}
-	if owner == nil || !record.IsObject(owner) || r.evidenceFor(owner) != ofDeletion || r.refusesDeletion(owner, early) {
+	if owner == nil || !record.IsObject(owner) || o.evidenceFor(owner) != ofDeletion || o.refusesDeletion(owner, early) {
 		return nil
 	}
 	if _, goes := going[owner]; !goes {
@@ -404,21 +424,21 @@ func isLater(other, res *state.Resource) bool {
 }
 
 // refusesDeletion reports whether a resource is protected from the deletion that this run plans for it.
-func (r *runState) refusesDeletion(res *state.Resource, early bool) bool {
-	return r.protects(&step{op: deletion(res), old: res, replacing: early})
+func (o *objects) refusesDeletion(res *state.Resource, early bool) bool {
+	return o.protects(&step{op: deletion(res), old: res, replacing: early})
 }
 
 // beginAlong begins the steps of what goes along with a step: whatever its hooks refuse is not deleted, nor is its owner.
 func (d *deployment) beginAlong(ctx context.Context, s *step) error {
 	for i, along := range s.along {
-		d.emit(StepStarted{Step: d.info(along)})
+		d.emit(StepStarted{Step: along.info()})
 		operation, before, _ := d.hooksOf(along)
 		if operation == "" {
 			continue
 		}
 		if err := d.runHooks(ctx, before, along.old, nil); err != nil {
 			err = &StepError{Op: along.op, Resource: along.old, Err: err}
-			d.emit(StepFailed{Step: d.info(along), Error: err.Error()})
+			d.emit(StepFailed{Step: along.info(), Error: err.Error()})
 			d.failAlong(s.along[:i], along.old)
 			return err
 		}
@@ -429,7 +449,7 @@ func (d *deployment) beginAlong(ctx context.Context, s *step) error {
 // failAlong ends steps of what goes along with a resource that stays.
 func (d *deployment) failAlong(steps []*step, with *state.Resource) {
 	for _, along := range steps {
-		d.emit(StepFailed{Step: d.info(along), Error: "it stays as it is, since it goes with " + string(along.old.DeletedWith) +
+		d.emit(StepFailed{Step: along.info(), Error: "it stays as it is, since it goes with " + string(along.old.DeletedWith) +
 			", and " + string(with.URN) + " was not deleted"})
 	}
 }
@@ -443,7 +463,7 @@ func (d *deployment) endAlong(ctx context.Context, s *step) (err error) {
 				err = &StepError{Op: along.op, Resource: along.old, Err: hookErr}
 			}
 		}
-		d.emit(StepDone{Step: d.info(along)})
+		d.emit(StepDone{Step: along.info()})
 	}
 	return err
 }

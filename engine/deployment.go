@@ -3,8 +3,11 @@
 //
 // A program registers resources with a monitor. The generator decides the steps of each registration,
 // serially and against the recorded state; the executor takes the steps of independent resources in
-// parallel; what the program did not register is deleted when the program has ended. What a run
-// holds meanwhile is shared by all of them, and none of them knows the other but for one function.
+// parallel; what the program did not register is deleted when the program has ended.
+//
+// Each part of a run owns something, and has no more of the others than it uses: run is how it was asked for, events
+// what it tells, providerChoice the configured providers, objects whose objects recorded resources are, and
+// registrations what the program has said. The generator decides with these alone, so that its test needs no deployment.
 //
 // The packages below internal know nothing of a deployment: the recorded resources (record), what the
 // program registered (registration), which resources are selected (selection), who uses whom (graph),
@@ -21,9 +24,12 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/analysis"
 	"github.com/husk-dev/husk/engine/internal/asset"
 	"github.com/husk-dev/husk/engine/internal/callbacks"
+	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/internal/record"
+	"github.com/husk-dev/husk/engine/internal/registration"
 	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/engine/state"
 )
@@ -55,13 +61,27 @@ type Result struct {
 	Plan *Plan
 }
 
+// deployment is a run with all its parts: it takes the steps that the generator decides, and those of deletions.
 type deployment struct {
-	*runState
-	gen        *generator
-	exec       *executor
-	monitor    *monitor
-	transforms callbacks.Transforms
-	counted    countedProviders
+	*run
+	*events
+	*objects
+	*providerChoice
+	recorder      *record.Recorder
+	registrations *registration.Registrations
+	failures      *failures
+	planning      *planning
+	gen           *generator
+	exec          *executor
+	monitor       *monitor
+	assets        *asset.Assets
+	schemas       providers.Schemas
+	transforms    callbacks.Transforms
+	counted       countedProviders
+	// values are the ephemeral ones.
+	values openValues
+	// policies is nil if there are none.
+	policies *analysis.Panel
 	// imported is what an import has taken over so far.
 	imported []*state.Resource
 }
@@ -69,7 +89,7 @@ type deployment struct {
 // leastParallel is how many steps run at once by default on any machine: most of them wait for a service.
 const leastParallel = 32
 
-func run(ctx context.Context, in settings, dryRun bool) (*Result, error) {
+func deploy(ctx context.Context, in settings, dryRun bool) (*Result, error) {
 	start := time.Now()
 	if in.Parallel <= 0 {
 		in.Parallel = max(leastParallel, 4*runtime.GOMAXPROCS(0))
@@ -77,7 +97,11 @@ func run(ctx context.Context, in settings, dryRun bool) (*Result, error) {
 	if in.Secrets == nil {
 		in.Secrets = &redact.Secrets{}
 	}
-	d := &deployment{runState: &runState{settings: in, dryRun: dryRun, assets: asset.New(in.Contents)}}
+	d := &deployment{
+		run: &run{settings: in, dryRun: dryRun}, events: &events{to: in.Events, secrets: in.Secrets},
+		registrations: new(registration.Registrations), assets: asset.New(in.Contents),
+		failures: newFailures(in.Stop, dryRun || in.ContinueOnError),
+	}
 	snapshot, migrated := d.migrate(ctx)
 	d.learn(snapshot)
 	before := rootOf(snapshot.Resources())
@@ -86,9 +110,11 @@ func run(ctx context.Context, in settings, dryRun bool) (*Result, error) {
 		stack = nil
 	}
 	d.recorder = record.New(stack, snapshot, in.Secrets)
-	d.registry = &registry{loadModule: d.load, secrets: in.Secrets, stored: d.recorder.Provider}
-	d.failures = newFailures(in.Stop, dryRun || in.ContinueOnError)
-	d.gen = &generator{runState: d.runState, readIfUnsure: d.readIfUnsure, readNow: d.readNow}
+	d.objects = &objects{run: d.run, events: d.events, recorder: d.recorder, registrations: d.registrations}
+	d.providerChoice = &providerChoice{
+		events: d.events, recorder: d.recorder, registrations: d.registrations, failures: d.failures,
+		registry: &providerRegistry{loadModule: d.load, secrets: in.Secrets, stored: d.recorder.Provider},
+	}
 	d.exec = newExecutor(in.Parallel, d.failures, d.execute)
 	d.monitor = &monitor{d: d}
 
@@ -98,6 +124,11 @@ func run(ctx context.Context, in settings, dryRun bool) (*Result, error) {
 	d.selection, mistaken = newSelection(in, snapshot)
 	if in.operation == "up" || in.operation == "preview" {
 		d.planning, misplaced = newPlanning(in, dryRun)
+	}
+	d.gen = &generator{
+		run: d.run, events: d.events, objects: d.objects, providerChoice: d.providerChoice, recorder: d.recorder,
+		registrations: d.registrations, planning: d.planning, assets: d.assets,
+		readIfUnsure: d.readIfUnsure, readNow: d.readNow,
 	}
 	err := errors.Join(migrated, verify(snapshot), mistaken, misplaced)
 	if err == nil {
@@ -146,11 +177,11 @@ func verify(s *state.Snapshot) error {
 }
 
 // verifyAfter checks what the deployment has written.
-func (r *runState) verifyAfter() error {
-	if r.dryRun || !r.recorder.Wrote() {
+func (d *deployment) verifyAfter() error {
+	if d.dryRun || !d.recorder.Wrote() {
 		return nil
 	}
-	if err := r.State.Snapshot().Verify(); err != nil {
+	if err := d.State.Snapshot().Verify(); err != nil {
 		return fmt.Errorf("this deployment has left a damaged state behind, which is a mistake of husk (please report it): %w", err)
 	}
 	return nil
@@ -311,8 +342,8 @@ func outcome(chain []*step) *state.Resource {
 }
 
 // unknownState returns what a program gets of a resource that does not exist and is not created: unknowns.
-func (r *runState) unknownState(ctx context.Context, gl *goal) *state.Resource {
+func (d *deployment) unknownState(ctx context.Context, gl *goal) *state.Resource {
 	n := gl.state(gl.inputs)
-	n.Outputs = r.previewOutputs(ctx, n, property.Map{})
+	n.Outputs = d.previewOutputs(ctx, n, property.Map{})
 	return n
 }

@@ -404,7 +404,7 @@ func (c *PolicyCounts) count(e Event) *PolicyCounts {
 }
 
 // info describes a step for events.
-func (r *runState) info(s *step) StepInfo {
+func (s *step) info() StepInfo {
 	res := s.subject()
 	i := StepInfo{
 		Op: s.op, URN: res.URN, Resource: res.Type, Name: res.URN.Name(), Parent: res.Parent,
@@ -674,10 +674,10 @@ func showAt(m property.Map, path property.Path) string {
 }
 
 // emitStepEnd emits the event of a step that ended, with an error if it failed.
-func (r *runState) emitStepEnd(info StepInfo, start time.Time, cost *StepCost, err error) {
+func (e *events) emitStepEnd(info StepInfo, start time.Time, cost *StepCost, err error) {
 	if err != nil {
-		r.emit(StepFailed{Step: info, DurationMs: durationMs(start), Error: err.Error(), Cost: cost})
+		e.emit(StepFailed{Step: info, DurationMs: durationMs(start), Error: err.Error(), Cost: cost})
 		return
 	}
-	r.emit(StepDone{Step: info, DurationMs: durationMs(start), Cost: cost})
+	e.emit(StepDone{Step: info, DurationMs: durationMs(start), Cost: cost})
 }

@@ -12,9 +12,13 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/analysis"
 	"github.com/husk-dev/husk/engine/autonaming"
+	"github.com/husk-dev/husk/engine/internal/asset"
 	"github.com/husk-dev/husk/engine/internal/graph"
 	"github.com/husk-dev/husk/engine/internal/providers"
+	"github.com/husk-dev/husk/engine/internal/record"
+	"github.com/husk-dev/husk/engine/internal/registration"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -23,8 +27,20 @@ import (
 // Registrations claim their URN in the order of their arrival, under one lock. Providers are called
 // without it, so that independent resources are checked and compared in parallel. Only the plan of a
 // delete-before-replace, which looks at other resources, holds it throughout.
+//
+// It reads the recorded resources and what the program has registered so far, and writes down what it decides
+// among the registrations. It calls providers, and takes no step.
 type generator struct {
-	*runState
+	*run
+	*events
+	*objects
+	*providerChoice
+	recorder      *record.Recorder
+	registrations *registration.Registrations
+	planning      *planning
+	assets        *asset.Assets
+	// policies is nil if there are none.
+	policies *analysis.Panel
 	// readIfUnsure reads a resource that must be read before its steps can be decided.
 	readIfUnsure func(context.Context, *state.Resource) (*state.Resource, error)
 	// readNow reads a resource by a provider, and returns how it is recorded then.

@@ -26,14 +26,14 @@ func (m *monitor) RegisterErrorHook(h callback.ErrorHook) error { return m.d.hoo
 
 // hooksOf returns the operation of a step that hooks are for, and the kinds before and after it. The operation
 // is empty if no hooks run.
-func (r *runState) hooksOf(s *step) (operation string, before, after abi.HookKind) {
+func (o *objects) hooksOf(s *step) (operation string, before, after abi.HookKind) {
 	switch s.op {
 	case OpCreate, OpCreateReplacement:
 		return "create", abi.HookKindBeforeCreate, abi.HookKindAfterCreate
 	case OpUpdate:
 		return "update", abi.HookKindBeforeUpdate, abi.HookKindAfterUpdate
 	case OpDelete, OpDeleteReplaced:
-		if o := s.old; !o.External && !r.options(o).RetainOnDelete && !o.PendingReplacement && !r.protects(s) {
+		if old := s.old; !old.External && !o.options(old).RetainOnDelete && !old.PendingReplacement && !o.protects(s) {
 			return "delete", abi.HookKindBeforeDelete, abi.HookKindAfterDelete
 		}
 	}
@@ -186,15 +186,15 @@ func (d *deployment) finishComponent(ctx context.Context, u urn.URN) error {
 }
 
 // checkDeleteHooks refuses to delete resources with unregistered delete hooks, before any deletion.
-func (r *runState) checkDeleteHooks(resources []*state.Resource) error {
+func (o *objects) checkDeleteHooks(resources []*state.Resource) error {
 	var missing []string
 	for _, res := range resources {
-		if operation, _, _ := r.hooksOf(&step{op: OpDelete, old: res}); operation == "" {
+		if operation, _, _ := o.hooksOf(&step{op: OpDelete, old: res}); operation == "" {
 			continue
 		}
 		for _, kind := range []abi.HookKind{abi.HookKindBeforeDelete, abi.HookKindAfterDelete} {
 			for _, name := range res.ResourceHooks[hookKey(kind)] {
-				if !r.hooks.Steps.Has(name) {
+				if !o.hooks.Steps.Has(name) {
 					missing = append(missing, fmt.Sprintf("\n  %s: the %s hook %q", res.URN, kind, name))
 				}
 			}

@@ -227,19 +227,19 @@ func (m *monitor) construct(ctx context.Context, req abi.RegisterResourceRequest
 
 // isStopError reports whether an error says only that the deployment was stopped. One that came through a
 // provider is no longer ErrStopped itself.
-func (r *runState) isStopError(err error) bool {
-	return r.failures.stopped() && errors.Is(err, abi.ErrCancelled)
+func (d *deployment) isStopError(err error) bool {
+	return d.failures.stopped() && errors.Is(err, abi.ErrCancelled)
 }
 
 // isAwaited reports whether one of the resources does not exist yet, so that what depends on it is unknown. A
 // component exists when its children do.
-func (r *runState) isAwaited(deps map[urn.URN]struct{}) bool {
+func (d *deployment) isAwaited(deps map[urn.URN]struct{}) bool {
 	missing := func(u urn.URN) bool {
-		res := r.recorder.Lookup(u)
+		res := d.recorder.Lookup(u)
 		return res == nil || res.Custom && providers.ShownID(res.ID) == ""
 	}
 	for u := range deps {
-		if missing(u) || slices.ContainsFunc(r.registrations.Descendants(u), missing) {
+		if missing(u) || slices.ContainsFunc(d.registrations.Descendants(u), missing) {
 			return true
 		}
 	}

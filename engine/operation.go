@@ -152,7 +152,7 @@ func begin(ctx context.Context, d Deployment, o Operation, dryRun bool) (*Result
 	if err != nil {
 		return nil, err
 	}
-	return run(ctx, in, dryRun)
+	return deploy(ctx, in, dryRun)
 }
 
 // settings are a deployment with the options of its operation. Those that the operation does not

@@ -228,23 +228,23 @@ func compareIdentity(described *schema.Resource, a, b property.Map) (different s
 
 // withoutMissing returns a resource of an earlier run without mentions of what is gone. The stack takes the
 // place of a parent that is gone.
-func (r *runState) withoutMissing(res *state.Resource) *state.Resource {
+func (d *deployment) withoutMissing(res *state.Resource) *state.Resource {
 	n := clone(res.MapURNs(func(m state.Mention) urn.URN {
-		if m.Role.Needed() && m.Role != state.RoleProvider && r.recorder.Lookup(m.URN) == nil {
+		if m.Role.Needed() && m.Role != state.RoleProvider && d.recorder.Lookup(m.URN) == nil {
 			return ""
 		}
 		return m.URN
 	}))
-	if root := r.root(); root != nil && n.Parent == "" {
+	if root := d.root(); root != nil && n.Parent == "" {
 		n.Parent = root.URN
 	}
 	return n
 }
 
 // objectOwner returns the recorded resource that is the same object as res, nil if there is none.
-func (r *runState) objectOwner(res *state.Resource) *state.Resource {
-	for _, other := range r.recorder.Resources() {
-		if r.sameObject(res, other) {
+func (d *deployment) objectOwner(res *state.Resource) *state.Resource {
+	for _, other := range d.recorder.Resources() {
+		if d.sameObject(res, other) {
 			return other
 		}
 	}

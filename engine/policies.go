@@ -35,6 +35,7 @@ func (d *deployment) openPolicies(ctx context.Context) (err error) {
 	if d.policies, err = analysis.Open(ctx, d.Policies, "husk "+d.Version, d.runContext()); err != nil {
 		return err
 	}
+	d.gen.policies = d.policies
 	for _, pack := range d.policies.Packs() {
 		e := PolicyPackLoaded{Name: pack.Name, Version: pack.Version}
 		for _, r := range pack.Rules {
@@ -134,19 +135,19 @@ func (g *generator) analyze(ctx context.Context, n *state.Resource, id string, c
 }
 
 // reportViolations reports violations. The error is that of mandatory ones, unless a preview continues.
-func (r *runState) reportViolations(violations []analysis.Violation) error {
+func (g *generator) reportViolations(violations []analysis.Violation) error {
 	var errs []error
 	for _, v := range violations {
-		r.emit(PolicyViolated{Source: v.Source, Level: levelOf(v), URN: v.URN, Path: v.Path, Message: v.Message})
+		g.emit(PolicyViolated{Source: v.Source, Level: levelOf(v), URN: v.URN, Path: v.Path, Message: v.Message})
 		if v.Mandatory {
 			errs = append(errs, &PolicyError{v})
 		}
 	}
 	err := errors.Join(errs...)
-	if err == nil || !r.dryRun {
+	if err == nil || !g.dryRun {
 		return err
 	}
-	r.failures.add(err)
+	g.failures.add(err)
 	return nil
 }
 
@@ -179,7 +180,7 @@ func (d *deployment) analyzeStack(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := d.reportViolations(violations); err != nil {
+	if err := d.gen.reportViolations(violations); err != nil {
 		return err
 	}
 	return errors.Join(d.failures.all()...)

@@ -15,40 +15,43 @@ import (
 	"github.com/husk-dev/husk/engine/contents"
 	"github.com/husk-dev/husk/engine/internal/asset"
 	"github.com/husk-dev/husk/engine/internal/providers"
+	"github.com/husk-dev/husk/engine/internal/record"
+	"github.com/husk-dev/husk/engine/internal/registration"
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
 )
 
+// providerChoice finds what manages a resource: configured providers by their references, and what resources inherit.
+type providerChoice struct {
+	*events
+	registry      *providerRegistry
+	recorder      *record.Recorder
+	registrations *registration.Registrations
+	failures      *failures
+}
+
 // providerFor returns what manages resources of a type: the registry for
 // providers, else the configured provider.
-func (r *runState) providerFor(ctx context.Context, typ string, by providerRef) (abi.Provider, error) {
+func (c *providerChoice) providerFor(ctx context.Context, typ string, by providerRef) (abi.Provider, error) {
 	if providers.IsType(typ) {
-		return r.registry, nil
+		return c.registry, nil
 	}
-	return r.resolveProvider(ctx, by)
+	return c.resolveProvider(ctx, by)
 }
 
 // providerOf returns what manages a recorded resource.
-func (r *runState) providerOf(ctx context.Context, res *state.Resource) (abi.Provider, error) {
-	return r.providerFor(ctx, res.Type, providerRef{res.Provider, res.ExtensionRef})
-}
-
-// deletionProvider returns the provider that deletes res, nil if none is needed.
-func (r *runState) deletionProvider(ctx context.Context, res *state.Resource) (abi.Provider, error) {
-	if !r.ownsObject(res) {
-		return nil, nil
-	}
-	return r.providerOf(ctx, res)
+func (c *providerChoice) providerOf(ctx context.Context, res *state.Resource) (abi.Provider, error) {
+	return c.providerFor(ctx, res.Type, providerRef{res.Provider, res.ExtensionRef})
 }
 
 // inheritedProvider returns the provider that an ancestor has for the package.
-func (r *runState) inheritedProvider(pkg string, parent urn.URN) string {
+func (c *providerChoice) inheritedProvider(pkg string, parent urn.URN) string {
 	for parent != "" {
-		p := r.registrations.Declaration(parent)
+		p := c.registrations.Declaration(parent)
 		if p == nil {
 			return ""
 		}
-		if ref := r.registrations.Providers.Get(parent)[pkg]; ref != "" {
+		if ref := c.registrations.Providers.Get(parent)[pkg]; ref != "" {
 			return ref
 		}
 		if p.Custom && providers.PackageOfReference(p.Provider) == pkg {
@@ -239,8 +242,8 @@ func WithContents(p abi.Provider, source contents.Source) abi.Provider {
 type providerRef struct{ provider, extension string }
 
 // resolveProvider returns the configured provider, which knows the extension.
-func (r *runState) resolveProvider(ctx context.Context, by providerRef) (abi.Provider, error) {
-	l, err := r.registry.lookup(ctx, by.provider)
+func (c *providerChoice) resolveProvider(ctx context.Context, by providerRef) (abi.Provider, error) {
+	l, err := c.registry.lookup(ctx, by.provider)
 	if err != nil {
 		return nil, err
 	}
@@ -248,18 +251,18 @@ func (r *runState) resolveProvider(ctx context.Context, by providerRef) (abi.Pro
 	if !ok || by.extension == "" {
 		return l.session, nil // one that a preview does not configure answers for all packages
 	}
-	extension, err := r.recorder.Extensions.Get(by.extension)
+	extension, err := c.recorder.Extensions.Get(by.extension)
 	if err != nil {
 		return nil, err
 	}
 	return l.extensions.Get(ctx, by.extension, func() (abi.Provider, error) {
-		return r.extend(ctx, by.provider, l, s, extension)
+		return c.extend(ctx, by.provider, l, s, extension)
 	})
 }
 
 // extend gives a provider an extension, as a step. A second extension of that name is an earlier version of the
 // package, and gets a provider of its own with the same configuration.
-func (r *runState) extend(ctx context.Context, ref string, l *configuredProvider, s *providers.Session, extension state.Extension) (abi.Provider, error) {
+func (c *providerChoice) extend(ctx context.Context, ref string, l *configuredProvider, s *providers.Session, extension state.Extension) (abi.Provider, error) {
 	u, id, err := providers.SplitReference(ref)
 	if err != nil {
 		return nil, err
@@ -269,9 +272,9 @@ func (r *runState) extend(ctx context.Context, ref string, l *configuredProvider
 		Op: OpExtendParameterize, URN: u, Resource: u.Type(), Name: u.Name(), ID: providers.ShownID(id), Custom: true,
 		DefaultProvider: providers.IsDefault(u), Reason: fmt.Sprintf("to serve the package %s %s", extension.Name, extension.Version),
 	}
-	r.emit(StepStarted{Step: info})
+	c.emit(StepStarted{Step: info})
 	if !l.names.Add(extension.Name, true) {
-		s, err = r.registry.another(ctx, u, id, l)
+		s, err = c.registry.another(ctx, u, id, l)
 	}
 	if err == nil {
 		_, err = parameterize(ctx, s, extension.Name, true, abi.Parameters{
@@ -283,15 +286,15 @@ func (r *runState) extend(ctx context.Context, ref string, l *configuredProvider
 		err = &StepError{Op: OpExtendParameterize, Resource: &state.Resource{URN: u, Type: u.Type(), ID: id, Custom: true},
 			Err: fmt.Errorf("with the package %s %s: %w", extension.Name, extension.Version, err)}
 	}
-	r.emitStepEnd(info, start, nil, err)
+	c.emitStepEnd(info, start, nil, err)
 	if err != nil {
-		r.failures.add(err)
+		c.failures.add(err)
 	}
 	return s, err
 }
 
 // another loads and configures the provider of a live reference once more.
-func (r *registry) another(ctx context.Context, u urn.URN, id string, l *configuredProvider) (*providers.Session, error) {
+func (r *providerRegistry) another(ctx context.Context, u urn.URN, id string, l *configuredProvider) (*providers.Session, error) {
 	spec, err := recordedSpec(u.Type(), l.inputs)
 	if err != nil {
 		return nil, err

@@ -63,11 +63,11 @@ func (d *deployment) readAll(ctx context.Context, pick func(*state.Resource) boo
 
 // needsRead reports whether a registered resource is read before it is changed: an earlier run was cut off with
 // it, or all selected resources are read and only the program shows that it is selected.
-func (r *runState) needsRead(old *state.Resource) bool {
-	if r.recorder.IsUnsure(old.URN) {
+func (d *deployment) needsRead(old *state.Resource) bool {
+	if d.recorder.IsUnsure(old.URN) {
 		return true
 	}
-	return r.RefreshFirst && r.selection.IsNarrow() && readable(old) && !r.registrations.ReadFirst.Get(old.URN)
+	return d.RefreshFirst && d.selection.IsNarrow() && readable(old) && !d.registrations.ReadFirst.Get(old.URN)
 }
 
 func (d *deployment) applyRefresh(ctx context.Context, s *step) error {
@@ -195,14 +195,14 @@ func (g *generator) planUnchanged(ctx context.Context, gl *goal, old *state.Reso
 
 // reader returns the provider that reads a recorded resource: its own, if possible as the program configures it
 // now. Another provider would not find the object, which would be taken to be gone.
-func (r *runState) reader(ctx context.Context, gl *goal, old *state.Resource) (abi.Provider, error) {
+func (c *providerChoice) reader(ctx context.Context, gl *goal, old *state.Resource) (abi.Provider, error) {
 	if gl.by.provider == old.Provider {
-		provider, err := r.resolveProvider(ctx, gl.by)
+		provider, err := c.resolveProvider(ctx, gl.by)
 		if _, not := provider.(providers.Unconfigured); !not && err == nil {
 			return provider, nil
 		}
 	}
-	return r.providerOf(ctx, old)
+	return c.providerOf(ctx, old)
 }
 
 // isConfigurable reports whether the goal is a provider that can be configured in a run that changes nothing

@@ -101,7 +101,7 @@ func (g *generator) deleteEarly(ctx context.Context, root *state.Resource) ([]*s
 			if takenBy[res] != nil || slices.Contains(copies, res) {
 				continue
 			}
-			provider, err := g.deletionProvider(ctx, res)
+			provider, err := g.deletionProvider(ctx, g.providerChoice, res)
 			if err != nil {
 				finished()
 				return nil, err

@@ -13,14 +13,8 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
-	"github.com/husk-dev/husk/engine/analysis"
 	"github.com/husk-dev/husk/engine/autonaming"
 	"github.com/husk-dev/husk/engine/builtin"
-	"github.com/husk-dev/husk/engine/internal/asset"
-	"github.com/husk-dev/husk/engine/internal/callbacks"
-	"github.com/husk-dev/husk/engine/internal/providers"
-	"github.com/husk-dev/husk/engine/internal/record"
-	"github.com/husk-dev/husk/engine/internal/registration"
 	"github.com/husk-dev/husk/engine/internal/selection"
 	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/engine/state"
@@ -29,28 +23,22 @@ import (
 	"github.com/husk-dev/husk/internal/base/jsonerror"
 )
 
-// runState is what one run holds. The generator and the deployment share it.
-type runState struct {
+// run is what is known of a run when it begins, but for the mode. All parts of the run share it.
+type run struct {
 	settings
-	dryRun        bool
-	mode          mode
-	recorder      *record.Recorder
-	registrations registration.Registrations
-	selection     *selection.Selection
-	failures      *failures
-	planning      *planning
-	registry      *registry
-	assets        *asset.Assets
-	schemas       providers.Schemas
-	hooks         callbacks.Hooks
-	// values are the ephemeral ones.
-	values openValues
-	// policies is nil if there are none.
-	policies *analysis.Panel
+	dryRun bool
+	mode   mode
 	// naming is nil if the stack has no policy for names.
-	naming *autonaming.Policy
+	naming    *autonaming.Policy
+	selection *selection.Selection
+}
 
-	eventMu      sync.Mutex
+// events hands events to the caller of a run, and counts what they tell of.
+type events struct {
+	to      func(Event) // nil for nobody
+	secrets *redact.Secrets
+
+	mu           sync.Mutex
 	changes      Changes
 	actions      int
 	policyCounts *PolicyCounts // nil if there are no policies
@@ -70,11 +58,11 @@ const (
 )
 
 // mayHaveUnknowns reports whether values may be unknown in this run.
-func (r *runState) mayHaveUnknowns() bool { return r.dryRun || r.mode != updating }
+func (r *run) mayHaveUnknowns() bool { return r.dryRun || r.mode != updating }
 
 // learn has Secrets learn the secrets of the configuration and of the state. It leaves out lists and objects of
 // the configuration, whose parts may be no secrets; they are learned when they are used.
-func (r *runState) learn(snapshot *state.Snapshot) {
+func (r *run) learn(snapshot *state.Snapshot) {
 	for _, e := range r.Config {
 		if e.Secret && !strings.HasPrefix(e.Value, "{") && !strings.HasPrefix(e.Value, "[") {
 			r.Secrets.Learn(e.Value)
@@ -91,7 +79,7 @@ func (r *runState) learn(snapshot *state.Snapshot) {
 }
 
 // stackOutputs returns the outputs of the stack, as they are now.
-func (r *runState) stackOutputs() property.Map { return outputsOf(r.root()) }
+func (d *deployment) stackOutputs() property.Map { return outputsOf(d.root()) }
 
 func outputsOf(root *state.Resource) property.Map {
 	if root == nil {
@@ -101,7 +89,7 @@ func outputsOf(root *state.Resource) property.Map {
 }
 
 // root returns the resource that is the stack itself, nil before it is registered.
-func (r *runState) root() *state.Resource { return rootOf(slices.All(r.recorder.Resources())) }
+func (d *deployment) root() *state.Resource { return rootOf(slices.All(d.recorder.Resources())) }
 
 func rootOf[K any](resources iter.Seq2[K, *state.Resource]) *state.Resource {
 	for _, res := range resources {
@@ -112,39 +100,39 @@ func rootOf[K any](resources iter.Seq2[K, *state.Resource]) *state.Resource {
 	return nil
 }
 
-func (r *runState) now() time.Time {
+func (r *run) now() time.Time {
 	if r.Now != nil {
 		return r.Now()
 	}
 	return time.Now().UTC()
 }
 
-func (r *runState) warn(u urn.URN, format string, args ...any) {
-	r.diagnose("warning", u, format, args...)
+func (e *events) warn(u urn.URN, format string, args ...any) {
+	e.diagnose("warning", u, format, args...)
 }
 
-func (r *runState) diagnose(severity string, u urn.URN, format string, args ...any) {
-	r.emit(Diagnostic{Severity: severity, URN: u, Message: fmt.Sprintf(format, args...)})
+func (e *events) diagnose(severity string, u urn.URN, format string, args ...any) {
+	e.emit(Diagnostic{Severity: severity, URN: u, Message: fmt.Sprintf(format, args...)})
 }
 
 // emit hands an event to the caller, and counts finished steps.
-func (r *runState) emit(e Event) {
-	r.eventMu.Lock()
-	defer r.eventMu.Unlock()
-	if done, ok := e.(StepDone); ok && (!done.Step.DefaultProvider || done.Step.Op == OpUpdate) {
-		r.changes.count(done.Step.Op)
+func (e *events) emit(event Event) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if done, ok := event.(StepDone); ok && (!done.Step.DefaultProvider || done.Step.Op == OpUpdate) {
+		e.changes.count(done.Step.Op)
 	}
-	if _, ok := e.(ActionDone); ok {
-		r.actions++
+	if _, ok := event.(ActionDone); ok {
+		e.actions++
 	}
-	r.policyCounts = r.policyCounts.count(e)
-	if r.Events != nil {
-		r.Events(redact.Copy(r.Secrets, e))
+	e.policyCounts = e.policyCounts.count(event)
+	if e.to != nil {
+		e.to(redact.Copy(e.secrets, event))
 	}
 }
 
 // readNaming reads the policy for names from the stack's configuration.
-func (r *runState) readNaming() error {
+func (r *run) readNaming() error {
 	policy, ok := r.configEntry(autonaming.Key)
 	if !ok {
 		return nil
@@ -156,7 +144,7 @@ func (r *runState) readNaming() error {
 	return err
 }
 
-func (r *runState) configEntry(key string) (abi.ConfigEntry, bool) {
+func (r *run) configEntry(key string) (abi.ConfigEntry, bool) {
 	i := slices.IndexFunc(r.Config, func(c abi.ConfigEntry) bool { return c.Key == key })
 	if i < 0 {
 		return abi.ConfigEntry{}, false
@@ -165,21 +153,21 @@ func (r *runState) configEntry(key string) (abi.ConfigEntry, bool) {
 }
 
 // migrate gives resources of old states without a provider the default one of their package.
-func (r *runState) migrate(ctx context.Context) (*state.Snapshot, error) {
-	before := r.State.Snapshot()
-	snapshot, migrated, err := edit.AddDefaultProviders(before, r.packageConfig)
-	if err != nil || len(migrated) == 0 || r.dryRun {
+func (d *deployment) migrate(ctx context.Context) (*state.Snapshot, error) {
+	before := d.State.Snapshot()
+	snapshot, migrated, err := edit.AddDefaultProviders(before, d.packageConfig)
+	if err != nil || len(migrated) == 0 || d.dryRun {
 		return snapshot, err
 	}
-	if err := r.State.Replace(ctx, snapshot); err != nil {
+	if err := d.State.Replace(ctx, snapshot); err != nil {
 		return before, fmt.Errorf("saving the providers of resources that named none: %w", err)
 	}
-	return r.State.Snapshot(), nil
+	return d.State.Snapshot(), nil
 }
 
 // defaultsAllowed enforces the configuration pulumi:disable-default-providers, a JSON list of package names or
 // "*". The engine's own package is always allowed.
-func (r *runState) defaultsAllowed(pkg string) error {
+func (r *run) defaultsAllowed(pkg string) error {
 	c, ok := r.configEntry("pulumi:disable-default-providers")
 	if pkg == builtin.Package || !ok {
 		return nil
@@ -199,7 +187,7 @@ func (r *runState) defaultsAllowed(pkg string) error {
 	return nil
 }
 
-func (r *runState) packageConfig(pkg string) property.Map { return PackageConfig(r.Config, pkg) }
+func (r *run) packageConfig(pkg string) property.Map { return PackageConfig(r.Config, pkg) }
 
 // DynamicPackage is the package of the dynamic resources of Pulumi's SDK for Node.js.
 const DynamicPackage = "pulumi-nodejs"
@@ -225,7 +213,7 @@ func PackageConfig(config []abi.ConfigEntry, pkg string) property.Map {
 	return property.NewMap(entries...)
 }
 
-func (r *runState) runContext() abi.RunContext {
+func (r *run) runContext() abi.RunContext {
 	return abi.RunContext{
 		Project: r.Project, Stack: r.Stack, Organization: r.Organization,
 		Config: r.Config, DryRun: r.mayHaveUnknowns(), Parallel: uint32(r.Parallel),
@@ -234,7 +222,7 @@ func (r *runState) runContext() abi.RunContext {
 
 // packageContext returns the context of a component or method of a package. Of the secrets in the configuration
 // it has the package's alone.
-func (r *runState) packageContext(pkg string) abi.RunContext {
+func (r *run) packageContext(pkg string) abi.RunContext {
 	c := r.runContext()
 	c.Config = nil
 	for _, entry := range r.Config {

@@ -107,12 +107,12 @@ func (d *deployment) execute(ctx context.Context, s *step) error {
 		s.failed = true
 		return err
 	}
-	info := d.info(s)
+	info := s.info()
 	start := time.Now()
 	d.emit(StepStarted{Step: info})
 	ctx, cost := stepCostOf(ctx)
 	taken, err := d.applyWithHooks(ctx, s)
-	info = d.info(s)
+	info = s.info()
 	if err != nil && !taken {
 		s.failed = true
 		err = &StepError{Op: s.op, Resource: s.subject(), Err: err}
@@ -424,26 +424,26 @@ func quoted(u urn.URN) string { return "'" + strings.ReplaceAll(string(u), "'", 
 
 // checkUnneeded returns an error if the state would not hold together without resources. The plan of the
 // deletions sees to that already; this makes certain before anything is deleted.
-func (r *runState) checkUnneeded(leaving ...*state.Resource) error {
-	if user := r.recorder.NeededBy(leaving...); user != nil {
+func (o *objects) checkUnneeded(leaving ...*state.Resource) error {
+	if user := o.recorder.NeededBy(leaving...); user != nil {
 		return fmt.Errorf("it is still needed by %s, so it was not deleted: run husk up again, or husk state repair", user.URN)
 	}
 	return nil
 }
 
 // protects reports whether a deletion is refused, since the resource is protected.
-func (r *runState) protects(s *step) bool {
-	return !s.replacing && s.op == OpDelete && !r.IgnoreProtect && r.isProtected(s.old)
+func (o *objects) protects(s *step) bool {
+	return !s.replacing && s.op == OpDelete && !o.IgnoreProtect && o.isProtected(s.old)
 }
 
-func (r *runState) isProtected(res *state.Resource) bool { return r.options(res).Protect }
+func (o *objects) isProtected(res *state.Resource) bool { return o.options(res).Protect }
 
 // options returns the resource whose options count for a deletion: as the program registers it now, in an update that
 // replaces it or a destruction that runs the program, else as recorded.
-func (r *runState) options(res *state.Resource) *state.Resource {
-	wishes := &r.registrations.Goals
-	if r.mode == destroying {
-		wishes = &r.registrations.Declared
+func (o *objects) options(res *state.Resource) *state.Resource {
+	wishes := &o.registrations.Goals
+	if o.mode == destroying {
+		wishes = &o.registrations.Declared
 	}
 	if wish := wishes.Get(res.URN); wish != nil && !res.Delete {
 		return wish
@@ -452,9 +452,9 @@ func (r *runState) options(res *state.Resource) *state.Resource {
 }
 
 // tellRetained tells of an object that leaves the state and stays.
-func (r *runState) tellRetained(res *state.Resource) {
-	if record.IsObject(res) && !res.External && r.options(res).RetainOnDelete {
-		r.diagnose("info", res.URN, "the object %q is retained, as the option retainOnDelete asks: it stays, and the state forgets it", res.ID)
+func (o *objects) tellRetained(res *state.Resource) {
+	if record.IsObject(res) && !res.External && o.options(res).RetainOnDelete {
+		o.diagnose("info", res.URN, "the object %q is retained, as the option retainOnDelete asks: it stays, and the state forgets it", res.ID)
 	}
 }
 

@@ -111,7 +111,7 @@ func notFound(patterns []selection.Unmatched) error {
 }
 
 // notSelected returns the error that the selection lacks a resource.
-func (r *runState) notSelected(e NotSelectedError) error {
+func (r *run) notSelected(e NotSelectedError) error {
 	e.Excluded = r.selection.HasExcludes()
 	e.Dependents = r.Selection.TargetDependents || r.Selection.ExcludeDependents
 	return &e
@@ -218,25 +218,25 @@ func (g *generator) leaveUnselectedRead(gl *goal, old *state.Resource, id string
 }
 
 // checkReplacedTogether refuses to replace a resource if one that is not selected would go with it.
-func (r *runState) checkReplacedTogether(old *state.Resource) error {
-	if !r.selection.IsNarrow() {
+func (g *generator) checkReplacedTogether(old *state.Resource) error {
+	if !g.selection.IsNarrow() {
 		return nil
 	}
-	for _, res := range r.recorder.Resources() {
+	for _, res := range g.recorder.Resources() {
 		goes := res.DeletedWith == old.URN || slices.Contains(res.ReplaceWith, old.URN)
-		if goes && !res.Delete && !res.PendingReplacement && !r.selection.Selects(res) {
-			return r.notSelected(NotSelectedError{Resource: old.URN, Needs: res.URN, Deleted: true})
+		if goes && !res.Delete && !res.PendingReplacement && !g.selection.Selects(res) {
+			return g.notSelected(NotSelectedError{Resource: old.URN, Needs: res.URN, Deleted: true})
 		}
 	}
 	return nil
 }
 
 // mayLackResources reports whether registered resources may be absent, so that what comes from them is unknown.
-func (r *runState) mayLackResources() bool { return r.mayHaveUnknowns() || r.selection.IsNarrow() }
+func (r *run) mayLackResources() bool { return r.mayHaveUnknowns() || r.selection.IsNarrow() }
 
 // continuesAfter reports whether a preview continues after a failed registration, to report all that the
 // selection lacks at once.
-func (r *runState) continuesAfter(err error) bool {
+func (r *run) continuesAfter(err error) bool {
 	_, missing := errors.AsType[*NotSelectedError](err)
 	_, lacking := errors.AsType[*skippedError](err)
 	return r.dryRun && (missing || lacking)

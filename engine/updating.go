@@ -117,19 +117,19 @@ func stableOutputs(s *step, outputs property.Map) property.Map {
 
 // previewOutputs adds to previewed outputs an unknown for each property of the schema that the provider left
 // out. An optional input that was not given, or that the resource did not have before, stays away.
-func (r *runState) previewOutputs(ctx context.Context, n *state.Resource, outputs property.Map) property.Map {
+func (d *deployment) previewOutputs(ctx context.Context, n *state.Resource, outputs property.Map) property.Map {
 	if providers.IsType(n.Type) {
 		return outputs
 	}
-	provider, err := r.providerOf(ctx, n)
+	provider, err := d.providerOf(ctx, n)
 	if err != nil {
 		return outputs
 	}
-	res := r.describedBy(ctx, n, provider)
+	res := d.describedBy(ctx, n, provider)
 	if res == nil {
 		return outputs
 	}
-	old := r.recorder.Lookup(n.URN)
+	old := d.recorder.Lookup(n.URN)
 	for _, p := range res.Outputs.Properties {
 		if outputs.Has(p.Name) {
 			continue
@@ -146,15 +146,15 @@ func (r *runState) previewOutputs(ctx context.Context, n *state.Resource, output
 }
 
 // describedBy returns the schema of a resource's type, nil if there is none.
-func (r *runState) describedBy(ctx context.Context, n *state.Resource, provider abi.Provider) *schema.Resource {
+func (d *deployment) describedBy(ctx context.Context, n *state.Resource, provider abi.Provider) *schema.Resource {
 	var extension state.Extension
 	if n.ExtensionRef != "" {
 		var err error
-		if extension, err = r.recorder.Extensions.Get(n.ExtensionRef); err != nil {
+		if extension, err = d.recorder.Extensions.Get(n.ExtensionRef); err != nil {
 			return nil
 		}
 	}
-	pkg := r.schemas.Package(ctx, providers.PackageOf(n.Type), extension, provider)
+	pkg := d.schemas.Package(ctx, providers.PackageOf(n.Type), extension, provider)
 	if pkg == nil {
 		return nil
 	}

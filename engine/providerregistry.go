@@ -20,7 +20,7 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// registry is the provider of providers. It serves the resources of types
+// providerRegistry is the provider of providers. It serves the resources of types
 // pulumi:providers:<package> with the methods of any provider, and maps
 // provider references to configured providers.
 //
@@ -29,7 +29,7 @@ import (
 // Create, Update, and same configures it and makes it known by its reference;
 // Delete closes it. Providers that only old resources need are loaded from the
 // state on first use.
-type registry struct {
+type providerRegistry struct {
 	abi.Unimplemented
 	// loadModule makes an unconfigured provider, not yet parameterized.
 	loadModule func(context.Context, PackageSpec) (abi.Provider, error)
@@ -77,7 +77,7 @@ func withEngineKeys(checked, inputs property.Map) property.Map {
 }
 
 // load makes an unconfigured provider of the package.
-func (r *registry) load(ctx context.Context, spec PackageSpec) (*providers.Session, error) {
+func (r *providerRegistry) load(ctx context.Context, spec PackageSpec) (*providers.Session, error) {
 	s, err := r.open(ctx, spec.module())
 	if err != nil || spec.Parameter == (Parameter{}) {
 		return s, err
@@ -90,7 +90,7 @@ func (r *registry) load(ctx context.Context, spec PackageSpec) (*providers.Sessi
 }
 
 // open shakes hands with an unconfigured provider.
-func (r *registry) open(ctx context.Context, spec PackageSpec) (*providers.Session, error) {
+func (r *providerRegistry) open(ctx context.Context, spec PackageSpec) (*providers.Session, error) {
 	p, err := r.loadModule(ctx, spec)
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (r *registry) open(ctx context.Context, spec PackageSpec) (*providers.Sessi
 }
 
 // Check loads the package and checks its configuration.
-func (r *registry) Check(ctx context.Context, req abi.CheckRequest) (abi.CheckResponse, error) {
+func (r *providerRegistry) Check(ctx context.Context, req abi.CheckRequest) (abi.CheckResponse, error) {
 	spec, err := specOf(req.Type, req.News)
 	if err != nil {
 		return abi.CheckResponse{}, err
@@ -135,7 +135,7 @@ func (r *registry) Check(ctx context.Context, req abi.CheckRequest) (abi.CheckRe
 
 // Diff asks the pending provider whether its new configuration can manage what
 // the old one made.
-func (r *registry) Diff(ctx context.Context, req abi.DiffRequest) (abi.DiffResponse, error) {
+func (r *providerRegistry) Diff(ctx context.Context, req abi.DiffRequest) (abi.DiffResponse, error) {
 	s, err := r.pendingSession(req.URN)
 	if err != nil {
 		return abi.DiffResponse{}, err
@@ -225,7 +225,7 @@ func unknownKeys(olds, news property.Map) (keys []string) {
 	return keys
 }
 
-func (r *registry) pendingSession(u urn.URN) (*providers.Session, error) {
+func (r *providerRegistry) pendingSession(u urn.URN) (*providers.Session, error) {
 	s := r.pending.Get(u)
 	if s == nil {
 		return nil, fmt.Errorf("provider %s was not checked in this deployment", u)
@@ -234,7 +234,7 @@ func (r *registry) pendingSession(u urn.URN) (*providers.Session, error) {
 }
 
 // Create configures the pending provider and gives it an ID.
-func (r *registry) Create(ctx context.Context, req abi.CreateRequest) (abi.CreateResponse, error) {
+func (r *providerRegistry) Create(ctx context.Context, req abi.CreateRequest) (abi.CreateResponse, error) {
 	id := providers.UnknownID
 	if !req.Preview {
 		id = uuid.NewString()
@@ -246,7 +246,7 @@ func (r *registry) Create(ctx context.Context, req abi.CreateRequest) (abi.Creat
 }
 
 // Update configures the pending provider under the reference of the old one.
-func (r *registry) Update(ctx context.Context, req abi.UpdateRequest) (abi.UpdateResponse, error) {
+func (r *providerRegistry) Update(ctx context.Context, req abi.UpdateRequest) (abi.UpdateResponse, error) {
 	if err := r.configurePending(ctx, req.URN, req.ID, req.News); err != nil {
 		return abi.UpdateResponse{}, err
 	}
@@ -254,15 +254,15 @@ func (r *registry) Update(ctx context.Context, req abi.UpdateRequest) (abi.Updat
 }
 
 // same configures the pending provider of an unchanged resource.
-func (r *registry) same(ctx context.Context, u urn.URN, id string, inputs property.Map) error {
+func (r *providerRegistry) same(ctx context.Context, u urn.URN, id string, inputs property.Map) error {
 	return r.configurePending(ctx, u, id, inputs)
 }
 
 // Delete forgets the provider. It is closed at the end of the deployment, since
 // deletions of its resources may still be under way.
-func (r *registry) Delete(context.Context, abi.DeleteRequest) error { return nil }
+func (r *providerRegistry) Delete(context.Context, abi.DeleteRequest) error { return nil }
 
-func (r *registry) configurePending(ctx context.Context, u urn.URN, id string, inputs property.Map) error {
+func (r *providerRegistry) configurePending(ctx context.Context, u urn.URN, id string, inputs property.Map) error {
 	s, err := r.pendingSession(u)
 	if err != nil {
 		return err
@@ -278,7 +278,7 @@ func (r *registry) configurePending(ctx context.Context, u urn.URN, id string, i
 
 // configure applies a configuration. A provider whose configuration is not
 // known yet, which only a preview meets, is not configured.
-func (r *registry) configure(ctx context.Context, s *providers.Session, u urn.URN, id string, inputs property.Map) (abi.Provider, error) {
+func (r *providerRegistry) configure(ctx context.Context, s *providers.Session, u urn.URN, id string, inputs property.Map) (abi.Provider, error) {
 	own := ownInputs(inputs)
 	if own.ContainsUnknowns() {
 		return providers.Unconfigured{}, nil
@@ -292,7 +292,7 @@ func (r *registry) configure(ctx context.Context, s *providers.Session, u urn.UR
 
 // lookup returns the configured provider of a reference. It loads the provider from the state
 // if no registration has made it yet.
-func (r *registry) lookup(ctx context.Context, ref string) (*configuredProvider, error) {
+func (r *providerRegistry) lookup(ctx context.Context, ref string) (*configuredProvider, error) {
 	u, id, err := providers.SplitReference(ref)
 	if err != nil {
 		return nil, err
@@ -319,7 +319,7 @@ func (r *registry) lookup(ctx context.Context, ref string) (*configuredProvider,
 }
 
 // plugins lists the packages that were loaded, for the manifest of the state.
-func (r *registry) plugins() []state.Plugin {
+func (r *providerRegistry) plugins() []state.Plugin {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var out []state.Plugin
@@ -333,7 +333,7 @@ func (r *registry) plugins() []state.Plugin {
 	return out
 }
 
-func (r *registry) close(ctx context.Context) error {
+func (r *providerRegistry) close(ctx context.Context) error {
 	r.mu.Lock()
 	all := slices.Clone(r.all)
 	r.all = nil
