@@ -245,6 +245,9 @@ func TestWhatAProviderLogsIsBoundedInEachSecond(t *testing.T) {
 
 // What counts is what is logged: a control character is a byte of the guest's and four of the log's.
 func TestLogsAreBoundedAsTheyAreWritten(t *testing.T) {
+	if testing.Short() {
+		t.Skip("writes logs of megabytes")
+	}
 	for name, c := range map[string]struct {
 		line string
 		want int // of 10 lines, with a share of 4000 bytes

@@ -35,6 +35,9 @@ func growing(first, next string) string {
 // A program of 60 lines can describe a value of 2^60 parts. It ends with an error at the place
 // where the value becomes too large.
 func TestValuesThatGrowWithoutBound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes values of hundreds of megabytes")
+	}
 	const resource = "  server: {type: cloud:Server, properties: {size: 2, tags: {a: x}}}\n"
 	for name, c := range map[string]struct{ first, next string }{
 		"lists":                {`[1, 1]`, `["$V", "$V"]`},
@@ -69,6 +72,9 @@ func TestValuesThatGrowWithoutBound(t *testing.T) {
 
 // Functions of one value each are bounded before they make anything.
 func TestFunctionsThatWouldMakeTooMuch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes values of hundreds of megabytes")
+	}
 	big := `{fn::readFile: big.txt}`
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(dir+"/big.txt", []byte(strings.Repeat("a,", measure.MaxText/2)), 0o600))

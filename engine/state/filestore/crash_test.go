@@ -215,6 +215,9 @@ func operations(t *testing.T) []faultfs.Op {
 // the disk, whole or half done, leaves the state before or after the step that
 // was going on, and a store that the next run works with.
 func TestCrashAtEveryOperation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("crashes at each of thousands of operations")
+	}
 	t.Parallel()
 	for _, crash := range operations(t) {
 		for _, partial := range []bool{false, true} {
@@ -238,6 +241,9 @@ func TestCrashAtEveryOperation(t *testing.T) {
 // An operation that fails once fails its step alone, and the state is that of the
 // steps that succeeded; after a sync that failed, the step may have taken effect.
 func TestErrorAtEveryOperation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fails each of thousands of operations")
+	}
 	t.Parallel()
 	ops := operations(t)
 	for _, errno := range []error{syscall.ENOSPC, syscall.EIO} {

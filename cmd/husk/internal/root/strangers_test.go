@@ -49,6 +49,9 @@ func together(t *testing.T, dir string, args ...string) (said string, code int) 
 // A project that is not trusted gets nothing by what it names, whatever key names it, in whatever way, and whatever command loads
 // it: what is not its own is in no output and no state, is not changed, and nobody waits for it.
 func TestStrangersFindNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs commands for hundreds of projects")
+	}
 	stacks := filepath.Join(t.TempDir(), "stacks")
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Setenv("HOME", t.TempDir())
@@ -117,6 +120,9 @@ func TestStrangersFindNothing(t *testing.T) {
 
 // A project of the user's own reaches what it names, and yet no address of its gets a credential that is not for it.
 func TestNoAddressOfAProjectGetsCredentials(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs commands for hundreds of projects")
+	}
 	namedtest.Set(t)
 	inside := namedtest.Start(t)
 	place := strangertest.New(t, inside.Addr().String())
