@@ -78,7 +78,7 @@ func (d *deployment) doubtOwned(owner urn.URN, op record.Operation) {
 	for changed := true; changed; {
 		changed = false
 		for _, res := range d.recorder.Resources() {
-			if gone[res.DeletedWith] && !gone[res.URN] && readable(res) {
+			if gone[res.DeletedWith] && !gone[res.URN] && !res.Delete && readable(res) {
 				gone[res.URN], changed = true, true
 				d.recorder.Doubt(res.URN, op)
 			}
@@ -86,9 +86,9 @@ func (d *deployment) doubtOwned(owner urn.URN, op record.Operation) {
 	}
 }
 
-// readable reports whether a refresh reads the recorded resource.
+// readable reports whether a refresh reads the recorded resource, also if it is an old copy.
 func readable(res *state.Resource) bool {
-	return res != nil && res.Custom && !res.Delete && !res.PendingReplacement && !providers.IsType(res.Type)
+	return res != nil && res.Custom && !res.PendingReplacement && !providers.IsType(res.Type)
 }
 
 // readIfUnsure reads a resource that the program registers and that needs it, and returns how it is recorded then.

@@ -27,7 +27,7 @@ func (d *deployment) refresh(ctx context.Context) error {
 	}
 	if err == nil {
 		err = d.readAll(ctx, func(res *state.Resource) bool {
-			return !d.registrations.IsRegistered(res.URN) || d.registrations.Displaced.Get(res.URN)
+			return res.Delete || !d.registrations.IsRegistered(res.URN) || d.registrations.Displaced.Get(res.URN)
 		})
 	}
 	return errors.Join(err, d.forgetGone(ctx))
@@ -36,7 +36,7 @@ func (d *deployment) refresh(ctx context.Context) error {
 // refreshFirst reads resources before a program or destruction: all, or those whose provider asked for it.
 func (d *deployment) refreshFirst(ctx context.Context) error {
 	err := d.readAll(ctx, func(res *state.Resource) bool {
-		return d.RefreshFirst || res.RefreshBeforeUpdate
+		return d.RefreshFirst || res.RefreshBeforeUpdate && !res.Delete
 	})
 	return errors.Join(err, d.forgetGone(ctx))
 }
@@ -55,7 +55,9 @@ func (d *deployment) readAll(ctx context.Context, pick func(*state.Resource) boo
 			return fmt.Errorf("refresh %s: %w", res.URN, err)
 		}
 		chains = append(chains, []*step{{op: OpRefresh, old: res, provider: provider}})
-		d.registrations.ReadFirst.Set(res.URN, true)
+		if !res.Delete {
+			d.registrations.ReadFirst.Set(res.URN, true)
+		}
 	}
 	d.exec.runAll(ctx, chains)
 	return errors.Join(errors.Join(d.failures.all()[before:]...), ctx.Err())
@@ -72,6 +74,9 @@ func (d *deployment) needsRead(old *state.Resource) bool {
 
 func (d *deployment) applyRefresh(ctx context.Context, s *step) error {
 	o := s.old
+	if o.Delete {
+		return d.refreshCopy(ctx, s)
+	}
 	n := clone(o)
 	n.InitErrors = nil
 	resp, unhealthy, err := readObject(ctx, s.provider, n, o.ID, &o.Outputs, &o.Inputs)
@@ -109,6 +114,29 @@ func (d *deployment) applyRefresh(ctx context.Context, s *step) error {
 	return d.recorder.Record(ctx, record.Replace(o, n))
 }
 
+// refreshCopy finds out whether the object of an old copy is gone. Nothing else of it matters, and nobody waits for it.
+func (d *deployment) refreshCopy(ctx context.Context, s *step) error {
+	s.result = OpSame
+	gone, err := d.isGone(ctx, s)
+	switch {
+	case gone:
+		s.result = OpDelete
+		d.registrations.VanishedCopies.Set(s.old, true)
+	case err != nil && ctx.Err() != nil:
+		return err
+	case err != nil && !errors.Is(err, abi.ErrUnimplemented):
+		d.warn(s.old.URN, "the replaced copy %q cannot be read, so it stays until it is deleted: %v", s.old.ID, err)
+	}
+	return nil
+}
+
+// isGone reports whether the provider says of the object that a step deletes or reads that it is gone.
+func (d *deployment) isGone(ctx context.Context, s *step) (bool, error) {
+	o := s.old
+	resp, _, err := readObject(ctx, s.provider, clone(o), o.ID, &o.Outputs, &o.Inputs)
+	return err == nil && resp.ID == "", err
+}
+
 // refreshDiff returns the inverse of the difference that an update of an unchanged program would find. It
 // compares outputs if the stack does not own the resource, or its provider returned no inputs.
 func (d *deployment) refreshDiff(ctx context.Context, s *step, hasInputs bool) (diff, error) {
@@ -138,8 +166,8 @@ func stateDiff(old, new property.Map) []abi.PropertyDiff {
 // forgetGone removes the resources that a refresh did not find, with all mentions of them. Their children move
 // to the nearest ancestor that is left.
 func (d *deployment) forgetGone(ctx context.Context) error {
-	vanished := d.registrations.Vanished.Take()
-	if len(vanished) == 0 {
+	vanished, copies := d.registrations.Vanished.Take(), d.registrations.VanishedCopies.Take()
+	if len(vanished)+len(copies) == 0 {
 		return nil
 	}
 	var c record.Change
@@ -147,6 +175,10 @@ func (d *deployment) forgetGone(ctx context.Context) error {
 	var left []*state.Resource
 	for _, res := range d.recorder.Resources() {
 		parents[res.URN] = res.Parent
+		if copies[res] {
+			c.Removed = append(c.Removed, res)
+			continue
+		}
 		if !res.Delete && vanished[res.URN] {
 			c.Removed = append(c.Removed, res)
 			gone[res.URN] = res

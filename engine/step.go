@@ -393,10 +393,18 @@ func (s *step) leaving() (c record.Change) {
 
 // confirmDeleted returns why a resource is not known to be deleted after the provider's answer. What the provider
 // does not find or cannot delete is not deleted: another project, region, or account would have it say the same.
-// Nothing but a deletion looks for an old copy, or for what an earlier run was cut off in deleting: it is read, and
-// is gone if its provider says so.
+// An old copy, or what an earlier run was cut off in deleting, may well be gone: it is read if its deletion fails, and is
+// gone if its provider says so.
 func (d *deployment) confirmDeleted(ctx context.Context, s *step, err error) error {
 	o := s.old
+	if err == nil {
+		return nil
+	}
+	if (o.Delete || d.recorder.IsUnsure(o.URN)) && ctx.Err() == nil {
+		if gone, _ := d.isGone(ctx, s); gone {
+			return nil
+		}
+	}
 	switch {
 	case errors.Is(err, abi.ErrUnimplemented):
 		return fmt.Errorf("%w\nthe provider cannot delete resources of this type, so it stays in the state: "+
@@ -404,19 +412,10 @@ func (d *deployment) confirmDeleted(ctx context.Context, s *step, err error) err
 	case !errors.Is(err, abi.ErrNotFound):
 		return err
 	}
-	if o.Delete || d.recorder.IsUnsure(o.URN) {
-		resp, _, readErr := readObject(ctx, s.provider, clone(o), o.ID, &o.Outputs, &o.Inputs)
-		if readErr == nil && resp.ID == "" {
-			return nil
-		}
-	}
-	advice := "if it is gone, husk refresh finds that out and forgets it"
-	if o.Delete {
-		advice = "if it is gone"
-	}
 	return fmt.Errorf("%w\nthat the provider did not find the object %q does not say that it is gone, so it stays in the state: "+
-		"make sure that the provider looks in the right place (its credentials, project, and region); %s, or husk state delete %s does",
-		err, o.ID, advice, quoted(o.URN))
+		"make sure that the provider looks in the right place (its credentials, project, and region); "+
+		"if it is gone, husk refresh finds that out and forgets it, or husk state delete %s does",
+		err, o.ID, quoted(o.URN))
 }
 
 // quoted returns a URN as an argument of a command in a shell.

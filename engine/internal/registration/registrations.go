@@ -46,6 +46,8 @@ type Registrations struct {
 	Displaced locked.Map[urn.URN, bool]
 	// Vanished holds the URNs that a refresh did not find.
 	Vanished locked.Map[urn.URN, bool]
+	// VanishedCopies holds the old copies that a refresh did not find.
+	VanishedCopies locked.Map[*state.Resource, bool]
 
 	// DeletedEarly holds the URNs deleted ahead of a replacement. Its channels are closed when that is done.
 	DeletedEarly locked.Map[urn.URN, chan struct{}]

@@ -109,16 +109,18 @@ func TestRefreshRecordsNoNewComponents(t *testing.T) {
 	require.Equal(t, engine.Changes{Create: 2, Same: 2}, s.Up(program))
 }
 
-// A refresh leaves old copies alone. One that is gone is forgotten when it is to be deleted.
-func TestRefreshLeavesOldCopies(t *testing.T) {
-	s := enginetest.NewStack(t, enginetest.NewCloud())
-	s.Up(enginetest.Chain(enginetest.Strict, "1"))
-	failing(s, "delete a-1")
-	_, err := s.Try(enginetest.Up, enginetest.Chain(enginetest.Strict, "2"))
-	require.ErrorContains(t, err, "no luck")
-	s.Cloud.Hook = nil
-	s.Cloud.Change("a-1", nil)
-	copies := func() (n int) {
+// A refresh finds out which old copies are gone, and forgets them. What cannot be read stays until it is deleted.
+func TestRefreshOfOldCopies(t *testing.T) {
+	stack := func(t *testing.T) *enginetest.Stack {
+		s := enginetest.NewStack(t, enginetest.NewCloud())
+		s.Up(enginetest.Chain(enginetest.Strict, "1"))
+		failing(s, "delete a-1")
+		_, err := s.Try(enginetest.Up, enginetest.Chain(enginetest.Strict, "2"))
+		require.ErrorContains(t, err, "no luck")
+		s.Cloud.Hook = nil
+		return s
+	}
+	copies := func(s *enginetest.Stack) (n int) {
 		for _, res := range s.Snapshot().Resources() {
 			if res.Delete {
 				n++
@@ -126,9 +128,40 @@ func TestRefreshLeavesOldCopies(t *testing.T) {
 		}
 		return n
 	}
-	require.Equal(t, 1, copies())
+	again := enginetest.Chain(enginetest.Strict, "2")
+
+	s := stack(t)
+	require.Equal(t, 1, copies(s))
 	s.Refresh()
-	require.Equal(t, 1, copies())
-	s.Up(enginetest.Chain(enginetest.Strict, "2"))
-	require.Zero(t, copies())
+	require.Equal(t, 1, copies(s), "it is there")
+	s.Cloud.Change("a-1", nil)
+	require.Equal(t, engine.Changes{Same: 3, Delete: 1}, s.Refresh())
+	require.Zero(t, copies(s))
+	require.NotNil(t, s.Resource("a"), "its successor stays")
+	require.Equal(t, engine.Changes{Same: 4}, s.Up(again))
+
+	s = stack(t)
+	s.Cloud.Change("a-1", nil)
+	s.Edit = func(d *enginetest.Deployment) { d.RefreshFirst = true }
+	s.Cloud.Calls()
+	s.Up(again)
+	require.NotContains(t, s.Cloud.Calls(), "delete a-1")
+	require.Zero(t, copies(s))
+
+	s = stack(t)
+	s.Cloud.Read = func(req abi.ReadRequest) (abi.ReadResponse, error) {
+		if req.ID == "a-1" {
+			return abi.ReadResponse{}, abi.NewError(abi.ErrorKindNotFound, "no such project")
+		}
+		return abi.ReadResponse{ID: req.ID, State: *req.State, Inputs: req.Inputs}, nil
+	}
+	s.Refresh()
+	require.Equal(t, 1, copies(s))
+	s.Cloud.Read = nil
+
+	// Whatever the deletion of an old copy answers, a read tells whether it is gone.
+	s.Cloud.Change("a-1", nil)
+	failing(s, "delete a-1")
+	s.Up(again)
+	require.Zero(t, copies(s))
 }
