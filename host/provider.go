@@ -13,9 +13,20 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon"
+	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/host/internal/answers"
 	"github.com/husk-dev/husk/host/limit"
 	"github.com/husk-dev/husk/internal/base/printable"
+)
+
+// Names of package grant for programs that only make grants for [ProviderOptions].
+type (
+	Grants    = grant.Set
+	FSGrant   = grant.FS
+	HTTPGrant = grant.HTTP
+	TCPGrant  = grant.TCP
+	// Refusal is a use of a capability that no grant covers, as the grant that would.
+	Refusal = grant.Text
 )
 
 // ProviderOptions are for one configuration of a module.

@@ -44,8 +44,8 @@ type Options struct {
 	Shared backend.Modules
 	// Recorded are the digests of modules that the state names, see [Plugins.Used].
 	Recorded []string
-	// Trust has the modules that may run because a state names them; nil for none.
-	Trust *Trust
+	// StateModules are the modules that may run because a state names them; nil for none.
+	StateModules *StateModules
 	// Installed uses the modules that the project lists for all resources.
 	Installed bool
 	// Interpret runs modules in the interpreter: a new one starts at once, and its calls take some 30 times longer.

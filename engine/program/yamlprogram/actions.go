@@ -14,7 +14,7 @@ import (
 	"github.com/husk-dev/husk/engine/callback"
 	"github.com/husk-dev/husk/engine/program/expr"
 	"github.com/husk-dev/husk/engine/program/source"
-	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
+	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/derivation"
 )
 
 // action is a call of a function that changes something, when resources change.
@@ -188,7 +188,7 @@ func (d *deployment) callAt(ctx context.Context, a *action, s callback.Step) (ca
 	if options.Version == "" {
 		options.Version = d.c.versionOf(f.pkg)
 	}
-	return callback.FunctionCall{Args: provenance.LowerContents(args), Options: options}, nil
+	return callback.FunctionCall{Args: derivation.LowerContents(args), Options: options}, nil
 }
 
 // actionFailed reports the failure of an action where the program has it.

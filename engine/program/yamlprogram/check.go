@@ -14,7 +14,7 @@ import (
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/expr"
-	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
+	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/derivation"
 )
 
 // check evaluates the program without a deployment, as far as literals and configuration go, and
@@ -46,7 +46,7 @@ func (c *compilation) check(ctx context.Context) {
 // checkRequired holds what the program requires of Pulumi's version against the version whose programs this is.
 func (c *compilation) checkRequired(e *evaluator, x expr.Expr) {
 	v, ok := e.eval(x)
-	var p provenance.Provenance
+	var p derivation.Derivation
 	v, known := p.Flatten(v)
 	text, isText := v.AsString()
 	switch {
@@ -136,11 +136,11 @@ func (r *resource) secrets(inputs property.Map) property.Map {
 	if r.isProvider() || !slices.ContainsFunc(r.inputs.Properties, func(p schema.Property) bool { return p.Secret }) {
 		return inputs
 	}
-	return provenance.Map(inputs, func(name string, v property.Value) property.Value {
+	return derivation.Map(inputs, func(name string, v property.Value) property.Value {
 		if p := r.inputs.Property(name); p == nil || !p.Secret || v.IsNull() {
 			return v
 		}
-		of := provenance.Provenance{Secret: true}
+		of := derivation.Derivation{Secret: true}
 		v = of.Peel(v)
 		return of.Wrap(v)
 	})

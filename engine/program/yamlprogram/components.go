@@ -14,7 +14,7 @@ import (
 	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/source"
-	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
+	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/derivation"
 )
 
 // findComponents begins the compilation of the project's own components in YAML, and of those of packages that are
@@ -186,7 +186,7 @@ func (d *deployment) registerComponent(r *resource, name string, inputs property
 	inner := d.within(r.component, response.URN)
 	for _, in := range r.component.component.Inputs {
 		v := checked.Get(in.Name)
-		if (&provenance.Provenance{}).Peel(v).IsNull() {
+		if (&derivation.Derivation{}).Peel(v).IsNull() {
 			v = in.Default
 			if in.Secret {
 				v = property.Secret(v)
@@ -235,7 +235,7 @@ func (e *evaluator) nameOf(r *resource) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	var p provenance.Provenance
+	var p derivation.Derivation
 	v, known := p.Flatten(v)
 	text, problem := textOf(v)
 	switch {

@@ -14,8 +14,8 @@ import (
 	"github.com/husk-dev/husk/engine/program/expr"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/conversion"
+	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/derivation"
 	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/measure"
-	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
 )
 
 // evaluator evaluates expressions. It reports what goes wrong, and returns false.
@@ -125,7 +125,7 @@ func (e *evaluator) all(xs []expr.Expr) ([]property.Value, bool) {
 // apply calls f with the plain arguments. The result has their provenance, and is unknown if one of
 // them is.
 func (e *evaluator) apply(args []property.Value, f func(plain []property.Value) (property.Value, bool)) (property.Value, bool) {
-	var p provenance.Provenance
+	var p derivation.Derivation
 	plain, known := make([]property.Value, len(args)), true
 	for i, arg := range args {
 		v, k := p.Flatten(arg)
@@ -140,7 +140,7 @@ func (e *evaluator) apply(args []property.Value, f func(plain []property.Value) 
 
 // text evaluates all accesses in a text, even if one is unknown.
 func (e *evaluator) text(x *expr.Text) (property.Value, bool) {
-	var p provenance.Provenance
+	var p derivation.Derivation
 	var b strings.Builder
 	all, known := true, true
 	for _, part := range x.Parts {
@@ -199,7 +199,7 @@ func textOf(v property.Value) (text, problem string) {
 }
 
 func (e *evaluator) object(x *expr.Object) (property.Value, bool) {
-	var keys provenance.Provenance
+	var keys derivation.Derivation
 	entries := make([]property.Entry, 0, len(x.Entries))
 	all, known := true, true
 	for _, entry := range x.Entries {
@@ -265,7 +265,7 @@ func (e *evaluator) writtenInputs(r *resource) (property.Map, bool) {
 	if !ok {
 		return property.Map{}, false
 	}
-	var p provenance.Provenance
+	var p derivation.Derivation
 	v = p.Peel(v)
 	m, isObject := v.AsObject()
 	switch {
@@ -278,8 +278,8 @@ func (e *evaluator) writtenInputs(r *resource) (property.Map, bool) {
 		e.errorf(r.computed, "the properties of %q must be a mapping, not %s", r.name, articled(v))
 		return property.Map{}, false
 	}
-	return provenance.Map(m, func(_ string, part property.Value) property.Value {
-		of := provenance.Provenance{Secret: p.Secret}
+	return derivation.Map(m, func(_ string, part property.Value) property.Value {
+		of := derivation.Derivation{Secret: p.Secret}
 		of.Add(p.URNs...)
 		part = of.Peel(part)
 		return of.Wrap(part)
@@ -304,7 +304,7 @@ func (e *evaluator) access(a *expr.Access) (property.Value, bool) {
 	if !e.spend(a, len(a.Path), 0) {
 		return property.Null, false
 	}
-	var p provenance.Provenance
+	var p derivation.Derivation
 	sealed := e.sealedOf(a, p.Peel(v))
 	for i, segment := range a.Path {
 		v = p.Peel(v)
@@ -400,7 +400,7 @@ func (e *evaluator) referred(u, key string) (v property.Value, problem string) {
 		return v, "is a resource whose properties are not known: " + err.Error()
 	}
 	state, _ := response.Result.Get("state").AsObject()
-	p := provenance.Provenance{URNs: []string{u}}
+	p := derivation.Derivation{URNs: []string{u}}
 	switch {
 	case response.Unknown:
 		v = property.Unknown

@@ -7,7 +7,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine/callback"
 	"github.com/husk-dev/husk/engine/program/expr"
-	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
+	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/derivation"
 )
 
 // An expression is foreign if a part of its value comes from somebody else than the user: a
@@ -72,7 +72,7 @@ func (e *evaluator) written(x expr.Expr) string {
 			break
 		}
 		v, ok := e.eval(part.Access)
-		var p provenance.Provenance
+		var p derivation.Derivation
 		value, problem := textOf(p.Peel(v))
 		if !ok || problem != "" {
 			break

@@ -13,8 +13,8 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/expr"
+	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/derivation"
 	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/measure"
-	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
 )
 
 func (e *evaluator) call(c *expr.Call) (property.Value, bool) {
@@ -27,10 +27,10 @@ func (e *evaluator) call(c *expr.Call) (property.Value, bool) {
 	}
 	switch c.Function {
 	case expr.Secret:
-		p := provenance.Provenance{Secret: true}
+		p := derivation.Derivation{Secret: true}
 		return p.Wrap(p.Peel(args[0])), true
 	case expr.Unsecret:
-		var p provenance.Provenance
+		var p derivation.Derivation
 		plain, _ := p.Flatten(args[0])
 		p.Secret = false
 		return p.Wrap(plain), true
@@ -208,7 +208,7 @@ func join(delimiter, list property.Value) (property.Value, *argumentError) {
 
 // selectElement gives the result the provenance of the list, the index, and the element alone.
 func (e *evaluator) selectElement(c *expr.Call, args []property.Value) (property.Value, bool) {
-	var p provenance.Provenance
+	var p derivation.Derivation
 	index, list := p.Peel(args[0]), p.Peel(args[1])
 	if index.IsUnknown() || list.IsUnknown() {
 		return p.Wrap(property.Unknown), true
@@ -233,7 +233,7 @@ func (e *evaluator) selectElement(c *expr.Call, args []property.Value) (property
 // ofParts calls a function of a list's or mapping's own parts, whatever those are. The result has the
 // provenance of the list, and of the element that it is.
 func (e *evaluator) ofParts(c *expr.Call, arg property.Value) (property.Value, bool) {
-	var p provenance.Provenance
+	var p derivation.Derivation
 	v := p.Peel(arg)
 	if v.IsUnknown() {
 		return p.Wrap(v), true
@@ -266,7 +266,7 @@ func (e *evaluator) ofParts(c *expr.Call, arg property.Value) (property.Value, b
 
 // ofResource returns the name or type of a resource, which are known before it is registered.
 func (e *evaluator) ofResource(c *expr.Call, arg property.Value) (property.Value, bool) {
-	var p provenance.Provenance
+	var p derivation.Derivation
 	v := p.Peel(arg)
 	if v.IsUnknown() && e.static {
 		return property.Unknown, true

@@ -10,7 +10,7 @@ import (
 	"github.com/husk-dev/husk/engine/builtin"
 	"github.com/husk-dev/husk/engine/program/expr"
 	"github.com/husk-dev/husk/engine/program/source"
-	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
+	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/derivation"
 )
 
 // invoke calls a provider's function. The result has the provenance of the arguments. It is unknown
@@ -28,7 +28,7 @@ func (e *evaluator) invoke(x *expr.Invoke) (property.Value, bool) {
 	if !ok || !argsOK || !optionsOK {
 		return property.Null, false
 	}
-	var from provenance.Provenance
+	var from derivation.Derivation
 	_, known := from.Flatten(property.Object(args))
 	what := func(path string) string { return "argument " + quote(path) + " of " + x.Token }
 	if e.static {
@@ -165,7 +165,7 @@ func (e *evaluator) defaultProvider(pkg string) *instance {
 		return nil
 	}
 	v, _ := e.scope.lookup(r.name)
-	var p provenance.Provenance
+	var p derivation.Derivation
 	if ref, ok := p.Peel(v).AsReference(); ok {
 		return e.scope.instance(ref.URN)
 	}
@@ -188,7 +188,7 @@ func (e *evaluator) invokeFailed(x *expr.Invoke, err error) {
 
 // stackReference returns an output of another stack by the old fn::stackReference.
 func (e *evaluator) stackReference(c *expr.Call, args []property.Value) (property.Value, bool) {
-	var p provenance.Provenance
+	var p derivation.Derivation
 	stack, stackKnown := p.Flatten(args[0])
 	output, outputKnown := p.Flatten(args[1])
 	if e.static {

@@ -13,7 +13,7 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/program/expr"
 	"github.com/husk-dev/husk/engine/program/source"
-	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
+	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/derivation"
 )
 
 // options are a resource's options as they are written; those not given are nil.
@@ -250,7 +250,7 @@ func (o *optionReader) computedAliases(x expr.Expr) (out []abi.Alias) {
 		o.ok = false
 		return nil
 	}
-	var p provenance.Provenance
+	var p derivation.Derivation
 	v, _ = p.Flatten(v) // the ID of a parent need not be known
 	if p.Ephemeral() {
 		o.fail(x, "the option aliases must not be ephemeral, because it is recorded")

@@ -10,7 +10,7 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/program/expr"
-	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
+	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/derivation"
 )
 
 // option is an option of resources whose value is an expression.
@@ -131,7 +131,7 @@ func (o *optionReader) value(name string) (property.Value, bool) {
 		o.ok = false
 		return property.Null, false
 	}
-	var p provenance.Provenance
+	var p derivation.Derivation
 	v, known := p.Flatten(v)
 	if p.Ephemeral() {
 		o.fail(x, "the option %s must not be ephemeral, because it is recorded", name)
@@ -153,7 +153,7 @@ func (o *optionReader) anything(name string) *property.Value {
 		o.ok = false
 		return nil
 	}
-	if (&provenance.Provenance{URNs: v.Dependencies()}).Ephemeral() {
+	if (&derivation.Derivation{URNs: v.Dependencies()}).Ephemeral() {
 		o.fail(x, "the option %s must not be ephemeral, because it is recorded", name)
 	}
 	if v = v.Lower(property.KindOutput); v.IsNull() {
@@ -256,12 +256,12 @@ func (o *optionReader) resourceOf(what string, x expr.Expr) *instance {
 		o.ok = false
 		return nil
 	}
-	var p provenance.Provenance
+	var p derivation.Derivation
 	return o.instance(what, x, p.Peel(v))
 }
 
 func (o *optionReader) instance(what string, x expr.Expr, v property.Value) *instance {
-	var p provenance.Provenance
+	var p derivation.Derivation
 	v = p.Peel(v)
 	if ref, ok := v.AsReference(); ok {
 		if i := o.scope.instance(ref.URN); i != nil {
@@ -280,7 +280,7 @@ func (o *optionReader) resources(what string, x expr.Expr) []*instance {
 		o.ok = false
 		return nil
 	}
-	var p provenance.Provenance
+	var p derivation.Derivation
 	v = p.Peel(v)
 	elements, isArray := v.AsArray()
 	if !isArray {

@@ -24,8 +24,8 @@ import (
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/budget"
 	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/derivation"
 	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/measure"
-	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
 )
 
 // Schemas says what packages offer. It may be called concurrently.
@@ -253,7 +253,7 @@ func (d *deployment) outputs() property.Map {
 		}
 		v, ok := d.eval(o.value)
 		m := measure.Of(v)
-		if ok = ok && d.spend(o.value, 0, m.Bytes()); ok && (&provenance.Provenance{URNs: v.Dependencies()}).Ephemeral() {
+		if ok = ok && d.spend(o.value, 0, m.Bytes()); ok && (&derivation.Derivation{URNs: v.Dependencies()}).Ephemeral() {
 			d.errorf(o.value, "the output %q must not be ephemeral, because it is recorded", o.name)
 		} else if ok {
 			entries = append(entries, property.Entry{Key: o.name, Value: v})

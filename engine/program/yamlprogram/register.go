@@ -15,8 +15,8 @@ import (
 	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/program/expr"
 	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/derivation"
 	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/measure"
-	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
 )
 
 // register registers or reads a resource, and gives its name a value.
@@ -64,7 +64,7 @@ func (d *deployment) register(r *resource) status {
 	response, err := d.monitor.RegisterResource(d.ctx, abi.RegisterResourceRequest{
 		Type: r.token, Name: name, Parent: parent,
 		Custom: !r.isComponent(), Remote: r.isComponent(),
-		Inputs: provenance.LowerContents(inputs), PropertyDependencies: depends,
+		Inputs: derivation.LowerContents(inputs), PropertyDependencies: depends,
 		Options: options, SourcePosition: d.position(r),
 	})
 	if err != nil {
@@ -153,7 +153,7 @@ func (d *deployment) complete(r *resource, options *abi.ResourceOptions) {
 func dependencies(inputs property.Map) []abi.PropertyDependency {
 	var out []abi.PropertyDependency
 	for _, key := range inputs.Keys() {
-		p := provenance.Provenance{URNs: inputs.Get(key).Dependencies()}
+		p := derivation.Derivation{URNs: inputs.Get(key).Dependencies()}
 		if len(p.URNs) > 0 {
 			out = append(out, abi.PropertyDependency{Key: key, URNs: p.Distinct()})
 		}
@@ -173,7 +173,7 @@ func (d *deployment) read(r *resource, options abi.ResourceOptions, parent urn.U
 
 // readAs reads a resource by its ID. Stack references, too, are read, and so never out of date.
 func (d *deployment) readAs(r *resource, name string, x expr.Expr, id property.Value, state property.Map, options abi.ResourceOptions, parent urn.URN) status {
-	var p provenance.Provenance
+	var p derivation.Derivation
 	id, known := p.Flatten(id)
 	if !known {
 		// Only a preview comes here: what is read depends on what is not there yet.

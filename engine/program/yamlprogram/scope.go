@@ -7,7 +7,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/internal/providers"
-	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/provenance"
+	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/derivation"
 )
 
 // instance is a registered resource. In a check, nothing is known about it.
@@ -27,7 +27,7 @@ type instance struct {
 const versionProperty = "version"
 
 func (i *instance) value() property.Value {
-	p := provenance.Provenance{URNs: []string{string(i.urn)}}
+	p := derivation.Derivation{URNs: []string{string(i.urn)}}
 	return p.Wrap(property.Reference(property.ResourceReference{
 		URN: string(i.urn), HasID: !i.decl.isComponent(), ID: i.id, PackageVersion: i.decl.packageVersion,
 	}))
@@ -35,7 +35,7 @@ func (i *instance) value() property.Value {
 
 // property returns a property of the resource; its provenance names the resource.
 func (i *instance) property(name string) property.Value {
-	p := provenance.Provenance{URNs: []string{string(i.urn)}}
+	p := derivation.Derivation{URNs: []string{string(i.urn)}}
 	p.Add(i.dependencies[name]...)
 	var v property.Value
 	switch {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon/canontest"
-	"github.com/husk-dev/husk/examples/internal/moduletest"
+	"github.com/husk-dev/husk/examples/internal/hosttest"
 	"github.com/husk-dev/husk/guest-sdk/guest"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/testkit/testmodule"
@@ -46,7 +46,7 @@ func newTwins(t *testing.T, declared guest.Provider, dir string, grants host.Gra
 	// One instance, started now, so that starting reads no random bytes of later calls.
 	module := testmodule.Load(t, dir, host.NewConfig().WithRandom(w.entropy).WithClock(w.clock))
 	// What the host holds answers to is not what is compared here.
-	w.module = moduletest.New(t, module, host.ProviderOptions{Name: declared.Name, Grants: grants, Instances: 1, Lenient: true}).Provider
+	w.module = hosttest.New(t, module, host.ProviderOptions{Name: declared.Name, Grants: grants, Instances: 1, Lenient: true}).Provider
 	w.sparing, err = module.NewProvider(t.Context(), host.ProviderOptions{Name: declared.Name, Grants: grants, Instances: 1})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, w.sparing.Close()) })

@@ -196,7 +196,7 @@ func Open(ctx context.Context, w *workspace.Workspace, o Options) (_ *Run, err e
 		return source.Diagnostics{d}
 	}
 	p := o.Plugins
-	if p.Trust, err = plugins.OpenTrust(w.Project, o.Trusted); err != nil {
+	if p.StateModules, err = plugins.OpenStateModules(w.Project, o.Trusted); err != nil {
 		return nil, err
 	}
 	r.record(&p, o, stack)

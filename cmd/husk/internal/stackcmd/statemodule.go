@@ -81,7 +81,7 @@ func (a commands) stateModule() *cobra.Command {
 
 func (a commands) setModule(ctx context.Context, w *workspace.Workspace, stack, word, module string) error {
 	var u urn.URN
-	trust, err := plugins.OpenTrust(w.Project, nil)
+	trust, err := plugins.OpenStateModules(w.Project, nil)
 	if err != nil {
 		return err
 	}

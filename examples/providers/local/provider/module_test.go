@@ -13,7 +13,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	abigrant "github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/abi/property"
-	"github.com/husk-dev/husk/examples/internal/moduletest"
+	"github.com/husk-dev/husk/examples/internal/hosttest"
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/testkit/testmodule"
@@ -40,7 +40,7 @@ func inProject(t *testing.T, module *host.Module, grants ...grant) *pt.Provider 
 		require.NoError(t, err)
 		options.Grants.FS = append(options.Grants.FS, fs)
 	}
-	return moduletest.New(t, module, options)
+	return hosttest.New(t, module, options)
 }
 
 func TestModule(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/grant"
-	"github.com/husk-dev/husk/examples/internal/moduletest"
+	"github.com/husk-dev/husk/examples/internal/hosttest"
 	"github.com/husk-dev/husk/examples/internal/petstore"
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
 	"github.com/husk-dev/husk/examples/providers/openapi/provider"
@@ -43,7 +43,7 @@ func TestInAProgram(t *testing.T) {
 func TestAsAModule(t *testing.T) {
 	module := testmodule.Load(t, "..", host.NewConfig())
 	specification(t, func(t *testing.T, s *petstore.Store) *pt.Provider {
-		return moduletest.New(t, module, host.ProviderOptions{Name: "openapi", Grants: grants(t, s)})
+		return hosttest.New(t, module, host.ProviderOptions{Name: "openapi", Grants: grants(t, s)})
 	})
 	t.Run("is told what to grant", func(t *testing.T) { testDenials(t, module) })
 	t.Run("continues a trace", func(t *testing.T) { testTrace(t, module) })
@@ -68,7 +68,7 @@ func testTrace(t *testing.T, module *host.Module) {
 	span := trace.NewTracer(exporter).Start(trace.ID{}, "call", trace.Client)
 	const own = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	for _, headers := range []pt.Object{{}, {"traceparent": own}} {
-		p := moduletest.New(t, module, host.ProviderOptions{Name: "openapi", Grants: g})
+		p := hosttest.New(t, module, host.ProviderOptions{Name: "openapi", Grants: g})
 		parameterize(t, p, args(document, "petstore"))
 		require.NoError(t, configure(p, pt.Object{"baseUrl": server.URL, "token": "t", "headers": headers}))
 		p.Context = trace.With(t.Context(), span)
@@ -107,7 +107,7 @@ func testLargeDocument(t *testing.T, module *host.Module) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "large.json"), []byte(b.String()), 0o644))
 	fs, err := grant.InProject(dir, ".", false)
 	require.NoError(t, err)
-	p := moduletest.New(t, module, host.ProviderOptions{Name: "openapi", Grants: host.Grants{FS: []host.FSGrant{fs}}})
+	p := hosttest.New(t, module, host.ProviderOptions{Name: "openapi", Grants: host.Grants{FS: []host.FSGrant{fs}}})
 	parameterize(t, p, args("large.json", "large"))
 	pkg := parsed(t, schemaOf(t, p))
 	require.Len(t, pkg.Resources, collections)
@@ -139,7 +139,7 @@ func grants(t *testing.T, s *petstore.Store) host.Grants {
 // testDenials has modules use what they may not.
 func testDenials(t *testing.T, module *host.Module) {
 	s := petstore.New(t, document)
-	p := moduletest.New(t, module, host.ProviderOptions{Name: "openapi"})
+	p := hosttest.New(t, module, host.ProviderOptions{Name: "openapi"})
 	for source, want := range map[string]string{
 		"api/petstore.yaml":     "    - path: api",
 		s.URL + "/openapi.yaml": "grants: http " + s.URL,
@@ -152,7 +152,7 @@ func testDenials(t *testing.T, module *host.Module) {
 
 	g := grants(t, s)
 	g.HTTP = nil
-	p = moduletest.New(t, module, host.ProviderOptions{Name: "openapi", Grants: g})
+	p = hosttest.New(t, module, host.ProviderOptions{Name: "openapi", Grants: g})
 	parameterize(t, p, args(document, "petstore"))
 	require.NoError(t, configure(p, pt.Object{"baseUrl": s.URL + "/v2", "token": "t0ken"}))
 	_, err := p.TryCreate(pet, pt.Object{"name": "Rex", "kind": "dog"})

@@ -8,7 +8,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	abigrant "github.com/husk-dev/husk/abi/grant"
-	"github.com/husk-dev/husk/examples/internal/moduletest"
+	"github.com/husk-dev/husk/examples/internal/hosttest"
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/testkit/postgrestest"
@@ -23,7 +23,7 @@ func TestModule(t *testing.T) {
 	start := func(grant string) *pt.Provider {
 		granted, err := abigrant.ParseTCP(grant)
 		require.NoError(t, err)
-		p := moduletest.New(t, module, host.ProviderOptions{Name: "postgresql", Grants: host.Grants{TCP: []host.TCPGrant{granted}}})
+		p := hosttest.New(t, module, host.ProviderOptions{Name: "postgresql", Grants: host.Grants{TCP: []host.TCPGrant{granted}}})
 		require.NoError(t, configure(p, s.Configuration()))
 		return p
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/husk-dev/husk/examples/internal/moduletest"
+	"github.com/husk-dev/husk/examples/internal/hosttest"
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/testkit/testmodule"
@@ -15,7 +15,7 @@ import (
 
 // The module needs no grants, draws its own random bytes, and knows what time it is.
 func TestModule(t *testing.T) {
-	p := moduletest.New(t, testmodule.Load(t, "..", host.NewConfig()), host.ProviderOptions{Name: "tls"})
+	p := hosttest.New(t, testmodule.Load(t, "..", host.NewConfig()), host.ProviderOptions{Name: "tls"})
 	c := newChain(p)
 	signed := p.Create(locallySignedCert, c.inputs)
 

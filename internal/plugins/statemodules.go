@@ -22,10 +22,10 @@ import (
 // decide which code runs: husk runs a module that a state names only if this user's project has listed
 // it, or the user confirms it. The module gets the secrets of the resources and the provider's grants.
 
-// Trust has the modules that a user has listed or confirmed for a project, as providers of a name. A file
-// in the user's configuration directory records them for each directory and name of a project. It is
-// safe for concurrent use.
-type Trust struct {
+// StateModules are the modules that may run because a state names them: a user has listed or confirmed them for a project,
+// as providers of a name. A file in the user's configuration directory records them for each directory and name of
+// a project. It is safe for concurrent use.
+type StateModules struct {
 	// file is empty if the user has no configuration directory: nothing is recorded then.
 	file string
 	// head is the first line of the file, for people.
@@ -47,10 +47,10 @@ func UserFiles() []string {
 	return []string{filepath.Join(config, "husk", "trusted-modules")}
 }
 
-// OpenTrust returns the modules that the user trusts in a project's directory. confirmed are the digests
+// OpenStateModules returns the modules that the user trusts in a project's directory. confirmed are the digests
 // that the user confirms for this run.
-func OpenTrust(project *program.Project, confirmed []string) (*Trust, error) {
-	t := &Trust{confirmed: confirmed}
+func OpenStateModules(project *program.Project, confirmed []string) (*StateModules, error) {
+	t := &StateModules{confirmed: confirmed}
 	place := UserFiles()
 	if place == nil {
 		return t, nil
@@ -71,7 +71,7 @@ func OpenTrust(project *program.Project, confirmed []string) (*Trust, error) {
 func trustLine(digest, provider string) string { return strings.ToLower(digest) + " " + provider }
 
 // has reports whether the user trusts a module as the provider of a name.
-func (t *Trust) has(digest, provider string) (bool, error) {
+func (t *StateModules) has(digest, provider string) (bool, error) {
 	if t == nil {
 		return false, nil
 	}
@@ -83,7 +83,7 @@ func (t *Trust) has(digest, provider string) (bool, error) {
 }
 
 // load reads the file. The caller holds the lock.
-func (t *Trust) load() error {
+func (t *StateModules) load() error {
 	if t.known != nil || t.file == "" {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (t *Trust) load() error {
 }
 
 // confirm is Add, and holds for this run if nothing can be recorded.
-func (t *Trust) confirm(digest, provider string) error {
+func (t *StateModules) confirm(digest, provider string) error {
 	t.mu.Lock()
 	t.confirmed = append(t.confirmed, digest)
 	t.mu.Unlock()
@@ -118,7 +118,7 @@ func (t *Trust) confirm(digest, provider string) error {
 }
 
 // Add records that the user trusts a module as the provider of a name.
-func (t *Trust) Add(digest, provider string) error {
+func (t *StateModules) Add(digest, provider string) error {
 	if t == nil || t.file == "" {
 		return nil
 	}
@@ -191,7 +191,7 @@ func (e *UntrustedError) Names() string {
 // trusts returns an error unless the project has listed a module that a state names, or lists it now, or
 // the user confirms it.
 func (p *Plugins) trusts(ctx context.Context, digest, provider string) error {
-	trusted, err := p.options.Trust.has(digest, provider)
+	trusted, err := p.options.StateModules.has(digest, provider)
 	if trusted || err != nil || p.lists(ctx, digest, provider) {
 		return err
 	}
@@ -200,7 +200,7 @@ func (p *Plugins) trusts(ctx context.Context, digest, provider string) error {
 
 // trust records that a module is listed or confirmed. If that fails, a later run asks again.
 func (p *Plugins) trust(m *Module) {
-	if err := p.options.Trust.Add(m.Info().Digest, m.Name); err != nil {
+	if err := p.options.StateModules.Add(m.Info().Digest, m.Name); err != nil {
 		p.options.Events(engine.Diagnostic{Severity: "debug", Provider: m.Name,
 			Message: "a later refresh or destroy may ask whether to trust its module: " + err.Error()})
 	}
@@ -208,7 +208,7 @@ func (p *Plugins) trust(m *Module) {
 
 // Confirm records that the user trusts a module.
 func (p *Plugins) Confirm(m RecordedModule) error {
-	return p.options.Trust.confirm(m.Digest, m.Provider)
+	return p.options.StateModules.confirm(m.Digest, m.Provider)
 }
 
 // lists reports whether the project lists a module as the provider of a name. A module that cannot be

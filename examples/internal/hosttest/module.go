@@ -1,5 +1,5 @@
-// Package moduletest tests providers as modules, in the real host.
-package moduletest
+// Package hosttest tests providers as modules, in the real host.
+package hosttest
 
 import (
 	"testing"

@@ -1,5 +1,5 @@
-// Package moduletest has the users of modules of each kind: what they may do, and how they are loaded.
-package moduletest
+// Package loadertest has the users of modules of each kind: what they may do, and how they are loaded.
+package loadertest
 
 import (
 	"testing"

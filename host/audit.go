@@ -13,16 +13,6 @@ import (
 	"github.com/husk-dev/husk/internal/base/printable"
 )
 
-// Names of package grant for programs that only make grants for [ProviderOptions].
-type (
-	Grants    = grant.Set
-	FSGrant   = grant.FS
-	HTTPGrant = grant.HTTP
-	TCPGrant  = grant.TCP
-	// Refusal is a use of a capability that no grant covers, as the grant that would.
-	Refusal = grant.Text
-)
-
 // What a provider may have open. Bytes are bounded too; see package limit.
 const (
 	// MaxHTTPExchanges and MaxOpenAssets are for one call.

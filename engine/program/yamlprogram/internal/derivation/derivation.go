@@ -1,5 +1,5 @@
-// Package provenance follows what values of a program were computed from: resources, and secrets.
-package provenance
+// Package derivation follows what values of a program were computed from: resources, and secrets.
+package derivation
 
 import (
 	"slices"
@@ -9,8 +9,8 @@ import (
 	"github.com/husk-dev/husk/engine/internal/ephemeral"
 )
 
-// Provenance is what a computed value inherits from what it was computed from.
-type Provenance struct {
+// Derivation is what a computed value inherits from what it was computed from.
+type Derivation struct {
 	Secret bool
 	// URNs are the resources, neither sorted nor distinct. Nobody changes the elements.
 	URNs []string
@@ -23,7 +23,7 @@ type Provenance struct {
 const fewURNs = 8
 
 // Add adds resources. Nobody may change the list any more.
-func (p *Provenance) Add(urns ...string) {
+func (p *Derivation) Add(urns ...string) {
 	switch n := len(urns); {
 	case n == 0:
 		return
@@ -44,10 +44,10 @@ func (p *Provenance) Add(urns ...string) {
 }
 
 // Ephemeral reports whether the value was computed from an ephemeral one, so that it must not be recorded.
-func (p *Provenance) Ephemeral() bool { return slices.ContainsFunc(p.URNs, ephemeral.IsMark) }
+func (p *Derivation) Ephemeral() bool { return slices.ContainsFunc(p.URNs, ephemeral.IsMark) }
 
 // Peel takes the wrappers off a value, but not off its parts.
-func (p *Provenance) Peel(v property.Value) property.Value {
+func (p *Derivation) Peel(v property.Value) property.Value {
 	for {
 		switch v.Kind() {
 		case property.KindSecret:
@@ -65,14 +65,14 @@ func (p *Provenance) Peel(v property.Value) property.Value {
 }
 
 // Flatten takes all wrappers off a value and its parts, and reports whether all of them are known.
-func (p *Provenance) Flatten(v property.Value) (plain property.Value, known bool) {
+func (p *Derivation) Flatten(v property.Value) (plain property.Value, known bool) {
 	p.Secret = p.Secret || v.ContainsSecrets()
 	p.Add(v.Dependencies()...)
 	return v.Unwrap(), !v.ContainsUnknowns()
 }
 
-// Wrap gives a value the provenance.
-func (p *Provenance) Wrap(v property.Value) property.Value {
+// Wrap gives a value the derivation.
+func (p *Derivation) Wrap(v property.Value) property.Value {
 	if len(p.URNs) > 0 {
 		// They become sorted and distinct: what is computed of it, over and over, depends on no more than this.
 		return property.OutputOf(property.Output{Value: v, Secret: p.Secret, Dependencies: slices.Clip(p.URNs)})
@@ -84,7 +84,7 @@ func (p *Provenance) Wrap(v property.Value) property.Value {
 }
 
 // Distinct returns the resources, sorted.
-func (p *Provenance) Distinct() []urn.URN {
+func (p *Derivation) Distinct() []urn.URN {
 	urns := make([]urn.URN, len(p.URNs))
 	for i, u := range p.URNs {
 		urns[i] = urn.URN(u)
