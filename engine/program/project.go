@@ -179,6 +179,8 @@ type decoder struct {
 	// listed are the names in plugins.providers, also of what is wrong otherwise.
 	listed           map[string]bool
 	declaredPackages []source.Field
+	// hasStackConfigDir is set if the file names the directory of the stacks' configuration.
+	hasStackConfigDir bool
 }
 
 func (d *decoder) root(root *yaml.Node) {
@@ -189,7 +191,9 @@ func (d *decoder) root(root *yaml.Node) {
 		case "name":
 			d.name(f.Value)
 		case "description":
-			p.Description, _ = d.Text(f.Value, "the description")
+			if !source.IsNull(source.Resolve(f.Value)) {
+				p.Description, _ = d.Text(f.Value, "the description")
+			}
 		case "runtime":
 			d.runtime(f.Value)
 		case "main":
@@ -201,10 +205,12 @@ func (d *decoder) root(root *yaml.Node) {
 		case "encryption":
 			d.encryption(f.Value)
 		case "stackConfigDir":
-			if dir, ok := d.path(f.Value, "stackConfigDir"); ok {
-				p.StackConfigDir = p.Path(dir)
-			}
+			d.stackConfigDir(f)
 		case "config":
+			if n := source.Resolve(f.Value); n.Kind == yaml.ScalarNode && !source.IsNull(n) { // the name that stackConfigDir had
+				d.stackConfigDir(f)
+				continue
+			}
 			d.config = d.Fields(f.Value, f.Name)
 		case "configuration":
 			d.configuration = d.Fields(f.Value, f.Name)
@@ -293,6 +299,15 @@ func (d *decoder) name(n *yaml.Node) {
 	d.project.Name = name
 }
 
+func (d *decoder) stackConfigDir(f source.Field) {
+	dir, ok := d.path(f.Value, f.Name)
+	if ok && d.hasStackConfigDir {
+		d.Errorf(f.Key, "config and stackConfigDir both name the directory of the stacks' configuration: leave out config")
+	} else if ok {
+		d.project.StackConfigDir, d.hasStackConfigDir = d.project.Path(dir), true
+	}
+}
+
 func (d *decoder) encryption(n *yaml.Node) {
 	what, ok := d.Text(n, "the encryption")
 	if ok && what != EncryptAll && what != EncryptSecrets {
@@ -315,6 +330,8 @@ func (d *decoder) runtime(n *yaml.Node) {
 func (d *decoder) other(f source.Field) {
 	switch {
 	case slices.Contains(pulumiKeys, f.Name), strings.HasPrefix(f.Name, "x-"):
+	case strings.HasPrefix(d.File.Name, "Pulumi.") && d.Nearest(f.Name, func() []string { return projectKeys }) == "":
+		d.Warnf(f.Key, "the key %q has no effect", f.Name) // of another tool, as Pulumi allows it
 	default:
 		d.Unknown(f, "the project file", projectKeys)
 	}

@@ -101,6 +101,29 @@ resources:
 	require.Equal(t, property.Number(2), p.Config[0].Default)
 }
 
+// What Pulumi reads in project files that are old, empty in places, or shared with other tools.
+func TestParseAProjectOfPulumi(t *testing.T) {
+	parse := func(text string) (*Project, error) {
+		return ParseProject(t.Context(), projectroot.New("/work", projectroot.Trusted), "Pulumi.yaml", []byte(text))
+	}
+	p, err := parse("name: shop\ndescription:\nruntime: nodejs\nconfig: stacks\nteam: {name: web}\n")
+	require.NoError(t, err)
+	require.Empty(t, p.Description)
+	require.Equal(t, "/work/stacks", p.StackConfigDir)
+	require.Empty(t, p.Config)
+	require.Len(t, p.Warnings, 1)
+	require.Contains(t, p.Warnings[0].Error(), `Pulumi.yaml:5:1: warning: the key "team" has no effect`)
+	for text, want := range map[string]string{
+		"resource: {}":                 `unknown key "resource" in the project file; did you mean "resources"?`,
+		"config: a\nstackConfigDir: b": "config and stackConfigDir both name the directory of the stacks' configuration: leave out config",
+		"config: [a]":                  "config is a mapping of keys to values, not a list",
+		"description: [a]":             "the description must be text",
+	} {
+		_, err := parse("name: shop\nruntime: yaml\n" + text + "\n")
+		require.ErrorContains(t, err, want, text)
+	}
+}
+
 // All that is wrong with a project file is told at once.
 func TestProjectErrors(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{

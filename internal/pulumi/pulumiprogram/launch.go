@@ -109,7 +109,7 @@ func (p *Program) node(run abi.RunContext) (_ launch, cleanUp func(), err error)
 			if _, err := os.Stat(tsconfig); err != nil {
 				return nil, nil, p.refuse(o, "the configuration of TypeScript cannot be read: %v", err)
 			}
-		case "packagemanager": // packages are installed already
+		case "packagemanager", "production": // packages are installed already
 		default:
 			return nil, nil, p.unsupported(o)
 		}

@@ -2,6 +2,7 @@ package pulumiprogram
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -47,7 +48,7 @@ func (p *Program) python(ctx context.Context, run abi.RunContext) (launch, error
 	case virtualenv.Value != "":
 		environment = p.project.Path(virtualenv.Value)
 	case toolchain.Value == "uv":
-		environment = filepath.Join(p.project.Dir, ".venv")
+		environment = uvEnvironment(p.project.Dir, dir)
 	case toolchain.Value == "poetry":
 		var err error
 		if environment, err = poetryEnvironment(ctx, dir); err != nil {
@@ -70,6 +71,15 @@ func (p *Program) python(ctx context.Context, run abi.RunContext) (launch, error
 		cmd.Dir, cmd.Env = dir, variables
 		return command{Cmd: cmd}
 	}, nil
+}
+
+// uvEnvironment returns the virtual environment of uv for a program: that of the workspace, whose lock is beside the program or above.
+func uvEnvironment(project, dir string) string {
+	root := project
+	if lock := findAbove(dir, "uv.lock"); lock != "" {
+		root = filepath.Dir(lock)
+	}
+	return absolute(root, cmp.Or(os.Getenv("UV_PROJECT_ENVIRONMENT"), ".venv"))
 }
 
 // pythonOf returns the interpreter of a virtual environment, or the one in PATH if that is empty.

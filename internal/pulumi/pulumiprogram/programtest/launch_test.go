@@ -85,6 +85,25 @@ func TestPythonWithPoetry(t *testing.T) {
 	require.Contains(t, p.text.String(), "run by "+environment)
 }
 
+// uv has one virtual environment for all programs of a workspace.
+func TestPythonWithUV(t *testing.T) {
+	environment := sdktest.Python(t)
+	p := newProject(t, "python")
+	p.runtimeOptions("python", "toolchain: uv")
+	p.write("__main__.py", "import sys\nprint('run by', sys.prefix)\nimport pulumi\n")
+	_, err := p.run(engine.Up{})
+	require.ErrorContains(t, err, "the virtual environment of the program has no "+filepath.Join(p.dir, ".venv"))
+	workspace := filepath.Dir(p.dir)
+	require.NoError(t, os.WriteFile(filepath.Join(workspace, "uv.lock"), nil, 0o600))
+	_, err = p.run(engine.Up{})
+	require.ErrorContains(t, err, "the virtual environment of the program has no "+filepath.Join(workspace, ".venv"))
+	name, err := filepath.Rel(workspace, environment)
+	require.NoError(t, err)
+	t.Setenv("UV_PROJECT_ENVIRONMENT", name)
+	p.up()
+	require.Contains(t, p.text.String(), "run by "+environment)
+}
+
 // A type checker of the environment runs before the program, which does not run if it finds something.
 func TestPythonWithATypeChecker(t *testing.T) {
 	environment, own := sdktest.Python(t), t.TempDir()
