@@ -1,9 +1,7 @@
 package port
 
 import (
-	_ "embed"
 	"fmt"
-	"maps"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -14,29 +12,9 @@ import (
 	modsemver "golang.org/x/mod/semver"
 
 	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/internal/port/known"
 	"github.com/husk-dev/husk/internal/registry"
 )
-
-//go:embed known.txt
-var knownText string
-
-// known has the Go modules of known.txt, by name or address.
-func known() map[string]string {
-	all := map[string]string{}
-	for line := range strings.Lines(knownText) {
-		if fields := strings.Fields(line); len(fields) == 2 && fields[0] != "#" {
-			all[fields[0]] = fields[1]
-		}
-	}
-	return all
-}
-
-// Known returns the Go module of the provider for Terraform that a package of Pulumi, or the name of a provider, stands for.
-// It is false for names that husk does not know.
-func Known(name string) (module string, ok bool) {
-	module, ok = known()[name]
-	return module, ok
-}
 
 // reference is SOURCE as a module of a proxy, or a repository of git.
 type reference struct {
@@ -107,18 +85,17 @@ func moduleOf(text, name string) (string, error) {
 	if slices.ContainsFunc(parts, func(part string) bool { return !namePart.MatchString(part) }) {
 		return "", fmt.Errorf("%s is neither a directory nor the name of a provider, such as hashicorp/time", text)
 	}
-	all := known()
-	if module := all[name]; module != "" {
+	if module := known.Module(name); module != "" {
 		return module, nil
 	}
 	own := parts[len(parts)-1]
 	if len(parts) == 2 && !slices.Contains(pulumiNamespaces, parts[0]) {
 		return "github.com/" + parts[0] + "/terraform-provider-" + own, nil
 	}
-	if module := all[strings.TrimPrefix(own, "pulumi-")]; module != "" {
+	if module := known.Module(strings.TrimPrefix(own, "pulumi-")); module != "" {
 		return module, nil
 	}
-	names := slices.DeleteFunc(slices.Collect(maps.Keys(all)), func(name string) bool { return strings.Contains(name, "/") })
+	names := slices.DeleteFunc(known.Names(), func(name string) bool { return strings.Contains(name, "/") })
 	return "", fmt.Errorf("there is no directory %s, and no provider is known by the name %s%s\n"+
 		"name it as Terraform's registry has it, NAMESPACE/%s, or by its Go module or repository", text, own, source.DidYouMean(own, names), own)
 }

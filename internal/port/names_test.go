@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/mod/module"
 )
 
 // What people type for a provider names a module, and the repository at its tag.
@@ -56,22 +55,5 @@ func TestNamesOfProviders(t *testing.T) {
 	} {
 		_, err := parseReference(text)
 		require.ErrorContains(t, err, want, text)
-	}
-}
-
-// Each line of the table names a module.
-func TestKnownProviders(t *testing.T) {
-	lines := 0
-	for line := range strings.Lines(knownText) {
-		if !strings.HasPrefix(line, "#") {
-			require.Len(t, strings.Fields(line), 2, line)
-			lines++
-		}
-	}
-	all := known()
-	require.Len(t, all, lines, "a name is there twice")
-	for name, path := range all {
-		require.NoError(t, module.CheckPath(path), name)
-		require.Contains(t, path, "/terraform-provider-", name)
 	}
 }

@@ -63,8 +63,8 @@ func (a commands) install() *cobra.Command {
 			"versions. If a version asks for more than the one that was locked, the command shows it and asks.\n\n" +
 			"With arguments, it first adds providers to the project file: by the source, such as\n" +
 			"oci://ghcr.io/acme/random, or by a name that the registries have which plugins.registries in the project file\n" +
-			"or HUSK_REGISTRIES lists, such as acme/random@^1.2. Without arguments, it looks there for what a program in\n" +
-			"YAML uses and the project does not list, and asks whether to add it.",
+			"or HUSK_REGISTRIES lists, such as acme/random@^1.2. Without arguments, it looks there for what the program\n" +
+			"uses and the project does not list, and asks whether to add it. Of what no registry has, it says how to port it.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var found []install.Found
 			var err error
