@@ -11,10 +11,12 @@ import (
 	"github.com/husk-dev/husk/internal/testkit/doctest"
 )
 
-// docs/engine.md has one row for each item of the checklist, each with tests that
-// exist.
+// checklist is the document of the engine's tests.
+const checklist = "engine/internal/enginetest/engine-tests.md"
+
+// The document has one row for each item of the checklist, each with tests that exist.
 func TestChecklist(t *testing.T) {
-	text := doctest.Require(t, "../../..", "docs/engine.md")
+	text := doctest.Require(t, "../../..", checklist)
 	rows := regexp.MustCompile(`(?m)^\| (\d+) \| (.+) \| (.+) \|$`).FindAllStringSubmatch(text, -1)
 	require.Len(t, rows, 77)
 	for i, row := range rows {
@@ -24,9 +26,9 @@ func TestChecklist(t *testing.T) {
 	}
 }
 
-// docs/engine.md has a row for each situation that users reported, with tests that exist.
+// The document has a row for each situation that users reported, with tests that exist.
 func TestSituations(t *testing.T) {
-	text := doctest.Require(t, "../../..", "docs/engine.md")
+	text := doctest.Require(t, "../../..", checklist)
 	_, text, found := strings.Cut(text, "\n## Situations that users reported\n")
 	require.True(t, found)
 	text, _, _ = strings.Cut(text, "\n## ")

@@ -11,7 +11,7 @@ import (
 	"github.com/husk-dev/husk/engine/internal/enginetest"
 )
 
-// The tests of this file are where Pulumi's engine does otherwise in cases of its lifecycle fuzzer: docs/engine.md says why.
+// The tests of this file are where Pulumi's engine does otherwise in cases of its lifecycle fuzzer: engine-tests.md says why.
 
 // A destruction that runs the program keeps a provider that the program protects, as any other resource.
 func TestProviderThatTheProgramProtectsIsKept(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/husk-dev/husk/engine/internal/enginetest"
 )
 
-// The tests of this file are situations that users of other engines reported: docs/engine.md has the list.
+// The tests of this file are situations that users of other engines reported: engine-tests.md has the list.
 
 // What was deleted before a replacement that could not be made is made again, also if the program is as it was.
 func TestFailedReplacementThatIsTakenBack(t *testing.T) {

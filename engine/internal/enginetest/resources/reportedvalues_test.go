@@ -12,9 +12,9 @@ import (
 	"github.com/husk-dev/husk/engine/internal/enginetest"
 )
 
-// The tests of this file are about values, in situations that users of other engines reported: docs/engine.md has the list.
+// The tests of this file are about values, in situations that users of other engines reported: engine-tests.md has the list.
 
-// The tests of this file are situations that users of other engines reported, told in docs/engine.md.
+// The tests of this file are situations that users of other engines reported, told in engine-tests.md.
 
 // object and list make properties of properties.
 func object(pairs ...any) property.Value { return property.Object(enginetest.Props(pairs...)) }
