@@ -48,6 +48,9 @@ type page struct {
 	source           []byte
 	tree             ast.Node
 	headings         []heading
+	// parts are the pages of a document that has several, by the heading that each was in it, and In the page that lists them.
+	parts map[string]*page
+	In    *page
 }
 
 type heading struct {
@@ -86,23 +89,25 @@ func write(root, out string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	for _, g := range groups {
-		for _, file := range g.Files {
-			p := s.pages[file]
-			s.link(p)
-			var body, whole bytes.Buffer
-			if err := markdown.Renderer().Render(&body, p.source, p.tree); err != nil {
-				return 0, err
-			}
-			err := layout.Execute(&whole, map[string]any{
-				"Page": p, "Groups": groups, "Pages": s.pages, "Body": template.HTML(body.String()), "Contents": p.contents(),
-			})
-			if err != nil {
-				return 0, err
-			}
-			if err := os.WriteFile(filepath.Join(out, p.URL), whole.Bytes(), 0o644); err != nil {
-				return 0, err
-			}
+	all := s.all()
+	for _, p := range all {
+		s.link(p)
+		var body, whole bytes.Buffer
+		if err := markdown.Renderer().Render(&body, p.source, p.tree); err != nil {
+			return 0, err
+		}
+		current := p
+		if p.In != nil {
+			current = p.In
+		}
+		err := layout.Execute(&whole, map[string]any{
+			"Page": p, "Current": current, "Groups": groups, "Pages": s.pages, "Body": template.HTML(body.String()), "Contents": p.contents(),
+		})
+		if err != nil {
+			return 0, err
+		}
+		if err := os.WriteFile(filepath.Join(out, p.URL), whole.Bytes(), 0o644); err != nil {
+			return 0, err
 		}
 	}
 	if len(s.problems) > 0 {
@@ -131,7 +136,49 @@ func write(root, out string) (int, error) {
 			return 0, err
 		}
 	}
-	return len(s.pages), nil
+	return len(all), nil
+}
+
+// all returns the pages in the order of the navigation, each before its parts.
+func (s *site) all() (all []*page) {
+	for _, g := range groups {
+		for _, file := range g.Files {
+			p := s.pages[file]
+			all = append(all, p)
+			for _, h := range p.headings {
+				if part := p.parts[h.ID]; part != nil {
+					all = append(all, part)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// divided has a page for each heading of these documents, which are long.
+var divided = []string{"docs/commands.md"}
+
+// divide makes a page of each heading of the second level, and leaves a list of them.
+func divide(p *page) *page {
+	before, rest, _ := bytes.Cut(p.source, []byte("\n## "))
+	list := bytes.NewBuffer(append(before, '\n'))
+	var parts []*page
+	for text := range bytes.SplitSeq(rest, []byte("\n## ")) {
+		name, _, _ := bytes.Cut(text, []byte("\n"))
+		part := parse(p.file, slices.Concat([]byte("# "), text))
+		part.URL = part.headings[0].ID + ".html"
+		parts = append(parts, part)
+		// A list has no headings. Those of the parts are what links name.
+		fmt.Fprintf(list, "- [%s](#%s)\n", name, part.headings[0].ID)
+	}
+	whole := parse(p.file, list.Bytes())
+	whole.parts = map[string]*page{}
+	for _, part := range parts {
+		part.In = whole
+		whole.parts[part.headings[0].ID] = part
+		whole.headings = append(whole.headings, part.headings[0])
+	}
+	return whole
 }
 
 // read reads all documents. One that is in no group is an error.
@@ -147,6 +194,9 @@ func (s *site) read() error {
 			p := parse(file, text)
 			if p.Title == "" {
 				return fmt.Errorf("%s has no title", file)
+			}
+			if slices.Contains(divided, file) {
+				p = divide(p)
 			}
 			s.pages[file] = p
 		}
@@ -216,6 +266,9 @@ func plain(n ast.Node, content []byte) string {
 
 // contents are the headings that the page lists.
 func (p *page) contents() []heading {
+	if p.parts != nil {
+		return nil
+	}
 	return slices.DeleteFunc(slices.Clone(p.headings), func(h heading) bool { return h.Level != 2 && h.Level != 3 || h.Level == 3 && len(p.headings) > 40 })
 }
 
@@ -250,6 +303,9 @@ func (s *site) place(p *page, link string, shown bool) string {
 		file = path.Join(path.Dir(p.file), u.Path)
 	}
 	if to := s.pages[file]; to != nil && !shown {
+		if part := to.parts[u.Fragment]; part != nil {
+			return part.URL
+		}
 		if u.Fragment != "" && !slices.ContainsFunc(to.headings, func(h heading) bool { return h.ID == u.Fragment }) {
 			s.problems = append(s.problems, fmt.Errorf("%s: %s has no heading #%s", p.file, to.file, u.Fragment))
 		}
@@ -276,32 +332,29 @@ const maxText = 600
 
 // sections returns what the search finds.
 func (s *site) sections() (list []section) {
-	for _, g := range groups {
-		for _, file := range g.Files {
-			p := s.pages[file]
-			at := section{Page: p.Title, Title: p.Title, URL: p.URL}
-			end := func() {
-				if len(at.Text) > maxText {
-					at.Text = strings.ToValidUTF8(at.Text[:maxText], "")
-				}
-				list = append(list, at)
+	for _, p := range s.all() {
+		at := section{Page: p.Title, Title: p.Title, URL: p.URL}
+		end := func() {
+			if len(at.Text) > maxText {
+				at.Text = strings.ToValidUTF8(at.Text[:maxText], "")
 			}
-			for n := p.tree.FirstChild(); n != nil; n = n.NextSibling() {
-				if h, ok := n.(*ast.Heading); ok {
-					if h.Level > 1 {
-						end()
-						id, _ := h.AttributeString("id")
-						name, _ := id.([]byte)
-						at = section{Page: p.Title, Title: plain(h, p.source), URL: p.URL + "#" + string(name)}
-					}
-					continue
-				}
-				if len(at.Text) <= maxText {
-					at.Text = strings.TrimSpace(at.Text + " " + plain(n, p.source))
-				}
-			}
-			end()
+			list = append(list, at)
 		}
+		for n := p.tree.FirstChild(); n != nil; n = n.NextSibling() {
+			if h, ok := n.(*ast.Heading); ok {
+				if h.Level > 1 {
+					end()
+					id, _ := h.AttributeString("id")
+					name, _ := id.([]byte)
+					at = section{Page: p.Title, Title: plain(h, p.source), URL: p.URL + "#" + string(name)}
+				}
+				continue
+			}
+			if len(at.Text) <= maxText {
+				at.Text = strings.TrimSpace(at.Text + " " + plain(n, p.source))
+			}
+		}
+		end()
 	}
 	return list
 }

@@ -35,6 +35,14 @@ func TestSite(t *testing.T) {
 			}
 		}
 	}
+	// Each command has a page, which links of the other ones lead to.
+	for name, want := range map[string]string{
+		"husk-up.html": "<h1", "commands.html": `href="husk-up.html"`, "husk-state-move.html": `href="commands.html"`,
+	} {
+		if text, err := os.ReadFile(filepath.Join(out, name)); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s has no %s: %v", name, want, err)
+		}
+	}
 	script, err := os.ReadFile(filepath.Join(out, "site.js"))
 	if err != nil {
 		t.Fatal(err)
