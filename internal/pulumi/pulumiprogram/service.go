@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/internal/pulumi/pulumiwire"
 )
 
@@ -71,7 +72,7 @@ func listen(ctx context.Context, operations, notices methods, private bool) (*se
 		}
 		if serve == nil {
 			serve = func(context.Context, pulumiwire.Message, pulumiwire.Message) error {
-				return abi.NewError(abi.ErrorKindUnimplemented, "husk does not serve "+path)
+				return unserved(path)
 			}
 		}
 		mux.Handle(path, connect.NewUnaryHandler(path, func(_ context.Context, request *connect.Request[encoded]) (*connect.Response[encoded], error) {
@@ -96,11 +97,23 @@ func listen(ctx context.Context, operations, notices methods, private bool) (*se
 			return connect.NewResponse(&encoded{text}), nil
 		}, connect.WithCodec(codec{}), connect.WithReadMaxBytes(maxMessage), uncompressed))
 	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { // what a newer SDK calls
+		path := r.URL.Path
+		connect.NewUnaryHandler(path, func(context.Context, *connect.Request[encoded]) (*connect.Response[encoded], error) {
+			return nil, statusOf(unserved(path))
+		}, connect.WithCodec(codec{}), connect.WithReadMaxBytes(maxMessage)).ServeHTTP(w, r)
+	})
 	var protocols http.Protocols
 	protocols.SetUnencryptedHTTP2(true)
 	s.server = &http.Server{Handler: mux, Protocols: &protocols, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams}}
 	go func() { _ = s.server.Serve(listener) }() // it ends when the service stops
 	return s, nil
+}
+
+// unserved is the error for a method that husk does not have.
+func unserved(path string) error {
+	return abi.NewError(abi.ErrorKindUnimplemented, fmt.Sprintf("husk does not serve %s: it has version %s of Pulumi's protocol, "+
+		"and https://github.com/husk-dev/husk/blob/main/docs/pulumi.md lists what it serves", path, program.PulumiVersion))
 }
 
 func (s *service) bind(private bool) (net.Listener, error) {
