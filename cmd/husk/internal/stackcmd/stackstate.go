@@ -1,12 +1,15 @@
 package stackcmd
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -20,10 +23,13 @@ import (
 )
 
 func (a commands) stackOutput() *cobra.Command {
-	var show bool
+	var show, shell bool
 	cmd := &cobra.Command{
 		Use: "output [NAME]", Short: "Show the outputs of the stack, or the plain value of one",
 		RunE: a.OnStack(func(ctx context.Context, w *workspace.Workspace, stack string, args []string) error {
+			if shell && a.JSON {
+				return cli.Usagef("--shell and --json exclude each other")
+			}
 			snapshot, _, err := w.Read(ctx, stack, !show)
 			if err != nil {
 				return err
@@ -34,6 +40,9 @@ func (a commands) stackOutput() *cobra.Command {
 				outputs = outputs.Unwrap()
 			}
 			shown := engine.DisplayOutputs(outputs)
+			if shell {
+				return a.writeShell(shown, args, stack)
+			}
 			if len(args) == 1 {
 				return a.writeOutput(shown, args[0], stack)
 			}
@@ -48,17 +57,60 @@ func (a commands) stackOutput() *cobra.Command {
 		}),
 	}
 	cli.AddShowSecrets(cmd, &show)
+	cmd.Flags().BoolVar(&shell, "shell", false, "write the outputs as variables of a shell, whose values other than text are JSON")
 	return cmd
 }
 
-func (a commands) writeOutput(shown map[string]any, name, stack string) error {
+// shellName is that of a variable in a shell.
+var shellName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// writeShell writes outputs, or the one that is named, as assignments that a shell evaluates. Nothing in a value is more than text.
+func (a commands) writeShell(shown map[string]any, args []string, stack string) error {
+	if len(args) == 0 {
+		args = slices.Sorted(maps.Keys(shown))
+	}
+	var lines bytes.Buffer
+	for _, name := range args {
+		v, err := outputOf(shown, name, stack)
+		if err != nil {
+			return err
+		}
+		if !shellName.MatchString(name) {
+			a.Say("The output %q is left out: a shell has no variable of that name. husk stack output %[1]q shows it.", name)
+			continue
+		}
+		text, ok := v.(string)
+		if !ok {
+			var value bytes.Buffer
+			encoder := json.NewEncoder(&value)
+			encoder.SetEscapeHTML(false)
+			if err := encoder.Encode(v); err != nil {
+				return err
+			}
+			text = strings.TrimSuffix(value.String(), "\n")
+		}
+		fmt.Fprintf(&lines, "%s='%s'\n", name, strings.ReplaceAll(text, "'", `'\''`))
+	}
+	return a.Write(lines.Bytes())
+}
+
+// outputOf returns an output by its name.
+func outputOf(shown map[string]any, name, stack string) (any, error) {
 	v, ok := shown[name]
 	if !ok {
 		known := "it has none"
 		if len(shown) > 0 {
 			known = "it has " + strings.Join(slices.Sorted(maps.Keys(shown)), ", ")
 		}
-		return fmt.Errorf("the stack %s has no output %q: %s", stack, name, known)
+		return nil, fmt.Errorf("the stack %s has no output %q: %s", stack, name, known)
+	}
+	return v, nil
+}
+
+func (a commands) writeOutput(shown map[string]any, name, stack string) error {
+	v, err := outputOf(shown, name, stack)
+	if err != nil {
+		return err
 	}
 	if text, ok := v.(string); ok && !a.JSON {
 		return a.Write([]byte(text + "\n")) // as it is, for scripts
