@@ -315,8 +315,11 @@ type callProvider struct {
 }
 
 // Close closes the provider.
-func (p *callProvider) Close() error {
-	if c, ok := p.provider.(io.Closer); ok {
+func (p *callProvider) Close() error { return Close(p.provider) }
+
+// Close closes a provider, if it is an [io.Closer]: one that holds something, such as instances of a module.
+func Close(p Provider) error {
+	if c, ok := p.(io.Closer); ok {
 		return c.Close()
 	}
 	return nil

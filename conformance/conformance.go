@@ -12,7 +12,6 @@ package conformance
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
@@ -173,9 +172,8 @@ func (r *run) closeAll() {
 
 // close closes a provider once.
 func (r *run) close(s *session) {
-	if c, ok := s.opened.(io.Closer); ok && s.gone == nil {
-		// An error of Close is no part of the contract.
-		_ = c.Close()
+	if s.gone == nil {
+		_ = abi.Close(s.opened) // an error of it is no part of the contract
 	}
 	s.gone = unseen("the provider was closed")
 }

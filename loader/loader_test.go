@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -85,7 +84,7 @@ func TestWaysToNameAModule(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			defer p.(io.Closer).Close()
+			defer abi.Close(p)
 			text, err := read(t, p, "/data/note")
 			require.NoError(t, err)
 			require.Contains(t, text, "granted")
@@ -115,7 +114,7 @@ func TestARecordedModuleIsTaken(t *testing.T) {
 			l := &loader.Loader{Host: testmodule.Host(t, host.NewConfig()), Dir: dir, Modules: map[string]loader.Module{"probe": {Wasm: random}}}
 			p, err := l.Load(t.Context(), engine.PackageSpec{Name: "probe", Digest: recorded})
 			require.NoError(t, err)
-			defer p.(io.Closer).Close()
+			defer abi.Close(p)
 			want := listed
 			if kept {
 				want = recorded
@@ -153,6 +152,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
+	defer abi.Close(random)
 	if _, err := random.Handshake(ctx, abi.HandshakeRequest{Engine: "example"}); err != nil {
 		fmt.Println(err)
 		return

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"sync"
@@ -86,10 +85,7 @@ func (s *Session) Close(ctx context.Context) error {
 	if errors.Is(err, abi.ErrUnimplemented) {
 		err = nil
 	}
-	if c, ok := s.Provider.(io.Closer); ok {
-		err = errors.Join(err, c.Close())
-	}
-	return err
+	return errors.Join(err, abi.Close(s.Provider))
 }
 
 // intercept passes on requests as the provider understands them, and marks the secrets of responses. A preview

@@ -160,9 +160,7 @@ func (i *importRun) known(ctx context.Context, o *openRun, pkg program.Package) 
 	if err != nil {
 		return nil, err
 	}
-	if closer, ok := provider.(io.Closer); ok {
-		defer func() { err = errors.Join(err, closer.Close()) }()
-	}
+	defer func() { err = errors.Join(err, abi.Close(provider)) }()
 	if parameters := pkg.Parameters.Parameters(); parameters != nil {
 		if _, err := provider.Parameterize(ctx, abi.ParameterizeRequest{Parameters: *parameters}); err != nil {
 			return nil, err

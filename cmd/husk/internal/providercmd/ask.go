@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 
@@ -100,11 +99,7 @@ func (a commands) openProvider(ctx context.Context, name string, f *askFlags, as
 			return err
 		}
 		p.Provider = withContents(provider)
-		err = ask(p)
-		if c, ok := provider.(io.Closer); ok {
-			err = errors.Join(err, c.Close())
-		}
-		return err
+		return errors.Join(ask(p), abi.Close(provider))
 	}
 	if project == nil {
 		return a.WithPlugins(ctx, nil, func(loader *plugins.Plugins) error {

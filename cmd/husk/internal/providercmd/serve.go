@@ -3,7 +3,6 @@ package providercmd
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
 	"sync/atomic"
 	"time"
@@ -81,11 +80,7 @@ func closing(p abi.Provider, err error) func(use func(abi.Provider) error) error
 		if err != nil {
 			return err
 		}
-		err := use(withContents(p))
-		if c, ok := p.(io.Closer); ok {
-			err = errors.Join(err, c.Close())
-		}
-		return err
+		return errors.Join(use(withContents(p)), abi.Close(p))
 	}
 }
 
