@@ -64,7 +64,7 @@ func (a commands) packageGenSDK() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&language, "language", "", "the language: "+strings.Join(languages, ", "))
-	cmd.Flags().StringVarP(&out, "output", "o", "sdk", "the directory for the SDK, which must be empty or missing")
+	cmd.Flags().StringVarP(&out, "output", "o", "sdk", "write the SDK to `DIR`, which must be empty or missing")
 	return cmd
 }
 

@@ -146,7 +146,7 @@ func describe(f *pflag.Flag) (names, value, text string) {
 		names = "-" + f.Shorthand + ", " + names
 	}
 	if value, text = pflag.UnquoteUsage(f); value != "" {
-		value = valueOf(f.Name, value)
+		value = valueOf(f, value)
 	}
 	if zero := []string{"", "0", "false", "[]", "0s"}; !slices.Contains(zero, f.DefValue) {
 		text += " (default: " + f.DefValue + ")"
@@ -154,26 +154,43 @@ func describe(f *pflag.Flag) (names, value, text string) {
 	return names, value, text
 }
 
-// valueNames are the names of the values of flags, unless their usage has one in back quotes.
-var valueNames = map[string]string{
-	"cwd": "DIR", "stack": "NAME", "to": "STACK", "target": "URN", "exclude": "URN", "replace": "URN", "target-replace": "URN",
-	"adopt-pending-creates": "URN=ID", "grant": "GRANT", "limit": "LIMIT", "trust-module": "DIGEST", "parallel": "N", "only": "CHECK",
-	"config": "NAME=VALUE", "parameter": "TEXT", "name": "NAME", "version": "VERSION", "output": "FILE", "file": "FILE", "from": "TOOL",
+// valueNames are the names of the values of flags that take texts, unless the usage of a flag has one in back quotes.
+var valueNames = valuesOf(map[string]string{
+	"FILE": `audit-log bundle case cases file import-file key learn-grants learned log-file map out output plan policy-pack-config
+		root save-plan timeline token-file trace`,
+	"DIR": "cwd dir failures main sdk shim", "PATH": "path policy-pack", "NAME": "allow-untested env name project stack",
+	"STACK": "of to", "URN": "exclude parent replace target target-replace", "URN=ID": "adopt-pending-creates",
+	"NAME=VALUE": "config label query", "NAMES": "properties", "URL": "issuer registry server", "VERSION": "version",
+	"CHECK": "allow only", "DIGEST": "trust-module", "FORMAT": "format", "GRANT": "grant", "LANGUAGE": "generate-code language",
+	"LIMIT": "limit", "PATTERN": "identity", "REFERENCE": "provider", "SEED": "seed", "TEXT": "message parameter", "TOOL": "from",
+})
+
+// valuesOf returns the name of the value of each flag.
+func valuesOf(flags map[string]string) map[string]string {
+	all := make(map[string]string)
+	for name, of := range flags {
+		for flag := range strings.FieldsSeq(of) {
+			all[flag] = name
+		}
+	}
+	return all
 }
 
-// valueOf returns the name of the value of a flag with a type.
-func valueOf(flag, typ string) string {
-	switch name := valueNames[flag]; {
-	case name != "":
-		return name
-	case typ == "int" || typ == "uint":
+// valueOf returns the name of the value of a flag, empty for one that is not known.
+func valueOf(f *pflag.Flag, found string) string {
+	switch typ := f.Value.Type(); {
+	case strings.Contains(f.Usage, "`"):
+		return found
+	case valueNames[f.Name] != "":
+		return valueNames[f.Name]
+	case strings.HasPrefix(typ, "string"):
+		return ""
+	case strings.Contains(typ, "int"):
 		return "N"
 	case typ == "duration":
 		return "TIME"
-	case strings.HasPrefix(typ, "string"):
-		return "FILE"
 	default:
-		return strings.ToUpper(typ)
+		return strings.ToUpper(found)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/parts"
@@ -96,6 +97,16 @@ func TestCommandReference(t *testing.T) {
 	text, err := os.ReadFile(name)
 	require.NoError(t, err)
 	require.Equal(t, string(text), b.String(), "run go test ./cmd/husk/internal/root -update")
+}
+
+// A flag that takes a text says what it is.
+func TestValuesOfFlagsHaveNames(t *testing.T) {
+	visit(testCommand(), func(cmd *cobra.Command) {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			_, value, _ := describe(f)
+			require.True(t, f.NoOptDefVal != "" || value != "", "%s --%s: name its value in back quotes, or in valueNames", cmd.CommandPath(), f.Name)
+		})
+	})
 }
 
 // Man pages have no request of roff that comes from a text, and name each flag.
