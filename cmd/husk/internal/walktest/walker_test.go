@@ -209,10 +209,11 @@ func (w *walker) walk(acts []act) (err error) {
 	for _, a := range acts {
 		w.act(a)
 	}
-	if len(acts) > 0 {
-		last := acts[len(acts)-1]
-		w.settle(last.Program, last.Version)
+	if len(acts) == 0 {
+		return nil // there is no project
 	}
+	last := acts[len(acts)-1]
+	w.settle(last.Program, last.Version)
 	w.destroyAll()
 	return nil
 }
@@ -306,12 +307,14 @@ func (w *walker) prepare(a act) {
 	w.cloud.change(func(objects map[string]*object) {
 		for _, r := range p.Resources {
 			if id := importID(r.Name); r.Import && objects[id] == nil {
-				objects[id] = &object{ID: id, Kind: r.Type, Region: p.Region, Key: 1}
+				objects[id] = &object{ID: id, Kind: r.Type, Region: p.Region, Key: 1, Subkind: r.Kind}
 				if _, known := is.object(id); !known {
 					w.outside[id] = true
 				} else {
 					w.drifted = true
 				}
+			} else if r.Import && w.outside[id] {
+				objects[id].Subkind = r.Kind // another kind could not be imported
 			}
 		}
 		for _, e := range is.entries {
