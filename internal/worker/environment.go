@@ -69,6 +69,7 @@ var variables = []struct {
 	{never, path, "credentials of registries", `DOCKER_CONFIG REGISTRY_AUTH_FILE XDG_RUNTIME_DIR`},
 	{never, text, "which stack: the run says it", `HUSK_STACK PULUMI_STACK`},
 	{never, text, "where Pulumi has stacks, and how it runs", `PULUMI_*`},
+	{never, text, "where the packages of a program are: the project says it", `UV_PROJECT_ENVIRONMENT`},
 	{never, text, "how a terminal shows something", `TERM CI CI_* NO_COLOR CLICOLOR_FORCE COLUMNS STY TMUX XTERM_VERSION EDITOR VISUAL`},
 	{never, text, ofSigning, `GITHUB_* GITLAB_CI`},
 	{never, text, "who is logged in", `USER LOGNAME USERNAME`},
