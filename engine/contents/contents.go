@@ -94,6 +94,8 @@ func (s Source) asset(ctx context.Context, a property.Asset) (blob, error) {
 
 var errForeignFile = errors.New("its URL is that of a file, and the program did not choose it: use fn::fileAsset or fn::fileArchive with a path in the project")
 
+var errUntrustedFile = errors.New("its URL is that of a file, and the project is not trusted: use fn::fileAsset or fn::fileArchive with a path in the project, " + ifTrusted)
+
 // blob finds an asset, or an archive that is a file.
 func (s Source) blob(ctx context.Context, a property.Asset, archive bool) (blob, error) {
 	named, foreign := s.foreign(placeOf(a, archive))
@@ -110,12 +112,14 @@ func (s Source) blob(ctx context.Context, a property.Asset, archive bool) (blob,
 		switch {
 		case err != nil:
 			return blob{}, err
+		case u.Scheme == "file" && foreign && s.isUntrusted():
+			return blob{}, errUntrustedFile
 		case u.Scheme == "file" && foreign:
 			return blob{}, errForeignFile
 		case u.Scheme == "file":
 			return s.fileBlob(filepath.FromSlash(u.Path))
 		}
-		return blob{size: -1, open: func() (io.ReadCloser, error) { return s.fetch(ctx, remoteOf(u, named, foreign)) }}, nil
+		return blob{size: -1, open: func() (io.ReadCloser, error) { return s.fetch(ctx, s.remoteOf(u, named, foreign)) }}, nil
 	}
 	return blob{}, ErrElided
 }

@@ -64,7 +64,7 @@ func (w *walk) archive(ctx context.Context, a property.Archive, prefix string, d
 		_, foreign := w.source.foreign(Place{Archive: true, Source: a.Source, Location: a.Path, Hash: a.Hash})
 		if foreign {
 			if err := w.confine(a.Path); err != nil {
-				return foreignError(a.Path, err)
+				return w.source.foreignError(a.Path, err)
 			}
 		}
 		return w.directory(ctx, w.source.resolve(a.Path), prefix, foreign)

@@ -28,6 +28,8 @@ type Remote struct {
 	Named string
 	// Foreign marks a URL that the program did not choose, or not all of.
 	Foreign bool
+	// Untrusted says that it is foreign because the project is.
+	Untrusted bool
 }
 
 const (
@@ -123,6 +125,9 @@ func (f *fetch) redirected(r *http.Request, via []*http.Request) error {
 
 // refusal says what can be done about an address.
 func (f *fetch) refusal(refused *egress.AddressError) error {
+	if f.remote.Untrusted {
+		return fmt.Errorf("%w, and the project is not trusted, so that its URLs lead to the Internet alone: use fn::fileAsset or fn::fileArchive with a path in the project, %s", refused, ifTrusted)
+	}
 	if f.remote.Foreign && f.remote.Named == "" {
 		return fmt.Errorf("%w, and the program did not choose the URL: write its scheme and host in the program, or take them from the configuration", refused)
 	}

@@ -71,7 +71,7 @@ func (s Source) foreignBlob(path, shown string) (blob, error) {
 	open := func() (*os.File, error) {
 		file, err := s.openForeign(path)
 		if err != nil {
-			return nil, foreignError(shown, err)
+			return nil, s.foreignError(shown, err)
 		}
 		return file, nil
 	}
@@ -104,8 +104,17 @@ func (s Source) openForeign(path string) (*os.File, error) {
 	return dir.Open(path)
 }
 
+// ifTrusted is what users can do who trust a project.
+const ifTrusted = "or, if you trust the project, run it without --untrusted-project, or at a worker with --trusted"
+
+// isUntrusted reports whether all that the program writes is foreign, because the project is somebody else's.
+func (s Source) isUntrusted() bool { return s.Root != nil && !s.Root.Trusted() }
+
 // foreignError says what is wrong with a foreign path.
-func foreignError(path string, err error) error {
+func (s Source) foreignError(path string, err error) error {
+	if errors.Is(err, confined.ErrOutside) && s.isUntrusted() {
+		return fmt.Errorf("%s is not read: the project is not trusted, and %w: name a file of the project, %s", path, err, ifTrusted)
+	}
 	if errors.Is(err, confined.ErrOutside) {
 		return fmt.Errorf("%s was not chosen by the program, and %w: write the path in the program, or take it from the configuration", path, err)
 	}
@@ -116,8 +125,8 @@ func foreignError(path string, err error) error {
 }
 
 // remoteOf returns what is fetched of a URL.
-func remoteOf(u *url.URL, named string, foreign bool) Remote {
-	r := Remote{URL: u, Foreign: foreign}
+func (s Source) remoteOf(u *url.URL, named string, foreign bool) Remote {
+	r := Remote{URL: u, Foreign: foreign, Untrusted: s.isUntrusted()}
 	if !foreign {
 		r.Named = hostOf(u)
 		return r

@@ -16,6 +16,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine/contents"
+	"github.com/husk-dev/husk/engine/projectroot"
 )
 
 // foreignProject is a project with files that a provider may name, and others. All that it reads is
@@ -87,6 +88,28 @@ func TestForeignFilesAreThoseOfTheProject(t *testing.T) {
 		_, err := readForeign(t, s, path)
 		require.ErrorContains(t, err, want, path)
 	}
+}
+
+// What a program that is not trusted writes is refused for that, and not as if somebody else had chosen it.
+func TestWhatAnUntrustedProjectIsTold(t *testing.T) {
+	s, root := foreignProject(t, "")
+	s.Root = projectroot.New(filepath.Join(root, "project"), projectroot.Untrusted)
+	s.Foreign = func(contents.Place) (string, bool) { return "", true }
+	s.Fetch = contents.HTTP(nil)
+	const advice = "or, if you trust the project, run it without --untrusted-project, or at a worker with --trusted"
+	for want, a := range map[string]property.Asset{
+		"../../outside/secret is not read: the project is not trusted, and it is outside of the directory of the project":              {Source: property.SourcePath, Path: "../../outside/secret"},
+		"its URL is that of a file, and the project is not trusted: use fn::fileAsset or fn::fileArchive with a path":                  {Source: property.SourceURI, URI: "file:///etc/passwd"},
+		"127.0.0.1 is this machine, and the project is not trusted, so that its URLs lead to the Internet alone: use fn::fileAsset or": {Source: property.SourceURI, URI: "http://127.0.0.1:1/x"},
+	} {
+		_, err := s.OpenAsset(t.Context(), a)
+		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, err, advice)
+		require.NotContains(t, err.Error(), "choose")
+		require.NotContains(t, err.Error(), "chosen")
+	}
+	_, err := s.HashArchive(t.Context(), property.Archive{Source: property.SourcePath, Path: "../../outside"})
+	require.ErrorContains(t, err, "../../outside is not read: the project is not trusted")
 }
 
 func TestForeignDirectoriesAreThoseOfTheProject(t *testing.T) {
