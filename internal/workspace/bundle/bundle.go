@@ -17,6 +17,7 @@ import (
 	"slices"
 
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/internal/base/confined"
 )
 
@@ -47,7 +48,7 @@ func Pack(w io.Writer, p *program.Project, build func(dir string) ([]byte, error
 	if programDir, err := filepath.Abs(p.ProgramDir); err != nil || !isBelow(dir, programDir) {
 		return nil, fmt.Errorf("the program is in %s, outside of the project, and a run elsewhere gets what is in the project", p.ProgramDir)
 	}
-	root, pack := dir, &packer{built: make(map[string][]byte)}
+	root, pack := dir, &packer{files: p.Root, built: make(map[string][]byte)}
 	var outside []string
 	for _, file := range listed(p) {
 		if filepath.IsAbs(file) {
@@ -56,7 +57,11 @@ func Pack(w io.Writer, p *program.Project, build func(dir string) ([]byte, error
 		if file, err = filepath.Abs(p.Path(file)); err != nil {
 			return nil, err
 		}
-		if info, err := os.Stat(file); err == nil && info.IsDir() {
+		info, err := p.Root.Stat(file)
+		if errors.Is(err, projectroot.ErrOutside) {
+			return nil, fmt.Errorf("%s lists the module %w", p.File.Name, err)
+		}
+		if err == nil && info.IsDir() {
 			if pack.built[file], err = build(file); err != nil {
 				return nil, err
 			}
@@ -131,10 +136,12 @@ func (c *counter) Write(b []byte) (int, error) {
 
 type packer struct {
 	root string
+	// files opens those of the project, as far as it is trusted.
+	files *projectroot.Root
 	// built are the modules of directories, by their paths.
 	built    map[string][]byte
 	tar      *tar.Writer
-	files    int
+	count    int
 	contents int64
 }
 
@@ -163,7 +170,7 @@ func (p *packer) directory(dir string) error {
 
 // add adds a file or a symbolic link. Pipes, sockets, and devices are left out.
 func (p *packer) add(file string) error {
-	info, err := os.Lstat(file)
+	info, err := p.files.Lstat(file)
 	if err != nil {
 		return err
 	}
@@ -175,7 +182,7 @@ func (p *packer) add(file string) error {
 	if info.Mode()&0o111 != 0 {
 		header.Mode = 0o755
 	}
-	if p.files++; p.files > MaxFiles {
+	if p.count++; p.count > MaxFiles {
 		return fmt.Errorf("the project has more than %d files, which a run elsewhere does not take: leave out what it does not need", MaxFiles)
 	}
 	module := p.built[file]
@@ -210,7 +217,7 @@ func (p *packer) add(file string) error {
 	if header.Typeflag != tar.TypeReg {
 		return nil
 	}
-	f, err := os.Open(file)
+	f, err := p.files.Open(file)
 	if err != nil {
 		return err
 	}

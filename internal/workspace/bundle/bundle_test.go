@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -177,4 +178,44 @@ func TestBundlesOfDirectories(t *testing.T) {
 	err := bundle.Unpack(bytes.NewReader(content), digest, t.TempDir())
 	require.ErrorIs(t, err, bundle.ErrInvalid)
 	require.ErrorContains(t, err, "it has more than 16384 directories")
+}
+
+// What a project that is not trusted names elsewhere is not packed: who sends it would send files of its own, and a worker would
+// take them for the project's.
+func TestAStrangersBundleHasOnlyItsOwn(t *testing.T) {
+	top := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(top, "id_rsa"), []byte("canary"), 0o600))
+	require.NoError(t, os.MkdirAll(filepath.Join(top, "keys"), 0o700))
+	dir := filepath.Join(top, "shop")
+	require.NoError(t, os.MkdirAll(dir, 0o700))
+	for what, text := range map[string]string{
+		"a module":            "plugins: {providers: [{name: x, path: ../id_rsa}]}\n",
+		"source":              "plugins: {providers: [{name: x, path: ../keys}]}\n",
+		"a policy pack":       "policies: [../id_rsa]\n",
+		"what is not there":   "plugins: {providers: [{name: x, path: ../nothing}]}\n",
+		"a link":              "plugins: {providers: [{name: x, path: link}]}\n",
+		"by way of a project": "plugins: {providers: [{name: x, path: ../shop/../id_rsa}]}\n",
+	} {
+		link := filepath.Join(dir, "link")
+		_ = os.Remove(link)
+		if what == "a link" {
+			require.NoError(t, os.Symlink("../id_rsa", link))
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte("name: demo\nruntime: yaml\n"+text+"resources: {}\n"), 0o600))
+		for _, trust := range []projectroot.Trust{projectroot.Untrusted, projectroot.Trusted} {
+			var content bytes.Buffer
+			p, err := program.LoadProject(t.Context(), projectroot.New(dir, trust))
+			if err == nil {
+				_, err = bundle.Pack(&content, p, func(string) ([]byte, error) {
+					require.Equal(t, projectroot.Trusted, trust, "it is not built")
+					return nil, errors.New("it is not built")
+				})
+			}
+			if trust == projectroot.Untrusted {
+				require.ErrorContains(t, err, "the project is not trusted", what)
+			} else if what == "a module" {
+				require.NoError(t, err, "the user's own is packed")
+			}
+		}
+	}
 }
