@@ -8,6 +8,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/engine/builtin"
 	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/internal/record"
 	"github.com/husk-dev/husk/engine/state"
@@ -113,7 +114,7 @@ func readObject(ctx context.Context, provider abi.Provider, n *state.Resource, i
 	if errors.Is(err, abi.ErrUnimplemented) {
 		return abi.ReadResponse{}, nil, findObject(ctx, provider, n, id, known, err)
 	}
-	if errors.Is(err, abi.ErrNotFound) {
+	if errors.Is(err, abi.ErrNotFound) && providers.PackageOf(n.Type) != builtin.Package { // the engine looks where it was told to
 		err = fmt.Errorf("%w\nthat the provider did not find the object %q does not say that it is gone, so nothing was changed: "+
 			"make sure that the provider looks in the right place (its credentials, project, and region); "+
 			"if the object is gone, husk state delete forgets the resource", err, id)

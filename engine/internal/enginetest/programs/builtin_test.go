@@ -116,6 +116,7 @@ func TestStackReferenceToNothing(t *testing.T) {
 			return err
 		}))
 		require.ErrorContains(t, err, want, name)
+		require.NotContains(t, err.Error(), "credentials", name)
 	}
 	s.Edit = func(d *Deployment) { d.Stacks = builtin.Stacks{} }
 	_, err := s.Try(Up, Program(func(p *Run) error {
