@@ -404,12 +404,11 @@ func TestWhatIsNoSource(t *testing.T) {
 	imitations(t)
 	file := filepath.Join(files(t, map[string]string{"cat.wasm": ""}), "cat.wasm")
 	for source, want := range map[string]string{
-		"example.com/terraform-provider-cat":             "there is no directory example.com/terraform-provider-cat\nA module of a proxy needs a version: example.com/terraform-provider-cat@latest",
 		"example.com/terraform-provider-cat@":            "names no version",
-		"cat@v1.0.0":                                     "is neither a directory nor MODULE@VERSION",
+		"cat@v1.0.0":                                     "no provider is known by the name cat",
 		"example.com/terraform-provider-cat@v1.2.3/../x": `the package "../x" is not in the module`,
 		"example.com/terraform-provider-cat@v9.0.0":      "A module proxy does not serve every version",
-		file: "is a file: name a directory of Go source, or MODULE@VERSION",
+		file: "is a file: name a directory of Go source, a provider such as hashicorp/time, or MODULE@VERSION",
 	} {
 		t.Run(source, func(t *testing.T) {
 			_, err := port.Port(t.Context(), source, port.Options{Dir: t.TempDir()})
