@@ -31,7 +31,7 @@ var (
 
 // Workers that are killed all the time forget no object that they made, and make none twice without a report.
 func TestFleet(t *testing.T) {
-	s := begin(t, "--lease", "3s")
+	s := begin(t, "--lease", "3s", "--retry-pending")
 	admin := s.login("acme", "ann", "admin")
 	token := s.token("*", "fleet", "work")
 	c := newCloud(t)

@@ -48,7 +48,7 @@ Flags:
 type flags struct {
 	dir, database, listen, metrics, trace, cert, key string
 	quota                                            int64
-	approval, secrets                                bool
+	approval, secrets, retryPending                  bool
 	lease, keep, expires                             time.Duration
 	projects                                         []string
 	person                                           string
@@ -73,6 +73,7 @@ func run(args []string, out, errs io.Writer) error {
 	set.StringVar(&f.metrics, "metrics", "", "the address for Prometheus, at /metrics without a token (OTEL_EXPORTER_OTLP_ENDPOINT names a collector instead, or as well)")
 	set.StringVar(&f.trace, "trace", "", "record a span of each run in this file, or send it to a collector with otlp")
 	set.BoolVar(&f.approval, "require-approval", false, "have each run that changes something wait for the approval of another person")
+	set.BoolVar(&f.retryPending, "retry-pending", false, "have a run that has lost its worker create again what that may have created, which may then exist twice")
 	set.BoolVar(&f.secrets, "preview-secrets", false, "let previews decrypt secrets also for tokens of the role preview, whose projects can then send them anywhere")
 	set.DurationVar(&f.lease, "lease", server.DefaultLease, "how long a worker may be silent before its run goes on elsewhere")
 	set.DurationVar(&f.keep, "keep", server.DefaultKeep, "how long ended runs and their logs are kept")
@@ -131,7 +132,7 @@ func version() string {
 
 func (f flags) open(ctx context.Context, tracer *trace.Tracer, collector *server.Collector) (*server.Server, error) {
 	return server.Open(ctx, server.Options{
-		Dir: f.dir, Database: f.database, RequireApproval: f.approval, PreviewSecrets: f.secrets, Lease: f.lease, Keep: f.keep, Version: version(), Trace: tracer, Collector: collector, Quota: f.quota << 20,
+		Dir: f.dir, Database: f.database, RequireApproval: f.approval, RetryPending: f.retryPending, PreviewSecrets: f.secrets, Lease: f.lease, Keep: f.keep, Version: version(), Trace: tracer, Collector: collector, Quota: f.quota << 20,
 	})
 }
 
@@ -321,7 +322,7 @@ func serve(ctx context.Context, f flags, errs io.Writer) (err error) {
 		return err
 	case <-ctx.Done():
 	}
-	slog.Info("stopping: runs that workers have end early, and are tried again once there is a server")
+	slog.Info("stopping: workers go on with their runs, and tell the next server")
 	s.Stop()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

@@ -61,23 +61,32 @@ type site struct {
 	url   string
 	cache string
 	lab   []byte
+	// place are the flags that say where the server keeps what it has.
+	place []string
 	// serving is the process of the server.
 	serving *exec.Cmd
 }
 
 func begin(t *testing.T, flags ...string) *site {
+	s := newSite(t)
+	s.serve("127.0.0.1:0", flags...)
+	return s
+}
+
+// newSite returns a site whose server is not started yet.
+func newSite(t *testing.T) *site {
 	cache, err := testmodule.Cache()
 	require.NoError(t, err)
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
 	s := &site{t: t, dir: t.TempDir(), cache: cache, lab: testmodule.Build(t, filepath.Join(root, filepath.FromSlash("cmd/husk/testdata/lab")))}
-	s.serve("127.0.0.1:0", flags...)
+	s.place = []string{"--dir", filepath.Join(s.dir, "server")}
 	return s
 }
 
 // serve starts the server.
 func (s *site) serve(listen string, flags ...string) {
-	s.serving = s.command("", "server", "--dir", filepath.Join(s.dir, "server"), "--listen", listen, flags)
+	s.serving = s.command("", "server", s.place, "--listen", listen, flags)
 	s.url = s.start(s.serving).wait(s.t, regexp.MustCompile(`Serving at (http://\S+),`))[1]
 }
 
@@ -170,7 +179,7 @@ func (s *site) done(user string, args ...string) string {
 // token issues a token with the server's own command.
 func (s *site) token(tenant, name, role string) string {
 	s.t.Helper()
-	cmd := s.command("", "server", "--dir", filepath.Join(s.dir, "server"), "token", tenant, name, role)
+	cmd := s.command("", "server", s.place, "token", tenant, name, role)
 	out, err := cmd.Output()
 	require.NoError(s.t, err)
 	return strings.TrimSpace(string(out))
@@ -237,6 +246,13 @@ func newCloud(t *testing.T) *cloud {
 		serving.Wait()
 	})
 	return c
+}
+
+// count returns how many objects were made.
+func (c *cloud) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.made
 }
 
 func (c *cloud) serve(words []string) string {
@@ -374,16 +390,24 @@ func TestCancelDrainAndKill(t *testing.T) {
 	killed := s.kill("one")
 	require.True(t, killed)
 	release <- struct{}{} // the cloud makes the object, and nobody hears of it
+	// Whether it exists is not known, and so the run makes it again only if somebody says so.
 	out.wait(t, regexp.MustCompile(`The worker one has not been heard of for 2s\.`))
-	out.wait(t, regexp.MustCompile(`The worker two has begun\.`))
+	require.Error(t, up.Wait())
+	id := regexp.MustCompile(`the run (\w{26}) needs attention: an earlier worker may have created what is not recorded`).FindStringSubmatch(out.String())
+	require.NotNil(t, id, "%s", out)
+	require.Contains(t, s.done("ann", "remote", "ls"), id[1]+"  attention  up")
+	s.done("ann", "remote", "retry", id[1])
+	follow := s.command("ann", "remote", "log", "-f", id[1])
+	s.start(follow).wait(t, regexp.MustCompile(`(?s)Tried again by ann\..*an earlier run was cut off while creating this resource.*The run needs attention`))
+	require.Len(t, c.objects, 2)
+	s.done("ann", "remote", "retry", id[1], "--retry-pending")
 	<-reached
-	// The second attempt tells of the object that may be there, and its worker stops.
+	// The worker of that attempt stops, and the run goes on at a third.
 	require.NoError(t, two.Process.Signal(syscall.SIGTERM))
 	said.wait(t, regexp.MustCompile(`Stopping: running steps finish`))
 	free()
 	s.worker(token, "three", "--trusted", "--slots", "1")
-	require.NoError(t, up.Wait(), "%s", out)
-	require.Contains(t, out.String(), "an earlier run was cut off while creating this resource")
+	require.NoError(t, follow.Wait())
 	require.Len(t, c.objects, 3, "the one that was made twice was reported")
 }
 

@@ -87,6 +87,9 @@ func writeStatus(place string, status *runapi.Status) func(*markup) {
 		}
 		last := status.Last
 		m.f(`</dd><dt>Running</dt><dd>%v</dd><dt>To be approved</dt><dd>%v</dd>`, status.Runs[runapi.Running], status.Runs[runapi.Waiting])
+		if n := status.Runs[runapi.Attention]; n > 0 {
+			m.f(`<dt class="error">Need attention</dt><dd>%v</dd>`, n)
+		}
 		m.f(`<dt>In the last hour</dt><dd>%v succeeded, %v failed, %v cancelled or rejected</dd>`,
 			last[runapi.Succeeded], last[runapi.Failed], last[runapi.Cancelled]+last[runapi.Rejected])
 		for _, row := range []struct{ title, key string }{{"Wait for a worker", "queued"}, {"Time of a run", "running"}} {
@@ -138,6 +141,9 @@ func serverState(state runapi.State) string {
 	if state == runapi.Waiting {
 		return "waiting for approval"
 	}
+	if state == runapi.Attention {
+		return "needs attention"
+	}
 	return string(state)
 }
 
@@ -171,6 +177,9 @@ func writeServerRun(r *runapi.Run) func(*markup) {
 		}
 		if r.State == runapi.Waiting {
 			m.f(`<p><code>husk remote approve %s</code>, or <code>reject</code>, answers it.</p>`, r.ID)
+		}
+		if r.State == runapi.Attention {
+			m.f(`<p>Look for it, and take it over: <code>husk refresh --adopt-pending-creates</code>. Then <code>husk remote retry %s</code>, or <code>cancel</code>.</p>`, r.ID)
 		}
 		m.f(`<p><a href="/server">All runs</a></p>`)
 	}

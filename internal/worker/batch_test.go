@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -21,6 +22,14 @@ func TestBatches(t *testing.T) {
 	require.Empty(t, nextBatch(nil))
 	require.Len(t, nextBatch(lines(10, 10)), 10)
 	require.Len(t, nextBatch(lines(5000, 10)), maxBatch)
-	require.Len(t, nextBatch(lines(1000, maxText)), maxBatchBytes/maxText)
+	require.Len(t, nextBatch(lines(1000, maxText)), maxBatchBytes/encodedSize(strings.Repeat("x", maxText)))
+	quoted := lines(100, 0)
+	for i := range quoted {
+		quoted[i].Text = strings.Repeat("\x01", 10_000)
+	}
+	sent, err := json.Marshal(nextBatch(quoted))
+	require.NoError(t, err)
+	require.Greater(t, len(sent), maxBatchBytes/2)
+	require.LessOrEqual(t, len(sent), maxBatchBytes)
 	require.Len(t, nextBatch(lines(2, maxBatchBytes+1)), 1)
 }

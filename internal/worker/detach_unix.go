@@ -10,5 +10,5 @@ import (
 // detach keeps the interrupts of the worker's terminal from a process: the worker passes on what it gets.
 func detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// killAll kills a detached process that has not been waited for, and all that it has started.
+// killAll kills a detached process, unless it has ended, and all that it has started.
 func killAll(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -52,7 +52,7 @@ var variables = []struct {
 	{passed, text, "what spans say of their service", `OTEL_SERVICE_NAME OTEL_RESOURCE_ATTRIBUTES OTEL_SDK_DISABLED`},
 
 	{given, text, "how the worker and the run begin", `HUSK_RUN`},
-	{given, text, "the stacks of the run: their URL and its token are in its standard input", `HUSK_BACKEND_URL HUSK_ACCESS_TOKEN HUSK_SERVER_KNOWN`},
+	{given, text, "the stacks of the run: their URL and its token are in its standard input", `HUSK_BACKEND_URL HUSK_ACCESS_TOKEN HUSK_SERVER_KNOWN HUSK_UNRECORDED`},
 	{given, text, "directories of the run, and of its team", `HOME home USERPROFILE PWD XDG_CONFIG_HOME XDG_CACHE_HOME AppData APPDATA LocalAppData LOCALAPPDATA
 		TMPDIR TEMP TMP HUSK_CACHE_DIR HUSK_COPIES_DIR`},
 	{given, text, "the span of the run", `TRACEPARENT`},

@@ -18,9 +18,9 @@ const (
 	maxPending = 10_000
 	// maxBatch bounds the lines that are sent at once, and maxText one line in bytes.
 	maxBatch, maxText = 1000, 64 << 10
-	// maxBatchBytes bounds the text that is sent at once, if it is more than a line: proxies take no large bodies, nor does a
-	// server with little memory.
-	maxBatchBytes = 1 << 20
+	// maxBatchBytes bounds what is sent at once, if it is more than a line: proxies take no large bodies (nginx 1 MB, unless it is told
+	// otherwise), nor does a server with little memory.
+	maxBatchBytes = 512 << 10
 )
 
 // journal sends the log of a run, and with it that the worker has the run.
@@ -31,6 +31,8 @@ type journal struct {
 	wake chan struct{}
 	// lost is closed when the server has given the run to another worker.
 	lost chan struct{}
+	// why says why it was, once lost is closed.
+	why error
 	// cancel receives how often the run is to be interrupted.
 	cancel chan int
 
@@ -124,8 +126,9 @@ func (j *journal) send(ended <-chan struct{}) {
 			var answer runapi.Answer
 			err := j.call(runapi.Beat{Lines: batch}, &answer)
 			var refused *runapi.StatusError
-			if errors.As(err, &refused) && refused.Status < 500 {
+			if errors.As(err, &refused) && refused.Status < 500 && !errors.Is(err, runapi.ErrUnreachable) {
 				j.mu.Lock()
+				j.why = err
 				close(lost)
 				j.pending = nil
 				if j.room != nil {
@@ -158,11 +161,23 @@ func (j *journal) send(ended <-chan struct{}) {
 func nextBatch(pending []runapi.Line) []runapi.Line {
 	bytes := 0
 	for n, line := range pending {
-		if bytes += len(line.Text); n == maxBatch || n > 0 && bytes > maxBatchBytes {
+		if bytes += encodedSize(line.Text); n == maxBatch || n > 0 && bytes > maxBatchBytes {
 			return pending[:n]
 		}
 	}
 	return pending
+}
+
+// encodedSize returns about how many bytes a text has in JSON.
+func encodedSize(text string) int {
+	const line, escaped = 128, 5 // more
+	size := len(text) + line
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			size += escaped
+		}
+	}
+	return size
 }
 
 // lines returns a writer whose lines are added to a stream.

@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"time"
 
 	"github.com/husk-dev/husk/internal/backend/remote"
 	"github.com/husk-dev/husk/internal/backend/runapi"
@@ -43,6 +45,10 @@ type process struct {
 	limits, environment []string
 	// trace is the file of spans, empty for none.
 	trace string
+	// stopOnPending has an update do nothing while it is not known what an earlier worker has created.
+	stopOnPending bool
+	// patience is how long the run waits for its server at least.
+	patience time.Duration
 }
 
 // command returns the command of a run, and the file of its plan, if it is to make one.
@@ -82,6 +88,9 @@ func (p *process) command(r *runapi.Run, plan []byte) (cmd *exec.Cmd, planFile s
 	if operation != "preview" && !r.Previewing {
 		own = append(own, "--yes")
 	}
+	if p.stopOnPending && operation == "up" {
+		own = append(own, "--stop-on-pending")
+	}
 	if !p.trusted {
 		own = append(own, "--untrusted-project")
 	}
@@ -107,7 +116,8 @@ func (p *process) husk(r *runapi.Run, args ...string) (*exec.Cmd, error) {
 	temporary := filepath.Join(p.dir, "tmp")
 	cmd.Env = []string{"HOME=" + p.home, "USERPROFILE=" + p.home, "XDG_CONFIG_HOME=" + p.config, "AppData=" + p.config, "LocalAppData=" + p.home,
 		"TMPDIR=" + temporary, "TEMP=" + temporary, "TMP=" + temporary,
-		"HUSK_CACHE_DIR=" + p.cache, workspace.CopiesVariable + "=" + filepath.Join(p.home, "copies"), remote.KnownVariable + "=1"}
+		"HUSK_CACHE_DIR=" + p.cache, workspace.CopiesVariable + "=" + filepath.Join(p.home, "copies"), remote.KnownVariable + "=" + strconv.Itoa(int(p.patience.Seconds())),
+		remote.UnrecordedVariable + "=" + filepath.Join(p.home, unrecordedFile)}
 	if p.trace != "" {
 		id, _ := r.Span()
 		cmd.Env = append(cmd.Env, "TRACEPARENT="+id.Traceparent())

@@ -17,14 +17,9 @@ const lockSuffix = ".lock"
 // that it is in use. remove removes it with all that is in it.
 func (w *worker) runDir(id string) (dir string, remove func() error, err error) {
 	all := w.dir("runs")
-	lock, err := os.CreateTemp(all, id+"-*"+lockSuffix)
+	lock, release, err := newLock(all, id)
 	if err != nil {
 		return "", nil, err
-	}
-	release, err := filelock.Try(lock)
-	if err != nil {
-		// Another worker has just begun, and takes it for one that was left.
-		return "", nil, errors.Join(err, lock.Close())
 	}
 	dir = strings.TrimSuffix(lock.Name(), lockSuffix)
 	remove = func() error {
@@ -39,6 +34,33 @@ func (w *worker) runDir(id string) (dir string, remove func() error, err error) 
 		}
 	}
 	return dir, remove, nil
+}
+
+// newLock makes a file and locks it. Another worker that has just begun may take one that is not locked yet for one that was left,
+// and remove it.
+func newLock(all, id string) (lock *os.File, release func() error, err error) {
+	for {
+		lock, err := os.CreateTemp(all, id+"-*"+lockSuffix)
+		if err != nil {
+			return nil, nil, err
+		}
+		release, err := filelock.Try(lock)
+		if errors.Is(err, filelock.ErrHeld) {
+			_ = lock.Close() // it is the other's to remove
+			continue
+		}
+		if err != nil {
+			return nil, nil, errors.Join(err, lock.Close())
+		}
+		is, err := lock.Stat()
+		if err != nil {
+			return nil, nil, errors.Join(err, release(), lock.Close())
+		}
+		if there, err := os.Lstat(lock.Name()); err == nil && os.SameFile(is, there) {
+			return lock, release, nil
+		}
+		_, _ = release(), lock.Close() // it was removed
+	}
 }
 
 // clearRuns removes the directories of runs that a worker which died has left.

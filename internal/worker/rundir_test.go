@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -51,6 +52,36 @@ func TestDirectoriesOfRuns(t *testing.T) {
 	entries, err = os.ReadDir(all)
 	require.NoError(t, err)
 	require.Empty(t, entries)
+}
+
+// A worker that begins removes what others have left, while another one with the same directory begins runs.
+func TestWorkersShareADirectory(t *testing.T) {
+	w := &worker{Options: Options{Dir: t.TempDir()}}
+	all := w.dir("runs")
+	require.NoError(t, os.Mkdir(all, 0o700))
+	done := make(chan struct{})
+	var clearing sync.WaitGroup
+	for range 2 {
+		clearing.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+					_ = clearRuns(all) // what ends meanwhile cannot be removed twice
+				}
+			}
+		})
+	}
+	defer clearing.Wait()
+	defer close(done)
+	for range 300 {
+		dir, remove, err := w.runDir("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+		require.NoError(t, err)
+		require.FileExists(t, dir+lockSuffix)
+		require.DirExists(t, filepath.Join(dir, "files"))
+		require.NoError(t, remove())
+	}
 }
 
 // The projects that are kept take no more than so much of the disk, and the ones used last stay.

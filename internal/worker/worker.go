@@ -66,6 +66,8 @@ type worker struct {
 	confined bool
 	// send takes the spans of runs; nil for none.
 	send otlp.Send
+	// left has something if there is something to hand in.
+	left chan struct{}
 
 	mu      sync.Mutex
 	running int
@@ -90,7 +92,7 @@ func Run(ctx, kill context.Context, client *runapi.Client, o Options) (err error
 	if o.Cache == "" {
 		o.Cache = filepath.Join(o.Dir, "cache")
 	}
-	w := &worker{Options: o, client: client}
+	w := &worker{Options: o, client: client, left: make(chan struct{}, 1)}
 	if err := w.checkConfinement(); err != nil {
 		return err
 	}
@@ -100,7 +102,7 @@ func Run(ctx, kill context.Context, client *runapi.Client, o Options) (err error
 	}
 	defer func() { err = errors.Join(err, close()) }()
 	w.send = send
-	for _, dir := range []string{w.dir("runs"), w.dir("bundles"), o.Cache} {
+	for _, dir := range []string{w.dir("runs"), w.dir("bundles"), w.dir("unrecorded"), o.Cache} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return err
 		}
@@ -129,6 +131,8 @@ func Run(ctx, kill context.Context, client *runapi.Client, o Options) (err error
 	if w.edge != nil {
 		all.Go(func() { w.edge.repeat(ctx, kill) })
 		all.Go(func() { w.edge.send(ctx) })
+	} else {
+		all.Go(func() { w.handIn(ctx) })
 	}
 	for range w.Slots {
 		all.Go(func() {
@@ -173,7 +177,7 @@ func (w *worker) take(asking, stop, kill context.Context) error {
 		switch {
 		case asking.Err() != nil:
 			return nil
-		case errors.As(err, &refused) && refused.Status < 500 && w.edge == nil:
+		case errors.As(err, &refused) && refused.Status < 500 && !errors.Is(err, runapi.ErrUnreachable) && w.edge == nil:
 			return err
 		case err != nil:
 			if !silent {
@@ -251,7 +255,7 @@ func (w *worker) do(stop, kill context.Context, claim *runapi.Claim) {
 	sending.Wait()
 	select {
 	case <-j.lost:
-		w.Say("run %s goes on elsewhere: the server had not heard of this worker for too long", claim.ID)
+		w.Say("run %s goes on elsewhere: %v", claim.ID, j.why)
 		return
 	default:
 	}
@@ -299,7 +303,9 @@ func (w *worker) attempt(stop, kill context.Context, claim *runapi.Claim, j *jou
 	p := &process{
 		program: w.Program, project: claim.Project, dir: dir, files: files, home: home, config: filepath.Join(home, ".config"), cache: cache,
 		url: w.stacksOf(claim), trusted: w.Trusted, confined: w.confined, limits: w.Limits, environment: w.Environment,
-		withheld: claim.Withheld,
+		withheld: claim.Withheld, stopOnPending: claim.StopOnPending,
+		// The lease of the run, which is three beats, and as long again until the run was given to another worker.
+		patience: time.Duration(6 * claim.BeatSeconds * float64(time.Second)),
 	}
 	if w.send != nil {
 		p.trace = filepath.Join(home, spansFile)
@@ -318,6 +324,11 @@ func (w *worker) attempt(stop, kill context.Context, claim *runapi.Claim, j *jou
 			return fail(err)
 		}
 	}
+	defer func() {
+		if err := w.keepUnrecorded(claim, home); err != nil {
+			w.Say("what the run %s has made, and could not record, is lost: %v", claim.ID, err)
+		}
+	}()
 	defer func() {
 		if err := w.sendSpans(home); err != nil {
 			slog.Warn("spans of a run are lost", "run", claim.ID, "error", err)
@@ -420,9 +431,20 @@ const busyCode = 3
 // busyReason is why such a run is to be tried again.
 const busyReason = "another run has the lock of the stack, or the server that kept it for this one has ended"
 
+// pendingCode is the exit code of an update that has done nothing, because it is not known what an earlier run has created, and
+// pendingReason says so.
+const (
+	pendingCode   = 4
+	pendingReason = "an earlier worker may have created what is not recorded"
+)
+
 // killTime is how long the process of a run may take after it was told to stop its steps: a module that it runs, or whoever has
 // taken it over, may not heed that, and would have its place for ever.
 var killTime = 30 * time.Second
+
+// lostTime is how long a run that was taken from the worker may take to end its steps: longer than a call of a project that is not
+// trusted.
+const lostTime = time.Hour
 
 // wait waits for the process of a run, and passes interrupts on.
 func (w *worker) wait(stop, kill context.Context, claim *runapi.Claim, j *journal, p *process, cmd *exec.Cmd, plan string) done {
@@ -461,6 +483,9 @@ func (w *worker) wait(stop, kill context.Context, claim *runapi.Claim, j *journa
 		case err := <-ended:
 			out.end()
 			errs.end()
+			if lost == nil && w.edge == nil {
+				killAll(cmd) // what it has started goes with it
+			}
 			if errors.Is(err, exec.ErrWaitDelay) {
 				err = nil // the process itself has succeeded
 			}
@@ -476,7 +501,10 @@ func (w *worker) wait(stop, kill context.Context, claim *runapi.Claim, j *journa
 			interrupt(n)
 		case <-lost:
 			lost = nil
-			killAll(cmd) // its state is not its own any more
+			interrupt(1) // what it is doing ends, and is handed in
+			if overdue == nil {
+				overdue = time.After(lostTime)
+			}
 		case <-overdue:
 			killAll(cmd)
 		case <-stopping:
@@ -505,6 +533,8 @@ func outcome(claim *runapi.Claim, err error, stopped bool, p *process, plan stri
 		return runapi.End{Outcome: runapi.Queued}
 	case errors.As(err, &exit) && exit.ExitCode() == busyCode:
 		return runapi.End{Outcome: runapi.Queued, Reason: busyReason}
+	case errors.As(err, &exit) && exit.ExitCode() == pendingCode && claim.StopOnPending:
+		return runapi.End{Outcome: runapi.Attention, Reason: pendingReason}
 	case errors.As(err, &exit) && exit.Exited():
 		return runapi.End{Outcome: runapi.Failed}
 	}

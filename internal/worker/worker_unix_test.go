@@ -160,7 +160,7 @@ func TestARunGetsWhatItNeedsByName(t *testing.T) {
 			names = append(names, name)
 		}
 		require.ElementsMatch(t, []string{"PATH", "TZ", "HOME", "USERPROFILE", "XDG_CONFIG_HOME", "AppData", "LocalAppData", "TMPDIR", "TEMP", "TMP", "HUSK_CACHE_DIR",
-			"HUSK_COPIES_DIR", "HUSK_SERVER_KNOWN", "HUSK_RUN"}, names)
+			"HUSK_COPIES_DIR", "HUSK_SERVER_KNOWN", "HUSK_UNRECORDED", "HUSK_RUN"}, names)
 		team := "\nHUSK_CACHE_DIR=" + filepath.Join(dir, "worker", "cache", "teams", "acme") + "\n"
 		require.Equal(t, !trusted, strings.Contains(read(".env"), team), "what strangers compile is for their team")
 		input := read(".input")

@@ -248,7 +248,7 @@ func (s *Server) stateAccess(r *http.Request) (*remote.Access, error) {
 		c.end()
 		return nil, err
 	}
-	access := &remote.Access{Backend: t.backend, End: c.end, Team: c.tenant, Owner: c.owner(), Keys: t, Modules: engine.Modules, Readable: sealed.New(t.backend, ownKeys{t}, sealed.Keep).Backend().State}
+	access := &remote.Access{Backend: t.backend, End: c.end, Team: c.tenant, Owner: c.owner(), Keys: t, Modules: engine.Modules, Readable: t.readable()}
 	// With approval by others, only runs write states. One that previews does not.
 	writes := c.may(runapi.Request) && !s.options.RequireApproval
 	// A run can send what it has decrypted anywhere, and so it decrypts for whom the server would decrypt.
@@ -299,6 +299,11 @@ type tenant struct {
 	name    string
 	backend *backend.Backend
 	key     cipher.AEAD
+}
+
+// readable returns the states of the tenant, decrypted if the server has the key.
+func (t *tenant) readable() state.Store {
+	return sealed.New(t.backend, ownKeys{t}, sealed.Keep).Backend().State
 }
 
 const keyBytes = 32
@@ -535,9 +540,25 @@ func (s *Server) revokeToken(ctx context.Context, c *caller, name string) error 
 	})
 	if err == nil {
 		slog.Info("a token was revoked", "tenant", tenant, "token", name, "by", issuer(c.name))
-		s.states.Drop(ownerOf(tenant, "token", hash))
+		s.endLeases(ctx, tenant, ownerOf(tenant, "token", hash), state.StackName{})
 	}
 	return err
+}
+
+// endLeases ends the lease of an owner, who has no more of it, in a stack, or all of them if the stack is the zero value.
+func (s *Server) endLeases(ctx context.Context, tenant, owner string, stack state.StackName) {
+	t, err := s.tenant(ctx, tenant)
+	if err == nil {
+		err = remote.EndLeases(ctx, t.backend, owner, stack)
+	}
+	if err != nil {
+		slog.Warn("leases are left, and end by themselves", "tenant", tenant, "error", err)
+	}
+}
+
+// endLease ends the lease that a run has of its stack.
+func (s *Server) endLease(ctx context.Context, r *record) {
+	s.endLeases(ctx, r.tenant, ownerOf(r.tenant, "run", r.ID), state.StackName{Project: r.Project, Name: r.Stack})
 }
 
 // First reports whether the server has issued no token yet.

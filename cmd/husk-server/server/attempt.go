@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -112,7 +113,7 @@ func (s *Server) beat(ctx context.Context, c *caller, b runapi.Beat) (answer run
 		if err := t.addLines(r, b.Lines); err != nil {
 			return err
 		}
-		_, err = t.exec("UPDATE husk_runs SET lease = ? WHERE id = ?", millis(time.Now().Add(s.options.Lease)), r.ID)
+		_, err = t.exec("UPDATE husk_runs SET lease = "+t.now()+" + ? WHERE id = ?", s.options.Lease.Milliseconds(), r.ID)
 		return err
 	})
 	if err == nil && len(b.Lines) > 0 {
@@ -127,6 +128,13 @@ func (s *Server) end(ctx context.Context, c *caller, e runapi.End) error {
 	if err := intake.Room(ctx, planCopies*int64(len(e.Plan))); err != nil {
 		return err
 	}
+	unsettled := false
+	if e.Outcome == runapi.Queued && e.Reason != "" {
+		var err error
+		if unsettled, err = s.isUnsettled(ctx, c.run); err != nil {
+			return err
+		}
+	}
 	var ended *record
 	err := s.db.step(ctx, func(t *tx) error {
 		r, err := t.held(c)
@@ -136,13 +144,26 @@ func (s *Server) end(ctx context.Context, c *caller, e runapi.End) error {
 		ended = r
 		next, reason := e.Outcome, plain(e.Reason)
 		plan := []byte(nil)
-		var later time.Time
+		var later time.Duration
 		switch {
-		case next != runapi.Succeeded && next != runapi.Failed && next != runapi.Queued:
+		case next != runapi.Succeeded && next != runapi.Failed && next != runapi.Queued && next != runapi.Attention:
 			return refusef(http.StatusBadRequest, "a run does not end as %q", next)
 		case r.cancel > 0 && (next != runapi.Succeeded || r.Previewing):
 			next, reason = runapi.Cancelled, ""
+		case next == runapi.Queued && unsettled:
+			r.lost, next, reason = r.token, runapi.Attention, reason+"; "+unsettledReason
+			if err := t.needAttention(r); err != nil {
+				return err
+			}
+		case next == runapi.Attention && r.lost == "":
+			next = runapi.Failed // what is pending is of another run, which its reason says
+		case next == runapi.Attention:
+			r.Attempt-- // no worker was lost
+			if err := t.needAttention(r); err != nil {
+				return err
+			}
 		case next == runapi.Queued && reason != "":
+			r.lost = r.token
 			if next, later, err = t.again(r, reason, s.options.Lease); err != nil {
 				return err
 			}
@@ -167,13 +188,21 @@ func (s *Server) end(ctx context.Context, c *caller, e runapi.End) error {
 	if err != nil {
 		return err
 	}
-	s.states.Drop(ownerOf(ended.tenant, "run", ended.ID))
+	s.endLease(ctx, ended)
 	s.ended(ctx, ended)
 	return nil
 }
 
-// again says what becomes of a run that has not had its stack, and not before when.
-func (t *tx) again(r *record, reason string, lease time.Duration) (next runapi.State, later time.Time, err error) {
+// unsettledReason is why a run needs attention.
+const unsettledReason = "an earlier worker may have created what is not recorded"
+
+// needAttention says that a run needs attention.
+func (t *tx) needAttention(r *record) error {
+	return t.say(r, "The run needs attention: %s. It goes on once that is settled: husk remote retry %s, or cancel.", unsettledReason, r.ID)
+}
+
+// again says what becomes of a run that has not had its stack, and how much later.
+func (t *tx) again(r *record, reason string, lease time.Duration) (next runapi.State, later time.Duration, err error) {
 	r.Attempt-- // no worker was lost
 	r.tries++
 	if r.tries >= maxTries {
@@ -185,18 +214,22 @@ func (t *tx) again(r *record, reason string, lease time.Duration) (next runapi.S
 	if err := t.addLine(r, runapi.Line{Number: r.lines, Stream: runapi.Worker, Time: time.Now(), Text: reason}); err != nil { // the worker's words
 		return "", later, err
 	}
-	return runapi.Queued, time.Now().Add(wait), t.say(r, "The run is tried again in %v.", wait.Round(time.Second/10))
+	return runapi.Queued, wait, t.say(r, "The run is tried again in %v.", wait.Round(time.Second/10))
 }
 
 // leave takes a run from its worker, in its new state. A plan of nil leaves the one that there is, and a run that is queued
 // again is taken no earlier than later.
-func (t *tx) leave(r *record, reason string, plan []byte, later time.Time) error {
+func (t *tx) leave(r *record, reason string, plan []byte, later time.Duration) error {
 	r.Reason, r.Ended = storable(reason, runapi.MaxMessage), time.Time{}
 	if r.State.IsFinal() {
 		r.Ended, plan = time.Now().UTC(), []byte{} // nobody needs one any more
 	}
-	_, err := t.exec("UPDATE husk_runs SET state = ?, worker = ?, attempt = ?, tries = ?, token = '', lease = 0, not_before = ?, reason = ?, ended = ? WHERE id = ?",
-		string(r.State), r.Worker, r.Attempt, r.tries, millis(later), r.Reason, millis(r.Ended), r.ID)
+	state, attention := r.State, 0
+	if state == runapi.Attention {
+		state, attention = runapi.Waiting, 1
+	}
+	_, err := t.exec("UPDATE husk_runs SET state = ?, attention = ?, lost = ?, worker = ?, attempt = ?, tries = ?, token = '', lease = 0, not_before = "+t.now()+" + ?, reason = ?, ended = ? WHERE id = ?",
+		string(state), attention, r.lost, r.Worker, r.Attempt, r.tries, later.Milliseconds(), r.Reason, millis(r.Ended), r.ID)
 	if err == nil && plan != nil {
 		_, err = t.exec("UPDATE husk_runs SET plan = ? WHERE id = ?", plan, r.ID)
 	}
@@ -205,9 +238,13 @@ func (t *tx) leave(r *record, reason string, plan []byte, later time.Time) error
 
 // ended tells who waits, and counts.
 func (s *Server) ended(ctx context.Context, r *record) {
-	if r.State.IsFinal() {
+	switch {
+	case r.State.IsFinal():
 		s.counts.end(r)
 		s.traceRun(r)
+	case r.State == runapi.Attention:
+		s.counts.unsettle()
+		slog.Warn("a run needs attention: "+unsettledReason, "run", r.ID, "tenant", r.tenant, "stack", r.Project+"/"+r.Stack)
 	}
 	s.changed.ring(r.ID)
 	// Its stack is free for the next.
@@ -220,37 +257,59 @@ func (s *Server) ended(ctx context.Context, r *record) {
 	}
 }
 
-// lose takes a run from a worker that has been silent for too long. It reports whether the run was lost.
-func (s *Server) lose(ctx context.Context, tenant, id string, attempt int) (lost bool, again time.Time, err error) {
+// lose takes a run from a worker that has been silent for too long. It reports whether the run was lost, and how long its lease
+// lasts else.
+func (s *Server) lose(ctx context.Context, tenant, id string, attempt int) (lost bool, left time.Duration, err error) {
 	var r *record
+	// isLost reads the run, and reports whether it is at the silent worker.
+	isLost := func(t *tx) (is bool, err error) {
+		if r, err = t.run(tenant, id); err != nil || r.State != runapi.Running || r.Attempt != attempt {
+			return false, err
+		}
+		left, err = t.until(r.lease)
+		return left <= 0 && err == nil, err
+	}
+	// First the worker can write no more, then what it may have created is read, and then the run goes on.
 	err = s.db.step(ctx, func(t *tx) (err error) {
-		if r, err = t.run(tenant, id); err != nil {
+		if lost, err = isLost(t); lost && r.token != "" {
+			_, err = t.exec("UPDATE husk_runs SET lost = token, token = '' WHERE id = ?", id)
+		}
+		return err
+	})
+	if err != nil || !lost {
+		return false, left, err
+	}
+	s.endLease(ctx, r)
+	unsettled, err := s.isUnsettled(ctx, r)
+	if err != nil {
+		return false, 0, err
+	}
+	err = s.db.step(ctx, func(t *tx) (err error) {
+		if lost, err = isLost(t); !lost || err != nil {
 			return err
-		}
-		if r.State != runapi.Running || r.Attempt != attempt {
-			return nil
-		}
-		if again = r.lease; time.Now().Before(again) {
-			return nil
-		}
-		lost, r.State = true, runapi.Queued
-		reason := ""
-		switch {
-		case r.cancel > 0:
-			r.State = runapi.Cancelled
-		case r.Attempt >= maxAttempts:
-			r.State, reason = runapi.Failed, fmt.Sprintf("%d workers were lost with the run, the last of them %s", r.Attempt, r.Worker)
 		}
 		if err := t.say(r, "The worker %s has not been heard of for %v.", r.Worker, s.options.Lease); err != nil {
 			return err
 		}
-		return t.leave(r, reason, nil, time.Time{})
+		r.State = runapi.Queued
+		reason := ""
+		switch {
+		case r.cancel > 0:
+			r.State = runapi.Cancelled
+		case unsettled:
+			r.State, reason = runapi.Attention, unsettledReason
+			if err := t.needAttention(r); err != nil {
+				return err
+			}
+		case r.Attempt >= maxAttempts:
+			r.State, reason = runapi.Failed, fmt.Sprintf("%d workers were lost with the run, the last of them %s", r.Attempt, r.Worker)
+		}
+		return t.leave(r, reason, nil, 0)
 	})
 	if err != nil || !lost {
-		return false, again, err
+		return false, left, err
 	}
 	s.counts.lose()
-	s.states.Drop(ownerOf(tenant, "run", id))
 	s.ended(ctx, r)
-	return true, again, nil
+	return true, 0, nil
 }

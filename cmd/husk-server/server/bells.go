@@ -84,7 +84,7 @@ func (s *Server) look() {
 					s.queued.ring(one) // none is kept: there may be many
 				}
 				return err
-			}, "SELECT DISTINCT tenant, project, selector FROM husk_runs WHERE state = 'queued' AND not_before <= ? AND "+firstOfStack, time.Now().UnixMilli())
+			}, "SELECT DISTINCT tenant, project, selector FROM husk_runs WHERE state = 'queued' AND not_before <= "+t.now()+" AND "+firstOfStack)
 		})
 		if err != nil && ctx.Err() == nil {
 			slog.Warn("the queue cannot be read", "error", err)

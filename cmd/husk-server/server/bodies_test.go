@@ -310,7 +310,7 @@ func TestReadsAreRefusedBeforeTheyAreLoaded(t *testing.T) {
 	quiet(t)
 	small := map[string]string{ // why nothing of it is large
 		"GET /v1/whoami": "one name", "GET /v1/schedules/{name}": "one request", "HEAD /v1/bundles/{digest}": "no content", "POST /v1/work/beat": "a number", "POST /v1/work/report": "no content",
-		"POST /v1/work/end": "no content", "PUT /v1/bundles/{digest}": "no content", "PUT /v1/schedules/{name}": "one request", "DELETE /v1/schedules/{name}": "no content", "POST /v1/tokens": "one token",
+		"POST /v1/work/end": "no content", "POST /v1/work/unrecorded": "no content", "PUT /v1/bundles/{digest}": "no content", "PUT /v1/schedules/{name}": "one request", "DELETE /v1/schedules/{name}": "no content", "POST /v1/tokens": "one token",
 		"DELETE /v1/tokens/{name}": "no content",
 		"check":                    "no content", "create": "no content", "break": "no content", "release": "no content", "release-with": "digests that were sent", "beat": "no content", "reset": "three names",
 		"append": "no content", "checkpoint": "no content", "checkpoint-both": "no content", "rename": "no content", "remove": "no content", "backups": "ten names", "set-history": "no content",
@@ -424,6 +424,9 @@ func TestReadsAreRefusedBeforeTheyAreLoaded(t *testing.T) {
 			},
 			"POST /v1/runs/{id}/reject": func() *http.Response {
 				return b.post(ann.Token(), http.MethodPost, "/v1/runs/"+waiting.ID+"/reject", http.NoBody)
+			},
+			"POST /v1/runs/{id}/retry": func() *http.Response {
+				return b.post(ann.Token(), http.MethodPost, "/v1/runs/"+waiting.ID+"/retry", http.NoBody)
 			},
 			"POST /v1/runs": func() *http.Response {
 				return b.post(ann.Token(), http.MethodPost, "/v1/runs", strings.NewReader(fmt.Sprintf(`{"id":%q,"project":"shop","stack":"waiting","operation":"up","bundle":%q}`, waiting.ID, files)))

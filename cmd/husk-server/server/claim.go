@@ -63,9 +63,9 @@ func (t *tx) oneOf(tenant, column string, is func(string) bool) (condition strin
 	return " AND " + column + " IN (" + list + ")", string(text), nil
 }
 
-// firstOfStack is the condition for a queued run whose stack has no run at a worker, and none that waits and is older. The states
-// of others are those of an index.
-const firstOfStack = "NOT EXISTS (SELECT 1 FROM husk_runs o WHERE o.state IN ('queued', 'running', 'waiting') AND o.tenant = husk_runs.tenant" +
+// firstOfStack is the condition for a queued run whose stack has no run at a worker, and none that waits and is older, unless that
+// needs attention: a later run may be what it needs. The states of others are those of an index.
+const firstOfStack = "NOT EXISTS (SELECT 1 FROM husk_runs o WHERE o.state IN ('queued', 'running', 'waiting') AND o.attention = 0 AND o.tenant = husk_runs.tenant" +
 	" AND o.project = husk_runs.project AND o.stack = husk_runs.stack AND (o.state = 'running' OR o.number < husk_runs.number))"
 
 // claim gives a worker the oldest run that it can take, whose stack has no other run and no older one that waits. It is
@@ -98,19 +98,19 @@ func (s *Server) claim(ctx context.Context, c *caller, ask runapi.Ask) (claim *r
 			}
 			args = append(args, c.tenant, c.person, always, c.person)
 		}
-		r, err = t.runWhere("state = 'queued' AND not_before <= ?"+condition+" AND "+firstOfStack+" ORDER BY number LIMIT 1"+t.locked(), append([]any{now.UnixMilli()}, args...)...)
+		r, err = t.runWhere("state = 'queued' AND not_before <= "+t.now()+condition+" AND "+firstOfStack+" ORDER BY number LIMIT 1"+t.locked(), args...)
 		if r == nil || err != nil {
 			return err
 		}
 		secret := newSecret()
-		r.State, r.Worker, r.token, r.lease = runapi.Running, ask.Worker, hashOf(secret), now.Add(s.options.Lease)
+		r.State, r.Worker, r.token = runapi.Running, ask.Worker, hashOf(secret)
 		r.Attempt++
 		began := r.Began
 		if first = began.IsZero(); first {
 			began = now
 		}
-		n, err := t.exec("UPDATE husk_runs SET state = 'running', worker = ?, attempt = ?, token = ?, worker_token = ?, lease = ?, began = ? WHERE id = ? AND state = 'queued'",
-			r.Worker, r.Attempt, r.token, c.hash, millis(r.lease), millis(began), r.ID)
+		n, err := t.exec("UPDATE husk_runs SET state = 'running', worker = ?, attempt = ?, token = ?, worker_token = ?, lease = "+t.now()+" + ?, began = ? WHERE id = ? AND state = 'queued'",
+			r.Worker, r.Attempt, r.token, c.hash, s.options.Lease.Milliseconds(), millis(began), r.ID)
 		if err != nil || n == 0 {
 			return err
 		}
@@ -121,7 +121,14 @@ func (s *Server) claim(ctx context.Context, c *caller, ask runapi.Ask) (claim *r
 		if err := s.watch(ctx, t, r); err != nil {
 			return err
 		}
-		claim = &runapi.Claim{Run: r.Run, Team: r.tenant, Token: secret, Withheld: r.withheld, Next: r.lines - r.said + 1, BeatSeconds: (s.options.Lease / 3).Seconds()}
+		var unsettled int
+		if !s.options.RetryPending {
+			if err := t.row("SELECT count(*) FROM husk_runs WHERE state IN ('queued', 'running', 'waiting') AND tenant = ? AND project = ? AND stack = ? AND (attention = 1 OR id = ? AND lost <> '')",
+				r.tenant, r.Project, r.Stack, r.ID).Scan(&unsettled); err != nil {
+				return err
+			}
+		}
+		claim = &runapi.Claim{StopOnPending: unsettled > 0, Run: r.Run, Team: r.tenant, Token: secret, Withheld: r.withheld, Next: r.lines - r.said + 1, BeatSeconds: (s.options.Lease / 3).Seconds()}
 		claim.Plan, err = t.content(planCopies, "plan", "husk_runs WHERE id = ?", r.ID)
 		return err
 	})
@@ -159,7 +166,7 @@ func (s *Server) putBack(ctx context.Context, r *record) error {
 		}
 		is.State = runapi.Queued
 		is.Attempt--
-		return t.leave(is, "", nil, time.Now().Add(tryAfter))
+		return t.leave(is, "", nil, tryAfter)
 	})
 	s.changed.ring(r.ID)
 	return err

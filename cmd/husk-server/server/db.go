@@ -146,7 +146,9 @@ UPDATE husk_schedules SET token = COALESCE((SELECT hash FROM husk_tokens k WHERE
 ALTER TABLE husk_schedules DROP COLUMN requested_person;
 ALTER TABLE husk_schedules DROP COLUMN requested_projects`, `
 ALTER TABLE husk_runs ADD COLUMN withheld INTEGER NOT NULL DEFAULT 0`, `
-ALTER TABLE husk_runs ADD COLUMN said INTEGER NOT NULL DEFAULT 0`}
+ALTER TABLE husk_runs ADD COLUMN said INTEGER NOT NULL DEFAULT 0`, `
+ALTER TABLE husk_runs ADD COLUMN attention INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE husk_runs ADD COLUMN lost TEXT NOT NULL DEFAULT ''`}
 
 // ErrNewerSchema says that a newer version of Husk has changed the database.
 var ErrNewerSchema = errors.New("the database was changed by a newer version of husk server: use that version")
@@ -208,43 +210,14 @@ func openDB(ctx context.Context, address, dir string) (*db, error) {
 
 const openTime = 30 * time.Second
 
-// migrate makes the tables of this version. Servers that start at once wait for each other.
+// migrate makes the tables of this version, and those of River. Servers that start at once wait for each other.
 func (d *db) migrate(ctx context.Context) error {
-	if err := d.step(ctx, func(t *tx) error {
-		if d.postgres {
-			const huskServer = 0x6875736b // any number that others do not use
-			if _, err := t.exec("SELECT pg_advisory_xact_lock(?)", huskServer); err != nil {
-				return err
-			}
-		}
-		if _, err := t.exec("CREATE TABLE IF NOT EXISTS husk_schema (version INTEGER NOT NULL)"); err != nil {
-			return err
-		}
-		var version int
-		switch err := t.row("SELECT version FROM husk_schema").Scan(&version); {
-		case errors.Is(err, sql.ErrNoRows):
-			if _, err := t.exec("INSERT INTO husk_schema (version) VALUES (0)"); err != nil {
-				return err
-			}
-		case err != nil:
-			return err
-		}
-		if version > schemaVersion {
-			return ErrNewerSchema
-		}
-		for _, change := range changes[version:] {
-			for statement := range strings.SplitSeq(change, ";\n") {
-				if d.postgres {
-					statement = strings.NewReplacer(" INTEGER PRIMARY KEY", " BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", " INTEGER", " BIGINT", " BLOB", " BYTEA", "INSTR(", "STRPOS(").Replace(statement)
-				}
-				if _, err := t.exec(statement); err != nil {
-					return err
-				}
-			}
-		}
-		_, err := t.exec("UPDATE husk_schema SET version = ?", schemaVersion)
+	unlock, err := d.lockTables(ctx)
+	if err != nil {
 		return err
-	}); err != nil {
+	}
+	defer unlock()
+	if err := d.step(ctx, migrateStep); err != nil {
 		return err
 	}
 	migrator, err := rivermigrate.New(d.river, nil)
@@ -252,6 +225,55 @@ func (d *db) migrate(ctx context.Context) error {
 		return err
 	}
 	_, err = migrator.Migrate(ctx, rivermigrate.DirectionUp, nil)
+	return err
+}
+
+// lockTables has the server be the only one that makes tables, until it unlocks them or ends. In SQLite each step excludes all
+// others, and a file has one server.
+func (d *db) lockTables(ctx context.Context) (unlock func(), err error) {
+	if !d.postgres {
+		return func() {}, nil
+	}
+	// A lock of a transaction, which poolers give to one connection.
+	holding, err := d.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	const huskServer = 0x6875736b // any number that others do not use
+	if _, err := holding.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", huskServer); err != nil {
+		return nil, errors.Join(err, holding.Rollback())
+	}
+	return func() { _ = holding.Rollback() }, nil // it has changed nothing
+}
+
+// migrateStep makes the tables of this version.
+func migrateStep(t *tx) error {
+	if _, err := t.exec("CREATE TABLE IF NOT EXISTS husk_schema (version INTEGER NOT NULL)"); err != nil {
+		return err
+	}
+	var version int
+	switch err := t.row("SELECT version FROM husk_schema").Scan(&version); {
+	case errors.Is(err, sql.ErrNoRows):
+		if _, err := t.exec("INSERT INTO husk_schema (version) VALUES (0)"); err != nil {
+			return err
+		}
+	case err != nil:
+		return err
+	}
+	if version > schemaVersion {
+		return ErrNewerSchema
+	}
+	for _, change := range changes[version:] {
+		for statement := range strings.SplitSeq(change, ";\n") {
+			if t.postgres {
+				statement = strings.NewReplacer(" INTEGER PRIMARY KEY", " BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", " INTEGER", " BIGINT", " BLOB", " BYTEA", "INSTR(", "STRPOS(").Replace(statement)
+			}
+			if _, err := t.exec(statement); err != nil {
+				return err
+			}
+		}
+	}
+	_, err := t.exec("UPDATE husk_schema SET version = ?", schemaVersion)
 	return err
 }
 
@@ -382,6 +404,21 @@ func (t *tx) locked() string {
 		return " FOR UPDATE SKIP LOCKED"
 	}
 	return ""
+}
+
+// now is the time of the database in statements: what ends at a time ends for all servers at once, whatever their clocks say.
+func (t *tx) now() string {
+	if t.postgres {
+		return "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)"
+	}
+	return "CAST(unixepoch('subsec') * 1000 AS INTEGER)"
+}
+
+// until returns how long it is until a time of the database.
+func (t *tx) until(end time.Time) (time.Duration, error) {
+	var left int64
+	err := t.row("SELECT ? - "+t.now(), millis(end)).Scan(&left)
+	return time.Duration(left) * time.Millisecond, err
 }
 
 // conflict reports whether a row with the same key exists. The transaction has failed then.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/husk-dev/husk/internal/backend/runapi"
 )
@@ -27,7 +26,7 @@ func (s *Server) cancelRun(ctx context.Context, c *caller, id string) (*runapi.R
 		}
 		if r.State != runapi.Running {
 			r.State = runapi.Cancelled
-			return t.leave(r, "", nil, time.Time{})
+			return t.leave(r, "", nil, 0)
 		}
 		const most = 2
 		r.cancel = min(r.cancel+1, most)
@@ -52,14 +51,36 @@ func (s *Server) approve(ctx context.Context, c *caller, id string, yes bool) (*
 			if err := t.say(r, "Rejected by %s.", c); err != nil {
 				return err
 			}
-			return t.leave(r, "", nil, time.Time{})
+			return t.leave(r, "", nil, 0)
 		}
 		if err := t.say(r, "Approved by %s.", c); err != nil {
 			return err
 		}
 		r.State, r.Previewing, r.ApprovedBy = runapi.Queued, false, c.person // whatever token it was
-		_, err := t.exec("UPDATE husk_runs SET state = 'queued', previewing = 0, approved_by = ?, attempt = 0, tries = 0 WHERE id = ?", c.person, id)
+		_, err := t.exec("UPDATE husk_runs SET state = 'queued', previewing = 0, approved_by = ?, attempt = 0, tries = 0, lost = '' WHERE id = ?", c.person, id)
 		return err
+	})
+}
+
+// retry has a run go on that needs attention: again only if what an earlier worker has begun is settled, or with pending also if it
+// is not, and may be created twice.
+func (s *Server) retry(ctx context.Context, c *caller, id string, pending bool) (*runapi.Run, error) {
+	return s.decide(ctx, c, id, func(t *tx, r *record) error {
+		if err := c.require(runapi.Request, r.Project); err != nil {
+			return err
+		}
+		if r.State != runapi.Attention {
+			return refusef(http.StatusConflict, "the run %s is %s, and needs no attention", id, r.State)
+		}
+		text := "Tried again by %s."
+		if pending {
+			text, r.lost = "Tried again by %s, whatever an earlier worker may have created.", ""
+		}
+		if err := t.say(r, text, c); err != nil {
+			return err
+		}
+		r.State = runapi.Queued
+		return t.leave(r, "", nil, 0)
 	})
 }
 

@@ -156,6 +156,9 @@ func (s *Server) routes() (*http.ServeMux, error) {
 		"POST /v1/runs/{id}/reject": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			return s.approve(r.Context(), c, r.PathValue("id"), false)
 		},
+		"POST /v1/runs/{id}/retry": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+			return s.retry(r.Context(), c, r.PathValue("id"), r.URL.Query().Has("pending"))
+		},
 		"GET /v1/schedules": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			if err := c.require(runapi.Read, ""); err != nil {
 				return nil, err
@@ -247,6 +250,16 @@ func (s *Server) routes() (*http.ServeMux, error) {
 				return nil, err
 			}
 			return s.beat(r.Context(), c, b)
+		},
+		"POST /v1/work/unrecorded": func(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+			if err := s.requireWorker(c, ""); err != nil {
+				return nil, err
+			}
+			var u runapi.Unrecorded
+			if err := s.read(w, r, c, maxBody, &u); err != nil {
+				return nil, err
+			}
+			return nil, s.settle(r.Context(), c, u)
 		},
 		"POST /v1/work/end": func(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			if err := c.isRun(); err != nil {

@@ -14,11 +14,11 @@ import (
 type counts struct {
 	since time.Time
 
-	mu            sync.Mutex
-	refused, lost int64
-	ends          map[[2]string]int64 // by operation and state
-	waits         histogram
-	times         map[string]*histogram // by operation
+	mu                       sync.Mutex
+	refused, lost, unsettled int64
+	ends                     map[[2]string]int64 // by operation and state
+	waits                    histogram
+	times                    map[string]*histogram // by operation
 }
 
 func newCounts() *counts {
@@ -52,6 +52,12 @@ func (c *counts) lose() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lost++
+}
+
+func (c *counts) unsettle() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.unsettled++
 }
 
 func (c *counts) wait(d time.Duration) {
@@ -107,7 +113,7 @@ func one(number float64) []point { return []point{{number: number}} }
 // metrics are all.
 var metrics = []metric{
 	{"husk.runs", "{run}", "Runs that are not final, by state.", gauge, []string{"state"}, func(g *gauges, _ *counts) (all []point) {
-		for _, state := range []runapi.State{runapi.Queued, runapi.Running, runapi.Waiting} {
+		for _, state := range []runapi.State{runapi.Queued, runapi.Running, runapi.Waiting, runapi.Attention} {
 			all = append(all, point{labels: []string{string(state)}, number: float64(g.runs[state])})
 		}
 		return all
@@ -121,6 +127,9 @@ var metrics = []metric{
 	}},
 	{"husk.refused", "{request}", "Requests that were refused.", counter, nil, func(_ *gauges, c *counts) []point { return one(float64(c.refused)) }},
 	{"husk.workers.lost", "{worker}", "Runs whose worker was lost.", counter, nil, func(_ *gauges, c *counts) []point { return one(float64(c.lost)) }},
+	{"husk.runs.attention", "{run}", "Times that a run has needed attention, since an earlier worker may have created something.", counter, nil, func(_ *gauges, c *counts) []point {
+		return one(float64(c.unsettled))
+	}},
 	{"husk.runs.ended", "{run}", "Runs that ended, by operation and state.", counter, []string{"operation", "state"}, func(_ *gauges, c *counts) (all []point) {
 		for _, key := range slices.SortedFunc(maps.Keys(c.ends), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
 			all = append(all, point{labels: key[:], number: float64(c.ends[key])})
@@ -167,7 +176,7 @@ func (t *tx) queue(tenant string, all int) (runs map[runapi.State]int, oldest fl
 			oldest = time.Since(timeOf(first)).Seconds()
 		}
 		return nil
-	}, "SELECT state, count(*), min(made) FROM husk_runs WHERE state IN ('queued', 'running', 'waiting') AND (tenant = ? OR 1 = ?) GROUP BY state", tenant, all)
+	}, "SELECT "+stateColumn+", count(*), min(made) FROM husk_runs WHERE state IN ('queued', 'running', 'waiting') AND (tenant = ? OR 1 = ?) GROUP BY 1", tenant, all)
 	return runs, oldest, err
 }
 

@@ -42,13 +42,19 @@ type record struct {
 	seen string
 	// withheld says that the run may not have secrets decrypted: who asked for it may only preview.
 	withheld bool
+	// lost is the hash of the token of the last worker that was lost with the run, or has lost its stack, empty if what it has made
+	// does not matter: see [Server.settle].
+	lost string
 }
 
 // smallRequest bounds a request that is read before it is known how large it is, in bytes. Options make few larger.
 const smallRequest = 16 << 10
 
 var columns = fmt.Sprintf("id, tenant, project, stack, CASE WHEN octet_length(request) <= %d THEN request ELSE '' END, octet_length(request), ", smallRequest) +
-	"selector, state, previewing, requested_by, requested_projects, approved_by, worker, attempt, token, worker_token, lease, cancel, lines, said, logged, tries, requested_person, seen, withheld, reason, made, began, ended"
+	"selector, " + stateColumn + ", previewing, requested_by, requested_projects, approved_by, worker, attempt, token, worker_token, lease, cancel, lines, said, logged, tries, requested_person, seen, withheld, lost, reason, made, began, ended"
+
+// stateColumn is the state of a run. One that needs attention waits, and is told apart by a column of its own.
+const stateColumn = "CASE WHEN attention = 1 THEN 'attention' ELSE state END"
 
 // What a run has seen, if it is not the digest of a state: seenAny may begin at any state, seenNothing has found no stack, and
 // seenUnknown may begin at none.
@@ -61,7 +67,7 @@ func scanRun(scan func(...any) error) (*record, error) {
 	var previewing, withheld int
 	var lease, made, began, ended int64
 	err := scan(&r.ID, &r.tenant, &r.Project, &r.Stack, &r.text, &r.request, &r.selector, &r.State, &previewing, &r.By, &projects, &r.ApprovedBy,
-		&r.Worker, &r.Attempt, &r.token, &r.workerToken, &lease, &r.cancel, &r.lines, &r.said, &r.logged, &r.tries, &r.person, &r.seen, &withheld, &r.Reason, &made, &began, &ended)
+		&r.Worker, &r.Attempt, &r.token, &r.workerToken, &lease, &r.cancel, &r.lines, &r.said, &r.logged, &r.tries, &r.person, &r.seen, &withheld, &r.lost, &r.Reason, &made, &began, &ended)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}

@@ -38,6 +38,9 @@ type Options struct {
 	Database string
 	// RequireApproval has every run that changes something wait for the approval of somebody else.
 	RequireApproval bool
+	// RetryPending has a run that has lost its worker go on elsewhere also if that may have created something which is not
+	// recorded, and may be created twice then.
+	RetryPending bool
 	// PreviewSecrets has previews decrypt secrets for those who may only preview.
 	PreviewSecrets bool
 	// Lease is how long a worker may be silent before its run goes on elsewhere; 0 stands for [DefaultLease].
@@ -127,8 +130,10 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 		return nil, errors.Join(err, s.db.Close())
 	}
 	s.states = remote.Handler(s.stateAccess, s.memory)
+	if err := s.greet(ctx); err != nil {
+		return nil, errors.Join(err, s.db.Close())
+	}
 	if err := s.startTimers(ctx); err != nil {
-		s.states.Close()
 		return nil, errors.Join(err, s.db.Close())
 	}
 	s.looking.Go(s.look)
@@ -139,11 +144,20 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 	return s, nil
 }
 
+// greet gives workers the time of a lease to be heard of: while no server was there, none could be.
+func (s *Server) greet(ctx context.Context) error {
+	return s.db.step(ctx, func(t *tx) error {
+		lease := s.options.Lease.Milliseconds()
+		_, err := t.exec("UPDATE husk_runs SET lease = "+t.now()+" + ? WHERE state = 'running' AND lease < "+t.now()+" + ?", lease, lease)
+		return err
+	})
+}
+
 // Stop ends what waits: workers ask again, and logs are followed again.
 func (s *Server) Stop() { s.once.Do(func() { close(s.closing) }) }
 
-// Close ends everything, and with it the leases of stacks: workers end their runs, which are tried again once there is a
-// server.
+// Close ends everything in this process. Leases of stacks and runs are in the database: workers go on with their runs at another
+// server, or at this one when it is started again.
 func (s *Server) Close() error {
 	s.Stop()
 	s.looking.Wait()
@@ -153,7 +167,6 @@ func (s *Server) Close() error {
 	err := s.timers.Stop(ctx)
 	close(s.exported)
 	s.exporting.Wait()
-	s.states.Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, t := range s.tenants {
@@ -180,7 +193,10 @@ func (s *Server) free() {
 	}
 }
 
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set(backend.AnswerHeader, backend.Answered)
+	s.mux.ServeHTTP(w, r)
+}
 
 // readKey returns the key of the server, which is made if there is none.
 func readKey(file string) (cipher.AEAD, error) {

@@ -50,8 +50,8 @@ type watcher struct {
 func (w *watcher) Timeout(*river.Job[watchArgs]) time.Duration { return timerTime }
 
 func (w *watcher) Work(ctx context.Context, job *river.Job[watchArgs]) error {
-	_, again, err := w.s.lose(ctx, job.Args.Tenant, job.Args.Run, job.Args.Attempt)
-	if left := time.Until(again); err == nil && left > 0 {
+	_, left, err := w.s.lose(ctx, job.Args.Tenant, job.Args.Run, job.Args.Attempt)
+	if err == nil && left > 0 {
 		return river.JobSnooze(left)
 	}
 	var gone *refusal
@@ -63,7 +63,7 @@ func (w *watcher) Work(ctx context.Context, job *river.Job[watchArgs]) error {
 
 // watch adds the timer of a run that a worker takes.
 func (s *Server) watch(ctx context.Context, t *tx, r *record) error {
-	_, err := s.timers.InsertTx(ctx, t.Tx, watchArgs{r.tenant, r.ID, r.Attempt}, &river.InsertOpts{ScheduledAt: r.lease})
+	_, err := s.timers.InsertTx(ctx, t.Tx, watchArgs{r.tenant, r.ID, r.Attempt}, &river.InsertOpts{ScheduledAt: time.Now().Add(s.options.Lease)})
 	return err
 }
 
@@ -88,7 +88,7 @@ func (s *Server) sweep(ctx context.Context) error {
 			err := scan(&one.Tenant, &one.Run, &one.Attempt)
 			lost = append(lost, one)
 			return err
-		}, "SELECT tenant, id, attempt FROM husk_runs WHERE state = 'running' AND lease < ? ORDER BY lease LIMIT ?", time.Now().Add(-s.options.Lease).UnixMilli(), most)
+		}, "SELECT tenant, id, attempt FROM husk_runs WHERE state = 'running' AND lease < "+t.now()+" - ? ORDER BY lease LIMIT ?", s.options.Lease.Milliseconds(), most)
 	})
 	for _, run := range lost {
 		_, _, one := s.lose(ctx, run.Tenant, run.Run, run.Attempt)

@@ -26,11 +26,20 @@ type lease struct {
 	last int64
 	// loaded says that last is known.
 	loaded bool
+	// resumed says that other processes may have taken steps of the lease before, and may take some at the same time.
+	resumed bool
 	// ended is the error of all further steps.
 	ended error
 
 	stop    context.CancelFunc // of beat
 	beating sync.WaitGroup
+}
+
+// keep has the lease last as long as this process, or until it ends.
+func (l *lease) keep(ctx context.Context) {
+	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
+	l.stop = stop
+	l.beating.Go(func() { l.beat(beating) })
 }
 
 // beat extends the lease until it ends. That only keeps others from taking it: the token is what fences.
@@ -103,6 +112,9 @@ func (l *lease) Salvage(ctx context.Context) (*state.Contents, error) {
 func (l *lease) Reserve(ctx context.Context) error { return l.usable(ctx) }
 
 func (l *lease) Append(ctx context.Context, sequence uint64, record []byte) error {
+	if l.resumed && int64(sequence) == l.last {
+		return l.whyNot(ctx, true, sequence, record) // the answer to an earlier attempt was lost
+	}
 	if err := l.follows(ctx, sequence, 1); err != nil {
 		return err
 	}
@@ -119,7 +131,7 @@ func (l *lease) Append(ctx context.Context, sequence uint64, record []byte) erro
 		return l.end(err)
 	}
 	if len(rows) == 0 {
-		if err := l.whyNot(ctx, repeated, sequence, record); err != nil {
+		if err := l.whyNot(ctx, repeated || l.resumed, sequence, record); err != nil {
 			return err
 		}
 	}
@@ -138,6 +150,8 @@ func (l *lease) whyNot(ctx context.Context, repeated bool, sequence uint64, reco
 		return l.fenced()
 	case repeated && rows[0].int(1) == int64(sequence) && rows[0][2] != nil && bytes.Equal(rows[0][2], record):
 		return nil
+	case l.resumed:
+		return state.OutOfSequence(l.name, sequence, uint64(rows[0].int(1))+1)
 	}
 	return l.end(fmt.Errorf("the backend %s has lost records, or somebody has changed its tables: the journal of the stack %s was at sequence number %d, and is at %d; "+
 		"refresh the stack before the next update, and have the server confirm a commit only after its replica has it", l.store.db.place, l.name, l.last, rows[0].int(1)))
@@ -184,6 +198,8 @@ func (l *lease) change(ctx context.Context, statements []statement, others ...*l
 		return nil
 	case isCode(err, codeExists), errors.Is(err, state.ErrNoSpace):
 		return err // the server has taken nothing
+	case isCode(err, codeRevision) && l.resumed:
+		return backend.ErrRaced
 	case isCode(err, codeFenced, codeRevision):
 		for _, one := range others {
 			if one.lost(ctx) {
@@ -217,9 +233,9 @@ func (l *lease) lost(ctx context.Context) bool {
 	return err == nil && len(rows) == 0
 }
 
-// keep makes the checkpoint a backup, and removes the oldest ones. With records, those of the journal
+// backup makes the checkpoint a backup, and removes the oldest ones. With records, those of the journal
 // follow on it; the journal is empty afterwards.
-func (l *lease) keep(records bool) []statement {
+func (l *lease) backup(records bool) []statement {
 	out := []statement{
 		sql("INSERT INTO @backups SELECT id, revision, checkpoint, sequence, written FROM @stacks WHERE id = $1", l.stack),
 		sql(`DELETE FROM @backups WHERE stack = $1 AND number <= (SELECT number FROM @backups WHERE stack = $1 ORDER BY number DESC OFFSET $2 LIMIT 1)`,
@@ -234,7 +250,7 @@ func (l *lease) keep(records bool) []statement {
 
 // replace is a new checkpoint, which holds the effects of all records.
 func (l *lease) replace(checkpoint []byte, records bool) []statement {
-	return append(l.keep(records), sql("UPDATE @stacks SET checkpoint = $2, sequence = last, written = clock_timestamp(), expires = "+expiry+" WHERE id = $1", l.stack, checkpoint))
+	return append(l.backup(records), sql("UPDATE @stacks SET checkpoint = $2, sequence = last, written = clock_timestamp(), expires = "+expiry+" WHERE id = $1", l.stack, checkpoint))
 }
 
 func (l *lease) Checkpoint(ctx context.Context, sequence uint64, checkpoint []byte) error {
@@ -271,7 +287,7 @@ func (l *lease) Reset(ctx context.Context, checkpoint []byte) (aside []string, e
 
 // removal are the statements that leave of the stack its backups and its token.
 func (l *lease) removal() []statement {
-	return append(l.keep(true), sql("UPDATE @stacks SET present = false, checkpoint = NULL, lease = NULL, holder = NULL, expires = NULL WHERE id = $1", l.stack))
+	return append(l.backup(true), sql("UPDATE @stacks SET present = false, checkpoint = NULL, lease = NULL, holder = NULL, expires = NULL WHERE id = $1", l.stack))
 }
 
 // belongings are the tables of what goes with a stack.
@@ -324,14 +340,21 @@ func (l *lease) Release(ctx context.Context) error {
 	return l.notReleased(err)
 }
 
+// drop ends a lease that could not be used. Another attempt takes it again.
+func (l *lease) drop(ctx context.Context) error {
+	_ = l.fenced()
+	_, _, err := l.store.db.step(context.WithoutCancel(ctx), sql("UPDATE @stacks SET lease = NULL, holder = NULL, expires = NULL WHERE id = $1 AND token = $2 AND lease = $3", l.stack, l.token, l.id))
+	return l.notReleased(err)
+}
+
 // forget forgets the history that was read with the lease, if nobody has asked for it.
 func (l *lease) forget(ctx context.Context) {
 	_, _ = l.store.updates.Take(backend.WithToken(ctx, l.Token()), l.name)
 }
 
-// releasing ends the lease, unless it has ended.
+// releasing ends the lease, unless it has ended, and leaves its name so that it is not taken again.
 func (l *lease) releasing() statement {
-	return sql("UPDATE @stacks SET lease = NULL, holder = NULL, expires = NULL WHERE id = $1 AND token = $2 AND lease = $3", l.stack, l.token, l.id)
+	return sql("UPDATE @stacks SET lease = NULL, holder = $3, expires = NULL WHERE id = $1 AND token = $2 AND lease = $3", l.stack, l.token, l.id)
 }
 
 func (l *lease) notReleased(err error) error {

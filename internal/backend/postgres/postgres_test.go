@@ -41,6 +41,16 @@ func TestPostgreSQL(t *testing.T) {
 		backendtest.Run(t, func(t *testing.T) *backend.Backend { return open(t, url) })
 	})
 	t.Run("fencing", func(t *testing.T) { backendtest.Fencing(t, open(t, url)) })
+	t.Run("resuming", func(t *testing.T) {
+		var both [2]*backend.Backend
+		for i := range both {
+			var err error
+			both[i], err = postgres.Open(t.Context(), named.ByOperator(url+"&schema=resuming", "the test"), t.TempDir())
+			require.NoError(t, err)
+			t.Cleanup(both[i].Close)
+		}
+		backendtest.Resuming(t, both[0], both[1])
+	})
 	t.Run("newer schema", func(t *testing.T) { newerSchema(t, s) })
 	t.Run("rights", func(t *testing.T) { rights(t, s) })
 	t.Run("missing records", func(t *testing.T) { missingRecords(t, s) })

@@ -34,6 +34,8 @@ type Store struct {
 	updates backend.Updates
 }
 
+var _ backend.Resumer = (*Store)(nil)
+
 func usable(ctx context.Context, name state.StackName) error {
 	return cmp.Or(name.Validate(), ctx.Err())
 }
@@ -155,29 +157,88 @@ func (l *loaded) gap() error {
 
 // Lease implements [state.Store].
 func (s *Store) Lease(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, error) {
-	l, _, err := s.take(ctx, name, holder, false)
+	l, _, err := s.take(ctx, name, holder, rand.Text(), false)
 	if err != nil {
 		return nil, err
 	}
+	l.keep(ctx)
 	return l, nil
 }
 
 // LeaseAndLoad implements [state.Store].
 func (s *Store) LeaseAndLoad(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, *state.Contents, error) {
-	l, found, err := s.take(ctx, name, holder, true)
+	l, c, err := s.taken(ctx, name, holder, rand.Text(), true)
 	if err != nil {
 		return nil, nil, err
 	}
+	l.keep(ctx)
+	return l, c, nil
+}
+
+// taken takes the lease, and loads the state if that is asked for.
+func (s *Store) taken(ctx context.Context, name state.StackName, holder state.Holder, id string, load bool) (*lease, *state.Contents, error) {
+	l, found, err := s.take(ctx, name, holder, id, load)
+	if err != nil || !load {
+		return l, nil, err
+	}
 	if err := found.gap(); err != nil {
-		return nil, nil, errors.Join(err, l.Release(ctx))
+		return nil, nil, errors.Join(err, l.drop(ctx))
 	}
 	l.last, l.loaded = found.last, true
 	return l, &found.Contents, nil
 }
 
+// LeaseAs implements [backend.Resumer].
+func (s *Store) LeaseAs(ctx context.Context, name state.StackName, holder state.Holder, key backend.LeaseKey, load bool) (state.Lease, *state.Contents, error) {
+	rows, err := s.db.read(ctx, sql("SELECT count(*) FROM @stacks WHERE lease IS NOT NULL AND starts_with(lease, $1)", key.LeasesOf()))
+	if err == nil && rows[0].int(0) >= backend.MaxLeases {
+		err = backend.ErrManyLeases
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	l, c, err := s.taken(ctx, name, holder, key.String(), load)
+	if err != nil {
+		return nil, nil, err
+	}
+	return l, c, nil
+}
+
+// Resume implements [backend.Resumer].
+func (s *Store) Resume(ctx context.Context, name state.StackName, key backend.LeaseKey) (state.Lease, error) {
+	rows, err := s.db.read(ctx, sql("SELECT id, token, revision, last FROM @stacks WHERE project = $1 AND name = $2 AND lease = $3", name.Project, name.Name, key.String()))
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		return nil, state.Fenced(name)
+	}
+	r := rows[0]
+	return &lease{store: s, name: name, id: key.String(), stack: r.int(0), token: r.int(1), revision: r.int(2), last: r.int(3), loaded: true, resumed: true, stop: func() {}}, nil
+}
+
+// Extend implements [backend.Resumer].
+func (s *Store) Extend(ctx context.Context, name state.StackName, key backend.LeaseKey) error {
+	rows, _, err := s.db.step(ctx, sql("UPDATE @stacks SET expires = "+expiry+" WHERE project = $1 AND name = $2 AND lease = $3 RETURNING id", name.Project, name.Name, key.String()))
+	if err == nil && len(rows) == 0 {
+		err = state.Fenced(name)
+	}
+	return err
+}
+
+// EndLeases implements [backend.Resumer].
+func (s *Store) EndLeases(ctx context.Context, owner string, stack state.StackName) error {
+	which, args := "", []any{backend.LeasesOf(owner)}
+	if stack != (state.StackName{}) {
+		which, args = " AND project = $2 AND name = $3", append(args, stack.Project, stack.Name)
+	}
+	_, _, err := s.db.step(ctx, sql("UPDATE @stacks SET lease = NULL, holder = NULL, expires = NULL, revision = revision + 1 WHERE starts_with(lease, $1)"+which, args...))
+	return err
+}
+
 // take takes the lease, and reads what the stack has in the same transaction if that is asked for: it holds the row of
 // the stack, without which nobody changes anything.
-func (s *Store) take(ctx context.Context, name state.StackName, holder state.Holder, load bool) (*lease, *loaded, error) {
+func (s *Store) take(ctx context.Context, name state.StackName, holder state.Holder, id string, load bool) (*lease, *loaded, error) {
 	if err := usable(ctx, name); err != nil {
 		return nil, nil, err
 	}
@@ -185,17 +246,17 @@ func (s *Store) take(ctx context.Context, name state.StackName, holder state.Hol
 	if err != nil {
 		return nil, nil, err
 	}
-	id, most := rand.Text(), int64(math.MaxInt64)
+	most := int64(math.MaxInt64)
 	if load && intake.IsBounded(ctx) {
 		most = firstRoom
 		if err := intake.Room(ctx, most); err != nil {
 			return nil, nil, err
 		}
 	}
-	// Taking the lease again is for an attempt whose answer was lost.
+	// Taking the lease again is for an attempt whose answer was lost. One that arrives after the lease was released finds its name.
 	rows, _, err := s.db.step(ctx,
 		sql(`UPDATE @stacks SET token = token + 1, revision = revision + 1, lease = $3, holder = $4, expires = `+expiry+`
-			WHERE project = $1 AND name = $2 AND present AND (lease IS NULL OR expires < clock_timestamp())`, name.Project, name.Name, id, string(text)),
+			WHERE project = $1 AND name = $2 AND present AND (lease IS NULL AND holder IS DISTINCT FROM $3 OR expires < clock_timestamp())`, name.Project, name.Name, id, string(text)),
 		sql(fmt.Sprintf(`WITH s AS (SELECT *, coalesce(lease = $3, false) AS mine FROM @stacks WHERE project = $1 AND name = $2 AND present),
 				z AS (SELECT (coalesce(length(s.checkpoint), 0) + coalesce((SELECT sum(length(j.record) + %d) FROM @journal j WHERE j.stack = s.id), 0)
 					+ coalesce((SELECT length(h.records) FROM @history h WHERE h.stack = s.id), 0))::bigint AS size FROM s),
@@ -211,22 +272,22 @@ func (s *Store) take(ctx context.Context, name state.StackName, holder state.Hol
 		return nil, nil, state.StackNotFound(name, s.db.place)
 	}
 	r := rows[0]
+	if !r.isTrue(7) && string(r[8]) == id {
+		return nil, nil, state.Fenced(name)
+	}
 	if !r.isTrue(7) {
 		locked := &state.LockedError{Stack: name}
 		_ = json.Unmarshal(r[8], &locked.Holder) // what cannot be read is not known
 		return nil, nil, locked
 	}
-	l := &lease{store: s, name: name, id: id, stack: r.int(5), token: r.int(6), revision: r.int(4)}
-	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
-	l.stop = stop
-	l.beating.Go(func() { l.beat(beating) })
+	l := &lease{store: s, name: name, id: id, stack: r.int(5), token: r.int(6), revision: r.int(4), stop: func() {}}
 	if !load {
 		return l, nil, nil
 	}
 	if bytes := r.int(9); bytes > most {
 		found, err := l.load(ctx) // once there is room for it; the history is read when somebody asks for that
 		if err != nil {
-			return nil, nil, errors.Join(err, l.Release(ctx))
+			return nil, nil, errors.Join(err, l.drop(ctx))
 		}
 		return l, found, nil
 	}

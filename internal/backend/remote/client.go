@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -32,16 +33,15 @@ var Schemes = []string{"https", "http"}
 // TokenVariable is the environment variable with the token that a server has issued.
 const TokenVariable = "HUSK_ACCESS_TOKEN"
 
-// KnownVariable is the environment variable that says, with any value, that the server has been reached before from this
-// machine: when it cannot be, it is waited for.
+// KnownVariable is the environment variable that says that the server has been reached before from this machine: when it cannot
+// be, it is waited for. Its value is how long at least, in seconds.
 const KnownVariable = "HUSK_SERVER_KNOWN"
 
 const (
 	// attemptTime bounds one attempt of a call, and transferRate, in bytes per second, what a large text adds to that.
 	attemptTime  = 15 * time.Second
 	transferRate = 256 << 10
-	// retryTime bounds all attempts of a call, and is less than answerTime. firstTime bounds those before the server has
-	// ever answered.
+	// retryTime bounds all attempts of a call, unless the environment names more, and firstTime those before the server has ever answered.
 	retryTime, firstTime = time.Minute, 5 * time.Second
 	// firstPause is the pause after the first attempt. It doubles up to lastPause.
 	firstPause, lastPause = 50 * time.Millisecond, 2 * time.Second
@@ -56,6 +56,10 @@ type client struct {
 	http              *http.Client
 	// reached says that the server has answered before.
 	reached atomic.Bool
+	// patience bounds all attempts of a call.
+	patience time.Duration
+	// unrecorded is the file for records that the server does not take, empty for none.
+	unrecorded string
 }
 
 // Open opens the backend of a server with a URL such as https://husk.example.com. The token is the password of the URL,
@@ -79,15 +83,21 @@ func Open(_ context.Context, at named.URL, dir string) (*backend.Backend, error)
 	}
 	u.User = nil
 	place := strings.TrimSuffix(u.String(), "/")
-	c := &client{url: place + Path, place: place, token: token, http: &http.Client{
+	c := &client{url: place + Path, place: place, token: token, patience: retryTime, http: &http.Client{
 		Transport: &http.Transport{
 			Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 8,
-			TLSHandshakeTimeout: attemptTime, IdleConnTimeout: leaseTime,
+			TLSHandshakeTimeout: attemptTime, IdleConnTimeout: idleTime,
 		},
 		// The token is for this server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
-	c.reached.Store(at.IsOperators() && os.Getenv(KnownVariable) != "")
+	if known := os.Getenv(KnownVariable); at.IsOperators() && known != "" {
+		c.reached.Store(true)
+		if seconds, err := strconv.ParseUint(known, 10, 20); err == nil {
+			c.patience = max(c.patience, time.Duration(seconds)*time.Second)
+		}
+		c.unrecorded = os.Getenv(UnrecordedVariable)
+	}
 	s := &store{client: c}
 	return &backend.Backend{
 		Place: place, Dir: dir, Remote: true,
@@ -115,9 +125,9 @@ func (c *client) call(ctx context.Context, name string, r request) (*answer, err
 	}
 	limit := attemptTime + time.Duration(len(body)/transferRate)*time.Second
 	begin, pause := time.Now(), firstPause
-	for {
+	for repeated := false; ; repeated = true {
 		attempt, cancel := context.WithTimeout(ctx, limit)
-		out, again, err := c.attempt(attempt, name, body)
+		out, again, err := c.attempt(attempt, name, body, repeated)
 		cancel()
 		if err == nil {
 			return out, out.Failure.err()
@@ -125,7 +135,7 @@ func (c *client) call(ctx context.Context, name string, r request) (*answer, err
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		last := retryTime + limit
+		last := c.patience + limit
 		if !c.reached.Load() {
 			last = firstTime
 		}
@@ -163,8 +173,9 @@ func (c *client) failed(err error) error {
 	return fmt.Errorf("the backend %s: %w%s", c.place, err, advice)
 }
 
-// attempt sends a call once. again says that another attempt may be answered.
-func (c *client) attempt(ctx context.Context, name string, body []byte) (out *answer, again bool, err error) {
+// attempt sends a call once. again says that another attempt may be answered: what stands between client and server, such as a
+// balancer, may answer anything while the server cannot be reached.
+func (c *client) attempt(ctx context.Context, name string, body []byte, repeated bool) (out *answer, again bool, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+name, bytes.NewReader(body))
 	if err != nil {
 		return nil, false, err
@@ -172,6 +183,9 @@ func (c *client) attempt(ctx context.Context, name string, body []byte) (out *an
 	req.Header.Set("Content-Type", contentType)
 	if c.token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	if repeated {
+		req.Header.Set(attemptHeader, "again")
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
@@ -181,14 +195,19 @@ func (c *client) attempt(ctx context.Context, name string, body []byte) (out *an
 		}
 		return nil, c.again(err), err
 	}
-	c.reached.Store(true)
 	defer func() { _ = resp.Body.Close() }()
+	between := !backend.IsAnswer(resp.Header) && resp.Header.Get("Content-Type") != contentType
+	if between {
+		again = c.reached.Load()
+	} else {
+		c.reached.Store(true)
+	}
 	if resp.StatusCode != http.StatusOK {
 		reason, _ := io.ReadAll(io.LimitReader(resp.Body, maxReason))
-		return nil, resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests, c.refused(resp, printable.Line(strings.TrimSpace(string(reason))))
+		return nil, again || resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests, c.refused(resp, printable.Line(strings.TrimSpace(string(reason))))
 	}
 	if is := resp.Header.Get("Content-Type"); is != contentType {
-		return nil, false, fmt.Errorf("it answered with %q, and a server of husk answers with %q: check the URL", is, contentType)
+		return nil, again, fmt.Errorf("it answered with %q, and a server of husk answers with %q: check the URL", is, contentType)
 	}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
 	if err != nil {

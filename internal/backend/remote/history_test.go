@@ -86,8 +86,7 @@ func (f file) clockJumps(t *testing.T) {
 	require.NoError(t, errors.Join(err, db.Close()))
 }
 
-// historyUnderFaults has a server start again after it has ended its leases, take its clients for silent, and see its
-// clock jump.
+// historyUnderFaults has other servers take the place of a server, and the clock of the store jump.
 func historyUnderFaults(t *testing.T) {
 	file := newFile(t)
 	kept, err := openFile(t.Context(), string(file))
@@ -108,8 +107,7 @@ func historyUnderFaults(t *testing.T) {
 		return open(t, proxy.Address(), "all").State
 	},
 		backendtest.Fault{Times: 40, Cause: faultproxy.Faults(&proxies)},
-		backendtest.Fault{Every: 4, Times: 2, Ends: true, Cause: func(*rand.Rand) { begin().Close() }},
-		backendtest.Fault{Every: 4, Times: 2, Ends: true, Cause: func(*rand.Rand) { current.Load().Later(time.Minute) }},
+		backendtest.Fault{Every: 4, Times: 4, Cause: func(*rand.Rand) { begin() }},
 		backendtest.Fault{Every: 4, Times: 2, Expires: true, Cause: func(*rand.Rand) { file.clockJumps(t) }},
 	)
 }
@@ -150,8 +148,8 @@ func historyOfProcesses(t *testing.T) {
 	jump := func() { file.clockJumps(t) }
 	backendtest.History(t, open,
 		backendtest.Fault{Times: 5, Cause: faultproxy.Faults(&proxies)},
-		backendtest.Fault{Every: 2, Times: 5, Ends: true, Cause: func(random *rand.Rand) {
-			kill() // its leases last until somebody breaks them, and are of no use to their holders
+		backendtest.Fault{Every: 2, Times: 5, Cause: func(random *rand.Rand) {
+			kill() // its leases are in the file
 			time.Sleep(time.Duration(random.IntN(100)) * time.Millisecond)
 			address, kill = startServer(t, file)
 			for _, p := range proxies {

@@ -24,6 +24,8 @@ type lease struct {
 	loaded bool
 	// noSpace is why the server can set no space aside.
 	noSpace error
+	// reserved says that the next record begins an operation.
+	reserved bool
 	// ended is the error of all further steps.
 	ended error
 
@@ -172,6 +174,7 @@ func (l *lease) Reserve(ctx context.Context) error {
 	if err := l.usable(ctx); err != nil {
 		return err
 	}
+	l.reserved = true
 	return l.noSpace
 }
 
@@ -187,6 +190,11 @@ func (l *lease) follows(sequence, want uint64) error {
 }
 
 func (l *lease) Append(ctx context.Context, sequence uint64, record []byte) error {
+	begins := l.reserved
+	l.reserved = false
+	if l.ended != nil && l.client.unrecorded != "" {
+		return l.keep(sequence, record, begins)
+	}
 	if err := l.usable(ctx); err != nil {
 		return err
 	}
@@ -201,7 +209,28 @@ func (l *lease) Append(ctx context.Context, sequence uint64, record []byte) erro
 	if err == nil {
 		l.noSpace = out.NoSpace.err()
 	}
+	if l.ended != nil && l.client.unrecorded != "" {
+		return l.keep(sequence, record, begins)
+	}
 	return err
+}
+
+// keep keeps a record on this machine that the server takes no more under this lease: what a step has made is known then. No
+// further operation begins, and one that was about to has not.
+func (l *lease) keep(sequence uint64, record []byte, begins bool) error {
+	kept := &keptError{why: l.ended, NoSpaceError: &state.NoSpaceError{File: l.client.unrecorded, Cause: l.ended}}
+	if begins {
+		return kept
+	}
+	if err := l.follows(sequence, l.next); err != nil {
+		return err
+	}
+	if err := (Unrecorded{l.name, l.token, sequence, record}).write(l.client.unrecorded); err != nil {
+		return errors.Join(l.ended, err)
+	}
+	l.next++
+	kept.Saved = true
+	return kept
 }
 
 func (l *lease) Checkpoint(ctx context.Context, sequence uint64, checkpoint []byte) error {

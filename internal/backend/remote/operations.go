@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ import (
 
 // operation is what a call does. It has a form for each identifier that it takes: without one it does not start.
 type operation struct {
-	// changes says that it may be done only once.
+	// changes says that it changes something: its outcome is found out, and another attempt finds what an earlier one has done.
 	changes bool
 	// large says that it may send more than maxShort.
 	large bool
@@ -184,6 +185,9 @@ func create(ctx context.Context, _ *Server, a *Access, _ scope, r *request) (ans
 		}
 	}
 	err := a.Backend.State.Create(ctx, r.Stack, r.Content)
+	if r.again && errors.Is(err, state.ErrStackExists) && isNew(ctx, a, r.Stack, r.Content) {
+		err = nil
+	}
 	if err == nil && a.Created != nil {
 		err = a.Created(ctx, r.Stack, r.Content)
 	}
@@ -194,19 +198,20 @@ func breakLease(ctx context.Context, _ *Server, a *Access, _ scope, r *request) 
 	return answer{}, a.Backend.State.Break(ctx, r.Stack)
 }
 
-func beat(_ context.Context, s *Server, _ *Access, of scope, r *request) (answer, error) {
-	if s.session(of.leases(r)[0]) == nil {
-		return answer{}, state.Fenced(r.Stack)
+func beat(ctx context.Context, _ *Server, a *Access, of scope, r *request) (answer, error) {
+	store, err := leases(a.Backend)
+	if err == nil {
+		err = store.Extend(ctx, r.Stack, of.leases(r)[0].key())
 	}
-	return answer{}, nil
+	return answer{}, err
 }
 
 // leased does something with a lease.
-func leased(s *Server, of scope, r *request, do func(state.Lease) (answer, error)) (out answer, err error) {
-	err = s.use(func(leases []state.Lease) error {
+func leased(ctx context.Context, a *Access, of scope, r *request, do func(state.Lease) (answer, error)) (out answer, err error) {
+	err = use(ctx, a, of.leases(r), func(leases []state.Lease) error {
 		out, err = do(leases[0])
 		return err
-	}, of.leases(r))
+	})
 	return out, err
 }
 
@@ -215,8 +220,8 @@ func reserve(ctx context.Context, l state.Lease, a *Access) *failure {
 	return failureOf(l.Reserve(ctx), a.Backend.Place)
 }
 
-func leasedLoad(ctx context.Context, s *Server, a *Access, of scope, r *request) (answer, error) {
-	return leased(s, of, r, func(l state.Lease) (answer, error) {
+func leasedLoad(ctx context.Context, _ *Server, a *Access, of scope, r *request) (answer, error) {
+	return leased(ctx, a, of, r, func(l state.Lease) (answer, error) {
 		c, err := l.Load(context.WithoutCancel(ctx)) // it also mends the journal
 		if err != nil {
 			return answer{}, err
@@ -238,15 +243,15 @@ func begun(ctx context.Context, a *Access, stack state.StackName, l state.Lease,
 	return out
 }
 
-func salvage(ctx context.Context, s *Server, a *Access, of scope, r *request) (answer, error) {
-	return leased(s, of, r, func(l state.Lease) (answer, error) {
+func salvage(ctx context.Context, _ *Server, a *Access, of scope, r *request) (answer, error) {
+	return leased(ctx, a, of, r, func(l state.Lease) (answer, error) {
 		c, err := l.Salvage(ctx)
 		return answer{Contents: sent(c, a.Backend.Place)}, err
 	})
 }
 
-func reset(ctx context.Context, s *Server, a *Access, of scope, r *request) (answer, error) {
-	return leased(s, of, r, func(l state.Lease) (answer, error) {
+func reset(ctx context.Context, _ *Server, a *Access, of scope, r *request) (answer, error) {
+	return leased(ctx, a, of, r, func(l state.Lease) (answer, error) {
 		aside, err := l.Reset(ctx, r.Content)
 		hide := hidden(a.Backend.Place)
 		for i := range aside {
@@ -256,8 +261,8 @@ func reset(ctx context.Context, s *Server, a *Access, of scope, r *request) (ans
 	})
 }
 
-func appendRecord(ctx context.Context, s *Server, a *Access, of scope, r *request) (answer, error) {
-	return leased(s, of, r, func(l state.Lease) (answer, error) {
+func appendRecord(ctx context.Context, _ *Server, a *Access, of scope, r *request) (answer, error) {
+	return leased(ctx, a, of, r, func(l state.Lease) (answer, error) {
 		if err := l.Append(ctx, r.Sequence, r.Content); err != nil {
 			return answer{}, err
 		}
@@ -265,23 +270,43 @@ func appendRecord(ctx context.Context, s *Server, a *Access, of scope, r *reques
 	})
 }
 
-func checkpoint(ctx context.Context, s *Server, _ *Access, of scope, r *request) (answer, error) {
-	return leased(s, of, r, func(l state.Lease) (answer, error) { return answer{}, l.Checkpoint(ctx, r.Sequence, r.Content) })
+func checkpoint(ctx context.Context, _ *Server, a *Access, of scope, r *request) (answer, error) {
+	return leased(ctx, a, of, r, func(l state.Lease) (answer, error) { return answer{}, l.Checkpoint(ctx, r.Sequence, r.Content) })
 }
 
-func checkpointBoth(ctx context.Context, s *Server, _ *Access, of scope, r *request) (answer, error) {
-	return answer{}, s.use(func(leases []state.Lease) error {
+func checkpointBoth(ctx context.Context, _ *Server, a *Access, of scope, r *request) (answer, error) {
+	return answer{}, use(ctx, a, of.leases(r), func(leases []state.Lease) error {
 		return leases[0].CheckpointBoth(ctx, state.NextCheckpoint{Sequence: r.Sequence, Checkpoint: r.Content},
 			leases[1], state.NextCheckpoint{Sequence: r.OtherSequence, Checkpoint: r.OtherContent})
-	}, of.leases(r))
+	})
 }
 
-func rename(ctx context.Context, s *Server, _ *Access, of scope, r *request) (answer, error) {
-	return leased(s, of, r, func(l state.Lease) (answer, error) { return answer{}, l.Rename(ctx, r.Other, r.Content) })
+func rename(ctx context.Context, _ *Server, a *Access, of scope, r *request) (answer, error) {
+	out, err := leased(ctx, a, of, r, func(l state.Lease) (answer, error) { return answer{}, l.Rename(ctx, r.Other, r.Content) })
+	if r.again && errors.Is(err, state.ErrFenced) && isGone(ctx, a, r.Stack) && isNew(ctx, a, r.Other, r.Content) {
+		err = nil
+	}
+	return out, err
 }
 
-func remove(ctx context.Context, s *Server, _ *Access, of scope, r *request) (answer, error) {
-	return leased(s, of, r, func(l state.Lease) (answer, error) { return answer{}, l.Remove(ctx) })
+func remove(ctx context.Context, _ *Server, a *Access, of scope, r *request) (answer, error) {
+	out, err := leased(ctx, a, of, r, func(l state.Lease) (answer, error) { return answer{}, l.Remove(ctx) })
+	if r.again && errors.Is(err, state.ErrFenced) && isGone(ctx, a, r.Stack) {
+		err = nil
+	}
+	return out, err
+}
+
+// isNew reports whether a stack is as an earlier attempt has made it.
+func isNew(ctx context.Context, a *Access, stack state.StackName, checkpoint []byte) bool {
+	c, err := a.Backend.State.Load(ctx, stack)
+	return err == nil && c.Sequence == 0 && len(c.Records) == 0 && bytes.Equal(c.Checkpoint, checkpoint)
+}
+
+// isGone reports whether there is no stack, as an earlier attempt has left it.
+func isGone(ctx context.Context, a *Access, stack state.StackName) bool {
+	_, err := a.Backend.State.Load(ctx, stack)
+	return errors.Is(err, state.ErrStackNotFound)
 }
 
 func backups(ctx context.Context, _ *Server, a *Access, _ scope, r *request) (answer, error) {
@@ -396,6 +421,12 @@ func loadValue(ctx context.Context, _ *Server, a *Access, _ scope, r *request) (
 
 func saveValue(ctx context.Context, _ *Server, a *Access, _ scope, r *request) (answer, error) {
 	next, err := a.Backend.KV.Save(backend.WithToken(ctx, r.Token), r.Stack, r.ID, r.Content, r.ExpectedVersion)
+	if r.again && errors.Is(err, backend.ErrChanged) {
+		content, version, loadErr := a.Backend.KV.Load(ctx, r.Stack, r.ID)
+		if loadErr == nil && bytes.Equal(content, r.Content) {
+			next, err = version, nil // an earlier attempt has saved it
+		}
+	}
 	return answer{Version: next}, err
 }
 

@@ -8,14 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -24,8 +22,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/engine/state"
-	"github.com/husk-dev/husk/engine/state/filestore"
-	"github.com/husk-dev/husk/engine/state/memstore"
 	"github.com/husk-dev/husk/engine/state/storetest"
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/backendtest"
@@ -41,10 +37,7 @@ import (
 func serve(t *testing.T, b *backend.Backend) (server *httptest.Server, handler *remote.Server) {
 	handler = remote.Handler(accessTo(b), intake.ProcessBudget())
 	server = httptest.NewServer(handler)
-	t.Cleanup(func() {
-		server.Close()
-		handler.Close()
-	})
+	t.Cleanup(server.Close)
 	return server, handler
 }
 
@@ -67,14 +60,17 @@ func open(t *testing.T, address, token string) *backend.Backend {
 	return b
 }
 
-func files(t *testing.T) *backend.Backend {
-	dir := t.TempDir()
-	return backend.Files(dir, filestore.New(dir))
+// newStacks returns a backend whose leases a server can have for its clients.
+func newStacks(t *testing.T) *backend.Backend {
+	b, err := openFile(t.Context(), string(newFile(t)))
+	require.NoError(t, err)
+	t.Cleanup(b.Close)
+	return b
 }
 
 func TestRemote(t *testing.T) {
 	through := func(t *testing.T) *backend.Backend {
-		server, _ := serve(t, files(t))
+		server, _ := serve(t, newStacks(t))
 		return open(t, server.URL, "all")
 	}
 	t.Run("store", func(t *testing.T) {
@@ -82,10 +78,7 @@ func TestRemote(t *testing.T) {
 	})
 	t.Run("backend", func(t *testing.T) { backendtest.Run(t, through) })
 	t.Run("fencing", func(t *testing.T) {
-		kept, err := sqlite.Open(t.Context(), "sqlite://"+filepath.ToSlash(filepath.Join(t.TempDir(), "stacks.db")), t.TempDir())
-		require.NoError(t, err)
-		t.Cleanup(kept.Close)
-		server, _ := serve(t, kept)
+		server, _ := serve(t, newStacks(t))
 		backendtest.Fencing(t, open(t, server.URL, "all"))
 	})
 	t.Run("history under faults", historyUnderFaults)
@@ -93,8 +86,7 @@ func TestRemote(t *testing.T) {
 	t.Run("endings under faults", func(t *testing.T) {
 		var proxies []*faultproxy.Proxy
 		faults := faultproxy.Faults(&proxies)
-		dir := t.TempDir()
-		server, _ := serve(t, backend.Files(dir, new(memstore.Store)))
+		server, _ := serve(t, newStacks(t))
 		backendtest.Endings(t, func(int) *backend.Backend {
 			proxy := faultproxy.Start(t, strings.TrimPrefix(server.URL, "http://"))
 			proxies = append(proxies, proxy)
@@ -105,7 +97,7 @@ func TestRemote(t *testing.T) {
 
 // The answer to each step of a lease gets lost, and then the connection.
 func TestLostAnswers(t *testing.T) {
-	server, _ := serve(t, files(t))
+	server, _ := serve(t, newStacks(t))
 	proxy := faultproxy.Start(t, strings.TrimPrefix(server.URL, "http://"))
 	b := open(t, proxy.Address(), "all")
 	ctx, name := t.Context(), state.StackName{Project: "p", Name: "s"}
@@ -161,7 +153,6 @@ func TestModulesAreCollected(t *testing.T) {
 			Modules: func(*state.Snapshot) []string { return named },
 		}, nil
 	}, intake.ProcessBudget())
-	t.Cleanup(handler.Close)
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	b := open(t, server.URL, "all")
@@ -200,52 +191,112 @@ func TestModulesAreCollected(t *testing.T) {
 	require.True(t, has)
 }
 
-// A server that starts again knows no leases, so that the writers of the one before are fenced.
-func TestRestart(t *testing.T) {
-	kept := files(t)
-	ctx, name := t.Context(), state.StackName{Project: "p", Name: "s"}
-	var mu sync.Mutex
-	_, first := serve(t, kept)
-	_, second := serve(t, kept)
-	current := first
+// Each call of a lease reaches another of two servers of the same stacks, and each answer gets lost, so that the call reaches the
+// other one, too. A server that is there for one call stands for those that are started again.
+func TestAnyServerServesAnyCall(t *testing.T) {
+	kept := newStacks(t)
+	ctx, name, other := t.Context(), state.StackName{Project: "p", Name: "s"}, state.StackName{Project: "p", Name: "other"}
+	var calls, lost atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		handler := current
-		mu.Unlock()
+		calls.Add(1)
+		handler := remote.Handler(accessTo(kept), intake.ProcessBudget())
+		if r.Header.Get("Husk-Attempt") == "" && calls.Load() > 1 { // it was reached before
+			lost.Add(1)
+			handler.ServeHTTP(httptest.NewRecorder(), r)
+			panic(http.ErrAbortHandler)
+		}
 		handler.ServeHTTP(w, r)
 	}))
 	defer server.Close()
 	b := open(t, server.URL, "all")
+	require.NoError(t, b.Check(ctx))
 	require.NoError(t, b.State.Create(ctx, name, []byte("{}")))
+	require.NoError(t, b.State.Create(ctx, other, []byte("{}")))
+	require.ErrorIs(t, b.State.Create(ctx, name, []byte(`{"another":1}`)), state.ErrStackExists)
 	l, err := b.State.Lease(ctx, name, state.Holder{PID: 7, Host: "there", Since: time.Now()})
 	require.NoError(t, err)
 	_, err = l.Load(ctx)
 	require.NoError(t, err)
 	require.NoError(t, l.Append(ctx, 1, []byte("one")))
+	require.NoError(t, l.Append(ctx, 2, []byte("two")))
 	_, err = b.State.Lease(ctx, name, state.Holder{PID: 8})
 	var locked *state.LockedError
 	require.ErrorAs(t, err, &locked)
 	require.Equal(t, 7, locked.Holder.PID)
 	require.Equal(t, "there", locked.Holder.Host)
-
-	mu.Lock()
-	current = second
-	mu.Unlock()
-	first.Close()
-	require.ErrorIs(t, l.Append(ctx, 2, []byte("two")), state.ErrFenced)
-	require.ErrorIs(t, l.Append(ctx, 2, []byte("two")), state.ErrFenced)
-	require.NoError(t, l.Release(ctx))
-	l, err = b.State.Lease(ctx, name, state.Holder{PID: 8})
-	require.NoError(t, err)
 	c, err := l.Load(ctx)
 	require.NoError(t, err)
-	require.Equal(t, [][]byte{[]byte("one")}, c.Records)
+	require.Equal(t, [][]byte{[]byte("one"), []byte("two")}, c.Records)
+	require.NoError(t, l.Checkpoint(ctx, 2, []byte(`{"two":2}`)))
+	require.NoError(t, l.Append(ctx, 3, []byte("three")))
+	second, c, err := b.State.LeaseAndLoad(ctx, other, state.Holder{PID: 9})
+	require.NoError(t, err)
+	require.Empty(t, c.Records)
+	require.NoError(t, l.CheckpointBoth(ctx, state.NextCheckpoint{Sequence: 3, Checkpoint: []byte(`{"three":3}`)}, second, state.NextCheckpoint{Checkpoint: []byte(`{"other":1}`)}))
+	version, err := b.KV.Save(ctx, name, "aws", []byte("value"), "")
+	require.NoError(t, err)
+	_, err = b.KV.Save(ctx, name, "aws", []byte("next"), version)
+	require.NoError(t, err)
+	_, err = b.KV.Save(ctx, name, "aws", []byte("late"), version)
+	require.ErrorIs(t, err, backend.ErrChanged)
+	ended := b.Release(ctx, name, l, backend.Ending{Updates: [][]byte{[]byte("{}")}, Run: "20261123T134500.000Z-up-1", Record: []byte("record")})
+	require.Equal(t, backend.Ended{}, ended)
+	require.ErrorIs(t, l.Append(ctx, 4, []byte("four")), state.ErrFenced)
+	to := state.StackName{Project: "p", Name: "renamed"}
+	require.NoError(t, second.Rename(ctx, to, []byte(`{"renamed":1}`)))
+	l, err = b.State.Lease(ctx, to, state.Holder{PID: 10})
+	require.NoError(t, err)
+	require.NoError(t, l.Remove(ctx))
+	require.NoError(t, l.Release(ctx))
+	names, err := b.State.List(ctx)
+	require.NoError(t, err)
+	require.Equal(t, []state.StackName{name}, names)
+	c, err = b.State.Load(ctx, name)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"three":3}`, string(c.Checkpoint))
+	require.Empty(t, c.Records)
+	require.Greater(t, lost.Load(), int32(20))
+}
+
+// A balancer answers as it likes while the server behind it is gone. None of that ends a lease, and only the server does.
+func TestAnswersOfABalancer(t *testing.T) {
+	kept := newStacks(t)
+	handler := remote.Handler(accessTo(kept), intake.ProcessBudget())
+	ctx, name := t.Context(), state.StackName{Project: "p", Name: "s"}
+	var answers []int
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if len(answers) == 0 || strings.HasSuffix(r.URL.Path, "/beat") {
+			handler.ServeHTTP(w, r)
+			return
+		}
+		status := answers[0]
+		answers = answers[1:]
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte("<html>a page</html>"))
+	}))
+	defer server.Close()
+	b := open(t, server.URL, "all")
+	require.NoError(t, b.State.Create(ctx, name, []byte("{}")))
+	l, _, err := b.State.LeaseAndLoad(ctx, name, state.Holder{PID: 1})
+	require.NoError(t, err)
+	for n, status := range []int{200, 302, 400, 401, 403, 404, 410, 413, 429, 500, 502, 503} {
+		answers = []int{status}
+		require.NoError(t, l.Append(ctx, uint64(n)+1, []byte("record")), status)
+		require.Empty(t, answers)
+	}
+	require.NoError(t, kept.State.Break(ctx, name))
+	require.ErrorIs(t, l.Append(ctx, 13, []byte("late")), state.ErrFenced)
 	require.NoError(t, l.Release(ctx))
 }
 
-// The lease of a client that is gone ends by itself.
+// The lease of a client that is gone ends by itself, by the clock of the store.
 func TestSilentClients(t *testing.T) {
-	server, handler := serve(t, files(t))
+	file := newFile(t)
+	kept, err := openFile(t.Context(), string(file))
+	require.NoError(t, err)
+	t.Cleanup(kept.Close)
+	server, _ := serve(t, kept)
 	b := open(t, server.URL, "all")
 	ctx, name := t.Context(), state.StackName{Project: "p", Name: "s"}
 	require.NoError(t, b.State.Create(ctx, name, []byte("{}")))
@@ -253,11 +304,13 @@ func TestSilentClients(t *testing.T) {
 	require.NoError(t, err)
 	_, err = gone.Load(ctx)
 	require.NoError(t, err)
-	handler.Later(30 * time.Second)
-	require.NoError(t, gone.Append(ctx, 1, []byte("one")))
 	_, err = b.State.Lease(ctx, name, state.Holder{PID: 2})
 	require.ErrorIs(t, err, state.ErrLocked)
-	handler.Later(time.Minute)
+	file.clockJumps(t)
+	require.NoError(t, gone.Append(ctx, 1, []byte("one")), "nobody has taken it")
+	_, err = b.State.Lease(ctx, name, state.Holder{PID: 2})
+	require.ErrorIs(t, err, state.ErrLocked, "a step is a sign of life")
+	file.clockJumps(t)
 	l, err := b.State.Lease(ctx, name, state.Holder{PID: 2})
 	require.NoError(t, err)
 	require.Greater(t, l.Token(), gone.Token())
@@ -266,8 +319,32 @@ func TestSilentClients(t *testing.T) {
 	require.NoError(t, l.Release(ctx))
 }
 
+// An owner who has ended has no lease any more, and others keep theirs.
+func TestLeasesOfAnOwnerEnd(t *testing.T) {
+	kept := newStacks(t)
+	server, _ := serve(t, kept)
+	ctx, stacks := t.Context(), []state.StackName{{Project: "p", Name: "a"}, {Project: "p", Name: "b"}, {Project: "p", Name: "c"}}
+	var leases []state.Lease
+	for n, owner := range []string{"ann", "ann", "bob"} {
+		b := open(t, server.URL, owner)
+		require.NoError(t, b.State.Create(ctx, stacks[n], []byte("{}")))
+		l, _, err := b.State.LeaseAndLoad(ctx, stacks[n], state.Holder{PID: n})
+		require.NoError(t, err)
+		leases = append(leases, l)
+	}
+	require.NoError(t, remote.EndLeases(ctx, kept, "ann", stacks[0]))
+	require.ErrorIs(t, leases[0].Append(ctx, 1, []byte("x")), state.ErrFenced)
+	require.NoError(t, leases[1].Append(ctx, 1, []byte("x")))
+	require.NoError(t, remote.EndLeases(ctx, kept, "ann", state.StackName{}))
+	require.ErrorIs(t, leases[1].Append(ctx, 2, []byte("x")), state.ErrFenced)
+	require.NoError(t, leases[2].Append(ctx, 1, []byte("x")))
+	for _, l := range leases {
+		require.NoError(t, l.Release(ctx))
+	}
+}
+
 func TestTokens(t *testing.T) {
-	kept := files(t)
+	kept := newStacks(t)
 	server, _ := serve(t, kept)
 	ctx := t.Context()
 	mine, others := state.StackName{Project: "p", Name: "s"}, state.StackName{Project: "secret", Name: "s"}
@@ -375,7 +452,7 @@ func TestNoServer(t *testing.T) {
 
 // Calls that no client sends are refused.
 func TestCallsOfNobody(t *testing.T) {
-	server, _ := serve(t, files(t))
+	server, _ := serve(t, newStacks(t))
 	for path, body := range map[string]string{"load": "\xa0", "create": "\xa0", "lease": "\xff", "nothing": "\xa0", "append": "\xa1\x61x\x01"} {
 		req, err := http.NewRequest(http.MethodPost, server.URL+remote.Path+path, strings.NewReader(body))
 		require.NoError(t, err)
@@ -388,16 +465,20 @@ func TestCallsOfNobody(t *testing.T) {
 	}
 }
 
-// TestLeasesAreCounted has a client take ever more leases: those of others go on, and what one lease took another one gets.
+// TestLeasesAreCounted has a client have as many leases as it may, also at other servers: those of others go on, and what one lease
+// took another one gets.
 func TestLeasesAreCounted(t *testing.T) {
-	budget := intake.NewBudget(64 << 20)
-	handler := remote.Handler(accessTo(backend.Files(t.TempDir(), new(memstore.Store))), budget)
-	defer handler.Close()
-	ask := func(token, operation string, n int, more map[string]any) *http.Response {
+	file := newFile(t)
+	kept, err := openFile(t.Context(), string(file))
+	require.NoError(t, err)
+	t.Cleanup(kept.Close)
+	handler := remote.Handler(accessTo(kept), intake.ProcessBudget())
+	for n := range 2 {
+		require.NoError(t, kept.State.Create(t.Context(), state.StackName{Project: "p", Name: fmt.Sprint("s", n)}, []byte("{}")))
+	}
+	ask := func(token, operation string, n int, id string) *http.Response {
 		t.Helper()
-		call := map[string]any{"call": rand.Text(), "stack": map[string]any{"Project": "p", "Name": fmt.Sprint("s", n)}}
-		maps.Copy(call, more)
-		body, err := strictcbor.Marshal(call)
+		body, err := strictcbor.Marshal(map[string]any{"call": rand.Text(), "stack": map[string]any{"Project": "p", "Name": fmt.Sprint("s", n)}, "lease": id})
 		require.NoError(t, err)
 		r := httptest.NewRequest(http.MethodPost, remote.Path+operation, bytes.NewReader(body))
 		r.Header.Set("Authorization", "Bearer "+token)
@@ -406,70 +487,25 @@ func TestLeasesAreCounted(t *testing.T) {
 		handler.ServeHTTP(w, r)
 		return w.Result()
 	}
-	lease := func(token string, n int) (*http.Response, map[string]any) {
-		id := map[string]any{"lease": rand.Text()}
-		return ask(token, "lease", n, id), id
-	}
-	var first map[string]any
-	for n := range remote.MaxLeases + 1 {
-		require.Equal(t, http.StatusOK, ask("greedy", "create", n, map[string]any{"content": []byte("{}")}).StatusCode)
-		if n == remote.MaxLeases {
-			break
-		}
-		answer, id := lease("greedy", n)
-		require.Equal(t, http.StatusOK, answer.StatusCode, n)
-		if n == 0 {
-			first = id
-		}
-	}
-	held := budget.InUse()
-	require.GreaterOrEqual(t, held, int64(remote.MaxLeases)<<14, "each takes memory")
-	answer, _ := lease("greedy", remote.MaxLeases)
+	first := rand.Text()
+	require.Equal(t, http.StatusOK, ask("greedy", "lease", 0, first).StatusCode)
+	db, err := sql.Open("sqlite3", "file:"+filepath.ToSlash(string(file))+"?_pragma=busy_timeout(15000)")
+	require.NoError(t, err)
+	_, err = db.Exec(`WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+		INSERT INTO stacks (project, name, present, lease) SELECT 'p', 's' || i, 1, (SELECT lease FROM stacks WHERE name = 's0') || i FROM n`, backend.MaxLeases)
+	require.NoError(t, errors.Join(err, db.Close()))
+	answer := ask("greedy", "lease", 1, rand.Text())
 	require.Equal(t, http.StatusTooManyRequests, answer.StatusCode)
 	require.NotEmpty(t, answer.Header.Get("Retry-After"))
-	require.Less(t, budget.InUse(), held+1<<10, "what was refused takes nothing")
-	answer, _ = lease("modest", remote.MaxLeases)
-	require.Equal(t, http.StatusOK, answer.StatusCode)
-
 	require.Equal(t, http.StatusOK, ask("greedy", "release", 0, first).StatusCode)
-	answer, id := lease("greedy", 0)
-	require.Equal(t, http.StatusOK, answer.StatusCode)
-	require.Equal(t, http.StatusOK, ask("greedy", "release", 0, id).StatusCode)
-	for range remote.MaxLeases + 1 { // one that is not given counts no more
-		answer, _ = lease("greedy", remote.MaxLeases)
-		require.Equal(t, http.StatusOK, answer.StatusCode, "the stack is the other's: the answer says so")
-	}
-	handler.Later(time.Hour)
-	require.Zero(t, budget.InUse(), "silent clients give all back")
-}
-
-// TestLeasesTakeMemory has clients take leases of a server that has little memory.
-func TestLeasesTakeMemory(t *testing.T) {
-	stacks := new(memstore.Store)
-	handler := remote.Handler(accessTo(backend.Files(t.TempDir(), stacks)), intake.NewBudget(1<<20))
-	defer handler.Close()
-	status := http.StatusOK
-	for n := 0; status == http.StatusOK; n++ {
-		require.Less(t, n, 1<<20>>14, "a lease takes memory")
-		name := state.StackName{Project: "p", Name: fmt.Sprint("s", n)}
-		require.NoError(t, stacks.Create(t.Context(), name, []byte("{}")))
-		body, err := strictcbor.Marshal(map[string]any{"call": rand.Text(), "stack": map[string]any{"Project": name.Project, "Name": name.Name}, "lease": rand.Text()})
-		require.NoError(t, err)
-		r := httptest.NewRequest(http.MethodPost, remote.Path+"lease", bytes.NewReader(body))
-		r.Header.Set("Authorization", "Bearer all")
-		r.Header.Set("Content-Type", "application/cbor")
-		w := httptest.NewRecorder()
-		handler.ServeHTTP(w, r)
-		if status = w.Code; status != http.StatusOK {
-			require.Equal(t, http.StatusServiceUnavailable, status)
-			require.NotEmpty(t, w.Header().Get("Retry-After"))
-		}
-	}
+	second := rand.Text()
+	require.Equal(t, http.StatusOK, ask("greedy", "lease", 1, second).StatusCode)
+	require.Equal(t, http.StatusOK, ask("modest", "lease", 0, rand.Text()).StatusCode)
 }
 
 // TestEndingsWithModulesOfOthers has a run claim to have used a module that its token does not allow.
 func TestEndingsWithModulesOfOthers(t *testing.T) {
-	kept := files(t)
+	kept := newStacks(t)
 	own, others := backend.Digest([]byte("own")), backend.Digest([]byte("others"))
 	for _, content := range []string{"own", "others"} {
 		require.NoError(t, kept.Modules.Put(t.Context(), backend.Digest([]byte(content)), func() ([]byte, error) { return []byte(content), nil }))
@@ -478,7 +514,6 @@ func TestEndingsWithModulesOfOthers(t *testing.T) {
 		return &remote.Access{Owner: "a client", Backend: kept, Writes: true, Allows: func(state.StackName, bool) bool { return true },
 			Module: func(digest string) bool { return digest == own }}, nil
 	}, intake.ProcessBudget())
-	defer handler.Close()
 	server := httptest.NewServer(handler)
 	defer server.Close()
 	b := open(t, server.URL, "all")
@@ -525,30 +560,13 @@ func TestServersThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// TestStatesAreNotKept has a server forget the state that it has sent with a lease, once its client has it.
-func TestStatesAreNotKept(t *testing.T) {
-	server, handler := serve(t, files(t))
-	b := open(t, server.URL, "all")
-	stack := state.StackName{Project: "p", Name: "s"}
-	const size = 1 << 20
-	require.NoError(t, b.State.Create(t.Context(), stack, []byte(`{"is":"`+strings.Repeat("x", size)+`"}`)))
-	l, c, err := b.State.LeaseAndLoad(t.Context(), stack, state.Holder{})
-	require.NoError(t, err)
-	require.Greater(t, len(c.Checkpoint), size)
-	require.Greater(t, handler.Kept(), size, "the answer may get lost")
-	require.NoError(t, l.Append(t.Context(), 1, []byte("record")))
-	require.Less(t, handler.Kept(), size)
-	require.NoError(t, l.Release(t.Context()))
-}
-
 // TestCallsThatPanic has a call end in a panic, which its client is told of.
 func TestCallsThatPanic(t *testing.T) {
-	kept := files(t)
+	kept := newStacks(t)
 	handler := remote.Handler(func(*http.Request) (*remote.Access, error) {
 		return &remote.Access{Owner: "a client", Backend: kept, Writes: true, Allows: func(state.StackName, bool) bool { return true },
 			Leased: func(context.Context, state.StackName) error { panic("a fault") }}, nil
 	}, intake.ProcessBudget())
-	defer handler.Close()
 	var answered atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
@@ -581,14 +599,14 @@ func TestCallsThatPanic(t *testing.T) {
 
 // lostDisk is a store whose files cannot be used.
 type lostDisk struct {
-	state.Store
+	backend.Resumer
 	err error
 }
 
 func (s lostDisk) Load(context.Context, state.StackName) (*state.Contents, error) { return nil, s.err }
 
-func (s lostDisk) Lease(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, error) {
-	l, err := s.Store.Lease(ctx, name, holder)
+func (s lostDisk) Resume(ctx context.Context, name state.StackName, key backend.LeaseKey) (state.Lease, error) {
+	l, err := s.Resumer.Resume(ctx, name, key)
 	return lostDiskLease{l, s.err}, err
 }
 
@@ -619,7 +637,7 @@ func (l lostDiskLease) Reset(context.Context, []byte) ([]string, error) {
 
 // TestNoPathOfTheServerIsTold has the files of a server fail, in each answer that has an error or the name of a file.
 func TestNoPathOfTheServerIsTold(t *testing.T) {
-	kept := files(t)
+	kept := newStacks(t)
 	for _, failure := range []error{
 		fmt.Errorf("the state: %w", &fs.PathError{Op: "open", Path: "/srv/canary/tenants/.husk-space-1", Err: syscall.EACCES}),
 		&os.LinkError{Op: "rename", Old: "/srv/canary/a", New: "/srv/canary/b", Err: syscall.EXDEV},
@@ -627,7 +645,7 @@ func TestNoPathOfTheServerIsTold(t *testing.T) {
 		&net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(10, 9, 8, 7), Port: 5432}, Err: errors.New("canary")},
 	} {
 		faulty := *kept
-		faulty.State = lostDisk{kept.State, failure}
+		faulty.State = lostDisk{kept.State.(backend.Resumer), failure}
 		server, _ := serve(t, &faulty)
 		b := open(t, server.URL, "all")
 		name := state.StackName{Project: "p", Name: "s" + rand.Text()}

@@ -27,11 +27,8 @@ type leaseKey struct {
 	id    string
 }
 
-// callKey names a call that changes something: what another client was answered, or for another stack, is not found.
-type callKey struct {
-	scope
-	name, id string
-}
+// key returns the name of a lease in the store.
+func (k leaseKey) key() backend.LeaseKey { return backend.NewLeaseKey(k.owner, k.id) }
 
 // leases returns the keys of the leases that a call names.
 func (s scope) leases(r *request) []leaseKey {

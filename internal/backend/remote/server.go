@@ -9,9 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/husk-dev/husk/engine/secrets"
@@ -104,172 +102,41 @@ type RefusedError struct {
 
 func (e *RefusedError) Error() string { return e.Reason }
 
-// Server is a handler of the calls of clients. It is safe for concurrent use.
+// Server is a handler of the calls of clients. It remembers nothing between two calls: leases are in the store, so that each call
+// may reach another server of the same stacks. It is safe for concurrent use.
 type Server struct {
 	access func(*http.Request) (*Access, error)
 	budget *intake.Budget
-	stop   context.CancelFunc
-	done   chan struct{}
-	ending sync.WaitGroup
 	// large has something for each large body that is read.
 	large chan struct{}
-
-	mu       sync.Mutex
-	sessions map[leaseKey]*session
-	calls    map[callKey]*call
-	// of counts the calls of each owner, and leasesOf its leases.
-	of, leasesOf map[string]int
 }
 
-// session is a lease of a client.
-type session struct {
-	leaseKey
-	// inUse is held during each call.
-	inUse sync.Mutex
-	// lease is nil before it is taken, and after it has ended.
-	lease state.Lease
-	// seen is when the client was last heard of. The server's mu guards it.
-	seen time.Time
-	// taken is the call that took the lease, whose answer has the state, until the client is heard of again. The server's mu
-	// guards it.
-	taken *call
-	// held is the memory that the lease takes.
-	held *intake.Held
-}
-
-// call is one that changes something.
-type call struct {
-	done chan struct{}
-	// status and body are the answer, once done is closed, and at is when it was given.
-	status int
-	body   []byte
-	at     time.Time
-	// held is the memory of the body, which the server keeps. The server's mu guards it.
-	held *intake.Held
-}
-
-// forget forgets the answer.
-func (c *call) forget() {
-	c.body = nil
-	c.held.End()
-}
-
-// Handler returns a server, which is to be closed. access says what the client of a request may use. Its error is the
-// client's if it is a [RefusedError]. What is received and sent at once takes its memory from a budget.
+// Handler returns a server. access says what the client of a request may use. Its error is the client's if it is a
+// [RefusedError]. What is received and sent at once takes its memory from a budget.
 func Handler(access func(*http.Request) (*Access, error), budget *intake.Budget) *Server {
-	ctx, stop := context.WithCancel(context.Background())
-	s := &Server{access: access, budget: budget, stop: stop, done: make(chan struct{}), large: make(chan struct{}, largeAtOnce), sessions: make(map[leaseKey]*session), calls: make(map[callKey]*call), of: make(map[string]int), leasesOf: make(map[string]int)}
-	go s.tidy(ctx)
-	return s
+	return &Server{access: access, budget: budget, large: make(chan struct{}, largeAtOnce)}
 }
 
-// Close ends all leases.
-func (s *Server) Close() {
-	s.stop()
-	<-s.done
-	s.end(func(*session) bool { return true })
-	s.ending.Wait()
-}
-
-// Drop ends the leases of an owner, which has no more of them.
-func (s *Server) Drop(owner string) {
-	s.end(func(one *session) bool { return one.owner == owner })
-	s.ending.Wait()
-}
-
-// tidy forgets answers, and ends the leases of silent clients.
-func (s *Server) tidy(ctx context.Context) {
-	defer close(s.done)
-	ticks := time.NewTicker(beatTime / 2)
-	defer ticks.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticks.C:
-		}
-		s.forget(time.Now())
-	}
-}
-
-func (s *Server) forget(now time.Time) {
-	s.mu.Lock()
-	for id, c := range s.calls {
-		if !c.at.IsZero() && now.Sub(c.at) > answerTime {
-			s.drop(id, c)
-		}
-	}
-	s.mu.Unlock()
-	s.end(func(one *session) bool { return now.Sub(one.seen) > leaseTime })
-}
-
-// drop forgets a call. The caller has mu.
-func (s *Server) drop(id callKey, c *call) {
-	c.forget()
-	delete(s.calls, id)
-	if s.of[id.owner]--; s.of[id.owner] == 0 {
-		delete(s.of, id.owner)
-	}
-}
-
-// end ends leases.
-func (s *Server) end(which func(*session) bool) {
-	var ended []*session
-	s.mu.Lock()
-	for id, one := range s.sessions {
-		if which(one) {
-			ended = append(ended, one)
-			s.dropSession(id)
-		}
-	}
-	s.mu.Unlock()
-	// One that is in use is waited for.
-	for _, one := range ended {
-		s.ending.Go(func() {
-			one.inUse.Lock()
-			defer one.inUse.Unlock()
-			one.release()
-		})
-	}
-}
-
-// addSession adds a lease that a client takes, unless it has too many. The caller has mu.
-func (s *Server) addSession(one *session, access *Access) error {
-	if s.leasesOf[one.owner] >= maxLeases {
-		return &RefusedError{http.StatusTooManyRequests, fmt.Sprintf("the token has %d leases of stacks at once, the most that it may have: "+
-			"end other commands that use it, or use a token for each", maxLeases)}
-	}
-	one.held = s.budget.Hold(access.team())
-	if err := one.held.Add(leaseMemory); err != nil {
+// EndLeases ends the lease of an owner, who has no more of it, in a stack of a backend, or all of them if the stack is the zero
+// value.
+func EndLeases(ctx context.Context, b *backend.Backend, owner string, stack state.StackName) error {
+	store, err := leases(b)
+	if err != nil {
 		return err
 	}
-	s.sessions[one.leaseKey] = one
-	s.leasesOf[one.owner]++
-	return nil
+	return store.EndLeases(ctx, owner, stack)
 }
 
-// dropSession forgets a lease. The caller has mu.
-func (s *Server) dropSession(id leaseKey) {
-	s.sessions[id].held.End()
-	delete(s.sessions, id)
-	if s.leasesOf[id.owner]--; s.leasesOf[id.owner] == 0 {
-		delete(s.leasesOf, id.owner)
+// leases returns the store of a backend, if it keeps leases for those who have no process here.
+func leases(b *backend.Backend) (backend.Resumer, error) {
+	if store, ok := b.State.(backend.Resumer); ok {
+		return store, nil
 	}
-}
-
-func (one *session) release() {
-	if one.lease == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), leaseTime)
-	defer cancel()
-	if err := one.lease.Release(ctx); err != nil {
-		slog.Warn("the lease of a stack could not be released", "stack", one.stack, "error", err)
-	}
-	one.lease = nil
+	return nil, errors.New("the server cannot have its clients write here: the leases of this backend end with the process that takes them")
 }
 
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set(backend.AnswerHeader, backend.Answered)
 	name := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, Path), "/")
 	op, ok := operations[name]
 	if !ok {
@@ -320,15 +187,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(err)
 		return
 	}
-	do := func(ctx context.Context) (int, []byte) {
-		return s.do(intake.WithRoom(ctx, access.room), op, access, of, &req)
+	req.again = r.Header.Get(attemptHeader) != ""
+	ctx := r.Context()
+	if op.changes {
+		// Once a change has begun, its outcome is found out, also if the client is gone.
+		ctx = context.WithoutCancel(ctx)
 	}
-	if !op.changes {
-		status, answer := do(r.Context())
-		write(w, status, answer)
-		return
-	}
-	s.once(w, r, callKey{of, name, req.Call}, access, do)
+	status, answer := s.do(intake.WithRoom(ctx, access.room), op, access, of, &req)
+	write(w, status, answer)
 }
 
 // read reads a call. The caller calls done when it does not need it any more. Only who may write a stack may send a large
@@ -426,79 +292,6 @@ func refuse(w http.ResponseWriter, err error) {
 	http.Error(w, refused.Reason, refused.Status)
 }
 
-// once does a call, or gives the answer that it has given before.
-func (s *Server) once(w http.ResponseWriter, r *http.Request, id callKey, access *Access, do func(context.Context) (int, []byte)) {
-	s.mu.Lock()
-	c, repeated := s.calls[id]
-	busy := !repeated && s.of[id.owner] >= maxRemembered
-	var full error
-	if !repeated && !busy {
-		c = &call{done: make(chan struct{}), held: s.budget.Hold(access.team())}
-		if full = c.held.Add(callMemory); full == nil {
-			s.calls[id] = c
-			s.of[id.owner]++
-		}
-	}
-	s.mu.Unlock()
-	if full != nil {
-		refuse(w, full)
-		return
-	}
-	if busy {
-		w.Header().Set("Retry-After", strconv.Itoa(int(answerTime.Seconds())))
-		http.Error(w, fmt.Sprintf("the token has changed something %d times in %v: try again later", maxRemembered, answerTime), http.StatusTooManyRequests)
-		return
-	}
-	if !repeated {
-		s.first(c, id, func() (int, []byte) {
-			// Once a change has begun, its outcome is found out, also if the client is gone.
-			return do(context.WithoutCancel(r.Context()))
-		})
-	}
-	select {
-	case <-c.done:
-		s.mu.Lock()
-		status, body := c.status, c.body
-		var err error
-		if repeated {
-			err = access.held.Add(int64(len(body))) // it may be forgotten before this one has read it
-		}
-		s.mu.Unlock()
-		if err != nil {
-			refuse(w, err)
-			return
-		}
-		write(w, status, body)
-	case <-r.Context().Done():
-	}
-}
-
-// first does a call for the first time. Whoever waits for its answer gets one also if that is a panic.
-func (s *Server) first(c *call, id callKey, do func() (int, []byte)) {
-	status, body := http.StatusInternalServerError, []byte(nil)
-	defer func() {
-		s.mu.Lock()
-		c.status, c.body, c.at = status, body, time.Now()
-		if isLater(status) {
-			// Nothing was done: the client tries again, and is to have more luck.
-			s.drop(id, c)
-		} else if len(body) > smallAnswer && c.held.Add(int64(len(body))) != nil {
-			// Who waits for it now gets it, and later there is no room for it.
-			time.AfterFunc(attemptTime, func() {
-				s.mu.Lock()
-				defer s.mu.Unlock()
-				c.forget()
-			})
-		}
-		s.mu.Unlock()
-		close(c.done)
-	}()
-	status, body = do()
-}
-
-// callMemory is what a call takes that is remembered, with an answer of at most smallAnswer, in bytes.
-const callMemory, smallAnswer = 1 << 10, 256
-
 // do does a call.
 func (s *Server) do(ctx context.Context, op operation, access *Access, of scope, req *request) (int, []byte) {
 	out, err := op.do(ctx, s, access, of, req)
@@ -527,108 +320,75 @@ func (s *Server) do(ctx context.Context, op operation, access *Access, of scope,
 	return http.StatusOK, body.Bytes()
 }
 
-// use calls do with leases, which nobody else uses meanwhile.
-func (s *Server) use(do func([]state.Lease) error, leases []leaseKey) error {
-	var sessions []*session
-	for _, key := range leases {
-		one := s.session(key)
-		if one == nil {
-			return state.Fenced(key.stack)
+// use calls do with leases, and again if another process has used them meanwhile: an attempt of the client that reached another
+// server, for example.
+func use(ctx context.Context, access *Access, leased []leaseKey, do func([]state.Lease) error) error {
+	store, err := leases(access.Backend)
+	if err != nil {
+		return err
+	}
+	const attempts = 5
+	for n := 1; ; n++ {
+		var all []state.Lease
+		for _, key := range leased {
+			one, err := store.Resume(ctx, key.stack, key.key())
+			if err != nil {
+				return err
+			}
+			all = append(all, one)
 		}
-		if slices.Contains(sessions, one) {
-			return errors.New("the two leases are one")
+		if err := do(all); n == attempts || !errors.Is(err, backend.ErrRaced) {
+			return err
 		}
-		sessions = append(sessions, one)
 	}
-	// In one order, so that no two calls wait for each other.
-	ordered := slices.SortedFunc(slices.Values(sessions), func(a, b *session) int {
-		return cmp.Or(strings.Compare(a.id, b.id), strings.Compare(a.stack.String(), b.stack.String()))
-	})
-	for _, one := range ordered {
-		one.inUse.Lock()
-		defer one.inUse.Unlock()
-	}
-	var all []state.Lease
-	for _, one := range sessions {
-		if one.lease == nil {
-			return state.Fenced(one.stack)
-		}
-		all = append(all, one.lease)
-	}
-	return do(all)
-}
-
-// session returns that of a lease, nil if there is none. It is the only way to one.
-func (s *Server) session(key leaseKey) *session {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	one := s.sessions[key]
-	if one == nil {
-		return nil
-	}
-	one.seen = time.Now()
-	if one.taken != nil {
-		one.taken.forget()
-		one.taken = nil // the client has got it; a late request for the lease gets an empty one, and no lease
-	}
-	return one
 }
 
 // take takes a lease for a client, and loads the state if that is asked for. After an error, there is no lease.
-func take(ctx context.Context, s *Server, access *Access, of scope, req *request) (answer, error) {
-	key := of.leases(req)[0]
-	one := &session{leaseKey: key, seen: time.Now()}
-	one.inUse.Lock()
-	defer one.inUse.Unlock()
-	s.mu.Lock()
-	var err error
-	if s.sessions[key] != nil {
-		err = errors.New("the identifier of the lease is that of another")
-	} else if err = s.addSession(one, access); err == nil {
-		one.taken = s.calls[callKey{of, "lease", req.Call}]
-	}
-	s.mu.Unlock()
+func take(ctx context.Context, _ *Server, access *Access, of scope, req *request) (answer, error) {
+	store, err := leases(access.Backend)
 	if err != nil {
 		return answer{}, err
 	}
-	var c *state.Contents
-	if req.Load {
-		one.lease, c, err = access.Backend.State.LeaseAndLoad(context.WithoutCancel(ctx), req.Stack, req.Holder) // it also mends the journal
-	} else {
-		one.lease, err = access.Backend.State.Lease(ctx, req.Stack, req.Holder)
+	l, c, err := store.LeaseAs(ctx, req.Stack, req.Holder, of.leases(req)[0].key(), req.Load) // it also mends the journal
+	if errors.Is(err, backend.ErrManyLeases) {
+		return answer{}, &RefusedError{http.StatusTooManyRequests, "the token has " + err.Error() + ": end other commands that use it, or use a token for each"}
 	}
-	if err == nil && access.Leased != nil {
+	if err != nil {
+		return answer{}, err
+	}
+	if access.Leased != nil {
 		err = access.Leased(ctx, req.Stack)
 	}
 	if err == nil && c != nil {
 		err = access.answers(&answer{Contents: &contents{State: *c}})
 	}
 	if err != nil {
-		s.mu.Lock()
-		if s.sessions[key] == one {
-			s.dropSession(key)
-		}
-		s.mu.Unlock()
-		one.release()
-		return answer{}, err
+		return answer{}, errors.Join(err, store.EndLeases(ctx, access.Owner, req.Stack)) // another attempt takes it again
 	}
-	return begun(ctx, access, req.Stack, one.lease, c), nil
+	return begun(ctx, access, req.Stack, l, c), nil
 }
 
 // release ends a lease of a client. One that has ended already is none to end.
-func release(ctx context.Context, s *Server, _ *Access, of scope, req *request) (answer, error) {
-	return answer{}, s.endLease(of.leases(req)[0], func(l state.Lease) error { return l.Release(ctx) })
+func release(ctx context.Context, _ *Server, access *Access, of scope, req *request) (answer, error) {
+	err := use(ctx, access, of.leases(req), func(l []state.Lease) error { return l[0].Release(ctx) })
+	if errors.Is(err, state.ErrFenced) {
+		err = nil
+	}
+	return answer{}, err
 }
 
 // releaseWith is release, and stores what the run of the lease leaves. It answers with the modules that are not stored. A
 // lease that has ended already is an error, after which the client stores the rest by calls that need no lease.
-func releaseWith(ctx context.Context, s *Server, access *Access, of scope, req *request) (answer, error) {
-	ended := backend.Ended{Err: state.Fenced(req.Stack)}
-	_ = s.endLease(of.leases(req)[0], func(l state.Lease) error {
-		ended = access.Backend.Release(ctx, req.Stack, l, backend.Ending{Updates: req.Records, Run: req.ID, Record: req.Content, Modules: req.Modules})
+func releaseWith(ctx context.Context, _ *Server, access *Access, of scope, req *request) (answer, error) {
+	var ended backend.Ended
+	err := use(ctx, access, of.leases(req), func(l []state.Lease) error {
+		ended = access.Backend.Release(ctx, req.Stack, l[0], backend.Ending{Updates: req.Records, Run: req.ID, Record: req.Content, Modules: req.Modules})
 		return ended.Err
 	})
-	out, err := answer{NoRecord: failureOf(ended.Lost, access.Backend.Place)}, ended.Err
+	if req.again && errors.Is(err, state.ErrFenced) && recorded(ctx, access, req) {
+		ended, err = backend.Ended{Missing: req.Modules}, nil
+	}
+	out := answer{NoRecord: failureOf(ended.Lost, access.Backend.Place)}
 	for _, digest := range ended.Missing {
 		is, keepErr := keepsModule(ctx, access, digest)
 		if err = errors.Join(err, keepErr); !is {
@@ -638,26 +398,12 @@ func releaseWith(ctx context.Context, s *Server, access *Access, of scope, req *
 	return out, err
 }
 
-// endLease ends a lease of a client, if it has not ended, with a function. After an error, the client can try again, and
-// the server does if the client is silent.
-func (s *Server) endLease(key leaseKey, end func(state.Lease) error) error {
-	one := s.session(key)
-	if one == nil {
-		return nil
+// recorded reports whether an earlier attempt has stored the ending of a run.
+func recorded(ctx context.Context, access *Access, req *request) bool {
+	if len(req.Records) == 0 {
+		return false
 	}
-	one.inUse.Lock()
-	defer one.inUse.Unlock()
-	if one.lease == nil {
-		return nil
-	}
-	if err := end(one.lease); err != nil {
-		return err
-	}
-	one.lease = nil
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.sessions[key] == one {
-		s.dropSession(key)
-	}
-	return nil
+	records, err := access.Backend.State.History(ctx, req.Stack)
+	last := req.Records[len(req.Records)-1]
+	return err == nil && slices.ContainsFunc(records, func(is []byte) bool { return bytes.Equal(is, last) })
 }

@@ -9,8 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/engine/state"
-	"github.com/husk-dev/husk/engine/state/filestore"
-	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/backendtest"
 )
 
@@ -19,22 +17,10 @@ func TestFullDisk(t *testing.T) { backendtest.WithDisks(t, "TestOnSmallDisk", fa
 
 // TestOnSmallDisk has the server keep stacks on a disk that is full.
 func TestOnSmallDisk(t *testing.T) {
-	for name, open := range map[string]func(disk string) (*backend.Backend, error){
-		"file": func(disk string) (*backend.Backend, error) { return backend.Files(disk, filestore.New(disk)), nil },
-		"SQLite": func(disk string) (*backend.Backend, error) {
-			return openFile(t.Context(), filepath.Join(disk, "stacks.db"))
-		},
-	} {
-		t.Run(name, func(t *testing.T) { historyOnDisk(t, backendtest.NewDisk(t, name, "8m"), open) })
-	}
-}
-
-func historyOnDisk(t *testing.T, disk string, openBackend func(disk string) (*backend.Backend, error)) {
-	kept, err := openBackend(disk)
+	disk := backendtest.NewDisk(t, "SQLite", "8m")
+	kept, err := openFile(t.Context(), filepath.Join(disk, "stacks.db"))
 	require.NoError(t, err)
-	if kept.Close != nil {
-		t.Cleanup(kept.Close)
-	}
+	t.Cleanup(kept.Close)
 	server, _ := serve(t, kept)
 	backendtest.Case{
 		Late: true, Open: func(int) state.Store { return open(t, server.URL, "all").State },

@@ -1,9 +1,9 @@
 // Package remote keeps stacks in a server: [Server] lets clients use a backend over HTTP, and [Open] opens one that is
 // served. So a runner needs no rights to the database or bucket that the server keeps its stacks in.
 //
-// Every call is a POST of a CBOR map. Whatever changes something has an identifier: if its answer is lost, it is sent
-// again, and the server gives the answer that it gave before. A lease is kept by the server for its client, as long as
-// it hears of that.
+// Every call is a POST of a CBOR map. If its answer is lost, it is sent again, to whichever server is there: what is in the
+// store shows whether an earlier attempt has done what it says. A lease is in the store, too, under a hash of the secret that
+// its client knows, and ends by the clock of the store unless the client says in time that it still wants it.
 package remote
 
 import (
@@ -40,18 +40,12 @@ const (
 )
 
 const (
-	// leaseTime is how long the server keeps a lease of a client that is silent.
-	leaseTime = 45 * time.Second
-	// beatTime is how often a client says that it still has a lease.
+	// beatTime is how often a client says that it still has a lease. Stores end one after 30 seconds.
 	beatTime = 10 * time.Second
-	// answerTime is how long the server keeps the answer to a call, which is longer than clients try.
-	answerTime = 5 * time.Minute
-	// maxRemembered bounds the answers that the server keeps for one client: more than 300 changes a second.
-	maxRemembered = 100_000
-	// maxLeases bounds the leases that one client has at once: a run or a command has one, or two to move resources.
-	maxLeases = 1000
-	// leaseMemory is what a lease takes of the server, with what keeps it in the database, in bytes.
-	leaseMemory = 16 << 10
+	// idleTime is how long a connection is kept that nobody uses.
+	idleTime = 45 * time.Second
+	// attemptHeader is that of a call that is sent again: an earlier attempt may have done what it says.
+	attemptHeader = "Husk-Attempt"
 )
 
 // request has what the calls take.
@@ -77,6 +71,9 @@ type request struct {
 	Modules []string `cbor:"modules,omitempty"`
 	// Token is that of [backend.WithToken].
 	Token uint64 `cbor:"token,omitempty"`
+
+	// again says that it was sent before.
+	again bool
 }
 
 // size returns how many bytes the content of the request has.

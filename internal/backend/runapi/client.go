@@ -14,8 +14,10 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
+	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/base/hostname"
 	"github.com/husk-dev/husk/internal/base/intake"
 	"github.com/husk-dev/husk/internal/base/printable"
@@ -39,6 +41,8 @@ type StatusError struct {
 	Reason string
 	// After is when the server wants to be asked again, 0 if it has not said.
 	After time.Duration
+	// Answered says that it is the server who refuses, and not what stands before it.
+	Answered bool
 }
 
 func (e *StatusError) Error() string { return e.Reason }
@@ -58,6 +62,8 @@ func (e *unreachableError) Unwrap() []error { return []error{ErrUnreachable, e.e
 type Client struct {
 	url, place, token string
 	http              *http.Client
+	// reached says that the server has answered before, this client or another with the same server.
+	reached *atomic.Bool
 }
 
 // NewClient returns the client of the server at a URL such as https://husk.example.com, whose password is the token
@@ -74,7 +80,7 @@ func NewClient(text, token string) (*Client, error) {
 		token = password
 	}
 	u.User = nil
-	c := &Client{url: strings.TrimSuffix(u.String(), "/"), token: token}
+	c := &Client{url: strings.TrimSuffix(u.String(), "/"), token: token, reached: new(atomic.Bool)}
 	c.place = c.url
 	c.http = &http.Client{
 		Transport: &http.Transport{
@@ -191,8 +197,14 @@ func (c *Client) attempt(ctx context.Context, method, path, contentType string, 
 		return nil, !errors.As(err, &certificate), err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode/100 != 2 {
-		again := resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests
+	// What stands between client and server, such as a balancer, may answer anything while the server cannot be reached.
+	between := !backend.IsAnswer(resp.Header)
+	if !between {
+		c.reached.Store(true)
+	}
+	between = between && c.reached.Load()
+	if resp.StatusCode/100 != 2 || between {
+		again := between || resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests
 		return nil, again, c.refused(resp)
 	}
 	answer, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
@@ -207,6 +219,12 @@ func (c *Client) refused(resp *http.Response) error {
 	var problem Problem
 	if err := intake.AnswerJSON(text, &problem); err != nil || problem.Error == "" {
 		problem.Error = fmt.Sprintf("it answered %s: check that the URL is that of a husk server", resp.Status)
+		if c.reached.Load() {
+			problem.Error = fmt.Sprintf("what stands before it, such as a balancer, answered %s", resp.Status)
+		}
+		if resp.StatusCode == http.StatusRequestEntityTooLarge {
+			problem.Error = fmt.Sprintf("what stands before it, such as a proxy, takes no body as large as this one, of %d bytes: raise its limit, which is client_max_body_size in nginx", resp.Request.ContentLength)
+		}
 	}
 	problem.Error = printable.Line(problem.Error) // it says what it likes
 	if resp.StatusCode == http.StatusUnauthorized {
@@ -216,7 +234,7 @@ func (c *Client) refused(resp *http.Response) error {
 	if err != nil {
 		seconds = 0
 	}
-	return &StatusError{resp.StatusCode, problem.Error, time.Duration(seconds) * time.Second}
+	return &StatusError{resp.StatusCode, problem.Error, time.Duration(seconds) * time.Second, backend.IsAnswer(resp.Header) || !c.reached.Load()}
 }
 
 // Follow calls do with the lines of a run's log after a number, as they come, and with each state of the run, until do
@@ -237,7 +255,7 @@ func (c *Client) Follow(ctx context.Context, id string, after int64, do func(*Li
 			return failed
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.As(err, &refused) && refused.Status < 500 && refused.Status != http.StatusTooManyRequests:
+		case errors.As(err, &refused) && refused.Answered && refused.Status < 500 && refused.Status != http.StatusTooManyRequests:
 			return fmt.Errorf("the server %s: %w", c.place, err)
 		case errors.Is(err, errStopped):
 			return err
@@ -266,7 +284,7 @@ func (c *Client) follow(ctx context.Context, id string, after *int64, do func(*L
 		return true, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode != http.StatusOK {
+	if resp.StatusCode != http.StatusOK || !backend.IsAnswer(resp.Header) && c.reached.Load() {
 		return true, c.refused(resp)
 	}
 	const maxLine = 4 << 20

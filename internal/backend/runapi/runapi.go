@@ -28,6 +28,8 @@ const (
 	Running State = "running"
 	// Waiting runs have a preview, which somebody else is to approve.
 	Waiting State = "waiting"
+	// Attention is the state of runs that have lost a worker while it created something: whether that exists is not known.
+	Attention State = "attention"
 	// These are final.
 	Succeeded State = "succeeded"
 	Failed    State = "failed"
@@ -155,6 +157,8 @@ type Claim struct {
 	Withheld bool `json:"withheld,omitempty"`
 	// Next is the number of the next line of the log.
 	Next int64 `json:"next"`
+	// StopOnPending says that the run does nothing while it is not known what an earlier worker has made.
+	StopOnPending bool `json:"stopOnPending,omitempty"`
 	// Plan is what was approved, if it is one.
 	Plan []byte `json:"plan,omitempty"`
 	// BeatSeconds is how often the worker must be heard of.
@@ -175,7 +179,8 @@ type Answer struct {
 // End is how a run ended at a worker.
 type End struct {
 	// Outcome is Succeeded or Failed, or Queued if the run is to go on elsewhere: at once because the worker stops, or,
-	// with a reason, after a while and not for ever.
+	// with a reason, after a while and not for ever. It is Attention if the run has done nothing because of what an earlier worker
+	// may have made.
 	Outcome State  `json:"outcome"`
 	Reason  string `json:"reason,omitempty"`
 	// Plan is what the preview of a run that is to be approved made.
@@ -188,6 +193,22 @@ type Report struct {
 	Lines []Line `json:"lines"`
 	// Of is the ID of the server's run whose end this is, if the server may not have heard of that.
 	Of string `json:"of,omitempty"`
+}
+
+// Unrecorded is what a run has made after it was taken from its worker, or while the server could not be reached.
+type Unrecorded struct {
+	// Run is its ID, and Token the one that the worker had for it.
+	Run   string `json:"run"`
+	Token string `json:"token"`
+	// Lease is the fencing token of the lease of the stack that the run has lost, on whose state the records follow.
+	Lease   uint64        `json:"lease"`
+	Records []StateRecord `json:"records"`
+}
+
+// StateRecord is a record of the journal of a stack.
+type StateRecord struct {
+	Sequence uint64 `json:"sequence"`
+	Record   []byte `json:"record"`
 }
 
 // Token is one that the server has issued.

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,8 @@ type lease struct {
 	// last is the sequence number of the last record, if loaded.
 	last   int64
 	loaded bool
+	// resumed says that other processes may have taken steps of the lease before, and may take some at the same time.
+	resumed bool
 	// ended is the error of all further steps.
 	ended error
 
@@ -89,7 +92,7 @@ func (l *lease) change(ctx context.Context, do func(*tx) error) error {
 		return err
 	}
 	err := l.step(context.WithoutCancel(ctx), do)
-	if err == nil || errors.Is(err, state.ErrNoSpace) || errors.Is(err, state.ErrStackExists) {
+	if err == nil || errors.Is(err, state.ErrNoSpace) || errors.Is(err, state.ErrStackExists) || errors.Is(err, state.ErrSequence) {
 		return err // a step that failed for these has changed nothing
 	}
 	return l.end(err)
@@ -149,10 +152,17 @@ func (l *lease) follows(ctx context.Context, sequence uint64, step int64) error 
 }
 
 func (l *lease) Append(ctx context.Context, sequence uint64, record []byte) error {
-	if err := l.follows(ctx, sequence, 1); err != nil {
-		return err
+	if !l.resumed || int64(sequence) != l.last {
+		if err := l.follows(ctx, sequence, 1); err != nil {
+			return err
+		}
 	}
 	err := l.change(ctx, func(t *tx) error {
+		if l.resumed {
+			if taken, err := l.appended(t, sequence, record); taken || err != nil {
+				return err
+			}
+		}
 		follows, err := t.exec("UPDATE stacks SET last = ?2, expires = ?3 WHERE id = ?1 AND last = ?2 - 1", l.stack, int64(sequence), expiry())
 		if err == nil && follows == 0 {
 			err = fmt.Errorf("somebody has changed its tables: the journal of the stack %s is not at sequence number %d; refresh the stack before the next update", l.name, l.last)
@@ -166,6 +176,20 @@ func (l *lease) Append(ctx context.Context, sequence uint64, record []byte) erro
 		l.last = int64(sequence)
 	}
 	return err
+}
+
+// appended reports whether an attempt whose answer was lost has appended a record.
+func (l *lease) appended(t *tx, sequence uint64, record []byte) (bool, error) {
+	var last int64
+	var is []byte
+	_, err := t.row("SELECT s.last, j.record FROM stacks s LEFT JOIN journal j ON j.stack = s.id AND j.sequence = s.last WHERE s.id = ?", []any{l.stack}, &last, &is)
+	switch {
+	case err != nil || last == int64(sequence)-1:
+		return false, err
+	case last == int64(sequence) && is != nil && bytes.Equal(is, record):
+		return true, nil
+	}
+	return false, done{state.OutOfSequence(l.name, sequence, uint64(last)+1)}
 }
 
 // keep makes the checkpoint a backup, and removes the oldest ones. With records, those of the journal follow on it; the
@@ -302,6 +326,15 @@ func (l *lease) Remove(ctx context.Context) error {
 func (l *lease) Release(ctx context.Context) error {
 	_ = l.end(state.Fenced(l.name))
 	l.beating.Wait()
+	return l.store.db.write(context.WithoutCancel(ctx), func(t *tx) error {
+		_, err := t.exec("UPDATE stacks SET lease = NULL, holder = ?3, expires = NULL WHERE id = ?1 AND token = ?2 AND lease = ?3", l.stack, l.token, l.id) // its name stays, so that it is not taken again
+		return err
+	})
+}
+
+// drop ends a lease that could not be used. Another attempt takes it again.
+func (l *lease) drop(ctx context.Context) error {
+	_ = l.end(state.Fenced(l.name))
 	return l.store.db.write(context.WithoutCancel(ctx), func(t *tx) error {
 		_, err := t.exec("UPDATE stacks SET lease = NULL, holder = NULL, expires = NULL WHERE id = ? AND token = ? AND lease = ?", l.stack, l.token, l.id)
 		return err

@@ -37,6 +37,10 @@ func TestSQLite(t *testing.T) {
 	t.Run("backend", func(t *testing.T) { backendtest.Run(t, openNew) })
 	t.Run("room", func(t *testing.T) { backendtest.Room(t, openNew(t)) })
 	t.Run("fencing", func(t *testing.T) { backendtest.Fencing(t, openNew(t)) })
+	t.Run("resuming", func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "stacks.db")
+		backendtest.Resuming(t, open(t, file), open(t, file))
+	})
 	t.Run("history of several writers", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "stacks.db")
 		backendtest.Case{

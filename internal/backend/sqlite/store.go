@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -27,6 +28,8 @@ func expiry() int64 { return time.Now().Add(leaseTime).UnixMicro() }
 
 // Store is a [state.Store].
 type Store struct{ db *db }
+
+var _ backend.Resumer = (*Store)(nil)
 
 func usable(ctx context.Context, name state.StackName) error {
 	return cmp.Or(name.Validate(), ctx.Err())
@@ -176,33 +179,7 @@ func (l *loaded) gap() error {
 
 // Lease implements [state.Store].
 func (s *Store) Lease(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, error) {
-	if err := usable(ctx, name); err != nil {
-		return nil, err
-	}
-	text, err := json.Marshal(holder)
-	if err != nil {
-		return nil, err
-	}
-	l := &lease{store: s, name: name, id: rand.Text()}
-	err = s.db.write(ctx, func(t *tx) error {
-		taken, err := t.row(`UPDATE stacks SET token = token + 1, lease = ?3, holder = ?4, expires = ?5
-			WHERE project = ?1 AND name = ?2 AND present AND (lease IS NULL OR expires < ?6) RETURNING id, token`,
-			[]any{name.Project, name.Name, l.id, string(text), expiry(), now()}, &l.stack, &l.token)
-		if err != nil || taken {
-			return err
-		}
-		id, err := s.stack(t, name)
-		if err != nil {
-			return err
-		}
-		var by string
-		if _, err := t.row("SELECT holder FROM stacks WHERE id = ?", []any{id}, &by); err != nil {
-			return err
-		}
-		locked := &state.LockedError{Stack: name}
-		_ = json.Unmarshal([]byte(by), &locked.Holder) // what cannot be read is not known
-		return done{locked}
-	})
+	l, err := s.take(ctx, name, holder, rand.Text())
 	if err != nil {
 		return nil, err
 	}
@@ -212,9 +189,114 @@ func (s *Store) Lease(ctx context.Context, name state.StackName, holder state.Ho
 	return l, nil
 }
 
+func (s *Store) take(ctx context.Context, name state.StackName, holder state.Holder, id string) (*lease, error) {
+	if err := usable(ctx, name); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(holder)
+	if err != nil {
+		return nil, err
+	}
+	l := &lease{store: s, name: name, id: id, stop: func() {}}
+	err = s.db.write(ctx, func(t *tx) error {
+		taken, err := t.row(`UPDATE stacks SET token = token + 1, lease = ?3, holder = ?4, expires = ?5
+			WHERE project = ?1 AND name = ?2 AND present AND (lease IS NULL AND holder IS NOT ?3 OR expires < ?6) RETURNING id, token`,
+			[]any{name.Project, name.Name, l.id, string(text), expiry(), now()}, &l.stack, &l.token)
+		if err != nil || taken {
+			return err
+		}
+		if l.stack, err = s.stack(t, name); err != nil {
+			return err
+		}
+		var has, by string
+		if _, err := t.row("SELECT coalesce(lease, ''), coalesce(holder, ''), token FROM stacks WHERE id = ?", []any{l.stack}, &has, &by, &l.token); err != nil {
+			return err
+		}
+		switch id {
+		case has:
+			return nil // the answer to an earlier attempt was lost
+		case by:
+			return done{state.Fenced(name)}
+		}
+		locked := &state.LockedError{Stack: name}
+		_ = json.Unmarshal([]byte(by), &locked.Holder) // what cannot be read is not known
+		return done{locked}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
 // LeaseAndLoad implements [state.Store].
 func (s *Store) LeaseAndLoad(ctx context.Context, name state.StackName, holder state.Holder) (state.Lease, *state.Contents, error) {
 	return state.LeaseThenLoad(ctx, s, name, holder)
+}
+
+// LeaseAs implements [backend.Resumer].
+func (s *Store) LeaseAs(ctx context.Context, name state.StackName, holder state.Holder, key backend.LeaseKey, load bool) (state.Lease, *state.Contents, error) {
+	err := s.db.read(ctx, func(t *tx) error {
+		var n int
+		_, err := t.row("SELECT count(*) FROM stacks WHERE lease IS NOT NULL AND substr(lease, 1, length(?1)) = ?1", []any{key.LeasesOf()}, &n)
+		if err == nil && n >= backend.MaxLeases {
+			err = done{backend.ErrManyLeases}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := s.take(ctx, name, holder, key.String())
+	if err != nil {
+		return nil, nil, err
+	}
+	if !load {
+		return l, nil, nil
+	}
+	c, err := l.Load(ctx)
+	if err != nil {
+		return nil, nil, errors.Join(err, l.drop(ctx))
+	}
+	return l, c, nil
+}
+
+// Resume implements [backend.Resumer].
+func (s *Store) Resume(ctx context.Context, name state.StackName, key backend.LeaseKey) (state.Lease, error) {
+	l := &lease{store: s, name: name, id: key.String(), loaded: true, resumed: true, stop: func() {}}
+	err := s.db.read(ctx, func(t *tx) error {
+		found, err := t.row("SELECT id, token, last FROM stacks WHERE project = ? AND name = ? AND lease = ?", []any{name.Project, name.Name, l.id}, &l.stack, &l.token, &l.last)
+		if err == nil && !found {
+			err = done{state.Fenced(name)}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// Extend implements [backend.Resumer].
+func (s *Store) Extend(ctx context.Context, name state.StackName, key backend.LeaseKey) error {
+	return s.db.write(ctx, func(t *tx) error {
+		has, err := t.exec("UPDATE stacks SET expires = ? WHERE project = ? AND name = ? AND lease = ?", expiry(), name.Project, name.Name, key.String())
+		if err == nil && has == 0 {
+			err = done{state.Fenced(name)}
+		}
+		return err
+	})
+}
+
+// EndLeases implements [backend.Resumer].
+func (s *Store) EndLeases(ctx context.Context, owner string, stack state.StackName) error {
+	which, args := "", []any{backend.LeasesOf(owner)}
+	if stack != (state.StackName{}) {
+		which, args = " AND project = ?2 AND name = ?3", append(args, stack.Project, stack.Name)
+	}
+	return s.db.write(ctx, func(t *tx) error {
+		_, err := t.exec("UPDATE stacks SET lease = NULL, holder = NULL, expires = NULL WHERE substr(lease, 1, length(?1)) = ?1"+which, args...)
+		return err
+	})
 }
 
 // Break implements [state.Store].

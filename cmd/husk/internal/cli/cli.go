@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
@@ -32,6 +33,9 @@ const (
 	// ExitBusy is the exit code of a command whose stack another run has, or has taken from it, or whose stacks could not be
 	// reached for long: nothing is wrong with the command, and it may succeed later.
 	ExitBusy = 3
+	// ExitPending is the exit code of an update that has done nothing, as --stop-on-pending says, because it is not known what an
+	// earlier run has created.
+	ExitPending = 4
 )
 
 // App is one run of the command line.
@@ -111,6 +115,7 @@ func (a *App) Run(root *cobra.Command, args []string) int {
 		a.Say("The environment variable %s names the stack.", a.StackVariable)
 	}
 	var usage *usageError
+	var pending *engine.PendingCreatesError
 	switch {
 	case err == nil:
 		return ExitDone
@@ -118,6 +123,8 @@ func (a *App) Run(root *cobra.Command, args []string) int {
 		return ExitUsage
 	case errors.Is(err, state.ErrLocked), errors.Is(err, state.ErrFenced), errors.Is(err, backend.ErrUnreachable):
 		return ExitBusy
+	case errors.As(err, &pending):
+		return ExitPending
 	default:
 		return ExitFailed
 	}

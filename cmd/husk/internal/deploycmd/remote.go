@@ -153,7 +153,7 @@ func (a commands) runRemotely(ctx context.Context, client *runapi.Client, n runa
 			worker = r.Worker
 			a.Say("The worker %s has begun.", worker)
 		}
-		return !r.State.IsFinal() && r.State != runapi.Waiting, nil
+		return !r.State.IsFinal() && r.State != runapi.Waiting && r.State != runapi.Attention, nil
 	})
 	cancelling.Wait()
 	switch {
@@ -164,6 +164,8 @@ func (a commands) runRemotely(ctx context.Context, client *runapi.Client, n runa
 	case run.State == runapi.Waiting:
 		a.Say("husk remote log -f %s follows what becomes of it.", run.ID)
 		return nil
+	case run.State == runapi.Attention:
+		return fmt.Errorf("the run %s needs attention: %s; look for it, have husk refresh take it over with --adopt-pending-creates, and then: husk remote retry %[1]s, or cancel", run.ID, printable.Line(run.Reason))
 	case run.Reason != "":
 		return errors.New("the run " + run.ID + " has " + string(run.State) + ": " + printable.Line(run.Reason)) // its worker says what it likes
 	case run.State == runapi.Failed:

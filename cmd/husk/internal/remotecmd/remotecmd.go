@@ -35,9 +35,9 @@ type commands struct{ *cli.App }
 func Commands(a *cli.App) []*cobra.Command {
 	c := commands{a}
 	remote := cli.Group(&cobra.Command{
-		Use: "remote", Short: "See, cancel, and approve the runs of a server, and repeat them",
+		Use: "remote", Short: "See, cancel, approve, and retry the runs of a server, and repeat them",
 	}, nil, c.ls(), c.log(), c.decision("cancel", "Cancel a run: once to let running steps finish, twice to stop them"),
-		c.decision("approve", "Approve what a run would do, as its log shows it"), c.decision("reject", "Reject what a run would do"),
+		c.decision("approve", "Approve what a run would do, as its log shows it"), c.decision("reject", "Reject what a run would do"), c.retry(),
 		c.schedules(), c.tokens())
 	return []*cobra.Command{c.server(), c.worker(), remote}
 }
@@ -125,9 +125,9 @@ func (a commands) status(ctx context.Context, args []string) error {
 		err = a.Printf("  the oldest for %s", seconds(s.Oldest))
 	}
 	last := s.Last
-	err = errors.Join(err, a.Printf("\n  running  %6d\n  waiting  %6d  for approval\n\nThe last hour\n  %d succeeded, %d failed, %d cancelled or rejected\n"+
+	err = errors.Join(err, a.Printf("\n  running  %6d\n  waiting  %6d  for approval\n  waiting  %6d  for attention\n\nThe last hour\n  %d succeeded, %d failed, %d cancelled or rejected\n"+
 		"  waited for a worker   %8s at most for half of them, %8s for 99 of 100\n  took                  %8s                       %8s\n\nWorkers\n",
-		s.Runs[runapi.Running], s.Runs[runapi.Waiting], last[runapi.Succeeded], last[runapi.Failed], last[runapi.Cancelled]+last[runapi.Rejected],
+		s.Runs[runapi.Running], s.Runs[runapi.Waiting], s.Runs[runapi.Attention], last[runapi.Succeeded], last[runapi.Failed], last[runapi.Cancelled]+last[runapi.Rejected],
 		seconds(s.Waits["queued"].Median), seconds(s.Waits["queued"].P99), seconds(s.Waits["running"].Median), seconds(s.Waits["running"].P99)))
 	if len(s.Workers) == 0 {
 		return errors.Join(err, a.Printf("  none: husk worker begins one\n"))
@@ -243,22 +243,44 @@ func Show(a *cli.App, l *runapi.Line) error {
 func (a commands) decision(name, short string) *cobra.Command {
 	return &cobra.Command{
 		Use: name + " RUN", Short: short,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.decide(cmd.Context(), args[0], name) },
+	}
+}
+
+// retry has a run go on that needs attention.
+func (a commands) retry() *cobra.Command {
+	pending := false
+	cmd := &cobra.Command{
+		Use: "retry RUN", Short: "Have a run go on that needs attention",
+		Long: "Have a run go on that needs attention: its worker was lost while it created something, which may exist or not. Look for it,\n" +
+			"and have husk refresh take it over with --adopt-pending-creates, or forget it with --clear-pending-creates.\n\n" +
+			"--retry-pending has the run create again what is not recorded, also if it exists.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := Client(cmd.Context(), a.App)
-			if err != nil {
-				return err
+			if pending {
+				return a.decide(cmd.Context(), args[0], "retry?pending")
 			}
-			var run runapi.Run
-			if _, err := client.Call(cmd.Context(), http.MethodPost, "/v1/runs/"+url.PathEscape(args[0])+"/"+name, nil, &run); err != nil {
-				return err
-			}
-			if a.JSON {
-				return a.WriteJSON(run)
-			}
-			a.Say("The run %s is %s.", run.ID, run.State)
-			return nil
+			return a.decide(cmd.Context(), args[0], "retry")
 		},
 	}
+	cmd.Flags().BoolVar(&pending, "retry-pending", false, "create again what an earlier worker may have created")
+	return cmd
+}
+
+// decide tells the server what is to become of a run.
+func (a commands) decide(ctx context.Context, id, what string) error {
+	client, err := Client(ctx, a.App)
+	if err != nil {
+		return err
+	}
+	var run runapi.Run
+	if _, err := client.Call(ctx, http.MethodPost, "/v1/runs/"+url.PathEscape(id)+"/"+what, nil, &run); err != nil {
+		return err
+	}
+	if a.JSON {
+		return a.WriteJSON(run)
+	}
+	a.Say("The run %s is %s.", run.ID, run.State)
+	return nil
 }
 
 func (a commands) schedules() *cobra.Command {

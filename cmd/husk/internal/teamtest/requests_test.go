@@ -1,6 +1,7 @@
 package teamtest
 
 import (
+	"database/sql"
 	"encoding/pem"
 	"fmt"
 	"io"
@@ -21,9 +22,9 @@ import (
 
 	"github.com/husk-dev/husk/cmd/husk/internal/usertest"
 	"github.com/husk-dev/husk/engine/state"
-	"github.com/husk-dev/husk/engine/state/memstore"
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/remote"
+	"github.com/husk-dev/husk/internal/backend/sqlite"
 	"github.com/husk-dev/husk/internal/base/intake"
 	"github.com/husk-dev/husk/internal/testkit/postgrestest"
 )
@@ -187,11 +188,10 @@ resources:
 		require.ElementsMatch(t, []string{"GET head", "GET checkpoints", "GET history", "HEAD module", "PUT history", "PUT runs", "list records"}, kinds)
 	})
 	t.Run("server of husk", func(t *testing.T) {
-		kept := backend.Files(t.TempDir(), new(memstore.Store))
+		kept := stacks(t)
 		handler := remote.Handler(func(*http.Request) (*remote.Access, error) {
 			return &remote.Access{Owner: "a client", Backend: kept, Writes: true, Allows: func(state.StackName, bool) bool { return true }}, nil
 		}, intake.ProcessBudget())
-		defer handler.Close()
 		server := httptest.NewServer(r.counted(handler))
 		defer server.Close()
 		kinds := unchanged(t, server.URL, func(request string) string {
@@ -200,18 +200,21 @@ resources:
 		require.ElementsMatch(t, []string{"lease", "release-with"}, kinds)
 
 		// A module that the state names, and the server has lost, is stored again.
-		require.NoError(t, os.RemoveAll(kept.ModulesDir()))
-		unchanged(t, server.URL, func(string) string { return "" })
-		modules, err := os.ReadDir(kept.ModulesDir())
+		db, err := sql.Open("sqlite3", kept.Place)
 		require.NoError(t, err)
-		require.Len(t, modules, 1)
+		defer db.Close()
+		_, err = db.Exec("DELETE FROM modules")
+		require.NoError(t, err)
+		unchanged(t, server.URL, func(string) string { return "" })
+		var modules int
+		require.NoError(t, db.QueryRow("SELECT count(*) FROM modules").Scan(&modules))
+		require.Equal(t, 1, modules)
 	})
 	t.Run("server of husk with TLS", func(t *testing.T) {
-		kept := backend.Files(t.TempDir(), new(memstore.Store))
+		kept := stacks(t)
 		handler := remote.Handler(func(*http.Request) (*remote.Access, error) {
 			return &remote.Access{Owner: "a client", Backend: kept, Writes: true, Allows: func(state.StackName, bool) bool { return true }}, nil
 		}, intake.ProcessBudget())
-		defer handler.Close()
 		calls := func(request string) string {
 			return strings.TrimPrefix(strings.TrimPrefix(request, "POST "+remote.Path), "beat")
 		}
@@ -252,19 +255,27 @@ resources:
 	})
 }
 
+// stacks returns a backend whose leases a server can have for its clients.
+func stacks(t *testing.T) *backend.Backend {
+	b, err := sqlite.Open(t.Context(), "sqlite://"+filepath.ToSlash(filepath.Join(t.TempDir(), "stacks.db")), t.TempDir())
+	require.NoError(t, err)
+	t.Cleanup(b.Close)
+	return b
+}
+
 // TestARunThatCannotBeRecorded has a server refuse the history of a stack: the update fails, its lock is released, and its
 // record says why.
 func TestARunThatCannotBeRecorded(t *testing.T) {
 	u := usertest.New(t)
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte("name: demo\noutputs: {a: 1}\n"), 0o600))
-	kept := backend.Files(t.TempDir(), new(memstore.Store))
+	kept := stacks(t)
 	handler := remote.Handler(func(*http.Request) (*remote.Access, error) {
 		return &remote.Access{Owner: "a client", Backend: kept, Writes: true, Allows: func(state.StackName, bool) bool { return true }}, nil
 	}, intake.ProcessBudget())
-	defer handler.Close()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if call := strings.TrimPrefix(r.URL.Path, remote.Path); call == "release-with" || call == "set-history" {
+			w.Header().Set(backend.AnswerHeader, backend.Answered) // else it is what stands between
 			http.Error(w, "the ledger is full", http.StatusForbidden)
 			return
 		}

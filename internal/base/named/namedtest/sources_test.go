@@ -18,7 +18,7 @@ import (
 var asked = map[string]string{
 	"internal/backend/postgres/config.go os.Getenv":                "whether PGSERVICE is set, which is refused",
 	"internal/backend/postgres/pool.go os.Environ":                 "the key of a pool of the operator's URL",
-	"internal/backend/remote/client.go os.Getenv":                  "KnownVariable, which is no credential",
+	"internal/backend/remote/client.go os.Getenv":                  "KnownVariable and UnrecordedVariable, which are no credentials",
 	"internal/backend/remote/client.go http.Client":                "the client of one server, with the token for its URL",
 	"internal/backend/remote/client.go http.Transport":             "the same",
 	"internal/backend/s3/open.go http.Client":                      "asks for the credentials of the machine, for the operator's URL",

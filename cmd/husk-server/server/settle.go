@@ -1,0 +1,124 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/base/intake"
+)
+
+// settle records what a worker has made for a run that was taken from it. The run, if it waits for that, goes on then.
+func (s *Server) settle(ctx context.Context, c *caller, u runapi.Unrecorded) error {
+	if !runapi.IsID(u.Run) {
+		return refusef(http.StatusBadRequest, "%.60q is no ID of a run", u.Run)
+	}
+	var r *record
+	err := s.db.step(ctx, func(t *tx) (err error) {
+		tenant := c.tenant
+		if tenant == everyTenant {
+			if err := t.row("SELECT tenant FROM husk_runs WHERE id = ?", u.Run).Scan(&tenant); err != nil {
+				return t.noRun(u.Run)
+			}
+		}
+		if r, err = t.run(tenant, u.Run); err == nil && !c.uses(r.Project) {
+			err = t.noRun(u.Run)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	hash := hashOf(u.Token)
+	switch {
+	case r.State == runapi.Running:
+		return tryLaterf(http.StatusServiceUnavailable, "the run %s is at a worker, which has not found yet what is missing", r.ID)
+	case r.lost != hash || r.State.IsFinal() || r.Previewing || !r.Changes():
+		return refusef(http.StatusGone, "the run %s needs nothing of this worker any more", r.ID)
+	}
+	if err := s.append(ctx, r, u); err != nil {
+		return err
+	}
+	err = s.db.step(ctx, func(t *tx) error {
+		if r, err = t.run(r.tenant, r.ID); err != nil {
+			return err
+		}
+		if err := t.say(r, "A worker that was lost has handed in what it has made."); err != nil || r.State != runapi.Attention || r.lost != hash {
+			return err
+		}
+		r.State = runapi.Queued
+		return t.leave(r, "", nil, 0)
+	})
+	if err == nil {
+		s.ended(ctx, r)
+	}
+	return err
+}
+
+// append adds records to the journal of a run's stack, if nobody has taken the lease of that since. Records that it has already are
+// not added again.
+func (s *Server) append(ctx context.Context, r *record, u runapi.Unrecorded) (err error) {
+	t, err := s.tenant(ctx, r.tenant)
+	if err != nil {
+		return err
+	}
+	stack := state.StackName{Project: r.Project, Name: r.Stack}
+	lease, c, err := t.backend.State.LeaseAndLoad(ctx, stack, state.Holder{Command: "handing in what the run " + r.ID + " has made"})
+	switch {
+	case errors.Is(err, state.ErrLocked):
+		return tryLaterf(http.StatusServiceUnavailable, "another run has the stack %s", stack)
+	case errors.Is(err, state.ErrStackNotFound):
+		return refusef(http.StatusGone, "there is no stack %s any more", stack)
+	case err != nil:
+		return err
+	}
+	defer func() { err = errors.Join(err, lease.Release(context.WithoutCancel(ctx))) }()
+	last := c.Sequence + uint64(len(c.Records))
+	for _, record := range u.Records {
+		switch {
+		case record.Sequence > c.Sequence && record.Sequence <= last && bytes.Equal(c.Records[record.Sequence-c.Sequence-1], record.Record):
+			continue
+		case record.Sequence != last+1 || lease.Token() != u.Lease+1:
+			return refusef(http.StatusConflict, "the stack %s was changed since the run %s was taken from its worker: what it has made is not recorded", stack, r.ID)
+		}
+		if err := lease.Append(ctx, record.Sequence, record.Record); err != nil {
+			return err
+		}
+		last++
+	}
+	return nil
+}
+
+// isUnsettled reports whether a run that has lost its worker, or its stack, may have created what is not recorded. What the server
+// cannot read, the next worker can, which creates nothing then: see [runapi.Claim.StopOnPending].
+func (s *Server) isUnsettled(ctx context.Context, r *record) (bool, error) {
+	if s.options.RetryPending || r.Operation != "up" || r.Previewing {
+		return false, nil
+	}
+	t, err := s.tenant(ctx, r.tenant)
+	if err != nil {
+		return false, err
+	}
+	held := s.memory.Hold(r.tenant)
+	defer held.End()
+	const decoded = 8 // times the size of the text, with it
+	bounded := intake.WithRoom(ctx, func(bytes int64) error { return held.Add((rowCopies + decoded) * bytes) })
+	snapshot, _, err := state.Load(bounded, t.readable(), state.StackName{Project: r.Project, Name: r.Stack}, nil)
+	var full *intake.FullError
+	if errors.As(err, &full) && !full.Never {
+		return false, err
+	}
+	if err != nil {
+		return false, nil
+	}
+	for _, op := range snapshot.Operations() {
+		if op.Type == state.OperationCreating && !strings.HasPrefix(string(op.Resource.Type), "pulumi:providers:") {
+			return true, nil
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,80 @@
+package remote
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/base/intake"
+)
+
+// UnrecordedVariable is the environment variable with the name of a file for the records that the server does not take, since
+// the lease has ended or the server cannot be reached for long: who has set it hands them in later.
+const UnrecordedVariable = "HUSK_UNRECORDED"
+
+// Unrecorded is a record that the server has not taken under the lease of a stack.
+type Unrecorded struct {
+	Stack state.StackName `json:"stack"`
+	// Token is that of the lease: the record fits the state as long as nobody has taken another one.
+	Token    uint64 `json:"token"`
+	Sequence uint64 `json:"sequence"`
+	Record   []byte `json:"record"`
+}
+
+// write adds the record to a file, as a line of JSON that is on disk when it returns.
+func (u Unrecorded) write(name string) error {
+	text, err := json.Marshal(u)
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(append(text, '\n'))
+	return errors.Join(err, file.Sync(), file.Close())
+}
+
+// maxUnrecorded bounds the records that one run leaves, in bytes. They are those of steps that were under way at once.
+const maxUnrecorded = 64 << 20
+
+// ReadUnrecorded reads what the process of a run has left. A last line that was cut off is of a record that was not confirmed.
+func ReadUnrecorded(in io.Reader) (all []Unrecorded, err error) {
+	text, err := io.ReadAll(io.LimitReader(in, maxUnrecorded+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxUnrecorded {
+		return nil, fmt.Errorf("the records that the run has left have more than %d MiB", maxUnrecorded>>20)
+	}
+	lines := bufio.NewReader(bytes.NewReader(text))
+	for {
+		line, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		var one Unrecorded
+		if err := intake.AnswerJSON(line, &one); err != nil {
+			return nil, fmt.Errorf("a record that the run has left: %w", err)
+		}
+		all = append(all, one)
+	}
+}
+
+// keptError says that a record is kept on this machine, or that nothing begins any more. It is a [state.NoSpaceError] to those
+// who decide what they do next.
+type keptError struct {
+	*state.NoSpaceError
+	why error
+}
+
+func (e *keptError) Error() string {
+	return fmt.Sprintf("%v; nothing more begins, and what was done is kept here until the server takes it", e.why)
+}
+
+func (e *keptError) Unwrap() []error { return []error{e.NoSpaceError, e.why} }
