@@ -20,7 +20,7 @@ func confinements() []string {
 	return []string{"--require-confinement", "--no-confinement"}
 }
 
-// The policy of a worker's operator is that of its runs, wherever its files are, whatever the project says.
+// A run keeps to the policy of its worker's operator, wherever the policy's files are and whatever the project says.
 func TestARunKeepsToTheOperatorsPolicy(t *testing.T) {
 	s := begin(t)
 	s.login("acme", "ann", "admin")

@@ -108,7 +108,7 @@ func (s *Server) sendBundle(w http.ResponseWriter, r *http.Request, c *caller) e
 // usedTime is how long the size of what a tenant keeps is taken as known.
 const usedTime = 5 * time.Second
 
-// size is what a tenant keeps, in bytes, at a time.
+// size is how many bytes a tenant keeps, and when they were counted.
 type size struct {
 	bytes int64
 	at    time.Time
@@ -158,7 +158,7 @@ func (s *Server) used(ctx context.Context, tenant string) (int64, error) {
 		return 0, err
 	}
 	if !s.db.postgres {
-		for _, suffix := range []string{"", "-wal"} { // what is not yet in the file, too
+		for _, suffix := range []string{"", "-wal"} { // SQLite writes changes there first
 			if info, err := os.Stat(s.stateFile(tenant) + suffix); err == nil {
 				states += info.Size()
 			}
