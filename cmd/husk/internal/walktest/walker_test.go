@@ -314,7 +314,7 @@ func (w *walker) prepare(a act) {
 					w.drifted = true
 				}
 			} else if r.Import && w.outside[id] {
-				objects[id].Subkind = r.Kind // another kind could not be imported
+				objects[id].Subkind, objects[id].Region = r.Kind, p.Region // else it could not be imported
 			}
 		}
 		for _, e := range is.entries {
@@ -449,7 +449,7 @@ func (w *walker) checkCalls(a act, o outcome, was, is recorded, world map[string
 					}
 				}
 				if created[c.Name] == 0 { // else the new one is what others depend on
-					w.checkOrder(e, o, o.calls[:i], was, is, world)
+					w.checkOrder(a, e, o, o.calls[:i], was, is, world)
 				}
 			}
 		}
@@ -458,7 +458,7 @@ func (w *walker) checkCalls(a act, o outcome, was, is recorded, world map[string
 
 // checkOrder requires that nothing that depends on what is deleted, or on the component that it is part of, is there after the calls
 // before. What goes along with its owner has no call of its own.
-func (w *walker) checkOrder(gone entry, o outcome, before []call, was, is recorded, world map[string]object) {
+func (w *walker) checkOrder(a act, gone entry, o outcome, before []call, was, is recorded, world map[string]object) {
 	if gone.Delete {
 		return // its successor is what others depend on
 	}
@@ -468,6 +468,9 @@ func (w *walker) checkOrder(gone entry, o outcome, before []call, was, is record
 			return slices.Contains(e.Dependencies, gone.URN) || strings.HasSuffix(gone.Parent.Type(), ":"+group) && slices.Contains(e.Dependencies, gone.Parent)
 		}
 		late, recorded := is.object(e.ID)
+		if a.Do == "up" && o.code == 0 && !a.narrow() && !slices.Contains(late.Dependencies, gone.URN) {
+			late.Dependencies = nil // the program says which parts its components have by now
+		}
 		_, left := there[e.ID]
 		deleted := func(c call) bool { return c.Method == "delete" && c.ID == e.ID }
 		switch {
