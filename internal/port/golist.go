@@ -12,8 +12,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/husk-dev/husk/internal/base/processgroup"
 )
 
 // environment is added to that of the process. It takes away what a user has set for other builds,
@@ -66,7 +64,7 @@ func (g goCommand) run(ctx context.Context, args ...string) ([]byte, error) {
 	cmd.WaitDelay = waitDelay
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	err := processgroup.Run(cmd)
+	err := cmd.Run()
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:

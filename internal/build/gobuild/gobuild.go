@@ -21,7 +21,6 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 
 	"github.com/husk-dev/husk/internal/base/blocking"
-	"github.com/husk-dev/husk/internal/base/processgroup"
 	"github.com/husk-dev/husk/internal/build/netoverlay"
 )
 
@@ -148,7 +147,7 @@ func run(ctx context.Context, with *netoverlay.Network, dir, output string, flag
 	cmd.WaitDelay = waitDelay
 	var text bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &text, &text
-	err := processgroup.Run(cmd)
+	err := cmd.Run()
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -15,7 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/husk-dev/husk/internal/base/processgroup"
 	"github.com/husk-dev/husk/internal/build/nativewire"
 )
 
@@ -98,7 +97,7 @@ func (r *Runner) build(ctx context.Context, program string) error {
 	cmd.WaitDelay = waitDelay
 	var text bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &text, &text
-	err := processgroup.Run(cmd)
+	err := cmd.Run()
 	var exit *exec.ExitError
 	switch {
 	case err == nil:

@@ -1,7 +1,6 @@
 package pulumiprogram
 
 import (
-	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -17,7 +16,6 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/source"
-	"github.com/husk-dev/husk/internal/base/processgroup"
 )
 
 // Runtimes are the runtimes of programs that husk starts itself. Others need a language host, see [Find].
@@ -202,9 +200,7 @@ func (p *Program) golang(ctx context.Context, run abi.RunContext) (_ launch, cle
 func buildGo(ctx context.Context, dir, target string) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", target, ".")
 	cmd.Dir, cmd.WaitDelay = dir, waitDelay
-	var text bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &text, &text
-	err := processgroup.Run(cmd)
+	text, err := cmd.CombinedOutput()
 	switch {
 	case err == nil:
 		return nil
@@ -213,7 +209,7 @@ func buildGo(ctx context.Context, dir, target string) error {
 	case cmd.ProcessState == nil:
 		return fmt.Errorf("the runtime go builds the program with the go command: %w", err)
 	}
-	return fmt.Errorf("the program in %s cannot be built:\n%s", dir, strings.TrimSpace(text.String()))
+	return fmt.Errorf("the program in %s cannot be built:\n%s", dir, strings.TrimSpace(string(text)))
 }
 
 // findAbove returns a file in a directory, or in the nearest one above it that has it.

@@ -8,7 +8,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/husk-dev/husk/internal/base/processgroup"
 	"github.com/husk-dev/husk/internal/display"
 )
 
@@ -44,7 +43,6 @@ func interruptSignals() []os.Signal {
 func (a *App) Heed(say func(message string), first, second Stage) (end func()) {
 	signals := make(chan os.Signal, 3)
 	signal.Notify(signals, interruptSignals()...)
-	unheed := processgroup.Heed()
 	if first.Do != nil {
 		first.Do = sync.OnceFunc(first.Do)
 	}
@@ -90,7 +88,6 @@ func (a *App) Heed(say func(message string), first, second Stage) (end func()) {
 		}
 	}()
 	return func() {
-		unheed()
 		signal.Stop(signals)
 		for _, out := range []*display.Output{a.Out, a.Errs} {
 			out.OnGone(func() {})
