@@ -199,7 +199,7 @@ func TestACommandThatCannotConfineItself(t *testing.T) {
 			said, out := probed(t, c.start, append(c.args, "--untrusted-project")...)
 			require.Contains(t, out, "warning: the command is not confined: "+c.says)
 			require.Empty(t, said["read"])
-			said, out = probed(t, c.start, append(c.args, "--untrusted-project", "--require-confinement")...)
+			_, out = probed(t, c.start, append(c.args, "--untrusted-project", "--require-confinement")...)
 			require.Contains(t, out, "error: the command cannot be confined: "+c.says)
 			require.NotContains(t, out, "warning")
 		})
