@@ -52,6 +52,10 @@ type Resumer interface {
 	Resume(ctx context.Context, name state.StackName, key LeaseKey) (state.Lease, error)
 	// Extend has a lease last as long as if it were taken now. The error is ErrFenced if it has ended.
 	Extend(ctx context.Context, name state.StackName, key LeaseKey) error
+	// Held returns the fencing token of a stack's lease, 0 for none.
+	Held(ctx context.Context, name state.StackName) (token uint64, err error)
+	// BreakHeld is Break for the lease with a token: one that was taken since lasts.
+	BreakHeld(ctx context.Context, name state.StackName, token uint64) error
 	// EndLeases ends the lease of an owner, in a stack, or all of them if the stack is the zero value.
 	EndLeases(ctx context.Context, owner string, stack state.StackName) error
 }

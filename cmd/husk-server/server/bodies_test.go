@@ -312,7 +312,7 @@ func TestReadsAreRefusedBeforeTheyAreLoaded(t *testing.T) {
 		"GET /v1/whoami": "one name", "GET /v1/schedules/{name}": "one request", "HEAD /v1/bundles/{digest}": "no content", "POST /v1/work/beat": "a number", "POST /v1/work/report": "no content",
 		"POST /v1/work/end": "no content", "POST /v1/work/unrecorded": "no content", "PUT /v1/bundles/{digest}": "no content", "PUT /v1/schedules/{name}": "one request", "DELETE /v1/schedules/{name}": "no content", "POST /v1/tokens": "one token",
 		"DELETE /v1/tokens/{name}": "no content",
-		"check":                    "no content", "create": "no content", "break": "no content", "release": "no content", "release-with": "digests that were sent", "beat": "no content", "reset": "three names",
+		"check":                    "no content", "create": "no content", "break": "no content", "held": "no content", "release": "no content", "release-with": "digests that were sent", "beat": "no content", "reset": "three names",
 		"append": "no content", "checkpoint": "no content", "checkpoint-both": "no content", "rename": "no content", "remove": "no content", "backups": "ten names", "set-history": "no content",
 		"modules/has": "a truth", "modules/put": "no content", "modules/keep": "a truth", "modules/collect": "no content", "kv/save": "a version", "runs/list": "fifty names", "runs/put": "no content",
 		"keys/encrypt": "one key", "keys/decrypt": "one key",

@@ -105,6 +105,7 @@ func newStateCalls(name, second state.StackName) stateCalls {
 		{"keys/encrypt", fields{"content": []byte("canary key")}},
 	}
 	theirs := append(mine, []stateCall{
+		{"held", stack},
 		{"break", stack.with(fields{"call": id()})},
 		{"release", stack.with(fields{"call": id(), "lease": lease})},
 		{"release-with", stack.with(fields{"call": id(), "lease": lease, "id": "canary-run", "modules": []string{digest(string(module))}})},

@@ -106,7 +106,12 @@ func (c Case) step(r register, i input, o output) (states []any) {
 			}
 			return append(states, c.unconfirmed(r, i)...)
 		case i.kind == opLost && r.holds(i):
-			return nil
+			if c.Local || !r.expired {
+				return nil
+			}
+			// A request for the lease that came late has taken it, and nobody uses that.
+			r.holder, r.last, r.expired = 0, r.last+1, false
+			return []any{r}
 		case !r.holds(i), i.kind == opCheckpoint && legal: // a checkpoint changes nothing that can be seen
 			return []any{r}
 		}

@@ -181,6 +181,11 @@ func (l *lease) change(ctx context.Context, statements []statement, others ...*l
 	for _, one := range all {
 		whole = append(whole, sql("SELECT @hold($1, $2, $3)", one.stack, one.token, one.revision))
 	}
+	for _, one := range all {
+		if one.resumed { // a record that another process has appended meanwhile is no new revision
+			whole = append(whole, sql("SELECT @hold($1, $2, CASE WHEN last = $4 THEN $3 ELSE -1 END) FROM @stacks WHERE id = $1", one.stack, one.token, one.revision, one.last))
+		}
+	}
 	whole = append(whole, statements...)
 	for _, one := range all {
 		whole = append(whole, sql("UPDATE @stacks SET revision = revision + 1 WHERE id = $1", one.stack))

@@ -256,7 +256,8 @@ func (s *Store) take(ctx context.Context, name state.StackName, holder state.Hol
 	// Taking the lease again is for an attempt whose answer was lost. One that arrives after the lease was released finds its name.
 	rows, _, err := s.db.step(ctx,
 		sql(`UPDATE @stacks SET token = token + 1, revision = revision + 1, lease = $3, holder = $4, expires = `+expiry+`
-			WHERE project = $1 AND name = $2 AND present AND (lease IS NULL AND holder IS DISTINCT FROM $3 OR expires < clock_timestamp())`, name.Project, name.Name, id, string(text)),
+			WHERE project = $1 AND name = $2 AND present AND (lease IS NULL AND holder IS DISTINCT FROM $3 OR lease <> $3 AND expires < clock_timestamp())`, name.Project, name.Name, id, string(text)),
+		sql("UPDATE @stacks SET expires = "+expiry+" WHERE project = $1 AND name = $2 AND lease = $3", name.Project, name.Name, id),
 		sql(fmt.Sprintf(`WITH s AS (SELECT *, coalesce(lease = $3, false) AS mine FROM @stacks WHERE project = $1 AND name = $2 AND present),
 				z AS (SELECT (coalesce(length(s.checkpoint), 0) + coalesce((SELECT sum(length(j.record) + %d) FROM @journal j WHERE j.stack = s.id), 0)
 					+ coalesce((SELECT length(h.records) FROM @history h WHERE h.stack = s.id), 0))::bigint AS size FROM s),
@@ -301,20 +302,37 @@ func (s *Store) take(ctx context.Context, name state.StackName, holder state.Hol
 
 // Break implements [state.Store].
 func (s *Store) Break(ctx context.Context, name state.StackName) error {
-	if err := usable(ctx, name); err != nil {
+	token, err := s.Held(ctx, name)
+	if err != nil || token == 0 {
 		return err
 	}
-	rows, err := s.db.read(ctx, sql("SELECT id, token FROM @stacks WHERE project = $1 AND name = $2 AND present", name.Project, name.Name))
+	// An attempt whose connection was lost may arrive when the next one has been answered, and must not break a lease that was
+	// taken since.
+	return s.BreakHeld(ctx, name, token)
+}
+
+// Held implements [backend.Resumer].
+func (s *Store) Held(ctx context.Context, name state.StackName) (token uint64, err error) {
+	if err := usable(ctx, name); err != nil {
+		return 0, err
+	}
+	rows, err := s.db.read(ctx, sql("SELECT CASE WHEN lease IS NULL THEN 0 ELSE token END FROM @stacks WHERE project = $1 AND name = $2 AND present", name.Project, name.Name))
 	if err == nil && len(rows) == 0 {
 		err = state.StackNotFound(name, s.db.place)
 	}
 	if err != nil {
+		return 0, err
+	}
+	return uint64(rows[0].int(0)), nil
+}
+
+// BreakHeld implements [backend.Resumer].
+func (s *Store) BreakHeld(ctx context.Context, name state.StackName, token uint64) error {
+	if err := usable(ctx, name); err != nil {
 		return err
 	}
-	// The token is that of the lease to break. An attempt whose connection was lost may arrive when the next one has been
-	// answered, and must not break a lease that was taken since.
-	_, _, err = s.db.step(ctx, sql(`UPDATE @stacks SET lease = NULL, holder = NULL, expires = NULL, revision = revision + 1
-		WHERE id = $1 AND token = $2 AND lease IS NOT NULL`, rows[0].int(0), rows[0].int(1)))
+	_, _, err := s.db.step(ctx, sql(`UPDATE @stacks SET lease = NULL, holder = NULL, expires = NULL, revision = revision + 1
+		WHERE project = $1 AND name = $2 AND token = $3 AND lease IS NOT NULL`, name.Project, name.Name, int64(token)))
 	return err
 }
 

@@ -327,7 +327,12 @@ func (s *store) Load(ctx context.Context, name state.StackName) (*state.Contents
 }
 
 func (s *store) Break(ctx context.Context, name state.StackName) error {
-	_, err := s.of(ctx, "break", request{Stack: name})
+	// The call may arrive again, and must not break a lease that was taken since.
+	is, err := s.of(ctx, "held", request{Stack: name})
+	if err != nil || is.Token == 0 {
+		return err
+	}
+	_, err = s.of(ctx, "break", request{Stack: name, Token: is.Token})
 	return err
 }
 

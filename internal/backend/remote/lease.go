@@ -109,7 +109,7 @@ func (l *lease) do(ctx context.Context, name string, r request) (*answer, error)
 	if err := l.usable(ctx); err != nil {
 		return nil, err
 	}
-	r.Stack, r.Lease = l.name, l.id
+	r.Stack, r.Lease, r.Token = l.name, l.id, l.token
 	out, err := l.client.of(ctx, name, r)
 	if errors.Is(err, state.ErrFenced) {
 		return nil, l.end(err)
@@ -259,7 +259,7 @@ func (l *lease) CheckpointBoth(ctx context.Context, mine state.NextCheckpoint, o
 	}
 	_, err := l.change(ctx, "checkpoint-both", request{
 		Sequence: mine.Sequence, Content: mine.Checkpoint,
-		Other: second.name, OtherLease: second.id, OtherSequence: others.Sequence, OtherContent: others.Checkpoint,
+		Other: second.name, OtherLease: second.id, OtherToken: second.token, OtherSequence: others.Sequence, OtherContent: others.Checkpoint,
 	})
 	if l.ended != nil && !errors.Is(err, state.ErrFenced) {
 		_ = second.end(err) // whether the step was taken is not known
@@ -311,6 +311,6 @@ func (l *lease) release(ctx context.Context, call string, r request) (*answer, e
 	// Until the server has all, which may take longer than it keeps the lease of a silent client, there are signs of life.
 	defer l.beating.Wait()
 	defer l.stop()
-	r.Stack, r.Lease = l.name, l.id
+	r.Stack, r.Lease, r.Token = l.name, l.id, l.token
 	return l.client.of(context.WithoutCancel(ctx), call, r)
 }

@@ -40,6 +40,7 @@ func init() { // it refers to itself by way of the server
 		"list":            {do: list, check: anybody, id: noID},
 		"load":            {do: load, check: mayRead, stacks: 1, id: noID},
 		"create":          {do: create, check: mayCreate, stacks: 1, id: noID, changes: true, large: true, grows: true},
+		"held":            {do: held, check: mayWrite, stacks: 1, id: noID},
 		"break":           {do: breakLease, check: mayWrite, stacks: 1, id: noID, changes: true},
 		"lease":           {do: take, check: mayWrite, stacks: 1, leases: 1, id: noID, changes: true},
 		"release":         {do: release, check: mayWrite, stacks: 1, leases: 1, id: noID, changes: true},
@@ -194,8 +195,26 @@ func create(ctx context.Context, _ *Server, a *Access, _ scope, r *request) (ans
 	return answer{}, err
 }
 
+func held(ctx context.Context, _ *Server, a *Access, _ scope, r *request) (answer, error) {
+	store, err := leases(a.Backend)
+	if err != nil {
+		return answer{}, err
+	}
+	token, err := store.Held(ctx, r.Stack)
+	return answer{Token: token}, err
+}
+
+// breakLease breaks the lease with a token, or any for a client that asks for none.
 func breakLease(ctx context.Context, _ *Server, a *Access, _ scope, r *request) (answer, error) {
-	return answer{}, a.Backend.State.Break(ctx, r.Stack)
+	store, err := leases(a.Backend)
+	switch {
+	case err != nil:
+	case r.Token == 0:
+		err = store.Break(ctx, r.Stack)
+	default:
+		err = store.BreakHeld(ctx, r.Stack, r.Token)
+	}
+	return answer{}, err
 }
 
 func beat(ctx context.Context, _ *Server, a *Access, of scope, r *request) (answer, error) {

@@ -25,6 +25,8 @@ type leaseKey struct {
 	owner string
 	stack state.StackName
 	id    string
+	// token is its fencing token, 0 for any.
+	token uint64
 }
 
 // key returns the name of a lease in the store.
@@ -32,9 +34,9 @@ func (k leaseKey) key() backend.LeaseKey { return backend.NewLeaseKey(k.owner, k
 
 // leases returns the keys of the leases that a call names.
 func (s scope) leases(r *request) []leaseKey {
-	keys := []leaseKey{{s.owner, s.stack, r.Lease}}
+	keys := []leaseKey{{s.owner, s.stack, r.Lease, r.Token}}
 	if r.OtherLease != "" {
-		keys = append(keys, leaseKey{s.owner, s.other, r.OtherLease})
+		keys = append(keys, leaseKey{s.owner, s.other, r.OtherLease, r.OtherToken})
 	}
 	return keys
 }

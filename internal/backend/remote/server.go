@@ -332,6 +332,9 @@ func use(ctx context.Context, access *Access, leased []leaseKey, do func([]state
 		var all []state.Lease
 		for _, key := range leased {
 			one, err := store.Resume(ctx, key.stack, key.key())
+			if err == nil && key.token != 0 && one.Token() != key.token {
+				err = state.Fenced(key.stack)
+			}
 			if err != nil {
 				return err
 			}

@@ -69,8 +69,10 @@ type request struct {
 	ExpectedVersion string   `cbor:"version,omitempty"`
 	// Modules are digests.
 	Modules []string `cbor:"modules,omitempty"`
-	// Token is that of [backend.WithToken].
-	Token uint64 `cbor:"token,omitempty"`
+	// Token is that of [backend.WithToken]. Token and OtherToken are the fencing tokens of the leases that a step is taken under, 0 for
+	// any: a step that comes late, after another lease, finds no lease with its token.
+	Token      uint64 `cbor:"token,omitempty"`
+	OtherToken uint64 `cbor:"otherToken,omitempty"`
 
 	// again says that it was sent before.
 	again bool

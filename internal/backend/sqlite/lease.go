@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/backend"
 )
 
 // lease is a [state.Lease].
@@ -21,8 +22,10 @@ type lease struct {
 	// last is the sequence number of the last record, if loaded.
 	last   int64
 	loaded bool
-	// resumed says that other processes may have taken steps of the lease before, and may take some at the same time.
-	resumed bool
+	// resumed says that other processes may have taken steps of the lease before, and may take some at the same time. A step that
+	// the state of revision does not come before any more is ErrRaced then.
+	resumed  bool
+	revision int64
 	// ended is the error of all further steps.
 	ended error
 
@@ -66,6 +69,14 @@ func (l *lease) holds(t *tx) error {
 	found, err := t.row("SELECT 1 FROM stacks WHERE id = ? AND token = ? AND lease = ?", []any{l.stack, l.token, l.id}, &one)
 	if err == nil && !found {
 		err = done{state.Fenced(l.name)}
+	}
+	if err != nil || !l.resumed {
+		return err
+	}
+	var last, revision int64
+	_, err = t.row("SELECT last, revision FROM stacks WHERE id = ?", []any{l.stack}, &last, &revision)
+	if err == nil && (last != l.last || revision != l.revision) {
+		err = done{backend.ErrRaced}
 	}
 	return err
 }

@@ -200,7 +200,7 @@ func (s *Store) take(ctx context.Context, name state.StackName, holder state.Hol
 	l := &lease{store: s, name: name, id: id, stop: func() {}}
 	err = s.db.write(ctx, func(t *tx) error {
 		taken, err := t.row(`UPDATE stacks SET token = token + 1, lease = ?3, holder = ?4, expires = ?5
-			WHERE project = ?1 AND name = ?2 AND present AND (lease IS NULL AND holder IS NOT ?3 OR expires < ?6) RETURNING id, token`,
+			WHERE project = ?1 AND name = ?2 AND present AND (lease IS NULL AND holder IS NOT ?3 OR lease <> ?3 AND expires < ?6) RETURNING id, token`,
 			[]any{name.Project, name.Name, l.id, string(text), expiry(), now()}, &l.stack, &l.token)
 		if err != nil || taken {
 			return err
@@ -213,8 +213,9 @@ func (s *Store) take(ctx context.Context, name state.StackName, holder state.Hol
 			return err
 		}
 		switch id {
-		case has:
-			return nil // the answer to an earlier attempt was lost
+		case has: // the answer to an earlier attempt was lost
+			_, err := t.exec("UPDATE stacks SET expires = ? WHERE id = ?", expiry(), l.stack)
+			return err
 		case by:
 			return done{state.Fenced(name)}
 		}
@@ -264,7 +265,7 @@ func (s *Store) LeaseAs(ctx context.Context, name state.StackName, holder state.
 func (s *Store) Resume(ctx context.Context, name state.StackName, key backend.LeaseKey) (state.Lease, error) {
 	l := &lease{store: s, name: name, id: key.String(), loaded: true, resumed: true, stop: func() {}}
 	err := s.db.read(ctx, func(t *tx) error {
-		found, err := t.row("SELECT id, token, last FROM stacks WHERE project = ? AND name = ? AND lease = ?", []any{name.Project, name.Name, l.id}, &l.stack, &l.token, &l.last)
+		found, err := t.row("SELECT id, token, last, revision FROM stacks WHERE project = ? AND name = ? AND lease = ?", []any{name.Project, name.Name, l.id}, &l.stack, &l.token, &l.last, &l.revision)
 		if err == nil && !found {
 			err = done{state.Fenced(name)}
 		}
@@ -301,16 +302,36 @@ func (s *Store) EndLeases(ctx context.Context, owner string, stack state.StackNa
 
 // Break implements [state.Store].
 func (s *Store) Break(ctx context.Context, name state.StackName) error {
+	return s.BreakHeld(ctx, name, 0)
+}
+
+// BreakHeld implements [backend.Resumer].
+func (s *Store) BreakHeld(ctx context.Context, name state.StackName, token uint64) error {
 	if err := usable(ctx, name); err != nil {
 		return err
 	}
 	return s.db.write(ctx, func(t *tx) error {
 		id, err := s.stack(t, name)
 		if err == nil {
-			_, err = t.exec("UPDATE stacks SET lease = NULL, holder = NULL, expires = NULL WHERE id = ?", id)
+			_, err = t.exec("UPDATE stacks SET lease = NULL, holder = NULL, expires = NULL WHERE id = ?1 AND (?2 = 0 OR token = ?2)", id, int64(token))
 		}
 		return err
 	})
+}
+
+// Held implements [backend.Resumer].
+func (s *Store) Held(ctx context.Context, name state.StackName) (token uint64, err error) {
+	if err := usable(ctx, name); err != nil {
+		return 0, err
+	}
+	err = s.db.read(ctx, func(t *tx) error {
+		id, err := s.stack(t, name)
+		if err == nil {
+			_, err = t.row("SELECT token FROM stacks WHERE id = ? AND lease IS NOT NULL", []any{id}, &token)
+		}
+		return err
+	})
+	return token, err
 }
 
 // Backups implements [state.Store].
