@@ -206,7 +206,7 @@ func (g *generator) compare(ctx context.Context, gl *goal, old *state.Resource, 
 		df.replace = false
 	}
 	if df.replace {
-		return g.replace(ctx, gl, provider, old, inputs, df)
+		return g.replace(ctx, gl, provider, old, inputs, checked, df)
 	}
 	if err := g.analyze(ctx, n, old.ID, corrections); err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/hex"
 	"strings"
 	"testing"
 
@@ -50,6 +51,26 @@ func (comparing) Diff(_ context.Context, req abi.DiffRequest) (abi.DiffResponse,
 		resp.DeleteBeforeReplace = resp.DeleteBeforeReplace || first
 	}
 	return resp, nil
+}
+
+// naming is comparing that names resources by the random seed. Two of one name cannot exist side by side.
+type naming struct{ comparing }
+
+func (naming) Check(_ context.Context, req abi.CheckRequest) (abi.CheckResponse, error) {
+	name := req.News.Get("name")
+	if name.IsNull() && req.Olds != nil {
+		name = req.Olds.Get("name")
+	}
+	if name.IsNull() {
+		name = property.String(hex.EncodeToString(req.RandomSeed))
+	}
+	return abi.CheckResponse{Inputs: req.News.With("name", name)}, nil
+}
+
+func (n naming) Diff(ctx context.Context, req abi.DiffRequest) (abi.DiffResponse, error) {
+	resp, err := n.comparing.Diff(ctx, req)
+	resp.DeleteBeforeReplace = req.News.Get("name").Equal(req.OldInputs.Get("name"))
+	return resp, err
 }
 
 func named(name string) urn.URN { return urn.New("dev", "table", "", thing, name) }
@@ -168,6 +189,18 @@ func TestStepsOfAGoal(t *testing.T) {
 		"the program does not delete first": {
 			old:  []*state.Resource{recorded("a", inputs("first", "1"))},
 			goal: wanted("a", inputs("first", "2"), func(gl *goal) { gl.options.DeleteBeforeReplace = new(false) }), want: "create-replacement a",
+		},
+		"the name of the replacement is made up": {
+			session: naming{},
+			old:     []*state.Resource{recorded("a", inputs("force", "1", "name", "old"))}, goal: wanted("a", inputs("force", "2")), want: "create-replacement a",
+			then: func(t *testing.T, _ *generator, steps []*step) {
+				require.NotEqual(t, inputs("force", "2", "name", "old"), steps[0].new.Inputs)
+			},
+		},
+		"the replacement has the name of what it replaces": {
+			session: naming{},
+			old:     []*state.Resource{recorded("a", inputs("force", "1", "name", "old"))}, goal: wanted("a", inputs("force", "2", "name", "old")),
+			want: "delete-replaced a, create-replacement a",
 		},
 		"what was deleted ahead by a run that was cut off": {
 			old:  []*state.Resource{recorded("a", inputs("x", "1"), func(r *state.Resource) { r.PendingReplacement = true })},

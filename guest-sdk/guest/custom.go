@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
-	"unicode/utf8"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/guest-sdk/internal/autoname"
 )
 
 // The methods of resources: what is the same for all of them, around the author's code.
@@ -266,9 +265,6 @@ func (r *resource) foretell(inputs, old property.Map) property.Map {
 	return property.NewMap(entries...)
 }
 
-// suffixLength is the number of random characters in a made-up name, as in Pulumi's providers.
-const suffixLength = 7
-
 // autoname gives a resource its name where the program gives none.
 func (r *resource) autoname(request *abi.CheckRequest, inputs property.Map) (property.Map, []abi.CheckFailure) {
 	key, longest := r.inputs.Autoname()
@@ -278,43 +274,13 @@ func (r *resource) autoname(request *abi.CheckRequest, inputs property.Map) (pro
 	if request.Olds != nil && !request.Olds.Get(key).Plain().IsNull() {
 		return inputs.With(key, request.Olds.Get(key)), nil
 	}
-	fail := func(reason string) (property.Map, []abi.CheckFailure) {
-		return inputs, []abi.CheckFailure{{Path: key, Reason: reason}}
-	}
-	name := ""
-	if policy := request.Autonaming; policy != nil {
-		fits := longest == 0 || utf8.RuneCountInString(policy.ProposedName) <= longest
-		switch {
-		case policy.Mode == abi.AutonamingModeDisable:
-			return fail("required property is missing, since pulumi:autonaming lets no name be made up; expected string")
-		case fits:
-			name = policy.ProposedName
-		case policy.Mode == abi.AutonamingModeEnforce:
-			return fail("the name that pulumi:autonaming asks for, " + policy.ProposedName + ", is longer than " + strconv.Itoa(longest) + " characters")
-		}
-	}
-	if name == "" {
-		name = madeUp(request, longest)
+	name, refused := autoname.For(request, "-", longest)
+	if refused != "" {
+		return inputs, []abi.CheckFailure{{Path: key, Reason: refused}}
 	}
 	v := property.String(name)
 	if r.Inputs.Property(key).Secret {
 		v = property.Secret(v)
 	}
 	return inputs.With(key, v), nil
-}
-
-// madeUp returns the resource's name in the program, cut to the longest length, with a random suffix.
-func madeUp(request *abi.CheckRequest, longest int) string {
-	name := request.Name
-	if name == "" {
-		name = request.URN.Name()
-	}
-	suffix := "-"
-	for _, b := range request.RandomSeed[:min(suffixLength, len(request.RandomSeed))] {
-		suffix += string("0123456789abcdef"[b&0xf])
-	}
-	if room := longest - len(suffix); longest > 0 && utf8.RuneCountInString(name) > room {
-		name = string([]rune(name)[:room])
-	}
-	return name + suffix
 }

@@ -13,6 +13,7 @@ package terraform
 //	    id: [region, bucket]      # the attributes that make the ID, joined by "/"
 //	    identity: [bucket]        # by what the service knows the object
 //	    deleteBeforeReplace: true
+//	    autoname: {bucket: {maxLength: 63}} # names that are made up if programs give none
 //	    fields:
 //	      website: {maxItemsOne: true}
 //	      tag: {name: tags, fields: {key: {name: k}}}
@@ -58,6 +59,21 @@ type Resource struct {
 	// that is so of a resource that has neither an identity nor a name: its replacement could be the
 	// same object, such as a file of the same path, which the deletion of the old one would remove.
 	DeleteBeforeReplace *bool `json:"deleteBeforeReplace,omitempty"`
+	// Autoname names the attributes that get a made-up name where the program gives none, and says which. Without an entry
+	// for it, that is so of the attribute name if it is required text.
+	Autoname map[string]Autoname `json:"autoname,omitempty"`
+}
+
+// Autoname says how names are made up: of the resource's name in the program, the separator, and seven random characters.
+type Autoname struct {
+	// Off leaves the attribute as the provider has it.
+	Off bool `json:"off,omitempty"`
+	// Optional keeps a name that Pulumi's package has made up, and makes up none.
+	Optional bool `json:"optional,omitempty"`
+	// MaxLength bounds the characters of a name. Without it, it is 255.
+	MaxLength int `json:"maxLength,omitempty"`
+	// Separator is a hyphen without it.
+	Separator *string `json:"separator,omitempty"`
 }
 
 // Function changes a data source, a function, an ephemeral resource, or an action.

@@ -37,7 +37,7 @@ func TestTheMappingIsTheAdapters(t *testing.T) {
 		return false
 	})
 	own := map[string][]string{}
-	for name, of := range map[string]any{"Mapping": mapping{}, "Resource": mappedResource{}, "Function": mappedFunction{}, "Field": mappedField{}} {
+	for name, of := range map[string]any{"Mapping": mapping{}, "Resource": mappedResource{}, "Function": mappedFunction{}, "Field": mappedField{}, "Autoname": mappedName{}} {
 		for i := range reflect.TypeOf(of).NumField() {
 			field := reflect.TypeOf(of).Field(i)
 			key, _, _ := strings.Cut(field.Tag.Get("json"), ",")

@@ -38,6 +38,14 @@ type mappedResource struct {
 	ID                  []string               `yaml:"id" json:"id,omitempty"`
 	Identity            []string               `yaml:"identity" json:"identity,omitempty"`
 	DeleteBeforeReplace *bool                  `yaml:"deleteBeforeReplace" json:"deleteBeforeReplace,omitempty"`
+	Autoname            map[string]mappedName  `yaml:"autoname" json:"autoname,omitempty"`
+}
+
+type mappedName struct {
+	Off       bool    `yaml:"off" json:"off,omitempty"`
+	Optional  bool    `yaml:"optional" json:"optional,omitempty"`
+	MaxLength int     `yaml:"maxLength" json:"maxLength,omitempty"`
+	Separator *string `yaml:"separator" json:"separator,omitempty"`
 }
 
 type mappedFunction struct {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/guest-sdk/internal/autoname"
 )
 
 // tag is what a field's struct tags say:
@@ -101,15 +102,12 @@ func (t *tag) readAutoname(value string, hasValue bool) error {
 		return nil
 	}
 	var err error
-	if t.longest, err = strconv.Atoi(value); err != nil || t.longest < MinAutoname {
+	if t.longest, err = strconv.Atoi(value); err != nil || t.longest < autoname.Shortest("-") {
 		return errors.New("autoname=" + value + " must be the number of characters that a name may have, " +
-			strconv.Itoa(MinAutoname) + " or more")
+			strconv.Itoa(autoname.Shortest("-")) + " or more")
 	}
 	return nil
 }
-
-// MinAutoname is the least length of generated names: a character, a hyphen, and seven random ones.
-const MinAutoname = 9
 
 // splitTag splits at commas outside single quotes, which it takes away.
 func splitTag(text string) ([]string, error) {

@@ -450,7 +450,9 @@ func (d *differential) compareResource(t *testing.T, c *core, tfName string, r *
 		all[name] = one
 		checked, err := d.ported.Check(ctx, abi.CheckRequest{Type: r.Token, News: one.inputs})
 		require.NoError(t, err)
-		accepted[name] = len(checked.Failures) == 0
+		if accepted[name] = len(checked.Failures) == 0; accepted[name] {
+			one.inputs = checked.Inputs // with a name
+		}
 		write(name, one.inputs)
 	}
 	refused := c.validate()
@@ -521,11 +523,12 @@ func (d *differential) compareResource(t *testing.T, c *core, tfName string, r *
 	// What a change does.
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		one := all[name]
-		checked, err := d.ported.Check(ctx, abi.CheckRequest{Type: r.Token, News: one.next})
+		checked, err := d.ported.Check(ctx, abi.CheckRequest{Type: r.Token, News: one.next, Olds: &one.inputs})
 		require.NoError(t, err)
 		if !fits(one.next) || len(checked.Failures) > 0 || one.next.ContainsUnknowns() {
-			one.next = one.inputs
+			checked.Inputs = one.inputs
 		}
+		one.next = checked.Inputs
 		write(name, one.next)
 	}
 	changes, refused = c.plan()

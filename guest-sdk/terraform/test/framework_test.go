@@ -30,7 +30,7 @@ func TestNamesFollowPulumisBridge(t *testing.T) {
 	require.Equal(t, "array of object shelf:index/BoxItem:BoxItem", r.Inputs.Property("items").Type.String())
 	require.Equal(t, "map of object shelf:index/BoxDrawers:BoxDrawers", r.Inputs.Property("drawers").Type.String())
 	require.Equal(t, "any value", r.Inputs.Property("extra").Type.String())
-	require.True(t, r.Inputs.Property("name").Required)
+	require.False(t, r.Inputs.Property("name").Required, "a name is made up")
 	require.False(t, r.Inputs.Property("size").Required)
 	require.True(t, r.Outputs.Property("name").Required)
 	require.False(t, r.Outputs.Property("weight").Required, "what a provider computes may be null")
@@ -113,7 +113,7 @@ func TestFailuresHaveThePathsOfProperties(t *testing.T) {
 	u := boxes(t, terraform.Mapping{})
 	require.Equal(t, []abi.CheckFailure{{Path: "items[1].name", Reason: "Too large: No box holds an elephant."}},
 		u.refused(object("name", "a", "items", list(obj("name", "cup"), obj("name", "elephant")))))
-	require.Equal(t, "name", u.refused(object())[0].Path)
+	require.Equal(t, "items[0].name", u.refused(object("items", list(obj())))[0].Path)
 	require.Equal(t, "size", u.refused(object("name", "a", "size", "large"))[0].Path)
 	require.Equal(t, "nome", u.refused(object("name", "a", "nome", "b"))[0].Path)
 	require.Equal(t, []abi.CheckFailure{{Path: "items[0].serial", Reason: "the provider computes this property; remove it"}},

@@ -34,6 +34,8 @@ type resource struct {
 	*tf.Schema
 	// id names the attributes that make the ID.
 	id []string
+	// autonamed are the names that programs need not give.
+	autonamed []autonamed
 	// edition tells the version of the provider and the schema of the resource from others, see [resource.outdated].
 	edition func() string
 }
@@ -200,6 +202,9 @@ func (b *builder) addResources() error {
 				Inputs:   schema.Object{Properties: b.properties(s.Attributes, prefix, last, inputs)},
 				Outputs:  schema.Object{Properties: b.properties(s.Attributes, prefix, last, outputs)},
 			},
+		}
+		if r.autonamed, err = b.autonames(r, m.Autoname); err != nil {
+			return fmt.Errorf("the resource %s: %w", name, err)
 		}
 		r.edition = sync.OnceValue(func() string { return edition(b.pkg.Version, s) })
 		// A resource without an ID of its own has its name as ID, so that its replacement has the same.

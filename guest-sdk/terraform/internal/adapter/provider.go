@@ -27,7 +27,7 @@ const terraformVersion = "1.14.0"
 // schema and little else. Calls take an eighth less time than at 100, and an instance some megabytes more.
 const gcPercent = 300
 
-const features = abi.FeaturesSecrets | abi.FeaturesPreview | abi.FeaturesWriteOnly | abi.FeaturesReadFirst
+const features = abi.FeaturesSecrets | abi.FeaturesAutonaming | abi.FeaturesPreview | abi.FeaturesWriteOnly | abi.FeaturesReadFirst
 
 // provider is a Terraform provider as the contract has it.
 type provider struct {

@@ -25,6 +25,9 @@ func (p *provider) Check(ctx context.Context, request abi.CheckRequest) (abi.Che
 	ctx, end := begin(ctx, request.URN, 0)
 	defer end()
 	inputs, failed := r.Inputs.Check(request.News)
+	if len(failed) == 0 {
+		inputs, failed = r.autoname(&request, inputs)
+	}
 	if len(failed) > 0 {
 		return abi.CheckResponse{Inputs: request.News, Failures: failed}, nil
 	}

@@ -1,0 +1,104 @@
+package adapter
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/guest-sdk/internal/autoname"
+	"github.com/husk-dev/husk/guest-sdk/terraform"
+	"github.com/husk-dev/husk/guest-sdk/terraform/internal/tf"
+)
+
+// defaultSeparator and defaultLength are what packages of Pulumi's bridge have for all names.
+const (
+	defaultSeparator = "-"
+	defaultLength    = 255
+)
+
+// autonamed is an attribute that is the name of a resource.
+type autonamed struct {
+	*tf.Attribute
+	separator string
+	longest   int
+	// always gives each new resource a name. Otherwise a resource only keeps one that it got from Pulumi's package.
+	always bool
+}
+
+// autonames returns the attributes of a resource that are names, and has programs leave them out. As with Pulumi's bridge, that
+// is the attribute name if it is text. Pulumi's bridge names a resource with an optional name, too, which Terraform leaves
+// without.
+func (b *builder) autonames(r *resource, mapped map[string]terraform.Autoname) ([]autonamed, error) {
+	mapped = maps.Clone(mapped)
+	if _, ok := mapped["name"]; !ok && isNamed(r, "name") {
+		if mapped == nil {
+			mapped = map[string]terraform.Autoname{}
+		}
+		mapped["name"] = terraform.Autoname{Optional: !r.Attributes.Get("name").Required}
+	}
+	var list []autonamed
+	for _, name := range slices.Sorted(maps.Keys(mapped)) {
+		m := mapped[name]
+		switch {
+		case r.Attributes.Get(name) == nil && b.mapping.Optional:
+			continue
+		case !isNamed(r, name):
+			return nil, fmt.Errorf("the mapping has names made up for %s, which is no text that programs set", name)
+		case m.Off:
+			continue
+		}
+		a := autonamed{Attribute: r.Attributes.Get(name), separator: defaultSeparator, longest: cmp.Or(m.MaxLength, defaultLength), always: !m.Optional}
+		if m.Separator != nil {
+			a.separator = *m.Separator
+		}
+		if shortest := autoname.Shortest(a.separator); a.longest < shortest {
+			return nil, fmt.Errorf("the mapping allows %d characters for %s, and names that are made up have %d or more", a.longest, name, shortest)
+		}
+		if input := r.Inputs.Property(a.Property); a.always {
+			input.Required, input.Computed = false, true
+		}
+		list = append(list, a)
+	}
+	return list, nil
+}
+
+// isNamed reports whether an attribute can be a name: text that programs set and states have.
+func isNamed(r *resource, name string) bool {
+	a := r.Attributes.Get(name)
+	return a != nil && a.Type.Kind == tf.String && !a.WriteOnly && !a.Hidden && r.Inputs.Property(a.Property) != nil
+}
+
+// autoname gives a resource the names that its program leaves out. It keeps those that it has.
+func (r *resource) autoname(request *abi.CheckRequest, inputs property.Map) (property.Map, []abi.CheckFailure) {
+	var failed []abi.CheckFailure
+	for _, a := range r.autonamed {
+		if !inputs.Get(a.Property).Plain().IsNull() {
+			continue
+		}
+		if request.Olds != nil {
+			old := request.Olds.Get(a.Property)
+			text, _ := old.Unwrap().AsString()
+			if a.always && !old.Plain().IsNull() || autoname.LooksMadeUp(request, a.separator, text) {
+				inputs = inputs.With(a.Property, old)
+				continue
+			}
+		}
+		if !a.always {
+			continue
+		}
+		name, refused := autoname.For(request, a.separator, a.longest)
+		if refused != "" {
+			failed = append(failed, abi.CheckFailure{Path: a.Property, Reason: refused})
+			continue
+		}
+		v := property.String(name)
+		if a.Sensitive {
+			v = property.Secret(v)
+		}
+		inputs = inputs.With(a.Property, v)
+	}
+	return inputs, failed
+}
