@@ -37,7 +37,7 @@ var Checks = []Check{
 	{"fuzzing", "other inputs each time, minutes for each of about 100 targets", "the committed inputs, which are tests"},
 	{"static builds for other platforms", "compiles everything for each platform", "`.ci/platforms.go` type-checks `husk` for the same platforms"},
 	{"arm64, emulated, with a deployment", "an emulator compiles three providers", "`.ci/arm64` runs the tests of what depends on the processor"},
-	{"every module of the repository", "compiles benchmarks, the registry of the CNCF, a JavaScript engine for this machine, and the providers that tests port as their authors would", "all modules but `bench/*`, `internal/registry/distributiontest` (`internal/registry` is tested with a registry in process), `examples/providers/pulumi-nodejs` (`programtest` deploys with it), and `testdata/ported/*` (tests port these)"},
+	{"every module of the repository", "compiles benchmarks, generated SDKs, the registry of the CNCF, a JavaScript engine for this machine, and the providers that tests port as their authors would", "all modules but `bench/*`, `cmd/husk-gen-sdk` (the script `gensdk` asks an imitation of it), `internal/registry/distributiontest` (`internal/registry` is tested with a registry in process), `examples/providers/pulumi-nodejs` (`programtest` deploys with it), and `testdata/ported/*` (tests port these)"},
 	{"tests with all that waits", "what the rows below say", "`go test ./...`"},
 	{"MinIO's server", "compiles a large server, and tries each version of its behaviour", "the same suites with an S3 server in process, and with MinIO where it is installed"},
 	{"internal/build/netoverlay:TestReleases", "downloads the release of Go before this one, and compiles its library", "this release of Go"},
