@@ -84,10 +84,17 @@ func (c *Config) declaration(key string) *program.ConfigDeclaration {
 	return nil
 }
 
-// Set sets the value of a key, given by its full name, or the part of the value at a path, and saves the
-// file. A secret is encrypted. The value of a declared key must have the declared type. The default stack
-// is made if there is none. Other stacks must exist, because their names may be misspelled.
+// Set sets the value of a key, given by its full name, or the part of the value at a path, and saves the file: see [Config.Put].
 func (c *Config) Set(ctx context.Context, key string, path property.Path, value string, secret bool) error {
+	if err := c.Put(ctx, key, path, value, secret); err != nil {
+		return err
+	}
+	return c.Save()
+}
+
+// Put sets the value of a key, given by its full name, or the part of the value at a path. A secret is encrypted. The value of a declared key must have the declared type. The default stack
+// is made if there is none. Other stacks must exist, because their names may be misspelled.
+func (c *Config) Put(ctx context.Context, key string, path property.Path, value string, secret bool) error {
 	if declared := c.declaration(key); declared != nil && len(path) == 0 {
 		if _, err := declared.Type.Parse(value); err != nil {
 			name := strings.TrimPrefix(key, c.w.Project.Name+":")
@@ -103,10 +110,7 @@ func (c *Config) Set(ctx context.Context, key string, path property.Path, value 
 			return err
 		}
 	}
-	if err := c.SetAt(key, path, value, secret); err != nil {
-		return err
-	}
-	return c.Save()
+	return c.SetAt(key, path, value, secret)
 }
 
 func (c *Config) encrypt(ctx context.Context, text string) (string, error) {

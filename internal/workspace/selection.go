@@ -22,6 +22,9 @@ const selectionFile = "selection.json"
 func (w *Workspace) Stack(given string) (string, error) {
 	if given != "" {
 		project, stack := splitStack(given)
+		if project != "" && program.CheckStackName(project) != nil { // a path is no name of another project
+			return "", program.CheckStackName(given)
+		}
 		if project != "" && project != w.Project.Name {
 			return "", fmt.Errorf("the stack %s is of another project: this is %s", given, w.Project.Name)
 		}

@@ -17,7 +17,7 @@ var ErrDeclined = errors.New("not confirmed: nothing was changed")
 
 // IsInteractive reports whether a person can answer a question.
 func (a *App) IsInteractive() bool {
-	return !a.JSON && display.IsTerminal(a.In) && a.Out.IsTerminal()
+	return !a.JSON && !a.AsksNothing && display.IsTerminal(a.In) && a.Out.IsTerminal()
 }
 
 // Ask asks a question. Only "y" and "yes" confirm, and closing stop declines.

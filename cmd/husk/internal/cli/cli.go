@@ -63,6 +63,8 @@ type App struct {
 	Dir   string
 	Stack string
 	JSON  bool
+	// AsksNothing says that no question is asked, as if there were no terminal.
+	AsksNothing bool
 	// Untrusted says that the project is somebody else's; see [App.Root].
 	Untrusted bool
 	// Unconfined says that the command does not confine itself for such a project.

@@ -2,6 +2,7 @@
 package deploycmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/cmd/husk/internal/stackcmd"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/importfile"
 	"github.com/husk-dev/husk/internal/backend/runapi"
@@ -45,7 +47,7 @@ type command struct {
 func (a commands) up() *cobra.Command {
 	f := &deployFlags{}
 	c := command{name: "up", operation: f.update, program: true, replaces: true, question: "Make these changes?"}
-	return a.deployment(c, f, "Create, update, and delete resources to match the program", updateFlags+policyFlags+"plan grant")
+	return a.deployment(c, f, "Create, update, and delete resources to match the program", updateFlags+policyFlags+"plan grant expect-no-changes")
 }
 
 func (a commands) preview() *cobra.Command {
@@ -59,7 +61,7 @@ func (a commands) preview() *cobra.Command {
 		return f.update(ctx, o)
 	}
 	c := command{name: "preview", previewOnly: true, operation: operation, result: f.writePlan, program: true, replaces: true}
-	cmd := a.deployment(c, f, "Show what an update would do, without changing anything", updateFlags+policyFlags+"save-plan import-file grant")
+	cmd := a.deployment(c, f, "Show what an update would do, without changing anything", updateFlags+policyFlags+"save-plan import-file grant expect-no-changes")
 	preview := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		changes := preview(cmd, args)
@@ -112,7 +114,20 @@ func (a commands) destroy() *cobra.Command {
 		}, nil
 	}
 	c := command{name: "destroy", operation: operation, deletes: true, question: "Delete these resources?"}
-	return a.deployment(c, f, "Delete every resource of the stack", recordedFlags+failureFlags+"refresh exclude-protected")
+	cmd := a.deployment(c, f, "Delete every resource of the stack", recordedFlags+failureFlags+"refresh exclude-protected remove")
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		changes := run(cmd, args)
+		if !f.remove || f.previewOnly || changes != nil && !errors.Is(changes, cli.ErrChanges) {
+			return changes
+		}
+		w, stack, err := a.CurrentStack(cmd.Context())
+		if err == nil {
+			err = stackcmd.Remove(cmd.Context(), a.App, w, stack, nil)
+		}
+		return cmp.Or(err, changes)
+	}
+	return cmd
 }
 
 func (a commands) action() *cobra.Command {
@@ -193,6 +208,9 @@ func (a commands) deploy(ctx context.Context, c command, f *deployFlags) (err er
 	}
 	if f.learned != "" {
 		a.Say("The grants that the providers used are in %s.", f.learned)
+	}
+	if err == nil && f.expectNone && s.changed {
+		return errors.New("there are changes, and --expect-no-changes was given")
 	}
 	if err == nil && f.detailedExit && s.changed {
 		return cli.ErrChanges

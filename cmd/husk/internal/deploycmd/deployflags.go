@@ -29,6 +29,7 @@ type deployFlags struct {
 	updateOnImport, legacyDiff                          bool
 	clearPendingCreates, stopOnPending, detailedExit    bool
 	targetDependents, excludeDependents, excludeProtect bool
+	expectNone, remove                                  bool
 	interpret                                           bool // see [plugins.Options]
 	native                                              *plugins.Native
 	parallel                                            int
@@ -56,7 +57,7 @@ const (
 	failureFlags   = "continue-on-error ignore-protect "
 	updateFlags    = selectionFlags + failureFlags + "refresh replace target-replace update-on-import stop-on-pending legacy-diff "
 	policyFlags    = "policy-pack policy-pack-config "
-	recordedFlags  = selectionFlags + "preview-only run-program installed grant "
+	recordedFlags  = selectionFlags + "expect-no-changes preview-only run-program installed grant "
 )
 
 // add adds flags to a command by their names. A flag that is not added costs nothing.
@@ -71,6 +72,8 @@ func (f *deployFlags) add(cmd *cobra.Command, names string) {
 		{"skip-preview", "", &f.skipPreview, "with --yes, deploy without a preview: problems are found on the way"},
 		{"preview-only", "", &f.previewOnly, "show what would be done, without changing anything"},
 		{cli.DetailedExitCode, "", &f.detailedExit, "exit with 2 if there are changes, with 3 if another run has the stack, and\nwith 1 for every other error"},
+		{"expect-no-changes", "", &f.expectNone, "fail if there are changes, which an update makes all the same"},
+		{"remove", "", &f.remove, "remove the stack, too, unless resources are left"},
 		{"diff", "", &f.diff, "show what differs in each resource"},
 		{"timings", "", &f.timings, "show the cost of provider calls and the slowest steps"},
 		{"timeline", "", &f.timeline, "draw what ran when, after what, and at which cost, in this .svg or .html file"},

@@ -14,8 +14,8 @@ import (
 )
 
 // textFlags are the flags of confined commands whose values name no files of this machine.
-var textFlags = strings.Fields(`adopt-pending-creates color config exclude expires first format from grant label limit log-level message of parameter parent
-	project provider query replace stack target target-replace to trust-module`)
+var textFlags = strings.Fields(`adopt-pending-creates color config exclude exec-agent exec-kind expires first format from grant label limit log-level message of parameter parent
+	plaintext project provider query replace secret stack target target-replace to trust-module`)
 
 // leaves calls do with each command that does something, and its name.
 func leaves(cmd *cobra.Command, do func(name string, cmd *cobra.Command)) {

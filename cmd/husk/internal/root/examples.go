@@ -60,6 +60,8 @@ husk remote cancel RUN  let running steps finish; again to stop them`,
 husk remote approve RUN  let a run that waits go on`,
 	"husk remote reject": `
 husk remote reject RUN  end a run that waits`,
+	"husk remote retry": `
+husk remote retry RUN  have a run go on that needs attention`,
 	"husk remote schedule": `
 husk remote schedule set drift '0 4 * * *' refresh --preview-only  look for drift each night
 husk remote schedule ls  list the schedules`,
@@ -83,7 +85,8 @@ husk remote token rm carl  revoke it`,
 	"husk destroy": `
 husk destroy --preview-only  show what would be deleted
 husk destroy --target '**::web' --yes  delete only the resource with the name web
-husk destroy --exclude-protected --yes  leave what is protected`,
+husk destroy --exclude-protected --yes  leave what is protected
+husk destroy --remove --yes  delete everything, and the stack`,
 	"husk import": `
 husk import random:RandomPet name bold-cat  one existing object
 husk import --file existing.json --yes  several
@@ -119,7 +122,7 @@ husk login file://~/stacks  a directory`,
 	"husk logout":        "husk logout  use .husk beside the project file again",
 	"husk whoami":        "husk whoami  show who you are, and where your stacks are",
 	"husk stack init":    "husk stack init prod  create the stack prod and select it",
-	"husk stack select":  "husk stack select prod  use prod from now on",
+	"husk stack select":  "husk stack select prod  use prod from now on\nhusk stack select prod --create  create it if there is none",
 	"husk stack ls":      "husk stack ls  list the stacks of the project",
 	"husk stack rm":      "husk stack rm test  remove the stack test\nhusk stack rm test --force  forget its resources, after a question",
 	"husk stack rename":  "husk stack rename production  rename the selected stack",
@@ -150,9 +153,10 @@ husk state repair --yes  make a damaged state consistent`,
 husk config  list the configuration
 husk config set aws:region eu-west-1  set a value
 husk config set --secret password  ask for a secret`,
-	"husk config set": "husk config set size 3  set a value\nhusk config set --secret password  ask for a secret, and encrypt it\nhusk config set --path aws:tags.owner me  set an element of an object",
-	"husk config get": "husk config get size  show the value, decrypted",
-	"husk config rm":  "husk config rm size  remove the key",
+	"husk config set":     "husk config set size 3  set a value\nhusk config set --secret password  ask for a secret, and encrypt it\nhusk config set --path aws:tags.owner me  set an element of an object",
+	"husk config set-all": "husk config set-all --plaintext size=3 --secret token=hunter2  set two values",
+	"husk config get":     "husk config get size  show the value, decrypted",
+	"husk config rm":      "husk config rm size  remove the key",
 	"husk install": `
 husk install  fetch the providers of the project, and write husk.lock
 husk install --locked  fetch what husk.lock has, and refuse to change it, as in CI`,

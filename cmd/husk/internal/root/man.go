@@ -97,6 +97,9 @@ func manFlags(line func(string, ...any), title string, flags *pflag.FlagSet) {
 	}
 	line(".SH %s", title)
 	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
 		names, value, text := describe(f)
 		line(".TP\n\\fB%s\\fR %s\n%s", roff(names), roff(value), roff(text))
 	})

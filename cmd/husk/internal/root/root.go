@@ -120,6 +120,11 @@ func command(a *cli.App) *cobra.Command {
 	flags.BoolVar(&a.JSON, "json", false, "write only JSON to standard output")
 	flags.Var(&colour{app: a, when: "auto"}, "color", "colour the output: always, never, or auto (on a terminal, unless NO_COLOR is set)")
 	root.Flags().Bool("version", false, "show the version of Husk")
+	flags.BoolVar(&a.AsksNothing, "non-interactive", false, "ask nothing, as if there were no terminal")
+	for _, name := range execFlags {
+		flags.String(name, "", "accept the `NAME` that tools which run Pulumi's command tell of themselves")
+		_ = flags.MarkHidden(name) // it exists
+	}
 	c := commands{a}
 	cli.Group(root, nil, slices.Concat(deploycmd.Commands(a), stackcmd.Commands(a), providercmd.Commands(a, append(registrycmd.ProviderCommands(a), deploycmd.ProviderDev(a))...), registrycmd.Commands(a), consolecmd.Commands(a), remotecmd.Commands(a), newcmd.Commands(a), editorcmd.Commands(a), []*cobra.Command{c.cacheCommand(), c.doctor(), c.version()})...)
 	root.AddCommand(c.man(root))
@@ -131,6 +136,9 @@ func command(a *cli.App) *cobra.Command {
 	cli.CheckArguments(root)
 	return root
 }
+
+// execFlags are what Pulumi's Automation API gives to each command. They have no effect.
+var execFlags = []string{"exec-kind", "exec-agent"}
 
 // colour is the value of --color. It decides for whatever is written after it was read.
 type colour struct {

@@ -10,12 +10,21 @@ import (
 )
 
 func (a commands) login() *cobra.Command {
-	return &cobra.Command{
-		Use: "login URL", Short: "Choose where stacks are kept",
+	var local bool
+	cmd := &cobra.Command{
+		Use: "login [URL]", Short: "Choose where stacks are kept",
 		Long: "Projects that name no backend in their file (backend.url) keep their stacks there, unless HUSK_BACKEND_URL\n" +
 			"names another. The command tries whether the place does what stacks need. The URL is saved in a file that\n" +
 			"only you can read.",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case local && len(args) > 0:
+				return cli.Usagef("--local and a URL exclude each other")
+			case local:
+				args = []string{localURL}
+			case len(args) == 0:
+				return cli.Usagef("missing argument URL: %s", cmd.UseLine())
+			}
 			b, err := workspace.Login(cmd.Context(), args[0], a.WorkspaceOptions())
 			if err != nil {
 				return err
@@ -27,7 +36,12 @@ func (a commands) login() *cobra.Command {
 			return nil
 		},
 	}
+	cmd.Flags().BoolVarP(&local, "local", "l", false, "keep them in your home directory, as "+localURL+" does")
+	return cmd
 }
+
+// localURL is what --local chooses.
+const localURL = "file://~/stacks"
 
 func (a commands) logout() *cobra.Command {
 	return &cobra.Command{

@@ -27,7 +27,7 @@ func (a commands) configCommand() *cobra.Command {
 	list := a.onConfig(func(ctx context.Context, w *workspace.Workspace, c *workspace.Config, _ []string) error {
 		return a.configList(ctx, w, c, show)
 	})
-	return cli.Group(cmd, list, a.configSet(), a.configGet(), a.configRemove())
+	return cli.Group(cmd, list, a.configSet(), a.configSetAll(), a.configGet(), a.configRemove())
 }
 
 // onConfig opens the project and the configuration of the stack that the flags name.
@@ -81,7 +81,7 @@ func (a commands) configList(ctx context.Context, w *workspace.Workspace, c *wor
 }
 
 func (a commands) configSet() *cobra.Command {
-	var secret, path bool
+	var secret, plain, path bool
 	var cmd *cobra.Command
 	cmd = &cobra.Command{
 		Use:   "set KEY [VALUE]",
@@ -94,11 +94,14 @@ func (a commands) configSet() *cobra.Command {
 			"--path, as in aws:tags.owner or data.servers[0].port. Put two dashes before a value\n" +
 			"that begins with a dash: husk config set offset -- -5",
 		RunE: a.onConfig(func(ctx context.Context, w *workspace.Workspace, c *workspace.Config, args []string) error {
+			if secret && plain {
+				return cli.Usagef("--secret and --plaintext exclude each other")
+			}
 			key, part, err := configKey(w.Project, args[0], path)
 			if err != nil {
 				return cli.Usage(err)
 			}
-			asked := cmd.Flags().Changed("secret")
+			asked := plain || cmd.Flags().Changed("secret")
 			declared, replaces := c.IsSecret(key), c.IsEncrypted(key, part)
 			secret := secret || declared || replaces && !asked
 			var value string
@@ -121,6 +124,38 @@ func (a commands) configSet() *cobra.Command {
 		}),
 	}
 	cmd.Flags().BoolVar(&secret, "secret", false, "encrypt the value")
+	cmd.Flags().BoolVar(&plain, "plaintext", false, "keep the value as plain text, as --secret=false does")
+	addPath(cmd, &path)
+	return cmd
+}
+
+func (a commands) configSetAll() *cobra.Command {
+	var plain, secret []string
+	var path bool
+	cmd := &cobra.Command{
+		Use: "set-all", Short: "Set several configuration keys",
+		Long: "Set several configuration keys, or none if one cannot be set. A value that the project declares as secret\n" +
+			"is encrypted in any case.",
+		RunE: a.onConfig(func(ctx context.Context, w *workspace.Workspace, c *workspace.Config, _ []string) error {
+			for i, text := range slices.Concat(plain, secret) {
+				name, value, ok := strings.Cut(text, "=")
+				if !ok {
+					return cli.Usagef("%s: must have the form KEY=VALUE", name)
+				}
+				key, part, err := configKey(w.Project, name, path)
+				if err != nil {
+					return cli.Usage(err)
+				}
+				if err := c.Put(ctx, key, part, value, i >= len(plain) || c.IsSecret(key)); err != nil {
+					return err
+				}
+				a.remarkUndeclared(w.Project, key)
+			}
+			return c.Save()
+		}),
+	}
+	cmd.Flags().StringArrayVar(&plain, "plaintext", nil, "set `KEY=VALUE` as plain text; can be repeated")
+	cmd.Flags().StringArrayVar(&secret, "secret", nil, "encrypt the value of `KEY=VALUE`; can be repeated")
 	addPath(cmd, &path)
 	return cmd
 }

@@ -3,6 +3,7 @@ package stackcmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -28,14 +29,15 @@ func Commands(a *cli.App) []*cobra.Command {
 }
 
 func (a commands) stackCommand() *cobra.Command {
-	var all bool
+	var all, urns bool
 	cmd := &cobra.Command{
 		Use: "stack", Short: "Show and manage stacks",
 		Long: "Without a command, show the resources of the stack by their parents.",
 	}
 	cmd.Flags().BoolVar(&all, "all", false, fmt.Sprintf("show all children of a resource, not %d at most", shownChildren))
+	cmd.Flags().BoolVarP(&urns, "show-urns", "u", false, "show the URN of each resource")
 	show := func(ctx context.Context, w *workspace.Workspace, stack string, _ []string) error {
-		return a.showStack(ctx, w, stack, all)
+		return a.showStack(ctx, w, stack, all, urns)
 	}
 	return cli.Group(cmd, a.OnStack(show),
 		a.stackInit(), a.stackList(), a.stackSelect(), a.stackOutput(), a.stackExport(), a.stackImport(),
@@ -71,7 +73,7 @@ func stackInfoIn(snapshot *state.Snapshot, name, selected string) stackInfo {
 // shownChildren bounds the lines of a tree: a resource with more children rarely has them for people.
 const shownChildren = 50
 
-func (a commands) showStack(ctx context.Context, w *workspace.Workspace, stack string, all bool) error {
+func (a commands) showStack(ctx context.Context, w *workspace.Workspace, stack string, all, urns bool) error {
 	snapshot, _, err := w.Read(ctx, stack, true)
 	if err != nil {
 		return err
@@ -97,6 +99,9 @@ func (a commands) showStack(ctx context.Context, w *workspace.Workspace, stack s
 		} else {
 			line += subject + " " + style.Faint("("+marks+")")
 		}
+		if urns && b.Resource != nil {
+			line += " " + style.Faint(string(b.Resource.URN))
+		}
 		if _, err := fmt.Fprintln(a.Out, line); err != nil {
 			return cli.Writing(err)
 		}
@@ -105,32 +110,78 @@ func (a commands) showStack(ctx context.Context, w *workspace.Workspace, stack s
 }
 
 func (a commands) stackInit() *cobra.Command {
-	return &cobra.Command{
+	var noSelect bool
+	cmd := &cobra.Command{
 		Use: "init NAME", Short: "Create a stack and select it",
-		RunE: func(cmd *cobra.Command, args []string) error { return a.selectStack(cmd.Context(), args[0], true) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, stack, err := a.named(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if err := w.Init(cmd.Context(), stack); err != nil {
+				return err
+			}
+			if noSelect {
+				a.Say("Created the stack %s.", stack)
+				return nil
+			}
+			return a.selectStack(cmd.Context(), w, stack, true)
+		},
 	}
+	cmd.Flags().BoolVar(&noSelect, "no-select", false, "only create it")
+	return cmd
 }
 
 func (a commands) stackSelect() *cobra.Command {
-	return &cobra.Command{
-		Use: "select NAME", Short: "Select the stack that later commands use",
-		RunE: func(cmd *cobra.Command, args []string) error { return a.selectStack(cmd.Context(), args[0], false) },
+	var create bool
+	cmd := &cobra.Command{
+		Use: "select [NAME]", Short: "Select the stack that later commands use",
+		Long: "Select the stack that later commands use, by its name or by --stack.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := a.Stack
+			if a.StackVariable != "" { // which says nothing of later commands
+				name = ""
+			}
+			if len(args) == 1 {
+				name = args[0]
+			}
+			if name == "" {
+				return cli.Usagef("missing argument NAME: %s", cmd.UseLine())
+			}
+			w, stack, err := a.named(cmd.Context(), name)
+			if err != nil {
+				return err
+			}
+			err = a.selectStack(cmd.Context(), w, stack, false)
+			if missing := (*workspace.NoStackError)(nil); !create || !errors.As(err, &missing) {
+				return err
+			}
+			if err := w.Init(cmd.Context(), stack); err != nil {
+				return err
+			}
+			return a.selectStack(cmd.Context(), w, stack, true)
+		},
 	}
+	cmd.Flags().BoolVarP(&create, "create", "c", false, "create the stack if there is none of that name")
+	return cmd
 }
 
-// selectStack selects a stack, which it creates first if create is set.
-func (a commands) selectStack(ctx context.Context, stack string, create bool) error {
+// named opens the project, and returns the name in it of a stack, which may have the project's before it.
+func (a commands) named(ctx context.Context, name string) (*workspace.Workspace, string, error) {
 	w, err := a.Workspace(ctx)
-	if err == nil && create {
-		err = w.Init(ctx, stack)
-	}
-	if err == nil {
-		err = w.Select(ctx, stack)
-	}
 	if err != nil {
+		return nil, "", err
+	}
+	stack, err := w.Stack(name)
+	return w, stack, err
+}
+
+// selectStack selects a stack, which may have been created just now.
+func (a commands) selectStack(ctx context.Context, w *workspace.Workspace, stack string, created bool) error {
+	if err := w.Select(ctx, stack); err != nil {
 		return err
 	}
-	if create {
+	if created {
 		a.Say("Created the stack %s and selected it.", stack)
 	}
 	if a.StackVariable != "" {
@@ -239,13 +290,7 @@ func (a commands) stackRemove() *cobra.Command {
 				return a.Agree(yes, "stack rm", "Forget what the stack "+stack+" has? Nothing will delete it.")
 			}
 		}
-		err := w.Remove(ctx, stack, forget)
-		if err != nil {
-			return err
-		}
-		a.Say("Removed the stack %s.", stack)
-		a.collectModules(ctx, w)
-		return w.Forget(stack)
+		return Remove(ctx, a.App, w, stack, forget)
 	})
 	cmd := &cobra.Command{
 		Use: "rm [NAME]", Short: "Remove a stack that has no resources",
@@ -259,6 +304,16 @@ func (a commands) stackRemove() *cobra.Command {
 	cmd.Flags().BoolVar(&force, "force", false, "remove the stack even if it has resources; they are listed, and not deleted")
 	cli.AddYes(cmd, &yes)
 	return cmd
+}
+
+// Remove removes a stack without resources, or one whose resources forget agrees to forget.
+func Remove(ctx context.Context, a *cli.App, w *workspace.Workspace, stack string, forget func([]*state.Resource, error) error) error {
+	if err := w.Remove(ctx, stack, forget); err != nil {
+		return err
+	}
+	a.Say("Removed the stack %s.", stack)
+	commands{a}.collectModules(ctx, w)
+	return w.Forget(stack)
 }
 
 // shownForgotten bounds the list of what a command forgets.
