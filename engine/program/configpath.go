@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -50,7 +51,7 @@ func (c *StackConfig) SetAt(key string, path property.Path, text string, encrypt
 	if i := c.find(config, key); i >= 0 {
 		at = source.Resolve(config.Content[i+1])
 	}
-	made, err := withPart(at, path, value)
+	made, err := withPart(at, key, path, 0, value)
 	if err != nil {
 		return fmt.Errorf("%s%s cannot be set: %w", key, suffix(path), err)
 	}
@@ -72,9 +73,10 @@ func suffix(path property.Path) string {
 	return text
 }
 
-// withPart returns a node, nil if there is none yet, in which the part at the path is the value.
-func withPart(n *yaml.Node, path property.Path, value *yaml.Node) (*yaml.Node, error) {
-	if len(path) == 0 {
+// withPart returns a node, nil if there is none yet, in which the part at the path is the value. The node is that many
+// segments of the path below the value of the key.
+func withPart(n *yaml.Node, key string, path property.Path, depth int, value *yaml.Node) (*yaml.Node, error) {
+	if depth == len(path) {
 		return value, nil
 	}
 	if n != nil && source.IsNull(n) {
@@ -82,12 +84,12 @@ func withPart(n *yaml.Node, path property.Path, value *yaml.Node) (*yaml.Node, e
 	}
 	var old *yaml.Node
 	var put func(part *yaml.Node)
-	if name, ok := path[0].Key(); ok {
+	if name, ok := path[depth].Key(); ok {
 		if n == nil {
 			n = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 		}
 		if n.Kind != yaml.MappingNode || isSealed(n) {
-			return nil, fmt.Errorf("%q is of %s, which has no such part; remove that first", name, source.Describe(n))
+			return nil, lacksPart(n, key, path, depth)
 		}
 		put = func(part *yaml.Node) { n.Style, n.Content = 0, append(n.Content, scalar(name), part) }
 		if i := field(n, func(key string) bool { return key == name }); i >= 0 {
@@ -95,13 +97,13 @@ func withPart(n *yaml.Node, path property.Path, value *yaml.Node) (*yaml.Node, e
 			put = func(part *yaml.Node) { n.Content[i+1] = part }
 		}
 	} else {
-		index, _ := path[0].Index()
+		index, _ := path[depth].Index()
 		if n == nil {
 			n = &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 		}
 		switch {
 		case n.Kind != yaml.SequenceNode:
-			return nil, fmt.Errorf("element %d is of %s, which has no such part; remove that first", index, source.Describe(n))
+			return nil, lacksPart(n, key, path, depth)
 		case index > len(n.Content):
 			return nil, fmt.Errorf("the list has %d elements, so that the next is [%[1]d]", len(n.Content))
 		case index == len(n.Content):
@@ -111,7 +113,7 @@ func withPart(n *yaml.Node, path property.Path, value *yaml.Node) (*yaml.Node, e
 			put = func(part *yaml.Node) { n.Content[index] = part }
 		}
 	}
-	part, err := withPart(old, path[1:], value)
+	part, err := withPart(old, key, path, depth+1, value)
 	if err != nil {
 		return nil, err
 	}
@@ -119,9 +121,30 @@ func withPart(n *yaml.Node, path property.Path, value *yaml.Node) (*yaml.Node, e
 	return n, nil
 }
 
+// lacksPart is the error for a node that can have no part as a path asks for: where it is, what it is, and what to do.
+func lacksPart(n *yaml.Node, key string, path property.Path, depth int) error {
+	at, what := key, source.Describe(n)
+	if depth > 0 {
+		at += suffix(path[:depth])
+	}
+	part := "element"
+	if _, ok := path[depth].Key(); ok {
+		part = "key"
+	}
+	advice := fmt.Sprintf("remove it first, with husk config rm %s", key)
+	switch text := strings.TrimSpace(n.Value); {
+	case isSealed(n):
+		what = "encrypted as a whole"
+	case n.Kind == yaml.ScalarNode && (strings.HasPrefix(text, "[") || strings.HasPrefix(text, "{")):
+		what = "JSON in a text"
+		advice = fmt.Sprintf("set all of it, with husk config set %s JSON, or %s, and set part by part", key, advice)
+	}
+	return fmt.Errorf("%s is %s, which has no %s %s: %s", at, what, part, path[depth:depth+1], advice)
+}
+
 // isSealed reports whether a node is {secure: ciphertext}.
 func isSealed(n *yaml.Node) bool {
-	return len(n.Content) == 2 && n.Content[0].Value == "secure"
+	return n.Kind == yaml.MappingNode && len(n.Content) == 2 && n.Content[0].Value == "secure"
 }
 
 // TextAt is Text for a part of a key's value.

@@ -189,12 +189,7 @@ func Open(ctx context.Context, w *workspace.Workspace, o Options) (_ *Run, err e
 	if r.Deployment.Config, err = config.Entries(ctx); err != nil {
 		return nil, err
 	}
-	r.Deployment.AtConfig = func(at engine.ConfigValue, err error) error {
-		summary, detail, _ := strings.Cut(err.Error(), "\n")
-		d := config.At(at.Key, at.Path, at.Secret, summary)
-		d.Detail, d.Cause = detail, err
-		return source.Diagnostics{d}
-	}
+	r.Deployment.AtConfig = AtConfig(config)
 	p := o.Plugins
 	if p.StateModules, err = plugins.OpenStateModules(w.Project, o.Trusted); err != nil {
 		return nil, err
@@ -216,6 +211,16 @@ func Open(ctx context.Context, w *workspace.Workspace, o Options) (_ *Run, err e
 		r.Program = r.programOf(w.Project, o.Pulumi, report)
 	}
 	return r, nil
+}
+
+// AtConfig returns what places errors about values of a stack's configuration where its file has them.
+func AtConfig(config *workspace.Config) func(engine.ConfigValue, error) error {
+	return func(at engine.ConfigValue, err error) error {
+		summary, detail, _ := strings.Cut(err.Error(), "\n")
+		d := config.At(at.Key, at.Path, at.Secret, summary)
+		d.Detail, d.Cause = detail, err
+		return source.Diagnostics{d}
+	}
 }
 
 // programOf returns the program of a project, whose runtime is supported.

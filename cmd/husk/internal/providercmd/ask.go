@@ -63,6 +63,10 @@ type calledProvider struct {
 	name       string
 	config     property.Map
 	parameters []abi.ParameterizeRequest
+	// atConfig places an error about a setting that no flag gives in the stack's file. It is nil without a project.
+	atConfig func(key string, below property.Path, secret bool, err error) error
+	// given are the settings that flags give.
+	given property.Map
 }
 
 // askProvider opens, parameterizes, and configures a provider. name is the path of a module, or a provider
@@ -86,7 +90,7 @@ func (a commands) openProvider(ctx context.Context, name string, f *askFlags, as
 	if err != nil {
 		return err
 	}
-	p := &calledProvider{config: config}
+	p := &calledProvider{config: config, given: config}
 	if parameters != nil {
 		p.parameters = append(p.parameters, abi.ParameterizeRequest{Parameters: *parameters, Extension: f.extension})
 	}
@@ -133,10 +137,13 @@ func (a commands) withListed(ctx context.Context, name string, grants host.Grant
 	if err != nil {
 		return err
 	}
-	own := p.config
 	p.config = engine.PackageConfig(entries, name)
-	for key, v := range own.All() {
+	for key, v := range p.given.All() {
 		p.config = p.config.With(key, v)
+	}
+	at := stackrun.AtConfig(stackConfig)
+	p.atConfig = func(key string, below property.Path, secret bool, err error) error {
+		return at(engine.ConfigValue{Key: name + ":" + key, Path: below, Secret: secret}, fmt.Errorf("%s:%w", name, err))
 	}
 	var listed []abi.ParameterizeRequest
 	if pkg.Parameters != nil {
@@ -198,13 +205,34 @@ func (p *calledProvider) configure(ctx context.Context) error {
 	case err != nil:
 		return err
 	case len(checked.Failures) > 0:
-		return failed("the configuration of "+p.name, checked.Failures)
+		return p.refused(ctx, checked.Failures)
 	}
 	err = p.Configure(ctx, abi.ConfigureRequest{Name: "default", Type: typ, ID: "husk", Inputs: checked.Inputs})
 	if errors.Is(err, abi.ErrUnimplemented) {
 		return nil
 	}
 	return err
+}
+
+// refused returns why a configuration was refused: what the stack's file has, at its line of that.
+func (p *calledProvider) refused(ctx context.Context, failures []abi.CheckFailure) error {
+	config := &schema.Object{}
+	if pkg, err := schemaFor(ctx, p, p.name); err == nil && pkg != nil {
+		config = &pkg.Config
+	}
+	var all []error
+	for _, f := range failures {
+		path, err := property.ParsePath(f.Path)
+		if err == nil && len(path) > 0 && p.atConfig != nil {
+			if key, ok := path[0].Key(); ok && !p.given.Has(key) {
+				setting := config.Property(key)
+				all = append(all, p.atConfig(key, path[1:], setting != nil && setting.Secret, fmt.Errorf("%s: %s", f.Path, abi.Cite(f.Reason))))
+				continue
+			}
+		}
+		all = append(all, failed("the configuration of "+p.name, []abi.CheckFailure{f}))
+	}
+	return errors.Join(all...)
 }
 
 // failed returns the error for the failures of a check, nil for none.
