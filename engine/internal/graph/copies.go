@@ -25,8 +25,11 @@ type Copies struct {
 }
 
 // NewCopies returns the copies among resources.
-func NewCopies(resources []*state.Resource) *Copies {
-	return (&Copies{kin: &kin{all: resources}}).Among(resources)
+func NewCopies(resources []*state.Resource) *Copies { return CopiesAmong(resources, resources) }
+
+// CopiesAmong returns the copies among some of all resources, which have the parts of components.
+func CopiesAmong(some, all []*state.Resource) *Copies {
+	return (&Copies{kin: &kin{all: all}}).Among(some)
 }
 
 // Among returns the copies among some of the resources, whose components have the same parts as before.

@@ -5,7 +5,7 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// kin knows which resources are parts of which components, once that is asked for.
+// kin knows which resources are parts of which components, each of its maps once that is asked for.
 type kin struct {
 	all        []*state.Resource
 	components map[urn.URN]bool
@@ -17,10 +17,10 @@ type kin struct {
 // parts returns the parts of a component that user names: its children, and those of components among them. What
 // is below a resource of a provider is no part. There are none if user is a part itself, or names no component.
 func (k *kin) parts(component urn.URN, user *state.Resource) []urn.URN {
-	k.find()
-	if !k.components[component] {
+	if !k.isComponent(component) {
 		return nil
 	}
+	k.find()
 	seen := make(map[urn.URN]bool)
 	for at := user.Parent; at != "" && !seen[at]; at = k.parents[at] {
 		if at == component {
@@ -51,16 +51,26 @@ func (k *kin) parts(component urn.URN, user *state.Resource) []urn.URN {
 	return parts
 }
 
+func (k *kin) isComponent(u urn.URN) bool {
+	if k.components == nil {
+		k.components = make(map[urn.URN]bool)
+		for _, res := range k.all {
+			if !res.Custom {
+				k.components[res.URN] = true
+			}
+		}
+	}
+	return k.components[u]
+}
+
+// find notes who is below whom. Most stacks have no resource that names a component.
 func (k *kin) find() {
-	if k.components != nil {
+	if k.known != nil {
 		return
 	}
-	k.components, k.known = make(map[urn.URN]bool), make(map[urn.URN][]urn.URN)
+	k.known = make(map[urn.URN][]urn.URN)
 	k.children, k.parents = make(map[urn.URN][]urn.URN), make(map[urn.URN]urn.URN)
 	for _, res := range k.all {
-		if !res.Custom {
-			k.components[res.URN] = true
-		}
 		if res.Parent != "" {
 			k.children[res.Parent] = append(k.children[res.Parent], res.URN)
 			k.parents[res.URN] = res.Parent

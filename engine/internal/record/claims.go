@@ -68,6 +68,9 @@ func (c *claims) count(res *state.Resource, n int) {
 
 // areNeeded reports whether another resource could not be recorded without those that leave together.
 func (c *claims) areNeeded(leaving []*state.Resource) bool {
+	if len(leaving) == 1 { // as most leave
+		return c.isNeeded(leaving[0])
+	}
 	going, configured := make(map[urn.URN]int, len(leaving)), make(map[string]int) // copies that leave
 	for _, res := range leaving {
 		going[res.URN]++
@@ -95,6 +98,21 @@ func (c *claims) areNeeded(leaving []*state.Resource) bool {
 		}
 	}
 	return false
+}
+
+// isNeeded reports whether another resource could not be recorded without one.
+func (c *claims) isNeeded(res *state.Resource) bool {
+	if len(c.copies[res.URN]) == 1 && c.urns[res.URN] > 0 {
+		return true
+	}
+	if !res.IsProvider() {
+		return false
+	}
+	ref, own := res.Reference(), 0
+	if res.Provider == ref {
+		own = 1
+	}
+	return c.configured[ref] == 1 && c.providers[ref] > own
 }
 
 // noObject is the ID of resources that live in the state alone, by a convention of Terraform's providers: all random
