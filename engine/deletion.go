@@ -7,6 +7,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/internal/callbacks"
 	"github.com/husk-dev/husk/engine/internal/graph"
 	"github.com/husk-dev/husk/engine/internal/record"
@@ -78,28 +79,34 @@ func (d *deployment) planDeletions(unwanted func(*state.Resource) bool) ([]*stat
 		return nil, nil
 	}
 	selected := d.selection.Among(resources)
-	c := graph.NewCopies(resources)
 	kept, withheld := make([]bool, len(resources)), make([]bool, len(resources))
-	if failed := d.registrations.Failed.Entries(); len(failed) > 0 {
+	if d.registrations.Failed.Len() > 0 {
 		for i, res := range resources {
-			withheld[i] = failed[res.URN]
+			withheld[i] = d.registrations.HasFailed(res.URN)
 		}
-		c.MarkDependents(withheld)
+		graph.NewCopies(resources).MarkDependents(withheld)
 	}
 	targets := d.selection.HasTargets()
-	settled := make(map[*state.Resource]bool, len(resources)) // they use the newest copies
-	brought := make(map[*state.Resource]bool, len(resources)) // to their goals, by this run
 	for i, res := range resources {
 		left := !selected(res) || d.selection.IsLeft(res.URN) || d.Selection.ExcludeProtected && d.isProtected(res)
 		if targets {
 			left = !selected(res)
 		}
 		kept[i] = withheld[i] || left || !unwanted(res)
+	}
+	if !slices.Contains(kept, true) {
+		return resources, nil
+	}
+	settled := make(map[*state.Resource]bool, len(resources)) // they use the newest copies
+	brought := make(map[*state.Resource]bool, len(resources)) // to their goals, by this run
+	for i, res := range resources {
 		brought[res] = !withheld[i] && !unwanted(res) && !d.selection.IsLeft(res.URN) // providers need not be targets
 		settled[res] = brought[res] || targets && !withheld[i]
 	}
-	edges := c.Edges(graph.Rule{
-		Means: func(res, dep *state.Resource) bool { return !settled[res] || graph.LikelyCopy.Means(res, dep) },
+	edges := graph.NewCopies(resources).Edges(graph.Rule{
+		Means: func(res, dep *state.Resource) bool {
+			return !settled[res] || graph.LikelyCopy.Means(res, dep) || res.DeletedWith == dep.URN && d.isOfOldCopy(res, dep.URN)
+		},
 		// The program knows which parts the components have by now that it has resources use.
 		Part: func(res, _ *state.Resource) bool { return !brought[res] },
 	})
@@ -137,10 +144,14 @@ func (d *deployment) deleteAll(ctx context.Context, going []*state.Resource) (er
 	for _, res := range going {
 		d.registrations.PendingDelete.Set(res, true)
 	}
-	c := graph.NewCopies(d.recorder.Resources()).Among(going)
-	d.shareObjects(going, graph.Antichains(c))
+	c := graph.CopiesAmong(going, d.recorder.Resources())
+	groups := graph.Antichains(c)
+	d.shareObjects(going, groups)
 	c, takes := d.takeAlong(c, going, false)
 	takenBy := reversed(takes)
+	if len(takes) > 0 {
+		groups = graph.Antichains(c)
+	}
 	kept := make([]bool, len(going))
 	keep := func(i int) { c.Used(i, graph.AnyCopy, func(at int) { kept[at] = true }) }
 	begun := &begunDeletions{d: d}
@@ -149,7 +160,6 @@ func (d *deployment) deleteAll(ctx context.Context, going []*state.Resource) (er
 	for i, res := range going {
 		index[res] = i
 	}
-	groups := graph.Antichains(c)
 	for i, antichain := range groups {
 		var chains [][]*step
 		var steps []*step
@@ -421,6 +431,17 @@ func (o *objects) ownerOf(res *state.Resource, going map[*state.Resource]int, ea
 // its name.
 func isLater(other, res *state.Resource) bool {
 	return other.Created.After(res.Created) && other.Created.After(res.Modified)
+}
+
+// isOfOldCopy reports whether a resource belongs to an old copy of what it names, which waits for its deletion: a run
+// that replaced that did not come to the resource.
+func (o *objects) isOfOldCopy(res *state.Resource, named urn.URN) bool {
+	if named == "" {
+		return false
+	}
+	copies := o.recorder.CopiesOf(named)
+	return slices.ContainsFunc(copies, func(c *state.Resource) bool { return !c.Delete && isLater(c, res) }) &&
+		slices.ContainsFunc(copies, func(c *state.Resource) bool { return c.Delete && !c.PendingReplacement && !isLater(c, res) })
 }
 
 // refusesDeletion reports whether a resource is protected from the deletion that this run plans for it.

@@ -266,6 +266,9 @@ func (d *deployment) reportRefused(gl *goal, req abi.RegisterResourceRequest, er
 	}
 	d.emit(StepFailed{Step: info, Error: err.Error()})
 	d.failures.add(err)
+	if gl == nil && !d.dryRun { // whichever recorded resource it was, it would be deleted in the end
+		d.failures.halt()
+	}
 	return err
 }
 
@@ -318,7 +321,7 @@ func (d *deployment) runProgram(ctx context.Context) error {
 	case err != nil:
 		return err
 	case d.failures.stopped():
-		return ErrStopped
+		return errors.Join(errors.Join(d.failures.all()...), ErrStopped)
 	case ctx.Err() != nil:
 		return ctx.Err()
 	default:

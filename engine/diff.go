@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -129,11 +130,11 @@ func (g *generator) mustReplace(old, n *state.Resource) (reason string, err erro
 		return "its replacement was asked for", nil
 	case old.Custom != n.Custom:
 		return "it was a component, or is one now", nil
-	case g.registrations.Replaced.Get(n.DeletedWith):
+	case g.registrations.Replaced.Get(n.DeletedWith), old.DeletedWith == n.DeletedWith && g.isOfOldCopy(old, n.DeletedWith):
 		return n.DeletedWith.Name() + ", which it is deleted with, is replaced", nil
 	}
 	for _, u := range n.ReplaceWith {
-		if g.registrations.Replaced.Get(u) {
+		if g.registrations.Replaced.Get(u) || slices.Contains(old.ReplaceWith, u) && g.isOfOldCopy(old, u) {
 			return u.Name() + ", which it is replaced with, is replaced", nil
 		}
 	}
@@ -301,8 +302,8 @@ func (g *generator) providerChanged(ctx context.Context, old, n *state.Resource)
 		return false, false, err
 	}
 	before := g.recorder.Provider(old.Provider)
-	if before == nil {
-		return true, false, nil // the old one is not recorded
+	if before == nil || before.Type != newURN.Type() {
+		return true, false, nil // the old one is not recorded, or of another package
 	}
 	now, err := g.registry.lookup(ctx, n.Provider)
 	if err != nil {
@@ -312,7 +313,8 @@ func (g *generator) providerChanged(ctx context.Context, old, n *state.Resource)
 	request.URN, request.Name, request.Type = newURN, newURN.Name(), newURN.Type()
 	resp, maybe, err := foresee(ctx, now.loaded, request)
 	if err != nil {
-		return true, false, nil // it cannot tell
+		return false, false, fmt.Errorf("it is not known whether the provider %q can manage what %q has made, so nothing was changed: %w",
+			newURN.Name(), before.URN.Name(), err)
 	}
 	return diffOf(resp, before.Inputs, now.inputs).replace, maybe, nil
 }

@@ -118,9 +118,12 @@ func (f *failures) add(err error) {
 	f.errs = append(f.errs, err)
 	f.mu.Unlock()
 	if !f.tolerant && !errors.Is(err, errProtected) {
-		f.once.Do(func() { close(f.stop) })
+		f.halt()
 	}
 }
+
+// halt has no more steps start.
+func (f *failures) halt() { f.once.Do(func() { close(f.stop) }) }
 
 // all returns the failures so far.
 func (f *failures) all() []error {

@@ -232,6 +232,10 @@ func (g *generator) plan(n *state.Resource, steps ...*step) []*step {
 			g.registrations.Created.Set(n, true)
 		case OpCreateReplacement, OpReadReplacement:
 			g.registrations.Replaced.Set(n.URN, true)
+		case OpImport: // of another object
+			if s.old != nil && !s.old.External {
+				g.registrations.Replaced.Set(n.URN, true)
+			}
 		}
 	}
 	return steps

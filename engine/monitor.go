@@ -37,7 +37,7 @@ func (m *monitor) failedRegistration(gl *goal, req abi.RegisterResourceRequest, 
 	resp := abi.RegisterResourceResponse{Result: abi.RegistrationResultFailed}
 	if gl != nil {
 		resp.URN = gl.urn
-		m.d.registrations.Fail(gl.urn, gl.parent)
+		m.d.registrations.Fail(gl.urn, gl.parent, m.d.gen.aliases(gl))
 	}
 	if s, ok := errors.AsType[*skippedError](err); ok {
 		resp.Result = abi.RegistrationResultSkipped

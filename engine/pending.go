@@ -185,6 +185,9 @@ func (d *deployment) readPending(ctx context.Context, u urn.URN, id string) (ado
 		return adoption{}, fmt.Errorf("adopt %s: %w", u, err)
 	}
 	adopt(n, resp)
+	if other := d.objectOwner(n); other != nil { // the provider knows the object by another ID than the user
+		return adoption{}, fmt.Errorf("adopt %s: the object %q is %s, which is recorded already", u, n.ID, other.URN)
+	}
 	if described := d.describedBy(ctx, n, provider); described != nil {
 		if name, _ := compareIdentity(described, created.Inputs, n.Inputs); name != "" {
 			return adoption{}, fmt.Errorf("adopt %s: the object %q has another %s than the one that was being created, so nothing was changed", u, id, name)

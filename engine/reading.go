@@ -62,7 +62,7 @@ func (g *generator) planRead(ctx context.Context, gl *goal, old *state.Resource,
 	s := &step{op: OpRead, old: old, new: n, provider: provider}
 	if old != nil && !old.External && old.ID != id {
 		s.op = OpReadReplacement
-		if err := g.checkReplaceable(old, "it is read with another ID"); err != nil {
+		if err := errors.Join(g.checkReplaceable(old, "it is read with another ID"), g.checkReplacedTogether(old)); err != nil {
 			return nil, err
 		}
 	}
@@ -86,7 +86,7 @@ func (d *deployment) applyRead(ctx context.Context, s *step) error {
 		return fmt.Errorf("no %s with ID %q exists", n.Type, n.ID)
 	}
 	n.ID, n.Outputs = resp.ID, markSecrets(n, resp.State)
-	if s.old != nil && s.op == OpRead && !durablyDifferent(s.old, n) {
+	if s.old != nil && s.op == OpRead && s.old.ID == n.ID && !durablyDifferent(s.old, n) {
 		s.new = s.old
 		return nil
 	}
@@ -177,7 +177,8 @@ func (g *generator) planImport(gl *goal, old *state.Resource, provider abi.Provi
 		return nil, errors.New("a component cannot be imported: import its children")
 	}
 	if old != nil && !old.External && !old.PendingReplacement {
-		if err := g.checkReplaceable(old, "another object is imported in its place"); err != nil {
+		err := errors.Join(g.checkReplaceable(old, "another object is imported in its place"), g.checkReplacedTogether(old))
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -98,7 +98,8 @@ func (d *deployment) applyRefresh(ctx context.Context, s *step) error {
 	}
 	adopt(n, resp)
 	s.result = OpSame
-	if !durablyDifferent(o, n) && len(o.InitErrors) == len(n.InitErrors) {
+	asked := o.RefreshBeforeUpdate == n.RefreshBeforeUpdate
+	if o.ID == n.ID && asked && !durablyDifferent(o, n) && len(o.InitErrors) == len(n.InitErrors) {
 		return nil
 	}
 	s.new = n

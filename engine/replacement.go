@@ -144,12 +144,14 @@ func (g *generator) oldCopiesWith(going []*state.Resource) (copies []*state.Reso
 
 // dependentReplacements returns root and, in dependency order, the resources that its deletion takes along:
 // those not yet registered that a change of their inputs from a deleted resource would replace. Their
-// providers decide that, with unknowns for those inputs.
+// providers decide that, with unknowns for those inputs. What failed or was left as it is cannot be taken along.
 func (g *generator) dependentReplacements(ctx context.Context, all *graph.Copies, root *state.Resource) ([]*state.Resource, error) {
 	going := []*state.Resource{root}
 	gone := map[urn.URN]bool{root.URN: true}
 	for _, res := range all.DependenciesFirst() {
-		if res.Delete || res.PendingReplacement || !res.Custom || res.External || gone[res.URN] || g.registrations.Claimed.Get(res.URN) || g.registrations.Matched.Has(res.URN) {
+		failed, left := g.registrations.HasFailed(res.URN), g.selection.IsLeft(res.URN)
+		if res.Delete || res.PendingReplacement || !res.Custom || res.External || gone[res.URN] ||
+			g.registrations.IsRegistered(res.URN) && !failed && !left { // it has its new state
 			continue
 		}
 		must, err := g.mustReplaceWith(ctx, all, res, gone)
@@ -159,7 +161,10 @@ func (g *generator) dependentReplacements(ctx context.Context, all *graph.Copies
 		if !must {
 			continue
 		}
-		if !g.selection.Selects(res) {
+		if failed {
+			return nil, &skippedError{dependency: res.URN}
+		}
+		if left || !g.selection.Selects(res) {
 			return nil, g.notSelected(NotSelectedError{Resource: root.URN, Needs: res.URN, Deleted: true})
 		}
 		if res.Protect && !g.IgnoreProtect {

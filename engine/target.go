@@ -187,11 +187,12 @@ func (g *generator) leaveUnselectedComponent(gl *goal) (left bool, err error) {
 	if needs == "" {
 		return false, nil
 	}
-	if g.recorder.Lookup(gl.urn) != nil {
-		return false, g.notSelected(NotSelectedError{Resource: gl.urn, Needs: needs})
-	}
-	if _, err := g.claim(gl); err != nil {
+	old, err := g.claim(gl)
+	if err != nil {
 		return false, err
+	}
+	if old != nil {
+		return false, g.notSelected(NotSelectedError{Resource: gl.urn, Needs: needs})
 	}
 	g.selection.LeaveOut(n)
 	g.plan(n)

@@ -24,6 +24,8 @@ type Cloud struct {
 	objects map[string]property.Map // by ID
 	// regions holds where objects are, by ID, if the cloud is regional.
 	regions map[string]string
+	// owned holds what [Cloud.Owner] has returned for objects, by ID.
+	owned map[string]string
 	// generations tell objects apart that had the same ID one after the other.
 	generations map[string]string
 	log         []string
@@ -47,6 +49,8 @@ type Cloud struct {
 	Asked func(call string) error
 	// Owning has an object take along those with its property made as their owner.
 	Owning bool
+	// Owner, if set, returns the ID of the object that a new one of that name goes with, whatever it is updated to.
+	Owner func(name string) string
 	// Regional lets a provider reach only the objects in the region of its configuration.
 	Regional bool
 	// Editions has each state say which module recorded it. Another module asks that the resource be read before it compares
@@ -109,7 +113,7 @@ func (t Type) ID(inputs property.Map) string {
 // NewCloud returns an empty cloud of the types Plain, Strict, and Single.
 func NewCloud() *Cloud {
 	return &Cloud{
-		objects: make(map[string]property.Map), regions: make(map[string]string), generations: make(map[string]string),
+		objects: make(map[string]property.Map), regions: make(map[string]string), generations: make(map[string]string), owned: make(map[string]string),
 		Types: map[string]Type{
 			Plain:  {Computed: []string{"made"}},
 			Strict: {Replace: []string{"key"}, Computed: []string{"made"}},
@@ -403,6 +407,10 @@ func (p *provider) Create(_ context.Context, req abi.CreateRequest) (abi.CreateR
 		return abi.CreateResponse{}, err
 	}
 	c := p.cloud
+	var owner string
+	if c.Owner != nil {
+		owner = c.Owner(req.Name)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	id := c.Types[req.Type].ID(req.Inputs)
@@ -414,7 +422,7 @@ func (p *provider) Create(_ context.Context, req abi.CreateRequest) (abi.CreateR
 		c.next++
 		c.generations[id] = fmt.Sprintf("#%d", c.next)
 	}
-	c.objects[id], c.regions[id] = p.outputs(req.Type, id, req.Inputs), p.region
+	c.objects[id], c.regions[id], c.owned[id] = p.outputs(req.Type, id, req.Inputs), p.region, owner
 	if err := c.health("create "+req.Name, id); err != nil {
 		return abi.CreateResponse{}, err
 	}
@@ -431,6 +439,12 @@ func (c *Cloud) asked(call string) error {
 // vanish removes an object and all that it owns. The caller holds the lock.
 func (c *Cloud) vanish(id string) {
 	delete(c.objects, id)
+	delete(c.owned, id)
+	for other, owner := range c.owned {
+		if owner == id {
+			c.vanish(other)
+		}
+	}
 	if !c.Owning {
 		return
 	}

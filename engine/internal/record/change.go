@@ -85,7 +85,8 @@ func (r *Recorder) entry(c Change) (entry state.Entry, added state.Serial, err e
 }
 
 // Supersede returns the change that records n instead of old, which may be nil. The old copy waits for
-// its deletion, or to be left behind as the program says now, unless it is gone and configures nothing.
+// its deletion, or to be left behind as the program says now, unless it is gone and configures nothing. A program that
+// reads another object in its place says nothing of that.
 func (r *Recorder) Supersede(old, n *state.Resource) Change {
 	switch {
 	case old == nil:
@@ -94,6 +95,6 @@ func (r *Recorder) Supersede(old, n *state.Resource) Change {
 		return Change{Added: n, Removed: []*state.Resource{old}}
 	}
 	pendingDelete := *old
-	pendingDelete.Delete, pendingDelete.RetainOnDelete = true, n.RetainOnDelete
+	pendingDelete.Delete, pendingDelete.RetainOnDelete = true, n.RetainOnDelete || n.External && old.RetainOnDelete
 	return Change{Added: n, Replaced: []Replacement{{old, &pendingDelete}}}
 }

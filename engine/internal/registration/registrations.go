@@ -33,6 +33,8 @@ type Registrations struct {
 	Unchecked locked.Map[urn.URN, property.Map]
 	// Failed holds the URNs that failed, or were skipped since they need one that did.
 	Failed locked.Map[urn.URN, bool]
+	// Unclaimed holds the recorded URNs that those that failed may have taken over by their aliases, and did not.
+	Unclaimed locked.Map[urn.URN, bool]
 	// Incomplete holds the components with parts that failed.
 	Incomplete locked.Map[urn.URN, bool]
 	// Replaced holds the URNs replaced in this run, and Created the resources that are new.
@@ -88,9 +90,19 @@ func (r *Registrations) FailedDependency(needed iter.Seq[urn.URN]) urn.URN {
 	return ""
 }
 
-// Fail notes that a resource failed, and that the components above it are incomplete.
-func (r *Registrations) Fail(u, parent urn.URN) {
+// HasFailed reports whether a recorded resource failed, or one that may have taken it over.
+func (r *Registrations) HasFailed(u urn.URN) bool {
+	return r.Failed.Get(u) || r.Unclaimed.Get(u) && !r.IsRegistered(u)
+}
+
+// Fail notes that a resource failed, and that the components above it are incomplete. Nothing that it may have been
+// under an earlier name goes, and what is below it has earlier names as well.
+func (r *Registrations) Fail(u, parent urn.URN, aliases []Alias) {
 	r.Failed.Set(u, true)
+	r.Aliases.Set(u, aliases)
+	for _, a := range aliases {
+		r.Unclaimed.Set(a.URN, true)
+	}
 	for n := r.Goals.Get(parent); n != nil && !n.Custom; n = r.Goals.Get(n.Parent) {
 		r.Incomplete.Set(n.URN, true)
 	}

@@ -39,6 +39,8 @@ type Selection struct {
 	partly  map[urn.URN]bool
 	// components holds the registered components, with their parents.
 	components map[urn.URN]urn.URN
+	// former holds the recorded URNs of resources that this run has renamed: patterns mean them by either.
+	former map[urn.URN]urn.URN
 }
 
 // New returns the selection among recorded resources and those that the program registers.
@@ -46,7 +48,7 @@ func New(o Options, recorded []*state.Resource) *Selection {
 	s := &Selection{
 		options: o, targets: newMatcher(o.Targets), excludes: newMatcher(o.Excludes), replace: newMatcher(o.Replace),
 		affected: make(map[urn.URN]bool), absent: make(map[urn.URN]bool), lacking: make(map[urn.URN]urn.URN),
-		partly: make(map[urn.URN]bool), components: make(map[urn.URN]urn.URN),
+		partly: make(map[urn.URN]bool), components: make(map[urn.URN]urn.URN), former: make(map[urn.URN]urn.URN),
 	}
 	if s.IsNarrow() || len(s.replace) > 0 {
 		for _, res := range recorded {
@@ -69,7 +71,21 @@ func (s *Selection) HasTargets() bool { return len(s.targets) > 0 }
 func (s *Selection) HasExcludes() bool { return len(s.excludes) > 0 }
 
 // Replaces reports whether the user asks for the replacement of a resource.
-func (s *Selection) Replaces(u urn.URN) bool { return s.replace.match(u) }
+func (s *Selection) Replaces(u urn.URN) bool {
+	if len(s.replace) == 0 {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.named(s.replace, u)
+}
+
+// named reports whether a pattern matches the name of a resource, or the one that it had before this run. The caller
+// holds the lock.
+func (s *Selection) named(m matcher, u urn.URN) bool {
+	former, renamed := s.former[u]
+	return m.match(u) || renamed && m.match(former)
+}
 
 // Note notes that there is a resource of that URN.
 func (s *Selection) Note(u urn.URN) {
@@ -109,9 +125,11 @@ func (s *Selection) matches() (m matcher, dependents bool) {
 func (s *Selection) affectedAmong(resources []*state.Resource) map[urn.URN]bool {
 	m, dependents := s.matches()
 	marked := make([]bool, len(resources))
+	s.mu.Lock()
 	for i, res := range resources {
-		marked[i] = m.match(res.URN)
+		marked[i] = s.named(m, res.URN)
 	}
+	s.mu.Unlock()
 	if dependents {
 		graph.NewCopies(resources).MarkDependents(marked)
 	}
@@ -144,7 +162,7 @@ func (s *Selection) Selects(forms ...*state.Resource) bool {
 		if i == 0 && !form.Custom {
 			s.components[u] = form.Parent
 		}
-		affected = affected || s.affected[u] || m.match(u)
+		affected = affected || s.affected[u] || s.named(m, u)
 		if dependents {
 			s.visitNeeds(form, func(u urn.URN, whole bool) { affected = affected || s.affected[u] || whole && s.partly[u] })
 		}
@@ -241,6 +259,7 @@ func (s *Selection) Rename(from, to urn.URN) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.former[to] = from
 	if s.affected[from] {
 		s.affected[to] = true
 	}

@@ -112,7 +112,7 @@ func TestTargetedDestructionOfWhatIsRenamed(t *testing.T) {
 		failure string
 	}{
 		"the new name, and the provider":      {byProvider(false, "mine", "b"), []engine.Pattern{"**::b", "**::mine"}, ""},
-		"the former name, and the provider":   {byProvider(false, "mine", "b"), []engine.Pattern{"**::a", "**::mine"}, "depends on it and is not selected"},
+		"the former name, and the provider":   {byProvider(false, "mine", "b"), []engine.Pattern{"**::a", "**::mine"}, ""},
 		"the provider alone":                  {byProvider(false, "mine", "b"), []engine.Pattern{"**::mine"}, "depends on it and is not selected"},
 		"the provider, renamed":               {byProvider(false, "yours", "a"), []engine.Pattern{"**::yours"}, "depends on it and is not selected"},
 		"the provider, moved":                 {byProvider(true, "mine", "a"), []engine.Pattern{"**::mine"}, "depends on it and is not selected"},
