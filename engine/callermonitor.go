@@ -167,11 +167,14 @@ func (c *callerMonitor) RegisterOutputs(ctx context.Context, req abi.RegisterOut
 }
 
 // ReadResource looks up a resource that the stack does not manage.
-func (c *callerMonitor) ReadResource(ctx context.Context, req abi.ReadResourceRequest) (resp abi.ReadResourceResponse, err error) {
-	properties, err := c.d.assets.Admit(ctx, req.Properties, c.isProgram)
-	if err == nil {
-		err = refuseEphemeral("the property", properties)
-	}
+func (c *callerMonitor) ReadResource(ctx context.Context, req abi.ReadResourceRequest) (abi.ReadResourceResponse, error) {
+	resp, err := c.Read(ctx, req)
+	return abi.ReadResourceResponse{URN: resp.URN, State: resp.State}, err
+}
+
+// Read looks up a resource that the stack does not manage, and says what became of that.
+func (c *callerMonitor) Read(ctx context.Context, req abi.ReadResourceRequest) (resp abi.RegisterResourceResponse, err error) {
+	properties, err := c.admitRead(ctx, req)
 	if err != nil {
 		return resp, fmt.Errorf("read %s %q: %w", req.Type, req.Name, err)
 	}
@@ -185,12 +188,38 @@ func (c *callerMonitor) ReadResource(ctx context.Context, req abi.ReadResourceRe
 		res, err = c.d.read(ctx, gl, req.ID)
 	}
 	if err != nil {
-		if _, err := c.failedRegistration(gl, reg, err); err != nil {
+		if resp, err = c.failedRegistration(gl, reg, err); err != nil {
 			return resp, err
 		}
-		res = c.d.unknownState(ctx, gl)
+		resp.State = c.response(c.d.unknownState(ctx, gl).Outputs)
+		return resp, nil
 	}
-	return abi.ReadResourceResponse{URN: res.URN, State: c.response(res.Outputs)}, nil
+	resp = abi.RegisterResourceResponse{URN: res.URN, ID: providers.ShownID(res.ID), State: c.response(res.Outputs)}
+	if c.d.selection.IsAbsent(res.URN) {
+		resp.Result = abi.RegistrationResultSkipped
+	}
+	return resp, nil
+}
+
+// admitRead returns the properties by which an object is looked up, with the hashes of their assets.
+func (c *callerMonitor) admitRead(ctx context.Context, req abi.ReadResourceRequest) (property.Map, error) {
+	properties, err := c.d.assets.Admit(ctx, req.Properties, c.isProgram)
+	if err == nil {
+		err = refuseEphemeral("the property", properties)
+	}
+	return properties, err
+}
+
+// Exists reports whether an object exists.
+func (c *callerMonitor) Exists(ctx context.Context, req abi.ReadResourceRequest) (exists, known bool, err error) {
+	properties, err := c.admitRead(ctx, req)
+	if err == nil {
+		exists, known, err = c.exists(ctx, req, properties)
+	}
+	if err != nil {
+		err = fmt.Errorf("existence of %s %q: %w", req.Type, req.ID, err)
+	}
+	return exists, known, err
 }
 
 // Invoke calls a function of a provider.

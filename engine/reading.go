@@ -8,6 +8,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/builtin"
 	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/internal/record"
@@ -151,6 +152,45 @@ func findObject(ctx context.Context, provider abi.Provider, n *state.Resource, i
 	default:
 		return nil
 	}
+}
+
+// lookedUp names, in its URN, an object that is asked for without a name.
+const lookedUp = "exists"
+
+// exists asks the provider of a type whether it finds an object.
+func (m *monitor) exists(ctx context.Context, req abi.ReadResourceRequest, properties property.Map) (exists, known bool, err error) {
+	if err := checkNames(req.Type, lookedUp, true); err != nil {
+		return false, false, err
+	}
+	properties, _, _ = providers.FoldInputs(properties, nil, nil)
+	if req.ID == "" || properties.ContainsUnknowns() {
+		if m.d.mayLackResources() || m.d.ContinueOnError { // they may come from what failed
+			return false, false, nil
+		}
+		return false, false, errors.New("its ID is empty, or its properties hold unknown values")
+	}
+	parent := m.parentOf(req.Type, req.Parent)
+	by, err := m.chooseProvider(ctx, providerRequest{req.Type, req.Options.Version, req.Options.PackageRef, req.Options.Provider, parent})
+	if err != nil {
+		return false, false, err
+	}
+	provider, err := m.d.resolveProvider(ctx, by)
+	if err != nil {
+		return false, false, err
+	}
+	n := &state.Resource{URN: urn.New(m.d.Stack, m.d.Project, parent, req.Type, lookedUp), Type: req.Type}
+	resp, err := provider.Read(ctx, abi.ReadRequest{URN: n.URN, Name: lookedUp, Type: n.Type, ID: req.ID, State: &properties})
+	if errors.Is(err, abi.ErrUnimplemented) {
+		err = findObject(ctx, provider, n, req.ID, &properties, err)
+	}
+	_, unread := errors.AsType[*unreadError](err)
+	switch {
+	case unread || initFailure(err) != nil:
+		return true, true, nil
+	case errors.Is(err, providers.ErrUnconfigured):
+		return false, false, nil
+	}
+	return resp.ID != "", err == nil, err
 }
 
 // initFailure returns what a call has made that is not healthy, nil for any other error.

@@ -47,6 +47,14 @@ type Monitor interface {
 	// not exist. It is not created, and its registration was skipped.
 	LeftOut(urn.URN) bool
 
+	// Read does what ReadResource does, and answers as for a registration: with the ID that the provider has for the
+	// object, empty while it is not known, and with the result.
+	Read(context.Context, abi.ReadResourceRequest) (abi.RegisterResourceResponse, error)
+
+	// Exists reports whether an object exists, by the provider that a resource with these options has. Nothing is
+	// registered, and the name has no meaning. known is false where only an update can tell.
+	Exists(context.Context, abi.ReadResourceRequest) (exists, known bool, err error)
+
 	// StreamInvoke calls a function whose results come one by one. A preview that cannot know them has
 	// one unknown value. An error ends them.
 	StreamInvoke(context.Context, abi.MonitorInvokeRequest) iter.Seq2[property.Value, error]

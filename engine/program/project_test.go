@@ -147,7 +147,7 @@ Husk.yaml:4:1: unknown key "zzz" in the project file
       | ^
   known keys: name, description, runtime, main, backend, encryption, config, configuration, plugins, packages, policies, pulumi, variables, actions, components, resources, outputs, options, stackConfigDir, requiredPulumiVersion`},
 		"required version": {"name: a\nrequiredPulumiVersion: '>=4.0.0'\nversion: 1.2.3\nnamespace: acme\n", `
-Husk.yaml:2:24: this is for versions >=4.0.0 of Pulumi, and Husk reads programs as Pulumi 3.260.0 does
+Husk.yaml:2:24: this is for versions >=4.0.0 of Pulumi, and Husk reads programs as Pulumi 3.276.0 does
     2 | requiredPulumiVersion: '>=4.0.0'
       |                        ^`},
 		"no range": {"name: a\nrequiredPulumiVersion: new\n", `

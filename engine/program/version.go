@@ -98,7 +98,7 @@ func byVersion(a, b *ProviderPlugin) int {
 
 // PulumiVersion is the version of Pulumi whose programs Husk reads: what a program requires of Pulumi's
 // version is held against it.
-const PulumiVersion = "3.260.0"
+const PulumiVersion = "3.276.0"
 
 // CheckPulumiVersion reports whether a range of versions of Pulumi, such as >=3.100.0, has [PulumiVersion].
 func CheckPulumiVersion(required string) error {

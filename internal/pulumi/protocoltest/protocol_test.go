@@ -1,4 +1,4 @@
-package plugintest
+package protocoltest
 
 import (
 	"flag"
@@ -30,14 +30,14 @@ func TestTheProtocolIsThePublishedOne(t *testing.T) {
 	} {
 		published, err := proto.MarshalOptions{Deterministic: true}.Marshal(describe(files...))
 		require.NoError(t, err)
-		file := filepath.Join("../../../../internal/pulumi", dir, "protocol.binpb")
+		file := filepath.Join("..", dir, "protocol.binpb")
 		if *update {
 			require.NoError(t, os.WriteFile(file, published, 0o644))
 			continue
 		}
 		kept, err := os.ReadFile(file)
 		require.NoError(t, err)
-		require.Equal(t, published, kept, "run go test -C engine/internal/pulumitest ./plugintest -run Protocol -update")
+		require.Equal(t, published, kept, "run go test -C internal/pulumi/protocoltest . -update")
 	}
 }
 

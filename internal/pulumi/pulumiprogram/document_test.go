@@ -178,9 +178,14 @@ func (a *asked) RegisterOutputs(_ context.Context, req abi.RegisterOutputsReques
 	return nil
 }
 
-func (a *asked) ReadResource(_ context.Context, req abi.ReadResourceRequest) (abi.ReadResourceResponse, error) {
+func (a *asked) Read(_ context.Context, req abi.ReadResourceRequest) (abi.RegisterResourceResponse, error) {
 	a.notes = append(a.notes, req)
-	return abi.ReadResourceResponse{URN: someURN, State: answer}, nil
+	return abi.RegisterResourceResponse{URN: someURN, ID: "id", State: answer, Result: a.result}, nil
+}
+
+func (a *asked) Exists(_ context.Context, req abi.ReadResourceRequest) (exists, known bool, err error) {
+	a.notes = append(a.notes, req)
+	return true, false, nil
 }
 
 func (a *asked) Invoke(_ context.Context, req abi.MonitorInvokeRequest) (abi.MonitorInvokeResponse, error) {
@@ -367,8 +372,10 @@ func TestTheTableOfTheProtocol(t *testing.T) {
 			}
 			note(given, o.out.ProtoReflect())
 		}
-		if method.Name() == "RegisterResource" {
-			base.Set("custom", true)
+		if method.Name() == "RegisterResource" || method.Name() == "ReadResource" {
+			if method.Name() == "RegisterResource" {
+				base.Set("custom", true)
+			}
 			note(given, perform(method, base, abi.RegistrationResultFailed).out.ProtoReflect())
 			leftOut := perform(method, base, abi.RegistrationResultSkipped).out.ProtoReflect()
 			require.False(t, leftOut.Has(leftOut.Descriptor().Fields().ByName("result")), "what targets leave out is a success")

@@ -66,6 +66,7 @@ func (m *monitor) operations() methods {
 		"/pulumirpc.ResourceMonitor/RegisterResource":             m.registerResource,
 		"/pulumirpc.ResourceMonitor/RegisterResourceOutputs":      m.registerOutputs,
 		"/pulumirpc.ResourceMonitor/ReadResource":                 m.readResource,
+		"/pulumirpc.ResourceMonitor/ExistsResource":               m.existsResource,
 		"/pulumirpc.ResourceMonitor/Invoke":                       m.invoke,
 		"/pulumirpc.ResourceMonitor/Call":                         m.call,
 		"/pulumirpc.ResourceMonitor/RegisterPackage":              m.registerPackage,
@@ -175,11 +176,7 @@ func (m *monitor) registerResource(ctx context.Context, in, out pulumiwire.Messa
 	if err != nil {
 		return m.failing(about(subject, err))
 	}
-	// What targets leave out has not failed for Pulumi: its outputs are unknown, also in an update.
-	left := resp.Result == abi.RegistrationResultSkipped && m.engine.LeftOut(resp.URN)
-	if left {
-		resp.Result = abi.RegistrationResultSuccess
-	}
+	left := m.leftOut(&resp)
 	if resp.Result != abi.RegistrationResultSuccess && !in.Bool("supportsResultReporting") {
 		return m.failing(fmt.Errorf("%s failed, or depends on what failed, and this SDK cannot go on without it", subject))
 	}
@@ -217,12 +214,40 @@ func (m *monitor) readResource(ctx context.Context, in, out pulumiwire.Message) 
 		return unreadable("ReadResource", fmt.Sprintf("%s %q", in.Text("type"), in.Text("name")), err)
 	}
 	req.Options.Version = m.version(pulumiwire.PackageOf(req.Type), req.Options.Version)
-	resp, err := m.engine.ReadResource(ctx, req)
+	resp, err := m.engine.Read(ctx, req)
 	if err != nil {
 		return m.failing(about(fmt.Sprintf("%s %q", req.Type, req.Name), err))
 	}
-	out.Set("urn", string(resp.URN))
-	out.SetProperties("properties", pulumiwire.Understood(resp.State, in.Bool("acceptSecrets"), in.Bool("acceptResources")))
+	left := m.leftOut(&resp)
+	resp.State = pulumiwire.Understood(resp.State, in.Bool("acceptSecrets"), in.Bool("acceptResources"))
+	pulumiwire.SetRead(out, resp)
+	out.Set("unknown", left)
+	return nil
+}
+
+// leftOut reports whether targets leave out a resource. That has not failed for Pulumi: its outputs are unknown, also in an
+// update.
+func (m *monitor) leftOut(resp *abi.RegisterResourceResponse) bool {
+	left := resp.Result == abi.RegistrationResultSkipped && m.engine.LeftOut(resp.URN)
+	if left {
+		resp.Result = abi.RegistrationResultSuccess
+	}
+	return left
+}
+
+// existsResource tells whether an object exists. Its errors are the program's, which may catch them.
+func (m *monitor) existsResource(ctx context.Context, in, out pulumiwire.Message) error {
+	req, err := pulumiwire.Existence(in)
+	if err != nil {
+		return unreadable("ExistsResource", fmt.Sprintf("%s %q", in.Text("type"), in.Text("id")), err)
+	}
+	req.Options.Version = m.version(pulumiwire.PackageOf(req.Type), req.Options.Version)
+	exists, known, err := m.engine.Exists(ctx, req)
+	if err != nil {
+		return m.called(err)
+	}
+	out.Set("exists", exists)
+	out.Set("unknown", !known)
 	return nil
 }
 

@@ -102,7 +102,7 @@ func TestRequestsThatMakeNoSense(t *testing.T) {
 		"a callback of nowhere":     {"ResourceMonitor/RegisterStackTransform", grpc, framed(append(field(1, []byte("nowhere")), field(2, []byte("token"))...)), "3", `the callback's target "nowhere" is no host and port`},
 		"a callback elsewhere":      {"ResourceMonitor/RegisterStackTransform", grpc, framed(append(field(1, []byte("192.0.2.1:80")), field(2, []byte("token"))...)), "3", "is not on this machine"},
 		"a severity of nobody":      {"Engine/Log", grpc, framed([]byte{0x08, 99}), "3", "Log: there is no severity 99"},
-		"a method of nobody":        {"ResourceMonitor/Nothing", grpc, good, "12", "husk does not serve /pulumirpc.ResourceMonitor/Nothing: it has version 3.260.0 of Pulumi's protocol, and https://"},
+		"a method of nobody":        {"ResourceMonitor/Nothing", grpc, good, "12", "husk does not serve /pulumirpc.ResourceMonitor/Nothing: it has version 3.276.0 of Pulumi's protocol, and https://"},
 		"a web page":                {"ResourceMonitor/RegisterResource", "text/html", []byte("<html>"), "415 Unsupported Media Type", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -95,6 +95,23 @@ func Reading(in Message) (req abi.ReadResourceRequest, err error) {
 	return req, err
 }
 
+// SetRead fills the response of ReadResource.
+func SetRead(out Message, response abi.RegisterResourceResponse) {
+	out.Set("urn", string(response.URN))
+	out.Set("id", response.ID)
+	out.SetProperties("properties", response.State)
+	out.SetEnum("result", protoreflect.EnumNumber(response.Result))
+}
+
+// Existence reads a request of ExistsResource.
+func Existence(in Message) (req abi.ReadResourceRequest, err error) {
+	req = abi.ReadResourceRequest{ID: in.Text("id"), Type: in.Text("type"), Parent: urn.URN(in.Text("parent")), Options: abi.ResourceOptions{
+		Provider: in.Text("provider"), Version: in.Text("version"), PackageRef: in.Text("packageRef"),
+	}}
+	req.Properties, err = in.Properties("properties")
+	return req, err
+}
+
 // Invocation reads a request of Invoke.
 func Invocation(in Message) (req abi.MonitorInvokeRequest, err error) {
 	req = abi.MonitorInvokeRequest{Token: in.Text("tok"), Options: functionOptions(in)}

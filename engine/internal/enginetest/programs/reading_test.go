@@ -2,6 +2,8 @@ package programs_test
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -74,6 +76,83 @@ func TestReadUsesAnObjectThatTheStackDoesNotOwn(t *testing.T) {
 	})
 	_, err := other.Try(enginetest.Up, missing)
 	require.ErrorContains(t, err, `no test:index:Plain with ID "a-99" exists`)
+}
+
+// Who asks whether an object exists registers nothing.
+func TestWhetherAnObjectExists(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.One(enginetest.Props("size", 7)))
+	other := enginetest.NewStack(t, s.Cloud)
+	ask := func(id string, then func(exists, known bool, err error)) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			then(callbacks(p).Exists(p.Ctx, abi.ReadResourceRequest{ID: id, Type: enginetest.Plain, Properties: enginetest.Props("size", 7)}))
+			return nil
+		}
+	}
+	answers := func(wantExists, wantKnown bool) func(exists, known bool, err error) {
+		return func(exists, known bool, err error) {
+			require.NoError(t, err)
+			require.Equal(t, []bool{wantExists, wantKnown}, []bool{exists, known})
+		}
+	}
+	for id, exists := range map[string]bool{"a-1": true, "a-99": false} {
+		other.Preview(ask(id, answers(exists, true)))
+		other.Up(ask(id, answers(exists, true)))
+	}
+	for _, res := range other.Snapshot().Resources() {
+		require.NotEqual(t, enginetest.Plain, res.Type)
+	}
+	other.Preview(ask("", answers(false, false)))
+	other.Up(ask("", func(_, _ bool, err error) {
+		require.EqualError(t, err, `existence of test:index:Plain "": its ID is empty, or its properties hold unknown values`)
+	}))
+	other.Up(func(p *enginetest.Run) error {
+		_, _, err := callbacks(p).Exists(p.Ctx, abi.ReadResourceRequest{ID: "x", Type: "Plain"})
+		require.ErrorContains(t, err, `existence of Plain "x": invalid resource type "Plain"`)
+		return nil
+	})
+
+	for cause, then := range map[error]func(exists, known bool, err error){
+		errors.New("no way"): func(_, _ bool, err error) { require.ErrorContains(t, err, "no way") },
+		&abi.Error{Kind: abi.ErrorKindInitFailed, InitFailure: &abi.InitFailure{ID: "a-1"}}: answers(true, true),
+		&abi.Error{Kind: abi.ErrorKindUnimplemented, Message: "nobody reads it"}:            answers(true, true),
+	} {
+		s.Cloud.Read = func(abi.ReadRequest) (abi.ReadResponse, error) { return abi.ReadResponse{}, cause }
+		s.Cloud.Exists = func(r abi.ExistsRequest) (abi.ExistsResponse, error) {
+			return abi.ExistsResponse{Exists: r.ID == "a-1"}, nil
+		}
+		other.Up(ask("a-1", then))
+	}
+}
+
+// What is read has the ID by which its provider knows it.
+func TestWhatAReadAnswers(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Cloud.Read = func(r abi.ReadRequest) (abi.ReadResponse, error) {
+		if r.ID == "gone" {
+			return abi.ReadResponse{}, nil
+		}
+		return abi.ReadResponse{ID: strings.ToUpper(r.ID), State: enginetest.Props("size", 7)}, nil
+	}
+	var resp abi.RegisterResourceResponse
+	read := func(id string) enginetest.Program {
+		return func(p *enginetest.Run) (err error) {
+			resp, err = callbacks(p).Read(p.Ctx, abi.ReadResourceRequest{ID: id, Type: enginetest.Plain, Name: "found"})
+			return err
+		}
+	}
+	for _, do := range []func(enginetest.Program) engine.Changes{s.Preview, s.Up} {
+		do(read("a-1"))
+		require.Equal(t, "A-1", resp.ID)
+		require.Equal(t, abi.RegistrationResultSuccess, resp.Result)
+		require.Equal(t, property.Number(7), resp.State.Get("size"))
+	}
+	s.Preview(read(""))
+	require.Empty(t, resp.ID, "it is not known yet")
+	s.Edit = func(d *enginetest.Deployment) { d.ContinueOnError = true }
+	_, err := s.Try(enginetest.Up, read("gone"))
+	require.Error(t, err)
+	require.Equal(t, abi.RegistrationResultFailed, resp.Result)
 }
 
 func TestImportTakesOverAnObject(t *testing.T) {

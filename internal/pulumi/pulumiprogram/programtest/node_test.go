@@ -70,6 +70,7 @@ const after = new random.RandomString("after", { length: 4 }, { dependsOn: [firs
 exports.name = first.id;
 exports.read = read.id;
 exports.after = after.result;
+exports.exists = pulumi.runtime.existsResource("random:index/randomPet:RandomPet", "a-pet", { length: 2 });
 `)
 	changes := p.up()
 	require.Equal(t, engine.Changes{Create: 1, Update: 0, Same: 2, Read: 1}, changes, p.text.String())
@@ -78,6 +79,7 @@ exports.after = after.result;
 	outputs, err := p.stack().Outputs(t.Context())
 	require.NoError(t, err)
 	require.True(t, outputs.Get("after").ContainsSecrets())
+	require.Equal(t, "true", outputs.Get("exists").String())
 	p.program("")
 	require.Equal(t, 2, p.up().Delete)
 }

@@ -18,7 +18,7 @@ import (
 
 // nodePackages and pythonPackages are what programs of tests use.
 var (
-	nodePackages   = []string{"@pulumi/pulumi@3.270.0", "@pulumi/random@4.21.2", "@pulumi/tls@5.6.1"}
+	nodePackages   = []string{"@pulumi/pulumi@3.276.0", "@pulumi/random@4.21.2", "@pulumi/tls@5.6.1"}
 	pythonPackages = []string{"pulumi==3.272.0", "pulumi_random==4.21.4"}
 )
 
