@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/husk-dev/husk/internal/base/processgroup"
 )
 
 // environment is added to that of the process. It takes away what a user has set for other builds,
@@ -64,7 +66,7 @@ func (g goCommand) run(ctx context.Context, args ...string) ([]byte, error) {
 	cmd.WaitDelay = waitDelay
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	err := cmd.Run()
+	err := processgroup.Run(ctx, cmd)
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:

@@ -1,3 +1,59 @@
 // Package processgroup ends a process together with those that it has started. Plugins and programs of Pulumi are often
-// scripts that start another process, which would survive them.
+// scripts that start another process, which would survive them, and so do compilers.
 package processgroup
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"sync"
+	"sync/atomic"
+)
+
+// Signals has a signal that ends this process end the groups of [Run] before. A program that embeds Husk has none, and heeds
+// signals as it likes: its groups end with their contexts.
+type Signals struct {
+	heeding atomic.Int32
+	mu      sync.Mutex // held while a process starts, and while this one ends: none starts then
+	running map[*os.Process]bool
+}
+
+type signalsKey struct{}
+
+// With returns a context for [Run].
+func (s *Signals) With(ctx context.Context) context.Context {
+	return context.WithValue(ctx, signalsKey{}, s)
+}
+
+// Heed says that somebody else heeds signals until end is called. They end the groups that run, and not this process.
+func (s *Signals) Heed() (end func()) {
+	s.heeding.Add(1)
+	return func() { s.heeding.Add(-1) }
+}
+
+// Run runs a command that [exec.CommandContext] has made with ctx, in a group of its own. All of the group ends with ctx, and
+// before a signal ends this process, if ctx has [Signals].
+func Run(ctx context.Context, cmd *exec.Cmd) error {
+	cmd.Cancel = func() error {
+		Kill(cmd.Process)
+		return nil
+	}
+	if s, ok := ctx.Value(signalsKey{}).(*Signals); ok {
+		return s.run(cmd)
+	}
+	Own(cmd)
+	return cmd.Run()
+}
+
+// Output is [Run] and returns what the command writes. An [exec.ExitError] has what it writes to its standard error.
+func Output(ctx context.Context, cmd *exec.Cmd) ([]byte, error) {
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := Run(ctx, cmd)
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		exit.Stderr = errs.Bytes()
+	}
+	return out.Bytes(), err
+}

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/husk-dev/husk/internal/base/processgroup"
 )
 
 // CopyModule copies the Go module that a directory belongs to, and returns the place of the directory in the copy. Without an
@@ -80,7 +82,7 @@ func CopyModule(ctx context.Context, dir, to string) (string, error) {
 func goOutput(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
-	out, err := cmd.Output()
+	out, err := processgroup.Output(ctx, cmd)
 	if err != nil {
 		return nil, fmt.Errorf("go %s in %s: %w", strings.Join(args, " "), dir, err)
 	}

@@ -18,6 +18,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/husk-dev/husk/internal/base/processgroup"
 )
 
 // docsPackage is the package of the SDK whose text.go gets the comments.
@@ -42,7 +44,7 @@ func list(ctx context.Context, command, dir string) (packages []*goPackage, err 
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), environment...)
 	cmd.WaitDelay = waitDelay
-	output, err := cmd.Output()
+	output, err := processgroup.Output(ctx, cmd)
 	if err != nil {
 		return nil, ctx.Err()
 	}

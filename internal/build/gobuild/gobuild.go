@@ -21,6 +21,7 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 
 	"github.com/husk-dev/husk/internal/base/blocking"
+	"github.com/husk-dev/husk/internal/base/processgroup"
 	"github.com/husk-dev/husk/internal/build/netoverlay"
 )
 
@@ -147,7 +148,7 @@ func run(ctx context.Context, with *netoverlay.Network, dir, output string, flag
 	cmd.WaitDelay = waitDelay
 	var text bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &text, &text
-	err := cmd.Run()
+	err := processgroup.Run(ctx, cmd)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/husk-dev/husk/internal/base/processgroup"
 	"github.com/husk-dev/husk/internal/build/nativewire"
 )
 
@@ -97,7 +98,7 @@ func (r *Runner) build(ctx context.Context, program string) error {
 	cmd.WaitDelay = waitDelay
 	var text bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &text, &text
-	err := cmd.Run()
+	err := processgroup.Run(ctx, cmd)
 	var exit *exec.ExitError
 	switch {
 	case err == nil:

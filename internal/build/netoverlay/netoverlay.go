@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/internal/base/processgroup"
 )
 
 // The oldest and the newest release of Go whose library is known, as in go1.26.
@@ -108,7 +109,7 @@ func toolchainOf(ctx context.Context, command, source string) (toolchain, error)
 	cmd := exec.CommandContext(ctx, command, "env", "GOROOT", "GOVERSION", "GOMODCACHE")
 	cmd.Dir = source
 	cmd.WaitDelay = waitDelay
-	output, err := cmd.Output()
+	output, err := processgroup.Output(ctx, cmd)
 	if ctx.Err() != nil {
 		return toolchain{}, ctx.Err()
 	}

@@ -1,6 +1,7 @@
 package pulumiprogram
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -16,6 +17,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/internal/base/processgroup"
 )
 
 // Runtimes are the runtimes of programs that husk starts itself. Others need a language host, see [Find].
@@ -200,7 +202,9 @@ func (p *Program) golang(ctx context.Context, run abi.RunContext) (_ launch, cle
 func buildGo(ctx context.Context, dir, target string) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", target, ".")
 	cmd.Dir, cmd.WaitDelay = dir, waitDelay
-	text, err := cmd.CombinedOutput()
+	var text bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &text, &text
+	err := processgroup.Run(ctx, cmd)
 	switch {
 	case err == nil:
 		return nil
@@ -209,7 +213,7 @@ func buildGo(ctx context.Context, dir, target string) error {
 	case cmd.ProcessState == nil:
 		return fmt.Errorf("the runtime go builds the program with the go command: %w", err)
 	}
-	return fmt.Errorf("the program in %s cannot be built:\n%s", dir, strings.TrimSpace(string(text)))
+	return fmt.Errorf("the program in %s cannot be built:\n%s", dir, strings.TrimSpace(text.String()))
 }
 
 // findAbove returns a file in a directory, or in the nearest one above it that has it.

@@ -17,6 +17,7 @@ import (
 	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/base/processgroup"
 	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/worker/start"
 	"github.com/husk-dev/husk/internal/workspace"
@@ -69,6 +70,8 @@ type App struct {
 	Untrusted bool
 	// Unconfined says that the command does not confine itself for such a project.
 	Unconfined bool
+	// OpensNone says that the command is not confined because it opens no such project: it gets none.
+	OpensNone bool
 	// replies reads the answers of the user, nil before the first question.
 	replies *bufio.Reader
 	// project returns the directory of the project.
@@ -77,6 +80,8 @@ type App struct {
 	limits []string
 	// StackVariable is the environment variable that names the stack, empty if none does.
 	StackVariable string
+	// signals end the compilers that a command has started, and the command unless it heeds them.
+	signals processgroup.Signals
 }
 
 // ReadStackVariables takes the stack from the environment if --stack does not name it.
@@ -105,7 +110,7 @@ var ErrChanges = errors.New("there are changes")
 // Run runs the root command and returns the exit code. It shows errors that no display has shown.
 func (a *App) Run(root *cobra.Command, args []string) int {
 	root.SetArgs(args)
-	err := root.ExecuteContext(context.Background())
+	err := root.ExecuteContext(a.signals.With(context.Background()))
 	if errors.Is(err, ErrChanges) {
 		return ExitChanges
 	}

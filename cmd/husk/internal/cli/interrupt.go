@@ -43,6 +43,7 @@ func interruptSignals() []os.Signal {
 func (a *App) Heed(say func(message string), first, second Stage) (end func()) {
 	signals := make(chan os.Signal, 3)
 	signal.Notify(signals, interruptSignals()...)
+	unheed := a.signals.Heed()
 	if first.Do != nil {
 		first.Do = sync.OnceFunc(first.Do)
 	}
@@ -88,6 +89,7 @@ func (a *App) Heed(say func(message string), first, second Stage) (end func()) {
 		}
 	}()
 	return func() {
+		unheed()
 		signal.Stop(signals)
 		for _, out := range []*display.Output{a.Out, a.Errs} {
 			out.OnGone(func() {})
