@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Rules say which files a process keeps. All else can be neither opened nor changed; its name and size can be asked for. A path
-// that is not there is left out.
+// Rules say which files a process keeps. All else can be neither opened nor changed, but for its times; its name and size can be
+// asked for. A path that is not there is left out.
 type Rules struct {
 	// Read are files, and directories with all below them.
 	Read []string `json:"read"`

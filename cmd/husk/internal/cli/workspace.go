@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -31,6 +32,9 @@ func (a *App) findProject() (string, error) {
 
 // Root returns what opens the files of the project, with the trust that the user has in it.
 func (a *App) Root() (*projectroot.Root, error) {
+	if a.OpensNone {
+		return nil, errors.New("this command opens no project that is not trusted")
+	}
 	dir, err := a.ProjectDir()
 	if err != nil {
 		return nil, err

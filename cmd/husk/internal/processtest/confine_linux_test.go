@@ -153,6 +153,9 @@ func TestACommandForAStrangerConfinesItself(t *testing.T) {
 		"plan":                       {"plan", "show", "plan.json", "--untrusted-project"},
 		"provider":                   {"provider", "show", "x", "--untrusted-project"},
 		"audit":                      {"provider", "audit", "--untrusted-project"},
+		"search":                     {"provider", "search", "x", "--untrusted-project"},
+		"signatures":                 {"provider", "verify", "x.wasm", "--untrusted-project"},
+		"code":                       {"provider", "compile", "--output", "code", "--untrusted-project"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			confined := strings.Contains(strings.Join(args, " "), "untrusted") && name != "without it"
@@ -190,6 +193,7 @@ func TestACommandThatCannotConfineItself(t *testing.T) {
 		"source outside":  {start, []string{"--policy-pack", t.TempDir()}, "--policy-pack names a directory outside of the project"},
 		"a port":          {start, []string{"console"}, "it listens at a port"},
 		"an editor":       {start, []string{"state", "edit"}, "it runs programs of this machine"},
+		"a login":         {start, []string{"logout"}, "it forgets a login"},
 		"a key's program": {func(cmd *exec.Cmd) error { cmd.Env = append(cmd.Env, "HUSK_KEY_COMMAND=true"); return cmd.Start() }, nil, "HUSK_KEY_COMMAND is a program"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -49,14 +49,14 @@ func complete(a *cli.App, root *cobra.Command) {
 			if own := byCommand[cmd.CommandPath()]; own != nil && at == 0 {
 				find = own
 			}
-			return completed(cmd, find, takesFiles(word))
+			return c.completed(cmd, find, takesFiles(word))
 		}
 	}
 	walk(root)
 	flag := func(cmd *cobra.Command, name string, find values) {
 		if cmd.Flag(name) != nil {
 			_ = cmd.RegisterFlagCompletionFunc(name, func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-				return completed(cmd, find, false)
+				return c.completed(cmd, find, false)
 			})
 		}
 	}
@@ -86,12 +86,14 @@ func takesFiles(word string) bool {
 	return strings.Contains(word, "FILE") || strings.Contains(word, "DIR") || word == "SOURCE" || word == "PARAMETER" || word == "REQUEST"
 }
 
-func completed(cmd *cobra.Command, find values, files bool) ([]string, cobra.ShellCompDirective) {
+// completed returns what an argument can be. A project that is not trusted has no say: a shell that asks is not confined, and would
+// run its modules.
+func (c completer) completed(cmd *cobra.Command, find values, files bool) ([]string, cobra.ShellCompDirective) {
 	directive := cobra.ShellCompDirectiveNoFileComp
 	if files {
 		directive = cobra.ShellCompDirectiveDefault
 	}
-	if find == nil {
+	if find == nil || c.Untrusted {
 		return nil, directive
 	}
 	ctx := cmd.Context()

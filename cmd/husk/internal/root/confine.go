@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/internal/base/trace"
 	"github.com/husk-dev/husk/internal/plugins"
 	"github.com/husk-dev/husk/internal/worker"
@@ -34,19 +35,19 @@ func (c *confinement) add(flags *pflag.FlagSet) {
 
 // unconfined are the commands that do not confine themselves, and why. All others do.
 var unconfined = []struct {
-	// opens says that the command opens a project all the same. The user is told why it is not confined.
+	// opens says that the command opens a project all the same. The user is told why it is not confined. Others get none.
 	opens bool
 	why   string
 	names []string
 }{
-	{false, "it opens no project", []string{"new", "login", "logout", "server", "worker", "cache", "cache ls", "cache prune", "version", "man",
+	{false, "it opens no project", []string{"new", "login", "server", "worker", "cache", "cache ls", "cache prune", "version", "man",
 		"provider keygen", "completion bash", "completion fish", "completion powershell", "completion zsh"}},
-	{false, "it is for modules that the user names", []string{"provider compile", "provider push", "provider pull", "provider tag", "provider sign", "provider verify",
-		"provider publish", "provider changes", "provider search"}},
+	{false, "it is for modules that the user names", []string{"provider push", "provider pull", "provider tag", "provider sign", "provider publish", "provider changes"}},
 	{false, "it begins the commands that are confined", []string{"watch"}},
 	{true, "it listens at a port, and a confined command cannot", []string{"console", "provider serve", "provider shim"}},
 	{true, "it runs programs of this machine, and a confined command runs none", []string{"provider build", "provider port", "provider test", "provider dev", "package gen-sdk", "state edit", "doctor"}},
 	{true, "it writes stacks at a place that is not that of the project, and a confined command reaches none", []string{"stack migrate"}},
+	{true, "it forgets a login, and a confined command changes none", []string{"logout"}},
 }
 
 // wholeCommands are confined commands that only the whole program has, and what they need it for.
@@ -54,7 +55,7 @@ var wholeCommands = map[string]string{"lsp": "the language server", "provider do
 
 // The flags of confined commands that name files, by what becomes of these. TestFlagsOfConfinedCommands looks for others.
 var (
-	readFlags    = []string{"plan", "policy-pack", "policy-pack-config", "file", "properties", "learned"}
+	readFlags    = []string{"plan", "policy-pack", "policy-pack-config", "file", "properties", "learned", "key", "root"}
 	writtenFlags = []string{"log-file", "audit-log", "learn-grants", "save-plan", "import-file", "timeline", "trace", "output", "out", "generate-code"}
 )
 
@@ -70,18 +71,24 @@ func (c *confinement) enter(cmd *cobra.Command, args []string) error {
 	case (c.required || c.Unconfined) && !c.Untrusted:
 		return cli.Usagef("--require-confinement and --no-confinement are for --untrusted-project: nothing confines a project that you trust")
 	}
-	if !c.Untrusted || c.IsRun || c.Setup.Own || c.Unconfined || !c.Begins {
+	if !c.Untrusted || c.IsRun || c.Setup.Own {
 		return nil
 	}
+	if err := c.checkNamed(cmd, args); err != nil {
+		return err
+	}
 	name := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
+	why := ""
 	for _, u := range unconfined {
-		switch {
-		case !slices.Contains(u.names, name):
-		case !u.opens:
-			return nil
-		default:
-			return c.cannot(errors.New(u.why))
+		if slices.Contains(u.names, name) {
+			why, c.OpensNone = u.why, !u.opens && !c.Unconfined // else watch opens it itself
 		}
+	}
+	switch {
+	case c.Unconfined, !c.Begins, c.OpensNone:
+		return nil
+	case why != "":
+		return c.cannot(errors.New(why))
 	}
 	if err := c.becomeWhole(name, cmd); err != nil { // which confines itself
 		return err
@@ -133,12 +140,7 @@ func (c *confinement) keeps(cmd *cobra.Command, args []string) (read, write []st
 	if os.Getenv("HUSK_KEY_COMMAND") != "" {
 		return nil, nil, errors.New("HUSK_KEY_COMMAND is a program, and a confined command runs none")
 	}
-	dir := c.Dir
-	if dir == "" {
-		if dir, err = workspace.Find("."); err != nil {
-			dir, err = ".", nil // for an editor, which opens projects below; other commands say it
-		}
-	}
+	dir := c.dir()
 	write = []string{dir}
 	home, err := os.UserHomeDir()
 	if err == nil {
@@ -192,34 +194,87 @@ func (c *confinement) keeps(cmd *cobra.Command, args []string) (read, write []st
 	return append(read, named...), write, err
 }
 
-// namedFiles returns the files that flags and arguments of a command name for it to read. The error is of one that it writes, and
-// that is in none of the directories in which it may.
-func namedFiles(cmd *cobra.Command, args, write []string) (read []string, err error) {
-	name := func(what, file string, writes bool) {
-		info, missing := os.Stat(file)
-		isWritten := slices.ContainsFunc(write, func(dir string) bool { return isIn(dir, file) })
-		switch {
-		case writes && !isWritten:
-			err = errors.Join(err, fmt.Errorf("%s names a file outside of the project, and a confined command writes none there", what))
-		case !writes && missing == nil && info.IsDir() && !isWritten:
-			err = errors.Join(err, fmt.Errorf("%s names a directory outside of the project, which may be source to build, and a confined command runs no compiler", what))
-		case !writes && missing == nil:
-			read = append(read, file)
-		}
+// dir returns the directory of the project.
+func (c *confinement) dir() string {
+	if c.Dir != "" {
+		return c.Dir
 	}
+	dir, err := workspace.Find(".")
+	if err != nil {
+		return "." // for an editor, which opens projects below; other commands say it
+	}
+	return dir
+}
+
+// eachNamed calls do with each file that flags and arguments of a command name, and whether it is written.
+func eachNamed(cmd *cobra.Command, args []string, do func(what, file string, writes bool)) {
 	cli.Given(cmd, func(flag, value string) {
-		reads, writes := slices.Contains(readFlags, flag), slices.Contains(writtenFlags, flag)
+		reads, writes := slices.Contains(readFlags, flag), slices.Contains(writtenFlags, flag) || flag == "file" && cmd.Name() == "export"
 		if (reads || writes) && value != "" && value != "-" && (flag != "trace" || value != trace.OTLP) {
-			name("--"+flag, value, writes)
+			do("--"+flag, value, writes)
 		}
 	})
 	writes := cmd.Name() == "vendor" || cmd.Name() == "fmt"
 	for i, arg := range args {
 		if word := argument(cmd, i); takesFiles(word) {
-			name(word+" "+arg, arg, writes)
+			do(word+" "+arg, arg, writes)
 		}
 	}
+}
+
+// checkNamed refuses a name in the directory of the project that leads elsewhere: the user chose the name, and the project the link
+// that is there.
+func (c *confinement) checkNamed(cmd *cobra.Command, args []string) (err error) {
+	root := projectroot.New(c.dir(), projectroot.Untrusted).WithState()
+	eachNamed(cmd, args, func(what, file string, _ bool) {
+		name, is := nameIn(root.Dir(), file)
+		if !is {
+			return
+		}
+		if _, wrong := root.Stat(name); errors.Is(wrong, projectroot.ErrOutside) {
+			err = errors.Join(err, fmt.Errorf("%s: %w", what, wrong))
+		}
+	})
+	return err
+}
+
+// namedFiles returns the files that flags and arguments of a command name for it to read. The error is of one that it writes, and
+// that is in none of the directories in which it may.
+func namedFiles(cmd *cobra.Command, args, write []string) (read []string, err error) {
+	eachNamed(cmd, args, func(what, file string, writes bool) {
+		info, missing := os.Stat(file)
+		switch {
+		case slices.ContainsFunc(write, func(dir string) bool { return isIn(dir, file) }):
+		case writes:
+			err = errors.Join(err, fmt.Errorf("%s names a file outside of the project, and a confined command writes none there", what))
+		case missing == nil && info.IsDir():
+			err = errors.Join(err, fmt.Errorf("%s names a directory outside of the project, which may be source to build, and a confined command runs no compiler", what))
+		case missing == nil:
+			read = append(read, file, file+plugins.SignatureSuffix)
+		}
+	})
 	return read, err
+}
+
+// nameIn returns the name in a directory of a file that is named there: by its path, or by that of the directory above it with all
+// links followed.
+func nameIn(dir, file string) (name string, is bool) {
+	abs, err := filepath.Abs(file)
+	if err != nil {
+		return "", false
+	}
+	if name, err = filepath.Rel(dir, abs); err == nil && filepath.IsLocal(name) {
+		return name, true
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return "", false
+	}
+	above, err := filepath.EvalSymlinks(filepath.Dir(abs))
+	if err != nil {
+		return "", false
+	}
+	name, err = filepath.Rel(dir, filepath.Join(above, filepath.Base(abs)))
+	return name, err == nil && filepath.IsLocal(name)
 }
 
 // isIn reports whether a file is below a directory, with all links followed.

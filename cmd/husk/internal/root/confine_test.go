@@ -2,6 +2,7 @@ package root
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,8 +15,8 @@ import (
 )
 
 // textFlags are the flags of confined commands whose values name no files of this machine.
-var textFlags = strings.Fields(`adopt-pending-creates color config exclude exec-agent exec-kind expires first format from grant label limit log-level message of parameter parent
-	plaintext project provider query replace secret stack target target-replace to trust-module`)
+var textFlags = strings.Fields(`adopt-pending-creates color config exclude exec-agent exec-kind expires first format from grant identity issuer label limit log-level message of
+	parameter parent plaintext project provider query registry replace secret stack target target-replace to trust-module`)
 
 // leaves calls do with each command that does something, and its name.
 func leaves(cmd *cobra.Command, do func(name string, cmd *cobra.Command)) {
@@ -58,4 +59,82 @@ func TestFlagsOfConfinedCommands(t *testing.T) {
 	for name := range wholeCommands {
 		require.Contains(t, known, name)
 	}
+}
+
+// What the user names in the directory of a project that is not trusted does not lead elsewhere by a link of the project, whether the
+// command is confined or not. Of a project that is trusted it does.
+func TestNamesInAStrangersDirectory(t *testing.T) {
+	for name, args := range map[string][]string{
+		"plan that is written":      {"preview", "--save-plan", "link"},
+		"plan that is read":         {"up", "--yes", "--plan", "link"},
+		"configuration of a policy": {"preview", "--policy-pack-config", "link"},
+		"policy pack":               {"preview", "--policy-pack", "sub"},
+		"log":                       {"preview", "--log-file", "sub/new"},
+		"dangling link":             {"preview", "--audit-log", "dangling"},
+		"format":                    {"fmt", "link"},
+		"graph":                     {"graph", "--output", "link"},
+		"state":                     {"stack", "import", "--file", "sub/link"},
+		"vendored":                  {"vendor", "sub"},
+		"plan that is shown":        {"plan", "show", "link"},
+		"module":                    {"provider", "push", "link", "oci://registry.invalid/x"},
+		"repository":                {"provider", "show", ".git/link"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("HOME", t.TempDir())
+			t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+			t.Setenv("HUSK_CACHE_DIR", t.TempDir())
+			t.Setenv("HUSK_BACKEND_URL", "file://"+filepath.ToSlash(t.TempDir()))
+			dir := t.TempDir()
+			project, outside := filepath.Join(dir, "project"), filepath.Join(dir, "outside")
+			for _, made := range []string{filepath.Join(project, ".git"), outside} {
+				require.NoError(t, os.MkdirAll(made, 0o700))
+			}
+			const canary = "a:   canary\n"
+			for name, text := range map[string]string{filepath.Join(project, "Husk.yaml"): aResource, filepath.Join(project, ".git", "link"): canary, filepath.Join(outside, "link"): canary} {
+				require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+			}
+			for name, to := range map[string]string{"link": "link", "sub": "", "dangling": "none"} {
+				require.NoError(t, os.Symlink(filepath.Join(outside, to), filepath.Join(project, name)))
+			}
+			t.Chdir(project)
+			said, code := together(t, project, append(args, "--untrusted-project")...)
+			require.NotZero(t, code, said)
+			require.Contains(t, said, "the project is not trusted, and may name only files and directories of its own")
+			entries, err := os.ReadDir(outside)
+			require.NoError(t, err)
+			require.Len(t, entries, 1)
+			text, err := os.ReadFile(filepath.Join(outside, "link"))
+			require.NoError(t, err)
+			require.Equal(t, canary, string(text))
+			said, _ = together(t, project, args...)
+			require.NotContains(t, said, "not trusted")
+		})
+	}
+}
+
+// A command that is not confined because it opens no project gets none.
+func TestCommandsThatOpenNoProject(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Setenv("HUSK_CACHE_DIR", t.TempDir())
+	project := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(project, "Husk.yaml"), []byte(aResource), 0o600))
+	leaves(rootOf(t), func(name string, cmd *cobra.Command) {
+		for _, u := range unconfined {
+			if !slices.Contains(u.names, name) || u.opens || cmd.DisableFlagParsing {
+				continue
+			}
+			app := cli.NewApp(os.Stdin, os.Stdout, os.Stderr)
+			root := command(app)
+			cmd, _, err := root.Find(strings.Fields(name))
+			require.NoError(t, err)
+			require.NoError(t, root.ParseFlags([]string{"--untrusted-project", "-C", project}))
+			if cmd.LocalNonPersistentFlags().Lookup("require-confinement") != nil {
+				continue // a worker's, which confines its runs
+			}
+			require.NoError(t, root.PersistentPreRunE(cmd, nil))
+			_, err = app.Project(t.Context())
+			require.ErrorContains(t, err, "this command opens no project that is not trusted", name)
+		}
+	})
 }
