@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/husk-dev/husk/internal/base/confined"
 	"github.com/husk-dev/husk/internal/base/gitcommand"
 	"github.com/husk-dev/husk/internal/plugins/lockfile"
 	"github.com/husk-dev/husk/internal/registry"
@@ -57,7 +58,15 @@ func (p *Plugins) BuildCommit(ctx context.Context, client *registry.Client, from
 	if err := p.permitSource(origin); err != nil {
 		return none, "", err
 	}
-	dir, err := os.MkdirTemp("", "husk-git-*")
+	// The go command looks for go.mod and go.work above it: nobody else may write there, as in a directory for all temporary files.
+	temporary := p.options.Places.below("tmp")
+	if temporary == "" {
+		return none, "", errNoCache
+	}
+	if err := os.MkdirAll(temporary, 0o700); err != nil {
+		return none, "", err
+	}
+	dir, err := os.MkdirTemp(temporary, "git-*")
 	if err != nil {
 		return none, "", err
 	}
@@ -75,8 +84,8 @@ func (p *Plugins) BuildCommit(ctx context.Context, client *registry.Client, from
 	if err != nil {
 		return none, "", err
 	}
-	source := filepath.Join(dir, filepath.FromSlash(from.Dir))
-	if info, err := os.Stat(source); err != nil || !info.IsDir() {
+	source, err := confined.Dir{Path: dir}.Real(filepath.Join(dir, filepath.FromSlash(from.Dir)))
+	if info, statErr := os.Stat(source); err != nil || statErr != nil || !info.IsDir() {
 		return none, "", fmt.Errorf("%s at %s has no directory %q", from.URL, commit, from.Dir)
 	}
 	built, err := p.buildFrom(ctx, source, origin)

@@ -62,3 +62,40 @@ func TestACommitOfTheRepository(t *testing.T) {
 		require.ErrorAs(t, err, &foreign, "%v", one)
 	}
 }
+
+// What a repository has is built, and nothing else of this machine: not by a link, and not with what others have put into the
+// directory for temporary files, where the go command looks for it.
+func TestARepositoryIsBuiltAlone(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	outside, shared := t.TempDir(), t.TempDir()
+	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+	t.Setenv("TMPDIR", shared)
+	require.NoError(t, os.WriteFile(filepath.Join(shared, "go.work"), []byte("go 1.24\n"), 0o600))
+	for _, dir := range []string{outside, filepath.Join(outside, "p")} {
+		require.NoError(t, os.MkdirAll(dir, 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module example.com/outside\n"), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte("package main\n\nfunc main() { ofThisMachine() }\n"), 0o600))
+	}
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module example.com/x\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte("package main\n\nfunc main() { ofTheRepository() }\n"), 0o600))
+	require.NoError(t, os.Symlink(outside, filepath.Join(dir, "link")))
+	require.NoError(t, os.Symlink(".", filepath.Join(dir, "own")))
+	for _, args := range [][]string{{"init", "--quiet"}, {"add", "."}, {"commit", "--quiet", "-m", "all"}} {
+		out, err := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=x", "-c", "user.email=x@example.com"}, args...)...).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	p, err := Open(t.Context(), nil, Options{Places: Places{Cache: t.TempDir()}})
+	require.NoError(t, err)
+	defer p.Close(t.Context())
+	client, err := p.Registry(nil)
+	require.NoError(t, err)
+	for at, says := range map[string]string{"": "ofTheRepository", "own": "ofTheRepository", "link": `has no directory "link"`, "link/p": `has no directory "link/p"`} {
+		from := registry.Source{Kind: registry.Git, URL: "file://" + filepath.ToSlash(dir), Dir: at}
+		_, _, err = p.BuildCommit(t.Context(), client, from, "")
+		require.ErrorContains(t, err, says)
+		require.NotContains(t, err.Error(), "ofThisMachine")
+	}
+}

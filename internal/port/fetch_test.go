@@ -29,12 +29,32 @@ func TestATagOfARepository(t *testing.T) {
 		t.Skip("git is not installed")
 	}
 	sdk := imitations(t)
+	repository(t, map[string]string{"go.mod": dogMod, "main.go": dogGo, "text.go": textGo}, nil)
+	for _, source := range []string{"acme/dog@3.1.0", "https://github.com/acme/terraform-provider-dog@v3.1.0"} {
+		built, err := port.Port(t.Context(), source, port.Options{Dir: t.TempDir(), SDK: sdk})
+		require.NoError(t, err, source)
+		require.Equal(t, "5 provider dog old", described(t, built))
+		require.Equal(t, "3.1.0", built.Manifest.Version)
+		require.Equal(t, "dog", built.Manifest.Name)
+	}
+	_, err := port.Port(t.Context(), "acme/dog@3.2.0", port.Options{Dir: t.TempDir(), SDK: sdk})
+	require.ErrorContains(t, err, "fetching acme/dog@3.2.0: ")
+	_, err = port.Port(t.Context(), "https://github.com/acme/terraform-provider-dog@v3.2.0", port.Options{Dir: t.TempDir(), SDK: sdk})
+	require.ErrorContains(t, err, "fetching v3.2.0 from https://github.com/acme/terraform-provider-dog: ")
+}
+
+// repository makes acme/terraform-provider-dog at GitHub, as git sees it, with files and links. It has the tag v3.1.0. dir is a clone.
+func repository(t *testing.T, files, links map[string]string) (dir string) {
+	t.Helper()
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
-	dir := filepath.Join(home, "acme", "terraform-provider-dog")
-	require.NoError(t, os.MkdirAll(dir, 0o755))
-	for name, text := range map[string]string{"go.mod": dogMod, "main.go": dogGo, "text.go": textGo} {
+	dir = filepath.Join(home, "acme", "terraform-provider-dog")
+	for name, text := range files {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	for name, to := range links {
+		require.NoError(t, os.Symlink(to, filepath.Join(dir, name)))
 	}
 	config := filepath.Join(home, "config")
 	url := "file://" + filepath.ToSlash(home) + "/"
@@ -44,17 +64,65 @@ func TestATagOfARepository(t *testing.T) {
 		out, err := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=x", "-c", "user.email=x@example.com"}, args...)...).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	}
-	for _, source := range []string{"acme/dog@3.1.0", "https://github.com/acme/terraform-provider-dog@v3.1.0"} {
-		built, err := port.Port(t.Context(), source, port.Options{Dir: t.TempDir(), SDK: sdk})
-		require.NoError(t, err, source)
-		require.Equal(t, "5 provider dog old", described(t, built))
-		require.Equal(t, "3.1.0", built.Manifest.Version)
-		require.Equal(t, "dog", built.Manifest.Name)
+	return dir
+}
+
+// A repository has its own files, and brings none of this machine into a module or into the cache: not by a link, a replacement in
+// go.mod, a directory, or because it has no go.mod.
+func TestARepositoryHasOnlyItsOwn(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
 	}
-	_, err = port.Port(t.Context(), "acme/dog@3.2.0", port.Options{Dir: t.TempDir(), SDK: sdk})
-	require.ErrorContains(t, err, "fetching acme/dog@3.2.0: ")
-	_, err = port.Port(t.Context(), "https://github.com/acme/terraform-provider-dog@v3.2.0", port.Options{Dir: t.TempDir(), SDK: sdk})
-	require.ErrorContains(t, err, "fetching v3.2.0 from https://github.com/acme/terraform-provider-dog: ")
+	sdk := imitations(t)
+	const from, canary = "https://github.com/acme/terraform-provider-dog", "var Canary = `of this machine`\n"
+	outside := t.TempDir()
+	for name, text := range map[string]string{"go.mod": dogMod, "main.go": dogGo, "text.go": textGo, "canary.go": "package main\n" + canary} {
+		require.NoError(t, os.WriteFile(filepath.Join(outside, name), []byte(text), 0o644))
+	}
+	for name, c := range map[string]struct {
+		source       string
+		files, links map[string]string
+		fails        string
+	}{
+		"link to a file":           {from + "@v3.1.0", map[string]string{"go.mod": dogMod, "main.go": dogGo, "text.go": textGo}, map[string]string{"canary.go": filepath.Join(outside, "canary.go")}, ""},
+		"link to a file of git":    {from + "@v3.1.0", map[string]string{"go.mod": dogMod, "main.go": dogGo, "text.go": textGo}, map[string]string{"canary.go": ".git/HEAD"}, ""},
+		"link of a clone":          {"", map[string]string{"go.mod": dogMod, "main.go": dogGo, "text.go": textGo}, map[string]string{"canary.go": filepath.Join(outside, "canary.go")}, ""},
+		"link to its own":          {from + "@v3.1.0", map[string]string{"go.mod": dogMod, "other/text": textGo, "main.go": dogGo}, map[string]string{"text.go": "other/text"}, ""},
+		"link in place of go.mod":  {from + "@v3.1.0", map[string]string{"main.go": dogGo}, map[string]string{"go.mod": filepath.Join(outside, "go.mod")}, "go.mod"},
+		"link to a directory":      {from + "//link@v3.1.0", map[string]string{"go.mod": dogMod}, map[string]string{"link": outside}, "has no directory link"},
+		"directory behind a link":  {from + "//link/" + filepath.Base(outside) + "@v3.1.0", map[string]string{"go.mod": dogMod}, map[string]string{"link": filepath.Dir(outside)}, "has no directory link/"},
+		"replacement":              {from + "@v3.1.0", map[string]string{"go.mod": dogMod + "replace example.com/x => " + filepath.ToSlash(outside) + "\n", "main.go": dogGo, "text.go": textGo}, nil, "which is not a directory of the repository"},
+		"replacement beside it":    {from + "@v3.1.0", map[string]string{"go.mod": dogMod + "replace example.com/x => ../..\n", "main.go": dogGo, "text.go": textGo}, nil, "which is not a directory of the repository"},
+		"no go.mod, but one above": {from + "@v3.1.0", map[string]string{"main.go": dogGo, "text.go": textGo}, nil, "has no go.mod"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clone := repository(t, c.files, c.links)
+			if c.source == "" {
+				c.source = clone
+			}
+			cache := filepath.Join(t.TempDir(), "cache")
+			require.NoError(t, os.Mkdir(cache, 0o700))
+			if c.fails == "has no go.mod" { // a user who has one in his home directory
+				require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(cache), "go.mod"), []byte(dogMod), 0o600))
+				require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(cache), "canary.go"), []byte(canary), 0o600))
+			}
+			built, err := port.Port(t.Context(), c.source, port.Options{Dir: cache, SDK: sdk})
+			if c.fails != "" {
+				require.ErrorContains(t, err, c.fails)
+			} else {
+				require.NoError(t, err)
+				require.Equal(t, "5 provider dog old", described(t, built))
+			}
+			require.NoError(t, filepath.WalkDir(cache, func(path string, d os.DirEntry, err error) error {
+				if err != nil || d.IsDir() {
+					return err
+				}
+				text, err := os.ReadFile(path)
+				require.NotContains(t, string(text), canary, path)
+				return err
+			}))
+		})
+	}
 }
 
 // A proxy that has rules is told as such, for the provider and for what it needs.

@@ -272,7 +272,7 @@ func (w *build) patch(m *goModule, s *shim) (string, error) {
 		return "", err
 	}
 	return w.keep("patched", strings.Join([]string{m.Path, m.Version, from, sum}, "\n"), func(to string) error {
-		if err := copyTree(from, to, nil); err != nil {
+		if err := copyTree(from, to, "", nil); err != nil {
 			return err
 		}
 		file := filepath.Join(to, "go.mod")

@@ -18,6 +18,7 @@ import (
 	modsemver "golang.org/x/mod/semver"
 	"golang.org/x/mod/sumdb/dirhash"
 
+	"github.com/husk-dev/husk/internal/base/confined"
 	"github.com/husk-dev/husk/internal/base/gitcommand"
 )
 
@@ -40,7 +41,7 @@ func (b *porter) fetch(ctx context.Context, text string) (*sourceTree, error) {
 	info, err := os.Stat(text)
 	switch {
 	case err == nil && info.IsDir():
-		return b.copyDirectory(text)
+		return b.copyDirectory(text, "")
 	case err == nil:
 		return nil, fmt.Errorf("%s is a file: name a directory of Go source, a provider such as hashicorp/time, or MODULE@VERSION", text)
 	case !errors.Is(err, fs.ErrNotExist):
@@ -82,7 +83,10 @@ func (b *porter) clone(ctx context.Context, text string, r reference) (*sourceTr
 	if _, err := gitcommand.CheckOut(ctx, dir, r.repository.URL, r.repository.Ref); err != nil {
 		return nil, err
 	}
-	s, err := b.copyDirectory(filepath.Join(dir, filepath.FromSlash(r.repository.Dir)))
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return nil, err
+	}
+	s, err := b.copyDirectory(filepath.Join(dir, filepath.FromSlash(r.repository.Dir)), dir)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +134,7 @@ func (b *porter) climb(ctx context.Context, found *downloaded) (*downloaded, err
 
 // keepModule copies a module into the cache. What it declares as its own path does not matter.
 func (b *porter) keepModule(r reference, found *downloaded) (*sourceTree, error) {
-	root, err := b.keep("source", found.Sum, func(to string) error { return copyTree(found.Dir, to, nil) })
+	root, err := b.keep("source", found.Sum, func(to string) error { return copyTree(found.Dir, to, "", nil) })
 	if err != nil {
 		return nil, err
 	}
@@ -184,11 +188,15 @@ func noModuleError(shown string) error {
 		"get its source, run \"go mod init\" and \"go mod tidy\" there, and name that directory", shown)
 }
 
-// copyDirectory copies the module that a directory belongs to.
-func (b *porter) copyDirectory(dir string) (*sourceTree, error) {
+// copyDirectory copies the module that a directory belongs to. All that is copied is in the repository, unless that is empty: the
+// user has not chosen what it has.
+func (b *porter) copyDirectory(dir, repository string) (*sourceTree, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
+	}
+	if !isOf(repository, abs) {
+		return nil, fmt.Errorf("the repository has no directory %s", relative(repository, abs))
 	}
 	root := abs
 	for {
@@ -196,7 +204,7 @@ func (b *porter) copyDirectory(dir string) (*sourceTree, error) {
 			break
 		}
 		parent := filepath.Dir(root)
-		if parent == root {
+		if parent == root || root == repository {
 			return nil, noModuleError(dir)
 		}
 		root = parent
@@ -227,6 +235,9 @@ func (b *porter) copyDirectory(dir string) (*sourceTree, error) {
 		if !filepath.IsAbs(from) {
 			from = filepath.Join(root, filepath.FromSlash(from))
 		}
+		if !isOf(repository, from) {
+			return nil, fmt.Errorf("go.mod replaces %s by %s, which is not a directory of the repository", r.Old.Path, r.New.Path)
+		}
 		kept, _, err := b.keepDirectory("source", from)
 		if err != nil {
 			return nil, fmt.Errorf("%s: go.mod replaces %s by %s: %w", dir, r.Old.Path, r.New.Path, err)
@@ -242,6 +253,20 @@ func (b *porter) copyDirectory(dir string) (*sourceTree, error) {
 // outside reports whether the directory of a replacement is not in the module.
 func outside(dir string) bool { return !filepath.IsLocal(filepath.FromSlash(dir)) }
 
+// isOf reports whether a path is in a repository with all links followed, and no part of what git keeps there. Without a repository,
+// all paths are.
+func isOf(repository, path string) bool {
+	if repository == "" {
+		return true
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return false
+	}
+	below, err := filepath.Rel(repository, real)
+	return err == nil && filepath.IsLocal(below) && !confined.IsOfRepository(below)
+}
+
 // keepDirectory copies a directory into the cache, under a name that its contents decide.
 func (b *porter) keepDirectory(kind, dir string) (kept, sum string, err error) {
 	made, err := os.MkdirTemp(b.dir, "copy-*")
@@ -249,7 +274,11 @@ func (b *porter) keepDirectory(kind, dir string) (kept, sum string, err error) {
 		return "", "", err
 	}
 	defer os.RemoveAll(made)
-	if err := copyTree(dir, made, besideSource); err != nil {
+	repository, err := repositoryOf(dir)
+	if err != nil {
+		return "", "", err
+	}
+	if err := copyTree(dir, made, repository, besideSource); err != nil {
 		return "", "", err
 	}
 	if sum, err = dirhash.HashDir(made, "", dirhash.Hash1); err != nil {
@@ -264,6 +293,21 @@ func (b *porter) keepDirectory(kind, dir string) (kept, sum string, err error) {
 	return kept, sum, err
 }
 
+// repositoryOf returns the repository that a directory is in, or the directory if it is in none. Somebody else may have made the links
+// in it, also if the user has cloned it.
+func repositoryOf(dir string) (string, error) {
+	dir, err := filepath.EvalSymlinks(dir)
+	for at := dir; err == nil; at = filepath.Dir(at) {
+		if _, missing := os.Lstat(filepath.Join(at, ".git")); missing == nil {
+			return at, nil
+		}
+		if at == filepath.Dir(at) {
+			break
+		}
+	}
+	return dir, err
+}
+
 // besideSource reports whether a directory in a checkout is no part of the source.
 func besideSource(dir string) bool {
 	if path.Base(dir) == "vendor" && !strings.Contains(dir, "/") {
@@ -273,8 +317,8 @@ func besideSource(dir string) bool {
 }
 
 // copyTree copies regular files and directories, without those for which skip, unless it is nil, returns
-// true. A link to a file becomes that file; other links are left out, as the Go command does.
-func copyTree(from, to string, skip func(dir string) bool) error {
+// true. A link to a file becomes that file; other links are left out, as the Go command does, and those that lead out of a repository.
+func copyTree(from, to, repository string, skip func(dir string) bool) error {
 	return filepath.WalkDir(from, func(at string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -290,7 +334,7 @@ func copyTree(from, to string, skip func(dir string) bool) error {
 			return os.MkdirAll(filepath.Join(to, name), 0o755)
 		}
 		info, err := os.Stat(at)
-		if err != nil || !info.Mode().IsRegular() {
+		if err != nil || !info.Mode().IsRegular() || entry.Type() == fs.ModeSymlink && !isOf(repository, at) {
 			return nil // a broken link, a socket, or a link to a directory
 		}
 		data, err := os.ReadFile(at)

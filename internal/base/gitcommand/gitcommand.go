@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"time"
 )
 
 // isOfRepository reports whether a variable of the environment is about the repository that git works on. Git sets them for
@@ -41,6 +42,9 @@ var withoutCredentials = []string{
 	"-c", "core.askPass=", "-c", "http.extraHeader=", "-c", "http.cookieFile=", "-c", "http.sslCert=", "-c", "http.sslKey=", "-c", "http.delegation=none", "-c", "http.emptyAuth=false",
 }
 
+// waitDelay is the time to wait for git after it was killed, because the program that it has started for a protocol keeps its output open.
+const waitDelay = time.Second
+
 // In returns what runs git in a directory, and says in errors what it was for.
 func In(ctx context.Context, dir, what string) func(args ...string) (string, error) {
 	return func(args ...string) (string, error) {
@@ -49,10 +53,14 @@ func In(ctx context.Context, dir, what string) func(args ...string) (string, err
 			"-c", "http.lowSpeedLimit=1", "-c", "http.lowSpeedTime=60", // a server that sends nothing
 		}, withoutCredentials...), args...)...)
 		cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return isOfRepository(v) || isOfCredentials(v) }), "GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_NOSYSTEM=1")
+		cmd.WaitDelay = waitDelay
 		out, err := cmd.CombinedOutput()
 		text := strings.TrimSpace(string(out))
 		if errors.Is(err, exec.ErrNotFound) {
 			return "", fmt.Errorf("a source in git needs the command git, which is not installed: %w", err)
+		}
+		if ctx.Err() != nil {
+			return "", fmt.Errorf("%s: %w", what, context.Cause(ctx))
 		}
 		if err != nil {
 			return "", fmt.Errorf("%s: %s", what, text)
@@ -63,12 +71,12 @@ func In(ctx context.Context, dir, what string) func(args ...string) (string, err
 
 // CheckOut fetches a branch, tag, or commit of a repository into an empty directory, and returns the commit.
 func CheckOut(ctx context.Context, dir, url, ref string) (string, error) {
+	if ref == "" {
+		ref = "HEAD"
+	}
 	git := In(ctx, dir, fmt.Sprintf("fetching %s from %s", ref, url))
 	if _, err := git("init", "--quiet"); err != nil {
 		return "", err
-	}
-	if ref == "" {
-		ref = "HEAD"
 	}
 	if _, err := git("fetch", "--quiet", "--depth", "1", "--no-tags", "--", url, ref); err != nil {
 		// Servers without the newer protocol have only whole repositories, and their branches and tags.
