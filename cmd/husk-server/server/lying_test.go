@@ -187,6 +187,13 @@ func TestLyingWorkersAndClients(t *testing.T) {
 		{"a report with a path for its ID", w, post, "/v1/work/report", report(func(r *runapi.Report) { r.ID = "../../../../../../etc/x" }), 400},
 		{"a worker that rings", w, post, "/v1/work/report", report(func(r *runapi.Report) { r.Worker = "w\a" }), 400},
 		{"a report that ann has approved", w, post, "/v1/work/report", reported, 204},
+		// What runs have made and could not record.
+		{"what a run of others has made", w, post, "/v1/work/unrecorded", runapi.Unrecorded{Run: running.ID, Token: token}, 404},
+		{"what a run makes that goes on", w, post, "/v1/work/unrecorded", runapi.Unrecorded{Run: mine.ID, Token: token}, 503},
+		{"what a run has made that has ended", w, post, "/v1/work/unrecorded", runapi.Unrecorded{Run: stale.ID, Token: stale.Token}, 410},
+		{"what a path has made", w, post, "/v1/work/unrecorded", runapi.Unrecorded{Run: "../../" + running.ID, Token: token}, 400},
+		{"more records than steps", w, post, "/v1/work/unrecorded", `{"run":"` + mine.ID + `","records":[` + strings.Repeat(`{"sequence":1,"record":"AAAAAAAAAAAAAAAA"},`, remote.MaxUnrecorded) + `{}]}`, 400},
+		{"what the run of a client has made", e, post, "/v1/work/unrecorded", runapi.Unrecorded{Run: mine.ID, Token: token}, 403},
 		// Forged requests of clients.
 		{"files that are others", e, put, "/v1/bundles/" + digest("x"), "y", 400},
 		{"files of others", e, http.MethodHead, "/v1/bundles/" + digest(files), nil, 404},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/backend/remote"
 	"github.com/husk-dev/husk/internal/backend/runapi"
 	"github.com/husk-dev/husk/internal/base/intake"
 )
@@ -16,6 +17,9 @@ import (
 func (s *Server) settle(ctx context.Context, c *caller, u runapi.Unrecorded) error {
 	if !runapi.IsID(u.Run) {
 		return refusef(http.StatusBadRequest, "%.60q is no ID of a run", u.Run)
+	}
+	if len(u.Records) > remote.MaxUnrecorded {
+		return refusef(http.StatusBadRequest, "a run has left at most %d records", remote.MaxUnrecorded)
 	}
 	var r *record
 	err := s.db.step(ctx, func(t *tx) (err error) {

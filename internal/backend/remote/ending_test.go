@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/backend/remote"
 )
 
 // stuckStore has leases that cannot be released while fails is set.
@@ -158,4 +160,19 @@ func TestEndingsWithoutARecord(t *testing.T) {
 	updates, err := kept.State.History(t.Context(), stack)
 	require.NoError(t, err)
 	require.Equal(t, [][]byte{[]byte("{}")}, updates)
+}
+
+// What the process of a run has left may be anything: who has taken it over chooses how much memory its worker takes.
+func TestRecordsThatARunLeaves(t *testing.T) {
+	all, err := remote.ReadUnrecorded(strings.NewReader(`{"sequence":1}` + "\n" + `{"sequence":2`))
+	require.NoError(t, err)
+	require.Len(t, all, 1, "the last was cut off")
+	for text, wrong := range map[string]string{
+		strings.Repeat("{}\n", remote.MaxUnrecorded+1): "more than 65536 records",
+		strings.Repeat("x", 64<<20+1):                  "more than 64 MiB",
+		"[]\n":                                         "a record that the run has left",
+	} {
+		_, err := remote.ReadUnrecorded(strings.NewReader(text))
+		require.ErrorContains(t, err, wrong)
+	}
 }

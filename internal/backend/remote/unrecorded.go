@@ -40,8 +40,12 @@ func (u Unrecorded) write(name string) error {
 	return errors.Join(err, file.Sync(), file.Close())
 }
 
-// maxUnrecorded bounds the records that one run leaves, in bytes. They are those of steps that were under way at once.
-const maxUnrecorded = 64 << 20
+// maxUnrecorded bounds the records that one run leaves, in bytes, and MaxUnrecorded their number: each is decoded, and is a transaction
+// of the server's. They are those of steps that were under way at once.
+const (
+	maxUnrecorded = 64 << 20
+	MaxUnrecorded = 1 << 16
+)
 
 // ReadUnrecorded reads what the process of a run has left. A last line that was cut off is of a record that was not confirmed.
 func ReadUnrecorded(in io.Reader) (all []Unrecorded, err error) {
@@ -57,6 +61,9 @@ func ReadUnrecorded(in io.Reader) (all []Unrecorded, err error) {
 		line, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
 			return all, nil
+		}
+		if len(all) == MaxUnrecorded {
+			return nil, fmt.Errorf("the run has left more than %d records", MaxUnrecorded)
 		}
 		var one Unrecorded
 		if err := intake.AnswerJSON(line, &one); err != nil {
