@@ -42,7 +42,8 @@ type Loader struct {
 	// Modules are the modules by the names of their packages.
 	Modules map[string]Module
 	// Dir has modules by digest, as beside a state; empty for none. A deployment refreshes and deletes resources by
-	// the module that made them, if Dir has it, with the options of the listed one.
+	// the module that made them, if Dir has it, with the options of the listed one. Whoever writes the state chooses among them, so it
+	// has none that may not run.
 	Dir string
 }
 
