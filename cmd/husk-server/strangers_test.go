@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
 	"net/http"
@@ -33,6 +34,12 @@ type stranger struct {
 	directory string
 	// refused has what the server says of a run that it does not even take.
 	refused string
+	// stack is one of its own, for what makes something; empty for one that others use as well.
+	stack string
+	// says has what its log says, so that it has come that far.
+	says string
+	// always is set for one that is never left out, and large for one that compiles a large module.
+	always, large bool
 }
 
 // place is something that a stranger would like to read, write, or reach.
@@ -151,6 +158,63 @@ func strangers(places []place, inside string) (all []stranger) {
 	return all
 }
 
+// modules are strangers with a module that looks in places, at an address, and in the memory of a process: one with what it may
+// have, which ends well, and one that is to be granted all of that.
+func modules(spy []byte, places, process, inside string) (all []stranger) {
+	const canary = "canary-secret"
+	text := []byte(canary)
+	slices.Reverse(text) // it is in no file of the stranger's
+	for _, one := range []stranger{
+		{name: "a module", stack: "modules", options: []string{`".", "work:rw"`, ""}, says: `work/own: "of eve"`},
+		{name: "a module that is granted another process", options: []string{strconv.Quote(process), ""}, says: "the project is not trusted"},
+		{name: "a module that is granted an address", options: []string{`"."`, fmt.Sprintf(", http: [%q]", "http://"+inside)}, says: "the project is not trusted"},
+	} {
+		one.files = [][2]string{{"spy.wasm", string(spy)}, {"work/own", "of eve"}, {"Husk.yaml", fmt.Sprintf(`name: b
+runtime: yaml
+plugins: {providers: [{name: spy, path: spy.wasm, grants: {fs: [%s], kv: true%s}}]}
+resources:
+  look: {type: spy:Look, properties: {paths: [".", "..", "/", %s, "/proc/self/environ", "/proc", "/etc"], urls: [%q, "http://169.254.169.254/latest"], texts: [], processes: [%q, /proc/self], text: %q}}
+outputs: {found: "${look.found}"}
+`, one.options[0], one.options[1], places, "http://"+inside, process, text)}}
+		one.operation, one.options, one.always = "up", nil, true
+		all = append(all, one)
+	}
+	return all
+}
+
+// documents are strangers with the provider openapi, whose document is elsewhere, refers to what is elsewhere, or is of a service
+// inside. above is a path from the document to a file of another run.
+func documents(openapi []byte, above, elsewhere, inside string) (all []stranger) {
+	const document = `openapi: 3.0.0
+info: {title: api, version: "1"}
+servers: [{url: "http://%s"}]
+paths:
+  /things:
+    post:
+      requestBody: {content: {application/json: {schema: {$ref: %q}}}}
+      responses: {"201": {description: made, content: {application/json: {schema: {type: object, properties: {id: {type: string}}}}}}}
+  /things/{id}:
+    parameters: [{name: id, in: path, required: true, schema: {type: string}}]
+    get: {responses: {"200": {description: found, content: {application/json: {schema: {type: object, properties: {id: {type: string}, name: {type: string}}}}}}}}
+    delete: {responses: {"204": {description: gone}}}
+`
+	for _, one := range []struct{ name, document, refers, grants, says string }{
+		{"a document that refers to another run", "./api/api.yaml", above, "fs: [api]", "kept"},
+		{"a document that refers to a file", "./api/api.yaml", "file://" + elsewhere, "fs: [api]", "secret.yaml"},
+		{"a document that refers to an address", "./api/api.yaml", "http://" + inside + "/schema.yaml", "fs: [api]", "schema.yaml"},
+		{"a document elsewhere", elsewhere, "#/x", "fs: [api]", "secret.yaml"},
+		{"a document of a service inside", "./api/api.yaml", "own.yaml", "fs: [api], http: ['http://" + inside + "']", "the project is not trusted"},
+		{"a document of a service inside that is not granted", "./api/api.yaml", "own.yaml", "fs: [api]", inside},
+	} {
+		all = append(all, stranger{name: one.name, operation: "up", stack: "documents", says: one.says, large: true, files: [][2]string{
+			{"openapi.wasm", string(openapi)}, {"api/api.yaml", fmt.Sprintf(document, inside, one.refers)}, {"api/own.yaml", "{type: object, properties: {name: {type: string}}}\n"},
+			{"Husk.yaml", fmt.Sprintf("name: b\nruntime: yaml\nplugins: {providers: [{name: openapi, path: openapi.wasm, grants: {%s}}]}\npackages: {api: {source: openapi, parameters: [%q, api]}}\nresources: {thing: {type: api:Thing, properties: {name: x}}}\n",
+				one.grants, one.document)},
+		}})
+	}
+	return all
+}
+
 // Two teams share a worker, with a run of the first under way that has secrets, and secrets of the worker's operator everywhere.
 // Sixty and more projects of the second look for them. Nothing of that is in a log, an answer, a state, or a request that they
 // cause, whether their processes are confined or not: neither barrier hides the other.
@@ -224,7 +288,7 @@ outputs: {secret: "${kept.secret}"}
 	t.Cleanup(release)
 	run := filepath.Dir(filepath.Dir(filepath.Dir(kept)))
 
-	pid := strconv.Itoa(shared.Process.Pid)
+	pid, ofRun := strconv.Itoa(shared.Process.Pid), ""
 	// What others can read of the process of the run.
 	processes := 0
 	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -235,6 +299,7 @@ outputs: {secret: "${kept.secret}"}
 			continue
 		}
 		processes++
+		ofRun = filepath.Dir(command)
 		arguments, err := os.ReadFile(command)
 		require.NoError(t, err)
 		environment, err := os.ReadFile(filepath.Join(filepath.Dir(command), "environ"))
@@ -243,19 +308,13 @@ outputs: {secret: "${kept.secret}"}
 	}
 	require.Equal(t, 1, processes, "that of the run")
 	all := strangers([]place{
+		{"the memory of another run", ofRun + "/mem"}, {"the environment of another run", ofRun + "/environ"}, {"another run by its process", ofRun + "/root" + kept},
 		{"the environment of the worker", "/proc/" + pid + "/environ"}, {"its own environment", "/proc/self/environ"}, {"another run", kept},
 		{"the project of another run", filepath.Join(run, "files", "Husk.yaml")}, {"the operator's", filepath.Join(operator, "secret.yaml")},
 		{"the key of the server", filepath.Join(s.dir, "server", "server.key")}, {"the home of the operator", filepath.Join(operator, ".docker", "config.json")},
 	}, inside.address)
-	// What the sandbox has, with a module that looks everywhere.
-	look := stranger{name: "a module", operation: "up", files: [][2]string{{"spy.wasm", string(spy)}, {"work/own", "of eve"}, {"Husk.yaml", fmt.Sprintf(`name: b
-runtime: yaml
-plugins: {providers: [{name: spy, path: spy.wasm, grants: {fs: [".", "work:rw"], kv: true}}]}
-resources:
-  look: {type: spy:Look, properties: {paths: [".", "..", "/", %q, %q, %q, "/proc/self/environ", "/proc", "/etc"], urls: [%q, "http://169.254.169.254/latest"], texts: []}}
-outputs: {found: "${look.found}"}
-`, kept, worker, operator, "http://"+inside.address)}}}
-	all = append(all, look)
+	all = append(all, modules(spy, fmt.Sprintf("%q, %q, %q, %q, %q, %q", kept, filepath.Join("../..", filepath.Base(run), "files/work/kept"), worker, operator, ofRun+"/environ", ofRun+"/root"+kept), ofRun, inside.address)...)
+	all = append(all, documents(testmodule.Build(t, "../../examples/providers/openapi"), filepath.Join("../../..", filepath.Base(run), "files/work/kept"), filepath.Join(operator, "secret.yaml"), inside.address)...)
 	require.GreaterOrEqual(t, len(all), 60)
 
 	// That there is something to be found shows a user's own project.
@@ -269,22 +328,23 @@ outputs: {found: "${look.found}"}
 	}
 
 	mine := s.project(map[string]string{"Husk.yaml": "name: b\nresources: {}\n"})
-	stacks := []string{"dev", "s1", "s2", "s3"} // a stack has one run at a time
+	shares := []string{"dev", "s1", "s2", "s3"} // a stack has one run at a time
+	stacks := append(shares, "modules", "documents")
 	for _, stack := range stacks {
 		s.done("eve", "stack", "init", stack, "-C", mine)
 	}
 	client, err := runapi.NewClient(s.url, eve)
 	require.NoError(t, err)
 	var told strings.Builder
-	asked := map[string]string{}
+	asked := map[string]stranger{}
 	var order []string
 	tried := 0
 	for i, one := range all {
-		if i%each != 0 && one.name != look.name {
+		if i%each != 0 && !one.always || each > 1 && one.large {
 			continue
 		}
 		tried++
-		stack := stacks[tried%len(stacks)]
+		stack := cmp.Or(one.stack, shares[tried%len(shares)])
 		files := slices.Clone(one.files)
 		for i := range files {
 			files[i][0] = strings.Replace(files[i][0], "STACK", stack, 1)
@@ -300,7 +360,7 @@ outputs: {found: "${look.found}"}
 		switch {
 		case err == nil:
 			require.Empty(t, one.refused, one.name)
-			asked[n.ID], order = one.name, append(order, n.ID)
+			asked[n.ID], order = one, append(order, n.ID)
 		default:
 			require.ErrorAs(t, err, &refused, one.name)
 			fmt.Fprintln(&told, one.name, err)
@@ -332,12 +392,9 @@ outputs: {found: "${look.found}"}
 			last = *r
 			return !r.State.IsFinal(), nil
 		}))
-		require.NotRegexp(t, found, log.String()+last.Reason, asked[id])
-		require.NotContains(t, log.String(), "panic", asked[id])
-		if asked[id] == look.name {
-			require.Equal(t, runapi.Succeeded, last.State, "%s", &log)
-			require.Contains(t, log.String(), `work/own: "of eve"`, "it looks")
-		}
+		require.NotRegexp(t, found, log.String()+last.Reason, asked[id].name)
+		require.NotContains(t, log.String(), "panic", asked[id].name)
+		require.Contains(t, log.String(), asked[id].says, asked[id].name)
 		told.WriteString(log.String())
 	}
 	for _, path := range []string{"/v1/runs?limit=1000", "/v1/status", "/v1/schedules", "/v1/tokens", "/v1/whoami"} {

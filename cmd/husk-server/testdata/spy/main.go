@@ -2,6 +2,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +24,9 @@ type LookInputs struct {
 	Paths []string `husk:"paths" doc:"Files and directories to look at."`
 	URLs  []string `husk:"urls" doc:"Addresses to ask."`
 	Texts []string `husk:"texts" doc:"Whatever the program has found."`
+	// The text is reversed: it is not to be in what the module was given.
+	Processes []string `husk:"processes,optional" doc:"Directories of processes, whose memory is searched."`
+	Text      string   `husk:"text,optional" doc:"What is searched for, from its end to its begin."`
 }
 
 // LookState is a Look's.
@@ -111,6 +116,11 @@ func look(ctx context.Context, in LookInputs) string {
 		})
 		say("%s: %v", root, err)
 	}
+	for _, process := range in.Processes {
+		text := []byte(in.Text)
+		slices.Reverse(text)
+		say("memory of %s: %v", process, search(process, text, say))
+	}
 	keys, err := kv.Keys(ctx, "", "", 1000)
 	say("keys: %q %v", keys, err)
 	for _, key := range keys {
@@ -132,6 +142,34 @@ func look(ctx context.Context, in LookInputs) string {
 		_ = resp.Body.Close()
 	}
 	return b.String()
+}
+
+// search tells what is around a text in the memory of a process.
+func search(process string, text []byte, say func(string, ...any)) error {
+	maps, err := os.ReadFile(filepath.Join(process, "maps"))
+	if err != nil {
+		return err
+	}
+	memory, err := os.Open(filepath.Join(process, "mem"))
+	if err != nil {
+		return err
+	}
+	defer memory.Close()
+	part := make([]byte, 1<<20)
+	for line := range strings.Lines(string(maps)) {
+		var from, to int64
+		var rights string
+		if _, err := fmt.Sscanf(line, "%x-%x %s", &from, &to, &rights); err != nil || !strings.HasPrefix(rights, "rw") {
+			continue
+		}
+		for ; from < to; from += int64(len(part)) {
+			n, _ := memory.ReadAt(part[:min(int64(len(part)), to-from)], from) // nothing of what cannot be read
+			if at := bytes.Index(part[:n], text); at >= 0 {
+				say("memory of %s: %q", process, part[at:min(n, at+100)])
+			}
+		}
+	}
+	return nil
 }
 
 func main() {
