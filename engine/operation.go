@@ -90,7 +90,8 @@ type Up struct {
 	// differs; else the import fails.
 	UpdateOnImport bool
 	// StopOnPending fails the deployment while there are creations that an earlier run did not
-	// finish, with a [PendingCreatesError]; without it they are a warning.
+	// finish, with a [PendingCreatesError]; without it they are a warning. An object that has all
+	// inputs of such a creation, those that its schema identifies it by among them, is taken over.
 	StopOnPending bool
 }
 

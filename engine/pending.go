@@ -35,6 +35,11 @@ const pendingAdvice = "look for it, then run husk refresh with --adopt-pending-c
 // reportPending warns of operations that an earlier run did not end. Creations stay until the user says what
 // became of them, updates and deletions until their resource is read or gone. Others are forgotten.
 func (d *deployment) reportPending(ctx context.Context) error {
+	if d.StopOnPending {
+		if err := d.adoptEvident(ctx); err != nil {
+			return err
+		}
+	}
 	var done record.Change
 	var creations []urn.URN
 	for op, pending := range d.recorder.Unfinished() {
@@ -70,6 +75,45 @@ func (d *deployment) reportPending(ctx context.Context) error {
 		return &PendingCreatesError{URNs: creations}
 	}
 	return d.recorder.Record(ctx, done)
+}
+
+// adoptEvident takes over the objects of creations that were cut off, if a provider finds them, and they are certain to be these: all
+// that the schema identifies objects by is equal, and so are all other inputs. That an object is not found says nothing: whoever was cut
+// off from the stack may be creating it still.
+func (d *deployment) adoptEvident(ctx context.Context) error {
+	var creations []*state.Resource
+	for _, pending := range d.recorder.Unfinished() {
+		if pending.Type == state.OperationCreating && !providers.IsType(pending.Resource.Type) {
+			creations = append(creations, pending.Resource)
+		}
+	}
+	for _, created := range creations {
+		id := d.proposed(ctx, created)
+		if id == "" {
+			continue
+		}
+		a, err := d.readPending(ctx, created.URN, id)
+		if err != nil {
+			continue // it stays pending, and its warning says what to do
+		}
+		provider, err := d.providerOf(ctx, a.res)
+		if err != nil {
+			return err
+		}
+		described := d.describedBy(ctx, a.res, provider)
+		if described == nil {
+			continue
+		}
+		if different, known := compareIdentity(described, created.Inputs, a.res.Inputs); different != "" || !known {
+			continue
+		}
+		done := d.recorder.Supersede(d.recorder.Lookup(a.res.URN), a.res)
+		if err := d.recorder.Record(ctx, done.Ending(a.op)); err != nil {
+			return fmt.Errorf("adopt %s: %w", created.URN, err)
+		}
+		d.warn(created.URN, "an earlier run was cut off while creating this resource: its object %q was found, and is taken over", id)
+	}
+	return nil
 }
 
 // doubtOwned notes that what is deleted with a resource may be gone as well, since a deletion of that was cut off.
@@ -257,9 +301,17 @@ func (d *deployment) objectOwner(res *state.Resource) *state.Resource {
 // maxProposed bounds the objects that are read for one creation that was cut off: each costs a call.
 const maxProposed = 20
 
-// proposal names the object that a creation which was cut off seems to have made: the only one with its inputs
-// that no resource is. It is empty if nothing is certain.
+// proposal names the object of [deployment.proposed] in a warning.
 func (d *deployment) proposal(ctx context.Context, created *state.Resource) string {
+	if id := d.proposed(ctx, created); id != "" {
+		return fmt.Sprintf(" (it looks like the one with the ID %q)", id)
+	}
+	return ""
+}
+
+// proposed returns the ID of the object that a creation which was cut off seems to have made: the only one with its inputs
+// that no resource is. It is empty if there is none, or several.
+func (d *deployment) proposed(ctx context.Context, created *state.Resource) string {
 	if d.recorder.Provider(created.Provider) == nil {
 		return ""
 	}
@@ -281,7 +333,7 @@ func (d *deployment) proposal(ctx context.Context, created *state.Resource) stri
 	if len(found) != 1 {
 		return ""
 	}
-	return fmt.Sprintf(" (it looks like the one with the ID %q)", found[0])
+	return found[0]
 }
 
 // candidates returns the IDs of objects that a creation may have made: listed ones whose name or ID is one of

@@ -97,7 +97,7 @@ func (f *deployFlags) add(cmd *cobra.Command, names string) {
 		{"save-plan", "", &f.savePlan, "save the plan in this file, for husk up --plan"},
 		{"import-file", "", &f.importFile,
 			"write the resources that would be created to a file for husk import, with placeholders for IDs"},
-		{"stop-on-pending", "", &f.stopOnPending, "fail if an earlier run was interrupted while it created resources"},
+		{"stop-on-pending", "", &f.stopOnPending, "fail if an earlier run was interrupted while it created resources, unless these are found for certain"},
 		{"clear-pending-creates", "", &f.clearPendingCreates,
 			"forget creations that an earlier run did not finish (first check what they created)"},
 		{"adopt-pending-creates", "", &f.adopt,

@@ -232,6 +232,60 @@ func TestStopOnPendingCreations(t *testing.T) {
 	s.Up(enginetest.Chain(enginetest.Plain, "1"))
 }
 
+// An update that is to stop while something may exist takes over what is certain to be it, and stops for the rest: what has another
+// identity or other inputs, is of a type without an identity, or is not there, which it may be later.
+func TestEvidentObjectsOfPendingCreations(t *testing.T) {
+	for name, test := range map[string]struct {
+		path, mode string
+		plain      bool
+		adopted    bool
+	}{
+		"the one":          {path: "x", mode: "rw", adopted: true},
+		"another identity": {path: "y", mode: "rw"},
+		"other inputs":     {path: "x", mode: "ro"},
+		"no identity":      {path: "x", mode: "rw", plain: true},
+		"not there":        {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cloud := describedFiles()
+			if test.plain {
+				cloud.Schema = ""
+			}
+			s := enginetest.NewStack(t, cloud)
+			program := files(enginetest.File, "rw", "b", "x")
+			cloud.Hook = func(string) error { return crashed }
+			_, err := s.Try(enginetest.Up, program)
+			require.ErrorIs(t, err, crashed)
+			cloud.Hook = nil
+			cloud.Calls()
+			u := pendingURN(t, s)
+			s.Cloud.Read = func(req abi.ReadRequest) (abi.ReadResponse, error) {
+				if req.ID != "x" || test.path == "" {
+					return abi.ReadResponse{}, nil
+				}
+				is := enginetest.Props("path", test.path, "mode", test.mode)
+				return abi.ReadResponse{ID: req.ID, State: is, Inputs: &is}, nil
+			}
+			s.Edit = func(d *enginetest.Deployment) { d.StopOnPending = true }
+			_, err = s.Try(enginetest.Preview, program)
+			if !test.adopted {
+				var pending *engine.PendingCreatesError
+				require.ErrorAs(t, err, &pending)
+				_, err = s.Try(enginetest.Up, program)
+				require.ErrorAs(t, err, &pending)
+				require.Equal(t, u, pendingURN(t, s))
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, u, pendingURN(t, s), "a preview records nothing")
+			s.Up(program)
+			require.Empty(t, pendingURN(t, s))
+			require.Equal(t, "x", s.Resource("b").ID)
+			require.Empty(t, cloud.Calls(), "it is not made again")
+		})
+	}
+}
+
 // A creation that was cut off is checked as the same one again, so that what its provider
 // generates is the same; the user can forget it, and then it is another one.
 func TestACutOffCreationIsRepeated(t *testing.T) {
