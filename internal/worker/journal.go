@@ -93,10 +93,13 @@ func (j *journal) sent() bool {
 }
 
 func (j *journal) call(b runapi.Beat, answer *runapi.Answer) (err error) {
+	// A lease is three beats: after an attempt at a server that hangs, there is time for another.
+	const least = 5 * time.Second
+	client := j.client.AttemptsOf(max(j.beat, least))
 	if j.kept != nil {
-		_, err = j.client.CallFor(context.Background(), patience, http.MethodPost, "/v1/work/beat", b, answer)
+		_, err = client.CallFor(context.Background(), patience, http.MethodPost, "/v1/work/beat", b, answer)
 	} else {
-		_, err = j.client.Call(context.Background(), http.MethodPost, "/v1/work/beat", b, answer)
+		_, err = client.Call(context.Background(), http.MethodPost, "/v1/work/beat", b, answer)
 	}
 	return err
 }

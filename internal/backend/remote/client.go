@@ -46,6 +46,8 @@ const (
 	// firstPause is the pause after the first attempt. It doubles up to lastPause.
 	firstPause, lastPause = 50 * time.Millisecond, 2 * time.Second
 	maxReason             = 1 << 10 // bytes
+	// A connection of HTTP/2 that is silent for silentTime, and answers no ping in pingTime, leads to a machine that is gone.
+	silentTime, pingTime = 5 * time.Second, 3 * time.Second
 )
 
 var _ backend.Opener = Open
@@ -56,6 +58,9 @@ type client struct {
 	http              *http.Client
 	// reached says that the server has answered before.
 	reached atomic.Bool
+	// marks says that its answers come marked: see [backend.AnswerHeader]. Those of earlier versions do not, nor do those that a
+	// proxy takes the mark from.
+	marks atomic.Bool
 	// patience bounds all attempts of a call.
 	patience time.Duration
 	// unrecorded is the file for records that the server does not take, empty for none.
@@ -87,12 +92,14 @@ func Open(_ context.Context, at named.URL, dir string) (*backend.Backend, error)
 		Transport: &http.Transport{
 			Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 8,
 			TLSHandshakeTimeout: attemptTime, IdleConnTimeout: idleTime,
+			HTTP2: &http.HTTP2Config{SendPingTimeout: silentTime, PingTimeout: pingTime},
 		},
 		// The token is for this server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	if known := os.Getenv(KnownVariable); at.IsOperators() && known != "" {
 		c.reached.Store(true)
+		c.marks.Store(true)
 		if seconds, err := strconv.ParseUint(known, 10, 20); err == nil {
 			c.patience = max(c.patience, time.Duration(seconds)*time.Second)
 		}
@@ -196,11 +203,12 @@ func (c *client) attempt(ctx context.Context, name string, body []byte, repeated
 		return nil, c.again(err), err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	between := !backend.IsAnswer(resp.Header) && resp.Header.Get("Content-Type") != contentType
-	if between {
-		again = c.reached.Load()
-	} else {
+	marked := backend.IsAnswer(resp.Header)
+	if marked || resp.Header.Get("Content-Type") == contentType {
 		c.reached.Store(true)
+		c.marks.Store(marked)
+	} else {
+		again = c.reached.Load() && c.marks.Load()
 	}
 	if resp.StatusCode != http.StatusOK {
 		reason, _ := io.ReadAll(io.LimitReader(resp.Body, maxReason))

@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -288,6 +289,62 @@ func TestAnswersOfABalancer(t *testing.T) {
 	require.NoError(t, kept.State.Break(ctx, name))
 	require.ErrorIs(t, l.Append(ctx, 13, []byte("late")), state.ErrFenced)
 	require.NoError(t, l.Release(ctx))
+}
+
+// Answers that come without a mark, as those of earlier versions, and those that a proxy takes the mark from, are what they say.
+func TestAnswersWithoutAMark(t *testing.T) {
+	handler := remote.Handler(accessTo(newStacks(t)), intake.ProcessBudget())
+	var calls atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		calls.Add(1)
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, r)
+		w.Header().Set("Content-Type", answer.Header().Get("Content-Type"))
+		w.WriteHeader(answer.Code)
+		_, _ = w.Write(answer.Body.Bytes())
+	}))
+	defer server.Close()
+	b := open(t, server.URL, "reader")
+	_, err := b.State.List(t.Context())
+	require.NoError(t, err)
+	calls.Store(0)
+	require.ErrorContains(t, b.State.Create(t.Context(), state.StackName{Project: "p", Name: "s"}, []byte("{}")), "the token does not allow")
+	require.Equal(t, int32(1), calls.Load())
+}
+
+// A server that hangs for a while and then goes on begins no call whose client has given it up: it was sent again, and what was done
+// since is not to be undone.
+func TestACallThatWasGivenUpIsNotBegun(t *testing.T) {
+	kept := newStacks(t)
+	handler := remote.Handler(accessTo(kept), intake.ProcessBudget())
+	var body []byte
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ = io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		handler.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	ctx, name := t.Context(), state.StackName{Project: "p", Name: "s"}
+	require.NoError(t, open(t, server.URL, "all").State.Create(ctx, name, []byte("{}")))
+	l, err := kept.State.Lease(ctx, name, state.Holder{PID: 1})
+	require.NoError(t, err)
+	require.NoError(t, l.Remove(ctx))
+	again := func(ctx context.Context) int {
+		r := httptest.NewRequest(http.MethodPost, remote.Path+"create", bytes.NewReader(body)).WithContext(ctx)
+		r.Header.Set("Content-Type", "application/cbor")
+		r.Header.Set("Authorization", "Bearer all")
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, r)
+		return answer.Code
+	}
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	require.Equal(t, http.StatusServiceUnavailable, again(gone))
+	_, err = kept.State.Load(ctx, name)
+	require.ErrorIs(t, err, state.ErrStackNotFound)
+	require.Equal(t, http.StatusOK, again(ctx))
+	_, err = kept.State.Load(ctx, name)
+	require.NoError(t, err)
 }
 
 // The lease of a client that is gone ends by itself, by the clock of the store.

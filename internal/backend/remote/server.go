@@ -189,6 +189,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	req.again = r.Header.Get(attemptHeader) != ""
 	ctx := r.Context()
+	if err := ctx.Err(); err != nil {
+		refuse(err) // the client has sent it again since, and what it has done then is not to be undone
+		return
+	}
 	if op.changes {
 		// Once a change has begun, its outcome is found out, also if the client is gone.
 		ctx = context.WithoutCancel(ctx)
@@ -222,11 +226,14 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, op operation, acce
 	}
 	body, err := access.held.ReadAll(http.MaxBytesReader(w, r.Body, limit), r.ContentLength)
 	var full *intake.FullError
+	var most *http.MaxBytesError
 	switch {
 	case errors.As(err, &full):
 		return done, err
+	case errors.As(err, &most):
+		return done, &RefusedError{http.StatusRequestEntityTooLarge, fmt.Sprintf("the call has more than %d MiB", limit>>20)}
 	case err != nil:
-		return done, &RefusedError{http.StatusRequestEntityTooLarge, fmt.Sprintf("the call has not come whole, or has more than %d MiB", limit>>20)}
+		return done, &RefusedError{http.StatusServiceUnavailable, "the call has not come whole"}
 	}
 	var large *intake.TooLargeError
 	switch err := intake.CBOR(decoder, access.held, body, into); {
@@ -282,12 +289,14 @@ func refuse(w http.ResponseWriter, err error) {
 	case errors.As(err, &refused):
 	case errors.As(err, &full):
 		refused = refusedFor(full)
-		if !full.Never {
-			w.Header().Set("Retry-After", tryAfter)
-		}
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		refused = &RefusedError{http.StatusServiceUnavailable, "the connection has ended"}
 	default:
 		slog.Error("a request for the state of a stack could not be served", "error", err)
 		refused = &RefusedError{http.StatusInternalServerError, "the server cannot check what the token allows"}
+	}
+	if isLater(refused.Status) {
+		w.Header().Set("Retry-After", tryAfter)
 	}
 	http.Error(w, refused.Reason, refused.Status)
 }

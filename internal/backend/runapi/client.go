@@ -33,6 +33,9 @@ const (
 	// A body of more than largeBody bytes is sent once the server has agreed to it, or has not said anything for agreeTime, as
 	// a proxy that does not know the question.
 	largeBody, agreeTime = 1 << 20, 3 * time.Second
+	// A connection of HTTP/2 has all calls. One that is silent for silentTime and answers no ping in pingTime leads to a machine that
+	// is gone: another one may be found at the same address.
+	silentTime, pingTime = 5 * time.Second, 3 * time.Second
 )
 
 // StatusError is an answer of the server that refuses something.
@@ -64,6 +67,8 @@ type Client struct {
 	http              *http.Client
 	// reached says that the server has answered before, this client or another with the same server.
 	reached *atomic.Bool
+	// attemptTime bounds an attempt without a large body.
+	attemptTime time.Duration
 }
 
 // NewClient returns the client of the server at a URL such as https://husk.example.com, whose password is the token
@@ -80,12 +85,13 @@ func NewClient(text, token string) (*Client, error) {
 		token = password
 	}
 	u.User = nil
-	c := &Client{url: strings.TrimSuffix(u.String(), "/"), token: token, reached: new(atomic.Bool)}
+	c := &Client{url: strings.TrimSuffix(u.String(), "/"), token: token, reached: new(atomic.Bool), attemptTime: 2 * callTime}
 	c.place = c.url
 	c.http = &http.Client{
 		Transport: &http.Transport{
 			Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 16,
 			TLSHandshakeTimeout: callTime, IdleConnTimeout: time.Minute, ExpectContinueTimeout: agreeTime,
+			HTTP2: &http.HTTP2Config{SendPingTimeout: silentTime, PingTimeout: pingTime},
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the token is for this server
 	}
@@ -96,6 +102,14 @@ func NewClient(text, token string) (*Client, error) {
 func (c *Client) With(token string) *Client {
 	other := *c
 	other.token = token
+	return &other
+}
+
+// AttemptsOf returns the client with attempts of another time: whoever does not answer for that long, such as one server of several
+// that hangs, is not waited for.
+func (c *Client) AttemptsOf(long time.Duration) *Client {
+	other := *c
+	other.attemptTime = long
 	return &other
 }
 
@@ -181,7 +195,7 @@ func (c *Client) request(ctx context.Context, method, path, contentType string, 
 
 func (c *Client) attempt(ctx context.Context, method, path, contentType string, body []byte) (answer []byte, again bool, err error) {
 	const perSecond = 256 << 10
-	ctx, cancel := context.WithTimeout(ctx, 2*callTime+time.Duration(len(body)/perSecond)*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, c.attemptTime+time.Duration(len(body)/perSecond)*time.Second)
 	defer cancel()
 	req, err := c.request(ctx, method, path, contentType, body)
 	if err != nil {
@@ -204,7 +218,7 @@ func (c *Client) attempt(ctx context.Context, method, path, contentType string, 
 	}
 	between = between && c.reached.Load()
 	if resp.StatusCode/100 != 2 || between {
-		again := between || resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests
+		again := between || resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusRequestTimeout
 		return nil, again, c.refused(resp)
 	}
 	answer, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/runapi"
 )
 
@@ -46,6 +47,34 @@ func TestRetryAfter(t *testing.T) {
 		require.EqualValues(t, 2, asked.Load())
 		require.Zero(t, early.Load())
 	}
+}
+
+// A body that has not come whole is sent again: the way to the server was cut, or hung.
+func TestABodyThatWasCutOffIsSentAgain(t *testing.T) {
+	var asked atomic.Int64
+	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(backend.AnswerHeader, backend.Answered)
+		if asked.Add(1) == 1 {
+			w.WriteHeader(http.StatusRequestTimeout)
+		}
+	})
+	_, err := client.Call(t.Context(), http.MethodPost, "/", "body", nil)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, asked.Load())
+}
+
+// A server that hangs, one of several, is given up for another.
+func TestAServerThatHangs(t *testing.T) {
+	var asked atomic.Int64
+	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // else it is not seen that the client is gone
+		if asked.Add(1) == 1 {
+			<-r.Context().Done()
+		}
+	})
+	_, err := client.AttemptsOf(100*time.Millisecond).Call(t.Context(), http.MethodPost, "/", "body", nil)
+	require.NoError(t, err)
+	require.Greater(t, asked.Load(), int64(1))
 }
 
 // One that says so for longer than the client waits at all is believed.
