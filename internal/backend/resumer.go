@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -39,6 +40,34 @@ var ErrManyLeases = fmt.Errorf("%d leases of stacks at once, the most that it ma
 // LeasesOf returns what the keys begin with that have the owner of this one.
 func (k LeaseKey) LeasesOf() string { return k.owner + "." }
 
+// Tail is the end of a journal: the token of the last lease of its stack, the sequence number of its last record, and the records
+// that there are, by theirs.
+type Tail struct {
+	Token, Last uint64
+	Records     map[uint64][]byte
+}
+
+// Missing returns those of the records of [Resumer.Continue] that are to be appended.
+func (t Tail) Missing(name state.StackName, token, sequence uint64, records [][]byte) ([][]byte, error) {
+	has := 0
+	for has < len(records) {
+		is, ok := t.Records[sequence+uint64(has)]
+		if !ok || !bytes.Equal(is, records[has]) {
+			break
+		}
+		has++
+	}
+	switch next := sequence + uint64(has); {
+	case has == len(records):
+		return nil, nil
+	case t.Token != token:
+		return nil, state.Fenced(name)
+	case t.Last+1 != next:
+		return nil, state.OutOfSequence(name, next, t.Last+1)
+	}
+	return records[has:], nil
+}
+
 // A Resumer is a store whose leases end by its clock, and not with the process that has taken them: any process that knows the
 // key of one takes its steps. A step that was taken before, and whose answer was lost, is taken only once.
 type Resumer interface {
@@ -56,6 +85,9 @@ type Resumer interface {
 	Held(ctx context.Context, name state.StackName) (token uint64, err error)
 	// BreakHeld is Break for the lease with a token: one that was taken since lasts.
 	BreakHeld(ctx context.Context, name state.StackName, token uint64) error
+	// Continue appends records to the journal of a stack, the first with a sequence number, as who had the lease with a token would
+	// have: all that are not there, or none. The error is ErrFenced if somebody has taken another lease since.
+	Continue(ctx context.Context, name state.StackName, token, sequence uint64, records [][]byte) error
 	// EndLeases ends the lease of an owner, in a stack, or all of them if the stack is the zero value.
 	EndLeases(ctx context.Context, owner string, stack state.StackName) error
 }

@@ -5,6 +5,8 @@ package worker
 import (
 	"testing"
 	"time"
+
+	"github.com/husk-dev/husk/internal/backend/runapi"
 )
 
 // KillSoon has processes that do not heed interrupts killed soon, until the test ends.
@@ -12,4 +14,9 @@ func KillSoon(t *testing.T) {
 	was := killTime
 	killTime = 10 * time.Millisecond
 	t.Cleanup(func() { killTime = was })
+}
+
+// Outcome says how a run ended whose process ended with an error while the worker was stopped, or also killed.
+func Outcome(err error, killed bool) runapi.End {
+	return outcome(&runapi.Claim{StopOnPending: true}, err, true, killed, nil, "")
 }

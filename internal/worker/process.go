@@ -45,8 +45,6 @@ type process struct {
 	limits, environment []string
 	// trace is the file of spans, empty for none.
 	trace string
-	// stopOnPending has an update do nothing while it is not known what an earlier worker has created.
-	stopOnPending bool
 	// patience is how long the run waits for its server at least.
 	patience time.Duration
 }
@@ -87,9 +85,6 @@ func (p *process) command(r *runapi.Run, plan []byte) (cmd *exec.Cmd, planFile s
 	}
 	if operation != "preview" && !r.Previewing {
 		own = append(own, "--yes")
-	}
-	if p.stopOnPending && operation == "up" {
-		own = append(own, "--stop-on-pending")
 	}
 	if !p.trusted {
 		own = append(own, "--untrusted-project")

@@ -1,7 +1,9 @@
 package worker
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,18 +16,29 @@ import (
 const lockSuffix = ".lock"
 
 // runDir makes the directory of a run, which nobody else can enter, and whose lock tells other workers with the same directory
-// that it is in use. remove removes it with all that is in it.
-func (w *worker) runDir(id string) (dir string, remove func() error, err error) {
+// that it is in use. end leaves it to the next worker, or removes it with all that is in it.
+func (w *worker) runDir(of owned) (dir string, end func(remove bool) error, err error) {
 	all := w.dir("runs")
-	lock, release, err := newLock(all, id)
+	lock, release, err := newLock(all, of.Run)
 	if err != nil {
 		return "", nil, err
 	}
 	dir = strings.TrimSuffix(lock.Name(), lockSuffix)
-	remove = func() error {
+	end = func(remove bool) error {
+		if !remove {
+			return errors.Join(release(), lock.Close())
+		}
 		return errors.Join(os.RemoveAll(dir), release(), lock.Close(), removeIfThere(lock.Name()))
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil {
+	remove := func() error { return end(true) }
+	text, err := json.Marshal(of)
+	if err == nil {
+		_, err = lock.Write(text)
+	}
+	if err == nil {
+		err = os.Mkdir(dir, 0o700)
+	}
+	if err != nil {
 		return "", nil, errors.Join(err, remove())
 	}
 	for _, name := range []string{"files", "home", "tmp"} {
@@ -33,7 +46,7 @@ func (w *worker) runDir(id string) (dir string, remove func() error, err error) 
 			return "", nil, errors.Join(err, remove())
 		}
 	}
-	return dir, remove, nil
+	return dir, end, nil
 }
 
 // newLock makes a file and locks it. Another worker that has just begun may take one that is not locked yet for one that was left,
@@ -63,8 +76,9 @@ func newLock(all, id string) (lock *os.File, release func() error, err error) {
 	}
 }
 
-// clearRuns removes the directories of runs that a worker which died has left.
-func clearRuns(all string) error {
+// clearRuns removes the directories of runs that a worker which died has left, and keeps what these could not record.
+func (w *worker) clearRuns() error {
+	all := w.dir("runs")
 	entries, err := os.ReadDir(all)
 	if err != nil {
 		return err
@@ -78,12 +92,12 @@ func clearRuns(all string) error {
 			}
 			continue
 		}
-		failures = append(failures, clearRun(path))
+		failures = append(failures, w.clearRun(path))
 	}
 	return errors.Join(failures...)
 }
 
-func clearRun(path string) error {
+func (w *worker) clearRun(path string) error {
 	lock, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // its run has ended
@@ -98,7 +112,14 @@ func clearRun(path string) error {
 	if err != nil {
 		return errors.Join(err, lock.Close())
 	}
-	return errors.Join(os.RemoveAll(strings.TrimSuffix(path, lockSuffix)), release(), lock.Close(), removeIfThere(path))
+	dir := strings.TrimSuffix(path, lockSuffix)
+	var of owned
+	if err := json.NewDecoder(lock).Decode(&of); err == nil { // else it had not begun
+		if _, err := w.keepUnrecorded(of, filepath.Join(dir, "home")); err != nil {
+			return errors.Join(fmt.Errorf("what a run could not record is in %s: %w", dir, err), release(), lock.Close())
+		}
+	}
+	return errors.Join(os.RemoveAll(dir), release(), lock.Close(), removeIfThere(path))
 }
 
 func removeIfThere(path string) error {

@@ -23,7 +23,7 @@ func TestDirectoriesOfRuns(t *testing.T) {
 	all := w.dir("runs")
 	require.NoError(t, os.Mkdir(all, 0o700))
 	const id = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	dir, remove, err := w.runDir(id)
+	dir, end, err := w.runDir(owned{Run: id})
 	require.NoError(t, err)
 	for _, name := range []string{".", "files", "home", "tmp"} {
 		info, err := os.Stat(filepath.Join(dir, name))
@@ -32,23 +32,23 @@ func TestDirectoriesOfRuns(t *testing.T) {
 			require.Equal(t, os.FileMode(0o700), info.Mode().Perm(), name)
 		}
 	}
-	other, removeOther, err := w.runDir(id)
+	other, endOther, err := w.runDir(owned{Run: id})
 	require.NoError(t, err)
 	require.NotEqual(t, dir, other)
-	require.NoError(t, removeOther())
+	require.NoError(t, endOther(true))
 
 	// One is left by a worker that died, one by a version that had no locks, and one has but its lock.
 	require.NoError(t, os.MkdirAll(filepath.Join(all, "dead", "files"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(all, "dead.lock"), nil, 0o600))
 	require.NoError(t, os.MkdirAll(filepath.Join(all, "old", "files"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(all, "begun.lock"), nil, 0o600))
-	require.NoError(t, clearRuns(all))
+	require.NoError(t, w.clearRuns())
 	require.DirExists(t, filepath.Join(dir, "files"))
 	entries, err := os.ReadDir(all)
 	require.NoError(t, err)
 	require.Len(t, entries, 2, "the run that goes on, and its lock")
 
-	require.NoError(t, remove())
+	require.NoError(t, end(true))
 	entries, err = os.ReadDir(all)
 	require.NoError(t, err)
 	require.Empty(t, entries)
@@ -68,7 +68,7 @@ func TestWorkersShareADirectory(t *testing.T) {
 				case <-done:
 					return
 				default:
-					_ = clearRuns(all) // what ends meanwhile cannot be removed twice
+					_ = w.clearRuns() // what ends meanwhile cannot be removed twice
 				}
 			}
 		})
@@ -76,11 +76,11 @@ func TestWorkersShareADirectory(t *testing.T) {
 	defer clearing.Wait()
 	defer close(done)
 	for range 300 {
-		dir, remove, err := w.runDir("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+		dir, end, err := w.runDir(owned{Run: "ABCDEFGHIJKLMNOPQRSTUVWXYZ"})
 		require.NoError(t, err)
 		require.FileExists(t, dir+lockSuffix)
 		require.DirExists(t, filepath.Join(dir, "files"))
-		require.NoError(t, remove())
+		require.NoError(t, end(true))
 	}
 }
 

@@ -84,6 +84,8 @@ const (
 	fetchTime = 2 * time.Minute
 	// pause is between questions that fail.
 	pause = 3 * time.Second
+	// lastTime bounds how long a worker that stops tries to hand in what its runs could not record.
+	lastTime = 5 * time.Second
 )
 
 // Run takes runs until the context is done. Those that it has then stop after their current steps, and go on elsewhere.
@@ -102,7 +104,7 @@ func Run(ctx, kill context.Context, client *runapi.Client, o Options) (err error
 	}
 	defer func() { err = errors.Join(err, close()) }()
 	w.send = send
-	for _, dir := range []string{w.dir("runs"), w.dir("bundles"), w.dir("unrecorded"), o.Cache} {
+	for _, dir := range []string{w.dir("runs"), w.dir("bundles"), w.dir("unrecorded"), w.dir("refused"), o.Cache} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return err
 		}
@@ -121,7 +123,7 @@ func Run(ctx, kill context.Context, client *runapi.Client, o Options) (err error
 		}
 	}
 	// What a worker that died has left.
-	if err := errors.Join(clearRuns(w.dir("runs")), clear(w.dir("bundles"), keepTime)); err != nil {
+	if err := errors.Join(w.clearRuns(), clear(w.dir("bundles"), keepTime), clear(w.dir("refused"), keepTime)); err != nil {
 		return err
 	}
 	var all sync.WaitGroup
@@ -143,6 +145,11 @@ func Run(ctx, kill context.Context, client *runapi.Client, o Options) (err error
 		})
 	}
 	all.Wait()
+	if w.edge == nil { // the directory may end with the worker
+		last, cancel := context.WithTimeout(kill, lastTime)
+		defer cancel()
+		w.handInAll(last)
+	}
 	select {
 	case err := <-failures:
 		return err
@@ -277,12 +284,13 @@ type done struct {
 // attempt does a run in a directory of its own.
 func (w *worker) attempt(stop, kill context.Context, claim *runapi.Claim, j *journal) done {
 	fail := j.refuse
-	dir, remove, err := w.runDir(claim.ID)
+	dir, endDir, err := w.runDir(ownedBy(claim))
 	if err != nil {
 		return fail(err)
 	}
+	remove := true
 	defer func() {
-		if err := remove(); err != nil {
+		if err := endDir(remove); err != nil {
 			slog.Warn("files of a run are left", "error", err)
 		}
 	}()
@@ -303,7 +311,7 @@ func (w *worker) attempt(stop, kill context.Context, claim *runapi.Claim, j *jou
 	p := &process{
 		program: w.Program, project: claim.Project, dir: dir, files: files, home: home, config: filepath.Join(home, ".config"), cache: cache,
 		url: w.stacksOf(claim), trusted: w.Trusted, confined: w.confined, limits: w.Limits, environment: w.Environment,
-		withheld: claim.Withheld, stopOnPending: claim.StopOnPending,
+		withheld: claim.Withheld,
 		// The lease of the run, which is three beats, and as long again until the run was given to another worker.
 		patience: time.Duration(6 * claim.BeatSeconds * float64(time.Second)),
 	}
@@ -324,17 +332,19 @@ func (w *worker) attempt(stop, kill context.Context, claim *runapi.Claim, j *jou
 			return fail(err)
 		}
 	}
-	defer func() {
-		if err := w.keepUnrecorded(claim, home); err != nil {
-			w.Say("what the run %s has made, and could not record, is lost: %v", claim.ID, err)
-		}
-	}()
-	defer func() {
-		if err := w.sendSpans(home); err != nil {
-			slog.Warn("spans of a run are lost", "run", claim.ID, "error", err)
-		}
-	}()
-	return w.wait(stop, kill, claim, j, p, cmd, plan)
+	d := w.wait(stop, kill, claim, j, p, cmd, plan)
+	if err := w.sendSpans(home); err != nil {
+		slog.Warn("spans of a run are lost", "run", claim.ID, "error", err)
+	}
+	unrecorded, err := w.keepUnrecorded(ownedBy(claim), home)
+	if err != nil {
+		unrecorded, remove = true, false
+		w.Say("what the run %s has made, and could not record, stays in %s until a worker begins with this directory: %v", claim.ID, dir, err)
+	}
+	if unrecorded {
+		d.End = runapi.End{Outcome: runapi.Queued, Reason: unrecordedReason}
+	}
+	return d
 }
 
 // cacheOf returns the directory of what the runs of a team compile. Who writes code that others run must be of the same team.
@@ -467,15 +477,15 @@ func (w *worker) wait(stop, kill context.Context, claim *runapi.Claim, j *journa
 	interrupts := 0
 	var overdue <-chan time.Time
 	interrupt := func(wanted int) {
+		if wanted > 1 && interrupts < wanted {
+			overdue = time.After(killTime)
+		}
 		for ; interrupts < wanted; interrupts++ {
 			if err := cmd.Process.Signal(os.Interrupt); err != nil {
 				_ = cmd.Process.Kill() // there are no interrupts here, or it has ended
 			}
 			const between = 100 * time.Millisecond // two at once are one
 			time.Sleep(between)
-		}
-		if wanted > 1 && overdue == nil {
-			overdue = time.After(killTime)
 		}
 	}
 	for {
@@ -493,7 +503,7 @@ func (w *worker) wait(stop, kill context.Context, claim *runapi.Claim, j *journa
 			if d.changed = w.edge != nil && errors.As(err, &exit) && exit.ExitCode() == changesCode; d.changed {
 				err = nil
 			}
-			d.End = outcome(claim, err, stop.Err() != nil && !d.cancelled, p, plan)
+			d.End = outcome(claim, err, stop.Err() != nil && !d.cancelled, interrupts > 1, p, plan)
 			d.cancelled = d.cancelled && d.Outcome != runapi.Succeeded
 			return d
 		case n := <-j.cancel:
@@ -517,8 +527,11 @@ func (w *worker) wait(stop, kill context.Context, claim *runapi.Claim, j *journa
 	}
 }
 
+// killedReason is why a run goes on elsewhere whose steps were not let end.
+const killedReason = "the worker was stopped before the steps of the run had ended"
+
 // outcome says how a run ended.
-func outcome(claim *runapi.Claim, err error, stopped bool, p *process, plan string) runapi.End {
+func outcome(claim *runapi.Claim, err error, stopped, killed bool, p *process, plan string) runapi.End {
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
@@ -529,12 +542,14 @@ func outcome(claim *runapi.Claim, err error, stopped bool, p *process, plan stri
 			}
 		}
 		return end
-	case stopped:
-		return runapi.End{Outcome: runapi.Queued}
-	case errors.As(err, &exit) && exit.ExitCode() == busyCode:
-		return runapi.End{Outcome: runapi.Queued, Reason: busyReason}
 	case errors.As(err, &exit) && exit.ExitCode() == pendingCode && claim.StopOnPending:
 		return runapi.End{Outcome: runapi.Attention, Reason: pendingReason}
+	case errors.As(err, &exit) && exit.ExitCode() == busyCode:
+		return runapi.End{Outcome: runapi.Queued, Reason: busyReason}
+	case stopped && killed:
+		return runapi.End{Outcome: runapi.Queued, Reason: killedReason}
+	case stopped:
+		return runapi.End{Outcome: runapi.Queued}
 	case errors.As(err, &exit) && exit.Exited():
 		return runapi.End{Outcome: runapi.Failed}
 	}

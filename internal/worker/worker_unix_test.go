@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -340,7 +341,64 @@ func TestARunThatHeedsNoInterrupt(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("the worker waits for its run")
 	}
-	require.Equal(t, runapi.End{Outcome: runapi.Queued}, <-ends)
+	require.Equal(t, runapi.End{Outcome: runapi.Queued, Reason: "the worker was stopped before the steps of the run had ended"}, <-ends, "they may have made something")
+}
+
+// That a worker stops says nothing of a run, unless something says that the run may have made what is not recorded.
+func TestHowRunsOfAStoppedWorkerEnd(t *testing.T) {
+	for code, want := range map[string]runapi.End{
+		"1": {Outcome: runapi.Queued},
+		"3": {Outcome: runapi.Queued, Reason: "another run has the lock of the stack, or the server that kept it for this one has ended"},
+		"4": {Outcome: runapi.Attention, Reason: "an earlier worker may have created what is not recorded"},
+	} {
+		require.Equal(t, want, worker.Outcome(exec.Command("sh", "-c", "exit "+code).Run(), false), code)
+	}
+	killed := worker.Outcome(exec.Command("sh", "-c", "kill -9 $$").Run(), true)
+	require.Equal(t, runapi.End{Outcome: runapi.Queued, Reason: "the worker was stopped before the steps of the run had ended"}, killed)
+}
+
+// A worker that is stopped at once does not wait for a run that was taken from it, whose steps may take long.
+func TestALostRunKeepsNoWorker(t *testing.T) {
+	worker.KillSoon(t)
+	content, info := pack(t)
+	dir := t.TempDir()
+	husk, began, told := filepath.Join(dir, "husk"), filepath.Join(dir, "began"), filepath.Join(dir, "told")
+	script := "#!/bin/sh\ntrap 'touch " + told + "' INT\ntouch '" + began + "'\nwhile :; do sleep 1000 & wait; done\n"
+	require.NoError(t, os.WriteFile(husk, []byte(script), 0o700))
+	var lost, taken atomic.Bool
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/work/next", func(w http.ResponseWriter, r *http.Request) {
+		if taken.Swap(true) {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		run := runapi.Run{NewRun: runapi.NewRun{ID: "ABCDEFGHIJKLMNOPQRSTUVWXYZ", Project: "demo", Stack: "dev", Operation: "up", Bundle: info.Digest}}
+		_ = json.NewEncoder(w).Encode(runapi.Claim{Run: run, Team: "acme", Token: "token", Next: 1, BeatSeconds: 0.05})
+	})
+	mux.HandleFunc("GET /v1/work/bundle", func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(content) })
+	mux.HandleFunc("POST /v1/work/beat", func(w http.ResponseWriter, r *http.Request) {
+		if lost.Load() {
+			w.WriteHeader(http.StatusGone)
+			return
+		}
+		_, _ = w.Write([]byte("{}"))
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	client, err := runapi.NewClient(server.URL, "worker")
+	require.NoError(t, err)
+	stop, done := start(t, client, worker.Options{Dir: filepath.Join(dir, "worker"), Program: husk})
+	exists := func(file string) func() bool { return func() bool { _, err := os.Stat(file); return err == nil } }
+	await(t, "the run has begun", exists(began))
+	lost.Store(true)
+	await(t, "the run is to end its steps", exists(told))
+	stop()
+	select {
+	case err := <-done:
+		require.NoError(t, err)
+	case <-time.After(time.Minute):
+		t.Fatal("the worker waits for a run that it has lost")
+	}
 }
 
 // TestWhatIsRepeatedWasApproved has an edge worker do approved updates: it repeats what succeeded, by its plan, and does nothing

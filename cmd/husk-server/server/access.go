@@ -155,10 +155,14 @@ func (s *Server) caller(r *http.Request) (*caller, error) {
 // owner is the name of the caller to [remote.Server], whose leases belong to it.
 func (c *caller) owner() string {
 	if c.run != nil {
-		return ownerOf(c.tenant, "run", c.run.ID)
+		return c.run.holder()
 	}
 	return ownerOf(c.tenant, "token", c.hash)
 }
+
+// holder is the name of the worker that has a run, or had it last, to [remote.Server]: what is late for one takes nothing from the
+// next.
+func (r *record) holder() string { return ownerOf(r.tenant, "run", cmp.Or(r.token, r.lost)) }
 
 func ownerOf(tenant, kind, id string) string { return tenant + "/" + kind + "/" + id }
 
@@ -241,12 +245,12 @@ func (s *Server) stateAccess(r *http.Request) (*remote.Access, error) {
 		if c != nil {
 			c.end()
 		}
-		return nil, err
+		return nil, away(err)
 	}
 	t, err := s.tenant(r.Context(), c.tenant)
 	if err != nil {
 		c.end()
-		return nil, err
+		return nil, away(err)
 	}
 	access := &remote.Access{Backend: t.backend, End: c.end, Team: c.tenant, Owner: c.owner(), Keys: t, Modules: engine.Modules, Readable: t.readable()}
 	// With approval by others, only runs write states. One that previews does not.
@@ -279,6 +283,15 @@ func (s *Server) stateAccess(r *http.Request) (*remote.Access, error) {
 		s.logRefusal(r, c, &refusal{status: refused.Status, reason: refused.Reason})
 	}
 	return access, nil
+}
+
+// away returns an error of the database for clients of states: one that is away is back later.
+func away(err error) error {
+	if !isAway(err) {
+		return err
+	}
+	slog.Error("a request for the state of a stack could not be served: the database cannot be reached", "error", err)
+	return &remote.RefusedError{Status: errAway.status, Reason: errAway.reason}
 }
 
 // logRefusal records who was refused what.
@@ -556,9 +569,9 @@ func (s *Server) endLeases(ctx context.Context, tenant, owner string, stack stat
 	}
 }
 
-// endLease ends the lease that a run has of its stack.
+// endLease ends the lease that the worker of a run has of its stack.
 func (s *Server) endLease(ctx context.Context, r *record) {
-	s.endLeases(ctx, r.tenant, ownerOf(r.tenant, "run", r.ID), state.StackName{Project: r.Project, Name: r.Stack})
+	s.endLeases(ctx, r.tenant, r.holder(), state.StackName{Project: r.Project, Name: r.Stack})
 }
 
 // First reports whether the server has issued no token yet.

@@ -149,7 +149,7 @@ func (s *Server) end(ctx context.Context, c *caller, e runapi.End) error {
 		case next != runapi.Succeeded && next != runapi.Failed && next != runapi.Queued && next != runapi.Attention:
 			return refusef(http.StatusBadRequest, "a run does not end as %q", next)
 		case r.cancel > 0 && (next != runapi.Succeeded || r.Previewing):
-			next, reason = runapi.Cancelled, ""
+			r.lost, next, reason = r.token, runapi.Cancelled, "" // it may hand in what it has made
 		case next == runapi.Queued && unsettled:
 			r.lost, next, reason = r.token, runapi.Attention, reason+"; "+unsettledReason
 			if err := t.needAttention(r); err != nil {
@@ -257,32 +257,32 @@ func (s *Server) ended(ctx context.Context, r *record) {
 	}
 }
 
-// lose takes a run from a worker that has been silent for too long. It reports whether the run was lost, and how long its lease
-// lasts else.
-func (s *Server) lose(ctx context.Context, tenant, id string, attempt int) (lost bool, left time.Duration, err error) {
+// lose takes a run from a worker that has been silent for too long.
+func (s *Server) lose(ctx context.Context, tenant, id string, attempt int) error {
 	var r *record
 	// isLost reads the run, and reports whether it is at the silent worker.
 	isLost := func(t *tx) (is bool, err error) {
 		if r, err = t.run(tenant, id); err != nil || r.State != runapi.Running || r.Attempt != attempt {
 			return false, err
 		}
-		left, err = t.until(r.lease)
+		left, err := t.until(r.lease)
 		return left <= 0 && err == nil, err
 	}
+	lost := false
 	// First the worker can write no more, then what it may have created is read, and then the run goes on.
-	err = s.db.step(ctx, func(t *tx) (err error) {
+	err := s.db.step(ctx, func(t *tx) (err error) {
 		if lost, err = isLost(t); lost && r.token != "" {
 			_, err = t.exec("UPDATE husk_runs SET lost = token, token = '' WHERE id = ?", id)
 		}
 		return err
 	})
 	if err != nil || !lost {
-		return false, left, err
+		return err
 	}
 	s.endLease(ctx, r)
 	unsettled, err := s.isUnsettled(ctx, r)
 	if err != nil {
-		return false, 0, err
+		return err
 	}
 	err = s.db.step(ctx, func(t *tx) (err error) {
 		if lost, err = isLost(t); !lost || err != nil {
@@ -307,9 +307,9 @@ func (s *Server) lose(ctx context.Context, tenant, id string, attempt int) (lost
 		return t.leave(r, reason, nil, 0)
 	})
 	if err != nil || !lost {
-		return false, left, err
+		return err
 	}
 	s.counts.lose()
 	s.ended(ctx, r)
-	return true, 0, nil
+	return nil
 }

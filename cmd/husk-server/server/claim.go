@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/husk-dev/husk/engine/state"
@@ -118,9 +119,6 @@ func (s *Server) claim(ctx context.Context, c *caller, ask runapi.Ask) (claim *r
 		if err := s.hold(t, r); err != nil {
 			return err
 		}
-		if err := s.watch(ctx, t, r); err != nil {
-			return err
-		}
 		var unsettled int
 		if !s.options.RetryPending {
 			if err := t.row("SELECT count(*) FROM husk_runs WHERE state IN ('queued', 'running', 'waiting') AND tenant = ? AND project = ? AND stack = ? AND (attention = 1 OR id = ? AND lost <> '')",
@@ -129,6 +127,9 @@ func (s *Server) claim(ctx context.Context, c *caller, ask runapi.Ask) (claim *r
 			}
 		}
 		claim = &runapi.Claim{StopOnPending: unsettled > 0, Run: r.Run, Team: r.tenant, Token: secret, Withheld: r.withheld, Next: r.lines - r.said + 1, BeatSeconds: (s.options.Lease / 3).Seconds()}
+		if claim.StopOnPending && r.Operation == "up" && !r.Previewing {
+			claim.Options = append(slices.Clone(claim.Options), "--stop-on-pending") // which workers of earlier versions pass on as well
+		}
 		claim.Plan, err = t.content(planCopies, "plan", "husk_runs WHERE id = ?", r.ID)
 		return err
 	})

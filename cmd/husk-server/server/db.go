@@ -3,8 +3,12 @@ package server
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -13,6 +17,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	_ "github.com/ncruces/go-sqlite3/driver" // "sqlite3" of database/sql
 	"github.com/riverqueue/river/riverdriver"
@@ -148,7 +153,10 @@ ALTER TABLE husk_schedules DROP COLUMN requested_projects`, `
 ALTER TABLE husk_runs ADD COLUMN withheld INTEGER NOT NULL DEFAULT 0`, `
 ALTER TABLE husk_runs ADD COLUMN said INTEGER NOT NULL DEFAULT 0`, `
 ALTER TABLE husk_runs ADD COLUMN attention INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE husk_runs ADD COLUMN lost TEXT NOT NULL DEFAULT ''`}
+ALTER TABLE husk_runs ADD COLUMN lost TEXT NOT NULL DEFAULT ''`, `
+CREATE TABLE husk_counted (at INTEGER NOT NULL);
+INSERT INTO husk_counted (at) VALUES (0);
+ALTER TABLE husk_runs ADD COLUMN cancel_call TEXT NOT NULL DEFAULT ''`}
 
 // ErrNewerSchema says that a newer version of Husk has changed the database.
 var ErrNewerSchema = errors.New("the database was changed by a newer version of husk server: use that version")
@@ -169,6 +177,9 @@ func openDB(ctx context.Context, address, dir string) (*db, error) {
 			// Poolers such as PgBouncer give transactions to connections that have no prepared statements of others. What
 			// a statement takes and returns is the same on all of them.
 			config.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+		}
+		config.AfterConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
+			return conn.Exec(ctx, fmt.Sprintf("SET idle_in_transaction_session_timeout = %d", idleTime.Milliseconds())).Close()
 		}
 		d.DB = stdlib.OpenDB(*config)
 		const connections = 16
@@ -209,6 +220,10 @@ func openDB(ctx context.Context, address, dir string) (*db, error) {
 }
 
 const openTime = 30 * time.Second
+
+// idleTime is how long a transaction may wait for its server. One that hangs, or whose machine is gone, has rows that others wait for.
+// It is longer than what holds a lock while tables are made.
+const idleTime = 2 * openTime
 
 // migrate makes the tables of this version, and those of River. Servers that start at once wait for each other.
 func (d *db) migrate(ctx context.Context) error {
@@ -419,6 +434,22 @@ func (t *tx) until(end time.Time) (time.Duration, error) {
 	var left int64
 	err := t.row("SELECT ? - "+t.now(), millis(end)).Scan(&left)
 	return time.Duration(left) * time.Millisecond, err
+}
+
+// errAway is the answer while the database is away.
+var errAway = &refusal{status: http.StatusServiceUnavailable, reason: "the server cannot reach its database now: try again", after: tryAfter}
+
+// isAway reports whether an error says that the database cannot be reached now: it stops, starts, is another one, or has too many
+// connections.
+func isAway(err error) bool {
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) {
+		return slices.ContainsFunc([]string{"08", "57P", "53300", "25006"}, func(code string) bool { return strings.HasPrefix(refused.Code, code) })
+	}
+	var connecting *pgconn.ConnectError
+	var network *net.OpError
+	return errors.As(err, &connecting) || errors.As(err, &network) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) ||
+		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || pgconn.SafeToRetry(err)
 }
 
 // conflict reports whether a row with the same key exists. The transaction has failed then.

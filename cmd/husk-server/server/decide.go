@@ -2,14 +2,19 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 
 	"github.com/husk-dev/husk/internal/backend/runapi"
 )
 
-// cancelRun asks for the end of a run: at once if it waits, else from its worker.
-func (s *Server) cancelRun(ctx context.Context, c *caller, id string) (*runapi.Run, error) {
+// cancelRun asks for the end of a run: at once if it waits, else from its worker. A call that has an ID does so once, however often it
+// is sent: else an answer that was lost had steps stopped that were to end.
+func (s *Server) cancelRun(ctx context.Context, c *caller, id, call string) (*runapi.Run, error) {
+	if call != "" && !runapi.IsID(call) {
+		return nil, refusef(http.StatusBadRequest, "%.60q is no ID of a call, which has 26 upper-case letters and digits", call)
+	}
 	return s.decide(ctx, c, id, func(t *tx, r *record) error {
 		role := runapi.Request
 		if r.Operation == "preview" {
@@ -18,10 +23,16 @@ func (s *Server) cancelRun(ctx context.Context, c *caller, id string) (*runapi.R
 		if err := c.require(role, r.Project); err != nil {
 			return err
 		}
+		if call != "" && r.cancelCall == call {
+			return errDecided
+		}
 		if r.State.IsFinal() {
 			return refusef(http.StatusConflict, "the run %s has %s already", id, r.State)
 		}
 		if err := t.say(r, "Cancelled by %s.", c); err != nil {
+			return err
+		}
+		if _, err := t.exec("UPDATE husk_runs SET cancel_call = ? WHERE id = ?", call, id); err != nil {
 			return err
 		}
 		if r.State != runapi.Running {
@@ -100,6 +111,9 @@ func (c *caller) String() string {
 	return c.name + " of " + c.person
 }
 
+// errDecided says that an earlier attempt of a call has decided.
+var errDecided = errors.New("it was decided before")
+
 func (s *Server) decide(ctx context.Context, c *caller, id string, do func(*tx, *record) error) (*runapi.Run, error) {
 	var r *record
 	err := s.db.step(ctx, func(t *tx) (err error) {
@@ -108,7 +122,10 @@ func (s *Server) decide(ctx context.Context, c *caller, id string, do func(*tx, 
 		}
 		return do(t, r)
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, errDecided):
+		return &r.Run, nil
+	case err != nil:
 		return nil, err
 	}
 	s.ended(ctx, r)

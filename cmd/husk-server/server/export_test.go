@@ -25,6 +25,19 @@ func (s *Server) Exec(ctx context.Context, statement string, args ...any) error 
 	})
 }
 
+// Away has leases of runs and the time that is counted be as if the database had been away for a time, and its clock had gone on, or
+// had been set back if the time is negative.
+func (s *Server) Away(ctx context.Context, long time.Duration) error {
+	return s.db.step(ctx, func(t *tx) error {
+		for _, statement := range []string{"UPDATE husk_counted SET at = at - ?", "UPDATE husk_runs SET lease = lease - ? WHERE state = 'running'"} {
+			if _, err := t.exec(statement, long.Milliseconds()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // Count returns the number that a query gives.
 func (s *Server) Count(ctx context.Context, query string, args ...any) (n int, err error) {
 	return n, s.db.step(ctx, func(t *tx) error { return t.row(query, args...).Scan(&n) })
@@ -45,6 +58,18 @@ func MakeEarlier(ctx context.Context, o Options, version int, statements ...stri
 		}
 	}
 	return errors.Join(err, d.Close())
+}
+
+// EndLater returns a function that ends the lease of the worker that has a run now, by the token of the run.
+func (s *Server) EndLater(token string) func(context.Context) {
+	var r *record
+	if err := s.db.step(context.Background(), func(t *tx) (err error) {
+		r, err = t.runWhere("token = ?", hashOf(token))
+		return err
+	}); err != nil {
+		panic(err)
+	}
+	return func(ctx context.Context) { s.endLease(ctx, r) }
 }
 
 // Due sets the next time of a schedule to now, and adds its timer.

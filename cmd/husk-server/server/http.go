@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"context"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -9,9 +10,11 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend/remote"
@@ -94,11 +97,9 @@ func (s *Server) routes() (*http.ServeMux, error) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(openAPI)
 	})
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
-		if err := s.db.PingContext(r.Context()); err != nil {
-			http.Error(w, "the database cannot be reached", http.StatusServiceUnavailable)
-		}
-	})
+	mux.HandleFunc("GET /livez", func(http.ResponseWriter, *http.Request) {}) // whoever answers is alive
+	mux.HandleFunc("GET /readyz", s.ready)
+	mux.HandleFunc("GET /healthz", s.ready) // its name in earlier versions
 	for pattern, do := range map[string]handler{
 		"GET /v1/whoami": func(_ http.ResponseWriter, _ *http.Request, c *caller) (any, error) {
 			return runapi.Who{Name: c.name, Tenant: c.tenant, Role: c.role, Person: c.person}, nil
@@ -148,7 +149,7 @@ func (s *Server) routes() (*http.ServeMux, error) {
 			return run.Run, nil
 		},
 		"POST /v1/runs/{id}/cancel": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
-			return s.cancelRun(r.Context(), c, r.PathValue("id"))
+			return s.cancelRun(r.Context(), c, r.PathValue("id"), r.URL.Query().Get("call"))
 		},
 		"POST /v1/runs/{id}/approve": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			return s.approve(r.Context(), c, r.PathValue("id"), true)
@@ -284,6 +285,36 @@ func (s *Server) routes() (*http.ServeMux, error) {
 	return mux, nil
 }
 
+// ready answers whether requests are served now: not while the server stops, or cannot reach its database. A file needs no way to it.
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
+	const patience = 2 * time.Second
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	defer cancel()
+	select {
+	case <-s.closing:
+		http.Error(w, "the server is stopping", http.StatusServiceUnavailable)
+		return
+	default:
+	}
+	if !s.db.postgres {
+		return
+	}
+	if err := s.db.PingContext(ctx); err != nil {
+		http.Error(w, "the database cannot be reached", http.StatusServiceUnavailable)
+	}
+}
+
+// checkText returns an error for a request with what is no text: no database takes it.
+func checkText(r *http.Request) error {
+	query, err := url.QueryUnescape(r.URL.RawQuery)
+	for _, text := range []string{r.URL.Path, query} {
+		if err != nil || !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+			return refusef(http.StatusBadRequest, "the path or the query of the request is no text")
+		}
+	}
+	return nil
+}
+
 // isRun returns an error unless the caller has the token of a run.
 func (c *caller) isRun() error {
 	if c.run == nil {
@@ -344,6 +375,9 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, c *caller, err e
 		s.logRefusal(r, c, refused)
 	case r.Context().Err() != nil: // the client is gone, or was too slow: without an answer it would take this for done
 		refused = &refusal{status: http.StatusServiceUnavailable, reason: "the connection has ended"}
+	case isAway(err):
+		slog.Error("a request could not be answered: the database cannot be reached", "method", r.Method, "path", r.URL.Path, "error", err)
+		refused = errAway
 	default:
 		slog.Error("a request could not be answered", "method", r.Method, "path", r.URL.Path, "error", err)
 		refused = &refusal{status: http.StatusInternalServerError, reason: "the server cannot answer now: its log says why"}

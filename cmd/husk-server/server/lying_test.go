@@ -220,7 +220,7 @@ func TestLyingWorkersAndClients(t *testing.T) {
 		{"a token with a role of its own", e, post, "/v1/tokens", runapi.Token{Name: "x", Role: "god"}, 400},
 		{"a token whose name is not for a terminal", e, post, "/v1/tokens", runapi.Token{Name: "ann\u202e", Role: runapi.Read}, 400},
 		{"the token of another team", e, http.MethodDelete, "/v1/tokens/ann", nil, 404},
-		{"a token with nothing in its name", e, http.MethodDelete, "/v1/tokens/%00", nil, 404},
+		{"a token with nothing in its name", e, http.MethodDelete, "/v1/tokens/%00", nil, 400},
 		{"a call that is none", e, post, remote.Path + "..%2F..%2Fv1%2Ftokens", fields{}, 404},
 		{"a call to read", e, get, remote.Path + "list", nil, 405},
 		{"a call of indefinite length", e, post, remote.Path + "list", "\xbf\xff", 400},

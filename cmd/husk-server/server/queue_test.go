@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -543,19 +544,112 @@ func TestReportsOfWrongClocks(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, status(err))
 }
 
-// A run whose watch was lost, as River gives a job up that fails again and again, is taken from its worker nevertheless.
-func TestLostWatches(t *testing.T) {
-	o := server.Options{Dir: t.TempDir(), Lease: time.Second}
-	b := open(t, o)
+// While no server was there, or none had a database, no worker could be heard of. That time is counted for no lease, and neither is
+// what a clock is set by. A worker that is silent afterwards loses its run.
+func TestTheTimeWithoutAServerIsNotCounted(t *testing.T) {
+	everywhere(t, func(t *testing.T, o server.Options) {
+		o.Lease = time.Minute
+		b := open(t, o)
+		ann, worker := b.client("acme", "ann", runapi.Request), b.client("acme", "w", runapi.Work)
+		b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev"})
+		claim := b.next(worker, "w", nil)
+		const now = "(SELECT at FROM husk_counted)"
+		left := func() int {
+			n, err := b.server.Count(t.Context(), "SELECT lease - "+now+" FROM husk_runs")
+			require.NoError(t, err)
+			return n
+		}
+		for _, long := range []time.Duration{time.Hour, -time.Hour, 10 * time.Minute} {
+			require.NoError(t, b.server.Away(t.Context(), long))
+			require.Eventually(t, func() bool {
+				at, err := b.server.Count(t.Context(), "SELECT at FROM husk_counted")
+				return err == nil && time.Since(time.UnixMilli(int64(at))).Abs() < 5*time.Minute
+			}, time.Minute, 10*time.Millisecond)
+			require.Positive(t, left(), long)
+			require.LessOrEqual(t, left(), int(o.Lease.Milliseconds()), long)
+		}
+		_, err := b.of(claim).CallFor(t.Context(), 0, http.MethodPost, "/v1/work/beat", runapi.Beat{}, nil)
+		require.NoError(t, err)
+		require.NoError(t, b.server.Exec(t.Context(), "UPDATE husk_runs SET lease = lease - 100000"))
+		require.Equal(t, 2, b.wait(worker).Attempt)
+	})
+}
+
+// A worker hands in what it has made for a run that was cancelled meanwhile: it is in the state once, whatever answers get lost. It is
+// not, if the stack was changed since, and nobody else hands in anything.
+func TestWhatIsHandedIn(t *testing.T) {
+	everywhere(t, func(t *testing.T, o server.Options) {
+		b := open(t, o)
+		ann, worker, other := b.client("acme", "ann", runapi.Admin), b.client("acme", "w", runapi.Work), b.client("other", "w", runapi.Work)
+		name := state.StackName{Project: "shop", Name: "dev"}
+		run := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev"})
+		claim := b.next(worker, "w", nil)
+		stacks := b.stacks(claim.Token)
+		require.NoError(t, stacks.State.Create(t.Context(), name, []byte("{}")))
+		l, _, err := stacks.State.LeaseAndLoad(t.Context(), name, state.Holder{PID: 1})
+		require.NoError(t, err)
+		require.NoError(t, l.Append(t.Context(), 1, []byte("one")))
+		left := runapi.Unrecorded{Run: run.ID, Token: claim.Token, Lease: l.Token(), Records: []runapi.StateRecord{{Sequence: 2, Record: []byte("two")}, {Sequence: 3, Record: []byte("three")}}}
+		handIn := func(by *runapi.Client, u runapi.Unrecorded) int {
+			_, err := by.CallFor(t.Context(), 0, http.MethodPost, "/v1/work/unrecorded", u, nil)
+			return status(err)
+		}
+		require.Equal(t, http.StatusServiceUnavailable, handIn(worker, left), "it has the run still")
+		_, err = ann.Call(t.Context(), http.MethodPost, "/v1/runs/"+run.ID+"/cancel", nil, nil)
+		require.NoError(t, err)
+		require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Queued, Reason: "it could not be recorded"}))
+		require.Equal(t, runapi.Cancelled, b.run(ann, run.ID).State)
+
+		stranger, gap, none := left, left, left
+		stranger.Token = "husk_another"
+		gap.Records = []runapi.StateRecord{left.Records[0], {Sequence: 4}}
+		none.Records = nil
+		require.Equal(t, http.StatusNotFound, handIn(other, left))
+		require.Equal(t, http.StatusForbidden, handIn(ann, left))
+		require.Equal(t, http.StatusGone, handIn(worker, stranger))
+		require.Equal(t, http.StatusBadRequest, handIn(worker, gap))
+		require.Equal(t, http.StatusBadRequest, handIn(worker, none))
+		own := b.stacks(ann.Token())
+		is := func(want ...string) {
+			t.Helper()
+			c, err := own.State.Load(t.Context(), name)
+			require.NoError(t, err)
+			require.Equal(t, strings.Join(want, " "), string(bytes.Join(c.Records, []byte(" "))))
+		}
+		is("one")
+		for range 2 {
+			require.Zero(t, handIn(worker, left))
+			is("one", "two", "three")
+		}
+		require.Equal(t, runapi.Cancelled, b.run(ann, run.ID).State)
+		require.Contains(t, b.log(ann, run.ID), "server: A worker that was lost has handed in what it has made.")
+
+		l, _, err = own.State.LeaseAndLoad(t.Context(), name, state.Holder{PID: 2})
+		require.NoError(t, err)
+		left.Records = []runapi.StateRecord{{Sequence: 4, Record: []byte("four")}}
+		require.Equal(t, http.StatusConflict, handIn(worker, left))
+		require.NoError(t, l.Rename(t.Context(), state.StackName{Project: "shop", Name: "renamed"}, []byte("{}")))
+		require.Equal(t, http.StatusGone, handIn(worker, left))
+	})
+}
+
+// A server that wakes late from taking a run from one worker takes nothing from the next.
+func TestWhatIsLateForAWorkerIsNotForTheNext(t *testing.T) {
+	b := open(t, server.Options{})
 	ann, worker := b.client("acme", "ann", runapi.Request), b.client("acme", "w", runapi.Work)
-	run := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev"})
-	require.Equal(t, run.ID, b.next(worker, "w", nil).ID)
-	db, err := sql.Open("sqlite3", "file:"+filepath.ToSlash(filepath.Join(o.Dir, "server.db"))+"?_pragma=busy_timeout(15000)")
+	name := state.StackName{Project: "shop", Name: "dev"}
+	b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev"})
+	first := b.next(worker, "one", nil)
+	require.NoError(t, b.stacks(first.Token).State.Create(t.Context(), name, []byte("{}")))
+	late := b.server.EndLater(first.Token)
+	require.NoError(t, b.end(first, runapi.End{Outcome: runapi.Queued}))
+	second := b.next(worker, "two", nil)
+	require.Equal(t, first.ID, second.ID)
+	l, _, err := b.stacks(second.Token).State.LeaseAndLoad(t.Context(), name, state.Holder{PID: 1})
 	require.NoError(t, err)
-	defer db.Close()
-	_, err = db.Exec("DELETE FROM river_job WHERE kind = 'husk_watch'")
-	require.NoError(t, err)
-	require.Equal(t, 2, b.wait(worker).Attempt)
+	late(t.Context())
+	require.NoError(t, l.Append(t.Context(), 1, []byte("record")))
+	require.NoError(t, l.Release(t.Context()))
 }
 
 // Files of projects are kept for a day, and as long as an open run or a schedule needs them.

@@ -3,9 +3,12 @@ package server_test
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"net/http/httptrace"
 	"strings"
 	"sync"
@@ -19,6 +22,7 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend/remote"
 	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/testkit/postgrestest"
 )
 
 // An admin of some projects neither changes what is of others, nor has anything to do with tokens.
@@ -332,4 +336,91 @@ func TestTokensAreLogged(t *testing.T) {
 	for _, secret := range []string{ann.Token(), issued.Secret} {
 		require.NotContains(t, text, secret)
 	}
+}
+
+// get returns the status of an answer to who has no token.
+func (b *bench) get(path string) int {
+	b.t.Helper()
+	resp, err := http.Get(b.url + path)
+	require.NoError(b.t, err)
+	require.NoError(b.t, resp.Body.Close())
+	return resp.StatusCode
+}
+
+// Whoever looks after the process of a server needs no token to see whether it lives, and whether to send it requests. While its database
+// is away, clients are told to come again.
+func TestProbes(t *testing.T) {
+	p := postgrestest.Start(t)
+	b := open(t, server.Options{Database: p.URL("postgres", 0)})
+	ann := b.client("acme", "ann", runapi.Admin)
+	call := func() error {
+		_, err := ann.CallFor(t.Context(), 0, http.MethodGet, "/v1/whoami", nil, nil)
+		return err
+	}
+	require.NoError(t, call())
+	require.Equal(t, []int{http.StatusOK, http.StatusOK}, []int{b.get("/livez"), b.get("/readyz")})
+	p.Stop()
+	var refused *runapi.StatusError
+	require.ErrorAs(t, call(), &refused)
+	require.Equal(t, http.StatusServiceUnavailable, refused.Status)
+	require.Positive(t, refused.After)
+	require.ErrorContains(t, refused, "cannot reach its database")
+	status, answer := b.state(ann.Token(), "list", fields{})
+	require.Equal(t, http.StatusServiceUnavailable, status, answer)
+	require.Equal(t, []int{http.StatusOK, http.StatusServiceUnavailable}, []int{b.get("/livez"), b.get("/readyz")})
+	p.Restart(t)
+	require.Eventually(t, func() bool { return call() == nil && b.get("/readyz") == http.StatusOK }, time.Minute, 10*time.Millisecond)
+
+	b.server.Stop()
+	require.Equal(t, []int{http.StatusOK, http.StatusServiceUnavailable}, []int{b.get("/livez"), b.get("/readyz")}, "balancers send it nothing more")
+}
+
+// What is no text is refused before a database is asked, which would fail.
+func TestPathsThatAreNoText(t *testing.T) {
+	quiet(t)
+	b := open(t, server.Options{})
+	for _, path := range []string{"/v1/schedules/%00", "/v1/tokens/a%00b", "/%00", "/v1/runs/%ff", "/v1/runs?project=%00", "/v1/runs?project=%ff", "/v1/runs?project=%zz", "/v1/state/%00"} {
+		require.Equal(t, http.StatusBadRequest, b.get(path), path)
+	}
+}
+
+// Servers that start at once on an empty database, with one directory that is empty as well, all serve, and have one key.
+func TestServersStartAtOnce(t *testing.T) {
+	p := postgrestest.Start(t)
+	for n := range 5 {
+		database := fmt.Sprintf("husk_%d", n)
+		t.Run(database, func(t *testing.T) {
+			p.Execute(t, "postgres", "CREATE DATABASE "+database)
+			dir := t.TempDir()
+			var opened [3]*server.Server
+			var errs [len(opened)]error
+			var starting sync.WaitGroup
+			for i := range opened {
+				starting.Go(func() {
+					opened[i], errs[i] = server.Open(t.Context(), server.Options{Dir: dir, Database: p.URL(database, 0)})
+				})
+			}
+			starting.Wait()
+			require.NoError(t, errors.Join(errs[:]...))
+			for _, s := range opened {
+				defer func() { require.NoError(t, s.Close()) }()
+			}
+			token, err := opened[0].IssueToken(t.Context(), runapi.Token{Tenant: "acme", Name: "ann", Role: runapi.Admin})
+			require.NoError(t, err)
+			for _, s := range opened {
+				h := httptest.NewServer(s)
+				defer h.Close()
+				_, err := (&bench{t, s, h.URL}).stacks(token.Secret).Keys.Encrypt(t.Context(), []byte("key"))
+				require.NoError(t, err)
+			}
+		})
+	}
+}
+
+// A server that hangs in the middle of a step does not keep others waiting for ever.
+func TestTransactionsThatHangEnd(t *testing.T) {
+	b := open(t, server.Options{Database: postgrestest.Start(t).URL("postgres", 0)})
+	n, err := b.server.Count(t.Context(), "SELECT CAST(setting AS bigint) FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout'")
+	require.NoError(t, err)
+	require.Equal(t, 60_000, n)
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/husk-dev/husk/internal/backend/postgres"
 	"github.com/husk-dev/husk/internal/backend/remote"
 	"github.com/husk-dev/husk/internal/backend/sqlite"
+	"github.com/husk-dev/husk/internal/base/atomicfile"
 	"github.com/husk-dev/husk/internal/base/intake"
 	"github.com/husk-dev/husk/internal/base/named"
 	"github.com/husk-dev/husk/internal/base/trace"
@@ -91,7 +92,7 @@ type Server struct {
 	large   turns
 	closing chan struct{}
 	once    sync.Once
-	// looking are the loops of look and free.
+	// looking are the loops of look, free, and mind.
 	looking sync.WaitGroup
 	// exporting is the loop of export, until exported is closed.
 	exporting sync.WaitGroup
@@ -130,7 +131,7 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 		return nil, errors.Join(err, s.db.Close())
 	}
 	s.states = remote.Handler(s.stateAccess, s.memory)
-	if err := s.greet(ctx); err != nil {
+	if err := s.db.step(ctx, func(t *tx) error { return t.count(s.options.Lease, 0) }); err != nil {
 		return nil, errors.Join(err, s.db.Close())
 	}
 	if err := s.startTimers(ctx); err != nil {
@@ -138,19 +139,11 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 	}
 	s.looking.Go(s.look)
 	s.looking.Go(s.free)
+	s.looking.Go(s.mind)
 	if o.Collector != nil {
 		s.exporting.Go(func() { s.export(o.Collector, s.exported) })
 	}
 	return s, nil
-}
-
-// greet gives workers the time of a lease to be heard of: while no server was there, none could be.
-func (s *Server) greet(ctx context.Context) error {
-	return s.db.step(ctx, func(t *tx) error {
-		lease := s.options.Lease.Milliseconds()
-		_, err := t.exec("UPDATE husk_runs SET lease = "+t.now()+" + ? WHERE state = 'running' AND lease < "+t.now()+" + ?", lease, lease)
-		return err
-	})
 }
 
 // Stop ends what waits: workers ask again, and logs are followed again.
@@ -195,6 +188,10 @@ func (s *Server) free() {
 
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set(backend.AnswerHeader, backend.Answered)
+	if err := checkText(r); err != nil {
+		s.refuse(w, r, nil, err)
+		return
+	}
 	s.mux.ServeHTTP(w, r)
 }
 
@@ -207,8 +204,10 @@ func readKey(file string) (cipher.AEAD, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			key := make([]byte, keyBytes)
 			_, _ = rand.Read(key) // never fails
-			data = []byte(hex.EncodeToString(key) + "\n")
-			err = os.WriteFile(file, data, 0o600)
+			// Another server with the same directory may make it at the same time.
+			if _, err = atomicfile.Create(file, []byte(hex.EncodeToString(key)+"\n")); err == nil {
+				data, err = os.ReadFile(file)
+			}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("the key of the server: %w", err)

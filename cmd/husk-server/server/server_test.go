@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
@@ -11,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -326,6 +328,8 @@ func TestLostWorkers(t *testing.T) {
 			claim := b.wait(worker)
 			require.Equal(t, run.ID, claim.ID)
 			require.Equal(t, attempt, claim.Attempt)
+			require.Equal(t, attempt > 1, claim.StopOnPending)
+			require.Equal(t, attempt > 1, slices.Contains(claim.Options, "--stop-on-pending"), "earlier versions of workers know the option alone")
 			if last != nil {
 				_, err := b.of(last).CallFor(t.Context(), 0, http.MethodPost, "/v1/work/beat", runapi.Beat{}, nil)
 				require.Equal(t, http.StatusUnauthorized, status(err), "its token is void")
@@ -388,8 +392,12 @@ func TestBeatsAndDraining(t *testing.T) {
 func TestCancel(t *testing.T) {
 	b := open(t, server.Options{})
 	ann, worker := b.client("acme", "ann", runapi.Request), b.client("acme", "w", runapi.Work)
-	cancel := func(id string) error {
-		_, err := ann.CallFor(t.Context(), 0, http.MethodPost, "/v1/runs/"+id+"/cancel", nil, nil)
+	cancel := func(id string, call ...string) error {
+		path := "/v1/runs/" + id + "/cancel"
+		if len(call) > 0 {
+			path += "?call=" + call[0]
+		}
+		_, err := ann.CallFor(t.Context(), 0, http.MethodPost, path, nil, nil)
 		return err
 	}
 	queued := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev"})
@@ -409,6 +417,21 @@ func TestCancel(t *testing.T) {
 	require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Failed}))
 	require.Equal(t, runapi.Cancelled, b.run(ann, claim.ID).State)
 	require.Equal(t, http.StatusNotFound, status(cancel("NONE")))
+
+	// An attempt whose answer was lost does not have steps stopped that are to end.
+	b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev"})
+	claim = b.next(worker, "w", nil)
+	call := rand.Text()
+	for range 3 {
+		require.NoError(t, cancel(claim.ID, call))
+	}
+	var answer runapi.Answer
+	_, err := b.of(claim).Call(t.Context(), http.MethodPost, "/v1/work/beat", runapi.Beat{}, &answer)
+	require.NoError(t, err)
+	require.Equal(t, 1, answer.Cancel)
+	require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Failed}))
+	require.NoError(t, cancel(claim.ID, call))
+	require.Equal(t, http.StatusBadRequest, status(cancel(claim.ID, "x")))
 }
 
 func TestApproval(t *testing.T) {

@@ -1,13 +1,13 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"net/http"
 	"strings"
 
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/remote"
 	"github.com/husk-dev/husk/internal/backend/runapi"
 	"github.com/husk-dev/husk/internal/base/intake"
@@ -41,60 +41,63 @@ func (s *Server) settle(ctx context.Context, c *caller, u runapi.Unrecorded) err
 	switch {
 	case r.State == runapi.Running:
 		return tryLaterf(http.StatusServiceUnavailable, "the run %s is at a worker, which has not found yet what is missing", r.ID)
-	case r.lost != hash || r.State.IsFinal() || r.Previewing || !r.Changes():
+	case r.lost != hash || r.Previewing || !r.Changes():
 		return refusef(http.StatusGone, "the run %s needs nothing of this worker any more", r.ID)
 	}
 	if err := s.append(ctx, r, u); err != nil {
 		return err
 	}
+	on := false
 	err = s.db.step(ctx, func(t *tx) error {
 		if r, err = t.run(r.tenant, r.ID); err != nil {
 			return err
 		}
-		if err := t.say(r, "A worker that was lost has handed in what it has made."); err != nil || r.State != runapi.Attention || r.lost != hash {
+		if err := t.say(r, "A worker that was lost has handed in what it has made."); err != nil {
 			return err
+		}
+		if on = r.State == runapi.Attention && r.lost == hash; !on {
+			return nil
 		}
 		r.State = runapi.Queued
 		return t.leave(r, "", nil, 0)
 	})
-	if err == nil {
+	switch {
+	case err != nil:
+	case on:
 		s.ended(ctx, r)
+	default:
+		s.changed.ring(r.ID)
 	}
 	return err
 }
 
 // append adds records to the journal of a run's stack, if nobody has taken the lease of that since. Records that it has already are
 // not added again.
-func (s *Server) append(ctx context.Context, r *record, u runapi.Unrecorded) (err error) {
+func (s *Server) append(ctx context.Context, r *record, u runapi.Unrecorded) error {
 	t, err := s.tenant(ctx, r.tenant)
 	if err != nil {
 		return err
 	}
 	stack := state.StackName{Project: r.Project, Name: r.Stack}
-	lease, c, err := t.backend.State.LeaseAndLoad(ctx, stack, state.Holder{Command: "handing in what the run " + r.ID + " has made"})
+	store, ok := t.backend.State.(backend.Resumer)
+	if !ok || len(u.Records) == 0 {
+		return refusef(http.StatusBadRequest, "there is no record of the stack %s in it", stack)
+	}
+	var records [][]byte
+	for i, one := range u.Records {
+		if one.Sequence != u.Records[0].Sequence+uint64(i) {
+			return refusef(http.StatusBadRequest, "record %d does not follow on the one before it", one.Sequence)
+		}
+		records = append(records, one.Record)
+	}
+	err = store.Continue(ctx, stack, u.Lease, u.Records[0].Sequence, records)
 	switch {
-	case errors.Is(err, state.ErrLocked):
-		return tryLaterf(http.StatusServiceUnavailable, "another run has the stack %s", stack)
 	case errors.Is(err, state.ErrStackNotFound):
 		return refusef(http.StatusGone, "there is no stack %s any more", stack)
-	case err != nil:
-		return err
+	case errors.Is(err, state.ErrFenced), errors.Is(err, state.ErrSequence):
+		return refusef(http.StatusConflict, "the stack %s was changed since the run %s was taken from its worker: what it has made is not recorded", stack, r.ID)
 	}
-	defer func() { err = errors.Join(err, lease.Release(context.WithoutCancel(ctx))) }()
-	last := c.Sequence + uint64(len(c.Records))
-	for _, record := range u.Records {
-		switch {
-		case record.Sequence > c.Sequence && record.Sequence <= last && bytes.Equal(c.Records[record.Sequence-c.Sequence-1], record.Record):
-			continue
-		case record.Sequence != last+1 || lease.Token() != u.Lease+1:
-			return refusef(http.StatusConflict, "the stack %s was changed since the run %s was taken from its worker: what it has made is not recorded", stack, r.ID)
-		}
-		if err := lease.Append(ctx, record.Sequence, record.Record); err != nil {
-			return err
-		}
-		last++
-	}
-	return nil
+	return err
 }
 
 // isUnsettled reports whether a run that has lost its worker, or its stack, may have created what is not recorded. What the server

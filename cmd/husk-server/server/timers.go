@@ -12,15 +12,6 @@ import (
 // River has the timers of the server: jobs that are added in the transaction of what they are about, and that one of the
 // servers of a database does when their time has come.
 
-// watchArgs watch a run that a worker has, until the worker ends it or is lost.
-type watchArgs struct {
-	Tenant  string `json:"tenant"`
-	Run     string `json:"run"`
-	Attempt int    `json:"attempt"`
-}
-
-func (watchArgs) Kind() string { return "husk_watch" }
-
 // scheduleArgs begin the runs of a schedule.
 type scheduleArgs struct {
 	Tenant  string `json:"tenant"`
@@ -30,11 +21,6 @@ type scheduleArgs struct {
 
 func (scheduleArgs) Kind() string { return "husk_schedule" }
 
-// sweepArgs look for runs whose watch was lost.
-type sweepArgs struct{}
-
-func (sweepArgs) Kind() string { return "husk_sweep" }
-
 // pruneArgs remove what is old.
 type pruneArgs struct{}
 
@@ -42,58 +28,104 @@ func (pruneArgs) Kind() string { return "husk_prune" }
 
 const timerTime = time.Minute
 
-type watcher struct {
-	river.WorkerDefaults[watchArgs]
-	s *Server
-}
+// watchArgs and sweepArgs are of timers that earlier versions add, also at the same time. [Server.mind] does what they did.
+type watchArgs struct{}
 
-func (w *watcher) Timeout(*river.Job[watchArgs]) time.Duration { return timerTime }
+func (watchArgs) Kind() string { return "husk_watch" }
 
-func (w *watcher) Work(ctx context.Context, job *river.Job[watchArgs]) error {
-	_, left, err := w.s.lose(ctx, job.Args.Tenant, job.Args.Run, job.Args.Attempt)
-	if err == nil && left > 0 {
-		return river.JobSnooze(left)
+type sweepArgs struct{}
+
+func (sweepArgs) Kind() string { return "husk_sweep" }
+
+func ignore[T river.JobArgs](context.Context, *river.Job[T]) error { return nil }
+
+// mind takes runs from workers that are not heard of, until the server stops. Each server does, by the clock of the database: timers
+// of River go by the clocks of servers.
+func (s *Server) mind() {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	go func() {
+		select {
+		case <-s.closing:
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	ticks := time.NewTicker(max(min(lookAgain, s.options.Lease/countParts), time.Millisecond))
+	defer ticks.Stop()
+	for failing := false; ; {
+		select {
+		case <-s.closing:
+			return
+		case <-ticks.C:
+		}
+		err := s.sweep(ctx)
+		if err != nil && !failing && ctx.Err() == nil {
+			slog.Warn("runs whose workers are lost stay where they are until this works again", "error", err)
+		}
+		failing = err != nil
 	}
-	var gone *refusal
-	if errors.As(err, &gone) {
-		return nil // the run was removed
-	}
-	return err
 }
 
-// watch adds the timer of a run that a worker takes.
-func (s *Server) watch(ctx context.Context, t *tx, r *record) error {
-	_, err := s.timers.InsertTx(ctx, t.Tx, watchArgs{r.tenant, r.ID, r.Attempt}, &river.InsertOpts{ScheduledAt: time.Now().Add(s.options.Lease)})
-	return err
-}
-
-type sweeper struct {
-	river.WorkerDefaults[sweepArgs]
-	s *Server
-}
-
-func (w *sweeper) Timeout(*river.Job[sweepArgs]) time.Duration { return timerTime }
-
-func (w *sweeper) Work(ctx context.Context, _ *river.Job[sweepArgs]) error { return w.s.sweep(ctx) }
-
-// sweep takes runs from workers that were lost long ago: River gives a job up that has failed too often, such as while the
-// database could not be reached.
+// sweep takes runs from workers that have not been heard of for as long as a lease lasts.
 func (s *Server) sweep(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, timerTime)
+	defer cancel()
 	const most = 100 // at once
-	var lost []watchArgs
+	type held struct {
+		tenant, id string
+		attempt    int
+	}
+	var lost []held
 	err := s.db.step(ctx, func(t *tx) error {
 		lost = nil
+		if err := t.count(s.options.Lease, max(s.options.Lease/silentParts, leastSilence)); err != nil {
+			return err
+		}
 		return t.rows(func(scan func(...any) error) error {
-			var one watchArgs
-			err := scan(&one.Tenant, &one.Run, &one.Attempt)
+			var one held
+			err := scan(&one.tenant, &one.id, &one.attempt)
 			lost = append(lost, one)
 			return err
-		}, "SELECT tenant, id, attempt FROM husk_runs WHERE state = 'running' AND lease < "+t.now()+" - ? ORDER BY lease LIMIT ?", s.options.Lease.Milliseconds(), most)
+		}, "SELECT tenant, id, attempt FROM husk_runs WHERE state = 'running' AND lease < "+t.now()+" ORDER BY lease LIMIT ?", most)
 	})
 	for _, run := range lost {
-		_, _, one := s.lose(ctx, run.Tenant, run.Run, run.Attempt)
-		err = errors.Join(err, one)
+		var gone *refusal
+		if one := s.lose(ctx, run.tenant, run.id, run.attempt); one != nil && !errors.As(one, &gone) { // it was removed
+			err = errors.Join(err, one)
+		}
 	}
+	return err
+}
+
+const (
+	// countParts is how often the servers count the time in the time of a lease, and silentParts and leastSilence are after which
+	// part of it, and after which time, none of them was there.
+	countParts, silentParts = 6, 3
+	leastSilence            = 3 * time.Second
+)
+
+// count counts the time in which a server was there. While none was, or none had a database, no worker could be heard of: if that
+// was longer than a time, leases of runs last so much longer. The clock of the database may also have been set.
+func (t *tx) count(lease, silence time.Duration) error {
+	var last, now int64
+	if err := t.row("SELECT at, "+t.now()+" FROM husk_counted").Scan(&last, &now); err != nil {
+		return err
+	}
+	gap := now - last
+	if gap >= 0 && gap < (lease/countParts).Milliseconds() {
+		return nil
+	}
+	n, err := t.exec("UPDATE husk_counted SET at = ? WHERE at = ?", now, last)
+	if err != nil || n == 0 || gap >= 0 && gap <= silence.Milliseconds() {
+		return err // another server has done it, if there is no row any more
+	}
+	end := now + lease.Milliseconds()
+	statement, args := "UPDATE husk_runs SET lease = CASE WHEN lease + ? < ? THEN lease + ? ELSE ? END WHERE state = 'running'", []any{gap, end, gap, end}
+	if gap > 0 {
+		statement, args = statement+" AND lease < ?", append(args, end)
+	}
+	_, err = t.exec(statement, args...)
 	return err
 }
 
@@ -134,10 +166,10 @@ func (s *Server) prune(ctx context.Context, now time.Time) error {
 // startTimers starts River.
 func (s *Server) startTimers(ctx context.Context) error {
 	workers := river.NewWorkers()
-	river.AddWorker(workers, &watcher{s: s})
+	river.AddWorker(workers, river.WorkFunc(ignore[watchArgs]))
+	river.AddWorker(workers, river.WorkFunc(ignore[sweepArgs]))
 	river.AddWorker(workers, &scheduler{s: s})
 	river.AddWorker(workers, &pruner{s: s})
-	river.AddWorker(workers, &sweeper{s: s})
 	const atOnce, poll = 8, 500 * time.Millisecond
 	var err error
 	s.timers, err = river.NewClient(s.db.river, &river.Config{
@@ -145,7 +177,6 @@ func (s *Server) startTimers(ctx context.Context) error {
 		Workers: workers,
 		PeriodicJobs: []*river.PeriodicJob{
 			river.NewPeriodicJob(river.PeriodicInterval(time.Hour), func() (river.JobArgs, *river.InsertOpts) { return pruneArgs{}, nil }, &river.PeriodicJobOpts{RunOnStart: true}),
-			river.NewPeriodicJob(river.PeriodicInterval(2*s.options.Lease), func() (river.JobArgs, *river.InsertOpts) { return sweepArgs{}, nil }, &river.PeriodicJobOpts{RunOnStart: true}),
 		},
 		Logger: slog.New(quiet{slog.Default().Handler()}),
 		// A server that is gone has had its timers for at most this long.

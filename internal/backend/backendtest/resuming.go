@@ -96,4 +96,46 @@ func Resuming(t *testing.T, first, second *backend.Backend) {
 	require.NoError(t, a.Extend(ctx, other, keys[other]))
 	require.NoError(t, b.EndLeases(ctx, "ann", state.StackName{}))
 	require.ErrorIs(t, a.Extend(ctx, other, keys[other]), state.ErrFenced)
+
+	continuing(t, a, b)
+}
+
+// continuing tests [backend.Resumer.Continue].
+func continuing(t *testing.T, a, b backend.Resumer) {
+	ctx, stack := t.Context(), state.StackName{Project: "resuming", Name: "continued"}
+	records := func(texts ...string) (all [][]byte) {
+		for _, text := range texts {
+			all = append(all, []byte(text))
+		}
+		return all
+	}
+	is := func(want ...string) {
+		t.Helper()
+		c, err := a.Load(ctx, stack)
+		require.NoError(t, err)
+		require.Equal(t, records(want...), c.Records)
+	}
+	require.ErrorIs(t, a.Continue(ctx, stack, 1, 1, records("one")), state.ErrStackNotFound)
+	require.NoError(t, a.Create(ctx, stack, empty))
+	lost, _, err := a.LeaseAs(ctx, stack, state.Holder{PID: 1}, backend.NewLeaseKey("ann", "lost"), true)
+	require.NoError(t, err)
+	require.NoError(t, lost.Append(ctx, 1, []byte("one")))
+	require.NoError(t, b.EndLeases(ctx, "ann", stack))
+	token := lost.Token()
+	require.ErrorIs(t, b.Continue(ctx, stack, token, 3, records("three")), state.ErrSequence)
+	require.ErrorIs(t, b.Continue(ctx, stack, token, 1, records("other", "two")), state.ErrSequence)
+	is("one")
+	for range 2 { // the first answer was lost
+		require.NoError(t, b.Continue(ctx, stack, token, 1, records("one", "two", "three")))
+		is("one", "two", "three")
+	}
+	next, c, err := b.LeaseAs(ctx, stack, state.Holder{PID: 2}, backend.NewLeaseKey("bob", "next"), true)
+	require.NoError(t, err)
+	require.Equal(t, token+1, next.Token(), "it takes no lease")
+	require.Len(t, c.Records, 3)
+	require.NoError(t, a.Continue(ctx, stack, token, 2, records("two", "three")), "an answer that was lost for long")
+	require.ErrorIs(t, a.Continue(ctx, stack, token, 4, records("four")), state.ErrFenced)
+	is("one", "two", "three")
+	require.NoError(t, next.Append(ctx, 4, []byte("next")))
+	require.NoError(t, next.Release(ctx))
 }

@@ -226,6 +226,51 @@ func (s *Store) Extend(ctx context.Context, name state.StackName, key backend.Le
 	return err
 }
 
+// Continue implements [backend.Resumer].
+func (s *Store) Continue(ctx context.Context, name state.StackName, token, sequence uint64, records [][]byte) error {
+	missing, err := s.missing(ctx, name, token, sequence, records)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	var statements []statement
+	for i, record := range missing {
+		statements = append(statements, sql(`
+			WITH held AS (UPDATE @stacks SET last = $4::bigint WHERE project = $1 AND name = $2 AND present AND token = $3 AND last = $4::bigint - 1 RETURNING id)
+			INSERT INTO @journal SELECT id, $4::bigint, $5 FROM held`, name.Project, name.Name, token, sequence+uint64(len(records)-len(missing)+i), record))
+	}
+	if _, _, err := s.db.step(ctx, statements...); err != nil {
+		return err
+	}
+	missing, err = s.missing(ctx, name, token, sequence, records)
+	if err == nil && len(missing) > 0 {
+		err = backend.ErrRaced
+	}
+	return err
+}
+
+// missing returns which records are to be appended.
+func (s *Store) missing(ctx context.Context, name state.StackName, token, sequence uint64, records [][]byte) ([][]byte, error) {
+	if err := usable(ctx, name); err != nil {
+		return nil, err
+	}
+	rows, err := s.db.confirm(ctx, sql(`SELECT s.token, s.last, j.sequence, j.record
+		FROM @stacks s LEFT JOIN @journal j ON j.stack = s.id AND j.sequence BETWEEN $3 AND $4 WHERE s.project = $1 AND s.name = $2 AND s.present`,
+		name.Project, name.Name, sequence, sequence+uint64(len(records))))
+	if err == nil && len(rows) == 0 {
+		err = state.StackNotFound(name, s.db.place)
+	}
+	if err != nil {
+		return nil, err
+	}
+	tail := backend.Tail{Token: uint64(rows[0].int(0)), Last: uint64(rows[0].int(1)), Records: make(map[uint64][]byte)}
+	for _, r := range rows {
+		if r[2] != nil {
+			tail.Records[uint64(r.int(2))] = r[3]
+		}
+	}
+	return tail.Missing(name, token, sequence, records)
+}
+
 // EndLeases implements [backend.Resumer].
 func (s *Store) EndLeases(ctx context.Context, owner string, stack state.StackName) error {
 	which, args := "", []any{backend.LeasesOf(owner)}

@@ -1,7 +1,9 @@
 package remote_test
 
 import (
+	"bytes"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend/backendtest"
+	"github.com/husk-dev/husk/internal/backend/remote"
 )
 
 // TestFullDisk runs TestOnSmallDisk in a process that has mounts of its own, which end with it.
@@ -31,4 +34,40 @@ func TestOnSmallDisk(t *testing.T) {
 			free()
 		}}},
 	}.Run(t)
+}
+
+// TestUnrecordedOnAFullDisk runs TestUnrecordedOnSmallDisk in a process that has mounts of its own.
+func TestUnrecordedOnAFullDisk(t *testing.T) {
+	backendtest.WithDisks(t, "TestUnrecordedOnSmallDisk", false)
+}
+
+// TestUnrecordedOnSmallDisk has a disk be full while a run that has lost its lease keeps what it has made there. What does not fit does
+// no harm to the rest.
+func TestUnrecordedOnSmallDisk(t *testing.T) {
+	disk := backendtest.NewDisk(t, "unrecorded", "2m")
+	file := filepath.Join(disk, "unrecorded")
+	t.Setenv(remote.KnownVariable, "60")
+	t.Setenv(remote.UnrecordedVariable, file)
+	kept := newStacks(t)
+	server, _ := serve(t, kept)
+	b := open(t, server.URL, "all")
+	ctx, name := t.Context(), state.StackName{Project: "p", Name: "s"}
+	require.NoError(t, b.State.Create(ctx, name, []byte("{}")))
+	l, _, err := b.State.LeaseAndLoad(ctx, name, state.Holder{PID: 1})
+	require.NoError(t, err)
+	require.NoError(t, kept.State.Break(ctx, name))
+	var saved *state.NoSpaceError
+	require.ErrorAs(t, l.Append(ctx, 1, []byte("one")), &saved)
+	require.True(t, saved.Saved)
+	free := backendtest.Fill(t, disk)
+	require.Error(t, l.Append(ctx, 2, bytes.Repeat([]byte("x"), 1<<20)))
+	free()
+	require.ErrorAs(t, l.Append(ctx, 2, []byte("two")), &saved)
+	text, err := os.Open(file)
+	require.NoError(t, err)
+	defer text.Close()
+	records, err := remote.ReadUnrecorded(text)
+	require.NoError(t, err)
+	require.Len(t, records, 2)
+	require.Equal(t, remote.Unrecorded{Stack: name, Token: l.Token(), Sequence: 2, Record: []byte("two")}, records[1])
 }

@@ -36,8 +36,16 @@ func (u Unrecorded) write(name string) error {
 	if err != nil {
 		return err
 	}
-	_, err = file.Write(append(text, '\n'))
-	return errors.Join(err, file.Sync(), file.Close())
+	end, err := file.Seek(0, io.SeekEnd)
+	if err == nil {
+		if _, err = file.Write(append(text, '\n')); err == nil {
+			err = file.Sync()
+		}
+		if err != nil {
+			err = errors.Join(err, file.Truncate(end)) // what follows is not to be lost with it
+		}
+	}
+	return errors.Join(err, file.Close())
 }
 
 // maxUnrecorded bounds the records that one run leaves, in bytes, and MaxUnrecorded their number: each is decoded, and is a transaction
@@ -47,7 +55,8 @@ const (
 	MaxUnrecorded = 1 << 16
 )
 
-// ReadUnrecorded reads what the process of a run has left. A last line that was cut off is of a record that was not confirmed.
+// ReadUnrecorded reads what the process of a run has left. A last line that was cut off is of a record that was not confirmed. With an
+// error, it returns what is before that.
 func ReadUnrecorded(in io.Reader) (all []Unrecorded, err error) {
 	text, err := io.ReadAll(io.LimitReader(in, maxUnrecorded+1))
 	if err != nil {
@@ -67,7 +76,7 @@ func ReadUnrecorded(in io.Reader) (all []Unrecorded, err error) {
 		}
 		var one Unrecorded
 		if err := intake.AnswerJSON(line, &one); err != nil {
-			return nil, fmt.Errorf("a record that the run has left: %w", err)
+			return all, fmt.Errorf("a record that the run has left: %w", err)
 		}
 		all = append(all, one)
 	}

@@ -157,7 +157,7 @@ type Claim struct {
 	Withheld bool `json:"withheld,omitempty"`
 	// Next is the number of the next line of the log.
 	Next int64 `json:"next"`
-	// StopOnPending says that the run does nothing while it is not known what an earlier worker has made.
+	// StopOnPending says that the run does nothing while it is not known what an earlier worker has made: its options say so as well.
 	StopOnPending bool `json:"stopOnPending,omitempty"`
 	// Plan is what was approved, if it is one.
 	Plan []byte `json:"plan,omitempty"`

@@ -288,6 +288,45 @@ func (s *Store) Extend(ctx context.Context, name state.StackName, key backend.Le
 	})
 }
 
+// Continue implements [backend.Resumer].
+func (s *Store) Continue(ctx context.Context, name state.StackName, token, sequence uint64, records [][]byte) error {
+	if err := usable(ctx, name); err != nil {
+		return err
+	}
+	return s.db.write(ctx, func(t *tx) error {
+		id, err := s.stack(t, name)
+		if err != nil {
+			return err
+		}
+		tail := backend.Tail{Records: make(map[uint64][]byte)}
+		if _, err := t.row("SELECT token, last FROM stacks WHERE id = ?", []any{id}, &tail.Token, &tail.Last); err != nil {
+			return err
+		}
+		if err := t.rows("SELECT sequence, record FROM journal WHERE stack = ? AND sequence BETWEEN ? AND ?", []any{id, int64(sequence), int64(sequence) + int64(len(records))},
+			func(scan func(...any) error) error {
+				var number uint64
+				var record []byte
+				err := scan(&number, &record)
+				tail.Records[number] = record
+				return err
+			}); err != nil {
+			return err
+		}
+		missing, err := tail.Missing(name, token, sequence, records)
+		if err != nil {
+			return done{err}
+		}
+		for _, record := range missing {
+			tail.Last++
+			if _, err := t.exec("INSERT INTO journal VALUES (?, ?, ?)", id, int64(tail.Last), blob(record)); err != nil {
+				return err
+			}
+		}
+		_, err = t.exec("UPDATE stacks SET last = ? WHERE id = ?", int64(tail.Last), id)
+		return err
+	})
+}
+
 // EndLeases implements [backend.Resumer].
 func (s *Store) EndLeases(ctx context.Context, owner string, stack state.StackName) error {
 	which, args := "", []any{backend.LeasesOf(owner)}

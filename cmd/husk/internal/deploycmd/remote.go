@@ -134,7 +134,7 @@ func (a commands) runRemotely(ctx context.Context, client *runapi.Client, n runa
 	var cancelling sync.WaitGroup
 	cancel := func() {
 		cancelling.Go(func() {
-			if _, err := client.Call(context.WithoutCancel(ctx), http.MethodPost, "/v1/runs/"+run.ID+"/cancel", nil, nil); err != nil {
+			if _, err := client.Call(context.WithoutCancel(ctx), http.MethodPost, "/v1/runs/"+run.ID+"/cancel?call="+rand.Text(), nil, nil); err != nil {
 				a.Say("The run could not be cancelled: %v", err)
 			}
 		})

@@ -4,6 +4,7 @@ package remotecmd
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -271,6 +272,9 @@ func (a commands) decide(ctx context.Context, id, what string) error {
 	client, err := Client(ctx, a.App)
 	if err != nil {
 		return err
+	}
+	if what == "cancel" {
+		what += "?call=" + rand.Text() // twice is more than once
 	}
 	var run runapi.Run
 	if _, err := client.Call(ctx, http.MethodPost, "/v1/runs/"+url.PathEscape(id)+"/"+what, nil, &run); err != nil {
