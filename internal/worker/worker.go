@@ -134,7 +134,7 @@ func Run(ctx, kill context.Context, client *runapi.Client, o Options) (err error
 		all.Go(func() { w.edge.repeat(ctx, kill) })
 		all.Go(func() { w.edge.send(ctx) })
 	} else {
-		all.Go(func() { w.handIn(ctx) })
+		all.Go(func() { w.handIn(asking) })
 	}
 	for range w.Slots {
 		all.Go(func() {
