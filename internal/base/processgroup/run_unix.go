@@ -18,13 +18,15 @@ func ending() []os.Signal {
 
 func (s *Signals) run(cmd *exec.Cmd) error {
 	Own(cmd)
+	// Who heeds signals now may have ended for this one before it is seen here.
+	heeded := s.heeding.Load() > 0
 	arrived := make(chan os.Signal, 1)
 	signal.Notify(arrived, ending()...) // before it starts: a signal in between would end this process alone
 	defer func() {
 		signal.Stop(arrived)
 		select {
 		case is := <-arrived: // at the end of the command
-			s.end(is.(syscall.Signal))
+			s.end(is.(syscall.Signal), heeded)
 		default:
 		}
 	}()
@@ -36,7 +38,7 @@ func (s *Signals) run(cmd *exec.Cmd) error {
 		defer close(over)
 		select {
 		case is := <-arrived:
-			s.end(is.(syscall.Signal))
+			s.end(is.(syscall.Signal), heeded)
 		case <-waited:
 		}
 	}()
@@ -63,13 +65,13 @@ func (s *Signals) start(cmd *exec.Cmd) error {
 }
 
 // end ends all groups, and then this process as the signal does, unless somebody heeds it.
-func (s *Signals) end(is syscall.Signal) {
+func (s *Signals) end(is syscall.Signal, heeded bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for process := range s.running {
 		Kill(process)
 	}
-	if s.heeding.Load() > 0 && is != syscall.SIGQUIT { // which nobody heeds
+	if (heeded || s.heeding.Load() > 0) && is != syscall.SIGQUIT { // which nobody heeds
 		return
 	}
 	signal.Reset(is)
