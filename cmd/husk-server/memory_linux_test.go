@@ -44,6 +44,7 @@ func resident(t *testing.T, pid int) (now, most int64) {
 func TestMemoryOfTheServer(t *testing.T) {
 	const limit, size, clients = 192 << 20, 8 << 20, 300
 	s := &site{t: t, dir: t.TempDir()}
+	s.place = []string{"--dir", filepath.Join(s.dir, "server")}
 	cmd := exec.Command(filepath.Join(bin, "husk-server"), "--dir", filepath.Join(s.dir, "server"), "--listen", "127.0.0.1:0")
 	home := filepath.Join(s.dir, "home-")
 	require.NoError(t, os.MkdirAll(home, 0o700))
