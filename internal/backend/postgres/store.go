@@ -300,9 +300,10 @@ func (s *Store) take(ctx context.Context, name state.StackName, holder state.Hol
 	}
 	// Taking the lease again is for an attempt whose answer was lost. One that arrives after the lease was released finds its name.
 	rows, _, err := s.db.step(ctx,
-		sql(`UPDATE @stacks SET token = token + 1, revision = revision + 1, lease = $3, holder = $4, expires = `+expiry+`
-			WHERE project = $1 AND name = $2 AND present AND (lease IS NULL AND holder IS DISTINCT FROM $3 OR lease <> $3 AND expires < clock_timestamp())`, name.Project, name.Name, id, string(text)),
-		sql("UPDATE @stacks SET expires = "+expiry+" WHERE project = $1 AND name = $2 AND lease = $3", name.Project, name.Name, id),
+		sql(`UPDATE @stacks SET token = token + CASE WHEN lease = $3 THEN 0 ELSE 1 END, revision = revision + CASE WHEN lease = $3 THEN 0 ELSE 1 END,
+				lease = $3, holder = CASE WHEN lease = $3 THEN holder ELSE $4 END, expires = `+expiry+`
+			WHERE project = $1 AND name = $2 AND present
+				AND (lease = $3 OR lease IS NULL AND holder IS DISTINCT FROM $3 OR expires < clock_timestamp())`, name.Project, name.Name, id, string(text)),
 		sql(fmt.Sprintf(`WITH s AS (SELECT *, coalesce(lease = $3, false) AS mine FROM @stacks WHERE project = $1 AND name = $2 AND present),
 				z AS (SELECT (coalesce(length(s.checkpoint), 0) + coalesce((SELECT sum(length(j.record) + %d) FROM @journal j WHERE j.stack = s.id), 0)
 					+ coalesce((SELECT length(h.records) FROM @history h WHERE h.stack = s.id), 0))::bigint AS size FROM s),

@@ -163,17 +163,13 @@ func (l *lease) follows(ctx context.Context, sequence uint64, step int64) error 
 }
 
 func (l *lease) Append(ctx context.Context, sequence uint64, record []byte) error {
-	if !l.resumed || int64(sequence) != l.last {
-		if err := l.follows(ctx, sequence, 1); err != nil {
-			return err
-		}
+	if l.resumed && int64(sequence) == l.last {
+		return l.change(ctx, func(t *tx) error { return l.appended(t, sequence, record) })
+	}
+	if err := l.follows(ctx, sequence, 1); err != nil {
+		return err
 	}
 	err := l.change(ctx, func(t *tx) error {
-		if l.resumed {
-			if taken, err := l.appended(t, sequence, record); taken || err != nil {
-				return err
-			}
-		}
 		follows, err := t.exec("UPDATE stacks SET last = ?2, expires = ?3 WHERE id = ?1 AND last = ?2 - 1", l.stack, int64(sequence), expiry())
 		if err == nil && follows == 0 {
 			err = fmt.Errorf("somebody has changed its tables: the journal of the stack %s is not at sequence number %d; refresh the stack before the next update", l.name, l.last)
@@ -189,18 +185,14 @@ func (l *lease) Append(ctx context.Context, sequence uint64, record []byte) erro
 	return err
 }
 
-// appended reports whether an attempt whose answer was lost has appended a record.
-func (l *lease) appended(t *tx, sequence uint64, record []byte) (bool, error) {
-	var last int64
+// appended returns an error unless an attempt whose answer was lost has appended a record as the last one.
+func (l *lease) appended(t *tx, sequence uint64, record []byte) error {
 	var is []byte
-	_, err := t.row("SELECT s.last, j.record FROM stacks s LEFT JOIN journal j ON j.stack = s.id AND j.sequence = s.last WHERE s.id = ?", []any{l.stack}, &last, &is)
-	switch {
-	case err != nil || last == int64(sequence)-1:
-		return false, err
-	case last == int64(sequence) && is != nil && bytes.Equal(is, record):
-		return true, nil
+	found, err := t.row("SELECT record FROM journal WHERE stack = ? AND sequence = ?", []any{l.stack, int64(sequence)}, &is)
+	if err == nil && (!found || !bytes.Equal(is, record)) {
+		err = done{state.OutOfSequence(l.name, sequence, sequence+1)}
 	}
-	return false, done{state.OutOfSequence(l.name, sequence, uint64(last)+1)}
+	return err
 }
 
 // keep makes the checkpoint a backup, and removes the oldest ones. With records, those of the journal follow on it; the

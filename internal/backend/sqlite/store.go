@@ -199,24 +199,22 @@ func (s *Store) take(ctx context.Context, name state.StackName, holder state.Hol
 	}
 	l := &lease{store: s, name: name, id: id, stop: func() {}}
 	err = s.db.write(ctx, func(t *tx) error {
-		taken, err := t.row(`UPDATE stacks SET token = token + 1, lease = ?3, holder = ?4, expires = ?5
-			WHERE project = ?1 AND name = ?2 AND present AND (lease IS NULL AND holder IS NOT ?3 OR lease <> ?3 AND expires < ?6) RETURNING id, token`,
+		// Taking the lease again is for an attempt whose answer was lost.
+		taken, err := t.row(`UPDATE stacks SET token = token + (lease IS NOT ?3), lease = ?3, holder = CASE WHEN lease = ?3 THEN holder ELSE ?4 END, expires = ?5
+			WHERE project = ?1 AND name = ?2 AND present AND (lease = ?3 OR lease IS NULL AND holder IS NOT ?3 OR expires < ?6) RETURNING id, token`,
 			[]any{name.Project, name.Name, l.id, string(text), expiry(), now()}, &l.stack, &l.token)
 		if err != nil || taken {
 			return err
 		}
-		if l.stack, err = s.stack(t, name); err != nil {
+		stack, err := s.stack(t, name)
+		if err != nil {
 			return err
 		}
-		var has, by string
-		if _, err := t.row("SELECT coalesce(lease, ''), coalesce(holder, ''), token FROM stacks WHERE id = ?", []any{l.stack}, &has, &by, &l.token); err != nil {
+		var by string
+		if _, err := t.row("SELECT coalesce(holder, '') FROM stacks WHERE id = ?", []any{stack}, &by); err != nil {
 			return err
 		}
-		switch id {
-		case has: // the answer to an earlier attempt was lost
-			_, err := t.exec("UPDATE stacks SET expires = ? WHERE id = ?", expiry(), l.stack)
-			return err
-		case by:
+		if by == id {
 			return done{state.Fenced(name)}
 		}
 		locked := &state.LockedError{Stack: name}
