@@ -115,7 +115,7 @@ func (w *worker) handInOne(ctx context.Context, name string) {
 	case err == nil:
 		w.Say("what a run could not record is recorded now: %s", name)
 		err = os.Remove(file)
-	case errors.As(err, &refused) && refused.Answered && refused.Status < 500 && refused.Status != http.StatusTooManyRequests && refused.Status != http.StatusUnauthorized:
+	case errors.As(err, &refused) && refused.IsFinal() && refused.Status != http.StatusUnauthorized:
 		// Nobody else knows what the run has made.
 		aside := filepath.Join(w.dir("refused"), name)
 		w.Say("what a run could not record stays unrecorded, and is in %s: %v", aside, err)

@@ -441,12 +441,8 @@ const busyCode = 3
 // busyReason is why such a run is to be tried again.
 const busyReason = "another run has the lock of the stack, or the server that kept it for this one has ended"
 
-// pendingCode is the exit code of an update that has done nothing, because it is not known what an earlier run has created, and
-// pendingReason says so.
-const (
-	pendingCode   = 4
-	pendingReason = "an earlier worker may have created what is not recorded"
-)
+// pendingCode is the exit code of an update that has done nothing, because it is not known what an earlier run has created.
+const pendingCode = 4
 
 // killTime is how long the process of a run may take after it was told to stop its steps: a module that it runs, or whoever has
 // taken it over, may not heed that, and would have its place for ever.
@@ -543,7 +539,7 @@ func outcome(claim *runapi.Claim, err error, stopped, killed bool, p *process, p
 		}
 		return end
 	case errors.As(err, &exit) && exit.ExitCode() == pendingCode && claim.StopOnPending:
-		return runapi.End{Outcome: runapi.Attention, Reason: pendingReason}
+		return runapi.End{Outcome: runapi.Attention, Reason: runapi.UnsettledReason}
 	case errors.As(err, &exit) && exit.ExitCode() == busyCode:
 		return runapi.End{Outcome: runapi.Queued, Reason: busyReason}
 	case stopped && killed:

@@ -151,7 +151,7 @@ func (s *Server) end(ctx context.Context, c *caller, e runapi.End) error {
 		case r.cancel > 0 && (next != runapi.Succeeded || r.Previewing):
 			r.lost, next, reason = r.token, runapi.Cancelled, "" // it may hand in what it has made
 		case next == runapi.Queued && unsettled:
-			r.lost, next, reason = r.token, runapi.Attention, reason+"; "+unsettledReason
+			r.lost, next, reason = r.token, runapi.Attention, reason+"; "+runapi.UnsettledReason
 			if err := t.needAttention(r); err != nil {
 				return err
 			}
@@ -193,12 +193,9 @@ func (s *Server) end(ctx context.Context, c *caller, e runapi.End) error {
 	return nil
 }
 
-// unsettledReason is why a run needs attention.
-const unsettledReason = "an earlier worker may have created what is not recorded"
-
 // needAttention says that a run needs attention.
 func (t *tx) needAttention(r *record) error {
-	return t.say(r, "The run needs attention: %s. It goes on once that is settled: husk remote retry %s, or cancel.", unsettledReason, r.ID)
+	return t.say(r, "The run needs attention: %s. It goes on once that is settled: husk remote retry %s, or cancel.", runapi.UnsettledReason, r.ID)
 }
 
 // again says what becomes of a run that has not had its stack, and how much later.
@@ -244,7 +241,7 @@ func (s *Server) ended(ctx context.Context, r *record) {
 		s.traceRun(r)
 	case r.State == runapi.Attention:
 		s.counts.unsettle()
-		slog.Warn("a run needs attention: "+unsettledReason, "run", r.ID, "tenant", r.tenant, "stack", r.Project+"/"+r.Stack)
+		slog.Warn("a run needs attention: "+runapi.UnsettledReason, "run", r.ID, "tenant", r.tenant, "stack", r.Project+"/"+r.Stack)
 	}
 	s.changed.ring(r.ID)
 	// Its stack is free for the next.
@@ -297,7 +294,7 @@ func (s *Server) lose(ctx context.Context, tenant, id string, attempt int) error
 		case r.cancel > 0:
 			r.State = runapi.Cancelled
 		case unsettled:
-			r.State, reason = runapi.Attention, unsettledReason
+			r.State, reason = runapi.Attention, runapi.UnsettledReason
 			if err := t.needAttention(r); err != nil {
 				return err
 			}

@@ -46,8 +46,6 @@ const (
 	// firstPause is the pause after the first attempt. It doubles up to lastPause.
 	firstPause, lastPause = 50 * time.Millisecond, 2 * time.Second
 	maxReason             = 1 << 10 // bytes
-	// A connection of HTTP/2 that is silent for silentTime, and answers no ping in pingTime, leads to a machine that is gone.
-	silentTime, pingTime = 5 * time.Second, 3 * time.Second
 )
 
 var _ backend.Opener = Open
@@ -92,7 +90,7 @@ func Open(_ context.Context, at named.URL, dir string) (*backend.Backend, error)
 		Transport: &http.Transport{
 			Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 8,
 			TLSHandshakeTimeout: attemptTime, IdleConnTimeout: idleTime,
-			HTTP2: &http.HTTP2Config{SendPingTimeout: silentTime, PingTimeout: pingTime},
+			HTTP2: backend.HTTP2(),
 		},
 		// The token is for this server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

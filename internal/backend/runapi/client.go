@@ -33,9 +33,6 @@ const (
 	// A body of more than largeBody bytes is sent once the server has agreed to it, or has not said anything for agreeTime, as
 	// a proxy that does not know the question.
 	largeBody, agreeTime = 1 << 20, 3 * time.Second
-	// A connection of HTTP/2 has all calls. One that is silent for silentTime and answers no ping in pingTime leads to a machine that
-	// is gone: another one may be found at the same address.
-	silentTime, pingTime = 5 * time.Second, 3 * time.Second
 )
 
 // StatusError is an answer of the server that refuses something.
@@ -49,6 +46,11 @@ type StatusError struct {
 }
 
 func (e *StatusError) Error() string { return e.Reason }
+
+// IsFinal reports whether the server would refuse the same call again.
+func (e *StatusError) IsFinal() bool {
+	return e.Answered && e.Status < 500 && e.Status != http.StatusTooManyRequests
+}
 
 // ErrUnreachable says that the server has answered no attempt of a call.
 var ErrUnreachable = errors.New("the server cannot be reached")
@@ -91,7 +93,7 @@ func NewClient(text, token string) (*Client, error) {
 		Transport: &http.Transport{
 			Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 16,
 			TLSHandshakeTimeout: callTime, IdleConnTimeout: time.Minute, ExpectContinueTimeout: agreeTime,
-			HTTP2: &http.HTTP2Config{SendPingTimeout: silentTime, PingTimeout: pingTime},
+			HTTP2: backend.HTTP2(),
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the token is for this server
 	}
@@ -269,7 +271,7 @@ func (c *Client) Follow(ctx context.Context, id string, after int64, do func(*Li
 			return failed
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.As(err, &refused) && refused.Answered && refused.Status < 500 && refused.Status != http.StatusTooManyRequests:
+		case errors.As(err, &refused) && refused.IsFinal():
 			return fmt.Errorf("the server %s: %w", c.place, err)
 		case errors.Is(err, errStopped):
 			return err

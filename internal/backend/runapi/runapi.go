@@ -37,6 +37,9 @@ const (
 	Rejected  State = "rejected"
 )
 
+// UnsettledReason is why a run needs [Attention].
+const UnsettledReason = "an earlier worker may have created what is not recorded"
+
 // IsFinal reports whether a run does not go on.
 func (s State) IsFinal() bool {
 	return s == Succeeded || s == Failed || s == Cancelled || s == Rejected
