@@ -136,6 +136,7 @@ func TestACommandForAStrangerConfinesItself(t *testing.T) {
 		"refresh":                    {"refresh", "--yes", "--untrusted-project"},
 		"destroy":                    {"destroy", "--yes", "--untrusted-project"},
 		"with a file of the project": {"preview", "--untrusted-project", "--require-confinement", "--log-file", "events.jsonl"},
+		"with its own directory":     {"preview", "--untrusted-project", "--require-confinement", "--policy-pack", "../project"},
 		"remote":                     {"up", "--remote", "--yes", "--untrusted-project"},
 		"watch":                      {"watch", "--untrusted-project"},
 		"watch, up":                  {"watch", "--up", "--untrusted-project", "--require-confinement"},

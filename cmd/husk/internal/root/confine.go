@@ -266,33 +266,31 @@ func nameIn(dir, file string) (name string, is bool) {
 	if name, err = filepath.Rel(dir, abs); err == nil && filepath.IsLocal(name) {
 		return name, true
 	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
-		return "", false
-	}
-	above, err := filepath.EvalSymlinks(filepath.Dir(abs))
-	if err != nil {
-		return "", false
-	}
-	name, err = filepath.Rel(dir, filepath.Join(above, filepath.Base(abs)))
-	return name, err == nil && filepath.IsLocal(name)
+	return nameBelow(dir, abs)
 }
 
-// isIn reports whether a file is below a directory, with all links followed.
+// isIn reports whether a file is a directory, or below it, with all links above it followed.
 func isIn(dir, file string) bool {
+	_, is := nameBelow(dir, file)
+	return is
+}
+
+// nameBelow returns the name in a directory of a file that is there with all links above both followed.
+func nameBelow(dir, file string) (name string, is bool) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return false
+		return "", false
 	}
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
-		return false
+		return "", false
 	}
-	above, err := filepath.Abs(filepath.Dir(file))
+	if file, err = filepath.Abs(file); err != nil {
+		return "", false
+	}
+	above, err := filepath.EvalSymlinks(filepath.Dir(file))
 	if err != nil {
-		return false
+		return "", false
 	}
-	if above, err = filepath.EvalSymlinks(above); err != nil {
-		return false
-	}
-	rest, err := filepath.Rel(dir, above)
-	return err == nil && filepath.IsLocal(rest)
+	name, err = filepath.Rel(dir, filepath.Join(above, filepath.Base(file)))
+	return name, err == nil && filepath.IsLocal(name)
 }
