@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/husk-dev/husk/internal/base/processgroup"
 )
@@ -21,10 +20,6 @@ import (
 var environment = []string{
 	"GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GO111MODULE=on", "GOWASM=", "GOEXPERIMENT=", "GODEBUG=",
 }
-
-// waitDelay is the time to wait for the Go command after it was killed, because what it started keeps its
-// output open.
-const waitDelay = time.Second
 
 // goCommand runs the Go command in a directory.
 type goCommand struct {
@@ -63,7 +58,6 @@ func (g goCommand) run(ctx context.Context, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, g.path, args...)
 	cmd.Dir = g.dir
 	cmd.Env = slices.Concat(os.Environ(), environment, g.env)
-	cmd.WaitDelay = waitDelay
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := processgroup.Run(ctx, cmd)

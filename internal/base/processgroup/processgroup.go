@@ -4,12 +4,14 @@ package processgroup
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Signals has a signal that ends this process end the groups of [Run] before. A program that embeds Husk has none, and heeds
@@ -34,8 +36,10 @@ func (s *Signals) Heed() (end func()) {
 }
 
 // Run runs a command that [exec.CommandContext] has made with ctx, in a group of its own. All of the group ends with ctx, and
-// before a signal ends this process, if ctx has [Signals].
+// before a signal ends this process, if ctx has [Signals]. What the group has started outside of it may keep the output open, which
+// is read for the command's WaitDelay, or a second, after the group was killed.
 func Run(ctx context.Context, cmd *exec.Cmd) error {
+	cmd.WaitDelay = cmp.Or(cmd.WaitDelay, time.Second)
 	cmd.Cancel = func() error {
 		Kill(cmd.Process)
 		return nil

@@ -43,7 +43,6 @@ func list(ctx context.Context, command, dir string) (packages []*goPackage, err 
 	cmd := exec.CommandContext(ctx, command, "list", "-deps", "-json=ImportPath,Name,Dir,GoFiles,Module", ".")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), environment...)
-	cmd.WaitDelay = waitDelay
 	output, err := processgroup.Output(ctx, cmd)
 	if err != nil {
 		return nil, ctx.Err()

@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
 
@@ -137,15 +136,10 @@ func writeOverlay(path string, files map[string]string) error {
 	return nil
 }
 
-// waitDelay is the time to wait for the Go command after it was killed, because compilers that it started
-// keep its output open.
-const waitDelay = time.Second
-
 func run(ctx context.Context, with *netoverlay.Network, dir, output string, flags ...string) error {
 	cmd := exec.CommandContext(ctx, with.Command, slices.Concat(arguments, flags, []string{"-o", output, "."})...)
 	cmd.Dir = dir
 	cmd.Env = slices.Concat(os.Environ(), environment, with.Env)
-	cmd.WaitDelay = waitDelay
 	var text bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &text, &text
 	err := processgroup.Run(ctx, cmd)

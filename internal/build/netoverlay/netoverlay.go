@@ -1,7 +1,6 @@
-// Package netoverlay gives the packages net and net/http of modules a network: their connections, lookups, and
-// requests go through the host's capabilities, in programs that know nothing of Husk. Package os/exec says that modules start no
-// programs. It makes the files that
-// replace files of the local Go's library, for the go command's flag -overlay.
+// Package netoverlay gives the packages net and net/http of modules a network: their connections, lookups, and requests go
+// through the host's capabilities, in programs that know nothing of Husk. Package os/exec says that modules start no programs. It
+// makes the files that replace files of the local Go's library, for the go command's flag -overlay.
 package netoverlay
 
 import (
@@ -17,7 +16,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/internal/base/processgroup"
@@ -98,9 +96,6 @@ func added() map[string]string {
 	}
 }
 
-// waitDelay is the time to wait for the go command after it was killed.
-const waitDelay = time.Second
-
 // toolchain is the Go that builds a module.
 type toolchain struct{ root, version, cache string }
 
@@ -108,7 +103,6 @@ type toolchain struct{ root, version, cache string }
 func toolchainOf(ctx context.Context, command, source string) (toolchain, error) {
 	cmd := exec.CommandContext(ctx, command, "env", "GOROOT", "GOVERSION", "GOMODCACHE")
 	cmd.Dir = source
-	cmd.WaitDelay = waitDelay
 	output, err := processgroup.Output(ctx, cmd)
 	if ctx.Err() != nil {
 		return toolchain{}, ctx.Err()

@@ -49,9 +49,9 @@ func (f *remoteFlags) check(cmd *cobra.Command) error {
 
 // options returns the flags that were given, for the run on a server.
 func options(cmd *cobra.Command, operation string) (all []string, err error) {
-	here := append([]string{"yes", cli.DetailedExitCode, "cwd", "stack", "json", "color", "non-interactive", "exec-kind", "exec-agent", "untrusted-project", "require-confinement", "no-confinement"}, remoteOnly...)
+	here, ofAll := append([]string{"yes", cli.DetailedExitCode}, remoteOnly...), cmd.InheritedFlags()
 	cli.Given(cmd, func(name, value string) {
-		if slices.Contains(here, name) {
+		if slices.Contains(here, name) || ofAll.Lookup(name) != nil {
 			return
 		}
 		option := "--" + name + "=" + value
