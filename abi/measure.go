@@ -6,7 +6,7 @@ type Measured interface {
 	Measured() map[string]Measure
 }
 
-// Measure is what the calls of a method have taken beside time.
+// Measure is the resources that the calls of a method have used, apart from time.
 type Measure struct {
 	// BySchema counts the calls that the host answered by the schema, at no cost.
 	BySchema int

@@ -15,9 +15,9 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// replace decides how a resource is replaced. Its inputs are checked without the old ones, so that generated
-// defaults are not used twice; kept are the inputs with the generated defaults that it has. The old copy is deleted when the program has ended or, if both cannot exist
-// at once, before the new one is made, with everything that must go with it.
+// replace decides how a resource is replaced. Its inputs are checked without the old ones, so that generated defaults are not used
+// twice; kept are the inputs with the generated defaults that it has. The old copy is deleted when the program has ended or, if
+// both cannot exist at once, before the new one is made, with everything that must go with it.
 func (g *generator) replace(ctx context.Context, gl *goal, provider abi.Provider, old *state.Resource, inputs, kept property.Map, df diff) ([]*step, error) {
 	if gl.protected() { // a program may end the protection with the very change that needs it
 		if err := g.checkReplaceable(old, "its change of "+strings.Join(df.replaceKeys(), ", ")+" needs a replacement"); err != nil {

@@ -14,7 +14,7 @@ type Error struct {
 	// Err is what is wrong with it: one of the reasons below, a *LimitError, or an
 	// error of the memory or the property codec.
 	Err error
-	// Made is what an answer said of an object that exists before it could not be read any further, nil for most.
+	// Made is the object that an answer reported as created before the answer became unreadable, nil if it reported none.
 	Made *abi.InitFailure
 }
 

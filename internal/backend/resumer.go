@@ -31,10 +31,10 @@ func LeasesOf(owner string) string { return hashed(owner) + "." }
 // ErrRaced says that another process took a step of the same lease at the same time: another attempt sees what it did.
 var ErrRaced = errors.New("two processes have used the lease at once")
 
-// MaxLeases bounds the leases that one owner has at once: a run or a command has one, or two to move resources. ErrManyLeases
-// refuses one more.
+// MaxLeases bounds the leases that one owner has at once: a run or a command has one, or two to move resources.
 const MaxLeases = 1000
 
+// ErrManyLeases says that an owner has [MaxLeases] already.
 var ErrManyLeases = fmt.Errorf("%d leases of stacks at once, the most that it may have", MaxLeases)
 
 // LeasesOf returns what the keys begin with that have the owner of this one.

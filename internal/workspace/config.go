@@ -92,8 +92,9 @@ func (c *Config) Set(ctx context.Context, key string, path property.Path, value 
 	return c.Save()
 }
 
-// Put sets the value of a key, given by its full name, or the part of the value at a path. A secret is encrypted. The value of a declared key must have the declared type. The default stack
-// is made if there is none. Other stacks must exist, because their names may be misspelled.
+// Put sets the value of a key, given by its full name, or the part of the value at a path. A secret is encrypted. The value of a
+// declared key must have the declared type. The default stack is made if there is none. Other stacks must exist, because their
+// names may be misspelled.
 func (c *Config) Put(ctx context.Context, key string, path property.Path, value string, secret bool) error {
 	if declared := c.declaration(key); declared != nil && len(path) == 0 {
 		if _, err := declared.Type.Parse(value); err != nil {

@@ -285,7 +285,8 @@ func (s *Server) routes() (*http.ServeMux, error) {
 	return mux, nil
 }
 
-// ready answers whether requests are served now: not while the server stops, or cannot reach its database. A file needs no way to it.
+// ready answers 200 if the server serves requests, and 503 while it stops or cannot reach its database. A database in a file is
+// always reached.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	const patience = 2 * time.Second
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
@@ -304,7 +305,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// checkText returns an error for a request with what is no text: no database takes it.
+// checkText returns an error if the path or the query of a request is not UTF-8, or has a zero byte: no database stores that as text.
 func checkText(r *http.Request) error {
 	query, err := url.QueryUnescape(r.URL.RawQuery)
 	for _, text := range []string{r.URL.Path, query} {

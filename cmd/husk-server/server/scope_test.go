@@ -201,7 +201,7 @@ func TestNoIdentifierOfAnotherMeansAnything(t *testing.T) {
 	status, answer := b.state(bob.Token(), "lease", mine[5].fields)
 	require.True(t, failed(status, answer), "the answer to her call is not for him: %s", answer)
 	require.NotContains(t, answer, "checkpoint")
-	// Her own call, which comes once more after those that followed it, changes nothing.
+	// Her own call changes nothing if it arrives again after later ones.
 	status, answer = b.state(ann.Token(), "append", mine[10].fields)
 	require.True(t, failed(status, answer), answer)
 	require.Contains(t, answer, "sequence")

@@ -100,8 +100,9 @@ func (s *Server) append(ctx context.Context, r *record, u runapi.Unrecorded) err
 	return err
 }
 
-// isUnsettled reports whether a run that has lost its worker, or its stack, may have created what is not recorded. What the server
-// cannot read, the next worker can, which creates nothing then: see [runapi.Claim.StopOnPending].
+// isUnsettled reports whether a run that has lost its worker, or its stack, may have created objects that are not recorded. It
+// reports false for a state that the server cannot read: the next worker reads it, and does nothing if a creation is pending, see
+// [runapi.Claim.StopOnPending].
 func (s *Server) isUnsettled(ctx context.Context, r *record) (bool, error) {
 	if s.options.RetryPending || r.Operation != "up" || r.Previewing {
 		return false, nil
