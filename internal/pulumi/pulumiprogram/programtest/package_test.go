@@ -185,7 +185,8 @@ exports.same = pulumi.all([read.publicKeyPem, key.publicKeyPem]).apply(([a, b]) 
 	p.destroy(4)
 }
 
-// With ContinueOnError the program learns which resource has failed, and the others are made.
+// With ContinueOnError the outputs of a resource that failed are unknown to the program, which goes on, and resources that
+// do not need it are made.
 func TestNodeContinuesOnError(t *testing.T) {
 	p := newNode(t, words+`
 const broken = new Word("broken", "broken");
@@ -195,8 +196,8 @@ exports.other = other.id;
 `)
 	p.provider("kit", "../../../../cmd/husk/testdata/kit")
 	_, err := p.run(engine.Up{ContinueOnError: true})
-	require.ErrorContains(t, err, "the program failed with the error above")
-	require.Contains(t, p.text.String(), "it breaks")
+	require.ErrorContains(t, err, `words:index:Word "broken": words 2.1.0: create: it breaks`)
+	require.Contains(t, p.text.String(), `random:RandomPet after: skipped, since words:index:Word "broken" failed`)
 	p.program(words + `
 new Word("broken", "whole");
 new random.RandomPet("other", { length: 1 });
