@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/internal/base/hostname"
-	"github.com/husk-dev/husk/internal/base/httpask"
+	"github.com/husk-dev/husk/internal/base/httprequest"
 )
 
 var httpCapability = Capability{
@@ -69,17 +69,17 @@ func (g HTTP) Headers() []Header { return g.headers }
 // to this machine.
 func (g HTTP) WithHeader(name, value string) (HTTP, error) {
 	name = http.CanonicalHeaderKey(name)
-	folded := httpask.FoldHeader(name)
+	folded := httprequest.FoldHeader(name)
 	addr, _ := netip.ParseAddr(g.Host)
 	switch {
-	case !httpask.IsToken(name):
+	case !httprequest.IsToken(name):
 		return g, fmt.Errorf("%q is not the name of a header", name)
-	case httpask.IsConnectionHeader(folded) || httpask.IsHostHeader(folded):
+	case httprequest.IsConnectionHeader(folded) || httprequest.IsHostHeader(folded):
 		return g, fmt.Errorf("the header %s is of the connection, which is the host's matter", name)
-	case httpask.HasControl(value):
+	case httprequest.HasControl(value):
 		return g, fmt.Errorf("the value of the header %s has a control character in it", name)
 	case g.Scheme != "https" && g.Host != hostname.Localhost && !addr.IsLoopback():
-		return g, fmt.Errorf("the header %s would go to %s without encryption: grant the https:// URL", name, httpask.Origin(g.Scheme, g.Host, g.Port))
+		return g, fmt.Errorf("the header %s would go to %s without encryption: grant the https:// URL", name, httprequest.Origin(g.Scheme, g.Host, g.Port))
 	}
 	g.headers = append(slices.Clip(g.headers), Header{name, value})
 	return g, nil
@@ -96,7 +96,7 @@ func ParseHTTP(text string, methods ...string) (HTTP, error) {
 			rest, wildcard = scheme+"://"+host, begin
 		}
 	}
-	target, err := httpask.ParseTarget(rest)
+	target, err := httprequest.ParseTarget(rest)
 	if err != nil {
 		return HTTP{}, fmt.Errorf("%s: %w", form, err)
 	}
@@ -110,13 +110,13 @@ func ParseHTTP(text string, methods ...string) (HTTP, error) {
 	g := HTTP{Scheme: target.URL.Scheme, Host: target.Host, Port: target.Port}
 	g.Host = wildcard + g.Host
 	if path := strings.TrimRight(target.URL.EscapedPath(), "/"); path != "" {
-		if _, err := httpask.Segments(path); err != nil {
+		if _, err := httprequest.Segments(path); err != nil {
 			return HTTP{}, fmt.Errorf("%s: %w", form, err)
 		}
 		g.Path = path
 	}
 	for _, method := range methods {
-		if !httpask.IsToken(method) || method != strings.ToUpper(method) {
+		if !httprequest.IsToken(method) || method != strings.ToUpper(method) {
 			return HTTP{}, fmt.Errorf("%q is not a method such as GET or POST", method)
 		}
 		g.Methods = append(g.Methods, method)
@@ -125,22 +125,22 @@ func ParseHTTP(text string, methods ...string) (HTTP, error) {
 }
 
 // String returns the grant's URL.
-func (g HTTP) String() string { return httpask.Origin(g.Scheme, g.Host, g.Port) + g.Path }
+func (g HTTP) String() string { return httprequest.Origin(g.Scheme, g.Host, g.Port) + g.Path }
 
 // Covers reports whether the grant is of the service and path of a request. host is the
 // request's own, or an address that its name may lead to.
-func (g HTTP) Covers(a *httpask.Ask, host string) bool {
-	if g.Scheme != a.URL.Scheme || g.Port != a.Port || !hostname.Matches(g.Host, host) {
+func (g HTTP) Covers(r *httprequest.Request, host string) bool {
+	if g.Scheme != r.URL.Scheme || g.Port != r.Port || !hostname.Matches(g.Host, host) {
 		return false
 	}
 	if g.Path == "" {
 		return true
 	}
-	granted, err := httpask.Segments(g.Path)
-	if err != nil || a.Elsewhere != "" {
+	granted, err := httprequest.Segments(g.Path)
+	if err != nil || r.Elsewhere != "" {
 		return false
 	}
-	return a.PathError == nil && len(a.Path) >= len(granted) && slices.Equal(a.Path[:len(granted)], granted)
+	return r.PathError == nil && len(r.Path) >= len(granted) && slices.Equal(r.Path[:len(granted)], granted)
 }
 
 // Allows reports whether all of the methods are granted.

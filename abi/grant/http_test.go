@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/husk-dev/husk/internal/base/httpask"
+	"github.com/husk-dev/husk/internal/base/httprequest"
 )
 
 func TestParseHTTP(t *testing.T) {
@@ -48,7 +48,7 @@ func TestParseHTTPRefuses(t *testing.T) {
 		"https://example.org/?a=b":     "without a query",
 		"https://example.org/a/../b":   "a dot segment",
 		"https://example.org/%zz":      "invalid URL escape",
-		"https://a" + strings.Repeat("x", httpask.MaxURL): "at most 16384 are possible",
+		"https://a" + strings.Repeat("x", httprequest.MaxURL): "at most 16384 are possible",
 	} {
 		_, err := ParseHTTP(text)
 		require.ErrorContains(t, err, want, text)
@@ -94,8 +94,8 @@ func TestHTTPCovers(t *testing.T) {
 				list = urls.yes
 			}
 			for _, text := range list {
-				target, err := httpask.ParseTarget(text)
-				require.Equal(t, covered, err == nil && g.Covers(httpask.New("GET", target), target.Host), "%s of %s", text, grant)
+				target, err := httprequest.ParseTarget(text)
+				require.Equal(t, covered, err == nil && g.Covers(httprequest.New("GET", target), target.Host), "%s of %s", text, grant)
 			}
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/husk-dev/husk/internal/base/httpask"
+	"github.com/husk-dev/husk/internal/base/httprequest"
 )
 
 // Least returns the fewest grants that cover the uses and little else. Uses are written as grants are, with
@@ -112,7 +112,7 @@ func leastServices(uses []Text) (least []Text) {
 		}
 		at := services.at(u.Scheme + "://" + u.Host)
 		if path := strings.TrimRight(u.EscapedPath(), "/"); path != "" {
-			segments, err := httpask.Segments(path)
+			segments, err := httprequest.Segments(path)
 			if err != nil {
 				segments = nil // only a grant of the whole service covers such a path
 			}

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi/grant"
-	"github.com/husk-dev/husk/internal/base/httpask"
+	"github.com/husk-dev/husk/internal/base/httprequest"
 )
 
 func TestLeast(t *testing.T) {
@@ -86,26 +86,26 @@ func FuzzLeast(f *testing.F) {
 	f.Add("https://a.example.org//x/%41", "https://a.example.org/x;y", "POST")
 	f.Fuzz(func(t *testing.T, a, b, method string) {
 		var used []grant.Text
-		var asked []*httpask.Ask
+		var asked []*httprequest.Request
 		for _, url := range []string{a, b} {
-			target, err := httpask.ParseTarget(url)
-			if err != nil || !httpask.IsToken(method) || method != strings.ToUpper(method) {
+			target, err := httprequest.ParseTarget(url)
+			if err != nil || !httprequest.IsToken(method) || method != strings.ToUpper(method) {
 				continue
 			}
-			if g, err := grant.ParseHTTP(target.Origin()); err != nil || !g.Covers(httpask.New(method, target), target.Host) {
+			if g, err := grant.ParseHTTP(target.Origin()); err != nil || !g.Covers(httprequest.New(method, target), target.Host) {
 				continue
 			}
 			used = append(used, grant.Text{Capability: "http", Scope: target.String(), Methods: []string{method}})
-			asked = append(asked, httpask.New(method, target))
+			asked = append(asked, httprequest.New(method, target))
 		}
 		var set grant.Set
 		for _, g := range grant.Least(used) {
 			require.NoError(t, set.Add(g, grant.Place{}))
 		}
-		for _, ask := range asked {
+		for _, req := range asked {
 			require.True(t, slices.ContainsFunc(set.HTTP, func(g grant.HTTP) bool {
-				return g.Covers(ask, ask.Host) && g.Allows([]string{method})
-			}), "%s is not covered by %v", ask.Target, set.HTTP)
+				return g.Covers(req, req.Host) && g.Allows([]string{method})
+			}), "%s is not covered by %v", req.Target, set.HTTP)
 		}
 	})
 }

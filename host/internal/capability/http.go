@@ -8,7 +8,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/host/internal/wasi"
-	"github.com/husk-dev/husk/internal/base/httpask"
+	"github.com/husk-dev/husk/internal/base/httprequest"
 )
 
 // HTTP is the way out over HTTP for one call of a provider. The host does all of
@@ -50,7 +50,7 @@ func (h *HTTP) Send(ctx context.Context, r abi.HTTPRequest) (abi.HTTPResponse, e
 // begin checks a request, and lists it.
 func (h *HTTP) begin(ctx context.Context, r abi.HTTPRequest) (*httpExchange, error) {
 	x, err := h.Client.begin(ctx, r, h.Ledger)
-	if target, invalid := httpask.ParseTarget(r.URL); invalid == nil && (err == nil || errors.Is(err, abi.ErrDenied)) {
+	if target, invalid := httprequest.ParseTarget(r.URL); invalid == nil && (err == nil || errors.Is(err, abi.ErrDenied)) {
 		h.note(r, target, err)
 	}
 	return x, err
@@ -65,23 +65,23 @@ func (h *HTTP) finish(x *httpExchange) (abi.HTTPResponseHead, error) {
 	return head, err
 }
 
-// askOf returns the part of a request that a grant must allow.
-func askOf(r abi.HTTPRequest, target *httpask.Target) *httpask.Ask {
-	ask := httpask.New(r.Method, target)
+// requestOf returns the part of a request that a grant must allow.
+func requestOf(r abi.HTTPRequest, target *httprequest.Target) *httprequest.Request {
+	req := httprequest.New(r.Method, target)
 	for _, h := range r.Headers {
-		ask.Header(h.Name, string(h.Value))
+		req.Header(h.Name, string(h.Value))
 	}
-	return ask
+	return req
 }
 
 // note lists a request.
-func (h *HTTP) note(r abi.HTTPRequest, target *httpask.Target, err error) {
+func (h *HTTP) note(r abi.HTTPRequest, target *httprequest.Target, err error) {
 	if h.Used == nil {
 		return
 	}
-	ask := askOf(r, target)
-	needs := grant.Text{Capability: grant.NameHTTP, Scope: target.String(), Methods: ask.Methods}
-	if ask.Elsewhere != "" {
+	req := requestOf(r, target)
+	needs := grant.Text{Capability: grant.NameHTTP, Scope: target.String(), Methods: req.Methods}
+	if req.Elsewhere != "" {
 		needs.Scope = target.Origin()
 	}
 	h.Used.Note(needs, r.Method+" "+target.String(), err)

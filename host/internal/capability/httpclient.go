@@ -16,7 +16,7 @@ import (
 	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/internal/base/egress"
 	"github.com/husk-dev/husk/internal/base/hostname"
-	"github.com/husk-dev/husk/internal/base/httpask"
+	"github.com/husk-dev/husk/internal/base/httprequest"
 )
 
 // HTTPClient sends the requests of one provider, as far as its grants go.
@@ -83,14 +83,14 @@ func (c *HTTPClient) Close() {
 
 // admit returns the grant that allows the request, and of several the first that has
 // headers to add. It is an error if there is none.
-func (c *HTTPClient) admit(a *httpask.Ask) (*grant.HTTP, error) {
+func (c *HTTPClient) admit(req *httprequest.Request) (*grant.HTTP, error) {
 	var by *grant.HTTP
 	var others []*grant.HTTP
 	for i := range c.grants {
 		g := &c.grants[i]
 		switch {
-		case !g.Covers(a, a.Host):
-		case !g.Allows(a.Methods):
+		case !g.Covers(req, req.Host):
+		case !g.Allows(req.Methods):
 			others = append(others, g)
 		case by == nil || len(by.Headers()) == 0:
 			by = g
@@ -99,7 +99,7 @@ func (c *HTTPClient) admit(a *httpask.Ask) (*grant.HTTP, error) {
 	if by != nil {
 		return by, nil
 	}
-	return nil, c.denied(a, others)
+	return nil, c.denied(req, others)
 }
 
 // grantedFormerly says how to grant a host that a grant included while a *. stood for all names below one. It is empty for
@@ -112,8 +112,8 @@ func grantedFormerly(granted, host string) string {
 }
 
 // denied is the refusal of a request. others are the grants that allow other methods there.
-func (c *HTTPClient) denied(a *httpask.Ask, others []*grant.HTTP) error {
-	t := a.Target
+func (c *HTTPClient) denied(req *httprequest.Request, others []*grant.HTTP) error {
+	t := req.Target
 	r := grant.Text{Capability: grant.NameHTTP, Scope: t.Origin()}
 	var granted []string
 	for _, g := range c.grants {
@@ -127,34 +127,34 @@ func (c *HTTPClient) denied(a *httpask.Ask, others []*grant.HTTP) error {
 			methods = append(methods, g.Methods...)
 		}
 		reason = "its grants: http allow only " + strings.Join(methods, ", ") + " there"
-		asked := a.Methods[len(a.Methods)-1]
-		if i := slices.IndexFunc(a.Methods, func(m string) bool { return !slices.Contains(methods, m) }); i >= 0 {
-			asked = a.Methods[i]
+		asked := req.Methods[len(req.Methods)-1]
+		if i := slices.IndexFunc(req.Methods, func(m string) bool { return !slices.Contains(methods, m) }); i >= 0 {
+			asked = req.Methods[i]
 		}
-		if asked != a.Methods[0] {
-			reason += ", and the request asks for " + asked + " by " + a.Override
+		if asked != req.Methods[0] {
+			reason += ", and the request asks for " + asked + " by " + req.Override
 		}
 		r.Scope, r.Methods = others[0].String(), append(methods, asked)
-	case a.Elsewhere != "":
-		reason = "its header " + a.Elsewhere + " names another path, which a grant of a path cannot allow: leave it out"
+	case req.Elsewhere != "":
+		reason = "its header " + req.Elsewhere + " names another path, which a grant of a path cannot allow: leave it out"
 	case granted != nil:
 		reason = "its grants: http are " + strings.Join(granted, ", ")
 	}
 	for _, g := range c.grants {
-		reason += grantedFormerly(g.Host, a.Host)
+		reason += grantedFormerly(g.Host, req.Host)
 	}
-	return c.advice.Denied(fmt.Sprintf("the provider may not send %s %s: %s", a.Methods[0], t, reason), r)
+	return c.advice.Denied(fmt.Sprintf("the provider may not send %s %s: %s", req.Methods[0], t, reason), r)
 }
 
 // inside returns the addresses inside that the request's name may lead to: those whose own
 // grants allow the request, with its path and methods.
-func (c *HTTPClient) inside(a *httpask.Ask) (addresses []netip.Addr) {
-	if _, err := netip.ParseAddr(a.Host); err == nil {
+func (c *HTTPClient) inside(req *httprequest.Request) (addresses []netip.Addr) {
+	if _, err := netip.ParseAddr(req.Host); err == nil {
 		return nil // it leads to itself
 	}
 	for _, g := range c.grants {
 		addr, err := netip.ParseAddr(g.Host)
-		if err == nil && g.Covers(a, g.Host) && g.Allows(a.Methods) && !slices.Contains(addresses, addr) {
+		if err == nil && g.Covers(req, g.Host) && g.Allows(req.Methods) && !slices.Contains(addresses, addr) {
 			addresses = append(addresses, addr)
 		}
 	}
@@ -167,7 +167,7 @@ func (x *httpExchange) failed(err error) error {
 	what := x.what() + ": "
 	var timeout net.Error
 	if refused, ok := errors.AsType[*egress.AddressError](err); ok {
-		return x.client.advice.Denied(what+refused.Error(), grant.Text{Capability: grant.NameHTTP, Scope: httpask.Origin(x.target.URL.Scheme, refused.Addr.String(), x.target.Port)})
+		return x.client.advice.Denied(what+refused.Error(), grant.Text{Capability: grant.NameHTTP, Scope: httprequest.Origin(x.target.URL.Scheme, refused.Addr.String(), x.target.Port)})
 	}
 	if known, ok := errors.AsType[*abi.Error](err); ok {
 		return known

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/abi"
-	"github.com/husk-dev/husk/internal/base/httpask"
+	"github.com/husk-dev/husk/internal/base/httprequest"
 	"github.com/husk-dev/husk/internal/base/trace"
 )
 
@@ -23,7 +23,7 @@ import (
 // whose context it has.
 type httpExchange struct {
 	client    *HTTPClient
-	target    *httpask.Target
+	target    *httprequest.Target
 	request   *http.Request
 	transport *http.Transport
 
@@ -57,17 +57,17 @@ func (c *HTTPClient) begin(call context.Context, r abi.HTTPRequest, l Ledger) (*
 	invalid := func(err error) error {
 		return Failure(abi.ErrorKindInvalidArgument, "the HTTP request: "+err.Error())
 	}
-	target, err := httpask.ParseTarget(r.URL)
+	target, err := httprequest.ParseTarget(r.URL)
 	if err != nil {
 		return nil, invalid(err)
 	}
 	// CONNECT would make a tunnel, and the answer to TRACE has headers that the guest must
 	// not see.
-	if !httpask.IsToken(r.Method) || r.Method == http.MethodConnect || strings.EqualFold(r.Method, http.MethodTrace) {
+	if !httprequest.IsToken(r.Method) || r.Method == http.MethodConnect || strings.EqualFold(r.Method, http.MethodTrace) {
 		return nil, invalid(fmt.Errorf("%q is not a method that can be sent", r.Method))
 	}
-	ask := askOf(r, target)
-	allowed, err := c.admit(ask)
+	req := requestOf(r, target)
+	allowed, err := c.admit(req)
 	if err != nil {
 		return nil, err
 	}
@@ -89,11 +89,11 @@ func (c *HTTPClient) begin(call context.Context, r abi.HTTPRequest, l Ledger) (*
 		return nil, invalid(err)
 	}
 	for _, h := range allowed.Headers() {
-		folded := httpask.FoldHeader(h.Name)
-		maps.DeleteFunc(x.request.Header, func(name string, _ []string) bool { return httpask.FoldHeader(name) == folded })
+		folded := httprequest.FoldHeader(h.Name)
+		maps.DeleteFunc(x.request.Header, func(name string, _ []string) bool { return httprequest.FoldHeader(name) == folded })
 		x.request.Header.Set(h.Name, h.Value)
 	}
-	x.transport = c.transport(c.inside(ask))
+	x.transport = c.transport(c.inside(req))
 	held := exchangeBytes + uint64(len(r.Body)+len(r.URL))
 	for _, h := range r.Headers {
 		held += uint64(len(h.Name) + len(h.Value))
@@ -117,16 +117,16 @@ func (x *httpExchange) setHeaders(headers []abi.HTTPHeader) error {
 		if size += len(h.Name) + len(h.Value); size > MaxHTTPHeaderBytes {
 			return fmt.Errorf("its headers have more than %d bytes", MaxHTTPHeaderBytes)
 		}
-		if !httpask.IsToken(h.Name) {
+		if !httprequest.IsToken(h.Name) {
 			return fmt.Errorf("%q is not the name of a header", h.Name)
 		}
 		value := string(h.Value)
-		if httpask.HasControl(value) {
+		if httprequest.HasControl(value) {
 			return fmt.Errorf("the header %s has a control character in it", h.Name)
 		}
-		switch name, folded := http.CanonicalHeaderKey(h.Name), httpask.FoldHeader(h.Name); {
-		case httpask.IsHostHeader(folded):
-			if host, err := httpask.ParseTarget(x.target.URL.Scheme + "://" + value); err != nil || host.URL.Host != x.target.URL.Host {
+		switch name, folded := http.CanonicalHeaderKey(h.Name), httprequest.FoldHeader(h.Name); {
+		case httprequest.IsHostHeader(folded):
+			if host, err := httprequest.ParseTarget(x.target.URL.Scheme + "://" + value); err != nil || host.URL.Host != x.target.URL.Host {
 				return fmt.Errorf("the header %s is %q, but the URL's host is %s", h.Name, value, x.target.URL.Host)
 			}
 			if name != "Host" {
@@ -140,7 +140,7 @@ func (x *httpExchange) setHeaders(headers []abi.HTTPHeader) error {
 				return fmt.Errorf("%q is not a Content-Length", value)
 			}
 			x.request.ContentLength = n
-		case httpask.IsConnectionHeader(folded):
+		case httprequest.IsConnectionHeader(folded):
 			return fmt.Errorf("the header %s is of the connection, which is the host's matter", name)
 		default:
 			x.request.Header.Add(name, value)

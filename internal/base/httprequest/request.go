@@ -1,13 +1,13 @@
-package httpask
+package httprequest
 
 import (
 	"net/url"
 	"strings"
 )
 
-// Ask is the part of a request that a grant must allow. To some services, a header or the query overrides
+// Request is the part of a request that a grant must allow. To some services, a header or the query overrides
 // the method, the path, or the host. The grant must allow that, too.
-type Ask struct {
+type Request struct {
 	*Target
 	// Methods are the request's own, and those by which Override replaces it.
 	Methods  []string
@@ -19,34 +19,34 @@ type Ask struct {
 	Elsewhere string
 }
 
-// New reads a request to the target. Its headers are added with [Ask.Header].
-func New(method string, target *Target) *Ask {
-	a := &Ask{Target: target, Methods: []string{method}}
-	a.Path, a.PathError = Segments(target.URL.EscapedPath())
+// New reads a request to the target. Its headers are added with [Request.Header].
+func New(method string, target *Target) *Request {
+	r := &Request{Target: target, Methods: []string{method}}
+	r.Path, r.PathError = Segments(target.URL.EscapedPath())
 	for part := range strings.FieldsFuncSeq(target.URL.RawQuery, func(r rune) bool { return r == '&' || r == ';' }) {
 		key, value, _ := strings.Cut(part, "=")
 		if key, err := url.QueryUnescape(key); err == nil && isMethodParameter(key) {
 			if text, err := url.QueryUnescape(value); err == nil {
 				value = text
 			}
-			a.overrides(key+" in the query", value)
+			r.overrides(key+" in the query", value)
 		}
 	}
-	return a
+	return r
 }
 
 // Header adds a header of the request.
-func (a *Ask) Header(name, value string) {
+func (r *Request) Header(name, value string) {
 	switch folded := FoldHeader(name); {
 	case isAbout(folded, "Method", "Verb"):
-		a.overrides(name, value)
-	case isPathHeader(folded) && a.Elsewhere == "":
-		a.Elsewhere = name
+		r.overrides(name, value)
+	case isPathHeader(folded) && r.Elsewhere == "":
+		r.Elsewhere = name
 	}
 }
 
-func (a *Ask) overrides(by, method string) {
-	a.Methods, a.Override = append(a.Methods, strings.ToUpper(strings.TrimSpace(method))), by
+func (r *Request) overrides(by, method string) {
+	r.Methods, r.Override = append(r.Methods, strings.ToUpper(strings.TrimSpace(method))), by
 }
 
 // isMethodParameter reports whether services take the method from a parameter of the query: _method of form

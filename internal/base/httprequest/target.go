@@ -1,6 +1,6 @@
-// Package httpask reads the parts of an HTTP request that a grant must allow: its target, and all that a
+// Package httprequest reads the parts of an HTTP request that a grant must allow: its target, and all that a
 // service may take it for.
-package httpask
+package httprequest
 
 import (
 	"errors"

@@ -1,5 +1,5 @@
-// Command fleet measures how many deployments a server and its workers do on this machine, and says by a model, which is
-// calibrated by that, where the limits of larger fleets are. Run it with: go run -C cmd/husk-server ./fleet
+// Command fleetbench measures how many deployments a server and its workers do on this machine, and says by a model, which is
+// calibrated by that, where the limits of larger fleets are. Run it with: go run -C cmd/husk-server ./fleetbench
 package main
 
 import (

@@ -1,4 +1,4 @@
-package httpask
+package httprequest
 
 import (
 	"errors"
