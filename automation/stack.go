@@ -95,8 +95,8 @@ type Update struct {
 	// Result is "succeeded" or "failed".
 	Result     string
 	Start, End time.Time
-	// User and Host say who made it, and where.
-	User, Host string
+	// User and Host say who made it, and where. Of a run of a server, whose ID is Run, they say who asked for it, and nothing.
+	User, Host, Run string
 	// Changes counts the changes of a deployment; nil for an edit.
 	Changes *engine.Changes
 }

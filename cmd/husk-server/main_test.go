@@ -332,7 +332,9 @@ func TestSession(t *testing.T) {
 
 	// The one asks, and the other approves.
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte(things+"  # more\n"), 0o600))
-	out = s.done("ann", "destroy", "-C", dir, "--remote", "--require-approval")
+	laptop := strings.TrimSpace(s.done("ann", "remote", "token", "add", "laptop", "request"))
+	s.done("laptop", "login", strings.Replace(s.url, "://", "://:"+laptop+"@", 1))
+	out = s.done("laptop", "destroy", "-C", dir, "--remote", "--require-approval")
 	id := regexp.MustCompile(`The run (\w{26}) is queued`).FindStringSubmatch(out)[1]
 	require.Contains(t, out, "-  lab:Thing a ")
 	require.Contains(t, out, "husk remote approve "+id)
@@ -341,7 +343,12 @@ func TestSession(t *testing.T) {
 	require.Contains(t, out, "somebody else is to approve")
 	s.done("bob", "remote", "approve", id)
 	require.Contains(t, s.done("bob", "remote", "log", "-f", id), "2 deleted")
-	require.Contains(t, s.done("ann", "remote", "ls"), id+"  succeeded  destroy  shop/dev  by ann")
+	require.Contains(t, s.done("ann", "remote", "ls"), id+"  succeeded  destroy  shop/dev  by laptop")
+	require.Regexp(t, `(?m) ann +destroy +2 deleted$`, s.done("ann", "stack", "history", "-C", dir), "whom the worker did it for")
+	require.Contains(t, s.done("ann", "stack", "history", "-C", dir, "--json"), `"run": "`+id+`"`)
+	out = s.done("ann", "up", "-C", dir, "--remote", "--require-approval")
+	require.NotContains(t, out, "plan.json", "a file of the worker")
+	s.done("bob", "remote", "reject", regexp.MustCompile(`The run (\w{26}) is queued`).FindStringSubmatch(out)[1])
 
 	require.Contains(t, s.done("ann", "remote", "schedule", "set", "drift", "0 4 * * *", "refresh", "--preview-only", "-C", dir), "The first run is at ")
 	require.Contains(t, s.done("ann", "remote", "schedule", "ls"), "drift")

@@ -17,7 +17,7 @@ func (w *Workspace) Edit(ctx context.Context, stack, command string, do func(*st
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close(context.WithoutCancel(ctx))) }()
-	update := Begun(command)
+	update := w.Begun(command)
 	edited, err := do(st)
 	if err != nil || edited == nil {
 		return err
@@ -49,13 +49,13 @@ func (w *Workspace) Move(ctx context.Context, stack string, to state.StackName, 
 	if w.name(stack) == to {
 		return fmt.Errorf("the resources are in the stack %s already", to)
 	}
-	target, err := state.Open(ctx, w.store, to, w.keys, holder("state move"))
+	target, err := state.Open(ctx, w.store, to, w.keys, w.holder("state move"))
 	if err != nil {
 		return w.explain(to.Name, err)
 	}
 	w.leased(target)
 	defer func() { err = errors.Join(err, target.Close(context.WithoutCancel(ctx))) }()
-	update := Begun("state move")
+	update := w.Begun("state move")
 	moved, err := do(source.Snapshot(), target.Snapshot())
 	if err != nil {
 		return err

@@ -23,6 +23,8 @@ type Update struct {
 	End    time.Time `json:"endTime"`
 	User   string    `json:"user,omitempty"`
 	Host   string    `json:"host,omitempty"`
+	// Run is the ID of the server's run that it was: User is who asked for that, and Host is empty.
+	Run string `json:"run,omitempty"`
 	// Changes counts the changes of a deployment; nil for an edit.
 	Changes *engine.Changes `json:"resourceChanges,omitempty"`
 }
@@ -31,9 +33,13 @@ type Update struct {
 const keptUpdates = 200
 
 // Begun returns the record of an update that begins.
-func Begun(kind string) Update {
-	h := holder(kind)
-	return Update{Kind: kind, Start: h.Since.UTC(), User: h.User, Host: h.Host}
+func (w *Workspace) Begun(kind string) Update {
+	h := w.holder(kind)
+	u := Update{Kind: kind, Start: h.Since.UTC(), User: h.User, Host: h.Host, Run: w.run}
+	if w.run != "" {
+		u.Host = "" // who asked for the run was not there
+	}
+	return u
 }
 
 // Record adds an update, which has just ended with an error or none, to the history of a leased stack.

@@ -21,7 +21,7 @@ func TestHistoryIsBoundedAndFollowsTheStack(t *testing.T) {
 		if i == keptUpdates+more-1 {
 			failed = errors.New("it rained")
 		}
-		require.NoError(t, w.Record(t.Context(), "dev", Begun(fmt.Sprint("up ", i)), failed))
+		require.NoError(t, w.Record(t.Context(), "dev", w.Begun(fmt.Sprint("up ", i)), failed))
 	}
 	updates, _, err := w.History(t.Context(), "dev")
 	require.NoError(t, err)
@@ -57,7 +57,7 @@ func TestARunWhoseUpdateIsNotRecorded(t *testing.T) {
 	st, err := w.Lease(t.Context(), "dev", "up")
 	require.NoError(t, err)
 	w.store = goneArchive{w.store}
-	update := Begun("up").Ended(nil)
+	update := w.Begun("up").Ended(nil)
 	const run = "20261123T134500.000Z-up-1"
 	err = st.CloseWith(t.Context(), func(l state.Lease, err error) error {
 		require.NoError(t, err)

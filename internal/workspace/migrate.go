@@ -39,9 +39,9 @@ func (w *Workspace) Migrate(ctx context.Context, to *backend.Backend, stacks []s
 		}
 	}
 	m := backend.Migration{
-		From: w.backend, Holder: holder("stack migrate"), Modules: engine.Modules,
+		From: w.backend, Holder: w.holder("stack migrate"), Modules: engine.Modules,
 		Fold: func(ctx context.Context, name state.StackName) error {
-			st, err := state.Open(ctx, w.store, name, w.keys, holder("stack migrate"))
+			st, err := state.Open(ctx, w.store, name, w.keys, w.holder("stack migrate"))
 			if err != nil {
 				return err
 			}

@@ -107,7 +107,7 @@ func (w *Workspace) finishRenaming(ctx context.Context) error {
 	switch {
 	case slices.Contains(stacks, r.From):
 		// Another command is about to rename the state, or the renaming was interrupted before that.
-		lease, err := w.store.Lease(ctx, w.name(r.From), holder("stack rename"))
+		lease, err := w.store.Lease(ctx, w.name(r.From), w.holder("stack rename"))
 		if errors.Is(err, state.ErrLocked) {
 			return nil
 		}

@@ -253,7 +253,7 @@ func (w *Workspace) Import(ctx context.Context, stack string, snapshot *state.Sn
 	if err != nil {
 		return nil, err
 	}
-	update := Begun("stack import")
+	update := w.Begun("stack import")
 	err = st.Replace(ctx, snapshot)
 	return nil, errors.Join(err, w.Record(ctx, stack, update, err), st.Close(context.WithoutCancel(ctx)))
 }
@@ -263,13 +263,13 @@ func (w *Workspace) mend(ctx context.Context, stack, command string, do func(*st
 	if err := w.mayOpen(ctx, stack); err != nil {
 		return err
 	}
-	d, err := state.OpenDamaged(ctx, w.store, w.name(stack), holder(command))
+	d, err := state.OpenDamaged(ctx, w.store, w.name(stack), w.holder(command))
 	if err != nil {
 		return w.explain(stack, err)
 	}
 	w.tokens.Delete(w.name(stack)) // those are of earlier leases
 	defer func() { err = errors.Join(err, d.Close(ctx)) }()
-	update := Begun(command)
+	update := w.Begun(command)
 	if done, err := do(d); !done || err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func (w *Workspace) ChangeSecrets(ctx context.Context, stack, command string, to
 	if err := w.mayOpen(ctx, stack); err != nil {
 		return retired, err
 	}
-	st, err := state.Open(ctx, w.store, w.name(stack), keys, holder(command))
+	st, err := state.Open(ctx, w.store, w.name(stack), keys, w.holder(command))
 	if err != nil {
 		return retired, w.explain(stack, err)
 	}
@@ -67,7 +67,7 @@ func (w *Workspace) ChangeSecrets(ctx context.Context, stack, command string, to
 	if err != nil {
 		return retired, err
 	}
-	update := Begun(command)
+	update := w.Begun(command)
 	if err := st.ChangeSecrets(ctx, next); err != nil {
 		return retired, err
 	}

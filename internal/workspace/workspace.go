@@ -58,6 +58,8 @@ type Workspace struct {
 	remark  func(message string)
 	keys    secrets.Keys
 	secrets *redact.Secrets
+	// run and by are those of [Options].
+	run, by string
 	// tokens has the fencing tokens of the last leases, by the names of their stacks.
 	tokens *sync.Map
 }
@@ -83,6 +85,8 @@ type Options struct {
 	Withheld bool
 	// Project is the name of the only project that is opened, empty for any: that of a worker's run.
 	Project string
+	// Run is the ID of a worker's run, and By who asked for it, whom the history names in place of the user of this process.
+	Run, By string
 }
 
 // Open opens the project in the directory of a root, or only its state if the project file is gone (see
@@ -145,7 +149,7 @@ func newWorkspace(project *program.Project, b *backend.Backend, at place, o Opti
 		return b.Keys, nil
 	}
 	keys.Withheld = o.Withheld
-	w := &Workspace{tokens: new(sync.Map), Project: project, Place: b.Place, Origin: at.Origin(), confirmed: o.Project != "", nowhere: at.nowhere, keys: learningKeys(keys, o.Secrets), secrets: o.Secrets, remark: o.Remark}
+	w := &Workspace{tokens: new(sync.Map), Project: project, Place: b.Place, Origin: at.Origin(), confirmed: o.Project != "", run: o.Run, by: o.By, nowhere: at.nowhere, keys: learningKeys(keys, o.Secrets), secrets: o.Secrets, remark: o.Remark}
 	w.sealing = sealed.New(b, w.keys, sealed.Mode(project.Encryption))
 	w.backend = w.sealing.Backend()
 	w.store = w.backend.State
@@ -289,10 +293,10 @@ func (w *Workspace) Lease(ctx context.Context, stack, command string) (*state.St
 	if err != nil {
 		return nil, err
 	}
-	s, err := state.Open(ctx, w.store, w.name(stack), keys, holder(command))
+	s, err := state.Open(ctx, w.store, w.name(stack), keys, w.holder(command))
 	if errors.Is(err, state.ErrStackNotFound) && stack == DefaultStack {
 		if err = w.ensure(ctx, stack); err == nil {
-			s, err = state.Open(ctx, w.store, w.name(stack), keys, holder(command))
+			s, err = state.Open(ctx, w.store, w.name(stack), keys, w.holder(command))
 		}
 	} else if err == nil {
 		w.noteBackend() // of a stack that was there before the note was, or whose note was lost
@@ -353,7 +357,7 @@ func (w *Workspace) LeaseExisting(ctx context.Context, stack, command string) (*
 	if err := cmp.Or(w.nowhere, w.mayOpen(ctx, stack)); err != nil {
 		return nil, err
 	}
-	s, err := state.Open(ctx, w.store, w.name(stack), w.keys, holder(command))
+	s, err := state.Open(ctx, w.store, w.name(stack), w.keys, w.holder(command))
 	return w.settled(ctx, s, w.explain(stack, err))
 }
 
@@ -411,7 +415,7 @@ func (w *Workspace) Copy(ctx context.Context, stack string) (*state.Stack, error
 	if err != nil {
 		return nil, err
 	}
-	return state.Open(ctx, &copies, w.name(stack), keys, holder("preview"))
+	return state.Open(ctx, &copies, w.name(stack), keys, w.holder("preview"))
 }
 
 // Remove removes a stack. If it has something, or cannot be read, forget decides: it gets the resources, or the error of
@@ -420,7 +424,7 @@ func (w *Workspace) Remove(ctx context.Context, stack string, forget func([]*sta
 	if err := w.mayOpen(ctx, stack); err != nil {
 		return err
 	}
-	lease, err := w.store.Lease(ctx, w.name(stack), holder("stack rm"))
+	lease, err := w.store.Lease(ctx, w.name(stack), w.holder("stack rm"))
 	if err != nil {
 		return w.explain(stack, err)
 	}
@@ -488,6 +492,13 @@ func Outputs(s *state.Snapshot) property.Map {
 		}
 	}
 	return property.Map{}
+}
+
+// holder says who has the lease of a stack for a command.
+func (w *Workspace) holder(command string) state.Holder {
+	h := holder(command)
+	h.User = cmp.Or(w.by, h.User)
+	return h
 }
 
 func holder(command string) state.Holder {

@@ -55,7 +55,7 @@ func (s *Server) approve(ctx context.Context, c *caller, id string, yes bool) (*
 		switch {
 		case r.State != runapi.Waiting:
 			return refusef(http.StatusConflict, "the run %s is %s, and waits for no approval", id, r.State)
-		case yes && (r.By == c.name || r.person == c.person):
+		case yes && (r.By == c.name || r.Person == c.person):
 			return refusef(http.StatusForbidden, "%s asked for the run %s, which somebody else is to approve%s", r.By, id, samePerson(r, c))
 		case !yes:
 			r.State = runapi.Rejected

@@ -252,6 +252,7 @@ func TestFourEyes(t *testing.T) {
 	all := map[string]*runapi.Client{"ann": ann, "friend": second, "friend of the friend": third}
 	for asks, c := range map[string]*runapi.Client{"ann": ann, "friend": second} {
 		run := previewed(c, runapi.NewRun{})
+		require.Equal(t, asks+" of ann", run.By+" of "+run.Person)
 		for approves, other := range all {
 			require.Equal(t, http.StatusForbidden, status(approve(other, run)), "%s asks, %s approves", asks, approves)
 		}

@@ -38,8 +38,6 @@ type record struct {
 	text string
 	// tries is how often its stack was not to be had.
 	tries int
-	// person is whose token asked.
-	person string
 	// seen is the state that the preview has read, which the approved run must find: see [Server.remember].
 	seen string
 	// withheld says that the run may not have secrets decrypted: who asked for it may only preview.
@@ -69,7 +67,7 @@ func scanRun(scan func(...any) error) (*record, error) {
 	var previewing, withheld int
 	var lease, made, began, ended int64
 	err := scan(&r.ID, &r.tenant, &r.Project, &r.Stack, &r.text, &r.request, &r.selector, &r.State, &previewing, &r.By, &projects, &r.ApprovedBy,
-		&r.Worker, &r.Attempt, &r.token, &r.workerToken, &lease, &r.cancel, &r.cancelCall, &r.lines, &r.said, &r.logged, &r.tries, &r.person, &r.seen, &withheld, &r.lost, &r.Reason, &made, &began, &ended)
+		&r.Worker, &r.Attempt, &r.token, &r.workerToken, &lease, &r.cancel, &r.cancelCall, &r.lines, &r.said, &r.logged, &r.tries, &r.Person, &r.seen, &withheld, &r.lost, &r.Reason, &made, &began, &ended)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}

@@ -91,8 +91,10 @@ type Run struct {
 	NewRun
 	State State `json:"state"`
 	// Previewing says that the worker makes the preview that is to be approved.
-	Previewing bool   `json:"previewing,omitempty"`
+	Previewing bool `json:"previewing,omitempty"`
+	// By is the token that asked for it, and Person whose that is: see [Token.Person].
 	By         string `json:"by"`
+	Person     string `json:"person,omitempty"`
 	ApprovedBy string `json:"approvedBy,omitempty"`
 	Worker     string `json:"worker,omitempty"`
 	// Attempt is 1 for the first worker that has it.

@@ -26,7 +26,7 @@ func (r *Run) record(p *plugins.Options, o Options, stack string) {
 		dir = r.Workspace.RunsDir(stack)
 		r.kept = true
 	}
-	begun := workspace.Begun(o.Command)
+	begun := r.Workspace.Begun(o.Command)
 	record, err := runlog.Begin(dir, runlog.Header{
 		Kind: o.Command, Project: r.Workspace.Project.Name, Stack: stack, Start: begun.Start,
 		User: begun.User, Host: begun.Host, PID: os.Getpid(), Version: Version(),

@@ -246,7 +246,7 @@ func (r *Run) Preview(ctx context.Context, o engine.Operation) (*engine.Result, 
 func (r *Run) Execute(ctx context.Context, o engine.Operation, finish func(*engine.Result) error) (*engine.Result, error) {
 	r.Plugins.Perform()
 	r.executed = true
-	update := workspace.Begun(r.command)
+	update := r.Workspace.Begun(r.command)
 	result, err := engine.Run(ctx, r.Deployment, o)
 	r.failed = err
 	if err == nil && finish != nil {

@@ -39,6 +39,9 @@ type Setup struct {
 	Untrusted bool `json:"untrusted"`
 	// Withheld says that no secrets are decrypted for the run.
 	Withheld bool `json:"withheld,omitempty"`
+	// Run is the ID of the run, and By who asked for it.
+	Run string `json:"run,omitempty"`
+	By  string `json:"by,omitempty"`
 	// Own says that the process has confined itself, and that no worker has begun it.
 	Own bool `json:"-"`
 	// Files is the directory of all files that came with the project.

@@ -83,6 +83,8 @@ func (a *App) WorkspaceOptions() workspace.Options {
 		Backend:  a.Setup.Backend,
 		Withheld: a.Setup.Withheld,
 		Project:  a.Setup.Project,
+		Run:      a.Setup.Run,
+		By:       a.Setup.By,
 	}
 }
 

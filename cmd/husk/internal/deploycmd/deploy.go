@@ -68,7 +68,7 @@ func (a commands) preview() *cobra.Command {
 		if changes != nil && !errors.Is(changes, cli.ErrChanges) {
 			return changes
 		}
-		if f.savePlan != "" {
+		if f.savePlan != "" && !a.IsRun { // the worker's file is of no use to who reads the log
 			a.Say("Saved the plan in %s: husk plan show %[1]s shows it, and husk up --plan %[1]s does exactly that.", f.savePlan)
 		}
 		if f.importFile != "" {
