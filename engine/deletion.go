@@ -433,6 +433,16 @@ func isLater(other, res *state.Resource) bool {
 	return other.Created.After(res.Created) && other.Created.After(res.Modified)
 }
 
+// meansEarlier reports whether res means an earlier one of anything that it names. Only its times say so: a change that is not
+// the stack's leaves them.
+func (o *objects) meansEarlier(res *state.Resource) (means bool) {
+	later := func(other *state.Resource) bool { return isLater(other, res) }
+	res.VisitNeeds(func(m state.Mention) {
+		means = means || m.Role != state.RoleProvider && slices.ContainsFunc(o.recorder.CopiesOf(m.URN), later)
+	})
+	return means
+}
+
 // isOfOldCopy reports whether a resource belongs to an old copy of what it names, which waits for its deletion: a run
 // that replaced that did not come to the resource.
 func (o *objects) isOfOldCopy(res *state.Resource, named urn.URN) bool {

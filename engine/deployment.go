@@ -104,6 +104,7 @@ func deploy(ctx context.Context, in settings, dryRun bool) (*Result, error) {
 	}
 	snapshot, migrated := d.migrate(ctx)
 	d.learn(snapshot)
+	d.begin(snapshot)
 	before := rootOf(snapshot.Resources())
 	stack := in.State
 	if dryRun {

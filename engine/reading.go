@@ -87,9 +87,13 @@ func (d *deployment) applyRead(ctx context.Context, s *step) error {
 		return fmt.Errorf("no %s with ID %q exists", n.Type, n.ID)
 	}
 	n.ID, n.Outputs = resp.ID, markSecrets(n, resp.State)
-	if s.old != nil && s.op == OpRead && s.old.ID == n.ID && !durablyDifferent(s.old, n) {
-		s.new = s.old
-		return nil
+	n.Created, n.Modified = d.now(), d.now()
+	if s.old != nil && s.op == OpRead && s.old.ID == n.ID {
+		if !durablyDifferent(s.old, n) {
+			s.new = s.old
+			return nil
+		}
+		n.Created = s.old.Created
 	}
 	return d.recorder.Record(ctx, d.placement(s, s.op == OpReadReplacement))
 }

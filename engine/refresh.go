@@ -109,8 +109,8 @@ func (d *deployment) applyRefresh(ctx context.Context, s *step) error {
 	if len(s.diff.detailed) > 0 {
 		s.result = OpUpdate
 	}
-	if !o.Inputs.Equal(n.Inputs) || !o.Outputs.Equal(n.Outputs) {
-		n.Modified = d.now()
+	if (!o.Inputs.Equal(n.Inputs) || !o.Outputs.Equal(n.Outputs)) && !d.meansEarlier(o) {
+		n.Modified = d.began // what this run makes meanwhile is later
 	}
 	return d.recorder.Record(ctx, record.Replace(o, n))
 }

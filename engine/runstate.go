@@ -28,6 +28,8 @@ type run struct {
 	settings
 	dryRun bool
 	mode   mode
+	// began is when the run began.
+	began time.Time
 	// naming is nil if the stack has no policy for names.
 	naming    *autonaming.Policy
 	selection *selection.Selection
@@ -100,11 +102,35 @@ func rootOf[K any](resources iter.Seq2[K, *state.Resource]) *state.Resource {
 	return nil
 }
 
-func (r *run) now() time.Time {
-	if r.Now != nil {
-		return r.Now()
+// begin sets when the run began: after all that is recorded, though another machine whose clock is ahead has recorded it. Times
+// tell what was made first.
+func (r *run) begin(snapshot *state.Snapshot) {
+	r.began = r.now()
+	follow := func(res *state.Resource) {
+		for _, recorded := range []time.Time{res.Created, res.Modified} {
+			if recorded.After(r.began) {
+				r.began = recorded.Add(1)
+			}
+		}
 	}
-	return time.Now().UTC()
+	for _, res := range snapshot.Resources() {
+		follow(res)
+	}
+	for _, op := range snapshot.Operations() {
+		follow(op.Resource)
+	}
+}
+
+// now returns the time, which is never before the run began.
+func (r *run) now() time.Time {
+	now := time.Now().UTC()
+	if r.Now != nil {
+		now = r.Now()
+	}
+	if now.Before(r.began) {
+		return r.began
+	}
+	return now
 }
 
 func (e *events) warn(u urn.URN, format string, args ...any) {

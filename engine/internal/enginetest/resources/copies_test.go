@@ -2,7 +2,9 @@ package resources_test
 
 import (
 	"errors"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -402,5 +404,109 @@ func TestTwoCopiesOfAProviderWithOneID(t *testing.T) {
 			require.Zero(t, s.Snapshot().Len())
 			require.Empty(t, s.Cloud.IDs())
 		}
+	}
+}
+
+// What was made from a resource that is replaced keeps the old copy, though the successor is gone, and whatever has changed the
+// resource since.
+func TestOldCopyStaysForWhatWasMadeFromIt(t *testing.T) {
+	yes := true
+	protected := func(o *abi.ResourceOptions) { o.Protect = &yes }
+	registerA := func(p *enginetest.Run, key string) (enginetest.Resource, error) {
+		return p.Custom(enginetest.Strict, "a", enginetest.Props("key", key))
+	}
+	both := func(key string) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			a, err := registerA(p, key)
+			if err != nil {
+				return err
+			}
+			_, err = p.Custom(enginetest.Plain, "b", enginetest.Props("from", a.Out("made")), protected)
+			return err
+		}
+	}
+	onlyA := func(key string) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			_, err := registerA(p, key)
+			return err
+		}
+	}
+	replaceA := func(t *testing.T, s *enginetest.Stack, program enginetest.Program) {
+		failing(s, "update b", "delete a-1")
+		_, err := s.Try(enginetest.Up, program)
+		require.ErrorContains(t, err, "no luck")
+		s.Cloud.Hook = nil
+	}
+	drift := func(s *enginetest.Stack) {
+		s.Cloud.Change("b-2", func(m property.Map) property.Map { return m.With("made", property.String("later")) })
+	}
+	for name, prepare := range map[string]func(*testing.T, *enginetest.Stack){
+		"a refresh finds it changed": func(t *testing.T, s *enginetest.Stack) {
+			s.Up(both("1"))
+			replaceA(t, s, both("2"))
+			drift(s)
+			s.Refresh()
+		},
+		"it is read during the replacement": func(t *testing.T, s *enginetest.Stack) {
+			s.Cloud.Editions = true
+			s.Up(both("1"))
+			s.Cloud.Digest = "new"
+			creating, read := make(chan struct{}), make(chan struct{})
+			s.Cloud.Hook = func(call string) error {
+				switch call {
+				case "create a":
+					close(creating)
+					<-read
+				case "update b":
+					close(read)
+					return errors.New("no luck")
+				}
+				return nil
+			}
+			_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
+				var wg sync.WaitGroup
+				wg.Go(func() { _, _ = registerA(p, "2") })
+				<-creating
+				_, err := p.Custom(enginetest.Plain, "b", enginetest.Props(), protected)
+				wg.Wait()
+				return err
+			}))
+			require.ErrorContains(t, err, "no luck")
+			s.Cloud.Hook = nil
+		},
+		"another object is read in place": func(t *testing.T, s *enginetest.Stack) {
+			s.Up(both("1"))
+			s.Cloud.Put("other", "", enginetest.Props())
+			_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
+				_, err := p.Monitor.ReadResource(p.Ctx, abi.ReadResourceRequest{Type: enginetest.Strict, Name: "a", ID: "other"})
+				return err
+			}))
+			require.ErrorContains(t, err, "protected")
+		},
+		"it is adopted afterwards": func(t *testing.T, s *enginetest.Stack) {
+			b := cutOff(t, s, both("1"))
+			s.Cloud.Put("b-2", "", enginetest.Props("from", "made of a-1", "made", "made of b-2"))
+			replaceA(t, s, onlyA("2"))
+			s.Edit = adopting(b, "b-2")
+			s.Refresh()
+		},
+		"by a machine whose clock is behind": func(t *testing.T, s *enginetest.Stack) {
+			s.Up(both("1"))
+			s.Edit = func(d *enginetest.Deployment) {
+				d.Now = func() time.Time { return time.Now().Add(-time.Hour) }
+			}
+			replaceA(t, s, both("2"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := enginetest.NewStack(t, enginetest.NewCloud())
+			prepare(t, s)
+			s.Edit = nil
+			s.Cloud.Change(s.Resource("a").ID, nil)
+			s.Refresh()
+			_, err := s.Try(enginetest.Destroy, nil)
+			require.ErrorContains(t, err, "protected")
+			require.Equal(t, []string{"a-1", "b-2"}, s.Cloud.IDs())
+		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/callback"
 	"github.com/husk-dev/husk/engine/internal/enginetest"
@@ -494,4 +495,32 @@ func TestFailedEarlyDeletionKeepsItsObject(t *testing.T) {
 	require.Equal(t, object, s.Resource("r").ID)
 	require.Nil(t, s.Resource("a"), "the state forgets it")
 	require.Equal(t, []string{object}, s.Cloud.IDs())
+}
+
+// What a refresh finds changed is no part of an object that was taken over in place of its owner before.
+func TestRefreshGivesNoOwner(t *testing.T) {
+	s := owning(t)
+	s.Cloud.Put("first", "", enginetest.Props())
+	s.Cloud.Put("other", "", enginetest.Props())
+	s.Up(func(p *enginetest.Run) error {
+		a, err := p.Monitor.ReadResource(p.Ctx, abi.ReadResourceRequest{Type: enginetest.Plain, Name: "a", ID: "first"})
+		if err != nil {
+			return err
+		}
+		_, err = p.Custom(enginetest.Plain, "b", enginetest.Props(), func(o *abi.ResourceOptions) {
+			protect := true
+			o.DeletedWith, o.Protect = a.URN, &protect
+		})
+		return err
+	})
+	_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
+		_, err := p.Custom(enginetest.Plain, "a", enginetest.Props(), func(o *abi.ResourceOptions) { o.ImportID = "other" })
+		return err
+	}))
+	require.ErrorContains(t, err, "protected")
+	s.Cloud.Change("b-1", func(m property.Map) property.Map { return m.With("made", property.String("later")) })
+	s.Refresh()
+	s.Edit = func(d *enginetest.Deployment) { d.IgnoreProtect = true }
+	s.Destroy()
+	require.Equal(t, []string{"first"}, s.Cloud.IDs())
 }
