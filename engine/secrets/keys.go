@@ -36,11 +36,25 @@ type Keys struct {
 	// Withheld opens no key at all: decrypting is [ErrWithheld], and what is encrypted is lost. It is for previews of those who
 	// may not have secrets decrypted.
 	Withheld bool
+
+	// derived is shared by all copies of the Keys of a process.
+	derived *derivedKeys
 }
 
 // SystemKeys returns the Keys of this process's environment and user.
 func SystemKeys(keyMade func(path string)) Keys {
-	return Keys{LookupEnv: os.LookupEnv, ReadFile: os.ReadFile, ConfigDir: os.UserConfigDir, KeyMade: keyMade}
+	return Keys{
+		LookupEnv: os.LookupEnv, ReadFile: os.ReadFile, ConfigDir: os.UserConfigDir, KeyMade: keyMade,
+		derived: &derivedKeys{keys: make(map[[2]string]func() (*symmetric, error))},
+	}
+}
+
+// derive derives the key of a passphrase, which takes long, once if these are the Keys of a process.
+func (k Keys) derive(passphrase string, salt []byte) (*symmetric, error) {
+	if k.derived == nil {
+		return derivePassphraseKey(passphrase, salt)
+	}
+	return k.derived.derive(passphrase, salt)
 }
 
 // New returns a provider for a new stack: of type [TypePassphrase] if a passphrase is set, else
@@ -93,7 +107,7 @@ func (k Keys) Open(ctx context.Context, typ string, state json.RawMessage) (Prov
 	}
 	switch typ {
 	case TypePassphrase:
-		return OpenPassphrase(state, k.Passphrase)
+		return openPassphrase(state, k.Passphrase, k.derive)
 	case TypeUserKey:
 		return openUserKeyProvider(state, func(fingerprint string) (userKey, error) {
 			dir, err := k.ConfigDir()

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync"
 
 	"github.com/husk-dev/husk/internal/base/jsonerror"
 )
@@ -54,6 +55,12 @@ func NewPassphrase(p Passphrase) (Provider, error) {
 
 // OpenPassphrase returns the provider of a state. It calls find when a secret is first touched.
 func OpenPassphrase(state json.RawMessage, find func() (Passphrase, error)) (Provider, error) {
+	return openPassphrase(state, find, derivePassphraseKey)
+}
+
+func openPassphrase(
+	state json.RawMessage, find func() (Passphrase, error), derive func(passphrase string, salt []byte) (*symmetric, error),
+) (Provider, error) {
 	var st passphraseState
 	if err := json.Unmarshal(state, &st); err != nil {
 		return nil, &Error{Kind: ErrCiphertext, Message: "reading the state of the passphrase secrets provider", Cause: jsonerror.Explain(state, err)}
@@ -67,7 +74,7 @@ func OpenPassphrase(state json.RawMessage, find func() (Passphrase, error)) (Pro
 		if err != nil {
 			return nil, err
 		}
-		s, err := derivePassphraseKey(p.Text, salt)
+		s, err := derive(p.Text, salt)
 		if err != nil {
 			return nil, err
 		}
@@ -104,6 +111,25 @@ func derivePassphraseKey(passphrase string, salt []byte) (*symmetric, error) {
 		return nil, err
 	}
 	return newSymmetric(key)
+}
+
+// derivedKeys has the keys of passphrases and salts that this process has derived: the state and the configuration of a
+// stack have one salt.
+type derivedKeys struct {
+	mu   sync.Mutex
+	keys map[[2]string]func() (*symmetric, error)
+}
+
+func (d *derivedKeys) derive(passphrase string, salt []byte) (*symmetric, error) {
+	id := [2]string{passphrase, string(salt)}
+	d.mu.Lock()
+	key, ok := d.keys[id]
+	if !ok {
+		key = sync.OnceValues(func() (*symmetric, error) { return derivePassphraseKey(passphrase, salt) })
+		d.keys[id] = key
+	}
+	d.mu.Unlock()
+	return key()
 }
 
 // Type implements [Provider].
