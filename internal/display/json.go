@@ -52,14 +52,22 @@ func (j *JSON) Close(err error) {
 	if err != nil {
 		summary.Result = "failed"
 	}
-	for _, f := range failures(err) {
-		text, severity := render(f)
-		j.write(engine.Diagnostic{Severity: severity, Message: j.out.secrets.In(text)})
+	for _, d := range Diagnostics(j.out, err) {
+		j.write(d)
 	}
 	j.write(summary)
 	if err != nil && j.held != nil {
 		_ = j.out.WriteData(j.held.Bytes())
 	}
+}
+
+// Diagnostics returns an error as an output shows it to programs, each of its parts once.
+func Diagnostics(out *Output, err error) (ds []engine.Diagnostic) {
+	for _, f := range failures(err) {
+		text, severity := render(f)
+		ds = append(ds, engine.Diagnostic{Severity: severity, Message: out.secrets.In(text)})
+	}
+	return ds
 }
 
 func (j *JSON) write(e engine.Event) {

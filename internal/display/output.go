@@ -27,6 +27,8 @@ type Output struct {
 	colour string
 	// begun is set within a line, after its first character other than white space.
 	begun bool
+	// written is set after anything was written.
+	written bool
 	// gone is set after the reader of the output went away, and onGone is called then.
 	gone   bool
 	onGone func()
@@ -41,6 +43,7 @@ func NewOutput(out io.Writer, secrets *redact.Secrets) *Output {
 func (o *Output) Write(text []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.written = true
 	var defused string
 	defused, o.begun = defuse(o.secrets.In(string(text)), o.begun)
 	if _, err := io.WriteString(o.out, defused); err != nil {
@@ -49,10 +52,18 @@ func (o *Output) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
+// Written reports whether anything was written.
+func (o *Output) Written() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.written
+}
+
 // WriteData writes a result for programs as it is.
 func (o *Output) WriteData(data []byte) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.written = true
 	_, err := o.out.Write(data)
 	return o.failed(err)
 }

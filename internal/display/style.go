@@ -1,6 +1,7 @@
 package display
 
 import (
+	"cmp"
 	"errors"
 	"os"
 
@@ -25,10 +26,10 @@ func (o *Output) SetColour(when string) error {
 }
 
 // Style returns the style for the output. Unless [Output.SetColour] decides, NO_COLOR means none
-// (https://no-color.org), CLICOLOR_FORCE means colours (https://bixense.com/clicolors), and else a terminal that is not
-// dumb has them.
+// (https://no-color.org), CLICOLOR_FORCE (https://bixense.com/clicolors) and FORCE_COLOR (https://force-color.org) mean
+// colours, and else a terminal that is not dumb has them.
 func (o *Output) Style() Style {
-	force := os.Getenv("CLICOLOR_FORCE")
+	force := cmp.Or(os.Getenv("CLICOLOR_FORCE"), os.Getenv("FORCE_COLOR"))
 	switch {
 	case o.colour == "always":
 		return Style{Colour: true}

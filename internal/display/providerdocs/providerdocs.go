@@ -190,6 +190,22 @@ func (e *NotFoundError) Error() string {
 	return text
 }
 
+// Only returns a package with one of its resources or functions, which a user names with or without the package.
+func Only(p *schema.Package, name string) (*schema.Package, error) {
+	r, f, err := find(p, name)
+	if err != nil {
+		return nil, err
+	}
+	only := *p
+	only.Resources, only.Functions = nil, nil
+	if r != nil {
+		only.Resources = []*schema.Resource{r}
+	} else {
+		only.Functions = []*schema.Function{f}
+	}
+	return &only, nil
+}
+
 // find returns the resource or function that a user names, with or without the package.
 func find(p *schema.Package, name string) (*schema.Resource, *schema.Function, error) {
 	token := name

@@ -107,16 +107,35 @@ const DetailedExitCode = "detailed-exitcode"
 // ErrChanges is the error of a command that succeeded with changes, and only sets the exit code.
 var ErrChanges = errors.New("there are changes")
 
+// Events marks a command that writes events with --json, as an annotation.
+const Events = "events"
+
+// show shows an error: to programs, too, if they have got nothing else.
+func (a *App) show(cmd *cobra.Command, args []string, err error) {
+	wanted := a.JSON || slices.Contains(args, "--json") // which is not parsed behind a wrong flag
+	toPrograms := wanted && !a.Out.Written()
+	if toPrograms && cmd.Annotations[Events] != "" {
+		display.NewJSON(a.Out).Close(err)
+		return
+	}
+	display.WriteErrors(a.Errs, err)
+	if toPrograms {
+		_ = a.WriteJSON(map[string]any{"diagnostics": display.Diagnostics(a.Out, err)}) // who does not read it has the text
+	}
+}
+
 // Run runs the root command and returns the exit code. It shows errors that no display has shown.
 func (a *App) Run(root *cobra.Command, args []string) int {
 	root.SetArgs(args)
-	err := root.ExecuteContext(a.signals.With(context.Background()))
+	cmd, err := root, checkDashes(root, args)
+	if err == nil {
+		cmd, err = root.ExecuteContextC(a.signals.With(context.Background()))
+	}
 	if errors.Is(err, ErrChanges) {
 		return ExitChanges
 	}
-	var shown *shownError
-	if err != nil && !errors.As(err, &shown) && !errors.Is(err, display.ErrGone) {
-		display.WriteErrors(a.Errs, err)
+	if err != nil && !IsShown(err) && !errors.Is(err, display.ErrGone) {
+		a.show(cmd, args, err)
 	}
 	if missing := (*workspace.NoStackError)(nil); errors.As(err, &missing) && a.StackVariable != "" && !a.JSON {
 		a.Say("The environment variable %s names the stack.", a.StackVariable)

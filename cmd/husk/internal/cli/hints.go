@@ -67,13 +67,63 @@ var commandHints = map[string]string{
 	"husk package info":    `"husk provider show NAME" shows the types of a provider`,
 	"husk stack tag":       `stacks have no tags; "husk stack ls" lists them with their projects`,
 	"husk policy new":      `"husk new policy DIR" begins a policy pack`,
+	"husk list":            `"husk stack" shows the resources, and "husk stack ls" lists the stacks`,
+	"husk status":          `"husk stack" shows the resources`,
+	"husk stack status":    `"husk stack" shows the resources`,
+	"husk drift":           `"husk refresh --preview-only" shows what has drifted`,
+	"husk remove":          `"husk destroy" deletes the resources, and then "husk stack rm" the stack`,
+	"husk run":             `"husk up" makes the changes`,
+	"husk start":           `"husk up" makes the changes`,
+	"husk lint":            `"husk validate" checks the project and its program`,
+	"husk upgrade":         `"husk update" pins newer versions of the providers`,
+	"husk add":             `"husk install SOURCE" adds a provider to the project`,
+	"husk search":          `"husk provider search TEXT" searches registries`,
+	"husk registry":        `"husk provider search TEXT" searches registries, and "husk provider publish" publishes in one`,
+	"husk logs":            `"husk remote log RUN" shows the log of a run of a server`,
+	"husk deployment":      `"husk up --remote" has a worker of a server make the changes`,
+	"husk org":             `"husk server" keeps the stacks of teams`,
+	"husk template":        `"husk new --list" lists the templates`,
+	"husk gen-completion":  `"husk completion SHELL" writes the script of a shell`,
+	"husk modules":         `components are modules here: "husk new component DIR" begins one`,
+	"husk metadata":        `"husk provider show NAME" shows the functions of a provider`,
+	"husk config env":      `"husk config" lists the configuration of the stack`,
+	"husk config rm-all":   `"husk config rm KEY" removes a key`,
+	"husk config cp":       `copy the file Husk.STACK.yaml of the other stack`,
+	"husk package ls":      `"husk provider audit" lists the providers of the project, and packages in Husk.yaml the packages`,
+	"husk package delete":  `a registry deletes what it has: see its own commands`,
+	"husk provider ls":     `"husk provider audit" lists the providers of the project`,
+	"husk provider get":    `"husk provider pull" fetches a module into a file, and "husk install" fetches the providers that Husk.yaml names`,
+	"husk provider add":    `"husk install SOURCE" adds a provider to the project`,
 	"husk provider lint":   `"husk provider test FILE" tests whether a provider keeps to the contract`,
 	"husk package publish": `"husk provider publish" checks a provider and pushes it to a registry`,
+
+	"husk package get-schema":  `"husk provider schema NAME" shows a schema`,
+	"husk package get-mapping": `"husk provider mapping NAME" shows how a provider maps names of others`,
+	"husk provider install":    `"husk install" fetches the providers that Husk.yaml names, and "husk install SOURCE" adds one`,
+	"husk provider upgrade":    `"husk update" pins newer versions of the providers`,
 }
 
 // flagHints says what flags of Pulumi and Terraform are here.
 var flagHints = map[string]string{
 	"auto-approve":       "--yes proceeds without confirmation",
+	"y":                  "--yes proceeds without confirmation",
+	"yes":                "--yes proceeds without confirmation",
+	"force":              "--yes proceeds without confirmation",
+	"input":              "--non-interactive asks nothing",
+	"parallelism":        "--parallel bounds the resources that are deployed at once",
+	"state":              "HUSK_BACKEND_URL says where the state is",
+	"raw":                `"husk stack output NAME" shows the plain value`,
+	"upgrade":            `"husk update" pins newer versions of the providers`,
+	"j":                  "--json writes JSON",
+	"d":                  "--log-level debug shows messages of every severity",
+	"debug":              "--log-level debug shows messages of every severity",
+	"logtostderr":        "--log-level debug shows messages of every severity",
+	"tracing":            "--trace FILE writes a trace",
+	"suppress-outputs":   "--json writes events, of which a script takes what it needs",
+	"suppress-progress":  "a pipe or file gets no live lines",
+	"shell":              `"husk stack output --shell" writes the outputs as variables of a shell`,
+	"version":            `"husk stack restore --list" lists earlier states`,
+	"generate-only":      "husk new writes files, and nothing else",
 	"m":                  "--message, with --remote, says what a run is for; husk stack history shows who changed what, and when",
 	"config":             `set configuration before, with "husk config set KEY VALUE"`,
 	"c":                  `set configuration before, with "husk config set KEY VALUE"; -C names the project's directory`,
@@ -97,29 +147,33 @@ var flagHints = map[string]string{
 	"show-reads":         "--json shows every step",
 	"show-sames":         "--json shows every step",
 	"copy-config-from":   "copy the file Husk.STACK.yaml of the other stack",
+
+	"skip-pending-creates":   "pending creations stay, unless --clear-pending-creates or --adopt-pending-creates is given",
+	"import-pending-creates": "--adopt-pending-creates URN=ID takes over what was created",
 }
 
 // flagHint returns what a flag of another tool is here, or the nearest flag of a command.
-func flagHint(cmd *cobra.Command, err error) string {
-	missing, ok := errors.AsType[*pflag.NotExistError](err)
-	if !ok {
-		return ""
-	}
-	name := missing.GetSpecifiedName()
-	if shorthands, _, _ := strings.Cut(missing.GetSpecifiedShortnames(), "="); len(shorthands) > 1 {
-		if flagHints[shorthands] == "" && cmd.Flag(shorthands) == nil {
-			return "" // which of the letters is meant is not clear
-		}
-		name = shorthands // Terraform's flags have one dash
-	}
+func flagHint(cmd *cobra.Command, name string) string {
 	if cmd.Flag(name) != nil {
 		return fmt.Sprintf("; did you mean --%s?", name)
 	}
 	if hint := flagHints[name]; hint != "" {
-		return "; " + hint
+		named, _, _ := strings.Cut(strings.TrimPrefix(hint, "--"), " ")
+		named, _, _ = strings.Cut(strings.TrimSuffix(named, ","), "=")
+		switch {
+		case !strings.HasPrefix(hint, "--") || cmd.Flag(named) != nil:
+			return "; " + hint
+		case named == "yes":
+			return "; " + cmd.CommandPath() + " asks nothing"
+		}
+		return "" // another command has the flag
 	}
 	var known []string
-	add := func(f *pflag.Flag) { known = append(known, f.Name) }
+	add := func(f *pflag.Flag) {
+		if !f.Hidden && f.Name != "help" { // nobody who writes shell means help
+			known = append(known, f.Name)
+		}
+	}
 	cmd.Flags().VisitAll(add)
 	cmd.InheritedFlags().VisitAll(add)
 	if near := schema.Nearest(name, known); near != "" {
@@ -128,21 +182,52 @@ func flagHint(cmd *cobra.Command, err error) string {
 	return ""
 }
 
+// checkDashes refuses a long flag with one dash, as Terraform writes it. The parser takes -target=x for -t with the value arget=x.
+func checkDashes(root *cobra.Command, args []string) error {
+	cmd, rest, err := root.Find(args)
+	isArgument := func(arg string) bool { return !strings.HasPrefix(arg, "-") }
+	if err != nil || cmd.DisableFlagParsing || cmd.HasSubCommands() && slices.ContainsFunc(rest, isArgument) {
+		return nil // such as an unknown command, which the parser names
+	}
+	cmd.InitDefaultHelpFlag()
+	for _, arg := range args {
+		if arg == "--" {
+			break
+		}
+		name, _, _ := strings.Cut(strings.TrimPrefix(arg, "-"), "=")
+		isLong := !isArgument(arg) && len(name) > 1 && isArgument(name)
+		if isLong && (cmd.Flag(name) != nil || flagHints[name] != "") {
+			return unknownFlag(cmd, fmt.Errorf("unknown flag: -%s", name), name)
+		}
+	}
+	return nil
+}
+
 // FlagError returns the error of a flag in the words of its user. The parser's error names functions of Go.
 func FlagError(cmd *cobra.Command, err error) error {
-	if hint := flagHint(cmd, err); hint != "" {
-		return fmt.Errorf("%w%s", err, hint)
+	if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 {
+		return unknownCommand(cmd, args[0]) // whose flags are not known either
+	}
+	if missing, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		return unknownFlag(cmd, err, missing.GetSpecifiedName())
 	}
 	_, notParsed := errors.AsType[*strconv.NumError](err)
-	wrong, ok := errors.AsType[*pflag.InvalidValueError](err)
-	if !ok || !notParsed {
-		return err
+	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok && notParsed {
+		flag, wanted := wrong.GetFlag(), "a whole number"
+		if flag.Value.Type() == "bool" {
+			wanted = "true or false"
+		}
+		err = fmt.Errorf("--%s %s: must be %s", flag.Name, wrong.GetValue(), wanted)
 	}
-	flag, wanted := wrong.GetFlag(), "a whole number"
-	if flag.Value.Type() == "bool" {
-		wanted = "true or false"
-	}
-	return fmt.Errorf("--%s %s: must be %s", flag.Name, wrong.GetValue(), wanted)
+	return seeHelp(cmd, err)
+}
+
+func unknownFlag(cmd *cobra.Command, err error, name string) error {
+	return seeHelp(cmd, fmt.Errorf("%w%s", err, flagHint(cmd, name)))
+}
+
+func seeHelp(cmd *cobra.Command, err error) error {
+	return Usagef("%w: see \"%s --help\"", err, cmd.CommandPath())
 }
 
 func unknownCommand(cmd *cobra.Command, name string) error {

@@ -21,6 +21,7 @@ import (
 	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/display/timeline"
 	"github.com/husk-dev/husk/internal/plugins"
+	"github.com/husk-dev/husk/internal/workspace"
 )
 
 // commands are those that run the engine.
@@ -138,7 +139,7 @@ func (a commands) action() *cobra.Command {
 	}
 	c := command{name: "action", operation: operation, question: "Run this action?"}
 	cmd := a.deployment(c, f, "Run an action of the program by itself", "preview-only installed grant")
-	cmd.Use, cmd.Args = "action NAME", cobra.ExactArgs(1)
+	cmd.Use = "action NAME"
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		name = args[0]
@@ -151,7 +152,7 @@ func (a commands) action() *cobra.Command {
 func (a commands) deployment(c command, f *deployFlags, short, flags string) *cobra.Command {
 	var r remoteFlags
 	cmd := &cobra.Command{
-		Use: c.name, Short: short,
+		Use: c.name, Short: short, Annotations: map[string]string{cli.Events: "json"},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := r.check(cmd); err != nil {
 				return err
@@ -190,7 +191,7 @@ func (a commands) deploy(ctx context.Context, c command, f *deployFlags) (err er
 	defer func() { s.closeTrace(err) }()
 	ctx = s.trace.Context(ctx)
 	s.begin()
-	if err := a.checkDeploy(c, f); err != nil {
+	if err := a.checkDeploy(ctx, c, f); err != nil {
 		return s.end(err)
 	}
 	drawn := s.drawTimeline(f.timeline)
@@ -315,7 +316,7 @@ func (s *session) confirmModules(ctx context.Context, c command, o *openRun, sto
 	return nil
 }
 
-func (a commands) checkDeploy(c command, f *deployFlags) error {
+func (a commands) checkDeploy(ctx context.Context, c command, f *deployFlags) error {
 	if err := f.parse(); err != nil {
 		return err
 	}
@@ -344,8 +345,11 @@ func (a commands) checkDeploy(c command, f *deployFlags) error {
 			return cli.Usagef("--trust-module %s: %w", digest, err)
 		}
 	}
-	if c.previewOnly || f.yes {
+	if c.previewOnly || f.yes || a.IsInteractive() {
 		return nil
+	}
+	if err := a.checkExists(ctx, c, f); err != nil {
+		return err
 	}
 	instead := "husk preview shows what would be done"
 	if !c.program {
@@ -354,8 +358,25 @@ func (a commands) checkDeploy(c command, f *deployFlags) error {
 	if a.JSON {
 		return cli.Usagef("husk %s --json cannot ask for confirmation: add --yes (%s)", c.name, instead)
 	}
-	if !a.IsInteractive() {
-		return cli.Usagef("husk %s needs a terminal to ask for confirmation: add --yes (%s)", c.name, instead)
+	return cli.Usagef("husk %s needs a terminal to ask for confirmation: add --yes (%s)", c.name, instead)
+}
+
+// checkExists returns an error if there is no such project, stack, or plan, about which nobody is to be asked.
+func (a commands) checkExists(ctx context.Context, c command, f *deployFlags) error {
+	w, stack, err := a.CurrentStack(ctx)
+	if err != nil {
+		return err
 	}
-	return nil
+	if c.program && w.Detached != nil {
+		return w.Detached
+	}
+	if !c.program || stack != workspace.DefaultStack { // which an update creates
+		if _, _, err := w.Read(ctx, stack, true); err != nil {
+			return err
+		}
+	}
+	if f.plan != "" {
+		_, err = f.readPlan(ctx)
+	}
+	return err
 }

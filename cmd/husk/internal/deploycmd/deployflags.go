@@ -212,14 +212,23 @@ func (f *deployFlags) update(ctx context.Context, o *openRun) (engine.Operation,
 	if f.plan == "" {
 		return up, nil
 	}
-	text, err := blocking.Call(ctx, func() ([]byte, error) { return os.ReadFile(f.plan) }, nil)
+	text, err := f.readPlan(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("reading the plan: %w", err)
+		return nil, err
 	}
 	if up.Plan, err = engine.DecodePlan(ctx, text, o.Deployment.Stacks.Open); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.plan, err)
 	}
 	return up, nil
+}
+
+// readPlan reads the file that --plan names.
+func (f *deployFlags) readPlan(ctx context.Context) ([]byte, error) {
+	text, err := blocking.Call(ctx, func() ([]byte, error) { return os.ReadFile(f.plan) }, nil)
+	if err != nil {
+		err = fmt.Errorf("reading the plan: %w", err)
+	}
+	return text, err
 }
 
 // writePlan writes the plan that a preview has made.

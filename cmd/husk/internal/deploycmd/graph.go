@@ -73,6 +73,9 @@ func (a commands) graph() *cobra.Command {
 			if err := f.parse(); err != nil {
 				return err
 			}
+			if a.JSON && file == "" {
+				return cli.Usagef("husk graph writes no JSON: husk stack export and husk preview do")
+			}
 			options := stackgraph.Options{Providers: providers}
 			var g *graphdraw.Graph
 			if preview {

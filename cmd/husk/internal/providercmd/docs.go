@@ -2,6 +2,7 @@ package providercmd
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -27,6 +28,15 @@ func (a commands) providerShow() *cobra.Command {
 			"random:RandomPet or RandomPet, with an example.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.documented(cmd.Context(), args[0], func(p *schema.Package, requests []string) error {
+				if a.JSON {
+					if len(args) > 1 {
+						var err error
+						if p, err = providerdocs.Only(p, args[1]); err != nil {
+							return err
+						}
+					}
+					return a.WriteJSON(json.RawMessage(p.AppendJSON(nil)))
+				}
 				t := &providerdocs.Terminal{Style: a.Out.Style(), Columns: a.columns()}
 				text := ""
 				if len(args) == 1 {
@@ -66,6 +76,9 @@ func (a commands) providerDocs() *cobra.Command {
 			}
 			if format != "" && format != "html" && format != "markdown" {
 				return cli.Usagef("--format %s: must be markdown or html", format)
+			}
+			if a.JSON && out == "" {
+				return cli.Usagef("husk provider docs writes no JSON: husk provider schema does")
 			}
 			if format == "html" {
 				if err := a.WithWhole("a page of HTML"); err != nil {

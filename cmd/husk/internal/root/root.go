@@ -109,9 +109,7 @@ func command(a *cli.App) *cobra.Command {
 	}
 	root.SetOut(a.Out)
 	root.SetErr(a.Errs)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return cli.Usagef("%w: see \"%s --help\"", cli.FlagError(cmd, err), cmd.CommandPath())
-	})
+	root.SetFlagErrorFunc(cli.FlagError)
 	flags := root.PersistentFlags()
 	flags.StringVarP(&a.Dir, "cwd", "C", "", "use the project in this directory (default: the nearest at or above the current one)")
 	flags.StringVarP(&a.Stack, "stack", "s", "", "use this stack (default: $HUSK_STACK or $PULUMI_STACK, else the selected stack, else \"dev\")")
