@@ -43,6 +43,8 @@ type caller struct {
 	issuedBy string
 	// hash is the hash of the token.
 	hash string
+	// expires is when the token does, the zero value for never.
+	expires time.Time
 	// projects are patterns of the projects that the caller may use, empty for all.
 	projects []string
 	// run is set for the token of a run, which may write its own stack and read others of its projects.
@@ -133,7 +135,7 @@ func (s *Server) caller(r *http.Request) (*caller, error) {
 		if expires > 0 && time.Now().UnixMilli() > expires {
 			return refusef(http.StatusUnauthorized, "the token %s of %s has expired", found.name, found.tenant)
 		}
-		c = found
+		c, found.expires = found, timeOf(expires)
 		return json.Unmarshal([]byte(projects), &c.projects)
 	})
 	if err == nil && c == nil {
@@ -553,6 +555,7 @@ func (s *Server) revokeToken(ctx context.Context, c *caller, name string) error 
 	})
 	if err == nil {
 		slog.Info("a token was revoked", "tenant", tenant, "token", name, "by", issuer(c.name))
+		s.revoked.tell(hash)
 		s.endLeases(ctx, tenant, ownerOf(tenant, "token", hash), state.StackName{})
 	}
 	return err

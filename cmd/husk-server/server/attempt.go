@@ -117,7 +117,7 @@ func (s *Server) beat(ctx context.Context, c *caller, b runapi.Beat) (answer run
 		return err
 	})
 	if err == nil && len(b.Lines) > 0 {
-		s.changed.ring(c.run.ID)
+		s.changed.tell(c.run.ID)
 	}
 	return answer, err
 }
@@ -137,6 +137,9 @@ func (s *Server) end(ctx context.Context, c *caller, e runapi.End) error {
 	}
 	var ended *record
 	err := s.db.step(ctx, func(t *tx) error {
+		if err := t.lockStack(c.run); err != nil {
+			return err
+		}
 		r, err := t.held(c)
 		if err != nil {
 			return err
@@ -189,7 +192,7 @@ func (s *Server) end(ctx context.Context, c *caller, e runapi.End) error {
 		return err
 	}
 	s.endLease(ctx, ended)
-	s.ended(ctx, ended)
+	s.ended(ended)
 	return nil
 }
 
@@ -225,16 +228,23 @@ func (t *tx) leave(r *record, reason string, plan []byte, later time.Duration) e
 	if state == runapi.Attention {
 		state, attention = runapi.Waiting, 1
 	}
-	_, err := t.exec("UPDATE husk_runs SET state = ?, attention = ?, lost = ?, worker = ?, attempt = ?, tries = ?, token = '', lease = 0, not_before = "+t.now()+" + ?, reason = ?, ended = ? WHERE id = ?",
+	notBefore := "?"
+	if t.postponed = later > 0; t.postponed {
+		notBefore = t.now() + " + ?"
+	}
+	_, err := t.exec("UPDATE husk_runs SET state = ?, attention = ?, lost = ?, worker = ?, attempt = ?, tries = ?, token = '', lease = 0, ready = 0, not_before = "+notBefore+", reason = ?, ended = ? WHERE id = ?",
 		string(state), attention, r.lost, r.Worker, r.Attempt, r.tries, later.Milliseconds(), r.Reason, millis(r.Ended), r.ID)
 	if err == nil && plan != nil {
 		_, err = t.exec("UPDATE husk_runs SET plan = ? WHERE id = ?", plan, r.ID)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return t.readyNext(r)
 }
 
-// ended tells who waits, and counts.
-func (s *Server) ended(ctx context.Context, r *record) {
+// ended tells who follows the run, and counts.
+func (s *Server) ended(r *record) {
 	switch {
 	case r.State.IsFinal():
 		s.counts.end(r)
@@ -243,15 +253,7 @@ func (s *Server) ended(ctx context.Context, r *record) {
 		s.counts.unsettle()
 		slog.Warn("a run needs attention: "+runapi.UnsettledReason, "run", r.ID, "tenant", r.tenant, "stack", r.Project+"/"+r.Stack)
 	}
-	s.changed.ring(r.ID)
-	// Its stack is free for the next.
-	next := wantedOf(r)
-	err := s.db.step(ctx, func(t *tx) error {
-		return t.row("SELECT selector FROM husk_runs WHERE tenant = ? AND project = ? AND stack = ? AND state = 'queued' ORDER BY number LIMIT 1", r.tenant, r.Project, r.Stack).Scan(&next.selector)
-	})
-	if err == nil {
-		s.queued.ring(next)
-	}
+	s.changed.tell(r.ID)
 }
 
 // lose takes a run from a worker that has been silent for too long.
@@ -282,6 +284,9 @@ func (s *Server) lose(ctx context.Context, tenant, id string, attempt int) error
 		return err
 	}
 	err = s.db.step(ctx, func(t *tx) (err error) {
+		if err := t.lockStack(r); err != nil {
+			return err
+		}
 		if lost, err = isLost(t); !lost || err != nil {
 			return err
 		}
@@ -307,6 +312,6 @@ func (s *Server) lose(ctx context.Context, tenant, id string, attempt int) error
 		return err
 	}
 	s.counts.lose()
-	s.ended(ctx, r)
+	s.ended(r)
 	return nil
 }

@@ -2,24 +2,32 @@ package server
 
 import (
 	"context"
+	"database/sql"
+	"errors"
+	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 )
 
-// bells wake who waits for something.
-type bells[T any] struct {
+// wanted is a run that is ready, as far as it decides which workers may take it.
+type wanted struct{ tenant, project, selector string }
+
+// bells wake workers that wait for a run.
+type bells struct {
 	mu      sync.Mutex
-	waiting map[chan struct{}]func(T) bool
+	waiting map[chan struct{}]func(wanted) bool
 }
 
-// wait returns a channel that receives something after what the caller wants has happened, until the caller calls stop.
-func (b *bells[T]) wait(wants func(T) bool) (rung <-chan struct{}, stop func()) {
+// wait returns a channel that receives something after a run is ready that the caller wants, until the caller calls stop.
+func (b *bells) wait(wants func(wanted) bool) (rung <-chan struct{}, stop func()) {
 	c := make(chan struct{}, 1)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.waiting == nil {
-		b.waiting = make(map[chan struct{}]func(T) bool)
+		b.waiting = make(map[chan struct{}]func(wanted) bool)
 	}
 	b.waiting[c] = wants
 	return c, func() {
@@ -29,32 +37,121 @@ func (b *bells[T]) wait(wants func(T) bool) (rung <-chan struct{}, stop func()) 
 	}
 }
 
-// ring wakes everybody who waits for what has happened.
-func (b *bells[T]) ring(what T) {
+// ring wakes everybody who wants a run.
+func (b *bells) ring(what wanted) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for c, wants := range b.waiting {
 		if wants(what) {
-			select {
-			case c <- struct{}{}:
-			default: // it was rung already
-			}
+			signal(c)
 		}
 	}
 }
 
-func (b *bells[T]) nobody() bool {
+func (b *bells) nobody() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.waiting) == 0
 }
 
-// wanted is a queued run, as far as it decides which workers may take it.
-type wanted struct{ tenant, project, selector string }
+// signal has a channel with room for one receive something, unless it has that already.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
 
-func wantedOf(r *record) wanted { return wanted{r.tenant, r.Project, r.selector} }
+// news wakes who waits until something with a name changes.
+type news struct {
+	mu      sync.Mutex
+	waiting map[string]map[chan struct{}]bool
+}
 
-// look polls the database for all waiting workers: for runs that another server has queued, and for runs whose time has come.
+// wait returns a channel that receives something after what has the name has changed, until the caller calls stop.
+func (n *news) wait(name string) (told <-chan struct{}, stop func()) {
+	c := make(chan struct{}, 1)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.waiting == nil {
+		n.waiting = make(map[string]map[chan struct{}]bool)
+	}
+	if n.waiting[name] == nil {
+		n.waiting[name] = make(map[chan struct{}]bool)
+	}
+	n.waiting[name][c] = true
+	return c, func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if delete(n.waiting[name], c); len(n.waiting[name]) == 0 {
+			delete(n.waiting, name)
+		}
+	}
+}
+
+// tell says that what has the name has changed.
+func (n *news) tell(name string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for c := range n.waiting[name] {
+		signal(c)
+	}
+}
+
+// names returns those that somebody waits for.
+func (n *news) names() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Collect(maps.Keys(n.waiting))
+}
+
+// lockStack has other transactions wait that change which run of the stack of r is the first: each is to find what the one before has
+// changed. It precedes locks of rows. SQLite has one writer at a time.
+func (t *tx) lockStack(r *record) error {
+	if !t.postgres {
+		return nil
+	}
+	_, err := t.exec("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", r.tenant+"\n"+r.Project+"\n"+r.Stack)
+	return err
+}
+
+// ready has the run of a condition be ready, if it is queued, its time has come, and it is the first of its stack, which is locked. The
+// workers that can take it are woken once this is committed. One that is ready and is the first no more is found by the index of those
+// that are ready, and not taken.
+func (t *tx) ready(condition string, args ...any) error {
+	var one wanted
+	err := t.row("UPDATE husk_runs SET ready = "+t.now()+" WHERE "+condition+" AND state = 'queued' AND not_before <= "+t.now()+" AND "+firstOfStack+
+		" RETURNING tenant, project, selector", args...).Scan(&one.tenant, &one.project, &one.selector)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	t.made = append(t.made, one)
+	return err
+}
+
+// readyNext has the next run of the stack of r be ready.
+func (t *tx) readyNext(r *record) error {
+	return t.ready("number = (SELECT number FROM husk_runs WHERE tenant = ? AND project = ? AND stack = ? AND state IN ('queued', 'running', 'waiting') AND attention = 0 ORDER BY number LIMIT 1)",
+		r.tenant, r.Project, r.Stack)
+}
+
+const (
+	// lookAgain is how often a server looks for what another one of its database has changed.
+	lookAgain = time.Second
+	// lookBack is how long before the last look what has committed since may have been made, and lookAt bounds the runs of one look.
+	lookBack, lookAt = 2 * time.Second, int64(100)
+)
+
+// looked is what the last look has found.
+type looked struct {
+	// at is its time, in milliseconds, and number that of the last run that was looked at.
+	at, number int64
+	// runs are those that somebody follows, by their IDs.
+	runs map[string]string
+}
+
+// look has runs be ready whose time has come. With a database that several servers share it also tells who waits what others have changed:
+// one transaction for all of them, because PgBouncer passes on no notifications.
 func (s *Server) look() {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -65,29 +162,158 @@ func (s *Server) look() {
 		case <-ctx.Done():
 		}
 	}()
-	ticks := time.NewTicker(lookAgain)
-	defer ticks.Stop()
-	for {
-		select {
-		case <-s.closing:
-			return
-		case <-ticks.C:
-		}
-		if s.queued.nobody() {
-			continue
-		}
-		err := s.db.step(ctx, func(t *tx) error {
-			return t.rows(func(scan func(...any) error) error {
-				var one wanted
-				err := scan(&one.tenant, &one.project, &one.selector)
-				if err == nil {
-					s.queued.ring(one) // none is kept: there may be many
-				}
-				return err
-			}, "SELECT DISTINCT tenant, project, selector FROM husk_runs WHERE state = 'queued' AND not_before <= "+t.now()+" AND "+firstOfStack)
-		})
-		if err != nil && ctx.Err() == nil {
+	last := &looked{}
+	for failing := false; ; {
+		next, err := s.lookOnce(ctx, last)
+		if err != nil && !failing && ctx.Err() == nil {
 			slog.Warn("the queue cannot be read", "error", err)
 		}
+		if failing = err != nil; failing || s.db.postgres {
+			next = min(next, lookAgain)
+		}
+		timer := time.NewTimer(next)
+		select {
+		case <-timer.C:
+		case <-s.db.postponed:
+		case <-s.closing:
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return
+		}
 	}
+}
+
+// lookOnce looks once, and returns how long it is until the time of the next run comes.
+func (s *Server) lookOnce(ctx context.Context, last *looked) (next time.Duration, err error) {
+	const seldom = time.Hour
+	var first []*record
+	err = s.db.step(ctx, func(t *tx) error {
+		first = nil
+		if err := t.rows(func(scan func(...any) error) error {
+			r := &record{}
+			first = append(first, r)
+			return scan(&r.ID, &r.tenant, &r.Project, &r.Stack)
+		}, "SELECT id, tenant, project, stack FROM husk_runs WHERE state = 'queued' AND not_before > 0 AND not_before <= "+t.now()+" ORDER BY not_before LIMIT ?", lookAt); err != nil {
+			return err
+		}
+		var left sql.NullInt64
+		if err := t.row("SELECT min(not_before) - " + t.now() + " FROM husk_runs WHERE state = 'queued' AND not_before > 0").Scan(&left); err != nil {
+			return err
+		}
+		if next = seldom; left.Valid {
+			next = max(time.Duration(left.Int64)*time.Millisecond, 0)
+		}
+		if !t.postgres {
+			return nil
+		}
+		if err := s.lookElsewhere(t, last); err != nil {
+			return err
+		}
+		more, err := t.leftQueued(last)
+		first = append(first, more...)
+		return err
+	})
+	for _, r := range first {
+		if err != nil {
+			break
+		}
+		err = s.db.step(ctx, func(t *tx) error {
+			if err := t.lockStack(r); err != nil {
+				return err
+			}
+			if _, err := t.exec("UPDATE husk_runs SET not_before = 0 WHERE id = ? AND state = 'queued' AND not_before > 0 AND not_before <= "+t.now(), r.ID); err != nil {
+				return err
+			}
+			return t.ready("id = ? AND ready = 0", r.ID) // another server may have done it
+		})
+	}
+	return next, err
+}
+
+// lookElsewhere tells who waits what other servers have changed.
+func (s *Server) lookElsewhere(t *tx, last *looked) error {
+	if !s.db.ready.nobody() {
+		if err := t.rows(func(scan func(...any) error) error {
+			var one wanted
+			err := scan(&one.tenant, &one.project, &one.selector)
+			if err == nil {
+				s.db.ready.ring(one) // none is kept: there may be many
+			}
+			return err
+		}, "SELECT DISTINCT tenant, project, selector FROM husk_runs WHERE state = 'queued' AND ready > 0 AND ready >= ?", last.at-lookBack.Milliseconds()); err != nil {
+			return err
+		}
+	}
+	if err := t.row("SELECT " + t.now()).Scan(&last.at); err != nil {
+		return err
+	}
+	is := make(map[string]string)
+	names := s.changed.names()
+	if err := t.those(func(scan func(...any) error) error {
+		var id, state, worker string
+		var attempt int
+		var lines int64
+		err := scan(&id, &state, &worker, &attempt, &lines)
+		is[id] = fmt.Sprint(state, worker, attempt, lines)
+		return err
+	}, names, "SELECT id, "+stateColumn+", worker, attempt, lines FROM husk_runs WHERE id"); err != nil {
+		return err
+	}
+	for _, id := range names {
+		if was, ok := last.runs[id]; !ok || was != is[id] {
+			s.changed.tell(id)
+		}
+	}
+	last.runs = is
+	valid := make(map[string]bool)
+	names = s.revoked.names()
+	if err := t.those(func(scan func(...any) error) error {
+		var hash string
+		err := scan(&hash)
+		valid[hash] = true
+		return err
+	}, names, "SELECT hash FROM husk_tokens WHERE hash"); err != nil {
+		return err
+	}
+	for _, hash := range names {
+		if !valid[hash] {
+			s.revoked.tell(hash)
+		}
+	}
+	return nil
+}
+
+// leftQueued returns the runs among the next ones in the queue that could be ready and are not. Servers of an earlier version, while
+// there are some, leave such.
+func (t *tx) leftQueued(last *looked) (left []*record, err error) {
+	n := int64(0)
+	if err := t.rows(func(scan func(...any) error) error {
+		r, could := &record{}, 0
+		n++
+		err := scan(&last.number, &r.ID, &r.tenant, &r.Project, &r.Stack, &could)
+		if could == 1 {
+			left = append(left, r)
+		}
+		return err
+	}, "SELECT number, id, tenant, project, stack, CASE WHEN not_before <= "+t.now()+" AND "+firstOfStack+" THEN 1 ELSE 0 END"+
+		" FROM husk_runs WHERE state = 'queued' AND ready = 0 AND number > ? ORDER BY number LIMIT ?", last.number, lookAt); err != nil {
+		return nil, err
+	}
+	if n < lookAt {
+		last.number = 0 // from the first one on
+	}
+	return left, nil
+}
+
+// those calls do for each row of a query that ends with a column, whose values are among some.
+func (t *tx) those(do func(scan func(...any) error) error, values []string, query string) error {
+	if len(values) == 0 {
+		return nil
+	}
+	list, arg, err := t.list(values)
+	if err != nil {
+		return err
+	}
+	return t.rows(do, query+list, arg)
 }

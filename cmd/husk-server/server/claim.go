@@ -1,15 +1,19 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/husk-dev/husk/engine/state"
@@ -49,25 +53,111 @@ func (t *tx) oneOf(tenant, column string, is func(string) bool) (condition strin
 		}
 		values = append(values, value)
 		return intake.Room(t.ctx, rowCopies*int64(len(value)))
-	}, "SELECT DISTINCT "+column+" FROM husk_runs WHERE state = 'queued'"+of, args...)
+	}, "SELECT DISTINCT "+column+" FROM husk_runs WHERE "+areReady+of, args...)
 	if err != nil || len(values) == 0 {
 		return "", "", err
 	}
+	list, arg, err := t.list(values)
+	return " AND " + column + list, arg, err
+}
+
+// list returns the condition that what precedes it is one of some values, and its argument, which is one however many there are:
+// databases bound arguments.
+func (t *tx) list(values []string) (condition, arg string, err error) {
 	text, err := json.Marshal(values)
-	if err != nil {
-		return "", "", err
-	}
 	list := "SELECT value FROM json_each(?)"
 	if t.postgres {
 		list = "SELECT jsonb_array_elements_text(CAST(CAST(? AS text) AS jsonb))"
 	}
-	return " AND " + column + " IN (" + list + ")", string(text), nil
+	return " IN (" + list + ")", string(text), err
 }
 
 // firstOfStack is the condition for a queued run whose stack has no run at a worker, and none that waits and is older, unless that
-// needs attention: a later run may be what it needs. The states of others are those of an index.
-const firstOfStack = "NOT EXISTS (SELECT 1 FROM husk_runs o WHERE o.state IN ('queued', 'running', 'waiting') AND o.attention = 0 AND o.tenant = husk_runs.tenant" +
-	" AND o.project = husk_runs.project AND o.stack = husk_runs.stack AND (o.state = 'running' OR o.number < husk_runs.number))"
+// needs attention: a later run may be what it needs. The states of others are those of indexes.
+const (
+	ofStack      = " AND o.tenant = husk_runs.tenant AND o.project = husk_runs.project AND o.stack = husk_runs.stack"
+	firstOfStack = "NOT EXISTS (SELECT 1 FROM husk_runs o WHERE o.state = 'running'" + ofStack + ")" +
+		" AND NOT EXISTS (SELECT 1 FROM husk_runs o WHERE o.state IN ('queued', 'running', 'waiting') AND o.attention = 0 AND o.number < husk_runs.number" + ofStack + ")"
+)
+
+// areReady is the condition of an index, for the runs that are ready.
+const areReady = "state = 'queued' AND ready > 0"
+
+// firstReady returns the oldest run of a condition that is ready for a worker with some labels, nil if there is none.
+func (t *tx) firstReady(tenant string, labels map[string]string, condition string, args []any) (*record, error) {
+	selectors, err := t.selectors(tenant, labels)
+	if err != nil {
+		return nil, err
+	}
+	condition = areReady + " AND selector" + t.bytewise() + " = ? AND not_before <= " + t.now() + condition + " AND " + firstOfStack + " ORDER BY number LIMIT 1"
+	if len(selectors) > 1 {
+		oldest := make(map[string]int64)
+		for _, selector := range selectors {
+			var number int64
+			if err := t.row("SELECT number FROM husk_runs WHERE "+condition, append([]any{selector}, args...)...).Scan(&number); err == nil {
+				oldest[selector] = number
+			} else if !errors.Is(err, sql.ErrNoRows) {
+				return nil, err
+			}
+		}
+		selectors = slices.SortedFunc(maps.Keys(oldest), func(a, b string) int { return cmp.Compare(oldest[a], oldest[b]) })
+	}
+	for _, selector := range selectors {
+		r, err := t.runWhere(condition+t.locked(), append([]any{selector}, args...)...)
+		if r != nil || err != nil { // else other workers take all of them now
+			return r, err
+		}
+	}
+	return nil, nil
+}
+
+// selectors returns the selectors of runs that are ready which a worker with some labels can take. It passes over all that begin with
+// what the labels have not: as many questions are asked as there are such selectors, and labels.
+func (t *tx) selectors(tenant string, labels map[string]string) (found []string, err error) {
+	query, args := "SELECT selector FROM husk_runs WHERE "+areReady, []any(nil)
+	if tenant != everyTenant {
+		query, args = query+" AND tenant = ?", append(args, tenant)
+	}
+	query += " AND selector" + t.bytewise() + " >= ? ORDER BY selector" + t.bytewise() + " LIMIT 1"
+	lines := strings.SplitAfter(runapi.Selector(labels), "\n")
+	lines = slices.Sorted(slices.Values(lines[:len(lines)-1]))
+	for least, more := "", true; more; {
+		var is string
+		if err := t.row(query, append(slices.Clone(args), least)...).Scan(&is); errors.Is(err, sql.ErrNoRows) {
+			return found, nil
+		} else if err != nil {
+			return nil, err
+		}
+		if selects(is, labels) {
+			found = append(found, is)
+		}
+		least, more = nextSelector(is, lines)
+	}
+	return found, nil
+}
+
+// nextSelector returns the least text after a selector that a selector with some of the lines, which are sorted, can begin with.
+func nextSelector(after string, lines []string) (least string, more bool) {
+	begin := 0
+	begins := []int{0}
+	for line := range strings.Lines(after) {
+		if _, ok := slices.BinarySearch(lines, line); !ok {
+			break
+		}
+		begin += len(line)
+		begins = append(begins, begin)
+	}
+	for _, begin := range slices.Backward(begins) {
+		i, same := slices.BinarySearch(lines, after[begin:])
+		if same {
+			i++
+		}
+		if i < len(lines) {
+			return after[:begin] + lines[i], true
+		}
+	}
+	return "", false
+}
 
 // claim gives a worker the oldest run that it can take, whose stack has no other run and no older one that waits. It is
 // nil if there is none.
@@ -77,17 +167,14 @@ func (s *Server) claim(ctx context.Context, c *caller, ask runapi.Ask) (claim *r
 	err = s.db.step(ctx, func(t *tx) error {
 		claim = nil
 		now := time.Now()
-		condition, selectors, err := t.oneOf(c.tenant, "selector", func(selector string) bool { return selects(selector, ask.Labels) })
-		if err != nil || condition == "" {
-			return err
-		}
-		args := []any{selectors}
+		var condition string
+		var args []any
 		if len(c.projects) > 0 {
-			more, projects, err := t.oneOf(c.tenant, "project", c.uses)
-			if err != nil || more == "" {
+			var projects string
+			if condition, projects, err = t.oneOf(c.tenant, "project", c.uses); err != nil || condition == "" {
 				return err
 			}
-			condition, args = condition+more, append(args, projects)
+			args = append(args, projects)
 		}
 		if c.tenant != everyTenant {
 			// A person's worker neither shows nor does what another person is to approve: it could show and do anything.
@@ -99,7 +186,7 @@ func (s *Server) claim(ctx context.Context, c *caller, ask runapi.Ask) (claim *r
 			}
 			args = append(args, c.tenant, c.person, always, c.person)
 		}
-		r, err = t.runWhere("state = 'queued' AND not_before <= "+t.now()+condition+" AND "+firstOfStack+" ORDER BY number LIMIT 1"+t.locked(), args...)
+		r, err = t.firstReady(c.tenant, ask.Labels, condition, args)
 		if r == nil || err != nil {
 			return err
 		}
@@ -110,7 +197,7 @@ func (s *Server) claim(ctx context.Context, c *caller, ask runapi.Ask) (claim *r
 		if first = began.IsZero(); first {
 			began = now
 		}
-		n, err := t.exec("UPDATE husk_runs SET state = 'running', worker = ?, attempt = ?, token = ?, worker_token = ?, lease = "+t.now()+" + ?, began = ? WHERE id = ? AND state = 'queued'",
+		n, err := t.exec("UPDATE husk_runs SET state = 'running', ready = 0, worker = ?, attempt = ?, token = ?, worker_token = ?, lease = "+t.now()+" + ?, began = ? WHERE id = ? AND state = 'queued'",
 			r.Worker, r.Attempt, r.token, c.hash, s.options.Lease.Milliseconds(), millis(began), r.ID)
 		if err != nil || n == 0 {
 			return err
@@ -143,7 +230,7 @@ func (s *Server) claim(ctx context.Context, c *caller, ask runapi.Ask) (claim *r
 		s.counts.wait(claim.Began.Sub(claim.Made))
 		s.traceWait(&claim.Run)
 	}
-	s.changed.ring(claim.ID)
+	s.changed.tell(claim.ID)
 	err = s.remember(ctx, r)
 	var full *intake.FullError
 	if errors.As(err, &full) {
@@ -161,6 +248,9 @@ const planCopies = 5
 // putBack queues a run again that a worker was to have, and has not got.
 func (s *Server) putBack(ctx context.Context, r *record) error {
 	err := s.db.step(ctx, func(t *tx) error {
+		if err := t.lockStack(r); err != nil {
+			return err
+		}
 		is, err := t.run(r.tenant, r.ID)
 		if err != nil || is.State != runapi.Running || is.token != r.token {
 			return err // it was lost meanwhile
@@ -169,7 +259,7 @@ func (s *Server) putBack(ctx context.Context, r *record) error {
 		is.Attempt--
 		return t.leave(is, "", nil, tryAfter)
 	})
-	s.changed.ring(r.ID)
+	s.changed.tell(r.ID)
 	return err
 }
 

@@ -36,13 +36,16 @@ type db struct {
 	*sql.DB
 	postgres bool
 	river    riverdriver.Driver[*sql.Tx]
+	// ready wakes the workers that could take a run which is ready, and postponed who has runs be ready later.
+	ready     bells
+	postponed chan struct{}
 }
 
 // schemaVersion counts changes. To change the tables, add to these.
 var schemaVersion = len(changes)
 
-// changes make the tables, each from those before. INTEGER stands for BIGINT in PostgreSQL, BLOB for BYTEA, and INSTR for STRPOS. Times are
-// in milliseconds since 1970, 0 for none.
+// changes make the tables, each from those before. INTEGER stands for BIGINT in PostgreSQL, BLOB for BYTEA, and INSTR for STRPOS; COLLATE
+// BYTES is [tx.bytewise]. Times are in milliseconds since 1970, 0 for none.
 var changes = []string{`
 CREATE TABLE husk_tenants (
 	name TEXT PRIMARY KEY,
@@ -156,14 +159,28 @@ ALTER TABLE husk_runs ADD COLUMN attention INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE husk_runs ADD COLUMN lost TEXT NOT NULL DEFAULT ''`, `
 CREATE TABLE husk_counted (at INTEGER NOT NULL);
 INSERT INTO husk_counted (at) VALUES (0);
-ALTER TABLE husk_runs ADD COLUMN cancel_call TEXT NOT NULL DEFAULT ''`}
+ALTER TABLE husk_runs ADD COLUMN cancel_call TEXT NOT NULL DEFAULT ''`, `
+ALTER TABLE husk_runs ADD COLUMN ready INTEGER NOT NULL DEFAULT 0;
+DROP INDEX husk_runs_queued;
+CREATE INDEX husk_runs_queued ON husk_runs (number) WHERE state = 'queued' AND ready = 0;
+UPDATE husk_runs SET ready = 1 WHERE state = 'queued' AND ready = 0 AND number = (SELECT o.number FROM husk_runs o WHERE o.state IN ('queued', 'running', 'waiting')
+	AND o.attention = 0 AND o.tenant = husk_runs.tenant AND o.project = husk_runs.project AND o.stack = husk_runs.stack ORDER BY o.number LIMIT 1);
+CREATE INDEX husk_runs_ready ON husk_runs (tenant, selector COLLATE BYTES, number) WHERE ready > 0 AND state = 'queued';
+CREATE INDEX husk_runs_ready_anywhere ON husk_runs (selector COLLATE BYTES, number) WHERE ready > 0 AND state = 'queued';
+CREATE INDEX husk_runs_ready_since ON husk_runs (ready) WHERE ready > 0 AND state = 'queued';
+CREATE INDEX husk_runs_later ON husk_runs (not_before) WHERE not_before > 0 AND state = 'queued';
+CREATE INDEX husk_runs_lease ON husk_runs (lease) WHERE state = 'running';
+CREATE INDEX husk_runs_of_tenant ON husk_runs (tenant, number);
+CREATE INDEX husk_runs_of_stack ON husk_runs (tenant, project, stack, (-number));
+CREATE INDEX husk_runs_bundle ON husk_runs (tenant, bundle) WHERE state IN ('queued', 'running', 'waiting');
+CREATE INDEX husk_bundles_made ON husk_bundles (made)`}
 
 // ErrNewerSchema says that a newer version of Husk has changed the database.
 var ErrNewerSchema = errors.New("the database was changed by a newer version of husk server: use that version")
 
 // openDB opens the database of a URL, which is a file in dir if the URL is empty, and makes or changes its tables.
 func openDB(ctx context.Context, address, dir string) (*db, error) {
-	d := &db{postgres: address != ""}
+	d := &db{postgres: address != "", postponed: make(chan struct{}, 1)}
 	var err error
 	if d.postgres {
 		if !slices.Contains(postgres.Schemes, backend.Scheme(address)) {
@@ -280,6 +297,7 @@ func migrateStep(t *tx) error {
 	}
 	for _, change := range changes[version:] {
 		for statement := range strings.SplitSeq(change, ";\n") {
+			statement = strings.ReplaceAll(statement, " COLLATE BYTES", t.bytewise())
 			if t.postgres {
 				statement = strings.NewReplacer(" INTEGER PRIMARY KEY", " BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", " INTEGER", " BIGINT", " BLOB", " BYTEA", "INSTR(", "STRPOS(").Replace(statement)
 			}
@@ -308,6 +326,9 @@ type tx struct {
 	postgres bool
 	// moved is how many bytes of large rows were loaded and stored.
 	moved int64
+	// made are the runs that the transaction has made ready, and postponed says that one is to be so later.
+	made      []wanted
+	postponed bool
 }
 
 // step takes a step: all of what do changes, or nothing.
@@ -330,7 +351,19 @@ func (d *db) step(ctx context.Context, do func(*tx) error) error {
 	if t.moved > largeStep && !d.postgres {
 		sqlite.Discard(conn)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	for _, one := range t.made {
+		d.ready.ring(one)
+	}
+	if t.postponed {
+		select {
+		case d.postponed <- struct{}{}:
+		default: // it was told already
+		}
+	}
+	return nil
 }
 
 // room takes memory for the texts that come next, if the memory of the step is bounded: a query gives their bytes.
@@ -427,6 +460,14 @@ func (t *tx) now() string {
 		return "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)"
 	}
 	return "CAST(unixepoch('subsec') * 1000 AS INTEGER)"
+}
+
+// bytewise is the order of texts by their bytes, whatever the language of the database.
+func (t *tx) bytewise() string {
+	if t.postgres {
+		return ` COLLATE "C"`
+	}
+	return " COLLATE BINARY"
 }
 
 // until returns how long it is until a time of the database.

@@ -68,8 +68,10 @@ func (s *Server) approve(ctx context.Context, c *caller, id string, yes bool) (*
 			return err
 		}
 		r.State, r.Previewing, r.ApprovedBy = runapi.Queued, false, c.person // whatever token it was
-		_, err := t.exec("UPDATE husk_runs SET state = 'queued', previewing = 0, approved_by = ?, attempt = 0, tries = 0, lost = '' WHERE id = ?", c.person, id)
-		return err
+		if _, err := t.exec("UPDATE husk_runs SET state = 'queued', previewing = 0, approved_by = ?, attempt = 0, tries = 0, lost = '' WHERE id = ?", c.person, id); err != nil {
+			return err
+		}
+		return t.readyNext(r)
 	})
 }
 
@@ -117,7 +119,13 @@ var errDecided = errors.New("it was decided before")
 func (s *Server) decide(ctx context.Context, c *caller, id string, do func(*tx, *record) error) (*runapi.Run, error) {
 	var r *record
 	err := s.db.step(ctx, func(t *tx) (err error) {
-		if r, err = t.runOf(c, id, t.run); err != nil {
+		if r, err = t.runOf(c, id, t.peek); err == nil {
+			err = t.lockStack(r)
+		}
+		if err == nil {
+			r, err = t.run(c.tenant, id)
+		}
+		if err != nil {
 			return err
 		}
 		return do(t, r)
@@ -128,6 +136,6 @@ func (s *Server) decide(ctx context.Context, c *caller, id string, do func(*tx, 
 	case err != nil:
 		return nil, err
 	}
-	s.ended(ctx, r)
+	s.ended(r)
 	return &r.Run, nil
 }

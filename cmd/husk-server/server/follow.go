@@ -15,8 +15,6 @@ import (
 )
 
 const (
-	// checkAgain is how long the token of who follows a log is taken as known.
-	checkAgain = time.Second
 	// slowest bounds the time in which who follows a log takes a page of it.
 	slowest = 30 * time.Second
 	// maxWatchers bounds the logs that are followed with one token at once.
@@ -70,25 +68,41 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, c *caller) error
 	}
 	defer stopWatching()
 	events := http.NewResponseController(w)
-	told, alive, checked := "", time.Now(), time.Now()
-	id, again := r.PathValue("id"), keepAlive
-	if s.db.postgres {
-		again = lookAgain // another server may have it
-	}
-	rung, stop := s.changed.wait(func(changed string) bool { return changed == id })
+	told, id := "", r.PathValue("id")
+	changed, stop := s.changed.wait(id)
 	defer stop()
+	revoked, stop := s.revoked.wait(c.hash)
+	defer stop()
+	expired := make(<-chan time.Time)
+	if !c.expires.IsZero() {
+		timer := time.NewTimer(time.Until(c.expires) + time.Millisecond)
+		defer timer.Stop()
+		expired = timer.C
+	}
+	idle := time.NewTicker(keepAlive)
+	defer idle.Stop()
 	held := s.memory.Hold(c.tenant)
 	defer held.End()
 	ctx := intake.WithRoom(r.Context(), held.Add)
-	for {
-		if time.Since(checked) > checkAgain {
-			checked = time.Now()
-			if c, err = s.caller(r); err != nil {
-				return nil // the token was revoked: who asks again hears of it
+	for check := true; ; { // at first because it may have been revoked before this was waited for
+		select {
+		case <-revoked:
+			check = true
+		case <-expired:
+			check = true
+		default:
+		}
+		if check {
+			check = false
+			if c, err = s.caller(r); err == nil {
+				c.end()
+				err = c.require(runapi.Read, "")
 			}
-			c.end()
-			if c.require(runapi.Read, "") != nil {
-				return nil
+			if err != nil && told != "" {
+				return nil // who asks again hears of it
+			}
+			if err != nil {
+				return err
 			}
 		}
 		err := held.Add(pageMemory)
@@ -130,12 +144,6 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, c *caller) error
 			}
 			told = is
 		}
-		if time.Since(alive) > keepAlive {
-			alive = time.Now()
-			if _, err := io.WriteString(w, ": waiting\n\n"); err != nil {
-				return nil
-			}
-		}
 		if err := events.Flush(); err != nil || whole && run.State.IsFinal() {
 			return nil
 		}
@@ -143,13 +151,24 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, c *caller) error
 		if !whole {
 			continue
 		}
-		select {
-		case <-rung:
-		case <-time.After(again):
-		case <-s.closing:
-			return nil
-		case <-r.Context().Done():
-			return nil
+		for waiting := true; waiting; {
+			select {
+			case <-changed:
+				waiting = false
+			case <-revoked:
+				waiting, check = false, true
+			case <-expired:
+				waiting, check = false, true
+			case <-idle.C:
+				_ = events.SetWriteDeadline(time.Now().Add(slowest))
+				if _, err := io.WriteString(w, ": waiting\n\n"); err != nil || events.Flush() != nil {
+					return nil
+				}
+			case <-s.closing:
+				return nil
+			case <-r.Context().Done():
+				return nil
+			}
 		}
 	}
 }

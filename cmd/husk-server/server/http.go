@@ -27,8 +27,6 @@ const (
 	maxSlots = 10_000
 	// maxWait bounds how long a question for a run waits.
 	maxWait = 55 * time.Second
-	// lookAgain is how often who waits looks for what another server has changed, or what its time has come for.
-	lookAgain = time.Second
 	// keepAlive is how often a log without news says that the connection is alive.
 	keepAlive = 15 * time.Second
 )
@@ -415,7 +413,7 @@ func (s *Server) next(w http.ResponseWriter, r *http.Request, c *caller) (any, e
 	if err := s.seen(r.Context(), c, ask); err != nil {
 		return nil, err
 	}
-	rung, stop := s.queued.wait(func(w wanted) bool {
+	rung, stop := s.db.ready.wait(func(w wanted) bool {
 		return (c.tenant == everyTenant || c.tenant == w.tenant) && c.uses(w.project) && selects(w.selector, ask.Labels)
 	})
 	defer stop()

@@ -60,7 +60,7 @@ func (s *Server) report(ctx context.Context, c *caller, p runapi.Report) error {
 		return t.addLines(r, p.Lines)
 	})
 	if err == nil {
-		s.changed.ring(p.ID)
+		s.changed.tell(p.ID)
 	}
 	return err
 }

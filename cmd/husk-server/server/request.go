@@ -83,7 +83,6 @@ func (s *Server) request(ctx context.Context, c *caller, n runapi.NewRun) (*runa
 	if err != nil {
 		return nil, err
 	}
-	s.queued.ring(wantedOf(made))
 	return &made.Run, nil
 }
 
@@ -124,5 +123,12 @@ func (s *Server) queue(t *tx, c *caller, n runapi.NewRun) (*record, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.run(c.tenant, n.ID)
+	r, err := t.run(c.tenant, n.ID)
+	if err == nil {
+		err = t.lockStack(r)
+	}
+	if err == nil {
+		err = t.ready("id = ?", n.ID)
+	}
+	return r, err
 }

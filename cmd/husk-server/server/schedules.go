@@ -110,9 +110,7 @@ func (w *scheduler) Timeout(*river.Job[scheduleArgs]) time.Duration { return tim
 // Work begins a run of a schedule with the rights that the token which has set it has now, and adds the timer of the next. A
 // schedule that has stopped has no timer.
 func (w *scheduler) Work(ctx context.Context, job *river.Job[scheduleArgs]) error {
-	var made *record
-	err := w.s.db.step(ctx, func(t *tx) error {
-		made = nil
+	return w.s.db.step(ctx, func(t *tx) error {
 		var one *scheduled
 		if err := t.schedulesWhere(func(found *scheduled) error {
 			one = found
@@ -143,7 +141,7 @@ func (w *scheduler) Work(ctx context.Context, job *river.Job[scheduleArgs]) erro
 			case err != nil:
 				return err
 			default:
-				made, one.Last = r, r.ID
+				one.Last = r.ID
 			}
 		}
 		at, err := parseCron(one.Cron)
@@ -152,10 +150,6 @@ func (w *scheduler) Work(ctx context.Context, job *river.Job[scheduleArgs]) erro
 		}
 		return w.s.plan(ctx, t, job.Args, at.Next(time.Now().UTC()), one.Last, one.Reason)
 	})
-	if err == nil && made != nil {
-		w.s.queued.ring(wantedOf(made))
-	}
-	return err
 }
 
 // plan adds the timer of a schedule. reason is why its last time has begun no run, if so.

@@ -80,9 +80,8 @@ type Server struct {
 	timers  *river.Client[*sql.Tx]
 	mux     *http.ServeMux
 	counts  *counts
-	// changed wakes who follows the log of a run, by its ID, and queued the workers that could take one.
-	changed bells[string]
-	queued  bells[wanted]
+	// changed wakes who follows the log of a run, by its ID, and revoked by the hash of the token.
+	changed, revoked news
 	// memory is for what is received and sent.
 	memory *intake.Budget
 	// coming are the bodies of requests, and going those of answers.

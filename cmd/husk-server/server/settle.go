@@ -49,6 +49,9 @@ func (s *Server) settle(ctx context.Context, c *caller, u runapi.Unrecorded) err
 	}
 	on := false
 	err = s.db.step(ctx, func(t *tx) error {
+		if err := t.lockStack(r); err != nil {
+			return err
+		}
 		if r, err = t.run(r.tenant, r.ID); err != nil {
 			return err
 		}
@@ -64,9 +67,9 @@ func (s *Server) settle(ctx context.Context, c *caller, u runapi.Unrecorded) err
 	switch {
 	case err != nil:
 	case on:
-		s.ended(ctx, r)
+		s.ended(r)
 	default:
-		s.changed.ring(r.ID)
+		s.changed.tell(r.ID)
 	}
 	return err
 }
