@@ -114,7 +114,7 @@ func TestExportImportRename(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"live"}, stacks)
 	_, err = files.Import(t.Context(), export)
-	require.ErrorContains(t, err, "the export is of the stack lottery/dev, and this is lottery/live")
+	require.ErrorContains(t, err, "the export is from the stack lottery/dev, and would replace the resources of this stack, lottery/live")
 	_, err = files.Import(t.Context(), []byte("{}"))
 	require.ErrorContains(t, err, "reading the export")
 }

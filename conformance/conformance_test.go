@@ -260,7 +260,7 @@ func TestParameters(t *testing.T) {
 	open := opened(t, func(p *notes.Provider) abi.Provider { return parameterized{p} })
 	cases := readCases(t, `{"parameters": ["notes", "1.0.0"]}`)
 	require.Empty(t, outcomes(run(t, open, conformance.Options{Cases: cases})))
-	require.Equal(t, map[string]string{"schema": `the schema is of the package "notes", and the handshake is of "blank"`},
+	require.Equal(t, map[string]string{"schema": `the schema names the package "notes", and the handshake names "blank"`},
 		outcomes(run(t, open, conformance.Options{})))
 }
 

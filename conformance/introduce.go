@@ -184,7 +184,7 @@ func (r *run) readSchema(ctx context.Context, s *session, request abi.GetSchemaR
 		return nil, err
 	}
 	if pkg.Name != r.who.Name {
-		return pkg, fmt.Errorf("the schema is of the package %q, and the handshake is of %q", pkg.Name, r.who.Name)
+		return pkg, fmt.Errorf("the schema names the package %q, and the handshake names %q", pkg.Name, r.who.Name)
 	}
 	if pkg.Version != "" && pkg.Version != r.who.Version {
 		return pkg, fmt.Errorf("the schema is of version %s, and the handshake is of %s", pkg.Version, r.who.Version)

@@ -19,7 +19,7 @@ func (l *life) replacements(ctx context.Context) {
 	var why error
 	switch {
 	case !l.deleted, l.f.failed(ruleDelete):
-		why = errors.New("what was made is not gone")
+		why = errors.New("the created object still exists")
 	case l.f.failed(ruleRead), l.f.results[ruleRead].Status == Skipped:
 		why = errors.New("read does not work")
 	case l.f.failed(ruleDiffReplace):
@@ -35,7 +35,7 @@ func (l *life) replacements(ctx context.Context) {
 	old.id, old.state, old.checked = "", property.Map{}, l.first
 	world := l.run.things(ctx)
 	if err := old.make(ctx, l.first); err != nil {
-		l.f.report(ruleReplace, follows(fmt.Errorf("making again what was deleted: %s", reason(err))))
+		l.f.report(ruleReplace, follows(fmt.Errorf("recreating the deleted object: %s", reason(err))))
 		return
 	}
 	outcome := old.replace(ctx, world, l.c.Inputs, "the same inputs")

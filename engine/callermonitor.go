@@ -102,9 +102,9 @@ func (c *callerMonitor) Wait(ctx context.Context) (abi.Completed, error) {
 	}
 }
 
-// RegisterResource drives a resource to the state that the caller wants. Here and in the methods
-// below, the assets that a caller passes get their hashes, and of files and URLs the caller
-// learns only those that the program has named.
+// RegisterResource drives a resource to the state that the caller wants. This method and the ones
+// below add hashes to the caller's assets, and show the caller only files and URLs that the program
+// has named.
 func (c *callerMonitor) RegisterResource(ctx context.Context, req abi.RegisterResourceRequest) (abi.RegisterResourceResponse, error) {
 	return c.register(ctx, req, nil)
 }

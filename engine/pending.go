@@ -197,7 +197,7 @@ func (d *deployment) adoptPendingCreates(ctx context.Context) error {
 func (d *deployment) readPending(ctx context.Context, u urn.URN, id string) (adoption, error) {
 	op, created := d.recorder.Creating(u)
 	if created == nil {
-		return adoption{}, fmt.Errorf("no creation of %s was cut off: husk preview warns of those that were", u)
+		return adoption{}, fmt.Errorf("no creation of %s was interrupted: husk preview warns about interrupted ones", u)
 	}
 	n := d.withoutMissing(created)
 	if n.Provider != "" && d.recorder.Provider(n.Provider) == nil {
@@ -234,7 +234,7 @@ func (d *deployment) readPending(ctx context.Context, u urn.URN, id string) (ado
 	}
 	if described := d.describedBy(ctx, n, provider); described != nil {
 		if name, _ := compareIdentity(described, created.Inputs, n.Inputs); name != "" {
-			return adoption{}, fmt.Errorf("adopt %s: the object %q has another %s than the one that was being created, so nothing was changed", u, id, name)
+			return adoption{}, fmt.Errorf("adopt %s: the object %q has another %s than the interrupted creation, so nothing was changed", u, id, name)
 		}
 	}
 	return adoption{op, n}, nil

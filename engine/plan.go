@@ -363,7 +363,7 @@ func newPlanning(d settings, dryRun bool) (*planning, error) {
 		p.draft = &Plan{Project: d.Project, Stack: d.Stack, Resources: make(map[urn.URN]*PlannedResource)}
 	}
 	if p.plan != nil && (p.plan.Project != d.Project || p.plan.Stack != d.Stack) {
-		return p, fmt.Errorf("the plan is of the stack %s/%s, and this one is %s/%s", p.plan.Project, p.plan.Stack, d.Project, d.Stack)
+		return p, fmt.Errorf("the plan is for the stack %s/%s, not for %s/%s", p.plan.Project, p.plan.Stack, d.Project, d.Stack)
 	}
 	return p, nil
 }

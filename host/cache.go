@@ -51,7 +51,7 @@ type recordedBase struct {
 }
 
 // errIncomplete is a record without something that each module has.
-var errIncomplete = errors.New("what is recorded of the module is not complete")
+var errIncomplete = errors.New("the record of the module is incomplete")
 
 // complete reports whether the module can be called as what it is recorded to be.
 func (r *recordDetails) complete() bool {
@@ -276,7 +276,7 @@ type CachedModule struct {
 	World  canon.World
 	// Name and Version are those of the module's manifest, empty without one.
 	Name, Version string
-	// Bytes is what is kept, and Used when it was used last, to the day. Code that modules share counts for the first of a list.
+	// Bytes is the size of the files, and Used the day of the last use. Code that modules share counts for the first of a list.
 	Bytes int64
 	Used  time.Time
 }

@@ -708,7 +708,7 @@ func TestFuelIsGrantedInSlices(t *testing.T) {
 
 func TestLimitsAreForMethodsThatThereAre(t *testing.T) {
 	_, err := host.New(t.Context(), host.NewConfig().WithLimit(limit.Fuel, 1, "chekc"))
-	require.EqualError(t, err, `a limit is set for the method "chekc", which there is not`)
+	require.EqualError(t, err, `a limit is set for the method "chekc", which does not exist`)
 	_, err = host.New(t.Context(), host.NewConfig().WithLimit(limit.Memory, 1<<20, "check"))
 	require.EqualError(t, err, `the limit "memory" is not of calls, and cannot be set for some methods`)
 	for _, method := range []string{"start", "check", "stream-next", "construct"} {

@@ -11,8 +11,8 @@ import (
 type Error struct {
 	// Path is the field in the words of the WIT, for example check-response.failures[3].reason.
 	Path string
-	// Err is what is wrong with it: one of the reasons below, a *LimitError, or an
-	// error of the memory or the property codec.
+	// Err is the reason: one of the errors below, a *LimitError, or an error of the memory or the
+	// property codec.
 	Err error
 	// Made is the object that an answer reported as created before the answer became unreadable, nil if it reported none.
 	Made *abi.InitFailure

@@ -105,7 +105,7 @@ func ParseHTTP(text string, methods ...string) (HTTP, error) {
 	case wildcard != "" && err == nil:
 		return HTTP{}, errors.New("a * stands for names, not for addresses")
 	case target.URL.RawQuery != "" || target.URL.ForceQuery:
-		return HTTP{}, errors.New(form + ", without a query: what is granted is a path with all that is below it")
+		return HTTP{}, errors.New(form + ", without a query: a grant covers a path and everything below it")
 	}
 	g := HTTP{Scheme: target.URL.Scheme, Host: target.Host, Port: target.Port}
 	g.Host = wildcard + g.Host

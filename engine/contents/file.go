@@ -67,7 +67,7 @@ func (w *walk) tar(ctx context.Context, r io.Reader, gzipped bool, prefix string
 		case tar.TypeDir, tar.TypeXGlobalHeader:
 			err = w.count(h.Name, 0)
 		default:
-			err = fmt.Errorf("its entry %.64q is a link or device, of which archives cannot have any", h.Name)
+			err = fmt.Errorf("its entry %.64q is a link or device, which an archive cannot contain", h.Name)
 		}
 		if err != nil {
 			return err
@@ -90,7 +90,7 @@ func (w *walk) zip(ctx context.Context, r io.ReaderAt, size int64, prefix string
 		case mode.IsDir():
 			err = w.count(f.Name, 0)
 		case !mode.IsRegular():
-			err = fmt.Errorf("its entry %.64q is a link or device, of which archives cannot have any", f.Name)
+			err = fmt.Errorf("its entry %.64q is a link or device, which an archive cannot contain", f.Name)
 		case f.UncompressedSize64 > math.MaxInt64:
 			err = w.count(f.Name, -1)
 		default:

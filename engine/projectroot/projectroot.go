@@ -94,8 +94,8 @@ func (r *Root) Within(dir string) *Root {
 	return &wider
 }
 
-// Overlay returns the same root, in which the texts of an editor stand for those of files. text reports whether it has
-// one for a path.
+// Overlay returns the same root with the texts of an editor in place of files. text reports whether the editor has
+// a text for a path.
 func (r *Root) Overlay(text func(path string) ([]byte, bool)) *Root {
 	over := *r
 	over.overlay = text

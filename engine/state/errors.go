@@ -83,7 +83,7 @@ type CorruptError struct {
 	Offset int64
 	// Reason says what is wrong.
 	Reason string
-	// Journal says that it is the journal which is damaged, and not the checkpoint.
+	// Journal is set if the journal is damaged, and not the checkpoint.
 	Journal bool
 	// Remedy says what to do.
 	Remedy string

@@ -1,4 +1,4 @@
-// Package files sets and tells the permissions of files in the directories that a
-// provider was granted. The rest of what is done with files is package os's, which
-// works in a module, but WASI preview 1 knows no permissions: os.Chmod fails there.
+// Package files sets and reports the permissions of files in the directories that a
+// provider was granted. For everything else use package os. It works in a module,
+// except that os.Chmod fails, because WASI preview 1 has no permissions.
 package files

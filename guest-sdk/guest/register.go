@@ -140,7 +140,7 @@ func (p properties) outputs(b *shape.Builder) (*shape.Shape, error) {
 func describedShape(o *schema.Object) (*shape.Shape, error) {
 	names := o.Names()
 	if !slices.IsSorted(names) || len(slices.Compact(names)) < len(o.Properties) {
-		return nil, errors.New("its properties are not sorted by name, each once")
+		return nil, errors.New("its properties are not sorted by name, or one is there twice")
 	}
 	return shape.Properties(o), nil
 }

@@ -49,7 +49,7 @@ func (s Settings) Check() error {
 		}
 		for _, method := range set.methods {
 			if m := abi.Method(method); m != MethodStart && m.Kind() == 0 {
-				return fmt.Errorf("a limit is set for the method %q, which there is not", method)
+				return fmt.Errorf("a limit is set for the method %q, which does not exist", method)
 			}
 		}
 	}

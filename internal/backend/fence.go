@@ -4,8 +4,8 @@ import "context"
 
 type tokenKey struct{}
 
-// WithToken returns a context for changes of what is kept beside a state by the holder of the lease with the fencing
-// token. Backends with leases refuse them with [state.ErrFenced] when there was another lease since.
+// WithToken returns a context in which the holder of the lease with the fencing token changes data beside a state, such as
+// values of providers. Backends with leases refuse the changes with [state.ErrFenced] if there was another lease since.
 func WithToken(ctx context.Context, token uint64) context.Context {
 	return context.WithValue(ctx, tokenKey{}, token)
 }

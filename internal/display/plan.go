@@ -8,8 +8,8 @@ import (
 	"github.com/husk-dev/husk/engine"
 )
 
-// Plan is what a preview found: what the execution after it will do, and in which order. The display of the
-// execution shows by it what waits, and for what. It is safe for concurrent use.
+// Plan has the steps that a preview found for the execution after it, and their order. The display of the
+// execution uses it to show which steps wait, and for which others. It is safe for concurrent use.
 type Plan struct {
 	mu        sync.Mutex
 	operation string

@@ -21,8 +21,8 @@ type Options struct {
 	LogLevel string
 	// Timings shows at the end the cost of provider calls, and the slowest steps.
 	Timings bool
-	// Plan is what a preview found about the execution that is shown, nil if there was none. On a terminal, what has not
-	// begun is shown with what it waits for.
+	// Plan has the steps that a preview found for this execution, nil without a preview. A terminal shows the steps that
+	// have not begun, each with the ones that it waits for.
 	Plan *Plan
 }
 

@@ -51,7 +51,7 @@ func (l *learner) note(in map[string]map[string]grant.Text, provider string, tex
 	in[provider][text.String()] = text
 }
 
-// WriteLearned writes the least grants with which the providers could do what they have done since the
+// WriteLearned writes the least grants that cover what the providers have done since the
 // plugins were opened, as a project file has them. Grants that the file has already are kept.
 func (p *Plugins) WriteLearned(file string) error {
 	p.learner.mu.Lock()

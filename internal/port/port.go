@@ -35,9 +35,9 @@ type Options struct {
 
 // Step is a part of the work.
 type Step struct {
-	// Doing is what is done, as in "compiling".
+	// Doing is the verb, as in "compiling".
 	Doing string
-	// What is what it is done with.
+	// What is its object.
 	What string
 }
 

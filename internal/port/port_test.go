@@ -490,7 +490,7 @@ func TestShimsOfTheUser(t *testing.T) {
 		})
 	}
 	_, err := port.Port(t.Context(), files(t, remembering()), port.Options{Dir: t.TempDir(), SDK: sdk, Shims: []string{t.TempDir()}})
-	require.ErrorContains(t, err, "there is no shim.yaml in it, nor in a directory of it")
+	require.ErrorContains(t, err, "neither it nor one of its directories has a shim.yaml")
 }
 
 func TestAMapping(t *testing.T) {

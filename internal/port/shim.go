@@ -91,7 +91,7 @@ func userShims(dir string) ([]*shim, error) {
 		return nil, fmt.Errorf("--shim %s: %w", dir, err)
 	}
 	if len(shims) == 0 {
-		return nil, fmt.Errorf("--shim %s: there is no %s in it, nor in a directory of it", dir, shimFile)
+		return nil, fmt.Errorf("--shim %s: neither it nor one of its directories has a %s", dir, shimFile)
 	}
 	for _, s := range shims {
 		s.user = true

@@ -226,7 +226,7 @@ func (w *Workspace) CheckImport(stack string, s *state.Snapshot, data []byte) er
 	project := w.Project.Name
 	for _, r := range s.Resources() {
 		if r.URN.Project() != project || r.URN.Stack() != stack {
-			return fmt.Errorf("the export is of the stack %s/%s, and this is %s/%s: its resources would be replaced",
+			return fmt.Errorf("the export is from the stack %s/%s, and would replace the resources of this stack, %s/%s",
 				r.URN.Project(), r.URN.Stack(), project, stack)
 		}
 	}

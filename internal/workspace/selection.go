@@ -26,7 +26,7 @@ func (w *Workspace) Stack(given string) (string, error) {
 			return "", program.CheckStackName(given)
 		}
 		if project != "" && project != w.Project.Name {
-			return "", fmt.Errorf("the stack %s is of another project: this is %s", given, w.Project.Name)
+			return "", fmt.Errorf("the stack %s belongs to another project: this is %s", given, w.Project.Name)
 		}
 		w.confirmed = w.confirmed || project != ""
 		return stack, program.CheckStackName(stack)

@@ -145,7 +145,7 @@ func (c *Config) checkKey(ctx context.Context) error {
 		return err
 	}
 	if typ != snapshot.Secrets.Type || !isSameJSON(named, snapshot.Secrets.State) {
-		return fmt.Errorf("the project is not trusted, and the configuration of its stack %s names another key than that of the stack's state: what is encrypted in it is not decrypted", c.Stack)
+		return fmt.Errorf("the project is not trusted, and the configuration of its stack %s names another key than that of the stack's state: its secrets are not decrypted", c.Stack)
 	}
 	return nil
 }

@@ -313,7 +313,7 @@ func (w *Workspace) settled(ctx context.Context, s *state.Stack, err error) (*st
 	w.leased(s)
 	changed, err := w.sealing.Change(w.fence(ctx, s.Name()), s)
 	if err != nil {
-		err = fmt.Errorf("changing what is encrypted of the stack %s, as encryption in %s says: %w", s.Name().Name, w.Project.File.Name, err)
+		err = fmt.Errorf("changing the encryption of the stack %s, as encryption in %s says: %w", s.Name().Name, w.Project.File.Name, err)
 		return nil, errors.Join(err, s.Close(context.WithoutCancel(ctx)))
 	}
 	switch {
@@ -444,7 +444,7 @@ func (w *Workspace) Remove(ctx context.Context, stack string, forget func([]*sta
 			if len(objects) == 1 {
 				s = ""
 			}
-			return fmt.Errorf("the stack %q still has %d resource%s: delete what is there with husk destroy first, or forget it with --force", stack, len(objects), s)
+			return fmt.Errorf("the stack %q still has %d resource%s: run husk destroy first, or forget it with --force", stack, len(objects), s)
 		}
 		if err := lease.Remove(ctx); err != nil {
 			return err

@@ -65,7 +65,7 @@ func newRoute(pattern string, do handler) (*route, error) {
 		}
 		kind := parts[i-1] + "/" + part
 		if forms[kind].is == nil {
-			return nil, fmt.Errorf("the route %s has %s, for which there is no form", pattern, part)
+			return nil, fmt.Errorf("the route %s has %s, which has no form", pattern, part)
 		}
 		r.segments, r.kinds = append(r.segments, strings.Trim(part, "{}")), append(r.kinds, kind)
 	}

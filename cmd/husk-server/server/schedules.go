@@ -255,7 +255,7 @@ func (t *tx) dropSchedule(c *caller, name string) (was bool, err error) {
 	err = t.schedulesWhere(func(one *scheduled) error {
 		was = true
 		if !c.uses(one.Run.Project) {
-			return refusef(http.StatusForbidden, "the schedule %q is of a project that the token %s is not for", name, c.name)
+			return refusef(http.StatusForbidden, "the schedule %q belongs to a project that the token %s does not cover", name, c.name)
 		}
 		return nil
 	}, "s.tenant = ? AND s.name = ?", c.tenant, name)

@@ -235,5 +235,5 @@ func (s *Server) openState(ctx context.Context, tenant string) (*backend.Backend
 	return postgres.OpenSchema(ctx, named.ByOperator(s.options.Database, "--database"), stateSchema(tenant), "")
 }
 
-// MemoryInUse returns how many bytes of memory what is received and sent has now: see [Options.Memory].
+// MemoryInUse returns how many bytes of memory requests and answers take now: see [Options.Memory].
 func (s *Server) MemoryInUse() int64 { return s.memory.InUse() }

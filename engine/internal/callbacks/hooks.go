@@ -68,8 +68,8 @@ func add[H any](to *locked.Map[string, H], what, name string, hook H, runs bool)
 	return nil
 }
 
-// Bind returns the bindings of a resource that the state has, which are those of hooks. It keeps all of them if
-// some are of actions. A binding of what the program has not registered is an error.
+// Bind returns the bindings of a resource that the state records: only the ones of hooks. It keeps all of them if
+// some are of actions. A binding of a name that the program has not registered is an error.
 func (h *Hooks) Bind(u urn.URN, bindings []abi.HookBinding) ([]abi.HookBinding, error) {
 	recorded, acts := bindings[:0:0], false
 	for _, b := range bindings {

@@ -10,10 +10,10 @@ import (
 // among their members, each group after all that depend on it. It takes time linear in resources and
 // dependencies.
 //
-// This alone decides the order of deletions. A resource may mean any copy of what it names, so all copies
-// come after it. That can close a circle: an old copy depends on what by now depends on its successor.
-// Only there, and step by step, less is taken for a dependency: that on a component is none on its parts, and what
-// is named is the newest copy.
+// Antichains alone decides the order of deletions. A resource may mean any copy of a resource that it names, so all
+// copies come after it. That can close a cycle: an old copy depends on a resource that now depends on its successor.
+// Only in a cycle, and step by step, fewer dependencies count: one on a component is none on its parts, and a name
+// means the newest copy.
 func Antichains(c *Copies) [][]int {
 	var out [][]int
 	for i, at := range levels(c, AnyCopy, Rule{Means: AnyCopy.Means, Part: Whole}, Rule{Means: LikelyCopy.Means, Part: Whole}) {

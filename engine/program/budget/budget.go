@@ -26,7 +26,7 @@ const (
 type Limits struct {
 	// Steps are expressions, parts of values, names, and some bytes of text that are looked at.
 	Steps uint64
-	// Memory is what all values of the program take, in bytes. What is registered counts as it is written out.
+	// Memory bounds the size of all values of the program, in bytes. Registered values count as written out.
 	Memory uint64
 	// Advice says how to raise a limit, for errors; nil stands for advice to whoever embeds the engine.
 	Advice func(e ExceededError) string
@@ -44,7 +44,7 @@ type ExceededError struct {
 	Advice string
 }
 
-// Error says what there was too much of, and how to raise the limit.
+// Error names the exceeded limit, and says how to raise it.
 func (e *ExceededError) Error() string {
 	says := fmt.Sprintf("the program takes more than the %d steps that its evaluation may take", e.Most)
 	if e.Limit == Memory {
@@ -53,7 +53,7 @@ func (e *ExceededError) Error() string {
 	return fmt.Sprintf("%s (%s); %s", says, e.Limit, e.Advice)
 }
 
-// Budget is what is left for one evaluation. It is safe for concurrent use. A nil Budget has no end.
+// Budget counts the steps and the memory of one evaluation. It is safe for concurrent use. A nil Budget has no limit.
 type Budget struct {
 	ctx           context.Context
 	limits        Limits

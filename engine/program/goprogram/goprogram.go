@@ -136,8 +136,8 @@ func (s *Stack) InvokeStream(ctx context.Context, token string, args property.Ma
 }
 
 // Foreign returns an asset or archive whose path or URL comes from a provider, another stack, or a
-// file, see [callback.Monitor]. named is what the program itself wrote of a URL: a scheme and host
-// in it may be those of a private network.
+// file, see [callback.Monitor]. named is the part of a URL that the program itself wrote: its
+// scheme and host may be in a private network.
 func (s *Stack) Foreign(ctx context.Context, v property.Value, named string) (property.Value, error) {
 	return s.monitor.Foreign(ctx, v, named)
 }

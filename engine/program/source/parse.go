@@ -39,7 +39,7 @@ func ParseDocument(f *File, text []byte) (*yaml.Node, error) {
 		return nil, Diagnostics{d}
 	}
 	if Parts(text) > MaxParts {
-		return nil, Diagnostics{f.Errorf(Position{}, "the file has more than %d lines, entries, and comments; move what is generated to other files", MaxParts)}
+		return nil, Diagnostics{f.Errorf(Position{}, "the file has more than %d lines, entries, and comments; move generated parts to other files", MaxParts)}
 	}
 	var document, second yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(text))

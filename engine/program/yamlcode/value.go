@@ -63,7 +63,7 @@ func (l *literals) value(key string, v property.Value) (*yaml.Node, error) {
 		return l.archive(a)
 	case property.KindResourceReference:
 		ref, _ := v.AsReference()
-		return nil, fmt.Errorf("it is a reference to %s, of which only the program knows how to name it", ref.URN)
+		return nil, fmt.Errorf("it is a reference to %s, whose name only the program knows", ref.URN)
 	default:
 		return nil, fmt.Errorf("a value of the kind %v cannot be written in YAML", v.Kind())
 	}

@@ -2,11 +2,11 @@
 // monitor.
 //
 // A run checks the whole program against the schemas of its packages, also of those that parameters
-// make, and reports all that is wrong. Then it registers each resource when those that it refers to
+// make, and reports all errors. Then it registers each resource when the resources that it refers to
 // are done, independent ones at the same time.
 //
-// A value that was computed from a resource carries its URN. What was computed from a secret is
-// secret, and what a preview does not know is unknown.
+// A value that was computed from a resource carries the resource's URN. A value computed from a secret
+// is secret, and a value that a preview does not know is unknown.
 package yamlprogram
 
 import (

@@ -154,7 +154,7 @@ func readResource(r *source.Report, f source.Field, options *optionKeys, inCompo
 			With("add a line such as \"type: random:RandomPet\""))
 	}
 	if out.get != nil && (len(out.properties.Entries) > 0 || out.computed != nil) {
-		r.Errorf(out.propertiesKey, "a resource that is read with get has no properties; what is known of it belongs in get.state")
+		r.Errorf(out.propertiesKey, "a resource that is read with get has no properties; put its known properties in get.state")
 	}
 	return out
 }

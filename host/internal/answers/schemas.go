@@ -126,7 +126,7 @@ func (d *Schemas) Package(ctx context.Context, ask Asker, token string) *schema.
 	return d.Find(pkg).load(ctx, ask)
 }
 
-// Declared is what the schema says of what a call is about; the zero Declared is nothing.
+// Declared is the part of the schema that describes the subject of a call; the zero Declared describes nothing.
 type Declared struct {
 	// pkg is set for a configuration.
 	pkg      *schema.Package

@@ -183,7 +183,7 @@ func Unwritable(err error) bool {
 // Spoiled implements [Modules]. It removes the record, so that the module is made again.
 func (c *Cache) Spoiled(name string, err error) error {
 	_ = os.Remove(filepath.Join(c.dir, name+RecordSuffix))
-	return fmt.Errorf("what is kept of the module cannot be used, and was removed from the cache, try again: %w", err)
+	return fmt.Errorf("the cached code of the module cannot be used, and was removed from the cache; try again: %w", err)
 }
 
 // CodeName returns the name of a module's code, see [Record.Code].

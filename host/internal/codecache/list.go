@@ -16,7 +16,7 @@ import (
 // Kept is what a cache has of a module.
 type Kept struct {
 	Record
-	// Bytes is what is kept, and Used when it was used last, to the day.
+	// Bytes is the size of the files, and Used the day of the last use.
 	Bytes int64
 	Used  time.Time
 }

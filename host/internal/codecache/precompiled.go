@@ -130,7 +130,7 @@ func (e *MismatchError) Error() string { return "it was compiled for something e
 // ErrNotPrecompiled is a module that a directory of precompiled ones does not have.
 var ErrNotPrecompiled = errors.New("it is not there: compile it with `husk provider compile`, or run without precompiled modules")
 
-// PrecompiledModule is what is kept of one module. It is [Modules] with one record.
+// PrecompiledModule has the files of one module. It is [Modules] with one record.
 type PrecompiledModule struct {
 	*Directory
 	name     string

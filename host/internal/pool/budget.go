@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// Budget is the memory of all instances of a host. What is counted is the size of linear
-// memories, whether they share pages or not. Nil has no bound.
+// Budget is the memory of all instances of a host. It counts the size of linear memories,
+// whether they share pages or not. Nil has no bound.
 //
-// A provider may hold half of what the others leave, so that there is always room for one
-// more, and those that are all busy come to equal shares. Whoever needs more than there is
-// first has idle instances ended, of those that hold the most; then it waits as long as
-// somebody is at work who will free memory, and behind those that hold less; then it fails.
-// An instance that waits itself, for memory or for resources that a component registers, is
-// not at work, so that nobody waits for one that waits for him.
+// A provider may hold half of the memory that the others leave, so there is always room for
+// one more, and busy providers come to equal shares. A provider that needs more than is free
+// first ends idle instances of the providers that hold the most. Then it waits, behind
+// providers that hold less, as long as some instance is working and will free memory. Then it
+// fails. An instance that waits itself, for memory or for resources that a component
+// registers, does not count as working, so no two wait for each other.
 type Budget struct {
 	total uint64
 

@@ -57,7 +57,7 @@ func parseOwn(at named.URL) (*pgconn.Config, error) {
 	query := u.Query()
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if !slices.Contains(ownParameters, name) {
-			return nil, fmt.Errorf("it has the parameter %q, which a URL may have only if its operator names it, and a project has named this one", name)
+			return nil, fmt.Errorf("it has the parameter %q, which is accepted only in a URL that you name yourself, with HUSK_BACKEND_URL or husk login, and the project names this one", name)
 		}
 	}
 	hosts := query.Get("host")

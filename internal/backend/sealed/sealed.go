@@ -67,7 +67,7 @@ func (s *Sealing) Backend() *backend.Backend {
 	return &b
 }
 
-// Seals reports whether what is kept of a stack is encrypted, or will be from the next lease on. It needs no key.
+// Seals reports whether the data of a stack is encrypted, or will be from the next lease on. It needs no key.
 func (s *Sealing) Seals(ctx context.Context, name state.StackName) (bool, error) {
 	if s.mode == Full {
 		return true, nil

@@ -92,9 +92,9 @@ func withhold(path string) (all []withheld, err error) {
 	return all, nil
 }
 
-// Covers reports whether a file is withheld in the directory within: it is in the list, by its path or as
-// the same file, or below an entry. Entries that contain within do not count, because a user has granted
-// it. info may be nil.
+// Covers reports whether the list withholds a file from a grant of the directory within: an entry names the
+// file, by its path or as the same file, or names a directory above it. An entry that contains within does not
+// count, because a user has granted within. info may be nil.
 func (l Withheld) Covers(within, path string, info fs.FileInfo) bool {
 	oddWithin, odd := !isPlain(within), !isPlain(path)
 	return slices.ContainsFunc(l, func(w withheld) bool {

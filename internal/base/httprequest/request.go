@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Request is the part of a request that a grant must allow. To some services, a header or the query overrides
-// the method, the path, or the host. The grant must allow that, too.
+// Request has the parts of an HTTP request that a grant must allow. For some services, a header or the query
+// overrides the method, the path, or the host. The grant must allow that, too.
 type Request struct {
 	*Target
 	// Methods are the request's own, and those by which Override replaces it.

@@ -87,7 +87,7 @@ func (e *FullError) Error() string {
 	if e.Never {
 		return fmt.Sprintf("it takes %d MiB, and there are at most %d MiB for what one team sends and gets", e.Held>>20, e.Most>>20)
 	}
-	return fmt.Sprintf("%d MiB are in use for what is received and sent, and at most %d MiB may be: try again", e.Held>>20, e.Most>>20)
+	return fmt.Sprintf("requests and answers use %d MiB, and at most %d MiB are allowed: try again", e.Held>>20, e.Most>>20)
 }
 
 // Held is memory that one request has. It is given back once. It is for one goroutine at a time.

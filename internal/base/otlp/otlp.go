@@ -23,7 +23,7 @@ const Scope = "github.com/husk-dev/husk"
 // Environment returns the value of an environment variable, "" for none.
 type Environment func(name string) string
 
-// A Signal is what is sent, as paths and variables name it.
+// A Signal is a kind of telemetry, such as traces, as paths and variables name it.
 type Signal string
 
 // The signals.

@@ -95,7 +95,7 @@ func rank(op engine.Op) int {
 	}
 }
 
-// Graph returns the graph of what was recorded, each resource with what happens to it.
+// Graph returns the graph of the recorded resources, each with its operation.
 func (r *Recorder) Graph(o Options) *graphdraw.Graph {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -25,8 +25,8 @@ var hookNames = [...]string{
 	abi.HookKindOnError:      "on_error",
 }
 
-// Registration reads a request of RegisterResource. What the message has beside the result is the
-// caller's to read or to refuse: transforms, state_migrations, envVarMappings, snippetId.
+// Registration reads a request of RegisterResource. It leaves some fields of the message to the caller, who
+// reads or refuses them: transforms, state_migrations, envVarMappings, snippetId.
 func Registration(in Message) (req abi.RegisterResourceRequest, err error) {
 	req = abi.RegisterResourceRequest{
 		Type: in.Text("type"), Name: in.Text("name"), Parent: urn.URN(in.Text("parent")),

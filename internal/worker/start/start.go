@@ -159,7 +159,7 @@ func read(from io.Reader, part any) error {
 		err = fmt.Errorf("it has %d bytes", size)
 	}
 	if err != nil {
-		return fmt.Errorf("what the worker says cannot be read: %w", err)
+		return fmt.Errorf("cannot read the setup that the worker sent: %w", err)
 	}
 	text := make([]byte, size)
 	defer clear(text)
@@ -167,7 +167,7 @@ func read(from io.Reader, part any) error {
 		err = json.Unmarshal(text, part)
 	}
 	if err != nil {
-		return fmt.Errorf("what the worker says cannot be read: %w", err)
+		return fmt.Errorf("cannot read the setup that the worker sent: %w", err)
 	}
 	return nil
 }

@@ -78,7 +78,7 @@ func TestASetupIsForgotten(t *testing.T) {
 func TestNoSetup(t *testing.T) {
 	program, err := os.Executable()
 	require.NoError(t, err)
-	for mode, wrong := range map[string]string{"1": "is for workers: unset it", "open": "what the worker says cannot be read"} {
+	for mode, wrong := range map[string]string{"1": "is for workers: unset it", "open": "cannot read the setup that the worker sent"} {
 		for _, input := range []string{"", "\x00\x00", "\xff\xff\xff\xff", "\x00\x00\x00\x02[]"} {
 			cmd := exec.Command(program)
 			cmd.Env, cmd.Stdin = append(os.Environ(), start.Variable+"="+mode), strings.NewReader(input)

@@ -46,7 +46,7 @@ func Pack(w io.Writer, p *program.Project, build func(dir string) ([]byte, error
 		return nil, err
 	}
 	if programDir, err := filepath.Abs(p.ProgramDir); err != nil || !isBelow(dir, programDir) {
-		return nil, fmt.Errorf("the program is in %s, outside of the project, and a run elsewhere gets what is in the project", p.ProgramDir)
+		return nil, fmt.Errorf("the program is in %s, outside of the project, and a run elsewhere gets only files of the project", p.ProgramDir)
 	}
 	root, pack := dir, &packer{files: p.Root, built: make(map[string][]byte)}
 	var outside []string
@@ -202,7 +202,7 @@ func (p *packer) add(file string) error {
 		}
 		header.Typeflag, header.Linkname = tar.TypeSymlink, filepath.ToSlash(target)
 		if !staysInside(header.Name, header.Linkname) {
-			return fmt.Errorf("%s is a symbolic link to %s, outside of the project, and a run elsewhere gets what is in the project", file, target)
+			return fmt.Errorf("%s is a symbolic link to %s, outside of the project, and a run elsewhere gets only files of the project", file, target)
 		}
 	default:
 		return nil

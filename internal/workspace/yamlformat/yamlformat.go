@@ -22,7 +22,7 @@ func Format(text []byte) ([]byte, error) {
 		return nil, errors.New("the file has a comment that stands for a blank line while it is formatted")
 	}
 	if bytes.ContainsAny(text, "\r\u0085\u2028\u2029") {
-		return nil, errors.New("it has line ends that other programs do not take for such")
+		return nil, errors.New("it has characters that only some programs read as line ends: carriage returns, U+0085, U+2028, or U+2029")
 	}
 	root, err := parse(text)
 	if err != nil || root == nil {

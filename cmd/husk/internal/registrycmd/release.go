@@ -201,7 +201,7 @@ func (a commands) publishModule(ctx context.Context, p *plugins.Plugins, from st
 		return err
 	}
 	if failed > 0 {
-		return fmt.Errorf("%s failed, and nothing was published: mend what is wrong, or add --allow NAME", cli.Plural(failed, "check"))
+		return fmt.Errorf("%s failed, and nothing was published: fix the module, or add --allow NAME", cli.Plural(failed, "check"))
 	}
 	if f.dryRun {
 		return nil

@@ -448,7 +448,7 @@ func TestAdoptionReadsByTheIDAlone(t *testing.T) {
 	}
 	s.Edit = adopting(u, "y")
 	_, err := s.Try(enginetest.Refresh, nil)
-	require.ErrorContains(t, err, `the object "y" has another path than the one that was being created, so nothing was changed`)
+	require.ErrorContains(t, err, `the object "y" has another path than the interrupted creation, so nothing was changed`)
 	require.Nil(t, s.Resource("b"))
 	require.Equal(t, u, pendingURN(t, s))
 }

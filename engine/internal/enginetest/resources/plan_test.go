@@ -209,7 +209,7 @@ func TestPlanOfAnotherStack(t *testing.T) {
 	s := enginetest.NewStack(t, enginetest.NewCloud())
 	planned(s, enginetest.Empty).Stack = "prod"
 	_, err := s.Try(enginetest.Up, enginetest.Program(enginetest.Empty))
-	require.EqualError(t, err, "the plan is of the stack proj/prod, and this one is proj/dev")
+	require.EqualError(t, err, "the plan is for the stack proj/prod, not for proj/dev")
 }
 
 // A preview that finds something wrong makes no plan.

@@ -158,7 +158,7 @@ func TestAdoptPendingCreates(t *testing.T) {
 
 	s.Edit = func(d *enginetest.Deployment) { d.AdoptPendingCreates = map[urn.URN]string{b + "x": "b-found"} }
 	_, err = s.Try(enginetest.Refresh, nil)
-	require.ErrorContains(t, err, "no creation of "+string(b)+"x was cut off")
+	require.ErrorContains(t, err, "no creation of "+string(b)+"x was interrupted")
 	s.Edit = func(d *enginetest.Deployment) { d.AdoptPendingCreates = map[urn.URN]string{b: "b-found"} }
 	_, err = s.Try(enginetest.PreviewRefresh, nil)
 	require.NoError(t, err)

@@ -29,7 +29,7 @@ import (
 // maxDocument bounds a document in bytes. The largest that are published have some 15 MB.
 const maxDocument = 32 << 20
 
-// Document is what the provider uses of an OpenAPI document, and of those that it refers to.
+// Document has the parts of an OpenAPI document, and of the documents that it refers to, that the provider uses.
 type Document struct {
 	Spec *openapi3.T
 	// Server is the URL of the service, empty if the document does not say it.
