@@ -49,7 +49,7 @@ type flags struct {
 	dir, database, listen, metrics, trace, cert, key string
 	quota                                            int64
 	approval, secrets, retryPending                  bool
-	lease, keep, expires                             time.Duration
+	lease, keep, keepAudit, expires                  time.Duration
 	projects                                         []string
 	person                                           string
 }
@@ -77,6 +77,7 @@ func run(args []string, out, errs io.Writer) error {
 	set.BoolVar(&f.secrets, "preview-secrets", false, "let previews decrypt secrets also for tokens of the role preview, whose projects can then send them anywhere")
 	set.DurationVar(&f.lease, "lease", server.DefaultLease, "how long a worker may be silent before its run goes on elsewhere")
 	set.DurationVar(&f.keep, "keep", server.DefaultKeep, "how long ended runs and their logs are kept")
+	set.DurationVar(&f.keepAudit, "keep-audit", server.DefaultKeepAudit, "how long the audit log keeps what was done")
 	set.Int64Var(&f.quota, "quota", 0, "how many MiB of states, modules, bundles, and logs each team may keep (default: any)")
 	set.StringSliceVar(&f.projects, "project", nil, "with token: only for this project, in which * stands for any text; can be repeated")
 	set.StringVar(&f.person, "person", "", "with token: who uses it, for somebody who has several: nobody approves what they have asked for (default: NAME)")
@@ -132,7 +133,7 @@ func version() string {
 
 func (f flags) open(ctx context.Context, tracer *trace.Tracer, collector *server.Collector) (*server.Server, error) {
 	return server.Open(ctx, server.Options{
-		Dir: f.dir, Database: f.database, RequireApproval: f.approval, RetryPending: f.retryPending, PreviewSecrets: f.secrets, Lease: f.lease, Keep: f.keep, Version: version(), Trace: tracer, Collector: collector, Quota: f.quota << 20,
+		Dir: f.dir, Database: f.database, RequireApproval: f.approval, RetryPending: f.retryPending, PreviewSecrets: f.secrets, Lease: f.lease, Keep: f.keep, KeepAudit: f.keepAudit, Version: version(), Trace: tracer, Collector: collector, Quota: f.quota << 20,
 	})
 }
 

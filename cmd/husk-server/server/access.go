@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"path"
 	"slices"
@@ -41,6 +42,8 @@ type caller struct {
 	role   runapi.Role
 	// issuedBy is [runapi.Token.By].
 	issuedBy string
+	// from is the address of the connection.
+	from string
 	// hash is the hash of the token.
 	hash string
 	// expires is when the token does, the zero value for never.
@@ -103,12 +106,13 @@ func (s *Server) caller(r *http.Request) (*caller, error) {
 	}
 	var c *caller
 	var held *intake.Held
+	var used int64
 	err := s.db.step(r.Context(), func(t *tx) error {
 		found := &caller{hash: hashOf(secret)}
 		var projects string
 		var expires int64
-		err := t.row("SELECT tenant, name, person, issued_by, role, projects, expires FROM husk_tokens WHERE hash = ?", found.hash).
-			Scan(&found.tenant, &found.name, &found.person, &found.issuedBy, &found.role, &projects, &expires)
+		err := t.row("SELECT tenant, name, person, issued_by, role, projects, expires, used FROM husk_tokens WHERE hash = ?", found.hash).
+			Scan(&found.tenant, &found.name, &found.person, &found.issuedBy, &found.role, &projects, &expires, &used)
 		if errors.Is(err, sql.ErrNoRows) {
 			const running = "token = ? AND state = 'running'"
 			var tenant string
@@ -151,7 +155,29 @@ func (s *Server) caller(r *http.Request) (*caller, error) {
 		return nil, err
 	}
 	c.held = held
+	if c.from = r.RemoteAddr; c.run == nil {
+		s.noteUse(r.Context(), c, used)
+	}
+	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
+		c.from = host
+	}
 	return c, nil
+}
+
+// noteUse notes that the token of a caller is used, at most once in a minute. A note that is lost does not matter.
+func (s *Server) noteUse(ctx context.Context, c *caller, last int64) {
+	now := time.Now()
+	before := millis(now.Add(-time.Minute))
+	if last > before {
+		return
+	}
+	err := s.db.step(ctx, func(t *tx) error {
+		_, err := t.exec("UPDATE husk_tokens SET used = ? WHERE hash = ? AND used <= ?", millis(now), c.hash, before)
+		return err
+	})
+	if err != nil && ctx.Err() == nil {
+		slog.Warn("the use of a token is not noted", "token", c.name, "tenant", c.tenant, "error", err)
+	}
 }
 
 // owner is the name of the caller to [remote.Server], whose leases belong to it.
@@ -262,7 +288,11 @@ func (s *Server) stateAccess(r *http.Request) (*remote.Access, error) {
 	if c.may(runapi.Request) && !writes {
 		access.Creates = t.isEmpty
 	}
+	access.Changing = func(ctx context.Context, call string, stack state.StackName, detail string) error {
+		return s.auditState(ctx, c, call, stack, detail)
+	}
 	if c.run != nil {
+		access.Changing = nil // the run is recorded
 		writes = !c.run.Previewing && c.run.Changes()
 		access.Created = func(ctx context.Context, _ state.StackName, content []byte) error {
 			return s.created(ctx, c.run, content)
@@ -306,6 +336,7 @@ func (s *Server) logRefusal(r *http.Request, c *caller, refused *refusal) {
 		who, tenant = c.name, c.tenant
 	}
 	s.counts.refuse()
+	s.auditRefusal(r, c, refused)
 	slog.Warn("refused", "token", who, "tenant", tenant, "from", r.RemoteAddr, "method", r.Method, "path", r.URL.Path, "status", refused.status, "reason", refused.reason)
 }
 
@@ -463,6 +494,12 @@ func isTokenName(name string) bool {
 
 // IssueToken makes a token, and its tenant if that is new. The name must not be that of another token of the tenant.
 func (s *Server) IssueToken(ctx context.Context, token runapi.Token) (*runapi.Token, error) {
+	return s.issueToken(ctx, &caller{tenant: token.Tenant}, token)
+}
+
+// issueToken is IssueToken for a caller, who has no name if it is who runs the server.
+func (s *Server) issueToken(ctx context.Context, c *caller, token runapi.Token) (*runapi.Token, error) {
+	token.By = c.name
 	switch {
 	case token.Tenant == everyTenant && token.Role == runapi.Work:
 	case !runapi.IsTeam(token.Tenant):
@@ -504,7 +541,14 @@ func (s *Server) IssueToken(ctx context.Context, token runapi.Token) (*runapi.To
 		}
 		_, err := t.exec("INSERT INTO husk_tokens (hash, tenant, name, person, issued_by, role, projects, made, expires) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 			hashOf(token.Secret), token.Tenant, token.Name, token.Person, token.By, string(token.Role), string(projects), millis(token.Made), millis(token.Expires))
-		return err
+		if err != nil {
+			return err
+		}
+		until := ""
+		if !token.Expires.IsZero() {
+			until = ", until " + token.Expires.Format(time.RFC3339)
+		}
+		return t.audit(c, "token.issue", token.Name, "role %s, for %s, projects %q%s", token.Role, token.Person, token.Projects, until)
 	})
 	if conflict(err) {
 		return nil, refusef(http.StatusConflict, "the tenant %s has a token with the name %q: revoke it first, or choose another name", token.Tenant, token.Name)
@@ -527,14 +571,14 @@ func (s *Server) tokens(ctx context.Context, tenant string) (all []runapi.Token,
 		return t.rows(func(scan func(...any) error) error {
 			token := runapi.Token{Tenant: tenant}
 			var projects string
-			var made, expires int64
-			if err := scan(&token.Name, &token.Person, &token.By, &token.Role, &projects, &made, &expires); err != nil {
+			var made, expires, used int64
+			if err := scan(&token.Name, &token.Person, &token.By, &token.Role, &projects, &made, &expires, &used); err != nil {
 				return err
 			}
-			token.Made, token.Expires = timeOf(made), timeOf(expires)
+			token.Made, token.Expires, token.Used = timeOf(made), timeOf(expires), timeOf(used)
 			all = append(all, token)
 			return json.Unmarshal([]byte(projects), &all[len(all)-1].Projects)
-		}, "SELECT name, person, issued_by, role, projects, made, expires FROM husk_tokens WHERE tenant = ? ORDER BY name", tenant)
+		}, "SELECT name, person, issued_by, role, projects, made, expires, used FROM husk_tokens WHERE tenant = ? ORDER BY name", tenant)
 	})
 	return all, err
 }
@@ -551,7 +595,10 @@ func (s *Server) revokeToken(ctx context.Context, c *caller, name string) error 
 		if err == nil {
 			_, err = t.exec("DELETE FROM husk_tokens WHERE hash = ?", hash)
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return t.audit(c, "token.revoke", name, "")
 	})
 	if err == nil {
 		slog.Info("a token was revoked", "tenant", tenant, "token", name, "by", issuer(c.name))

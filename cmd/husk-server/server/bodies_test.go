@@ -376,6 +376,7 @@ func TestReadsAreRefusedBeforeTheyAreLoaded(t *testing.T) {
 		}
 		const many = 8000
 		require.NoError(t, b.server.Exec(t.Context(), "INSERT INTO husk_tokens (hash, tenant, name, person, issued_by, role, projects, made, expires) SELECT 'h' || i, 'acme', 'token-' || i, 'x', '', 'read', '[]', 0, 0 FROM "+numbers(many)))
+		require.NoError(t, b.server.Exec(t.Context(), "INSERT INTO husk_audit (tenant, at, token, person, address, action, subject, detail) SELECT 'acme', i, '', '', '', '', '', '"+large[:1000]+"' FROM "+numbers(many)))
 		require.NoError(t, b.server.Exec(t.Context(), "INSERT INTO husk_workers (tenant, name, labels, slots, running, seen) SELECT 'acme', 'worker-' || i, '{}', 1, 0, 4000000000000 FROM "+numbers(many)))
 		for _, statement := range []string{
 			"INSERT INTO %[1]sstacks (project, name, present, checkpoint) SELECT 'project-' || i, 'dev', %[2]s, CAST('{}' AS %[3]s) FROM " + numbers(many),
@@ -406,7 +407,7 @@ func TestReadsAreRefusedBeforeTheyAreLoaded(t *testing.T) {
 		}
 		reads := map[string]func() *http.Response{
 			"GET /v1/runs": get("/v1/runs"), "GET /v1/runs/{id}": get("/v1/runs/" + waiting.ID), "GET /v1/schedules": get("/v1/schedules"),
-			"GET /v1/tokens": get("/v1/tokens"), "GET /v1/status": get("/v1/status"),
+			"GET /v1/tokens": get("/v1/tokens"), "GET /v1/audit": get("/v1/audit"), "GET /v1/status": get("/v1/status"),
 			"GET /v1/work/bundle": func() *http.Response { return b.post(claim.Token, http.MethodGet, "/v1/work/bundle", http.NoBody) },
 			"list":                states("list", fields{}), "load": states("load", stack), "leased-load": states("leased-load", lease), "salvage": states("salvage", lease),
 			"backup": states("backup", fields{"stack": stackField(leased), "id": backups[1].ID}), "history": states("history", stack), "modules/get": states("modules/get", fields{"id": files}),

@@ -173,7 +173,22 @@ CREATE INDEX husk_runs_lease ON husk_runs (lease) WHERE state = 'running';
 CREATE INDEX husk_runs_of_tenant ON husk_runs (tenant, number);
 CREATE INDEX husk_runs_of_stack ON husk_runs (tenant, project, stack, (-number));
 CREATE INDEX husk_runs_bundle ON husk_runs (tenant, bundle) WHERE state IN ('queued', 'running', 'waiting');
-CREATE INDEX husk_bundles_made ON husk_bundles (made)`}
+CREATE INDEX husk_bundles_made ON husk_bundles (made)`, `
+ALTER TABLE husk_tokens ADD COLUMN used INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE husk_audit (
+	number INTEGER PRIMARY KEY,
+	tenant TEXT NOT NULL,
+	at INTEGER NOT NULL,
+	token TEXT NOT NULL,
+	person TEXT NOT NULL,
+	address TEXT NOT NULL,
+	action TEXT NOT NULL,
+	subject TEXT NOT NULL,
+	detail TEXT NOT NULL
+);
+CREATE INDEX husk_audit_tenant ON husk_audit (tenant, number);
+CREATE INDEX husk_audit_at ON husk_audit (at);
+CREATE INDEX husk_audit_refused ON husk_audit (tenant, number) WHERE action = 'refused'`}
 
 // ErrNewerSchema says that a newer version of Husk has changed the database.
 var ErrNewerSchema = errors.New("the database was changed by a newer version of husk server: use that version")

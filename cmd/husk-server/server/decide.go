@@ -15,7 +15,7 @@ func (s *Server) cancelRun(ctx context.Context, c *caller, id, call string) (*ru
 	if call != "" && !runapi.IsID(call) {
 		return nil, refusef(http.StatusBadRequest, "%.60q is no ID of a call, which has 26 upper-case letters and digits", call)
 	}
-	return s.decide(ctx, c, id, func(t *tx, r *record) error {
+	return s.decide(ctx, c, id, "cancel", func(t *tx, r *record) error {
 		role := runapi.Request
 		if r.Operation == "preview" {
 			role = runapi.Preview
@@ -48,7 +48,11 @@ func (s *Server) cancelRun(ctx context.Context, c *caller, id, call string) (*ru
 
 // approve approves or rejects a run that waits for that.
 func (s *Server) approve(ctx context.Context, c *caller, id string, yes bool) (*runapi.Run, error) {
-	return s.decide(ctx, c, id, func(t *tx, r *record) error {
+	action := "approve"
+	if !yes {
+		action = "reject"
+	}
+	return s.decide(ctx, c, id, action, func(t *tx, r *record) error {
 		if err := c.require(runapi.Approve, r.Project); err != nil {
 			return err
 		}
@@ -78,7 +82,11 @@ func (s *Server) approve(ctx context.Context, c *caller, id string, yes bool) (*
 // retry has a run go on that needs attention: again only if what an earlier worker has begun is settled, or with pending also if it
 // is not, and may be created twice.
 func (s *Server) retry(ctx context.Context, c *caller, id string, pending bool) (*runapi.Run, error) {
-	return s.decide(ctx, c, id, func(t *tx, r *record) error {
+	action := "retry"
+	if pending {
+		action = "retry-pending"
+	}
+	return s.decide(ctx, c, id, action, func(t *tx, r *record) error {
 		if err := c.require(runapi.Request, r.Project); err != nil {
 			return err
 		}
@@ -116,7 +124,7 @@ func (c *caller) String() string {
 // errDecided says that an earlier attempt of a call has decided.
 var errDecided = errors.New("it was decided before")
 
-func (s *Server) decide(ctx context.Context, c *caller, id string, do func(*tx, *record) error) (*runapi.Run, error) {
+func (s *Server) decide(ctx context.Context, c *caller, id, action string, do func(*tx, *record) error) (*runapi.Run, error) {
 	var r *record
 	err := s.db.step(ctx, func(t *tx) (err error) {
 		if r, err = t.runOf(c, id, t.peek); err == nil {
@@ -128,7 +136,10 @@ func (s *Server) decide(ctx context.Context, c *caller, id string, do func(*tx, 
 		if err != nil {
 			return err
 		}
-		return do(t, r)
+		if err := do(t, r); err != nil {
+			return err
+		}
+		return t.audit(c, "run."+action, id, "%s of %s/%s, asked for by %v", r.Operation, r.Project, r.Stack, &caller{name: r.By, person: r.Person})
 	})
 	switch {
 	case errors.Is(err, errDecided):

@@ -123,18 +123,15 @@ func (s *Server) routes() (*http.ServeMux, error) {
 				return nil, err
 			}
 			query := r.URL.Query()
-			most := 50
-			if text := query.Get("limit"); text != "" {
-				var err error
-				if most, err = strconv.Atoi(text); err != nil || most < 1 {
-					return nil, refusef(http.StatusBadRequest, "the limit %q is no number", text)
-				}
+			most, err := number(r, "limit", 50)
+			if err != nil {
+				return nil, err
 			}
 			project, stack := query.Get("project"), query.Get("stack")
 			if err := (state.StackName{Project: cmp.Or(project, "any"), Name: cmp.Or(stack, "any")}).Validate(); err != nil {
 				return nil, refusef(http.StatusBadRequest, "%v", err)
 			}
-			return s.runs(r.Context(), c, project, stack, query.Has("open"), most)
+			return s.runs(r.Context(), c, project, stack, query.Has("open"), int(most))
 		},
 		"GET /v1/runs/{id}": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			if err := c.require(runapi.Read, ""); err != nil {
@@ -206,14 +203,28 @@ func (s *Server) routes() (*http.ServeMux, error) {
 					return nil, err
 				}
 			}
-			token.Tenant, token.Person, token.By = c.tenant, c.person, c.name
-			return s.IssueToken(r.Context(), token)
+			token.Tenant, token.Person = c.tenant, c.person
+			return s.issueToken(r.Context(), c, token)
 		},
 		"DELETE /v1/tokens/{name}": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			if err := c.requireAll(); err != nil {
 				return nil, err
 			}
 			return nil, s.revokeToken(r.Context(), c, r.PathValue("name"))
+		},
+		"GET /v1/audit": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+			if err := c.requireAll(); err != nil {
+				return nil, err
+			}
+			most, err := number(r, "limit", maxAuditPage)
+			if err != nil {
+				return nil, err
+			}
+			before, err := number(r, "before", math.MaxInt64)
+			if err != nil {
+				return nil, err
+			}
+			return s.auditLog(r.Context(), c.tenant, before, int(min(most, maxAuditPage)))
 		},
 		"HEAD /v1/bundles/{digest}": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			return nil, s.hasBundle(r.Context(), c, r.PathValue("digest"))
@@ -281,6 +292,19 @@ func (s *Server) routes() (*http.ServeMux, error) {
 		s.refuse(w, r, nil, refusef(http.StatusNotFound, "this server of husk has nothing at %.200q: /openapi.json says what it has", r.URL.Path))
 	})
 	return mux, nil
+}
+
+// number returns a number of the query of a request, which is one if it is not there.
+func number(r *http.Request, name string, otherwise int64) (int64, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return otherwise, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 {
+		return 0, refusef(http.StatusBadRequest, "the %s %.60q is no number from 1 on", name, text)
+	}
+	return n, nil
 }
 
 // ready answers 200 if the server serves requests, and 503 while it stops or cannot reach its database. A database in a file is

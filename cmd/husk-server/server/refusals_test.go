@@ -3,13 +3,16 @@ package server_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httptrace"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -336,6 +339,145 @@ func TestTokensAreLogged(t *testing.T) {
 	for _, secret := range []string{ann.Token(), issued.Secret} {
 		require.NotContains(t, text, secret)
 	}
+}
+
+// audit returns the audit log of a team from its oldest entry on, a line for each, with IDs of runs replaced by names.
+func (b *bench) audit(c *runapi.Client, runs ...*runapi.Run) (lines []string) {
+	b.t.Helper()
+	var all []runapi.AuditEntry
+	_, err := c.Call(b.t.Context(), http.MethodGet, "/v1/audit", nil, &all)
+	require.NoError(b.t, err)
+	for _, e := range slices.Backward(all) {
+		require.WithinDuration(b.t, time.Now(), e.Time, time.Minute)
+		line := strings.Join([]string{e.Token, e.Person, e.From, e.Action, e.Subject, e.Detail}, "|")
+		for i, run := range runs {
+			line = strings.ReplaceAll(line, run.ID, fmt.Sprint("RUN", i))
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// Who has decided, changed, or was refused something is in the audit log, which only admins of the whole team read, and nobody
+// changes.
+func TestAudit(t *testing.T) {
+	quiet(t)
+	everywhere(t, func(t *testing.T, o server.Options) {
+		b := open(t, o)
+		ann, bob, worker := b.client("acme", "ann", runapi.Admin), b.client("acme", "bob", runapi.Approve), b.client("acme", "w", runapi.Work)
+		eve, shop := b.client("evil", "eve", runapi.Admin), b.client("acme", "shop", runapi.Admin, "shop")
+		call := func(c *runapi.Client, method, path string, in any) error {
+			_, err := c.CallFor(t.Context(), 0, method, path, in, nil)
+			return err
+		}
+		laptop := runapi.Token{}
+		_, err := ann.Call(t.Context(), http.MethodPost, "/v1/tokens", runapi.Token{Name: "laptop", Role: runapi.Request, Projects: []string{"s*"}, Expires: time.Date(2100, 1, 2, 3, 4, 5, 0, time.UTC)}, &laptop)
+		require.NoError(t, err)
+		mine := ann.With(laptop.Secret)
+		var runs []*runapi.Run
+		for _, stack := range []string{"a", "b"} {
+			runs = append(runs, b.asked(mine, runapi.NewRun{Project: "shop", Stack: stack, Approval: true}))
+			require.NoError(t, b.end(b.wait(worker), runapi.End{Outcome: runapi.Succeeded, Plan: []byte("plan")}))
+		}
+		require.Equal(t, http.StatusForbidden, status(call(ann, http.MethodPost, "/v1/runs/"+runs[0].ID+"/approve", nil)))
+		require.NoError(t, call(bob, http.MethodPost, "/v1/runs/"+runs[0].ID+"/approve", nil))
+		require.NoError(t, call(bob, http.MethodPost, "/v1/runs/"+runs[1].ID+"/reject", nil))
+		require.Error(t, call(bob, http.MethodPost, "/v1/runs/"+runs[1].ID+"/reject", nil), "which decides nothing")
+		claim := b.wait(worker)
+		id := rand.Text()
+		for range 2 { // the answer was lost
+			require.NoError(t, call(mine, http.MethodPost, "/v1/runs/"+runs[0].ID+"/cancel?call="+id, nil))
+		}
+		a, dev := state.StackName{Project: "shop", Name: "a"}, state.StackName{Project: "shop", Name: "dev"}
+		require.NoError(t, b.stacks(claim.Token).State.Create(t.Context(), a, []byte("{}")), "a run is recorded elsewhere")
+		require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Failed}))
+		own := b.stacks(mine.Token()).State
+		require.NoError(t, own.Create(t.Context(), dev, []byte("{}")))
+		l, err := own.Lease(t.Context(), dev, state.Holder{PID: 1, Command: "husk stack rm", User: "root", Host: "vm"})
+		require.NoError(t, err)
+		require.NoError(t, l.Remove(t.Context()))
+		_, err = b.setSchedule(ann, "drift", nightly("dev"))
+		require.NoError(t, err)
+		require.NoError(t, call(ann, http.MethodDelete, "/v1/schedules/drift", nil))
+		require.NoError(t, call(ann, http.MethodDelete, "/v1/tokens/laptop", nil))
+		require.Error(t, call(eve, http.MethodGet, "/v1/runs/"+runs[0].ID, nil))
+		for _, c := range []*runapi.Client{bob, shop} {
+			require.Equal(t, http.StatusForbidden, status(call(c, http.MethodGet, "/v1/audit", nil)))
+		}
+		before := []string{
+			"|||token.issue|ann|role admin, for ann, projects []", "|||token.issue|bob|role approve, for bob, projects []",
+			"|||token.issue|w|role work, for w, projects []", `|||token.issue|shop|role admin, for shop, projects ["shop"]`,
+			`ann|ann|127.0.0.1|token.issue|laptop|role request, for ann, projects ["s*"], until 2100-01-02T03:04:05Z`,
+			"ann|ann|127.0.0.1|refused|POST /v1/runs/RUN0/approve|laptop asked for the run RUN0, which somebody else is to approve: the token ann is one of the same person, ann, who has issued it, or has it of the same one",
+			"bob|bob|127.0.0.1|run.approve|RUN0|up of shop/a, asked for by laptop of ann",
+			"bob|bob|127.0.0.1|run.reject|RUN1|up of shop/b, asked for by laptop of ann",
+			"laptop|ann|127.0.0.1|run.cancel|RUN0|up of shop/a, asked for by laptop of ann",
+			"laptop|ann|127.0.0.1|state.create|shop/dev|",
+			"laptop|ann|127.0.0.1|state.lease|shop/dev|husk stack rm by root on vm",
+			"laptop|ann|127.0.0.1|state.remove|shop/dev|",
+			`ann|ann|127.0.0.1|schedule.set|drift|"0 4 * * *": refresh of shop/dev`, "ann|ann|127.0.0.1|schedule.remove|drift|",
+			"ann|ann|127.0.0.1|token.revoke|laptop|",
+			"bob|bob|127.0.0.1|refused|GET /v1/audit|the token bob does not allow this: it needs the role admin",
+			"shop|shop|127.0.0.1|refused|GET /v1/audit|the token shop is for some projects only, and can neither see, issue, nor revoke tokens",
+		}
+		require.Equal(t, before, b.audit(ann, runs...))
+		require.Equal(t, []string{"|||token.issue|eve|role admin, for eve, projects []",
+			"eve|eve|127.0.0.1|refused|GET /v1/runs/RUN0|there is no run RUN0: husk remote ls lists them"}, b.audit(eve, runs...))
+
+		// Pages of it.
+		var all, page []runapi.AuditEntry
+		for last := int64(math.MaxInt64); ; last = page[len(page)-1].Number {
+			page = nil
+			_, err := ann.Call(t.Context(), http.MethodGet, fmt.Sprintf("/v1/audit?limit=4&before=%d", last), nil, &page)
+			require.NoError(t, err)
+			if all = append(all, page...); len(page) < 4 {
+				break
+			}
+		}
+		require.Len(t, all, len(before))
+		for _, query := range []string{"limit=0", "limit=x", "before=-1"} {
+			require.Equal(t, http.StatusBadRequest, status(call(ann, http.MethodGet, "/v1/audit?"+query, nil)))
+		}
+		for _, method := range []string{http.MethodDelete, http.MethodPut, http.MethodPost, http.MethodPatch} {
+			for _, path := range []string{"/v1/audit", fmt.Sprint("/v1/audit/", all[0].Number)} {
+				require.Contains(t, []int{http.StatusMethodNotAllowed, http.StatusNotFound}, status(call(ann, method, path, nil)), "%s %s", method, path)
+			}
+		}
+		require.Equal(t, before, b.audit(ann, runs...))
+
+		// Nothing is done that is not recorded.
+		_, err = b.setSchedule(ann, "drift", nightly("dev"))
+		require.NoError(t, err)
+		open := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "c", Approval: true})
+		require.NoError(t, b.end(b.wait(worker), runapi.End{Outcome: runapi.Succeeded, Plan: []byte("plan")}))
+		require.NoError(t, b.server.Exec(t.Context(), "ALTER TABLE husk_audit RENAME TO husk_other"))
+		require.Error(t, call(ann, http.MethodPost, "/v1/tokens", runapi.Token{Name: "x", Role: runapi.Read}))
+		require.Error(t, call(ann, http.MethodDelete, "/v1/tokens/bob", nil))
+		require.Error(t, call(bob, http.MethodPost, "/v1/runs/"+open.ID+"/approve", nil))
+		require.Error(t, call(ann, http.MethodDelete, "/v1/schedules/drift", nil))
+		code, _ := b.state(ann.Token(), "create", fields{"stack": stackField(dev), "call": rand.Text(), "content": []byte("{}")})
+		require.Equal(t, http.StatusInternalServerError, code)
+		require.NoError(t, b.server.Exec(t.Context(), "ALTER TABLE husk_other RENAME TO husk_audit"))
+		var tokens []runapi.Token
+		_, err = ann.Call(t.Context(), http.MethodGet, "/v1/tokens", nil, &tokens)
+		require.NoError(t, err)
+		require.Len(t, tokens, 4)
+		require.Equal(t, runapi.Waiting, b.run(ann, open.ID).State)
+		require.Equal(t, "drift", b.schedule(ann, "drift").Name)
+		_, err = b.stacks(ann.Token()).State.Load(t.Context(), dev)
+		require.ErrorIs(t, err, state.ErrStackNotFound)
+
+		// Only age removes an entry, and of refusals there are no more than the newest 10,000.
+		require.NoError(t, b.server.Exec(t.Context(), "UPDATE husk_audit SET at = at - ? WHERE subject = 'bob'", (server.DefaultKeepAudit+time.Minute).Milliseconds()))
+		require.NoError(t, b.server.Exec(t.Context(), "INSERT INTO husk_audit (tenant, at, token, person, address, action, subject, detail)"+
+			" WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12500) SELECT 'acme', at, 't', '', '', 'refused', 's', '' FROM n, (SELECT max(at) AS at FROM husk_audit) l"))
+		require.NoError(t, b.server.PruneAudit(t.Context()))
+		for condition, want := range map[string]int{"subject = 'bob'": 0, "token = 't'": 10_000, "token <> 't' AND action = 'refused'": 1, "action = 'token.issue'": 5} {
+			n, err := b.server.Count(t.Context(), "SELECT count(*) FROM husk_audit WHERE "+condition)
+			require.NoError(t, err)
+			require.Equal(t, want, n, condition)
+		}
+	})
 }
 
 // get returns the status of an answer to who has no token.

@@ -201,6 +201,9 @@ func (s *Server) setSchedule(ctx context.Context, c *caller, schedule runapi.Sch
 		if err != nil {
 			return err
 		}
+		if err := t.audit(c, "schedule.set", args.Name, "%q: %s of %s/%s", schedule.Cron, schedule.Run.Operation, schedule.Run.Project, schedule.Run.Stack); err != nil {
+			return err
+		}
 		return s.plan(ctx, t, args, schedule.Next, "", "")
 	})
 	return &schedule, err
@@ -246,7 +249,10 @@ func (s *Server) removeSchedule(ctx context.Context, c *caller, name string) err
 		if err == nil && !was {
 			err = refusef(http.StatusNotFound, "there is no schedule %q", name)
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return t.audit(c, "schedule.remove", name, "")
 	})
 }
 

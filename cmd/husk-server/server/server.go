@@ -48,6 +48,8 @@ type Options struct {
 	Lease time.Duration
 	// Keep is how long ended runs and their logs are kept; 0 stands for [DefaultKeep].
 	Keep time.Duration
+	// KeepAudit is how long entries of the audit log are kept; 0 stands for [DefaultKeepAudit].
+	KeepAudit time.Duration
 	// Quota is how many bytes of states, modules, bundles, and logs each tenant may keep, 0 for any.
 	Quota int64
 	// Memory is how many bytes all that is received and sent at once may take, with what it is decoded into; 0 for half of what
@@ -63,8 +65,9 @@ type Options struct {
 
 // The defaults of [Options].
 const (
-	DefaultLease = 30 * time.Second
-	DefaultKeep  = 90 * 24 * time.Hour
+	DefaultLease     = 30 * time.Second
+	DefaultKeep      = 90 * 24 * time.Hour
+	DefaultKeepAudit = 400 * 24 * time.Hour
 )
 
 // KeyVariable is the environment variable with the key that encrypts the keys of tenants: 64 hexadecimal digits. Without
@@ -109,6 +112,9 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 	}
 	if o.Keep == 0 {
 		o.Keep = DefaultKeep
+	}
+	if o.KeepAudit == 0 {
+		o.KeepAudit = DefaultKeepAudit
 	}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, err

@@ -138,7 +138,7 @@ func (w *pruner) Timeout(*river.Job[pruneArgs]) time.Duration { return timerTime
 
 // Work removes runs that ended long ago, their logs, bundles that no open run nor schedule needs, and workers that are gone.
 func (w *pruner) Work(ctx context.Context, _ *river.Job[pruneArgs]) error {
-	return w.s.prune(ctx, time.Now())
+	return errors.Join(w.s.prune(ctx, time.Now()), w.s.pruneAudit(ctx, time.Now()))
 }
 
 func (s *Server) prune(ctx context.Context, now time.Time) error {

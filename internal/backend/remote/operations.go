@@ -22,6 +22,8 @@ type operation struct {
 	changes bool
 	// large says that it may send more than maxShort.
 	large bool
+	// audited says that it is one of which [Access.Changing] is told. What needs a lease follows on the call that has taken that.
+	audited bool
 	// grows says that it stores something new, and not what a run must be able to record.
 	grows bool
 	// stacks is how many stacks it is about, and leases how many leases of these it has.
@@ -39,31 +41,31 @@ func init() { // it refers to itself by way of the server
 	operations = map[string]operation{
 		"list":            {do: list, check: anybody, id: noID},
 		"load":            {do: load, check: mayRead, stacks: 1, id: noID},
-		"create":          {do: create, check: mayCreate, stacks: 1, id: noID, changes: true, large: true, grows: true},
+		"create":          {do: create, check: mayCreate, stacks: 1, id: noID, changes: true, audited: true, large: true, grows: true},
 		"held":            {do: held, check: mayWrite, stacks: 1, id: noID},
-		"break":           {do: breakLease, check: mayWrite, stacks: 1, id: noID, changes: true},
-		"lease":           {do: take, check: mayWrite, stacks: 1, leases: 1, id: noID, changes: true},
+		"break":           {do: breakLease, check: mayWrite, stacks: 1, id: noID, changes: true, audited: true},
+		"lease":           {do: take, check: mayWrite, stacks: 1, leases: 1, id: noID, changes: true, audited: true},
 		"release":         {do: release, check: mayWrite, stacks: 1, leases: 1, id: noID, changes: true},
 		"release-with":    {do: releaseWith, check: mayEnd, stacks: 1, leases: 1, id: endingID, changes: true, large: true},
 		"beat":            {do: beat, check: mayWrite, stacks: 1, leases: 1, id: noID},
 		"leased-load":     {do: leasedLoad, check: mayWrite, stacks: 1, leases: 1, id: noID},
 		"salvage":         {do: salvage, check: mayWrite, stacks: 1, leases: 1, id: noID},
-		"reset":           {do: reset, check: mayWrite, stacks: 1, leases: 1, id: noID, changes: true, large: true},
+		"reset":           {do: reset, check: mayWrite, stacks: 1, leases: 1, id: noID, changes: true, audited: true, large: true},
 		"append":          {do: appendRecord, check: mayWrite, stacks: 1, leases: 1, id: noID, changes: true, large: true},
 		"checkpoint":      {do: checkpoint, check: mayWrite, stacks: 1, leases: 1, id: noID, changes: true, large: true},
 		"checkpoint-both": {do: checkpointBoth, check: mayWriteBoth, stacks: 2, leases: 2, id: noID, changes: true, large: true},
-		"rename":          {do: rename, check: mayWriteBoth, stacks: 2, leases: 1, id: noID, changes: true, large: true},
-		"remove":          {do: remove, check: mayWrite, stacks: 1, leases: 1, id: noID, changes: true},
+		"rename":          {do: rename, check: mayWriteBoth, stacks: 2, leases: 1, id: noID, changes: true, audited: true, large: true},
+		"remove":          {do: remove, check: mayWrite, stacks: 1, leases: 1, id: noID, changes: true, audited: true},
 		"backups":         {do: backups, check: mayRead, stacks: 1, id: noID},
 		"backup":          {do: backup, check: mayRead, stacks: 1, id: backupID},
 		"history":         {do: history, check: mayRead, stacks: 1, id: noID},
-		"set-history":     {do: setHistory, check: mayWrite, stacks: 1, id: noID, changes: true, large: true},
+		"set-history":     {do: setHistory, check: mayWrite, stacks: 1, id: noID, changes: true, audited: true, large: true},
 		"modules/has":     {do: hasModule, check: mayUseModule, id: moduleID},
 		"modules/get":     {do: getModule, check: mayUseModule, id: moduleID},
 		"modules/put":     {do: putModule, check: mayPutModule, id: moduleID, changes: true, large: true, grows: true},
 		"kv/list":         {do: listValues, check: mayRead, stacks: 1, id: noID},
 		"kv/load":         {do: loadValue, check: mayRead, stacks: 1, id: providerID},
-		"kv/save":         {do: saveValue, check: mayWrite, stacks: 1, id: providerID, changes: true, large: true},
+		"kv/save":         {do: saveValue, check: mayWrite, stacks: 1, id: providerID, changes: true, audited: true, large: true},
 		"runs/list":       {do: listRuns, check: mayRead, stacks: 1, id: noID},
 		"runs/get":        {do: getRun, check: mayRead, stacks: 1, id: recordID},
 		"runs/put":        {do: putRun, check: mayWrite, stacks: 1, id: recordID, changes: true, large: true},

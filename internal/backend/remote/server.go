@@ -36,6 +36,9 @@ type Access struct {
 	Decrypts bool
 	// Creates, if set, returns an error unless a client that may not write a stack may make it with a checkpoint.
 	Creates func(ctx context.Context, stack state.StackName, checkpoint []byte) error
+	// Changing, if set, is called before a call that begins to write a stack, or writes what is beside its state, with what is known of
+	// the command. After an error, the call is not done.
+	Changing func(ctx context.Context, call string, stack state.StackName, detail string) error
 	// Created, if set, is called with a stack that the client has made.
 	Created func(ctx context.Context, stack state.StackName, checkpoint []byte) error
 	// Leased, if set, is called with a stack whose lease the client has got, which ends again if it returns an error.
@@ -196,6 +199,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if op.changes {
 		// Once a change has begun, its outcome is found out, also if the client is gone.
 		ctx = context.WithoutCancel(ctx)
+	}
+	if op.audited && access.Changing != nil {
+		if err := access.Changing(ctx, name, req.Stack, req.about()); err != nil {
+			refuse(err)
+			return
+		}
 	}
 	status, answer := s.do(intake.WithRoom(ctx, access.room), op, access, of, &req)
 	write(w, status, answer)

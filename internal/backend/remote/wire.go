@@ -87,6 +87,20 @@ func (r *request) size() int64 {
 	return int64(size)
 }
 
+// about returns what a call says of the command that makes it.
+func (r *request) about() string {
+	var about []string
+	for _, one := range []struct{ before, text string }{{"", r.Holder.Command}, {"by ", r.Holder.User}, {"on ", r.Holder.Host}, {"of the provider ", r.ID}} {
+		if one.text != "" {
+			about = append(about, one.before+one.text)
+		}
+	}
+	if r.Other != (state.StackName{}) {
+		about = append(about, "to "+r.Other.String())
+	}
+	return strings.Join(about, " ")
+}
+
 // answer has what the calls return.
 type answer struct {
 	Failure  *failure           `cbor:"failure,omitempty"`

@@ -229,9 +229,31 @@ type Token struct {
 	Person string `json:"person,omitempty"`
 	// By is the token that has issued it, empty for who runs the server.
 	By string `json:"by,omitempty"`
+	// Used is when it was last used, as of a minute ago, zero if it never was.
+	Used time.Time `json:"used,omitzero"`
 	// Secret is the token itself, which only the answer that issues it has.
 	Secret string `json:"secret,omitempty"`
 }
+
+// AuditEntry is an entry of the audit log of a team: who did something, or was refused it.
+type AuditEntry struct {
+	// Number counts the entries of all teams.
+	Number int64     `json:"number"`
+	Time   time.Time `json:"time"`
+	// Token did it, and Person is whose that is: see [Token.Person]. Both are empty for who runs the server.
+	Token  string `json:"token,omitempty"`
+	Person string `json:"person,omitempty"`
+	// From is the address of the connection, which is that of a proxy if there is one.
+	From string `json:"from,omitempty"`
+	// Action is what was done, such as "token.issue", or [Refused].
+	Action string `json:"action"`
+	// Subject is the name of what it was done to: a token, a run, a schedule, or a stack. Of a refusal it is the request.
+	Subject string `json:"subject"`
+	Detail  string `json:"detail,omitempty"`
+}
+
+// Refused is the action of an [AuditEntry] for what the token did not allow.
+const Refused = "refused"
 
 // Schedule repeats a run.
 type Schedule struct {

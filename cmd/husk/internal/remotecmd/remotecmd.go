@@ -3,6 +3,7 @@ package remotecmd
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -39,7 +40,7 @@ func Commands(a *cli.App) []*cobra.Command {
 		Use: "remote", Short: "See, cancel, approve, and retry the runs of a server, and repeat them",
 	}, nil, c.ls(), c.log(), c.decision("cancel", "Cancel a run: once to let running steps finish, twice to stop them"),
 		c.decision("approve", "Approve what a run would do, as its log shows it"), c.decision("reject", "Reject what a run would do"), c.retry(),
-		c.schedules(), c.tokens())
+		c.schedules(), c.tokens(), c.audit())
 	return []*cobra.Command{c.server(), c.worker(), remote}
 }
 
@@ -390,7 +391,14 @@ func (a commands) tokens() *cobra.Command {
 				if t.Person != "" && t.Person != t.Name {
 					person = "  for " + t.Person
 				}
-				if err := a.Printf("%-20s  %-7s  %s%s%s\n", t.Name, t.Role, projects, person, expires); err != nil {
+				if t.By != "" {
+					person += "  by " + t.By
+				}
+				used := "never used"
+				if !t.Used.IsZero() {
+					used = "used " + t.Used.Format(time.RFC3339)
+				}
+				if err := a.Printf("%-20s  %-7s  %s%s%s  %s\n", t.Name, t.Role, projects, person, expires, used); err != nil {
 					return err
 				}
 			}
@@ -433,6 +441,44 @@ func (a commands) tokens() *cobra.Command {
 	add.Flags().StringSliceVar(&projects, "project", nil, "only for this project, in which * stands for any text; can be repeated")
 	add.Flags().DurationVar(&expires, "expires", 0, "how long it is valid (default: until it is revoked)")
 	return cli.Group(&cobra.Command{Use: "token", Short: "Issue and revoke tokens of the team"}, nil, add, ls, rm)
+}
+
+// audit lists the audit log. The server answers with a page of it at once.
+func (a commands) audit() *cobra.Command {
+	var limit int
+	cmd := &cobra.Command{
+		Use: "audit", Short: "List who did what with the team's tokens, runs, schedules, and states, or was refused it",
+		Long: "List the audit log of the team, the newest entry first: tokens that were issued and revoked, decisions about runs,\n" +
+			"schedules that were set and removed, states that were written outside of a run, and what was refused.\n\n" +
+			"It needs a token with the role admin for all projects.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			client, err := Client(cmd.Context(), a.App)
+			if err != nil {
+				return err
+			}
+			all, before := []runapi.AuditEntry{}, ""
+			for len(all) < limit {
+				var page []runapi.AuditEntry
+				if _, err := client.Call(cmd.Context(), http.MethodGet, fmt.Sprintf("/v1/audit?limit=%d%s", limit-len(all), before), nil, &page); err != nil {
+					return err
+				}
+				if len(page) == 0 {
+					break
+				}
+				all = append(all, page...)
+				before = fmt.Sprintf("&before=%d", page[len(page)-1].Number)
+			}
+			return cli.WriteList(a.App, all, "There is nothing.", []string{"WHEN", "WHO", "FROM", "ACTION", "SUBJECT", "DETAIL"}, func(e runapi.AuditEntry) []string {
+				who := cmp.Or(e.Token, "who runs the server")
+				if e.Person != "" && e.Person != e.Token {
+					who += " of " + e.Person
+				}
+				return []string{e.Time.Local().Format(time.DateTime), who, e.From, e.Action, e.Subject, e.Detail}
+			})
+		},
+	}
+	cmd.Flags().IntVar(&limit, "limit", 50, "how many")
+	return cmd
 }
 
 func (a commands) call(ctx context.Context, method, path, done string, args ...any) error {

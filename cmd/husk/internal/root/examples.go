@@ -79,9 +79,12 @@ husk remote token rm carl  revoke it`,
 husk remote token add carl request --project 'shop-*'  for some projects
 husk remote token add ci preview --expires 2160h  for 90 days`,
 	"husk remote token ls": `
-husk remote token ls  names, roles, and projects`,
+husk remote token ls  names, roles, projects, issuers, and last uses`,
 	"husk remote token rm": `
 husk remote token rm carl  revoke it`,
+	"husk remote audit": `
+husk remote audit  the last entries
+husk remote audit --json --limit 100000 > audit.json  export them`,
 	"husk destroy": `
 husk destroy --preview-only  show what would be deleted
 husk destroy --target '**::web' --yes  delete only the resource with the name web

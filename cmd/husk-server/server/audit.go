@@ -1,0 +1,108 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/base/intake"
+)
+
+const (
+	// maxAuditText bounds the subject and the detail of an entry, in bytes.
+	maxAuditText = 1 << 10
+	// maxAuditPage bounds the entries of an answer.
+	maxAuditPage = 1000
+	// keptRefusals is how many refusals of a team are kept: a token that is refused all the time fills no disk, and displaces
+	// nothing else.
+	keptRefusals = 10_000
+)
+
+// audit adds an entry to the audit log in the transaction of what it is about. Nothing changes an entry, and only age removes one.
+func (t *tx) audit(c *caller, action, subject, format string, args ...any) error {
+	_, err := t.exec("INSERT INTO husk_audit (tenant, at, token, person, address, action, subject, detail) VALUES (?, "+t.now()+", ?, ?, ?, ?, ?, ?)",
+		c.tenant, c.name, c.person, c.from, action, storable(subject, maxAuditText), storable(fmt.Sprintf(format, args...), maxAuditText))
+	return err
+}
+
+// auditState adds an entry for a call that writes the state of a stack outside of a run, before the call: states are elsewhere.
+func (s *Server) auditState(ctx context.Context, c *caller, call string, stack state.StackName, detail string) error {
+	err := s.db.step(ctx, func(t *tx) error {
+		return t.audit(c, "state."+strings.ReplaceAll(call, "/", "-"), stack.String(), "%s", detail)
+	})
+	return away(err)
+}
+
+// auditRefusal adds an entry for what a token did not allow. An entry that is lost changes nothing about the refusal.
+func (s *Server) auditRefusal(r *http.Request, c *caller, refused *refusal) {
+	if c == nil || refused.status != http.StatusForbidden && !refused.hides {
+		return
+	}
+	const patience = 5 * time.Second
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), patience)
+	defer cancel()
+	err := s.db.step(ctx, func(t *tx) error {
+		return t.audit(c, runapi.Refused, r.Method+" "+r.URL.Path, "%s", refused.reason)
+	})
+	if err != nil {
+		slog.Error("a refusal is not in the audit log", "token", c.name, "tenant", c.tenant, "error", err)
+	}
+}
+
+// auditLog returns the newest entries of a tenant whose numbers are less than one.
+func (s *Server) auditLog(ctx context.Context, tenant string, before int64, most int) (all []runapi.AuditEntry, err error) {
+	all = []runapi.AuditEntry{}
+	err = s.db.step(ctx, func(t *tx) error {
+		return t.rows(func(scan func(...any) error) error {
+			var e runapi.AuditEntry
+			var at int64
+			if err := scan(&e.Number, &at, &e.Token, &e.Person, &e.From, &e.Action, &e.Subject, &e.Detail); err != nil {
+				return err
+			}
+			e.Time = timeOf(at)
+			all = append(all, e)
+			return intake.Room(ctx, rowCopies*int64(smallRow+len(e.Subject)+len(e.Detail)))
+		}, "SELECT number, at, token, person, address, action, subject, detail FROM husk_audit WHERE tenant = ? AND number < ? ORDER BY number DESC LIMIT ?",
+			tenant, before, min(most, maxAuditPage))
+	})
+	return all, err
+}
+
+// pruneAudit removes entries that are older than the server keeps them, and all but the newest refusals of each team.
+func (s *Server) pruneAudit(ctx context.Context, now time.Time) error {
+	const most = 1000 // in a step, so that others get their turn
+	remove := func(condition string, args ...any) error {
+		for {
+			var n int64
+			err := s.db.step(ctx, func(t *tx) (err error) {
+				n, err = t.exec("DELETE FROM husk_audit WHERE number IN (SELECT number FROM husk_audit WHERE "+condition+" LIMIT ?)", append(args, most)...)
+				return err
+			})
+			if err != nil || n < most {
+				return err
+			}
+		}
+	}
+	err := remove("at < ?", millis(now.Add(-s.options.KeepAudit)))
+	var tenants []string
+	err = errors.Join(err, s.db.step(ctx, func(t *tx) error {
+		tenants = nil
+		return t.rows(func(scan func(...any) error) error {
+			var tenant string
+			err := scan(&tenant)
+			tenants = append(tenants, tenant)
+			return err
+		}, "SELECT tenant FROM husk_audit WHERE action = 'refused' GROUP BY tenant HAVING count(*) > ?", keptRefusals)
+	}))
+	for _, tenant := range tenants {
+		err = errors.Join(err, remove("action = 'refused' AND tenant = ? AND number <= (SELECT number FROM husk_audit WHERE action = 'refused' AND tenant = ?"+
+			" ORDER BY number DESC LIMIT 1 OFFSET ?)", tenant, tenant, keptRefusals))
+	}
+	return err
+}
