@@ -153,15 +153,8 @@ type looked struct {
 // look has runs be ready whose time has come. With a database that several servers share it also tells who waits what others have changed:
 // one transaction for all of them, because PgBouncer passes on no notifications.
 func (s *Server) look() {
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, stop := s.untilClosed(context.Background())
 	defer stop()
-	go func() {
-		select {
-		case <-s.closing:
-			stop() // what is read is not waited for
-		case <-ctx.Done():
-		}
-	}()
 	last := &looked{}
 	for failing := false; ; {
 		next, err := s.lookOnce(ctx, last)

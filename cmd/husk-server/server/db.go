@@ -236,10 +236,12 @@ func openDB(ctx context.Context, address, dir string) (*db, error) {
 		d.SetMaxOpenConns(1) // steps that write exclude each other anyway
 		d.river = riversqlite.New(d.DB)
 	}
-	ctx, cancel := context.WithTimeout(ctx, openTime)
+	reaching, cancel := context.WithTimeout(ctx, openTime)
 	defer cancel()
-	if err = d.PingContext(ctx); err == nil {
-		err = d.migrate(ctx)
+	if err = d.PingContext(reaching); err == nil {
+		making, cancel := context.WithTimeout(ctx, makeTime)
+		defer cancel()
+		err = d.migrate(making)
 	}
 	if err != nil {
 		_ = d.Close()
@@ -251,11 +253,13 @@ func openDB(ctx context.Context, address, dir string) (*db, error) {
 	return d, nil
 }
 
-const openTime = 30 * time.Second
-
-// idleTime is how long a transaction may wait for its server. One that hangs, or whose machine is gone, has rows that others wait for.
-// It is longer than what holds a lock while tables are made.
-const idleTime = 2 * openTime
+const (
+	// openTime bounds the time in which the database is reached, and makeTime the one in which tables are made: an index of millions of rows
+	// takes minutes.
+	openTime, makeTime = 30 * time.Second, 15 * time.Minute
+	// idleTime is how long a transaction may wait for its server. One that hangs, or whose machine is gone, has rows that others wait for.
+	idleTime = time.Minute
+)
 
 // migrate makes the tables of this version, and those of River. Servers that start at once wait for each other.
 func (d *db) migrate(ctx context.Context) error {
@@ -287,7 +291,11 @@ func (d *db) lockTables(ctx context.Context) (unlock func(), err error) {
 		return nil, err
 	}
 	const huskServer = 0x6875736b // any number that others do not use
-	if _, err := holding.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", huskServer); err != nil {
+	_, err = holding.ExecContext(ctx, fmt.Sprintf("SET LOCAL idle_in_transaction_session_timeout = %d", makeTime.Milliseconds()))
+	if err == nil {
+		_, err = holding.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", huskServer)
+	}
+	if err != nil {
 		return nil, errors.Join(err, holding.Rollback())
 	}
 	return func() { _ = holding.Rollback() }, nil // it has changed nothing

@@ -63,6 +63,9 @@ func MakeEarlier(ctx context.Context, o Options, version int, statements ...stri
 // PruneAudit removes what the audit log does not keep.
 func (s *Server) PruneAudit(ctx context.Context) error { return s.pruneAudit(ctx, time.Now()) }
 
+// Prune removes what is old.
+func (s *Server) Prune(ctx context.Context) error { return s.prune(ctx, time.Now()) }
+
 // EndLater returns a function that ends the lease of the worker that has a run now, by the token of the run.
 func (s *Server) EndLater(token string) func(context.Context) {
 	var r *record

@@ -773,3 +773,64 @@ func TestRunsDecryptForWhoMay(t *testing.T) {
 		}
 	}
 }
+
+// What pruning has removed stays removed if it cannot go on: a run, and a part of a long log. What is needed stays.
+func TestPruning(t *testing.T) {
+	everywhere(t, func(t *testing.T, o server.Options) {
+		o.Keep = time.Hour
+		b := open(t, o)
+		ann, worker := b.client("acme", "ann", runapi.Request), b.client("acme", "w", runapi.Work)
+		exec := func(statement string, args ...any) {
+			t.Helper()
+			require.NoError(t, b.server.Exec(t.Context(), statement, args...))
+		}
+		count := func(query string) int {
+			t.Helper()
+			n, err := b.server.Count(t.Context(), query)
+			require.NoError(t, err)
+			return n
+		}
+		// A line of the second run cannot be removed.
+		cannot := "CREATE TRIGGER cannot BEFORE DELETE ON husk_lines WHEN OLD.number = 1100 AND OLD.run IN (SELECT id FROM husk_runs WHERE stack = 'long') BEGIN SELECT RAISE(ABORT, 'cannot'); END"
+		if o.Database != "" {
+			exec("CREATE FUNCTION cannot() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF OLD.number = 1100 AND OLD.run IN (SELECT id FROM husk_runs WHERE stack = 'long') THEN RAISE 'cannot'; END IF; RETURN OLD; END $$")
+			cannot = "CREATE TRIGGER cannot BEFORE DELETE ON husk_lines FOR EACH ROW EXECUTE FUNCTION cannot()"
+		}
+		exec(cannot)
+		for n, stack := range []string{"first", "long", "kept"} {
+			run := b.asked(ann, runapi.NewRun{Project: "shop", Stack: stack})
+			claim := b.next(worker, "w", nil)
+			var lines []runapi.Line
+			for n := range 1200 {
+				lines = append(lines, runapi.Line{Number: int64(n) + 1, Stream: runapi.Out, Text: "x"})
+			}
+			_, err := b.of(claim).CallFor(t.Context(), 0, http.MethodPost, "/v1/work/beat", runapi.Beat{Lines: lines}, nil)
+			require.NoError(t, err)
+			require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Succeeded}))
+			if stack != "kept" {
+				exec("UPDATE husk_runs SET ended = ? WHERE id = ?", n+1, run.ID)
+			}
+		}
+		require.NoError(t, ann.SendBundle(t.Context(), digest("old"), []byte("old")))
+		require.NoError(t, ann.SendBundle(t.Context(), digest("queued"), []byte("queued")))
+		b.asked(ann, runapi.NewRun{Project: "shop", Stack: "queued", Bundle: digest("queued")})
+		exec("UPDATE husk_bundles SET made = 1")
+
+		require.ErrorContains(t, b.server.Prune(t.Context()), "cannot")
+		require.Zero(t, count("SELECT count(*) FROM husk_runs WHERE stack = 'first'"))
+		require.Equal(t, 1, count("SELECT count(*) FROM husk_runs WHERE stack = 'long'"))
+		left := count("SELECT count(*) FROM husk_lines WHERE run IN (SELECT id FROM husk_runs WHERE stack = 'long')")
+		require.Greater(t, left, 100)
+		require.Less(t, left, 1200)
+
+		drop := "DROP TRIGGER cannot"
+		if o.Database != "" {
+			drop += " ON husk_lines"
+		}
+		exec(drop)
+		require.NoError(t, b.server.Prune(t.Context()))
+		require.Equal(t, 2, count("SELECT count(*) FROM husk_runs"), "one that ended lately, and one that waits")
+		require.Equal(t, 1200, count("SELECT count(*) FROM husk_lines"))
+		require.Equal(t, 1, count("SELECT count(*) FROM husk_bundles"), "that of the run that waits")
+	})
+}

@@ -173,6 +173,19 @@ func (s *Server) Close() error {
 	return errors.Join(err, s.db.Close())
 }
 
+// untilClosed returns a context that ends when the server stops.
+func (s *Server) untilClosed(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-s.closing:
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, stop
+}
+
 // free gives memory back to the system once requests that have taken much of it have ended.
 func (s *Server) free() {
 	const interval, much = 5 * time.Second, 16 << 20

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"log/slog"
 	"time"
@@ -42,15 +43,8 @@ func ignore[T river.JobArgs](context.Context, *river.Job[T]) error { return nil 
 // mind takes runs from workers that are not heard of, until the server stops. Each server does, by the clock of the database: timers
 // of River go by the clocks of servers.
 func (s *Server) mind() {
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, stop := s.untilClosed(context.Background())
 	defer stop()
-	go func() {
-		select {
-		case <-s.closing:
-			stop()
-		case <-ctx.Done():
-		}
-	}()
 	ticks := time.NewTicker(max(min(lookAgain, s.options.Lease/countParts), time.Millisecond))
 	defer ticks.Stop()
 	for failing := false; ; {
@@ -136,31 +130,124 @@ type pruner struct {
 
 func (w *pruner) Timeout(*river.Job[pruneArgs]) time.Duration { return timerTime }
 
-// Work removes runs that ended long ago, their logs, bundles that no open run nor schedule needs, and workers that are gone.
+// Work removes what is old. If there is more of it than half of its time is enough for, or the server stops, it goes on later.
 func (w *pruner) Work(ctx context.Context, _ *river.Job[pruneArgs]) error {
-	return errors.Join(w.s.prune(ctx, time.Now()), w.s.pruneAudit(ctx, time.Now()))
+	ctx, stop := w.s.untilClosed(ctx)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, timerTime/2)
+	defer cancel()
+	err := errors.Join(w.s.prune(ctx, time.Now()), w.s.pruneAudit(ctx, time.Now()))
+	if ctx.Err() != nil {
+		return river.JobSnooze(0)
+	}
+	return err
 }
 
+const (
+	// gone is how long workers that are not heard of are kept, and bundles that no open run and no schedule needs.
+	gone = 24 * time.Hour
+	// pruneRows and pruneBytes bound what a step of pruning removes. Others wait for a step.
+	pruneRows, pruneBytes = 500, 4 << 20
+)
+
+// prune removes runs that ended long ago, their logs, bundles that no open run nor schedule needs, and workers that are gone: in small
+// steps, each of which is done whatever becomes of the next, and with as much time between two as one took.
 func (s *Server) prune(ctx context.Context, now time.Time) error {
-	const gone = 24 * time.Hour
-	return s.db.step(ctx, func(t *tx) error {
-		old, day := millis(now.Add(-s.options.Keep)), millis(now.Add(-gone))
-		for _, statement := range []struct {
-			text string
-			args []any
-		}{
-			{"DELETE FROM husk_lines WHERE run IN (SELECT id FROM husk_runs WHERE ended > 0 AND ended < ?)", []any{old}},
-			{"DELETE FROM husk_runs WHERE ended > 0 AND ended < ?", []any{old}},
-			{"DELETE FROM husk_bundles WHERE made < ? AND NOT EXISTS (SELECT 1 FROM husk_runs r WHERE r.tenant = husk_bundles.tenant AND r.state IN ('queued', 'running', 'waiting') AND r.bundle = husk_bundles.digest)" +
-				" AND NOT EXISTS (SELECT 1 FROM husk_schedules s WHERE s.tenant = husk_bundles.tenant AND s.bundle = husk_bundles.digest)", []any{day}},
-			{"DELETE FROM husk_workers WHERE seen < ?", []any{day}},
-		} {
-			if _, err := t.exec(statement.text, statement.args...); err != nil {
-				return err
+	old, day := millis(now.Add(-s.options.Keep)), millis(now.Add(-gone))
+	last := bundleKey{}
+	for moreRuns, moreBundles := true, true; moreRuns || moreBundles; {
+		began := time.Now()
+		err := s.db.step(ctx, func(t *tx) (err error) {
+			if moreRuns {
+				if moreRuns, err = t.pruneRuns(old); err != nil {
+					return err
+				}
 			}
+			if moreBundles {
+				last, moreBundles, err = t.pruneBundle(day, last)
+			}
+			return err
+		})
+		if err != nil {
+			return err
 		}
-		return nil
+		select {
+		case <-time.After(time.Since(began)):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return s.db.step(ctx, func(t *tx) error {
+		_, err := t.exec("DELETE FROM husk_workers WHERE seen < ?", day)
+		return err
 	})
+}
+
+// pruneRuns removes some runs that ended before a time, or some lines of the log of one, and reports whether there may be more.
+func (t *tx) pruneRuns(before int64) (more bool, err error) {
+	rows, bytes := pruneRows, int64(pruneBytes)
+	for rows > 0 && bytes > 0 {
+		var id string
+		err := t.row("SELECT id FROM husk_runs WHERE ended > 0 AND ended < ? ORDER BY ended LIMIT 1", before).Scan(&id)
+		if errors.Is(err, sql.ErrNoRows) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		last, whole := int64(0), true
+		if err := t.rows(func(scan func(...any) error) error {
+			if whole = rows > 0 && bytes > 0; !whole {
+				return errEnough
+			}
+			var size int64
+			err := scan(&last, &size)
+			rows, bytes = rows-1, bytes-size
+			return err
+		}, "SELECT number, octet_length(text) FROM husk_lines WHERE run = ? ORDER BY number LIMIT ?", id, rows+1); err != nil && !errors.Is(err, errEnough) {
+			return false, err
+		}
+		if _, err := t.exec("DELETE FROM husk_lines WHERE run = ? AND number <= ?", id, last); err != nil || !whole {
+			return true, err
+		}
+		if _, err := t.exec("DELETE FROM husk_runs WHERE id = ?", id); err != nil {
+			return false, err
+		}
+		rows--
+	}
+	return true, nil
+}
+
+// bundleKey is the place of a bundle among all, the oldest first.
+type bundleKey struct {
+	made           int64
+	tenant, digest string
+}
+
+// pruneBundle removes the first bundle after a place that was made before a time, and that nobody needs. It returns its place, and whether
+// there may be more.
+func (t *tx) pruneBundle(before int64, after bundleKey) (last bundleKey, more bool, err error) {
+	last, found := after, false
+	n := 0
+	if err := t.rows(func(scan func(...any) error) error {
+		if found {
+			return errEnough
+		}
+		needed := 0
+		n++
+		err := scan(&last.made, &last.tenant, &last.digest, &needed)
+		found = needed == 0
+		return err
+	}, "SELECT made, tenant, digest, CASE WHEN EXISTS (SELECT 1 FROM husk_runs r WHERE r.tenant = husk_bundles.tenant AND r.state IN ('queued', 'running', 'waiting') AND r.bundle = husk_bundles.digest)"+
+		" OR EXISTS (SELECT 1 FROM husk_schedules s WHERE s.tenant = husk_bundles.tenant AND s.bundle = husk_bundles.digest) THEN 1 ELSE 0 END"+
+		" FROM husk_bundles WHERE made < ? AND (made, tenant, digest) > (?, ?, ?) ORDER BY made, tenant, digest LIMIT ?",
+		before, after.made, after.tenant, after.digest, pruneRows); err != nil && !errors.Is(err, errEnough) {
+		return last, false, err
+	}
+	if found { // unless it is used again meanwhile
+		_, err = t.exec("DELETE FROM husk_bundles WHERE tenant = ? AND digest = ? AND made < ?", last.tenant, last.digest, before)
+	}
+	return last, found || n == pruneRows, err
 }
 
 // startTimers starts River.
