@@ -376,7 +376,7 @@ func TestReadsAreRefusedBeforeTheyAreLoaded(t *testing.T) {
 		}
 		const many = 8000
 		require.NoError(t, b.server.Exec(t.Context(), "INSERT INTO husk_tokens (hash, tenant, name, person, issued_by, role, projects, made, expires) SELECT 'h' || i, 'acme', 'token-' || i, 'x', '', 'read', '[]', 0, 0 FROM "+numbers(many)))
-		require.NoError(t, b.server.Exec(t.Context(), "INSERT INTO husk_audit (tenant, at, token, person, address, action, subject, detail) SELECT 'acme', i, '', '', '', '', '', '"+large[:1000]+"' FROM "+numbers(many)))
+		require.NoError(t, b.server.Exec(t.Context(), "INSERT INTO husk_audit (tenant, at, token, person, address, action, subject, detail) SELECT 'acme', 4000000000000, '', '', '', '', '', '"+large[:1000]+"' FROM "+numbers(many)))
 		require.NoError(t, b.server.Exec(t.Context(), "INSERT INTO husk_workers (tenant, name, labels, slots, running, seen) SELECT 'acme', 'worker-' || i, '{}', 1, 0, 4000000000000 FROM "+numbers(many)))
 		for _, statement := range []string{
 			"INSERT INTO %[1]sstacks (project, name, present, checkpoint) SELECT 'project-' || i, 'dev', %[2]s, CAST('{}' AS %[3]s) FROM " + numbers(many),
