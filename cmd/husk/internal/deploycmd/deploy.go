@@ -237,8 +237,8 @@ func (s *session) run(ctx context.Context, c command, o *openRun) (declined bool
 		return c.result(ctx, o, result)
 	}
 	// All is planned before anything is done: a refusal, such as to delete a protected resource, then stops
-	// the run before any change.
-	if c.previewOnly || !f.skipPreview {
+	// the run before any change. A plan is carried out as a whole or not at all.
+	if c.previewOnly || !f.skipPreview || f.plan != "" {
 		if !c.previewOnly && f.yes {
 			s.plan()
 		}

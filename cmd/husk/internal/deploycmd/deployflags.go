@@ -93,7 +93,7 @@ func (f *deployFlags) add(cmd *cobra.Command, names string) {
 		{"update-on-import", "", &f.updateOnImport,
 			"update an imported resource that differs from the program, instead of failing"},
 		{"legacy-diff", "", &f.legacyDiff, "call Diff of providers only if inputs changed"},
-		{"plan", "", &f.plan, "do exactly what the plan in this file says"},
+		{"plan", "", &f.plan, "do exactly what the plan in this file says, after a preview that compares all with it"},
 		{"save-plan", "", &f.savePlan, "save the plan in this file, for husk up --plan"},
 		{"import-file", "", &f.importFile,
 			"write the resources that would be created to a file for husk import, with placeholders for IDs"},
