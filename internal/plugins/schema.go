@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/internal/base/atomicfile"
+	"github.com/husk-dev/husk/internal/plugins/lockfile"
 )
 
 // Package implements [yamlprogram.Schemas]. It returns the schema of a package of the project, nil if its
@@ -124,12 +126,9 @@ func parameterize(ctx context.Context, provider abi.Provider, pkg program.Packag
 // Schema returns the JSON of a module's schema. The error is abi.ErrUnimplemented if it has none. Schemas
 // are cached by the module's digest, because large ones take a while to make.
 func (p *Plugins) Schema(ctx context.Context, m *Module) ([]byte, error) {
-	var file string // empty without a cache
-	if cache := p.options.Places.Cache; cache != "" {
-		file = filepath.Join(cache, "schemas", strings.TrimPrefix(m.Info().Digest, DigestPrefix)+".json")
-		if text, err := os.ReadFile(file); err == nil {
-			return text, nil
-		}
+	file := p.schemaFile(m.Info().Digest)
+	if text, err := os.ReadFile(file); err == nil {
+		return text, nil
 	}
 	var text []byte
 	err := m.ungranted(ctx, func(provider abi.Provider) error {
@@ -150,4 +149,39 @@ func (p *Plugins) Schema(ctx context.Context, m *Module) ([]byte, error) {
 		}
 	}
 	return text, nil
+}
+
+// schemaFile returns the file of a module's schema in the cache, empty without a cache.
+func (p *Plugins) schemaFile(digest string) string {
+	if p.options.Places.Cache == "" {
+		return ""
+	}
+	return filepath.Join(p.options.Places.Cache, "schemas", strings.TrimPrefix(digest, DigestPrefix)+".json")
+}
+
+// KnownSchema returns the schema of a package that the cache has, nil for none. Nothing is fetched, built, compiled, or run:
+// the module is a file or pinned in husk.lock, and no parameters make another package of it.
+func (p *Plugins) KnownSchema(pkg program.Package) (*schema.Package, error) {
+	declared, err := p.project.ProviderVersion(pkg.Source, pkg.Version)
+	if err != nil || declared == nil || declared.Native || pkg.Parameterized() {
+		return nil, err
+	}
+	var digest string
+	if declared.Source == "" {
+		digest, err = p.digestOf(p.rootOf(declared.Path), declared.Path)
+	} else if lock, failed := lockfile.Load(p.project); failed != nil {
+		err = failed
+	} else if locked, failed := lock.Of(declared); failed != nil || locked == nil {
+		err = failed
+	} else {
+		digest = locked.Digest
+	}
+	if err != nil || digest == "" {
+		return nil, err
+	}
+	text, err := os.ReadFile(p.schemaFile(digest))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // nobody has asked for it
+	}
+	return parseSchema(text, err)
 }

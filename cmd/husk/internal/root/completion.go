@@ -185,7 +185,8 @@ func (c completer) actions(ctx context.Context) (names []string) {
 	return names
 }
 
-// types returns the resource types of the project's packages.
+// types returns the resource types of the project's packages that other commands have asked for their schemas: whoever presses a
+// key waits for no compiler, asks no registry, and decides about no provider.
 func (c completer) types(ctx context.Context) (types []string) {
 	project, err := c.Project(ctx)
 	if err != nil {
@@ -193,7 +194,7 @@ func (c completer) types(ctx context.Context) (types []string) {
 	}
 	_ = c.WithPlugins(ctx, project, func(p *plugins.Plugins) error {
 		for _, name := range c.providers(ctx) {
-			s, err := p.Package(ctx, project.Package(name))
+			s, err := p.KnownSchema(project.Package(name))
 			if err != nil || s == nil {
 				continue
 			}
