@@ -164,6 +164,9 @@ func (d *deployment) applySame(ctx context.Context, s *step) error {
 	s.new.ID, s.new.Outputs, s.new.InitErrors = s.old.ID, s.old.Outputs, s.old.InitErrors
 	s.new.Created, s.new.Modified, s.new.ImportID = s.old.Created, s.old.Modified, s.old.ImportID
 	s.new.RefreshBeforeUpdate = s.old.RefreshBeforeUpdate
+	if s.old.DeletedWith != s.new.DeletedWith || !slices.Equal(s.old.ReplaceWith, s.new.ReplaceWith) {
+		s.new.Modified = d.now() // it belongs to the newest ones
+	}
 	if s.provider == d.registry {
 		if err := d.registry.same(ctx, s.new.URN, s.new.ID, s.new.Inputs); err != nil {
 			return err

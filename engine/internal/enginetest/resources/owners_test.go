@@ -12,6 +12,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/callback"
 	"github.com/husk-dev/husk/engine/internal/enginetest"
@@ -523,4 +524,55 @@ func TestRefreshGivesNoOwner(t *testing.T) {
 	s.Edit = func(d *enginetest.Deployment) { d.IgnoreProtect = true }
 	s.Destroy()
 	require.Equal(t, []string{"first"}, s.Cloud.IDs())
+}
+
+// What the program has a resource belong to is the newest copy, though an old one still waits for its deletion.
+func TestBelongsToTheNewestCopy(t *testing.T) {
+	program := func(key string, option func(*abi.ResourceOptions, urn.URN)) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			a, err := p.Custom(enginetest.Strict, "a", enginetest.Props("key", key))
+			if err != nil {
+				return err
+			}
+			_, err = p.Custom(enginetest.Plain, "b", enginetest.Props(), func(o *abi.ResourceOptions) { option(o, a.URN) })
+			return err
+		}
+	}
+	for name, option := range map[string]func(*abi.ResourceOptions, urn.URN){
+		"deleted with":  func(o *abi.ResourceOptions, a urn.URN) { o.DeletedWith = a },
+		"replaced with": func(o *abi.ResourceOptions, a urn.URN) { o.ReplaceWith = []urn.URN{a} },
+	} {
+		prepared := func(t *testing.T) *enginetest.Stack {
+			s := owning(t)
+			none := func(*abi.ResourceOptions, urn.URN) {}
+			s.Up(program("1", none))
+			failing(s, "delete a-1")
+			for _, option := range []func(*abi.ResourceOptions, urn.URN){none, option} {
+				_, err := s.Try(enginetest.Up, program("2", option))
+				require.ErrorContains(t, err, "no luck", "nothing keeps the old copy")
+			}
+			return s
+		}
+		t.Run(name+", updated", func(t *testing.T) {
+			s := prepared(t)
+			s.Cloud.Hook = nil
+			s.Up(program("2", option))
+			require.Equal(t, []string{"delete-replaced a"}, s.Steps())
+		})
+		t.Run(name+", destroyed", func(t *testing.T) {
+			s := prepared(t)
+			failing(s, "delete a-3")
+			_, err := s.Try(enginetest.Destroy, nil)
+			require.ErrorContains(t, err, "no luck")
+			requireNothingLost(t, s)
+		})
+		t.Run(name+", refreshed", func(t *testing.T) {
+			s := prepared(t)
+			s.Cloud.Hook = nil
+			s.Cloud.Change("a-3", nil)
+			s.Refresh()
+			s.Destroy()
+			require.Empty(t, s.Cloud.IDs())
+		})
+	}
 }
