@@ -144,14 +144,9 @@ func (d *deployment) deleteAll(ctx context.Context, going []*state.Resource) (er
 	for _, res := range going {
 		d.registrations.PendingDelete.Set(res, true)
 	}
-	c := graph.CopiesAmong(going, d.recorder.Resources())
-	groups := graph.Antichains(c)
-	d.shareObjects(going, groups)
-	c, takes := d.takeAlong(c, going, false)
+	c, takes := d.takeAlong(graph.CopiesAmong(going, d.recorder.Resources()), going, false)
 	takenBy := reversed(takes)
-	if len(takes) > 0 {
-		groups = graph.Antichains(c)
-	}
+	groups := d.shareObjects(going, graph.Antichains(c))
 	kept := make([]bool, len(going))
 	keep := func(i int) { c.Used(i, graph.AnyCopy, func(at int) { kept[at] = true }) }
 	begun := &begunDeletions{d: d}
@@ -266,6 +261,11 @@ func (o *objects) ownsObject(res *state.Resource) bool {
 	return res.Custom && !res.External && !o.options(res).RetainOnDelete && !res.PendingReplacement
 }
 
+// isShared reports whether another recorded resource is the same object.
+func (o *objects) isShared(res *state.Resource) bool {
+	return slices.ContainsFunc(o.recorder.Claiming(res), func(other *state.Resource) bool { return other != res && o.sameObject(res, other) })
+}
+
 // claimant returns another recorded resource that is the same object as res and stays, nil if there is none: a
 // replacement that made the object over itself, or a resource that was renamed without an alias.
 func (o *objects) claimant(res *state.Resource) *state.Resource {
@@ -286,30 +286,47 @@ func (o *objects) claimant(res *state.Resource) *state.Resource {
 func (o *objects) noLongerDeleted(resources ...*state.Resource) {
 	for _, res := range resources {
 		o.registrations.PendingDelete.Remove(res)
+		o.registrations.SharedObject.Remove(res)
 	}
 }
 
 // shareObjects notes all but the last of resources that are deleted and are one object: what uses any of
-// them is gone only then.
-func (o *objects) shareObjects(going []*state.Resource, order [][]int) {
+// them is gone only then. It returns the order with these one after the other, so that the object is deleted when no other
+// resource is it any more.
+func (o *objects) shareObjects(going []*state.Resource, order [][]int) (out [][]int) {
 	type object struct{ typ, id string }
-	last := make(map[object][]*state.Resource)
+	type holder struct {
+		res   *state.Resource
+		group int
+	}
+	last := make(map[object][]holder)
 	for _, group := range order {
-		for _, at := range group {
-			res := going[at]
-			if !record.IsObject(res) || !o.ownsObject(res) {
-				continue
+		for len(group) > 0 {
+			var now, later []int
+			for _, at := range group {
+				res := going[at]
+				if !record.IsObject(res) || !o.ownsObject(res) {
+					now = append(now, at)
+					continue
+				}
+				holders := last[object{res.Type, res.ID}]
+				i := slices.IndexFunc(holders, func(other holder) bool { return o.sameObject(res, other.res) })
+				switch {
+				case i < 0:
+					last[object{res.Type, res.ID}] = append(holders, holder{res, len(out)})
+				case holders[i].group == len(out):
+					later = append(later, at)
+					continue
+				default:
+					o.registrations.SharedObject.Set(holders[i].res, true)
+					holders[i] = holder{res, len(out)}
+				}
+				now = append(now, at)
 			}
-			key := object{res.Type, res.ID}
-			i := slices.IndexFunc(last[key], func(other *state.Resource) bool { return o.sameObject(res, other) })
-			if i < 0 {
-				last[key] = append(last[key], res)
-				continue
-			}
-			o.registrations.SharedObject.Set(last[key][i], true)
-			last[key][i] = res
+			out, group = append(out, now), later
 		}
 	}
+	return out
 }
 
 // warnOfSharedObject warns of an object that is not deleted, since it is still wanted.
@@ -405,7 +422,7 @@ func first(owners map[*state.Resource]*state.Resource, res *state.Resource) *sta
 // mean, it is among those that are deleted, and its own deletion, or that of its owner, deletes an object. What was made
 // or taken over after res was last changed is another object than the one that res belongs to.
 func (o *objects) ownerOf(res *state.Resource, going map[*state.Resource]int, early bool) *state.Resource {
-	if res.DeletedWith == "" || o.evidenceFor(res) != ofDeletion || o.refusesDeletion(res, early) {
+	if res.DeletedWith == "" || o.evidenceFor(res) != ofDeletion || o.isShared(res) || o.refusesDeletion(res, early) {
 		return nil
 	}
 	var owner *state.Resource
@@ -418,7 +435,7 @@ func (o *objects) ownerOf(res *state.Resource, going map[*state.Resource]int, ea
 		}
 		owner = other
 	}
-	if owner == nil || !record.IsObject(owner) || o.evidenceFor(owner) != ofDeletion || o.refusesDeletion(owner, early) {
+	if owner == nil || !record.IsObject(owner) || o.evidenceFor(owner) != ofDeletion || o.isShared(owner) || o.refusesDeletion(owner, early) {
 		return nil
 	}
 	if _, goes := going[owner]; !goes {

@@ -99,11 +99,15 @@ func (g *generator) deleteEarly(ctx context.Context, root *state.Resource) ([]*s
 	}
 	c, takes := g.takeAlong(all.Among(with), with, true)
 	takenBy := reversed(takes)
+	order := graph.Antichains(c)
+	for i, group := range order { // the steps of old copies are later
+		order[i] = slices.DeleteFunc(group, func(at int) bool { return at >= len(going) })
+	}
 	var steps []*step
-	for _, group := range graph.Antichains(c) {
+	for _, group := range g.shareObjects(with, order) {
 		for _, at := range slices.Backward(group) {
 			res := with[at]
-			if takenBy[res] != nil || slices.Contains(copies, res) {
+			if takenBy[res] != nil {
 				continue
 			}
 			provider, err := g.deletionProvider(ctx, g.providerChoice, res)

@@ -1,15 +1,19 @@
 package resources_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/callback"
 	"github.com/husk-dev/husk/engine/internal/enginetest"
 	"github.com/husk-dev/husk/engine/state"
 )
@@ -238,4 +242,62 @@ func TestSameIDOfALikeProviderIsTheSameObject(t *testing.T) {
 	s.Up(program(1, "f"))
 	s.Up(program(2, "g"))
 	require.Equal(t, []string{"x"}, s.Cloud.IDs())
+}
+
+// An object of several resources is deleted when no other resource is it any more: not while a hook keeps one of them.
+func TestObjectOfSeveralResourcesGoesLast(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewFiles())
+	program := files(enginetest.File, "rw", "f", "x", "g", "x", "h", "x")
+	s.Up(program)
+	s.Change("f", func(res *state.Resource) { res.ResourceHooks = map[string][]string{"before_delete": {"guard"}} })
+	s.Edit = func(d *enginetest.Deployment) { d.ContinueOnError = true }
+	_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
+		return p.Monitor.(callback.Monitor).RegisterHook(callback.Hook{Name: "guard", Run: func(context.Context, callback.Step) error {
+			return errors.New("not now")
+		}})
+	}))
+	require.ErrorContains(t, err, "not now")
+	require.Equal(t, []string{"x"}, s.Cloud.IDs())
+	requireRecorded(t, s)
+
+	s.Up(program)
+	var recorded []string
+	s.Cloud.Hook = func(string) error { recorded = append(recorded, ids(s)...); return nil }
+	s.Up(enginetest.Empty)
+	require.Empty(t, s.Cloud.IDs())
+	require.Equal(t, 1, strings.Count(strings.Join(recorded, " "), "x"), "%v", recorded)
+}
+
+// What is deleted with one of several resources that are one object is deleted by itself, and before a replacement the object
+// is deleted once, too.
+func TestObjectOfSeveralResourcesIsDeletedOnce(t *testing.T) {
+	program := func(owner int, key string) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			first, err := p.Custom(enginetest.Single, "a", enginetest.Props("key", key))
+			if err != nil {
+				return err
+			}
+			var all []enginetest.Resource
+			for _, name := range []string{"f", "g"} {
+				f, err := p.Custom(enginetest.Declared, name, enginetest.Props("path", "x"), func(o *abi.ResourceOptions) { o.ReplaceWith = []urn.URN{first.URN} })
+				if err != nil {
+					return err
+				}
+				all = append(all, f)
+			}
+			_, err = p.Custom(enginetest.Plain, "b", enginetest.Props(), func(o *abi.ResourceOptions) { o.DeletedWith = all[owner].URN })
+			return err
+		}
+	}
+	for owner := range 2 {
+		s := enginetest.NewStack(t, enginetest.NewFiles())
+		s.Up(program(owner, "1"))
+		s.Cloud.Calls()
+		s.Up(program(owner, "2"))
+		require.Equal(t, []string{"delete b", "delete x", "delete a"}, cut(slicesOf(s.Cloud.Calls(), "delete")))
+		require.Zero(t, s.Up(program(owner, "2")).Total())
+		s.Cloud.Calls()
+		s.Destroy()
+		require.Equal(t, []string{"delete b", "delete x", "delete a"}, cut(s.Cloud.Calls()))
+	}
 }

@@ -6,12 +6,12 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
-	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/callback"
@@ -420,8 +420,7 @@ func TestInitFailuresWithoutAnID(t *testing.T) {
 	require.NotEmpty(t, s.Resource("a").InitErrors)
 }
 
-// An owner that turns out to be another resource as well, which stays, is not deleted, so what goes with it is not
-// forgotten.
+// What goes with an owner that is another resource as well is deleted by itself: the other one may stay.
 func TestOwnersThatAreAnotherResource(t *testing.T) {
 	s := owning(t)
 	yes := true
@@ -452,21 +451,46 @@ func TestOwnersThatAreAnotherResource(t *testing.T) {
 	s.Cloud.Calls()
 
 	_, err := s.Try(enginetest.Destroy, nil)
-	require.ErrorContains(t, err, `the object "a-1" is not deleted, since it is urn:pulumi:dev::proj::test:index:Plain::b as well, which stays`)
-	require.NotNil(t, s.Resource("a"))
-	require.NotNil(t, s.Resource("d"), "its object lives on")
-	requireNothingLost(t, s)
-	require.Equal(t, []string{"delete y-4", "delete x-3"}, s.Cloud.Calls())
-
-	_, err = s.Try(enginetest.Destroy, nil)
 	require.ErrorContains(t, err, "protected")
-	require.Equal(t, []string{"delete d-2"}, s.Cloud.Calls(), "now it goes by itself")
+	require.ElementsMatch(t, []string{"delete y-4", "delete x-3", "delete d-2"}, s.Cloud.Calls())
 	require.Nil(t, s.Resource("a"))
 	require.NotNil(t, s.Resource("b"))
 	requireNothingLost(t, s)
 	s.Change("u", func(res *state.Resource) { res.Protect = false })
 	s.Destroy()
 	require.Empty(t, s.Cloud.IDs())
+}
+
+// An owner that becomes another resource as well, which stays, is not deleted, so what goes with it is not forgotten.
+func TestOwnerThatBecomesAnotherResource(t *testing.T) {
+	s := owning(t)
+	first := true
+	program := func(mode string) enginetest.Program {
+		return owned(enginetest.File, "a", []any{"path", "x", "mode", mode}, func(o *abi.ResourceOptions) { o.DeleteBeforeReplace = &first })
+	}
+	s.Up(program("1"))
+	s.Change("b", func(res *state.Resource) { res.ResourceHooks = map[string][]string{"before_delete": {"guard"}} })
+	deleting, made := make(chan struct{}), make(chan struct{})
+	_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
+		if err := p.Monitor.(callback.Monitor).RegisterHook(callback.Hook{Name: "guard", Run: func(context.Context, callback.Step) error {
+			close(deleting)
+			<-made
+			return nil
+		}}); err != nil {
+			return err
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			<-deleting
+			_, _ = p.Custom(enginetest.File, "c", enginetest.Props("path", "x"))
+			close(made)
+		})
+		defer wg.Wait()
+		return program("2")(p)
+	}))
+	require.ErrorContains(t, err, `the object "x" is not deleted, since it is urn:pulumi:dev::proj::test:index:File::c as well, which stays`)
+	require.NotNil(t, s.Resource("b"), "its object lives on")
+	requireNothingLost(t, s)
 }
 
 // A resource whose early deletion failed stays, so another one that is the same object is not deleted.
@@ -496,34 +520,6 @@ func TestFailedEarlyDeletionKeepsItsObject(t *testing.T) {
 	require.Equal(t, object, s.Resource("r").ID)
 	require.Nil(t, s.Resource("a"), "the state forgets it")
 	require.Equal(t, []string{object}, s.Cloud.IDs())
-}
-
-// What a refresh finds changed is no part of an object that was taken over in place of its owner before.
-func TestRefreshGivesNoOwner(t *testing.T) {
-	s := owning(t)
-	s.Cloud.Put("first", "", enginetest.Props())
-	s.Cloud.Put("other", "", enginetest.Props())
-	s.Up(func(p *enginetest.Run) error {
-		a, err := p.Monitor.ReadResource(p.Ctx, abi.ReadResourceRequest{Type: enginetest.Plain, Name: "a", ID: "first"})
-		if err != nil {
-			return err
-		}
-		_, err = p.Custom(enginetest.Plain, "b", enginetest.Props(), func(o *abi.ResourceOptions) {
-			protect := true
-			o.DeletedWith, o.Protect = a.URN, &protect
-		})
-		return err
-	})
-	_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
-		_, err := p.Custom(enginetest.Plain, "a", enginetest.Props(), func(o *abi.ResourceOptions) { o.ImportID = "other" })
-		return err
-	}))
-	require.ErrorContains(t, err, "protected")
-	s.Cloud.Change("b-1", func(m property.Map) property.Map { return m.With("made", property.String("later")) })
-	s.Refresh()
-	s.Edit = func(d *enginetest.Deployment) { d.IgnoreProtect = true }
-	s.Destroy()
-	require.Equal(t, []string{"first"}, s.Cloud.IDs())
 }
 
 // What the program has a resource belong to is the newest copy, though an old one still waits for its deletion.

@@ -236,3 +236,31 @@ func TestAdoptionOfAnObjectThatCannotBeRead(t *testing.T) {
 	require.Equal(t, "found", s.Resource("b").ID)
 	require.Contains(t, strings.Join(s.Warnings(), "\n"), `the object "found" exists`)
 }
+
+// What a refresh finds changed is no part of an object that was taken over in place of its owner before.
+func TestRefreshGivesNoOwner(t *testing.T) {
+	s := owning(t)
+	s.Cloud.Put("first", "", enginetest.Props())
+	s.Cloud.Put("other", "", enginetest.Props())
+	s.Up(func(p *enginetest.Run) error {
+		a, err := p.Monitor.ReadResource(p.Ctx, abi.ReadResourceRequest{Type: enginetest.Plain, Name: "a", ID: "first"})
+		if err != nil {
+			return err
+		}
+		_, err = p.Custom(enginetest.Plain, "b", enginetest.Props(), func(o *abi.ResourceOptions) {
+			protect := true
+			o.DeletedWith, o.Protect = a.URN, &protect
+		})
+		return err
+	})
+	_, err := s.Try(enginetest.Up, enginetest.Program(func(p *enginetest.Run) error {
+		_, err := p.Custom(enginetest.Plain, "a", enginetest.Props(), func(o *abi.ResourceOptions) { o.ImportID = "other" })
+		return err
+	}))
+	require.ErrorContains(t, err, "protected")
+	s.Cloud.Change("b-1", func(m property.Map) property.Map { return m.With("made", property.String("later")) })
+	s.Refresh()
+	s.Edit = func(d *enginetest.Deployment) { d.IgnoreProtect = true }
+	s.Destroy()
+	require.Equal(t, []string{"first"}, s.Cloud.IDs())
+}
