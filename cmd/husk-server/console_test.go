@@ -64,6 +64,30 @@ func TestConsole(t *testing.T) {
 	_, page = get("/server/" + runs[1][1])
 	require.Contains(t, page, "${nothing}")
 
+	// Who may write decides there as well, as far as the server lets them.
+	require.NotContains(t, page, "<form")
+	s.login("acme", "bob", "approve")
+	decide := func(user string) string {
+		t.Helper()
+		said := s.start(s.command(user, "console", "-C", dir, "--allow-writes"))
+		address := said.wait(t, regexp.MustCompile(`(http://\S+)/(\?token=\S+)`))
+		jar, err := cookiejar.New(nil)
+		require.NoError(t, err)
+		browser := &http.Client{Jar: jar}
+		answer, err := browser.Get(address[1] + "/" + address[2])
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		answer, err = browser.PostForm(address[1]+"/server/"+runs[0][1], url.Values{"decision": {"approve"}})
+		require.NoError(t, err)
+		defer answer.Body.Close()
+		text, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		return string(text)
+	}
+	require.Contains(t, decide("ann"), "which somebody else is to approve")
+	require.Contains(t, decide("bob"), "<dt>Approved by</dt><dd>bob</dd>")
+	require.Contains(t, s.done("bob", "remote", "log", "-f", runs[0][1]), "2 deleted")
+
 	for _, path := range []string{"/server/NONE", "/server/a/b", "/server/" + url.PathEscape("../status")} {
 		status, _ := get(path)
 		require.Equal(t, http.StatusNotFound, status, path)

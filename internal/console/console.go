@@ -81,6 +81,9 @@ func New(o Options) (*Server, error) {
 		mux.HandleFunc("POST /stack/{stack}/runs", s.serveDeploy)
 		mux.HandleFunc("POST /stack/{stack}/runs/{run}", s.serveAnswer)
 	}
+	if s.MayDeploy() && s.hasServer() {
+		mux.HandleFunc("POST /server/{run}", s.serveDecision)
+	}
 	s.handler = s.guard(mux)
 	return s, nil
 }

@@ -24,6 +24,8 @@ import (
 	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/backend/runapi"
 	"github.com/husk-dev/husk/internal/backend/runlog"
 	"github.com/husk-dev/husk/internal/console"
 	"github.com/husk-dev/husk/internal/plugins"
@@ -81,7 +83,7 @@ func serve(t *testing.T, mayDeploy bool) *site {
 }
 
 // open serves the console of the project in a directory.
-func open(t *testing.T, dir string, mayDeploy bool) *site {
+func open(t *testing.T, dir string, mayDeploy bool, with ...func(*console.Options)) *site {
 	t.Helper()
 	var secrets redact.Secrets
 	server := httptest.NewUnstartedServer(nil)
@@ -102,6 +104,9 @@ func open(t *testing.T, dir string, mayDeploy bool) *site {
 			places, err := plugins.FindPlaces()
 			return plugins.Options{Places: places, Secrets: &secrets}, err
 		}
+	}
+	for _, set := range with {
+		set(&options)
 	}
 	c, err := console.New(options)
 	require.NoError(t, err)
@@ -318,6 +323,66 @@ func TestWritesNeedTheFlagAndTheirOwnPage(t *testing.T) {
 	status, body, _ := s.do(http.MethodPost, "/stack/dev/runs", url.Values{"operation": {"rm -rf"}}, nil)
 	require.Equal(t, http.StatusBadRequest, status)
 	require.Contains(t, body, "there is no operation")
+}
+
+// The page of a run of the server has the decisions that its state allows, if the console may change something, and passes them on once.
+func TestDecisionsAboutRunsOfTheServer(t *testing.T) {
+	const id = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	state, told, answer := runapi.Queued, []string{}, http.StatusOK
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(backend.AnswerHeader, backend.Answered)
+		run, _ := json.Marshal(runapi.Run{NewRun: runapi.NewRun{ID: id, Project: "shop", Stack: "dev", Operation: "up"}, State: state})
+		switch {
+		case r.Method == http.MethodPost:
+			told = append(told, r.URL.RequestURI())
+			w.WriteHeader(answer)
+			fmt.Fprint(w, `{"error":"ann asked for the run"}`)
+		case strings.HasSuffix(r.URL.Path, "/log"):
+			fmt.Fprintf(w, "event: run\ndata: %s\n\n", run)
+		default:
+			_, _ = w.Write(run)
+		}
+	}))
+	t.Cleanup(api.Close)
+	client, err := runapi.NewClient(api.URL, "token")
+	require.NoError(t, err)
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte("name: shop\n"), 0o600))
+	onServer := func(o *console.Options) { o.Server = client }
+	readOnly := open(t, dir, false, onServer)
+	s := open(t, dir, false, onServer, func(o *console.Options) {
+		o.Plugins = func() (plugins.Options, error) { return plugins.Options{}, nil }
+	})
+	for is, want := range map[runapi.State][]string{
+		runapi.Queued: {"cancel"}, runapi.Running: {"cancel"}, runapi.Waiting: {"approve", "reject"}, runapi.Attention: {"retry", "cancel"},
+		runapi.Succeeded: nil, runapi.Failed: nil, runapi.Cancelled: nil, runapi.Rejected: nil,
+	} {
+		state = is
+		require.NotContains(t, readOnly.get("/server/"+id), "<form", is)
+		var offered []string
+		for _, found := range regexp.MustCompile(`name="decision" value="(\w+)"`).FindAllStringSubmatch(s.get("/server/"+id), -1) {
+			offered = append(offered, found[1])
+			require.Equal(t, "/server/"+id, s.post("/server/"+id, "decision", found[1]))
+			path := "/v1/runs/" + id + "/" + found[1]
+			if found[1] == "cancel" {
+				path += "?call=" + id
+			}
+			require.Equal(t, path, told[len(told)-1])
+		}
+		require.Equal(t, want, offered, is)
+	}
+	before := len(told)
+	status, _, _ := readOnly.do(http.MethodPost, "/server/"+id, url.Values{"decision": {"approve"}}, nil)
+	require.Equal(t, http.StatusMethodNotAllowed, status)
+	status, _, _ = s.do(http.MethodPost, "/server/"+id, url.Values{"decision": {"approve"}}, func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") })
+	require.Equal(t, http.StatusForbidden, status)
+	status, _, _ = s.do(http.MethodPost, "/server/"+id, url.Values{"decision": {"../../tokens"}}, nil)
+	require.Equal(t, http.StatusBadRequest, status)
+	require.Len(t, told, before)
+	answer = http.StatusForbidden
+	status, body, _ := s.do(http.MethodPost, "/server/"+id, url.Values{"decision": {"approve"}}, nil)
+	require.Equal(t, http.StatusConflict, status)
+	require.Contains(t, body, "ann asked for the run")
 }
 
 // A plan without an answer is a no when the console ends.

@@ -71,7 +71,7 @@ func (s *Server) serverRun(ctx context.Context, w *workspace.Workspace, id strin
 		return nil, err
 	}
 	p := s.newPage(w, "", "server", fmt.Sprintf("%s of %s/%s", run.Operation, run.Project, run.Stack))
-	p.add(section{ID: "about", Parts: []part{s.render("run-facts", "div", "panel", writeServerRun(&run))}})
+	p.add(section{ID: "about", Parts: []part{s.render("run-facts", "div", "panel", writeServerRun(&run, s.MayDeploy()))}})
 	p.add(section{ID: "log", Tag: "section", Label: "Log", Parts: []part{s.render("run-log", "div", "", writeLog(lines, left))}})
 	return p, nil
 }
@@ -147,7 +147,42 @@ func serverState(state runapi.State) string {
 	return string(state)
 }
 
-func writeServerRun(r *runapi.Run) func(*markup) {
+// decisions are what the page of a run offers, by its state: what the API calls them, with what the button says.
+func decisions(state runapi.State) [][2]string {
+	cancel := [2]string{"cancel", "Cancel"}
+	switch state {
+	case runapi.Queued:
+		return [][2]string{cancel}
+	case runapi.Running:
+		return [][2]string{{"cancel", "Cancel after the running steps"}}
+	case runapi.Waiting:
+		return [][2]string{{"approve", "Approve"}, {"reject", "Reject"}}
+	case runapi.Attention:
+		return [][2]string{{"retry", "Try again"}, cancel}
+	}
+	return nil
+}
+
+// serveDecision tells the server what is to become of a run, and leads to its page. The server says who may decide.
+func (s *Server) serveDecision(w http.ResponseWriter, r *http.Request) {
+	id, decision := r.PathValue("run"), r.PostFormValue("decision")
+	path := "/v1/runs/" + url.PathEscape(id) + "/" + decision
+	switch decision {
+	case "approve", "reject", "retry":
+	case "cancel":
+		path += "?call=" + url.QueryEscape(id) // pressed twice, it is one call, and stops no running step
+	default:
+		s.writePage(w, r, http.StatusBadRequest, s.errorPage(fmt.Errorf("there is no decision %q", decision)))
+		return
+	}
+	if _, err := s.options.Server.Call(r.Context(), http.MethodPost, path, nil, nil); err != nil {
+		s.writePage(w, r, http.StatusConflict, s.errorPage(err))
+		return
+	}
+	http.Redirect(w, r, "/server/"+url.PathEscape(id), http.StatusSeeOther)
+}
+
+func writeServerRun(r *runapi.Run, mayDecide bool) func(*markup) {
 	return func(m *markup) {
 		m.f(`<p>%s</p><dl class="facts">`, resultState(serverState(r.State)))
 		fact := func(title string, value any) { m.f(`<dt>%s</dt><dd>%s</dd>`, title, value) }
@@ -175,11 +210,18 @@ func writeServerRun(r *runapi.Run) func(*markup) {
 		if r.Reason != "" {
 			m.f(`<p class="error">%s</p>`, display.Escape(r.Reason))
 		}
-		if r.State == runapi.Waiting {
+		if r.State == runapi.Waiting && !mayDecide {
 			m.f(`<p><code>husk remote approve %s</code>, or <code>reject</code>, answers it.</p>`, r.ID)
 		}
 		if r.State == runapi.Attention {
 			m.f(`<p>Look for it, and take it over: <code>husk refresh --adopt-pending-creates</code>. Then <code>husk remote retry %s</code>, or <code>cancel</code>.</p>`, r.ID)
+		}
+		if offered := decisions(r.State); mayDecide && len(offered) > 0 {
+			m.f(`<form method="post" action="/server/%s">`, url.PathEscape(r.ID))
+			for _, one := range offered {
+				m.f(`<button name="decision" value="%s" id="%s">%s</button> `, one[0], one[0], one[1])
+			}
+			m.f("</form>")
 		}
 		m.f(`<p><a href="/server">All runs</a></p>`)
 	}

@@ -35,7 +35,8 @@ func (a commands) console() *cobra.Command {
 			"Prometheus are at /metrics. Only this machine can reach the page, with the token in\n" +
 			"the address that is shown. Press Ctrl-C to end.\n\n" +
 			"The page changes nothing. With --allow-writes, it can preview, update, refresh, and\n" +
-			"destroy a stack; it shows the plan first, and asks.",
+			"destroy a stack; it shows the plan first, and asks. It can also decide about the runs\n" +
+			"of a server.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if port < 0 || port > 65535 {
 				return cli.Usagef("--port %d: must be between 0 and 65535", port)
@@ -52,7 +53,7 @@ func (a commands) console() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&port, "port", 0, "serve on this port of 127.0.0.1 (default: a free one)")
-	flags.BoolVar(&writes, "allow-writes", false, "let the page preview, update, refresh, and destroy stacks")
+	flags.BoolVar(&writes, "allow-writes", false, "let the page preview, update, refresh, and destroy stacks, and decide about the runs of a server")
 	flags.StringVar(&tokenFile, "token-file", "", "use the token in this file, such as for Prometheus (default: a new one)")
 	a.AddLimits(flags)
 	return cmd
