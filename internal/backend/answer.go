@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"fmt"
 	"net/http"
 	"time"
 )
@@ -14,6 +15,12 @@ const (
 
 // IsAnswer reports whether an answer with a header is that of a server of Husk.
 func IsAnswer(h http.Header) bool { return h.Get(AnswerHeader) == Answered }
+
+// TooLarge says why what stands before a server has refused a request whose body has so many bytes, with
+// [http.StatusRequestEntityTooLarge].
+func TooLarge(bytes int64) string {
+	return fmt.Sprintf("what stands before it, such as a proxy, takes no body as large as this one, of %d bytes: raise its limit, which is client_max_body_size in nginx", bytes)
+}
 
 // HTTP2 is how clients of a server use connections, each of which has many calls. One that is silent for a while, and answers no
 // ping, leads to a machine that is gone: another one may be found at the same address.

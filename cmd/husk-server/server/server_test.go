@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -738,6 +739,40 @@ func TestRestart(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, runapi.Queued, b.run(client, run.ID).State)
 	key, err := b.stacks(ann.Token()).Keys.Decrypt(t.Context(), sealed)
+	require.NoError(t, err)
+	require.Equal(t, "key", string(key))
+}
+
+// What pg_dump has written, and the key of the server, are all of a server: docs/runners.md says so.
+func TestBackupOfPostgreSQL(t *testing.T) {
+	dump, err := exec.LookPath("pg_dump")
+	if err != nil {
+		t.Skip("pg_dump is not installed")
+	}
+	p := postgrestest.Start(t)
+	o := server.Options{Dir: t.TempDir(), Database: p.URL("postgres", 0)}
+	b := open(t, o)
+	ann := b.client("acme", "ann", runapi.Request)
+	run := b.asked(ann, runapi.NewRun{Project: "a", Stack: "s"})
+	dev := state.StackName{Project: "a", Name: "dev"}
+	require.NoError(t, b.stacks(ann.Token()).State.Create(t.Context(), dev, []byte(`{"a":1}`)))
+	sealed, err := b.stacks(ann.Token()).Keys.Encrypt(t.Context(), []byte("key"))
+	require.NoError(t, err)
+
+	file := filepath.Join(t.TempDir(), "backup.sql")
+	p.Execute(t, "postgres", "CREATE DATABASE restored")
+	o.Database = p.URL("restored", 0)
+	for _, command := range [][]string{{dump, "--file", file, p.URL("postgres", 0)}, {"psql", "--quiet", "--set=ON_ERROR_STOP=1", "--file", file, o.Database}} {
+		out, err := exec.CommandContext(t.Context(), command[0], command[1:]...).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	restored := open(t, o)
+	require.Equal(t, runapi.Queued, restored.run(restored.of(&runapi.Claim{Token: ann.Token()}), run.ID).State)
+	stacks := restored.stacks(ann.Token())
+	c, err := stacks.State.Load(t.Context(), dev)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"a":1}`, string(c.Checkpoint))
+	key, err := stacks.Keys.Decrypt(t.Context(), sealed)
 	require.NoError(t, err)
 	require.Equal(t, "key", string(key))
 }

@@ -252,6 +252,9 @@ func (c *client) refused(resp *http.Response, reason string) error {
 	case resp.StatusCode == http.StatusForbidden, strings.HasPrefix(resp.Header.Get("Content-Type"), "text/plain") && reason != "":
 		return fmt.Errorf("%s (%s)", reason, printable.Line(resp.Status))
 	}
+	if resp.StatusCode == http.StatusRequestEntityTooLarge {
+		return errors.New(backend.TooLarge(resp.Request.ContentLength))
+	}
 	return fmt.Errorf("it answered %s: check the URL", printable.Line(resp.Status))
 }
 

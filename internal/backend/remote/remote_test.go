@@ -472,8 +472,9 @@ func TestURLs(t *testing.T) {
 // What is no server of husk is told from one.
 func TestOtherServers(t *testing.T) {
 	for answer, want := range map[string]func(http.ResponseWriter, *http.Request){
-		`answered with "text/html"`:    func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Type", "text/html") },
-		"404 Not Found: check the URL": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) },
+		`answered with "text/html"`:     func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Type", "text/html") },
+		"404 Not Found: check the URL":  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) },
+		"client_max_body_size in nginx": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusRequestEntityTooLarge) },
 		"it is at https://elsewhere": func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://elsewhere", http.StatusFound)
 		},

@@ -239,7 +239,7 @@ func (c *Client) refused(resp *http.Response) error {
 			problem.Error = fmt.Sprintf("what stands before it, such as a balancer, answered %s", resp.Status)
 		}
 		if resp.StatusCode == http.StatusRequestEntityTooLarge {
-			problem.Error = fmt.Sprintf("what stands before it, such as a proxy, takes no body as large as this one, of %d bytes: raise its limit, which is client_max_body_size in nginx", resp.Request.ContentLength)
+			problem.Error = backend.TooLarge(resp.Request.ContentLength)
 		}
 	}
 	problem.Error = printable.Line(problem.Error) // it says what it likes
