@@ -159,6 +159,9 @@ func (i *instance) failure(r *guestcall.Call, err error) (why Failure, _ error) 
 	}
 	e := s.failBy(r.Method, abi.ErrorKindCrashed, description, nil)
 	if exceeded := i.exceededBy(r, err); exceeded != nil {
+		if begins := r.Method == limit.MethodStart || r.Method == abi.MethodHandshake; begins && exceeded.Limit == limit.Memory {
+			e.Message = "the " + s.module.World.String() + " crashed" // where its runtime was by then helps nobody
+		}
 		wants(e, s.advised(exceeded))
 		why = Failure(exceeded.Limit)
 	}

@@ -216,7 +216,7 @@ func (c *checker) entry(o *Object, p *Property, name string, value property.Valu
 		return property.Entry{Key: name, Value: value}, true, true
 	case p == nil:
 		if !c.full() {
-			c.fail(o.noSuchProperty(name))
+			c.fail(o.noSuchProperty(name, c.coerce && len(c.path) == 1))
 		}
 		return entry, false, false
 	case value.Plain().IsNull():
@@ -260,8 +260,12 @@ func (c *checker) bounds(p *Property, v property.Value) {
 	}
 }
 
-func (o *Object) noSuchProperty(name string) string {
+// noSuchProperty returns the reason why a property, or a key of a provider's configuration, is refused.
+func (o *Object) noSuchProperty(name string, config bool) string {
 	reason := "no such property"
+	if config {
+		reason = "no such configuration key"
+	}
 	if o.Token != "" {
 		reason += " in " + o.Token
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/blang/semver/v4"
 	"github.com/husk-dev/husk/engine/program/source"
@@ -154,7 +155,7 @@ func (d *decoder) checkSource(at *yaml.Node, p *Package) bool {
 }
 
 func isPackageName(name string) bool {
-	return name != "" && !strings.ContainsAny(name, ": $")
+	return name != "" && !strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII || strings.ContainsRune(": $", r) })
 }
 
 // byName finds parts of a project by their names.

@@ -151,7 +151,7 @@ func (d *decoder) provider(n *yaml.Node) {
 		return o.Version == "" || p.Version == "" || byVersion(o, &p) == 0 || o.isRange() || p.isRange()
 	}):
 		d.Add(d.File.Errorf(source.Of(n), "the provider %q is listed twice", p.Name).
-			With("several versions of it need a version each, which is no range"))
+			With("to use several versions, give each entry an exact version"))
 	default:
 		d.project.addProvider(p)
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/engine/projectroot"
 	"go.yaml.in/yaml/v3"
@@ -22,6 +23,9 @@ var projectFiles = []string{"Husk.yaml", "Husk.yml", "Pulumi.yaml", "Pulumi.yml"
 
 // FileNames returns the names that a project file may have, the first wins.
 func FileNames() []string { return slices.Clone(projectFiles) }
+
+// knownRuntimes are the runtimes that Husk and Pulumi have.
+var knownRuntimes = []string{RuntimeYAML, "nodejs", "python", "go", "dotnet", "java", "bun"}
 
 // RuntimeYAML is the runtime of programs in YAML.
 const RuntimeYAML = "yaml"
@@ -258,8 +262,8 @@ func (d *decoder) root(root *yaml.Node) {
 // foreignProgram refuses parts of a YAML program beside a program in another language.
 func (d *decoder) foreignProgram() {
 	for _, key := range d.program {
-		d.Add(d.File.Errorf(source.Of(key), "the program is in the runtime %s, and %s stand here", d.project.Runtime, key.Value).
-			With("only programs of the runtime yaml have them"))
+		d.Add(d.File.Errorf(source.Of(key), "a program in %s cannot declare %s in %s", d.project.Runtime, key.Value, d.File.Name).
+			With("only programs of the runtime yaml can"))
 	}
 }
 
@@ -321,9 +325,23 @@ func (d *decoder) runtime(n *yaml.Node) {
 	n = source.Resolve(n)
 	if n.Kind != yaml.MappingNode {
 		d.project.Runtime, _ = d.Text(n, "the runtime")
+		d.checkRuntime(n)
 		return
 	}
-	d.Read(n, "runtime", d.TextKey("name", &d.project.Runtime, "the runtime's name"), source.NodeKey("options", &d.runtimeOptions))
+	d.Read(n, "runtime", source.On("name", func(f source.Field) (ok bool) {
+		d.project.Runtime, ok = d.Text(f.Value, "the runtime's name")
+		d.checkRuntime(f.Value)
+		return ok
+	}), source.NodeKey("options", &d.runtimeOptions))
+}
+
+// checkRuntime refuses a misspelt runtime. Any other name may be that of a language host, which the user has.
+func (d *decoder) checkRuntime(n *yaml.Node) {
+	name := d.project.Runtime
+	if near := schema.Nearest(name, knownRuntimes); near != "" && !slices.Contains(knownRuntimes, name) {
+		d.Errorf(n, "there is no runtime %q%s", name, source.DidYouMean(name, knownRuntimes))
+		d.project.Runtime = near
+	}
 }
 
 // other reads nothing. Keys that begin with x- are free to hang YAML anchors on.

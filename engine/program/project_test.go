@@ -164,6 +164,19 @@ Husk.yaml:2:10: the runtime must be text, not a list
 Husk.yaml:3:10: backend is a mapping of keys to values, not text
     3 | backend: file
       |          ^`},
+		"typos": {"name: a\nruntime: yamll\nplugins: {providers: [{name: “random”, path: x}]}\n", `
+Husk.yaml:2:10: there is no runtime "yamll"; did you mean "yaml"?
+    2 | runtime: yamll
+      |          ^
+Husk.yaml:3:30: "“random”" is not the name of a package
+    3 | plugins: {providers: [{name: “random”, path: x}]}
+      |                              ^
+  “ is not a quote for YAML: write " in its place`},
+		"a program in another language": {"name: a\nruntime: {name: nodejs}\nresources: {}\n", `
+Husk.yaml:3:1: a program in nodejs cannot declare resources in Husk.yaml
+    3 | resources: {}
+      | ^
+  only programs of the runtime yaml can`},
 		"providers": {`name: a
 plugins:
   providers:
@@ -199,7 +212,7 @@ Husk.yaml:8:44: unknown key "grant" in a provider; did you mean "grants"?
 Husk.yaml:9:7: the provider "local" is listed twice
     9 |     - {name: local, path: y}
       |       ^
-  several versions of it need a version each, which is no range
+  to use several versions, give each entry an exact version
 Husk.yaml:13:30: the mode is ro (read only) or rw (read and write), not "wr"
    13 |         fs: [{path: d, mode: wr}, {mode: rw}]
       |                              ^
@@ -471,7 +484,7 @@ func TestWrongSources(t *testing.T) {
 		`{name: a, source: []}`:                                         "a provider's source must be text",
 		`{name: a, source: "oci://r.example.com/a/a", version: newest}`: `"newest" is not a range of versions`,
 		`{name: a, path: a.wasm, version: ">=1"}`:                       `">=1" is not a version`,
-		`{name: a, source: "oci://r.example.com/a/a", version: ^1}, {name: a, path: x, version: 2.0.0}`:                              "several versions of it need a version each, which is no range",
+		`{name: a, source: "oci://r.example.com/a/a", version: ^1}, {name: a, path: x, version: 2.0.0}`:                              "to use several versions, give each entry an exact version",
 		`{name: a, source: "oci://r.example.com/a/a", version: 1.0.0}, {name: a, source: "oci://r.example.com/a/a", version: 1.0.0}`: "is listed twice",
 	} {
 		_, err := ParseProject(t.Context(), projectroot.New("/work", projectroot.Trusted), "Husk.yaml", []byte("name: a\nplugins: {providers: ["+entry+"]}\n"))

@@ -148,16 +148,21 @@ func readKey(path string) (userKey, error) {
 	return key, nil
 }
 
+// errNoPlace is the error if no file with a key can be made.
+func errNoPlace(err error) error {
+	return fmt.Errorf("making the key for secrets: %w; set HOME to a directory that can be written, or HUSK_CONFIG_PASSPHRASE to use a passphrase instead", err)
+}
+
 // makeUserKey makes a key under the configuration directory dir. If processes make one at the same time,
 // all return the same key, and made is true for one.
 func makeUserKey(dir string) (key userKey, made bool, err error) {
 	path := userKeyPath(dir)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return userKey{}, false, fmt.Errorf("making the key for secrets: %w", err)
+		return userKey{}, false, errNoPlace(err)
 	}
 	made, err = atomicfile.Create(path, []byte(userKeyPrefix+base64.StdEncoding.EncodeToString(randomBytes(userKeySize))+"\n"))
 	if err != nil {
-		return userKey{}, false, fmt.Errorf("making the key for secrets: %w", err)
+		return userKey{}, false, errNoPlace(err)
 	}
 	key, err = readUserKey(dir)
 	return key, made, err

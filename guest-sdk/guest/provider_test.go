@@ -448,7 +448,7 @@ func TestConfiguration(t *testing.T) {
 	checked, err = p.CheckConfig(ctx, abi.CheckRequest{News: obj("tokn", "t")})
 	require.NoError(t, err)
 	require.Equal(t, []abi.CheckFailure{
-		{Path: "tokn", Reason: `no such property; did you mean "token"?`},
+		{Path: "tokn", Reason: `no such configuration key; did you mean "token"?`},
 		{Path: "token", Reason: "required property is missing; expected string"}}, checked.Failures)
 
 	diff, err := p.DiffConfig(ctx, abi.DiffRequest{Olds: obj("region", "north", "token", "a"), OldInputs: obj("region", "north", "token", "a"), News: obj("region", "south", "token", "b")})

@@ -159,11 +159,17 @@ func (e *ExceededError) Info() Info {
 // Option is what sets the limit, see [Info.Option].
 func (e *ExceededError) Option() string { return e.Info().Option }
 
+// leastMemory is the least limit of memory that is worth a try: see the table.
+const leastMemory = 64 << 20
+
 // Enough is the limit, doubled until it would have been enough as far as that is known.
 func (e *ExceededError) Enough() uint64 {
 	enough := max(1, e.Most)
 	for enough *= 2; enough < e.Needed; {
 		enough *= 2
+	}
+	if e.Limit == Memory {
+		return max(enough, leastMemory)
 	}
 	return enough
 }

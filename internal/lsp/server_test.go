@@ -387,7 +387,7 @@ func TestCompletionInOtherDocuments(t *testing.T) {
 func TestSettingsOfProviders(t *testing.T) {
 	e := newEditor(t)
 	e.write("Husk.yaml", header+"resources: {pet: {type: random:RandomPet}}\n")
-	require.Equal(t, []string{`2:3 "random:foo" random:foo: no such property; there are none`}, e.check("Husk.dev.yaml", "config:\n  random:foo: 1\n"))
+	require.Equal(t, []string{`2:3 "random:foo" random:foo: no such configuration key; there are none`}, e.check("Husk.dev.yaml", "config:\n  random:foo: 1\n"))
 	require.Empty(t, e.check("Husk.dev.yaml", "config:\n  other:foo: 1\n"))
 }
 

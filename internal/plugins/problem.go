@@ -47,6 +47,9 @@ func (p *Plugins) problem(declared entry, err error) error {
 			detail += "\n" + refused.Advice
 		}
 		if errors.Is(err, host.ErrNotWasm) || errors.Is(err, host.ErrTruncated) {
+			if declared.kind == "provider" && errors.Is(err, host.ErrNotWasm) {
+				detail += "\nif it is a plugin for Pulumi, a program of this machine, add native: true"
+			}
 			detail += "\nrebuild it with husk provider build, or name the directory of the " + declared.kind + "'s Go source instead"
 		}
 	}

@@ -87,6 +87,9 @@ func (d Diagnostic) Render(w io.Writer) error {
 		if text, ok := d.file.shown(d.Line); ok && len(text) <= maxShown {
 			text, column := clip(text, d.Column)
 			fmt.Fprintf(&b, "%5d | %s\n      | %s^\n", d.Line, text, caretIndent(text, column))
+			if all := []rune(text); column > 0 && column <= len(all) {
+				d.Detail = cmp.Or(notYAML(all[column-1]), d.Detail) // what else there is to say takes the character for meant
+			}
 		}
 	}
 	if d.Detail != "" {

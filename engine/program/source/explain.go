@@ -10,6 +10,9 @@ import (
 
 // findBadText finds bytes that are not UTF-8, and control characters, which the parser does not place.
 func findBadText(f *File) (Diagnostic, bool) {
+	if text, _ := f.Line(1); strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff") {
+		return f.Errorf(Position{}, "the file is UTF-16 text: save it as UTF-8"), true
+	}
 	for i, line := range f.lines {
 		line = strings.TrimSuffix(line, "\r")
 		column := 0
@@ -74,6 +77,9 @@ var finders = []struct {
 
 func locate(f *File, line int, problem string) Diagnostic {
 	s := search{f, scanLines(f), line, problem}
+	if d, ok := findForeignSpace(s); ok {
+		return d
+	}
 	for _, row := range finders {
 		if !strings.Contains(problem, row.problem) {
 			continue

@@ -41,6 +41,14 @@ f.yaml:4:4: this line is indented deeper than the line above it, which has a val
 f.yaml:3:2: this line is indented less than the text that begins above it
     3 |  bar
       |  ^`},
+		"no-break spaces before a key": {
+			"a:\n  b: 1\n\u00a0\u00a0c: 1\n   d: 1\n", `
+f.yaml:3:1: this line is indented with what is no space for YAML
+    3 |   c: 1
+      | ^
+  the character U+00A0 is not a space for YAML: write a space in its place`},
+		"UTF-16": {
+			"\xff\xfea\x00:\x00", "\nf.yaml: the file is UTF-16 text: save it as UTF-8"},
 		"tab": {
 			"a:\n\tb: 1\n", `
 f.yaml:2:1: YAML is indented with spaces, but this line is indented with a tab

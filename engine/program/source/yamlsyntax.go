@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 func findTab(f search) (Diagnostic, bool) {
@@ -16,6 +18,35 @@ func findTab(f search) (Diagnostic, bool) {
 		}
 	}
 	return Diagnostic{}, false
+}
+
+// findForeignSpace finds indentation that YAML does not take for any.
+func findForeignSpace(f search) (Diagnostic, bool) {
+	for _, l := range f.lines {
+		body := strings.TrimLeft(l.text, " ")
+		if r, _ := utf8.DecodeRuneInString(body); isForeignSpace(r) {
+			return f.Errorf(l.position(len(l.text)-len(body)), "this line is indented with what is no space for YAML").With(notYAML(r)), true
+		}
+	}
+	return Diagnostic{}, false
+}
+
+// isForeignSpace reports whether people take a character for a space, or see none, and YAML takes it for text.
+func isForeignSpace(r rune) bool {
+	return r > unicode.MaxASCII && (unicode.IsSpace(r) || unicode.Is(unicode.Cf, r))
+}
+
+// notYAML returns what to write in place of a character that people take for a quote or a space, and YAML does not.
+func notYAML(r rune) string {
+	switch {
+	case strings.ContainsRune("“”„‟«»", r):
+		return fmt.Sprintf("%c is not a quote for YAML: write \" in its place", r)
+	case strings.ContainsRune("‘’‚‛", r):
+		return fmt.Sprintf("%c is not a quote for YAML: write ' in its place", r)
+	case isForeignSpace(r):
+		return fmt.Sprintf("the character U+%04X is not a space for YAML: write a space in its place", r)
+	}
+	return ""
 }
 
 func findAnchor(f search) (Diagnostic, bool) {

@@ -143,14 +143,14 @@ func TestSettingsOfDefaultProviders(t *testing.T) {
 		{"a part", uses, "config:\n  cloud:frame:\n    left: a\n    rihgt: b\n", []string{`Husk.dev.yaml:4:5: cloud:frame.rihgt: no such property; did you mean "right"?`}},
 		{"an element", uses, "config:\n  cloud:marks:\n    - a\n    - [b]\n", []string{"Husk.dev.yaml:4:7: cloud:marks[1]: expected string, got array"}},
 		{"a missing part", uses, "config:\n  cloud:frame:\n    right: b\n", []string{"Husk.dev.yaml:2:3: cloud:frame.left: required property is missing; expected string"}},
-		{"a key", uses, "config:\n  cloud:regoin: north\n", []string{`Husk.dev.yaml:2:3: cloud:regoin: no such property; did you mean "region"?`}},
+		{"a key", uses, "config:\n  cloud:regoin: north\n", []string{`Husk.dev.yaml:2:3: cloud:regoin: no such configuration key; did you mean "region"?`}},
 		{"a secret", uses, "config:\n  cloud:token: {secure: opened}\n", []string{"Husk.dev.yaml:2:3: cloud:token: expected integer, got string"}},
 		{"a default of the project", "config:\n  cloud:retries: {default: many}\n" + uses, "config: {}\n", []string{"Husk.yaml:3:3: cloud:retries: expected integer, got string"}},
 		{"a number for text", "config:\n  cloud:region: {type: integer}\n" + uses, "config:\n  cloud:region: 5\n", nil},
 		{"another package", uses, "config:\n  aws:regoin: north\n", nil},
 		{"not used", "variables: {a: 1}\n", "config:\n  cloud:regoin: north\n", nil},
 		{"a function", "variables: {a: {fn::invoke: {function: cloud:findImage, arguments: {name: a}}}}\n", "config:\n  cloud:regoin: north\n",
-			[]string{`Husk.dev.yaml:2:3: cloud:regoin: no such property; did you mean "region"?`}},
+			[]string{`Husk.dev.yaml:2:3: cloud:regoin: no such configuration key; did you mean "region"?`}},
 		{"a provider of the program", "resources: {p: {type: pulumi:providers:cloud, properties: {region: a}}, one: {type: cloud:Server, properties: {size: 1}, options: {provider: \"${p}\"}}}\n",
 			"config:\n  cloud:regoin: north\n", nil},
 		{"a default provider of the program", "resources: {p: {type: pulumi:providers:cloud, defaultProvider: true, properties: {region: a}}, one: {type: cloud:Server, properties: {size: 1}}}\n",
@@ -158,7 +158,7 @@ func TestSettingsOfDefaultProviders(t *testing.T) {
 	} {
 		require.Equal(t, test.want, settingsOf(t, test.program, test.config, true), test.name)
 	}
-	require.Equal(t, []string{`Husk.dev.yaml:2:3: warning: cloud:regoin: no such property; did you mean "region"?`},
+	require.Equal(t, []string{`Husk.dev.yaml:2:3: warning: cloud:regoin: no such configuration key; did you mean "region"?`},
 		settingsOf(t, uses, "config:\n  cloud:regoin: north\n", false), "the provider decides whether it takes it")
 	require.Equal(t, []string{"Husk.dev.yaml:2:3: cloud:retries: expected integer, got string"}, settingsOf(t, uses, "config:\n  cloud:retries: many\n", false))
 }

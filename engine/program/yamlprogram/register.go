@@ -258,9 +258,18 @@ type reason struct {
 	cause error
 }
 
+// saysMore reports whether an error says all that its parts say, and more: that there is no space to write a file, say.
+func saysMore(err error, parts []error) bool {
+	text := err.Error()
+	if _, list := err.(source.Diagnostics); list || text == errors.Join(parts...).Error() {
+		return false
+	}
+	return !slices.ContainsFunc(parts, func(part error) bool { return !strings.Contains(text, part.Error()) })
+}
+
 // reasons returns the errors that one was joined from, or the error itself.
 func reasons(err error) []reason {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok && !saysMore(err, joined.Unwrap()) {
 		var out []reason
 		for _, e := range joined.Unwrap() {
 			out = append(out, reasons(e)...)

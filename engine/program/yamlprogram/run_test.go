@@ -137,6 +137,16 @@ Husk.yaml:11:43: "b": create b: tags.x: there is no such size
 	require.Nil(t, monitor.outputs)
 }
 
+// An error with parts that say less than it does is shown whole.
+func TestAFullDiskIsToldOnce(t *testing.T) {
+	monitor := &fakeMonitor{fail: map[string]error{
+		"a": fmt.Errorf("create a: %w", &state.NoSpaceError{File: "dev.json", Cause: errors.New("write dev.json: no room")}),
+	}}
+	err := load(t, chain).Run(t.Context(), runContext(), monitor)
+	require.Equal(t, 1, strings.Count(err.Error(), "no space left"))
+	require.ErrorContains(t, err, `"a": create a: no space left to write dev.json: what was saved before is intact; free some space and run again (write dev.json: no room)`)
+}
+
 func TestPreviewTellsAllFailures(t *testing.T) {
 	text := `
 resources:

@@ -74,8 +74,13 @@ func write(path string, content []byte, mode fs.FileMode, sync bool) error {
 	return nil
 }
 
-// beside writes a temporary file in the directory of path. The caller renames or removes it.
+// beside writes a temporary file in the directory of path. The caller renames or removes it. An error names path.
 func beside(path string, content []byte, mode fs.FileMode, sync bool) (written string, err error) {
+	defer func() {
+		if failed, ok := errors.AsType[*fs.PathError](err); ok {
+			err = &fs.PathError{Op: "write", Path: path, Err: failed.Err}
+		}
+	}()
 	file, err := os.CreateTemp(filepath.Dir(path), Unfinished+"*") // which nobody else can read yet
 	if err != nil {
 		return "", err

@@ -36,7 +36,10 @@ func TestWrite(t *testing.T) {
 				}
 			}
 			requireFiles(t, dir, "file")
-			require.ErrorIs(t, write(filepath.Join(dir, "missing", "file"), nil, 0o600), fs.ErrNotExist)
+			missing := filepath.Join(dir, "missing", "file")
+			err := write(missing, nil, 0o600)
+			require.ErrorIs(t, err, fs.ErrNotExist)
+			require.ErrorContains(t, err, "write "+missing+": ")
 		})
 	}
 }

@@ -315,14 +315,22 @@ func (a commands) verify() *cobra.Command {
 			if policy != nil {
 				return a.withPlugins(cmd.Context(), func(p *plugins.Plugins) error { return do(nil, p) })
 			}
-			if _, err := a.Project(cmd.Context()); err != nil && os.Getenv("HUSK_TRUST_POLICY") != "" {
+			_, err = a.Project(cmd.Context())
+			if err != nil && os.Getenv("HUSK_TRUST_POLICY") != "" {
 				return a.withPlugins(cmd.Context(), func(p *plugins.Plugins) error { return do(nil, p) })
+			}
+			if _, none := errors.AsType[*program.NoProjectError](err); none {
+				return errNoSigner()
 			}
 			return a.withProject(cmd.Context(), false, do)
 		},
 	}
 	f.add(cmd.Flags())
 	return cmd
+}
+
+func errNoSigner() error {
+	return cli.Usagef("say whose signature counts: --key, or --identity with --issuer and --root, or a trust policy in the project (plugins.trust) or in HUSK_TRUST_POLICY")
 }
 
 // verified shows who has signed a module. Without a policy it is that of the plugins.
@@ -334,7 +342,7 @@ func (a commands) verified(ctx context.Context, p *plugins.Plugins, policy *trus
 	var signer trust.Signer
 	if policy == nil {
 		if !p.HasTrustPolicy() {
-			return cli.Usagef("say whose signature counts: --key, or --identity with --issuer and --root, or a trust policy in the project (plugins.trust) or in HUSK_TRUST_POLICY")
+			return errNoSigner()
 		}
 		signer, err = p.AdmitModule(ctx, s.file, s.reference.Source, s.release)
 	} else {

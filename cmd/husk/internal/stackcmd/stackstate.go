@@ -175,6 +175,9 @@ func (a commands) stackImport() *cobra.Command {
 				return err
 			}
 			snapshot, codec, err := w.Decode(ctx, data)
+			if err != nil && !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+				return errors.New("this is no state, which is JSON: husk stack export and pulumi stack export write one")
+			}
 			if err != nil {
 				return fmt.Errorf("reading the export: %w", err)
 			}
