@@ -64,6 +64,13 @@ func TestConsole(t *testing.T) {
 	_, page = get("/server/" + runs[1][1])
 	require.Contains(t, page, "${nothing}")
 
+	waiting := s.start(s.command("ann", "preview", "-C", dir, "--remote", "--label", "gpu=1")).wait(t, regexp.MustCompile(`The run (\w{26}) is queued at`))
+	for _, path := range []string{"/server", "/server/" + waiting[1]} {
+		_, page = get(path)
+		require.Contains(t, page, "a worker with gpu=1: none is connected that takes it, and for the run "+runs[0][1]+" of the same stack, which is to be approved")
+	}
+	s.done("ann", "remote", "cancel", waiting[1])
+
 	// Who may write decides there as well, as far as the server lets them.
 	require.NotContains(t, page, "<form")
 	s.login("acme", "bob", "approve")

@@ -18,6 +18,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -50,7 +51,7 @@ type flags struct {
 	quota                                            int64
 	approval, secrets, retryPending                  bool
 	lease, keep, keepAudit, expires                  time.Duration
-	projects                                         []string
+	projects, maxRuns, weights                       []string
 	person                                           string
 }
 
@@ -79,6 +80,8 @@ func run(args []string, out, errs io.Writer) error {
 	set.DurationVar(&f.keep, "keep", server.DefaultKeep, "how long ended runs and their logs are kept")
 	set.DurationVar(&f.keepAudit, "keep-audit", server.DefaultKeepAudit, "how long the audit log keeps what was done")
 	set.Int64Var(&f.quota, "quota", 0, "how many MiB of states, modules, bundles, and logs each team may keep (default: any)")
+	set.StringArrayVar(&f.maxRuns, "max-runs", nil, "how many runs of a team go at once, TEAM=N, of each other team, *=N, or of those with a label, NAME=VALUE=N; can be repeated (default: any)")
+	set.StringArrayVar(&f.weights, "weight", nil, "how many turns a team has for each of another one, TEAM=N; can be repeated (default: one)")
 	set.StringSliceVar(&f.projects, "project", nil, "with token: only for this project, in which * stands for any text; can be repeated")
 	set.StringVar(&f.person, "person", "", "with token: who uses it, for somebody who has several: nobody approves what they have asked for (default: NAME)")
 	set.DurationVar(&f.expires, "expires", 0, "with token: how long it is valid (default: until it is revoked)")
@@ -132,9 +135,32 @@ func version() string {
 }
 
 func (f flags) open(ctx context.Context, tracer *trace.Tracer, collector *server.Collector) (*server.Server, error) {
+	maxRuns, err := numbers("--max-runs", f.maxRuns)
+	if err != nil {
+		return nil, err
+	}
+	weights, err := numbers("--weight", f.weights)
+	if err != nil {
+		return nil, err
+	}
 	return server.Open(ctx, server.Options{
 		Dir: f.dir, Database: f.database, RequireApproval: f.approval, RetryPending: f.retryPending, PreviewSecrets: f.secrets, Lease: f.lease, Keep: f.keep, KeepAudit: f.keepAudit, Version: version(), Trace: tracer, Collector: collector, Quota: f.quota << 20,
+		MaxRuns: maxRuns, Weights: weights,
 	})
+}
+
+// numbers returns the numbers of a flag whose values are NAME=N.
+func numbers(flag string, values []string) (map[string]int, error) {
+	all := make(map[string]int)
+	for _, value := range values {
+		i := max(strings.LastIndex(value, "="), 0)
+		n, err := strconv.Atoi(strings.TrimPrefix(value[i:], "="))
+		if i == 0 || err != nil || n < 1 {
+			return nil, fmt.Errorf("%s %s: it has the form NAME=N, with a number from 1", flag, value)
+		}
+		all[value[:i]] = n
+	}
+	return all, nil
 }
 
 // token issues one.

@@ -427,6 +427,32 @@ func TestCancelDrainAndKill(t *testing.T) {
 	require.Len(t, c.objects, 3, "the one that was made twice was reported")
 }
 
+// A command that waits says at once what for, and so do those that look.
+func TestRunsThatWaitSayWhy(t *testing.T) {
+	s := begin(t, "--max-runs", "acme=1", "--weight", "acme=2")
+	s.login("acme", "ann", "admin")
+	dir := s.project(map[string]string{"Husk.yaml": things})
+	s.done("ann", "stack", "init", "dev", "-C", dir)
+	s.done("ann", "config", "set", "password", "word", "--secret", "-C", dir)
+	const waits = "a worker with gpu=1: none is connected that takes it"
+	said := regexp.MustCompile(`The run waits for ` + waits + `\.`)
+	up := s.command("ann", "up", "-C", dir, "--remote", "--yes", "--label", "gpu=1")
+	out := s.start(up)
+	out.wait(t, said)
+	id := out.wait(t, regexp.MustCompile(`The run (\w{26}) is queued at`))[1]
+	require.Contains(t, s.done("ann", "remote", "ls"), "\n    waits for "+waits+"\n")
+	shown := s.done("ann", "remote", "show", id)
+	require.Regexp(t, `(?m)^state +queued$`, shown)
+	require.Regexp(t, `(?m)^waits for +`+waits+`$`, shown)
+	require.Contains(t, s.done("ann", "remote", "show", id, "--json"), `"for": "labels"`)
+	follow := s.command("ann", "remote", "log", "-f", id)
+	s.start(follow).wait(t, said)
+	s.worker(s.token("acme", "w", "work"), "w", "--label", "gpu=1")
+	require.NoError(t, up.Wait())
+	require.NoError(t, follow.Wait())
+	require.NotContains(t, s.done("ann", "remote", "show", id), "waits for")
+}
+
 // The three lines at the beginning of docs/runners.md are all that a new user needs.
 func TestThreeLines(t *testing.T) {
 	text, err := os.ReadFile(filepath.FromSlash("../../docs/runners.md"))
@@ -846,6 +872,9 @@ func TestUsage(t *testing.T) {
 		"anybody on the way could read the tokens": {"server", "--listen", "0.0.0.0:0"},
 		"it has the form HOST:PORT":                {"server", "--listen", "x"},
 		"--lease 1ms":                              {"server", "--lease", "1ms"},
+		"--max-runs acme: it has the form NAME=N":  {"server", "--listen", "127.0.0.1:0", "--max-runs", "acme"},
+		"--weight acme=0: it has the form NAME=N":  {"server", "--listen", "127.0.0.1:0", "--weight", "acme=0"},
+		`the limit of "Acme"`:                      {"server", "--listen", "127.0.0.1:0", "--max-runs", "Acme=1"},
 		"--tls-cert and --tls-key":                 {"server", "--tls-cert", "none", "--tls-key", "none"},
 		"this needs a server of husk":              {"remote", "ls"},
 		"--slots 0":                                {"worker", "--slots", "0"},

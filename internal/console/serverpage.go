@@ -129,7 +129,13 @@ func writeServerRuns(runs []runapi.Run) func(*markup) {
 				if !r.Ended.IsZero() && !r.Began.IsZero() {
 					took = duration(r.Ended.Sub(r.Began))
 				}
-				m.f(`<td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td class="n">%s</td></tr>`, resultState(serverState(r.State)), r.Operation,
+				state := made(func(m *markup) {
+					m.f(`%s`, resultState(serverState(r.State)))
+					if causes := r.Causes(); causes != "" {
+						m.f(`<br><span class="faint">waits for %s</span>`, display.Escape(causes))
+					}
+				})
+				m.f(`<td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td class="n">%s</td></tr>`, state, r.Operation,
 					display.Escape(r.Project+"/"+r.Stack), display.Escape(r.By), display.Escape(r.Worker), took)
 			}
 		})
@@ -187,6 +193,9 @@ func writeServerRun(r *runapi.Run, mayDecide bool) func(*markup) {
 		m.f(`<p>%s</p><dl class="facts">`, resultState(serverState(r.State)))
 		fact := func(title string, value any) { m.f(`<dt>%s</dt><dd>%s</dd>`, title, value) }
 		fact("Run", r.ID)
+		if causes := r.Causes(); causes != "" {
+			fact("Waits for", display.Escape(causes))
+		}
 		fact("Asked for", made(func(m *markup) { m.f(`%s by %s`, timed(r.Made), display.Escape(r.By)) }))
 		if r.Message != "" {
 			fact("For", display.Escape(r.Message))

@@ -192,7 +192,7 @@ func (s *Server) end(ctx context.Context, c *caller, e runapi.End) error {
 		return err
 	}
 	s.endLease(ctx, ended)
-	s.ended(ended)
+	s.ended(ctx, ended)
 	return nil
 }
 
@@ -243,8 +243,8 @@ func (t *tx) leave(r *record, reason string, plan []byte, later time.Duration) e
 	return t.readyNext(r)
 }
 
-// ended tells who follows the run, and counts.
-func (s *Server) ended(r *record) {
+// ended tells who follows the run, counts, and wakes workers if it has kept others from them.
+func (s *Server) ended(ctx context.Context, r *record) {
 	switch {
 	case r.State.IsFinal():
 		s.counts.end(r)
@@ -254,6 +254,19 @@ func (s *Server) ended(r *record) {
 		slog.Warn("a run needs attention: "+runapi.UnsettledReason, "run", r.ID, "tenant", r.tenant, "stack", r.Project+"/"+r.Stack)
 	}
 	s.changed.tell(r.ID)
+	if len(s.options.MaxRuns) == 0 {
+		return
+	}
+	err := s.db.step(context.WithoutCancel(ctx), func(t *tx) error {
+		load, err := s.load(t)
+		if load.add(r.tenant, r.selector, 1); load.full(r.tenant, r.selector) != "" {
+			s.db.ready.ringAll()
+		}
+		return err
+	})
+	if err != nil {
+		slog.Warn("workers ask again after a while", "error", err)
+	}
 }
 
 // lose takes a run from a worker that has been silent for too long.
@@ -312,6 +325,6 @@ func (s *Server) lose(ctx context.Context, tenant, id string, attempt int) error
 		return err
 	}
 	s.counts.lose()
-	s.ended(r)
+	s.ended(ctx, r)
 	return nil
 }

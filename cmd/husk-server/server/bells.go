@@ -48,6 +48,27 @@ func (b *bells) ring(what wanted) {
 	}
 }
 
+// wants reports whether anybody waits who wants a run.
+func (b *bells) wants(what wanted) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, wants := range b.waiting {
+		if wants(what) {
+			return true
+		}
+	}
+	return false
+}
+
+// ringAll wakes everybody.
+func (b *bells) ringAll() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for c := range b.waiting {
+		signal(c)
+	}
+}
+
 func (b *bells) nobody() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -11,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -27,49 +25,32 @@ func (s *Server) seen(ctx context.Context, c *caller, ask runapi.Ask) error {
 	if err != nil {
 		return err
 	}
+	projects, err := json.Marshal(c.projects)
+	if err != nil {
+		return err
+	}
 	return s.db.step(ctx, func(t *tx) error {
-		_, err := t.exec("INSERT INTO husk_workers (tenant, name, labels, slots, running, seen) VALUES (?, ?, ?, ?, ?, ?)"+
-			" ON CONFLICT (tenant, name) DO UPDATE SET labels = excluded.labels, slots = excluded.slots, running = excluded.running, seen = excluded.seen",
-			c.tenant, ask.Worker, string(labels), ask.Slots, ask.Running, time.Now().UnixMilli())
+		_, err := t.exec("INSERT INTO husk_workers (tenant, name, labels, projects, person, slots, running, seen) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"+
+			" ON CONFLICT (tenant, name) DO UPDATE SET labels = excluded.labels, projects = excluded.projects, person = excluded.person,"+
+			" slots = excluded.slots, running = excluded.running, seen = excluded.seen",
+			c.tenant, ask.Worker, string(labels), string(projects), c.person, ask.Slots, ask.Running, time.Now().UnixMilli())
 		return err
 	})
-}
-
-// oneOf returns a condition for a column, and its argument: the values of queued runs that a tenant has, or any, for which is
-// holds. There is none if no value is left. The argument is one however many values there are: databases bound arguments.
-func (t *tx) oneOf(tenant, column string, is func(string) bool) (condition string, arg string, err error) {
-	of, args := "", []any(nil)
-	if tenant != everyTenant {
-		of, args = " AND tenant = ?", []any{tenant}
-	}
-	var values []string
-	err = t.rows(func(scan func(...any) error) error {
-		var value string
-		if err := scan(&value); err != nil {
-			return err
-		}
-		if !is(value) {
-			return nil
-		}
-		values = append(values, value)
-		return intake.Room(t.ctx, rowCopies*int64(len(value)))
-	}, "SELECT DISTINCT "+column+" FROM husk_runs WHERE "+areReady+of, args...)
-	if err != nil || len(values) == 0 {
-		return "", "", err
-	}
-	list, arg, err := t.list(values)
-	return " AND " + column + list, arg, err
 }
 
 // list returns the condition that what precedes it is one of some values, and its argument, which is one however many there are:
 // databases bound arguments.
 func (t *tx) list(values []string) (condition, arg string, err error) {
 	text, err := json.Marshal(values)
-	list := "SELECT value FROM json_each(?)"
+	return " IN (SELECT value FROM " + t.each() + ")", string(text), err
+}
+
+// each is a table of the texts in the argument of [tx.list], whose column is one.value.
+func (t *tx) each() string {
 	if t.postgres {
-		list = "SELECT jsonb_array_elements_text(CAST(CAST(? AS text) AS jsonb))"
+		return "jsonb_array_elements_text(CAST(CAST(? AS text) AS jsonb)) one(value)"
 	}
-	return " IN (" + list + ")", string(text), err
+	return "json_each(?) one"
 }
 
 // firstOfStack is the condition for a queued run whose stack has no run at a worker, and none that waits and is older, unless that
@@ -83,32 +64,168 @@ const (
 // areReady is the condition of an index, for the runs that are ready.
 const areReady = "state = 'queued' AND ready > 0"
 
-// firstReady returns the oldest run of a condition that is ready for a worker with some labels, nil if there is none.
-func (t *tx) firstReady(tenant string, labels map[string]string, condition string, args []any) (*record, error) {
-	selectors, err := t.selectors(tenant, labels)
+// choose returns the run that is next for a worker, nil if there is none: of the team whose turn it is, of the project whose turn it is in
+// that team, the oldest. Teams and projects have turns in the order of their names.
+func (s *Server) choose(t *tx, c *caller, labels map[string]string) (*record, error) {
+	selectors, err := t.selectors(c.tenant, labels)
+	if err != nil || len(selectors) == 0 {
+		return nil, err
+	}
+	teams := []string{c.tenant}
+	if c.tenant == everyTenant {
+		if teams, err = t.readyTeams(selectors); err != nil || len(teams) == 0 {
+			return nil, err
+		}
+	}
+	turns, err := t.turns(teams)
 	if err != nil {
 		return nil, err
 	}
-	condition = areReady + " AND selector" + t.bytewise() + " = ? AND not_before <= " + t.now() + condition + " AND " + firstOfStack + " ORDER BY number LIMIT 1"
-	if len(selectors) > 1 {
-		oldest := make(map[string]int64)
-		for _, selector := range selectors {
-			var number int64
-			if err := t.row("SELECT number FROM husk_runs WHERE "+condition, append([]any{selector}, args...)...).Scan(&number); err == nil {
-				oldest[selector] = number
-			} else if !errors.Is(err, sql.ErrNoRows) {
+	load, err := s.load(t)
+	if err != nil {
+		return nil, err
+	}
+	whose := turns[everyTenant]
+	for _, team := range whose.order(teams, s.options.Weights[whose.last]) {
+		allowed := slices.DeleteFunc(slices.Clone(selectors), func(selector string) bool { return load.full(team, selector) != "" })
+		if len(allowed) == 0 {
+			continue
+		}
+		r, err := s.chooseOf(t, c, team, allowed, turns[team].last)
+		if err != nil {
+			return nil, err
+		}
+		if r == nil {
+			continue
+		}
+		if c.tenant == everyTenant {
+			if err := t.take(everyTenant, whose.next(team)); err != nil {
 				return nil, err
 			}
 		}
-		selectors = slices.SortedFunc(maps.Keys(oldest), func(a, b string) int { return cmp.Compare(oldest[a], oldest[b]) })
+		return r, t.take(team, turns[team].next(r.Project))
 	}
-	for _, selector := range selectors {
-		r, err := t.runWhere(condition+t.locked(), append([]any{selector}, args...)...)
-		if r != nil || err != nil { // else other workers take all of them now
-			return r, err
+	return nil, nil
+}
+
+// chooseOf returns the run of a team that is next for a worker, and has one of some selectors: of a project after the last one, if there is
+// any.
+func (s *Server) chooseOf(t *tx, c *caller, team string, selectors []string, last string) (*record, error) {
+	condition, args := "", []any(nil)
+	if c.tenant != everyTenant {
+		// A person's worker neither shows nor does what another person is to approve: see [Server.mayHave].
+		condition = " AND NOT (requested_person = ? AND (? = 1 OR previewing = 1 OR approved_by <> '')) AND approved_by <> ?"
+		always := 0
+		if s.options.RequireApproval {
+			always = 1
+		}
+		args = []any{c.person, always, c.person}
+	}
+	_, list, err := t.list(selectors)
+	if err != nil {
+		return nil, err
+	}
+	ready := areReady + " AND tenant = ? AND selector" + t.bytewise() + " = one.value"
+	page, most := 16, 1024
+	begins := []string{last, ""}
+	if last == "" {
+		begins = begins[:1]
+	}
+	for _, after := range begins {
+		for more := true; more; {
+			var projects []string
+			if err := t.rows(func(scan func(...any) error) error {
+				projects = append(projects, "")
+				return scan(&projects[len(projects)-1])
+			}, "WITH RECURSIVE following (project) AS (SELECT CAST(? AS text) UNION ALL SELECT (SELECT min((SELECT project FROM husk_runs WHERE "+ready+
+				" AND project > following.project ORDER BY project LIMIT 1)) FROM "+t.each()+") FROM following WHERE following.project IS NOT NULL)"+
+				" SELECT project FROM following WHERE project IS NOT NULL LIMIT ? OFFSET 1", after, team, list, page); err != nil {
+				return nil, err
+			}
+			for _, project := range projects {
+				if !c.uses(project) {
+					continue
+				}
+				r, err := t.runWhere("number = (SELECT min((SELECT number FROM husk_runs WHERE "+ready+" AND project = ? AND not_before <= "+t.now()+condition+
+					" AND "+firstOfStack+" ORDER BY number LIMIT 1)) FROM "+t.each()+")"+t.locked(), slices.Concat([]any{team, project}, args, []any{list})...)
+				if r != nil || err != nil {
+					return r, err
+				}
+			}
+			if more = len(projects) == page; more {
+				after, page = projects[page-1], min(4*page, most)
+			}
 		}
 	}
 	return nil, nil
+}
+
+// readyTeams returns the teams that have a run with one of some selectors that is ready.
+func (t *tx) readyTeams(selectors []string) (teams []string, err error) {
+	_, list, err := t.list(selectors)
+	if err != nil {
+		return nil, err
+	}
+	return teams, t.rows(func(scan func(...any) error) error {
+		teams = append(teams, "")
+		return scan(&teams[len(teams)-1])
+	}, "WITH RECURSIVE team (name) AS (SELECT CAST('' AS text) UNION ALL"+
+		" SELECT (SELECT tenant FROM husk_runs WHERE "+areReady+" AND tenant > team.name ORDER BY tenant LIMIT 1) FROM team WHERE team.name IS NOT NULL)"+
+		" SELECT name FROM team WHERE name <> '' AND EXISTS (SELECT 1 FROM "+t.each()+" WHERE EXISTS (SELECT 1 FROM husk_runs WHERE "+
+		areReady+" AND tenant = team.name AND selector"+t.bytewise()+" = one.value))", list)
+}
+
+// turn is whose turn was last, of some that have turns, and how many in a row that was.
+type turn struct {
+	last  string
+	taken int
+}
+
+// turns returns the turns of all teams, which is [everyTenant], and of the projects of some, and has other transactions wait that choose a
+// run: limits hold for all of them together.
+func (t *tx) turns(teams []string) (map[string]turn, error) {
+	of, list, err := t.list(append([]string{everyTenant}, teams...))
+	if err != nil {
+		return nil, err
+	}
+	lock := ""
+	if t.postgres {
+		lock = " FOR UPDATE"
+	}
+	all := make(map[string]turn)
+	return all, t.rows(func(scan func(...any) error) error {
+		var of string
+		var one turn
+		err := scan(&of, &one.last, &one.taken)
+		all[of] = one
+		return err
+	}, "SELECT of, last, taken FROM husk_turns WHERE of"+of+" ORDER BY of"+lock, list)
+}
+
+// order returns names in the order in which they have turns. The last one has another turn first as long as it has not taken as many in a
+// row as it weighs.
+func (w turn) order(names []string, weight int) []string {
+	names = slices.Sorted(slices.Values(names))
+	i, is := slices.BinarySearch(names, w.last)
+	if is && w.taken >= max(weight, 1) {
+		i++
+	}
+	return slices.Concat(names[i:], names[:i])
+}
+
+// next returns the turn after which a name has had one.
+func (w turn) next(name string) turn {
+	if name != w.last {
+		w = turn{last: name}
+	}
+	w.taken++
+	return w
+}
+
+// take notes a turn.
+func (t *tx) take(of string, one turn) error {
+	_, err := t.exec("INSERT INTO husk_turns (of, last, taken) VALUES (?, ?, ?) ON CONFLICT (of) DO UPDATE SET last = excluded.last, taken = excluded.taken", of, one.last, one.taken)
+	return err
 }
 
 // selectors returns the selectors of runs that are ready which a worker with some labels can take. It passes over all that begin with
@@ -159,34 +276,60 @@ func nextSelector(after string, lines []string) (least string, more bool) {
 	return "", false
 }
 
-// claim gives a worker the oldest run that it can take, whose stack has no other run and no older one that waits. It is
-// nil if there is none.
+// load is how many runs are at workers, as far as there are limits of them.
+type load struct {
+	// limits are [Options.MaxRuns], and running counts by the same names.
+	limits, running map[string]int
+}
+
+// load counts the runs that are at workers. It reads nothing if there are no limits.
+func (s *Server) load(t *tx) (*load, error) {
+	l := &load{s.options.MaxRuns, map[string]int{}}
+	if len(l.limits) == 0 {
+		return l, nil
+	}
+	return l, t.rows(func(scan func(...any) error) error {
+		var tenant, selector string
+		var n int
+		err := scan(&tenant, &selector, &n)
+		l.add(tenant, selector, n)
+		return err
+	}, "SELECT tenant, selector, count(*) FROM husk_runs WHERE state = 'running' GROUP BY tenant, selector")
+}
+
+// add counts runs of a tenant with a selector.
+func (l *load) add(tenant, selector string, runs int) {
+	l.running[tenant] += runs
+	for label := range labelsIn(selector) {
+		l.running[label] += runs
+	}
+}
+
+// full returns what keeps a run of a tenant, with a selector, from being one more at a worker: empty if nothing does.
+func (l *load) full(tenant, selector string) string {
+	most, is := l.limits[tenant]
+	if !is {
+		most, is = l.limits[everyTenant]
+	}
+	if is && l.running[tenant] >= most {
+		return fmt.Sprintf("one of %d runs of %s to end: no more of them go at once", most, tenant)
+	}
+	for label := range labelsIn(selector) {
+		if most, is := l.limits[label]; is && l.running[label] >= most {
+			return fmt.Sprintf("one of %d runs with %s to end: no more of them go at once", most, label)
+		}
+	}
+	return ""
+}
+
+// claim gives a worker the run that is next for it, nil if there is none.
 func (s *Server) claim(ctx context.Context, c *caller, ask runapi.Ask) (claim *runapi.Claim, err error) {
 	first := false // of its workers
 	var r *record
 	err = s.db.step(ctx, func(t *tx) error {
 		claim = nil
 		now := time.Now()
-		var condition string
-		var args []any
-		if len(c.projects) > 0 {
-			var projects string
-			if condition, projects, err = t.oneOf(c.tenant, "project", c.uses); err != nil || condition == "" {
-				return err
-			}
-			args = append(args, projects)
-		}
-		if c.tenant != everyTenant {
-			// A person's worker neither shows nor does what another person is to approve: it could show and do anything.
-			condition += " AND tenant = ? AND NOT (requested_person = ? AND (? = 1 OR previewing = 1 OR approved_by <> ''))" +
-				" AND approved_by <> ?"
-			always := 0
-			if s.options.RequireApproval {
-				always = 1
-			}
-			args = append(args, c.tenant, c.person, always, c.person)
-		}
-		r, err = t.firstReady(c.tenant, ask.Labels, condition, args)
+		r, err = s.choose(t, c, ask.Labels)
 		if r == nil || err != nil {
 			return err
 		}
@@ -206,14 +349,15 @@ func (s *Server) claim(ctx context.Context, c *caller, ask runapi.Ask) (claim *r
 		if err := s.hold(t, r); err != nil {
 			return err
 		}
-		var unsettled int
-		if !s.options.RetryPending {
-			if err := t.row("SELECT count(*) FROM husk_runs WHERE state IN ('queued', 'running', 'waiting') AND tenant = ? AND project = ? AND stack = ? AND (attention = 1 OR id = ? AND lost <> '')",
-				r.tenant, r.Project, r.Stack, r.ID).Scan(&unsettled); err != nil {
+		stop := !s.options.RetryPending && r.lost != ""
+		if !s.options.RetryPending && !stop {
+			var unsettled int
+			if err := t.row("SELECT count(*) FROM husk_runs WHERE attention = 1 AND tenant = ? AND project = ? AND stack = ?", r.tenant, r.Project, r.Stack).Scan(&unsettled); err != nil {
 				return err
 			}
+			stop = unsettled > 0
 		}
-		claim = &runapi.Claim{StopOnPending: unsettled > 0, Run: r.Run, Team: r.tenant, Token: secret, Withheld: r.withheld, Next: r.lines - r.said + 1, BeatSeconds: (s.options.Lease / 3).Seconds()}
+		claim = &runapi.Claim{StopOnPending: stop, Run: r.Run, Team: r.tenant, Token: secret, Withheld: r.withheld, Next: r.lines - r.said + 1, BeatSeconds: (s.options.Lease / 3).Seconds()}
 		if claim.StopOnPending && r.Operation == "up" && !r.Previewing {
 			claim.Options = append(slices.Clone(claim.Options), "--stop-on-pending") // which workers of earlier versions pass on as well
 		}

@@ -188,7 +188,15 @@ CREATE TABLE husk_audit (
 );
 CREATE INDEX husk_audit_tenant ON husk_audit (tenant, number);
 CREATE INDEX husk_audit_at ON husk_audit (at);
-CREATE INDEX husk_audit_refused ON husk_audit (tenant, number) WHERE action = 'refused'`}
+CREATE INDEX husk_audit_refused ON husk_audit (tenant, number) WHERE action = 'refused'`, `
+DROP INDEX husk_runs_ready;
+CREATE INDEX husk_runs_ready ON husk_runs (tenant, selector COLLATE BYTES, project, number, ready, state) WHERE ready > 0 AND state = 'queued';
+CREATE INDEX husk_runs_blocked ON husk_runs (tenant, selector, project, ready, state) WHERE ready = 0 AND state = 'queued';
+CREATE INDEX husk_runs_attention ON husk_runs (tenant, project, stack) WHERE attention = 1;
+CREATE TABLE husk_turns (of TEXT PRIMARY KEY, last TEXT NOT NULL, taken INTEGER NOT NULL);
+INSERT INTO husk_turns (of, last, taken) VALUES ('*', '', 0);
+ALTER TABLE husk_workers ADD COLUMN projects TEXT NOT NULL DEFAULT '[]';
+ALTER TABLE husk_workers ADD COLUMN person TEXT NOT NULL DEFAULT ''`}
 
 // ErrNewerSchema says that a newer version of Husk has changed the database.
 var ErrNewerSchema = errors.New("the database was changed by a newer version of husk server: use that version")

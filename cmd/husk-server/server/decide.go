@@ -147,6 +147,6 @@ func (s *Server) decide(ctx context.Context, c *caller, id, action string, do fu
 	case err != nil:
 		return nil, err
 	}
-	s.ended(r)
+	s.ended(ctx, r)
 	return &r.Run, nil
 }

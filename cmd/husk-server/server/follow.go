@@ -134,7 +134,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, c *caller) error
 			after = line.Number
 		}
 		whole := !more
-		if is := fmt.Sprint(run.State, run.Worker, run.Attempt); is != told && (whole || !run.State.IsFinal()) {
+		if is := fmt.Sprint(run.State, run.Worker, run.Attempt, run.WaitsFor); is != told && (whole || !run.State.IsFinal()) {
 			text, err := json.Marshal(run.Run)
 			if err != nil {
 				return err

@@ -3,12 +3,14 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/base/intake"
 )
 
 // counts are what this server has counted since it started.
@@ -119,6 +121,15 @@ var metrics = []metric{
 		}
 		return all
 	}},
+	{"husk.runs.blocked", "{run}", "Queued runs that no worker takes now, however many are free, by cause.", gauge, []string{"cause"}, func(g *gauges, _ *counts) (all []point) {
+		if g.blocked == nil {
+			return nil
+		}
+		for _, cause := range blocking {
+			all = append(all, point{labels: []string{cause}, number: float64(g.blocked[cause])})
+		}
+		return all
+	}},
 	{"husk.oldest_queued", "s", "How long the oldest queued run has waited.", gauge, nil, func(g *gauges, _ *counts) []point { return one(g.oldest) }},
 	{"husk.workers", "{worker}", "Workers that were heard of in the last two minutes.", gauge, nil, func(g *gauges, _ *counts) []point {
 		return one(float64(g.workers))
@@ -146,19 +157,29 @@ var metrics = []metric{
 	}},
 }
 
+// blocking are the causes that block runs which are queued. The first that a run has counts.
+var blocking = []string{runapi.ForWorker, runapi.ForLabels, runapi.ForLimit, runapi.ForStack, runapi.ForLock}
+
 // gauges are about the whole database, which adds them up: however many runs and workers there are, they are a few numbers here.
 type gauges struct {
 	runs           map[runapi.State]int
-	oldest         float64 // in seconds
+	blocked        map[string]int // by cause, nil if there is no memory for the labels of workers now
+	oldest         float64        // in seconds
 	workers, slots int
 }
 
 // present is how long a worker is one after it was heard of.
 const present = 2 * time.Minute
 
-func (t *tx) gauges(g *gauges) (err error) {
+func (s *Server) gauges(t *tx, g *gauges) (err error) {
 	if g.runs, g.oldest, err = t.queue(everyTenant, 1); err != nil {
 		return err
+	}
+	if g.blocked = map[string]int{}; g.runs[runapi.Queued] > 0 {
+		var full *intake.FullError
+		if g.blocked, err = s.blocked(t); err != nil && !errors.As(err, &full) {
+			return err
+		}
 	}
 	return t.row("SELECT count(*), COALESCE(SUM(slots), 0) FROM husk_workers WHERE seen > ?", millis(time.Now().Add(-present))).Scan(&g.workers, &g.slots)
 }
@@ -186,8 +207,10 @@ type reading [][]point
 
 // readMetrics reads all metrics at one time.
 func (s *Server) readMetrics(ctx context.Context) (reading, error) {
+	held := s.memory.Hold("")
+	defer held.End()
 	var g gauges
-	err := s.db.step(ctx, func(t *tx) error { return t.gauges(&g) })
+	err := s.db.step(intake.WithRoom(ctx, held.Add), func(t *tx) error { return s.gauges(t, &g) })
 	if err != nil {
 		return nil, err
 	}

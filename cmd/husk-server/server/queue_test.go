@@ -6,9 +6,11 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -687,7 +689,7 @@ func TestBundlesAreRemoved(t *testing.T) {
 	}
 	require.Len(t, kept(), 5)
 	open(t, server.Options{Dir: dir})
-	require.Eventually(t, func() bool { return len(kept()) < 5 }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return len(kept()) <= 3 }, time.Minute, 10*time.Millisecond)
 	require.Equal(t, []string{"queued", "scheduled", "new"}, kept())
 	require.NoError(t, db.Close())
 }
@@ -833,4 +835,196 @@ func TestPruning(t *testing.T) {
 		require.Equal(t, 1200, count("SELECT count(*) FROM husk_lines"))
 		require.Equal(t, 1, count("SELECT count(*) FROM husk_bundles"), "that of the run that waits")
 	})
+}
+
+// TestTeamsTakeTurns has a team ask for many runs before others ask for one.
+func TestTeamsTakeTurns(t *testing.T) {
+	everywhere(t, func(t *testing.T, o server.Options) {
+		o.Weights = map[string]int{"late": 2}
+		b := open(t, o)
+		worker := b.client("*", "fleet", runapi.Work)
+		ask := func(team *runapi.Client, runs int) {
+			for n := range runs {
+				b.asked(team, runapi.NewRun{Project: "shop", Stack: fmt.Sprint("s", n)})
+			}
+		}
+		taken := func(runs int) (teams string) {
+			for range runs {
+				teams += b.next(worker, "w", nil).Team + " "
+			}
+			return teams
+		}
+		many, one, late := b.client("many", "ann", runapi.Request), b.client("b_one", "bob", runapi.Request), b.client("late", "carl", runapi.Request)
+		ask(many, 200)
+		require.Equal(t, "many ", taken(1))
+		ask(one, 1)
+		require.Equal(t, "b_one many many ", taken(3))
+		ask(late, 4)
+		require.Equal(t, "late late many late late many many ", taken(7), "a team of the weight 2 has two turns")
+	})
+}
+
+// TestProjectsTakeTurns has a project of a team ask for many runs before others ask for some, which are taken in the order of their stack.
+func TestProjectsTakeTurns(t *testing.T) {
+	everywhere(t, func(t *testing.T, o server.Options) {
+		b := open(t, o)
+		ann, worker := b.client("acme", "ann", runapi.Request), b.client("acme", "w", runapi.Work)
+		for n := range 50 {
+			b.asked(ann, runapi.NewRun{Project: "many", Stack: fmt.Sprint("s", n)})
+		}
+		next := func() *runapi.Claim {
+			claim := b.next(worker, "w", nil)
+			require.NotNil(t, claim)
+			return claim
+		}
+		require.Equal(t, "s0", next().Stack)
+		first, second := b.asked(ann, runapi.NewRun{Project: "few", Stack: "dev"}), b.asked(ann, runapi.NewRun{Project: "few", Stack: "dev"})
+		other := b.asked(ann, runapi.NewRun{Project: "other", Stack: "dev", Labels: map[string]string{"region": "eu"}})
+		claim := next()
+		require.Equal(t, first.ID, claim.ID)
+		require.Equal(t, "s1", next().Stack)
+		require.Equal(t, "s2", next().Stack, "the stack of few is busy")
+		require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Succeeded}))
+		require.Equal(t, second.ID, next().ID)
+		require.Equal(t, "s3", next().Stack)
+		require.Equal(t, other.ID, b.next(worker, "eu", map[string]string{"region": "eu"}).ID, "its worker takes turns as well")
+	})
+}
+
+// TestLimitsOfRuns has no more runs of a team, or with a label, go at once than the server allows. The end of one wakes who waits.
+func TestLimitsOfRuns(t *testing.T) {
+	everywhere(t, func(t *testing.T, o server.Options) {
+		o.MaxRuns = map[string]int{"acme": 2, server.EachTeam: 1, "region=eu": 1}
+		b := open(t, o)
+		ann, eve, worker := b.client("acme", "ann", runapi.Request), b.client("other", "eve", runapi.Request), b.client("*", "fleet", runapi.Work)
+		ask := func(c *runapi.Client, stack string, labels map[string]string) *runapi.Run {
+			return b.asked(c, runapi.NewRun{Project: "shop", Stack: stack, Labels: labels})
+		}
+		eu := map[string]string{"region": "eu"}
+		next := func() *runapi.Claim { return b.next(worker, "w", eu) }
+		first := ask(ann, "one", eu)
+		claim := next()
+		require.Equal(t, first.ID, claim.ID)
+		same := ask(ann, "two", eu)
+		require.Nil(t, next(), "one run with the label goes")
+		require.Contains(t, b.waits(ann, same.ID), runapi.Cause{For: runapi.ForLimit, Text: "one of 1 runs with region=eu to end: no more of them go at once"})
+		plain := ask(ann, "three", nil)
+		require.Equal(t, plain.ID, next().ID)
+		late := ask(ann, "four", nil)
+		require.Nil(t, next(), "two runs of the team go")
+		require.Contains(t, b.waits(ann, late.ID), runapi.Cause{For: runapi.ForLimit, Text: "one of 2 runs of acme to end: no more of them go at once"})
+		others := ask(eve, "one", nil)
+		require.Equal(t, others.ID, next().ID)
+		ask(eve, "two", nil)
+		require.Nil(t, next(), "each other team has one")
+		require.Contains(t, b.scrape(), `husk_runs_blocked{cause="limit"} 3`+"\n")
+
+		got := make(chan string)
+		go func() {
+			var waiting runapi.Claim
+			_, _ = worker.Call(t.Context(), http.MethodPost, "/v1/work/next", runapi.Ask{Worker: "waits", Labels: eu, Slots: 1, Seconds: 50}, &waiting)
+			got <- waiting.ID
+		}()
+		require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Succeeded}))
+		require.Equal(t, same.ID, <-got)
+	})
+	for name, o := range map[string]server.Options{
+		`the limit of "Acme"`: {MaxRuns: map[string]int{"Acme": 1}}, `the limit of "a=b c"`: {MaxRuns: map[string]int{"a=b c": 1}}, `the weight of "*"`: {Weights: map[string]int{"*": 2}},
+	} {
+		o.Dir = t.TempDir()
+		_, err := server.Open(t.Context(), o)
+		require.ErrorContains(t, err, name)
+	}
+}
+
+// waits returns what a run waits for, which its list says as well.
+func (b *bench) waits(c *runapi.Client, id string) []runapi.Cause {
+	b.t.Helper()
+	var all []runapi.Run
+	_, err := c.Call(b.t.Context(), http.MethodGet, "/v1/runs?open", nil, &all)
+	require.NoError(b.t, err)
+	is := b.run(c, id).WaitsFor
+	i := slices.IndexFunc(all, func(r runapi.Run) bool { return r.ID == id })
+	require.Equal(b.t, is, all[i].WaitsFor)
+	return is
+}
+
+// What a run waits for is told at once to who asks for it, and to who looks.
+func TestWhatRunsWaitFor(t *testing.T) {
+	everywhere(t, func(t *testing.T, o server.Options) {
+		b := open(t, o)
+		ann, shops, worker := b.client("acme", "ann", runapi.Request), b.client("acme", "shops", runapi.Work, "shop-*"), b.client("acme", "w", runapi.Work)
+		eu, gpu := map[string]string{"region": "eu"}, map[string]string{"gpu": "1", "region": "eu"}
+		noWorker := runapi.Cause{For: runapi.ForWorker, Text: "a worker: none is connected that takes it"}
+		noGPU := runapi.Cause{For: runapi.ForLabels, Text: "a worker with gpu=1 and region=eu: none is connected that takes it"}
+
+		plain, labelled := runapi.NewRun{Project: "shop", Stack: "dev"}, runapi.NewRun{Project: "shop", Stack: "gpu", Labels: gpu}
+		first := b.asked(ann, plain)
+		require.Equal(t, []runapi.Cause{noWorker}, first.WaitsFor)
+		require.Nil(t, b.next(shops, "shops", gpu))
+		require.Equal(t, []runapi.Cause{noWorker}, b.waits(ann, first.ID), "the worker is not for this project")
+		others := b.client("other", "others", runapi.Work)
+		require.Nil(t, b.next(others, "others", gpu))
+		require.Equal(t, []runapi.Cause{noWorker}, b.waits(ann, first.ID), "the worker is not of this team")
+		claim := b.next(worker, "eu", eu)
+		require.Equal(t, first.ID, claim.ID)
+		require.Empty(t, b.waits(ann, first.ID))
+
+		run := b.asked(ann, labelled)
+		require.Equal(t, []runapi.Cause{noGPU}, run.WaitsFor, "the worker that is connected is without gpu=1")
+		again := b.asked(ann, labelled)
+		behind := runapi.Cause{For: runapi.ForStack, Text: "the run " + run.ID + " of the same stack, which is queued"}
+		require.Equal(t, []runapi.Cause{noGPU, behind}, again.WaitsFor)
+		require.Contains(t, b.scrape(), `husk_runs_blocked{cause="labels"} 2`+"\n")
+		told := make(chan []runapi.Cause, 1)
+		require.NoError(t, ann.Follow(t.Context(), run.ID, 0, func(_ *runapi.Line, r *runapi.Run) (bool, error) {
+			told <- r.WaitsFor
+			return false, nil
+		}))
+		require.Equal(t, []runapi.Cause{noGPU}, <-told)
+
+		after := b.asked(ann, plain)
+		require.Equal(t, []runapi.Cause{{For: runapi.ForStack, Text: "the run " + first.ID + " of the same stack, which is running"}}, after.WaitsFor)
+		require.Contains(t, b.scrape(), `husk_runs_blocked{cause="stack"} 1`+"\n")
+		require.NoError(t, b.server.Exec(t.Context(), "UPDATE husk_workers SET seen = 0"))
+		free := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "free"})
+		require.Empty(t, free.WaitsFor, "a worker is connected as long as it has a run")
+		require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Queued, Reason: "another run has the lock"}))
+		require.NotNil(t, b.next(worker, "eu", nil), "it is heard of")
+		waits := b.waits(ann, first.ID)
+		require.Len(t, waits, 1)
+		require.Regexp(t, `^the lock of its stack, which another run has: it is tried again at [0-9T:-]+Z$`, waits[0].Text)
+
+		approval := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "approval", Approval: true})
+		require.NoError(t, b.end(b.next(worker, "eu", nil), runapi.End{Outcome: runapi.Succeeded, Plan: []byte("plan")}))
+		require.Equal(t, []runapi.Cause{{For: runapi.ForApproval, Text: "the approval of another person than ann"}}, b.waits(ann, approval.ID))
+
+		require.Equal(t, run.ID, b.next(worker, "gpu", gpu).ID)
+		require.Equal(t, []runapi.Cause{{For: runapi.ForStack, Text: "the run " + run.ID + " of the same stack, which is running"}}, b.waits(ann, again.ID))
+	})
+}
+
+// A worker of the person whose run is to be approved is none for it.
+func TestRunsWaitForWorkersOfOthers(t *testing.T) {
+	b := open(t, server.Options{})
+	ann, own := b.client("acme", "ann", runapi.Request), b.client("acme", "bob", runapi.Work)
+	issued, err := b.server.IssueToken(t.Context(), runapi.Token{Tenant: "acme", Name: "w", Role: runapi.Work, Person: "ann"})
+	require.NoError(t, err)
+	require.Nil(t, b.next(ann.With(issued.Secret), "w", nil))
+	run := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev", Approval: true})
+	require.Equal(t, []runapi.Cause{{For: runapi.ForWorker, Text: "a worker: none is connected that takes it"}}, run.WaitsFor)
+	require.Nil(t, b.next(ann.With(issued.Secret), "w", nil))
+	require.Equal(t, run.ID, b.next(own, "w", nil).ID)
+}
+
+// An edge worker has the states of its own stacks only, and takes no run that does not ask for it.
+func TestEdgeWorkersTakeTheirRuns(t *testing.T) {
+	b := open(t, server.Options{})
+	ann, worker := b.client("acme", "ann", runapi.Request), b.client("acme", "w", runapi.Work)
+	pump := map[string]string{runapi.EdgeLabel: "pump", "region": "eu"}
+	b.asked(ann, runapi.NewRun{Project: "a", Stack: "any"})
+	b.asked(ann, runapi.NewRun{Project: "a", Stack: "eu", Labels: map[string]string{"region": "eu"}})
+	require.Nil(t, b.next(worker, "pump", pump))
+	run := b.asked(ann, runapi.NewRun{Project: "a", Stack: "pump", Labels: map[string]string{runapi.EdgeLabel: "pump"}})
+	require.Equal(t, run.ID, b.next(worker, "pump", pump).ID)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,9 +19,24 @@ const maxOpen = 100_000
 
 var labelPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$`)
 
+// labelsIn calls yield for each label of a selector, as NAME=VALUE.
+func labelsIn(selector string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for line := range strings.Lines(selector) {
+			if !yield(strings.TrimSuffix(line, "\n")) {
+				return
+			}
+		}
+	}
+}
+
+// selects reports whether a worker with labels takes runs with a selector. An edge worker takes those that ask for it.
 func selects(selector string, labels map[string]string) bool {
-	for line := range strings.Lines(selector) {
-		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
+	if name, edge := labels[runapi.EdgeLabel]; edge && !slices.Contains(slices.Collect(labelsIn(selector)), runapi.EdgeLabel+"="+name) {
+		return false
+	}
+	for label := range labelsIn(selector) {
+		name, value, _ := strings.Cut(label, "=")
 		if is, ok := labels[name]; !ok || is != value {
 			return false
 		}
@@ -73,12 +89,15 @@ func (s *Server) request(ctx context.Context, c *caller, n runapi.NewRun) (*runa
 	err := s.db.step(ctx, func(t *tx) (err error) {
 		if made, err = t.known(c, n.ID); made != nil || err != nil {
 			if made != nil && made.By != c.name {
-				err = refusef(http.StatusConflict, "the ID of the run is in use: choose another")
+				return refusef(http.StatusConflict, "the ID of the run is in use: choose another")
 			}
+		} else {
+			made, err = s.queue(t, c, n)
+		}
+		if err != nil {
 			return err
 		}
-		made, err = s.queue(t, c, n)
-		return err
+		return s.explain(t, made)
 	})
 	if err != nil {
 		return nil, err

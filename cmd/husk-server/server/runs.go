@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -9,6 +10,7 @@ import (
 	"math"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/husk-dev/husk/internal/backend/runapi"
@@ -192,6 +194,11 @@ func (s *Server) runs(ctx context.Context, c *caller, project, stack string, ope
 				if err := t.decode(r); err != nil {
 					return err
 				}
+			}
+			if err := s.explain(t, found...); err != nil {
+				return err
+			}
+			for _, r := range found {
 				all = append(all, r.Run)
 			}
 			return nil
@@ -213,7 +220,10 @@ func (s *Server) log(ctx context.Context, c *caller, id string, after int64) (r 
 	err = s.db.step(ctx, func(t *tx) error {
 		lines, more = nil, false
 		bytes := 0
-		if r, err = t.runOf(c, id, t.peek); err != nil {
+		if r, err = t.runOf(c, id, t.peek); err == nil {
+			err = s.explain(t, r)
+		}
+		if err != nil {
 			return err
 		}
 		err := t.rows(func(scan func(...any) error) error {
@@ -235,4 +245,198 @@ func (s *Server) log(ctx context.Context, c *caller, id string, after int64) (r 
 		return err
 	})
 	return r, lines, more, err
+}
+
+// worker is one that is connected, or several that can take the same runs.
+type worker struct {
+	tenant, person string
+	labels         map[string]string
+	projects       []string
+}
+
+// workers are workers by each of their labels, as NAME=VALUE, and all of them by "".
+type workers map[string][]*worker
+
+// workers returns the workers of a tenant that are connected, or those of all: those that were heard of lately, and those that have a run,
+// as they may ask for no other then. With a label it returns those that have it.
+func (t *tx) workers(tenant, label string) (workers, error) {
+	condition, args := "(seen > ? OR name IN (SELECT worker FROM husk_runs WHERE state = 'running'))", []any{millis(time.Now().Add(-present))}
+	if tenant != everyTenant {
+		condition, args = condition+" AND tenant IN (?, ?)", append(args, tenant, everyTenant)
+	}
+	if name, value, ok := strings.Cut(label, "="); ok {
+		contains := "INSTR"
+		if t.postgres {
+			contains = "STRPOS"
+		}
+		condition, args = condition+" AND "+contains+"(labels, ?) > 0", append(args, fmt.Sprintf("%q:%q", name, value)) // as JSON has it
+	}
+	if err := t.room("SELECT COALESCE(SUM(octet_length(labels) + octet_length(projects) + ?), 0) FROM husk_workers WHERE "+condition, append([]any{smallRow}, args...)...); err != nil {
+		return nil, err
+	}
+	all := workers{}
+	return all, t.rows(func(scan func(...any) error) error {
+		one, labels, projects := &worker{}, "", ""
+		err := scan(&one.tenant, &one.person, &labels, &projects)
+		if err == nil {
+			err = errors.Join(json.Unmarshal([]byte(labels), &one.labels), json.Unmarshal([]byte(projects), &one.projects))
+		}
+		all[""] = append(all[""], one)
+		for name, value := range one.labels {
+			all[name+"="+value] = append(all[name+"="+value], one)
+		}
+		return err
+	}, "SELECT DISTINCT tenant, person, labels, projects FROM husk_workers WHERE "+condition, args...)
+}
+
+// can reports whether one of the workers can take a run of a tenant's project, with a selector. may says whether one of a person may.
+func (w workers) can(tenant, project, selector string, may func(person string) bool) bool {
+	return slices.ContainsFunc(w[firstLabel(selector)], func(one *worker) bool {
+		return (one.tenant == everyTenant || one.tenant == tenant && may(one.person)) && covers(one.projects, project) && selects(selector, one.labels)
+	})
+}
+
+// firstLabel returns a label of a selector as NAME=VALUE, empty if it has none.
+func firstLabel(selector string) string {
+	for label := range labelsIn(selector) {
+		return label
+	}
+	return ""
+}
+
+// explain says what runs of one tenant wait for.
+func (s *Server) explain(t *tx, runs ...*record) error {
+	queued := make(map[string]*record)
+	var ids []string
+	for _, r := range runs {
+		switch r.State {
+		case runapi.Queued:
+			queued[r.ID], ids = r, append(ids, r.ID)
+		case runapi.Waiting:
+			r.WaitsFor = []runapi.Cause{{For: runapi.ForApproval, Text: "the approval of another person than " + cmp.Or(r.Person, r.By)}}
+		case runapi.Attention:
+			r.WaitsFor = []runapi.Cause{{For: runapi.ForAttention, Text: "somebody who looks: " + runapi.UnsettledReason}}
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	if err := s.explainWorkers(t, queued); err != nil {
+		return err
+	}
+	load, err := s.load(t)
+	if err != nil {
+		return err
+	}
+	for _, r := range queued {
+		if full := load.full(r.tenant, r.selector); full != "" {
+			r.WaitsFor = append(r.WaitsFor, runapi.Cause{For: runapi.ForLimit, Text: full})
+		}
+	}
+	of, list, err := t.list(ids)
+	if err != nil {
+		return err
+	}
+	const sameStack = "o.tenant = q.tenant AND o.project = q.project AND o.stack = q.stack"
+	return t.rows(func(scan func(...any) error) error {
+		var id string
+		var other, state sql.NullString
+		var later int64
+		if err := scan(&id, &later, &other, &state); err != nil {
+			return err
+		}
+		r := queued[id]
+		switch {
+		case other.Valid && state.String == string(runapi.Waiting):
+			r.WaitsFor = append(r.WaitsFor, runapi.Cause{For: runapi.ForStack, Text: "the run " + other.String + " of the same stack, which is to be approved"})
+		case other.Valid:
+			r.WaitsFor = append(r.WaitsFor, runapi.Cause{For: runapi.ForStack, Text: "the run " + other.String + " of the same stack, which is " + state.String})
+		case later > 0:
+			r.WaitsFor = append(r.WaitsFor, runapi.Cause{For: runapi.ForLock, Text: "the lock of its stack, which another run has: it is tried again at " + timeOf(later).Format(time.RFC3339)})
+		}
+		return nil
+	}, "SELECT q.id, CASE WHEN q.tries > 0 AND q.not_before > "+t.now()+" THEN q.not_before ELSE 0 END, o.id, o.state FROM husk_runs q LEFT JOIN husk_runs o ON o.number = COALESCE("+
+		"(SELECT o.number FROM husk_runs o WHERE o.state = 'running' AND "+sameStack+"),"+
+		" (SELECT o.number FROM husk_runs o WHERE o.state IN ('queued', 'running', 'waiting') AND o.attention = 0 AND o.number < q.number AND "+sameStack+" ORDER BY o.number LIMIT 1))"+
+		" WHERE q.id"+of, list)
+}
+
+// explainWorkers says of queued runs of one tenant that no worker is connected that can take them. It looks for workers if none of this
+// server waits for them.
+func (s *Server) explainWorkers(t *tx, queued map[string]*record) error {
+	var runs []*record
+	labels := make(map[string]bool)
+	for _, r := range queued {
+		anybody := !s.options.RequireApproval && !r.Previewing && r.ApprovedBy == ""
+		if anybody && s.db.ready.wants(wanted{r.tenant, r.Project, r.selector}) {
+			continue
+		}
+		runs = append(runs, r)
+		labels[firstLabel(r.selector)] = true
+	}
+	if len(runs) == 0 {
+		return nil
+	}
+	label := "" // of several
+	if len(labels) == 1 {
+		label = firstLabel(runs[0].selector)
+	}
+	connected, err := t.workers(runs[0].tenant, label)
+	for _, r := range runs {
+		if !connected.can(r.tenant, r.Project, r.selector, func(person string) bool { return s.mayHave(r, person) }) {
+			r.WaitsFor = append(r.WaitsFor, missing(r.selector))
+		}
+	}
+	return err
+}
+
+// blocked counts the queued runs of all tenants that no worker takes now, by cause.
+func (s *Server) blocked(t *tx) (map[string]int, error) {
+	connected, err := t.workers(everyTenant, "")
+	if err != nil {
+		return nil, err
+	}
+	load, err := s.load(t)
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[string]int)
+	query := func(cause, condition string) string {
+		return "SELECT tenant, project, selector, '" + cause + "', count(*) FROM husk_runs WHERE " + condition + " GROUP BY tenant, selector, project"
+	}
+	return all, t.rows(func(scan func(...any) error) error {
+		var tenant, project, selector, cause string
+		var n int
+		if err := scan(&tenant, &project, &selector, &cause, &n); err != nil {
+			return err
+		}
+		later := cause == runapi.ForLock
+		switch {
+		case !connected.can(tenant, project, selector, func(string) bool { return true }):
+			cause = missing(selector).For
+		case load.full(tenant, selector) != "":
+			cause = runapi.ForLimit
+		case later:
+			all[runapi.ForStack] -= n
+		}
+		if !later || cause == runapi.ForLock {
+			all[cause] += n
+		}
+		return nil
+	}, query("", areReady)+" UNION ALL "+query(runapi.ForStack, "state = 'queued' AND ready = 0")+
+		" UNION ALL "+query(runapi.ForLock, "state = 'queued' AND not_before > 0 AND not_before > "+t.now())) // which are among those before
+}
+
+// missing says which worker a run with a selector has none of.
+func missing(selector string) runapi.Cause {
+	if selector == "" {
+		return runapi.Cause{For: runapi.ForWorker, Text: "a worker: none is connected that takes it"}
+	}
+	return runapi.Cause{For: runapi.ForLabels, Text: "a worker with " + strings.Join(slices.Collect(labelsIn(selector)), " and ") + ": none is connected that takes it"}
+}
+
+// mayHave reports whether a worker of a person's token may take a run. One neither shows nor does what another person is to approve: it
+// could show and do anything.
+func (s *Server) mayHave(r *record, person string) bool {
+	return r.ApprovedBy != person && (r.Person != person || !s.options.RequireApproval && !r.Previewing && r.ApprovedBy == "")
 }

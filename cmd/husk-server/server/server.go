@@ -24,6 +24,7 @@ import (
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/postgres"
 	"github.com/husk-dev/husk/internal/backend/remote"
+	"github.com/husk-dev/husk/internal/backend/runapi"
 	"github.com/husk-dev/husk/internal/backend/sqlite"
 	"github.com/husk-dev/husk/internal/base/atomicfile"
 	"github.com/husk-dev/husk/internal/base/intake"
@@ -52,6 +53,11 @@ type Options struct {
 	KeepAudit time.Duration
 	// Quota is how many bytes of states, modules, bundles, and logs each tenant may keep, 0 for any.
 	Quota int64
+	// MaxRuns bounds how many runs are at workers at once: of a team by its name, of each team that has none by [EachTeam], and of the runs
+	// that ask for a label by NAME=VALUE.
+	MaxRuns map[string]int
+	// Weights are how many runs of a team are taken for each of another team, 1 for those that are not named.
+	Weights map[string]int
 	// Memory is how many bytes all that is received and sent at once may take, with what it is decoded into; 0 for half of what
 	// the process may have.
 	Memory int64
@@ -62,6 +68,9 @@ type Options struct {
 	// Version is the version of the program.
 	Version string
 }
+
+// EachTeam stands for each team in [Options.MaxRuns] that is not named there.
+const EachTeam = everyTenant
 
 // The defaults of [Options].
 const (
@@ -115,6 +124,17 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 	}
 	if o.KeepAudit == 0 {
 		o.KeepAudit = DefaultKeepAudit
+	}
+	for name := range o.MaxRuns {
+		label, value, is := strings.Cut(name, "=")
+		if is && checkLabels(map[string]string{label: value}) != nil || !is && name != EachTeam && !runapi.IsTeam(name) {
+			return nil, fmt.Errorf("the limit of %q: it is of a team, of each team (%s), or of a label, NAME=VALUE", name, EachTeam)
+		}
+	}
+	for name := range o.Weights {
+		if !runapi.IsTeam(name) {
+			return nil, fmt.Errorf("the weight of %q: no team has this name", name)
+		}
 	}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, err

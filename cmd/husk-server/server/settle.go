@@ -69,7 +69,7 @@ func (s *Server) settle(ctx context.Context, c *caller, u runapi.Unrecorded) err
 	switch {
 	case err != nil:
 	case on:
-		s.ended(r)
+		s.ended(ctx, r)
 	default:
 		s.changed.tell(r.ID)
 	}

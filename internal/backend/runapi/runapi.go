@@ -3,6 +3,7 @@
 package runapi
 
 import (
+	"strings"
 	"time"
 
 	"github.com/husk-dev/husk/internal/base/trace"
@@ -100,10 +101,43 @@ type Run struct {
 	// Attempt is 1 for the first worker that has it.
 	Attempt int `json:"attempt"`
 	// Reason says why a run failed or was refused, if its log does not.
-	Reason string    `json:"reason,omitempty"`
-	Made   time.Time `json:"made"`
-	Began  time.Time `json:"began,omitzero"`
-	Ended  time.Time `json:"ended,omitzero"`
+	Reason string `json:"reason,omitempty"`
+	// WaitsFor says what keeps a run from going on that has not ended, as far as that is more than a worker that is free.
+	WaitsFor []Cause   `json:"waitsFor,omitempty"`
+	Made     time.Time `json:"made"`
+	Began    time.Time `json:"began,omitzero"`
+	Ended    time.Time `json:"ended,omitzero"`
+}
+
+// Cause is what a run waits for.
+type Cause struct {
+	// For is one of the causes below, and Text says it to people, as what follows "waits for".
+	For  string `json:"for"`
+	Text string `json:"text"`
+}
+
+// The causes for which runs wait.
+const (
+	// ForWorker and ForLabels wait for a worker that is not connected: any for their project, or one with their labels.
+	ForWorker = "worker"
+	ForLabels = "labels"
+	// ForLimit waits for other runs of its team, or with one of its labels, because no more of them go at once.
+	ForLimit = "limit"
+	// ForStack waits for another run of its stack, and ForLock for what else has the lock of that.
+	ForStack = "stack"
+	ForLock  = "lock"
+	// ForApproval waits for a person who approves it, and ForAttention for one who retries it.
+	ForApproval  = "approval"
+	ForAttention = "attention"
+)
+
+// Causes says to people what the run waits for, and is empty if there is nothing to say.
+func (r *Run) Causes() string {
+	var texts []string
+	for _, cause := range r.WaitsFor {
+		texts = append(texts, cause.Text)
+	}
+	return strings.Join(texts, ", and for ")
 }
 
 // Span returns the ID of the span of a run, which the server records and its workers continue, and that of the span that

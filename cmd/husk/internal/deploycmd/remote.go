@@ -124,6 +124,7 @@ func (a commands) runRemotely(ctx context.Context, client *runapi.Client, n runa
 		return err
 	}
 	a.Say("The run %s is queued at %s.", run.ID, client.URL())
+	causes := remotecmd.SayCauses(a.App, &run, "")
 	if n.Operation != "preview" {
 		if err := a.keepChoice(ctx); err != nil {
 			a.Say("%v", err)
@@ -149,6 +150,9 @@ func (a commands) runRemotely(ctx context.Context, client *runapi.Client, n runa
 			return true, remotecmd.Show(a.App, l)
 		}
 		run = *r
+		if r.State == runapi.Queued {
+			causes = remotecmd.SayCauses(a.App, r, causes)
+		}
 		if r.State == runapi.Running && r.Worker != worker {
 			worker = r.Worker
 			a.Say("The worker %s has begun.", worker)

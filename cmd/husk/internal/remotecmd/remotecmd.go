@@ -38,7 +38,7 @@ func Commands(a *cli.App) []*cobra.Command {
 	c := commands{a}
 	remote := cli.Group(&cobra.Command{
 		Use: "remote", Short: "See, cancel, approve, and retry the runs of a server, and repeat them",
-	}, nil, c.ls(), c.log(), c.decision("cancel", "Cancel a run: once to let running steps finish, twice to stop them"),
+	}, nil, c.ls(), c.show(), c.log(), c.decision("cancel", "Cancel a run: once to let running steps finish, twice to stop them"),
 		c.decision("approve", "Approve what a run would do, as its log shows it"), c.decision("reject", "Reject what a run would do"), c.retry(),
 		c.schedules(), c.tokens(), c.audit())
 	return []*cobra.Command{c.server(), c.worker(), remote}
@@ -182,11 +182,13 @@ func (a commands) ls() *cobra.Command {
 				if err := a.Printf("%s  %-9s  %-7s  %s/%s  by %s  %s\n", r.ID, r.State, r.Operation, r.Project, r.Stack, r.By, r.Made.Local().Format(time.DateTime)); err != nil {
 					return err
 				}
-				if r.Message == "" {
-					continue
-				}
-				if err := a.Printf("    %s\n", r.Message); err != nil {
-					return err
+				for _, line := range [][2]string{{"", r.Message}, {"waits for ", r.Causes()}} {
+					if line[1] == "" {
+						continue
+					}
+					if err := a.Printf("    %s%s\n", line[0], line[1]); err != nil {
+						return err
+					}
 				}
 			}
 			return nil
@@ -197,6 +199,53 @@ func (a commands) ls() *cobra.Command {
 	cmd.Flags().BoolVar(&open, "open", false, "only those that have not ended")
 	cmd.Flags().IntVar(&limit, "limit", 20, "how many")
 	return cmd
+}
+
+func (a commands) show() *cobra.Command {
+	return &cobra.Command{
+		Use: "show RUN", Short: "Show how far a run is, and what it waits for",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			client, err := Client(cmd.Context(), a.App)
+			if err != nil {
+				return err
+			}
+			var r runapi.Run
+			if _, err := client.Call(cmd.Context(), http.MethodGet, "/v1/runs/"+url.PathEscape(args[0]), nil, &r); err != nil {
+				return err
+			}
+			if a.JSON {
+				return a.WriteJSON(r)
+			}
+			at := func(t time.Time) string {
+				if t.IsZero() {
+					return ""
+				}
+				return t.Local().Format(time.DateTime)
+			}
+			for _, fact := range [][2]string{
+				{"run", r.ID}, {"state", string(r.State)}, {"waits for", r.Causes()}, {"reason", r.Reason}, {"operation", r.Operation}, {"stack", r.Project + "/" + r.Stack},
+				{"labels", labelsOf(r.Labels)}, {"asked for", at(r.Made) + " by " + r.By}, {"message", r.Message}, {"approved by", r.ApprovedBy},
+				{"worker", r.Worker}, {"began", at(r.Began)}, {"ended", at(r.Ended)},
+			} {
+				if fact[1] == "" {
+					continue
+				}
+				if err := a.Printf("%-11s  %s\n", fact[0], fact[1]); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// SayCauses says what a run waits for, unless that is what was said last, and returns what is said now.
+func SayCauses(a *cli.App, r *runapi.Run, last string) string {
+	causes := r.Causes()
+	if causes != "" && causes != last {
+		a.Say("The run waits for %s.", causes)
+	}
+	return causes
 }
 
 func (a commands) log() *cobra.Command {
@@ -212,8 +261,12 @@ func (a commands) log() *cobra.Command {
 			if _, err := client.Call(cmd.Context(), http.MethodGet, "/v1/runs/"+url.PathEscape(args[0]), nil, &run); err != nil {
 				return err
 			}
+			causes := ""
 			return client.Follow(cmd.Context(), run.ID, 0, func(l *runapi.Line, r *runapi.Run) (bool, error) {
 				if r != nil {
+					if follow {
+						causes = SayCauses(a.App, r, causes)
+					}
 					return follow && !r.State.IsFinal(), nil
 				}
 				return true, Show(a.App, l)
