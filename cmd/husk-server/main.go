@@ -23,12 +23,12 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/spf13/pflag"
 
 	"github.com/husk-dev/husk/cmd/husk-server/server"
 	"github.com/husk-dev/husk/internal/backend/runapi"
 	"github.com/husk-dev/husk/internal/base/hostname"
-	"github.com/husk-dev/husk/internal/base/intake"
 	"github.com/husk-dev/husk/internal/base/trace"
 )
 
@@ -287,8 +287,8 @@ func serve(ctx context.Context, f flags, errs io.Writer) (err error) {
 	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
 		// The collector of garbage is to know of the limit of the machine's operator, before the system ends the process.
 		const parts = 10
-		if limit := intake.CgroupLimit(); limit > 0 {
-			debug.SetMemoryLimit(limit / parts * (parts - 1))
+		if limit, err := memlimit.FromCgroup(); err == nil && limit < math.MaxInt64 {
+			debug.SetMemoryLimit(int64(limit) / parts * (parts - 1))
 		}
 	}
 	collector, err := server.OpenCollector(env, version())

@@ -4,11 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path"
 	"runtime/debug"
-	"strconv"
-	"strings"
 	"sync"
 )
 
@@ -29,51 +25,14 @@ const parts = 4
 // NewBudget returns one of so many bytes.
 func NewBudget(most int64) *Budget { return &Budget{most: most, of: make(map[string]int64)} }
 
-// ProcessBudget returns one that a process can have: half of its memory, if that has a limit.
+// ProcessBudget returns one that a process can have: half of its memory, if the runtime has a limit for that.
 func ProcessBudget() *Budget {
 	const unlimited, part = 2 << 30, 2
 	limit := debug.SetMemoryLimit(-1)
 	if limit == math.MaxInt64 {
-		if limit = CgroupLimit(); limit == 0 {
-			return NewBudget(unlimited)
-		}
+		return NewBudget(unlimited)
 	}
 	return NewBudget(limit / part)
-}
-
-// CgroupLimit returns the limit that a control group of Linux sets for the memory of this process, 0 for none.
-func CgroupLimit() int64 {
-	text, err := os.ReadFile("/proc/self/cgroup")
-	if err != nil {
-		return 0
-	}
-	least := int64(0)
-	for line := range strings.Lines(string(text)) {
-		// Those above bound it as well.
-		if dir, ok := strings.CutPrefix(strings.TrimSpace(line), "0::"); ok {
-			for ; ; dir = path.Dir(dir) {
-				if is := limitIn(path.Join("/sys/fs/cgroup", dir, "memory.max")); is > 0 && (least == 0 || is < least) {
-					least = is
-				}
-				if dir == "/" || dir == "." || dir == "" {
-					break
-				}
-			}
-		}
-	}
-	return least
-}
-
-func limitIn(file string) int64 {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return 0
-	}
-	is, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
-	if err != nil {
-		return 0 // "max"
-	}
-	return is
 }
 
 // FullError says that memory is used up, and that it is free again when others are done, unless Never is set: it would be more
