@@ -9,7 +9,6 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -17,6 +16,7 @@ import (
 	"golang.org/x/mod/module"
 
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/build/linuxcalls"
 	"github.com/husk-dev/husk/internal/build/netoverlay"
 )
 
@@ -30,22 +30,17 @@ func (w *build) compile(ctx context.Context) (*Built, error) {
 	if err != nil {
 		return nil, err
 	}
-	command, overlay, err := w.network(ctx)
-	if err != nil {
-		return nil, err
-	}
 	output := filepath.Join(w.place, "module.wasm")
 	var linked []string // the linker's -s would save 3 % of the size, and cost the names of functions in traps
 	for _, name := range w.stamped() {
 		linked = append(linked, "-X", name+"="+manifest.Version)
 	}
 	linked = append(linked, settings...)
-	w.step("compiling", plural(len(w.graph.packages), "package"))
-	args := slices.Concat([]string{"build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=" + quoted(linked)},
-		w.flags(), overlay, []string{"-o", output, w.main})
-	if _, err := command.run(ctx, args...); err != nil {
-		return nil, w.explain(err)
+	args := []string{"build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=" + quoted(linked), "-o", output, w.main}
+	if err := w.compileAll(ctx, args); err != nil {
+		return nil, err
 	}
+	manifest.Origin.Shims = w.changes()
 	wasm, err := os.ReadFile(output)
 	if err != nil {
 		return nil, fmt.Errorf("reading the built module: %w", err)
@@ -68,24 +63,25 @@ func quoted(args []string) string {
 	return strings.Join(all, " ")
 }
 
-// network returns the Go command that builds, and the flags that replace files of its library: the packages
-// net and net/http reach the host's network. A program without net builds with any Go.
-func (w *build) network(ctx context.Context) (goCommand, []string, error) {
-	network, err := netoverlay.New(ctx, w.command.path, w.source.root, w.place)
+// prepareLibrary makes the Go command that builds, and the flags that replace files of its library: the packages net and
+// net/http reach the host's network, and package syscall has the names of Linux. A program without net builds with any Go.
+func (w *build) prepareLibrary(ctx context.Context) error {
+	w.builder = w.command
+	network, err := netoverlay.New(ctx, w.command.path, w.source.root, w.place, linuxcalls.Library)
 	if _, unknown := errors.AsType[*netoverlay.UnknownError](err); unknown && !w.graph.has("net") {
-		return w.command, nil, nil
+		return nil
 	}
 	if err != nil {
-		return w.command, nil, fmt.Errorf("building %s: %w", w.source.shown, err)
+		return fmt.Errorf("building %s: %w", w.source.shown, err)
 	}
 	data, err := json.Marshal(map[string]any{"Replace": network.Files})
 	if err != nil {
-		return w.command, nil, err
+		return err
 	}
-	command := w.command
-	command.path, command.env = network.Command, network.Env
+	w.builder.path, w.builder.env = network.Command, network.Env
 	file := filepath.Join(w.place, "overlay.json")
-	return command, []string{"-overlay=" + file}, os.WriteFile(file, data, 0o600)
+	w.overlay, w.library = []string{"-overlay=" + file}, network.Root
+	return os.WriteFile(file, data, 0o600)
 }
 
 // manifest returns what the module says of itself.
@@ -112,12 +108,6 @@ func (w *build) manifest(ctx context.Context) (host.Manifest, error) {
 		Module: w.source.module, Version: w.source.version, Checksum: w.source.sum, Licences: licences,
 		Kind: w.kind.Name, Go: env["GOVERSION"], Raised: w.raised,
 	}
-	for _, shims := range w.applied {
-		for _, s := range shims {
-			m.Origin.Shims = append(m.Origin.Shims, s.Name)
-		}
-	}
-	slices.Sort(m.Origin.Shims)
 	return m, nil
 }
 

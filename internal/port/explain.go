@@ -3,6 +3,7 @@ package port
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"regexp"
 	"slices"
 	"strings"
@@ -104,6 +105,22 @@ var newerGo = regexp.MustCompile(`(\S+) requires go >= (\S+) \(running go (\S+?)
 // packageHeader begins the compiler's output for a package.
 var packageHeader = regexp.MustCompile(`(?m)^# (\S+)$`)
 
+// outputs are the packages that do not compile, and what the compiler says of each.
+func outputs(output string) iter.Seq2[string, string] {
+	return func(yield func(name, output string) bool) {
+		headers := packageHeader.FindAllStringSubmatchIndex(output, -1)
+		for i, h := range headers {
+			end := len(output)
+			if i+1 < len(headers) {
+				end = headers[i+1][0]
+			}
+			if !yield(output[h[2]:h[3]], strings.TrimSpace(output[h[1]:end])) {
+				return
+			}
+		}
+	}
+}
+
 // explain returns an error of the Go command in the user's words.
 func (w *build) explain(err error) error {
 	if _, ok := errors.AsType[*RefusedError](err); ok {
@@ -118,13 +135,8 @@ func (w *build) explain(err error) error {
 			"or set GOTOOLCHAIN=auto to have the go command fetch it", w.source.shown, found[2], found[3])
 	}
 	e := &BuildError{Source: w.source.shown}
-	headers := packageHeader.FindAllStringSubmatchIndex(failed.output, -1)
-	for i, h := range headers {
-		end := len(failed.output)
-		if i+1 < len(headers) {
-			end = headers[i+1][0]
-		}
-		e.Packages = append(e.Packages, w.failedPackage(failed.output[h[2]:h[3]], strings.Split(strings.TrimSpace(failed.output[h[1]:end]), "\n")))
+	for name, output := range outputs(failed.output) {
+		e.Packages = append(e.Packages, w.failedPackage(name, strings.Split(output, "\n")))
 	}
 	if len(e.Packages) == 0 && w.graph != nil {
 		e.Packages = w.unloadable()

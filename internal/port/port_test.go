@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -195,7 +196,9 @@ func TestAProviderThatStartsAProgram(t *testing.T) {
 
 import (
 	"errors"
+	"os"
 	"os/exec"
+	"syscall"
 )
 
 func text() string {
@@ -203,13 +206,15 @@ func text() string {
 	if !errors.Is(err, exec.ErrNotFound) {
 		return "another error"
 	}
-	return err.Error() + "\n" + exec.Command("/bin/echo").Run().Error()
+	_, started := os.StartProcess("/bin/echo", nil, &os.ProcAttr{Sys: &syscall.SysProcAttr{Setsid: true}})
+	return err.Error() + "\n" + exec.Command("/bin/echo").Run().Error() + "\n" + started.Error()
 }
 `})
 	built, err := port.Port(t.Context(), dir, port.Options{Dir: t.TempDir(), SDK: sdk})
 	require.NoError(t, err)
-	require.Equal(t, `5 provider exec: "kubectl": a module in the sandbox of Husk cannot start programs
-exec: "/bin/echo": a module in the sandbox of Husk cannot start programs old`, described(t, built))
+	require.Equal(t, `5 provider exec: "kubectl": a module in the sandbox of Husk cannot start programs: configure the provider to do without this one, or use Pulumi's plugin for it with native: true
+exec: "/bin/echo": a module in the sandbox of Husk cannot start programs: configure the provider to do without this one, or use Pulumi's plugin for it with native: true
+fork/exec /bin/echo: the sandbox of Husk has no such system call: not implemented on wasip1 old`, described(t, built))
 }
 
 // A release of a provider sets variables to its version, and so does a port. Constants and what the program
@@ -428,28 +433,42 @@ func TestWhatIsNoSource(t *testing.T) {
 	})
 }
 
-// remembering are the files of a provider whose modules do not build for WebAssembly.
-func remembering() map[string]string {
+// needing are the files of a provider whose text needs two packages of a module.
+func needing(module, other string) map[string]string {
+	name := path.Base(module)
 	return map[string]string{
-		"go.mod": dogMod + "\nrequire example.com/memory v1.0.0\n", "main.go": dogGo,
+		"go.mod": dogMod + "\nrequire " + module + " v1.0.0\n", "main.go": dogGo,
 		"text.go": "package main\n\nimport \"example.com/terraform-provider-dog/internal/store\"\n\nfunc text() string { return store.Text() }\n",
-		"internal/store/store.go": "package store\n\nimport (\n\t\"example.com/memory\"\n\t\"example.com/memory/pages\"\n)\n\n" +
-			"func Text() string { return memory.Size() + \", \" + pages.Size() }\n",
+		"internal/store/store.go": "package store\n\nimport (\n\t\"" + module + "\"\n\t\"" + module + "/" + other + "\"\n)\n\n" +
+			"func Text() string { return " + name + ".Size() + \", \" + " + other + ".Size() }\n",
 	}
+}
+
+// remembering are the files of a provider whose modules are written for other systems.
+func remembering() map[string]string { return needing("example.com/memory", "pages") }
+
+// A package that has no file for WebAssembly is built as for Linux, and one that names system calls of Linux builds: they fail.
+func TestAPackageForLinux(t *testing.T) {
+	sdk := imitations(t)
+	built, err := port.Port(t.Context(), files(t, remembering()), port.Options{Dir: t.TempDir(), SDK: sdk})
+	require.NoError(t, err)
+	require.Equal(t, "5 provider of Linux, pages of Unix for 1: the sandbox of Husk has no such system call: not implemented on wasip1, true old",
+		described(t, built))
+	require.Equal(t, []string{"go-plugin", "linux:example.com/memory", "plugin-go"}, built.Manifest.Origin.Shims)
 }
 
 func TestAPackageThatDoesNotBuild(t *testing.T) {
 	sdk := imitations(t)
-	dir := files(t, remembering())
+	dir := files(t, needing("example.com/processor", "kernel"))
 	_, err := port.Port(t.Context(), dir, port.Options{Dir: t.TempDir(), SDK: sdk})
 	var failed *port.BuildError
 	require.ErrorAs(t, err, &failed)
 	require.Len(t, failed.Packages, 2)
-	require.ErrorContains(t, err, dir+" does not build for WebAssembly\n"+
-		"The package example.com/memory of example.com/memory@v1.0.0 fails: what it uses is declared only in files for other systems\n")
-	require.ErrorContains(t, err, "undefined: size\n"+
-		"It is needed by example.com/terraform-provider-dog → example.com/terraform-provider-dog/internal/store\n"+
-		"The package example.com/memory/pages of example.com/memory@v1.0.0 fails: it calls the operating system, and WebAssembly has no such call\n")
+	require.ErrorContains(t, err, dir+" does not build for WebAssembly\n")
+	require.ErrorContains(t, err, "The package example.com/processor of example.com/processor@v1.0.0 fails: a function is written in the assembly of other processors\n")
+	require.ErrorContains(t, err, "missing function body\n"+
+		"It is needed by example.com/terraform-provider-dog → example.com/terraform-provider-dog/internal/store\n")
+	require.ErrorContains(t, err, "The package example.com/processor/kernel of example.com/processor@v1.0.0 fails: it calls the operating system, and WebAssembly has no such call\n")
 	require.ErrorContains(t, err, "and --shim DIR names it")
 
 	_, err = port.Port(t.Context(), files(t, map[string]string{"go.mod": dogMod, "main.go": dogGo}), port.Options{Dir: t.TempDir(), SDK: sdk})
@@ -480,7 +499,6 @@ func TestShimsOfTheUser(t *testing.T) {
 		"no YAML":           {"- a\n", "cannot unmarshal"},
 		"a wrong range":     {"module: example.com/memory\nreason: x\nversions: '1 to 2'\n", `versions "1 to 2"`},
 		"a missing file":    {"module: example.com/memory\nreason: x\ndrop: [memory_plan9.go]\n", "the shim"},
-		"other versions":    {"module: example.com/memory\nreason: x\nversions: '>=2.0.0'\n", "is for other versions of the module"},
 		"a file without js": {"module: example.com/memory\nreason: x\nlift: [memory.go]\n", "the file memory.go has no build constraint with js to lift"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -489,7 +507,10 @@ func TestShimsOfTheUser(t *testing.T) {
 			require.ErrorContains(t, err, c.want)
 		})
 	}
-	_, err := port.Port(t.Context(), files(t, remembering()), port.Options{Dir: t.TempDir(), SDK: sdk, Shims: []string{t.TempDir()}})
+	other := files(t, map[string]string{"shim.yaml": "module: example.com/processor\nreason: x\nversions: '>=2.0.0'\n"})
+	_, err := port.Port(t.Context(), files(t, needing("example.com/processor", "kernel")), port.Options{Dir: t.TempDir(), SDK: sdk, Shims: []string{other}})
+	require.ErrorContains(t, err, "is for other versions of the module")
+	_, err = port.Port(t.Context(), files(t, remembering()), port.Options{Dir: t.TempDir(), SDK: sdk, Shims: []string{t.TempDir()}})
 	require.ErrorContains(t, err, "neither it nor one of its directories has a shim.yaml")
 }
 

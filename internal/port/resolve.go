@@ -39,12 +39,20 @@ type build struct {
 	// raised are modules with the versions that the build raised them to.
 	raised []string
 	graph  *graph
+	// builder compiles, with the flags overlay for the library of the Go in the directory library, empty if that is not known.
+	builder goCommand
+	overlay []string
+	library string
+	// linux are the packages that are built as for Linux.
+	linux map[string]bool
+	// sdkTags are the tags that versions of libraries decide.
+	sdkTags []string
 }
 
 func (b *porter) port(ctx context.Context, s *sourceTree) (*Built, error) {
 	w := &build{
 		porter: b, source: s, command: b.command.in(s.root),
-		replaced: map[string]replacement{}, requires: map[string]string{}, applied: map[string][]*shim{},
+		replaced: map[string]replacement{}, requires: map[string]string{}, applied: map[string][]*shim{}, linux: map[string]bool{},
 	}
 	key, err := json.Marshal([]any{s.root, s.main, b.options.Main, b.options.Name, b.options.Version, b.options.Shims, b.options.SDK, b.options.Mapping})
 	if err != nil {
@@ -93,6 +101,9 @@ func (w *build) resolve(ctx context.Context) error {
 		return fmt.Errorf("%s is a provider of the kind %s: %s%s", w.source.shown, w.kind.Name, w.kind.refusal, w.alternative())
 	}
 	if err := w.raise(ctx); err != nil {
+		return err
+	}
+	if err := w.prepareLibrary(ctx); err != nil {
 		return err
 	}
 	language := oldLanguage
@@ -182,16 +193,17 @@ func (w *build) unservedError() error {
 
 // shimAll applies shims until no package needs another. tags are those that versions of libraries decide.
 func (w *build) shimAll(ctx context.Context, tags []string) error {
+	w.sdkTags = tags
 	for {
-		changed, err := w.applyShims()
-		if err != nil || !changed {
+		shimmed, err := w.applyShims()
+		if err != nil {
 			return err
 		}
-		w.tags = w.versionTags(tags)
-		if err := w.writeModFile(); err != nil {
+		linux, err := w.takeUnix()
+		if err != nil || !shimmed && !linux {
 			return err
 		}
-		if w.graph, err = w.command.graphOf(ctx, w.flags(), w.main); err != nil {
+		if err := w.regraph(ctx); err != nil {
 			return err
 		}
 	}
@@ -246,14 +258,13 @@ func (w *build) applyShims() (changed bool, err error) {
 	}
 	for _, s := range lack {
 		m := modules[s.Module]
-		if before, ok := w.replaced[s.Module]; ok {
-			m = &goModule{Path: before.path, Version: before.version, Dir: before.dir}
+		sum, err := s.sum()
+		if err == nil {
+			err = w.patch(m, sum, s.apply)
 		}
-		dir, err := w.patch(m, s)
 		if err != nil {
 			return false, fmt.Errorf("the shim %s for %s@%s: %w", s.Name, m.Path, m.Version, err)
 		}
-		w.replaced[s.Module] = replacement{path: m.Path, version: m.Version, dir: dir}
 		for name, version := range s.Require {
 			w.requires[name] = version
 		}
@@ -261,17 +272,16 @@ func (w *build) applyShims() (changed bool, err error) {
 	return len(lack) > 0, nil
 }
 
-// patch returns the directory of a module's copy with a shim.
-func (w *build) patch(m *goModule, s *shim) (string, error) {
+// patch has the build use a changed copy of a module. The key identifies the change.
+func (w *build) patch(m *goModule, key string, change func(dir string) error) error {
+	if before, ok := w.replaced[m.Path]; ok {
+		m = &goModule{Path: before.path, Version: before.version, Dir: before.dir}
+	}
 	from := m.source().Dir
 	if from == "" {
 		from = m.Dir
 	}
-	sum, err := s.sum()
-	if err != nil {
-		return "", err
-	}
-	return w.keep("patched", strings.Join([]string{m.Path, m.Version, from, sum}, "\n"), func(to string) error {
+	dir, err := w.keep("patched", strings.Join([]string{m.Path, m.Version, from, key}, "\n"), func(to string) error {
 		if err := copyTree(from, to, "", nil); err != nil {
 			return err
 		}
@@ -281,6 +291,10 @@ func (w *build) patch(m *goModule, s *shim) (string, error) {
 				return err
 			}
 		}
-		return s.apply(to)
+		return change(to)
 	})
+	if err == nil {
+		w.replaced[m.Path] = replacement{path: m.Path, version: m.Version, dir: dir}
+	}
+	return err
 }

@@ -21,24 +21,6 @@ import (
 // tried are versions of modules, of all kinds that a shim is for, and the packages that must build.
 // Those that serve providers are tried by ports themselves.
 var tried = map[string][]struct{ module, version, packages string }{
-	"bbolt":                {{"go.etcd.io/bbolt", "v1.3.6", "."}, {"go.etcd.io/bbolt", "v1.3.11", "."}},
-	"bbolt-1.4":            {{"go.etcd.io/bbolt", "v1.4.3", "."}},
-	"speakeasy":            {{"github.com/bgentry/speakeasy", "v0.1.0", "."}, {"github.com/bgentry/speakeasy", "v0.2.0", "."}},
-	"pb":                   {{"github.com/cheggaaa/pb", "v1.0.29", "."}},
-	"pb-3":                 {{"github.com/cheggaaa/pb/v3", "v3.1.5", "."}},
-	"termenv":              {{"github.com/muesli/termenv", "v0.15.2", "."}, {"github.com/muesli/termenv", "v0.16.0", "."}},
-	"times":                {{"github.com/djherbis/times", "v1.5.0", "."}},
-	"sftp":                 {{"github.com/pkg/sftp", "v1.13.6", "."}, {"github.com/pkg/sftp", "v1.13.9", "."}},
-	"moby-term":            {{"github.com/moby/term", "v0.0.0-20210619224110-3f7ff695adc6", "."}, {"github.com/moby/term", "v0.5.2", "."}},
-	"kubectl":              {{"k8s.io/kubectl", "v0.25.0", "pkg/util/term"}, {"k8s.io/kubectl", "v0.31.0", "pkg/util/term"}},
-	"pkg-term":             {{"github.com/pkg/term", "v1.1.0", ". termios"}},
-	"clipboard":            {{"github.com/atotto/clipboard", "v0.1.4", "."}},
-	"logrus":               {{"github.com/sirupsen/logrus", "v1.4.2", "."}, {"github.com/sirupsen/logrus", "v1.9.3", "."}},
-	"pty":                  {{"github.com/creack/pty", "v1.1.9", "."}, {"github.com/creack/pty", "v1.1.21", "."}},
-	"pq":                   {{"github.com/lib/pq", "v1.10.0", "."}, {"github.com/lib/pq", "v1.10.9", "."}},
-	"docker-sockets":       {{"github.com/docker/go-connections", "v0.4.0", "sockets"}, {"github.com/docker/go-connections", "v0.5.0", "sockets"}},
-	"sockaddr":             {{"github.com/hashicorp/go-sockaddr", "v1.0.2", "."}, {"github.com/hashicorp/go-sockaddr", "v1.0.3", "."}},
-	"sockaddr-1.0.6":       {{"github.com/hashicorp/go-sockaddr", "v1.0.6", "."}, {"github.com/hashicorp/go-sockaddr", "v1.0.7", "."}},
 	"pulumi-sdk":           {{"github.com/pulumi/pulumi/sdk/v3", "v3.259.0", "go/pulumi/provider"}},
 	"pulumi-pkg":           {{"github.com/pulumi/pulumi/pkg/v3", "v3.259.0", "codegen/schema"}},
 	"aws-sdk":              {{"github.com/aws/aws-sdk-go", "v1.25.3", "aws/client"}, {"github.com/aws/aws-sdk-go", "v1.44.122", "aws/client"}},
@@ -46,13 +28,10 @@ var tried = map[string][]struct{ module, version, packages string }{
 	"framework-statestore": {{"github.com/hashicorp/terraform-plugin-framework", "v1.19.0", "statestore"}},
 	"go-cmp":               {{"github.com/google/go-cmp", "v0.5.9", "cmp"}, {"github.com/google/go-cmp", "v0.7.0", "cmp"}},
 	"ini":                  {{"gopkg.in/ini.v1", "v1.67.0", "."}},
-	"go-billy":             {{"github.com/go-git/go-billy/v5", "v5.1.0", "osfs"}, {"github.com/go-git/go-billy/v5", "v5.5.0", "osfs"}},
-	"go-git":               {{"github.com/go-git/go-git/v5", "v5.3.0", "."}, {"github.com/go-git/go-git/v5", "v5.12.0", "."}},
-	"mmap-go":              {{"github.com/edsrzf/mmap-go", "v1.0.0", "."}, {"github.com/edsrzf/mmap-go", "v1.1.0", "."}},
 }
 
 // small are shims of modules that compile in a second or two.
-var small = []string{"speakeasy", "times", "pkg-term", "clipboard", "logrus", "pty", "go-cmp", "ini", "mmap-go"}
+var small = []string{"go-cmp", "ini"}
 
 // A program that uses the module of a shim builds with the shims that it needs, and not without them. With a
 // shim that edits, the start of the program reads no clock, and without it does.
@@ -61,8 +40,6 @@ func TestEachShimBuilds(t *testing.T) {
 		t.Skip("fetches and compiles modules")
 	}
 	shims, err := builtInShims()
-	require.NoError(t, err)
-	command, err := findGo()
 	require.NoError(t, err)
 	// Those that serve need an adapter, and whole providers try them, with what their SDK needs.
 	shims = slices.DeleteFunc(shims, func(s *shim) bool {
@@ -79,43 +56,108 @@ func TestEachShimBuilds(t *testing.T) {
 		}
 		for _, c := range versions {
 			t.Run(s.Name+" "+c.version, func(t *testing.T) {
-				dir := t.TempDir()
-				root := filepath.Join(dir, "source", "program")
-				require.NoError(t, os.MkdirAll(root, 0o755))
-				require.NoError(t, os.WriteFile(filepath.Join(root, "go.mod"),
-					[]byte("module program\n\ngo 1.24\n\nrequire "+c.module+" "+c.version+"\n"), 0o644))
-				text := "package main\n\n"
+				var imports []string
 				for _, pkg := range strings.Fields(c.packages) {
-					text += "import _ \"" + path.Join(c.module, pkg) + "\"\n"
+					imports = append(imports, path.Join(c.module, pkg))
 				}
-				require.NoError(t, os.WriteFile(filepath.Join(root, "main.go"), []byte(text+"\nfunc main() {}\n"), 0o644))
-				b := &porter{dir: dir, command: command, shims: shims}
-				w := &build{
-					porter: b, command: command.in(root), source: &sourceTree{root: root, shown: "program"}, place: dir, main: ".",
-					replaced: map[string]replacement{}, requires: map[string]string{}, applied: map[string][]*shim{},
-				}
-				require.NoError(t, w.writeModFile())
-				w.graph, err = w.command.graphOf(t.Context(), w.flags(), ".")
-				require.NoError(t, err)
+				w := program(t, shims, []string{c.module + " " + c.version}, imports)
+				out := filepath.Join(w.place, "out")
 				make := func() error {
-					_, err := w.command.run(t.Context(), slices.Concat([]string{"build", "-trimpath", "-o", filepath.Join(dir, "out")}, w.flags(), []string{"."})...)
+					_, err := w.command.run(t.Context(), slices.Concat([]string{"build", "-trimpath", "-o", out}, w.flags(), []string{"."})...)
 					return err
 				}
 				if len(s.Edit) == 0 {
 					require.Error(t, make(), "the module builds without the shim")
 				} else {
 					require.NoError(t, make())
-					require.NotZero(t, clockReads(t, filepath.Join(dir, "out")))
+					require.NotZero(t, clockReads(t, out))
 				}
 				require.NoError(t, w.shimAll(t.Context(), nil))
 				require.Contains(t, w.applied[c.module], s)
-				require.NoError(t, make())
+				require.NoError(t, w.compileAll(t.Context(), []string{"build", "-trimpath", "-o", out, "."}))
 				if len(s.Edit) > 0 {
-					require.Zero(t, clockReads(t, filepath.Join(dir, "out")))
+					require.Zero(t, clockReads(t, out))
 				}
 			})
 		}
 	}
+}
+
+// program returns the build of a program that imports packages of modules, as a port builds it.
+func program(t *testing.T, shims []*shim, requirements, imports []string) *build {
+	t.Helper()
+	dir := t.TempDir()
+	root := filepath.Join(dir, "source", "program")
+	require.NoError(t, os.MkdirAll(root, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "go.mod"),
+		[]byte("module program\n\ngo 1.24\n\nrequire (\n\t"+strings.Join(requirements, "\n\t")+"\n)\n"), 0o644))
+	text := "package main\n\n"
+	for _, name := range imports {
+		text += "import _ \"" + name + "\"\n"
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(root, "main.go"), []byte(text+"\nfunc main() {}\n"), 0o644))
+	command, err := findGo()
+	require.NoError(t, err)
+	w := &build{
+		porter:  &porter{dir: dir, command: command, shims: shims, options: Options{Progress: func(Step) {}}},
+		command: command.in(root), source: &sourceTree{root: root, shown: "program"}, place: dir, main: ".",
+		replaced: map[string]replacement{}, requires: map[string]string{}, applied: map[string][]*shim{}, linux: map[string]bool{},
+	}
+	require.NoError(t, w.writeModFile())
+	w.graph, err = w.command.graphOf(t.Context(), w.flags(), ".")
+	require.NoError(t, err)
+	require.NoError(t, w.prepareLibrary(t.Context()))
+	return w
+}
+
+// forLinux are packages of modules at a version that do not build for WebAssembly without what a port does for all of them.
+var forLinux = []struct {
+	module, packages string
+	small            bool
+}{
+	{"github.com/atotto/clipboard v0.1.4", ".", true},
+	{"github.com/bgentry/speakeasy v0.2.0", ".", true},
+	{"github.com/cheggaaa/pb v1.0.29", ".", false},
+	{"github.com/cheggaaa/pb/v3 v3.1.5", ".", false},
+	{"github.com/creack/pty v1.1.21", ".", true},
+	{"github.com/djherbis/times v1.5.0", ".", true},
+	{"github.com/docker/go-connections v0.8.0", "sockets", false},
+	{"github.com/edsrzf/mmap-go v1.1.0", ".", true},
+	{"github.com/go-git/go-billy/v5 v5.5.0", "osfs", false},
+	{"github.com/go-git/go-git/v5 v5.12.0", ".", false},
+	{"github.com/hashicorp/go-sockaddr v1.0.7", ".", false},
+	{"github.com/lib/pq v1.10.9", ".", false},
+	{"github.com/moby/term v0.5.2", ".", false},
+	{"github.com/muesli/termenv v0.16.0", ".", false},
+	{"github.com/pkg/sftp v1.13.9", ".", false},
+	{"github.com/pkg/term v1.1.0", ". termios", true},
+	{"github.com/sirupsen/logrus v1.9.3", ".", true},
+	{"go.etcd.io/bbolt v1.5.0", ".", false},
+	{"k8s.io/kubectl v0.31.0", "pkg/util pkg/util/term", false},
+}
+
+// Modules that are written for Linux build, without a shim for any of them.
+func TestModulesForLinux(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fetches and compiles modules")
+	}
+	var requirements, imports []string
+	for _, m := range forLinux {
+		if !m.small && !nightly.Enabled() { // the others wait
+			continue
+		}
+		requirements = append(requirements, m.module)
+		name, _, _ := strings.Cut(m.module, " ")
+		for _, pkg := range strings.Fields(m.packages) {
+			imports = append(imports, path.Join(name, pkg))
+		}
+	}
+	w := program(t, nil, requirements, imports)
+	require.NoError(t, w.shimAll(t.Context(), nil))
+	out := filepath.Join(w.place, "out")
+	require.NoError(t, w.compileAll(t.Context(), []string{"build", "-trimpath", "-o", out, "."}))
+	require.Subset(t, w.changes(), []string{"linux:github.com/atotto/clipboard", "linux:github.com/pkg/term", "linux:github.com/sirupsen/logrus"})
+	clockReads(t, out) // it runs
 }
 
 // clockReads runs a program, and returns how often it asked for the time of day.

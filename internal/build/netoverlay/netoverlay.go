@@ -83,7 +83,8 @@ var patches = []patch{
 }
 
 // noProcesses is the error for a module that starts a program, as exec.ErrNotFound has it.
-const noProcesses = "a module in the sandbox of Husk cannot start programs"
+const noProcesses = "a module in the sandbox of Husk cannot start programs: " +
+	"configure the provider to do without this one, or use Pulumi's plugin for it with native: true"
 
 // added are the files that are added.
 func added() map[string]string {
@@ -154,11 +155,14 @@ type Network struct {
 	// Command is the go command that builds, with the variables Env.
 	Command string
 	Env     []string
+	// Root is where that Go is installed.
+	Root string
 }
 
 // New returns the network for the source in a directory, with the Go that the command uses there. It writes files
-// to the directory dir, which must stay. It fails with an *[UnknownError] if it does not know that Go.
-func New(ctx context.Context, command, source, dir string) (*Network, error) {
+// to the directory dir, which must stay. The functions more return other files for the library of a Go, by their names
+// below src. It fails with an *[UnknownError] if it, or one of these, does not know that Go.
+func New(ctx context.Context, command, source, dir string, more ...func(root string) (map[string]string, error)) (*Network, error) {
 	t, err := toolchainOf(ctx, command, source)
 	if err != nil {
 		return nil, err
@@ -170,7 +174,14 @@ func New(ctx context.Context, command, source, dir string) (*Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Network{Files: make(map[string]string, len(texts)), Command: command}
+	for _, other := range more {
+		files, err := other(t.root)
+		if err != nil {
+			return nil, t.unknown(err.Error())
+		}
+		maps.Copy(texts, files)
+	}
+	n := &Network{Files: make(map[string]string, len(texts)), Command: command, Root: t.root}
 	root := t.root
 	if t.isDownloaded() {
 		// The go command replaces no file in the cache of modules, and takes the path for where it is.

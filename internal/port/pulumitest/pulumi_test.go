@@ -90,7 +90,7 @@ func TestAProviderOnAnOldSDKOfPulumi(t *testing.T) {
 	built, err := port.Port(t.Context(), "../../../testdata/ported/pulumirpc", port.Options{Dir: t.TempDir(), Name: "slip", Version: "0.1.0"})
 	require.NoError(t, err)
 	require.Equal(t, "Pulumi provider server", built.Manifest.Origin.Kind)
-	require.Subset(t, built.Manifest.Origin.Shims, []string{"pulumi-provider-pkg", "go-git", "go-billy"})
+	require.Subset(t, built.Manifest.Origin.Shims, []string{"pulumi-provider-pkg", "linux:github.com/go-git/go-git/v5"})
 	m, err := testmodule.Host(t, host.NewConfig()).LoadBytes(t.Context(), built.Wasm)
 	require.NoError(t, err)
 	outputs, err := porttest.Deploy(t, loader{m}, "notes:author", "ada", func(ctx context.Context, s *goprogram.Stack) (property.Map, error) {

@@ -42,6 +42,7 @@ var Checks = []Check{
 	{"MinIO's server", "compiles a large server, and tries each version of its behaviour", "the same suites with an S3 server in process, and with MinIO where it is installed"},
 	{"internal/build/netoverlay:TestReleases", "downloads the release of Go before this one, and compiles its library", "this release of Go"},
 	{"internal/port:TestEachShimBuilds", "fetches and compiles each version that a shim is for", "the newest version of the small ones"},
+	{"internal/port:TestModulesForLinux", "fetches and compiles modules that are written for Linux", "the small ones"},
 	{"internal/port/releasetest:TestTheSDKOfARelease", "compiles `husk` and its modules again, as a release has them", "ports with the SDK of the checkout"},
 	{"internal/port/terraformtest:TestAProviderOnThePluginFramework", "compiles a module of 30 MB", OwnStep},
 	{"internal/port/terraformtest:TestOtherKindsForTerraform", "compiles two SDKs of Terraform as modules", "the provider on the plugin framework; `guest-sdk/terraform/test` has those of the other SDKs without a port"},

@@ -1,4 +1,0 @@
-package git
-
-// isSymlinkWindowsNonAdmin returns false, because this is not Windows.
-func isSymlinkWindowsNonAdmin(err error) bool { return false }

@@ -1,3 +1,0 @@
-package logrus
-
-func isTerminal(int) bool { return false }

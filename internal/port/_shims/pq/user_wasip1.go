@@ -1,3 +1,0 @@
-package pq
-
-func userCurrent() (string, error) { return "", ErrCouldNotDetectUsername }
