@@ -155,11 +155,11 @@ func (s *Server) caller(r *http.Request) (*caller, error) {
 		return nil, err
 	}
 	c.held = held
-	if c.from = r.RemoteAddr; c.run == nil {
-		s.noteUse(r.Context(), c, used)
+	if c.from, _, err = net.SplitHostPort(r.RemoteAddr); err != nil {
+		c.from = r.RemoteAddr
 	}
-	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
-		c.from = host
+	if c.run == nil {
+		s.noteUse(r.Context(), c, used)
 	}
 	return c, nil
 }

@@ -318,10 +318,13 @@ func (s *Server) do(ctx context.Context, op operation, access *Access, of scope,
 	}
 	var full *intake.FullError
 	var refused *RefusedError
-	if errors.As(err, &full) {
+	switch {
+	case errors.As(err, &full):
 		refused = refusedFor(full)
+	case errors.As(err, &refused) && refused.Status == http.StatusForbidden && access.Refused != nil:
+		access.Refused(refused)
 	}
-	if refused != nil || errors.As(err, &refused) && refused.Status == http.StatusTooManyRequests {
+	if full != nil || refused != nil && refused.Status == http.StatusTooManyRequests {
 		return refused.Status, []byte(refused.Reason)
 	}
 	if err != nil {
