@@ -15,9 +15,16 @@ type renderer interface {
 	Render(w io.Writer) error
 }
 
+// StoppedBefore is [engine.ErrStopped] of a run that had changed nothing, such as a preview.
+type StoppedBefore struct{}
+
+func (StoppedBefore) Error() string { return "stopped early; nothing was changed" }
+
+func (StoppedBefore) Unwrap() error { return engine.ErrStopped }
+
 // render returns the text of one failure and its severity.
 func render(err error) (text, severity string) {
-	if errors.Is(err, engine.ErrStopped) {
+	if _, before := err.(StoppedBefore); !before && errors.Is(err, engine.ErrStopped) {
 		return "stopped early; completed steps are recorded, and the next run continues from there", "error"
 	}
 	severity = source.Error.String()

@@ -18,6 +18,9 @@ type Stage struct {
 	Do      func()
 }
 
+// Stopping says what the first interrupt of a deployment does.
+const Stopping = "Stopping: waiting for running steps to finish. Press Ctrl-C again to stop now."
+
 const (
 	// endTime is how long a command may take to end after its second interrupt. Guests have five seconds
 	// to report the outcome of their work. By then all outcomes are recorded, and what is left may wait
@@ -123,7 +126,7 @@ func (a *App) WatchInterrupts(parent context.Context, say func(message string)) 
 	ctx, cancel := context.WithCancel(parent)
 	stopped := make(chan struct{})
 	unheed := a.Heed(say,
-		Stage{"Stopping: waiting for running steps to finish. Press Ctrl-C again to stop now.", func() { close(stopped) }},
+		Stage{Stopping, func() { close(stopped) }},
 		Stage{"Stopping now: the next run reports what was interrupted.", cancel})
 	return ctx, stopped, func() {
 		unheed()

@@ -261,6 +261,7 @@ func (s *session) run(ctx context.Context, c command, o *openRun) (declined bool
 		}
 		s.begin()
 	}
+	s.executes.Store(true)
 	result, err := o.Execute(ctx, operation, finish)
 	if err == nil {
 		s.changed = result.Changes.Total()+result.Actions > 0

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/engine"
@@ -33,6 +35,9 @@ type session struct {
 	logFile *os.File
 	// changed is set if the preview or the execution has changes.
 	changed bool
+
+	// executes is set when something may be changed.
+	executes atomic.Bool
 
 	mu    sync.Mutex
 	shown display.Display // nil between displays
@@ -67,12 +72,23 @@ func (s *session) end(err error) error {
 	s.begin() // an error before the first event is shown in the same way
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !s.executes.Load() && isStopped(err) {
+		err = display.StoppedBefore{}
+	}
 	s.shown.Close(err)
 	s.shown = nil
 	if err != nil {
 		return cli.Shown(err)
 	}
 	return nil
+}
+
+// isStopped reports whether an error says only that an interrupt has ended the run.
+func isStopped(err error) bool {
+	if list, ok := err.(interface{ Unwrap() []error }); ok {
+		return !slices.ContainsFunc(list.Unwrap(), func(e error) bool { return !isStopped(e) })
+	}
+	return errors.Is(err, engine.ErrStopped)
 }
 
 // openLog opens the file that --log-file names. It gets events without secrets, as every output does.
@@ -146,6 +162,9 @@ func (s *session) current() display.Display {
 
 // interrupted says that an interrupt was received.
 func (s *session) interrupted(message string) {
+	if message == cli.Stopping && !s.executes.Load() {
+		message = "Stopping: nothing was changed. Press Ctrl-C again to stop now."
+	}
 	switch shown := s.current().(type) {
 	case *display.Text:
 		shown.Interrupt(message)

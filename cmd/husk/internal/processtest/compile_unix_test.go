@@ -65,6 +65,10 @@ func aCompilation(t *testing.T, lab *usertest.User) {
 					require.NoError(t, cmd.Process.Signal(c.signal))
 				}
 			})
+			if c.args[0] == "preview" {
+				require.Contains(t, said+stderr.String(), "Stopping: nothing was changed.")
+				require.Contains(t, stderr.String(), "error: stopped early; nothing was changed\n")
+			}
 			require.Contains(t, stderr.String(), "error: stopped early; ")
 			require.NotContains(t, said, "compiling lab took", "it was waited for")
 			require.Empty(t, p.compiled(), "it was waited for")
