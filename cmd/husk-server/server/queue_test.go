@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -935,6 +936,39 @@ func TestLimitsOfRuns(t *testing.T) {
 		_, err := server.Open(t.Context(), o)
 		require.ErrorContains(t, err, name)
 	}
+}
+
+// Workers that ask at once get no more runs than the limit, also of two servers.
+func TestLimitsHoldForAllAtOnce(t *testing.T) {
+	everywhere(t, func(t *testing.T, o server.Options) {
+		o.MaxRuns, o.Dir = map[string]int{"acme": 2}, t.TempDir()
+		servers := []*bench{open(t, o)}
+		if o.Database != "" {
+			servers = append(servers, open(t, o))
+		}
+		ann, worker := servers[0].client("acme", "ann", runapi.Request), servers[0].client("acme", "w", runapi.Work)
+		for n := range 30 {
+			servers[0].asked(ann, runapi.NewRun{Project: "shop", Stack: fmt.Sprint("s", n)})
+		}
+		var taken atomic.Int64
+		var all sync.WaitGroup
+		for n := range 16 {
+			client, err := runapi.NewClient(servers[n%len(servers)].url, worker.Token())
+			require.NoError(t, err)
+			all.Go(func() {
+				var claim runapi.Claim
+				some, err := client.Call(t.Context(), http.MethodPost, "/v1/work/next", runapi.Ask{Worker: fmt.Sprint("w", n), Slots: 1}, &claim)
+				if err != nil {
+					t.Error(err)
+				}
+				if some {
+					taken.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		require.EqualValues(t, 2, taken.Load())
+	})
 }
 
 // waits returns what a run waits for, which its list says as well.
