@@ -169,6 +169,8 @@ CREATE INDEX husk_runs_ready ON husk_runs (tenant, selector COLLATE BYTES, numbe
 CREATE INDEX husk_runs_ready_anywhere ON husk_runs (selector COLLATE BYTES, number) WHERE ready > 0 AND state = 'queued';
 CREATE INDEX husk_runs_ready_since ON husk_runs (ready) WHERE ready > 0 AND state = 'queued';
 CREATE INDEX husk_runs_later ON husk_runs (not_before) WHERE not_before > 0 AND state = 'queued';
+CREATE INDEX husk_runs_counted ON husk_runs (tenant, state, attention, made) WHERE state IN ('queued', 'running', 'waiting');
+CREATE INDEX husk_runs_open_of_tenant ON husk_runs (tenant, (-number)) WHERE state IN ('queued', 'running', 'waiting');
 CREATE INDEX husk_runs_lease ON husk_runs (lease) WHERE state = 'running';
 CREATE INDEX husk_runs_of_tenant ON husk_runs (tenant, number);
 CREATE INDEX husk_runs_of_stack ON husk_runs (tenant, project, stack, (-number));

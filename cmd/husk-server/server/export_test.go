@@ -3,10 +3,121 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
 	"time"
 
+	"github.com/ncruces/go-sqlite3"
 	"github.com/riverqueue/river"
 )
+
+// TestMain has the tests fail if SQLite answers a statement of theirs by reading all rows of a table that has many.
+func TestMain(m *testing.M) {
+	var executed statements
+	sqlite3.AutoExtension(executed.of)
+	code := m.Run()
+	if slow := executed.slow(); len(slow) > 0 {
+		fmt.Fprintf(os.Stderr, "FAIL: statements read more rows than they need:\n%s\n", strings.Join(slow, "\n"))
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+// statements are those that were executed with SQLite.
+type statements struct {
+	mu  sync.Mutex
+	all map[string]bool
+}
+
+// of notes the statements of a connection.
+func (s *statements) of(conn *sqlite3.Conn) error {
+	return conn.Trace(sqlite3.TRACE_STMT, func(_ sqlite3.TraceEvent, _, text any) error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.all == nil {
+			s.all = make(map[string]bool)
+		}
+		s.all[fmt.Sprint(text)] = true
+		return nil
+	})
+}
+
+var (
+	// queries are statements that have a plan, but for those of [Server.Exec] and [Server.Count].
+	queries = regexp.MustCompile(`^(SELECT|INSERT|UPDATE|DELETE|WITH)\b.*\bhusk_(runs|lines|bundles|audit)\b`)
+	// scans are steps of a plan that read all rows of a table or an index, or sort what they have read.
+	scans = regexp.MustCompile(`^SCAN (husk_(runs|lines|bundles|audit)|[a-z])\b|^USE TEMP B-TREE FOR (GROUP|ORDER|DISTINCT)`)
+	// few are such steps whose index has only the runs at workers.
+	few = regexp.MustCompile(`^SCAN \w+ USING (COVERING )?INDEX husk_runs_(one|token|lease)$`)
+)
+
+// mayScan has the beginnings of statements that may, with the reason.
+var mayScan = map[string]string{
+	"SELECT tenant, state, attention, count(*)":                                "metrics count the runs that are not final, by an index that has nothing else",
+	"SELECT tenant, project, selector, '":                                      "so they do the runs that wait for something",
+	"SELECT tenant, selector, count(*) FROM husk_runs WHERE state = 'running'": "runs at workers are few",
+	"SELECT DISTINCT tenant, person, labels, projects FROM husk_workers":       "workers are few",
+	"SELECT tenant FROM husk_audit WHERE action = 'refused' GROUP BY":          "refusals of a team are few, and this is asked once an hour",
+	"UPDATE husk_runs SET lease = CASE":                                        "runs at workers are few, and this is for a clock that was set",
+}
+
+// slow returns the statements whose plans read all rows.
+func (s *statements) slow() (slow []string) {
+	dir, err := os.MkdirTemp("", "plans")
+	if err != nil {
+		return []string{err.Error()}
+	}
+	defer os.RemoveAll(dir)
+	d, err := openDB(context.Background(), "", dir)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	defer d.Close()
+	for _, statement := range slices.Sorted(maps.Keys(s.all)) {
+		if !queries.MatchString(statement) || strings.Contains(statement, "sqlite_") {
+			continue
+		}
+		plan, err := d.plan(statement)
+		if err != nil {
+			slow = append(slow, fmt.Sprintf("%s\n\t%v", statement, err))
+		}
+		for _, step := range plan {
+			if scans.MatchString(step) && !few.MatchString(step) && !mayScanFor(statement) {
+				slow = append(slow, statement+"\n\t"+strings.Join(plan, "\n\t"))
+				break
+			}
+		}
+	}
+	return slow
+}
+
+func mayScanFor(statement string) bool {
+	for begin := range mayScan {
+		if strings.HasPrefix(statement, begin) {
+			return true
+		}
+	}
+	return false
+}
+
+// plan returns the steps of the plan of a statement.
+func (d *db) plan(statement string) (steps []string, err error) {
+	return steps, d.step(context.Background(), func(t *tx) error {
+		return t.rows(func(scan func(...any) error) error {
+			var id, parent, unused int
+			var step string
+			err := scan(&id, &parent, &unused, &step)
+			steps = append(steps, step)
+			return err
+		}, "EXPLAIN QUERY PLAN "+statement, make([]any, strings.Count(statement, "?"))...)
+	})
+}
 
 // Take takes memory that a team may have, until the caller calls give.
 func (s *Server) Take(team string, bytes int64) (give func()) {
@@ -20,17 +131,20 @@ func (s *Server) Take(team string, bytes int64) (give func()) {
 // Exec changes the database.
 func (s *Server) Exec(ctx context.Context, statement string, args ...any) error {
 	return s.db.step(ctx, func(t *tx) error {
-		_, err := t.exec(statement, args...)
+		_, err := t.exec(ofTest+statement, args...)
 		return err
 	})
 }
+
+// ofTest is before statements of tests themselves.
+const ofTest = "/* test */ "
 
 // Away has leases of runs and the time that is counted be as if the database had been away for a time, and its clock had gone on, or
 // had been set back if the time is negative.
 func (s *Server) Away(ctx context.Context, long time.Duration) error {
 	return s.db.step(ctx, func(t *tx) error {
 		for _, statement := range []string{"UPDATE husk_counted SET at = at - ?", "UPDATE husk_runs SET lease = lease - ? WHERE state = 'running'"} {
-			if _, err := t.exec(statement, long.Milliseconds()); err != nil {
+			if _, err := t.exec(ofTest+statement, long.Milliseconds()); err != nil {
 				return err
 			}
 		}
@@ -40,7 +154,7 @@ func (s *Server) Away(ctx context.Context, long time.Duration) error {
 
 // Count returns the number that a query gives.
 func (s *Server) Count(ctx context.Context, query string, args ...any) (n int, err error) {
-	return n, s.db.step(ctx, func(t *tx) error { return t.row(query, args...).Scan(&n) })
+	return n, s.db.step(ctx, func(t *tx) error { return t.row(ofTest+query, args...).Scan(&n) })
 }
 
 // MakeEarlier makes the tables of an earlier version, the first of which is 1, and changes them.
@@ -70,7 +184,7 @@ func (s *Server) Prune(ctx context.Context) error { return s.prune(ctx, time.Now
 func (s *Server) EndLater(token string) func(context.Context) {
 	var r *record
 	if err := s.db.step(context.Background(), func(t *tx) (err error) {
-		r, err = t.runWhere("token = ?", hashOf(token))
+		r, err = t.runWhere("token = ? AND state = 'running'", hashOf(token))
 		return err
 	}); err != nil {
 		panic(err)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -172,7 +173,7 @@ type gauges struct {
 const present = 2 * time.Minute
 
 func (s *Server) gauges(t *tx, g *gauges) (err error) {
-	if g.runs, g.oldest, err = t.queue(everyTenant, 1); err != nil {
+	if g.runs, g.oldest, err = t.queue(everyTenant); err != nil {
 		return err
 	}
 	if g.blocked = map[string]int{}; g.runs[runapi.Queued] > 0 {
@@ -185,20 +186,26 @@ func (s *Server) gauges(t *tx, g *gauges) (err error) {
 }
 
 // queue counts the runs of a tenant that are not final, or of all, and says for how many seconds the oldest queued one has waited.
-func (t *tx) queue(tenant string, all int) (runs map[runapi.State]int, oldest float64, err error) {
+func (t *tx) queue(tenant string) (runs map[runapi.State]int, oldest float64, err error) {
+	of, args := "", []any(nil)
+	if tenant != everyTenant {
+		of, args = " AND tenant = ?", []any{tenant}
+	}
 	runs = make(map[runapi.State]int)
 	err = t.rows(func(scan func(...any) error) error {
+		var tenant string
 		var state runapi.State
-		var n int
+		var n, attention int
 		var first int64
-		if err := scan(&state, &n, &first); err != nil {
-			return err
+		err := scan(&tenant, &state, &attention, &n, &first)
+		if attention == 1 {
+			state = runapi.Attention
 		}
-		if runs[state] = n; state == runapi.Queued {
-			oldest = time.Since(timeOf(first)).Seconds()
+		if runs[state] += n; state == runapi.Queued {
+			oldest = max(oldest, time.Since(timeOf(first)).Seconds())
 		}
-		return nil
-	}, "SELECT "+stateColumn+", count(*), min(made) FROM husk_runs WHERE state IN ('queued', 'running', 'waiting') AND (tenant = ? OR 1 = ?) GROUP BY 1", tenant, all)
+		return err
+	}, "SELECT tenant, state, attention, count(*), min(made) FROM husk_runs WHERE state IN ('queued', 'running', 'waiting')"+of+" GROUP BY tenant, state, attention", args...)
 	return runs, oldest, err
 }
 
@@ -237,32 +244,14 @@ func (s *Server) status(ctx context.Context, tenant string) (*runapi.Status, err
 	if tenant == everyTenant {
 		all = 1
 	}
+	if err := s.lately(ctx, tenant, now.Add(-lately), out); err != nil {
+		return nil, err
+	}
 	err := s.db.step(ctx, func(t *tx) error {
 		var err error
-		if out.Runs, out.Oldest, err = t.queue(tenant, all); err != nil {
+		if out.Runs, out.Oldest, err = t.queue(tenant); err != nil {
 			return err
 		}
-		const eachRun = 32 // two numbers, in lists that grow
-		if err := t.room("SELECT ? * count(*) FROM husk_runs WHERE ended > ? AND (tenant = ? OR 1 = ?)", eachRun, millis(now.Add(-lately)), tenant, all); err != nil {
-			return err
-		}
-		var waits, times []float64
-		err = t.rows(func(scan func(...any) error) error {
-			var state runapi.State
-			var made, began, ended int64
-			if err := scan(&state, &made, &began, &ended); err != nil {
-				return err
-			}
-			out.Last[state]++
-			if began > 0 {
-				waits, times = append(waits, float64(began-made)/1000), append(times, float64(ended-began)/1000)
-			}
-			return nil
-		}, "SELECT state, made, began, ended FROM husk_runs WHERE ended > ? AND (tenant = ? OR 1 = ?)", millis(now.Add(-lately)), tenant, all)
-		if err != nil {
-			return err
-		}
-		out.Waits["queued"], out.Waits["running"] = quantiles(waits), quantiles(times)
 		if err := t.room("SELECT COALESCE(SUM(octet_length(name) + octet_length(labels) + ?), 0) FROM husk_workers WHERE seen > ? AND (tenant = ? OR tenant = '*' OR 1 = ?)",
 			smallRow, millis(now.Add(-present)), tenant, all); err != nil {
 			return err
@@ -280,6 +269,39 @@ func (s *Server) status(ctx context.Context, tenant string) (*runapi.Status, err
 		}, "SELECT name, labels, slots, running, seen FROM husk_workers WHERE seen > ? AND (tenant = ? OR tenant = '*' OR 1 = ?) ORDER BY name", millis(now.Add(-present)), tenant, all)
 	})
 	return out, err
+}
+
+// lately adds the runs of a tenant, or of all, that have ended since a time. It reads them in pages: others have their turn between two.
+func (s *Server) lately(ctx context.Context, tenant string, since time.Time, out *runapi.Status) error {
+	const page, eachRun = 2000, 32 // two numbers, in lists that grow
+	var waits, times []float64
+	ended, number := millis(since), int64(math.MaxInt64)
+	for read := page; read == page; {
+		read = 0
+		if err := intake.Room(ctx, page*eachRun); err != nil {
+			return err
+		}
+		if err := s.db.step(ctx, func(t *tx) error {
+			return t.rows(func(scan func(...any) error) error {
+				read++
+				var of string
+				var state runapi.State
+				var made, began int64
+				if err := scan(&number, &of, &state, &made, &began, &ended); err != nil || of != tenant && tenant != everyTenant {
+					return err
+				}
+				out.Last[state]++
+				if began > 0 {
+					waits, times = append(waits, float64(began-made)/1000), append(times, float64(ended-began)/1000)
+				}
+				return nil
+			}, "SELECT number, tenant, state, made, began, ended FROM husk_runs WHERE (ended, number) > (?, ?) ORDER BY ended, number LIMIT ?", ended, number, page)
+		}); err != nil {
+			return err
+		}
+	}
+	out.Waits["queued"], out.Waits["running"] = quantiles(waits), quantiles(times)
+	return nil
 }
 
 func quantiles(all []float64) runapi.Wait {

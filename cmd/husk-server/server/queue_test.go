@@ -409,7 +409,7 @@ func TestManyProjectsWait(t *testing.T) {
 	db, err := sql.Open("sqlite3", "file:"+filepath.ToSlash(filepath.Join(dir, "server.db"))+"?_pragma=busy_timeout(15000)")
 	require.NoError(t, err)
 	const columns = "tenant, stack, request, selector, state, previewing, requested_by, requested_projects, approved_by, worker, attempt, token, lease, not_before, cancel, lines, reason, made, began, ended"
-	_, err = db.Exec("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 33000) INSERT INTO husk_runs (id, project, "+columns+")"+
+	_, err = db.Exec("/* test */ WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 33000) INSERT INTO husk_runs (id, project, "+columns+")"+
 		" SELECT 'run-' || i, 'project-' || i, "+columns+" FROM husk_runs, n WHERE id = ?", run.ID)
 	require.NoError(t, err)
 	require.NoError(t, db.Close())
@@ -676,12 +676,12 @@ func TestBundlesAreRemoved(t *testing.T) {
 	})
 	db, err := sql.Open("sqlite3", "file:"+filepath.ToSlash(filepath.Join(dir, "server.db"))+"?_pragma=busy_timeout(15000)")
 	require.NoError(t, err)
-	_, err = db.Exec("UPDATE husk_bundles SET made = ? WHERE digest <> ?", time.Now().Add(-25*time.Hour).UnixMilli(), digest("new"))
+	_, err = db.Exec("/* test */ UPDATE husk_bundles SET made = ? WHERE digest <> ?", time.Now().Add(-25*time.Hour).UnixMilli(), digest("new"))
 	require.NoError(t, err)
 	kept := func() (all []string) {
 		for _, content := range []string{"ended", "queued", "scheduled", "new", "unused"} {
 			var n int
-			require.NoError(t, db.QueryRow("SELECT count(*) FROM husk_bundles WHERE digest = ?", digest(content)).Scan(&n))
+			require.NoError(t, db.QueryRow("/* test */ SELECT count(*) FROM husk_bundles WHERE digest = ?", digest(content)).Scan(&n))
 			if n > 0 {
 				all = append(all, content)
 			}

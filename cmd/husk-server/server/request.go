@@ -14,8 +14,18 @@ import (
 	"github.com/husk-dev/husk/internal/base/trace"
 )
 
-// maxOpen bounds the runs of a tenant that are not final.
-const maxOpen = 100_000
+const (
+	// maxOpen bounds the runs of a tenant that are not final.
+	maxOpen = 100_000
+	// countedFor is how long their number is taken as known, but for those that this server adds.
+	countedFor = 5 * time.Second
+)
+
+// counted is a number of runs, and when they were counted.
+type counted struct {
+	count int
+	at    time.Time
+}
 
 var labelPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$`)
 
@@ -110,12 +120,8 @@ func (s *Server) queue(t *tx, c *caller, n runapi.NewRun) (*record, error) {
 	if s.options.RequireApproval && n.Changes() {
 		n.Approval = true
 	}
-	var open int
-	if err := t.row("SELECT count(*) FROM husk_runs WHERE tenant = ? AND state IN ('queued', 'running', 'waiting')", c.tenant).Scan(&open); err != nil {
+	if err := s.roomForRun(t, c.tenant); err != nil {
 		return nil, err
-	}
-	if open >= maxOpen {
-		return nil, refusef(http.StatusTooManyRequests, "%d runs of %s are waiting already", open, c.tenant)
 	}
 	if err := t.hasBundle(c.tenant, n.Bundle); err != nil {
 		return nil, err
@@ -150,4 +156,26 @@ func (s *Server) queue(t *tx, c *caller, n runapi.NewRun) (*record, error) {
 		err = t.ready("id = ?", n.ID)
 	}
 	return r, err
+}
+
+// roomForRun returns an error if a tenant has too many runs that are not final. They are counted at times, as there may be many, and before
+// one is refused.
+func (s *Server) roomForRun(t *tx, tenant string) error {
+	s.mu.Lock()
+	known := s.open[tenant]
+	s.mu.Unlock()
+	if known.count++; known.count > maxOpen || time.Since(known.at) > countedFor {
+		if err := t.row("SELECT count(*) FROM husk_runs WHERE tenant = ? AND state IN ('queued', 'running', 'waiting')", tenant).Scan(&known.count); err != nil {
+			return err
+		}
+		if known.count >= maxOpen {
+			return refusef(http.StatusTooManyRequests, "%d runs of %s are waiting already", known.count, tenant)
+		}
+		known.count++
+		known.at = time.Now()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open[tenant] = known
+	return nil
 }

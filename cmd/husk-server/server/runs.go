@@ -173,6 +173,10 @@ func (s *Server) runs(ctx context.Context, c *caller, project, stack string, ope
 	if open {
 		condition += " AND state IN ('queued', 'running', 'waiting')"
 	}
+	newest := " AND number < ? ORDER BY number DESC"
+	if ofStack := project != "" && stack != ""; ofStack != open {
+		newest = " AND -number > -CAST(? AS bigint) ORDER BY -number" // as the index has them that no other question is to use
+	}
 	all = []runapi.Run{}
 	// Those of other projects are left out after they are read, so it goes on until there are enough.
 	for before, more := int64(math.MaxInt64), true; more && len(all) < most && bytes < largestBytes; {
@@ -187,7 +191,7 @@ func (s *Server) runs(ctx context.Context, c *caller, project, stack string, ope
 				}
 				found, bytes = append(found, r), bytes+r.size
 				return intake.Room(ctx, rowCopies*int64(smallRow+len(r.text)+len(r.Reason)))
-			}, "SELECT number, "+columns+" FROM husk_runs WHERE "+condition+" AND number < ? ORDER BY number DESC LIMIT ?", append(slices.Clone(args), before, page)...); err != nil {
+			}, "SELECT number, "+columns+" FROM husk_runs WHERE "+condition+newest+" LIMIT ?", append(slices.Clone(args), before, page)...); err != nil {
 				return err
 			}
 			for _, r := range found {

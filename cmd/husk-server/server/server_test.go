@@ -202,6 +202,18 @@ func TestRuns(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, all, 1)
 		require.Equal(t, second.ID, all[0].ID)
+		for query, want := range map[string][]string{
+			"": {other.ID, second.ID, first.ID}, "project=shop&stack=dev": {second.ID, first.ID}, "open": {other.ID, second.ID}, "limit=1": {other.ID}, "open&limit=1": {other.ID},
+			"project=shop": {other.ID, second.ID, first.ID}, "stack=prod": {other.ID},
+		} {
+			_, err = ann.Call(t.Context(), http.MethodGet, "/v1/runs?"+query, nil, &all)
+			require.NoError(t, err)
+			var ids []string
+			for _, run := range all {
+				ids = append(ids, run.ID)
+			}
+			require.Equal(t, want, ids, "the newest first: %s", query)
+		}
 		var s runapi.Status
 		_, err = ann.Call(t.Context(), http.MethodGet, "/v1/status", nil, &s)
 		require.NoError(t, err)
