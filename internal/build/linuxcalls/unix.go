@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -90,12 +89,10 @@ func (l *library) unix(s *source) (changes edits) {
 			}
 		}
 	}
-	uses := func(e edit) bool { return strings.Contains(e.text, "syscall.") }
-	for _, e := range changes {
-		if uses(e) && !strings.Contains(s.text, "\"syscall\"\n") {
-			at := s.at(s.file.Name.End())
-			return append(changes, edit{at, at, "\n\nimport \"syscall\""})
-		}
+	uses := slices.ContainsFunc(changes, func(e edit) bool { return strings.Contains(e.text, "syscall.") })
+	if uses && !slices.ContainsFunc(s.file.Imports, func(i *ast.ImportSpec) bool { return i.Path.Value == `"syscall"` }) {
+		at := s.at(s.file.Name.End())
+		changes = append(changes, edit{at, at, "\n\nimport \"syscall\""})
 	}
 	return changes
 }
@@ -153,7 +150,7 @@ func (l *library) values(s *source, kind token.Token, spec *ast.ValueSpec) (chan
 		switch {
 		case kind == token.CONST && l.isConstant(name.Name):
 			changes = append(changes, edit{s.at(value.Pos()), s.at(value.End()), "syscall." + name.Name})
-		case slices.Contains(slices.Collect(maps.Values(tables)), name.Name):
+		case name.Name == tables["ErrnoName"] || name.Name == tables["SignalName"]:
 			ast.Inspect(value, func(n ast.Node) bool {
 				if row, ok := n.(*ast.CompositeLit); ok && row.Type == nil && len(row.Elts) > 1 {
 					of, err := strconv.Unquote(s.of(row.Elts[1]))
