@@ -35,13 +35,13 @@ import (
 const usage = `Keep stacks, and run operations on them with workers.
 
 Usage:
-  husk server [flags]                        serve
-  husk server token TENANT NAME ROLE [flags] issue a token, also while it serves
-  husk server status                         show what the server that you are logged in to does
+  husk server [flags]                      serve
+  husk server token TEAM NAME ROLE [flags] issue a token, also while it serves
+  husk server status                       show what the server that you are logged in to does
 
 Roles: read, preview, request (runs that change something), approve (the runs of
-others), admin (tokens and schedules), and work (for husk worker; the tenant * is
-for a worker of all tenants).
+others), admin (tokens and schedules), and work (for husk worker; the team * is
+for a worker of all teams).
 
 Flags:
 `
@@ -66,25 +66,28 @@ func run(args []string, out, errs io.Writer) error {
 	var f flags
 	set := pflag.NewFlagSet("husk server", pflag.ContinueOnError)
 	set.SetOutput(io.Discard)
-	set.StringVar(&f.dir, "dir", "", "the server's directory, with its key and its files of SQLite (default: husk/server in your configuration)")
-	set.StringVar(&f.database, "database", os.Getenv("HUSK_SERVER_DATABASE"), "the URL of a PostgreSQL database instead, which several servers can share (default: $HUSK_SERVER_DATABASE)")
-	set.StringVar(&f.listen, "listen", "127.0.0.1:8470", "the address to listen at; others than of this machine need --tls-cert")
-	set.StringVar(&f.cert, "tls-cert", "", "the file of a certificate, for https")
-	set.StringVar(&f.key, "tls-key", "", "the file of its private key")
-	set.StringVar(&f.metrics, "metrics", "", "the address for Prometheus, at /metrics without a token (OTEL_EXPORTER_OTLP_ENDPOINT names a collector instead, or as well)")
-	set.StringVar(&f.trace, "trace", "", "record a span of each run in this file, or send it to a collector with otlp")
+	set.StringVar(&f.dir, "dir", "", "the server's `DIR`, with its key and its files of SQLite (default: husk/server in your configuration)")
+	set.StringVar(&f.database, "database", os.Getenv("HUSK_SERVER_DATABASE"), "the `URL` of a PostgreSQL database instead, which several servers can share (default: $HUSK_SERVER_DATABASE)")
+	set.StringVar(&f.listen, "listen", "127.0.0.1:8470", "the `ADDRESS` to listen at; others than of this machine need --tls-cert")
+	set.StringVar(&f.cert, "tls-cert", "", "the `FILE` of a certificate, for https")
+	set.StringVar(&f.key, "tls-key", "", "the `FILE` of its private key")
+	set.StringVar(&f.metrics, "metrics", "", "the `ADDRESS` for Prometheus, at /metrics without a token (OTEL_EXPORTER_OTLP_ENDPOINT names a collector instead, or as well)")
+	set.StringVar(&f.trace, "trace", "", "record a span of each run in this `FILE`, or send it to a collector with otlp")
 	set.BoolVar(&f.approval, "require-approval", false, "have each run that changes something wait for the approval of another person")
 	set.BoolVar(&f.retryPending, "retry-pending", false, "have a run that has lost its worker create again what that may have created, which may then exist twice")
 	set.BoolVar(&f.secrets, "preview-secrets", false, "let previews decrypt secrets also for tokens of the role preview, whose projects can then send them anywhere")
-	set.DurationVar(&f.lease, "lease", server.DefaultLease, "how long a worker may be silent before its run goes on elsewhere")
-	set.DurationVar(&f.keep, "keep", server.DefaultKeep, "how long ended runs and their logs are kept")
-	set.DurationVar(&f.keepAudit, "keep-audit", server.DefaultKeepAudit, "how long the audit log keeps what was done")
-	set.Int64Var(&f.quota, "quota", 0, "how many MiB of states, modules, bundles, and logs each team may keep (default: any)")
-	set.StringArrayVar(&f.maxRuns, "max-runs", nil, "how many runs of a team go at once, TEAM=N, of each other team, *=N, or of those with a label, NAME=VALUE=N; can be repeated (default: any)")
-	set.StringArrayVar(&f.weights, "weight", nil, "how many turns a team has for each of another one, TEAM=N; can be repeated (default: one)")
-	set.StringSliceVar(&f.projects, "project", nil, "with token: only for this project, in which * stands for any text; can be repeated")
-	set.StringVar(&f.person, "person", "", "with token: who uses it, for somebody who has several: nobody approves what they have asked for (default: NAME)")
-	set.DurationVar(&f.expires, "expires", 0, "with token: how long it is valid (default: until it is revoked)")
+	set.DurationVar(&f.lease, "lease", server.DefaultLease, "the `TIME` that a worker may be silent before its run goes on elsewhere")
+	set.DurationVar(&f.keep, "keep", server.DefaultKeep, "the `TIME` that ended runs and their logs are kept")
+	set.DurationVar(&f.keepAudit, "keep-audit", server.DefaultKeepAudit, "the `TIME` that the audit log keeps what was done")
+	set.Int64Var(&f.quota, "quota", 0, "the `MIB` of states, modules, bundles, and logs each team may keep (default: any)")
+	set.StringArrayVar(&f.maxRuns, "max-runs", nil, "how many runs of a team go at once, `TEAM=N`, of each other team, *=N, or of those with a label, NAME=VALUE=N; can be repeated (default: any)")
+	set.StringArrayVar(&f.weights, "weight", nil, "how many turns a team has for each of another one, `TEAM=N`; can be repeated (default: one)")
+	set.StringSliceVar(&f.projects, "project", nil, "with token: only for this `PROJECT`, in which * stands for any text; can be repeated")
+	set.StringVar(&f.person, "person", "", "with token: the `NAME` of who uses it, for somebody who has several: nobody approves what they have asked for (default: NAME)")
+	set.DurationVar(&f.expires, "expires", 0, "with token: the `TIME` that it is valid (default: until it is revoked)")
+	for name, after := range map[string]time.Duration{"keep": server.DefaultKeep, "keep-audit": server.DefaultKeepAudit} {
+		set.Lookup(name).DefValue = fmt.Sprintf("%d days", after/(24*time.Hour))
+	}
 	shown := set.Bool("version", false, "print the version")
 	if err := set.Parse(args); errors.Is(err, pflag.ErrHelp) {
 		fmt.Fprint(out, usage+set.FlagUsagesWrapped(80))

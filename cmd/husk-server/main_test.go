@@ -309,6 +309,10 @@ outputs:
 // A user's session: log in, deploy by a worker, with secrets, look at runs, approve, repeat.
 func TestSession(t *testing.T) {
 	s := begin(t)
+	help := s.done("", "server", "--help")
+	require.Contains(t, help, "husk server token TEAM NAME ROLE")
+	require.Contains(t, help, "(default 90 days)")
+	require.NotRegexp(t, `--\S+ (string|strings|stringArray|duration|int)\b`, help, "values have names")
 	s.login("acme", "ann", "admin")
 	s.login("acme", "bob", "approve")
 	dir := s.project(map[string]string{"Husk.yaml": things})

@@ -105,7 +105,7 @@ func writeWorkers(workers []runapi.WorkerStatus) func(*markup) {
 			m.f(`<h2>Workers</h2><p>There are none: <code>husk worker</code> begins one.</p>`)
 			return
 		}
-		m.plainTable("Workers", []string{"Name", "#Runs", "#At most", "Labels", "Heard of"}, func() {
+		m.plainTable("Workers", []string{"Name", "#Runs", "#Slots", "Labels", "Last seen"}, func() {
 			for _, w := range workers {
 				m.head(display.Escape(w.Name))
 				m.numbers(w.Running, w.Slots)
@@ -118,10 +118,10 @@ func writeWorkers(workers []runapi.WorkerStatus) func(*markup) {
 func writeServerRuns(runs []runapi.Run) func(*markup) {
 	return func(m *markup) {
 		if len(runs) == 0 {
-			m.f(`<h2>Runs</h2><p>There are none: <code>husk up --remote</code> asks for one.</p>`)
+			m.f(`<h2>Runs</h2><p>There are none: <code>husk up --remote</code> has a worker do one.</p>`)
 			return
 		}
-		m.plainTable("Runs", []string{"Asked for", "State", "Operation", "Stack", "By", "Worker", "#Took"}, func() {
+		m.plainTable("Runs", []string{"Requested", "State", "Operation", "Stack", "By", "Worker", "#Took"}, func() {
 			for i := range runs {
 				r := &runs[i]
 				m.head(made(func(m *markup) { m.f(`<a href="%s">%s</a>`, "/server/"+url.PathEscape(r.ID), timed(r.Made)) }))
@@ -196,7 +196,7 @@ func writeServerRun(r *runapi.Run, mayDecide bool) func(*markup) {
 		if causes := r.Causes(); causes != "" {
 			fact("Waits for", display.Escape(causes))
 		}
-		fact("Asked for", made(func(m *markup) { m.f(`%s by %s`, timed(r.Made), display.Escape(r.By)) }))
+		fact("Requested", made(func(m *markup) { m.f(`%s by %s`, timed(r.Made), display.Escape(r.By)) }))
 		if r.Message != "" {
 			fact("For", display.Escape(r.Message))
 		}
