@@ -54,6 +54,8 @@ husk remote ls --project shop --of prod  those of one stack`,
 	"husk remote log": `
 husk remote log RUN  what a run has written
 husk remote log -f RUN  follow it until it ends`,
+	"husk remote show": `
+husk remote show RUN  how far a run is`,
 	"husk remote cancel": `
 husk remote cancel RUN  let running steps finish; again to stop them`,
 	"husk remote approve": `
