@@ -302,8 +302,8 @@ func (g *generator) providerChanged(ctx context.Context, old, n *state.Resource)
 		return false, false, err
 	}
 	before := g.recorder.Provider(old.Provider)
-	if before == nil || before.Type != newURN.Type() {
-		return true, false, nil // the old one is not recorded, or of another package
+	if before == nil {
+		return true, false, nil
 	}
 	now, err := g.registry.lookup(ctx, n.Provider)
 	if err != nil {

@@ -386,7 +386,7 @@ func (g *generator) findAliased(gl *goal) (old *state.Resource, err error) {
 			continue
 		case by != "":
 			return nil, fmt.Errorf("alias %s is claimed by %s too: an alias can name only one resource", a.URN, by)
-		case found == nil:
+		case found == nil, isOthers(found, gl):
 			continue
 		case g.registrations.Claimed.Get(a.URN):
 			return nil, fmt.Errorf("alias %s names a resource that is registered as well: remove the alias", a.URN)
@@ -396,6 +396,19 @@ func (g *generator) findAliased(gl *goal) (old *state.Resource, err error) {
 		old = found
 	}
 	return old, nil
+}
+
+// isOthers reports whether a recorded resource is of another package than a goal whose alias names it, and somebody chose a
+// provider: then the new provider makes an object, and the old one deletes its own by the name that it knows. Default
+// providers hand the object over if the new one agrees, as in Pulumi.
+func isOthers(old *state.Resource, gl *goal) bool {
+	return old.Custom && gl.custom && providers.PackageOf(old.Type) != providers.PackageOf(gl.typ) &&
+		!(isByDefault(old.Provider) && isByDefault(gl.by.provider))
+}
+
+func isByDefault(reference string) bool {
+	u, _, err := providers.SplitReference(reference)
+	return err == nil && providers.IsDefault(u)
 }
 
 // suggestAliases reports resources that are about to be deleted while a like one was created: likely one

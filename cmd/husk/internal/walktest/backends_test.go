@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/usertest"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
 // place is where the state is.
@@ -44,8 +45,9 @@ func openPlace(t *testing.T, name string) place {
 func startServer(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	server := filepath.Join(dir, "husk-server")
-	out, err := exec.Command("go", "build", "-C", filepath.Join(usertest.Directory(t), "..", "husk-server"), "-o", server).CombinedOutput()
+	server, source := filepath.Join(dir, "husk-server"), filepath.Join(usertest.Directory(t), "..", "husk-server")
+	testmodule.DependOn(t, source)
+	out, err := exec.Command("go", "build", "-C", source, "-o", server).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	token, err := exec.Command(server, "--dir", dir, "token", "team", "walker", "admin").Output()
 	require.NoError(t, err)

@@ -100,6 +100,55 @@ func TestRenamedProviderKeepsItsResources(t *testing.T) {
 	require.Equal(t, s.Resource("yours").Reference(), s.Resource("a").Provider)
 }
 
+// A package that takes the place of another one goes on with its objects. If somebody chose a provider, that one makes an object, and
+// the old provider deletes its own.
+func TestTypeOfAnotherPackage(t *testing.T) {
+	const other = "other:index:Plain"
+	alias := aliased(abi.Alias{Case: abi.AliasCaseSpec, Spec: abi.AliasSpec{Type: enginetest.Plain}})
+	before := enginetest.Program(func(p *enginetest.Run) error {
+		_, err := p.Custom(enginetest.Plain, "a", enginetest.Props("key", "1"))
+		return err
+	})
+	for name, c := range map[string]struct {
+		after enginetest.Program
+		want  engine.Changes
+		id    string
+		calls []string
+	}{
+		"of a default provider": {
+			func(p *enginetest.Run) error {
+				_, err := p.Custom(other, "a", enginetest.Props("key", "1"), alias)
+				return err
+			},
+			engine.Changes{Same: 2}, "a-1", nil,
+		},
+		"of a provider that is chosen": {
+			func(p *enginetest.Run) error {
+				prov, err := p.Custom("pulumi:providers:other", "mine", enginetest.Props())
+				if err != nil {
+					return err
+				}
+				_, err = p.Custom(other, "a", enginetest.Props("key", "1"), alias, func(o *abi.ResourceOptions) { o.Provider = prov.Reference() })
+				return err
+			},
+			engine.Changes{Same: 1, Create: 2, Delete: 1}, "a-2", []string{"create a", "delete a-1"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := enginetest.NewStack(t, enginetest.NewCloud())
+			s.Cloud.Types[other] = enginetest.Type{}
+			s.Up(before)
+			s.Cloud.Calls()
+			require.Equal(t, c.want, s.Preview(c.after))
+			require.Equal(t, c.want, s.Up(c.after))
+			require.Equal(t, other, s.Resource("a").Type)
+			require.Equal(t, c.id, s.Resource("a").ID)
+			require.Equal(t, c.calls, s.Cloud.Calls())
+			require.Equal(t, []string{c.id}, s.Cloud.IDs())
+		})
+	}
+}
+
 // Renaming and replacing at once is both: the old copy goes under the new name.
 func TestRenamedResourceCanBeReplaced(t *testing.T) {
 	for _, typ := range []string{enginetest.Strict, enginetest.Single} {
