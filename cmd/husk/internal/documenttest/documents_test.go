@@ -122,6 +122,7 @@ import (
 	"docs/runners.md": {
 		leave("processes that go on, as TestThreeLines of husk-server has them"),
 		leave("tokens, as TestSession of husk-server issues them"),
+		leave("limits of a server that goes on, as TestUsage of husk-server sets them"),
 		leave("a run that has lost its worker, as TestCancelDrainAndKill of husk-server has one"),
 		leave("tokens of persons, as TestFourEyes of package server issues them"),
 		leave("a worker that goes on, as TestEdge of husk-server has it"),
