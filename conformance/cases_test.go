@@ -56,7 +56,7 @@ func TestWrittenCases(t *testing.T) {
 		{"a result", `{"functions": {"notes:count": [{"args": {"text": "a"}, "expect": {"outputs": {"words": 5}}}]}}`,
 			map[string]string{"expectations": "words is to be 5, and is 1"}},
 		{"a configuration", `{"configurations": [{"inputs": {"raeder": "me"}}]}`,
-			map[string]string{"check-answers": `check refuses {raeder: "me"}: raeder: no such property; did you mean "reader"?`}},
+			map[string]string{"check-answers": `check refuses {raeder: "me"}: raeder: no such configuration key; did you mean "reader"?`}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			report := run(t, opened(t, right), conformance.Options{Cases: readCases(t, test.cases), CasesOnly: true})

@@ -243,7 +243,7 @@ resources:
 		through.Host = r.postgres(t, fmt.Sprint("127.0.0.1:", s.Port))
 		kinds := unchanged(t, through.String(), func(request string) string {
 			for part, kind := range map[string]string{
-				"SET token = token + 1": "lease", "SET lease = NULL": "release", "connect": "", "authenticate": "", "step UPDATE \"husk\".stacks SET expires": "",
+				"SET token = token +": "lease", "SET lease = NULL": "release", "connect": "", "authenticate": "", "step UPDATE \"husk\".stacks SET expires": "",
 			} {
 				if strings.Contains(request, part) {
 					return kind
