@@ -594,7 +594,7 @@ func TestErrorsAreInTheWordsOfTheProgram(t *testing.T) {
 	wasm := assembly{pages: 20, bodies: map[string]code{"get-mapping": i32Const(rand.Int32()) + drop + unreachable}}.wasm()
 	for want, config := range map[string]host.Config{
 		"the limit is 100; ask for module-size=" + strconv.Itoa(enough(100, len(wasm))) + ` bytes for ""`: config.WithLimit(limit.ModuleSize, 100),
-		`; ask for memory=2 MiB for ""`:     config.WithLimit(limit.Memory, 1<<20),
+		`; ask for memory=64 MiB for ""`:    config.WithLimit(limit.Memory, 1<<20),
 		`; ask for module-functions=`:       config.WithLimit("module-functions", 3),
 		`; ask for compile-time=2ns for ""`: config.WithLimit(limit.CompileTime, 1),
 	} {
