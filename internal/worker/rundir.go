@@ -28,7 +28,7 @@ func (w *worker) runDir(of owned) (dir string, end func(remove bool) error, err 
 		if !remove {
 			return errors.Join(release(), lock.Close())
 		}
-		return errors.Join(os.RemoveAll(dir), release(), lock.Close(), removeIfThere(lock.Name()))
+		return errors.Join(os.RemoveAll(dir), removeLock(lock, release))
 	}
 	remove := func() error { return end(true) }
 	text, err := json.Marshal(of)
@@ -119,7 +119,18 @@ func (w *worker) clearRun(path string) error {
 			return errors.Join(fmt.Errorf("what a run could not record is in %s: %w", dir, err), release(), lock.Close())
 		}
 	}
-	return errors.Join(os.RemoveAll(dir), release(), lock.Close(), removeIfThere(path))
+	return errors.Join(os.RemoveAll(dir), removeLock(lock, release))
+}
+
+// removeLock removes the file of a lock before it is released: a worker that gets the lock then sees that its file is gone, and makes
+// another one.
+func removeLock(lock *os.File, release func() error) error {
+	removing := removeIfThere(lock.Name())
+	err := errors.Join(release(), lock.Close())
+	if removing != nil { // Windows removes no file that is open
+		removing = removeIfThere(lock.Name())
+	}
+	return errors.Join(err, removing)
 }
 
 func removeIfThere(path string) error {
