@@ -26,13 +26,9 @@ type claims struct {
 const claimsPattern = "run-*.claims"
 
 func newClaims(dir string) (*claims, error) {
-	file, err := os.CreateTemp(dir, claimsPattern)
+	file, release, err := filelock.Temp(dir, claimsPattern)
 	if err != nil {
 		return nil, err
-	}
-	release, err := filelock.Try(file)
-	if err != nil {
-		return nil, errors.Join(err, file.Close(), os.Remove(file.Name()))
 	}
 	return &claims{file, release}, nil
 }
@@ -46,16 +42,7 @@ func (c *claims) end() error {
 	if c == nil {
 		return nil
 	}
-	// Windows cannot remove an open file, other systems can: remove it before closing, or else after.
-	removed := os.Remove(c.file.Name())
-	err := errors.Join(c.release(), c.file.Close())
-	if removed != nil {
-		removed = os.Remove(c.file.Name())
-	}
-	if errors.Is(removed, os.ErrNotExist) {
-		removed = nil
-	}
-	return errors.Join(err, removed)
+	return filelock.Remove(c.file, c.release)
 }
 
 // claimedIn returns the modules that running runs claim, and removes the claims of ended runs.
@@ -80,8 +67,7 @@ func addClaimed(name string, claimed map[string]bool) error {
 	}
 	release, err := filelock.Try(file)
 	if err == nil {
-		err = errors.Join(release(), file.Close())
-		return errors.Join(err, os.Remove(name))
+		return filelock.Remove(file, release)
 	}
 	if !errors.Is(err, filelock.ErrHeld) {
 		return errors.Join(err, file.Close())

@@ -19,7 +19,7 @@ const lockSuffix = ".lock"
 // that it is in use. end leaves it to the next worker, or removes it with all that is in it.
 func (w *worker) runDir(of owned) (dir string, end func(remove bool) error, err error) {
 	all := w.dir("runs")
-	lock, release, err := newLock(all, of.Run)
+	lock, release, err := filelock.Temp(all, of.Run+"-*"+lockSuffix)
 	if err != nil {
 		return "", nil, err
 	}
@@ -28,7 +28,7 @@ func (w *worker) runDir(of owned) (dir string, end func(remove bool) error, err 
 		if !remove {
 			return errors.Join(release(), lock.Close())
 		}
-		return errors.Join(os.RemoveAll(dir), removeLock(lock, release))
+		return errors.Join(os.RemoveAll(dir), filelock.Remove(lock, release))
 	}
 	remove := func() error { return end(true) }
 	text, err := json.Marshal(of)
@@ -47,33 +47,6 @@ func (w *worker) runDir(of owned) (dir string, end func(remove bool) error, err 
 		}
 	}
 	return dir, end, nil
-}
-
-// newLock makes a file and locks it. Another worker that has just begun may take one that is not locked yet for one that was left,
-// and remove it.
-func newLock(all, id string) (lock *os.File, release func() error, err error) {
-	for {
-		lock, err := os.CreateTemp(all, id+"-*"+lockSuffix)
-		if err != nil {
-			return nil, nil, err
-		}
-		release, err := filelock.Try(lock)
-		if errors.Is(err, filelock.ErrHeld) {
-			_ = lock.Close() // it is the other's to remove
-			continue
-		}
-		if err != nil {
-			return nil, nil, errors.Join(err, lock.Close())
-		}
-		is, err := lock.Stat()
-		if err != nil {
-			return nil, nil, errors.Join(err, release(), lock.Close())
-		}
-		if there, err := os.Lstat(lock.Name()); err == nil && os.SameFile(is, there) {
-			return lock, release, nil
-		}
-		_, _ = release(), lock.Close() // it was removed
-	}
 }
 
 // clearRuns removes the directories of runs that a worker which died has left, and keeps what these could not record.
@@ -119,23 +92,5 @@ func (w *worker) clearRun(path string) error {
 			return errors.Join(fmt.Errorf("what a run could not record is in %s: %w", dir, err), release(), lock.Close())
 		}
 	}
-	return errors.Join(os.RemoveAll(dir), removeLock(lock, release))
-}
-
-// removeLock removes the file of a lock before it is released: a worker that gets the lock then sees that its file is gone, and makes
-// another one.
-func removeLock(lock *os.File, release func() error) error {
-	removing := removeIfThere(lock.Name())
-	err := errors.Join(release(), lock.Close())
-	if removing != nil { // Windows removes no file that is open
-		removing = removeIfThere(lock.Name())
-	}
-	return errors.Join(err, removing)
-}
-
-func removeIfThere(path string) error {
-	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	return errors.Join(os.RemoveAll(dir), filelock.Remove(lock, release))
 }
