@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/husk-dev/husk/engine/internal/locked"
 )
 
 // passphraseVariables may hold a passphrase, in order; those that end in _FILE the path of its file.
@@ -37,15 +39,16 @@ type Keys struct {
 	// may not have secrets decrypted.
 	Withheld bool
 
-	// derived is shared by all copies of the Keys of a process.
-	derived *derivedKeys
+	// derived has the keys of passphrases and salts that this process has derived, for all copies of its Keys: the state and the
+	// configuration of a stack have one salt. It is nil for Keys that derive each anew.
+	derived *locked.Once[[2]string, *symmetric]
 }
 
 // SystemKeys returns the Keys of this process's environment and user.
 func SystemKeys(keyMade func(path string)) Keys {
 	return Keys{
 		LookupEnv: os.LookupEnv, ReadFile: os.ReadFile, ConfigDir: os.UserConfigDir, KeyMade: keyMade,
-		derived: &derivedKeys{keys: make(map[[2]string]func() (*symmetric, error))},
+		derived: new(locked.Once[[2]string, *symmetric]),
 	}
 }
 
@@ -54,7 +57,7 @@ func (k Keys) derive(passphrase string, salt []byte) (*symmetric, error) {
 	if k.derived == nil {
 		return derivePassphraseKey(passphrase, salt)
 	}
-	return k.derived.derive(passphrase, salt)
+	return k.derived.Get(context.Background(), [2]string{passphrase, string(salt)}, func() (*symmetric, error) { return derivePassphraseKey(passphrase, salt) })
 }
 
 // New returns a provider for a new stack: of type [TypePassphrase] if a passphrase is set, else

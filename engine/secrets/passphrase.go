@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
-	"sync"
 
 	"github.com/husk-dev/husk/internal/base/jsonerror"
 )
@@ -111,25 +110,6 @@ func derivePassphraseKey(passphrase string, salt []byte) (*symmetric, error) {
 		return nil, err
 	}
 	return newSymmetric(key)
-}
-
-// derivedKeys has the keys of passphrases and salts that this process has derived: the state and the configuration of a
-// stack have one salt.
-type derivedKeys struct {
-	mu   sync.Mutex
-	keys map[[2]string]func() (*symmetric, error)
-}
-
-func (d *derivedKeys) derive(passphrase string, salt []byte) (*symmetric, error) {
-	id := [2]string{passphrase, string(salt)}
-	d.mu.Lock()
-	key, ok := d.keys[id]
-	if !ok {
-		key = sync.OnceValues(func() (*symmetric, error) { return derivePassphraseKey(passphrase, salt) })
-		d.keys[id] = key
-	}
-	d.mu.Unlock()
-	return key()
 }
 
 // Type implements [Provider].
