@@ -431,7 +431,7 @@ func TestCancelDrainAndKill(t *testing.T) {
 	require.Len(t, c.objects, 3, "the one that was made twice was reported")
 }
 
-// A command that waits says at once what for, and so do those that look.
+// A command that waits for a run says at once why the run waits, and so do husk remote ls, show, and log.
 func TestRunsThatWaitSayWhy(t *testing.T) {
 	s := begin(t, "--max-runs", "acme=1", "--weight", "acme=2")
 	s.login("acme", "ann", "admin")

@@ -55,7 +55,7 @@ func TestMemoryOfTheServer(t *testing.T) {
 	})
 }
 
-// controlGroup makes one with so much memory below that of the test, which is skipped where it cannot.
+// controlGroup makes a control group below that of the test, with a memory limit in bytes. It skips the test if it cannot.
 func controlGroup(t *testing.T, limit int) string {
 	t.Helper()
 	text, err := os.ReadFile("/proc/self/cgroup")

@@ -29,7 +29,7 @@ import (
 const (
 	fewEnded, allEnded = 200_000, 1_000_000
 	queued             = 50_000
-	// stacks is how many stacks the ended runs have, and those that wait for each other.
+	// stacks is the number of stacks of the ended runs, and piles that of the stacks whose queued runs wait for each other.
 	stacks, piles = 1000, 10
 )
 

@@ -78,16 +78,10 @@ func (s *Server) auditLog(ctx context.Context, tenant string, before int64, most
 func (s *Server) pruneAudit(ctx context.Context, now time.Time) error {
 	const most = 1000 // in a step, so that others get their turn
 	remove := func(condition string, args ...any) error {
-		for {
-			var n int64
-			err := s.db.step(ctx, func(t *tx) (err error) {
-				n, err = t.exec("DELETE FROM husk_audit WHERE number IN (SELECT number FROM husk_audit WHERE "+condition+" LIMIT ?)", append(args, most)...)
-				return err
-			})
-			if err != nil || n < most {
-				return err
-			}
-		}
+		return s.inSteps(ctx, func(t *tx) (bool, error) {
+			n, err := t.exec("DELETE FROM husk_audit WHERE number IN (SELECT number FROM husk_audit WHERE "+condition+" LIMIT ?)", append(args, most)...)
+			return n == most, err
+		})
 	}
 	err := remove("at < ?", millis(now.Add(-s.options.KeepAudit)))
 	var tenants []string

@@ -119,7 +119,7 @@ func (n *news) tell(name string) {
 	}
 }
 
-// names returns those that somebody waits for.
+// names returns the names whose changes somebody waits for.
 func (n *news) names() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -163,11 +163,11 @@ const (
 	lookBack, lookAt = 2 * time.Second, int64(100)
 )
 
-// looked is what the last look has found.
+// looked is the result of the last look.
 type looked struct {
-	// at is its time, in milliseconds, and number that of the last run that was looked at.
+	// at is the time of the look, in milliseconds, and number the number of the last queued run that it read.
 	at, number int64
-	// runs are those that somebody follows, by their IDs.
+	// runs are the states of the runs that somebody follows, by their IDs.
 	runs map[string]string
 }
 

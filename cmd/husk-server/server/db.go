@@ -391,10 +391,7 @@ func (d *db) step(ctx context.Context, do func(*tx) error) error {
 		d.ready.ring(one)
 	}
 	if t.postponed {
-		select {
-		case d.postponed <- struct{}{}:
-		default: // it was told already
-		}
+		signal(d.postponed)
 	}
 	return nil
 }

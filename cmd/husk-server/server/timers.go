@@ -150,25 +150,15 @@ const (
 	pruneRows, pruneBytes = 500, 4 << 20
 )
 
-// prune removes runs that ended long ago, their logs, bundles that no open run nor schedule needs, and workers that are gone: in small
-// steps, each of which is done whatever becomes of the next, and with as much time between two as one took.
-func (s *Server) prune(ctx context.Context, now time.Time) error {
-	old, day := millis(now.Add(-s.options.Keep)), millis(now.Add(-gone))
-	last := bundleKey{}
-	for moreRuns, moreBundles := true, true; moreRuns || moreBundles; {
+// inSteps takes steps until one reports that there is no more to do: each is done whatever becomes of the next, and others have as much
+// time between two as one took.
+func (s *Server) inSteps(ctx context.Context, do func(*tx) (more bool, err error)) error {
+	for more := true; more; {
 		began := time.Now()
-		err := s.db.step(ctx, func(t *tx) (err error) {
-			if moreRuns {
-				if moreRuns, err = t.pruneRuns(old); err != nil {
-					return err
-				}
-			}
-			if moreBundles {
-				last, moreBundles, err = t.pruneBundle(day, last)
-			}
+		if err := s.db.step(ctx, func(t *tx) (err error) {
+			more, err = do(t)
 			return err
-		})
-		if err != nil {
+		}); err != nil {
 			return err
 		}
 		select {
@@ -176,6 +166,27 @@ func (s *Server) prune(ctx context.Context, now time.Time) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+	}
+	return nil
+}
+
+// prune removes runs that ended long ago, their logs, bundles that no open run nor schedule needs, and workers that are gone.
+func (s *Server) prune(ctx context.Context, now time.Time) error {
+	old, day := millis(now.Add(-s.options.Keep)), millis(now.Add(-gone))
+	last := bundleKey{}
+	moreRuns, moreBundles := true, true
+	if err := s.inSteps(ctx, func(t *tx) (more bool, err error) {
+		if moreRuns {
+			if moreRuns, err = t.pruneRuns(old); err != nil {
+				return false, err
+			}
+		}
+		if moreBundles {
+			last, moreBundles, err = t.pruneBundle(day, last)
+		}
+		return moreRuns || moreBundles, err
+	}); err != nil {
+		return err
 	}
 	return s.db.step(ctx, func(t *tx) error {
 		_, err := t.exec("DELETE FROM husk_workers WHERE seen < ?", day)
