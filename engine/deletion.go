@@ -309,11 +309,12 @@ func (o *objects) shareObjects(going []*state.Resource, order [][]int) (out [][]
 					now = append(now, at)
 					continue
 				}
-				holders := last[object{res.Type, res.ID}]
+				key := object{res.Type, res.ID}
+				holders := last[key]
 				i := slices.IndexFunc(holders, func(other holder) bool { return o.sameObject(res, other.res) })
 				switch {
 				case i < 0:
-					last[object{res.Type, res.ID}] = append(holders, holder{res, len(out)})
+					last[key] = append(holders, holder{res, len(out)})
 				case holders[i].group == len(out):
 					later = append(later, at)
 					continue

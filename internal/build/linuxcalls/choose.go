@@ -41,22 +41,19 @@ func choiceOf(dir string) (c choice, err error) {
 			linux = processor
 		}
 	}
-	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), ".go") || strings.HasSuffix(e.Name(), "_test.go") {
-			continue
-		}
-		now, err := Matches(dir, e.Name(), system, processor)
+	for name := range goFiles(entries) {
+		now, err := Matches(dir, name, system, processor)
 		if err != nil {
 			return c, err
 		}
-		then, err := Matches(dir, e.Name(), "linux", linux)
+		then, err := Matches(dir, name, "linux", linux)
 		switch {
 		case err != nil:
 			return c, err
 		case then && !now:
-			c.gained = append(c.gained, e.Name())
+			c.gained = append(c.gained, name)
 		case now && !then:
-			c.lost = append(c.lost, e.Name())
+			c.lost = append(c.lost, name)
 		}
 	}
 	return c, nil

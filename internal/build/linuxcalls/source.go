@@ -8,6 +8,7 @@ import (
 	"go/build"
 	"go/parser"
 	"go/token"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -62,23 +63,32 @@ func Matches(dir, name, goos, goarch string) (bool, error) {
 	return c.MatchFile(dir, name)
 }
 
+// goFiles are the names of the files of a directory that a build may select.
+func goFiles(entries []os.DirEntry) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, e := range entries {
+			if name := e.Name(); strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") && !yield(name) {
+				return
+			}
+		}
+	}
+}
+
 // read parses the files of a directory that a system and a processor select.
 func read(dir, goos, goarch string) (all []*source, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), ".go") || strings.HasSuffix(e.Name(), "_test.go") {
+	for name := range goFiles(entries) {
+		ok, err := Matches(dir, name, goos, goarch)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
 			continue
 		}
-		if ok, err := Matches(dir, e.Name(), goos, goarch); err != nil || !ok {
-			if err != nil {
-				return nil, err
-			}
-			continue
-		}
-		path := filepath.Join(dir, e.Name())
+		path := filepath.Join(dir, name)
 		text, err := os.ReadFile(path)
 		if err != nil {
 			return nil, err

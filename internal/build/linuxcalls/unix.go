@@ -142,10 +142,10 @@ func signature(s *source, f *ast.FuncDecl) string {
 
 // values returns the changes of constants, and of the tables of their names.
 func (l *library) values(s *source, kind token.Token, spec *ast.ValueSpec) (changes edits) {
+	if len(spec.Values) != len(spec.Names) {
+		return nil
+	}
 	for i, name := range spec.Names {
-		if len(spec.Values) != len(spec.Names) {
-			return nil
-		}
 		value := spec.Values[i]
 		switch {
 		case kind == token.CONST && l.isConstant(name.Name):
