@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -161,27 +160,23 @@ func (p *Plugins) schemaFile(digest string) string {
 
 // KnownSchema returns the schema of a package that the cache has, nil for none. Nothing is fetched, built, compiled, or run:
 // the module is a file or pinned in husk.lock, and no parameters make another package of it.
-func (p *Plugins) KnownSchema(pkg program.Package) (*schema.Package, error) {
+func (p *Plugins) KnownSchema(pkg program.Package) *schema.Package {
 	declared, err := p.project.ProviderVersion(pkg.Source, pkg.Version)
 	if err != nil || declared == nil || declared.Native || pkg.Parameterized() {
-		return nil, err
+		return nil
 	}
-	var digest string
+	digest := ""
 	if declared.Source == "" {
-		digest, err = p.digestOf(p.rootOf(declared.Path), declared.Path)
-	} else if lock, failed := lockfile.Load(p.project); failed != nil {
-		err = failed
-	} else if locked, failed := lock.Of(declared); failed != nil || locked == nil {
-		err = failed
-	} else {
-		digest = locked.Digest
+		digest, _ = p.digestOf(p.rootOf(declared.Path), declared.Path)
+	} else if lock, err := lockfile.Load(p.project); err == nil {
+		if locked, err := lock.Of(declared); err == nil && locked != nil {
+			digest = locked.Digest
+		}
 	}
-	if err != nil || digest == "" {
-		return nil, err
+	text, err := os.ReadFile(p.schemaFile(digest)) // not there if nobody has asked for it
+	s, err := parseSchema(text, err)
+	if err != nil {
+		return nil
 	}
-	text, err := os.ReadFile(p.schemaFile(digest))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // nobody has asked for it
-	}
-	return parseSchema(text, err)
+	return s
 }

@@ -194,8 +194,8 @@ func (c completer) types(ctx context.Context) (types []string) {
 	}
 	_ = c.WithPlugins(ctx, project, func(p *plugins.Plugins) error {
 		for _, name := range c.providers(ctx) {
-			s, err := p.KnownSchema(project.Package(name))
-			if err != nil || s == nil {
+			s := p.KnownSchema(project.Package(name))
+			if s == nil {
 				continue
 			}
 			for _, r := range s.Resources {
