@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -168,10 +167,6 @@ func (p *process) readPlan(file string) ([]byte, error) {
 		err = fmt.Errorf("the plan has more than %d MiB", bundle.MaxBytes>>20)
 	}
 	return plan, err
-}
-
-func unpack(content []byte, digest, dir string) error {
-	return bundle.Unpack(bytes.NewReader(content), digest, dir)
 }
 
 func digestOf(content []byte) string {

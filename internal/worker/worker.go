@@ -3,9 +3,11 @@
 package worker
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"maps"
@@ -22,6 +24,7 @@ import (
 	"github.com/husk-dev/husk/internal/backend/runapi"
 	"github.com/husk-dev/husk/internal/base/atomicfile"
 	"github.com/husk-dev/husk/internal/base/otlp"
+	"github.com/husk-dev/husk/internal/workspace/bundle"
 )
 
 // Options are those of [Run].
@@ -67,7 +70,8 @@ type worker struct {
 	// send takes the spans of runs; nil for none.
 	send otlp.Send
 	// left has something if there is something to hand in.
-	left chan struct{}
+	left     chan struct{}
+	archives *archives
 
 	mu      sync.Mutex
 	running int
@@ -95,6 +99,8 @@ func Run(ctx, kill context.Context, client *runapi.Client, o Options) (err error
 		o.Cache = filepath.Join(o.Dir, "cache")
 	}
 	w := &worker{Options: o, client: client, left: make(chan struct{}, 1)}
+	w.archives = &archives{dir: w.dir("bundles"), bytes: archiveBytes, count: archiveCount}
+	defer w.archives.close()
 	if err := w.checkConfinement(); err != nil {
 		return err
 	}
@@ -366,25 +372,45 @@ func (w *worker) stacksOf(claim *runapi.Claim) string {
 	return u.String()
 }
 
-// unpack makes the files of a run. The bundle is kept for the next run with it.
+// unpack makes the files of a run. The bundle is kept for the next run with it, as it was sent and, while this worker lives, decompressed.
 func (w *worker) unpack(ctx context.Context, claim *runapi.Claim, j *journal, dir string) error {
+	archive, err := w.archives.take(claim.Bundle, func(to io.Writer) (int64, error) { return w.decompress(ctx, claim, j, to) })
+	if err != nil {
+		return err
+	}
+	defer w.archives.give(archive)
+	now := time.Now()
+	err = os.Chtimes(w.bundle(claim.Bundle), now, now) // those that were used last stay
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err = w.decompress(ctx, claim, j, io.Discard) // the next process needs it
+	}
+	if err != nil {
+		return err
+	}
+	return bundle.Extract(archive.read(), dir)
+}
+
+// decompress decompresses the bundle of a run, and keeps it.
+func (w *worker) decompress(ctx context.Context, claim *runapi.Claim, j *journal, to io.Writer) (int64, error) {
 	kept := w.bundle(claim.Bundle)
 	content, err := os.ReadFile(kept)
-	if err != nil || digestOf(content) != claim.Bundle {
-		if j.client == nil {
-			return errors.New("the files of the project are not here any more: ask for the run again")
-		}
-		if content, err = j.client.Send(ctx, fetchTime, http.MethodGet, "/v1/work/bundle", "", nil); err != nil {
-			return fmt.Errorf("the files of the project: %w", err)
-		}
+	if err == nil && digestOf(content) == claim.Bundle {
+		return bundle.Decompress(to, bytes.NewReader(content), claim.Bundle)
 	}
-	if err := unpack(content, claim.Bundle, dir); err != nil {
-		return err
+	if j.client == nil {
+		return 0, errors.New("the files of the project are not here any more: ask for the run again")
+	}
+	if content, err = j.client.Send(ctx, fetchTime, http.MethodGet, "/v1/work/bundle", "", nil); err != nil {
+		return 0, fmt.Errorf("the files of the project: %w", err)
+	}
+	size, err := bundle.Decompress(to, bytes.NewReader(content), claim.Bundle)
+	if err != nil {
+		return 0, err
 	}
 	if err := atomicfile.Write(kept, content, 0o600); err != nil {
-		return err
+		return 0, err
 	}
-	return w.forgetBundles(keepBytes)
+	return size, w.forgetBundles(keepBytes)
 }
 
 // forgetBundles removes bundles that are kept until they have no more bytes than most: those first that were not used for the

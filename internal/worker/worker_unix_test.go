@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -58,6 +59,7 @@ func serve(t *testing.T, end func(runapi.End), claims ...runapi.Claim) *runapi.C
 	t.Helper()
 	content, info := pack(t)
 	var n atomic.Int32
+	var sent atomic.Bool
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/whoami", func(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(runapi.Who{Name: "w", Tenant: "acme", Role: runapi.Work})
@@ -75,7 +77,12 @@ func serve(t *testing.T, end func(runapi.End), claims ...runapi.Claim) *runapi.C
 		claim.Team, claim.Token, claim.Next, claim.BeatSeconds = "acme", "token-of-the-run", 1, 1
 		_ = json.NewEncoder(w).Encode(claim)
 	})
-	mux.HandleFunc("GET /v1/work/bundle", func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(content) })
+	mux.HandleFunc("GET /v1/work/bundle", func(w http.ResponseWriter, r *http.Request) {
+		if sent.Swap(true) {
+			t.Error("the worker has asked for the bundle twice")
+		}
+		_, _ = w.Write(content)
+	})
 	mux.HandleFunc("POST /v1/work/beat", func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("{}")) })
 	mux.HandleFunc("POST /v1/work/end", func(w http.ResponseWriter, r *http.Request) {
 		var is runapi.End
@@ -100,6 +107,27 @@ func start(t *testing.T, client *runapi.Client, o worker.Options) (stop context.
 	}
 	go func() { ended <- worker.Run(ctx, ctx, client, o) }()
 	return stop, ended
+}
+
+// A worker decompresses a bundle once, and no run changes what the next one with it reads: neither in its own directory, nor in that of
+// the worker, which this one can write because it is not confined.
+func TestABundleIsDecompressedOnce(t *testing.T) {
+	dir := t.TempDir()
+	husk, said := filepath.Join(dir, "husk"), filepath.Join(dir, "said")
+	require.NoError(t, os.WriteFile(husk, []byte("#!/bin/sh\nmd5sum < Husk.yaml >> '"+said+"'\necho hostile > Husk.yaml\nfor f in '"+dir+"'/worker/bundles/*; do echo x > $f; done\n"), 0o700))
+	ended := make(chan runapi.End, 3)
+	client := serve(t, func(end runapi.End) { ended <- end }, runapi.Claim{}, runapi.Claim{}, runapi.Claim{})
+	stop, done := start(t, client, worker.Options{Dir: filepath.Join(dir, "worker"), Program: husk})
+	for range 3 {
+		require.Equal(t, runapi.End{Outcome: runapi.Succeeded}, <-ended)
+	}
+	stop()
+	require.NoError(t, <-done)
+	text, err := os.ReadFile(said)
+	require.NoError(t, err)
+	lines := strings.Fields(strings.ReplaceAll(string(text), "-", ""))
+	require.Len(t, lines, 3)
+	require.Len(t, slices.Compact(lines), 1, "%s", text)
 }
 
 // No option of a run takes back what its worker says.

@@ -33,41 +33,44 @@ func invalidf(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
 }
 
-// Unpack writes the files of a bundle with a digest into an empty directory, which no file nor link of it leaves.
-func Unpack(r io.Reader, digest, dir string) error {
+// Decompress writes the archive of a bundle with a digest, for [Extract], and returns its bytes. What it has written counts for nothing
+// if it returns an error.
+func Decompress(w io.Writer, r io.Reader, digest string) (int64, error) {
+	sum := sha256.New()
+	limited := &io.LimitedReader{R: r, N: MaxBytes + 1}
+	compressed, err := gzip.NewReader(io.TeeReader(limited, sum))
+	if err != nil {
+		return 0, invalidf("%v", err)
+	}
+	// What follows the archive is part of what the digest is of.
+	size, err := io.Copy(w, &io.LimitedReader{R: compressed, N: maxArchive + 1})
+	if err != nil {
+		return 0, fmt.Errorf("the bundle cannot be decompressed: %w", err)
+	}
+	if size > maxArchive {
+		return 0, invalidf("it has more than %d MiB before it is compressed", maxArchive>>20)
+	}
+	if _, err := io.Copy(sum, limited); err != nil {
+		return 0, err
+	}
+	if limited.N == 0 {
+		return 0, invalidf("it has more than %d MiB", MaxBytes>>20)
+	}
+	if got := "sha256:" + hex.EncodeToString(sum.Sum(nil)); got != digest {
+		return 0, invalidf("it has the digest %s, and not %s", got, digest)
+	}
+	return size, nil
+}
+
+// Extract writes the files of an archive into an empty directory, which no file nor link of it leaves.
+func Extract(archive io.Reader, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	sum := sha256.New()
-	limited := &io.LimitedReader{R: r, N: MaxBytes + 1}
-	compressed, err := gzip.NewReader(io.TeeReader(limited, sum))
-	if err != nil {
-		return invalidf("%v", err)
-	}
-	archive := &io.LimitedReader{R: compressed, N: maxArchive + 1}
 	u := &unpacker{root: root, archive: tar.NewReader(archive), directories: make(map[string]bool), links: make(map[string]bool), buffer: make([]byte, bufferSize)}
-	if err := u.files(); err != nil {
-		return err
-	}
-	// What follows the archive is part of what the digest is of.
-	if _, err := io.Copy(io.Discard, archive); err != nil {
-		return invalidf("%v", err)
-	}
-	if archive.N == 0 {
-		return invalidf("it has more than %d MiB before it is compressed", maxArchive>>20)
-	}
-	if _, err := io.Copy(sum, limited); err != nil {
-		return err
-	}
-	if limited.N == 0 {
-		return invalidf("it has more than %d MiB", MaxBytes>>20)
-	}
-	if got := "sha256:" + hex.EncodeToString(sum.Sum(nil)); got != digest {
-		return invalidf("it has the digest %s, and not %s", got, digest)
-	}
-	return nil
+	return u.files()
 }
 
 type unpacker struct {
