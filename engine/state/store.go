@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -44,6 +45,20 @@ type Store interface {
 	History(ctx context.Context, name StackName) ([][]byte, error)
 	// SetHistory replaces the records, each of which is JSON in one line; none remove them. The caller holds the lease.
 	SetHistory(ctx context.Context, name StackName, records [][]byte) error
+}
+
+type listedKey struct{}
+
+// Together returns a context for Loads of many stacks: a store may list for all of them at once what it lists for each, which
+// would take the square of their number.
+func Together(ctx context.Context) context.Context {
+	return context.WithValue(ctx, listedKey{}, new(sync.Map))
+}
+
+// Listed returns where a store keeps what it has listed for the Loads of a context, nil unless it is of [Together].
+func Listed(ctx context.Context) *sync.Map {
+	listed, _ := ctx.Value(listedKey{}).(*sync.Map)
+	return listed
 }
 
 // LeaseThenLoad takes the lease of a stack and loads the state by two calls. After an error, there is no lease.

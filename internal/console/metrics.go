@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/workspace"
 )
 
@@ -109,10 +110,11 @@ func (s *Server) measure(r *http.Request, m *metrics, w *workspace.Workspace, st
 	seconds := m.gauge("husk_provider_call_seconds", "Time of those calls in all; they may overlap.")
 	longest := m.gauge("husk_provider_call_longest_seconds", "The longest of those calls.")
 	uses := m.gauge("husk_capability_uses", "Uses and refused uses of capabilities in the last run.")
+	ctx := state.Together(r.Context())
 	for _, stack := range stacks {
 		of := []string{"project", w.Project.Name, "stack", stack}
 		with := func(more ...string) []string { return append(append([]string{}, of...), more...) }
-		snapshot, _, err := w.Read(r.Context(), stack, true)
+		snapshot, _, err := w.Read(ctx, stack, true)
 		healthy.set(number(err == nil), of...)
 		if err == nil {
 			resources.set(float64(workspace.CountResources(snapshot)), of...)

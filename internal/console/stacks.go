@@ -44,6 +44,7 @@ func (s *Server) overview(ctx context.Context, w *workspace.Workspace) (*page, e
 		return nil, err
 	}
 	p := s.newPage(w, "", "stacks", "Stacks")
+	ctx = state.Together(ctx)
 	var parts []part
 	for _, name := range stacks {
 		parts = append(parts, s.render("stack-"+name, "li", "card", s.stackLine(ctx, w, name, selected).write))

@@ -196,6 +196,7 @@ func (w *Workspace) ModulesInUse(ctx context.Context, leased *state.Stack) (map[
 	if err != nil {
 		return nil, err
 	}
+	ctx = state.Together(ctx)
 	inUse := make(map[string]bool)
 	for _, name := range stacks {
 		var snapshot *state.Snapshot

@@ -136,6 +136,7 @@ func (w *Workspace) isElsewhere(ctx context.Context, stack string, earlier, pres
 	if err != nil || len(would) == 0 {
 		return err
 	}
+	ctx = state.Together(ctx)
 	for _, name := range names {
 		if name == w.name(stack) {
 			continue

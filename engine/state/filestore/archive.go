@@ -20,14 +20,23 @@ type stampedFile struct {
 
 // stampedFiles returns the stack's files in a directory that end with the suffix.
 func (s *Store) stampedFiles(f files, directory, suffix string) ([]stampedFile, error) {
-	entries, err := s.readDir(directory)
-	var out []stampedFile
-	for _, entry := range entries {
-		if name, v, ok := parseStamped(entry.Name(), suffix); ok && name == f.name.Name {
-			out = append(out, stampedFile{v, entry})
+	key := directory + "/*" + suffix
+	if f.listed != nil {
+		if ofAll, ok := f.listed.Load(key); ok {
+			return slices.Clone(ofAll.(map[string][]stampedFile)[f.name.Name]), nil
 		}
 	}
-	return out, err
+	entries, err := s.readDir(directory)
+	ofAll := make(map[string][]stampedFile)
+	for _, entry := range entries {
+		if name, v, ok := parseStamped(entry.Name(), suffix); ok && (name == f.name.Name || f.listed != nil) {
+			ofAll[name] = append(ofAll[name], stampedFile{v, entry})
+		}
+	}
+	if f.listed != nil && err == nil {
+		f.listed.Store(key, ofAll)
+	}
+	return slices.Clone(ofAll[f.name.Name]), err
 }
 
 // backupsOf returns the backups of a stack, the newest first, with that of the current checkpoint.

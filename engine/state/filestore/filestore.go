@@ -29,6 +29,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/husk-dev/husk/engine/state"
@@ -80,9 +81,11 @@ func (s *Store) List(ctx context.Context) ([]state.StackName, error) {
 		}))
 	}
 	names := slices.SortedFunc(maps.Keys(found), func(a, b state.StackName) int { return cmp.Compare(a.String(), b.String()) })
+	var listed sync.Map
 	names = slices.DeleteFunc(names, func(name state.StackName) bool {
-		err := s.mustExist(filesOf(name))
-		return errors.Is(err, state.ErrStackNotFound)
+		f := filesOf(name)
+		f.listed = &listed
+		return errors.Is(s.mustExist(f), state.ErrStackNotFound)
 	})
 	return names, errors.Join(errs...)
 }
@@ -225,6 +228,12 @@ func (s *Store) Load(ctx context.Context, name state.StackName) (*state.Contents
 		return nil, err
 	}
 	s.finishAllIntents()
-	contents, _, err := s.read(ctx, filesOf(name))
+	f := filesOf(name)
+	f.listed = state.Listed(ctx)
+	contents, _, err := s.read(ctx, f)
+	if err != nil && f.listed != nil {
+		f.listed = nil // the files may have changed since they were listed
+		contents, _, err = s.read(ctx, f)
+	}
 	return contents, err
 }

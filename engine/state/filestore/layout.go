@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/base/jsonerror"
@@ -25,6 +26,9 @@ type files struct {
 	histories, history string
 	// kv and runs are directories that others fill.
 	kv, runs string
+
+	// listed has what [Store.stampedFiles] has listed for other stacks before; nil has it list again.
+	listed *sync.Map
 }
 
 func filesOf(name state.StackName) files {

@@ -2,7 +2,6 @@ package filestore_test
 
 import (
 	"context"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/filestore"
-	"github.com/husk-dev/husk/engine/state/filestore/faultfs"
 )
 
 // testdata/layouts has a store of each form that a version of Husk has written: "first" has no checksums, "checksums" has.
@@ -71,27 +69,4 @@ func TestStoresOfLaterVersions(t *testing.T) {
 	require.ErrorIs(t, err, state.ErrUnsupported)
 	require.NotErrorIs(t, err, state.ErrCorrupt)
 	require.ErrorContains(t, err, "it has the layout 2 and this husk knows 1: use a newer husk")
-}
-
-// listedFS notes which directories are listed.
-type listedFS struct {
-	filestore.FS
-	listed []string
-}
-
-func (l *listedFS) ReadDir(name string) ([]fs.DirEntry, error) {
-	l.listed = append(l.listed, name)
-	return l.FS.ReadDir(name)
-}
-
-// Reading a stack lists no directory with files of all stacks of the project: reading all would take the square of their
-// number.
-func TestReadingAStackListsNoOthers(t *testing.T) {
-	listing := &listedFS{FS: faultfs.New()}
-	store := filestore.NewFS(listing)
-	require.NoError(t, state.Create(t.Context(), store, stackName, plainKeys{}))
-	listing.listed = nil
-	_, err := store.Load(t.Context(), stackName)
-	require.NoError(t, err)
-	require.Subset(t, []string{"intents"}, listing.listed)
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/secrets"
+	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/plugins"
 	"github.com/husk-dev/husk/internal/plugins/lockfile"
 	"github.com/husk-dev/husk/internal/workspace"
@@ -225,6 +226,7 @@ func (m Machine) project(ctx context.Context) []Finding {
 	if err != nil {
 		return append(out, Finding{"stacks", Bad, firstLine(err), "husk stack restore restores a damaged stack"})
 	}
+	ctx = state.Together(ctx)
 	for _, stack := range stacks {
 		if f := checkStack(ctx, w, stack); f != nil {
 			out = append(out, *f)

@@ -195,6 +195,7 @@ func (a commands) stackList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List the project's stacks",
 		RunE: a.OnStack(func(ctx context.Context, w *workspace.Workspace, selected string, _ []string) error {
+			ctx = state.Together(ctx)
 			if all {
 				return a.listAll(ctx, w)
 			}
