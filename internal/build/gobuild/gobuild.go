@@ -136,7 +136,17 @@ func writeOverlay(path string, files map[string]string) error {
 	return nil
 }
 
+// building is held by the one build that runs. The go command uses all processors itself, and two of them at once
+// would both compile the packages that neither finds in the cache, Go's library above all.
+var building = make(chan struct{}, 1)
+
 func run(ctx context.Context, with *netoverlay.Network, dir, output string, flags ...string) error {
+	select {
+	case building <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-building }()
 	cmd := exec.CommandContext(ctx, with.Command, slices.Concat(arguments, flags, []string{"-o", output, "."})...)
 	cmd.Dir = dir
 	cmd.Env = slices.Concat(os.Environ(), environment, with.Env)

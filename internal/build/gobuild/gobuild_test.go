@@ -2,6 +2,7 @@ package gobuild_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -152,4 +153,26 @@ func TestAGoThatIsNotKnown(t *testing.T) {
 	_, err = b.Build(t.Context(), source)
 	require.ErrorContains(t, err, "cannot build the provider in ")
 	require.ErrorContains(t, err, "the network of modules cannot be built with go1.99 in /nowhere: it is known for Go 1.25 to 1.26; set GOTOOLCHAIN=")
+}
+
+// Builds wait for each other: two at once would both compile what the cache lacks.
+func TestOneBuildAtATime(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the command of the test is a shell script")
+	}
+	dir := t.TempDir()
+	script := "#!/bin/sh\nif [ \"$1\" = env ]; then echo /nowhere; echo go1.99; echo /nowhere/else; exit; fi\ncd '" + dir + "'\n" +
+		"[ $1 = build ] || exit 0\nmkdir running || exit 1\ni=0; while [ $i -lt 20000 ]; do i=$((i+1)); done\nrmdir running\n" +
+		"while [ $1 != -o ]; do shift; done; echo built > $2\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go"), []byte(script), 0o755))
+	t.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	b := &gobuild.Builder{Dir: t.TempDir()}
+	var wg sync.WaitGroup
+	failed := make([]error, 8)
+	for i := range failed {
+		source := t.TempDir()
+		wg.Go(func() { _, failed[i] = b.Build(t.Context(), source) })
+	}
+	wg.Wait()
+	require.NoError(t, errors.Join(failed...))
 }
