@@ -222,7 +222,7 @@ func (t *tx) again(r *record, reason string, lease time.Duration) (next runapi.S
 func (t *tx) leave(r *record, reason string, plan []byte, later time.Duration) error {
 	r.Reason, r.Ended = storable(reason, runapi.MaxMessage), time.Time{}
 	if r.State.IsFinal() {
-		r.Ended, plan = time.Now().UTC(), []byte{} // nobody needs one any more
+		r.Ended = time.Now().UTC()
 	}
 	state, attention := r.State, 0
 	if state == runapi.Attention {
@@ -234,8 +234,11 @@ func (t *tx) leave(r *record, reason string, plan []byte, later time.Duration) e
 	}
 	_, err := t.exec("UPDATE husk_runs SET state = ?, attention = ?, lost = ?, worker = ?, attempt = ?, tries = ?, token = '', lease = 0, ready = 0, not_before = "+notBefore+", reason = ?, ended = ? WHERE id = ?",
 		string(state), attention, r.lost, r.Worker, r.Attempt, r.tries, later.Milliseconds(), r.Reason, millis(r.Ended), r.ID)
-	if err == nil && plan != nil {
-		_, err = t.exec("UPDATE husk_runs SET plan = ? WHERE id = ?", plan, r.ID)
+	switch {
+	case err == nil && r.Approval && r.State.IsFinal(): // nobody needs one any more
+		_, err = t.exec("DELETE FROM husk_plans WHERE run = ?", r.ID)
+	case err == nil && plan != nil:
+		_, err = t.exec("INSERT INTO husk_plans (run, content) VALUES (?, ?) ON CONFLICT (run) DO UPDATE SET content = excluded.content", r.ID, plan)
 	}
 	if err != nil {
 		return err

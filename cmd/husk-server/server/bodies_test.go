@@ -359,7 +359,8 @@ func TestReadsAreRefusedBeforeTheyAreLoaded(t *testing.T) {
 		require.Equal(t, waiting.ID, claim.ID)
 		planned := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "planned", Bundle: files})
 		require.NotNil(t, b.next(worker, "w", nil))
-		require.NoError(t, b.server.Exec(t.Context(), "UPDATE husk_runs SET state = 'queued', ready = 1, token = '', plan = ? WHERE id = ?", []byte(large), planned.ID))
+		require.NoError(t, b.server.Exec(t.Context(), "UPDATE husk_runs SET state = 'queued', ready = 1, token = '' WHERE id = ?", planned.ID))
+		require.NoError(t, b.server.Exec(t.Context(), "INSERT INTO husk_plans (run, content) VALUES (?, ?)", planned.ID, []byte(large)))
 		for n := range 3 {
 			schedule := nightly("dev")
 			schedule.Run.Bundle, schedule.Run.Options = files, options
@@ -379,7 +380,7 @@ func TestReadsAreRefusedBeforeTheyAreLoaded(t *testing.T) {
 		require.NoError(t, b.server.Exec(t.Context(), "INSERT INTO husk_audit (tenant, at, token, person, address, action, subject, detail) SELECT 'acme', 4000000000000, '', '', '', '', '', '"+large[:1000]+"' FROM "+numbers(many)))
 		require.NoError(t, b.server.Exec(t.Context(), "INSERT INTO husk_workers (tenant, name, labels, slots, running, seen) SELECT 'acme', 'worker-' || i, '{}', 1, 0, 4000000000000 FROM "+numbers(many)))
 		for _, statement := range []string{
-			"INSERT INTO %[1]sstacks (project, name, present, checkpoint) SELECT 'project-' || i, 'dev', %[2]s, CAST('{}' AS %[3]s) FROM " + numbers(many),
+			"INSERT INTO %[1]sstacks (project, name, present) SELECT 'project-' || i, 'dev', %[2]s FROM " + numbers(many),
 			"INSERT INTO %[1]skv (stack, provider, content, version) SELECT s.id, 'provider-' || i, CAST('{}' AS %[3]s), 1 FROM %[1]sstacks s, " + numbers(many) + " WHERE s.name = 'leased'",
 		} {
 			if o.Database != "" {

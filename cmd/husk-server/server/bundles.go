@@ -65,8 +65,11 @@ func (s *Server) putBundle(w http.ResponseWriter, r *http.Request, c *caller) (a
 		return nil, err
 	}
 	return nil, s.db.step(r.Context(), func(t *tx) error {
-		_, err := t.exec("INSERT INTO husk_bundles (tenant, digest, made, content) VALUES (?, ?, ?, ?) ON CONFLICT (tenant, digest) DO UPDATE SET made = excluded.made",
-			c.tenant, digest, time.Now().UnixMilli(), content)
+		_, err := t.exec("INSERT INTO husk_bundles (tenant, digest, made, size) VALUES (?, ?, ?, ?) ON CONFLICT (tenant, digest) DO UPDATE SET made = excluded.made",
+			c.tenant, digest, time.Now().UnixMilli(), len(content))
+		if err == nil {
+			_, err = t.exec("INSERT INTO husk_contents (tenant, digest, content) VALUES (?, ?, ?) ON CONFLICT (tenant, digest) DO NOTHING", c.tenant, digest, content)
+		}
 		return err
 	})
 }
@@ -76,10 +79,9 @@ func (s *Server) sendBundle(w http.ResponseWriter, r *http.Request, c *caller) e
 	if err := c.isRun(); err != nil {
 		return err
 	}
-	const from = "husk_bundles WHERE tenant = ? AND digest = ?"
 	var size int64
 	if err := s.db.step(r.Context(), func(t *tx) error {
-		return t.row("SELECT octet_length(content) FROM "+from, c.tenant, c.run.Bundle).Scan(&size)
+		return t.row("SELECT size FROM husk_bundles WHERE tenant = ? AND digest = ?", c.tenant, c.run.Bundle).Scan(&size)
 	}); err != nil {
 		return err
 	}
@@ -91,7 +93,7 @@ func (s *Server) sendBundle(w http.ResponseWriter, r *http.Request, c *caller) e
 	const copies = 2 // one is the database's
 	var content []byte
 	if err := s.db.step(r.Context(), func(t *tx) (err error) {
-		content, err = t.content(copies, "content", from, c.tenant, c.run.Bundle)
+		content, err = t.content(copies, "content", "husk_contents WHERE tenant = ? AND digest = ?", c.tenant, c.run.Bundle)
 		return err
 	}); err != nil {
 		return err
@@ -145,10 +147,10 @@ func (s *Server) used(ctx context.Context, tenant string) (int64, error) {
 	}
 	var bundles, logs, states int64
 	err := s.db.step(ctx, func(t *tx) error {
-		if err := t.row("SELECT COALESCE(SUM(LENGTH(content)), 0) FROM husk_bundles WHERE tenant = ?", tenant).Scan(&bundles); err != nil {
+		if err := t.row("SELECT COALESCE(SUM(size), 0) FROM husk_bundles WHERE tenant = ?", tenant).Scan(&bundles); err != nil {
 			return err
 		}
-		if err := t.row("SELECT COALESCE(SUM(logged + LENGTH(request) + COALESCE(LENGTH(plan), 0)), 0) FROM husk_runs WHERE tenant = ?", tenant).Scan(&logs); err != nil || !t.postgres {
+		if err := t.row("SELECT COALESCE(SUM(logged + LENGTH(request)), 0) + (SELECT COALESCE(SUM(octet_length(content)), 0) FROM husk_plans WHERE run IN (SELECT id FROM husk_runs WHERE tenant = ? AND state IN ('queued', 'running', 'waiting'))) FROM husk_runs WHERE tenant = ?", tenant, tenant).Scan(&logs); err != nil || !t.postgres {
 			return err
 		}
 		return t.row("SELECT COALESCE(SUM(pg_total_relation_size(c.oid)), 0) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"+

@@ -361,7 +361,7 @@ func (s *Server) claim(ctx context.Context, c *caller, ask runapi.Ask) (claim *r
 		if claim.StopOnPending && r.Operation == "up" && !r.Previewing {
 			claim.Options = append(slices.Clone(claim.Options), "--stop-on-pending") // which workers of earlier versions pass on as well
 		}
-		claim.Plan, err = t.content(planCopies, "plan", "husk_runs WHERE id = ?", r.ID)
+		claim.Plan, err = t.content(planCopies, "content", "husk_plans WHERE run = ?", r.ID)
 		return err
 	})
 	if conflict(err) {

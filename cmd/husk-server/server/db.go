@@ -45,7 +45,7 @@ type db struct {
 var schemaVersion = len(changes)
 
 // changes make the tables, each from those before. INTEGER stands for BIGINT in PostgreSQL, BLOB for BYTEA, and INSTR for STRPOS; COLLATE
-// BYTES is [tx.bytewise]. Times are in milliseconds since 1970, 0 for none.
+// BYTES is [tx.bytewise]. SQLite writes a row again as a whole: what is large is in no row whose other columns change. Times are in milliseconds since 1970, 0 for none.
 var changes = []string{`
 CREATE TABLE husk_tenants (
 	name TEXT PRIMARY KEY,
@@ -198,7 +198,24 @@ CREATE INDEX husk_runs_attention ON husk_runs (tenant, project, stack) WHERE att
 CREATE TABLE husk_turns (of TEXT PRIMARY KEY, last TEXT NOT NULL, taken INTEGER NOT NULL);
 INSERT INTO husk_turns (of, last, taken) VALUES ('*', '', 0);
 ALTER TABLE husk_workers ADD COLUMN projects TEXT NOT NULL DEFAULT '[]';
-ALTER TABLE husk_workers ADD COLUMN person TEXT NOT NULL DEFAULT ''`}
+ALTER TABLE husk_workers ADD COLUMN person TEXT NOT NULL DEFAULT ''`, `
+CREATE TABLE husk_contents (
+	tenant TEXT NOT NULL,
+	digest TEXT NOT NULL,
+	content BLOB NOT NULL,
+	PRIMARY KEY (tenant, digest),
+	FOREIGN KEY (tenant, digest) REFERENCES husk_bundles (tenant, digest) ON DELETE CASCADE
+);
+INSERT INTO husk_contents (tenant, digest, content) SELECT tenant, digest, content FROM husk_bundles;
+ALTER TABLE husk_bundles ADD COLUMN size INTEGER NOT NULL DEFAULT 0;
+UPDATE husk_bundles SET size = octet_length(content);
+ALTER TABLE husk_bundles DROP COLUMN content;
+CREATE TABLE husk_plans (
+	run TEXT PRIMARY KEY REFERENCES husk_runs (id) ON DELETE CASCADE,
+	content BLOB NOT NULL
+);
+INSERT INTO husk_plans (run, content) SELECT id, plan FROM husk_runs WHERE octet_length(plan) > 0;
+ALTER TABLE husk_runs DROP COLUMN plan`}
 
 // ErrNewerSchema says that a newer version of Husk has changed the database.
 var ErrNewerSchema = errors.New("the database was changed by a newer version of husk server: use that version")

@@ -221,3 +221,28 @@ func TestSchedulesOfEarlierVersions(t *testing.T) {
 		}
 	})
 }
+
+// TestContentsOfEarlierVersions has a bundle and a plan of when they were in rows that change.
+func TestContentsOfEarlierVersions(t *testing.T) {
+	everywhere(t, func(t *testing.T, o server.Options) {
+		o.Dir = t.TempDir()
+		require.NoError(t, server.MakeEarlier(t.Context(), o, 13,
+			"INSERT INTO husk_bundles (tenant, digest, made, content) VALUES ('acme', '"+digest("files")+"', 1, 'files')",
+			"INSERT INTO husk_runs (id, tenant, project, stack, request, bundle, selector, state, previewing, requested_by, requested_person, requested_projects, approved_by, plan, worker, attempt, token,"+
+				` lease, not_before, cancel, lines, reason, made, began, ended) VALUES ('RRRRRRRRRRRRRRRRRRRRRRRRRR', 'acme', 'shop', 'dev', '{"id":"RRRRRRRRRRRRRRRRRRRRRRRRRR","project":"shop","stack":"dev","operation":"up","approval":true,"bundle":"`+
+				digest("files")+`"}', '`+digest("files")+`', '', 'waiting', 1, 'ann', 'ann', '[]', '', 'plan', '', 1, '', 0, 0, 0, 0, '', 1, 1, 0)`))
+		b := open(t, o)
+		bob, worker := b.client("acme", "bob", runapi.Approve), b.client("acme", "w", runapi.Work)
+		_, err := bob.Call(t.Context(), http.MethodPost, "/v1/runs/RRRRRRRRRRRRRRRRRRRRRRRRRR/approve", nil, nil)
+		require.NoError(t, err)
+		claim := b.next(worker, "w", nil)
+		require.Equal(t, []byte("plan"), claim.Plan)
+		content, err := b.of(claim).Send(t.Context(), 0, http.MethodGet, "/v1/work/bundle", "", nil)
+		require.NoError(t, err)
+		require.Equal(t, "files", string(content))
+		require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Succeeded}))
+		n, err := b.server.Count(t.Context(), "SELECT count(*) FROM husk_plans")
+		require.NoError(t, err)
+		require.Zero(t, n, "nobody needs one of a run that has ended")
+	})
+}

@@ -868,7 +868,7 @@ func TestModulesOfEncryptedStacks(t *testing.T) {
 	old := func() {
 		db, err := sql.Open("sqlite3", "file:"+filepath.ToSlash(filepath.Join(dir, "tenants", "acme.db"))+"?_pragma=busy_timeout(15000)")
 		require.NoError(t, err)
-		_, err = db.Exec("UPDATE modules SET kept = 1")
+		_, err = db.Exec("UPDATE kept SET at = 1")
 		require.NoError(t, err)
 		require.NoError(t, db.Close())
 	}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/engine/state"
@@ -39,6 +41,18 @@ func TestPostgreSQL(t *testing.T) {
 	})
 	t.Run("backend", func(t *testing.T) {
 		backendtest.Run(t, func(t *testing.T) *backend.Backend { return open(t, url) })
+	})
+	t.Run("little", func(t *testing.T) {
+		conn, err := pgconn.Connect(t.Context(), url)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, conn.Close(context.Background())) }()
+		backendtest.Little(t, open(t, url), func(t *testing.T) int64 {
+			results, err := conn.Exec(t.Context(), "SELECT pg_current_wal_insert_lsn() - '0/0'").ReadAll()
+			require.NoError(t, err)
+			n, err := strconv.ParseInt(string(results[0].Rows[0][0]), 10, 64)
+			require.NoError(t, err)
+			return n
+		})
 	})
 	t.Run("fencing", func(t *testing.T) { backendtest.Fencing(t, open(t, url)) })
 	t.Run("resuming", func(t *testing.T) {

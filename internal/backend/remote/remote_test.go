@@ -160,7 +160,7 @@ func TestModulesAreCollected(t *testing.T) {
 	old := func() {
 		db, err := sql.Open("sqlite3", file)
 		require.NoError(t, err)
-		_, err = db.Exec("UPDATE modules SET kept = 1")
+		_, err = db.Exec("UPDATE kept SET at = 1")
 		require.NoError(t, errors.Join(err, db.Close()))
 	}
 	put := func(content string) string {

@@ -199,7 +199,7 @@ func (l *lease) appended(t *tx, sequence uint64, record []byte) error {
 // journal is empty afterwards.
 func (l *lease) keep(t *tx, records bool) error {
 	statements := []string{
-		"INSERT INTO backups SELECT id, revision, checkpoint, sequence, written FROM stacks WHERE id = ?1",
+		"INSERT INTO backups SELECT id, revision, content, sequence, written FROM stacks JOIN checkpoints ON stack = id WHERE id = ?1",
 		fmt.Sprintf("DELETE FROM backups WHERE stack = ?1 AND number <= (SELECT number FROM backups WHERE stack = ?1 ORDER BY number DESC LIMIT 1 OFFSET %d)", state.KeptBackups),
 	}
 	if records {
@@ -224,7 +224,10 @@ func (l *lease) replace(t *tx, checkpoint []byte, records bool) error {
 	if err := l.keep(t, records); err != nil {
 		return err
 	}
-	_, err := t.exec("UPDATE stacks SET checkpoint = ?2, sequence = last, written = ?3, expires = ?4 WHERE id = ?1", l.stack, blob(checkpoint), now(), expiry())
+	if err := t.putCheckpoint(l.stack, checkpoint); err != nil {
+		return err
+	}
+	_, err := t.exec("UPDATE stacks SET sequence = last, written = ?2, expires = ?3 WHERE id = ?1", l.stack, now(), expiry())
 	return err
 }
 
@@ -283,7 +286,7 @@ func (l *lease) retire(t *tx) error {
 	if err := l.keep(t, true); err != nil {
 		return err
 	}
-	return l.all(t, "UPDATE stacks SET present = 0, checkpoint = NULL, lease = NULL, holder = NULL, expires = NULL WHERE id = ?1")
+	return l.all(t, "DELETE FROM checkpoints WHERE stack = ?1", "UPDATE stacks SET present = 0, lease = NULL, holder = NULL, expires = NULL WHERE id = ?1")
 }
 
 // belongings are the tables of what goes with a stack.

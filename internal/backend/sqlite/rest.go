@@ -43,7 +43,7 @@ func (m modules) Get(ctx context.Context, digest string) (content []byte, err er
 func (m modules) Put(ctx context.Context, digest string, content func() ([]byte, error)) error {
 	kept := false
 	err := m.db.write(ctx, func(t *tx) error {
-		changed, err := t.exec("UPDATE modules SET kept = ?2 WHERE digest = ?1", digest, now())
+		changed, err := t.exec("UPDATE kept SET at = ?2 WHERE digest = ?1", digest, now())
 		kept = changed > 0
 		return err
 	})
@@ -55,7 +55,10 @@ func (m modules) Put(ctx context.Context, digest string, content func() ([]byte,
 		return err
 	}
 	return m.db.write(ctx, func(t *tx) error {
-		_, err := t.exec("INSERT INTO modules VALUES (?, ?, ?) ON CONFLICT (digest) DO UPDATE SET kept = excluded.kept", digest, blob(data), now())
+		_, err := t.exec("INSERT INTO modules VALUES (?, ?) ON CONFLICT DO NOTHING", digest, blob(data))
+		if err == nil {
+			_, err = t.exec("INSERT INTO kept VALUES (?, ?) ON CONFLICT (digest) DO UPDATE SET at = excluded.at", digest, now())
+		}
 		return err
 	})
 }
@@ -64,7 +67,7 @@ func (m modules) Collect(ctx context.Context, inUse func() (map[string]bool, err
 	before := time.Now().Add(-unused).UnixMicro()
 	var old []string
 	err := m.db.read(ctx, func(t *tx) error {
-		return t.rows("SELECT digest FROM modules WHERE kept < ?", []any{before}, func(scan func(...any) error) error {
+		return t.rows("SELECT digest FROM kept WHERE at < ?", []any{before}, func(scan func(...any) error) error {
 			var digest string
 			err := scan(&digest)
 			old = append(old, digest)
@@ -84,7 +87,7 @@ func (m modules) Collect(ctx context.Context, inUse func() (map[string]bool, err
 				continue
 			}
 			// A run that keeps the module meanwhile has made it a new one.
-			if _, err := t.exec("DELETE FROM modules WHERE digest = ? AND kept < ?", digest, before); err != nil {
+			if _, err := t.exec("DELETE FROM modules WHERE digest = (SELECT digest FROM kept WHERE digest = ? AND at < ?)", digest, before); err != nil {
 				return err
 			}
 		}

@@ -79,6 +79,20 @@ CREATE TABLE modules (
 	content BLOB NOT NULL,
 	kept    INTEGER NOT NULL
 ) STRICT;
+`, `
+-- SQLite writes a row again as a whole: what is large is in no row whose other columns change.
+CREATE TABLE kept (
+	digest TEXT PRIMARY KEY REFERENCES modules ON DELETE CASCADE,
+	at     INTEGER NOT NULL
+) STRICT;
+INSERT INTO kept SELECT digest, kept FROM modules;
+ALTER TABLE modules DROP COLUMN kept;
+CREATE TABLE checkpoints (
+	stack   INTEGER PRIMARY KEY REFERENCES stacks,
+	content BLOB NOT NULL
+) STRICT;
+INSERT INTO checkpoints SELECT id, checkpoint FROM stacks WHERE checkpoint IS NOT NULL;
+ALTER TABLE stacks DROP COLUMN checkpoint;
 `}
 
 // migrate makes the tables, unless they have this version.

@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -36,6 +37,7 @@ func TestSQLite(t *testing.T) {
 	})
 	t.Run("backend", func(t *testing.T) { backendtest.Run(t, openNew) })
 	t.Run("room", func(t *testing.T) { backendtest.Room(t, openNew(t)) })
+	t.Run("little", func(t *testing.T) { backendtest.Little(t, openNew(t), written) })
 	t.Run("fencing", func(t *testing.T) { backendtest.Fencing(t, openNew(t)) })
 	t.Run("resuming", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "stacks.db")
@@ -58,6 +60,17 @@ func TestSQLite(t *testing.T) {
 			Faults: []backendtest.Fault{processes.Kill(false, 40), processes.Pause(func() { clockJumps(t, file) }, 5)},
 		}.Run(t)
 	})
+}
+
+// written returns how many bytes this process has written.
+func written(t *testing.T) (n int64) {
+	text, err := os.ReadFile("/proc/self/io")
+	if err != nil {
+		t.Skip(err)
+	}
+	_, err = fmt.Sscanf(string(text[bytes.Index(text, []byte("wchar")):]), "wchar: %d", &n)
+	require.NoError(t, err)
+	return n
 }
 
 // TestMain is also that of the writers of TestSQLite.

@@ -57,14 +57,23 @@ func (s *Store) List(ctx context.Context) (names []state.StackName, err error) {
 
 // create makes a stack, and returns its ID.
 func (s *Store) create(t *tx, name state.StackName, checkpoint []byte) (id int64, err error) {
-	made, err := t.row(`INSERT INTO stacks AS s (project, name, present, checkpoint, written) VALUES (?1, ?2, 1, ?3, ?4)
-		ON CONFLICT (project, name) DO UPDATE SET present = 1, checkpoint = excluded.checkpoint, written = excluded.written,
+	made, err := t.row(`INSERT INTO stacks AS s (project, name, present, written) VALUES (?1, ?2, 1, ?3)
+		ON CONFLICT (project, name) DO UPDATE SET present = 1, written = excluded.written,
 			sequence = 0, last = 0, lease = NULL, holder = NULL, expires = NULL, revision = s.revision + 1
-		WHERE NOT s.present RETURNING id`, []any{name.Project, name.Name, blob(checkpoint), now()}, &id)
+		WHERE NOT s.present RETURNING id`, []any{name.Project, name.Name, now()}, &id)
 	if err == nil && !made {
 		err = done{state.StackExists(name, s.db.file)}
 	}
-	return id, err
+	if err != nil {
+		return 0, err
+	}
+	return id, t.putCheckpoint(id, checkpoint)
+}
+
+// putCheckpoint replaces the checkpoint of a stack.
+func (t *tx) putCheckpoint(stack int64, checkpoint []byte) error {
+	_, err := t.exec("INSERT INTO checkpoints VALUES (?, ?) ON CONFLICT (stack) DO UPDATE SET content = excluded.content", stack, blob(checkpoint))
+	return err
 }
 
 // blob returns a text that is no NULL.
@@ -127,10 +136,10 @@ func (s *Store) load(t *tx, name state.StackName, id int64) (*loaded, error) {
 	out.JournalFile = fmt.Sprintf("the journal of %s in %s", name, s.db.file)
 	out.CheckpointRemedy = "husk stack restore restores an earlier state"
 	out.JournalRemedy = "husk state repair --journal keeps the records before the damage"
-	if err := t.room("SELECT COALESCE(octet_length(checkpoint), 0) + (SELECT COALESCE(SUM(octet_length(record) + ?2), 0) FROM journal WHERE stack = ?1) FROM stacks WHERE id = ?1", id, nameSize); err != nil {
+	if err := t.room("SELECT COALESCE((SELECT octet_length(content) FROM checkpoints WHERE stack = ?1), 0) + (SELECT COALESCE(SUM(octet_length(record) + ?2), 0) FROM journal WHERE stack = ?1)", id, nameSize); err != nil {
 		return nil, err
 	}
-	if _, err := t.row("SELECT checkpoint, sequence, last FROM stacks WHERE id = ?", []any{id}, &out.Checkpoint, &out.Sequence, &out.last); err != nil {
+	if _, err := t.row("SELECT (SELECT content FROM checkpoints WHERE stack = ?1), sequence, last FROM stacks WHERE id = ?1", []any{id}, &out.Checkpoint, &out.Sequence, &out.last); err != nil {
 		return nil, err
 	}
 	if err := out.follow(t, "SELECT sequence, record FROM journal WHERE stack = ? ORDER BY 1", id); err != nil {
