@@ -28,12 +28,13 @@ const unrecordedReason = "the run could not record what it has made last, which 
 type owned struct {
 	Run     string `json:"run"`
 	Token   string `json:"token"`
+	Team    string `json:"team"`
 	Project string `json:"project"`
 	Stack   string `json:"stack"`
 }
 
 func ownedBy(claim *runapi.Claim) owned {
-	return owned{claim.ID, claim.Token, claim.Project, claim.Stack}
+	return owned{claim.ID, claim.Token, claim.Team, claim.Project, claim.Stack}
 }
 
 // keepUnrecorded keeps what a run has made and could not record, until the server takes it. It reports whether there was anything.
@@ -67,7 +68,11 @@ func (w *worker) keepUnrecorded(of owned, home string) (kept bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err := atomicfile.Write(filepath.Join(w.dir("unrecorded"), fmt.Sprintf("%s-%d%s", of.Run, left.Lease, handInSuffix)), text, 0o600); err != nil {
+	ofTeam := filepath.Join(w.dir("unrecorded"), of.Team)
+	if err := os.MkdirAll(ofTeam, 0o700); err != nil {
+		return false, err
+	}
+	if err := atomicfile.Write(filepath.Join(ofTeam, fmt.Sprintf("%s-%d%s", of.Run, left.Lease, handInSuffix)), text, 0o600); err != nil {
 		return false, err
 	}
 	w.Say("run %s has made what it could not record: it is handed in once the server takes it", of.Run)
@@ -95,10 +100,10 @@ func (w *worker) handIn(stop context.Context) {
 }
 
 func (w *worker) handInAll(ctx context.Context) {
-	entries, _ := os.ReadDir(w.dir("unrecorded")) // the next time, else
-	for _, entry := range entries {
-		if strings.HasSuffix(entry.Name(), handInSuffix) {
-			w.handInOne(ctx, entry.Name())
+	files, _ := filesIn(w.dir("unrecorded")) // the next time, else
+	for _, file := range files {
+		if strings.HasSuffix(file.name, handInSuffix) {
+			w.handInOne(ctx, file.name)
 		}
 	}
 }
@@ -118,12 +123,105 @@ func (w *worker) handInOne(ctx context.Context, name string) {
 	case errors.As(err, &refused) && refused.IsFinal() && refused.Status != http.StatusUnauthorized:
 		// Nobody else knows what the run has made.
 		aside := filepath.Join(w.dir("refused"), name)
-		w.Say("what a run could not record stays unrecorded, and is in %s: %v", aside, err)
-		err = os.Rename(file, aside)
+		again := ""
+		if refused.Status == http.StatusRequestEntityTooLarge {
+			again = "; once the server takes as much, move the file back"
+		}
+		w.Say("what a run could not record stays unrecorded, and is in %s: %v%s", aside, err, again)
+		if err = os.MkdirAll(filepath.Dir(aside), 0o700); err == nil {
+			err = os.Rename(file, aside)
+		}
+	case refused != nil && !refused.Answered && w.told[name] != err.Error():
+		// A proxy that takes no body of that size never will, and somebody must tell it to.
+		if w.told == nil {
+			w.told = map[string]string{}
+		}
+		w.told[name] = err.Error()
+		w.Say("what a run could not record is in %s until it can be handed in: %v", file, err)
+		return
 	default:
 		return // the next time
 	}
+	delete(w.told, name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		w.Say("%v", err)
 	}
+}
+
+const (
+	// leftBytes bounds what runs have made and could not record, with what the server has refused, and teamBytes that of one team.
+	// A run that has begun before they are reached may leave as much as [remote.ReadUnrecorded] takes.
+	leftBytes = 4 << 30
+	teamBytes = 512 << 20
+)
+
+// checkLeft returns an error if earlier runs have left so much that another one of the team may not begin. What they have left stays:
+// nobody else knows it. One team reaches its own bound long before that of all.
+func (w *worker) checkLeft(claim *runapi.Claim) error {
+	if w.edge != nil || claim.Previewing || !claim.Changes() {
+		return nil
+	}
+	if err := w.clearRefused(); err != nil {
+		return err
+	}
+	var all, ofTeam int64
+	for _, kind := range []string{"unrecorded", "refused"} {
+		files, err := filesIn(w.dir(kind))
+		if err != nil {
+			return err
+		}
+		for _, file := range files {
+			all += file.size
+			if filepath.Dir(file.name) == claim.Team {
+				ofTeam += file.size
+			}
+		}
+	}
+	whose, left := "its team", ofTeam
+	if all >= leftBytes {
+		whose, left = "all teams", all
+	} else if ofTeam < teamBytes {
+		return nil
+	}
+	return fmt.Errorf("the worker %s begins no run that changes something: it has %d MiB of what earlier runs of %s have made and could not record. "+
+		"Its operator settles or moves what is in unrecorded and refused of its directory", w.Name, left>>20, whose)
+}
+
+// clearRefused removes what the server has refused long ago.
+func (w *worker) clearRefused() error {
+	files, err := filesIn(w.dir("refused"))
+	for _, file := range files {
+		if time.Since(file.written) < keepTime {
+			continue
+		}
+		if removeErr := os.Remove(filepath.Join(w.dir("refused"), file.name)); !errors.Is(removeErr, fs.ErrNotExist) {
+			err = errors.Join(err, removeErr)
+		}
+	}
+	return err
+}
+
+// leftFile is a file of what a run has left. Its name begins with the directory of its team, which earlier versions did not make.
+type leftFile struct {
+	name    string
+	size    int64
+	written time.Time
+}
+
+// filesIn returns the files of a directory, and of those in it.
+func filesIn(dir string) (all []leftFile, err error) {
+	err = fs.WalkDir(os.DirFS(dir), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // it was handed in meanwhile
+		}
+		if err == nil {
+			all = append(all, leftFile{filepath.FromSlash(name), info.Size(), info.ModTime()})
+		}
+		return err
+	})
+	return all, err
 }

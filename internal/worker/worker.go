@@ -69,8 +69,9 @@ type worker struct {
 	confined bool
 	// send takes the spans of runs; nil for none.
 	send otlp.Send
-	// left has something if there is something to hand in.
+	// left has something if there is something to hand in, and told why a file of that was not taken, as the user was told.
 	left     chan struct{}
+	told     map[string]string
 	archives *archives
 
 	mu      sync.Mutex
@@ -129,7 +130,7 @@ func Run(ctx, kill context.Context, client *runapi.Client, o Options) (err error
 		}
 	}
 	// What a worker that died has left.
-	if err := errors.Join(w.clearRuns(), clear(w.dir("bundles"), keepTime), clear(w.dir("refused"), keepTime)); err != nil {
+	if err := errors.Join(w.clearRuns(), clear(w.dir("bundles"), keepTime), w.clearRefused()); err != nil {
 		return err
 	}
 	var all sync.WaitGroup
@@ -290,6 +291,10 @@ type done struct {
 // attempt does a run in a directory of its own.
 func (w *worker) attempt(stop, kill context.Context, claim *runapi.Claim, j *journal) done {
 	fail := j.refuse
+	if err := w.checkLeft(claim); err != nil {
+		w.Say("%v", err)
+		return done{End: runapi.End{Outcome: runapi.Queued, Reason: err.Error()}} // another worker may have room
+	}
 	dir, endDir, err := w.runDir(ownedBy(claim))
 	if err != nil {
 		return fail(err)

@@ -130,6 +130,24 @@ func TestABundleIsDecompressedOnce(t *testing.T) {
 	require.Len(t, slices.Compact(lines), 1, "%s", text)
 }
 
+// A run of a team that has left much is not begun, and goes to another worker.
+func TestARunWithoutRoomForWhatItMayLeave(t *testing.T) {
+	dir := t.TempDir()
+	left := filepath.Join(dir, "worker", "refused", "acme", "run.json")
+	require.NoError(t, os.MkdirAll(filepath.Dir(left), 0o700))
+	require.NoError(t, os.WriteFile(left, nil, 0o600))
+	require.NoError(t, os.Truncate(left, 512<<20))
+	ends := make(chan runapi.End, 1)
+	client := serve(t, func(end runapi.End) { ends <- end }, runapi.Claim{})
+	stop, done := start(t, client, worker.Options{Dir: filepath.Join(dir, "worker"), Program: "/nonexistent"})
+	end := <-ends
+	require.Equal(t, runapi.Queued, end.Outcome)
+	require.Contains(t, end.Reason, "it has 512 MiB of what earlier runs of its team have made and could not record")
+	stop()
+	require.NoError(t, <-done)
+	require.FileExists(t, left)
+}
+
 // No option of a run takes back what its worker says.
 func TestOptionsTakeNothingBack(t *testing.T) {
 	dir := t.TempDir()

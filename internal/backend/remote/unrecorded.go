@@ -2,7 +2,6 @@ package remote
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,21 +57,19 @@ const (
 // ReadUnrecorded reads what the process of a run has left. A last line that was cut off is of a record that was not confirmed. With an
 // error, it returns what is before that.
 func ReadUnrecorded(in io.Reader) (all []Unrecorded, err error) {
-	text, err := io.ReadAll(io.LimitReader(in, maxUnrecorded+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(text) > maxUnrecorded {
-		return nil, fmt.Errorf("the records that the run has left have more than %d MiB", maxUnrecorded>>20)
-	}
-	lines := bufio.NewReader(bytes.NewReader(text))
-	for {
+	lines := bufio.NewReader(io.LimitReader(in, maxUnrecorded))
+	for size := 0; ; {
 		line, err := lines.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
+		size += len(line)
+		switch {
+		case errors.Is(err, io.EOF) && size == maxUnrecorded:
+			return all, fmt.Errorf("the records that the run has left have %d MiB or more", maxUnrecorded>>20)
+		case errors.Is(err, io.EOF):
 			return all, nil
-		}
-		if len(all) == MaxUnrecorded {
-			return nil, fmt.Errorf("the run has left more than %d records", MaxUnrecorded)
+		case err != nil:
+			return all, err
+		case len(all) == MaxUnrecorded:
+			return all, fmt.Errorf("the run has left more than %d records", MaxUnrecorded)
 		}
 		var one Unrecorded
 		if err := intake.AnswerJSON(line, &one); err != nil {
