@@ -95,8 +95,11 @@ func hashOf(secret string) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// tokenPrefix begins tokens, and runPrefix those of runs, which are no others: after an underscore there is none.
+const tokenPrefix, runPrefix = "husk_", "husk_run_"
+
 // newSecret returns a token that nobody can guess.
-func newSecret() string { return "husk_" + rand.Text() + rand.Text() }
+func newSecret(prefix string) string { return prefix + rand.Text() + rand.Text() }
 
 // caller returns who sends a request. The function end of the caller is to be called.
 func (s *Server) caller(r *http.Request) (*caller, error) {
@@ -107,40 +110,15 @@ func (s *Server) caller(r *http.Request) (*caller, error) {
 	var c *caller
 	var held *intake.Held
 	var used int64
-	err := s.db.step(r.Context(), func(t *tx) error {
-		found := &caller{hash: hashOf(secret)}
-		var projects string
-		var expires int64
-		err := t.row("SELECT tenant, name, person, issued_by, role, projects, expires, used FROM husk_tokens WHERE hash = ?", found.hash).
-			Scan(&found.tenant, &found.name, &found.person, &found.issuedBy, &found.role, &projects, &expires, &used)
-		if errors.Is(err, sql.ErrNoRows) {
-			const running = "token = ? AND state = 'running'"
-			var tenant string
-			if err := t.row("SELECT tenant FROM husk_runs WHERE "+running, found.hash).Scan(&tenant); errors.Is(err, sql.ErrNoRows) {
-				return nil
-			} else if err != nil {
-				return err
-			}
-			held = s.memory.Hold(tenant)
-			t.ctx = intake.WithRoom(t.ctx, held.Add)
-			run, err := t.runWhere(running, found.hash)
-			if err != nil || run == nil {
-				return err
-			}
-			if is, err := t.hasToken(run.workerToken); err != nil || !is {
-				return err
-			}
-			c = &caller{tenant: run.tenant, name: "the run " + run.ID, run: run, projects: run.projects}
-			return nil
+	err := s.db.alone(r.Context(), func(t *tx) (err error) {
+		hash := hashOf(secret)
+		if !strings.HasPrefix(secret, runPrefix) {
+			c, used, err = t.tokenOf(hash)
 		}
-		if err != nil {
-			return err
+		if c == nil && err == nil { // servers of earlier versions gave runs tokens as others
+			c, held, err = s.runWith(t, hash)
 		}
-		if expires > 0 && time.Now().UnixMilli() > expires {
-			return refusef(http.StatusUnauthorized, "the token %s of %s has expired", found.name, found.tenant)
-		}
-		c, found.expires = found, timeOf(expires)
-		return json.Unmarshal([]byte(projects), &c.projects)
+		return err
 	})
 	if err == nil && c == nil {
 		err = refusef(http.StatusUnauthorized, "the token is not one of this server, or was revoked")
@@ -164,6 +142,38 @@ func (s *Server) caller(r *http.Request) (*caller, error) {
 	return c, nil
 }
 
+// tokenOf returns who has a token, by its hash, and when it was last used; nobody if there is none.
+func (t *tx) tokenOf(hash string) (c *caller, used int64, err error) {
+	c = &caller{hash: hash}
+	var projects string
+	var expires int64
+	err = t.row("SELECT tenant, name, person, issued_by, role, projects, expires, used FROM husk_tokens WHERE hash = ?", hash).
+		Scan(&c.tenant, &c.name, &c.person, &c.issuedBy, &c.role, &projects, &expires, &used)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	if expires > 0 && time.Now().UnixMilli() > expires {
+		return nil, 0, refusef(http.StatusUnauthorized, "the token %s of %s has expired", c.name, c.tenant)
+	}
+	c.expires = timeOf(expires)
+	return c, used, json.Unmarshal([]byte(projects), &c.projects)
+}
+
+// runWith returns the run with a token, by its hash, as a caller, and the memory that it holds; none if there is no such run, or if the
+// token that its worker has taken it with was revoked. What a worker has taken before that was noted has none.
+func (s *Server) runWith(t *tx, hash string) (*caller, *intake.Held, error) {
+	run, err := scanRun(t.row("SELECT "+columns+" FROM husk_runs WHERE token = ? AND state = 'running' AND (worker_token = '' OR EXISTS (SELECT 1 FROM husk_tokens k WHERE k.hash = worker_token))", hash).Scan)
+	if run == nil || err != nil {
+		return nil, nil, err
+	}
+	held := s.memory.Hold(run.tenant)
+	t.ctx = intake.WithRoom(t.ctx, held.Add)
+	return &caller{tenant: run.tenant, name: "the run " + run.ID, run: run, projects: run.projects}, held, t.decode(run)
+}
+
 // noteUse notes that the token of a caller is used, at most once in a minute. A note that is lost does not matter.
 func (s *Server) noteUse(ctx context.Context, c *caller, last int64) {
 	now := time.Now()
@@ -171,7 +181,7 @@ func (s *Server) noteUse(ctx context.Context, c *caller, last int64) {
 	if last > before {
 		return
 	}
-	err := s.db.step(ctx, func(t *tx) error {
+	err := s.db.alone(ctx, func(t *tx) error {
 		_, err := t.exec("UPDATE husk_tokens SET used = ? WHERE hash = ? AND used <= ?", millis(now), c.hash, before)
 		return err
 	})
@@ -193,13 +203,6 @@ func (c *caller) owner() string {
 func (r *record) holder() string { return ownerOf(r.tenant, "run", cmp.Or(r.token, r.lost)) }
 
 func ownerOf(tenant, kind, id string) string { return tenant + "/" + kind + "/" + id }
-
-// hasToken reports whether a token, by its hash, was not revoked. What a worker has taken before that was noted has none.
-func (t *tx) hasToken(hash string) (bool, error) {
-	var n int
-	err := t.row("SELECT count(*) FROM husk_tokens WHERE hash = ?", hash).Scan(&n)
-	return n > 0 || hash == "", err
-}
 
 // may reports whether the caller has a role or a greater one.
 func (c *caller) may(role runapi.Role) bool {
@@ -532,7 +535,7 @@ func (s *Server) issueToken(ctx context.Context, c *caller, token runapi.Token) 
 	if err != nil {
 		return nil, err
 	}
-	token.Made, token.Secret = time.Now().UTC().Truncate(time.Millisecond), newSecret()
+	token.Made, token.Secret = time.Now().UTC().Truncate(time.Millisecond), newSecret(tokenPrefix)
 	err = s.db.step(ctx, func(t *tx) error {
 		if token.Tenant != everyTenant {
 			if err := s.addTenant(t, token.Tenant); err != nil {

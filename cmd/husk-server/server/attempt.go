@@ -2,6 +2,9 @@ package server
 
 import (
 	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -24,22 +27,22 @@ const (
 	maxLine, maxLog, lineBytes = 256 << 10, 64 << 20, 64
 )
 
-// addLines adds lines of a worker to a log. Those that it has already are ignored, and those for which it has no room are not
-// kept.
-func (t *tx) addLines(r *record, lines []runapi.Line) error {
+// newLines returns lines of a worker as the log of a run is to have them, and counts them. Those that it has already are left out, and so
+// are those for which it has no room.
+func (r *record) newLines(lines []runapi.Line) (fresh []runapi.Line, err error) {
 	for _, l := range lines {
 		if l.Stream == runapi.Server {
 			l.Stream = runapi.Worker // as workers of earlier versions call what they say themselves: it is not the server's
 		}
 		if !slices.Contains(streams, l.Stream) {
-			return refusef(http.StatusBadRequest, "the stream %.20q of a line: it is one of %s", l.Stream, strings.Join(streams, ", "))
+			return nil, refusef(http.StatusBadRequest, "the stream %.20q of a line: it is one of %s", l.Stream, strings.Join(streams, ", "))
 		}
 		sent := r.lines - r.said
 		if l.Number <= sent {
 			continue
 		}
 		if l.Number != sent+1 {
-			return refusef(http.StatusConflict, "workers have sent %d lines of the log, and the next that was sent is %d", sent, l.Number)
+			return nil, refusef(http.StatusConflict, "workers have sent %d lines of the log, and the next that was sent is %d", sent, l.Number)
 		}
 		r.lines++
 		l.Number = r.lines
@@ -49,11 +52,52 @@ func (t *tx) addLines(r *record, lines []runapi.Line) error {
 		if l.Text = storable(l.Text, maxLine); r.logged+int64(len(l.Text))+lineBytes >= maxLog {
 			r.logged, l.Stream, l.Text = maxLog, runapi.Server, fmt.Sprintf("What follows was not kept: a log has at most %d MiB.", maxLog>>20)
 		}
-		if err := t.addLine(r, l); err != nil {
-			return err
-		}
+		r.logged += sizeOf(l)
+		fresh = append(fresh, l)
 	}
-	return t.logged(r)
+	return fresh, nil
+}
+
+// sizeOf is what a line counts in the log, in bytes.
+func sizeOf(l runapi.Line) int64 { return int64(len(l.Text)) + lineBytes }
+
+// linesOf are the columns of lines in the text of [encoded], for a run.
+func (t *tx) linesOf() string {
+	if t.postgres {
+		return "CAST(? AS text), l.number, l.stream, l.time, l.text FROM json_to_recordset(CAST(CAST(? AS text) AS json)) l(number bigint, stream text, time bigint, text text)"
+	}
+	return "?, value->>'number', value->>'stream', value->>'time', value->>'text' FROM json_each(?)"
+}
+
+// addLines adds lines that [record.newLines] has counted.
+func (t *tx) addLines(r *record, lines []runapi.Line) error {
+	text, err := encoded(t.ctx, lines)
+	if err == nil {
+		_, err = t.exec("INSERT INTO husk_lines (run, number, stream, time, text) SELECT "+t.linesOf(), r.ID, text)
+	}
+	return err
+}
+
+// encoded returns lines as one argument of a statement, however many there are.
+func encoded(ctx context.Context, lines []runapi.Line) (string, error) {
+	type line struct {
+		Number int64  `json:"number"`
+		Stream string `json:"stream"`
+		Time   int64  `json:"time"`
+		Text   string `json:"text"`
+	}
+	const copies = 3 // here, as a text, and the database's
+	var bytes int64
+	all := make([]line, len(lines))
+	for i, l := range lines {
+		bytes += sizeOf(l)
+		all[i] = line{l.Number, l.Stream, millis(l.Time), l.Text}
+	}
+	if err := intake.Room(ctx, copies*bytes); err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(all)
+	return string(text), err
 }
 
 // streams are those of workers.
@@ -72,7 +116,7 @@ func storable(text string, most int) string {
 func plain(reason string) string { return printable.Line(storable(reason, runapi.MaxMessage)) }
 
 func (t *tx) addLine(r *record, l runapi.Line) error {
-	r.logged += int64(len(l.Text)) + lineBytes
+	r.logged += sizeOf(l)
 	_, err := t.exec("INSERT INTO husk_lines (run, number, stream, time, text) VALUES (?, ?, ?, ?, ?)", r.ID, l.Number, l.Stream, millis(l.Time), l.Text)
 	return err
 }
@@ -104,22 +148,61 @@ func (t *tx) held(c *caller) (*record, error) {
 
 // beat records that a worker has a run, and what it logged.
 func (s *Server) beat(ctx context.Context, c *caller, b runapi.Beat) (answer runapi.Answer, err error) {
-	err = s.db.step(ctx, func(t *tx) error {
-		r, err := t.held(c)
-		if err != nil {
-			return err
+	done := false
+	if len(b.Lines) == 0 || s.db.postgres {
+		if done, err = s.beatAtOnce(ctx, c, b, &answer); err != nil {
+			return answer, err
 		}
-		answer.Cancel = r.cancel
-		if err := t.addLines(r, b.Lines); err != nil {
+	}
+	if !done {
+		err = s.db.step(ctx, func(t *tx) error {
+			r, err := t.held(c)
+			if err != nil {
+				return err
+			}
+			answer.Cancel = r.cancel
+			lines, err := r.newLines(b.Lines)
+			if err == nil {
+				err = t.addLines(r, lines)
+			}
+			if err != nil {
+				return err
+			}
+			_, err = t.exec("UPDATE husk_runs SET lease = "+t.now()+" + ?, lines = ?, logged = ? WHERE id = ?", s.options.Lease.Milliseconds(), r.lines, r.logged, r.ID)
 			return err
-		}
-		_, err = t.exec("UPDATE husk_runs SET lease = "+t.now()+" + ? WHERE id = ?", s.options.Lease.Milliseconds(), r.ID)
-		return err
-	})
+		})
+	}
 	if err == nil && len(b.Lines) > 0 {
 		s.changed.tell(c.run.ID)
 	}
 	return answer, err
+}
+
+// beatAtOnce is beat as one statement. It does nothing if the worker has the run no more, or if the log is not as it was when the request
+// began.
+func (s *Server) beatAtOnce(ctx context.Context, c *caller, b runapi.Beat, answer *runapi.Answer) (done bool, err error) {
+	r := *c.run
+	lines, err := r.newLines(b.Lines)
+	if err != nil {
+		return false, nil // the log may be further
+	}
+	err = s.db.alone(ctx, func(t *tx) error {
+		beat := "UPDATE husk_runs SET lease = " + t.now() + " + ?, lines = ?, logged = ? WHERE id = ? AND tenant = ? AND token = ? AND state = 'running' AND lines = ? AND logged = ? RETURNING cancel"
+		args := []any{s.options.Lease.Milliseconds(), r.lines, r.logged, r.ID, r.tenant, r.token, c.run.lines, c.run.logged}
+		if len(lines) > 0 {
+			text, err := encoded(t.ctx, lines)
+			if err != nil {
+				return err
+			}
+			beat = "WITH held AS (" + beat + "), added AS (INSERT INTO husk_lines (run, number, stream, time, text) SELECT " + t.linesOf() + ", held) SELECT cancel FROM held"
+			args = append(args, r.ID, text)
+		}
+		return t.row(beat, args...).Scan(&answer.Cancel)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // end records how a run ended at a worker.

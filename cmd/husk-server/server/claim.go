@@ -29,7 +29,7 @@ func (s *Server) seen(ctx context.Context, c *caller, ask runapi.Ask) error {
 	if err != nil {
 		return err
 	}
-	return s.db.step(ctx, func(t *tx) error {
+	return s.db.alone(ctx, func(t *tx) error {
 		_, err := t.exec("INSERT INTO husk_workers (tenant, name, labels, projects, person, slots, running, seen) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"+
 			" ON CONFLICT (tenant, name) DO UPDATE SET labels = excluded.labels, projects = excluded.projects, person = excluded.person,"+
 			" slots = excluded.slots, running = excluded.running, seen = excluded.seen",
@@ -64,13 +64,9 @@ const (
 // areReady is the condition of an index, for the runs that are ready.
 const areReady = "state = 'queued' AND ready > 0"
 
-// choose returns the run that is next for a worker, nil if there is none: of the team whose turn it is, of the project whose turn it is in
+// choose returns the run that is next for a worker, with one of some selectors, nil if there is none: of the team whose turn it is, of the project whose turn it is in
 // that team, the oldest. Teams and projects have turns in the order of their names.
-func (s *Server) choose(t *tx, c *caller, labels map[string]string) (*record, error) {
-	selectors, err := t.selectors(c.tenant, labels)
-	if err != nil || len(selectors) == 0 {
-		return nil, err
-	}
+func (s *Server) choose(t *tx, c *caller, selectors []string) (_ *record, err error) {
 	teams := []string{c.tenant}
 	if c.tenant == everyTenant {
 		if teams, err = t.readyTeams(selectors); err != nil || len(teams) == 0 {
@@ -324,42 +320,52 @@ func (l *load) full(tenant, selector string) string {
 
 // claim gives a worker the run that is next for it, nil if there is none.
 func (s *Server) claim(ctx context.Context, c *caller, ask runapi.Ask) (claim *runapi.Claim, err error) {
+	// Most questions find nothing, for which nobody waits. What is ready after that wakes the worker.
+	var selectors []string
+	err = s.db.alone(ctx, func(t *tx) (err error) {
+		selectors, err = t.selectors(c.tenant, ask.Labels)
+		return err
+	})
+	if err != nil || len(selectors) == 0 {
+		return nil, err
+	}
 	first := false // of its workers
 	var r *record
 	err = s.db.step(ctx, func(t *tx) error {
 		claim = nil
 		now := time.Now()
-		r, err = s.choose(t, c, ask.Labels)
+		r, err = s.choose(t, c, selectors)
 		if r == nil || err != nil {
 			return err
 		}
-		secret := newSecret()
+		secret := newSecret(runPrefix)
 		r.State, r.Worker, r.token = runapi.Running, ask.Worker, hashOf(secret)
 		r.Attempt++
 		began := r.Began
 		if first = began.IsZero(); first {
 			began = now
 		}
-		n, err := t.exec("UPDATE husk_runs SET state = 'running', ready = 0, worker = ?, attempt = ?, token = ?, worker_token = ?, lease = "+t.now()+" + ?, began = ? WHERE id = ? AND state = 'queued'",
-			r.Worker, r.Attempt, r.token, c.hash, s.options.Lease.Milliseconds(), millis(began), r.ID)
-		if err != nil || n == 0 {
+		unsettled := 0
+		err := t.row("UPDATE husk_runs SET state = 'running', ready = 0, worker = ?, attempt = ?, token = ?, worker_token = ?, lease = "+t.now()+" + ?, began = ? WHERE id = ? AND state = 'queued'"+
+			" RETURNING (SELECT count(*) FROM husk_runs o WHERE o.attention = 1"+ofStack+")",
+			r.Worker, r.Attempt, r.token, c.hash, s.options.Lease.Milliseconds(), millis(began), r.ID).Scan(&unsettled)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 		r.Began = began
 		if err := s.hold(t, r); err != nil {
 			return err
 		}
-		stop := !s.options.RetryPending && r.lost != ""
-		if !s.options.RetryPending && !stop {
-			var unsettled int
-			if err := t.row("SELECT count(*) FROM husk_runs WHERE attention = 1 AND tenant = ? AND project = ? AND stack = ?", r.tenant, r.Project, r.Stack).Scan(&unsettled); err != nil {
-				return err
-			}
-			stop = unsettled > 0
-		}
+		stop := !s.options.RetryPending && (r.lost != "" || unsettled > 0)
 		claim = &runapi.Claim{StopOnPending: stop, Run: r.Run, Team: r.tenant, Token: secret, Withheld: r.withheld, Next: r.lines - r.said + 1, BeatSeconds: (s.options.Lease / 3).Seconds()}
 		if claim.StopOnPending && r.Operation == "up" && !r.Previewing {
 			claim.Options = append(slices.Clone(claim.Options), "--stop-on-pending") // which workers of earlier versions pass on as well
+		}
+		if r.ApprovedBy == "" {
+			return nil
 		}
 		claim.Plan, err = t.content(planCopies, "content", "husk_plans WHERE run = ?", r.ID)
 		return err

@@ -369,10 +369,19 @@ const (
 	largeStep = 4 << 20
 )
 
-// tx is a transaction. Its statements have ? for their arguments.
+// querier executes statements in a transaction, or in none.
+type querier interface {
+	ExecContext(ctx context.Context, statement string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, statement string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, statement string, args ...any) *sql.Row
+}
+
+// tx is a transaction, or what [db.alone] does. Its statements have ? for their arguments.
 type tx struct {
 	ctx context.Context
-	*sql.Tx
+	querier
+	// begun is nil if there is no transaction.
+	begun    *sql.Tx
 	postgres bool
 	// moved is how many bytes of large rows were loaded and stored.
 	moved int64
@@ -383,20 +392,37 @@ type tx struct {
 
 // step takes a step: all of what do changes, or nothing.
 func (d *db) step(ctx context.Context, do func(*tx) error) error {
+	return d.do(ctx, func(conn *sql.Conn) (*tx, error) {
+		begun, err := conn.BeginTx(ctx, nil)
+		if err != nil {
+			return nil, err
+		}
+		t := &tx{ctx: ctx, querier: begun, begun: begun, postgres: d.postgres}
+		if err = do(t); err != nil {
+			return t, errors.Join(err, begun.Rollback())
+		}
+		return t, begun.Commit()
+	})
+}
+
+// alone is step without a transaction, for what is one statement in most cases: PostgreSQL is asked once for that, and three times for a
+// transaction.
+func (d *db) alone(ctx context.Context, do func(*tx) error) error {
+	return d.do(ctx, func(conn *sql.Conn) (*tx, error) {
+		t := &tx{ctx: ctx, querier: conn, postgres: d.postgres}
+		return t, do(t)
+	})
+}
+
+func (d *db) do(ctx context.Context, do func(*sql.Conn) (*tx, error)) error {
 	conn, err := d.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = conn.Close() }() // it is given back
-	begun, err := conn.BeginTx(ctx, nil)
-	if err != nil {
+	t, err := do(conn)
+	if t == nil {
 		return err
-	}
-	t := &tx{ctx: ctx, Tx: begun, postgres: d.postgres}
-	if err = do(t); err != nil {
-		err = errors.Join(err, t.Rollback())
-	} else {
-		err = t.Commit()
 	}
 	if t.moved > largeStep && !d.postgres {
 		sqlite.Discard(conn)

@@ -221,7 +221,7 @@ var errEnough = errors.New("these are enough")
 // log returns a run with lines of its log after a number, and whether there are more of them than are to be in memory at once.
 func (s *Server) log(ctx context.Context, c *caller, id string, after int64) (r *record, lines []runapi.Line, more bool, err error) {
 	const page, pageBytes = 500, 1 << 20
-	err = s.db.step(ctx, func(t *tx) error {
+	err = s.db.alone(ctx, func(t *tx) error { // the run comes first: one that has ended has all of its lines
 		lines, more = nil, false
 		bytes := 0
 		if r, err = t.runOf(c, id, t.peek); err == nil {

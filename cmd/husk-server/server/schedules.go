@@ -159,7 +159,7 @@ func (s *Server) plan(ctx context.Context, t *tx, args scheduleArgs, next time.T
 	if err != nil {
 		return err
 	}
-	_, err = s.timers.InsertTx(ctx, t.Tx, args, &river.InsertOpts{ScheduledAt: next})
+	_, err = s.timers.InsertTx(ctx, t.begun, args, &river.InsertOpts{ScheduledAt: next})
 	return err
 }
 

@@ -183,7 +183,14 @@ func (s *Server) report(ctx context.Context, c *caller, p runapi.Report) error {
 		if err != nil {
 			return err
 		}
-		return t.addLines(r, p.Lines)
+		lines, err := r.newLines(p.Lines)
+		if err == nil {
+			err = t.addLines(r, lines)
+		}
+		if err != nil {
+			return err
+		}
+		return t.logged(r)
 	})
 	if err == nil {
 		s.changed.tell(p.ID)
