@@ -4,7 +4,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -27,6 +26,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/husk-dev/husk/cmd/husk-server/server"
+	"github.com/husk-dev/husk/cmd/husk-server/telemetry"
 	"github.com/husk-dev/husk/internal/backend/runapi"
 	"github.com/husk-dev/husk/internal/base/hostname"
 	"github.com/husk-dev/husk/internal/base/trace"
@@ -47,12 +47,12 @@ Flags:
 `
 
 type flags struct {
-	dir, database, listen, metrics, trace, cert, key string
-	quota                                            int64
-	approval, secrets, retryPending                  bool
-	lease, keep, keepAudit, expires                  time.Duration
-	projects, maxRuns, weights                       []string
-	person                                           string
+	dir, database, listen, metrics, pprof, trace, cert, key string
+	quota                                                   int64
+	approval, secrets, retryPending, plain                  bool
+	lease, keep, keepAudit, expires                         time.Duration
+	projects, maxRuns, weights, proxies                     []string
+	person                                                  string
 }
 
 func main() {
@@ -68,10 +68,13 @@ func run(args []string, out, errs io.Writer) error {
 	set.SetOutput(io.Discard)
 	set.StringVar(&f.dir, "dir", "", "the server's `DIR`, with its key and its files of SQLite (default: husk/server in your configuration)")
 	set.StringVar(&f.database, "database", os.Getenv("HUSK_SERVER_DATABASE"), "the `URL` of a PostgreSQL database instead, which several servers can share (default: $HUSK_SERVER_DATABASE)")
-	set.StringVar(&f.listen, "listen", "127.0.0.1:8470", "the `ADDRESS` to listen at; others than of this machine need --tls-cert")
-	set.StringVar(&f.cert, "tls-cert", "", "the `FILE` of a certificate, for https")
+	set.StringVar(&f.listen, "listen", "127.0.0.1:8470", "the `ADDRESS` to listen at; others than of this machine need --tls-cert or --plain-http")
+	set.StringVar(&f.cert, "tls-cert", "", "the `FILE` of a certificate, for https; it is loaded again when it changes")
 	set.StringVar(&f.key, "tls-key", "", "the `FILE` of its private key")
+	set.BoolVar(&f.plain, "plain-http", false, "listen without encryption for other machines, too: what is between encrypts, such as a mesh")
+	set.StringSliceVar(&f.proxies, "behind-proxy", nil, "the `ADDRESS` or network of a proxy whose X-Forwarded-For says whom a request comes from; can be repeated")
 	set.StringVar(&f.metrics, "metrics", "", "the `ADDRESS` for Prometheus, at /metrics without a token (OTEL_EXPORTER_OTLP_ENDPOINT names a collector instead, or as well)")
+	set.StringVar(&f.pprof, "pprof", "", "the `ADDRESS` of this machine for profiles of Go, at /debug/pprof/ without a token")
 	set.StringVar(&f.trace, "trace", "", "record a span of each run in this `FILE`, or send it to a collector with otlp")
 	set.BoolVar(&f.approval, "require-approval", false, "have each run that changes something wait for the approval of another person")
 	set.BoolVar(&f.retryPending, "retry-pending", false, "have a run that has lost its worker create again what that may have created, which may then exist twice")
@@ -137,7 +140,7 @@ func version() string {
 	return "(devel)"
 }
 
-func (f flags) open(ctx context.Context, tracer *trace.Tracer, collector *server.Collector) (*server.Server, error) {
+func (f flags) open(ctx context.Context, tracer *trace.Tracer, collector *server.Collector, more func() []telemetry.Metric) (*server.Server, error) {
 	maxRuns, err := numbers("--max-runs", f.maxRuns)
 	if err != nil {
 		return nil, err
@@ -147,7 +150,7 @@ func (f flags) open(ctx context.Context, tracer *trace.Tracer, collector *server
 		return nil, err
 	}
 	return server.Open(ctx, server.Options{
-		Dir: f.dir, Database: f.database, RequireApproval: f.approval, RetryPending: f.retryPending, PreviewSecrets: f.secrets, Lease: f.lease, Keep: f.keep, KeepAudit: f.keepAudit, Version: version(), Trace: tracer, Collector: collector, Quota: f.quota << 20,
+		Dir: f.dir, Database: f.database, RequireApproval: f.approval, RetryPending: f.retryPending, PreviewSecrets: f.secrets, Lease: f.lease, Keep: f.keep, KeepAudit: f.keepAudit, Version: version(), Trace: tracer, Collector: collector, Metrics: more, Quota: f.quota << 20,
 		MaxRuns: maxRuns, Weights: weights,
 	})
 }
@@ -168,7 +171,7 @@ func numbers(flag string, values []string) (map[string]int, error) {
 
 // token issues one.
 func (f flags) token(ctx context.Context, args []string, out io.Writer) error {
-	s, err := f.open(ctx, nil, nil)
+	s, err := f.open(ctx, nil, nil, nil)
 	if err != nil {
 		return err
 	}
@@ -181,33 +184,6 @@ func (f flags) token(ctx context.Context, args []string, out io.Writer) error {
 		_, err = fmt.Fprintln(out, issued.Secret)
 	}
 	return errors.Join(err, s.Close())
-}
-
-func (f flags) listener() (net.Listener, string, error) {
-	_, _, err := net.SplitHostPort(f.listen)
-	if err != nil {
-		return nil, "", fmt.Errorf("--listen %s: it has the form HOST:PORT", f.listen)
-	}
-	scheme := "http"
-	var config *tls.Config
-	if f.cert != "" || f.key != "" {
-		certificate, err := tls.LoadX509KeyPair(f.cert, f.key)
-		if err != nil {
-			return nil, "", fmt.Errorf("--tls-cert and --tls-key: %w", err)
-		}
-		scheme, config = "https", &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
-	} else if !f.isLocal() {
-		return nil, "", fmt.Errorf("--listen %s: anybody on the way could read the tokens: add --tls-cert and --tls-key, or listen at 127.0.0.1 behind a proxy that has a certificate", f.listen)
-	}
-	l, err := net.Listen("tcp", f.listen)
-	if err != nil {
-		return nil, "", fmt.Errorf("--listen: %w", err)
-	}
-	url := scheme + "://" + l.Addr().String()
-	if config != nil {
-		l = tls.NewListener(l, config)
-	}
-	return l, url, nil
 }
 
 // welcome says who can use a server that has issued no token yet. One that only this machine can reach issues those of its
@@ -311,40 +287,39 @@ func serve(ctx context.Context, f flags, errs io.Writer) (err error) {
 		}()
 		tracer = trace.NewTracer(exporter)
 	}
-	l, url, err := f.listener()
+	front, err := f.listenFront()
 	if err != nil {
 		return err
 	}
-	s, err := f.open(ctx, tracer, collector)
+	s, err := f.open(ctx, tracer, collector, front.metrics)
 	if err != nil {
-		l.Close()
+		front.listener.Close()
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	const headerTime, idleTime, patience = 10 * time.Second, 2 * time.Minute, 10 * time.Second
-	servers := []*http.Server{{Handler: s}}
-	listeners := []net.Listener{l}
-	if f.metrics != "" {
-		at, err := net.Listen("tcp", f.metrics)
-		if err != nil {
-			l.Close()
-			return fmt.Errorf("--metrics: %w", err)
-		}
-		mux := http.NewServeMux()
-		mux.Handle("GET /metrics", s.Metrics())
-		servers, listeners = append(servers, &http.Server{Handler: mux}), append(listeners, at)
+	all, err := f.listenBeside(s)
+	if err != nil {
+		front.listener.Close()
+		return err
 	}
-	ended := make(chan error, len(servers))
-	for i, one := range servers {
-		one.ReadHeaderTimeout, one.IdleTimeout, one.ErrorLog = headerTime, idleTime, log.New(io.Discard, "", 0)
-		go func() { ended <- one.Serve(listeners[i]) }()
+	all = append(all, listening{front.listener, front.proxies.Handler(s), ""})
+	var servers []*http.Server
+	ended := make(chan error, len(all))
+	for _, at := range all {
+		one := &http.Server{Handler: at.handler, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, ErrorLog: log.New(io.Discard, "", 0)}
+		servers = append(servers, one)
+		if at.title != "" {
+			fmt.Fprintf(errs, "%s at http://%s\n", at.title, at.listener.Addr())
+		}
+		go func() { ended <- one.Serve(at.listener) }()
 	}
 	where := f.dir
 	if f.database != "" {
 		where = "PostgreSQL"
 	}
-	fmt.Fprintf(errs, "Serving at %s, with its runs and stacks in %s. Press Ctrl-C to end.\n", url, where)
-	if err := f.welcome(ctx, s, url, errs); err != nil && ctx.Err() == nil { // an interrupt is no failure
+	fmt.Fprintf(errs, "Serving at %s, with its runs and stacks in %s. Press Ctrl-C to end.\n", front.url, where)
+	if err := f.welcome(ctx, s, front.url, errs); err != nil && ctx.Err() == nil { // an interrupt is no failure
 		return err
 	}
 	select {

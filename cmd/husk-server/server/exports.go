@@ -6,13 +6,12 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
+	"github.com/husk-dev/husk/cmd/husk-server/telemetry"
 	"github.com/husk-dev/husk/internal/backend/runapi"
 	"github.com/husk-dev/husk/internal/base/otlp"
 	"github.com/husk-dev/husk/internal/base/trace"
@@ -118,85 +117,11 @@ func (s *Server) exportOnce(ctx context.Context, c *Collector) error {
 	if err != nil {
 		return err
 	}
-	text, err := otlp.Request(otlp.Metrics, c.resource, exported(s.counts.since, time.Now(), all))
+	text, err := otlp.Request(otlp.Metrics, c.resource, telemetry.Exported(s.counts.since, time.Now(), all))
 	if err != nil {
 		return err
 	}
 	return c.send(ctx, text)
-}
-
-// The JSON of OTLP, for [otlp.Request]. Integers of 64 bits are texts.
-type (
-	// metricJSON has one of the last three.
-	metricJSON struct {
-		Name        string    `json:"name"`
-		Description string    `json:"description"`
-		Unit        string    `json:"unit"`
-		Gauge       *dataJSON `json:"gauge,omitempty"`
-		Sum         *dataJSON `json:"sum,omitempty"`
-		Histogram   *dataJSON `json:"histogram,omitempty"`
-	}
-	dataJSON struct {
-		Temporality int         `json:"aggregationTemporality,omitempty"`
-		Monotonic   bool        `json:"isMonotonic,omitempty"`
-		Points      []pointJSON `json:"dataPoints"`
-	}
-	pointJSON struct {
-		Attributes []otlp.KeyValue `json:"attributes,omitempty"`
-		Start      string          `json:"startTimeUnixNano,omitempty"`
-		Time       string          `json:"timeUnixNano"`
-		// Number is the value, but of a histogram, which has what follows.
-		Number *float64  `json:"asDouble,omitempty"`
-		Count  string    `json:"count,omitempty"`
-		Sum    *float64  `json:"sum,omitempty"`
-		Counts []string  `json:"bucketCounts,omitempty"`
-		Bounds []float64 `json:"explicitBounds,omitempty"`
-	}
-)
-
-// cumulative is the temporality of counts since a time that stays the same.
-const cumulative = 2
-
-func exported(since, now time.Time, all reading) (out []metricJSON) {
-	for i, m := range metrics {
-		if len(all[i]) == 0 {
-			continue // nothing was counted yet
-		}
-		data := &dataJSON{}
-		for _, p := range all[i] {
-			data.Points = append(data.Points, m.point(p, since, now))
-		}
-		one := metricJSON{Name: m.name, Description: m.about, Unit: m.unit}
-		switch m.kind {
-		case gauge:
-			one.Gauge = data
-		case counter:
-			data.Temporality, data.Monotonic, one.Sum = cumulative, true, data
-		case durations:
-			data.Temporality, one.Histogram = cumulative, data
-		}
-		out = append(out, one)
-	}
-	return out
-}
-
-func (m *metric) point(p point, since, now time.Time) pointJSON {
-	out := pointJSON{Time: otlp.Nanos(now)}
-	for i, label := range m.labels {
-		out.Attributes = append(out.Attributes, otlp.Attributes([]otlp.Attribute{{Key: label, Value: p.labels[i]}})...)
-	}
-	if m.kind != gauge {
-		out.Start = otlp.Nanos(since)
-	}
-	if m.kind != durations {
-		out.Number = &p.number
-		return out
-	}
-	out.Count, out.Sum, out.Bounds = strconv.FormatInt(p.times.n, 10), &p.times.sum, bounds
-	for _, n := range p.times.counts {
-		out.Counts = append(out.Counts, strconv.FormatInt(n, 10))
-	}
-	return out
 }
 
 // Metrics returns what answers Prometheus. It is about all tenants, and asks for no token.
@@ -208,58 +133,12 @@ func (s *Server) Metrics() http.Handler {
 			return
 		}
 		var text bytes.Buffer
-		for i, m := range metrics {
-			m.writePrometheus(&text, all[i])
+		for _, m := range all {
+			m.WritePrometheus(&text)
 		}
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
 		_, _ = w.Write(text.Bytes())
 	})
-}
-
-// prometheus returns the name of the metric for Prometheus, as the specification of OpenTelemetry translates it: a unit is at
-// the end, and the name of a counter says that it is one.
-func (m *metric) prometheus() string {
-	name := strings.ReplaceAll(m.name, ".", "_")
-	if m.unit == "s" {
-		name += "_seconds"
-	}
-	if m.kind == counter {
-		name += "_total"
-	}
-	return name
-}
-
-// writePrometheus writes the points of a metric in the text format of Prometheus.
-func (m *metric) writePrometheus(w io.Writer, points []point) {
-	name := m.prometheus()
-	fmt.Fprintf(w, "# HELP %s %s\n# TYPE %[1]s %[3]s\n", name, m.about, map[kind]string{gauge: "gauge", counter: "counter", durations: "histogram"}[m.kind])
-	for _, p := range points {
-		var pairs []string
-		for i, label := range m.labels {
-			pairs = append(pairs, fmt.Sprintf("%s=%q", label, p.labels[i]))
-		}
-		labels := braced(pairs)
-		if m.kind != durations {
-			fmt.Fprintf(w, "%s%s %s\n", name, labels, decimal(p.number))
-			continue
-		}
-		n := int64(0)
-		for i, bound := range bounds {
-			n += p.times.counts[i]
-			fmt.Fprintf(w, "%s_bucket%s %d\n", name, braced(append(pairs[:len(pairs):len(pairs)], fmt.Sprintf("le=%q", decimal(bound)))), n)
-		}
-		fmt.Fprintf(w, "%s_bucket%s %d\n", name, braced(append(pairs[:len(pairs):len(pairs)], `le="+Inf"`)), p.times.n)
-		fmt.Fprintf(w, "%s_sum%s %s\n%s_count%s %d\n", name, labels, decimal(p.times.sum), name, labels, p.times.n)
-	}
-}
-
-func decimal(number float64) string { return strconv.FormatFloat(number, 'f', -1, 64) }
-
-func braced(pairs []string) string {
-	if len(pairs) == 0 {
-		return ""
-	}
-	return "{" + strings.Join(pairs, ",") + "}"
 }
 
 // traceRun records a run that has ended, within the span that asked for it. Its worker's spans are within this one.

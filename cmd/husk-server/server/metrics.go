@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/husk-dev/husk/cmd/husk-server/telemetry"
 	"github.com/husk-dev/husk/internal/backend/runapi"
 	"github.com/husk-dev/husk/internal/base/intake"
 )
@@ -21,30 +22,16 @@ type counts struct {
 	mu                       sync.Mutex
 	refused, lost, unsettled int64
 	ends                     map[[2]string]int64 // by operation and state
-	waits                    histogram
-	times                    map[string]*histogram // by operation
+	waits                    telemetry.Histogram
+	times                    map[string]*telemetry.Histogram // by operation
 }
 
 func newCounts() *counts {
-	return &counts{since: time.Now(), ends: make(map[[2]string]int64), times: make(map[string]*histogram)}
+	return &counts{since: time.Now(), ends: make(map[[2]string]int64), waits: telemetry.Histogram{Bounds: bounds}, times: make(map[string]*telemetry.Histogram)}
 }
 
-// bounds are the upper bounds of the buckets of histograms, in seconds.
-var bounds = []float64{.1, .5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600}
-
-// histogram counts times by bucket. The last bucket is for times above all bounds.
-type histogram struct {
-	counts [12]int64
-	sum    float64
-	n      int64
-}
-
-func (h *histogram) add(d time.Duration) {
-	i, _ := slices.BinarySearch(bounds, d.Seconds())
-	h.counts[i]++
-	h.sum += d.Seconds()
-	h.n++
-}
+// bounds are those of the times that runs take.
+var bounds = &telemetry.Bounds{.1, .5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600}
 
 func (c *counts) refuse() {
 	c.mu.Lock()
@@ -67,7 +54,7 @@ func (c *counts) unsettle() {
 func (c *counts) wait(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.waits.add(d)
+	c.waits.Add(d)
 }
 
 func (c *counts) end(r *record) {
@@ -78,81 +65,56 @@ func (c *counts) end(r *record) {
 		return
 	}
 	if c.times[r.Operation] == nil {
-		c.times[r.Operation] = &histogram{}
+		c.times[r.Operation] = &telemetry.Histogram{Bounds: bounds}
 	}
-	c.times[r.Operation].add(r.Ended.Sub(r.Began))
+	c.times[r.Operation].Add(r.Ended.Sub(r.Began))
 }
 
-// kind says how a metric is aggregated.
-type kind int
-
-const (
-	// gauges are about the whole database, so that all servers that share it give the same.
-	gauge kind = iota
-	// counters and histograms are about this server, and begin when it starts.
-	counter
-	durations
-)
-
-// metric is a metric for Prometheus and for collectors of OpenTelemetry.
+// metric is a metric of runs and workers. Gauges are about the whole database, so that all servers that share it give the same.
 type metric struct {
-	// name and unit are those of OpenTelemetry. Prometheus has them as a collector translates them: see [metric.prometheus].
-	name, unit, about string
-	kind              kind
-	// labels are the names of what tells the points apart, and points are their values.
-	labels []string
-	points func(*gauges, *counts) []point
+	telemetry.Metric
+	points func(*gauges, *counts) []telemetry.Point
 }
-
-// point is a value of a metric.
-type point struct {
-	labels []string
-	number float64
-	// times is the value of a histogram.
-	times histogram
-}
-
-func one(number float64) []point { return []point{{number: number}} }
 
 // metrics are all.
 var metrics = []metric{
-	{"husk.runs", "{run}", "Runs that are not final, by state.", gauge, []string{"state"}, func(g *gauges, _ *counts) (all []point) {
+	{telemetry.Metric{Name: "husk.runs", Unit: "{run}", About: "Runs that are not final, by state.", Kind: telemetry.Gauge, Labels: []string{"state"}}, func(g *gauges, _ *counts) (all []telemetry.Point) {
 		for _, state := range []runapi.State{runapi.Queued, runapi.Running, runapi.Waiting, runapi.Attention} {
-			all = append(all, point{labels: []string{string(state)}, number: float64(g.runs[state])})
+			all = append(all, telemetry.Point{Labels: []string{string(state)}, Number: float64(g.runs[state])})
 		}
 		return all
 	}},
-	{"husk.runs.blocked", "{run}", "Queued runs that no worker takes now, however many are free, by cause.", gauge, []string{"cause"}, func(g *gauges, _ *counts) (all []point) {
+	{telemetry.Metric{Name: "husk.runs.blocked", Unit: "{run}", About: "Queued runs that no worker takes now, however many are free, by cause.", Kind: telemetry.Gauge, Labels: []string{"cause"}}, func(g *gauges, _ *counts) (all []telemetry.Point) {
 		if g.blocked == nil {
 			return nil
 		}
 		for _, cause := range blocking {
-			all = append(all, point{labels: []string{cause}, number: float64(g.blocked[cause])})
+			all = append(all, telemetry.Point{Labels: []string{cause}, Number: float64(g.blocked[cause])})
 		}
 		return all
 	}},
-	{"husk.oldest_queued", "s", "How long the oldest queued run has waited.", gauge, nil, func(g *gauges, _ *counts) []point { return one(g.oldest) }},
-	{"husk.workers", "{worker}", "Workers that were heard of in the last two minutes.", gauge, nil, func(g *gauges, _ *counts) []point {
-		return one(float64(g.workers))
+	{telemetry.Metric{Name: "husk.oldest_queued", Unit: "s", About: "How long the oldest queued run has waited.", Kind: telemetry.Gauge}, func(g *gauges, _ *counts) []telemetry.Point { return telemetry.One(g.oldest) }},
+	{telemetry.Metric{Name: "husk.workers", Unit: "{worker}", About: "Workers that were heard of in the last two minutes.", Kind: telemetry.Gauge}, func(g *gauges, _ *counts) []telemetry.Point {
+		return telemetry.One(g.workers)
 	}},
-	{"husk.worker.slots", "{run}", "Runs that these workers take at once.", gauge, nil, func(g *gauges, _ *counts) []point {
-		return one(float64(g.slots))
+	{telemetry.Metric{Name: "husk.worker.slots", Unit: "{run}", About: "Runs that these workers take at once.", Kind: telemetry.Gauge}, func(g *gauges, _ *counts) []telemetry.Point {
+		return telemetry.One(g.slots)
 	}},
-	{"husk.refused", "{request}", "Requests that were refused.", counter, nil, func(_ *gauges, c *counts) []point { return one(float64(c.refused)) }},
-	{"husk.workers.lost", "{worker}", "Runs whose worker was lost.", counter, nil, func(_ *gauges, c *counts) []point { return one(float64(c.lost)) }},
-	{"husk.runs.attention", "{run}", "Times that a run has needed attention, since an earlier worker may have created something.", counter, nil, func(_ *gauges, c *counts) []point {
-		return one(float64(c.unsettled))
+	{telemetry.Metric{Name: "husk.refused", Unit: "{request}", About: "Requests that were refused.", Kind: telemetry.Counter}, func(_ *gauges, c *counts) []telemetry.Point { return telemetry.One(c.refused) }},
+	{telemetry.Metric{Name: "husk.workers.lost", Unit: "{worker}", About: "Runs whose worker was lost.", Kind: telemetry.Counter}, func(_ *gauges, c *counts) []telemetry.Point { return telemetry.One(c.lost) }},
+	{telemetry.Metric{Name: "husk.runs.attention", Unit: "{run}", About: "Times that a run has needed attention, since an earlier worker may have created something.", Kind: telemetry.Counter}, func(_ *gauges, c *counts) []telemetry.Point {
+		return telemetry.One(c.unsettled)
 	}},
-	{"husk.runs.ended", "{run}", "Runs that ended, by operation and state.", counter, []string{"operation", "state"}, func(_ *gauges, c *counts) (all []point) {
+	{telemetry.Metric{Name: "husk.runs.ended", Unit: "{run}", About: "Runs that ended, by operation and state.", Kind: telemetry.Counter, Labels: []string{"operation", "state"}}, func(_ *gauges, c *counts) (all []telemetry.Point) {
 		for _, key := range slices.SortedFunc(maps.Keys(c.ends), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
-			all = append(all, point{labels: key[:], number: float64(c.ends[key])})
+			all = append(all, telemetry.Point{Labels: key[:], Number: float64(c.ends[key])})
 		}
 		return all
 	}},
-	{"husk.wait", "s", "How long runs waited for a worker.", durations, nil, func(_ *gauges, c *counts) []point { return []point{{times: c.waits}} }},
-	{"husk.run", "s", "How long runs took, by operation.", durations, []string{"operation"}, func(_ *gauges, c *counts) (all []point) {
+	{telemetry.Metric{Name: "husk.wait", Unit: "s", About: "How long runs waited for a worker.", Kind: telemetry.Durations}, func(_ *gauges, c *counts) []telemetry.Point { return []telemetry.Point{{Times: c.waits}} }},
+	{telemetry.Metric{Name: "husk.run", Unit: "s", About: "How long runs took, by operation.", Kind: telemetry.Durations, Labels: []string{"operation"}}, func(_ *gauges, c *counts) (all []telemetry.Point) {
 		for _, operation := range slices.Sorted(maps.Keys(c.times)) {
-			all = append(all, point{labels: []string{operation}, times: *c.times[operation]})
+			all = append(all, telemetry.Point{Labels: []string{operation}, Times: *c.times[operation]})
 		}
 		return all
 	}},
@@ -209,11 +171,8 @@ func (t *tx) queue(tenant string) (runs map[runapi.State]int, oldest float64, er
 	return runs, oldest, err
 }
 
-// reading has the points of each of the metrics.
-type reading [][]point
-
 // readMetrics reads all metrics at one time.
-func (s *Server) readMetrics(ctx context.Context) (reading, error) {
+func (s *Server) readMetrics(ctx context.Context) ([]telemetry.Metric, error) {
 	held := s.memory.Hold("")
 	defer held.End()
 	var g gauges
@@ -223,9 +182,15 @@ func (s *Server) readMetrics(ctx context.Context) (reading, error) {
 	}
 	s.counts.mu.Lock()
 	defer s.counts.mu.Unlock()
-	var all reading
+	var all []telemetry.Metric
 	for _, m := range metrics {
-		all = append(all, m.points(&g, s.counts))
+		m.Points = m.points(&g, s.counts)
+		all = append(all, m.Metric)
+	}
+	all = append(all, telemetry.Metric{Name: "husk.memory.used", Unit: "By", About: "Memory that requests and answers take.", Points: telemetry.One(s.memory.InUse())})
+	all = slices.Concat(all, s.requests.Metrics(), telemetry.Pool(s.db.Stats()), telemetry.Process(s.counts.since))
+	if s.options.Metrics != nil {
+		all = append(all, s.options.Metrics()...)
 	}
 	return all, nil
 }

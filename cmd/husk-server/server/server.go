@@ -21,6 +21,7 @@ import (
 
 	"github.com/riverqueue/river"
 
+	"github.com/husk-dev/husk/cmd/husk-server/telemetry"
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/postgres"
 	"github.com/husk-dev/husk/internal/backend/remote"
@@ -65,6 +66,8 @@ type Options struct {
 	Trace *trace.Tracer
 	// Collector gets metrics, nil for none.
 	Collector *Collector
+	// Metrics returns more metrics, nil for none.
+	Metrics func() []telemetry.Metric
 	// Version is the version of the program.
 	Version string
 }
@@ -92,6 +95,9 @@ type Server struct {
 	timers  *river.Client[*sql.Tx]
 	mux     *http.ServeMux
 	counts  *counts
+	// requests counts what handler answers.
+	requests telemetry.Requests
+	handler  http.Handler
 	// changed wakes who follows the log of a run, by its ID, and revoked by the hash of the token.
 	changed, revoked news
 	// memory is for what is received and sent.
@@ -156,6 +162,7 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 	if s.mux, err = s.routes(); err != nil {
 		return nil, errors.Join(err, s.db.Close())
 	}
+	s.handler = s.requests.Handler(http.HandlerFunc(s.serve))
 	s.states = remote.Handler(s.stateAccess, s.memory)
 	if err := s.db.step(ctx, func(t *tx) error { return t.count(s.options.Lease, 0) }); err != nil {
 		return nil, errors.Join(err, s.db.Close())
@@ -225,7 +232,9 @@ func (s *Server) free() {
 	}
 }
 
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set(backend.AnswerHeader, backend.Answered)
 	if err := checkText(r); err != nil {
 		s.refuse(w, r, nil, err)
