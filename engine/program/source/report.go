@@ -20,6 +20,8 @@ type Report struct {
 	diagnostics Diagnostics
 	// seen are the diagnostics that there are: each is told once.
 	seen map[told]bool
+	// warnings counts those among the diagnostics.
+	warnings int
 	// compared counts the names that were compared for a suggestion.
 	compared int
 }
@@ -33,6 +35,8 @@ type told struct {
 const (
 	// maxProblems bounds the diagnostics of one report: nobody reads as many.
 	maxProblems = 1000
+	// maxWarnings leaves room for errors.
+	maxWarnings = maxProblems / 2
 	// maxCompared bounds the names that are compared for suggestions in one report: 20 misspelt names of 5,000.
 	maxCompared = 100_000
 )
@@ -44,8 +48,11 @@ func (r *Report) Add(ds ...Diagnostic) {
 	for _, d := range ds {
 		key := told{d.File, d.Line, d.Column, d.Summary, d.Detail}
 		switch {
-		case r.seen[key], len(r.diagnostics) >= maxProblems:
+		case r.seen[key], len(r.diagnostics) >= maxProblems, d.Severity == Warning && r.warnings >= maxWarnings:
 		default:
+			if d.Severity == Warning {
+				r.warnings++
+			}
 			if r.seen == nil {
 				r.seen = map[told]bool{}
 			}

@@ -16,6 +16,17 @@ func parse(t *testing.T, text string) (*Report, *yaml.Node) {
 	return &Report{File: f}, root
 }
 
+// However much there is to warn of, an error is told.
+func TestWarningsLeaveRoomForErrors(t *testing.T) {
+	r, root := parse(t, "a: 1\n")
+	for i := range 2 * maxProblems {
+		r.Warnf(root, "warning %d", i)
+	}
+	require.NoError(t, r.Diagnostics().Err())
+	r.Errorf(root, "an error")
+	require.ErrorContains(t, r.Diagnostics().Err(), "an error")
+}
+
 func TestFields(t *testing.T) {
 	r, root := parse(t, "a: &x 1\nb: *x\na: 2\n[d]: 4\n")
 	fields := r.Fields(root, "a thing")

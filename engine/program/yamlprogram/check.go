@@ -14,6 +14,7 @@ import (
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/expr"
+	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/derivation"
 )
 
@@ -68,6 +69,7 @@ func (c *compilation) checkResource(e *evaluator, r *resource) {
 		asText(r.properties, r.inputs)
 	}
 	e.nameOf(r)
+	c.checkDeprecations(r)
 	inputs, ok := e.inputs(r)
 	if ok && r.inputs != nil && r.get == nil {
 		var failures []abi.CheckFailure
@@ -90,6 +92,67 @@ func (c *compilation) checkResource(e *evaluator, r *resource) {
 	}
 	e.resourceOptions(r)
 	c.checkBindings(r)
+}
+
+// checkDeprecations warns of what a resource should not be, or have, any more.
+func (c *compilation) checkDeprecations(r *resource) {
+	if r.schema != nil && r.schema.Deprecation != "" {
+		c.warnDeprecated(r.typeNode, r.token, schema.ShortToken(r.token), r.schema.Deprecation)
+	}
+	if r.inputs != nil {
+		c.deprecatedProperties(r.token, quote(r.name), r.properties, r.inputs)
+	}
+}
+
+// deprecatedProperties warns of the deprecated properties that an object has. It is of, or is a part of, what is called so.
+func (c *compilation) deprecatedProperties(token, called string, object *expr.Object, o *schema.Object) {
+	for _, entry := range object.Entries {
+		name, _ := entry.Name()
+		p := o.Property(name)
+		switch {
+		case p == nil || c.report.Full():
+		case p.Deprecation != "":
+			c.warnDeprecated(entry.Key.Node(), token, "property "+quote(name)+" of "+called, p.Deprecation)
+		default:
+			c.deprecatedParts(token, called, entry.Value, p.Type)
+		}
+	}
+}
+
+func (c *compilation) deprecatedParts(token, called string, x expr.Expr, t *schema.Type) {
+	if t == nil {
+		return
+	}
+	switch y := x.(type) {
+	case *expr.List:
+		for _, e := range y.Elements {
+			c.deprecatedParts(token, called, e, t.Element)
+		}
+	case *expr.Object:
+		switch {
+		case t.Kind == schema.KindObject && t.Object != nil:
+			c.deprecatedProperties(token, called, y, t.Object)
+		case t.Kind == schema.KindMap:
+			for _, entry := range y.Entries {
+				c.deprecatedParts(token, called, entry.Value, t.Element)
+			}
+		}
+	case *expr.Call:
+		if y.Function == expr.Secret {
+			c.deprecatedParts(token, called, y.Args[0], t)
+		}
+	}
+}
+
+func (c *compilation) warnDeprecated(at *yaml.Node, token, what, why string) {
+	c.report.Add(c.deprecation(c.report.File.Errorf(source.Of(at), ""), token, what, why))
+}
+
+// deprecation makes a diagnostic the warning that something of a token is deprecated. Providers warn, too: see [Program.Repeats].
+func (c *compilation) deprecation(d source.Diagnostic, token, what, why string) source.Diagnostic {
+	d.Severity, d.Summary = source.Warning, what+" is deprecated: "+strings.Join(strings.Fields(why), " ")
+	c.program.deprecations.Store(deprecated{token, why}, true)
+	return d
 }
 
 // withoutMeant leaves out that a property is missing if it is there, but misspelt.

@@ -14,6 +14,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/engine/projectroot"
 )
 
@@ -95,6 +96,18 @@ func FuzzProgram(f *testing.F) {
 // settingsOf checks a program and the stack's configuration in which the package cloud has settings.
 func settingsOf(t *testing.T, text, config string, bySchema bool) (lines []string) {
 	t.Helper()
+	p, run := loadWithConfig(t, text, config, cloudSettings{bySchema})
+	ds, err := p.Check(t.Context(), run)
+	require.NoError(t, err)
+	for _, d := range ds {
+		lines = append(lines, d.Error())
+	}
+	return lines
+}
+
+// loadWithConfig returns a program, and a run of it with the configuration of a stack.
+func loadWithConfig(t *testing.T, text, config string, schemas Schemas) (*Program, abi.RunContext) {
+	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.dev.yaml"), []byte(config), 0o644))
 	p, err := program.ParseProject(t.Context(), projectroot.New(dir, projectroot.Trusted), "Husk.yaml", []byte("name: shop\n"+text))
@@ -103,12 +116,7 @@ func settingsOf(t *testing.T, text, config string, bySchema bool) (lines []strin
 	require.NoError(t, err)
 	entries, err := p.ConfigEntries(stack, func(text string) (string, error) { return text, nil })
 	require.NoError(t, err)
-	ds, err := New(p, cloudSettings{bySchema}).Check(t.Context(), runContext(entries...))
-	require.NoError(t, err)
-	for _, d := range ds {
-		lines = append(lines, d.Error())
-	}
-	return lines
+	return New(p, schemas), runContext(entries...)
 }
 
 // cloudSettings has the package cloud with settings, which alone decides what they are if bySchema is set.
@@ -170,4 +178,89 @@ func TestSettingsThatAreNotKnown(t *testing.T) {
 	ds, err := p.Validate(t.Context(), runContext(abi.ConfigEntry{Key: "cloud:region", Value: "a"}), []string{"cloud:retries"})
 	require.NoError(t, err)
 	require.Empty(t, ds)
+}
+
+// A key that the schema does not have is told once: as the error of the provider, or else as a warning.
+func TestSettingsOfWhichTheProviderDecides(t *testing.T) {
+	p, run := loadWithConfig(t, "resources: {one: {type: cloud:Server, properties: {size: 1}}}\n", "config:\n  cloud:regoin: north\n", cloudSettings{})
+	var told []string
+	p.OnWarning(func(d source.Diagnostic) { told = append(told, d.Error()) })
+	refused := source.Diagnostic{File: "Husk.dev.yaml", Line: 2, Column: 3, Summary: "cloud:regoin: there is no such thing"}
+	err := p.Run(t.Context(), run, &fakeMonitor{fail: map[string]error{"one": source.Diagnostics{refused}}})
+	require.ErrorContains(t, err, "Husk.dev.yaml:2:3: cloud:regoin: there is no such thing")
+	require.Empty(t, told)
+
+	p, run = loadWithConfig(t, "resources: {one: {type: cloud:Server, properties: {size: 1}}}\n", "config:\n  cloud:regoin: north\n", cloudSettings{})
+	p.OnWarning(func(d source.Diagnostic) { told = append(told, d.Error()) })
+	for range 2 { // a preview, and the update
+		require.NoError(t, p.Run(t.Context(), run, &fakeMonitor{}))
+	}
+	require.Equal(t, []string{`Husk.dev.yaml:2:3: warning: cloud:regoin: no such configuration key; did you mean "region"?`}, told)
+}
+
+// deprecating has the package cloud, of which something of each kind is deprecated.
+type deprecating struct{}
+
+func (deprecating) Package(ctx context.Context, pkg program.Package) (*schema.Package, error) {
+	p, err := cloudSettings{true}.Package(ctx, pkg)
+	if err != nil || p == nil || p.Name != "cloud" {
+		return p, err
+	}
+	p.Config.Property("region").Deprecation = "Set the\nzone."
+	server, site := p.ResolveResource("cloud:Server"), p.ResolveResource("cloud:index:Site")
+	server.Inputs.Property("image").Deprecation = "Build one."
+	server.Inputs.Property("rules").Type.Element.Object.Property("protocol").Deprecation = "It is TCP."
+	site.Deprecation = "Sites are gone."
+	for i := range p.Functions {
+		if f := p.Functions[i]; f.Token == "cloud:index/findImage:findImage" {
+			f.Deprecation, f.Args.Property("latest").Deprecation = "Know it.", "It is the latest."
+		}
+	}
+	return p, nil
+}
+
+// What is deprecated is told at its line, and a provider that says so again is known to repeat it.
+func TestDeprecations(t *testing.T) {
+	p, run := loadWithConfig(t, `variables:
+  found:
+    fn::invoke:
+      function: cloud:findImage
+      arguments: {name: a, latest: true}
+resources:
+  p:
+    type: pulumi:providers:cloud
+    properties: {region: south}
+  one:
+    type: cloud:Server
+    properties:
+      size: 1
+      image: a
+      rules: [{port: 1, protocol: udp}]
+  site:
+    type: cloud:index:Site
+`, "config:\n  cloud:region: north\n", deprecating{})
+	ds, err := p.Check(t.Context(), run)
+	require.NoError(t, err)
+	var lines []string
+	for _, d := range ds {
+		lines = append(lines, d.Error())
+	}
+	require.Equal(t, []string{
+		"Husk.dev.yaml:2:3: warning: cloud:region is deprecated: Set the zone.",
+		"Husk.yaml:5:17: warning: cloud:findImage is deprecated: Know it.",
+		`Husk.yaml:6:28: warning: property "latest" of cloud:findImage is deprecated: It is the latest.`,
+		`Husk.yaml:10:18: warning: property "region" of "p" is deprecated: Set the zone.`,
+		`Husk.yaml:15:7: warning: property "image" of "one" is deprecated: Build one.`,
+		`Husk.yaml:16:25: warning: property "protocol" of "one" is deprecated: It is TCP.`,
+		"Husk.yaml:18:11: warning: cloud:Site is deprecated: Sites are gone.",
+	}, lines)
+	for warning, typ := range map[string]string{
+		"image: Attribute Deprecated: Build one.":               "cloud:index/server:Server",
+		"region: Argument is deprecated: Set the\nzone.":        "pulumi:providers:cloud",
+		"rules[0].protocol: Attribute Deprecated: It is TCP.\n": "cloud:index/server:Server",
+	} {
+		require.True(t, p.Repeats(typ, warning), warning)
+		require.False(t, p.Repeats("cloud:net/network:Network", warning), warning)
+		require.False(t, p.Repeats(typ, "another warning"))
+	}
 }

@@ -49,6 +49,8 @@ type compilation struct {
 	searchedNamed bool
 	// actionNames are the names of the actions.
 	actionNames map[string]bool
+	// doubtful are warnings about the stack's configuration of which the providers have the last word.
+	doubtful source.Diagnostics
 	// budget is that of the run, or of the check.
 	budget *budget.Budget
 	// dir is where relative paths of files begin.

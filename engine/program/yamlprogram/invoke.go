@@ -125,6 +125,12 @@ func (e *evaluator) checkInvoke(x *expr.Invoke, f function, args property.Map, w
 		e.c.report.Add(c.With("declare it under actions, and name it in the option actions of a resource"))
 		return false
 	}
+	if e.static {
+		if why := f.schema.Deprecation; why != "" {
+			e.c.warnDeprecated(x.TokenNode, f.schema.Token, schema.ShortToken(f.schema.Token), why)
+		}
+		e.c.deprecatedProperties(f.schema.Token, schema.ShortToken(f.schema.Token), x.Args, &f.schema.Args)
+	}
 	_, failures := f.schema.Args.Check(args)
 	e.c.failures(e.c.withoutMeant(failures, x.Args, &f.schema.Args), x.Args, x.TokenNode, what)
 	if x.Return != "" && len(f.schema.Result.Properties) > 0 && f.schema.Result.Property(x.Return) == nil {

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -43,9 +44,12 @@ var ErrUnknownPackage = errors.New("unknown package")
 type Program struct {
 	project *program.Project
 	// warn receives the warnings of the first run, nil for nobody.
-	warn    func(source.Diagnostic)
-	warned  sync.Once
-	schemas Schemas
+	warn func(source.Diagnostic)
+	// warned and doubted are for the warnings that are told before the run, and after it.
+	warned, doubted sync.Once
+	// deprecations has the [deprecated] that were found.
+	deprecations sync.Map
+	schemas      Schemas
 	// limits bound the evaluation of each run, and of each check.
 	limits budget.Limits
 }
@@ -63,11 +67,26 @@ func (p *Program) Limit(limits budget.Limits) { p.limits = limits }
 // OnWarning has the first run call f with the warnings about the program.
 func (p *Program) OnWarning(f func(source.Diagnostic)) { p.warn = f }
 
+// deprecated is the reason why something of a resource or function should not be used any more.
+type deprecated struct{ token, why string }
+
+// Repeats reports whether the warning of a provider about a resource of a type says what a warning about the program has said
+// before.
+func (p *Program) Repeats(token, warning string) bool {
+	repeats := false
+	p.deprecations.Range(func(key, _ any) bool {
+		d := key.(deprecated)
+		repeats = d.token == token && strings.Contains(warning, strings.TrimSpace(d.why))
+		return !repeats
+	})
+	return repeats
+}
+
 // Check returns all that is wrong with the program without running it, or the context's error.
 func (p *Program) Check(ctx context.Context, run abi.RunContext) (source.Diagnostics, error) {
 	c, ds, err := p.compile(ctx, run, nil)
 	c.budget.Close()
-	return ds, err
+	return append(ds, c.doubtful...), err
 }
 
 // Validate is Check for a program whose configuration is not all known. The values of the keys in unknown, and of declared
@@ -84,13 +103,13 @@ func (p *Program) Validate(ctx context.Context, run abi.RunContext, unknown []st
 	}
 	c, ds, err := p.compile(ctx, run, unknown)
 	c.budget.Close()
-	return ds, err
+	return append(ds, c.doubtful...), err
 }
 
 // Run checks the program, registers its packages and resources, and then the stack's outputs. It
 // returns when every registration has ended. After a failure nothing new is begun, but a preview
 // goes on with what does not need the failed resource. The error then is [source.Diagnostics].
-func (p *Program) Run(ctx context.Context, run abi.RunContext, monitor abi.Monitor) error {
+func (p *Program) Run(ctx context.Context, run abi.RunContext, monitor abi.Monitor) (err error) {
 	c, ds, err := p.compile(ctx, run, nil)
 	defer func() { c.budget.Close() }() // it tells what was spent, also by an evaluation that was interrupted
 	if err != nil {
@@ -99,13 +118,10 @@ func (p *Program) Run(ctx context.Context, run abi.RunContext, monitor abi.Monit
 	if err := ds.Err(); err != nil {
 		return err
 	}
-	p.warned.Do(func() {
-		for _, d := range ds {
-			if p.warn != nil {
-				p.warn(d)
-			}
-		}
-	})
+	p.warned.Do(func() { p.tell(ds) })
+	defer func() {
+		p.doubted.Do(func() { p.tell(withoutErrors(c.doubtful, err)) })
+	}()
 	c.report = &source.Report{File: c.report.File, Budget: c.budget} // without the warnings, which are told
 	if err := c.registerPackages(ctx, monitor); err != nil {
 		return err
@@ -137,6 +153,22 @@ func (p *Program) Run(ctx context.Context, run abi.RunContext, monitor abi.Monit
 		return fmt.Errorf("register the stack's outputs: %w", err)
 	}
 	return nil
+}
+
+func (p *Program) tell(warnings source.Diagnostics) {
+	for _, d := range warnings {
+		if p.warn != nil {
+			p.warn(d)
+		}
+	}
+}
+
+// withoutErrors leaves out the warnings about lines that an error is about, too.
+func withoutErrors(warnings source.Diagnostics, err error) source.Diagnostics {
+	problems, _ := errors.AsType[source.Diagnostics](err)
+	return slices.DeleteFunc(warnings, func(d source.Diagnostic) bool {
+		return slices.ContainsFunc(problems, func(x source.Diagnostic) bool { return x.File == d.File && x.Line == d.Line })
+	})
 }
 
 type status uint8

@@ -9,6 +9,7 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 	"github.com/husk-dev/husk/engine/builtin"
+	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/expr"
 	"github.com/husk-dev/husk/engine/program/source"
@@ -27,6 +28,18 @@ func (c *compilation) checkSettings() {
 		if settings.Len() == 0 {
 			continue
 		}
+		if stack == nil {
+			var err error
+			if stack, err = c.program.project.StackConfig(c.run.Stack); err != nil {
+				return // reading the file reports it
+			}
+		}
+		for key := range settings.All() {
+			if p := pkg.Config.Property(key); p != nil && p.Deprecation != "" {
+				full := name + ":" + key
+				c.report.Add(c.deprecation(stack.At(full, nil, p.Secret, ""), providers.TypePrefix+name, full, p.Deprecation))
+			}
+		}
 		_, failures := pkg.Config.CheckConfig(schemajson.Nested(&pkg.Config, settings))
 		for _, f := range failures {
 			path, err := property.ParsePath(f.Path)
@@ -37,11 +50,6 @@ func (c *compilation) checkSettings() {
 			if !settings.Has(key) {
 				continue // what is missing may come from elsewhere, such as the environment
 			}
-			if stack == nil {
-				if stack, err = c.program.project.StackConfig(c.run.Stack); err != nil {
-					return // reading the file reports it
-				}
-			}
 			p := pkg.Config.Property(key)
 			d := stack.At(name+":"+key, path[1:], p != nil && p.Secret, name+":"+f.Path+": "+f.Reason)
 			switch {
@@ -49,6 +57,8 @@ func (c *compilation) checkSettings() {
 				d.Detail = "set it with: " + setCommand(c.run.Project, program.ConfigDeclaration{Key: name + ":" + key, Secret: p.Secret})
 			case !pkg.SchemaCheckConfig:
 				d.Severity = source.Warning
+				c.doubtful = append(c.doubtful, d)
+				continue
 			}
 			c.report.Add(d)
 		}

@@ -96,7 +96,8 @@ type Run struct {
 	kept   bool
 	failed error
 	// update is for the history of the stack, nil if nothing was executed.
-	update *workspace.Update
+	update   *workspace.Update
+	warnings warnings
 	// sampled has the instances that the record samples, nil until there are providers.
 	sampled atomic.Pointer[plugins.Plugins]
 }
@@ -195,6 +196,8 @@ func Open(ctx context.Context, w *workspace.Workspace, o Options) (_ *Run, err e
 		return nil, err
 	}
 	r.record(&p, o, stack)
+	said := p.Events
+	p.Events = func(e engine.Event) { said(r.warnings.once(e)) }
 	p.Instances, p.Config = o.Parallel, r.Deployment.Config
 	p.Modules, p.Shared, p.Stores = w.ModulesDir(), w.SharedModules(), w.Stores(context.WithoutCancel(ctx), stack)
 	p.RunNative, p.Stop = true, o.Stop
@@ -229,6 +232,7 @@ func (r *Run) programOf(p *program.Project, pulumi Pulumi, report func(engine.Ev
 		return pulumi.Program(p, func(d engine.Diagnostic) { report(d) }, func() <-chan struct{} { return r.Deployment.Stop })
 	}
 	yaml := yamlprogram.New(p, r.Plugins)
+	r.warnings.of(yaml)
 	yaml.Limit(r.Plugins.Evaluation())
 	yaml.OnWarning(func(d source.Diagnostic) { reportWarning(report, d) })
 	return yaml
