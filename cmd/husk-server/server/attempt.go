@@ -326,7 +326,30 @@ func (t *tx) leave(r *record, reason string, plan []byte, later time.Duration) e
 	if err != nil {
 		return err
 	}
-	return t.readyNext(r)
+	if err := t.readyNext(r); err != nil {
+		return err
+	}
+	return t.keep(r)
+}
+
+// keep counts what a run keeps, which is at no worker now, in what its team keeps. It is the last that a transaction does, which others of
+// the team wait for.
+func (t *tx) keep(r *record) error {
+	more := r.logged + int64(r.request) - r.kept
+	if more == 0 {
+		return nil
+	}
+	r.kept += more
+	if _, err := t.exec("UPDATE husk_runs SET kept = ? WHERE id = ?", r.kept, r.ID); err != nil {
+		return err
+	}
+	return t.keeps(r.tenant, more)
+}
+
+// keeps counts bytes of runs that a team keeps, or keeps no more.
+func (t *tx) keeps(tenant string, more int64) error {
+	_, err := t.exec("INSERT INTO husk_kept (tenant, bytes) VALUES (?, ?) ON CONFLICT (tenant) DO UPDATE SET bytes = husk_kept.bytes + excluded.bytes", tenant, more)
+	return err
 }
 
 // ended tells who follows the run, counts, and wakes workers if it has kept others from them.

@@ -145,12 +145,15 @@ func (s *Server) used(ctx context.Context, tenant string) (int64, error) {
 	if time.Since(known.at) < usedTime {
 		return known.bytes, nil
 	}
-	var bundles, logs, states int64
+	var bundles, runs, states int64
 	err := s.db.step(ctx, func(t *tx) error {
 		if err := t.row("SELECT COALESCE(SUM(size), 0) FROM husk_bundles WHERE tenant = ?", tenant).Scan(&bundles); err != nil {
 			return err
 		}
-		if err := t.row("SELECT COALESCE(SUM(logged + LENGTH(request)), 0) + (SELECT COALESCE(SUM(octet_length(content)), 0) FROM husk_plans WHERE run IN (SELECT id FROM husk_runs WHERE tenant = ? AND state IN ('queued', 'running', 'waiting'))) FROM husk_runs WHERE tenant = ?", tenant, tenant).Scan(&logs); err != nil || !t.postgres {
+		if err := t.row("SELECT (SELECT COALESCE(SUM(bytes), 0) FROM husk_kept WHERE tenant = ?)"+
+			" + (SELECT COALESCE(SUM(logged + octet_length(request) - kept), 0) FROM husk_runs WHERE tenant = ? AND state = 'running')"+
+			" + (SELECT COALESCE(SUM(octet_length(content)), 0) FROM husk_plans JOIN husk_runs r ON r.id = run WHERE r.tenant = ?)",
+			tenant, tenant, tenant).Scan(&runs); err != nil || !t.postgres {
 			return err
 		}
 		return t.row("SELECT COALESCE(SUM(pg_total_relation_size(c.oid)), 0) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"+
@@ -168,6 +171,6 @@ func (s *Server) used(ctx context.Context, tenant string) (int64, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.sizes[tenant] = size{bundles + logs + states, time.Now()}
-	return bundles + logs + states, nil
+	s.sizes[tenant] = size{bundles + runs + states, time.Now()}
+	return bundles + runs + states, nil
 }

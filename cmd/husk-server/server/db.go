@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -36,6 +37,8 @@ type db struct {
 	*sql.DB
 	postgres bool
 	river    riverdriver.Driver[*sql.Tx]
+	// probe has the connection by which PostgreSQL is asked whether it is there, whatever the others wait for.
+	probe probe
 	// ready wakes the workers that could take a run which is ready, and postponed who has runs be ready later.
 	ready     bells
 	postponed chan struct{}
@@ -215,7 +218,11 @@ CREATE TABLE husk_plans (
 	content BLOB NOT NULL
 );
 INSERT INTO husk_plans (run, content) SELECT id, plan FROM husk_runs WHERE octet_length(plan) > 0;
-ALTER TABLE husk_runs DROP COLUMN plan`}
+ALTER TABLE husk_runs DROP COLUMN plan`, `
+ALTER TABLE husk_runs ADD COLUMN kept INTEGER NOT NULL DEFAULT 0;
+UPDATE husk_runs SET kept = logged + octet_length(request);
+CREATE TABLE husk_kept (tenant TEXT PRIMARY KEY, bytes INTEGER NOT NULL);
+INSERT INTO husk_kept (tenant, bytes) SELECT tenant, SUM(kept) FROM husk_runs GROUP BY tenant`}
 
 // ErrNewerSchema says that a newer version of Husk has changed the database.
 var ErrNewerSchema = errors.New("the database was changed by a newer version of husk server: use that version")
@@ -243,6 +250,8 @@ func openDB(ctx context.Context, address, dir string) (*db, error) {
 		d.DB = stdlib.OpenDB(*config)
 		const connections = 16
 		d.SetMaxOpenConns(connections)
+		d.probe.db = stdlib.OpenDB(*config)
+		d.probe.db.SetMaxOpenConns(1)
 		d.river = riverdatabasesql.New(d.DB)
 	} else {
 		file := filepath.Join(dir, "server.db")
@@ -278,6 +287,47 @@ func openDB(ctx context.Context, address, dir string) (*db, error) {
 		return nil, err
 	}
 	return d, nil
+}
+
+// Close closes all connections.
+func (d *db) Close() error {
+	err := d.DB.Close()
+	if d.probe.db != nil {
+		err = errors.Join(err, d.probe.db.Close())
+	}
+	return err
+}
+
+// probe asks whether a database can be reached.
+type probe struct {
+	db *sql.DB
+
+	mu sync.Mutex
+	// at is when the last answer came.
+	at  time.Time
+	err error
+}
+
+// probeTime bounds a question of a probe.
+const probeTime = 2 * time.Second
+
+// reached returns an error if the database cannot be reached. One in a file always is. Who asks at the same time, as anybody may, gets one
+// answer.
+func (p *probe) reached() error {
+	if p.db == nil {
+		return nil
+	}
+	since := time.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.at.After(since) {
+		return p.err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
+	defer cancel()
+	p.err = p.db.PingContext(ctx)
+	p.at = time.Now()
+	return p.err
 }
 
 const (

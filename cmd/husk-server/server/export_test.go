@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
@@ -126,6 +127,23 @@ func (s *Server) Take(team string, bytes int64) (give func()) {
 		panic(err)
 	}
 	return held.End
+}
+
+// TakeConnections takes all connections to the database, until the caller calls give.
+func (s *Server) TakeConnections(ctx context.Context) (give func()) {
+	var all []*sql.Conn
+	for range s.db.Stats().MaxOpenConnections {
+		conn, err := s.db.Conn(ctx)
+		if err != nil {
+			panic(err)
+		}
+		all = append(all, conn)
+	}
+	return func() {
+		for _, conn := range all {
+			_ = conn.Close()
+		}
+	}
 }
 
 // Exec changes the database.

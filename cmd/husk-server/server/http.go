@@ -2,7 +2,6 @@ package server
 
 import (
 	"cmp"
-	"context"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -307,22 +306,15 @@ func number(r *http.Request, name string, otherwise int64) (int64, error) {
 	return n, nil
 }
 
-// ready answers 200 if the server serves requests, and 503 while it stops or cannot reach its database. A database in a file is
-// always reached.
-func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
-	const patience = 2 * time.Second
-	ctx, cancel := context.WithTimeout(r.Context(), patience)
-	defer cancel()
+// ready answers 200 if the server serves requests, and 503 while it stops or cannot reach its database.
+func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	select {
 	case <-s.closing:
 		http.Error(w, "the server is stopping", http.StatusServiceUnavailable)
 		return
 	default:
 	}
-	if !s.db.postgres {
-		return
-	}
-	if err := s.db.PingContext(ctx); err != nil {
+	if err := s.db.probe.reached(); err != nil {
 		http.Error(w, "the database cannot be reached", http.StatusServiceUnavailable)
 	}
 }

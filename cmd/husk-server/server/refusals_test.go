@@ -489,6 +489,57 @@ func (b *bench) get(path string) int {
 	return resp.StatusCode
 }
 
+// What the runs of a team keep is counted as they go, and not added up.
+func TestKeptBytes(t *testing.T) {
+	everywhere(t, func(t *testing.T, o server.Options) {
+		o.Keep = time.Millisecond
+		b := open(t, o)
+		ann, bob, worker := b.client("acme", "ann", runapi.Request), b.client("acme", "bob", runapi.Approve), b.client("acme", "w", runapi.Work)
+		counted := func(when string) int {
+			t.Helper()
+			is, err := b.server.Count(t.Context(), "SELECT COALESCE(SUM(bytes), 0) FROM husk_kept WHERE tenant = 'acme'")
+			require.NoError(t, err)
+			want, err := b.server.Count(t.Context(), "SELECT COALESCE(SUM(logged + octet_length(request)), 0) FROM husk_runs WHERE tenant = 'acme'")
+			require.NoError(t, err)
+			require.Equal(t, want, is, when)
+			return is
+		}
+		first := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev", Approval: true, Options: []string{"--target=x"}})
+		second := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev", Operation: "destroy"})
+		require.Positive(t, counted("queued"))
+		say := func(claim *runapi.Claim) {
+			_, err := b.of(claim).Call(t.Context(), http.MethodPost, "/v1/work/beat", runapi.Beat{Lines: []runapi.Line{{Number: claim.Next, Stream: runapi.Out, Text: "line"}}}, nil)
+			require.NoError(t, err)
+		}
+		claim := b.next(worker, "w", nil)
+		say(claim)
+		require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Succeeded, Plan: []byte("plan")}))
+		counted("waits for approval")
+		_, err := bob.Call(t.Context(), http.MethodPost, "/v1/runs/"+first.ID+"/approve", nil, nil)
+		require.NoError(t, err)
+		claim = b.next(worker, "w", nil)
+		require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Queued}))
+		counted("its worker has stopped")
+		claim = b.next(worker, "w", nil)
+		require.Equal(t, first.ID, claim.ID)
+		say(claim)
+		require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Failed}))
+		counted("failed")
+		_, err = ann.Call(t.Context(), http.MethodPost, "/v1/runs/"+second.ID+"/cancel", nil, nil)
+		require.NoError(t, err)
+		counted("cancelled")
+		report := runapi.Report{Run: runapi.Run{NewRun: runapi.NewRun{ID: "ABCDEFGHIJKLMNOPQRSTUVWXYZ", Project: "shop", Stack: "till", Operation: "up", Bundle: digest("files")},
+			State: runapi.Succeeded, Worker: "edge-1", Made: time.Now(), Began: time.Now(), Ended: time.Now()}, Lines: []runapi.Line{{Number: 1, Stream: runapi.Out, Text: "line"}}}
+		_, err = worker.Call(t.Context(), http.MethodPost, "/v1/work/report", report, nil)
+		require.NoError(t, err)
+		counted("reported")
+		require.Eventually(t, func() bool {
+			require.NoError(t, b.server.Prune(t.Context()))
+			return counted("removed") == 0
+		}, time.Minute, 10*time.Millisecond)
+	})
+}
+
 // Whoever looks after the process of a server needs no token to see whether it lives, and whether to send it requests. While its database
 // is away, clients are told to come again.
 func TestProbes(t *testing.T) {
@@ -501,6 +552,9 @@ func TestProbes(t *testing.T) {
 	}
 	require.NoError(t, call())
 	require.Equal(t, []int{http.StatusOK, http.StatusOK}, []int{b.get("/livez"), b.get("/readyz")})
+	give := b.server.TakeConnections(t.Context())
+	require.Equal(t, http.StatusOK, b.get("/readyz"), "it waits for no request")
+	give()
 	p.Stop()
 	var refused *runapi.StatusError
 	require.ErrorAs(t, call(), &refused)

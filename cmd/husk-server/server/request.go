@@ -155,6 +155,9 @@ func (s *Server) queue(t *tx, c *caller, n runapi.NewRun) (*record, error) {
 	if err == nil {
 		err = t.ready("id = ?", n.ID)
 	}
+	if err == nil {
+		err = t.keep(r)
+	}
 	return r, err
 }
 

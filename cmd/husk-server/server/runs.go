@@ -30,6 +30,8 @@ type record struct {
 	cancelCall string
 	// lines is the number of the last line, and logged how many bytes of the log are kept.
 	lines, logged int64
+	// kept is how many bytes of it are counted in those that its team keeps: see [tx.keep].
+	kept int64
 	// said are the lines of the log that are the server's own: workers number theirs without them.
 	said int64
 	// worker is the hash of the token that the run's worker has asked with, empty if that was before it was noted.
@@ -53,7 +55,7 @@ type record struct {
 const smallRequest = 16 << 10
 
 var columns = fmt.Sprintf("id, tenant, project, stack, CASE WHEN octet_length(request) <= %d THEN request ELSE '' END, octet_length(request), ", smallRequest) +
-	"selector, " + stateColumn + ", previewing, requested_by, requested_projects, approved_by, worker, attempt, token, worker_token, lease, cancel, cancel_call, lines, said, logged, tries, requested_person, seen, withheld, lost, reason, made, began, ended"
+	"selector, " + stateColumn + ", previewing, requested_by, requested_projects, approved_by, worker, attempt, token, worker_token, lease, cancel, cancel_call, lines, said, logged, tries, requested_person, seen, withheld, lost, kept, reason, made, began, ended"
 
 // stateColumn is the state of a run. One that needs attention waits, and is told apart by a column of its own.
 const stateColumn = "CASE WHEN attention = 1 THEN 'attention' ELSE state END"
@@ -69,7 +71,7 @@ func scanRun(scan func(...any) error) (*record, error) {
 	var previewing, withheld int
 	var lease, made, began, ended int64
 	err := scan(&r.ID, &r.tenant, &r.Project, &r.Stack, &r.text, &r.request, &r.selector, &r.State, &previewing, &r.By, &projects, &r.ApprovedBy,
-		&r.Worker, &r.Attempt, &r.token, &r.workerToken, &lease, &r.cancel, &r.cancelCall, &r.lines, &r.said, &r.logged, &r.tries, &r.Person, &r.seen, &withheld, &r.lost, &r.Reason, &made, &began, &ended)
+		&r.Worker, &r.Attempt, &r.token, &r.workerToken, &lease, &r.cancel, &r.cancelCall, &r.lines, &r.said, &r.logged, &r.tries, &r.Person, &r.seen, &withheld, &r.lost, &r.kept, &r.Reason, &made, &began, &ended)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}

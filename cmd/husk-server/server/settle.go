@@ -61,7 +61,7 @@ func (s *Server) settle(ctx context.Context, c *caller, u runapi.Unrecorded) err
 			return err
 		}
 		if on = r.State == runapi.Attention && r.lost == hash; !on {
-			return nil
+			return t.keep(r)
 		}
 		r.State = runapi.Queued
 		return t.leave(r, "", nil, 0)
@@ -190,7 +190,10 @@ func (s *Server) report(ctx context.Context, c *caller, p runapi.Report) error {
 		if err != nil {
 			return err
 		}
-		return t.logged(r)
+		if err := t.logged(r); err != nil {
+			return err
+		}
+		return t.keep(r)
 	})
 	if err == nil {
 		s.changed.tell(p.ID)

@@ -221,7 +221,12 @@ func (t *tx) pruneRuns(before int64) (more bool, err error) {
 		if _, err := t.exec("DELETE FROM husk_lines WHERE run = ? AND number <= ?", id, last); err != nil || !whole {
 			return true, err
 		}
-		if _, err := t.exec("DELETE FROM husk_runs WHERE id = ?", id); err != nil {
+		var tenant string
+		var kept int64
+		if err := t.row("DELETE FROM husk_runs WHERE id = ? RETURNING tenant, kept", id).Scan(&tenant, &kept); err != nil {
+			return false, err
+		}
+		if err := t.keeps(tenant, -kept); err != nil {
 			return false, err
 		}
 		rows--
