@@ -413,7 +413,7 @@ func TestCancelDrainAndKill(t *testing.T) {
 	// Whether it exists is not known, and so the run makes it again only if somebody says so.
 	out.wait(t, regexp.MustCompile(`The worker one has not been heard of for 2s\.`))
 	require.Error(t, up.Wait())
-	id := regexp.MustCompile(`the run (\w{26}) needs attention: an earlier worker may have created what is not recorded`).FindStringSubmatch(out.String())
+	id := regexp.MustCompile(`the run (\w{26}) needs attention: an earlier worker may have created an object without a record`).FindStringSubmatch(out.String())
 	require.NotNil(t, id, "%s", out)
 	require.Contains(t, s.done("ann", "remote", "ls"), id[1]+"  attention  up")
 	s.done("ann", "remote", "retry", id[1])
@@ -775,7 +775,7 @@ func TestOtherProject(t *testing.T) {
 	require.NoError(t, err)
 	out, err := s.husk("ann", "remote", "log", "-f", n.ID)
 	require.NoError(t, err)
-	require.Contains(t, out, "the run is of the project bank, and its files are those of the project shop")
+	require.Contains(t, out, "the run is of the project bank, and its files belong to the project shop")
 	said.wait(t, regexp.MustCompile(`preview bank/dev failed after`))
 }
 

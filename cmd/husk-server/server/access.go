@@ -419,7 +419,7 @@ func (t *tenant) isEmpty(ctx context.Context, stack state.StackName, checkpoint 
 		}
 	}
 	if !empty {
-		return &remote.RefusedError{Status: http.StatusForbidden, Reason: "the server has been started with --require-approval: only runs write what is in the stack " + stack.String()}
+		return &remote.RefusedError{Status: http.StatusForbidden, Reason: "the server has been started with --require-approval: only runs write to the stack " + stack.String()}
 	}
 	return nil
 }
@@ -463,7 +463,7 @@ func (s *Server) checkKey(ctx context.Context) error {
 				return err
 			}
 			if _, err := s.key.Open(nil, nil, sealed, []byte(name)); err != nil {
-				return fmt.Errorf("the key of the tenant %s is encrypted with another key than that of this server: start it with the same server.key, or %s", name, KeyVariable)
+				return fmt.Errorf("the key of the tenant %s is encrypted with the key of another server: start this one with the same server.key, or %s", name, KeyVariable)
 			}
 			return nil
 		}, "SELECT name, key FROM husk_tenants")
@@ -515,7 +515,7 @@ func (s *Server) issueToken(ctx context.Context, c *caller, token runapi.Token) 
 		return nil, refusef(http.StatusBadRequest, "the person %.60q: a name has at most %d bytes", token.Person, maxTokenName)
 	}
 	if !isTokenName(token.Name) || strings.ContainsFunc(token.Name, printable.IsUnsafe) {
-		return nil, refusef(http.StatusBadRequest, "a token needs a name of at most %d bytes, such as that of the person who uses it", maxTokenName)
+		return nil, refusef(http.StatusBadRequest, "a token needs a name of at most %d bytes, such as its user's", maxTokenName)
 	}
 	if token.Role != runapi.Work && !slices.Contains(runapi.Roles, token.Role) {
 		return nil, refusef(http.StatusBadRequest, "the role %q: it is one of %v, or %s", token.Role, runapi.Roles, runapi.Work)
@@ -528,7 +528,7 @@ func (s *Server) issueToken(ctx context.Context, c *caller, token runapi.Token) 
 			return nil, refusef(http.StatusBadRequest, "the project %.60q… has more than %d bytes", pattern, maxPattern)
 		}
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
-			return nil, refusef(http.StatusBadRequest, "the project %q is no pattern", pattern)
+			return nil, refusef(http.StatusBadRequest, "the project %q is not a valid pattern", pattern)
 		}
 	}
 	projects, err := json.Marshal(append([]string{}, token.Projects...))

@@ -237,7 +237,7 @@ func openDB(ctx context.Context, address, dir string) (*db, error) {
 		}
 		config, err := pgx.ParseConfig(address)
 		if err != nil {
-			return nil, errors.New("--database is no valid URL of a PostgreSQL database")
+			return nil, errors.New("--database is not a valid URL of a PostgreSQL database")
 		}
 		if !strings.Contains(address, "default_query_exec_mode=") {
 			// Poolers such as PgBouncer give transactions to connections that have no prepared statements of others. What

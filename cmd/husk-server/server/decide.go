@@ -13,7 +13,7 @@ import (
 // is sent: else an answer that was lost had steps stopped that were to end.
 func (s *Server) cancelRun(ctx context.Context, c *caller, id, call string) (*runapi.Run, error) {
 	if call != "" && !runapi.IsID(call) {
-		return nil, refusef(http.StatusBadRequest, "%.60q is no ID of a call, which has 26 upper-case letters and digits", call)
+		return nil, refusef(http.StatusBadRequest, "%.60q is not the ID of a call, which has 26 upper-case letters and digits", call)
 	}
 	return s.decide(ctx, c, id, "cancel", func(t *tx, r *record) error {
 		role := runapi.Request

@@ -59,7 +59,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, c *caller) error
 	if text := cmp.Or(r.URL.Query().Get("after"), r.Header.Get("Last-Event-ID")); text != "" {
 		var err error
 		if after, err = strconv.ParseInt(text, 10, 64); err != nil || after < 0 {
-			return refusef(http.StatusBadRequest, "%.40q is no number of a line", text)
+			return refusef(http.StatusBadRequest, "%.40q is not the number of a line", text)
 		}
 	}
 	stopWatching, err := s.watchers.begin(c)

@@ -80,7 +80,7 @@ func (route *route) check(r *http.Request) error {
 			if r.Method == http.MethodPut {
 				status = http.StatusBadRequest
 			}
-			return refusef(status, "%.60q is no %s", text, form.what)
+			return refusef(status, "%.60q is not a valid %s", text, form.what)
 		}
 	}
 	return nil
@@ -195,7 +195,7 @@ func (s *Server) routes() (*http.ServeMux, error) {
 				return nil, err
 			}
 			if token.Person != "" && token.Person != c.person {
-				return nil, refusef(http.StatusForbidden, "the tokens that %s issues are those of %s, also if others use them: who runs the server issues those of others", c.name, c.person)
+				return nil, refusef(http.StatusForbidden, "the tokens that %s issues belong to %s, even if others use them: the server's operator issues tokens for other people", c.name, c.person)
 			}
 			if token.Role == runapi.Work {
 				if err := s.allowWorker(c.name); err != nil {
@@ -301,7 +301,7 @@ func number(r *http.Request, name string, otherwise int64) (int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 {
-		return 0, refusef(http.StatusBadRequest, "the %s %.60q is no number from 1 on", name, text)
+		return 0, refusef(http.StatusBadRequest, "the %s %.60q is not a number from 1 on", name, text)
 	}
 	return n, nil
 }
@@ -324,7 +324,7 @@ func checkText(r *http.Request) error {
 	query, err := url.QueryUnescape(r.URL.RawQuery)
 	for _, text := range []string{r.URL.Path, query} {
 		if err != nil || !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
-			return refusef(http.StatusBadRequest, "the path or the query of the request is no text")
+			return refusef(http.StatusBadRequest, "the path or the query of the request is not UTF-8, or has a zero byte")
 		}
 	}
 	return nil
@@ -333,7 +333,7 @@ func checkText(r *http.Request) error {
 // isRun returns an error unless the caller has the token of a run.
 func (c *caller) isRun() error {
 	if c.run == nil {
-		return refusef(http.StatusForbidden, "the token %s is not that of a run", c.name)
+		return refusef(http.StatusForbidden, "the token %s does not belong to a run", c.name)
 	}
 	return nil
 }

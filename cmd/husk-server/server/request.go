@@ -75,7 +75,7 @@ func checkNewRun(n *runapi.NewRun) error {
 		return refusef(http.StatusBadRequest, "a preview changes nothing, and needs no approval")
 	}
 	if _, ok := trace.ParseTraceparent(n.Traceparent); !ok && n.Traceparent != "" {
-		return refusef(http.StatusBadRequest, "%q is no traceparent", n.Traceparent)
+		return refusef(http.StatusBadRequest, "%q is not a traceparent", n.Traceparent)
 	}
 	return checkLabels(n.Labels)
 }

@@ -482,9 +482,9 @@ func TestApproval(t *testing.T) {
 	preview := b.asked(carl, runapi.NewRun{Project: "shop", Stack: "dev", Operation: "preview"})
 	require.False(t, preview.Approval)
 	err := b.stacks(carl.Token()).State.Create(t.Context(), state.StackName{Project: "shop", Name: "dev"}, []byte("{}"))
-	require.ErrorContains(t, err, "only runs write what is in the stack shop/dev", "what needs approval is not done past it")
+	require.ErrorContains(t, err, "only runs write to the stack shop/dev", "what needs approval is not done past it")
 	log := b.audit(b.client("acme", "dee", runapi.Admin))
-	require.Regexp(t, `^carl\|carl\|127.0.0.1\|refused\|POST /v1/state/create\|.*only runs write what is in the stack shop/dev$`, log[len(log)-2])
+	require.Regexp(t, `^carl\|carl\|127.0.0.1\|refused\|POST /v1/state/create\|.*only runs write to the stack shop/dev$`, log[len(log)-2])
 }
 
 // What each role may do, and no more.

@@ -18,7 +18,7 @@ import (
 // settle records what a worker has made for a run that was taken from it. The run, if it waits for that, goes on then.
 func (s *Server) settle(ctx context.Context, c *caller, u runapi.Unrecorded) error {
 	if !runapi.IsID(u.Run) {
-		return refusef(http.StatusBadRequest, "%.60q is no ID of a run", u.Run)
+		return refusef(http.StatusBadRequest, "%.60q is not the ID of a run", u.Run)
 	}
 	if len(u.Records) > remote.MaxUnrecorded {
 		return refusef(http.StatusBadRequest, "a run has left at most %d records", remote.MaxUnrecorded)

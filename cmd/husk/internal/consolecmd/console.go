@@ -30,10 +30,10 @@ func (a commands) console() *cobra.Command {
 	var tokenFile string
 	cmd := &cobra.Command{
 		Use: "console", Short: "Serve a local page about the stacks and their runs",
-		Long: "Serve a page about the project's stacks: resources and their graph, runs while they go\n" +
-			"on and afterwards, differences, history, and what providers cost and use. Metrics for\n" +
-			"Prometheus are at /metrics. Only this machine can reach the page, with the token in\n" +
-			"the address that is shown. Press Ctrl-C to end.\n\n" +
+		Long: "Serve a page about the project's stacks: resources and their graph, runs while they go on and\n" +
+			"afterwards, differences, history, and the cost and capabilities of providers. Metrics for Prometheus are\n" +
+			"at /metrics. Only this machine can reach the page, with the token in the address that is shown. Press\n" +
+			"Ctrl-C to end.\n\n" +
 			"The page changes nothing. With --allow-writes, it can preview, update, refresh, and\n" +
 			"destroy a stack; it shows the plan first, and asks. It can also decide about the runs\n" +
 			"of a server.",

@@ -306,7 +306,7 @@ func (s *session) confirmModules(ctx context.Context, c command, o *openRun, sto
 	names := untrusted.Names()
 	a.Remark(strings.ToUpper(names[:1]) + names[1:] + ".")
 	for _, m := range untrusted.Modules {
-		question := "Run " + m.Digest + " with what is granted to " + m.Provider + ", and with the secrets of its resources?"
+		question := "Run " + m.Digest + " with the grants of " + m.Provider + " and the secrets of its resources?"
 		if err := a.Ask(question, stop); err != nil {
 			return err
 		}

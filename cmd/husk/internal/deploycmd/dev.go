@@ -25,11 +25,10 @@ func ProviderDev(app *cli.App) *cobra.Command {
 	var native bool
 	cmd := &cobra.Command{
 		Use: "dev DIR", Short: "Build a provider and preview a project with it whenever a file changes",
-		Long: "Builds the provider in DIR from Go source and previews a project with it, now and after each\n" +
-			"change of a file of either. The project is the one in DIR/example, or that of -C, and lists\n" +
-			"the provider with its directory as path. The preview runs the new module in the interpreter,\n" +
-			"at once. Husk compiles it meanwhile, so that husk up in another terminal does not have to.\n" +
-			"Press Ctrl-C to end.\n\n" +
+		Long: "Builds the provider in DIR from Go source and previews a project with it, now and after each change of a\n" +
+			"file of either. The project is the one in DIR/example, or in the directory of -C, and lists the provider\n" +
+			"with its directory as path. The preview runs the new module in the interpreter, at once. Husk compiles\n" +
+			"it meanwhile, so that husk up in another terminal does not have to. Press Ctrl-C to end.\n\n" +
 			"With --native, the provider is a process of this machine, to which a debugger can attach. It has\n" +
 			"NO SANDBOX: it has all of your rights, and neither grants nor limits are enforced. It serves\n" +
 			"previews only; husk up runs the module in its sandbox, as always.",
@@ -64,7 +63,7 @@ func devPreview(f *deployFlags) command {
 // findDevProject chooses the project for a provider, and checks that it uses the provider.
 func (a commands) findDevProject(ctx context.Context, dir string) error {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return cli.Usagef("%s is no directory: husk provider dev takes the directory of a provider's Go source", dir)
+		return cli.Usagef("%s is not a directory: husk provider dev takes the directory of a provider's Go source", dir)
 	}
 	if a.Dir == "" {
 		a.Dir = filepath.Join(dir, exampleDir)

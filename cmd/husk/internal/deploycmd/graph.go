@@ -58,12 +58,11 @@ func (a commands) graph() *cobra.Command {
 	var format, file string
 	cmd := &cobra.Command{
 		Use: "graph", Short: "Draw the resources of the stack and what they depend on",
-		Long: "Draw the resources of the stack and what they depend on: an arrow leads from a\n" +
-			"resource to one that it depends on, with the properties that use it. Children\n" +
-			"are within their parents.\n\n" +
-			"--preview draws what the program would make instead, and says what an update\n" +
-			"would do to each resource. The format follows the name of the file: .svg,\n" +
-			".dot (for Graphviz), or .mmd (Mermaid, which Markdown viewers draw).",
+		Long: "Draw the resources of the stack and their dependencies: an arrow leads from a resource to each of its\n" +
+			"dependencies, with the properties that use it. Children are drawn within their parents.\n\n" +
+			"--preview draws the resources that the program would make instead, with the update's step for each. The\n" +
+			"format follows the name of the file: .svg, .dot (for Graphviz), or .mmd (Mermaid, which Markdown viewers\n" +
+			"draw).",
 		Example: "  husk graph -o stack.svg\n  husk graph --preview -o change.svg\n  husk graph | dot -Tpdf > stack.pdf",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			write, err := graphWriter(format, file)

@@ -44,17 +44,17 @@ func (a commands) importCommand() *cobra.Command {
 			"because imported resources are protected, the update fails.\n\n" +
 			"--file imports several objects, in Pulumi's format; husk preview --import-file writes such a\n" +
 			"file, in which only the IDs are missing.\n\n" +
-			"--from tfstate takes over what the state FILE of Terraform has. Write it with terraform state pull; FILE\n" +
-			"is - for standard input. Its attributes are what the providers begin with, so that objects can be\n" +
-			"imported that have no ID. The program refers to other resources where Terraform knows of a dependency.\n" +
-			"What the stack has already is left as it is, so the command can be run again.",
+			"--from tfstate takes over the resources of the Terraform state FILE. Write it with terraform state pull;\n" +
+			"FILE is - for standard input. Providers start from the attributes in it, so objects without an ID can be\n" +
+			"imported, too. The program refers to other resources where Terraform knows of a dependency. Resources\n" +
+			"that the stack already has stay as they are, so you can run the command again.",
 		Example: "  husk import local:File page public/index.html\n  husk import --file resources.json --out imported.yaml\n" +
 			"  terraform state pull > terraform.tfstate\n  husk import --from tfstate terraform.tfstate --out imported.yaml",
 		RunE: func(cmd *cobra.Command, args []string) error { return i.run(cmd.Context(), f, args) },
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&i.file, "file", "f", "", "import the objects that this file lists")
-	flags.StringVar(&i.from, "from", "", "import what the state of another tool has: tfstate")
+	flags.StringVar(&i.from, "from", "", "import from the state of another tool: tfstate")
 	flags.StringVarP(&i.out, "out", "o", "", "write the program to this file instead of standard output")
 	flags.StringVar(&i.language, "generate-code", "yaml", "the language of the generated program: yaml, or none")
 	flags.BoolVar(&i.protect, "protect", true, "protect the imported resources")

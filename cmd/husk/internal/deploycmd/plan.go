@@ -14,7 +14,7 @@ import (
 func (a commands) plan() *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use: "plan", Short: "Show what husk preview --save-plan saved",
-		Long: "Shows plans. husk preview --save-plan FILE makes one, and husk up --plan FILE does exactly what it says.",
+		Long: "Shows plans. husk preview --save-plan FILE makes one, and husk up --plan FILE executes it exactly.",
 	}, func(*cobra.Command, []string) error {
 		return cli.Usagef("husk plan shows saved plans, with husk plan show FILE; husk preview shows what an update would do now")
 	}, a.planShow())
@@ -23,8 +23,8 @@ func (a commands) plan() *cobra.Command {
 func (a commands) planShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show FILE", Short: "Show what a plan would do",
-		Long: "Shows what an update with the plan would do: each resource that it changes, with its inputs. What is\n" +
-			"deleted or replaced comes last. Secrets are masked, so that no key is needed.",
+		Long: "Shows what an update with the plan would do: each resource that it changes, with its inputs. Deletions\n" +
+			"and replacements come last. Secrets are masked, so no key is needed.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := os.ReadFile(args[0])
 			if err != nil {

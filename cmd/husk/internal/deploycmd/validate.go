@@ -18,10 +18,10 @@ func (a commands) validate() *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate",
 		Short: "Check the project and its program, without state, lock, or secrets",
-		Long: "Checks the project file and the program against the schemas of their providers, as a preview does,\n" +
-			"but without the state, the lock, and the secrets of a stack. So it can run where those are not,\n" +
-			"for example in the CI of a pull request. Providers are loaded for their schemas; no resource is asked.\n" +
-			"Configuration that is encrypted or not set may have any value.\n\n" +
+		Long: "Checks the project file and the program against the schemas of their providers, as a preview does, but\n" +
+			"without the state, the lock, and the secrets of a stack. So it can run without them, for example in the\n" +
+			"CI of a pull request. It loads providers for their schemas, and reads no resource. Encrypted or missing\n" +
+			"configuration may have any value.\n\n" +
 			"The exit code is 1 if there are errors, and 0 if there are only warnings.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -57,7 +57,7 @@ func (a commands) create() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&o.list, "list", false, "list the templates")
-	flags.StringVar(&o.name, "name", "", "name of the project or package (default: that of the directory)")
+	flags.StringVar(&o.name, "name", "", "name of the project or package (default: the directory's name)")
 	flags.StringVar(&o.sdk, "sdk", "", "use the SDK in this checkout of Husk (default: the one that this husk was built from)")
 	return cmd
 }
@@ -108,7 +108,7 @@ func (a commands) write(ctx context.Context, t scaffold.Template, dir string, o 
 	}
 	if o.name == "" {
 		if o.name = scaffold.NameFor(dir); o.name == "" {
-			return cli.Usagef("the name of the directory %s cannot be that of a project: name it with --name", dir)
+			return cli.Usagef("the name of the directory %s is not a valid name of a project: give one with --name", dir)
 		}
 	}
 	source, err := scaffold.FindSource(o.sdk)

@@ -17,10 +17,10 @@ import (
 func (a commands) providerAudit() *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
-		Use: "audit [NAME...]", Short: "Compare what providers ask for with what the project grants them",
-		Long: "Compare what the providers of the project ask for with what the project grants them. The command fails\n" +
-			"if a provider needs a capability that it is not granted. To record what providers use, run up, preview,\n" +
-			"refresh, or destroy with --audit-log or --learn-grants.",
+		Use: "audit [NAME...]", Short: "Compare the requests of providers with the project's grants",
+		Long: "Compare the capabilities that the project's providers ask for with the project's grants. The command\n" +
+			"fails if a provider needs a capability that it is not granted. To record the capabilities in use, run\n" +
+			"up, preview, refresh, or destroy with --audit-log or --learn-grants.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			project, err := a.Project(cmd.Context())
 			if err != nil {
@@ -37,7 +37,7 @@ func (a commands) providerAudit() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&file, "learned", "", "compare the grants with those that --learn-grants wrote to this file")
+	cmd.Flags().StringVar(&file, "learned", "", "compare the grants with the ones that --learn-grants wrote to this file")
 	return cmd
 }
 

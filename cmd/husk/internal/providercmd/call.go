@@ -43,7 +43,8 @@ func (a commands) providerCall() *cobra.Command {
 		Long: "Call a method of a provider, and show its response. The methods are " + strings.Join(calldoc.Names(), ", ") + ".\n\n" +
 			"The request has the members of the contract, in camel case, such as type, name, inputs, olds, news, id, and\n" +
 			"state. If a resource has no name or URN, husk makes one up. The request is " + documentHelp + "\n\n" +
-			"A method is called as it is: create does not check its inputs first, and what it makes stays.",
+			"The command calls the method alone: create does not check its inputs first, and the object that it makes\n" +
+			"stays.",
 		Example: "  husk provider call random.wasm check '{type: random:RandomPet, news: {length: 3}}'\n" +
 			"  husk provider call random create '{type: random:RandomPet, inputs: {length: 3}}' --preview\n" +
 			"  husk provider call local.wasm read '{type: local:File, id: a.txt}' --grant fs=.",
@@ -133,8 +134,8 @@ func (a commands) providerInvoke() *cobra.Command {
 	var stream bool
 	cmd := &cobra.Command{
 		Use: "invoke FILE|NAME TOKEN [ARGS]", Short: "Call a function of a provider",
-		Long: "Call a function of a provider, and show its result. A function whose results come one by one is read to\n" +
-			"its end; each result is shown as it comes, with --json in a line of its own. The arguments are " + documentHelp,
+		Long: "Call a function of a provider, and show its result. If a function streams its results, the command shows\n" +
+			"each one as it arrives, with --json on a line of its own. The arguments are " + documentHelp,
 		Example: "  husk provider invoke tls tls:getPublicKey @key.yaml\n" +
 			"  husk provider invoke cloud.wasm cloud:watchEvents '{since: yesterday}' --grant http=https://api.example.org --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -171,7 +172,7 @@ func (a commands) providerInvoke() *cobra.Command {
 		},
 	}
 	f.addTo(cmd)
-	cmd.Flags().BoolVar(&stream, "stream", false, "read results one by one, also if the provider's schema does not say that they come so")
+	cmd.Flags().BoolVar(&stream, "stream", false, "read results one by one, even if the provider's schema does not declare a stream")
 	return cmd
 }
 

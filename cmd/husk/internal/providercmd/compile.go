@@ -63,7 +63,7 @@ func (a commands) providerCompile() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVarP(&out, "output", "o", "", "write compiled code to `DIR`, and keep what is there")
+	cmd.Flags().StringVarP(&out, "output", "o", "", "write compiled code to `DIR`, and keep its other files")
 	return cmd
 }
 

@@ -68,8 +68,8 @@ func (a commands) providerDocs() *cobra.Command {
 	format, out := "", ""
 	cmd := &cobra.Command{
 		Use: "docs FILE|NAME", Short: "Write the documentation of a provider from its schema",
-		Long: "Writes the documentation of a provider or package, with an example for each type and function: as Markdown, or as an\n" +
-			"HTML page that needs no other file. husk provider show has the same for a terminal.",
+		Long: "Writes the documentation of a provider or package, with an example for each type and function: as\n" +
+			"Markdown, or as an HTML page that needs no other file. husk provider show is the same for a terminal.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if format == "" && (filepath.Ext(out) == ".html" || filepath.Ext(out) == ".htm") {
 				format = "html"
@@ -103,7 +103,7 @@ func (a commands) providerDocs() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "", "markdown or html (default: that of the ending of the output file, else markdown)")
+	cmd.Flags().StringVar(&format, "format", "", "markdown or html (default: by the ending of the output file, else markdown)")
 	cmd.Flags().StringVarP(&out, "output", "o", "", "output file (default: standard output)")
 	return cmd
 }

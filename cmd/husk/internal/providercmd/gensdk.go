@@ -29,9 +29,9 @@ func (a commands) packageGenSDK() *cobra.Command {
 	var language, out string
 	cmd := &cobra.Command{
 		Use: "gen-sdk FILE|NAME", Short: "Write a typed SDK of a package for programs in Go, Node.js, or Python",
-		Long: "Write a typed SDK of a package for programs in Go, Node.js, or Python, as Pulumi's generators make it. The\n" +
-			"package is that of a module, of Go source, or of a provider or package of the project. The generators are in\n" +
-			"a program of their own, husk-gen-sdk, which is looked for beside husk and then in PATH.",
+		Long: "Write a typed SDK of a package for programs in Go, Node.js, or Python, as Pulumi's generators make it.\n" +
+			"The package comes from a module, Go source, or a provider or package of the project. The generators are\n" +
+			"in a separate program, husk-gen-sdk, beside husk or in PATH.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains(languages, language) {
 				return cli.Usagef("--language %s: it is one of %s", language, strings.Join(languages, ", "))

@@ -79,9 +79,9 @@ func (a commands) providerInspect() *cobra.Command {
 	var ask bool
 	cmd := &cobra.Command{
 		Use: "inspect FILE", Short: "Show what a module contains, and what it can ask of the host",
-		Long: "Show what a provider or policy pack contains, what it asks of the host, and every reason for which the\n" +
-			"host would refuse it. A module in a file is read, but not run. With --ask, or if it is built from source,\n" +
-			"the module is also run in a sandbox without any grant: it reports its name, and the host tests whether\n" +
+		Long: "Show the contents of a provider or policy pack, its requests to the host, and every reason why the host\n" +
+			"would refuse it. A module in a file is read, but not run. With --ask, or if it is built from source, the\n" +
+			"module is also run in a sandbox without any grant: it reports its name, and the host tests whether\n" +
 			"instances can start from a snapshot.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if shown, err := a.inspectFile(args[0], ask); shown || err != nil {

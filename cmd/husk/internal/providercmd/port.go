@@ -24,12 +24,13 @@ func (a commands) providerPort() *cobra.Command {
 	var o cli.PortOptions
 	var out string
 	cmd := &cobra.Command{
-		Use: "port SOURCE", Short: "Build a provider for Terraform or Pulumi into one .wasm file, without a change of its source",
-		Long: "Build a provider that was written for Terraform or Pulumi into one .wasm file, without a change of its source.\n" +
-			"SOURCE is a directory, such as a checkout, or the name of a provider, with @VERSION or for the newest: that in Terraform's registry\n" +
-			"(hashicorp/time), of Pulumi's package (random, pulumi/aws), or of its Go module, which the Go command fetches and verifies.\n" +
-			"It can be the URL of a repository, too: https://github.com/acme/terraform-provider-acme@v1.4.0.\n" +
-			"Modules that do not build for WebAssembly are changed in copies, by shims that docs/porting.md describes.",
+		Use: "port SOURCE", Short: "Build a provider for Terraform or Pulumi into one .wasm file, from its unchanged source",
+		Long: "Build a provider written for Terraform or Pulumi into one .wasm file, from its unchanged source. SOURCE\n" +
+			"is a directory, such as a checkout, or the name of a provider, with @VERSION or for the newest version:\n" +
+			"its name in Terraform's registry (hashicorp/time), its Pulumi package (random, pulumi/aws), or its Go\n" +
+			"module, which the Go command fetches and verifies. It can also be the URL of a repository:\n" +
+			"https://github.com/acme/terraform-provider-acme@v1.4.0. Modules that do not build for WebAssembly are\n" +
+			"changed in copies, by shims that docs/porting.md describes.",
 		Example: "  husk provider port hashicorp/time\n  husk provider port github.com/hashicorp/terraform-provider-time@v0.14.2\n" +
 			"  husk provider port ../terraform-provider-acme --version 1.4.0 -o acme.wasm",
 		RunE: func(cmd *cobra.Command, args []string) error { return a.port(cmd.Context(), args[0], out, o) },
@@ -37,11 +38,11 @@ func (a commands) providerPort() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVarP(&out, "output", "o", "", "output file (default: the provider's name and .wasm)")
 	flags.StringVar(&o.Main, "main", "", "directory of the main package in the module (default: the only one that serves a provider)")
-	flags.StringVar(&o.Name, "name", "", "name of the package (default: that of the module without terraform-provider-)")
-	flags.StringVar(&o.Version, "version", "", "version of the package (default: that of the module)")
+	flags.StringVar(&o.Name, "name", "", "name of the package (default: the module's, without terraform-provider-)")
+	flags.StringVar(&o.Version, "version", "", "version of the package (default: the module's)")
 	flags.StringVar(&o.Mapping, "map", "", "YAML file with other names of resources, data sources, and properties")
 	flags.StringArrayVar(&o.Shims, "shim", nil, "directory with shims for modules that do not build; can be repeated")
-	flags.StringVar(&o.SDK, "sdk", "", "checkout of Husk with the adapters (default: that of this husk)")
+	flags.StringVar(&o.SDK, "sdk", "", "checkout of Husk with the adapters (default: the one of this husk)")
 	return cmd
 }
 

@@ -24,10 +24,11 @@ func (a commands) providerServe() *cobra.Command {
 	var port int
 	cmd := &cobra.Command{
 		Use: "serve FILE|NAME", Short: "Serve a provider to the Pulumi CLI at a port",
-		Long: "Serve a provider over Pulumi's provider protocol at a port of this machine, until it is interrupted. The command\n" +
-			"writes the port in a line of its own. Pulumi uses the provider if the environment variable PULUMI_DEBUG_PROVIDERS\n" +
-			"names it, as in random:41234. The provider runs in its sandbox, with the grants of --grant, or for a provider of\n" +
-			"the project with those of the project file. It has one configuration; husk provider shim has no such limit.\n\n" +
+		Long: "Serve a provider over Pulumi's provider protocol at a port of this machine, until it is interrupted. The\n" +
+			"command writes the port in a line of its own. Pulumi uses the provider if the environment variable\n" +
+			"PULUMI_DEBUG_PROVIDERS names it, as in random:41234. The provider runs in its sandbox, with the grants\n" +
+			"of --grant or, for a provider of the project, of the project file. It has one configuration; a plugin of\n" +
+			"husk provider shim can have several.\n\n" +
 			"Each program on this machine can reach the port. Values that the provider stores with the grant kv are discarded.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if port < 0 || port > 65535 {

@@ -44,11 +44,12 @@ func (a commands) providerShim() *cobra.Command {
 	var grants []string
 	var dir string
 	cmd := &cobra.Command{
-		Use: "shim FILE", Short: "Make a plugin for the Pulumi CLI of a provider module",
-		Long: "Make a plugin for the Pulumi CLI of a provider module, or of Go source. The directory gets the program\n" +
-			"pulumi-resource-NAME, which is husk itself, a copy of the module, and a manifest with the module's digest and the\n" +
-			"grants. With that directory in PATH, pulumi up uses the module in place of the native plugin, in its sandbox, with\n" +
-			"these grants and no others. The plugin refuses a module with another digest.\n\n" +
+		Use: "shim FILE", Short: "Turn a provider module into a plugin for the Pulumi CLI",
+		Long: "Turn a provider module, or Go source, into a plugin for the Pulumi CLI. The directory gets the program\n" +
+			"pulumi-resource-NAME, which is husk itself, a copy of the module, and a manifest with the module's\n" +
+			"digest and the grants. With that directory in PATH, pulumi up uses the module in place of the native\n" +
+			"plugin, in its sandbox, with these grants and no others. The plugin refuses a module with another\n" +
+			"digest.\n\n" +
 			"Values that the provider stores with the grant kv last as long as the plugin runs: Pulumi has no place for them.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if dir == "" {
@@ -114,7 +115,7 @@ func absoluteGrant(text string) (string, error) {
 // writeShim writes the files of a plugin, the program last, and returns its path.
 func writeShim(dir string, m manifest, wasm []byte) (string, error) {
 	if m.Name == "" || m.Name != filepath.Base(m.Name) {
-		return "", fmt.Errorf("the provider's name %q cannot be that of a program", m.Name)
+		return "", fmt.Errorf("the provider's name %q is not a valid name of a program", m.Name)
 	}
 	husk, err := os.Executable()
 	if err != nil {

@@ -40,7 +40,7 @@ func (a commands) providerTest() *cobra.Command {
 			"that previews change nothing and that secrets stay secret. Inputs are generated from the provider's\n" +
 			"schema, or come from a file of cases.\n\n" +
 			"The test creates, changes, and deletes resources, within what --grant allows the provider.\n" +
-			"If the provider refuses every input of a type (a generated text is no PEM file, for example), the type\n" +
+			"If the provider refuses every input of a type (a generated text is not a PEM file, for example), the type\n" +
 			"is untested, and the test fails. Supply better inputs in a file of cases, or skip the type with\n" +
 			"--allow-untested TYPE. A file of cases is YAML or JSON:\n\n" +
 			"  resources:\n" +

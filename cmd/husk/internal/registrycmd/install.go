@@ -58,13 +58,15 @@ func (a commands) install() *cobra.Command {
 	f := &installFlags{}
 	cmd := &cobra.Command{
 		Use: "install [SOURCE[@RANGE]...]", Short: "Fetch the providers of the project, and pin them in husk.lock",
-		Long: "Fetch the providers that the project lists with a source, and pin their versions and digests in husk.lock,\n" +
-			"beside the project file. What the lock has already is fetched as it pins it: husk update looks for newer\n" +
-			"versions. If a version asks for more than the one that was locked, the command shows it and asks.\n\n" +
+		Long: "Fetch the providers that the project lists with a source, and pin their versions and digests in\n" +
+			"husk.lock, beside the project file. Providers in the lock are fetched as pinned: husk update looks for\n" +
+			"newer versions. If a version asks for more than the locked one, the command shows the difference and\n" +
+			"asks.\n\n" +
 			"With arguments, it first adds providers to the project file: by the source, such as\n" +
-			"oci://ghcr.io/acme/random, or by a name that the registries have which plugins.registries in the project file\n" +
-			"or HUSK_REGISTRIES lists, such as acme/random@^1.2. Without arguments, it looks there for what the program\n" +
-			"uses and the project does not list, and asks whether to add it. Of what no registry has, it says how to port it.",
+			"oci://ghcr.io/acme/random, or by a name, such as acme/random@^1.2, in the registries that\n" +
+			"plugins.registries in the project file or HUSK_REGISTRIES lists. Without arguments, it looks there for\n" +
+			"providers that the program uses and the project does not list, and asks whether to add them. If no\n" +
+			"registry has a provider, it says how to port it.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var found []install.Found
 			var err error
@@ -96,9 +98,9 @@ func (a commands) update() *cobra.Command {
 	f := &installFlags{}
 	cmd := &cobra.Command{
 		Use: "update [NAME...]", Short: "Pin the newest versions of the project's providers that it accepts",
-		Long: "Look for the newest versions of the providers that the project lists with a source, among those that it\n" +
-			"accepts, and pin them in husk.lock: all of them, or those that are named. If a version asks for more than\n" +
-			"the one that was locked, the command shows it and asks.",
+		Long: "Look for the newest versions that the project accepts of all its providers with a source, or of the\n" +
+			"named ones, and pin them in husk.lock. If a version asks for more than the locked one, the command shows\n" +
+			"the difference and asks.",
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return a.run(cmd.Context(), f, install.Options{Update: true, Names: names}, "update")
 		},
@@ -264,9 +266,10 @@ func (a commands) vendor() *cobra.Command {
 	var offline bool
 	cmd := &cobra.Command{
 		Use: "vendor DIR", Short: "Put the modules that husk.lock pins into a directory, to deploy without a network",
-		Long: "Put the modules that husk.lock pins into a directory, an OCI layout that other tools can read as well. What\n" +
-			"else the directory has stays. A project uses it if its file has the key plugins.vendor, and any project if\n" +
-			"HUSK_VENDOR_DIR names it. With HUSK_OFFLINE=1, husk does not use the network to fetch modules.",
+		Long: "Put the modules that husk.lock pins into a directory, an OCI layout that other tools can read as well.\n" +
+			"Other contents of the directory stay. A project uses it if its file has the key plugins.vendor, and any\n" +
+			"project if HUSK_VENDOR_DIR names it. With HUSK_OFFLINE=1, husk does not use the network to fetch\n" +
+			"modules.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withProject(cmd.Context(), offline, func(project *program.Project, p *plugins.Plugins) error {
 				all, err := install.Vendor(cmd.Context(), project, p, args[0], a.progress())

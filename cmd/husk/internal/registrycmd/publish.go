@@ -56,8 +56,8 @@ func (a commands) push() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "push FILE|DIR REFERENCE", Short: "Publish a module, or Go source, in a registry",
 		Long: "Publish a module in an OCI registry, in the layout of the CNCF for WebAssembly. REFERENCE is a repository,\n" +
-			"such as ghcr.io/acme/random. The tag is the module's version. A version that is there already with another\n" +
-			"module is not replaced, unless --force is given. Credentials are those of \"docker login\".",
+			"such as ghcr.io/acme/random. The tag is the module's version. An existing version with another module is\n" +
+			"replaced only with --force. Credentials come from \"docker login\".",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			to, err := registry.ParseReference(args[1])
 			if err != nil {
@@ -156,9 +156,9 @@ func (a commands) pull() *cobra.Command {
 	var out, version string
 	cmd := &cobra.Command{
 		Use: "pull REFERENCE", Short: "Fetch a module from a registry into a file",
-		Long: "Fetch a module from an OCI registry into a file, and its signatures into one beside it. REFERENCE has a tag or\n" +
-			"digest, such as ghcr.io/acme/random:1.2.0; without one, the newest version is fetched, of those that --version\n" +
-			"allows.",
+		Long: "Fetch a module from an OCI registry into a file, and its signatures into one beside it. REFERENCE has a\n" +
+			"tag or digest, such as ghcr.io/acme/random:1.2.0; without one, the newest version that --version allows\n" +
+			"is fetched.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, err := registry.ParseReference(args[0])
 			if err != nil {
@@ -215,8 +215,8 @@ func (a commands) pull() *cobra.Command {
 func (a commands) tag() *cobra.Command {
 	return &cobra.Command{
 		Use: "tag REFERENCE TAG...", Short: "Give a module in a registry further tags",
-		Long: "Give a module in an OCI registry further tags, such as latest. Projects choose by versions: tags that are no\n" +
-			"versions are for people and other tools.",
+		Long: "Give a module in an OCI registry further tags, such as latest. Projects choose by version: other tags\n" +
+			"are for people and other tools.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, err := registry.ParseReference(args[0])
 			if err != nil {

@@ -130,9 +130,9 @@ func (a commands) publish() *cobra.Command {
 		Use: "publish FILE|DIR REFERENCE", Short: "Check a provider, and publish it in a registry",
 		Long: "Check a provider, a module or a directory of Go source, then publish it in an OCI registry as husk provider\n" +
 			"push does, and sign it. Nothing is published unless these hold:\n\n" +
-			"  version       it is newer than what is published\n" +
-			"  schema        what has changed since the version before suits the version: what breaks programs needs a new\n" +
-			"                major version, and what is added a new minor one (before 1.0.0: a minor one, and a patch)\n" +
+			"  version       it is newer than the published ones\n" +
+			"  schema        the changes since the version before fit the version: a breaking change needs a new\n" +
+			"                major version, and an addition a new minor one (before 1.0.0: a minor one, and a patch)\n" +
 			"  grants        it asks for no more than the version before, or the version is more than a patch\n" +
 			"  licence       the schema names a licence\n" +
 			"  reproducible  source, built twice in different directories, makes the same module\n" +
@@ -378,9 +378,9 @@ func checkTheGrants(now *candidate, version semver.Version, before *candidate, w
 func (a commands) changes() *cobra.Command {
 	return &cobra.Command{
 		Use: "changes OLD NEW", Aliases: []string{"schema-diff"}, Short: "Show what differs between the schemas of two versions of a provider",
-		Long: "Show what differs between the schemas of two versions of a provider, and what of it breaks programs. Each is\n" +
-			"a module, a directory of Go source, or a reference such as ghcr.io/acme/random:1.2.0. Without a tag, the\n" +
-			"newest version is meant.",
+		Long: "Show the differences between the schemas of two versions of a provider, and which of them break\n" +
+			"programs. Each is a module, a directory of Go source, or a reference such as ghcr.io/acme/random:1.2.0.\n" +
+			"Without a tag, it is the newest version.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withPlugins(cmd.Context(), func(p *plugins.Plugins) error {
 				var both [2]*candidate

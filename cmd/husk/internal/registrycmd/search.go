@@ -17,9 +17,9 @@ func (a commands) search() *cobra.Command {
 	var in []string
 	cmd := &cobra.Command{
 		Use: "search [TEXT]", Short: "Search registries for providers",
-		Long: "Search the registries that plugins.registries in the project file and HUSK_REGISTRIES list, or those that\n" +
-			"--registry names, for providers with a text in their name. A registry that has no catalog cannot be searched,\n" +
-			"which is so for many that are public.",
+		Long: "Search for providers with a text in their name, in the registries that plugins.registries in the project\n" +
+			"file and HUSK_REGISTRIES list, or in the ones that --registry names. A registry without a catalog cannot\n" +
+			"be searched. Many public ones have none.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text := ""
 			if len(args) > 0 {

@@ -31,9 +31,9 @@ const passphraseVariable = "HUSK_KEY_PASSPHRASE"
 func (a commands) keygen() *cobra.Command {
 	return &cobra.Command{
 		Use: "keygen FILE", Short: "Make a key that signs modules",
-		Long: "Make a key of Ed25519 that signs modules: FILE is the private key, and FILE.pub the public one. The private\n" +
-			"key is encrypted with the passphrase in HUSK_KEY_PASSPHRASE, if that is set. Files that exist are not\n" +
-			"replaced. Any key of Ed25519 or ECDSA will do that OpenSSL has written as PKCS #8 in PEM.",
+		Long: "Make a key of Ed25519 that signs modules: FILE is the private key, and FILE.pub the public one. The\n" +
+			"private key is encrypted with the passphrase in HUSK_KEY_PASSPHRASE, if that is set. Files that exist\n" +
+			"are not replaced. Any Ed25519 or ECDSA key works that OpenSSL has written as PKCS #8 in PEM.",
 		RunE: func(_ *cobra.Command, args []string) error {
 			key, err := trust.GenerateKey()
 			if err != nil {
@@ -300,10 +300,11 @@ func (a commands) verify() *cobra.Command {
 	f := &signerFlags{}
 	cmd := &cobra.Command{
 		Use: "verify REFERENCE|FILE", Short: "Verify who has signed a module",
-		Long: "Verify the signatures of a module: one in a registry, such as ghcr.io/acme/random:1.2.0, or one in a file.\n" +
-			"It fails unless one of those has signed that --key or --identity name. Without them, the trust policy of the\n" +
-			"project and that in HUSK_TRUST_POLICY count. No service is asked: identities are verified with a trusted\n" +
-			"root, such as \"cosign trusted-root create\" and \"gh attestation trusted-root\" write.",
+		Long: "Verify the signatures of a module: one in a registry, such as ghcr.io/acme/random:1.2.0, or one in a\n" +
+			"file. It fails unless a signer that --key or --identity names has signed the module. Without these\n" +
+			"flags, the trust policies of the project and in HUSK_TRUST_POLICY decide. No service is asked:\n" +
+			"identities are verified with a trusted root, such as \"cosign trusted-root create\" and \"gh attestation\n" +
+			"trusted-root\" write.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			policy, err := f.policy()
 			if err != nil {

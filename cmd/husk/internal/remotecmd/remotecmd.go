@@ -38,7 +38,7 @@ func Commands(a *cli.App) []*cobra.Command {
 	remote := cli.Group(&cobra.Command{
 		Use: "remote", Short: "See, cancel, approve, and retry the runs of a server, and repeat them",
 	}, nil, c.ls(), c.show(), c.log(), c.decision("cancel", "Cancel a run: once to let running steps finish, twice to stop them"),
-		c.decision("approve", "Approve what a run would do, as its log shows it"), c.decision("reject", "Reject what a run would do"), c.retry(),
+		c.decision("approve", "Approve the plan of a run, which its log shows"), c.decision("reject", "Reject the plan of a run"), c.retry(),
 		c.schedules(), c.tokens(), c.audit())
 	return []*cobra.Command{c.server(), c.worker(), remote}
 }
@@ -62,9 +62,9 @@ const program = "husk-server"
 func (a commands) server() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "server [FLAG]...", Short: "Keep stacks, and run operations on them with workers",
-		Long: "Keep the stacks of a team, and queue runs for husk worker: see docs/runners.md. The server is a program of its\n" +
-			"own, husk-server, which is looked for beside husk and then in PATH; its flags are shown by husk server --help.\n\n" +
-			"husk server status shows what the server that you are logged in to does.",
+		Long: "Keep the stacks of a team, and queue runs for husk worker: see docs/runners.md. The server is a separate\n" +
+			"program, husk-server, beside husk or in PATH; husk server --help shows its flags.\n\n" +
+			"husk server status shows the queue and the workers of the server that you are logged in to.",
 		DisableFlagParsing: true, Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && args[0] == "status" {
@@ -193,16 +193,16 @@ func (a commands) ls() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&project, "project", "", "only those of this project")
-	cmd.Flags().StringVar(&stack, "of", "", "only those of the stack with this name")
-	cmd.Flags().BoolVar(&open, "open", false, "only those that have not ended")
+	cmd.Flags().StringVar(&project, "project", "", "only runs of this project")
+	cmd.Flags().StringVar(&stack, "of", "", "only runs of the stack with this name")
+	cmd.Flags().BoolVar(&open, "open", false, "only runs that have not ended")
 	cmd.Flags().IntVar(&limit, "limit", 20, "how many")
 	return cmd
 }
 
 func (a commands) show() *cobra.Command {
 	return &cobra.Command{
-		Use: "show RUN", Short: "Show how far a run is, and what it waits for",
+		Use: "show RUN", Short: "Show the progress of a run, and what it waits for",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := Client(cmd.Context(), a.App)
 			if err != nil {
@@ -306,9 +306,10 @@ func (a commands) retry() *cobra.Command {
 	pending := false
 	cmd := &cobra.Command{
 		Use: "retry RUN", Short: "Have a run go on that needs attention",
-		Long: "Have a run go on that needs attention: its worker was lost while it created something, which may exist or not. Look for it,\n" +
-			"and have husk refresh take it over with --adopt-pending-creates, or forget it with --clear-pending-creates.\n\n" +
-			"--retry-pending has the run create again what is not recorded, also if it exists.",
+		Long: "Have a run go on that needs attention: its worker was lost while it created an object, which may or may\n" +
+			"not exist. Look for it, and have husk refresh take it over with --adopt-pending-creates, or forget it\n" +
+			"with --clear-pending-creates.\n\n" +
+			"--retry-pending has the run create unrecorded objects again, even if they exist.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if pending {
 				return a.decide(cmd.Context(), args[0], "retry?pending")
@@ -316,7 +317,7 @@ func (a commands) retry() *cobra.Command {
 			return a.decide(cmd.Context(), args[0], "retry")
 		},
 	}
-	cmd.Flags().BoolVar(&pending, "retry-pending", false, "create again what an earlier worker may have created")
+	cmd.Flags().BoolVar(&pending, "retry-pending", false, "create again objects that an earlier worker may have created")
 	return cmd
 }
 
@@ -383,8 +384,9 @@ func (a commands) schedules() *cobra.Command {
 	var driftOnly bool
 	set := &cobra.Command{
 		Use: "set NAME CRON OPERATION", Short: "Run an operation on the stack again and again",
-		Long: "Run up, preview, refresh, or destroy on the stack at the times of a line of cron, in UTC: minute, hour, day, month,\n" +
-			"day of the week. The files of the project are those of now. Set it again to use others.",
+		Long: "Run up, preview, refresh, or destroy on the stack at the times of a line of cron, in UTC: minute, hour,\n" +
+			"day, month, day of the week. Each run uses the project's files as they are now. Set the schedule again\n" +
+			"to use newer ones.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := Client(cmd.Context(), a.App)
 			if err != nil {

@@ -67,8 +67,8 @@ func (a commands) tokens() *cobra.Command {
 		Use: "add NAME ROLE", Short: "Issue a token, and print it",
 		Long: "Issue a token with a role, and print it: read, preview, request (runs that change something), approve (the runs of\n" +
 			"others), admin (tokens and schedules), or work (for husk worker).\n\n" +
-			"As far as approval goes, it is yours: nobody approves with it what you have asked for, nor the other way round. Who runs\n" +
-			"the server issues the tokens of other people, with husk server token.",
+			"For approvals, the token counts as you: it cannot approve your runs, and you cannot approve its runs.\n" +
+			"The server's operator issues tokens for other people, with husk server token.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := Client(cmd.Context(), a.App)
 			if err != nil {
@@ -98,8 +98,8 @@ func (a commands) audit() *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
 		Use: "audit", Short: "List who did what with the team's tokens, runs, schedules, and states, or was refused it",
-		Long: "List the audit log of the team, the newest entry first: tokens that were issued and revoked, decisions about runs,\n" +
-			"schedules that were set and removed, states that were written outside of a run, and what was refused.\n\n" +
+		Long: "List the audit log of the team, the newest entry first: tokens issued and revoked, decisions about runs,\n" +
+			"schedules set and removed, states written outside of a run, and refusals.\n\n" +
 			"It needs a token with the role admin for all projects.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			client, err := Client(cmd.Context(), a.App)

@@ -26,14 +26,15 @@ func (a commands) worker() *cobra.Command {
 	var required, unconfined bool
 	cmd := &cobra.Command{
 		Use: "worker", Short: "Run operations for a server",
-		Long: "Take runs from a server, and do each in a process of its own. It connects to the server, and nothing connects to it.\n" +
-			"The token, of the role work, is the password of the URL, or in " + remote.TokenVariable + ". A server that you have\nstarted on this machine has issued one for you.\n\n" +
+		Long: "Take runs from a server, and execute each in its own process. The worker connects to the server, and nothing connects to it.\n" +
+			"Its token, of the role work, is the password of the URL, or in " + remote.TokenVariable + ". A server that you\nstarted on this machine has issued one for you.\n\n" +
 			"A run gets no files, variables, or addresses of this machine and its network, whatever its project grants, and no\n" +
 			"program or plugin that runs outside the sandbox, unless --trusted says that you trust all projects. On Linux its\n" +
 			"process is confined as well: it can open no other files, and begin no other program.\n\n" +
-			"With --edge it keeps the states of its stacks on this machine, and needs no connection to repeat the last update of\n" +
-			"each: when it starts, and every time that --every says. It takes the runs with --label edge=NAME.\n\n" +
-			"Ctrl-C, or SIGTERM: running steps finish, and what is left goes on at another worker.",
+			"With --edge it keeps the states of its stacks on this machine, and needs no connection to repeat the\n" +
+			"last update of each: when it starts, and at the interval of --every. It takes the runs with --label\n" +
+			"edge=NAME.\n\n" +
+			"Ctrl-C, or SIGTERM: running steps finish, and another worker continues the run.",
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if o.Slots < 1 {
 				return cli.Usagef("--slots %d: must be at least 1", o.Slots)
@@ -77,7 +78,7 @@ func (a commands) worker() *cobra.Command {
 					return errors.New("there is no directory for caches: say with --dir where the worker keeps its files")
 				}
 				if o.Edge {
-					return cli.Usagef("--edge needs --dir: the directory where it keeps the states of its stacks, which is no cache")
+					return cli.Usagef("--edge needs --dir: a directory for the states of its stacks, which must outlive caches")
 				}
 				o.Dir = filepath.Join(cache, "husk", "worker")
 			}
@@ -120,15 +121,15 @@ func (a commands) worker() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&server, "server", "", "the URL of the server (default: the one that you are logged in to)")
-	f.StringVar(&o.Name, "name", "", "the name of the worker, which no other has (default: that of the machine)")
+	f.StringVar(&o.Name, "name", "", "the name of the worker, which must be unique (default: the machine's)")
 	f.StringArrayVar(&labels, "label", nil, "take also the runs that ask for this label: NAME=VALUE; can be repeated")
 	f.IntVar(&o.Slots, "slots", 2, "how many runs it does at once")
 	f.StringVar(&o.Dir, "dir", "", "the directory for files of runs, which no other worker uses (default: in your cache)")
 	f.BoolVar(&o.Edge, "edge", false, "keep the states of stacks in --dir, and take only runs with --label edge=NAME")
 	f.DurationVar(&o.Every, "every", 0, "with --edge: repeat the last update of each stack after this time (default: only at the start)")
-	f.BoolVar(&o.Trusted, "trusted", false, "run whatever projects say, with your rights: programs of all runtimes, native plugins, any grant")
+	f.BoolVar(&o.Trusted, "trusted", false, "run everything that projects name, with your rights: programs of all runtimes, native plugins, any grant")
 	f.BoolVar(&required, "require-confinement", false, "take no runs if this machine cannot confine their processes, which needs Linux 6.2")
-	f.BoolVar(&unconfined, "no-confinement", false, "do not confine the processes of runs: only the sandbox is then between their projects and this machine")
+	f.BoolVar(&unconfined, "no-confinement", false, "do not confine the processes of runs, so that only the sandbox separates their projects from this machine")
 	f.StringArrayVar(&o.Limits, "limit", nil, "set a limit for the providers of all runs: [PROVIDER:]NAME=VALUE; can be repeated")
 	f.StringArrayVar(&variables, "env", nil, "pass this environment variable on to runs, for example HUSK_CONFIG_PASSPHRASE; can be repeated")
 	f.StringVar(&o.Trace, "trace", "", "record spans of runs in this file, or send them to a collector with otlp")

@@ -30,7 +30,7 @@ type confinement struct {
 
 func (c *confinement) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.required, "require-confinement", false, "with --untrusted-project: fail if this machine cannot confine the command, which needs Linux 6.2")
-	flags.BoolVar(&c.Unconfined, "no-confinement", false, "with --untrusted-project: do not confine the command: only the sandbox is then between the project and this machine")
+	flags.BoolVar(&c.Unconfined, "no-confinement", false, "with --untrusted-project: do not confine the command, so that only the sandbox separates the project from this machine")
 }
 
 // unconfined are the commands that do not confine themselves, and why. All others do.
@@ -159,7 +159,7 @@ func (c *confinement) keeps(cmd *cobra.Command, args []string) (read, write []st
 	config, _ := os.UserConfigDir()
 	for what, own := range map[string]string{"your home directory": home, "Husk's cache": places.Cache, "the directory of your configuration": config} {
 		if own != "" && isIn(dir, filepath.Join(own, "x")) {
-			return nil, nil, fmt.Errorf("%s is in the directory of the project, %s, all of which a confined command has", what, dir)
+			return nil, nil, fmt.Errorf("%s is in the directory of the project, %s, and a confined command has all of that directory", what, dir)
 		}
 	}
 	if copies := os.Getenv(workspace.CopiesVariable); copies != "" {

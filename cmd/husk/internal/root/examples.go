@@ -39,29 +39,29 @@ husk server token acme ann admin  issue a token
 husk server status  show the queue and the workers`,
 	"husk worker": `
 husk worker --server https://husk.example.com  take runs
-husk worker --label region=eu --slots 8  also those that ask for the label, eight at once
+husk worker --label region=eu --slots 8  also runs that ask for the label, eight at once
 husk worker --edge --dir /var/lib/husk --every 10m  for a machine that is often offline
 husk worker --trusted  with your rights, for projects that you trust`,
 	"husk remote": `
 husk up --remote  have a worker do it
-husk remote ls --open  what is queued, runs, or waits for approval
+husk remote ls --open  runs that are queued, running, or waiting for approval
 husk remote log -f RUN  follow a run
 husk remote approve RUN  let it go on`,
 	"husk remote ls": `
 husk remote ls  the last runs
-husk remote ls --open  what is queued, runs, or waits for approval
-husk remote ls --project shop --of prod  those of one stack`,
+husk remote ls --open  runs that are queued, running, or waiting for approval
+husk remote ls --project shop --of prod  the runs of one stack`,
 	"husk remote log": `
-husk remote log RUN  what a run has written
+husk remote log RUN  the log so far
 husk remote log -f RUN  follow it until it ends`,
 	"husk remote show": `
-husk remote show RUN  how far a run is`,
+husk remote show RUN  the progress of a run`,
 	"husk remote cancel": `
 husk remote cancel RUN  let running steps finish; again to stop them`,
 	"husk remote approve": `
-husk remote approve RUN  let a run that waits go on`,
+husk remote approve RUN  let a waiting run go on`,
 	"husk remote reject": `
-husk remote reject RUN  end a run that waits`,
+husk remote reject RUN  end a waiting run`,
 	"husk remote retry": `
 husk remote retry RUN  have a run go on that needs attention`,
 	"husk remote schedule": `
@@ -73,7 +73,7 @@ husk remote schedule set heal '*/30 * * * *' up --label region=eu  every half ho
 	"husk remote schedule ls": `
 husk remote schedule ls  with the time of the next run`,
 	"husk remote schedule rm": `
-husk remote schedule rm drift  no more of it`,
+husk remote schedule rm drift  end the schedule`,
 	"husk remote token": `
 husk remote token add carl request --project 'shop-*'  issue a token
 husk remote token rm carl  revoke it`,
@@ -90,25 +90,25 @@ husk remote audit --json --limit 100000 > audit.json  export them`,
 	"husk destroy": `
 husk destroy --preview-only  show what would be deleted
 husk destroy --target '**::web' --yes  delete only the resource with the name web
-husk destroy --exclude-protected --yes  leave what is protected
+husk destroy --exclude-protected --yes  leave protected resources
 husk destroy --remove --yes  delete everything, and the stack`,
 	"husk import": `
 husk import random:RandomPet name bold-cat  one existing object
 husk import --file existing.json --yes  several
-husk import --from tfstate FILE --yes  what Terraform has`,
+husk import --from tfstate FILE --yes  everything in a Terraform state`,
 	"husk action":   "husk action flush  run the action flush of the program",
 	"husk watch":    "husk watch  preview whenever a file changes\nhusk watch --up  update whenever a file changes",
-	"husk validate": "husk validate  check the program\nhusk validate --json  what is wrong as JSON",
+	"husk validate": "husk validate  check the program\nhusk validate --json  the errors as JSON",
 	"husk console": `
 husk console  serve the page, and show its address
 husk console --allow-writes  also preview, update, refresh, and destroy from the page
 husk console --port 7780 --token-file console.token  for Prometheus, which reads /metrics`,
-	"husk fmt":  "husk fmt  format the files of the project\nhusk fmt --check  list those that are not formatted, as in CI",
+	"husk fmt":  "husk fmt  format the files of the project\nhusk fmt --check  list unformatted files, as in CI",
 	"husk plan": "husk plan show plan.json  show what the plan would do",
 	"husk plan show": `
 husk preview --save-plan plan.json  save a plan
 husk plan show plan.json  show what it would do`,
-	"husk graph": "husk graph -o stack.svg  draw the stack\nhusk graph --preview -o plan.svg  draw what the program would make of it",
+	"husk graph": "husk graph -o stack.svg  draw the stack\nhusk graph --preview -o plan.svg  draw the stack as the program would make it",
 	"husk stack": `
 husk stack  show the stack with its resources
 husk stack init prod  create the stack prod
@@ -127,7 +127,7 @@ husk login file://~/stacks  a directory`,
 	"husk logout":        "husk logout  use .husk beside the project file again",
 	"husk whoami":        "husk whoami  show who you are, and where your stacks are",
 	"husk stack init":    "husk stack init prod  create the stack prod and select it",
-	"husk stack select":  "husk stack select prod  use prod from now on\nhusk stack select prod --create  create it if there is none",
+	"husk stack select":  "husk stack select prod  use prod from now on\nhusk stack select prod --create  create it if it does not exist",
 	"husk stack ls":      "husk stack ls  list the stacks of the project",
 	"husk stack rm":      "husk stack rm test  remove the stack test\nhusk stack rm test --force  forget its resources, after a question",
 	"husk stack rename":  "husk stack rename production  rename the selected stack",
@@ -139,7 +139,7 @@ husk login file://~/stacks  a directory`,
 	"husk state": `
 husk state ls  list the resources
 husk state show web  show the one of that name
-husk state protect 'web-*'  refuse to delete those that match a pattern
+husk state protect 'web-*'  refuse to delete resources that match a pattern
 husk state repair --yes  make a damaged state consistent`,
 	"husk state ls":        "husk state ls  list the resources by URN",
 	"husk state show":      "husk state show web  show a resource by its name\nhusk state show 'urn:pulumi:dev::shop::random:index/randomPet:RandomPet::name'  by its URN",
@@ -149,9 +149,9 @@ husk state repair --yes  make a damaged state consistent`,
 	"husk state protect":   "husk state protect 'urn:pulumi:dev::shop::random:index/randomPet:RandomPet::name'  refuse to delete it\nhusk state protect --all  refuse to delete anything",
 	"husk state unprotect": "husk state unprotect --all  allow everything to be deleted",
 	"husk state taint":     "husk state taint 'urn:pulumi:dev::shop::random:index/randomPet:RandomPet::name'  replace it by the next update",
-	"husk state untaint":   "husk state untaint --all  keep all that was marked",
+	"husk state untaint":   "husk state untaint --all  unmark all",
 	"husk state module":    "husk state module  show the modules that serve the resources",
-	"husk state repair":    "husk state repair  show what is wrong, ask, and mend it",
+	"husk state repair":    "husk state repair  show the faults, ask, and repair them",
 	"husk state edit":      "husk state edit  edit the state with $EDITOR",
 	"husk cancel":          "husk cancel  release the lock of a run that is gone",
 	"husk config": `
@@ -164,7 +164,7 @@ husk config set --secret password  ask for a secret`,
 	"husk config rm":      "husk config rm size  remove the key",
 	"husk install": `
 husk install  fetch the providers of the project, and write husk.lock
-husk install --locked  fetch what husk.lock has, and refuse to change it, as in CI`,
+husk install --locked  fetch the providers in husk.lock, and refuse to change it, as in CI`,
 	"husk update":           "husk update  look for newer versions of all providers\nhusk update random  of one",
 	"husk vendor":           "husk vendor modules  put the modules of the project into the directory modules\nHUSK_VENDOR_DIR=modules HUSK_OFFLINE=1 husk up  use them without a network",
 	"husk provider push":    "husk provider push random.wasm ghcr.io/acme/random  publish a module under its version\nhusk provider push . ghcr.io/acme/random  build and publish the provider in this directory",
@@ -172,19 +172,19 @@ husk install --locked  fetch what husk.lock has, and refuse to change it, as in 
 	"husk package gen-sdk":  "husk package gen-sdk random --language go -o sdk/go  an SDK of the package random of the project",
 	"husk provider search":  "husk provider search random  providers with random in the name, in the configured registries",
 	"husk provider publish": "husk provider publish . ghcr.io/acme/random --key acme.key  check, publish, and sign the source in this directory\nhusk provider publish . ghcr.io/acme/random --dry-run  only check it",
-	"husk provider changes": "husk provider changes ghcr.io/acme/random .  what has changed since the newest version",
+	"husk provider changes": "husk provider changes ghcr.io/acme/random .  the changes since the newest version",
 	"husk provider keygen":  "husk provider keygen acme.key  write acme.key and acme.key.pub",
 	"husk provider sign":    "husk provider sign ghcr.io/acme/random:1.2.0 --key acme.key  sign a version in a registry\nhusk provider sign random.wasm --key acme.key  write random.wasm.sigstore.json",
 	"husk provider verify":  "husk provider verify ghcr.io/acme/random:1.2.0 --key acme.key.pub  verify that this key has signed it\nhusk provider verify random.wasm  verify it by the trust policy of the project",
 	"husk provider tag":     "husk provider tag ghcr.io/acme/random:1.2.0 latest  give a version the tag latest",
-	"husk provider":         "husk provider build . -o random.wasm  build a module\nhusk provider test random.wasm  test it against the contract\nhusk provider audit  compare what the project's providers ask for with their grants",
+	"husk provider":         "husk provider build . -o random.wasm  build a module\nhusk provider test random.wasm  test it against the contract\nhusk provider audit  compare the requests of the project's providers with their grants",
 	"husk provider build":   "husk provider build . -o random.wasm  build the provider in this directory",
 	"husk provider port":    "husk provider port github.com/hashicorp/terraform-provider-time@v0.14.2  build a provider for Terraform as a module",
 	"husk provider compile": "husk provider compile -o compiled  compile all modules of the project\nhusk provider compile random.wasm -o compiled  compile one",
 	"husk provider inspect": "husk provider inspect random.wasm  show what the module contains and can ask of the host",
 	"husk provider show":    "husk provider show random  what a provider of the project offers\nhusk provider show random RandomPet  a type with its properties and an example",
 	"husk provider docs":    "husk provider docs random -o random.html  a page\nhusk provider docs random.wasm  Markdown, of a module",
-	"husk provider schema":  "husk provider schema random  the schema of a provider of the project\nhusk provider schema random.wasm  that of a module",
+	"husk provider schema":  "husk provider schema random  the schema of a provider of the project\nhusk provider schema random.wasm  the schema of a module",
 	"husk provider list":    "husk provider list random.wasm random:RandomPet  list existing objects with their IDs",
 	"husk provider mapping": "husk provider mapping random terraform  show how names of Terraform map to the provider's",
 	"husk provider call":    "husk provider call random.wasm check request.json  call a method of the contract",
@@ -194,8 +194,8 @@ husk install --locked  fetch what husk.lock has, and refuse to change it, as in 
 	"husk provider audit":   "husk provider audit  all providers of the project\nhusk provider audit random  one of them",
 	"husk provider serve":   "husk provider serve random.wasm --port 41234  serve a module at this port\nhusk provider serve random  serve a provider of the project, with its grants",
 	"husk provider shim":    "husk provider shim random.wasm -o plugins  make a plugin\nhusk provider shim cloud.wasm -o plugins --grant http=https://api.example.org  one that may reach a service",
-	"husk package":          "husk package add openapi petstore.json  add the package that the provider makes of a document",
-	"husk package add":      "husk package add openapi petstore.json  add the package that the provider makes of a document",
+	"husk package":          "husk package add openapi petstore.json  add the package that the provider makes from a document",
+	"husk package add":      "husk package add openapi petstore.json  add the package that the provider makes from a document",
 	"husk package schema":   "husk package schema petstore  show the schema of a package",
 	"husk cache":            "husk cache ls  list the compiled modules\nhusk cache prune --all  remove all of them",
 	"husk cache ls":         "husk cache ls  list the compiled modules with their last use",

@@ -13,9 +13,9 @@ func (a commands) login() *cobra.Command {
 	var local bool
 	cmd := &cobra.Command{
 		Use: "login [URL]", Short: "Choose where stacks are kept",
-		Long: "Projects that name no backend in their file (backend.url) keep their stacks there, unless HUSK_BACKEND_URL\n" +
-			"names another. The command tries whether the place does what stacks need. The URL is saved in a file that\n" +
-			"only you can read.",
+		Long: "Projects that name no backend in their file (backend.url) keep their stacks there, unless\n" +
+			"HUSK_BACKEND_URL names another. The command tests whether the place meets the needs of stacks. It saves\n" +
+			"the URL in a file that only you can read.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case local && len(args) > 0:

@@ -86,13 +86,12 @@ func (a commands) configSet() *cobra.Command {
 	cmd = &cobra.Command{
 		Use:   "set KEY [VALUE]",
 		Short: "Set a configuration key",
-		Long: "Set a configuration key. Without VALUE, the value is read from standard input.\n" +
-			"A value that the project declares as secret is encrypted, and so is one that replaces an encrypted one,\n" +
-			"unless --secret=false says otherwise.\n" +
-			"KEY belongs to the project, or to another namespace, as in aws:region. Values of declared keys are\n" +
-			"checked against their type; lists and objects are written as JSON, or part by part with\n" +
-			"--path, as in aws:tags.owner or data.servers[0].port. Put two dashes before a value\n" +
-			"that begins with a dash: husk config set offset -- -5",
+		Long: "Set a configuration key. Without VALUE, the value is read from standard input. A value is encrypted if\n" +
+			"the project declares it as secret, or if it replaces an encrypted value, unless --secret=false says\n" +
+			"otherwise. KEY belongs to the project, or to another namespace, as in aws:region. Values of declared\n" +
+			"keys are checked against their type; lists and objects are written as JSON, or part by part with --path,\n" +
+			"as in aws:tags.owner or data.servers[0].port. Put two dashes before a value that begins with a dash:\n" +
+			"husk config set offset -- -5",
 		RunE: a.onConfig(func(ctx context.Context, w *workspace.Workspace, c *workspace.Config, args []string) error {
 			if secret && plain {
 				return cli.Usagef("--secret and --plaintext exclude each other")
@@ -134,8 +133,8 @@ func (a commands) configSetAll() *cobra.Command {
 	var path bool
 	cmd := &cobra.Command{
 		Use: "set-all", Short: "Set several configuration keys",
-		Long: "Set several configuration keys, or none if one cannot be set. A value that the project declares as secret\n" +
-			"is encrypted in any case.",
+		Long: "Set several configuration keys. If one cannot be set, none is. A value that the project declares as\n" +
+			"secret is encrypted in any case.",
 		RunE: a.onConfig(func(ctx context.Context, w *workspace.Workspace, c *workspace.Config, _ []string) error {
 			for i, text := range slices.Concat(plain, secret) {
 				name, value, ok := strings.Cut(text, "=")

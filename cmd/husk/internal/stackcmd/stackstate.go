@@ -57,7 +57,7 @@ func (a commands) stackOutput() *cobra.Command {
 		}),
 	}
 	cli.AddShowSecrets(cmd, &show)
-	cmd.Flags().BoolVar(&shell, "shell", false, "write the outputs as variables of a shell, whose values other than text are JSON")
+	cmd.Flags().BoolVar(&shell, "shell", false, "write the outputs as shell variables; values other than text are JSON")
 	return cmd
 }
 
@@ -176,7 +176,7 @@ func (a commands) stackImport() *cobra.Command {
 			}
 			snapshot, codec, err := w.Decode(ctx, data)
 			if err != nil && !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
-				return errors.New("this is no state, which is JSON: husk stack export and pulumi stack export write one")
+				return errors.New("this is not a state: husk stack export and pulumi stack export write one, as JSON")
 			}
 			if err != nil {
 				return fmt.Errorf("reading the export: %w", err)

@@ -22,9 +22,9 @@ func (a commands) stateCommand() *cobra.Command {
 		Use: "state", Short: "Inspect the state of a stack, and correct it by hand",
 		Long: "These commands change the state, and never a resource. husk stack restore undoes the last\n" +
 			"change.\n\n" +
-			"They take a resource's URN, name, or TYPE::NAME, and those that take several also patterns: *\n" +
-			"matches text without a colon, ** any text. A pattern of names, such as 'web-*', matches neither\n" +
-			"providers nor the stack.",
+			"They take a resource's URN, name, or TYPE::NAME. Commands that take several resources also take\n" +
+			"patterns: * matches text without a colon, ** any text. A pattern of names, such as 'web-*', matches\n" +
+			"neither providers nor the stack.",
 	}
 	return cli.Group(cmd, nil,
 		a.stateList(), a.stateShow(), a.stateDelete(), a.stateRename(), a.stateMove(),

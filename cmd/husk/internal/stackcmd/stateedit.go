@@ -65,7 +65,7 @@ func (a commands) stateDelete() *cobra.Command {
 	}
 	cli.AddYes(cmd, &yes)
 	cmd.Flags().BoolVar(&force, "force", false, "remove protected resources as well")
-	cmd.Flags().BoolVar(&dependents, "target-dependents", false, "remove what depends on the resources as well")
+	cmd.Flags().BoolVar(&dependents, "target-dependents", false, "also remove their dependents")
 	return cmd
 }
 
@@ -127,8 +127,8 @@ func (a commands) stateMove() *cobra.Command {
 	var to string
 	cmd := &cobra.Command{
 		Use: "move URN... --to STACK", Short: "Move resources, and all below them, to another stack",
-		Long: "Providers move along, unless the other stack has them. Secrets are encrypted with the other\n" +
-			"stack's key. References between what moves and what stays are dropped and reported.",
+		Long: "Providers move along, unless the other stack has them. Secrets are encrypted with the other stack's key.\n" +
+			"References between resources that move and resources that stay are dropped and reported.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if to == "" {
 				return cli.Usagef("missing --to: %s", cmd.UseLine())
@@ -223,7 +223,7 @@ func (a commands) stateRepair() *cobra.Command {
 	}
 	cli.AddYes(cmd, &yes)
 	cmd.Flags().StringArrayVar(&providers, "provider", nil, "MISSING=REFERENCE: the provider to use in place of a missing one, as <urn>::<id> or \"default\"; can be repeated")
-	cmd.Flags().BoolVar(&journal, "journal", false, "keep the records before the damage in the journal, and list what is lost")
+	cmd.Flags().BoolVar(&journal, "journal", false, "keep the records before the damage in the journal, and list the lost changes")
 	return cmd
 }
 

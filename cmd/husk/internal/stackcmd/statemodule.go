@@ -105,7 +105,7 @@ func (a commands) setModule(ctx context.Context, w *workspace.Workspace, stack, 
 		}
 		return edit.Change(st.Snapshot(), u, func(r *state.Resource) (*state.Resource, error) {
 			if !r.IsProvider() {
-				return nil, fmt.Errorf("%s is no provider: its module is that of %s", u, r.Provider)
+				return nil, fmt.Errorf("%s is not a provider: it uses the module of %s", u, r.Provider)
 			}
 			spec, err := engine.SpecOf(r)
 			if err != nil {
