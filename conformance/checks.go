@@ -56,8 +56,8 @@ var (
 
 	rulePreviewEffects    = check(groupLife, "preview-effects", "previews of create and update change nothing")
 	rulePreviewUnknowns   = check(groupLife, "preview-unknowns", "a preview tolerates inputs that are not known yet, and does not claim to know outputs that repeat them")
-	rulePreviewAgrees     = check(groupLife, "preview-agrees", "what a preview claims to know is what create gives")
-	ruleCreate            = check(groupLife, "create", "create returns an ID and the whole state: what is required, nothing that the schema lacks, nothing unknown")
+	rulePreviewAgrees     = check(groupLife, "preview-agrees", "create returns the values that the preview claims to know")
+	ruleCreate            = check(groupLife, "create", "create returns an ID and the whole state: all required properties, nothing that the schema lacks, nothing unknown")
 	ruleSecrets           = check(groupLife, "secrets", "what was given as a secret, or is one by the schema, is not in the state in plain")
 	ruleDiffSelf          = check(groupLife, "diff-self", "a resource does not differ from the inputs that it was made from")
 	ruleDiffChange        = check(groupLife, "diff-change", "a changed input is found, where the state repeats it")
@@ -76,8 +76,8 @@ var (
 	ruleReplace           = check(groupLife, "replace", "what replaces a resource outlives the old copy, which is deleted after it was made, or before, where the schema or diff says so")
 	ruleDelete            = check(groupLife, "delete", "what was deleted is not found")
 	ruleExists            = check(groupLife, "exists", "exists agrees with read on what was created and deleted")
-	ruleDeleteTwice       = check(groupLife, "delete-twice", "what is gone can be deleted again")
-	ruleExpectations      = check(groupLife, "expectations", "what the case expects is what happens")
+	ruleDeleteTwice       = check(groupLife, "delete-twice", "a deleted object can be deleted again")
+	ruleExpectations      = check(groupLife, "expectations", "the outcome is the one that the case expects")
 
 	ruleCancelledBefore = check(groupCancel, "cancelled-before", "a call that is cancelled before it begins returns cancelled, and the provider can be used afterwards")
 	ruleCancelledCreate = check(groupCancel, "cancelled-create", "a create that is cancelled returns promptly")

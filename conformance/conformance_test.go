@@ -295,7 +295,7 @@ func TestErrorsOfTheTestItself(t *testing.T) {
 	})
 	t.Run("nothing of that name to be untested", func(t *testing.T) {
 		_, err := conformance.Run(t.Context(), opened(t, right), conformance.Options{AllowUntested: []string{"notes:index:Mote"}})
-		require.EqualError(t, err, "what is allowed to be untested: the package notes has no notes:index:Mote; did you mean notes:Note?")
+		require.EqualError(t, err, "allowed to be untested: the package notes has no notes:index:Mote; did you mean notes:Note?")
 	})
 	t.Run("a context that ends", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

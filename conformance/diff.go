@@ -187,10 +187,10 @@ func consistent(d abi.DiffResponse) error {
 		}
 	}
 	if len(d.ChangedKeys) > 0 && !sameKeys(changedKeys, d.ChangedKeys) {
-		return fmt.Errorf("the changed keys are %q, and those of the detailed diff are %q", d.ChangedKeys, changedKeys)
+		return fmt.Errorf("the changed keys are %q, but the detailed diff has %q", d.ChangedKeys, changedKeys)
 	}
 	if len(d.ReplaceKeys) > 0 && !sameKeys(replaceKeys, d.ReplaceKeys) {
-		return fmt.Errorf("the replace keys are %q, and those of the detailed diff are %q", d.ReplaceKeys, replaceKeys)
+		return fmt.Errorf("the replace keys are %q, but the detailed diff has %q", d.ReplaceKeys, replaceKeys)
 	}
 	return nil
 }

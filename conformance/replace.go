@@ -101,7 +101,7 @@ func (l *life) replace(ctx context.Context, world map[string]string, raw propert
 	before := l.run.things(ctx)
 	if err := l.make(ctx, checked.Inputs); err != nil {
 		if isFault(err) || deleteFirst {
-			return refusal(err, "create in place of what was deleted, with "+what)
+			return refusal(err, "create in place of the deleted object, with "+what)
 		}
 		return refused("create refuses a second one with %s beside the first: %s; %s", what, reason(err), declareOrder)
 	}

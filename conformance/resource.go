@@ -67,7 +67,7 @@ func (r *run) resolveTokens() error {
 			allowed[i] = function.Token
 		default:
 			nearest := cmp.Or(r.schema.NearestResource(name), r.schema.NearestFunction(name))
-			return fmt.Errorf("what is allowed to be untested: %w", &UnknownTokenError{name, nearest, r.schema.Name})
+			return fmt.Errorf("allowed to be untested: %w", &UnknownTokenError{name, nearest, r.schema.Name})
 		}
 	}
 	r.options.AllowUntested = allowed

@@ -115,7 +115,7 @@ func refusal(err error, what string) error {
 // missing method is a failure.
 func promised(err error, what string) error {
 	if errors.Is(err, abi.ErrUnimplemented) {
-		return fmt.Errorf("%s is not implemented by the provider, although the schema declares what it is for", what)
+		return fmt.Errorf("%s is not implemented by the provider, although the schema has types that need it", what)
 	}
 	return refusal(err, what)
 }

@@ -93,7 +93,7 @@ var brokenRules = []struct {
 	{"untried-invoke", "invoke", "it was never seen to work: invoke: no quota (unavailable)"},
 	{"untried-stream", "invoke", "it was never seen to work: invoke: no quota (unavailable)"},
 	{"untried-construct", "construct", "it was never seen to work: construct: no quota (unavailable)"},
-	{"missing-create", "create", "create is not implemented by the provider, although the schema declares what it is for"},
+	{"missing-create", "create", "create is not implemented by the provider, although the schema has types that need it"},
 	{"missing-update", "update", "diff asks for an update in place, and update is not implemented by the provider"},
 
 	{"hostile-inputs", "hostile-inputs", "diff with {copies: null, text: null, title: null}: panic: copies is no number at FRAME (crashed)"},

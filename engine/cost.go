@@ -14,7 +14,7 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 )
 
-// MethodCost is what the calls of one method of a provider have cost.
+// MethodCost is the cost of the calls of one method of a provider.
 type MethodCost struct {
 	Method   string `json:"method"`
 	Calls    int    `json:"calls"`
@@ -54,7 +54,7 @@ func stepCostOf(ctx context.Context) (context.Context, *stepCost) {
 	return ctx, ctx.Value(stepCostKey{}).(*stepCost)
 }
 
-// take returns what was counted, and begins anew.
+// take returns the counts and resets them.
 func (c *stepCost) take() *StepCost {
 	out := &StepCost{int(c.calls.Swap(0)), c.microseconds.Swap(0)}
 	if out.Calls == 0 {
@@ -69,12 +69,12 @@ type costs struct {
 	provider abi.Provider
 
 	mu sync.Mutex
-	// urn is that of the provider resource, empty before it is configured.
+	// urn is the URN of the provider resource, empty before it is configured.
 	urn     urn.URN
 	methods map[string]*MethodCost
 }
 
-// intercept measures a call. Cancel is no cost of a deployment.
+// intercept measures a call. Cancel does not count as a cost of a deployment.
 func (c *costs) intercept(ctx context.Context, call *abi.Call) (context.Context, func(error) error, error) {
 	if call.Method == abi.MethodCancel {
 		return ctx, nil, nil

@@ -32,8 +32,7 @@ func (o *objects) deletionProvider(ctx context.Context, c *providerChoice, res *
 	return c.providerOf(ctx, res)
 }
 
-// deleteUnregistered deletes what the program did not register, and the old
-// copies of what was replaced.
+// deleteUnregistered deletes what the program did not register, and the old copies of replaced resources.
 func (d *deployment) deleteUnregistered(ctx context.Context) error {
 	going, err := d.planDeletions(func(res *state.Resource) bool {
 		return res.Delete || !d.registrations.IsRegistered(res.URN)
@@ -216,7 +215,7 @@ func (d *deployment) deletionStep(ctx context.Context, res *state.Resource, take
 	return s, nil
 }
 
-// deletion returns what becomes of a recorded resource that is no longer wanted.
+// deletion returns the operation for a recorded resource that is no longer wanted.
 func deletion(res *state.Resource) Op {
 	switch {
 	case res.PendingReplacement:
@@ -230,16 +229,17 @@ func deletion(res *state.Resource) Op {
 	}
 }
 
-// evidence is what proves that a resource may leave the state.
+// evidence is the proof that a resource may leave the state.
 type evidence int
 
 const (
-	// ofDeletion is its provider's word that its object is deleted or, for what goes along with it, that of its owner.
+	// ofDeletion is the provider's word that the object is deleted or, for a resource that goes along with its owner, that the
+	// owner's object is.
 	ofDeletion evidence = iota
 	// ofAnother is that its object is another resource as well, which is recorded.
 	ofAnother
-	// ofNothing is needed where the stack is to delete nothing: a component, what was read, what is retained, and
-	// what was deleted already.
+	// ofNothing suffices where the stack deletes no object: for a component, and for a resource that was read, retained, or
+	// deleted already.
 	ofNothing
 )
 
@@ -336,7 +336,7 @@ func (o *objects) warnOfSharedObject(res *state.Resource) {
 	switch {
 	case other == nil || !o.ownsObject(res):
 	case other.URN == res.URN:
-		o.warn(res.URN, "the replacement has the ID of what it replaces, %q, so both are one object, which is not deleted: "+
+		o.warn(res.URN, "the replacement has the ID of the resource that it replaces, %q, so both are one object, which is not deleted: "+
 			"the option deleteBeforeReplace deletes it first, and the provider should say of the type that it has to be", res.ID)
 	default:
 		o.warn(res.URN, "the object %q is not deleted, since it is %s as well, which stays: only the state forgets it here", res.ID, other.URN)
@@ -461,8 +461,8 @@ func (o *objects) meansEarlier(res *state.Resource) (means bool) {
 	return means
 }
 
-// isOfOldCopy reports whether a resource belongs to an old copy of what it names, which waits for its deletion: a run
-// that replaced that did not come to the resource.
+// isOfOldCopy reports whether a resource belongs to an old copy of the resource that it names. The old copy waits for its
+// deletion, because the run that replaced it stopped before it came to this resource.
 func (o *objects) isOfOldCopy(res *state.Resource, named urn.URN) bool {
 	if named == "" {
 		return false
@@ -477,7 +477,8 @@ func (o *objects) refusesDeletion(res *state.Resource, early bool) bool {
 	return o.protects(&step{op: deletion(res), old: res, replacing: early})
 }
 
-// beginAlong begins the steps of what goes along with a step: whatever its hooks refuse is not deleted, nor is its owner.
+// beginAlong begins the steps that go along with a step. If a hook refuses one of them, neither its resource nor the owner is
+// deleted.
 func (d *deployment) beginAlong(ctx context.Context, s *step) error {
 	for i, along := range s.along {
 		d.emit(StepStarted{Step: along.info()})
@@ -495,7 +496,7 @@ func (d *deployment) beginAlong(ctx context.Context, s *step) error {
 	return nil
 }
 
-// failAlong ends steps of what goes along with a resource that stays.
+// failAlong ends the steps that go along with a resource that stays.
 func (d *deployment) failAlong(steps []*step, with *state.Resource) {
 	for _, along := range steps {
 		d.emit(StepFailed{Step: along.info(), Error: "it stays as it is, since it goes with " + string(along.old.DeletedWith) +
@@ -503,7 +504,7 @@ func (d *deployment) failAlong(steps []*step, with *state.Resource) {
 	}
 }
 
-// endAlong ends the steps of what has gone along.
+// endAlong ends the steps that went along with a step.
 func (d *deployment) endAlong(ctx context.Context, s *step) (err error) {
 	for _, along := range s.along {
 		if operation, _, after := d.hooksOf(along); operation != "" {

@@ -57,7 +57,7 @@ type Result struct {
 	// Imported holds what an import took over, in the order of its targets. What did not get
 	// that far is nil.
 	Imported []*state.Resource
-	// Plan is that of a preview which found nothing wrong, if [Up] has a DraftPlan.
+	// Plan is the plan of a preview that found no errors, if [Up] has a DraftPlan.
 	Plan *Plan
 }
 
@@ -82,7 +82,7 @@ type deployment struct {
 	values openValues
 	// policies is nil if there are none.
 	policies *analysis.Panel
-	// imported is what an import has taken over so far.
+	// imported has the resources that an import has taken over so far.
 	imported []*state.Resource
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/husk-dev/husk/internal/base/listdiff"
 )
 
-// diff is what differs between a recorded resource and its goal.
+// diff is the difference between a recorded resource and its goal.
 type diff struct {
 	changes             abi.DiffChanges
 	replace             bool
@@ -109,7 +109,7 @@ func (g *generator) diff(ctx context.Context, provider abi.Provider, old, n *sta
 			return diff{}, err
 		}
 		if df.maybe {
-			df.reason = "it may be replaced by what is not known yet: " + strings.Join(unknownKeys(old.Inputs, n.Inputs), ", ")
+			df.reason = "unknown inputs may replace it: " + strings.Join(unknownKeys(old.Inputs, n.Inputs), ", ")
 		}
 	}
 	return g.replaceOnChanges(old, n.ReplaceOnChanges, df), nil
@@ -122,7 +122,7 @@ func (g *generator) mustReplace(old, n *state.Resource) (reason string, err erro
 		return "", errors.New("the replacement trigger is not known")
 	}
 	switch {
-	case !was.IsNull() && !trigger.IsNull() && !was.EqualContents(trigger): // null is no trigger
+	case !was.IsNull() && !trigger.IsNull() && !was.EqualContents(trigger): // null means no trigger
 		return "its replacement trigger changed", nil
 	case old.Taint:
 		return "it is tainted", nil

@@ -64,7 +64,7 @@ type StepInfo struct {
 	Custom bool `json:"custom"`
 	// Provider is the resource's own, if the program names one.
 	Provider urn.URN `json:"provider,omitempty"`
-	// Dependencies are what the resource depends on, sorted by URN.
+	// Dependencies are the resources that the resource depends on, sorted by URN.
 	Dependencies []Dependency `json:"dependencies,omitempty"`
 	// DefaultProvider marks providers that no program names; displays show only their updates.
 	DefaultProvider bool `json:"defaultProvider,omitempty"`
@@ -144,12 +144,12 @@ type StepFailed struct {
 // ActionInfo describes an action of the program.
 type ActionInfo struct {
 	Name string `json:"name"`
-	// Function is the token of what is called.
+	// Function is the token of the called function.
 	Function string `json:"function"`
 	// Event is when it runs: before-create, after-create, before-update, or after-update. It is empty for an
 	// action that runs by itself.
 	Event string `json:"event,omitempty"`
-	// URN is that of the resource at whose step it runs.
+	// URN is the resource at whose step the action runs.
 	URN       urn.URN          `json:"urn,omitempty"`
 	Arguments []PropertyChange `json:"arguments,omitempty"`
 }
@@ -188,7 +188,7 @@ type Diagnostic struct {
 // end. Loaders send it.
 type Preparing struct {
 	Provider string `json:"provider"`
-	// Doing is what is done: fetching, building, compiling, or waiting for another process that compiles.
+	// Doing is the activity: fetching, building, compiling, or waiting for another process that compiles.
 	Doing     string `json:"doing"`
 	ElapsedMs int64  `json:"elapsedMs"`
 	Done      bool   `json:"done,omitempty"`
@@ -210,11 +210,10 @@ type StackOutputs struct {
 	Changes []PropertyChange `json:"changed,omitempty"`
 }
 
-// ProviderCosts is what the calls of one provider have cost, at the end of a
-// deployment.
+// ProviderCosts is the cost of one provider's calls, at the end of a deployment.
 type ProviderCosts struct {
 	Package string `json:"package"`
-	// URN is that of the provider resource, empty for one that was never configured.
+	// URN is the provider resource, empty for a provider that was never configured.
 	URN     urn.URN      `json:"urn,omitempty"`
 	Methods []MethodCost `json:"methods"` // sorted by name
 }

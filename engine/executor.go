@@ -158,7 +158,7 @@ type begunDeletions struct {
 	begun map[*state.Resource]record.Operation
 }
 
-// group notes the steps that are about to be taken, and of what follows.
+// group notes the steps that are about to be taken, and the deletions that follow.
 func (a *begunDeletions) group(steps []*step, next []*state.Resource) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -211,7 +211,7 @@ func (a *begunDeletions) take(res *state.Resource) (op record.Operation, ok bool
 	return op, ok
 }
 
-// end ends what was begun and not deleted.
+// end ends the deletions that were begun and did not happen.
 func (a *begunDeletions) end(ctx context.Context) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

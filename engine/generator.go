@@ -168,7 +168,7 @@ func (g *generator) register(ctx context.Context, gl *goal) ([]*step, error) {
 // recorded resource decides: it can be asked again after a read.
 func (g *generator) compare(ctx context.Context, gl *goal, old *state.Resource, provider abi.Provider) ([]*step, error) {
 	recreating := old != nil && old.PendingReplacement // deleted in this run, or in one that was cut off
-	var known *state.Resource                          // what is kept, if nothing asks for a replacement
+	var known *state.Resource                          // the resource to keep, if nothing asks for a replacement
 	if old != nil && !recreating && !old.External {
 		known = old
 	}
@@ -329,9 +329,8 @@ func (g *generator) proposeName(gl *goal, provider abi.Provider, seed []byte, an
 	return &proposal.Autonaming
 }
 
-// aliases returns the earlier URNs of the goal: those that it names, and those that follow from the earlier
-// URNs of its parent. A child that is named after its parent was so before: below "site", once "page", the
-// child "site-bucket" was "page-bucket".
+// aliases returns the earlier URNs of the goal: the ones it names, and the ones that follow from its parent's earlier URNs. A
+// child that is named after its parent was so before: below "site", once "page", the child "site-bucket" was "page-bucket".
 func (g *generator) aliases(gl *goal) []registration.Alias {
 	inherited := g.registrations.Aliases.Get(gl.parent)
 	var out []registration.Alias
@@ -474,7 +473,7 @@ type goal struct {
 	propDep map[string][]urn.URN // by top-level input
 	// ephemeral are the places of ephemeral values in the inputs.
 	ephemeral []property.Path
-	// by is what manages the resource, zero for components.
+	// by is the provider of the resource, zero for components.
 	by       providerRef
 	options  abi.ResourceOptions
 	position string

@@ -23,23 +23,23 @@ type ImportTarget struct {
 	Component bool
 	// Parent is recorded or imported as well; empty is the stack.
 	Parent urn.URN
-	// Provider is a recorded provider; empty is that of the parent, or the default one.
+	// Provider is a recorded provider. If it is empty, it is the parent's provider, or the default one.
 	Provider urn.URN
-	// Version is that of the default provider, empty for any.
+	// Version is the version of the default provider, empty for any.
 	Version string
-	// Package is what the package of the type is made of by parameters; nil for a provider's own package.
+	// Package has the parameters that make the package of the type; nil for a provider's own package.
 	Package *abi.RegisterPackageRequest
 	Protect bool
 	// Properties names the inputs to keep; none keep all that the provider returns.
 	Properties []string
-	// State is what another tool has recorded of the object, nil for nothing. The provider refreshes it, so it
-	// need not find the object by its ID alone. Inputs are those in it that a program would give.
+	// State is another tool's record of the object, nil if there is none. The provider refreshes it, so it need not find the
+	// object by its ID alone. Inputs are those in it that a program would give.
 	State, Inputs *property.Map
 	// Dependencies are recorded or imported as well.
 	Dependencies []urn.URN
 }
 
-// importAll imports parents and dependencies first, and what is left in parallel.
+// importAll imports parents and dependencies first, and the rest in parallel.
 func (d *deployment) importAll(ctx context.Context) error {
 	if err := d.readNaming(); err != nil {
 		return err

@@ -104,8 +104,8 @@ func (m *monitor) goal(ctx context.Context, req abi.RegisterResourceRequest) (*g
 	return gl, nil
 }
 
-// checkNames refuses what would make a URN that cannot be read back. The type of what a provider makes names its
-// package, so that it has three parts. A program's own components have types of any form, as in Pulumi.
+// checkNames refuses names that would make a URN that cannot be read back. The type of a provider's resource names its package,
+// so it has three parts. A program's own components have types of any form, as in Pulumi.
 func checkNames(typ, name string, provided bool) error {
 	switch read := urn.New("s", "p", "", typ, name); {
 	case name == "":
@@ -145,7 +145,7 @@ func (m *monitor) inherit(gl *goal) {
 	}
 }
 
-// errUnknownResult is what a function must not return when something is to be done with it.
+// errUnknownResult is the error of a function that returned unknown values where its result is needed.
 var errUnknownResult = errors.New("the provider returned unknown values")
 
 // functionCall returns the provider of a function and its request. The provider is nil if the result cannot be

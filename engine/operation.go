@@ -15,7 +15,7 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// Deployment is what an [Operation] works on: one stack, with its configuration, providers, and state.
+// Deployment is the subject of an [Operation]: one stack, with its configuration, providers, and state.
 type Deployment struct {
 	Project      string
 	Stack        string
@@ -56,7 +56,7 @@ type ConfigValue struct {
 	Secret bool
 }
 
-// Operation is what is done with a stack: [Up], [Refresh], [Destroy], [Import], or [Act].
+// Operation is a run on a stack: [Up], [Refresh], [Destroy], [Import], or [Act].
 type Operation interface {
 	// settings returns the deployment with the options of the operation.
 	settings(d Deployment, dryRun bool) (settings, error)
@@ -76,8 +76,8 @@ type Up struct {
 	Selection Selection
 	// Replace names resources that are replaced though nothing of them changed.
 	Replace []Pattern
-	// Plan is what the update does, and nothing else; nil leaves it free. A [PlanError]
-	// says where it would deviate, and stops it there.
+	// Plan limits the update to the planned steps; nil leaves it free. A [PlanError] says where it would deviate, and stops it
+	// there.
 	Plan *Plan
 	// DraftPlan has a preview make the plan that [Result] holds.
 	DraftPlan bool
@@ -89,9 +89,9 @@ type Up struct {
 	// UpdateOnImport updates an imported resource to what the program says, where it
 	// differs; else the import fails.
 	UpdateOnImport bool
-	// StopOnPending fails the deployment while there are creations that an earlier run did not
-	// finish, with a [PendingCreatesError]; without it they are a warning. An object that has all
-	// inputs of such a creation, those that its schema identifies it by among them, is taken over.
+	// StopOnPending fails the deployment while there are creations that an earlier run did not finish, with a
+	// [PendingCreatesError]; without it they are a warning. An object with all inputs of such a creation, including the ones that
+	// identify it in the schema, is taken over.
 	StopOnPending bool
 }
 
@@ -103,7 +103,7 @@ type Refresh struct {
 	Selection Selection
 	// ClearPendingCreates forgets creations that an earlier run did not finish.
 	ClearPendingCreates bool
-	// AdoptPendingCreates holds the IDs of what such creations have made.
+	// AdoptPendingCreates holds the IDs of the objects that such creations made.
 	AdoptPendingCreates map[urn.URN]string
 }
 

@@ -19,7 +19,7 @@ type recordedOption struct {
 	record func(*state.Resource, *abi.ResourceOptions)
 	// same reports whether two resources have the same.
 	same func(a, b *state.Resource) bool
-	// text is what a plan compares; nil if an update may deviate.
+	// text returns the text that a plan compares; nil if an update may deviate.
 	text func(*state.Resource) string
 }
 
@@ -98,7 +98,7 @@ func timeoutsText(res *state.Resource) string {
 	return fmt.Sprintf("create %vs, update %vs, delete %vs, read %vs", t.Create, t.Update, t.Delete, t.Read)
 }
 
-// hiddenPaths returns the properties whose differences are not shown, without texts that are no paths.
+// hiddenPaths returns the properties whose differences are not shown, without texts that are not paths.
 func hiddenPaths(o *abi.ResourceOptions) (paths []property.Path) {
 	for _, text := range o.HideDiffs {
 		if path, err := property.ParsePath(text); err == nil {

@@ -23,7 +23,7 @@ type PackageSpec struct {
 	Name string
 	// Version is a semantic version, empty for any.
 	Version string
-	// Digest is that of the module in the state, empty for the installed one.
+	// Digest is the digest of the module in the state, empty for the installed one.
 	Digest string
 	// Parameter makes the provider into another package; the zero Parameter does not.
 	Parameter Parameter
@@ -34,7 +34,7 @@ type PackageSpec struct {
 	Extension Parameter
 }
 
-// Parameter is what a provider was parameterized with: the package that it became or serves beside its own.
+// Parameter is the parameter of a provider: the package that it became, or serves beside its own.
 type Parameter struct {
 	Name    string
 	Version string
@@ -42,7 +42,7 @@ type Parameter struct {
 	Value string
 }
 
-// EnvVarMappings are lines SOURCE=TARGET, sorted: a provider sees the value of the variable SOURCE as that of TARGET, too.
+// EnvVarMappings are lines SOURCE=TARGET, sorted: a provider sees the value of the variable SOURCE under the name TARGET, too.
 type EnvVarMappings string
 
 // Map returns the targets by their sources.
@@ -176,8 +176,7 @@ func (p *packages) add(spec PackageSpec) (ref string) {
 	return ref
 }
 
-// spec returns what is wanted of a package: the registered one of the reference,
-// else the module of the package's own name.
+// spec returns the wanted package: the one registered under the reference, else the module of the package's own name.
 func (p *packages) spec(pkg, version, ref string) (PackageSpec, error) {
 	if ref == "" {
 		return PackageSpec{Name: pkg, Version: version}, nil
@@ -288,8 +287,7 @@ func Modules(s *state.Snapshot) []string {
 	return out
 }
 
-// specOf reads from a provider resource what package it is. Its digest counts
-// only for what is recorded, see recordedSpec.
+// specOf reads a provider resource's package. Its digest counts only for recorded resources, see recordedSpec.
 func specOf(typ string, inputs property.Map) (PackageSpec, error) {
 	pkg := strings.TrimPrefix(typ, providers.TypePrefix)
 	version, _ := inputs.Get(versionKey).Plain().AsString()

@@ -116,7 +116,7 @@ func (d *deployment) adoptEvident(ctx context.Context) error {
 	return nil
 }
 
-// doubtOwned notes that what is deleted with a resource may be gone as well, since a deletion of that was cut off.
+// doubtOwned notes that the resources deleted with an owner may be gone as well, because the owner's deletion was cut off.
 func (d *deployment) doubtOwned(owner urn.URN, op record.Operation) {
 	gone := map[urn.URN]bool{owner: true}
 	for changed := true; changed; {
@@ -273,8 +273,8 @@ func compareIdentity(described *schema.Resource, a, b property.Map) (different s
 	return different, known
 }
 
-// withoutMissing returns a resource of an earlier run without mentions of what is gone. The stack takes the
-// place of a parent that is gone.
+// withoutMissing returns a resource of an earlier run without mentions of missing resources. The stack takes the place of a
+// parent that is gone.
 func (d *deployment) withoutMissing(res *state.Resource) *state.Resource {
 	n := clone(res.MapURNs(func(m state.Mention) urn.URN {
 		if m.Role.Needed() && m.Role != state.RoleProvider && d.recorder.Lookup(m.URN) == nil {

@@ -21,13 +21,13 @@ import (
 	"github.com/husk-dev/husk/internal/base/jsonerror"
 )
 
-// Plan is what a preview found that an update would do. An update with a plan does nothing else: see [Up].
+// Plan has the steps that an update would take, as a preview found them. An update with a plan does nothing else: see [Up].
 type Plan struct {
 	Project, Stack string
 	Resources      map[urn.URN]*PlannedResource
 }
 
-// PlannedResource is what is to become of one resource.
+// PlannedResource is the plan for one resource.
 type PlannedResource struct {
 	// Goal is the resource as the program registers it, with its checked inputs; components and the stack
 	// have their outputs, too. Unknown parts may become anything. It is nil if the resource is not registered.
@@ -37,7 +37,7 @@ type PlannedResource struct {
 	// Unchecked says that the inputs of Goal are the program's own: the provider could not check them, since the preview
 	// did not know its configuration.
 	Unchecked bool
-	// Seed is what random parts of inputs are made from.
+	// Seed is the seed of random parts of inputs.
 	Seed []byte
 	// Actions run before and after the steps, in this order.
 	Actions []PlannedAction
@@ -52,14 +52,14 @@ type PlanError struct {
 	Actual, Planned string
 }
 
-// Error says what is planned, and what to do.
+// Error states the plan, and what to do.
 func (e *PlanError) Error() string {
 	actual, planned, at := excerpt.Pair(e.Actual, e.Planned)
 	return fmt.Sprintf("%s deviates from the plan: its %s is %s, and %s was planned%s: husk preview --save-plan makes a new plan",
 		e.URN, e.Part, actual, planned, excerpt.Where(at))
 }
 
-// none stands for what is not there in a [PlanError].
+// none stands for a missing value in a [PlanError].
 const none = "none"
 
 // allows reports whether a step of the resource is planned, or a stronger one.
@@ -79,7 +79,7 @@ func (p *PlannedResource) allows(op Op) bool {
 		return planned(OpRead, OpReadReplacement)
 	case OpRemovePendingReplace: // which forgets what a step has deleted that was planned
 		return planned(OpRemovePendingReplace, OpDeleteReplaced)
-	case OpDelete: // what was to go ahead of a replacement may go in the end, if the program does not have it
+	case OpDelete: // a deletion planned ahead of a replacement may come at the end, if the program lacks the resource
 		return planned(OpDelete) || p.Goal == nil && planned(OpDeleteReplaced) && planned(OpRemovePendingReplace)
 	default:
 		return planned(op)
@@ -121,11 +121,11 @@ func (p *PlannedResource) checkGoal(n *state.Resource) error {
 		checkProperties(n.URN, "", triggerProperty(n), triggerProperty(p.Goal)))
 }
 
-// plannedParts are what a plan compares beside options and properties.
+// plannedParts are the parts that a plan compares, beside options and properties.
 var plannedParts = []struct {
 	name string
 	text func(*state.Resource) string
-	// becomes, if set, reports whether what was planned may be something else after all.
+	// becomes, if set, reports whether the actual value may differ from the planned one.
 	becomes func(planned, actual string) bool
 }{
 	{name: "kind", text: kindOf},
@@ -163,7 +163,7 @@ func resolves(planned, actual string) bool {
 	return err == nil && err2 == nil && id == providers.UnknownID && was == is
 }
 
-// checkProperties compares properties with those that were planned.
+// checkProperties compares properties with the planned ones.
 func checkProperties(u urn.URN, in string, actual, planned property.Map) error {
 	var errs []error
 	for _, change := range property.Diff(planned, actual) {
@@ -208,7 +208,7 @@ func texts[S ~string](parts []S) []string {
 	return out
 }
 
-// planVersion is that of the files that [Plan.Encode] writes.
+// planVersion is the version of the files that [Plan.Encode] writes.
 const planVersion = 1
 
 // planFile is a plan as JSON. Goals are in the JSON of an exported state, with its encryption of secrets.
@@ -403,8 +403,8 @@ func (p *planning) seed(u urn.URN) []byte {
 	return seed
 }
 
-// registration holds a registration and its steps, of which none was taken yet, to the plan. n is its
-// goal, nil if that is not known, and inputs are the program's.
+// registration holds a registration and its steps to the plan. No step was taken yet. n is its goal, nil if that is not known,
+// and inputs are the program's.
 func (p *planning) registration(d *deployment, n *state.Resource, inputs property.Map, steps []*step) error {
 	if n == nil {
 		return nil
@@ -446,7 +446,7 @@ func (p *planning) registration(d *deployment, n *state.Resource, inputs propert
 	return nil
 }
 
-// withAlong returns steps with those that go along with them.
+// withAlong returns steps, and the steps that go along with them.
 func withAlong(steps []*step) []*step {
 	var out []*step
 	for _, s := range steps {
@@ -474,8 +474,8 @@ func (p *planning) outputs(u urn.URN, outputs property.Map) error {
 	return nil
 }
 
-// deletions holds the deletions after the program to the plan. A planned deletion of what is gone already
-// is no deviation.
+// deletions holds the deletions after the program to the plan. A planned deletion of a resource that is already gone does not
+// deviate.
 func (p *planning) deletions(d *deployment, going []*state.Resource) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 // PolicyError is a mandatory violation of a policy.
 type PolicyError struct{ Violation analysis.Violation }
 
-// Error says what is violated, by what, and how.
+// Error names the violated policy and the resource, and describes the violation.
 func (e *PolicyError) Error() string {
 	v := e.Violation
 	what := "the stack"
@@ -86,7 +86,7 @@ func (g *generator) remediate(ctx context.Context, gl *goal, provider abi.Provid
 	return again, corrections, nil
 }
 
-// correction is what came of the policies that correct a resource: one of the two.
+// correction is the outcome of the policies that correct a resource: one of the two.
 type correction struct {
 	remediation *analysis.Remediation
 	violation   *analysis.Violation
@@ -134,7 +134,7 @@ func (g *generator) analyze(ctx context.Context, n *state.Resource, id string, c
 	return g.reportViolations(append(violations, found...))
 }
 
-// reportViolations reports violations. The error is that of mandatory ones, unless a preview continues.
+// reportViolations reports violations. It returns an error for mandatory ones, unless a preview continues.
 func (g *generator) reportViolations(violations []analysis.Violation) error {
 	var errs []error
 	for _, v := range violations {

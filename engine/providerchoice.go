@@ -72,7 +72,7 @@ func (d *deployment) load(ctx context.Context, spec PackageSpec) (p abi.Provider
 			if e, ok := errors.AsType[*secrets.Error](cause); ok {
 				cause = e
 			}
-			d.warn("", "the stack %s is read without what is secret in its outputs (%s): %v", stack, strings.Join(outputs, ", "), cause)
+			d.warn("", "the stack %s is read without its secret outputs (%s): %v", stack, strings.Join(outputs, ", "), cause)
 		}
 		p = builtin.New(stacks, d.lookupRegistered)
 	} else if p, err = d.Providers.Load(ctx, spec); err != nil {
@@ -97,7 +97,7 @@ func (d *deployment) lookupRegistered(u urn.URN) (builtin.Registered, bool) {
 	return builtin.Registered{ID: id, State: res.Outputs}, true
 }
 
-// providerRequest is what a resource or function says of its provider.
+// providerRequest is a resource's or function's choice of provider.
 type providerRequest struct {
 	token      string
 	version    string
@@ -204,9 +204,9 @@ func (d *deployment) aboutConfig(ctx context.Context, u urn.URN, pkg string, err
 	return d.AtConfig(at, err)
 }
 
-// WithContents returns a provider that gets assets as in a deployment: what is new in a request gets its hash
-// and can be read from the source during the call; old values keep only the hash. It is for callers without a
-// deployment, such as tests. A file in a request is read, unless a response of the provider named it first.
+// WithContents returns a provider that gets assets as in a deployment: new assets in a request get their hashes and can be read
+// from the source during the call; old ones keep only the hash. It is for callers without a deployment, such as tests. A file in
+// a request is read, unless a response of the provider named it first.
 //
 // The provider is an [io.Closer], which closes p if that can be closed.
 func WithContents(p abi.Provider, source contents.Source) abi.Provider {
@@ -237,8 +237,8 @@ func WithContents(p abi.Provider, source contents.Source) abi.Provider {
 // first resource of it, under the reference that the resource keeps, so the state alone is enough to
 // manage the resource.
 
-// providerRef is what manages a resource or runs a function: the reference of a provider, and that of its
-// extension, empty for none.
+// providerRef names the provider that manages a resource or runs a function: its reference, and the reference of its extension,
+// empty for none.
 type providerRef struct{ provider, extension string }
 
 // resolveProvider returns the configured provider, which knows the extension.

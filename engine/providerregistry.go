@@ -33,7 +33,7 @@ type providerRegistry struct {
 	abi.Unimplemented
 	// loadModule makes an unconfigured provider, not yet parameterized.
 	loadModule func(context.Context, PackageSpec) (abi.Provider, error)
-	secrets    *redact.Secrets // learns what providers are told
+	secrets    *redact.Secrets // learns the secrets passed to providers
 	// withheld has the inputs of resources that are not recorded.
 	withheld ephemeral.Values
 
@@ -51,8 +51,8 @@ type configuredProvider struct {
 	// loaded is the provider itself, also if a preview cannot configure it.
 	loaded *providers.Session
 	inputs property.Map
-	// extensions holds the sessions for extensions by reference, and names the names of those that
-	// session itself serves.
+	// extensions holds the sessions for extensions by reference. names has the names of the extensions that session itself
+	// serves.
 	extensions locked.Once[string, abi.Provider]
 	names      locked.Map[string, bool]
 }

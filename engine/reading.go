@@ -314,7 +314,7 @@ type ImportDifference struct {
 
 // Error lists what differs.
 func (e *ImportDifference) Error() string {
-	msg := fmt.Sprintf("cannot import %q: the inputs in the program differ from those of the object; change them to match:", e.ID)
+	msg := fmt.Sprintf("cannot import %q: the inputs in the program differ from the object's; change them to match:", e.ID)
 	for _, c := range e.Changes {
 		old, new, at := excerpt.Pair(cmp.Or(c.Old, "(none)"), cmp.Or(c.New, "(none)"))
 		msg += fmt.Sprintf("\n  %s: is %s, the program says %s%s", c.Path, old, new, excerpt.Where(at))

@@ -189,7 +189,8 @@ func (d *deployment) forgetGone(ctx context.Context) error {
 		left = append(left, res)
 	}
 	for _, res := range left {
-		// An old copy of what is gone is what other old copies mean, and what was last changed before its successor was made.
+		// An old copy of a missing resource is meant by other old copies, and by resources that were last changed before its
+		// successor was made.
 		means := func(u urn.URN) bool { return exists[u] && (res.Delete || gone[u] == nil || isLater(gone[u], res)) }
 		n := res.MapURNs(func(m state.Mention) urn.URN {
 			if means(m.URN) || !m.Role.Needed() {

@@ -36,7 +36,7 @@ func (g *generator) replace(ctx context.Context, gl *goal, provider abi.Provider
 		return nil, err
 	}
 	n := gl.state(checked)
-	n.ImportID = gl.options.ImportID // what was imported is replaced, and not imported again
+	n.ImportID = gl.options.ImportID // an imported resource is replaced, not imported again
 	if err := g.analyze(ctx, n, "", corrections); err != nil {
 		return nil, err
 	}

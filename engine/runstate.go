@@ -23,7 +23,7 @@ import (
 	"github.com/husk-dev/husk/internal/base/jsonerror"
 )
 
-// run is what is known of a run when it begins, but for the mode. All parts of the run share it.
+// run is the state of a run that is fixed when it begins, except the mode. All parts of the run share it.
 type run struct {
 	settings
 	dryRun bool
@@ -46,7 +46,7 @@ type events struct {
 	policyCounts *PolicyCounts // nil if there are no policies
 }
 
-// mode is what the registrations of the program are for.
+// mode is the purpose of the program's registrations.
 type mode int
 
 const (
@@ -102,8 +102,8 @@ func rootOf[K any](resources iter.Seq2[K, *state.Resource]) *state.Resource {
 	return nil
 }
 
-// begin sets when the run began: after all that is recorded, though another machine whose clock is ahead has recorded it. Times
-// tell what was made first.
+// begin sets the start time of the run: after all recorded times, even of another machine whose clock is ahead. Times decide
+// which of two objects was made first.
 func (r *run) begin(snapshot *state.Snapshot) {
 	r.began = r.now()
 	follow := func(res *state.Resource) {

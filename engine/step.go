@@ -29,7 +29,7 @@ type step struct {
 	provider abi.Provider
 	// diff explains updates and replacements.
 	diff diff
-	// along are the deletions of what goes with the resource that this one deletes.
+	// along are the deletions of resources that go with the one that this step deletes.
 	along []*step
 	// oldAlong are old copies that go along, whose own steps are later and delete nothing.
 	oldAlong []*state.Resource
@@ -37,7 +37,7 @@ type step struct {
 	replacing bool
 	// finished, if set, is called when the chain that begins with this step has ended.
 	finished func()
-	// result is what a refresh came to: same, update, or delete.
+	// result is the outcome of a refresh: same, update, or delete.
 	result Op
 	// next is the step that this one makes necessary, once it is done.
 	next *step
@@ -75,8 +75,7 @@ func (e *StepError) Error() string {
 	return subject(string(e.Op), verb(e.Op), e.Resource.Type, e.Resource.URN.Name(), e.Err) + ": " + e.Err.Error()
 }
 
-// subject returns what was done to which resource, for its error. An error of the provider's own method
-// has the verb already.
+// subject names the operation and the resource, for an error. An error of the provider's own method has the verb already.
 func subject(method, verb, typ, name string, err error) string {
 	what := fmt.Sprintf("%s %q", typ, name)
 	if e, ok := errors.AsType[*abi.Error](err); ok && e.Method == method {
@@ -101,7 +100,7 @@ func verb(op Op) string {
 	}
 }
 
-// execute runs a step and those that go along with it, with their events around them.
+// execute runs a step and the steps that go along with it, with their events around them.
 func (d *deployment) execute(ctx context.Context, s *step) error {
 	if err := d.beginAlong(ctx, s); err != nil {
 		s.failed = true
@@ -368,8 +367,8 @@ func (d *deployment) nothingGoesAlong(o *state.Resource) error {
 	if other := d.claimant(o); other != nil {
 		why = fmt.Sprintf("it is %s as well, which stays", other.URN)
 	}
-	return fmt.Errorf("the object %q is not deleted, since %s, so neither is what goes with it: all of them stay in the state; "+
-		"run the command again, which deletes what goes with it by itself", o.ID, why)
+	return fmt.Errorf("the object %q is not deleted, since %s, so neither are the resources that go with it: all of them stay in the state; "+
+		"run the command again, which deletes each of them by itself", o.ID, why)
 }
 
 // leaving is the change that ends a deletion: the resource and all that it takes along leave the state or, ahead of

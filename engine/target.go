@@ -199,7 +199,7 @@ func (g *generator) leaveUnselectedComponent(gl *goal) (left bool, err error) {
 	return true, nil
 }
 
-// leaveUnselectedRead decides a read that is not selected, or that needs what is not created. A managed resource
+// leaveUnselectedRead decides a read that is not selected, or that needs a resource that is not created. A managed resource
 // stays; a new read, which changes nothing, is made all the same.
 func (g *generator) leaveUnselectedRead(gl *goal, old *state.Resource, id string) (steps []*step, left bool) {
 	s := g.selection

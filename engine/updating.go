@@ -102,7 +102,7 @@ func union(a, b []urn.URN) []urn.URN {
 	return out
 }
 
-// stableOutputs adds to the outputs of a previewed update those that the provider is sure not to change.
+// stableOutputs adds to the outputs of a previewed update the ones that the provider is sure not to change.
 func stableOutputs(s *step, outputs property.Map) property.Map {
 	if s.op != OpUpdate || s.old == nil {
 		return outputs

@@ -342,7 +342,7 @@ func (e *PrecompiledError) Error() string {
 		}
 		fmt.Fprintf(&b, "it was compiled for the %s %s, and here it is %s", d.What, cmp.Or(d.Compiled, "(none)"), cmp.Or(d.Here, "(none)"))
 	}
-	b.WriteString(": compile it again with `husk provider compile`, by this version of Husk and on a machine like this one, as there is no compiling for others")
+	b.WriteString(": compile it again with `husk provider compile`, by this version of Husk and on a machine like this one, because code cannot be compiled for another kind of machine")
 	return b.String()
 }
 

@@ -158,7 +158,7 @@ func (c *Config) ofProvider(own map[string]uint64) (*Config, error) {
 	}
 	changed.limits = changed.settings.Set()
 	if own, most := changed.memoryBytes(), c.memoryBytes(); own > most {
-		return nil, fmt.Errorf("the limit %q is %d bytes, and that of the host is %d", "memory", own, most)
+		return nil, fmt.Errorf("the limit %q is %d bytes, but the host's is %d", "memory", own, most)
 	}
 	return &changed, nil
 }

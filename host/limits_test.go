@@ -458,7 +458,7 @@ func TestLimitsThatAProviderCannotHave(t *testing.T) {
 		"total-memory":   `the limit "total-memory" cannot be set for one provider`,
 		"module-size":    `the limit "module-size" cannot be set for one provider`,
 		"table-elements": `the limit "table-elements" cannot be set for one provider`,
-		"memory":         `the limit "memory" is 2097152 bytes, and that of the host is 1048576`,
+		"memory":         `the limit "memory" is 2097152 bytes, but the host's is 1048576`,
 	} {
 		_, err := module.NewProvider(t.Context(), host.ProviderOptions{Name: "hand", Limits: map[string]uint64{name: 2 << 20}})
 		require.EqualError(t, err, "the limits of the provider hand: "+want)

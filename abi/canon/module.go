@@ -135,7 +135,7 @@ func splitModule(name string) (iface, version string) {
 
 var (
 	// ErrNotProvider is a module that exports nothing of the contract.
-	ErrNotProvider = errors.New("the module is no provider: it exports no interface " + Package + "/provider (nor is it a policy pack)")
+	ErrNotProvider = errors.New("the module is not a provider: it exports no interface " + Package + "/provider (nor is it a policy pack)")
 	// ErrTwoWorlds is a module that is a provider and a policy pack.
 	ErrTwoWorlds = errors.New("the module is a provider and a policy pack at once: build two modules")
 )

@@ -36,7 +36,7 @@ func TestCheckExports(t *testing.T) {
 		"a provider": {func(map[string]canon.Signature) {}, ""},
 		"no provider": {
 			func(e map[string]canon.Signature) { clear(e) },
-			"the module is no provider: it exports no interface husk:provider/provider (nor is it a policy pack)"},
+			"the module is not a provider: it exports no interface husk:provider/provider (nor is it a policy pack)"},
 		"a provider and a policy pack": {
 			func(e map[string]canon.Signature) { maps.Copy(e, provided(canon.WorldPolicy)) },
 			"the module is a provider and a policy pack at once: build two modules"},

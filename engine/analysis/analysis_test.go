@@ -159,7 +159,7 @@ func TestPacksThatBreakTheContract(t *testing.T) {
 	}
 	for want, pack := range map[string]canned{
 		"it has no name":                                      {},
-		`"all" is no name for a policy`:                       {who: house(abi.PolicyRule{Name: "all"})},
+		`"all" is not a valid name for a policy`:              {who: house(abi.PolicyRule{Name: "all"})},
 		"it has two policies adviser":                         {who: house(adviser, adviser)},
 		"its schema cannot be read":                           {who: house(abi.PolicyRule{Name: "a", ConfigSchema: "{"})},
 		`house 1.0.0 answers for a policy "b"`:                {who: house(adviser), analyzed: violated(abi.PolicyViolation{Rule: "b"})},

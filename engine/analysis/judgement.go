@@ -21,7 +21,7 @@ type Source struct {
 
 func (s Source) String() string { return s.Policy + " of " + s.Pack + " " + s.Version }
 
-// Violation is what is wrong with a resource, or with the stack if URN is empty.
+// Violation is a fault of a resource, or of the stack if URN is empty.
 type Violation struct {
 	Source
 	// Mandatory violations stop their step, others are shown.

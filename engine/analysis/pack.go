@@ -52,7 +52,7 @@ type Panel struct {
 type opened struct {
 	Info
 	policy abi.Policy
-	// actions are what the policies that are not disabled do.
+	// actions are the combined actions of the policies that are not disabled.
 	actions abi.PolicyActions
 }
 
@@ -142,7 +142,7 @@ func (o *opened) wellFormed() error {
 	for _, r := range o.Rules {
 		switch {
 		case r.Name == "" || r.Name == All:
-			return fmt.Errorf("%q is no name for a policy", r.Name)
+			return fmt.Errorf("%q is not a valid name for a policy", r.Name)
 		case names[r.Name]:
 			return fmt.Errorf("it has two policies %s", r.Name)
 		}

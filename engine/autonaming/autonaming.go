@@ -17,7 +17,7 @@ import (
 // Key is the configuration key that holds the policy, as JSON.
 const Key = "pulumi:autonaming"
 
-// Names are what the patterns of a policy can refer to beside the resource.
+// Names are the values that the patterns of a policy can refer to, beside the resource.
 type Names struct {
 	Organization, Project, Stack string
 	// Config finds the value of a configuration key by its full name.
@@ -30,7 +30,7 @@ type Policy struct {
 	providers map[string]provider
 }
 
-// provider is what a policy says of one package.
+// provider is the policy's part for one package.
 type provider struct {
 	rule
 	resources map[string]rule

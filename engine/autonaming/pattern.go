@@ -32,7 +32,7 @@ type part struct {
 	count    int
 }
 
-// parsePattern reads a pattern, and fills in what is the same for all resources of the stack.
+// parsePattern reads a pattern, and fills in the parts that are the same for all resources of the stack.
 func parsePattern(text string, names Names) (pattern, error) {
 	if text == "" {
 		return nil, errors.New("the pattern is empty")
@@ -89,8 +89,8 @@ func parsePart(expression string, names Names) (part, error) {
 	return part{alphabet: alphabet, count: count}, nil
 }
 
-// configured returns the value of a configuration key, by its full name or that within the project. It refuses
-// secrets, which names are no place for.
+// configured returns the value of a configuration key, by its full name or its name within the project. It refuses secrets,
+// because names are public.
 func configured(key string, names Names) (part, error) {
 	full := key
 	if !strings.Contains(key, ":") {

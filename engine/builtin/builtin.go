@@ -36,7 +36,7 @@ func New(stacks Stacks, registered func(urn.URN) (Registered, bool)) *Provider {
 	return &Provider{stacks: stacks, registered: registered, schema: Schema()}
 }
 
-// Handshake names no package: the engine is no plugin that a state lists.
+// Handshake names no package: a state does not list the engine as a plugin.
 func (p *Provider) Handshake(_ context.Context, req abi.HandshakeRequest) (abi.HandshakeResponse, error) {
 	return abi.HandshakeResponse{Features: req.Features}, nil
 }

@@ -76,7 +76,7 @@ func (s Stacks) load(ctx context.Context, text string) (snapshot *state.Snapshot
 	return snapshot, name, sealed, err
 }
 
-// unsealed returns outputs without what is sealed, and the paths of that. A list with something sealed is left out as a
+// unsealed returns outputs without the sealed values, and the paths of these. A list with something sealed is left out as a
 // whole, so that no element takes another's place.
 func unsealed(outputs property.Map, at property.Path) (kept property.Map, sealed []string) {
 	kept = outputs
@@ -115,7 +115,7 @@ func (s Stacks) known(ctx context.Context) string {
 	return "; there are " + strings.Join(names, ", ")
 }
 
-// outputs returns the outputs of a stack, and the paths of what is left out because the stack's key is not at hand.
+// outputs returns the outputs of a stack, and the paths of the secrets that are left out because the stack's key is not at hand.
 func (s Stacks) outputs(ctx context.Context, name string) (outputs property.Map, left []string, err error) {
 	snapshot, stack, sealed, err := s.load(ctx, name)
 	if err != nil {

@@ -66,8 +66,8 @@ type Monitor interface {
 
 	// Foreign returns an asset or archive whose path or URL the program has from somebody else: a
 	// provider, a function, another stack, or a file. It has its hash, and is read within the bounds of
-	// [github.com/husk-dev/husk/engine/contents.Source]. named is what the program wrote of a URL, up to
-	// the foreign part.
+	// [github.com/husk-dev/husk/engine/contents.Source]. named is the part of a URL that the program wrote itself, before the
+	// foreign part.
 	Foreign(ctx context.Context, v property.Value, named string) (property.Value, error)
 
 	// OpenForeign begins to read a file whose path the program has from somebody else.
@@ -162,7 +162,7 @@ type Failure struct {
 	Errors []error
 }
 
-// Identity is what a transform cannot change of a resource.
+// Identity is the part of a resource that a transform cannot change.
 type Identity struct {
 	Type   string
 	Name   string
@@ -170,7 +170,7 @@ type Identity struct {
 	Parent urn.URN
 }
 
-// Declaration is what a transform can change of a resource.
+// Declaration is the part of a resource that a transform can change.
 type Declaration struct {
 	// Inputs carry the resources that they come from as outputs.
 	Inputs  property.Map

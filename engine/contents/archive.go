@@ -16,9 +16,8 @@ import (
 )
 
 // OpenArchive begins to read an archive as one file of a format. Another format is packed while it is
-// read: files keep their names and contents, not their permissions and times, so that the same files make
-// the same archive. Of files with the same name the first is taken. It reports whether the archive's hash
-// is that of the bytes read.
+// read: files keep their names and contents, not their permissions and times, so that the same files make the same archive. Of
+// files with the same name the first is taken. It reports whether the bytes read have the archive's hash.
 func (s Source) OpenArchive(ctx context.Context, a property.Archive, format Format) (r io.ReadCloser, hashed bool, err error) {
 	has, err := formatOf(a)
 	if err != nil {

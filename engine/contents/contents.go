@@ -19,13 +19,13 @@ import (
 	"github.com/husk-dev/husk/internal/base/confined"
 )
 
-// Limits on what is read. The network may fill a disk, and a file be compressed a million times.
+// Limits on reading. The network may fill a disk, and a file be compressed a million times.
 const (
 	// MaxBytes bounds one asset, and the files of one archive, in bytes: the largest single upload of AWS
 	// S3 is 5 GiB.
 	MaxBytes = 5 << 30
 
-	// MaxDownload bounds what is read of one URL, in bytes.
+	// MaxDownload bounds the contents of one URL, in bytes.
 	MaxDownload = 1 << 30
 
 	// MaxEntries bounds the files and directories of one archive. Dependencies of Node.js are up to 100,000.
@@ -45,7 +45,7 @@ const (
 type Source struct {
 	// Root opens the paths that the program chose, as far as its project is trusted; nil for the file system.
 	Root *projectroot.Root
-	// Dir is the directory of relative paths, that of the process if it is empty.
+	// Dir is the base of relative paths. If it is empty, they are relative to the working directory.
 	Dir string
 	// Fetch gets http and https URLs; nil gets none.
 	Fetch Fetch
@@ -61,7 +61,7 @@ type Source struct {
 	bounds *confined.Dir
 }
 
-// ErrElided is an asset or archive of which there is only the hash.
+// ErrElided is the error for an asset or archive whose contents are unknown: only its hash is there.
 var ErrElided = errors.New("its contents are not known, only their hash")
 
 // OpenAsset begins to read an asset.
@@ -92,9 +92,9 @@ func (s Source) asset(ctx context.Context, a property.Asset) (blob, error) {
 	return s.blob(ctx, a, false)
 }
 
-var errForeignFile = errors.New("its URL is that of a file, and the program did not choose it: use fn::fileAsset or fn::fileArchive with a path in the project")
+var errForeignFile = errors.New("its URL names a file, and the program did not choose it: use fn::fileAsset or fn::fileArchive with a path in the project")
 
-var errUntrustedFile = errors.New("its URL is that of a file, and the project is not trusted: use fn::fileAsset or fn::fileArchive with a path in the project, " + ifTrusted)
+var errUntrustedFile = errors.New("its URL names a file, and the project is not trusted: use fn::fileAsset or fn::fileArchive with a path in the project, " + ifTrusted)
 
 // blob finds an asset, or an archive that is a file.
 func (s Source) blob(ctx context.Context, a property.Asset, archive bool) (blob, error) {
@@ -166,7 +166,7 @@ func (s Source) fileBlob(path string) (blob, error) {
 	}}, nil
 }
 
-// pathError says what is wrong with a path, in fewer words than package os.
+// pathError describes an error of a path in fewer words than package os.
 func pathError(path string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

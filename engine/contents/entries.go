@@ -126,9 +126,9 @@ func (w *walk) entry(e entry) error {
 	return w.visit(e)
 }
 
-// directory visits the files of a directory as Pulumi does: links to files are files, and links to
-// directories and what is called .pulumi are left out. So is .husk, which changes with each run. If the path is foreign, so are files that are
-// withheld, and links must not lead outside.
+// directory visits the files of a directory as Pulumi does: links to files are files, and links to directories and entries named
+// .pulumi are left out. So is .husk, which changes with each run. If the path is foreign, so are files that are withheld, and
+// links must not lead outside.
 func (w *walk) directory(ctx context.Context, dir, prefix string, foreign bool) error {
 	info, err := w.source.files().Stat(dir)
 	if err != nil {
@@ -209,7 +209,7 @@ func (w *walk) withheld(path string, foreign bool) bool {
 func checkMemberName(name string) error {
 	clean := path.Clean(name)
 	if clean == ".." || strings.HasPrefix(clean, "../") || strings.ContainsRune(name, 0) {
-		return fmt.Errorf("%q is no name for a member of an archive: it leads out of it", name)
+		return fmt.Errorf("%q is not a valid name in an archive: it leads out of the archive", name)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 // Fetch begins to read what an http or https URL names. The caller closes it.
 type Fetch func(context.Context, Remote) (io.ReadCloser, error)
 
-// Remote is what is to be fetched.
+// Remote is a URL to fetch.
 type Remote struct {
 	URL *url.URL
 	// Named is the host and port that the program itself wrote, empty for none. A connection to it may go

@@ -44,7 +44,7 @@ func (s Source) foreign(p Place) (named string, foreign bool) {
 	return s.Foreign(p)
 }
 
-// dir is what foreign paths stay in.
+// dir returns the directory that foreign paths stay in.
 func (s Source) dir() (confined.Dir, error) {
 	if s.bounds != nil {
 		return *s.bounds, nil
@@ -104,13 +104,13 @@ func (s Source) openForeign(path string) (*os.File, error) {
 	return dir.Open(path)
 }
 
-// ifTrusted is what users can do who trust a project.
+// ifTrusted is the advice for users who trust the project.
 const ifTrusted = "or, if you trust the project, run it without --untrusted-project, or at a worker with --trusted"
 
 // isUntrusted reports whether all that the program writes is foreign, because the project is somebody else's.
 func (s Source) isUntrusted() bool { return s.Root != nil && !s.Root.Trusted() }
 
-// foreignError says what is wrong with a foreign path.
+// foreignError describes an error of a foreign path.
 func (s Source) foreignError(path string, err error) error {
 	if errors.Is(err, confined.ErrOutside) && s.isUntrusted() {
 		return fmt.Errorf("%s is not read: the project is not trusted, and %w: name a file of the project, %s", path, err, ifTrusted)
@@ -124,7 +124,7 @@ func (s Source) foreignError(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// remoteOf returns what is fetched of a URL.
+// remoteOf returns the request for a URL.
 func (s Source) remoteOf(u *url.URL, named string, foreign bool) Remote {
 	r := Remote{URL: u, Foreign: foreign, Untrusted: s.isUntrusted()}
 	if !foreign {

@@ -99,7 +99,7 @@ func TestWhatAnUntrustedProjectIsTold(t *testing.T) {
 	const advice = "or, if you trust the project, run it without --untrusted-project, or at a worker with --trusted"
 	for want, a := range map[string]property.Asset{
 		"../../outside/secret is not read: the project is not trusted, and it is outside of the directory of the project":              {Source: property.SourcePath, Path: "../../outside/secret"},
-		"its URL is that of a file, and the project is not trusted: use fn::fileAsset or fn::fileArchive with a path":                  {Source: property.SourceURI, URI: "file:///etc/passwd"},
+		"its URL names a file, and the project is not trusted: use fn::fileAsset or fn::fileArchive with a path":                       {Source: property.SourceURI, URI: "file:///etc/passwd"},
 		"127.0.0.1 is this machine, and the project is not trusted, so that its URLs lead to the Internet alone: use fn::fileAsset or": {Source: property.SourceURI, URI: "http://127.0.0.1:1/x"},
 	} {
 		_, err := s.OpenAsset(t.Context(), a)
@@ -211,8 +211,8 @@ func TestForeignURLs(t *testing.T) {
 		{"http://10.0.0.1/", "", "10.0.0.1 is in a private network"},
 		{"http://0.0.0.0:1/", "", "0.0.0.0 is this machine"},
 		{"http://[::ffff:127.0.0.1]:1/", "", "127.0.0.1, which is this machine"},
-		{"file:///etc/passwd", "", "its URL is that of a file, and the program did not choose it"},
-		{"file://localhost/etc/passwd", "file://localhost/", "its URL is that of a file, and the program did not choose it"},
+		{"file:///etc/passwd", "", "its URL names a file, and the program did not choose it"},
+		{"file://localhost/etc/passwd", "file://localhost/", "its URL names a file, and the program did not choose it"},
 		{"ftp://" + host + "/a", "", "which must be http, https, or file"},
 
 		// The program wrote the whole host, and somebody else the rest.

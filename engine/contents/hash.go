@@ -21,9 +21,8 @@ func (s Source) HashAsset(ctx context.Context, a property.Asset) (string, error)
 	return sum(ctx, r)
 }
 
-// HashArchive returns the SHA-256 of an archive in lower-case hex: of a tar, gzipped tar, or zip file
-// that of the file, of others that of the tar file that OpenArchive makes (EnsureHash in
-// sdk/go/common/resource/archive of Pulumi).
+// HashArchive returns the SHA-256 of an archive in lower-case hex: for a tar, gzipped tar, or zip file it is the hash of the
+// file, otherwise of the tar file that OpenArchive makes (EnsureHash in sdk/go/common/resource/archive of Pulumi).
 func (s Source) HashArchive(ctx context.Context, a property.Archive) (string, error) {
 	format, err := formatOf(a)
 	if err != nil {

@@ -67,7 +67,7 @@ func (r *atMost) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// spool keeps what is read in a temporary file, so that its size is known.
+// spool copies the blob to a temporary file, so that its size is known.
 func spool(ctx context.Context, from blob) (_ blob, err error) {
 	r, err := from.open()
 	if err != nil {

@@ -29,7 +29,7 @@ type File struct {
 // Resource is one object to import, or a component, which is only a parent.
 type Resource struct {
 	Type string `json:"type"`
-	// Name is unique in the file, and is what generated code calls this resource.
+	// Name is unique in the file. Generated code calls this resource by it.
 	Name string `json:"name"`
 	ID   string `json:"id,omitempty"`
 	// Parent and Provider are names of the table or, for a parent, of the file.
@@ -73,8 +73,8 @@ func (f *File) Encode() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Targets returns what an import of the file takes over, in the file's order. root is the stack's own URN, the
-// parent of what has none.
+// Targets returns the objects that an import of the file takes over, in the file's order. root is the stack's own URN, the parent
+// of resources without one.
 func (f *File) Targets(root urn.URN, protect bool) ([]engine.ImportTarget, error) {
 	r := resolver{file: f, root: root, at: make(map[string]int), urns: make(map[string]urn.URN), busy: make(map[string]bool)}
 	for i, res := range f.Resources {
@@ -121,16 +121,16 @@ func (r *resolver) claim(i int, res Resource) error {
 	case twice || recorded:
 		return fmt.Errorf("%q names two resources: give one of them another name, and its own as logicalName", res.Name)
 	case res.ID == Placeholder:
-		return fmt.Errorf("the ID of %q is still %s: write that of the object to import", res.Name, Placeholder)
+		return fmt.Errorf("the ID of %q is still %s: write the ID of the object to import", res.Name, Placeholder)
 	case res.Component && res.ID != "":
 		return fmt.Errorf("%q is a component, which has no ID", res.Name)
 	case !res.Component && res.ID == "":
-		return fmt.Errorf("%q has no ID: write that of the object to import", res.Name)
+		return fmt.Errorf("%q has no ID: write the ID of the object to import", res.Name)
 	}
 	return nil
 }
 
-// urn returns the URN of a name, which is that of the parent of child.
+// urn returns the URN of the resource name, the parent of child.
 func (r *resolver) urn(name, child string) (urn.URN, error) {
 	if u, ok := r.file.NameTable[name]; ok {
 		return u, nil
@@ -173,7 +173,7 @@ func (r *resolver) provider(res Resource) urn.URN {
 	return u
 }
 
-// Names are what the file calls the resources of its table, by URN.
+// Names returns the file's names of the resources in its table, by URN.
 func (f *File) Names() map[urn.URN]string {
 	out := make(map[urn.URN]string, len(f.NameTable))
 	for _, name := range slices.Backward(slices.Sorted(maps.Keys(f.NameTable))) {

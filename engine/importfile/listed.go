@@ -9,7 +9,8 @@ import (
 	"github.com/husk-dev/husk/engine"
 )
 
-// Listed collects a file of what a preview would create from its events. The zero Listed is ready to use.
+// Listed collects, from a preview's events, an import file of the resources that would be created. The zero Listed is ready to
+// use.
 type Listed struct {
 	file  File
 	names map[urn.URN]string
@@ -74,7 +75,7 @@ func (l *Listed) mention(u urn.URN) string {
 	return name
 }
 
-// File returns what was collected, sorted by name.
+// File returns the collected resources, sorted by name.
 func (l *Listed) File() *File {
 	f := l.file
 	f.Resources = slices.SortedFunc(slices.Values(f.Resources), func(a, b Resource) int { return strings.Compare(a.Name, b.Name) })

@@ -61,7 +61,7 @@ func withProvider(text []byte, entry string) ([]byte, error) {
 		return nil, err
 	}
 	if len(document.Content) == 0 || document.Content[0].Kind != yaml.MappingNode {
-		return nil, errors.New("the file is no mapping")
+		return nil, errors.New("the file is not a mapping")
 	}
 	root := document.Content[0]
 	lines := strings.SplitAfter(string(text), "\n")
@@ -186,7 +186,7 @@ func withPackage(text []byte, name, entry string) ([]byte, error) {
 		return nil, err
 	}
 	if len(document.Content) == 0 || document.Content[0].Kind != yaml.MappingNode {
-		return nil, errors.New("the file is no mapping")
+		return nil, errors.New("the file is not a mapping")
 	}
 	root := document.Content[0]
 	lines := strings.SplitAfter(string(text), "\n")

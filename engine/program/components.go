@@ -17,11 +17,11 @@ type Component struct {
 	// Package and Name make the component's type; see [Component.Token].
 	Package, Name string
 	Description   string
-	// Version is that of its package, empty if there is none.
+	// Version is its package's version, empty if there is none.
 	Version string
 	// Inputs are the component's inputs, in the order of the file. One without a default must be given.
 	Inputs []ConfigDeclaration
-	// Template is what the component is made of.
+	// Template has the component's resources and outputs.
 	Template Template
 	// Dir is where relative paths of files begin.
 	Dir      string
@@ -147,8 +147,8 @@ func (d *decoder) localPackage(at *yaml.Node, p *Package) bool {
 	return true
 }
 
-// yamlPackage reads a package from the files in its directory, of which text is the PulumiPlugin.yaml, if its runtime is
-// yaml. ok is false if it has mistakes.
+// yamlPackage reads a package from the files in its directory, if its runtime is yaml. text is its PulumiPlugin.yaml. ok is false
+// if it has mistakes.
 func (d *decoder) yamlPackage(at *yaml.Node, p *Package, dir string, text []byte) (runtime string, ok bool) {
 	file := d.project.newFile(filepath.Join(dir, pluginFile), text)
 	root, err := source.Parse(file, text)

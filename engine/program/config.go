@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// ConfigDeclaration is what a project file says about one configuration key.
+// ConfigDeclaration is a project file's declaration of one configuration key.
 type ConfigDeclaration struct {
 	// Key is the full name, <namespace>:<key>.
 	Key string

@@ -24,7 +24,7 @@ func (p *Project) ConfigPath(text string) (key string, rest property.Path, err e
 	}
 	name, ok := path[0].Key()
 	if !ok || slices.ContainsFunc(path, func(s property.Segment) bool { return s.IsWildcard() }) {
-		return "", nil, fmt.Errorf("the path %s is not that of one configuration value", path)
+		return "", nil, fmt.Errorf("the path %s does not name one configuration value", path)
 	}
 	key, err = p.ConfigKey(name)
 	return key, path[1:], err
@@ -121,7 +121,7 @@ func withPart(n *yaml.Node, key string, path property.Path, depth int, value *ya
 	return n, nil
 }
 
-// lacksPart is the error for a node that can have no part as a path asks for: where it is, what it is, and what to do.
+// lacksPart is the error for a node that cannot have the part that a path asks for: its place, its kind, and what to do.
 func lacksPart(n *yaml.Node, key string, path property.Path, depth int) error {
 	at, what := key, source.Describe(n)
 	if depth > 0 {

@@ -13,7 +13,7 @@ import (
 // ConfigKind is a kind of configuration values.
 type ConfigKind uint8
 
-// The kinds of configuration values. Any is that of a value without a declaration.
+// The kinds of configuration values. Any is the kind of a value without a declaration.
 const (
 	ConfigAny ConfigKind = iota
 	ConfigString

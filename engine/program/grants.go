@@ -12,7 +12,7 @@ import (
 // Grant is something that a provider may use, as it is written.
 type Grant struct {
 	grant.Text
-	// Mode is that of a directory, and not in its scope.
+	// Mode is a directory's mode, which its scope does not contain.
 	Mode string
 	// Headers are added to the requests to a URL. The provider does not know them.
 	Headers  []HeaderGrant
@@ -22,7 +22,7 @@ type Grant struct {
 // HeaderGrant is a header whose value is the operator's: a credential, most often.
 type HeaderGrant struct {
 	Name string
-	// Prefix is what the value begins with, for example "Bearer ".
+	// Prefix is the text before the value, for example "Bearer ".
 	Prefix string
 	// Config is a key of the stack's configuration that has the rest, see [Project.ConfigKey], or
 	// Env an environment variable.
@@ -147,7 +147,7 @@ func (d *decoder) headerGrant(field source.Field) (HeaderGrant, bool) {
 	h := HeaderGrant{Name: field.Name, Position: source.Of(field.Key)}
 	if field.Value.Kind != yaml.MappingNode {
 		d.Add(d.File.Errorf(source.Of(field.Value), "the value of the header %s is to come from elsewhere", h.Name).
-			With("{config: KEY} takes it from the stack's configuration, and {env: NAME} from the environment; prefix is what stands before it"))
+			With("{config: KEY} takes it from the stack's configuration, and {env: NAME} from the environment; prefix is the text before it"))
 		return h, false
 	}
 	if !d.Read(field.Value, what, d.TextKey("config", &h.Config, what), d.TextKey("env", &h.Env, what), d.TextKey("prefix", &h.Prefix, what)) {

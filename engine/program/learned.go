@@ -9,7 +9,7 @@ import (
 	"github.com/husk-dev/husk/engine/projectroot"
 )
 
-// LearnedGrants are what a provider used in deployments.
+// LearnedGrants are the grants that cover a provider's uses in deployments.
 type LearnedGrants struct {
 	Provider string
 	Grants   []Grant

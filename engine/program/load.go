@@ -12,8 +12,8 @@ import (
 	"github.com/husk-dev/husk/internal/base/blocking"
 )
 
-// FindFile returns the path of the project file in the directory of a root, empty if there is none. What cannot be
-// opened counts: [LoadProject] says what is wrong with it.
+// FindFile returns the path of the project file in the directory of a root, empty if there is none. A file that cannot be opened
+// counts: [LoadProject] returns its error.
 func FindFile(root *projectroot.Root) string {
 	for _, name := range projectFiles {
 		if info, err := root.Stat(name); err == nil && !info.IsDir() || errors.Is(err, projectroot.ErrOutside) {
@@ -54,8 +54,8 @@ func ParseProject(ctx context.Context, root *projectroot.Root, name string, text
 	return p, nil
 }
 
-// ReadProject is ParseProject for an editor: it returns what can be used of a project with mistakes, nil if the text is
-// no YAML, or if the context has ended.
+// ReadProject is ParseProject for an editor: it returns what can be used of a project with mistakes, nil if the text is not YAML,
+// or if the context has ended.
 func ReadProject(ctx context.Context, in *projectroot.Root, name string, text []byte) (*Project, source.Diagnostics) {
 	return readProject(ctx, in, name, text, allowanceOf(in))
 }
@@ -120,7 +120,7 @@ func (p *Project) readFile(path string) ([]byte, error) {
 	return text, err
 }
 
-// readDir returns what is in a directory of the project.
+// readDir returns the entries of a directory of the project.
 func (p *Project) readDir(path string) ([]fs.DirEntry, error) {
 	if err := p.ended(); err != nil {
 		return nil, err

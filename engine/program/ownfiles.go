@@ -9,12 +9,11 @@ import (
 	"github.com/husk-dev/husk/engine/projectroot"
 )
 
-// goFiles beside Go source, or above it, say what it is built of.
+// goFiles beside Go source, or above it, decide the modules of its build.
 var goFiles = []string{"go.mod", "go.sum", "go.work", "go.work.sum"}
 
-// OwnFiles returns the paths of what decides what the next run does: the project file, the lock, the program,
-// the configuration of stacks, providers, and policy packs. Some need not exist. A * in the last
-// name stands for any text.
+// OwnFiles returns the paths of the files that decide what the next run does: the project file, the lock, the program, the
+// configuration of stacks, providers, and policy packs. Some need not exist. A * in the last name stands for any text.
 func (p *Project) OwnFiles() []string {
 	var all []string
 	add := func(dir string, names ...string) {
@@ -67,8 +66,8 @@ func (p *Project) moduleFiles(name string) []string {
 	return all
 }
 
-// allowance bounds what is read and parsed to load one project that is not trusted: each of its files is small, and there may
-// be any number of them. A nil allowance has no end: that of a trusted project, and that of a project that was loaded.
+// allowance bounds the bytes read and the parts parsed to load one project that is not trusted: each of its files is small, but
+// there may be any number of them. A nil allowance has no bound: for a trusted project, and after a project was loaded.
 type allowance struct{ bytes, parts int }
 
 const (
@@ -76,7 +75,7 @@ const (
 	maxProjectBytes = 4 * source.MaxFileSize
 	// maxProjectParts bounds their parts, as [source.Parts] counts them, which take memory as long as the project is used.
 	maxProjectParts = source.MaxParts
-	// fileParts is what a file counts, however little there is in it: its aliases make more of it.
+	// fileParts is the least that a file counts, because its aliases multiply its contents.
 	fileParts = 500
 )
 
@@ -92,7 +91,7 @@ func allowanceOf(root *projectroot.Root) *allowance {
 var errTooMuch = errors.New("the files of the project have too much in them together: a project that is not trusted may have 32 MiB, " +
 	"and 1500000 lines, entries, and comments, where each file counts 500 at least")
 
-// take takes a text from what is left.
+// take charges a text.
 func (a *allowance) take(text []byte) error {
 	if a == nil {
 		return nil
@@ -103,7 +102,7 @@ func (a *allowance) take(text []byte) error {
 	return a.entries(fileParts + source.Parts(text))
 }
 
-// entries takes so many parts from what is left.
+// entries charges n parts.
 func (a *allowance) entries(n int) error {
 	if a == nil {
 		return nil

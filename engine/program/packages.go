@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Package is a package as programs know it, and what it is made of.
+// Package is a package as programs know it, and its source.
 type Package struct {
 	// Name begins the tokens of the package's types and functions.
 	Name string
@@ -127,7 +127,7 @@ func (d *decoder) list(name string) {
 
 func (d *decoder) listedNames() []string { return slices.Sorted(maps.Keys(d.listed)) }
 
-// checkSource reports a source that is no provider of the project, or not this package.
+// checkSource reports a source that is not a provider of the project, or not this package.
 func (d *decoder) checkSource(at *yaml.Node, p *Package) bool {
 	switch {
 	case p.Source == "":

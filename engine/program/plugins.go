@@ -24,7 +24,7 @@ type ProviderPlugin struct {
 	// Native says that the path is a plugin of Pulumi, which runs as a process without a sandbox, instead of a module.
 	Native bool
 	Grants []Grant
-	// Limits are those that are the provider's own.
+	// Limits are the provider's own limits.
 	Limits []Limit
 	// Position is where the provider is declared.
 	Position source.Position

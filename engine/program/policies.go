@@ -109,6 +109,6 @@ func policyLevel(r *source.Report, n *yaml.Node) *abi.PolicyLevel {
 			return &level
 		}
 	}
-	r.Errorf(n, "%q is no level of a policy: there are advisory, mandatory, remediate, and disabled", text)
+	r.Errorf(n, "%q is not a level of a policy: the levels are advisory, mandatory, remediate, and disabled", text)
 	return nil
 }

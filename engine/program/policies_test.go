@@ -43,7 +43,7 @@ policies:
 		"policies: house":                            "Husk.yaml:2:11: policies must be a list, not text",
 		"policies: [{}]":                             "Husk.yaml:2:12: the policy pack has no path",
 		"policies: [{paht: x}]":                      `Husk.yaml:2:13: unknown key "paht" in a policy pack`,
-		"policies: [{path: x, config: {a: strict}}]": `Husk.yaml:2:34: "strict" is no level of a policy: there are advisory, mandatory, remediate, and disabled`,
+		"policies: [{path: x, config: {a: strict}}]": `Husk.yaml:2:34: "strict" is not a level of a policy: the levels are advisory, mandatory, remediate, and disabled`,
 		"policies: [{path: x, config: {a: {enforcementLevel: [1]}}}]": "the level of a policy must be text",
 		"policies: [{path: x, config: [1]}]":                          "the configuration of a policy pack is a mapping",
 		"plugins: {analyzers: [{name: p, path: x}]}":                  "plugins.analyzers are not supported, so nothing would be held to them",
@@ -78,7 +78,7 @@ func TestPolicySettingsOfAFile(t *testing.T) {
 
 	write("tags: strict\n")
 	_, err = ReadPolicySettings(path)
-	require.ErrorContains(t, err, `config.json:1:7: "strict" is no level of a policy`)
+	require.ErrorContains(t, err, `config.json:1:7: "strict" is not a level of a policy`)
 	_, err = ReadPolicySettings(path + ".missing")
 	require.ErrorContains(t, err, "cannot read the configuration of a policy pack")
 }

@@ -30,11 +30,11 @@ var knownRuntimes = []string{RuntimeYAML, "nodejs", "python", "go", "dotnet", "j
 // RuntimeYAML is the runtime of programs in YAML.
 const RuntimeYAML = "yaml"
 
-// Project is what a project file says. It is not changed after it was loaded.
+// Project is the contents of a project file. It is not changed after it was loaded.
 type Project struct {
 	// Root opens what the project names, as far as its opener trusts it.
 	Root *projectroot.Root
-	// Dir is the directory of the project file, where relative paths begin: that of Root.
+	// Dir is the directory of the project file, the base of relative paths. Root has the same directory.
 	Dir string
 	// File is the project file's text, for diagnostics.
 	File *source.File
@@ -49,7 +49,8 @@ type Project struct {
 	ProgramDir string
 	// BackendURL says where state is kept, empty for beside the project file.
 	BackendURL string
-	// Encryption says what of a state is encrypted: [EncryptAll], [EncryptSecrets], or, if it is empty, what was before.
+	// Encryption says which parts of a state are encrypted: [EncryptAll], [EncryptSecrets], or, if it is empty, the same as
+	// before.
 	Encryption string
 	// StackConfigDir holds the stacks' configuration files, Dir by default.
 	StackConfigDir string
@@ -71,7 +72,7 @@ type Project struct {
 	Policies []PolicyPack
 	// Packages declares packages with parameters or a version; see [Project.Package].
 	Packages []Package
-	// Components are those that the program, and packages that are directories, have in YAML.
+	// Components are the components in YAML of the program and of packages in directories.
 	Components []Component
 	// Template is the program of a project whose runtime is yaml.
 	Template Template
@@ -80,16 +81,16 @@ type Project struct {
 
 	// byName finds its parts; nil for a project that no file describes.
 	byName *byName
-	// loading is the context in which the project is loaded, nil afterwards. left is what may still be read meanwhile of a
-	// project that is not trusted; nil for anything.
+	// loading is the context in which the project is loaded, nil afterwards. left is the remaining allowance of a project that is
+	// not trusted; nil for no bound.
 	loading context.Context
 	left    *allowance
 }
 
-// RuntimeOption is an option of what runs a program.
+// RuntimeOption is an option of a program's runtime.
 type RuntimeOption struct {
 	Name, Value string
-	// Position is that of the name.
+	// Position is the position of the name.
 	Position source.Position
 }
 
@@ -121,7 +122,7 @@ func (p *Project) ConfigKey(key string) (string, error) {
 	namespace, name, ok := strings.Cut(key, ":")
 	if !ok {
 		if namespace, name = p.Name, key; namespace == "" {
-			namespace = "project" // what is wrong is the project's name, and said of it
+			namespace = "project" // the project's name is at fault, and the error says so
 		}
 	}
 	name = strings.TrimPrefix(name, "config:") // the old form ns:config:key
@@ -162,7 +163,7 @@ func (d *decoder) mayName(n *yaml.Node, name, what string) bool {
 	}
 	_, err := d.project.Root.Locate(name)
 	if !errors.Is(err, projectroot.ErrOutside) && !errors.Is(err, projectroot.ErrNotRegular) {
-		return true // what else is wrong with it, its user says
+		return true // its user reports other mistakes
 	}
 	d.Errorf(n, "%s cannot be used: %v", what, err)
 	return false
@@ -180,7 +181,7 @@ type decoder struct {
 	// runtimeOptions is nil if there are none.
 	runtimeOptions        *yaml.Node
 	config, configuration []source.Field
-	// listed are the names in plugins.providers, also of what is wrong otherwise.
+	// listed are the names in plugins.providers, also of entries with mistakes.
 	listed           map[string]bool
 	declaredPackages []source.Field
 	// hasStackConfigDir is set if the file names the directory of the stacks' configuration.
@@ -335,7 +336,7 @@ func (d *decoder) runtime(n *yaml.Node) {
 	}), source.NodeKey("options", &d.runtimeOptions))
 }
 
-// checkRuntime refuses a misspelt runtime. Any other name may be that of a language host, which the user has.
+// checkRuntime refuses a misspelt runtime. Any other name may belong to a language host that the user has.
 func (d *decoder) checkRuntime(n *yaml.Node) {
 	name := d.project.Runtime
 	if near := schema.Nearest(name, knownRuntimes); near != "" && !slices.Contains(knownRuntimes, name) {

@@ -34,7 +34,7 @@ type StackConfig struct {
 // stackSyntax is Pulumi's for stack names; a name becomes a part of file names.
 var stackSyntax = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}$`)
 
-// CheckStackName returns what is wrong with the name of a stack.
+// CheckStackName returns an error if the name of a stack is not valid.
 func CheckStackName(name string) error {
 	if !stackSyntax.MatchString(name) {
 		return fmt.Errorf("invalid stack name %q: it may have letters, digits, and the characters _ . - only, at most 100 of them", name)
@@ -205,7 +205,8 @@ func (c *StackConfig) checkUndeclared(r *source.Report, key *yaml.Node, full str
 	r.Warnf(key, "the project declares no configuration key %q%s", name, source.DidYouMean(name, declared))
 }
 
-// checkValue reports whether a value that is not encrypted fits a type. Text is what husk config set writes for any type.
+// checkValue reports whether a value that is not encrypted fits a type. A text fits any type, because husk config set writes
+// texts.
 func (c *StackConfig) checkValue(r *source.Report, t ConfigType, n *yaml.Node) error {
 	switch n.Kind {
 	case yaml.ScalarNode:

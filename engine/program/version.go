@@ -28,9 +28,8 @@ func (p *Project) Provider(name string) *ProviderPlugin {
 	return declared
 }
 
-// ProviderVersion returns the newest declaration of a package's provider that is compatible with a
-// version, empty for any. It is nil if the project lists no provider of the package. The version of
-// a provider that is listed once is that of its module.
+// ProviderVersion returns the newest declaration of a package's provider that is compatible with a version, empty for any. It is
+// nil if the project lists no provider of the package. A provider that is listed once has the version of its module.
 func (p *Project) ProviderVersion(name, wanted string) (*ProviderPlugin, error) {
 	var fitting []*ProviderPlugin
 	listed := p.providersOf(name)

@@ -2,11 +2,11 @@
 // kind. Whoever opens a project makes one [Root], with the trust that he has in it, and all code below gets files from
 // nowhere else.
 //
-// The root of a trusted project is the whole file system: absolute paths, "..", and links lead where they lead. That of
-// a project that is not trusted is the directory of the project: whatever the project says, and whoever replaces files
-// meanwhile, only regular files and directories below it are opened, and an error does not tell what is elsewhere. The
-// repository that it came with, such as .git, is elsewhere: that is whose clone it is, and has credentials. So is what Husk
-// keeps there, .husk: states, their earlier versions, and where a server is. Husk itself opens it with [Root.WithState].
+// The root of a trusted project is the whole file system: absolute paths, "..", and links lead where they lead. The root of a
+// project that is not trusted is its directory: whatever the project says, and whoever replaces files meanwhile, only regular
+// files and directories below it are opened, and an error tells nothing of other files. The project's repository, such as .git,
+// counts as outside: it belongs to the owner of the clone, and has credentials. So does .husk, where Husk keeps states, their
+// earlier versions, and the address of a server. Husk itself opens it with [Root.WithState].
 package projectroot
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/husk-dev/husk/internal/base/confined"
 )
 
-// Trust is what the opener of a project thinks of it. The zero value is [Untrusted].
+// Trust says whether the opener of a project trusts it. The zero value is [Untrusted].
 type Trust int
 
 const (
@@ -33,8 +33,8 @@ const (
 	Trusted
 )
 
-// Root is what the paths of one project lead to. A name is relative to the directory of the project, or absolute. A
-// Root is safe for concurrent use. It holds at most one file descriptor, until it is garbage.
+// Root opens the paths of one project. A name is relative to the directory of the project, or absolute. A Root is safe for
+// concurrent use. It holds at most one file descriptor, until it is garbage.
 type Root struct {
 	dir   string
 	trust Trust
@@ -51,7 +51,7 @@ type Root struct {
 // whether it exists.
 var ErrOutside = errors.New("the project is not trusted, and may name only files and directories of its own, without links that lead elsewhere, and nothing of a repository, such as .git, or of what husk keeps in .husk")
 
-// ErrNotRegular is the error for what is neither a regular file nor a directory, such as a pipe or a device.
+// ErrNotRegular is the error for a pipe, a device, or another file that is neither regular nor a directory.
 var ErrNotRegular = errors.New("it is not a regular file")
 
 // ErrIsDirectory is the error for a directory in place of a file.
@@ -130,8 +130,8 @@ func (r *Root) Path(name string) string {
 	return filepath.Join(r.dir, name)
 }
 
-// Owns reports whether what a name leads to, after links, is in the directory of the project, and not of a repository or
-// of what Husk keeps. What is elsewhere, which only a trusted project can name, is not quoted in errors.
+// Owns reports whether the file that a name leads to, after links, is in the directory of the project, and belongs neither to a
+// repository nor to .husk. What is elsewhere, which only a trusted project can name, is not quoted in errors.
 func (r *Root) Owns(name string) bool {
 	if _, err := r.below(name); err != nil || !r.Trusted() {
 		return err == nil
@@ -178,8 +178,8 @@ func (r *Root) confined(name string) (*os.Root, string, error) {
 	return own, below, nil
 }
 
-// leadsToWithheld reports whether a link of a project that is not trusted leads to what is withheld. A name that does not exist leads to
-// where the directory above it is.
+// leadsToWithheld reports whether a link of a project that is not trusted leads to a withheld file. A name that does not exist
+// leads to where the directory above it is.
 func (r *Root) leadsToWithheld(below string) bool {
 	dir, err := filepath.EvalSymlinks(r.bound)
 	if err != nil {
@@ -273,7 +273,8 @@ func (r *Root) Open(name string) (*os.File, error) {
 	return file, nil
 }
 
-// stillIs returns an error unless a name leads to an open file, and not to what is withheld: a link could have led there meanwhile.
+// stillIs returns an error unless a name leads to an open file, and not to a withheld file: a link could have led there
+// meanwhile.
 func (r *Root) stillIs(name string, opened fs.FileInfo) error {
 	info, err := r.Stat(name)
 	if err == nil && !os.SameFile(info, opened) {
@@ -308,7 +309,7 @@ func named(name string, err error) error {
 	return err
 }
 
-// ReadFile reads a regular file of at most limit bytes. The error may be that of [Root.Open], or [*TooLargeError].
+// ReadFile reads a regular file of at most limit bytes. The error is an error of [Root.Open], or [*TooLargeError].
 func (r *Root) ReadFile(name string, limit int64) ([]byte, error) {
 	if r.overlay != nil {
 		_, err := r.below(name)
@@ -334,7 +335,7 @@ func (r *Root) ReadFile(name string, limit int64) ([]byte, error) {
 // maxEntries bounds the names of one directory of a project that is not trusted. Directories of programs have dozens.
 const maxEntries = 1 << 16
 
-// ReadDir returns what is in a directory, sorted by name.
+// ReadDir returns the entries of a directory, sorted by name.
 func (r *Root) ReadDir(name string) ([]fs.DirEntry, error) {
 	if r.Trusted() {
 		return os.ReadDir(r.Path(name))
@@ -374,7 +375,7 @@ func enter(own *os.Root, below string) (*os.Root, error) {
 	return confined.Enter(own, below, info)
 }
 
-// WalkDir walks over what is in a directory like [filepath.WalkDir], without following links. Paths are absolute.
+// WalkDir walks over a directory like [filepath.WalkDir], without following links. Paths are absolute.
 func (r *Root) WalkDir(name string, visit fs.WalkDirFunc) error {
 	at := r.Path(name)
 	if r.Trusted() {
@@ -396,9 +397,9 @@ func (r *Root) WalkDir(name string, visit fs.WalkDirFunc) error {
 	})
 }
 
-// Locate returns the path of what a name leads to, which need not exist, for what opens it by itself: a compiler, a
-// process, a store. It is checked, but whoever writes in the project could replace it afterwards: what can take an open
-// file or bytes is to use the other methods.
+// Locate returns the path that a name leads to, which need not exist. It is for users that open files by themselves: a compiler,
+// a process, a store. It is checked, but whoever writes in the project could replace it afterwards: what can take an open file or
+// bytes is to use the other methods.
 func (r *Root) Locate(name string) (string, error) {
 	path := r.Path(name)
 	if r.Trusted() {
@@ -415,8 +416,8 @@ func (r *Root) Locate(name string) (string, error) {
 	return r.Real(name)
 }
 
-// Real returns the path of what a name leads to, without links in the directory of the project. As with [Root.Locate], it
-// could be replaced afterwards.
+// Real returns the path that a name leads to, without links in the directory of the project. As with [Root.Locate], it could be
+// replaced afterwards.
 func (r *Root) Real(name string) (string, error) {
 	if r.Trusted() {
 		return filepath.EvalSymlinks(r.Path(name))

@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// pieces are what texts are searched for. A secret is looked for line by line, since it may be shown
-// indented, and a long line in pieces, so that a part of it is found. Adjacent pieces share one mask.
+// pieces are the byte sequences that texts are searched for. A secret is looked for line by line, since it may be shown indented,
+// and a long line in pieces, so that a part of it is found. Adjacent pieces share one mask.
 //
 // A search for thousands takes a nanosecond or two for each byte: the first bytes of a piece select a
 // bit, and pieces are compared only if it is set.
@@ -40,7 +40,7 @@ func (p *pieces) add(secret string) {
 	for line := range strings.SplitSeq(secret, "\n") {
 		line = strings.TrimSpace(line)
 		if len(line) < MinLength || isCommon(line) || strings.HasPrefix(line, "-----") {
-			continue // the armour of a key is no secret
+			continue // the armour of a key is not secret
 		}
 		p.addLine(line, len(line) < minInside || len(line) < minWordInside && isPlainWord(line))
 		if len(line) >= minEncoded && strings.ContainsFunc(line, isSpecial) {
@@ -167,7 +167,7 @@ func cutAt(text string, ends bool) int {
 	return at
 }
 
-// common returns the length of what two texts begin with.
+// common returns the length of the common prefix of two texts.
 func common(a, b string) int {
 	n := min(len(a), len(b))
 	if a[:n] == b[:n] {

@@ -26,7 +26,7 @@ const (
 	minWord = 6
 	// minInside is the length from which a secret is also found inside of a word, in bytes.
 	minInside = 6
-	// minWordInside is that of a plain word, such as "server" or "password", in bytes.
+	// minWordInside is the least length of a plain word, such as "server" or "password", in bytes.
 	minWordInside = 12
 	// minEncoded is the length from which a secret is also looked for in other encodings, in bytes.
 	minEncoded = 8
@@ -51,7 +51,7 @@ type Secrets struct {
 	// known holds the secrets by their text, and size is their length in all.
 	known map[string]bool
 	size  int
-	// fresh are those that pieces has not yet.
+	// fresh are the secrets that pieces lacks.
 	fresh  []string
 	pieces pieces
 }
@@ -74,7 +74,7 @@ func (s *Secrets) learnPartsOf(secret string, least int) {
 	}
 }
 
-// learnParts adds the texts in what was read from JSON.
+// learnParts adds the texts in decoded JSON.
 func (s *Secrets) learnParts(v any, least int) {
 	switch v := v.(type) {
 	case string:
@@ -113,18 +113,17 @@ func (s *Secrets) learn(secret string) (fresh bool) {
 	return true
 }
 
-// isCommon reports whether a text stands in all that is shown, so that it is no secret.
+// isCommon reports whether a text appears in all output, so it cannot be a secret.
 func isCommon(text string) bool {
 	return text == "true" || text == "false" || text == "null" || strings.Contains(Mask, text) || len(text) < minWord && isPlainWord(text)
 }
 
-// LearnFrom adds what is secret in a value that a provider made, or in a part of it. The texts in
-// JSON are secrets as well, unless the same JSON was computed by the program.
+// LearnFrom adds the secrets in a value that a provider made, or in a part of it. The texts in JSON are secrets as well, unless
+// the same JSON was computed by the program.
 func (s *Secrets) LearnFrom(m property.Map) { s.learnMap(m, MinLength) }
 
-// LearnComputed adds what is secret in a value that the program computed. JSON that was made of a secret
-// is secret as a whole, but also has names and the like, so only its long texts are secrets by
-// themselves.
+// LearnComputed adds the secrets in a value that the program computed. JSON that was made of a secret is secret as a whole, but
+// also has names and the like, so only its long texts are secrets by themselves.
 func (s *Secrets) LearnComputed(m property.Map) { s.learnMap(m, minComputed) }
 
 func (s *Secrets) learnMap(m property.Map, least int) {

@@ -13,7 +13,7 @@ import (
 	"github.com/husk-dev/husk/engine/internal/locked"
 )
 
-// passphraseVariables may hold a passphrase, in order; those that end in _FILE the path of its file.
+// passphraseVariables may hold a passphrase, in order; variables that end in _FILE hold the path of its file.
 var passphraseVariables = [...]string{
 	"HUSK_CONFIG_PASSPHRASE",
 	"PULUMI_CONFIG_PASSPHRASE",
@@ -35,8 +35,8 @@ type Keys struct {
 	KeyMade func(path string)
 	// Service opens the key service of a URL. Without it, providers of type [TypeCloud] are unknown.
 	Service func(url string) (KeyService, error)
-	// Withheld opens no key at all: decrypting is [ErrWithheld], and what is encrypted is lost. It is for previews of those who
-	// may not have secrets decrypted.
+	// Withheld opens no key at all: decrypting fails with [ErrWithheld], and encrypting discards the value. It is for previews of
+	// those who may not have secrets decrypted.
 	Withheld bool
 
 	// derived has the keys of passphrases and salts that this process has derived, for all copies of its Keys: the state and the
@@ -169,7 +169,7 @@ func (k Keys) Files() (all []string) {
 	}
 	if dir, err := k.ConfigDir(); err == nil {
 		all = append(all, userKeyPath(dir))
-		retired, _ := filepath.Glob(retiredKeyPath(dir, "*")) // the pattern is no bad one
+		retired, _ := filepath.Glob(retiredKeyPath(dir, "*")) // the pattern is valid
 		all = append(all, retired...)
 	}
 	return all

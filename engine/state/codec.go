@@ -85,18 +85,18 @@ const (
 	archiveSignature    = "0def7320c3a5731c473e5ecbe6d01bc7"
 	referenceSignature  = "5cf8f73096256a8f31e491e813e4eb8e"
 	byteStringSignature = "803fd3297a5875dc03ca845dda5d2a98"
-	// numberSignature is that of the numbers that JSON lacks: NaN and ±Inf.
+	// numberSignature is the signature of the numbers that JSON lacks: NaN and ±Inf.
 	numberSignature = "8ad145fe-0d11-4827-bfd7-1abcbf086f5c"
 )
 
 // unknownSentinel stands for an unknown value of any type.
 const unknownSentinel = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 
-// emptyTextHash is that of an empty text, which Pulumi does not write: any other asset with a hash
-// and no contents was elided.
+// emptyTextHash is the hash of an empty text, which Pulumi does not write: any other asset with a hash and no contents was
+// elided.
 const emptyTextHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-// emptyArchiveHash is that of an archive without assets. Any other one without assets was elided.
+// emptyArchiveHash is the hash of an archive without assets. Any other one without assets was elided.
 const emptyArchiveHash = "5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef"
 
 // maxDepth bounds the nesting of values. It is well over property.DefaultDepth, and keeps the stack

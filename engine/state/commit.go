@@ -20,8 +20,8 @@ const maxRecordSpace = 1 << 20
 // *EntryError. If the disk has no room for the result of an operation, an entry that begins one is
 // ErrNoSpace; others are taken as long as they can be saved.
 //
-// The context ends only the wait before the entry is on its way to the disk. Record what was done
-// with a context that is not cancelled.
+// The context ends only the wait before the entry is on its way to the disk. Record a completed operation with a context that is
+// not cancelled.
 func (s *Stack) Append(ctx context.Context, entry Entry) error {
 	return s.AppendAll(ctx, entry)[0]
 }

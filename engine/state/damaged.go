@@ -48,9 +48,9 @@ func (d *Damaged) Reset(ctx context.Context, snapshot *Snapshot, codec *Codec) (
 	return aside, nil
 }
 
-// Salvage is what could be saved of a stack whose journal is damaged.
+// Salvage is the part of a stack that could be saved from a damaged journal.
 type Salvage struct {
-	// Damage is what is wrong with the journal, nil if nothing is.
+	// Damage is the fault of the journal, nil if it has none.
 	Damage *CorruptError
 	// Kept counts the records before the damage. The snapshot has their effects.
 	Kept int
@@ -87,7 +87,7 @@ func (d *Damaged) Salvage(ctx context.Context) (*Salvage, error) {
 	return out, nil
 }
 
-// Restored is what a damaged stack was restored to.
+// Restored is the state that a damaged stack was restored to.
 type Restored struct {
 	Snapshot *Snapshot
 	// Unsure are resources that only damaged files name, and that are pending creations.

@@ -15,7 +15,7 @@ import (
 func Decode(ctx context.Context, data []byte, open OpenSecrets) (*Snapshot, *Codec, error) {
 	s := NewSnapshot()
 	var version uint64
-	var deployment, bare section // bare is that of a checkpoint without a document around it
+	var deployment, bare section // bare is the section of a checkpoint without a document around it
 	r := newReader(data, "", 0)
 	err := r.object(func(name string) (err error) {
 		switch name {
@@ -297,5 +297,5 @@ func (v slot) migrated() slot {
 	if r.IsProvider() && r.Outputs.Len() == 0 {
 		r.Outputs = r.Inputs
 	}
-	return slot{operation: v.operation, resource: &r} // its JSON is not what it was
+	return slot{operation: v.operation, resource: &r} // its JSON has changed
 }

@@ -49,13 +49,13 @@ func (c *Codec) EncodeExport(ctx context.Context, s *Snapshot, showSecrets bool)
 	return e.end()
 }
 
-// parts are what a document is made of. Their size is known before the document is written.
+// parts are the parts of a document. Their size is known before the document is written.
 type parts struct {
-	// resources are in topological order, operations in that of their numbers.
+	// resources are in topological order, operations in the order of their numbers.
 	resources, operations []string
-	// features are those that the state uses, and that it named when it was read, sorted.
+	// features are the features that the state uses, and the ones that it named when it was read, sorted.
 	features []string
-	// size is that of the texts, in bytes, with what is between them.
+	// size is the total size of the texts and their separators, in bytes.
 	size int
 }
 

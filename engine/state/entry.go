@@ -35,7 +35,7 @@ type EndOperation struct {
 
 // PutResource adds a resource, or replaces the one with the same serial.
 type PutResource struct {
-	// Serial is that of the resource replaced, or a new one, from [Stack.NextSerial].
+	// Serial is the serial of the replaced resource, or a new one from [Stack.NextSerial].
 	Serial   Serial
 	Resource *Resource
 }
@@ -295,7 +295,7 @@ func (c *Codec) decodeChange(ctx context.Context, r *reader) (change Change, tex
 	return change, text, err
 }
 
-// changeMembers are the members of a change. The number is that of the operation or the resource.
+// changeMembers are the members of a change. The number is the operation's or the resource's.
 type changeMembers struct {
 	number   uint64
 	typ      OperationType

@@ -81,7 +81,7 @@ type CorruptError struct {
 	File string
 	// Offset is where the damage is, in bytes; -1 where it has no place.
 	Offset int64
-	// Reason says what is wrong.
+	// Reason describes the fault.
 	Reason string
 	// Journal is set if the journal is damaged, and not the checkpoint.
 	Journal bool
@@ -115,7 +115,7 @@ func (e *CorruptError) Unwrap() []error {
 
 // A NoSpaceError says that the disk, or the user's quota, is full. It is ErrNoSpace.
 type NoSpaceError struct {
-	// File is what could not be written.
+	// File is the file that could not be written.
 	File string
 	// Saved says that it was written after all, in the space that the store had set aside.
 	Saved bool

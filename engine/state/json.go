@@ -117,7 +117,7 @@ func stringArray[S ~string](b *builder, list []S) {
 type DecodeError struct {
 	// Pointer leads to the place, such as /deployment/resources/3/inputs/password.
 	Pointer string
-	// Offset is the place in the JSON, in bytes. In a secret it is that of the secret.
+	// Offset is the place in the JSON, in bytes. In a secret it is the place of the secret.
 	Offset int64
 	Reason string
 	// Cause is the error beneath, if any: a secret that cannot be decrypted.

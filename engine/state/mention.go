@@ -9,7 +9,7 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 )
 
-// Role is what one resource is to another that names it.
+// Role is the relation of a resource to another that names it.
 type Role uint8
 
 // The roles. A resource needs what it names in one of the first; see [Role.Needed].
@@ -20,7 +20,7 @@ const (
 	RolePropertyDependency             // is a dependency of one input
 	RoleDeletedWith                    // takes the resource along when it is deleted
 	RoleReplaceWith                    // takes the resource along when it is replaced
-	RoleViewOf                         // is what the resource is a view of
+	RoleViewOf                         // the resource is a view of it
 	RoleValue                          // is referred to in inputs, outputs, or the replacement trigger
 	RoleAlias                          // is an earlier name of the resource itself
 )
@@ -60,7 +60,7 @@ func (r *Resource) VisitURNs(visit func(Mention)) {
 	r.mapURNs(true, func(m Mention) urn.URN { visit(m); return m.URN })
 }
 
-// VisitNeeds calls visit with the mentions of what the resource cannot exist without.
+// VisitNeeds calls visit with the mentions of resources that this one cannot exist without.
 func (r *Resource) VisitNeeds(visit func(Mention)) {
 	r.mapURNs(false, func(m Mention) urn.URN { visit(m); return m.URN })
 }

@@ -21,7 +21,7 @@ type object[T any] struct {
 // field is one member of an object.
 type field[T any] struct {
 	name string
-	// feature is that of the format to which the member belongs, see [Codec]; empty for none.
+	// feature is the feature of the format to which the member belongs, see [Codec]; empty for none.
 	feature string
 	present func(*T) bool
 	encode  func(*encoder, *T)
@@ -94,7 +94,7 @@ func (o *object[T]) decode(d *decoder, t *T) error {
 	return err
 }
 
-// always is a form of which no value is left out.
+// always returns a form that leaves out no value.
 func always[V any](f form[V]) form[V] {
 	f.empty = nil
 	return f

@@ -16,7 +16,7 @@ import (
 	"github.com/husk-dev/husk/internal/base/jsonerror"
 )
 
-// Resource is what a stack remembers of one resource: ResourceV3 of Pulumi's deployment JSON.
+// Resource is a stack's record of one resource: ResourceV3 of Pulumi's deployment JSON.
 //
 // A Resource in a [Snapshot] is shared. To change one, copy the struct, change the copy, and put
 // that; replace slices and maps. The copy keeps members of the JSON that this package does not
@@ -34,7 +34,7 @@ type Resource struct {
 	Type string
 	// Inputs are the checked inputs that the resource was last made from.
 	Inputs property.Map
-	// Outputs are what the provider returned last.
+	// Outputs are the properties that the provider returned last.
 	Outputs property.Map
 	// Parent is empty for the stack itself, and for resources without one.
 	Parent urn.URN
@@ -80,7 +80,7 @@ type Resource struct {
 	HideDiff []property.Path
 	// ReplaceOnChanges are the properties, as paths, whose change replaces the resource.
 	ReplaceOnChanges []string
-	// ReplacementTrigger replaces the resource when it changes; null is no trigger.
+	// ReplacementTrigger replaces the resource when it changes; null means no trigger.
 	ReplacementTrigger property.Value
 	// RefreshBeforeUpdate makes every update refresh the resource first.
 	RefreshBeforeUpdate bool

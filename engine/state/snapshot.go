@@ -34,7 +34,7 @@ type Snapshot struct {
 	Secrets SecretsProvider
 	// Metadata, Snippets, and Extensions are kept as they are, nil if absent.
 	Metadata, Snippets, Extensions json.RawMessage
-	// Features are those that the JSON named when it was read; see [Codec].
+	// Features are the features that the JSON named when it was read; see [Codec].
 	Features []string
 
 	// These are unknown members: of the deployment, the checkpoint, and the document.
@@ -73,7 +73,7 @@ type Manifest struct {
 	Time time.Time
 	// Magic is the SHA-256 of Version in hex. It is filled in when it is empty.
 	Magic string
-	// Version is that of the engine.
+	// Version is the engine's version.
 	Version string
 	// Plugins are the providers that were used.
 	Plugins []Plugin

@@ -50,7 +50,7 @@ type Stack struct {
 	// writing guards the fields below during a write. It is taken before mu.
 	writing  sync.Mutex
 	snapshot *Snapshot
-	// sequence is that of the last record.
+	// sequence is the number of the last record.
 	sequence uint64
 	// record is the space of the last record, for the next one.
 	record []byte
@@ -62,8 +62,7 @@ type Stack struct {
 	full error
 }
 
-// waiting are entries on their way to the journal, but for those that have an error. done is closed
-// once all errors are set.
+// waiting are entries on their way to the journal, except the ones with an error. done is closed once all errors are set.
 type waiting struct {
 	entries []waitingEntry
 	errs    []error // of each entry
@@ -77,7 +76,7 @@ type waitingEntry struct {
 	sealed sealedEntry
 }
 
-// Recovery is what opening a stack found that an earlier run left behind.
+// Recovery has the leftovers of an earlier run that opening a stack found.
 type Recovery struct {
 	// Records counts the records that no checkpoint held: the run was cut off. Nothing is lost.
 	Records int
@@ -208,7 +207,7 @@ func (s *Stack) Token() uint64 { return s.lease.Token() }
 // Recovery returns what Open found that an earlier run left behind.
 func (s *Stack) Recovery() Recovery { return s.recovery }
 
-// Snapshot returns a copy of the current snapshot: what is durable now.
+// Snapshot returns a copy of the current snapshot: the durable state.
 func (s *Stack) Snapshot() *Snapshot {
 	s.writing.Lock()
 	defer s.writing.Unlock()

@@ -29,8 +29,8 @@ type Store interface {
 	// Lease takes the right to write a state, even a damaged one. The error is ErrLocked if another
 	// holds it, ErrStackNotFound if there is no such stack.
 	Lease(ctx context.Context, name StackName, holder Holder) (Lease, error)
-	// LeaseAndLoad is Lease, and Load of the lease: the state is that of the moment in which the lease begins. After an
-	// error of either, there is no lease. A server does both in fewer round trips; other stores call [LeaseThenLoad].
+	// LeaseAndLoad is Lease, and Load of the lease: the state is the one at the moment when the lease begins. After an error of
+	// either, there is no lease. A server does both in fewer round trips; other stores call [LeaseThenLoad].
 	LeaseAndLoad(ctx context.Context, name StackName, holder Holder) (Lease, *Contents, error)
 	// Break ends the lease of a holder that cannot end it, whose next write is ErrFenced.
 	Break(ctx context.Context, name StackName) error
@@ -83,8 +83,8 @@ type Lease interface {
 	// Load returns the state, and makes the journal fit to append to. After an error, only Salvage,
 	// Reset, Remove, and Release can be used.
 	Load(ctx context.Context) (*Contents, error)
-	// Salvage returns what can be read of a damaged stack: the checkpoint, the records up to the
-	// damage, and those that are lost. It changes nothing.
+	// Salvage returns what can be read of a damaged stack: the checkpoint, the records up to the damage, and the lost ones. It
+	// changes nothing.
 	Salvage(ctx context.Context) (*Contents, error)
 	// Reset makes the checkpoint the stack's state, even if that was damaged or gone. It returns
 	// the names of the damaged files and the journal, which it keeps. Load comes next.
@@ -97,11 +97,9 @@ type Lease interface {
 	// again, unless the record was saved (see NoSpaceError). Any other error leaves it open whether
 	// the record is in the journal, and the lease takes no more.
 	Append(ctx context.Context, sequence uint64, record []byte) error
-	// Checkpoint replaces the checkpoint by one, a JSON object, that holds the effects of all
-	// records, and drops these, in one step that a crash cannot divide. The sequence number is that
-	// of the last record, else the error is ErrSequence. After an error the old checkpoint and
-	// journal are in place, or the new checkpoint is; if that is not known, the lease takes no
-	// more.
+	// Checkpoint replaces the checkpoint by one, a JSON object, that holds the effects of all records, and drops these, in one
+	// step that a crash cannot divide. sequence must be the number of the last record, else the error is ErrSequence. After an
+	// error the old checkpoint and journal are in place, or the new checkpoint is; if that is not known, the lease takes no more.
 	Checkpoint(ctx context.Context, sequence uint64, checkpoint []byte) error
 	// CheckpointBoth is Checkpoint for two leases of the same store, in one such step.
 	CheckpointBoth(ctx context.Context, mine NextCheckpoint, other Lease, others NextCheckpoint) error
@@ -115,13 +113,13 @@ type Lease interface {
 	Release(ctx context.Context) error
 }
 
-// NextCheckpoint is what Lease.Checkpoint takes.
+// NextCheckpoint has the arguments of Lease.Checkpoint.
 type NextCheckpoint struct {
 	Sequence   uint64
 	Checkpoint []byte
 }
 
-// Contents is what a store holds of a stack.
+// Contents is a store's data of a stack.
 type Contents struct {
 	// CheckpointFile and JournalFile say where the contents are, for messages.
 	CheckpointFile, JournalFile string
@@ -155,7 +153,7 @@ type DroppedRecord struct {
 	File string
 	// Offset is where the record begins, and Size how much of it there is, in bytes.
 	Offset, Size int64
-	// Reason says what is wrong with it.
+	// Reason describes its fault.
 	Reason string
 }
 
@@ -179,7 +177,7 @@ const maxNameLength = 100
 // String returns project/name.
 func (n StackName) String() string { return n.Project + "/" + n.Name }
 
-// Organization is that of every stack that no service keeps, as in Pulumi.
+// Organization is the organization of every stack that no service keeps, as in Pulumi.
 const Organization = "organization"
 
 // Qualified returns the name as a checkpoint has it: organization/project/name.

@@ -31,7 +31,7 @@ type Problem struct {
 	Kind ProblemKind
 	// URN is the resource's, empty if it has none or the problem is the snapshot's.
 	URN urn.URN
-	// Message says what is wrong.
+	// Message describes the fault.
 	Message string
 }
 

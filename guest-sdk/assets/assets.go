@@ -13,7 +13,7 @@ import (
 )
 
 // ErrElided is an asset or archive whose contents are not to be had: an old one.
-var ErrElided = errors.New("the contents of an asset that is no input of the call are not known, only their hash")
+var ErrElided = errors.New("the contents of an asset that is not an input of the call are not known, only their hash")
 
 // Open opens an asset. The error at the end of reading reports whether the content has the hash.
 func Open(ctx context.Context, a property.Asset) (io.ReadCloser, error) {

@@ -85,7 +85,7 @@ func checkMethods(creator any, can capabilities) error {
 	} {
 		if _, has := t.MethodByName(optional.method); has && !optional.fits {
 			return errors.New("the method " + optional.method + " of " + t.String() + " does not have the types that guest." +
-				optional.role + " asks for; inputs and state must be those of its Create")
+				optional.role + " asks for; inputs and state must have the types of its Create")
 		}
 	}
 	return nil

@@ -210,7 +210,7 @@ func (c *Collection) serve(do func(id string, body Props) (status int, answer an
 		var body Props
 		if r.Method == http.MethodPost || r.Method == http.MethodPut || r.Method == http.MethodPatch {
 			if err := json.NewDecoder(r.Body).Decode(&body); err != nil || body == nil {
-				answer(w, http.StatusBadRequest, Props{"error": fmt.Sprintf("the body is no JSON object: %v", err)})
+				answer(w, http.StatusBadRequest, Props{"error": fmt.Sprintf("the body is not a JSON object: %v", err)})
 				return
 			}
 		}

@@ -75,7 +75,7 @@ func TestRoutes(t *testing.T) {
 		{"DELETE", "/things/1", "", `204 `},
 		{"DELETE", "/things/1", "", `404 {"error":"there is no /things/1"}`},
 		{"PUT", "/things/1", "{}", `404 {"error":"there is no /things/1"}`},
-		{"POST", "/things", `[]`, `400 {"error":"the body is no JSON object: json: cannot unmarshal array into Go value of type map[string]interface {}"}`},
+		{"POST", "/things", `[]`, `400 {"error":"the body is not a JSON object: json: cannot unmarshal array into Go value of type map[string]interface {}"}`},
 		{"GET", "/version", "", `418 {"version":2}`},
 		{"GET", "/text", "", `200 plain`},
 		{"POST", "/things/7/run", "", `200 ran 7`},
@@ -229,7 +229,7 @@ func TestGolden(t *testing.T) {
 func TestGoldenFilesThatDiffer(t *testing.T) {
 	p, r := memo(t)
 	for name, want := range map[string]string{
-		"update":  "is not that of testdata/update.golden: if it is right, go test -update writes it\nwant:\nnotes:index:Note \"memo\" is updated\n",
+		"update":  "is not the one in testdata/update.golden: if it is right, go test -update writes it\nwant:\nnotes:index:Note \"memo\" is updated\n",
 		"missing": "there is no testdata/missing.golden to compare the difference with: go test -update writes it\nnotes:index:Note \"memo\" is replaced\n",
 	} {
 		got := recorded(t, func(t testing.TB) { guesttest.Of(t, p.ABI).Golden(r, guesttest.Props{"title": "b"}, name) })

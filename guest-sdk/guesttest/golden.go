@@ -49,7 +49,7 @@ func (p *Provider) Golden(r *Resource, inputs Props, name string) {
 	case err != nil:
 		p.t.Fatalf("%s: %v", r, err)
 	case strings.ReplaceAll(string(want), "\r\n", "\n") != got:
-		p.t.Fatalf("%s: the difference is not that of %s: if it is right, go test -update writes it\nwant:\n%sgot:\n%s", r, file, want, got)
+		p.t.Fatalf("%s: the difference is not the one in %s: if it is right, go test -update writes it\nwant:\n%sgot:\n%s", r, file, want, got)
 	}
 }
 

@@ -181,7 +181,7 @@ func checked(news *structpb.Struct, names ...string) *pulumirpc.CheckResponse {
 		case !slices.Contains(names, name):
 			r.Failures = append(r.Failures, &pulumirpc.CheckFailure{Property: name, Reason: "there is no such property"})
 		case !isText:
-			r.Failures = append(r.Failures, &pulumirpc.CheckFailure{Property: name, Reason: "it is no text"})
+			r.Failures = append(r.Failures, &pulumirpc.CheckFailure{Property: name, Reason: "it is not text"})
 		}
 	}
 	return r

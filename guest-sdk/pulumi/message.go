@@ -25,7 +25,7 @@ func messageOf(m any) (message, error) {
 	if m, ok := m.(proto.Message); ok {
 		return message{m.ProtoReflect(), new(error)}, nil
 	}
-	return message{}, errors.New("it is no message of the protocol")
+	return message{}, errors.New("it is not a message of the protocol")
 }
 
 // refuse has the request not be sent, because the version of the protocol cannot express it.

@@ -78,7 +78,7 @@ func messagesOf(method string) (in, out message, err error) {
 	}
 	described, ok := d.(protoreflect.MethodDescriptor)
 	if !ok {
-		return in, out, fmt.Errorf("%s is no method", full)
+		return in, out, fmt.Errorf("%s is not a method", full)
 	}
 	for _, m := range []struct {
 		to   *message

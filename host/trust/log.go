@@ -96,7 +96,7 @@ func (e *logEntry) proved(log *transparencyLog) error {
 		return fmt.Errorf("%w: the log's checkpoint %v", ErrSignature, err)
 	}
 	if !bytes.Equal(root, p.RootHash) || size != uint64(p.TreeSize) || p.TreeSize < 0 || p.Index < 0 {
-		return fmt.Errorf("%w: the log's checkpoint is not that of the proof", ErrSignature)
+		return fmt.Errorf("%w: the log's checkpoint is not the proof's", ErrSignature)
 	}
 	leaf := rfc6962.DefaultHasher.HashLeaf(e.Body)
 	if err := proof.VerifyInclusion(rfc6962.DefaultHasher, uint64(p.Index), size, leaf, p.Hashes, root); err != nil {

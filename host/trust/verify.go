@@ -115,7 +115,7 @@ func (v *Verifier) byIdentity(b *Bundle, signed []byte) (Signer, error) {
 			return Signer{}, err
 		}
 		if len(chain) < 2 {
-			return Signer{}, fmt.Errorf("%w: the signer's certificate is that of an authority", ErrSignature)
+			return Signer{}, fmt.Errorf("%w: the signer's certificate belongs to an authority", ErrSignature)
 		}
 		if err := v.Root.checkLogged(b.leaf, chain[1]); err != nil {
 			return Signer{}, err

@@ -155,7 +155,7 @@ const maxName = 200
 func CheckProvider(provider string) error {
 	if !filepath.IsLocal(provider) || provider[0] == '.' || len(provider) > maxName || strings.ContainsAny(provider, `/\:`) || !utf8.ValidString(provider) ||
 		strings.ContainsFunc(provider, printable.IsUnsafe) {
-		return fmt.Errorf("the provider's name is not that of a file: %.60q", provider)
+		return fmt.Errorf("the provider's name is not a valid file name: %.60q", provider)
 	}
 	return nil
 }

@@ -153,7 +153,7 @@ func (s *server) prepareRename(ctx context.Context, p positionParams) (span, err
 func renamable(d *declaration) error {
 	switch {
 	case d == nil:
-		return errors.New("here is no name of a resource, variable, or action")
+		return errors.New("there is no name of a resource, variable, or action here")
 	case d.section == configs:
 		return fmt.Errorf("%q is a configuration key: its values are in the configuration of each stack, so rename it with husk config set and rm", d.name)
 	}

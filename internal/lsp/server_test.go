@@ -515,7 +515,7 @@ func TestRename(t *testing.T) {
 		strings.Replace(references, "pet:", "p‸et:", 1):         {"second", `the name "second" is taken, on line 14 of Husk.yaml`},
 		strings.Replace(references, "${pet", "${pet‸", 1):       {"a b", `"a b" cannot be the name: use letters, digits, - and _ only`},
 		strings.Replace(references, "${size", "${‸size", 1):     {"x", `"size" is a configuration key`},
-		strings.Replace(references, "name: sh", "name: s‸h", 1): {"x", `here is no name of a resource, variable, or action`},
+		strings.Replace(references, "name: sh", "name: s‸h", 1): {"x", `there is no name of a resource, variable, or action here`},
 	} {
 		_, err := e.rename(marked, c[0])
 		require.ErrorContains(t, err, c[1])

@@ -258,7 +258,7 @@ func (p *Plugins) check(ctx context.Context, policy namedPolicy, o origin, diges
 			return signer, fmt.Errorf("the signatures of %s cannot be had: %w", o.source, err)
 		}
 		if fetched.ManifestOf(digest) == "" { // signatures of the manifest would stand for another module
-			return signer, fmt.Errorf("the manifest %s of %s is not that of the module %s: husk.lock was changed\nrestore the file, or remove the entry and run husk install",
+			return signer, fmt.Errorf("the manifest %s of %s does not belong to the module %s: husk.lock was changed\nrestore the file, or remove the entry and run husk install",
 				o.manifest, o.source, digest)
 		}
 	}
@@ -334,7 +334,7 @@ func refusedBy(name string, err error) error {
 		return fmt.Errorf("%w\nthe trust policy is in %s", refused, name)
 	}
 	if unknown, ok := errors.AsType[*registry.UnknownOriginError](err); ok {
-		return fmt.Errorf("%s is not trusted: %w\nthe trust policy in %s takes what is there without a signature", unknown.Source, unknown, name)
+		return fmt.Errorf("%s is not trusted: %w\nthe trust policy in %s accepts unsigned modules there", unknown.Source, unknown, name)
 	}
 	return err
 }

@@ -165,7 +165,7 @@ func (p *Plugins) checkRequests(declared *program.ProviderPlugin, module *Module
 		entries[r.Capability] += text.Lines()
 		flags = append(flags, "--grant "+declared.Name+":"+text.Flag())
 	}
-	summary := "needs what it is not granted: " + strings.Join(reasons, "; ")
+	summary := "needs more than it is granted: " + strings.Join(reasons, "; ")
 	if declared.Place() == "" { // no project lists it
 		return fmt.Errorf("the provider %s %s\n%s%s", declared.Name, summary, addToCommand, strings.Join(flags, " "))
 	}

@@ -167,7 +167,7 @@ func (e *UntrustedError) Error() string {
 	for _, m := range e.Modules {
 		flags += " --trust-module " + m.Digest
 	}
-	text := e.Names() + "\nto run " + it + " with what is granted to the provider, and with the secrets of " + its + " resources, add to the command:" + flags
+	text := e.Names() + "\nto run " + it + " with the provider's grants and the secrets of " + its + " resources, add to the command:" + flags
 	if e.Installed {
 		text += "\nto use what the project lists instead, add --installed where the command has it"
 	}

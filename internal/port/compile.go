@@ -94,7 +94,7 @@ func (w *build) manifest(ctx context.Context) (host.Manifest, error) {
 		m.Version = packageVersion(w.source.version)
 	}
 	if _, err := semver.Parse(m.Version); err != nil {
-		return m, fmt.Errorf("the version %q is no semantic version, such as 1.4.0: give another with --version", m.Version)
+		return m, fmt.Errorf("the version %q is not a semantic version, such as 1.4.0: give another with --version", m.Version)
 	}
 	env, err := w.command.goEnv(ctx, "GOVERSION")
 	if err != nil {

@@ -108,5 +108,5 @@ func unknownKindError(shown string) error {
 			names = append(names, k.Name)
 		}
 	}
-	return fmt.Errorf("%s is no provider that can be ported: its main package serves none of these kinds: %s", shown, strings.Join(names, ", "))
+	return fmt.Errorf("%s is not a provider that can be ported: its main package serves none of these kinds: %s", shown, strings.Join(names, ", "))
 }

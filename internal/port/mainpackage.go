@@ -72,7 +72,7 @@ func (w *build) searchMain(ctx context.Context) error {
 	}
 	switch {
 	case len(mains) == 0:
-		return fmt.Errorf("%s has no main package, so it is no provider: a provider's program is the package main", w.source.shown)
+		return fmt.Errorf("%s has no main package, so it is not a provider: a provider's program is the package main", w.source.shown)
 	case len(providers) == 0:
 		return unknownKindError(w.source.shown)
 	case len(providers) > 1:

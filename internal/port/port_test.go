@@ -373,11 +373,11 @@ func TestWhatIsNoProvider(t *testing.T) {
 		options port.Options
 		want    string
 	}{
-		"no module":  {map[string]string{"main.go": "package main\n"}, port.Options{}, `has no go.mod, so the versions of what it needs are not known: get its source, run "go mod init"`},
+		"no module":  {map[string]string{"main.go": "package main\n"}, port.Options{}, `has no go.mod, so the versions of its dependencies are unknown: get its source, run "go mod init"`},
 		"a newer Go": {map[string]string{"go.mod": "module m\n\ngo 1.99\n", "main.go": "package main\n"}, port.Options{}, "needs Go 1.99, and the go command here is Go 1."},
 		"no program": {map[string]string{"go.mod": module, "lib.go": "package lib\n"}, port.Options{}, "has no main package"},
 		"another program": {map[string]string{"go.mod": module, "main.go": "package main\n\nfunc main() {}\n"}, port.Options{},
-			"is no provider that can be ported: its main package serves none of these kinds: pulumi-go-provider, Pulumi provider server, Terraform"},
+			"is not a provider that can be ported: its main package serves none of these kinds: pulumi-go-provider, Pulumi provider server, Terraform"},
 		"a bridged provider": {map[string]string{
 			"go.mod": module + "\nrequire (\n\tgithub.com/pulumi/pulumi-terraform-bridge/v3 v3.100.0\n\texample.com/terraform-provider-dog/v2 v2.1.0\n)\n\n" +
 				"replace github.com/pulumi/pulumi-terraform-bridge/v3 => ./bridge\n\nreplace example.com/terraform-provider-dog/v2 => ./dog\n",
@@ -391,8 +391,8 @@ func TestWhatIsNoProvider(t *testing.T) {
 		"a named package that is no program": {map[string]string{"go.mod": module, "lib/lib.go": "package lib\n"}, port.Options{Main: "lib"}, "is the package lib, not a main package"},
 		"a named package elsewhere":          {map[string]string{"go.mod": module}, port.Options{Main: "../x"}, "--main ../x: it is not in the module"},
 		"a broken go.mod":                    {map[string]string{"go.mod": "modul x\n"}, port.Options{}, "go.mod:1: unknown directive: modul"},
-		"a version that is none":             {map[string]string{"go.mod": dogMod, "main.go": dogGo, "text.go": textGo}, port.Options{Version: "one"}, `the version "one" is no semantic version`},
-		"no SDK":                             {map[string]string{"go.mod": dogMod, "main.go": dogGo, "text.go": textGo}, port.Options{SDK: "/nowhere"}, "--sdk /nowhere is no checkout of Husk"},
+		"a version that is none":             {map[string]string{"go.mod": dogMod, "main.go": dogGo, "text.go": textGo}, port.Options{Version: "one"}, `the version "one" is not a semantic version`},
+		"no SDK":                             {map[string]string{"go.mod": dogMod, "main.go": dogGo, "text.go": textGo}, port.Options{SDK: "/nowhere"}, "--sdk /nowhere is not a checkout of Husk"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.options.Dir = t.TempDir()

@@ -184,7 +184,7 @@ func (b *porter) downloadModule(ctx context.Context, name, version string) (*dow
 }
 
 func noModuleError(shown string) error {
-	return fmt.Errorf("%s has no go.mod, so the versions of what it needs are not known: "+
+	return fmt.Errorf("%s has no go.mod, so the versions of its dependencies are unknown: "+
 		"get its source, run \"go mod init\" and \"go mod tidy\" there, and name that directory", shown)
 }
 

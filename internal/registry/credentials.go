@@ -119,7 +119,7 @@ type RealmError struct{ Registry, Host string }
 
 func (e *RealmError) Error() string {
 	return fmt.Sprintf("the registry %s has its credentials sent to %s, which may be somebody else's\n"+
-		"if tokens of the registry are issued there, set HUSK_REGISTRY_REALMS=%s=%s; without credentials (docker logout %[1]s), only what is public can be fetched",
+		"if tokens of the registry are issued there, set HUSK_REGISTRY_REALMS=%s=%s; without credentials (docker logout %[1]s), only public modules can be fetched",
 		e.Registry, e.Host, e.Registry, e.Host)
 }
 

@@ -20,7 +20,7 @@ type MovedError struct {
 }
 
 func (e *MovedError) Error() string {
-	return fmt.Sprintf("%s is already another module: its digest is %s, and that of the one to push is %s", e.Reference, e.Is, e.Pushed)
+	return fmt.Sprintf("%s is already another module: its digest is %s, and the one to push has %s", e.Reference, e.Is, e.Pushed)
 }
 
 // Push publishes a module under a tag. A tag that has another module is a [MovedError], unless move is set. sign, if it is

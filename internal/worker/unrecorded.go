@@ -53,7 +53,7 @@ func (w *worker) keepUnrecorded(of owned, home string) (kept bool, err error) {
 	defer file.Close()
 	records, err := remote.ReadUnrecorded(file)
 	if err != nil {
-		w.Say("some of what the run %s has made, and could not record, is lost: %v", of.Run, err)
+		w.Say("some objects that the run %s made and could not record are lost: %v", of.Run, err)
 	}
 	left := runapi.Unrecorded{Run: of.Run, Token: of.Token}
 	for _, r := range records {
@@ -183,8 +183,8 @@ func (w *worker) checkLeft(claim *runapi.Claim) error {
 	} else if ofTeam < teamBytes {
 		return nil
 	}
-	return fmt.Errorf("the worker %s begins no run that changes something: it has %d MiB of what earlier runs of %s have made and could not record. "+
-		"Its operator settles or moves what is in unrecorded and refused of its directory", w.Name, left>>20, whose)
+	return fmt.Errorf("the worker %s begins no run that changes something: it holds %d MiB of objects that earlier runs of %s made and could not record. "+
+		"Its operator settles or moves the files in unrecorded and refused of its directory", w.Name, left>>20, whose)
 }
 
 // clearRefused removes what the server has refused long ago.

@@ -135,7 +135,7 @@ func TestWhatRunsLeaveIsBounded(t *testing.T) {
 	leave("refused/acme/3.json", teamBytes, keepTime)
 	require.NoError(t, w.checkLeft(up("acme")), "what was refused long ago is gone")
 	leave("refused/acme/4.json", 1, 0)
-	require.ErrorContains(t, w.checkLeft(up("acme")), "the worker w1 begins no run that changes something: it has 512 MiB of what earlier runs of its team")
+	require.ErrorContains(t, w.checkLeft(up("acme")), "the worker w1 begins no run that changes something: it holds 512 MiB of objects that earlier runs of its team")
 	require.NoError(t, w.checkLeft(up("zebra")))
 	preview := up("acme")
 	preview.Operation = "preview"

@@ -142,7 +142,7 @@ func TestARunWithoutRoomForWhatItMayLeave(t *testing.T) {
 	stop, done := start(t, client, worker.Options{Dir: filepath.Join(dir, "worker"), Program: "/nonexistent"})
 	end := <-ends
 	require.Equal(t, runapi.Queued, end.Outcome)
-	require.Contains(t, end.Reason, "it has 512 MiB of what earlier runs of its team have made and could not record")
+	require.Contains(t, end.Reason, "it holds 512 MiB of objects that earlier runs of its team made and could not record")
 	stop()
 	require.NoError(t, <-done)
 	require.FileExists(t, left)
@@ -395,7 +395,7 @@ func TestHowRunsOfAStoppedWorkerEnd(t *testing.T) {
 	for code, want := range map[string]runapi.End{
 		"1": {Outcome: runapi.Queued},
 		"3": {Outcome: runapi.Queued, Reason: "another run has the lock of the stack, or the server that kept it for this one has ended"},
-		"4": {Outcome: runapi.Attention, Reason: "an earlier worker may have created what is not recorded"},
+		"4": {Outcome: runapi.Attention, Reason: "an earlier worker may have created an object without a record"},
 	} {
 		require.Equal(t, want, worker.Outcome(exec.Command("sh", "-c", "exit "+code).Run(), false), code)
 	}

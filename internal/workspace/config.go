@@ -53,7 +53,7 @@ func (c *Config) Decrypt(ctx context.Context) func(ciphertext string) (string, e
 		if err == nil {
 			c.w.secrets.Learn(text)
 		} else if c.SecretsProvider() == "" && c.EncryptionSalt() == "" {
-			err = fmt.Errorf("%w: the file names neither an encryptionsalt nor a secretsprovider, so the key is that of the stack's state; "+
+			err = fmt.Errorf("%w: the file names neither an encryptionsalt nor a secretsprovider, so the key is the one of the stack's state; "+
 				"if Pulumi's service has encrypted the value, run pulumi stack change-secrets-provider passphrase, or set it again with husk config set --secret", err)
 		}
 		return text, err

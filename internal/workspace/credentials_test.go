@@ -73,7 +73,7 @@ func TestCredentialsAreForTheOperatorsPlaces(t *testing.T) {
 		"postgres://127.0.0.1:1/x?passfile=/home/me/.pgpass": `has the parameter "passfile"`, "postgres://127.0.0.1:1/x?service=prod": `has the parameter "service"`,
 		"postgres://127.0.0.1:1/x?sslcert=/x&sslkey=/y": `has the parameter "sslcert"`, "postgres://127.0.0.1:1/x?servicefile=/x": `has the parameter "servicefile"`,
 		"postgres:///x": `names the host ""`, "postgres://127.0.0.1:1/x?host=/run/postgresql": `names the host "/run/postgresql"`, "postgres://a,/x": `names the host ""`,
-		"s3://bucket?region=x&endpoint=http://127.0.0.1:1": "a bucket needs credentials, and those of this machine are for buckets that you name yourself: set HUSK_BACKEND_URL",
+		"s3://bucket?region=x&endpoint=http://127.0.0.1:1": "a bucket needs credentials, and this machine's credentials are for buckets that you name yourself: set HUSK_BACKEND_URL",
 		"s3://bucket?region=x&profile=prod":                "a bucket needs credentials",
 	} {
 		dir := t.TempDir()

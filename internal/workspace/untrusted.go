@@ -101,7 +101,7 @@ func (w *Workspace) mayOpen(ctx context.Context, stack string) error {
 	if err != nil || !slices.Contains(all, w.name(stack)) {
 		return err
 	}
-	return fmt.Errorf("the project is not trusted, and calls itself %[1]s, of which there is a stack %[2]s in %[3]s: if the stack is this project's, name both, with --stack %[1]s/%[2]s",
+	return fmt.Errorf("the project is not trusted, and calls itself %[1]s, and %[3]s has a stack %[2]s of that name: if the stack is this project's, name both, with --stack %[1]s/%[2]s",
 		w.Project.Name, stack, w.Place)
 }
 
@@ -145,7 +145,7 @@ func (c *Config) checkKey(ctx context.Context) error {
 		return err
 	}
 	if typ != snapshot.Secrets.Type || !isSameJSON(named, snapshot.Secrets.State) {
-		return fmt.Errorf("the project is not trusted, and the configuration of its stack %s names another key than that of the stack's state: its secrets are not decrypted", c.Stack)
+		return fmt.Errorf("the project is not trusted, and the configuration of its stack %s does not name the key of the stack's state: its secrets are not decrypted", c.Stack)
 	}
 	return nil
 }

@@ -91,7 +91,7 @@ func TestUntrustedProjectsNameNoKey(t *testing.T) {
 			c, err := w.Config("dev")
 			require.NoError(t, err)
 			_, err = c.Entries(t.Context())
-			require.ErrorContains(t, err, "names another key than that of the stack's state")
+			require.ErrorContains(t, err, "does not name the key of the stack's state")
 		})
 	}
 }

@@ -97,7 +97,7 @@ func Open(ctx context.Context, root *projectroot.Root, o Options) (*Workspace, e
 	var none *program.NoProjectError
 	if errors.As(err, &none) {
 		if o.Project != "" {
-			return nil, fmt.Errorf("the run is of the project %s, and there is no project file where the run says", o.Project)
+			return nil, fmt.Errorf("the run is of the project %s, and there is no project file in its directory", o.Project)
 		}
 		return openDetached(ctx, root, none, o)
 	}
@@ -105,7 +105,7 @@ func Open(ctx context.Context, root *projectroot.Root, o Options) (*Workspace, e
 		return nil, err
 	}
 	if o.Project != "" && project.Name != o.Project {
-		return nil, fmt.Errorf("the run is of the project %s, and its files are those of the project %s", o.Project, project.Name)
+		return nil, fmt.Errorf("the run is of the project %s, and its files belong to the project %s", o.Project, project.Name)
 	}
 	at := operators(o.Backend, cmp.Or(o.BackendOrigin, workerOrigin))
 	if o.Backend == "" {

@@ -8,7 +8,7 @@ import (
 	"github.com/husk-dev/husk/testdata/notes"
 )
 
-// breaksHandshake: its version is no semantic version.
+// breaksHandshake: its version is not a semantic version.
 type breaksHandshake struct{ *notes.Provider }
 
 func (p breaksHandshake) Handshake(ctx context.Context, request abi.HandshakeRequest) (abi.HandshakeResponse, error) {

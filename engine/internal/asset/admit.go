@@ -29,7 +29,7 @@ func (s *Assets) Admit(ctx context.Context, m property.Map, byProgram bool) (pro
 	})
 }
 
-// admitOutputs admits what is in the outputs of resources.
+// admitOutputs admits the assets in the outputs of resources.
 func (s *Assets) admitOutputs(ctx context.Context, m property.Map) (property.Map, error) {
 	return m.TransformPaths(func(around property.Path, v property.Value) (property.Value, error) {
 		o, ok := v.AsOutput()
@@ -115,8 +115,8 @@ func (s *Assets) admitValue(ctx context.Context, v property.Value, byProgram boo
 	return withHash(v, hash), nil
 }
 
-// AdmitForeign returns an asset or archive whose path or URL is foreign with its hash, by which it
-// is known to be foreign from now on. named is what the program wrote of its URL.
+// AdmitForeign returns an asset or archive whose path or URL is foreign with its hash, by which it is known to be foreign from
+// now on. named is the part of its URL that the program wrote itself.
 func (s *Assets) AdmitForeign(ctx context.Context, v property.Value, named string) (property.Value, error) {
 	if _, ok := sourceOf(v); !ok {
 		return v, nil

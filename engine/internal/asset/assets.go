@@ -48,7 +48,7 @@ func New(source contents.Source) *Assets {
 // OpenForeign begins to read a file whose path the program has from somebody else.
 func (s *Assets) OpenForeign(path string) (io.ReadCloser, error) { return s.source.OpenForeign(path) }
 
-// foreignPlace is [contents.Source.Foreign] for what was admitted.
+// foreignPlace is [contents.Source.Foreign] for admitted assets.
 func (s *Assets) foreignPlace(p contents.Place) (named string, foreign bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,7 +106,7 @@ func members(m property.Map, f func(property.Value) (property.Value, error)) (pr
 	return property.NewMap(entries...), nil
 }
 
-// hash makes a hash, or finds that of a URL that has one.
+// hash computes a hash, or finds the one that a URL already has.
 func (s *Assets) hash(ctx context.Context, v property.Value, place contents.Place) (string, error) {
 	if place.Source != property.SourceURI {
 		return hashOf(ctx, s.source, v)
@@ -131,7 +131,7 @@ func checkHash(given, hash string) error {
 	if given == "" || given == hash {
 		return nil
 	}
-	return fmt.Errorf("its hash is said to be %s, but that of its contents is %s: correct it, or leave it out", given, hash)
+	return fmt.Errorf("its hash is given as %s, but its contents have %s: correct the hash, or leave it out", given, hash)
 }
 
 // elided returns an asset or archive without its contents.
@@ -143,7 +143,7 @@ func elided(v property.Value) property.Value {
 	return property.ArchiveOf(property.Archive{Hash: a.Hash})
 }
 
-// requestAssets opens what is in a request.
+// requestAssets opens the assets in a request.
 type requestAssets struct {
 	*Assets
 	news []property.Map

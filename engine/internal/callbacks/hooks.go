@@ -11,7 +11,7 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// Hooks are those that the program has registered, by name, and its actions. The zero Hooks are none.
+// Hooks holds the hooks that the program has registered, by name, and its actions. The zero Hooks are none.
 type Hooks struct {
 	Steps   locked.Map[string, callback.Hook]
 	Errors  locked.Map[string, callback.ErrorHook]

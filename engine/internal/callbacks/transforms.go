@@ -1,5 +1,5 @@
-// Package callbacks holds the functions that a program has registered to be called: transforms of
-// what it registers, and hooks around steps.
+// Package callbacks holds the functions that a program has registered to be called: transforms of registrations, and hooks around
+// steps.
 package callbacks
 
 import (
@@ -10,12 +10,12 @@ import (
 	"github.com/husk-dev/husk/engine/callback"
 )
 
-// Transforms are those that the program has registered. The zero Transforms are none.
+// Transforms holds the transforms that the program has registered. The zero Transforms are none.
 type Transforms struct {
 	mu     sync.Mutex
 	stack  []callback.ResourceTransform
 	invoke []callback.InvokeTransform
-	// below holds the transforms for what is registered below a resource: its own, then its ancestors'.
+	// below holds the transforms for the children of a resource: its own, then its ancestors'.
 	below map[urn.URN][]callback.ResourceTransform
 	// constructed holds components that were transformed, whose provider registers them once more.
 	constructed map[urn.URN]bool
@@ -35,8 +35,7 @@ func (t *Transforms) AddInvoke(transform callback.InvokeTransform) {
 	t.invoke = append(t.invoke, transform)
 }
 
-// ForResource returns the transforms of a registration in their order, and notes those for what is
-// registered below it.
+// ForResource returns the transforms of a registration in their order, and notes the ones for its children.
 func (t *Transforms) ForResource(u, parent urn.URN, remote bool, own []callback.ResourceTransform) []callback.ResourceTransform {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -56,7 +56,7 @@ type exporter struct {
 	root      string
 	providers []string
 	resources []object
-	// last are the URNs of what later resources refer to.
+	// last are the URNs that later resources refer to.
 	last []string
 }
 

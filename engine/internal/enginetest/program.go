@@ -12,7 +12,7 @@ import (
 // before it runs.
 type Program func(p *Run) error
 
-// Run is what a Program registers with.
+// Run registers the resources of a Program.
 type Run struct {
 	Ctx     context.Context
 	Context abi.RunContext

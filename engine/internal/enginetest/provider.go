@@ -35,7 +35,7 @@ type Cloud struct {
 	next       int
 	// Types holds the behaviour of each type.
 	Types map[string]Type
-	// Digest is that of the module that is installed.
+	// Digest is the digest of the installed module.
 	Digest string
 	// Hook, if set, is called before each mutating call, with "create name", "update name" ...
 	Hook func(call string) error
@@ -59,9 +59,9 @@ type Cloud struct {
 	Editions bool
 	// Schema is the package's; empty for none.
 	Schema string
-	// Features are those that the provider claims; nil for all but write-only inputs.
+	// Features are the features that the provider claims; nil for all but write-only inputs.
 	Features *abi.Features
-	// Checked, if set, sees what resources are checked with.
+	// Checked, if set, sees each request of Check.
 	Checked func(abi.CheckRequest)
 	// These, if set, serve the methods of their names.
 	Check       func(abi.CheckRequest) (abi.CheckResponse, error)

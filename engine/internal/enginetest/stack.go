@@ -168,8 +168,8 @@ func (s *Stack) must(run Operation, program engine.Program) engine.Changes {
 	return result.Changes
 }
 
-// Steps returns the finished steps of the last operation as "op name", without
-// those that changed nothing and those of default providers.
+// Steps returns the finished steps of the last operation as "op name", without steps that changed nothing and steps of default
+// providers.
 func (s *Stack) Steps() []string {
 	var out []string
 	for _, e := range s.Events() {
@@ -217,8 +217,7 @@ func (s *Stack) Resource(name string) *state.Resource {
 	return nil
 }
 
-// Change changes the recorded resources of that name, of which there are several while
-// one of another type waits to be deleted.
+// Change changes the recorded resources of that name. There are several while one of another type waits to be deleted.
 func (s *Stack) Change(name string, f func(*state.Resource)) {
 	s.t.Helper()
 	ctx := context.Background()

@@ -7,7 +7,7 @@ const (
 	Single = "test:index:Single" // replaced when "key" changes, deleted first
 )
 
-// ProviderType is that of the providers of a cloud.
+// ProviderType is the type of the providers of a cloud.
 const ProviderType = "pulumi:providers:test"
 
 // Group is a type of components.

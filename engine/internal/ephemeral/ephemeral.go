@@ -14,7 +14,7 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 )
 
-// mark stands in dependencies for a resource. It is no URN of any.
+// mark stands in dependencies for a resource. No resource has this URN.
 const mark = "urn:husk:ephemeral"
 
 // Mark marks what a function opened as secret, and as not to be recorded.
@@ -117,7 +117,7 @@ func (v *Values) Restore(u urn.URN, inputs property.Map) property.Map {
 	return inputs
 }
 
-// Strip returns properties of a resource, as its provider returned them, without what was withheld.
+// Strip returns properties of a resource, as its provider returned them, without the withheld values.
 func (v *Values) Strip(u urn.URN, m property.Map) property.Map {
 	for _, withheld := range v.of(u) {
 		m = Without(m, withheld.path)

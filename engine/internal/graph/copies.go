@@ -177,7 +177,7 @@ func Reach(edges [][]int, marked []bool, found func(from, to int)) {
 	}
 }
 
-// reversed returns the edges the other way round: for each copy, those that may use it.
+// reversed returns the edges the other way round: for each copy, the copies that may use it.
 func reversed(edges [][]int) [][]int {
 	out := make([][]int, len(edges))
 	for from, all := range edges {

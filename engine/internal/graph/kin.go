@@ -5,7 +5,7 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// kin knows which resources are parts of which components, each of its maps once that is asked for.
+// kin knows which resources are parts of which components. It builds each of its maps on first use.
 type kin struct {
 	all        []*state.Resource
 	components map[urn.URN]bool
@@ -14,8 +14,8 @@ type kin struct {
 	known      map[urn.URN][]urn.URN
 }
 
-// parts returns the parts of a component that user names: its children, and those of components among them. What
-// is below a resource of a provider is no part. There are none if user is a part itself, or names no component.
+// parts returns the parts of a component that user names: its children, and the children of components among them. The children
+// of a provider's resource are not parts. There are none if user is a part itself, or names no component.
 func (k *kin) parts(component urn.URN, user *state.Resource) []urn.URN {
 	if !k.isComponent(component) {
 		return nil

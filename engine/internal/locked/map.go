@@ -81,7 +81,7 @@ func (m *Map[K, V]) Entries() map[K]V {
 	return maps.Clone(m.entries)
 }
 
-// Take empties the map and returns what was in it.
+// Take empties the map and returns its former entries.
 func (m *Map[K, V]) Take() map[K]V {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -18,8 +18,8 @@ func Fold(m property.Map, deps map[urn.URN]struct{}) property.Map {
 	return m.Lower(property.KindOutput)
 }
 
-// FoldInputs folds each input. It returns the inputs, the dependencies by input with those that the
-// program names, and the union of all with extra.
+// FoldInputs folds each input. It returns the inputs, the dependencies by input, including the ones that the program names, and
+// the union of all with extra.
 func FoldInputs(inputs property.Map, named []abi.PropertyDependency, extra []urn.URN) (
 	property.Map, map[string][]urn.URN, []urn.URN,
 ) {

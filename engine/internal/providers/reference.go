@@ -14,7 +14,7 @@ const TypePrefix = "pulumi:providers:"
 // is Pulumi's sentinel for an unknown string.
 const UnknownID = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 
-// IsType reports whether typ is that of a provider resource.
+// IsType reports whether typ is the type of a provider resource.
 func IsType(typ string) bool { return strings.HasPrefix(typ, TypePrefix) }
 
 // IsDefault reports whether u names a provider that nobody wrote down.

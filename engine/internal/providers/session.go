@@ -21,7 +21,7 @@ import (
 // secrets again that were passed as plain values.
 type Session struct {
 	abi.Provider
-	// Name and Version are what the provider says it is, empty for one without a handshake.
+	// Name and Version are the provider's own, from its handshake; empty without one.
 	Name, Version string
 	features      abi.Features
 	negotiated    bool // false for a provider without a handshake, which is taken to understand all
@@ -113,7 +113,7 @@ func (s *Session) intercept(ctx context.Context, c *abi.Call) (context.Context, 
 		case abi.AboutConfiguration:
 			m = s.nested(ctx, m)
 		}
-		// The old values of a configuration are not known, and another one is no change of it.
+		// The old values of a configuration are not known, and another value is not a change of it.
 		if p.Role == abi.RoleNew || about == abi.AboutConfiguration {
 			m = s.withheld.Restore(c.Subject().URN, m)
 		}
@@ -175,7 +175,7 @@ func (s *Session) MarkStreamed(args, result property.Map) property.Map {
 	return result
 }
 
-// Cited marks the lines of what a provider says is wrong.
+// Cited marks the lines of a provider's complaints.
 func Cited(failures []abi.CheckFailure) []abi.CheckFailure {
 	out := slices.Clone(failures)
 	for i, f := range out {

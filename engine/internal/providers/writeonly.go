@@ -37,8 +37,8 @@ func (s *Session) MissingWriteOnly(ctx context.Context, typ string, inputs prope
 	return missing, others, nil
 }
 
-// recordable returns the properties that a provider returned of a resource without those that must not be
-// recorded. The type is nil if it has no write-only inputs.
+// recordable returns the properties that a provider returned for a resource, without the ones that must not be recorded. The type
+// is nil if it has no write-only inputs.
 func (s *Session) recordable(of abi.Subject, typ *schema.Resource, m property.Map) property.Map {
 	m = s.withheld.Strip(of.URN, m)
 	if typ != nil {

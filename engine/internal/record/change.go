@@ -54,7 +54,7 @@ type Operation struct {
 	resource *state.Resource
 }
 
-// entry returns the journal entry of a change, and the serial of what the change adds.
+// entry returns the journal entry of a change, and the serial of the resource or operation that the change adds.
 func (r *Recorder) entry(c Change) (entry state.Entry, added state.Serial, err error) {
 	serial := func(res *state.Resource) state.Serial {
 		n, ok := r.serials[res]

@@ -19,7 +19,7 @@ type claims struct {
 	configured map[string]int
 }
 
-// object is what providers of one configuration know a real object by.
+// object identifies a real object among providers of one configuration.
 type object struct{ typ, id string }
 
 func newClaims(resources []*state.Resource) *claims {
@@ -66,7 +66,7 @@ func (c *claims) count(res *state.Resource, n int) {
 	})
 }
 
-// areNeeded reports whether another resource could not be recorded without those that leave together.
+// areNeeded reports whether another resource could not be recorded without the leaving ones.
 func (c *claims) areNeeded(leaving []*state.Resource) bool {
 	if len(leaving) == 1 { // as most leave
 		return c.isNeeded(leaving[0])
@@ -143,7 +143,7 @@ func (r *Recorder) CopiesOf(u urn.URN) []*state.Resource {
 	return slices.Clone(r.counted().copies[u])
 }
 
-// NeededBy returns a resource that could not be recorded without those that leave together, nil if there is none.
+// NeededBy returns a resource that could not be recorded without the leaving ones, nil if there is none.
 func (r *Recorder) NeededBy(leaving ...*state.Resource) (user *state.Resource) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

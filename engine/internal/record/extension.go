@@ -52,7 +52,7 @@ func (e *Extensions) Get(ref string) (state.Extension, error) {
 	return state.DecodeExtension(value)
 }
 
-// with returns what is recorded to add an extension, nil if it is recorded already.
+// with returns the record that adds an extension, nil if it is recorded already.
 func (e *Extensions) with(ref string) (json.RawMessage, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -21,7 +21,7 @@ type Recorder struct {
 	Extensions Extensions
 
 	stack   *state.Stack    // nil in a preview
-	secrets *redact.Secrets // learns what is recorded
+	secrets *redact.Secrets // learns the recorded secrets
 
 	// naming is held by a renaming and shared by all other changes, which write the names of that moment.
 	naming sync.RWMutex
@@ -35,7 +35,7 @@ type Recorder struct {
 	byURN   map[urn.URN]*state.Resource
 	// renamed maps the earlier URNs of renamed resources to their new ones.
 	renamed map[urn.URN]urn.URN
-	// providers holds provider resources by reference, including those that wait for their deletion.
+	// providers holds provider resources by reference, including the ones that wait for their deletion.
 	providers map[string]*state.Resource
 	// claims is nil until something is deleted.
 	claims *claims
@@ -198,8 +198,7 @@ func (r *Recorder) record(ctx context.Context, c Change, deletions []*state.Reso
 	if r.stack != nil && len(entry) > 0 {
 		begun, err = r.append(ctx, entry, deletions)
 	}
-	// The change happened even if it could not be written: the deployment and its checkpoint go by what
-	// is true.
+	// The change happened even if it could not be written: the deployment and its checkpoint follow reality.
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, op := range c.ended {

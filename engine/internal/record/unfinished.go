@@ -14,7 +14,7 @@ import (
 // deleted must be read before anything but its deletion. What was being created may exist or not, until
 // the user says. The recorder's lock guards it.
 type unfinished struct {
-	// operations are those of the earlier run, but for those that are over.
+	// operations are the earlier run's, except the ones that are over.
 	operations map[state.OpID]state.PendingOperation
 	// unsure holds the updates and deletions among them, of resources that are still recorded.
 	unsure map[urn.URN][]state.OpID
@@ -114,8 +114,8 @@ func (r *Recorder) EndSettled(ctx context.Context) error {
 	return r.Record(ctx, Change{ended: done})
 }
 
-// renameUnfinished renames the operations of an earlier run, and what they name. It returns what is
-// written with the renaming, for the case that this run is cut off as well.
+// renameUnfinished renames the operations of an earlier run, and the resources that they name. It returns the entries to write
+// with the renaming, in case this run is cut off as well.
 func (r *Recorder) renameUnfinished(from, to urn.URN) (renamed state.Entry) {
 	p := &r.unfinished
 	for op, pending := range r.Unfinished() {

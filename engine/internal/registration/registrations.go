@@ -11,7 +11,7 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// Registrations holds what the program registered so far, what a refresh found, and what is deleted.
+// Registrations holds the program's registrations so far, the findings of a refresh, and the deletions.
 type Registrations struct {
 	// Claimed holds the URNs registered in this run.
 	Claimed locked.Map[urn.URN, bool]
@@ -33,7 +33,7 @@ type Registrations struct {
 	Unchecked locked.Map[urn.URN, property.Map]
 	// Failed holds the URNs that failed, or were skipped since they need one that did.
 	Failed locked.Map[urn.URN, bool]
-	// Unclaimed holds the recorded URNs that those that failed may have taken over by their aliases, and did not.
+	// Unclaimed holds the recorded URNs that failed registrations may have taken over by their aliases, and did not.
 	Unclaimed locked.Map[urn.URN, bool]
 	// Incomplete holds the components with parts that failed.
 	Incomplete locked.Map[urn.URN, bool]
@@ -95,8 +95,8 @@ func (r *Registrations) HasFailed(u urn.URN) bool {
 	return r.Failed.Get(u) || r.Unclaimed.Get(u) && !r.IsRegistered(u)
 }
 
-// Fail notes that a resource failed, and that the components above it are incomplete. Nothing that it may have been
-// under an earlier name goes, and what is below it has earlier names as well.
+// Fail notes that a resource failed, and that the components above it are incomplete. No resource that may be this one under an
+// earlier name is deleted, and its children have earlier names as well.
 func (r *Registrations) Fail(u, parent urn.URN, aliases []Alias) {
 	r.Failed.Set(u, true)
 	r.Aliases.Set(u, aliases)

@@ -11,21 +11,21 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// Options are what the user selects, as patterns of URNs. There are either targets or excludes.
+// Options are the user's selection, as patterns of URNs. There are either targets or excludes.
 type Options struct {
 	Targets, Excludes, Replace []string
 	// TargetDependents and ExcludeDependents add what depends on those, directly or not.
 	TargetDependents, ExcludeDependents bool
 }
 
-// Selection is what is selected in one run. It is safe for concurrent use.
+// Selection decides which resources one run selects. It is safe for concurrent use.
 type Selection struct {
 	options                    Options
 	targets, excludes, replace matcher
 
 	// Kept holds the registered resources that stay as they are recorded.
 	Kept locked.Map[urn.URN, bool]
-	// Awaited holds what those that were kept depend on and what was not registered then.
+	// Awaited holds the dependencies of kept resources that were not registered at the time.
 	Awaited locked.Map[urn.URN, bool]
 
 	mu sync.Mutex
@@ -43,7 +43,7 @@ type Selection struct {
 	former map[urn.URN]urn.URN
 }
 
-// New returns the selection among recorded resources and those that the program registers.
+// New returns the selection among recorded and registered resources.
 func New(o Options, recorded []*state.Resource) *Selection {
 	s := &Selection{
 		options: o, targets: newMatcher(o.Targets), excludes: newMatcher(o.Excludes), replace: newMatcher(o.Replace),
@@ -156,7 +156,7 @@ func (s *Selection) Selects(forms ...*state.Resource) bool {
 	var u urn.URN
 	for i, form := range forms {
 		if form == nil || excluding && i > 0 {
-			continue // what is excluded follows from the program alone
+			continue // exclusion follows from the program alone
 		}
 		u = form.URN
 		if i == 0 && !form.Custom {
@@ -176,8 +176,8 @@ func (s *Selection) Selects(forms ...*state.Resource) bool {
 	return affected != excluding
 }
 
-// visitComponents calls visit with each component that a registered resource is a part of. What is below a resource of
-// a provider is no part.
+// visitComponents calls visit with each component that a registered resource is a part of. The children of a provider's resource
+// are not parts.
 func (s *Selection) visitComponents(of *state.Resource, visit func(urn.URN)) {
 	seen := make(map[urn.URN]bool)
 	for at := of.Parent; !seen[at]; {
@@ -207,7 +207,7 @@ func (s *Selection) visitNeeds(res *state.Resource, visit func(u urn.URN, whole 
 	})
 }
 
-// Among returns a predicate of which recorded resources are selected.
+// Among returns a predicate that tells which recorded resources are selected.
 func (s *Selection) Among(recorded []*state.Resource) func(*state.Resource) bool {
 	if !s.IsNarrow() {
 		return func(*state.Resource) bool { return true }

@@ -30,7 +30,7 @@ type Limits struct {
 	Memory uint64
 	// Advice says how to raise a limit, for errors; nil stands for advice to whoever embeds the engine.
 	Advice func(e ExceededError) string
-	// Spent is called at the end with what was charged; nil for nobody.
+	// Spent is called at the end with the charges; it may be nil.
 	Spent func(steps, memory int64)
 }
 
@@ -111,7 +111,7 @@ func (b *Budget) exceed(limit string, most uint64) {
 	b.exceeded.CompareAndSwap(nil, e)
 }
 
-// Exceeded returns what there was too much of, nil for nothing.
+// Exceeded returns the exceeded budget, nil for none.
 func (b *Budget) Exceeded() *ExceededError {
 	if b == nil {
 		return nil
@@ -119,7 +119,7 @@ func (b *Budget) Exceeded() *ExceededError {
 	return b.exceeded.Load()
 }
 
-// Tell returns what there was too much of, once, so that it is reported at one place.
+// Tell returns the exceeded budget once, so that it is reported at one place.
 func (b *Budget) Tell() *ExceededError {
 	if e := b.Exceeded(); e != nil && b.told.CompareAndSwap(false, true) {
 		return e

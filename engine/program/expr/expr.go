@@ -34,10 +34,10 @@ type Part struct {
 	Access *Access
 }
 
-// Access is a ${...}: a name, and the path to a part of what it stands for.
+// Access is a ${...}: a name, and the path to a part of its value.
 type Access struct {
 	written
-	// Name is that of a resource, a variable, or a configuration key.
+	// Name is the name of a resource, a variable, or a configuration key.
 	Name string
 	Path property.Path
 	// occurrence counts the "${" before this one in the node's text. offsets are the places of Name

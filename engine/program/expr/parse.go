@@ -14,11 +14,11 @@ import (
 const (
 	// textPerStep is how much of a text is read in a step, in bytes.
 	textPerStep = 64
-	// nodeBytes is what an expression takes, with what it is kept in.
+	// nodeBytes is the memory of an expression, with the structures that keep it.
 	nodeBytes = 128
 )
 
-// Parse reads an expression. It reports what is wrong; the part at fault is [*Invalid].
+// Parse reads an expression. It reports mistakes; the part at fault is [*Invalid].
 func Parse(r *source.Report, n *yaml.Node) Expr {
 	n = source.Resolve(n)
 	if !r.Spend(n, 1+len(n.Value)/textPerStep, nodeBytes) {

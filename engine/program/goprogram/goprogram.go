@@ -45,7 +45,7 @@ func (f Func) Run(ctx context.Context, run abi.RunContext, monitor abi.Monitor) 
 	return nil
 }
 
-// Stack is what a program registers with. It is safe for concurrent use.
+// Stack registers a program's resources. It is safe for concurrent use.
 type Stack struct {
 	abi.RunContext
 	monitor callback.Monitor
@@ -142,13 +142,13 @@ func (s *Stack) Foreign(ctx context.Context, v property.Value, named string) (pr
 	return s.monitor.Foreign(ctx, v, named)
 }
 
-// Hook makes a hook known, for the options of what is registered after it.
+// Hook makes a hook known, for the options of later registrations.
 func (s *Stack) Hook(h callback.Hook) error { return s.monitor.RegisterHook(h) }
 
-// ErrorHook makes an error hook known, for the options of what is registered after it.
+// ErrorHook makes an error hook known, for the options of later registrations.
 func (s *Stack) ErrorHook(h callback.ErrorHook) error { return s.monitor.RegisterErrorHook(h) }
 
-// Action makes an action known, for the hooks in the options of what is registered after it.
+// Action makes an action known, for the hooks in the options of later registrations.
 func (s *Stack) Action(a callback.Action) error { return s.monitor.RegisterAction(a) }
 
 // Transform runs a transform on every resource that is registered after it, also in components.
@@ -211,7 +211,7 @@ func (r *Resource) dependencies(name string) []string {
 // Reference names the resource, a provider, in the options of others.
 func (r *Resource) Reference() string { return string(r.URN) + "::" + r.ID }
 
-// RegisterOutputs sets the outputs of a component, once what is below it is there.
+// RegisterOutputs sets the outputs of a component, once its children are registered.
 func (r *Resource) RegisterOutputs(ctx context.Context, outputs property.Map) error {
 	return r.s.monitor.RegisterOutputs(ctx, abi.RegisterOutputsRequest{URN: r.URN, Outputs: outputs})
 }

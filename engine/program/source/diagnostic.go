@@ -33,7 +33,7 @@ type Diagnostic struct {
 	// Line and Column count from 1, columns in characters; both are 0 for the file as a whole.
 	Line, Column int
 	Severity     Severity
-	// Summary is one line: what is wrong, and in short what to do.
+	// Summary is one line: the mistake, and in short what to do.
 	Summary string
 	// Detail is further lines: what to do next.
 	Detail string
@@ -101,7 +101,7 @@ func (d Diagnostic) Render(w io.Writer) error {
 	return err
 }
 
-// maxShown bounds the lines of which a part is shown, in bytes: to find it, the line is read from its begin.
+// maxShown bounds the length of a line that is shown in part, in bytes: to find the part, the line is read from its beginning.
 const maxShown = 64 << 10
 
 // maxExcerpt bounds the shown part of a line, in characters.

@@ -34,8 +34,8 @@ func findBadText(f *File) (Diagnostic, bool) {
 
 var parserLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
 
-// explain turns an error of the YAML parser into one that says what to change. The parser gives a
-// line at best, and often that of the enclosing mapping.
+// explain turns an error of the YAML parser into one that says what to change. The parser gives a line at best, and often the
+// line of the enclosing mapping.
 func explain(f *File, err error) Diagnostic {
 	line, problem := 0, err.Error()
 	if m := parserLine.FindStringSubmatch(problem); m != nil {
@@ -43,7 +43,7 @@ func explain(f *File, err error) Diagnostic {
 		problem = m[2]
 	}
 	d := f.Errorf(Position{Line: line}, "%s", problem)
-	if !f.foreign { // to find the place may quote what is there
+	if !f.foreign { // finding the place may quote the text there
 		d = locate(f, line, problem)
 	}
 	d.Cause = err
@@ -54,7 +54,7 @@ func explain(f *File, err error) Diagnostic {
 type search struct {
 	*File
 	lines []sourceLine
-	// line and problem are what the parser says; line is 0 if it says none.
+	// line and problem are the parser's; line is 0 if it gives none.
 	line    int
 	problem string
 }

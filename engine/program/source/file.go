@@ -29,7 +29,7 @@ type File struct {
 	hidden map[int]bool
 	// foreign says that the file is not the project's own.
 	foreign bool
-	// root is what was parsed of the text, nil before.
+	// root is the parsed text, nil before.
 	root *yaml.Node
 	// marks are where expressions begin in the texts that have any; nil until somebody asks.
 	marks map[*yaml.Node][]Position
@@ -40,8 +40,8 @@ func NewFile(name string, text []byte) *File {
 	return &File{Name: name, lines: strings.Split(string(text), "\n")}
 }
 
-// NewForeignFile returns a file of a text that is not in the directory of the project. Diagnostics tell its places, and
-// do not quote it: what names it may not be the user, and what is wrong with it is not for everybody's eyes.
+// NewForeignFile returns a file of a text that is not in the directory of the project. Diagnostics tell its places, and do not
+// quote it: somebody else than the user may have named it, and its text may be confidential.
 func NewForeignFile(name string, text []byte) *File {
 	f := NewFile(name, text)
 	f.foreign = true
@@ -85,7 +85,7 @@ func (f *File) Hide(key *yaml.Node) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.hidden[key.Line] {
-		return // and so is what is below
+		return // and so is everything below
 	}
 	if f.hidden == nil {
 		f.hidden = map[int]bool{}

@@ -7,16 +7,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Field is one key of a mapping with its value, which is no alias.
+// Field is one key of a mapping with its value. An alias is resolved.
 type Field struct {
 	Name       string
 	Key, Value *yaml.Node
 }
 
-// Fields returns the fields of a mapping in their order, none for null. Those that << merges follow:
-// the mapping's own fields go before them, and those of a mapping before those of a later one. It
-// reports anything else, and leaves out keys that are no text or occur twice. what is the mapping: "a
-// resource".
+// Fields returns the fields of a mapping in their order, none for null. The fields that << merges follow, in the order of their
+// mappings; the mapping's own fields take precedence. It reports anything else, and leaves out keys that are not text or occur
+// twice. what names the mapping in errors: "a resource".
 func (r *Report) Fields(n *yaml.Node, what string) []Field {
 	n = Resolve(n)
 	if IsNull(n) {
@@ -101,8 +100,7 @@ type Key struct {
 	hidden bool
 }
 
-// On returns the key of a name. read reports what is wrong, and returns whether the field can be
-// used.
+// On returns the key of a name. read reports mistakes, and returns whether the field can be used.
 func On(name string, read func(Field) (ok bool)) Key { return Key{name: name, read: read} }
 
 // Hidden returns the key as one that messages do not suggest.

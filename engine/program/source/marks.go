@@ -10,8 +10,8 @@ import (
 // mark begins an expression in a text.
 const mark = "${"
 
-// Within returns the position of the occurrence-th "${" (from 0) in the source text of a scalar, moved on by offset
-// characters. If the source spells the text differently, it is that of the scalar.
+// Within returns the position of the occurrence-th "${" (from 0) in the source text of a scalar, moved on by offset characters.
+// If the source spells the text differently, it returns the position of the scalar.
 func (f *File) Within(n *yaml.Node, occurrence, offset int) Position {
 	f.mu.Lock()
 	defer f.mu.Unlock()

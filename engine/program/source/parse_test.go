@@ -43,7 +43,7 @@ f.yaml:3:2: this line is indented less than the text that begins above it
       |  ^`},
 		"no-break spaces before a key": {
 			"a:\n  b: 1\n\u00a0\u00a0c: 1\n   d: 1\n", `
-f.yaml:3:1: this line is indented with what is no space for YAML
+f.yaml:3:1: this line is indented with a character that is not a space in YAML
     3 |   c: 1
       | ^
   the character U+00A0 is not a space for YAML: write a space in its place`},

@@ -13,7 +13,7 @@ import (
 // Report collects the problems of a file. It is safe for concurrent use.
 type Report struct {
 	File *File
-	// Budget is charged for what is read of the file; nil is without end.
+	// Budget is charged for reading the file; nil means no bound.
 	Budget *budget.Budget
 
 	mu          sync.Mutex
@@ -91,7 +91,7 @@ func (r *Report) compare(candidates func() []string) (known []string) {
 	return known
 }
 
-// Compare searches for what is meant by a name among so many, unless many names were compared.
+// Compare runs search, which compares a misspelt name with so many others, unless too many names were compared already.
 func (r *Report) Compare(among int, search func()) {
 	r.mu.Lock()
 	r.compared += 1 + among
@@ -129,7 +129,7 @@ func (r *Report) Warnf(n *yaml.Node, format string, args ...any) {
 	r.Add(d)
 }
 
-// Diagnostics returns what was added, in the order of the file.
+// Diagnostics returns the added diagnostics, in the order of the file.
 func (r *Report) Diagnostics() Diagnostics {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -142,7 +142,7 @@ func (r *Report) Diagnostics() Diagnostics {
 	return all
 }
 
-// Text returns the text of a scalar, and reports anything else. what is the scalar: "a name".
+// Text returns the text of a scalar, and reports anything else. what names the scalar in errors: "a name".
 func (r *Report) Text(n *yaml.Node, what string) (string, bool) {
 	n = Resolve(n)
 	if n.Kind != yaml.ScalarNode || IsNull(n) {

@@ -25,7 +25,7 @@ func findForeignSpace(f search) (Diagnostic, bool) {
 	for _, l := range f.lines {
 		body := strings.TrimLeft(l.text, " ")
 		if r, _ := utf8.DecodeRuneInString(body); isForeignSpace(r) {
-			return f.Errorf(l.position(len(l.text)-len(body)), "this line is indented with what is no space for YAML").With(notYAML(r)), true
+			return f.Errorf(l.position(len(l.text)-len(body)), "this line is indented with a character that is not a space in YAML").With(notYAML(r)), true
 		}
 	}
 	return Diagnostic{}, false

@@ -13,11 +13,11 @@ import (
 const (
 	// leastOutput is the least length, in bytes, of a text that a provider has made.
 	leastOutput = 4
-	// leastInput is that of a text that the program has given to both.
+	// leastInput is the least length of a text that the program may have given to both.
 	leastInput = 8
 )
 
-// referable finds the properties that inputs of a resource may have come from: those of what it depends on.
+// referable finds the properties that inputs of a resource may have come from: the properties of its dependencies.
 type referable struct {
 	w    *writer
 	from []Resource

@@ -20,10 +20,10 @@ import (
 
 // Resource is one to write.
 type Resource struct {
-	// Name is what the program calls it. An alias leads to the resource's own name.
+	// Name is its name in the program. An alias leads to the resource's own name.
 	Name string
-	// Group is that of resources of which others may need one or all, without a record of which: a reference to one
-	// is enough then. Empty is none.
+	// Group names a group of resources. Others may need one or all of the group, without a record of which: a reference to one is
+	// enough then. Empty is none.
 	Group string
 	*state.Resource
 }
@@ -31,7 +31,7 @@ type Resource struct {
 // Secret is a configuration key that the program takes a secret from.
 type Secret struct {
 	Key string
-	// JSON says that the value is set as JSON, since it is no text.
+	// JSON says that the value is set as JSON, because it is not a text.
 	JSON bool
 }
 
@@ -44,9 +44,9 @@ type Code struct {
 	Omitted []string
 }
 
-// Write writes resources in their order. names are what the program calls other resources, by
-// default their own names. An input that is equal to a property of a resource that the state has as a dependency
-// becomes a reference to it; dependencies without one become options.
+// Write writes resources in their order. names are the program's names of other resources, by default their own. An input that is
+// equal to a property of a resource that the state has as a dependency becomes a reference to it; dependencies without one become
+// options.
 func Write(resources []Resource, names map[urn.URN]string) (*Code, error) {
 	w := writer{code: &Code{}, names: make(map[urn.URN]string), used: make(map[string]bool), written: make(map[urn.URN]Resource), texts: make(map[urn.URN]map[string][]source)}
 	for u, name := range names {
@@ -88,7 +88,7 @@ type writer struct {
 	// texts are the properties that were looked up, by resources and texts.
 	texts  map[urn.URN]map[string][]source
 	config yaml.Node
-	// left is what is left out of the resource that is being written.
+	// left are the parts that are left out of the current resource.
 	left []string
 }
 
@@ -170,7 +170,7 @@ func (w *writer) input(r Resource, key string, from *referable) (*yaml.Node, err
 	return access(name), nil
 }
 
-// wordPart is what configuration keys are made of: no shell has to quote them.
+// wordPart matches the words of configuration keys, which no shell has to quote.
 var wordPart = regexp.MustCompile(`[A-Za-z0-9]+`)
 
 // free returns a configuration key that nothing else is named after: pageToken.

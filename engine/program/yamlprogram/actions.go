@@ -116,7 +116,7 @@ func (a *action) argument(path string) string {
 	return "argument " + quote(path) + " of the action " + quote(a.name)
 }
 
-// checkBindings refuses actions of what is not created and updated, and those that need what is not there.
+// checkBindings refuses actions of resources that are not created and updated, and actions that need missing resources.
 func (c *compilation) checkBindings(r *resource) {
 	for _, b := range r.options.actions {
 		at := b.at.Position(c.report.File, 0)

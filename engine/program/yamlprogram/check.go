@@ -53,10 +53,10 @@ func (c *compilation) checkRequired(e *evaluator, x expr.Expr) {
 	switch {
 	case !ok:
 	case !known && c.isForeign(x):
-		e.errorf(x, "what is required of Pulumi's version must be known before the deployment")
+		e.errorf(x, "the required version of Pulumi must be known before the deployment")
 	case !known: // of the configuration
 	case !isText:
-		e.errorf(x, "what is required of Pulumi's version must be text, not %s", articled(v))
+		e.errorf(x, "the required version of Pulumi must be text, not %s", articled(v))
 	default:
 		if err := program.CheckPulumiVersion(text); err != nil {
 			e.errorf(x, "%v", err)
@@ -169,7 +169,7 @@ func (c *compilation) withoutMeant(failures []abi.CheckFailure, object *expr.Obj
 	})
 }
 
-// checkState looks for misspelt names in what is known of a resource that is read.
+// checkState looks for misspelt names in the given state of a resource that is read.
 func (c *compilation) checkState(r *resource) {
 	for _, entry := range r.get.state.Entries {
 		name, _ := entry.Name()
@@ -416,7 +416,7 @@ func (c *compilation) typeOf(x expr.Expr) *schema.Type {
 		}
 		t := &schema.Type{Kind: schema.KindObject, Object: r.outputs}
 		for _, segment := range x.Path {
-			t, _ = c.partOf(t, segment) // what is wrong is reported where the access is checked
+			t, _ = c.partOf(t, segment) // the check of the access reports mistakes
 		}
 		return t
 	case *expr.Invoke:

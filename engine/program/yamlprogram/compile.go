@@ -39,25 +39,25 @@ type compilation struct {
 	defaults map[string]*resource
 	// foreign says of each variable whether it is foreign.
 	foreign map[string]bool
-	// component is what is compiled, nil for the program itself, and components are those that the program uses, by type.
+	// component is the compiled component, nil for the program itself. components are the ones that the program uses, by type.
 	component  *program.Component
 	components map[string]*compilation
-	// ownSchema is that of the component, once something has asked for it, and named its first resource that has a name
-	// which is written, once it was searched for.
+	// ownSchema is the component's schema, once something has asked for it. named is its first resource with an explicit name,
+	// once it was searched for.
 	ownSchema     *schema.Resource
 	named         *resource
 	searchedNamed bool
 	// actionNames are the names of the actions.
 	actionNames map[string]bool
-	// doubtful are warnings about the stack's configuration of which the providers have the last word.
+	// doubtful are warnings about the stack's configuration. The providers have the last word on them.
 	doubtful source.Diagnostics
-	// budget is that of the run, or of the check.
+	// budget is the budget of the run, or of the check.
 	budget *budget.Budget
 	// dir is where relative paths of files begin.
 	dir string
 }
 
-// pulumiName is what programs call the deployment by: ${pulumi.stack}.
+// pulumiName is the name of the deployment in programs: ${pulumi.stack}.
 const pulumiName = "pulumi"
 
 func (p *Program) compile(ctx context.Context, run abi.RunContext, unknown []string) (*compilation, source.Diagnostics, error) {
@@ -122,7 +122,7 @@ func (c *compilation) analyze(ctx context.Context) {
 	c.claimNames()
 	for _, r := range c.resources {
 		c.resolve(ctx, r)
-		if r.token != "" { // references to it are held against what is asked for
+		if r.token != "" { // references to it are checked against the requested properties
 			c.static.setInstance(&instance{decl: r, urn: urn.New(c.run.Stack, c.run.Project, "", r.token, r.name)})
 		}
 	}
@@ -134,7 +134,7 @@ func (c *compilation) analyze(ctx context.Context) {
 	c.check(ctx)
 }
 
-// claimNames gives each name its meaning, and reports those that have two.
+// claimNames gives each name its meaning, and reports names that have two.
 func (c *compilation) claimNames() {
 	c.static.set(pulumiName, c.pulumi)
 	type first struct {
@@ -278,7 +278,7 @@ func readConfig(project *program.Project, run abi.RunContext, unknown []string) 
 		case !ok && d.Default.IsNull():
 			e := d.File.Errorf(d.Position, "the configuration key %q has no value", d.Name)
 			e.Detail = "set one with: " + setCommand(run.Project, d)
-			ds, v = append(ds, e), property.Unknown // so that its uses are no mistakes as well
+			ds, v = append(ds, e), property.Unknown // so that its uses are not reported as well
 		case problem != nil:
 			e := d.File.Errorf(d.Position, "the value of the configuration key %q cannot be used: %v", d.Name, problem)
 			e.Detail = "set another with: " + setCommand(run.Project, d)

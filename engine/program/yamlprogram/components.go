@@ -153,12 +153,12 @@ func (c *compilation) unknownComponent(r *resource, pkg string) (ok bool) {
 // maxComponentDepth is how deep components can be made of components: each level is a part of the URNs below it.
 const maxComponentDepth = 100
 
-// maxComponents bounds the components of one run: those that are made of two others each double with every level.
+// maxComponents bounds the components of one run: components that consist of two others double with every level.
 const maxComponents = 10_000
 
-// registerComponent registers a component in YAML, and what it is made of.
+// registerComponent registers a component in YAML, and its resources.
 func (d *deployment) registerComponent(r *resource, name string, inputs property.Map, options abi.ResourceOptions, parent urn.URN) status {
-	if options.Provider != "" { // it is one for what is in the component
+	if options.Provider != "" { // it is meant for the component's resources
 		pkg := providers.PackageOfReference(options.Provider)
 		options.Providers = append(options.Providers, abi.PackageProvider{Package: pkg, Reference: options.Provider})
 		options.Provider = ""
@@ -215,7 +215,7 @@ func (d *deployment) registerComponent(r *resource, name string, inputs property
 	return done
 }
 
-// within returns the deployment of what a component is made of.
+// within returns the deployment of a component's resources.
 func (d *deployment) within(c *compilation, component urn.URN) *deployment {
 	own := *c
 	own.template = &template{}

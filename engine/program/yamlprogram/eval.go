@@ -47,8 +47,7 @@ func (e *evaluator) errorf(at expr.Expr, format string, args ...any) {
 	e.c.report.Add(e.c.report.File.Errorf(position, format, args...))
 }
 
-// eval evaluates an expression, and bounds what it is as a whole. In a check, what is wrong is unknown, and the rest is
-// checked.
+// eval evaluates an expression, and bounds the size of its value. In a check, a faulty part is unknown, and the rest is checked.
 func (e *evaluator) eval(x expr.Expr) (property.Value, bool) {
 	v, ok := e.part(x)
 	switch x.(type) {
@@ -60,7 +59,7 @@ func (e *evaluator) eval(x expr.Expr) (property.Value, bool) {
 	return e.lenient(v, ok)
 }
 
-// lenient is what a check goes on with.
+// lenient returns the value with which a check goes on.
 func (e *evaluator) lenient(v property.Value, ok bool) (property.Value, bool) {
 	if !ok && e.static {
 		return property.Unknown, true
@@ -106,10 +105,10 @@ func (e *evaluator) evaluate(x expr.Expr) (property.Value, bool) {
 	return property.Null, false
 }
 
-// valueBytes is what a list or an object takes for each element.
+// valueBytes is the memory of each element of a list or an object.
 const valueBytes = 64
 
-// all evaluates every expression, and so finds what is wrong with each.
+// all evaluates every expression, and so finds the mistakes of each.
 func (e *evaluator) all(xs []expr.Expr) ([]property.Value, bool) {
 	values, all := make([]property.Value, len(xs)), true
 	for i, x := range xs {
@@ -238,8 +237,8 @@ func (e *evaluator) properties(x *expr.Object) (property.Map, bool) {
 	return m, ok && isObject && e.bounded(x, measure.Of(v))
 }
 
-// inputs evaluates the properties of a resource, as its schema has them. Those that are not known in a check are no
-// mistake, and not returned.
+// inputs evaluates the properties of a resource, as its schema has them. Unknown ones in a check are not mistakes, and are not
+// returned.
 func (e *evaluator) inputs(r *resource) (property.Map, bool) {
 	m, ok := e.writtenInputs(r)
 	if ok && r.inputs != nil {
@@ -437,4 +436,4 @@ func (e *evaluator) bounded(x expr.Expr, m measure.Measure) bool {
 
 var tooDeep = fmt.Sprintf("the value is too large: its parts would be nested deeper than the %d levels that can be passed to a provider", measure.MaxDepth)
 
-var tooLarge = fmt.Sprintf("the value is too large: it would have more than %d parts, or more than %d MiB of text, which is what can be passed to a provider", measure.MaxParts, measure.MaxText>>20)
+var tooLarge = fmt.Sprintf("the value is too large: it would have more than %d parts, or more than %d MiB of text, and a provider takes no more", measure.MaxParts, measure.MaxText>>20)

@@ -60,7 +60,7 @@ func (e *evaluator) fileNow(c *expr.Call, path string, constant bool) (property.
 	}
 	if readsFile(f) || f == expr.FileAsset {
 		if info.IsDir() {
-			return fail("the path is that of a directory%s", pathNote(path, constant))
+			return fail("the path names a directory%s", pathNote(path, constant))
 		}
 	}
 	if !readsFile(f) { // the engine reads it where it is used
@@ -109,7 +109,7 @@ func fileContents(f expr.Function, path string) property.Value {
 	return property.AssetOf(property.Asset{Source: property.SourcePath, Path: path})
 }
 
-// readsFile reports whether a function returns what is in a file.
+// readsFile reports whether a function returns the contents of a file.
 func readsFile(f expr.Function) bool {
 	return f == expr.ReadFile || f == expr.FileBase64 || f == expr.FileBase64SHA256
 }

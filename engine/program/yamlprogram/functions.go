@@ -89,7 +89,7 @@ func (e *evaluator) characters(c *expr.Call, text string) (n int, ok bool) {
 	return n, true
 }
 
-// argumentError says what is wrong with an argument, but not its value, which may be a secret.
+// argumentError describes a mistake in an argument. It does not show the value, which may be a secret.
 type argumentError struct {
 	argument int
 	message  string
@@ -105,7 +105,7 @@ func (e *evaluator) builtin(c *expr.Call, args []property.Value, secret bool) (p
 		if err != nil {
 			return property.Null, err
 		}
-		text, err := textArg(args, 1, "what is split")
+		text, err := textArg(args, 1, "the text to split")
 		if err != nil {
 			return property.Null, err
 		}
@@ -190,7 +190,7 @@ func join(delimiter, list property.Value) (property.Value, *argumentError) {
 	}
 	elements, ok := list.AsArray()
 	if !ok {
-		return property.Null, &argumentError{1, "what is joined must be a list, not " + articled(list)}
+		return property.Null, &argumentError{1, "the values to join must be a list, not " + articled(list)}
 	}
 	parts, size := make([]string, len(elements)), 0
 	for i, element := range elements {
@@ -220,7 +220,7 @@ func (e *evaluator) selectElement(c *expr.Call, args []property.Value) (property
 	}
 	elements, isArray := list.AsArray()
 	if !isArray {
-		e.errorf(c.Args[1], "%s: what is selected from must be a list, not %s", c.Function, articled(list))
+		e.errorf(c.Args[1], "%s: the values to select from must be a list, not %s", c.Function, articled(list))
 		return property.Null, false
 	}
 	if f >= float64(len(elements)) {

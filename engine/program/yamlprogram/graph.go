@@ -63,11 +63,11 @@ func (n *node) calls() []expr.Expr {
 type graph struct {
 	nodes  []*node
 	byName map[string]int
-	// order has every node after those that it uses; those of a cycle as in the file.
+	// order has every node after the nodes that it uses; nodes of a cycle come as in the file.
 	order []int
 }
 
-// accessBytes is what an access takes in a graph: many resources can have the same action, and so its accesses.
+// accessBytes is the memory of an access in a graph: many resources can have the same action, and so its accesses.
 const accessBytes = 32
 
 // newGraph finds out what uses what, and reports what uses itself.
@@ -139,19 +139,19 @@ func (n *node) isUsing(i int) bool {
 	return n.used[i]
 }
 
-// usesOf returns the nodes that expressions name, for what is no node itself.
+// usesOf returns the nodes that an expression outside of a node names.
 func (g *graph) usesOf(x expr.Expr) []int {
 	n := &node{}
 	expr.Accesses(x, func(a *expr.Access) { g.use(n, a.Name) })
 	return n.uses
 }
 
-// useDefaults makes what a default provider serves wait for it, but for what it is made from.
+// useDefaults makes the resources of a default provider wait for it, except the ones that it depends on.
 func (g *graph) useDefaults(c *compilation) {
 	if len(c.defaults) == 0 {
 		return
 	}
-	users := map[string][]int{} // those that leave the choice of a package's provider open
+	users := map[string][]int{} // users that leave the choice of a package's provider open
 	for i, n := range g.nodes {
 		for _, pkg := range n.open(c) {
 			users[pkg] = append(users[pkg], i)

@@ -73,8 +73,8 @@ func (e *evaluator) invoke(x *expr.Invoke) (property.Value, bool) {
 	return from.Wrap(from.Peel(v)), true
 }
 
-// returnsOne reports whether the function returns one value that is no mapping, such as a text. On the
-// wire, that is the only value of a mapping.
+// returnsOne reports whether the function returns one value that is not a mapping, such as a text. On the wire, that is the only
+// value of a mapping.
 func (f function) returnsOne() bool {
 	if f.schema == nil || f.schema.Returns == nil {
 		return false

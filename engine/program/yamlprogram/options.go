@@ -19,7 +19,7 @@ import (
 // options are a resource's options as they are written; those not given are nil.
 type options struct {
 	exprs map[string]expr.Expr
-	// version is that of the package, empty for any.
+	// version is the package's version, empty for any.
 	version     string
 	versionNode *yaml.Node
 	aliases     []alias

@@ -73,8 +73,8 @@ func (e *evaluator) resourceOptions(r *resource) (out abi.ResourceOptions, paren
 	return out, parent, o.ok
 }
 
-// envVarMappings evaluates the variables that a provider sees under other names: the value of a key of the option is that
-// of the variable that the provider sees. They are the engine's own among the properties of the provider.
+// envVarMappings evaluates the variables that a provider sees under other names: a key of the option names the granted variable,
+// its value the variable that the provider sees. They are the engine's own among the properties of the provider.
 func (o *optionReader) envVarMappings() (mappings property.Map) {
 	x := o.exprs[envVarMappings]
 	if x == nil {
@@ -120,7 +120,7 @@ func (o *optionReader) fail(at expr.Expr, format string, args ...any) {
 	o.ok = false
 }
 
-// value evaluates an option. It is not known in a check, which is no mistake.
+// value evaluates an option. In a check it may be unknown, which is not a mistake.
 func (o *optionReader) value(name string) (property.Value, bool) {
 	x := o.exprs[name]
 	if x == nil {

@@ -1,9 +1,8 @@
 // Package yamlprogram runs programs in the syntax of Pulumi YAML against the engine's resource
 // monitor.
 //
-// A run checks the whole program against the schemas of its packages, also of those that parameters
-// make, and reports all errors. Then it registers each resource when the resources that it refers to
-// are done, independent ones at the same time.
+// A run checks the whole program against the schemas of its packages, including the packages that parameters make, and reports
+// all errors. Then it registers each resource when the resources that it refers to are done, independent ones at the same time.
 //
 // A value that was computed from a resource carries the resource's URN. A value computed from a secret
 // is secret, and a value that a preview does not know is unknown.
@@ -31,9 +30,8 @@ import (
 
 // Schemas says what packages offer. It may be called concurrently.
 type Schemas interface {
-	// Package returns the schema of a package, nil if it has none: then programs are not checked.
-	// With parameters, it is that of what the source becomes. The error is [ErrUnknownPackage] if
-	// there is no provider of the name of the source.
+	// Package returns the schema of a package, nil if it has none: then programs are not checked. With parameters, it is the
+	// schema of the package that they make. The error is [ErrUnknownPackage] if there is no provider of the name of the source.
 	Package(ctx context.Context, pkg program.Package) (*schema.Package, error)
 }
 
@@ -54,8 +52,7 @@ type Program struct {
 	limits budget.Limits
 }
 
-// New returns the program of a project. That of a project that is not trusted reads files of the project, and what is in
-// the Internet.
+// New returns the program of a project. If the project is not trusted, the program reads only its files and public URLs.
 func New(project *program.Project, schemas Schemas) *Program {
 	return &Program{project: project, schemas: schemas}
 }
@@ -111,7 +108,7 @@ func (p *Program) Validate(ctx context.Context, run abi.RunContext, unknown []st
 // goes on with what does not need the failed resource. The error then is [source.Diagnostics].
 func (p *Program) Run(ctx context.Context, run abi.RunContext, monitor abi.Monitor) (err error) {
 	c, ds, err := p.compile(ctx, run, nil)
-	defer func() { c.budget.Close() }() // it tells what was spent, also by an evaluation that was interrupted
+	defer func() { c.budget.Close() }() // it reports the charges, also of an interrupted evaluation
 	if err != nil {
 		return err
 	}
@@ -179,7 +176,7 @@ const (
 	// missing is a resource that failed, or was skipped, in a deployment that goes on. What uses it
 	// is registered with unknown values: the deployment knows of it.
 	missing
-	// skipped is what a preview leaves out, since it uses what failed.
+	// skipped is a resource that a preview leaves out, because it uses a failed one.
 	skipped
 	failed
 )
@@ -193,7 +190,7 @@ type deployment struct {
 	acting sync.Map
 }
 
-// runAll runs each node when those that it uses are done, as many at once as allowed.
+// runAll runs each node when the nodes that it uses are done, as many at once as allowed.
 func (d *deployment) runAll() {
 	type result struct {
 		node   int

@@ -87,9 +87,9 @@ func (d *deployment) register(r *resource) status {
 }
 
 const (
-	// registrationBytes is what the deployment keeps of a resource beside its properties, as far as it is known.
+	// registrationBytes is the memory that the deployment keeps for a resource beside its properties, by estimate.
 	registrationBytes = 1 << 10
-	// dependencyBytes is what it keeps of a dependency.
+	// dependencyBytes is the memory of a dependency.
 	dependencyBytes = 64
 )
 
@@ -176,7 +176,7 @@ func (d *deployment) readAs(r *resource, name string, x expr.Expr, id property.V
 	var p derivation.Derivation
 	id, known := p.Flatten(id)
 	if !known {
-		// Only a preview comes here: what is read depends on what is not there yet.
+		// Only a preview comes here: the read depends on a resource that does not exist yet.
 		u := urn.New(d.c.run.Stack, d.c.run.Project, parent, r.token, name)
 		d.scope.setInstance(&instance{decl: r, urn: u})
 		return done
@@ -220,7 +220,7 @@ func (d *deployment) readAs(r *resource, name string, x expr.Expr, id property.V
 	return done
 }
 
-// refused reports why a resource could not be registered, at what is at fault.
+// refused reports why a resource could not be registered, at the part at fault.
 func (d *deployment) refused(r *resource, err error) {
 	if failed, ok := errors.AsType[*callback.ActionError](err); ok {
 		d.actionFailed(failed, err)
@@ -254,7 +254,7 @@ func (d *deployment) locate(r *resource, path string) *yaml.Node {
 
 type reason struct {
 	err error
-	// cause is err, or what err was taken out of, for callers that look for types.
+	// cause is err, or the error that wraps it, for callers that look for types.
 	cause error
 }
 

@@ -39,14 +39,14 @@ type loadedPackage struct {
 // packages loads each package once, and reports each problem once.
 type packages struct {
 	schemas Schemas
-	// fetched are those that were asked for ahead.
+	// fetched are the schemas that were requested ahead.
 	fetched map[packageKey]func() (*schema.Package, error)
 	loaded  map[packageKey]loadedPackage
 	// components are the types of those of a package.
 	components map[string][]string
 	// replacing are the properties whose changes replace resources, by type.
 	replacing map[string][]string
-	// refs are what the monitor calls the packages that have parameters, by name.
+	// refs are the monitor's references to packages with parameters, by name.
 	refs map[string]string
 }
 
@@ -356,7 +356,7 @@ func (c *compilation) fetch(ctx context.Context) {
 		}
 		load := sync.OnceValues(func() (*schema.Package, error) { return c.packages.schemas.Package(ctx, want) })
 		c.packages.fetched[key] = load
-		all.Go(func() { _, _ = load() }) // the error is that of whoever uses the package
+		all.Go(func() { _, _ = load() }) // whoever uses the package reports the error
 	}
 	for _, c := range append(c.inOrder(), c) {
 		for _, r := range c.resources {

@@ -19,11 +19,11 @@ type instance struct {
 	state property.Map
 	// complete says that properties which the state lacks are null, and not unknown.
 	complete bool
-	// dependencies are what single properties were computed from.
+	// dependencies are the resources that single properties were computed from.
 	dependencies map[string][]string
 }
 
-// versionProperty is what a provider has beside its configuration.
+// versionProperty is a property of a provider beside its configuration.
 const versionProperty = "version"
 
 func (i *instance) value() property.Value {

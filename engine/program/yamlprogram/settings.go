@@ -48,7 +48,7 @@ func (c *compilation) checkSettings() {
 			}
 			key, _ := path[0].Key()
 			if !settings.Has(key) {
-				continue // what is missing may come from elsewhere, such as the environment
+				continue // a missing setting may come from elsewhere, such as the environment
 			}
 			p := pkg.Config.Property(key)
 			d := stack.At(name+":"+key, path[1:], p != nil && p.Secret, name+":"+f.Path+": "+f.Reason)

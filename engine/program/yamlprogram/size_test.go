@@ -64,7 +64,7 @@ func TestValuesThatGrowWithoutBound(t *testing.T) {
 				require.Equal(t, `<server>""`, show(monitor.request(t, "probe").Inputs.Get("value")))
 				return
 			}
-			require.ErrorContains(t, err, "the value is too large: it would have more than 1048576 parts, or more than 64 MiB of text, which is what can be passed to a provider")
+			require.ErrorContains(t, err, "the value is too large: it would have more than 1048576 parts, or more than 64 MiB of text, and a provider takes no more")
 			require.Regexp(t, `Husk\.yaml:\d+:\d+`, err.Error())
 		})
 	}

@@ -23,9 +23,9 @@ type template struct {
 }
 
 type resource struct {
-	// name is what the program calls it, logicalName what the URN does.
+	// name is its name in the program, logicalName in the URN.
 	name, logicalName string
-	// nameExpr is what a resource of a component is called if that is computed, nil otherwise.
+	// nameExpr computes the name of a component's resource, nil if it is not computed.
 	nameExpr expr.Expr
 	key      *yaml.Node
 	// typ is the type as it is written, empty if it is missing.
@@ -47,11 +47,11 @@ type resource struct {
 	pkg   string
 	// packageVersion is empty if the package has no schema.
 	packageVersion string
-	// providerVersion is the version of what a provider serves, empty if it is not known.
+	// providerVersion is the version of the package that a provider serves, empty if it is unknown.
 	providerVersion string
 	// schema is nil for providers, and where the package has no schema.
 	schema *schema.Resource
-	// component is what a component in YAML is made of, nil for other resources.
+	// component is the compiled component in YAML, nil for other resources.
 	component *compilation
 	// replaceOnChanges are the properties whose changes replace the resource because its schema says so.
 	replaceOnChanges []string

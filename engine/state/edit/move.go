@@ -14,10 +14,10 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// Moved is what a move makes of two stacks.
+// Moved is the result of a move between two stacks.
 type Moved struct {
 	Source, Target *state.Snapshot
-	// Resources are what moved, and Providers what came along, under the new names.
+	// Resources moved, and Providers came along. Both have their new names.
 	Resources, Providers []urn.URN
 	// Broken are the references between what moved and what stayed. They were cut.
 	Broken []Broken
@@ -64,11 +64,11 @@ type move struct {
 	from, to       state.StackName
 	graph          *state.Graph
 
-	// going are the resources that move, providers those that come along, and pending the
-	// operations on what moves or would be below it.
+	// going are the resources that move, providers the ones that come along, and pending the operations on moving resources or
+	// their children.
 	going, providers map[state.Serial]*state.Resource
 	pending          map[state.OpID]state.PendingOperation
-	// names and references are the new ones of what moves and of its providers.
+	// names and references are the new ones of the moving resources and their providers.
 	names      map[urn.URN]urn.URN
 	references map[string]string
 	moved      Moved
@@ -114,8 +114,8 @@ func (m *move) choose(urns []urn.URN) error {
 	return nil
 }
 
-// bringProviders finds the providers of what moves. One of that name in the other stack is used if
-// it is configured in the same way.
+// bringProviders finds the providers of the moving resources. One of that name in the other stack is used if it is configured in
+// the same way.
 func (m *move) bringProviders() error {
 	m.providers = make(map[state.Serial]*state.Resource)
 	m.references = make(map[string]string)
@@ -175,7 +175,7 @@ func (m *move) resources() []*state.Resource {
 // name names what moves, parents first. Those that form a cycle, which no sound state has, lose it.
 func (m *move) name() error {
 	parents := make(map[urn.URN]urn.URN, len(m.going))
-	for _, r := range slices.Backward(m.resources()) { // what is there counts, not what an operation makes of it
+	for _, r := range slices.Backward(m.resources()) { // existing resources count, not the results of operations
 		parents[r.URN] = r.Parent
 	}
 	open := make(map[urn.URN]bool)
@@ -297,7 +297,7 @@ func (m *move) leave() (*state.Snapshot, error) {
 	return apply(m.source, changes)
 }
 
-// cut returns r, known as name, without its references to what is not with it any more.
+// cut returns r, known as name, without its references to resources that did not come along.
 func (m *move) cut(r *state.Resource, name urn.URN, with func(urn.URN) bool) *state.Resource {
 	return prune(r, func(mention state.Mention) bool { return with(mention.URN) }, func(mention state.Mention) {
 		u := mention.URN

@@ -13,8 +13,7 @@ import (
 type RepairOptions struct {
 	// Earlier are earlier states, the newest first, from which missing providers are taken.
 	Earlier []*state.Snapshot
-	// Providers has, by the reference of a missing provider, that of another one or
-	// [DefaultProvider].
+	// Providers maps the reference of a missing provider to the reference of another one, or to [DefaultProvider].
 	Providers map[string]string
 }
 
@@ -43,10 +42,9 @@ func (e *UndecidedError) Error() string { return e.Left.Error() }
 // Unwrap returns the problems that the state still has.
 func (e *UndecidedError) Unwrap() error { return e.Left }
 
-// Repair makes a state hold together without guessing what is real: it drops references to what is
-// missing, exact doubles, and IDs of components, and brings back missing providers. It returns what
-// it did, in words. The error, an [*state.IntegrityError] or [*UndecidedError], is what a person
-// has to decide; the snapshot is better than before even so.
+// Repair makes a state consistent without guessing: it drops references to missing resources, exact duplicates, and IDs of
+// components, and brings back missing providers. It returns what it did, in words. The error, an [*state.IntegrityError] or
+// [*UndecidedError], is what a person has to decide; the snapshot is better than before even so.
 func Repair(s *state.Snapshot, options RepairOptions) (_ *state.Snapshot, done []string, err error) {
 	r := repair{snapshot: s.Clone(), options: options}
 	if err := r.run(); err != nil {
@@ -123,8 +121,8 @@ func (r *repair) dropDoubles() error {
 	return r.snapshot.Apply(changes)
 }
 
-// findProviders brings back missing providers from earlier states, or replaces them by those that
-// the caller names. No other is a substitute: its object of the same ID may be another one.
+// findProviders brings back missing providers from earlier states, or replaces them by the ones that the caller names. No other
+// is a substitute: its object of the same ID may be another one.
 func (r *repair) findProviders() error {
 	g := r.snapshot.Graph()
 	missing := make(map[string]*MissingProvider)
@@ -146,7 +144,7 @@ func (r *repair) findProviders() error {
 			changed.Provider = by
 			switch _, there := g.Provider(by); {
 			case by == DefaultProvider:
-				changed.Provider = "" // it gets that of its package
+				changed.Provider = "" // it gets its package's provider
 			case !there:
 				return fmt.Errorf("there is no provider %s: husk state ls --json lists those of the stack", by)
 			}

@@ -39,7 +39,7 @@ func (s *Store) stampedFiles(f files, directory, suffix string) ([]stampedFile, 
 	return slices.Clone(ofAll[f.name.Name]), err
 }
 
-// backupsOf returns the backups of a stack, the newest first, with that of the current checkpoint.
+// backupsOf returns the backups of a stack, the newest first, including the copy of the current checkpoint.
 func (s *Store) backupsOf(f files) ([]stampedFile, error) {
 	backups, err := s.stampedFiles(f, f.backups, checkpointSuffix)
 	slices.SortFunc(backups, func(a, b stampedFile) int {

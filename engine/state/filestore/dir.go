@@ -96,7 +96,7 @@ func (d dir) SyncDir(name string) error {
 func (d dir) Lock(name string) (Lock, error) {
 	for {
 		if info, err := os.Lstat(d.Path(name)); err == nil && !info.Mode().IsRegular() {
-			return nil, fmt.Errorf("%s is no file: remove it", d.Path(name)) // what it leads to never has its name
+			return nil, fmt.Errorf("%s is not a file: remove it", d.Path(name)) // what it leads to never has its name
 		}
 		f, err := d.open(name, os.O_RDWR|os.O_CREATE, filePerm)
 		if err != nil {

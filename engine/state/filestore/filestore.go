@@ -36,11 +36,11 @@ import (
 )
 
 const (
-	filePerm = 0o600 // states hold ciphertexts, and what is not marked secret
+	filePerm = 0o600 // states hold ciphertexts, and values that are not marked secret
 	dirPerm  = 0o700
 
 	metaFile = "meta.json"
-	// layoutVersion is that of the layout above.
+	// layoutVersion is the version of the layout above.
 	layoutVersion = 1
 )
 
@@ -162,7 +162,7 @@ func (s *Store) claim(ctx context.Context, name state.StackName, checkpoint []by
 	if s.intended(f) {
 		return fmt.Errorf("the stack %s was renamed, and what belonged to it is still under this name: use the renamed stack first", f.name)
 	}
-	// Its token differs from that of a removed stack of the name.
+	// Its token differs from the token of a removed stack of the same name.
 	token, _, err := s.takeToken(f, lock, state.Holder{})
 	if err != nil {
 		return err

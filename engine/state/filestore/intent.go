@@ -29,7 +29,7 @@ type intent struct {
 
 type publication struct {
 	Stack state.StackName
-	// Stamp is that of the checkpoint. Its token names the temporary file.
+	// Stamp is the checkpoint's stamp. Its token names the temporary file.
 	Stamp stampValue
 	// From is the stack that is renamed to this one, nil if none is.
 	From *state.StackName `json:",omitempty"`
@@ -37,7 +37,7 @@ type publication struct {
 
 type removal struct {
 	Stack state.StackName
-	// Token is that of the lease. A stack of the same name that was made later stays.
+	// Token is the lease's token. A stack of the same name that was made later stays.
 	Token uint64
 	// Renamed says that the history and the kept values belong to another stack now.
 	Renamed bool `json:",omitempty"`
@@ -52,7 +52,7 @@ func stackKey(name state.StackName) string {
 	return hex.EncodeToString(sum[:size])
 }
 
-// stacks returns the stacks of the intent, those that are published first.
+// stacks returns the stacks of the intent, the published ones first.
 func (in intent) stacks() (out []state.StackName) {
 	for _, p := range in.Publish {
 		out = append(out, p.Stack)

@@ -39,7 +39,7 @@ func (s *Store) readBounded(ctx context.Context, name string) ([]byte, error) {
 		if err := intake.Room(ctx, info.Size()); err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
-		data.Grow(int(info.Size()) + bytes.MinRead) // read without moving what was read before
+		data.Grow(int(info.Size()) + bytes.MinRead) // read without moving earlier data
 	}
 	_, err = data.ReadFrom(f)
 	return data.Bytes(), errors.Join(err, f.Close())

@@ -16,7 +16,7 @@ type journal struct {
 	token uint64
 	// dropped is a last frame that was cut short.
 	dropped *state.DroppedRecord
-	// damage says what is wrong behind the records, empty if nothing is.
+	// damage describes the fault behind the records, empty if there is none.
 	damage string
 	// lost are the records from the damage on.
 	lost []state.LostRecord
@@ -115,12 +115,12 @@ func nextFrame(data []byte) int {
 	}
 }
 
-// sectorSize, in bytes, is what disks write as a whole.
+// sectorSize is the size in bytes of the unit that disks write as a whole.
 const sectorSize = 512
 
-// torn reports whether the damaged last frame is what an append leaves that is cut short: the
-// beginning of a frame, or sectors of zeros. Such a frame was never confirmed. Any other frame may
-// have been confirmed, and was altered later. offset is that of the frame in its file.
+// torn reports whether the damaged last frame is the rest of an append that was cut short: the beginning of a frame, or sectors
+// of zeros. Such a frame was never confirmed. Any other frame may have been confirmed, and was altered later. offset is the
+// frame's offset in its file.
 //
 // One alteration looks like a torn frame: the last byte is alone in its sector, and became zero.
 func torn(frame []byte, offset int64) bool {

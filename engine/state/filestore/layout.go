@@ -71,8 +71,8 @@ func Names() []string {
 	return []string{stacksDir, backupsDir, historyDir, locksDir, kvDir, runsDir, intentsDir, metaFile + "*"}
 }
 
-// journal is the file of the records that follow the checkpoint. Each checkpoint has its own: a
-// paused holder that removes the last one cannot hit that of the next holder.
+// journal is the file of the records that follow the checkpoint. Each checkpoint has its own: a paused holder that removes its
+// journal cannot hit the next holder's.
 func (f files) journal(checkpoint stampValue) string {
 	return path.Join(f.stacks, f.name.Name+"."+checkpoint.id()+journalSuffix)
 }
@@ -114,7 +114,7 @@ func (f files) temporary(token uint64) string {
 	return fmt.Sprintf("%s%s%d", f.checkpoint, temporaryInfix, token)
 }
 
-// scratch is a temporary file that nobody else writes. The next lease removes what is left of it.
+// scratch is a temporary file that nobody else writes. The next lease removes it if it is left over.
 func (f files) scratch() string { return f.checkpoint + temporaryInfix + rand.Text() }
 
 // prepare checks the name and makes the directories of a stack.

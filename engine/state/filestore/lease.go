@@ -19,7 +19,7 @@ type lease struct {
 	store *Store
 	files files
 	lock  Lock
-	// contents is what the lock file holds while the lease lasts.
+	// contents are the contents of the lock file while the lease lasts.
 	contents []byte
 	token    uint64
 
@@ -27,7 +27,7 @@ type lease struct {
 	loaded bool
 	// checkpoint is the stamp of the current checkpoint.
 	checkpoint stampValue
-	// sequence is that of the last record, size where the next frame goes.
+	// sequence is the number of the last record, size the offset of the next frame.
 	sequence uint64
 	size     int64
 	// frame is the space of the last frame, for the next one.

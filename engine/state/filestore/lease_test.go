@@ -148,7 +148,7 @@ func TestLockThatIsALink(t *testing.T) {
 		t.Skip(err) // on Windows it takes a right
 	}
 	_, err := store.Lease(t.Context(), name, state.Holder{})
-	require.ErrorContains(t, err, "dev.json is no file: remove it")
+	require.ErrorContains(t, err, "dev.json is not a file: remove it")
 	require.NoFileExists(t, filepath.Join(filepath.Dir(lock), "nowhere"))
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// position is what read finds beside the contents.
+// position is the result of read beside the contents.
 type position struct {
 	checkpoint stampValue
 	journal    *journal
@@ -27,7 +27,7 @@ func (s *Store) read(ctx context.Context, f files) (*state.Contents, position, e
 	return contents, at, err
 }
 
-// examine is read, but a damaged journal is no error.
+// examine is like read, but accepts a damaged journal.
 func (s *Store) examine(ctx context.Context, f files) (*state.Contents, position, error) {
 	for {
 		contents, was, err := s.readCheckpoint(ctx, f)
@@ -104,7 +104,7 @@ func (s *Store) readCheckpoint(ctx context.Context, f files) (*state.Contents, s
 func (s *Store) readStamped(ctx context.Context, f files, file string) (*state.Contents, stampValue, error) {
 	checkpoint, err := s.readBounded(ctx, file)
 	if errors.Is(err, syscall.EISDIR) {
-		return nil, stampValue{}, s.corrupt(file, "it is no file", "move it away, and run husk stack restore", err)
+		return nil, stampValue{}, s.corrupt(file, "it is not a file", "move it away, and run husk stack restore", err)
 	}
 	if err != nil {
 		return nil, stampValue{}, fmt.Errorf("reading the stack %s: %w", f.name, err)

@@ -27,7 +27,7 @@ import (
 
 // stampValue says where a checkpoint stands in the stack's history.
 type stampValue struct {
-	// Sequence is that of the last record whose effect the checkpoint holds.
+	// Sequence is the number of the last record whose effect the checkpoint holds.
 	Sequence uint64
 	// Token is the fencing token of the lease it was written under.
 	Token uint64
@@ -49,7 +49,7 @@ func parseID(id string) (v stampValue, ok bool) {
 // stampFormat is the beginning of a checkpoint's file, up to the end of the stamp.
 const stampFormat = `{"husk":{"sequence":%d,"token":%d,"crc32c":"%s"}`
 
-// formerFormat is what the first versions of Husk began a file with.
+// formerFormat is the beginning of files by the first versions of Husk.
 const formerFormat = `{"husk":{"sequence":%d,"token":%d}`
 
 // head returns the stamp with a checksum, or the former stamp if that is empty.
@@ -99,7 +99,7 @@ func verify(checkpoint []byte) (stampValue, error) {
 		return v, nil
 	}
 	if is := v.checksum(checkpoint[len(v.head(checksum)):]); is != checksum {
-		return v, fmt.Errorf("its checksum is %s, and that of its contents %s", checksum, is)
+		return v, fmt.Errorf("its checksum is %s, but its contents have %s", checksum, is)
 	}
 	return v, nil
 }
@@ -133,8 +133,8 @@ func parseStamp(file []byte) (v stampValue, checksum string, ok bool) {
 // documentMembers are the members of a checkpoint of any version.
 var documentMembers = []string{"version", "features", "checkpoint", "deployment", "stack", "config", "latest"}
 
-// checkUnstamped refuses a file that is no JSON object, or has a stamp that was altered, also if
-// the stamp has another name: it would pass for a file of another tool, which has no checksum.
+// checkUnstamped refuses a file that is not a JSON object, or has a stamp that was altered, also if the stamp has another name:
+// it would pass for a file of another tool, which has no checksum.
 func checkUnstamped(checkpoint []byte) error {
 	dec := jsontext.NewDecoder(bytes.NewReader(checkpoint))
 	if t, err := dec.ReadToken(); err != nil {

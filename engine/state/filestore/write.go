@@ -46,7 +46,7 @@ func (l *lease) Append(ctx context.Context, sequence uint64, record []byte) erro
 		return err
 	}
 	if err := l.sync(); err != nil {
-		l.ended = err // what the disk holds is no longer known
+		l.ended = err // the contents of the disk are unknown now
 		return err
 	}
 	if err := l.check(); err != nil {

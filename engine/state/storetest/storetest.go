@@ -19,7 +19,7 @@ var name = state.StackName{Project: "proj", Name: "dev"}
 
 var holder = state.Holder{PID: os.Getpid(), Host: "here", User: "me", Command: "husk up", Since: time.Unix(1e9, 0).UTC()}
 
-// checkpoint returns a checkpoint that says what it is.
+// checkpoint returns a checkpoint with the given text in it.
 func checkpoint(what string) []byte {
 	return fmt.Appendf(nil, `{"version":3,"checkpoint":{"stack":%q}}`, what)
 }

@@ -319,13 +319,13 @@ func TestRefusedTypes(t *testing.T) {
 		}{}, "an opening ' without a closing one"},
 		"default": {struct {
 			A int `husk:"a,default=x"`
-		}{}, `.A: default: "x" is no integer`},
+		}{}, `.A: default: "x" is not a valid integer`},
 		"fraction": {struct {
 			A int `husk:"a,default=1.5"`
-		}{}, `default: "1.5" is no integer`},
+		}{}, `default: "1.5" is not a valid integer`},
 		"bool": {struct {
 			A bool `husk:"a,default=yes"`
-		}{}, `default: "yes" is no bool`},
+		}{}, `default: "yes" is not a valid bool`},
 		"default of a list": {struct {
 			A []string `husk:"a,default=x"`
 		}{}, "default: only a bool, number, or string can have it, not array of string"},
@@ -334,10 +334,10 @@ func TestRefusedTypes(t *testing.T) {
 		}{}, "min: only a number can have it, not string"},
 		"bound": {struct {
 			A int `husk:"a,max=x"`
-		}{}, `max: "x" is no integer`},
+		}{}, `max: "x" is not a valid integer`},
 		"oneof": {struct {
 			A int `husk:"a,oneof=1|b"`
-		}{}, `oneof: "b" is no integer`},
+		}{}, `oneof: "b" is not a valid integer`},
 		"default of oneof": {struct {
 			A string `husk:"a,oneof=x|y,default=z"`
 		}{}, "default: z is not among the values of oneof"},

@@ -200,7 +200,7 @@ func constant(t *schema.Type, text string) (property.Value, error) {
 	default:
 		return property.Null, errors.New("only a bool, number, or string can have it, not " + t.String())
 	}
-	return property.Null, errors.New(quote(text) + " is no " + t.String())
+	return property.Null, errors.New(quote(text) + " is not a valid " + t.String())
 }
 
 func bound(t *schema.Type, text *string) (*float64, error) {

@@ -91,9 +91,9 @@ func TestAMappingSaysWhichNamesAreMadeUp(t *testing.T) {
 
 func TestAWrongMappingOfNamesIsRefused(t *testing.T) {
 	for want, names := range map[string]map[string]terraform.Autoname{
-		"the resource shelf_box: the mapping has names made up for size, which is no text that programs set":          {"size": {}},
-		"the resource shelf_box: the mapping has names made up for key, which is no text that programs set":           {"key": {}},
-		"the resource shelf_box: the mapping has names made up for nome, which is no text that programs set":          {"nome": {Off: true}},
+		"the resource shelf_box: the mapping has names made up for size, which is not a text that programs set":       {"size": {}},
+		"the resource shelf_box: the mapping has names made up for key, which is not a text that programs set":        {"key": {}},
+		"the resource shelf_box: the mapping has names made up for nome, which is not a text that programs set":       {"nome": {Off: true}},
 		"the resource shelf_box: the mapping allows 8 characters for name, and names that are made up have 9 or more": {"name": {MaxLength: 8}},
 	} {
 		_, err := provider(t, shelf.NewWorld(), terraform.Mapping{Resources: map[string]terraform.Resource{"shelf_box": {Autoname: names}}}).GetSchema(t.Context(), abi.GetSchemaRequest{})

@@ -129,7 +129,7 @@ func (h *HTTP) Status(_ context.Context, handle abi.HTTPExchange) error {
 	case err != nil:
 		return err
 	case x.streamed == nil:
-		return Failure(abi.ErrorKindInvalidArgument, "the HTTP exchange is no descriptor: finish tells what it failed with")
+		return Failure(abi.ErrorKindInvalidArgument, "the HTTP exchange has no descriptor: finish returns its error")
 	}
 	err = x.streamed.failure()
 	if errors.Is(err, abi.ErrDenied) {

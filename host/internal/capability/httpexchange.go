@@ -195,7 +195,7 @@ func (x *httpExchange) roundTrip() {
 		// Nobody has asked to switch protocols. What the server sends from here on is no response,
 		// and the connection would stay open beyond the exchange.
 		x.response.Body.Close()
-		x.response, x.err = nil, fmt.Errorf("the server answered %s, which is no end of a request", x.response.Status)
+		x.response, x.err = nil, fmt.Errorf("the server answered %s, which does not end a request", x.response.Status)
 	}
 }
 

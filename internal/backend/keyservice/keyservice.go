@@ -151,7 +151,7 @@ func (v vault) call(ctx context.Context, operation string, body map[string]strin
 		reason := strings.Join(out.Errors, "; ")
 		return answer{}, fmt.Errorf("%s answered %s: %.*s", path.Join(v.engine, operation, v.key), resp.Status, maxReason, reason)
 	case !readable || out.Data == answer{}:
-		return answer{}, fmt.Errorf("%s is no Vault server: its answer has neither a ciphertext nor a plaintext", v.address)
+		return answer{}, fmt.Errorf("%s is not a Vault server: its answer has neither a ciphertext nor a plaintext", v.address)
 	}
 	return out.Data, nil
 }

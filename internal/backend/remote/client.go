@@ -169,7 +169,7 @@ func (c *client) failed(err error) error {
 	case errors.As(err, &otherHost):
 		advice = "; name the host in the URL as its certificate does"
 	case errors.As(err, &certificate):
-		advice = "; if an authority of your own has signed the certificate, set SSL_CERT_FILE to a file with that of the authority"
+		advice = "; if an authority of your own has signed the certificate, set SSL_CERT_FILE to a file with the authority's certificate"
 	case errors.Is(err, http.ErrSchemeMismatch):
 		advice = "; the server speaks no TLS, which husk needs unless the server is on this machine"
 	case errors.As(err, &network) && network.Op == "dial":

@@ -607,7 +607,7 @@ func TestServersThatCannotBeUsed(t *testing.T) {
 		gone.URL:                           "check the host and the port in the URL, and whether the server runs",
 		"https://nowhere.invalid":          "check the host and the port in the URL, and whether the server runs",
 		"https://127.0.0.1" + port(plain):  "the server speaks no TLS",
-		secure.URL:                         "set SSL_CERT_FILE to a file with that of the authority",
+		secure.URL:                         "set SSL_CERT_FILE to a file with the authority's certificate",
 		"https://localhost" + port(secure): "name the host in the URL as its certificate does",
 	} {
 		t.Run(url, func(t *testing.T) {

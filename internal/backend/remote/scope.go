@@ -84,7 +84,7 @@ func plain(text string, most int) bool {
 
 func notForm(f form, text string) error {
 	const shown = 40
-	return &RefusedError{http.StatusBadRequest, strconv.QuoteToASCII(text[:min(len(text), shown)]) + " is no " + f.what}
+	return &RefusedError{http.StatusBadRequest, strconv.QuoteToASCII(text[:min(len(text), shown)]) + " is not a valid " + f.what}
 }
 
 // scoped returns the scope of a call by a client, once all of its identifiers have the forms that the operation has declared
@@ -124,7 +124,7 @@ func scoped(access *Access, op operation, r *request) (scope, error) {
 		all = append(all, named{moduleID, digest})
 	}
 	for _, text := range []string{r.Holder.Host, r.Holder.User, r.Holder.Command} {
-		all = append(all, named{form{"text of who holds a lease", func(text string) bool { return plain(text, maxHolder) }}, text})
+		all = append(all, named{form{"holder of a lease", func(text string) bool { return plain(text, maxHolder) }}, text})
 	}
 	for _, one := range all {
 		if !one.is(one.text) {

@@ -234,7 +234,7 @@ func (c *Client) refused(resp *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxReason))
 	var problem Problem
 	if err := intake.AnswerJSON(text, &problem); err != nil || problem.Error == "" {
-		problem.Error = fmt.Sprintf("it answered %s: check that the URL is that of a husk server", resp.Status)
+		problem.Error = fmt.Sprintf("it answered %s: check that the URL names a husk server", resp.Status)
 		if c.reached.Load() {
 			problem.Error = fmt.Sprintf("what stands before it, such as a balancer, answered %s", resp.Status)
 		}

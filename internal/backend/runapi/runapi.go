@@ -39,7 +39,7 @@ const (
 )
 
 // UnsettledReason is why a run needs [Attention].
-const UnsettledReason = "an earlier worker may have created what is not recorded"
+const UnsettledReason = "an earlier worker may have created an object without a record"
 
 // IsFinal reports whether a run does not go on.
 func (s State) IsFinal() bool {

@@ -79,7 +79,7 @@ func Describe(dir, id string) (*Record, error) {
 		err = json.Unmarshal(header.Data, &r.Header)
 	}
 	if err != nil || header.Type != typeHeader {
-		return nil, fmt.Errorf("%s: its first line is no header", filepath.Base(name))
+		return nil, fmt.Errorf("%s: its first line is not a header", filepath.Base(name))
 	}
 	if r.End, r.Took, err = lastOf(file, info.Size()); err != nil {
 		return nil, err

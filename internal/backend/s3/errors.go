@@ -133,7 +133,7 @@ func advice(err error, right string) string {
 	case errors.Is(err, errNoCredentials):
 		return "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile in ~/.aws"
 	case errors.As(err, &certificate):
-		return "if an authority of your own has signed the certificate, set SSL_CERT_FILE to a file with that of the authority"
+		return "if an authority of your own has signed the certificate, set SSL_CERT_FILE to a file with the authority's certificate"
 	case errors.As(err, &noTLS), errors.Is(err, http.ErrSchemeMismatch):
 		return "if the server speaks no TLS, add disableSSL=true to the URL"
 	case errors.As(err, &connecting) && connecting.Op == "dial":

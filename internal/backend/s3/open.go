@@ -42,7 +42,7 @@ var regionPattern = regexp.MustCompile(`^[a-zA-Z0-9_-]*$`)
 // write to a bucket without any.
 func credentialsFor(at named.URL, profile string) (*credentials.Credentials, error) {
 	if !at.IsOperators() {
-		return nil, errors.New("a bucket needs credentials, and those of this machine are for buckets that you name yourself: set HUSK_BACKEND_URL to this URL, or log in to it with husk login")
+		return nil, errors.New("a bucket needs credentials, and this machine's credentials are for buckets that you name yourself: set HUSK_BACKEND_URL to this URL, or log in to it with husk login")
 	}
 	return credentials.NewChainCredentials([]credentials.Provider{
 		&credentials.EnvAWS{}, &credentials.FileAWSCredentials{Profile: profile}, &credentials.IAM{Client: &http.Client{Timeout: machineTime}},

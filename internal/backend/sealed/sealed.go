@@ -268,7 +268,7 @@ func (s *Sealing) unwrap(ctx context.Context, e *envelope) (*ring, error) {
 		}
 		raw, err := base64.StdEncoding.DecodeString(text)
 		if err != nil || len(raw) != keySize {
-			return nil, fmt.Errorf("a key of the state is no key: %w", secrets.ErrCiphertext)
+			return nil, fmt.Errorf("a key of the state is damaged: %w", secrets.ErrCiphertext)
 		}
 		if k := keyOf(raw); k.id == id {
 			r.keys[id] = k
@@ -308,7 +308,7 @@ func (s *Sealing) open(ctx context.Context, name state.StackName, c *state.Conte
 	s.openRecords(name, c, r)
 	text, err := e.open(name, r.keys[r.current])
 	if err != nil {
-		return r, corrupt("it was altered, or is that of another stack", nil)
+		return r, corrupt("it was altered, or belongs to another stack", nil)
 	}
 	if isPresent && e.Sequence != nil && *e.Sequence != c.Sequence {
 		return r, corrupt(fmt.Sprintf("it was written with the sequence number %d, and is in the place of number %d", *e.Sequence, c.Sequence), nil)

@@ -152,7 +152,7 @@ func (s *cborScanner) members(t reflect.Type, n uint64, depth int) error {
 			return err
 		}
 		if kind != cborText && kind != cborBytes {
-			return errors.New("the name of a member is no text")
+			return errors.New("the name of a member is not text")
 		}
 		name, err := s.take(size)
 		if err != nil {

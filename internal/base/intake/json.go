@@ -199,7 +199,7 @@ func (s *jsonScanner) value(t reflect.Type, depth int) error {
 	case 0:
 		return errCut
 	case ',', ':', ']', '}':
-		return fmt.Errorf("%q at byte %d is no value", c, s.at)
+		return fmt.Errorf("%q at byte %d is not a value", c, s.at)
 	}
 	literal := s.literal()
 	if t == nil || c == 'n' {
@@ -293,7 +293,7 @@ func (s *jsonScanner) object(t reflect.Type, depth int) error {
 			return err
 		}
 		if s.next() != ':' {
-			return fmt.Errorf("byte %d is no colon", s.at)
+			return fmt.Errorf("byte %d is not a colon", s.at)
 		}
 		s.at++
 		var is reflect.Type

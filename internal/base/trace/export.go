@@ -60,7 +60,7 @@ func Open(destination string, env Environment, resource ...Attribute) (*Exporter
 	case destination == OTLP:
 		e.write, err = otlp.Open(env, otlp.Traces)
 	case strings.Contains(destination, "://"):
-		err = fmt.Errorf("%s is no file; for a collector, set OTEL_EXPORTER_OTLP_ENDPOINT=%s and give otlp", destination, destination)
+		err = fmt.Errorf("%s is not a file; for a collector, set OTEL_EXPORTER_OTLP_ENDPOINT=%s and give otlp", destination, destination)
 	default:
 		var file *os.File
 		if file, err = os.OpenFile(destination, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err == nil {

@@ -163,7 +163,7 @@ func TestCollector(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	_, err := trace.Open("http://localhost:4318", environment(nil))
-	require.EqualError(t, err, "http://localhost:4318 is no file; for a collector, set OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318 and give otlp")
+	require.EqualError(t, err, "http://localhost:4318 is not a file; for a collector, set OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318 and give otlp")
 	_, err = trace.Open(filepath.Join(t.TempDir(), "none", "trace.jsonl"), environment(nil))
 	require.ErrorIs(t, err, os.ErrNotExist)
 }

@@ -209,7 +209,7 @@ func (c *comparison) property(where string, before, after *schema.Property, d di
 		c.add(true, where, "may be missing now")
 	}
 	if before.Secret && !after.Secret {
-		c.add(true, where, "is no secret any more")
+		c.add(true, where, "is not secret any more")
 	} else if !before.Secret && after.Secret {
 		c.add(false, where, "is a secret now")
 	}

@@ -43,7 +43,7 @@ func TestBetween(t *testing.T) {
 		"fewer alternatives": {[4]string{`"a": {"oneOf": [` + text + `, ` + number + `]}`, "", "", "}"}, [4]string{`"a": {"oneOf": [` + text + `, {"type": "boolean"}]}`, "", "", "}"}, []string{"! lab:index:Thing input a is string or bool now, and was string or integer"}},
 		"an output":          {[4]string{3: "}"}, [4]string{"", "", `"b": ` + text, "}"}, []string{"lab:index:Thing output b is new"}},
 		"elements":           {[4]string{`"a": {"type": "array", "items": ` + text + `}`, "", "", "}"}, [4]string{`"a": {"type": "array", "items": ` + number + `}`, "", "", "}"}, []string{"! lab:index:Thing input a is integer now, and was string"}},
-		"a secret":           {[4]string{"", "", `"b": {"type": "string", "secret": true}`, "}"}, [4]string{"", "", `"b": ` + text, "}"}, []string{"! lab:index:Thing output b is no secret any more"}},
+		"a secret":           {[4]string{"", "", `"b": {"type": "string", "secret": true}`, "}"}, [4]string{"", "", `"b": ` + text, "}"}, []string{"! lab:index:Thing output b is not secret any more"}},
 		"a secret now":       {[4]string{"", "", `"b": ` + text, "}"}, [4]string{"", "", `"b": {"type": "string", "secret": true}`, "}"}, []string{"lab:index:Thing output b is a secret now"}},
 		"a replacement":      {[4]string{`"a": ` + text, "", "", "}"}, [4]string{`"a": {"type": "string", "willReplaceOnChanges": true}`, "", "", "}"}, []string{"! lab:index:Thing input a replaces the resource now if it changes"}},
 		"another default":    {[4]string{`"a": {"type": "string", "default": "x"}`, "", "", "}"}, [4]string{`"a": {"type": "string", "default": "y"}`, "", "", "}"}, []string{"! lab:index:Thing input a has another default"}},

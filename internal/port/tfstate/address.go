@@ -12,14 +12,14 @@ func parseModule(text string) (steps []Step, err error) {
 	for rest := text; rest != ""; {
 		var step Step
 		if step, rest, err = cutModule(rest); err != nil {
-			return nil, fmt.Errorf("%q is no address of a module: %w", text, err)
+			return nil, fmt.Errorf("%q is not the address of a module: %w", text, err)
 		}
 		steps = append(steps, step)
 		if len(steps) > maxDepth {
 			return nil, fmt.Errorf("its module is nested more than %d levels deep", maxDepth)
 		}
 		if rest != "" && (rest[0] != '.' || len(rest) == 1) {
-			return nil, fmt.Errorf("%q is no address of a module", text)
+			return nil, fmt.Errorf("%q is not the address of a module", text)
 		}
 		rest = strings.TrimPrefix(rest, ".")
 	}
@@ -124,7 +124,7 @@ func parseProvider(text string) (p Provider, err error) {
 	rest := text
 	for strings.HasPrefix(rest, "module.") {
 		if _, rest, err = cutModule(rest); err != nil {
-			return p, fmt.Errorf("%q is no address of a provider: %w", text, err)
+			return p, fmt.Errorf("%q is not the address of a provider: %w", text, err)
 		}
 		rest = strings.TrimPrefix(rest, ".")
 	}
@@ -132,7 +132,7 @@ func parseProvider(text string) (p Provider, err error) {
 	case found:
 		p.Source, rest, found = strings.Cut(after, `"]`)
 		if !found {
-			return p, fmt.Errorf("%q is no address of a provider", text)
+			return p, fmt.Errorf("%q is not the address of a provider", text)
 		}
 	case strings.HasPrefix(rest, "provider."):
 		p.Source, rest, found = strings.Cut(strings.TrimPrefix(rest, "provider."), ".")
@@ -140,10 +140,10 @@ func parseProvider(text string) (p Provider, err error) {
 			rest = "." + rest
 		}
 	default:
-		return p, fmt.Errorf("%q is no address of a provider", text)
+		return p, fmt.Errorf("%q is not the address of a provider", text)
 	}
 	if p.Alias = strings.TrimPrefix(rest, "."); p.Name() == "" || p.Alias == "" && rest != "" || p.Alias != "" && !strings.HasPrefix(rest, ".") {
-		return p, fmt.Errorf("%q is no address of a provider", text)
+		return p, fmt.Errorf("%q is not the address of a provider", text)
 	}
 	return p, nil
 }

@@ -77,17 +77,17 @@ func TestAddresses(t *testing.T) {
 	require.Equal(t, [][]any{{"x", 1}, {"set"}}, sets["a_b.c"].Sensitive)
 
 	for text, want := range map[string]string{
-		`"module": "net", `:                         `"net" is no address of a module`,
-		`"module": "module.net.", `:                 `is no address of a module`,
+		`"module": "net", `:                         `"net" is not the address of a module`,
+		`"module": "module.net.", `:                 `is not the address of a module`,
 		`"module": "module.net[\"x", `:              `a key is not closed`,
 		`"module": "module.net[-1]", `:              `an index is a number or in quotes`,
 		`"module": "module.net[1", `:                `a bracket is not closed`,
-		`"module": "module.net[1]x", `:              `is no address of a module`,
-		`"provider": "random", `:                    `"random" is no address of a provider`,
-		`"provider": "provider[\"x/y/", `:           `is no address of a provider`,
-		`"provider": "provider[\"x/y/\"]", `:        `is no address of a provider`,
-		`"provider": "provider[\"x/y/a\"]west", `:   `is no address of a provider`,
-		`"provider": "module..provider[\"x/y\"]", `: `is no address of a provider`,
+		`"module": "module.net[1]x", `:              `is not the address of a module`,
+		`"provider": "random", `:                    `"random" is not the address of a provider`,
+		`"provider": "provider[\"x/y/", `:           `is not the address of a provider`,
+		`"provider": "provider[\"x/y/\"]", `:        `is not the address of a provider`,
+		`"provider": "provider[\"x/y/a\"]west", `:   `is not the address of a provider`,
+		`"provider": "module..provider[\"x/y\"]", `: `is not the address of a provider`,
 	} {
 		_, err := tfstate.Parse([]byte(state(text, `{}`)))
 		require.ErrorContains(t, err, want, text)
@@ -122,7 +122,7 @@ func TestWrongFiles(t *testing.T) {
 		state(``, `{"attributes": `+nested+`}`):                           "a_b.c has attributes that are nested more than 100 levels deep",
 		state(`"module": "`+strings.Repeat("module.x.", 200)+`", `, `{}`): "nested more than 100 levels deep",
 		`{"format_version": "1.0", "values": {"root_module": {"resources": [{"mode": "managed", "type": "a", "name": "b"}]}}}`:                      "a.b has no provider_name",
-		`{"format_version": "1.0", "values": {"root_module": {"child_modules": [{"address": "x"}]}}}`:                                               `"x" is no address of a module`,
+		`{"format_version": "1.0", "values": {"root_module": {"child_modules": [{"address": "x"}]}}}`:                                               `"x" is not the address of a module`,
 		`{"format_version": "1.0", "values": ` + `{"root_module": ` + strings.Repeat(`{"child_modules": [`, 200) + strings.Repeat(`]}`, 200) + `}}`: "nested more than 100 levels deep",
 	} {
 		_, err := tfstate.Parse([]byte(text))

@@ -161,7 +161,7 @@ func Decode(tree any) (property.Value, error) {
 		}
 		return objectOf(x)
 	}
-	return property.Null, fmt.Errorf("%T is no value of a property", tree)
+	return property.Null, fmt.Errorf("%T is not a property value", tree)
 }
 
 // DecodeMap returns the map of a tree.
@@ -189,7 +189,7 @@ func call(name string, argument any) (property.Value, error) {
 		text, _ := argument.(string)
 		f, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return property.Null, fmt.Errorf("%q is no number", text)
+			return property.Null, fmt.Errorf("%q is not a number", text)
 		}
 		return property.Number(f), nil
 	}

@@ -110,7 +110,7 @@ func (codec) Marshal(m any) ([]byte, error) {
 	}
 	own, ok := m.(proto.Message)
 	if !ok {
-		return nil, fmt.Errorf("%T is no message", m)
+		return nil, fmt.Errorf("%T is not a message", m)
 	}
 	return proto.Marshal(own)
 }
@@ -122,7 +122,7 @@ func (codec) Unmarshal(b []byte, m any) error {
 	}
 	own, ok := m.(proto.Message)
 	if !ok {
-		return fmt.Errorf("%T is no message", m)
+		return fmt.Errorf("%T is not a message", m)
 	}
 	return proto.Unmarshal(b, own)
 }

@@ -92,7 +92,7 @@ func startProcess(ctx context.Context, program, engine, dir string, mappings map
 		if !ok {
 			return nil, "", fmt.Errorf("the native plugin %s ended before it said at which port it listens%s", program, p.printed())
 		}
-		return nil, "", fmt.Errorf("the native plugin %s is no plugin of Pulumi: its first line is %q, and not the port at which it listens", program, line)
+		return nil, "", fmt.Errorf("the native plugin %s is not a plugin of Pulumi: its first line is %q, not the port that it listens on", program, line)
 	case <-timer.C:
 		p.stop()
 		return nil, "", fmt.Errorf("the native plugin %s did not say in %s at which port it listens%s", program, startTime, p.printed())

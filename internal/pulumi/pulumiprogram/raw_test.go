@@ -99,7 +99,7 @@ func TestRequestsThatMakeNoSense(t *testing.T) {
 		"no frame":                  {"ResourceMonitor/RegisterResource", grpc, nil, "12", "unary request has zero messages"},
 		"a frame that is too long":  {"ResourceMonitor/RegisterResource", grpc, append([]byte{0, 0xff, 0xff, 0xff, 0xff}, "text"...), "8", "larger than configured max 419430400"},
 		"a compression of nobody":   {"ResourceMonitor/RegisterResource", grpc, append([]byte{1}, good[1:]...), "13", "compress"},
-		"a callback of nowhere":     {"ResourceMonitor/RegisterStackTransform", grpc, framed(append(field(1, []byte("nowhere")), field(2, []byte("token"))...)), "3", `the callback's target "nowhere" is no host and port`},
+		"a callback of nowhere":     {"ResourceMonitor/RegisterStackTransform", grpc, framed(append(field(1, []byte("nowhere")), field(2, []byte("token"))...)), "3", `the callback's target "nowhere" is not a host and port`},
 		"a callback elsewhere":      {"ResourceMonitor/RegisterStackTransform", grpc, framed(append(field(1, []byte("192.0.2.1:80")), field(2, []byte("token"))...)), "3", "is not on this machine"},
 		"a severity of nobody":      {"Engine/Log", grpc, framed([]byte{0x08, 99}), "3", "Log: there is no severity 99"},
 		"a method of nobody":        {"ResourceMonitor/Nothing", grpc, good, "12", "husk does not serve /pulumirpc.ResourceMonitor/Nothing: it has version 3.276.0 of Pulumi's protocol, and https://"},

@@ -251,7 +251,7 @@ func functionOf(in pulumiwire.Message) (function, error) {
 	ip := net.ParseIP(host)
 	switch {
 	case err != nil || c.token == "":
-		return c, abi.NewError(abi.ErrorKindInvalidArgument, fmt.Sprintf("the callback's target %q is no host and port, or its token is empty", c.target))
+		return c, abi.NewError(abi.ErrorKindInvalidArgument, fmt.Sprintf("the callback's target %q is not a host and port, or its token is empty", c.target))
 	case !strings.EqualFold(host, "localhost") && (ip == nil || !ip.IsLoopback()):
 		return c, abi.NewError(abi.ErrorKindInvalidArgument, fmt.Sprintf("the callback's target %q is not on this machine", c.target))
 	}

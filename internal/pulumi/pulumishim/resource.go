@@ -66,7 +66,7 @@ func (s *Shim) configure(ctx context.Context, request abi.ConfigureRequest) (str
 		return struct{}{}, nil // Pulumi attaches to the same port again
 	default:
 		return struct{}{}, abi.NewError(abi.ErrorKindInvalidArgument, "the provider "+s.Name+" that is served at a port has another configuration already, "+
-			"and it has one: start husk provider serve anew, or use husk provider shim, of which Pulumi starts one for each configuration")
+			"and it has one: start husk provider serve anew, or use husk provider shim: Pulumi starts one plugin for each configuration")
 	}
 	err := s.provider.Configure(ctx, request)
 	if errors.Is(err, abi.ErrUnimplemented) {

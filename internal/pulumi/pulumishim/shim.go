@@ -284,7 +284,7 @@ func (s *Shim) completed(text string, became *abi.ParameterizeResponse) (string,
 	}
 	var document, meta map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &document); err != nil || document == nil {
-		return "", unreadable(cmp.Or(err, errors.New("it is no object")))
+		return "", unreadable(cmp.Or(err, errors.New("it is not an object")))
 	}
 	if raw := document["meta"]; raw != nil {
 		if err := json.Unmarshal(raw, &meta); err != nil {

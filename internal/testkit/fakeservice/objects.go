@@ -44,7 +44,7 @@ func (o *objects) list(w http.ResponseWriter, _ *http.Request) {
 func (o *objects) create(w http.ResponseWriter, r *http.Request) {
 	var body object
 	if json.NewDecoder(r.Body).Decode(&body) != nil || body == nil {
-		reply(w, http.StatusBadRequest, object{"error": "the body is no JSON object"})
+		reply(w, http.StatusBadRequest, object{"error": "the body is not a JSON object"})
 		return
 	}
 	o.mu.Lock()
@@ -74,7 +74,7 @@ func (o *objects) read(w http.ResponseWriter, r *http.Request) {
 func (o *objects) update(w http.ResponseWriter, r *http.Request) {
 	var body object
 	if json.NewDecoder(r.Body).Decode(&body) != nil || body == nil {
-		reply(w, http.StatusBadRequest, object{"error": "the body is no JSON object"})
+		reply(w, http.StatusBadRequest, object{"error": "the body is not a JSON object"})
 		return
 	}
 	o.mu.Lock()

@@ -303,7 +303,7 @@ func (r *reader) constant(m *Module) (value int32, known bool) {
 	case OpI64Const, opF32Const, opF64Const, OpRefNull, OpVectorConst:
 	default:
 		r.at = at
-		r.fail("an expression that is no constant")
+		r.fail("an expression that is not constant")
 		return 0, false
 	}
 	if at = r.at; !r.instruction(m, &in) || in.Op == OpEnd {
@@ -314,6 +314,6 @@ func (r *reader) constant(m *Module) (value int32, known bool) {
 	case OpI32Const, OpI64Const, OpGlobalGet:
 		r.refuse(extendedConst)
 	}
-	r.fail("an expression that is no constant")
+	r.fail("an expression that is not constant")
 	return 0, false
 }

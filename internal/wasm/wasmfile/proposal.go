@@ -35,7 +35,7 @@ var (
 )
 
 const (
-	ownMemory = "its compiler relies on the engine's garbage collector, as those of Kotlin, Dart, and OCaml do: " +
+	ownMemory = "its compiler relies on the engine's garbage collector, like the compilers of Kotlin, Dart, and OCaml: " +
 		"write it in a language that manages its memory itself, such as Go, Rust, C, or Zig"
 	singleThread = "build it for one thread: without -pthread and -matomics (clang), with -C target-feature=-atomics (Rust)"
 )

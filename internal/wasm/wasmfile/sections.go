@@ -107,7 +107,7 @@ func (m *Module) functionType(r *reader) {
 		if p, known := ofForm(form); known {
 			r.refuse(p)
 		}
-		r.fail("a type is not that of a function")
+		r.fail("a type is not a function type")
 		return
 	}
 	t := FuncType{Params: m.valueTypes(r)}

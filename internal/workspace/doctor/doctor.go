@@ -100,7 +100,7 @@ func (m Machine) toolchain(ctx context.Context) Finding {
 		f.Level, f.Found = Warning, "there is no Go, so providers cannot be built from source"
 		f.Remedy = "install Go 1." + strconv.Itoa(leastGo) + " or newer if the project has providers as source; .wasm files need none"
 	case found == nil:
-		f.Level, f.Remedy = Warning, "this is no release of Go: builds of providers may fail"
+		f.Level, f.Remedy = Warning, "this is not a release of Go: builds of providers may fail"
 	default:
 		if minor, err := strconv.Atoi(found[1]); err != nil || minor < leastGo {
 			f.Level, f.Remedy = Warning, "install Go 1."+strconv.Itoa(leastGo)+" or newer to build providers"
@@ -121,7 +121,7 @@ func cache() []Finding {
 	if places.Precompiled != "" {
 		f := Finding{Check: "precompiled", Level: Good, Found: places.Precompiled}
 		if info, err := os.Stat(places.Precompiled); err != nil || !info.IsDir() {
-			f.Level, f.Found = Bad, "HUSK_PRECOMPILED_DIR is "+places.Precompiled+", which is no directory"
+			f.Level, f.Found = Bad, "HUSK_PRECOMPILED_DIR is "+places.Precompiled+", which is not a directory"
 			f.Remedy = "fill it with husk provider compile -o DIR, or unset HUSK_PRECOMPILED_DIR"
 		}
 		out = append(out, f)
@@ -271,7 +271,7 @@ func (m Machine) clock(dir string) []Finding {
 		return nil
 	}
 	if ahead := m.Now().Sub(info.ModTime()); ahead > skew || ahead < -skew {
-		return []Finding{{"clock", Warning, fmt.Sprintf("the clock of this machine and that of the backend differ by %s", ahead.Abs().Round(time.Second)), "set the clock, with NTP for example: times in the history and of locks are wrong"}}
+		return []Finding{{"clock", Warning, fmt.Sprintf("the clocks of this machine and of the backend differ by %s", ahead.Abs().Round(time.Second)), "set the clock, with NTP for example: times in the history and of locks are wrong"}}
 	}
 	return []Finding{{"clock", Good, m.Now().Format(time.RFC3339), ""}}
 }

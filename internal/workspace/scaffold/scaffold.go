@@ -122,7 +122,7 @@ func FindSource(named string) (Source, error) {
 			_, err = os.Stat(filepath.Join(dir, filepath.FromSlash(file)))
 		}
 		if err != nil {
-			return Source{}, fmt.Errorf("--sdk %s is no checkout of Husk: %w", named, err)
+			return Source{}, fmt.Errorf("--sdk %s is not a checkout of Husk: %w", named, err)
 		}
 		return Source{Dir: dir}, nil
 	}

@@ -135,8 +135,8 @@ func TestAssetsThatCannotBeUsedAreErrorsOfTheirProperty(t *testing.T) {
 		want   string
 	}{
 		"missing":              {Props("files", property.Array(fileAsset("a"), fileAsset("b"))), "files[1]: the asset cannot be used: there is no file " + filepath.Join(dir, "b")},
-		"of a wrong hash":      {Props("f", property.AssetOf(wrong)), "f: the asset cannot be used: its hash is said to be " + otherHash + ", but that of its contents is " + helloHash},
-		"of one in an archive": {Props("f", archive), `f: the archive cannot be used: "in/it": its hash is said to be`},
+		"of a wrong hash":      {Props("f", property.AssetOf(wrong)), "f: the asset cannot be used: its hash is given as " + otherHash + ", but its contents have " + helloHash},
+		"of one in an archive": {Props("f", archive), `f: the archive cannot be used: "in/it": its hash is given as`},
 		"without contents":     {Props("f", property.AssetOf(property.Asset{})), "f: the asset cannot be used: it has neither contents nor a hash"},
 		"without a network": {Props("f", property.AssetOf(property.Asset{Source: property.SourceURI, URI: "https://u:p@host/x?key=hunter2"})),
 			"f: the asset cannot be used: https://host/x cannot be fetched"},
@@ -452,12 +452,12 @@ func TestAssetsInOutputsAreForeign(t *testing.T) {
 		"in an archive":           {func(p string) property.Value { return archive(fileAsset(p)) }, `f: the archive cannot be used: "x": ../secret was not chosen`},
 		"in an archive in one":    {func(p string) property.Value { return archive(archive(fileAsset(p))) }, `"x": "x": ../secret was not chosen`},
 		"a directory":             {func(string) property.Value { return fileArchive("..") }, "f: the archive cannot be used: .. was not chosen"},
-		"a file URL":              {func(string) property.Value { return remote("file://" + filepath.Join(outside, "secret")) }, "its URL is that of a file, and the program did not choose it"},
+		"a file URL":              {func(string) property.Value { return remote("file://" + filepath.Join(outside, "secret")) }, "its URL names a file, and the program did not choose it"},
 		"the machine itself":      {func(string) property.Value { return remote("http://127.0.0.1:1/x") }, "127.0.0.1 is this machine, and the program did not choose the URL"},
 		"the machine, in archive": {func(string) property.Value { return archive(remote("http://[::1]:1/x")) }, "::1 is this machine, and the program did not choose the URL"},
 		"of a wrong hash": {func(string) property.Value {
 			return property.AssetOf(property.Asset{Source: property.SourcePath, Path: "a", Hash: otherHash})
-		}, "f: the asset cannot be used: its hash is said to be " + otherHash},
+		}, "f: the asset cannot be used: its hash is given as " + otherHash},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := s.Try(Up, Program(func(p *Run) error {

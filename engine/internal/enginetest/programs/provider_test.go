@@ -448,7 +448,7 @@ func TestProviderThatMayBeReplaced(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{
-		"mine: it may be replaced by what is not known yet: region",
+		"mine: unknown inputs may replace it: region",
 		"user: its provider may be replaced, whose settings are not known yet",
 	}, reasons)
 	plan, _ := s.Reread(result.Plan)

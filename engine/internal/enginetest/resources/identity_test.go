@@ -79,7 +79,7 @@ func TestReplacementByItselfIsNotDeleted(t *testing.T) {
 			require.Equal(t, 1, s.Up(test.program).Replace)
 			require.Equal(t, []string{"create f"}, s.Cloud.Calls())
 			require.Len(t, s.Warnings(), 1)
-			require.Contains(t, s.Warnings()[0], `the replacement has the ID of what it replaces, "x"`)
+			require.Contains(t, s.Warnings()[0], `the replacement has the ID of the resource that it replaces, "x"`)
 			requireRecorded(t, s)
 			s.Edit = nil
 			require.Zero(t, s.Up(test.program).Total())

@@ -400,7 +400,7 @@ func TestAProgramThatIsNoPlugin(t *testing.T) {
 	require.NoError(t, err)
 	t.Setenv(portVariable, "nonsense")
 	_, err = pulumiplugin.Start(t.Context(), pulumiplugin.Options{Name: "all", Program: program, Log: func(abi.LogEntry) {}})
-	require.ErrorContains(t, err, `is no plugin of Pulumi: its first line is "nonsense"`)
+	require.ErrorContains(t, err, `is not a plugin of Pulumi: its first line is "nonsense"`)
 	_, err = pulumiplugin.Start(t.Context(), pulumiplugin.Options{Name: "all", Program: program + ".missing", Log: func(abi.LogEntry) {}})
 	require.ErrorIs(t, err, os.ErrNotExist)
 	t.Setenv(portVariable, "1") // nobody listens there

@@ -1,6 +1,5 @@
-// Package faultfs is a file system in memory that fails on demand: an operation returns an error, a
-// write stops half-way, the disk is full, the process is killed, or the machine loses power with
-// part of what was not synced.
+// Package faultfs is a file system in memory that fails on demand: an operation returns an error, a write stops half-way, the
+// disk is full, the process is killed, or the machine loses power and part of the unsynced data.
 package faultfs
 
 import (
@@ -14,7 +13,7 @@ import (
 // ErrCrashed is the error of everything that a process does after its end.
 var ErrCrashed = errors.New("the process has crashed")
 
-// Op is one operation that changes what is on the disk, or makes it durable.
+// Op is one operation that changes the disk, or makes a change durable.
 type Op struct {
 	// N counts operations from 1.
 	N int
@@ -24,7 +23,7 @@ type Op struct {
 	Name string
 }
 
-// Fault is what becomes of an operation. The zero Fault lets it be.
+// Fault is the fault of an operation. The zero Fault lets it be.
 type Fault struct {
 	// Err is returned, and the operation has no effect but for Partial's.
 	Err error
@@ -37,7 +36,7 @@ type Fault struct {
 // FS is a filestore.FS in memory. It is safe for concurrent use.
 type FS struct {
 	mu sync.Mutex
-	// names are the files, durable those that survive a loss of power.
+	// names are the files, durable the ones that survive a loss of power.
 	names, durable    map[string]*inode
 	dirs, durableDirs map[string]bool
 	locked            map[*inode]bool
@@ -48,7 +47,7 @@ type FS struct {
 	inject            func(Op) Fault
 }
 
-// inode is a file. synced is what survives a loss of power.
+// inode is a file. synced is the part that survives a loss of power.
 type inode struct {
 	data, synced []byte
 }
@@ -69,7 +68,7 @@ func (f *FS) Inject(decide func(Op) Fault) {
 	f.inject = decide
 }
 
-// SetCapacity limits what all files may hold together, in bytes; 0 is no limit.
+// SetCapacity limits what all files may hold together, in bytes; 0 means no limit.
 func (f *FS) SetCapacity(size int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -108,18 +107,18 @@ func (f *FS) Written() int64 {
 	return f.written
 }
 
-// Loss is what a crash takes away.
+// Loss is the data that a crash takes away.
 type Loss struct {
 	// Names loses the names that were not synced: files made, renamed, or removed.
 	Names bool
-	// Data is what becomes of contents that were not synced.
+	// Data is the fate of unsynced contents.
 	Data DataLoss
 }
 
-// DataLoss is what becomes of contents that were not synced.
+// DataLoss is the fate of unsynced contents.
 type DataLoss int
 
-// The ways to lose contents: none, all, the second half of what was appended, or all but the size.
+// The ways to lose contents: none, all, the second half of the appended data, or all but the size.
 const (
 	KeepData DataLoss = iota
 	LoseData

@@ -115,7 +115,7 @@ func (d *decoder) expected(what string, kind jsontext.Kind) error {
 	at := d.place()
 	switch {
 	case at == "":
-		return errors.New("it is not an OpenAPI document: it is no object")
+		return errors.New("it is not an OpenAPI document: it is not an object")
 	case kind == 'n':
 		return errors.New("there is nothing at " + at + ", where " + what + " must be")
 	}

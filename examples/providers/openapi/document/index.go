@@ -155,7 +155,7 @@ func (x *index) object(d *jsontext.Decoder, member func(d *jsontext.Decoder, nam
 		if at := place(d); at != "" {
 			return errors.New("there is nothing at " + at + ", where an object must be")
 		}
-		return errors.New("it is not an OpenAPI document: it is no object")
+		return errors.New("it is not an OpenAPI document: it is not an object")
 	}
 	if _, err := d.ReadToken(); err != nil {
 		return err

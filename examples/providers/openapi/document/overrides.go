@@ -117,7 +117,7 @@ func ReadOverrides(ctx context.Context, parameter string) (Overrides, error) {
 	}
 	var raw map[string]any
 	if err := json.Unmarshal(text, &raw); err != nil {
-		return Overrides{}, guest.InvalidArgument("", place+" is no mapping: "+err.Error())
+		return Overrides{}, guest.InvalidArgument("", place+" is not a mapping: "+err.Error())
 	}
 	if err := checkKeys(raw, "", reflect.TypeFor[Overrides]()); err != nil {
 		return Overrides{}, guest.InvalidArgument("", place+": "+err.Error())
@@ -166,7 +166,7 @@ func checkKeys(value map[string]any, at string, t reflect.Type) error {
 				if near := schema.Nearest(key, known); near != "" {
 					hint = "did you mean " + near + "?"
 				}
-				return errors.New(at + key + " is no key; " + hint)
+				return errors.New(at + key + " is not a key; " + hint)
 			}
 		}
 		if inner.Kind() == reflect.Pointer {

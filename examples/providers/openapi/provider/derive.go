@@ -202,13 +202,13 @@ func (c *candidate) problem() string {
 	case c.create == nil || !hasBody(c.create):
 		return "its create has no body in JSON and takes no form"
 	case !merge(c.create.body.Value).isObject():
-		return "the body of its create, " + c.create.name() + ", is no object"
+		return "the body of its create, " + c.create.name() + ", is not an object"
 	case c.read == nil || c.read.response == nil || c.read.response.Value == nil:
 		return "its read has no answer in JSON"
 	case c.remove == nil:
 		return "it has no delete"
 	case !merge(inEnvelope(c.read.response, envelope(c.read.response, c.names[0])).Value).isObject():
-		return "the answer of its read, " + c.read.name() + ", is no object"
+		return "the answer of its read, " + c.read.name() + ", is not an object"
 	}
 	return ""
 }

@@ -114,7 +114,7 @@ func TestDocumentsThatCannotBeUsed(t *testing.T) {
 	for want, content := range map[string]string{
 		"it is neither JSON nor YAML":                                                                      "a: [",
 		"it is not an OpenAPI document: it has no openapi":                                                 "a: b",
-		"it is not an OpenAPI document: it is no object":                                                   "[1, 2]",
+		"it is not an OpenAPI document: it is not an object":                                               "[1, 2]",
 		"its version is 1.2; versions 2.0 (Swagger) and 3":                                                 "swagger: '1.2'",
 		"it has no info with a title and a version":                                                        "openapi: 3.0.0\npaths: {/a: {get: {responses: {}}}}",
 		"there is nothing at paths./a.get.responses.200.content.application/json, where an object must be": "openapi: 3.0.0\ninfo: {title: A, version: '1'}\npaths: {/a: {get: {responses: {'200': {description: A, content: {application/json: }}}}}}",

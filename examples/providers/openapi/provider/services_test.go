@@ -462,9 +462,9 @@ func TestNamesOfServices(t *testing.T) {
 
 func TestOverridesThatAreWrong(t *testing.T) {
 	for overrides, want := range map[string]string{
-		`{"resource": {}}`:                                                                                     "the third parameter: resource is no key; did you mean resources?",
-		`{"resources": {"Team": {"creates": "a"}}}`:                                                            "resources.Team.creates is no key; did you mean create?",
-		`{"resources": {"Team": {"whatever": "a"}}}`:                                                           "resources.Team.whatever is no key; there is name, create, ",
+		`{"resource": {}}`:                                                                                     "the third parameter: resource is not a key; did you mean resources?",
+		`{"resources": {"Team": {"creates": "a"}}}`:                                                            "resources.Team.creates is not a key; did you mean create?",
+		`{"resources": {"Team": {"whatever": "a"}}}`:                                                           "resources.Team.whatever is not a key; there is name, create, ",
 		`{"resources": {"Team": {"readOnly": "a"}}}`:                                                           "resources.Team.readOnly must be a list",
 		`{"resources": []}`:                                                                                    "resources must be a mapping",
 		`{"resources": {"Team": null}}`:                                                                        "resources.Team must be a mapping",
@@ -479,7 +479,7 @@ func TestOverridesThatAreWrong(t *testing.T) {
 		`{"resources": {"Team": {"until": {"a": {"b": 1}}}}}`:                                                  "a condition is a text, number, or bool, or a list of them",
 		`{"resources": {"R": {"create": "createCurrentUserRepo", "read": "repoGet", "delete": "repoDelete"}}}`: "resources.R: no answer has the owner of its path; say in its id where that is",
 		`{"paths": ["/none/**"]}`:                                                                              "paths: the document has no path like /none/**",
-		`{} {}`:                                                                                                "the third parameter is no mapping: ",
+		`{} {}`:                                                                                                "the third parameter is not a mapping: ",
 		"none.yaml":                                                                                            "none.yaml: ",
 	} {
 		p := pt.New(t, provider.New())

@@ -63,7 +63,7 @@ func (LocallySignedCert) Create(ctx context.Context, r guest.CreateRequest[Local
 		return response, guest.InvalidArgument("caPrivateKeyPem", notOfAuthority)
 	}
 	if !authority.IsCA {
-		guest.Log(ctx).Warning("the certificate in caCertPem is not that of an authority (isCaCertificate is false): clients will not accept what it signs")
+		guest.Log(ctx).Warning("the certificate in caCertPem does not belong to an authority (isCaCertificate is false): clients will not accept what it signs")
 	}
 	state := LocallySignedCertState{LocallySignedCertInputs: r.Inputs}
 	if state.CaKeyAlgorithm, err = algorithmOf(key.Public()); err != nil {

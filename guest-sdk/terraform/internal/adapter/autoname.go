@@ -46,7 +46,7 @@ func (b *builder) autonames(r *resource, mapped map[string]terraform.Autoname) (
 		case r.Attributes.Get(name) == nil && b.mapping.Optional:
 			continue
 		case !isNamed(r, name):
-			return nil, fmt.Errorf("the mapping has names made up for %s, which is no text that programs set", name)
+			return nil, fmt.Errorf("the mapping has names made up for %s, which is not a text that programs set", name)
 		case m.Off:
 			continue
 		}

@@ -349,7 +349,7 @@ func (b *builder) name(s *tf.Attributes, mapped map[string]terraform.Field, wher
 				return err
 			}
 		} else if len(m.Fields) > 0 {
-			return fmt.Errorf("%s: the mapping has fields of %s, which is no object", where, a.Name)
+			return fmt.Errorf("%s: the mapping has fields of %s, which is not an object", where, a.Name)
 		}
 	}
 	if x, y := s.IndexProperties(); x != nil {

@@ -11,7 +11,7 @@ import (
 // specification of MessagePack: terraform-plugin-go reads whole objects only, and its versions have
 // different modules for it.
 func packedParts(b []byte) (map[string][]byte, error) {
-	wrong := errors.New("it is no object")
+	wrong := errors.New("it is not an object")
 	count, b, ok := packedCount(b)
 	if !ok {
 		return nil, wrong

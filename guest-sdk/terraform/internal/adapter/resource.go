@@ -180,7 +180,7 @@ func (p *provider) planOf(ctx context.Context, r *resource, prior recorded, conf
 		return nil, abi.NewError(abi.ErrorKindInternal, "the provider planned a state that its schema does not have: "+err.Error())
 	}
 	if out.planned.IsNull() != config.IsNull() {
-		return nil, abi.NewError(abi.ErrorKindInternal, "the provider planned to delete what is to be changed, or the reverse; this is a fault of the provider")
+		return nil, abi.NewError(abi.ErrorKindInternal, "the provider planned to delete an object that was to be changed, or the reverse; this is a fault of the provider")
 	}
 	return out, nil
 }

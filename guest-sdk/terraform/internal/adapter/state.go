@@ -68,7 +68,7 @@ func metaOf(state property.Map) (m meta, err error) {
 		if v.IsNull() {
 			return m, nil
 		}
-		return m, errors.New("it is no text")
+		return m, errors.New("it is not text")
 	}
 	if err := json.Unmarshal([]byte(s), &m); err != nil {
 		return m, err

@@ -9,13 +9,13 @@ import (
 	"github.com/husk-dev/husk/engine/internal/ephemeral"
 )
 
-// Derivation is what a computed value inherits from what it was computed from.
+// Derivation is the secrecy and the dependencies that a computed value inherits from its operands.
 type Derivation struct {
 	Secret bool
 	// URNs are the resources, neither sorted nor distinct. Nobody changes the elements.
 	URNs []string
-	// seen has the lengths of the lists that were added, by their begin: what is computed of a value, over and over,
-	// depends on one list.
+	// seen has the lengths of the lists that were added, by their begin: values computed from one value, over and over, depend on
+	// one list.
 	seen map[*string]int
 }
 
@@ -74,7 +74,7 @@ func (p *Derivation) Flatten(v property.Value) (plain property.Value, known bool
 // Wrap gives a value the derivation.
 func (p *Derivation) Wrap(v property.Value) property.Value {
 	if len(p.URNs) > 0 {
-		// They become sorted and distinct: what is computed of it, over and over, depends on no more than this.
+		// They become sorted and distinct, so that repeated computation adds no dependencies.
 		return property.OutputOf(property.Output{Value: v, Secret: p.Secret, Dependencies: slices.Clip(p.URNs)})
 	}
 	if p.Secret {

@@ -3,7 +3,7 @@ package measure
 
 import "github.com/husk-dev/husk/abi/property"
 
-// The limits of one value are those of what can be passed to a provider.
+// The limits of one value are the limits of values that can be passed to a provider.
 const (
 	// MaxText is the text in one value, in bytes.
 	MaxText = property.DefaultSize
@@ -18,7 +18,7 @@ const (
 // Measure is how large a value is.
 type Measure struct {
 	text, parts int
-	// depth is that of the part that is looked at, and deep says that one is too deep.
+	// depth is the depth of the current part, and deep says that a part is too deep.
 	depth int
 	deep  bool
 }
