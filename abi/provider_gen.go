@@ -266,7 +266,8 @@ var diffKindNames = [...]string{
 // String returns the name that the contract gives the case.
 func (v DiffKind) String() string { return caseName(diffKindNames[:], uint8(v)) }
 
-// PropertyDiff is a property that differs.
+// PropertyDiff is a property that differs. A path is there once. The elements of a set go and come: one that is added
+// at an index where the old list has one that the new list lacks replaces that one.
 type PropertyDiff struct {
 	Path string
 	Kind DiffKind

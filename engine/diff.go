@@ -331,7 +331,12 @@ type listChange struct {
 	// set, they are the same wherever they are.
 	gone, come []int
 	mismatched bool // the changes are not all of the same pair of lists
+	// adds, deletes, and updates say which kinds of changes there are.
+	adds, deletes, updates bool
 }
+
+// isSet reports whether elements go and others come: lists that are compared index by index have either beyond the end of the other.
+func (c *listChange) isSet() bool { return c.adds && c.deletes && !c.updates }
 
 // add notes a change that is of an element of a list in both values.
 func (l listChanges) add(change int, kind string, path property.Path, before, after property.Map) {
@@ -356,6 +361,7 @@ func (l listChanges) add(change int, kind string, path property.Path, before, af
 	index, _ := path[i].Index()
 	c.indexes[index] = true
 	isGone, isCome := len(path) > i+1 || kind != "add", len(path) > i+1 || kind != "delete"
+	c.adds, c.deletes, c.updates = c.adds || !isGone, c.deletes || !isCome, c.updates || isGone && isCome
 	c.mismatched = c.mismatched || isGone && !isCome && index >= len(old) || isCome && !isGone && index >= len(n)
 	if isGone && index < len(old) {
 		c.gone = insertIndex(c.gone, index)
@@ -432,7 +438,10 @@ func indexes(n int) []int {
 // elements returns what became of each element that the changes name and that was not kept.
 func (c *listChange) elements() []PropertyChange {
 	var out []PropertyChange
-	c.everyIndex()
+	isSet := c.isSet()
+	if !isSet {
+		c.everyIndex()
+	}
 	same := func(i, j int) bool { return c.old[c.gone[i]].EqualContents(c.new[c.come[j]]) }
 	at := func(i int) string { return c.path.Append(property.Index(i)).String() }
 	for _, e := range listdiff.Compare(len(c.gone), len(c.come), same) {
@@ -446,7 +455,7 @@ func (c *listChange) elements() []PropertyChange {
 			is = c.come[e.New]
 			change.Path, change.New = at(is), property.Render(c.new[is])
 		}
-		if e.Kind == listdiff.Changed && !slices.Contains(c.come, was) && !slices.Contains(c.gone, is) { // one goes, another comes
+		if e.Kind == listdiff.Changed && (isSet || !slices.Contains(c.come, was) && !slices.Contains(c.gone, is)) { // one goes, another comes
 			out = append(out, PropertyChange{Path: at(was), Kind: "delete", Old: change.Old}, PropertyChange{Path: at(is), Kind: "add", New: change.New})
 			continue
 		}

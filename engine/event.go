@@ -482,8 +482,16 @@ func changesOf(df diff, old, n *state.Resource) []PropertyChange {
 		}
 		switch c.Kind {
 		case "add":
+			if isGone(path, before, after) {
+				out = append(out, PropertyChange{Path: c.Path, Kind: "delete", Replaces: c.Replaces, Old: c.Old})
+				lists.add(len(out)-1, "delete", path, before, after)
+			}
 			c.Old = ""
 		case "delete":
+			if df.ofState && isGone(path, after, before) { // where an update would add an element
+				out = append(out, PropertyChange{Path: c.Path, Kind: "add", New: c.New})
+				lists.add(len(out)-1, "add", path, before, after)
+			}
 			c.New = ""
 		default:
 			if c.New == "" {
@@ -494,8 +502,29 @@ func changesOf(df diff, old, n *state.Resource) []PropertyChange {
 		lists.add(len(out)-1, c.Kind, path, before, after)
 	}
 	out = lists.merge(out)
-	slices.SortStableFunc(out, func(a, b PropertyChange) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortStableFunc(out, func(a, b PropertyChange) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(b.Kind, a.Kind)) // what goes, before what comes
+	})
 	return out
+}
+
+// isGone reports whether there is an element at a path before, and none of its contents in the list after: where an element of a
+// set is added at the same index, which providers say with one entry of a diff.
+func isGone(path property.Path, before, after property.Map) bool {
+	last := len(path) - 1
+	if last < 0 {
+		return false
+	}
+	if _, isElement := path[last].Index(); !isElement {
+		return false
+	}
+	was, ok := path.Get(property.Object(before))
+	if !ok {
+		return false
+	}
+	list, _ := path[:last].Get(property.Object(after))
+	elements, isList := list.Plain().AsArray()
+	return isList && !slices.ContainsFunc(elements, was.EqualContents)
 }
 
 // outputChanges returns the differences between the outputs of a stack, none if it did not exist before.

@@ -61,6 +61,7 @@ func TestTheShapesOfThePluginSDK(t *testing.T) {
 	require.Equal(t, []string{"tags.Some_Key update"}, u.changes(state, inputs, inputs.With("tags", obj("Some_Key", "w"))))
 	require.Equal(t, []string{"rail delete"}, u.changes(state, inputs, inputs.Without("rail")))
 	require.Empty(t, u.changes(state, inputs, inputs.With("owners", list(text("a"), text("b")))), "the order of a set has no meaning")
+	require.Equal(t, []string{"owners[0] add", "owners[1] delete"}, u.changes(state, inputs, inputs.With("owners", list(text("z")))), "one goes, and another comes at its index")
 	require.Equal(t, []string{"color update", "width update"}, u.changes(state, inputs, inputs.With("color", text("red")).With("width", property.Unknown)))
 }
 

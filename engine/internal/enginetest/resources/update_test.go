@@ -549,6 +549,22 @@ func TestDifferencesOfSetsNameNoOtherElements(t *testing.T) {
 				{Path: "all[2]", Kind: abi.DiffKindUpdate}, {Path: "all[3]", Kind: abi.DiffKindAdd}},
 			[]string{`all[0]  add "x"`},
 		},
+		"one for another at its index": {
+			texts("x", "b", "c"), []abi.PropertyDiff{{Path: "all[0]", Kind: abi.DiffKindAdd}},
+			[]string{`all[0] "a" delete `, `all[0]  add "x"`},
+		},
+		"another for each": {
+			texts("x", "y", "z"), []abi.PropertyDiff{{Path: "all[0]", Kind: abi.DiffKindAdd}, {Path: "all[1]", Kind: abi.DiffKindAdd}, {Path: "all[2]", Kind: abi.DiffKindAdd}},
+			[]string{`all[0] "a" delete `, `all[0]  add "x"`, `all[1] "b" delete `, `all[1]  add "y"`, `all[2] "c" delete `, `all[2]  add "z"`},
+		},
+		"another for two, in another order": {
+			texts("b", "x", "y"), []abi.PropertyDiff{{Path: "all[0]", Kind: abi.DiffKindDelete}, {Path: "all[1]", Kind: abi.DiffKindAdd}, {Path: "all[2]", Kind: abi.DiffKindAdd}},
+			[]string{`all[0] "a" delete `, `all[1]  add "x"`, `all[2] "c" delete `, `all[2]  add "y"`},
+		},
+		"an element before another": {
+			texts("x", "a", "b", "c"), []abi.PropertyDiff{{Path: "all[0]", Kind: abi.DiffKindAdd}},
+			[]string{`all[0]  add "x"`},
+		},
 		"one that the provider adds itself": {
 			texts("c", "b"), []abi.PropertyDiff{{Path: "all[0]", Kind: abi.DiffKindDelete}, {Path: "all[2]", Kind: abi.DiffKindAdd}},
 			[]string{`all[0] "a" delete `, `all[2]  add `},
@@ -572,4 +588,24 @@ func TestDifferencesOfSetsNameNoOtherElements(t *testing.T) {
 			require.Equal(t, c.want, shown)
 		})
 	}
+}
+
+// What a refresh finds in a set is removed and added, too.
+func TestDifferencesOfSetsInARefresh(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.One(enginetest.Props("all", property.Array(property.Number(1)))))
+	s.Cloud.Change("a-1", func(m property.Map) property.Map { return m.With("all", property.Array(property.Number(9))) })
+	s.Cloud.Diff = func(abi.DiffRequest) (abi.DiffResponse, error) { // an update would remove 9 and add 1
+		return abi.DiffResponse{Changes: abi.DiffChangesSome, HasDetailedDiff: true, DetailedDiff: []abi.PropertyDiff{{Path: "all[0]", Kind: abi.DiffKindAdd}}}, nil
+	}
+	s.Refresh()
+	var shown []string
+	for _, e := range s.Events() {
+		if done, ok := e.(engine.StepDone); ok {
+			for _, c := range done.Step.Diff {
+				shown = append(shown, c.Path+" "+c.Old+" "+c.Kind+" "+c.New)
+			}
+		}
+	}
+	require.Equal(t, []string{"all[0] 1 delete ", "all[0]  add 9"}, shown)
 }

@@ -261,8 +261,9 @@ type differ struct {
 
 func (d *differ) add(kind property.ChangeKind, computed bool) {
 	for i := range d.list {
-		if d.list[i].path.Equal(d.path) { // of a set, in which elements were removed and added
-			d.list[i].change = property.ChangeUpdate
+		// A path is in a diff once. That an element of a set is added where there is one says that this one is removed.
+		if d.list[i].path.Equal(d.path) {
+			d.list[i].change = property.ChangeAdd
 			return
 		}
 	}
