@@ -10,6 +10,7 @@ require (
 	github.com/goreleaser/nfpm/v2 v2.43.4
 	github.com/husk-dev/husk v0.0.0
 	github.com/stretchr/testify v1.12.1
+	golang.org/x/crypto/x509roots/fallback v0.0.0-20261030153154-30a33513ff6d
 	golang.org/x/mod v0.42.0
 )
 

@@ -1,5 +1,5 @@
-// Command release makes the files of a release of Husk: archives for all platforms, packages for Linux distributions, a
-// bill of materials, checksums, and a signature of them. The same commit and version make the same bytes.
+// Command release makes the files of a release of Husk: archives for all platforms, packages for Linux distributions,
+// images for containers, a bill of materials, checksums, and a signature of them. The same commit and version make the same bytes.
 //
 //	go run -C release . -version v1.2.0 -key husk.key -o /tmp/dist
 //

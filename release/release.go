@@ -149,6 +149,7 @@ func release(ctx context.Context, o options) error {
 		return err
 	}
 	base := "husk_" + strings.TrimPrefix(o.Version, "v")
+	var contained []platformContents
 	for _, platform := range o.Platforms {
 		system, processor, _ := strings.Cut(platform, "/")
 		program, err := os.ReadFile(programs[platform])
@@ -174,11 +175,22 @@ func release(ctx context.Context, o options) error {
 		} else {
 			err = write(filepath.Join(o.Dir, archive+".tar.gz"), func(w io.Writer) error { return writeTar(w, archive, all, made) })
 		}
+		if system == "linux" {
+			contained = append(contained, platformContents{processor, all})
+		}
 		if err == nil && system == "linux" {
 			err = writePackages(o, processor, all, made, filepath.Join(work, "package-"+processor))
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", platform, err)
+		}
+	}
+	if len(contained) > 0 {
+		for _, im := range images {
+			file := filepath.Join(o.Dir, base+"_"+im.name+"_oci.tar")
+			if err := write(file, func(w io.Writer) error { return writeImage(w, im, o.Version, contained, made) }); err != nil {
+				return fmt.Errorf("the image %s: %w", im.name, err)
+			}
 		}
 	}
 	if err := writeBill(o, filepath.Join(o.Dir, base+"_sbom.cdx.json"), deps, goVersion, made); err != nil {
@@ -439,15 +451,22 @@ func thirdParties(ctx context.Context, deps []*debug.Module, cache string) ([]by
 	return b.Bytes(), nil
 }
 
+// deployFolder has the units of systemd and the base of Kustomize.
+const deployFolder = "cmd/" + serverName + "/deploy/"
+
 // documents returns what the archives have of Husk beside the program, with a program that runs here.
 func documents(ctx context.Context, src source, program, work string) ([]content, error) {
 	var all []content
-	for _, name := range []string{"LICENSE", "README.md"} {
+	listed, err := output(ctx, src.repository, nil, "git", "ls-tree", "-r", "--name-only", src.commit, deployFolder)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range append([]string{"LICENSE", "README.md"}, strings.Fields(listed)...) {
 		text, err := output(ctx, src.repository, nil, "git", "show", src.commit+":"+name)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, content{name, 0o644, []byte(text)})
+		all = append(all, content{strings.TrimPrefix(name, deployFolder), 0o644, []byte(text)})
 	}
 	for shell, name := range map[string]string{"bash": "husk.bash", "zsh": "_husk", "fish": "husk.fish", "powershell": "husk.ps1"} {
 		text, err := output(ctx, work, nil, program, "completion", shell)
@@ -547,6 +566,12 @@ func place(name string) string {
 		return "/usr/share/zsh/site-functions/_husk"
 	case name == "completions/husk.fish":
 		return "/usr/share/fish/vendor_completions.d/husk.fish"
+	case name == "systemd/husk.conf":
+		return "/usr/lib/sysusers.d/husk.conf"
+	case strings.HasPrefix(name, "systemd/"):
+		return "/usr/lib/systemd/system/" + path.Base(name)
+	case strings.HasPrefix(name, "kustomize/"):
+		return "/usr/share/doc/husk/" + name
 	case strings.HasPrefix(name, "man/"):
 		return "/usr/share/" + name + ".gz"
 	case name == "LICENSE":

@@ -114,7 +114,7 @@ func TestRelease(t *testing.T) {
 	place := t.TempDir()
 	unpack(t, filepath.Join(dir, base+".tar.gz"), place)
 	program := filepath.Join(place, base, "husk")
-	for _, name := range []string{"LICENSE", "README.md", thirdPartyFile, "completions/husk.bash", "completions/_husk", "completions/husk.fish", "completions/husk.ps1", "man/man1/husk-up.1"} {
+	for _, name := range []string{"LICENSE", "README.md", thirdPartyFile, "completions/husk.bash", "completions/_husk", "completions/husk.fish", "completions/husk.ps1", "man/man1/husk-up.1", "systemd/husk-server.service", "kustomize/server.yaml"} {
 		require.FileExists(t, filepath.Join(place, base, name))
 	}
 	licences, err := os.ReadFile(filepath.Join(place, base, thirdPartyFile))
@@ -155,6 +155,10 @@ func TestRelease(t *testing.T) {
 		installed(t, root)
 		require.Equal(t, "0.7.3\n", command(t, "", path, "-f", deb, "Version"))
 	}
+	for name, args := range map[string][]string{"husk-server": {"--version"}, "husk-worker": {"version"}} {
+		program, _ := container(t, filepath.Join(dir, "husk_0.7.3_"+name+"_oci.tar"), runtime.GOARCH)
+		require.Contains(t, command(t, "", program, args...), testVersion)
+	}
 	machine := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
 	root := t.TempDir()
 	unpack(t, filepath.Join(dir, "husk_0.7.3_"+machine+".apk"), root)
@@ -174,6 +178,7 @@ func installed(t *testing.T, root string) {
 	t.Helper()
 	require.Contains(t, command(t, "", filepath.Join(root, "usr/bin/husk"), "version"), testVersion)
 	require.Contains(t, command(t, "", filepath.Join(root, "usr/bin", serverName), "--version"), testVersion)
+	require.FileExists(t, filepath.Join(root, "usr/lib/systemd/system/husk-worker.service"))
 	for _, name := range []string{"man/man1/husk.1.gz", "bash-completion/completions/husk", "doc/husk/copyright", "doc/husk/" + thirdPartyFile} {
 		require.FileExists(t, filepath.Join(root, "usr/share", name))
 	}
