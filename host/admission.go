@@ -26,7 +26,7 @@ import (
 // Reasons why no host runs a file. Others are *[SizeError], *[ImportError], *[MemoryError],
 // *canon.VersionError, and *canon.SignatureError. All come inside a *[LoadError].
 var (
-	// ErrNotWasm is a file that is no WebAssembly module.
+	// ErrNotWasm is the error for a file that is not a WebAssembly module.
 	ErrNotWasm = wasmfile.ErrNotWasm
 	// ErrTruncated is a module that is cut off.
 	ErrTruncated = wasmfile.ErrTruncated
@@ -112,7 +112,7 @@ func refusal(reasons ...error) error {
 	return &RefusalError{all}
 }
 
-// flat returns errors in place of those that join them.
+// flat returns the joined errors in place of each join.
 func flat(errs []error) (all []error) {
 	for _, err := range errs {
 		if joined, ok := err.(interface{ Unwrap() []error }); ok {
@@ -174,11 +174,11 @@ type Import struct {
 	Module, Name string
 }
 
-// Info is what is known of a module without running it.
+// Info describes a module without running it.
 type Info struct {
 	// Digest is `sha256:` and the module's hash in hexadecimal.
 	Digest string
-	// World is what the module is, by what it exports.
+	// World is the module's world, by its exports.
 	World canon.World
 	// Size is the module's size in bytes.
 	Size int
@@ -190,7 +190,7 @@ type Info struct {
 	Exports []string
 	// Memory is the size at the start, and MemoryLimit the most that an instance may have, both in bytes.
 	Memory, MemoryLimit uint64
-	// Contents is what the module is made of.
+	// Contents counts the parts of the module.
 	Contents Contents
 }
 
@@ -199,7 +199,7 @@ func (info *Info) ContractVersion() string { return info.World.VersionOf(info.Ex
 
 // Contents counts what a module is made of.
 type Contents struct {
-	// Functions and Globals are those that the module defines.
+	// Functions and Globals are the numbers that the module defines.
 	Functions int `json:"functions"`
 	Globals   int `json:"globals"`
 	// LargestFunction is the code of one function in bytes.
@@ -254,7 +254,7 @@ func admit(wasm []byte, config Config) (*wasmfile.Module, Info, error) {
 	return module, info, refusal(err, meter.Check(module), exports, info.checkNeeds(module, config), manifest)
 }
 
-// mostMemory is what the module says that its memory takes at most, in bytes.
+// mostMemory is the declared maximum of the module's memory, in bytes.
 func mostMemory(module *wasmfile.Module) uint64 {
 	most := uint64(mostPages()) * wasmPage
 	for _, m := range module.Memories {
@@ -360,7 +360,7 @@ const ManifestSection = "husk:provider"
 // maxManifest bounds a manifest in bytes.
 const maxManifest = 64 << 10
 
-// Manifest is what a module claims of itself, to be read without running it. The handshake must agree with it.
+// Manifest is a module's description of itself, which can be read without running it. The handshake must agree with it.
 type Manifest struct {
 	// Name is the package's name, for example random.
 	Name string `json:"name"`
@@ -370,7 +370,7 @@ type Manifest struct {
 	SDK string `json:"sdk,omitempty"`
 	// Requests are the capabilities that the provider asks for.
 	Requests []CapabilityRequest `json:"requests,omitempty"`
-	// Origin is what the module was ported from, nil for others.
+	// Origin is the source of a ported module, nil for others.
 	Origin *Origin `json:"origin,omitempty"`
 }
 
@@ -379,17 +379,17 @@ type Origin struct {
 	// Module is the path of its Go module, and Version the version that was fetched, empty for a directory.
 	Module  string `json:"module"`
 	Version string `json:"version,omitempty"`
-	// Checksum is that of its files, as go.sum has it.
+	// Checksum is the checksum of its files, as go.sum has it.
 	Checksum string `json:"checksum"`
 	// Licences are the SPDX identifiers of the licences in its files.
 	Licences []string `json:"licences,omitempty"`
-	// Kind is what it was written with, for people.
+	// Kind names the SDK it was written with, for people.
 	Kind string `json:"kind,omitempty"`
 	// Go is the version of Go that compiled it.
 	Go string `json:"go,omitempty"`
 	// Shims are the changes of other modules that it was built with.
 	Shims []string `json:"shims,omitempty"`
-	// Raised are modules with the versions that the build raised them to, above those that it selects.
+	// Raised are modules with the versions that the build raised them to, above the selected ones.
 	Raised []string `json:"raised,omitempty"`
 }
 

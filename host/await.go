@@ -12,16 +12,16 @@ import (
 	"github.com/husk-dev/husk/host/internal/guestcall"
 )
 
-// awaiting is what the host does for a guest and cannot interrupt: a disk, a server, or a function of the
-// embedding program may never return. It runs in a goroutine of its own, which the guest's goroutine
-// abandons when the call must end. The abandoned goroutine holds the instance until it returns.
+// awaiting is the work that the host does for a guest and cannot interrupt: a disk, a server, or a function of the embedding
+// program may never return. It runs in a goroutine of its own, which the guest's goroutine abandons when the call must end. The
+// abandoned goroutine holds the instance until it returns.
 type awaiting struct {
 	// state is a constant below: the work and the end of the call race to set it.
 	state atomic.Int32
 	// work feeds the goroutine, which lives as long as the instance, because its stack has grown.
 	work chan func()
 	done chan struct{}
-	// panicked is what it panicked with.
+	// panicked is the value of its panic.
 	panicked any
 	patience *time.Timer
 }
@@ -145,5 +145,5 @@ func (i *instance) conclude(name string, do func()) (ended bool) {
 	return true
 }
 
-// errEnded is the cause of the end of what a call has left open.
+// errEnded is the cause that ends the operations which a call has left open.
 var errEnded = errors.New("the call has ended")

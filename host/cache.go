@@ -30,10 +30,10 @@ import (
 // A cache saves all work on a module's code: admission, rewriting, and wazero's checks. So wazero gets a
 // hollow module without code, under whose name the machine code of the whole one is kept.
 
-// recordDetails are what the host knows of a module, in its [codecache.Record].
+// recordDetails are the host's knowledge of a module, in its [codecache.Record].
 type recordDetails struct {
 	Info Info
-	// MostMemory is what the module says that its memory takes at most, in bytes.
+	// MostMemory is the declared maximum of the module's memory, in bytes.
 	MostMemory uint64
 	// Globals and Frozen are those of [images].
 	Globals []string
@@ -53,7 +53,7 @@ type recordedBase struct {
 // errIncomplete is a record without something that each module has.
 var errIncomplete = errors.New("the record of the module is incomplete")
 
-// complete reports whether the module can be called as what it is recorded to be.
+// complete reports whether the record suffices to call the module.
 func (r *recordDetails) complete() bool {
 	if r.Info.World > canon.WorldPolicy || r.Base != nil && len(r.Base.Globals) != len(r.Globals) {
 		return false
@@ -64,7 +64,7 @@ func (r *recordDetails) complete() bool {
 	})
 }
 
-// recordVersion changes with what is recorded, and with what admission looks at.
+// recordVersion changes with the contents of records, and with the checks of admission.
 const recordVersion = 11
 
 // recordName names the files for a module. The name depends on all that the files depend on.
@@ -180,7 +180,7 @@ func (h *Host) readWhole(from codecache.Modules, name, suffix string) (*image.Im
 	return whole, nil
 }
 
-// install compiles a module and writes it to the cache. A failure to write is no error.
+// install compiles a module and writes it to the cache. A failure to write is not an error.
 func (h *Host) install(ctx context.Context, m *Module, decoded *wasmfile.Module, metered []byte) error {
 	if h.cache == nil {
 		return h.bounded(ctx, func(ctx context.Context) error {
@@ -269,9 +269,9 @@ func (h *Host) compileKept(ctx context.Context, module []byte) (compiled wazero.
 // KeptUnused is how long a cache keeps a module that is not used.
 const KeptUnused = codecache.KeptUnused
 
-// CachedModule is what a cache keeps of a module.
+// CachedModule is a module in a cache.
 type CachedModule struct {
-	// Digest is the module's, and World what it is.
+	// Digest and World are the module's.
 	Digest string
 	World  canon.World
 	// Name and Version are those of the module's manifest, empty without one.
@@ -292,8 +292,8 @@ func CachedModules(dir string) ([]CachedModule, error) {
 	return modules, err
 }
 
-// PruneCache removes from the cache in a directory what was not used since a time, to the day. It returns
-// the bytes that were freed. Hosts may use the cache meanwhile.
+// PruneCache removes the modules from the cache in a directory that were not used since a time, to the day. It returns the bytes
+// that were freed. Hosts may use the cache meanwhile.
 func PruneCache(dir string, since time.Time) (bytes int64, err error) {
 	return codecache.Prune(dir, since)
 }
@@ -312,7 +312,7 @@ type PrecompiledError struct {
 	Dir string
 	// Digest is the module's, empty if the directory as a whole is at fault.
 	Digest string
-	// Differences are in what the code was compiled for. Without any, Err says what is wrong.
+	// Differences are between the environment that the code was compiled for and this one. Without any, Err is the cause.
 	Differences []Difference
 	Err         error
 }
@@ -320,7 +320,7 @@ type PrecompiledError struct {
 // Difference is something that precompiled code depends on, and that is not the same here.
 type Difference struct {
 	What string
-	// Compiled is what the code was compiled for, Here what there is. Either may be empty.
+	// Compiled is the value that the code was compiled for, Here the one of this machine. Either may be empty.
 	Compiled, Here string
 }
 
@@ -384,7 +384,7 @@ func openPrecompiled(dir string) (*codecache.Directory, error) {
 	return opened, nil
 }
 
-// precompiledModule is what is kept of one module, with errors that say of which.
+// precompiledModule is the stored code of one module, with errors that name the module.
 type precompiledModule struct {
 	*codecache.PrecompiledModule
 	dir, digest string

@@ -65,7 +65,7 @@ const (
 type Config struct {
 	cacheDir string
 	settings limit.Settings
-	// limits are what comes of the settings, once a host has the configuration.
+	// limits are the effective limits, once a host has the configuration.
 	limits                       limit.Set
 	grace, idleTime, crashWindow time.Duration
 	idleInstances                int
@@ -212,7 +212,7 @@ func CompilerSupported() bool { return system.Compiles() }
 // mostPages is the largest memory limit in pages of 64 KiB.
 func mostPages() uint32 {
 	if strconv.IntSize < 64 {
-		return 1 << 14 // a quarter of what there are addresses for
+		return 1 << 14 // a quarter of the address space
 	}
 	return 1 << 16 // 4 GiB
 }

@@ -22,7 +22,7 @@ type QuarantineError struct {
 	// Crashes is how often it crashed within Window.
 	Crashes int
 	Window  time.Duration
-	// Last is what the last crash was.
+	// Last is the last crash.
 	Last string
 	// Advice says how to have more crashes forgiven, see [Config.WithAdvice]; empty for the default.
 	Advice string
@@ -92,7 +92,7 @@ func (s *sandbox) stopped(method abi.Method, cause error, more string) error {
 	return s.fail(method, abi.ErrorKindCancelled, message)
 }
 
-// failure makes the error that a caller sees of what a call ended with, and says why it failed.
+// failure makes the error that a caller sees from the outcome of a call, and says why it failed.
 func (i *instance) failure(r *guestcall.Call, err error) (why Failure, _ error) {
 	s := i.sandbox
 	if err == nil {
@@ -194,7 +194,7 @@ func wants(e *abi.Error, exceeded error) {
 	}
 }
 
-// exceededBy finds the limit on what is passed that was exceeded, nil for none.
+// exceededBy finds the limit on passed values that was exceeded, nil for none.
 func exceededBy(err error) error {
 	if exceeded, ok := errors.AsType[*limit.ExceededError](err); ok {
 		return exceeded

@@ -39,7 +39,7 @@ type Host struct {
 	compiling chan struct{}
 	imports   imports
 	cache     *codecache.Cache
-	// uncached is why there is no cache although there is to be one, nil otherwise.
+	// uncached is the reason why the configured cache cannot be used, nil otherwise.
 	uncached error
 	// own has the files that are in no grant, see ownFiles.
 	own []string
@@ -50,7 +50,7 @@ type Host struct {
 	mu      sync.Mutex
 	modules map[string]*loading // by digest
 	closed  bool
-	// working is what runs in the background, and loads are modules that are being loaded; stop ends both.
+	// working counts background work, and loads are the modules that are being loaded; stop ends both.
 	working sync.WaitGroup
 	loads   sync.WaitGroup
 	stop    context.CancelCauseFunc
@@ -60,12 +60,12 @@ type Host struct {
 	live sync.WaitGroup
 	// abandoned counts the instances that something still uses after its call. They are not live.
 	abandoned atomic.Int64
-	// files are those that are open for guests.
+	// files counts the files that are open for guests.
 	files    atomic.Int64
 	counters counters
 	budget   *pool.Budget
 	idling   idling
-	// buffers are what property values are encoded into.
+	// buffers are the buffers that property values are encoded into.
 	buffers guestcall.Buffers
 	// empty is the image of memories that wazero lays out.
 	empty *image.Image
@@ -248,7 +248,7 @@ func (h *Host) enter() bool {
 	return !h.closed
 }
 
-// made has what was made with the host closed with it.
+// made registers u, which closes with the host.
 func (h *Host) made(u used) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -314,7 +314,7 @@ func (h *Host) noteIdle() {
 
 // endIdle ends instances that were idle the last time, too.
 func (h *Host) endIdle() {
-	h.idling.armed.Store(false) // those that become idle meanwhile are noted
+	h.idling.armed.Store(false) // instances that become idle meanwhile are noted
 	h.mu.Lock()
 	open := slices.Collect(maps.Keys(h.open))
 	h.mu.Unlock()

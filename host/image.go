@@ -34,8 +34,8 @@ type snapshot struct {
 	base *snapshot
 }
 
-// images are what all users of a module share. An instance that was granted nothing made them, so that
-// they hold nothing of any user.
+// images are the images that all users of a module share. An instance that was granted nothing made them, so that they hold
+// nothing of any user.
 type images struct {
 	// layOut makes the memory with the module's data; nil if wazero does that.
 	layOut func(context.Context) (*image.Image, error)

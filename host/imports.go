@@ -201,13 +201,13 @@ const (
 )
 
 const (
-	// recordCost is what a record counts beside its text, in bytes.
+	// recordCost is the cost of a record beside its text, in bytes.
 	recordCost = 64
-	// maxLastWords bounds what is kept of a crash, in bytes that are safe to print.
+	// maxLastWords bounds the kept text of a crash, in bytes that are safe to print.
 	maxLastWords = 8 << 10
 )
 
-// output makes log records of what an instance logs and prints, within the provider's log rate.
+// output turns the logs and prints of an instance into log records, within the provider's log rate.
 type output struct {
 	instance *instance
 	stdout   wasi.Lines
@@ -215,7 +215,7 @@ type output struct {
 	// lastWords are lines since a Go guest began to print a panic: its error if it ends, else logged.
 	lastWords []string
 	words     int
-	// stacks is what the guest printed about a panic that the call's error tells the main part of.
+	// stacks is the guest's output about a panic, the main part of which is in the call's error.
 	stacks string
 }
 
@@ -252,7 +252,7 @@ func (o *output) ended() bool {
 	return o.stdout.Ended() && o.stderr.Ended() && len(o.lastWords) == 0 && o.stacks == ""
 }
 
-// end emits what is still held back.
+// end emits the held back output.
 func (o *output) end() {
 	o.stdout.Flush()
 	o.stderr.Flush()
@@ -262,7 +262,7 @@ func (o *output) end() {
 		o.record(slog.LevelDebug, stacks, "")
 	}
 	for _, line := range words {
-		o.line("stderr", line) // which writes what is safe already as it is
+		o.line("stderr", line) // which leaves safe text as it is
 	}
 }
 

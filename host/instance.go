@@ -58,11 +58,11 @@ type instance struct {
 	spoiled   bool
 	// nested counts exports that run inside of themselves.
 	nested int
-	// awaiting is what the host does for the guest. holders counts the users of the instance: its sandbox, and
-	// abandoned work.
+	// awaiting is the work that the host does for the guest. holders counts the users of the instance: its sandbox, and abandoned
+	// work.
 	awaiting awaiting
 	holders  atomic.Int32
-	// ledger is what the host holds for the instance.
+	// ledger counts the memory and files that the host holds for the instance.
 	ledger ledger
 }
 

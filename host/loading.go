@@ -14,10 +14,10 @@ import (
 )
 
 // A module is loaded in the background, for all who ask for it. Nobody can interrupt wazero within a function, and neither the
-// checks before it. So whoever is told to stop waits no longer, and a host that is closed does not wait either: what is left
-// ends with the next function, and frees then what the host had. Nothing that it writes can be seen before it is whole.
+// checks before it. So a cancelled caller stops waiting at once, and a host that closes does not wait either: the work ends with
+// the next function, and then frees its resources. Nothing that it writes can be seen before it is whole.
 
-// Work is what a load waits for.
+// Work is the work that a load waits for.
 type Work int
 
 const (
@@ -27,8 +27,8 @@ const (
 	Awaiting
 )
 
-// OnWork returns a context for [Host.Load] and [Host.LoadBytes]. begin is called by the load when it has to wait for work, and
-// returns what is called when that is over. A module that is precompiled or in the cache takes none.
+// OnWork returns a context for [Host.Load] and [Host.LoadBytes]. The load calls begin when it has to wait for work, and calls the
+// returned function when the wait is over. A module that is precompiled or in the cache takes none.
 func OnWork(ctx context.Context, begin func(Work) (over func())) context.Context {
 	return context.WithValue(ctx, onWork{}, begin)
 }
@@ -40,7 +40,7 @@ type loading struct {
 	done   chan struct{}
 	module *Module
 	err    error
-	// ctx is that of the work, which end ends.
+	// ctx is the context of the work, which end ends.
 	ctx context.Context
 	end context.CancelCauseFunc
 
@@ -285,7 +285,7 @@ func (h *Host) bounded(ctx context.Context, compile func(context.Context) error)
 // mostCompilations bounds the modules that are compiled at once. One of 5 MB takes some 130 MB.
 const mostCompilations = 4
 
-// compilations is what the processors suffice for, and at least two: workers do not do all of the work.
+// compilations returns how many compilations the processors suffice for, at least two: workers do not do all of the work.
 func compilations() int {
 	return min(max(2, runtime.GOMAXPROCS(0)/compileWorkers), mostCompilations)
 }

@@ -19,7 +19,7 @@ type guestMemory struct {
 	image.Memory
 	// instance is nil while the memory belongs to none.
 	instance *instance
-	// taken is what of the budget it has.
+	// taken is its part of the budget.
 	taken uint64
 }
 
@@ -42,8 +42,8 @@ func (m *guestMemory) Reallocate(size uint64) []byte {
 	return m.Memory.Reallocate(size)
 }
 
-// fits returns what is exceeded by a memory of that size with what the host holds for the
-// instance, nil for nothing.
+// fits returns the limit that a memory of that size would exceed, together with the memory that the host holds for the instance;
+// nil for none.
 func (m *guestMemory) fits(size, held uint64) *limit.ExceededError {
 	if held <= ledgerStep {
 		held = 0
@@ -72,14 +72,14 @@ func newEmptyImage() (*image.Image, error) {
 	return image.Make(0, func([]byte) error { return nil })
 }
 
-// ledger counts what the host holds for one instance beside its linear memory: bodies of requests, what was
-// read for it, connections, files, and the arguments of its last call. The bytes are part of the memory of
-// the instance and the host, and the files part of those that may be open. One goroutine uses it at a time.
+// ledger counts the memory and files that the host holds for one instance beside its linear memory: bodies of requests, data read
+// for it, connections, files, and the arguments of its last call. The bytes count as memory of the instance and the host, and the
+// files count as open files. One goroutine uses it at a time.
 type ledger struct {
 	instance *instance
 	// lasting bytes stay until released, passing bytes until the guest calls the host, or its call ends.
 	lasting, passing uint64
-	// reserved is what of the host's budget they have.
+	// reserved is their part of the host's budget.
 	reserved uint64
 	files    int
 }
@@ -88,7 +88,7 @@ const (
 	// ledgerStep is in what bytes the budget is asked. The first step is free, and enough for most calls.
 	ledgerStep = 256 << 10
 
-	// fileBytes is what the host holds at least for an open file: buffers, windows of listings, goroutines.
+	// fileBytes is the least memory that the host holds for an open file: buffers, windows of listings, goroutines.
 	fileBytes = 32 << 10
 )
 
@@ -124,7 +124,7 @@ func (l *ledger) pass(bytes uint64) error {
 	return err
 }
 
-// passed ends what was counted by pass.
+// passed ends the count of pass.
 func (l *ledger) passed() {
 	if l.passing > 0 {
 		l.passing = 0
@@ -132,7 +132,7 @@ func (l *ledger) passed() {
 	}
 }
 
-// settle asks the budget for what is held, or gives back what is not.
+// settle takes the held memory from the budget, or gives back the rest.
 func (l *ledger) settle() error {
 	held := l.held()
 	var want uint64

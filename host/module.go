@@ -148,7 +148,7 @@ func (h *Host) readModule(path, digest string) ([]byte, error) {
 	return wasm, err
 }
 
-// withoutManifest takes the manifest out of what is compiled: a module has the same code with a manifest and before it got one.
+// withoutManifest removes the manifest before compilation: a module has the same code with and without one.
 func withoutManifest(module *wasmfile.Module) {
 	for i := range module.Customs {
 		if custom := &module.Customs[i]; custom.Name == ManifestSection {

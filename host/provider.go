@@ -33,7 +33,7 @@ type (
 type ProviderOptions struct {
 	// Name is the expected package, for messages before its handshake.
 	Name string
-	// Grants is what the provider may use.
+	// Grants are the provider's grants.
 	Grants Grants
 	// Logger takes what the provider logs and prints; nil drops it. See [LogProvider].
 	Logger *slog.Logger
@@ -41,8 +41,8 @@ type ProviderOptions struct {
 	Limits map[string]uint64
 	// Instances bounds how many calls run at once; 0 is [DefaultInstances].
 	Instances int
-	// Lenient holds answers to no schema, for tests of providers: it passes on those that do not fit, and impossible diffs, and
-	// asks the guest for each.
+	// Lenient checks answers against no schema, for tests of providers: it passes on answers that do not fit, and impossible
+	// diffs, and asks the guest for each.
 	Lenient bool
 }
 
@@ -64,8 +64,8 @@ type Provider struct {
 	knowsNoSecrets atomic.Bool
 }
 
-// servedMethods are the methods of a provider, each of which is one call of [Provider.serve]. Those that
-// [hasOwnMethod] names are not used.
+// servedMethods are the methods of a provider. Each is one call of [Provider.serve]. Those that [hasOwnMethod] names are not
+// used.
 type servedMethods = abi.Provider
 
 var (
@@ -205,7 +205,7 @@ func (p *Provider) declared(ctx context.Context, method abi.Method, subject abi.
 // isItself reports whether the provider is the module's own package, which no parameters have replaced.
 func (p *Provider) isItself() bool { return p.packages.Find("") == p.module.declared }
 
-// rules are those that responses are held to.
+// rules returns the rules that responses are checked against.
 func (p *Provider) rules() answers.Rules {
 	return answers.Rules{Lenient: p.lenient, NoSecrets: p.knowsNoSecrets.Load()}
 }

@@ -18,9 +18,9 @@ import (
 	"github.com/husk-dev/husk/internal/wasm/meter"
 )
 
-// Instances that begin with an image share what was in memory. That must not be what each would have made
-// in another way: a token, a generator that began with the time. So an image is taken only of an instance
-// that read neither the clock nor random numbers. Reads are counted, because memory does not show them.
+// Instances that begin with an image share its memory. That must not be what each would have made in another way: a token, a
+// generator that began with the time. So an image is taken only of an instance that read neither the clock nor random numbers.
+// Reads are counted, because memory does not show them.
 //
 // Go's runtime reads both for itself. Modules of Go count these reads (see package entropy), and there must
 // be no others. Modules of other languages may not read anything.
@@ -37,7 +37,7 @@ type BaseImage struct {
 	// Prepared reports whether the module was prepared ahead of all calls: with the Go SDK, main has run.
 	// Else each instance does that in its first call.
 	Prepared bool `json:"prepared"`
-	// Reason is why there is no image, or why it was not prepared; empty if nothing went wrong.
+	// Reason says why there is no image, or why it was not prepared; empty if nothing went wrong.
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -83,7 +83,7 @@ func (s *sandbox) debug(ctx context.Context, message string) {
 	s.logger.LogAttrs(ctx, slog.LevelDebug, printable.Text(message), slog.String(LogProvider, s.identity.Load().name))
 }
 
-// What an image cannot hold: tables that change, and what is outside of the module.
+// State that an image cannot hold: changed tables, and anything outside of the module.
 var (
 	errElsewhere = errors.New("its state is more than its memory and its numeric globals")
 	errOpen      = errors.New("it leaves a file or a connection open")
@@ -104,7 +104,7 @@ type impureError struct {
 
 func (e *impureError) Error() string { return cmp.Or(e.by, "it") + " " + e.what }
 
-// imageBuilder is what is known of an instance that starts to make an image.
+// imageBuilder observes an instance that starts to make an image.
 type imageBuilder struct {
 	printed bool
 	// impure is nil unless the instance was ended for that.
@@ -137,7 +137,7 @@ func (i *instance) watch() {
 	}
 }
 
-// counts is what Go's runtime has read for itself since the instance began.
+// counts is how often Go's runtime has read the clock and random numbers for itself since the instance began.
 type counts struct{ clock, random uint64 }
 
 func (i *instance) counted() counts {
@@ -194,7 +194,7 @@ func (d *imageBuilder) failed(i *instance, err error) {
 // errTold is a module that has effects as it starts, which each instance is to have.
 var errTold = errors.New("it prints, or calls the host")
 
-// reason returns why there is no image: what failed, or effects beside memory.
+// reason returns why there is no image: a failure, or effects beside memory.
 func (d *imageBuilder) reason(m *images, err error) error {
 	switch {
 	case d.impure != nil && m.altered:

@@ -24,7 +24,7 @@ import (
 // sandbox is one use of a module, as a provider or as a policy pack.
 type sandbox struct {
 	module *Module
-	// config is that of the host, with the limits that are the sandbox's own.
+	// config is the host's, with the sandbox's own limits.
 	config    *Config
 	logger    *slog.Logger
 	files     *wasi.FileSystem
@@ -64,9 +64,9 @@ type sandbox struct {
 // identity is who answers, for messages.
 type identity struct{ name, version string }
 
-// WorldError is a module that is used as what it is not.
+// WorldError is the error for a module of another world than the wanted one.
 type WorldError struct {
-	// Is is what the module is, and Wanted what it was used as.
+	// Is is the module's world, and Wanted the world it was used as.
 	Is, Wanted canon.World
 }
 
@@ -370,7 +370,7 @@ func (s *sandbox) cancelAll(ctx context.Context, do func(*canon.Guest, context.C
 	s.mu.Unlock()
 	idle := s.instances.TakeIdle()
 	failures := make([]error, len(idle))
-	var all sync.WaitGroup // one that takes its time does not add to that of others
+	var all sync.WaitGroup // a slow one does not delay the others
 	for n, i := range idle {
 		all.Go(func() {
 			s.budget.Enter()

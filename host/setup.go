@@ -13,7 +13,7 @@ import (
 	"github.com/husk-dev/husk/host/internal/answers"
 )
 
-// setup is what sets instances up. It grows, or a step is replaced: then older generations are useless.
+// setup has the steps that set instances up. It grows, or a step is replaced: then older generations are useless.
 type setup struct {
 	// changing serializes the calls that change the setup.
 	changing sync.Mutex
@@ -34,7 +34,7 @@ type setupStep struct {
 	// once is false for a step that adds to earlier ones of its method.
 	once bool
 	do   func(context.Context, *canon.Guest) error
-	// assets are those that the step was passed, which its repetitions get too.
+	// assets are the assets passed to the step, which its repetitions get too.
 	assets abi.AssetOpener
 	// lazyStep is nil for a step that an instance did when it was established.
 	lazyStep *lazyStep

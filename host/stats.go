@@ -9,7 +9,7 @@ import (
 	"github.com/husk-dev/husk/host/limit"
 )
 
-// Failure is why a call failed, for [Stats]: a name below, or that of a limit, such as fuel. Names are stable.
+// Failure is the cause of a failed call, for [Stats]: a name below, or the name of a limit, such as fuel. Names are stable.
 type Failure string
 
 const (
@@ -35,7 +35,7 @@ func (f Failure) lost() bool {
 	return f == FailureTrap || f == FailureExit
 }
 
-// Stats is what a provider, a policy pack, or a host has done, and what it has now.
+// Stats counts the work of a provider, a policy pack, or a host, and its current resources.
 type Stats struct {
 	// Calls reached an instance: starts of instances and repetitions of their setup too.
 	Calls uint64
@@ -43,7 +43,7 @@ type Stats struct {
 	Failures map[Failure]uint64
 	// Methods has the cost of the calls of each method, by its WIT name.
 	Methods map[string]MethodStats
-	// Started counts started instances, and Dropped those that went wrong.
+	// Started counts started instances, and Dropped the faulty ones.
 	Started, Dropped uint64
 	// Abandoned counts work of the host for a guest that did not end with the call: a disk, or a function of
 	// the program did not answer. The instance counts below until it does.
@@ -53,7 +53,7 @@ type Stats struct {
 	Memory    uint64
 }
 
-// MethodStats is what the calls of a method have cost. Those that failed count as well.
+// MethodStats is the cost of the calls of a method. Those that failed count as well.
 type MethodStats struct {
 	Calls uint64
 	// BySchema is how many more the host answered by the provider's schema, without a guest.
@@ -120,7 +120,7 @@ func (c *counters) answeredBySchema(method abi.Method) {
 	}
 }
 
-// method is what the calls of a method have cost. The caller holds the lock.
+// method returns the cost of the calls of a method. The caller holds the lock.
 func (c *counters) method(name abi.Method) *MethodStats {
 	for i := range c.methods {
 		if m := &c.methods[i]; m.name == name {

@@ -22,7 +22,7 @@ import (
 const (
 	// MaxBytes bounds the keys and values of a store, which is read and written as a whole.
 	MaxBytes = 4 << 20
-	// entryBytes is what an entry counts beside its key and value.
+	// entryBytes is the size that an entry counts beside its key and value.
 	entryBytes = 64
 )
 
@@ -61,9 +61,9 @@ func New() *Store {
 type Place interface {
 	// String names the place in messages.
 	String() string
-	// Load returns what is kept, nil if there is nothing.
+	// Load returns the stored text, nil if there is none.
 	Load() ([]byte, error)
-	// Save replaces what is kept. It returns after that is durable.
+	// Save replaces the stored text. It returns after that is durable.
 	Save(text []byte) error
 }
 
@@ -130,7 +130,7 @@ func decode(data []byte) (c contents, err error) {
 	return c, nil
 }
 
-// Copy returns a store in memory with the same values, for what is to leave no trace.
+// Copy returns a store in memory with the same values, for calls that must leave no trace.
 func (s *Store) Copy() *Store {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,7 +196,7 @@ func (s *Store) Keys(_ context.Context, prefix, after string, limit uint32) ([]s
 	return keys[:min(len(keys), int(limit))], nil
 }
 
-// write replaces what is kept.
+// write replaces the stored contents.
 func (s *Store) write(record contents) error {
 	if s.place == nil {
 		return nil

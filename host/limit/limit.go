@@ -1,5 +1,4 @@
-// Package limit has the limits on what guests take, in one table of which options, project files, flags,
-// documents, and errors are made.
+// Package limit has the limits on guests, in one table. Options, project files, flags, documents, and errors come from it.
 package limit
 
 import (
@@ -14,7 +13,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 )
 
-// Unit is what a limit is counted in.
+// Unit is the unit of a limit.
 type Unit string
 
 // The units of limits.
@@ -24,7 +23,7 @@ const (
 	UnitTime  Unit = "time" // nanoseconds
 )
 
-// Scope is what a limit is of. Limits of calls, instances, and providers may differ between providers.
+// Scope is the subject of a limit. Limits of calls, instances, and providers may differ between providers.
 type Scope string
 
 // The scopes of limits.
@@ -34,7 +33,7 @@ const (
 	ScopeProvider Scope = "provider"
 	ScopeModule   Scope = "module"
 	ScopeHost     Scope = "host"
-	// ScopeProgram is that of the evaluation of a program in YAML, which is not a host's.
+	// ScopeProgram is the evaluation of a program in YAML, which is not a host's.
 	ScopeProgram Scope = "program"
 )
 
@@ -42,13 +41,13 @@ const (
 type Info struct {
 	// Name is unique and stable, for example answer-time.
 	Name string
-	// Limit is its name in errors. That of calls which only ask may be shared with that of other calls.
+	// Limit is its name in errors. Calls that only ask may share the name with other calls.
 	Limit Limit
 	Unit  Unit
 	Scope Scope
 	// Default is in the unit.
 	Default uint64
-	// Option is what sets it, empty if it is fixed: WithLimit of host.Config, or Program.Limit.
+	// Option is the method that sets it, empty if it is fixed: WithLimit of host.Config, or Program.Limit.
 	Option string
 
 	// says is a sentence with a place for the limit.
@@ -64,7 +63,7 @@ func (l Info) OfProvider() bool {
 	return l.Option != "" && (l.Scope == ScopeCall || l.Scope == ScopeInstance || l.Scope == ScopeProvider)
 }
 
-// All returns what is known of all limits.
+// All returns the description of all limits.
 func All() []Info { return slices.Clone(table) }
 
 // Named returns the limit with that name.
@@ -134,13 +133,13 @@ type ExceededError struct {
 	Most uint64
 	// Needed is how much it would have taken, 0 if that is not known.
 	Needed uint64
-	// Method is that of the call, by its WIT name, for limits that methods have; else empty.
+	// Method is the call's method, by its WIT name, for limits that methods have; else empty.
 	Method string
 	// Advice says how to raise the limit; empty for the option.
 	Advice string
 }
 
-// Error says what there was too much of, and how to raise the limit.
+// Error names the exceeded limit, and says how to raise it.
 func (e *ExceededError) Error() string {
 	info := e.Info()
 	return fmt.Sprintf(info.says, info.Format(e.Most)) + "; " + e.HowToRaise()
@@ -156,7 +155,7 @@ func (e *ExceededError) Info() Info {
 	return Info{Name: string(e.Limit), Limit: e.Limit, says: "it has more than %s of " + string(e.Limit)}
 }
 
-// Option is what sets the limit, see [Info.Option].
+// Option is the method that sets the limit, see [Info.Option].
 func (e *ExceededError) Option() string { return e.Info().Option }
 
 // leastMemory is the least limit of memory that is worth a try: see the table.

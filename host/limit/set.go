@@ -15,7 +15,7 @@ type Settings []setting
 type setting struct {
 	name  Limit
 	limit Info
-	// methods are empty for those that the limit is for.
+	// methods are the methods with the value; if empty, all that the limit is for.
 	methods []string
 	value   uint64
 }
@@ -93,7 +93,7 @@ func (s Settings) Set() (all Set) {
 // Module returns what a module may hold.
 func (s *Set) Module() wasmfile.Limits { return s.module }
 
-// Call is what one call may take. Time is in nanoseconds.
+// Call is the budget of one call. Time is in nanoseconds.
 type Call struct {
 	Time, Fuel, HostCalls, RandomBytes uint64
 }

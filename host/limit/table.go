@@ -107,7 +107,7 @@ var table = append([]Info{
 	// module's size.
 	{"module-size", ModuleSize, UnitBytes, ScopeModule, 160 << 20, setByLimit,
 		"the module takes more than %s", nil, func(s *Set, v uint64) { s.ModuleSize = count(v) }},
-	// Of the processor, of which the largest module takes some 120 s.
+	// Processor time: the largest module takes some 120 s.
 	{"compile-time", CompileTime, UnitTime, ScopeModule, uint64(5 * time.Minute), setByLimit,
 		"compiling the module takes longer than the %s of processor time that it may take", nil, func(s *Set, v uint64) { s.CompileTime = duration(v) }},
 	// Some minutes. A program of 10,000 resources with 20 properties each takes two million.
@@ -123,8 +123,7 @@ const (
 	setByLimit = "WithLimit"
 
 	defaultOpenFiles = 256
-	// StackBytes is what wazero gives the stack of a call, and StackFunctions how many functions can have
-	// called each other in its interpreter.
+	// StackBytes is wazero's limit on the stack of a call, and StackFunctions the limit on nested calls in its interpreter.
 	StackBytes, StackFunctions = 50_000_000, 2000
 )
 

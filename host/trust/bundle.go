@@ -22,7 +22,7 @@ const BundleType = "application/vnd.dev.sigstore.bundle.v0.3+json"
 // bundleTypes are the media types of bundles. The versions differ in what they must have, and that is verified anyway.
 var bundleTypes = regexp.MustCompile(`^application/vnd\.dev\.sigstore\.bundle(\+json;version=0\.[123]|\.v0\.[34]\+json)$`)
 
-// IsBundleType reports whether a media type is that of bundles, of a version that [ParseBundle] reads.
+// IsBundleType reports whether a media type is the type of bundles, in a version that [ParseBundle] reads.
 func IsBundleType(mediaType string) bool { return bundleTypes.MatchString(mediaType) }
 
 // The media types of statements.
@@ -32,17 +32,17 @@ const (
 	payloadType     = "application/vnd.in-toto+json"
 )
 
-// Bundle is a signature with what is needed to verify it. It signs a statement about artifacts, or one artifact itself.
+// Bundle is a signature with the data to verify it. It signs a statement about artifacts, or one artifact itself.
 type Bundle struct {
 	raw []byte
 	doc bundleDoc
 	// leaf is the certificate of the signer, nil for a key.
 	leaf *x509.Certificate
-	// statement is what a DSSE envelope has, nil for a signature of the artifact itself.
+	// statement is the contents of a DSSE envelope, nil for a signature of the artifact itself.
 	statement *Statement
 }
 
-// Statement is what a bundle says of artifacts, as an attestation of in-toto has it.
+// Statement is a bundle's claim about artifacts, an attestation of in-toto.
 type Statement struct {
 	Type          string          `json:"_type"`
 	Subject       []Subject       `json:"subject"`
@@ -279,7 +279,7 @@ const digestPrefix = "sha256:"
 // digestAlgorithms are those by which a statement may name artifacts.
 var digestAlgorithms = []string{"sha256", "sha384", "sha512"}
 
-// Artifact is what a signature may be about.
+// Artifact is the subject of a signature.
 type Artifact struct {
 	// Digest is sha256: and 64 hexadecimal digits. Statements may also name artifacts by sha384: and sha512:.
 	Digest string

@@ -8,13 +8,13 @@ package trust
 
 import "errors"
 
-// The limits of what may be read, in bytes and numbers.
+// The limits on input, in bytes and numbers.
 const (
 	// BundleLimit bounds a bundle, in bytes. Bundles of a signature have some 10 kB; those with an SBOM have more.
 	BundleLimit = 4 << 20
 	// rootLimit bounds a file of trusted roots.
 	rootLimit = 4 << 20
-	// allowance is what a short text may take in memory besides a multiple of its size, in bytes.
+	// allowance is the memory that a short text may take besides a multiple of its size, in bytes.
 	allowance = 64 << 10
 	// listLimit bounds the entries, timestamps, and certificates of a bundle.
 	listLimit = 32

@@ -44,8 +44,8 @@ func identityOf(cert *x509.Certificate) (identity, issuer string) {
 	return identity, issuer
 }
 
-// withoutAlternativeName returns the critical extensions that the standard library does not know, without the alternative
-// name, of which it does not read names of other kinds.
+// withoutAlternativeName returns the critical extensions that the standard library does not know, without the alternative name,
+// because the library does not read its other kinds of names.
 func withoutAlternativeName(cert *x509.Certificate) []asn1.ObjectIdentifier {
 	all := slices.Clone(cert.UnhandledCriticalExtensions)
 	if otherNameOf(cert) == "" {

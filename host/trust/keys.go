@@ -94,7 +94,7 @@ func (k PublicKey) PEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: publicBlock, Bytes: k.der})
 }
 
-// hint returns the hint of the key in bundles, which is that of cosign.
+// hint returns the hint of the key in bundles, the same as cosign's.
 func (k PublicKey) hint() string {
 	sum := sha256.Sum256(k.der)
 	return base64.StdEncoding.EncodeToString(sum[:])

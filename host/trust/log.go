@@ -193,13 +193,13 @@ type bodyHash struct {
 	Value     string `json:"value"`
 }
 
-// is reports whether the hash is that of a content.
+// is reports whether content has the hash.
 func (h bodyHash) is(content []byte) bool {
 	sum := sha256.Sum256(content)
 	return h.Algorithm == "sha256" && h.Value == hex.EncodeToString(sum[:])
 }
 
-// about returns an error unless the entry has the signature of a bundle, its signer, and what was signed.
+// about returns an error unless the entry has the signature of a bundle, its signer, and the signed content.
 func (e *logEntry) about(b *Bundle, signer PublicKey) error {
 	var body entryBody
 	if err := unmarshal(e.Body, &body); err != nil {

@@ -10,15 +10,15 @@ import (
 	"github.com/husk-dev/husk/internal/base/hostname"
 )
 
-// A pattern has the components of what it matches: the scheme, host, port, and path of a source, and the ref of one in git;
-// the subject and the ref of an identity. In each, * stands for any characters but those that separate its parts: / in a path,
-// . in a host, and / and @ in a ref. ** stands for any characters, and stays in its component as well, so that no name in a path
-// passes for a host, and no name of a branch for another. ** alone stands for everything, and SCHEME:** for everything of a
+// A pattern has the same components as the name that it matches: the scheme, host, port, and path of a source, and the ref of one
+// in git; the subject and the ref of an identity. In each, * * stands for any characters but the separators of its parts: / in a
+// path, . in a host, and / and @ in a ref. ** stands for any characters, and stays in its component as well, so that no name in a
+// path passes for a host, and no name of a branch for another. ** alone stands for everything, and SCHEME:** for everything of a
 // scheme.
 
 const anything = "**"
 
-// kind is what a component is.
+// kind is the kind of a component.
 type kind int
 
 const (
@@ -41,7 +41,7 @@ type component struct {
 	text string
 }
 
-// schemePattern is that of the scheme of a URL, which may have a * in a pattern.
+// schemePattern matches the scheme of a URL, which may have a * in a pattern.
 var schemePattern = regexp.MustCompile(`^[A-Za-z*][A-Za-z0-9+.*-]*:`)
 
 // splitURL returns the components of a URL without a ref.
@@ -70,7 +70,7 @@ func splitURL(text string) (all []component) {
 	return all
 }
 
-// cut splits the last component at a character, of which the rest is another one.
+// cut splits the last component at a character. The rest becomes another component.
 func cut(all []component, at string, into kind) []component {
 	last := &all[len(all)-1]
 	before, after, ok := strings.Cut(last.text, at)

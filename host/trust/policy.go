@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Policy says who must have signed the modules of which sources. The first rule that a source matches decides. A source that
+// Policy names the signers that the modules of each source must have. The first rule that a source matches decides. A source that
 // none matches is refused.
 type Policy struct {
 	Rules []Rule
@@ -177,8 +177,8 @@ func (p *Policy) Check(source string, bundles []*Bundle, artifacts ...Artifact) 
 	return Signer{}, refused
 }
 
-// standing are the predicates by which a signer stands for an artifact: it has signed or built it. Others say something
-// about it, such as what was found in it.
+// standing are the predicates by which a signer stands for an artifact: it has signed or built it. Others make other claims about
+// it, such as the findings of a scan.
 var standing = []string{PredicateSign, PredicateProvenance, "https://slsa.dev/provenance/v0.2"}
 
 func (b *Bundle) standsFor() error {

@@ -27,7 +27,7 @@ type Root struct {
 	certificateLogs []transparencyLog
 }
 
-// period is when something is valid. A zero time is no bound.
+// period is a time of validity. A zero time means no bound.
 type period struct {
 	Start time.Time `json:"start"`
 	End   time.Time `json:"end"`
@@ -41,7 +41,7 @@ func (p period) contains(t time.Time) bool {
 type authority struct {
 	uri  string
 	root *x509.Certificate
-	// others are the certificates between root and leaf, and that of a stamper itself.
+	// others are the certificates between root and leaf, and the certificate of a stamper itself.
 	others []*x509.Certificate
 	valid  period
 }

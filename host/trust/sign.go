@@ -7,7 +7,7 @@ import (
 
 // The predicates of statements that this package makes.
 const (
-	// PredicateSign says no more than that the signer stands for the artifact. It is that of cosign.
+	// PredicateSign says no more than that the signer stands for the artifact. It is cosign's predicate.
 	PredicateSign = "https://sigstore.dev/cosign/sign/v1"
 	// PredicateProvenance says how the artifact was built (https://slsa.dev/spec/v1.0/provenance).
 	PredicateProvenance = "https://slsa.dev/provenance/v1"

@@ -161,7 +161,7 @@ func (r *Root) times(b *Bundle, signer PublicKey) (times []time.Time, logged boo
 	return times, logged, nil
 }
 
-// signsDigest reports whether a digest of a named algorithm is that of a content.
+// signsDigest reports whether content has a digest of a named algorithm.
 func signsDigest(content []byte, algorithm string, digest []byte) bool {
 	hashes := map[string]crypto.Hash{"SHA2_256": crypto.SHA256, "SHA2_384": crypto.SHA384, "SHA2_512": crypto.SHA512}
 	h, ok := hashes[algorithm]

@@ -12,8 +12,8 @@ import (
 // Checks and Diffs that follow from the schema alone are answered by the host, with the code of guests. All
 // else is left to the guest: errors are always its own.
 
-// Answer makes the response to a call if the schema says what it is; else it returns false. Most bounds each
-// property map, in bytes of its encoding.
+// Answer makes the response to a call if the schema determines it; else it returns false. Most bounds each property map, in bytes
+// of its encoding.
 func (d Declared) Answer(c *abi.Call, most int) bool {
 	if !passes(c.RequestProperties(), most) {
 		return false

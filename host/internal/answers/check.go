@@ -11,7 +11,7 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 )
 
-// Rules are those that the responses of a provider keep to.
+// Rules are the rules that the responses of a provider keep to.
 type Rules struct {
 	// Lenient allows diffs that cannot be.
 	Lenient bool
@@ -92,8 +92,7 @@ func (r Rules) keepMade(c *abi.Call, a answer, violation error) error {
 	}
 }
 
-// recorded returns what the request says of the last recorded state, of which a map of the
-// answer tells anew.
+// recorded returns the request's properties of the last recorded state, which a map of the answer replaces.
 func recorded(c *abi.Call, role abi.Role) property.Map {
 	for _, m := range c.RequestProperties() {
 		if role == abi.RoleState && m.Role == abi.RoleOldState || role == abi.RoleInputs && m.Role == abi.RoleOldInputs {
@@ -151,12 +150,12 @@ type answer struct {
 	properties property.Map
 	// preview says that values may be unknown.
 	preview bool
-	// recorded is what the request says of the resource, which may be answered again, whatever the schema says.
+	// recorded is the resource's state in the request. An answer may repeat it, whatever the schema says.
 	recorded property.Map
 	declared Declared
 }
 
-// what is the name of the map in messages.
+// what returns the name of the map in messages.
 func (a answer) what() string {
 	switch a.role {
 	case abi.RoleState:
@@ -257,8 +256,8 @@ func withoutReserved(m property.Map) property.Map {
 	return m.Without(reserved...)
 }
 
-// checkDiff holds that the properties which a provider says differ are properties, each
-// once: of these inputs and outputs, if the schema says what they are.
+// checkDiff checks that the changed paths of a provider's diff are properties, each once: of these inputs and outputs, if the
+// schema declares them.
 func checkDiff(response abi.DiffResponse, d Declared) error {
 	declared := d.compared()
 	seen := make(map[string]bool, len(response.DetailedDiff))
@@ -332,7 +331,7 @@ func describe(failures []abi.CheckFailure) string {
 	return strings.Join(parts, "; ")
 }
 
-// checkListed holds that what is listed can be read.
+// checkListed checks that listed objects can be read.
 func checkListed(response abi.ListResponse) error {
 	for _, r := range response.Resources {
 		if r.ID == "" {

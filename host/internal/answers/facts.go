@@ -1,5 +1,5 @@
-// Package answers holds responses of providers to the contract and their schemas ([Rules]), makes those that
-// follow from a schema ([Declared.Answer]), and keeps what a module says of itself ([Facts]).
+// Package answers checks responses of providers against the contract and their schemas ([Rules]), makes the responses that follow
+// from a schema ([Declared.Answer]), and keeps what a module says of itself ([Facts]).
 package answers
 
 import (
@@ -103,7 +103,7 @@ func (m *Facts) NoteSchema(schema string, cacheable bool) {
 	}
 }
 
-// save writes what is to be kept. The caller holds the lock.
+// save writes the facts to keep. The caller holds the lock.
 func (m *Facts) save() {
 	if !m.cacheable || m.write == nil {
 		return

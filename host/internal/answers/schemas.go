@@ -110,7 +110,7 @@ func (d *Schemas) Become(response abi.ParameterizeResponse, extends bool) {
 	d.extensions[response.Name] = extension
 }
 
-// Find returns the schema of a package, that of the provider's own package if there is none of its name.
+// Find returns the schema of a package, or of the provider's own package if there is none of that name.
 func (d *Schemas) Find(pkg string) *Schema {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -197,7 +197,7 @@ func (d Declared) hasOutput(name string) bool {
 	return d.resource != nil && d.resource.Outputs.Property(name) != nil
 }
 
-// compared returns the schemas of what a diff is about.
+// compared returns the schemas that a diff compares by.
 func (d Declared) compared() []*schema.Object {
 	if d.resource != nil {
 		return []*schema.Object{&d.resource.Inputs, &d.resource.Outputs}

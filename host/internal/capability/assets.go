@@ -18,7 +18,7 @@ const (
 	// twice on its way; larger ones are not faster.
 	MaxAssetChunk = 256 << 10
 
-	// assetBytes and archiveBytes are what the host holds for an open asset at the least, in bytes.
+	// assetBytes and archiveBytes are the least memory that the host holds for an open asset, in bytes.
 	assetBytes   = 32 << 10
 	archiveBytes = 4 << 20
 )
@@ -88,7 +88,7 @@ func (a *Assets) Read(_ context.Context, handle abi.AssetsContents, most uint32)
 	for n < len(data) {
 		more, err := r.Read(data[n:])
 		n += more
-		if err == io.EOF { // itself: an error that has one in it is no end
+		if err == io.EOF { // itself: an error that wraps it is not the end
 			break
 		}
 		if err != nil {

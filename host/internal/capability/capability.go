@@ -9,8 +9,7 @@ import (
 	"github.com/husk-dev/husk/internal/base/printable"
 )
 
-// Ledger counts what the host holds for a guest, in bytes and files. Errors are for the guest, and
-// begin with what was to be done.
+// Ledger counts the bytes and files that the host holds for a guest. Errors are for the guest, and begin with the operation.
 type Ledger interface {
 	// Acquire counts until Abandon.
 	Acquire(what string, files int, bytes uint64) error
@@ -20,11 +19,11 @@ type Ledger interface {
 	Release(bytes uint64)
 	// Pass counts until the guest calls the host again, or its call ends.
 	Pass(what string, bytes uint64) error
-	// Passing returns what is counted so.
+	// Passing returns the bytes counted so.
 	Passing() uint64
 }
 
-// Held is what a guest has open by a capability.
+// Held has the objects that a guest has open by a capability.
 type Held interface {
 	// Count returns how many there are.
 	Count() int

@@ -35,9 +35,9 @@ func (d *Descriptors) wake() {
 }
 
 const (
-	// bufferSize is what a [buffer] holds at the most, in bytes.
+	// bufferSize is the capacity of a [buffer], in bytes.
 	bufferSize = 64 << 10
-	// firstBuffer is what it begins with, enough for most answers.
+	// firstBuffer is its size at first, enough for most answers.
 	firstBuffer = 4 << 10
 )
 
@@ -95,7 +95,7 @@ func (b *buffer) awaitSpace() []byte {
 	return nil
 }
 
-// filled adds what was written to the beginning of the space.
+// filled adds n bytes, which were written to the beginning of the space.
 func (b *buffer) filled(n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -103,7 +103,7 @@ func (b *buffer) filled(n int) {
 	b.data.Signal()
 }
 
-// write adds what there is space for.
+// write adds as many bytes as fit.
 func (b *buffer) write(p []byte) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -126,7 +126,7 @@ func (b *buffer) end(err error) {
 	b.data.Signal()
 }
 
-// read returns what there is, [wasi.ErrWouldWait] for nothing yet.
+// read returns the bytes so far, [wasi.ErrWouldWait] for none yet.
 func (b *buffer) read(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"github.com/husk-dev/husk/host/internal/wasi"
 )
 
-// Files sets and reads permissions inside granted directories. Its refusals list
-// what is granted, so a provider that meets ENOTCAPABLE can ask here for the reason.
+// Files sets and reads permissions inside granted directories. Its refusals list the grants, so a provider that meets ENOTCAPABLE
+// can ask here for the reason.
 type Files struct {
 	System *wasi.FileSystem
 	Used   Uses

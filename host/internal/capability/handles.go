@@ -6,7 +6,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 )
 
-// handles are what a guest has open by a capability. A handle is never used again.
+// handles are the objects that a guest has open by a capability. A handle is never used again.
 type handles[H ~uint64, T interface{ close() }] struct {
 	// descriptors numbers them, if the guest can wait for them.
 	descriptors *Descriptors

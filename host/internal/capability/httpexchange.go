@@ -41,14 +41,14 @@ type httpExchange struct {
 	response *http.Response
 	err      error
 
-	// ledger has what is held for the exchange, in bytes.
+	// ledger counts the bytes held for the exchange.
 	ledger Ledger
 	held   uint64
 
 	finished bool
 	sent     int64
 	received int64
-	// streamed is what the guest waits for; nil if the host waits in its place.
+	// streamed is the stream that the guest waits for; nil if the host waits in its place.
 	streamed *httpStream
 }
 
@@ -192,8 +192,8 @@ func (x *httpExchange) send() {
 func (x *httpExchange) roundTrip() {
 	x.response, x.err = x.transport.RoundTrip(x.request)
 	if x.err == nil && x.response.StatusCode < http.StatusOK {
-		// Nobody has asked to switch protocols. What the server sends from here on is no response,
-		// and the connection would stay open beyond the exchange.
+		// Nobody has asked to switch protocols. The server's further bytes are not a response, and the connection would stay open
+		// beyond the exchange.
 		x.response.Body.Close()
 		x.response, x.err = nil, fmt.Errorf("the server answered %s, which does not end a request", x.response.Status)
 	}
@@ -301,7 +301,7 @@ func (x *httpExchange) readAll() ([]byte, error) {
 	}
 }
 
-// hold counts what is held for the exchange until it is closed.
+// hold counts bytes that are held until the exchange is closed.
 func (x *httpExchange) hold(bytes uint64) error {
 	err := x.ledger.Hold(x.what(), bytes)
 	if err == nil {

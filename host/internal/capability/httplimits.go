@@ -23,16 +23,14 @@ const (
 	DefaultHTTPTimeout = 2 * time.Minute
 	MaxHTTPTimeout     = 6 * time.Hour
 
-	// exchangeBytes is what the host holds for an exchange at the least, in bytes, beside what its
-	// connection takes.
+	// exchangeBytes is the least memory that the host holds for an exchange, in bytes, beside its connection's.
 	exchangeBytes = 32 << 10
 
 	httpTLSTimeout = 15 * time.Second
 	// http2Window is how much of a response over HTTP/2 arrives before the guest reads it, in
 	// bytes: enough for 10 MB/s from a service that is 100 ms away.
 	http2Window = 1 << 20
-	// httpIdleTimeout and httpIdleConns bound what is kept of connections that nobody
-	// uses, for each provider.
+	// httpIdleTimeout and httpIdleConns bound the idle connections of each provider.
 	httpIdleTimeout = 30 * time.Second
 	httpIdleConns   = 8
 )

@@ -127,7 +127,7 @@ func (s *httpStream) receive(r *http.Response) error {
 
 // passBody passes a body on as it arrives: as it is if its length is known, else in chunks.
 func (s *httpStream) passBody(body io.Reader, length int64) error {
-	const size = len("8000\r\n") // that of the largest chunk
+	const size = len("8000\r\n") // the header of the largest chunk
 	const largest = 32 << 10
 	chunked, part := length < 0, int64(largest)
 	if !chunked {
@@ -175,7 +175,7 @@ func (s *httpStream) pass(p []byte) error {
 	return nil
 }
 
-// requestBody is what the guest writes.
+// requestBody is the body that the guest writes.
 type requestBody struct{ *httpStream }
 
 func (b requestBody) Read(p []byte) (int, error) {

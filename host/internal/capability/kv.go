@@ -25,8 +25,8 @@ const (
 // KV is the store of one provider, for one call.
 type KV struct {
 	store abi.KV
-	// space is what the keys of one configuration of the provider begin with in the store,
-	// so that none sees what another has: spaceOf its provider resource.
+	// space is the prefix of one configuration's keys in the store, spaceOf its provider resource: no configuration sees
+	// another's values.
 	space  string
 	advice Advice
 	used   Uses

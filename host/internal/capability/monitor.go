@@ -45,7 +45,7 @@ func (d DeniedMonitor) Wait(context.Context) (abi.Completed, error) {
 	return abi.Completed{}, d.refuse()
 }
 
-// operationBytes is what an operation takes beside its request, in bytes, while it is under way.
+// operationBytes is the memory of a running operation beside its request, in bytes.
 const operationBytes = 4 << 10
 
 // Monitor is the monitor for one call. What the guest passes to an operation that it starts is
@@ -53,7 +53,7 @@ const operationBytes = 4 << 10
 type Monitor struct {
 	abi.Monitor
 	ledger Ledger
-	// started has what is held for each operation, in bytes.
+	// started has the bytes held for each operation.
 	started map[abi.OperationHandle]uint64
 }
 
@@ -88,7 +88,7 @@ func (m *Monitor) Wait(ctx context.Context) (abi.Completed, error) {
 	return done, err
 }
 
-// End gives back what is held for operations that the guest has not waited for.
+// End gives back the memory of operations that the guest has not waited for.
 func (m *Monitor) End() {
 	for _, bytes := range m.started {
 		m.ledger.Release(bytes)

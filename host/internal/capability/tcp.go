@@ -166,7 +166,7 @@ func (t *TCP) Resolve(_ context.Context, name string, port uint16) (abi.TCPConne
 	}
 	c, err := t.begin("looking up "+host, host, func() error {
 		if host == hostname.Localhost {
-			return nil // what it leads to is no secret (RFC 6761)
+			return nil // its address is not a secret (RFC 6761)
 		}
 		return t.admitName(host, port)
 	})
@@ -252,7 +252,7 @@ func (t *TCP) admit(host string, port uint16) error {
 	return t.advice.Denied("the provider may not connect to "+target+": "+t.reason(host), grant.Text{Capability: grant.NameTCP, Scope: target})
 }
 
-// reason says what is granted in place of a host that is not.
+// reason lists the grants, for the refusal of a host that is not granted.
 func (t *TCP) reason(host string) string {
 	if len(t.grants) == 0 {
 		return "nothing under its grants: tcp allows it"

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// connectionBytes is what the host holds for a connection at the least, in bytes.
+	// connectionBytes is the least memory that the host holds for a connection, in bytes.
 	connectionBytes = bufferSize + 32<<10
 	// tcpWriteWait is how long a guest of version 0.1 waits in a write for the other side to take something.
 	tcpWriteWait = 10 * time.Millisecond
@@ -24,7 +24,7 @@ const (
 // tcpConnection is a connection, or the lookup of addresses. A goroutine of its own opens it, and then reads,
 // so that the guest can ask what has arrived without waiting for it.
 type tcpConnection struct {
-	// doing is what opens it, and target where it leads.
+	// doing names the operation that opens it, and target its address.
 	doing, target string
 	port          uint16
 	// lookup marks what only looks up addresses.
@@ -40,7 +40,7 @@ type tcpConnection struct {
 	onEnd func()
 
 	mu sync.Mutex
-	// addresses are what a lookup has found.
+	// addresses are the results of a lookup.
 	addresses []netip.Addr
 	// conn is nil until there is one, and err the reason why there is none.
 	conn   net.Conn
@@ -131,7 +131,7 @@ func (c *tcpConnection) receive(conn net.Conn) {
 	}
 }
 
-// resolve looks addresses up, which are what can be read.
+// resolve looks addresses up, which the guest then reads.
 func (c *tcpConnection) resolve(lookup func(context.Context) ([]netip.Addr, error)) {
 	limited, cancel := context.WithTimeout(c.opening, DefaultTCPTimeout)
 	defer cancel()

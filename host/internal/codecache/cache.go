@@ -1,6 +1,6 @@
-// Package codecache keeps what it takes to run a module without compiling it: the machine code, and
-// what is known of the module. A [Cache] is filled by this user's hosts, and counts only what has
-// their seal. A [Directory] of precompiled modules is filled by whoever its operator trusts.
+// Package codecache keeps what a host needs to run a module without compiling it: the machine code, and facts about the module. A
+// [Cache] is filled by this user's hosts, and counts only what has their seal. A [Directory] of precompiled modules is filled by
+// whoever its operator trusts.
 //
 // What is known of a module is the owner's: a [Record] has it as details.
 package codecache
@@ -127,7 +127,7 @@ func (c *Cache) sealOf(name string, f *frame) func([]byte) error {
 	}
 }
 
-// ErrNotCached is what is not in the cache, or has no seal.
+// ErrNotCached is the error for an entry that is not in the cache, or has no seal.
 var ErrNotCached = errors.New("it is not in the cache")
 
 // View implements [Modules].
@@ -150,7 +150,7 @@ func (c *Cache) Read(name string) ([]byte, error) {
 	return c.unseal(name, file)
 }
 
-// unseal returns what is in a file that was written under the name, behind its seal.
+// unseal returns the contents of a file that was written under the name, behind its seal.
 func (c *Cache) unseal(name string, file []byte) (content []byte, err error) {
 	if len(file) < sealSize || !c.seals.check(name, file[sealSize:], file[:sealSize]) {
 		return nil, ErrNotCached

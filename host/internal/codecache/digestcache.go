@@ -12,7 +12,7 @@ import (
 // cache keeps what digest a file had, with what changes when the file does, as version
 // control systems do for the files that they track.
 
-// digestSuffix is of the record of which digest a file had.
+// digestSuffix is the suffix of the record of a file's digest.
 const digestSuffix = ".seen"
 
 // settled is how long ago a file must have changed for the last time. Within a tick of its
@@ -32,7 +32,7 @@ func (c *Cache) DigestOf(path string, limit int, now time.Time, hash func() (str
 	}
 	info, err := os.Stat(path)
 	if err != nil || info.Size() > int64(limit) {
-		return hash() // which says what is wrong
+		return hash() // which returns the error
 	}
 	state, changed := stateOf(info)
 	name, err := digestName(path)

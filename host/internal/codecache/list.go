@@ -13,7 +13,7 @@ import (
 	"github.com/husk-dev/husk/internal/base/strictcbor"
 )
 
-// Kept is what a cache has of a module.
+// Kept is a cache's entry of a module.
 type Kept struct {
 	Record
 	// Bytes is the size of the files, and Used the day of the last use.
@@ -55,7 +55,7 @@ func List(dir string) ([]Kept, error) {
 	return modules, nil
 }
 
-// cached returns what is kept under the name of a record.
+// cached returns the entry under the name of a record.
 func (c *Cache) cached(name string) (m Kept, err error) {
 	text, err := c.Read(name + RecordSuffix)
 	if err != nil {

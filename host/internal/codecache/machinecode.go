@@ -23,10 +23,10 @@ import (
 	"github.com/husk-dev/husk/internal/base/strictcbor"
 )
 
-// wazero keeps the machine code of a module in one file, and copies it into memory: 20 MB for a provider in
-// Go, of which a tenth runs. A cache keeps two files instead. The text is the machine code, and the frame is
-// the rest. wazero gets the frame with a placeholder for the text, and the file of the text is then mapped
-// over wazero's copy of the placeholder. Memory holds what runs, and the system can take that back.
+// wazero keeps the machine code of a module in one file, and copies it into memory: 20 MB for a provider in Go, although only a
+// tenth of it runs. A cache keeps two files instead. The text is the machine code, and the frame is the rest. wazero gets the
+// frame with a placeholder for the text, and the file of the text is then mapped over wazero's copy of the placeholder. Memory
+// holds what runs, and the system can take that back.
 
 const (
 	textSuffix  = ".code"

@@ -37,7 +37,7 @@ func processor() string {
 	return strings.Join(append([]string{runtime.GOARCH}, features...), " ")
 }
 
-// wazeroVersion returns that of wazero in this program, because wazero names its files after it.
+// wazeroVersion returns the version of wazero in this program, because wazero names its files after it.
 func wazeroVersion() string {
 	const module, unknown = "github.com/tetratelabs/wazero", "dev"
 	info, ok := debug.ReadBuildInfo()

@@ -17,8 +17,7 @@ import (
 	"github.com/husk-dev/husk/internal/base/checkedcbor"
 )
 
-// A directory of precompiled modules holds for each of them what a cache would keep, and
-// a manifest of what all of it depends on:
+// A directory of precompiled modules holds the cache entry of each module, and a manifest of the entries' dependencies:
 //
 //	<digest>.manifest
 //	<digest>.module   the record
@@ -37,7 +36,7 @@ type manifest struct {
 	Module  string
 	Name    string
 	Version string
-	// For is what the code depends on, in the words of errors.
+	// For has the code's dependencies, in the words of errors.
 	For map[string]string
 	// Sums has the checksums of all files. They are against accidents, not against anybody who
 	// can write the directory.
@@ -59,7 +58,7 @@ func OpenDirectory(dir string) (*Directory, error) {
 	}
 	switch err := trusted(filepath.Join(dir, codeDir())); {
 	case errors.Is(err, fs.ErrNotExist):
-		return &Directory{dir, &loader{}}, nil // wazero would make it; the manifests tell what there is
+		return &Directory{dir, &loader{}}, nil // wazero would make it; the manifests list the modules
 	case err != nil:
 		return nil, err
 	}
@@ -139,8 +138,8 @@ type PrecompiledModule struct {
 
 const manifestSuffix = ".manifest"
 
-// Module returns what is kept of the module of a digest, which must be for what code depends on here. It
-// looks at the content of the manifest, and only at the owner of the other files.
+// Module returns the entry of a module. Its dependencies must be the ones of this host. It looks at the content of the manifest,
+// and only at the owner of the other files.
 func (p *Directory) Module(digest, name string, here map[string]string) (*PrecompiledModule, error) {
 	m := &PrecompiledModule{Directory: p, name: name}
 	text, err := readTrusted(filepath.Join(p.Dir, name+manifestSuffix))

@@ -21,8 +21,8 @@ const (
 	// later is compiled again.
 	KeptUnused = 90 * 24 * time.Hour
 
-	// usedEvery is how old the files of a module in use become, and pruneEvery how often
-	// hosts look for those that are not.
+	// usedEvery is the age at which the files of a module in use are touched, and pruneEvery how often hosts look for unused
+	// ones.
 	usedEvery  = 24 * time.Hour
 	pruneEvery = 24 * time.Hour
 	// prunedFile is of the time when they looked last.
@@ -46,7 +46,7 @@ func use(files []string, now time.Time) bool {
 	return true
 }
 
-// pruneDaily removes what is not used any more, if that was not done in the last day.
+// pruneDaily removes unused modules, if that was not done in the last day.
 func pruneDaily(dir string, now time.Time) {
 	looked := filepath.Join(dir, prunedFile)
 	if info, err := os.Stat(looked); err == nil && now.Sub(info.ModTime()) < pruneEvery {
@@ -58,8 +58,8 @@ func pruneDaily(dir string, now time.Time) {
 	_, _ = prune(dir, now.Add(-KeptUnused)) // what cannot be removed is tried again tomorrow
 }
 
-// Prune removes from the cache in a directory what was not used since a time, to the day, and returns
-// how many bytes that were.
+// Prune removes modules from the cache in a directory that were not used since a time, to the day, and returns how many bytes it
+// freed.
 func Prune(dir string, since time.Time) (bytes int64, err error) {
 	bytes, err = prune(dir, since)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -110,7 +110,7 @@ func remove(file string, since time.Time) (removed bool, err error) {
 		return false, err
 	}
 	if aside != file && !info.ModTime().Before(since) {
-		err = os.Link(aside, file) // which does not replace what was made again meanwhile
+		err = os.Link(aside, file) // which does not replace a file that was made again meanwhile
 		return false, errors.Join(os.Remove(aside), ignoring(err, fs.ErrExist))
 	}
 	return true, os.Remove(aside)

@@ -7,10 +7,10 @@ import (
 	"github.com/husk-dev/husk/internal/base/strictcbor"
 )
 
-// Record is what is known of a module. It is a file, and what else is kept of the module lies beside it,
-// under the same name with another suffix.
+// Record has the facts about a module. It is a file; the module's other files lie beside it, under the same name with other
+// suffixes.
 type Record struct {
-	// Digest is the module's, and World what it is.
+	// Digest and World are the module's.
 	Digest string
 	World  canon.World
 	// Name and Version are those of the module's manifest, empty without one.
@@ -19,11 +19,11 @@ type Record struct {
 	Data, Base bool
 	// Code names the machine code in the cache, which is for Target.
 	Code, Target string
-	// Details are what the owner of the cache knows of the module.
+	// Details are facts that the owner of the cache stores with the module.
 	Details strictcbor.Raw
 }
 
-// The suffixes of what is kept of a module, beside its code.
+// The suffixes of a module's files, beside its code.
 const (
 	RecordSuffix  = ".module"
 	HollowSuffix  = ".hollow"
@@ -37,7 +37,7 @@ var recordSuffixes = []string{RecordSuffix, HollowSuffix, DataSuffix, BaseSuffix
 
 // Modules is where records are, with their images and machine code.
 type Modules interface {
-	// Read returns what was written under a name, which is a record's with a suffix.
+	// Read returns the file of a name, which is a record's name with a suffix.
 	Read(name string) ([]byte, error)
 	// View passes it on, for as long as the function runs.
 	View(name string, use func([]byte) error) error

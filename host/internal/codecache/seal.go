@@ -17,7 +17,7 @@ import (
 
 const (
 	sealKeySize = 32
-	// sealSize is that of a nonce and a tag of AES-GCM, in bytes.
+	// sealSize is the size of a nonce and a tag of AES-GCM, in bytes.
 	sealSize    = 12 + 16
 	sealKeyFile = "cache.key"
 )

@@ -1,7 +1,7 @@
 // Package compiletime bounds compilations by the processor time that they take, so that they do not fail because the
-// machine does something else. wazero's workers are goroutines, whose threads cannot be told from others. So a compilation
-// is charged its share of what the process uses while it goes on: as much as each other compilation in the process, and no
-// more than its workers can use. Where the system does not tell what a process uses, the time that passes is charged.
+// machine does something else. wazero's workers are goroutines, whose threads cannot be told from others. So a compilation is
+// charged its share of the process's time while it runs: as much as each other compilation in the process, and no more than its
+// workers can use. Where the system does not tell what a process uses, the time that passes is charged.
 package compiletime
 
 import (
@@ -63,11 +63,11 @@ func change(by int) int {
 	return running.count
 }
 
-// meter is what a compilation has taken.
+// meter measures the processor time of a compilation.
 type meter struct {
 	limit   time.Duration
 	workers int
-	// processor is what the process has used, ok false if that is not known.
+	// processor returns the processor time of the process, ok false if it is unknown.
 	processor func() (used time.Duration, ok bool)
 	now       func() time.Time
 
@@ -84,7 +84,7 @@ func (m *meter) begin() {
 	m.used, m.known = m.processor()
 }
 
-// step charges what was used since the last step, among so many compilations, and reports whether it is too much.
+// step charges the time since the last step, shared among so many compilations, and reports whether it exceeds the limit.
 func (m *meter) step(running int) bool {
 	now := m.now()
 	passed := now.Sub(m.last)

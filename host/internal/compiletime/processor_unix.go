@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// processorTime is what the process has used, in user and system mode.
+// processorTime returns the processor time of the process, in user and system mode.
 func processorTime() (time.Duration, bool) {
 	var used syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &used) != nil {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// processorTime is what the process has used, in user and kernel mode.
+// processorTime returns the processor time of the process, in user and kernel mode.
 func processorTime() (time.Duration, bool) {
 	process, err := syscall.GetCurrentProcess()
 	if err != nil {

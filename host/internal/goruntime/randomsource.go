@@ -15,8 +15,8 @@ import (
 
 // Go's runtime takes a seed when it starts, for all random numbers but those of crypto/rand. Its generator is
 // part of memory, so that instances of one image would draw the same numbers. The host gave out the seed:
-// it finds the generator in the image, and gives each instance another seed. A guest cannot gain by it:
-// what is written are random bytes, inside of its own memory.
+// it finds the generator in the image, and gives each instance another seed. A guest cannot gain by it: the host only writes
+// random bytes, inside of the guest's own memory.
 
 // RandomSource reads the random bytes of an instance, and keeps what an image of it depends on.
 type RandomSource struct {
@@ -24,7 +24,7 @@ type RandomSource struct {
 	// taken counts reads of the instance, and first is the first one, if it is as long as a seed.
 	taken uint64
 	first [seedSize]byte
-	// seed is what the generator was given as the instance began with an image.
+	// seed is the generator's seed when the instance began with an image.
 	seed [seedSize]byte
 }
 
@@ -176,7 +176,7 @@ func draw(of *rand.ChaCha8, words int) {
 	}
 }
 
-// nextSeed is what a generator goes on with when it has used up a seed.
+// nextSeed returns the seed that a generator continues with when it has used one up.
 func nextSeed(seed [seedSize]byte) [seedSize]byte {
 	of := rand.NewChaCha8(seed)
 	draw(of, seedWords+1)

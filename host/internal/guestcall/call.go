@@ -34,10 +34,10 @@ type Call struct {
 	// Abandoned is the function of the host that did not end with the call; empty for none.
 	Abandoned string
 
-	// instance and system are what the hard context has under InstanceKey and wasi.SystemKey.
+	// instance and system are the hard context's values under InstanceKey and wasi.SystemKey.
 	instance any
 	system   *wasi.System
-	// limits is what the call may take, and left what it may still.
+	// limits is the budget of the call, and left the rest of it.
 	limits, left limit.Call
 	// caller is the caller's context, and Begun when the call began.
 	caller context.Context
@@ -47,13 +47,13 @@ type Call struct {
 	deadline time.Time
 	limited  bool
 	grace    time.Duration
-	// watching is what soft and hard can be waited for by; nil while nobody does.
+	// watching is the watch by which soft and hard can be waited for; nil while nobody waits.
 	watching atomic.Pointer[watch]
 
 	previous, next *Call // in Calls
 }
 
-// Calls are those that are running.
+// Calls is the list of running calls.
 type Calls struct{ first *Call }
 
 // All visits all calls.
@@ -101,7 +101,7 @@ func Begin(ctx context.Context, method abi.Method, limits limit.Call, grace time
 	return r
 }
 
-// Soft is the context of what the guest and the host's functions learn of.
+// Soft is the context whose end the guest and the host's functions learn of.
 func (r *Call) Soft() context.Context { return (*softContext)(r) }
 
 // Hard is the context of the guest. The guest's functions find the instance by it.
@@ -117,7 +117,7 @@ func (r *Call) RandomBytes(n uint64) {
 	r.spend(&r.left.RandomBytes, n, limit.RandomBytes, r.limits.RandomBytes)
 }
 
-// spend takes from what is left, and ends the guest if there is too little.
+// spend takes n from the rest of a budget, and ends the guest if there is too little.
 func (r *Call) spend(left *uint64, n uint64, name limit.Limit, most uint64) {
 	if n <= *left {
 		*left -= n

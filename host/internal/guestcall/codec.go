@@ -10,7 +10,7 @@ import (
 	"github.com/husk-dev/husk/host/limit"
 )
 
-// Codec is the host's encoding of property values, each of which is bounded in bytes.
+// Codec is the host's encoding of property values. The size of each value is bounded.
 type Codec struct {
 	Most int
 	Call *CallBuffers
@@ -18,7 +18,7 @@ type Codec struct {
 	Pass func(bytes uint64) error
 }
 
-// CallBuffers is what crosses the boundary between the host and an instance.
+// CallBuffers has the data that crosses the boundary between the host and an instance.
 type CallBuffers struct {
 	// In and Out count the bytes of property values.
 	In, Out atomic.Uint64
@@ -60,7 +60,7 @@ func (c Codec) Marshal(m property.Map) ([]byte, error) {
 // MarshalValue encodes a value like Marshal.
 func (c Codec) MarshalValue(v property.Value) ([]byte, error) { return c.append(v) }
 
-// append appends the encoding of a value to the call's buffer, and keeps what is there.
+// append appends the encoding of a value to the call's buffer.
 func (c Codec) append(v property.Value) ([]byte, error) {
 	begin := len(*c.Call.buffer)
 	buffer, err := guestcbor.AppendValue(*c.Call.buffer, v)
@@ -96,7 +96,7 @@ func (c Codec) UnmarshalValue(data []byte) (property.Value, error) {
 	return c.decode(data)
 }
 
-// itemBytes is what a decoded data item takes at most, beside the text; see [property.Limits].
+// itemBytes is the most memory of a decoded data item, beside its text; see [property.Limits].
 const itemBytes = 100
 
 // decode decodes a value, which takes more than its encoding.
@@ -117,7 +117,7 @@ func (c Codec) bounded(data []byte) ([]byte, error) {
 	return data, nil
 }
 
-// Buffers are what calls encode property values into, for all instances of a host.
+// Buffers are the buffers that calls encode property values into, for all instances of a host.
 type Buffers struct{ idle sync.Pool }
 
 // keptBuffer is the size in bytes up to which a buffer is used again.

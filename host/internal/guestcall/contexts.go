@@ -16,7 +16,7 @@ type watch struct {
 	cancel     context.CancelCauseFunc // of soft
 	kill       context.CancelCauseFunc // of hard
 	forget     func() bool
-	release    context.CancelFunc // of what ends soft
+	release    context.CancelFunc // frees the watch that ends soft
 }
 
 // watched makes the contexts that can be waited for, if nobody has.
@@ -66,7 +66,7 @@ func (r *Call) Finish() {
 	}
 }
 
-// ended is what the contexts of calls that have ended come to.
+// ended is the watch of calls that have ended.
 var ended = func() *watch {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(nil)

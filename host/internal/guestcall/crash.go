@@ -24,7 +24,7 @@ type trapError struct{ error }
 
 func (e *trapError) Unwrap() error { return e.error }
 
-// Trapped marks an error as that of a call that did not come to its end.
+// Trapped marks an error as a trap: the call did not reach its end.
 func Trapped(err error) error {
 	if err == nil {
 		return nil
@@ -32,7 +32,7 @@ func Trapped(err error) error {
 	return &trapError{err}
 }
 
-// IsTrap reports whether an error is that of a call that did not come to its end.
+// IsTrap reports whether an error is a trap: the call did not reach its end.
 func IsTrap(err error) bool {
 	_, ok := errors.AsType[*trapError](err)
 	return ok
@@ -83,7 +83,7 @@ func lines(frames []string) string {
 	return text.String()
 }
 
-// stackTrap is what wazero says of a stack that is used up.
+// stackTrap is wazero's message for an exhausted stack.
 const stackTrap = "stack overflow"
 
 // UsedUpStack reports whether a guest crashed because its functions called each other too deep.
@@ -173,7 +173,7 @@ func wasmTrace(stack string) (t trace) {
 // base returns a place without the directory of its file.
 func base(place string) string { return place[strings.LastIndexAny(place, `/\`)+1:] }
 
-// crashReason is what a Go program says before the stacks of its goroutines.
+// crashReason returns the text that a Go program prints before the stacks of its goroutines.
 func crashReason(words string) string {
 	var reason []string
 	for line := range strings.SplitSeq(words, "\n") {

@@ -20,7 +20,7 @@ type LogRate struct {
 // burst is how many seconds' worth may be logged at once.
 const burst = 4
 
-// NewLogRate returns a rate of which nothing was used.
+// NewLogRate returns an unused rate.
 func NewLogRate(perSecond int) *LogRate {
 	return &LogRate{PerSecond: perSecond, left: burst * perSecond}
 }

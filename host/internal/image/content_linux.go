@@ -148,7 +148,7 @@ func (c *content) begin(_, limit uint64) (Memory, error) {
 	return m, nil
 }
 
-// mapping is a memory between fixed addresses, of which so many bytes were in use.
+// mapping is a memory between fixed addresses, and the number of its bytes in use.
 type mapping struct {
 	of   *content
 	all  []byte

@@ -17,8 +17,8 @@ const (
 	// PageSize is the unit in which images are compared and encoded, in bytes. It is the
 	// page of most processors; nothing depends on it but the cost.
 	PageSize = 4096
-	// lineSize is the unit in which derived images keep what is different, in bytes. What a
-	// provider's setup changes are some words on each of many pages.
+	// lineSize is the unit in which derived images keep differences, in bytes. What a provider's setup changes are some words on
+	// each of many pages.
 	lineSize = 64
 )
 
@@ -29,7 +29,7 @@ const WasmPage = 64 << 10
 // use until it is closed.
 type Image struct {
 	size uint64
-	// base is what instances map, or copy.
+	// base is the content that instances map, or copy.
 	base *content
 	owns bool
 
@@ -46,8 +46,8 @@ type change struct{ offset, length uint64 }
 // Memory is a memory that began with an image.
 type Memory interface {
 	experimental.LinearMemory
-	// Restore makes the memory what it was when it began, less what a derived image has
-	// changed, at the size that it has now. Where memories are not [Shared] it fails.
+	// Restore restores the memory's first contents, without the changes of a derived image, at its current size. Where memories
+	// are not [Shared] it fails.
 	Restore() error
 }
 
@@ -76,8 +76,8 @@ func Of(memory []byte) (*Image, error) {
 	})
 }
 
-// Derive makes an image of a memory that began with this one, and holds only what is
-// different. It must be closed before this one is.
+// Derive makes an image of a memory that began with this one, and holds only the differences. It must be closed before this one
+// is.
 func (i *Image) Derive(memory []byte) (*Image, error) {
 	d := &Image{size: uint64(len(memory)), base: i.base}
 	err := i.base.view(func(base []byte) {

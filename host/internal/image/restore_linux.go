@@ -16,9 +16,8 @@ import (
 // of a Go provider writes some 100.
 const mostRewritten = 256
 
-// Restore makes the pages that the memory has written what they are in the file. A few of
-// them are written again, since the next instance is likely to write the same ones, and
-// giving them back to the kernel and taking them again costs ten times as much. More are
+// Restore restores the written pages of the memory from the file. A few of them are written again, since the next instance is
+// likely to write the same ones, and giving them back to the kernel and taking them again costs ten times as much. More are
 // dropped, and those behind the file are zeros again.
 func (m *mapping) Restore() error {
 	if m.used == 0 || m.of.rewrite(m) == nil {

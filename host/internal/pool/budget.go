@@ -155,7 +155,7 @@ func (b *Budget) endIdle() bool {
 	if largest == nil {
 		return false
 	}
-	b.working++ // others may wait for what is freed now
+	b.working++ // others may wait for the freed memory
 	b.mu.Unlock()
 	largest.EndOldest()
 	b.mu.Lock()

@@ -18,7 +18,7 @@ type Quarantine struct {
 	// Crashes is how often it crashed within Window.
 	Crashes int
 	Window  time.Duration
-	// Last is what the last crash was.
+	// Last is the last crash.
 	Last string
 }
 

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 )
 
-// Instance is what a pool has of a guest. Close frees it.
+// Instance is a guest in a pool. Close frees it.
 type Instance interface {
 	comparable
 	Close()

@@ -4,7 +4,7 @@ package system
 
 import "syscall"
 
-// OpenFiles returns half of what the process may open, and the least at least.
+// OpenFiles returns half of the number of files that the process may open, and at least least.
 func OpenFiles(least int) int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

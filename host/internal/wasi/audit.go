@@ -9,7 +9,7 @@ import (
 type Use struct {
 	// What is the use, for people.
 	What string
-	// Paths are those that it names, as the guest sees them, and Write is set if it changes something there.
+	// Paths are its paths, as the guest sees them, and Write is set if it changes something there.
 	Paths []string
 	Write bool
 	// Looks is set for a use that only looks for something, such as a stat, and Directory for one that makes or

@@ -44,7 +44,7 @@ const (
 	clockMonotonic = 1
 )
 
-// clockResolution is what guests are told, in nanoseconds.
+// clockResolution is the resolution reported to guests, in nanoseconds.
 const clockResolution = 1
 
 // tellsTime is called before the guest learns of the clock.
@@ -99,7 +99,7 @@ const (
 	absoluteTime = 1
 )
 
-// event is what one subscription yields.
+// event is the result of one subscription.
 type event struct {
 	userdata uint64
 	errno    Errno
@@ -147,8 +147,8 @@ func pollOneoff(c *call) Errno {
 	return c.mem.putU32(written, uint32(len(ready)))
 }
 
-// subscriptions sorts a poll's subscriptions: those that are ready at once, and the
-// earliest timers with the time until they fire.
+// subscriptions sorts a poll's subscriptions: the ones that are ready at once, and the earliest timers with the time until they
+// fire.
 func (c *call) subscriptions(records []byte) (ready, timers []event, wait time.Duration, errno Errno) {
 	for ; len(records) > 0; records = records[subscriptionSize:] {
 		e := event{userdata: binary.LittleEndian.Uint64(records), kind: records[8]}

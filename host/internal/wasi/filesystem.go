@@ -20,11 +20,9 @@ const maxMounts = 64
 // Mount is one granted directory.
 type Mount = grant.FS
 
-// FileSystem is what the instances of one configuration see as files: the mounts, and
-// above them directories that hold nothing but the way to the mounts. A path is followed name by
-// name (see walk), so that neither `..` nor a symbolic link leads out of a mount, however the
-// tree changes meanwhile, and so that the most specific mount decides. It is safe for
-// concurrent use.
+// FileSystem is the file system of the instances of one configuration: the mounts, and above them directories that only lead to
+// the mounts. A path is followed name by name (see walk), so that neither `..` nor a symbolic link leads out of a mount, however
+// the tree changes meanwhile, and so that the most specific mount decides. It is safe for concurrent use.
 //
 // Guests find it as their preopened directories: descriptor 3 is the root, `/`, and
 // descriptors 4 and on are the mounts with a slash at the end of their names. (Go
@@ -45,7 +43,7 @@ type node struct {
 	parent   *node
 	children []*node
 	mount    *mount
-	// serial stands for an inode number where the node is no mount.
+	// serial stands for an inode number where the node is not a mount.
 	serial uint64
 }
 
@@ -144,7 +142,7 @@ func (f *FileSystem) Close() {
 	}
 }
 
-// Mounts tells what is granted, in the order given.
+// Mounts returns the granted mounts, in the order given.
 func (f *FileSystem) Mounts() []Mount {
 	mounts := make([]Mount, len(f.mounts))
 	for i, m := range f.mounts {
@@ -172,8 +170,8 @@ func (f *FileSystem) withholds(m *mount, path string, info fs.FileInfo) bool {
 	return f.withheld.Covers(m.real, path, info)
 }
 
-// pins reports whether a mount or what is withheld is below a path. If another file took its
-// place, they would be elsewhere the next time that they are looked for.
+// pins reports whether a mount or a withheld file is below a path. If another file took its place, they would be elsewhere the
+// next time that they are looked for.
 func (f *FileSystem) pins(path string) bool {
 	return f.withheld.Pins(path) || slices.ContainsFunc(f.mounts, func(m *mount) bool { return confined.IsBelow(path, m.real) })
 }
@@ -186,8 +184,8 @@ type directory struct {
 	mount *mount
 	// dir is set below a mount's own directory.
 	dir *os.Root
-	// path is its path on the host, and guestPath as guests see it, which is known where uses
-	// are listed and it is no node.
+	// path is its path on the host, and guestPath as guests see it, which is known where uses are listed and the place is not a
+	// node.
 	path, guestPath string
 }
 

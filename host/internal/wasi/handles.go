@@ -70,7 +70,7 @@ func (h *handle) close() {
 	h.listing.close()
 }
 
-// rights is what fd_fdstat_get tells about the handle.
+// rights returns the rights that fd_fdstat_get reports for the handle.
 func (h *handle) rights() uint64 {
 	rights := uint64(rightsAll &^ rightsSockets)
 	if !h.read {
@@ -89,7 +89,7 @@ type handles struct {
 	reserved int
 	open     func(descriptors int) bool
 	closed   func(descriptors int)
-	// lost is set once one of those is not what it was.
+	// lost is set once one of them has changed.
 	lost bool
 }
 
@@ -140,7 +140,7 @@ func (h *handle) descriptors() int {
 	return 1
 }
 
-// unchanged reports whether the descriptors are those that there were at the start.
+// unchanged reports whether the descriptors are the same as at the start.
 func (t *handles) unchanged() bool {
 	return !t.lost && !slices.ContainsFunc(t.table[t.reserved:], func(h *handle) bool { return h != nil })
 }

@@ -38,7 +38,7 @@ func (l *Lines) Write(p []byte) {
 	}
 }
 
-// Ended reports whether there is no line without a line break.
+// Ended reports whether the text so far ends with a line break.
 func (l *Lines) Ended() bool { return len(l.partial) == 0 }
 
 // Flush emits a last line that has no line break.

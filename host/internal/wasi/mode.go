@@ -42,7 +42,7 @@ func (e *PathError) Error() string {
 	return fmt.Sprintf("%s %s; granted: %s; %s: fs", e.Path, problem, what, HowToGrant)
 }
 
-// HowToGrant is what the text of a [PathError] for want of a grant has.
+// HowToGrant is the advice in a [PathError] about a missing grant.
 const HowToGrant = "add the directory to the provider's grants"
 
 // Written returns a guest's path as a project file has it, relative to the working directory if inside.
@@ -122,7 +122,7 @@ func (f *FileSystem) readOnlyAbove(p string) bool {
 	return false
 }
 
-// setEntryMode sets the permission bits of what was found at a place.
+// setEntryMode sets the permission bits of the file found at a place.
 func setEntryMode(at *place, mode fs.FileMode) error {
 	if at.name == "." {
 		return at.dir.Chmod(".", mode)
@@ -149,7 +149,7 @@ func setEntryMode(at *place, mode fs.FileMode) error {
 	return file.Chmod(mode)
 }
 
-// found returns what is at a place on the host.
+// found describes the file at a place on the host.
 func (p *place) found() (fs.FileInfo, error) {
 	switch {
 	case p.dir == nil:

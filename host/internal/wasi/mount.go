@@ -12,8 +12,8 @@ import (
 	"github.com/husk-dev/husk/internal/base/confined"
 )
 
-// mount is a [Mount] and its directory, which guests may make and remove. Once it is open, the
-// descriptor is what was granted, wherever its path leads later.
+// mount is a [Mount] and its directory, which guests may make and remove. Once it is open, the grant is for the descriptor,
+// wherever the path leads later.
 type mount struct {
 	Mount
 	node *node
@@ -44,7 +44,7 @@ func openMount(m Mount) (*mount, error) {
 	return made, nil
 }
 
-// find sets the anchor, and what is below it.
+// find sets the anchor, and the path below it.
 func (m *mount) find() error {
 	target, err := filepath.Abs(m.HostPath)
 	if err != nil {

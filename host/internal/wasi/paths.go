@@ -85,9 +85,8 @@ func (c *call) change(fd, pointer, length int, do func(*FileSystem, *place) erro
 	return files.errno(do(files, &at))
 }
 
-// changeTwo does something to two paths in one read-write mount, the first of which exists. Between two mounts it
-// is refused, as between two devices: a hard link would carry content from a read-only
-// grant into a read-write one.
+// changeTwo changes two paths in one read-write mount. The first one exists. Between two mounts it is refused, as between two
+// devices: a hard link would carry content from a read-only grant into a read-write one.
 func (c *call) changeTwo(from, to [3]int, do func(from, to *place) error) Errno {
 	a, errno := c.place(from[0], from[1], from[2], false)
 	defer a.release()
@@ -122,8 +121,8 @@ func (c *call) changeTwo(from, to [3]int, do func(from, to *place) error) Errno 
 	return files.errno(err)
 }
 
-// movable refuses a place that is a directory itself and no entry of one, and one that leads to
-// a mount or to what is withheld.
+// movable refuses a place that is a directory itself instead of an entry of one, and a place that leads to a mount or a withheld
+// file.
 func (f *FileSystem) movable(p *place) error {
 	switch {
 	case p.name == ".":

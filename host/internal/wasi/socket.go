@@ -14,14 +14,14 @@ const FirstSocket = 1 << 20
 // ErrWouldWait is the error of a [Socket] that cannot be read or written yet.
 var ErrWouldWait error = errAgain
 
-// Socket is what a guest can read, write, and wait for, beside files. No method waits. Errors are for the
-// guest, which sees EIO for an unknown one.
+// Socket is an object that a guest can read, write, and wait for, beside files. No method waits. Errors are for the guest, which
+// sees EIO for an unknown one.
 type Socket interface {
 	// Read returns [ErrWouldWait] if nothing has arrived, and [io.EOF] at the end.
 	Read(p []byte) (int, error)
 	// Write returns [ErrWouldWait] if nothing can be sent.
 	Write(p []byte) (int, error)
-	// CloseWrite ends what is sent.
+	// CloseWrite ends sending.
 	CloseWrite() error
 	// Ready reports whether a read, or a write, would not wait.
 	Ready(write bool) bool
@@ -75,7 +75,7 @@ func (c *call) writeSocket(s Socket) Errno {
 	return c.mem.putU32(c.u32(3), n)
 }
 
-// orCanceled returns what is told in place of waiting once the call has ended.
+// orCanceled returns the error that replaces a wait once the call has ended.
 func (c *call) orCanceled(err error) error {
 	if err == ErrWouldWait && c.hasEnded() {
 		return errCanceled
@@ -139,7 +139,7 @@ func (c *call) awaitSockets(wait time.Duration) {
 	<-watched // it must not receive what the next wait is for
 }
 
-// subscription is that of a socket.
+// subscription is a wait for a socket.
 type subscription struct {
 	event
 	socket Socket

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// isEntryName reports whether a name is that of one entry of a directory: without what Windows
-// takes for a separator or for a stream of a file.
+// isEntryName reports whether a name can be an entry of a directory: without characters that Windows takes for a separator or a
+// stream of a file.
 func isEntryName(name string) bool { return !strings.ContainsAny(name, `\:`) }
 
 func setFileTimes(*os.File, time.Time, time.Time) error { return errNotsup }

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// isEntryName reports whether a name is that of one entry of a directory.
+// isEntryName reports whether a name can be an entry of a directory.
 func isEntryName(string) bool { return true }
 
 // setFileTimes sets the times of an open file, to the microsecond.
@@ -18,7 +18,7 @@ func setFileTimes(file *os.File, access, modified time.Time) error {
 	return control(file, func(fd int) error { return unix.Futimes(fd, times) })
 }
 
-// setEntryTimes sets the times of what is at a place, and follows no symbolic link.
+// setEntryTimes sets the times of the file at a place, and follows no symbolic link.
 func setEntryTimes(at *place, access, modified time.Time) error {
 	times := []unix.Timespec{unix.NsecToTimespec(access.UnixNano()), unix.NsecToTimespec(modified.UnixNano())}
 	return inDirectory(at.dir, func(fd int) error {

@@ -21,8 +21,8 @@ const (
 )
 
 // place is where a path leads: an entry of a directory, which may be missing, or the directory
-// itself. Nothing on the way to it is a symbolic link, and neither need the entry be followed:
-// operations on it act on what was found, or fail.
+// itself. Nothing on the way to it is a symbolic link, and neither need the entry be followed: operations on it act on the file
+// that was found, or fail.
 type place struct {
 	// mount decides what may be done; nil above all mounts.
 	mount *mount
@@ -34,7 +34,7 @@ type place struct {
 	owned bool // that release closes dir
 	name  string
 	path  string
-	// info is what the entry was found to be; nil for a dot, and where there is none.
+	// info describes the entry; nil for a dot, and where there is no entry.
 	info fs.FileInfo
 	// slash is set where the path asks for a directory by a slash at its end.
 	slash bool
@@ -73,9 +73,8 @@ func (p *place) writable() Errno {
 	return success
 }
 
-// walk follows a path. Each name is looked up in an open directory, so that it does not matter
-// what is moved meanwhile, and each directory is compared with those of the mounts: it is the
-// most specific mount that decides, by whatever path it was reached.
+// walk follows a path. Each name is looked up in an open directory, so moves meanwhile do not matter, and each directory is
+// compared with the mounts' directories: the most specific mount decides, by whatever path it was reached.
 type walk struct {
 	files *FileSystem
 	// goesOn ends the walk of a guest whose call is over.

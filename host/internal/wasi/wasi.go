@@ -3,8 +3,8 @@
 // and a file system of granted directories that no path leaves.
 //
 // It exists because wazero's own module cannot be interrupted while a guest sleeps,
-// has deterministic randomness by default, and knows no confined directories.
-// Sockets are what package host gives it as such; guests cannot accept any. Only package host uses it.
+// has deterministic randomness by default, and knows no confined directories. Package host provides the sockets; guests cannot
+// accept any. Only package host uses it.
 //
 // One host module serves all guests of a runtime; what a call sees is the [System]
 // in its context. Where that context has ended, every function ends the guest by a
