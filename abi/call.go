@@ -90,8 +90,7 @@ type Call struct {
 
 	// skipped and served say how far the call came: served is set once the provider has served it without an error.
 	skipped, served bool
-	// after has what the interceptors left to do, of which the last comes first. It begins in
-	// afterOfMost.
+	// after has the work that the interceptors left to do. The last one comes first. It begins in afterOfMost.
 	after       []func(error) error
 	afterOfMost [4]func(error) error
 	// ofRequest and ofResponse save the allocation of the lists of property maps.
@@ -261,8 +260,8 @@ func (c *Call) Dependencies() *[]PropertyDependency {
 // function may change the response. It is nil if nothing is to be done.
 type Interceptor func(ctx context.Context, c *Call) (inner context.Context, after func(error) error, err error)
 
-// Intercept returns a provider whose calls the interceptor sees, before those that p has already. The
-// provider is an [io.Closer], which closes p if p can be closed.
+// Intercept returns a provider whose calls the interceptor sees, before the interceptors of p. The provider is an [io.Closer],
+// which closes p if p can be closed.
 func Intercept(p Provider, interceptor Interceptor) Provider {
 	inner, ok := p.(*callProvider)
 	if !ok {
@@ -307,7 +306,7 @@ func ProviderAs[T any](p Provider) (t T, ok bool) {
 
 // callProvider is a provider whose methods are calls.
 type callProvider struct {
-	// provider is what Intercept got, nil for a provider of calls alone.
+	// provider is the provider that Intercept got, nil for a provider of calls alone.
 	provider Provider
 	// interceptors are in the order in which they see a call.
 	interceptors []Interceptor

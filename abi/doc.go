@@ -1,7 +1,6 @@
-// Package abi is the contract between providers and those that run them, in Go: [Provider], the one
-// interface, and the types of its requests and responses. All of it is generated from the WIT
-// package in wit/, which is the source of truth for every language. Only [Error] and [Unimplemented]
-// are Go's own additions.
+// Package abi is the contract between providers and their hosts, in Go: [Provider], the one interface, and the types of its
+// requests and responses. All of it is generated from the WIT package in wit/, which is the source of truth for every language.
+// Only [Error] and [Unimplemented] are Go's own additions.
 //
 // A provider author implements Provider, package host returns it for a loaded WebAssembly module,
 // and the engine calls it.

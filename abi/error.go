@@ -20,8 +20,7 @@ type Error struct {
 	// MissingKeys are the configuration keys that Configure needs.
 	MissingKeys []MissingKey
 
-	// Cause is what the host knows of the reason, such as an exceeded limit, for errors.As and
-	// errors.Is.
+	// Cause is the host's cause, such as an exceeded limit, for errors.As and errors.Is.
 	Cause error
 
 	// Provider is the package's name, for example random.
@@ -112,7 +111,7 @@ func (e *Error) Is(target error) bool {
 	return ok && e != nil && e.Kind == ErrorKind(s)
 }
 
-// sentinel is what errors.Is compares an Error's kind with.
+// sentinel is the error that errors.Is compares an Error's kind with.
 type sentinel ErrorKind
 
 // Sentinels for the kinds of errors: errors.Is(err, abi.ErrNotFound).

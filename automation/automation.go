@@ -56,7 +56,7 @@ type Project struct {
 	secrets   *redact.Secrets
 }
 
-// Open loads the project in a directory. The error is that of [program.LoadProject], or about the backend.
+// Open loads the project in a directory. The error comes from [program.LoadProject] or from the backend.
 func Open(ctx context.Context, dir string, o Options) (*Project, error) {
 	if o.Remark == nil {
 		o.Remark = func(string) {}

@@ -4,10 +4,9 @@ import "context"
 
 // ArenaExport is a function () -> i32 that a module may export to get parameters without a call of
 // cabi_realloc for each. It returns the address, a multiple of 4, of two numbers of 32 bits: the
-// begin and the end of free memory. The host calls it once, before its first call. It rounds the
-// begin up to a multiple of 8, writes there, and then sets the begin to the end of what it wrote.
-// Without enough room it calls cabi_realloc. The module owns what the host wrote, as if cabi_realloc
-// had allocated it, but lists of bytes with the same contents may be one.
+// begin and the end of free memory. The host calls it once, before its first call. It rounds the begin up to a multiple of 8,
+// writes there, and then moves the begin behind the written data. Without enough room it calls cabi_realloc. The module owns what
+// the host wrote, as if cabi_realloc had allocated it, but lists of bytes with the same contents may be one.
 //
 // Such a module frees a result when its next export is called. Its cabi_post functions are not
 // called.
@@ -33,8 +32,7 @@ type arena struct {
 	KnownArena
 }
 
-// KnownArena is what an instance has said of its arena. It also holds for an instance that begins
-// with a copy of its memory.
+// KnownArena is the arena that an instance has reported. It also holds for an instance that begins with a copy of its memory.
 type KnownArena struct {
 	asked, offered bool
 	address        uint32

@@ -75,7 +75,7 @@ func (r root) String() string {
 
 type segment struct {
 	name  string
-	index int // of the list element, -1 where the segment is no list
+	index int // of the list element, -1 where the segment is not a list
 }
 
 func (p *path) enter(name string) {

@@ -226,7 +226,6 @@ func (e *exportFrame) End(breach error) {
 	if !e.function.indirect() || e.guest.arena.offered {
 		return
 	}
-	// stack[0] still is the result: what was lifted stays valid even if this fails,
-	// and a resource that was created must not get lost.
+	// stack[0] still is the result: the lifted result stays valid even if this fails, and a created resource must not get lost.
 	_ = e.run(exportOf(e.function)+1, e.stack[:1])
 }

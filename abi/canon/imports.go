@@ -7,8 +7,8 @@ import (
 	"github.com/husk-dev/husk/abi"
 )
 
-// Imports is what a host lets a module use. A nil interface is refused with an error of kind denied.
-// Without Log, messages are dropped. Without Control, no call is cancelled.
+// Imports are the host functions that a module may use. A nil interface is refused with an error of kind denied. Without Log,
+// messages are dropped. Without Control, no call is cancelled.
 type Imports struct {
 	Log     abi.Log
 	Control abi.Control
@@ -83,7 +83,7 @@ func (i *Import) Call(ctx context.Context, g *Guest, imports *Imports, stack []u
 	s := newServer(f, frame, stack)
 	s.await = g.Await
 	i.serve(ctx, imports, s)
-	if frame.refused != nil { // which is no breach
+	if frame.refused != nil { // which does not breach the contract
 		s.err = nil
 		if f.fails {
 			s.answerError(&abi.Error{Kind: abi.ErrorKindUnavailable, Origin: abi.ErrorOriginHost, Message: frame.refused.Error()})

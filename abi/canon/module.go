@@ -85,7 +85,7 @@ var worlds = [...]struct {
 // version returns the newest version of the world.
 func (w World) version() string { return worlds[w].versions[len(worlds[w].versions)-1] }
 
-// hasFunction reports whether one of the versions has what is there since another one.
+// hasFunction reports whether one of the versions has a function that was added in the version since.
 func hasFunction(versions []string, version, since string) bool {
 	return slices.Index(versions, since) <= slices.Index(versions, version)
 }
@@ -142,7 +142,7 @@ var (
 
 // VersionError reports a module of another version of the contract.
 type VersionError struct {
-	// World is what the module would be.
+	// World is the world of the module.
 	World World
 	// Module and Host are versions of its WIT package, such as 0.2.0. The host runs earlier ones, too.
 	Module, Host string
@@ -199,8 +199,8 @@ func (w World) exportedVersion(exports iter.Seq[string]) (version string) {
 }
 
 // CheckExports returns the world of a module with these exported functions, and checks that it has
-// all exports of that world, and an [ArenaExport] only in that form. Errors are ErrNotProvider,
-// ErrTwoWorlds, *VersionError, and *SignatureError, several of which are joined.
+// all exports of that world, and an [ArenaExport] only in that form. Errors are ErrNotProvider, ErrTwoWorlds, *VersionError, and
+// *SignatureError. Several are joined.
 func CheckExports(exports map[string]Signature) (World, error) {
 	w, version := WorldProvider, WorldProvider.exportedVersion(maps.Keys(exports))
 	if v := WorldPolicy.exportedVersion(maps.Keys(exports)); v != "" {

@@ -153,7 +153,7 @@ func (s *server) lowerer(root root) *lowerer {
 type Server struct {
 	// Recovered makes an error of a panic in the provider. Nil lets panics through.
 	Recovered func(any) error
-	// Own is the memory of the parameters and the result, nil if it is not that of this program.
+	// Own is the memory of the parameters and the result, nil if it belongs to another program.
 	Own *Own
 
 	server server
@@ -192,7 +192,7 @@ func (s *Server) ServePolicy(ctx context.Context, p abi.Policy, function int, me
 	return s.end()
 }
 
-// begin makes the server that of a call.
+// begin prepares the server for a call.
 func (s *Server) begin(f *Function, mem Memory, params []byte) *server {
 	served := &s.server
 	served.outRoom = room{}

@@ -24,9 +24,8 @@ var fsCapability = Capability{
 // WorkingDirectory is where the relative paths of a provider begin.
 const WorkingDirectory = "/project"
 
-// FS gives a provider a directory and all that is in it, but for what another grant gives it
-// (of several the most specific decides, by whatever path a file is reached) and for what is
-// withheld. Neither `..` nor symbolic links lead out of it.
+// FS gives a provider a directory and its contents, except withheld files. Of several grants the most specific decides, by
+// whatever path a file is reached. Neither `..` nor symbolic links lead out of it.
 type FS struct {
 	// HostPath is the directory. One that is granted read-write need not exist; the
 	// provider can make it then.

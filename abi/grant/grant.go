@@ -1,7 +1,6 @@
-// Package grant is the grammar of what a provider asks for and what an operator grants: the
-// capabilities, how a grant of each is written, and which uses it covers. Package host holds
-// providers to their grants; project files, the flag --grant, audits, and advice are read and
-// written by the same table.
+// Package grant is the grammar of providers' requests and operators' grants: the capabilities, how a grant of each is written,
+// and which uses it covers. Package host holds providers to their grants; project files, the flag --grant, audits, and advice are
+// read and written by the same table.
 //
 // A capability is one file here. See [Capability] for what it declares.
 package grant
@@ -24,7 +23,7 @@ const (
 	NameKV   = "kv"
 )
 
-// Capability is what a provider may use only if its operator grants it.
+// Capability is a right that a provider has only if its operator grants it.
 type Capability struct {
 	Name string
 	// Flags are the forms that the flag --grant has for it.
@@ -45,7 +44,7 @@ func (c Capability) HasScope() bool { return c.Placeholder != "" }
 // Entry is the form of one grant in a list of a project file: a text, which is the scope, or a
 // mapping that has the scope under Key, and options.
 type Entry struct {
-	// Noun is what the entry is in errors, with an article.
+	// Noun names the entry in errors, with an article.
 	Noun string
 	// Key is empty if the entry is always a text. KeyNoun is the key's value in errors, and
 	// Missing the error of an entry without it.
@@ -105,11 +104,10 @@ func list(words []string, conjunction string) string {
 type Text struct {
 	// Capability is its name.
 	Capability string
-	// Scope is what of it, such as a URL. It is empty for a capability that has none, or if only
-	// the operator knows it.
+	// Scope is the granted part, such as a URL. It is empty for a capability that has none, or if only the operator knows it.
 	Scope string
-	// Methods are those that are granted of a URL. None stands for all. A refusal of another method
-	// names that method last, behind the granted ones.
+	// Methods are the granted methods of a URL. None stands for all. A refusal of another method names that method last, behind
+	// the granted ones.
 	Methods []string
 }
 
@@ -175,7 +173,7 @@ func quoted(text string) string {
 
 // Place is where an operator grants something.
 type Place struct {
-	// Dir is what relative directories begin with.
+	// Dir is the base of relative directories.
 	Dir string
 	// Store returns the provider's store, which must not be nil.
 	Store func() (abi.KV, error)
@@ -183,8 +181,7 @@ type Place struct {
 	AnyHost bool
 }
 
-// Set is what an operator lets a provider use beside computing, its log, clocks,
-// and random numbers. The zero value grants nothing.
+// Set has the grants of a provider. Computing, its log, clocks, and random numbers need none. The zero value grants nothing.
 type Set struct {
 	FS []FS
 	// Withheld are files and directories of the host, by their paths, that are in no granted
@@ -202,9 +199,8 @@ type Set struct {
 	TCP []TCP
 	// KV is the provider's store, nil for none.
 	KV abi.KV
-	// GrantAdvice makes the lines of an error that say how to grant what was refused: the
-	// provider's error is what the user reads in the end. Without it, the error names the missing
-	// grant only. It may be called concurrently.
+	// GrantAdvice makes the lines of an error that say how to grant a refused use: the provider's error is what the user reads in
+	// the end. Without it, the error names the missing grant only. It may be called concurrently.
 	GrantAdvice func(Text) string
 }
 
@@ -248,8 +244,8 @@ func (s *Set) Add(t Text, p Place) error {
 	return nil
 }
 
-// Fulfils reports whether the grants have what is requested. A request without a scope leaves that
-// open: anything of the capability fulfils it.
+// Fulfils reports whether the grants cover the request. A request without a scope leaves that open: anything of the capability
+// fulfils it.
 func (s Set) Fulfils(capability, scope string) bool {
 	c, ok := Named(capability)
 	return ok && c.fulfils(s, scope)

@@ -48,8 +48,8 @@ type HTTP struct {
 	// with .example.org; example.org is not among them.
 	Host string
 	Port uint16
-	// Path is what the path of a request begins with, in whole segments and without a
-	// slash at the end: /v1 grants /v1 and /v1/pets, but not /v10. Empty grants all paths.
+	// Path is the prefix of a request's path, in whole segments and without a slash at the end: /v1 grants /v1 and /v1/pets, but
+	// not /v10. Empty grants all paths.
 	Path string
 	// Methods are the granted methods, in upper case; none grants all methods.
 	Methods []string

@@ -11,9 +11,9 @@ import (
 	"github.com/husk-dev/husk/internal/base/httprequest"
 )
 
-// Least returns the fewest grants that cover the uses and little else. Uses are written as grants are, with
-// the mode of a directory in its scope. What differs from one deployment to the next is left out of the
-// paths of URLs: everything below a path of which several parts, or one that looks like an ID, were used.
+// Least returns the fewest grants that cover the uses and little else. Uses are written as grants are, with the mode of a
+// directory in its scope. Parts that differ from one deployment to the next are left out of the paths of URLs: everything below a
+// path with several used parts, or with one that looks like an ID.
 func Least(uses []Text) []Text {
 	byName := make(map[string][]Text)
 	for _, use := range uses {

@@ -32,7 +32,7 @@ func (p Path) Get(v Value) (part Value, ok bool) {
 	}
 }
 
-// step returns the part of v, which is no wrapper, that s leads to.
+// step returns the part of v that s leads to. v is not a wrapper.
 func (v Value) step(s Segment) (part Value, ok bool) {
 	switch {
 	case v.kind == KindUnknown && s.kind != segmentWildcard:

@@ -34,9 +34,9 @@ func (k ChangeKind) String() string {
 	}
 }
 
-// Diff returns the innermost parts that differ between two maps, sorted by path. Arrays are compared
-// by index. There is no difference exactly if the maps are equal, see Map.Equal. A value is updated,
-// too, if it became secret, known, or unknown, or its output has other dependencies.
+// Diff returns the innermost parts that differ between two maps, sorted by path. Arrays are compared by index. Diff returns
+// nothing exactly if the maps are equal, see Map.Equal. A value is updated, too, if it became secret, known, or unknown, or its
+// output has other dependencies.
 func Diff(old, new Map) []Change { return comparison{}.diff(old, new) }
 
 // DiffContents is Diff that looks through secrets and outputs.

@@ -21,8 +21,8 @@ const (
 // and containers are cut short, terminal controls escaped, and properties sorted.
 func Display(v Value) string { return string(brief.value(nil, v)) }
 
-// Render is Display without cuts: values of the same text differ at most in what is secret or
-// unknown. A text is rendered as strconv.Unquote reads it.
+// Render is Display without cuts: values of the same text differ at most in secret or unknown parts. A text is rendered as
+// strconv.Unquote reads it.
 func Render(v Value) string { return string(whole.value(nil, v)) }
 
 // String is Display, so that fmt does not show secrets either.
@@ -206,7 +206,7 @@ func (r rendering) reference(dst []byte, v *ResourceReference) []byte {
 	dst = r.text(append(dst, "resource("...), v.URN)
 	switch {
 	case r != whole || !v.HasID:
-	case v.ID == "": // in a preview, the ID of what is not there yet
+	case v.ID == "": // in a preview, the ID of an object that does not exist yet
 		dst = append(dst, " id [unknown]"...)
 	default:
 		dst = r.text(append(dst, " id "...), v.ID)

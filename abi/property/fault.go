@@ -2,7 +2,7 @@ package property
 
 import "strconv"
 
-// Fault says what is wrong with an encoding or a value. DecodeError and EncodeError wrap it.
+// Fault is the kind of fault of an encoding or a value. DecodeError and EncodeError wrap it.
 type Fault uint8
 
 // The faults of encodings.
@@ -17,8 +17,8 @@ const (
 	FaultIndefiniteLength
 	// FaultNotShortest: a length, tag, integer, or float is not in its shortest form.
 	FaultNotShortest
-	// FaultType: well-formed CBOR that is no property value, such as an integer, a
-	// byte string, a map whose key is not text, or, for a Map, no map.
+	// FaultType: well-formed CBOR that is not a property value, such as an integer, a byte string, a map whose key is not text,
+	// or, for a Map, anything but a map.
 	FaultType
 	// FaultUnknownTag: a tag that property values do not have.
 	FaultUnknownTag
@@ -80,9 +80,8 @@ func (e *DecodeError) Unwrap() error { return e.Fault }
 
 // EncodeError reports a value that has no encoding.
 type EncodeError struct {
-	// Fault is what is wrong: FaultInvalidUTF8, FaultTagContents (an archive with a
-	// member that is neither an asset nor an archive, a source that the kind does
-	// not have), or a limit.
+	// Fault is the fault: FaultInvalidUTF8, FaultTagContents (an archive with a member that is neither an asset nor an archive, a
+	// source that the kind does not have), or a limit.
 	Fault Fault
 	// Path is where, as far as the encoder knows; the empty path is the whole value.
 	Path Path

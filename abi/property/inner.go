@@ -1,8 +1,7 @@
 package property
 
-// The functions of this file are for inner loops: those of decoders, and of guests. They do
-// what methods of Value do, but without copies: a Value is large, and in a guest a copy of
-// one takes longer than most of what is done with it.
+// The functions of this file are for inner loops, in decoders and in guests. They do the work of Value's methods without copies:
+// a Value is large, and in a guest a copy of one takes longer than most of what is done with it.
 
 // KindIn is v.Kind.
 func KindIn(v *Value) Kind { return v.kind }

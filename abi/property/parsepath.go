@@ -11,7 +11,7 @@ type PathSyntaxError struct {
 	Input string
 	// Offset is where, in bytes from the start of the input.
 	Offset int
-	// Reason is what is wrong and what belongs there.
+	// Reason describes the mistake and what belongs there.
 	Reason string
 }
 
@@ -42,7 +42,7 @@ type pathParser struct {
 	in     string
 	pos    int
 	path   Path
-	reason string // what is wrong at pos
+	reason string // the mistake at pos
 }
 
 func (p *pathParser) fail(at int, reason string) bool {

@@ -55,7 +55,7 @@ func ValidText(s string) bool {
 		for t := s; len(t) > 32 && seen&notASCII == 0; t = t[32:] {
 			seen |= word(t) | word(t[8:]) | word(t[16:]) | word(t[24:])
 		}
-		last := s[n-32:] // of which some was seen
+		last := s[n-32:] // some of them were seen
 		seen |= word(last) | word(last[8:]) | word(last[16:])
 	case n > 16:
 		seen |= word(s[8:]) | word(s[n-16:])

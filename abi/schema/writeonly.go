@@ -37,8 +37,8 @@ func (t *Type) hasWriteOnly(seen map[*Object]bool) bool {
 	return false
 }
 
-// WriteOnly returns the paths of the values of m that are write-only, none of them inside another.
-// In a union, what is write-only in one of the alternatives is.
+// WriteOnly returns the paths of the values of m that are write-only, none of them inside another. In a union, a value is
+// write-only if one of the alternatives makes it so.
 func (o *Object) WriteOnly(m property.Map) []property.Path {
 	var paths []property.Path
 	o.writeOnly(m, nil, &paths)

@@ -1,8 +1,6 @@
-// Package assets reads the contents of assets and archives that a provider was passed,
-// wherever they are: texts, files, and URLs of the one who runs it. The host does the
-// reading, and it takes no grant, but only what is an input of the call can be read, and
-// only during the call. Of what was an input of an earlier one, and comes as an old value,
-// there is the hash alone.
+// Package assets reads the contents of assets and archives that a provider was passed, wherever they are: texts, files, and URLs
+// of the one who runs it. The host reads them, and no grant is needed, but only the call's inputs can be read, and only during
+// the call. An old value, which was an input of an earlier call, has only its hash.
 //
 //	type BucketFileInputs struct {
 //		Source property.Asset `husk:"source"`

@@ -20,7 +20,7 @@ func Mode(ctx context.Context, path string) (fs.FileMode, error) {
 	return fs.FileMode(mode).Perm(), pathError("stat", path, err)
 }
 
-// pathError makes the host's error one that also is what package os would answer.
+// pathError makes the host's error one that also matches the error of package os.
 func pathError(op, path string, err error) error {
 	switch {
 	case err == nil:

@@ -11,7 +11,7 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/internal/shape"
 )
 
-// Action is a function of a provider that changes something which is no resource, see [ActionOf].
+// Action is a function of a provider with a side effect that is not a resource, see [ActionOf].
 type Action struct{ declaration }
 
 // ActionOf returns the action with a token, whose arguments are the fields of A, such as to restart a

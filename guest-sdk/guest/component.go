@@ -56,7 +56,7 @@ func (c Component) With(methods ...Method) Component {
 	return c
 }
 
-// Constructor is what every component implements.
+// Constructor is the interface of every component.
 type Constructor[I, S any] interface {
 	// Construct declares the children and returns the outputs without waiting for any.
 	Construct(ctx context.Context, request ConstructRequest[I], d *Deployment) (S, error)

@@ -10,7 +10,7 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/internal/autoname"
 )
 
-// The methods of resources: what is the same for all of them, around the author's code.
+// The methods of resources: the part that is the same for all of them, around the author's code.
 
 func (s *server) Check(ctx context.Context, request abi.CheckRequest) (abi.CheckResponse, error) {
 	r, err := s.resource(request.Type, request.URN)
@@ -57,7 +57,7 @@ func summarize(d abi.DiffResponse, ignore []string) (abi.DiffResponse, error) {
 	details := d.DetailedDiff
 	if len(details) == 0 {
 		d.DetailedDiff = nil
-		return d, nil // what is stable stays so
+		return d, nil // stable properties stay so
 	}
 	d.DetailedDiff = nil
 	for _, change := range details {

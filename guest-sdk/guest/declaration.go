@@ -23,7 +23,7 @@ type Options struct {
 	Parent *Child
 	// Provider manages the resource: a child whose type is pulumi:providers:<package>.
 	Provider *Child
-	// Providers are those that a component's children use, at most one for each package.
+	// Providers are the providers that a component's children use, at most one for each package.
 	Providers []*Child
 	DependsOn []*Child
 	// DeletedWith is a child whose deletion deletes the resource, too.
@@ -45,9 +45,9 @@ type Options struct {
 	Timeouts abi.CustomTimeouts
 	// ImportID adopts the existing object with this ID instead of creating one.
 	ImportID string
-	// Version is that of the package; empty for any.
+	// Version is the package's version; empty for any.
 	Version string
-	// Package is what [Deployment.Package] answered; empty for none.
+	// Package is the reference from [Deployment.Package]; empty for none.
 	Package string
 	// ReplacementTrigger replaces the resource when it changes. See [ValueOf].
 	ReplacementTrigger any

@@ -197,7 +197,7 @@ func (d *Deployment) call(token string, args Props, o *Options, request func(pro
 	return Out[property.Value]{cell: cell}
 }
 
-// called returns the result of a method, of which each property has its dependencies.
+// called returns the result of a method. Each of its properties has its dependencies.
 func called(r abi.MonitorCallResponse) property.Value {
 	m := r.Result
 	for _, d := range r.ResultDependencies {

@@ -63,7 +63,7 @@ type Opened[R any] struct {
 	Lease
 }
 
-// Lease is what the provider has to know of an open value.
+// Lease has the provider's own data of an open value, and the time to renew it.
 type Lease struct {
 	// Private has bytes for Renew and Close, which may run in another instance of the provider.
 	Private []byte
@@ -79,7 +79,7 @@ type Renewer interface {
 
 // Closer is implemented by functions whose values should be closed when they are not needed any more.
 type Closer interface {
-	// Close closes a value. One that is closed already is no error.
+	// Close closes a value. Closing a closed value is not an error.
 	Close(ctx context.Context, private []byte) error
 }
 

@@ -61,7 +61,7 @@ func serveNative(usage string, open func() (abi.Provider, error)) {
 		os.Exit(2)
 	}
 	in, out := os.Stdin, os.Stdout
-	os.Stdin, os.Stdout = nil, os.Stderr // what the author prints is no answer
+	os.Stdin, os.Stdout = nil, os.Stderr // the author's prints are not answers
 	nativewire.Serve(in, out, open, func(ctx context.Context, i nativewire.Imports) context.Context {
 		return abi.WithMonitor(kv.WithStore(call.WithLog(ctx, i.Log), i.KV), i.Monitor)
 	})

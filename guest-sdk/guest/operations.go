@@ -80,7 +80,7 @@ func (r *resource) check(ctx context.Context, request *abi.CheckRequest, inputs 
 	}
 	olds, err := optional(r.inputs, request.Olds)
 	if err != nil {
-		olds = nil // inputs of another version of the resource are no help
+		olds = nil // inputs of another version of the resource do not help
 	}
 	failures, err := r.code.check(ctx, *request, inputs, in, olds)
 	if err != nil {

@@ -26,7 +26,7 @@ type Source interface{ source() *eventual.Cell }
 
 func (o Out[T]) source() *eventual.Cell { return o.cell }
 
-// Props are inputs, arguments, or an object in them, with values of [ValueOf]; null is no value.
+// Props are inputs, arguments, or an object in them, with values of [ValueOf]; null means no value.
 type Props map[string]any
 
 // Known returns a value that is known already. See [ValueOf] for the types.
@@ -127,8 +127,7 @@ func derived(sources []*eventual.Cell, compute func([]property.Value) (*eventual
 	return c
 }
 
-// marked returns v as what was computed from another value: with its dependencies, and
-// secret if any part of it is.
+// marked returns v as a value computed from another: with its dependencies, and secret if any part of it is.
 func marked(v, from property.Value) property.Value {
 	secret, dependencies := from.ContainsSecrets(), from.Dependencies()
 	if !secret && len(dependencies) == 0 {
@@ -236,14 +235,13 @@ func object(props map[string]any) *eventual.Cell {
 	})
 }
 
-// decode sets the variable, one of those that Apply's documentation names, to the
-// value. Null gives its zero.
+// decode sets the variable to the value. The documentation of Apply lists the types of variables. Null gives its zero.
 func decode(v property.Value, target any) error {
 	switch target := target.(type) {
 	case *property.Value:
 		*target = v
 		return nil
-	case *[]property.Value: // its elements keep what is around them
+	case *[]property.Value: // its elements keep their wrappers
 		*target, _ = v.Plain().AsArray()
 		return nil
 	}

@@ -22,7 +22,7 @@ type Parameters struct {
 	Value   []byte
 }
 
-// Parameterized is what a provider became, or is extended with.
+// Parameterized is the package that a provider became, or is extended with.
 type Parameterized struct {
 	// Provider is the package, with another name. It is served in place of the provider, or
 	// beside it.

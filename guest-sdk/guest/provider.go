@@ -77,7 +77,7 @@ type Config struct {
 // configuration is always lazy.
 func (c Config) Deferred() Config { c.deferred = true; return c }
 
-// about is what options say of a resource or function.
+// about has the options of a resource or function.
 type about struct {
 	description         string
 	deprecation         string
@@ -147,10 +147,9 @@ func FunctionOf[A, R any](token string, call func(ctx context.Context, args A) (
 		})
 }
 
-// ResourceFrom is [ResourceOf] for properties that are known at run time, such as those that
-// [Provider.Parameterize] reads from a document. The implementation gets inputs and states with
-// secrets, and in Check and Diff with unknowns. The SDK sets SchemaCheck and SchemaDiff of the
-// description.
+// ResourceFrom is [ResourceOf] for properties that are known only at run time, such as the ones that [Provider.Parameterize]
+// reads from a document. The implementation gets inputs and states with secrets, and in Check and Diff with unknowns. The SDK
+// sets SchemaCheck and SchemaDiff of the description.
 func ResourceFrom(described schema.Resource, implementation Creator[property.Map, property.Map]) Resource {
 	return typedResource(described.Token, implementation, about{resource: &described})
 }

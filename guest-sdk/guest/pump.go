@@ -86,8 +86,8 @@ func (d *Deployment) wait() error {
 	return nil
 }
 
-// fail records a failure. The first counts, except that a child which was cancelled,
-// because something else failed, is no reason if there is another.
+// fail records a failure. The first counts, but a child that was cancelled because something else failed does not count if there
+// is another failure.
 func (d *Deployment) fail(o *operation, err error) {
 	if o.fatal && (d.failure == nil || errors.Is(d.failure, abi.ErrCancelled) && !errors.Is(err, abi.ErrCancelled)) {
 		d.failure = err

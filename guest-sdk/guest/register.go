@@ -181,7 +181,7 @@ func (s *server) addResource(b *shape.Builder, token string, a *about, in, out p
 	return r, inputs, state, declare(&s.pkg.Resources, r, func(r *schema.Resource) string { return r.Token })
 }
 
-// shapes returns the shapes of what a token of the package takes and gives.
+// shapes returns the shapes of a token's inputs and outputs.
 func (s *server) shapes(b *shape.Builder, token string, in, out properties) (taken, given *shape.Shape, err error) {
 	if err := checkToken(s.pkg.Name, token); err != nil {
 		return nil, nil, err
@@ -248,7 +248,7 @@ func (s *server) addFunction(b *shape.Builder, token string, a *about, in, out p
 	return f, args, result, declare(&s.pkg.Functions, f, func(f *schema.Function) string { return f.Token })
 }
 
-// unnamed refuses what is for the names of resources alone.
+// unnamed refuses tags that only names of resources may have.
 func unnamed(s *shape.Shape) error {
 	if name, _ := s.Autoname(); name != "" {
 		return errors.New(name + ": autoname is for the inputs of resources")

@@ -22,7 +22,7 @@ func ResourceOf[I, S any](token string, implementation Creator[I, S], options ..
 // incomparable keeps functions that compare requests out of modules: a dozen for each resource.
 type incomparable [0]func()
 
-// Creator is what every resource implements.
+// Creator is the interface of every resource.
 type Creator[I, S any] interface {
 	// Create creates the resource. An error means that nothing was created, unless the response
 	// has an ID: then the resource exists but is not healthy. Its state is saved, and the next
@@ -97,7 +97,7 @@ type UpdateRequest[I, S any] struct {
 	ID   string
 	// Inputs are the new ones: checked, complete with defaults, and known.
 	Inputs I
-	// OldInputs are those that State was made from.
+	// OldInputs are the inputs that State was made from.
 	OldInputs I
 	// State is the recorded state.
 	State S
@@ -115,7 +115,7 @@ type UpdateResponse[S any] struct {
 
 // Deleter is implemented by resources that must be deleted. Without it nothing happens.
 type Deleter[S any] interface {
-	// Delete deletes the resource. [NotFound] and [ErrGone] say that it does not exist, which is no failure.
+	// Delete deletes the resource. [NotFound] and [ErrGone] say that it does not exist, which is not a failure.
 	Delete(ctx context.Context, request DeleteRequest[S]) error
 }
 
@@ -175,12 +175,12 @@ type DiffRequest[I, S any] struct {
 	URN  urn.URN
 	Name string
 	ID   string
-	// Inputs are the new ones, checked; what is not known is zero.
+	// Inputs are the new inputs, checked; unknown ones are zero.
 	Inputs I
-	// OldInputs are those that State was made from.
+	// OldInputs are the inputs that State was made from.
 	OldInputs I
 	State     S
-	// Default is what the SDK finds: see [schema.Resource.Diff].
+	// Default is the SDK's own answer: see [schema.Resource.Diff].
 	Default DiffResponse
 
 	inputs property.Map
@@ -224,7 +224,7 @@ type PreviewRequest[I, S any] struct {
 	Inputs I
 }
 
-// PreviewResponse is what is known beforehand.
+// PreviewResponse is the state as far as it is known beforehand.
 type PreviewResponse[S any] struct {
 	State S
 	// Known names the outputs in State that are certain. Outputs with the name of an input
@@ -263,7 +263,7 @@ type ListRequest struct {
 	Limit uint64
 	// PageSize is the most resources of a page; 0 for the provider's choice.
 	PageSize uint64
-	// ContinuationToken is that of the page before; empty for the first page.
+	// ContinuationToken is the token of the page before; empty for the first page.
 	ContinuationToken string
 }
 

@@ -23,7 +23,7 @@ type beginFunction = func(ctx context.Context, u urn.URN, timeout time.Duration)
 
 type ender interface{ End() }
 
-// shared is what a provider has in common with the packages that it is extended with.
+// shared is the state that a provider shares with the packages that extend it.
 type shared struct {
 	begin beginFunction
 	// undecided is true while the configuration holds unknowns. The author's code must not run

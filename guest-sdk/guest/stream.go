@@ -19,8 +19,8 @@ import (
 type Stream struct{ declaration }
 
 // StreamOf returns the function with a token, whose arguments are the fields of A, and whose results
-// are the fields of R, one by one. The sequence is lazy: it stands still between two results, and
-// stops if the caller closes the stream. An error ends it. The context is that of the whole sequence.
+// are the fields of R, one by one. The sequence is lazy: it stands still between two results, and stops if the caller closes the
+// stream. An error ends it. The context lasts for the whole sequence.
 //
 // All results of a call with a secret argument are secret.
 func StreamOf[A, R any](token string, call func(ctx context.Context, args A) iter.Seq2[R, error], options ...Option) Stream {

@@ -108,7 +108,7 @@ func (a *API) Answer(route string, status int, body any) {
 	})
 }
 
-// Requests returns the requests so far, those that a fault hit included.
+// Requests returns the requests so far, including the ones that a fault hit.
 func (a *API) Requests() []Request {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Fault is what can go wrong with a request to an [API].
+// Fault is a failure of a request to an [API].
 type Fault struct {
 	name string
 	// wait is how long the request waits before it is done.

@@ -50,12 +50,12 @@ func names(o objects) string {
 //
 // start makes a provider and the service that it is configured for, anew for each run. Whatever fails, nothing may be forgotten:
 //
-//   - A call that reports success has done all of it, once. What the collections of the service have then is as much as without
+//   - A call that reports success has done all of it, once. The collections of the service then have as many objects as without
 //     faults.
 //   - A creation that fails has either made nothing that the provider knows of, or returns the ID of what it made, in an
 //     [abi.InitFailure], so that it is recorded. A request that was done and not answered is reported by the error.
 //   - A read that fails is an error, not a resource that is gone.
-//   - The second attempt of a call that failed succeeds, as a deletion does of what the first attempt deleted.
+//   - The second attempt of a call that failed succeeds, and so does a deletion of an object that the first attempt deleted.
 func Faults(t testing.TB, typ string, l Lifecycle, start func(t testing.TB) (*Provider, *API), faults ...Fault) {
 	t.Helper()
 	if len(faults) == 0 {
@@ -98,7 +98,7 @@ func (t told) Fatalf(format string, args ...any) {
 	t.TB.Fatalf("%s%s", t.what, fmt.Sprintf(format, args...))
 }
 
-// faultRun is a lifecycle with a fault. It does what a user does after an error: look at what was recorded, and try again.
+// faultRun is a lifecycle with a fault. It does what a user does after an error: looks at the state, and tries again.
 type faultRun struct {
 	t        testing.TB
 	provider *Provider

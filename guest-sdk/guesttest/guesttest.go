@@ -151,7 +151,7 @@ func failureLines(failures []abi.CheckFailure) []string {
 	return lines
 }
 
-// TryCheck checks inputs. It returns them with their defaults, and what is wrong with them as "path: reason", sorted.
+// TryCheck checks inputs. It returns them with their defaults, and the failures as "path: reason", sorted.
 func (p *Provider) TryCheck(typ string, inputs Props) (property.Map, []string) {
 	p.t.Helper()
 	response, err := p.ABI.Check(p.t.Context(), abi.CheckRequest{

@@ -10,7 +10,7 @@ import (
 // Change is an update in a [Lifecycle].
 type Change struct {
 	Inputs Props
-	// Diff is what [Provider.Diff] must return. If one of its lines ends with -replace, the resource is created anew.
+	// Diff is the expected result of [Provider.Diff]. If one of its lines ends with -replace, the resource is created anew.
 	Diff []string
 	// State are properties that the state must have then.
 	State Props
@@ -24,13 +24,13 @@ type Lifecycle struct {
 	Changes []Change
 	// Import has the resource read by its ID at the end: an import must find the state that was recorded.
 	Import bool
-	// Remains is set for resources of which a read after the deletion cannot know that they are gone.
+	// Remains is set for resources whose read cannot tell, after the deletion, that they are gone.
 	Remains bool
 }
 
-// Lifecycle previews, creates, reads, compares, changes, imports, and deletes a resource. Each must do as the contract says:
-// a preview promises nothing that the creation does not keep, the same inputs are no difference, a refresh of what nobody has
-// changed finds no change, and what was deleted is gone, and can be deleted again.
+// Lifecycle previews, creates, reads, compares, changes, imports, and deletes a resource. Each must do as the contract says: the
+// creation keeps the promises of the preview, the same inputs make no difference, a refresh of an unchanged object finds no
+// change, and a deleted object is gone and can be deleted again.
 func (p *Provider) Lifecycle(typ string, l Lifecycle) {
 	p.t.Helper()
 	r := p.create(typ, l.Inputs, l.State)
@@ -120,7 +120,7 @@ func (p *Provider) mustHave(r *Resource, problem string, want, got property.Map)
 	}
 }
 
-// sameState fails the test unless a state is that of a resource.
+// sameState fails the test unless a state is the resource's.
 func (p *Provider) sameState(r *Resource, what string, got property.Map) {
 	p.t.Helper()
 	if lines := mismatches(r.State, got); len(lines) > 0 {

@@ -3,9 +3,9 @@
 //	import _ "github.com/husk-dev/husk/guest-sdk/http"
 //
 // uses package net/http as any program does: in a module the default transport is this
-// package's [Transport], by which the host sends the requests, as far as the provider's
-// grants go. In other programs, tests above all, the default transport stays what it is, and in
-// modules that husk provider build makes: there, every transport of net/http sends through the host.
+// package's [Transport], by which the host sends the requests, as far as the provider's grants go. In other programs, such as
+// tests, the default transport stays as it is. It also does in modules that husk provider build makes: there, every transport of
+// net/http sends through the host.
 //
 // What the host refuses is an error that wraps [abi.ErrDenied]; its message says what to
 // grant. The host has the connections, TLS, and the decompression of responses. A module

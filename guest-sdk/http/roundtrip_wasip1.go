@@ -177,7 +177,7 @@ type body struct {
 	host     abi.HTTP
 	handle   abi.HTTPExchange
 	response *http.Response
-	// rest is what was received but not read yet.
+	// rest has the received bytes that are not read yet.
 	rest []byte
 	// err ends the body.
 	err error

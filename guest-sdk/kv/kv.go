@@ -1,7 +1,6 @@
-// Package kv keeps values for a provider from one deployment of a stack to the next: what
-// is dear to find out again, such as which regions a service has. It is a cache rather than
-// a second state: a stack that is moved elsewhere does not take it along, and previews
-// forget what they put there.
+// Package kv keeps values for a provider from one deployment of a stack to the next: facts that are expensive to find out again,
+// such as the regions of a service. It is a cache rather than a second state: a stack that is moved elsewhere does not take it
+// along, and previews forget what they put there.
 //
 // Nobody else sees the values: neither other providers, nor other configurations of the
 // same one. They are not encrypted. Without a grant each function's error wraps
@@ -14,7 +13,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 )
 
-// Item is what is stored under a key.
+// Item is the value of a key.
 type Item struct {
 	// Value is nil if the key has none.
 	Value []byte

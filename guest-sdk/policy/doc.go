@@ -6,9 +6,8 @@
 // # Values
 //
 // In a preview a property may be unknown: [property.Value.ContainsUnknowns] reports it. A policy that
-// cannot judge then lets the resource pass, because the update asks again. A secret is of kind secret,
-// and [property.Value.Plain] returns what is in it. A policy must not put a secret into a message;
-// husk removes what it finds there.
+// cannot judge then lets the resource pass, because the update asks again. A secret is of kind secret, and [property.Value.Plain]
+// returns its contents. A policy must not put a secret into a message; husk removes what it finds there.
 //
 // # Building
 //

@@ -36,7 +36,7 @@ type rule struct {
 // everything is the name that stands for all policies in an operator's configuration.
 const everything = "all"
 
-// register makes an abi.Policy of what the author declared.
+// register makes an abi.Policy from the author's declaration.
 func register(p Pack, begin func(context.Context) (context.Context, context.CancelFunc)) (*pack, error) {
 	if p.Name == "" || p.Version == "" {
 		return nil, errors.New("its name and version must not be empty")

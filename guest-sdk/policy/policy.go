@@ -33,7 +33,7 @@ const (
 	Advisory = abi.PolicyLevelAdvisory
 	// Mandatory violations fail the resource, or the deployment.
 	Mandatory = abi.PolicyLevelMandatory
-	// Remediate policies correct resources; what is still wrong then is mandatory.
+	// Remediate policies correct resources; a violation that remains is mandatory.
 	Remediate = abi.PolicyLevelRemediate
 	// Disabled policies are not asked.
 	Disabled = abi.PolicyLevelDisabled
@@ -63,7 +63,7 @@ type Rule[C any] struct {
 // ResourceRequest asks about one resource.
 type ResourceRequest[C any] struct {
 	Config C
-	// Deployment is what the resource is part of.
+	// Deployment is the deployment of the resource.
 	Deployment abi.RunContext
 	// Resource has its inputs as Properties, as the provider checked them.
 	Resource abi.PolicyResource
@@ -77,9 +77,9 @@ type StackRequest[C any] struct {
 	Resources []abi.PolicyResource
 }
 
-// Violation is what is wrong with a resource or a stack.
+// Violation is a fault of a resource or a stack.
 type Violation struct {
-	// Message says what is wrong and what to do.
+	// Message describes the fault and what to do.
 	Message string
 	// Path is the property that it is about, for example tags.owner; empty for none.
 	Path string
@@ -91,7 +91,7 @@ type Violation struct {
 type Remedy struct {
 	// Inputs are all of the resource's inputs as they are to be; nil if they stay.
 	Inputs *property.Map
-	// Message says what was corrected, or where Inputs is nil, why it could not be.
+	// Message describes the correction or, where Inputs is nil, why there is none.
 	Message string
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 )
 
-// kinds are what the codes of errors mean to Husk. All others are internal: that a service refuses a
-// credential, for example, is nothing that a grant would change.
+// kinds are Husk's kinds of errors by Pulumi's codes. All others are internal: that a service refuses a credential, for example,
+// is nothing that a grant would change.
 var kinds = map[codes.Code]abi.ErrorKind{
 	codes.InvalidArgument:  abi.ErrorKindInvalidArgument,
 	codes.OutOfRange:       abi.ErrorKindInvalidArgument,
@@ -69,7 +69,7 @@ func errorOf(err error) error {
 	return e
 }
 
-// explain adds what is wrong with properties. The path of the error is that of the only one.
+// explain adds the faults of properties. If there is only one, the error gets its path.
 func explain(e *abi.Error, faults []message) {
 	if len(faults) == 1 && isPath(faults[0].text("property_path")) {
 		e.Path = faults[0].text("property_path")

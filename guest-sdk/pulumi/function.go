@@ -44,7 +44,7 @@ type streams struct {
 type stream struct {
 	items  chan abi.StreamItem
 	cancel context.CancelFunc
-	// err is what the function ended with, once items is closed.
+	// err is the error that the function ended with, once items is closed.
 	err error
 }
 
@@ -163,7 +163,7 @@ type serverStream struct {
 	ctx     context.Context
 	request func(message)
 	take    func(message) error
-	// err is what take failed with.
+	// err is the error of take.
 	err error
 }
 

@@ -34,7 +34,7 @@ type monitor struct {
 	running map[abi.OperationHandle]chan<- outcome
 }
 
-// outcome is what an operation ended with, or why that is not known.
+// outcome is the result of an operation, or the reason why it is unknown.
 type outcome struct {
 	abi.Outcome
 	err error

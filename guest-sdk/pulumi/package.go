@@ -90,7 +90,7 @@ func (p *provider) version(ctx context.Context) (string, error) {
 	return strings.TrimPrefix(told, "v"), nil
 }
 
-// document is what matters here of a package schema.
+// document is the part of a package schema that matters here.
 type document struct {
 	Version          string `json:"version"`
 	Parameterization struct {
@@ -98,7 +98,7 @@ type document struct {
 	} `json:"parameterization"`
 }
 
-// packageOf returns nothing for what is no schema.
+// packageOf returns a zero document for a text that is not a schema.
 func packageOf(schema string) (d document) {
 	if json.Unmarshal([]byte(schema), &d) != nil {
 		return document{}

@@ -72,7 +72,7 @@ type provider struct {
 	streams map[string]grpc.StreamDesc
 	engine  *service
 
-	// accepted is what the server understands.
+	// accepted has the features that the server understands.
 	accepted atomic.Pointer[accepted]
 	// undecided is true while the configuration holds unknowns. The server must not be called then.
 	undecided atomic.Bool

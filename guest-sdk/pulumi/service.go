@@ -13,8 +13,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-// methods are what a service of the engine does, by the names of the protocol's methods. They read the
-// request in, and fill the response out.
+// methods are the functions of a service of the engine, by the names of the protocol's methods. They read the request in, and
+// fill the response out.
 type methods map[string]func(ctx context.Context, in, out message) error
 
 // service is a gRPC service that Pulumi's SDK dials. In a module it can be reached from the module

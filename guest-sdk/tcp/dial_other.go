@@ -13,7 +13,7 @@ func DialContext(ctx context.Context, network, address string) (net.Conn, error)
 	return d.DialContext(ctx, network, address)
 }
 
-// LookupHost returns what DialContext is to connect to for a host.
+// LookupHost returns the addresses that DialContext tries for a host.
 func LookupHost(ctx context.Context, host string) ([]string, error) {
 	return net.DefaultResolver.LookupHost(ctx, host)
 }

@@ -35,7 +35,7 @@ func DialContext(ctx context.Context, network, address string) (net.Conn, error)
 	}
 	request := abi.TCPConnectRequest{Host: host, Port: uint16(port)}
 	if deadline, ok := ctx.Deadline(); ok {
-		// Rounded up, so that what is too late is not what has no limit.
+		// Rounded up, because zero would mean no limit.
 		request.TimeoutMs = uint64(max(0, time.Until(deadline).Milliseconds()) + 1)
 	}
 	tcp := bindings.TCP()

@@ -27,8 +27,8 @@ package terraform
 type Mapping struct {
 	// Optional means that the provider need not have the names: the mapping is for several versions.
 	Optional bool `json:"optional,omitempty"`
-	// Prefix is what resources and data sources lose of their names, with the last underscore. nil is
-	// the first word of the names if all have the same.
+	// Prefix is the prefix that resources and data sources lose of their names, with the last underscore. nil stands for the
+	// first word of the names if all have the same.
 	Prefix *string `json:"prefix,omitempty"`
 	// Modules are the modules of tokens by prefixes of names. The longest prefix counts.
 	Modules map[string]string `json:"modules,omitempty"`

@@ -54,8 +54,8 @@ func writeExports(iface string) func(*contract, *source) {
 	}
 }
 
-// record writes the flat parameters of an export to the memory form of all, and returns the
-// expression for that: what was passed in memory is there.
+// record writes the flat parameters of an export in their memory form, and returns the expression for that. Parameters passed in
+// memory have it already.
 func record(s *source, f function) string {
 	if len(f.Params) == 0 {
 		return "nil"

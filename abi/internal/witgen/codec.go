@@ -94,10 +94,10 @@ func (c *contract) composite(t wit.Type) bool {
 	return false
 }
 
-// writeComposite writes the call of a lift or lower function. coder is what that lifts or lowers with.
+// writeComposite writes the call of a lift or lower function. coder is the coder of that function.
 func (c *contract) writeComposite(s *source, verb, coder string, t wit.Type, at, field, ptr string) {
 	name, _ := c.named(t)
-	if field == "" { // the value is no part of another
+	if field == "" { // the value is not part of another
 		s.f("%s%s(%s, %s, %s)", verb, name, coder, at, ptr)
 		return
 	}

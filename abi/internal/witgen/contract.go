@@ -81,7 +81,7 @@ func (c *contract) interfaces(names ...string) []*wit.Interface {
 	return out
 }
 
-// allInterfaces returns the interfaces, those that give types to others first.
+// allInterfaces returns the interfaces, sources of types first.
 func (c *contract) allInterfaces() []*wit.Interface {
 	return append(c.interfaces("types"), c.callable()...)
 }

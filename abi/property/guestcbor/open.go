@@ -196,8 +196,8 @@ func openTagged(in string, pos int, dst *property.Value) (end int) {
 	return -int(d.fault)
 }
 
-// opens is the property.Decoder of opened values, all parts of which extent has seen. If the key of
-// an entry is no text, that entry and those after it are zero.
+// opens is the property.Decoder of opened values. extent has seen all their parts. If the key of an entry is not text, that entry
+// and all later ones are zero.
 type opens struct{}
 
 func (opens) Elements(encoding string) []property.Value {
@@ -262,7 +262,7 @@ func (m *measurer) head() (major byte, n int) {
 	return major, n
 }
 
-// tagged reads the contents of a tag. Their array is no level.
+// tagged reads the contents of a tag. Their array does not count as a level.
 func (m *measurer) tagged(tag, level int) {
 	switch tag {
 	case tagUnknown:

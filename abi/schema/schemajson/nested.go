@@ -15,8 +15,8 @@ func LooksNested(v property.Value) bool {
 	return strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")
 }
 
-// Nested decodes the properties that are lists or objects by the schema and JSON texts in fact,
-// which are frequent in a provider's configuration. Text that is no JSON stays.
+// Nested decodes the properties that are lists or objects by the schema and JSON texts in fact, which are frequent in a
+// provider's configuration. Text that is not JSON stays.
 func Nested(o *schema.Object, config property.Map) property.Map {
 	for name, v := range config.All() {
 		p := o.Property(name)

@@ -46,7 +46,8 @@ func madeUp(request *abi.CheckRequest, separator string, longest int) string {
 	return name + suffix
 }
 
-// LooksMadeUp reports whether a name is what [For] returns for the resource without a policy, but for the random characters.
+// LooksMadeUp reports whether a name equals the one that [For] returns for the resource without a policy, except for the random
+// characters.
 func LooksMadeUp(request *abi.CheckRequest, separator, name string) bool {
 	at := len(name) - suffixLength
 	if at < 0 || strings.Trim(name[at:], hexadecimal) != "" {

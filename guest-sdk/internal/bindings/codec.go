@@ -19,13 +19,13 @@ type codec struct {
 	n      int
 }
 
-// opened is a map, and what it was decoded from.
+// opened is a map, and its encoding.
 type opened struct {
 	encoding string
 	property.Map
 }
 
-// begin makes the codec that of another call.
+// begin prepares the codec for another call.
 func (c *codec) begin() {
 	c.opened, c.n = [len(c.opened)]opened{}, 0
 }

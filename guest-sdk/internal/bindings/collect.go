@@ -19,10 +19,9 @@ var writeBarrier uint32
 //go:linkname setGCPercent runtime/debug.setGCPercent
 func setGCPercent(percent int32) int32
 
-// finishMarking lets the garbage collector finish to mark what is alive, if it has begun. It would
-// do that beside the program, but a module runs during calls alone, and a call is over before the
-// collector gets to it: a fifth of all calls would pay for stores of pointers, several times what it
-// costs to mark. Nothing else of the collector's work is hurried.
+// finishMarking lets the garbage collector finish marking, if it has begun. It would do that beside the program, but a module
+// runs during calls alone, and a call is over before the collector gets to it: a fifth of all calls would pay for stores of
+// pointers, several times what it costs to mark. Nothing else of the collector's work is hurried.
 func finishMarking() {
 	if writeBarrier != 0 {
 		setGCPercent(setGCPercent(-1)) // to turn the collector off waits for it

@@ -1,6 +1,4 @@
-// Package bindings connects what a WebAssembly module serves with the host: it takes
-// what the host passes in, keeps the answer, and offers the host's interfaces. What a
-// module of each world exports is in the packages provider and policy, of which a module
-// imports one. Only the guest SDK uses them; they are empty on other platforms. How
-// values lie in memory is abi/canon's matter.
+// Package bindings connects the provider or pack of a WebAssembly module with the host: it takes the host's parameters, keeps the
+// answer, and offers the host's interfaces. The exports of each world are in the packages provider and policy. A module imports
+// one of them. Only the guest SDK uses them; they are empty on other platforms. How values lie in memory is abi/canon's matter.
 package bindings

@@ -4,9 +4,8 @@ package bindings
 
 import _ "unsafe" // for go:linkname
 
-// A reactor, which is what -buildmode=c-shared makes, has no entry point: nothing
-// calls main. RunMain has it called before the module's first call is answered. The
-// linkname needs an assembly file in the package, empty as it may be.
+// -buildmode=c-shared makes a reactor, which has no entry point: nothing calls main. RunMain has it called before the module's
+// first call is answered. The linkname needs an assembly file in the package, empty as it may be.
 //
 //go:linkname mainMain main.main
 func mainMain()

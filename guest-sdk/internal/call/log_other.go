@@ -4,5 +4,5 @@ package call
 
 import "github.com/husk-dev/husk/abi"
 
-// hostLog is nil: in a program there is no log but that of [WithLog].
+// hostLog is nil: in a program the only log is the one of [WithLog].
 func hostLog() abi.Log { return nil }

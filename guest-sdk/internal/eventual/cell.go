@@ -13,7 +13,7 @@ type Cell struct {
 	// compute returns the cell that has this one's value, once the sources have theirs.
 	compute func([]property.Value) (*Cell, error)
 	sources []*Cell
-	// next is what compute answered.
+	// next is the result of compute.
 	next *Cell
 }
 

@@ -31,7 +31,7 @@ type loader struct {
 	err *abi.Error // the first mismatch, which ends all
 	// path leads to it, the innermost segment first.
 	path property.Path
-	// around are the dependencies of what the value at the path lies in.
+	// around are the dependencies of the values around the one at the path.
 	around []string
 }
 
@@ -218,7 +218,7 @@ func (s *Shape) allocate() unsafe.Pointer {
 	return s.New()
 }
 
-// allocateArray returns the memory of n zero values, of which slice is the type.
+// allocateArray returns the memory of n zero values for a slice of the given type.
 func (s *Shape) allocateArray(n int, slice reflect.Type) unsafe.Pointer {
 	switch {
 	case !s.kind.hasPointers():

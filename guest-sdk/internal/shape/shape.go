@@ -12,7 +12,7 @@ import (
 
 // Shape is the layout of one Go type.
 type Shape struct {
-	// Type is what the values are as properties.
+	// Type is the type of the values as properties.
 	Type *schema.Type
 	// Object describes the properties of a struct; nil for other shapes.
 	Object *schema.Object
@@ -25,7 +25,7 @@ type Shape struct {
 	// fields are the fields of a struct and its embedded structs, by name; encoded are the same in the
 	// order of property.CompareKeys.
 	fields, encoded []field
-	// given says that the values are what programs give: see Store.
+	// given says that programs give the values: see Store.
 	given bool
 	// goType is the type of the values.
 	goType reflect.Type

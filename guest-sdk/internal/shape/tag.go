@@ -12,7 +12,7 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/internal/autoname"
 )
 
-// tag is what a field's struct tags say:
+// tag is the contents of a field's struct tags:
 //
 //	Length int `husk:"length,default=2,min=1,replace" doc:"How many words."`
 type tag struct {
@@ -32,7 +32,7 @@ type tag struct {
 	// autoname marks the property with the resource's name; longest is its most characters, 0 for any.
 	autoname bool
 	longest  int
-	// resource is what the references of the field are to; empty for any resource.
+	// resource is the type that references in the field must have; empty for any resource.
 	resource string
 
 	doc        string

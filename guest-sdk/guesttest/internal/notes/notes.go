@@ -17,7 +17,7 @@ import (
 // Note is the type of the resource.
 const Note = "notes:index:Note"
 
-// Mistake is what the provider does wrong.
+// Mistake is a mistake of the provider.
 type Mistake string
 
 // The mistakes.
@@ -68,7 +68,7 @@ func Provider(m Mistake) guest.Provider {
 	}
 }
 
-// failed is an answer that is no success.
+// failed is the status of an answer that is not a success.
 type failed int
 
 func (f failed) Error() string { return "the service answers " + strconv.Itoa(int(f)) }

@@ -37,7 +37,7 @@ type Args struct {
 	Open bool `husk:"open,optional"`
 }
 
-// Result is what came back.
+// Result is the answer.
 type Result struct {
 	Status  string `husk:"status"`
 	Type    string `husk:"type"`

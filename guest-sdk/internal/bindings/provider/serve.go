@@ -9,7 +9,7 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/internal/bindings"
 )
 
-// served is what the module serves. Exports are global to a module, so this is too.
+// served is the provider that the module serves. Exports are global to a module, so this is too.
 var served abi.Provider
 
 // Serve sets the provider that serves calls from now on.

@@ -13,7 +13,7 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/terraform/internal/tf"
 )
 
-// defaultSeparator and defaultLength are what packages of Pulumi's bridge have for all names.
+// defaultSeparator and defaultLength apply to all names in packages of Pulumi's bridge.
 const (
 	defaultSeparator = "-"
 	defaultLength    = 255
@@ -71,7 +71,7 @@ func isNamed(r *resource, name string) bool {
 	return a != nil && a.Type.Kind == tf.String && !a.WriteOnly && !a.Hidden && r.Inputs.Property(a.Property) != nil
 }
 
-// autoname gives a resource the names that its program leaves out. It keeps those that it has.
+// autoname gives a resource the names that its program leaves out. It keeps existing ones.
 func (r *resource) autoname(request *abi.CheckRequest, inputs property.Map) (property.Map, []abi.CheckFailure) {
 	var failed []abi.CheckFailure
 	for _, a := range r.autonamed {

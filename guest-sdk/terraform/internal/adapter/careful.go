@@ -10,8 +10,8 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/terraform/internal/tf"
 )
 
-// careful is a provider whose panics are errors: the plugin SDK panics if an integer has a fraction, for
-// example. After a panic in Apply, nobody knows what was changed.
+// careful is a provider whose panics are errors: the plugin SDK panics if an integer has a fraction, for example. After a panic
+// in Apply, the changes are unknown.
 type careful struct{ tf.Server }
 
 func recovered(ctx context.Context, kind abi.ErrorKind, err *error) {

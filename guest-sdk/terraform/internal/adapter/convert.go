@@ -79,8 +79,8 @@ func decoded(t tftypes.Type, v *tf.Value) (tftypes.Value, error) {
 	return tftypes.ValueFromMsgPack(v.MsgPack, t)
 }
 
-// decodedInPart returns the object that the protocol has sent, with null for each attribute that cannot be read. It
-// fails if it is no object at all.
+// decodedInPart returns the object that the protocol has sent, with null for each attribute that cannot be read. It fails if the
+// value is not an object at all.
 func decodedInPart(s *tf.Attributes, v *tf.Value) (_ tftypes.Value, faults []fault, err error) {
 	parts, values := map[string]*tf.Value{}, map[string]tftypes.Value{}
 	if v.JSON != nil {
@@ -230,7 +230,7 @@ func spreadObject(s *tf.Attributes, v property.Value) property.Value {
 	return property.Object(property.NewMap(entries...))
 }
 
-// absentBlock returns the value of blocks of which there are none.
+// absentBlock returns the value of a block type without blocks.
 func absentBlock(t *tf.Type) tftypes.Value {
 	switch t.Kind {
 	case tf.List, tf.Set:
@@ -400,7 +400,7 @@ func (d *decoder) object(s *tf.Attributes, v tftypes.Value) (property.Map, error
 
 // fault is an attribute that cannot be read.
 type fault struct {
-	property string // empty for what is no attribute
+	property string // empty if it is not an attribute
 	err      error
 }
 
@@ -524,7 +524,7 @@ func (d *decoder) value(t *tf.Type, v tftypes.Value) (property.Value, error) {
 	return property.Null, abi.NewError(abi.ErrorKindInternal, d.path+": the provider returned a value of an unknown type")
 }
 
-// validText returns a text in which each byte that is no UTF-8 is U+FFFD, as in Terraform's state.
+// validText returns a text in which U+FFFD replaces each byte that is not UTF-8, as in Terraform's state.
 func validText(s string) string {
 	if utf8.ValidString(s) {
 		return s

@@ -29,7 +29,7 @@ type parameter struct {
 	variadic bool
 }
 
-// resultKey is the property of a result that is no object.
+// resultKey is the property of a result that is not an object.
 const resultKey = "result"
 
 func (b *builder) addFunctions() error {
@@ -98,7 +98,7 @@ func (p *provider) function(ctx context.Context, token string, args property.Map
 		return nil, args, nil, err
 	}
 	args, failed := f.Args.Check(args)
-	if len(failed) == 0 && f.kind != isAction { // a preview of an action checks what is known
+	if len(failed) == 0 && f.kind != isAction { // a preview of an action checks the known arguments
 		err = known(args)
 	}
 	return f, args, failed, err
@@ -158,7 +158,7 @@ func (f *function) configuration(ctx context.Context, args property.Map, by func
 	return &located{f.source.Attributes, config}, v, nil, err
 }
 
-// result returns the properties of what the provider returned.
+// result returns the properties of a provider's result.
 func (f *function) result(v *tf.Value) (property.Map, error) {
 	value, err := decoded(f.source.Attributes.Wire(), v)
 	if err != nil {

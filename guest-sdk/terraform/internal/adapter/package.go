@@ -40,7 +40,7 @@ type resource struct {
 	edition func() string
 }
 
-// function is what the provider has as functions.
+// function is a function, data source, ephemeral resource, or action of the provider.
 type function struct {
 	*schema.Function
 	kind kind
@@ -50,7 +50,7 @@ type function struct {
 	called *calledFunction
 }
 
-// kind is what a function is in Terraform.
+// kind is the kind of a function in Terraform.
 type kind uint8
 
 const (
@@ -64,7 +64,7 @@ const (
 type builder struct {
 	pkg     *pkg
 	mapping terraform.Mapping
-	// prefix is what names of types lose.
+	// prefix is the prefix that names of types lose.
 	prefix string
 	types  map[string]*schema.Object
 }
@@ -165,9 +165,9 @@ func (b *builder) config() error {
 	return nil
 }
 
-// published returns the package as its schema tells it, in which the configuration has nothing that is
-// required. The plugin SDK reports as required what has no default from the environment, and the schema is
-// of the module, whatever variables an instance has. CheckConfig reports what is missing there.
+// published returns the package as its schema tells it, in which the configuration has nothing that is required. The plugin SDK
+// reports settings without a default from the environment as required, but the schema describes the module, whatever variables an
+// instance has. So CheckConfig reports missing settings.
 func (p *pkg) published() *schema.Package {
 	published := p.Package
 	published.Config.Properties = slices.Clone(p.Config.Properties)
@@ -366,7 +366,7 @@ func objectIn(t *tf.Type) *tf.Attributes {
 	return t.Object
 }
 
-// role is what properties are for.
+// role is the purpose of properties.
 type role uint8
 
 const (

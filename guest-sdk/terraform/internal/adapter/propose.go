@@ -82,7 +82,7 @@ func (p *proposer) set(t *tf.Type, prior, asked []tftypes.Value, config tftypes.
 		return tftypes.Value{}
 	}
 	values := make([]tftypes.Value, len(asked))
-	var open []int // those that no element of the prior state equals
+	var open []int // elements that equal none of the prior state
 	for i, element := range asked {
 		if values[i] = find(element.Equal); isNull(values[i]) {
 			open = append(open, i)

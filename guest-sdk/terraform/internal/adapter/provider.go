@@ -23,8 +23,8 @@ import (
 // it.
 const terraformVersion = "1.14.0"
 
-// gcPercent is how much a heap grows until it is collected, in per cent of what is live: the provider's
-// schema and little else. Calls take an eighth less time than at 100, and an instance some megabytes more.
+// gcPercent is how much a heap grows until it is collected, in per cent of the live heap: the provider's schema and little else.
+// Calls take an eighth less time than at 100, and an instance some megabytes more.
 const gcPercent = 300
 
 const features = abi.FeaturesSecrets | abi.FeaturesAutonaming | abi.FeaturesPreview | abi.FeaturesWriteOnly | abi.FeaturesReadFirst
@@ -81,7 +81,7 @@ func (p *provider) Handshake(_ context.Context, request abi.HandshakeRequest) (a
 	}, nil
 }
 
-// describe returns the package, of which the provider is asked once.
+// describe returns the package. It asks the provider once.
 func (p *provider) describe(ctx context.Context) (*pkg, error) {
 	p.described.Do(func() {
 		schemas, found, err := p.server.Schemas(context.WithoutCancel(ctx))

@@ -53,7 +53,7 @@ func (p *provider) Read(ctx context.Context, request abi.ReadRequest) (abi.ReadR
 	}
 	state, id, faults := p.properties(r, found, value, id, request.ID)
 	if len(faults) > 0 {
-		return abi.ReadResponse{}, abi.AsError(faults[0].err) // what is recorded stays so
+		return abi.ReadResponse{}, abi.AsError(faults[0].err) // the record stays as it is
 	}
 	if prior.tainted {
 		state = taint(state)

@@ -61,7 +61,7 @@ func validate(ctx context.Context, s *tf.Attributes, inputs property.Map, by fun
 // typeOf returns the type of a resource that a request is about.
 func typeOf(token string, u urn.URN) string { return cmp.Or(token, u.Type()) }
 
-// plan is what a change of a resource would do.
+// plan is the planned change of a resource.
 type plan struct {
 	prior   recorded
 	config  tftypes.Value
@@ -185,9 +185,9 @@ func (p *provider) planOf(ctx context.Context, r *resource, prior recorded, conf
 	return out, nil
 }
 
-// apply lets the provider do what it planned. The state is null if there is no resource now. The
-// reasons are the errors that the provider reported. The faults are attributes that it answered and that
-// cannot be read: they are null. If nothing can be read, nobody knows what was done.
+// apply lets the provider do what it planned. The state is null if there is no resource now. The reasons are the errors that the
+// provider reported. The faults are attributes of the answer that cannot be read: they are null. If nothing can be read, the
+// outcome is unknown.
 func (p *provider) apply(ctx context.Context, r *resource, do *plan) (state tf.State, value tftypes.Value, reported []string, faults []fault, err error) {
 	state, found, err := p.server.Apply(ctx, tf.ApplyRequest{Type: r.name, Prior: do.prior.Value, Planned: do.state, Config: do.sent})
 	if err != nil {
@@ -350,7 +350,7 @@ func (p *provider) Update(ctx context.Context, request abi.UpdateRequest) (abi.U
 	if err != nil {
 		return abi.UpdateResponse{}, err
 	}
-	from := keepSecrets(request.News, request.Olds) // what was secret stays so
+	from := keepSecrets(request.News, request.Olds) // secrets stay secret
 	if request.Preview {
 		state, _, err := p.preview(r, do, from, request.ID)
 		return abi.UpdateResponse{State: keepSecrets(state, request.Olds)}, err

@@ -11,8 +11,8 @@ import (
 // are in many places by accident.
 const leastSecret = 8
 
-// keepSecrets marks in a state what is secret in the inputs or in the state before: properties at the
-// same place, and texts that hold a secret.
+// keepSecrets marks the parts of a state that are secret in the inputs or in the state before: properties at the same place, and
+// texts that hold a secret.
 func keepSecrets(state, from property.Map) property.Map {
 	if !from.ContainsSecrets() {
 		return state

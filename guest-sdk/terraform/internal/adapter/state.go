@@ -17,11 +17,10 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/terraform/internal/tf"
 )
 
-// metaKey is the property of a state for what is no attribute, as Pulumi's bridge has it: a JSON object
-// as text.
+// metaKey is the property of a state for data that is not an attribute, as in Pulumi's bridge: a JSON object as text.
 const metaKey = "__meta"
 
-// meta is what a state has beside its attributes.
+// meta is the data of a state beside its attributes.
 type meta struct {
 	SchemaVersion string `json:"schema_version,omitempty"`
 	// PrivateState is the provider's, in base64.
@@ -38,8 +37,8 @@ type meta struct {
 	// decoder.names. A later version of the provider, whose schema does not have them any more, gets
 	// the state with these names. States of Pulumi's bridge have none.
 	Names map[string]string `json:"names,omitempty"`
-	// Several are the properties of which a part has several elements where the schema allows one, which the
-	// properties do not show: they have the first, as the published schema has it, and the provider gets all.
+	// Several are the properties with several elements where the schema allows one. The properties have only the first, as the
+	// published schema has it, and the provider gets all.
 	Several map[string]any `json:"several,omitempty"`
 }
 
@@ -135,7 +134,7 @@ func (p *provider) identity(ctx context.Context, r *resource, m meta) (*tf.Value
 	return encoded(v)
 }
 
-// taint marks a state, which properties has made, as that of a resource whose creation failed half-way.
+// taint marks a state that properties has made: the creation of its resource failed half-way.
 func taint(state property.Map) property.Map {
 	m := map[string]json.RawMessage{}
 	v := state.Get(metaKey)

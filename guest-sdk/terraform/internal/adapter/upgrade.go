@@ -80,7 +80,7 @@ func (p *provider) upgraded(ctx context.Context, r *resource, state property.Map
 	return decoded(r.Attributes.Wire(), value)
 }
 
-// addBlocks adds to an object of JSON the blocks of which there are none, as Terraform has them in its states.
+// addBlocks adds empty block types to an object of JSON, as Terraform has them in its states.
 func addBlocks(s *tf.Attributes, raw map[string]any) {
 	for _, a := range s.List {
 		if !a.Block {
@@ -343,9 +343,8 @@ func renamedValue(t *tf.Type, v property.Value, named map[string]string, path st
 	return v
 }
 
-// asNow returns the request to read a resource whose state is outdated, with its properties as they are called now,
-// and the state with what is new. The values of the state are those that the provider has upgraded: what they change
-// is no change of the resource.
+// asNow returns the request to read a resource whose state is outdated, with its properties under their present names, and the
+// state with new attributes. The provider has upgraded the values of the state: the upgrade does not change the resource.
 func (p *provider) asNow(ctx context.Context, r *resource, request abi.ReadRequest, prior recorded) (abi.ReadRequest, recorded, error) {
 	if request.Inputs != nil {
 		inputs := renamed(r.Attributes, *request.Inputs, prior.names, "")
@@ -370,9 +369,9 @@ func (p *provider) asNow(ctx context.Context, r *resource, request abi.ReadReque
 	return request, prior, nil
 }
 
-// withNewDefaults returns a state that is outdated with the defaults of attributes that are new, as far as their
-// absence would replace the resource. The recorded inputs cannot have set such an attribute. The provider reads what it
-// is; of one that it does not read, the default is what the resource has had all along.
+// withNewDefaults returns a state that is outdated with the defaults of attributes that are new, as far as their absence would
+// replace the resource. The recorded inputs cannot have set such an attribute. The provider reads its value; if it does not read
+// the attribute, the resource has had the default all along.
 func (p *provider) withNewDefaults(ctx context.Context, r *resource, prior recorded, inputs property.Map) tftypes.Value {
 	config, err := r.config(inputs, "update", 0)
 	if err != nil {
@@ -401,8 +400,7 @@ func ofSet(path *tftypes.AttributePath) *tftypes.AttributePath {
 	return path
 }
 
-// defaultedAt returns a value that has at a path what is planned, if it has nothing there and the configuration
-// neither.
+// defaultedAt returns a value with the planned part at a path, if neither the value nor the configuration has anything there.
 func defaultedAt(value, config, planned tftypes.Value, path *tftypes.AttributePath) tftypes.Value {
 	was, _ := walk(value, path)
 	asked, _ := walk(config, path)
@@ -426,8 +424,8 @@ func defaultedAt(value, config, planned tftypes.Value, path *tftypes.AttributePa
 	return changed
 }
 
-// defaulted returns a value with what is planned where neither it nor the configuration has anything. Elements of a
-// set become the planned ones that differ in nothing else.
+// defaulted returns a value with the planned parts where neither it nor the configuration has anything. Elements of a set become
+// the planned ones that differ in nothing else.
 func defaulted(was, asked, is tftypes.Value) tftypes.Value {
 	switch {
 	case isNull(was):

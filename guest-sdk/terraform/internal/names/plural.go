@@ -19,7 +19,7 @@ func Plural(name string) string {
 	return name + "s"
 }
 
-// Singular returns the name of which a name is the plural, and one that is no plural as it is.
+// Singular returns the singular of a name, or the name itself if it is not a plural.
 func Singular(name string) string {
 	if uninflected[name] || anyOf(name, "ss", "us", "is") {
 		return name

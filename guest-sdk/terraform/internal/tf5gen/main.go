@@ -38,7 +38,7 @@ func main() {
 	}
 }
 
-// generate returns the files of package tf5 by their names. The directory is that of the adapter's module.
+// generate returns the files of package tf5 by their names. dir is the directory of the adapter's module.
 func generate(dir string) (map[string][]byte, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "tf6", "*.go"))
 	if err != nil {
