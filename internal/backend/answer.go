@@ -13,7 +13,7 @@ const (
 	Answered     = "from husk-server"
 )
 
-// IsAnswer reports whether an answer with a header is that of a server of Husk.
+// IsAnswer reports whether an answer with a header comes from a server of Husk.
 func IsAnswer(h http.Header) bool { return h.Get(AnswerHeader) == Answered }
 
 // TooLarge says why what stands before a server has refused a request whose body has so many bytes, with
@@ -22,8 +22,8 @@ func TooLarge(bytes int64) string {
 	return fmt.Sprintf("what stands before it, such as a proxy, takes no body as large as this one, of %d bytes: raise its limit, which is client_max_body_size in nginx", bytes)
 }
 
-// HTTP2 is how clients of a server use connections, each of which has many calls. One that is silent for a while, and answers no
-// ping, leads to a machine that is gone: another one may be found at the same address.
+// HTTP2 configures the connections of a server's clients. Each connection carries many calls. One that is silent for a while, and
+// answers no ping, leads to a machine that is gone: another one may be found at the same address.
 func HTTP2() *http.HTTP2Config {
 	return &http.HTTP2Config{SendPingTimeout: 5 * time.Second, PingTimeout: 3 * time.Second}
 }

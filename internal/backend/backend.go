@@ -33,10 +33,10 @@ type Backend struct {
 	// Keys encrypts the keys of stacks with one that the place keeps to itself. It is nil if the place has none, and an
 	// error that is [errors.ErrUnsupported] says that it turns out to have none.
 	Keys secrets.KeyService
-	// End stores an ending and ends a lease of State, in fewer round trips than the calls that do so one after the other; nil
-	// if the place has none to save. It returns the digests of modules that are not stored. After an error, some of that may
-	// not have been done. [Backend.Release] then makes the single calls, which may repeat what was done. The error is
-	// [errors.ErrUnsupported] if nothing was tried, and a [LostRecordError] if only the record of the run is not stored.
+	// End stores an ending and ends a lease of State, in fewer round trips than the calls that do so one after the other; nil if
+	// the place has none to save. It returns the digests of modules that are not stored. After an error, a part may be undone.
+	// [Backend.Release] then makes the single calls, which may repeat finished parts. The error is [errors.ErrUnsupported] if
+	// nothing was tried, and a [LostRecordError] if only the record of the run is not stored.
 	End func(ctx context.Context, l state.Lease, e Ending) (missing []string, err error)
 	// Check tries, for husk login, that the place does what stacks need, by writing to it; nil if there is
 	// nothing to try.
@@ -72,7 +72,7 @@ type KV interface {
 	Save(ctx context.Context, stack state.StackName, provider string, content []byte, version string) (next string, err error)
 }
 
-// History keeps the records of runs; that of updates is in [state.Store]. It goes with the stack.
+// History keeps the records of runs; the history of updates is in [state.Store]. It goes with the stack.
 type History interface {
 	// List returns the IDs of the records, sorted.
 	List(ctx context.Context, stack state.StackName) ([]string, error)
@@ -116,7 +116,7 @@ type unreachableError struct{ err error }
 func (e *unreachableError) Error() string   { return e.err.Error() }
 func (e *unreachableError) Unwrap() []error { return []error{ErrUnreachable, e.err} }
 
-// ErrNewerSchema says that a newer version of Husk has changed what is in a place.
+// ErrNewerSchema says that a newer version of Husk has changed the layout of a place.
 var ErrNewerSchema = errors.New("it was changed by a newer version of husk")
 
 // NewerSchema returns the error of a place whose schema is newer than this version knows.

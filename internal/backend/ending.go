@@ -9,7 +9,7 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// Ending is what a run leaves beside the state of its stack when its lease ends.
+// Ending has the data that a run saves beside the state of its stack when its lease ends.
 type Ending struct {
 	// Updates is the history of the stack for [state.Store.SetHistory], in which only the last record is new. None
 	// leave the history as it is.
@@ -27,7 +27,7 @@ type LostRecordError struct{ Err error }
 func (e *LostRecordError) Error() string { return e.Err.Error() }
 func (e *LostRecordError) Unwrap() error { return e.Err }
 
-// Ended is what [Backend.Release] has done.
+// Ended says which parts [Backend.Release] has done.
 type Ended struct {
 	// Missing are the digests of modules that may not be stored: each is to be kept by [Modules.Put].
 	Missing []string
@@ -89,7 +89,7 @@ func (u *Updates) Keep(stack state.StackName, token uint64, records [][]byte) {
 	u.read[stack] = readUpdates{token, records}
 }
 
-// Take returns what is kept for the token of a context, and keeps it no longer.
+// Take removes and returns the updates that are kept for the token of a context.
 func (u *Updates) Take(ctx context.Context, stack state.StackName) (records [][]byte, ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -66,7 +66,7 @@ func SumOf(digest string) (sum string, ok bool) {
 	return strings.ToLower(sum), ok && err == nil && len(raw) == sha256.Size
 }
 
-// Digest returns that of a module.
+// Digest returns the digest of a module.
 func Digest(module []byte) string {
 	sum := sha256.Sum256(module)
 	return "sha256:" + hex.EncodeToString(sum[:])
@@ -139,7 +139,7 @@ func (k fileKV) of(stack state.StackName) string {
 	return filepath.Join(k.dir, kvDir, stack.Project, stack.Name)
 }
 
-// file returns the file of what a provider of a stack stores.
+// file returns the file of the values that a provider of a stack stores.
 func (k fileKV) file(stack state.StackName, provider string) (string, error) {
 	if err := CheckProvider(provider); err != nil {
 		return "", err
@@ -147,11 +147,12 @@ func (k fileKV) file(stack state.StackName, provider string) (string, error) {
 	return filepath.Join(k.of(stack), provider+kvSuffix), stack.Validate()
 }
 
-// maxName bounds the names of what goes with a stack, in bytes: with its suffix, one is the name of a file on all systems.
+// maxName bounds the names of things that belong to a stack, in bytes: with its suffix, such a name is a file name on all
+// systems.
 const maxName = 200
 
-// CheckProvider returns an error for a name of a provider that cannot be that of a file, or of an object, in the directory of
-// a stack: it leads nowhere else.
+// CheckProvider returns an error if a provider's name cannot be the name of a file, or an object, in the directory of a stack: a
+// valid one leads nowhere else.
 func CheckProvider(provider string) error {
 	if !filepath.IsLocal(provider) || provider[0] == '.' || len(provider) > maxName || strings.ContainsAny(provider, `/\:`) || !utf8.ValidString(provider) ||
 		strings.ContainsFunc(provider, printable.IsUnsafe) {
@@ -160,7 +161,7 @@ func CheckProvider(provider string) error {
 	return nil
 }
 
-// CheckRecord returns an error for what is no ID of the record of a run.
+// CheckRecord returns an error if a text is not the ID of a run's record.
 func CheckRecord(id string) error {
 	fits := func(c rune) bool {
 		return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '.'

@@ -15,7 +15,7 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// staging is what the name of a stack ends with while its copy is being made.
+// staging is the suffix of a stack's name while its copy is being made.
 const staging = ".migrating"
 
 // staged returns the name of the copy of a stack.
@@ -130,8 +130,7 @@ func (m *Migration) leaseFolded(ctx context.Context, name state.StackName) (stat
 	return nil, nil, fmt.Errorf("the stack %s is being changed by other runs", name)
 }
 
-// discard removes the copy that an earlier move has left, of which nobody knows whether it is complete. It
-// stays as a backup of its name.
+// discard removes the copy that an earlier move has left, which may be incomplete. It stays as a backup of its name.
 func (m *Migration) discard(ctx context.Context, name state.StackName, present *state.Snapshot) error {
 	copyName := staged(name)
 	lease, err := m.To.State.Lease(ctx, copyName, m.Holder)

@@ -26,7 +26,7 @@ import (
 
 // Options are those of [New].
 type Options struct {
-	// Context is that of deployments: its end cuts them off.
+	// Context is the context of deployments: its end cuts them off.
 	Context context.Context
 	// Workspace opens the project. It is called for each page, because the project can change.
 	Workspace func(context.Context) (*workspace.Workspace, error)
@@ -34,11 +34,11 @@ type Options struct {
 	Stack string
 	// Secrets are left out of pages; nil for none.
 	Secrets *redact.Secrets
-	// Token is what a browser or a program shows to be let in.
+	// Token is the secret that admits a browser or a program.
 	Token string
 	// Hosts are the values of the header Host that are served, such as 127.0.0.1:8080.
 	Hosts []string
-	// Server is that of the stacks, if they are on one: nil for none.
+	// Server is the server that has the stacks, nil for none.
 	Server *runapi.Client
 	// Plugins returns the options of providers for deployments; nil for a console that changes nothing.
 	Plugins func() (plugins.Options, error)

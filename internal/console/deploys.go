@@ -98,7 +98,7 @@ func (d *deploys) end(id string) {
 	d.running.Done()
 }
 
-// operation is what a page can begin.
+// operation is an operation that a page can begin.
 type operation struct {
 	options stackrun.Options
 	make    func(context.Context, *stackrun.Run) (engine.Operation, error)
@@ -177,7 +177,7 @@ func (s *Server) begin(ctx context.Context, stack, kind string, o operation) (id
 	return id, nil
 }
 
-// run plans, waits for the answer, and executes what was planned.
+// run plans, waits for the answer, and executes the plan.
 func (d *deploy) run(ctx context.Context, r *stackrun.Run, o operation) error {
 	if !o.options.Program {
 		if err := checkModules(ctx, r); err != nil {

@@ -74,7 +74,7 @@ func quoted(text string) []byte {
 	return data
 }
 
-// changed returns the parts of a page that differ from those that were sent, and notes them as sent.
+// changed returns the parts of a page that differ from the sent ones, and notes them as sent.
 func (s *Server) changed(r *http.Request, at *url.URL, sent map[string]string) ([]part, error) {
 	p, err := s.page(r.Context(), at)
 	if err != nil {

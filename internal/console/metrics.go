@@ -26,7 +26,7 @@ type metrics struct {
 	all []*metric
 }
 
-// gauge declares a family. Each value is that of now, or of the last run: counts of a run begin anew with the next.
+// gauge declares a family. Each value describes the present or the last run: counts start at zero with each run.
 func (m *metrics) gauge(name, help string) *metric {
 	family := &metric{name: name, help: help}
 	m.all = append(m.all, family)

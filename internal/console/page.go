@@ -17,7 +17,7 @@ import (
 
 var errNotFound = errors.New("there is no such page")
 
-// page is what a browser shows: sections of parts. A part is the unit in which a page is brought up to date.
+// page is a page in a browser: sections of parts. A part is the unit in which a page is brought up to date.
 type page struct {
 	Project, Stack string
 	Title, Tab     string
@@ -25,7 +25,7 @@ type page struct {
 	MayDeploy      bool
 	HasServer      bool
 	Version        string
-	// Path is that of the page, with its query.
+	// Path is the path of the page, with its query.
 	Path string
 }
 

@@ -81,7 +81,7 @@ func who(user, host string) string {
 	return display.Escape(user)
 }
 
-// status is what the page of a run begins with.
+// status is the first part of a run's page.
 type status struct {
 	Run       *run
 	Stack     string

@@ -146,7 +146,7 @@ func (s *Server) run(w *workspace.Workspace, stack, id string) (*page, error) {
 		Run: r, Stack: stack, Took: took, Mine: s.deploys.has(id), Left: v.left, Deletions: deletions(v.phases), Packs: v.packs,
 	}
 	p.add(section{ID: "status", Parts: []part{s.render("run-status", "div", "panel", head.write)}})
-	for n := max(2, len(v.phases)) - 1; n >= 0; n-- { // what is done is above its plan
+	for n := max(2, len(v.phases)) - 1; n >= 0; n-- { // executions are above their plans
 		if n < len(v.phases) {
 			p.add(s.steps(stack, n, v.phases[n], r))
 		} else {
@@ -229,7 +229,7 @@ func unchanged(ph *phase) int {
 	return ph.Summary.Changes.Same
 }
 
-// chart draws the timeline of what was done, or of the plan. It is nil before the first step.
+// chart draws the timeline of the execution, or of the plan. It is nil before the first step.
 func (s *Server) chart(v *view, r *run) *part {
 	if len(v.phases) == 0 {
 		return nil

@@ -153,7 +153,7 @@ func serverState(state runapi.State) string {
 	return string(state)
 }
 
-// decisions are what the page of a run offers, by its state: what the API calls them, with what the button says.
+// decisions are the decisions that a run's page offers in its state: their names in the API, with the texts of the buttons.
 func decisions(state runapi.State) [][2]string {
 	cancel := [2]string{"cancel", "Cancel"}
 	switch state {
@@ -169,7 +169,7 @@ func decisions(state runapi.State) [][2]string {
 	return nil
 }
 
-// serveDecision tells the server what is to become of a run, and leads to its page. The server says who may decide.
+// serveDecision sends a decision about a run to the server, and leads to the run's page. The server says who may decide.
 func (s *Server) serveDecision(w http.ResponseWriter, r *http.Request) {
 	id, decision := r.PathValue("run"), r.PostFormValue("decision")
 	path := "/v1/runs/" + url.PathEscape(id) + "/" + decision

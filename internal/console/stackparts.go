@@ -59,7 +59,7 @@ func (l *stackLine) write(m *markup) {
 	m.lastRun(l.Name, l.Latest)
 }
 
-// about is what the page of a stack begins with.
+// about is the first part of a stack's page.
 type about struct {
 	Stack          string
 	Count, Pending int

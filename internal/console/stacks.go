@@ -214,7 +214,7 @@ func drawingOf(g *graphdraw.Graph) (raw, error) {
 	return raw(text), err
 }
 
-// viewBox is that of the first element of an SVG.
+// viewBox matches the viewBox of the first element of an SVG.
 var viewBox = regexp.MustCompile(`^<svg[^>]*viewBox="0 0 ([0-9.]+) ([0-9.]+)"`)
 
 // run is a deployment in a list.
@@ -251,7 +251,7 @@ func (r *run) When() time.Time {
 	return r.Start
 }
 
-// Did counts what was done.
+// Did counts the steps taken.
 func (r *run) Did() string {
 	c := r.changes()
 	if c == nil {

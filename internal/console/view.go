@@ -13,7 +13,7 @@ import (
 	"github.com/husk-dev/husk/internal/display/timeline"
 )
 
-// view is what is known of a run from its record, which it follows.
+// view is the state of a run according to its record, which it follows.
 type view struct {
 	mu     sync.Mutex
 	reader *runlog.Reader
@@ -47,7 +47,7 @@ type row struct {
 	Subject string
 	URN     urn.URN
 	Op      engine.Op
-	// Did says in words what is done or was done.
+	// Did names the operation in words.
 	Did     string
 	State   string // running, done, failed
 	Began   time.Time
@@ -58,7 +58,7 @@ type row struct {
 	Cost    *engine.StepCost
 }
 
-// message is what Husk or a provider has said.
+// message is a message of Husk or a provider.
 type message struct{ Severity, Who, About, Text string }
 
 // maxMessages bounds the messages of a page.
@@ -68,7 +68,7 @@ func newView(reader *runlog.Reader, start time.Time) *view {
 	return &view{reader: reader, start: start}
 }
 
-// follow reads what was added to the record. The caller holds the lock.
+// follow reads the additions to the record. The caller holds the lock.
 func (v *view) follow() error {
 	entries, err := v.reader.Next()
 	for i := range entries {

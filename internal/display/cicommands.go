@@ -87,7 +87,7 @@ func leading(line string) int {
 	return n
 }
 
-// colour is what [Style] writes.
+// colour matches the escapes that [Style] writes.
 var colour = regexp.MustCompile(`^\x1b\[[0-9;]*m`)
 
 // groupCommand returns the escape of the first character of a line that begins with a command of Buildkite.

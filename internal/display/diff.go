@@ -40,8 +40,8 @@ func reasonOf(s engine.StepInfo) string {
 	}
 }
 
-// differences returns lines for each property that differs. Texts of several lines are compared line by line, and those
-// that hold JSON, YAML, or base64 by what they hold. Of values beyond a bound the part is shown where they differ.
+// differences returns lines for each property that differs. Texts of several lines are compared line by line, and texts that hold
+// JSON, YAML, or base64 by their contents. Of values beyond a bound the part is shown where they differ.
 func differences(style Style, s engine.StepInfo) string {
 	return differencesBelow(style, slices.Concat(s.Diff, s.Inputs), indent)
 }
@@ -134,7 +134,7 @@ func differingTexts(style Style, before, after string) (kind string, lines []str
 	return "", comparedLines(style, old, new)
 }
 
-// boundedLines returns lines, without those that are too many.
+// boundedLines returns lines up to a maximum.
 func boundedLines(style Style, lines []string) []string {
 	if more := len(lines) - maxDiffLines; more > 0 {
 		return append(lines[:maxDiffLines:maxDiffLines], style.faint(fmt.Sprintf("… and %d more lines, which --json has", more)))

@@ -20,8 +20,8 @@ type Display interface {
 	Close(err error)
 }
 
-// failures returns the parts of an error that are shown one by one: the members of joined errors, each
-// once, without those that only say that others came before.
+// failures returns the parts of an error that are shown one by one: the members of joined errors, each once, without errors that
+// only refer to earlier ones.
 func failures(err error) []error {
 	var out []error
 	seen := map[string]bool{}
@@ -50,7 +50,7 @@ func failures(err error) []error {
 	return kept
 }
 
-// joined returns the members of an error that is only their list, such as that of errors.Join.
+// joined returns the members of an error that is only their list, such as one of errors.Join.
 func joined(err error) ([]error, bool) {
 	list, ok := err.(interface{ Unwrap() []error })
 	if !ok {

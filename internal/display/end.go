@@ -21,7 +21,7 @@ func (t *Text) Close(err error) {
 	defer t.mu.Unlock()
 	clear(t.running)
 	t.status = ""
-	t.print("") // what is not written yet, in place of the live lines
+	t.print("") // pending output, in place of the live lines
 
 	showOutputs := t.outputs != nil && err == nil
 	if showOutputs {

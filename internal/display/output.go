@@ -16,8 +16,8 @@ import (
 	"github.com/husk-dev/husk/internal/base/printable"
 )
 
-// Output is what a command writes to, such as standard output. Its Write, for people, hides known secrets
-// and defuses commands to services that read the output. It is safe for concurrent use.
+// Output is the destination of a command's output, such as standard output. Its Write, for people, hides known secrets and
+// defuses commands to services that read the output. It is safe for concurrent use.
 type Output struct {
 	out     io.Writer
 	secrets *redact.Secrets
@@ -93,7 +93,7 @@ func (o *Output) OnGone(f func()) {
 	}
 }
 
-// File returns the file of the output, nil if the output is no file.
+// File returns the file of the output, nil if the output is not a file.
 func (o *Output) File() *os.File {
 	file, _ := o.out.(*os.File)
 	return file

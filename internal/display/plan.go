@@ -41,11 +41,11 @@ type planned struct {
 	// needs are the resources whose changes come first.
 	needs        []urn.URN
 	begun, ended bool
-	// open counts the changes below a component that have not ended, and below those that there are.
+	// open counts the unfinished changes below a component, and below all of them.
 	open, below int
 }
 
-// progress is how far the execution of a plan is. The zero value is that of no plan.
+// progress is how far the execution of a plan is. The zero value stands for no plan.
 type progress struct {
 	order []*planned
 	byURN map[urn.URN]*planned
@@ -53,13 +53,13 @@ type progress struct {
 	components map[urn.URN]engine.StepInfo
 	// first is the first of order that may not have begun.
 	first int
-	// ended and failed count the changes that did, building those that are not deletions and have not ended.
+	// ended and failed count the changes that did. building counts the unfinished changes that are not deletions.
 	ended, failed, building int
 	// destroys is set if all that is planned is the end of the stack.
 	destroys bool
 }
 
-// newProgress returns the progress of a plan of which nothing was done, that of no plan for nil.
+// newProgress returns the progress of a plan before its execution, or the zero value for nil.
 func newProgress(p *Plan) *progress {
 	g := &progress{byURN: make(map[urn.URN]*planned), components: make(map[urn.URN]engine.StepInfo)}
 	if p == nil {

@@ -10,15 +10,15 @@ import (
 	"github.com/husk-dev/husk/engine"
 )
 
-// PlannedStep is what a saved plan says of a resource that it changes.
+// PlannedStep is the change of a resource in a saved plan.
 type PlannedStep struct {
 	URN urn.URN   `json:"urn"`
 	Op  engine.Op `json:"op"`
-	// Inputs are those of the program, with secrets masked; nil for what is deleted.
+	// Inputs are the program's inputs, with secrets masked; nil for a deletion.
 	Inputs map[string]any `json:"inputs,omitempty"`
 }
 
-// PlannedSteps returns the changes of a plan: by URN, and what is deleted or replaced at the end.
+// PlannedSteps returns the changes of a plan by URN, with deletions and replacements at the end.
 func PlannedSteps(p *engine.Plan) []PlannedStep {
 	var steps []PlannedStep
 	for u, r := range p.Resources {

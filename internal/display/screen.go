@@ -69,7 +69,7 @@ const (
 	wrapOff     = "\x1b[?7l" // a line that is too long is cut, whatever widths its characters have
 	wrapOn      = "\x1b[?7h"
 	cursorUpFmt = "\r\x1b[%dA"
-	// begin and end a drawing that terminals show at once; those that do not know it ignore it.
+	// begin and end a drawing that terminals show at once; other terminals ignore it.
 	beginUpdate = "\x1b[?2026h"
 	endUpdate   = "\x1b[?2026l"
 )

@@ -25,8 +25,8 @@ const maxStructure = 1 << 20
 // maxYAML is the size in bytes up to which a text is read as YAML, which takes some hundred times as much.
 const maxYAML = 256 << 10
 
-// inside compares what two texts hold: JSON, YAML, or base64 of one of them or of text. It returns what that is, and a line
-// for each difference; an empty kind if they do not hold the same kind of thing.
+// inside compares the contents of two texts: JSON, YAML, or base64 of one of them or of text. It returns the kind of contents,
+// and a line for each difference; an empty kind if they do not hold the same kind of thing.
 func inside(style Style, old, new string) (kind string, lines []string) {
 	if len(old) > maxStructure || len(new) > maxStructure {
 		return "", nil
@@ -189,7 +189,7 @@ func (c *comparison) remove(path string, v any) {
 
 func (c *comparison) line(text string) { c.lines = append(c.lines, text) }
 
-// asMap returns a mapping by the text of its keys, nil for other values. YAML has keys that are no text.
+// asMap returns a mapping by the text of its keys, nil for other values. YAML has keys that are not text.
 func asMap(v any) map[string]any {
 	switch v := v.(type) {
 	case map[string]any:

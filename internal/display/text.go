@@ -29,9 +29,9 @@ type Options struct {
 // LogLevels are the severities of messages, the least first.
 var LogLevels = []string{"debug", "info", "warning", "error"}
 
-// Text shows events to people: a line for each resource that changed, and errors and counts at the end.
-// On a terminal, what runs and what waits are a tree of live lines below. Events do not wait for the terminal: what is
-// written there is collected, and written ten times in a second.
+// Text shows events to people: a line for each resource that changed, and errors and counts at the end. On a terminal, running
+// and waiting steps are a tree of live lines below. Events do not wait for the terminal: their output is collected, and written
+// ten times a second.
 type Text struct {
 	options Options
 	style   Style
@@ -51,7 +51,7 @@ type Text struct {
 	status    string // progress, until the next
 	// preparing has the start of each preparation that takes a while.
 	preparing map[string]time.Time
-	// acting has the start of each action that runs, and after the lines of those that ran after a step.
+	// acting has the start of each running action, and after the lines of actions that ran after a step.
 	acting  map[string]time.Time
 	after   map[urn.URN][]string
 	told    bool // a line was shown below the first one
@@ -110,7 +110,7 @@ func (t *Text) tick() {
 	}
 }
 
-// at shows how long steps have been running, and what was not written yet.
+// at shows how long steps have been running, and the pending output.
 func (t *Text) at(now time.Time) {
 	if t.screen.size == nil {
 		t.mu.Lock()
@@ -346,7 +346,7 @@ func (t *Text) showPreparing(e engine.Preparing, now time.Time) {
 	}
 }
 
-// live returns the live lines: the tree of what runs and waits, actions, preparations, and the last progress.
+// live returns the live lines: the tree of running and waiting steps, actions, preparations, and the last progress.
 func (t *Text) live(now time.Time) []string {
 	columns, rows := t.screen.size()
 	lines := t.liveTree(now, columns, mostLive(rows))

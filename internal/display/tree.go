@@ -18,8 +18,8 @@ type row struct {
 	children []*row
 }
 
-// liveTree returns the lines of the resources that are being changed, longest first, and of those that wait, each
-// below its components. There are most lines at most.
+// liveTree returns the lines of the resources that are being changed, longest first, and of waiting ones, each below its
+// components. There are most lines at most.
 func (t *Text) liveTree(now time.Time, columns, most int) []string {
 	running := t.longest()
 	if len(running) == 0 && t.progress.first == len(t.progress.order) {

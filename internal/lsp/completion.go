@@ -395,7 +395,7 @@ func (c *completer) functions(ctx context.Context, prefix string, isAction bool)
 	}
 }
 
-// reference adds what can stand in ${...} behind what is written of it.
+// reference adds completions for the written part of a ${...}.
 func (c *completer) reference(ctx context.Context, written string) {
 	cut := strings.LastIndexAny(written, ".[")
 	c.cursor.from = c.cursor.at - len(written[cut+1:])
@@ -430,7 +430,7 @@ func (c *completer) reference(ctx context.Context, written string) {
 	}
 }
 
-// pulumiName is what programs call the deployment by.
+// pulumiName is the name of the deployment in programs.
 const pulumiName = "pulumi"
 
 // referable adds the names that expressions may begin with.

@@ -52,10 +52,10 @@ func newCursor(d *document, p position) *cursor {
 	return c
 }
 
-// before returns what is on the line before the word.
+// before returns the text on the line before the word.
 func (c *cursor) before() string { return c.document.line(c.line)[:c.from] }
 
-// reference returns what is written of a ${ before the cursor, and whether there is one.
+// reference returns the written part of a ${ before the cursor, and whether there is one.
 func (c *cursor) reference() (written string, ok bool) {
 	before := c.document.line(c.line)[:c.at]
 	open := strings.LastIndex(before, "${")
@@ -69,7 +69,7 @@ func (c *cursor) reference() (written string, ok bool) {
 }
 
 // place returns where the word at the cursor stands. A tree of the text with a marker in its place tells it, because an
-// unfinished word is often no YAML. It is nil if that is no YAML either.
+// unfinished word is often not valid YAML. It is nil if the marked text is not valid either.
 func (c *cursor) place() *place {
 	line := c.document.line(c.line)
 	before, after := line[:c.from], line[c.to:]
@@ -144,7 +144,7 @@ func (c *cursor) openBrackets(before string) (open []byte) {
 	return open
 }
 
-// scanBrackets adds to the open brackets those that a line opens, and takes off those that it closes. Outside of brackets,
+// scanBrackets adds the brackets that a line opens to the open ones, and removes the ones that it closes. Outside of brackets,
 // only those count with which a value begins.
 func scanBrackets(line string, open []byte) []byte {
 	quote := byte(0)

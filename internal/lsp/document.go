@@ -157,7 +157,7 @@ func pathToURI(path string) string {
 	return (&url.URL{Scheme: "file", Path: path}).String()
 }
 
-// uriToPath returns the path of a file, empty for what is no file.
+// uriToPath returns the path of a file, empty for a URI that is not a file's.
 func uriToPath(uri string) string {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" {

@@ -26,7 +26,7 @@ func newDraining(c channel.Channel) *draining {
 	return d
 }
 
-// envelope is what separates requests, notifications, and answers.
+// envelope has the fields that distinguish requests, notifications, and answers.
 type envelope struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`

@@ -51,7 +51,7 @@ func (s *server) codeActions(ctx context.Context, p rangeParams) ([]codeAction, 
 	return out, nil
 }
 
-// correction returns the edit that writes what a diagnostic suggests in the place of what is there.
+// correction returns the edit that replaces a text by the suggestion of a diagnostic.
 func (d *document) correction(f published) (textEdit, bool) {
 	meant := f.Suggestion()
 	if meant == "" {
@@ -69,7 +69,7 @@ func (d *document) correction(f published) (textEdit, bool) {
 	if rest, ok := strings.CutPrefix(written, "fn::"); ok && !strings.HasPrefix(meant, "fn::") {
 		from, written = from+len("fn::"), rest
 	}
-	// The summary names what is wrong, by itself or as the end of a path.
+	// The summary names the faulty text, by itself or as the end of a path.
 	if written == "" || !strings.Contains(f.Summary, written+`"`) && !strings.Contains(f.Summary, written+" ") || written == meant {
 		return textEdit{}, false
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/husk-dev/husk/internal/workspace/projectschema"
 )
 
-// hover explains what is at a position.
+// hover explains the text at a position.
 func (s *server) hover(ctx context.Context, p positionParams) (*hoverResult, error) {
 	path := uriToPath(p.TextDocument.URI)
 	v := s.view(ctx, path)

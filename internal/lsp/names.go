@@ -196,8 +196,7 @@ func (v *view) function(ctx context.Context, token string) *schema.Function {
 	return p.ResolveFunction(token)
 }
 
-// typeOf returns the type of what a name and a path stand for, nil if it is not known. seen bounds variables that name
-// each other.
+// typeOf returns the type of the value of a name and a path, nil if it is unknown. seen bounds variables that name each other.
 func (v *view) typeOf(ctx context.Context, name string, path property.Path, seen int) *schema.Type {
 	d := v.names.declared(name, false)
 	if d == nil || seen > maxVariables {

@@ -13,8 +13,8 @@ type position struct {
 	Character int `json:"character"`
 }
 
-// UnmarshalJSON implements [json.Unmarshaler]. It refuses what is no place in any document. One behind the end of a line, or
-// of the document, is that end (see [document.within]).
+// UnmarshalJSON implements [json.Unmarshaler]. It refuses numbers that cannot be a place in a document. One behind the end of a
+// line, or of the document, is that end (see [document.within]).
 func (p *position) UnmarshalJSON(data []byte) error {
 	var given struct{ Line, Character *int64 }
 	if err := json.Unmarshal(data, &given); err != nil {
@@ -77,7 +77,7 @@ type documentParams struct {
 type positionParams struct {
 	TextDocument textDocument `json:"textDocument"`
 	Position     position     `json:"position"`
-	// NewName is that of a rename.
+	// NewName is the new name of a rename.
 	NewName string `json:"newName"`
 	Context struct {
 		IncludeDeclaration bool `json:"includeDeclaration"`

@@ -27,7 +27,7 @@ import (
 
 // Options say how a server works.
 type Options struct {
-	// Version is that of Husk.
+	// Version is Husk's version.
 	Version string
 	// Stack is the stack whose configuration is used, empty for the selected one.
 	Stack string
@@ -141,7 +141,7 @@ func (s *server) methods() handler.Map {
 // ignored takes a notification that has no meaning here.
 var ignored = func(context.Context, *jrpc2.Request) (any, error) { return nil, nil }
 
-// allowance is what short parameters may take in memory besides a multiple of their size, in bytes.
+// allowance is the memory that short parameters may take besides a multiple of their size, in bytes.
 const allowance = 64 << 10
 
 // answer returns the handler of a request.
@@ -198,7 +198,7 @@ func (s *server) initialize(_ context.Context, p initializeParams) (initializeRe
 	}, nil
 }
 
-// tellProgress tells the editor what is being built or compiled, until the context ends.
+// tellProgress reports builds and compilations to the editor, until the context ends.
 func (s *server) tellProgress(ctx context.Context) {
 	for {
 		var p engine.Preparing
@@ -221,7 +221,7 @@ func (s *server) tellProgress(ctx context.Context) {
 			}
 			value = map[string]any{"kind": "begin", "title": "Husk: " + token}
 		}
-		_ = s.rpc.Notify(ctx, "$/progress", map[string]any{"token": token, "value": value}) // the session's end is that of Wait
+		_ = s.rpc.Notify(ctx, "$/progress", map[string]any{"token": token, "value": value}) // Wait returns the session's end
 	}
 }
 
@@ -278,7 +278,7 @@ func (s *server) saved(none) {
 	}
 }
 
-// change makes a document what the editor says, nil for what is on disk.
+// change replaces a document by the editor's text, or by the file on disk if d is nil.
 func (s *server) change(path string, d *document) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -358,7 +358,7 @@ func (s *server) checkAll(ctx context.Context) {
 	}
 }
 
-// check checks a project and publishes what is wrong, unless a document has changed by then.
+// check checks a project and publishes its mistakes, unless a document has changed by then.
 func (s *server) check(ctx context.Context, dir string) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -381,7 +381,7 @@ func (s *server) check(ctx context.Context, dir string) {
 	s.publish(dir, v, ds)
 }
 
-// publish tells the editor what is wrong with each file of a project. The caller holds the lock.
+// publish sends the editor the mistakes in each file of a project. The caller holds the lock.
 func (s *server) publish(dir string, v *view, ds source.Diagnostics) {
 	found := map[string][]published{}
 	documents := map[string]*document{}
@@ -400,7 +400,7 @@ func (s *server) publish(dir string, v *view, ds source.Diagnostics) {
 		return documents[path]
 	}
 	for path := range s.found[dir] {
-		found[path] = nil // what was wrong with it is no more
+		found[path] = nil // its mistakes are gone
 	}
 	for path := range s.open {
 		if s.projectDir(path) == dir {
@@ -425,7 +425,7 @@ func (s *server) publish(dir string, v *view, ds source.Diagnostics) {
 			shown.Message = s.options.Secrets.In(shown.Message)
 			params.Diagnostics = append(params.Diagnostics, *shown)
 		}
-		_ = s.rpc.Notify(context.Background(), "textDocument/publishDiagnostics", params) // the session's end is that of Wait
+		_ = s.rpc.Notify(context.Background(), "textDocument/publishDiagnostics", params) // Wait returns the session's end
 		if found[path] == nil && s.open[path] == nil {
 			delete(found, path)
 		}

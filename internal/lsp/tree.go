@@ -12,7 +12,7 @@ import (
 	"github.com/husk-dev/husk/internal/workspace/projectschema"
 )
 
-// tree is the syntax tree of a document. Blocks that are no YAML are left out of it.
+// tree is the syntax tree of a document. Blocks that are not valid YAML are left out of it.
 type tree struct {
 	*document
 	// file is the text without the blocks that are left out. Its lines are those of the document.

@@ -127,8 +127,8 @@ func (v *view) tree(path string) *tree {
 	return nil
 }
 
-// Package implements [yamlprogram.Schemas]. If the project file has mistakes, a package that it does not list is no mistake
-// of the program.
+// Package implements [yamlprogram.Schemas]. If the project file has mistakes, an unlisted package does not count as a mistake of
+// the program.
 func (v *view) Package(ctx context.Context, pkg program.Package) (*schema.Package, error) {
 	s, err := v.packages.schema(ctx, v.project, pkg)
 	if errors.Is(err, yamlprogram.ErrUnknownPackage) && (v.problems.HasErrors() || len(v.file.mistakes) > 0) {

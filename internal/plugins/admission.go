@@ -20,9 +20,9 @@ import (
 	"github.com/husk-dev/husk/internal/registry"
 )
 
-// A trust policy says who must have signed a module: that of the project, and that of whoever runs husk here, which
-// projects cannot weaken. The host asks about each module by its digest before it compiles it, and gets a yes only for
-// what was admitted before, so that no way to a module leads past the policies.
+// A trust policy says who must have signed a module. The project has one, and the operator of this machine, whose policy projects
+// cannot weaken. The host asks about each module by its digest before it compiles it, and gets a yes only for admitted modules,
+// so no way to a module leads past the policies.
 
 // policyVariable names a file with the policy of whoever runs husk here.
 const policyVariable = "HUSK_TRUST_POLICY"
@@ -141,7 +141,7 @@ func ReadPublicKey(s program.TrustedSigner, read func(name string) ([]byte, erro
 // errNotAdmitted is a fault of this package: a module is loaded that was not asked about.
 var errNotAdmitted = errors.New("the trust policy was not asked about this module")
 
-// known is what the host asks.
+// known answers the host.
 func (a *admission) known(_, digest string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -211,7 +211,7 @@ func (p *Plugins) warnOnce(key, message string) {
 	}
 }
 
-// check asks one policy. Signatures that were kept are used first, then those that were vendored: both need no network.
+// check asks one policy. It uses kept signatures first, then vendored ones: both need no network.
 func (p *Plugins) check(ctx context.Context, policy namedPolicy, o origin, digest string) (trust.Signer, error) {
 	client, err := p.registry()
 	if err != nil {
@@ -368,7 +368,7 @@ func (p *Plugins) admitFile(ctx context.Context, path, digest string, from origi
 	}
 	root := p.rootOf(path)
 	if info, err := root.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return err // what is neither a file nor a directory is not loaded
+		return err // only files and directories are loaded
 	}
 	is, err := p.digestOf(root, path)
 	if err != nil {
@@ -405,7 +405,7 @@ func (p *Plugins) admitBuilt(ctx context.Context, from origin, wasm []byte) erro
 	if p.admission.known("", digest) == nil {
 		return nil
 	}
-	from.path = "" // its signatures, if there are any, are of what lies there
+	from.path = "" // its signatures, if there are any, belong to the file there
 	_, err := p.admit(ctx, from, digest)
 	return err
 }

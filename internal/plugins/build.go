@@ -49,8 +49,8 @@ func (p *Plugins) buildFrom(ctx context.Context, dir string, from origin) (*Buil
 	return &Built{Manifest: m.Manifest, Bytes: stamped, Digest: DigestPrefix + hex.EncodeToString(sum[:])}, nil
 }
 
-// BuildsTheSame reports whether the source in a directory makes a module a second time: in a copy of its Go module at
-// another place, unless that refers to what is beside it.
+// BuildsTheSame reports whether the source in a directory makes a module a second time: in a copy of its Go module at another
+// place, unless that refers to files beside it.
 func (p *Plugins) BuildsTheSame(ctx context.Context, dir string, wasm []byte) (bool, error) {
 	elsewhere, err := os.MkdirTemp("", "husk-build-*")
 	if err != nil {

@@ -114,7 +114,7 @@ func WitnessKey() []byte {
 	return key
 }
 
-// readWitnessKey returns nil for a file that others can read, or that is no key.
+// readWitnessKey returns nil for a file that others can read, or that has no key.
 func readWitnessKey(path string) ([]byte, error) {
 	info, err := os.Lstat(path)
 	if err != nil {

@@ -16,12 +16,12 @@ import (
 	"github.com/husk-dev/husk/internal/registry"
 )
 
-// A provider in a repository of git is built from source. The lock pins the commit and the digest of what was built, so that
-// another machine builds the same, or says that it does not.
+// A provider in a repository of git is built from source. The lock pins the commit and the digest of the module, so another
+// machine builds the same module or reports a difference.
 
 var commitSyntax = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 
-// Fetch returns the file of a module that a lock pins: what is in a repository of git is built, and other modules are received.
+// Fetch returns the file of a module that a lock pins: sources in git are built, and other modules are received.
 func (p *Plugins) Fetch(ctx context.Context, client *registry.Client, from registry.Source, locked *lockfile.Provider) (string, error) {
 	release := registry.Release{Version: locked.Version, Digest: locked.Digest, Size: locked.Size, Manifest: locked.Manifest}
 	path, err := client.Fetch(ctx, from, release)

@@ -81,7 +81,7 @@ func (p *Plugins) WriteLearned(file string) error {
 			if text.Capability == grant.NameFS {
 				var ok bool
 				if text.Scope, ok = p.directoryOf(granted.FS, text.Scope); !ok {
-					continue // a directory above those that are granted, which needs no grant
+					continue // a directory above granted ones, which needs no grant
 				}
 			}
 			texts = append(texts, text)

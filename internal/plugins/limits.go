@@ -132,7 +132,7 @@ func (l limits) set(limit Limit) {
 	l[limit.Provider][limit.Name] = limit.Value
 }
 
-// memoryLimit is the one limit of which the host needs the largest.
+// memoryLimit is the one limit whose largest value the host needs.
 const memoryLimit = string(limit.Memory)
 
 // configure gives a host the limits of all providers, and the largest memory limit of any provider.
@@ -155,7 +155,7 @@ func (l limits) configure(c host.Config) host.Config {
 func (p *Plugins) Evaluation() budget.Limits { return p.limits.evaluation(p.project) }
 
 // EvaluationOf returns the limits of the evaluation of a project's program, with limits of the command, without opening its
-// plugins. Also with an error, which is about limits that cannot be used, there are those that can.
+// plugins. If some limits cannot be used, it returns an error and the other limits.
 func EvaluationOf(project *program.Project, given []Limit) (budget.Limits, error) {
 	l, err := limitsOf(project, given)
 	return l.evaluation(project), err

@@ -22,7 +22,7 @@ type Module struct {
 	config host.Config
 }
 
-// Info returns what is known of the module without running it.
+// Info describes the module without running it.
 func (m *Module) Info() host.Info { return m.module.Info }
 
 // Bytes returns the module's file.

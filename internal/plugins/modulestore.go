@@ -57,7 +57,7 @@ func (p *Plugins) hasModule(ctx context.Context, digest string) (bool, error) {
 		return HasModule(p.options.Modules, digest), nil
 	}
 	if _, err := moduleFile(p.options.Modules, digest); err != nil {
-		return false, nil // the caller says what is wrong with the name
+		return false, nil // the caller reports the mistake in the name
 	}
 	content, err := p.options.Shared.Get(ctx, digest)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -193,9 +193,9 @@ func (p *Plugins) endClaims() error {
 	return claims.end()
 }
 
-// CollectModules removes kept modules that no state names, if this run has kept another. inUse returns the digests
-// that all states name, including that of this run. Other runs read no state but their own: what a destroy leaves
-// is removed with the stack, or by the next run that keeps a module.
+// CollectModules removes kept modules that no state names, if this run has kept another. inUse returns the digests that all
+// states name, including this run's. Other runs read no state but their own: what a destroy leaves is removed with the stack, or
+// by the next run that keeps a module.
 func (p *Plugins) CollectModules(inUse func() (map[string]bool, error)) error {
 	if !p.kept.Load() {
 		return nil

@@ -25,7 +25,7 @@ type Native struct {
 // errNativeRecords is the error for a deployment with a native provider: its state would name a module that did not make it.
 var errNativeRecords = errors.New("a native provider only serves previews: a deployment records which module made a resource, and none did")
 
-// native returns the native provider if it is that of a package, and nil otherwise.
+// native returns the native provider of a package, and nil if it has none.
 func (p *Plugins) native(ctx context.Context, name, version string) (abi.Provider, error) {
 	if p.options.Native == nil {
 		return nil, nil

@@ -114,5 +114,5 @@ func (p Places) remedy() string {
 var errNoCache = errors.New("it is Go source, and there is no cache directory to build it in: set " + cacheVariable +
 	", or name a .wasm file that \"husk provider build\" made elsewhere")
 
-// Ports returns the directory of what ports of providers are built from, empty for none.
+// Ports returns the directory of the sources that ports of providers are built from, empty for none.
 func (p Places) Ports() string { return p.below("ports") }

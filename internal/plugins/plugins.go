@@ -81,8 +81,7 @@ type Options struct {
 	Audit func(host.AuditEvent)
 	// Learn collects what providers use, for [Plugins.WriteLearned].
 	Learn bool
-	// Stop, once closed, ends what is being fetched, built, or compiled, with [engine.ErrStopped]. Modules that are loaded
-	// can be used on.
+	// Stop, once closed, ends fetching, building, and compiling with [engine.ErrStopped]. Modules that are loaded can be used on.
 	Stop <-chan struct{}
 	// Events receives logs and output of providers as [engine.Diagnostic], and builds and compilations
 	// that take long as [engine.Preparing]; nil for nobody. It may be called concurrently.
@@ -119,9 +118,9 @@ type Plugins struct {
 	// nativeConfig is the configuration of the native provider, nil before it has one.
 	nativeConfig *property.Map
 	claims       *claims // nil for none
-	// used is what Used returns.
+	// used is the result of Used.
 	used []string
-	// natives are the plugins that run without a sandbox, and warned has the names of those that were told of.
+	// natives are the plugins that run without a sandbox, and warned has the names in past warnings.
 	natives []NativePlugin
 	warned  map[string]bool
 	// policies are closed with the plugins.
@@ -264,7 +263,7 @@ func (p *Plugins) Load(ctx context.Context, spec engine.PackageSpec) (abi.Provid
 	return engineProvider(p.mappedProvider(ctx, declared, module, spec.EnvVarMappings))
 }
 
-// grantedProvider makes a provider to ask what it is, with the grants of the project.
+// grantedProvider makes a provider for questions about itself, with the grants of the project.
 func (p *Plugins) grantedProvider(ctx context.Context, declared *program.ProviderPlugin, module *Module) (*host.Provider, error) {
 	grants, err := p.grants(declared)
 	if err != nil {

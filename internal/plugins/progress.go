@@ -9,7 +9,7 @@ import (
 	"github.com/husk-dev/husk/host"
 )
 
-// slowAfter is the time after which the user is told what is being built or compiled.
+// slowAfter is the time after which the user sees a build or compilation.
 const slowAfter = 500 * time.Millisecond
 
 // The values of [engine.Preparing.Doing].

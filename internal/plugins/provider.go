@@ -96,7 +96,7 @@ func severity(l slog.Level) string {
 // MadePackage is a package as a project can declare it.
 type MadePackage struct {
 	program.Package
-	// Version is that of the package itself.
+	// Version is the version of the package itself.
 	Version string
 }
 

@@ -34,7 +34,7 @@ type place struct {
 // placeOf returns the place that HOST or HOST/NAMESPACE names.
 func placeOf(text string) place {
 	host, namespace, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(text, "oci://"), "/"), "/")
-	u := &url.URL{Scheme: "https", Host: orasregistry.Reference{Registry: host}.Host()} // that of Docker Hub has another name
+	u := &url.URL{Scheme: "https", Host: orasregistry.Reference{Registry: host}.Host()} // Docker Hub's host has another name
 	if hostname.IsThisMachine(u.Hostname()) {
 		u.Scheme = "http" // without TLS
 	}
@@ -127,7 +127,7 @@ func (r *reach) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// isTold reports whether a URL is that of the tokens of a registry.
+// isTold reports whether a URL issues the tokens of a registry.
 func (r *reach) isTold(asked string, u *url.URL) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -86,8 +86,8 @@ func (p *Plugins) refuseUnsandboxed(what string) error {
 	return fmt.Errorf("%s, and a project that is not trusted may have only modules: list a .wasm file of the project, or the source of a published module", what)
 }
 
-// checkUntrusted returns an error for a grant that a project which is not trusted may not have. given are the grants
-// so far, the last of which is that of the text.
+// checkUntrusted returns an error for a grant that a project which is not trusted may not have. given are the grants so far. The
+// text's grant is the last.
 func (p *Plugins) checkUntrusted(written program.Grant, given host.Grants) error {
 	if !p.untrusted() {
 		return nil
@@ -98,7 +98,7 @@ func (p *Plugins) checkUntrusted(written program.Grant, given host.Grants) error
 		if dir.Within == "" {
 			return errors.New("the project is not trusted: it may have only directories of its own")
 		}
-		// Who grants what is withheld by its name gets it, and this is not for a stranger to do.
+		// Naming a withheld file grants it, which a stranger must not do.
 		withheld, err := confined.Withhold(given.Withheld...)
 		if err != nil {
 			return err
@@ -124,7 +124,7 @@ func (p *Plugins) checkUntrusted(written program.Grant, given host.Grants) error
 }
 
 // withheld returns the files that no grant of a directory above them covers. In a project that is not trusted these are also the
-// repositories that it came with, and all of what Husk keeps, whatever the options say.
+// repositories that it came with, and all of .husk, whatever the options say.
 func (p *Plugins) withheld() []string {
 	all := slices.Concat(p.project.OwnFiles(), p.options.Places.ownFiles(), p.options.Withheld)
 	if p.untrusted() {
@@ -136,7 +136,7 @@ func (p *Plugins) withheld() []string {
 	return all
 }
 
-// toLook returns the grants of a provider that is only asked what it is. One of a project that is not trusted has none: whoever
+// toLook returns the grants of a provider that is only asked about itself. One of a project that is not trusted has none: whoever
 // opens the project, in an editor for instance, has not decided to run it.
 func (p *Plugins) toLook(g host.Grants) host.Grants {
 	if !p.untrusted() || p.options.Runs {

@@ -125,7 +125,7 @@ func packageVersion(version string) string {
 // providerPrefix begins the names of programs that are providers.
 var providerPrefix = regexp.MustCompile(`^(terraform-provider|pulumi-resource|pulumi)-`)
 
-// packageName returns the name of the package: that of the program or the module.
+// packageName returns the name of the package: the program's or the module's name.
 func (w *build) packageName() string {
 	base := path.Base(w.main)
 	if !providerPrefix.MatchString(base) {

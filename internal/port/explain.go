@@ -21,7 +21,7 @@ type FailedPackage struct {
 	Path string
 	// Module is its module with the version, empty for the provider's own packages.
 	Module string
-	// Output is what the Go command says, a line each.
+	// Output is the output of the Go command, a line each.
 	Output []string
 	// Chain are the imports by which the main package needs it, from the main package on.
 	Chain []string
@@ -87,7 +87,7 @@ func (e *RefusedError) Error() string {
 	return text + "\nname another proxy in GOPROXY, or the repository itself: GOPROXY=direct"
 }
 
-// refused finds the answer of a proxy that has rules, or that fails. Answers 404 and 410 say that there is no such version.
+// refused finds the answer of a proxy that has rules, or that fails. Answers 404 and 410 mean that the version does not exist.
 var refused = regexp.MustCompile(`reading (https?://\S+?)/@\S+: ((?:40[0-35-9]|42\d|451|5\d\d)\b[^\n]*)(?:\n\s*server response: ([^\n]*))?`)
 
 // refusal returns the refusal of a proxy that is in the output of the Go command, nil if there is none.
@@ -177,7 +177,7 @@ func (w *build) failedPackage(path string, output []string) FailedPackage {
 	return f
 }
 
-// reasons are what outputs of the Go command mean, the most telling first.
+// reasons explain outputs of the Go command, the most telling first.
 var reasons = []struct {
 	output *regexp.Regexp
 	reason string

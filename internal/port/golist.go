@@ -15,8 +15,8 @@ import (
 	"github.com/husk-dev/husk/internal/base/processgroup"
 )
 
-// environment is added to that of the process. It takes away what a user has set for other builds,
-// because the same source must give the same module.
+// environment is added to the environment of the process. It takes away what a user has set for other builds, because the same
+// source must give the same module.
 var environment = []string{
 	"GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GO111MODULE=on", "GOWASM=", "GOEXPERIMENT=", "GODEBUG=",
 }

@@ -9,7 +9,7 @@ import (
 type kind struct {
 	// Name is for people.
 	Name string
-	// serves are packages of which a provider of the kind needs at least one.
+	// serves are packages. A provider of the kind needs at least one of them.
 	serves []string
 	// adapter is the module that turns what such a provider serves into the contract, empty if there is none yet.
 	adapter string
@@ -17,7 +17,7 @@ type kind struct {
 	packages []string
 	// oldest are the versions that modules have at least: with older ones the adapter does not build.
 	oldest map[string]string
-	// served are the modules with the functions that serve. A shim of one hands what is served to the adapter.
+	// served are the modules with the functions that serve. A shim of one hands the served provider to the adapter.
 	served []serving
 	// refusal says why providers of the kind cannot be ported, and what to do instead.
 	refusal string
@@ -46,7 +46,7 @@ const (
 func terraform(name string, serves ...string) kind {
 	return kind{
 		Name: name, serves: serves, adapter: terraformAdapter, packages: []string{"tf5", "tf6"},
-		// Its interface of providers is that of the SDKs before it, too.
+		// SDKs before it have the same interface of providers.
 		oldest: map[string]string{pluginGo: "v0.14.3"}, served: []serving{{module: pluginGo}},
 	}
 }
@@ -88,7 +88,7 @@ var kinds = []kind{
 			"port a version that uses github.com/hashicorp/terraform-plugin-sdk, from autumn 2019 on"},
 }
 
-// kindOf returns the kind of a program, nil if it is no provider.
+// kindOf returns the kind of a program, nil if it is not a provider.
 func kindOf(has func(pkg string) bool) *kind {
 	for i := range kinds {
 		for _, pkg := range kinds[i].serves {
@@ -100,7 +100,7 @@ func kindOf(has func(pkg string) bool) *kind {
 	return nil
 }
 
-// unknownKindError is the error for a program that is no provider.
+// unknownKindError is the error for a program that is not a provider.
 func unknownKindError(shown string) error {
 	var names []string
 	for _, k := range kinds {

@@ -13,7 +13,7 @@ import (
 	"github.com/husk-dev/husk/internal/build/linuxcalls"
 )
 
-// unixPackage is the package of system calls beside that of Go's library.
+// unixPackage is the package of system calls beside the one of Go's library.
 const unixPackage = "golang.org/x/sys/unix"
 
 // compileAll runs the Go command. Packages that do not build are then built as for Linux, until all build: what they call

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// findMain finds the main package that serves a provider: the one that the user names, that of the module's
-// root, or the only one in the module.
+// findMain finds the main package that serves a provider: the one that the user names, the one at the module's root, or the only
+// one in the module.
 func (w *build) findMain(ctx context.Context) error {
 	named := w.options.Main
 	if named == "" {
@@ -28,7 +28,7 @@ func (w *build) findMain(ctx context.Context) error {
 	return w.searchMain(ctx)
 }
 
-// take takes a main package, unless it is no provider. It must be one if the user has named it.
+// take takes a main package, unless it is not a provider. It must be one if the user has named it.
 func (w *build) take(ctx context.Context, dir string, must bool) error {
 	g, err := w.command.graphOf(ctx, w.flags(), dir)
 	if err != nil {

@@ -61,8 +61,8 @@ type mappedField struct {
 	Fields      map[string]mappedField `yaml:"fields" json:"fields,omitempty"`
 }
 
-// published has the mappings of providers of which Pulumi publishes a package with names that do not follow
-// from the rules, by the paths of their modules.
+// published has mappings by the paths of providers' modules. Pulumi publishes packages of these providers with names that do not
+// follow from the rules.
 //
 //go:embed mappings
 var published embed.FS

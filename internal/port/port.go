@@ -24,12 +24,12 @@ type Options struct {
 	Name, Version string
 	// Shims are directories with shims of the user.
 	Shims []string
-	// SDK is a checkout of Husk with the SDK, empty for that of this program.
+	// SDK is a checkout of Husk with the SDK, empty for the SDK of this program.
 	SDK string
 	// Mapping is the path of a file with names that differ from the derived ones. If it is empty, names of a
 	// well-known provider are those of the package that Pulumi publishes.
 	Mapping string
-	// Progress is told what is done next; nil for nobody.
+	// Progress is called before each step; it may be nil.
 	Progress func(Step)
 }
 
@@ -87,7 +87,7 @@ func Port(ctx context.Context, source string, o Options) (*Built, error) {
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the directory for ports: %w", err)
 	}
-	_, _ = portcache.Prune(b.dir, time.Now().Add(-portcache.KeptUnused)) // what stays is removed by the next port
+	_, _ = portcache.Prune(b.dir, time.Now().Add(-portcache.KeptUnused)) // the next port removes the rest
 	b.step("fetching", source)
 	s, err := b.fetch(ctx, source)
 	if err != nil {

@@ -191,7 +191,7 @@ func (w *build) unservedError() error {
 		"Port a newer version of the provider, or update it: go get %s@%s", w.source.shown, selected, served, cmp.Or(w.kind.oldest[served], "latest"))
 }
 
-// shimAll applies shims until no package needs another. tags are those that versions of libraries decide.
+// shimAll applies shims until no package needs another. tags are the build tags that versions of libraries decide.
 func (w *build) shimAll(ctx context.Context, tags []string) error {
 	w.sdkTags = tags
 	for {

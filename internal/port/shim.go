@@ -23,14 +23,14 @@ const shimFile = "shim.yaml"
 
 // shim changes a module in the copy that a build uses, so that its packages build for WebAssembly.
 type shim struct {
-	// Name is that of its directory.
+	// Name is the name of its directory.
 	Name string `yaml:"-"`
 	// Module is the path of the module.
 	Module string `yaml:"module"`
 	// Versions are those of the module that the shim fits, such as ">=1.3.0 <2.0.0"; all if it is empty.
 	Versions string `yaml:"versions"`
-	// Packages are those that need the shim; the module's root if there are none. The shim is used if the
-	// provider needs one of them.
+	// Packages are the packages that need the shim; the module's root if there are none. The shim is used if the provider needs
+	// one of them.
 	Packages []string `yaml:"packages"`
 	// Importers are the only packages whose imports the shim is enough for, unless there are none.
 	Importers []string `yaml:"importers"`
@@ -75,7 +75,7 @@ func builtInShims() ([]*shim, error) {
 	return readShims(dir)
 }
 
-// userShims returns the shims in a directory: the one that it is, or those that it has directories of.
+// userShims returns the shims in a directory: the directory itself, or its subdirectories.
 func userShims(dir string) ([]*shim, error) {
 	var shims []*shim
 	_, err := os.Stat(filepath.Join(dir, shimFile))
@@ -232,7 +232,7 @@ func (s *shim) apply(dir string) error {
 	})
 }
 
-// match returns the files that a pattern names. A name that is no pattern must be there.
+// match returns the files that a pattern names. A name that is not a pattern must exist.
 func (s *shim) match(dir, pattern string) ([]string, error) {
 	matches, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(pattern)))
 	if err != nil {

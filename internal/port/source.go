@@ -24,9 +24,9 @@ import (
 
 // sourceTree is the source of a provider in the cache.
 type sourceTree struct {
-	// root is the directory of its Go module, and main that of the main package below it if it was named.
+	// root is the directory of its Go module, and main the directory of the main package below it if it was named.
 	root, main string
-	// module and version name what was fetched; the version is empty for a directory.
+	// module and version name the fetched module; the version is empty for a directory.
 	module, version string
 	// sum is the checksum of the files, as go.sum has them.
 	sum string
@@ -116,7 +116,7 @@ func (b *porter) newestOr(ctx context.Context, r reference) (*downloaded, error)
 	return nil, first
 }
 
-// climb returns the newest version of the highest major version in a row, of which each is a module of its own.
+// climb returns the newest version of the highest major version in a row. Each major version is a module of its own.
 func (b *porter) climb(ctx context.Context, found *downloaded) (*downloaded, error) {
 	for {
 		prefix, _, ok := module.SplitPathVersion(found.Path)
@@ -253,8 +253,8 @@ func (b *porter) copyDirectory(dir, repository string) (*sourceTree, error) {
 // outside reports whether the directory of a replacement is not in the module.
 func outside(dir string) bool { return !filepath.IsLocal(filepath.FromSlash(dir)) }
 
-// isOf reports whether a path is in a repository with all links followed, and no part of what git keeps there. Without a repository,
-// all paths are.
+// isOf reports whether a path is in a repository with all links followed, and not part of git's own files there. Without a
+// repository, all paths are.
 func isOf(repository, path string) bool {
 	if repository == "" {
 		return true
@@ -308,7 +308,7 @@ func repositoryOf(dir string) (string, error) {
 	return dir, err
 }
 
-// besideSource reports whether a directory in a checkout is no part of the source.
+// besideSource reports whether a directory in a checkout is not part of the source.
 func besideSource(dir string) bool {
 	if path.Base(dir) == "vendor" && !strings.Contains(dir, "/") {
 		return true // the module's requirements say the same, and are checked by go.sum
@@ -316,8 +316,8 @@ func besideSource(dir string) bool {
 	return slices.Contains([]string{".git", ".hg", ".svn", ".terraform", "node_modules"}, path.Base(dir))
 }
 
-// copyTree copies regular files and directories, without those for which skip, unless it is nil, returns
-// true. A link to a file becomes that file; other links are left out, as the Go command does, and those that lead out of a repository.
+// copyTree copies regular files and directories, except the ones for which skip, unless it is nil, returns true. A link to a file
+// becomes that file. Other links are left out, as the Go command does, and so are links that lead out of a repository.
 func copyTree(from, to, repository string, skip func(dir string) bool) error {
 	return filepath.WalkDir(from, func(at string, entry fs.DirEntry, err error) error {
 		if err != nil {

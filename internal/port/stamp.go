@@ -14,8 +14,8 @@ import (
 // releaseVariable finds the variables that a release of the provider sets to its version.
 var releaseVariable = regexp.MustCompile(`-X[ '"=]*([\w./\-]+)=v?\{\{ *\.Version *\}\}`)
 
-// stamped returns the variables that are set to the version: those that the configuration of goreleaser
-// names, and the variable version of the main package.
+// stamped returns the variables that are set to the version: the ones that the configuration of goreleaser names, and the
+// variable version of the main package.
 func (w *build) stamped() []string {
 	var names []string
 	for _, file := range []string{".goreleaser.yml", ".goreleaser.yaml", "goreleaser.yml", "goreleaser.yaml"} {

@@ -179,7 +179,7 @@ func (c *Client) lock(ctx context.Context, name string) (unlock func(), err erro
 	return blocking.Call(ctx, lockedfile.MutexAt(filepath.Join(dir, name+".lock")).Lock, func(unlock func()) { unlock() })
 }
 
-// Exclude excludes other processes that exclude the same path, such as those that change a file. Without a cache it excludes
+// Exclude excludes other processes that exclude the same path, such as processes that change a file. Without a cache it excludes
 // nobody.
 func (c *Client) Exclude(ctx context.Context, path string) (unlock func(), err error) {
 	if c.options.Cache == "" {

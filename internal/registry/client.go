@@ -19,7 +19,7 @@ import (
 	"github.com/husk-dev/husk/engine/projectroot"
 )
 
-// The limits of what registries may send.
+// The limits on registries' answers.
 const (
 	// listLimit bounds a page of tags, in bytes: some 100,000 tags.
 	listLimit = 4 << 20
@@ -93,10 +93,10 @@ type Progress struct {
 
 // Mirror has the repositories of a registry under another name.
 type Mirror struct {
-	// Registry is the host of the registry, or * for all. A mirror of all has each below the name of its host, so that no module of
-	// one is taken for that of another.
+	// Registry is the host of the registry, or * for all. A mirror of all has each below the name of its host, so a module of one
+	// registry is not taken for a module of another.
 	Registry string
-	// Prefix is the mirror's host, and the namespace of what it mirrors.
+	// Prefix is the mirror's host, and its namespace for the mirrored modules.
 	Prefix string
 }
 

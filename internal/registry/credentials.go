@@ -75,8 +75,8 @@ type authorized struct {
 	host   string
 }
 
-// Do sends a request. One that leads to another origin, as a registry may want it for what is uploaded or for the next page
-// of a list, has no credentials, neither of the registry nor of that origin.
+// Do sends a request. A registry may send an upload, or the next page of a list, to another origin. Such a request has no
+// credentials, neither of the registry nor of that origin.
 func (a authorized) Do(r *http.Request) (*http.Response, error) {
 	asks := &asking{host: a.host, origin: originOf(a.host)}
 	for _, realm := range append(slices.Clone(a.client.options.Realms), knownRealms...) {
@@ -103,7 +103,7 @@ func Asked(r *http.Request) string {
 	return ""
 }
 
-// realmSyntax is that of the realm in a challenge.
+// realmSyntax matches the realm in a challenge.
 var realmSyntax = regexp.MustCompile(`(?i)^\s*bearer\s(?:.*[\s,])?realm\s*=\s*"([^"]*)"`)
 
 // ChallengedRealm returns the URL at which a challenge has tokens issued, empty for none.
@@ -123,8 +123,8 @@ func (e *RealmError) Error() string {
 		e.Registry, e.Host, e.Registry, e.Host)
 }
 
-// checkCredentials returns an error if a request carries credentials to another origin than that of the registry, or of its
-// realm: a name and password, or a body, which may be a form with them.
+// checkCredentials returns an error if a request carries credentials to an origin other than the registry's or its realm's: a
+// name and password, or a body, which may be a form with them.
 func checkCredentials(r *http.Request) error {
 	asks, ok := r.Context().Value(askingKey{}).(*asking)
 	if !ok {

@@ -12,7 +12,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/errcode"
 )
 
-// DigestError says that bytes are not those that are wanted. They were not used.
+// DigestError says that bytes have another digest than the wanted one. They were not used.
 type DigestError struct {
 	// What has the bytes.
 	What      string
@@ -26,7 +26,7 @@ func (e *DigestError) Error() string {
 // SizeError says that a module is larger than allowed, or has another size than was announced.
 type SizeError struct {
 	What string
-	// Size is the size in bytes, and Most what is allowed.
+	// Size is the size in bytes, and Most the limit.
 	Size, Most int64
 }
 
@@ -62,7 +62,7 @@ func (e *statusError) Is(target error) bool {
 	return target == ErrNotFound && e.status == http.StatusNotFound
 }
 
-// explained adds what it is about to an error of a registry, and what to do. what is a reference, and host the registry.
+// explained adds its subject to an error of a registry, and what to do. what is a reference, and host the registry.
 func explained(what, host string, err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err

@@ -107,8 +107,8 @@ func send(ctx context.Context, do func(*http.Request) (*http.Response, error), u
 	return do(req)
 }
 
-// partial returns the file of what was received of a module from a source so far. Each source has its own, so that none is taken
-// for that of what another one has sent.
+// partial returns the file with the received part of a module from a source. Each source has its own file, so parts of different
+// sources do not mix.
 func (c *Client) partial(source, module string) string {
 	of := strings.TrimPrefix(digestOf([]byte(source)), digestPrefix)[:16]
 	return filepath.Join(c.options.Cache, partialDir, strings.TrimPrefix(module, digestPrefix)+"-"+of)
@@ -169,8 +169,8 @@ func install(from, to string) error {
 	return atomicfile.SyncDir(filepath.Dir(to))
 }
 
-// fetchUnknown receives a file of which the digest is not known. What is received of it is not kept if it breaks off: it
-// could be another version that goes on later.
+// fetchUnknown receives a file of unknown digest. What is received of it is not kept if it breaks off: it could be another
+// version that goes on later.
 func (c *Client) fetchUnknown(ctx context.Context, s Source) (Release, error) {
 	switch {
 	case c.options.Offline:
@@ -218,7 +218,7 @@ func (c *Client) fetchUnknown(ctx context.Context, s Source) (Release, error) {
 type download struct {
 	client *Client
 	source string
-	// size is that of the whole file, 0 if it is not known, and most the limit.
+	// size is the size of the whole file, 0 if it is unknown, and most the limit.
 	size, most int64
 	ask        request
 	// resumed is set if the file had a part of an earlier download.
@@ -284,7 +284,7 @@ func isBroken(err error) bool {
 	return ok
 }
 
-// once sends one request for what is missing, and returns how many bytes the file has then.
+// once sends one request for the missing part, and returns how many bytes the file has then.
 func (d *download) once(ctx context.Context, f *os.File, h hash.Hash, received int64) (int64, error) {
 	restart := func() error {
 		received = 0

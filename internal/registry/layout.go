@@ -183,7 +183,7 @@ func (l *layout) blob(digest string) ([]byte, error) {
 type Vendored struct {
 	Source
 	Release
-	// Name is that of the provider, for modules that come without a manifest.
+	// Name is the provider's name, for modules that come without a manifest.
 	Name string
 }
 
@@ -293,7 +293,7 @@ func (c *Client) vendor(ctx context.Context, l *layout, m Vendored) error {
 // the same module already stays.
 func (c *Client) vendoredFrom(ctx context.Context, l *layout, name string, m Vendored, manifest digest.Digest) (string, error) {
 	if m.Kind == Layout {
-		return "", nil // only that layout shows what is in it
+		return "", nil // only that layout shows its contents
 	}
 	for _, d := range l.index.Manifests {
 		if d.Annotations[ocispec.AnnotationRefName] == name && d.Digest == manifest && d.Annotations[sourceAnnotation] == m.Source.String() {

@@ -15,7 +15,7 @@ import (
 // MovedError says that a tag of a version already has another module.
 type MovedError struct {
 	Reference string
-	// Is is the digest of the module that the tag has, and Pushed that of the other.
+	// Is is the digest of the tag's module, and Pushed the digest of the pushed one.
 	Is, Pushed string
 }
 

@@ -18,9 +18,9 @@ import (
 
 // Release is one version of a module.
 type Release struct {
-	// Version is what the source calls it, empty for a file on the web, which does not say.
+	// Version is the source's version of it, empty for a file on the web, which has none.
 	Version string
-	// Digest is that of the module, and Size its size in bytes.
+	// Digest is the module's digest, and Size its size in bytes.
 	Digest string
 	Size   int64
 	// Manifest is the digest of the artifact's manifest, empty for a file on the web.

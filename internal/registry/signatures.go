@@ -26,11 +26,11 @@ import (
 	"github.com/husk-dev/husk/internal/base/intake"
 )
 
-// Signatures are artifacts that refer to that of a module, as cosign lays them out: of the type of a sigstore bundle, with
-// the bundle as the only layer. Those of a file on the web, or of any file, are beside it. Whoever can write to the
-// repository can add some, so that each may be wrong without others being so.
+// Signatures are artifacts that refer to a module's artifact, as cosign lays them out: of the type of a sigstore bundle, with the
+// bundle as the only layer. Those of a file on the web, or of any file, are beside it. Whoever can write to the repository can
+// add some, so that each may be wrong without others being so.
 
-// The limits of what a module may have.
+// The limits on a module's signatures.
 const (
 	signatureCount = 64
 	signaturesSize = 16 << 20
@@ -39,7 +39,7 @@ const (
 // signatureSuffix ends the name of a file with the signatures of another.
 const signatureSuffix = ".sigstore.json"
 
-// ReadSignatures reads the bundles in a file, one behind the other. None is no error, and neither is a file that does not
+// ReadSignatures reads the bundles in a file, one behind the other. It is not an error if there are none, or if the file does not
 // exist.
 func ReadSignatures(root *projectroot.Root, path string) ([][]byte, error) {
 	raw, err := readFrom(root, path, signaturesSize)
@@ -84,7 +84,7 @@ type Kept struct {
 	Bundles  []json.RawMessage `json:"bundles"`
 }
 
-// ManifestOf returns the digest of the manifest if it is one of a module, empty otherwise: what is in a cache is not believed.
+// ManifestOf returns the digest of the manifest if it is one of a module, empty otherwise: a cache proves nothing.
 func (k Kept) ManifestOf(module string) string {
 	_, layer, err := parseManifest(k.Manifest)
 	if err != nil || layer.Digest.String() != module {

@@ -98,7 +98,7 @@ func (s Source) IsVersionTag() bool {
 // IsGit reports whether the text of a source names a repository of git.
 func IsGit(text string) bool { return strings.HasPrefix(text, schemeGit) }
 
-// nameSyntax is that of names, of a part or two.
+// nameSyntax matches names of one or two parts.
 var nameSyntax = regexp.MustCompile(`^[a-z0-9]+([._-]+[a-z0-9]+)*(/[a-z0-9]+([._-]+[a-z0-9]+)*)?$`)
 
 // Registry is where names are looked up: a host, perhaps with a namespace.
@@ -121,7 +121,7 @@ func (r Registry) Source(named Source) Source {
 	return Source{Kind: OCI, Repository: r.prefix + "/" + named.Repository}
 }
 
-// refSyntax is that of branches, tags, and commits that are taken: git allows more.
+// refSyntax matches the accepted branches, tags, and commits: git allows more.
 var refSyntax = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/+-]*$`)
 
 // parseGit reads git+https://HOST/REPOSITORY//DIRECTORY@REF.

@@ -25,8 +25,8 @@ import (
 // witnessedDir is the directory of the records in the cache.
 const witnessedDir = "witnessed"
 
-// sourceAnnotation is that of an entry in the index of a layout: the source in which the module was seen when it was vendored. It
-// is empty if that is not known.
+// sourceAnnotation is the annotation of an entry in the index of a layout: the source in which the module was seen when it was
+// vendored. It is empty if that is not known.
 const sourceAnnotation = "dev.husk.source"
 
 // UnknownOriginError says that a module was not seen in the source that it is said to come from.
@@ -149,7 +149,7 @@ func vendoredFrom(s Source) func(repository string, d ocispec.Descriptor) bool {
 	}
 }
 
-// inLayout reports whether one of some entries in a layout is that of a module. A layout that is not there has none.
+// inLayout reports whether a layout has an entry of a module. A layout that is not there has none.
 func inLayout(d Directory, counts func(repository string, d ocispec.Descriptor) bool, module string) (bool, error) {
 	if _, err := d.Root.Stat(filepath.Join(d.Path, ocispec.ImageIndexFile)); err != nil {
 		return false, nil

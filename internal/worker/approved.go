@@ -26,7 +26,7 @@ func (j *journal) refuse(err error) done {
 type base struct {
 	// Position is how many steps the state has had.
 	Position uint64 `json:"position"`
-	// Plan is that of an update.
+	// Plan is the plan of an update.
 	Plan json.RawMessage `json:"plan,omitempty"`
 }
 
@@ -40,8 +40,8 @@ func readBase(text []byte) (seen base, err error) {
 	return seen, nil
 }
 
-// approved does a run. One that was approved is done only if the stack is as its preview saw it, or if it has begun before. The
-// plan of the claim becomes that of the update.
+// approved does a run. An approved run executes only if the stack is as its preview saw it, or if it has begun before. The plan
+// of the claim becomes the plan of the update.
 func (e *edge) approved(stop, kill context.Context, claim *runapi.Claim, j *journal) done {
 	if !claim.Previewing && claim.ApprovedBy == "" {
 		return e.attempt(stop, kill, claim, j)

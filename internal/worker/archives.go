@@ -16,8 +16,8 @@ const (
 	archiveCount = 64
 )
 
-// archives are bundles that a run had decompressed, for those that come after it. Each is a file without a name, so that no other process
-// can open it: what a run reads is what the bundle of that digest has, whatever the runs before it did.
+// archives are decompressed bundles of earlier runs, for later ones. Each is a file without a name, so that no other process can
+// open it: a run reads the contents of the bundle with that digest, whatever earlier runs did.
 type archives struct {
 	dir   string
 	bytes int64
@@ -77,7 +77,7 @@ func (a *archives) take(digest string, make func(io.Writer) (int64, error)) (*ar
 // read reads the archive from its beginning.
 func (one *archive) read() io.Reader { return io.NewSectionReader(one.file, 0, one.size) }
 
-// give gives an archive back, and removes those that were not used for the longest time, until no more are kept than may be.
+// give gives an archive back, and removes the least recently used ones beyond the limits.
 func (a *archives) give(one *archive) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -23,8 +23,8 @@ const (
 	NoConfinement
 )
 
-// system are what any process reads that looks up names, checks certificates, and tells the time, and what the host and Go's
-// runtime ask about their own process and the memory that it may use.
+// system are the files that any process reads to look up names, check certificates, and tell the time, and the files in which the
+// host and Go's runtime find facts about their process and its memory limit.
 var system = []string{
 	"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/host.conf", "/etc/gai.conf", "/etc/services", "/etc/protocols", "/etc/ld.so.cache",
 	// The files among these may be links to anywhere.

@@ -36,9 +36,8 @@ const (
 	reportPause = 15 * time.Second
 )
 
-// edge keeps the states of its stacks on this machine. It does one run at a time: those that the server has for it, and
-// the last update of each stack again, for which it needs no connection. The server hears of these when it can be
-// reached.
+// edge keeps the states of its stacks on this machine. It does one run at a time: the runs that the server has for it, and the
+// last update of each stack again, which needs no connection. The server hears of these when it can be reached.
 //
 // Its directory has:
 //
@@ -55,7 +54,7 @@ type edge struct {
 	turn sync.Mutex
 	// wake has something if there is a report to send.
 	wake chan struct{}
-	// refusal is what the server last said against a report.
+	// refusal is the server's last refusal of a report.
 	refusal string
 	// locked is the file whose lock says that the directory is in use.
 	locked *os.File
@@ -127,7 +126,7 @@ func (e *edge) checkToken() error {
 	return nil
 }
 
-// stacksURL is that of the backend of the stacks.
+// stacksURL is the URL of the backend of the stacks.
 func (e *edge) stacksURL() string {
 	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(e.dir("stacks"))}).String()
 }
@@ -201,10 +200,9 @@ type desired struct {
 	Plan       []byte `json:"plan,omitempty"`
 }
 
-// remember notes what the stack is to be like from now on. An update that failed is repeated, and one that was cancelled is
-// not: what was noted before stays. So it does if an update failed that was approved, because it may have been about to do
-// something else. After a destruction nothing is repeated, also if it failed or was cancelled, because
-// that would make again what was deleted.
+// remember notes the update to repeat from now on. A failed update is repeated. After a cancelled one, the earlier note stays. It
+// also stays after a failed approved update, because that may have been about to do something else. After a destruction nothing
+// is repeated, even if it failed or was cancelled, because that would make deleted objects again.
 func (e *edge) remember(claim *runapi.Claim, done done) error {
 	stack := state.StackName{Project: claim.Project, Name: claim.Stack}
 	if err := stack.Validate(); err != nil {
@@ -354,7 +352,7 @@ func short(text string) string {
 	return text
 }
 
-// reportName returns the name of the next report, which is after those that there are, also if the clock was set back.
+// reportName returns the name of the next report, which sorts after the existing ones, even if the clock was set back.
 func (e *edge) reportName(id string) (string, error) {
 	number := time.Now().UnixNano()
 	entries, err := os.ReadDir(e.dir("reports"))

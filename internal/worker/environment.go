@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// fate is what becomes of an environment variable in the process of a run.
+// fate says whether and how an environment variable gets into the process of a run.
 type fate int
 
 const (
@@ -22,7 +22,7 @@ const (
 	given
 )
 
-// kind is what the value of a variable names.
+// kind is the kind of thing that a variable's value names.
 type kind int
 
 const (
@@ -33,8 +33,8 @@ const (
 	paths
 )
 
-// variables is the table of all environment variables that husk, and what it is made of, reads on any system: what a run at a
-// worker gets of each, and why. TestVariables looks in the sources for others. A name that ends in * stands for all that begin so.
+// variables is the table of all environment variables that husk and its libraries read on any system: whether a run at a worker
+// gets each of them, and why. TestVariables looks in the sources for others. A name that ends in * stands for all that begin so.
 var variables = []struct {
 	fate  fate
 	kind  kind
@@ -129,7 +129,7 @@ func inherited() (all []setting, err error) {
 	return all, nil
 }
 
-// settingOf returns a variable whose paths do not depend on the directory of the process: that of a run is its project's.
+// settingOf returns a variable whose paths do not depend on the working directory, because a run's is its project.
 func settingOf(name, value string, k kind) (setting, error) {
 	s := setting{name: name, value: value}
 	if k == text || value == "" {

@@ -18,7 +18,7 @@ const (
 	maxPending = 10_000
 	// maxBatch bounds the lines that are sent at once, and maxText one line in bytes.
 	maxBatch, maxText = 1000, 64 << 10
-	// maxBatchBytes bounds what is sent at once, if it is more than a line: proxies take no large bodies (nginx 1 MB, unless it is told
+	// maxBatchBytes bounds a batch, if it is more than a line: proxies take no large bodies (nginx 1 MB, unless it is told
 	// otherwise), nor does a server with little memory.
 	maxBatchBytes = 512 << 10
 )

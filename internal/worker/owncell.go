@@ -12,8 +12,8 @@ import (
 // ofSigning are variables with what continuous integration gives to builds that are signed, tokens among them.
 const ofSigning = "what continuous integration says of a build that is signed"
 
-// OwnCell returns how a process of husk confines itself for a project that is not trusted: to files that it reads and writes, beside
-// those that each process needs and those that variables of its environment name, and to the variables that husk reads.
+// OwnCell returns how a process of husk confines itself for a project that is not trusted: to files that it reads and writes, the
+// files that each process needs, the files that variables of its environment name, and to the variables that husk reads.
 func OwnCell(read, write []string) (*confine.Rules, []string, error) {
 	rules := cellOf(read, write)
 	var environment []string
@@ -51,7 +51,7 @@ func isOfSigning(name string) bool {
 	return false
 }
 
-// cellOf returns the files that a confined process keeps, beside those that each process needs.
+// cellOf returns the files that a confined process keeps, beside the ones that each process needs.
 func cellOf(read, write []string) *confine.Rules {
 	rules := &confine.Rules{Read: slices.Concat(system, read), Write: append(slices.Clone(write), os.DevNull)}
 	// It is often a link to a file that is replaced by another one while a run goes on.

@@ -22,12 +22,12 @@ import (
 	"github.com/husk-dev/husk/internal/workspace/bundle"
 )
 
-// process is that of one run.
+// process is the process of one run.
 type process struct {
 	program string
 	// project is the name of the project that the run is of.
 	project string
-	// dir is the directory of the run, which has its files, its home, and what is temporary.
+	// dir is the directory of the run, which has its files, its home, and temporary files.
 	dir, files, home string
 	// cache has compiled modules.
 	cache string

@@ -149,14 +149,14 @@ func (w *worker) handInOne(ctx context.Context, name string) {
 }
 
 const (
-	// leftBytes bounds what runs have made and could not record, with what the server has refused, and teamBytes that of one team.
-	// A run that has begun before they are reached may leave as much as [remote.ReadUnrecorded] takes.
+	// leftBytes bounds the records of objects that runs made and could not record, including refused ones, and teamBytes the
+	// records of one team. A run that has begun before they are reached may leave as much as [remote.ReadUnrecorded] takes.
 	leftBytes = 4 << 30
 	teamBytes = 512 << 20
 )
 
-// checkLeft returns an error if earlier runs have left so much that another one of the team may not begin. What they have left stays:
-// nobody else knows it. One team reaches its own bound long before that of all.
+// checkLeft returns an error if earlier runs have left so much that another one of the team may not begin. What they have left
+// stays: nobody else knows it. One team reaches its own bound long before the bound of all.
 func (w *worker) checkLeft(claim *runapi.Claim) error {
 	if w.edge != nil || claim.Previewing || !claim.Changes() {
 		return nil
@@ -201,7 +201,7 @@ func (w *worker) clearRefused() error {
 	return err
 }
 
-// leftFile is a file of what a run has left. Its name begins with the directory of its team, which earlier versions did not make.
+// leftFile is a file that a run has left. Its name begins with the directory of its team, which earlier versions did not make.
 type leftFile struct {
 	name    string
 	size    int64

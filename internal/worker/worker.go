@@ -29,12 +29,12 @@ import (
 
 // Options are those of [Run].
 type Options struct {
-	// Name is that of the worker, which no other has.
+	// Name is the worker's name, which must be unique.
 	Name   string
 	Labels map[string]string
 	// Slots is how many runs there are at once.
 	Slots int
-	// Dir has files of runs, and what is kept for the next.
+	// Dir has files of runs, and files kept for the next runs.
 	Dir string
 	// Cache has compiled modules, those of each team in a directory of its own, unless all are trusted; empty for a directory in Dir.
 	Cache string
@@ -47,7 +47,7 @@ type Options struct {
 	Confinement Confinement
 	// Limits are set for the providers of all runs, as flags --limit have them.
 	Limits []string
-	// Environment are the variables of this process that runs get, as NAME=VALUE, beside those that they need.
+	// Environment are the variables of this process that runs get, as NAME=VALUE, beside the ones that they need.
 	Environment []string
 	// Trace is where the spans of runs go, as the flag --trace has it; empty for nowhere.
 	Trace string
@@ -167,7 +167,7 @@ func Run(ctx, kill context.Context, client *runapi.Client, o Options) (err error
 
 func (w *worker) dir(name string) string { return filepath.Join(w.Dir, name) }
 
-// clear removes what is in a directory and has not been changed for a time.
+// clear removes the entries of a directory that have not changed for a time.
 func clear(dir string, old time.Duration) error {
 	entries, err := os.ReadDir(dir)
 	for _, entry := range entries {
@@ -225,8 +225,8 @@ func (w *worker) take(asking, stop, kill context.Context) error {
 	return nil
 }
 
-// checkClaim returns an error for what is no run, before anything is done with it: its names become those of files here, and
-// its options flags.
+// checkClaim returns an error for an invalid run, before anything is done with it: its names become file names here, and its
+// options flags.
 func (w *worker) checkClaim(claim *runapi.Claim) error {
 	err := claim.Check()
 	if err == nil && w.edge == nil && claim.Team == "" {
@@ -280,7 +280,7 @@ func (w *worker) do(stop, kill context.Context, claim *runapi.Claim) {
 	w.Say("%s %s/%s %s after %v: run %s", claim.Operation, claim.Project, claim.Stack, end.Outcome, time.Since(began).Round(time.Millisecond), claim.ID)
 }
 
-// done is what became of a run.
+// done is the outcome of a run.
 type done struct {
 	runapi.End
 	// began reports whether its process has begun, changed whether an edge worker's run has changed something, and cancelled
@@ -358,8 +358,8 @@ func (w *worker) attempt(stop, kill context.Context, claim *runapi.Claim, j *jou
 	return d
 }
 
-// cacheOf returns the directory of what the runs of a team compile. Who writes code that others run must be of the same team.
-// Runs that are trusted can write anything anyway, and those of an edge worker are of one team.
+// cacheOf returns the directory of the code that the runs of a team compile. Who writes code that others run must be of the same
+// team. Runs that are trusted can write anything anyway, and those of an edge worker are of one team.
 func (w *worker) cacheOf(team string) string {
 	if w.Trusted || w.edge != nil {
 		return w.Cache
@@ -385,7 +385,7 @@ func (w *worker) unpack(ctx context.Context, claim *runapi.Claim, j *journal, di
 	}
 	defer w.archives.give(archive)
 	now := time.Now()
-	err = os.Chtimes(w.bundle(claim.Bundle), now, now) // those that were used last stay
+	err = os.Chtimes(w.bundle(claim.Bundle), now, now) // the most recently used ones stay
 	if errors.Is(err, fs.ErrNotExist) {
 		_, err = w.decompress(ctx, claim, j, io.Discard) // the next process needs it
 	}
@@ -509,7 +509,7 @@ func (w *worker) wait(stop, kill context.Context, claim *runapi.Claim, j *journa
 		}
 		for ; interrupts < wanted; interrupts++ {
 			if err := cmd.Process.Signal(os.Interrupt); err != nil {
-				_ = cmd.Process.Kill() // there are no interrupts here, or it has ended
+				_ = cmd.Process.Kill() // the system has no interrupts, or it has ended
 			}
 			const between = 100 * time.Millisecond // two at once are one
 			time.Sleep(between)
@@ -538,7 +538,7 @@ func (w *worker) wait(stop, kill context.Context, claim *runapi.Claim, j *journa
 			interrupt(n)
 		case <-lost:
 			lost = nil
-			interrupt(1) // what it is doing ends, and is handed in
+			interrupt(1) // its running steps finish, and their results are handed in
 			if overdue == nil {
 				overdue = time.After(lostTime)
 			}

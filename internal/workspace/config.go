@@ -17,9 +17,8 @@ import (
 
 // Config is the configuration of one stack, with the key of its secrets.
 //
-// The key is that of the stack's state. The file names it, because it must be readable without the
-// state: a passphrase by its salt, as Pulumi does (encryptionsalt), another provider by its type
-// (secretsprovider) and its state (encryptionsalt).
+// The key is the one of the stack's state. The file names it, because it must be readable without the state: a passphrase by its
+// salt, as Pulumi does (encryptionsalt), another provider by its type (secretsprovider) and its state (encryptionsalt).
 type Config struct {
 	*program.StackConfig
 	// Stack is the stack's name.
@@ -148,7 +147,7 @@ type saltState struct {
 	Salt string `json:"salt"`
 }
 
-// secrets returns the provider that the file names, else that of the stack's state.
+// secrets returns the provider that the file names, else the one of the stack's state.
 func (c *Config) secrets(ctx context.Context) (secrets.Provider, error) {
 	if c.provider != nil {
 		return c.provider, nil

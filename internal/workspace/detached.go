@@ -27,9 +27,8 @@ func detachedBackend(root *projectroot.Root, none *program.NoProjectError) (plac
 	return place{}, none
 }
 
-// openDetached opens the state of a stack without a project file, in the backend of [BackendVariable],
-// or else in .husk, or else in that of husk login. The project has only the name that the state records. The error is none if there is no
-// state either.
+// openDetached opens the state of a stack without a project file, in the backend of [BackendVariable], or else in .husk, or else
+// in the one of husk login. The project has only the name that the state records. The error is none if there is no state either.
 func openDetached(ctx context.Context, root *projectroot.Root, none *program.NoProjectError, o Options) (*Workspace, error) {
 	at, err := detachedBackend(root, none)
 	if err != nil {

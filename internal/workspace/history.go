@@ -78,7 +78,7 @@ func (w *Workspace) with(ctx context.Context, stack state.StackName, u Update) (
 	return records[max(0, len(records)-keptUpdates):], nil
 }
 
-// Ending is what a run leaves when it ends.
+// Ending has the data that a run saves when it ends.
 type Ending struct {
 	// Update is for the history of the stack, nil for none.
 	Update *Update

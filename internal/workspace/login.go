@@ -69,8 +69,8 @@ func OpenURL(ctx context.Context, url string, o Options) (*backend.Backend, erro
 	return o.open(ctx, operators(url, givenURL))
 }
 
-// Login tries the backend of a URL, and makes it that of projects that name none. A server of this machine, which has issued
-// a token for its user, needs none in the URL.
+// Login tries the backend of a URL, and makes it the backend of projects that name none. A server of this machine, which has
+// issued a token for its user, needs none in the URL.
 func Login(ctx context.Context, url string, o Options) (*backend.Backend, error) {
 	if url == "" {
 		return nil, errors.New("the URL is empty: name a place for stacks, such as file:///path/to/directory; husk logout keeps them beside the project file")

@@ -14,7 +14,7 @@ import (
 // OperatorsPlace is where the stacks of a project that is not trusted are: where the environment or husk login says, before the
 // project is opened.
 type OperatorsPlace struct {
-	// Scheme is that of the URL, empty if nobody has named one.
+	// Scheme is the scheme of the URL, empty if nobody has named one.
 	Scheme string
 	// Host is the host of the URL, and Directory where its files are; empty for none.
 	Host, Directory string

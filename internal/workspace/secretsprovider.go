@@ -17,9 +17,9 @@ const (
 	KeyProvider        = "key"
 )
 
-// NewSecretsProvider is what encrypts the secrets of a stack from now on.
+// NewSecretsProvider names the provider that encrypts the secrets of a stack from now on.
 type NewSecretsProvider struct {
-	// Name is that of a provider, or the URL of a key service.
+	// Name is the name of a provider, or the URL of a key service.
 	Name string
 	// Passphrase returns the new one, for PassphraseProvider.
 	Passphrase func() (string, error)
@@ -105,8 +105,8 @@ func (c *Config) openWith(ctx context.Context, keys state.KeySource) (secrets.Pr
 	return keys.Open(ctx, typ, salt)
 }
 
-// nextProvider returns the provider that is to encrypt, and keys that open what is encrypted now, or was encrypted with
-// the new passphrase by a change that was interrupted.
+// nextProvider returns the provider that encrypts from now on, and keys that open the present ciphertexts, or ciphertexts with
+// the new passphrase from an interrupted change.
 func (w *Workspace) nextProvider(ctx context.Context, to NewSecretsProvider) (keys state.KeySource, next secrets.Provider, retired string, err error) {
 	keys = w.keys
 	switch to.Name {
@@ -173,7 +173,7 @@ func (k eitherKeys) Open(ctx context.Context, typ string, state json.RawMessage)
 		return nil, err
 	}
 	if _, err := again.Encrypt(ctx, ""); err != nil {
-		return p, nil // the error is that of the present passphrase
+		return p, nil // the error is about the present passphrase
 	}
 	return again, nil
 }

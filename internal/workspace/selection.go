@@ -22,7 +22,7 @@ const selectionFile = "selection.json"
 func (w *Workspace) Stack(given string) (string, error) {
 	if given != "" {
 		project, stack := splitStack(given)
-		if project != "" && program.CheckStackName(project) != nil { // a path is no name of another project
+		if project != "" && program.CheckStackName(project) != nil { // a path cannot be the name of another project
 			return "", program.CheckStackName(given)
 		}
 		if project != "" && project != w.Project.Name {

@@ -45,8 +45,8 @@ func untrustedBackend(project *program.Project) (place, error) {
 	return place{base: project.Dir, nowhere: untrustedPlace("nobody has named a place for its stacks")}, nil
 }
 
-// openFor is open for the project in a directory. Whoever has made a project that is not trusted has also made what is in
-// its directory, so no backend is there.
+// openFor is open for the project in a directory. The author of a project that is not trusted has also made the files in its
+// directory, so no backend is there.
 func (o Options) openFor(ctx context.Context, at place, root *projectroot.Root) (*backend.Backend, error) {
 	b, err := o.open(ctx, at)
 	if err != nil || root.Trusted() || b.Remote || at.nowhere != nil {
@@ -77,7 +77,7 @@ func isBelow(dir, path string) bool {
 	return err == nil && filepath.IsLocal(rest)
 }
 
-// real returns a path without links, of which the end need not exist.
+// real returns a path without links. The end of the path need not exist.
 func real(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -91,8 +91,8 @@ func real(path string) (string, error) {
 	return filepath.Join(above, filepath.Base(path)), err
 }
 
-// mayOpen returns an error for a stack that exists and is perhaps not that of a project that is not trusted: the project
-// calls itself as its author likes, and would get the objects and secrets of another one of that name.
+// mayOpen returns an error for an existing stack that may belong to another project than the untrusted one. Its author chooses
+// the project's name, and could so get the objects and secrets of another project of that name.
 func (w *Workspace) mayOpen(ctx context.Context, stack string) error {
 	if !w.untrusted() || w.confirmed {
 		return nil

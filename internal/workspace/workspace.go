@@ -51,7 +51,7 @@ type Workspace struct {
 
 	backend *backend.Backend
 	store   state.Store // the backend's
-	// sealing encrypts what is in the backend.
+	// sealing encrypts the data in the backend.
 	sealing *sealed.Sealing
 	// copies is the directory for copies of records that are encrypted in the backend, empty if none is known.
 	copies  string
@@ -83,15 +83,16 @@ type Options struct {
 	File []byte
 	// Withheld keeps secrets from the project: those of its state are unknown. It is for previews.
 	Withheld bool
-	// Project is the name of the only project that is opened, empty for any: that of a worker's run.
+	// Project is the name of the only project that may be opened, a worker's run; empty for any.
 	Project string
 	// Run is the ID of a worker's run, and By who asked for it, whom the history names in place of the user of this process.
 	Run, By string
 }
 
 // Open opens the project in the directory of a root, or only its state if the project file is gone (see
-// [Workspace.Detached]). If the root does not trust the project, the operator names the backend, which is outside of the
-// project, and nothing in the project's directory of data counts. The error is that of [program.LoadProject], or about the backend's URL.
+// [Workspace.Detached]). If the root does not trust the project, the operator names the backend, which is outside of the project,
+// and nothing in the project's directory of data counts. The error comes from [program.LoadProject], or is about the backend's
+// URL.
 func Open(ctx context.Context, root *projectroot.Root, o Options) (*Workspace, error) {
 	project, err := o.load(ctx, root)
 	var none *program.NoProjectError
@@ -119,7 +120,7 @@ func Open(ctx context.Context, root *projectroot.Root, o Options) (*Workspace, e
 	}
 	w := newWorkspace(project, b, at, o)
 	if w.untrusted() {
-		return w, nil // what is in its directory of data decides nothing
+		return w, nil // its data directory decides nothing
 	}
 	if err := w.checkOverlooked(ctx, at, o); err != nil {
 		return nil, err
@@ -304,8 +305,8 @@ func (w *Workspace) Lease(ctx context.Context, stack, command string) (*state.St
 	return w.settled(ctx, s, w.explain(stack, err))
 }
 
-// settled returns a stack that was leased, unless there was an error, after what is encrypted of it has become what the
-// project says.
+// settled returns a leased stack, unless there was an error, after it has brought the stack's encryption to the project's
+// setting.
 func (w *Workspace) settled(ctx context.Context, s *state.Stack, err error) (*state.Stack, error) {
 	if err != nil {
 		return nil, err
@@ -326,10 +327,10 @@ func (w *Workspace) settled(ctx context.Context, s *state.Stack, err error) (*st
 	return s, nil
 }
 
-// leased has changes of what belongs to a stack be those of its holder.
+// leased notes the lease's token, under which a stack's belongings are changed from now on.
 func (w *Workspace) leased(s *state.Stack) { w.tokens.Store(s.Name(), s.Token()) }
 
-// fence returns a context for changes of what belongs to a stack that was leased.
+// fence returns a context for changes of a leased stack's belongings.
 func (w *Workspace) fence(ctx context.Context, stack state.StackName) context.Context {
 	return backend.WithToken(ctx, w.token(stack))
 }

@@ -35,7 +35,7 @@ type Fault struct {
 
 	// try takes the place of Cause. It returns the writer that it has happened to, false if there was none.
 	try func(*rand.Rand) (writer int, happened bool)
-	// exit says that what ends is the lease of that writer.
+	// exit says that the lease of that writer ends.
 	exit bool
 }
 
@@ -68,8 +68,8 @@ const (
 	pause = 40 * time.Millisecond
 )
 
-// Run checks that what the writers see is what one register with a fencing token could have shown: nothing that was
-// confirmed is lost, and no two writers interleave.
+// Run checks that one register with a fencing token could have shown everything that the writers see: nothing that was confirmed
+// is lost, and no two writers interleave.
 func (c Case) Run(t *testing.T) {
 	stores := make([]state.Store, writers+1)
 	for n := range stores {
@@ -117,8 +117,8 @@ func (c Case) Run(t *testing.T) {
 	require.Positive(t, h.count()[opAppend][resultDone], "a history without changes shows nothing")
 }
 
-// explain logs the operations in the order of their calls. Those that the longest explanation of a part of them leaves
-// out are marked: one of the first of these is what no register could have shown.
+// explain logs the operations in the order of their calls. It marks the operations that the longest partial explanation leaves
+// out: no register could have shown one of the first of these.
 func (c Case) explain(t *testing.T, ops []porcupine.Operation) {
 	slices.SortFunc(ops, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
 	_, info := porcupine.CheckOperationsVerbose(c.model(), ops, checkIn)
@@ -173,7 +173,7 @@ type history struct {
 	ops []porcupine.Operation
 }
 
-// seedVariable is the environment variable with a number, for each of which writers and faults make other choices.
+// seedVariable is the environment variable with the seed. Writers and faults make other choices for each seed.
 const seedVariable = "HUSK_TEST_SEED"
 
 func seed(t *testing.T) uint64 {
@@ -322,7 +322,7 @@ type writer struct {
 	left []state.Lease
 }
 
-// result returns that of an error. No fault damages a state, or has a writer miscount.
+// result returns the result for an error. No fault damages a state, or has a writer miscount.
 func (w *writer) result(err error) resultKind {
 	var full *state.NoSpaceError
 	switch {

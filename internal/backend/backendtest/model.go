@@ -24,7 +24,7 @@ type input struct {
 	// writer is who takes a lease, or whose process ends.
 	writer int
 	token  uint64
-	// value is what is appended, and length how many values there are before.
+	// value is the appended value, and length the number of values before.
 	value  string
 	length int
 }
@@ -37,7 +37,7 @@ const (
 	resultFenced  resultKind = "fenced"
 	resultFull    resultKind = "full"
 	resultUnknown resultKind = "unknown"
-	// resultNone is that of an operation that was not begun.
+	// resultNone is the result of an operation that was not begun.
 	resultNone resultKind = "none"
 )
 
@@ -49,7 +49,7 @@ type output struct {
 
 // register is the state of the model.
 type register struct {
-	// holder is the token of the lease that lasts, 0 for none, and last that of the last one. by is its writer.
+	// holder is the token of the present lease, 0 for none, and last the token of the last one. by is its writer.
 	holder, last uint64
 	by           int
 	log          string
@@ -60,7 +60,7 @@ type register struct {
 	late string
 }
 
-// shown is what a load shows.
+// shown returns the values that a load shows.
 func (r register) shown() string { return r.log + r.late }
 
 // appended is the state after a record.
@@ -127,7 +127,7 @@ func (c Case) step(r register, i input, o output) (states []any) {
 	return states
 }
 
-// taken returns the states after a lease that nobody uses. It may have taken that of another away.
+// taken returns the states after a lease that nobody uses. It may have taken another's lease away.
 func (c Case) taken(was, next register, legal bool) []any {
 	if !legal {
 		return []any{was}

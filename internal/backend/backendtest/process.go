@@ -35,7 +35,7 @@ type Processes struct {
 	all []*process
 }
 
-// NewProcesses returns those of a test, of which none runs yet.
+// NewProcesses returns the processes of a test. None runs yet.
 func NewProcesses(t *testing.T) *Processes {
 	p := &Processes{t: t}
 	t.Cleanup(p.end)
@@ -86,7 +86,7 @@ func (p *Processes) Kill(endsLease bool, times int) Fault {
 			return 0, false
 		}
 		c.awaitCall()
-		const longest = time.Millisecond // of many operations, most of which are shorter
+		const longest = time.Millisecond // of many operations, mostly shorter ones
 		time.Sleep(time.Duration(float64(longest) * math.Pow(random.Float64(), 2)))
 		c.kill()
 		return one.n, true
@@ -286,7 +286,7 @@ func (p *process) LeaseAndLoad(ctx context.Context, name state.StackName, holder
 
 // processLease is a lease that a process has.
 type processLease struct {
-	state.Lease // nil: a history needs what is below
+	state.Lease // nil: a history needs only the parts below
 
 	process *process
 	child   *child

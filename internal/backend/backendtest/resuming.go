@@ -61,7 +61,7 @@ func Resuming(t *testing.T, first, second *backend.Backend) {
 	if err := y.Checkpoint(ctx, 3, []byte(`{"three":3}`)); err != nil {
 		require.ErrorIs(t, err, backend.ErrRaced)
 	}
-	// A checkpoint that comes late does not take away what was appended meanwhile.
+	// A late checkpoint does not take away records that were appended meanwhile.
 	x, err = a.Resume(ctx, stack, key)
 	require.NoError(t, err)
 	y, err = b.Resume(ctx, stack, key)

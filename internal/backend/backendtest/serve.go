@@ -37,7 +37,7 @@ func Main(m *testing.M, open func(ctx context.Context, place string) (state.Stor
 	os.Exit(0)
 }
 
-// request is what the test wants a writer to do.
+// request is an order of the test to a writer.
 type request struct {
 	Do       string
 	Stack    state.StackName
@@ -47,7 +47,7 @@ type request struct {
 	Content  []byte
 }
 
-// reply is what a writer answers.
+// reply is a writer's answer.
 type reply struct {
 	Lease int
 	Token uint64
@@ -55,13 +55,13 @@ type reply struct {
 	Checkpoint []byte
 	Sequence   uint64
 	Records    [][]byte
-	// Failure is the text of an error, Is the numbers of what it is in toldErrors, and Saved that of a NoSpaceError.
+	// Failure is the text of an error, Is the indexes of the toldErrors that it matches, and Saved the field of a NoSpaceError.
 	Failure string
 	Is      []int
 	Saved   bool
 }
 
-// toldErrors are those that a history tells apart.
+// toldErrors are the errors that a history tells apart.
 var toldErrors = []error{state.ErrLocked, state.ErrFenced, state.ErrNoSpace, state.ErrCorrupt, state.ErrSequence, state.ErrStackNotFound, state.ErrStackExists}
 
 // told is an error of another process.

@@ -1,8 +1,8 @@
 // Package keyservice encrypts the keys of stacks with a service that keeps its own key to itself: the transit engine of
 // HashiCorp Vault and of servers like it, or a command of the user.
 //
-// A stack names only the key. Where the service is, and what command is run, comes from the user's environment: whoever
-// can change a stack must not choose a program that others run, or a server that they send their token to.
+// A stack names only the key. The address of the service, and the command to run, come from the user's environment: whoever can
+// change a stack must not choose a program that others run, or a server that they send their token to.
 package keyservice
 
 import (
@@ -35,13 +35,13 @@ const (
 	maxReason = 300     // bytes
 )
 
-// The variables of Vault's own client, and those that Pulumi knows.
+// The variables of Vault's own client, and the ones that Pulumi knows.
 var (
 	vaultAddresses = []string{"VAULT_ADDR", "VAULT_SERVER_URL"}
 	vaultTokens    = []string{"VAULT_TOKEN", "VAULT_SERVER_TOKEN"}
 )
 
-// keyPattern is that of the name of a key, which becomes part of a URL and of a command line.
+// keyPattern matches the name of a key, which becomes part of a URL and of a command line.
 var keyPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 // Open returns the service of a URL: hashivault://KEY, with ?engine=PATH unless that is transit, or command://KEY.

@@ -19,7 +19,7 @@ import (
 // credentialVariables are those of libpq that hold credentials, or name a file that does.
 var credentialVariables = []string{"PGPASSWORD", "PGPASSFILE", "PGSSLCERT", "PGSSLKEY", "PGSSLPASSWORD", "PGSERVICE", "PGSERVICEFILE"}
 
-// ownParameters are those that the URL of a project may have. Others of libpq name files of this machine.
+// ownParameters are the parameters that the URL of a project may have. Others of libpq name files of this machine.
 var ownParameters = append([]string{
 	"host", "port", "database", "user", "password", "sslmode", "sslnegotiation", "sslsni", "channel_binding", "require_auth",
 	"min_protocol_version", "max_protocol_version", "target_session_attrs", "connect_timeout", "application_name", "timezone", "options",

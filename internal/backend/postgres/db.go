@@ -70,9 +70,9 @@ func (r row) time(column int) time.Time {
 // step sends statements as one transaction, and again if the connection is lost. It returns the rows of
 // the last statement. repeated says that an earlier attempt may have taken effect.
 //
-// Such an attempt may be committed without having waited for a synchronous replica: its wait ends with its connection.
-// A later attempt that finds it changes nothing, and a commit that has changed nothing waits for nothing. So what is
-// sent again also writes: its commit waits until the replica has all that was committed before.
+// Such an attempt may be committed without having waited for a synchronous replica: its wait ends with its connection. A later
+// attempt that finds it changes nothing, and a commit that has changed nothing waits for nothing. So a repeated step also writes:
+// its commit waits until the replica has all earlier commits.
 func (d *db) step(ctx context.Context, statements ...statement) (rows []row, repeated bool, err error) {
 	results, repeated, err := d.send(ctx, ifRepeated, statements)
 	return last(results), repeated, err
@@ -100,7 +100,7 @@ func (d *db) read(ctx context.Context, query statement) ([]row, error) {
 const (
 	// firstRoom is the room that a bounded read asks for before it knows its size, in bytes: most take one round trip.
 	firstRoom = 64 << 10
-	// nameSize is what each of many rows takes besides its text, in bytes.
+	// nameSize is the size of each of many rows besides its text, in bytes.
 	nameSize = 64
 )
 
@@ -236,8 +236,8 @@ func (d *db) attempt(ctx context.Context, statements []statement) (results []*pg
 	return results, true, err
 }
 
-// first sends the statements of the first step, which have no effect if the tables have another version than that of
-// this program. If so, it makes the tables before it sends them again.
+// first sends the statements of the first step, which have no effect if the version of the tables is not this program's. If so,
+// it makes the tables before it sends them again.
 func (d *db) first(ctx context.Context, conn *pgconn.PgConn, statements []statement) ([]*pgconn.Result, bool, error) {
 	guard := sql("SELECT 1 / (count(*) = 1 AND min(version) = $1)::int FROM @meta", len(migrations))
 	results, err := exec(ctx, conn, d.tables, append([]statement{guard}, statements...))

@@ -20,7 +20,7 @@ type lease struct {
 	// id tells the lease from all others.
 	id           string
 	stack, token int64
-	// revision is that of the stack after the last step of this lease.
+	// revision is the stack's revision after the last step of this lease.
 	revision int64
 	// last is the sequence number of the last record, -1 before Load.
 	last int64
@@ -42,7 +42,7 @@ func (l *lease) keep(ctx context.Context) {
 	l.beating.Go(func() { l.beat(beating) })
 }
 
-// beat extends the lease until it ends. That only keeps others from taking it: the token is what fences.
+// beat extends the lease until it ends. That only keeps others from taking it: the token fences.
 func (l *lease) beat(ctx context.Context) {
 	ticks := time.NewTicker(beat)
 	defer ticks.Stop()
@@ -182,7 +182,7 @@ func (l *lease) change(ctx context.Context, statements []statement, others ...*l
 		whole = append(whole, sql("SELECT @hold($1, $2, $3)", one.stack, one.token, one.revision))
 	}
 	for _, one := range all {
-		if one.resumed { // a record that another process has appended meanwhile is no new revision
+		if one.resumed { // a record that another process has appended meanwhile does not make a new revision
 			whole = append(whole, sql("SELECT @hold($1, $2, CASE WHEN last = $4 THEN $3 ELSE -1 END) FROM @stacks WHERE id = $1", one.stack, one.token, one.revision, one.last))
 		}
 	}
@@ -295,7 +295,7 @@ func (l *lease) removal() []statement {
 	return append(l.backup(true), sql("UPDATE @stacks SET present = false, checkpoint = NULL, lease = NULL, holder = NULL, expires = NULL WHERE id = $1", l.stack))
 }
 
-// belongings are the tables of what goes with a stack.
+// belongings are the tables of data that belongs to a stack.
 var belongings = []string{"@history", "@kv", "@runs"}
 
 func (l *lease) Rename(ctx context.Context, to state.StackName, checkpoint []byte) error {

@@ -164,8 +164,8 @@ func fencedBy(parameter string) string {
 	return "(" + parameter + "::bigint = 0 OR token = " + parameter + "::bigint)"
 }
 
-// holding keeps others from taking the lease of a stack until the end of the step, so that they see all of what was
-// written under the lease before, or what is written after it is refused.
+// holding keeps others from taking the lease of a stack until the end of the step, so that they see all earlier writes under the
+// lease, and later ones are refused.
 func holding(stack state.StackName, token uint64) statement {
 	return sql("SELECT id FROM @stacks WHERE project = $1 AND name = $2 AND token = $3 FOR NO KEY UPDATE", stack.Project, stack.Name, token)
 }

@@ -91,7 +91,7 @@ func (s *Store) Load(ctx context.Context, name state.StackName) (*state.Contents
 	return &found.Contents, found.gap()
 }
 
-// loaded is what one statement, and so one moment, shows of a stack.
+// loaded is the view of a stack in one statement, and so at one moment.
 type loaded struct {
 	state.Contents
 	last, revision int64
@@ -464,7 +464,7 @@ func (s *Store) SetHistory(ctx context.Context, name state.StackName, records []
 	if err := state.CheckHistory(name, records); err != nil {
 		return err
 	}
-	_, _ = s.updates.Take(ctx, name) // what was read is out of date now
+	_, _ = s.updates.Take(ctx, name) // the data read is out of date now
 	token := backend.Token(ctx)
 	change := setHistory(name, records, token)
 	if len(records) == 0 {

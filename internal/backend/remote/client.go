@@ -56,8 +56,8 @@ type client struct {
 	http              *http.Client
 	// reached says that the server has answered before.
 	reached atomic.Bool
-	// marks says that its answers come marked: see [backend.AnswerHeader]. Those of earlier versions do not, nor do those that a
-	// proxy takes the mark from.
+	// marks says that its answers come marked: see [backend.AnswerHeader]. Answers of earlier versions do not, nor do answers
+	// from which a proxy removed the mark.
 	marks atomic.Bool
 	// patience bounds all attempts of a call.
 	patience time.Duration
@@ -65,9 +65,9 @@ type client struct {
 	unrecorded string
 }
 
-// Open opens the backend of a server with a URL such as https://husk.example.com. The token is the password of the URL,
-// or that of the environment if the operator has named the URL. Without encryption it goes to this machine only. Open does
-// not connect yet.
+// Open opens the backend of a server with a URL such as https://husk.example.com. The token is the password of the URL, or the
+// environment's token if the operator has named the URL. Without encryption it goes to this machine only. Open does not connect
+// yet.
 func Open(_ context.Context, at named.URL, dir string) (*backend.Backend, error) {
 	u, err := url.Parse(at.Text())
 	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
@@ -229,8 +229,8 @@ func (c *client) attempt(ctx context.Context, name string, body []byte, repeated
 	return out, false, nil
 }
 
-// again reports whether another attempt may reach the server, after none was reached: a name or a port may be wrong, and
-// a certificate stays what it is.
+// again reports whether another attempt may reach the server, after none was reached: a name or a port may be wrong, and a
+// certificate does not change.
 func (c *client) again(err error) bool {
 	var connecting *net.OpError
 	var certificate *tls.CertificateVerificationError
@@ -258,7 +258,7 @@ func (c *client) refused(resp *http.Response, reason string) error {
 	return fmt.Errorf("it answered %s: check the URL", printable.Line(resp.Status))
 }
 
-// unfit is the error of an answer with what is no name of anything. The names of an answer become those of files here.
+// unfit is the error of an answer with an invalid name. The names of an answer become those of files here.
 func (c *client) unfit(err error) error {
 	return fmt.Errorf("the backend %s: its answer cannot be used: %w", c.place, err)
 }
@@ -415,7 +415,7 @@ func (m modules) Put(ctx context.Context, digest string, content func() ([]byte,
 	return err
 }
 
-// Collect implements [backend.Modules]. The server knows what is in use.
+// Collect implements [backend.Modules]. The server knows which modules are in use.
 func (m modules) Collect(ctx context.Context, _ func() (map[string]bool, error)) error {
 	_, err := m.call(ctx, "modules/collect", request{})
 	return err

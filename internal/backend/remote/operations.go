@@ -16,13 +16,13 @@ import (
 	"github.com/husk-dev/husk/internal/base/intake"
 )
 
-// operation is what a call does. It has a form for each identifier that it takes: without one it does not start.
+// operation is the operation of a call. It has a form for each identifier that it takes: without one it does not start.
 type operation struct {
 	// changes says that it changes something: its outcome is found out, and another attempt finds what an earlier one has done.
 	changes bool
 	// large says that it may send more than maxShort.
 	large bool
-	// audited says that it is one of which [Access.Changing] is told. What needs a lease follows on the call that has taken that.
+	// audited says that [Access.Changing] is told of it. What needs a lease follows on the call that has taken that.
 	audited bool
 	// grows says that it stores something new, and not what a run must be able to record.
 	grows bool
@@ -324,7 +324,7 @@ func isNew(ctx context.Context, a *Access, stack state.StackName, checkpoint []b
 	return err == nil && c.Sequence == 0 && len(c.Records) == 0 && bytes.Equal(c.Checkpoint, checkpoint)
 }
 
-// isGone reports whether there is no stack, as an earlier attempt has left it.
+// isGone reports whether the stack does not exist, as after an earlier attempt.
 func isGone(ctx context.Context, a *Access, stack state.StackName) bool {
 	_, err := a.Backend.State.Load(ctx, stack)
 	return errors.Is(err, state.ErrStackNotFound)
@@ -383,7 +383,7 @@ func mayCollect(a *Access, _ *request) error {
 	return nil
 }
 
-// collectModules removes the modules that no stack names, also of those that the client may not read.
+// collectModules removes the modules that no stack names, even stacks that the client may not read.
 func collectModules(ctx context.Context, s *Server, a *Access, _ scope, _ *request) (answer, error) {
 	if a.Modules == nil {
 		return answer{}, nil

@@ -16,7 +16,7 @@ import (
 type scope struct {
 	// owner is [Access.Owner].
 	owner string
-	// stack and other are those that the call is about, empty for none.
+	// stack and other are the stacks of the call, empty for none.
 	stack, other state.StackName
 }
 
@@ -41,14 +41,14 @@ func (s scope) leases(r *request) []leaseKey {
 	return keys
 }
 
-// form is what an identifier may be.
+// form is the syntax of an identifier.
 type form struct {
 	// what names it in a refusal.
 	what string
 	is   func(string) bool
 }
 
-// secretID is the form of what a client chooses for a lease or a call. None can be guessed.
+// secretID is the form of identifiers that a client chooses for a lease or a call. None can be guessed.
 var secretID = form{"identifier of a lease or a call", regexp.MustCompile(`^[A-Za-z0-9]{16,64}$`).MatchString}
 
 // The forms of [request.ID].
@@ -61,7 +61,7 @@ var (
 	backupID   = form{"ID of a backup", regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`).MatchString}
 )
 
-// versionForm is that of [request.ExpectedVersion], which the server has given.
+// versionForm is the form of [request.ExpectedVersion], which the server has given.
 var versionForm = form{"version of values", func(text string) bool { return plain(text, maxVersion) }}
 
 const (

@@ -18,7 +18,7 @@ import (
 	"github.com/husk-dev/husk/internal/base/intake"
 )
 
-// Access is what the client of a request may use.
+// Access has the rights of a request's client.
 type Access struct {
 	Backend *backend.Backend
 	// Team shares memory: see [intake.Budget].
@@ -36,8 +36,8 @@ type Access struct {
 	Decrypts bool
 	// Creates, if set, returns an error unless a client that may not write a stack may make it with a checkpoint.
 	Creates func(ctx context.Context, stack state.StackName, checkpoint []byte) error
-	// Changing, if set, is called before a call that begins to write a stack, or writes what is beside its state, with what is known of
-	// the command. After an error, the call is not done.
+	// Changing, if set, is called before a call that begins to write a stack, or writes data beside its state. Its arguments
+	// describe the command. After an error, the call is not done.
 	Changing func(ctx context.Context, call string, stack state.StackName, detail string) error
 	// Created, if set, is called with a stack that the client has made.
 	Created func(ctx context.Context, stack state.StackName, checkpoint []byte) error
@@ -98,7 +98,7 @@ func (a *Access) encoded(bytes int) {
 
 // A RefusedError is an answer to a client that may not do what it asks for.
 type RefusedError struct {
-	// Status is that of the answer, such as http.StatusUnauthorized.
+	// Status is the answer's status, such as http.StatusUnauthorized.
 	Status int
 	Reason string
 }
@@ -210,8 +210,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	write(w, status, answer)
 }
 
-// read reads a call. The caller calls done when it does not need it any more. Only who may write a stack may send a large
-// one, of which the server has few at once.
+// read reads a call. The caller calls done when it does not need it any more. Only clients that may write a stack may send a
+// large body, because the server holds few at once.
 func (s *Server) read(w http.ResponseWriter, r *http.Request, op operation, access *Access, into *request) (done func(), err error) {
 	done = func() {}
 	limit := int64(maxShort)
@@ -280,10 +280,10 @@ func isLater(status int) bool {
 	return status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests
 }
 
-// tryAfter is when a client is to try again for which there is no memory, in seconds.
+// tryAfter is the time after which a client retries if the server lacks memory for its request, in seconds.
 const tryAfter = "2"
 
-// refusedFor returns the refusal of a call that there is no memory for.
+// refusedFor returns the refusal of a call for lack of memory.
 func refusedFor(full *intake.FullError) *RefusedError {
 	if full.Never {
 		return &RefusedError{http.StatusRequestEntityTooLarge, full.Error()}
@@ -330,7 +330,7 @@ func (s *Server) do(ctx context.Context, op operation, access *Access, of scope,
 	if err != nil {
 		out.Failure = failureOf(err, access.Backend.Place)
 	}
-	const rest = 4 << 10 // what is not in the size, but for rare cases
+	const rest = 4 << 10 // parts that the size does not count, but for rare cases
 	var body bytes.Buffer
 	body.Grow(int(out.size()) + rest)
 	if err := encoder.MarshalToBuffer(out, &body); err != nil {

@@ -19,7 +19,7 @@ const UnrecordedVariable = "HUSK_UNRECORDED"
 // Unrecorded is a record that the server has not taken under the lease of a stack.
 type Unrecorded struct {
 	Stack state.StackName `json:"stack"`
-	// Token is that of the lease: the record fits the state as long as nobody has taken another one.
+	// Token is the lease's token: the record fits the state as long as nobody has taken another lease.
 	Token    uint64 `json:"token"`
 	Sequence uint64 `json:"sequence"`
 	Record   []byte `json:"record"`
@@ -41,7 +41,7 @@ func (u Unrecorded) write(name string) error {
 			err = file.Sync()
 		}
 		if err != nil {
-			err = errors.Join(err, file.Truncate(end)) // what follows is not to be lost with it
+			err = errors.Join(err, file.Truncate(end)) // later records must not be lost with it
 		}
 	}
 	return errors.Join(err, file.Close())
@@ -54,8 +54,8 @@ const (
 	MaxUnrecorded = 1 << 16
 )
 
-// ReadUnrecorded reads what the process of a run has left. A last line that was cut off is of a record that was not confirmed. With an
-// error, it returns what is before that.
+// ReadUnrecorded reads what the process of a run has left. A cut off last line belongs to an unconfirmed record. With an error,
+// it returns the records before the fault.
 func ReadUnrecorded(in io.Reader) (all []Unrecorded, err error) {
 	lines := bufio.NewReader(io.LimitReader(in, maxUnrecorded))
 	for size := 0; ; {

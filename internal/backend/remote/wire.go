@@ -1,9 +1,9 @@
 // Package remote keeps stacks in a server: [Server] lets clients use a backend over HTTP, and [Open] opens one that is
 // served. So a runner needs no rights to the database or bucket that the server keeps its stacks in.
 //
-// Every call is a POST of a CBOR map. If its answer is lost, it is sent again, to whichever server is there: what is in the
-// store shows whether an earlier attempt has done what it says. A lease is in the store, too, under a hash of the secret that
-// its client knows, and ends by the clock of the store unless the client says in time that it still wants it.
+// Every call is a POST of a CBOR map. If its answer is lost, it is sent again, to any running server: the store shows whether an
+// earlier attempt took effect. A lease is in the store, too, under a hash of the secret that its client knows, and ends by the
+// clock of the store unless the client says in time that it still wants it.
 package remote
 
 import (
@@ -27,7 +27,7 @@ const (
 	// Path is below the URL of a server where the calls are. The name of the call follows.
 	Path        = "/v1/state/"
 	contentType = "application/cbor"
-	// maxBody bounds what is sent in a call, in bytes: a checkpoint or a module.
+	// maxBody bounds the body of a call, in bytes: a checkpoint or a module.
 	maxBody = 256 << 20
 	// maxShort bounds calls that send no checkpoint, record, module, or value, in bytes.
 	maxShort = 1 << 20
@@ -44,7 +44,7 @@ const (
 	beatTime = 10 * time.Second
 	// idleTime is how long a connection is kept that nobody uses.
 	idleTime = 45 * time.Second
-	// attemptHeader is that of a call that is sent again: an earlier attempt may have done what it says.
+	// attemptHeader is the header of a call that is sent again: an earlier attempt may have taken effect.
 	attemptHeader = "Husk-Attempt"
 )
 
@@ -69,8 +69,8 @@ type request struct {
 	ExpectedVersion string   `cbor:"version,omitempty"`
 	// Modules are digests.
 	Modules []string `cbor:"modules,omitempty"`
-	// Token is that of [backend.WithToken]. Token and OtherToken are the fencing tokens of the leases that a step is taken under, 0 for
-	// any: a step that comes late, after another lease, finds no lease with its token.
+	// Token is the token of [backend.WithToken]. Token and OtherToken are the fencing tokens of the leases that a step is taken
+	// under, 0 for any: a step that comes late, after another lease, finds no lease with its token.
 	Token      uint64 `cbor:"token,omitempty"`
 	OtherToken uint64 `cbor:"otherToken,omitempty"`
 
@@ -121,7 +121,7 @@ type answer struct {
 	NoSpace *failure `cbor:"noSpace,omitempty"`
 }
 
-// nameSize is what each of many elements takes besides its text, in bytes.
+// nameSize is the size of each of many elements besides its text, in bytes.
 const nameSize = 64
 
 // size returns how many bytes the content of the answer has.
@@ -163,7 +163,7 @@ type failure struct {
 	// Stack and Holder are those of a [state.LockedError].
 	Stack  state.StackName `cbor:"stack"`
 	Holder state.Holder    `cbor:"holder"`
-	// File and what follows are of a [state.CorruptError], or a [state.NoSpaceError].
+	// File and the following fields belong to a [state.CorruptError] or a [state.NoSpaceError].
 	File    string `cbor:"file,omitempty"`
 	Offset  int64  `cbor:"offset,omitempty"`
 	Reason  string `cbor:"reason,omitempty"`
@@ -210,7 +210,7 @@ func hidden(place string) func(text string) string {
 	}
 }
 
-// absolutePath is a path of this machine, which no text for clients needs. What is before it is no part of a URL or a name.
+// absolutePath is a path of this machine, which no text for clients needs. The text before it is not part of a URL or a name.
 var absolutePath = regexp.MustCompile(`(^|[\s"'(\[=` + "`" + `])(?:file:)?(?:/|[A-Za-z]:[\\/]|\\\\)[^\s"')\],;` + "`" + `]+`)
 
 // failureOf describes an error of the store in a place, which clients do not get to know.

@@ -60,13 +60,13 @@ func (n *NewRun) Check() error {
 	return nil
 }
 
-// teamForm is that of the name of a team.
+// teamForm matches the name of a team.
 var teamForm = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
 
 // IsTeam reports whether a text can be the name of a team.
 func IsTeam(text string) bool { return teamForm.MatchString(text) }
 
-// Check returns an error for what is no run of a server: its names become those of files of the worker, and its options flags.
+// Check returns an error for an invalid run of a server: its names become file names at the worker, and its options flags.
 func (c *Claim) Check() error {
 	if err := c.NewRun.Check(); err != nil {
 		return err

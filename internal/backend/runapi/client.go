@@ -115,7 +115,7 @@ func (c *Client) AttemptsOf(long time.Duration) *Client {
 	return &other
 }
 
-// URL returns that of the server, without the token.
+// URL returns the server's URL, without the token.
 func (c *Client) URL() string { return c.url }
 
 // Token returns the token.
@@ -147,7 +147,7 @@ func (c *Client) CallFor(ctx context.Context, long time.Duration, method, path s
 	return true, nil
 }
 
-// Send sends a body and returns that of the answer, as Call does.
+// Send sends a body and returns the answer's body, as Call does.
 func (c *Client) Send(ctx context.Context, long time.Duration, method, path, contentType string, body []byte) ([]byte, error) {
 	end, pause := time.Now().Add(long), firstPause
 	for {

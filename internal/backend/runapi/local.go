@@ -16,10 +16,10 @@ import (
 // Local is a server of this machine that has issued tokens for its user when it first started, so that commands of the same
 // user need none.
 type Local struct {
-	// URL is that of the server, without a token, and Dir its directory.
+	// URL is the server's URL, without a token, and Dir its directory.
 	URL string `json:"url"`
 	Dir string `json:"dir"`
-	// Token is that of the user, who is an admin, and WorkerToken that of workers.
+	// Token is the token of the user, who is an admin, and WorkerToken the workers'.
 	Token       string `json:"token"`
 	WorkerToken string `json:"workerToken"`
 }
@@ -68,7 +68,7 @@ func (l *Local) Save() error {
 // With returns the URL of the server with a token of it.
 func (l *Local) With(token string) string { return strings.Replace(l.URL, "://", "://:"+token+"@", 1) }
 
-// Is reports whether a URL, which has no token, is that of the server.
+// Is reports whether a URL, which has no token, is the server's.
 func (l *Local) Is(text string) bool {
 	u, err := url.Parse(text)
 	if err != nil || l == nil || u.User != nil {

@@ -46,10 +46,10 @@ func (s State) IsFinal() bool {
 	return s == Succeeded || s == Failed || s == Cancelled || s == Rejected
 }
 
-// Role is what a token allows in its projects.
+// Role is the set of rights of a token in its projects.
 type Role string
 
-// The roles, of which each allows what those before it do, but for [Work].
+// The roles. Each includes the rights of the roles before it, except [Work].
 const (
 	Read    Role = "read"    // see stacks, runs, and their logs
 	Preview Role = "preview" // request previews
@@ -59,7 +59,7 @@ const (
 	Work    Role = "work"    // take runs
 )
 
-// Roles are those that people have, from the least to the most.
+// Roles are the roles of people, from the least rights to the most.
 var Roles = []Role{Read, Preview, Request, Approve, Admin}
 
 // NewRun asks for a run.
@@ -74,14 +74,14 @@ type NewRun struct {
 	Directory string `json:"directory,omitempty"`
 	// Options are flags of the operation, such as --target=URN.
 	Options []string `json:"options,omitempty"`
-	// Labels are those that a worker must have.
+	// Labels are the labels that a worker must have.
 	Labels map[string]string `json:"labels,omitempty"`
 	// Approval asks for a preview first, which somebody else approves.
 	Approval bool `json:"approval,omitempty"`
 	// JSON asks for a log of JSON lines, and Colour for one with colours.
 	JSON   bool `json:"json,omitempty"`
 	Colour bool `json:"colour,omitempty"`
-	// Message says what it is for.
+	// Message is the reason for the run.
 	Message string `json:"message,omitempty"`
 	// Traceparent is the span that asks for the run, as a header traceparent has it, if there is one.
 	Traceparent string `json:"traceparent,omitempty"`
@@ -109,7 +109,7 @@ type Run struct {
 	Ended    time.Time `json:"ended,omitzero"`
 }
 
-// Cause is what a run waits for.
+// Cause is the reason why a run waits.
 type Cause struct {
 	// For is one of the causes below, and Text says it to people, as what follows "waits for".
 	For  string `json:"for"`
@@ -140,8 +140,8 @@ func (r *Run) Causes() string {
 	return strings.Join(texts, ", and for ")
 }
 
-// Span returns the ID of the span of a run, which the server records and its workers continue, and that of the span that
-// asked for it.
+// Span returns the ID of the span of a run, which the server records and its workers continue, and the ID of the span that asked
+// for it.
 func (r *Run) Span() (id, parent trace.ID) {
 	parent, _ = trace.ParseTraceparent(r.Traceparent)
 	return trace.IDOf("husk run "+r.ID, parent), parent
@@ -198,7 +198,7 @@ type Claim struct {
 	Next int64 `json:"next"`
 	// StopOnPending says that the run does nothing while it is not known what an earlier worker has made: its options say so as well.
 	StopOnPending bool `json:"stopOnPending,omitempty"`
-	// Plan is what was approved, if it is one.
+	// Plan is the approved plan, if the approval is of one.
 	Plan []byte `json:"plan,omitempty"`
 	// BeatSeconds is how often the worker must be heard of.
 	BeatSeconds float64 `json:"beatSeconds"`

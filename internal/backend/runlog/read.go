@@ -103,7 +103,7 @@ func lastOf(file *os.File, size int64) (*End, time.Duration, error) {
 	}
 	e, err := decode(tail[bytes.LastIndexByte(tail, '\n')+1:])
 	if err != nil || e == nil {
-		return nil, 0, nil // a longer line is no end
+		return nil, 0, nil // a longer line is not the end
 	}
 	return e.End, e.At, nil
 }
@@ -111,7 +111,7 @@ func lastOf(file *os.File, size int64) (*End, time.Duration, error) {
 // maxTail is more than an end has, unless its error is very long.
 const maxTail = 256 << 10
 
-// Reader reads a record, and what is added to it later.
+// Reader reads a record, and later additions.
 type Reader struct {
 	file   *os.File
 	offset int64

@@ -51,15 +51,15 @@ type Recorder struct {
 	left   bool // the record is full
 	closed bool
 	last   *engine.Summary  // of the deployment, or of its preview
-	steps  map[urn.URN]bool // those that go on
+	steps  map[urn.URN]bool // the running ones
 	uses   map[use]*counted
 	fresh  []*counted // uses that are not yet written
 
 	sampling sync.Mutex
-	sampled  []Instances       // what was recorded last
+	sampled  []Instances       // the last recorded ones
 	peaks    map[string]uint64 // by module
 
-	disk   sync.Mutex // orders what is written
+	disk   sync.Mutex // orders writes
 	failed error
 }
 
@@ -96,7 +96,7 @@ func Begin(dir string, h Header, o Options) (*Recorder, error) {
 // ID names the record.
 func (r *Recorder) ID() string { return r.id }
 
-// Event records an event. Steps that change nothing are left out, but for those that fail.
+// Event records an event. Steps that change nothing are left out, except failed ones.
 func (r *Recorder) Event(e engine.Event) {
 	essential := false
 	switch e := e.(type) {
@@ -204,7 +204,7 @@ func (r *Recorder) addUses() {
 	r.add(typeUses, data, true)
 }
 
-// Flush writes what was recorded so far, before something refers to it.
+// Flush writes the record so far, before something refers to it.
 func (r *Recorder) Flush() { r.write() }
 
 // Rest takes the last sample of the instances. Call it before they are closed.
@@ -277,7 +277,7 @@ func (r *Recorder) add(kind string, data []byte, essential bool) {
 	}
 }
 
-// work writes what was added, until stop is closed.
+// work writes additions until stop is closed.
 func (r *Recorder) work() {
 	ticker := time.NewTicker(writeEvery)
 	defer ticker.Stop()

@@ -45,7 +45,7 @@ type bucket struct {
 	name, prefix, place string
 	// dir is for files about the bucket on this machine, empty if there are none.
 	dir string
-	// attemptTime is that of attempts, and a field for tests.
+	// attemptTime bounds each attempt. It is a field for tests.
 	attemptTime time.Duration
 
 	// reached says that the server has answered before, and signed that there are credentials for it.
@@ -75,8 +75,8 @@ func (b *bucket) do(ctx context.Context, right string, size int, request func(ct
 	return b.transfer(ctx, right, size, func(ctx context.Context, _ func(size int64)) error { return request(ctx) })
 }
 
-// transfer is do for a request that calls more when it knows the size of what it reads, in bytes. An attempt has
-// attemptTime until then.
+// transfer is do for a request that calls more when it knows the size of the answer, in bytes. An attempt has attemptTime until
+// then.
 func (b *bucket) transfer(ctx context.Context, right string, size int, request func(ctx context.Context, more func(size int64)) error) error {
 	timeFor := func(size int64) time.Duration { return b.attemptTime + time.Duration(size/transferRate)*time.Second }
 	begin, pause := time.Now(), firstPause

@@ -59,8 +59,8 @@ func (b *bucket) known(ctx context.Context) error {
 	}
 }
 
-// mayReach reports whether another attempt may be answered after one that was not: before the first answer, a name or a
-// port may be wrong, and a certificate or the kind of a connection stays what it is.
+// mayReach reports whether another attempt may be answered after one that was not: before the first answer, a name or a port may
+// be wrong, and a certificate or the kind of a connection does not change.
 func (b *bucket) mayReach(err error) bool {
 	var connecting *net.OpError
 	if errors.As(err, &connecting) && connecting.Op == "dial" {
@@ -71,7 +71,7 @@ func (b *bucket) mayReach(err error) bool {
 	return !errors.Is(err, errNoCredentials) && !errors.As(err, &certificate) && !errors.As(err, &noTLS) && !errors.Is(err, http.ErrSchemeMismatch)
 }
 
-// refusedError is that of a request which was refused, or not answered, with what the user can do.
+// refusedError is the error of a refused or unanswered request, with advice for the user.
 type refusedError struct {
 	place  string
 	cause  error

@@ -39,11 +39,11 @@ const (
 	aborted    = "abort"
 )
 
-// body is what a head says of a stack.
+// body is the contents of a stack's head.
 type body struct {
 	// Present is false for a stack that was removed, whose backups and token stay.
 	Present bool `json:"present"`
-	// ID names the directory of what belongs to the stack. A renamed stack keeps it.
+	// ID names the directory of the stack's objects. A renamed stack keeps it.
 	ID    string     `json:"id"`
 	Token uint64     `json:"token"`
 	Lease *leaseInfo `json:"lease,omitempty"`
@@ -89,7 +89,7 @@ func headKey(name state.StackName) string {
 	return stacksDir + name.Project + "/" + name.Name + headSuffix
 }
 
-// directory returns the directory of what belongs to the stack.
+// directory returns the directory of the stack's objects.
 func (b *body) directory() string { return "data/" + b.ID + "/" }
 
 // current is a head that was read.

@@ -123,7 +123,7 @@ func (l *lease) Load(ctx context.Context) (*state.Contents, error) {
 	return out, nil
 }
 
-// journal returns that of the lease.
+// journal returns the lease's journal.
 func (l *lease) journal() journal {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -376,7 +376,7 @@ func (l *lease) CheckpointBoth(ctx context.Context, mine state.NextCheckpoint, o
 	return err
 }
 
-// removed returns what is left of a stack: its backups and its token.
+// removed returns the rest of a removed stack: its backups and its token.
 func (b body) removed() body {
 	b.keep(true)
 	return body{ID: b.ID, Token: b.Token, Backups: b.Backups, Changes: b.Changes}
@@ -501,8 +501,7 @@ func (l *lease) release(ctx context.Context) (lost bool, err error) {
 	return lost, err
 }
 
-// spareRecords is how many records of runs beyond those that are kept may gather before end removes the oldest, which
-// takes a round trip.
+// spareRecords is how many surplus records of runs may gather before end removes the oldest, which takes a round trip.
 const spareRecords = 10
 
 // end is the [backend.Backend.End] of the store. It writes all at the same time: the update is added to the history, whatever
@@ -542,7 +541,7 @@ func (s *Store) end(ctx context.Context, of state.Lease, e backend.Ending) (miss
 		})
 	}
 	if err := each(len(parts), func(i int) error { return parts[i]() }); err != nil {
-		return nil, err // the calls that follow need what was read
+		return nil, err // later calls need the data read
 	}
 	l.store.drop(l.name, l.token)
 	for i, digest := range e.Modules {

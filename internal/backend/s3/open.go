@@ -27,15 +27,15 @@ import (
 	"github.com/husk-dev/husk/internal/base/named"
 )
 
-// Scheme is that of the URLs that [Open] takes.
+// Scheme is the scheme of the URLs that [Open] takes.
 const Scheme = "s3"
 
 var _ backend.Opener = Open
 
-// parameters are those that a URL may have, as in Pulumi.
+// parameters are the parameters that a URL may have, as in Pulumi.
 var parameters = []string{"endpoint", "region", "s3ForcePathStyle", "use_path_style", "disableSSL", "disable_https", "profile", "awssdk"}
 
-// regionPattern is that of a region, which becomes part of the name of a host.
+// regionPattern matches a region, which becomes part of a host name.
 var regionPattern = regexp.MustCompile(`^[a-zA-Z0-9_-]*$`)
 
 // credentialsFor returns the credentials for a URL, which there are only for one that the operator has named. Nobody can

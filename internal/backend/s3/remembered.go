@@ -8,7 +8,7 @@ import (
 	"github.com/husk-dev/husk/internal/base/atomicfile"
 )
 
-// leftHead is what this machine knows of a head: how its last lease there has left it.
+// leftHead is this machine's memory of a head, as its last lease left it.
 type leftHead struct {
 	Key     string `json:"key"`
 	Version string `json:"version"`

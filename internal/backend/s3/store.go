@@ -30,11 +30,11 @@ type Store struct {
 	b *bucket
 
 	mu sync.Mutex
-	// held is what is known of stacks by the leases that this process had last.
+	// held has this process's knowledge of stacks from its last leases.
 	held map[state.StackName]held
 }
 
-// held is what the holder of a lease knows without reading the head.
+// held is the part of a head that the holder of a lease knows without reading it.
 type held struct {
 	token     uint64
 	directory string
@@ -46,7 +46,7 @@ type held struct {
 	asked bool
 }
 
-// heldBy returns what is known of a stack by the lease of a token.
+// heldBy returns the knowledge of a stack from the lease of a token.
 func (s *Store) heldBy(name state.StackName, token uint64) (held, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +116,7 @@ func (s *Store) List(ctx context.Context) ([]state.StackName, error) {
 	return out, nil
 }
 
-// make has a head, of a stack that is not there, be that of a new one.
+// make turns the head of a missing stack into the head of a new one.
 func (c *current) make(id, checkpoint string) {
 	b := &c.Body
 	*b = body{Present: true, ID: id, Token: b.Token, Backups: b.Backups, Changes: b.Changes, Checkpoint: checkpoint, Written: time.Now().UTC()}
@@ -456,7 +456,7 @@ func (s *Store) SetHistory(ctx context.Context, name state.StackName, records []
 	return err
 }
 
-// since returns the records that follow on the former ones, of which the oldest may be gone.
+// since returns the records that follow the former ones. The oldest of these may be gone.
 func since(former, records [][]byte) (added [][]byte, ok bool) {
 	if len(former) == 0 {
 		return records, true

@@ -20,7 +20,7 @@ import (
 const (
 	// format is the version of the encryption. It rises when an older version of Husk would misread it.
 	format = 1
-	// keySize is that of AES-256, in bytes.
+	// keySize is the key size of AES-256, in bytes.
 	keySize = 32
 	// idSize is the length of the ID of a key.
 	idSize = 16
@@ -29,7 +29,7 @@ const (
 	member = "huskSealed"
 	// documentVersion is the first one with features.
 	documentVersion = 4
-	// blobMark begins what is encrypted beside a state.
+	// blobMark begins encrypted data beside a state.
 	blobMark = "\x00husk-sealed-1\x00"
 )
 
@@ -43,7 +43,7 @@ type document struct {
 	Sealed *envelope `json:"huskSealed"`
 }
 
-// envelope is an encrypted checkpoint, and what is needed to decrypt it.
+// envelope is an encrypted checkpoint, with the data to decrypt it.
 type envelope struct {
 	Format   int   `json:"format"`
 	Provider named `json:"provider"`
@@ -60,7 +60,7 @@ type envelope struct {
 	Text   []byte `json:"text,omitempty"`
 }
 
-// data is what a checkpoint is bound to: its stack, and the envelope around it.
+// data returns the additional data that a checkpoint is bound to: its stack, and the envelope around it.
 func (e envelope) data(name state.StackName) ([]byte, error) {
 	e.Text = nil
 	around, err := json.Marshal(e)
@@ -98,12 +98,12 @@ func parse(checkpoint []byte) *envelope {
 	return d.Sealed
 }
 
-// recordData is what a record is bound to.
+// recordData returns the additional data that a record is bound to.
 func recordData(name state.StackName, mark string, sequence uint64) []byte {
 	return binary.BigEndian.AppendUint64([]byte("husk record\x00"+name.String()+"\x00"+mark+"\x00"), sequence)
 }
 
-// blobData is what something beside a state is bound to. Its key is that of one stack, which may be renamed.
+// blobData returns the additional data for data beside a state. The key belongs to one stack, which may be renamed.
 func blobData(what string) []byte { return []byte("husk blob\x00" + what) }
 
 var errAltered = errors.New("altered")

@@ -34,8 +34,7 @@ const (
 	Secrets Mode = "secrets"
 )
 
-// Sealing encrypts and decrypts what a backend keeps. It reads what is encrypted in any mode. It is safe for concurrent
-// use.
+// Sealing encrypts and decrypts the data of a backend. It reads encrypted data in any mode. It is safe for concurrent use.
 type Sealing struct {
 	inner *backend.Backend
 	keys  state.KeySource
@@ -173,7 +172,7 @@ func (s *Sealing) Use(keys state.KeySource, next secrets.Provider) {
 	s.providers = map[string]secrets.Provider{named{next.Type(), next.State()}.identity(): next}
 }
 
-// known returns what was last read of a stack, nil if nothing was.
+// known returns the keys that were last read of a stack, nil if none were.
 func (s *Sealing) known(name state.StackName) *ring {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -240,7 +239,7 @@ func (s *Sealing) seal(ctx context.Context, name state.StackName, from *ring, pa
 	return text, next, err
 }
 
-// namedBy returns the secrets provider that a checkpoint names, or else that of the ring, or else a new one.
+// namedBy returns the secrets provider that a checkpoint names, or else the ring's, or else a new one.
 func (s *Sealing) namedBy(ctx context.Context, checkpoint []byte, r *ring) (secrets.Provider, error) {
 	if n, ok := providerOf(checkpoint); ok {
 		return s.provider(ctx, n)
@@ -283,8 +282,8 @@ func (s *Sealing) unwrap(ctx context.Context, e *envelope) (*ring, error) {
 // notDamage are the reasons for which a state cannot be decrypted although it may be whole.
 var notDamage = []error{secrets.ErrWrongKey, secrets.ErrNoKey, secrets.ErrUnknownProvider, state.ErrUnsupported, context.Canceled, context.DeadlineExceeded}
 
-// open decrypts what a store holds of a stack, in place, and returns its keys. The error of a checkpoint that was
-// altered is ErrCorrupt, with its keys if these were not; that of altered records is in Damage.
+// open decrypts a stack's contents in place, and returns its keys. If the checkpoint was altered, the error is ErrCorrupt, and
+// the keys are returned if they are intact. Altered records are in Damage.
 func (s *Sealing) open(ctx context.Context, name state.StackName, c *state.Contents, isPresent bool) (*ring, error) {
 	e := parse(c.Checkpoint)
 	if e == nil {

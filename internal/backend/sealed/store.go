@@ -129,7 +129,7 @@ func (t *store) SetHistory(ctx context.Context, name state.StackName, records []
 	return t.s.inner.State.SetHistory(ctx, name, out)
 }
 
-// knownUpdates are the updates that the holder of a lease with a token has read or encrypted, by what they are in clear.
+// knownUpdates are the updates that the holder of a lease with a token has read or encrypted, by their plain text.
 type knownUpdates struct {
 	token  uint64
 	sealed map[string]sealedUpdate
@@ -178,7 +178,7 @@ func (s *Sealing) sealUpdates(ctx context.Context, name state.StackName, records
 	return out, nil
 }
 
-// keyIDOf returns the ID of the key of what sealBlob has encrypted and openBlob can decrypt.
+// keyIDOf returns the ID of the key of data that sealBlob has encrypted and openBlob can decrypt.
 func keyIDOf(sealed []byte) string { return string(sealed[len(blobMark):][:idSize]) }
 
 // lease is a [state.Lease].
@@ -186,7 +186,7 @@ type lease struct {
 	state.Lease
 	s    *Sealing
 	name state.StackName
-	// ring is that of the present checkpoint, nil if it is not known.
+	// ring has the keys of the present checkpoint, nil if they are unknown.
 	ring *ring
 }
 

@@ -33,7 +33,7 @@ type lease struct {
 	beating sync.WaitGroup
 }
 
-// beat extends the lease until it ends. That only keeps others from taking it: the token is what fences.
+// beat extends the lease until it ends. That only keeps others from taking it: the token fences.
 func (l *lease) beat(ctx context.Context) {
 	ticks := time.NewTicker(beat)
 	defer ticks.Stop()
@@ -289,7 +289,7 @@ func (l *lease) retire(t *tx) error {
 	return l.all(t, "DELETE FROM checkpoints WHERE stack = ?1", "UPDATE stacks SET present = 0, lease = NULL, holder = NULL, expires = NULL WHERE id = ?1")
 }
 
-// belongings are the tables of what goes with a stack.
+// belongings are the tables of data that belongs to a stack.
 var belongings = []string{"history", "kv", "runs"}
 
 func (l *lease) Rename(ctx context.Context, to state.StackName, checkpoint []byte) error {

@@ -27,7 +27,7 @@ import (
 	"github.com/husk-dev/husk/internal/base/nospace"
 )
 
-// Scheme is that of the URLs that [Open] takes.
+// Scheme is the scheme of the URLs that [Open] takes.
 const Scheme = "sqlite"
 
 // busyTime is how long a step waits for those of others.

@@ -35,7 +35,7 @@ func usable(ctx context.Context, name state.StackName) error {
 	return cmp.Or(name.Validate(), ctx.Err())
 }
 
-// nameSize is what each of many names takes besides its text, in bytes.
+// nameSize is the size of each of many names besides its text, in bytes.
 const nameSize = 64
 
 // List implements [state.Store].
@@ -76,7 +76,7 @@ func (t *tx) putCheckpoint(stack int64, checkpoint []byte) error {
 	return err
 }
 
-// blob returns a text that is no NULL.
+// blob returns a text that is never NULL.
 func blob(text []byte) []byte {
 	if text == nil {
 		return []byte{}
@@ -123,7 +123,7 @@ func (s *Store) Load(ctx context.Context, name state.StackName) (*state.Contents
 	return &found.Contents, found.gap()
 }
 
-// loaded is what one moment shows of a stack.
+// loaded is the view of a stack at one moment.
 type loaded struct {
 	state.Contents
 	last int64

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// Dir is a directory to read files in, except those that are withheld.
+// Dir is a directory to read files in, except withheld ones.
 type Dir struct {
 	Path     string
 	Withheld Withheld
@@ -78,7 +78,7 @@ func (d Dir) Open(path string) (*os.File, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case info.Mode()&fs.ModeSymlink != 0: // it was no link before
+	case info.Mode()&fs.ModeSymlink != 0: // it was not a link before
 		return nil, ErrChanged
 	case !info.Mode().IsRegular():
 		return nil, errNotRegular

@@ -29,11 +29,10 @@ type withheld struct {
 	info fs.FileInfo
 }
 
-// Repositories are the names of what systems of version control keep in a directory: credentials, and commands that the
-// next use of the system runs.
+// Repositories are the directories of version control systems: credentials, and commands that the next use of the system runs.
 var Repositories = []string{".git", ".hg", ".svn", ".jj"}
 
-// StateDir is the directory beside a project in which Husk keeps states, their earlier versions, modules, and what it was told.
+// StateDir is the directory beside a project in which Husk keeps states, their earlier versions, modules, and settings.
 const StateDir = ".husk"
 
 // IsOfRepository reports whether a path has one of the [Repositories], or leads below one.
@@ -176,7 +175,7 @@ func plainName(name string) string {
 			if unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) {
 				return -1
 			}
-			least := r // of those that differ by case
+			least := r // of the names that differ by case
 			for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
 				least = min(least, next)
 			}

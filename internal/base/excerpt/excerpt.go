@@ -25,7 +25,7 @@ func Of(rendering string) string {
 // Whole returns a rendering with its hashes shortened.
 func Whole(rendering string) string { return shortHashes(rendering) }
 
-// hash matches the hash of an asset or archive, and any text, whose contents are no hash.
+// hash matches the hash of an asset or archive, and any quoted text, whose contents are not a hash.
 var hash = regexp.MustCompile(`"(?:[^"\\]|\\.)*"| [0-9a-f]{64}\)`)
 
 func shortHashes(rendering string) string {

@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// Temp makes a file with a name of its own, as [os.CreateTemp] does, and locks it. Another process that removes what was left may
-// take one that is not locked yet for one of these: Temp then makes another.
+// Temp makes a file with a name of its own, as [os.CreateTemp] does, and locks it. Another process that removes leftover files
+// may take one that is not locked yet for a leftover: Temp then makes another.
 func Temp(dir, pattern string) (file *os.File, release func() error, err error) {
 	for {
 		file, err := os.CreateTemp(dir, pattern)
@@ -33,8 +33,8 @@ func Temp(dir, pattern string) (file *os.File, release func() error, err error) 
 	}
 }
 
-// Remove removes a file that is locked, and releases it: who gets the lock then sees that the file is gone. A file that is not there
-// is no error.
+// Remove removes a file that is locked, and releases it: who gets the lock then sees that the file is gone. A missing file is not
+// an error.
 func Remove(file *os.File, release func() error) error {
 	removing := remove(file.Name())
 	err := errors.Join(release(), file.Close())

@@ -37,7 +37,7 @@ func isOfCredentials(variable string) bool {
 	return strings.HasPrefix(name, "GIT_CONFIG_KEY_") || strings.HasPrefix(name, "GIT_CONFIG_VALUE_")
 }
 
-// withoutCredentials are settings of git by which no server gets what is not for it by name.
+// withoutCredentials are settings of git by which a server gets only credentials that name it.
 var withoutCredentials = []string{
 	"-c", "core.askPass=", "-c", "http.extraHeader=", "-c", "http.cookieFile=", "-c", "http.sslCert=", "-c", "http.sslKey=", "-c", "http.delegation=none", "-c", "http.emptyAuth=false",
 }
@@ -45,7 +45,7 @@ var withoutCredentials = []string{
 // waitDelay is the time to wait for git after it was killed, because the program that it has started for a protocol keeps its output open.
 const waitDelay = time.Second
 
-// In returns what runs git in a directory, and says in errors what it was for.
+// In returns a function that runs git in a directory. Its errors begin with what.
 func In(ctx context.Context, dir, what string) func(args ...string) (string, error) {
 	return func(args ...string) (string, error) {
 		cmd := exec.CommandContext(ctx, "git", append(append([]string{

@@ -48,8 +48,8 @@ func isNumber(label string) bool {
 // Any is the grant of all names but localhost.
 const Any = "*"
 
-// Below is what a granted host begins with that stands for all names below one: **.example.org. With *. it stands for names
-// of one label more.
+// Below is the prefix of a granted host that stands for all names below one: **.example.org. With *. it stands for names of one
+// label more.
 const Below = "**."
 
 // Matches reports whether a granted host, which may begin with *. or **., includes a name or another granted host.

@@ -56,7 +56,7 @@ type Held struct {
 	bytes  int64
 }
 
-// Hold returns that of a request of somebody, which has nothing yet.
+// Hold returns the empty account of somebody's request.
 func (b *Budget) Hold(who string) *Held { return &Held{budget: b, who: who} }
 
 // Add takes more memory, before it is allocated. The error is a [FullError].

@@ -6,7 +6,7 @@ import (
 	"reflect"
 )
 
-// Mode is that of a decoder of CBOR, such as one of github.com/fxamacker/cbor.
+// Mode is the mode of a CBOR decoder, such as one of github.com/fxamacker/cbor.
 type Mode interface {
 	Wellformed(message []byte) error
 	Unmarshal(message []byte, into any) error
@@ -160,7 +160,7 @@ func (s *cborScanner) members(t reflect.Type, n uint64, depth int) error {
 		}
 		var is reflect.Type
 		if of != nil {
-			field, _ := of.find(name) // the decoder refuses what is not known
+			field, _ := of.find(name) // the decoder refuses unknown fields
 			is = field.Type
 		} else if table != nil {
 			is = table.Elem()

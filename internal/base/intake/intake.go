@@ -16,7 +16,7 @@ const (
 	Ratio = 8
 	// slack is allowed besides: a short text may become a map, whose first entries take some hundred bytes.
 	slack = 64 << 10
-	// Allowance is what a document of a provider or a user may take besides: it may be short, and have 100,000 small parts.
+	// Allowance is the additional memory for a document of a provider or a user: it may be short, and have 100,000 small parts.
 	Allowance = 16 << 20
 	// maxDepth bounds how deep values nest.
 	maxDepth = 64
@@ -97,7 +97,7 @@ func (m *meter) text(size int, times int64) error {
 	return m.add(int64(size)*times + rounding)
 }
 
-// anyTable is what an object is decoded into whose type is not known.
+// anyTable is the type that objects of an unknown type are decoded into.
 var (
 	anyTable = reflect.TypeFor[map[string]any]()
 	anyList  = reflect.TypeFor[[]any]()

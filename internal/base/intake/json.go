@@ -15,9 +15,9 @@ import (
 // is a text that would take more than [Ratio] bytes for each of its own.
 func JSON(held *Held, text []byte, into any) error { return decodeJSON(held, text, into, true) }
 
-// CheckJSON returns a [TooLargeError] if a text of JSON, or several texts one behind the other, would take more than [Ratio] bytes
-// for each of its own, and so many besides, when encoding/json decodes it into a type. It leaves it to the decoder to say what
-// else is wrong.
+// CheckJSON returns a [TooLargeError] if a text of JSON, or several texts one behind the other, would take more than [Ratio]
+// bytes for each of its own, and so many besides, when encoding/json decodes it into a type. It leaves other mistakes to the
+// decoder.
 func CheckJSON(text []byte, into any, besides int64) error {
 	s := newScanner(text, besides)
 	s.lenient, s.deepest = true, decoderDepth
@@ -83,7 +83,7 @@ type jsonScanner struct {
 	copies int64
 	// deepest bounds how deep values nest.
 	deepest int
-	// length is that of the value, if it is a list, and lengths are those of the fields of the value, by their index.
+	// length is the value's length, if it is a list, and lengths are the lengths of its fields, by their index.
 	length  int
 	lengths map[int]int
 	// field is the index of the one that is read of the value, or noField.
@@ -99,7 +99,7 @@ func newScanner(text []byte, besides int64) *jsonScanner {
 // decoderDepth is how deep values of encoding/json may nest.
 const decoderDepth = 10_000
 
-// mismatch is what the decoder allocates for a value that does not fit.
+// mismatch is the memory that the decoder allocates for a value that does not fit.
 const mismatch = 256
 
 func (s *jsonScanner) space() {

@@ -1,7 +1,7 @@
 // Package listdiff compares lists by their elements.
 package listdiff
 
-// Kind is what became of an element.
+// Kind is the change of an element.
 type Kind uint8
 
 // The kinds.
@@ -13,7 +13,7 @@ const (
 	Deleted
 )
 
-// Element is what became of one element. Old and New are its indexes, -1 in the list that does not have it.
+// Element is one element and its change. Old and New are its indexes, -1 in the list that does not have it.
 type Element struct {
 	Kind     Kind
 	Old, New int
@@ -22,8 +22,8 @@ type Element struct {
 // maxCells bounds the work for what differs in the middle of two lists. Longer lists are compared by index.
 const maxCells = 1 << 20
 
-// Compare compares lists of so many elements by whether two of them are the same. The result has each element once, in the
-// order of the new list; what was deleted stands where it was.
+// Compare compares lists of so many elements by whether two of them are the same. The result has each element once, in the order
+// of the new list; deleted ones stand where they were.
 //
 // As many elements as possible are kept. An element that is in both lists otherwise has moved. What is left at the same
 // place in both has changed.

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Scope is the name of what makes spans and metrics.
+// Scope is the name of the instrumentation that makes spans and metrics.
 const Scope = "github.com/husk-dev/husk"
 
 // Environment returns the value of an environment variable, "" for none.
@@ -114,7 +114,7 @@ func Milliseconds(variable, text string) (time.Duration, error) {
 	return time.Duration(ms) * time.Millisecond, nil
 }
 
-// Attribute is a fact about what is sent. Value is a string, bool, int, or uint64.
+// Attribute is a fact about a span or metric. Value is a string, bool, int, or uint64.
 type Attribute struct {
 	Key   string
 	Value any

@@ -1,5 +1,5 @@
-// Package processgroup ends a process together with those that it has started. Plugins and programs of Pulumi are often
-// scripts that start another process, which would survive them, and so do compilers.
+// Package processgroup ends a process together with its children. Plugins and programs of Pulumi are often scripts that start
+// another process, which would survive them, and so do compilers.
 package processgroup
 
 import (

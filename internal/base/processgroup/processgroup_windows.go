@@ -16,7 +16,7 @@ func Own(cmd *exec.Cmd) {
 // Interrupt ends the processes of a group: a process cannot interrupt another.
 func Interrupt(leader *os.Process) { Kill(leader) }
 
-// Kill ends a process and those that it has started.
+// Kill ends a process and its children.
 func Kill(leader *os.Process) {
 	_ = exec.Command("taskkill", "/T", "/F", "/PID", strconv.Itoa(leader.Pid)).Run() // it may have ended
 	_ = leader.Kill()

@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// batchSize is the number of spans that are written at once, and maxWaiting that of those that wait for it. More are
-	// lost, and counted.
+	// batchSize is the number of spans that are written at once, and maxWaiting the number that may wait for it. More are lost,
+	// and counted.
 	batchSize  = 500
 	maxWaiting = 20_000
 	// interval is the time after which a batch is written that is not full.
 	interval = 5 * time.Second
-	// lastWords bounds the time for what is left at the end.
+	// lastWords bounds the time for the last spans at the end.
 	lastWords = 5 * time.Second
 )
 
@@ -135,7 +135,7 @@ func (e *Exporter) batch() bool {
 	return true
 }
 
-// Close writes what is left, for a few seconds at most. The error says what was lost.
+// Close writes the rest, for a few seconds at most. The error says how much was lost.
 func (e *Exporter) Close() error {
 	close(e.done)
 	timer := time.AfterFunc(lastWords, e.cancel)

@@ -64,7 +64,7 @@ const (
 	Client   Kind = 3
 )
 
-// Span is something that takes time. Its methods can be called concurrently, and on nil, which is no span.
+// Span is an operation that takes time. Its methods can be called concurrently, and on nil, which stands for no span.
 type Span struct {
 	id     ID
 	parent [8]byte

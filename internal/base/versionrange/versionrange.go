@@ -22,9 +22,9 @@ type Range struct {
 }
 
 // Parse reads a range. Comparisons that are separated by spaces or commas all have to hold, "||" separates
-// alternatives. A comparison is an operator (=, !=, <, <=, >, >=, ^, ~) and a version, whose last numbers may be
-// missing: 1.2 stands for 1.2.x, and >1.2 for what is newer than all of these. ^ allows newer versions that are
-// compatible, ~ newer patches. Empty text, and *, allow all.
+// alternatives. A comparison is an operator (=, !=, <, <=, >, >=, ^, ~) and a version, whose last numbers may be missing: 1.2
+// stands for 1.2.x, and >1.2 for versions newer than all of these. ^ allows newer versions that are compatible, ~ newer patches.
+// Empty text, and *, allow all.
 func Parse(text string) (Range, error) {
 	r := Range{text: strings.TrimSpace(text)}
 	if len(text) > maxText {
@@ -125,8 +125,8 @@ func comparison(text string) (in semver.Range, previews bool, err error) {
 	return nil, false, fmt.Errorf("there is no operator %q", operator)
 }
 
-// nextIncompatible returns the first version that is not compatible with another, of which text has the first
-// numbers: that with another number in the place of the first that is not zero.
+// nextIncompatible returns the first version that is not compatible with another, whose first numbers are in text: the version
+// with the first number that is not zero increased.
 func nextIncompatible(from semver.Version, text string) semver.Version {
 	switch parts := strings.Count(text, ".") + 1; {
 	case from.Major > 0 || parts == 1:
@@ -138,8 +138,7 @@ func nextIncompatible(from semver.Version, text string) semver.Version {
 	}
 }
 
-// span returns the first version of those that a text stands for, and the one behind the last; nil if the text is a
-// whole version.
+// span returns the first of the versions that a text stands for, and the one behind the last; nil if the text is a whole version.
 func span(text string) (from semver.Version, below *semver.Version, err error) {
 	numbers, rest := text, ""
 	if i := strings.IndexAny(text, "-+"); i >= 0 {

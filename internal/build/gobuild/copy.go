@@ -14,7 +14,7 @@ import (
 )
 
 // CopyModule copies the Go module that a directory belongs to, and returns the place of the directory in the copy. Without an
-// error it is empty for a module that cannot be copied, because it refers to what is beside it.
+// error it is empty for a module that cannot be copied, because it refers to files beside it.
 func CopyModule(ctx context.Context, dir, to string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err == nil {

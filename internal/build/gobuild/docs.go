@@ -132,7 +132,7 @@ func (p *goPackage) comments(used map[string]bool, to map[string]string) error {
 	}
 	printer := pkg.Printer()
 	printer.HeadingID = func(*comment.Heading) string { return "" }
-	printer.DocLinkURL = func(*comment.DocLink) string { return "" } // there is no page of the package
+	printer.DocLinkURL = func(*comment.DocLink) string { return "" } // the package has no page
 	add := func(name, text string) {
 		markdown := strings.TrimSpace(string(printer.Markdown(pkg.Parser().Parse(text))))
 		if markdown != "" {

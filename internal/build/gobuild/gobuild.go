@@ -24,13 +24,13 @@ import (
 	"github.com/husk-dev/husk/internal/build/netoverlay"
 )
 
-// arguments are those of every build. c-shared makes a WASI reactor, a module that is called repeatedly.
-// trimpath and buildvcs keep the machine and the commit out of the module, because the same source must
-// give the same digest everywhere. The linker's -s would save 3 % of the size, but the stack of a trap
-// needs the names of functions. wasm-opt saves 6 % at best, and calls are no faster (see docs/performance.md).
+// arguments are the arguments of every build. c-shared makes a WASI reactor, a module that is called repeatedly. trimpath and
+// buildvcs keep the machine and the commit out of the module, because the same source must give the same digest everywhere. The
+// linker's -s would save 3 % of the size, but the stack of a trap needs the names of functions. wasm-opt saves 6 % at best, and
+// calls are no faster (see docs/performance.md).
 var arguments = []string{"build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false"}
 
-// environment is added to that of the process.
+// environment is added to the environment of the process.
 var environment = []string{"GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0"}
 
 // Builder builds modules and keeps them in a directory. A build without a change takes some tens of
@@ -110,8 +110,8 @@ func placeOf(dir string) string {
 	return filepath.Base(dir) + "-" + hex.EncodeToString(sum[:8])
 }
 
-// networkOf returns what gives a module a network. There are no files for a module that needs none, if the Go
-// that builds it is not known.
+// networkOf returns the files that give a module a network. A module that needs none gets no files, if its release of Go is
+// unknown.
 func networkOf(ctx context.Context, command, dir, place string) (*netoverlay.Network, error) {
 	network, err := netoverlay.New(ctx, command, dir, place)
 	if unknown, ok := errors.AsType[*netoverlay.UnknownError](err); ok {

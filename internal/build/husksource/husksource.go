@@ -1,5 +1,5 @@
-// Package husksource finds the source of Husk that this program was built from, for what is built against it: ported
-// providers, and projects that begin with a template.
+// Package husksource finds the source of Husk that this program was built from, for code that is built against it: ported
+// providers, and projects from a template.
 package husksource
 
 import (
@@ -25,7 +25,7 @@ func Checkout(file string) (dir string, ok bool) {
 	return dir, err == nil
 }
 
-// Version returns the version that the module proxy serves of what this program was built from, empty if there is none.
+// Version returns the version of this program's source that the module proxy serves, empty if there is none.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Path != Module || info.Main.Version == "(devel)" || strings.Contains(info.Main.Version, "+dirty") {

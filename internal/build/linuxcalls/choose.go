@@ -23,7 +23,7 @@ func Revision() (string, error) {
 	return dirhash.Hash1([]string{"source.go", "library.go", "unix.go", "choose.go"}, func(name string) (io.ReadCloser, error) { return own.Open(name) })
 }
 
-// choice is what differs between the files of a package for WebAssembly and for Linux.
+// choice is the difference between the files of a package for WebAssembly and for Linux.
 type choice struct{ gained, lost []string }
 
 // choiceOf compares the files in a directory. Those for Linux are for the processor that WebAssembly is like, unless some of them

@@ -102,17 +102,17 @@ func read(dir, goos, goarch string) (all []*source, err error) {
 	return all, nil
 }
 
-// declared is what a package declares under a name at its top.
+// declared is a package-level declaration.
 type declared struct {
 	in *source
 	// node is an *ast.FuncDecl, or the spec of a type, constant, or variable.
 	node ast.Node
 	kind token.Token
-	// value is that of a constant, nil if it repeats one.
+	// value is the value of a constant, nil if it repeats one.
 	value ast.Expr
 }
 
-// declarations are what a package declares, and the methods of its types.
+// declarations are the declarations of a package, and the methods of its types.
 type declarations struct {
 	names   map[string]declared
 	methods map[string][]declared
@@ -200,7 +200,7 @@ type edit struct {
 	text     string
 }
 
-// apply returns a text with all changes, none of which overlap.
+// apply returns a text with all changes, which must not overlap.
 func (e edits) apply(text string) string {
 	slices.SortStableFunc(e, func(a, b edit) int { return b.from - a.from })
 	for _, one := range e {

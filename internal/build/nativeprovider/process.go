@@ -42,8 +42,8 @@ type Runner struct {
 	running *Process
 }
 
-// Run builds the provider. If its program is that of the process that runs, that process goes on, with the debugger that is
-// attached to it. Otherwise a new one takes its place; started reports that.
+// Run builds the provider. If the running process already has that program, it goes on, with the debugger attached to it.
+// Otherwise a new one takes its place; started reports that.
 func (r *Runner) Run(ctx context.Context) (p *Process, started bool, err error) {
 	if r.built == "" {
 		if r.built, err = os.MkdirTemp("", "husk-native-"); err != nil {
@@ -126,7 +126,7 @@ func start(program, dir string, output io.Writer) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The pipe is not that of the command, which would close it when the process ends, before all is read.
+	// The pipe is not the command's own, which would be closed when the process ends, before all is read.
 	answers, stdout, err := os.Pipe()
 	if err != nil {
 		return nil, err

@@ -42,8 +42,8 @@ func NewClient(in io.Reader, out io.Writer) *Client {
 // Ended is closed when the process has closed its output.
 func (c *Client) Ended() <-chan struct{} { return c.link.ended }
 
-// Open returns a provider with a configuration of its own. Calls may use the imports that have none of a call: log and store. The
-// monitor is that of the call, see [abi.WithMonitor].
+// Open returns a provider with a configuration of its own. Calls may use the imports that do not belong to a call: log and store.
+// The monitor comes from the call, see [abi.WithMonitor].
 func (c *Client) Open(log abi.Log, kv abi.KV) abi.Provider {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/husk-dev/husk/abi/canon"
 )
 
-// Imports are what a provider may use of husk during a call. They are valid for that call.
+// Imports are the functions of husk that a provider may use during a call. They are valid for that call.
 type Imports struct {
 	Log     abi.Log
 	KV      abi.KV

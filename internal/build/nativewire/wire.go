@@ -31,14 +31,14 @@ const (
 // message is a call, its answer, or its end.
 type message struct {
 	Kind kind
-	// ID is that of the call, or of the one that is answered or cancelled. Each side counts its own.
+	// ID is the ID of the call, or of the one that is answered or cancelled. Each side counts its own.
 	ID uint64
-	// Session is that of a call, and Of the call in which the provider calls an import.
+	// Session is the session of a call, and Of the call in which the provider calls an import.
 	Session, Of uint64
 	// Interface, Name, and Function are those of the function.
 	Interface, Name string
 	Function        int
-	// Args are flat arguments, and Memory is what they point to.
+	// Args are flat arguments, and Memory is the memory that they point to.
 	Args   []uint64
 	Memory []byte
 	Result uint64

@@ -135,9 +135,9 @@ func (t toolchain) check() error {
 
 // UnknownError is a Go whose library is not as it is known.
 type UnknownError struct {
-	// Version is that of Go, for example go1.26.8, and Root where it is installed.
+	// Version is Go's version, for example go1.26.8, and Root the directory of its installation.
 	Version, Root string
-	// Reason is what is not known of it.
+	// Reason says why it is refused.
 	Reason string
 }
 
@@ -148,7 +148,7 @@ func (e *UnknownError) Error() string {
 
 func (t toolchain) unknown(why string) error { return &UnknownError{t.version, t.root, why} }
 
-// Network is what a build needs for the network of its module.
+// Network has the files and flags that give a build's module its network.
 type Network struct {
 	// Files replace or join files of Go's library, by path, as the flag -overlay has it.
 	Files map[string]string

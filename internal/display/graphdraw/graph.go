@@ -23,7 +23,7 @@ type Node struct {
 	Note string
 	// Look is the colour of the box. It repeats what Note says.
 	Look Look
-	// Details is what a pointer over the box shows, such as the URN.
+	// Details is the text that a pointer over the box shows, such as the URN.
 	Details string
 }
 

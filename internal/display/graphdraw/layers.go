@@ -21,10 +21,10 @@ const (
 	aspect     = 1.6 // width to height of the whole
 )
 
-// layered is a layout of connected boxes: in layers from left to right, each right of what it depends on.
+// layered is a layout of connected boxes: in layers from left to right, each box right of its dependencies.
 type layered struct {
 	sizes []box
-	// needs are the edges, from each box to those that it depends on, without circles.
+	// needs are the edges from each box to its dependencies, without circles.
 	needs [][]int
 	// back are the edges that would close a circle.
 	layer []int
@@ -53,7 +53,7 @@ func layOut(sizes []box, needs [][]int) *layered {
 	return l
 }
 
-// withoutCircles returns edges without those that close a circle.
+// withoutCircles returns edges without the ones that close a circle.
 func withoutCircles(needs [][]int) [][]int {
 	out := make([][]int, len(needs))
 	const (
@@ -90,8 +90,8 @@ func withoutCircles(needs [][]int) [][]int {
 	return out
 }
 
-// assign gives each box the first layer after those of what it depends on. A box that depends on nothing is
-// just before the first one that depends on it.
+// assign gives each box the first layer after its dependencies' layers. A box that depends on nothing is just before the first
+// one that depends on it.
 func (l *layered) assign() {
 	n := len(l.sizes)
 	l.layer = make([]int, n)

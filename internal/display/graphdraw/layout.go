@@ -119,7 +119,7 @@ func (l *layout) line(from, to box, corners []point) []point {
 	return append(append([]point{start}, corners...), end)
 }
 
-// arrangeCluster places the members of a cluster: those that edges connect in layers, the others in a grid.
+// arrangeCluster places the members of a cluster: connected ones in layers, the others in a grid.
 func (l *layout) arrangeCluster(members []int, needs map[int][]int, edges []int, lifted [][2]int, routes [][]point) box {
 	var blocks []block
 	var alone []int

@@ -19,7 +19,7 @@ type SVGOptions struct {
 // over an edge shows its label in any case.
 const maxLabelled = 80
 
-// WriteSVG draws the graph. Dependencies are to the left of what depends on them.
+// WriteSVG draws the graph. Dependencies are to the left of their dependents.
 func (g *Graph) WriteSVG(w io.Writer, o SVGOptions) error {
 	l := arrange(g)
 	var b strings.Builder

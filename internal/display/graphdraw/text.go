@@ -145,7 +145,7 @@ func quoteMermaid(text string) string {
 	return b.String()
 }
 
-// clean replaces control characters, except for those that are kept, and bytes that are no text.
+// clean replaces control characters, except the kept ones, and bytes that are not text.
 func clean(text string, kept ...rune) string {
 	return strings.Map(func(r rune) rune {
 		for _, k := range kept {

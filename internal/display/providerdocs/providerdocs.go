@@ -13,7 +13,7 @@ import (
 // field is a property as it is shown.
 type field struct {
 	name, typ, text string
-	// marks say what else is to be known: required, secret, replaces, default 3.
+	// marks are further facts: required, secret, replaces, default 3.
 	marks []string
 }
 
@@ -132,7 +132,7 @@ func objects(of ...*schema.Object) []*schema.Object {
 // isMethod reports whether a function is the method of a resource, which programs in YAML cannot call.
 func isMethod(f *schema.Function) bool { return f.Args.Property("__self__") != nil }
 
-// functions returns the functions of a package that are no methods.
+// functions returns the functions of a package that are not methods.
 func functions(p *schema.Package) []*schema.Function {
 	return slices.DeleteFunc(slices.Clone(p.Functions), isMethod)
 }

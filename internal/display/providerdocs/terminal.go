@@ -114,7 +114,7 @@ func (t *Terminal) function(f *schema.Function) {
 	}
 }
 
-// outputsOnly returns the outputs of a resource that are no inputs, too.
+// outputsOnly returns the outputs of a resource that are not also inputs.
 func outputsOnly(r *schema.Resource) *schema.Object {
 	only := &schema.Object{}
 	for _, p := range r.Outputs.Properties {

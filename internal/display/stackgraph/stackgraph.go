@@ -14,7 +14,7 @@ import (
 	"github.com/husk-dev/husk/internal/display/graphdraw"
 )
 
-// Options say what is in a graph.
+// Options select the contents of a graph.
 type Options struct {
 	Title string
 	// Providers adds the default providers. Those that the program names are in it in any case.
@@ -33,7 +33,7 @@ func OfState(s *state.Snapshot, o Options) *graphdraw.Graph {
 			resources = append(resources, r)
 		}
 	}
-	// The order of a state is that of creation, which differs from run to run.
+	// The order of a state is the order of creation, which differs from run to run.
 	slices.SortFunc(resources, func(a, b *state.Resource) int { return strings.Compare(string(a.URN), string(b.URN)) })
 	for _, r := range resources {
 		var n graphdraw.Node
@@ -137,7 +137,7 @@ type builder struct {
 	providers bool
 }
 
-// node adds a resource, unless it is one of those that are left out, and reports whether it did.
+// node adds a resource, unless it is left out, and reports whether it did.
 func (b *builder) node(u urn.URN, typ string, parent urn.URN, n graphdraw.Node) bool {
 	if typ == urn.RootType || !b.providers && isDefault(u) {
 		return false

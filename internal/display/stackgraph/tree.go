@@ -10,7 +10,7 @@ import (
 	"github.com/husk-dev/husk/internal/display/graphdraw"
 )
 
-// Marks are the words about what is special of a resource in a state.
+// Marks returns words for the special properties of a resource in a state.
 func Marks(r *state.Resource) []string {
 	var marks []string
 	for _, m := range []struct {

@@ -97,7 +97,7 @@ func (t *Timeline) drawAxis(b *strings.Builder, height float64) func(time.Durati
 	return scale
 }
 
-// tick returns a round time of which a whole has 4 to 10.
+// tick returns a round time that divides a whole into 4 to 10 parts.
 func tick(whole time.Duration) time.Duration {
 	for unit := time.Microsecond * 100; ; unit *= 10 {
 		for _, factor := range []time.Duration{1, 2, 5} {

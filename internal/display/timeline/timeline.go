@@ -16,7 +16,7 @@ import (
 	"github.com/husk-dev/husk/internal/display"
 )
 
-// Timeline is what a deployment did until some moment. Times are since its beginning.
+// Timeline is the course of a deployment until some moment. Times are since its beginning.
 type Timeline struct {
 	Operation string        `json:"operation"`
 	Project   string        `json:"project"`
@@ -36,7 +36,7 @@ type Timeline struct {
 // Bar is a step, an action, or the preparation of a provider.
 type Bar struct {
 	URN urn.URN `json:"urn,omitempty"`
-	// Subject and Did say what it is, such as "tls:PrivateKey caKey" and "created".
+	// Subject and Did describe it, such as "tls:PrivateKey caKey" and "created".
 	Subject string `json:"subject"`
 	Did     string `json:"did"`
 	Kind    Kind   `json:"kind"`
@@ -50,7 +50,7 @@ type Bar struct {
 	// which come before the step.
 	Calls      int           `json:"calls,omitempty"`
 	InProvider time.Duration `json:"inProvider,omitempty"`
-	// WaitedFor is the index of the bar that ended last of those that had to end before this one, -1 for none.
+	// WaitedFor is the index of the last of the bars that had to end before this one, -1 for none.
 	WaitedFor int `json:"waitedFor"`
 	// Critical marks the chain of bars, each waiting for the one before, that ended last.
 	Critical bool `json:"critical,omitempty"`
@@ -79,11 +79,11 @@ type Recorder struct {
 	mu       sync.Mutex
 	timeline Timeline
 	begun    bool
-	running  map[string]int // the bars by what they are about
+	running  map[string]int // the bars by their subjects
 	bars     []Bar
 }
 
-// NewRecorder returns a recorder with a clock, nil for that of the machine.
+// NewRecorder returns a recorder with a clock, nil for the machine's.
 func NewRecorder(now func() time.Time) *Recorder {
 	if now == nil {
 		now = time.Now
@@ -97,7 +97,7 @@ func (r *Recorder) reset() {
 	r.timeline, r.bars, r.running = Timeline{Start: r.now()}, nil, make(map[string]int)
 }
 
-// Event records an event. The timeline is that of the last deployment that started.
+// Event records an event. The timeline covers the last deployment that started.
 func (r *Recorder) Event(e engine.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -231,7 +231,7 @@ func (r *Recorder) endStep(s engine.StepInfo, at time.Duration, cost *engine.Ste
 	r.end(stepKey(s), bar, at)
 }
 
-// Timeline returns what was recorded so far.
+// Timeline returns the record so far.
 func (r *Recorder) Timeline() *Timeline {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -259,9 +259,9 @@ func (r *Recorder) Timeline() *Timeline {
 
 // link finds what each bar waited for, and the chain that ended last.
 func (t *Timeline) link() {
-	made, deleted := make(map[urn.URN][]int), make(map[urn.URN][]int) // bars of resources, and deletions of what needs them
+	made, deleted := make(map[urn.URN][]int), make(map[urn.URN][]int) // bars of resources, and deletions of their dependents
 	prepared := make(map[string][]int)
-	var others []int // that are no deletions
+	var others []int // that are not deletions
 	for i := range t.Bars {
 		b := &t.Bars[i]
 		b.WaitedFor = -1

@@ -25,7 +25,7 @@ import (
 // parallel is how many modules are fetched at once: more would share one connection to most registries.
 const parallel = 4
 
-// Options say what is installed.
+// Options select the providers to install.
 type Options struct {
 	// Update looks for newer versions of the providers in Names, of all if there are none.
 	Update bool
@@ -51,14 +51,14 @@ type Installed struct {
 	// Changed is set if the lock has changed.
 	Changed  bool                     `json:"changed"`
 	Requests []host.CapabilityRequest `json:"requests,omitempty"`
-	// Wider are the requests that the lock did not have of a module that was locked before, and Dropped those that only it has.
+	// Wider are the requests that are new to a locked module, and Dropped the ones that only the lock has.
 	Wider   []host.CapabilityRequest `json:"wider,omitempty"`
 	Dropped []host.CapabilityRequest `json:"dropped,omitempty"`
 	// Signer is who has signed the module, as the trust policy wants it; empty if it wants nothing. SignerWas is who had
 	// signed the module that was locked before, if it was somebody else.
 	Signer    string `json:"signer,omitempty"`
 	SignerWas string `json:"signerWas,omitempty"`
-	// Commit is what was built of a source in git. CommitWas is the commit that was locked, if the tag of a version names
+	// Commit is the built commit of a source in git. CommitWas is the commit that was locked, if the tag of a version names
 	// another one now.
 	Commit    string `json:"commit,omitempty"`
 	CommitWas string `json:"commitWas,omitempty"`
@@ -431,7 +431,7 @@ func (i *installer) replaced(declared *program.ProviderPlugin, locked *lockfile.
 	return nil
 }
 
-// compare finds what the module asks for beyond what was locked.
+// compare finds the requests of the module beyond the locked ones.
 func (one *Installed) compare(locked []lockfile.Request) {
 	for _, r := range one.Requests {
 		if !isCovered(locked, r) {
@@ -476,7 +476,7 @@ func isCovered(locked []lockfile.Request, r host.CapabilityRequest) bool {
 			return true
 		}
 		if r.Capability == grant.NameHTTP || r.Capability == grant.NameTCP {
-			_ = set.Add(grant.Text{Capability: l.Capability, Scope: l.Scope}, grant.Place{}) // what is no grant covers nothing
+			_ = set.Add(grant.Text{Capability: l.Capability, Scope: l.Scope}, grant.Place{}) // an invalid grant covers nothing
 		}
 	}
 	return r.Scope != "" && set.Fulfils(r.Capability, r.Scope)

@@ -39,10 +39,10 @@ type Provider struct {
 	Source string `yaml:"source"`
 	// From is where the module is, if the source is a name that was looked up.
 	From string `yaml:"from,omitempty"`
-	// Commit is what was built of a source in git.
+	// Commit is the built commit of a source in git.
 	Commit  string `yaml:"commit,omitempty"`
 	Version string `yaml:"version"`
-	// Digest is that of the module, and Size its size in bytes.
+	// Digest is the module's digest, and Size its size in bytes.
 	Digest string `yaml:"digest"`
 	Size   int64  `yaml:"size"`
 	// Manifest is the digest of the artifact's manifest, empty for a file on the web.
@@ -98,7 +98,7 @@ func Load(p *program.Project) (*Lock, error) {
 	return Parse(text)
 }
 
-// advice is what to do about a lock that cannot be read.
+// advice says what to do about a lock that cannot be read.
 const advice = "restore the file, or remove it and run husk install"
 
 // Parse reads the text of a lock.

@@ -26,7 +26,7 @@ type Change struct {
 // String returns the change for people.
 func (c Change) String() string { return c.Where + " " + c.What }
 
-// Between returns what differs between two versions of a package: what is breaking first, then by place.
+// Between returns the differences between two versions of a package: breaking ones first, then by place.
 func Between(before, after *schema.Package) []Change {
 	c := &comparison{seen: make(map[pair]bool)}
 	c.object("configuration", &before.Config, &after.Config, given)

@@ -24,7 +24,7 @@ var modules = sync.OnceValue(func() map[string]string {
 })
 
 // Module returns the Go module of the provider for Terraform that a package of Pulumi, the name of a provider, or an address
-// NAMESPACE/NAME stands for, empty for one that is not known by another name than that of its repository.
+// NAMESPACE/NAME stands for, empty for a provider that is known only by the name of its repository.
 func Module(name string) string { return modules()[name] }
 
 // Names returns the names that are known, in their order.

@@ -8,7 +8,7 @@ import (
 	"github.com/husk-dev/husk/internal/base/intake"
 )
 
-// Mapping is what a provider answers to get-mapping for terraform, in the format of Pulumi's bridge.
+// Mapping is a provider's answer to get-mapping for terraform, in the format of Pulumi's bridge.
 type Mapping struct {
 	Resources map[string]MappedType `json:"resources"`
 	Provider  struct {
@@ -26,7 +26,7 @@ type MappedType struct {
 	schema map[string]*attribute
 }
 
-// attribute is what Terraform's schema says of an attribute.
+// attribute is the schema of an attribute in Terraform.
 type attribute struct {
 	Optional bool `json:"optional"`
 	Required bool `json:"required"`
@@ -81,7 +81,7 @@ func (f *field) inner() map[string]*field {
 
 // Known is a provider of the project.
 type Known struct {
-	// Name is what the project calls the package.
+	// Name is the package's name in the project.
 	Name   string
 	Schema *schema.Package
 	// Mapping is nil for a provider without one: names of types and attributes are found by those of the schema.

@@ -9,8 +9,8 @@ import (
 // other are characters that would have to be quoted in a program.
 var other = regexp.MustCompile(`[^A-Za-z0-9_]+`)
 
-// names returns a name in the program for each resource, which is unique: that of Terraform's block after its
-// modules, with the key at the end. Where several types share one, the type comes before it.
+// names returns a name in the program for each resource, which is unique: the name of Terraform's block after its modules, with
+// the key at the end. Where several types share one, the type comes before it.
 func names(all []*Resource) map[*Resource]string {
 	short := make(map[string]map[string]bool) // types by name
 	for _, r := range all {

@@ -13,7 +13,7 @@ import (
 	"github.com/husk-dev/husk/internal/base/jsonerror"
 )
 
-// State is what a Terraform state has, in the order of its file.
+// State is the contents of a Terraform state, in the order of its file.
 type State struct {
 	Resources []*Resource
 }
@@ -40,7 +40,7 @@ type Resource struct {
 	Sensitive [][]any
 	// Dependencies are addresses without keys, such as module.net.aws_vpc.main.
 	Dependencies []string
-	// Private is what the provider keeps beside the attributes, in base64.
+	// Private is the provider's data beside the attributes, in base64.
 	Private         string
 	Identity        json.RawMessage
 	IdentityVersion int64
@@ -67,8 +67,8 @@ func (p Provider) Name() string { return p.Source[strings.LastIndexByte(p.Source
 const (
 	// MaxSize is in bytes.
 	MaxSize = 256 << 20
-	// allowance is what one may take in memory besides a multiple of its size, in bytes: what terraform show writes has many
-	// empty objects.
+	// allowance is the memory that a state may take besides a multiple of its size, in bytes: the output of terraform show has
+	// many empty objects.
 	allowance = 256 << 20
 	// maxResources bounds objects, which become resources of one stack.
 	maxResources = 100_000
@@ -154,7 +154,7 @@ type instance struct {
 	Flat          map[string]any   `json:"attributes_flat"`
 	Sensitive     [][]sensitiveKey `json:"sensitive_attributes"`
 	Dependencies  []string         `json:"dependencies"`
-	// DependsOn is what Terraform 0.12 wrote instead.
+	// DependsOn is the field that Terraform 0.12 wrote instead.
 	DependsOn       []string        `json:"depends_on"`
 	Private         string          `json:"private"`
 	Identity        json.RawMessage `json:"identity"`

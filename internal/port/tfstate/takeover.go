@@ -9,24 +9,24 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 )
 
-// Takeover is what a stack takes over of a state.
+// Takeover has the resources that a stack takes over from a state.
 type Takeover struct {
 	// Objects are in the order of the state.
 	Objects []*Object
-	// Left says what is not taken over, and why: sentences for the user.
+	// Left names the rest, and why it is not taken over: sentences for the user.
 	Left []string
 }
 
 // Object is a resource to take over.
 type Object struct {
 	*Resource
-	// Name is what the program calls the resource.
+	// Name is the resource's name in the program.
 	Name string
 	// Token is the type.
 	Token         string
 	ID            string
 	State, Inputs property.Map
-	// After are those that the resource depends on.
+	// After are the resource's dependencies.
 	After []*Object
 	// By is the provider, by what the project calls it. The alias of the resource's provider
 	// configuration is for the caller to look up.
@@ -141,7 +141,7 @@ func (t *taking) depend() {
 	}
 }
 
-// tell fills in what is left.
+// tell fills in the sentences of Left.
 func (t *taking) tell() {
 	say := func(format string, args ...any) { t.Left = append(t.Left, fmt.Sprintf(format, args...)) }
 	for _, source := range slices.Sorted(maps.Keys(t.missing)) {

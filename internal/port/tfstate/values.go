@@ -13,10 +13,10 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 )
 
-// metaKey is the property of a state for what is no attribute, as ported providers and Pulumi's bridge have it.
+// metaKey is the property of a state for data that is not an attribute, in ported providers and Pulumi's bridge.
 const metaKey = "__meta"
 
-// meta is what ported providers read there.
+// meta is the data that ported providers read there.
 type meta struct {
 	SchemaVersion   string            `json:"schema_version,omitempty"`
 	PrivateState    string            `json:"private_state,omitempty"`
@@ -34,7 +34,7 @@ type converter struct {
 	names map[string]string
 	// outputs are the paths of properties that no program gives.
 	outputs map[string]bool
-	// dropped are the attributes for which there is no property.
+	// dropped are the attributes without a property.
 	dropped []string
 }
 
@@ -92,15 +92,15 @@ func joined(path, name string) string {
 	return path + "." + name
 }
 
-// level is what describes the attributes of an object: the mapping's fields, Terraform's schema, and the schema here.
-// Each may be missing.
+// level describes the attributes of an object: the mapping's fields, Terraform's schema, and the schema here. Each may be
+// missing.
 type level struct {
 	fields     map[string]*field
 	attributes map[string]*attribute
 	object     *schema.Object
 }
 
-// one is what describes a value: an attribute, or a part of one.
+// one describes a value: an attribute, or a part of one.
 type one struct {
 	field     *field
 	attribute *attribute
@@ -116,7 +116,7 @@ func (o one) element() one {
 	return one{o.field, o.attribute, cmp.Or(o.typ.Element, &schema.Type{})}
 }
 
-// object returns the properties of attributes. path is that of the properties, and at that of the attributes.
+// object returns the properties of attributes. path is the path of the properties, and at the path of the attributes.
 func (c *converter) object(attributes map[string]any, in level, path string, at []any) (property.Map, error) {
 	var entries []property.Entry
 	for _, name := range slices.Sorted(maps.Keys(attributes)) {
@@ -243,7 +243,7 @@ func (c *converter) plain(v any, d one, path string, at []any) (property.Value, 
 	return property.Null, nil
 }
 
-// entries returns a map, whose keys are no names of attributes.
+// entries returns a map. Its keys are not names of attributes.
 func (c *converter) entries(v map[string]any, d one, path string, at []any) (property.Value, error) {
 	c.names[path] = "*"
 	var entries []property.Entry

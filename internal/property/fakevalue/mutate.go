@@ -9,8 +9,7 @@ import (
 )
 
 // Mutate changes one value of inputs, at any depth, as programs do by mistake or before a value is
-// known: it is missing, null, not known, secret, of another type or size, or twice in its list. The text
-// says what was changed.
+// known: it is missing, null, not known, secret, of another type or size, or twice in its list. The text describes the change.
 func (g *Generator) Mutate(inputs property.Map) (mutated property.Map, what string) {
 	paths := pathsIn(nil, property.Object(inputs))
 	if len(paths) == 0 || g.Random.IntN(12) == 0 {

@@ -15,8 +15,8 @@ import (
 	"github.com/husk-dev/husk/internal/pulumi/pulumiwire"
 )
 
-// codes are what kinds of errors are to Pulumi. For all others it must take it that nobody knows whether
-// the call had its effect.
+// codes are Pulumi's codes for Husk's kinds of errors. For all others it must take it that nobody knows whether the call had its
+// effect.
 var codes = map[abi.ErrorKind]connect.Code{
 	abi.ErrorKindInvalidArgument: connect.CodeInvalidArgument,
 	abi.ErrorKindNotFound:        connect.CodeNotFound,
@@ -26,8 +26,8 @@ var codes = map[abi.ErrorKind]connect.Code{
 	abi.ErrorKindDenied:          connect.CodePermissionDenied,
 }
 
-// kinds are what codes mean to Husk. All others are internal: that a service refuses a credential, for
-// example, is nothing that a grant would change.
+// kinds are Husk's kinds of errors for Pulumi's codes. All others are internal: that a service refuses a credential, for example,
+// is nothing that a grant would change.
 var kinds = map[connect.Code]abi.ErrorKind{
 	connect.CodeInvalidArgument:  abi.ErrorKindInvalidArgument,
 	connect.CodeOutOfRange:       abi.ErrorKindInvalidArgument,

@@ -31,7 +31,7 @@ type Server struct {
 // maxStreams bounds the calls of one connection that wait at once. Each resource may be one.
 const maxStreams = 1 << 20
 
-// maxMessage is the longest message that is taken, in bytes. It is that of Pulumi's engine and SDKs.
+// maxMessage is the size of the longest accepted message, in bytes, the same as in Pulumi's engine and SDKs.
 const maxMessage = 400 << 20
 
 // Listen opens a port of the loopback interface, 0 for a free one. As in Pulumi's protocol, each program on

@@ -42,9 +42,9 @@ type Plugin struct {
 	engine  *pulumigrpc.Server
 	client  *pulumigrpc.Client
 
-	// accepted is what the plugin understands.
+	// accepted has the features that the plugin understands.
 	accepted atomic.Pointer[accepted]
-	// told is the version that the plugin says of itself or, with parameters, of what it became.
+	// told is the version that the plugin reports for itself or, with parameters, for the package that it became.
 	told atomic.Pointer[string]
 	// undecided is true while the configuration holds unknowns. The plugin must not be called then.
 	undecided atomic.Bool
@@ -239,7 +239,7 @@ func (p *Plugin) version(ctx context.Context) (string, error) {
 	return strings.TrimPrefix(cmp.Or(told, "0.0.0"), "v"), nil
 }
 
-// document is what matters here of a package schema.
+// document is the part of a package schema that matters here.
 type document struct {
 	Version          string `json:"version"`
 	Parameterization struct {
@@ -247,7 +247,7 @@ type document struct {
 	} `json:"parameterization"`
 }
 
-// packageOf returns nothing for what is no schema.
+// packageOf returns a zero document for a text that is not a schema.
 func packageOf(schema string) (d document) {
 	if json.Unmarshal([]byte(schema), &d) != nil {
 		return document{}
@@ -302,7 +302,7 @@ func (p *Plugin) Cancel(ctx context.Context) error {
 	return err
 }
 
-// versionKey is what Pulumi's engine tells plugins their own version by, among their configuration.
+// versionKey is the configuration key in which Pulumi's engine tells plugins their own version.
 const versionKey = "version"
 
 // withVersion adds the plugin's version to its configuration. The version does not change while the plugin runs, so it

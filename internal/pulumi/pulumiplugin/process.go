@@ -36,7 +36,7 @@ type process struct {
 	output  []io.Closer
 
 	mu   sync.Mutex
-	tail []byte // of what it has printed
+	tail []byte // the end of its output
 }
 
 // startProcess starts a plugin, and returns the address at which it listens. Each line that it prints goes to output.
@@ -120,7 +120,7 @@ func (p *process) read(from io.Reader, output func(string)) {
 	}
 }
 
-// printed returns the end of what the plugin has printed, for errors.
+// printed returns the end of the plugin's output, for errors.
 func (p *process) printed() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -141,10 +141,10 @@ func (p *process) hasEnded() bool {
 	}
 }
 
-// stop tells the process, and those that it has started, to end, and kills them if they do not.
+// stop tells the process and its children to end, and kills them if they do not.
 func (p *process) stop() {
 	if p.hasEnded() {
-		return // its number may be that of another process by now
+		return // its number may belong to another process by now
 	}
 	processgroup.Interrupt(p.cmd.Process)
 	timer := time.AfterFunc(endTime, func() {

@@ -128,7 +128,7 @@ func (p *Program) node(run abi.RunContext) (_ launch, cleanUp func(), err error)
 	if err != nil {
 		return nil, nil, err
 	}
-	cleanUp = func() { _ = os.RemoveAll(temporary) } // what stays is in the directory for such files
+	cleanUp = func() { _ = os.RemoveAll(temporary) } // leftovers are in the directory for temporary files
 	prepares := filepath.Join(temporary, "run.cjs")
 	if err := os.WriteFile(prepares, nodeRunner, 0o600); err != nil {
 		cleanUp()
@@ -177,7 +177,7 @@ func (p *Program) golang(ctx context.Context, run abi.RunContext) (_ launch, cle
 			if err != nil {
 				return nil, nil, err
 			}
-			cleanUp = func() { _ = os.RemoveAll(temporary) } // what stays is in the directory for such files
+			cleanUp = func() { _ = os.RemoveAll(temporary) } // leftovers are in the directory for temporary files
 			target = filepath.Join(temporary, "program")
 			if runtime.GOOS == "windows" {
 				target += ".exe"

@@ -124,8 +124,8 @@ func unreadable(rpc, subject string, err error) error {
 	return abi.NewError(abi.ErrorKindInvalidArgument, fmt.Sprintf("%s of %s: %v", rpc, subject, err))
 }
 
-// about returns an error that names the resource. An error of a step names it already, one of a deployment that was stopped
-// is no resource's, and one with a place is about that.
+// about returns an error that names the resource. An error of a step names it already, an error of a stopped deployment belongs
+// to no resource, and one with a place is about that place.
 func about(subject string, err error) error {
 	if _, ok := errors.AsType[source.Diagnostics](err); ok {
 		return err
@@ -302,8 +302,8 @@ func (m *monitor) registerPackage(ctx context.Context, in, out pulumiwire.Messag
 	return nil
 }
 
-// signalAndWait is called when the program has registered all. It returns when nothing calls the program
-// any more. A program that has failed must not wait: how it ends is what counts.
+// signalAndWait is called when the program has registered all. It returns when nothing calls the program any more. A failed
+// program must not wait: only its end counts.
 func (m *monitor) signalAndWait(context.Context, pulumiwire.Message, pulumiwire.Message) error {
 	m.mu.Lock()
 	good := m.complete && m.errors == 0 && m.failed == nil

@@ -124,13 +124,13 @@ func (p *process) how() string {
 	return ""
 }
 
-// tail returns the end of what the program has printed as errors.
+// tail returns the end of the program's standard error.
 func (p *process) tail() string { return string(bytes.TrimSpace(p.errs.kept)) }
 
-// lines shows what is written to it line by line.
+// lines shows its input line by line.
 type lines struct {
 	show func(line string)
-	// keeps has kept hold the end of what was written.
+	// keeps has kept hold the end of the input.
 	keeps bool
 	kept  []byte
 	rest  []byte // of a line

@@ -18,7 +18,7 @@ import (
 	"github.com/husk-dev/husk/engine/program"
 )
 
-// Options are what a program has beside its project.
+// Options are the settings of a program beside its project.
 type Options struct {
 	// Report receives what the program prints and logs, also from several goroutines at once. It may hold
 	// secrets.
@@ -38,7 +38,7 @@ type Program struct {
 	project *program.Project
 	options Options
 
-	// running is what the last run started, until it is finished.
+	// running is the session of the last run, until it is finished.
 	running *session
 }
 
@@ -211,11 +211,11 @@ func isClosed(c <-chan struct{}) bool {
 // EndError says that a program ended without having registered all of its resources, so that nothing was
 // deleted for its sake.
 type EndError struct {
-	// Errors counts those that the program has reported before.
+	// Errors counts the errors that the program has reported before.
 	Errors int
 	// How is how it ended, such as "exited with code 1"; empty if that says nothing.
 	How string
-	// Output is the end of what the program printed as errors, which has been reported.
+	// Output is the end of the program's standard error, which has been reported.
 	Output string
 }
 
@@ -256,7 +256,7 @@ func (p *Program) Finish(ctx context.Context) error {
 	return nil
 }
 
-// style is what colors a text in terminals. The SDK for Node.js has colors in errors, wherever they are printed.
+// style matches the escapes that color text in terminals. The SDK for Node.js has colors in errors, wherever they are printed.
 var style = regexp.MustCompile("\x1b\\[[0-9;:]*m")
 
 // printed reports a line of the program's output.

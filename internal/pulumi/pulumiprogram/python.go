@@ -73,7 +73,8 @@ func (p *Program) python(ctx context.Context, run abi.RunContext) (launch, error
 	}, nil
 }
 
-// uvEnvironment returns the virtual environment of uv for a program: that of the workspace, whose lock is beside the program or above.
+// uvEnvironment returns the virtual environment of uv for a program: the workspace's environment. The workspace's lock is beside
+// the program or above.
 func uvEnvironment(project, dir string) string {
 	root := project
 	if lock := findAbove(dir, "uv.lock"); lock != "" {

@@ -23,13 +23,13 @@ import (
 	"github.com/husk-dev/husk/internal/pulumi/pulumiwire"
 )
 
-// methods are what the services do, by the names of the protocol's methods. They read the request in,
-// and fill the response out.
+// methods are the functions of the services, by the names of the protocol's methods. They read the request in, and fill the
+// response out.
 type methods map[string]func(ctx context.Context, in, out pulumiwire.Message) error
 
 // service serves the monitor and the engine to one program.
 type service struct {
-	// address is what the program dials.
+	// address is the address that the program dials.
 	address string
 	server  *http.Server
 	dir     string // of the socket, empty for none
@@ -45,7 +45,7 @@ type service struct {
 // is there, so a large program has thousands.
 const maxStreams = 1 << 20
 
-// maxMessage is the longest message that is taken, in bytes. It is that of Pulumi's engine and SDKs.
+// maxMessage is the size of the longest accepted message, in bytes, the same as in Pulumi's engine and SDKs.
 const maxMessage = 400 << 20
 
 // uncompressed leaves messages as they are: to compress them for a program on the same machine takes both
@@ -55,8 +55,8 @@ var uncompressed = connect.WithCompressMinBytes(math.MaxInt)
 // listen starts the services. What a program registers may hold secrets, so the address is a socket that
 // only this user can open, where there are such sockets.
 //
-// Operations are what a deployment must wait for. They are refused when it drains; notices are not. private
-// is false for programs that can only dial a port: those of language hosts.
+// Operations are the calls that a deployment must wait for. They are refused when it drains; notices are not. private is false
+// for programs that can only dial a port: those of language hosts.
 func listen(ctx context.Context, operations, notices methods, private bool) (*service, error) {
 	s := &service{ended: make(chan struct{})}
 	listener, err := s.bind(private)
@@ -154,7 +154,7 @@ func (s *service) end() {
 	}
 }
 
-// drain refuses new operations, and waits for those that have begun.
+// drain refuses new operations, and waits for the ones that have begun.
 func (s *service) drain() {
 	s.mu.Lock()
 	if !s.stopped {
@@ -190,8 +190,8 @@ func (codec) Unmarshal(b []byte, m any) error {
 	return nil
 }
 
-// errEnding is what calls get once the deployment has failed or was stopped. SDKs end the program without
-// a word when they see its code, because the engine has said why.
+// errEnding is the error of calls after the deployment has failed or was stopped. SDKs end the program without a word when they
+// see its code, because the engine has said why.
 var errEnding = connect.NewError(connect.CodeUnavailable, errors.New("the deployment is ending"))
 
 func statusOf(err error) error {

@@ -70,7 +70,7 @@ type monitor struct {
 	client *pulumigrpc.Client
 
 	mu sync.Mutex
-	// last is the handle of the last operation that was started, and waiting counts those that nobody has waited for.
+	// last is the handle of the last operation that was started, and waiting counts the ones that nobody has waited for.
 	last    abi.OperationHandle
 	waiting int
 	ended   chan abi.Completed

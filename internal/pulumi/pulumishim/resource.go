@@ -13,7 +13,7 @@ import (
 // engineKeys are properties of a provider that are for Pulumi's engine.
 var engineKeys = []string{"version", "pluginDownloadURL"}
 
-// own returns a configuration without what is the engine's, and that. A module never sees it.
+// own splits a configuration into the provider's own and the engine's settings. A module never sees it.
 func own(config property.Map) (rest, engines property.Map) {
 	for _, key := range engineKeys {
 		if v, ok := config.Lookup(key); ok {

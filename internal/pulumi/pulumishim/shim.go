@@ -192,7 +192,7 @@ func (s *Shim) pluginInfo(_ context.Context, _, out pulumiwire.Message) error {
 	return nil
 }
 
-// cancelAll tells the calls that run to end. Calls after it are served: they are those that clean up.
+// cancelAll tells the calls that run to end. Later calls are served, because they clean up.
 func (s *Shim) cancelAll(ctx context.Context, _, _ pulumiwire.Message) error {
 	s.mu.Lock()
 	s.cancel()

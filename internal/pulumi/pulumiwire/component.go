@@ -9,7 +9,7 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 )
 
-// ReadConstruct reads a request of Construct. The address is that of the engine's resource monitor.
+// ReadConstruct reads a request of Construct. The address is the engine's resource monitor's.
 func ReadConstruct(in Message) (req abi.ConstructRequest, monitor string, err error) {
 	req = abi.ConstructRequest{
 		Type: in.Text("type"), Name: in.Text("name"), Parent: urn.URN(in.Text("parent")),
@@ -81,7 +81,7 @@ func WriteConstructed(out Message, resp abi.ConstructResponse) {
 	out.SetDependencies("stateDependencies", resp.StateDependencies)
 }
 
-// ReadCall reads a request of the provider's Call. The address is that of the engine's resource monitor.
+// ReadCall reads a request of the provider's Call. The address is the engine's resource monitor's.
 func ReadCall(in Message) (req abi.CallRequest, monitor string, err error) {
 	req = abi.CallRequest{Token: in.Text("tok"), ArgDependencies: in.Dependencies("argDependencies"), Context: readContext(in)}
 	req.Args, err = in.Properties("args")

@@ -78,8 +78,7 @@ func (m Message) SetProperties(name string, p property.Map) { m.setEncoded(name,
 
 func (m Message) SetValue(name string, v property.Value) { m.setEncoded(name, ToValue(v)) }
 
-// setEncoded sets a field to a message, or to the bytes of it: [Describe] makes such fields of those that
-// hold properties.
+// setEncoded sets a field to a message, or to the bytes of it: [Describe] makes fields with properties into such fields.
 func (m Message) setEncoded(name string, v proto.Message) {
 	d := m.Field(name)
 	switch {

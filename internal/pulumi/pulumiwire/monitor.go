@@ -315,7 +315,7 @@ func Understood(p property.Map, secrets, references bool) property.Map {
 	return p.Lower(kinds...)
 }
 
-// Known returns properties without those that hold unknowns, for an SDK that does not support partial values.
+// Known returns the properties that hold no unknowns, for an SDK that does not support partial values.
 func Known(p property.Map) property.Map {
 	var entries []property.Entry
 	for key, v := range p.All() {

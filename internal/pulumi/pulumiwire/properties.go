@@ -11,9 +11,9 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 )
 
-// Properties travel as JSON-like structures. What JSON lacks is an object whose member signatureKey
-// says what it is, or for unknowns one of some strings. They are those of package resource/plugin in
-// Pulumi's SDK, which would bring most of that SDK into a module.
+// Properties travel as JSON-like structures. A kind of value that JSON lacks is an object whose member signatureKey names the
+// kind, or for unknowns one of some strings. They are those of package resource/plugin in Pulumi's SDK, which would bring most of
+// that SDK into a module.
 const (
 	signatureKey       = "4dabf18193072939515e22adb298388d"
 	secretSignature    = "1b47061264138c4ac30d75fd1eb44270"

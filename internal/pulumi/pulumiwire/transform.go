@@ -33,7 +33,7 @@ func SetOptions(out Message, o abi.ResourceOptions) {
 	}
 }
 
-// Options reads a message of options. The package is not among them, and stays that of before.
+// Options reads a message of options. The package is not among them, and stays the same.
 func Options(in Message, before abi.ResourceOptions) (o abi.ResourceOptions, err error) {
 	o = abi.ResourceOptions{
 		PackageRef:   before.PackageRef,

@@ -18,7 +18,7 @@ type Provenance struct {
 	} `json:"runDetails"`
 }
 
-// Dependency is what a build began with.
+// Dependency is an input of a build.
 type Dependency struct {
 	URI    string            `json:"uri"`
 	Digest map[string]string `json:"digest"`

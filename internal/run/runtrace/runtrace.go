@@ -25,7 +25,7 @@ type Recorder struct {
 	mu sync.Mutex
 	// operation is the running operation of the engine, nil between operations.
 	operation *trace.Span
-	// open are the steps and actions that run, by what they are about.
+	// open are the running steps and actions, by their subjects.
 	open map[string]*trace.Span
 }
 
@@ -50,7 +50,7 @@ func (r *Recorder) Context(ctx context.Context) context.Context {
 	return trace.With(ctx, r.run)
 }
 
-// Close ends the command, with its error, and writes what is left. The error says what was lost.
+// Close ends the command, with its error, and writes the rest. The error says how much was lost.
 func (r *Recorder) Close(err error) error {
 	if r == nil {
 		return nil
@@ -185,7 +185,7 @@ func (r *Recorder) endOperation(reason string) {
 	operation.End()
 }
 
-// stepOf returns the span of the step of a resource that runs, or that of the operation.
+// stepOf returns the span of a resource's running step, or the operation's span.
 func (r *Recorder) stepOf(u urn.URN) *trace.Span {
 	r.mu.Lock()
 	for _, s := range r.open { // few steps run at once

@@ -15,8 +15,8 @@ import (
 	"github.com/husk-dev/husk/internal/workspace"
 )
 
-// record begins the record of the run, and has it receive the events of the engine and of providers. A run goes on
-// without one: the state is what counts.
+// record begins the record of the run, and has it receive the events of the engine and of providers. A run goes on without one:
+// only the state counts.
 func (r *Run) record(p *plugins.Options, o Options, stack string) {
 	dir := o.Records
 	if dir == "" {
@@ -63,8 +63,8 @@ func (r *Run) instances() []runlog.Instances {
 	return nil
 }
 
-// release ends the lease of the stack, whose state was saved with an error or none, and the record of the run. A record
-// that is incomplete is no failure of the run.
+// release ends the lease of the stack, whose state was saved with an error or none, and the record of the run. An incomplete
+// record does not fail the run.
 func (r *Run) release(ctx context.Context, lease state.Lease, err error) error {
 	ending := workspace.Ending{Update: r.update}
 	if r.Plugins != nil {

@@ -26,7 +26,7 @@ import (
 	"github.com/husk-dev/husk/internal/workspace"
 )
 
-// Options select what is opened.
+// Options select the project and the stack to open.
 type Options struct {
 	// Command is the name of the operation, for the lock of the stack and for its history.
 	Command string
@@ -44,15 +44,15 @@ type Options struct {
 	Deletes bool
 	// Parallel bounds the steps that run at once; 0 is the engine's default.
 	Parallel int
-	// Stop is that of the deployment, and ends at once what is fetched, built, or compiled for it.
+	// Stop stops the deployment, and ends its fetching, building, and compiling at once.
 	Stop <-chan struct{}
-	// Records is the directory of the record of this run; empty for that of the stack, and for no record of a preview.
+	// Records is the directory of the record of this run; empty for the stack's directory, and for no record of a preview.
 	Records string
 	// Events receives every event of the engine, one at a time.
 	Events func(engine.Event)
 	// Trusted are digests of modules that run although the project has never listed them.
 	Trusted []string
-	// Plugins are the options of providers. Open sets those that follow from the stack.
+	// Plugins are the options of providers. Open sets the ones that follow from the stack.
 	Plugins plugins.Options
 	// Pulumi runs what needs Pulumi's protocol; without it, that is refused.
 	Pulumi Pulumi
@@ -64,7 +64,8 @@ const mostParallel = 128
 // Pulumi runs programs and plugins that speak Pulumi's protocol. It is an interface so that only a program that needs them links
 // them: see package internal/pulumi.
 type Pulumi interface {
-	// FindRuntime returns an error if programs of a runtime cannot be run, and Runtimes those that need no language host.
+	// FindRuntime returns an error if programs of a runtime cannot be run, and Runtimes are the runtimes that need no language
+	// host.
 	FindRuntime(runtime string) error
 	Runtimes() []string
 	// Program returns the program of a project. report and stop are as in [engine.Deployment].
@@ -90,7 +91,7 @@ type Run struct {
 	Record *runlog.Recorder
 
 	command string
-	// executed is set when the run does what it was opened for, and failed is how it failed.
+	// executed is set when the run's operation begins, and failed is its error.
 	executed bool
 	// kept says that the record is kept with the stack.
 	kept   bool
@@ -276,8 +277,7 @@ func NotCollected(err error) string {
 	return "could not remove the modules that no stack needs: " + err.Error()
 }
 
-// Fail has the record say that the run failed, for what is neither a preview nor an execution. A nil error changes
-// nothing.
+// Fail has the record say that the run failed, for failures outside of previews and executions. A nil error changes nothing.
 func (r *Run) Fail(err error) {
 	if err != nil {
 		r.failed = err
@@ -320,8 +320,8 @@ func checkHasResources(p *program.Project, st *state.Stack) error {
 	return source.Diagnostics{d}
 }
 
-// programContents returns the source of assets in the program's directory. Computed paths cannot read the
-// project's own files, those that are withheld from providers, and repositories such as .git.
+// programContents returns the source of assets in the program's directory. Computed paths cannot read the project's own files,
+// files that are withheld from providers, and repositories such as .git.
 func programContents(p *program.Project, withheld []string) contents.Source {
 	source := contents.Source{
 		Root: p.Root, Dir: p.ProgramDir, Within: p.Dir, Fetch: contents.HTTP(http.ProxyFromEnvironment),

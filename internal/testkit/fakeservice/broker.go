@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// broker is RabbitMQ's management API, for the objects that are declared with it. Objects lie under their
-// paths, of which parts are separated by zero bytes: vhosts, and names in them, may have any character.
+// broker is RabbitMQ's management API, for the objects that are declared with it. Objects lie under their paths, with zero bytes
+// between the parts: vhosts, and names in them, may have any character.
 type broker struct {
 	mu      sync.Mutex
 	objects map[string]object
@@ -21,7 +21,7 @@ type broker struct {
 type collection struct {
 	// fields are the parts of a path behind the kind, as the object has them.
 	fields []string
-	// defaults are what an object has if it is declared without.
+	// defaults are the properties of an object that its declaration leaves out.
 	defaults object
 	// fixed marks a kind whose objects cannot be declared again with other properties.
 	fixed bool

@@ -8,7 +8,7 @@ import (
 	"net/http"
 )
 
-// User and Password are what each service asks for by HTTP's basic authentication.
+// User and Password are the credentials that each service asks for by HTTP's basic authentication.
 const (
 	User     = "admin"
 	Password = "tr0ub4dor&3"

@@ -102,8 +102,8 @@ func (p *Proxy) Double(is bool) {
 	p.doubles = is
 }
 
-// Silence has answers of the server get lost, so that what was sent takes effect and nobody hears of it.
-// The connections stay open until the proxy is told to Cut them.
+// Silence has answers of the server get lost, so that requests take effect and nobody hears of it. The connections stay open
+// until the proxy is told to Cut them.
 func (p *Proxy) Silence() { p.each(func(l *link) { l.silent = true }) }
 
 // Deafen has requests get lost, on connections that seem open to both sides.
@@ -167,7 +167,7 @@ func (p *Proxy) accept() {
 	}
 }
 
-// part is what was read, and when it is passed on.
+// part is a chunk of data, and the time when it is passed on.
 type part struct {
 	data []byte
 	due  time.Time

@@ -17,15 +17,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Region is that of all buckets.
+// Region is the region of all buckets.
 const Region = "us-east-1"
 
-// Settings are what a server may have beside a directory.
+// Settings are the settings of a server beside its directory.
 type Settings struct {
 	// Certificate and Key, in PEM, have the server speak TLS.
 	Certificate, Key []byte
-	// DiskSize is that of a disk which the server has to itself, in bytes, until it is killed. Zero stands for a directory
-	// of temporary files. The test is skipped where no disk can be made.
+	// DiskSize is the size of a disk which the server has to itself, in bytes, until it is killed. Zero stands for a directory of
+	// temporary files. The test is skipped where no disk can be made.
 	DiskSize int
 }
 
@@ -44,7 +44,7 @@ type Server struct {
 // portAttempts is how many ports are tried, because another process may take a free one.
 const portAttempts = 5
 
-// inUse is what the server says of a port that another process has.
+// inUse is the server's message for a port that another process has.
 const inUse = "port is already in use"
 
 // Installed reports whether [Start] can start a server.

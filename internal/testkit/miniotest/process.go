@@ -101,12 +101,12 @@ func (s *Server) run(t *testing.T) (said string) {
 
 // signal sends the server a signal, and returns when it was sent.
 func (p *process) signal(name string) {
-	_, _ = fmt.Fprintln(p.orders, name) // if the shell has ended, there is no answer either
+	_, _ = fmt.Fprintln(p.orders, name) // if the shell has ended, it does not answer either
 	p.answers.Scan()
 }
 
 // kill ends the server at once, and waits for its end.
 func (p *process) kill() {
 	p.orders.Close()
-	_ = p.shell.Wait() // the status is that of the signal
+	_ = p.shell.Wait() // the status is the signal's
 }

@@ -19,7 +19,7 @@ const OwnStep = "the same, in a step of `.ci/run` of its own"
 
 // Check is a check that waits for .ci/nightly.
 type Check struct {
-	// Name is that of a test, with the folder of its package (internal/port:TestEachShimBuilds), of a script for the command
+	// Name is the name of a test, with the folder of its package (internal/port:TestEachShimBuilds), of a script for the command
 	// (script/portedtime), or of a step of .ci/nightly.
 	Name string
 	// Reason says why it does not run with every change.

@@ -68,7 +68,7 @@ func runPooler(t *testing.T, program, settings string) (said string) {
 	stop := func() {
 		life.Close()
 		<-ended
-		_ = cmd.Wait() // the status is that of the signal
+		_ = cmd.Wait() // the status is the signal's
 	}
 	for lines := bufio.NewScanner(log); lines.Scan(); {
 		said += lines.Text() + "\n"

@@ -66,13 +66,13 @@ func Start(t *testing.T, settings ...string) *Server {
 	return s
 }
 
-// The files of a server, and of what servers begin with.
+// The files of a server, and of the template that servers begin with.
 const (
 	dataDirectory = "data"
 	passwordFile  = "password"
 )
 
-// version returns that of the server's programs.
+// version returns the version of the server's programs.
 func version(t *testing.T, programs string) string {
 	output, err := command(t, filepath.Join(programs, "postgres"), "--version").Output()
 	require.NoError(t, err)
@@ -256,7 +256,7 @@ func (s *Server) run(t *testing.T) (said string) {
 	stop := func() {
 		life.Close()
 		<-ended
-		_ = server.Wait() // the status is that of the signal
+		_ = server.Wait() // the status is the signal's
 	}
 	for lines.Scan() {
 		said += lines.Text() + "\n"

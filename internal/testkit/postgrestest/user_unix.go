@@ -41,7 +41,7 @@ func become(t *testing.T, cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: unprivileged(t)}
 }
 
-// giveAway makes the server's user the owner of a directory and what is in it.
+// giveAway makes the server's user the owner of a directory and its contents.
 func giveAway(t *testing.T, dir string) {
 	owner := unprivileged(t)
 	if owner == nil {

@@ -1,5 +1,5 @@
-// Package strangertest has projects of strangers, for tests of what such a project can find. Its table has a row for each text
-// in the schema of project files, so that a new key is not forgotten.
+// Package strangertest has projects of strangers, for tests of the files and secrets that such a project can find. Its table has
+// a row for each text in the schema of project files, so that a new key is not forgotten.
 package strangertest
 
 import (

@@ -17,7 +17,7 @@ const Canary = "canary-4711"
 type Way struct {
 	// Name says how it leads to what.
 	Name string
-	// Path is what the project writes, or an address as HOST:PORT.
+	// Path is the path in the project, or an address as HOST:PORT.
 	Path string
 	// Outside says that it leads out of the project.
 	Outside bool
@@ -27,7 +27,7 @@ type Way struct {
 type Place struct {
 	t   *testing.T
 	dir string
-	// address is that of a service of this machine, HOST:PORT.
+	// address is the address of a service of this machine, HOST:PORT.
 	address string
 }
 
@@ -46,7 +46,7 @@ var outside = map[string]string{
 	"main.go":           "package " + Canary,
 }
 
-// New makes a place. address is that of a service of this machine which no stranger may reach, HOST:PORT.
+// New makes a place. address is the address of a service of this machine which no stranger may reach, HOST:PORT.
 func New(t *testing.T, address string) *Place {
 	p := &Place{t, t.TempDir(), address}
 	dir := filepath.Join(p.dir, "outside")

@@ -71,7 +71,7 @@ var Rows = append(texts(
 	Row{Key: "/packages/*", Kind: Address, Project: "packages: {x: 'http://HOST/x.git'}" + uses},
 	Row{Key: "#functions/fn::remoteAsset", Kind: Address, Project: "resources: {a: {type: 'pulumi:Stash', properties: {input: {fn::remoteAsset: 'http://HOST/x'}}}}\n"},
 	Row{Key: "#functions/fn::remoteArchive", Kind: Address, Project: "resources: {a: {type: 'pulumi:Stash', properties: {input: {fn::remoteArchive: 'http://HOST/x.zip'}}}}\n"},
-	// A module of the stranger's, spy.wasm, asks what it was granted.
+	// A module of the stranger's, spy.wasm, reports its grants.
 	Row{Key: "#grants/http/[]", Kind: Address, Project: "plugins: {providers: [{name: spy, path: spy.wasm, grants: {kv: true, http: ['http://HOST']}}]}" + looks},
 	Row{Key: "#grants/http/[]/url", Kind: Address, Project: "plugins: {providers: [{name: spy, path: spy.wasm, grants: {kv: true, http: [{url: 'http://HOST', methods: [GET]}]}}]}" + looks},
 	Row{Key: "#grants/tcp/[]", Kind: Address, Project: "plugins: {providers: [{name: spy, path: spy.wasm, grants: {kv: true, tcp: ['HOST']}}]}" + looks},

@@ -1,6 +1,6 @@
 //go:build unix
 
-// Package terminaltest is a terminal for tests: what is written to it can be looked at as a person sees it.
+// Package terminaltest is a terminal for tests: they look at its output as a person sees it.
 package terminaltest
 
 import (
@@ -17,7 +17,7 @@ import (
 
 // Terminal is a pseudoterminal with an emulator behind it. Like xterm, it does not wrap lines anew when it is resized.
 type Terminal struct {
-	// TTY is what programs read from and write to.
+	// TTY is the file that programs read from and write to.
 	TTY    *os.File
 	master *os.File
 
@@ -59,7 +59,7 @@ func Environment() map[string]string {
 	}
 }
 
-// read shows what is written, until nobody can write any more.
+// read shows the output, until nobody can write any more.
 func (x *Terminal) read() {
 	buffer := make([]byte, 64<<10)
 	for {

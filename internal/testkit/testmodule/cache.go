@@ -62,7 +62,7 @@ func Cache() (string, error) { return openCache() }
 // compiledIn returns the directory of machine code in husk's cache directory.
 func compiledIn(cache string) string { return filepath.Join(cache, "compiled") }
 
-// started is the initial directory of the process, that of the package under test.
+// started is the initial directory of the process, the directory of the package under test.
 var started, _ = os.Getwd()
 
 // openCache opens the cache of this process's host. From then on the process has its own directory

@@ -24,8 +24,8 @@ import (
 	"github.com/husk-dev/husk/internal/testkit/racedetector"
 )
 
-// Skip skips a test that builds and runs modules if tests are to be short, or under the race
-// detector, which makes modules many times slower and sees nothing of what they do.
+// Skip skips a test that builds and runs modules if tests are to be short, or under the race detector, which makes modules many
+// times slower and sees nothing of their work.
 func Skip(t testing.TB) {
 	t.Helper()
 	if testing.Short() || racedetector.Enabled {

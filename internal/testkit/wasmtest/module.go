@@ -13,7 +13,7 @@ import (
 type Module struct {
 	Types   []Type
 	Imports []Import
-	// Functions are those that the module defines.
+	// Functions are the functions that the module defines.
 	Functions []Function
 	// Tables and Memories are encoded; see Limits.
 	Tables, Memories []string
@@ -27,7 +27,7 @@ type Module struct {
 	Customs  []Custom
 }
 
-// Type is that of a function. Value types are written as their bytes.
+// Type is the type of a function. Value types are written as their bytes.
 type Type struct{ Params, Results string }
 
 // Import is an imported function.

@@ -5,7 +5,7 @@ import "github.com/husk-dev/husk/internal/wasm/wasmfile"
 // code is the instructions of a function as Go's compiler writes them.
 type code []wasmfile.Instruction
 
-// read replaces the code by that of a function.
+// read replaces the code by the code of a function.
 func (c *code) read(m *wasmfile.Module, body int) {
 	*c = (*c)[:0]
 	from := m.Code(body)
@@ -70,8 +70,8 @@ func (c code) isResult(at int, stack uint32) bool {
 	return c.is(at, wasmfile.OpLocalGet) && c[at].Index == stack && c.isWith(at+1, wasmfile.OpI64Load, 0)
 }
 
-// What Go's compiler writes for a map on the stack: a group of entries, all of them empty, a
-// map with this one group, and its seed behind that of the generator.
+// Go's compiler writes for a map on the stack: a group of empty entries, a map with this one group, and its seed behind the
+// generator's seed.
 //
 //	group.ctrl = emptyGroup
 //	map.dirPtr = &group

@@ -48,8 +48,8 @@ type Word struct {
 	Offset, Size uint32
 }
 
-// clocks are the functions that hand on the clock, and generators those that hand on random
-// numbers. Other runtimes than Go's have none of these names.
+// clocks are the functions that hand on the clock, and generators the ones that hand on random numbers. Other runtimes than Go's
+// have none of these names.
 var (
 	clocks = set("runtime.nanotime", "runtime.nanotime1", "runtime.walltime", "runtime.walltime1", "runtime.cputicks",
 		"time.now", "time.runtimeNow", "time.runtimeNano", "internal/sync.runtime_nanotime")

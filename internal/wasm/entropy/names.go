@@ -11,14 +11,14 @@ import (
 // of an address (runtime.pcHeader) in the module's data. Nothing in it is trusted.
 type names struct {
 	data []byte
-	// texts is the begin of the names, and functions that of the table of functions, whose entries
-	// lead from there to the facts of a function.
+	// texts is the begin of the names, and functions the begin of the table of functions, whose entries lead from there to the
+	// facts of a function.
 	texts, functions uint64
 }
 
-// The table begins with a magic number, two zeros, the length of the smallest instruction, and that
-// of a pointer. The number of functions, of files, an address, and five offsets follow. The first
-// and the last offset are those of names and functions.
+// The table begins with a magic number, two zeros, the length of the smallest instruction, and the length of a pointer. The
+// number of functions, of files, an address, and five offsets follow. The first and the last offset are those of names and
+// functions.
 var tableMagic = []byte{0xf1, 0xff, 0xff, 0xff, 0, 0, 1, 8}
 
 const (
@@ -86,8 +86,8 @@ func dataFrom(m *wasmfile.Module, from uint64) []byte {
 	return data
 }
 
-// name returns the name of the i-th function that the module defines. In a truncated table, it may be
-// empty or that of another.
+// name returns the name of the i-th function that the module defines. In a truncated table, it may be empty or another
+// function's.
 func (n *names) name(i int) string {
 	known := n.word(n.functions + uint64(i)*entrySize + 4)
 	name := n.word(n.functions + uint64(known) + nameAt)

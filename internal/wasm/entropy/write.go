@@ -8,9 +8,9 @@ import (
 	"github.com/husk-dev/husk/internal/wasm/wasmfile"
 )
 
-// addition is a function that counts a call and goes on to what was called. Functions of Go have a
-// parameter and a result, which it passes on. It is never entered again in its middle, because it is
-// not one of Go's: who goes on with a goroutine goes on with what was called.
+// addition is a function that counts a call and goes on to the called function. Functions of Go have a parameter and a result,
+// which it passes on. It is never entered again in its middle, because it is not one of Go's: a goroutine that resumes goes on
+// with the called function.
 type addition struct {
 	source    uint32
 	byRuntime bool

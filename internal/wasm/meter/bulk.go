@@ -7,10 +7,9 @@ import (
 	"github.com/husk-dev/husk/internal/wasm/wasmfile"
 )
 
-// Compilers copy and clear what is larger than a few words, structs above all, with
-// memory.copy and memory.fill of a length that the code holds. For wazero each of these
-// is a call, or several for memory.fill, and so it is to take fuel for it by its length.
-// Those of a small length become loads and stores, which cost what these cost.
+// Compilers copy and clear values larger than a few words, mostly structs, with memory.copy and memory.fill of a constant length.
+// For wazero each of these is a call, or several for memory.fill, and so it is to take fuel for it by its length. Those of a
+// small length become loads and stores, which cost what these cost.
 
 const (
 	// leastInline and mostInline bound the lengths in bytes of copies and fills that become loads

@@ -12,10 +12,10 @@ const (
 	leafCost = 16
 	// callCost includes a function that takes no fuel.
 	callCost = 3 + leafCost
-	// importCost is that of a call of the host, some 100 ns at the least.
+	// importCost is the cost of a call of the host, some 100 ns at the least.
 	importCost = 100
-	// growCost is the cost of growing a memory or table, besides that of the addition. The engine
-	// does it outside of compiled code, even if it adds nothing.
+	// growCost is the cost of growing a memory or table, besides the cost of the addition. The engine does it outside of compiled
+	// code, even if it adds nothing.
 	growCost = importCost
 	// foldedCost bounds the code around a loop that has no charge of its own. Each iteration of the
 	// loop pays for that code again, which saves a charge.
@@ -66,7 +66,7 @@ func (w *rewriter) code(s wasmfile.Section) {
 	w.added()
 }
 
-// function rewrites the code of one function. entry is what comes before it.
+// function rewrites the code of one function. entry is the code before it.
 func (w *rewriter) function(code *wasmfile.Code, cost uint64) (entry []byte) {
 	f := &w.body
 	f.out, f.open, f.scratch = f.out[:0], append(f.open[:0], 0), false
@@ -207,7 +207,7 @@ func (w *rewriter) charge(in *wasmfile.Instruction) (charge, bool) {
 	return charge{}, false
 }
 
-// take writes the begin of what takes fuel: the number follows.
+// take writes the begin of the code that takes fuel: the number follows.
 func (w *rewriter) take(out []byte) []byte {
 	return append(w.global(out, wasmfile.OpGlobalGet), byte(wasmfile.OpI64Const))
 }
@@ -217,7 +217,7 @@ func (w *rewriter) taken(out []byte, cost uint64) []byte {
 	return wasmfile.AppendSigned(w.take(out), int64(cost))
 }
 
-// paid writes the end of what takes fuel.
+// paid writes the end of the code that takes fuel.
 func (w *rewriter) paid(out []byte) []byte {
 	return w.global(wasmfile.AppendOps(out, wasmfile.OpI64Sub), wasmfile.OpGlobalSet)
 }
@@ -237,8 +237,8 @@ func get(out []byte, index uint32) []byte {
 	return wasmfile.AppendIndex(out, wasmfile.OpLocalGet, index)
 }
 
-// added writes the functions slow, which asks for more fuel, those that charge for a length, and the
-// replacement of memory.fill.
+// added writes the functions slow, which asks for more fuel, the functions that charge for a length, and the replacement of
+// memory.fill.
 func (w *rewriter) added() {
 	slow := w.global(nil, wasmfile.OpGlobalGet)
 	slow = w.global(wasmfile.AppendIndex(slow, wasmfile.OpCall, w.refill), wasmfile.OpGlobalSet)
@@ -252,7 +252,7 @@ func (w *rewriter) added() {
 	elements = w.charged(elements, func(out []byte) []byte { return get(out, length) }, 0, wasmfile.OpI64Shl)
 	w.append(get(wasmfile.AppendOps(elements, wasmfile.OpEnd), length), noLocals)
 
-	// grown charges for what was added, if there is anything. Else it does what refused says.
+	// grown charges for the added size, if it is not zero. Else it does what refused says.
 	grown := func(shift int64, refused []byte) []byte {
 		out := wasmfile.AppendConst(get(nil, old), wasmfile.OpI32Const, -1)
 		out = wasmfile.AppendOps(out, wasmfile.OpI32Ne, wasmfile.OpIf)

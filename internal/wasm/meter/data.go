@@ -11,11 +11,11 @@ import (
 // addresses.
 type merged []wasmfile.Segment
 
-// largestGap is the number of zero bytes between segments that are cheaper than another segment, of
-// which wazero keeps 24 bytes for each instance.
+// largestGap is the number of zero bytes between segments that are cheaper than another segment. wazero keeps 24 bytes of a
+// segment for each instance.
 const largestGap = 64
 
-// pageSize is that of memory in bytes.
+// pageSize is the page size of memory, in bytes.
 const pageSize = 64 << 10
 
 // merge joins data segments. Go's linker writes one for each few bytes that are not zero, up to

@@ -28,7 +28,7 @@ import (
 	"github.com/husk-dev/husk/internal/wasm/wasmfile"
 )
 
-// Names of what is added. Modules that use them themselves are refused.
+// Names of the additions. Modules that use them themselves are refused.
 const (
 	// Module is the module of the imported function Refill, of the type [i64] -> [i64]. Its
 	// parameter is the fuel that is left, negative if more was used than there was. Its result is
@@ -54,7 +54,7 @@ func GlobalName(index int) string { return prefix + "global/" + strconv.Itoa(ind
 
 // ReservedError is a module that uses a name of this package.
 type ReservedError struct {
-	// Name is that of an export, or of the module of an import.
+	// Name is the name of an export, or of the module of an import.
 	Name string
 }
 
@@ -322,7 +322,7 @@ func (w *rewriter) mostElements() uint32 {
 	return max(1, w.options.TableElements/uint32(len(w.m.Tables)))
 }
 
-// bounds reports whether the maximum of the table is that of the options.
+// bounds reports whether the maximum of the table is the one of the options.
 func (w *rewriter) bounds(t wasmfile.Table) bool {
 	most := w.mostElements()
 	return most != 0 && (!t.HasMax || t.Max > most)
@@ -379,7 +379,7 @@ func (w *rewriter) name(s string) {
 	w.out = append(w.out, s...)
 }
 
-// reserve leaves room for the length of what follows. close fills it in.
+// reserve leaves room for the length of the following bytes. close fills it in.
 func (w *rewriter) reserve() (at int) {
 	w.out = append(w.out, 0, 0, 0, 0, 0)
 	return len(w.out)

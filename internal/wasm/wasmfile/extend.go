@@ -6,7 +6,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// Extension is what [Module.Extend] changes in a module.
+// Extension has the changes that [Module.Extend] makes in a module.
 type Extension struct {
 	// Code replaces the instructions of functions that the module defines. A nil entry keeps them.
 	Code [][]byte

@@ -2,18 +2,17 @@ package wasmfile
 
 import "fmt"
 
-// Limits has the largest counts of what a module may hold.
+// Limits has the largest counts of a module's parts.
 type Limits struct {
-	// Types is the number of function types; Values that of the parameters and results
-	// of one of them.
+	// Types is the number of function types; Values is the number of parameters and results of one of them.
 	Types, Values int
 	// Imports and Exports count all kinds.
 	Imports, Exports int
-	// Functions, Tables and Globals count those that the module defines.
+	// Functions, Tables and Globals count the ones that the module defines.
 	Functions, Tables, Globals int
 	// TableElements is how many elements all tables have at the start.
 	TableElements int
-	// Segments is the number of data segments and that of element segments.
+	// Segments is the number of data segments, and the number of element segments.
 	Segments int
 	// Customs is the number of custom sections.
 	Customs int
@@ -27,12 +26,12 @@ type Limits struct {
 	Locals int
 	// Nesting is how deep blocks of a function lie in each other.
 	Nesting int
-	// Branches is the number of blocks and branches of one function, Loops that of its loops, and
-	// Targets that of the labels of all its br_tables. The compiler's time grows with the square of
-	// the first two, and nothing interrupts it within a function.
+	// Branches is the number of blocks and branches of one function, Loops the number of its loops, and Targets the number of
+	// labels of all its br_tables. The compiler's time grows with the square of the first two, and nothing interrupts it within a
+	// function.
 	Branches, Loops, Targets int
-	// Merges is the number of branches of one function times that of its parameters and local variables:
-	// each may have another value on each of the ways that meet.
+	// Merges is the number of branches of one function times the number of its parameters and local variables: each may have
+	// another value on each of the ways that meet.
 	Merges int
 }
 

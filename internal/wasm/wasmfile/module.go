@@ -18,7 +18,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// Errors for files that are no core module.
+// Errors for files that are not core modules.
 var (
 	ErrNotWasm   = errors.New("not a WebAssembly module")
 	ErrComponent = errors.New("a WebAssembly component, not a core module: build it for wasm32-wasip1, as wasm32-wasip2 makes components")
@@ -73,7 +73,7 @@ type Custom struct {
 // Section is the place of a section in the file.
 type Section struct {
 	ID byte
-	// Start is the begin of the section, and Items that of its content, behind any count.
+	// Start is the begin of the section, and Items the begin of its content, behind any count.
 	Start, Items, End int
 	Count             int
 	// Custom is the index of a custom section in Module.Customs.
@@ -111,7 +111,7 @@ type Module struct {
 	Globals   []Global
 	// ImportedFunctions and ImportedGlobals count those of them that are imports.
 	ImportedFunctions, ImportedGlobals int
-	// Tables and Memories are those that the module defines.
+	// Tables and Memories are the ones that the module defines.
 	Tables   []Table
 	Memories []Range
 	Customs  []Custom
@@ -251,9 +251,8 @@ func (m *Module) Size() int { return len(m.wasm) }
 // Bytes is a part of the file.
 func (m *Module) Bytes(start, end int) []byte { return m.wasm[start:end] }
 
-// Read reads a module. Errors are ErrNotWasm, ErrComponent, ErrVersion, ErrTruncated, *FormatError,
-// *LimitError, and *UnsupportedError, with what was read until then. The module shares the bytes of
-// the file.
+// Read reads a module. Errors are ErrNotWasm, ErrComponent, ErrVersion, ErrTruncated, *FormatError, *LimitError, and
+// *UnsupportedError, with the parts read until then. The module shares the bytes of the file.
 func Read(wasm []byte, limits Limits) (*Module, error) {
 	m := &Module{wasm: wasm, limits: limits}
 	last := 0

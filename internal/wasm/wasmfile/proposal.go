@@ -4,11 +4,11 @@ import "fmt"
 
 // proposal is an extension of WebAssembly that no module may use.
 type proposal struct {
-	// name is that of the proposal, which toolchains use, too.
+	// name is the name of the proposal, which toolchains use, too.
 	name string
-	// what is what a module uses, in plain words.
+	// what names the used feature in plain words.
 	what string
-	// instead is what to do about it.
+	// instead says what to do about it.
 	instead string
 }
 

@@ -2,8 +2,9 @@
 // cell: files but a few, other processes, new programs, privileges, and most of the kernel. Only a worker for projects that are
 // not trusted uses it.
 //
-// Landlock binds one thread, and those that it makes. So [Enter] binds its own and begins the program anew on it, which works
-// with and without cgo, and binds all that the program ever does. [Seal] then adds the filter of system calls to all threads.
+// Landlock binds one thread, and the threads that it creates. So [Enter] binds its own and begins the program anew on it, which
+// works with and without cgo, and binds all that the program ever does. [Seal] then adds the filter of system calls to all
+// threads.
 package confine
 
 import (

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refused are the system calls that a run never needs. They are listed, and not those that it needs, because these change with
-// each release of Go, and a run must not end for one of them.
+// refused are the system calls that a run never needs. The list has refused calls and not needed ones, because the needed ones
+// change with each release of Go, and a run must not end for one of them.
 var refused = slices.Concat([]uintptr{
 	// What looks into other processes, or takes something of them.
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PROCESS_MADVISE, unix.SYS_PROCESS_MRELEASE, unix.SYS_KCMP,

@@ -4,7 +4,7 @@ import "golang.org/x/sys/unix"
 
 const (
 	architecture = unix.AUDIT_ARCH_AARCH64
-	// otherABI is 0: there is no second one with the same number of the architecture.
+	// otherABI is 0: no second ABI has the same number of the architecture.
 	otherABI = 0
 )
 

@@ -17,7 +17,7 @@ import (
 	"github.com/husk-dev/husk/internal/worker/confine"
 )
 
-// Variable is the environment variable that says that a worker has begun the process, and what it is to do first.
+// Variable is the environment variable by which a worker tells a process that it runs a run, and what to do first.
 const Variable = "HUSK_RUN"
 
 // The values of [Variable].
@@ -28,10 +28,10 @@ const (
 	own      = "own"
 )
 
-// maxPart bounds a part of what a worker sends, in bytes. The environment of a process is bounded by 6 MB on Linux.
+// maxPart bounds one part of a worker's message, in bytes. The environment of a process is bounded by 6 MB on Linux.
 const maxPart = 8 << 20
 
-// Setup is what the process of a run is told.
+// Setup has the settings of a run's process.
 type Setup struct {
 	// Project is the name of the project that the run is of. It opens no other.
 	Project string `json:"project"`

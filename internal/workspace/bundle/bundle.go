@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// MaxBytes bounds a bundle, and MaxFiles and MaxContents what is in it.
+	// MaxBytes bounds a bundle, and MaxFiles and MaxContents its contents.
 	MaxBytes    = 64 << 20
 	MaxFiles    = 1 << 16
 	MaxContents = 1 << 30
@@ -30,7 +30,7 @@ const (
 
 // Info says what a bundle is.
 type Info struct {
-	// Digest is that of the bundle, sha256:…
+	// Digest is the digest of the bundle, sha256:…
 	Digest string
 	Size   int64
 	// Project is the directory of the project in the bundle, with forward slashes.
@@ -38,8 +38,8 @@ type Info struct {
 }
 
 // Pack writes the bundle of a project: its directory, and the modules outside of it that it lists by paths. build returns the
-// module of a directory of Go source, which is then in the place of that directory: who runs the project needs no
-// compiler, and runs what was built here.
+// module of a directory of Go source, which then replaces that directory: whoever runs the project needs no compiler, and runs
+// the module built here.
 func Pack(w io.Writer, p *program.Project, build func(dir string) ([]byte, error)) (*Info, error) {
 	dir, err := filepath.Abs(p.Dir)
 	if err != nil {

@@ -18,15 +18,15 @@ import (
 const (
 	// bufferSize is how much of a file is in memory at once, in bytes.
 	bufferSize = 64 << 10
-	// maxArchive bounds what a bundle is before it is compressed, in bytes: what is in the files, and a page for each of them.
+	// maxArchive bounds the uncompressed size of a bundle, in bytes: the contents of the files, and a page for each of them.
 	maxArchive = MaxContents + MaxFiles<<12
 	// maxDirectories bounds the directories of a bundle, which names of a few bytes make many of.
 	maxDirectories = 1 << 14
-	// maxName bounds the name of a file, in bytes: that of a path on Linux.
+	// maxName bounds the name of a file, in bytes, as Linux bounds a path.
 	maxName = 4096
 )
 
-// ErrInvalid says that something is no bundle, or not the one that was asked for.
+// ErrInvalid is the error for data that is not a bundle, or not the requested one.
 var ErrInvalid = errors.New("the bundle is not valid")
 
 func invalidf(format string, args ...any) error {
@@ -42,7 +42,7 @@ func Decompress(w io.Writer, r io.Reader, digest string) (int64, error) {
 	if err != nil {
 		return 0, invalidf("%v", err)
 	}
-	// What follows the archive is part of what the digest is of.
+	// The digest also covers the bytes behind the archive.
 	size, err := io.Copy(w, &io.LimitedReader{R: compressed, N: maxArchive + 1})
 	if err != nil {
 		return 0, fmt.Errorf("the bundle cannot be decompressed: %w", err)
@@ -76,7 +76,7 @@ func Extract(archive io.Reader, dir string) error {
 type unpacker struct {
 	root    *os.Root
 	archive *tar.Reader
-	// directories and links are those that were made, by their names with forward slashes.
+	// directories and links are the ones made so far, by their names with forward slashes.
 	directories, links map[string]bool
 	count              int
 	contents           int64
@@ -97,7 +97,8 @@ func (u *unpacker) files() error {
 			return err
 		}
 	}
-	// Each link alone stays inside, and yet two of them can lead outside, because ".." is then that of where the first one leads.
+	// Each link alone stays inside, and yet two of them can lead outside, because ".." then starts from the target of the first
+	// one.
 	for name := range u.links {
 		if _, err := u.root.Stat(filepath.FromSlash(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return invalidf("the link %s leads outside of it: %v", name, err)
@@ -140,7 +141,7 @@ func (u *unpacker) file(header *tar.Header) error {
 	return nil
 }
 
-// directory makes a directory and those above it, none of which may be a link.
+// directory makes a directory and its parents. None of them may be a link.
 func (u *unpacker) directory(name string) error {
 	if name == "." || u.directories[name] {
 		return nil

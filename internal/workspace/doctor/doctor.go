@@ -37,13 +37,13 @@ const (
 type Finding struct {
 	Check string `json:"check"`
 	Level Level  `json:"level"`
-	// Found is what is the case.
+	// Found is the finding.
 	Found string `json:"found"`
-	// Remedy is what to do, empty for what is good.
+	// Remedy says what to do, empty for a good finding.
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// Machine is what the checks look at. Tests replace parts of it.
+// Machine has the subjects of the checks. Tests replace parts of it.
 type Machine struct {
 	// Project returns the project, and Workspace opens it with its backend.
 	Project   func(ctx context.Context) (*program.Project, error)
@@ -239,7 +239,7 @@ func (m Machine) project(ctx context.Context) []Finding {
 	return append(out, Finding{"stacks", Good, names, ""})
 }
 
-// checkStack returns what is wrong with a stack, nil for nothing.
+// checkStack returns the faults of a stack, nil for none.
 func checkStack(ctx context.Context, w *workspace.Workspace, stack string) *Finding {
 	snapshot, _, err := w.Read(ctx, stack, true)
 	if err != nil {
@@ -258,7 +258,7 @@ func checkStack(ctx context.Context, w *workspace.Workspace, stack string) *Find
 	return nil
 }
 
-// clock compares the clock of a file system with that of this machine.
+// clock compares the clock of a file system with the clock of this machine.
 func (m Machine) clock(dir string) []Finding {
 	f, err := os.CreateTemp(filepath.Dir(dir), ".husk-doctor-*")
 	if err != nil {

@@ -117,7 +117,7 @@ func (n *Node) Values() (texts []string) {
 	return texts
 }
 
-// Text returns the description of a node, or of what it refers to.
+// Text returns the description of a node, or of the node that it refers to.
 func (n *Node) Text() string {
 	for _, a := range n.alternatives() {
 		if a.Description != "" {

@@ -25,10 +25,10 @@ import (
 //go:embed all:templates
 var templates embed.FS
 
-// ending is that of files in a template, which the Go command would otherwise take for packages and modules.
+// ending is the suffix of files in a template. Without it, the Go command would take them for packages and modules.
 const ending = ".tmpl"
 
-// Template is what a project can begin with.
+// Template is the beginning of a project.
 type Template struct {
 	Name  string
 	Title string
@@ -86,10 +86,10 @@ func Find(name string) (Template, bool) {
 	return all[i], true
 }
 
-// nameSyntax is what the names of projects, packages, and Go modules have in common.
+// nameSyntax matches names that are valid for projects, packages, and Go modules alike.
 var nameSyntax = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
-// CheckName returns an error for a name that cannot be that of a project or package.
+// CheckName returns an error for a name that a project or package cannot have.
 func CheckName(name string) error {
 	if !nameSyntax.MatchString(name) || len(name) > 50 {
 		return fmt.Errorf("%q cannot be the name: it must begin with a lowercase letter, and have lowercase letters, digits, and single dashes only", name)
@@ -97,7 +97,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// NameFor returns a name made of that of a directory, empty if there is none.
+// NameFor returns a name derived from a directory's name, empty if there is none.
 func NameFor(dir string) string {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -113,7 +113,7 @@ func NameFor(dir string) string {
 // Source is where modules and templates have Husk's own code from: a checkout, or a version that the module proxy serves.
 type Source struct{ Dir, Version string }
 
-// FindSource returns the source of a checkout that the user names, or else that of this program.
+// FindSource returns the source of a checkout that the user names, or else the source of this program.
 func FindSource(named string) (Source, error) {
 	const file = "guest-sdk/guest/doc.go"
 	if named != "" {
@@ -157,7 +157,7 @@ func goVersion() string {
 
 // Options are those of [Create].
 type Options struct {
-	// Name is that of the project or package.
+	// Name is the name of the project or package.
 	Name   string
 	Source Source
 	// Build returns the module that is built of a directory of Go source.
@@ -166,8 +166,8 @@ type Options struct {
 	Fetch func(ctx context.Context, version string) (dir string, err error)
 }
 
-// Create writes a template to a directory, which it makes. It returns the files that it wrote. No file is overwritten: the
-// error names those that are there, and then nothing was written.
+// Create writes a template to a directory, which it makes. It returns the files that it wrote. No file is overwritten: the error
+// names existing ones, and then nothing was written.
 func Create(ctx context.Context, t Template, dir string, o Options) ([]string, error) {
 	if err := CheckName(o.Name); err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 // blank stands for a blank line while a document is encoded, because the encoder knows only comments.
 const blank = "#\u2060blank line\u2060"
 
-// Format returns a document in the one form. It fails for what is no YAML, and if the result would mean something else.
+// Format returns a document in the one form. It fails if the text is not YAML, or if the result would mean something else.
 func Format(text []byte) ([]byte, error) {
 	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 	if bytes.Contains(text, []byte(blank)) {
@@ -114,7 +114,7 @@ func textLines(root *yaml.Node, lines []string) map[int]bool {
 				if !isBlank && len(lines[i])-len(strings.TrimLeft(lines[i], " ")) < indent {
 					break
 				}
-				if !isBlank || keeps { // else blank lines at the end are no part of the text
+				if !isBlank || keeps { // else blank lines at the end are not part of the text
 					end = i + 1
 				}
 			}

@@ -27,7 +27,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Canary is what all credentials are.
+// Canary is the value of all credentials.
 const Canary = "canary4711"
 
 // Credentials are the variables that hold credentials, or name what does, with a value of a user who has some. The files
@@ -165,7 +165,7 @@ func (l *handedOver) Accept() (net.Conn, error) {
 func (l *handedOver) Close() error   { l.once.Do(func() { close(l.done) }); return nil }
 func (l *handedOver) Addr() net.Addr { return l.addr }
 
-// Seen returns what was received since the last call, and the number of connections.
+// Seen returns the data received since the last call, and the number of connections.
 func (r *Recorder) Seen() (string, int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

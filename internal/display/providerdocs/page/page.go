@@ -1,4 +1,5 @@
-// Package page makes pages of HTML of documents in Markdown. It is apart from package providerdocs because of what it links.
+// Package page makes HTML pages from documents in Markdown. It is apart from package providerdocs because of the packages that it
+// links.
 package page
 
 import (

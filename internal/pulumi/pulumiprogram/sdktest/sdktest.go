@@ -16,7 +16,7 @@ import (
 	"github.com/husk-dev/husk/internal/testkit/testcache"
 )
 
-// nodePackages and pythonPackages are what programs of tests use.
+// nodePackages and pythonPackages are the packages that programs of tests use.
 var (
 	nodePackages   = []string{"@pulumi/pulumi@3.276.0", "@pulumi/random@4.21.2", "@pulumi/tls@5.6.1"}
 	pythonPackages = []string{"pulumi==3.272.0", "pulumi_random==4.21.4"}
