@@ -41,7 +41,7 @@ type Case struct {
 	Inputs property.Map
 	// Updates are the inputs of later deployments. If there are none, Run generates some.
 	Updates []Update
-	// Expect is what must happen beyond the contract; nil for no expectation.
+	// Expect is the expected outcome beyond the contract; nil for none.
 	Expect *Expectation
 
 	// written is set for a case that a person wrote. To refuse such a case is a failure.
@@ -57,7 +57,7 @@ type Update struct {
 	Expect string
 }
 
-// Expectation is what must happen in a case beyond the contract.
+// Expectation is the expected outcome of a case beyond the contract.
 type Expectation struct {
 	// Refused lists the paths at which check must refuse the inputs.
 	Refused []string

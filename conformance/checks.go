@@ -12,7 +12,7 @@ type Check struct {
 	group group
 }
 
-// group is what is tested in one go, with one case.
+// group is a set of checks that run in one go, with one case.
 type group uint8
 
 const (
@@ -25,7 +25,7 @@ const (
 	groupComponent       // of a component
 )
 
-// checks lists all checks in the order of reports, which is that of their declarations.
+// checks lists all checks in the order of reports and of their declarations.
 var checks []Check
 
 // check declares a check and returns its name.

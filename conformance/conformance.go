@@ -2,8 +2,8 @@
 // provider breaks. `husk provider test` runs the tests on a module. They drive any [abi.Provider].
 //
 // Inputs are generated from the provider's own schema, or come from a file of [Cases]. The same
-// seed generates the same inputs. Each rule is a [Check] with a name. If a provider refuses
-// generated inputs, that is no failure: the report says which checks were skipped, and why.
+// seed generates the same inputs. Each rule is a [Check] with a name. If a provider refuses generated inputs, that is not a
+// failure: the report says which checks were skipped, and why.
 //
 // Run creates, changes, and deletes resources with all rights of the provider. The caller
 // decides which rights it opens the provider with.
@@ -173,7 +173,7 @@ func (r *run) closeAll() {
 // close closes a provider once.
 func (r *run) close(s *session) {
 	if s.gone == nil {
-		_ = abi.Close(s.opened) // an error of it is no part of the contract
+		_ = abi.Close(s.opened) // its error is not part of the contract
 	}
 	s.gone = unseen("the provider was closed")
 }

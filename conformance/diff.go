@@ -28,7 +28,7 @@ func (l *life) diffs(ctx context.Context) {
 	l.f.report(ruleDiffSelf, l.sameOutcome(ctx, l.diffRequest(l.checked), "the inputs that it was made from"))
 	for _, name := range l.checked.Keys() {
 		p := l.inputs.Property(name)
-		if p == nil || p.WriteOnly { // another value of a write-only input alone is no change
+		if p == nil || p.WriteOnly { // another value of a write-only input alone is not a change
 			continue
 		}
 		l.diffUnknown(ctx, name)

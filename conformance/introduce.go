@@ -144,7 +144,7 @@ func (r *run) parameterize(ctx context.Context, s *session) error {
 	return nil
 }
 
-// readSchemas reads the package's schema. An extension has the configuration of what it extends.
+// readSchemas reads the package's schema. An extension has the configuration of the provider that it extends.
 func (r *run) readSchemas(ctx context.Context, s *session) (*schema.Package, error) {
 	if !r.options.Extension {
 		return r.readSchema(ctx, s, abi.GetSchemaRequest{})

@@ -78,9 +78,8 @@ func (l *life) asksForReplacement(ctx context.Context, name string) bool {
 }
 
 // replace replaces the resource by a copy with other inputs and new defaults. It creates the copy
-// before it deletes the old one, unless the schema or the diff asks for the other order. Afterwards
-// the life is that of the copy; an empty ID means that there is none. world is the provider's world
-// without the resource.
+// before it deletes the old one, unless the schema or the diff asks for the other order. Afterwards l follows the copy; an empty
+// ID means that there is none. world is the provider's world without the resource.
 func (l *life) replace(ctx context.Context, world map[string]string, raw property.Map, what string) error {
 	checked, err := l.check(ctx, l.main, raw, nil, otherSeed)
 	if err != nil || len(checked.Failures) > 0 {
@@ -151,7 +150,7 @@ func (l *life) stillThere(ctx context.Context) error {
 	if outcome := l.readOutcome(ctx, l.main, "create"); outcome != nil {
 		return outcome
 	}
-	if l.gone == "" && l.makesUp(ctx) { // else read has not found what was deleted
+	if l.gone == "" && l.makesUp(ctx) { // else read has not found the deleted object
 		return errCannotTell
 	}
 	return nil

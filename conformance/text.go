@@ -12,7 +12,7 @@ type Text struct {
 	Good, Bad, Faint func(string) string
 	// Escape makes text of the provider safe to show; nil for no change.
 	Escape func(string) string
-	// All also lists the checks that succeeded and those that do not apply.
+	// All also lists the checks that succeeded or do not apply.
 	All bool
 	// Rerun and Allow return how to repeat a failed check and allow an untested one; nil for no advice.
 	Rerun, Allow func(Result) string

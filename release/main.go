@@ -3,7 +3,7 @@
 //
 //	go run -C release . -version v1.2.0 -key husk.key -o /tmp/dist
 //
-// The programs are those that go install makes of the version: the release program serves the module from a directory, as a
+// The programs are the same as go install makes from the version: the release program serves the module from a directory, as a
 // module proxy would.
 package main
 

@@ -49,8 +49,8 @@ const modulePath = "github.com/husk-dev/husk"
 // allPlatforms are those of a release.
 var allPlatforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
 
-// taggedModules are the folders of the modules that users get by the version of Husk: the whole, what providers are ported
-// with, and the generator of SDKs. Each has a tag of its own.
+// taggedModules are the folders of the modules that users get by the version of Husk: the whole, the SDKs that ports need, and
+// the generator of SDKs. Each has a tag of its own.
 var taggedModules = []string{"", "cmd/husk-gen-sdk/", "guest-sdk/pulumi/", "guest-sdk/terraform/"}
 
 // packageFormats are those of the packages for Linux.
@@ -219,7 +219,7 @@ func findSource(ctx context.Context, version, revision string) (source, error) {
 		out, err := output(ctx, "", nil, "git", args...)
 		return strings.TrimSpace(out), err
 	}
-	common, err := git("rev-parse", "--path-format=absolute", "--git-common-dir") // that of the repository, if this is a worktree
+	common, err := git("rev-parse", "--path-format=absolute", "--git-common-dir") // the repository's directory, if this is a worktree
 	if err != nil {
 		return source{}, err
 	}
@@ -277,8 +277,8 @@ func serveModule(src source, version, proxy string) error {
 	return nil
 }
 
-// proxied returns the environment in which the go command gets the module from a directory. Of the user's settings it has those
-// that say where modules come from, and none that would change the programs.
+// proxied returns the environment in which the go command gets the module from a directory. It keeps the user's settings of where
+// modules come from, and drops settings that would change the programs.
 func proxied(ctx context.Context, proxy string) ([]string, error) {
 	text, err := output(ctx, "", nil, "go", "env", "-json", "GOPROXY", "GOMODCACHE", "GOSUMDB", "GONOSUMDB", "GOTOOLCHAIN")
 	if err != nil {
@@ -396,7 +396,7 @@ func dependencies(programs []string) (deps []*debug.Module, goVersion string, er
 	return deps, goVersion, nil
 }
 
-// thirdPartyFile has the licences of what the program is made of, which ask to be passed on with it.
+// thirdPartyFile has the licences of the program's modules, which must be passed on with it.
 const thirdPartyFile = "THIRD_PARTY_LICENSES"
 
 // licenceName matches the files with what others must be told.

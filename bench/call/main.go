@@ -2,9 +2,8 @@
 // provider code in the calling program, as a WebAssembly module through the host, and as a
 // process of its own behind Pulumi's gRPC service. They run in turn within one run.
 //
-// What is asked is what an update without changes asks: Check of what the program says, and
-// Diff of the result with what is recorded. Of each bag of properties the code looks at
-// three.
+// The calls are the ones of an update without changes: Check of the program's inputs, and Diff of the result with the recorded
+// state. Of each bag of properties the code looks at three.
 //
 //	go run -C bench ./call [-n rounds] [-json]
 package main

@@ -29,7 +29,7 @@ type variants struct {
 
 	host    *host.Host
 	process *peer.Process
-	// cache is what the host keeps, as that of a user does.
+	// cache is the host's cache, like a user's.
 	cache string
 }
 
@@ -97,5 +97,5 @@ func (v *variants) close(ctx context.Context) (err error) {
 	return err
 }
 
-// processor is what all that runs has used of the processor.
+// processor returns the processor time of everything that runs.
 func (v *variants) processor() time.Duration { return processor.Own() + processor.Of(v.process.PID) }

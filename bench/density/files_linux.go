@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// filesInMemory is the size of what the process's files without a disk hold.
+// filesInMemory is the size of the process's files in memory.
 func filesInMemory(pid int) (float64, error) {
 	dir := fmt.Sprintf("/proc/%d/fd/", pid)
 	open, err := os.ReadDir(dir)

@@ -1,8 +1,6 @@
-// Command density measures the memory of many configurations of a provider: as
-// configurations of one module in one process, and as native processes, of which each
-// configuration needs its own: one made with Pulumi's SDK, as its providers are, and a bare
-// one that has the gRPC service and nothing else. It reads what Linux tells of processes and
-// runs nowhere else.
+// Command density measures the memory of many configurations of a provider: as configurations of one module in one process, and
+// as native processes, one for each configuration: a process made with Pulumi's SDK, as its providers are, and a bare one that
+// has the gRPC service and nothing else. It reads what Linux tells of processes and runs nowhere else.
 //
 //	go run -C bench ./density [-sizes 1,10,100,1000] [-processes 50] [-json]
 package main

@@ -10,7 +10,7 @@ import (
 	"github.com/husk-dev/husk/bench/internal/figures"
 )
 
-// memory is what a process has, in bytes.
+// memory is the memory of a process, in bytes.
 type memory struct {
 	// pss counts a page that several processes or mappings have in parts, private only pages
 	// that nobody else has.
@@ -66,7 +66,7 @@ func (m memory) over(n int) memory {
 	return memory{m.pss / float64(n), m.private / float64(n), m.files / float64(n)}
 }
 
-// own is what would be free without the process, at most: private pages, and the files.
+// own is the most memory that would be free without the process: private pages, and the files.
 func (m memory) own() float64 { return m.private + m.files }
 
 func (m memory) report(name string) []figures.Figure {

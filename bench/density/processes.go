@@ -13,8 +13,7 @@ import (
 // natives is the memory of the average native process.
 type natives struct{ idle, called memory }
 
-// processesOf starts so many native processes of the command in a directory, all of which
-// run at once.
+// processesOf starts n native processes of the command in a directory. All run at once.
 func processesOf(ctx context.Context, dir string, n int) (of natives, err error) {
 	command, err := programs.Command(ctx, dir)
 	if err != nil {

@@ -4,10 +4,8 @@
 // modules were compiled before, by an earlier process.
 //
 // Beside the time that each command takes stands the processor time that it uses, which
-// says more on a busy machine. The last figures compare an update without changes with
-// what is left where the engine costs nothing: starting the provider, and its calls, which
-// the host answers by the schema as far as that says it all, and which the guest would be
-// asked otherwise.
+// says more on a busy machine. The last figures compare an update without changes with its cost under a free engine: starting the
+// provider, and its calls, answered by the host from the schema where that suffices, or by the guest.
 //
 //	go run -C bench ./deployment [-sizes 1,100,1000,10000] [-n rounds] [-json]
 package main

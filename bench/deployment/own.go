@@ -14,9 +14,8 @@ import (
 	"github.com/husk-dev/husk/host"
 )
 
-// ownTime is what an update without changes cannot do without: loading the provider that
-// was compiled before, setting it up, and a Check and a Diff of each resource, one after
-// the other; asked of the guest, or answered by its schema where that says it all.
+// ownTime is the cost that an update without changes cannot avoid: loading the compiled provider, setting it up, and a Check and
+// a Diff of each resource, one after the other; by the guest, or by its schema where that suffices.
 func (c *command) ownTime(ctx context.Context, size, rounds int, askGuest bool) (time.Duration, error) {
 	var taken []time.Duration
 	for range rounds {

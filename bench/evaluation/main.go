@@ -31,7 +31,7 @@ import (
 	"github.com/husk-dev/husk/engine/projectroot"
 )
 
-// exponentGoal is the largest exponent that counts as growth in proportion; some of what grows is sorting.
+// exponentGoal is the largest exponent that counts as growth in proportion; some of the growth is sorting.
 const exponentGoal = 1.1
 
 func main() {

@@ -57,7 +57,7 @@ func variables(name, each, value string) shape {
 	})
 }
 
-// value is a shape of one property, in which % stands for what is written n times.
+// value is a shape of one property, in which % stands for each, written n times.
 func value(name, around, each string) shape {
 	return text(name, func(b *strings.Builder, n int) {
 		b.WriteString("variables:\n  v: text\n  l: [a, b]\n")

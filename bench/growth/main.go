@@ -1,8 +1,7 @@
 // Command growth measures how the cost of deployments grows with the stack: update,
 // update and preview without changes, refresh, and destroy, for stacks whose resources
-// depend on nothing, on one another in a chain, or on one and for one. The provider is
-// in-process and does next to nothing, and the state is durable, in files: what is
-// measured is the engine and its state.
+// depend on nothing, on one another in a chain, or on one and for one. The provider is in-process and does next to nothing, and
+// the state is durable, in files: the figures measure the engine and its state.
 //
 // Times and memory are printed for each resource, which is the same at each size where
 // they grow in proportion, with the exponent of their growth.
@@ -22,8 +21,7 @@ import (
 	"github.com/husk-dev/husk/bench/internal/figures"
 )
 
-// exponentGoal is the largest exponent that counts as growth in proportion; some of what
-// grows is sorting.
+// exponentGoal is the largest exponent that counts as growth in proportion; some of the growth is sorting.
 const exponentGoal = 1.1
 
 // fitFrom is the smallest size that exponents are fitted from. In smaller stacks what

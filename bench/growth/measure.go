@@ -16,7 +16,7 @@ import (
 	"github.com/husk-dev/husk/engine/state/filestore"
 )
 
-// operation is what is measured, from opening the state to closing it.
+// operation is the measured operation, from opening the state to closing it.
 type operation struct {
 	name string
 	run  func(context.Context, engine.Deployment, engine.Operation) (*engine.Result, error)
@@ -37,8 +37,8 @@ var operations = []operation{
 func up(p program) engine.Operation { return engine.Up{Program: p} }
 
 type cost struct {
-	// time is what passed, and processor what was used of all processors, which other
-	// work on the machine disturbs less; 0 where that cannot be told.
+	// time is the elapsed time, and processor the processor time, which other work on the machine disturbs less; 0 where it is
+	// unknown.
 	time, processor time.Duration
 	// allocated and peak are the bytes that were allocated, and in use at once, garbage
 	// that was not yet collected included.
@@ -74,7 +74,7 @@ type stack struct {
 	name   state.StackName
 }
 
-// keys encrypts secrets, of which there are none, with a key in the stack's directory.
+// keys encrypts secrets with a key in the stack's directory. The stacks have none.
 func (s stack) keys() secrets.Keys {
 	return secrets.Keys{
 		LookupEnv: func(string) (string, bool) { return "", false },

@@ -80,7 +80,7 @@ func flat(size int) program {
 	}
 }
 
-// chain is resources each of which depends on the one before.
+// chain returns resources that each depend on the one before.
 func chain(size int) program {
 	return func(ctx context.Context, m abi.Monitor) error {
 		var on []abi.RegisterResourceResponse

@@ -8,8 +8,8 @@
 //
 //	hosted keep MODULE CACHE
 //
-// reads lines like "100 true": it makes so many configurations in all, calls those that
-// are new once, or does not, and prints a line. It ends with its input.
+// reads lines like "100 true": it makes so many configurations in all, calls each new one once, or not, and prints a line. It
+// ends with its input.
 package main
 
 import (

@@ -55,8 +55,7 @@ type provider struct {
 	// config is the configuration for Terraform, and properties the same for Husk.
 	config     map[string]any
 	properties property.Map
-	// resource is a type of Terraform and inputs are what a program says of it. token and wanted are the
-	// same for Husk.
+	// resource is a type of Terraform, and inputs are a program's inputs for it. token and wanted are the same for Husk.
 	resource string
 	inputs   map[string]any
 	token    string

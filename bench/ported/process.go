@@ -237,7 +237,7 @@ func each(message []byte, f func(protowire.Number, []byte)) {
 	}
 }
 
-// fields are those of a message, all of which have a length.
+// fields are the fields of a message that have a length.
 type fields map[protowire.Number][]byte
 
 func (f fields) encode() []byte {

@@ -11,18 +11,17 @@ import (
 	"github.com/husk-dev/husk/bench/internal/figures"
 )
 
-// process is what the process holds at one moment.
+// process is the process's use of resources at one moment.
 type process struct {
-	// heap is what Go's heap has in use after a collection, and resident all memory of the
-	// process, in bytes.
+	// heap is the size of Go's heap after a collection, and resident all memory of the process, in bytes.
 	heap, resident float64
 	goroutines     float64
 	// files is how many file descriptors are open.
 	files float64
 }
 
-// look tells what the process holds. Systems without /proc tell less: resident is what Go
-// took from the system then, and files is 1.
+// look returns the process's use of resources. Systems without /proc tell less: resident is what Go took from the system then,
+// and files is 1.
 func look() process {
 	debug.FreeOSMemory()
 	var stats runtime.MemStats
@@ -51,7 +50,7 @@ const (
 	countGoal  = 1
 )
 
-// since are the figures of what was done since an earlier moment.
+// since returns the figures since an earlier moment.
 func (p process) since(begin process, what string) []figures.Figure {
 	name := func(of string) string { return fmt.Sprintf("%s, %s at the end to the begin", what, of) }
 	return []figures.Figure{

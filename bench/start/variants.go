@@ -21,7 +21,7 @@ import (
 	"github.com/husk-dev/husk/host"
 )
 
-// prepared is what there is before the start that is measured.
+// prepared is the state before the measured start.
 type prepared struct {
 	// sdk, peer, and hosted are commands.
 	sdk, peer, hosted string
@@ -33,7 +33,7 @@ type prepared struct {
 	// host has the module loaded and used.
 	host   *host.Host
 	loaded *host.Module
-	// provider has all of its instances in streams, of which last is the last.
+	// provider has all of its instances in streams. last is the last one.
 	provider *host.Provider
 	last     abi.StreamHandle
 }
@@ -114,7 +114,7 @@ func (p *prepared) withImage(ctx context.Context) (wall, used time.Duration, err
 	return p.process(ctx, p.warmCache())
 }
 
-// process measures until it has checked. Processor time is that of its end, too.
+// process measures until it has checked. Processor time includes its end.
 func (p *prepared) process(ctx context.Context, cache string, variables ...string) (wall, used time.Duration, err error) {
 	command := exec.CommandContext(ctx, p.hosted, append([]string{"start", p.module, cache}, variables...)...)
 	var said bytes.Buffer

@@ -1,8 +1,8 @@
 // Command store measures what backends add to deployments: it appends what the engine does for the first
 // update of a stack, and opens and closes the stack as an update without changes does, with its history and the
-// record of the run, with 0, 5, and 50 ms of round trip between client and server. The server of S3 is in this
-// process, unless a flag names a bucket of another; that of PostgreSQL is named by a flag. Neither has TLS. The
-// backend of files is what times are compared with.
+// record of the run, with 0, 5, and 50 ms of round trip between client and server. The server of S3 is in this process, unless a
+// flag names a bucket of another; a flag names the one of PostgreSQL. Neither has TLS. The times of the file backend are the
+// baseline.
 //
 //	go run -C bench ./store [-resources 1000] [-s3 URL] [-postgres URL] [-json]
 package main
@@ -40,14 +40,14 @@ import (
 const (
 	// parallel is how many resources are worked on at once, as by default.
 	parallel = 16
-	// work is what a provider takes for a resource: without that, no deployment would ever wait for it.
+	// work is the time that a provider takes for a resource: without it, no deployment would ever wait for it.
 	work = 20 * time.Millisecond
 	// mostTimes is how many times the local time a first update may take at 5 ms.
 	mostTimes = 3
 	goalAt    = 5 * time.Millisecond
 	// mostTrips is how many round trips an update without changes may add.
 	mostTrips = 2
-	// recordSize is that of the record of a run, in bytes.
+	// recordSize is the size of the record of a run, in bytes.
 	recordSize = 8 << 10
 	// attempts is how many updates without changes are made. The fastest counts.
 	attempts = 5
@@ -177,7 +177,7 @@ func (r remote) measure(ctx context.Context, dir string, roundTrip time.Duration
 	return is.figures(fmt.Sprintf("%s, %v", r.name, roundTrip), local, roundTrip), nil
 }
 
-// times are what a first update and one without changes take.
+// times are the times of a first update and an update without changes.
 type times struct{ first, unchanged time.Duration }
 
 func (t times) figures(name string, local times, roundTrip time.Duration) []figures.Figure {
@@ -243,7 +243,7 @@ func run(ctx context.Context, b *backend.Backend, resources int) (t times, err e
 	return t, errors.Join(lease.Remove(ctx), lease.Release(ctx))
 }
 
-// module is what the stack's resources are made with.
+// module is the module that makes the stack's resources.
 var module = make([]byte, 1<<20)
 
 // update opens the stack, creates resources as the engine does, and closes it with what a run leaves.

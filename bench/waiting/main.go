@@ -1,5 +1,5 @@
-// Command waiting measures a ported provider that waits for its service: the creates of one update, each of
-// which takes the service 200 ms. It runs in the root of a checkout.
+// Command waiting measures a ported provider that waits for its service: the creates of one update. Each takes the service 200
+// ms. It runs in the root of a checkout.
 //
 //	go run -C bench ./waiting [-n rounds] [-json]
 package main

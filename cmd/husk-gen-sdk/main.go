@@ -74,7 +74,7 @@ func run(in io.Reader, language, dir string, rest []string) error {
 	return nil
 }
 
-// tool is what the files say that generated them.
+// tool is the name of the generator in the files.
 const tool = "husk"
 
 // generate returns the files of an SDK by their names.
@@ -124,7 +124,7 @@ func generate(text []byte, language string) (files map[string][]byte, err error)
 // those of bridged providers do, and of tokens such as web:pages:Page, which have none.
 const moduleFormat = "^(.*?)(?:/[^/]*)?$"
 
-// goInfo is what a schema says for Go.
+// goInfo is the part of a schema for Go.
 type goInfo map[string]any
 
 // completeGo gives the Go package of an SDK an import path, unless the schema has one, and the name by which its modules
@@ -190,7 +190,7 @@ func (g goInfo) text(name string) (string, error) {
 	return text, nil
 }
 
-// readable returns what is wrong with a schema, one problem a line.
+// readable returns the problems of a schema, one a line.
 func readable(err error) error {
 	var problems hcl.Diagnostics
 	if !errors.As(err, &problems) {

@@ -233,7 +233,7 @@ func (f flags) welcome(ctx context.Context, s *server.Server, at string, errs io
 	return nil
 }
 
-// localTenant is that of the tokens that a server issues itself.
+// localTenant is the tenant of the tokens that a server issues itself.
 const localTenant = "local"
 
 func exists(file string) bool {
@@ -319,7 +319,7 @@ func serve(ctx context.Context, f flags, errs io.Writer) (err error) {
 		where = "PostgreSQL"
 	}
 	fmt.Fprintf(errs, "Serving at %s, with its runs and stacks in %s. Press Ctrl-C to end.\n", front.url, where)
-	if err := f.welcome(ctx, s, front.url, errs); err != nil && ctx.Err() == nil { // an interrupt is no failure
+	if err := f.welcome(ctx, s, front.url, errs); err != nil && ctx.Err() == nil { // an interrupt is not a failure
 		return err
 	}
 	select {

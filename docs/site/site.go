@@ -21,7 +21,7 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// source is where files of the project are that are no pages.
+// source is the URL of files of the project that are not pages.
 const source = "https://github.com/husk-dev/husk/blob/main/"
 
 // group is a part of the navigation. Its pages are Markdown files from the root of the project.
@@ -69,7 +69,7 @@ type section struct {
 type site struct {
 	root  string
 	pages map[string]*page
-	// files are those that pages show, such as pictures, from the root of the project.
+	// files are the files that pages show, such as pictures, from the root of the project.
 	files    map[string]bool
 	problems []error
 }
@@ -168,7 +168,7 @@ func divide(p *page) *page {
 		part := parse(p.file, slices.Concat([]byte("# "), text))
 		part.URL = part.headings[0].ID + ".html"
 		parts = append(parts, part)
-		// A list has no headings. Those of the parts are what links name.
+		// A list has no headings. Links name the headings of the parts.
 		fmt.Fprintf(list, "- [%s](#%s)\n", name, part.headings[0].ID)
 	}
 	whole := parse(p.file, list.Bytes())

@@ -90,7 +90,7 @@ func (r *runner) run(ctx context.Context, out io.Writer) (err error) {
 	return nil
 }
 
-// program declares what there is to be: a name for the device.
+// program declares the resources: a name for the device.
 func (r *runner) program(ctx context.Context, s *goprogram.Stack) (outputs property.Map, err error) {
 	pet, err := s.Resource(ctx, goprogram.Declaration{
 		Type: "random:index/randomPet:RandomPet", Name: "name",

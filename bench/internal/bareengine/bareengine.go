@@ -1,5 +1,5 @@
-// Package bareengine does with the provider of the benchmarks (bench/record) what an engine
-// does, and nothing else, so that what is measured is the provider's.
+// Package bareengine calls the provider of the benchmarks (bench/record) as an engine does, and does nothing else, so that the
+// figures are the provider's.
 package bareengine
 
 import (
@@ -29,7 +29,7 @@ func Configure(ctx context.Context, module *host.Module, options host.ProviderOp
 	return p, nil
 }
 
-// Configuration is that of all providers.
+// Configuration is the configuration of all providers.
 func Configuration() abi.ConfigureRequest {
 	return abi.ConfigureRequest{
 		URN: "urn:pulumi:dev::bench::pulumi:providers:record::default", Name: "default", Type: "pulumi:providers:record", ID: "1",

@@ -30,7 +30,7 @@ func Bags() []Bag {
 	}
 }
 
-// Small returns a bag like that of most resources: ten properties.
+// Small returns a bag like most resources': ten properties.
 func Small() Bag { return Bag{"1 KB", func() property.Map { return texts(7, 90) }, 16} }
 
 // objects has so many objects of ten texts, which take 1 KB each.
@@ -60,12 +60,11 @@ func (b Bag) inputs() property.Map {
 	)
 }
 
-// Question is what an update asks about one resource that does not change.
+// Question has the calls of an update for one resource that does not change.
 type Question struct {
 	urn  urn.URN
 	kind string
-	// news is what the program says, inputs and state are what is recorded. They are equal,
-	// and have nothing in common.
+	// news are the program's inputs; inputs and state are recorded. They are equal, and have nothing in common.
 	news, inputs, state property.Map
 }
 

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Of is what another process has used so far.
+// Of returns the processor time of another process so far.
 func Of(pid int) time.Duration {
 	// The number of a process's clock, as clock_getcpuclockid(3) makes it: the scheduler's
 	// times, in nanoseconds.

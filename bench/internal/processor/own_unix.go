@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Own is what this process has used.
+// Own returns the processor time of this process.
 func Own() time.Duration {
 	var used syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &used) != nil {
@@ -16,7 +16,7 @@ func Own() time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// Children is what the processes that this one has started, and waited for, have used.
+// Children returns the processor time of the children that this process has waited for.
 func Children() time.Duration {
 	var used syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_CHILDREN, &used) != nil {

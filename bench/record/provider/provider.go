@@ -44,7 +44,7 @@ type Inputs struct {
 	Content  property.Map `husk:"content,optional"`
 }
 
-// State is that of both types.
+// State is the state of both types.
 type State struct{ Inputs }
 
 // Record is the type with a Check and a Diff of its own.

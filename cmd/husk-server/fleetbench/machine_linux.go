@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// processorTime returns that of this process, without its children.
+// processorTime returns the processor time of this process, without its children.
 func processorTime() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
@@ -18,8 +18,8 @@ func processorTime() time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// watch looks at the memory of this process and all below it until the context is done. peak is the most, in bytes, of what
-// is in no file.
+// watch looks at the memory of this process and all below it until the context is done. peak is the most memory, in bytes,
+// outside of files.
 func watch(ctx context.Context) (peak *int64, done <-chan struct{}) {
 	peak = new(int64)
 	over := make(chan struct{})

@@ -50,7 +50,7 @@ type fleet struct {
 	dir, husk, project string
 }
 
-// measured is what a pass over all stacks took.
+// measured has the times of a pass over all stacks.
 type measured struct {
 	elapsed     time.Duration
 	waits, runs []time.Duration

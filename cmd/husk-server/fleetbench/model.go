@@ -34,8 +34,8 @@ func (e *events) Pop() any {
 	return last
 }
 
-// simulate returns the waits of runs over a day in which each stack has a run in each period, at a time of its own. cores
-// are the server's, of which each run takes cost.
+// simulate returns the waits of runs over a day in which each stack has a run in each period, at a time of its own. cores are the
+// server's. Each run takes cost of one.
 func simulate(runners, stacks int, period time.Duration, times []time.Duration, cost time.Duration, cores int) (waits []time.Duration, busy float64) {
 	const day = 24 * time.Hour
 	random := rand.New(rand.NewPCG(1, 2))
@@ -90,7 +90,8 @@ func polling(runners int, ask time.Duration, cores int) float64 {
 	return float64(runners) / worker.AskTime.Seconds() * ask.Seconds() / float64(cores)
 }
 
-// model prints what a server of two cores bears, as the model has it. ask is what a question without a run costs the server.
+// model prints the load that a server of two cores can take, according to the model. ask is the server's cost of a question
+// without a run.
 func model(m *measured, stacks int, ask time.Duration) {
 	const runners, all, cores = 10_000, 100_000, 2
 	cost := m.server / time.Duration(stacks)

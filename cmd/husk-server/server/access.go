@@ -78,7 +78,7 @@ const everyTenant = "*"
 type refusal struct {
 	status int
 	reason string
-	// hides says that what was not found is there, for others.
+	// hides says that the missing thing exists, for others.
 	hides bool
 	// after is when the client is to try again, 0 if that is not said.
 	after time.Duration
@@ -198,7 +198,7 @@ func (c *caller) owner() string {
 	return ownerOf(c.tenant, "token", c.hash)
 }
 
-// holder is the name of the worker that has a run, or had it last, to [remote.Server]: what is late for one takes nothing from the
+// holder is the name of the worker that has a run, or had it last, to [remote.Server]: a late call of one takes nothing from the
 // next.
 func (r *record) holder() string { return ownerOf(r.tenant, "run", cmp.Or(r.token, r.lost)) }
 
@@ -233,8 +233,8 @@ func (c *caller) require(role runapi.Role, project string) error {
 	return nil
 }
 
-// requireWorker returns an error unless the caller is a worker. If runs are to be approved, it is one of who runs the server: a
-// worker shows what is approved, and writes states, so that an admin with one of her own needed nobody.
+// requireWorker returns an error unless the caller is a worker. If runs need approval, it must be a worker of the server's
+// operator: a worker shows the plan to approve, and writes states, so an admin with a worker of her own would need nobody else.
 func (s *Server) requireWorker(c *caller, project string) error {
 	if err := c.require(runapi.Work, project); err != nil {
 		return err
@@ -261,7 +261,7 @@ func (c *caller) requireAll() error {
 	return nil
 }
 
-// stateAccess is what the caller may do with the states of stacks.
+// stateAccess returns the caller's rights to the states of stacks.
 func (s *Server) stateAccess(r *http.Request) (*remote.Access, error) {
 	c, err := s.caller(r)
 	if err == nil && c.role == runapi.Work && c.run == nil {
@@ -365,7 +365,7 @@ func newCipher(key []byte) (cipher.AEAD, error) {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-// Encrypt encrypts the key of a stack with that of the tenant.
+// Encrypt encrypts the key of a stack with the tenant's key.
 func (t *tenant) Encrypt(_ context.Context, key []byte) ([]byte, error) {
 	return t.key.Seal(nil, nil, key, []byte(t.name)), nil
 }
@@ -495,7 +495,7 @@ func isTokenName(name string) bool {
 	return name != "" && len(name) <= maxTokenName && utf8.ValidString(name) && !strings.ContainsFunc(name, func(c rune) bool { return c < ' ' })
 }
 
-// IssueToken makes a token, and its tenant if that is new. The name must not be that of another token of the tenant.
+// IssueToken makes a token, and its tenant if that is new. Another token of the tenant must not have the name.
 func (s *Server) IssueToken(ctx context.Context, token runapi.Token) (*runapi.Token, error) {
 	return s.issueToken(ctx, &caller{tenant: token.Tenant}, token)
 }

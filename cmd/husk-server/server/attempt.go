@@ -242,7 +242,7 @@ func (s *Server) end(ctx context.Context, c *caller, e runapi.End) error {
 				return err
 			}
 		case next == runapi.Attention && r.lost == "":
-			next = runapi.Failed // what is pending is of another run, which its reason says
+			next = runapi.Failed // the pending operation belongs to another run, as its reason says
 		case next == runapi.Attention:
 			r.Attempt-- // no worker was lost
 			if err := t.needAttention(r); err != nil {
@@ -263,7 +263,7 @@ func (s *Server) end(ctx context.Context, c *caller, e runapi.End) error {
 				return err
 			}
 		case next == runapi.Succeeded && r.Previewing:
-			next, plan = runapi.Waiting, e.Plan // of what is approved; no other end has one
+			next, plan = runapi.Waiting, e.Plan // the plan to approve; no other end has one
 			if err := t.say(r, "Somebody else is to approve this: husk remote approve %s, or reject.", r.ID); err != nil {
 				return err
 			}

@@ -24,7 +24,8 @@ const (
 	keptRefusals = 10_000
 )
 
-// audit adds an entry to the audit log in the transaction of what it is about. Nothing changes an entry, and only age removes one.
+// audit adds an entry to the audit log, in the transaction of the logged action. Nothing changes an entry, and only age removes
+// one.
 func (t *tx) audit(c *caller, action, subject, format string, args ...any) error {
 	_, err := t.exec("INSERT INTO husk_audit (tenant, at, token, person, address, action, subject, detail) VALUES (?, "+t.now()+", ?, ?, ?, ?, ?, ?)",
 		c.tenant, c.name, c.person, c.from, action, storable(subject, maxAuditText), storable(fmt.Sprintf(format, args...), maxAuditText))

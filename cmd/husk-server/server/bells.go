@@ -136,9 +136,9 @@ func (t *tx) lockStack(r *record) error {
 	return err
 }
 
-// ready has the run of a condition be ready, if it is queued, its time has come, and it is the first of its stack, which is locked. The
-// workers that can take it are woken once this is committed. One that is ready and is the first no more is found by the index of those
-// that are ready, and not taken.
+// ready has the run of a condition be ready, if it is queued, its time has come, and it is the first of its stack, which is
+// locked. The workers that can take it are woken once this is committed. A run that is ready but no longer the first is found by
+// the index of ready runs, and not taken.
 func (t *tx) ready(condition string, args ...any) error {
 	var one wanted
 	err := t.row("UPDATE husk_runs SET ready = "+t.now()+" WHERE "+condition+" AND state = 'queued' AND not_before <= "+t.now()+" AND "+firstOfStack+

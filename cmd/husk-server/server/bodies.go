@@ -22,7 +22,7 @@ const (
 	// leastTime and leastRate bound how long a body may take, in bytes a second: who sends or reads slowly does not keep others
 	// waiting for ever. Clients give up no later.
 	leastTime, leastRate = time.Minute, 256 << 10
-	// tryAfter is when a client is to try again for whose body there is no room.
+	// tryAfter is the time after which a client retries if there is no room for its body.
 	tryAfter = 2 * time.Second
 )
 
@@ -142,7 +142,7 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, c *caller, most in
 		done()
 		return err
 	}
-	c.ends = append(c.ends, done) // what was decoded is in use until there is an answer
+	c.ends = append(c.ends, done) // the decoded body is in use until there is an answer
 	return nil
 }
 

@@ -107,7 +107,7 @@ func (s *Server) sendBundle(w http.ResponseWriter, r *http.Request, c *caller) e
 	return nil
 }
 
-// usedTime is how long the size of what a tenant keeps is taken as known.
+// usedTime is how long the known size of a tenant's data counts as up to date.
 const usedTime = 5 * time.Second
 
 // size is how many bytes a tenant keeps, and when they were counted.

@@ -47,8 +47,9 @@ type db struct {
 // schemaVersion counts changes. To change the tables, add to these.
 var schemaVersion = len(changes)
 
-// changes make the tables, each from those before. INTEGER stands for BIGINT in PostgreSQL, BLOB for BYTEA, and INSTR for STRPOS; COLLATE
-// BYTES is [tx.bytewise]. SQLite writes a row again as a whole: what is large is in no row whose other columns change. Times are in milliseconds since 1970, 0 for none.
+// changes make the tables, each from those before. INTEGER stands for BIGINT in PostgreSQL, BLOB for BYTEA, and INSTR for STRPOS;
+// COLLATE BYTES is [tx.bytewise]. SQLite writes a row again as a whole: large values are not in rows whose other columns change.
+// Times are in milliseconds since 1970, 0 for none.
 var changes = []string{`
 CREATE TABLE husk_tenants (
 	name TEXT PRIMARY KEY,
@@ -440,7 +441,7 @@ type tx struct {
 	postponed bool
 }
 
-// step takes a step: all of what do changes, or nothing.
+// step takes a step: all changes of do, or none.
 func (d *db) step(ctx context.Context, do func(*tx) error) error {
 	return d.do(ctx, func(conn *sql.Conn) (*tx, error) {
 		begun, err := conn.BeginTx(ctx, nil)
@@ -501,7 +502,7 @@ func (t *tx) room(query string, args ...any) error {
 	return intake.Room(t.ctx, rowCopies*bytes)
 }
 
-// content loads a large text, of which there are as many copies in memory, and none if there is no such row.
+// content loads a large text that takes memory for so many copies. It returns nothing if the row does not exist.
 func (t *tx) content(copies int64, column, from string, args ...any) (content []byte, err error) {
 	var bytes sql.NullInt64
 	err = t.row("SELECT octet_length("+column+") FROM "+from, args...).Scan(&bytes)

@@ -19,7 +19,7 @@ const (
 	slowest = 30 * time.Second
 	// maxWatchers bounds the logs that are followed with one token at once.
 	maxWatchers = 256
-	// pageMemory is what a page of a log takes until it is sent, in bytes: its lines, and the longest of them encoded twice.
+	// pageMemory is the memory of a page of a log until it is sent, in bytes: its lines, and the longest of them encoded twice.
 	pageMemory = 5 << 20
 )
 

@@ -30,12 +30,12 @@ const (
 	keepAlive = 15 * time.Second
 )
 
-// openAPI describes what is below /v1, but for what workers and states use.
+// openAPI describes the requests below /v1, except the ones of workers and states.
 //
 //go:embed openapi.json
 var openAPI []byte
 
-// forms are those of the segments of paths that are identifiers, with what is before them.
+// forms are the forms of identifiers in paths, by their placeholders and the segments before these.
 var forms = map[string]struct {
 	what string
 	is   func(string) bool
@@ -48,7 +48,7 @@ var forms = map[string]struct {
 
 // route answers the requests of a method and a path.
 type route struct {
-	// segments are the names of those of its path that are identifiers, and kinds the keys of their forms.
+	// segments are the names of the identifiers in its path, and kinds the keys of their forms.
 	segments, kinds []string
 	do              handler
 }

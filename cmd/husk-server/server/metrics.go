@@ -15,7 +15,7 @@ import (
 	"github.com/husk-dev/husk/internal/base/intake"
 )
 
-// counts are what this server has counted since it started.
+// counts are the counts of this server since it started.
 type counts struct {
 	since time.Time
 

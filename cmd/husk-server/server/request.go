@@ -19,7 +19,7 @@ import (
 const (
 	// maxOpen bounds the runs of a tenant that are not final.
 	maxOpen = 100_000
-	// countedFor is how long their number is taken as known, but for those that this server adds.
+	// countedFor is how long their known number counts as up to date, apart from the ones that this server adds.
 	countedFor = 5 * time.Second
 )
 
@@ -42,7 +42,7 @@ func labelsIn(selector string) func(yield func(string) bool) {
 	}
 }
 
-// selects reports whether a worker with labels takes runs with a selector. An edge worker takes those that ask for it.
+// selects reports whether a worker with labels takes runs with a selector. An edge worker takes runs that ask for it.
 func selects(selector string, labels map[string]string) bool {
 	if name, edge := labels[runapi.EdgeLabel]; edge && !slices.Contains(slices.Collect(labelsIn(selector)), runapi.EdgeLabel+"="+name) {
 		return false

@@ -36,7 +36,7 @@ type record struct {
 	said int64
 	// worker is the hash of the token that the run's worker has asked with, empty if that was before it was noted.
 	workerToken string
-	// size is about how many bytes it takes, of which request are those of its request.
+	// size is about how many bytes it takes. request is its request's part.
 	size, request int
 	// text is its request until it is decoded, if that is small.
 	text string
@@ -118,8 +118,8 @@ func (t *tx) run(tenant, id string) (*record, error) {
 	return r, err
 }
 
-// runOf returns the run that an ID of a caller names: one of its team, and of a project that it may use. The ID of any other
-// run is that of none. find is [tx.run], or a function that does not keep others from changing it.
+// runOf returns the run that an ID of a caller names: one of its team, and of a project that it may use. The ID of any other run
+// is treated as unknown. find is [tx.run], or a function that does not keep others from changing it.
 func (t *tx) runOf(c *caller, id string, find func(tenant, id string) (*record, error)) (*record, error) {
 	r, err := find(c.tenant, id)
 	if err == nil && (r == nil || !c.uses(r.Project)) {
@@ -263,8 +263,8 @@ type worker struct {
 // workers are workers by each of their labels, as NAME=VALUE, and all of them by "".
 type workers map[string][]*worker
 
-// workers returns the workers of a tenant that are connected, or those of all: those that were heard of lately, and those that have a run,
-// as they may ask for no other then. With a label it returns those that have it.
+// workers returns the connected workers of a tenant, or of all: workers that called lately, and workers with a run, because they
+// may ask for no other meanwhile. With a label it returns the workers that have it.
 func (t *tx) workers(tenant, label string) (workers, error) {
 	condition, args := "(seen > ? OR name IN (SELECT worker FROM husk_runs WHERE state = 'running'))", []any{millis(time.Now().Add(-present))}
 	if tenant != everyTenant {

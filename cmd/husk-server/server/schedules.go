@@ -24,7 +24,7 @@ const (
 	maxSchedules = 1000
 	// maxCron bounds a line of cron, in bytes.
 	maxCron = 200
-	// leastInterval is the shortest time between two runs of a schedule: that of five fields.
+	// leastInterval is the shortest time between two runs of a schedule, the least that five fields can express.
 	leastInterval = time.Minute
 )
 

@@ -57,10 +57,10 @@ type Options struct {
 	// MaxRuns bounds how many runs are at workers at once: of a team by its name, of each team that has none by [EachTeam], and of the runs
 	// that ask for a label by NAME=VALUE.
 	MaxRuns map[string]int
-	// Weights are how many runs of a team are taken for each of another team, 1 for those that are not named.
+	// Weights are how many runs of a team are taken for each run of another team; 1 for teams without a weight.
 	Weights map[string]int
-	// Memory is how many bytes all that is received and sent at once may take, with what it is decoded into; 0 for half of what
-	// the process may have.
+	// Memory is how many bytes all data received and sent at once may take, including its decoded form; 0 for half of the
+	// process's memory limit.
 	Memory int64
 	// Trace gets a span for each run that has ended, and for its wait; nil for none.
 	Trace *trace.Tracer
@@ -100,7 +100,7 @@ type Server struct {
 	handler  http.Handler
 	// changed wakes who follows the log of a run, by its ID, and revoked by the hash of the token.
 	changed, revoked news
-	// memory is for what is received and sent.
+	// memory is the budget for received and sent data.
 	memory *intake.Budget
 	// coming are the bodies of requests, and going those of answers.
 	coming, going bodies

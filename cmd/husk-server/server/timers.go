@@ -10,8 +10,8 @@ import (
 	"github.com/riverqueue/river"
 )
 
-// River has the timers of the server: jobs that are added in the transaction of what they are about, and that one of the
-// servers of a database does when their time has come.
+// River has the timers of the server: jobs that are added in the transaction of their subject. One of a database's servers does
+// each when its time has come.
 
 // scheduleArgs begin the runs of a schedule.
 type scheduleArgs struct {
@@ -22,7 +22,7 @@ type scheduleArgs struct {
 
 func (scheduleArgs) Kind() string { return "husk_schedule" }
 
-// pruneArgs remove what is old.
+// pruneArgs are the arguments of the job that removes old data.
 type pruneArgs struct{}
 
 func (pruneArgs) Kind() string { return "husk_prune" }
@@ -112,7 +112,7 @@ func (t *tx) count(lease, silence time.Duration) error {
 	}
 	n, err := t.exec("UPDATE husk_counted SET at = ? WHERE at = ?", now, last)
 	if err != nil || n == 0 || gap >= 0 && gap <= silence.Milliseconds() {
-		return err // another server has done it, if there is no row any more
+		return err // another server has done it, if the row is gone
 	}
 	end := now + lease.Milliseconds()
 	statement, args := "UPDATE husk_runs SET lease = CASE WHEN lease + ? < ? THEN lease + ? ELSE ? END WHERE state = 'running'", []any{gap, end, gap, end}
@@ -130,7 +130,7 @@ type pruner struct {
 
 func (w *pruner) Timeout(*river.Job[pruneArgs]) time.Duration { return timerTime }
 
-// Work removes what is old. If there is more of it than half of its time is enough for, or the server stops, it goes on later.
+// Work removes old data. If there is more of it than half of its time is enough for, or the server stops, it goes on later.
 func (w *pruner) Work(ctx context.Context, _ *river.Job[pruneArgs]) error {
 	ctx, stop := w.s.untilClosed(ctx)
 	defer stop()
@@ -150,8 +150,8 @@ const (
 	pruneRows, pruneBytes = 500, 4 << 20
 )
 
-// inSteps takes steps until one reports that there is no more to do: each is done whatever becomes of the next, and others have as much
-// time between two as one took.
+// inSteps takes steps until one reports that nothing is left to do. Each step stands by itself, and between two steps others have
+// as much time as one took.
 func (s *Server) inSteps(ctx context.Context, do func(*tx) (more bool, err error)) error {
 	for more := true; more; {
 		began := time.Now()

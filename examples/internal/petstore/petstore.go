@@ -19,14 +19,14 @@ import (
 // Object is a JSON object.
 type Object = map[string]any
 
-// Fault is what the store returns in place of what it should.
+// Fault is a faulty answer of the store.
 type Fault struct {
 	Status int
 	Header http.Header
 	Body   string
 	// Delay comes before the answer.
 	Delay time.Duration
-	// After does what was asked for before it answers so.
+	// After executes the request before it answers so.
 	After bool
 }
 
@@ -40,7 +40,7 @@ type Store struct {
 
 	mu   sync.Mutex
 	next int
-	// Pets, Owners, Visits, and Tags are what the store has, by ID.
+	// Pets, Owners, Visits, and Tags are the objects of the store, by ID.
 	Pets, Owners, Visits, Tags map[string]Object
 	// faults are those to come, by method and path.
 	faults map[string][]Fault
@@ -96,7 +96,7 @@ func (s *Store) Fail(request string, faults ...Fault) {
 	s.faults[request] = append(s.faults[request], faults...)
 }
 
-// Requests returns what was asked since it was last called.
+// Requests returns the requests since it was last called.
 func (s *Store) Requests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

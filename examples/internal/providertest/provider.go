@@ -16,7 +16,7 @@ import (
 	"github.com/husk-dev/husk/internal/property/propertytest"
 )
 
-// Object is the literal of an object, for [Of], and List that of an array.
+// Object is the literal of an object, for [Of], and List the literal of an array.
 type (
 	Object = propertytest.Object
 	List   = propertytest.Array
@@ -36,7 +36,7 @@ func With(o Object, more Object) Object {
 	return merged
 }
 
-// T is what the package needs of a test: a *testing.T, or a *rapid.T.
+// T is the interface of a test that the package needs: a *testing.T, or a *rapid.T.
 type T interface {
 	require.TestingT
 	Helper()
@@ -45,7 +45,7 @@ type T interface {
 // Provider is a provider under test. Only calls whose names begin with Try may fail.
 type Provider struct {
 	T T
-	// Context is that of all calls.
+	// Context is the context of all calls.
 	Context  context.Context
 	Provider abi.Provider
 }
@@ -92,7 +92,7 @@ func (p *Provider) TryCheck(token string, inputs property.Map) (property.Map, []
 	return response.Inputs, response.Failures
 }
 
-// Failures returns those that a check of the inputs finds, as "path: reason".
+// Failures returns the failures that a check of the inputs finds, as "path: reason".
 func (p *Provider) Failures(token string, inputs Object) []string {
 	p.T.Helper()
 	_, failures := p.TryCheck(token, MapOf(inputs))

@@ -1,6 +1,6 @@
-// Package cli is what the commands of Husk share: the flags of all of them, output, questions, errors with
-// their exit codes, and interrupts. Packages beside it have the commands. Package workspace
-// has what the commands work on, package display how a deployment looks.
+// Package cli has the common parts of Husk's commands: the flags of all of them, output, questions, errors with their exit codes,
+// and interrupts. Packages beside it have the commands. Package workspace has what the commands work on, package display how a
+// deployment looks.
 package cli
 
 import (
@@ -45,7 +45,7 @@ type App struct {
 	Out, Errs *display.Output
 	// Secrets are hidden in what this run shows.
 	Secrets *redact.Secrets
-	// Store opens the store in a directory; nil stands for that of files.
+	// Store opens the store in a directory; nil stands for the store of files.
 	Store func(directory string) state.Store
 	// Parts are nil in a program that leaves them out, see [App.WithWhole].
 	Parts *Parts
@@ -54,9 +54,9 @@ type App struct {
 	// Backends open backends other than directories, by the schemes of their URLs.
 	Backends map[string]backend.Opener
 
-	// Setup is what the worker says that has begun this process, nothing if none has. IsRun says whether one has.
+	// Setup has the settings from the worker that has begun this process, none otherwise. IsRun says whether one has.
 	Setup start.Setup
-	// Begins says that the process is that of the command, which can begin it anew.
+	// Begins says that the process runs only the command, which can begin it anew.
 	Begins bool
 	IsRun  bool
 

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Run is what a command does.
+// Run is the function of a command.
 type Run = func(cmd *cobra.Command, args []string) error
 
 // Group adds subcommands to a command. Without one, the command runs do, or shows its help if do is nil.

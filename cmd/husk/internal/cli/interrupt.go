@@ -22,9 +22,8 @@ type Stage struct {
 const Stopping = "Stopping: waiting for running steps to finish. Press Ctrl-C again to stop now."
 
 const (
-	// endTime is how long a command may take to end after its second interrupt. Guests have five seconds
-	// to report the outcome of their work. By then all outcomes are recorded, and what is left may wait
-	// forever, for example for a reader of the output.
+	// endTime is how long a command may take to end after its second interrupt. Guests have five seconds to report the outcome of
+	// their work. By then all outcomes are recorded, and the rest may wait forever, for example for a reader of the output.
 	endTime = 8 * time.Second
 	// sayTime is how long an interrupt waits for its message to be written, in case nobody reads it.
 	sayTime = 100 * time.Millisecond

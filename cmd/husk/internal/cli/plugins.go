@@ -23,7 +23,7 @@ func (a *App) PluginOptions() (plugins.Options, error) {
 	return plugins.Options{Places: places, Limits: limits, Secrets: a.Secrets, Events: a.SayEvent}, nil
 }
 
-// SayEvent writes a message of a provider, or what is built or compiled.
+// SayEvent writes a message of a provider, or the progress of a build or compilation.
 func (a *App) SayEvent(e engine.Event) {
 	switch e := e.(type) {
 	case engine.Preparing:

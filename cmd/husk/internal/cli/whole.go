@@ -19,11 +19,11 @@ import (
 	"github.com/husk-dev/husk/internal/run/stackrun"
 )
 
-// Husk is two programs. husk-full is all of it; husk leaves out what many need never and what is half of the code to compile:
-// S3 and PostgreSQL, Pulumi's protocol, ports of providers, the language server, the console, and pages of HTML. Where a command needs such a part, husk-full
-// takes the place of husk, with the same arguments, before the command has changed anything.
+// Husk is two programs. husk-full is all of it; husk leaves out parts that many users never need and that are half of the code to
+// compile: S3 and PostgreSQL, Pulumi's protocol, ports of providers, the language server, the console, and pages of HTML. Where a
+// command needs such a part, husk-full takes the place of husk, with the same arguments, before the command has changed anything.
 
-// Parts are what husk leaves out.
+// Parts are the parts that husk leaves out.
 type Parts struct {
 	// Backends open backends, by the schemes of their URLs.
 	Backends map[string]backend.Opener
@@ -50,7 +50,7 @@ type PortOptions struct {
 	Main, Name, Version string
 	Shims               []string
 	SDK, Mapping        string
-	// Progress is told what is done next, and with what.
+	// Progress is told of each next step, and of its subject.
 	Progress func(doing, what string)
 }
 
@@ -71,8 +71,8 @@ const (
 	versionVariable = "HUSK_CONTINUED"
 )
 
-// WithWhole has the whole program take the place of this one if that lacks the parts for a command. It returns an error if there
-// is no such program; on success, it returns in the whole program only. need says for what, to go before "need".
+// WithWhole has the whole program take the place of this one if that lacks the parts for a command. It returns an error if the
+// whole program is missing; on success, it returns only in the whole program. need names the purpose, to go before "need".
 func (a *App) WithWhole(need string) error {
 	if a.Parts != nil {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/husk-dev/husk/internal/workspace"
 )
 
-// ProjectDir returns the directory of the project: that of --cwd, or else the nearest at or above the current one, of
-// which the user is told if it is above.
+// ProjectDir returns the directory of the project: the directory of --cwd, or else the nearest at or above the current one. If it
+// is above, the user is told.
 func (a *App) ProjectDir() (string, error) { return a.project() }
 
 func (a *App) findProject() (string, error) {

@@ -24,7 +24,7 @@ import (
 	"github.com/husk-dev/husk/internal/workspace"
 )
 
-// commands are those that run the engine.
+// commands are the commands that run the engine.
 type commands struct{ *cli.App }
 
 // Commands returns the commands of this package.
@@ -362,7 +362,7 @@ func (a commands) checkDeploy(ctx context.Context, c command, f *deployFlags) er
 	return cli.Usagef("husk %s needs a terminal to ask for confirmation: add --yes (%s)", c.name, instead)
 }
 
-// checkExists returns an error if there is no such project, stack, or plan, about which nobody is to be asked.
+// checkExists returns an error if a project, stack, or plan does not exist, before the user is asked anything.
 func (a commands) checkExists(ctx context.Context, c command, f *deployFlags) error {
 	w, stack, err := a.CurrentStack(ctx)
 	if err != nil {

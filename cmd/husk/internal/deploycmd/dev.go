@@ -119,7 +119,7 @@ func (c *compiler) start(ctx context.Context) {
 	})
 }
 
-// stop stops what was started, because its source has changed.
+// stop stops the started compilation, because its source has changed.
 func (c *compiler) stop() {
 	if c.cancel != nil {
 		c.cancel()

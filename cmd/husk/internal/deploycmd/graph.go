@@ -115,7 +115,7 @@ func arrows(n int) string {
 	return fmt.Sprintf("%d dependencies", n)
 }
 
-// graphWriter returns what writes a graph in a format, or in that of a file.
+// graphWriter returns the writer of a graph in a format, or in the format of a file.
 func graphWriter(format, file string) (func(*graphdraw.Graph, io.Writer) error, error) {
 	var names, endings []string
 	for _, known := range graphFormats {
@@ -159,7 +159,7 @@ func (a commands) stateGraph(ctx context.Context, o stackgraph.Options) (*graphd
 	return g, nil
 }
 
-// previewGraph returns the graph of what the program would make.
+// previewGraph returns the graph of the resources that the program would make.
 func (a commands) previewGraph(ctx context.Context, f *deployFlags, o stackgraph.Options) (*graphdraw.Graph, error) {
 	var recorder stackgraph.Recorder
 	s := &session{app: a, flags: f, watch: []func(engine.Event){recorder.Event}} // without a display: the graph is the result

@@ -25,7 +25,7 @@ type importRun struct {
 	properties                                  []string
 	protect                                     bool
 
-	// state is that of another tool, nil for none, and stateName what the user calls it.
+	// state is the state of another tool, nil for none, and stateName the user's name of it.
 	state     *tfstate.State
 	stateName string
 	list      *importfile.File
@@ -80,7 +80,7 @@ func (i *importRun) run(ctx context.Context, f *deployFlags, args []string) erro
 	return i.show()
 }
 
-// read reads what is to be imported from the file or the arguments.
+// read reads the objects to import from the file or the arguments.
 func (i *importRun) read(args []string) error {
 	switch {
 	case i.language != "yaml" && i.language != "none":
@@ -162,7 +162,7 @@ func (i *importRun) operation(ctx context.Context, o *openRun) (engine.Operation
 	return engine.Import{Targets: targets}, err
 }
 
-// withPackages tells of which parameters the packages of the targets are made.
+// withPackages adds the parameters that the packages of the targets are made from.
 func withPackages(project *program.Project, targets []engine.ImportTarget) {
 	requests := make(map[string]*abi.RegisterPackageRequest)
 	for at := range targets {

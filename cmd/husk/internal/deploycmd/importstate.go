@@ -111,7 +111,7 @@ func (i *importRun) takeOver(ctx context.Context, o *openRun) (targets []engine.
 	return targets, nil
 }
 
-// knownProviders returns those that the state may need: of the name that it has there, or, if there is none, all.
+// knownProviders returns the providers that the state may need: the ones with its names, or, if there are none, all.
 func (i *importRun) knownProviders(ctx context.Context, o *openRun) (known []*tfstate.Known, err error) {
 	project := o.Workspace.Project
 	var packages []program.Package

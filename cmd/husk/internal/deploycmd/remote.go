@@ -35,7 +35,7 @@ func (f *remoteFlags) add(cmd *cobra.Command, changes bool) {
 	}
 }
 
-// remoteOnly are the flags of [remoteFlags], and here those that decide what is asked for.
+// remoteOnly are the flags of [remoteFlags].
 var remoteOnly = []string{"remote", "label", "message", "require-approval"}
 
 func (f *remoteFlags) check(cmd *cobra.Command) error {

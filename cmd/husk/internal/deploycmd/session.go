@@ -25,7 +25,7 @@ type session struct {
 	watch []func(engine.Event)
 	// trace is nil for none.
 	trace *runtrace.Recorder
-	// found is what the preview found.
+	// found are the findings of the preview.
 	found display.Plan
 
 	// review has the preview, if a question follows it.
@@ -43,8 +43,8 @@ type session struct {
 	shown display.Display // nil between displays
 }
 
-// plan makes the display for a preview without a question. Programs do not get the events of such a preview
-// if it succeeds, because they want to know what was done.
+// plan makes the display for a preview without a question. Programs do not get the events of such a preview if it succeeds,
+// because they want to know the changes that were made.
 func (s *session) plan() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,7 +127,7 @@ func (s *session) openTrace(command string) (err error) {
 	return nil
 }
 
-// closeTrace ends the trace. What does not reach its destination is no failure of the command.
+// closeTrace ends the trace. Spans that do not reach their destination do not fail the command.
 func (s *session) closeTrace(err error) {
 	if errors.Is(err, cli.ErrChanges) {
 		err = nil
@@ -175,7 +175,7 @@ func (s *session) interrupted(message string) {
 	}
 }
 
-// openRun is what a deployment works on, until close.
+// openRun is the subject of a deployment, until close.
 type openRun struct {
 	*stackrun.Run
 	audit   *auditLog // nil for none

@@ -37,7 +37,7 @@ func (a commands) validate() *cobra.Command {
 	}
 }
 
-// problems returns what is wrong with the project, and the name of its stack.
+// problems returns the problems of the project, and the name of its stack.
 func (a commands) problems(ctx context.Context) (stack string, ds source.Diagnostics, err error) {
 	project, err := a.Project(ctx)
 	if err != nil {
@@ -53,7 +53,7 @@ func (a commands) problems(ctx context.Context) (stack string, ds source.Diagnos
 	return stack, ds, err
 }
 
-// report shows what is wrong. Its error is of errors that it has shown.
+// report shows the problems. Its error is of errors that it has shown.
 func (a commands) report(stack string, ds source.Diagnostics) error {
 	err := ds.Err()
 	if a.JSON {

@@ -174,7 +174,7 @@ func sourceKinds(runtime string) []string {
 	return nil
 }
 
-// installedDirs are the names of directories with packages or with what is made of the source.
+// installedDirs are the names of directories with packages or with build results.
 var installedDirs = []string{"node_modules", "venv", "__pycache__"}
 
 // sourceDir returns the directory with the source of a program.

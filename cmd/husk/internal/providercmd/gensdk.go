@@ -22,7 +22,7 @@ import (
 // generator is the program that writes SDKs. It has Pulumi's generators, which are larger than husk.
 const generator = "husk-gen-sdk"
 
-// languages are those that the generator has.
+// languages are the languages of the generator.
 var languages = []string{"go", "nodejs", "python"}
 
 func (a commands) packageGenSDK() *cobra.Command {

@@ -158,7 +158,7 @@ func (a commands) inspectFile(path string, ask bool) (shown bool, err error) {
 	return true, nil
 }
 
-// sourceOf returns the name of what a module was ported from.
+// sourceOf returns the name of the source that a module was ported from.
 func sourceOf(o *host.Origin) string {
 	if o.Version == "" {
 		return o.Module

@@ -16,7 +16,7 @@ import (
 	"github.com/husk-dev/husk/internal/plugins"
 )
 
-// servesPulumi is what commands for the Pulumi CLI need.
+// servesPulumi names the part that commands for the Pulumi CLI need.
 const servesPulumi = "Pulumi's provider protocol"
 
 func (a commands) providerServe() *cobra.Command {

@@ -180,7 +180,7 @@ func PluginArguments(args []string) ([]string, bool) {
 	if len(args) == 0 || !strings.HasPrefix(filepath.Base(args[0]), pluginPrefix) {
 		return nil, false
 	}
-	program, err := os.Executable() // the link or copy, and not what it was made of
+	program, err := os.Executable() // the link or copy, and not its original
 	if err != nil || !strings.HasPrefix(filepath.Base(program), pluginPrefix) {
 		program = args[0]
 	}
@@ -192,7 +192,7 @@ func PluginArguments(args []string) ([]string, bool) {
 	return given, true
 }
 
-// providerPlugin is what a shim runs.
+// providerPlugin is the command that a shim runs.
 func (a commands) providerPlugin() *cobra.Command {
 	return &cobra.Command{
 		Use: "plugin MANIFEST [ENGINE]", Short: "Serve the module of a plugin that husk provider shim has made", Hidden: true,

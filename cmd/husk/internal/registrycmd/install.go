@@ -22,7 +22,7 @@ import (
 	"github.com/husk-dev/husk/internal/registry"
 )
 
-// commands are those that fetch and publish modules.
+// commands are the commands that fetch and publish modules.
 type commands struct{ *cli.App }
 
 // Commands returns the commands about the modules of a project.
@@ -110,7 +110,7 @@ func (a commands) update() *cobra.Command {
 	return cmd
 }
 
-// run installs, and shows what is installed.
+// run installs, and shows the installed providers.
 func (a commands) run(ctx context.Context, f *installFlags, o install.Options, command string) error {
 	o.Locked = f.locked
 	o.Progress = a.progress()

@@ -22,7 +22,7 @@ import (
 	"github.com/husk-dev/husk/internal/registry"
 )
 
-// published is what a command says of a module in a registry.
+// published is the output about a module in a registry.
 type published struct {
 	Reference string `json:"reference"`
 	Version   string `json:"version,omitempty"`

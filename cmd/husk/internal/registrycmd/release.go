@@ -26,7 +26,7 @@ import (
 	"github.com/husk-dev/husk/internal/registry/provenance"
 )
 
-// The names of what is checked before a module is published.
+// The names of the checks before a module is published.
 const (
 	checkVersion      = "version"
 	checkSchema       = "schema"

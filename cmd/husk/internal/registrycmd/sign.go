@@ -115,7 +115,7 @@ func (a commands) subjectOf(ctx context.Context, p *plugins.Plugins, text string
 // String returns the subject for people.
 func (s subject) String() string { return cmp.Or(s.file, s.reference.String()) }
 
-// artifacts are what a signature of the subject may be about.
+// artifacts returns the artifacts that a signature of the subject may be about.
 func (s subject) artifacts(ctx context.Context, p *plugins.Plugins) ([]trust.Artifact, error) {
 	if s.file != "" {
 		return []trust.Artifact{{Digest: s.release.Digest, Content: func() ([]byte, error) { return os.ReadFile(s.file) }}}, nil
@@ -334,7 +334,7 @@ func errNoSigner() error {
 	return cli.Usagef("say whose signature counts: --key, or --identity with --issuer and --root, or a trust policy in the project (plugins.trust) or in HUSK_TRUST_POLICY")
 }
 
-// verified shows who has signed a module. Without a policy it is that of the plugins.
+// verified shows who has signed a module. Without a policy, the plugins' policy decides.
 func (a commands) verified(ctx context.Context, p *plugins.Plugins, policy *trust.Policy, text string) error {
 	s, err := a.subjectOf(ctx, p, text)
 	if err != nil {

@@ -70,7 +70,7 @@ func unlisted(ctx context.Context, project *program.Project) []string {
 	})
 }
 
-// tellUnlisted says of a package that no registry has what there is.
+// tellUnlisted says how to get a package that no registry has.
 func (a commands) tellUnlisted(name, file, registries string) {
 	if module := known.Module(name); module != "" {
 		a.Say("The program uses %s, which %s does not list%s. To port %s:\n  husk provider port %s -o %[1]s.wasm\nthen list it under plugins.providers: {name: %[1]s, path: %[1]s.wasm}",

@@ -238,7 +238,7 @@ func (a commands) show() *cobra.Command {
 	}
 }
 
-// SayCauses says what a run waits for, unless that is what was said last, and returns what is said now.
+// SayCauses says what a run waits for, unless it said the same last, and returns the text.
 func SayCauses(a *cli.App, r *runapi.Run, last string) string {
 	causes := r.Causes()
 	if causes != "" && causes != last {
@@ -321,7 +321,7 @@ func (a commands) retry() *cobra.Command {
 	return cmd
 }
 
-// decide tells the server what is to become of a run.
+// decide sends a decision about a run to the server.
 func (a commands) decide(ctx context.Context, id, what string) error {
 	client, err := Client(ctx, a.App)
 	if err != nil {

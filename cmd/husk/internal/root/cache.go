@@ -19,7 +19,8 @@ func (a commands) cacheCommand() *cobra.Command {
 	return cli.Group(cmd, nil, a.cacheList(), a.cachePrune())
 }
 
-// caches returns the directories of compiled modules, those of confined commands last, and of what ports of providers are built from.
+// caches returns the directories of compiled modules, the ones of confined commands last, and the directory of the sources that
+// ports are built from.
 func caches() (compiled []string, ports string, err error) {
 	places, err := plugins.FindPlaces()
 	if err == nil && places.Compiled() == "" {

@@ -11,7 +11,7 @@ const (
 	// The collector begins when the heap has doubled, which for a process that ends after a tenth of
 	// a second is at every turn. With this much in use it begins at 64 MB.
 	unusedHeap = 32 << 20
-	// littleMemory, in bytes, is what a process has for which that is too much.
+	// littleMemory is the memory limit, in bytes, of a process for which that is too much.
 	littleMemory = 512 << 20
 	// heapShare is the part of little memory that the heap may take before the collector works
 	// harder. Machine code and the memory of providers take most of the rest.

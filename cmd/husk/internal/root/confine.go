@@ -256,8 +256,8 @@ func namedFiles(cmd *cobra.Command, args, write []string) (read []string, err er
 	return read, err
 }
 
-// nameIn returns the name in a directory of a file that is named there: by its path, or by that of the directory above it with all
-// links followed.
+// nameIn returns the name in a directory of a file that is named there: by its path, or by the path of the directory above it
+// with all links followed.
 func nameIn(dir, file string) (name string, is bool) {
 	abs, err := filepath.Abs(file)
 	if err != nil {

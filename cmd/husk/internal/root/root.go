@@ -135,7 +135,7 @@ func command(a *cli.App) *cobra.Command {
 	return root
 }
 
-// execFlags are what Pulumi's Automation API gives to each command. They have no effect.
+// execFlags are the flags that Pulumi's Automation API passes to each command. They have no effect.
 var execFlags = []string{"exec-kind", "exec-agent"}
 
 // colour is the value of --color. It decides for whatever is written after it was read.

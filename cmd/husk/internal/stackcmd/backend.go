@@ -40,7 +40,7 @@ func (a commands) login() *cobra.Command {
 	return cmd
 }
 
-// localURL is what --local chooses.
+// localURL is the URL that --local chooses.
 const localURL = "file://~/stacks"
 
 func (a commands) logout() *cobra.Command {

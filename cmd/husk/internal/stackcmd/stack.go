@@ -317,7 +317,7 @@ func Remove(ctx context.Context, a *cli.App, w *workspace.Workspace, stack strin
 	return w.Forget(stack)
 }
 
-// shownForgotten bounds the list of what a command forgets.
+// shownForgotten bounds the list of resources that a command forgets.
 const shownForgotten = 20
 
 // sayForgotten lists what a stack that is about to be forgotten has.

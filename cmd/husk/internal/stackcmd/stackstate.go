@@ -61,7 +61,7 @@ func (a commands) stackOutput() *cobra.Command {
 	return cmd
 }
 
-// shellName is that of a variable in a shell.
+// shellName matches the name of a variable in a shell.
 var shellName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // writeShell writes outputs, or the one that is named, as assignments that a shell evaluates. Nothing in a value is more than text.

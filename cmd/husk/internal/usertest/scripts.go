@@ -134,9 +134,8 @@ func chosen(t *testing.T, kind Kind) (files []string) {
 	return files
 }
 
-// condition reports whether a condition of the scripts holds. [nightly] is for the scripts that wait for
-// .ci/nightly, which are in the list of package nightly. [postgresql] and [minio] are for
-// those that need such a server, where it is installed.
+// condition reports whether a condition of the scripts holds. [nightly] is for the scripts that wait for .ci/nightly, which
+// package nightly lists. [postgresql] and [minio] are for scripts that need such a server, where it is installed.
 func condition(name string) (bool, error) {
 	switch name {
 	case "nightly":
@@ -199,8 +198,8 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 		ts.Check(testmodule.ShareCache(shared, dir))
 		ts.Setenv("XDG_CONFIG_HOME", dir)
 	},
-	// machine NAME: husk's cache is the one of another machine from now on, which has fetched and built nothing. It has
-	// compiled what all tests have, as that takes long and is what other tests are about.
+	// machine NAME: husk's cache is the one of another machine from now on, which has fetched and built nothing. Modules that all
+	// tests share are compiled there, because that takes long and other tests cover it.
 	"machine": func(ts *testscript.TestScript, _ bool, args []string) {
 		cache := filepath.Join(ts.Getenv("WORK"), args[0])
 		shared, err := testmodule.Cache()

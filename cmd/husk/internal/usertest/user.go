@@ -18,8 +18,8 @@ import (
 	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
-// Main runs the tests of a package. A program that a test starts with the name husk, or that of another command, is that
-// command; scripts and PATH have it, too.
+// Main runs the tests of a package. A program that a test starts with the name husk, or another command's name, is that command;
+// scripts and PATH have it, too.
 func Main(m *testing.M, more map[string]func()) {
 	command := func() { os.Exit(root.Main(parts.All())) }
 	// The second is the plugin that husk provider shim makes of the module lab.

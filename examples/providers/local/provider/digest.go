@@ -24,7 +24,7 @@ func digestNames() []string {
 	return []string{"contentMd5", "contentSha1", "contentSha256", "contentBase64sha256", "contentSha512", "contentBase64sha512"}
 }
 
-// digester computes all digests of what is written to it.
+// digester computes all digests of its input.
 type digester struct{ md5, sha1, sha256, sha512 hash.Hash }
 
 func newDigester() digester {

@@ -117,7 +117,7 @@ func (File) Delete(ctx context.Context, r guest.DeleteRequest[FileState]) error 
 	}
 	info, err := os.Lstat(r.State.Path)
 	if err == nil && info.IsDir() {
-		err = fs.ErrNotExist // the file is gone; what is there now is not its
+		err = fs.ErrNotExist // the file is gone; the object there now is not its
 	}
 	if err == nil {
 		err = os.Remove(r.State.Path)

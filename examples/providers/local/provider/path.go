@@ -8,7 +8,7 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
-// cleanPath returns the shortest form of a path. reason says what is wrong with it, if anything.
+// cleanPath returns the shortest form of a path. reason is the fault of the path, if it has one.
 func cleanPath(p string) (cleaned, reason string) {
 	switch {
 	case p == "":

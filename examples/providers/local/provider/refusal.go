@@ -21,7 +21,7 @@ var (
 	errNotDirectory = errors.New("is not a directory")
 )
 
-// access is what was to be done with a path.
+// access is an attempted access to a path.
 type access struct {
 	path string
 	// property is the one that holds the path.

@@ -75,7 +75,7 @@ func makeDirectory(ctx context.Context, dir string, mode fs.FileMode) (created b
 			return false, err
 		}
 	}
-	// Files in one directory are made in parallel, and so is what they need above them.
+	// Files in one directory are made in parallel, and so are their parent directories.
 	switch err := os.Mkdir(dir, 0o700); {
 	case errors.Is(err, fs.ErrExist):
 		return false, nil

@@ -12,8 +12,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// decoder makes the library's form of a trimmed document that refers to nothing outside of itself, of OpenAPI 3 or
-// Swagger 2. The library's own decoder takes ten times as long, for what was left out here.
+// decoder makes the library's form of a trimmed document that refers to nothing outside of itself, of OpenAPI 3 or Swagger 2. The
+// library's own decoder takes ten times as long, because it does not leave parts out.
 type decoder struct {
 	*jsontext.Decoder
 	spec *openapi3.T
@@ -23,12 +23,12 @@ type decoder struct {
 	host, basePath     string
 	schemes            []string
 	consumes, produces []string
-	// parameters are those of a Swagger document by reference, and operations those that have some.
+	// parameters are the parameters of a Swagger document by reference, and operations the ones that have some.
 	parameters map[string]*parameter
 	operations []pending
-	// within is the place of what is read apart from the rest, empty for the rest.
+	// within is the place of a part that is read separately, empty for the rest.
 	within string
-	// references are what refers to something, with how to tell whether it was found.
+	// references are the references, with a function that tells whether the target was found.
 	references []reference
 }
 
@@ -497,7 +497,7 @@ func (d *decoder) finish() {
 		var fields []*parameter
 		for _, p := range o.parameters {
 			described := p
-			for range 10 { // a parameter may be that of another
+			for range 10 { // a parameter may refer to another
 				if next := d.parameters[described.ref]; next != nil {
 					described = next
 				}

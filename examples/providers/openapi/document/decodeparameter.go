@@ -8,7 +8,7 @@ import (
 type parameter struct {
 	ref string
 	*openapi3.Parameter
-	// body is the schema of a parameter that is the body, and field that of a field of a form.
+	// body is the schema of a parameter that is the body, and field the schema of a field of a form.
 	body, field *openapi3.SchemaRef
 	at          string
 }

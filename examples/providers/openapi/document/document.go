@@ -54,7 +54,7 @@ func (s Skipped) String() string {
 	return place + " is left out: " + s.Reason
 }
 
-// extension is what the value of a document has beside the document.
+// extension is the part of an extension's value beside the document.
 type extension struct {
 	Server    string    `json:"server,omitempty"`
 	Overrides Overrides `json:"overrides"`

@@ -16,7 +16,7 @@ type index struct {
 	head []named
 	// operations are in the document's order.
 	operations []*operation
-	// items are what the operations of a path share, by path.
+	// items are the parts that the operations of a path share, by path.
 	items map[string]part
 	// components are by their reference: #/components/schemas/Pet.
 	components map[string]part
@@ -46,14 +46,14 @@ type part struct {
 
 func newIndex() *index { return &index{items: map[string]part{}, components: map[string]part{}} }
 
-// node says what is used of an object or a list in a document. Other members are left out.
+// node selects the used parts of an object or a list in a document. Other members are left out.
 type node struct {
-	// members are what is used of members by name, others of those that members does not name; nil for nothing.
+	// members select the used parts of members by name, others the used parts of all other members; nil for none.
 	members map[string]*node
 	others  *node
 	// named restricts others; nil for all names.
 	named func(name string) bool
-	// elements are what is used of the elements of a list; nil for nothing.
+	// elements select the used parts of the elements of a list; nil for none.
 	elements *node
 }
 
@@ -242,7 +242,7 @@ func unquoted(text []byte) string {
 	return string(quoted)
 }
 
-// trimmed reads a value, and returns what is used of it.
+// trimmed reads a value, and returns its used parts.
 func (x *index) trimmed(d *jsontext.Decoder, n *node) (part, error) {
 	var to bytes.Buffer
 	t := trimmer{from: d, to: jsontext.NewEncoder(&to, options...)}
@@ -441,7 +441,7 @@ func (x *index) write(operations []*operation, more ...named) ([]byte, error) {
 	return join(append(members, x.collections(used)...)), nil
 }
 
-// collections returns the components that are used, and those that security refers to.
+// collections returns the used components, and the ones that security refers to.
 func (x *index) collections(used map[string]bool) []named {
 	bySection := map[string][]named{}
 	for _, ref := range x.references {

@@ -17,7 +17,7 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
-// Overrides are what a user says of a service where the document does not say it, or says it wrong.
+// Overrides are a user's statements about a service where the document says nothing, or is wrong.
 type Overrides struct {
 	// Paths are patterns of the paths that are used; none for all. "*" stands for a segment, and "**" for any.
 	Paths []string `json:"paths,omitempty"`
@@ -25,7 +25,7 @@ type Overrides struct {
 	Resources map[string]*Resource `json:"resources,omitempty"`
 }
 
-// Resource is what a user says of a type of resource. Operations are like "POST /pets", or an operationId.
+// Resource has a user's statements about a type of resource. Operations are like "POST /pets", or an operationId.
 type Resource struct {
 	// Name is the type's name in place of that which the document gives it.
 	Name string `json:"name,omitempty"`
@@ -43,7 +43,8 @@ type Resource struct {
 	Properties map[string]string `json:"properties,omitempty"`
 	// Parameters are optional parameters of queries and headers that programs may give.
 	Parameters []string `json:"parameters,omitempty"`
-	// ReadOnly are paths of properties that only the service sets, and WriteOnly those that it does not answer with.
+	// ReadOnly are paths of properties that only the service sets, and WriteOnly paths of properties that it does not answer
+	// with.
 	ReadOnly  []string `json:"readOnly,omitempty"`
 	WriteOnly []string `json:"writeOnly,omitempty"`
 

@@ -30,7 +30,7 @@ func checkConvertible(old *openapi2.T) error {
 	return c.found
 }
 
-// wholeness looks for what is described by nothing.
+// wholeness looks for references without a target.
 type wholeness struct {
 	// seen are the pointers that were followed: a document may be recursive.
 	seen map[any]bool
@@ -119,8 +119,8 @@ func member(at, name string) string {
 	return at + "." + name
 }
 
-// internalNames returns the names of what a document refers to outside of its components. They do not
-// depend on the place of the document.
+// internalNames returns the names of the targets that a document refers to outside of its components. They do not depend on the
+// place of the document.
 func internalNames(spec *openapi3.T, at *url.URL) openapi3.RefNameResolver {
 	component := func(fragment string) string { return (&url.URL{Path: at.Path, Fragment: fragment}).String() }
 	// taken are the references that have a name, by collection and name.

@@ -55,7 +55,7 @@ func yamlIndex(pieces [][]byte) (*index, error) {
 // pieceSize is the size of a piece in bytes, from which on the next one begins as soon as it can.
 const pieceSize = 64 << 10
 
-// collections are the members of a document that can be cut, with the depth of what is cut off.
+// collections are the members of a document that can be cut, with the depth of the cut.
 var collections = map[string]int{"paths": 1, "definitions": 1, "parameters": 1, "responses": 1, "components": 2}
 
 var blockKey = regexp.MustCompile(`^( *)("[^"]*"|'[^']*'|[^\s"'#&*!|>%@{}\[\],?-][^#]*?|-[^\s#][^#]*?) *:(\s|$)`)
@@ -67,7 +67,7 @@ func piecesOf(text []byte, size int) [][]byte {
 	}
 	var pieces [][]byte
 	var piece bytes.Buffer
-	var above [][]byte // the lines of the keys that lead to what is read
+	var above [][]byte // the lines of the keys that lead to the current place
 	var indents []int
 	depth := 0 // how deep the collection may be cut
 	end := func() {

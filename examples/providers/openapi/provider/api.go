@@ -91,12 +91,12 @@ type operation struct {
 	*openapi3.Operation
 	// parameters are of the path and of the operation, sorted by place and name.
 	parameters []*openapi3.Parameter
-	// body is what is sent, under this media type; nil if there is nothing. encoding says how the fields of a form are
-	// written.
+	// body is the schema of the request's body, under this media type; nil if there is none. encoding says how the fields of a
+	// form are written.
 	body      *openapi3.SchemaRef
 	mediaType string
 	encoding  map[string]*openapi3.Encoding
-	// response is the JSON that is answered; nil if there is none. gone is what it has for an object that was deleted.
+	// response is the JSON of the answer; nil if there is none. gone are its values for a deleted object.
 	response *openapi3.SchemaRef
 	gone     document.Conditions
 	// security are the alternative sets of schemes that authorize the operation.
@@ -206,8 +206,8 @@ func responseBody(o *openapi3.Operation) *openapi3.SchemaRef {
 	return nil
 }
 
-// existing returns what an answer is that may be one of several objects: one that says that what was asked for was deleted,
-// by a property that is always true then, and others, whose properties are taken together.
+// existing returns the schema of an answer that may be one of several objects: one says that the object was deleted, by a
+// property that is always true then; the properties of the others are taken together.
 func existing(ref *openapi3.SchemaRef) (*openapi3.SchemaRef, document.Conditions) {
 	if ref == nil || ref.Value == nil || len(merge(ref.Value).properties) > 0 {
 		return ref, nil

@@ -46,8 +46,8 @@ func (r *resource) updatesFor(names map[string]bool) []*operation {
 
 func (c *change) needsLatest() bool { return slices.ContainsFunc(c.updates, c.resource.needsLatest) }
 
-// apply tries the operations one after the other: some services do not take a PATCH, or answer that they have done what they
-// have not. What was changed is read back, because of those. unread is the error of reading back what was done.
+// apply tries the operations one after the other: some services do not take a PATCH, or report a change that they have not made.
+// So it reads changes back. unread is the error of reading back.
 func (c *change) apply(ctx context.Context) (state property.Map, unread, err error) {
 	var refusals []string
 	list := c.updatesFor(c.names)
@@ -139,8 +139,8 @@ func (c *change) send(ctx context.Context, o *operation) error {
 	return nil
 }
 
-// partial returns what a form sends that changes what it has, and leaves the rest: what has changed, and what it needs. Of an
-// object that it writes in parts, it also says which of them are no longer there.
+// partial returns the fields of a form that changes its own fields only: changed and required ones. For an object that it writes
+// in parts, it also returns the removed parts.
 func (c *change) partial(o *operation) (map[string]bool, property.Map) {
 	names, inputs := maps.Clone(c.names), c.inputs
 	required := merge(o.body.Value).required
@@ -171,7 +171,7 @@ func (c *change) says(o *operation) bool {
 	return false
 }
 
-// whole returns what a PUT sends: the inputs, and the service's choice of what was never given.
+// whole returns the body of a PUT: the inputs, and the service's choice for inputs that were never given.
 func (c *change) whole(o *operation) property.Map {
 	whole := c.inputs
 	for name := range c.bodies[o] {
@@ -188,8 +188,8 @@ func (c *change) whole(o *operation) property.Map {
 	return whole
 }
 
-// effect reads back what was changed. A service may take a moment to answer with it. The error says what it has not
-// changed; unread is that of the reading.
+// effect reads the changes back. A service may take a moment to answer with them. The error names what it has not changed; unread
+// is the error of reading.
 func (c *change) effect(ctx context.Context, o *operation) (state property.Map, unread, err error) {
 	for attempt := 0; ; attempt++ {
 		state, _, err := c.get(ctx, c.values, c.inputs)

@@ -48,10 +48,10 @@ type message struct {
 	path   []string
 	query  url.Values
 	header http.Header
-	// body is what is sent; nil for nothing. update says that it changes what is there.
+	// body is the request's body; nil for none. update says that it changes an existing object.
 	body   map[string]any
 	update bool
-	// gone is what the answer has if what was asked for is deleted.
+	// gone are the values of the answer if the object is deleted.
 	gone document.Conditions
 	// page is the URL to send a GET to in place of the operation's own.
 	page *url.URL
@@ -198,7 +198,7 @@ func (x *exchange) do(request *http.Request) (*answer, error) {
 	return nil, x.refused("")
 }
 
-// flags are the properties by which some services say, with a status of success, whether they have done what was asked for.
+// flags are the properties by which some services say, with a status of success, whether they have executed the request.
 var flags = []string{"ok", "success"}
 
 // judge returns the error of an answer with a status of success that says that there is none.

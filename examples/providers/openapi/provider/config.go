@@ -55,7 +55,7 @@ func (a *api) config() schema.Object {
 // auth is how a service knows its users.
 type auth struct {
 	schemes map[string]*scheme
-	// keys are the configuration keys, with what they are.
+	// keys are the configuration keys, with their descriptions.
 	keys map[string]string
 	// values are the configured ones.
 	values map[string]string

@@ -12,7 +12,7 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
-// candidate is what may become a resource: operations that belong together.
+// candidate is a candidate for a resource: operations that belong together.
 type candidate struct {
 	create, read, remove *operation
 	updates              []*operation
@@ -315,8 +315,8 @@ func namesOf(path string) []string {
 	return append(list, upperCamel(slices.Concat(segmentsOf(path, true)...)))
 }
 
-// segmentsOf returns the words of the segments of a path that are no parameters, each in the singular. A customary prefix
-// of the path is left out unless all is true.
+// segmentsOf returns the words of the segments of a path that are not parameters, each in the singular. A customary prefix of the
+// path is left out unless all is true.
 func segmentsOf(path string, all bool) (list [][]string) {
 	path, _ = cutExtension(path)
 	for segment := range strings.SplitSeq(path, "/") {

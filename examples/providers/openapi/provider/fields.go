@@ -120,7 +120,7 @@ func idField(m *merged, parameter, resource string, last bool) string {
 	return ""
 }
 
-// stuck returns the paths in a wanted value where the service has what it had before, and not what is wanted.
+// stuck returns the paths in a wanted value where the service still has the former value.
 func stuck(want, was, now property.Value, at string) []string {
 	want, was, now = want.Plain(), was.Plain(), now.Plain()
 	if m, ok := want.AsObject(); ok {
@@ -141,8 +141,8 @@ func stuck(want, was, now property.Value, at string) []string {
 	return []string{at}
 }
 
-// filled returns what a PUT sends of a value: what is given, and in objects what the service has chosen of what was never
-// given.
+// filled returns the part of a value that a PUT sends: the given part, and in objects the service's choices for parts that were
+// never given.
 func filled(given, before, state property.Value) property.Value {
 	if inner, ok := given.AsSecret(); ok {
 		return property.Secret(filled(inner, before.Plain(), state.Plain()))
@@ -164,7 +164,7 @@ func filled(given, before, state property.Value) property.Value {
 	return property.Object(m)
 }
 
-// mergePatch returns the patch (RFC 7396) that makes one value of another: null for what is no longer there.
+// mergePatch returns the patch (RFC 7396) that turns one value into another: null for removed parts.
 func mergePatch(now, before property.Value) property.Value {
 	m, ok := now.Plain().AsObject()
 	old, wasObject := before.Plain().AsObject()

@@ -22,7 +22,7 @@ import (
 // formField is a pair of a form.
 type formField struct {
 	name, text string
-	// mediaType is that of the text if it is no plain text.
+	// mediaType is the media type of the text if it is not plain text.
 	mediaType string
 }
 

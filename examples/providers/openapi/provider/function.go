@@ -22,7 +22,7 @@ type function struct {
 	args map[string]*openapi3.Parameter
 	// path are the arguments in the path, in its order.
 	path []string
-	// whole is the property that holds an answer that is no object; empty for objects.
+	// whole is the property that holds an answer that is not an object; empty for objects.
 	whole string
 	// list is how further pages of a list are asked for; nil if the answer is all.
 	list *pagination

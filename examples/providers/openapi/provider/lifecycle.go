@@ -49,12 +49,12 @@ const (
 	patience = 30 * time.Minute
 )
 
-// Check checks what is part of the path, and chooses the key of a creation.
+// Check checks the parameters of the path, and chooses the key of a creation.
 func (c checkedLasting) Check(_ context.Context, request guest.CheckRequest[property.Map]) ([]guest.CheckFailure, error) {
 	return c.check(request)
 }
 
-// Check checks what is part of the path, and chooses the key of a creation.
+// Check checks the parameters of the path, and chooses the key of a creation.
 func (c checkedChanging) Check(_ context.Context, request guest.CheckRequest[property.Map]) ([]guest.CheckFailure, error) {
 	return c.check(request)
 }
@@ -92,7 +92,7 @@ func (l lasting) Diff(_ context.Context, request guest.DiffRequest[property.Map,
 	return d, nil
 }
 
-// replaces reports whether the change of a path is one of what identifies the resource inside of an object.
+// replaces reports whether a changed path identifies the resource, inside of an object.
 func (r *resource) replaces(path string) bool {
 	return slices.ContainsFunc(r.fixed, func(f fieldPath) bool {
 		return f.String() == path || strings.HasPrefix(f.String(), path+".")
@@ -111,7 +111,7 @@ func replacing(kind abi.DiffKind) abi.DiffKind {
 	return kind
 }
 
-// Create creates a resource and reads it back. If that fails, what is known is recorded.
+// Create creates a resource and reads it back. If that fails, the known state is recorded.
 func (l lasting) Create(ctx context.Context, request guest.CreateRequest[property.Map]) (guest.CreateResponse[property.Map], error) {
 	var none guest.CreateResponse[property.Map]
 	r := l.resource
@@ -350,7 +350,7 @@ func (c changing) Update(ctx context.Context, request guest.UpdateRequest[proper
 	return guest.UpdateResponse[property.Map]{State: state}, nil
 }
 
-// changes returns the properties in an update's body that have changed, and those that completing a creation has not set.
+// changes returns the properties in an update's body that have changed, and the ones that completing a creation has not set.
 func (r *resource) changes(request guest.UpdateRequest[property.Map, property.Map]) map[string]bool {
 	changed := map[string]bool{}
 	for name := range r.updated {
@@ -366,7 +366,7 @@ func (r *resource) changes(request guest.UpdateRequest[property.Map, property.Ma
 	return changed
 }
 
-// get reads a resource: its state, and the answer. known are values of what the answer does not repeat.
+// get reads a resource: its state, and the answer. known are values that the answer does not repeat.
 func (r *resource) get(ctx context.Context, values []string, known property.Map) (property.Map, property.Value, error) {
 	m, err := r.message(r.read, values, known, property.Null)
 	if err != nil {

@@ -33,7 +33,7 @@ func wordsOf(name string) []string {
 	return words
 }
 
-// upperCamel returns the name of a type, lowerCamel that of a function or property.
+// upperCamel returns the name of a type, lowerCamel the name of a function or property.
 func upperCamel(words []string) string {
 	var b strings.Builder
 	for _, word := range words {

@@ -31,7 +31,7 @@ type pagination struct {
 	cursor, page, offset, size *openapi3.Parameter
 }
 
-// The customary names of what belongs to pages, as words.
+// The customary names of parameters and properties of pages, as words.
 var (
 	cursorParameters = []string{"cursor", "page token", "next token", "continuation token", "continuation", "continue", "after", "starting after", "marker", "start cursor"}
 	pageParameters   = []string{"page", "page number", "p"}
@@ -82,12 +82,12 @@ func isNumber(p *openapi3.Parameter) bool {
 	return p.Schema != nil && p.Schema.Value != nil && p.Schema.Value.Type.Includes(openapi3.TypeInteger)
 }
 
-// takes reports whether a parameter is set for each page, and so is no argument.
+// takes reports whether a parameter is set for each page, and so is not an argument.
 func (l *pagination) takes(p *openapi3.Parameter) bool {
 	return l != nil && (p == l.cursor || p == l.page || p == l.offset)
 }
 
-// pages calls a function for all pages. The result is that of the last page with all items.
+// pages calls a function for all pages. The result is the last page's, with all items.
 func (f *function) pages(ctx context.Context, m message) (property.Map, error) {
 	l := f.list
 	var items []property.Value

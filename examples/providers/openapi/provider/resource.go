@@ -48,7 +48,7 @@ type resource struct {
 
 // pathValue is a value in the path of a resource.
 type pathValue struct {
-	// parameter is its name in the path, and property that of the output that has it; empty for none.
+	// parameter is its name in the path, and property the name of its output; empty for none.
 	parameter, property string
 	// input is where inputs have it; nil if the service chooses it.
 	input fieldPath
@@ -59,7 +59,7 @@ type pathValue struct {
 // asked is a parameter in a query or a header.
 type asked struct {
 	*openapi3.Parameter
-	// source is where answers have what it is, such as a version; nil for an input.
+	// source is the place of its value in answers, such as a version; nil for an input.
 	source fieldPath
 }
 
@@ -127,7 +127,7 @@ func pathParameters(path string) (list []pathParameter) {
 	return list
 }
 
-// remarks are what services say of an answer beside what was asked for.
+// remarks are properties of an answer that are not part of the object.
 var remarks = []string{"ok", "success", "error", "errors", "message", "messages", "warning", "warnings", "response metadata", "request id"}
 
 // envelope returns the property of a response that has the resource: its only one, if that is an object; the object beside
@@ -182,7 +182,7 @@ func besideEnvelope(ref *openapi3.SchemaRef, envelope string) (list []string) {
 	return list
 }
 
-// inEnvelope returns what a response has of the resource: what is in the envelope, and beside it.
+// inEnvelope returns the resource's part of a response: the properties in the envelope, and beside it.
 func inEnvelope(ref *openapi3.SchemaRef, envelope string) *openapi3.SchemaRef {
 	outer := merge(ref.Value)
 	inner := outer.properties[envelope]
@@ -204,8 +204,8 @@ func inEnvelope(ref *openapi3.SchemaRef, envelope string) *openapi3.SchemaRef {
 	return &openapi3.SchemaRef{Value: &s}
 }
 
-// identifiers are the parameters that say which one a read is about: those in its path, then those in its query of which the
-// user says where answers have them. Without either, it is the only parameter that its query must have.
+// identifiers returns the parameters that identify the object of a read: the ones in its path, then the ones in its query whose
+// place in answers the user gives. Without either, it is the only parameter that its query must have.
 func (r *resource) identifiers() []pathParameter {
 	list := pathParameters(r.read.path)
 	var required []pathParameter
@@ -363,7 +363,7 @@ func (d *description) updates(body *openapi3.SchemaRef) error {
 	return nil
 }
 
-// holders are what some services call the object in an answer that has what they were given.
+// holders are some services' names of the object in an answer that has the inputs.
 var holders = []string{"spec", "config", "configuration", "settings", "attributes", "properties", "definition"}
 
 // sources finds where answers have inputs that they do not have under their names: as the user says, or all in one object.
@@ -528,7 +528,7 @@ func (d *description) add(name string, p *openapi3.Parameter) {
 	}
 }
 
-// parameters adds the parameters of queries and headers: those that are required, those that the user wants, and a name.
+// parameters adds the parameters of queries and headers: required ones, the ones that the user wants, and a name.
 func (d *description) parameters(answer *openapi3.SchemaRef) {
 	r := d.resource
 	for _, o := range append([]*operation{r.create, r.read, r.remove}, r.updates...) {
@@ -554,8 +554,8 @@ func (d *description) parameters(answer *openapi3.SchemaRef) {
 	}
 }
 
-// versionPath returns where an answer has the value of a parameter that only an update or a deletion needs, such as the
-// version of what is changed: in a property of the name, or in the only part of an object of the name.
+// versionPath returns where an answer has the value of a parameter that only an update or a deletion needs, such as the version
+// of the object: in a property of the name, or in the only part of an object of the name.
 func versionPath(answer *openapi3.SchemaRef, parameter string) fieldPath {
 	if at := idPath(answer, parameter, "", false); at != nil {
 		return at

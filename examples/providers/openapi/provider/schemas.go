@@ -160,7 +160,7 @@ func (t *types) union(alternatives openapi3.SchemaRefs, way direction, hint stri
 	return &schema.Type{Kind: schema.KindUnion, OneOf: list}
 }
 
-// shapeOf returns a kind, the same for those that JSON has one form for.
+// shapeOf returns a kind, the same for kinds with one form in JSON.
 func shapeOf(t *schema.Type) schema.Kind {
 	switch t.Kind {
 	case schema.KindInteger:

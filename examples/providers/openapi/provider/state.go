@@ -2,7 +2,7 @@ package provider
 
 import "github.com/husk-dev/husk/abi/property"
 
-// open takes a resource out of its envelope, with what is beside it.
+// open takes a resource out of its envelope, with the properties beside it.
 func (r *resource) open(body property.Value) property.Value {
 	m, ok := body.AsObject()
 	if !ok || r.envelope == "" || !m.Has(r.envelope) {
@@ -50,8 +50,8 @@ func (r *resource) overlay(state, inputs property.Map) property.Map {
 	return state
 }
 
-// inputsFor returns the inputs for a state: those given, with what has changed since the last one. A service may write an
-// input in another way than it was given, which is no change.
+// inputsFor returns the inputs for a state: the given ones, with changes since the last state. A service may write an input in
+// another way than it was given, which is not a change.
 func (r *resource) inputsFor(state, last, given property.Map) property.Map {
 	inputs := given
 	for i := range r.described.Inputs.Properties {
@@ -70,7 +70,7 @@ func (r *resource) inputsFor(state, last, given property.Map) property.Map {
 	return inputs
 }
 
-// drifted returns the given parts of a value, with those that differ from the last ones.
+// drifted returns the given parts of a value, with the ones that differ from the last ones.
 func drifted(given, last, now property.Value) property.Value {
 	if inner, ok := given.AsSecret(); ok {
 		return property.Secret(drifted(inner, last.Plain(), now.Plain()))

@@ -65,7 +65,7 @@ func (o Database) find(ctx context.Context, id string) (in DatabaseInputs, err e
 	return in, err
 }
 
-// Read finds what the database is. Nothing tells what it was copied from.
+// Read finds the properties of the database. Its template cannot be found.
 func (o Database) Read(ctx context.Context, r guest.ReadRequest[DatabaseInputs, DatabaseState]) (guest.ReadResponse[DatabaseInputs, DatabaseState], error) {
 	in, err := o.find(ctx, r.ID)
 	if err != nil {

@@ -29,7 +29,7 @@ type DefaultPrivilegesState struct {
 // DefaultPrivileges implements postgresql:DefaultPrivileges.
 type DefaultPrivileges struct{ server *server }
 
-// Check holds the privileges to those that there are, and brings them into order.
+// Check refuses unknown privileges, and sorts them.
 func (DefaultPrivileges) Check(_ context.Context, r guest.CheckRequest[DefaultPrivilegesInputs]) (failures []guest.CheckFailure, _ error) {
 	in := r.Inputs
 	if in.ObjectType == "schema" && in.Schema != "" {
@@ -146,7 +146,7 @@ func (in DefaultPrivilegesInputs) read(ctx context.Context, conn *pgx.Conn) (hel
 			return nil, false, err
 		}
 	}
-	// What is for all schemas takes the place of the usual privileges, and what is for one comes on top of them.
+	// Privileges for all schemas replace the usual ones, and privileges for one schema come on top of them.
 	rows, err := conn.Query(ctx, `
 		SELECT a.privilege_type, a.is_grantable FROM aclexplode(coalesce(
 			(SELECT defaclacl FROM pg_default_acl WHERE defaclrole = $2 AND defaclnamespace = $3 AND defaclobjtype = $4::text::"char"),

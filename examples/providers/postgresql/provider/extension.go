@@ -47,7 +47,7 @@ func (o Extension) Create(ctx context.Context, r guest.CreateRequest[ExtensionIn
 	return response, nil
 }
 
-// find completes what is to be known of an extension.
+// find completes the properties of an extension.
 func (o Extension) find(ctx context.Context, in ExtensionInputs) (ExtensionInputs, error) {
 	found, _, err := o.findWithDefaults(ctx, in)
 	return found, err
@@ -65,7 +65,7 @@ func (o Extension) findWithDefaults(ctx context.Context, in ExtensionInputs) (fo
 	return found, usual, err
 }
 
-// Read finds where the extension is, and of which version.
+// Read finds the schema and the version of the extension.
 func (o Extension) Read(ctx context.Context, r guest.ReadRequest[ExtensionInputs, ExtensionState]) (guest.ReadResponse[ExtensionInputs, ExtensionState], error) {
 	var response guest.ReadResponse[ExtensionInputs, ExtensionState]
 	parts, err := partsOf(r.ID)

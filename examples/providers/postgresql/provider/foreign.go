@@ -73,7 +73,7 @@ func changeOptions(is, want map[string]string) string {
 	return " OPTIONS (" + strings.Join(list, ", ") + ")"
 }
 
-// optionsIn reads options as the catalog has them, key=value. Without any, it returns what there was if that is empty.
+// optionsIn reads options as the catalog has them, key=value. Without any, it returns the former options if these are empty.
 func optionsIn(list []string, was map[string]string) map[string]string {
 	if len(list) == 0 {
 		if len(was) == 0 {
@@ -112,7 +112,7 @@ func (o Server) Create(ctx context.Context, r guest.CreateRequest[ServerInputs])
 	return guest.CreateResponse[ServerState]{ID: in.Database + "." + in.ServerName, State: ServerState{in}}, nil
 }
 
-// find completes what is to be known of a server.
+// find completes the properties of a server.
 func (o Server) find(ctx context.Context, in ServerInputs) (ServerInputs, error) {
 	var options []string
 	err := o.server.find(ctx, in.Database, "there is no server "+in.ServerName+" in "+in.Database, `

@@ -197,11 +197,11 @@ type foundFunction struct {
 	FunctionInputs
 	// types are those of its arguments, and signature is its name with them, for statements.
 	types, signature string
-	// same reports whether it returns what was given.
+	// same reports whether it returns the given type.
 	same bool
 }
 
-// path returns the statement that has types, and what is in the body, be looked up where the function is, and in public.
+// path returns the statement by which types, and names in the body, are looked up in the function's schema, and in public.
 func (in FunctionInputs) path() string {
 	return "SET LOCAL search_path TO " + name(in.Schema) + ", public"
 }

@@ -31,7 +31,7 @@ type GrantState struct {
 // Grant implements postgresql:Grant.
 type Grant struct{ server *server }
 
-// Check holds the privileges to those that there are, and brings them into order.
+// Check refuses unknown privileges, and sorts them.
 func (Grant) Check(_ context.Context, r guest.CheckRequest[GrantInputs]) (failures []guest.CheckFailure, _ error) {
 	in := r.Inputs
 	for name, list := range map[string]*[]string{"objects": &in.Objects, "columns": &in.Columns} {
@@ -85,7 +85,7 @@ func (in GrantInputs) id() string {
 	return idOf(in.Role, in.Database, in.ObjectType, in.Schema, listOf(in.Objects), listOf(in.Columns))
 }
 
-// put makes the role have these privileges and no others; for columns, not those that it had by the same grant.
+// put makes the role have these privileges and no others; for columns, not the ones that it had by the same grant.
 func (o Grant) put(ctx context.Context, in GrantInputs, had []string) error {
 	return o.server.within(ctx, in.Database, pgx.TxOptions{}, func(tx pgx.Tx) error {
 		on, err := in.on(ctx, tx)
@@ -150,7 +150,7 @@ func (o Grant) Delete(ctx context.Context, r guest.DeleteRequest[GrantState]) er
 	return guest.NotFound("what the privileges are for, or the role, is gone")
 }
 
-// isMissing reports whether a statement failed because what it is about, or the role, is gone.
+// isMissing reports whether a statement failed because its object, or the role, is gone.
 func isMissing(err error) bool {
 	_, routine := errors.AsType[missingRoutine](err)
 	return routine || isCode(err, invalidCatalogName, invalidSchemaName, undefinedObject, undefinedTable, undefinedColumn, undefinedFunction)

@@ -12,7 +12,7 @@ var (
 	unescaper = strings.NewReplacer("%25", "%", "%40", "@", "%2C", ",")
 )
 
-// idOf returns an ID of parts, of which empty ones at the end are left out.
+// idOf returns an ID of parts. Empty ones at the end are left out.
 func idOf(parts ...string) string {
 	escaped := make([]string, len(parts))
 	for n, part := range parts {
@@ -57,8 +57,8 @@ func listIn(part string) []string {
 	return items
 }
 
-// databaseAnd reads the ID of what is in a database: the database, a dot, and a name; or the name alone for what is in
-// the configured database.
+// databaseAnd reads the ID of an object in a database: the database, a dot, and a name; or the name alone for an object in the
+// configured database.
 func (s *server) databaseAnd(id string) (database, name string) {
 	if database, name, ok := strings.Cut(id, "."); ok && database != "" && name != "" {
 		return database, name

@@ -7,17 +7,17 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
-// kind is what there is to know of a type of objects that privileges are for.
+// kind describes a type of objects that privileges are for.
 type kind struct {
-	// keyword is that of GRANT.
+	// keyword is the keyword in GRANT.
 	keyword string
 	// inSchema is for types whose objects are in a schema, or are one.
 	inSchema bool
-	// all is for types of which GRANT takes all that are in a schema.
+	// all is set for types where GRANT takes all objects of a schema.
 	all bool
-	// single is for types of which exactly one object is named.
+	// single is set for types where exactly one object is named.
 	single bool
-	// privileges are those that there are (PostgreSQL, table 5.2).
+	// privileges are the existing privileges (PostgreSQL, table 5.2).
 	privileges []string
 	// catalog are the letters of the objects in the column relkind or prokind of their catalog.
 	catalog []string

@@ -168,7 +168,7 @@ func (o Publication) Create(ctx context.Context, r guest.CreateRequest[Publicati
 	return response, nil
 }
 
-// find completes what is to be known of a publication.
+// find completes the properties of a publication.
 func (o Publication) find(ctx context.Context, in PublicationInputs) (PublicationInputs, error) {
 	changes := make([]bool, len(published))
 	var schemas, tables []string

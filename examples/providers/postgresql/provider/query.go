@@ -22,7 +22,7 @@ type QueryArgs struct {
 	Database   string   `husk:"database,optional" doc:"The database to ask; the configured one where none is given."`
 }
 
-// QueryResult is what postgresql:query returns.
+// QueryResult is the result of postgresql:query.
 type QueryResult struct {
 	Columns []string             `husk:"columns" doc:"The names of the columns."`
 	Rows    []map[string]*string `husk:"rows" doc:"The rows: the values as the server writes them, by column. Nulls are left out."`

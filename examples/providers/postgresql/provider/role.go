@@ -186,8 +186,8 @@ func (o Role) Update(ctx context.Context, r guest.UpdateRequest[RoleInputs, Role
 	return guest.UpdateResponse[RoleState]{State: RoleState{in}}, o.server.run(ctx, "", statements...)
 }
 
-// Delete deletes the role. Before that, it makes the provider's role the owner of what the role owns, and takes the
-// privileges of the role away, in each database where it has any.
+// Delete deletes the role. Before that, it makes the provider's role the owner of the role's objects, and takes the privileges of
+// the role away, in each database where it has any.
 func (o Role) Delete(ctx context.Context, r guest.DeleteRequest[RoleState]) error {
 	role := r.State.Name
 	var databases []string

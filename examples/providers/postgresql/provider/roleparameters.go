@@ -24,7 +24,7 @@ const (
 	assumeRole       = "role"
 )
 
-// checkParameters holds parameters to those that have no input of their own, each once, and sorts them by name.
+// checkParameters refuses parameters that have an input of their own or occur twice, and sorts them by name.
 func checkParameters(parameters []RoleParameter) (failures []guest.CheckFailure) {
 	own := map[string]string{searchPath: "searchPaths", statementTimeout: "statementTimeout",
 		idleTimeout: "idleInTransactionSessionTimeout", assumeRole: "assumeRole"}
@@ -120,7 +120,7 @@ func (in *RoleInputs) readSettings(config []string, recorded RoleInputs) error {
 				if !strings.EqualFold(p.Name, name) {
 					continue
 				}
-				// The server writes what is a list with the quotes that it needs.
+				// The server writes lists with the necessary quotes.
 				if parsed, err := parseNames(value); p.Value == value || err == nil && slices.Equal(parsed, p.values()) {
 					found = p
 				} else {
@@ -143,7 +143,7 @@ func (in *RoleInputs) readSettings(config []string, recorded RoleInputs) error {
 	return nil
 }
 
-// parseNames reads a list of names as the server writes it, with quotes around those that need them.
+// parseNames reads a list of names as the server writes it, with quotes around names that need them.
 func parseNames(list string) ([]string, error) {
 	var parsed []string
 	for rest := strings.TrimSpace(list); ; {

@@ -66,7 +66,7 @@ func (o Schema) Read(ctx context.Context, r guest.ReadRequest[SchemaInputs, Sche
 	return response, nil
 }
 
-// partsOf reads the ID of what is in a database: the database, a dot, and a name.
+// partsOf reads the ID of an object in a database: the database, a dot, and a name.
 func partsOf(id string) ([2]string, error) {
 	database, rest, ok := strings.Cut(id, ".")
 	if !ok || database == "" || rest == "" {

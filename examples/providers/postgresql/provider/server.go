@@ -52,7 +52,7 @@ func (s *server) configure(c Config) error {
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
 	switch c.SSLMode {
 	case "require":
-		// This protects from those who only listen, and is what libpq means by it.
+		// This protects from eavesdroppers only, as in libpq.
 		config.TLSConfig = &tls.Config{InsecureSkipVerify: true}
 	case "verify-full":
 		roots := x509.NewCertPool()
@@ -65,7 +65,7 @@ func (s *server) configure(c Config) error {
 	return nil
 }
 
-// user returns the role of the provider, which owns what is given to no other.
+// user returns the role of the provider, which owns objects without another owner.
 func (s *server) user() string {
 	if s.config == nil {
 		return ""
@@ -146,8 +146,8 @@ func executeAll(ctx context.Context, tx pgx.Tx, statements ...string) error {
 	return nil
 }
 
-// as calls do with the rights of a role. A provider that is no superuser, and has them not yet, is a member of the role
-// meanwhile, if it may make itself one.
+// as calls do with the rights of a role. A provider that is not a superuser, and lacks these rights, becomes a member of the role
+// meanwhile, if it may.
 func (s *server) as(ctx context.Context, tx pgx.Tx, role string, do func() error) error {
 	// Since version 16 each role that makes another a member does so for itself.
 	has, member := true, false
@@ -218,7 +218,7 @@ func isCode(err error, codes ...string) bool {
 	return false
 }
 
-// longestName is that of a name in bytes. The server would cut longer ones off.
+// longestName is the longest length of a name, in bytes. The server would cut longer ones off.
 const longestName = 63
 
 // checkName refuses a name that the server would cut off.
@@ -229,7 +229,7 @@ func checkName(name string) []guest.CheckFailure {
 	return []guest.CheckFailure{{Path: "name", Reason: "has " + strconv.Itoa(len(name)) + " bytes, and PostgreSQL takes at most " + strconv.Itoa(longestName)}}
 }
 
-// name quotes a name, with those of what it is in before it.
+// name quotes a name, qualified by the names before it.
 func name(parts ...string) string { return pgx.Identifier(parts).Sanitize() }
 
 // grantee returns a role as GRANT has it.

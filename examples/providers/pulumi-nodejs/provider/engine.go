@@ -32,7 +32,7 @@ import (
 //go:embed runtime.js
 var runtime string
 
-// runner runs the closures of dynamic providers. It keeps those that it has loaded.
+// runner runs the closures of dynamic providers. It keeps loaded ones.
 type runner struct {
 	js *quickjs.Engine
 	// What belongs to the call that runs now.
@@ -44,7 +44,7 @@ type runner struct {
 	stale bool
 }
 
-// failure is what a closure threw.
+// failure is the error that a closure threw.
 type failure struct {
 	Name       string         `json:"name"`
 	Message    string         `json:"message"`

@@ -27,7 +27,7 @@ const (
 // New returns the provider.
 func New() abi.Provider {
 	p := &provider{}
-	// The engine starts with the instance. An error is that of the first call.
+	// The engine starts with the instance. The first call returns its error.
 	p.runner, p.err = newRunner()
 	return p
 }

@@ -47,8 +47,8 @@ func shuffle[T any](list []T) error {
 	return nil
 }
 
-// seeded returns the generator of a seed. It is that of the Pulumi random package, for the same values:
-// it must not change, nor serve secrets.
+// seeded returns the generator of a seed. It is the generator of the Pulumi random package, for the same values: it must not
+// change, nor serve secrets.
 func seeded(seed string) *mathrand.Rand {
 	sum := crc64.Checksum([]byte(seed), crc64.MakeTable(crc64.ISO))
 	return mathrand.New(mathrand.NewSource(int64(sum)))

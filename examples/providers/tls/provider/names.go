@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// alternativeNames are what a certificate is for (RFC 5280, section 4.2.1.6).
+// alternativeNames are the names that a certificate is for (RFC 5280, section 4.2.1.6).
 type alternativeNames struct {
 	DNSNames    []string `husk:"dnsNames,optional,replace" doc:"The host names; the first label may be a *."`
 	IPAddresses []string `husk:"ipAddresses,optional,replace" doc:"The IP addresses."`
@@ -61,7 +61,7 @@ func (n *alternativeNames) check(f *failures, known func(string) bool) {
 // maxDNSName is the longest host name (RFC 1035, section 2.3.4), written with dots.
 const maxDNSName = 253
 
-// The following say what is wrong with an element, nothing if it is right.
+// The following functions return the fault of an element, empty if it has none.
 
 func checkDNSName(name string) string {
 	switch {

@@ -34,7 +34,7 @@ func describePublicKey(key crypto.PublicKey) (public publicKey, id string, err e
 	return public, identify(der), nil
 }
 
-// identify returns the ID of what has no name of its own.
+// identify returns the ID of an object without a name of its own.
 func identify(der []byte) string {
 	sum := sha1.Sum(der)
 	return hex.EncodeToString(sum[:])
