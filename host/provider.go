@@ -242,14 +242,20 @@ func (p *Provider) serve(ctx context.Context, c *abi.Call) error {
 	if hasOwnMethod(c.Method) {
 		return c.DoWith(ctx, p)
 	}
-	var d answers.Declared
+	var d, said answers.Declared
 	if c.Method.About() != abi.AboutPackage && (c.HasProperties() || c.Method.Kind() == abi.KindAsks) {
 		d = p.declared(ctx, c.Method, c.Subject())
+		if said = d; p.lenient && c.Method == abi.MethodInvoke {
+			said = p.packages.Of(ctx, p.asker(), c.Method, c.Subject())
+		}
 	}
-	if p.bySchema(ctx, c, d) {
+	if p.bySchema(ctx, c, d) || p.mayAnswer(ctx) && said.RefusesArguments(c) {
 		return nil
 	}
 	err := p.sandbox.serve(ctx, c.Method, func(ctx context.Context, guest *canon.Guest) error { return c.DoWith(ctx, guest) })
+	if p.lenient && errors.Is(err, abi.ErrUnimplemented) && p.bySchema(ctx, c, p.packages.Of(ctx, p.asker(), c.Method, c.Subject())) {
+		return nil // what is left to the host, and so no answer to test
+	}
 	if !p.lenient {
 		err = d.DeletesFirst(c, err)
 	}

@@ -447,6 +447,45 @@ func TestChecksAndDiffsBySchema(t *testing.T) {
 	require.EqualValues(t, 1, p.Stats().Started, "for the schema and the configuration")
 }
 
+// A module may leave to its host what its schema says: also to one that tests it.
+func TestWhatAModuleLeavesToItsSchema(t *testing.T) {
+	m := newMemory()
+	m.schema = crateSchema
+	left := m.returns(words(1, uint32(abi.ErrorKindUnimplemented)) + m.text("left") + words(0, 0) + string(make([]byte, 52)))
+	p := setUp(t, m.assemble(t, map[string]code{"configure": m.returns(words(0)), "check": left, "diff": left}, host.ProviderOptions{Lenient: true}))
+	size := bag(is("size", property.Number(3)))
+	checked, err := p.Check(t.Context(), abi.CheckRequest{Type: crate, News: size})
+	require.NoError(t, err)
+	require.Equal(t, size.With("label", property.String("none")), checked.Inputs)
+	diff, err := p.Diff(t.Context(), abi.DiffRequest{Type: crate, Olds: size, OldInputs: size})
+	require.NoError(t, err)
+	require.Equal(t, []string{"size"}, diff.ReplaceKeys)
+	_, err = p.Check(t.Context(), abi.CheckRequest{Type: "hand:index:Chest", News: size})
+	require.ErrorIs(t, err, abi.ErrUnimplemented, "whose schema does not say so")
+}
+
+// Arguments that the schema refuses do not reach a function, and others do with their defaults.
+func TestArgumentsAreCheckedBySchema(t *testing.T) {
+	for _, lenient := range []bool{false, true} {
+		m := newMemory()
+		m.schema = `{"name": "hand", "functions": {"hand:index:echo": {
+			"inputs": {"properties": {"text": {"type": "string", "default": "none"}}},
+			"outputs": {"properties": {"text": {"type": "string"}}}, "language": {"husk": {"schemaCheck": true}}}}}`
+		echo := m.put(words(0, 0, 0, 0, 0))
+		answer := func(at uint32, parameter string) code {
+			return i32Const(int32(echo+at)) + code("\x20"+parameter+"\x36\x02\x00")
+		}
+		body := answer(4, "\x02") + answer(8, "\x03") + returns(int32(echo))
+		p := setUp(t, m.assemble(t, map[string]code{"configure": m.returns(words(0)), "invoke": body}, host.ProviderOptions{Lenient: lenient}))
+		response, err := p.Invoke(t.Context(), abi.InvokeRequest{Token: "hand:index:echo"})
+		require.NoError(t, err)
+		require.Equal(t, bag(is("text", property.String("none"))), response.Result)
+		response, err = p.Invoke(t.Context(), abi.InvokeRequest{Token: "hand:index:echo", Args: bag(is("text", property.Bool(true)))})
+		require.NoError(t, err)
+		require.Equal(t, []abi.CheckFailure{{Path: "text", Reason: "expected string, got bool"}}, response.Failures)
+	}
+}
+
 // Whatever the schema does not say for certain the guest is asked, which crashes here.
 func TestWhatIsNotAnsweredBySchema(t *testing.T) {
 	good := bag(is("size", property.Number(3)))

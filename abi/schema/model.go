@@ -116,6 +116,8 @@ type Function struct {
 	Ephemeral bool
 	// Action means that the function changes something: it is called once, when it is due.
 	Action bool
+	// SchemaCheck means that the host checks the arguments by this schema, and calls the function with those.
+	SchemaCheck bool
 }
 
 // Object is a set of named properties.

@@ -130,11 +130,12 @@ func (w *writer) function(f *Function) {
 	} else {
 		w.object(&f.Result)
 	}
-	if f.Streams || f.Ephemeral || f.Action {
+	if f.Streams || f.Ephemeral || f.Action || f.SchemaCheck {
 		w.beginExtension()
 		w.boolMember("streams", f.Streams)
 		w.boolMember("ephemeral", f.Ephemeral)
 		w.boolMember("action", f.Action)
+		w.boolMember("schemaCheck", f.SchemaCheck)
 		w.endExtension()
 	}
 	w.close('}')

@@ -2,6 +2,7 @@ package plugins
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/build/gobuild"
+	"github.com/husk-dev/husk/internal/build/langbuild"
 )
 
 // Built is a module with a manifest.
@@ -21,7 +23,7 @@ type Built struct {
 	Digest   string
 }
 
-// Build builds a module from a directory of Go source, with a manifest and with the source's doc comments
+// Build builds a module from a directory of source, with a manifest, and from Go with the source's doc comments
 // in its schema. The module must complete a handshake.
 func (p *Plugins) Build(ctx context.Context, dir string) (*Built, error) {
 	return p.buildFrom(ctx, dir, p.pathOrigin(dir))
@@ -57,12 +59,12 @@ func (p *Plugins) BuildsTheSame(ctx context.Context, dir string, wasm []byte) (b
 		return false, err
 	}
 	defer os.RemoveAll(elsewhere)
-	copied, err := gobuild.CopyModule(ctx, dir, filepath.Join(elsewhere, "source"))
-	if err != nil {
-		return false, err
-	}
-	if copied == "" {
-		copied = dir
+	copied := dir
+	if langbuild.Of(dir) == nil {
+		if copied, err = gobuild.CopyModule(ctx, dir, filepath.Join(elsewhere, "source")); err != nil {
+			return false, err
+		}
+		copied = cmp.Or(copied, dir)
 	}
 	other := &Plugins{
 		project: p.project, options: p.options, stopped: p.stopped, config: p.config, host: p.host, progress: p.progress, admission: p.admission, registry: p.registry,

@@ -8,7 +8,9 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/engine/projectroot"
+	guestsdk "github.com/husk-dev/husk/guest-sdk"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/build/langbuild"
 )
 
 // Module is a loaded module that has completed a handshake.
@@ -42,7 +44,7 @@ func (m *Module) Inspect() (host.Info, error) {
 	return host.Inspect(wasm, m.config)
 }
 
-// Module loads the module at a path, a .wasm file or a directory of Go source, once for all callers. name
+// Module loads the module at a path, a .wasm file or a directory of source, once for all callers. name
 // is the provider's, for messages, and may be empty. The error is os.ErrNotExist if there is no such path.
 func (p *Plugins) Module(ctx context.Context, name, path string) (*Module, error) {
 	return p.PinnedModule(ctx, name, path, "")
@@ -132,7 +134,7 @@ func (p *Plugins) load(ctx context.Context, name, path, digest string) (*Module,
 	wasm := func() ([]byte, error) { return root.ReadFile(path, int64(p.config.ModuleSize())) }
 	switch {
 	case info.IsDir():
-		if err := p.refuseUnsandboxed("it is built from Go source"); err != nil {
+		if err := p.refuseUnsandboxed("it is built from source"); err != nil {
 			return nil, err
 		}
 		var built []byte
@@ -170,6 +172,9 @@ func (p *Plugins) build(ctx context.Context, name, dir string, from origin,
 ) ([]byte, *host.Module, error) {
 	if p.builder.Dir == "" {
 		return nil, nil, errNoCache
+	}
+	if l := langbuild.Of(dir); l != nil {
+		build = func(ctx context.Context, dir string) ([]byte, error) { return l.Build(ctx, dir, guestsdk.In(l.Name)) }
 	}
 	over := p.progress.begin(ctx, name, building)
 	wasm, err := build(ctx, dir)

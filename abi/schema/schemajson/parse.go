@@ -177,7 +177,7 @@ func (p *parser) function(token string, spec *functionSpec) (*schema.Function, e
 	}
 	f.Description, f.Deprecation = spec.Description, spec.DeprecationMessage
 	is := spec.Language.Husk
-	f.Streams, f.Ephemeral, f.Action = is.Streams, is.Ephemeral, is.Action
+	f.Streams, f.Ephemeral, f.Action, f.SchemaCheck = is.Streams, is.Ephemeral, is.Action, is.SchemaCheck
 	var err error
 	if spec.Inputs != nil {
 		if f.Args, err = p.object(spec.Inputs.Properties, spec.Inputs.Required); err != nil {

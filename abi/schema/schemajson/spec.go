@@ -91,9 +91,10 @@ type functionSpec struct {
 	ReturnType *resultSpec `json:"returnType"`
 	Language   struct {
 		Husk struct {
-			Streams   bool `json:"streams"`
-			Ephemeral bool `json:"ephemeral"`
-			Action    bool `json:"action"`
+			Streams     bool `json:"streams"`
+			Ephemeral   bool `json:"ephemeral"`
+			Action      bool `json:"action"`
+			SchemaCheck bool `json:"schemaCheck"`
 		} `json:"husk"`
 	} `json:"language"`
 }

@@ -41,6 +41,22 @@ func (d Declared) Answer(c *abi.Call, most int) bool {
 	return true
 }
 
+// RefusesArguments checks the arguments of a function where the schema says that the host does. The response says why they are
+// refused; others are those of the request from here on.
+func (d Declared) RefusesArguments(c *abi.Call) bool {
+	request, ok := c.Request.(*abi.InvokeRequest)
+	if !ok || d.function == nil || !d.function.SchemaCheck {
+		return false
+	}
+	args, failures := d.function.Args.Check(request.Args)
+	if len(failures) > 0 {
+		*c.Response.(*abi.InvokeResponse) = abi.InvokeResponse{Failures: failures}
+		return true
+	}
+	request.Args = args
+	return false
+}
+
 // Answers reports whether the schema says what a method responds.
 func (d Declared) Answers(method abi.Method) bool {
 	switch method {

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	guestsdk "github.com/husk-dev/husk/guest-sdk"
 	"github.com/husk-dev/husk/internal/build/husksource"
 )
 
@@ -32,6 +33,8 @@ const ending = ".tmpl"
 type Template struct {
 	Name  string
 	Title string
+	// Language is that of the template where there are several of its name, empty for Go.
+	Language string
 	// Modules are providers of Husk's own, by the path under which the template expects each.
 	Modules map[string]string
 	// Projects are the directories with a project file.
@@ -64,6 +67,10 @@ func All() []Template {
 			Next: []string{"go test ./...", "husk provider test .", "husk preview -C example"},
 		},
 		{
+			Name: "provider", Title: "a provider in C", Language: "c", Projects: []string{"example"},
+			Next: []string{"husk provider test .", "husk preview -C example"},
+		},
+		{
 			Name: "component", Title: "a component in Go: a resource that is made of others", Projects: []string{"example"},
 			Modules: map[string]string{"example/providers/random.wasm": random},
 			Next:    []string{"husk preview -C example"},
@@ -76,14 +83,9 @@ func All() []Template {
 	}
 }
 
-// Find returns the template with a name.
-func Find(name string) (Template, bool) {
-	all := All()
-	i := slices.IndexFunc(all, func(t Template) bool { return t.Name == name })
-	if i < 0 {
-		return Template{}, false
-	}
-	return all[i], true
+// Named returns the templates with a name, one for each language. The first is that of Go.
+func Named(name string) []Template {
+	return slices.DeleteFunc(All(), func(t Template) bool { return t.Name != name })
 }
 
 // nameSyntax matches names that are valid for projects, packages, and Go modules alike.
@@ -234,6 +236,9 @@ func (t Template) files(o Options) (files, error) {
 	fill := strings.NewReplacer("{{name}}", o.Name, "{{require}}", o.Source.require(), "{{go}}", goVersion())
 	var out files
 	root := path.Join("templates", t.Name)
+	if t.Language != "" {
+		root += "-" + t.Language
+	}
 	err := fs.WalkDir(templates, root, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -244,6 +249,20 @@ func (t Template) files(o Options) (files, error) {
 	})
 	if err != nil {
 		return nil, err
+	}
+	if t.Language != "" {
+		sdk := guestsdk.In(t.Language)
+		err = fs.WalkDir(sdk, ".", func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			text, err := fs.ReadFile(sdk, name)
+			out = append(out, file{name, text})
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
 	}
 	ignored, err := templates.ReadFile("templates/gitignore" + ending)
 	for _, dir := range t.Projects {

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/usertest"
+	"github.com/husk-dev/husk/internal/build/langbuild"
 	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
@@ -154,6 +155,9 @@ import (
 		run("."), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"),
 	},
 	"docs/tutorial-provider.md": {run("."), run("greeter"), run("greeter"), run("greeter"), run("greeter")},
+	"docs/tutorial-provider-c.md": {
+		run("."), leave("husk provider build has the same flags"), built("greeter"), leave("an excerpt of the template"),
+	},
 }
 
 // inCheckout are the documents whose reader works in a checkout of Husk.
@@ -219,6 +223,18 @@ func with(name, content string, then action) action {
 	return func(t *testing.T, r *reader, block string) {
 		write(name, "")(t, r, content)
 		then(t, r, block)
+	}
+}
+
+// built is run for a provider that this machine can build.
+func built(dir string) action {
+	return func(t *testing.T, r *reader, block string) {
+		language := langbuild.Of(filepath.Join(r.dir, dir))
+		require.NotNil(t, language)
+		if language.Release(t.Context()) == "" {
+			t.Skip("nothing here builds a provider in " + language.Name)
+		}
+		run(dir)(t, r, block)
 	}
 }
 

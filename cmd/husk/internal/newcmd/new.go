@@ -2,6 +2,7 @@
 package newcmd
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -24,8 +25,8 @@ type commands struct{ *cli.App }
 func Commands(a *cli.App) []*cobra.Command { return []*cobra.Command{commands{a}.create()} }
 
 type options struct {
-	name, sdk string
-	list      bool
+	name, sdk, language string
+	list                bool
 }
 
 func (a commands) create() *cobra.Command {
@@ -38,9 +39,9 @@ func (a commands) create() *cobra.Command {
 			if o.list || len(args) == 0 {
 				return a.listTemplates()
 			}
-			t, ok := scaffold.Find(args[0])
-			if !ok {
-				return noTemplate(args[0])
+			t, err := find(args[0], o.language)
+			if err != nil {
+				return err
 			}
 			dir := t.Name
 			if len(args) > 1 {
@@ -57,6 +58,7 @@ func (a commands) create() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&o.list, "list", false, "list the templates")
+	flags.StringVar(&o.language, "language", "", "language of a provider: go, or c (default go)")
 	flags.StringVar(&o.name, "name", "", "name of the project or package (default: the directory's name)")
 	flags.StringVar(&o.sdk, "sdk", "", "use the SDK in this checkout of Husk (default: the one that this husk was built from)")
 	return cmd
@@ -64,7 +66,9 @@ func (a commands) create() *cobra.Command {
 
 func names() (names []string) {
 	for _, t := range scaffold.All() {
-		names = append(names, t.Name)
+		if t.Language == "" {
+			names = append(names, t.Name)
+		}
 	}
 	return names
 }
@@ -72,9 +76,33 @@ func names() (names []string) {
 func listed() string {
 	var b strings.Builder
 	for _, t := range scaffold.All() {
-		fmt.Fprintf(&b, "  %-10s  %s\n", t.Name, t.Title)
+		fmt.Fprintf(&b, "  %-10s  %s\n", t.Name, titleOf(t))
 	}
 	return b.String()
+}
+
+// find returns the template of a name in a language, empty for the first.
+func find(name, language string) (scaffold.Template, error) {
+	all := scaffold.Named(name)
+	if len(all) == 0 {
+		return scaffold.Template{}, noTemplate(name)
+	}
+	var known []string
+	for _, t := range all {
+		known = append(known, cmp.Or(t.Language, "go"))
+		if language == "" || language == known[len(known)-1] {
+			return t, nil
+		}
+	}
+	return scaffold.Template{}, cli.Usagef("--language %s: the template %s is in %s", language, name, strings.Join(known, ", "))
+}
+
+// titleOf returns the title, with how to choose a language.
+func titleOf(t scaffold.Template) string {
+	if t.Language == "" {
+		return t.Title
+	}
+	return t.Title + ": --language " + t.Language
 }
 
 func noTemplate(name string) error {
@@ -89,8 +117,12 @@ func (a commands) listTemplates() error {
 	var rows [][]string
 	list := []map[string]string{}
 	for _, t := range scaffold.All() {
-		rows = append(rows, []string{t.Name, t.Title})
-		list = append(list, map[string]string{"name": t.Name, "title": t.Title})
+		rows = append(rows, []string{t.Name, titleOf(t)})
+		one := map[string]string{"name": t.Name, "title": t.Title}
+		if t.Language != "" {
+			one["language"] = t.Language
+		}
+		list = append(list, one)
 	}
 	if a.JSON {
 		return a.WriteJSON(list)

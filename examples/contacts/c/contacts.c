@@ -1,0 +1,95 @@
+// The provider contacts in C: see ../provider for the same in Go.
+#include "husk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char schema[] = {
+#embed "schema.json"
+};
+
+// ask sends a request to the service, and returns its answer, NULL if the call has failed.
+static const husk_value *ask(husk_call *call, const char *method, const char *path, const husk_value *body) {
+    const char *text = body ? husk_json(body) : "";
+    husk_response response;
+    husk_request request = {.method = method, .url = husk_format("%s%s", husk_text(husk_get(call->config, "url"), ""), path), .body = text, .size = strlen(text)};
+    if (!husk_send(call, &request, &response)) return NULL;
+    if (response.status == 404) return husk_fail(call, HUSK_NOT_FOUND, "%s does not exist", path), NULL;
+    if (response.status >= 300) return husk_fail(call, HUSK_INTERNAL, "%s %s: the service answers %u", method, path, response.status), NULL;
+    if (response.status == 204) return husk_object();
+    const husk_value *answer = husk_parse_json(response.body, response.size);
+    if (!answer) husk_fail(call, HUSK_INTERNAL, "%s %s: the service answers no JSON", method, path);
+    return answer;
+}
+
+// contact returns the properties of a contact that are inputs.
+static husk_value *contact(const husk_value *from) {
+    static const char *const names[] = {"name", "kind", "priority", "address", "tags"};
+    husk_value *v = husk_object();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) husk_set(v, names[i], husk_get(from, names[i]));
+    if (husk_get(from, "password")) husk_set(v, "password", husk_secret(husk_get(from, "password")));
+    return v;
+}
+
+static husk_value *state(const husk_value *inputs) {
+    husk_value *v = contact(inputs);
+    husk_set(v, "label", husk_string(husk_format("%s (%s)", husk_text(husk_get(inputs, "name"), ""), husk_text(husk_get(inputs, "kind"), ""))));
+    return v;
+}
+
+static void create(husk_call *call) {
+    const husk_value *made = ask(call, "POST", "/contacts", call->inputs);
+    call->new_id = husk_text(husk_get(made, "id"), "");
+    call->new_state = state(call->inputs);
+}
+
+static const char *path_of(const husk_call *call) { return husk_format("/contacts/%s", call->id); }
+
+static void read(husk_call *call) {
+    const husk_value *found = ask(call, "GET", path_of(call), NULL);
+    call->new_inputs = contact(found);
+    call->new_state = state(found);
+}
+
+static void update(husk_call *call) {
+    ask(call, "PUT", path_of(call), call->inputs);
+    call->new_state = state(call->inputs);
+}
+
+static void delete(husk_call *call) { ask(call, "DELETE", path_of(call), NULL); }
+
+static void list(husk_call *call) {
+    const husk_value *all = ask(call, "GET", "/contacts", NULL);
+    for (uint32_t i = 0; i < husk_size(all); i++)
+        husk_listed(call, husk_text(husk_get(husk_at(all, i), "id"), ""), husk_text(husk_get(husk_at(all, i), "name"), ""));
+}
+
+static int by_text(const void *a, const void *b) { return strcmp(husk_text(*(husk_value *const *)a, ""), husk_text(*(husk_value *const *)b, "")); }
+
+static void find(husk_call *call) {
+    const husk_value *all = ask(call, "GET", "/contacts", NULL), *tag = husk_get(call->inputs, "tag");
+    husk_value *names = husk_array(), *result = husk_object();
+    for (uint32_t i = 0; i < husk_size(all); i++) {
+        const husk_value *one = husk_at(all, i), *tags = husk_get(one, "tags");
+        uint32_t k = 0;
+        while (k < husk_size(tags) && !husk_equal(husk_at(tags, k), tag)) k++;
+        if (k < husk_size(tags)) husk_append(names, husk_get(one, "name"));
+    }
+    if (names->size) qsort(names->items, names->size, sizeof *names->items, by_text);
+    double limit = husk_as_number(husk_get(call->inputs, "limit"), 0);
+    if (names->size > limit) names->size = (uint32_t)limit;
+    husk_set(result, "names", names);
+    husk_set(result, "tag", tag);
+    call->result = result;
+}
+
+static const husk_resource resources[] = {
+    {.token = "contacts:index:Contact", .create = create, .read = read, .update = update, .delete = delete, .list = list},
+    {0},
+};
+
+static const husk_invokable functions[] = {{.token = "contacts:index:find", .call = find}, {0}};
+
+const husk_provider husk_served = {
+    .name = "contacts", .version = "1.0.0", .schema = schema, .schema_size = sizeof schema, .resources = resources, .functions = functions,
+};

@@ -1,0 +1,272 @@
+// Package contacts_test holds the provider contacts in each language to the contract, and to the same in Go.
+package contacts_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/canon/canontest"
+	"github.com/husk-dev/husk/abi/grant"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/abi/schema/schemajson"
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/conformance"
+	"github.com/husk-dev/husk/examples/contacts/provider"
+	guestsdk "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/guest-sdk/guest"
+	"github.com/husk-dev/husk/guest-sdk/guesttest"
+	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/build/langbuild"
+	"github.com/husk-dev/husk/internal/property/fakevalue"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
+)
+
+func TestMain(m *testing.M) { testmodule.Main(m) }
+
+const contact = "contacts:index:Contact"
+
+// languages are those in which the provider is. Each module is committed, so that machines without the tools test it, too.
+var languages = []struct{ name, built, with string }{
+	{"c", "testdata/c.wasm", "0.17.1"},
+}
+
+// inEach runs a test with each module.
+func inEach(t *testing.T, test func(t *testing.T, open func(t testing.TB, lenient bool, url string) *host.Provider)) {
+	for _, l := range languages {
+		t.Run(l.name, func(t *testing.T) {
+			t.Parallel()
+			wasm, err := os.ReadFile(l.built)
+			require.NoError(t, err)
+			module, err := testmodule.Host(t, host.NewConfig()).LoadBytes(t.Context(), wasm)
+			require.NoError(t, err)
+			test(t, func(t testing.TB, lenient bool, url string) *host.Provider {
+				var grants grant.Set
+				one, err := grant.ParseFlag("http=" + url)
+				require.NoError(t, err)
+				require.NoError(t, grants.Add(one, grant.Place{}))
+				p, err := module.NewProvider(t.Context(), host.ProviderOptions{Name: "contacts", Grants: grants, Instances: 1, Lenient: lenient})
+				require.NoError(t, err)
+				t.Cleanup(func() { require.NoError(t, p.Close()) })
+				_, err = p.Handshake(t.Context(), abi.HandshakeRequest{Engine: "test", Features: abi.AllFeatures})
+				require.NoError(t, err)
+				return p
+			})
+		})
+	}
+}
+
+// The committed modules are those of the sources, where the same tools can build them. With -update they become those.
+func TestModulesAreCurrent(t *testing.T) {
+	for _, l := range languages {
+		t.Run(l.name, func(t *testing.T) {
+			language := langbuild.Of(l.name)
+			require.NotNil(t, language)
+			wasm, err := language.Build(t.Context(), l.name, guestsdk.In(l.name))
+			if missing, ok := errors.AsType[*langbuild.MissingError](err); ok {
+				t.Skip(missing)
+			}
+			require.NoError(t, err)
+			if flag.Lookup("update").Value.String() == "true" { // of package guesttest
+				require.NoError(t, os.WriteFile(l.built, wasm, 0o644))
+			}
+			committed, err := os.ReadFile(l.built)
+			require.NoError(t, err)
+			if release := language.Release(t.Context()); release != l.with {
+				t.Skipf("%s is of %s, and this machine has %s", l.built, l.with, release)
+			}
+			require.True(t, bytes.Equal(committed, wasm), "%s is not of this source: go test ./examples/contacts -run Current -update", l.built)
+		})
+	}
+}
+
+func service(t testing.TB) *guesttest.API {
+	api := guesttest.NewAPI(t)
+	api.Collection("/contacts")
+	return api
+}
+
+func TestConformance(t *testing.T) {
+	inEach(t, func(t *testing.T, open func(testing.TB, bool, string) *host.Provider) {
+		api := service(t)
+		report, err := conformance.Run(t.Context(), func(context.Context) (abi.Provider, error) { return open(t, true, api.URL), nil }, conformance.Options{
+			Seed: 7, Config: property.NewMap(property.Entry{Key: "url", Value: property.String(api.URL)}),
+		})
+		require.NoError(t, err)
+		ok := 0
+		for _, r := range report.Results {
+			require.NotEqual(t, conformance.Failed, r.Status, "%s of %s: %s", r.Check, r.Subject, r.Message)
+			if r.Status == conformance.OK {
+				ok++
+			}
+		}
+		require.Greater(t, ok, 30)
+	})
+}
+
+var life = guesttest.Lifecycle{
+	Inputs: guesttest.Props{"name": "Ann", "address": guesttest.Props{"city": "Bern"}, "password": "correct horse"},
+	State:  guesttest.Props{"label": "Ann (person)", "priority": 3},
+	Changes: []guesttest.Change{
+		{Inputs: guesttest.Props{"name": "Ann", "tags": []string{"friend"}}, Diff: []string{"address delete", "password delete", "tags add"}},
+		{Inputs: guesttest.Props{"name": "Bob", "kind": "company"}, Diff: []string{"kind update", "name update-replace", "tags delete"}},
+	},
+	Import: true,
+}
+
+// Whatever request of its life fails, nothing is forgotten.
+func TestFaults(t *testing.T) {
+	inEach(t, func(t *testing.T, open func(testing.TB, bool, string) *host.Provider) {
+		guesttest.Faults(t, contact, life, func(t testing.TB) (*guesttest.Provider, *guesttest.API) {
+			api := service(t)
+			p := guesttest.Of(t, withoutPreviews{open(t, false, api.URL)})
+			p.Configure(guesttest.Props{"url": api.URL})
+			return p, api
+		})
+	})
+}
+
+// withoutPreviews answers previews as an engine does for a provider that does not know them.
+type withoutPreviews struct{ abi.Provider }
+
+func (p withoutPreviews) Create(ctx context.Context, r abi.CreateRequest) (abi.CreateResponse, error) {
+	if r.Preview {
+		return abi.CreateResponse{}, nil
+	}
+	return p.Provider.Create(ctx, r)
+}
+
+func (p withoutPreviews) Update(ctx context.Context, r abi.UpdateRequest) (abi.UpdateResponse, error) {
+	if r.Preview {
+		return abi.UpdateResponse{}, nil
+	}
+	return p.Provider.Update(ctx, r)
+}
+
+// asked is how many inputs are generated. Each is checked, and most are created, compared, updated, read, and deleted: 1,000
+// requests and more.
+const asked = 200
+
+// The module answers generated requests as the provider in Go does.
+func TestAnswersOfTheTwin(t *testing.T) {
+	inEach(t, func(t *testing.T, open func(testing.TB, bool, string) *host.Provider) {
+		ours, theirs := service(t), service(t)
+		twin, err := guest.New(provider.New())
+		require.NoError(t, err)
+		tw := &twins{t: t, native: twin, module: open(t, false, theirs.URL)}
+		for url, p := range map[string]abi.Provider{ours.URL: tw.native, theirs.URL: tw.module} {
+			require.NoError(t, p.Configure(t.Context(), abi.ConfigureRequest{Inputs: property.NewMap(property.Entry{Key: "url", Value: property.String(url)})}))
+		}
+		r, find := tw.schema()
+		for seed := range uint64(asked) {
+			tw.live(seed, r)
+			if seed%4 == 0 {
+				ask(tw, abi.InvokeRequest{Token: find.Token, Args: tw.inputs(seed, &find.Args)}, abi.Provider.Invoke)
+			}
+		}
+		ask(tw, abi.ListRequest{Token: contact}, abi.Provider.List)
+		ask(tw, abi.ListRequest{Token: "contacts:index:None"}, abi.Provider.List)
+		require.Greater(t, tw.answers, 1000)
+	})
+}
+
+type twins struct {
+	t              *testing.T
+	native, module abi.Provider
+	answers        int
+}
+
+// ask asks both, and requires the same answer.
+func ask[Q, R any](tw *twins, question Q, method func(abi.Provider, context.Context, Q) (R, error)) (R, bool) {
+	tw.t.Helper()
+	tw.answers++
+	ours, ourErr := method(tw.native, tw.t.Context(), question)
+	theirs, theirErr := method(tw.module, tw.t.Context(), question)
+	if ourErr != nil || theirErr != nil {
+		a, b := abi.AsError(ourErr), abi.AsError(theirErr)
+		require.True(tw.t, a != nil && b != nil, "%v and %v to %v", ourErr, theirErr, question)
+		require.Equal(tw.t, []any{a.Kind, a.Path, a.Message}, []any{b.Kind, b.Path, b.Message}, "to %v", question)
+		return ours, false
+	}
+	require.Equal(tw.t, canontest.Dump(ours), canontest.Dump(theirs), "to %v", question)
+	return ours, true
+}
+
+// schema requires that both have the same schema, but for who checks the arguments of functions.
+func (tw *twins) schema() (*schema.Resource, *schema.Function) {
+	var parsed [2]*schema.Package
+	for i, p := range []abi.Provider{tw.native, tw.module} {
+		response, err := p.GetSchema(tw.t.Context(), abi.GetSchemaRequest{})
+		require.NoError(tw.t, err)
+		parsed[i], err = schemajson.Parse([]byte(response.Schema))
+		require.NoError(tw.t, err)
+	}
+	require.True(tw.t, parsed[1].Functions[0].SchemaCheck)
+	parsed[1].Functions[0].SchemaCheck = false
+	require.Equal(tw.t, string(parsed[0].AppendJSON(nil)), string(parsed[1].AppendJSON(nil)))
+	return parsed[0].Resources[0], parsed[0].Functions[0]
+}
+
+// inputs returns inputs that fit, with secrets in them at times, or with something that does not.
+func (tw *twins) inputs(seed uint64, o *schema.Object) property.Map {
+	random := rand.New(rand.NewPCG(seed, 1))
+	g := &fakevalue.Generator{Random: random, Optional: func() bool { return random.IntN(2) == 0 }}
+	m := g.Object(o)
+	for _, key := range m.Keys() {
+		switch random.IntN(20) {
+		case 0:
+			m = m.With(key, property.Secret(m.Get(key)))
+		case 1:
+			m = m.With(key, property.Array(property.Secret(m.Get(key))))
+		case 2:
+			m = m.With("x"+key, m.Get(key))
+		case 3:
+			m = m.With(key, property.Unknown)
+		}
+	}
+	if a, ok := m.Get("address").AsObject(); ok && random.IntN(3) == 0 {
+		m = m.With("address", property.Object(a.With("city", property.Secret(a.Get("city")))))
+	}
+	return m
+}
+
+// live takes a contact through its life.
+func (tw *twins) live(seed uint64, r *schema.Resource) {
+	u := urn.New("dev", "test", "", r.Token, "it")
+	checked, ok := ask(tw, abi.CheckRequest{URN: u, Name: "it", Type: r.Token, News: tw.inputs(seed, &r.Inputs), RandomSeed: make([]byte, 32)}, abi.Provider.Check)
+	if !ok || len(checked.Failures) > 0 {
+		return
+	}
+	created, ok := ask(tw, abi.CreateRequest{URN: u, Name: "it", Type: r.Token, Inputs: checked.Inputs}, abi.Provider.Create)
+	if !ok {
+		return
+	}
+	news, ok := ask(tw, abi.CheckRequest{URN: u, Type: r.Token, Olds: &checked.Inputs, News: tw.inputs(seed+asked, &r.Inputs), RandomSeed: make([]byte, 32)}, abi.Provider.Check)
+	state := created.State
+	if ok && len(news.Failures) == 0 {
+		ask(tw, abi.DiffRequest{URN: u, Type: r.Token, ID: created.ID, Olds: state, OldInputs: checked.Inputs, News: news.Inputs}, abi.Provider.Diff)
+		updated, ok := ask(tw, abi.UpdateRequest{URN: u, Type: r.Token, ID: created.ID, Olds: state, OldInputs: checked.Inputs, News: news.Inputs}, abi.Provider.Update)
+		if ok {
+			state, checked.Inputs = updated.State, news.Inputs
+		}
+	}
+	ask(tw, abi.ReadRequest{URN: u, Type: r.Token, ID: created.ID, State: &state, Inputs: &checked.Inputs}, abi.Provider.Read)
+	ask(tw, abi.ReadRequest{URN: u, Type: r.Token, ID: created.ID}, abi.Provider.Read)
+	if seed%3 == 0 {
+		return
+	}
+	for range 2 {
+		ask(tw, abi.DeleteRequest{URN: u, Type: r.Token, ID: created.ID, State: state}, func(p abi.Provider, ctx context.Context, q abi.DeleteRequest) (struct{}, error) {
+			return struct{}{}, p.Delete(ctx, q)
+		})
+	}
+	ask(tw, abi.ReadRequest{URN: u, Type: r.Token, ID: created.ID}, abi.Provider.Read)
+}

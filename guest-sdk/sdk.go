@@ -1,0 +1,19 @@
+// Package guestsdk has the source of the SDKs for providers in other languages than Go.
+package guestsdk
+
+import (
+	"embed"
+	"io/fs"
+)
+
+//go:embed c/husk.c c/husk.h
+var sources embed.FS
+
+// In returns the files of the SDK for a language, which is named as its directory: c.
+func In(language string) fs.FS {
+	files, err := fs.Sub(sources, language)
+	if err != nil {
+		panic(err) // a name that is no path
+	}
+	return files
+}

@@ -1,0 +1,94 @@
+// Package langbuild builds modules from source in other languages than Go, with the tools of the machine.
+package langbuild
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/husk-dev/husk/internal/base/processgroup"
+)
+
+// Language is one that providers are written in.
+type Language struct {
+	// Name is that of the directory of its SDK.
+	Name string
+	// is reports whether a directory, which has no Go source, is one of the language.
+	is    func(dir string) bool
+	build func(ctx context.Context, dir string, sdk fs.FS) ([]byte, error)
+	// release returns that of the tool, empty for none.
+	release func(ctx context.Context) string
+}
+
+// languages are all of them. The first that a directory is of counts.
+var languages = []Language{
+	{"c", hasC, buildC, releaseC},
+}
+
+// Of returns the language of the source in a directory, nil for Go, or for none.
+func Of(dir string) *Language {
+	if has(dir, "*.go") {
+		return nil
+	}
+	for i := range languages {
+		if languages[i].is(dir) {
+			return &languages[i]
+		}
+	}
+	return nil
+}
+
+// Build builds the module. sdk has the files of the SDK for directories without.
+func (l *Language) Build(ctx context.Context, dir string, sdk fs.FS) ([]byte, error) {
+	return l.build(ctx, dir, sdk)
+}
+
+// Release returns the release of the tool that builds the language, empty if there is none.
+func (l *Language) Release(ctx context.Context) string { return l.release(ctx) }
+
+// MissingError reports that the machine lacks what builds a language.
+type MissingError struct{ Dir, Language, Tool, Install string }
+
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("the provider in %s is %s source, and there is no %s to build it with: %s, or name a .wasm file that "+
+		"\"husk provider build\" made elsewhere", e.Dir, e.Language, e.Tool, e.Install)
+}
+
+func has(dir, pattern string) bool {
+	found, err := filepath.Glob(filepath.Join(dir, pattern))
+	return err == nil && len(found) > 0
+}
+
+// run runs a tool in a directory, and returns what it prints. The error has what it says is wrong.
+func run(ctx context.Context, dir string, command ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Dir = dir
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	err := processgroup.Run(ctx, cmd)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.Exited() {
+		return nil, fmt.Errorf("cannot build the provider in %s:\n%s", dir, strings.TrimRight(said.String(), "\n"))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("running %s: %w", command[0], err)
+	}
+	return out.Bytes(), nil
+}
+
+// made returns what a tool has written.
+func made(path string) ([]byte, error) {
+	wasm, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the built module: %w", err)
+	}
+	return wasm, nil
+}
