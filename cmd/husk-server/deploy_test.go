@@ -195,3 +195,33 @@ func TestKustomize(t *testing.T) {
 		require.NoError(t, err, "%s", said)
 	}
 }
+
+// Who operates a server takes all of it to another place, where users log in as before.
+func TestExportAndImport(t *testing.T) {
+	s := newSite(t)
+	token := s.token("acme", "ann", "admin")
+	file, other := filepath.Join(s.dir, "husk.export"), filepath.Join(s.dir, "other")
+	require.Contains(t, s.done("", append([]string{"server", "export", file}, s.place...)...), "but for its key")
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode())
+	out, err := s.husk("", append([]string{"server", "export", file}, s.place...)...)
+	require.Error(t, err, "what is there is not replaced")
+	require.Contains(t, out, "file exists")
+
+	move := []string{"server", "import", file, "--dir", other}
+	out, err = s.husk("", move...)
+	require.Error(t, err)
+	require.Contains(t, out, "is encrypted with the key of another server: start this one with the same server.key")
+	key, err := os.ReadFile(filepath.Join(s.dir, "server", "server.key"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(other, "server.key"), key, 0o600))
+	s.done("", move...)
+	out, err = s.husk("", move...)
+	require.Error(t, err)
+	require.Contains(t, out, "the database is not empty")
+	s.place = []string{"--dir", other}
+	s.serve("127.0.0.1:0")
+	s.done("ann", "login", strings.Replace(s.url, "://", "://:"+token+"@", 1))
+	require.Contains(t, s.done("ann", "remote", "token", "ls"), "ann")
+}

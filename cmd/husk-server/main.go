@@ -37,6 +37,8 @@ const usage = `Keep stacks, and run operations on them with workers.
 Usage:
   husk server [flags]                      serve
   husk server token TEAM NAME ROLE [flags] issue a token, also while it serves
+  husk server export FILE [flags]          write all that a server keeps, but for its key
+  husk server import FILE [flags]          read it into another database, which is empty
   husk server status                       show what the server that you are logged in to does
 
 Roles: read, preview, request (runs that change something), approve (the runs of
@@ -122,6 +124,10 @@ func run(args []string, out, errs io.Writer) error {
 		return serve(ctx, f, errs)
 	case rest[0] == "token" && len(rest) == 4:
 		return f.token(ctx, rest[1:], out)
+	case rest[0] == "export" && len(rest) == 2:
+		return f.export(ctx, rest[1], out)
+	case rest[0] == "import" && len(rest) == 2:
+		return f.importFrom(ctx, rest[1], out)
 	default:
 		return fmt.Errorf("unexpected argument %q: see \"husk server --help\"", rest[0])
 	}
@@ -184,6 +190,46 @@ func (f flags) token(ctx context.Context, args []string, out io.Writer) error {
 		_, err = fmt.Fprintln(out, issued.Secret)
 	}
 	return errors.Join(err, s.Close())
+}
+
+// export writes a file with all that the server keeps.
+func (f flags) export(ctx context.Context, name string, out io.Writer) (err error) {
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(name)
+		}
+	}()
+	s, err := f.open(ctx, nil, nil, nil)
+	if err == nil {
+		err = errors.Join(s.Export(ctx, file), s.Close())
+	}
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "All that the server keeps is in %s, but for its key: keep server.key, or %s, as well.\n", name, server.KeyVariable)
+	return err
+}
+
+// importFrom reads such a file.
+func (f flags) importFrom(ctx context.Context, name string, out io.Writer) error {
+	file, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	s, err := f.open(ctx, nil, nil, nil)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(s.Import(ctx, file), s.Close()); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, "All of it is there. Start the server, at the address of the one before: workers go on with their runs.")
+	return err
 }
 
 // welcome says who can use a server that has issued no token yet. One that only this machine can reach issues those of its

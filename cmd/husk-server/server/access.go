@@ -456,18 +456,26 @@ func (s *Server) tenant(ctx context.Context, name string) (*tenant, error) {
 // checkKey returns an error if the key of the server is not the one that encrypts those of the tenants.
 func (s *Server) checkKey(ctx context.Context) error {
 	return s.db.step(ctx, func(t *tx) error {
-		return t.rows(func(scan func(...any) error) error {
-			var name string
-			var sealed []byte
-			if err := scan(&name, &sealed); err != nil {
-				return err
-			}
-			if _, err := s.key.Open(nil, nil, sealed, []byte(name)); err != nil {
-				return fmt.Errorf("the key of the tenant %s is encrypted with the key of another server: start this one with the same server.key, or %s", name, KeyVariable)
-			}
-			return nil
-		}, "SELECT name, key FROM husk_tenants")
+		_, err := s.checkKeys(t)
+		return err
 	})
+}
+
+// checkKeys is checkKey in a transaction. It returns the tenants.
+func (s *Server) checkKeys(t *tx) (names []string, err error) {
+	err = t.rows(func(scan func(...any) error) error {
+		var name string
+		var sealed []byte
+		if err := scan(&name, &sealed); err != nil {
+			return err
+		}
+		if _, err := s.key.Open(nil, nil, sealed, []byte(name)); err != nil {
+			return fmt.Errorf("the key of the tenant %s is encrypted with the key of another server: start this one with the same server.key, or %s", name, KeyVariable)
+		}
+		names = append(names, name)
+		return nil
+	}, "SELECT name, key FROM husk_tenants")
+	return names, err
 }
 
 // addTenant makes a tenant with a new key, unless it exists.

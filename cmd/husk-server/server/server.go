@@ -10,8 +10,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -21,6 +23,7 @@ import (
 
 	"github.com/riverqueue/river"
 
+	"github.com/husk-dev/husk/cmd/husk-server/dump"
 	"github.com/husk-dev/husk/cmd/husk-server/telemetry"
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/postgres"
@@ -282,6 +285,160 @@ func (s *Server) openState(ctx context.Context, tenant string) (*backend.Backend
 		return sqlite.Open(ctx, sqlite.Scheme+"://"+filepath.ToSlash(s.stateFile(tenant)), "")
 	}
 	return postgres.OpenSchema(ctx, named.ByOperator(s.options.Database, "--database"), stateSchema(tenant), "")
+}
+
+// openRaw begins a transaction of a tenant's stacks: that of the server's database with PostgreSQL, and one of their file with SQLite.
+// The function end ends it, and the file.
+func (s *Server) openRaw(ctx context.Context, own *sql.Tx, tenant string) (d dump.Database, schema string, end func(commit bool) error, err error) {
+	b, err := s.openState(ctx, tenant)
+	if err != nil {
+		return d, "", nil, err
+	}
+	err = b.Check(ctx) // which makes the tables
+	if b.Close(); err != nil {
+		return d, "", nil, err
+	}
+	if s.db.postgres {
+		return dump.Database{Tx: own, Postgres: true}, stateSchema(tenant), func(bool) error { return nil }, nil
+	}
+	file, err := sql.Open("sqlite3", (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(s.stateFile(tenant)), RawQuery: "_pragma=foreign_keys(1)&_pragma=busy_timeout(15000)"}).String())
+	if err != nil {
+		return d, "", nil, err
+	}
+	begun, err := file.BeginTx(ctx, nil)
+	if err != nil {
+		return d, "", nil, errors.Join(err, file.Close())
+	}
+	return dump.Database{Tx: begun}, "", func(commit bool) error {
+		if commit {
+			return errors.Join(begun.Commit(), file.Close())
+		}
+		_ = begun.Rollback()
+		return file.Close()
+	}, nil
+}
+
+// Export writes all that the server keeps, but for its key. With PostgreSQL it is that of one moment, also if other servers serve.
+func (s *Server) Export(ctx context.Context, w io.Writer) error {
+	options := &sql.TxOptions{}
+	if s.db.postgres {
+		options.Isolation, options.ReadOnly = sql.LevelRepeatableRead, true
+	}
+	own, err := s.db.BeginTx(ctx, options)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = own.Rollback() }() // it has changed nothing
+	t := &tx{ctx: ctx, querier: own, begun: own, postgres: s.db.postgres}
+	var names []string
+	if err := t.rows(func(scan func(...any) error) error {
+		names = append(names, "")
+		return scan(&names[len(names)-1])
+	}, "SELECT name FROM husk_tenants ORDER BY name"); err != nil {
+		return err
+	}
+	out, err := dump.NewWriter(w, schemaVersion)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		from, schema, end, err := s.openRaw(ctx, own, name)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(out.WriteStacks(ctx, from, schema, name), end(false)); err != nil {
+			return err
+		}
+	}
+	return errors.Join(out.WriteServer(ctx, dump.Database{Tx: own, Postgres: s.db.postgres}), out.Close())
+}
+
+// Import reads what [Server.Export] wrote, into a database that is empty: all of it, or nothing.
+func (s *Server) Import(ctx context.Context, r io.Reader) (err error) {
+	var ends []func(bool) error
+	var files []string
+	err = s.db.step(ctx, func(t *tx) error {
+		own := dump.Database{Tx: t.begun, Postgres: t.postgres}
+		if err := own.Clear(ctx); err != nil {
+			return err
+		}
+		var last, schema string
+		var stacks dump.Database
+		if err := dump.Read(r, schemaVersion, func(team, table string, columns []string) (func([]any) error, error) {
+			if team == "" {
+				return own.InsertServer(ctx, table, columns)
+			}
+			if !runapi.IsTeam(team) {
+				return nil, fmt.Errorf("the file has stacks of %.60q, which is no team", team)
+			}
+			if team != last {
+				if _, err := os.Stat(s.stateFile(team)); errors.Is(err, fs.ErrNotExist) && !t.postgres {
+					files = append(files, s.stateFile(team))
+				}
+				var end func(bool) error
+				var err error
+				if stacks, schema, end, err = s.openRaw(ctx, t.begun, team); err != nil {
+					return nil, err
+				}
+				ends = append(ends, end)
+				if err := stacks.RequireNoStacks(ctx, schema); err != nil {
+					return nil, err
+				}
+				last = team
+			}
+			return stacks.InsertStacks(ctx, schema, table, columns)
+		}); err != nil {
+			return err
+		}
+		return s.settleImport(t, own)
+	})
+	for _, end := range ends {
+		err = errors.Join(err, end(err == nil))
+	}
+	if err != nil {
+		for _, file := range files {
+			for _, suffix := range []string{"", "-wal", "-shm"} {
+				_ = os.Remove(file + suffix)
+			}
+		}
+	}
+	return err
+}
+
+// settleImport makes what the databases have beside the tables that were imported, once it is sure that this server can read them.
+func (s *Server) settleImport(t *tx, own dump.Database) error {
+	teams, err := s.checkKeys(t)
+	if err != nil {
+		return err
+	}
+	schemas := []string{""}
+	for _, team := range teams {
+		schemas = append(schemas, stateSchema(team))
+	}
+	for _, schema := range schemas {
+		if err := own.Count(t.ctx, schema); err != nil {
+			return err
+		}
+	}
+	type timer struct {
+		args scheduleArgs
+		next int64
+	}
+	var timers []timer
+	if err := t.rows(func(scan func(...any) error) error {
+		var one timer
+		err := scan(&one.args.Tenant, &one.args.Name, &one.args.Version, &one.next)
+		timers = append(timers, one)
+		return err
+	}, "SELECT tenant, name, version, next FROM husk_schedules WHERE next > 0"); err != nil {
+		return err
+	}
+	for _, one := range timers {
+		if _, err := s.timers.InsertTx(t.ctx, t.begun, one.args, &river.InsertOpts{ScheduledAt: timeOf(one.next)}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // MemoryInUse returns how many bytes of memory requests and answers take now: see [Options.Memory].

@@ -804,7 +804,7 @@ func TestWrongKeysAndPlaces(t *testing.T) {
 	require.ErrorContains(t, err, "the key of the server, in HUSK_SERVER_KEY, must have 64 hexadecimal digits")
 	t.Setenv(server.KeyVariable, strings.Repeat("ab", 32))
 	_, err = server.Open(t.Context(), server.Options{Dir: dir})
-	require.ErrorContains(t, err, "the key of the tenant acme is encrypted with another key than that of this server")
+	require.ErrorContains(t, err, "the key of the tenant acme is encrypted with the key of another server")
 	t.Setenv(server.KeyVariable, "")
 	for want, database := range map[string]string{
 		"--database must be a URL such as postgres": "mysql://x",

@@ -136,6 +136,7 @@ import (
 		leave("secrets of a cluster, which TestKustomize of husk-server has the base name"),
 		leave("an overlay of the base that TestKustomize of husk-server checks"),
 		leave("a server of the reader with a database, as TestRuns of husk-server has one"),
+		leave("a server of the reader with a database, as TestMove of package dump has one"),
 	},
 	"docs/scale.md": {leave("a measurement")},
 	"docs/install.md": {
