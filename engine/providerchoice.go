@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -164,9 +165,9 @@ func (m *monitor) registerDefault(ctx context.Context, spec PackageSpec) (string
 }
 
 // aboutConfig returns the errors of a default provider with the places of the configuration that they are about: no resource
-// of the program is to blame for it.
+// of the program is to blame for it. One that has a place stays whole.
 func (d *deployment) aboutConfig(ctx context.Context, u urn.URN, pkg string, err error) error {
-	if d.AtConfig == nil {
+	if _, placed := err.(interface{ Render(io.Writer) error }); placed || d.AtConfig == nil {
 		return err
 	}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {

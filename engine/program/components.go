@@ -110,8 +110,11 @@ func isLocalSource(name string) bool {
 	return name == "." || name == ".." || strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") || filepath.IsAbs(name)
 }
 
+// runtimesOfPlugins are the runtimes whose plugins are programs that the SDK of the runtime runs.
+var runtimesOfPlugins = []string{"nodejs", "python"}
+
 // localPackage reads a package whose source is a path: of components in YAML, or of a provider, which is then listed as
-// if it were among plugins.providers, without grants.
+// if it were among plugins.providers, without grants. One in Node.js or Python runs as a native plugin does.
 func (d *decoder) localPackage(at *yaml.Node, p *Package) bool {
 	if !d.mayName(at, p.Source, "the package's source") {
 		return false
@@ -122,17 +125,20 @@ func (d *decoder) localPackage(at *yaml.Node, p *Package) bool {
 		d.Errorf(at, "the package %q cannot be read: %v", p.Name, err)
 		return false
 	}
+	declared := ProviderPlugin{Name: p.Name, Path: p.Source, Position: source.Of(at)}
 	if err == nil {
-		runtime, ok := d.yamlPackage(at, p, dir, text)
+		plugin, ok := d.pluginProject(at, p, dir, text)
 		switch {
 		case !ok:
 			return false
-		case runtime == RuntimeYAML:
+		case plugin.Runtime == RuntimeYAML:
 			p.Source = p.Name
 			return true
-		case runtime != "go":
-			d.Add(d.File.Errorf(source.Of(at), "the package %q is written for the runtime %s, and only those in YAML and Go can be used as they are", p.Name, runtime).
-				With("write its components in YAML or Go (docs/tutorial-provider.md), or list a module of it in plugins.providers"))
+		case slices.Contains(runtimesOfPlugins, plugin.Runtime):
+			declared.Native, declared.Program = true, plugin
+		case plugin.Runtime != "go":
+			d.Add(d.File.Errorf(source.Of(at), "the package %q is written for the runtime %s, and only those in YAML, Go, Node.js, and Python can be used as they are", p.Name, plugin.Runtime).
+				With("write its components in one of these, or list a module of it in plugins.providers"))
 			return false
 		}
 	}
@@ -142,14 +148,14 @@ func (d *decoder) localPackage(at *yaml.Node, p *Package) bool {
 		return false
 	}
 	d.list(p.Name)
-	d.project.addProvider(ProviderPlugin{Name: p.Name, Path: p.Source, Position: source.Of(at)})
+	d.project.addProvider(declared)
 	p.Source = p.Name
 	return true
 }
 
-// yamlPackage reads a package from the files in its directory, if its runtime is yaml. text is its PulumiPlugin.yaml. ok is false
-// if it has mistakes.
-func (d *decoder) yamlPackage(at *yaml.Node, p *Package, dir string, text []byte) (runtime string, ok bool) {
+// pluginProject reads a package from the files in its directory, with its components if its runtime is yaml. text is its
+// PulumiPlugin.yaml. ok is false if it has mistakes.
+func (d *decoder) pluginProject(at *yaml.Node, p *Package, dir string, text []byte) (plugin *Project, ok bool) {
 	file := d.project.newFile(filepath.Join(dir, pluginFile), text)
 	root, err := source.Parse(file, text)
 	if err != nil {
@@ -158,11 +164,11 @@ func (d *decoder) yamlPackage(at *yaml.Node, p *Package, dir string, text []byte
 		} else {
 			d.Errorf(at, "the package %q cannot be read: %s: %v", p.Name, file.Name, err)
 		}
-		return "", false
+		return nil, false
 	}
 	m := decoder{Report: &source.Report{File: file}, project: d.project}
-	plugin := Project{Root: d.project.Root, Dir: dir, File: file}
-	named := decoder{Report: m.Report, project: &plugin}
+	plugin = &Project{Root: d.project.Root, Dir: dir, ProgramDir: dir, File: file}
+	named := decoder{Report: m.Report, project: plugin}
 	version := ""
 	fields := m.Fields(root, "a package")
 	var components *yaml.Node
@@ -180,12 +186,15 @@ func (d *decoder) yamlPackage(at *yaml.Node, p *Package, dir string, text []byte
 			components = f.Value
 		}
 	}
+	if plugin.Runtime != RuntimeYAML {
+		named.readRuntimeOptions()
+	}
 	if m.Diagnostics().HasErrors() {
 		d.Add(m.Diagnostics()...)
-		return "", false
+		return nil, false
 	}
 	if plugin.Runtime != RuntimeYAML {
-		return plugin.Runtime, true
+		return plugin, true
 	}
 	for _, f := range fields {
 		if slices.Contains([]string{"config", "configuration", "variables", "resources", "outputs"}, f.Name) {
@@ -209,7 +218,7 @@ func (d *decoder) yamlPackage(at *yaml.Node, p *Package, dir string, text []byte
 	if !d.project.HasComponents(p.Name) {
 		d.Errorf(at, "the package %q has no components", p.Name)
 	}
-	return RuntimeYAML, true
+	return plugin, true
 }
 
 // furtherComponents reads the components in the other files of a package's directory.

@@ -97,19 +97,25 @@ func TestLocalPackages(t *testing.T) {
 	write("web/values.yaml", "a: b\n")
 	write("web/broken.yaml", "a: [\n")
 	write("go/PulumiPlugin.yaml", "name: inGo\nruntime: go\n")
-	write("node/PulumiPlugin.yaml", "name: node\nruntime: nodejs\n")
+	write("node/PulumiPlugin.yaml", "runtime: {name: nodejs, options: {nodeargs: --no-warnings}}\n")
+	write("java/PulumiPlugin.yaml", "runtime: java\n")
 	write("bad/PulumiPlugin.yaml", "name: worse\nruntime: yaml\nresources: {}\nversion: one\ncomponents:\n  a:b: {}\n  Page: {input: {}, inputs: {a: {typ: string}}}\n")
 	const head = "name: shop\nplugins: {providers: [{name: listed, path: listed.wasm}]}\ncomponents: {Own: {}}\npackages:\n"
-	write("Husk.yaml", head+"  web: ./web@1.0.0\n  cloud: ./cloud.wasm\n  inGo: {source: ./go}\n")
+	write("Husk.yaml", head+"  web: ./web@1.0.0\n  cloud: ./cloud.wasm\n  inGo: {source: ./go}\n  node: ./node\n")
 	_, err := LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
 	require.ErrorContains(t, err, "web/broken.yaml:1:4:")
 	require.NoError(t, os.Remove(filepath.Join(dir, "web/broken.yaml")))
 	p, err := LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
 	require.NoError(t, err)
+	node := p.Provider("node")
+	require.True(t, node.Native)
+	require.Equal(t, filepath.Join(dir, "node"), node.Program.ProgramDir)
+	require.Equal(t, []RuntimeOption{{"nodeargs", "--no-warnings", source.Position{Line: 1, Column: 35}}}, node.Program.RuntimeOptions)
 	require.Equal(t, []ProviderPlugin{
 		{Name: "listed", Path: "listed.wasm", Position: source.Position{Line: 2, Column: 23}},
 		{Name: "cloud", Path: "./cloud.wasm", Position: source.Position{Line: 6, Column: 10}},
 		{Name: "inGo", Path: "./go", Position: source.Position{Line: 7, Column: 18}},
+		{Name: "node", Path: "./node", Position: source.Position{Line: 8, Column: 9}, Native: true, Program: node.Program},
 	}, p.Providers)
 	require.Equal(t, "cloud", p.Package("cloud").Source)
 	require.Equal(t, []string{"shop:Own"}, p.ComponentsOf("shop"))
@@ -123,7 +129,7 @@ func TestLocalPackages(t *testing.T) {
 	require.Equal(t, []string{"title", "size"}, []string{page.Inputs[0].Name, page.Inputs[1].Name})
 	require.Contains(t, p.OwnFiles(), filepath.Join(dir, "web", "*.yaml"))
 
-	write("Husk.yaml", head+"  web: ./web@2.0.0\n  other: ./web\n  node: ./node\n  bad: ./bad\n  listed: ./x\n")
+	write("Husk.yaml", head+"  web: ./web@2.0.0\n  other: ./web\n  java: ./java\n  bad: ./bad\n  listed: ./x\n")
 	_, err = LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
 	require.EqualError(t, err, strings.TrimPrefix(`
 Husk.yaml:5:8: version 2.0.0 is wanted, and ./web holds version 1.2.0, which is not compatible with it
@@ -132,10 +138,10 @@ Husk.yaml:5:8: version 2.0.0 is wanted, and ./web holds version 1.2.0, which is 
 Husk.yaml:6:10: the package in ./web is "web", not "other": declare it by that name
     6 |   other: ./web
       |          ^
-Husk.yaml:7:9: the package "node" is written for the runtime nodejs, and only those in YAML and Go can be used as they are
-    7 |   node: ./node
+Husk.yaml:7:9: the package "java" is written for the runtime java, and only those in YAML, Go, Node.js, and Python can be used as they are
+    7 |   java: ./java
       |         ^
-  write its components in YAML or Go (docs/tutorial-provider.md), or list a module of it in plugins.providers
+  write its components in one of these, or list a module of it in plugins.providers
 Husk.yaml:9:11: the package "listed" is listed in plugins.providers, too
     9 |   listed: ./x
       |           ^

@@ -23,7 +23,9 @@ type ProviderPlugin struct {
 	Version string
 	// Native says that the path is a plugin of Pulumi, which runs as a process without a sandbox, instead of a module.
 	Native bool
-	Grants []Grant
+	// Program is the program in Node.js or Python that a native plugin is, nil for an executable.
+	Program *Project
+	Grants  []Grant
 	// Limits are the provider's own limits.
 	Limits []Limit
 	// Position is where the provider is declared.

@@ -253,6 +253,10 @@ func (d *decoder) root(root *yaml.Node) {
 	} else {
 		d.foreignProgram()
 	}
+	d.readRuntimeOptions()
+}
+
+func (d *decoder) readRuntimeOptions() {
 	if d.runtimeOptions != nil {
 		for _, f := range d.Fields(d.runtimeOptions, "the runtime's options") {
 			d.runtimeOption(f)

@@ -108,6 +108,8 @@ type NativeOptions struct {
 	Name, Program string
 	// Dir is where it runs.
 	Dir string
+	// Source is a program in Node.js or Python that runs in place of the executable, nil for none.
+	Source *program.Project
 	// EnvVarMappings have it see the variables of its keys under the names that are their values, beside all others.
 	EnvVarMappings map[string]string
 	// Log gets its messages, and what it prints with the severity debug. It may be called concurrently.
@@ -121,17 +123,23 @@ type NativeOptions struct {
 var errNoNatives = errors.New("it is a native plugin, which this process cannot run: it was started for a project without one; start it anew")
 
 // errNativeListed is the error of commands that need a module.
-var errNativeListed = errors.New("it is a native plugin (native: true), and this needs a module: a native plugin only runs in preview, up, refresh, and destroy")
+func errNativeListed(declared *program.ProviderPlugin) error {
+	what := whatRuns(declared.Program)
+	if declared.Program == nil {
+		what += " (native: true)"
+	}
+	return errors.New(what + ", and this needs a module: a native plugin only runs in preview, up, refresh, and destroy")
+}
 
-// refuseNative returns the error for a native plugin that a trust policy does not allow.
-func (a *admission) refuseNative() error {
+// refuseNative returns the error for what runs as a native plugin does, if a trust policy does not allow that.
+func (a *admission) refuseNative(what string) error {
 	if a == nil {
 		return nil
 	}
 	for _, policy := range a.policies {
 		if !policy.native {
-			return fmt.Errorf("it is a native plugin, which runs without a sandbox, and the trust policy of %s does not allow that: "+
-				"use a module, or add native: true to the policy", policy.name)
+			return fmt.Errorf("%s, which runs without a sandbox, and the trust policy of %s does not allow that: "+
+				"use a module, or add native: true to the policy", what, policy.name)
 		}
 	}
 	return nil
@@ -144,7 +152,7 @@ func (p *Plugins) nativePlugin(ctx context.Context, name, version string, mappin
 		return nil, nil // the module of the provider has the error
 	}
 	if !p.options.RunNative {
-		return nil, p.problem(providerEntry(declared), errNativeListed)
+		return nil, p.problem(providerEntry(declared), errNativeListed(declared))
 	}
 	provider, err := p.startNative(ctx, declared, version, mappings)
 	if err != nil {
@@ -164,7 +172,8 @@ func (p *Plugins) nativePluginSchema(ctx context.Context, pkg program.Package) (
 }
 
 func (p *Plugins) startNative(ctx context.Context, declared *program.ProviderPlugin, version string, mappings engine.EnvVarMappings) (NativePlugin, error) {
-	if err := errors.Join(p.admission.refuseNative(), p.refuseUnsandboxed("it is a native plugin")); err != nil {
+	what := whatRuns(declared.Program)
+	if err := errors.Join(p.admission.refuseNative(what), p.refuseUnsandboxed(what)); err != nil {
 		return nil, err
 	}
 	if p.options.StartNative == nil {
@@ -172,7 +181,7 @@ func (p *Plugins) startNative(ctx context.Context, declared *program.ProviderPlu
 	}
 	log := &nativeLog{declared.Name, p.options.Events}
 	started, err := p.options.StartNative(ctx, NativeOptions{
-		Name: declared.Name, Program: p.project.Path(declared.Path), Dir: p.project.Dir,
+		Name: declared.Name, Program: p.project.Path(declared.Path), Dir: p.project.Dir, Source: declared.Program,
 		Log: func(e abi.LogEntry) { log.Write(ctx, e) }, WantedVersion: p.wantedVersion,
 		EnvVarMappings: mappings.Map(),
 	})
@@ -180,6 +189,9 @@ func (p *Plugins) startNative(ctx context.Context, declared *program.ProviderPlu
 		return nil, err
 	}
 	is, err := started.Handshake(ctx, abi.HandshakeRequest{Engine: "husk", Features: abi.AllFeatures})
+	if err == nil && declared.Program != nil { // which may call itself otherwise than the project does
+		is.Name, err = nameInSchema(ctx, started)
+	}
 	if err == nil {
 		err = isDeclared(declared, version, is.Name, is.Version)
 	}
@@ -189,14 +201,40 @@ func (p *Plugins) startNative(ctx context.Context, declared *program.ProviderPlu
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.natives = append(p.natives, started)
-	if !p.warned[declared.Name] {
-		p.warned[declared.Name] = true
+	p.tellUnconfined(declared.Name, what)
+	return started, nil
+}
+
+// nameInSchema returns the package that the schema of a provider is of.
+func nameInSchema(ctx context.Context, provider abi.Provider) (string, error) {
+	response, err := provider.GetSchema(ctx, abi.GetSchemaRequest{})
+	if err != nil {
+		return "", err
+	}
+	pkg, err := parseSchema([]byte(response.Schema), nil)
+	if err != nil {
+		return "", err
+	}
+	return pkg.Name, nil
+}
+
+// tellUnconfined says once of a provider or policy pack that nothing confines it. p.mu is held.
+func (p *Plugins) tellUnconfined(name, what string) {
+	if !p.warned[name] {
+		p.warned[name] = true
 		p.options.Events(engine.Diagnostic{
-			Severity: severity(slog.LevelWarn), Provider: declared.Name,
-			Message: "it is a native plugin, which runs without a sandbox and with your rights",
+			Severity: severity(slog.LevelWarn), Provider: name,
+			Message: what + ", which runs without a sandbox and with your rights",
 		})
 	}
-	return started, nil
+}
+
+// whatRuns says what a native plugin is: a program, or an executable if that is nil.
+func whatRuns(written *program.Project) string {
+	if written != nil {
+		return "it is a program for the runtime " + written.Runtime
+	}
+	return "it is a native plugin"
 }
 
 // endNative ends a native plugin before the others.
@@ -222,10 +260,14 @@ func (p *Plugins) endNatives() error {
 
 // auditNative returns what an audit says of a native plugin, which it does not start.
 func (p *Plugins) auditNative(declared *program.ProviderPlugin) (*Audited, error) {
-	if err := p.admission.refuseNative(); err != nil {
+	if err := p.admission.refuseNative(whatRuns(declared.Program)); err != nil {
 		return nil, p.problem(providerEntry(declared), err)
 	}
-	return &Audited{Name: declared.Name, Version: declared.Version, Path: declared.Path, Native: true, Requests: []Request{}, Grants: []Grant{}}, nil
+	a := &Audited{Name: declared.Name, Version: declared.Version, Path: declared.Path, Native: true, Requests: []Request{}, Grants: []Grant{}}
+	if declared.Program != nil {
+		a.Runtime = declared.Program.Runtime
+	}
+	return a, nil
 }
 
 // wantedVersion returns the version that counts of a package that a component of a native plugin asks for. Where it asks for

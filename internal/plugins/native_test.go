@@ -84,3 +84,24 @@ plugins:
 	_, err = p.Load(t.Context(), engine.PackageSpec{Name: "notes"})
 	require.ErrorIs(t, err, errNativeRecords)
 }
+
+// A package of components in Node.js or Python runs outside the sandbox: not for a project that is not trusted, nor for a process
+// that was started without what runs it.
+func TestComponentsThatAreProgramsAreConfinedByNothing(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "zoo"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "zoo", "PulumiPlugin.yaml"), []byte("runtime: python\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte("name: shop\npackages: {zoo: ./zoo}\n"), 0o600))
+	for trust, want := range map[projectroot.Trust]string{
+		projectroot.Untrusted: "it is a program for the runtime python, and a project that is not trusted may have only modules",
+		projectroot.Trusted:   errNoNatives.Error(),
+	} {
+		project, err := program.LoadProject(t.Context(), projectroot.New(dir, trust))
+		require.NoError(t, err)
+		p, err := Open(t.Context(), project, Options{Places: Places{Cache: t.TempDir()}, RunNative: true})
+		require.NoError(t, err)
+		_, err = p.Load(t.Context(), engine.PackageSpec{Name: "zoo"})
+		require.ErrorContains(t, err, want)
+		require.NoError(t, p.Close(context.Background()))
+	}
+}

@@ -18,8 +18,9 @@ type Audited struct {
 	Version string `json:"version"`
 	Path    string `json:"path"`
 	Digest  string `json:"digest"`
-	// Native is set for a plugin that runs without a sandbox, for which there are no grants.
+	// Native is set for a plugin that runs without a sandbox, for which there are no grants, and Runtime if it is a program.
 	Native   bool      `json:"native,omitempty"`
+	Runtime  string    `json:"runtime,omitempty"`
 	Requests []Request `json:"requests"`
 	// Grants are those of the project file.
 	Grants []Grant `json:"grants"`

@@ -149,7 +149,7 @@ func (p *Plugins) Locate(ctx context.Context, declared *program.ProviderPlugin) 
 // locate is Locate, with the locked module; nil for a path.
 func (p *Plugins) locate(ctx context.Context, declared *program.ProviderPlugin) (string, *lockfile.Provider, error) {
 	if declared.Native {
-		return "", nil, errNativeListed
+		return "", nil, errNativeListed(declared)
 	}
 	if declared.Source == "" {
 		return p.project.Path(declared.Path), nil, nil

@@ -31,7 +31,17 @@ func (Host) Program(p *program.Project, report func(engine.Diagnostic), stop fun
 
 // StartNative implements [stackrun.Pulumi].
 func (Host) StartNative(ctx context.Context, o plugins.NativeOptions) (plugins.NativePlugin, error) {
-	started, err := pulumiplugin.Start(ctx, pulumiplugin.Options(o))
+	run := pulumiplugin.Options{
+		Name: o.Name, Program: o.Program, Dir: o.Dir, EnvVarMappings: o.EnvVarMappings, Log: o.Log, WantedVersion: o.WantedVersion,
+	}
+	if o.Source != nil {
+		run.Dir = o.Source.ProgramDir
+		var err error
+		if run.Command, err = pulumiprogram.ComponentsCommand(ctx, o.Source); err != nil {
+			return nil, err
+		}
+	}
+	started, err := pulumiplugin.Start(ctx, run)
 	if err != nil {
 		return nil, err
 	}

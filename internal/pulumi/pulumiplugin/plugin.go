@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -23,6 +24,9 @@ type Options struct {
 	Name, Program string
 	// Dir is where it runs.
 	Dir string
+	// Command returns how to start what is a program of another kind, in Dir, for the address of the engine's services; nil for the
+	// executable.
+	Command func(engine string) *exec.Cmd
 	// EnvVarMappings have it see the variables of its keys under the names that are their values, beside all others.
 	EnvVarMappings map[string]string
 	// Log gets its messages, and what it prints with the severity debug. It may be called concurrently.
@@ -64,7 +68,7 @@ func Start(ctx context.Context, o Options) (*Plugin, error) {
 		return nil, err
 	}
 	var address string
-	p.process, address, err = startProcess(ctx, o.Program, p.engine.Address, o.Dir, o.EnvVarMappings, func(line string) {
+	p.process, address, err = startProcess(ctx, o, p.engine.Address, func(line string) {
 		o.Log(abi.LogEntry{Severity: abi.LogSeverityDebug, Message: line})
 	})
 	if err != nil {
@@ -104,7 +108,7 @@ func (p *Plugin) call(ctx context.Context, method string, write func(pulumiwire.
 	}
 	out, err := p.client.Call(ctx, pulumigrpc.ResourceProvider, method, in)
 	if err != nil && p.process.hasEnded() {
-		return out, abi.NewError(abi.ErrorKindCrashed, "the native plugin "+p.process.program+" has ended: "+err.Error()+p.process.printed())
+		return out, abi.NewError(abi.ErrorKindCrashed, "the "+p.process.program+" has ended: "+err.Error()+p.process.printed())
 	}
 	return out, err
 }

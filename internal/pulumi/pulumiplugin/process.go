@@ -30,7 +30,7 @@ const (
 
 // process is a running plugin.
 type process struct {
-	program string
+	program string // as errors name it
 	cmd     *exec.Cmd
 	ended   chan struct{}
 	output  []io.Closer
@@ -40,11 +40,15 @@ type process struct {
 }
 
 // startProcess starts a plugin, and returns the address at which it listens. Each line that it prints goes to output.
-func startProcess(ctx context.Context, program, engine, dir string, mappings map[string]string, output func(string)) (*process, string, error) {
-	p := &process{program: program, ended: make(chan struct{})}
-	p.cmd = exec.Command(program, engine)
-	p.cmd.Dir = dir
-	for source, target := range mappings {
+func startProcess(ctx context.Context, o Options, engine string, output func(string)) (*process, string, error) {
+	p := &process{ended: make(chan struct{})}
+	if o.Command != nil {
+		p.program, p.cmd = "program in "+o.Dir, o.Command(engine)
+	} else {
+		p.program, p.cmd = "native plugin "+o.Program, exec.Command(o.Program, engine)
+		p.cmd.Dir = o.Dir
+	}
+	for source, target := range o.EnvVarMappings {
 		if value, ok := os.LookupEnv(source); ok {
 			p.cmd.Env = append(p.cmd.Environ(), target+"="+value)
 		}
@@ -61,7 +65,7 @@ func startProcess(ctx context.Context, program, engine, dir string, mappings map
 	}
 	p.output = []io.Closer{stdout, stderr}
 	if err := p.cmd.Start(); err != nil {
-		return nil, "", fmt.Errorf("starting the native plugin %s: %w", program, err)
+		return nil, "", fmt.Errorf("starting the %s: %w", p.program, err)
 	}
 	first := make(chan string, 1)
 	var reading sync.WaitGroup
@@ -90,12 +94,12 @@ func startProcess(ctx context.Context, program, engine, dir string, mappings map
 		}
 		p.stop()
 		if !ok {
-			return nil, "", fmt.Errorf("the native plugin %s ended before it said at which port it listens%s", program, p.printed())
+			return nil, "", fmt.Errorf("the %s ended before it said at which port it listens%s", p.program, p.printed())
 		}
-		return nil, "", fmt.Errorf("the native plugin %s is not a plugin of Pulumi: its first line is %q, not the port that it listens on", program, line)
+		return nil, "", fmt.Errorf("the %s is not a plugin of Pulumi: its first line is %q, not the port that it listens on", p.program, line)
 	case <-timer.C:
 		p.stop()
-		return nil, "", fmt.Errorf("the native plugin %s did not say in %s at which port it listens%s", program, startTime, p.printed())
+		return nil, "", fmt.Errorf("the %s did not say in %s at which port it listens%s", p.program, startTime, p.printed())
 	case <-ctx.Done():
 		p.stop()
 		return nil, "", context.Cause(ctx)

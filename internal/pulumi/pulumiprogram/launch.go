@@ -99,30 +99,9 @@ var nodeRunner []byte
 // node returns the command for a program in JavaScript or TypeScript, which the SDK in its node_modules runs.
 func (p *Program) node(run abi.RunContext) (_ launch, cleanUp func(), err error) {
 	dir, file := p.dir()
-	typescript, nodeArgs, tsconfig := true, "", ""
-	for _, o := range p.project.RuntimeOptions {
-		switch o.Name {
-		case "typescript":
-			typescript = o.Value != "false"
-		case "nodeargs":
-			nodeArgs = o.Value
-		case "tsconfig":
-			tsconfig = absolute(dir, o.Value)
-			if _, err := os.Stat(tsconfig); err != nil {
-				return nil, nil, p.refuse(o, "the configuration of TypeScript cannot be read: %v", err)
-			}
-		case "packagemanager", "production": // packages are installed already
-		default:
-			return nil, nil, p.unsupported(o)
-		}
-	}
-	node, err := exec.LookPath("node")
+	r, err := p.nodeRuntime(dir)
 	if err != nil {
-		return nil, nil, fmt.Errorf("the runtime nodejs needs Node.js: install it, so that node is in PATH: %w", err)
-	}
-	runner := findAbove(dir, filepath.Join("node_modules", "@pulumi", "pulumi", "cmd", "run", "index.js"))
-	if runner == "" {
-		return nil, nil, fmt.Errorf("%s has no node_modules with @pulumi/pulumi: run npm install there", dir)
+		return nil, nil, err
 	}
 	temporary, err := os.MkdirTemp("", "husk-program-")
 	if err != nil {
@@ -134,12 +113,9 @@ func (p *Program) node(run abi.RunContext) (_ launch, cleanUp func(), err error)
 		cleanUp()
 		return nil, nil, err
 	}
-	args := append([]string{"--require=" + prepares}, strings.Fields(nodeArgs)...)
-	args = append(args, filepath.Dir(runner))
-	environment := append(p.environment(run), "PULUMI_NODEJS_TYPESCRIPT="+strconv.FormatBool(typescript))
-	if tsconfig != "" {
-		environment = append(environment, "PULUMI_NODEJS_TSCONFIG_PATH="+tsconfig)
-	}
+	args := append([]string{"--require=" + prepares}, r.args...)
+	args = append(args, r.runner("run"))
+	environment := append(p.environment(run), r.variables...)
 	return func(address string) command {
 		all := append(args[:len(args):len(args)],
 			"--monitor", address, "--engine", address, "--project", run.Project, "--stack", run.Stack,
@@ -147,10 +123,50 @@ func (p *Program) node(run abi.RunContext) (_ launch, cleanUp func(), err error)
 		if run.DryRun {
 			all = append(all, "--dry-run")
 		}
-		cmd := exec.Command(node, append(all, file)...)
+		cmd := exec.Command(r.node, append(all, file)...)
 		cmd.Dir, cmd.Env = dir, environment
 		return command{Cmd: cmd}
 	}, cleanUp, nil
+}
+
+// nodeRuntime is what runs programs in JavaScript or TypeScript: Node.js, and the SDK in the node_modules of the program.
+type nodeRuntime struct {
+	node, sdk       string
+	args, variables []string
+}
+
+// runner returns what the SDK runs programs of a kind with.
+func (r *nodeRuntime) runner(name string) string { return filepath.Join(r.sdk, "cmd", name) }
+
+// nodeRuntime returns the runtime of a program in a directory, with the options of the project.
+func (p *Program) nodeRuntime(dir string) (*nodeRuntime, error) {
+	typescript, r := true, &nodeRuntime{}
+	for _, o := range p.project.RuntimeOptions {
+		switch o.Name {
+		case "typescript":
+			typescript = o.Value != "false"
+		case "nodeargs":
+			r.args = strings.Fields(o.Value)
+		case "tsconfig":
+			tsconfig := absolute(dir, o.Value)
+			if _, err := os.Stat(tsconfig); err != nil {
+				return nil, p.refuse(o, "the configuration of TypeScript cannot be read: %v", err)
+			}
+			r.variables = append(r.variables, "PULUMI_NODEJS_TSCONFIG_PATH="+tsconfig)
+		case "packagemanager", "production": // packages are installed already
+		default:
+			return nil, p.unsupported(o)
+		}
+	}
+	r.variables = append(r.variables, "PULUMI_NODEJS_TYPESCRIPT="+strconv.FormatBool(typescript))
+	var err error
+	if r.node, err = exec.LookPath("node"); err != nil {
+		return nil, fmt.Errorf("the runtime nodejs needs Node.js: install it, so that node is in PATH: %w", err)
+	}
+	if r.sdk = findAbove(dir, filepath.Join("node_modules", "@pulumi", "pulumi")); r.sdk == "" {
+		return nil, fmt.Errorf("%s has no node_modules with @pulumi/pulumi: run npm install there", dir)
+	}
+	return r, nil
 }
 
 // golang returns the command for a program in Go, which it builds, unless the project names a binary.

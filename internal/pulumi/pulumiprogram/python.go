@@ -26,43 +26,9 @@ var pythonRunner string
 // python returns the command for a program in Python.
 func (p *Program) python(ctx context.Context, run abi.RunContext) (launch, error) {
 	dir, file := p.dir()
-	var virtualenv, toolchain, typechecker program.RuntimeOption
-	for _, o := range p.project.RuntimeOptions {
-		switch {
-		case o.Name == "virtualenv":
-			virtualenv = o
-		case o.Name == "toolchain" && (o.Value == "pip" || o.Value == "uv" || o.Value == "poetry"):
-			toolchain = o
-		case o.Name == "toolchain":
-			return nil, p.refuse(o, "husk does not support the toolchain %q: name the directory of its virtual environment as the option virtualenv", o.Value)
-		case o.Name == "typechecker" && (o.Value == "mypy" || o.Value == "pyright"):
-			typechecker = o
-		case o.Name == "typechecker":
-			return nil, p.refuse(o, "husk does not support the type checker %q, but mypy and pyright", o.Value)
-		default:
-			return nil, p.unsupported(o)
-		}
-	}
-	environment := ""
-	switch {
-	case virtualenv.Value != "":
-		environment = p.project.Path(virtualenv.Value)
-	case toolchain.Value == "uv":
-		environment = uvEnvironment(p.project.Dir, dir)
-	case toolchain.Value == "poetry":
-		var err error
-		if environment, err = poetryEnvironment(ctx, dir); err != nil {
-			return nil, err
-		}
-	}
-	interpreter, err := pythonOf(environment)
+	interpreter, err := p.interpreter(ctx, dir)
 	if err != nil {
 		return nil, err
-	}
-	if typechecker.Value != "" {
-		if err := checkTypes(ctx, interpreter, typechecker.Value, dir); err != nil {
-			return nil, err
-		}
 	}
 	variables := append(p.environment(run), "PYTHONUNBUFFERED=1")
 	return func(address string) command {
@@ -71,6 +37,50 @@ func (p *Program) python(ctx context.Context, run abi.RunContext) (launch, error
 		cmd.Dir, cmd.Env = dir, variables
 		return command{Cmd: cmd}
 	}, nil
+}
+
+// interpreter returns the interpreter of a program in a directory, with the options of the project. A type checker has checked the
+// program.
+func (p *Program) interpreter(ctx context.Context, dir string) (string, error) {
+	var virtualenv, toolchain, typechecker program.RuntimeOption
+	for _, o := range p.project.RuntimeOptions {
+		switch {
+		case o.Name == "virtualenv":
+			virtualenv = o
+		case o.Name == "toolchain" && (o.Value == "pip" || o.Value == "uv" || o.Value == "poetry"):
+			toolchain = o
+		case o.Name == "toolchain":
+			return "", p.refuse(o, "husk does not support the toolchain %q: name the directory of its virtual environment as the option virtualenv", o.Value)
+		case o.Name == "typechecker" && (o.Value == "mypy" || o.Value == "pyright"):
+			typechecker = o
+		case o.Name == "typechecker":
+			return "", p.refuse(o, "husk does not support the type checker %q, but mypy and pyright", o.Value)
+		default:
+			return "", p.unsupported(o)
+		}
+	}
+	environment := ""
+	switch {
+	case virtualenv.Value != "":
+		environment = absolute(p.project.Dir, virtualenv.Value)
+	case toolchain.Value == "uv":
+		environment = uvEnvironment(p.project.Dir, dir)
+	case toolchain.Value == "poetry":
+		var err error
+		if environment, err = poetryEnvironment(ctx, dir); err != nil {
+			return "", err
+		}
+	}
+	interpreter, err := pythonOf(environment)
+	if err != nil {
+		return "", err
+	}
+	if typechecker.Value != "" {
+		if err := checkTypes(ctx, interpreter, typechecker.Value, dir); err != nil {
+			return "", err
+		}
+	}
+	return interpreter, nil
 }
 
 // uvEnvironment returns the virtual environment of uv for a program: the workspace's environment. The workspace's lock is beside

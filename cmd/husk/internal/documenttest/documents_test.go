@@ -97,6 +97,7 @@ import (
 	"docs/pulumi.md": {
 		leave("a project for Node.js; package programtest has such projects"),
 		leave("it fetches packages of Node.js, which package programtest does"),
+		leave("a package of components, as package programtest and the script nativeplugin.txtar have them"),
 	},
 	"docs/security.md": {load()},
 	"docs/state.md": {

@@ -110,7 +110,11 @@ func (a commands) writeAudit(audited []*plugins.Audited) error {
 			rows = append(rows, []string{"  used", strings.TrimSpace(g.Capability + " " + g.Scope + " " + g.Details), state})
 		}
 		if one.Native {
-			rows = append(rows, []string{"  NOT SANDBOXED", "a native plugin with all rights of the user: " + one.Path})
+			what := "a native plugin"
+			if one.Runtime != "" {
+				what = "a program for the runtime " + one.Runtime
+			}
+			rows = append(rows, []string{"  NOT SANDBOXED", what + " with all rights of the user: " + one.Path})
 			continue
 		}
 		if len(one.Requests)+len(one.Grants)+len(one.Learned) == 0 {

@@ -1,0 +1,162 @@
+package programtest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/internal/pulumi/pulumiprogram/sdktest"
+)
+
+// folder writes files into a folder of the project.
+func (p *project) folder(name string, files map[string]string) {
+	p.t.Helper()
+	require.NoError(p.t, os.MkdirAll(filepath.Join(p.dir, name), 0o755))
+	for file, text := range files {
+		p.write(filepath.Join(name, file), text)
+	}
+}
+
+// zooInNode is a package of components that the SDK for Node.js finds among what the program exports.
+var zooInNode = map[string]string{
+	"PulumiPlugin.yaml": "runtime: nodejs\n",
+	"package.json":      `{"name": "zoo", "version": "1.2.0", "main": "index.ts"}`,
+	"index.ts": `import * as pulumi from "@pulumi/pulumi";
+import * as random from "@pulumi/random";
+
+export interface CageArgs { animals: pulumi.Input<number>; note?: pulumi.Input<string> }
+
+export class Cage extends pulumi.ComponentResource {
+  public readonly label: pulumi.Output<string>;
+  public readonly note: pulumi.Output<string | undefined>;
+  constructor(name: string, args: CageArgs, opts?: pulumi.ComponentResourceOptions) {
+    super("zoo:index:Cage", name, args, opts);
+    const pet = new random.RandomPet(name + "-pet", { length: args.animals }, { parent: this });
+    this.label = pulumi.interpolate` + "`${pet.id}!`" + `;
+    this.note = pulumi.output(args.note);
+    this.registerOutputs({ label: this.label, note: this.note });
+  }
+}
+`,
+}
+
+// zooInPython is the same in Python.
+var zooInPython = map[string]string{
+	"PulumiPlugin.yaml": "runtime: {name: python, options: {virtualenv: venv}}\n",
+	"__main__.py": `from pulumi.provider.experimental import component_provider_host
+from cage import Cage
+
+component_provider_host(name="zoo", components=[Cage])
+`,
+	"cage.py": `from typing import Optional, TypedDict
+
+import pulumi
+import pulumi_random as random
+
+
+class CageArgs(TypedDict):
+    animals: pulumi.Input[int]
+    note: Optional[pulumi.Input[str]]
+
+
+class Cage(pulumi.ComponentResource):
+    label: pulumi.Output[str]
+    note: pulumi.Output[Optional[str]]
+
+    def __init__(self, name: str, args: CageArgs, opts: Optional[pulumi.ResourceOptions] = None):
+        super().__init__("zoo:index:Cage", name, args, opts)
+        pet = random.RandomPet(name + "-pet", length=args["animals"], opts=pulumi.ResourceOptions(parent=self))
+        self.label = pulumi.Output.concat(pet.id, "!")
+        self.note = pulumi.Output.from_input(args.get("note"))
+        self.register_outputs({"label": self.label, "note": self.note})
+`,
+}
+
+// zoo adds a package of components to a project.
+func (p *project) zoo(runtime string) {
+	p.t.Helper()
+	link, files, linked := "node_modules", zooInNode, ""
+	if runtime == "python" {
+		link, files, linked = "venv", zooInPython, sdktest.Python(p.t)
+	} else {
+		linked = sdktest.Node(p.t)
+	}
+	p.folder("zoo", files)
+	require.NoError(p.t, os.Symlink(linked, filepath.Join(p.dir, "zoo", link)))
+	p.file("packages: {zoo: ./zoo}\n")
+}
+
+// A program in YAML uses components in Node.js and Python, by their types in the schema that the SDK makes of the source.
+func TestComponentsInYAML(t *testing.T) {
+	for _, runtime := range []string{"nodejs", "python"} {
+		t.Run(runtime, func(t *testing.T) {
+			p := newProject(t, "yaml")
+			p.zoo(runtime)
+			var said []string
+			p.said = func(d engine.Diagnostic) {
+				if d.Severity == "warning" {
+					said = append(said, d.Provider+": "+d.Message)
+				}
+			}
+			text := p.read("Pulumi.yaml")
+			p.write("Pulumi.yaml", text+`
+resources:
+  secret: {type: "random:RandomPet", properties: {length: 1}}
+  cage: {type: "zoo:index:Cage", properties: {animals: 2, note: {"fn::secret": "${secret.id}"}}}
+outputs: {label: "${cage.label}", note: "${cage.note}"}
+`)
+			p.cycle(4)
+			require.Equal(t, []string{"zoo: it is a program for the runtime " + runtime + ", which runs without a sandbox and with your rights"}, said[:1])
+			require.Equal(t, p.recorded("cage-pet").ID+"!", p.output("label"))
+			require.Equal(t, "urn:pulumi:dev::shop::zoo:index:Cage$random:index/randomPet:RandomPet::cage-pet", string(p.recorded("cage-pet").URN))
+			outputs, err := p.stack().Outputs(t.Context())
+			require.NoError(t, err)
+			require.True(t, outputs.Get("note").ContainsSecrets())
+			p.destroy(4)
+
+			p.write("Pulumi.yaml", text+"\nresources: {cage: {type: \"zoo:index:Cage\", properties: {animal: 2}}}\n")
+			_, err = p.preview()
+			require.ErrorContains(t, err, "animal")
+		})
+	}
+}
+
+// A program uses components as the generated SDK of their package registers them.
+func TestComponentsInNode(t *testing.T) {
+	p := newNode(t, `
+const cage = new pulumi.ComponentResource("zoo:index:Cage", "cage", { animals: 2, label: undefined }, { version: "1.2.0" }, true);
+exports.label = cage.label;
+`)
+	p.zoo("nodejs")
+	p.cycle(3)
+	require.Equal(t, p.recorded("cage-pet").ID+"!", p.output("label"))
+	p.destroy(3)
+}
+
+// What a package of components lacks is said before anything is done.
+func TestComponentsThatCannotRun(t *testing.T) {
+	p := newNode(t, `new pulumi.ComponentResource("zoo:index:Cage", "cage", { animals: 2 }, {}, true);`)
+	p.zoo("nodejs")
+	for name, c := range map[string]struct{ file, text, want string }{
+		"another name":   {"package.json", `{"name": "house", "main": "index.ts"}`, `its path ./zoo holds the provider of the package "house": correct the name or the path`},
+		"a wrong option": {"PulumiPlugin.yaml", "runtime: {name: nodejs, options: {nodearg: x}}\n", `zoo/PulumiPlugin.yaml:1:35: husk does not support the option "nodearg" of the runtime nodejs`},
+		"a fault":        {"index.ts", `throw new Error("it is closed");`, "it is closed"},
+		"no components":  {"index.ts", `export const a = 1;`, "ended before it said at which port it listens"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p.folder("zoo", zooInNode)
+			p.write(filepath.Join("zoo", c.file), c.text)
+			_, err := p.preview()
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+	p.folder("zoo", zooInNode)
+	require.NoError(t, os.Remove(filepath.Join(p.dir, "zoo", "node_modules")))
+	require.NoError(t, os.Remove(filepath.Join(p.dir, "node_modules")))
+	p.write("Pulumi.yaml", "name: shop\nruntime: yaml\npackages: {zoo: ./zoo}\nresources: {cage: {type: \"zoo:index:Cage\"}}\n")
+	_, err := p.preview()
+	require.ErrorContains(t, err, "has no node_modules with @pulumi/pulumi: run npm install there")
+}
