@@ -22,7 +22,7 @@ type MethodCost struct {
 	// Microseconds is the time of all calls, which may overlap.
 	Microseconds        int64 `json:"microseconds"`
 	LongestMicroseconds int64 `json:"longestMicroseconds"`
-	// What only a host of modules measures; see [Measure].
+	// Only a host of modules measures the following; see [Measure].
 	BySchema int    `json:"bySchema,omitempty"`
 	Fuel     uint64 `json:"fuel,omitempty"`
 	BytesIn  uint64 `json:"bytesIn,omitempty"`
@@ -127,7 +127,7 @@ func (c *countedProviders) count(pkg string, p abi.Provider) abi.Provider {
 	return abi.Intercept(p, counted.intercept)
 }
 
-// read returns the costs of each provider, those of one resource together, sorted.
+// read returns the costs of each provider, one entry for each provider resource, sorted.
 func (c *countedProviders) read() []ProviderCosts {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -68,10 +68,10 @@ func (d *deployment) destroy(ctx context.Context) error {
 	return errors.Join(err, errors.Join(d.failures.all()...))
 }
 
-// planDeletions returns which of the unwanted resources are deleted, in the order of their creation. What stays
-// keeps all that it may use: what is wanted, what is not selected, and what failed or was skipped, with its
-// dependents, which the program may have left out because of it. The error is a [NotSelectedError] for each
-// target that cannot be deleted.
+// planDeletions returns which of the unwanted resources are deleted, in the order of their creation. A resource that stays keeps
+// all resources that it may use. Wanted, unselected, failed, and skipped resources stay, and so do dependents of failed and
+// skipped ones, because the program may have left them out for that reason. The error is a [NotSelectedError] for each target
+// that cannot be deleted.
 func (d *deployment) planDeletions(unwanted func(*state.Resource) bool) ([]*state.Resource, error) {
 	resources := d.recorder.Resources()
 	if !slices.ContainsFunc(resources, unwanted) {
@@ -132,7 +132,7 @@ func (d *deployment) planDeletions(unwanted func(*state.Resource) bool) ([]*stat
 	return going, nil
 }
 
-// deleteAll deletes resources, dependents first, but for what a failed deletion may need.
+// deleteAll deletes resources, dependents first, except resources that a failed deletion may need.
 func (d *deployment) deleteAll(ctx context.Context, going []*state.Resource) (err error) {
 	if err := d.checkDeleteHooks(going); err != nil {
 		return err
@@ -243,8 +243,8 @@ const (
 	ofNothing
 )
 
-// evidenceFor returns what it takes for a resource to leave the state in a deletion. It alone decides that, also for
-// owners and what they take along; what a refresh does not find leaves in [deployment.forgetGone].
+// evidenceFor returns the evidence that a resource needs to leave the state in a deletion. It alone decides that, also for owners
+// and the resources that go along. Resources that a refresh does not find leave in [deployment.forgetGone].
 func (o *objects) evidenceFor(res *state.Resource) evidence {
 	switch {
 	case !o.ownsObject(res):
@@ -356,10 +356,10 @@ func (o *objects) sameObject(a, b *state.Resource) bool {
 		property.Object(ownInputs(p.Inputs)).EqualContents(property.Object(ownInputs(q.Inputs)))
 }
 
-// takeAlong decides which of the resources that are deleted need no deletion of their own, since the object that they
-// are deleted with is. Both leave the state in one change, and what they use stays until then. It returns the copies
-// with that. A resource is deleted by itself if its owner may stay, or if it would be in its owner's way: the owner
-// cannot go before something that the resource uses and that has to go first. Early deletions come before a replacement.
+// takeAlong decides which of the resources to delete need no deletion of their own, because their owner's object is deleted. Both
+// leave the state in one change, and the resources that they use stay until then. It returns the copies with that. A resource is
+// deleted by itself if its owner may stay, or if it would be in its owner's way: the owner cannot go before something that the
+// resource uses and that has to go first. Early deletions come before a replacement.
 func (o *objects) takeAlong(c *graph.Copies, going []*state.Resource, early bool) (_ *graph.Copies, takes map[*state.Resource][]*state.Resource) {
 	index := make(map[*state.Resource]int, len(going))
 	for i, res := range going {
@@ -419,9 +419,9 @@ func first(owners map[*state.Resource]*state.Resource, res *state.Resource) *sta
 	return nil
 }
 
-// ownerOf returns the resource that res is deleted with, if that is certain: there is one copy of it that res may
-// mean, it is among those that are deleted, and its own deletion, or that of its owner, deletes an object. What was made
-// or taken over after res was last changed is another object than the one that res belongs to.
+// ownerOf returns the resource that res is deleted with, if that is certain: there is one copy of it that res may mean, it is
+// among the resources to delete, and its own deletion, or its owner's, deletes an object. An object that was made or taken over
+// after res was last changed is not the one that res belongs to.
 func (o *objects) ownerOf(res *state.Resource, going map[*state.Resource]int, early bool) *state.Resource {
 	if res.DeletedWith == "" || o.evidenceFor(res) != ofDeletion || o.isShared(res) || o.refusesDeletion(res, early) {
 		return nil

@@ -54,14 +54,13 @@ type Result struct {
 	Actions int
 	// Outputs are the stack's outputs.
 	Outputs property.Map
-	// Imported holds what an import took over, in the order of its targets. What did not get
-	// that far is nil.
+	// Imported holds the resources that an import took over, in the order of its targets. The rest are nil.
 	Imported []*state.Resource
 	// Plan is the plan of a preview that found no errors, if [Up] has a DraftPlan.
 	Plan *Plan
 }
 
-// deployment is a run with all its parts: it takes the steps that the generator decides, and those of deletions.
+// deployment is a run with all its parts: it takes the steps that the generator decides, and the deletions.
 type deployment struct {
 	*run
 	*events
@@ -345,7 +344,7 @@ func outcome(chain []*step) *state.Resource {
 	}
 }
 
-// unknownState returns what a program gets of a resource that does not exist and is not created: unknowns.
+// unknownState returns the state that a program gets for a resource that does not exist and is not created: unknowns.
 func (d *deployment) unknownState(ctx context.Context, gl *goal) *state.Resource {
 	n := gl.state(gl.inputs)
 	n.Outputs = d.previewOutputs(ctx, n, property.Map{})

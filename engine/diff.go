@@ -52,7 +52,7 @@ func (d diff) replaceKeys() []string {
 	return out
 }
 
-// diffKinds says how each kind of difference is shown, and what it becomes if replaced or undone.
+// diffKinds says how each kind of difference is shown, and its kind if replaced or undone.
 var diffKinds = map[abi.DiffKind]struct {
 	name               string
 	replaces           bool
@@ -66,8 +66,8 @@ var diffKinds = map[abi.DiffKind]struct {
 	abi.DiffKindUpdateReplace: {"update", true, abi.DiffKindUpdateReplace, abi.DiffKindUpdate},
 }
 
-// diff returns what differs. The first that applies decides: a reason to replace the resource whatever its
-// inputs are, a provider that cannot manage the old object, the inputs of a component, and the provider.
+// diff returns the differences. The first that applies decides: a reason to replace the resource whatever its inputs are, a
+// provider that cannot manage the old object, the inputs of a component, and the provider.
 func (g *generator) diff(ctx context.Context, provider abi.Provider, old, n *state.Resource) (diff, error) {
 	reason, err := g.mustReplace(old, n)
 	if err != nil {
@@ -217,7 +217,7 @@ func diffOf(resp abi.DiffResponse, old, new property.Map) diff {
 	}
 }
 
-// keysDiff details a diff of top-level keys by what the inputs are.
+// keysDiff details a diff of top-level keys by comparing the inputs.
 func keysDiff(resp abi.DiffResponse, old, new property.Map) []abi.PropertyDiff {
 	keys := slices.Clone(resp.ReplaceKeys)
 	if resp.Changes != abi.DiffChangesNone {
@@ -372,8 +372,8 @@ func (l listChanges) add(change int, kind string, path property.Path, before, af
 	c.changes = append(c.changes, change)
 }
 
-// merge returns the changes, with those of the elements of a list by what became of each element if that is less to read: an
-// element at the front changes all that follow it, by their indexes.
+// merge returns the changes. It lists changes of a list by the fate of each element if that is shorter: an element at the front
+// changes all that follow it, by their indexes.
 func (l listChanges) merge(all []PropertyChange) []PropertyChange {
 	var merged []PropertyChange
 	dropped := map[int]bool{}
@@ -435,7 +435,7 @@ func indexes(n int) []int {
 	return all
 }
 
-// elements returns what became of each element that the changes name and that was not kept.
+// elements returns the change of each element that the changes name and that was not kept.
 func (c *listChange) elements() []PropertyChange {
 	var out []PropertyChange
 	isSet := c.isSet()

@@ -85,7 +85,7 @@ type Dependency struct {
 	Properties []string `json:"properties,omitempty"`
 }
 
-// DependenciesOf returns what a resource depends on, sorted by URN.
+// DependenciesOf returns the dependencies of a resource, sorted by URN.
 func DependenciesOf(r *state.Resource) []Dependency {
 	if len(r.Dependencies)+len(r.PropertyDependencies) == 0 {
 		return nil

@@ -80,8 +80,7 @@ func (e *executor) runAll(ctx context.Context, chains [][]*step) {
 	wg.Wait()
 }
 
-// ErrStopped is the error of registrations after a failure or the user stopped the deployment. It adds
-// nothing to what was reported.
+// ErrStopped is the error of registrations after a failure or the user stopped the deployment. Reporting it adds nothing.
 var ErrStopped = abi.NewError(abi.ErrorKindCancelled, "the deployment was stopped")
 
 // errProtected is why a resource is not deleted.
@@ -94,7 +93,7 @@ func (e *skippedError) Error() string {
 	return fmt.Sprintf("skipped, since %s %q failed", e.dependency.Type(), e.dependency.Name())
 }
 
-// failures holds what went wrong in a run, and whether the run goes on.
+// failures holds the failures of a run, and whether the run goes on.
 type failures struct {
 	asked <-chan struct{} // closed by the user
 	stop  chan struct{}   // closed by a failure

@@ -29,8 +29,8 @@ import (
 // without it, so that independent resources are checked and compared in parallel. Only the plan of a
 // delete-before-replace, which looks at other resources, holds it throughout.
 //
-// It reads the recorded resources and what the program has registered so far, and writes down what it decides
-// among the registrations. It calls providers, and takes no step.
+// It reads the recorded resources and the program's registrations so far, and notes its decisions among the registrations. It
+// calls providers, and takes no step.
 type generator struct {
 	*run
 	*events
@@ -301,7 +301,7 @@ func checkedInputs(news property.Map, resp abi.CheckResponse, err error) (inputs
 	return resp.Inputs, errors.Join(errs...), err
 }
 
-// newSeed returns what a provider draws generated defaults from.
+// newSeed returns the seed of a provider's generated defaults.
 func newSeed() []byte {
 	seed := make([]byte, 32)
 	_, _ = rand.Read(seed) // never fails

@@ -145,7 +145,7 @@ func (d *deployment) applyWithRetries(ctx context.Context, s *step, apply func(c
 			overtaken = append(overtaken, s.began) // the next attempt ends in the same state, whatever this one did
 		}
 		if what == "update" {
-			s.old = d.recorder.Lookup(s.new.URN) // with what this attempt changed of it
+			s.old = d.recorder.Lookup(s.new.URN) // with the changes of this attempt
 		}
 		if s.new != nil {
 			s.new = clone(goal)

@@ -155,7 +155,7 @@ func (m *monitor) functionCall(ctx context.Context, req abi.MonitorInvokeRequest
 	args := providers.Fold(req.Args, deps)
 	maps.DeleteFunc(deps, func(u urn.URN, _ struct{}) bool { return ephemeral.IsMark(string(u)) })
 	if args.ContainsUnknowns() {
-		if m.d.mayLackResources() || m.d.ContinueOnError { // they may come from what failed
+		if m.d.mayLackResources() || m.d.ContinueOnError { // they may come from a failed resource
 			return nil, call, nil
 		}
 		return nil, call, fmt.Errorf("function %s: its arguments hold unknown values", req.Token)

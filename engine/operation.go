@@ -69,8 +69,8 @@ type Up struct {
 	Policies []analysis.Pack
 	// RefreshFirst reads all resources first.
 	RefreshFirst bool
-	// ContinueOnError goes on after a failure with all that does not depend on what
-	// failed. The deployment still fails.
+	// ContinueOnError goes on after a failure with all resources that do not depend on the failed one. The deployment still
+	// fails.
 	ContinueOnError bool
 	// Selection narrows the deployment to some of the resources.
 	Selection Selection
@@ -86,8 +86,7 @@ type Up struct {
 	// LegacyDiff asks providers for the difference of resources only where their
 	// inputs changed, as Pulumi did before version 1.0.
 	LegacyDiff bool
-	// UpdateOnImport updates an imported resource to what the program says, where it
-	// differs; else the import fails.
+	// UpdateOnImport updates an imported resource that differs from the program; otherwise the import fails.
 	UpdateOnImport bool
 	// StopOnPending fails the deployment while there are creations that an earlier run did not finish, with a
 	// [PendingCreatesError]; without it they are a warning. An object with all inputs of such a creation, including the ones that
@@ -114,8 +113,8 @@ type Destroy struct {
 	Program Program
 	// RefreshFirst reads all resources first.
 	RefreshFirst bool
-	// ContinueOnError goes on after a failure with all that does not depend on what
-	// failed. The deployment still fails.
+	// ContinueOnError goes on after a failure with all resources that do not depend on the failed one. The deployment still
+	// fails.
 	ContinueOnError bool
 	// Selection narrows the deployment to some of the resources.
 	Selection Selection
@@ -123,9 +122,8 @@ type Destroy struct {
 	IgnoreProtect bool
 }
 
-// Import takes objects that exist into the stack, with the inputs that their providers
-// tell. It runs no program, and deletes nothing. What is there already under the same
-// name and ID stays as it is.
+// Import takes objects that exist into the stack, with the inputs that their providers tell. It runs no program, and deletes
+// nothing. A recorded resource with the same name and ID stays as it is.
 type Import struct {
 	Targets []ImportTarget
 }

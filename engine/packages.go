@@ -244,7 +244,7 @@ func digestOf(inputs property.Map) string {
 	return digest
 }
 
-// put adds the inputs of a provider resource that say its package to others. Those keep what they map.
+// put adds the inputs that name a provider resource's package to other inputs, which stay as they are.
 func (s PackageSpec) put(inputs property.Map) property.Map {
 	given, _ := inputs.Get(internalKey).Plain().AsObject()
 	for _, e := range s.inputs() {

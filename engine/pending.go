@@ -205,7 +205,7 @@ func (d *deployment) readPending(ctx context.Context, u urn.URN, id string) (ado
 			"have the program register the resource with its import option, which names the object", u, n.Provider)
 	}
 	n.ID, n.Outputs = id, n.Inputs
-	n.InitErrors = nil // those of the creation
+	n.InitErrors = nil // the errors of the creation
 	if other := d.objectOwner(n); other != nil {
 		return adoption{}, fmt.Errorf("adopt %s: the object %q is %s, which is recorded already", u, id, other.URN)
 	}

@@ -433,7 +433,7 @@ func (p *planning) registration(d *deployment, n *state.Resource, inputs propert
 	if p.draft == nil {
 		return nil
 	}
-	goal := clone(n) // the step fills in what it learns
+	goal := clone(n) // the step fills in its findings
 	goal.Outputs = property.Map{}
 	if unchecked, ok := d.registrations.Unchecked.Lookup(n.URN); ok {
 		goal.Inputs, p.drafted(n.URN).Unchecked = unchecked, true

@@ -22,7 +22,7 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// providerChoice finds what manages a resource: configured providers by their references, and what resources inherit.
+// providerChoice finds the provider of a resource: a configured one by its reference, or an inherited one.
 type providerChoice struct {
 	*events
 	registry      *providerRegistry
@@ -31,8 +31,7 @@ type providerChoice struct {
 	failures      *failures
 }
 
-// providerFor returns what manages resources of a type: the registry for
-// providers, else the configured provider.
+// providerFor returns the provider of a type's resources: the registry for provider resources, else the configured provider.
 func (c *providerChoice) providerFor(ctx context.Context, typ string, by providerRef) (abi.Provider, error) {
 	if providers.IsType(typ) {
 		return c.registry, nil
@@ -40,7 +39,7 @@ func (c *providerChoice) providerFor(ctx context.Context, typ string, by provide
 	return c.resolveProvider(ctx, by)
 }
 
-// providerOf returns what manages a recorded resource.
+// providerOf returns the provider of a recorded resource.
 func (c *providerChoice) providerOf(ctx context.Context, res *state.Resource) (abi.Provider, error) {
 	return c.providerFor(ctx, res.Type, providerRef{res.Provider, res.ExtensionRef})
 }

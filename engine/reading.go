@@ -168,7 +168,7 @@ func (m *monitor) exists(ctx context.Context, req abi.ReadResourceRequest, prope
 	}
 	properties, _, _ = providers.FoldInputs(properties, nil, nil)
 	if req.ID == "" || properties.ContainsUnknowns() {
-		if m.d.mayLackResources() || m.d.ContinueOnError { // they may come from what failed
+		if m.d.mayLackResources() || m.d.ContinueOnError { // they may come from a failed resource
 			return false, false, nil
 		}
 		return false, false, errors.New("its ID is empty, or its properties hold unknown values")
@@ -197,7 +197,7 @@ func (m *monitor) exists(ctx context.Context, req abi.ReadResourceRequest, prope
 	return resp.ID != "", err == nil, err
 }
 
-// initFailure returns what a call has made that is not healthy, nil for any other error.
+// initFailure returns the unhealthy object that a call has made, nil for any other error.
 func initFailure(err error) *abi.InitFailure {
 	e, ok := errors.AsType[*abi.Error](err)
 	if !ok || e.Kind != abi.ErrorKindInitFailed {
@@ -305,8 +305,7 @@ func (d *deployment) importResource(ctx context.Context, s *step) (record.Change
 	return d.placement(s, s.old != nil && !s.old.External && s.old.ID != s.new.ID), nil
 }
 
-// ImportDifference says why an import failed: the program's inputs are not
-// those of the object.
+// ImportDifference is the error of an import whose inputs in the program differ from the object's.
 type ImportDifference struct {
 	ID      string
 	Changes []PropertyChange

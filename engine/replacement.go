@@ -147,8 +147,8 @@ func (g *generator) oldCopiesWith(going []*state.Resource) (copies []*state.Reso
 }
 
 // dependentReplacements returns root and, in dependency order, the resources that its deletion takes along:
-// those not yet registered that a change of their inputs from a deleted resource would replace. Their
-// providers decide that, with unknowns for those inputs. What failed or was left as it is cannot be taken along.
+// those not yet registered that a change of their inputs from a deleted resource would replace. Their providers decide that, with
+// unknowns for those inputs. Resources that failed or were left as they are cannot be taken along.
 func (g *generator) dependentReplacements(ctx context.Context, all *graph.Copies, root *state.Resource) ([]*state.Resource, error) {
 	going := []*state.Resource{root}
 	gone := map[urn.URN]bool{root.URN: true}

@@ -393,10 +393,10 @@ func (s *step) leaving() (c record.Change) {
 	return c
 }
 
-// confirmDeleted returns why a resource is not known to be deleted after the provider's answer. What the provider
-// does not find or cannot delete is not deleted: another project, region, or account would have it say the same.
-// An old copy, or what an earlier run was cut off in deleting, may well be gone: it is read if its deletion fails, and is
-// gone if its provider says so.
+// confirmDeleted returns why a resource is not known to be deleted after the provider's answer. An object that the provider does
+// not find or cannot delete does not count as deleted: in another project, region, or account it would say the same. An old copy,
+// or an object whose deletion was cut off in an earlier run, may well be gone: it is read if its deletion fails, and is gone if
+// its provider says so.
 func (d *deployment) confirmDeleted(ctx context.Context, s *step, err error) error {
 	o := s.old
 	if err == nil {

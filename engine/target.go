@@ -17,10 +17,9 @@ import (
 // Selection narrows a deployment to some of the resources. The zero Selection is all
 // of them.
 //
-// What is not selected stays as it is: it is neither updated, replaced, deleted, nor
-// refreshed, and if it is new it is not created. Providers and the stack itself are
-// always registered, since nothing can be done without them; they are deleted only
-// if they are selected.
+// Unselected resources stay as they are: they are neither updated, replaced, deleted, nor refreshed, and new ones are not
+// created. Providers and the stack itself are always registered, since nothing can be done without them; they are deleted only if
+// they are selected.
 type Selection struct {
 	// Targets are the resources to work on.
 	Targets []Pattern

@@ -84,7 +84,7 @@ func whileUpdated(old, n *state.Resource) *state.Resource {
 	return old
 }
 
-// union returns a with what b has besides.
+// union returns a with the elements that only b has.
 func union(a, b []urn.URN) []urn.URN {
 	if slices.Equal(a, b) {
 		return a

@@ -237,8 +237,8 @@ func (h *Host) writeImage(name string, of *image.Image) error {
 	return h.cache.Write(name, encoded.Bytes())
 }
 
-// compileKept compiles a module into the cache, unless its code is there: that of a module with another manifest, or one
-// for which nothing else could be kept. It also returns the hollow module, nil if nothing was kept.
+// compileKept compiles a module into the cache, unless its code is there: from a module with another manifest, or one for which
+// nothing else could be kept. It also returns the hollow module, nil if nothing was kept.
 func (h *Host) compileKept(ctx context.Context, module []byte) (compiled wazero.CompiledModule, hollow []byte, err error) {
 	if hollow, err = codecache.Hollow(module); err != nil {
 		return nil, nil, fmt.Errorf("the module is invalid: %w", err)

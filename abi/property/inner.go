@@ -1,7 +1,7 @@
 package property
 
 // The functions of this file are for inner loops, in decoders and in guests. They do the work of Value's methods without copies:
-// a Value is large, and in a guest a copy of one takes longer than most of what is done with it.
+// a Value is large, and in a guest a copy of one takes longer than most operations on it.
 
 // KindIn is v.Kind.
 func KindIn(v *Value) Kind { return v.kind }

@@ -43,8 +43,8 @@ type Remediation struct {
 // errBroken is a response that the contract does not allow.
 var errBroken = errors.New("the policy pack broke the contract")
 
-// Remediate has the packs correct a resource, one after the other, each what the ones before it made. What a
-// policy could not correct is a violation: advisory if the policy also judges resources, else mandatory.
+// Remediate has the packs correct a resource, one after the other, each the result of the ones before it. A fault that a policy
+// could not correct is a violation: advisory if the policy also judges resources, else mandatory.
 func (p *Panel) Remediate(ctx context.Context, r abi.PolicyResource) (made []Remediation, unable []Violation, err error) {
 	if p == nil {
 		return nil, nil, nil

@@ -1,5 +1,5 @@
-// Package analysis asks policy packs about the resources of a deployment. The engine decides when they
-// are asked about what, and what a violation stops.
+// Package analysis asks policy packs about the resources of a deployment. The engine decides when to ask them, about which
+// resources, and which steps a violation stops.
 package analysis
 
 import (
@@ -34,7 +34,7 @@ type Setting struct {
 	Properties property.Map
 }
 
-// Info is who a pack is, and what it demands in a deployment.
+// Info has the name of a pack, and its policies in a deployment.
 type Info struct {
 	Name, Version string
 	// Rules have the levels that are in force.

@@ -20,7 +20,7 @@ type Stacks struct {
 	Open state.OpenSecrets
 	// Sealed, unless nil, is told which outputs of a stack are left out because its key is not at hand, and why.
 	Sealed func(stack state.StackName, outputs []string, cause error)
-	// Organization and Project complete names without them: those of the deployed stack.
+	// Organization and Project complete names without them. They are the deployed stack's.
 	Organization, Project string
 }
 

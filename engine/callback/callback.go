@@ -1,6 +1,5 @@
-// Package callback holds what a program in this process can have a deployment call: hooks around steps,
-// and transforms of registrations. The [abi.Monitor] of such a program is a [Monitor]; package goprogram
-// uses it.
+// Package callback holds the functions of a program in this process that a deployment calls: hooks around steps, and transforms
+// of registrations. The [abi.Monitor] of such a program is a [Monitor]; package goprogram uses it.
 //
 // Callbacks run in goroutines of the deployment, several at once, and block the step or registration that
 // they are called for. They must honour their context. They get the plain text of secrets, as the program
@@ -32,15 +31,15 @@ type Monitor interface {
 	// RegisterAction makes an action known under its name, for the options of resources that are registered later.
 	RegisterAction(Action) error
 
-	// RegisterStackTransform has a transform run on every resource that is registered from now on, after
-	// those of the resource and of its ancestors.
+	// RegisterStackTransform has a transform run on every resource that is registered from now on, after the transforms of the
+	// resource and of its ancestors.
 	RegisterStackTransform(ResourceTransform)
 
 	// RegisterStackInvokeTransform has a transform run on every later call of a function.
 	RegisterStackInvokeTransform(InvokeTransform)
 
-	// RegisterTransformed registers a resource with transforms of its own. They run on it before those of its
-	// ancestors, and on all that is registered below it.
+	// RegisterTransformed registers a resource with transforms of its own. They run on it before its ancestors' transforms, and
+	// on all resources that are registered below it.
 	RegisterTransformed(context.Context, abi.RegisterResourceRequest, ...ResourceTransform) (abi.RegisterResourceResponse, error)
 
 	// LeftOut reports whether the targets of the deployment leave out a resource that is registered and does
@@ -126,7 +125,7 @@ func (e *ActionError) Unwrap() error { return e.Err }
 // Step is the operation that a hook is called for.
 type Step struct {
 	Kind abi.HookKind
-	// Old is the resource as it is recorded, nil for creations and those of replacements.
+	// Old is the recorded resource, nil for creations, including the creation of a replacement.
 	Old *state.Resource
 	// New is the resource with its checked inputs, and after a step with its ID and outputs. It is nil
 	// for deletions.
@@ -158,7 +157,7 @@ type Failure struct {
 	Operation string
 	// Old and New are as for a [Step] before it is taken.
 	Old, New *state.Resource
-	// Errors are those of all attempts, the newest first.
+	// Errors are the errors of all attempts, the newest first.
 	Errors []error
 }
 
@@ -181,7 +180,7 @@ type Declaration struct {
 // those before it made of the declaration. An error refuses the registration.
 type ResourceTransform func(context.Context, Identity, *Declaration) error
 
-// FunctionCall is a call of a function: what a transform can change of it, and what an action is called with.
+// FunctionCall is a call of a function: the parts that a transform can change, and the arguments of an action.
 type FunctionCall struct {
 	Args    property.Map
 	Options abi.FunctionOptions

@@ -49,8 +49,8 @@ type Source struct {
 	Dir string
 	// Fetch gets http and https URLs; nil gets none.
 	Fetch Fetch
-	// Foreign reports whether the program did not choose a place itself, with what it wrote of a URL up
-	// to the foreign part. If it is nil, the program chose all places.
+	// Foreign reports whether the program did not choose a place itself. named is the part of a URL that the program wrote,
+	// before the foreign part. If it is nil, the program chose all places.
 	Foreign func(Place) (named string, foreign bool)
 	// Within is the directory that foreign paths stay in, Dir if it is empty. They do not lead to files
 	// and directories in Withheld, in which a * in the last name stands for any text, and ** before it for any directories.

@@ -34,7 +34,7 @@ func (w *walk) file(ctx context.Context, b blob, format Format, prefix string) e
 		return err
 	}
 	if format == Zip {
-		// Only files come here: those of the program, and those of spool.
+		// Only files come here: the program's, and the ones of spool.
 		err = w.zip(ctx, r.(*os.File), b.size, prefix)
 	} else {
 		err = w.tar(ctx, interruptible{ctx, r}, format == TarGzip, prefix)

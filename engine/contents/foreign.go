@@ -15,10 +15,9 @@ import (
 	"github.com/husk-dev/husk/internal/base/confined"
 )
 
-// What the program writes and what its configuration has, the user chose. What comes from a provider,
-// another stack, or a file is foreign: with the user's rights it would read any file, and reach any
-// server of the user's network. So a foreign path stays in the project's directory, and a foreign URL
-// leads to the Internet, or to the host that the program wrote.
+// The user chose the values in the program and its configuration. Values from a provider, another stack, or a file are foreign:
+// with the user's rights they would read any file, and reach any server of the user's network. So a foreign path stays in the
+// project's directory, and a foreign URL leads to the Internet, or to the host that the program wrote.
 
 // Place is the source of an asset or archive, with the hash of its contents.
 type Place struct {
@@ -36,7 +35,7 @@ func placeOf(a property.Asset, archive bool) Place {
 	return p
 }
 
-// foreign reports whether a place is foreign, with what the program wrote of it.
+// foreign reports whether a place is foreign. named is the part of it that the program wrote.
 func (s Source) foreign(p Place) (named string, foreign bool) {
 	if s.Foreign == nil {
 		return "", false

@@ -15,7 +15,7 @@ type Listed struct {
 	file  File
 	names map[urn.URN]string
 	taken map[string]bool
-	// known holds what exists and may be named in the table.
+	// known holds the existing resources that the table may name.
 	known map[urn.URN]bool
 }
 

@@ -27,8 +27,8 @@ type ConfigDeclaration struct {
 	Position source.Position
 }
 
-// declarations reads the keys of config, and those of configuration that config does not declare, as in
-// Pulumi. The project's name is known.
+// declarations reads the keys of config, and the keys of configuration that config does not declare, as in Pulumi. The project's
+// name is known.
 func (d *decoder) declarations() {
 	declared := make(map[string]int, len(d.project.Config)) // the indexes of keys
 	for i, c := range d.project.Config {
@@ -63,7 +63,7 @@ func (d *decoder) declare(f source.Field, declared map[string]int, first int) {
 	d.project.Config = append(d.project.Config, c)
 }
 
-// declaration reads one key: {type, default, ...}, or just the value. what is the declaration.
+// declaration reads one key: {type, default, ...}, or just the value. what names the declaration in errors.
 func (d *decoder) declaration(f source.Field, what string) (c ConfigDeclaration, ok bool) {
 	c = ConfigDeclaration{Name: f.Name, File: d.File, Position: source.Of(f.Key)}
 	key, err := d.project.ConfigKey(f.Name)

@@ -13,7 +13,7 @@ import (
 	"github.com/husk-dev/husk/engine/program/source"
 )
 
-// ConfigPath reads a path such as aws:tags.owner: the key's full name, and what follows it.
+// ConfigPath reads a path such as aws:tags.owner: the key's full name, and the path behind it.
 func (p *Project) ConfigPath(text string) (key string, rest property.Path, err error) {
 	path, err := property.ParsePath(text)
 	if err != nil {

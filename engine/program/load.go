@@ -54,7 +54,7 @@ func ParseProject(ctx context.Context, root *projectroot.Root, name string, text
 	return p, nil
 }
 
-// ReadProject is ParseProject for an editor: it returns what can be used of a project with mistakes, nil if the text is not YAML,
+// ReadProject is ParseProject for an editor: it returns the usable parts of a project with mistakes, nil if the text is not YAML,
 // or if the context has ended.
 func ReadProject(ctx context.Context, in *projectroot.Root, name string, text []byte) (*Project, source.Diagnostics) {
 	return readProject(ctx, in, name, text, allowanceOf(in))

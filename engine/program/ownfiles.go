@@ -47,7 +47,7 @@ func (p *Project) OwnFiles() []string {
 	return all
 }
 
-// moduleFiles are a module, or the directory of its source and what says how it is built.
+// moduleFiles returns the paths of a module, or of its source and the files that configure its build.
 func (p *Project) moduleFiles(name string) []string {
 	path := p.Path(name)
 	all := []string{path}
@@ -79,7 +79,7 @@ const (
 	fileParts = 500
 )
 
-// allowanceOf returns what may be read to load the project of a root.
+// allowanceOf returns the allowance for loading the project of a root.
 func allowanceOf(root *projectroot.Root) *allowance {
 	if root.Trusted() {
 		return nil

@@ -42,7 +42,7 @@ func (p Package) Served() string {
 	return p.Source
 }
 
-// Package returns what a package is made of: its own provider, unless it is declared.
+// Package returns the declaration of a package, by default its own provider.
 func (p *Project) Package(name string) Package {
 	if p.byName != nil {
 		if i, ok := p.byName.packages[name]; ok {
@@ -194,7 +194,7 @@ func (p *Project) addProvider(declared ProviderPlugin) {
 	p.Providers = append(p.Providers, declared)
 }
 
-// providersOf returns what the project lists of a provider.
+// providersOf returns the project's entries of a provider.
 func (p *Project) providersOf(name string) (listed []*ProviderPlugin) {
 	if p.byName != nil {
 		for _, i := range p.byName.providers[name] {

@@ -11,13 +11,12 @@ import (
 	"github.com/husk-dev/husk/engine/program/source"
 )
 
-// Parameterization makes a provider another package, or serve one more: words, or what it made of
-// them.
+// Parameterization makes a provider another package, or serve one more: words, or the result that it made of them.
 type Parameterization struct {
 	// Args are words, as they are written: only the provider knows which of them are paths. A
 	// mapping is the JSON of it.
 	Args []string
-	// Name and Version are those of the package that Value makes, empty with words.
+	// Name and Version belong to the package that Value makes, empty with words.
 	Name    string
 	Version string
 	// Value holds bytes that only the provider understands.

@@ -10,7 +10,7 @@ import (
 	"github.com/husk-dev/husk/internal/base/versionrange"
 )
 
-// ProviderPlugin says where a provider comes from and what it may do.
+// ProviderPlugin has the source of a provider and its grants.
 type ProviderPlugin struct {
 	// Name is the package, for example random.
 	Name string

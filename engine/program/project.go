@@ -43,7 +43,7 @@ type Project struct {
 	Description string
 	// Runtime says what runs the program.
 	Runtime string
-	// RuntimeOptions are those of a runtime other than yaml, in the order of the file.
+	// RuntimeOptions are the options of a runtime other than yaml, in the order of the file.
 	RuntimeOptions []RuntimeOption
 	// ProgramDir is where the program lies: Dir, or the directory that main names.
 	ProgramDir string

@@ -124,9 +124,9 @@ func comments(text []byte) string {
 	return strings.Join(lines, "\n")
 }
 
-// Check returns what does not fit the project's declarations, at its line of the file: values of another type, and, as
-// warnings, keys of a YAML program that nothing declares. What is encrypted is checked when it is used. misfits are
-// the full keys of values that cannot be used.
+// Check returns the entries that do not fit the project's declarations, at their lines of the file: values of another type, and,
+// as warnings, keys of a YAML program that nothing declares. Encrypted values are checked when they are used. misfits are the
+// full keys of values that cannot be used.
 func (c *StackConfig) Check() (ds source.Diagnostics, misfits []string) {
 	r := &source.Report{File: c.file}
 	config := c.config()
@@ -284,7 +284,7 @@ func scalar(text string) *yaml.Node {
 	return n
 }
 
-// SecretsProvider returns what encrypts the stack's secrets, empty for a passphrase.
+// SecretsProvider returns the provider that encrypts the stack's secrets, empty for a passphrase.
 func (c *StackConfig) SecretsProvider() string { return c.text("secretsprovider") }
 
 // SetSecretsProvider sets what encrypts the stack's secrets.

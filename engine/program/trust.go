@@ -11,7 +11,7 @@ import (
 	"github.com/husk-dev/husk/engine/program/source"
 )
 
-// Trust names the signers that the modules of each source must have. What the texts mean, the loader of modules knows.
+// Trust names the signers that the modules of each source must have. The loader of modules interprets the texts.
 type Trust struct {
 	// Roots are files with trusted roots, which say who an identity is.
 	Roots []string

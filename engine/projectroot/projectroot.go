@@ -41,13 +41,13 @@ type Root struct {
 	// bound has all that a project which is not trusted has: dir, or one above it. own opens it, once.
 	bound string
 	own   func() (*os.Root, error)
-	// state is set for what Husk keeps itself.
+	// state is set for Husk's own files.
 	state bool
 	// overlay returns the text of files that are open in an editor; nil for none.
 	overlay func(path string) ([]byte, bool)
 }
 
-// ErrOutside is the error for what a project that is not trusted names outside of its directory. It does not depend on
+// ErrOutside is the error for a file that a project that is not trusted names outside of its directory. It does not depend on
 // whether it exists.
 var ErrOutside = errors.New("the project is not trusted, and may name only files and directories of its own, without links that lead elsewhere, and nothing of a repository, such as .git, or of what husk keeps in .husk")
 
@@ -131,7 +131,7 @@ func (r *Root) Path(name string) string {
 }
 
 // Owns reports whether the file that a name leads to, after links, is in the directory of the project, and belongs neither to a
-// repository nor to .husk. What is elsewhere, which only a trusted project can name, is not quoted in errors.
+// repository nor to .husk. Errors do not quote other files, which only a trusted project can name.
 func (r *Root) Owns(name string) bool {
 	if _, err := r.below(name); err != nil || !r.Trusted() {
 		return err == nil

@@ -21,8 +21,8 @@ const (
 	// MinLength is the least length in bytes of a secret that is looked for. Shorter ones are parts of
 	// many words.
 	MinLength = 4
-	// minWord is the length from which a plain word is a secret that is looked for, in bytes: "test", "admin", and "prod"
-	// stand in what says nothing of a secret.
+	// minWord is the length from which a plain word is a secret that is looked for, in bytes: "test", "admin", and "prod" occur
+	// in texts that reveal no secret.
 	minWord = 6
 	// minInside is the length from which a secret is also found inside of a word, in bytes.
 	minInside = 6

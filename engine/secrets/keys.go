@@ -22,7 +22,7 @@ var passphraseVariables = [...]string{
 }
 
 // Keys finds passphrases and keys, and opens the providers that use them. All its fields but Service and Withheld are set;
-// [SystemKeys] returns those of this process.
+// [SystemKeys] returns the keys of this process.
 type Keys struct {
 	// LookupEnv is like os.LookupEnv.
 	LookupEnv func(name string) (value string, ok bool)

@@ -1,8 +1,8 @@
 // Package secrets encrypts the sensitive values of a stack, in its state and in its configuration.
 //
-// A [Provider] encrypts with one key. A stack's state has its provider's type and what it needs to find
-// and check the key again, never the key. [TypePassphrase] has Pulumi's format, so that stacks move over
-// with their secrets; [TypeUserKey] needs no set-up. [Keys] finds passphrases and keys.
+// A [Provider] encrypts with one key. A stack's state has its provider's type and the data to find and check the key again, never
+// the key. [TypePassphrase] has Pulumi's format, so that stacks move over with their secrets; [TypeUserKey] needs no set-up.
+// [Keys] finds passphrases and keys.
 package secrets
 
 import (

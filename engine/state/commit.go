@@ -150,7 +150,7 @@ func (s *Stack) takeGroup() []*waiting {
 	return group
 }
 
-// accept applies an entry of the codec to the snapshot and returns what undoes it.
+// accept applies an entry of the codec to the snapshot and returns a function that undoes it.
 func (s *Stack) accept(codec *Codec, entry sealedEntry) (undo func(), err error) {
 	switch {
 	case s.failed != nil:
@@ -161,7 +161,7 @@ func (s *Stack) accept(codec *Codec, entry sealedEntry) (undo func(), err error)
 		return nil, errSecretsChanged
 	}
 	if entry.begins() {
-		// What the operation does cannot be undone, so there must be room to record it.
+		// The operation's effect cannot be undone, so there must be room to record it.
 		if err := s.lease.Reserve(context.Background()); err != nil {
 			return nil, fmt.Errorf("beginning an operation whose result might not be saved: %w", err)
 		}

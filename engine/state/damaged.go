@@ -56,7 +56,7 @@ type Salvage struct {
 	Kept int
 	// Lost are the records from the damage on.
 	Lost []LostChanges
-	// Snapshot is the state up to the damage. What lost records did is pending.
+	// Snapshot is the state up to the damage. Operations of lost records are pending.
 	Snapshot *Snapshot
 	// Codec writes it.
 	Codec *Codec
@@ -127,7 +127,7 @@ func (d *Damaged) Restore(ctx context.Context, backup *Contents) (*Restored, err
 	return out, err
 }
 
-// noteLost adds pending operations for what lost records did, and describes each record.
+// noteLost adds pending operations for lost records, and describes each record.
 func (s *Snapshot) noteLost(ctx context.Context, codec *Codec, records []LostRecord) []LostChanges {
 	unsure := s.pendingURNs()
 	last := maps.Clone(s.slots) // as the records before the one at hand leave them

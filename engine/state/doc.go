@@ -1,4 +1,4 @@
-// Package state holds what a stack knows of its resources, durably.
+// Package state keeps a stack's record of its resources, durably.
 //
 // A [Snapshot] is the state at one moment. A [Codec] writes it in Pulumi's deployment JSON, with
 // secrets encrypted, and loses nothing that it read. During a run the engine holds a [Stack]: each

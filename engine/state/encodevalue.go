@@ -51,7 +51,7 @@ type encoder struct {
 	byteStrings bool
 	urn         string
 	path        property.Path
-	// entries has those of the maps that are being written, outermost first, sorted.
+	// entries has the sorted entries of the maps that are being written, outermost first.
 	entries []property.Entry
 	// inSecret counts the secrets around the value, which are encrypted as a whole.
 	inSecret int

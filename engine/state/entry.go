@@ -16,7 +16,7 @@ type Entry []Change
 
 // Change is one change of an Entry: one of the types below.
 type Change interface {
-	// apply makes the change and returns what undoes it.
+	// apply makes the change and returns a function that undoes it.
 	apply(s *Snapshot, text sealedJSON) (undo func(), err error)
 }
 
@@ -28,7 +28,7 @@ type BeginOperation struct {
 	Resource *Resource
 }
 
-// EndOperation ends an operation, well or not. What it changed is in the same entry.
+// EndOperation ends an operation, well or not. Its changes are in the same entry.
 type EndOperation struct {
 	Op OpID
 }
@@ -77,7 +77,7 @@ type sealedEntry struct {
 	texts   []sealedJSON // nil, or one for each change
 }
 
-// apply makes all changes of the entry, or none, and returns what undoes them.
+// apply makes all changes of the entry, or none, and returns a function that undoes them.
 func (s *Snapshot) apply(e sealedEntry) (undo func(), err error) {
 	undos := make([]func(), 0, len(e.changes))
 	undo = func() {

@@ -160,7 +160,7 @@ func sortResources(resources []*Resource, ix index) (order []int, err error) {
 	return order, err
 }
 
-// index finds resources by what others name them by.
+// index finds resources by the names that others use for them.
 type index struct {
 	// live are the resources, and old the first old copies of each, which are to be deleted.
 	live, old map[urn.URN]int

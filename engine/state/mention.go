@@ -65,9 +65,8 @@ func (r *Resource) VisitNeeds(visit func(Mention)) {
 	r.mapURNs(false, func(m Mention) urn.URN { visit(m); return m.URN })
 }
 
-// MapURNs returns the resource with each URN that it mentions replaced by what f returns for
-// the mention. An empty URN removes the mention: a reference in a value becomes plain text, and
-// a provider stays as it is. The result is r itself if nothing changes.
+// MapURNs returns the resource with each URN that it mentions replaced by f's result for the mention. An empty URN removes the
+// mention: a reference in a value becomes plain text, and a provider stays as it is. The result is r itself if nothing changes.
 func (r *Resource) MapURNs(f func(Mention) urn.URN) *Resource { return r.mapURNs(true, f) }
 
 // mapURNs is the only list of places in which resources name others. Only deep visits all.

@@ -50,7 +50,7 @@ type Resource struct {
 	InitErrors []string
 	// Provider is the reference "<urn>::<id>" of the provider resource.
 	Provider string
-	// PropertyDependencies are those of each input. A nil list (JSON null) is not an empty one.
+	// PropertyDependencies are the dependencies of each input. A nil list (JSON null) is not an empty one.
 	PropertyDependencies map[string][]urn.URN
 	// PendingReplacement marks a resource that was deleted and is yet to be made again.
 	PendingReplacement bool
@@ -68,7 +68,7 @@ type Resource struct {
 	DeletedWith urn.URN
 	// ReplaceWith are resources whose replacement replaces this one too.
 	ReplaceWith []urn.URN
-	// Created and Modified are those of the real resource, zero if they are not known.
+	// Created and Modified are the times of the real resource, zero if they are unknown.
 	Created, Modified time.Time
 	// SourcePosition is where the program registers the resource.
 	SourcePosition string

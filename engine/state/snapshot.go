@@ -28,7 +28,7 @@ const maxNumber = 1 << 53
 type Snapshot struct {
 	// Stack is "organization/<project>/<name>". Exports lack it.
 	Stack string
-	// Manifest says when and by what the state was written.
+	// Manifest has the time of writing, and the version that wrote the state.
 	Manifest Manifest
 	// Secrets names the provider that the state's secrets are encrypted with.
 	Secrets SecretsProvider
@@ -67,7 +67,7 @@ func (j sealedJSON) usableBy(provider string) bool {
 	return j.text != "" && (j.provider == "" || j.provider == provider)
 }
 
-// Manifest says when and by what a state was written.
+// Manifest has the time of writing, and the version that wrote a state.
 type Manifest struct {
 	// Time is when the deployment began.
 	Time time.Time
@@ -95,7 +95,7 @@ func magic(v string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// SecretsProvider names the provider of a state's secrets, and what opens it again. Zero is none.
+// SecretsProvider names the provider of a state's secrets, with the data to open it again. Zero is none.
 type SecretsProvider struct {
 	Type  string
 	State json.RawMessage

@@ -204,7 +204,7 @@ func (s *Stack) Name() StackName { return s.name }
 // Token returns the fencing token of the stack's lease, see [Lease.Token].
 func (s *Stack) Token() uint64 { return s.lease.Token() }
 
-// Recovery returns what Open found that an earlier run left behind.
+// Recovery returns the leftovers of an earlier run that Open found.
 func (s *Stack) Recovery() Recovery { return s.recovery }
 
 // Snapshot returns a copy of the current snapshot: the durable state.

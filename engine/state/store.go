@@ -55,7 +55,7 @@ func Together(ctx context.Context) context.Context {
 	return context.WithValue(ctx, listedKey{}, new(sync.Map))
 }
 
-// Listed returns where a store keeps what it has listed for the Loads of a context, nil unless it is of [Together].
+// Listed returns the map in which a store keeps its listings for the Loads of a context, nil unless the context is of [Together].
 func Listed(ctx context.Context) *sync.Map {
 	listed, _ := ctx.Value(listedKey{}).(*sync.Map)
 	return listed
@@ -78,12 +78,12 @@ func LeaseThenLoad(ctx context.Context, store Store, name StackName, holder Hold
 // the store's Break; from then on its writes are ErrFenced and change nothing. Its methods are
 // called one at a time.
 type Lease interface {
-	// Token is the fencing token, which is larger than those of earlier leases of the stack.
+	// Token is the fencing token, which is larger than the tokens of earlier leases of the stack.
 	Token() uint64
 	// Load returns the state, and makes the journal fit to append to. After an error, only Salvage,
 	// Reset, Remove, and Release can be used.
 	Load(ctx context.Context) (*Contents, error)
-	// Salvage returns what can be read of a damaged stack: the checkpoint, the records up to the damage, and the lost ones. It
+	// Salvage returns the readable parts of a damaged stack: the checkpoint, the records up to the damage, and the lost ones. It
 	// changes nothing.
 	Salvage(ctx context.Context) (*Contents, error)
 	// Reset makes the checkpoint the stack's state, even if that was damaged or gone. It returns
@@ -103,11 +103,10 @@ type Lease interface {
 	Checkpoint(ctx context.Context, sequence uint64, checkpoint []byte) error
 	// CheckpointBoth is Checkpoint for two leases of the same store, in one such step.
 	CheckpointBoth(ctx context.Context, mine NextCheckpoint, other Lease, others NextCheckpoint) error
-	// Rename makes a stack of another name with the checkpoint, at sequence 0, and removes the
-	// leased one, in one such step. What the store keeps beside a state goes along. After
-	// ErrStackExists nothing has changed.
+	// Rename makes a stack of another name with the checkpoint, at sequence 0, and removes the leased one, in one such step. The
+	// store's data beside a state goes along. After ErrStackExists nothing has changed.
 	Rename(ctx context.Context, to StackName, checkpoint []byte) error
-	// Remove removes the stack and what the store keeps beside it, but for backups, in one step.
+	// Remove removes the stack and the store's data beside it, except backups, in one step.
 	Remove(ctx context.Context) error
 	// Release ends the lease.
 	Release(ctx context.Context) error
@@ -236,12 +235,12 @@ func nameRune(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' || r == '_' || r == '.'
 }
 
-// KeptBackups is how many earlier checkpoints a store keeps: those of some days of work.
+// KeptBackups is how many earlier checkpoints a store keeps, from some days of work.
 const KeptBackups = 10
 
 // BackupInfo is an earlier checkpoint that is kept.
 type BackupInfo struct {
-	// ID names it among those of its stack.
+	// ID names it among its stack's backups.
 	ID string `json:"id"`
 	// Written is when it was written as the current one; zero if that is not known.
 	Written time.Time `json:"written"`

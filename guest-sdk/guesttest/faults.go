@@ -52,7 +52,7 @@ func names(o objects) string {
 //
 //   - A call that reports success has done all of it, once. The collections of the service then have as many objects as without
 //     faults.
-//   - A creation that fails has either made nothing that the provider knows of, or returns the ID of what it made, in an
+//   - A creation that fails has either made nothing that the provider knows of, or returns the ID of its object in an
 //     [abi.InitFailure], so that it is recorded. A request that was done and not answered is reported by the error.
 //   - A read that fails is an error, not a resource that is gone.
 //   - The second attempt of a call that failed succeeds, and so does a deletion of an object that the first attempt deleted.

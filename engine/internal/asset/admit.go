@@ -11,8 +11,8 @@ import (
 	"github.com/husk-dev/husk/engine/contents"
 )
 
-// Admit returns m with a hash in each asset and archive. Hashes that are there must be right. What a
-// program passes as the output of a resource is foreign. Errors name the property.
+// Admit returns m with a hash in each asset and archive. Given hashes must be right. A resource's output in an input of the
+// program is foreign. Errors name the property.
 func (s *Assets) Admit(ctx context.Context, m property.Map, byProgram bool) (property.Map, error) {
 	if !m.ContainsAssets() {
 		return m, nil

@@ -17,18 +17,17 @@ import (
 // Assets gives the assets and archives of a deployment their hashes, and opens them for
 // providers.
 //
-// Only the program says which files and URLs are read. What a provider names, in a
-// response or in a component that it constructs, is read only if the program has named
-// it too: otherwise a provider could read any file of its user, and reach any server.
-// A path or URL that the program itself has from a provider is foreign, and read within
-// narrower bounds: if the program says so, or if it is in the output of a resource.
+// Only the program says which files and URLs are read. A file or URL that a provider names, in a response or in a component that
+// it constructs, is read only if the program has named it too: otherwise a provider could read any file of its user, and reach
+// any server. A path or URL that the program itself has from a provider is foreign, and read within narrower bounds: if the
+// program says so, or if it is in the output of a resource.
 type Assets struct {
 	source contents.Source
 
 	mu sync.Mutex
-	// admitted holds what the program named.
+	// admitted holds the places that the program named.
 	admitted map[contents.Place]struct{}
-	// foreign holds what of it is foreign, with what the program wrote of its URL.
+	// foreign holds the foreign places among them, with the part of the URL that the program wrote.
 	foreign map[contents.Place]string
 	// remote holds the hashes of URLs by place without hash. Each is fetched once for its hash,
 	// and again for a provider that reads it.

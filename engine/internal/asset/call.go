@@ -24,7 +24,7 @@ func (s *Assets) Intercept(ctx context.Context, c *abi.Call) (context.Context, f
 	}
 	if len(news) > 0 {
 		ctx = abi.WithAssets(ctx, requestAssets{s, news})
-	} else if abi.AssetsFrom(ctx) != nil { // those of the call of a component in which this one is made
+	} else if abi.AssetsFrom(ctx) != nil { // the assets of the component's call in which this one is made
 		ctx = abi.WithAssets(ctx, nil)
 	}
 	if len(news) == 0 && len(olds) == 0 {

@@ -1,6 +1,5 @@
-// Package enginetest holds what tests of the engine share: a provider whose
-// cloud is a map in memory, programs written as functions, and a stack without
-// files.
+// Package enginetest holds the common parts of the engine's tests: a provider whose cloud is a map in memory, programs written as
+// functions, and a stack without files.
 package enginetest
 
 import (
@@ -24,7 +23,7 @@ type Cloud struct {
 	objects map[string]property.Map // by ID
 	// regions holds where objects are, by ID, if the cloud is regional.
 	regions map[string]string
-	// owned holds what [Cloud.Owner] has returned for objects, by ID.
+	// owned holds the results of [Cloud.Owner] for objects, by ID.
 	owned map[string]string
 	// generations tell objects apart that had the same ID one after the other.
 	generations map[string]string
@@ -100,8 +99,7 @@ type Type struct {
 	Declared bool
 }
 
-// ID returns what an object of the type with these inputs is known by, empty if it gets an ID
-// of its own.
+// ID returns the ID of an object of the type with these inputs, empty if it gets a new one.
 func (t Type) ID(inputs property.Map) string {
 	values := make([]string, len(t.Identity))
 	for i, key := range t.Identity {

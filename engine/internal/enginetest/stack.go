@@ -107,7 +107,7 @@ func (s *Stack) CrashAt(n int, late bool, run Operation, program engine.Program)
 	return true
 }
 
-// Try runs an operation and returns what it did.
+// Try runs an operation and returns its result.
 func (s *Stack) Try(run Operation, program engine.Program) (*engine.Result, error) {
 	s.t.Helper()
 	ctx := context.Background()

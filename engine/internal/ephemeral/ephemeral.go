@@ -1,4 +1,4 @@
-// Package ephemeral keeps values that must never be recorded: ephemeral ones, and those of write-only inputs.
+// Package ephemeral keeps values that must never be recorded: ephemeral ones, and values of write-only inputs.
 //
 // An ephemeral value is an output that depends on a mark in place of a resource, so that all that a program
 // computes of it is ephemeral, too. The inputs of a resource lose such values before the resource is

@@ -25,9 +25,8 @@ func Antichains(c *Copies) [][]int {
 	return out
 }
 
-// levels returns the number of the group of each resource by the first Rule. The resources of a circle
-// have groups of their own by the other rules. What is in a circle by all rules goes one after the other,
-// the youngest first.
+// levels returns the number of the group of each resource by the first Rule. The resources of a circle have groups of their own
+// by the other rules. Resources that are in a circle by all rules go one after the other, the youngest first.
 func levels(c *Copies, rules ...Rule) []int {
 	out := make([]int, len(c.resources))
 	if len(rules) == 0 {
@@ -61,9 +60,9 @@ func levels(c *Copies, rules ...Rule) []int {
 	return out
 }
 
-// circles divides what has edges into circles, in which edges lead from each to each, each circle after
-// all that edges lead to from it. What is in no circle is one of its own, and members are in order. This
-// is Tarjan's algorithm with an explicit stack, since chains may be long.
+// circles divides the nodes into circles, in which edges lead from each member to each other. Each circle comes after all that
+// its edges lead to. A node outside of a circle is one by itself, and members are in order. This is Tarjan's algorithm with an
+// explicit stack, since chains may be long.
 func circles(edges [][]int) (out [][]int) {
 	type visit struct{ at, next int }
 	found := make([]int, len(edges)) // when each was found, from 1

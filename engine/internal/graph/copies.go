@@ -13,14 +13,14 @@ import (
 // Only a provider is named with its ID. A copy is an index into the recorded resources of one moment, in
 // the order of their creation.
 //
-// Who uses a component uses all below it: a component is made of its children, and is nothing without them.
+// Using a component means using everything below it: a component consists of its children.
 type Copies struct {
 	resources []*state.Resource
 	byURN     map[urn.URN][]int
 	// providers are by reference. Of copies with one ID, any will do: the one that stays is meant.
 	providers map[string]int
 	kin       *kin // of more resources, maybe
-	// takes holds what leaves the state together with a resource.
+	// takes holds the resources that leave the state together with a resource.
 	takes map[*state.Resource][]*state.Resource
 }
 

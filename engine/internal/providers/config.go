@@ -31,9 +31,8 @@ func (s *Session) ComparesBySchema(ctx context.Context) bool {
 	return s.comparesBySchema
 }
 
-// nested parses the JSON texts of a configuration that are lists or objects by the schema: a stack's
-// configuration holds only text, and Pulumi's SDKs write providers so. What cannot be parsed stays text,
-// for the provider to refuse.
+// nested parses the JSON texts of a configuration that are lists or objects by the schema: a stack's configuration holds only
+// text, and Pulumi's SDKs write providers so. Texts that cannot be parsed stay as they are, for the provider to refuse.
 func (s *Session) nested(ctx context.Context, config property.Map) property.Map {
 	for _, v := range config.All() {
 		if schemajson.LooksNested(v) {

@@ -15,7 +15,7 @@ type Schemas struct {
 	byPackage locked.Once[schemaKey, *schema.Package]
 }
 
-// schemaKey is a package; its version is that of an extension, empty for others.
+// schemaKey names a package; version is an extension's version, empty for others.
 type schemaKey struct{ name, version string }
 
 // Package returns the schema of a provider's package, or of an extension's, nil if it has

@@ -35,8 +35,8 @@ type Session struct {
 	config     *schema.Object
 	// comparesBySchema belongs to config.
 	comparesBySchema bool
-	// schemas are those that write-only inputs were looked up in, and extensions are the versions of packages by
-	// which the provider was extended.
+	// schemas are the schemas that write-only inputs were looked up in, and extensions are the versions of packages by which the
+	// provider was extended.
 	schemas    locked.Once[string, *schema.Package]
 	extensions locked.Map[string, string]
 }
@@ -206,8 +206,8 @@ func eachValue(m property.Map, f func(key string, v property.Value) property.Val
 // understands outputs, because they become inputs of other resources. Their secrets are never unwrapped: nobody
 // could mark what a component makes of them.
 
-// lowerDependent turns inputs of a component into what the provider understands. Without outputs, the
-// dependencies are those of each input as a whole.
+// lowerDependent turns inputs of a component into values that the provider understands. Without outputs, each input as a whole
+// has its dependencies.
 func (s *Session) lowerDependent(m property.Map, dependencies *[]abi.PropertyDependency) property.Map {
 	if !s.Understands(abi.FeaturesResourceReferences) {
 		m = m.Lower(property.KindResourceReference)

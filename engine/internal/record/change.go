@@ -10,7 +10,7 @@ import (
 type Change struct {
 	// Added is a resource that is new.
 	Added *state.Resource
-	// Replaced holds recorded resources with what takes their place.
+	// Replaced holds recorded resources with their replacements.
 	Replaced []Replacement
 	// Removed holds recorded resources that are gone.
 	Removed []*state.Resource

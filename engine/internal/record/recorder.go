@@ -17,7 +17,7 @@ import (
 // Recorder holds the recorded resources. They are immutable; a change puts others in their place. A
 // Recorder is safe for concurrent use.
 type Recorder struct {
-	// Extensions are those of the deployment.
+	// Extensions are the deployment's extensions.
 	Extensions Extensions
 
 	stack   *state.Stack    // nil in a preview
@@ -148,8 +148,8 @@ func (r *Recorder) Provider(ref string) *state.Resource {
 	return r.providers[ref]
 }
 
-// Begin records that an operation is about to change a resource, and what holds meanwhile. It returns
-// once that is durable.
+// Begin records that an operation is about to change a resource, and the state that holds meanwhile. It returns once that is
+// durable.
 func (r *Recorder) Begin(ctx context.Context, kind state.OperationType, res *state.Resource, meanwhile Change) (Operation, error) {
 	op := Operation{r.newOp(), true, kind, res}
 	meanwhile.begun = &state.BeginOperation{Op: op.id, Type: kind, Resource: res}

@@ -10,9 +10,9 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// unfinished holds the operations that an earlier run did not end. A resource that was being updated or
-// deleted must be read before anything but its deletion. What was being created may exist or not, until
-// the user says. The recorder's lock guards it.
+// unfinished holds the operations that an earlier run did not end. A resource that was being updated or deleted must be read
+// before anything but its deletion. An object that was being created may or may not exist, until the user says. The recorder's
+// lock guards it.
 type unfinished struct {
 	// operations are the earlier run's, except the ones that are over.
 	operations map[state.OpID]state.PendingOperation

@@ -1,4 +1,4 @@
-// Package registration holds what one run has learned of the resources of its stack.
+// Package registration holds one run's knowledge of the resources of its stack.
 package registration
 
 import (
@@ -19,14 +19,14 @@ type Registrations struct {
 	Matched locked.Map[urn.URN, urn.URN]
 	// Aliases holds the earlier URNs of registered resources.
 	Aliases locked.Map[urn.URN, []Alias]
-	// Options holds those of registered resources, if there are policies to see them.
+	// Options holds the options of registered resources, if there are policies to see them.
 	Options locked.Map[urn.URN, abi.ResourceOptions]
 	// Providers holds the providers that registered resources hand down, by package.
 	Providers locked.Map[urn.URN, map[string]string]
 	// Goals holds the states that registrations aim at, for providers and parents.
 	Goals locked.Map[urn.URN, *state.Resource]
-	// Declared holds what the program wants of resources that are left as they are, for what
-	// their children inherit.
+	// Declared holds the program's declarations of resources that are left as they are, because their children inherit from
+	// these.
 	Declared locked.Map[urn.URN, *state.Resource]
 	// Unchecked holds the inputs of the program for resources that a preview could not check, since their provider's
 	// configuration is not known.
@@ -53,8 +53,8 @@ type Registrations struct {
 
 	// DeletedEarly holds the URNs deleted ahead of a replacement. Its channels are closed when that is done.
 	DeletedEarly locked.Map[urn.URN, chan struct{}]
-	// PendingDelete holds the recorded resources that are deleted in this run, and SharedObject
-	// those of them whose object is deleted with another resource.
+	// PendingDelete holds the recorded resources that are deleted in this run, and SharedObject the ones whose object is deleted
+	// with another resource.
 	PendingDelete, SharedObject locked.Map[*state.Resource, bool]
 }
 
@@ -63,7 +63,7 @@ func (r *Registrations) IsRegistered(u urn.URN) bool {
 	return r.Claimed.Get(u) || r.Matched.Get(u) != ""
 }
 
-// Declaration returns what the program wants of a registered resource, nil if there is none.
+// Declaration returns the program's declaration of a registered resource, nil if there is none.
 func (r *Registrations) Declaration(u urn.URN) *state.Resource {
 	if n := r.Declared.Get(u); n != nil {
 		return n

@@ -113,7 +113,7 @@ func (s *Selection) Unmatched() []Unmatched {
 	return append(s.targets.unmatched("target", true), s.excludes.unmatched("exclude", false)...)
 }
 
-// matches returns the patterns of the selection, and whether dependents go with what they match.
+// matches returns the patterns of the selection, and whether they select dependents, too.
 func (s *Selection) matches() (m matcher, dependents bool) {
 	if s.HasExcludes() {
 		return s.excludes, s.options.ExcludeDependents
@@ -191,7 +191,7 @@ func (s *Selection) visitComponents(of *state.Resource, visit func(urn.URN)) {
 	}
 }
 
-// visitNeeds calls visit with what a resource needs: whole says that it needs all parts as well if that is a component.
+// visitNeeds calls visit with each resource that a resource needs. whole says that it also needs all parts of a component.
 func (s *Selection) visitNeeds(res *state.Resource, visit func(u urn.URN, whole bool)) {
 	var within map[urn.URN]bool
 	res.VisitNeeds(func(m state.Mention) {
@@ -220,8 +220,8 @@ func (s *Selection) Among(recorded []*state.Resource) func(*state.Resource) bool
 	}
 }
 
-// Missing returns a resource that n needs and that was not created, empty if there is none. Who needs a component needs
-// all its parts.
+// Missing returns a resource that n needs and that was not created, empty if there is none. Needing a component means needing all
+// its parts.
 func (s *Selection) Missing(n *state.Resource) (absent urn.URN) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

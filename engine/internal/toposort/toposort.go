@@ -3,8 +3,8 @@ package toposort
 
 import "slices"
 
-// Order returns the numbers below n in an order in which those of before(i) come before i. Numbers
-// that are in such an order keep it. It takes time linear in the numbers and their edges.
+// Order returns the numbers below n in an order in which the numbers of before(i) come before i. Numbers that are in such an
+// order keep it. It takes time linear in the numbers and their edges.
 //
 // cycle is called for each edge that closes a cycle and so does not count. numbers returns the
 // cycle, in time linear in n: every number depends on the next, and the last on the first.

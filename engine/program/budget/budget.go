@@ -18,7 +18,7 @@ const (
 const (
 	// DefaultSteps are some minutes. A program of 10,000 resources with 20 properties each takes two million.
 	DefaultSteps = 1_000_000_000
-	// DefaultMemory is what the largest assets as text, of 50 MB, come to twenty times.
+	// DefaultMemory is enough for twenty of the largest assets as text, of 50 MB each.
 	DefaultMemory = 1 << 30
 )
 

@@ -5,7 +5,7 @@ import "strings"
 // Function is a built-in function.
 type Function uint8
 
-// The built-in functions, those of Pulumi YAML.
+// The built-in functions, the same as in Pulumi YAML.
 const (
 	Join Function = iota
 	Split

@@ -20,8 +20,8 @@ import (
 	"github.com/husk-dev/husk/engine/callback"
 )
 
-// Func is a program. The stack's root is registered before it runs, and the outputs that it returns
-// are those of the stack. It must wait for its goroutines.
+// Func is a program. The stack's root is registered before it runs, and it returns the stack's outputs. It must wait for its
+// goroutines.
 type Func func(ctx context.Context, s *Stack) (outputs property.Map, err error)
 
 // Run registers the stack with the monitor and runs the function.
@@ -162,7 +162,7 @@ func (s *Stack) TransformInvokes(t callback.InvokeTransform) {
 // Resource is a resource that was registered or read.
 type Resource struct {
 	URN urn.URN
-	// ID is empty for components, and in a preview for what does not exist.
+	// ID is empty for components, and in a preview for objects that do not exist.
 	ID string
 	// State holds its outputs.
 	State property.Map

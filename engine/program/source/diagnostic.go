@@ -126,7 +126,7 @@ func clip(text string, column int) (string, int) {
 	return text[from:to], column - start
 }
 
-// caretIndent returns what stands before a caret under a column: tabs stay tabs.
+// caretIndent returns the indentation of a caret under a column: tabs stay tabs.
 func caretIndent(text string, column int) string {
 	var b strings.Builder
 	for _, r := range text {

@@ -48,8 +48,8 @@ func NewForeignFile(name string, text []byte) *File {
 	return f
 }
 
-// Read reads a file that the user of the command named, of at most [MaxFileSize] bytes. What a project names,
-// [projectroot.Root] opens.
+// Read reads a file that the user of the command named, of at most [MaxFileSize] bytes. [projectroot.Root] opens the files that a
+// project names.
 //
 // [projectroot.Root]: https://pkg.go.dev/github.com/husk-dev/husk/engine/projectroot#Root
 func Read(path string) ([]byte, error) {

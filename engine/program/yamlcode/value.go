@@ -16,7 +16,7 @@ import (
 // literals writes values so that the program computes them again.
 type literals struct{ from *referable }
 
-// errSecret is for what must not be in the text of a program.
+// errSecret is the error for a value that must not be in the text of a program.
 var errSecret = errors.New("it is a secret")
 
 // value writes the value of a property. Secrets are written as references, or not at all.
@@ -99,7 +99,7 @@ func (l *literals) object(v property.Value) (*yaml.Node, error) {
 	return out, nil
 }
 
-// errNamed is for what the provider would have the program read with the rights of its user.
+// errNamed is the error for a file that the provider would have the program read with the rights of its user.
 func errNamed(f expr.Function, place string) error {
 	return fmt.Errorf("the provider has named %.200q: write %s with it if that is meant", place, f)
 }

@@ -44,7 +44,7 @@ func (c *compilation) check(ctx context.Context) {
 	}
 }
 
-// checkRequired holds what the program requires of Pulumi's version against the version whose programs this is.
+// checkRequired checks the program's required range of Pulumi versions against the version that Husk follows.
 func (c *compilation) checkRequired(e *evaluator, x expr.Expr) {
 	v, ok := e.eval(x)
 	var p derivation.Derivation
@@ -94,7 +94,7 @@ func (c *compilation) checkResource(e *evaluator, r *resource) {
 	c.checkBindings(r)
 }
 
-// checkDeprecations warns of what a resource should not be, or have, any more.
+// checkDeprecations warns of deprecated resources and properties.
 func (c *compilation) checkDeprecations(r *resource) {
 	if r.schema != nil && r.schema.Deprecation != "" {
 		c.warnDeprecated(r.typeNode, r.token, schema.ShortToken(r.token), r.schema.Deprecation)

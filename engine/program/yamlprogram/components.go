@@ -17,8 +17,7 @@ import (
 	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/derivation"
 )
 
-// findComponents begins the compilation of the project's own components in YAML, and of those of packages that are
-// used.
+// findComponents begins the compilation of the project's own components in YAML, and of used components of packages.
 func (c *compilation) findComponents() {
 	c.findUsed(nil)
 	project := c.program.project

@@ -69,7 +69,7 @@ func (e *evaluator) lenient(v property.Value, ok bool) (property.Value, bool) {
 
 // part evaluates an expression inside another one. Lists and objects are not measured, since those around them are.
 func (e *evaluator) part(x expr.Expr) (property.Value, bool) {
-	// What is wrong then is reported as such, where the budget is spent or the context ends.
+	// The error is then reported as such, where the budget is spent or the context ends.
 	if e.ctx.Err() != nil || !e.spend(x, 1, 0) {
 		return property.Null, false
 	}
@@ -326,7 +326,7 @@ func (e *evaluator) access(a *expr.Access) (property.Value, bool) {
 	return p.Wrap(p.Peel(v)), true
 }
 
-// sealedOf returns what a reference to a stack has left out, by the paths in its outputs.
+// sealedOf returns the secrets that a reference to a stack has left out, by their paths in its outputs.
 func (e *evaluator) sealedOf(a *expr.Access, v property.Value) map[string]bool {
 	ref, ok := v.AsReference()
 	if !ok || len(a.Path) < 2 {
@@ -420,8 +420,7 @@ func countElements(n int) string {
 	return source.FormatNumber(float64(n)) + " elements"
 }
 
-// bounded charges for the parts of a value, and reports whether it is one that the program may have. What is wrong is
-// reported.
+// bounded charges for the parts of a value, and reports whether the program may have it, with an error otherwise.
 func (e *evaluator) bounded(x expr.Expr, m measure.Measure) bool {
 	switch {
 	case m.TooDeep():

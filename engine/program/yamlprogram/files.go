@@ -16,7 +16,7 @@ import (
 	"github.com/husk-dev/husk/internal/base/blocking"
 )
 
-// maxFileSize, in bytes, bounds the text of a file to what can be passed to a provider.
+// maxFileSize, in bytes, bounds the text of a file, because a provider takes no more.
 const maxFileSize = property.DefaultSize
 
 // file reads a file, or makes an asset or archive of one. The user's own path may lead anywhere.
@@ -114,8 +114,8 @@ func readsFile(f expr.Function) bool {
 	return f == expr.ReadFile || f == expr.FileBase64 || f == expr.FileBase64SHA256
 }
 
-// readFile returns what a function returns of a file. problem is a format with a place for the file. What is read is charged
-// before more is: the memory of the text until it is returned, when it is charged as a value.
+// readFile returns a function's result for a file. problem is a format with a place for the file. Each part is charged before the
+// next is read: the memory of the text until it is returned, when it is charged as a value.
 func (e *evaluator) readFile(c *expr.Call, file io.Reader) (text, problem string, err error) {
 	var b strings.Builder
 	sum := sha256.New()

@@ -11,9 +11,9 @@ import (
 )
 
 // An expression is foreign if a part of its value comes from somebody else than the user: a
-// resource, a function of a provider, another stack, or a file, which a provider may have written.
-// What the program writes and the stack's configuration are the user's own. The names in an
-// expression decide, and not its value: nothing computed of a foreign value passes for the user's.
+// resource, a function of a provider, another stack, or a file, which a provider may have written. The program's text and the
+// stack's configuration are the user's own. The names in an expression decide, and not its value: nothing computed of a foreign
+// value passes for the user's.
 
 func (c *compilation) findForeign() {
 	c.foreign = map[string]bool{}

@@ -86,7 +86,7 @@ func (f function) returnsOne() bool {
 	return true
 }
 
-// result returns what a call without return stands for.
+// result returns the value of a call without return.
 func (e *evaluator) result(x *expr.Invoke, f function, m property.Map) (property.Value, bool) {
 	if !f.returnsOne() && (m.Len() != 1 || f.schema == nil || f.schema.Returns == nil || fits(f.schema.Returns, property.Object(m))) {
 		return property.Object(m), true

@@ -23,7 +23,7 @@ func newOption[T any](name string, at func(*abi.ResourceOptions) *T, read func(o
 	return option{name, func(o *optionReader, out *abi.ResourceOptions) { *at(out) = read(o, name) }}
 }
 
-// valueOptions are the options but for parent and those of [optionKeys].
+// valueOptions are the options except parent and the ones in [optionKeys].
 var valueOptions = []option{
 	newOption("dependsOn", func(o *abi.ResourceOptions) *[]urn.URN { return &o.Dependencies }, (*optionReader).urns),
 	newOption("provider", func(o *abi.ResourceOptions) *string { return &o.Provider }, (*optionReader).ownProvider),

@@ -104,8 +104,8 @@ func (p *Program) Validate(ctx context.Context, run abi.RunContext, unknown []st
 }
 
 // Run checks the program, registers its packages and resources, and then the stack's outputs. It
-// returns when every registration has ended. After a failure nothing new is begun, but a preview
-// goes on with what does not need the failed resource. The error then is [source.Diagnostics].
+// returns when every registration has ended. After a failure nothing new is begun, but a preview goes on with nodes that do not
+// need the failed resource. The error then is [source.Diagnostics].
 func (p *Program) Run(ctx context.Context, run abi.RunContext, monitor abi.Monitor) (err error) {
 	c, ds, err := p.compile(ctx, run, nil)
 	defer func() { c.budget.Close() }() // it reports the charges, also of an interrupted evaluation
@@ -173,8 +173,8 @@ type status uint8
 const (
 	pending status = iota
 	done
-	// missing is a resource that failed, or was skipped, in a deployment that goes on. What uses it
-	// is registered with unknown values: the deployment knows of it.
+	// missing is a resource that failed, or was skipped, in a deployment that goes on. Its users are registered with unknown
+	// values: the deployment knows of it.
 	missing
 	// skipped is a resource that a preview leaves out, because it uses a failed one.
 	skipped
@@ -273,7 +273,7 @@ func (d *deployment) runNode(n *node) status {
 	return done
 }
 
-// outputs evaluates the outputs of the stack, or of a component, without those of resources that are not there.
+// outputs evaluates the outputs of the stack, or of a component, without outputs of missing resources.
 func (d *deployment) outputs() property.Map {
 	var entries []property.Entry
 	for _, o := range d.c.outputs {
@@ -291,7 +291,7 @@ func (d *deployment) outputs() property.Map {
 	return property.NewMap(entries...)
 }
 
-// problems returns what went wrong, without the cancellations that followed from it.
+// problems returns the errors, without the cancellations that followed from them.
 func (d *deployment) problems() error {
 	ds := d.c.report.Diagnostics()
 	cancelled := func(x source.Diagnostic) bool {

@@ -119,7 +119,7 @@ func (d *deployment) complete(r *resource, options *abi.ResourceOptions) {
 			options.Version = p.decl.options.version
 		}
 	}
-	if r.isComponent() && options.Provider == "" { // the provider of its own package is among those of its children
+	if r.isComponent() && options.Provider == "" { // the provider of its own package is among its children's
 		for _, p := range options.Providers {
 			if p.Package == d.c.served(r.pkg) {
 				options.Provider = p.Reference

@@ -42,7 +42,7 @@ type packages struct {
 	// fetched are the schemas that were requested ahead.
 	fetched map[packageKey]func() (*schema.Package, error)
 	loaded  map[packageKey]loadedPackage
-	// components are the types of those of a package.
+	// components are the types of a package's components.
 	components map[string][]string
 	// replacing are the properties whose changes replace resources, by type.
 	replacing map[string][]string
@@ -332,7 +332,7 @@ func (c *compilation) resolveFunction(ctx context.Context, x *expr.Invoke) (func
 	return f, true
 }
 
-// nearest returns what a search among so many names finds, or nothing once many were compared.
+// nearest returns the result of a search among so many names, or nothing once many were compared.
 func (c *compilation) nearest(among int, search func() string) (near string) {
 	c.report.Compare(among, func() { near = search() })
 	return near

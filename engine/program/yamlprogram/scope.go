@@ -55,12 +55,12 @@ func (i *instance) property(name string) property.Value {
 	return p.Wrap(v)
 }
 
-// reference returns what options name a provider by: <urn>::<id>.
+// reference returns the reference of a provider in options: <urn>::<id>.
 func (i *instance) reference() string {
 	return providers.Reference(i.urn, cmp.Or(i.id, providers.UnknownID))
 }
 
-// scope holds what the names of a program stand for. It is safe for concurrent use.
+// scope holds the values of a program's names. It is safe for concurrent use.
 type scope struct {
 	mu     sync.RWMutex
 	values map[string]property.Value

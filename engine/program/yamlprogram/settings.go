@@ -18,8 +18,8 @@ import (
 // engineSettings are keys in a package's namespace that its provider never gets.
 var engineSettings = []string{"version", "pluginDownloadURL"}
 
-// checkSettings holds what the stack's configuration says to default providers against their schemas, at its line of the
-// stack's file. A key that the schema does not have is an error only if the schema is all that the provider checks by.
+// checkSettings checks the stack's configuration of default providers against their schemas, at its lines of the stack's file. A
+// key that the schema does not have is an error only if the schema is all that the provider checks by.
 func (c *compilation) checkSettings() {
 	used := c.defaultPackages()
 	var stack *program.StackConfig
@@ -90,8 +90,8 @@ func (c *compilation) settings(pkg string) property.Map {
 	return settings
 }
 
-// defaultPackages returns the packages with a schema whose default provider the program uses, by name. What inherits its
-// provider from a parent is left out.
+// defaultPackages returns the packages with a schema whose default provider the program uses, by name. Resources that inherit
+// their provider from a parent are left out.
 func (c *compilation) defaultPackages() map[string]*schema.Package {
 	used := map[string]*schema.Package{}
 	use := func(pkg string, provider, parent expr.Expr) {

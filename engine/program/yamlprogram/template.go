@@ -40,7 +40,7 @@ type resource struct {
 	get     *get
 	options options
 
-	// What follows is found in the package's schema; see compilation.resolve.
+	// The following fields come from the package's schema; see compilation.resolve.
 
 	// token is the full type token.
 	token string

@@ -94,7 +94,7 @@ func apply(s *state.Snapshot, changes state.Entry) (*state.Snapshot, error) {
 	return out, nil
 }
 
-// change replaces each of the resources by what do makes of a copy of it.
+// change replaces each of the resources by do's result for a copy of it.
 func change(s *state.Snapshot, urns []urn.URN, do func(*state.Resource) error) (*state.Snapshot, error) {
 	serials, err := find(s, s.Graph(), urns)
 	if err != nil {
@@ -112,7 +112,7 @@ func change(s *state.Snapshot, urns []urn.URN, do func(*state.Resource) error) (
 	return apply(s, changes)
 }
 
-// Change replaces a resource by what do makes of it.
+// Change replaces a resource by do's result for it.
 func Change(s *state.Snapshot, u urn.URN, do func(*state.Resource) (*state.Resource, error)) (*state.Snapshot, error) {
 	return change(s, []urn.URN{u}, func(r *state.Resource) error {
 		changed, err := do(r)

@@ -19,7 +19,7 @@ type Moved struct {
 	Source, Target *state.Snapshot
 	// Resources moved, and Providers came along. Both have their new names.
 	Resources, Providers []urn.URN
-	// Broken are the references between what moved and what stayed. They were cut.
+	// Broken are the references between moved and remaining resources. They were cut.
 	Broken []Broken
 }
 
@@ -163,7 +163,7 @@ func ordered[K cmp.Ordered, V any](m map[K]V) []V {
 	return out
 }
 
-// resources returns what moves, and the resources of the operations that move.
+// resources returns the moving resources, and the resources of the moving operations.
 func (m *move) resources() []*state.Resource {
 	out := ordered(m.going)
 	for _, pending := range ordered(m.pending) {

@@ -9,7 +9,7 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// RepairOptions help a repair with what the state alone does not tell.
+// RepairOptions help a repair with decisions that the state alone does not allow.
 type RepairOptions struct {
 	// Earlier are earlier states, the newest first, from which missing providers are taken.
 	Earlier []*state.Snapshot
@@ -43,8 +43,8 @@ func (e *UndecidedError) Error() string { return e.Left.Error() }
 func (e *UndecidedError) Unwrap() error { return e.Left }
 
 // Repair makes a state consistent without guessing: it drops references to missing resources, exact duplicates, and IDs of
-// components, and brings back missing providers. It returns what it did, in words. The error, an [*state.IntegrityError] or
-// [*UndecidedError], is what a person has to decide; the snapshot is better than before even so.
+// components, and brings back missing providers. It describes its changes in words. An [*state.IntegrityError] or
+// [*UndecidedError] says what a person has to decide; even then, the snapshot is better than before.
 func Repair(s *state.Snapshot, options RepairOptions) (_ *state.Snapshot, done []string, err error) {
 	r := repair{snapshot: s.Clone(), options: options}
 	if err := r.run(); err != nil {

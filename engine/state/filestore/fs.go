@@ -7,8 +7,8 @@ import (
 	"github.com/husk-dev/husk/internal/base/filelock"
 )
 
-// FS is the part of a file system that a store needs. Tests make it fail. Names are slash-separated
-// and relative to the store's directory. Errors are those of package os.
+// FS is the part of a file system that a store needs. Tests make it fail. Names are slash-separated and relative to the store's
+// directory. Errors are the errors of package os.
 type FS interface {
 	// OpenFile is like os.OpenFile. With an error, the file is nil.
 	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
@@ -45,7 +45,7 @@ type File interface {
 // Lock is the lock of a file that is held.
 type Lock interface {
 	io.Closer
-	// Contents returns what the file holds; nil if its name is gone, or another file's.
+	// Contents returns the file's contents; nil if its name is gone, or another file's.
 	Contents() ([]byte, error)
 }
 

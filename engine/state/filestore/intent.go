@@ -15,9 +15,8 @@ import (
 	"github.com/husk-dev/husk/internal/base/checkedjson"
 )
 
-// An intent is a step that changes more than one file: two checkpoints, or a checkpoint and what
-// belongs to the stack beside it. It is a file itself: before that has its name, nothing has
-// changed. After that, whoever finds it finishes the step and removes it.
+// An intent is a step that changes more than one file: two checkpoints, or a checkpoint and other files of the stack. It is a
+// file itself: before that has its name, nothing has changed. After that, whoever finds it finishes the step and removes it.
 //
 // Each part of an intent belongs to one stack, and needs the lock of that stack alone. A part that
 // is done does nothing, so an intent that a loss of power brings back does no harm.

@@ -28,7 +28,7 @@ func (s *Store) readFile(name string) ([]byte, error) {
 	return s.readBounded(context.Background(), name)
 }
 
-// readBounded is readFile for who may have to ask for room: see [intake.WithRoom].
+// readBounded is readFile for callers that may have to ask for room: see [intake.WithRoom].
 func (s *Store) readBounded(ctx context.Context, name string) ([]byte, error) {
 	f, err := s.fs.OpenFile(name, os.O_RDONLY, 0)
 	if err != nil {

@@ -22,9 +22,8 @@ type journal struct {
 	lost []state.LostRecord
 }
 
-// parseJournal reads a journal that follows a checkpoint. It ignores frames of a writer that was
-// fenced: those of an older lease than one before, and those whose number a newer lease has used
-// again.
+// parseJournal reads a journal that follows a checkpoint. It ignores frames of a writer that was fenced: frames of a lease older
+// than one before, and frames whose number a newer lease has used again.
 func parseJournal(data []byte, sequence uint64) *journal {
 	j := new(journal)
 	first := sequence + 1

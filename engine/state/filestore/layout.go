@@ -27,7 +27,7 @@ type files struct {
 	// kv and runs are directories that others fill.
 	kv, runs string
 
-	// listed has what [Store.stampedFiles] has listed for other stacks before; nil has it list again.
+	// listed has the earlier results of [Store.stampedFiles] for other stacks; nil has it list again.
 	listed *sync.Map
 }
 
@@ -92,7 +92,7 @@ func (f files) removed(token uint64) string {
 	return path.Join(f.backups, f.name.Name+"."+stampValue{Token: token}.id()+removedSuffix)
 }
 
-// damaged is the file for what the lease with the token found damaged.
+// damaged is the file for the damaged data that the lease with the token found.
 func (f files) damaged(token uint64, of string) string {
 	return path.Join(f.backups, fmt.Sprintf("%s.%d%s%s", f.name.Name, token, damagedInfix, of))
 }

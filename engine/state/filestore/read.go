@@ -127,8 +127,7 @@ func (s *Store) readStamped(ctx context.Context, f files, file string) (*state.C
 	return contents, v, nil
 }
 
-// checkpointRemedy does not depend on the backups that there are: with each state, [Store.remedy] would list those of all
-// stacks.
+// checkpointRemedy does not depend on existing backups: [Store.remedy] would list the backups of all stacks for each state.
 const checkpointRemedy = "husk stack restore --list lists the earlier states, and husk stack restore goes back to one"
 
 const journalRemedy = "husk state repair --journal keeps all records before it, and lists the others"

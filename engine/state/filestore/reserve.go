@@ -31,7 +31,7 @@ func (l *lease) Reserve(ctx context.Context) error {
 }
 
 func (l *lease) setReserveAside() error {
-	// What can be compressed, or is there already, takes no space on some file systems.
+	// Data that can be compressed, or is there already, takes no space on some file systems.
 	var seed [32]byte
 	_, _ = cryptorand.Read(seed[:]) // never fails
 	filler := make([]byte, reserveSize)

@@ -37,7 +37,7 @@ func (v stampValue) before(w stampValue) bool {
 	return v.Token < w.Token || v.Token == w.Token && v.Sequence < w.Sequence
 }
 
-// id names the checkpoint among those of its stack.
+// id names the checkpoint among its stack's.
 func (v stampValue) id() string { return fmt.Sprintf("%d-%d", v.Token, v.Sequence) }
 
 // parseID reads what id returns, and nothing else.

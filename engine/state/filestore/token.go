@@ -122,7 +122,7 @@ func newLockContents(token uint64, holder state.Holder) ([]byte, error) {
 	return json.Marshal(lockContents{Token: token, ID: rand.Text(), Holder: holder})
 }
 
-// nextToken returns a token larger than those of all leases so far, even if the lock file is lost.
+// nextToken returns a token larger than the tokens of all leases so far, even if the lock file is lost.
 func (s *Store) nextToken(f files) (uint64, error) {
 	locked, err := s.readLock(f)
 	if err != nil {

@@ -22,8 +22,8 @@ type Codec struct {
 type CallBuffers struct {
 	// In and Out count the bytes of property values.
 	In, Out atomic.Uint64
-	// sent are the maps that the running call has encoded, into buffer: olds and news are often the same map,
-	// and a guest often returns what it was sent.
+	// sent are the maps that the running call has encoded, into buffer: olds and news are often the same map, and a guest often
+	// returns a map that it was sent.
 	sent   []sentMap
 	buffer *[]byte
 }

@@ -378,7 +378,7 @@ func (s *store) History(ctx context.Context, name state.StackName) ([][]byte, er
 }
 
 func (s *store) SetHistory(ctx context.Context, name state.StackName, records [][]byte) error {
-	_, _ = s.updates.Take(ctx, name) // what was read is out of date now
+	_, _ = s.updates.Take(ctx, name) // the data read is out of date now
 	_, err := s.of(ctx, "set-history", request{Stack: name, Records: records, Token: backend.Token(ctx)})
 	return err
 }

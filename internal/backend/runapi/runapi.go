@@ -204,12 +204,12 @@ type Claim struct {
 	BeatSeconds float64 `json:"beatSeconds"`
 }
 
-// Beat is what a worker says of a run that it has.
+// Beat is a worker's report on a run that it has.
 type Beat struct {
 	Lines []Line `json:"lines,omitempty"`
 }
 
-// Answer is what the server answers to a [Beat].
+// Answer is the server's answer to a [Beat].
 type Answer struct {
 	// Cancel asks the worker to interrupt the run: 1 to stop after the steps that are running, 2 to stop them.
 	Cancel int `json:"cancel,omitempty"`
@@ -217,12 +217,12 @@ type Answer struct {
 
 // End is how a run ended at a worker.
 type End struct {
-	// Outcome is Succeeded or Failed, or Queued if the run is to go on elsewhere: at once because the worker stops, or,
-	// with a reason, after a while and not for ever. It is Attention if the run has done nothing because of what an earlier worker
-	// may have made.
+	// Outcome is Succeeded or Failed, or Queued if the run is to go on elsewhere: at once because the worker stops, or, with a
+	// reason, after a while and not for ever. It is Attention if the run has done nothing because an earlier worker may have made
+	// an object.
 	Outcome State  `json:"outcome"`
 	Reason  string `json:"reason,omitempty"`
-	// Plan is what the preview of a run that is to be approved made.
+	// Plan is the plan of a run that needs approval, from its preview.
 	Plan []byte `json:"plan,omitempty"`
 }
 
@@ -234,7 +234,7 @@ type Report struct {
 	Of string `json:"of,omitempty"`
 }
 
-// Unrecorded is what a run has made after it was taken from its worker, or while the server could not be reached.
+// Unrecorded has the objects that a run made after it was taken from its worker, or while the server could not be reached.
 type Unrecorded struct {
 	// Run is its ID, and Token the one that the worker had for it.
 	Run   string `json:"run"`
@@ -277,11 +277,11 @@ type AuditEntry struct {
 	// Token did it, and Person is whose that is: see [Token.Person]. Both are empty for who runs the server.
 	Token  string `json:"token,omitempty"`
 	Person string `json:"person,omitempty"`
-	// From is the address of the connection, which is that of a proxy if there is one.
+	// From is the address of the connection, a proxy's if there is one.
 	From string `json:"from,omitempty"`
-	// Action is what was done, such as "token.issue", or [Refused].
+	// Action is the action, such as "token.issue", or [Refused].
 	Action string `json:"action"`
-	// Subject is the name of what it was done to: a token, a run, a schedule, or a stack. Of a refusal it is the request.
+	// Subject is the name of the action's object: a token, a run, a schedule, or a stack. Of a refusal it is the request.
 	Subject string `json:"subject"`
 	Detail  string `json:"detail,omitempty"`
 }

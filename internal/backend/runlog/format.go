@@ -25,7 +25,7 @@ const (
 	keptBytes   = 64 << 20
 	// maxUses bounds the uses of capabilities that are told apart.
 	maxUses = 2000
-	// maxLine bounds what is read at once; a longer line is left out.
+	// maxLine bounds a line; a longer one is left out.
 	maxLine = 4 << 20
 )
 
@@ -59,7 +59,7 @@ const (
 type End struct {
 	Result Result `json:"result"`
 	Error  string `json:"error,omitempty"`
-	// Changes counts what was done, or planned if nothing was.
+	// Changes counts the steps taken, or the planned ones if none were taken.
 	Changes engine.Changes `json:"changes"`
 }
 
@@ -100,7 +100,7 @@ type Entry struct {
 	// At is the time since the start.
 	At    time.Duration
 	Event engine.Event
-	// Uses are those that came to be or that have other counts than before.
+	// Uses are the uses that are new or have other counts than before.
 	Uses      []Use
 	Instances []Instances
 	// Left marks where the record became too long: what follows lacks entries.
@@ -108,7 +108,7 @@ type Entry struct {
 	End  *End
 }
 
-// The types of lines that are no events of the engine.
+// The types of lines that are not events of the engine.
 const (
 	typeHeader    = "run"
 	typeUses      = "capabilities"
@@ -183,7 +183,7 @@ func decode(text []byte) (*Entry, error) {
 	return e, err
 }
 
-// idPattern is that of the names of records: the time of the start, the command, and the process.
+// idPattern matches the names of records: the time of the start, the command, and the process.
 var idPattern = regexp.MustCompile(`^[0-9]{8}T[0-9]{6}\.[0-9]{3}Z-[a-z-]+-[0-9]+$`)
 
 func idOf(h Header) string {

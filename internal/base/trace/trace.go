@@ -1,7 +1,7 @@
 // Package trace has spans of OpenTelemetry: what ran when, within what. An [Exporter] writes them to a file or sends them
 // to a collector.
 //
-// It is small because of what it leaves out: spans have texts, numbers, and bools, nothing is sampled, and OTLP is JSON. The
+// It is small because it leaves much out: spans have only texts, numbers, and bools, nothing is sampled, and OTLP is JSON. The
 // SDK of OpenTelemetry brings Protocol Buffers along, and no exporter to a file.
 package trace
 

@@ -25,8 +25,8 @@ type source struct {
 
 // site is a call of a source.
 type site struct {
-	// body is the number of the calling function among those that the module defines. callStart and
-	// callEnd are the place of the call in its code.
+	// body is the number of the calling function among the module's own functions. callStart and callEnd are the place of the
+	// call in its code.
 	body               int
 	callStart, callEnd int
 	source             uint32

@@ -75,7 +75,7 @@ func (f *FS) SetCapacity(size int64) {
 	f.capacity = size
 }
 
-// Used returns what all files hold together, in bytes.
+// Used returns the total size of all files, in bytes.
 func (f *FS) Used() int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()

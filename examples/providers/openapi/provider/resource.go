@@ -434,7 +434,7 @@ func (d *description) alias(input string) bool {
 	return true
 }
 
-// path finds where the values of the path are, and adds those that programs give to the inputs and outputs.
+// path finds the places of the path's values, and adds the ones that programs give to the inputs and outputs.
 func (d *description) path(answer *openapi3.SchemaRef) error {
 	r := d.resource
 	made := r.create.response

@@ -9,8 +9,8 @@ import (
 // proposer returns the state that a configuration asks for, by the rules that providers expect of Terraform: the
 // configuration, and for what it leaves to the provider the prior state, which may be null.
 type proposer struct {
-	// defaults has elements of sets also stem from those that have optional attributes which the configuration does
-	// not have: these may have defaults, of which schemas say nothing. stems are those elements.
+	// defaults has elements of sets also stem from prior elements with optional attributes that the configuration leaves out:
+	// these may have defaults, which schemas do not show. stems are those elements.
 	defaults bool
 	stems    []tftypes.Value
 	// others are elements from which none stems by a default.

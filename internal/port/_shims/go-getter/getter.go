@@ -46,7 +46,7 @@ type (
 	}
 )
 
-// Client says what is downloaded.
+// Client describes a download.
 type Client struct {
 	Ctx           context.Context
 	Src, Dst, Pwd string

@@ -12,7 +12,7 @@ import (
 	"github.com/husk-dev/husk/engine/program/source"
 )
 
-// Properties returns the properties as the schema has them. What cannot be converted stays as it is, for a check to
+// Properties returns the properties as the schema has them. Values that cannot be converted stay as they are, for a check to
 // refuse.
 func Properties(o *schema.Object, m property.Map) property.Map {
 	var converted []property.Entry
@@ -29,7 +29,7 @@ func Properties(o *schema.Object, m property.Map) property.Map {
 	return property.SortedMap(converted)
 }
 
-// with sets the value of an entry in a copy of those of a map, which is made when it is first needed.
+// with sets the value of an entry in a copy of a map's entries, which it makes on first use.
 func with(copied []property.Entry, of property.Map, i int, v property.Value) []property.Entry {
 	if copied == nil {
 		copied = slices.Clone(of.Entries())
@@ -38,7 +38,7 @@ func with(copied []property.Entry, of property.Map, i int, v property.Value) []p
 	return copied
 }
 
-// value converts a value and its parts. Secrets stay secret, and outputs keep what they depend on.
+// value converts a value and its parts. Secrets stay secret, and outputs keep their dependencies.
 func value(t *schema.Type, v property.Value) (converted property.Value, changed bool) {
 	if t == nil {
 		return v, false

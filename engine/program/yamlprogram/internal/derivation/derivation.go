@@ -107,7 +107,7 @@ func LowerContents(m property.Map) property.Map {
 	})
 }
 
-// Map returns the map with what f makes of each value.
+// Map returns the map with each value replaced by f's result.
 func Map(m property.Map, f func(key string, v property.Value) property.Value) property.Map {
 	entries := slices.Clone(m.Entries())
 	for i := range entries {
