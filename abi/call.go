@@ -212,9 +212,8 @@ func (c *Call) RequestProperties() []Properties {
 	return nil
 }
 
-// AnswerProperties returns the property maps of the response. If the call failed with err, they are
-// those of a partial initialization, and changes of them apply to the error that AnswerProperties
-// returns in place of err.
+// AnswerProperties returns the property maps of the response. If the call failed with err, they come from a partial
+// initialization, and changes of them apply to the error that AnswerProperties returns in place of err.
 func (c *Call) AnswerProperties(err error) ([]Properties, error) {
 	if err == nil {
 		if r, ok := c.Response.(propertied); ok {
@@ -280,7 +279,7 @@ type CallServer interface {
 	CallServer() (p Provider, serve func(context.Context, *Call) error)
 }
 
-// callServer returns what serves a call of p.
+// callServer returns the function that serves a call of p.
 func callServer(p Provider) func(context.Context, *Call) error {
 	if s, ok := p.(CallServer); ok {
 		if self, serve := s.CallServer(); self == p {

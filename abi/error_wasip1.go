@@ -2,8 +2,8 @@ package abi
 
 import _ "unsafe" // for go:linkname
 
-// hostError returns an error that the host tells package net, whose files in modules are of
-// internal/build/netoverlay. So the errors of connections are those of the contract.
+// hostError returns an error that the host tells package net, whose files in modules are of internal/build/netoverlay. So the
+// errors of connections are errors of the contract.
 //
 //go:linkname hostError
 func hostError(kind, origin uint8, message string) error {

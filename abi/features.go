@@ -3,7 +3,7 @@ package abi
 // AllFeatures are the features of the newest version of the contract.
 const AllFeatures = firstFeatures | FeaturesWriteOnly | AnnouncedFeatures
 
-// firstFeatures are those of version 0.1.0.
+// firstFeatures are the features of version 0.1.0.
 const firstFeatures = FeaturesSecrets | FeaturesResourceReferences | FeaturesOutputs | FeaturesAutonaming | FeaturesPreview
 
 // AnnouncedFeatures are newer than the first modules of their version of the contract, which refuse a handshake with a flag
@@ -13,7 +13,7 @@ const AnnouncedFeatures = FeaturesReadFirst
 // Since010 returns the features that version 0.1.0 of the contract has.
 func (f Features) Since010() Features { return f & firstFeatures }
 
-// AnnouncedBy returns those of [AnnouncedFeatures] that a module announces by the names of its exports, such as
+// AnnouncedBy returns the [AnnouncedFeatures] that a module announces by the names of its exports, such as
 // husk:feature/read-first. Nobody calls these functions.
 func AnnouncedBy(exports []string) (known Features) {
 	for _, name := range exports {

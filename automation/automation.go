@@ -1,6 +1,6 @@
-// Package automation deploys projects from Go programs, as the command husk does: it loads a project,
-// selects a stack, and previews, updates, refreshes, or destroys it. State, configuration, providers,
-// and history are those of the command, which can go on with the same stack.
+// Package automation deploys projects from Go programs, as the command husk does: it loads a project, selects a stack, and
+// previews, updates, refreshes, or destroys it. It shares state, configuration, providers, and history with the command, which
+// can go on with the same stack.
 //
 //	project, err := automation.Open(ctx, "website", automation.Options{})
 //	stack, err := project.Stack("dev")
@@ -31,7 +31,7 @@ import (
 	"github.com/husk-dev/husk/internal/workspace"
 )
 
-// Options are those of [Open].
+// Options are the options of [Open].
 type Options struct {
 	// Remark receives messages for the user, such as that a key for secrets was made; nil for nobody.
 	Remark func(message string)
@@ -147,7 +147,7 @@ func (s *Stack) Remove(ctx context.Context) error {
 	return s.project.workspace.Remove(ctx, s.name, nil)
 }
 
-// RunOptions are those of every operation on a stack.
+// RunOptions are the options of every operation on a stack.
 type RunOptions struct {
 	// Progress receives the text that the command would show; nil for nobody.
 	Progress io.Writer
@@ -164,14 +164,14 @@ type RunOptions struct {
 	RunProgram bool
 	// Grants are granted to providers by name, in addition to the project's.
 	Grants map[string]host.Grants
-	// Limits override those of the project, as NAME=VALUE or PROVIDER:NAME=VALUE.
+	// Limits override the project's limits, as NAME=VALUE or PROVIDER:NAME=VALUE.
 	Limits []string
 	// Trusted are the digests of modules that may run because the state names them, although the project
 	// has never listed them.
 	Trusted []string
 }
 
-// Preview returns what Run would do, and changes nothing.
+// Preview returns the plan of Run, and changes nothing.
 func (s *Stack) Preview(ctx context.Context, operation engine.Operation, o RunOptions) (*engine.Result, error) {
 	return s.do(ctx, operation, o, true)
 }

@@ -74,8 +74,8 @@ func (s *Stack) Export(ctx context.Context) ([]byte, error) {
 	return codec.EncodeExport(ctx, snapshot, false)
 }
 
-// Import replaces the stack's state, which may be damaged, with one that [Stack.Export] or Pulumi has written. The error is about an
-// export that cannot be read, is of another stack, or is inconsistent. What is damaged is kept in files, which it returns.
+// Import replaces the stack's state, which may be damaged, with one that [Stack.Export] or Pulumi has written. The error is about
+// an export that cannot be read, is of another stack, or is inconsistent. Damaged data is kept in files, whose names it returns.
 func (s *Stack) Import(ctx context.Context, export []byte) (aside []string, err error) {
 	w := s.project.workspace
 	snapshot, codec, err := w.Decode(ctx, export)

@@ -322,7 +322,7 @@ func (info *Info) checkExports(module *wasmfile.Module) error {
 	return err
 }
 
-// checkNeeds decides whether the module may have what it needs.
+// checkNeeds decides whether the host meets the module's needs.
 func (info *Info) checkNeeds(module *wasmfile.Module, config Config) error {
 	var wrong []error
 	for _, i := range module.Imports {

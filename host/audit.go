@@ -13,7 +13,7 @@ import (
 	"github.com/husk-dev/husk/internal/base/printable"
 )
 
-// What a provider may have open. Bytes are bounded too; see package limit.
+// Limits on a provider's open objects. Bytes are bounded too; see package limit.
 const (
 	// MaxHTTPExchanges and MaxOpenAssets are for one call.
 	MaxHTTPExchanges = capability.MaxHTTPExchanges

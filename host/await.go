@@ -35,7 +35,7 @@ const (
 const (
 	// patience is how long the guest's goroutine waits before it also watches for the end of the call.
 	patience = time.Millisecond
-	// farewell is how long it waits for what ends with the call, as most does.
+	// farewell is how long it waits for work that ends with the call, as most does.
 	farewell = time.Second
 )
 
@@ -95,14 +95,14 @@ func (i *instance) doAwaited() {
 	}
 }
 
-// recovered calls a function and returns what it panics with.
+// recovered calls a function and returns the value of its panic.
 func recovered(do func()) (p any) {
 	defer func() { p = recover() }()
 	do()
 	return nil
 }
 
-// awaitEnd waits for what the guest waits for, or abandons it at the end of the call.
+// awaitEnd waits for the operation that the guest waits for, or abandons it at the end of the call.
 func (i *instance) awaitEnd(name string) {
 	a, hard := &i.awaiting, i.call.Hard()
 	select {

@@ -35,7 +35,7 @@ type recordDetails struct {
 	Info Info
 	// MostMemory is the declared maximum of the module's memory, in bytes.
 	MostMemory uint64
-	// Globals and Frozen are those of [images].
+	// Globals and Frozen are the fields of [images].
 	Globals []string
 	Frozen  bool
 	// Base is nil if there is no base image; About says why.
@@ -274,7 +274,7 @@ type CachedModule struct {
 	// Digest and World are the module's.
 	Digest string
 	World  canon.World
-	// Name and Version are those of the module's manifest, empty without one.
+	// Name and Version come from the module's manifest, empty without one.
 	Name, Version string
 	// Bytes is the size of the files, and Used the day of the last use. Code that modules share counts for the first of a list.
 	Bytes int64
@@ -355,7 +355,7 @@ var errNoMachineCode = errors.New("precompiled modules are machine code, and thi
 // ErrNotPrecompiled is a module that a directory of precompiled ones does not have.
 var ErrNotPrecompiled = codecache.ErrNotPrecompiled
 
-// needs returns what machine code of this host depends on besides the module.
+// needs returns the dependencies of this host's machine code, besides the module.
 func (h *Host) needs() map[string]string {
 	needs := codecache.Target()
 	needs["metering version"] = fmt.Sprint(meter.Version, ".", entropy.Version)

@@ -80,7 +80,7 @@ func (s *sandbox) cancelled(method abi.Method, cause error) error {
 	return s.stopped(method, cause, "")
 }
 
-// stopped is [sandbox.cancelled] with what else there is to say.
+// stopped is [sandbox.cancelled] with further details.
 func (s *sandbox) stopped(method abi.Method, cause error, more string) error {
 	cause = s.advised(cause)
 	message := fmt.Sprintf("the call was stopped: %s%s", cause, more)

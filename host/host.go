@@ -1,4 +1,4 @@
-// Package host runs WebAssembly modules as providers, with what an operator grants and nothing else:
+// Package host runs WebAssembly modules as providers, with the operator's grants and nothing else:
 //
 //	h, err := host.New(ctx, host.NewConfig().WithCacheDir(dir))
 //	module, err := h.Load(ctx, "random.wasm")
@@ -34,7 +34,7 @@ import (
 type Host struct {
 	config  Config
 	runtime wazero.Runtime
-	// settings are those of runtime, without its cache. compiling has an element for each running compilation.
+	// settings are the settings of runtime, without its cache. compiling has an element for each running compilation.
 	settings  wazero.RuntimeConfig
 	compiling chan struct{}
 	imports   imports

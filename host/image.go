@@ -64,7 +64,7 @@ type images struct {
 	remade *images
 }
 
-// newImages makes those of a module that may leave the layout of its memory to its host.
+// newImages makes the images of a module that may leave the layout of its memory to its host.
 func newImages(module *wasmfile.Module, account *entropy.Account) *images {
 	if !meter.Detachable(module) {
 		return &images{}
@@ -79,7 +79,7 @@ func newImages(module *wasmfile.Module, account *entropy.Account) *images {
 	return m
 }
 
-// fresh returns what an instance begins with that starts itself: nil as wazero lays it out.
+// fresh returns the snapshot for an instance that starts itself: nil for wazero's own layout.
 func (m *images) fresh(ctx context.Context) (*snapshot, error) {
 	m.laying.Lock()
 	defer m.laying.Unlock()
@@ -267,7 +267,7 @@ func (c *configured) keep(i *instance) error {
 		c.refused, c.refusedIn = true, i.generation
 		return err
 	}
-	// What the setup has begun, such as a timer, has begun for all instances at once.
+	// Timers and the like from the setup have begun for all instances at once.
 	taken.clock = i.clock
 	c.drop()
 	c.image, c.generation, c.applied = taken, i.generation, i.applied

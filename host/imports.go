@@ -74,7 +74,7 @@ func instantiateImports(ctx context.Context, runtime wazero.Runtime, name string
 var errNotReady = errors.New("the module calls the host before it is initialized")
 
 func importFunc(function canon.Import) api.GoModuleFunc {
-	// Who waits for other resources waits for instances that may need memory.
+	// Waiting for other resources means waiting for instances that may need memory.
 	waits := strings.HasPrefix(function.Module, canon.Package+"/monitor@")
 	return func(ctx context.Context, _ api.Module, stack []uint64) {
 		if ctx.Err() != nil {
@@ -91,15 +91,15 @@ func importFunc(function canon.Import) api.GoModuleFunc {
 			defer i.sandbox.budget.Enter()
 		}
 		i.hostCalls++
-		// What the host does for the guest ends with the caller's context.
+		// The host's work for the guest ends with the caller's context.
 		if err := function.Call(i.call.Soft(), i.guest, i.grantedImports(), stack); err != nil {
 			panic(err)
 		}
 	}
 }
 
-// grantedImports returns what the running call may use, made at its first use. A capability is added here,
-// and to guestcall.Call.EachHeld if a call can leave something of it open.
+// grantedImports returns the imports that the running call may use, made at its first use. A capability is added here, and to
+// guestcall.Call.EachHeld if a call can leave something of it open.
 func (i *instance) grantedImports() *canon.Imports {
 	if i.imports != nil {
 		return i.imports
@@ -184,7 +184,7 @@ func refill(ctx context.Context, stack []uint64) {
 	stack[0] = uint64(granted)
 }
 
-// Attributes of the log records that come from guests. What a guest prints has LogStream and the level Info.
+// Attributes of the log records that come from guests. A guest's prints have LogStream and the level Info.
 const (
 	// LogProvider is the name of the package or policy pack.
 	LogProvider = "provider"
@@ -196,7 +196,7 @@ const (
 	LogStream = "stream"
 	// LogEphemeral is true for progress that the next such message replaces.
 	LogEphemeral = "ephemeral"
-	// LogOfHost is true for what the host says about a guest. All else is the guest's word.
+	// LogOfHost is true for the host's records about a guest. All else is the guest's word.
 	LogOfHost = "host"
 )
 
@@ -239,7 +239,7 @@ func beginsCrash(line string) bool {
 	return strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ")
 }
 
-// crash returns what the guest printed about its panic, and leaves it for the log, where it is for programs.
+// crash returns the guest's output about its panic, and leaves it in the log, where programs find it.
 func (o *output) crash() string {
 	o.stderr.Flush()
 	o.stacks = strings.TrimSpace(strings.Join(o.lastWords, "\n"))
@@ -270,8 +270,7 @@ func (o *output) line(stream, line string) {
 	o.record(slog.LevelInfo, line, "", slog.String(LogStream, stream))
 }
 
-// record writes a record, about a resource if one is named, unless too much was written. What counts is the
-// escaped text.
+// record writes a record, about a resource if one is named, unless too much was written. The size of the escaped text counts.
 func (o *output) record(level slog.Level, message, about string, attributes ...slog.Attr) {
 	s := o.instance.sandbox
 	if len(message)+len(about) <= s.logRate.Most() {

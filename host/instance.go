@@ -33,7 +33,7 @@ type instance struct {
 	clockReads   uint64
 	wasmInstance *wasmInstance // nil until there is one
 	module       api.Module
-	exports      []export // those of the wasmInstance, once the instance can be called
+	exports      []export // the exports of the wasmInstance, once the instance can be called
 	guest        *canon.Guest
 	system       *wasi.System
 	output       output

@@ -44,7 +44,7 @@ type loading struct {
 	ctx context.Context
 	end context.CancelCauseFunc
 
-	// What follows is guarded by Host.mu. awaited counts who waits, and changed is closed when there is other work.
+	// Host.mu guards the following fields. awaited counts waiters, and changed is closed when there is other work.
 	awaited int
 	work    Work
 	changed chan struct{}
@@ -99,7 +99,7 @@ func (h *Host) join(ctx context.Context, digest string, from source) (*loading, 
 }
 
 // await waits for a loading and tells of its work, until the context ends. The work goes on for others, for the cache, and for
-// who asks for the module again, as long as no other module is to be compiled.
+// later callers, as long as no other module waits for compilation.
 func (h *Host) await(ctx context.Context, l *loading) error {
 	begin, _ := ctx.Value(onWork{}).(func(Work) func())
 	over := func() {}

@@ -85,7 +85,7 @@ type ledger struct {
 }
 
 const (
-	// ledgerStep is in what bytes the budget is asked. The first step is free, and enough for most calls.
+	// ledgerStep is the unit in which the budget is asked, in bytes. The first step is free, and enough for most calls.
 	ledgerStep = 256 << 10
 
 	// fileBytes is the least memory that the host holds for an open file: buffers, windows of listings, goroutines.
@@ -237,7 +237,7 @@ func (l *ledger) Passing() uint64 { return l.passing }
 
 func (l *ledger) Pass(what string, bytes uint64) error { return tooMuchHeld(what, l.pass(bytes)) }
 
-// tooMuchHeld returns the error for a guest, and those of a context as they are.
+// tooMuchHeld returns the error for a guest. Errors of a context stay as they are.
 func tooMuchHeld(what string, err error) error {
 	switch {
 	case err == nil:

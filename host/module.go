@@ -45,7 +45,7 @@ func (h *Host) newModule(info Info) *Module {
 	return m
 }
 
-// factsOf returns what the module has said of itself, as far as the cache has it.
+// factsOf returns the module's statements about itself, as far as the cache has them.
 func (h *Host) factsOf(digest string) *answers.Facts {
 	if h.cache == nil {
 		return answers.NewFacts(nil, nil)

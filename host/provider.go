@@ -46,9 +46,9 @@ type ProviderOptions struct {
 	Lenient bool
 }
 
-// Provider is one configuration of a module. It is an [abi.Provider], safe for concurrent use. Each call has
-// an instance to itself, of a bounded pool that starts them when needed. What sets a provider up (Handshake,
-// Parameterize, Configure) is repeated in each instance before it serves anything else.
+// Provider is one configuration of a module. It is an [abi.Provider], safe for concurrent use. Each call has an instance to
+// itself, of a bounded pool that starts them when needed. The calls that set a provider up (Handshake, Parameterize, Configure)
+// are repeated in each instance before it serves anything else.
 //
 // The guest gets the monitor in the context of Call or Construct (see [abi.WithMonitor]), and the assets in
 // the context of any method (see [abi.WithAssets]).
@@ -194,7 +194,7 @@ func (p *Provider) asker() answers.Asker {
 	}}
 }
 
-// declared returns what the schema says of the subject of a call, nothing if the provider is not held to it.
+// declared returns the schema's declarations of the subject of a call, none if the provider is not held to its schema.
 func (p *Provider) declared(ctx context.Context, method abi.Method, subject abi.Subject) (d answers.Declared) {
 	if p.lenient {
 		return d

@@ -25,9 +25,9 @@ import (
 // Go's runtime reads both for itself. Modules of Go count these reads (see package entropy), and there must
 // be no others. Modules of other languages may not read anything.
 //
-// Instances that make the base image or begin with it have the same arguments, no variables, and no
-// directories. Calls of the host and output rule an image out. What an instance learnt in its setup belongs
-// to its configuration, whose instances share it like one process.
+// Instances that make the base image or begin with it have the same arguments, no variables, and no directories. Calls of the
+// host and output rule an image out. An instance's data from its setup belongs to its configuration, whose instances share it
+// like one process.
 
 // BaseImage describes the base image of a module: the memory after its start, with which all instances
 // begin that were granted neither variables nor directories.
@@ -89,7 +89,7 @@ var (
 	errOpen      = errors.New("it leaves a file or a connection open")
 )
 
-// What rules an image out.
+// The reasons against an image.
 const (
 	clockRead   = "reads the clock"
 	randomTaken = "takes random numbers"

@@ -81,7 +81,7 @@ func establish[Q, R any](ctx context.Context, s *sandbox, method abi.Method, onc
 		return response, s.fail(method, abi.ErrorKindInvalidArgument,
 			fmt.Sprintf("it was set up %d times already", maxSetup))
 	}
-	// The instance gets what came before the step, and nothing else.
+	// The instance gets the setup before the step, and nothing else.
 	i, err := s.takeWith(ctx, method, setupState{state.generation, state.steps[:at]})
 	if err != nil {
 		return response, err

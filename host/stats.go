@@ -26,7 +26,7 @@ const (
 	FailureQuarantine Failure = "quarantine"
 )
 
-// lost reports whether the guest is lost, and what became of its work is not known.
+// lost reports whether the guest is lost, so that the outcome of its work is unknown.
 func (f Failure) lost() bool {
 	switch limit.Limit(f) {
 	case limit.Time, limit.Fuel, limit.HostCalls, limit.RandomBytes, limit.Memory, limit.TotalMemory, limit.TableElements, limit.OpenFiles, limit.TotalFiles, limit.Stack, limit.StackDepth:
@@ -64,7 +64,7 @@ type MethodStats struct {
 	BytesIn, BytesOut uint64
 }
 
-// counters are running statistics, which add to those of the whole.
+// counters are running statistics, which add to the whole's.
 type counters struct {
 	whole *counters
 
@@ -96,7 +96,7 @@ func (c *counters) failed(reason Failure) {
 	})
 }
 
-// cost counts a call that has ended, and what it has cost.
+// cost counts a call that has ended, and its cost.
 func (c *counters) cost(method abi.Method, fuel uint64, t *guestcall.CallBuffers) {
 	in, out := t.In.Swap(0), t.Out.Swap(0)
 	for ; c != nil; c = c.whole {
@@ -145,14 +145,14 @@ func (c *counters) read() Stats {
 	return stats
 }
 
-// Stats returns what the instances have done.
+// Stats returns the statistics of the instances.
 func (s *sandbox) Stats() Stats {
 	stats := s.counters.read()
 	stats.Memory = s.budget.Held(s.instances)
 	return stats
 }
 
-// Stats returns what all providers and policy packs of the host have done, closed ones too.
+// Stats returns the statistics of all providers and policy packs of the host, including closed ones.
 func (h *Host) Stats() Stats {
 	stats := h.counters.read()
 	stats.Memory = h.budget.Used()

@@ -11,7 +11,7 @@ import (
 	"github.com/husk-dev/husk/host/internal/image"
 )
 
-// wasmInstance is a module of wazero's, whose memory and globals are those of a base image (see [images]).
+// wasmInstance is a module of wazero's with the memory and globals of a base image (see [images]).
 type wasmInstance struct {
 	module  api.Module
 	memory  *guestMemory
@@ -72,7 +72,7 @@ type spares struct {
 	closed bool
 }
 
-// mostSpares bounds those of a module. Each takes some 300 KB for a Go provider.
+// mostSpares bounds the spare instances of a module. Each takes some 300 KB for a Go provider.
 const mostSpares = 2
 
 // spare returns a wasmInstance for an instance that begins with the image, nil if there is none.

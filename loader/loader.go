@@ -22,7 +22,7 @@ import (
 	"github.com/husk-dev/husk/host"
 )
 
-// Module is a module, and what its provider may do. One of Path, Wasm, and Digest says which.
+// Module is a module, and the grants and limits of its provider. One of Path, Wasm, and Digest says which.
 type Module struct {
 	// Path is its file.
 	Path string

@@ -38,7 +38,7 @@ type KnownArena struct {
 	address        uint32
 }
 
-// Arena returns what the instance has said of its arena.
+// Arena returns the arena that the instance has reported.
 func (g *Guest) Arena() KnownArena { return g.arena.KnownArena }
 
 // BeginWith takes over what the instance said whose memory this one begins with.

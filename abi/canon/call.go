@@ -24,7 +24,7 @@ type Frame interface {
 	End(breach error)
 }
 
-// crossing holds what a call needs, in one allocation.
+// crossing holds the data of a call, in one allocation.
 type crossing struct {
 	writer lowerer
 	reader lifter
@@ -47,7 +47,7 @@ func call(ctx context.Context, c Caller, f *Function, lower func(*lowerer, []byt
 	frame := c.Begin(ctx, f)
 	k := crossingOf(frame)
 	w := &k.writer
-	// What cannot fail has no way to refuse a text.
+	// A function that cannot fail cannot refuse a text.
 	w.mem, w.root, w.lossy = frame, callRoot(f), !f.fails
 	record := k.room.zeroed(f.params.size)
 	if lower != nil {

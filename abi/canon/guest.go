@@ -93,7 +93,7 @@ func (g *Guest) Begin(ctx context.Context, f *Function) Frame {
 	return &c.frame
 }
 
-// exportCall holds what a call of an export needs, in one allocation.
+// exportCall holds the data of a call of an export, in one allocation.
 type exportCall struct {
 	frame    exportFrame
 	crossing crossing

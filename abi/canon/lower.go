@@ -12,8 +12,8 @@ import (
 // lowerer writes values. Its methods get the zeroed bytes from the field on. After the first
 // failure, which err holds, they write nothing.
 //
-// What a field points to is stored before the record with the pointer, each string and list in its
-// own allocation, because the bindings of other languages free them one by one.
+// The target of a pointer field is stored before the record with the pointer, each string and list in its own allocation, because
+// the bindings of other languages free them one by one.
 type lowerer struct {
 	path
 	mem Memory

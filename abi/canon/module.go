@@ -68,7 +68,7 @@ const (
 	WorldPolicy
 )
 
-// versions are those of the contract that modules may have. Each has all of the one before.
+// versions are the versions of the contract that modules may have. Each has all of the one before.
 var versions = []string{"0.1.0", Version}
 
 // worlds has the facts of each world: what a module of it is called, the interface that it
@@ -90,7 +90,7 @@ func hasFunction(versions []string, version, since string) bool {
 	return slices.Index(versions, since) <= slices.Index(versions, version)
 }
 
-// String returns what a module of the world is called.
+// String returns the name of a module of the world.
 func (w World) String() string { return worlds[w].name }
 
 // ExportTable returns the functions that every module of the world's newest version exports.

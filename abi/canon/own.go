@@ -9,7 +9,7 @@ import (
 // parameters there, and reads the result where it lies. By the canonical ABI the host is trusted:
 // texts are not checked again.
 type Own struct {
-	// Begin and Size are the arena, see [ArenaExport]. What lies there is not taken from the Memory.
+	// Begin and Size are the arena, see [ArenaExport]. Data there is not read through the Memory.
 	Begin, Size uint32
 	// Codec decodes and encodes the properties of the call.
 	Codec Codec

@@ -56,7 +56,7 @@ func (s *server) beginCall() bool {
 	return s.calling
 }
 
-// returned takes the error of a call. It returns what lowers the result and the place of that, nil if the call failed.
+// returned takes the error of a call. It returns the lowerer of the result and the result's place, nil if the call failed.
 func (s *server) returned(err error) (*lowerer, []byte) {
 	s.calling = false
 	if err == nil {
@@ -82,7 +82,7 @@ func (s *server) lowered(w *lowerer) {
 	s.err = w.err
 }
 
-// created is lowered for a creation. What exists by then keeps its ID, whatever else cannot be lowered.
+// created is lowered for a creation. The object exists by then, so its ID is kept, whatever else cannot be lowered.
 func (s *server) created(w *lowerer, id string) {
 	if !w.refused || id == "" {
 		s.lowered(w)

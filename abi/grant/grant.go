@@ -2,7 +2,7 @@
 // and which uses it covers. Package host holds providers to their grants; project files, the flag --grant, audits, and advice are
 // read and written by the same table.
 //
-// A capability is one file here. See [Capability] for what it declares.
+// A capability is one file here. See [Capability] for its declaration.
 package grant
 
 import (
@@ -83,7 +83,7 @@ func Names() []string {
 	return names
 }
 
-// Flags returns what the flag --grant takes, for people. Each form has the prefix.
+// Flags returns the forms that the flag --grant takes, for people. Each form has the prefix.
 func Flags(prefix string) string {
 	var forms []string
 	for _, c := range all {
@@ -135,7 +135,7 @@ func ParseFlag(text string) (Text, error) {
 	return Text{Capability: name, Scope: scope}, nil
 }
 
-// Flag returns what the flag --grant has for the grant.
+// Flag returns the grant as the flag --grant takes it.
 func (t Text) Flag() string {
 	if t = t.complete(); t.Scope == "" {
 		return t.Capability
@@ -191,7 +191,8 @@ type Set struct {
 	Withheld []string
 	// Env are the names of environment variables that the provider sees if they are set.
 	Env []string
-	// EnvVarMappings have the provider see granted variables under other names: their values are those of these keys.
+	// EnvVarMappings have the provider see granted variables under other names: each key is a granted variable, and its value the
+	// name that the provider sees.
 	EnvVarMappings map[string]string
 	// HTTP are the services that the provider may send requests to.
 	HTTP []HTTP

@@ -57,7 +57,7 @@ type HTTP struct {
 	headers []Header
 }
 
-// Header is a header that the host adds to what a grant allows.
+// Header is a header that the host adds to requests that a grant allows.
 type Header struct{ Name, Value string }
 
 // Headers returns the headers that are bound to the grant.

@@ -87,7 +87,7 @@ const maxSiblings = 8
 // service is a part of the paths of one service.
 type service struct {
 	segments map[string]*service
-	// methods are those of the requests to this very path. If anyMethod is set, they are all methods.
+	// methods are the methods of requests to this very path. If anyMethod is set, they are all methods.
 	methods   []string
 	anyMethod bool
 }

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// What Display shows: about a line of a terminal.
+// Limits of Display: about a line of a terminal.
 const (
 	// displayText is the number of characters shown of a text.
 	displayText = 64

@@ -2,8 +2,8 @@ package property
 
 import "sync"
 
-// object is the contents of a Map, and array those of an array. If they were made of an encoding,
-// the parts are decoded on the first access.
+// object has the contents of a Map, and array the contents of an array. If they were made of an encoding, the parts are decoded
+// on the first access.
 type object struct {
 	entries []Entry
 	encoded *encoded

@@ -11,7 +11,7 @@ type PathSyntaxError struct {
 	Input string
 	// Offset is where, in bytes from the start of the input.
 	Offset int
-	// Reason describes the mistake and what belongs there.
+	// Reason describes the mistake and the expected text.
 	Reason string
 }
 

@@ -7,10 +7,9 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 )
 
-// CheckAnswer checks a provider's state, or the inputs of a read, against its own schema. It is less
-// strict than [Object.Check], because what exists may differ from what may be requested: properties
-// may be missing or null, numbers out of bounds, and enum values unknown. Names that begin with two
-// underscores are the provider's own, and every resource has an id and a urn.
+// CheckAnswer checks a provider's state, or the inputs of a read, against its own schema. It is less strict than [Object.Check],
+// because an existing object may have more than a program may request: properties may be missing or null, numbers out of bounds,
+// and enum values unknown. Names that begin with two underscores are the provider's own, and every resource has an id and a urn.
 func (o *Object) CheckAnswer(answer property.Map) []abi.CheckFailure {
 	_, failures := (&checker{path: make(property.Path, 0, firstDepth), fromProvider: true}).run(o, answer)
 	return failures

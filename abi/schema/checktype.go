@@ -159,8 +159,8 @@ func (c *checker) dictionary(t *Type, v property.Value) (checked property.Value,
 	return property.Object(property.SortedMap(changed)), false
 }
 
-// union takes the first alternative that the value fits. A reference is a resource before it is the
-// text of its ID. If none fits, the failures are those of the alternative that was plainly meant.
+// union takes the first alternative that the value fits. A reference is a resource before it is the text of its ID. If none fits,
+// it returns the failures of the alternative that was plainly meant.
 func (c *checker) union(t *Type, v property.Value) (checked property.Value, same bool) {
 	if v.Kind() == property.KindResourceReference && slices.ContainsFunc(t.OneOf, func(u *Type) bool { return acceptsReference(u, v) }) {
 		return v, true

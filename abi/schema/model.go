@@ -57,7 +57,7 @@ type Package struct {
 
 // Parameterization makes a package of a provider.
 type Parameterization struct {
-	// Name and Version are those of the provider's own package.
+	// Name and Version are the provider's own package's.
 	Name    string
 	Version string
 	// Parameter is the value that the provider takes, which only it understands.

@@ -29,7 +29,7 @@ func Open(ctx context.Context, a property.Asset) (io.ReadCloser, error) {
 // Format is one of the ways to put the files of an archive into one file.
 type Format uint8
 
-// The formats. What is such a file already is read as it is.
+// The formats. An asset that is such a file already is read as it is.
 const (
 	Tar Format = iota
 	TarGzip

@@ -213,8 +213,8 @@ func (s *server) ownOptions(o abi.ResourceOptions) abi.ResourceOptions {
 	return o
 }
 
-// compose calls the author's function, waits for the children that it declares, and returns its
-// outputs, of the shape. After a failure it waits for what still runs, which is recorded then.
+// compose calls the author's function, waits for the children that it declares, and returns its outputs, of the shape. After a
+// failure it waits for running operations, so that they are recorded.
 func compose(ctx context.Context, m abi.Monitor, run *abi.RunContext, parent urn.URN, outputs *shape.Shape, call func(*Deployment) (unsafe.Pointer, error)) (property.Map, error) {
 	d := newDeployment(ctx, m, run, parent)
 	out, err := call(d)

@@ -44,7 +44,7 @@ type parameterizable struct {
 	own *server
 }
 
-// provide registers a provider, and returns what serves its calls.
+// provide registers a provider, and returns the server of its calls.
 func provide(p Provider, begin beginFunction) (abi.Provider, error) {
 	s, err := register(p, &shared{begin: begin})
 	if err != nil {
@@ -53,7 +53,7 @@ func provide(p Provider, begin beginFunction) (abi.Provider, error) {
 	return s.serving(), nil
 }
 
-// serving returns what serves the calls of a registered provider.
+// serving returns the server of a registered provider's calls.
 func (s *server) serving() abi.Provider {
 	if s.parameterize != nil {
 		return &parameterizable{Provider: s, own: s}
@@ -152,7 +152,7 @@ func (s *server) checkExtension(p Provider) error {
 	return nil
 }
 
-// of returns what serves a token: the extension that it names, or s.
+// of returns the server of a token: the extension that it names, or s.
 func (s *server) of(token string) *server {
 	pkg, _, _ := strings.Cut(token, ":")
 	if e := s.extension(pkg); e != nil {

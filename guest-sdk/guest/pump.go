@@ -99,8 +99,7 @@ func (d *Deployment) fail(o *operation, err error) {
 func (o *operation) explain(err error) error {
 	e := *abi.AsError(err)
 	e.Message = o.what + ": " + e.Message
-	// What a child's failure says of its state is recorded with the child; the path is
-	// one of its properties, not of the component's.
+	// The state in a child's failure is recorded with the child; the path is one of its properties, not of the component's.
 	e.InitFailure = nil
 	if e.Kind == abi.ErrorKindInitFailed {
 		e.Kind = abi.ErrorKindInternal

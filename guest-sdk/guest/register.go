@@ -100,8 +100,7 @@ func (s *server) addConfig(b *shape.Builder, c Config) (err error) {
 // declaration is a resource, function, or component that an author declares.
 type declaration struct {
 	token string
-	// add registers it. What few providers have is called by nobody else, so that their modules
-	// do not have its code.
+	// add registers it. Code that few providers need is called only through add, so that other modules do not contain it.
 	add func(s *server, b *shape.Builder) error
 }
 
@@ -117,7 +116,7 @@ func (d declaration) addTo(s *server, b *shape.Builder, kind, maker string) erro
 	return nil
 }
 
-// properties are those of a Go struct, or of a description.
+// properties are the properties of a Go struct, or of a description.
 type properties struct {
 	typ       reflect.Type
 	described *schema.Object

@@ -17,8 +17,8 @@ import (
 
 var _ abi.Provider = (*server)(nil)
 
-// beginFunction returns the context in which the author's code handles a resource, if there is
-// one, and what ends it. The context ends after the timeout by itself, unless that is 0.
+// beginFunction returns the context in which the author's code handles a resource, if there is one, and an ender of that context.
+// The context ends after the timeout by itself, unless that is 0.
 type beginFunction = func(ctx context.Context, u urn.URN, timeout time.Duration) (context.Context, ender)
 
 type ender interface{ End() }

@@ -21,7 +21,7 @@ type Fault struct {
 	answer func(w http.ResponseWriter, whole *httptest.ResponseRecorder)
 }
 
-// String returns what the fault does to a request, as in "is answered with 503".
+// String describes the fault of a request, as in "is answered with 503".
 func (f Fault) String() string { return f.name }
 
 // Status answers a request with a status, and does not do it.

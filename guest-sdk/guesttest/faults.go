@@ -18,7 +18,7 @@ type hit struct {
 	made objects
 }
 
-// objects are those of the collections of an API, by their paths.
+// objects are the objects in the collections of an API, by their paths.
 type objects = map[string]bool
 
 // objects is called with the lock of the API.
@@ -82,7 +82,7 @@ func Faults(t testing.TB, typ string, l Lifecycle, start func(t testing.TB) (*Pr
 	}
 }
 
-// told is a test whose failures begin with what the fault was.
+// told is a test whose failures begin with the fault.
 type told struct {
 	testing.TB
 	what string
@@ -105,7 +105,7 @@ type faultRun struct {
 	inner    abi.Provider
 	api      *API
 	began    int
-	// counts are the numbers of objects after each call, and want those of the run without faults, nil in that run.
+	// counts are the numbers of objects after each call, and want the numbers of the run without faults, nil in that run.
 	counts, want []int
 	hit          bool
 }
@@ -157,7 +157,7 @@ func (f *faultRun) serve(ctx context.Context, c *abi.Call) error {
 	return nil
 }
 
-// look returns what the service has, and the faults since the last look.
+// look returns the service's objects, and the faults since the last look.
 func (f *faultRun) look() (objects, []hit) {
 	f.api.mu.Lock()
 	defer f.api.mu.Unlock()

@@ -7,9 +7,8 @@
 // tests, the default transport stays as it is. It also does in modules that husk provider build makes: there, every transport of
 // net/http sends through the host.
 //
-// What the host refuses is an error that wraps [abi.ErrDenied]; its message says what to
-// grant. The host has the connections, TLS, and the decompression of responses. A module
-// has one thread, which waits in the host while a request of Transport is on its way: contexts end
-// requests by their deadline and with the provider's call, but not when another
-// goroutine cancels them. A response's body ends with the call that received it.
+// A refusal of the host is an error that wraps [abi.ErrDenied]; its message says what to grant. The host has the connections,
+// TLS, and the decompression of responses. A module has one thread, which waits in the host while a request of Transport is on
+// its way: contexts end requests by their deadline and with the provider's call, but not when another goroutine cancels them. A
+// response's body ends with the call that received it.
 package http

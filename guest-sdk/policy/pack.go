@@ -19,7 +19,7 @@ var _ abi.Policy = (*pack)(nil)
 type pack struct {
 	handshake abi.PolicyHandshakeResponse
 	rules     []rule
-	// begin returns the context in which the author's code runs, and what ends it.
+	// begin returns the context in which the author's code runs, and the function that ends it.
 	begin func(context.Context) (context.Context, context.CancelFunc)
 	// run is the deployment, which Configure tells.
 	run abi.RunContext

@@ -73,7 +73,7 @@ type ResourceRequest[C any] struct {
 type StackRequest[C any] struct {
 	Config     C
 	Deployment abi.RunContext
-	// Resources have their outputs as Properties. What they depend on comes first.
+	// Resources have their outputs as Properties. Dependencies come first.
 	Resources []abi.PolicyResource
 }
 

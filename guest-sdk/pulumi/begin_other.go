@@ -8,7 +8,7 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 )
 
-// begin returns the context of a call, and what ends it.
+// begin returns the context of a call, and the function that ends it.
 func begin(ctx context.Context, _ urn.URN) (context.Context, func()) {
 	return context.WithCancel(ctx)
 }

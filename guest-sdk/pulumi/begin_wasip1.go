@@ -14,7 +14,7 @@ var (
 	cancelled = bindings.Control().Cancelled
 )
 
-// begin returns the context of a call, which ends when the host cancels the call, and what ends it.
+// begin returns the context of a call, which ends when the host cancels the call, and the function that ends it.
 func begin(ctx context.Context, about urn.URN) (context.Context, func()) {
 	c := contexts.New(ctx, cancelled, about, 0)
 	return c, c.End

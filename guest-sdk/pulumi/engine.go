@@ -18,7 +18,7 @@ const (
 	severityError
 )
 
-// engineMethods returns what providers ask of the engine itself. Messages go to the log of ctx.
+// engineMethods returns the methods that providers call on the engine itself. Messages go to the log of ctx.
 func engineMethods(ctx context.Context) methods {
 	return methods{
 		"/pulumirpc.Engine/Log": func(_ context.Context, in, _ message) error {

@@ -24,7 +24,7 @@ var kinds = map[codes.Code]abi.ErrorKind{
 	codes.DeadlineExceeded: abi.ErrorKindCancelled,
 }
 
-// errorOf returns the error of a server as Husk has it, with what its details tell.
+// errorOf returns the error of a server as Husk has it, with its details.
 func errorOf(err error) error {
 	if err == nil {
 		return nil
@@ -81,8 +81,8 @@ func explain(e *abi.Error, faults []message) {
 	}
 }
 
-// initFailureOf returns what the provider tells of an object that exists. Inputs that cannot be read whole are those
-// of the request.
+// initFailureOf returns the provider's report on an object that exists. Inputs that cannot be read whole are taken from the
+// request.
 func initFailureOf(m message) *abi.InitFailure {
 	failure := &abi.InitFailure{ID: m.text("id"), Reasons: m.texts("reasons"), RefreshBeforeUpdate: m.bool("refresh_before_update")}
 	var faults []fault

@@ -12,7 +12,7 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/pulumi/internal/settings"
 )
 
-// choices are those of the build of a ported provider.
+// choices are the choices of a ported provider's build.
 type choices struct {
 	Version string          `json:"version"`
 	Mapping json.RawMessage `json:"mapping"`

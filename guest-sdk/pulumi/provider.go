@@ -46,9 +46,8 @@ func (r refused) GetSchema(context.Context, abi.GetSchemaRequest) (abi.GetSchema
 	return abi.GetSchemaResponse{}, r.err
 }
 
-// Provider returns the provider as an abi.Provider that runs in the calling program. What the server
-// logs goes to the log of ctx, see [guest.WithLog]. The result is an io.Closer, too, which ends the
-// engine's services.
+// Provider returns the provider as an abi.Provider that runs in the calling program. The server's log goes to the log of ctx, see
+// [guest.WithLog]. The result is an io.Closer, too, which ends the engine's services.
 func Provider(ctx context.Context, name string, make Maker) (abi.Provider, error) {
 	engine, err := listen(engineMethods(ctx))
 	if err != nil {
@@ -64,7 +63,7 @@ func Provider(ctx context.Context, name string, make Maker) (abi.Provider, error
 
 // provider calls a server of the protocol.
 type provider struct {
-	abi.Unimplemented // for what Pulumi's protocol does not have, such as ephemeral values
+	abi.Unimplemented // for methods that Pulumi's protocol lacks, such as ephemeral values
 
 	name    string
 	server  any

@@ -23,7 +23,7 @@ type addr string
 func (addr) Network() string  { return "tcp" }
 func (a addr) String() string { return string(a) }
 
-// told returns an error with what the host says about it, which the system's number does not.
+// told returns an error with the host's description, which the system's number lacks.
 func (c *conn) told(err error) error {
 	failed, ok := errors.AsType[*net.OpError](err)
 	var number syscall.Errno

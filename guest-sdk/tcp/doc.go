@@ -5,14 +5,12 @@
 //	config.DialFunc = tcp.DialContext
 //	config.LookupFunc = tcp.LookupHost
 //
-// In modules that husk provider build makes, package net connects by itself. This package is for
-// those of a plain go build.
+// In modules that husk provider build makes, package net connects by itself. This package is for modules of a plain go build.
 //
-// In a module the host connects, as far as the provider's grants go; in other programs,
-// tests above all, package net does. What the host refuses is an error that wraps
-// [abi.ErrDenied]; its message says what to grant. TLS, if it is wanted, is the
-// provider's own: package crypto/tls takes the connections. A module has no list of
-// authorities that it could trust by itself, so that it needs to be given one.
+// In a module the host connects, as far as the provider's grants go; in other programs, tests above all, package net does. A
+// refusal of the host is an error that wraps [abi.ErrDenied]; its message says what to grant. TLS, if it is wanted, is the
+// provider's own: package crypto/tls takes the connections. A module has no list of authorities that it could trust by itself, so
+// that it needs to be given one.
 //
 // A connection outlives the call in which it was made, and ends with the module's
 // instance. The host runs calls at once in several instances: pools are not shared

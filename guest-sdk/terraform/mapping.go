@@ -22,8 +22,8 @@ package terraform
 //	functions:                    # and in the same way ephemerals and actions
 //	  arn_parse: {name: parseArn}
 //
-// Names of resources, data sources, functions, and attributes are those of the provider. A name that
-// the provider does not have is an error, unless the mapping is optional.
+// Names of resources, data sources, functions, and attributes are the provider's. A name that the provider does not have is an
+// error, unless the mapping is optional.
 type Mapping struct {
 	// Optional means that the provider need not have the names: the mapping is for several versions.
 	Optional bool `json:"optional,omitempty"`

@@ -129,7 +129,7 @@ func (l Info) Parse(text string) (value uint64, err error) {
 // call that it ended or refused.
 type ExceededError struct {
 	Limit Limit
-	// Most is the limit: bytes, a count, or nanoseconds for those of time.
+	// Most is the limit: bytes, a count, or nanoseconds for times.
 	Most uint64
 	// Needed is how much it would have taken, 0 if that is not known.
 	Needed uint64
@@ -173,7 +173,7 @@ func (e *ExceededError) Enough() uint64 {
 	return enough
 }
 
-// HowToRaise is the advice, or the option for who embeds the host.
+// HowToRaise is the advice, or the option for programs that embed the host.
 func (e *ExceededError) HowToRaise() string {
 	option := e.Option()
 	switch {

@@ -90,7 +90,7 @@ func (s Settings) Set() (all Set) {
 	return all
 }
 
-// Module returns what a module may hold.
+// Module returns the limits on a module's parts.
 func (s *Set) Module() wasmfile.Limits { return s.module }
 
 // Call is the budget of one call. Time is in nanoseconds.

@@ -71,8 +71,8 @@ var table = append([]Info{
 	// All that a guest passes in one answer or one call of the host.
 	{"answer-bytes", Answer, UnitBytes, ScopeCall, 80 << 20, setByLimit,
 		"the values of the answer take more than the %s that can be passed", nil, func(s *Set, v uint64) { s.AnswerBytes = v }},
-	// The linear memory of an instance, and what the host holds for it beside that. A Go provider works in
-	// 10 to 40 MiB, and doubles that with requests of some MiB.
+	// The linear memory of an instance, and the memory that the host holds for it beside that. A Go provider works in 10 to 40
+	// MiB, and doubles that with requests of some MiB.
 	{"memory", Memory, UnitBytes, ScopeInstance, 256 << 20, setByLimit,
 		"it was refused more memory than the %s that it may have", nil, func(s *Set, v uint64) { s.Memory = v }},
 	// Files, connections, HTTP exchanges, and assets, beside the directories that were granted. An open
@@ -113,7 +113,7 @@ var table = append([]Info{
 	// Some minutes. A program of 10,000 resources with 20 properties each takes two million.
 	{"evaluation-steps", EvaluationSteps, UnitCount, ScopeProgram, 1_000_000_000, "Program.Limit",
 		"the program takes more than the %s steps that its evaluation may take", nil, nil},
-	// Twenty times the largest assets as text, of 50 MB. What is registered counts as it is written out.
+	// Twenty times the largest assets as text, of 50 MB. Registrations count as they are written out.
 	{"evaluation-memory", EvaluationMemory, UnitBytes, ScopeProgram, 1 << 30, "Program.Limit",
 		"the values of the program take more than the %s that they may take", nil, nil},
 }, moduleParts()...)
@@ -143,13 +143,13 @@ func worksOnResources(method abi.Method) bool { return !OnlyAsks(method) }
 func cancels(method abi.Method) bool          { return method == abi.MethodCancel }
 func onlyAnswers(method abi.Method) bool      { return OnlyAsks(method) && !cancels(method) }
 
-// modulePart begins the names of the limits on what a module holds: module-functions.
+// modulePart is the prefix of the names of limits on a module's parts: module-functions.
 const modulePart = "module-"
 
-// OfModulePart returns the limit on what a module holds, for a field of the reader's limits.
+// OfModulePart returns the limit on a part of a module, for a field of the reader's limits.
 func OfModulePart(field string) Limit { return Limit(modulePart + kebab(field)) }
 
-// moduleParts are the limits on what a module holds, one for each field of the reader's limits.
+// moduleParts are the limits on a module's parts, one for each field of the reader's limits.
 func moduleParts() []Info {
 	defaults := reflect.ValueOf(wasmfile.DefaultLimits())
 	parts := make([]Info, defaults.NumField())

@@ -19,7 +19,7 @@ import (
 // BundleType is the media type of bundles that this package writes.
 const BundleType = "application/vnd.dev.sigstore.bundle.v0.3+json"
 
-// bundleTypes are the media types of bundles. The versions differ in what they must have, and that is verified anyway.
+// bundleTypes are the media types of bundles. The versions differ in their required parts, which are verified anyway.
 var bundleTypes = regexp.MustCompile(`^application/vnd\.dev\.sigstore\.bundle(\+json;version=0\.[123]|\.v0\.[34]\+json)$`)
 
 // IsBundleType reports whether a media type is the type of bundles, in a version that [ParseBundle] reads.
@@ -135,7 +135,7 @@ func ParseBundle(raw []byte) (*Bundle, error) {
 		if len(m.Chain.Certificates) == 0 {
 			return nil, errors.New("the bundle's list of certificates is empty")
 		}
-		certificate = &m.Chain.Certificates[0] // those of the authority are the user's
+		certificate = &m.Chain.Certificates[0] // the authority's certificates are the user's
 		signers++
 	}
 	if m.Certificate != nil {
@@ -196,8 +196,8 @@ func unmarshal(raw []byte, into any) error {
 // Raw returns the text of the bundle.
 func (b *Bundle) Raw() []byte { return b.raw }
 
-// Statement returns what the bundle says of artifacts, nil if it signs the artifact itself. Without [Verifier.Verify],
-// nobody has said it.
+// Statement returns the bundle's claim about artifacts, nil if it signs the artifact itself. Without [Verifier.Verify], nobody
+// has said it.
 func (b *Bundle) Statement() *Statement { return b.statement }
 
 // signature returns the signature.
@@ -255,7 +255,7 @@ func (b *Bundle) signed(artifacts []Artifact) ([]byte, error) {
 
 // OtherArtifactError says that a bundle is about other artifacts.
 type OtherArtifactError struct {
-	// Digests are those of the artifacts.
+	// Digests are the digests of the artifacts.
 	Digests []string
 }
 
@@ -268,7 +268,7 @@ func (e *OtherArtifactError) Error() string {
 	return "the signature is about another module: " + strings.Join(list, ", ")
 }
 
-// preAuthentication returns what an envelope signs
+// preAuthentication returns the bytes that an envelope signs
 // (https://github.com/secure-systems-lab/dsse/blob/master/protocol.md).
 func preAuthentication(payloadType string, payload []byte) []byte {
 	return fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(payloadType), payloadType, len(payload), payload)

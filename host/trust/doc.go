@@ -1,9 +1,9 @@
 // Package trust verifies who signed a module, and says whose modules may run.
 //
 // Signatures are sigstore bundles (https://docs.sigstore.dev/about/bundle/): signed by a key that the user knows, or by an
-// identity to which an authority issued a certificate, such as a workflow of a forge. All of it is verified offline,
-// against keys and [Root]s that the user has. The authorities, logs, and formats are those of sigstore; the code has only
-// what verifying needs.
+// identity to which an authority issued a certificate, such as a workflow of a forge. All of it is verified offline, against keys
+// and [Root]s that the user has. The authorities, logs, and formats are sigstore's; the code has only the parts that verification
+// needs.
 package trust
 
 import "errors"

@@ -254,7 +254,7 @@ func (e *logEntry) about(b *Bundle, signer PublicKey) error {
 	return nil
 }
 
-// fromPEM returns what a PEM block has, nil for none.
+// fromPEM returns the contents of a PEM block, nil for none.
 func fromPEM(text []byte) []byte {
 	block, _ := pem.Decode(text)
 	if block == nil {

@@ -123,8 +123,8 @@ func splitSource(text string) (all []component, plain bool) {
 // dockerHosts are the names of one registry.
 var dockerHosts = []string{"docker.io", "index.docker.io", "registry-1.docker.io"}
 
-// canonicalHost returns the one form of a host. ok is not set for a text that is none: a client may take other letters for those
-// of a name, and numbers for an address.
+// canonicalHost returns the one form of a host. ok is not set for other texts: a client may take other letters for letters of a
+// name, and numbers for an address.
 func canonicalHost(text string) (name string, ok bool) {
 	if strings.Contains(text, "*") {
 		return strings.ToLower(strings.TrimSuffix(text, ".")), true

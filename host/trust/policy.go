@@ -21,7 +21,7 @@ type Rule struct {
 	// a label of a host, and ** for any within the path or the host. ** alone stands for all sources, and path:** for all of a
 	// scheme.
 	Source string
-	// Signers are those of whom one must have signed.
+	// Signers are the allowed signers. One of them must have signed.
 	Signers []Allowed
 	// Unsigned allows modules that nobody has signed. Signers is empty then. A rule with neither refuses all.
 	Unsigned bool
@@ -30,8 +30,8 @@ type Rule struct {
 // Allowed is a signer of a rule: a key, or the pattern of an identity with its issuer.
 type Allowed struct {
 	Key PublicKey
-	// Identity is a pattern, such as https://github.com/acme/**@refs/heads/main, in which * and ** stand for what they stand for
-	// in sources, and neither goes beyond the @ before a ref. Issuer is the whole URL of who vouches for it.
+	// Identity is a pattern, such as https://github.com/acme/**@refs/heads/main, in which * and ** have the same meaning as in
+	// sources, and neither goes beyond the @ before a ref. Issuer is the whole URL of who vouches for it.
 	Identity, Issuer string
 }
 
@@ -141,7 +141,7 @@ func (p *Policy) Wants(source string) bool {
 }
 
 // Check returns who has signed a module, as the policy wants it: the zero value if the policy allows that nobody has. The
-// artifacts are the same for the caller, as those of [Verifier.Verify]. The error is a [*RefusedError].
+// artifacts are equivalent to the caller, as for [Verifier.Verify]. The error is a [*RefusedError].
 func (p *Policy) Check(source string, bundles []*Bundle, artifacts ...Artifact) (Signer, error) {
 	r := p.Rule(source)
 	if r == nil || len(r.Signers) == 0 && !r.Unsigned {

@@ -23,7 +23,7 @@ type Root struct {
 	authorities []authority
 	stampers    []authority
 	logs        []transparencyLog
-	// certificateLogs are those of certificates.
+	// certificateLogs are the logs of certificates.
 	certificateLogs []transparencyLog
 }
 

@@ -161,7 +161,7 @@ var primitives = map[wit.TypeDefKind]primitive{
 	wit.String{}: {"string", "", "l.string(AT, FIELD)", "w.string(AT, SRC, FIELD)"},
 }
 
-// kind returns what a type is, below its names.
+// kind returns the kind of a type, below its names.
 func kind(t wit.Type) wit.TypeDefKind {
 	for {
 		td, ok := t.(*wit.TypeDef)

@@ -72,8 +72,7 @@ func (p *parser) parse(spec *packageSpec) error {
 	if err != nil {
 		return fmt.Errorf("config: %w", err)
 	}
-	// What the provider resource takes is the configuration, whichever of the two
-	// places of the document says it.
+	// The provider resource's inputs are the configuration, whichever of the two places of the document has it.
 	if len(spec.Provider.InputProperties) > 0 {
 		if config, err = p.object(spec.Provider.InputProperties, spec.Provider.RequiredInputs); err != nil {
 			return fmt.Errorf("provider: %w", err)

@@ -2,8 +2,7 @@ package schemajson
 
 import "encoding/json"
 
-// The documents' own shapes, as Pulumi's metaschema names them, as far as the model
-// has a place for what they say.
+// The documents' own shapes, as Pulumi's metaschema names them, as far as the model has a place for their contents.
 
 // packageSpec and the types below are the documents, as far as the model has a place for their
 // members.

@@ -10,8 +10,8 @@
 //		})
 //	}
 //
-// It needs the packages of the host, which guesttest does not: go mod tidy adds them to the checksums of the provider's Go module.
-// What is built and compiled is in the cache directory of husk, so the husk command finds it there.
+// It needs the packages of the host, which guesttest does not: go mod tidy adds them to the checksums of the provider's Go
+// module. The built and compiled module is in the cache directory of husk, so the husk command finds it there.
 package moduletest
 
 import (
@@ -73,8 +73,8 @@ func Load(t testing.TB, dir string) *Module {
 }
 
 // New returns a provider of the module, without configuration, in instances of its own. Grants are written as for husk's flag
-// --grant, such as http=https://api.example.org, fs=DIR:rw, or kv, which is a store of its own in memory. What the provider logs
-// is in the log of the test.
+// --grant, such as http=https://api.example.org, fs=DIR:rw, or kv, which is a store of its own in memory. The provider's log goes
+// to the log of the test.
 func (m *Module) New(t testing.TB, grants ...string) *guesttest.Provider {
 	t.Helper()
 	var set grant.Set

@@ -2,6 +2,6 @@
 
 package bindings
 
-// finishMarking does nothing: whether this release of Go still has what collect.go links to was not
-// tried yet. A call takes a tenth longer without.
+// finishMarking does nothing: nobody has tried yet whether this release of Go still has the functions that collect.go links to. A
+// call takes a tenth longer without.
 func finishMarking() {}

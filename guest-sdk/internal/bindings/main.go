@@ -32,8 +32,8 @@ func runMain() {
 	mainMain()
 }
 
-// Stay lets calls be answered, and never returns. What main does behind it, such as to exit with the
-// server's status, would end the instance.
+// Stay lets calls be answered, and never returns. Later statements of main, such as to exit with the server's status, would end
+// the instance.
 func Stay() {
 	select {
 	case settled <- struct{}{}:

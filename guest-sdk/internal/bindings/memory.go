@@ -53,7 +53,7 @@ func renew() {
 	arena.free, arena.end = own.Begin, own.Begin+chunkSize
 }
 
-// reallocate is how the host gets memory for what it passes in elsewhere.
+// reallocate gives the host memory for parameters outside of the arena.
 //
 //go:wasmexport cabi_realloc
 func reallocate(old, oldSize, align, size uint32) uint32 {
@@ -119,7 +119,7 @@ func takeBlock(ptr, size uint32) []byte {
 // address returns where data lies. Go's garbage collector does not move it.
 func address(data []byte) uint32 { return uint32(uintptr(unsafe.Pointer(&data[0]))) }
 
-// frame is the memory of one call. It keeps what the call made readable for the host.
+// frame is the memory of one call. It keeps the results of the call readable for the host.
 type frame struct {
 	pins  [][]byte
 	first [6][]byte // pins of most calls

@@ -31,7 +31,7 @@ func begin() {
 	}
 }
 
-// Begin begins a call of an export, and returns what serves it and its memory.
+// Begin begins a call of an export, and returns its server and its memory.
 func Begin() (*canon.Server, canon.Memory) {
 	if firstCall != nil {
 		begin()

@@ -1,3 +1,3 @@
-// Package call holds what an author's code finds in the context of a call, in a provider
-// and in a policy pack alike: its end, and the log.
+// Package call holds the values in the context of an author's call, in a provider and in a policy pack alike: its end, and the
+// log.
 package call

@@ -23,9 +23,8 @@ type Builder struct {
 	references []Reference
 }
 
-// Inputs returns the shape of a struct that holds what a program gives: the inputs of
-// a resource, the arguments of a function, a configuration. An error names the field
-// that it is about.
+// Inputs returns the shape of a struct that holds a program's values: the inputs of a resource, the arguments of a function, a
+// configuration. An error names the field that it is about.
 func (b *Builder) Inputs(t reflect.Type) (*Shape, error) {
 	if t == nil {
 		return nil, errors.New("an interface is not a struct")
@@ -38,9 +37,8 @@ func (b *Builder) Inputs(t reflect.Type) (*Shape, error) {
 	return s, b.fields(s, t, t.Name(), 0)
 }
 
-// Outputs returns the shape of a struct that holds the response of a provider: the
-// state of a resource, the result of a function. What tags say of inputs only does
-// not count there, so that a state may embed the inputs.
+// Outputs returns the shape of a struct that holds the response of a provider: the state of a resource, the result of a function.
+// Tags for inputs do not count there, so that a state may embed the inputs.
 func (b *Builder) Outputs(t reflect.Type) (*Shape, error) {
 	s, err := b.Inputs(t)
 	if err != nil {
@@ -155,7 +153,7 @@ func (b *Builder) field(s *Shape, in reflect.Type, f reflect.StructField, tag *t
 	return nil
 }
 
-// scalar returns what a Go type of a basic kind is; ok is false for other kinds.
+// scalar returns the kind of a basic Go type; ok is false for other types.
 func scalar(k reflect.Kind) (kind kind, typ schema.Kind, ok bool) {
 	switch k {
 	case reflect.Bool:

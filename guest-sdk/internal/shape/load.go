@@ -41,7 +41,7 @@ func (l *loader) fail(message string) {
 	}
 }
 
-// failedAt reports whether there was a mismatch, in what s leads to.
+// failedAt reports whether there was a mismatch in the value that s leads to.
 func (l *loader) failedAt(s property.Segment) bool {
 	if l.err == nil {
 		return false

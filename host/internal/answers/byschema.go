@@ -42,7 +42,7 @@ func (d Declared) Answer(c *abi.Call, most int) bool {
 }
 
 // RefusesArguments checks the arguments of a function where the schema says that the host does. The response says why they are
-// refused; others are those of the request from here on.
+// refused; others are the request's from here on.
 func (d Declared) RefusesArguments(c *abi.Call) bool {
 	request, ok := c.Request.(*abi.InvokeRequest)
 	if !ok || d.function == nil || !d.function.SchemaCheck {
@@ -133,7 +133,7 @@ func dropUnfitDefaults(pkg *schema.Package) {
 	}
 }
 
-// defaultsFitSchema reports whether the defaults of an object fit it, and those of the objects in it.
+// defaultsFitSchema reports whether the defaults of an object, and of the objects in it, fit the schema.
 func defaultsFitSchema(o *schema.Object, seen map[*schema.Object]bool) bool {
 	if seen[o] {
 		return true

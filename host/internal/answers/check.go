@@ -19,8 +19,8 @@ type Rules struct {
 	NoSecrets bool
 }
 
-// Violation returns what in a response breaks the contract, nil for nothing. It is an *[abi.Error] if a
-// resource was created or updated all the same.
+// Violation returns the breach of the contract in a response, nil for none. It is an *[abi.Error] if a resource was created or
+// updated all the same.
 func (r Rules) Violation(c *abi.Call, d Declared) error {
 	if failures := c.Failures(); failures != nil && len(*failures) > 0 {
 		return nil // the rest of the answer means nothing then
@@ -63,8 +63,8 @@ func (r Rules) Violation(c *abi.Call, d Declared) error {
 	return nil
 }
 
-// keepMade returns a violation by a resource that was created or updated as an error with its ID, so that the engine
-// keeps the resource and repairs it later. What an update answers wrong is as it was recorded.
+// keepMade returns a violation by a resource that was created or updated as an error with its ID, so that the engine keeps the
+// resource and repairs it later. Faulty parts of an update's answer keep their recorded values.
 func (r Rules) keepMade(c *abi.Call, a answer, violation error) error {
 	var id string
 	switch response := c.Response.(type) {

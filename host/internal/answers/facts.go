@@ -1,5 +1,5 @@
 // Package answers checks responses of providers against the contract and their schemas ([Rules]), makes the responses that follow
-// from a schema ([Declared.Answer]), and keeps what a module says of itself ([Facts]).
+// from a schema ([Declared.Answer]), and keeps a module's statements about itself ([Facts]).
 package answers
 
 import (
@@ -16,7 +16,7 @@ const maxHandshakes = 16
 // Facts are a module's responses to handshakes, and the schema of its own package. If the schema permits it,
 // the cache keeps them, so that a later process need not run the module. They are safe for concurrent use.
 type Facts struct {
-	// read and write are those of the cache, nil if there is none.
+	// read and write are the cache's functions, nil if there is none.
 	read  func() ([]byte, error)
 	write func([]byte)
 
@@ -92,7 +92,7 @@ func (m *Facts) NoteHandshake(request abi.HandshakeRequest, response abi.Handsha
 	}
 }
 
-// NoteSchema keeps the module's schema, and whether the cache may keep what the module says of itself.
+// NoteSchema keeps the module's schema, and whether the cache may keep the module's statements about itself.
 func (m *Facts) NoteSchema(schema string, cacheable bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

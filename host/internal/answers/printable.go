@@ -45,7 +45,7 @@ func Printable(answered *abi.Error) *abi.Error {
 	return &e
 }
 
-// PrintableFailures returns what a guest says of properties, safe to print.
+// PrintableFailures returns a guest's failures of properties, safe to print.
 func PrintableFailures(failures []abi.CheckFailure) []abi.CheckFailure {
 	out := slices.Clone(failures)
 	for i, f := range out {

@@ -84,7 +84,7 @@ func (s *Schema) text(ctx context.Context, ask Asker) (string, error) {
 	return response.Schema, err
 }
 
-// Schemas are those of the packages that a provider serves.
+// Schemas are the schemas of the packages that a provider serves.
 type Schemas struct {
 	mu         sync.Mutex
 	own        *Schema
@@ -134,7 +134,7 @@ type Declared struct {
 	function *schema.Function
 }
 
-// Of returns what the schema says of the subject of a call. A URN tells the type if nothing else does.
+// Of returns the schema's declarations of the subject of a call. A URN tells the type if nothing else does.
 func (s *Schemas) Of(ctx context.Context, ask Asker, method abi.Method, subject abi.Subject) (d Declared) {
 	token := subject.Token
 	if token == "" {
@@ -179,7 +179,7 @@ func (d Declared) check(m property.Map) (property.Map, []abi.CheckFailure) {
 	return d.resource.Inputs.Check(m)
 }
 
-// checkAnswer returns what of a map in an answer does not fit the schema.
+// checkAnswer returns the parts of a map in an answer that do not fit the schema.
 func (d Declared) checkAnswer(role abi.Role, m property.Map) []abi.CheckFailure {
 	switch {
 	case role == abi.RoleResult && d.function != nil:

@@ -23,8 +23,8 @@ const (
 	archiveBytes = 4 << 20
 )
 
-// Assets gives one call of a provider the contents of the assets that it was passed
-// (see [abi.WithAssets]). What the call leaves open is closed when it ends.
+// Assets gives one call of a provider the contents of the assets that it was passed (see [abi.WithAssets]). Assets that the call
+// leaves open are closed when it ends.
 //
 // The zero value has no assets.
 type Assets struct {
@@ -33,7 +33,7 @@ type Assets struct {
 	handles[abi.AssetsContents, openAsset]
 }
 
-// openAsset is an asset or archive that is being read, with what it takes.
+// openAsset is an asset or archive that is being read, with its memory.
 type openAsset struct {
 	io.ReadCloser
 	ledger Ledger

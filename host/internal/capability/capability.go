@@ -1,6 +1,6 @@
-// Package capability does for guests what their grants allow: it sends requests, opens connections,
-// reads assets, and keeps values. It knows calls and instances only by what they hold; package host
-// says which guest has what. A capability is one file, or a few with its name in front.
+// Package capability acts for guests within their grants: it sends requests, opens connections, reads assets, and keeps values.
+// It knows calls and instances only by the objects that they hold; package host says which guest has which. A capability is one
+// file, or a few with its name in front.
 package capability
 
 import (

@@ -12,7 +12,7 @@ type Descriptors struct {
 	changed chan struct{}
 }
 
-// NewDescriptors returns those of one instance.
+// NewDescriptors returns the descriptors of one instance.
 func NewDescriptors() *Descriptors {
 	return &Descriptors{last: wasi.FirstSocket, changed: make(chan struct{}, 1)}
 }

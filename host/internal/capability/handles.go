@@ -25,7 +25,7 @@ func (h *handles[H, T]) add(opened T) H {
 	return h.last
 }
 
-// get returns what a handle stands for. The message is for a guest that has no such handle.
+// get returns the object of a handle. The message is for a guest that has no such handle.
 func (h *handles[H, T]) get(handle H, missing string) (T, error) {
 	opened, ok := h.open[handle]
 	if !ok {

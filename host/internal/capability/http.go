@@ -11,13 +11,13 @@ import (
 	"github.com/husk-dev/husk/internal/base/httprequest"
 )
 
-// HTTP is the way out over HTTP for one call of a provider. The host does all of
-// it: names, connections, TLS. What the call leaves open ends with its context.
+// HTTP is the way out over HTTP for one call of a provider. The host does all of it: names, connections, TLS. Exchanges that the
+// call leaves open end with its context.
 type HTTP struct {
 	Client *HTTPClient
 	Used   Uses
 	Ledger Ledger
-	// Descriptors are those of the instance.
+	// Descriptors are the instance's descriptors.
 	Descriptors *Descriptors
 	handles[abi.HTTPExchange, *httpExchange]
 }
@@ -122,7 +122,7 @@ func (h *HTTP) Begin(ctx context.Context, r abi.HTTPRequest, whole bool) (abi.HT
 	return h.add(x), nil
 }
 
-// Status returns what an exchange of Begin failed with.
+// Status returns the error of an exchange of Begin.
 func (h *HTTP) Status(_ context.Context, handle abi.HTTPExchange) error {
 	x, err := h.exchange(handle)
 	switch {

@@ -44,9 +44,9 @@ func (c *HTTPClient) Names(host string) bool {
 	return slices.ContainsFunc(c.grants, func(g grant.HTTP) bool { return hostname.Matches(g.Host, host) })
 }
 
-// transport returns what sends a request, for which a name may lead to these addresses inside.
-// A connection serves further requests to the same name, and where it leads was checked for the
-// first one alone. So requests that may be led to other addresses have other connections.
+// transport returns the transport of a request whose host name may lead to these inside addresses. A connection serves further
+// requests to the same name, and where it leads was checked for the first one alone. So requests that may be led to other
+// addresses have other connections.
 func (c *HTTPClient) transport(inside []netip.Addr) *http.Transport {
 	key := fmt.Sprint(inside)
 	c.mu.Lock()

@@ -237,7 +237,7 @@ func (x *httpExchange) setWhole() error {
 	return nil
 }
 
-// ofResponse returns what the host holds for a response, in bytes.
+// ofResponse returns the memory that the host holds for a response, in bytes.
 func (x *httpExchange) ofResponse() (bytes uint64) {
 	for name, values := range x.response.Header {
 		for _, value := range values {

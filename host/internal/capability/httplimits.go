@@ -2,10 +2,10 @@ package capability
 
 import "time"
 
-// Limits on what a provider may do over HTTP.
+// Limits on a provider's use of HTTP.
 const (
-	// MaxHTTPHeaders and MaxHTTPHeaderBytes bound the headers of a request, and the
-	// latter also those of a response. Servers refuse more than some 8 to 64 KiB.
+	// MaxHTTPHeaders and MaxHTTPHeaderBytes bound the headers of a request, and the latter also the headers of a response.
+	// Servers refuse more than some 8 to 64 KiB.
 	MaxHTTPHeaders     = 256
 	MaxHTTPHeaderBytes = 256 << 10
 	// MaxHTTPBody bounds a body in bytes that is passed as a whole.

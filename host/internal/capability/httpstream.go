@@ -80,7 +80,7 @@ func (s *httpStream) fail(err error) {
 	s.arrived.end(syscall.EIO)
 }
 
-// failure returns what the exchange has failed with.
+// failure returns the error of the exchange.
 func (s *httpStream) failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,7 +194,7 @@ func (b requestBody) Close() error {
 	return nil
 }
 
-// Read returns what has arrived.
+// Read returns the bytes that have arrived.
 func (s *httpStream) Read(p []byte) (int, error) {
 	s.mu.Lock()
 	hold := s.answered && !s.held

@@ -12,11 +12,11 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 )
 
-// Limits on what a provider may do with its store.
+// Limits on a provider's use of its store.
 const (
 	// MaxKVKey bounds a key in bytes.
 	MaxKVKey = 512
-	// MaxKVValue bounds a value in bytes. What is larger belongs into a file.
+	// MaxKVValue bounds a value in bytes. Larger data belongs in a file.
 	MaxKVValue = 256 << 10
 	// MaxKVKeys is how many keys one answer lists.
 	MaxKVKeys = 1000
@@ -41,9 +41,8 @@ func NewKV(store abi.KV, provider urn.URN, advice Advice, used Uses) KV {
 	return kv
 }
 
-// spaceOf returns what keys begin with in the part of a store that belongs to a provider resource. All default
-// providers of a package have one, whichever version they ask for. What a provider keeps
-// before it is configured is in a part of its own.
+// spaceOf returns the prefix of keys in the part of a store that belongs to a provider resource. All default providers of a
+// package share one, whichever version they ask for. Values from before a provider is configured have a part of their own.
 func spaceOf(provider urn.URN) string {
 	name := provider.Name()
 	if strings.HasPrefix(name, "default_") {

@@ -48,8 +48,8 @@ func (d DeniedMonitor) Wait(context.Context) (abi.Completed, error) {
 // operationBytes is the memory of a running operation beside its request, in bytes.
 const operationBytes = 4 << 10
 
-// Monitor is the monitor for one call. What the guest passes to an operation that it starts is
-// held until it has waited for that, or the call ends.
+// Monitor is the monitor for one call. The arguments of an operation that the guest starts are held until it has waited for the
+// operation, or the call ends.
 type Monitor struct {
 	abi.Monitor
 	ledger Ledger

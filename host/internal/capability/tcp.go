@@ -18,7 +18,7 @@ import (
 	"github.com/husk-dev/husk/internal/base/hostname"
 )
 
-// Limits on what a provider may do over TCP.
+// Limits on a provider's use of TCP.
 const (
 	// MaxTCPConnections is how many connections one instance may have open. Drivers of
 	// databases pool four for each processor, and a module has one.
@@ -205,7 +205,7 @@ func (t *TCP) admitName(host string, port uint16) error {
 		grant.Text{Capability: grant.NameTCP, Scope: host + ":<port>"})
 }
 
-// remember keeps what a name led to.
+// remember keeps the addresses that a name led to.
 func (t *TCP) remember(host string, addresses []netip.Addr) {
 	if t.resolved == nil {
 		t.resolved = make(map[string][]netip.Addr)
@@ -219,7 +219,7 @@ func (t *TCP) remember(host string, addresses []netip.Addr) {
 	t.resolved[host] = addresses
 }
 
-// Status returns what a connection failed with.
+// Status returns the error of a connection.
 func (t *TCP) Status(_ context.Context, handle abi.TCPConnection) error {
 	c, err := t.connection(handle)
 	if err != nil {
@@ -280,7 +280,7 @@ func (t *TCP) connection(handle abi.TCPConnection) (*tcpConnection, error) {
 	return t.get(handle, "there is no such TCP connection: it was closed, or is of another instance")
 }
 
-// Read returns what has arrived.
+// Read returns the bytes that have arrived.
 func (t *TCP) Read(ctx context.Context, handle abi.TCPConnection, most uint32, wait bool) ([]byte, error) {
 	c, err := t.connection(handle)
 	if err != nil {

@@ -172,7 +172,7 @@ func (c *tcpConnection) failure() error {
 	return &openError{"reading from " + c.target, c.arrived.err}
 }
 
-// Read returns what has arrived.
+// Read returns the bytes that have arrived.
 func (c *tcpConnection) Read(p []byte) (int, error) {
 	if c.lookup && c.onEnd != nil && !c.isOpening() {
 		c.onEnd()

@@ -2,7 +2,7 @@
 // [Cache] is filled by this user's hosts, and counts only what has their seal. A [Directory] of precompiled modules is filled by
 // whoever its operator trusts.
 //
-// What is known of a module is the owner's: a [Record] has it as details.
+// The facts about a module are the owner's: a [Record] has them as details.
 package codecache
 
 import (
@@ -21,11 +21,10 @@ import (
 	"github.com/husk-dev/husk/internal/base/atomicfile"
 )
 
-// Cache keeps compiled modules in a directory. What it holds is run as machine code, and wazero checks
-// no more of it than a checksum of a part. So wazero gets a directory of its own for each
-// host, and what it makes there is kept beside it under a seal, a checksum that only this
-// user can make. What has no such seal, because it was damaged or comes from
-// elsewhere, is compiled again.
+// Cache keeps compiled modules in a directory. Its contents run as machine code, and wazero checks only a checksum of a part. So
+// wazero gets a directory of its own for each host, and the files that it makes there are kept beside it under a seal, a checksum
+// that only this user can make. A module without such a seal, because its file was damaged or comes from elsewhere, is compiled
+// again.
 type Cache struct {
 	dir   string
 	seals *sealer
@@ -86,7 +85,7 @@ func OwnFiles(dir string) []string {
 	return []string{dir, filepath.Join(sealKeyDir(dir), sealKeyFile)}
 }
 
-// Has implements [Modules]. Who asks is about to use the module.
+// Has implements [Modules]. The caller is about to use the module.
 func (c *Cache) Has(name string, r *Record) bool {
 	if r.Target != c.Target {
 		return false
@@ -102,7 +101,7 @@ func (c *Cache) Has(name string, r *Record) bool {
 	if !use(files, now) {
 		return false
 	}
-	// What follows need not be there.
+	// The following files need not exist.
 	use([]string{path + AnswersSuffix}, now)
 	return true
 }

@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// Hashing a module is a sixth of the start of a provider whose code is in the cache. So the
-// cache keeps what digest a file had, with what changes when the file does, as version
-// control systems do for the files that they track.
+// Hashing a module is a sixth of the start of a provider whose code is in the cache. So the cache keeps the digest of a file,
+// with facts that change when the file does, as version control systems do for the files that they track.
 
 // digestSuffix is the suffix of the record of a file's digest.
 const digestSuffix = ".seen"

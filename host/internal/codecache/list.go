@@ -21,7 +21,7 @@ type Kept struct {
 	Used  time.Time
 }
 
-// List returns what the cache in a directory has. What was used last comes first.
+// List returns the modules of the cache in a directory, the most recently used first.
 func List(dir string) ([]Kept, error) {
 	records, err := filepath.Glob(filepath.Join(dir, "*"+RecordSuffix))
 	if err != nil || len(records) == 0 {
@@ -75,7 +75,7 @@ func (c *Cache) cached(name string) (m Kept, err error) {
 	return m, nil
 }
 
-// sizeOf returns the bytes in those of the files that are there.
+// sizeOf returns the total size of the existing ones of some files.
 func sizeOf(files []string) (bytes int64) {
 	for _, file := range files {
 		if info, err := os.Stat(file); err == nil {

@@ -26,7 +26,7 @@ import (
 // wazero keeps the machine code of a module in one file, and copies it into memory: 20 MB for a provider in Go, although only a
 // tenth of it runs. A cache keeps two files instead. The text is the machine code, and the frame is the rest. wazero gets the
 // frame with a placeholder for the text, and the file of the text is then mapped over wazero's copy of the placeholder. Memory
-// holds what runs, and the system can take that back.
+// holds only running code, and the system can take that back.
 
 const (
 	textSuffix  = ".code"
@@ -93,8 +93,8 @@ func (f *frame) placeholderSum() uint32 {
 	return sum
 }
 
-// file returns the file for wazero without the zeros of a placeholder: what it begins with, and what stands at
-// its end. The file has a placeholder if the text is nil.
+// file returns the file for wazero without the zeros of a placeholder: its begin, and its end. The file has a placeholder if the
+// text is nil.
 func (f *frame) file(text []byte) (begin, end []byte, endsAt int64) {
 	content, sum := text, f.Sum
 	if text == nil {
@@ -215,7 +215,7 @@ func makeLoader(parent string) (*loader, error) {
 	return l, nil
 }
 
-// openLoader returns a loader for the files in a directory, which may have those of other versions of wazero, too.
+// openLoader returns a loader for the files in a directory, which may also have files of other versions of wazero.
 func openLoader(dir string) (l *loader, err error) {
 	l = &loader{mapText: mapText}
 	if l.Compiled, err = wazero.NewCompilationCacheWithDir(dir); err != nil {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// Target returns what machine code depends on beside the module and settings, as errors say it.
+// Target returns the dependencies of machine code beside the module and settings, in the words of errors.
 func Target() map[string]string {
 	return map[string]string{
 		"platform":       runtime.GOOS + "/" + runtime.GOARCH,

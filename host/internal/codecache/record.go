@@ -13,7 +13,7 @@ type Record struct {
 	// Digest and World are the module's.
 	Digest string
 	World  canon.World
-	// Name and Version are those of the module's manifest, empty without one.
+	// Name and Version come from the module's manifest, empty without one.
 	Name, Version string
 	// Data is set if there is an image of the module's data, and Base if there is one of an instance.
 	Data, Base bool

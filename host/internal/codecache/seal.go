@@ -24,8 +24,8 @@ const (
 
 // sealer makes and checks the seals of files that only this user may have written: GMAC,
 // which is as fast as reading them. The key is in the directory of the user's configuration. A cache
-// directory that somebody put in the place of another one therefore has no seal either.
-// Who has no directory for configuration has the key beside the files.
+// directory that somebody put in the place of another one therefore has no seal either. Without a configuration directory, the
+// key is beside the files.
 type sealer struct{ key []byte }
 
 func newSealer(dir string) (*sealer, error) {

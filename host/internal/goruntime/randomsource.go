@@ -13,12 +13,11 @@ import (
 	"github.com/husk-dev/husk/internal/wasm/entropy"
 )
 
-// Go's runtime takes a seed when it starts, for all random numbers but those of crypto/rand. Its generator is
-// part of memory, so that instances of one image would draw the same numbers. The host gave out the seed:
-// it finds the generator in the image, and gives each instance another seed. A guest cannot gain by it: the host only writes
-// random bytes, inside of the guest's own memory.
+// Go's runtime takes a seed when it starts, for all random numbers except crypto/rand's. Its generator is part of memory, so that
+// instances of one image would draw the same numbers. The host gave out the seed: it finds the generator in the image, and gives
+// each instance another seed. A guest cannot gain by it: the host only writes random bytes, inside of the guest's own memory.
 
-// RandomSource reads the random bytes of an instance, and keeps what an image of it depends on.
+// RandomSource reads the random bytes of an instance, and keeps the facts that an image of it depends on.
 type RandomSource struct {
 	From io.Reader
 	// taken counts reads of the instance, and first is the first one, if it is as long as a seed.

@@ -1,5 +1,5 @@
-// Package guestcall has what one call of a guest takes: limits and contexts ([Call]), encoding ([Codec]), a rate of
-// logging ([LogRate]), and the meaning of a crash ([Crash]).
+// Package guestcall has the parts of one call of a guest: limits and contexts ([Call]), encoding ([Codec]), a rate of logging
+// ([LogRate]), and the meaning of a crash ([Crash]).
 package guestcall
 
 import (
@@ -184,7 +184,7 @@ func FunctionName(name string) string {
 	return module + "." + function
 }
 
-// Abandonment returns what an error adds about a function of the host that was abandoned, or "".
+// Abandonment returns the addition to an error about an abandoned function of the host, or "".
 func (r *Call) Abandonment() string {
 	if r.Abandoned == "" {
 		return ""

@@ -85,7 +85,7 @@ func (r *Call) WasStopped() bool {
 	return w != nil && w.soft.Err() != nil || r.caller.Err() != nil
 }
 
-// seen returns what can be waited for, nil if nobody does and the call is not over.
+// seen returns the watch, nil if nobody waits and the call is not over.
 func (r *Call) seen() *watch {
 	if w := r.watching.Load(); w != nil {
 		return w
@@ -110,7 +110,7 @@ func (c *softContext) Err() error {
 	return nil
 }
 
-// Value returns the caller's, and what package context keeps, so that derived contexts need no goroutine.
+// Value returns the caller's values, and the ones of package context, so that derived contexts need no goroutine.
 func (c *softContext) Value(key any) any {
 	if w := c.watching.Load(); w != nil {
 		if v := w.soft.Value(key); v != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/husk-dev/husk/internal/wasm/meter"
 )
 
-// What wazero puts before a trap's reason, and between it and the guest's stack.
+// The texts that wazero puts before a trap's reason, and between it and the guest's stack.
 const (
 	trapMarker  = "wasm error: "
 	stackMarker = "\nwasm stack trace:\n"
@@ -38,7 +38,7 @@ func IsTrap(err error) bool {
 	return ok
 }
 
-// firstTrap returns what went wrong first, if calls of the guest inside of each other failed together.
+// firstTrap returns the first error, if nested calls of the guest failed together.
 func firstTrap(err error) error {
 	for {
 		inner, ok := errors.AsType[*trapError](err)
@@ -194,8 +194,8 @@ func goFrames(words string) []string {
 	return trace.frames()
 }
 
-// goTrace reads the first stack with functions of the provider from what a crashed Go program prints: a
-// function on a line, its place on the next behind a tab.
+// goTrace reads the first stack with functions of the provider from the output of a crashed Go program: a function on a line, its
+// place on the next behind a tab.
 func goTrace(words string) (t trace) {
 	lines := strings.Split(words, "\n")
 	for n, line := range lines {

@@ -28,7 +28,7 @@ type content struct {
 	pages *os.File
 }
 
-// newContent makes one with what fill writes into the zeros that it gets.
+// newContent makes a content that fill fills in, from zeros.
 func newContent(size uint64, fill func([]byte) error) (*content, error) {
 	return makeContent(size, func(c *content) error { return c.fill(fill) })
 }

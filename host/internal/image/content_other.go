@@ -87,7 +87,7 @@ func (c *content) begin(size, limit uint64) (Memory, error) {
 	return m, nil
 }
 
-// copied is a memory of Go's. What it had at its largest stays behind its end.
+// copied is a memory of Go's. Its largest size stays allocated behind its end.
 type copied struct {
 	memory []byte
 	limit  uint64

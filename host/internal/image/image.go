@@ -17,8 +17,8 @@ const (
 	// PageSize is the unit in which images are compared and encoded, in bytes. It is the
 	// page of most processors; nothing depends on it but the cost.
 	PageSize = 4096
-	// lineSize is the unit in which derived images keep differences, in bytes. What a provider's setup changes are some words on
-	// each of many pages.
+	// lineSize is the unit in which derived images keep differences, in bytes. A provider's setup changes some words on each of
+	// many pages.
 	lineSize = 64
 )
 
@@ -135,8 +135,8 @@ func (i *Image) Own() uint64 {
 // View shows the content of an image that was not derived.
 func (i *Image) View(show func([]byte)) error { return i.base.view(show) }
 
-// Close frees the image; what began with it goes on. What a derived image holds is
-// overwritten, since it may be secret.
+// Close frees the image; memories that began with it go on. The contents of a derived image are overwritten, because they may be
+// secret.
 func (i *Image) Close() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -99,9 +99,8 @@ func (c *content) open() {
 	c.shown, c.pages = shown, pages
 }
 
-// tells tries out whether a page is told to be the file's until it is written. What runs
-// programs in place of Linux may have the file and tell something else, and a page that is
-// taken for the file's would go from one configuration to another.
+// tells tries out whether a page is told to be the file's until it is written. An emulator of Linux may have the file and tell
+// something else, and a page that is taken for the file's would go from one configuration to another.
 func (c *content) tells(pages *os.File) bool {
 	page, err := unix.Mmap(int(c.file.Fd()), 0, PageSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 
 // Use is a use of files by their paths.
 type Use struct {
-	// What is the use, for people.
+	// What names the use, for people.
 	What string
 	// Paths are its paths, as the guest sees them, and Write is set if it changes something there.
 	Paths []string

@@ -73,7 +73,7 @@ func (l *listing) at(c *call, dir place, position uint64) (dirent, bool, error) 
 	return l.window[position-l.first], true, nil
 }
 
-// advance reads more entries. What is withheld is not among them.
+// advance reads more entries. Withheld ones are not among them.
 func (l *listing) advance(files *FileSystem, dir place) error {
 	entries, err := l.file.ReadDir(listingBatch)
 	if errors.Is(err, io.EOF) {

@@ -10,8 +10,8 @@ import (
 // Errno is a WASI preview 1 error number, as guests see it.
 type Errno uint32
 
-// The error numbers that this package returns. The values are those of
-// the preview 1 witx definition, and thus of Go's syscall package for wasip1.
+// The error numbers that this package returns. The values come from the preview 1 witx definition, and so are the same as in Go's
+// syscall package for wasip1.
 const (
 	success        Errno = 0
 	errAccess      Errno = 2

@@ -211,7 +211,7 @@ func fdFilestatSetTimes(c *call) Errno {
 	return errnoOf(setFileTimes(h.file, access, modified))
 }
 
-// Which times to set, and to what (`fstflags`).
+// The times to set, and their sources (`fstflags`).
 const (
 	setAccess      = 1 << 0
 	setAccessNow   = 1 << 1

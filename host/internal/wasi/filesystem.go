@@ -32,8 +32,8 @@ type FileSystem struct {
 	root     *node
 	mounts   []*mount
 	withheld confined.Withheld
-	// escape is the error inside those of os.Root for a path that leads outside, where
-	// there are mounts. The os package does not export it.
+	// escape is the error that os.Root's errors wrap for a path that leads outside, where there are mounts. The os package does
+	// not export it.
 	escape error
 }
 
@@ -62,9 +62,9 @@ func emptyFileSystem() *FileSystem {
 
 // OpenFileSystem opens the granted directories. Errors name the one they are about.
 //
-// What is withheld are files and directories of the host, by their paths, that are in no mount
-// unless the mount is such a directory or lies in one: no guest reads, changes, or makes them, or
-// replaces a directory above them. The last name of a path may have * in it, and ** before it.
+// Withheld files and directories of the host, by their paths, are in no mount, unless the mount is such a directory or lies in
+// one: no guest reads, changes, or makes them, or replaces a directory above them. The last name of a path may have * in it, and
+// ** before it.
 func OpenFileSystem(mounts []Mount, withheld ...string) (_ *FileSystem, err error) {
 	if len(mounts) > maxMounts {
 		return nil, fmt.Errorf("%d directories are granted, at most %d are possible", len(mounts), maxMounts)

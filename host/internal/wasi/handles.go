@@ -132,7 +132,7 @@ func (t *handles) reset(config Config) {
 	}
 }
 
-// descriptors are those of the host that a handle has, or may have.
+// descriptors returns the number of the host's descriptors that a handle has, or may have.
 func (h *handle) descriptors() int {
 	if h.kind == typeDirectory {
 		return 2 // to list it takes another one

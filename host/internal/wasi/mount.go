@@ -57,8 +57,7 @@ func (m *mount) find() error {
 		}
 		return m.anchorAt(m.Within, confined.Names(below))
 	}
-	// What exists is taken by whatever path it was named. What does not is to be made where its
-	// path leads now.
+	// An existing file is taken by whatever path it was named. A missing one is made where its path leads now.
 	real, err := filepath.EvalSymlinks(target)
 	if err == nil {
 		target = real

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// FirstSocket is the lowest descriptor of a socket, above those of files.
+// FirstSocket is the lowest descriptor of a socket, above files' descriptors.
 const FirstSocket = 1 << 20
 
 // ErrWouldWait is the error of a [Socket] that cannot be read or written yet.
@@ -27,7 +27,7 @@ type Socket interface {
 	Ready(write bool) bool
 }
 
-// Sockets are those of one instance.
+// Sockets are the sockets of one instance.
 type Sockets interface {
 	// Socket returns the socket with that descriptor, nil for none.
 	Socket(fd uint32) Socket

@@ -151,7 +151,7 @@ type function struct {
 	call   func(*call) Errno
 }
 
-// waits reports whether the function uses what need not answer: files, and what a [Config] has.
+// waits reports whether the function uses files or parts of a [Config], which may never answer.
 func (f function) waits() bool {
 	switch {
 	case f.name == "poll_oneoff", f.name == "random_get", strings.HasPrefix(f.name, "path_"):

@@ -1,2 +1,2 @@
-// Package policy holds what a policy pack's module exports.
+// Package policy holds the exports of a policy pack's module.
 package policy

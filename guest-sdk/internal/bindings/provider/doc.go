@@ -1,2 +1,2 @@
-// Package provider holds what a provider's module exports.
+// Package provider holds the exports of a provider's module.
 package provider

@@ -1,4 +1,4 @@
-// Package settings holds what the build of a ported provider has chosen.
+// Package settings holds the choices of a ported provider's build.
 package settings
 
 // JSON has the version of the package, and a mapping of names. The linker sets it; otherwise it is empty.

@@ -140,7 +140,7 @@ type difference struct {
 	path    property.Path
 	change  property.ChangeKind
 	replace bool
-	// computed is set for what only the provider sets.
+	// computed is set for properties that only the provider sets.
 	computed bool
 }
 
@@ -156,8 +156,8 @@ func (d difference) kind() abi.DiffKind {
 	return kinds[0]
 }
 
-// changes returns what a plan changes, sorted by path. Outputs that the provider computes anew because
-// of another change are left out.
+// changes returns the changes of a plan, sorted by path. Outputs that the provider computes anew because of another change are
+// left out.
 func (r *resource) changes(do *plan) []difference {
 	var d differ
 	d.object(r.Attributes, do.prior.value, do.planned, do.config, false)
@@ -173,7 +173,7 @@ func (r *resource) changes(do *plan) []difference {
 			d.list = append(d.list, difference{path: path, change: property.ChangeUpdate, replace: true})
 		}
 	}
-	// What the provider computes anew follows from other changes, also an input that the program leaves to it.
+	// Values that the provider computes anew follow from other changes, even inputs that the program leaves to it.
 	configured, planned := fields(do.config), fields(do.planned)
 	for i := range d.list {
 		top, _ := d.list[i].path[0].Key()

@@ -18,7 +18,7 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/terraform/internal/tf"
 )
 
-// pkg is the package that a provider is, with what each token means.
+// pkg is a provider's package, with the meaning of each token.
 type pkg struct {
 	schema.Package
 	schemas   *tf.Schemas

@@ -36,7 +36,7 @@ func packedParts(b []byte) (map[string][]byte, error) {
 	return parts, nil
 }
 
-// packedCount returns the number of entries of a map, and what follows.
+// packedCount returns the number of entries of a map, and the bytes behind it.
 func packedCount(b []byte) (count int, rest []byte, ok bool) {
 	switch {
 	case len(b) == 0:
@@ -60,14 +60,13 @@ func packedLength(b []byte, size int) (n int, rest []byte, ok bool) {
 	return int(binary.BigEndian.Uint64(whole[:])), b[size:], true
 }
 
-// skipPacked returns what follows the first value.
+// skipPacked returns the bytes behind the first value.
 func skipPacked(b []byte) (rest []byte, ok bool) {
 	for left := 1; left > 0; left-- {
 		if len(b) == 0 {
 			return nil, false
 		}
-		// What follows the first byte: a length in so many bytes, then size bytes or so many values for each of
-		// that length.
+		// The first byte is followed by a length in so many bytes, then size bytes or so many values for each of that length.
 		c := b[0]
 		b = b[1:]
 		length, size, values := 0, 0, 0

@@ -6,8 +6,8 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/terraform/internal/tf"
 )
 
-// proposer returns the state that a configuration asks for, by the rules that providers expect of Terraform: the
-// configuration, and for what it leaves to the provider the prior state, which may be null.
+// proposer returns the state that a configuration asks for, by the rules that providers expect of Terraform: the configuration,
+// and the prior state, which may be null, for the parts that it leaves to the provider.
 type proposer struct {
 	// defaults has elements of sets also stem from prior elements with optional attributes that the configuration leaves out:
 	// these may have defaults, which schemas do not show. stems are those elements.
@@ -104,8 +104,8 @@ func (p *proposer) set(t *tf.Type, prior, asked []tftypes.Value, config tftypes.
 	return tftypes.NewValue(config.Type(), values)
 }
 
-// mayStem reports whether a configuration that is now config could have made the prior value: they
-// differ only in what the provider computes, or may have defaults for, and config does not have.
+// mayStem reports whether a configuration that is now config could have made the prior value: they differ only in parts that
+// config lacks and that the provider computes or may have defaults for.
 func mayStem(t *tf.Type, prior, config tftypes.Value, defaults bool) bool {
 	if same(prior, config) {
 		return true

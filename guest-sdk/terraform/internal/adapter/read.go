@@ -95,8 +95,7 @@ func (p *provider) imported(ctx context.Context, r *resource, id string) (tf.Sta
 	return tf.State{}, nil
 }
 
-// configured returns the inputs that would make a state. What is deprecated, or optional and empty, is
-// left out.
+// configured returns the inputs that would make a state. Deprecated attributes, and optional empty ones, are left out.
 func configured(s *tf.Attributes, state property.Map) property.Map {
 	var entries []property.Entry
 	for _, a := range s.List {
@@ -162,8 +161,7 @@ func isEmpty(v property.Value) bool {
 	return ok && m.Len() == 0
 }
 
-// refreshed returns the inputs with what has changed between two states. What the program did not say
-// stays unsaid.
+// refreshed returns the inputs with the changes between two states. Inputs that the program left out stay out.
 func refreshed(s *tf.Attributes, inputs, before, after property.Map) property.Map {
 	entries := make([]property.Entry, 0, inputs.Len())
 	for key, input := range inputs.All() {

@@ -123,8 +123,8 @@ func (p *provider) plan(ctx context.Context, r *resource, prior recorded, config
 	if err != nil || prior.value.IsNull() || same(do.planned, prior.value) {
 		return do, err
 	}
-	// By Terraform's rules, an element of a set that got a default stems from no element, and what the provider
-	// computes of it changes with each update, for ever. It stems from the element that comes of it unchanged.
+	// By Terraform's rules, an element of a set that got a default stems from no element, and its computed parts change with each
+	// update, for ever. It stems from the element that comes of it unchanged.
 	var others []tftypes.Value
 	for range maxProposals {
 		by := &proposer{defaults: true, others: others}

@@ -33,9 +33,8 @@ type meta struct {
 	Tainted bool `json:"tainted,omitempty"`
 	// Edition is the provider and schema that the state is of. States of Terraform and of Pulumi's bridge have none.
 	Edition string `json:"edition,omitempty"`
-	// Names are the names of attributes that do not follow from those of the properties, see
-	// decoder.names. A later version of the provider, whose schema does not have them any more, gets
-	// the state with these names. States of Pulumi's bridge have none.
+	// Names are the names of attributes that do not follow from the properties' names, see decoder.names. A later version of the
+	// provider, whose schema does not have them any more, gets the state with these names. States of Pulumi's bridge have none.
 	Names map[string]string `json:"names,omitempty"`
 	// Several are the properties with several elements where the schema allows one. The properties have only the first, as the
 	// published schema has it, and the provider gets all.
@@ -47,7 +46,7 @@ type recorded struct {
 	tf.State
 	value   tftypes.Value
 	tainted bool
-	// names are those of the state, if it is outdated.
+	// names are the names of the state, if it is outdated.
 	names    map[string]string
 	outdated bool
 }
@@ -150,10 +149,9 @@ func taint(state property.Map) property.Map {
 	return state.With(metaKey, changed)
 }
 
-// properties returns the state that the provider returned, as the engine records it, without secrets
-// but those of the schema. The resource's ID is id, or what the state says if that is empty; then name
-// is the ID of a resource without one. What cannot be read is left out, and is among the faults: the object
-// exists all the same.
+// properties returns the state that the provider returned, as the engine records it, without secrets except the schema's. The
+// resource's ID is id or, if that is empty, the state's; name is the ID of a resource without one. Unreadable parts are left out,
+// and are among the faults: the object exists all the same.
 func (p *provider) properties(r *resource, s tf.State, value tftypes.Value, id, name string) (state property.Map, _ string, faults []fault) {
 	d := &decoder{names: map[string]string{}, several: allOfSeveral}
 	state, faults = d.readable(r.Attributes, value)

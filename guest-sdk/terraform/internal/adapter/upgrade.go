@@ -276,8 +276,8 @@ func fitsValue(t *tf.Type, v property.Value) bool {
 	return true
 }
 
-// renamed returns properties of another edition with the names and shapes that they have now. What the provider does
-// not have any more stays as it is.
+// renamed returns properties of another edition with their present names and shapes. Properties that the provider no longer has
+// stay as they are.
 func renamed(s *tf.Attributes, m property.Map, named map[string]string, path string) property.Map {
 	entries := make([]property.Entry, 0, m.Len())
 	for key, v := range m.All() {

@@ -1,5 +1,4 @@
-// Package names converts names of Terraform to those of Pulumi packages, by the rules of Pulumi's
-// bridge.
+// Package names converts names of Terraform to names in Pulumi packages, by the rules of Pulumi's bridge.
 package names
 
 import "strings"

@@ -32,7 +32,7 @@ func Singular(name string) string {
 	return name
 }
 
-// pluralEndings are endings of plurals with those of their singulars. The first one that fits counts.
+// pluralEndings are endings of plurals with the endings of their singulars. The first one that fits counts.
 var pluralEndings = [][2]string{
 	{"statuses", "status"}, {"aliases", "alias"}, {"buses", "bus"}, {"analyses", "analysis"}, {"axes", "axis"}, {"indices", "index"},
 	{"matrices", "matrix"}, {"vertices", "vertex"}, {"children", "child"}, {"people", "person"}, {"feet", "foot"}, {"teeth", "tooth"},

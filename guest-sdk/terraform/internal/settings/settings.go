@@ -1,4 +1,4 @@
-// Package settings holds what the build of a ported provider has chosen.
+// Package settings holds the choices of a ported provider's build.
 package settings
 
 // JSON is an object with the package's name, its version, and a [terraform.Mapping] as mapping. The

@@ -1,5 +1,5 @@
-// Command tf5gen writes package tf5 from package tf6: the two versions of the protocol have other names for
-// the same messages. What they do not share is in attributetype.go.
+// Command tf5gen writes package tf5 from package tf6: the two versions of the protocol have other names for the same messages.
+// Their differences are in attributetype.go.
 package main
 
 import (
@@ -18,7 +18,7 @@ const (
 	ownFile = "attributetype.go"
 )
 
-// renames are names of version 6 and those of version 5.
+// renames are names of version 6 with the names of version 5.
 var renames = strings.NewReplacer(
 	"tfprotov6", "tfprotov5", "tf6", "tf5", "protocol 6", "protocol 5",
 	"ValidateProviderConfig", "PrepareProviderConfig", "ValidateResourceConfig", "ValidateResourceTypeConfig",
