@@ -51,7 +51,7 @@ type generator struct {
 }
 
 // claim reserves the goal's URN and finds its recorded resource, under its own or an earlier name.
-func (g *generator) claim(gl *goal) (old *state.Resource, err error) {
+func (g *generator) claim(ctx context.Context, gl *goal) (old *state.Resource, err error) {
 	g.claiming.Lock()
 	defer g.claiming.Unlock()
 	if g.registrations.Claimed.Get(gl.urn) {
@@ -89,7 +89,7 @@ func (g *generator) claim(gl *goal) (old *state.Resource, err error) {
 	if old = g.recorder.Lookup(gl.urn); old != nil {
 		return old, nil
 	}
-	if old, err = g.findAliased(gl); err != nil {
+	if old, err = g.findAliased(ctx, gl); err != nil {
 		return nil, err
 	}
 	if old != nil {
@@ -99,8 +99,9 @@ func (g *generator) claim(gl *goal) (old *state.Resource, err error) {
 }
 
 // adoptOld gives a recorded resource its new URN, and returns how it is recorded then. If this run
-// deletes it ahead of another's replacement, adoptOld waits for that.
-func (g *generator) adoptOld(ctx context.Context, old *state.Resource, now urn.URN) (*state.Resource, error) {
+// deletes it ahead of another's replacement, adoptOld waits for that. A resource of another package goes over to the new
+// provider with it: the old one does not know the new type.
+func (g *generator) adoptOld(ctx context.Context, old *state.Resource, gl *goal) (*state.Resource, error) {
 	if old == nil {
 		return nil, nil
 	}
@@ -112,20 +113,24 @@ func (g *generator) adoptOld(ctx context.Context, old *state.Resource, now urn.U
 			return nil, ctx.Err()
 		}
 	}
-	if old == nil || old.URN == now {
+	if old == nil || old.URN == gl.urn {
 		return old, nil
 	}
-	g.selection.Rename(old.URN, now)
-	return g.recorder.Rename(ctx, old.URN, now)
+	var handOver func(*state.Resource)
+	if isOfAnotherPackage(old, gl) {
+		handOver = func(res *state.Resource) { res.Provider, res.ExtensionRef = gl.by.provider, "" }
+	}
+	g.selection.Rename(old.URN, gl.urn)
+	return g.recorder.Rename(ctx, old.URN, gl.urn, handOver)
 }
 
 // register decides the steps for a goal.
 func (g *generator) register(ctx context.Context, gl *goal) ([]*step, error) {
-	old, err := g.claim(gl)
+	old, err := g.claim(ctx, gl)
 	if err != nil {
 		return nil, err
 	}
-	if old, err = g.adoptOld(ctx, old, gl.urn); err != nil {
+	if old, err = g.adoptOld(ctx, old, gl); err != nil {
 		return nil, err
 	}
 	if g.mode != updating && !g.isConfigurable(gl) {
@@ -376,7 +381,7 @@ func (g *generator) aliases(gl *goal) []registration.Alias {
 
 // findAliased finds the recorded resource that the goal's aliases name, nil if
 // there is none.
-func (g *generator) findAliased(gl *goal) (old *state.Resource, err error) {
+func (g *generator) findAliased(ctx context.Context, gl *goal) (old *state.Resource, err error) {
 	for _, a := range g.registrations.Aliases.Get(gl.urn) {
 		found := g.recorder.Lookup(a.URN)
 		by := g.registrations.Matched.Get(a.URN)
@@ -385,7 +390,14 @@ func (g *generator) findAliased(gl *goal) (old *state.Resource, err error) {
 			continue
 		case by != "":
 			return nil, fmt.Errorf("alias %s is claimed by %s too: an alias can name only one resource", a.URN, by)
-		case found == nil, isOthers(found, gl):
+		case found == nil:
+			continue
+		}
+		others, err := g.isOthers(ctx, found, gl)
+		switch {
+		case err != nil:
+			return nil, err
+		case others:
 			continue
 		case g.registrations.Claimed.Get(a.URN):
 			return nil, fmt.Errorf("alias %s names a resource that is registered as well: remove the alias", a.URN)
@@ -397,12 +409,23 @@ func (g *generator) findAliased(gl *goal) (old *state.Resource, err error) {
 	return old, nil
 }
 
-// isOthers reports whether a recorded resource is of another package than a goal whose alias names it, and somebody chose a
-// provider: then the new provider makes an object, and the old one deletes its own by the name that it knows. Default
-// providers hand the object over if the new one agrees, as in Pulumi.
-func isOthers(old *state.Resource, gl *goal) bool {
-	return old.Custom && gl.custom && providers.PackageOf(old.Type) != providers.PackageOf(gl.typ) &&
-		!(isByDefault(old.Provider) && isByDefault(gl.by.provider))
+func isOfAnotherPackage(old *state.Resource, gl *goal) bool {
+	return old.Custom && gl.custom && providers.PackageOf(old.Type) != providers.PackageOf(gl.typ)
+}
+
+// isOthers reports whether a recorded resource of another package than a goal whose alias names it stays the old provider's, which
+// deletes it by the name that it knows: the new provider makes an object then. Default providers hand objects over in an update if the
+// new one says that it can manage them, as in Pulumi.
+func (g *generator) isOthers(ctx context.Context, old *state.Resource, gl *goal) (bool, error) {
+	if !isOfAnotherPackage(old, gl) {
+		return false, nil
+	}
+	if g.mode != updating || !isByDefault(old.Provider) || !isByDefault(gl.by.provider) || gl.by.extension != "" ||
+		slices.ContainsFunc(g.recorder.CopiesOf(old.URN), func(copied *state.Resource) bool { return copied.Provider != old.Provider }) {
+		return true, nil
+	}
+	changed, _, err := g.providerChanged(ctx, old, &state.Resource{Custom: true, Type: gl.typ, Provider: gl.by.provider})
+	return changed, err
 }
 
 func isByDefault(reference string) bool {

@@ -190,7 +190,7 @@ func (m *monitor) construct(ctx context.Context, req abi.RegisterResourceRequest
 	if u := cmp.Or(m.d.registrations.FailedDependency(gl.needs), m.d.registrations.IncompleteDependency(gl.named(), parent)); u != "" {
 		return fail(&skippedError{dependency: u})
 	}
-	if left, err := m.d.gen.leaveUnselectedComponent(gl); err != nil {
+	if left, err := m.d.gen.leaveUnselectedComponent(ctx, gl); err != nil {
 		return fail(err)
 	} else if left {
 		return abi.RegisterResourceResponse{URN: gl.urn, Result: abi.RegistrationResultSkipped}, nil

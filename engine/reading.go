@@ -24,11 +24,11 @@ func (d *deployment) read(ctx context.Context, gl *goal, id string) (*state.Reso
 	if id == "" && !d.mayHaveUnknowns() && !d.selection.IsNarrow() {
 		return nil, fmt.Errorf("reading %q needs an ID", gl.name)
 	}
-	old, err := d.gen.claim(gl)
+	old, err := d.gen.claim(ctx, gl)
 	if err != nil {
 		return nil, err
 	}
-	if old, err = d.gen.adoptOld(ctx, old, gl.urn); err != nil {
+	if old, err = d.gen.adoptOld(ctx, old, gl); err != nil {
 		return nil, err
 	}
 	ctx = counting(ctx)

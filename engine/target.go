@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -180,13 +181,13 @@ func (g *generator) checkCircle(n *state.Resource) error {
 }
 
 // leaveUnselectedComponent is leaveUnselected for a component that needs something that is not created.
-func (g *generator) leaveUnselectedComponent(gl *goal) (left bool, err error) {
+func (g *generator) leaveUnselectedComponent(ctx context.Context, gl *goal) (left bool, err error) {
 	n := gl.state(gl.inputs)
 	needs := g.selection.Missing(n)
 	if needs == "" {
 		return false, nil
 	}
-	old, err := g.claim(gl)
+	old, err := g.claim(ctx, gl)
 	if err != nil {
 		return false, err
 	}

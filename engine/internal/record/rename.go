@@ -20,28 +20,31 @@ func (r *Recorder) withNewNames(res *state.Resource) *state.Resource {
 	})
 }
 
-// moved returns res with new names, also its own if that is from.
-func (r *Recorder) moved(res *state.Resource, from, to urn.URN) *state.Resource {
+// moved returns res with new names, also its own if that is from. edit, unless nil, changes it further.
+func (r *Recorder) moved(res *state.Resource, from, to urn.URN, edit func(*state.Resource)) *state.Resource {
 	n := r.withNewNames(res)
 	if res.URN == from {
 		named := *n
 		named.URN, named.Type = to, to.Type()
+		if edit != nil {
+			edit(&named)
+		}
 		n = &named
 	}
 	return n
 }
 
 // Rename gives a recorded resource another URN, in one change with its mentions, its old copies, and the
-// operations of an earlier run.
-func (r *Recorder) Rename(ctx context.Context, from, to urn.URN) (renamed *state.Resource, err error) {
+// operations of an earlier run. edit, unless nil, changes what has the URN further.
+func (r *Recorder) Rename(ctx context.Context, from, to urn.URN, edit func(*state.Resource)) (renamed *state.Resource, err error) {
 	r.naming.Lock()
 	defer r.naming.Unlock()
 	r.mu.Lock()
 	r.renamed[from] = to
 	r.mu.Unlock()
-	c := Change{renamed: r.renameUnfinished(from, to)}
+	c := Change{renamed: r.renameUnfinished(from, to, edit)}
 	for _, res := range r.Resources() {
-		n := r.moved(res, from, to)
+		n := r.moved(res, from, to, edit)
 		if res.URN == from && !res.Delete {
 			renamed = n
 		}

@@ -116,10 +116,10 @@ func (r *Recorder) EndSettled(ctx context.Context) error {
 
 // renameUnfinished renames the operations of an earlier run, and the resources that they name. It returns the entries to write
 // with the renaming, in case this run is cut off as well.
-func (r *Recorder) renameUnfinished(from, to urn.URN) (renamed state.Entry) {
+func (r *Recorder) renameUnfinished(from, to urn.URN, edit func(*state.Resource)) (renamed state.Entry) {
 	p := &r.unfinished
 	for op, pending := range r.Unfinished() {
-		res := r.moved(pending.Resource, from, to)
+		res := r.moved(pending.Resource, from, to, edit)
 		if res == pending.Resource {
 			continue
 		}

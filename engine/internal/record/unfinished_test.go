@@ -26,7 +26,7 @@ func TestUnfinishedCreations(t *testing.T) {
 	_, created := r.Creating(old)
 	require.NotNil(t, created, "neither no operation nor one of this run ends it")
 
-	renamed, err := r.Rename(ctx, old, now)
+	renamed, err := r.Rename(ctx, old, now, nil)
 	require.NoError(t, err)
 	require.Equal(t, now, renamed.URN)
 	op, created := r.Creating(now)

@@ -114,13 +114,29 @@ func TestTypeOfAnotherPackage(t *testing.T) {
 		want  engine.Changes
 		id    string
 		calls []string
+		// refuses says that the new provider cannot manage what the old one has made.
+		refuses bool
 	}{
 		"of a default provider": {
 			func(p *enginetest.Run) error {
 				_, err := p.Custom(other, "a", enginetest.Props("key", "1"), alias)
 				return err
 			},
-			engine.Changes{Same: 2}, "a-1", nil,
+			engine.Changes{Same: 2}, "a-1", nil, false,
+		},
+		"of a default provider that cannot go on": {
+			func(p *enginetest.Run) error {
+				_, err := p.Custom(other, "a", enginetest.Props("key", "1"), alias)
+				return err
+			},
+			engine.Changes{Same: 1, Create: 1, Delete: 1}, "a-2", []string{"create a", "delete a-1"}, true,
+		},
+		"of a default provider that replaces the object": {
+			func(p *enginetest.Run) error {
+				_, err := p.Custom(other, "a", enginetest.Props("key", "2"), alias)
+				return err
+			},
+			engine.Changes{Same: 1, Replace: 1}, "a-2", []string{"create a", "delete a-1"}, false,
 		},
 		"of a provider that is chosen": {
 			func(p *enginetest.Run) error {
@@ -131,13 +147,18 @@ func TestTypeOfAnotherPackage(t *testing.T) {
 				_, err = p.Custom(other, "a", enginetest.Props("key", "1"), alias, func(o *abi.ResourceOptions) { o.Provider = prov.Reference() })
 				return err
 			},
-			engine.Changes{Same: 1, Create: 2, Delete: 1}, "a-2", []string{"create a", "delete a-1"},
+			engine.Changes{Same: 1, Create: 2, Delete: 1}, "a-2", []string{"create a", "delete a-1"}, false,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := enginetest.NewStack(t, enginetest.NewCloud())
-			s.Cloud.Types[other] = enginetest.Type{}
+			s.Cloud.Types[other] = enginetest.Type{Replace: []string{"key"}}
 			s.Up(before)
+			if c.refuses {
+				s.Cloud.DiffConfig = func(abi.DiffRequest) (abi.DiffResponse, error) {
+					return abi.DiffResponse{Changes: abi.DiffChangesSome, ReplaceKeys: []string{"region"}}, nil
+				}
+			}
 			s.Cloud.Calls()
 			require.Equal(t, c.want, s.Preview(c.after))
 			require.Equal(t, c.want, s.Up(c.after))
@@ -145,6 +166,52 @@ func TestTypeOfAnotherPackage(t *testing.T) {
 			require.Equal(t, c.id, s.Resource("a").ID)
 			require.Equal(t, c.calls, s.Cloud.Calls())
 			require.Equal(t, []string{c.id}, s.Cloud.IDs())
+		})
+	}
+}
+
+// What a run does not hand over stays as the old provider knows it, and what it does is the new one's.
+func TestTypeOfAnotherPackageInOtherRuns(t *testing.T) {
+	const other = "other:index:Plain"
+	alias := aliased(abi.Alias{Case: abi.AliasCaseSpec, Spec: abi.AliasSpec{Type: enginetest.Plain}})
+	program := func(typ string, options ...func(*abi.ResourceOptions)) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			_, err := p.Custom(typ, "a", enginetest.Props("key", "1"), options...)
+			return err
+		}
+	}
+	for name, run := range map[string]func(s *enginetest.Stack){
+		"a refresh that runs the program": func(s *enginetest.Stack) {
+			s.Edit = running(program(other, alias))
+			s.Refresh()
+			require.Equal(t, enginetest.Plain, s.Resource("a").Type)
+		},
+		"a preview of a destruction that runs the program": func(s *enginetest.Stack) {
+			s.Edit = running(program(other, alias))
+			_, err := s.Try(enginetest.PreviewDestroy, nil)
+			require.NoError(t, err)
+		},
+		"an update that leaves it out": func(s *enginetest.Stack) {
+			s.Edit = func(d *enginetest.Deployment) {
+				d.Selection = engine.Selection{Excludes: []engine.Pattern{pattern(other, "a")}}
+			}
+			s.Up(program(other, alias))
+			s.Edit = nil
+		},
+		"an update": func(s *enginetest.Stack) { s.Up(program(other, alias)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := enginetest.NewStack(t, enginetest.NewCloud())
+			s.Cloud.Types[other] = enginetest.Type{}
+			s.Up(program(enginetest.Plain))
+			run(s)
+			edit := s.Edit // a destruction may run the program, too
+			s.Edit = nil
+			s.Refresh()
+			require.Equal(t, "a-1", s.Resource("a").ID)
+			s.Edit = edit
+			s.Destroy()
+			require.Empty(t, s.Cloud.IDs())
 		})
 	}
 }
