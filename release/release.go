@@ -451,7 +451,7 @@ func thirdParties(ctx context.Context, deps []*debug.Module, cache string) ([]by
 	return b.Bytes(), nil
 }
 
-// deployFolder has the units of systemd and the base of Kustomize.
+// deployFolder has what servers and workers are installed with.
 const deployFolder = "cmd/" + serverName + "/deploy/"
 
 // documents returns what the archives have of Husk beside the program, with a program that runs here.
@@ -570,7 +570,7 @@ func place(name string) string {
 		return "/usr/lib/sysusers.d/husk.conf"
 	case strings.HasPrefix(name, "systemd/"):
 		return "/usr/lib/systemd/system/" + path.Base(name)
-	case strings.HasPrefix(name, "kustomize/"):
+	case strings.HasPrefix(name, "kustomize/"), strings.HasPrefix(name, "prometheus/"), strings.HasPrefix(name, "proxy/"):
 		return "/usr/share/doc/husk/" + name
 	case strings.HasPrefix(name, "man/"):
 		return "/usr/share/" + name + ".gz"

@@ -225,3 +225,35 @@ func TestExportAndImport(t *testing.T) {
 	s.done("ann", "login", strings.Replace(s.url, "://", "://:"+token+"@", 1))
 	require.Contains(t, s.done("ann", "remote", "token", "ls"), "ann")
 }
+
+// Each alarm is of metrics that servers have, and the page for who is on call has what to do.
+func TestAlarms(t *testing.T) {
+	read := func(names ...string) string {
+		text, err := os.ReadFile(filepath.Join(names...))
+		require.NoError(t, err)
+		return string(text)
+	}
+	var rules struct {
+		Groups []struct {
+			Rules []struct{ Alert, Expr string }
+		}
+	}
+	require.NoError(t, yaml.Unmarshal([]byte(read("deploy", "prometheus", "husk.rules.yaml")), &rules))
+	metrics := read("..", "..", "docs", "runners.md") // TestMetricsAreDescribed compares it with what servers send
+	var alarms, described []string
+	for _, rule := range rules.Groups[0].Rules {
+		alarms = append(alarms, rule.Alert)
+		names := regexp.MustCompile(`\b(husk|go|http|process|db)_[a-z_]+\b`).FindAllString(regexp.MustCompile(`\{.*?\}|by \(.*?\)`).ReplaceAllString(rule.Expr, ""), -1)
+		require.NotEmpty(t, names, rule.Expr)
+		for _, name := range names {
+			if strings.HasPrefix(name, "http_") {
+				name = strings.TrimSuffix(name, "_count") // of a histogram
+			}
+			require.True(t, strings.Contains(metrics, "| `"+name+"` |"), "%s: there is no metric %s", rule.Alert, name)
+		}
+	}
+	for _, heading := range regexp.MustCompile(`(?m)^### (\w+)$`).FindAllStringSubmatch(read("..", "..", "docs", "operations.md"), -1) {
+		described = append(described, heading[1])
+	}
+	require.Equal(t, alarms, described)
+}

@@ -139,7 +139,8 @@ import (
 		leave("a server of the reader with a database, as TestRuns of husk-server has one"),
 		leave("a server of the reader with a database, as TestMove of package dump has one"),
 	},
-	"docs/scale.md": {leave("a measurement")},
+	"docs/operations.md": {leave("a server of the reader")},
+	"docs/scale.md":      {leave("a measurement")},
 	"docs/install.md": {
 		leave("it fetches what is released"), leave("it verifies what is released, which the test of release has"), run("rules"), run("rules"),
 		with("small/Husk.yaml", small, run("small")),
