@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// AnswerHeader is in each answer of a server of Husk, with the value [Answered]. What stands between it and its clients, such as
-// a balancer, answers without: that says nothing of leases and runs.
+// AnswerHeader is in each answer of a server of Husk, with the value [Answered]. A balancer or proxy between it and its clients
+// answers without: such an answer says nothing about leases and runs.
 const (
 	AnswerHeader = "Husk-Answer"
 	Answered     = "from husk-server"

@@ -65,7 +65,7 @@ var ErrChanged = errors.New("another run has changed the stored values meanwhile
 type KV interface {
 	// List returns the names of the providers that have stored something, sorted.
 	List(ctx context.Context, stack state.StackName) ([]string, error)
-	// Load returns what a provider has stored, and its version; none and "" if there is nothing.
+	// Load returns a provider's stored values, and their version; none and "" if there are none.
 	Load(ctx context.Context, stack state.StackName, provider string) (content []byte, version string, err error)
 	// Save replaces what has the version, and returns the new one. The error is ErrChanged if it has
 	// another version by now.
@@ -91,7 +91,7 @@ type Opener func(ctx context.Context, at named.URL, dir string) (*Backend, error
 
 // Kind is a kind of backend.
 type Kind struct {
-	// Schemes are those of its URLs.
+	// Schemes are the schemes of its URLs.
 	Schemes []string
 	Open    Opener
 }

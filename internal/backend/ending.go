@@ -45,7 +45,7 @@ func (b *Backend) Release(ctx context.Context, stack state.StackName, l state.Le
 		if err == nil || errors.Is(err, ErrUnreachable) {
 			return Ended{Missing: missing, Err: err}
 		}
-		// What cannot be stored does not keep the rest from being done.
+		// If one part cannot be stored, the rest is still done.
 	}
 	out := Ended{Missing: e.Modules}
 	held := WithToken(ctx, l.Token())
@@ -79,7 +79,7 @@ type readUpdates struct {
 	records [][]byte
 }
 
-// Keep keeps what the holder of the lease with a token has read.
+// Keep keeps the updates that the holder of the lease with a token has read.
 func (u *Updates) Keep(stack state.StackName, token uint64, records [][]byte) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

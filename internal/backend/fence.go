@@ -10,7 +10,7 @@ func WithToken(ctx context.Context, token uint64) context.Context {
 	return context.WithValue(ctx, tokenKey{}, token)
 }
 
-// Token returns the fencing token of [WithToken], 0 for changes that need no lease: those of a stack that nobody uses yet.
+// Token returns the fencing token of [WithToken], 0 for changes that need no lease, because nobody uses the stack yet.
 func Token(ctx context.Context) uint64 {
 	token, _ := ctx.Value(tokenKey{}).(uint64)
 	return token

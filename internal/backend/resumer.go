@@ -25,7 +25,7 @@ func hashed(text string) string {
 // String returns the key as a store keeps it. It begins with [LeasesOf].
 func (k LeaseKey) String() string { return k.owner + "." + k.secret }
 
-// LeasesOf returns what the keys of an owner begin with, and no others.
+// LeasesOf returns the prefix that the keys of an owner have, and no others.
 func LeasesOf(owner string) string { return hashed(owner) + "." }
 
 // ErrRaced says that another process took a step of the same lease at the same time: another attempt sees what it did.
@@ -37,7 +37,7 @@ const MaxLeases = 1000
 // ErrManyLeases says that an owner has [MaxLeases] already.
 var ErrManyLeases = fmt.Errorf("%d leases of stacks at once, the most that it may have", MaxLeases)
 
-// LeasesOf returns what the keys begin with that have the owner of this one.
+// LeasesOf returns the prefix of the keys with the same owner.
 func (k LeaseKey) LeasesOf() string { return k.owner + "." }
 
 // Tail is the end of a journal: the token of the last lease of its stack, the sequence number of its last record, and the records
@@ -47,7 +47,7 @@ type Tail struct {
 	Records     map[uint64][]byte
 }
 
-// Missing returns those of the records of [Resumer.Continue] that are to be appended.
+// Missing returns the records of [Resumer.Continue] that are still to be appended.
 func (t Tail) Missing(name state.StackName, token, sequence uint64, records [][]byte) ([][]byte, error) {
 	has := 0
 	for has < len(records) {
@@ -72,12 +72,12 @@ func (t Tail) Missing(name state.StackName, token, sequence uint64, records [][]
 // key of one takes its steps. A step that was taken before, and whose answer was lost, is taken only once.
 type Resumer interface {
 	state.Store
-	// LeaseAs takes a lease that has a key, and loads the state if that is asked for. Who has the lease already gets it again. It
-	// ends unless a step or Extend follows in time. One that was released is not taken again. The error is ErrManyLeases if its owner
-	// has [MaxLeases] of them.
+	// LeaseAs takes a lease that has a key, and loads the state if that is asked for. A caller that has the lease already gets it
+	// again. It ends unless a step or Extend follows in time. One that was released is not taken again. The error is
+	// ErrManyLeases if its owner has [MaxLeases] of them.
 	LeaseAs(ctx context.Context, name state.StackName, holder state.Holder, key LeaseKey, load bool) (state.Lease, *state.Contents, error)
-	// Resume returns the lease that has a key. Its state counts as loaded. The error is ErrFenced if the lease has ended.
-	// A step of it is ErrRaced if another process has taken one meanwhile, and can be tried again with what Resume then returns.
+	// Resume returns the lease that has a key. Its state counts as loaded. The error is ErrFenced if the lease has ended. A step
+	// of it is ErrRaced if another process has taken one meanwhile, and can be tried again with the result of another Resume.
 	Resume(ctx context.Context, name state.StackName, key LeaseKey) (state.Lease, error)
 	// Extend has a lease last as long as if it were taken now. The error is ErrFenced if it has ended.
 	Extend(ctx context.Context, name state.StackName, key LeaseKey) error

@@ -24,7 +24,7 @@ import (
 	"github.com/husk-dev/husk/internal/workspace"
 )
 
-// Options are those of [New].
+// Options are the options of [New].
 type Options struct {
 	// Context is the context of deployments: its end cuts them off.
 	Context context.Context

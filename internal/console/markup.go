@@ -30,7 +30,7 @@ func (m *markup) f(format string, args ...any) {
 	fmt.Fprintf(m, format, args...)
 }
 
-// made returns what a function writes.
+// made returns the markup that a function writes.
 func made(write func(*markup)) raw {
 	var m markup
 	write(&m)

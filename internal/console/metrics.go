@@ -42,7 +42,7 @@ func (f *metric) set(value float64, labels ...string) {
 	f.samples = append(f.samples, s)
 }
 
-// labelEscapes are those of the text format, version 0.0.4.
+// labelEscapes are the escapes of the text format, version 0.0.4.
 var labelEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 
 // text returns the families that have samples.

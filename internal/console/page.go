@@ -91,7 +91,7 @@ func (p *page) add(sec section) {
 	p.Sections = append(p.Sections, sec)
 }
 
-// render returns an element with what a function writes, without secrets.
+// render returns an element with the markup that a function writes, without secrets.
 func (s *Server) render(id, tag, class string, write func(*markup)) part {
 	inner := s.options.Secrets.In(string(made(write)))
 	sum := sha256.Sum256([]byte(inner))

@@ -13,7 +13,7 @@ import (
 	"github.com/husk-dev/husk/internal/display"
 )
 
-// table writes a table within what a small screen scrolls. Headings that begin with # are those of numbers.
+// table writes a table in an area that a small screen scrolls. Headings that begin with # stand above numbers.
 func (m *markup) table(label, caption string, headings []string, rows func()) {
 	m.f(`<div class="wide" tabindex="0" role="region" aria-label="%s">`, label)
 	m.plainTable(caption, headings, rows)
@@ -195,7 +195,7 @@ func writeStep(stack string, r *row, timed, cut, linked bool) func(*markup) {
 	}
 }
 
-// change writes a difference: texts by what they hold or by line, other values whole.
+// change writes a difference: texts by their contents or by line, other values whole.
 func (m *markup) change(c engine.PropertyChange) {
 	kind, lines := "", []string(nil)
 	if c.Kind == "update" {

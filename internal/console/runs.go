@@ -100,7 +100,7 @@ func (s *Server) fingerprint(ctx context.Context, at *url.URL) string {
 
 // runs lists the runs of a stack: those with a record, and older ones of the history.
 func (s *Server) runs(ctx context.Context, w *workspace.Workspace, stack string) (*page, error) {
-	_ = w.FetchRuns(ctx, stack) // without the backend, those of this machine are shown
+	_ = w.FetchRuns(ctx, stack) // without the backend, this machine's runs are shown
 	all := s.list(w, stack)
 	updates, damaged, err := w.History(ctx, stack)
 	if err != nil && len(all) == 0 {
@@ -150,7 +150,7 @@ func (s *Server) run(w *workspace.Workspace, stack, id string) (*page, error) {
 		if n < len(v.phases) {
 			p.add(s.steps(stack, n, v.phases[n], r))
 		} else {
-			p.add(section{ID: fmt.Sprintf("steps-%d", n), Tag: "section"}) // for what comes later
+			p.add(section{ID: fmt.Sprintf("steps-%d", n), Tag: "section"}) // for later phases
 		}
 	}
 	p.add(section{ID: "messages", Tag: "section", Label: "Messages", Parts: []part{s.render("messages-list", "div", "", writeMessages(v.messages))}})

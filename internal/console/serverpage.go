@@ -14,7 +14,7 @@ import (
 	"github.com/husk-dev/husk/internal/workspace"
 )
 
-// What pages about a server show at most.
+// The limits of pages about a server.
 const (
 	shownServerRuns = 100
 	shownLines      = 2000

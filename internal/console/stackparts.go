@@ -130,7 +130,7 @@ func writeValues(title string, values []shownValue) func(*markup) {
 	}
 }
 
-// facts are those of a resource of a state.
+// facts are the facts about a resource of a state.
 type facts struct {
 	Stack         string
 	R             *state.Resource

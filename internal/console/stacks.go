@@ -184,7 +184,7 @@ func dependents(s *state.Snapshot, r *state.Resource) []urn.URN {
 // maxDrawn bounds the resources of a graph that is drawn: one with more is slow, and nobody reads it.
 const maxDrawn = 400
 
-// graph draws the resources of a stack and what they depend on.
+// graph draws the resources of a stack and their dependencies.
 func (s *Server) graph(ctx context.Context, w *workspace.Workspace, stack string) (*page, error) {
 	snapshot, _, err := w.Read(ctx, stack, true)
 	if err != nil {

@@ -33,7 +33,7 @@ type view struct {
 	end       *runlog.End
 }
 
-// phase is the preview of a run, or what follows it.
+// phase is the preview of a run, or its execution.
 type phase struct {
 	engine.Started
 	Rows    []*row
@@ -161,7 +161,7 @@ func (v *view) event(e engine.Event) {
 		p.Summary = &e
 	}
 	if _, ok := e.(engine.Started); ok {
-		v.costs, v.outputs = nil, engine.StackOutputs{} // those of the preview
+		v.costs, v.outputs = nil, engine.StackOutputs{} // they belong to the preview
 	}
 }
 

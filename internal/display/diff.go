@@ -120,8 +120,8 @@ func wholeValue(rendering string) (first string, lines []string) {
 	return " " + Escape(excerpt.Of(rendering)), nil
 }
 
-// differingTexts compares two renderings of texts by what they hold, or by line. It returns no lines if that says no more
-// than the texts themselves.
+// differingTexts compares two renderings of texts by their contents, or by line. It returns no lines if that says no more than
+// the texts themselves.
 func differingTexts(style Style, before, after string) (kind string, lines []string) {
 	old, isText := text(before)
 	new, areTexts := text(after)

@@ -127,7 +127,7 @@ func count(s engine.Summary, started engine.Started, failed int) string {
 	return strings.Join(parts, ", ")
 }
 
-// showOutputs shows the outputs of the stack, in a preview with what they were before.
+// showOutputs shows the outputs of the stack, in a preview with the former ones.
 func (t *Text) showOutputs(o *engine.StackOutputs) string {
 	if len(o.Changes) == 0 || !t.started.DryRun {
 		return properties(t.style, "Outputs", o.Outputs)

@@ -107,7 +107,7 @@ func newProgress(p *Plan) *progress {
 
 func isDeletion(op engine.Op) bool { return op == engine.OpDelete || op == engine.OpDiscard }
 
-// needsOf returns what a resource depends on.
+// needsOf returns the dependencies of a resource.
 func needsOf(s engine.StepInfo) []urn.URN {
 	var out []urn.URN
 	for _, d := range s.Dependencies {
@@ -162,13 +162,13 @@ func (g *progress) end(s engine.StepInfo, failed bool) {
 	g.above(one.step, func(component *planned) { component.open-- })
 }
 
-// awaited returns what a change that has not begun waits for.
+// awaited returns the steps that a change waits for before it begins.
 func (g *progress) awaited(one *planned) (out []engine.StepInfo, others bool) {
 	for _, u := range one.needs {
 		if need := g.byURN[u]; need != nil && need != one && (!need.ended || need.open > 0) {
 			out = append(out, need.step)
 		}
 	}
-	// What the program did not register is known at its end.
+	// Unregistered resources are known only when the program ends.
 	return out, len(out) == 0 && isDeletion(one.step.Op) && !g.destroys && g.building > 0
 }

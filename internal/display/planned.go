@@ -39,7 +39,7 @@ func PlannedSteps(p *engine.Plan) []PlannedStep {
 	return steps
 }
 
-// strongest returns what the steps of a resource are together.
+// strongest returns the operation that the steps of a resource make together.
 func strongest(steps []engine.Op) engine.Op {
 	for _, op := range []engine.Op{engine.OpReplace, engine.OpCreateReplacement, engine.OpReadReplacement} {
 		if slices.Contains(steps, op) {

@@ -69,7 +69,7 @@ func (r *Review) Losses(style Style) string {
 	return style.Strong("Will be deleted or replaced:") + "\n" + b.String()
 }
 
-// Details shows the preview again, with what differs in each resource.
+// Details shows the preview again, with the differences in each resource.
 func (r *Review) Details(out, errs *Output) {
 	r.mu.Lock()
 	events := slices.Clone(r.events)

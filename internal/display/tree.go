@@ -108,7 +108,7 @@ type forest struct {
 	most  int
 }
 
-// add adds a row and those of the components around it, if there is room for it.
+// add adds a row and the rows of the components around it, if there is room.
 func (f *forest) add(s engine.StepInfo, state string, style func(Style, string) string) bool {
 	if f.count >= f.most {
 		return false

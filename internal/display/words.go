@@ -116,8 +116,8 @@ func Done(op engine.Op, dryRun, refreshed bool) string {
 // ProviderName returns the package of a provider, with the provider's name unless that is default.
 func ProviderName(p engine.ProviderCosts) string { return providerName(p) }
 
-// TextDifference compares two renderings of texts by what they hold, or line by line. It returns what they hold, such as JSON,
-// and lines that begin with +, -, or another sign. There are none if they would say no more than the texts.
+// TextDifference compares two renderings of texts by their contents, or line by line. It returns the kind of contents, such as
+// JSON, and lines that begin with +, -, or another sign. There are none if they would say no more than the texts.
 func TextDifference(before, after string) (kind string, lines []string) {
 	kind, lines = differingTexts(Style{}, before, after)
 	return kind, boundedLines(Style{}, lines)

@@ -14,7 +14,7 @@ import (
 	"github.com/husk-dev/husk/internal/workspace/projectschema"
 )
 
-// completion returns what can stand at a position.
+// completion returns the completions at a position.
 func (s *server) completion(ctx context.Context, p positionParams) (completionList, error) {
 	none := completionList{Items: []completionItem{}}
 	path := uriToPath(p.TextDocument.URI)

@@ -14,7 +14,7 @@ import (
 // quickFix is the kind of actions that mend what a diagnostic says.
 const quickFix = "quickfix"
 
-// codeActions returns what mends the diagnostics in a range.
+// codeActions returns the fixes for the diagnostics in a range.
 func (s *server) codeActions(ctx context.Context, p rangeParams) ([]codeAction, error) {
 	out := []codeAction{}
 	path := uriToPath(p.TextDocument.URI)

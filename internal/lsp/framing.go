@@ -19,8 +19,8 @@ const (
 	maxHeader = 4 << 10
 )
 
-// framing is a channel of messages with headers, as the Language Server Protocol has them. What an editor announces is
-// believed only as it arrives. A message that is too large, or whose length is not known, is answered and passed over.
+// framing is a channel of messages with headers, as the Language Server Protocol has them. A length that an editor announces
+// counts only as its bytes arrive. A message that is too large, or whose length is not known, is answered and passed over.
 type framing struct {
 	in     *bufio.Reader
 	closer io.Closer // of in

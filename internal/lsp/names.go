@@ -48,7 +48,7 @@ type reference struct {
 	action bool
 }
 
-// names has what a program declares, and where it uses it.
+// names has the declarations of a program, and their uses.
 type names struct {
 	all        []*declaration
 	references []reference
@@ -85,7 +85,7 @@ func (n *names) declare(t *tree, section string, value *yaml.Node) {
 	}
 }
 
-// use notes the references of a section. What the checker does not read as an expression has none.
+// use notes the references of a section. Text that the checker does not read as an expression has none.
 func (n *names) use(t *tree, report *source.Report, section *yaml.Node) {
 	bound := map[*yaml.Node]bool{}
 	if section = source.Resolve(section); section.Kind == yaml.MappingNode {
@@ -163,8 +163,8 @@ func (n *names) uses(d *declaration) []reference {
 	return out
 }
 
-// resourceSchema returns the type of a resource: its inputs, and what references to it find. They are nil if they are not
-// known.
+// resourceSchema returns the type of a resource: its inputs, and the properties that references to it find. They are nil if they
+// are not known.
 func (v *view) resourceSchema(ctx context.Context, typ string) (s *schema.Resource, inputs, out *schema.Object) {
 	if name, ok := strings.CutPrefix(typ, providerPrefix); ok {
 		if p := v.pkg(ctx, name); p != nil {

@@ -232,7 +232,7 @@ func (d *declaration) alias(renamed string) (textEdit, bool) {
 	return d.tree.insert(aliases, aliasesKey, entry)
 }
 
-// insert returns the edit that puts an element or a field before those of a list or a mapping, the value of a key.
+// insert returns the edit that puts an element or a field first in a list or a mapping, the value of a key.
 func (t *tree) insert(n, key *yaml.Node, added string) (textEdit, bool) {
 	n = source.Resolve(n)
 	at := func(line, column int, text string) (textEdit, bool) {

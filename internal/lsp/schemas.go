@@ -72,7 +72,7 @@ func (p *packages) schema(ctx context.Context, project *program.Project, pkg pro
 	}
 }
 
-// forget has what could not be loaded tried again.
+// forget has failed loads tried again.
 func (p *packages) forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,7 +92,7 @@ func (p *packages) load(project *program.Project, pkg program.Package) (s *schem
 	return opened.Package(p.ctx, pkg)
 }
 
-// keyOf returns what the schema of a package depends on, without the places where the project says it.
+// keyOf returns the facts that the schema of a package depends on, without their places in the project.
 func keyOf(project *program.Project, pkg program.Package, declared *program.ProviderPlugin) string {
 	pkg.Position = source.Position{}
 	d := *declared

@@ -31,11 +31,11 @@ type Options struct {
 	Version string
 	// Stack is the stack whose configuration is used, empty for the selected one.
 	Stack string
-	// Root returns what opens the files of the project in a directory, as far as the user trusts it.
+	// Root returns the root that opens the files of the project in a directory, as far as the user trusts it.
 	Root func(dir string) *projectroot.Root
 	// Plugins are for loading providers. Their Events may be nil.
 	Plugins plugins.Options
-	// Secrets are hidden in what editors show; nil for none.
+	// Secrets are hidden in the editor; nil for none.
 	Secrets *redact.Secrets
 }
 

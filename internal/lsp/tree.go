@@ -15,7 +15,7 @@ import (
 // tree is the syntax tree of a document. Blocks that are not valid YAML are left out of it.
 type tree struct {
 	*document
-	// file is the text without the blocks that are left out. Its lines are those of the document.
+	// file is the text without the blocks that are left out. Its lines are the document's.
 	file *source.File
 	kept string
 	// root is nil if nothing is left.
@@ -134,7 +134,7 @@ type place struct {
 	node *yaml.Node
 	// isKey separates keys from values.
 	isKey bool
-	// path has the keys to the node, [projectschema.Element] for those of a list. A key's ends with itself.
+	// path has the keys to the node, [projectschema.Element] for an element of a list. A key's ends with itself.
 	path []string
 	// around are the mappings and lists that hold the node, outermost first.
 	around []*yaml.Node

@@ -167,7 +167,7 @@ func (v *view) packageNames() []string {
 	return slices.Compact(names)
 }
 
-// stamp returns what changes when a module or its source does.
+// stamp returns a value that changes when a module or its source does.
 func stamp(root *projectroot.Root, path string) (out struct {
 	Size, Time int64
 },

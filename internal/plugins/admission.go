@@ -285,8 +285,8 @@ func believes(rules *trust.Policy, source string) bool {
 	return r != nil && r.Unsigned && r.Source != anySource
 }
 
-// artifactsOf returns what signatures of a module may be about: the module, and the manifest that it came with, if that is
-// the manifest of this module.
+// artifactsOf returns the artifacts that signatures of a module may be about: the module, and the manifest that it came with, if
+// that is the manifest of this module.
 func artifactsOf(module trust.Artifact, kept registry.Kept, digest string) []trust.Artifact {
 	all := []trust.Artifact{module}
 	if manifest := kept.ManifestOf(digest); manifest != "" {
@@ -410,7 +410,7 @@ func (p *Plugins) admitBuilt(ctx context.Context, from origin, wasm []byte) erro
 	return err
 }
 
-// permitSource returns an error if a policy refuses source of an origin, before it is fetched or built. What is built has no
+// permitSource returns an error if a policy refuses source of an origin, before it is fetched or built. Built modules have no
 // signatures.
 func (p *Plugins) permitSource(from origin) error {
 	if p.admission == nil {

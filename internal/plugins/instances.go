@@ -21,7 +21,7 @@ func (p *Plugins) addUser(u user) {
 	p.users = append(p.users, u)
 }
 
-// Instances returns what the providers and policy packs of each module have done since [Open], sorted by name.
+// Instances returns the statistics of each module's providers and policy packs since [Open], sorted by name.
 func (p *Plugins) Instances() []runlog.Instances {
 	p.mu.Lock()
 	users := slices.Clone(p.users)

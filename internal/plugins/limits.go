@@ -74,8 +74,8 @@ func limitNames() []string {
 // limits are values by the name of the provider, empty for all, and the name of the limit.
 type limits map[string]map[string]uint64
 
-// limitsOf returns the limits of the project, overridden by those of the command. A project that is not trusted may have
-// lower limits than those of [untrustedLimits], and no higher ones.
+// limitsOf returns the limits of the project, overridden by the command's. A project that is not trusted may lower the limits of
+// [untrustedLimits], and not raise them.
 func limitsOf(project *program.Project, given []Limit) (limits, error) {
 	l := limits{}
 	var most map[string]uint64

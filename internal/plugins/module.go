@@ -16,7 +16,7 @@ import (
 // Module is a loaded module that has completed a handshake.
 type Module struct {
 	host.Manifest
-	// Rules are those of a policy pack.
+	// Rules are the rules of a policy pack.
 	Rules []abi.PolicyRule
 
 	module *host.Module
@@ -55,7 +55,7 @@ func (p *Plugins) PinnedModule(ctx context.Context, name, path, digest string) (
 	return p.moduleOf(ctx, name, path, digest, p.pathOrigin(path))
 }
 
-// moduleOf is Module for what has another origin than a path, and fails before the module runs if digest is not empty and
+// moduleOf is Module for a module with another origin than a path. It fails before the module runs if digest is not empty and
 // differs.
 func (p *Plugins) moduleOf(ctx context.Context, name, path, digest string, from origin) (*Module, error) {
 	if err := p.admitFile(ctx, path, digest, from); err != nil {

@@ -102,7 +102,7 @@ type NativePlugin interface {
 	io.Closer
 }
 
-// NativeOptions say which native plugin starts, and who gets what it says.
+// NativeOptions select the native plugin, and the receivers of its messages.
 type NativeOptions struct {
 	// Name is the package, and Program the executable.
 	Name, Program string
@@ -112,7 +112,7 @@ type NativeOptions struct {
 	Source *program.Project
 	// EnvVarMappings have it see the variables of its keys under the names that are their values, beside all others.
 	EnvVarMappings map[string]string
-	// Log gets its messages, and what it prints with the severity debug. It may be called concurrently.
+	// Log gets its messages, and its output with the severity debug. It may be called concurrently.
 	Log func(abi.LogEntry)
 	// WantedVersion returns the version of a package that counts, given the one that a component's SDK wants; nil keeps
 	// that.
@@ -131,7 +131,7 @@ func errNativeListed(declared *program.ProviderPlugin) error {
 	return errors.New(what + ", and this needs a module: a native plugin only runs in preview, up, refresh, and destroy")
 }
 
-// refuseNative returns the error for what runs as a native plugin does, if a trust policy does not allow that.
+// refuseNative returns the error for a native plugin if a trust policy does not allow it.
 func (a *admission) refuseNative(what string) error {
 	if a == nil {
 		return nil
@@ -258,7 +258,7 @@ func (p *Plugins) endNatives() error {
 	return errors.Join(errs...)
 }
 
-// auditNative returns what an audit says of a native plugin, which it does not start.
+// auditNative returns the audit of a native plugin, which it does not start.
 func (p *Plugins) auditNative(declared *program.ProviderPlugin) (*Audited, error) {
 	if err := p.admission.refuseNative(whatRuns(declared.Program)); err != nil {
 		return nil, p.problem(providerEntry(declared), err)

@@ -57,15 +57,14 @@ type Options struct {
 	RunNative bool
 	// StartNative starts such a plugin; nil refuses it.
 	StartNative func(ctx context.Context, o NativeOptions) (NativePlugin, error)
-	// Limits override those of the project, and of [UntrustedLimits].
+	// Limits override the limits of the project, and of [UntrustedLimits].
 	Limits []Limit
 	// Grants are granted to providers by name, in addition to the project's. A store among them stands
 	// for the provider's own.
 	Grants map[string]host.Grants
 	// Offline allows no use of the network to fetch modules.
 	Offline bool
-	// Withheld are files that no grant of a directory above them covers, in addition to those of the
-	// project; see [host.Grants].
+	// Withheld are files that no grant of a directory above them covers, in addition to the project's; see [host.Grants].
 	Withheld []string
 	// Runs is set for a run of the project. Without it, the providers of a project that is not trusted have no grants.
 	Runs bool
@@ -130,9 +129,9 @@ type Plugins struct {
 
 // Open makes the plugins of a project. project may be nil if only [Plugins.Module] is used.
 //
-// If the project's root is not trusted, somebody else chose what the project says: its grants cover directories of the
-// project and hosts of the Internet, no headers with this process's variables, and nothing of it runs or is built outside
-// the sandbox. Its limits are those of [UntrustedLimits], or lower.
+// If the project's root is not trusted, somebody else wrote the project file: its grants cover directories of the project and
+// hosts of the Internet, no headers with this process's variables, and nothing of it runs or is built outside the sandbox. Its
+// limits are [UntrustedLimits], or lower.
 func Open(ctx context.Context, project *program.Project, o Options) (*Plugins, error) {
 	if o.Events == nil {
 		o.Events = func(engine.Event) {}
@@ -189,7 +188,7 @@ func (p *Plugins) Perform() {
 	clear(p.stores)
 }
 
-// Diagnose reports a message like those of providers.
+// Diagnose reports a message as providers' messages are reported.
 func (p *Plugins) Diagnose(d engine.Diagnostic) { p.options.Events(d) }
 
 // Close ends the policies, the host, and the claims to modules. The state must be saved before.

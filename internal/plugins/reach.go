@@ -21,9 +21,9 @@ import (
 	"github.com/husk-dev/husk/internal/registry"
 )
 
-// A project that is not trusted has registries of the Internet asked, without the operator's credentials. Of those inside, and with
-// credentials, it has what the operator's environment names: a namespace of a registry, or all of one, as a mirror or as a registry
-// for names. Redirects, and where tokens are issued, are held to the same.
+// A project that is not trusted can use registries on the Internet, without the operator's credentials. It can use inside
+// registries, and credentials, only as the operator's environment names them: a namespace of a registry, or all of one, as a
+// mirror or as a registry for names. Redirects, and where tokens are issued, are held to the same.
 
 // place is a namespace of a registry that the operator has named; an empty one is all of the host.
 type place struct {

@@ -22,7 +22,7 @@ type Audited struct {
 	Native   bool      `json:"native,omitempty"`
 	Runtime  string    `json:"runtime,omitempty"`
 	Requests []Request `json:"requests"`
-	// Grants are those of the project file.
+	// Grants are the project file's grants.
 	Grants []Grant `json:"grants"`
 	// Learned are the grants that the provider used in deployments.
 	Learned []Learned `json:"learned,omitempty"`
@@ -57,7 +57,7 @@ func (a *Audited) Lacks() bool {
 		slices.ContainsFunc(a.Learned, func(l Learned) bool { return !l.Granted })
 }
 
-// Audit compares the requests of a provider of the project, and what it used, with its grants.
+// Audit compares the requests and the uses of a provider of the project with its grants.
 func (p *Plugins) Audit(ctx context.Context, declared *program.ProviderPlugin, learned []program.LearnedGrants) (*Audited, error) {
 	if declared.Native {
 		return p.auditNative(declared)

@@ -91,7 +91,7 @@ func (p *Plugins) Source(declared *program.ProviderPlugin, locked *lockfile.Prov
 	return s.At(p.project.Dir), nil
 }
 
-// Registries returns the registries in which names are looked up, those of the project first.
+// Registries returns the registries in which names are looked up, the project's first.
 func (p *Plugins) Registries() (all []registry.Registry, err error) {
 	var texts []string
 	if p.project != nil {

@@ -24,8 +24,8 @@ import (
 // untrusted reports whether somebody else chose what the project says.
 func (p *Plugins) untrusted() bool { return isUntrusted(p.project) }
 
-// rootOf returns what opens a path: the project's root for what a project that is not trusted has. What lies elsewhere
-// then, Husk has put there, or the user of the command has named: what a project names was checked when it was read.
+// rootOf returns the root that opens a path: the project's root for files of a project that is not trusted. Husk has made the
+// other files, or the user of the command has named them: a project's names were checked when they were read.
 func (p *Plugins) rootOf(path string) *projectroot.Root {
 	if p.untrusted() && filepath.IsAbs(path) { // a relative one is the user's
 		if p.project.Root.Owns(path) {
@@ -78,7 +78,7 @@ func untrustedLimits() map[string]uint64 {
 	return all
 }
 
-// refuseUnsandboxed returns an error for what would run outside the sandbox.
+// refuseUnsandboxed returns an error for code that would run outside the sandbox.
 func (p *Plugins) refuseUnsandboxed(what string) error {
 	if !p.untrusted() {
 		return nil

@@ -84,7 +84,7 @@ func (w *build) prepareLibrary(ctx context.Context) error {
 	return os.WriteFile(file, data, 0o600)
 }
 
-// manifest returns what the module says of itself.
+// manifest returns the manifest of the module.
 func (w *build) manifest(ctx context.Context) (host.Manifest, error) {
 	m := host.Manifest{Name: w.options.Name, Version: w.options.Version}
 	if m.Name == "" {

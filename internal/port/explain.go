@@ -73,7 +73,7 @@ func (e *BuildError) Error() string {
 	return b.String()
 }
 
-// RefusedError is the error for what a module proxy does not hand out, though it may have it.
+// RefusedError is the error for a module that a proxy does not hand out, though it may have it.
 type RefusedError struct {
 	// URL is the module at the proxy, Status and Reason are the answer.
 	URL, Status, Reason string
@@ -105,7 +105,7 @@ var newerGo = regexp.MustCompile(`(\S+) requires go >= (\S+) \(running go (\S+?)
 // packageHeader begins the compiler's output for a package.
 var packageHeader = regexp.MustCompile(`(?m)^# (\S+)$`)
 
-// outputs are the packages that do not compile, and what the compiler says of each.
+// outputs returns the packages that do not compile, with the compiler's errors for each.
 func outputs(output string) iter.Seq2[string, string] {
 	return func(yield func(name, output string) bool) {
 		headers := packageHeader.FindAllStringSubmatchIndex(output, -1)

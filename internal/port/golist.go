@@ -43,7 +43,7 @@ func (g goCommand) in(dir string) goCommand {
 	return g
 }
 
-// goError is a failure of the Go command with what it wrote.
+// goError is a failure of the Go command with its output.
 type goError struct {
 	args   []string
 	output string
@@ -53,7 +53,7 @@ func (e *goError) Error() string {
 	return fmt.Sprintf("go %s failed:\n%s", e.args[0], e.output)
 }
 
-// run returns what the Go command writes to its standard output.
+// run returns the standard output of the Go command.
 func (g goCommand) run(ctx context.Context, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, g.path, args...)
 	cmd.Dir = g.dir
@@ -90,7 +90,7 @@ func withoutDownloads(output string) string {
 	return strings.TrimRight(strings.Join(kept, ""), "\n")
 }
 
-// goEnv returns variables of the Go command, which may be those of another toolchain in another directory.
+// goEnv returns variables of the Go command, which may belong to another toolchain in another directory.
 func (g goCommand) goEnv(ctx context.Context, names ...string) (map[string]string, error) {
 	out, err := g.run(ctx, append([]string{"env", "-json"}, names...)...)
 	if err != nil {
@@ -134,7 +134,7 @@ type goPackage struct {
 	}
 }
 
-// packageFields are those of a goPackage that go list reports.
+// packageFields are the fields of a goPackage that go list reports.
 const packageFields = "-json=ImportPath,Name,Dir,Standard,Module,GoFiles,Imports,Deps,Error"
 
 // list returns the packages that go list reports, dependencies first if the arguments ask for them.

@@ -13,7 +13,7 @@ type kind struct {
 	serves []string
 	// adapter is the module that turns what such a provider serves into the contract, empty if there is none yet.
 	adapter string
-	// packages are those of the adapter that shims import.
+	// packages are the adapter's packages that shims import.
 	packages []string
 	// oldest are the versions that modules have at least: with older ones the adapter does not build.
 	oldest map[string]string

@@ -95,7 +95,7 @@ func writeModFile(to string, s *sourceTree, replacements []replacement, requires
 	return os.WriteFile(strings.TrimSuffix(to, ".mod")+".sum", sums, 0o600)
 }
 
-// keepRequirements drops the requirements of the module in a directory, except those of named modules.
+// keepRequirements drops the requirements of the module in a directory, except the ones of named modules.
 func keepRequirements(dir string, needs []string) error {
 	file, err := readModFile(dir)
 	if err != nil {

@@ -100,7 +100,7 @@ func moduleOf(text, name string) (string, error) {
 		"name it as Terraform's registry has it, NAMESPACE/%s, or by its Go module or repository", text, own, source.DidYouMean(own, names), own)
 }
 
-// gitForm has what begins and ends the address of a repository in the ways of Husk and of Terraform.
+// gitForm matches the begin and the end of a repository's address, in the forms of Husk and of Terraform.
 var gitForm = regexp.MustCompile(`^(?:git\+|git::)?([a-z]+://[^?]*?)(?:\?ref=(.+))?$`)
 
 // parseRepository reads URL@REF, with //DIRECTORY before the reference if the provider is not at the top.

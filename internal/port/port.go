@@ -20,14 +20,14 @@ type Options struct {
 	// Main is the directory of the main package in the module. If it is empty, the one that serves a
 	// provider is taken.
 	Main string
-	// Name and Version are those of the package. If they are empty, the module's are taken.
+	// Name and Version are the package's. If they are empty, the module's are taken.
 	Name, Version string
 	// Shims are directories with shims of the user.
 	Shims []string
 	// SDK is a checkout of Husk with the SDK, empty for the SDK of this program.
 	SDK string
-	// Mapping is the path of a file with names that differ from the derived ones. If it is empty, names of a
-	// well-known provider are those of the package that Pulumi publishes.
+	// Mapping is the path of a file with names that differ from the derived ones. If it is empty, a well-known provider gets the
+	// names of the package that Pulumi publishes.
 	Mapping string
 	// Progress is called before each step; it may be nil.
 	Progress func(Step)
@@ -37,7 +37,7 @@ type Options struct {
 type Step struct {
 	// Doing is the verb, as in "compiling".
 	Doing string
-	// What is its object.
+	// What names its object.
 	What string
 }
 
@@ -69,7 +69,7 @@ func Port(ctx context.Context, source string, o Options) (*Built, error) {
 	if b.command, err = findGo(); err != nil {
 		return nil, err
 	}
-	for _, dir := range o.Shims { // before those of this program, which they may replace
+	for _, dir := range o.Shims { // before this program's, which they may replace
 		shims, err := userShims(dir)
 		if err != nil {
 			return nil, err

@@ -212,7 +212,7 @@ func (w *build) shimAll(ctx context.Context, tags []string) error {
 // libraryTags are the beginnings of build tags for versions of a library before the one that follows.
 var libraryTags = map[string]string{pluginGo: "plugingo_before_"}
 
-// versionTags returns those of the tags that hold for the versions of libraries that the provider selects.
+// versionTags returns the tags that hold for the versions of libraries that the provider selects.
 func (w *build) versionTags(tags []string) (set []string) {
 	for name, m := range w.selected() {
 		prefix := libraryTags[name]

@@ -7,7 +7,7 @@ import (
 	"github.com/husk-dev/husk/host"
 )
 
-// settingsVariable is the variable of an adapter that the linker sets to what the port has chosen, as JSON.
+// settingsVariable is the variable of an adapter that the linker sets to the choices of the port, as JSON.
 const settingsVariable = "/internal/settings.JSON"
 
 // settings returns the flags of the linker that pass choices to the adapter.

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/mod/sumdb/dirhash"
 )
 
-// shimFile describes a shim. All other files beside it replace those of the module, or are added to it.
+// shimFile describes a shim. All other files beside it replace files of the module, or are added to it.
 const shimFile = "shim.yaml"
 
 // shim changes a module in the copy that a build uses, so that its packages build for WebAssembly.
@@ -27,7 +27,7 @@ type shim struct {
 	Name string `yaml:"-"`
 	// Module is the path of the module.
 	Module string `yaml:"module"`
-	// Versions are those of the module that the shim fits, such as ">=1.3.0 <2.0.0"; all if it is empty.
+	// Versions are the versions of the module that the shim fits, such as ">=1.3.0 <2.0.0"; all if it is empty.
 	Versions string `yaml:"versions"`
 	// Packages are the packages that need the shim; the module's root if there are none. The shim is used if the provider needs
 	// one of them.

@@ -132,7 +132,7 @@ func (b *porter) climb(ctx context.Context, found *downloaded) (*downloaded, err
 	}
 }
 
-// keepModule copies a module into the cache. What it declares as its own path does not matter.
+// keepModule copies a module into the cache. The path that it declares does not matter.
 func (b *porter) keepModule(r reference, found *downloaded) (*sourceTree, error) {
 	root, err := b.keep("source", found.Sum, func(to string) error { return copyTree(found.Dir, to, "", nil) })
 	if err != nil {

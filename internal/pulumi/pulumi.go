@@ -1,5 +1,5 @@
-// Package pulumi connects stacks with what speaks Pulumi's protocol: programs and native plugins, as processes of this machine. It
-// is apart from package stackrun, because the protocol is an eighth of the code that a program with it links.
+// Package pulumi connects stacks with processes that speak Pulumi's protocol: programs and native plugins on this machine. It is
+// apart from package stackrun, because the protocol is an eighth of the code that a program with it links.
 package pulumi
 
 import (

@@ -70,7 +70,7 @@ func (c *Client) cached(want Release, layouts []Directory) (string, error) {
 		switch {
 		case err == nil && is == want.Digest:
 			now := time.Now()
-			_ = os.Chtimes(path, now, now) // when it was last used, for who tidies up
+			_ = os.Chtimes(path, now, now) // the time of its last use, for pruning
 			return path, checkFileSize(path, want.Size)
 		case err == nil:
 			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -63,19 +63,19 @@ type Options struct {
 	Progress func(Progress)
 	// Stall is how long a server may send nothing; 0 for a minute.
 	Stall time.Duration
-	// Transport returns what sends requests, with the settings of another transport; nil for that one itself.
+	// Transport returns the transport of requests, with the settings of base; nil for base itself.
 	Transport func(base *http.Transport) http.RoundTripper
 	// Seal returns the key that seals the records of where modules come from; nil for none. Without it nothing is recorded.
 	Seal func() []byte
 	// Entrusted reports whether a URL of a registry may be asked with credentials; nil for all.
 	Entrusted func(u *url.URL) bool
-	// Realms are where registries issue tokens, beside those of [knownRealms].
+	// Realms are where registries issue tokens, beside [knownRealms].
 	Realms []Realm
 	// Pause is the longest pause before a request is repeated; 0 for 10 seconds.
 	Pause time.Duration
 }
 
-// Directory is a directory with an OCI layout, and what opens it.
+// Directory is a directory with an OCI layout, and the root that opens it.
 type Directory struct {
 	Path string
 	Root *projectroot.Root
@@ -168,7 +168,7 @@ func New(o Options) *Client {
 	}
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	base.ResponseHeaderTimeout = headerTime
-	base.DisableCompression = true // sizes and digests are those of the bytes that were sent
+	base.DisableCompression = true // sizes and digests count the bytes as sent
 	sending := http.RoundTripper(base)
 	if o.Transport != nil {
 		sending = o.Transport(base)
@@ -271,7 +271,7 @@ func DockerCredentials() auth.CredentialFunc {
 	return credentials.Credential(store)
 }
 
-// endpoints returns the repositories to ask for one: those of its mirrors, and itself.
+// endpoints returns the repositories to ask for one: its mirrors, and itself.
 func (c *Client) endpoints(repository string) (all []string) {
 	host, name, _ := strings.Cut(repository, "/")
 	for _, m := range c.options.Mirrors {

@@ -22,7 +22,7 @@ type Realm struct {
 	Registry, Host string
 }
 
-// knownRealms are those of registries that are known to have them.
+// knownRealms are the realms of well-known registries on other hosts.
 var knownRealms = []Realm{{"registry-1.docker.io", "auth.docker.io"}, {"registry.gitlab.com", "gitlab.com"}}
 
 // ParseRealms reads realms as HUSK_REGISTRY_REALMS has them: REGISTRY=HOST, separated by commas.
@@ -61,7 +61,7 @@ func originOf(host string) string {
 	return origin(u)
 }
 
-// asking is a request to a registry, with what follows from it.
+// asking is a request to a registry, with the requests that follow from it.
 type asking struct {
 	host, origin string
 	realms       []string

@@ -14,7 +14,7 @@ import (
 
 // DigestError says that bytes have another digest than the wanted one. They were not used.
 type DigestError struct {
-	// What has the bytes.
+	// What names the thing with these bytes.
 	What      string
 	Want, Got string
 }
@@ -37,7 +37,7 @@ func (e *SizeError) Error() string {
 	return fmt.Sprintf("%s has %d bytes, and the limit is %d", e.What, e.Size, e.Most)
 }
 
-// ErrOffline is the error for what only the network has.
+// ErrOffline is the error for data that only the network has.
 var ErrOffline = errors.New("the network is not used, because HUSK_OFFLINE or --offline says so")
 
 // ErrNotFound is the error for a repository, version, or file that does not exist.

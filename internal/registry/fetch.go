@@ -135,7 +135,7 @@ func (c *Client) receive(ctx context.Context, source string, want Release, ask r
 		if fresh || !d.resumed {
 			return &DigestError{source, want.Digest, is}
 		}
-		// What an earlier download left behind was wrong, perhaps.
+		// Perhaps the rest of an earlier download was wrong.
 	}
 	if err := checkMagic(path); err != nil {
 		if not, ok := errors.AsType[*NotModuleError](err); ok {
@@ -169,8 +169,8 @@ func install(from, to string) error {
 	return atomicfile.SyncDir(filepath.Dir(to))
 }
 
-// fetchUnknown receives a file of unknown digest. What is received of it is not kept if it breaks off: it could be another
-// version that goes on later.
+// fetchUnknown receives a file of unknown digest. If it breaks off, the received part is not kept: the next download could be
+// another version.
 func (c *Client) fetchUnknown(ctx context.Context, s Source) (Release, error) {
 	switch {
 	case c.options.Offline:
@@ -227,7 +227,7 @@ type download struct {
 	tag string
 }
 
-// to appends to what the file has, and returns the digest of all of it.
+// to appends to the file, and returns the digest of the whole.
 func (d *download) to(ctx context.Context, path string) (digest string, err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

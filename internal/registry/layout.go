@@ -187,8 +187,8 @@ type Vendored struct {
 	Name string
 }
 
-// Vendor puts modules into the OCI layout in a directory, which is made if it is not there. What else it has stays. The
-// index, which names the modules, is written last.
+// Vendor puts modules into the OCI layout in a directory, which is made if it is missing. Its other contents stay. The index,
+// which names the modules, is written last.
 func (c *Client) Vendor(ctx context.Context, dir string, modules []Vendored) error {
 	dir, err := filepath.Abs(dir) // paths in a root begin in its directory
 	if err != nil {
@@ -289,8 +289,8 @@ func (c *Client) vendor(ctx context.Context, l *layout, m Vendored) error {
 	return c.vendorSignatures(ctx, l, m, manifest)
 }
 
-// vendoredFrom returns what an index notes as the source of a module: nothing if the module was not seen there. What it notes of
-// the same module already stays.
+// vendoredFrom returns the source of a module for the index: empty if the module was not seen there. An existing note of the same
+// module stays.
 func (c *Client) vendoredFrom(ctx context.Context, l *layout, name string, m Vendored, manifest digest.Digest) (string, error) {
 	if m.Kind == Layout {
 		return "", nil // only that layout shows its contents

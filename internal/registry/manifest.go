@@ -24,7 +24,7 @@ const (
 	dockerList     = "application/vnd.docker.distribution.manifest.list.v2+json"
 )
 
-// olderModuleTypes are those of tools from before the layout above.
+// olderModuleTypes are the types that tools used before the layout above.
 var olderModuleTypes = []string{
 	"application/vnd.wasm.content.layer.v1+wasm",
 	"application/vnd.module.wasm.content.layer.v1+wasm",
@@ -126,7 +126,7 @@ func (l Labels) annotations() map[string]string {
 	return all
 }
 
-// labelsFrom returns what the annotations of a manifest say.
+// labelsFrom returns the labels in the annotations of a manifest.
 func labelsFrom(annotations map[string]string) Labels {
 	return Labels{
 		annotations[ocispec.AnnotationTitle], annotations[ocispec.AnnotationVersion], annotations[ocispec.AnnotationDescription],
@@ -134,7 +134,7 @@ func labelsFrom(annotations map[string]string) Labels {
 	}
 }
 
-// artifact is a module with what a registry needs beside it.
+// artifact is a module with the data that a registry needs beside it.
 type artifact struct {
 	module, config, manifest []byte
 	descriptor               ocispec.Descriptor

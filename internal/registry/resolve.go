@@ -125,7 +125,7 @@ func (c *Client) tags(ctx context.Context, s Source) (versions map[string]string
 	return versions, nil
 }
 
-// Find returns what a tag or digest of a repository is.
+// Find returns the release of a tag or digest of a repository.
 func (c *Client) Find(ctx context.Context, r Reference) (Release, error) {
 	_, release, err := c.manifest(ctx, r.Source, r.Tag)
 	if v, ok := versionOf(r.Tag); ok {

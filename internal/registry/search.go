@@ -22,7 +22,7 @@ type Found struct {
 	// Source is where it is, and Name its name below the registry.
 	Source Source
 	Name   string
-	// Labels are those of the newest version, which is empty if the repository has no versions.
+	// Labels are the labels of the newest version, which is empty if the repository has no versions.
 	Version string
 	Labels  Labels
 }

@@ -1,6 +1,6 @@
-// Package registry fetches provider modules by reference, and publishes them: from and to OCI registries, as
-// artifacts in the layout of the CNCF for WebAssembly, from HTTPS, and from OCI layouts in directories. What it fetches
-// is verified by size and digest before anything else reads it, and is installed in a cache as a whole or not at all.
+// Package registry fetches provider modules by reference, and publishes them: from and to OCI registries, as artifacts in the
+// layout of the CNCF for WebAssembly, from HTTPS, and from OCI layouts in directories. It verifies a fetched module by size and
+// digest before anything else reads it, and installs it in a cache as a whole or not at all.
 package registry
 
 import (
@@ -116,7 +116,7 @@ func ParseRegistry(text string) (Registry, error) {
 // String returns the text of the registry.
 func (r Registry) String() string { return schemeOCI + r.prefix }
 
-// Source returns where the registry would have what a name stands for.
+// Source returns the source that a name would have in the registry.
 func (r Registry) Source(named Source) Source {
 	return Source{Kind: OCI, Repository: r.prefix + "/" + named.Repository}
 }

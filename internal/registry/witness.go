@@ -138,8 +138,8 @@ func (c *Client) look(ctx context.Context, s Source, of Release) error {
 	return ErrNotFound
 }
 
-// vendoredFrom says which entries of a vendored directory are those of a source. Other tools, and earlier versions, write the
-// repository alone.
+// vendoredFrom returns a predicate for the entries of a source in a vendored directory. Other tools, and earlier versions, write
+// the repository alone.
 func vendoredFrom(s Source) func(repository string, d ocispec.Descriptor) bool {
 	return func(repository string, d ocispec.Descriptor) bool {
 		if from, noted := d.Annotations[sourceAnnotation]; noted {

@@ -76,8 +76,8 @@ func (p *process) cell(settings []setting) *confine.Rules {
 // policyVariable names the operator's trust policy, as in package plugins.
 const policyVariable = "HUSK_TRUST_POLICY"
 
-// addPolicy adds the files that the operator's trust policy names. What is wrong with it is for the operator, and not for whose
-// run it is.
+// addPolicy adds the files that the operator's trust policy names. Its mistakes are for the operator, and not for the owner of
+// the run.
 func (s *setting) addPolicy() error {
 	t, err := program.LoadTrust(s.value)
 	if err != nil {

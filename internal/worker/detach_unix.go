@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// detach keeps the interrupts of the worker's terminal from a process: the worker passes on what it gets.
+// detach keeps the interrupts of the worker's terminal from a process: the worker passes its own on.
 func detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // killAll kills a detached process, unless it has ended, and all that it has started.

@@ -195,7 +195,7 @@ func (e *edge) desiredFile(stack state.StackName) string {
 // desired is an update that is repeated.
 type desired struct {
 	runapi.NewRun
-	// ApprovedBy and Plan are those of an update that was approved: its repetitions do nothing else either.
+	// ApprovedBy and Plan belong to an approved update: its repetitions do nothing else either.
 	ApprovedBy string `json:"approvedBy,omitempty"`
 	Plan       []byte `json:"plan,omitempty"`
 }

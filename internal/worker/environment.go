@@ -14,9 +14,9 @@ type fate int
 const (
 	// never: a run does not get it from the environment of the worker. All that the table does not have is never.
 	never fate = iota
-	// passed: a run gets what the worker has, in its standard input.
+	// passed: a run gets the worker's value, in its standard input.
 	passed
-	// early: a run gets what the worker has, in its environment, because the process reads it as it begins. Anybody may know it.
+	// early: a run gets the worker's value, in its environment, because the process reads it as it begins. Anybody may know it.
 	early
 	// given: the worker says what the run gets.
 	given
@@ -87,7 +87,7 @@ var variables = []struct {
 // commandVariable names a program that gives keys, as in package keyservice.
 const commandVariable = "HUSK_KEY_COMMAND"
 
-// find returns what becomes of a variable, and what its value names. A whole name goes before the beginning of one.
+// find returns the fate of a variable, and the kind of its value. A whole name goes before the beginning of one.
 func find(name string) (f fate, k kind, known bool) {
 	for _, whole := range []bool{true, false} {
 		for _, v := range variables {
@@ -111,7 +111,7 @@ type setting struct {
 	reads []string
 }
 
-// inherited returns what a run gets of the environment of the worker.
+// inherited returns the settings that a run gets from the worker's environment.
 func inherited() (all []setting, err error) {
 	for _, one := range os.Environ() {
 		name, value, _ := strings.Cut(one, "=")

@@ -9,7 +9,7 @@ import (
 	"github.com/husk-dev/husk/internal/worker/confine"
 )
 
-// ofSigning are variables with what continuous integration gives to builds that are signed, tokens among them.
+// ofSigning are variables that continuous integration sets for signed builds, tokens among them.
 const ofSigning = "what continuous integration says of a build that is signed"
 
 // OwnCell returns how a process of husk confines itself for a project that is not trusted: to files that it reads and writes, the

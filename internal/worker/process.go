@@ -95,7 +95,7 @@ func (p *process) command(r *runapi.Run, plan []byte) (cmd *exec.Cmd, planFile s
 	if p.trace != "" {
 		own = append(own, "--trace", p.trace)
 	}
-	// What is the worker's to say comes last, so that no option takes it back.
+	// The worker's own flags come last, so that no option overrides them.
 	cmd, err = p.husk(r, slices.Concat([]string{operation}, r.Options, args, own)...)
 	return cmd, planFile, err
 }
@@ -132,7 +132,7 @@ func (p *process) husk(r *runapi.Run, args ...string) (*exec.Cmd, error) {
 	return cmd, setup.Attach(cmd, p.cell(settings))
 }
 
-// settings returns what the run gets of the environment, the last of a name counts.
+// settings returns the environment of the run. The last setting of a name counts.
 func (p *process) settings() ([]setting, error) {
 	all, err := inherited()
 	if err != nil {

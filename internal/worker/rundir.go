@@ -49,7 +49,7 @@ func (w *worker) runDir(of owned) (dir string, end func(remove bool) error, err 
 	return dir, end, nil
 }
 
-// clearRuns removes the directories of runs that a worker which died has left, and keeps what these could not record.
+// clearRuns removes the directories of runs that a dead worker has left, and keeps their unrecorded objects.
 func (w *worker) clearRuns() error {
 	all := w.dir("runs")
 	entries, err := os.ReadDir(all)

@@ -21,8 +21,8 @@ const (
 	maxSpans, maxRequest = 64 << 20, 8 << 20
 )
 
-// spans returns what takes the spans of runs, as --trace says, nil for none. Runs write them into files of their own, and the
-// worker sends them on: the credentials of a collector are not for runs, nor are the spans of others.
+// spans returns the function that sends the spans of runs, as --trace says, nil for none. Runs write them into files of their
+// own, and the worker sends them on: the credentials of a collector are not for runs, nor are the spans of others.
 func spans(destination string) (send otlp.Send, close func() error, err error) {
 	switch destination {
 	case "":

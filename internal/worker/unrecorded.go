@@ -37,8 +37,8 @@ func ownedBy(claim *runapi.Claim) owned {
 	return owned{claim.ID, claim.Token, claim.Team, claim.Project, claim.Stack}
 }
 
-// keepUnrecorded keeps what a run has made and could not record, until the server takes it. It reports whether there was anything.
-// After an error, it is where it was.
+// keepUnrecorded keeps the objects that a run made and could not record, until the server takes them. It reports whether there
+// was anything. After an error, it is where it was.
 func (w *worker) keepUnrecorded(of owned, home string) (kept bool, err error) {
 	if w.edge != nil {
 		return false, nil // its stacks are on this disk
@@ -86,7 +86,7 @@ func (w *worker) keepUnrecorded(of owned, home string) (kept bool, err error) {
 // handInSuffix ends the names of files that are handed in. Others are not whole.
 const handInSuffix = ".json"
 
-// handIn hands in what runs could not record, also those of a worker with this directory that has ended, until the worker stops.
+// handIn hands in the unrecorded objects of runs, also of an ended worker with this directory, until the worker stops.
 func (w *worker) handIn(stop context.Context) {
 	for {
 		w.handInAll(stop)
@@ -155,8 +155,8 @@ const (
 	teamBytes = 512 << 20
 )
 
-// checkLeft returns an error if earlier runs have left so much that another one of the team may not begin. What they have left
-// stays: nobody else knows it. One team reaches its own bound long before the bound of all.
+// checkLeft returns an error if earlier runs have left so much that another one of the team may not begin. Their records stay:
+// nobody else has them. One team reaches its own bound long before the bound of all.
 func (w *worker) checkLeft(claim *runapi.Claim) error {
 	if w.edge != nil || claim.Previewing || !claim.Changes() {
 		return nil

@@ -27,7 +27,7 @@ import (
 	"github.com/husk-dev/husk/internal/workspace/bundle"
 )
 
-// Options are those of [Run].
+// Options are the options of [Run].
 type Options struct {
 	// Name is the worker's name, which must be unique.
 	Name   string
@@ -36,7 +36,7 @@ type Options struct {
 	Slots int
 	// Dir has files of runs, and files kept for the next runs.
 	Dir string
-	// Cache has compiled modules, those of each team in a directory of its own, unless all are trusted; empty for a directory in Dir.
+	// Cache has compiled modules, each team's in a directory of its own, unless all are trusted; empty for a directory in Dir.
 	Cache string
 	// Program is the husk program.
 	Program string
@@ -85,11 +85,11 @@ const (
 	keepTime = 30 * 24 * time.Hour
 	// keepBytes bounds them all: their projects choose how large they are, and how many there are.
 	keepBytes = 1 << 30
-	// fetchTime is how long a worker tries to get the files of a project: the server may send those of others first.
+	// fetchTime is how long a worker tries to get the files of a project: the server may send others' first.
 	fetchTime = 2 * time.Minute
 	// pause is between questions that fail.
 	pause = 3 * time.Second
-	// lastTime bounds how long a worker that stops tries to hand in what its runs could not record.
+	// lastTime bounds how long a stopping worker tries to hand in its runs' unrecorded objects.
 	lastTime = 5 * time.Second
 )
 
@@ -129,7 +129,7 @@ func Run(ctx, kill context.Context, client *runapi.Client, o Options) (err error
 			return err
 		}
 	}
-	// What a worker that died has left.
+	// Remains of a dead worker.
 	if err := errors.Join(w.clearRuns(), clear(w.dir("bundles"), keepTime), w.clearRefused()); err != nil {
 		return err
 	}
@@ -333,7 +333,7 @@ func (w *worker) attempt(stop, kill context.Context, claim *runapi.Claim, j *jou
 		p.url, p.config, p.detailed = w.edge.stacksURL(), w.dir("config"), true
 		p.kept = []string{w.dir("stacks"), w.dir("config")}
 	}
-	// What the worker writes for the run is written before a process of it begins, which could put links into its place.
+	// The worker writes the run's files before the run's process begins, which could put links in their place.
 	cmd, plan, err := p.command(&claim.Run, claim.Plan)
 	if err != nil {
 		return fail(err)
@@ -358,8 +358,8 @@ func (w *worker) attempt(stop, kill context.Context, claim *runapi.Claim, j *jou
 	return d
 }
 
-// cacheOf returns the directory of the code that the runs of a team compile. Who writes code that others run must be of the same
-// team. Runs that are trusted can write anything anyway, and those of an edge worker are of one team.
+// cacheOf returns the directory of the code that the runs of a team compile. A run that writes code for others must be of the
+// same team. Trusted runs can write anything anyway, and an edge worker's runs are of one team.
 func (w *worker) cacheOf(team string) string {
 	if w.Trusted || w.edge != nil {
 		return w.Cache
@@ -418,8 +418,8 @@ func (w *worker) decompress(ctx context.Context, claim *runapi.Claim, j *journal
 	return size, w.forgetBundles(keepBytes)
 }
 
-// forgetBundles removes bundles that are kept until they have no more bytes than most: those first that were not used for the
-// longest time. What an edge worker does again stays, because it may have no connection to get it by.
+// forgetBundles removes bundles that are kept until they have no more bytes than most: the least recently used ones first.
+// Bundles that an edge worker repeats stay, because it may have no connection to fetch them.
 func (w *worker) forgetBundles(most int64) error {
 	needed := map[string]bool{}
 	if w.edge != nil {
@@ -487,7 +487,7 @@ const lostTime = time.Hour
 func (w *worker) wait(stop, kill context.Context, claim *runapi.Claim, j *journal, p *process, cmd *exec.Cmd, plan string) done {
 	out, errs := j.lines(runapi.Out), j.lines(runapi.Err)
 	cmd.Stdout, cmd.Stderr = out, errs
-	// What it has started and left may keep its output open.
+	// Its orphaned children may keep its output open.
 	const outputTime = 10 * time.Second
 	cmd.WaitDelay = outputTime
 	detach(cmd)

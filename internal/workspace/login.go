@@ -113,9 +113,9 @@ func Login(ctx context.Context, url string, o Options) (*backend.Backend, error)
 	return b, atomicfile.Write(file, append(text, '\n'), 0o600)
 }
 
-// ServerURL returns the URL of the server that keeps the stacks of the project in the directory of a root, or if there is none those
-// of husk login, with its token if the URL has one, and who has named it. Who has chosen no place for stacks and has started a server on this
-// machine uses that, for all of the command.
+// ServerURL returns the URL of the server that keeps the stacks of the project in the directory of a root, or if there is none
+// the server of husk login, with its token if the URL has one, and who has named it. Users who have chosen no place for stacks
+// and have started a server on this machine use that, for all of the command.
 func ServerURL(ctx context.Context, root *projectroot.Root) (named.URL, error) {
 	project, err := program.LoadProject(ctx, root)
 	var none *program.NoProjectError
@@ -171,7 +171,7 @@ func Logout(ctx context.Context, root *projectroot.Root) (bool, error) {
 	return err == nil, err
 }
 
-// Who says who uses which backend.
+// Who describes the user and the backend.
 type Who struct {
 	User string `json:"user"`
 	Host string `json:"host"`

@@ -41,8 +41,9 @@ func FindOperatorsPlace() (p OperatorsPlace, err error) {
 	return p, err
 }
 
-// OwnFiles returns what husk keeps in this user's directory of configuration and needs for a run: files that it reads, and
-// directories in which it also writes, which are made. compiles says that modules are compiled into a cache, which has a key there.
+// OwnFiles returns the paths in this user's configuration directory that husk needs for a run: files that it reads, and
+// directories in which it also writes, which are made. compiles says that modules are compiled into a cache, which has a key
+// there.
 func OwnFiles(compiles bool) (read, write []string, err error) {
 	keys := secrets.SystemKeys(nil)
 	read = keys.Files()

@@ -54,8 +54,8 @@ func (w *Workspace) References() builtin.Stacks {
 	return builtin.Stacks{Store: w.store, Open: w.keys.Open}
 }
 
-// Stores returns what opens the values that a stack's providers store. The store of states renames and
-// removes them with the stack.
+// Stores returns a function that opens the values that a stack's providers store. The store of states renames and removes them
+// with the stack.
 func (w *Workspace) Stores(ctx context.Context, stack string) func(provider string) (*kvstore.Store, error) {
 	return func(provider string) (*kvstore.Store, error) {
 		if err := backend.CheckProvider(provider); err != nil {
@@ -188,9 +188,8 @@ func (w *Workspace) HasModule(ctx context.Context, digest string) (bool, error) 
 	return w.backend.Modules.Has(ctx, digest)
 }
 
-// ModulesInUse returns the digests of the modules that any stack of the backend names, including those of
-// other projects. leased, unless nil, is not read again. A stack that cannot be read is an error, because
-// it may need any module.
+// ModulesInUse returns the digests of the modules that any stack of the backend names, including other projects' stacks. leased,
+// unless nil, is not read again. A stack that cannot be read is an error, because it may need any module.
 func (w *Workspace) ModulesInUse(ctx context.Context, leased *state.Stack) (map[string]bool, error) {
 	stacks, err := w.store.List(ctx)
 	if err != nil {

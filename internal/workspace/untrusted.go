@@ -105,7 +105,7 @@ func (w *Workspace) mayOpen(ctx context.Context, stack string) error {
 		w.Project.Name, stack, w.Place)
 }
 
-// ownStacks are those of a project that is not trusted. There are none before the operator has named the project.
+// ownStacks are the stacks of a project that is not trusted. There are none before the operator has named the project.
 type ownStacks struct {
 	state.Store
 	w *Workspace
@@ -129,8 +129,8 @@ func (s ownStacks) Load(ctx context.Context, name state.StackName) (*state.Conte
 	return s.Store.Load(ctx, name)
 }
 
-// checkKey returns an error if the file of a project that is not trusted names another key than the stack's state has: with
-// what somebody else has encrypted, it would have this user's passphrase, key, or key service decrypt that.
+// checkKey returns an error if the file of a project that is not trusted names another key than the stack's state has: otherwise
+// it could have this user's passphrase, key, or key service decrypt somebody else's secrets.
 func (c *Config) checkKey(ctx context.Context) error {
 	typ, named, err := c.key()
 	if !c.w.untrusted() || typ == "" || err != nil {

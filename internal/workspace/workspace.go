@@ -58,13 +58,13 @@ type Workspace struct {
 	remark  func(message string)
 	keys    secrets.Keys
 	secrets *redact.Secrets
-	// run and by are those of [Options].
+	// run and by are the fields of [Options].
 	run, by string
 	// tokens has the fencing tokens of the last leases, by the names of their stacks.
 	tokens *sync.Map
 }
 
-// Options are those of [Open].
+// Options are the options of [Open].
 type Options struct {
 	// Remark receives messages for the user, such as that a key was made.
 	Remark func(message string)
@@ -81,7 +81,7 @@ type Options struct {
 	Backend, BackendOrigin string
 	// File is the text of the project file, instead of that in the directory.
 	File []byte
-	// Withheld keeps secrets from the project: those of its state are unknown. It is for previews.
+	// Withheld keeps secrets from the project: its state's secrets are unknown. It is for previews.
 	Withheld bool
 	// Project is the name of the only project that may be opened, a worker's run; empty for any.
 	Project string

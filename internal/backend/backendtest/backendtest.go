@@ -1,4 +1,4 @@
-// Package backendtest holds the tests that every backend must pass, beside those of storetest.
+// Package backendtest holds the tests that every backend must pass, beside the tests of storetest.
 package backendtest
 
 import (

@@ -16,7 +16,7 @@ import (
 
 const endingRun = "20261123T134500.000Z-up-1"
 
-// ending has a lease end with what a run leaves.
+// ending has a lease end with the data that a run saves.
 func ending(t *testing.T, b *backend.Backend) {
 	ctx, a := t.Context(), b.State
 	require.NoError(t, b.State.Create(ctx, name, empty))

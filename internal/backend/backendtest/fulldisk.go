@@ -25,7 +25,7 @@ func FullDisk(t *testing.T, b *backend.Backend, setFull func(full bool)) {
 	last := c.Sequence + uint64(len(c.Records))
 	require.NoError(t, l.Append(ctx, last+1, []byte("before")))
 
-	// What is refused does not fit into space that a server has set aside.
+	// The refused record does not fit into space that a server has set aside.
 	large := make([]byte, 64<<10)
 	for i := range large {
 		large[i] = byte('a' + rand.IntN('z'-'a')) // not to be compressed to nothing

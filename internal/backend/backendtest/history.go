@@ -440,7 +440,7 @@ func (w *writer) turn() {
 	}
 }
 
-// shown returns what a state shows.
+// shown returns the values that a state shows.
 func (w *writer) shown(c *state.Contents, log *[]string) output {
 	values, err := logOf(c)
 	if err != nil {

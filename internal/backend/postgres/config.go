@@ -16,7 +16,7 @@ import (
 	"github.com/husk-dev/husk/internal/base/named"
 )
 
-// credentialVariables are those of libpq that hold credentials, or name a file that does.
+// credentialVariables are libpq's variables that hold credentials, or name a file that does.
 var credentialVariables = []string{"PGPASSWORD", "PGPASSFILE", "PGSSLCERT", "PGSSLKEY", "PGSSLPASSWORD", "PGSERVICE", "PGSERVICEFILE"}
 
 // ownParameters are the parameters that the URL of a project may have. Others of libpq name files of this machine.
@@ -70,7 +70,7 @@ func parseOwn(at named.URL) (*pgconn.Config, error) {
 			return nil, fmt.Errorf("it names the host %q, and the URL of a project names a host in the network", host)
 		}
 	}
-	// What the URL says is stronger than the environment and the files, so it says everything.
+	// The URL takes precedence over the environment and the files, so it says everything.
 	for name, fallback := range map[string]string{
 		"passfile": "", "sslcert": "", "sslkey": "", "sslrootcert": "", "sslpassword": "", "servicefile": "",
 		"sslmode": "", "sslsni": "", "sslnegotiation": "", "channel_binding": "", "require_auth": "", "min_protocol_version": "", "max_protocol_version": "",

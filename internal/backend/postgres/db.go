@@ -85,7 +85,7 @@ func last(results [][]row) []row {
 	return results[len(results)-1]
 }
 
-// confirm is step for a query that finds out what an earlier step has done. The replica has what it returns.
+// confirm is step for a query that finds out what an earlier step has done. The replica has the data that it returns.
 func (d *db) confirm(ctx context.Context, query statement) ([]row, error) {
 	results, _, err := d.send(ctx, always, []statement{query})
 	return last(results), err
@@ -104,8 +104,8 @@ const (
 	nameSize = 64
 )
 
-// readBounded is read for what may be large, and asks for the room that it takes. query returns the query of rows that have at
-// most so many bytes: its first column is how many these are, also of a row without the rest if they are more.
+// readBounded is read for rows that may be large. It asks for the room that they take. query returns the query of rows that have
+// at most so many bytes: its first column is how many these are, also of a row without the rest if they are more.
 func (d *db) readBounded(ctx context.Context, query func(most int64) statement) ([]row, error) {
 	most := int64(math.MaxInt64)
 	if intake.IsBounded(ctx) {

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// refusedError is the error of a server that could not be used, with what the user can do.
+// refusedError is the error of a server that could not be used, with advice for the user.
 type refusedError struct {
 	place, reason, advice string
 	cause                 error

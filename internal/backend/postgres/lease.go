@@ -100,7 +100,7 @@ func (l *lease) Load(ctx context.Context) (*state.Contents, error) {
 	return &found.Contents, nil
 }
 
-// Salvage implements [state.Lease]. The database vouches for what it returns, so only records can be missing.
+// Salvage implements [state.Lease]. The database vouches for its data, so only records can be missing.
 func (l *lease) Salvage(ctx context.Context) (*state.Contents, error) {
 	found, err := l.load(ctx)
 	if err != nil {
@@ -238,8 +238,8 @@ func (l *lease) lost(ctx context.Context) bool {
 	return err == nil && len(rows) == 0
 }
 
-// backup makes the checkpoint a backup, and removes the oldest ones. With records, those of the journal
-// follow on it; the journal is empty afterwards.
+// backup makes the checkpoint a backup, and removes the oldest ones. With records, the journal's records follow it; the journal
+// is empty afterwards.
 func (l *lease) backup(records bool) []statement {
 	out := []statement{
 		sql("INSERT INTO @backups SELECT id, revision, checkpoint, sequence, written FROM @stacks WHERE id = $1", l.stack),

@@ -18,7 +18,7 @@ import (
 	"github.com/husk-dev/husk/internal/base/named"
 )
 
-// Schemes are those of the URLs that [Open] takes.
+// Schemes are the schemes of the URLs that [Open] takes.
 var Schemes = []string{"postgres", "postgresql"}
 
 const (

@@ -93,7 +93,7 @@ func newPool(config *pgconn.Config) (*pool, error) {
 // unreplicated marks a connection whose last commit may be on no replica.
 const unreplicated = "unreplicated"
 
-// pools has those in use, by what they connect to.
+// pools has the pools in use, by their servers.
 var pools struct {
 	sync.Mutex
 	of map[string]*sharedPool

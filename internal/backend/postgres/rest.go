@@ -91,7 +91,7 @@ func (k kv) List(ctx context.Context, stack state.StackName) ([]string, error) {
 	return names(ctx, k.db, "SELECT provider AS name FROM @kv WHERE"+ofStack, stack)
 }
 
-// names returns those of a query about a stack, sorted.
+// names returns the names that a query about a stack finds, sorted.
 func names(ctx context.Context, d *db, query string, stack state.StackName) ([]string, error) {
 	rows, err := d.readBounded(ctx, func(most int64) statement {
 		return listed(query, "name", `name COLLATE "C"`, most, stack.Project, stack.Name)

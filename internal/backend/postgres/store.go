@@ -114,8 +114,8 @@ func (s *Store) load(ctx context.Context, name state.StackName, where string, ar
 	return s.contents(name, rows), nil
 }
 
-// contents returns what rows show: the first has the number 0, the sequence number, the checkpoint, the number of the
-// last record, and the revision; the others, in order, 1, a sequence number, and a record.
+// contents returns the contents in rows: the first has the number 0, the sequence number, the checkpoint, the number of the last
+// record, and the revision; the others, in order, 1, a sequence number, and a record.
 func (s *Store) contents(name state.StackName, rows []row) *loaded {
 	first := rows[0]
 	out := &loaded{last: first.int(3), revision: first.int(4)}
@@ -146,7 +146,7 @@ func (l *loaded) missing(sequence uint64) {
 	}
 }
 
-// gap returns the damage as an error, and takes it out of the contents, as those of a Load have none.
+// gap returns the damage as an error, and removes it from the contents, because a Load returns none.
 func (l *loaded) gap() error {
 	if damage := l.Damage; damage != nil {
 		l.Damage, l.Lost = nil, nil

@@ -27,7 +27,7 @@ import (
 	"github.com/husk-dev/husk/internal/base/printable"
 )
 
-// Schemes are those of the URLs that [Open] takes.
+// Schemes are the schemes of the URLs that [Open] takes.
 var Schemes = []string{"https", "http"}
 
 // TokenVariable is the environment variable with the token that a server has issued.
@@ -159,7 +159,7 @@ func (c *client) call(ctx context.Context, name string, r request) (*answer, err
 	}
 }
 
-// failed returns the error of a call that was not answered, with what the user can do.
+// failed returns the error of a call that was not answered, with advice for the user.
 func (c *client) failed(err error) error {
 	var certificate *tls.CertificateVerificationError
 	var otherHost x509.HostnameError
@@ -258,7 +258,7 @@ func (c *client) refused(resp *http.Response, reason string) error {
 	return fmt.Errorf("it answered %s: check the URL", printable.Line(resp.Status))
 }
 
-// unfit is the error of an answer with an invalid name. The names of an answer become those of files here.
+// unfit is the error of an answer with an invalid name. The names in an answer become file names here.
 func (c *client) unfit(err error) error {
 	return fmt.Errorf("the backend %s: its answer cannot be used: %w", c.place, err)
 }
@@ -319,7 +319,7 @@ func (s *store) Create(ctx context.Context, name state.StackName, checkpoint []b
 	return err
 }
 
-// contents returns those of an answer.
+// contents returns the contents in an answer.
 func (out *answer) contents(err error) (*state.Contents, error) {
 	if err != nil {
 		return nil, err

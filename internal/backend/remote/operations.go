@@ -22,7 +22,7 @@ type operation struct {
 	changes bool
 	// large says that it may send more than maxShort.
 	large bool
-	// audited says that [Access.Changing] is told of it. What needs a lease follows on the call that has taken that.
+	// audited says that [Access.Changing] is told of it. Operations that need a lease follow the call that has taken it.
 	audited bool
 	// grows says that it stores something new, and not what a run must be able to record.
 	grows bool
@@ -236,7 +236,7 @@ func leased(ctx context.Context, a *Access, of scope, r *request, do func(state.
 	return out, err
 }
 
-// reserve sets space aside for what comes next. The answer to a client says if there is none.
+// reserve sets space aside for the next records. The answer to a client says if there is none.
 func reserve(ctx context.Context, l state.Lease, a *Access) *failure {
 	return failureOf(l.Reserve(ctx), a.Backend.Place)
 }

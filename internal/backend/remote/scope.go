@@ -11,8 +11,8 @@ import (
 	"github.com/husk-dev/husk/internal/backend"
 )
 
-// scope is where the identifiers of a client mean something. What has the same identifier in another one is something else,
-// and cannot be found.
+// scope is the name space of a client's identifiers. The same identifier in another scope names something else, which cannot be
+// found.
 type scope struct {
 	// owner is [Access.Owner].
 	owner string
@@ -87,8 +87,8 @@ func notForm(f form, text string) error {
 	return &RefusedError{http.StatusBadRequest, strconv.QuoteToASCII(text[:min(len(text), shown)]) + " is not a valid " + f.what}
 }
 
-// scoped returns the scope of a call by a client, once all of its identifiers have the forms that the operation has declared
-// for them. What the operation does not take must not be there.
+// scoped returns the scope of a call by a client, once all of its identifiers have the forms that the operation has declared for
+// them. Other identifiers must not be there.
 func scoped(access *Access, op operation, r *request) (scope, error) {
 	s := scope{owner: access.Owner}
 	for i, one := range []struct {

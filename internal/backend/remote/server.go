@@ -23,7 +23,7 @@ type Access struct {
 	Backend *backend.Backend
 	// Team shares memory: see [intake.Budget].
 	Team string
-	// Owner is who calls: a team and one of its tokens or runs. Leases and remembered answers are those of their owner, and mean
+	// Owner is who calls: a team and one of its tokens or runs. Leases and remembered answers belong to their owner, and mean
 	// nothing to others. It is never empty.
 	Owner string
 	// Allows reports whether the client may read a stack, or write it.
@@ -57,7 +57,7 @@ type Access struct {
 	// End, if set, is called when the call has ended.
 	End func()
 
-	// held is the memory that the call has, and loaded how much of it is for what stores have loaded.
+	// held is the memory of the call, and loaded the part of it for data that stores have loaded.
 	held   *intake.Held
 	loaded int64
 }
@@ -115,7 +115,7 @@ type Server struct {
 }
 
 // Handler returns a server. access says what the client of a request may use. Its error is the client's if it is a
-// [RefusedError]. What is received and sent at once takes its memory from a budget.
+// [RefusedError]. The data received and sent at once takes its memory from a budget.
 func Handler(access func(*http.Request) (*Access, error), budget *intake.Budget) *Server {
 	return &Server{access: access, budget: budget, large: make(chan struct{}, largeAtOnce)}
 }
@@ -193,7 +193,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	req.again = r.Header.Get(attemptHeader) != ""
 	ctx := r.Context()
 	if err := ctx.Err(); err != nil {
-		refuse(err) // the client has sent it again since, and what it has done then is not to be undone
+		refuse(err) // the client has sent it again since, and the effect of that call must stay
 		return
 	}
 	if op.changes {
@@ -229,7 +229,7 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, op operation, acce
 			size = maxBody
 		}
 		limit = maxBody
-		// Who sends slowly does not keep others waiting. A writer without deadlines has none to set.
+		// A slow sender does not keep others waiting. A writer without deadlines has none to set.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(attemptTime + time.Duration(size/transferRate)*time.Second))
 		defer func() { _ = http.NewResponseController(w).SetReadDeadline(time.Time{}) }()
 	}
@@ -266,7 +266,7 @@ func write(w http.ResponseWriter, status int, body []byte) {
 		return
 	}
 	w.Header().Set("Content-Type", contentType)
-	// Who reads slowly does not keep memory from others. A writer without deadlines has none to set.
+	// A slow reader does not keep memory from others. A writer without deadlines has none to set.
 	deadlines := http.NewResponseController(w)
 	_ = deadlines.SetWriteDeadline(time.Now().Add(attemptTime + time.Duration(len(body)/transferRate)*time.Second))
 	w.WriteHeader(status)

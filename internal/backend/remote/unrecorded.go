@@ -47,8 +47,8 @@ func (u Unrecorded) write(name string) error {
 	return errors.Join(err, file.Close())
 }
 
-// maxUnrecorded bounds the records that one run leaves, in bytes, and MaxUnrecorded their number: each is decoded, and is a transaction
-// of the server's. They are those of steps that were under way at once.
+// maxUnrecorded bounds the records that one run leaves, in bytes, and MaxUnrecorded their number: each is decoded, and is a
+// transaction of the server's. They are the records of steps that were under way at once.
 const (
 	maxUnrecorded = 64 << 20
 	MaxUnrecorded = 1 << 16

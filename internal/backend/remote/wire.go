@@ -48,7 +48,7 @@ const (
 	attemptHeader = "Husk-Attempt"
 )
 
-// request has what the calls take.
+// request has the parameters of all calls.
 type request struct {
 	// Call identifies one that changes something.
 	Call  string          `cbor:"call,omitempty"`
@@ -87,7 +87,7 @@ func (r *request) size() int64 {
 	return int64(size)
 }
 
-// about returns what a call says of the command that makes it.
+// about describes the command that makes a call.
 func (r *request) about() string {
 	var about []string
 	for _, one := range []struct{ before, text string }{{"", r.Holder.Command}, {"by ", r.Holder.User}, {"on ", r.Holder.Host}, {"of the provider ", r.ID}} {
@@ -101,7 +101,7 @@ func (r *request) about() string {
 	return strings.Join(about, " ")
 }
 
-// answer has what the calls return.
+// answer has the results of all calls.
 type answer struct {
 	Failure  *failure           `cbor:"failure,omitempty"`
 	Stacks   []state.StackName  `cbor:"stacks,omitempty"`
@@ -117,7 +117,7 @@ type answer struct {
 	Updates bool `cbor:"updates,omitempty"`
 	// NoRecord is why the record of a run that has ended is not stored.
 	NoRecord *failure `cbor:"noRecord,omitempty"`
-	// NoSpace is why no space can be set aside for what comes next.
+	// NoSpace is why no space can be set aside for the next records.
 	NoSpace *failure `cbor:"noSpace,omitempty"`
 }
 
@@ -160,7 +160,7 @@ type contents struct {
 type failure struct {
 	Kind    string `cbor:"kind,omitempty"`
 	Message string `cbor:"message"`
-	// Stack and Holder are those of a [state.LockedError].
+	// Stack and Holder are the fields of a [state.LockedError].
 	Stack  state.StackName `cbor:"stack"`
 	Holder state.Holder    `cbor:"holder"`
 	// File and the following fields belong to a [state.CorruptError] or a [state.NoSpaceError].
@@ -200,7 +200,7 @@ var kinds = []struct {
 	{"no-keys", errors.ErrUnsupported},
 }
 
-// hidden returns a function that takes out of a text where the server keeps what it has: its place, and any other absolute path.
+// hidden returns a function that removes the server's paths from a text: its place, and any other absolute path.
 func hidden(place string) func(text string) string {
 	return func(text string) string {
 		if place != "" {
@@ -262,7 +262,7 @@ type storeError struct {
 func (e *storeError) Error() string { return e.message }
 func (e *storeError) Unwrap() error { return e.kind }
 
-// err returns the error that a failure describes, nil for none. Its texts are those of another machine.
+// err returns the error that a failure describes, nil for none. Its texts come from another machine.
 func (f *failure) err() error {
 	if f == nil {
 		return nil
@@ -334,7 +334,7 @@ func (c *contents) received() *state.Contents {
 	return &out
 }
 
-// decoder reads messages. What it does not know is refused, and so are values that nest or repeat.
+// decoder reads messages. It refuses unknown fields, nested values, and repeated keys.
 var decoder = func() cbor.DecMode {
 	mode, err := cbor.DecOptions{
 		DupMapKey: cbor.DupMapKeyEnforcedAPF, ExtraReturnErrors: cbor.ExtraDecErrorUnknownField,

@@ -27,8 +27,8 @@ const (
 	maxOptions, maxOptionBytes = 256, 256 << 10
 )
 
-// Check returns an error for what can be no run, whoever asks for it: a server checks what clients send, and a worker what a
-// server does. The ID may be chosen later.
+// Check returns an error for an invalid run, whoever asks for it: a server checks clients' requests, and a worker checks the
+// server's. The ID may be chosen later.
 func (n *NewRun) Check() error {
 	if n.ID != "" && !IsID(n.ID) {
 		return fmt.Errorf("the ID of a run has 26 upper-case letters and digits")

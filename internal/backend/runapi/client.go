@@ -213,7 +213,7 @@ func (c *Client) attempt(ctx context.Context, method, path, contentType string, 
 		return nil, !errors.As(err, &certificate), err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	// What stands between client and server, such as a balancer, may answer anything while the server cannot be reached.
+	// A balancer or proxy between client and server may answer anything while the server cannot be reached.
 	between := !backend.IsAnswer(resp.Header)
 	if !between {
 		c.reached.Store(true)

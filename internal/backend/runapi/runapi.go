@@ -1,5 +1,5 @@
-// Package runapi has what husk server, husk worker, and the commands that use them say to each other: runs of
-// operations on stacks, over HTTP in JSON.
+// Package runapi has the messages between husk server, husk worker, and the commands that use them: runs of operations on stacks,
+// over HTTP in JSON.
 package runapi
 
 import (
@@ -123,7 +123,7 @@ const (
 	ForLabels = "labels"
 	// ForLimit waits for other runs of its team, or with one of its labels, because no more of them go at once.
 	ForLimit = "limit"
-	// ForStack waits for another run of its stack, and ForLock for what else has the lock of that.
+	// ForStack waits for another run of its stack, and ForLock for another holder of the stack's lock.
 	ForStack = "stack"
 	ForLock  = "lock"
 	// ForApproval waits for a person who approves it, and ForAttention for one who retries it.
@@ -151,14 +151,14 @@ func (r *Run) Span() (id, parent trace.ID) {
 type Line struct {
 	// Number is its place in the log, from 1.
 	Number int64 `json:"number"`
-	// Stream is "out" or "err" for what the run writes, "worker" for what its worker says of it, and "server" for what the server
-	// says, which no worker can.
+	// Stream is "out" or "err" for the run's output, "worker" for lines of its worker, and "server" for lines of the server,
+	// which no worker can write.
 	Stream string    `json:"stream"`
 	Time   time.Time `json:"time"`
 	Text   string    `json:"text"`
 }
 
-// Who names who says a line, before the line where people read it.
+// Who names the speaker of a line, before the line where people read it.
 func (l *Line) Who() string {
 	if l.Stream == Server {
 		return "server"
@@ -188,7 +188,7 @@ type Ask struct {
 // Claim is a run that a worker has taken.
 type Claim struct {
 	Run
-	// Team is whose run it is. Workers of several teams keep what these have apart.
+	// Team is whose run it is. Workers of several teams keep the teams' data apart.
 	Team string `json:"team"`
 	// Token is for the state, the bundle, and the log of the run, as long as the worker has it.
 	Token string `json:"token"`
@@ -261,7 +261,7 @@ type Token struct {
 	Expires  time.Time `json:"expires,omitzero"`
 	// Person is who uses it, as far as approval goes. The tokens that somebody issues are that person's.
 	Person string `json:"person,omitempty"`
-	// By is the token that has issued it, empty for who runs the server.
+	// By is the token that has issued it, empty for the server's operator.
 	By string `json:"by,omitempty"`
 	// Used is when it was last used, as of a minute ago, zero if it never was.
 	Used time.Time `json:"used,omitzero"`
@@ -274,7 +274,7 @@ type AuditEntry struct {
 	// Number counts the entries of all teams.
 	Number int64     `json:"number"`
 	Time   time.Time `json:"time"`
-	// Token did it, and Person is whose that is: see [Token.Person]. Both are empty for who runs the server.
+	// Token did it, and Person is whose that is: see [Token.Person]. Both are empty for the server's operator.
 	Token  string `json:"token,omitempty"`
 	Person string `json:"person,omitempty"`
 	// From is the address of the connection, a proxy's if there is one.
@@ -286,7 +286,7 @@ type AuditEntry struct {
 	Detail  string `json:"detail,omitempty"`
 }
 
-// Refused is the action of an [AuditEntry] for what the token did not allow.
+// Refused is the action of an [AuditEntry] for a request that the token did not allow.
 const Refused = "refused"
 
 // Schedule repeats a run.
@@ -331,7 +331,7 @@ type WorkerStatus struct {
 	Seen    time.Time         `json:"seen"`
 }
 
-// Who says whose token it is.
+// Who describes the owner of a token.
 type Who struct {
 	Name   string `json:"name"`
 	Tenant string `json:"tenant"`

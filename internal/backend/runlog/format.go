@@ -63,7 +63,7 @@ type End struct {
 	Changes engine.Changes `json:"changes"`
 }
 
-// Instances says what the instances of a provider or policy pack have done so far, and what they have now.
+// Instances has the statistics of the instances of a provider or policy pack, and their current resources.
 type Instances struct {
 	Name    string `json:"name"`
 	Version string `json:"version,omitempty"`

@@ -26,7 +26,7 @@ const (
 	touchEvery = 2 * time.Second
 )
 
-// Options are those of [Begin].
+// Options are the options of [Begin].
 type Options struct {
 	// Secrets are left out of the record.
 	Secrets *redact.Secrets
@@ -359,7 +359,7 @@ func (r *Recorder) write() bool {
 	return len(all) > 0
 }
 
-// prune removes the oldest records. What cannot be removed stays.
+// prune removes the oldest records. Records that cannot be removed stay.
 func prune(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

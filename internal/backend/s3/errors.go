@@ -22,11 +22,11 @@ const (
 	rightList   = "s3:ListBucket"
 )
 
-// fullCodes are those of MinIO and Ceph for a bucket whose quota is used up.
+// fullCodes are the codes of MinIO and Ceph for a bucket whose quota is used up.
 var fullCodes = []string{"XMinioStorageFull", "XMinioAdminBucketQuotaExceeded", "QuotaExceeded"}
 
-// brokenCodes are those of S3 for a request that has not arrived as a whole. MinIO also says so when its disk has become
-// full in the middle of it.
+// brokenCodes are the codes of S3 for a request that has not arrived as a whole. MinIO also says so when its disk has become full
+// in the middle of it.
 var brokenCodes = []string{"IncompleteBody", "RequestTimeout"}
 
 // isFull reports whether the server has refused a write because it has no space for it.

@@ -133,8 +133,8 @@ func (s *Store) contents(ctx context.Context, name state.StackName, dir, checkpo
 	return out, nil
 }
 
-// load reads the contents that a head names, and those of a later head if a new checkpoint has replaced them
-// meanwhile: the objects of the former journal are removed one by one.
+// load reads the contents that a head names, or of a later head if a new checkpoint has replaced them meanwhile: the objects of
+// the former journal are removed one by one.
 func (s *Store) load(ctx context.Context, c *current) (*state.Contents, error) {
 	const attempts = 20
 	for try := 0; ; try++ {

@@ -209,7 +209,7 @@ func (l *lease) replace(b *body, key string, sequence uint64, records bool) (gon
 	return gone
 }
 
-// clean removes objects that nobody needs. What stays because of an error only takes space.
+// clean removes objects that nobody needs. Objects that stay because of an error only take space.
 func (l *lease) clean(ctx context.Context, keys []string, journals []journal) {
 	for _, j := range journals {
 		slots, err := l.store.slots(ctx, l.head.Body.directory(), j)
@@ -314,7 +314,7 @@ func (s *Store) both(ctx context.Context, first, second *current, mine, others b
 	if err != nil {
 		return err
 	}
-	// The step is taken. What follows only makes it visible without the intent.
+	// The step is taken. The rest only makes it visible without the intent.
 	first.Body, first.Pending = mine, nil
 	second.Body, second.Pending = others, nil
 	if s.write(ctx, first) == nil && s.write(ctx, second) == nil {

@@ -52,10 +52,9 @@ func credentialsFor(at named.URL, profile string) (*credentials.Credentials, err
 // machineTime bounds the question for the credentials of a machine, which most machines do not have.
 const machineTime = 5 * time.Second
 
-// Open opens the backend of a URL such as s3://bucket/prefix?region=eu-central-1, with
-// endpoint=host:port&s3ForcePathStyle=true for servers other than Amazon's. Credentials are those of the
-// environment, of the files in ~/.aws, or of the machine, and there are none for a URL that a project has named: that is an
-// error. It does not connect yet.
+// Open opens the backend of a URL such as s3://bucket/prefix?region=eu-central-1, with endpoint=host:port&s3ForcePathStyle=true
+// for servers other than Amazon's. Credentials come from the environment, from the files in ~/.aws, or from the machine. A URL
+// that a project has named gets none, which is an error. It does not connect yet.
 func Open(_ context.Context, at named.URL, dir string) (*backend.Backend, error) {
 	u, err := url.Parse(at.Text())
 	if err != nil || u.Host == "" || u.User != nil {

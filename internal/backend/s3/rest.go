@@ -65,7 +65,7 @@ func (m modules) Collect(context.Context, func() (map[string]bool, error)) error
 
 const kvDir, runsDir = "kv/", "runs/"
 
-// kv implements [backend.KV]. Versions are those of objects.
+// kv implements [backend.KV]. Versions are the versions of objects.
 type kv struct{ s *Store }
 
 // below returns a directory of a stack, "" if there is no such stack. The holder of its lease knows it.

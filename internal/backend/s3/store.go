@@ -283,7 +283,7 @@ func (s *Store) LeaseAndLoad(ctx context.Context, name state.StackName, holder s
 		h.token = l.token
 		s.hold(name, h)
 		if readErr != nil || out.Damage != nil {
-			out, readErr = l.Load(ctx) // which tells damage from what only seemed to be
+			out, readErr = l.Load(ctx) // which tells damage from a false alarm
 		}
 		if readErr != nil {
 			return nil, nil, errors.Join(readErr, l.Release(ctx))
@@ -466,8 +466,8 @@ func since(former, records [][]byte) (added [][]byte, ok bool) {
 	return records[i+1:], i >= 0
 }
 
-// addUpdates replaces a history that was read by one with more records. If another holder has changed it since, they are
-// added to what that has stored.
+// addUpdates replaces a history that was read by one with more records. If another holder has changed it since, they are added to
+// that holder's records.
 func (s *Store) addUpdates(ctx context.Context, h held, records, added [][]byte) error {
 	for {
 		_, err := s.b.put(ctx, h.directory+historyFile, bytes.Join(records, []byte("\n")), h.history)

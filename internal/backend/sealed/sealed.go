@@ -93,8 +93,8 @@ func (s *Sealing) IsSealed(ctx context.Context, name state.StackName) (bool, err
 	return e != nil, nil
 }
 
-// Change has a leased stack be kept as the mode says, with what belongs to it. It reports whether it changed anything.
-// If it is interrupted, it can be called again.
+// Change brings a leased stack, and the data that belongs to it, to the encryption that the mode wants. It reports whether it
+// changed anything. If it is interrupted, it can be called again.
 func (s *Sealing) Change(ctx context.Context, st *state.Stack) (changed bool, err error) {
 	name := st.Name()
 	r := s.known(name)

@@ -195,8 +195,8 @@ func (l *lease) appended(t *tx, sequence uint64, record []byte) error {
 	return err
 }
 
-// keep makes the checkpoint a backup, and removes the oldest ones. With records, those of the journal follow on it; the
-// journal is empty afterwards.
+// keep makes the checkpoint a backup, and removes the oldest ones. With records, the journal's records follow it; the journal is
+// empty afterwards.
 func (l *lease) keep(t *tx, records bool) error {
 	statements := []string{
 		"INSERT INTO backups SELECT id, revision, content, sequence, written FROM stacks JOIN checkpoints ON stack = id WHERE id = ?1",

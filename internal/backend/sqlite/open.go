@@ -30,11 +30,11 @@ import (
 // Scheme is the scheme of the URLs that [Open] takes.
 const Scheme = "sqlite"
 
-// busyTime is how long a step waits for those of others.
+// busyTime is how long a step waits for others' steps.
 const busyTime = 15 * time.Second
 
 const (
-	// connections bounds those of a process to one file: each has memory of its own.
+	// connections bounds a process's connections to one file: each has memory of its own.
 	connections = 8
 	// largeStep is how much a step may load or store before its connection is closed, in bytes: SQLite's memory only grows.
 	largeStep = 4 << 20
@@ -146,7 +146,7 @@ func (t *tx) row(query string, args []any, into ...any) (found bool, err error) 
 	}
 }
 
-// room asks for room for what comes next, if reads ask for any: for the bytes that a query gives.
+// room asks for room for the next read, if reads ask for any: for the bytes that a query returns.
 func (t *tx) room(query string, args ...any) error {
 	if !intake.IsBounded(t.ctx) {
 		return nil

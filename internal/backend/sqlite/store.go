@@ -177,7 +177,7 @@ func (l *loaded) missing(sequence uint64) {
 	}
 }
 
-// gap returns the damage as an error, and takes it out of the contents, as those of a Load have none.
+// gap returns the damage as an error, and removes it from the contents, because a Load returns none.
 func (l *loaded) gap() error {
 	if damage := l.Damage; damage != nil {
 		l.Damage, l.Lost = nil, nil

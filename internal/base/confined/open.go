@@ -86,9 +86,8 @@ func Enter(dir *os.Root, name string, seen fs.FileInfo) (*os.Root, error) {
 	return entered, nil
 }
 
-// OpenFile opens the file of that name, which seen describes, or creates one if seen is nil. It does not
-// wait for pipes. flags are those of [os.OpenFile] that neither create nor truncate. The error is
-// ErrChanged if the file was replaced.
+// OpenFile opens the file of that name, which seen describes, or creates one if seen is nil. It does not wait for pipes. flags
+// are flags of [os.OpenFile] that neither create nor truncate. The error is ErrChanged if the file was replaced.
 func OpenFile(dir *os.Root, name string, seen fs.FileInfo, flags int, perm fs.FileMode) (*os.File, error) {
 	if seen == nil {
 		flags |= os.O_CREATE | os.O_EXCL

@@ -20,7 +20,7 @@ type Withheld []withheld
 type withheld struct {
 	// dir and name are its path. A * in the name stands for any text.
 	dir, name string
-	// deep is set for what has the name in any directory below dir as well.
+	// deep also withholds files of that name in all directories below dir.
 	deep bool
 	// plain is the [plainName], and odd is set unless dir [isPlain].
 	plain string
@@ -104,8 +104,8 @@ func (l Withheld) Covers(within, path string, info fs.FileInfo) bool {
 	})
 }
 
-// Pins reports whether an entry is below a path, which must not be moved then: the entry would be elsewhere. What is withheld in
-// all directories is withheld wherever it is moved to below the same one.
+// Pins reports whether an entry is below a path, which must not be moved then: the entry would be elsewhere. A file that is
+// withheld in all directories is withheld wherever it is moved below the same one.
 func (l Withheld) Pins(path string) bool {
 	return slices.ContainsFunc(l, func(w withheld) bool { return !w.deep && IsBelow(path, filepath.Join(w.dir, w.name)) })
 }

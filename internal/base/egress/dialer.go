@@ -13,7 +13,7 @@ type AddressError struct {
 	// Host is the name, or the address itself.
 	Host string
 	Addr netip.Addr
-	// What describes the address.
+	// What describes the address, for errors.
 	What string
 }
 

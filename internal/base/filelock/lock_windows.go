@@ -7,8 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockOffset is far behind the contents, which others must be able to read: a
-// lock on Windows bars them from what it covers.
+// lockOffset is far behind the contents, which others must be able to read: a lock on Windows bars them from the locked bytes.
 const lockOffset = 1 << 31
 
 // Try takes the lock of an open file. The lock belongs to the open file, so it ends when the

@@ -123,7 +123,7 @@ func (b *Budget) Peak() int64 {
 	return is
 }
 
-// ReadAll reads a body, of so many bytes if that is known and not negative. What has not come takes no memory.
+// ReadAll reads a body, of so many bytes if that is known and not negative. Bytes that have not arrived take no memory.
 func (h *Held) ReadAll(body io.Reader, size int64) ([]byte, error) {
 	const first, serious = 32 << 10, 1 << 20
 	next := int64(first)

@@ -1,5 +1,5 @@
-// Package intake decodes what others send, within the memory that this may take: servers use it for the bodies of requests, and
-// clients for answers. What a text would become is counted by the types that it is decoded into, before anything is decoded.
+// Package intake decodes messages of others within a bounded memory: servers use it for the bodies of requests, and clients for
+// answers. The decoded size of a text is computed from the types that it is decoded into, before anything is decoded.
 package intake
 
 import (
@@ -104,7 +104,7 @@ var (
 	timeType = reflect.TypeFor[time.Time]()
 )
 
-// allocated returns what a pointer leads to, which is counted.
+// allocated returns the type that a pointer leads to, and counts it.
 func (m *meter) allocated(t reflect.Type) (reflect.Type, error) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -115,7 +115,7 @@ func (m *meter) allocated(t reflect.Type) (reflect.Type, error) {
 	return t, nil
 }
 
-// fields are those of a struct, by the tag of an encoding.
+// fields are the fields of a struct, by the tag of an encoding.
 type fields map[string]reflect.StructField
 
 // find returns the type of a field, as decoders do: also if it is written in other cases.

@@ -7,8 +7,8 @@ import (
 
 type roomKey struct{}
 
-// WithRoom returns a context for the reads of a client whose memory is bounded. What may be large asks take for its bytes
-// before it is loaded, and is not loaded after an error, which the read returns. take is called by one goroutine at a time.
+// WithRoom returns a context for the reads of a client whose memory is bounded. A read of possibly large data asks take for its
+// bytes first. If take returns an error, the read returns it and loads nothing. take is called by one goroutine at a time.
 func WithRoom(ctx context.Context, take func(bytes int64) error) context.Context {
 	var mu sync.Mutex
 	return context.WithValue(ctx, roomKey{}, func(bytes int64) error {
@@ -18,7 +18,7 @@ func WithRoom(ctx context.Context, take func(bytes int64) error) context.Context
 	})
 }
 
-// WithoutRoom returns a context for reads that go on after those of a client, which ask for nothing.
+// WithoutRoom returns a context for reads that go on after a client's reads and ask for nothing.
 func WithoutRoom(ctx context.Context) context.Context { return context.WithValue(ctx, roomKey{}, nil) }
 
 // IsBounded reports whether reads with a context ask for room.

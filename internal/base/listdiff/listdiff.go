@@ -19,13 +19,13 @@ type Element struct {
 	Old, New int
 }
 
-// maxCells bounds the work for what differs in the middle of two lists. Longer lists are compared by index.
+// maxCells bounds the work for the differing middle of two lists. Longer lists are compared by index.
 const maxCells = 1 << 20
 
 // Compare compares lists of so many elements by whether two of them are the same. The result has each element once, in the order
 // of the new list; deleted ones stand where they were.
 //
-// As many elements as possible are kept. An element that is in both lists otherwise has moved. What is left at the same
+// As many elements as possible are kept. An element that is in both lists otherwise has moved. A remaining element at the same
 // place in both has changed.
 func Compare(old, new int, same func(i, j int) bool) []Element {
 	var out []Element

@@ -1,6 +1,6 @@
 // Package named carries the address of a service together with who has named it. Credentials of the environment belong to
-// addresses that the operator has named: in a variable of the environment, a flag, or husk login. What opens an address
-// takes such a [URL], and asks it for the variables that hold credentials, so that an address of a project's file gets none.
+// addresses that the operator has named: in a variable of the environment, a flag, or husk login. Code that opens an address
+// takes such a [URL], and asks it for the variables that hold credentials, so that an address from a project's file gets none.
 package named
 
 import (
@@ -50,7 +50,7 @@ func (u URL) Getenv(variable string) string {
 	return ""
 }
 
-// Withhold notes that the address does not get what a variable holds.
+// Withhold notes that the address does not get the value of a variable.
 func (u URL) Withhold(variable string) {
 	if u.withheld == nil || os.Getenv(variable) == "" {
 		return

@@ -53,7 +53,7 @@ type Send func(ctx context.Context, request []byte) error
 // defaultTimeout bounds a request to a collector.
 const defaultTimeout = 10 * time.Second
 
-// Open returns what sends a signal to the collector that the environment names, else to the one of this machine.
+// Open returns a function that sends a signal to the collector that the environment names, else to the one of this machine.
 func Open(env Environment, signal Signal) (Send, error) {
 	if name, protocol := signal.variable(env, "PROTOCOL"); protocol != "" && !strings.HasPrefix(protocol, "http/") {
 		return nil, fmt.Errorf("%s is %s; husk sends http/json: name a collector's port for HTTP, usually 4318", name, protocol)
@@ -120,7 +120,7 @@ type Attribute struct {
 	Value any
 }
 
-// Resource returns what sends: a service, and more attributes, which the environment may replace and add to.
+// Resource describes the sender: a service, and more attributes, which the environment may replace and add to.
 func Resource(env Environment, more ...Attribute) []Attribute {
 	resource := append([]Attribute{{"service.name", cmp.Or(env("OTEL_SERVICE_NAME"), "husk")}}, more...)
 	for pair := range strings.SplitSeq(env("OTEL_RESOURCE_ATTRIBUTES"), ",") {

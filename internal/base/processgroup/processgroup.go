@@ -36,8 +36,8 @@ func (s *Signals) Heed() (end func()) {
 }
 
 // Run runs a command that [exec.CommandContext] has made with ctx, in a group of its own. All of the group ends with ctx, and
-// before a signal ends this process, if ctx has [Signals]. What the group has started outside of it may keep the output open, which
-// is read for the command's WaitDelay, or a second, after the group was killed.
+// before a signal ends this process, if ctx has [Signals]. Processes that the group has started outside of it may keep the output
+// open. It is read for the command's WaitDelay, or a second, after the group was killed.
 func Run(ctx context.Context, cmd *exec.Cmd) error {
 	cmd.WaitDelay = cmp.Or(cmd.WaitDelay, time.Second)
 	cmd.Cancel = func() error {
@@ -51,7 +51,7 @@ func Run(ctx context.Context, cmd *exec.Cmd) error {
 	return cmd.Run()
 }
 
-// Output is [Run] and returns what the command writes. An [exec.ExitError] has what it writes to its standard error.
+// Output is [Run] and returns the command's output. An [exec.ExitError] has its standard error.
 func Output(ctx context.Context, cmd *exec.Cmd) ([]byte, error) {
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs

@@ -18,7 +18,7 @@ func ending() []os.Signal {
 
 func (s *Signals) run(cmd *exec.Cmd) error {
 	Own(cmd)
-	// Who heeds signals now may have ended for this one before it is seen here.
+	// A group that heeds signals now may have ended for this signal before it is seen here.
 	heeded := s.heeding.Load() > 0
 	arrived := make(chan os.Signal, 1)
 	signal.Notify(arrived, ending()...) // before it starts: a signal in between would end this process alone

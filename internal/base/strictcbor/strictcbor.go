@@ -50,7 +50,7 @@ func Marshal(v any) ([]byte, error) { return encoding().Marshal(v) }
 // not, or one twice.
 func Unmarshal(data []byte, v any) error { return decoding().Unmarshal(data, v) }
 
-// UnmarshalFirst decodes a value, and returns what follows it.
+// UnmarshalFirst decodes a value, and returns the bytes behind it.
 func UnmarshalFirst(data []byte, v any) (rest []byte, err error) {
 	return decoding().UnmarshalFirst(data, v)
 }

@@ -47,7 +47,7 @@ func ParseTraceparent(text string) (id ID, ok bool) {
 	return id, traceErr == nil && spanErr == nil && id.Trace != [16]byte{} && id.Span != [8]byte{}
 }
 
-// Traceparent returns the header traceparent for what the span causes.
+// Traceparent returns the header traceparent for requests within the span.
 func (id ID) Traceparent() string {
 	return "00-" + hex.EncodeToString(id.Trace[:]) + "-" + hex.EncodeToString(id.Span[:]) + "-01"
 }
@@ -149,7 +149,7 @@ func (s *Span) Start(name string, kind Kind, attributes ...Attribute) *Span {
 	return s.tracer.start(s.id, name, kind, attributes)
 }
 
-// End ends the span and hands it over for export. What is set later is lost.
+// End ends the span and hands it over for export. Later attributes are lost.
 func (s *Span) End() {
 	if s == nil {
 		return

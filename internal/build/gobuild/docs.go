@@ -60,8 +60,8 @@ func list(ctx context.Context, command, dir string) (packages []*goPackage, err 
 	}
 }
 
-// docFiles returns what takes the place of a file of the SDK in a build of the package in dir: its doc
-// comments, in place. There is none without the SDK.
+// docFiles returns the files that replace a file of the SDK in a build of the package in dir. They have its doc comments, and are
+// in place. There is none without the SDK.
 func docFiles(ctx context.Context, command, dir, place string) (map[string]string, error) {
 	listed, err := list(ctx, command, dir)
 	if err != nil {

@@ -65,7 +65,7 @@ func has(dir, pattern string) bool {
 	return err == nil && len(found) > 0
 }
 
-// run runs a tool in a directory, and returns what it prints. The error has what it says is wrong.
+// run runs a tool in a directory, and returns its output. The error has the tool's messages.
 func run(ctx context.Context, dir string, command ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Dir = dir
@@ -84,7 +84,7 @@ func run(ctx context.Context, dir string, command ...string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// made returns what a tool has written.
+// made returns the file that a tool has written.
 func made(path string) ([]byte, error) {
 	wasm, err := os.ReadFile(path)
 	if err != nil {

@@ -56,8 +56,8 @@ func readLibrary(root string) (*library, error) {
 	return l, nil
 }
 
-// Library returns files of Go's library in a directory, by their names below src: the package syscall for WebAssembly with
-// what it has on Linux. The types that both have get the fields that are missing.
+// Library returns files of Go's library in a directory, by their names below src: the package syscall for WebAssembly with its
+// declarations on Linux. The types that both have get the fields that are missing.
 func Library(root string) (map[string]string, error) {
 	l, err := readLibrary(root)
 	if err != nil {
@@ -96,7 +96,7 @@ func Library(root string) (map[string]string, error) {
 	return texts, nil
 }
 
-// need declares a name of Linux that WebAssembly does not have, with what its declaration needs.
+// need declares a name of Linux that WebAssembly lacks, with the names that its declaration needs.
 func (l *library) need(name string) {
 	d, known := l.linux.names[name]
 	if _, here := l.here.names[name]; !known || here || l.done[name] {
@@ -135,7 +135,7 @@ func (l *library) declare(in *source, keyword string, node ast.Node) {
 	l.uses(in, node)
 }
 
-// function declares a function as it is, or what refuses for it if it can fail.
+// function declares a function as it is, or one that always fails if it can fail.
 func (l *library) function(in *source, f *ast.FuncDecl) {
 	if f.Body != nil && !fails(f, in) {
 		l.declare(in, "", f)
@@ -170,7 +170,7 @@ func (l *library) constant(name string, d declared) string {
 	case kind != "": // of an error or signal
 		for _, other := range l.here.sorted() {
 			if k, n := numbered(l.linux.names[other]); k == kind && n == number {
-				return other // another name for what WASI has
+				return other // another name for a call of WASI
 			}
 		}
 		return fmt.Sprintf("%s(%#x)", kind, foreign+number)

@@ -1,6 +1,6 @@
 // Package linuxcalls lets Go code for Linux build for WebAssembly. It gives the packages syscall and golang.org/x/sys/unix the
-// names that they have on Linux, out of their own source, whatever the version. What WebAssembly has does what it did, and any
-// other system call fails with ENOSYS. Ports use it; it changes nothing of a program that runs.
+// names that they have on Linux, out of their own source, whatever the version. Calls that WebAssembly has work as before, and
+// any other system call fails with ENOSYS. Ports use it; it changes nothing of a program that runs.
 package linuxcalls
 
 import (

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// directives are those of functions without a body, which the runtime has on Linux.
+// directives are the directives of functions without a body, which the runtime has on Linux.
 var directives = regexp.MustCompile(`(?m)^//go:(linkname|noescape).*\n`)
 
 // tables have the names of numbers, for functions.
@@ -22,7 +22,7 @@ var tables = map[string]string{"ErrnoName": "errorList", "SignalName": "signalLi
 var exported = regexp.MustCompile(`\b[A-Z]\w*`)
 
 // Unix changes the files for Linux of the package golang.org/x/sys/unix in a directory, so that they build with the [Library] of
-// a Go: its constants are those of package syscall where that has them, and so are the functions of the same signature that
+// a Go: it takes its constants from package syscall where that has them, and also the functions of the same signature that
 // WebAssembly has. All others end in a system call, which fails.
 func Unix(dir, root string) error {
 	l, err := readLibrary(root)

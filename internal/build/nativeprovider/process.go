@@ -35,7 +35,7 @@ type Process struct {
 type Runner struct {
 	// Dir is the directory of the provider's Go source.
 	Dir string
-	// Output gets what the process prints.
+	// Output gets the output of the process.
 	Output io.Writer
 
 	built   string // the directory of the program
@@ -154,8 +154,8 @@ func start(program, dir string, output io.Writer) (*Process, error) {
 	return p, nil
 }
 
-// lastWords are the answers of a process. Their end waits for what the process prints, which is to be read before the
-// error that refers to it.
+// lastWords are the answers of a process. Their end waits for the output of the process, which must be read before the error that
+// refers to it.
 type lastWords struct {
 	answers io.Reader
 	exited  <-chan struct{}

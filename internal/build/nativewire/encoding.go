@@ -8,7 +8,7 @@ import (
 	"math"
 )
 
-// A message is its length, and its fields one after the other. Numbers are those of [binary.AppendUvarint]; texts, lists, and
+// A message is its length, and its fields one after the other. Numbers are encoded by [binary.AppendUvarint]; texts, lists, and
 // memory have their length before them.
 
 // encode returns the message with its length.

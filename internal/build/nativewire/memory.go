@@ -64,8 +64,8 @@ func (m *memory) Codec() canon.Codec { return guestcbor.Codec{} }
 // Memory implements [canon.Instance].
 func (m *memory) Memory() canon.LinearMemory { return m }
 
-// Call implements [canon.Instance], with the export that allocates. What else a module exports of itself releases memory, which
-// this one does as a whole.
+// Call implements [canon.Instance], with the export that allocates. A module's other own exports release memory, which this one
+// does as a whole.
 func (m *memory) Call(_ context.Context, export int, stack []uint64) error {
 	if export == 0 {
 		ptr, err := m.Store(make([]byte, stack[3]), uint32(stack[2]))

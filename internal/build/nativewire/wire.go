@@ -35,7 +35,7 @@ type message struct {
 	ID uint64
 	// Session is the session of a call, and Of the call in which the provider calls an import.
 	Session, Of uint64
-	// Interface, Name, and Function are those of the function.
+	// Interface, Name, and Function name the function.
 	Interface, Name string
 	Function        int
 	// Args are flat arguments, and Memory is the memory that they point to.

@@ -3,7 +3,7 @@
 // Names are text of strangers: each format escapes them. Package stackgraph makes graphs of stacks and runs.
 package graphdraw
 
-// Graph has resources and what they depend on.
+// Graph has resources and their dependencies.
 type Graph struct {
 	Title string
 	Nodes []Node
@@ -48,7 +48,7 @@ type Edge struct {
 	Dashed bool
 }
 
-// tree is a graph by clusters. The entries of its slices are those of Graph.Nodes.
+// tree is a graph by clusters. The entries of its slices are indexes of Graph.Nodes.
 type tree struct {
 	*Graph
 	// parent is the index of a node's cluster, -1 for none.

@@ -69,8 +69,8 @@ func (m *markdown) description(text string) {
 	}
 }
 
-// contained returns the text of an author without headings, which would look like those of this page, and with each block of
-// code closed.
+// contained returns the text of an author without headings, which would look like this page's, and with each block of code
+// closed.
 func contained(text string) string {
 	var lines []string
 	fence := ""
@@ -194,7 +194,7 @@ func code(text string) string {
 	return "`" + strings.NewReplacer("`", "'", "|", `\|`).Replace(display.EscapeLines(text)) + "`"
 }
 
-// Anchor returns what links to a heading, as GitHub makes it.
+// Anchor returns the anchor of a heading, as GitHub makes it.
 func Anchor(heading string) string {
 	return regexp.MustCompile(`[^a-z0-9_-]`).ReplaceAllString(strings.ReplaceAll(strings.ToLower(heading), " ", "-"), "")
 }

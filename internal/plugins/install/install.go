@@ -463,9 +463,8 @@ func requestsOf(all []host.CapabilityRequest) (locked []lockfile.Request) {
 	return locked
 }
 
-// isCovered reports whether locked requests have all that a request asks for. What the module can do without does not
-// stand for what it needs. One without a scope asks for whatever the
-// configuration says.
+// isCovered reports whether locked requests cover a request. An optional request does not cover a required one. One without a
+// scope asks for whatever the configuration says.
 func isCovered(locked []lockfile.Request, r host.CapabilityRequest) bool {
 	var set grant.Set
 	for _, l := range locked {

@@ -1,5 +1,5 @@
 // Package lockfile reads and writes husk.lock, which pins the modules that a project fetches: their versions, digests, and
-// what they ask for.
+// requests.
 package lockfile
 
 import (

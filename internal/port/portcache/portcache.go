@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// KeptUnused is how long the cache keeps what no port uses.
+// KeptUnused is how long the cache keeps unused files.
 const KeptUnused = 90 * 24 * time.Hour
 
-// Prune removes files from the directory of ports that were not used since then, and returns how many bytes it freed. What cannot
-// be removed stays until the next time.
+// Prune removes files from the directory of ports that were not used since then, and returns how many bytes it freed. Files that
+// cannot be removed stay until the next time.
 func Prune(dir string, since time.Time) (removed int64, err error) {
 	err = eachKept(dir, func(path string, used time.Time) error {
 		if used.After(since) {

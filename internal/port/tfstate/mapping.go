@@ -84,7 +84,7 @@ type Known struct {
 	// Name is the package's name in the project.
 	Name   string
 	Schema *schema.Package
-	// Mapping is nil for a provider without one: names of types and attributes are found by those of the schema.
+	// Mapping is nil for a provider without one: names of types and attributes are found by the schema's names.
 	Mapping *Mapping
 }
 
@@ -116,7 +116,7 @@ func (k *Known) find(r *Resource) (*schema.Resource, *MappedType) {
 	return found, nil
 }
 
-// squeezed returns what names in camel case and with underscores have in common.
+// squeezed returns the common form of names in camel case and with underscores.
 func squeezed(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
 
 // property returns the property for an attribute that no mapping names, nil if an object has none. A list has its

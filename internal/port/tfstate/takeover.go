@@ -28,8 +28,7 @@ type Object struct {
 	State, Inputs property.Map
 	// After are the resource's dependencies.
 	After []*Object
-	// By is the provider, by what the project calls it. The alias of the resource's provider
-	// configuration is for the caller to look up.
+	// By is the provider's name in the project. The alias of the resource's provider configuration is for the caller to look up.
 	By string
 }
 

@@ -111,7 +111,7 @@ func (o one) level() level {
 	return level{o.field.inner(), o.attribute.inner(), o.typ.Object}
 }
 
-// element returns what describes the elements, which share fields and attributes.
+// element returns the description of the elements, which share fields and attributes.
 func (o one) element() one {
 	return one{o.field, o.attribute, cmp.Or(o.typ.Element, &schema.Type{})}
 }

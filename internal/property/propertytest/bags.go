@@ -1,5 +1,4 @@
-// Package propertytest holds what the tests of property values share: bags of
-// realistic shape, and generators of values.
+// Package propertytest holds the common parts of the tests of property values: bags of realistic shape, and generators of values.
 package propertytest
 
 import (

@@ -38,7 +38,7 @@ func Request(service, name string) pulumiwire.Message {
 	return messageOf(method(service, name).Input())
 }
 
-// Call calls a method. The errors of the server are those of [abi].
+// Call calls a method. The server's errors become errors of [abi].
 func (c *Client) Call(ctx context.Context, service, name string, in pulumiwire.Message) (out pulumiwire.Message, err error) {
 	out = messageOf(method(service, name).Output())
 	request, err := proto.Marshal(in.Reflect.Interface())

@@ -102,7 +102,7 @@ func statusOf(path string, err error) error {
 	return status
 }
 
-// errorOf returns an error of a server as Husk has it, with what its details tell.
+// errorOf returns an error of a server as Husk has it, with its details.
 func errorOf(err error) error {
 	status, ok := errors.AsType[*connect.Error](err)
 	if !ok {
@@ -147,7 +147,7 @@ func explain(e *abi.Error, detail *connect.ErrorDetail) error {
 		failure.State, faults = m.Readable("properties")
 		pulumiwire.LeaveOut(failure, faults)
 		if failure.Inputs, err = m.OptionalProperties("inputs"); err != nil {
-			failure.Inputs = nil // the engine keeps those of the request
+			failure.Inputs = nil // the engine keeps the request's
 			failure.Reasons = append(failure.Reasons, "the inputs that the provider sent with it could not be read: "+err.Error())
 		}
 		e.Kind, e.InitFailure = abi.ErrorKindInitFailed, failure

@@ -1,6 +1,5 @@
-// Package pulumigrpc speaks gRPC in Pulumi's protocol of providers: it serves its services, and calls
-// them. It needs neither Pulumi's modules nor gRPC's: messages are those of the published description,
-// and connect carries them.
+// Package pulumigrpc speaks gRPC in Pulumi's protocol of providers: it serves its services, and calls them. It needs neither
+// Pulumi's modules nor gRPC's: messages come from the published description, and connect carries them.
 package pulumigrpc
 
 import (

@@ -45,8 +45,8 @@ func (p *Plugin) Call(ctx context.Context, request abi.CallRequest) (abi.CallRes
 	return response, err
 }
 
-// features are those of the monitor that components may use, by their numbers in GetDeploymentInfo and their
-// names in SupportsFeature, which older SDKs ask.
+// features are the features of the monitor that components may use, by their numbers in GetDeploymentInfo and their names in
+// SupportsFeature, which older SDKs ask.
 var features = []struct {
 	number protoreflect.EnumNumber
 	name   string

@@ -18,7 +18,7 @@ import (
 	"github.com/husk-dev/husk/internal/pulumi/pulumiwire"
 )
 
-// Options say which plugin runs, and who gets what it says.
+// Options select the plugin, and the receivers of its messages.
 type Options struct {
 	// Name is the package, and Program the executable.
 	Name, Program string
@@ -29,7 +29,7 @@ type Options struct {
 	Command func(engine string) *exec.Cmd
 	// EnvVarMappings have it see the variables of its keys under the names that are their values, beside all others.
 	EnvVarMappings map[string]string
-	// Log gets its messages, and what it prints with the severity debug. It may be called concurrently.
+	// Log gets its messages, and its output with the severity debug. It may be called concurrently.
 	Log func(abi.LogEntry)
 	// WantedVersion returns the version of a package that counts, given the one that a component's SDK wants; nil keeps
 	// that.
@@ -38,7 +38,7 @@ type Options struct {
 
 // Plugin is a running plugin with one configuration. Close it after use.
 type Plugin struct {
-	abi.Unimplemented // for what Pulumi's protocol does not have, such as ephemeral values
+	abi.Unimplemented // for methods that Pulumi's protocol lacks, such as ephemeral values
 
 	name    string
 	wanted  func(pkg, wanted string) string
@@ -228,7 +228,7 @@ func (p *Plugin) Handshake(ctx context.Context, request abi.HandshakeRequest) (a
 	return response, err
 }
 
-// version returns what the plugin says, in its schema if nowhere else.
+// version returns the version that the plugin reports, in its schema if nowhere else.
 func (p *Plugin) version(ctx context.Context) (string, error) {
 	out, err := p.call(ctx, "GetPluginInfo", nil)
 	if err != nil && !errors.Is(err, abi.ErrUnimplemented) {

@@ -151,7 +151,7 @@ func (m *monitor) registerErrorHook(_ context.Context, in, _ pulumiwire.Message)
 	})
 }
 
-// transforms returns those of a resource's own.
+// transforms returns a resource's own transforms.
 func (m *monitor) transforms(in pulumiwire.Message) (transforms []callback.ResourceTransform, err error) {
 	for _, c := range in.Messages("transforms") {
 		f, err := functionOf(c)

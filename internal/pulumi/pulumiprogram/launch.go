@@ -37,7 +37,7 @@ type command struct {
 // launch returns the command that runs a program, for the address of its services.
 type launch func(address string) command
 
-// command returns how to run the program, and what removes the files that were made for it.
+// command returns the command that runs the program, and a function that removes the files made for it.
 func (p *Program) command(ctx context.Context, run abi.RunContext) (_ launch, cleanUp func(), err error) {
 	if info, err := p.project.Root.Stat(p.project.ProgramDir); err != nil {
 		return nil, nil, p.problem("main names no program: %v", err)
@@ -135,7 +135,7 @@ type nodeRuntime struct {
 	args, variables []string
 }
 
-// runner returns what the SDK runs programs of a kind with.
+// runner returns the SDK's runner for programs of a kind.
 func (r *nodeRuntime) runner(name string) string { return filepath.Join(r.sdk, "cmd", name) }
 
 // nodeRuntime returns the runtime of a program in a directory, with the options of the project.

@@ -321,7 +321,7 @@ func (m *monitor) signalAndWait(context.Context, pulumiwire.Message, pulumiwire.
 	return nil
 }
 
-// severities are those of the protocol.
+// severities are the protocol's severities.
 var severities = []string{"debug", "info", "warning", "error"}
 
 func (m *monitor) log(_ context.Context, in, _ pulumiwire.Message) error {

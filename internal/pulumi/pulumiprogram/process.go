@@ -70,7 +70,7 @@ func (p *process) interrupt() {
 	}
 }
 
-// kill ends the program and what it has started.
+// kill ends the program and its children.
 func (p *process) kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,7 +1,7 @@
-// Package pulumiprogram runs programs of Pulumi's SDKs as they are: those for Node.js, Python, and Go by
-// itself, those of other runtimes with a language host of Pulumi that is installed. It starts the program as
-// a process, and serves it the gRPC services of Pulumi's engine, in front of the engine's
-// own monitor. The process has the rights of the user: it is not sandboxed, unlike the providers.
+// Package pulumiprogram runs programs of Pulumi's SDKs as they are: programs for Node.js, Python, and Go by itself, programs for
+// other runtimes with an installed language host of Pulumi. It starts the program as a process, and serves it the gRPC services
+// of Pulumi's engine, in front of the engine's own monitor. The process has the rights of the user: it is not sandboxed, unlike
+// the providers.
 package pulumiprogram
 
 import (

@@ -141,7 +141,7 @@ func checkTypes(ctx context.Context, interpreter, checker, dir string) error {
 	return fmt.Errorf("the type checker %s refuses the program (%w):%s", checker, err, indented(printed))
 }
 
-// output runs a command, and returns what it prints to its standard output, and all that it prints.
+// output runs a command, and returns its standard output, and all of its output.
 func output(ctx context.Context, dir, name string, args ...string) (text, all string, err error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.WaitDelay = dir, waitDelay
@@ -151,7 +151,7 @@ func output(ctx context.Context, dir, name string, args ...string) (text, all st
 	return stdout.String(), stdout.String() + stderr.String(), err
 }
 
-// indented returns what a command has printed as further lines of an error.
+// indented returns a command's output as further lines of an error.
 func indented(printed string) string {
 	printed = strings.TrimSpace(printed)
 	if printed == "" {

@@ -52,11 +52,11 @@ const maxMessage = 400 << 20
 // longer than all else that a call does.
 var uncompressed = connect.WithCompressMinBytes(math.MaxInt)
 
-// listen starts the services. What a program registers may hold secrets, so the address is a socket that
-// only this user can open, where there are such sockets.
+// listen starts the services. Registrations may hold secrets, so the address is a socket that only this user can open, where
+// there are such sockets.
 //
 // Operations are the calls that a deployment must wait for. They are refused when it drains; notices are not. private is false
-// for programs that can only dial a port: those of language hosts.
+// for programs that can only dial a port, as language hosts run them.
 func listen(ctx context.Context, operations, notices methods, private bool) (*service, error) {
 	s := &service{ended: make(chan struct{})}
 	listener, err := s.bind(private)

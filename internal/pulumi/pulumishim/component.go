@@ -12,7 +12,7 @@ import (
 	"github.com/husk-dev/husk/internal/pulumi/pulumiwire"
 )
 
-// severities are those of the protocol.
+// severities are the protocol's severities.
 var severities = map[abi.LogSeverity]protoreflect.EnumNumber{
 	abi.LogSeverityDebug: 0, abi.LogSeverityInfo: 1, abi.LogSeverityWarning: 2, abi.LogSeverityError: 3,
 }

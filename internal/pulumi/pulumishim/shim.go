@@ -18,12 +18,12 @@ import (
 	"github.com/husk-dev/husk/internal/pulumi/pulumiwire"
 )
 
-// features are those of the contract that Pulumi's engine has. It does not know write-only inputs.
+// features are the contract's features that Pulumi's engine has. It does not know write-only inputs.
 const features = abi.AllFeatures &^ (abi.FeaturesWriteOnly | abi.FeaturesReadFirst)
 
 // Shim serves one provider with one configuration, as a plugin of Pulumi does. Close it after use.
 type Shim struct {
-	// Name and Version are those of the module.
+	// Name and Version are the module's.
 	Name, Version string
 
 	provider abi.Provider
@@ -38,14 +38,13 @@ type Shim struct {
 	mu sync.Mutex
 	// engine logs messages, nil before its address is known.
 	engine *pulumigrpc.Client
-	// begun is set by the first call that needs the package to be known. Parameters after it are those of an
-	// extension.
+	// begun is set by the first call that needs the package to be known. Later parameters belong to an extension.
 	begun bool
 	// configuring is held while the provider is configured. configured is the configuration that it has, nil before
 	// there is one.
 	configuring chan struct{}
 	configured  *property.Map
-	// given has what parameters became, by their text: a further run of Pulumi on the same port gives them again.
+	// given has the results of parameters, by their text: a further run of Pulumi on the same port gives them again.
 	given map[string]abi.ParameterizeResponse
 	// parameterized is the package that parameters made of the provider, and extensions are those beside it.
 	parameterized *abi.ParameterizeResponse
@@ -204,8 +203,8 @@ func (s *Shim) cancelAll(ctx context.Context, _, _ pulumiwire.Message) error {
 	return nil
 }
 
-// parameterize makes the provider into another package. In Pulumi's protocol the first parameters do that,
-// unless something was asked before. Later ones are those of extensions.
+// parameterize makes the provider into another package. In Pulumi's protocol the first parameters do that, unless something was
+// asked before. Later ones belong to extensions.
 func (s *Shim) parameterize(ctx context.Context, in, out pulumiwire.Message) error {
 	given := pulumiwire.ReadParameters(in)
 	key := fmt.Sprintf("%q", given)
@@ -272,8 +271,8 @@ func (s *Shim) getSchema(ctx context.Context, in, out pulumiwire.Message) error 
 	return nil
 }
 
-// moduleFormat gets the module of tokens such as random:index/randomPet:RandomPet, which have the file of the resource, as
-// those of bridged providers do, and of tokens such as web:pages:Page, which have none.
+// moduleFormat gets the module of tokens such as random:index/randomPet:RandomPet, which have the file of the resource, as in
+// bridged providers, and of tokens such as web:pages:Page, which have none.
 const moduleFormat = "^(.*?)(?:/[^/]*)?$"
 
 // completed adds to a schema what Pulumi's generators of SDKs and its engine need, unless it is there: how

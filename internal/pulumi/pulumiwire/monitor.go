@@ -259,7 +259,8 @@ func aliases(in Message) (list []abi.Alias, err error) {
 	return list, nil
 }
 
-// aliasURN reads a URN of an alias. One that is none would name no resource, and what it should keep would be replaced.
+// aliasURN reads a URN of an alias. An invalid one would name no resource, and the resource that it should keep would be
+// replaced.
 func aliasURN(text string) (urn.URN, error) {
 	u, err := urn.Parse(text)
 	if err != nil {

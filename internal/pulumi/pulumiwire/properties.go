@@ -12,8 +12,8 @@ import (
 )
 
 // Properties travel as JSON-like structures. A kind of value that JSON lacks is an object whose member signatureKey names the
-// kind, or for unknowns one of some strings. They are those of package resource/plugin in Pulumi's SDK, which would bring most of
-// that SDK into a module.
+// kind, or for unknowns one of some strings. They are the same as in package resource/plugin of Pulumi's SDK, which would bring
+// most of that SDK into a module.
 const (
 	signatureKey       = "4dabf18193072939515e22adb298388d"
 	secretSignature    = "1b47061264138c4ac30d75fd1eb44270"

@@ -220,7 +220,7 @@ func WriteCreate(out Message, req abi.CreateRequest) {
 	out.Set("preview", req.Preview)
 }
 
-// ReadCreated reads a response of Create, and what of its state can be read.
+// ReadCreated reads a response of Create, with the readable parts of its state.
 func ReadCreated(in Message) (resp abi.CreateResponse, faults []Fault) {
 	resp.ID, resp.RefreshBeforeUpdate = in.Text("id"), in.Bool("refresh_before_update")
 	resp.State, faults = in.Readable("properties")
@@ -298,7 +298,7 @@ func WriteUpdate(out Message, req abi.UpdateRequest) {
 	out.Set("preview", req.Preview)
 }
 
-// ReadUpdated reads a response of Update, and what of its state can be read.
+// ReadUpdated reads a response of Update, with the readable parts of its state.
 func ReadUpdated(in Message) (resp abi.UpdateResponse, faults []Fault) {
 	resp.RefreshBeforeUpdate = in.Bool("refresh_before_update")
 	resp.State, faults = in.Readable("properties")

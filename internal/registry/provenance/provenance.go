@@ -27,8 +27,8 @@ type Dependency struct {
 // buildType says how the parameters are to be understood.
 const buildType = "https://github.com/husk-dev/husk/blob/main/docs/publishing.md"
 
-// FromEnvironment returns where a build runs, nil if the variables are those of no service that is known. getenv returns a
-// variable of the environment.
+// FromEnvironment returns where a build runs, nil if the variables match no known service. getenv returns a variable of the
+// environment.
 func FromEnvironment(getenv func(string) string) *Provenance {
 	p := &Provenance{}
 	var repository, commit, ref string

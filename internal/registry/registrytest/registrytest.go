@@ -31,7 +31,7 @@ type Server struct {
 	login    string // user:password, empty for none
 }
 
-// Fault answers a request in place of the registry, or with what it answers.
+// Fault answers a request in place of the registry, or changes its answer.
 type Fault func(w http.ResponseWriter, r *http.Request, registry http.Handler)
 
 type fault struct {
@@ -120,7 +120,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answer returns what the registry answers.
+// answer returns the registry's answer.
 func answer(r *http.Request, registry http.Handler) *httptest.ResponseRecorder {
 	recorder := httptest.NewRecorder()
 	registry.ServeHTTP(recorder, r)

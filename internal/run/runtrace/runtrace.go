@@ -170,7 +170,7 @@ func (r *Recorder) end(key, failure, id string) bool {
 	return ok
 }
 
-// endOperation ends the operation, and what still runs in it with a reason.
+// endOperation ends the operation, and its running steps with a reason.
 func (r *Recorder) endOperation(reason string) {
 	r.mu.Lock()
 	operation, open := r.operation, r.open

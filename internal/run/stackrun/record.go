@@ -82,7 +82,7 @@ func (r *Run) release(ctx context.Context, lease state.Lease, err error) error {
 		return errors.Join(err, failed)
 	}
 	if ending.Run != "" && failed != nil && !errors.Is(failed, backend.ErrUnreachable) {
-		// What was kept says that the run has ended well.
+		// The kept record says that the run has ended well.
 		var content []byte
 		if content, lost = ending.Record(failed); lost == nil {
 			lost = r.Workspace.KeepRun(r.Deployment.Stack, ending.Run, content)

@@ -103,8 +103,8 @@ type Run struct {
 	sampled atomic.Pointer[plugins.Plugins]
 }
 
-// Withheld returns the files that no provider gets by a grant of a directory above them: those of the
-// workspace, and the user's keys, passphrases, and trusted modules.
+// Withheld returns the files that no provider gets by a grant of a directory above them: the workspace's files, and the user's
+// keys, passphrases, and trusted modules.
 func Withheld(w *workspace.Workspace) []string {
 	return slices.Concat(w.OwnFiles(), secrets.SystemKeys(nil).Files(), plugins.UserFiles())
 }
@@ -217,7 +217,7 @@ func Open(ctx context.Context, w *workspace.Workspace, o Options) (_ *Run, err e
 	return r, nil
 }
 
-// AtConfig returns what places errors about values of a stack's configuration where its file has them.
+// AtConfig returns a function that places errors about values of a stack's configuration at their lines of its file.
 func AtConfig(config *workspace.Config) func(engine.ConfigValue, error) error {
 	return func(at engine.ConfigValue, err error) error {
 		summary, detail, _ := strings.Cut(err.Error(), "\n")

@@ -11,7 +11,7 @@ import (
 // maxTold bounds the warnings that are remembered: a provider may write any number of them.
 const maxTold = 1000
 
-// warnings are those of providers that were told.
+// warnings are the warnings of providers that were shown.
 type warnings struct {
 	mu   sync.Mutex
 	told map[warning]bool

@@ -227,7 +227,7 @@ func (b *broker) bind(w http.ResponseWriter, r *http.Request, path []string) {
 	reply(w, http.StatusCreated, nil)
 }
 
-// delete deletes an object, and what lies in it or is bound to it.
+// delete deletes an object, and the objects in it or bound to it.
 func (b *broker) delete(w http.ResponseWriter, path []string) {
 	gone := 0
 	for of, object := range b.objects {

@@ -1,5 +1,5 @@
-// Package fakeservice has services for tests of published providers: their providers take the paths that
-// they take with the real ones, also those of wrong passwords, missing objects, and conflicts.
+// Package fakeservice has services for tests of published providers: providers take the same code paths as with the real
+// services, including wrong passwords, missing objects, and conflicts.
 package fakeservice
 
 import (

@@ -30,9 +30,9 @@ type link struct {
 	client, server net.Conn
 	// silent discards what the server answers, or, if deaf is set, what the client sends.
 	silent, deaf bool
-	// late keeps what the client sends until the channel is closed, also if the client has gone. nil if nothing is kept.
+	// late holds the client's data back until the channel is closed, even if the client has gone. nil if nothing is held back.
 	late chan struct{}
-	// double is another connection to the server, which gets what the client sends as well. nil if there is none.
+	// double is another connection to the server, which also gets the client's data. nil if there is none.
 	double net.Conn
 }
 

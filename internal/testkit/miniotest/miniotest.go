@@ -33,7 +33,7 @@ type Settings struct {
 type Server struct {
 	// Address is the server's host and port.
 	Address string
-	// User and Password are those of its administrator.
+	// User and Password are its administrator's.
 	User, Password string
 
 	program, dir string

@@ -4,5 +4,5 @@ package miniotest
 
 import "os/exec"
 
-// ownMounts has a command fail to start, because its mounts would be those of everybody.
+// ownMounts has a command fail to start, because its mounts would be everybody's.
 func ownMounts(cmd *exec.Cmd) { cmd.Path = "" }

@@ -31,7 +31,7 @@ type Place struct {
 	address string
 }
 
-// outside are the files, which can be used in place of those of a project.
+// outside are the files that can be used in place of a project's.
 var outside = map[string]string{
 	"Husk.yaml":         "name: payroll\noutputs: {x: " + Canary + "}\n",
 	"Main.yaml":         "outputs: {x: " + Canary + "}\n",
@@ -57,7 +57,7 @@ func New(t *testing.T, address string) *Place {
 	return p
 }
 
-// Ways returns what a project can name in place of a file or directory of its own, or of an address.
+// Ways returns the names that a project can use in place of its own file, directory, or address.
 func (p *Place) Ways(kind Kind) []Way {
 	if kind == Address {
 		return []Way{{"an address of this machine", p.address, true}, {"the metadata of a cloud", "169.254.169.254", true}}
@@ -107,7 +107,7 @@ func (p *Place) Project(r Row, w Way) string {
 	return dir
 }
 
-// links are those of each project, with what they lead to.
+// links are the links of each project, with their targets.
 func (p *Place) links() map[string]string {
 	return map[string]string{
 		"link": "../outside", "away": "..", "environ": "/proc/self/environ", "zero": "/dev/zero", "nothing": "../nothing",
@@ -116,8 +116,8 @@ func (p *Place) links() map[string]string {
 	}
 }
 
-// Files returns the project of [Place.Project] by the names of its files, for one that is unpacked anywhere on this machine.
-// The text of a link is -> and what it leads to. Only the link by which the way leads is there: nobody unpacks the others.
+// Files returns the project of [Place.Project] by the names of its files, for one that is unpacked anywhere on this machine. The
+// text of a link is -> and its target. Only the link by which the way leads is there: nobody unpacks the others.
 func (p *Place) Files(r Row, w Way) [][2]string {
 	// A way above leads from wherever it is.
 	w.Path = p.fromAnywhere(w.Path)
@@ -163,7 +163,7 @@ func (p *Place) Linked(name, target string) string {
 	return dir
 }
 
-// Links are the files of a project that no key names, each with what a link in its place leads to.
+// Links are the files of a project that no key names, each with the target of a link in its place.
 var Links = map[string]string{
 	"Husk.yaml": "Husk.yaml", "Pulumi.yaml": "mistake.yaml", "Main.yaml": "Main.yaml", "Main.json": "mistake.yaml",
 	"husk.lock": "husk.lock", "Husk.dev.yaml": "Husk.dev.yaml", "Pulumi.dev.yaml": "mistake.yaml", "sdks/x.yaml": "mistake.yaml", "sdks": "",

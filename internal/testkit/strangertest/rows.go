@@ -6,8 +6,8 @@ import "strings"
 type Kind int
 
 const (
-	// Text names nothing outside of the project, or what has rules of its own: names, versions, descriptions, values, and
-	// what only a sandboxed provider reads.
+	// Text names nothing outside of the project, or has rules of its own: names, versions, descriptions, values, and names that
+	// only a sandboxed provider reads.
 	Text Kind = iota
 	// Path is the path of a file or directory.
 	Path

@@ -1,5 +1,5 @@
-// Package testcache keeps what tests make or fetch once and use often, such as packages of other languages or the files of an
-// empty database, in the user's cache directory. What is made there depends on its name alone.
+// Package testcache keeps files that tests make or fetch once and use often, such as packages of other languages or an empty
+// database, in the user's cache directory. Their contents depend on their name alone.
 package testcache
 
 import (
@@ -19,8 +19,8 @@ import (
 // complete is a file of a directory whose content is complete.
 const complete = "complete"
 
-// Dir returns the directory of a name. If it is not there yet, fill makes its content in an empty directory. Other tests wait
-// for that, also those of other processes.
+// Dir returns the directory of a name. If it is not there yet, fill makes its content in an empty directory. Other tests wait for
+// that, even in other processes.
 func Dir(t testing.TB, name string, fill func(dir string) error) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()

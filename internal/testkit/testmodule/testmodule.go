@@ -125,8 +125,8 @@ func dependOn(dir string, environment ...string) error {
 }
 
 // ShareCache gives the user whose configuration is in a directory the key of the cache that [Cache] returns, so that code that is
-// there counts for them. With a key of their own, they would compile each module again, and what they keep would not count for
-// other tests.
+// there counts for them. With a key of their own, they would compile each module again, and their compiled code would not count
+// for other tests.
 func ShareCache(cache, config string) error {
 	key, err := os.ReadFile(filepath.Join(cache, "config", "husk", keyFile))
 	if err != nil {

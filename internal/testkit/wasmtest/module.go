@@ -9,7 +9,7 @@ import (
 	"github.com/husk-dev/husk/internal/wasm/wasmfile"
 )
 
-// Module is a module to write. Indexes are those of WebAssembly: imports come first.
+// Module is a module to write. Indexes are WebAssembly's: imports come first.
 type Module struct {
 	Types   []Type
 	Imports []Import
@@ -86,7 +86,7 @@ const (
 	Externref = "\x6f"
 )
 
-// Limits writes those of a table, whose type comes before, or of a memory.
+// Limits writes the limits of a table, whose type comes before, or of a memory.
 func Limits(least uint32, most ...uint32) string {
 	if len(most) == 0 {
 		return "\x00" + Unsigned(uint64(least))

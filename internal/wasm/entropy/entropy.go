@@ -4,9 +4,8 @@
 //
 // Go's runtime reads the clock at its start, at each garbage collection, and for its timers. It
 // draws a number for each map, and for each loop over one. Programs see these only as the order of a
-// map, which Go leaves open. A call is the runtime's own if it calls a function that hands on the
-// clock or a number, from a function that keeps what it gets. The functions are known by their
-// names, which Go's linker puts into the data of each module.
+// map, which Go leaves open. A call is the runtime's own if it calls a function that hands on the clock or a number, from a
+// function that keeps it. The functions are known by their names, which Go's linker puts into the data of each module.
 //
 // Counting errs on one side only. A call that is not recognized does not count, and then the numbers
 // do not add up, as if the program had made it. That happens with an unknown runtime, and after a

@@ -7,8 +7,8 @@ import (
 	"github.com/husk-dev/husk/internal/wasm/wasmfile"
 )
 
-// names are those of a module's functions, from the table by which Go's runtime finds the function
-// of an address (runtime.pcHeader) in the module's data. Nothing in it is trusted.
+// names are the names of a module's functions, from the table by which Go's runtime finds the function of an address
+// (runtime.pcHeader) in the module's data. Nothing in it is trusted.
 type names struct {
 	data []byte
 	// texts is the begin of the names, and functions the begin of the table of functions, whose entries lead from there to the
@@ -17,8 +17,7 @@ type names struct {
 }
 
 // The table begins with a magic number, two zeros, the length of the smallest instruction, and the length of a pointer. The
-// number of functions, of files, an address, and five offsets follow. The first and the last offset are those of names and
-// functions.
+// number of functions, of files, an address, and five offsets follow. The first and the last offset lead to names and functions.
 var tableMagic = []byte{0xf1, 0xff, 0xff, 0xff, 0, 0, 1, 8}
 
 const (

@@ -6,7 +6,7 @@ import (
 	"github.com/husk-dev/husk/internal/wasm/wasmfile"
 )
 
-// What work costs, in fuel.
+// The cost of work, in fuel.
 const (
 	// leafCost is the most that a function may cost without taking fuel. Its callers pay for it.
 	leafCost = 16
@@ -39,7 +39,7 @@ type function struct {
 	// scratch says that there are some more.
 	locals  uint32
 	scratch bool
-	// declarations are those of local variables.
+	// declarations are the declarations of local variables.
 	declarations []byte
 }
 
@@ -184,7 +184,7 @@ type charge struct {
 	after, replaces bool
 }
 
-// charge returns what takes fuel for an instruction, if anything does.
+// charge returns the function that takes fuel for an instruction, if there is one.
 func (w *rewriter) charge(in *wasmfile.Instruction) (charge, bool) {
 	const memory = 0
 	memorySize := []byte{byte(wasmfile.OpMemorySize), memory}

@@ -11,9 +11,8 @@ import (
 // Start is the export that is the start function of a detached module.
 const Start = prefix + "start"
 
-// Detachable reports whether the host can lay out the memory of a valid module: it has one memory of
-// its own, and segments at known places inside of it, which no code names. Go's linker, and those of
-// C and Rust, make such modules.
+// Detachable reports whether the host can lay out the memory of a valid module: it has one memory of its own, and segments at
+// known places inside of it, which no code names. The linkers of Go, C, and Rust make such modules.
 func Detachable(m *wasmfile.Module) bool {
 	if m.UsesSegments || len(m.Memories) != 1 {
 		return false

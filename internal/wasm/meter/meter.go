@@ -110,9 +110,9 @@ type rewriter struct {
 	// fuel is the index of the added global, and refused of the one after it, if any.
 	fuel, refused uint32
 	refuses       bool
-	// refillType, slowType and the rest are those of the added types.
+	// refillType, slowType and the rest are the indexes of the added types.
 	refillType, slowType, chargeType, fillType uint32
-	// refill, slow and the rest are those of the added functions.
+	// refill, slow and the rest are the indexes of the added functions.
 	refill, slow, bytes, elements, grownPages, grownElements, fill uint32
 
 	// refs are the indexes of functions that were not written yet.
@@ -237,7 +237,7 @@ func (w *rewriter) custom(s wasmfile.Section) {
 	w.close(size)
 }
 
-// types adds those of refill, slow, the charging functions, and fill.
+// types adds the types of refill, slow, the charging functions, and fill.
 func (w *rewriter) types(s wasmfile.Section) {
 	const (
 		refill = "\x60\x01\x7e\x01\x7e"

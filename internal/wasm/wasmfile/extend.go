@@ -19,7 +19,7 @@ type Extension struct {
 // AddedFunction is a function with the type and the name of a function that the module defines.
 type AddedFunction struct {
 	Like uint32
-	// Body is the local variables and the instructions. If it is nil, they are those of Like.
+	// Body is the local variables and the instructions. If it is nil, they are the same as Like's.
 	Body []byte
 }
 

@@ -64,7 +64,7 @@ func DefaultLimits() Limits {
 
 // LimitError is a module that exceeds a limit.
 type LimitError struct {
-	// What is counted, in plural.
+	// What names the counted things, in plural.
 	What string
 	// Count is how many the module has, Limit how many it may have.
 	Count, Limit uint64
@@ -77,7 +77,7 @@ func (e *LimitError) Error() string {
 // Field returns the field of [Limits] that has the limit, or "".
 func (e *LimitError) Field() string { return fields[e.What] }
 
-// fields are those of Limits, by the words of the error.
+// fields are the fields of Limits, by the words of the error.
 var fields = map[string]string{
 	"types":                                    "Types",
 	"parameters or results of one function":    "Values",
@@ -106,7 +106,7 @@ var fields = map[string]string{
 type UnsupportedError struct {
 	// Offset is where in the file, in bytes.
 	Offset int
-	// What is the feature, or the opcode where it belongs to none that is known.
+	// What is the feature, or the opcode if its feature is unknown.
 	What string
 	// Proposal is the name of the feature's proposal, and Instead what to do about it. Both are
 	// empty for an unknown feature.

@@ -109,7 +109,7 @@ type Module struct {
 	// Functions are the types of all functions, Globals all globals.
 	Functions []uint32
 	Globals   []Global
-	// ImportedFunctions and ImportedGlobals count those of them that are imports.
+	// ImportedFunctions and ImportedGlobals count the imported ones.
 	ImportedFunctions, ImportedGlobals int
 	// Tables and Memories are the ones that the module defines.
 	Tables   []Table

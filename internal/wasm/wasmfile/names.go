@@ -15,8 +15,8 @@ type NamedFunction struct {
 	Name  string
 }
 
-// InsertFunction returns the content of a name section with the name of a function that was inserted
-// at its index, and those of further functions after all. Names of data segments are dropped.
+// InsertFunction returns the content of a name section with the name of a function that was inserted at its index, and the names
+// of further functions after all. Names of data segments are dropped.
 func InsertFunction(names []byte, inserted NamedFunction, further ...NamedFunction) ([]byte, error) {
 	edit := &nameEdit{
 		limit: len(names), out: make([]byte, 0, len(names)+256),

@@ -1,6 +1,6 @@
 package wasmfile
 
-// Opcode names an instruction: its byte, or its prefix and what follows.
+// Opcode names an instruction: its byte, or its prefix and number.
 type Opcode uint16
 
 // Opcodes of instructions that the host looks into or writes.
@@ -102,7 +102,7 @@ const (
 	prefixAtomic = 0xfe
 )
 
-// What follows opcodes. Those of WebAssembly 2.0, and no others, have one.
+// The kinds of immediates of opcodes. Those of WebAssembly 2.0, and no others, have one.
 const (
 	noInstruction    = '-'
 	noImmediate      = '.'

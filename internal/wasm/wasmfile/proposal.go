@@ -79,7 +79,7 @@ func ofInstruction(first byte, second uint32) (proposal, bool) {
 
 // ofValueType returns the proposal of an unknown value type by its first two bytes.
 func ofValueType(first, next byte) (proposal, bool) {
-	if first == 0x63 || first == 0x64 { // a reference to what comes next
+	if first == 0x63 || first == 0x64 { // a reference to the next type
 		if p, known := ofValueType(next, 0); known {
 			return p, true
 		}

@@ -81,7 +81,7 @@ func Enter(rules Rules, environment []string) error {
 	if err := restrict(rules, own); err != nil {
 		return fmt.Errorf("confining to files: %w", err)
 	}
-	// What was open before the worker began would be open here, whatever it is. Nor is memory to become a file.
+	// Files that were open before the worker began would be open here. Nor is memory to become a file.
 	if err := closeOnExec(); err != nil {
 		return fmt.Errorf("closing files: %w", err)
 	}
@@ -100,7 +100,8 @@ func Enter(rules Rules, environment []string) error {
 // self is the file of this program, also if another one has taken its name meanwhile.
 const self = "/proc/self/exe"
 
-// program returns the files that this program consists of: its own, and those of libraries with the loader that maps them.
+// program returns the files that this program consists of: its own file, and the files of libraries with the loader that maps
+// them.
 func program() ([]string, error) {
 	files := []string{self}
 	maps, err := os.Open("/proc/self/maps")
@@ -173,7 +174,7 @@ func allow(set int, path string, rights uint64) error {
 	return nil
 }
 
-// closeOnExec keeps files from new programs, but those of standard input and output.
+// closeOnExec keeps files from new programs, except standard input and output.
 func closeOnExec() error { return unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) }
 
 // Hide keeps other processes of this user, but root's, from looking into this one, whose environment has a token, and programs that

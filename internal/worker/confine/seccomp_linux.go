@@ -14,7 +14,7 @@ import (
 // refused are the system calls that a run never needs. The list has refused calls and not needed ones, because the needed ones
 // change with each release of Go, and a run must not end for one of them.
 var refused = slices.Concat([]uintptr{
-	// What looks into other processes, or takes something of them.
+	// Calls that look into other processes, or take something from them.
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PROCESS_MADVISE, unix.SYS_PROCESS_MRELEASE, unix.SYS_KCMP,
 	unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_GETFD, unix.SYS_PIDFD_SEND_SIGNAL, unix.SYS_TKILL, unix.SYS_PERF_EVENT_OPEN,
 	// New programs: Enter has begun the last one.
@@ -41,7 +41,7 @@ var refused = slices.Concat([]uintptr{
 	// Nobody connects to a run, and sockets of this machine come in pairs as well.
 	unix.SYS_SOCKETPAIR,
 	unix.SYS_LISTEN, unix.SYS_ACCEPT4,
-	// What other processes of this user share, and how much of the machine they get.
+	// Calls about things that processes of this user share, and their part of the machine.
 	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMCTL, unix.SYS_SEMTIMEDOP, unix.SYS_MSGGET, unix.SYS_MSGSND,
 	unix.SYS_MSGRCV, unix.SYS_MSGCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK, unix.SYS_SETPRIORITY, unix.SYS_IOPRIO_SET, unix.SYS_SCHED_SETSCHEDULER,
 	unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR, unix.SYS_SCHED_SETAFFINITY, unix.SYS_SETPGID,

@@ -4,7 +4,7 @@ import "golang.org/x/sys/unix"
 
 const (
 	architecture = unix.AUDIT_ARCH_X86_64
-	// otherABI is the bit in the numbers of x32, whose calls are those of this architecture under other numbers.
+	// otherABI is the bit in the numbers of x32, which has the calls of this architecture under other numbers.
 	otherABI = 0x40000000
 )
 

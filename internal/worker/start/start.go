@@ -1,6 +1,6 @@
-// Package start is how a worker and the process of a run begin together. What nobody else is to know goes through the standard
-// input of the process: the command line and the environment of a process can be read by others, and stay as they were. The
-// process takes it before it does anything else, and is confined by then if the worker wants it to be.
+// Package start hands a run's settings from a worker to the run's process. Secret ones go through the standard input of the
+// process: the command line and the environment of a process can be read by others, and stay as they were. The process takes it
+// before it does anything else, and is confined by then if the worker wants it to be.
 package start
 
 import (
@@ -48,7 +48,7 @@ type Setup struct {
 	Files string `json:"files"`
 	// Backend is the URL of the stacks, with the run's token if it has one.
 	Backend string `json:"backend"`
-	// Variables are those of its environment that others are not to read, as NAME=VALUE.
+	// Variables are the secret part of its environment, as NAME=VALUE.
 	Variables []string `json:"variables"`
 }
 
@@ -70,8 +70,8 @@ func (s *Setup) Attach(cmd *exec.Cmd, rules *confine.Rules) error {
 	return nil
 }
 
-// Receive returns what the worker that has begun this process says, nil if none has. Nothing is left of it in what others can
-// read. It is to be called before anything else.
+// Receive returns the setup from the worker that has begun this process, nil if none has. It leaves no trace of it that others
+// can read. It is to be called before anything else.
 func Receive() (*Setup, error) {
 	what := os.Getenv(Variable)
 	if what == "" {
@@ -111,7 +111,7 @@ func Receive() (*Setup, error) {
 			return nil, fmt.Errorf("the variable %s: %w", name, err)
 		}
 	}
-	// What the process starts, and questions, find an empty input.
+	// Children of the process, and questions, find an empty input.
 	_ = os.Stdin.Close()
 	nothing, err := os.Open(os.DevNull)
 	if err != nil {
@@ -128,7 +128,7 @@ func Anew(rules confine.Rules, environment []string) error {
 }
 
 // giveWay has the kernel end this process, or one that it starts, before the worker and the runs of others if there is no memory
-// left. Linux alone has such a file, and what a process says of itself there only raises its chance.
+// left. Only Linux has such a file, and without privileges a process can only raise its own score there.
 func giveWay() {
 	f, err := os.OpenFile("/proc/self/oom_score_adj", os.O_WRONLY, 0)
 	if err != nil {
@@ -138,7 +138,7 @@ func giveWay() {
 	_ = f.Close()
 }
 
-// write writes a part: its length, and JSON. What begins the program anew reads the first, and leaves the second.
+// write writes a part: its length, and JSON. The code that begins the program anew reads the first, and leaves the second.
 func write(to *bytes.Buffer, part any) error {
 	text, err := json.Marshal(part)
 	if err != nil {

@@ -136,7 +136,7 @@ func (c *counter) Write(b []byte) (int, error) {
 
 type packer struct {
 	root string
-	// files opens those of the project, as far as it is trusted.
+	// files opens the project's files, as far as it is trusted.
 	files *projectroot.Root
 	// built are the modules of directories, by their paths.
 	built    map[string][]byte

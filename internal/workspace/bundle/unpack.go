@@ -33,8 +33,8 @@ func invalidf(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
 }
 
-// Decompress writes the archive of a bundle with a digest, for [Extract], and returns its bytes. What it has written counts for nothing
-// if it returns an error.
+// Decompress writes the archive of a bundle with a digest, for [Extract], and returns its bytes. If it returns an error, its
+// output is useless.
 func Decompress(w io.Writer, r io.Reader, digest string) (int64, error) {
 	sum := sha256.New()
 	limited := &io.LimitedReader{R: r, N: MaxBytes + 1}

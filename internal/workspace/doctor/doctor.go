@@ -1,4 +1,4 @@
-// Package doctor looks for what keeps Husk from working on a machine, and says what to do about it.
+// Package doctor finds problems that keep Husk from working on a machine, and says what to do about them.
 package doctor
 
 import (
@@ -48,7 +48,7 @@ type Machine struct {
 	// Project returns the project, and Workspace opens it with its backend.
 	Project   func(ctx context.Context) (*program.Project, error)
 	Workspace func(ctx context.Context) (*workspace.Workspace, error)
-	// GoVersion returns what go version prints.
+	// GoVersion returns the output of go version.
 	GoVersion func(ctx context.Context) (string, error)
 	Now       func() time.Time
 	// Terminal describes the terminal, and is empty if there is none.

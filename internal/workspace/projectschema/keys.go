@@ -43,7 +43,7 @@ var Root = sync.OnceValue(func() *Node {
 	return &root
 })
 
-// alternatives returns what a node stands for: itself, and all that it refers to.
+// alternatives returns the alternatives of a node: itself, and all nodes that it refers to.
 func (n *Node) alternatives() []*Node {
 	all := []*Node{n}
 	for i := 0; i < len(all); i++ {

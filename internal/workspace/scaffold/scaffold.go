@@ -43,7 +43,7 @@ type Template struct {
 	Next []string
 }
 
-// All returns the templates, those of projects first.
+// All returns the templates, projects first.
 func All() []Template {
 	random, local, tls := "examples/providers/random", "examples/providers/local", "examples/providers/tls"
 	return []Template{
@@ -157,7 +157,7 @@ func goVersion() string {
 	return "1.26"
 }
 
-// Options are those of [Create].
+// Options are the options of [Create].
 type Options struct {
 	// Name is the name of the project or package.
 	Name   string

@@ -78,7 +78,7 @@ func Fetch(t *testing.T, what string, get func() error) {
 	fail("%s cannot be had: %v", what, err)
 }
 
-// Command runs a command in a directory. Its error has what the command has printed.
+// Command runs a command in a directory. Its error has the command's output.
 func Command(dir, name string, args ...string) error {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
