@@ -66,7 +66,7 @@ type Options struct {
 const (
 	// DefaultGenerated is one input with the required properties, one with all, two at random.
 	DefaultGenerated = 4
-	// DefaultTimeout is longer than what a person waits for one resource in a test.
+	// DefaultTimeout is longer than a person waits for one resource in a test.
 	DefaultTimeout = 2 * time.Minute
 	// DefaultPromptness is below the five seconds after which a host stops a guest.
 	DefaultPromptness = 4 * time.Second

@@ -151,7 +151,7 @@ func (l *life) create(ctx context.Context) (why error) {
 	return nil
 }
 
-// created keeps what a create has made, which a failed one may have, too.
+// created keeps the object of a create. A failed create may have made one, too.
 func (l *life) created(response abi.CreateResponse, err error) {
 	l.id, l.state = response.ID, response.State
 	if e, ok := errors.AsType[*abi.Error](err); ok && e.InitFailure != nil {

@@ -19,14 +19,14 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// image is a program to be run in containers, with what it starts.
+// image is a program for containers, with the programs that it starts.
 type image struct {
 	name string
 	// programs are the names of files of archives, the first of which a container runs.
 	programs []string
 }
 
-// images are those of a release.
+// images are the images of a release.
 var images = []image{
 	{"husk-server", []string{serverName}},
 	{"husk-worker", []string{"husk", fullName}},
@@ -97,8 +97,8 @@ const (
 	refName      = "org.opencontainers.image.ref.name"
 )
 
-// layout is an OCI layout that is written to a tar archive, which tools for registries and container engines read. It begins with what
-// says what it is; its blobs follow, and its index ends it.
+// layout is an OCI layout that is written to a tar archive, which tools for registries and container engines read. It begins with
+// the file oci-layout; its blobs follow, and its index ends it.
 type layout struct {
 	w    *tar.Writer
 	made time.Time
@@ -113,7 +113,7 @@ func (l *layout) file(name string, data []byte) error {
 	return err
 }
 
-// blob writes a blob unless it is there, and returns what names it.
+// blob writes a blob unless it is there, and returns its descriptor.
 func (l *layout) blob(mediaType string, data []byte) (descriptor, error) {
 	d := descriptor{MediaType: mediaType, Digest: digestOf(data), Size: int64(len(data))}
 	if l.has[d.Digest] {
@@ -207,7 +207,7 @@ type platformContents struct {
 	all       []content
 }
 
-// baseLayer returns what all images begin with.
+// baseLayer returns the first layer of all images.
 func baseLayer(made time.Time) (*packedLayer, error) {
 	var roots bytes.Buffer
 	for root := range bundle.Roots() {
@@ -227,7 +227,7 @@ func baseLayer(made time.Time) (*packedLayer, error) {
 	})
 }
 
-// packedLayer is a layer, compressed, with the digest of what it was.
+// packedLayer is a compressed layer, with the digest of the uncompressed one.
 type packedLayer struct {
 	data   []byte
 	diffID string

@@ -46,14 +46,14 @@ import (
 
 const modulePath = "github.com/husk-dev/husk"
 
-// allPlatforms are those of a release.
+// allPlatforms are the platforms of a release.
 var allPlatforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
 
 // taggedModules are the folders of the modules that users get by the version of Husk: the whole, the SDKs that ports need, and
 // the generator of SDKs. Each has a tag of its own.
 var taggedModules = []string{"", "cmd/husk-gen-sdk/", "guest-sdk/pulumi/", "guest-sdk/terraform/"}
 
-// packageFormats are those of the packages for Linux.
+// packageFormats are the formats of the packages for Linux.
 var packageFormats = []string{"apk", "deb", "rpm"}
 
 type options struct {
@@ -328,7 +328,7 @@ func build(ctx context.Context, o options, platforms []string, work, proxy, prog
 	return programs, nil
 }
 
-// fullName is the program that takes the place of husk for what that leaves out.
+// fullName is the program that takes the place of husk for the parts that husk leaves out.
 const fullName = "husk-full"
 
 // serverName is the program that husk server starts. It is a module of its own.
@@ -399,7 +399,7 @@ func dependencies(programs []string) (deps []*debug.Module, goVersion string, er
 // thirdPartyFile has the licences of the program's modules, which must be passed on with it.
 const thirdPartyFile = "THIRD_PARTY_LICENSES"
 
-// licenceName matches the files with what others must be told.
+// licenceName matches the files with licences and notices.
 var licenceName = regexp.MustCompile(`(?i)^(licen[sc]e|copying|notice|patents)([._-].*)?$`)
 
 // thirdParties returns the licences of Go and of the modules in a cache of modules.
@@ -451,10 +451,10 @@ func thirdParties(ctx context.Context, deps []*debug.Module, cache string) ([]by
 	return b.Bytes(), nil
 }
 
-// deployFolder has what servers and workers are installed with.
+// deployFolder has the files that install servers and workers.
 const deployFolder = "cmd/" + serverName + "/deploy/"
 
-// documents returns what the archives have of Husk beside the program, with a program that runs here.
+// documents returns Husk's files in the archives beside the program, made by a program that runs here.
 func documents(ctx context.Context, src source, program, work string) ([]content, error) {
 	var all []content
 	listed, err := output(ctx, src.repository, nil, "git", "ls-tree", "-r", "--name-only", src.commit, deployFolder)
@@ -493,7 +493,7 @@ func documents(ctx context.Context, src source, program, work string) ([]content
 	return all, nil
 }
 
-// output runs a program, and returns what it prints.
+// output runs a program, and returns its output.
 func output(ctx context.Context, dir string, environment []string, name string, args ...string) (string, error) {
 	if dir != "" {
 		if err := os.MkdirAll(dir, 0o755); err != nil {

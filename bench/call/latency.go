@@ -18,8 +18,7 @@ const (
 	fewest  = 5
 )
 
-// times are those of one variant: medians of its calls, and what a Check and a Diff use of
-// the processor together.
+// times are the times of one variant: medians of its calls, and the processor time of a Check and a Diff together.
 type times struct{ check, diff, processor time.Duration }
 
 func (t times) both() time.Duration { return t.check + t.diff }

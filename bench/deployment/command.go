@@ -29,7 +29,7 @@ func build(ctx context.Context, dir string) (*command, error) {
 	return c, nil
 }
 
-// cacheDir is where husk keeps what it has compiled.
+// cacheDir is where husk keeps compiled modules.
 func (c *command) cacheDir() string { return filepath.Join(c.dir, "cache") }
 
 // run runs husk in a project, as a user who has nothing but a cache.
@@ -47,7 +47,7 @@ func (c *command) run(ctx context.Context, project string, args ...string) (wall
 	return wall, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
 }
 
-// times are how long the rounds of one operation took, and what they took of the processor.
+// times are the elapsed times and the processor times of the rounds of one operation.
 type times struct{ wall, cpu []time.Duration }
 
 // deploy runs all operations on a stack, so many times.

@@ -65,7 +65,7 @@ func value(name, around, each string) shape {
 	})
 }
 
-// resources is a shape of n resources and what stands before them.
+// resources returns a shape of n resources and the text before them.
 func resources(name, before, each string) shape {
 	return text(name, func(b *strings.Builder, n int) {
 		b.WriteString("variables:\n  v: text\nresources:\n" + before + times(n, each))

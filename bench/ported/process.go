@@ -153,7 +153,7 @@ func (s service) call(ctx context.Context, method string, request fields) ([]byt
 // configuration if the type is empty.
 func complete(schemas []byte, typ string, given map[string]any) ([]byte, error) {
 	var block []byte
-	// The response has the provider's schema as field 1, and those of resources as entries of field 2.
+	// The response has the provider's schema as field 1, and the resources' schemas as entries of field 2.
 	each(schemas, func(number protowire.Number, value []byte) {
 		switch {
 		case typ == "" && number == 1:

@@ -1,8 +1,8 @@
 // Command programs measures what Husk adds to the run of a Pulumi program: one for Node.js with a thousand
-// resources of @pulumi/random, deployed by whole updates. The same program also runs against an engine that
-// answers each request at once, which has neither providers nor state. What that takes is the program's own
-// time. The two take turns, and the medians are compared. On a busy machine, compare the processor times: they
-// count all that the process of Husk does, also the serving of requests, which both runs have.
+// resources of @pulumi/random, deployed by whole updates. The same program also runs against an engine that answers each request
+// at once, which has neither providers nor state. That run's time is the program's own. The two take turns, and the medians are
+// compared. On a busy machine, compare the processor times: they count all that the process of Husk does, also the serving of
+// requests, which both runs have.
 //
 //	go run -C bench ./programs [-resources 1000] [-rounds 5] [-modules DIR] [-json]
 //
@@ -138,7 +138,7 @@ func prepare(ctx context.Context, dir string, resources int, modules string) err
 	return nil
 }
 
-// costs are those of some runs, in seconds.
+// costs are the costs of some runs, in seconds.
 type costs struct{ wall, husk, node []float64 }
 
 func (c *costs) add(run func() error) error {

@@ -1,5 +1,4 @@
-// Command record is the provider that the benchmarks call, as a WebAssembly module. What
-// it does is in package provider.
+// Command record is the provider that the benchmarks call, as a WebAssembly module. Package provider has its code.
 package main
 
 import (

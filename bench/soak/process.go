@@ -43,8 +43,7 @@ func look() process {
 	return p
 }
 
-// What may be more at the end than at the begin, as a factor. Memory of the process moves by
-// some percent with the state of Go's heap.
+// The allowed growth from begin to end, as a factor. Memory of the process moves by some percent with the state of Go's heap.
 const (
 	memoryGoal = 1.1
 	countGoal  = 1

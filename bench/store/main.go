@@ -246,7 +246,7 @@ func run(ctx context.Context, b *backend.Backend, resources int) (t times, err e
 // module is the module that makes the stack's resources.
 var module = make([]byte, 1<<20)
 
-// update opens the stack, creates resources as the engine does, and closes it with what a run leaves.
+// update opens the stack, creates resources as the engine does, and closes it with the data that a run saves.
 func update(ctx context.Context, b *backend.Backend, keys secrets.Keys, resources int) (err error) {
 	begun := time.Now().UTC()
 	st, err := state.Open(ctx, b.State, stack, keys, state.Holder{PID: os.Getpid()})

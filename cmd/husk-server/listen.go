@@ -20,7 +20,7 @@ type front struct {
 	listener net.Listener
 	url      string
 	proxies  forwarded.Proxies
-	// metrics are those of its certificate, nil for none.
+	// metrics returns the metrics of its certificate, nil for none.
 	metrics func() []telemetry.Metric
 }
 
@@ -58,7 +58,7 @@ func (f flags) listenFront() (*front, error) {
 	return at, nil
 }
 
-// listening is a listener with what answers there.
+// listening is a listener with its handler.
 type listening struct {
 	listener net.Listener
 	handler  http.Handler
@@ -66,7 +66,7 @@ type listening struct {
 	title string
 }
 
-// listenBeside listens for who operates the server.
+// listenBeside listens for the server's operator.
 func (f flags) listenBeside(s *server.Server) (all []listening, err error) {
 	add := func(flag, title, address string, handler http.Handler) {
 		if address == "" || err != nil {

@@ -232,8 +232,8 @@ func (f flags) importFrom(ctx context.Context, name string, out io.Writer) error
 	return err
 }
 
-// welcome says who can use a server that has issued no token yet. One that only this machine can reach issues those of its
-// user and of workers, which the commands of that user find.
+// welcome says who can use a server that has issued no token yet. A server that only this machine can reach issues tokens for its
+// user and for workers, which the commands of that user find.
 func (f flags) welcome(ctx context.Context, s *server.Server, at string, errs io.Writer) error {
 	first, err := s.First(ctx)
 	if err != nil {

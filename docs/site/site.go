@@ -330,7 +330,7 @@ func (s *site) place(p *page, link string, shown bool) string {
 // maxText bounds the text that the search has of a section.
 const maxText = 600
 
-// sections returns what the search finds.
+// sections returns the sections that the search finds.
 func (s *site) sections() (list []section) {
 	for _, p := range s.all() {
 		at := section{Page: p.Title, Title: p.Title, URL: p.URL}

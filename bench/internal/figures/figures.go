@@ -1,4 +1,4 @@
-// Package figures has what the benchmarks share: medians, fits, and their report.
+// Package figures has the common parts of the benchmarks: medians, fits, and their report.
 package figures
 
 import (

@@ -26,8 +26,7 @@ type server struct {
 	version  string
 }
 
-// statusOf is the error of a call. What a failure knows beside its kind and its message
-// does not cross.
+// statusOf is the error of a call. The details of a failure beside its kind and its message do not cross.
 func statusOf(err error) error {
 	e := abi.AsError(err)
 	code, ok := codeOfKind[e.Kind]

@@ -31,7 +31,7 @@ func Command(ctx context.Context, dir string) (string, error) {
 	var out bytes.Buffer
 	args := []string{"build", "-o", file, "."}
 	if _, err := os.Stat(filepath.Join(filepath.FromSlash(dir), "go.mod")); err == nil {
-		// It is a module of its own, whose requirements follow those of this one.
+		// It is a module of its own, whose requirements follow this one's.
 		args = slices.Insert(args, 1, "-mod=mod")
 	}
 	build := exec.CommandContext(ctx, "go", args...)

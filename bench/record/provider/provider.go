@@ -1,6 +1,6 @@
 // Package provider has two types of resource with the same inputs: three properties that
-// are looked at, and any others that are passed on. The Check and Diff of a Record are
-// the author's code; those of a Declared are the schema's own.
+// are looked at, and any others that are passed on. The Check and Diff of a Record are the author's code; a Declared's are the
+// schema's own.
 package provider
 
 import (
@@ -36,7 +36,7 @@ func New() guest.Provider {
 	}
 }
 
-// Inputs are those of both types.
+// Inputs are the inputs of both types.
 type Inputs struct {
 	Title    string       `husk:"title,replace"`
 	Priority int          `husk:"priority,default=1,min=0,max=9"`

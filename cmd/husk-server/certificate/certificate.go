@@ -12,8 +12,8 @@ import (
 	"github.com/husk-dev/husk/cmd/husk-server/telemetry"
 )
 
-// Files are those of a certificate and its private key. They are looked at whenever a client connects: there is no interval after
-// which a new certificate counts, and nothing to signal.
+// Files are the files of a certificate and its private key. They are looked at whenever a client connects: there is no interval
+// after which a new certificate counts, and nothing to signal.
 type Files struct {
 	names [2]string
 
@@ -56,8 +56,8 @@ func (f *Files) latest() *tls.Certificate {
 	return f.current
 }
 
-// changed reports whether the files are others than those that were tried last. What replaces a link on the way to them, as
-// mounts of secrets do, changes them, too.
+// changed reports whether the files differ from the ones tried last. Replacing a link on the way to them, as mounts of secrets
+// do, counts as a change.
 func (f *Files) changed() bool {
 	for i, now := range f.look() {
 		before := f.tried[i]
@@ -68,7 +68,7 @@ func (f *Files) changed() bool {
 	return false
 }
 
-// look returns what there is of the files, nil for those that are not there.
+// look describes the files, nil for missing ones.
 func (f *Files) look() (found [2]fs.FileInfo) {
 	for i, name := range f.names {
 		if info, err := os.Stat(name); err == nil {

@@ -131,7 +131,8 @@ func (w *Writer) rowsOf(ctx context.Context, tx *sql.Tx, of table, query string)
 	return rows.Err()
 }
 
-// Read reads a file with tables of a version. The function open is called for each table, and what it returns for each of its rows.
+// Read reads a file with tables of a version. The function open is called for each table, and the function that it returns for
+// each of its rows.
 func Read(r io.Reader, schema int, open func(team, table string, columns []string) (func(row []any) error, error)) error {
 	z, err := gzip.NewReader(r)
 	if err != nil {

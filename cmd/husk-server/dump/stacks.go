@@ -32,7 +32,7 @@ var stackTables = []stackTable{
 	{name: "kept", columns: "digest @at", from: "SELECT digest, kept AS at FROM @modules", update: "UPDATE @modules SET kept = $2 WHERE digest = $1"},
 }
 
-// inSchema returns a statement with the tables of a schema of PostgreSQL, or those of a file of SQLite.
+// inSchema returns a statement with the tables of a schema of PostgreSQL, or of a file of SQLite.
 func inSchema(statement, schema string) string {
 	if schema == "" {
 		return strings.ReplaceAll(statement, "@", "")
@@ -77,7 +77,7 @@ func (d Database) RequireNoStacks(ctx context.Context, schema string) error {
 	return nil
 }
 
-// InsertStacks returns what inserts the rows of a table of a team's stacks.
+// InsertStacks returns a function that inserts the rows of a table of a team's stacks.
 func (d Database) InsertStacks(ctx context.Context, schema, name string, columns []string) (func([]any) error, error) {
 	i := slices.IndexFunc(stackTables, func(t stackTable) bool { return t.name == name })
 	if i < 0 {

@@ -102,7 +102,7 @@ func (d Database) requireEmpty(ctx context.Context, name string) error {
 	return nil
 }
 
-// InsertServer returns what inserts the rows of a table of the server.
+// InsertServer returns a function that inserts the rows of a table of the server.
 func (d Database) InsertServer(ctx context.Context, name string, columns []string) (func([]any) error, error) {
 	all, err := d.serverTables(ctx)
 	if err != nil {
@@ -136,7 +136,7 @@ func (d Database) insert(ctx context.Context, statement string) func([]any) erro
 	}
 }
 
-// placeholders returns those of as many arguments, as both databases have them.
+// placeholders returns the placeholders of n arguments, in the form of both databases.
 func placeholders(n int) string {
 	var all []string
 	for i := range n {

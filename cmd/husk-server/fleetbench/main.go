@@ -212,7 +212,7 @@ func (f *fleet) prepare(ctx context.Context, client *runapi.Client) (*bundle.Inf
 	}
 	for i := 1; i < f.stacks; i++ {
 		name := "s" + strconv.Itoa(i)
-		// What names the stack in an empty state is its name alone.
+		// In an empty state, only the name itself names the stack.
 		checkpoint := bytes.ReplaceAll(c.Checkpoint, []byte(`"s0"`), []byte(strconv.Quote(name)))
 		checkpoint = bytes.ReplaceAll(checkpoint, []byte("/s0\""), []byte("/"+name+"\""))
 		if err := stacks.State.Create(ctx, state.StackName{Project: "fleet", Name: name}, checkpoint); err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/husk-dev/husk/internal/worker"
 )
 
-// The model is of edge runners: each has its own stacks, and takes their runs one after the other, at the time that it was
-// measured to take; a server's processor is shared by all that is asked of it. What a run costs the server was measured too,
-// with what its worker costs, which is on another machine then: the model is on the safe side.
+// The model is of edge runners: each has its own stacks, and takes their runs one after the other, with their measured times; all
+// requests share a server's processor. The cost of a run was measured, too, including its worker's cost, although that is on
+// another machine in a fleet: the model is on the safe side.
 
 // event is something that happens at a time: a stack's run is due, or a runner ends one.
 type event struct {
@@ -101,7 +101,7 @@ func model(m *measured, stacks int, ask time.Duration) {
 	}
 	fmt.Printf("\nmodel: %d runners at the edge, %d stacks, one server of %d cores, %v of it for each run, and %v for a question without one: %.0f%%\n%-14s %12s %12s %12s %12s\n",
 		runners, all, cores, cost.Round(10*time.Microsecond), ask.Round(10*time.Microsecond), 100*polls, "each stack", "runs/second", "server busy", "wait p50", "wait p99")
-	// What is left for runs is as if each took longer.
+	// Less time for runs is as if each took longer.
 	cost = time.Duration(float64(cost) / (1 - polls))
 	for _, period := range []time.Duration{24 * time.Hour, time.Hour, 15 * time.Minute, 5 * time.Minute} {
 		if demand := float64(all) / period.Seconds() * cost.Seconds() / cores; demand >= 1 {

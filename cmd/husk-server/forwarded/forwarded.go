@@ -46,8 +46,8 @@ func (p Proxies) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// client returns the client of a proxy that has forwarded a request. What is no address ends the search: the last proxy stands for
-// whoever is behind it.
+// client returns the client of a proxy that has forwarded a request. An invalid address ends the search: the last proxy stands
+// for whoever is behind it.
 func (p Proxies) client(from netip.Addr, forwarded []string) netip.Addr {
 	for _, text := range slices.Backward(forwarded) {
 		next, ok := address(strings.TrimSpace(text))

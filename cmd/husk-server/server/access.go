@@ -52,7 +52,7 @@ type caller struct {
 	projects []string
 	// run is set for the token of a run, which may write its own stack and read others of its projects.
 	run *record
-	// held is the memory that the request has, for what the database gives.
+	// held is the memory that the request has, for data from the database.
 	held *intake.Held
 	// ends are called once there is an answer.
 	ends []func()
@@ -66,7 +66,7 @@ func (c *caller) end() {
 	c.held.End()
 }
 
-// bounded returns a context for what the request of a caller reads: its memory is taken before.
+// bounded returns a context for the reads of a caller's request: their memory is taken before.
 func (c *caller) bounded(ctx context.Context) context.Context {
 	return intake.WithRoom(ctx, c.held.Add)
 }
@@ -95,7 +95,8 @@ func hashOf(secret string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// tokenPrefix begins tokens, and runPrefix those of runs, which are no others: after an underscore there is none.
+// tokenPrefix begins tokens, and runPrefix the tokens of runs. Other tokens never begin with runPrefix, because they have no
+// further underscore.
 const tokenPrefix, runPrefix = "husk_", "husk_run_"
 
 // newSecret returns a token that nobody can guess.
@@ -242,7 +243,7 @@ func (s *Server) requireWorker(c *caller, project string) error {
 	return s.allowWorker(c.issuedBy)
 }
 
-// allowWorker returns an error if a worker's token is not to be by somebody, which is empty for who runs the server.
+// allowWorker returns an error if by must not issue a worker's token. by is empty for the server's operator.
 func (s *Server) allowWorker(by string) error {
 	if s.options.RequireApproval && by != "" {
 		return refusef(http.StatusForbidden, "the server has been started with --require-approval: who runs it issues the tokens of workers, with husk server token")
@@ -453,7 +454,7 @@ func (s *Server) tenant(ctx context.Context, name string) (*tenant, error) {
 	return t, nil
 }
 
-// checkKey returns an error if the key of the server is not the one that encrypts those of the tenants.
+// checkKey returns an error if the key of the server is not the one that encrypts the tenants' keys.
 func (s *Server) checkKey(ctx context.Context) error {
 	return s.db.step(ctx, func(t *tx) error {
 		_, err := s.checkKeys(t)
@@ -573,7 +574,7 @@ func (s *Server) issueToken(ctx context.Context, c *caller, token runapi.Token) 
 // issuer names the token that issues or revokes another, for the log.
 func issuer(by string) string { return cmp.Or(by, "who runs the server") }
 
-// tokens returns those of a tenant, without their secrets.
+// tokens returns the tokens of a tenant, without their secrets.
 func (s *Server) tokens(ctx context.Context, tenant string) (all []runapi.Token, err error) {
 	err = s.db.step(ctx, func(t *tx) error {
 		if err := t.room("SELECT COALESCE(SUM(octet_length(projects) + ?), 0) FROM husk_tokens WHERE tenant = ?", smallRow, tenant); err != nil {

@@ -100,7 +100,7 @@ func encoded(ctx context.Context, lines []runapi.Line) (string, error) {
 	return string(text), err
 }
 
-// streams are those of workers.
+// streams are the streams of workers.
 var streams = []string{runapi.Out, runapi.Err, runapi.Worker}
 
 // storable returns a text, or the beginning of it, that every database takes.
@@ -112,7 +112,7 @@ func storable(text string, most int) string {
 	return text
 }
 
-// plain returns what a worker gives for a reason, which is read among the words of others, as one line.
+// plain returns a worker's reason as one line, because people read it among other texts.
 func plain(reason string) string { return printable.Line(storable(reason, runapi.MaxMessage)) }
 
 func (t *tx) addLine(r *record, l runapi.Line) error {
@@ -146,7 +146,7 @@ func (t *tx) held(c *caller) (*record, error) {
 	return r, err
 }
 
-// beat records that a worker has a run, and what it logged.
+// beat records that a worker has a run, and its log.
 func (s *Server) beat(ctx context.Context, c *caller, b runapi.Beat) (answer runapi.Answer, err error) {
 	done := false
 	if len(b.Lines) == 0 || s.db.postgres {
@@ -207,7 +207,7 @@ func (s *Server) beatAtOnce(ctx context.Context, c *caller, b runapi.Beat, answe
 
 // end records how a run ended at a worker.
 func (s *Server) end(ctx context.Context, c *caller, e runapi.End) error {
-	// What comes in can be handed out again.
+	// The plan can be handed out again.
 	if err := intake.Room(ctx, planCopies*int64(len(e.Plan))); err != nil {
 		return err
 	}
@@ -235,7 +235,7 @@ func (s *Server) end(ctx context.Context, c *caller, e runapi.End) error {
 		case next != runapi.Succeeded && next != runapi.Failed && next != runapi.Queued && next != runapi.Attention:
 			return refusef(http.StatusBadRequest, "a run does not end as %q", next)
 		case r.cancel > 0 && (next != runapi.Succeeded || r.Previewing):
-			r.lost, next, reason = r.token, runapi.Cancelled, "" // it may hand in what it has made
+			r.lost, next, reason = r.token, runapi.Cancelled, "" // it may hand in unrecorded objects
 		case next == runapi.Queued && unsettled:
 			r.lost, next, reason = r.token, runapi.Attention, reason+"; "+runapi.UnsettledReason
 			if err := t.needAttention(r); err != nil {
@@ -332,7 +332,7 @@ func (t *tx) leave(r *record, reason string, plan []byte, later time.Duration) e
 	return t.keep(r)
 }
 
-// keep counts what a run keeps, which is at no worker now, in what its team keeps. It is the last that a transaction does, which others of
+// keep adds the size of a run that is at no worker to its team's size. It is the last that a transaction does, which others of
 // the team wait for.
 func (t *tx) keep(r *record) error {
 	more := r.logged + int64(r.request) - r.kept

@@ -40,7 +40,7 @@ func (s *Server) auditState(ctx context.Context, c *caller, call string, stack s
 	return away(err)
 }
 
-// auditRefusal adds an entry for what a token did not allow. An entry that is lost changes nothing about the refusal.
+// auditRefusal adds an entry for a request that a token did not allow. An entry that is lost changes nothing about the refusal.
 func (s *Server) auditRefusal(r *http.Request, c *caller, refused *refusal) {
 	if c == nil || refused.status != http.StatusForbidden && !refused.hides {
 		return

@@ -157,7 +157,7 @@ func (t *tx) readyNext(r *record) error {
 }
 
 const (
-	// lookAgain is how often a server looks for what another one of its database has changed.
+	// lookAgain is how often a server looks for changes by the other servers of its database.
 	lookAgain = time.Second
 	// lookBack is how long before the last look what has committed since may have been made, and lookAt bounds the runs of one look.
 	lookBack, lookAt = 2 * time.Second, int64(100)

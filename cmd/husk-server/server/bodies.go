@@ -14,10 +14,10 @@ const (
 	maxBody = 64 << 20
 	// maxRequest bounds one that asks for a run, whose options may be many, in bytes.
 	maxRequest = 4 << 20
-	// smallBody bounds one that does not count, in bytes. Few but those of bundles and plans are larger.
+	// smallBody bounds one that does not count, in bytes. Few bodies are larger, except bundles and plans.
 	smallBody = 1 << 20
-	// bodiesAtOnce bounds the bodies in memory of all teams, bodiesOfTeam those of one team, and bodiesOfToken those of one token,
-	// in bytes. Each has room for one of the largest bodies. Requests and answers are counted apart.
+	// bodiesAtOnce bounds the bodies in memory of all teams, bodiesOfTeam of one team, and bodiesOfToken of one token, in bytes.
+	// Each has room for one of the largest bodies. Requests and answers are counted apart.
 	bodiesAtOnce, bodiesOfTeam, bodiesOfToken = 256 << 20, 128 << 20, 64 << 20
 	// leastTime and leastRate bound how long a body may take, in bytes a second: who sends or reads slowly does not keep others
 	// waiting for ever. Clients give up no later.
@@ -126,7 +126,7 @@ func timeFor(size int64) time.Duration {
 	return leastTime + time.Duration(size/leastRate)*time.Second
 }
 
-// read reads the body of a request as JSON. What it does not know is refused.
+// read reads the body of a request as JSON. It refuses unknown fields.
 func (s *Server) read(w http.ResponseWriter, r *http.Request, c *caller, most int64, into any) error {
 	content, held, done, err := s.body(w, r, c, most)
 	if err != nil {
@@ -150,7 +150,7 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, c *caller, most in
 // slowly leaves turns for others.
 const largeOfTeam = 2
 
-// turns are those of teams that make large calls.
+// turns are the turns of teams that make large calls.
 type turns struct {
 	mu sync.Mutex
 	of map[string]chan struct{}

@@ -116,9 +116,8 @@ type size struct {
 	at    time.Time
 }
 
-// room returns an error if a tenant may not keep more bytes. What is under way goes on: a run must be able to record what it
-// has done, so that only new bundles, modules, and stacks are
-// refused, and reports of runs that are over.
+// room returns an error if a tenant may not keep more bytes. Runs go on, because a run must be able to record its steps: only new
+// bundles, modules, and stacks are refused, and reports of ended runs.
 func (s *Server) room(ctx context.Context, tenant string, bytes int64) error {
 	if s.options.Quota == 0 {
 		return nil

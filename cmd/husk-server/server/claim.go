@@ -53,8 +53,8 @@ func (t *tx) each() string {
 	return "json_each(?) one"
 }
 
-// firstOfStack is the condition for a queued run whose stack has no run at a worker, and none that waits and is older, unless that
-// needs attention: a later run may be what it needs. The states of others are those of indexes.
+// firstOfStack is the condition for a queued run whose stack has no run at a worker, and none that waits and is older, unless
+// that needs attention: a later run may settle it. The states of others are the ones in indexes.
 const (
 	ofStack      = " AND o.tenant = husk_runs.tenant AND o.project = husk_runs.project AND o.stack = husk_runs.stack"
 	firstOfStack = "NOT EXISTS (SELECT 1 FROM husk_runs o WHERE o.state = 'running'" + ofStack + ")" +
@@ -301,7 +301,7 @@ func (l *load) add(tenant, selector string, runs int) {
 	}
 }
 
-// full returns what keeps a run of a tenant, with a selector, from being one more at a worker: empty if nothing does.
+// full returns the limit that keeps another run of a tenant, with a selector, from a worker: empty if none does.
 func (l *load) full(tenant, selector string) string {
 	most, is := l.limits[tenant]
 	if !is {
@@ -320,7 +320,7 @@ func (l *load) full(tenant, selector string) string {
 
 // claim gives a worker the run that is next for it, nil if there is none.
 func (s *Server) claim(ctx context.Context, c *caller, ask runapi.Ask) (claim *runapi.Claim, err error) {
-	// Most questions find nothing, for which nobody waits. What is ready after that wakes the worker.
+	// Most questions find nothing, for which nobody waits. Later runs wake the worker.
 	var selectors []string
 	err = s.db.alone(ctx, func(t *tx) (err error) {
 		selectors, err = t.selectors(c.tenant, ask.Labels)

@@ -241,8 +241,8 @@ func openDB(ctx context.Context, address, dir string) (*db, error) {
 			return nil, errors.New("--database is not a valid URL of a PostgreSQL database")
 		}
 		if !strings.Contains(address, "default_query_exec_mode=") {
-			// Poolers such as PgBouncer give transactions to connections that have no prepared statements of others. What
-			// a statement takes and returns is the same on all of them.
+			// Poolers such as PgBouncer give transactions to connections that have no prepared statements of others. The
+			// parameters and results of a statement are the same on all of them.
 			config.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 		}
 		config.AfterConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
@@ -312,8 +312,8 @@ type probe struct {
 // probeTime bounds a question of a probe.
 const probeTime = 2 * time.Second
 
-// reached returns an error if the database cannot be reached. One in a file always is. Who asks at the same time, as anybody may, gets one
-// answer.
+// reached returns an error if the database cannot be reached. One in a file always is. Anybody may ask, and concurrent callers
+// get one answer.
 func (p *probe) reached() error {
 	if p.db == nil {
 		return nil
@@ -339,7 +339,7 @@ const (
 	idleTime = time.Minute
 )
 
-// migrate makes the tables of this version, and those of River. Servers that start at once wait for each other.
+// migrate makes the tables of this version, and River's. Servers that start at once wait for each other.
 func (d *db) migrate(ctx context.Context) error {
 	unlock, err := d.lockTables(ctx)
 	if err != nil {
@@ -427,7 +427,7 @@ type querier interface {
 	QueryRowContext(ctx context.Context, statement string, args ...any) *sql.Row
 }
 
-// tx is a transaction, or what [db.alone] does. Its statements have ? for their arguments.
+// tx is a transaction, or the single statements of [db.alone]. Its statements have ? for their arguments.
 type tx struct {
 	ctx context.Context
 	querier
@@ -456,8 +456,8 @@ func (d *db) step(ctx context.Context, do func(*tx) error) error {
 	})
 }
 
-// alone is step without a transaction, for what is one statement in most cases: PostgreSQL is asked once for that, and three times for a
-// transaction.
+// alone is step without a transaction, for functions that mostly execute one statement: that asks PostgreSQL once, and a
+// transaction asks three times.
 func (d *db) alone(ctx context.Context, do func(*tx) error) error {
 	return d.do(ctx, func(conn *sql.Conn) (*tx, error) {
 		t := &tx{ctx: ctx, querier: conn, postgres: d.postgres}

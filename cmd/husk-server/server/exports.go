@@ -124,7 +124,7 @@ func (s *Server) exportOnce(ctx context.Context, c *Collector) error {
 	return c.send(ctx, text)
 }
 
-// Metrics returns what answers Prometheus. It is about all tenants, and asks for no token.
+// Metrics returns the handler for Prometheus. It is about all tenants, and asks for no token.
 func (s *Server) Metrics() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		all, err := s.readMetrics(r.Context())

@@ -86,7 +86,7 @@ func (route *route) check(r *http.Request) error {
 	return nil
 }
 
-// routes returns what answers requests.
+// routes returns the handlers of requests.
 func (s *Server) routes() (*http.ServeMux, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc(remote.Path, s.serveStates)
@@ -367,7 +367,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, route *route) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	// Who reads slowly does not keep memory from others. A writer without deadlines has none to set.
+	// A slow reader does not keep memory from others. A writer without deadlines has none to set.
 	deadlines := http.NewResponseController(w)
 	_ = deadlines.SetWriteDeadline(time.Now().Add(timeFor(c.held.Bytes())))
 	_ = json.NewEncoder(w).Encode(out) // a client that is gone asks again

@@ -30,7 +30,7 @@ func newCounts() *counts {
 	return &counts{since: time.Now(), ends: make(map[[2]string]int64), waits: telemetry.Histogram{Bounds: bounds}, times: make(map[string]*telemetry.Histogram)}
 }
 
-// bounds are those of the times that runs take.
+// bounds are the bounds of the times that runs take.
 var bounds = &telemetry.Bounds{.1, .5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600}
 
 func (c *counts) refuse() {
@@ -195,7 +195,7 @@ func (s *Server) readMetrics(ctx context.Context) ([]telemetry.Metric, error) {
 	return all, nil
 }
 
-// status returns what the server does, for a tenant or for all.
+// status returns the state of the server, for a tenant or for all.
 func (s *Server) status(ctx context.Context, tenant string) (*runapi.Status, error) {
 	const lately = time.Hour
 	now := time.Now()

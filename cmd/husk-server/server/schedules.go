@@ -209,7 +209,7 @@ func (s *Server) setSchedule(ctx context.Context, c *caller, schedule runapi.Sch
 	return &schedule, err
 }
 
-// schedules returns those of a caller's projects, or the one of a name.
+// schedules returns the schedules of a caller's projects, or the one of a name.
 func (s *Server) schedules(ctx context.Context, c *caller, name string) (all []runapi.Schedule, err error) {
 	all = []runapi.Schedule{}
 	condition, args := "s.tenant = ?", []any{c.tenant}

@@ -36,7 +36,7 @@ import (
 	"github.com/husk-dev/husk/internal/base/trace"
 )
 
-// Options are those of [Open].
+// Options are the options of [Open].
 type Options struct {
 	// Dir is the directory of the server's files: its key, and its databases unless there is another.
 	Dir string
@@ -105,7 +105,7 @@ type Server struct {
 	changed, revoked news
 	// memory is the budget for received and sent data.
 	memory *intake.Budget
-	// coming are the bodies of requests, and going those of answers.
+	// coming are the bodies of requests, and going the bodies of answers.
 	coming, going bodies
 	watchers      watchers
 	// large are the turns of large calls about states.

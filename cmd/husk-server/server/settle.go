@@ -201,8 +201,8 @@ func (s *Server) report(ctx context.Context, c *caller, p runapi.Report) error {
 	return err
 }
 
-// setClock moves the times of a report to now, if they are those of a machine whose clock was wrong: it has begun at 1970, or
-// is ahead. Its report would be removed as an old one, or stay for ever.
+// setClock moves the times of a report to now, if they come from a machine with a wrong clock: it has begun at 1970, or is ahead.
+// Its report would be removed as an old one, or stay for ever.
 func (s *Server) setClock(p *runapi.Report, now time.Time) {
 	const ahead = time.Minute
 	if p.Ended.After(now.Add(-s.options.Keep)) && !p.Ended.After(now.Add(ahead)) && !p.Began.After(p.Ended) && !p.Made.After(p.Began) && !p.Made.IsZero() && p.Made.UnixMilli() > 0 {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ofSystem returns what Linux knows of this process. What it does not tell has no metric.
+// ofSystem returns Linux's figures of this process. Unknown ones have no metric.
 func ofSystem() (all []Metric) {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err == nil {

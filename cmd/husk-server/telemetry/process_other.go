@@ -2,5 +2,5 @@
 
 package telemetry
 
-// ofSystem returns what the system knows of this process.
+// ofSystem returns the system's figures of this process.
 func ofSystem() []Metric { return nil }

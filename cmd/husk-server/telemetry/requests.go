@@ -44,7 +44,7 @@ func (c *Requests) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// methods are those that are told apart. Who sends requests could make up any number of others.
+// methods are the methods that are told apart. Clients could make up any number of others.
 var methods = []string{"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"}
 
 func (c *Requests) end(key [3]string, took time.Duration) {
@@ -60,7 +60,7 @@ func (c *Requests) end(key [3]string, took time.Duration) {
 	c.ends[key].Add(took)
 }
 
-// Metrics returns what was counted.
+// Metrics returns the counts.
 func (c *Requests) Metrics() []Metric {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -26,10 +26,10 @@ const (
 
 // Metric is a metric for Prometheus and for collectors of OpenTelemetry.
 type Metric struct {
-	// Name and Unit are those of OpenTelemetry. Prometheus has them as a collector translates them: see [Metric.prometheus].
+	// Name and Unit are the ones in OpenTelemetry. Prometheus has them as a collector translates them: see [Metric.prometheus].
 	Name, Unit, About string
 	Kind              Kind
-	// Labels are the names of what tells the points apart, and points have their values.
+	// Labels are the names of the labels that tell the points apart. Points have their values.
 	Labels []string
 	Points []Point
 }

@@ -1,6 +1,6 @@
 // Package cli has the common parts of Husk's commands: the flags of all of them, output, questions, errors with their exit codes,
-// and interrupts. Packages beside it have the commands. Package workspace has what the commands work on, package display how a
-// deployment looks.
+// and interrupts. Packages beside it have the commands. Package workspace has the projects and stacks that the commands work on,
+// package display shows a deployment.
 package cli
 
 import (
@@ -43,7 +43,7 @@ const (
 type App struct {
 	In        *os.File
 	Out, Errs *display.Output
-	// Secrets are hidden in what this run shows.
+	// Secrets are hidden in the output of this run.
 	Secrets *redact.Secrets
 	// Store opens the store in a directory; nil stands for the store of files.
 	Store func(directory string) state.Store

@@ -152,7 +152,7 @@ var flagHints = map[string]string{
 	"import-pending-creates": "--adopt-pending-creates URN=ID takes over what was created",
 }
 
-// flagHint returns what a flag of another tool is here, or the nearest flag of a command.
+// flagHint returns the counterpart of another tool's flag, or the nearest flag of a command.
 func flagHint(cmd *cobra.Command, name string) string {
 	if cmd.Flag(name) != nil {
 		return fmt.Sprintf("; did you mean --%s?", name)

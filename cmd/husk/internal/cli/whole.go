@@ -42,7 +42,7 @@ type Parts struct {
 	Page func(title string, markdown []byte) ([]byte, error)
 }
 
-// PortOptions are those of [Parts.Port].
+// PortOptions are the options of [Parts.Port].
 type PortOptions struct {
 	// Dir is the directory in the cache.
 	Dir string

@@ -30,7 +30,7 @@ func (a *App) findProject() (string, error) {
 	return dir, err
 }
 
-// Root returns what opens the files of the project, with the trust that the user has in it.
+// Root returns the root that opens the files of the project, with the user's trust in it.
 func (a *App) Root() (*projectroot.Root, error) {
 	if a.OpensNone {
 		return nil, errors.New("this command opens no project that is not trusted")

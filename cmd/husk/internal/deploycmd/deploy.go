@@ -36,7 +36,7 @@ func Commands(a *cli.App) []*cobra.Command {
 type command struct {
 	name        string
 	previewOnly bool
-	// operation returns what the engine does, after project and providers are open.
+	// operation returns the engine's operation, after project and providers are open.
 	operation func(context.Context, *openRun) (engine.Operation, error)
 	// result, if set, receives the result of a preview or operation that succeeded.
 	result func(context.Context, *openRun, *engine.Result) error
@@ -69,7 +69,7 @@ func (a commands) preview() *cobra.Command {
 		if changes != nil && !errors.Is(changes, cli.ErrChanges) {
 			return changes
 		}
-		if f.savePlan != "" && !a.IsRun { // the worker's file is of no use to who reads the log
+		if f.savePlan != "" && !a.IsRun { // the worker's file does not help the reader of the log
 			a.Say("Saved the plan in %s: husk plan show %[1]s shows it, and husk up --plan %[1]s does exactly that.", f.savePlan)
 		}
 		if f.importFile != "" {
@@ -148,7 +148,7 @@ func (a commands) action() *cobra.Command {
 	return cmd
 }
 
-// deployment makes a command that runs the engine, with flags beside those of all such commands.
+// deployment makes a command that runs the engine, with flags beside the common ones.
 func (a commands) deployment(c command, f *deployFlags, short, flags string) *cobra.Command {
 	var r remoteFlags
 	cmd := &cobra.Command{
@@ -175,7 +175,7 @@ func (a commands) deployment(c command, f *deployFlags, short, flags string) *co
 	return cmd
 }
 
-// deploy runs a command. What goes wrong is shown by the display that is open then.
+// deploy runs a command. The display that is open then shows errors.
 func (a commands) deploy(ctx context.Context, c command, f *deployFlags) (err error) {
 	s := &session{app: a, flags: f}
 	if !c.previewOnly && !f.yes {
@@ -197,7 +197,7 @@ func (a commands) deploy(ctx context.Context, c command, f *deployFlags) (err er
 	drawn := s.drawTimeline(f.timeline)
 	ctx, stop, end := a.WatchInterrupts(ctx, s.interrupted)
 	defer end()
-	// What is opened may be pipes, or locks of others.
+	// Opening may wait for a pipe, or for another's lock.
 	o, err := blocking.Call(ctx, func() (*openRun, error) { return s.open(ctx, c, stop) }, func(o *openRun) { _ = o.close(ctx) })
 	if err != nil {
 		return s.end(err)
@@ -269,7 +269,7 @@ func (s *session) run(ctx context.Context, c command, o *openRun) (declined bool
 	return false, err
 }
 
-// ask asks whether to go on after a preview. What it would delete or replace comes last.
+// ask asks whether to go on after a preview. Deletions and replacements come last.
 func (s *session) ask(question string, stop <-chan struct{}) error {
 	a := s.app
 	if losses := s.review.Losses(a.Out.Style()); losses != "" {

@@ -29,7 +29,7 @@ type importRun struct {
 	state     *tfstate.State
 	stateName string
 	list      *importfile.File
-	// groups are those of the list's resources in the program, see [yamlcode.Resource]; nil for none.
+	// groups are the groups of the list's resources in the program, see [yamlcode.Resource]; nil for none.
 	groups []string
 	code   *yamlcode.Code
 }
@@ -180,7 +180,7 @@ func withPackages(project *program.Project, targets []engine.ImportTarget) {
 	}
 }
 
-// generate writes the program for what an import took over.
+// generate writes the program for the imported resources.
 func (i *importRun) generate(_ context.Context, o *openRun, result *engine.Result) (err error) {
 	if i.language == "none" {
 		return nil

@@ -56,7 +56,7 @@ func (i *importRun) readState(args []string) error {
 	return nil
 }
 
-// takeOver returns what the stack takes over of the state.
+// takeOver returns the resources that the stack takes over from the state.
 func (i *importRun) takeOver(ctx context.Context, o *openRun) (targets []engine.ImportTarget, err error) {
 	known, err := i.knownProviders(ctx, o)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/husk-dev/husk/internal/workspace"
 )
 
-// remoteFlags are those of runs on a server.
+// remoteFlags are the flags of runs on a server.
 type remoteFlags struct {
 	remote, approval bool
 	labels           []string

@@ -136,7 +136,7 @@ func (a commands) watchFiles(paths func() []watch.Path, run func(interrupts <-ch
 // projectKinds are the suffixes of the files of a project.
 var projectKinds = []string{".yaml", ".yml", ".json"}
 
-// watching returns what lists the paths to watch.
+// watching returns a function that lists the paths to watch.
 func (a commands) watching(ctx context.Context, more []string) func() []watch.Path {
 	return func() []watch.Path { return a.watched(ctx, more) }
 }

@@ -1,4 +1,4 @@
-// Package parts has what husk-full has and husk leaves out.
+// Package parts has the parts of husk-full that husk leaves out.
 package parts
 
 import (

@@ -69,9 +69,8 @@ type calledProvider struct {
 	given property.Map
 }
 
-// askProvider opens, parameterizes, and configures a provider. name is the path of a module, or a provider
-// or package of the project, which has the project's grants and the stack's configuration beside those of
-// the flags.
+// askProvider opens, parameterizes, and configures a provider. name is the path of a module, or a provider or package of the
+// project, which has the project's grants and the stack's configuration beside the flags'.
 func (a commands) askProvider(ctx context.Context, name string, f *askFlags, ask func(abi.Provider) error) error {
 	return a.openProvider(ctx, name, f, func(p *calledProvider) error {
 		if err := p.introduce(ctx); err != nil {

@@ -176,7 +176,7 @@ func (a commands) providerInvoke() *cobra.Command {
 	return cmd
 }
 
-// shownResult returns what a function has returned as plain JSON values.
+// shownResult returns the result of a function as plain JSON values.
 func (a commands) shownResult(result property.Map, show bool) map[string]any {
 	a.Secrets.LearnFrom(result)
 	if show {

@@ -26,7 +26,7 @@ type inspection struct {
 	Memory      uint64         `json:"memory"`
 	MemoryLimit uint64         `json:"memoryLimit"`
 	Manifest    *host.Manifest `json:"manifest,omitempty"`
-	// Policies are those of a policy pack.
+	// Policies are the policies of a policy pack.
 	Policies []engine.PolicyInfo `json:"policies,omitempty"`
 	// Requests are the capabilities that the module asks for.
 	Requests []host.CapabilityRequest `json:"requests,omitempty"`

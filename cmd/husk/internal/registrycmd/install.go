@@ -37,7 +37,7 @@ func ProviderCommands(a *cli.App) []*cobra.Command {
 	return []*cobra.Command{c.push(), c.pull(), c.tag(), c.keygen(), c.sign(), c.verify(), c.publish(), c.changes(), c.search()}
 }
 
-// installFlags are those of commands that write the lock.
+// installFlags are the flags of commands that write the lock.
 type installFlags struct {
 	locked, offline, yes bool
 }

@@ -118,8 +118,7 @@ func read(ctx context.Context, p *plugins.Plugins, from string) ([]byte, error) 
 	return os.ReadFile(from)
 }
 
-// labelsOf returns what describes a module, which must have a manifest: who fetches it reads name and version without
-// running it.
+// labelsOf returns the labels of a module, which must have a manifest: clients read name and version without running it.
 func labelsOf(ctx context.Context, p *plugins.Plugins, from string, wasm []byte) (registry.Labels, error) {
 	m, text, err := p.Check(ctx, from, wasm)
 	if m == nil || err != nil && !errors.Is(err, abi.ErrUnimplemented) {

@@ -443,7 +443,7 @@ func (a commands) readAny(ctx context.Context, p *plugins.Plugins, text string) 
 	return os.ReadFile(path)
 }
 
-// find returns what a reference names: without a tag, the newest version in a range.
+// find returns the release that a reference names: without a tag, the newest version in a range.
 func find(ctx context.Context, client *registry.Client, from registry.Reference, asked versionrange.Range) (registry.Reference, registry.Release, error) {
 	if from.Tag != "" {
 		release, err := client.Find(ctx, from)

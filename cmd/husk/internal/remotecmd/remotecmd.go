@@ -276,8 +276,8 @@ func (a commands) log() *cobra.Command {
 	return cmd
 }
 
-// Show shows a line of a log, which begins with who says it: what other machines send has no power over the terminal, and
-// passes neither for what this command says nor for what the server does. Lines of JSON, which programs read, are as they were.
+// Show shows a line of a log, which begins with the speaker: texts of other machines cannot control the terminal, and pass
+// neither for this command's own nor for the server's. Lines of JSON, which programs read, are as they were.
 func Show(a *cli.App, l *runapi.Line) error {
 	if a.JSON && l.Stream == runapi.Out {
 		var line bytes.Buffer
@@ -430,7 +430,7 @@ func (a commands) call(ctx context.Context, method, path, done string, args ...a
 	return nil
 }
 
-// NewRun sends the files of the project, and returns what a run of an operation on the current stack needs.
+// NewRun sends the files of the project, and returns the request for a run of an operation on the current stack.
 func NewRun(ctx context.Context, a *cli.App, client *runapi.Client, operation string, labels []string) (*runapi.NewRun, error) {
 	w, stack, err := a.CurrentStack(ctx)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 func (a commands) start(path string, args []string) error {
 	cmd := exec.Command(path, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.In, a.Out.File(), a.Errs.File()
-	// The terminal interrupts both. What interrupts this process alone is passed on.
+	// The terminal interrupts both. An interrupt of this process alone is passed on.
 	end := a.Heed(nil, cli.Stage{Do: func() { _ = cmd.Process.Signal(os.Interrupt) }}, cli.Stage{})
 	defer end()
 	if err := cmd.Start(); err != nil {

@@ -18,8 +18,8 @@ const (
 	heapShare = 4
 )
 
-// tuneCollector sets the garbage collector up for a short process: fast if there is memory, thrifty
-// if the process's control group has little. It returns what must stay alive for that.
+// tuneCollector sets the garbage collector up for a short process: fast if there is memory, thrifty if the process's control
+// group has little. It returns an allocation that must stay alive for that.
 func tuneCollector() []byte {
 	limit, err := memlimit.FromCgroup()
 	if err != nil || limit >= littleMemory {

@@ -17,7 +17,7 @@ import (
 // complete nothing, because a shell shows no errors there.
 type completer struct{ *cli.App }
 
-// values returns what a kind of argument can be: one of [cobra.Completion].
+// values returns the possible values of a kind of argument: one of [cobra.Completion].
 type values func(ctx context.Context) []string
 
 // complete has the shell complete arguments by the words that stand for them in the usage of a command.
@@ -86,8 +86,8 @@ func takesFiles(word string) bool {
 	return strings.Contains(word, "FILE") || strings.Contains(word, "DIR") || word == "SOURCE" || word == "PARAMETER" || word == "REQUEST"
 }
 
-// completed returns what an argument can be. A project that is not trusted has no say: a shell that asks is not confined, and would
-// run its modules.
+// completed returns the possible values of an argument. A project that is not trusted has no say: a shell that asks is not
+// confined, and would run its modules.
 func (c completer) completed(cmd *cobra.Command, find values, files bool) ([]string, cobra.ShellCompDirective) {
 	directive := cobra.ShellCompDirectiveNoFileComp
 	if files {

@@ -50,10 +50,10 @@ var unconfined = []struct {
 	{true, "it forgets a login, and a confined command changes none", []string{"logout"}},
 }
 
-// wholeCommands are confined commands that only the whole program has, and what they need it for.
+// wholeCommands are confined commands that only the whole program has, with the parts that they need.
 var wholeCommands = map[string]string{"lsp": "the language server", "provider docs": "a page of HTML"}
 
-// The flags of confined commands that name files, by what becomes of these. TestFlagsOfConfinedCommands looks for others.
+// The flags of confined commands that name files, by the use of these. TestFlagsOfConfinedCommands looks for others.
 var (
 	readFlags    = []string{"plan", "policy-pack", "policy-pack-config", "file", "properties", "learned", "key", "root"}
 	writtenFlags = []string{"log-file", "audit-log", "learn-grants", "save-plan", "import-file", "timeline", "trace", "output", "out", "generate-code"}
@@ -134,8 +134,8 @@ func (c *confinement) becomeWhole(name string, cmd *cobra.Command) error {
 	return nil
 }
 
-// keeps returns what a confined command reads and writes: the project, what the operator names, and what husk keeps of its own. The
-// error says why it cannot do with that.
+// keeps returns the files that a confined command reads and writes: the project, the files that the operator names, and husk's
+// own. The error says why it cannot do with that.
 func (c *confinement) keeps(cmd *cobra.Command, args []string) (read, write []string, err error) {
 	if os.Getenv("HUSK_KEY_COMMAND") != "" {
 		return nil, nil, errors.New("HUSK_KEY_COMMAND is a program, and a confined command runs none")

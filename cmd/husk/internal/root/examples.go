@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// examples are those of each command, a line each: the command line, and behind two spaces what it does.
+// examples are the examples of each command, a line each: the command line and, behind two spaces, its effect.
 var examples = map[string]string{
 	"husk": `
 husk new quickstart shop  begin a project

@@ -49,7 +49,7 @@ func groupCommands(root *cobra.Command) {
 	root.SetHelpCommandGroupID(groups[len(groups)-1].title)
 }
 
-// The columns of help texts: those of the terminal within these bounds.
+// The columns of help texts: the terminal's, within these bounds.
 const (
 	leastColumns, mostColumns = 60, 120
 	usualColumns              = 80
@@ -139,7 +139,7 @@ func writeFlags(b *strings.Builder, title string, flags *pflag.FlagSet, columns 
 	})
 }
 
-// describe returns the names of a flag, the name of its value, and what it does.
+// describe returns the names of a flag, the name of its value, and its description.
 func describe(f *pflag.Flag) (names, value, text string) {
 	names = "--" + f.Name
 	if f.Shorthand != "" {

@@ -40,7 +40,7 @@ func who(u workspace.Update) string {
 	return u.User + "@" + u.Host
 }
 
-// result returns how an update ended, and what it did until then.
+// result returns how an update ended, and its steps until then.
 func result(u workspace.Update) string {
 	var parts []string
 	if c := u.Changes; c != nil {

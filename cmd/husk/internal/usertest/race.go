@@ -2,6 +2,6 @@
 
 package usertest
 
-// raceScripts are those of the scripts in which much happens at once. Under the race
-// detector all of them would take ten minutes, mostly for compiling modules.
+// raceScripts are the scripts in which much happens at once. Under the race detector all of them would take ten minutes, mostly
+// for compiling modules.
 var raceScripts = []string{"failures", "policies", "up"}

@@ -13,7 +13,7 @@ import (
 	"github.com/husk-dev/husk/internal/registry/registrytest"
 )
 
-// registries are those of a script, by their hosts.
+// registries are the registries of a script, by their hosts.
 type registries map[string]*registrytest.Server
 
 // registriesKey is the key of [registries] among the values of a script.

@@ -159,7 +159,7 @@ func (u *User) setup(e *testscript.Env) error {
 	return os.WriteFile(filepath.Join(e.WorkDir, "lab.wasm"), u.Lab, 0o644)
 }
 
-// linkCode links the code of modules in a cache into another one. What cannot be linked is compiled again.
+// linkCode links the code of modules in a cache into another one. Code that cannot be linked is compiled again.
 func linkCode(from, to string) error {
 	from, to = filepath.Join(from, "compiled"), filepath.Join(to, "compiled")
 	files, err := os.ReadDir(from)

@@ -47,7 +47,7 @@ func Directory(t testing.TB) string {
 type User struct {
 	// Lab is the module of testdata/lab.
 	Lab []byte
-	// Environment has what the command finds the user's directories by.
+	// Environment has the variables by which the command finds the user's directories.
 	Environment []string
 
 	directory string

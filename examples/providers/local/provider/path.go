@@ -19,7 +19,7 @@ func cleanPath(p string) (cleaned, reason string) {
 	return path.Clean(p), ""
 }
 
-// usable refuses a path that has not passed Check, because systems differ in what they do with it.
+// usable refuses a path that has not passed Check, because systems differ in their treatment of it.
 func usable(p string) error {
 	if _, reason := cleanPath(p); reason != "" {
 		return guest.InvalidArgument("path", reason)
@@ -27,7 +27,7 @@ func usable(p string) error {
 	return nil
 }
 
-// cleanFilePath is cleanPath for what must not be a directory.
+// cleanFilePath is cleanPath for a path that must not be a directory.
 func cleanFilePath(p string) (cleaned, reason string) {
 	cleaned, reason = cleanPath(p)
 	if reason != "" {

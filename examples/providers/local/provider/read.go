@@ -18,7 +18,7 @@ type foundFile struct {
 	tooLarge bool
 }
 
-// readFile reads a regular file. Its errors are those of package os.
+// readFile reads a regular file. It returns errors of package os.
 func readFile(ctx context.Context, path string) (foundFile, error) {
 	var found foundFile
 	info, err := os.Stat(path) // before opening it: that would wait for the other end of a pipe

@@ -14,7 +14,7 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
-// What the system has no error for.
+// Errors that the system lacks.
 var (
 	errNotRegular   = errors.New("is not a regular file")
 	errIsDirectory  = errors.New("is a directory")

@@ -12,8 +12,8 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/files"
 )
 
-// writeFile replaces a file or symbolic link with an atomic write. An error leaves the old content. Its
-// errors are those of package os.
+// writeFile replaces a file or symbolic link with an atomic write. An error leaves the old content. It returns errors of package
+// os.
 func writeFile(ctx context.Context, target string, content []byte, mode fs.FileMode) (err error) {
 	info, err := os.Lstat(target)
 	switch {
@@ -58,8 +58,8 @@ func writeFile(ctx context.Context, target string, content []byte, mode fs.FileM
 	return os.Rename(temporary, target)
 }
 
-// makeDirectory makes a directory and its missing parents with the same permissions. created is false
-// if it exists. Its errors are those of package os.
+// makeDirectory makes a directory and its missing parents with the same permissions. created is false if it exists. It returns
+// errors of package os.
 func makeDirectory(ctx context.Context, dir string, mode fs.FileMode) (created bool, err error) {
 	info, err := os.Stat(dir)
 	switch {

@@ -19,7 +19,7 @@ type decoder struct {
 	spec *openapi3.T
 	// swagger says that the document is Swagger 2.
 	swagger bool
-	// host, basePath, schemes, consumes, and produces are those of a Swagger document.
+	// host, basePath, schemes, consumes, and produces come from a Swagger document.
 	host, basePath     string
 	schemes            []string
 	consumes, produces []string

@@ -339,7 +339,7 @@ func (d *Document) resolveServer(at *url.URL) error {
 // understood returns the operations that can be parsed, and notes the others. All are parsed together, and only if that
 // fails the halves of them.
 func (x *index) understood(parse func([]*operation) error) ([]*operation, error) {
-	// What is wrong with the rest of the document is nobody's operation.
+	// Mistakes in the rest of the document belong to no operation.
 	if err := parse(nil); err != nil {
 		return nil, err
 	}

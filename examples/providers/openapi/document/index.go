@@ -9,8 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// index is a document in parts, which are trimmed to what the provider uses. It holds no more of a large document than
-// that.
+// index is a document in parts, which are trimmed to the provider's needs. It holds no more of a large document than that.
 type index struct {
 	// head has the members of the document that are neither paths nor components, as they stand in it.
 	head []named
@@ -20,7 +19,7 @@ type index struct {
 	items map[string]part
 	// components are by their reference: #/components/schemas/Pet.
 	components map[string]part
-	// references are those of the components in the document's order.
+	// references are the components' references, in the document's order.
 	references []string
 	// external says that the document refers to others.
 	external bool
@@ -107,7 +106,7 @@ func init() {
 	}, "$ref", "type", "format", "description", "required", "enum", "const", "default", "minimum", "maximum", "readOnly", "writeOnly", "nullable", "deprecated").members
 }
 
-// methods are those of the operations that the provider uses.
+// methods are the methods of the operations that the provider uses.
 var methods = []string{"get", "put", "post", "patch", "delete"}
 
 func isSuccess(status string) bool { return strings.HasPrefix(status, "2") || status == "default" }

@@ -36,7 +36,7 @@ type Resource struct {
 	Update string `json:"update,omitempty"`
 	Delete string `json:"delete,omitempty"`
 
-	// ID is where answers have the value of the last parameter in the path, or those of several, by parameter:
+	// ID is where answers have the value of the last parameter in the path, or the values of several, by parameter:
 	// metadata.name.
 	ID ID `json:"id,omitempty"`
 	// Properties are where answers have properties: {image: config.image}.
@@ -130,7 +130,7 @@ func ReadOverrides(ctx context.Context, parameter string) (Overrides, error) {
 	return o, nil
 }
 
-// wanted returns what a value must be and is not, "" if it is right or decides for itself.
+// wanted returns the expected kind of a value that has another one, "" if it is right or decides for itself.
 func wanted(value any, t reflect.Type) string {
 	_, isText := value.(string)
 	_, isList := value.([]any)

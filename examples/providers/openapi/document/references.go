@@ -103,7 +103,7 @@ func isEmptyPath(item reflect.Value) bool {
 	return true
 }
 
-// fieldName returns what documents call a field, empty for one that they do not have.
+// fieldName returns the name of a field in documents, empty if they do not have it.
 func fieldName(f reflect.StructField) string {
 	if !f.IsExported() || f.Anonymous || f.Name == "Value" {
 		return ""

@@ -246,7 +246,7 @@ func existing(ref *openapi3.SchemaRef) (*openapi3.SchemaRef, document.Conditions
 	return &openapi3.SchemaRef{Value: s}, gone
 }
 
-// deletion returns by what an object says that it was deleted, nil if it does not.
+// deletion returns the conditions under which an object says that it was deleted, nil if it does not.
 func deletion(m *merged) document.Conditions {
 	p := m.properties["deleted"]
 	if p == nil || p.Value == nil || !m.required["deleted"] || !alwaysTrue(p.Value) {

@@ -157,7 +157,7 @@ func (c *change) partial(o *operation) (map[string]bool, property.Map) {
 	return names, inputs
 }
 
-// says reports whether an operation has what says which member of the collection it is about.
+// says reports whether an operation has the parameters that identify the member of the collection.
 func (c *change) says(o *operation) bool {
 	last := c.path[len(c.path)-1].parameter
 	if o.parameter(openapi3.ParameterInQuery, last) != nil || c.inBody(o, last) {

@@ -81,7 +81,7 @@ var (
 	updating = []string{"", "update", "edit"}
 )
 
-// candidate returns what the operations of the member of a collection may be, nil for other paths.
+// candidate returns the candidate that the operations of a collection's member make, nil for other paths.
 func (p *paths) candidate(item string) *candidate {
 	prefix, ok := cutLast(item)
 	remove := p.all[item][http.MethodDelete]
@@ -284,7 +284,7 @@ func (p *paths) operation(text string) (*operation, error) {
 	return nil, guest.InvalidArgument("", "there is no operation "+text+hint)
 }
 
-// kind returns names from what an operation of Kubernetes says that it is about.
+// kind returns names from the group, version, and kind of a Kubernetes operation.
 func (o *operation) kind() []string {
 	if o == nil {
 		return nil

@@ -67,7 +67,7 @@ func (p fieldPath) schema(ref *openapi3.SchemaRef) *openapi3.SchemaRef {
 	return ref
 }
 
-// nesting are objects that have what identifies a resource in some services.
+// nesting are objects that hold the identity of a resource in some services.
 var nesting = []string{"metadata", "meta"}
 
 // idPath returns where an object has the value of a parameter in the path: petId, id, or name for petName, or one of

@@ -159,7 +159,7 @@ func fieldsOf(name string, v any, e *openapi3.Encoding) ([]formField, error) {
 	return []formField{{name: name, text: strings.Join(texts, separatorOf(e.Style))}}, nil
 }
 
-// separatorOf returns what a style writes between the elements of a list.
+// separatorOf returns the separator that a style writes between the elements of a list.
 func separatorOf(style string) string {
 	switch style {
 	case openapi3.SerializationSpaceDelimited:

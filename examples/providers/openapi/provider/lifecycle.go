@@ -15,7 +15,7 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
-// implementation returns what serves the resource. Without an Update every change replaces it.
+// implementation returns the implementation of the resource. Without an Update every change replaces it.
 func (r *resource) implementation() guest.Creator[property.Map, property.Map] {
 	checks := r.keyed || len(r.fixed) > 0
 	lasts := lasting{r}
@@ -129,7 +129,7 @@ func (l lasting) Create(ctx context.Context, request guest.CreateRequest[propert
 	m.gone = nil
 	made, err := r.client.send(ctx, r.create, m)
 	if r.chosen() && errors.Is(err, abi.ErrCancelled) {
-		// The service may have done it. What the program gave is enough to find the resource again.
+		// The service may have done it. The program's inputs are enough to find the resource again.
 		state := r.overlay(r.state(property.Null, request.Inputs), request.Inputs)
 		if _, missing := r.described.Outputs.Check(state); len(missing) == 0 {
 			return guest.CreateResponse[property.Map]{ID: idOf(values), State: state}, err
@@ -234,7 +234,7 @@ func hold(conditions document.Conditions, body property.Value) bool {
 	return true
 }
 
-// observed returns what an answer has at the paths of conditions: status.phase is "Pending".
+// observed describes the values of an answer at the paths of conditions: status.phase is "Pending".
 func observed(conditions document.Conditions, body property.Value) string {
 	var list []string
 	for _, path := range slices.Sorted(maps.Keys(conditions)) {

@@ -36,13 +36,13 @@ type resource struct {
 	// properties that they do not have under their names.
 	fields  map[string]string
 	sources map[string]fieldPath
-	// created and updated are the properties that the operations' bodies have; updated those of any of them, and bodies
-	// those of each.
+	// created and updated are the properties that the operations' bodies have; updated the properties of any of them, and bodies
+	// the properties of each.
 	created, updated map[string]bool
 	bodies           map[*operation]map[string]bool
 	// keyed says that a creation has an idempotency key, which is an input.
 	keyed bool
-	// asked are the parameters in queries and headers that are sent, beside those of the service's own.
+	// asked are the parameters in queries and headers that are sent, beside the service's own.
 	asked []asked
 }
 
@@ -165,7 +165,7 @@ func envelope(ref *openapi3.SchemaRef, resource string) string {
 	return ""
 }
 
-// besideEnvelope returns what a response has beside an envelope, and the envelope does not, without remarks.
+// besideEnvelope returns the properties that a response has only beside an envelope, without remarks.
 func besideEnvelope(ref *openapi3.SchemaRef, envelope string) (list []string) {
 	outer := merge(ref.Value)
 	inner := outer.properties[envelope]
@@ -573,8 +573,8 @@ func versionPath(answer *openapi3.SchemaRef, parameter string) fieldPath {
 	return nil
 }
 
-// identity returns the inputs that a resource has alone. What the program puts at a path of its choice it would put over
-// the old one.
+// identity returns the inputs that identify a resource. A replacement at a path of the program's choice would overwrite the old
+// object.
 func (d *description) identity() []string {
 	r := d.resource
 	last := r.path[len(r.path)-1]

@@ -27,7 +27,7 @@ type DatabaseState struct {
 // Database implements postgresql:Database.
 type Database struct{ server *server }
 
-// Check holds the name to what names may be.
+// Check refuses an invalid name.
 func (Database) Check(_ context.Context, r guest.CheckRequest[DatabaseInputs]) ([]guest.CheckFailure, error) {
 	return checkName(r.Inputs.Name), nil
 }

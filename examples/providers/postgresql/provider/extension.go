@@ -80,7 +80,7 @@ func (o Extension) Read(ctx context.Context, r guest.ReadRequest[ExtensionInputs
 	if err != nil {
 		return response, err
 	}
-	// What need not be given, and was not, stays so.
+	// Optional inputs that were not given stay so.
 	response.Inputs, response.State = found, ExtensionState{found}
 	if r.Inputs != nil && given.Schema == "" || r.Inputs == nil && found.Schema == usual.Schema {
 		response.Inputs.Schema = ""

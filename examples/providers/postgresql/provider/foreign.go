@@ -29,7 +29,7 @@ type ServerState struct {
 // Server implements postgresql:Server, a server that foreign tables are on.
 type Server struct{ server *server }
 
-// Check holds the name to what names may be.
+// Check refuses an invalid name.
 func (Server) Check(_ context.Context, r guest.CheckRequest[ServerInputs]) ([]guest.CheckFailure, error) {
 	failures := checkName(r.Inputs.ServerName)
 	for n := range failures {
@@ -50,7 +50,7 @@ func withOptions(options map[string]string) string {
 	return " OPTIONS (" + strings.Join(list, ", ") + ")"
 }
 
-// changeOptions returns what changes options into others; empty if they are the same.
+// changeOptions returns the clauses that change options into others; empty if they are the same.
 func changeOptions(is, want map[string]string) string {
 	var list []string
 	for _, key := range slices.Sorted(maps.Keys(want)) {

@@ -44,7 +44,8 @@ type FunctionState struct {
 // Function implements postgresql:Function.
 type Function struct{ server *server }
 
-// Check takes quotes away from around the body, and holds types and expressions to what stays in its place in a statement.
+// Check takes quotes away from around the body, and refuses types and expressions that would not stay in their place in a
+// statement.
 func (Function) Check(_ context.Context, r guest.CheckRequest[FunctionInputs]) ([]guest.CheckFailure, error) {
 	in := r.Inputs
 	failures := checkName(in.Name)
@@ -195,7 +196,7 @@ func (in FunctionInputs) returned() (typ string, table, set bool) {
 // foundFunction is a function as the server has it.
 type foundFunction struct {
 	FunctionInputs
-	// types are those of its arguments, and signature is its name with them, for statements.
+	// types are the types of its arguments, and signature is its name with them, for statements.
 	types, signature string
 	// same reports whether it returns the given type.
 	same bool

@@ -15,7 +15,7 @@ type querier interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-// on returns what the privileges are on, as GRANT has it.
+// on returns the objects of the privileges, in GRANT's syntax.
 func (in GrantInputs) on(ctx context.Context, q querier) (string, error) {
 	kind := kindOf(in.ObjectType)
 	switch {
@@ -124,8 +124,8 @@ func (in GrantInputs) objects(ctx context.Context, q querier) (query string, arg
 	return "", nil, guest.InvalidArgument("id", "there are no privileges on a "+in.ObjectType)
 }
 
-// read asks for the privileges that the role has on each of the objects. The error is pgx.ErrNoRows if the role or all
-// objects are gone. What is for all objects of a schema stays as it is where the schema has none.
+// read asks for the privileges that the role has on each of the objects. The error is pgx.ErrNoRows if the role or all objects
+// are gone. A grant on all objects of a schema stays as it is if the schema has none.
 func (in GrantInputs) read(ctx context.Context, conn *pgx.Conn) (held []string, grantable bool, err error) {
 	grantee, err := oidOf(ctx, conn, in.Role)
 	if err != nil {

@@ -131,7 +131,7 @@ func quoteTables(tables []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// options returns what WITH and SET take.
+// options returns the options for WITH and SET.
 func (in PublicationInputs) options() string {
 	options := "publish_via_partition_root = " + strconv.FormatBool(in.PublishViaPartitionRootParam)
 	if len(in.PublishParams) > 0 {
@@ -212,7 +212,7 @@ func (o Publication) Read(ctx context.Context, r guest.ReadRequest[PublicationIn
 	if r.Inputs == nil {
 		response.ID = found.Database + "." + found.Name
 	}
-	// What need not be given, and was not, stays so.
+	// Optional inputs that were not given stay so.
 	usual := r.Inputs == nil
 	if usual && found.Database == o.server.database("") || !usual && r.Inputs.Database == "" {
 		response.Inputs.Database = ""

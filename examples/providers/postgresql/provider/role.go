@@ -195,7 +195,7 @@ func (o Role) Delete(ctx context.Context, r guest.DeleteRequest[RoleState]) erro
 		if role == o.server.user() {
 			return guest.InvalidArgument("name", "the provider logs in as "+role+", and would lose what it owns: configure another username, or set skipReassignOwned and skipDropRole")
 		}
-		// What is in no database, such as a database, is found with the empty name.
+		// Objects outside of databases, such as a database itself, are found with the empty name.
 		err := o.server.find(ctx, "", "there is no role "+role, `
 			SELECT ARRAY(
 				SELECT DISTINCT coalesce(b.datname::text, '') FROM pg_shdepend d LEFT JOIN pg_database b ON b.oid = d.dbid

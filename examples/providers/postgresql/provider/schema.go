@@ -23,7 +23,7 @@ type SchemaState struct {
 // Schema implements postgresql:Schema.
 type Schema struct{ server *server }
 
-// Check holds the name to what names may be.
+// Check refuses an invalid name.
 func (Schema) Check(_ context.Context, r guest.CheckRequest[SchemaInputs]) ([]guest.CheckFailure, error) {
 	return checkName(r.Inputs.Name), nil
 }

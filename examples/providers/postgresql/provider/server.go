@@ -35,7 +35,7 @@ type server struct {
 }
 
 func (s *server) configure(c Config) error {
-	// What is not set here would come from the environment.
+	// Parameters that are not set here would come from the environment.
 	config, err := pgx.ParseConfig("host=localhost sslmode=disable")
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (s *server) in(ctx context.Context, database string, do func(*pgx.Conn) err
 	return errors.Join(explained(do(conn)), conn.Close(context.WithoutCancel(ctx)))
 }
 
-// explanation is an error of the server with what it says besides, for example which objects depend on a role.
+// explanation is an error of the server with its details, for example the objects that depend on a role.
 type explanation struct {
 	*pgconn.PgError
 	text string

@@ -23,7 +23,7 @@ type ReplicationSlotState struct {
 // ReplicationSlot implements postgresql:ReplicationSlot.
 type ReplicationSlot struct{ server *server }
 
-// checkSlot holds the name of a slot to what there can be.
+// checkSlot refuses an invalid name of a slot.
 func checkSlot(path, name string) []guest.CheckFailure {
 	valid := name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
 	if valid && len(name) <= longestName {

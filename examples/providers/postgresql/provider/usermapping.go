@@ -62,7 +62,7 @@ func (o UserMapping) Create(ctx context.Context, r guest.CreateRequest[UserMappi
 func (o UserMapping) find(ctx context.Context, in UserMappingInputs) (UserMappingInputs, error) {
 	var options []string
 	var visible bool
-	// The conditions are those of the view pg_user_mappings, which has no options for others.
+	// The conditions are the same as in the view pg_user_mappings, which shows no options to others.
 	err := o.server.find(ctx, in.Database, "there is no mapping of "+in.UserName+" for the server "+in.ServerName+" in "+in.Database, `
 		SELECT coalesce(m.umoptions, '{}'), (SELECT rolsuper FROM pg_roles WHERE rolname = current_user)
 			OR m.umuser <> 0 AND m.usename = current_user AND (pg_has_role(s.srvowner, 'USAGE') OR has_server_privilege(s.oid, 'USAGE'))

@@ -35,7 +35,7 @@ var runtime string
 // runner runs the closures of dynamic providers. It keeps loaded ones.
 type runner struct {
 	js *quickjs.Engine
-	// What belongs to the call that runs now.
+	// The state of the running call.
 	ctx    context.Context
 	answer string
 	err    *failure
@@ -378,7 +378,7 @@ func fetch(ctx context.Context, argument string) (map[string]any, error) {
 	}, nil
 }
 
-// errorOf returns what the engine or a closure says as an error of the contract.
+// errorOf returns an error of the engine or a closure as an error of the contract.
 func errorOf(err error) *abi.Error {
 	var f *failure
 	message := "the dynamic provider failed: " + err.Error()

@@ -43,7 +43,7 @@ func (Shuffle) Create(_ context.Context, r guest.CreateRequest[shuffleInputs]) (
 	return guest.CreateResponse[shuffleState]{ID: "-", State: shuffleState{r.Inputs, results}}, nil
 }
 
-// orders returns what draws an order of the numbers from 0 to n-1.
+// orders returns a function that draws an order of the numbers from 0 to n-1.
 func orders(n int, seed *string) func() ([]int, error) {
 	if seed != nil && *seed != "" {
 		source := seeded(*seed)
