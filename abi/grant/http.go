@@ -127,8 +127,8 @@ func ParseHTTP(text string, methods ...string) (HTTP, error) {
 // String returns the grant's URL.
 func (g HTTP) String() string { return httprequest.Origin(g.Scheme, g.Host, g.Port) + g.Path }
 
-// Covers reports whether the grant is of the service and path of a request. host is the
-// request's own, or an address that its name may lead to.
+// Covers reports whether the grant covers the service and path of a request. host is the request's own, or an address that its
+// name may lead to.
 func (g HTTP) Covers(r *httprequest.Request, host string) bool {
 	if g.Scheme != r.URL.Scheme || g.Port != r.Port || !hostname.Matches(g.Host, host) {
 		return false

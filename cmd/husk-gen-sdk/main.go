@@ -120,8 +120,8 @@ func generate(text []byte, language string) (files map[string][]byte, err error)
 	return nil, fmt.Errorf("there is no generator for %q: go, nodejs, or python", language)
 }
 
-// moduleFormat gets the module of tokens such as random:index/randomPet:RandomPet, which have the file of the resource, as
-// those of bridged providers do, and of tokens such as web:pages:Page, which have none.
+// moduleFormat finds the module in a token. It matches tokens with the file of the resource, as bridged providers have them
+// (random:index/randomPet:RandomPet), and tokens without (web:pages:Page).
 const moduleFormat = "^(.*?)(?:/[^/]*)?$"
 
 // goInfo is the part of a schema for Go.

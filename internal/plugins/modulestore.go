@@ -109,8 +109,8 @@ func (p *Plugins) Keep(m *Module) error {
 	return nil
 }
 
-// Used returns the digests of modules that are in use, and that the state named when the plugins were opened. Whoever
-// ends the run tells Shared that they are still in use.
+// Used returns the digests of modules that are in use, and that the state named when the plugins were opened. The end of the run
+// passes them to Shared, so that they stay.
 func (p *Plugins) Used() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

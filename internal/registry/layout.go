@@ -52,8 +52,8 @@ func openLayout(d Directory) (*layout, error) {
 	return l, nil
 }
 
-// layouts returns the layouts in which a source's modules may be, the source's own first. Those of the options need not be
-// there yet: a project names the directory that it will be vendored in.
+// layouts returns the layouts in which a source's modules may be, the source's own first. The layouts in the options need not
+// exist yet: a project names its vendored directory before it is filled.
 func (c *Client) layouts(s Source) (all []*layout, err error) {
 	if s.Kind == Layout {
 		l, err := openLayout(c.directory(s))

@@ -90,8 +90,8 @@ type Ending struct {
 	Modules []string
 }
 
-// Release ends the lease of a stack after storing what its run leaves. err is about the history, the lease, and modules,
-// and lost about the record of the run.
+// Release stores the data that a run saves, and ends the lease of its stack. err is an error of the history, the lease, or
+// modules, and lost an error of the run's record.
 func (w *Workspace) Release(ctx context.Context, l state.Lease, stack string, e Ending) (err, lost error) {
 	out := backend.Ending{Modules: e.Modules}
 	name := w.name(stack)

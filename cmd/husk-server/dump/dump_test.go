@@ -310,7 +310,7 @@ func TestOtherFiles(t *testing.T) {
 		begin + `{"row":[1]}`:                                                    "a row is of no table",
 		begin + `{"table":"pg_authid","columns":["rolname"]}`:                    `the file has the table "pg_authid", which`,
 		begin + `{"table":"husk_turns","columns":["of"]}`:                        "has the columns of, not of, last, taken",
-		begin + `{"team":"../x","table":"stacks","columns":[]}`:                  "which is no team",
+		begin + `{"team":"../x","table":"stacks","columns":[]}`:                  "which is not a valid name of a team",
 		begin + `{"team":"acme","table":"sqlite_schema","columns":["sql"]}`:      "which this husk server does not know",
 		begin + `{"team":"acme","table":"kv","columns":["stack"]}`:               "has the columns stack in the file",
 		begin + `{"table":"husk_counted","columns":["at"]}{"row":[1]}{"rows":2}`: "it has 1 rows of 2",
@@ -319,7 +319,7 @@ func TestOtherFiles(t *testing.T) {
 	} {
 		require.ErrorContains(t, s.Import(t.Context(), pack(text)), want, text)
 	}
-	require.ErrorContains(t, s.Import(t.Context(), strings.NewReader("text")), "this is no file of husk server export")
+	require.ErrorContains(t, s.Import(t.Context(), strings.NewReader("text")), "this is not a file of husk server export")
 	require.NoError(t, s.Import(t.Context(), bytes.NewReader(s.export())), "it is still empty")
 }
 

@@ -136,13 +136,13 @@ func (w *Writer) rowsOf(ctx context.Context, tx *sql.Tx, of table, query string)
 func Read(r io.Reader, schema int, open func(team, table string, columns []string) (func(row []any) error, error)) error {
 	z, err := gzip.NewReader(r)
 	if err != nil {
-		return fmt.Errorf("this is no file of husk server export: %w", err)
+		return fmt.Errorf("this is not a file of husk server export: %w", err)
 	}
 	from := json.NewDecoder(bufio.NewReader(z))
 	from.DisallowUnknownFields()
 	var is header
 	if err := from.Decode(&is); err != nil || is.Format != format {
-		return errors.New("this is no file of this version of husk server export")
+		return errors.New("this is not a file of this version of husk server export")
 	}
 	if is.Schema != schema {
 		return fmt.Errorf("the file has version %d of the server's tables, and this husk server version %d: import it with the version of husk that has exported it, and start a newer one afterwards", is.Schema, schema)

@@ -60,8 +60,8 @@ var columns = fmt.Sprintf("id, tenant, project, stack, CASE WHEN octet_length(re
 // stateColumn is the state of a run. One that needs attention waits, and is told apart by a column of its own.
 const stateColumn = "CASE WHEN attention = 1 THEN 'attention' ELSE state END"
 
-// The values of what a run has seen, other than the digest of a state: seenAny may begin at any state, seenNothing has found no
-// stack, and seenUnknown may begin at none.
+// Special values for the digest of the state that a run has seen: with seenAny it may begin at any state, with seenNothing it has
+// found no stack, and with seenUnknown it may begin at none.
 const seenAny, seenNothing, seenUnknown = "", "nothing", "unknown"
 
 // scanRun reads a run, nil if there is none. It is to be decoded.

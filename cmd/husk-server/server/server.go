@@ -369,7 +369,7 @@ func (s *Server) Import(ctx context.Context, r io.Reader) (err error) {
 				return own.InsertServer(ctx, table, columns)
 			}
 			if !runapi.IsTeam(team) {
-				return nil, fmt.Errorf("the file has stacks of %.60q, which is no team", team)
+				return nil, fmt.Errorf("the file has stacks of %.60q, which is not a valid name of a team", team)
 			}
 			if team != last {
 				if _, err := os.Stat(s.stateFile(team)); errors.Is(err, fs.ErrNotExist) && !t.postgres {

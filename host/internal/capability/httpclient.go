@@ -102,8 +102,8 @@ func (c *HTTPClient) admit(req *httprequest.Request) (*grant.HTTP, error) {
 	return nil, c.denied(req, others)
 }
 
-// grantedFormerly says how to grant a host that a grant included while a *. stood for all names below one. It is empty for
-// other hosts.
+// grantedFormerly returns advice for a host that a grant covered in earlier versions, where *. stood for all names below a host.
+// It is empty for other hosts.
 func grantedFormerly(granted, host string) string {
 	if hostname.Matches(granted, host) || !hostname.MatchedFormerly(granted, host) {
 		return ""

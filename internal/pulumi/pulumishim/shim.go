@@ -271,8 +271,8 @@ func (s *Shim) getSchema(ctx context.Context, in, out pulumiwire.Message) error 
 	return nil
 }
 
-// moduleFormat gets the module of tokens such as random:index/randomPet:RandomPet, which have the file of the resource, as in
-// bridged providers, and of tokens such as web:pages:Page, which have none.
+// moduleFormat finds the module in a token. It matches tokens with the file of the resource, as bridged providers have them
+// (random:index/randomPet:RandomPet), and tokens without (web:pages:Page).
 const moduleFormat = "^(.*?)(?:/[^/]*)?$"
 
 // completed adds to a schema what Pulumi's generators of SDKs and its engine need, unless it is there: how
