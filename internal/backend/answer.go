@@ -3,7 +3,13 @@ package backend
 import (
 	"fmt"
 	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/husk-dev/husk/internal/base/hostname"
 )
 
 // AnswerHeader is in each answer of a server of Husk, with the value [Answered]. A balancer or proxy between it and its clients
@@ -20,6 +26,19 @@ func IsAnswer(h http.Header) bool { return h.Get(AnswerHeader) == Answered }
 // [http.StatusRequestEntityTooLarge].
 func TooLarge(bytes int64) string {
 	return fmt.Sprintf("what stands before it, such as a proxy, takes no body as large as this one, of %d bytes: raise its limit, which is client_max_body_size in nginx", bytes)
+}
+
+// PlainHTTPVariable is the environment variable with the hosts of servers, separated by commas, to which requests go without encryption
+// because the network encrypts, as a mesh does.
+const PlainHTTPVariable = "HUSK_PLAIN_HTTP"
+
+// CheckPlainHTTP returns an error if requests to the server at a URL would show others on the way what is secret.
+func CheckPlainHTTP(u *url.URL, what string) error {
+	host := u.Hostname()
+	if u.Scheme != "http" || hostname.IsThisMachine(host) || slices.Contains(strings.Split(os.Getenv(PlainHTTPVariable), ","), host) {
+		return nil
+	}
+	return fmt.Errorf("http://%s: anybody on the way could read %s: use https, or, if the network encrypts, as a mesh does, name the host in %s", u.Host, what, PlainHTTPVariable)
 }
 
 // HTTP2 configures the connections of a server's clients. Each connection carries many calls. One that is silent for a while, and

@@ -46,7 +46,7 @@ var variables = []struct {
 
 	{passed, path, "the operator's policy", `HUSK_TRUST_POLICY HUSK_VENDOR_DIR HUSK_PRECOMPILED_DIR`},
 	{passed, text, "the operator's policy", `HUSK_OFFLINE HUSK_REGISTRIES HUSK_REGISTRY_MIRRORS HUSK_REGISTRY_REALMS`},
-	{passed, text, "the way to the network", `HTTPS_PROXY https_proxy HTTP_PROXY http_proxy NO_PROXY no_proxy RES_OPTIONS LOCALDOMAIN`},
+	{passed, text, "the way to the network", `HTTPS_PROXY https_proxy HTTP_PROXY http_proxy NO_PROXY no_proxy RES_OPTIONS LOCALDOMAIN HUSK_PLAIN_HTTP`},
 	{passed, path, "whose certificates are right", `SSL_CERT_FILE`},
 	{passed, paths, "whose certificates are right", `SSL_CERT_DIR`},
 	{passed, text, "what spans say of their service", `OTEL_SERVICE_NAME OTEL_RESOURCE_ATTRIBUTES OTEL_SDK_DISABLED`},

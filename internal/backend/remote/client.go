@@ -21,7 +21,6 @@ import (
 
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
-	"github.com/husk-dev/husk/internal/base/hostname"
 	"github.com/husk-dev/husk/internal/base/intake"
 	"github.com/husk-dev/husk/internal/base/named"
 	"github.com/husk-dev/husk/internal/base/printable"
@@ -73,8 +72,8 @@ func Open(_ context.Context, at named.URL, dir string) (*backend.Backend, error)
 	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
 		return nil, errors.New("the URL of the backend is not one of a server, which has the form https://host or https://:TOKEN@host")
 	}
-	if u.Scheme == "http" && !hostname.IsThisMachine(u.Hostname()) {
-		return nil, fmt.Errorf("the URL of the backend is http://%s, and anybody on the way could read the token and the state: use https", u.Host)
+	if err := backend.CheckPlainHTTP(u, "the token and the state"); err != nil {
+		return nil, fmt.Errorf("the URL of the backend is %w", err)
 	}
 	var token string
 	if password, ok := u.User.Password(); ok {

@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/internal/backend"
-	"github.com/husk-dev/husk/internal/base/hostname"
 	"github.com/husk-dev/husk/internal/base/intake"
 	"github.com/husk-dev/husk/internal/base/printable"
 )
@@ -80,8 +79,8 @@ func NewClient(text, token string) (*Client, error) {
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" || u.Fragment != "" {
 		return nil, fmt.Errorf("the URL of the server must have the form https://host or https://:TOKEN@host")
 	}
-	if u.Scheme == "http" && !hostname.IsThisMachine(u.Hostname()) {
-		return nil, fmt.Errorf("the URL of the server is http://%s, and anybody on the way could read the token: use https", u.Host)
+	if err := backend.CheckPlainHTTP(u, "the token"); err != nil {
+		return nil, fmt.Errorf("the URL of the server is %w", err)
 	}
 	if password, ok := u.User.Password(); ok {
 		token = password

@@ -11,7 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/backend/remote"
 	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/base/named"
 )
 
 func serve(t *testing.T, handler http.HandlerFunc) *runapi.Client {
@@ -103,4 +105,27 @@ func TestRefusedBeforeItIsSent(t *testing.T) {
 	var refused *runapi.StatusError
 	require.ErrorAs(t, client.SendBundle(t.Context(), "sha256:x", make([]byte, 32<<20)), &refused)
 	require.Equal(t, http.StatusForbidden, refused.Status)
+}
+
+// Tokens go to other machines without encryption only where the operator says that the network encrypts.
+func TestPlainHTTP(t *testing.T) {
+	open := map[string]func(url string) error{
+		"commands": func(url string) error {
+			_, err := runapi.NewClient(url, "token")
+			return err
+		},
+		"stacks": func(url string) error {
+			_, err := remote.Open(t.Context(), named.ByOperator(url, "the test"), t.TempDir())
+			return err
+		},
+	}
+	for what, open := range open {
+		t.Setenv(backend.PlainHTTPVariable, "")
+		require.NoError(t, open("http://127.0.0.1:8470"), what)
+		require.NoError(t, open("https://husk.example.com"), what)
+		require.ErrorContains(t, open("http://husk-server:8470"), "is http://husk-server:8470: anybody on the way could read the token", what)
+		t.Setenv(backend.PlainHTTPVariable, "husk.internal,husk-server")
+		require.NoError(t, open("http://husk-server:8470"), what)
+		require.ErrorContains(t, open("http://server:8470"), "name the host in HUSK_PLAIN_HTTP", what)
+	}
 }
