@@ -93,7 +93,10 @@ type Update struct {
 	// Kind is the command, such as "up" or "state delete".
 	Kind string
 	// Result is "succeeded" or "failed".
-	Result     string
+	Result string
+	// Version numbers the changes from 1, and is 0 for one of an earlier version of Husk. Message says what one is for.
+	Version    int
+	Message    string
 	Start, End time.Time
 	// User and Host say who made it, and where. Of a run of a server, whose ID is Run, they say who asked for it, and nothing.
 	User, Host, Run string

@@ -481,14 +481,14 @@ func (o *objects) refusesDeletion(res *state.Resource, early bool) bool {
 // deleted.
 func (d *deployment) beginAlong(ctx context.Context, s *step) error {
 	for i, along := range s.along {
-		d.emit(StepStarted{Step: along.info()})
+		d.emitStep(along, StepStarted{Step: along.info()})
 		operation, before, _ := d.hooksOf(along)
 		if operation == "" {
 			continue
 		}
 		if err := d.runHooks(ctx, before, along.old, nil); err != nil {
 			err = &StepError{Op: along.op, Resource: along.old, Err: err}
-			d.emit(StepFailed{Step: along.info(), Error: err.Error()})
+			d.emitStep(along, StepFailed{Step: along.info(), Error: err.Error()})
 			d.failAlong(s.along[:i], along.old)
 			return err
 		}
@@ -499,7 +499,7 @@ func (d *deployment) beginAlong(ctx context.Context, s *step) error {
 // failAlong ends the steps that go along with a resource that stays.
 func (d *deployment) failAlong(steps []*step, with *state.Resource) {
 	for _, along := range steps {
-		d.emit(StepFailed{Step: along.info(), Error: "it stays as it is, since it goes with " + string(along.old.DeletedWith) +
+		d.emitStep(along, StepFailed{Step: along.info(), Error: "it stays as it is, since it goes with " + string(along.old.DeletedWith) +
 			", and " + string(with.URN) + " was not deleted"})
 	}
 }
@@ -513,7 +513,7 @@ func (d *deployment) endAlong(ctx context.Context, s *step) (err error) {
 				err = &StepError{Op: along.op, Resource: along.old, Err: hookErr}
 			}
 		}
-		d.emit(StepDone{Step: along.info()})
+		d.emitStep(along, StepDone{Step: along.info()})
 	}
 	return err
 }

@@ -97,7 +97,7 @@ func deploy(ctx context.Context, in settings, dryRun bool) (*Result, error) {
 		in.Secrets = &redact.Secrets{}
 	}
 	d := &deployment{
-		run: &run{settings: in, dryRun: dryRun}, events: &events{to: in.Events, secrets: in.Secrets},
+		run: &run{settings: in, dryRun: dryRun}, events: &events{to: in.Events, steps: in.Steps, secrets: in.Secrets},
 		registrations: new(registration.Registrations), assets: asset.New(in.Contents),
 		failures: newFailures(in.Stop, dryRun || in.ContinueOnError),
 	}

@@ -552,11 +552,10 @@ func showAt(m property.Map, path property.Path) string {
 	return property.Render(v)
 }
 
-// emitStepEnd emits the event of a step that ended, with an error if it failed.
-func (e *events) emitStepEnd(info StepInfo, start time.Time, cost *StepCost, err error) {
+// stepEnd returns the event of a step that ended, with an error if it failed.
+func stepEnd(info StepInfo, start time.Time, cost *StepCost, err error) Event {
 	if err != nil {
-		e.emit(StepFailed{Step: info, DurationMs: durationMs(start), Error: err.Error(), Cost: cost})
-		return
+		return StepFailed{Step: info, DurationMs: durationMs(start), Error: err.Error(), Cost: cost}
 	}
-	e.emit(StepDone{Step: info, DurationMs: durationMs(start), Cost: cost})
+	return StepDone{Step: info, DurationMs: durationMs(start), Cost: cost}
 }

@@ -34,6 +34,9 @@ type Deployment struct {
 	Parallel int
 	// Events receives every event, one at a time. It may be nil.
 	Events func(Event)
+	// Steps receives what was recorded of a resource, and what it is to be or has become, nil for nothing, right before Events
+	// receives an event of its step. These may hold secrets, and after is not to be kept. It may be nil.
+	Steps func(before, after *state.Resource)
 	// Secrets learns each secret before a provider gets it, and events hide what it knows. Logs of
 	// providers and errors are the caller's to hide. It may be nil.
 	Secrets *redact.Secrets

@@ -286,7 +286,7 @@ func (c *providerChoice) extend(ctx context.Context, ref string, l *configuredPr
 		err = &StepError{Op: OpExtendParameterize, Resource: &state.Resource{URN: u, Type: u.Type(), ID: id, Custom: true},
 			Err: fmt.Errorf("with the package %s %s: %w", extension.Name, extension.Version, err)}
 	}
-	c.emitStepEnd(info, start, nil, err)
+	c.emit(stepEnd(info, start, nil, err))
 	if err != nil {
 		c.failures.add(err)
 	}

@@ -37,7 +37,8 @@ type run struct {
 
 // events hands events to the caller of a run, and counts what they tell of.
 type events struct {
-	to      func(Event) // nil for nobody
+	to      func(Event)                         // nil for nobody
+	steps   func(before, after *state.Resource) // likewise
 	secrets *redact.Secrets
 
 	mu           sync.Mutex
@@ -142,7 +143,10 @@ func (e *events) diagnose(severity string, u urn.URN, format string, args ...any
 }
 
 // emit hands an event to the caller, and counts finished steps.
-func (e *events) emit(event Event) {
+func (e *events) emit(event Event) { e.emitStep(nil, event) }
+
+// emitStep emits an event, which is one of a step unless that is nil.
+func (e *events) emitStep(s *step, event Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if done, ok := event.(StepDone); ok && (!done.Step.DefaultProvider || done.Step.Op == OpUpdate) {
@@ -152,6 +156,9 @@ func (e *events) emit(event Event) {
 		e.actions++
 	}
 	e.policyCounts = e.policyCounts.count(event)
+	if s != nil && e.steps != nil {
+		e.steps(s.old, s.new)
+	}
 	if e.to != nil {
 		e.to(redact.Copy(e.secrets, event))
 	}

@@ -108,7 +108,7 @@ func (d *deployment) execute(ctx context.Context, s *step) error {
 	}
 	info := s.info()
 	start := time.Now()
-	d.emit(StepStarted{Step: info})
+	d.emitStep(s, StepStarted{Step: info})
 	ctx, cost := stepCostOf(ctx)
 	taken, err := d.applyWithHooks(ctx, s)
 	info = s.info()
@@ -116,11 +116,11 @@ func (d *deployment) execute(ctx context.Context, s *step) error {
 		s.failed = true
 		err = &StepError{Op: s.op, Resource: s.subject(), Err: err}
 		d.failAlong(s.along, s.subject())
-		d.emitStepEnd(info, start, cost.take(), err)
+		d.emitStep(s, stepEnd(info, start, cost.take(), err))
 		return err
 	}
 	alongErr := d.endAlong(ctx, s)
-	d.emitStepEnd(info, start, cost.take(), nil)
+	d.emitStep(s, stepEnd(info, start, cost.take(), nil))
 	if err != nil {
 		d.diagnose("error", s.subject().URN, "%v", err)
 		err = &StepError{Op: s.op, Resource: s.subject(), Err: err}

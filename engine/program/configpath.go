@@ -147,6 +147,37 @@ func isSealed(n *yaml.Node) bool {
 	return n.Kind == yaml.MappingNode && len(n.Content) == 2 && n.Content[0].Value == "secure"
 }
 
+// RemoveAt is Remove for a part of a key's value.
+func (c *StackConfig) RemoveAt(key string, path property.Path) bool {
+	if len(path) == 0 {
+		return c.Remove(key)
+	}
+	config := c.config()
+	i := c.find(config, key)
+	if i < 0 {
+		return false
+	}
+	n := source.Resolve(config.Content[i+1])
+	for depth, s := range path {
+		at, size := -1, 1
+		if name, ok := s.Key(); !ok {
+			at, _ = s.Index()
+		} else if n.Kind == yaml.MappingNode && !isSealed(n) {
+			at, size = field(n, func(key string) bool { return key == name }), 2
+		}
+		if n.Kind == yaml.ScalarNode || at < 0 || at >= len(n.Content) || n.Kind == yaml.SequenceNode && size == 2 {
+			return false
+		}
+		if depth == len(path)-1 {
+			n.Content = slices.Delete(n.Content, at, at+size)
+			c.changed = true
+			return true
+		}
+		n = source.Resolve(n.Content[at+size-1])
+	}
+	return false
+}
+
 // TextAt is Text for a part of a key's value.
 func (c *StackConfig) TextAt(key string, path property.Path, decrypt func(ciphertext string) (string, error)) (text string, found bool, err error) {
 	v, ok := c.Get(key)

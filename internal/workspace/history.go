@@ -18,7 +18,10 @@ type Update struct {
 	// Kind is the command, such as "up" or "state delete".
 	Kind string `json:"kind"`
 	// Result is "succeeded" or "failed".
-	Result string    `json:"result"`
+	Result string `json:"result"`
+	// Version numbers the updates of a stack from 1. Message says what one is for.
+	Version int       `json:"version,omitempty"`
+	Message string    `json:"message,omitempty"`
 	Start  time.Time `json:"startTime"`
 	End    time.Time `json:"endTime"`
 	User   string    `json:"user,omitempty"`
@@ -66,11 +69,16 @@ func (u Update) Ended(failed error) Update {
 
 // with returns the history of a stack with one more update.
 func (w *Workspace) with(ctx context.Context, stack state.StackName, u Update) ([][]byte, error) {
-	record, err := json.Marshal(u)
+	records, err := w.store.History(w.fence(ctx, stack), stack)
 	if err != nil {
 		return nil, err
 	}
-	records, err := w.store.History(w.fence(ctx, stack), stack)
+	var last Update
+	if n := len(records); n > 0 && (json.Unmarshal(records[n-1], &last) != nil || last.Version == 0) {
+		last.Version = n // of an earlier version of husk, or damaged
+	}
+	u.Version = last.Version + 1
+	record, err := json.Marshal(u)
 	if err != nil {
 		return nil, err
 	}

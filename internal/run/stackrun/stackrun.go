@@ -30,6 +30,8 @@ import (
 type Options struct {
 	// Command is the name of the operation, for the lock of the stack and for its history.
 	Command string
+	// Message says what it is for, in the history; it may be empty.
+	Message string
 	// Stack is the stack to work on, empty for the selected one.
 	Stack string
 	// Preview opens a copy of the state without a lock.
@@ -90,7 +92,7 @@ type Run struct {
 	// Record is nil if the run is not recorded.
 	Record *runlog.Recorder
 
-	command string
+	command, message string
 	// executed is set when the run's operation begins, and failed is its error.
 	executed bool
 	// kept says that the record is kept with the stack.
@@ -171,7 +173,7 @@ func Open(ctx context.Context, w *workspace.Workspace, o Options) (_ *Run, err e
 		o.Parallel = min(o.Parallel, mostParallel)
 	}
 	o.Plugins.Withheld, o.Plugins.Runs = append(Withheld(w), o.Plugins.Withheld...), true
-	r := &Run{Workspace: w, command: o.Command, Deployment: engine.Deployment{
+	r := &Run{Workspace: w, command: o.Command, message: o.Message, Deployment: engine.Deployment{
 		Project: w.Project.Name, Stack: stack, Organization: state.Organization,
 		State: st, Stacks: w.References(), Parallel: o.Parallel, Events: o.Events, Secrets: o.Plugins.Secrets, Version: Version(), Stop: o.Stop,
 		Contents: programContents(w.Project, o.Plugins.Withheld),
@@ -252,6 +254,7 @@ func (r *Run) Execute(ctx context.Context, o engine.Operation, finish func(*engi
 	r.Plugins.Perform()
 	r.executed = true
 	update := r.Workspace.Begun(r.command)
+	update.Message = r.message
 	result, err := engine.Run(ctx, r.Deployment, o)
 	r.failed = err
 	if err == nil && finish != nil {
