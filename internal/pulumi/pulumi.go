@@ -14,7 +14,11 @@ import (
 )
 
 // Host implements [stackrun.Pulumi].
-type Host struct{}
+type Host struct {
+	// Client is the address of a process of this machine that runs the program itself: that of Pulumi's Automation API. It is
+	// empty for a program that is run.
+	Client string
+}
 
 var _ stackrun.Pulumi = Host{}
 
@@ -25,8 +29,8 @@ func (Host) FindRuntime(runtime string) error { return pulumiprogram.Find(runtim
 func (Host) Runtimes() []string { return pulumiprogram.Runtimes() }
 
 // Program implements [stackrun.Pulumi].
-func (Host) Program(p *program.Project, report func(engine.Diagnostic), stop func() <-chan struct{}) engine.Program {
-	return pulumiprogram.New(p, pulumiprogram.Options{Report: report, Stop: stop})
+func (h Host) Program(p *program.Project, report func(engine.Diagnostic), stop func() <-chan struct{}) engine.Program {
+	return pulumiprogram.New(p, pulumiprogram.Options{Report: report, Stop: stop, Client: h.Client})
 }
 
 // StartNative implements [stackrun.Pulumi].

@@ -27,11 +27,12 @@ func isOwn(runtime string) bool { return slices.Contains(Runtimes(), runtime) }
 
 // command runs a program.
 type command struct {
+	// Cmd is nil for a program that another process runs.
 	*exec.Cmd
 	// drive has a language host run the program, given the first line that it prints, and returns how the
 	// program has ended, as in [process.how]. An error is one of the connection to the host. It is nil if the
 	// command is the program.
-	drive func(line string) (how string, err error)
+	drive func(ctx context.Context, line string) (how string, err error)
 }
 
 // launch returns the command that runs a program, for the address of its services.
@@ -39,6 +40,10 @@ type launch func(address string) command
 
 // command returns the command that runs the program, and a function that removes the files made for it.
 func (p *Program) command(ctx context.Context, run abi.RunContext) (_ launch, cleanUp func(), err error) {
+	if p.options.Client != "" {
+		l, err := p.joined(run)
+		return l, func() {}, err
+	}
 	if info, err := p.project.Root.Stat(p.project.ProgramDir); err != nil {
 		return nil, nil, p.problem("main names no program: %v", err)
 	} else if !info.IsDir() && p.project.Runtime == "go" {

@@ -2,6 +2,7 @@ package pulumiprogram
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -13,7 +14,9 @@ import (
 
 // process is a program that runs.
 type process struct {
-	cmd     *exec.Cmd
+	cmd *exec.Cmd // nil for a program that another process runs
+	// leave ends the call to that process.
+	leave   context.CancelFunc
 	cleanUp func()
 	ended   chan struct{}
 	errs    *lines
@@ -39,7 +42,7 @@ func start(cmd command, show func(line string)) (*process, error) {
 			isFirst := false
 			begin.Do(func() {
 				isFirst = true
-				go func() { p.endHost(cmd.drive(line)) }()
+				go func() { p.endHost(cmd.drive(context.Background(), line)) }()
 			})
 			if !isFirst {
 				show(line)
@@ -63,9 +66,29 @@ func start(cmd command, show func(line string)) (*process, error) {
 	return p, nil
 }
 
+// join has another process run a program.
+func join(drive func(ctx context.Context, line string) (how string, err error)) *process {
+	ctx, leave := context.WithCancel(context.Background())
+	p := &process{leave: leave, ended: make(chan struct{}), errs: &lines{}}
+	go func() {
+		defer leave()
+		how, err := drive(ctx, "")
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if err != nil {
+			how = fmt.Sprintf("could not be run: %v", err)
+		}
+		if !p.killed {
+			p.hosted = &how
+		}
+		close(p.ended)
+	}()
+	return p
+}
+
 // interrupt asks the program to end, as Ctrl-C does.
 func (p *process) interrupt() {
-	if !isClosed(p.ended) {
+	if p.cmd != nil && !isClosed(p.ended) { // another process has got the user's interrupt itself
 		processgroup.Interrupt(p.cmd.Process)
 	}
 }
@@ -74,8 +97,13 @@ func (p *process) interrupt() {
 func (p *process) kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !isClosed(p.ended) {
-		p.killed = true
+	if isClosed(p.ended) {
+		return
+	}
+	p.killed = true
+	if p.cmd == nil {
+		p.leave()
+	} else {
 		processgroup.Kill(p.cmd.Process)
 	}
 }

@@ -30,6 +30,9 @@ type Options struct {
 	// deployment, the user has stopped it, or all is done. Then it is killed. Its functions may take as long to return once
 	// the deployment is to end. It is ten seconds if it is zero.
 	Grace time.Duration
+	// Client is the address of a process of this machine that runs the program, in place of one that is started. It serves
+	// what a language host does.
+	Client string
 }
 
 // Program is a program of a project with a runtime that [Find] finds. It can be run any number of times,
@@ -89,7 +92,11 @@ func (p *Program) Run(ctx context.Context, run abi.RunContext, m abi.Monitor) (e
 		return err
 	}
 	cmd := launch(s.service.address)
-	s.process, err = start(cmd, s.printed)
+	if cmd.Cmd == nil {
+		s.process = join(cmd.drive)
+	} else {
+		s.process, err = start(cmd, s.printed)
+	}
 	if err != nil {
 		s.service.stop()
 		cleanUp()

@@ -247,15 +247,25 @@ type function struct{ target, token string }
 // functionOf reads where a function is served, which must be on this machine.
 func functionOf(in pulumiwire.Message) (function, error) {
 	c := function{in.Text("target"), in.Text("token")}
-	host, _, err := net.SplitHostPort(c.target)
-	ip := net.ParseIP(host)
-	switch {
-	case err != nil || c.token == "":
-		return c, abi.NewError(abi.ErrorKindInvalidArgument, fmt.Sprintf("the callback's target %q is not a host and port, or its token is empty", c.target))
-	case !strings.EqualFold(host, "localhost") && (ip == nil || !ip.IsLoopback()):
-		return c, abi.NewError(abi.ErrorKindInvalidArgument, fmt.Sprintf("the callback's target %q is not on this machine", c.target))
+	if err := checkHere(c.target); err != nil {
+		return c, abi.NewError(abi.ErrorKindInvalidArgument, fmt.Sprintf("the callback's target %q %v", c.target, err))
+	}
+	if c.token == "" {
+		return c, abi.NewError(abi.ErrorKindInvalidArgument, "the callback's token is empty")
 	}
 	return c, nil
+}
+
+// checkHere returns what is wrong with an address that is not one of this machine.
+func checkHere(address string) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return errors.New("is not a host and port")
+	}
+	if ip := net.ParseIP(host); !strings.EqualFold(host, "localhost") && (ip == nil || !ip.IsLoopback()) {
+		return errors.New("is not on this machine")
+	}
+	return nil
 }
 
 // call calls a function of the program.
