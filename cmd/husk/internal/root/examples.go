@@ -162,6 +162,7 @@ husk config set --secret password  ask for a secret`,
 	"husk config set-all": "husk config set-all --plaintext size=3 --secret token=hunter2  set two values",
 	"husk config get":     "husk config get size  show the value, decrypted",
 	"husk config rm":      "husk config rm size  remove the key",
+	"husk config rm-all":  "husk config rm-all size label  remove both keys, or none",
 	"husk install": `
 husk install  fetch the providers of the project, and write husk.lock
 husk install --locked  fetch the providers in husk.lock, and refuse to change it, as in CI`,

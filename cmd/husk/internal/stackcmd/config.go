@@ -27,7 +27,7 @@ func (a commands) configCommand() *cobra.Command {
 	list := a.onConfig(func(ctx context.Context, w *workspace.Workspace, c *workspace.Config, _ []string) error {
 		return a.configList(ctx, w, c, show)
 	})
-	return cli.Group(cmd, list, a.configSet(), a.configSetAll(), a.configGet(), a.configRemove())
+	return cli.Group(cmd, list, a.configSet(), a.configSetAll(), a.configGet(), a.configRemove(), a.configRemoveAll())
 }
 
 // onConfig opens the project and the configuration of the stack that the flags name.
@@ -256,17 +256,40 @@ func lookupConfig(ctx context.Context, p *program.Project, c *workspace.Config, 
 }
 
 func (a commands) configRemove() *cobra.Command {
-	return &cobra.Command{
+	var path bool
+	cmd := &cobra.Command{
 		Use: "rm KEY", Short: "Remove a configuration key",
 		RunE: a.onConfig(func(_ context.Context, w *workspace.Workspace, c *workspace.Config, args []string) error {
-			key, err := w.Project.ConfigKey(args[0])
-			if err != nil {
-				return cli.Usage(err)
-			}
-			if !c.Remove(key) {
-				return fmt.Errorf("the configuration key %s is not set in the stack %s", args[0], c.Stack)
-			}
-			return c.Save()
+			return a.removeConfig(w, c, args, path)
 		}),
 	}
+	addPath(cmd, &path)
+	return cmd
+}
+
+func (a commands) configRemoveAll() *cobra.Command {
+	var path bool
+	cmd := &cobra.Command{
+		Use: "rm-all KEY...", Short: "Remove several configuration keys",
+		Long: "Remove several configuration keys, or none if one is not set.",
+		RunE: a.onConfig(func(_ context.Context, w *workspace.Workspace, c *workspace.Config, args []string) error {
+			return a.removeConfig(w, c, args, path)
+		}),
+	}
+	addPath(cmd, &path)
+	return cmd
+}
+
+// removeConfig removes keys, or parts of their values.
+func (a commands) removeConfig(w *workspace.Workspace, c *workspace.Config, names []string, isPath bool) error {
+	for _, name := range names {
+		key, part, err := configKey(w.Project, name, isPath)
+		if err != nil {
+			return cli.Usage(err)
+		}
+		if !c.RemoveAt(key, part) {
+			return fmt.Errorf("the configuration key %s is not set in the stack %s", name, c.Stack)
+		}
+	}
+	return c.Save()
 }
