@@ -22,10 +22,10 @@ type Update struct {
 	// Version numbers the updates of a stack from 1. Message says what one is for.
 	Version int       `json:"version,omitempty"`
 	Message string    `json:"message,omitempty"`
-	Start  time.Time `json:"startTime"`
-	End    time.Time `json:"endTime"`
-	User   string    `json:"user,omitempty"`
-	Host   string    `json:"host,omitempty"`
+	Start   time.Time `json:"startTime"`
+	End     time.Time `json:"endTime"`
+	User    string    `json:"user,omitempty"`
+	Host    string    `json:"host,omitempty"`
 	// Run is the ID of the server's run that it was: User is who asked for that, and Host is empty.
 	Run string `json:"run,omitempty"`
 	// Changes counts the changes of a deployment; nil for an edit.

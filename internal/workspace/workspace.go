@@ -79,8 +79,9 @@ type Options struct {
 	// Backend is the URL of the stacks that the program itself names, which goes before all others, and BackendOrigin says who
 	// does: the worker that has begun this process, if it is empty.
 	Backend, BackendOrigin string
-	// File is the text of the project file, instead of that in the directory.
-	File []byte
+	// File is the text of the project file, instead of that in the directory, and FileName its name: Husk.yaml, if that is empty.
+	File     []byte
+	FileName string
 	// Withheld keeps secrets from the project: its state's secrets are unknown. It is for previews.
 	Withheld bool
 	// Project is the name of the only project that may be opened, a worker's run; empty for any.
@@ -130,7 +131,7 @@ func Open(ctx context.Context, root *projectroot.Root, o Options) (*Workspace, e
 
 func (o Options) load(ctx context.Context, root *projectroot.Root) (*program.Project, error) {
 	if o.File != nil {
-		return program.ParseProject(ctx, root, program.FileNames()[0], o.File)
+		return program.ParseProject(ctx, root, cmp.Or(o.FileName, program.FileNames()[0]), o.File)
 	}
 	return program.LoadProject(ctx, root)
 }

@@ -54,6 +54,9 @@ type App struct {
 	// Backends open backends other than directories, by the schemes of their URLs.
 	Backends map[string]backend.Opener
 
+	// Pulumi says that the command line is one of Pulumi's, which package pulumicmd has commands answer; nil for Husk's own.
+	Pulumi *Pulumi
+
 	// Setup has the settings from the worker that has begun this process, none otherwise. IsRun says whether one has.
 	Setup start.Setup
 	// Begins says that the process runs only the command, which can begin it anew.
@@ -97,9 +100,12 @@ func (a *App) ReadStackVariables() {
 func NewApp(in, out, errs *os.File) *App {
 	secrets := &redact.Secrets{}
 	a := &App{In: in, Out: display.NewOutput(out, secrets), Errs: display.NewOutput(errs, secrets), Secrets: secrets}
-	a.project = sync.OnceValues(a.findProject)
+	a.FindProjectAnew()
 	return a
 }
+
+// FindProjectAnew has the directory of the project be looked for anew.
+func (a *App) FindProjectAnew() { a.project = sync.OnceValues(a.findProject) }
 
 // DetailedExitCode is the flag with which commands return [ErrChanges].
 const DetailedExitCode = "detailed-exitcode"

@@ -67,6 +67,7 @@ var commandHints = map[string]string{
 	"husk package info":    `"husk provider show NAME" shows the types of a provider`,
 	"husk stack tag":       `stacks have no tags; "husk stack ls" lists them with their projects`,
 	"husk policy new":      `"husk new policy DIR" begins a policy pack`,
+	"husk pulumi":          `write pulumi first: husk pulumi version`,
 	"husk list":            `"husk stack" shows the resources, and "husk stack ls" lists the stacks`,
 	"husk status":          `"husk stack" shows the resources`,
 	"husk stack status":    `"husk stack" shows the resources`,
@@ -87,7 +88,6 @@ var commandHints = map[string]string{
 	"husk modules":         `components are modules here: "husk new component DIR" begins one`,
 	"husk metadata":        `"husk provider show NAME" shows the functions of a provider`,
 	"husk config env":      `"husk config" lists the configuration of the stack`,
-	"husk config rm-all":   `"husk config rm KEY" removes a key`,
 	"husk config cp":       `copy the file Husk.STACK.yaml of the other stack`,
 	"husk package ls":      `"husk provider audit" lists the providers of the project, and packages in Husk.yaml the packages`,
 	"husk package delete":  `a registry deletes what it has: see its own commands`,
@@ -252,7 +252,8 @@ func (a *App) RemarkOnVariables() {
 		{"PULUMI_SKIP_CONFIRMATIONS", "--yes proceeds without confirmation"},
 		{"PULUMI_PARALLEL", "--parallel bounds the resources that are deployed at once"},
 	} {
-		if os.Getenv(v.name) != "" && !a.JSON && !a.Continues {
+		read := a.Pulumi != nil && v.name == "PULUMI_BACKEND_URL"
+		if os.Getenv(v.name) != "" && !read && !a.JSON && !a.Continues {
 			a.Say("The environment variable %s is not read: %s.", v.name, v.hint)
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/backend"
@@ -29,6 +31,8 @@ type Parts struct {
 	Backends map[string]backend.Opener
 	// Pulumi runs programs and native plugins.
 	Pulumi stackrun.Pulumi
+	// AnswerPulumi has the commands below the root command answer a command line of Pulumi.
+	AnswerPulumi func(a *App, root *cobra.Command)
 	// Serve serves a provider over Pulumi's protocol at a port, 0 for a free one. engine is the address of Pulumi's engine, empty if
 	// it is not known.
 	Serve func(ctx context.Context, p abi.Provider, engine string, port int) (Served, error)

@@ -60,6 +60,9 @@ func (a *App) Project(ctx context.Context) (*program.Project, error) {
 	if err != nil {
 		return nil, err
 	}
+	if a.Pulumi != nil && a.Pulumi.Project != nil {
+		return program.ParseProject(ctx, root, projectName, a.Pulumi.Project)
+	}
 	return program.LoadProject(ctx, root)
 }
 
@@ -74,7 +77,12 @@ func (a *App) Workspace(ctx context.Context) (*workspace.Workspace, error) {
 
 // WorkspaceOptions returns the options with which commands open a workspace.
 func (a *App) WorkspaceOptions() workspace.Options {
+	var project []byte
+	if a.Pulumi != nil {
+		project = a.Pulumi.Project
+	}
 	return workspace.Options{
+		File: project, FileName: projectName,
 		Stack:    a.Stack,
 		Remark:   a.Remark,
 		Store:    a.Store,

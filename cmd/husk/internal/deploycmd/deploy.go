@@ -189,6 +189,10 @@ func (a commands) deploy(ctx context.Context, c command, f *deployFlags) (err er
 		return err
 	}
 	defer func() { s.closeTrace(err) }()
+	for _, follower := range a.Followers() {
+		s.watch = append(s.watch, follower.Event)
+		defer func() { follower.Close(err) }()
+	}
 	ctx = s.trace.Context(ctx)
 	s.begin()
 	if err := a.checkDeploy(ctx, c, f); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/redact"
+	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/run/runtrace"
 	"github.com/husk-dev/husk/internal/run/stackrun"
@@ -64,7 +65,7 @@ func (s *session) begin() {
 		s.shown = display.NewJSON(s.app.Out)
 		return
 	}
-	s.shown = display.NewText(s.app.Out, s.app.Errs, display.Options{Diff: s.flags.diff, Timings: s.flags.timings, LogLevel: s.flags.logLevel, Plan: &s.found})
+	s.shown = display.NewText(s.app.Shown(), s.app.Errs, display.Options{Diff: s.flags.diff, Timings: s.flags.timings, LogLevel: s.flags.logLevel, Plan: &s.found})
 }
 
 // end shows how it ended and returns the error, marked as shown.
@@ -154,6 +155,13 @@ func (s *session) event(e engine.Event) {
 	}
 }
 
+// step tells followers of the states of a step.
+func (s *session) step(before, after *state.Resource) {
+	for _, follower := range s.app.Followers() {
+		follower.Step(before, after)
+	}
+}
+
 func (s *session) current() display.Display {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,6 +213,9 @@ func (s *session) open(ctx context.Context, c command, stop <-chan struct{}) (_ 
 	if options.Plugins.Grants, err = s.flags.grantsIn(w); err != nil {
 		return nil, err
 	}
+	if s.app.Pulumi != nil {
+		options.Message = s.app.Pulumi.Message
+	}
 	if s.app.Parts != nil {
 		options.Pulumi = s.app.Parts.Pulumi
 	}
@@ -227,6 +238,10 @@ func (s *session) open(ctx context.Context, c command, stop <-chan struct{}) (_ 
 		return nil, err
 	}
 	o.Deployment.Providers = s.trace.Loader(o.Plugins)
+	for _, follower := range s.app.Followers() {
+		follower.Begin(o.Deployment.Config)
+		o.Deployment.Steps = s.step
+	}
 	return o, nil
 }
 

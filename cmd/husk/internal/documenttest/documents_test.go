@@ -62,6 +62,8 @@ var documents = map[string][]action{
 		leave("has a provider that is made up; the same tests have plugins with grants"),
 		leave("serves until it is interrupted; the same tests attach Pulumi's client to what it serves"),
 		load(),
+		leave("has husk run by another name, which the script pulumi does"),
+		load(),
 		leave("needs the Pulumi CLI; the same tests read and write the states with its code"),
 	},
 	"docs/policy.md": {

@@ -8,6 +8,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/cmd/husk/internal/consoleserver"
+	"github.com/husk-dev/husk/cmd/husk/internal/pulumicmd"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/postgres"
@@ -25,7 +26,7 @@ import (
 func All() *cli.Parts {
 	all := &cli.Parts{
 		Backends: map[string]backend.Opener{s3.Scheme: s3.Open}, Pulumi: pulumi.Host{},
-		Serve: serve, ServeEditor: serveEditor, ServeConsole: consoleserver.Serve, Page: page.Of, Port: portProvider,
+		Serve: serve, ServeEditor: serveEditor, ServeConsole: consoleserver.Serve, Page: page.Of, Port: portProvider, AnswerPulumi: pulumicmd.Answer,
 	}
 	for _, scheme := range postgres.Schemes {
 		all.Backends[scheme] = postgres.Open

@@ -56,7 +56,7 @@ var wholeCommands = map[string]string{"lsp": "the language server", "provider do
 // The flags of confined commands that name files, by the use of these. TestFlagsOfConfinedCommands looks for others.
 var (
 	readFlags    = []string{"plan", "policy-pack", "policy-pack-config", "file", "properties", "learned", "key", "root"}
-	writtenFlags = []string{"log-file", "audit-log", "learn-grants", "save-plan", "import-file", "timeline", "trace", "output", "out", "generate-code"}
+	writtenFlags = []string{"log-file", "audit-log", "learn-grants", "save-plan", "import-file", "timeline", "trace", "output", "out", "generate-code", "event-log"}
 )
 
 // enter begins the command anew in a process that is confined, unless it is already, or nothing is to be.

@@ -7,8 +7,10 @@ import (
 	"maps"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -56,11 +58,28 @@ func begin(given *start.Setup, parts *cli.Parts) int {
 		return cli.ExitFailed
 	}
 	a.Continues = continues
+	if isPulumi(os.Args[0]) && !slices.Equal(os.Args[1:min(2, len(os.Args))], []string{pulumi}) {
+		os.Args = slices.Insert(os.Args, 1, pulumi) // for a program that takes the place of this one
+	}
 	args := os.Args[1:]
 	if given, is := providercmd.PluginArguments(os.Args); is {
 		args = given
 	}
+	if len(args) > 0 && args[0] == pulumi {
+		if err := a.WithWhole("Pulumi's command line"); err != nil {
+			display.WriteErrors(a.Errs, err)
+			return cli.ExitFailed
+		}
+		a.Pulumi, args = new(cli.Pulumi), args[1:]
+	}
 	return run(a, args)
+}
+
+// pulumi is the first argument of a command line that is one of Pulumi's, which a program of that name needs not.
+const pulumi = "pulumi"
+
+func isPulumi(program string) bool {
+	return strings.TrimSuffix(filepath.Base(program), ".exe") == pulumi
 }
 
 // newApp returns a run with the parts of its program.
@@ -129,6 +148,9 @@ func command(a *cli.App) *cobra.Command {
 	root.InitDefaultCompletionCmd()
 	groupCommands(root)
 	addExamples(root)
+	if a.Pulumi != nil {
+		a.Parts.AnswerPulumi(a, root)
+	}
 	setHelp(a, root)
 	complete(a, root)
 	cli.CheckArguments(root)

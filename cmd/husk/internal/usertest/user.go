@@ -22,8 +22,8 @@ import (
 // scripts and PATH have it, too.
 func Main(m *testing.M, more map[string]func()) {
 	command := func() { os.Exit(root.Main(parts.All())) }
-	// The second is the plugin that husk provider shim makes of the module lab.
-	commands := map[string]func(){"husk": command, "pulumi-resource-lab": command}
+	// The last is the plugin that husk provider shim makes of the module lab.
+	commands := map[string]func(){"husk": command, "pulumi": command, "pulumi-resource-lab": command}
 	for name, command := range more {
 		commands[name] = command
 	}

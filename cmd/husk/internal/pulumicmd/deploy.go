@@ -1,0 +1,189 @@
+package pulumicmd
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/internal/pulumi"
+	"github.com/husk-dev/husk/internal/workspace"
+)
+
+// ofDeployments are flags of deployments without effect: what they choose is shown in Husk's way.
+var ofDeployments = []string{
+	"suppress-outputs", "suppress-progress", "suppress-permalink", "show-config", "show-reads", "show-sames", "show-replacement-steps",
+	"show-secrets", "show-full-output", "show-policy-remediations", "strict", "neo", "copilot",
+}
+
+// deploys are the flags of one command that deploys.
+type deploys struct {
+	*answers
+	log, client, message string
+	config, pending      []string
+	path, document       bool
+}
+
+func (a *answers) deployments() {
+	for _, name := range []string{"up", "preview", "refresh", "destroy", "import"} {
+		cmd, d := a.find(name), &deploys{answers: a}
+		flags := cmd.Flags()
+		ignore(flags, true, ofDeployments...)
+		flags.StringVar(&d.log, "event-log", "", "")
+		flags.StringVarP(&d.message, "m", "m", "", "") // --message is Husk's, too
+		flags.Lookup("verbose").Value, flags.Lookup("verbose").NoOptDefVal = ignored{}, ""
+		refuse(flags, "config-file", noConfigFile, false)
+		refuse(flags, "attach-debugger", "husk attaches no debugger to programs", true)
+		if name == "import" {
+			flags.StringVar(&d.message, "message", "", "")
+			flags.Lookup("generate-code").Value, flags.Lookup("generate-code").NoOptDefVal = written{flags.Lookup("generate-code").Value}, "true"
+			flags.Lookup("from").Value = converter{flags.Lookup("from").Value}
+		} else {
+			flags.StringVar(&d.client, "client", "", "")
+			flags.BoolVarP(&d.document, "json", "j", false, "")
+		}
+		switch name {
+		case "up", "preview":
+			flags.StringArrayVarP(&d.config, "config", "c", nil, "")
+			flags.BoolVar(&d.path, "config-path", false, "")
+			flags.Var(runs{}, "run-program", "")
+			flags.Lookup("run-program").NoOptDefVal = "true"
+		case "refresh":
+			flags.StringArrayVar(&d.pending, "import-pending-creates", nil, "")
+		}
+		before(cmd, d.begin)
+	}
+}
+
+// begin does what the flags say.
+func (d *deploys) begin(cmd *cobra.Command, _ []string) error {
+	a, flags := d.answers, cmd.Flags()
+	w, _, err := a.CurrentStack(cmd.Context())
+	if err == nil {
+		err = inTemporary(w)
+	}
+	if err != nil {
+		return err
+	}
+	if flag := flags.Lookup("message"); flag.Changed && !flags.Changed("remote") {
+		d.message, flag.Changed = flag.Value.String(), false
+	}
+	a.Pulumi.Message = d.message
+	if a.debug {
+		if err := flags.Set("log-level", "debug"); err != nil {
+			return err
+		}
+	}
+	if d.client != "" {
+		a.Parts.Pulumi = pulumi.Host{Client: d.client}
+	}
+	for i := 0; i < len(d.pending); i += 2 {
+		if i+1 == len(d.pending) {
+			return cli.Usagef("--import-pending-creates %s: has no ID behind it", d.pending[i])
+		}
+		if err := flags.Set("adopt-pending-creates", d.pending[i]+"="+d.pending[i+1]); err != nil {
+			return err
+		}
+	}
+	if len(d.config) > 0 {
+		err := a.onConfig(func(cmd *cobra.Command, c *workspace.Config, w *workspace.Workspace, _ []string) error {
+			return setConfig(cmd, c, w, d.config, d.path)
+		})(cmd, nil)
+		if err != nil {
+			return err
+		}
+	}
+	if d.log != "" {
+		out, err := openLog(d.log)
+		if err != nil {
+			return fmt.Errorf("--event-log: %w", err)
+		}
+		a.Pulumi.Followers = append(a.Pulumi.Followers, &eventLog{app: a.App, out: out, debug: a.debug})
+	}
+	if d.document {
+		a.Pulumi.Followers, a.Pulumi.Document = append(a.Pulumi.Followers, &document{app: a.App}), true
+	}
+	return nil
+}
+
+// runs is the value of --run-program where the program always runs.
+type runs struct{}
+
+func (runs) String() string { return "" }
+func (runs) Type() string   { return "bool" }
+
+func (runs) Set(text string) error {
+	if text == "false" {
+		return errors.New("an update does what the program says: refresh and destroy go without it")
+	}
+	return nil
+}
+
+// written takes Pulumi's values of --generate-code.
+type written struct{ pflag.Value }
+
+func (w written) Set(text string) error {
+	switch text {
+	case "true":
+		text = "yaml"
+	case "false":
+		text = "none"
+	}
+	return w.Value.Set(text)
+}
+
+// converter takes Pulumi's names of tools.
+type converter struct{ pflag.Value }
+
+func (c converter) Set(text string) error {
+	if text == "terraform" {
+		text = "tfstate"
+	}
+	return c.Value.Set(text)
+}
+
+// onConfig opens the configuration of the stack.
+func (a *answers) onConfig(do func(*cobra.Command, *workspace.Config, *workspace.Workspace, []string) error) cli.Run {
+	return func(cmd *cobra.Command, args []string) error {
+		w, stack, err := a.CurrentStack(cmd.Context())
+		if err != nil {
+			return err
+		}
+		c, err := w.Config(stack)
+		if err != nil {
+			return err
+		}
+		return do(cmd, c, w, args)
+	}
+}
+
+// setConfig sets keys of a configuration to values, written KEY=VALUE.
+func setConfig(cmd *cobra.Command, c *workspace.Config, w *workspace.Workspace, texts []string, isPath bool) error {
+	for _, text := range texts {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok {
+			return cli.Usagef("--config %s: must have the form KEY=VALUE", text)
+		}
+		key, part, err := configKey(w, name, isPath)
+		if err != nil {
+			return cli.Usage(err)
+		}
+		if err := c.Put(cmd.Context(), key, part, value, c.IsSecret(key)); err != nil {
+			return err
+		}
+	}
+	return c.Save()
+}
+
+// configKey returns the full name of a key, and the path behind it.
+func configKey(w *workspace.Workspace, text string, isPath bool) (key string, part property.Path, err error) {
+	if isPath {
+		return w.Project.ConfigPath(text)
+	}
+	key, err = w.Project.ConfigKey(text)
+	return key, nil, err
+}

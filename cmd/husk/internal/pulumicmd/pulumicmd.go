@@ -1,0 +1,267 @@
+// Package pulumicmd has Husk's commands answer a command line of Pulumi: they take its flags, and write the JSON, events, and
+// sentences that its Automation API and scripts read. docs/pulumi-cli.md lists what is answered and what is refused.
+package pulumicmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/projectroot"
+	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/workspace"
+)
+
+// answers are the commands that answer as Pulumi's.
+type answers struct {
+	*cli.App
+	root *cobra.Command
+	// debug is the flag --debug.
+	debug bool
+}
+
+// Answer has the commands below root answer a command line of Pulumi.
+func Answer(app *cli.App, root *cobra.Command) {
+	a := &answers{App: app, root: root}
+	flags := root.PersistentFlags()
+	flags.BoolVarP(&a.debug, "debug", "d", false, "")
+	ignore(flags, true, "logflow", "logtostderr", "emoji", "disable-integrity-checking", "fully-qualify-stack-names")
+	ignore(flags, false, "tracing", "tracing-header", "profiling", "memprofilerate", "otel-traces")
+	flags.VarP(new(ignored), "verbose", "v", "")
+	flags.Lookup("color").Value = colour{flags.Lookup("color").Value}
+	for _, name := range []string{"debug", "verbose"} {
+		_ = flags.MarkHidden(name) // it exists
+	}
+	a.add()
+	a.change()
+	a.deployments()
+	each(root, func(cmd *cobra.Command) {
+		if run := cmd.RunE; run != nil {
+			cmd.RunE = func(cmd *cobra.Command, args []string) error {
+				err := a.keep()
+				if err == nil {
+					err = a.adopt(cmd.Context())
+				}
+				if err == nil {
+					err = run(cmd, args)
+				}
+				if words := inWords(err); words != "" {
+					a.Say("error: %s", words)
+				}
+				return err
+			}
+		}
+	})
+}
+
+// each calls do with a command and all below it.
+func each(cmd *cobra.Command, do func(*cobra.Command)) {
+	do(cmd)
+	for _, sub := range cmd.Commands() {
+		each(sub, do)
+	}
+}
+
+// find returns a command below the root.
+func (a *answers) find(path string) *cobra.Command {
+	cmd, _, err := a.root.Find(strings.Fields(path))
+	if err != nil || cmd.Name() != path[strings.LastIndex(path, " ")+1:] {
+		panic("there is no command " + path)
+	}
+	return cmd
+}
+
+// before has a command do something before what it does already.
+func before(cmd *cobra.Command, do cli.Run) {
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := do(cmd, args); err != nil {
+			return err
+		}
+		return run(cmd, args)
+	}
+}
+
+// inWords returns the sentence by which Pulumi's SDKs know an error, empty for one that they do not know.
+func inWords(err error) string {
+	missing, locked := (*workspace.NoStackError)(nil), (*state.LockedError)(nil)
+	switch {
+	case errors.As(err, &missing):
+		return "no stack named '" + missing.Stack + "' found"
+	case errors.Is(err, state.ErrStackExists):
+		return "the stack already exists"
+	case errors.As(err, &locked):
+		return "the stack is currently locked by another run"
+	}
+	return ""
+}
+
+const (
+	// pulumiBackend and automation are variables of Pulumi: where stacks are, and whether its Automation API runs the command.
+	pulumiBackend = "PULUMI_BACKEND_URL"
+	automation    = "PULUMI_AUTOMATION_API"
+)
+
+// keep sees to it that stacks are where Pulumi's variable says, and nowhere where they would be lost.
+func (a *answers) keep() error {
+	if os.Getenv(workspace.BackendVariable) != "" {
+		return nil
+	}
+	url := os.Getenv(pulumiBackend)
+	if dir, is := strings.CutPrefix(url, "file://"); is {
+		if strings.HasPrefix(dir, "~") {
+			home, err := os.UserHomeDir()
+			if err != nil {
+				return err
+			}
+			dir = home + strings.TrimPrefix(dir, "~")
+		}
+		if _, err := os.Stat(filepath.Join(dir, ".pulumi")); err == nil {
+			return fmt.Errorf("%s is %q, where Pulumi keeps stacks, which husk does not read: it would create everything again. "+
+				"Name another directory, and import a stack there with husk stack import", pulumiBackend, url)
+		}
+	}
+	if url != "" {
+		return os.Setenv(workspace.BackendVariable, url)
+	}
+	return nil
+}
+
+// isTemporary reports whether a directory is one that the Automation API has made for a program without one.
+func isTemporary(dir string) bool {
+	dir, err := filepath.Abs(dir)
+	name := filepath.Base(dir)
+	return err == nil && os.Getenv(automation) != "" && filepath.Dir(dir) == filepath.Clean(os.TempDir()) &&
+		(strings.HasPrefix(name, "automation-") || strings.HasPrefix(name, "pulumi_auto"))
+}
+
+// inTemporary returns an error for a project in a temporary directory if nothing says where its stacks are.
+func inTemporary(w *workspace.Workspace) error {
+	if w.Origin != "" || !isTemporary(w.Project.Dir) {
+		return nil
+	}
+	return fmt.Errorf("the project is in a temporary directory, and so would its stacks be: write %s beside the program, "+
+		"which lists the providers in plugins.providers and has the stacks beside it, or set %s, for example to file://~/stacks",
+		program.FileNames()[0], pulumiBackend)
+}
+
+// adopt has a project in a temporary directory be the one of the project file of Husk that is beside its program or above: there are
+// the providers, their lock, and the stacks. What the temporary file says of the program counts, and the configuration is where that is.
+func (a *answers) adopt(ctx context.Context) error {
+	dir, err := a.ProjectDir()
+	if err != nil || a.Untrusted || a.Pulumi.Project != nil || !isTemporary(dir) {
+		return nil // which the command says, or which is no such project
+	}
+	root := projectroot.New(dir, projectroot.Trusted)
+	inline, err := program.LoadProject(ctx, root)
+	if err != nil || len(inline.Providers) > 0 || inline.ProgramDir == inline.Dir {
+		return nil // likewise
+	}
+	at, err := workspace.Find(inline.ProgramDir)
+	if err != nil {
+		return err
+	}
+	file := program.FindFile(projectroot.New(at, projectroot.Trusted))
+	if !strings.HasPrefix(filepath.Base(file), "Husk.") {
+		return nil
+	}
+	ours, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	theirs, err := os.ReadFile(program.FindFile(root))
+	if err != nil {
+		return err
+	}
+	if a.Pulumi.Project, err = merged(ours, theirs, inline.Dir); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	a.Dir = at
+	a.FindProjectAnew()
+	return nil
+}
+
+// merged returns the text of a project file with what another one, in a directory, says of its program.
+func merged(text, inline []byte, dir string) ([]byte, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	var ours, theirs map[string]any
+	if err := errors.Join(yaml.Unmarshal(text, &ours), yaml.Unmarshal(inline, &theirs)); err != nil {
+		return nil, err
+	}
+	if ours == nil {
+		ours = make(map[string]any)
+	}
+	for _, key := range []string{"name", "runtime", "main", "description", "config", "backend"} {
+		if v, ok := theirs[key]; ok {
+			ours[key] = v
+		}
+	}
+	ours["stackConfigDir"] = dir
+	return yaml.Marshal(ours)
+}
+
+// ignored is the value of a flag without effect.
+type ignored struct{}
+
+func (ignored) String() string   { return "" }
+func (ignored) Type() string     { return "TEXT" }
+func (ignored) Set(string) error { return nil }
+
+// ignore adds flags without effect, which need no value if they are switches.
+func ignore(flags *pflag.FlagSet, switches bool, names ...string) {
+	for _, name := range names {
+		if flags.Lookup(name) != nil {
+			continue
+		}
+		flags.Var(ignored{}, name, "")
+		if switches {
+			flags.Lookup(name).NoOptDefVal = "true"
+		}
+		_ = flags.MarkHidden(name) // it exists
+	}
+}
+
+// refused is the value of a flag that is refused for a reason.
+type refused struct{ why string }
+
+func (refused) String() string     { return "" }
+func (refused) Type() string       { return "TEXT" }
+func (r refused) Set(string) error { return errors.New(r.why) }
+
+// noConfigFile is why --config-file is refused.
+const noConfigFile = "husk reads the configuration of a stack from the file of its name beside the project file"
+
+func refuse(flags *pflag.FlagSet, name, why string, isSwitch bool) {
+	flags.Var(refused{why}, name, "")
+	if isSwitch {
+		flags.Lookup(name).NoOptDefVal = "true"
+	}
+	_ = flags.MarkHidden(name) // it exists
+}
+
+// colour takes Pulumi's values of --color.
+type colour struct{ pflag.Value }
+
+func (c colour) Set(when string) error {
+	if when == "raw" {
+		when = "never"
+	}
+	return c.Value.Set(when)
+}
+
+// version answers with the version of Pulumi whose programs Husk reads.
+func (a *answers) version(*cobra.Command, []string) error {
+	return a.Printf("v%s\n", program.PulumiVersion)
+}
