@@ -25,6 +25,7 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/spf13/pflag"
 
+	"github.com/husk-dev/husk/cmd/husk-server/identity"
 	"github.com/husk-dev/husk/cmd/husk-server/server"
 	"github.com/husk-dev/husk/cmd/husk-server/telemetry"
 	"github.com/husk-dev/husk/internal/backend/runapi"
@@ -54,7 +55,7 @@ type flags struct {
 	approval, secrets, retryPending, plain                  bool
 	lease, keep, keepAudit, expires                         time.Duration
 	projects, maxRuns, weights, proxies                     []string
-	person                                                  string
+	person, identity                                        string
 }
 
 func main() {
@@ -87,6 +88,7 @@ func run(args []string, out, errs io.Writer) error {
 	set.Int64Var(&f.quota, "quota", 0, "the `MIB` of states, modules, bundles, and logs each team may keep (default: any)")
 	set.StringArrayVar(&f.maxRuns, "max-runs", nil, "how many runs of a team go at once, `TEAM=N`, of each other team, *=N, or of those with a label, NAME=VALUE=N; can be repeated (default: any)")
 	set.StringArrayVar(&f.weights, "weight", nil, "how many turns a team has for each of another one, `TEAM=N`; can be repeated (default: one)")
+	set.StringVar(&f.identity, "identity", "", "the `FILE` that says who logs in with OpenID Connect, people and workloads, and which tokens they get")
 	set.StringSliceVar(&f.projects, "project", nil, "with token: only for this `PROJECT`, in which * stands for any text; can be repeated")
 	set.StringVar(&f.person, "person", "", "with token: the `NAME` of who uses it, for somebody who has several: nobody approves what they have asked for (default: NAME)")
 	set.DurationVar(&f.expires, "expires", 0, "with token: the `TIME` that it is valid (default: until it is revoked)")
@@ -155,8 +157,15 @@ func (f flags) open(ctx context.Context, tracer *trace.Tracer, collector *server
 	if err != nil {
 		return nil, err
 	}
+	var who *identity.Config
+	if f.identity != "" {
+		if who, err = identity.Load(f.identity); err != nil {
+			return nil, fmt.Errorf("--identity: %w", err)
+		}
+	}
 	return server.Open(ctx, server.Options{
-		Dir: f.dir, Database: f.database, RequireApproval: f.approval, RetryPending: f.retryPending, PreviewSecrets: f.secrets, Lease: f.lease, Keep: f.keep, KeepAudit: f.keepAudit, Version: version(), Trace: tracer, Collector: collector, Metrics: more, Quota: f.quota << 20,
+		Identity: who,
+		Dir:      f.dir, Database: f.database, RequireApproval: f.approval, RetryPending: f.retryPending, PreviewSecrets: f.secrets, Lease: f.lease, Keep: f.keep, KeepAudit: f.keepAudit, Version: version(), Trace: tracer, Collector: collector, Metrics: more, Quota: f.quota << 20,
 		MaxRuns: maxRuns, Weights: weights,
 	})
 }

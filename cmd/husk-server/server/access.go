@@ -21,6 +21,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/husk-dev/husk/cmd/husk-server/identity"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
@@ -134,13 +135,20 @@ func (s *Server) caller(r *http.Request) (*caller, error) {
 		return nil, err
 	}
 	c.held = held
-	if c.from, _, err = net.SplitHostPort(r.RemoteAddr); err != nil {
-		c.from = r.RemoteAddr
-	}
+	c.from = from(r)
 	if c.run == nil {
 		s.noteUse(r.Context(), c, used)
 	}
 	return c, nil
+}
+
+// from returns the address that a request comes from.
+func from(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
 }
 
 // tokenOf returns who has a token, by its hash, and when it was last used; nobody if there is none.
@@ -157,7 +165,11 @@ func (t *tx) tokenOf(hash string) (c *caller, used int64, err error) {
 		return nil, 0, err
 	}
 	if expires > 0 && time.Now().UnixMilli() > expires {
-		return nil, 0, refusef(http.StatusUnauthorized, "the token %s of %s has expired", c.name, c.tenant)
+		again := ""
+		if strings.Contains(c.issuedBy, "://") {
+			again = ": log in again, with husk login --sso or --identity-token"
+		}
+		return nil, 0, refusef(http.StatusUnauthorized, "the token %s of %s has expired%s", c.name, c.tenant, again)
 	}
 	c.expires = timeOf(expires)
 	return c, used, json.Unmarshal([]byte(projects), &c.projects)
@@ -520,8 +532,8 @@ func (s *Server) issueToken(ctx context.Context, c *caller, token runapi.Token) 
 	if token.Person == "" {
 		token.Person = token.Name
 	}
-	if !isTokenName(token.Person) || strings.ContainsFunc(token.Person, printable.IsUnsafe) {
-		return nil, refusef(http.StatusBadRequest, "the person %.60q: a name has at most %d bytes", token.Person, maxTokenName)
+	if !identity.IsPerson(token.Person) {
+		return nil, refusef(http.StatusBadRequest, "the person %.60q: a name has at most %d bytes", token.Person, identity.MaxPerson)
 	}
 	if !isTokenName(token.Name) || strings.ContainsFunc(token.Name, printable.IsUnsafe) {
 		return nil, refusef(http.StatusBadRequest, "a token needs a name of at most %d bytes, such as its user's", maxTokenName)

@@ -309,6 +309,7 @@ func TestMemoryIsUsedUp(t *testing.T) {
 func TestReadsAreRefusedBeforeTheyAreLoaded(t *testing.T) {
 	quiet(t)
 	small := map[string]string{ // why nothing of it is large
+		"POST /v1/login": "one token", "POST /v1/login/device": "one code",
 		"GET /v1/whoami": "one name", "GET /v1/schedules/{name}": "one request", "HEAD /v1/bundles/{digest}": "no content", "POST /v1/work/beat": "a number", "POST /v1/work/report": "no content",
 		"POST /v1/work/end": "no content", "POST /v1/work/unrecorded": "no content", "PUT /v1/bundles/{digest}": "no content", "PUT /v1/schedules/{name}": "one request", "DELETE /v1/schedules/{name}": "no content", "POST /v1/tokens": "one token",
 		"DELETE /v1/tokens/{name}": "no content",

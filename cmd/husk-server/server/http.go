@@ -51,11 +51,13 @@ type route struct {
 	// segments are the names of the identifiers in its path, and kinds the keys of their forms.
 	segments, kinds []string
 	do              handler
+	// open says that whoever asks needs no token.
+	open bool
 }
 
 // newRoute returns the route of a pattern. Each segment that is an identifier needs a form.
 func newRoute(pattern string, do handler) (*route, error) {
-	r := &route{do: do}
+	r := &route{do: do, open: strings.HasPrefix(pattern, "POST /v1/login")}
 	_, path, _ := strings.Cut(pattern, " ")
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
@@ -98,6 +100,8 @@ func (s *Server) routes() (*http.ServeMux, error) {
 	mux.HandleFunc("GET /readyz", s.ready)
 	mux.HandleFunc("GET /healthz", s.ready) // its name in earlier versions
 	for pattern, do := range map[string]handler{
+		"POST /v1/login":        s.login,
+		"POST /v1/login/device": s.beginLogin,
 		"GET /v1/whoami": func(_ http.ResponseWriter, _ *http.Request, c *caller) (any, error) {
 			return runapi.Who{Name: c.name, Tenant: c.tenant, Role: c.role, Person: c.person}, nil
 		},
@@ -345,7 +349,13 @@ type handler func(http.ResponseWriter, *http.Request, *caller) (any, error)
 var sent = new(struct{})
 
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, route *route) {
-	c, err := s.caller(r)
+	var c *caller
+	var err error
+	if route.open {
+		c = &caller{held: s.memory.Hold(""), from: from(r)}
+	} else {
+		c, err = s.caller(r)
+	}
 	if err == nil {
 		defer c.end()
 		r = r.WithContext(c.bounded(r.Context()))
@@ -356,6 +366,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, route *route) {
 		out, err = route.do(w, r, c)
 	}
 	if err != nil {
+		if route.open {
+			c = nil // it is nobody whom a team knows
+		}
 		s.refuse(w, r, c, err)
 		return
 	}

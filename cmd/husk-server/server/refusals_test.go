@@ -540,6 +540,34 @@ func TestKeptBytes(t *testing.T) {
 	})
 }
 
+// A server forgets the tokens of logins, which may be many, a day after their end.
+func TestTokensOfLoginsAreForgotten(t *testing.T) {
+	everywhere(t, func(t *testing.T, o server.Options) {
+		b := open(t, o)
+		ann := b.client("acme", "ann", runapi.Admin)
+		old, fresh := time.Now().Add(-25*time.Hour).UnixMilli(), time.Now().Add(-23*time.Hour).UnixMilli()
+		for name, row := range map[string]struct {
+			by      string
+			expires int64
+		}{
+			"old login": {"https://login.example", old}, "fresh login": {"https://login.example", fresh}, "lasting login": {"https://login.example", 0},
+			"old token of ann": {"ann", old}, "old token": {"", old},
+		} {
+			require.NoError(t, b.server.Exec(t.Context(), "INSERT INTO husk_tokens (hash, tenant, name, person, issued_by, role, projects, made, expires) VALUES (?, 'acme', ?, 'x', ?, 'read', '[]', 1, ?)",
+				name, name, row.by, row.expires))
+		}
+		require.NoError(t, b.server.Prune(t.Context()))
+		var all []runapi.Token
+		_, err := ann.Call(t.Context(), http.MethodGet, "/v1/tokens", nil, &all)
+		require.NoError(t, err)
+		var left []string
+		for _, token := range all {
+			left = append(left, token.Name)
+		}
+		require.Equal(t, []string{"ann", "fresh login", "lasting login", "old token", "old token of ann"}, left)
+	})
+}
+
 // Whoever looks after the process of a server needs no token to see whether it lives, and whether to send it requests. While its database
 // is away, clients are told to come again.
 func TestProbes(t *testing.T) {

@@ -24,6 +24,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"github.com/husk-dev/husk/cmd/husk-server/dump"
+	"github.com/husk-dev/husk/cmd/husk-server/identity"
 	"github.com/husk-dev/husk/cmd/husk-server/telemetry"
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/postgres"
@@ -71,6 +72,8 @@ type Options struct {
 	Collector *Collector
 	// Metrics returns more metrics, nil for none.
 	Metrics func() []telemetry.Metric
+	// Identity says who gets tokens by logging in elsewhere, nil for nobody.
+	Identity *identity.Config
 	// Version is the version of the program.
 	Version string
 }
@@ -109,7 +112,9 @@ type Server struct {
 	coming, going bodies
 	watchers      watchers
 	// large are the turns of large calls about states.
-	large   turns
+	large turns
+	// logins has something for each login that is checked.
+	logins  chan struct{}
 	closing chan struct{}
 	once    sync.Once
 	// looking are the loops of look, free, and mind.
@@ -149,7 +154,7 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, counts: newCounts(), closing: make(chan struct{}), exported: make(chan struct{}), tenants: make(map[string]*tenant), sizes: make(map[string]size), open: make(map[string]counted)}
+	s := &Server{options: o, counts: newCounts(), closing: make(chan struct{}), exported: make(chan struct{}), logins: make(chan struct{}, maxLogins), tenants: make(map[string]*tenant), sizes: make(map[string]size), open: make(map[string]counted)}
 	if s.memory = intake.ProcessBudget(); o.Memory > 0 {
 		s.memory = intake.NewBudget(o.Memory)
 	}

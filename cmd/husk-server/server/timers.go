@@ -188,6 +188,9 @@ func (s *Server) prune(ctx context.Context, now time.Time) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.pruneLogins(ctx, day); err != nil {
+		return err
+	}
 	return s.db.step(ctx, func(t *tx) error {
 		_, err := t.exec("DELETE FROM husk_workers WHERE seen < ?", day)
 		return err

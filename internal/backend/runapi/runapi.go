@@ -340,6 +340,36 @@ type Who struct {
 	Person string `json:"person,omitempty"`
 }
 
+// Login asks for a token by an identity elsewhere: by a token of OpenID Connect, or by a [DeviceLogin] that was begun.
+type Login struct {
+	IdentityToken string `json:"identityToken,omitempty"`
+	// Issuer and Device are those of the login that was begun.
+	Issuer string `json:"issuer,omitempty"`
+	Device string `json:"device,omitempty"`
+	// Team is whose token is wanted, empty if there is only one.
+	Team string `json:"team,omitempty"`
+}
+
+// LoggedIn is the answer to a [Login]: a token, or how many seconds later to ask again.
+type LoggedIn struct {
+	Token *Token `json:"token,omitempty"`
+	Wait  int    `json:"wait,omitempty"`
+}
+
+// DeviceLogin is a login that a person confirms in a browser, on any device. Who begins one names the issuer, if there are several.
+type DeviceLogin struct {
+	Issuer string `json:"issuer,omitempty"`
+	// Device is what the login is asked after with.
+	Device string `json:"device,omitempty"`
+	// UserCode is what the person enters at URL. WholeURL has it already, if the issuer has such.
+	UserCode string `json:"userCode,omitempty"`
+	URL      string `json:"url,omitempty"`
+	WholeURL string `json:"wholeUrl,omitempty"`
+	// Seconds is how long it can be confirmed, and Wait how many seconds later to ask for the first time.
+	Seconds int `json:"seconds,omitempty"`
+	Wait    int `json:"wait,omitempty"`
+}
+
 // Problem is the body of an answer that refuses something.
 type Problem struct {
 	Error string `json:"error"`

@@ -129,6 +129,8 @@ import (
 		leave("limits of a server that goes on, as TestUsage of husk-server sets them"),
 		leave("a run that has lost its worker, as TestCancelDrainAndKill of husk-server has one"),
 		leave("tokens of persons, as TestFourEyes of package server issues them"),
+		leave("rules of a server, as TestLoginWithAnIdentity of husk-server has them"),
+		leave("an issuer of the reader, as TestLoginWithAnIdentity of husk-server has one"),
 		leave("a worker that goes on, as TestEdge of husk-server has it"),
 		leave("a schedule of a server, as TestSession of husk-server sets one"),
 		leave("servers that go on, as TestMetricsAtTheEnd of husk-server has one"),

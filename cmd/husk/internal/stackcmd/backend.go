@@ -11,19 +11,33 @@ import (
 
 func (a commands) login() *cobra.Command {
 	var local bool
+	var o signIn
 	cmd := &cobra.Command{
 		Use: "login [URL]", Short: "Choose where stacks are kept",
 		Long: "Projects that name no backend in their file (backend.url) keep their stacks there, unless\n" +
 			"HUSK_BACKEND_URL names another. The command tests whether the place meets the needs of stacks. It saves\n" +
-			"the URL in a file that only you can read.",
+			"the URL in a file that only you can read.\n\n" +
+			"A husk server that knows your identity provider issues you a token: with --sso you log in with a browser;\n" +
+			"--identity-token takes a token of OpenID Connect, such as those of continuous integration.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
+			case (o.team != "" || o.issuer != "") && !o.sso && o.file == "":
+				return cli.Usagef("--team and --issuer are for --sso and --identity-token")
+			case o.issuer != "" && !o.sso:
+				return cli.Usagef("--issuer is for --sso: an identity token says who has issued it")
 			case local && len(args) > 0:
 				return cli.Usagef("--local and a URL exclude each other")
 			case local:
 				args = []string{localURL}
 			case len(args) == 0:
 				return cli.Usagef("missing argument URL: %s", cmd.UseLine())
+			}
+			if o.sso || o.file != "" {
+				url, err := o.do(cmd.Context(), a, args[0])
+				if err != nil {
+					return err
+				}
+				args = []string{url}
 			}
 			b, err := workspace.Login(cmd.Context(), args[0], a.WorkspaceOptions())
 			if err != nil {
@@ -37,6 +51,11 @@ func (a commands) login() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVarP(&local, "local", "l", false, "keep them in your home directory, as "+localURL+" does")
+	cmd.Flags().BoolVar(&o.sso, "sso", false, "log in to the husk server at URL with your identity provider, in a browser on any device")
+	cmd.Flags().StringVar(&o.file, "identity-token", "", "log in to the husk server at URL with the identity token in this `FILE`, - for standard input")
+	cmd.Flags().StringVar(&o.team, "team", "", "with --sso or --identity-token: the `TEAM`, if you are in several")
+	cmd.Flags().StringVar(&o.issuer, "issuer", "", "with --sso: the `URL` of the identity provider, if the server knows several")
+	cmd.MarkFlagsMutuallyExclusive("sso", "identity-token", "local")
 	return cmd
 }
 

@@ -1,0 +1,118 @@
+package identity
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+
+	"github.com/husk-dev/husk/internal/backend/runapi"
+)
+
+// Begin asks an issuer for a login with a device, as RFC 8628 has it.
+func (i *Issuer) Begin(ctx context.Context) (*runapi.DeviceLogin, error) {
+	found, err := i.reach(ctx)
+	if err != nil {
+		return nil, err
+	}
+	endpoint := found.Endpoint().DeviceAuthURL
+	if endpoint == "" {
+		return nil, refusef(http.StatusNotImplemented, "the issuer %s has no login with a device: it names no device_authorization_endpoint", i.URL)
+	}
+	scopes := slices.Concat([]string{oidc.ScopeOpenID}, i.Scopes)
+	var answer struct {
+		Device   string `json:"device_code"`
+		UserCode string `json:"user_code"`
+		URL      string `json:"verification_uri"`
+		Whole    string `json:"verification_uri_complete"`
+		Seconds  int    `json:"expires_in"`
+		Interval int    `json:"interval"`
+	}
+	refused, err := i.post(ctx, endpoint, url.Values{"client_id": {i.Audience}, "scope": {strings.Join(scopes, " ")}}, &answer)
+	if err == nil && (refused != "" || answer.Device == "" || answer.URL == "") {
+		err = refusef(http.StatusBadGateway, "the issuer %s begins no login: %.200q", i.URL, refused)
+	}
+	if err != nil {
+		return nil, err
+	}
+	const interval = 5 // if the issuer says nothing
+	if answer.Interval <= 0 {
+		answer.Interval = interval
+	}
+	return &runapi.DeviceLogin{Issuer: i.URL, Device: answer.Device, UserCode: answer.UserCode, URL: answer.URL, WholeURL: answer.Whole, Seconds: answer.Seconds, Wait: answer.Interval}, nil
+}
+
+// Poll asks an issuer whether somebody has confirmed a login with a device. If not, it returns how many seconds later it is to be asked
+// again.
+func (i *Issuer) Poll(ctx context.Context, device string) (token string, wait int, err error) {
+	if !i.People {
+		return "", 0, refusef(http.StatusForbidden, "people do not log in at %s", i.URL)
+	}
+	found, err := i.reach(ctx)
+	if err != nil {
+		return "", 0, err
+	}
+	form := url.Values{"grant_type": {"urn:ietf:params:oauth:grant-type:device_code"}, "device_code": {device}, "client_id": {i.Audience}}
+	if i.secret != "" {
+		form.Set("client_secret", i.secret)
+	}
+	var answer struct {
+		Token string `json:"id_token"`
+	}
+	refused, err := i.post(ctx, found.Endpoint().TokenURL, form, &answer)
+	const soon, later = 5, 10
+	switch {
+	case err != nil:
+		return "", 0, err
+	case refused == "authorization_pending":
+		return "", soon, nil
+	case refused == "slow_down":
+		return "", later, nil
+	case refused != "":
+		return "", 0, refusef(http.StatusForbidden, "the issuer %s ends the login: %.200q", i.URL, refused)
+	case answer.Token == "":
+		return "", 0, refusef(http.StatusBadGateway, "the issuer %s has sent no identity token", i.URL)
+	}
+	return answer.Token, 0, nil
+}
+
+// post sends a form to an issuer. refused is the error that the issuer has answered with.
+func (i *Issuer) post(ctx context.Context, to string, form url.Values, into any) (refused string, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, strings.NewReader(form.Encode()))
+	if err != nil {
+		return "", err
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Accept", "application/json")
+	unreachable := func(err error) error {
+		return laterf("the issuer %s cannot be asked: %v", i.URL, err)
+	}
+	resp, err := i.http.Do(req)
+	if err != nil {
+		return "", unreachable(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return "", unreachable(err)
+	}
+	if resp.StatusCode == http.StatusOK {
+		if err := json.Unmarshal(text, into); err != nil {
+			return "", unreachable(err)
+		}
+		return "", nil
+	}
+	var problem struct {
+		Error string `json:"error"`
+	}
+	if json.Unmarshal(text, &problem) != nil || problem.Error == "" {
+		return "", unreachable(fmt.Errorf("it answers %s", resp.Status))
+	}
+	return problem.Error, nil
+}

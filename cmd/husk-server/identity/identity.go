@@ -1,0 +1,370 @@
+// Package identity tells who people and workloads are by their tokens of OpenID Connect, and what they may do.
+package identity
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/base/hostname"
+	"github.com/husk-dev/husk/internal/base/printable"
+)
+
+// Config says whose identity tokens a server exchanges for tokens of its own.
+type Config struct {
+	Issuers []*Issuer `yaml:"issuers"`
+}
+
+// Issuer is one whose identity tokens count.
+type Issuer struct {
+	// URL is that of the issuer, as its tokens have it.
+	URL string `yaml:"issuer"`
+	// Audience is whom a token must be for. If people log in, it is the ID of the server as a client of the issuer.
+	Audience string `yaml:"audience"`
+	// People says that people log in there. Only they approve runs and administer teams.
+	People bool `yaml:"people"`
+	// SecretFile has the secret of the client, if it has one, and Scopes are what a login asks for.
+	SecretFile string   `yaml:"secretFile"`
+	Scopes     []string `yaml:"scopes"`
+	// Person is the claim that tells people apart, and Name the one that names them. Both are optional.
+	Person string `yaml:"person"`
+	Name   string `yaml:"name"`
+	// Lifetime is how long a token of the server is valid, zero for the default.
+	Lifetime time.Duration `yaml:"lifetime"`
+	// Rules are tried in their order: the first one of a team that matches counts.
+	Rules []Rule `yaml:"rules"`
+
+	secret string
+	http   *http.Client
+	mu     sync.Mutex
+	// found is nil until the issuer has been reached.
+	found *oidc.Provider
+}
+
+// Rule gives who has some claims a role in a team.
+type Rule struct {
+	// Claims are patterns, in which * stands for any text, by the names of claims. A list has a claim if one of its values has it. A name with slashes is a path.
+	Claims   map[string]string `yaml:"claims"`
+	Team     string            `yaml:"team"`
+	Role     runapi.Role       `yaml:"role"`
+	Projects []string          `yaml:"projects"`
+}
+
+// RefusedError says why somebody gets no token, and Later that this may be otherwise later.
+type RefusedError struct {
+	// Status is that of an answer by HTTP.
+	Status int
+	Later  bool
+	Reason string
+}
+
+func (e *RefusedError) Error() string { return e.Reason }
+
+func refusef(status int, format string, args ...any) error {
+	return &RefusedError{Status: status, Reason: fmt.Sprintf(format, args...)}
+}
+
+func laterf(format string, args ...any) error {
+	return &RefusedError{Status: http.StatusServiceUnavailable, Later: true, Reason: fmt.Sprintf(format, args...)}
+}
+
+const (
+	// peopleTime and workloadTime are how long a token is valid if its issuer says nothing, and longestLogin bounds both.
+	peopleTime, workloadTime, longestLogin = 12 * time.Hour, time.Hour, 30 * 24 * time.Hour
+	// Time bounds a request to an issuer, and maxIssuerAnswer its answer, in bytes.
+	Time, maxAnswer = 10 * time.Second, 1 << 20
+	// maxIdentityToken bounds a token, in bytes: groups make some long.
+	maxIdentityToken = 48 << 10
+)
+
+// Load reads a file in YAML.
+func Load(file string) (*Config, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	c := &Config{}
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(c); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if len(c.Issuers) == 0 {
+		return nil, fmt.Errorf("%s: it names no issuers", file)
+	}
+	for i, issuer := range c.Issuers {
+		if issuer == nil {
+			return nil, fmt.Errorf("%s: issuers[%d] is empty", file, i)
+		}
+		if slices.ContainsFunc(c.Issuers[:i], func(other *Issuer) bool { return other.URL == issuer.URL }) {
+			return nil, fmt.Errorf("%s: issuers[%d]: it has %s twice", file, i, issuer.URL)
+		}
+		if err := issuer.check(); err != nil {
+			return nil, fmt.Errorf("%s: issuers[%d]: %w", file, i, err)
+		}
+	}
+	return c, nil
+}
+
+// check returns an error unless what the file says of an issuer can be meant, and reads its secret.
+func (i *Issuer) check() error {
+	u, err := url.Parse(i.URL)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return fmt.Errorf("issuer %q: it has the form https://host/path", i.URL)
+	case u.Scheme == "http" && !hostname.IsThisMachine(u.Hostname()):
+		return fmt.Errorf("issuer %s: anybody on the way could change its keys: use https", i.URL)
+	case i.Audience == "":
+		return errors.New("audience is missing: a token for somebody else must not count here")
+	case i.SecretFile != "" && !i.People:
+		return errors.New("secretFile is for an issuer where people log in: add people: true")
+	case i.Lifetime < 0 || i.Lifetime > longestLogin:
+		return fmt.Errorf("lifetime %v: it is at most %v", i.Lifetime, longestLogin)
+	case len(i.Rules) == 0:
+		return errors.New("rules are missing: without one, nobody gets a token")
+	}
+	if i.Lifetime == 0 {
+		i.Lifetime = workloadTime
+		if i.People {
+			i.Lifetime = peopleTime
+		}
+	}
+	if i.Person == "" {
+		i.Person = "sub"
+	}
+	if i.Name == "" {
+		i.Name = i.Person
+	}
+	for n, rule := range i.Rules {
+		if err := rule.check(i.People); err != nil {
+			return fmt.Errorf("rules[%d]: %w", n, err)
+		}
+	}
+	if i.SecretFile != "" {
+		text, err := os.ReadFile(i.SecretFile)
+		if err != nil {
+			return fmt.Errorf("secretFile: %w", err)
+		}
+		i.secret = strings.TrimSpace(string(text))
+	}
+	i.http = &http.Client{Timeout: Time}
+	return nil
+}
+
+func (r *Rule) check(people bool) error {
+	switch {
+	case len(r.Claims) == 0:
+		return errors.New("claims are missing: anybody with a token of the issuer would match")
+	case !runapi.IsTeam(r.Team):
+		return fmt.Errorf("team %q: a name has lower-case letters, digits, and \"_\", and at most 40 of them", r.Team)
+	case r.Role != runapi.Work && !slices.Contains(runapi.Roles, r.Role):
+		return fmt.Errorf("role %q: it is one of %v, or %s", r.Role, runapi.Roles, runapi.Work)
+	case !people && (r.Role == runapi.Approve || r.Role == runapi.Admin):
+		return fmt.Errorf("role %s: only people have it, and no workload: the issuer has no people: true", r.Role)
+	case people && r.Role == runapi.Work:
+		return fmt.Errorf("role %s: it is for workers, and people log in at this issuer", r.Role)
+	}
+	for _, pattern := range r.Projects {
+		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+			return fmt.Errorf("projects: %q is not a valid pattern", pattern)
+		}
+	}
+	return nil
+}
+
+// reach returns what is known of an issuer, which is asked for it once.
+func (i *Issuer) reach(ctx context.Context) (*oidc.Provider, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.found != nil {
+		return i.found, nil
+	}
+	found, err := oidc.NewProvider(oidc.ClientContext(ctx, i.http), i.URL)
+	if err != nil {
+		return nil, laterf("the issuer %s cannot be asked for its keys: %v", i.URL, err)
+	}
+	i.found = found
+	return found, nil
+}
+
+// issuerOf returns the issuer that a token says it is of, which nothing shows yet.
+func (c *Config) issuerOf(token string) (*Issuer, error) {
+	var said struct {
+		Issuer string `json:"iss"`
+	}
+	parts := strings.Split(token, ".")
+	if len(token) > maxIdentityToken || len(parts) != 3 {
+		return nil, refusef(http.StatusBadRequest, "this is no identity token: it has three parts, and at most %d KiB", maxIdentityToken>>10)
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err == nil {
+		err = json.Unmarshal(payload, &said)
+	}
+	if err != nil {
+		return nil, refusef(http.StatusBadRequest, "this is no identity token: its second part is not JSON in base64")
+	}
+	return c.Issuer(said.Issuer)
+}
+
+// Issuer returns the issuer with a URL.
+func (c *Config) Issuer(url string) (*Issuer, error) {
+	n := slices.IndexFunc(c.Issuers, func(one *Issuer) bool { return one.URL == url })
+	if n < 0 {
+		return nil, refusef(http.StatusForbidden, "the server takes no tokens of the issuer %.200q", url)
+	}
+	return c.Issuers[n], nil
+}
+
+// People returns the issuer where people log in: the one with a URL, unless there is only one.
+func (c *Config) People(url string) (*Issuer, error) {
+	var all []*Issuer
+	var urls []string
+	for _, issuer := range c.Issuers {
+		if issuer.People && (url == "" || issuer.URL == url) {
+			all, urls = append(all, issuer), append(urls, issuer.URL)
+		}
+	}
+	switch {
+	case len(all) == 0 && url != "":
+		return nil, refusef(http.StatusNotFound, "people do not log in to this server at %.200q", url)
+	case len(all) == 0:
+		return nil, refusef(http.StatusNotFound, "people do not log in to this server: who runs it names an issuer with people: true, in the file of --identity")
+	case len(all) > 1:
+		return nil, refusef(http.StatusConflict, "people log in at several issuers: say which with --issuer, %s", strings.Join(urls, " or "))
+	}
+	return all[0], nil
+}
+
+// Identity is who has shown an identity token, and the rule that gives them a token of the server.
+type Identity struct {
+	Issuer *Issuer
+	// Person tells people apart, and Name names them.
+	Person, Name string
+	Rule         *Rule
+}
+
+// Verify returns whose token one is, and the rule that gives them a token of the server: of a team, unless there is only one.
+func (c *Config) Verify(ctx context.Context, token, team string) (*Identity, error) {
+	issuer, err := c.issuerOf(token)
+	if err != nil {
+		return nil, err
+	}
+	found, err := issuer.reach(ctx)
+	if err != nil {
+		return nil, err
+	}
+	verified, err := found.Verifier(&oidc.Config{ClientID: issuer.Audience}).Verify(ctx, token)
+	var claims map[string]any
+	if err == nil {
+		err = verified.Claims(&claims)
+	}
+	if err != nil {
+		return nil, refusef(http.StatusForbidden, "the token of %s does not count: %v", issuer.URL, err)
+	}
+	who := &Identity{Issuer: issuer, Person: textOf(claims, issuer.Person), Name: textOf(claims, issuer.Name)}
+	if !IsPerson(who.Person) {
+		return nil, refusef(http.StatusForbidden, "the token of %s has no claim %q of at most %d bytes that tells who it is of", issuer.URL, issuer.Person, MaxPerson)
+	}
+	if who.Name == "" {
+		who.Name = who.Person
+	}
+	var teams []string
+	for n := range issuer.Rules {
+		rule := &issuer.Rules[n]
+		if team != "" && rule.Team != team || slices.Contains(teams, rule.Team) || !rule.matches(claims) {
+			continue
+		}
+		who.Rule, teams = rule, append(teams, rule.Team)
+	}
+	switch {
+	case len(teams) > 1:
+		return nil, refusef(http.StatusConflict, "%s is in several teams: say which with --team, %s", who.Person, strings.Join(teams, " or "))
+	case len(teams) == 0:
+		return nil, refusef(http.StatusForbidden, "no rule of the server gives %.200q of %s a token%s: who runs the server writes them, in the file of --identity", who.Person, issuer.URL, ofTeam(team))
+	}
+	return who, nil
+}
+
+func ofTeam(team string) string {
+	if team == "" {
+		return ""
+	}
+	return fmt.Sprintf(" of the team %.60q", team)
+}
+
+// matches reports whether some claims are those of a rule. An address of mail that nobody has verified is none.
+func (r *Rule) matches(claims map[string]any) bool {
+	for name, pattern := range r.Claims {
+		if !slices.ContainsFunc(valuesOf(claims, name), func(value string) bool { return like(pattern, value) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// like reports whether a text is like a pattern, in which * stands for any text.
+func like(pattern, text string) bool {
+	parts := strings.Split(pattern, "*")
+	for i, part := range parts {
+		parts[i] = regexp.QuoteMeta(part)
+	}
+	return regexp.MustCompile(`(?s)\A` + strings.Join(parts, ".*") + `\z`).MatchString(text)
+}
+
+// valuesOf returns the values of a claim as texts. A name with slashes that is none is a path.
+func valuesOf(claims map[string]any, name string) (values []string) {
+	value, is := claims[name]
+	if first, rest, deep := strings.Cut(name, "/"); !is && deep {
+		below, _ := claims[first].(map[string]any)
+		return valuesOf(below, rest)
+	}
+	if name == "email" && !slices.Contains(valuesOf(claims, "email_verified"), "true") {
+		return nil // anybody can say that it is theirs
+	}
+	all, isList := value.([]any)
+	if !isList {
+		all = []any{value}
+	}
+	for _, one := range all {
+		switch one := one.(type) {
+		case string:
+			values = append(values, one)
+		case bool, float64:
+			values = append(values, fmt.Sprint(one))
+		}
+	}
+	return values
+}
+
+// textOf returns the value of a claim, empty if there is none or more than one.
+func textOf(claims map[string]any, name string) string {
+	if values := valuesOf(claims, name); len(values) == 1 {
+		return values[0]
+	}
+	return ""
+}
+
+// MaxPerson bounds the name of a person, in bytes: subjects of issuers have at most as many.
+const MaxPerson = 255
+
+// IsPerson reports whether a text can tell a person from others.
+func IsPerson(name string) bool {
+	return name != "" && len(name) <= MaxPerson && !strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || printable.IsUnsafe(c) })
+}

@@ -1,0 +1,152 @@
+package identity_test
+
+import (
+	"errors"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/cmd/husk-server/identity"
+	"github.com/husk-dev/husk/cmd/husk-server/identity/identitytest"
+)
+
+func load(t *testing.T, text string) (*identity.Config, error) {
+	file := filepath.Join(t.TempDir(), "identity.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	return identity.Load(file)
+}
+
+// What a file cannot mean is refused, and the error says where it is.
+func TestFilesThatAreRefused(t *testing.T) {
+	rule := "    rules: [{claims: {sub: x}, team: acme, role: request}]\n"
+	for text, want := range map[string]string{
+		"":                                   "it names no issuers",
+		"issuers: []\nother: 1\n":            "field other not found",
+		"issuers: [null]\n":                  "issuers[0] is empty",
+		"issuers:\n  - audience: a\n" + rule: "issuers[0]: issuer \"\": it has the form https://host/path",
+		"issuers:\n  - issuer: http://issuer.example\n    audience: a\n" + rule:                                                                   "anybody on the way could change its keys: use https",
+		"issuers:\n  - issuer: https://issuer.example\n" + rule:                                                                                   "audience is missing",
+		"issuers:\n  - issuer: https://issuer.example\n    audience: a\n":                                                                         "rules are missing",
+		"issuers:\n  - issuer: https://issuer.example\n    audience: a\n    lifetime: 9000h\n" + rule:                                             "lifetime 9000h0m0s: it is at most 720h0m0s",
+		"issuers:\n  - issuer: https://issuer.example\n    audience: a\n    secretFile: x\n" + rule:                                               "secretFile is for an issuer where people log in",
+		"issuers:\n  - issuer: https://issuer.example\n    audience: a\n    people: true\n    secretFile: /nonexistent\n" + rule:                  "secretFile: open /nonexistent",
+		"issuers:\n  - issuer: https://issuer.example\n    audience: a\n" + rule + "  - issuer: https://issuer.example\n    audience: b\n" + rule: "it has https://issuer.example twice",
+	} {
+		_, err := load(t, text)
+		require.ErrorContains(t, err, want, text)
+	}
+	for rule, want := range map[string]string{
+		"{team: acme, role: read}":                                    "rules[0]: claims are missing",
+		"{claims: {sub: x}, team: A-1, role: read}":                   "team \"A-1\"",
+		"{claims: {sub: x}, team: acme, role: root}":                  "role \"root\"",
+		"{claims: {sub: x}, team: acme, role: approve}":               "role approve: only people have it",
+		"{claims: {sub: x}, team: acme, role: admin}":                 "role admin: only people have it",
+		"{claims: {sub: x}, team: acme, role: read, projects: ['[']}": "\"[\" is not a valid pattern",
+	} {
+		_, err := load(t, "issuers:\n  - issuer: https://issuer.example\n    audience: a\n    rules: ["+rule+"]\n")
+		require.ErrorContains(t, err, want, rule)
+	}
+	_, err := load(t, "issuers:\n  - issuer: https://issuer.example\n    audience: a\n    people: true\n    rules: [{claims: {sub: x}, team: acme, role: work}]\n")
+	require.ErrorContains(t, err, "role work: it is for workers")
+}
+
+// The first rule of a team that matches counts, and all of its claims do.
+func TestRules(t *testing.T) {
+	issuer := identitytest.Start(t)
+	c, err := load(t, `issuers:
+  - issuer: `+issuer.URL+`
+    audience: https://husk.example
+    people: true
+    name: preferred_username
+    lifetime: 2h
+    rules:
+      - {claims: {repository: acme/shop, ref: 'refs/heads/release/*'}, team: acme, role: request, projects: [shop]}
+      - {claims: {repository: 'acme/*'}, team: acme, role: preview}
+      - {claims: {groups: ops}, team: ops, role: admin}
+      - {claims: {groups: ops}, team: acme, role: read}
+      - {claims: {email: '*@acme.example'}, team: mail, role: read}
+      - {claims: {realm/roles: boss, staff: 'true'}, team: staff, role: approve}
+`)
+	require.NoError(t, err)
+	for _, row := range []struct {
+		what   string
+		claims map[string]any
+		team   string
+		want   string
+	}{
+		{"all claims", map[string]any{"repository": "acme/shop", "ref": "refs/heads/release/1/x"}, "", "acme request [shop]"},
+		{"another branch", map[string]any{"repository": "acme/shop", "ref": "refs/heads/main"}, "", "acme preview []"},
+		{"part of a name", map[string]any{"repository": "evil-acme/shop"}, "", "no rule of the server gives"},
+		{"a line before it", map[string]any{"repository": "evil\nacme/shop"}, "", "no rule of the server gives"},
+		{"one of a list, in two teams", map[string]any{"groups": []string{"dev", "ops"}}, "", "say which with --team, ops or acme"},
+		{"one of a list", map[string]any{"groups": []string{"dev", "ops"}}, "ops", "ops admin []"},
+		{"another team", map[string]any{"groups": []string{"dev", "ops"}}, "mail", `of the team "mail"`},
+		{"no group", map[string]any{"groups": []string{"dev"}}, "", "no rule"},
+		{"mail", map[string]any{"email": "ann@acme.example", "email_verified": true}, "", "mail read []"},
+		{"mail that nobody has verified", map[string]any{"email": "ann@acme.example"}, "", "no rule"},
+		{"mail that is not verified", map[string]any{"email": "ann@acme.example", "email_verified": false}, "", "no rule"},
+		{"a path", map[string]any{"realm": map[string]any{"roles": []string{"boss"}}, "staff": true}, "", "staff approve []"},
+		{"a number", map[string]any{"repository": 7}, "", "no rule"},
+	} {
+		claims := maps.Clone(row.claims)
+		claims["sub"], claims["aud"], claims["preferred_username"] = "subject", "https://husk.example", "ann"
+		who, err := c.Verify(t.Context(), issuer.Token(claims), row.team)
+		if err != nil {
+			require.ErrorContains(t, err, row.want, row.what)
+			continue
+		}
+		require.Equal(t, "subject", who.Person)
+		require.Equal(t, "ann", who.Name)
+		require.Equal(t, 2*time.Hour, who.Issuer.Lifetime)
+		require.Equal(t, row.want, who.Rule.Team+" "+string(who.Rule.Role)+" ["+strings.Join(who.Rule.Projects, " ")+"]", row.what)
+	}
+}
+
+// Only what the issuer has signed for this server, and lately, shows who somebody is.
+func TestTokensThatDoNotCount(t *testing.T) {
+	issuer, other := identitytest.Start(t), identitytest.Start(t)
+	c, err := load(t, "issuers:\n  - issuer: "+issuer.URL+"\n    audience: husk\n    rules: [{claims: {sub: '*'}, team: acme, role: request}]\n")
+	require.NoError(t, err)
+	claims := map[string]any{"sub": "ann", "aud": "husk"}
+	with := func(name string, value any) map[string]any {
+		all := maps.Clone(claims)
+		all[name] = value
+		return all
+	}
+	good := issuer.Token(claims)
+	_, err = c.Verify(t.Context(), good, "")
+	require.NoError(t, err)
+	parts := strings.Split(good, ".")
+	forged := strings.Split(issuer.Token(with("sub", "eve")), ".")
+	for what, row := range map[string]struct {
+		token  string
+		status int
+	}{
+		"nothing":                {"", http.StatusBadRequest},
+		"no token":               {"a.b.c", http.StatusBadRequest},
+		"too long":               {good + strings.Repeat("x", 100_000), http.StatusBadRequest},
+		"another issuer":         {other.Token(claims), http.StatusForbidden},
+		"signed by another":      {other.Token(with("iss", issuer.URL)), http.StatusForbidden},
+		"for somebody else":      {issuer.Token(with("aud", "other")), http.StatusForbidden},
+		"for nobody":             {issuer.Token(map[string]any{"sub": "ann"}), http.StatusForbidden},
+		"ended":                  {issuer.Token(with("exp", time.Now().Add(-time.Minute).Unix())), http.StatusForbidden},
+		"not yet":                {issuer.Token(with("nbf", time.Now().Add(time.Hour).Unix())), http.StatusForbidden},
+		"another's signature":    {parts[0] + "." + forged[1] + "." + parts[2], http.StatusForbidden},
+		"no signature":           {parts[0] + "." + parts[1] + ".", http.StatusForbidden},
+		"no algorithm":           {issuer.Sign(map[string]any{"alg": "none"}, with("iss", issuer.URL)), http.StatusForbidden},
+		"another algorithm":      {issuer.Sign(map[string]any{"alg": "HS256"}, with("iss", issuer.URL)), http.StatusForbidden},
+		"no subject":             {issuer.Token(map[string]any{"aud": "husk"}), http.StatusForbidden},
+		"a subject for a screen": {issuer.Token(with("sub", "ann\x1b[2J")), http.StatusForbidden},
+	} {
+		_, err := c.Verify(t.Context(), row.token, "")
+		var refused *identity.RefusedError
+		require.True(t, errors.As(err, &refused), "%s: %v", what, err)
+		require.Equal(t, row.status, refused.Status, "%s: %v", what, err)
+	}
+}
