@@ -1,16 +1,19 @@
 package yamlprogram
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 	"github.com/husk-dev/husk/engine/builtin"
 	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/program/budget"
 	"github.com/husk-dev/husk/engine/program/expr"
 	"github.com/husk-dev/husk/engine/program/source"
 )
@@ -113,4 +116,18 @@ func (c *compilation) defaultPackages() map[string]*schema.Package {
 		use(f.pkg, x.Provider, x.Parent)
 	}
 	return used
+}
+
+// DefaultProviders returns the names of the providers that the program has its resources use unless they name another one, by the
+// names of their packages.
+func (p *Program) DefaultProviders(ctx context.Context) map[string]string {
+	c := p.compilationOf(p.project.Template, abi.RunContext{}, p.project.ProgramDir, packages{}, budget.New(ctx, p.limits), nil)
+	defer c.budget.Close()
+	names := map[string]string{}
+	for _, r := range c.resources {
+		if r.defaultProvider && r.isProvider() {
+			names[providedPackage(r.typ)] = r.logicalName
+		}
+	}
+	return names
 }

@@ -140,6 +140,9 @@ func (i *importRun) mention(flag, given string) (name string, err error) {
 func (i *importRun) operation(ctx context.Context, o *openRun) (engine.Operation, error) {
 	if i.state != nil {
 		targets, err := i.takeOver(ctx, o)
+		if err == nil {
+			err = withDefaultProviders(ctx, o, targets)
+		}
 		return engine.Import{Targets: targets}, err
 	}
 	for at := range i.list.Resources {
@@ -159,7 +162,31 @@ func (i *importRun) operation(ctx context.Context, o *openRun) (engine.Operation
 	d := &o.Deployment
 	targets, err := i.list.Targets(urn.New(d.Stack, d.Project, "", urn.RootType, d.Project+"-"+d.Stack), i.protect)
 	withPackages(o.Workspace.Project, targets)
+	if err == nil {
+		err = withDefaultProviders(ctx, o, targets)
+	}
 	return engine.Import{Targets: targets}, err
+}
+
+// withDefaultProviders has the targets use the default providers that the program declares. One with the configuration of the stack
+// alone would look for the objects elsewhere.
+func withDefaultProviders(ctx context.Context, o *openRun, targets []engine.ImportTarget) error {
+	project := o.Workspace.Project
+	declared, recorded := yamlprogram.New(project, o.Plugins).DefaultProviders(ctx), providersByAlias(o)
+	for at := range targets {
+		t := &targets[at]
+		pkg, _, _ := strings.Cut(t.Type, ":")
+		pkg = project.Package(pkg).Served()
+		name := declared[pkg]
+		if name == "" || t.Component || t.Provider != "" {
+			continue
+		}
+		if t.Provider = recorded[pkg][name]; t.Provider == "" {
+			return fmt.Errorf("import %q: the program has a default provider of %s, %q, which the stack does not have yet: "+
+				"run husk up to make it, or name another one with --provider", t.Name, pkg, name)
+		}
+	}
+	return nil
 }
 
 // withPackages adds the parameters that the packages of the targets are made from.
