@@ -1,12 +1,14 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/husk-dev/husk/abi"
@@ -275,15 +277,15 @@ func (c *callerMonitor) Call(ctx context.Context, req abi.MonitorCallRequest) (r
 	if err != nil {
 		return resp, fmt.Errorf("method %s: %w", req.Token, err)
 	}
-	provider, err := c.functionProvider(ctx, req.Token, req.Options)
+	provider, pkg, err := c.methodProvider(ctx, req)
 	if err != nil {
-		return resp, err
+		return resp, fmt.Errorf("method %s: %w", req.Token, err)
 	}
 	c.d.Secrets.LearnComputed(args)
 	child := newCallerMonitor(c.monitor, provider)
 	defer child.drain()
 	result, err := provider.Call(abi.WithMonitor(ctx, child), abi.CallRequest{
-		Token: req.Token, Args: args, ArgDependencies: req.ArgDependencies, Context: c.d.packageContext(providers.PackageOf(req.Token)),
+		Token: req.Token, Args: args, ArgDependencies: req.ArgDependencies, Context: c.d.packageContext(pkg),
 	})
 	switch {
 	case err != nil && c.d.isStopError(err):
@@ -293,6 +295,29 @@ func (c *callerMonitor) Call(ctx context.Context, req abi.MonitorCallRequest) (r
 	}
 	result.Result = c.response(result.Result)
 	return abi.MonitorCallResponse(result), nil
+}
+
+// methodProvider returns the provider that carries out a method, and its package. A method of a provider, PREFIX:NAME/method, belongs
+// to the very provider that it is called on, and one of another resource to that of the resource, unless the call names one.
+func (c *callerMonitor) methodProvider(ctx context.Context, req abi.MonitorCallRequest) (p abi.Provider, pkg string, err error) {
+	self, _ := req.Args.Get("__self__").Plain().AsReference()
+	options, pkg := req.Options, providers.PackageOf(req.Token)
+	method, ofProvider := strings.CutPrefix(req.Token, providers.TypePrefix)
+	switch u := urn.URN(self.URN); {
+	case ofProvider:
+		pkg, _, _ = strings.Cut(method, "/")
+		if parsed, err := urn.Parse(self.URN); err != nil || parsed.Type() != providers.TypePrefix+pkg {
+			return nil, "", fmt.Errorf("__self__ must be a resource of type %s", providers.TypePrefix+pkg)
+		}
+		p, err = c.d.resolveProvider(ctx, providerRef{provider: providers.Reference(u, cmp.Or(self.ID, providers.UnknownID))})
+		return p, pkg, err
+	case options.Provider == "" && options.PackageRef == "" && c.d.registrations.Goals.Get(u) != nil:
+		if res := c.d.recorder.Lookup(u); res != nil {
+			options.Provider = res.Provider
+		}
+	}
+	p, err = c.functionProvider(ctx, req.Token, options)
+	return p, pkg, err
 }
 
 // LeftOut reports whether the targets leave out a resource that does not exist.

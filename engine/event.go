@@ -401,6 +401,9 @@ func (c *PolicyCounts) count(e Event) *PolicyCounts {
 	return c
 }
 
+// IsDefaultProvider reports whether a resource is a provider that no program names.
+func IsDefaultProvider(u urn.URN) bool { return providers.IsDefault(u) }
+
 // info describes a step for events.
 func (s *step) info() StepInfo {
 	res := s.subject()

@@ -141,6 +141,7 @@ func (d *deployment) applyWithRetries(ctx context.Context, s *step, apply func(c
 		if !retry || s.creates() && outcomeUnknown(err) || d.failures.stopped() || ctx.Err() != nil {
 			return err
 		}
+		d.warn(s.subject().URN, "retrying %s due to on-error hook request: attempt %d of %d failed: %v", what, len(failure.Errors), maxAttempts, err)
 		if outcomeUnknown(err) {
 			overtaken = append(overtaken, s.began) // the next attempt ends in the same state, whatever this one did
 		}

@@ -94,7 +94,7 @@ func (d *deployment) lookupRegistered(u urn.URN) (builtin.Registered, bool) {
 	if res.Custom && providers.ShownID(res.ID) == "" {
 		id = property.Unknown
 	}
-	return builtin.Registered{ID: id, State: res.Outputs}, true
+	return builtin.Registered{ID: id, State: res.Outputs, Provider: res.Provider}, true
 }
 
 // providerRequest is a resource's or function's choice of provider.

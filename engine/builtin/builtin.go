@@ -29,6 +29,8 @@ type Registered struct {
 	// ID is a string, unknown in a preview that creates the resource, and empty for a component.
 	ID    property.Value
 	State property.Map
+	// Provider is the reference of its provider, empty for a component of the program.
+	Provider string
 }
 
 // New returns the provider of stack references. registered finds what the deployment registered or read.

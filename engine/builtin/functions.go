@@ -45,6 +45,7 @@ func (p *Provider) getResource(args property.Map) (property.Map, error) {
 	return property.NewMap(
 		property.Entry{Key: "urn", Value: property.String(u)},
 		property.Entry{Key: "id", Value: res.ID},
+		property.Entry{Key: "provider", Value: property.String(res.Provider)},
 		property.Entry{Key: "state", Value: property.Object(res.State)},
 	), nil
 }

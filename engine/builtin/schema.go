@@ -66,6 +66,7 @@ func Schema() *schema.Package {
 				Args:        object(property("urn", "The resource's URN.", text)),
 				Result: object(
 					property("id", "The resource's ID, empty for a component.", text),
+					property("provider", "The URN and ID of the resource's provider, empty for a component of the program.", text),
 					property("state", "The resource's outputs.", outputs),
 					property("urn", "The resource's URN.", text),
 				),

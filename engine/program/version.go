@@ -56,10 +56,12 @@ func (p *Project) ProviderVersion(name, wanted string) (*ProviderPlugin, error) 
 }
 
 // WantedVersion returns the version of a package's provider that counts, given the one that an SDK wants. SDKs tell the
-// version of the provider that they were published with. If the project lists one provider of the package, that is the one,
-// and WantedVersion returns "". If it lists several, the SDK's version chooses.
+// version of the provider that they were published with. If the project lists several providers of the package, that version
+// chooses. If it lists one, that is the one, and WantedVersion returns "", unless the versions agree: then the name of the
+// default provider has the version, as Pulumi writes it.
 func (p *Project) WantedVersion(name, wanted string) string {
-	if len(p.providersOf(name)) > 1 {
+	listed := p.providersOf(name)
+	if len(listed) > 1 || len(listed) == 1 && listed[0].Version == wanted {
 		return wanted
 	}
 	return ""

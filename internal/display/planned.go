@@ -23,7 +23,7 @@ func PlannedSteps(p *engine.Plan) []PlannedStep {
 	var steps []PlannedStep
 	for u, r := range p.Resources {
 		op := strongest(r.Steps)
-		if quiet(op) || strings.HasPrefix(u.Type(), "pulumi:providers:") && u.Name() == "default" {
+		if quiet(op) || engine.IsDefaultProvider(u) {
 			continue // previews leave out default providers, too
 		}
 		step := PlannedStep{URN: u, Op: op}

@@ -182,7 +182,7 @@ func (p *Plugins) startNative(ctx context.Context, declared *program.ProviderPlu
 	log := &nativeLog{declared.Name, p.options.Events}
 	started, err := p.options.StartNative(ctx, NativeOptions{
 		Name: declared.Name, Program: p.project.Path(declared.Path), Dir: p.project.Dir, Source: declared.Program,
-		Log: func(e abi.LogEntry) { log.Write(ctx, e) }, WantedVersion: p.wantedVersion,
+		Log: func(e abi.LogEntry) { log.Write(ctx, e) }, WantedVersion: p.project.WantedVersion,
 		EnvVarMappings: mappings.Map(),
 	})
 	if err != nil {
@@ -268,13 +268,4 @@ func (p *Plugins) auditNative(declared *program.ProviderPlugin) (*Audited, error
 		a.Runtime = declared.Program.Runtime
 	}
 	return a, nil
-}
-
-// wantedVersion returns the version that counts of a package that a component of a native plugin asks for. Where it asks for
-// the very version that the project lists, it shares the default provider of a program that does so, as with Pulumi.
-func (p *Plugins) wantedVersion(name, wanted string) string {
-	if declared := p.project.Provider(name); declared != nil && declared.Version == wanted {
-		return wanted
-	}
-	return p.project.WantedVersion(name, wanted)
 }

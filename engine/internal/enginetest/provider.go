@@ -561,6 +561,11 @@ func (p *provider) Construct(ctx context.Context, req abi.ConstructRequest) (abi
 	return p.cloud.Construct(ctx, abi.MonitorFrom(ctx), req)
 }
 
+// Call answers the methods of all resources with the region of the provider that is asked.
+func (p *provider) Call(context.Context, abi.CallRequest) (abi.CallResponse, error) {
+	return abi.CallResponse{Result: Props("region", strings.Trim(p.region, `"`))}, nil
+}
+
 // ReplacedByRegion makes the provider's region its identity.
 func ReplacedByRegion(req abi.DiffRequest) (abi.DiffResponse, error) {
 	if req.OldInputs.Get("region").Equal(req.News.Get("region")) {

@@ -139,7 +139,7 @@ type builder struct {
 
 // node adds a resource, unless it is left out, and reports whether it did.
 func (b *builder) node(u urn.URN, typ string, parent urn.URN, n graphdraw.Node) bool {
-	if typ == urn.RootType || !b.providers && isDefault(u) {
+	if typ == urn.RootType || !b.providers && engine.IsDefaultProvider(u) {
 		return false
 	}
 	n.ID, n.Name, n.Kind, n.Parent, n.Details = string(u), display.Escape(u.Name()), display.Escape(display.ShortType(typ)), string(parent), display.Escape(string(u))
@@ -152,16 +152,11 @@ func (b *builder) depend(u urn.URN, dependencies []engine.Dependency, provider u
 	for _, d := range dependencies {
 		b.edge(u, d.URN, strings.Join(d.Properties, ", "), false)
 	}
-	if provider != "" && (b.providers || !isDefault(provider)) {
+	if provider != "" && (b.providers || !engine.IsDefaultProvider(provider)) {
 		b.edge(u, provider, "provider", true)
 	}
 }
 
 func (b *builder) edge(from, to urn.URN, label string, dashed bool) {
 	b.graph.Edges = append(b.graph.Edges, graphdraw.Edge{From: string(from), To: string(to), Label: display.Escape(label), Dashed: dashed})
-}
-
-// isDefault reports whether a provider is one that no program names.
-func isDefault(u urn.URN) bool {
-	return strings.HasPrefix(u.Type(), "pulumi:providers:") && (u.Name() == "default" || strings.HasPrefix(u.Name(), "default_"))
 }

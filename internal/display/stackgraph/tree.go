@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/display/graphdraw"
@@ -56,7 +57,7 @@ func Tree(s *state.Snapshot, most int) []Branch {
 	resources := make(map[urn.URN]bool)
 	var shown []*state.Resource
 	for _, r := range s.Resources() {
-		if r.Type != urn.RootType && !isDefault(r.URN) {
+		if r.Type != urn.RootType && !engine.IsDefaultProvider(r.URN) {
 			shown = append(shown, r)
 			resources[r.URN] = true
 		}

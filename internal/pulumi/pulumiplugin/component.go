@@ -116,7 +116,7 @@ func badRequest(err error) error {
 }
 
 func (m *monitor) registerResource(_ context.Context, in, out pulumiwire.Message) error {
-	for _, name := range []string{"transforms", "envVarMappings", "state_migrations", "snippetId"} {
+	for _, name := range []string{"transforms", "state_migrations", "snippetId"} {
 		if in.Has(name) {
 			return abi.NewError(abi.ErrorKindUnimplemented, in.Text("name")+": a component of a native plugin cannot use "+name)
 		}

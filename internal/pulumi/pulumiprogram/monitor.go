@@ -156,8 +156,6 @@ func (m *monitor) registerResource(ctx context.Context, in, out pulumiwire.Messa
 	switch {
 	case in.Has("state_migrations"):
 		return refused(rpc, subject, "state_migrations", "change the recorded state with husk state edit")
-	case in.Has("envVarMappings"):
-		return refused(rpc, subject, "envVarMappings", "grant the environment variables that the provider reads in the project file")
 	case in.Has("snippetId"):
 		return refused(rpc, subject, "snippetId", "it is part of a prototype")
 	case m.node && in.Has("aliases") && !in.Bool("aliasSpecs"):

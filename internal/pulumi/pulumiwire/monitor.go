@@ -2,6 +2,7 @@ package pulumiwire
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,7 +27,7 @@ var hookNames = [...]string{
 }
 
 // Registration reads a request of RegisterResource. It leaves some fields of the message to the caller, who
-// reads or refuses them: transforms, state_migrations, envVarMappings, snippetId.
+// reads or refuses them: transforms, state_migrations, snippetId.
 func Registration(in Message) (req abi.RegisterResourceRequest, err error) {
 	req = abi.RegisterResourceRequest{
 		Type: in.Text("type"), Name: in.Text("name"), Parent: urn.URN(in.Text("parent")),
@@ -35,6 +36,17 @@ func Registration(in Message) (req abi.RegisterResourceRequest, err error) {
 	}
 	if req.Inputs, err = in.Properties("object"); err != nil {
 		return req, err
+	}
+	if in.Has("envVarMappings") {
+		if !strings.HasPrefix(req.Type, providerType) {
+			return req, errors.New("the option envVarMappings is for providers")
+		}
+		var mappings []property.Entry
+		in.EachEntry("envVarMappings", func(source string, target protoreflect.Value) {
+			mappings = append(mappings, property.Entry{Key: source, Value: property.String(target.String())})
+		})
+		req.Inputs = req.Inputs.With("__internal", property.Object(property.NewMap( // as Pulumi has it
+			property.Entry{Key: "envVarMappings", Value: property.Object(property.NewMap(mappings...))})))
 	}
 	o := resourceOptions(in)
 	if o.ReplacementTrigger, err = in.OptionalValue("replacement_trigger"); err != nil {
@@ -327,9 +339,12 @@ func Known(p property.Map) property.Map {
 	return property.NewMap(entries...)
 }
 
-// PackageOf returns the package of a type, a function, or a provider's type, by its token.
+const providerType = "pulumi:providers:"
+
+// PackageOf returns the package of a type, a function, or of a provider and its methods, by its token.
 func PackageOf(token string) string {
-	if name, ok := strings.CutPrefix(token, "pulumi:providers:"); ok {
+	if name, ok := strings.CutPrefix(token, providerType); ok {
+		name, _, _ = strings.Cut(name, "/") // a method of a provider
 		return name
 	}
 	name, _, _ := strings.Cut(token, ":")

@@ -54,6 +54,7 @@ var Checks = []Check{
 	{"cmd/husk-server:TestSixtyStrangersFindNothing", "a process for each stranger's project", "all with their processes confined, and each third without"},
 	{"cmd/husk-server:TestTheTableOfStrangersAtAWorker", "two processes for each of 500 projects", "each key in each third way, and each way with each third key, confined or not in turn"},
 	{"cmd/husk/internal/root:TestStrangersFindNothing", "15 commands for each of 500 projects", "`preview` and another command in turn, for each project"},
+	{"engine/internal/pulumitest/conformance:TestConformanceInNode", "170 programs for Node.js, each in a process of its own for each run", "seven of them, and in YAML all that YAML can say"},
 	{"script/ported", "compiles a module of 30 MB", OwnStep},
 	{"script/portedtfstate", "compiles a module of 30 MB", "`tfstate.txtar`, whose states are of the lab"},
 	{"internal/port/pulumitest:TestAProviderMadeWithPulumiGoProvider", "compiles a module of 68 MB", "the provider on an old SDK of Pulumi, which has most of the same shims"},

@@ -199,11 +199,13 @@ func TestGetResource(t *testing.T) {
 			require.Equal(t, property.Unknown, state.Get("address"))
 		} else {
 			require.Equal(t, property.String("a-1"), got.Result.Get("id"))
+			require.Equal(t, property.String(s.Resource("a").Provider), got.Result.Get("provider"))
 			require.Equal(t, property.String("address of a-1"), state.Get("address"))
 		}
 		got, err = invoke(p, builtin.GetResource, Props("urn", string(p.Root)))
 		require.NoError(t, err)
 		require.Equal(t, property.String(""), got.Result.Get("id"))
+		require.Equal(t, property.String(""), got.Result.Get("provider"))
 		_, err = invoke(p, builtin.GetResource, Props("urn", string(made.URN)+"b"))
 		require.ErrorContains(t, err, "the program has neither registered nor read a resource with the URN "+string(made.URN)+"b")
 		return nil

@@ -72,6 +72,9 @@ func TestErrorHooksRetry(t *testing.T) {
 			"one[failure 1]", "two[failure 1]", "one[failure 2 failure 1]", "two[failure 2 failure 1]",
 		}, asked, c.operation)
 		require.Equal(t, []string{c.call, c.call, c.call}, s.Cloud.Calls())
+		for i, said := range []string{"1 of 100 failed: failure 1", "2 of 100 failed: failure 2"} {
+			require.Contains(t, s.Warnings()[i], "retrying "+c.operation+" due to on-error hook request: attempt "+said)
+		}
 	}
 	require.Nil(t, s.Resource("a"))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/internal/enginetest"
 )
@@ -325,6 +326,61 @@ func TestComponentOfAProvider(t *testing.T) {
 	require.Equal(t, engine.Changes{Same: 4}, s.Up(program))
 	s.Destroy()
 	require.Zero(t, cloud.Objects())
+}
+
+// A method goes to the provider that it is called on, and one of another resource to the provider of that, unless the call names one.
+func TestMethodsGoToTheProviderOfTheirResource(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	preview := true
+	program := enginetest.Program(func(p *enginetest.Run) error {
+		region := func(token string, of property.ResourceReference, options abi.FunctionOptions) (string, error) {
+			answer, err := p.Monitor.Call(p.Ctx, abi.MonitorCallRequest{
+				Token: token, Args: enginetest.Props("__self__", property.Reference(of)), Options: options,
+			})
+			text, _ := answer.Result.Get("region").AsString()
+			return text, err
+		}
+		north, err := p.Custom(enginetest.ProviderType, "north", enginetest.Props("region", "north"))
+		require.NoError(t, err)
+		south, err := p.Custom(enginetest.ProviderType, "south", enginetest.Props("region", "south"))
+		require.NoError(t, err)
+		made, err := p.Custom(enginetest.Plain, "a", enginetest.Props(), func(o *abi.ResourceOptions) { o.Provider = north.Reference() })
+		require.NoError(t, err)
+		ref := func(u urn.URN, id string) property.ResourceReference {
+			return property.ResourceReference{URN: string(u), HasID: true, ID: id}
+		}
+		id := made.ID
+		if preview {
+			id = ""
+		}
+		for _, c := range []struct {
+			token   string
+			of      property.ResourceReference
+			options abi.FunctionOptions
+			region  string
+			err     string
+		}{
+			{token: enginetest.ProviderType + "/where", of: ref(north.URN, north.ID), region: "north"},
+			{token: enginetest.ProviderType + "/where", of: ref(south.URN, south.ID), options: abi.FunctionOptions{Provider: north.Reference()}, region: "south"},
+			{token: enginetest.Plain + "/where", of: ref(made.URN, id), region: "north"},
+			{token: enginetest.Plain + "/where", of: ref(made.URN, id), options: abi.FunctionOptions{Provider: south.Reference()}, region: "south"},
+			{token: enginetest.Plain + "/where"},
+			{token: enginetest.ProviderType + "/where", of: ref(made.URN, id), err: "method " + enginetest.ProviderType + "/where: __self__ must be a resource of type " + enginetest.ProviderType},
+			{token: enginetest.ProviderType + "/where", err: "__self__ must be a resource of type " + enginetest.ProviderType},
+		} {
+			got, err := region(c.token, c.of, c.options)
+			if c.err != "" {
+				require.ErrorContains(t, err, c.err)
+				continue
+			}
+			require.NoError(t, err)
+			require.Equal(t, c.region, got, "%s of %v with %v", c.token, c.of, c.options)
+		}
+		return nil
+	})
+	s.Preview(program)
+	preview = false
+	s.Up(program)
 }
 
 // Two parameterizations of one module are two packages, each with a default

@@ -30,6 +30,7 @@ import (
 	"github.com/pulumi/pulumi/pkg/v3/secrets/passphrase"
 	"github.com/pulumi/pulumi/pkg/v3/testing/pulumi-test-language/tests"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/diag"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/config"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/util/result"
@@ -78,10 +79,22 @@ func serve(which string) error {
 	return server.Serve(listener)
 }
 
+// language has the programs of tests in a language.
+type language interface {
+	// write writes the program of a run into a project that has the other files of the test already, and returns the directories of
+	// what Pulumi calls SDKs.
+	write(ctx context.Context, r runner, run tests.TestRun, project string) (sdks map[string]string, err error)
+	// runtime is its name in the project file.
+	runtime() string
+}
+
 // runner runs one test in a directory of its own.
 type runner struct {
+	language
 	name, dir, husk, programs string
 	test                      tests.LanguageTest
+	// sdks are the directories of what Pulumi calls SDKs, of the run that is prepared.
+	sdks map[string]string
 }
 
 const conformancePassphrase = "correct horse"
@@ -110,45 +123,48 @@ func writeJSON(file string, v any) error {
 	return os.WriteFile(file, text, 0o600)
 }
 
-// providers writes a plugin for each provider of the test, and returns their list for the project file and their locks.
-func (r runner) providers(ctx context.Context) (list []any, locks map[string]lock, err error) {
-	locks = map[string]lock{}
+// nameOf returns the name and version of a provider.
+func nameOf(ctx context.Context, p plugin.Provider) (name, version string, err error) {
+	info, err := p.GetPluginInfo(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	answer, err := p.GetSchema(ctx, plugin.GetSchemaRequest{})
+	if err != nil {
+		return "", "", err
+	}
+	var schema struct{ Name, Version string }
+	if err := json.Unmarshal(answer.Schema, &schema); err != nil {
+		return "", "", err
+	}
+	if info.Version != nil {
+		return schema.Name, info.Version.String(), nil
+	}
+	return schema.Name, schema.Version, nil
+}
+
+// providers writes a plugin for each provider of the test, and returns their list for the project file.
+func (r runner) providers(ctx context.Context) (list []any, err error) {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for i, start := range r.test.Providers {
-		p := start()
-		info, err := p.GetPluginInfo(ctx)
+		name, version, err := nameOf(ctx, start())
 		if err != nil {
-			return nil, nil, err
-		}
-		answer, err := p.GetSchema(ctx, plugin.GetSchemaRequest{})
-		if err != nil {
-			return nil, nil, err
-		}
-		var schema struct{ Name, Version string }
-		if err := json.Unmarshal(answer.Schema, &schema); err != nil {
-			return nil, nil, err
-		}
-		name, version := schema.Name, schema.Version
-		if info.Version != nil {
-			version = info.Version.String()
+			return nil, err
 		}
 		file := filepath.Join(r.dir, "plugins", strconv.Itoa(i), "pulumi-resource-"+name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		script := fmt.Sprintf("#!/bin/sh\n%s=%s/%d exec '%s'\n", pluginVariable, r.name, i, self)
 		if err := os.WriteFile(file, []byte(script), 0o700); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		list = append(list, map[string]any{"name": name, "path": file, "version": version, "native": true})
-		if l, ok := locks[name]; !ok || l.Version < version {
-			locks[name] = lock{PackageDeclarationVersion: 1, Name: name, Version: version}
-		}
 	}
-	return list, locks, nil
+	return list, nil
 }
 
 // sources returns the files of a run's program.
@@ -161,46 +177,24 @@ func (r runner) sources(i int) string {
 }
 
 // prepare writes the project of a run.
-func (r runner) prepare(ctx context.Context, i int) (project string, err error) {
+func (r *runner) prepare(ctx context.Context, i int) (project string, err error) {
 	run := r.test.Runs[i]
 	project = filepath.Join(r.dir, "project", strconv.Itoa(i))
-	from := r.sources(i)
-	if err := os.CopyFS(project, os.DirFS(from)); err != nil {
+	if err := os.CopyFS(project, os.DirFS(r.sources(i))); err != nil {
 		return "", err
 	}
-	programDir := filepath.Join(project, run.Main)
-	files := map[string][]byte{}
-	names, err := filepath.Glob(filepath.Join(programDir, "*.pp"))
+	if r.sdks, err = r.write(ctx, *r, run, project); err != nil {
+		return "", err
+	}
+	list, err := r.providers(ctx)
 	if err != nil {
 		return "", err
 	}
-	for _, name := range names {
-		if files[name], err = os.ReadFile(name); err != nil {
-			return "", err
-		}
-	}
-	translated, locks, err := translate(files)
-	if err != nil {
-		return "", err
-	}
-	list, own, err := r.providers(ctx)
-	if err != nil {
-		return "", err
-	}
-	maps.Copy(own, locks)
-	for name, l := range own {
-		if err := writeJSON(filepath.Join(project, "sdks", name+".yaml"), l); err != nil {
-			return "", err
-		}
-	}
-	file := map[string]any{"name": r.name, "runtime": "yaml", "plugins": map[string]any{"providers": list}}
+	file := map[string]any{"name": r.name, "runtime": r.runtime(), "plugins": map[string]any{"providers": list}}
 	if run.Main != "" {
 		file["main"] = run.Main
 	}
-	return project, errors.Join(
-		writeJSON(filepath.Join(project, "Pulumi.yaml"), file),
-		writeJSON(filepath.Join(programDir, "Main.yaml"), translated),
-		r.configure(i, project, run.Config))
+	return project, errors.Join(writeJSON(filepath.Join(project, "Pulumi.yaml"), file), r.configure(i, project, run.Config))
 }
 
 // configure sets the configuration of a run.
@@ -271,10 +265,12 @@ func (r runner) deployment(project string, args ...string) (display.ResourceChan
 	lines.Buffer(nil, 1<<30)
 	for lines.Scan() {
 		var event struct {
-			Type    string         `json:"type"`
-			Changes map[string]int `json:"changes"`
-			DryRun  bool           `json:"dryRun"`
-			Step    struct {
+			Type              string         `json:"type"`
+			Changes           map[string]int `json:"changes"`
+			Severity, Message string
+			URN               resource.URN
+			DryRun            bool `json:"dryRun"`
+			Step              struct {
 				Op  string       `json:"op"`
 				URN resource.URN `json:"urn"`
 			} `json:"step"`
@@ -284,7 +280,7 @@ func (r runner) deployment(project string, args ...string) (display.ResourceChan
 		}
 		switch event.Type {
 		case "started":
-			events = nil // those of the preview before an update
+			events = nil
 		case "step-started":
 			ops := []display.StepOp{display.StepOp(event.Step.Op)}
 			if ops[0] == deploy.OpCreateReplacement {
@@ -295,6 +291,13 @@ func (r runner) deployment(project string, args ...string) (display.ResourceChan
 					Metadata: engine.StepEventMetadata{Op: op, URN: event.Step.URN},
 				}))
 			}
+		case "diagnostic":
+			if event.URN == "" {
+				continue // the tests expect that each is of a resource
+			}
+			events = append(events, engine.NewEvent(engine.DiagEventPayload{
+				URN: event.URN, Message: event.Message, Severity: diag.Severity(event.Severity),
+			}))
 		case "summary":
 			for op, n := range event.Changes {
 				if n > 0 {
@@ -361,19 +364,6 @@ func targets(run tests.TestRun) (flags []string) {
 	return flags
 }
 
-// sdks are the directories of what Pulumi calls SDKs: YAML has a file for each package.
-func (r runner) sdks(project string) map[string]string {
-	dirs := map[string]string{}
-	files, _ := filepath.Glob(filepath.Join(project, "sdks", "*.yaml"))
-	for _, file := range files {
-		var l lock
-		if text, err := os.ReadFile(file); err == nil && json.Unmarshal(text, &l) == nil {
-			dirs[l.Name+"-"+l.Version] = filepath.Dir(file)
-		}
-	}
-	return dirs
-}
-
 func names(s *deploy.Snapshot) (urns []string) {
 	for _, r := range s.Resources {
 		urns = append(urns, string(r.URN.Type())+" "+r.URN.Name())
@@ -381,8 +371,51 @@ func names(s *deploy.Snapshot) (urns []string) {
 	return urns
 }
 
+// inYAML translates the programs.
+type inYAML struct{}
+
+func (inYAML) runtime() string { return "yaml" }
+
+// write writes a file for each package.
+func (inYAML) write(ctx context.Context, r runner, run tests.TestRun, project string) (sdks map[string]string, err error) {
+	programDir := filepath.Join(project, run.Main)
+	files := map[string][]byte{}
+	names, err := filepath.Glob(filepath.Join(programDir, "*.pp"))
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if files[name], err = os.ReadFile(name); err != nil {
+			return nil, err
+		}
+	}
+	translated, parameterized, err := translate(files)
+	if err != nil {
+		return nil, err
+	}
+	locks := map[string]lock{}
+	for _, start := range r.test.Providers {
+		name, version, err := nameOf(ctx, start())
+		if err != nil {
+			return nil, err
+		}
+		if l, ok := locks[name]; !ok || l.Version < version {
+			locks[name] = lock{PackageDeclarationVersion: 1, Name: name, Version: version}
+		}
+	}
+	maps.Copy(locks, parameterized)
+	sdks = map[string]string{}
+	for name, l := range locks {
+		sdks[l.Name+"-"+l.Version] = filepath.Join(project, "sdks")
+		if err := writeJSON(filepath.Join(project, "sdks", name+".yaml"), l); err != nil {
+			return nil, err
+		}
+	}
+	return sdks, writeJSON(filepath.Join(programDir, "Main.yaml"), translated)
+}
+
 // all runs the test, and returns what is wrong.
-func (r runner) all(ctx context.Context) (problem string) {
+func (r *runner) all(ctx context.Context) (problem string) {
 	if err := r.others(); err != nil {
 		return err.Error()
 	}
@@ -405,19 +438,19 @@ func (r runner) all(ctx context.Context) (problem string) {
 		if run.AssertPreview != nil && !unseen[r.name] {
 			changes, events, err := r.deployment(project, append([]string{"preview", "--json", "--stack", "test"}, targets(run)...)...)
 			check(func(l *tests.L) {
-				run.AssertPreview(l, tests.AssertPreviewArgs{ProjectDirectory: project, Err: err, Changes: changes, Events: events, SDKs: r.sdks(project)})
+				run.AssertPreview(l, tests.AssertPreviewArgs{ProjectDirectory: project, Err: err, Changes: changes, Events: events, SDKs: r.sdks})
 			})
 			if len(messages) > 0 {
 				return fmt.Sprintf("preview %d: %s\n%v", i, strings.Join(messages, "\n"), err)
 			}
 		}
-		changes, events, failed := r.deployment(project, append([]string{"up", "--yes", "--json", "--stack", "test"}, targets(run)...)...)
+		changes, events, failed := r.deployment(project, append([]string{"up", "--yes", "--skip-preview", "--json", "--stack", "test"}, targets(run)...)...)
 		snapshot, err := r.snapshot(ctx, project)
 		if err != nil {
 			return err.Error()
 		}
 		check(func(l *tests.L) {
-			run.Assert(l, tests.AssertArgs{ProjectDirectory: project, Err: failed, Snap: snapshot, Changes: changes, Events: events, SDKs: r.sdks(project)})
+			run.Assert(l, tests.AssertArgs{ProjectDirectory: project, Err: failed, Snap: snapshot, Changes: changes, Events: events, SDKs: r.sdks})
 		})
 		if len(messages) > 0 {
 			return fmt.Sprintf("run %d: %s\n%v\nthe resources are %v", i, strings.Join(messages, "\n"), failed, names(snapshot))
@@ -426,21 +459,27 @@ func (r runner) all(ctx context.Context) (problem string) {
 	return ""
 }
 
-// Each program of Pulumi's conformance tests that YAML can say runs on Husk, and leaves what Pulumi's tests demand,
-// but for those that are listed with the reason.
-func TestConformance(t *testing.T) {
-	huskProgram := filepath.Join(t.TempDir(), "husk")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", huskProgram, "./cmd/husk/husk-full")
+// program builds husk, and returns it with the directory of the tests' programs.
+func program(t *testing.T) (husk, programs string) {
+	t.Helper()
+	husk = filepath.Join(t.TempDir(), "husk")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", husk, "./cmd/husk/husk-full")
 	build.Dir = "../../../.."
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	module, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/pulumi/pulumi/pkg/v3").Output()
 	require.NoError(t, err)
-	programs := filepath.Join(strings.TrimSpace(string(module)), "testing/pulumi-test-language/tests/testdata")
+	return husk, filepath.Join(strings.TrimSpace(string(module)), "testing/pulumi-test-language/tests/testdata")
+}
 
-	var passed, inYAML atomic.Int32
+// Each program of Pulumi's conformance tests that YAML can say runs on Husk, and leaves what Pulumi's tests demand,
+// but for those that are listed with the reason.
+func TestConformance(t *testing.T) {
+	husk, programs := program(t)
+
+	var passed, said atomic.Int32
 	t.Cleanup(func() {
-		t.Logf("%d of %d conformance tests of Pulumi that YAML can say pass", passed.Load(), inYAML.Load())
+		t.Logf("%d of %d conformance tests of Pulumi that YAML can say pass", passed.Load(), said.Load())
 	})
 	for _, name := range slices.Sorted(maps.Keys(tests.LanguageTests)) {
 		if !strings.HasPrefix(name, "l1-") && !strings.HasPrefix(name, "l2-") {
@@ -448,13 +487,13 @@ func TestConformance(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := runner{name: name, dir: t.TempDir(), husk: huskProgram, programs: programs, test: tests.LanguageTests[name]}
+			r := runner{language: inYAML{}, name: name, dir: t.TempDir(), husk: husk, programs: programs, test: tests.LanguageTests[name]}
 			problem := r.all(t.Context())
 			if reason, ok := unsaid[name]; ok {
 				require.True(t, strings.HasPrefix(problem, inexpressible{}.Error()), "YAML has no %s, it was said: %s", reason, problem)
 				return
 			}
-			inYAML.Add(1)
+			said.Add(1)
 			if reason, ok := different[name]; ok {
 				require.NotEmpty(t, problem, "the test passes: take it out of the list, where it is because %s", reason)
 				return

@@ -8,6 +8,10 @@ const (
 	captured   = "it looks at calls within the process of the tests, and Husk starts providers as processes"
 	downloads  = "providers come from the project file: pluginDownloadURL is not read, nor recorded"
 	events     = "it looks at the diagnostics of Pulumi's own engine, word for word"
+	inputs     = "it looks at the inputs in the events of Pulumi's own engine"
+	generator  = "Pulumi's generator makes no program of it, or one that throws"
+	byteTexts  = "texts are UTF-8: byte strings are not offered"
+	network    = "it fetches from the network"
 )
 
 // unsaid are the tests whose programs YAML cannot say, with what it lacks.
@@ -53,8 +57,8 @@ var different = map[string]string{
 	"l2-provider-grpc-config":                captured,
 	"l2-provider-grpc-config-schema-secret":  captured,
 	"l2-provider-grpc-config-secret":         captured,
-	"l2-raw-string-bytes":                    "texts are UTF-8: byte strings are not offered",
-	"l2-resource-asset-archive":              "it fetches from the network",
+	"l2-raw-string-bytes":                    byteTexts,
+	"l2-resource-asset-archive":              network,
 	"l2-resource-config":                     downloads,
 	"l2-resource-option-plugin-download-url": downloads,
 	"l2-resource-primitive-defaults":         "defaults of the schema are left to the provider, as by Pulumi's runtime, whose own list has this test, too",
@@ -64,4 +68,27 @@ var different = map[string]string{
 var unseen = map[string]bool{
 	"l2-invoke-depends-on-component": true,
 	"l2-resource-schema-secret":      true,
+}
+
+// differentInNode are the tests that do not pass as programs for Node.js, with the reason.
+var differentInNode = map[string]string{
+	"l1-expand-final":                            generator,
+	"l2-failed-create":                           events,
+	"l2-failed-create-continue-on-error":         events,
+	"l2-failed-create-recover-continue-on-error": events,
+	"l2-provider-grpc-config":                    captured,
+	"l2-provider-grpc-config-schema-secret":      captured,
+	"l2-provider-grpc-config-secret":             captured,
+	"l2-raw-string-bytes":                        byteTexts,
+	"l2-resource-asset-archive":                  network,
+	"l2-resource-config":                         downloads,
+	"l2-resource-elide-unknowns":                 inputs,
+	"l2-resource-option-plugin-download-url":     downloads,
+	"l3-deferred-outputs":                        generator,
+}
+
+// often are the tests that run as programs for Node.js with every change: YAML cannot say them, or says less.
+var often = []string{
+	"l2-component-program-resource-ref", "l2-invoke-options-depends-on", "l2-provider-call", "l2-provider-call-explicit",
+	"l2-resource-hook-on-error", "l2-resource-option-version", "l3-component-invoke",
 }

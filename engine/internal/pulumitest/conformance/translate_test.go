@@ -12,8 +12,8 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// program is a program in YAML, as JSON has it.
-type program map[string]any
+// yamlProgram is a program in YAML, as JSON has it.
+type yamlProgram map[string]any
 
 // lock is the file of a package, in sdks.
 type lock struct {
@@ -31,14 +31,14 @@ func (i inexpressible) Error() string { return "Pulumi YAML has no " + i.what }
 
 // translator writes a program of Pulumi's conformance tests, which are in PCL, as one in YAML.
 type translator struct {
-	program   program
+	program   yamlProgram
 	locks     map[string]lock
 	variables map[string]any
 }
 
 // translate returns the program of files in PCL. The error is [inexpressible] if YAML cannot say it.
-func translate(files map[string][]byte) (p program, locks map[string]lock, err error) {
-	t := translator{program: program{}, locks: map[string]lock{}, variables: map[string]any{}}
+func translate(files map[string][]byte) (p yamlProgram, locks map[string]lock, err error) {
+	t := translator{program: yamlProgram{}, locks: map[string]lock{}, variables: map[string]any{}}
 	defer func() {
 		if r := recover(); r != nil {
 			what, ok := r.(inexpressible)

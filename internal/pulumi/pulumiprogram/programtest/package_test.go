@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine"
 )
 
@@ -89,12 +90,15 @@ new Word("word", "broken", { hooks: { onError: [again] } });
 // Providers that the program makes serve the resources that name them, and what is below those.
 func TestNodeExplicitProvider(t *testing.T) {
 	p := newNode(t, pair+`
-const own = new random.Provider("own", {});
+const own = new random.Provider("own", {}, { envVarMappings: { OTHER: "SEEN" } });
 const pair = new Pair("pair", { provider: own });
 const read = random.RandomPet.get("read", "a-pet", undefined, { provider: own });
 exports.text = pair.text.result;
 `)
 	p.cycle(5)
+	internal, _ := p.recorded("own").Inputs.Get("__internal").AsObject()
+	mappings, _ := internal.Get("envVarMappings").AsObject()
+	require.Equal(t, property.String("SEEN"), mappings.Get("OTHER"))
 	p.program(`exports.done = 1;`)
 	require.Equal(t, engine.Changes{Same: 1, Delete: 4}, p.up())
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,14 +23,15 @@ var (
 	pythonPackages = []string{"pulumi==3.272.0", "pulumi_random==4.21.4"}
 )
 
-// Node returns a directory node_modules with the SDK.
-func Node(t *testing.T) string {
+// Node returns a directory node_modules with the SDK, and with more packages.
+func Node(t *testing.T, more ...string) string {
 	t.Helper()
+	packages := slices.Concat(nodePackages, more)
 	if _, err := exec.LookPath("npm"); err != nil {
 		t.Skip("Node.js is not installed (install the packages nodejs and npm)")
 	}
-	dir := installed(t, "node"+strings.Join(nodePackages, ""), func(dir string) error {
-		return Command(dir, "npm", append([]string{"install", "--prefix", dir, "--no-audit", "--no-fund", "--ignore-scripts"}, nodePackages...)...)
+	dir := installed(t, "node"+strings.Join(packages, ""), func(dir string) error {
+		return Command(dir, "npm", append([]string{"install", "--prefix", dir, "--no-audit", "--no-fund", "--ignore-scripts"}, packages...)...)
 	})
 	return filepath.Join(dir, "node_modules")
 }
