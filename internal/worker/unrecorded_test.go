@@ -141,7 +141,7 @@ func TestWhatRunsLeaveIsBounded(t *testing.T) {
 	preview.Operation = "preview"
 	require.NoError(t, w.checkLeft(preview), "it leaves nothing")
 	leave("unrecorded/others/5.json", leftBytes-teamBytes-1, 0)
-	require.ErrorContains(t, w.checkLeft(up("zebra")), "4096 MiB of what earlier runs of all teams")
+	require.ErrorContains(t, w.checkLeft(up("zebra")), "4096 MiB of objects that earlier runs of all teams")
 	files, err := filesIn(w.Dir)
 	require.NoError(t, err)
 	require.Len(t, files, 5, "all that is not old stays")

@@ -305,7 +305,7 @@ func TestOtherFiles(t *testing.T) {
 	require.NoError(t, json.NewDecoder(z).Decode(&whole))
 	begin := `{"format":"husk server export 1","schema":` + string(must(json.Marshal(whole.Schema))) + `}`
 	for text, want := range map[string]string{
-		"PK": "this is no file of this version",
+		"PK": "this is not a file of this version",
 		`{"format":"husk server export 1","schema":99999}`:                       "the file has version 99999 of the server's tables",
 		begin + `{"row":[1]}`:                                                    "a row is of no table",
 		begin + `{"table":"pg_authid","columns":["rolname"]}`:                    `the file has the table "pg_authid", which`,
