@@ -290,9 +290,8 @@ func (o *objects) noLongerDeleted(resources ...*state.Resource) {
 	}
 }
 
-// shareObjects notes all but the last of resources that are deleted and are one object: what uses any of
-// them is gone only then. It returns the order with these one after the other, so that the object is deleted when no other
-// resource is it any more.
+// shareObjects finds resources to delete that share one object, and notes all but the last: users of any of them are gone only by
+// then. It returns the order with these resources one after the other, so that only the last one deletes the object.
 func (o *objects) shareObjects(going []*state.Resource, order [][]int) (out [][]int) {
 	type object struct{ typ, id string }
 	type holder struct {

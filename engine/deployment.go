@@ -250,8 +250,8 @@ func (d *deployment) registered(ctx context.Context, gl *goal, chain []*step, er
 	return d.unknownState(ctx, gl), nil
 }
 
-// reportRefused reports a registration that failed. Failures of steps were reported by
-// the executor; those before a step are reported here.
+// reportRefused reports a registration that failed. The executor has reported failures of steps; this function reports earlier
+// ones.
 func (d *deployment) reportRefused(gl *goal, req abi.RegisterResourceRequest, err error) error {
 	var stepErr *StepError
 	if errors.Is(err, ErrStopped) || errors.As(err, &stepErr) {

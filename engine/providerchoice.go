@@ -163,8 +163,8 @@ func (m *monitor) registerDefault(ctx context.Context, spec PackageSpec) (string
 	return providers.Reference(res.URN, res.ID), nil
 }
 
-// aboutConfig returns the errors of a default provider with the places of the configuration that they are about: no resource
-// of the program is to blame for it. One that has a place stays whole.
+// aboutConfig returns the errors of a default provider with their places in the configuration, because no resource of the program
+// caused them. An error that has a place already stays as it is.
 func (d *deployment) aboutConfig(ctx context.Context, u urn.URN, pkg string, err error) error {
 	if _, placed := err.(interface{ Render(io.Writer) error }); placed || d.AtConfig == nil {
 		return err

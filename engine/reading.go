@@ -107,9 +107,8 @@ func (d *deployment) placement(s *step, anotherObject bool) record.Change {
 	return record.Replace(s.old, s.new)
 }
 
-// readObject reads the object of n by its ID. The response has no ID if the object is gone: by the contract's way of
-// saying so, and never by the kind of an error. An object that is not healthy is found as any other: unhealthy is
-// the provider's error, and n has the reasons.
+// readObject reads the object of n by its ID. The response has no ID if the object is gone. Only an empty ID says so, never the
+// kind of an error. An unhealthy object is found like any other: unhealthy is the provider's error, and n has the reasons.
 func readObject(ctx context.Context, provider abi.Provider, n *state.Resource, id string, known, inputs *property.Map) (
 	resp abi.ReadResponse, unhealthy, err error,
 ) {

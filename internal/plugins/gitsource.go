@@ -58,7 +58,8 @@ func (p *Plugins) BuildCommit(ctx context.Context, client *registry.Client, from
 	if err := p.permitSource(origin); err != nil {
 		return none, "", err
 	}
-	// The go command looks for go.mod and go.work above it: nobody else may write there, as in a directory for all temporary files.
+	// The go command looks for go.mod and go.work above it: nobody else may write there, as others can in the system's temporary
+	// directory.
 	temporary := p.options.Places.below("tmp")
 	if temporary == "" {
 		return none, "", errNoCache

@@ -15,8 +15,8 @@ import (
 
 // Host implements [stackrun.Pulumi].
 type Host struct {
-	// Client is the address of a process of this machine that runs the program itself: that of Pulumi's Automation API. It is
-	// empty for a program that is run.
+	// Client is the address of a process of this machine that runs the program itself, as Pulumi's Automation API does. It is
+	// empty if Husk starts the program.
 	Client string
 }
 

@@ -202,9 +202,9 @@ func eachValue(m property.Map, f func(key string, v property.Value) property.Val
 	return property.NewMap(entries...)
 }
 
-// Components get other values than resources: their inputs keep the dependencies of each part if the provider
-// understands outputs, because they become inputs of other resources. Their secrets are never unwrapped: nobody
-// could mark what a component makes of them.
+// Components get other values than resources: their inputs keep the dependencies of each part if the provider understands
+// outputs, because they become inputs of other resources. Their secrets are never unwrapped: a component may pass them on, and
+// nothing would mark the results as secret.
 
 // lowerDependent turns inputs of a component into values that the provider understands. Without outputs, each input as a whole
 // has its dependencies.

@@ -21,8 +21,7 @@ func idOf(parts ...string) string {
 	return strings.TrimRight(strings.Join(escaped, "@"), "@")
 }
 
-// partsOfID reads an ID of [idOf]. The form names the parts, as in role@database; the first of them, least in number,
-// must not be empty.
+// partsOfID reads an ID of [idOf]. The form names the parts, as in role@database. The first least parts must not be empty.
 func partsOfID(id, form string, least int) ([]string, error) {
 	most := strings.Count(form, "@") + 1
 	parts := strings.Split(id, "@")
