@@ -143,8 +143,8 @@ func (f *failures) stopped() bool {
 	}
 }
 
-// begunDeletions holds the operations of deletions that were recorded as begun together with the end of the
-// deletions before them: one sync of the disk serves both. None goes to its provider before those are done.
+// begunDeletions holds the operations of deletions that were recorded as begun in one entry with the end of earlier deletions, so
+// that one sync of the disk serves both. None goes to its provider before the earlier ones are done.
 type begunDeletions struct {
 	d *deployment
 

@@ -64,8 +64,8 @@ type Provider struct {
 	knowsNoSecrets atomic.Bool
 }
 
-// servedMethods are the methods of a provider. Each is one call of [Provider.serve]. Those that [hasOwnMethod] names are not
-// used.
+// servedMethods are the methods of a provider. Each is one call of [Provider.serve]. The methods that [hasOwnMethod] names are
+// not used.
 type servedMethods = abi.Provider
 
 var (

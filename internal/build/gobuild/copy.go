@@ -13,8 +13,8 @@ import (
 	"github.com/husk-dev/husk/internal/base/processgroup"
 )
 
-// CopyModule copies the Go module that a directory belongs to, and returns the place of the directory in the copy. Without an
-// error it is empty for a module that cannot be copied, because it refers to files beside it.
+// CopyModule copies the Go module that a directory belongs to, and returns the place of the directory in the copy. A module that
+// refers to files beside it cannot be copied: the place is empty then, without an error.
 func CopyModule(ctx context.Context, dir, to string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err == nil {

@@ -83,8 +83,8 @@ func keepsTime(function string) bool {
 	return strings.HasPrefix(function, "runtime.") || strings.HasPrefix(function, "internal/sync.")
 }
 
-// keepsNumbers reports whether the numbers that a function draws stay in it: those by which tables
-// find their entries. Maps on the stack draw theirs in any function, see [code.seedsMap].
+// keepsNumbers reports whether the random numbers that a function draws stay in it, as the seeds of hash tables do. Maps on the
+// stack draw their seeds in any function, see [code.seedsMap].
 func keepsNumbers(function string) bool {
 	for _, prefix := range []string{"runtime.", "internal/runtime/maps.", "internal/sync.(*HashTrieMap[", "unique.newCanonMap["} {
 		if strings.HasPrefix(function, prefix) {

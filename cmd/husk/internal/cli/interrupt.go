@@ -39,9 +39,9 @@ func interruptSignals() []os.Signal {
 	return signals
 }
 
-// Heed handles interrupts. The first and the second have a stage each. After the second, the command has
-// endTime to end, and a third ends it immediately. If the reader of the output goes away, that is a first
-// interrupt, which has its effect before the write returns, and never a second.
+// Heed handles interrupts. The first and the second have a stage each. After the second, the command has endTime to end, and a
+// third ends it immediately. If the reader of the output goes away, that counts as a first interrupt, never as a second. It takes
+// effect before the write returns.
 func (a *App) Heed(say func(message string), first, second Stage) (end func()) {
 	signals := make(chan os.Signal, 3)
 	signal.Notify(signals, interruptSignals()...)

@@ -174,8 +174,8 @@ func copyProgram(from, to string) (err error) {
 	return errors.Join(err, out.Close())
 }
 
-// PluginArguments returns the arguments of husk for a process that Pulumi has started under the name of a
-// plugin, and whether it is one.
+// PluginArguments returns the arguments of husk for a process that Pulumi has started under the name of a plugin, and false for
+// any other process.
 func PluginArguments(args []string) ([]string, bool) {
 	if len(args) == 0 || !strings.HasPrefix(filepath.Base(args[0]), pluginPrefix) {
 		return nil, false
