@@ -27,10 +27,11 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/examples/providers/pulumi-nodejs/internal/quickjs"
 	"github.com/husk-dev/husk/guest-sdk/guest"
+	"github.com/husk-dev/husk/guest-sdk/js"
 )
 
-//go:embed runtime.js
-var runtime string
+//go:embed dynamic.js
+var dynamic string
 
 // runner runs the closures of dynamic providers. It keeps loaded ones.
 type runner struct {
@@ -69,15 +70,17 @@ func (f *failure) Error() string {
 
 func newRunner() (*runner, error) {
 	r := &runner{ctx: context.Background()}
-	js, err := quickjs.New(r.host)
+	engine, err := quickjs.New(r.host)
 	if err != nil {
 		return nil, err
 	}
-	r.js = js
-	if _, err := js.Evaluate(runtime, "runtime.js"); err != nil {
-		return nil, fmt.Errorf("the runtime of dynamic providers has not started: %w", err)
+	r.js = engine
+	for _, script := range [...]struct{ name, text string }{{"runtime.js", js.Runtime}, {"dynamic.js", dynamic}} {
+		if _, err := engine.Evaluate(script.text, script.name); err != nil {
+			return nil, fmt.Errorf("the runtime of dynamic providers has not started: %w", err)
+		}
 	}
-	js.Watch()
+	engine.Watch()
 	return r, nil
 }
 

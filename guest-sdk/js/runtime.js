@@ -1,5 +1,6 @@
 // What programs of Node.js find around them, for QuickJS: the globals, and the modules of Node.js that work in
-// a sandbox. The provider runs this script once. __host(name, argument) asks the provider.
+// a sandbox. A provider runs this script once. __host(name, argument) asks the provider. What it shares with the script that
+// serves calls is in __runtime.
 "use strict";
 (() => {
 const ask = globalThis.__host;
@@ -397,7 +398,7 @@ const body = (b, headers) => {
     const type = t => { if (!headers.has("content-type")) headers.set("content-type", t); };
     if (b instanceof URLSearchParams) { type("application/x-www-form-urlencoded;charset=UTF-8"); return encodeUTF8(b.toString()); }
     if (b instanceof ArrayBuffer || ArrayBuffer.isView(b)) return bytesOf(b).slice();
-    if (typeof b === "object" && Object.prototype.toString.call(b) !== "[object String]" && b.toString === Object.prototype.toString) throw new TypeError("the body of a request is a string, bytes, or URLSearchParams in the sandbox of a dynamic provider");
+    if (typeof b === "object" && Object.prototype.toString.call(b) !== "[object String]" && b.toString === Object.prototype.toString) throw new TypeError("the body of a request is a string, bytes, or URLSearchParams in the sandbox of a provider");
     type("text/plain;charset=UTF-8");
     return encodeUTF8(b);
 };
@@ -432,7 +433,7 @@ class Response extends Body {
         this.url = init.url || ""; this.redirected = !!init.redirected; this.type = "basic";
     }
     get ok() { return this.status >= 200 && this.status < 300; }
-    get body() { throw new TypeError("a response has no stream in the sandbox of a dynamic provider: read it with text(), json(), or arrayBuffer()"); }
+    get body() { throw new TypeError("a response has no stream in the sandbox of a provider: read it with text(), json(), or arrayBuffer()"); }
     clone() { return new Response(Body.content(this), this); }
     static json(v, init = {}) { const r = new Response(JSON.stringify(v), init); r.headers.set("content-type", "application/json"); return r; }
 }
@@ -443,7 +444,7 @@ define("fetch", async (input, init) => {
     const left = r.signal[deadline] === undefined ? 0 : Math.max(1, r.signal[deadline] - Date.now());
     const a = JSON.parse(ask("fetch", JSON.stringify({ url: r.url, method: r.method, redirect: r.redirect, timeout: left, headers: [...r.headers], body: toBase64(Body.content(r)) })));
     if (a.timedOut) throw new DOMException("The operation was aborted due to timeout", "TimeoutError");
-    if (a.error) { const e = new TypeError("fetch failed: " + a.error); e.cause = new Error(a.error); throw e; }
+    if (a.error) { const e = new TypeError("fetch failed: " + a.error); e.cause = Object.assign(new Error(a.error), a.details); throw e; }
     return new Response(fromBase64(a.body), a);
 });
 for (const [name, v] of Object.entries({ Event, EventTarget, DOMException, AbortSignal, AbortController, Headers, Request, Response })) define(name, v);
@@ -581,7 +582,7 @@ class Hash {
     update(data, e) { if (this.#done) throw new Error("Digest already called"); this.#parts.push(typeof data === "string" ? encoding(e)[0](data) : bytesOf(data).slice()); return this; }
     digest(e) { if (this.#done) throw new Error("Digest already called"); this.#done = true; const sum = digest(this.#algorithm, Buffer.concat(this.#parts), this.#key); return e && e !== "buffer" ? sum.toString(e) : sum; }
 }
-const missing = (module, names) => Object.fromEntries(names.map(name => [name, () => { throw new Error(`${module}.${name} does not work in the sandbox of a dynamic provider`); }]));
+const missing = (module, names) => Object.fromEntries(names.map(name => [name, () => { throw new Error(`${module}.${name} does not work in the sandbox of a provider`); }]));
 const modules = {
     assert, "assert/strict": assert.strict, path, "path/posix": path, events: EventEmitter,
     buffer: { Buffer, atob: globalThis.atob, btoa: globalThis.btoa },
@@ -614,152 +615,39 @@ const modules = {
     },
     os: { EOL: "\n", platform: () => "linux", type: () => "Linux", arch: () => "wasm32", hostname: () => "sandbox", tmpdir: () => "/tmp", homedir: () => "/", cpus: () => [] },
 };
-const builtins = new Set(["async_hooks", "child_process", "cluster", "constants", "dgram", "diagnostics_channel", "dns", "domain", "fs", "fs/promises", "http", "http2", "https", "inspector", "module", "net", "perf_hooks", "punycode", "readline", "repl", "stream", "string_decoder", "sys", "test", "tls", "tty", "v8", "vm", "wasi", "worker_threads", "zlib"]);
-const advice = {
-    child_process: "a sandboxed provider starts no processes; do this outside the program, or use a provider made for it",
-    http: "use fetch, and grant the provider http", https: "use fetch, and grant the provider http", http2: "use fetch, and grant the provider http",
-    net: "a dynamic provider reaches other machines with fetch only", tls: "a dynamic provider reaches other machines with fetch only",
-    fs: "read the file in the program, outside the functions of the dynamic provider, and use its text in them", "fs/promises": "read the file in the program, outside the functions of the dynamic provider, and use its text in them",
-};
-const require = name => {
-    const plain = String(name).replace(/^node:/, "");
-    if (Object.prototype.hasOwnProperty.call(modules, plain)) return modules[plain];
-    let why;
-    if (builtins.has(plain)) why = `the closure of the dynamic provider needs the module ${name} of Node.js, which does not work in the sandbox: ${advice[plain] || "do this in the program, outside the functions of the dynamic provider"}`;
-    else if (/\.node$/.test(plain)) why = `the closure of the dynamic provider needs the native module ${name}, which cannot run in the sandbox: use one in JavaScript, or a provider made for it`;
-    else if (/^[./]/.test(plain)) why = `the closure of the dynamic provider needs the file ${name} at run time, which the sandbox does not have: import it at the top of the program, so that its functions become part of the closure`;
-    else why = `the closure of the dynamic provider needs the package ${name}, whose files are not in the sandbox: copy what is needed of it into a module of the program (functions of the program's own files become part of the closure), or use a provider made for it`;
-    const e = new Error(why);
-    e.code = "MODULE_NOT_FOUND";
-    throw e;
-};
 const process = Object.assign(new EventEmitter(), {
     env: {}, argv: ["node"], argv0: "node", execArgv: [], pid: 1, platform: "linux", arch: "wasm32", version: "v20.0.0", versions: { node: "20.0.0" }, exitCode: undefined,
     cwd: () => "/", nextTick: (f, ...args) => { Promise.resolve().then(() => f(...args)).catch(uncaught); }, uptime: () => Date.now() / 1000,
     hrtime: Object.assign(last => { const ms = Date.now(), t = [Math.floor(ms / 1000), ms % 1000 * 1e6]; return last ? [t[0] - last[0] - (t[1] < last[1] ? 1 : 0), (t[1] - last[1] + 1e9) % 1e9] : t; }, { bigint: () => BigInt(Date.now()) * 1000000n }),
     stdout: { write: s => { ask("info", String(s).replace(/\n$/, "")); return true; } }, stderr: { write: s => { ask("error", String(s).replace(/\n$/, "")); return true; } },
-    exit: code => { throw new Error(`the dynamic provider called process.exit(${code === undefined ? "" : code}), which would end the provider: throw an error, or return`); },
+    exit: code => { throw new Error(`the provider called process.exit(${code === undefined ? "" : code}), which would end the provider: throw an error, or return`); },
     emitWarning: w => { ask("warning", String(w)); }, memoryUsage: () => ({ rss: 0, heapTotal: 0, heapUsed: 0, external: 0 }),
 });
 process.exit.bind(process);
 modules.process = process;
 define("process", process);
 
+
 // Calls
 
-const failureOf = e => {
-    const isError = typeof e === "object" && e !== null;
-    const f = { message: isError && e.message !== undefined ? String(e.message) : inspect(e), stack: isError && typeof e.stack === "string" ? e.stack : "" };
-    if (isError && e.name && e.name !== "Error") f.name = String(e.name);
-    if (isError && e.id) { f.id = String(e.id); f.properties = plain(e.properties || {}, "properties"); f.reasons = Array.from(e.reasons || [], String); }
-    return f;
-};
-// plain returns what a function of the provider returned as JSON can hold it.
-const plain = (v, at, seen = []) => {
-    const refuse = what => { throw new TypeError(`the dynamic provider returned ${what} as ${at}: return text, numbers, booleans, lists, and objects of them`); };
-    switch (typeof v) {
-    case "function": return refuse("a function");
-    case "symbol": return refuse("a symbol");
-    case "bigint": return refuse("a bigint");
-    case "number": return Number.isFinite(v) ? v : refuse("the number " + v);
-    case "undefined": return null;
-    case "object": break;
-    default: return v;
-    }
-    if (v === null) return null;
-    if (seen.includes(v)) return refuse("an object that contains itself");
-    if (seen.length > 200) return refuse("objects nested more than 200 deep");
-    if (v instanceof Promise) return refuse("a promise, which it did not await,");
-    if (typeof v.toJSON === "function") return plain(v.toJSON(), at, [...seen, v]);
-    if (v instanceof Map || v instanceof Set) return refuse("a " + v.constructor.name);
-    if (Array.isArray(v)) return Array.from(v, (x, i) => plain(x, `${at}[${i}]`, [...seen, v]));
-    if (ArrayBuffer.isView(v)) return Array.from(v);
-    const out = {};
-    for (const k of Object.keys(v)) if (v[k] !== undefined) Object.defineProperty(out, k, { value: plain(v[k], `${at}.${k}`, [...seen, v]), enumerable: true });
-    return out;
-};
-const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
-const providers = new Map();
-const configOf = (config, project) => {
-    const get = key => config[key.includes(":") ? key : `${project}:${key}`];
-    return { get, require(key) { const v = get(key); if (v === undefined) throw new Error(`Missing required configuration key: ${key.includes(":") ? key : `${project}:${key}`}`); return v; } };
-};
-const load = async (props, request) => {
-    const code = props.__provider;
-    if (typeof code !== "string") throw new Error("the resource has no dynamic provider: its property __provider is not a text. Resources of this type are made by pulumi.dynamic.Resource");
-    let p = providers.get(code);
-    if (!p) {
-        const module = { exports: {} };
-        new Function("exports", "require", "module", "__filename", "__dirname", code + "\n//# sourceURL=provider.js")(module.exports, require, module, "/provider.js", "/");
-        if (typeof module.exports.handler !== "function") throw new Error("the property __provider is not a function that Pulumi's SDK for Node.js serialized: it exports no handler");
-        p = module.exports.handler();
-        if (typeof p !== "object" || p === null) throw new Error("the serialized dynamic provider is no object");
-        if (p.configure) await p.configure({ config: configOf(request.config, request.project) });
-        providers.set(code, p);
-    }
-    return p;
-};
-const outs = (result, props) => ({ ...plain(result || {}, "outs"), __provider: props.__provider });
-const methods = {
-    async check(r) {
-        const p = await load(r.news.__provider === unknown ? r.olds : r.news, r);
-        let inputs = r.news, failures = [];
-        const code = r.news.__provider;
-        if (p.check) {
-            const result = await p.check(r.olds, r.news);
-            if (result.inputs) inputs = result.inputs;
-            if (result.failures) failures = result.failures;
-        }
-        return { inputs: { ...plain(inputs, "inputs"), __provider: code }, failures: Array.from(failures, f => ({ property: f.property === undefined ? "" : String(f.property), reason: String(f.reason) })) };
-    },
-    async diff(r) {
-        const p = await load(r.news.__provider === unknown ? r.olds : r.news, r);
-        if (!p.diff) return {};
-        const d = await p.diff(r.id, r.olds, r.news);
-        return { changes: typeof d.changes === "boolean" ? d.changes : null, replaces: Array.from(d.replaces || [], String), stables: Array.from(d.stables || [], String), deleteBeforeReplace: !!d.deleteBeforeReplace };
-    },
-    async create(r) {
-        const p = await load(r.news, r);
-        if (!p.create) throw new Error("the dynamic provider has no create");
-        const result = await p.create(r.news);
-        if (!result || result.id === undefined || result.id === null || result.id === "") throw new Error("create of the dynamic provider returned no id");
-        return { id: String(result.id), outs: outs(result.outs, r.news) };
-    },
-    async read(r) {
-        const p = await load(r.olds, r);
-        if (!p.read) return { id: r.id, same: true };
-        const result = await p.read(r.id, r.olds) || {};
-        return { id: result.id === undefined || result.id === null ? "" : String(result.id), outs: outs(result.props, r.olds), inputs: result.inputs ? outs(result.inputs, r.olds) : null };
-    },
-    async update(r) {
-        const p = await load(r.news, r);
-        const result = p.update ? await p.update(r.id, r.olds, r.news) || {} : {};
-        return { outs: outs(result.outs, r.news) };
-    },
-    async delete(r) {
-        const p = await load(r.olds, r);
-        if (p.delete) await p.delete(r.id, r.olds);
-        return {};
-    },
-};
 const unhandled = new Map();
-const uncaught = e => { ask("uncaught", JSON.stringify(failureOf(e))); };
 define("__unhandled", (promise, reason, handled) => { if (handled) unhandled.delete(promise); else unhandled.set(promise, reason); });
-const begin = text => {
-    const r = JSON.parse(text);
-    timers.clear(); unhandled.clear();
-    process.env = r.env;
-    methods[r.method](r).then(v => ask("done", JSON.stringify(v))).catch(e => ask("failed", JSON.stringify(failureOf(e))));
+const runtime = {
+    ask, inspect, modules, require: undefined,
+    // uncaught is called with errors that nothing catches.
+    uncaught: e => { throw e; },
+    begin(env) { timers.clear(); unhandled.clear(); process.env = env; },
+    // idle is called when no job is left. It reports promises that nobody handles, as Node.js does, and calls timers.
+    idle() {
+        for (const reason of unhandled.values()) { unhandled.clear(); uncaught(reason); return 0; }
+        return next();
+    },
+    // end is called when a call has its answer. What it has left behind must not reach the next call.
+    end() {
+        for (const reason of unhandled.values()) uncaught(reason);
+        timers.clear(); unhandled.clear();
+    },
 };
-// idle is called when no job is left. It reports promises that nobody handles, as Node.js does, and calls timers.
-const idle = () => {
-    for (const reason of unhandled.values()) { unhandled.clear(); uncaught(reason); return 0; }
-    return next();
-};
-// end is called when a call has its answer. What it has left behind must not reach the next call.
-const end = () => {
-    for (const reason of unhandled.values()) uncaught(reason);
-    timers.clear(); unhandled.clear();
-};
-define("__begin", begin); define("__idle", idle); define("__end", end);
+const uncaught = e => { runtime.uncaught(e); };
+define("__runtime", runtime);
 })();

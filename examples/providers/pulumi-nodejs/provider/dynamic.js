@@ -1,0 +1,133 @@
+// The functions of dynamic providers, as Pulumi's SDK serialized them, on the runtime.
+"use strict";
+(() => {
+const runtime = globalThis.__runtime;
+delete globalThis.__runtime;
+const { ask, inspect, modules } = runtime;
+const define = (name, value) => Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false });
+
+const builtins = new Set(["async_hooks", "child_process", "cluster", "constants", "dgram", "diagnostics_channel", "dns", "domain", "fs", "fs/promises", "http", "http2", "https", "inspector", "module", "net", "perf_hooks", "punycode", "readline", "repl", "stream", "string_decoder", "sys", "test", "tls", "tty", "v8", "vm", "wasi", "worker_threads", "zlib"]);
+const advice = {
+    child_process: "a sandboxed provider starts no processes; do this outside the program, or use a provider made for it",
+    http: "use fetch, and grant the provider http", https: "use fetch, and grant the provider http", http2: "use fetch, and grant the provider http",
+    net: "a provider reaches other machines with fetch only", tls: "a provider reaches other machines with fetch only",
+    fs: "read the file in the program, outside the functions of the dynamic provider, and use its text in them", "fs/promises": "read the file in the program, outside the functions of the dynamic provider, and use its text in them",
+};
+const require = name => {
+    const plain = String(name).replace(/^node:/, "");
+    if (Object.prototype.hasOwnProperty.call(modules, plain)) return modules[plain];
+    let why;
+    if (builtins.has(plain)) why = `the closure of the dynamic provider needs the module ${name} of Node.js, which does not work in the sandbox: ${advice[plain] || "do this in the program, outside the functions of the dynamic provider"}`;
+    else if (/\.node$/.test(plain)) why = `the closure of the dynamic provider needs the native module ${name}, which cannot run in the sandbox: use one in JavaScript, or a provider made for it`;
+    else if (/^[./]/.test(plain)) why = `the closure of the dynamic provider needs the file ${name} at run time, which the sandbox does not have: import it at the top of the program, so that its functions become part of the closure`;
+    else why = `the closure of the dynamic provider needs the package ${name}, whose files are not in the sandbox: copy what is needed of it into a module of the program (functions of the program's own files become part of the closure), or use a provider made for it`;
+    const e = new Error(why);
+    e.code = "MODULE_NOT_FOUND";
+    throw e;
+};
+
+// Calls
+
+const failureOf = e => {
+    const isError = typeof e === "object" && e !== null;
+    const f = { message: isError && e.message !== undefined ? String(e.message) : inspect(e), stack: isError && typeof e.stack === "string" ? e.stack : "" };
+    if (isError && e.name && e.name !== "Error") f.name = String(e.name);
+    if (isError && e.id) { f.id = String(e.id); f.properties = plain(e.properties || {}, "properties"); f.reasons = Array.from(e.reasons || [], String); }
+    return f;
+};
+// plain returns what a function of the provider returned as JSON can hold it.
+const plain = (v, at, seen = []) => {
+    const refuse = what => { throw new TypeError(`the dynamic provider returned ${what} as ${at}: return text, numbers, booleans, lists, and objects of them`); };
+    switch (typeof v) {
+    case "function": return refuse("a function");
+    case "symbol": return refuse("a symbol");
+    case "bigint": return refuse("a bigint");
+    case "number": return Number.isFinite(v) ? v : refuse("the number " + v);
+    case "undefined": return null;
+    case "object": break;
+    default: return v;
+    }
+    if (v === null) return null;
+    if (seen.includes(v)) return refuse("an object that contains itself");
+    if (seen.length > 200) return refuse("objects nested more than 200 deep");
+    if (v instanceof Promise) return refuse("a promise, which it did not await,");
+    if (typeof v.toJSON === "function") return plain(v.toJSON(), at, [...seen, v]);
+    if (v instanceof Map || v instanceof Set) return refuse("a " + v.constructor.name);
+    if (Array.isArray(v)) return Array.from(v, (x, i) => plain(x, `${at}[${i}]`, [...seen, v]));
+    if (ArrayBuffer.isView(v)) return Array.from(v);
+    const out = {};
+    for (const k of Object.keys(v)) if (v[k] !== undefined) Object.defineProperty(out, k, { value: plain(v[k], `${at}.${k}`, [...seen, v]), enumerable: true });
+    return out;
+};
+const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
+const providers = new Map();
+const configOf = (config, project) => {
+    const get = key => config[key.includes(":") ? key : `${project}:${key}`];
+    return { get, require(key) { const v = get(key); if (v === undefined) throw new Error(`Missing required configuration key: ${key.includes(":") ? key : `${project}:${key}`}`); return v; } };
+};
+const load = async (props, request) => {
+    const code = props.__provider;
+    if (typeof code !== "string") throw new Error("the resource has no dynamic provider: its property __provider is not a text. Resources of this type are made by pulumi.dynamic.Resource");
+    let p = providers.get(code);
+    if (!p) {
+        const module = { exports: {} };
+        new Function("exports", "require", "module", "__filename", "__dirname", code + "\n//# sourceURL=provider.js")(module.exports, require, module, "/provider.js", "/");
+        if (typeof module.exports.handler !== "function") throw new Error("the property __provider is not a function that Pulumi's SDK for Node.js serialized: it exports no handler");
+        p = module.exports.handler();
+        if (typeof p !== "object" || p === null) throw new Error("the serialized dynamic provider is no object");
+        if (p.configure) await p.configure({ config: configOf(request.config, request.project) });
+        providers.set(code, p);
+    }
+    return p;
+};
+const outs = (result, props) => ({ ...plain(result || {}, "outs"), __provider: props.__provider });
+const methods = {
+    async check(r) {
+        const p = await load(r.news.__provider === unknown ? r.olds : r.news, r);
+        let inputs = r.news, failures = [];
+        const code = r.news.__provider;
+        if (p.check) {
+            const result = await p.check(r.olds, r.news);
+            if (result.inputs) inputs = result.inputs;
+            if (result.failures) failures = result.failures;
+        }
+        return { inputs: { ...plain(inputs, "inputs"), __provider: code }, failures: Array.from(failures, f => ({ property: f.property === undefined ? "" : String(f.property), reason: String(f.reason) })) };
+    },
+    async diff(r) {
+        const p = await load(r.news.__provider === unknown ? r.olds : r.news, r);
+        if (!p.diff) return {};
+        const d = await p.diff(r.id, r.olds, r.news);
+        return { changes: typeof d.changes === "boolean" ? d.changes : null, replaces: Array.from(d.replaces || [], String), stables: Array.from(d.stables || [], String), deleteBeforeReplace: !!d.deleteBeforeReplace };
+    },
+    async create(r) {
+        const p = await load(r.news, r);
+        if (!p.create) throw new Error("the dynamic provider has no create");
+        const result = await p.create(r.news);
+        if (!result || result.id === undefined || result.id === null || result.id === "") throw new Error("create of the dynamic provider returned no id");
+        return { id: String(result.id), outs: outs(result.outs, r.news) };
+    },
+    async read(r) {
+        const p = await load(r.olds, r);
+        if (!p.read) return { id: r.id, same: true };
+        const result = await p.read(r.id, r.olds) || {};
+        return { id: result.id === undefined || result.id === null ? "" : String(result.id), outs: outs(result.props, r.olds), inputs: result.inputs ? outs(result.inputs, r.olds) : null };
+    },
+    async update(r) {
+        const p = await load(r.news, r);
+        const result = p.update ? await p.update(r.id, r.olds, r.news) || {} : {};
+        return { outs: outs(result.outs, r.news) };
+    },
+    async delete(r) {
+        const p = await load(r.olds, r);
+        if (p.delete) await p.delete(r.id, r.olds);
+        return {};
+    },
+};
+runtime.uncaught = e => { ask("uncaught", JSON.stringify(failureOf(e))); };
+const begin = text => {
+    const r = JSON.parse(text);
+    runtime.begin(r.env);
+    methods[r.method](r).then(v => ask("done", JSON.stringify(v))).catch(e => ask("failed", JSON.stringify(failureOf(e))));
+};
+define("__begin", begin); define("__idle", runtime.idle); define("__end", runtime.end);
+})();
