@@ -1,6 +1,7 @@
 // Command witgen reads the contract in wit/ and writes the Go code that follows from it: the
 // types and calls of package abi, the codecs and tables of abi/canon, and the guest's shims.
-// Run it with `go generate ./abi`; its argument is the root of the repository.
+// Run it with `go generate ./abi`; its argument is the root of the repository. With a second one, it writes only the C header
+// of the JavaScript engine, to that file.
 package main
 
 import (
@@ -12,17 +13,24 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: witgen <root of the repository>")
+	if len(os.Args) != 2 && len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: witgen <root of the repository> [<C header>]")
 		os.Exit(2)
 	}
-	if err := run(os.Args[1]); err != nil {
+	if err := run(os.Args[1], os.Args[2:]...); err != nil {
 		fmt.Fprintln(os.Stderr, "witgen:", err)
 		os.Exit(1)
 	}
 }
 
-func run(root string) error {
+func run(root string, header ...string) error {
+	if len(header) > 0 {
+		text, err := generateCHeader(root)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(header[0], text, 0o644)
+	}
 	files, err := generate(root)
 	if err != nil {
 		return err
@@ -41,16 +49,37 @@ func run(root string) error {
 
 // generate returns the contents of every generated file, by its path below root.
 func generate(root string) (map[string][]byte, error) {
+	resolve, err := load(root)
+	if err != nil {
+		return nil, err
+	}
+	return generateFrom(resolve)
+}
+
+// generateCHeader returns the header of the JavaScript engine, which is not committed: the engine's build makes it.
+func generateCHeader(root string) ([]byte, error) {
+	c, err := contractOf(root)
+	if err != nil {
+		return nil, err
+	}
+	return writeCHeader(c, "log", "control", "http", "assets", "kv", "monitor")
+}
+
+func contractOf(root string) (*contract, error) {
+	resolve, err := load(root)
+	if err != nil {
+		return nil, err
+	}
+	return newContract(resolve)
+}
+
+func load(root string) (*wit.Resolve, error) {
 	// The WIT parser runs in a sandbox of its own, which knows absolute paths only.
 	dir, err := filepath.Abs(filepath.Join(root, "wit"))
 	if err != nil {
 		return nil, err
 	}
-	resolve, err := wit.LoadWIT(dir)
-	if err != nil {
-		return nil, err
-	}
-	return generateFrom(resolve)
+	return wit.LoadWIT(dir)
 }
 
 func generateFrom(resolve *wit.Resolve) (map[string][]byte, error) {

@@ -1,6 +1,7 @@
 package difftest
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/guest"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/testkit/metaschema"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
 // world is where the twins live: the resources that exist, alike for both, and the
@@ -43,8 +45,19 @@ type resource struct {
 
 func newWorld(t *testing.T, declared guest.Provider, dir string, grants host.Grants) *world {
 	t.Helper()
-	w := &world{twins: newTwins(t, declared, dir, grants)}
-	_, err := ask(w.twins, t, "handshake", abi.HandshakeRequest{Engine: "test", Features: abi.FeaturesSecrets}, abi.Provider.Handshake)
+	load := func(config host.Config) *host.Module { return testmodule.Load(t, dir, config) }
+	return worldOf(t, newTwins(t, declared, load, Options{Grants: grants}))
+}
+
+func worldOf(t *testing.T, of *twins) *world {
+	t.Helper()
+	w := &world{twins: of}
+	_, err := ask(w.twins, t, "handshake", abi.HandshakeRequest{Engine: "test", Features: abi.FeaturesSecrets},
+		func(p abi.Provider, ctx context.Context, r abi.HandshakeRequest) (abi.HandshakeResponse, error) {
+			response, err := p.Handshake(ctx, r)
+			response.SDK = "" // which differs between languages
+			return response, err
+		})
 	require.NoError(t, err)
 	response, err := ask(w.twins, t, "get-schema", abi.GetSchemaRequest{}, abi.Provider.GetSchema)
 	require.NoError(t, err)

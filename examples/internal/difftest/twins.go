@@ -17,7 +17,6 @@ import (
 	"github.com/husk-dev/husk/examples/internal/hosttest"
 	"github.com/husk-dev/husk/guest-sdk/guest"
 	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
 // twins are a provider in this program and the same in a module, which is asked all that its
@@ -32,8 +31,8 @@ type twins struct {
 	calls   uint64
 }
 
-// newTwins builds the provider in the directory.
-func newTwins(t *testing.T, declared guest.Provider, dir string, grants host.Grants) *twins {
+// newTwins loads the module with load.
+func newTwins(t *testing.T, declared guest.Provider, load func(host.Config) *host.Module, o Options) *twins {
 	t.Helper()
 	w := &twins{
 		t: t, entropy: &entropy{}, clock: &clock{Clock: host.SystemClock(), now: startOfTime},
@@ -42,17 +41,22 @@ func newTwins(t *testing.T, declared guest.Provider, dir string, grants host.Gra
 	var err error
 	w.native, err = guest.New(declared)
 	require.NoError(t, err)
-	testmodule.Load(t, dir, host.NewConfig()) // a host with random numbers of its own keeps nothing of what it compiles
+	load(host.NewConfig()) // a host with random numbers of its own keeps nothing of what it compiles
 	// One instance, started now, so that starting reads no random bytes of later calls.
-	module := testmodule.Load(t, dir, host.NewConfig().WithRandom(w.entropy).WithClock(w.clock))
+	module := load(host.NewConfig().WithRandom(w.entropy).WithClock(w.clock))
 	// What the host holds answers to is not what is compared here.
-	w.module = hosttest.New(t, module, host.ProviderOptions{Name: declared.Name, Grants: grants, Instances: 1, Lenient: true}).Provider
-	w.sparing, err = module.NewProvider(t.Context(), host.ProviderOptions{Name: declared.Name, Grants: grants, Instances: 1})
+	w.module = hosttest.New(t, module, host.ProviderOptions{Name: declared.Name, Grants: o.Grants, Instances: 1, Lenient: true}).Provider
+	if o.Adapt != nil {
+		w.native, w.module = o.Adapt(w.native), o.Adapt(w.module)
+	}
+	w.sparing, err = module.NewProvider(t.Context(), host.ProviderOptions{Name: declared.Name, Grants: o.Grants, Instances: 1})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, w.sparing.Close()) })
 	_, err = w.sparing.Handshake(t.Context(), abi.HandshakeRequest{Engine: "test", Features: abi.FeaturesSecrets})
 	require.NoError(t, err)
-	require.NoError(t, w.sparing.Configure(t.Context(), abi.ConfigureRequest{}))
+	require.NoError(t, w.sparing.Configure(t.Context(), abi.ConfigureRequest{Inputs: o.Module}))
+	require.NoError(t, w.module.Configure(t.Context(), abi.ConfigureRequest{Inputs: o.Module}))
+	require.NoError(t, w.native.Configure(t.Context(), abi.ConfigureRequest{Inputs: o.Native}))
 	return w
 }
 

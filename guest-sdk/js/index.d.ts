@@ -1,0 +1,224 @@
+/**
+ * The SDK for providers of Husk in JavaScript and TypeScript.
+ *
+ * A resource is described by fields, from which the schema, the checks and defaults of inputs, the diff, and the TypeScript
+ * types of inputs and state follow:
+ *
+ *     const inputs = { name: string({ replace: true }), mark: string({ default: "!" }) };
+ *     const state = { ...inputs, text: string() };
+ *
+ *     const greeting = resource("greet:index:Greeting", { inputs, state }, {
+ *         create: ({ name, inputs }) => ({ id: name, state: { ...inputs, text: `Hello, ${inputs.name}${inputs.mark}` } }),
+ *     });
+ *     export default provider({ name: "greet", version: "1.0.0", resources: [greeting] });
+ *
+ * The default export of the main file is the provider. A provider runs in several instances with memory of their own: a variable
+ * is seen by its own instance only. What runs when the files are loaded runs once, before there is any configuration.
+ */
+
+type Maybe<T> = T | Promise<T>;
+
+/** What is said of a field beside its type. */
+export interface FieldOptions<T> {
+    /** The value if the program gives none. */
+    default?: T;
+    /** The only values. */
+    oneOf?: readonly T[];
+    /** Bounds of a number, both inclusive. */
+    min?: number;
+    max?: number;
+    /** A change replaces the resource. */
+    replace?: boolean;
+    /** An update never changes the output. */
+    stable?: boolean;
+    /** The name of the resource, at most so many characters long: made up if the program gives none. */
+    autoname?: true | number;
+    doc?: string;
+    deprecated?: string;
+}
+
+declare const of: unique symbol;
+declare const may: unique symbol;
+/** A field with values of the type T; one that may be missing has O. */
+export interface Field<T, O extends boolean = boolean> { readonly [of]?: T; readonly [may]?: O }
+export type Fields = Record<string, Field<any>>;
+type Value<F> = F extends Field<infer T, any> ? T : never;
+type Missing<F> = F extends Field<any, infer O> ? O : never;
+type Flat<T> = { [K in keyof T]: T[K] };
+/** The type of inputs, or of a state, that fields describe. */
+export type Infer<F extends Fields> = Flat<
+    { [K in keyof F as Missing<F[K]> extends true ? never : K]: Value<F[K]> } & { [K in keyof F as Missing<F[K]> extends true ? K : never]?: Value<F[K]> | undefined }>;
+export type Inputs<F extends Fields> = Infer<F>;
+export type State<F extends Fields> = Infer<F>;
+
+export function string(options?: FieldOptions<string>): Field<string, false>;
+export function boolean(options?: FieldOptions<boolean>): Field<boolean, false>;
+export function number(options?: FieldOptions<number>): Field<number, false>;
+export function integer(options?: FieldOptions<number>): Field<number, false>;
+/** A value of any kind, as it is: also a Secret, or unknown. */
+export function any(options?: FieldOptions<unknown>): Field<any, false>;
+export function asset(options?: FieldOptions<Asset>): Field<Asset | Archive, false>;
+export function archive(options?: FieldOptions<Archive>): Field<Archive, false>;
+/** A resource of a type, by its token. */
+export function reference(token?: string, options?: FieldOptions<Reference>): Field<Reference, false>;
+export function list<T>(element: Field<T, any>, options?: FieldOptions<T[]>): Field<T[], false>;
+export function map<T>(element: Field<T, any>, options?: FieldOptions<Record<string, T>>): Field<Record<string, T>, false>;
+export function union<const F extends readonly Field<any>[]>(fields: F, options?: FieldOptions<unknown>): Field<Value<F[number]>, false>;
+/** An object with a token, such as "greet:index/owner:Owner". */
+export function object<F extends Fields>(token: string, fields: F, options?: FieldOptions<unknown>): Field<Infer<F>, false>;
+/** The program may leave the field out. */
+export function optional<T>(field: Field<T, any>): Field<T, true>;
+/** The program may leave the input out, and the provider may choose a value. */
+export function computed<T>(field: Field<T, any>): Field<T, true>;
+/** The value is always sensitive. Inputs arrive as plain values. */
+export function secret<T, O extends boolean>(field: Field<T, O>): Field<T, O>;
+/** The input is secret, and never recorded: the state must not have it. */
+export function writeOnly<T, O extends boolean>(field: Field<T, O>): Field<T, O>;
+
+/** What every request about a resource has. */
+export interface Request {
+    urn: string;
+    /** The name of the resource in the program. */
+    name: string;
+}
+interface Timed {
+    /** The user's timeout in seconds, 0 for none; signal is aborted then. fetch takes it. */
+    timeout: number;
+    signal: AbortSignal;
+}
+export interface CreateRequest<I extends Fields> extends Request, Timed { inputs: Infer<I> }
+export interface ReadRequest<I extends Fields, S extends Fields> extends Request, Timed {
+    id: string;
+    /** The recorded ones; missing in an import. */
+    inputs?: Infer<I>;
+    state?: Infer<S>;
+}
+export interface UpdateRequest<I extends Fields, S extends Fields> extends Request, Timed {
+    id: string;
+    inputs: Infer<I>;
+    /** Those that the state was made from. */
+    oldInputs: Infer<I>;
+    state: Infer<S>;
+    /** Paths of properties that keep their old values in inputs. */
+    ignoreChanges: string[];
+}
+export interface DeleteRequest<S extends Fields> extends Request, Timed { id: string; state: Infer<S> }
+export interface CheckFailure { path: string; reason: string }
+export interface CheckRequest<I extends Fields> extends Request {
+    /** The inputs, with the schema's defaults; what check changes in them becomes the resource's. What is not known is missing. */
+    inputs: Partial<Infer<I>>;
+    /** The inputs as last checked. */
+    olds?: Partial<Infer<I>>;
+    /** 32 bytes for random defaults, which a saved plan repeats. */
+    randomSeed: Uint8Array;
+    autonaming?: { proposedName: string; mode: "propose" | "enforce" | "disable" };
+    /** Reports whether the input of that name is known as a whole. */
+    known(name: keyof I & string): boolean;
+}
+export interface Change { path: string; kind: "add" | "add-replace" | "delete" | "delete-replace" | "update" | "update-replace"; inputDiff?: boolean }
+export interface DiffRequest<I extends Fields, S extends Fields> extends Request {
+    id: string;
+    /** What is not known is missing. */
+    inputs: Partial<Infer<I>>;
+    oldInputs: Partial<Infer<I>>;
+    state: Partial<Infer<S>>;
+    known(name: keyof I & string): boolean;
+    /** What the schema finds. Answer it, with some removed or turned into replacements. */
+    changes: Change[];
+    deleteBeforeReplace: boolean;
+}
+export interface PreviewRequest<I extends Fields, S extends Fields> extends Request { id: string; inputs: Infer<I>; state?: Infer<S> }
+export interface ExistsRequest extends Request, Timed { id: string }
+export interface ListRequest { query: Record<string, unknown>; limit: number; pageSize: number; continuationToken: string }
+export interface ListResponse { resources: { id: string; name?: string }[]; continuationToken?: string }
+
+/** What implements a resource: an object, or an instance of a class. Only create is needed. */
+export interface Resource<I extends Fields, S extends Fields> {
+    /** Makes the object. An error says that nothing was made, but for InitFailed with an id. */
+    create(request: CreateRequest<I>): Maybe<{ id: string; state: Infer<S> }>;
+    /** Reads the object, and throws NotFound if it does not exist. Without it, nothing can be imported. */
+    read?(request: ReadRequest<I, S>): Maybe<{ id?: string; inputs: Infer<I>; state: Infer<S> }>;
+    /** Changes the object. Without it, every change replaces the resource. */
+    update?(request: UpdateRequest<I, S>): Maybe<{ state: Infer<S> }>;
+    /** Removes the object. One that is gone is no error: throw NotFound. */
+    delete?(request: DeleteRequest<S>): Maybe<void>;
+    /** Checks what the schema cannot express. */
+    check?(request: CheckRequest<I>): Maybe<CheckFailure[] | void>;
+    diff?(request: DiffRequest<I, S>): Maybe<Change[] | { changes: Change[]; deleteBeforeReplace?: boolean }>;
+    /** Foretells outputs, and changes nothing. Outputs with the name of an input have its value without it. */
+    preview?(request: PreviewRequest<I, S>): Maybe<Partial<Infer<S>>>;
+    list?(request: ListRequest): Maybe<ListResponse>;
+    /** Tells whether the object exists with less than a read. */
+    exists?(request: ExistsRequest): Maybe<boolean>;
+}
+
+declare const declared: unique symbol;
+export interface DeclaredResource { readonly [declared]: "resource" }
+export interface DeclaredFunction { readonly [declared]: "function" }
+
+/** Declares a type of resource, whose token has the form <package>:<module>:<name>. */
+export function resource<I extends Fields, S extends Fields>(token: string, about: {
+    inputs?: I; state?: S; doc?: string; deprecated?: string;
+    /** Earlier tokens, under which states may hold it. */
+    aliases?: string[];
+    /** Two cannot exist at the same time, for example because the object has the resource's name. */
+    deleteBeforeReplace?: boolean;
+    /** The inputs that the object is known by: a replacement that leaves them as they are deletes first. */
+    identity?: (keyof I & string)[];
+}, implementation: Resource<I, S>): DeclaredResource;
+
+/** Declares a function of the package. All results of a call with a secret argument are secret. */
+export function func<A extends Fields, R extends Fields>(token: string, about: { inputs?: A; result?: R; doc?: string; deprecated?: string }, call: (args: Infer<A>) => Maybe<Infer<R>>): DeclaredFunction;
+
+export interface CapabilityRequest { capability: "fs" | "env" | "http" | "tcp" | "kv"; scope?: string; reason?: string; optional?: boolean }
+declare const complete: unique symbol;
+export interface Provider { readonly [complete]: true }
+
+/** Completes a provider, and throws an error about what is wrong with it. It must not depend on time, place, or grants. */
+export function provider<C extends Fields>(p: {
+    name: string; version: string;
+    displayName?: string; description?: string; keywords?: string[]; homepage?: string; license?: string; repository?: string; publisher?: string;
+    /** The capabilities that the provider needs. They grant nothing, but advise the operator. */
+    requests?: CapabilityRequest[];
+    config?: C;
+    /** Is called with the checked configuration before any method of resources. */
+    configure?(config: Infer<C>): Maybe<void>;
+    /** Has the host configure the provider when the first method needs it. */
+    deferred?: boolean;
+    resources?: DeclaredResource[];
+    functions?: DeclaredFunction[];
+    /** Releases what the provider holds. */
+    close?(): Maybe<void>;
+}): Provider;
+
+export type ErrorKind = "invalid-argument" | "not-found" | "unimplemented" | "unavailable" | "cancelled" | "init-failed" | "denied" | "internal" | "crashed";
+/** An error of a kind by which the engine and people act, with the path of the property that it is about. */
+export class HuskError extends Error { constructor(kind: ErrorKind, message: string, path?: string); kind: ErrorKind; path: string }
+/** Says in read and delete that the object does not exist. */
+export class NotFound extends HuskError { constructor(message?: string) }
+/** Refuses an input at a path, such as tags.owner. What needs the inputs alone belongs in check. */
+export class InvalidArgument extends HuskError { constructor(path: string, message: string) }
+/** Says that the service cannot be reached now. */
+export class Unavailable extends HuskError { constructor(message: string) }
+/** Says that the object exists and is not healthy. In update, its id follows. */
+export class InitFailed extends HuskError { constructor(what: { id?: string; state: Record<string, unknown>; reasons?: string[] }) }
+
+export class Secret { constructor(value: unknown); value: unknown }
+export class Output { value: unknown; secret: boolean; dependencies: string[] }
+/** A value that is known after the deployment only, in fields of any(). */
+export const unknown: unique symbol;
+export class Reference { urn: string; id: string | null; packageVersion: string }
+export class Asset { hash: string; source: "none" | "text" | "path" | "uri"; from: string }
+export class Archive { hash: string; source: "none" | "path" | "uri" | "assets"; from: unknown }
+
+/** The log of the run, about the resource that is being handled. console writes there, too. */
+export const log: { debug(message: string): void; info(message: string): void; warning(message: string): void; error(message: string): void; /** Is replaced by the next. */ status(message: string): void };
+/** Values that are kept from one deployment of the stack to the next; needs the grant kv. */
+export const kv: {
+    get(key: string): { value?: Uint8Array; revision: number };
+    /** Writes a value, or deletes the key without one, if the key still has the revision; returns the new one. */
+    put(key: string, value: Uint8Array | undefined, revision?: number): number;
+    keys(prefix?: string, after?: string, limit?: number): string[];
+};
+/** The contents of assets and archives of the inputs, during the call that has them. */
+export const assets: { read(asset: Asset | Archive, form?: "blob" | "tar" | "tar-gzip" | "zip"): Uint8Array };

@@ -1,0 +1,155 @@
+// Property values that JavaScript has no form of, and what is done with values of any kind. Objects and arrays are as in JSON.
+
+/** A sensitive value. */
+export class Secret { constructor(value) { this.value = value; } }
+/** A value with the resources that it comes from. */
+export class Output { constructor(value, secret, dependencies) { this.value = value; this.secret = secret; this.dependencies = dependencies; } }
+/** A value that is known after the deployment only. */
+export class Unknown {}
+export const unknown = new Unknown();
+/** A blob: its hash, and where it comes from. */
+export class Asset { constructor(hash, source, from) { this.hash = hash; this.source = source; this.from = from; } }
+/** A tree of blobs. */
+export class Archive { constructor(hash, source, from) { this.hash = hash; this.source = source; this.from = from; } }
+/** A resource: `id` is null for a component, and empty while it is not known. */
+export class Reference { constructor(urn, id, packageVersion) { this.urn = urn; this.id = id; this.packageVersion = packageVersion; } }
+
+const assetSources = ["none", "text", "path", "uri"], archiveSources = ["none", "", "path", "uri", "assets"];
+
+/** Makes a value of a tag of CBOR and what it holds. */
+export const tagged = (tag, v) => {
+    switch (tag) {
+    case 48500: return unknown;
+    case 48501: return new Secret(v);
+    case 48502: return new Output(...v);
+    case 48503: return new Asset(v[0], assetSources[v[1]], v[2]);
+    case 48504: return new Archive(v[0], archiveSources[v[1]], v[2]);
+    case 48505: return new Reference(...v);
+    }
+    throw new TypeError(`the host sent a value with the tag ${tag}, which this version of the SDK does not know`);
+};
+
+/** Is the opposite: undefined for a plain object. */
+export const untagged = v => {
+    if (v === unknown) return [48500, null];
+    if (v instanceof Secret) return [48501, v.value];
+    if (v instanceof Output) return [48502, [v.value, v.secret, v.dependencies]];
+    if (v instanceof Asset) return [48503, [v.hash, assetSources.indexOf(v.source), v.from]];
+    if (v instanceof Archive) return [48504, [v.hash, archiveSources.indexOf(v.source), v.from]];
+    if (v instanceof Reference) return [48505, [v.urn, v.id, v.packageVersion]];
+};
+
+/** Returns a value without secrets and outputs around it. */
+export const plain = v => { while (v instanceof Secret || v instanceof Output) v = v.value; return v; };
+export const isNull = v => { v = plain(v); return v === undefined || v === null; };
+export const isObject = v => typeof v === "object" && v !== null && !Array.isArray(v) && !(v instanceof Unknown) && untagged(v) === undefined;
+/** Is a secret around a value, unless there is one. */
+export const secretOf = v => v instanceof Secret ? v : v instanceof Output ? new Output(v.value, true, v.dependencies) : new Secret(v);
+/** Sets a property whatever its name is. */
+export const set = (o, k, v) => { if (k === "__proto__") Object.defineProperty(o, k, { value: v, writable: true, configurable: true, enumerable: true }); else o[k] = v; return o; };
+export const has = (o, k) => Object.prototype.hasOwnProperty.call(o, k);
+export const get = (o, k) => o && has(o, k) ? o[k] : undefined;
+
+export const utf8Length = s => { let n = 0; for (const c of s) { const p = c.codePointAt(0); n += p < 0x80 ? 1 : p < 0x800 ? 2 : p < 0x10000 ? 3 : 4; } return n; };
+const byPoints = (a, b) => {
+    for (let i = 0; i < a.length && i < b.length; i++) if (a[i] !== b[i]) {
+        const x = a.charCodeAt(i), y = b.charCodeAt(i), high = c => c >= 0xd800 && c < 0xe000;
+        return high(x) !== high(y) ? (high(x) ? 1 : -1) : x - y; // a surrogate is of a point above all others
+    }
+    return a.length - b.length;
+};
+/** Orders keys as deterministic CBOR does. */
+export const byKey = (a, b) => utf8Length(a) - utf8Length(b) || byPoints(a, b);
+/** Returns the keys of an object in that order. */
+export const keysOf = o => Object.keys(o || {}).sort(byKey);
+/** Returns texts in the order of their bytes. */
+export const sorted = list => [...list].sort(byPoints);
+
+/** Returns what a value consists of. */
+export const parts = v => Array.isArray(v) ? v : v instanceof Secret || v instanceof Output ? [v.value] : isObject(v) ? Object.values(v) : [];
+export const containsUnknowns = v => v === unknown || v instanceof Reference && v.id === "" || parts(v).some(containsUnknowns);
+export const containsSecrets = v => v instanceof Secret || v instanceof Output && v.secret || parts(v).some(containsSecrets);
+
+/** Returns the kind of a value as messages have it. */
+export const kindOf = v => {
+    if (v === undefined || v === null) return "null";
+    if (typeof v === "boolean") return "bool";
+    if (typeof v !== "object") return typeof v;
+    if (Array.isArray(v)) return "array";
+    if (v === unknown) return "unknown";
+    return v instanceof Secret ? "secret" : v instanceof Output ? "output" : v instanceof Asset ? "asset" : v instanceof Archive ? "archive" : v instanceof Reference ? "resource reference" : "object";
+};
+
+/** Compares contents, through secrets and outputs, as states are compared: a null property equals a missing one. */
+export const equal = (a, b) => {
+    a = plain(a); b = plain(b);
+    const kind = kindOf(a);
+    if (kind !== kindOf(b)) return false;
+    switch (kind) {
+    case "null": case "unknown": return true;
+    case "array": return a.length === b.length && a.every((x, i) => equal(x, b[i]));
+    case "object": return [...new Set([...Object.keys(a), ...Object.keys(b)])].every(k => equal(get(a, k), get(b, k)));
+    case "asset": case "archive":
+        if (a.hash && b.hash || a.hash !== b.hash || a.source !== b.source) return !!a.hash && a.hash === b.hash;
+        return a.source === "assets" ? equal(a.from, b.from) : a.from === b.from;
+    case "resource reference": return a.urn === b.urn && a.id === b.id;
+    }
+    return a === b || a !== a && b !== b;
+};
+
+/** Applies f to each part of a value, and then to the value. */
+export const transform = (v, f) => {
+    if (Array.isArray(v)) v = v.map(x => transform(x, f));
+    else if (v instanceof Secret) v = secretOf(transform(v.value, f));
+    else if (v instanceof Output) { const inner = transform(v.value, f); v = inner instanceof Secret ? new Output(inner.value, true, v.dependencies) : new Output(inner, v.secret, v.dependencies); }
+    else if (isObject(v)) { const o = Object.create(null); for (const k of Object.keys(v)) o[k] = transform(v[k], f); v = o; }
+    return f(v);
+};
+
+// Paths: lists of keys, indexes, and the wildcard.
+
+export const wildcard = Symbol("*");
+const control = c => c < " " || c >= "\x7f" && c < "\xa0" || c === "\u200e" || c === "\u200f" || c >= "\u2028" && c <= "\u202e" || c >= "\u2066" && c <= "\u2069";
+const quotedKey = key => key === "*" ? "\\*" : Array.from(key, c => c === '"' || c === "\\" ? "\\" + c : control(c) ? "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0") : c).join("");
+
+/** Returns the text of a path: root.nested["a key"][0]. */
+export const pathText = path => path.map((s, i) => typeof s === "number" ? `[${s}]` : s === wildcard ? (i ? ".*" : "*") : /^[A-Za-z_$][\w$]*$/.test(s) ? (i ? "." : "") + s : `["${quotedKey(s)}"]`).join("");
+
+class PathReader {
+    at = 0; path = [];
+    constructor(text) { this.text = text; }
+    fail(at, reason) { throw new SyntaxError(`invalid property path "${quotedKey(this.text)}": character ${[...this.text.slice(0, at)].length + 1}: ${reason}`); }
+    read() { while (this.at < this.text.length) this.segment(); return this.path; }
+    segment() {
+        const c = this.text[this.at], first = this.path.length === 0;
+        if (c === "[") return this.text[this.at + 1] === '"' ? this.quoted(this.at + 2) : this.bracket(this.at + 1);
+        if (c === "." && first) this.fail(this.at, "a path starts with a name or a bracket");
+        if (c !== "." && !first) this.fail(this.at, '"." or "[" must follow "]"');
+        const start = first ? this.at : this.at + 1, name = /^[^.[]*/.exec(this.text.slice(start))[0], wrong = Array.from(name).findIndex(c => c === "]" || c === '"' || c === "\\" || control(c));
+        if (wrong >= 0) this.fail(start + Array.from(name).slice(0, wrong).join("").length, 'a name with this character is written ["..."]');
+        if (!name) this.fail(start, 'a name must follow "."');
+        this.add(name === "*" ? wildcard : name, start + name.length);
+    }
+    add(segment, end) { this.path.push(segment); this.at = end; }
+    bracket(start) {
+        const length = this.text.slice(start).indexOf("]"), inner = this.text.slice(start, start + length);
+        if (length < 0) this.fail(this.text.length, '"]" is missing');
+        if (inner === "*") return this.add(wildcard, start + 2);
+        if (!/^(0|[1-9]\d*)$/.test(inner)) this.fail(start, 'an index (0, 1, ...), a name in quotes, or * must follow "["');
+        if (BigInt(inner) >= 2n ** 63n) this.fail(start, "the index is too large");
+        this.add(Number(inner), start + length + 1);
+    }
+    quoted(start) {
+        const m = /^(?:[^"\\]|\\(?:["\\*]|u(?!d[89a-f])[0-9a-f]{4}))*/i.exec(this.text.slice(start)), end = start + m[0].length;
+        if (end === this.text.length) this.fail(end, 'the closing quote (") is missing');
+        if (this.text[end] === "\\") this.fail(end, "a backslash in quotes is written \\\\");
+        if (this.text[end + 1] !== "]") this.fail(end + 1, '"]" must follow the closing quote');
+        this.add(m[0] === "*" ? wildcard : m[0].replace(/\\(?:u(....)|(.))/g, (_, code, c) => code ? String.fromCharCode(parseInt(code, 16)) : c), end + 2);
+    }
+}
+
+/** Reads the text of a path; a SyntaxError says what is wrong. */
+export const parsePath = text => new PathReader(text).read();
+
+/** Reports whether a pattern contains a path. */
+export const containsPath = (pattern, path) => pattern.length <= path.length && pattern.every((s, i) => s === wildcard || s === path[i]);
