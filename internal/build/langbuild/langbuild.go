@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/internal/base/processgroup"
+	"github.com/husk-dev/husk/internal/build/jsbuild"
 )
 
 // Language is one that providers are written in.
@@ -29,6 +30,14 @@ type Language struct {
 // languages are all of them. The first that a directory is of counts.
 var languages = []Language{
 	{"c", hasC, buildC, releaseC},
+	{"typescript", hasPackage, buildPackage, func(context.Context) string { return "" }},
+}
+
+func hasPackage(dir string) bool { return has(dir, jsbuild.Manifest) }
+
+// buildPackage builds a package of npm, which has its SDK and its tools.
+func buildPackage(ctx context.Context, dir string, _ fs.FS) ([]byte, error) {
+	return jsbuild.Build(ctx, dir)
 }
 
 // Of returns the language of the source in a directory, nil for Go, or for none.

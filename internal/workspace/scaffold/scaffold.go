@@ -71,6 +71,10 @@ func All() []Template {
 			Next: []string{"husk provider test .", "husk preview -C example"},
 		},
 		{
+			Name: "provider", Title: "a provider in TypeScript", Language: "typescript", Projects: []string{"example"},
+			Next: []string{"npm install", "husk provider test .", "husk preview -C example"},
+		},
+		{
 			Name: "component", Title: "a component in Go: a resource that is made of others", Projects: []string{"example"},
 			Modules: map[string]string{"example/providers/random.wasm": random},
 			Next:    []string{"husk preview -C example"},
@@ -147,6 +151,14 @@ func (s Source) require() string {
 		dir = fmt.Sprintf("%q", dir)
 	}
 	return "require " + husksource.Module + " v0.0.0\n\n// The SDK in this checkout. Require a version in its place once it is published.\nreplace " + husksource.Module + " => " + dir
+}
+
+// npm returns the version of the SDK in a package.json.
+func (s Source) npm() string {
+	if s.Dir == "" {
+		return "^" + strings.TrimPrefix(s.Version, "v")
+	}
+	return "file:" + filepath.ToSlash(filepath.Join(s.Dir, "guest-sdk", "js"))
 }
 
 // goVersion returns the version of Go that built this program. The SDK needs it at most.
@@ -233,7 +245,7 @@ func (f files) names() []string {
 
 // files returns the files of a template without modules, sorted.
 func (t Template) files(o Options) (files, error) {
-	fill := strings.NewReplacer("{{name}}", o.Name, "{{require}}", o.Source.require(), "{{go}}", goVersion())
+	fill := strings.NewReplacer("{{name}}", o.Name, "{{require}}", o.Source.require(), "{{npm}}", o.Source.npm(), "{{go}}", goVersion())
 	var out files
 	root := path.Join("templates", t.Name)
 	if t.Language != "" {

@@ -152,11 +152,11 @@ func (a commands) watched(ctx context.Context, more []string) []watch.Path {
 			paths = append(paths, watch.Path{Name: sourceDir(project), Kinds: kinds, Below: true, Without: installedDirs})
 		}
 		for _, p := range project.Providers {
-			paths = append(paths, watch.Path{Name: project.Path(p.Path)})
+			paths = append(paths, watch.Path{Name: project.Path(p.Path), Without: installedDirs})
 		}
 	}
 	for _, name := range more {
-		paths = append(paths, watch.Path{Name: name})
+		paths = append(paths, watch.Path{Name: name, Without: installedDirs})
 	}
 	return paths
 }

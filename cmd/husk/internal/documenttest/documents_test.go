@@ -161,6 +161,10 @@ import (
 	"docs/tutorial.md": {
 		run("."), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"),
 	},
+	"docs/tutorial-provider-typescript.md": {
+		leave("packages of npm and an engine, which TestTutorial of examples/contacts/typescript/test has"), leave("the same test"), leave("the same test"),
+		leave("the same test"), leave("the same test"), leave("the same test"),
+	},
 	"docs/tutorial-provider.md": {run("."), run("greeter"), run("greeter"), run("greeter"), run("greeter")},
 	"docs/tutorial-provider-c.md": {
 		run("."), leave("husk provider build has the same flags"), built("greeter"), leave("an excerpt of the template"),
