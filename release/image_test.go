@@ -26,6 +26,7 @@ func container(t *testing.T, archive, processor string) (program string, config 
 	require.NoError(t, err)
 	defer f.Close()
 	files := map[string][]byte{}
+	times := map[time.Time]bool{}
 	for r := tar.NewReader(f); ; {
 		h, err := r.Next()
 		if err == io.EOF {
@@ -33,6 +34,7 @@ func container(t *testing.T, archive, processor string) (program string, config 
 		}
 		require.NoError(t, err)
 		require.NotContains(t, files, h.Name)
+		times[h.ModTime.UTC()] = true
 		files[h.Name], err = io.ReadAll(r)
 		require.NoError(t, err)
 	}
@@ -70,6 +72,7 @@ func container(t *testing.T, archive, processor string) (program string, config 
 					break
 				}
 				require.NoError(t, err)
+				times[h.ModTime.UTC()] = true
 				at := filepath.Join(root, filepath.FromSlash(h.Name))
 				if h.Typeflag == tar.TypeDir {
 					require.NoError(t, os.Mkdir(at, h.FileInfo().Mode()))
@@ -80,6 +83,7 @@ func container(t *testing.T, archive, processor string) (program string, config 
 				require.NoError(t, os.WriteFile(at, data, h.FileInfo().Mode()))
 			}
 		}
+		require.Equal(t, map[time.Time]bool{image.Created: true}, times, "another run would make another image")
 		require.Len(t, image.Config.Entrypoint, 1)
 		return filepath.Join(root, filepath.FromSlash(image.Config.Entrypoint[0])), image.Config
 	}

@@ -12,6 +12,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -215,6 +216,12 @@ func TestMove(t *testing.T) {
 	one, _ := lines(t, second.export())
 	other, _ := lines(t, returned.export())
 	require.Equal(t, one, other)
+
+	// Stacks that are there already stay.
+	left := t.TempDir()
+	require.NoError(t, os.CopyFS(filepath.Join(left, "tenants"), os.DirFS(filepath.Join(back.Dir, "tenants"))))
+	require.ErrorContains(t, open(t, server.Options{Dir: left}).Import(ctx, bytes.NewReader(file)), "the database is not empty: import into one that no server has used (stacks has rows)")
+	require.FileExists(t, filepath.Join(left, "tenants", "acme.db"))
 
 	// The key of the server is not in the file.
 	t.Setenv(server.KeyVariable, strings.Repeat("ab", 32))
