@@ -23,7 +23,12 @@ type Host struct {
 var _ stackrun.Pulumi = Host{}
 
 // FindRuntime implements [stackrun.Pulumi].
-func (Host) FindRuntime(runtime string) error { return pulumiprogram.Find(runtime) }
+func (h Host) FindRuntime(runtime string) error {
+	if h.Client != "" {
+		return nil
+	}
+	return pulumiprogram.Find(runtime)
+}
 
 // Runtimes implements [stackrun.Pulumi].
 func (Host) Runtimes() []string { return pulumiprogram.Runtimes() }

@@ -36,7 +36,7 @@ func place(t *testing.T, runtime string) (dir string, environment []string) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	write("lab.wasm", string(user.Lab))
-	write("Husk.yaml", "name: own\nruntime: "+runtime+"\nplugins: {providers: [{name: lab, path: lab.wasm}]}\n")
+	write("Husk.yaml", "name: own\nruntime: "+runtime+"\nplugins: {providers: [{name: lab, path: lab.wasm, grants: {fs: [\"out:rw\"]}}]}\n")
 	write("local/Pulumi.yaml", `name: local
 runtime: yaml
 plugins: {providers: [{name: lab, path: ../lab.wasm}]}
@@ -48,7 +48,9 @@ resources:
 outputs: {size: "${box.size}"}
 `)
 	temporary := filepath.Join(dir, "temporary")
-	require.NoError(t, os.Mkdir(temporary, 0o755))
+	for _, made := range []string{temporary, filepath.Join(dir, "out")} {
+		require.NoError(t, os.Mkdir(made, 0o755))
+	}
 	return dir, append(user.Environment, "PULUMI_CONFIG_PASSPHRASE=of the tests", "TMPDIR="+temporary)
 }
 
@@ -191,6 +193,11 @@ func TestGo(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "lab", plugins[0].Name)
 	require.NoError(t, stack.Cancel(ctx))
+	passphrase := "another"
+	require.NoError(t, stack.ChangeSecretsProvider(ctx, "passphrase", &auto.ChangeSecretsProviderOptions{NewPassphrase: &passphrase}))
+	_, err = stack.GetAllConfig(ctx)
+	require.ErrorContains(t, err, "passphrase")
+	workspace.SetEnvVar("PULUMI_CONFIG_PASSPHRASE", passphrase)
 
 	previewed, err = stack.PreviewDestroy(ctx)
 	require.NoError(t, err)

@@ -65,7 +65,7 @@ var commandHints = map[string]string{
 	"husk rollback":        `"husk up" with the earlier program makes the earlier state`,
 	"husk delete":          `"husk destroy" deletes the resources`,
 	"husk package info":    `"husk provider show NAME" shows the types of a provider`,
-	"husk stack tag":       `stacks have no tags; "husk stack ls" lists them with their projects`,
+	"husk stack tag":       `write pulumi first: husk pulumi stack tag`,
 	"husk policy new":      `"husk new policy DIR" begins a policy pack`,
 	"husk pulumi":          `write pulumi first: husk pulumi version`,
 	"husk list":            `"husk stack" shows the resources, and "husk stack ls" lists the stacks`,

@@ -15,8 +15,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/cmd/husk/internal/stackcmd"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/plugins"
 	"github.com/husk-dev/husk/internal/workspace"
 )
@@ -45,6 +47,7 @@ func (a *answers) change() {
 		return inTemporary(w)
 	})
 	a.encrypted(init)
+	before(a.find("stack change-secrets-provider"), a.readPassphrase)
 	for _, cmd := range []*cobra.Command{a.find("stack rm"), a.find("destroy")} {
 		cmd.Flags().Bool("preserve-config", false, "")
 		a.removed(cmd)
@@ -140,8 +143,7 @@ func (a *answers) encrypted(cmd *cobra.Command) {
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		chosen := cmd.Flag("secrets-provider").Value.String()
-		if chosen == "passphrase" && os.Getenv("PULUMI_CONFIG_PASSPHRASE") == "" && os.Getenv("PULUMI_CONFIG_PASSPHRASE_FILE") == "" &&
-			os.Getenv("HUSK_CONFIG_PASSPHRASE") == "" && os.Getenv("HUSK_CONFIG_PASSPHRASE_FILE") == "" {
+		if chosen == "passphrase" && !slices.ContainsFunc(passphrases, isSet) {
 			return errors.New("--secrets-provider passphrase: set the passphrase in PULUMI_CONFIG_PASSPHRASE, or name a file that holds it in PULUMI_CONFIG_PASSPHRASE_FILE")
 		}
 		if err := run(cmd, args); err != nil || chosen == "" || chosen == "default" || chosen == "passphrase" {
@@ -150,8 +152,35 @@ func (a *answers) encrypted(cmd *cobra.Command) {
 		a.Stack = args[0]
 		change := a.find("stack change-secrets-provider")
 		change.SetContext(cmd.Context())
-		return change.RunE(change, []string{chosen})
+		if err := change.RunE(change, []string{chosen}); err != nil {
+			w, stack, again := a.CurrentStack(cmd.Context())
+			if again == nil {
+				again = w.Remove(cmd.Context(), stack, nil) // which would encrypt in another way than was asked for
+			}
+			return errors.Join(err, again)
+		}
+		return nil
 	}
+}
+
+// passphrases are the variables that give the passphrase of a stack's secrets, which may be empty.
+var passphrases = []string{"PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE", "HUSK_CONFIG_PASSPHRASE", "HUSK_CONFIG_PASSPHRASE_FILE"}
+
+func isSet(variable string) bool {
+	_, is := os.LookupEnv(variable)
+	return is
+}
+
+// readPassphrase has the new passphrase of a stack be what Pulumi reads from standard input.
+func (a *answers) readPassphrase(_ *cobra.Command, args []string) error {
+	if args[0] != "passphrase" || isSet(stackcmd.NewPassphraseVariable) || isSet(stackcmd.NewPassphraseFile) || display.IsTerminal(a.In) {
+		return nil
+	}
+	text, err := a.ReadAll()
+	if err != nil || text == "" {
+		return err
+	}
+	return os.Setenv(stackcmd.NewPassphraseVariable, text)
 }
 
 // removed has a command that removes a stack remove its configuration, too.

@@ -16,8 +16,8 @@ import (
 
 // The variables with a new passphrase.
 const (
-	newPassphraseVariable = "HUSK_NEW_CONFIG_PASSPHRASE"
-	newPassphraseFile     = "HUSK_NEW_CONFIG_PASSPHRASE_FILE"
+	NewPassphraseVariable = "HUSK_NEW_CONFIG_PASSPHRASE"
+	NewPassphraseFile     = "HUSK_NEW_CONFIG_PASSPHRASE_FILE"
 )
 
 func (a commands) changeSecretsProvider() *cobra.Command {
@@ -27,7 +27,7 @@ func (a commands) changeSecretsProvider() *cobra.Command {
 		Long: "PROVIDER is passphrase, key (the key file of this user), hashivault://KEY (a key of HashiCorp Vault, by VAULT_ADDR\n" +
 			"and VAULT_TOKEN), command://KEY (the command in HUSK_KEY_COMMAND), or " + workspace.ServerKey + " (the key that husk server\n" +
 			"keeps for you, if the stack is there). The same provider again makes a new key:\n" +
-			"a new passphrase is asked for, or read from " + newPassphraseVariable + " or the file in " + newPassphraseFile + ".\n" +
+			"a new passphrase is asked for, or read from " + NewPassphraseVariable + " or the file in " + NewPassphraseFile + ".\n" +
 			"State and configuration are encrypted anew. Backups stay as they are, and need the former key.",
 		RunE: a.OnStack(func(ctx context.Context, w *workspace.Workspace, stack string, args []string) error {
 			if newKey && args[0] != workspace.KeyProvider {
@@ -52,18 +52,18 @@ func (a commands) changeSecretsProvider() *cobra.Command {
 
 // newPassphrase returns the passphrase of a variable, or that a person types.
 func (a commands) newPassphrase() (string, error) {
-	if text, ok := os.LookupEnv(newPassphraseVariable); ok {
+	if text, ok := os.LookupEnv(NewPassphraseVariable); ok {
 		return text, nil
 	}
-	if file := os.Getenv(newPassphraseFile); file != "" {
+	if file := os.Getenv(NewPassphraseFile); file != "" {
 		data, err := os.ReadFile(file)
 		if err != nil {
-			return "", fmt.Errorf("reading the file that %s names: %w", newPassphraseFile, err)
+			return "", fmt.Errorf("reading the file that %s names: %w", NewPassphraseFile, err)
 		}
 		return strings.TrimSpace(string(data)), nil
 	}
 	if !display.IsTerminal(a.In) {
-		return "", fmt.Errorf("a new passphrase is needed: set %s, or %s to the name of a file with it", newPassphraseVariable, newPassphraseFile)
+		return "", fmt.Errorf("a new passphrase is needed: set %s, or %s to the name of a file with it", NewPassphraseVariable, NewPassphraseFile)
 	}
 	first, err := a.readValue("New passphrase", true)
 	if err != nil {

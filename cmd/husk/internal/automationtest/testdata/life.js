@@ -99,13 +99,38 @@ async function inline() {
     const failing = () => stack.up({ program: async () => { throw new Error("this went wrong"); } });
     await assert.rejects(failing, e => e instanceof auto.CommandError && /this went wrong/.test(e.message));
 
-    assert.deepEqual((await stack.previewDestroy()).changeSummary, { delete: 3 });
+    await stopped(stack);
+    assert.deepEqual((await stack.previewDestroy()).changeSummary, { delete: 2 });
     events = [];
     const gone = await stack.destroy({ onEvent: e => events.push(e) });
     assert.equal(gone.summary.kind, "destroy");
-    assert.deepEqual(of(events, "summaryEvent")[0].resourceChanges, { delete: 3 });
+    assert.deepEqual(of(events, "summaryEvent")[0].resourceChanges, { delete: 2 });
     await workspace.removeStack("dev");
     assert.deepEqual(await workspace.listStacks(), []);
+}
+
+// stopped stops an update that waits for a resource, and has another one refused meanwhile.
+async function stopped(stack) {
+    const stop = new AbortController();
+    const waiting = async () => {
+        await program();
+        new pulumi.CustomResource("lab:index:Wait", "wait", { begun: "out/begun", until: "out/go" });
+    };
+    let running;
+    const begun = new Promise(resolve => {
+        const onEvent = e => e.resourcePreEvent?.metadata.type === "lab:index:Wait" && resolve();
+        running = assert.rejects(stack.up({ program: waiting, signal: stop.signal, onEvent, onError: text => {
+            if (/Stopping/.test(text)) fs.writeFileSync("out/go", "");
+        }, onOutput: text => {
+            if (/Stopping/.test(text)) fs.writeFileSync("out/go", "");
+        } }), auto.CommandError);
+    });
+    await begun;
+    await assert.rejects(stack.refresh(), auto.ConcurrentUpdateError);
+    stop.abort();
+    await running;
+    assert.ok((await stack.exportStack()).deployment.resources.some(r => r.type === "lab:index:Wait"), "what had begun is recorded");
+    assert.equal((await stack.up()).summary.resourceChanges.delete, 2);
 }
 
 // local has a directory with a program in YAML, and stack settings that the API writes.
