@@ -6,10 +6,10 @@ import (
 	"io/fs"
 )
 
-//go:embed c/husk.c c/husk.h
+//go:embed c/husk.c c/husk.h rust/Cargo.toml rust/src
 var sources embed.FS
 
-// In returns the files of the SDK for a language, which is named as its directory: c. There are none for a language whose
+// In returns the files of the SDK for a language, which is named as its directory: c, or rust. There are none for a language whose
 // SDK is a package that its author installs.
 func In(language string) fs.FS {
 	if _, err := fs.Stat(sources, language); err != nil {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 )
 
 func hasC(dir string) bool { return has(dir, "*.c") }
@@ -62,13 +61,4 @@ func zig(ctx context.Context) []string {
 		}
 	}
 	return nil
-}
-
-func releaseC(ctx context.Context) string {
-	compiler := zig(ctx)
-	if compiler == nil {
-		return ""
-	}
-	out, _ := run(ctx, ".", append(compiler, "version")...)
-	return strings.TrimSpace(string(out))
 }

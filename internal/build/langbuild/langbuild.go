@@ -23,14 +23,13 @@ type Language struct {
 	// is reports whether a directory, which has no Go source, is one of the language.
 	is    func(dir string) bool
 	build func(ctx context.Context, dir string, sdk fs.FS) ([]byte, error)
-	// release returns that of the tool, empty for none.
-	release func(ctx context.Context) string
 }
 
 // languages are all of them. The first that a directory is of counts.
 var languages = []Language{
-	{"c", hasC, buildC, releaseC},
-	{"typescript", hasPackage, buildPackage, func(context.Context) string { return "" }},
+	{"c", hasC, buildC},
+	{"rust", hasRust, buildRust},
+	{"typescript", hasPackage, buildPackage},
 }
 
 func hasPackage(dir string) bool { return has(dir, jsbuild.Manifest) }
@@ -57,9 +56,6 @@ func Of(dir string) *Language {
 func (l *Language) Build(ctx context.Context, dir string, sdk fs.FS) ([]byte, error) {
 	return l.build(ctx, dir, sdk)
 }
-
-// Release returns the release of the tool that builds the language, empty if there is none.
-func (l *Language) Release(ctx context.Context) string { return l.release(ctx) }
 
 // MissingError reports that the machine lacks what builds a language.
 type MissingError struct{ Dir, Language, Tool, Install string }

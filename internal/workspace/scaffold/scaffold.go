@@ -33,8 +33,8 @@ const ending = ".tmpl"
 type Template struct {
 	Name  string
 	Title string
-	// Language is that of the template where there are several of its name, empty for Go.
-	Language string
+	// Language is that of the template where there are several of its name, empty for Go. SDK is the directory for its SDK.
+	Language, SDK string
 	// Modules are providers of Husk's own, by the path under which the template expects each.
 	Modules map[string]string
 	// Projects are the directories with a project file.
@@ -67,7 +67,11 @@ func All() []Template {
 			Next: []string{"go test ./...", "husk provider test .", "husk preview -C example"},
 		},
 		{
-			Name: "provider", Title: "a provider in C", Language: "c", Projects: []string{"example"},
+			Name: "provider", Title: "a provider in C", Language: "c", SDK: ".", Projects: []string{"example"},
+			Next: []string{"husk provider test .", "husk preview -C example"},
+		},
+		{
+			Name: "provider", Title: "a provider in Rust", Language: "rust", SDK: "husk-provider", Projects: []string{"example"},
 			Next: []string{"husk provider test .", "husk preview -C example"},
 		},
 		{
@@ -269,7 +273,7 @@ func (t Template) files(o Options) (files, error) {
 				return err
 			}
 			text, err := fs.ReadFile(sdk, name)
-			out = append(out, file{name, text})
+			out = append(out, file{path.Join(t.SDK, name), text})
 			return err
 		})
 		if err != nil {

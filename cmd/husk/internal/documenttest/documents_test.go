@@ -2,6 +2,7 @@ package documenttest
 
 import (
 	"cmp"
+	"errors"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -15,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/usertest"
+	guestsdk "github.com/husk-dev/husk/guest-sdk"
 	"github.com/husk-dev/husk/internal/build/langbuild"
 	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
@@ -169,6 +171,7 @@ import (
 	"docs/tutorial-provider-c.md": {
 		run("."), leave("husk provider build has the same flags"), built("greeter"), leave("an excerpt of the template"),
 	},
+	"docs/tutorial-provider-rust.md": {run("."), leave("a file of the template"), built("greeter")},
 }
 
 // inCheckout are the documents whose reader works in a checkout of Husk.
@@ -242,8 +245,15 @@ func built(dir string) action {
 	return func(t *testing.T, r *reader, block string) {
 		language := langbuild.Of(filepath.Join(r.dir, dir))
 		require.NotNil(t, language)
-		if language.Release(t.Context()) == "" {
-			t.Skip("nothing here builds a provider in " + language.Name)
+		_, err := language.Build(t.Context(), filepath.Join(r.dir, dir), guestsdk.In(language.Name))
+		if missing, ok := errors.AsType[*langbuild.MissingError](err); ok {
+			t.Skip(missing)
+		}
+		require.NoError(t, err)
+		home, err := os.UserHomeDir()
+		require.NoError(t, err)
+		for name, place := range map[string]string{"RUSTUP_HOME": ".rustup", "CARGO_HOME": ".cargo", "ZIG_GLOBAL_CACHE_DIR": ".cache/zig"} {
+			r.env = append(r.env, name+"="+cmp.Or(os.Getenv(name), filepath.Join(home, place))) // which the tools look for at home
 		}
 		run(dir)(t, r, block)
 	}

@@ -58,7 +58,7 @@ func (a commands) create() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&o.list, "list", false, "list the templates")
-	flags.StringVar(&o.language, "language", "", "language of a provider: go, c, or typescript (default go)")
+	flags.StringVar(&o.language, "language", "", "language of a provider: go, c, typescript, or rust (default go)")
 	flags.StringVar(&o.name, "name", "", "name of the project or package (default: the directory's name)")
 	flags.StringVar(&o.sdk, "sdk", "", "use the SDK in this checkout of Husk (default: the one that this husk was built from)")
 	return cmd
