@@ -99,6 +99,7 @@ class Checker {
             break;
         case "array":
             if (t.element.kind === "any" || !Array.isArray(v)) break;
+            if (v.every(x => typeof x === t.element.kind)) return v; // most lists are of texts
             return v.map((x, i) => this.at(i, () => this.value(t.element, x)));
         case "map":
             if (t.element.kind === "any" || !isObject(v)) break;

@@ -13,6 +13,7 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/internal/build/langbuild"
 	"github.com/husk-dev/husk/internal/plugins"
 )
 
@@ -21,13 +22,13 @@ const exampleDir = "example"
 
 // ProviderDev returns husk provider dev, which belongs to the commands for providers.
 func ProviderDev(app *cli.App) *cobra.Command {
-	a, f := commands{app}, &deployFlags{interpret: true}
+	a, f := commands{app}, &deployFlags{}
 	var native bool
 	cmd := &cobra.Command{
 		Use: "dev DIR", Short: "Build a provider and preview a project with it whenever a file changes",
-		Long: "Builds the provider in DIR from Go source and previews a project with it, now and after each change of a\n" +
+		Long: "Builds the provider in DIR from source and previews a project with it, now and after each change of a\n" +
 			"file of either. The project is the one in DIR/example, or in the directory of -C, and lists the provider\n" +
-			"with its directory as path. The preview runs the new module in the interpreter, at once. Husk compiles\n" +
+			"with its directory as path. The preview runs a new module of Go in the interpreter, at once. Husk compiles\n" +
 			"it meanwhile, so that husk up in another terminal does not have to. Press Ctrl-C to end.\n\n" +
 			"With --native, the provider is a process of this machine, to which a debugger can attach. It has\n" +
 			"NO SANDBOX: it has all of your rights, and neither grants nor limits are enforced. It serves\n" +
@@ -39,6 +40,7 @@ func ProviderDev(app *cli.App) *cobra.Command {
 			if native {
 				return a.devNative(cmd.Context(), args[0], f)
 			}
+			f.interpret = langbuild.Of(args[0]) == nil // modules of other languages are small, and compiled in a moment
 			ahead := &compiler{app: a, dir: args[0]}
 			defer ahead.stop()
 			return a.watchFiles(a.watching(cmd.Context(), args), func(<-chan struct{}) error {
