@@ -395,10 +395,17 @@ func (s *Server) Import(ctx context.Context, r io.Reader) (err error) {
 		}); err != nil {
 			return err
 		}
-		return s.settleImport(t, own)
+		err := s.settleImport(t, own)
+		if err == nil { // before the rows of the server, which say that there is something
+			for _, end := range ends {
+				err = errors.Join(err, end(true))
+			}
+			ends = nil
+		}
+		return err
 	})
 	for _, end := range ends {
-		err = errors.Join(err, end(err == nil))
+		err = errors.Join(err, end(false))
 	}
 	if err != nil {
 		for _, file := range files {
