@@ -5,11 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
 
+	"github.com/blang/semver/v4"
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine/analysis"
 	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/engine/projectroot"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -47,6 +52,68 @@ func (d *decoder) policies(n *yaml.Node) {
 		}
 		d.project.Policies = append(d.project.Policies, p)
 	}
+}
+
+// PolicyProgram is a policy pack of Pulumi: a program in Node.js or Python in place of a module.
+type PolicyProgram struct {
+	Program *Project
+	// Version is the pack's version, empty for the one that the program says.
+	Version string
+}
+
+// policyFile is the file that makes a directory a policy pack of Pulumi.
+const policyFile = "PulumiPolicy.yaml"
+
+// IsPolicyProgram reports whether a directory holds a policy pack of Pulumi, a program in another language than Go.
+func IsPolicyProgram(root *projectroot.Root, dir string) bool {
+	if _, err := root.Stat(filepath.Join(dir, policyFile)); err != nil {
+		return false
+	}
+	entries, err := root.ReadDir(dir)
+	return err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return filepath.Ext(e.Name()) == ".go" })
+}
+
+// ReadPolicyProgram reads the policy pack in a directory for which [IsPolicyProgram] holds. The error may be [source.Diagnostics].
+func ReadPolicyProgram(root *projectroot.Root, dir string) (*PolicyProgram, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, policyFile)
+	text, err := root.ReadFile(path, source.MaxFileSize)
+	if err != nil {
+		return nil, err
+	}
+	pack := &PolicyProgram{Program: &Project{Root: root, Dir: dir, ProgramDir: dir, File: source.NewFile(path, text)}}
+	p := pack.Program
+	n, err := source.Parse(p.File, text)
+	if errors.Is(err, source.ErrEmpty) {
+		return nil, fmt.Errorf("%s is empty: it says the runtime of the policy pack", path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	d := decoder{Report: &source.Report{File: p.File}, project: p}
+	for _, f := range d.Fields(n, "a policy pack") {
+		switch f.Name {
+		case "runtime":
+			d.runtime(f.Value)
+		case "main":
+			if main, ok := d.Text(f.Value, "main"); ok {
+				p.ProgramDir = filepath.Join(dir, main)
+			}
+		case "version":
+			if text, ok := d.Text(f.Value, "a policy pack's version"); ok {
+				pack.Version, _ = d.version(f.Value, text, semver.ParseTolerant)
+			}
+		}
+	}
+	d.readRuntimeOptions()
+	if !slices.Contains(runtimesOfPlugins, p.Runtime) {
+		d.Add(p.File.Errorf(source.Of(n), "the policy pack is written for the runtime %q, and only those in Node.js and Python can be used as they are", p.Runtime).
+			With("write it in one of these, or as a module with guest-sdk/policy"))
+	}
+	return pack, d.Diagnostics().Err()
 }
 
 // ReadPolicySettings reads how the policies of a pack are enforced, in the format of Pulumi's

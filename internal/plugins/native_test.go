@@ -85,23 +85,26 @@ plugins:
 	require.ErrorIs(t, err, errNativeRecords)
 }
 
-// A package of components in Node.js or Python runs outside the sandbox: not for a project that is not trusted, nor for a process
+// Components and policy packs in Node.js and Python run outside the sandbox: not for a project that is not trusted, nor for a process
 // that was started without what runs it.
-func TestComponentsThatAreProgramsAreConfinedByNothing(t *testing.T) {
+func TestWhatNothingConfinesIsForTrustedProjects(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "zoo"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "zoo", "PulumiPlugin.yaml"), []byte("runtime: python\n"), 0o600))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte("name: shop\npackages: {zoo: ./zoo}\n"), 0o600))
-	for trust, want := range map[projectroot.Trust]string{
-		projectroot.Untrusted: "it is a program for the runtime python, and a project that is not trusted may have only modules",
-		projectroot.Trusted:   errNoNatives.Error(),
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "zoo", "PulumiPolicy.yaml"), []byte("runtime: python\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte("name: shop\npackages: {zoo: ./zoo}\npolicies: [zoo]\n"), 0o600))
+	for trust, want := range map[projectroot.Trust]struct{ component, policy string }{
+		projectroot.Untrusted: {"it is a program for the runtime python, and a project that is not trusted may have only modules", "and a project that is not trusted may have only modules"},
+		projectroot.Trusted:   {errNoNatives.Error(), "it is a program of Pulumi's SDK, which this process cannot run"},
 	} {
 		project, err := program.LoadProject(t.Context(), projectroot.New(dir, trust))
 		require.NoError(t, err)
 		p, err := Open(t.Context(), project, Options{Places: Places{Cache: t.TempDir()}, RunNative: true})
 		require.NoError(t, err)
 		_, err = p.Load(t.Context(), engine.PackageSpec{Name: "zoo"})
-		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, err, want.component)
+		_, err = p.Policies(t.Context(), nil)
+		require.ErrorContains(t, err, want.policy)
 		require.NoError(t, p.Close(context.Background()))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"runtime"
@@ -57,6 +58,8 @@ type Options struct {
 	RunNative bool
 	// StartNative starts such a plugin; nil refuses it.
 	StartNative func(ctx context.Context, o NativeOptions) (NativePlugin, error)
+	// OpenPolicy returns a policy pack that is a program; nil refuses it.
+	OpenPolicy func(ctx context.Context, o PolicyOptions) (PolicyProcess, error)
 	// Limits override the limits of the project, and of [UntrustedLimits].
 	Limits []Limit
 	// Grants are granted to providers by name, in addition to the project's. A store among them stands
@@ -123,7 +126,7 @@ type Plugins struct {
 	natives []NativePlugin
 	warned  map[string]bool
 	// policies are closed with the plugins.
-	policies []*host.Policy
+	policies []io.Closer
 	users    []user
 }
 

@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"log/slog"
-	"path/filepath"
-	"slices"
 	"sync"
 
+	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/engine/analysis"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/projectroot"
@@ -49,9 +48,8 @@ func (p *Plugins) Policies(ctx context.Context, others []program.PolicyPack) ([]
 }
 
 func (p *Plugins) policy(ctx context.Context, declared *program.PolicyPack, path string) (pack analysis.Pack, err error) {
-	if runsElsewhere(p.rootOf(path), path) {
-		return pack, errors.New("it is a policy pack for a runtime of Pulumi, which husk does not run: " +
-			"a pack for husk is a .wasm file, or Go source that uses guest-sdk/policy")
+	if root := p.rootOf(path); program.IsPolicyProgram(root, path) {
+		return p.policyProgram(ctx, root, declared, path)
 	}
 	module, err := p.Module(ctx, declared.Path, path)
 	if err != nil {
@@ -70,11 +68,48 @@ func (p *Plugins) policy(ctx context.Context, declared *program.PolicyPack, path
 	return analysis.Pack{Policy: policy, Settings: declared.Settings}, nil
 }
 
-// runsElsewhere reports whether a directory holds a policy pack of Pulumi, a program in another language.
-func runsElsewhere(root *projectroot.Root, dir string) bool {
-	if _, err := root.Stat(filepath.Join(dir, "PulumiPolicy.yaml")); err != nil {
-		return false
+// A policy pack may be a program of Pulumi's SDK for Node.js or Python. As a native plugin, it is a process with the rights of the
+// user: the same rules are for both.
+
+// PolicyProcess is a policy pack that is a program. It runs from the first call until it is closed.
+type PolicyProcess interface {
+	abi.Policy
+	io.Closer
+}
+
+// PolicyOptions say which policy pack runs, and who gets what it says.
+type PolicyOptions struct {
+	Source *program.PolicyProgram
+	// Run is what is known of the run before the engine says it.
+	Run abi.RunContext
+	// Log gets its messages, and what it prints with the severity debug. It may be called concurrently.
+	Log func(abi.LogEntry)
+}
+
+// policyProgram makes a policy pack of a program.
+func (p *Plugins) policyProgram(ctx context.Context, root *projectroot.Root, declared *program.PolicyPack, path string) (pack analysis.Pack, err error) {
+	const what = "it is a program of Pulumi's SDK"
+	if err := errors.Join(p.admission.refuseNative(what), p.refuseUnsandboxed(what)); err != nil {
+		return pack, err
 	}
-	entries, err := root.ReadDir(dir)
-	return err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return filepath.Ext(e.Name()) == ".go" })
+	if p.options.OpenPolicy == nil {
+		return pack, errors.New(what + ", which this process cannot run: it was started for a project without one; start it anew")
+	}
+	written, err := program.ReadPolicyProgram(root, path)
+	if err != nil {
+		return pack, err
+	}
+	log := &nativeLog{declared.Path, p.options.Events}
+	policy, err := p.options.OpenPolicy(ctx, PolicyOptions{
+		Source: written, Log: func(e abi.LogEntry) { log.Write(ctx, e) },
+		Run: abi.RunContext{Project: p.project.Name, Config: p.options.Config, DryRun: !p.performing.Load()},
+	})
+	if err != nil {
+		return pack, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.policies = append(p.policies, policy)
+	p.tellUnconfined(declared.Path, whatRuns(written.Program))
+	return analysis.Pack{Policy: policy, Settings: declared.Settings}, nil
 }

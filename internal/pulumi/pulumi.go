@@ -38,6 +38,17 @@ func (h Host) Program(p *program.Project, report func(engine.Diagnostic), stop f
 	return pulumiprogram.New(p, pulumiprogram.Options{Report: report, Stop: stop, Client: h.Client})
 }
 
+// OpenPolicy implements [stackrun.Pulumi].
+func (Host) OpenPolicy(ctx context.Context, o plugins.PolicyOptions) (plugins.PolicyProcess, error) {
+	command, err := pulumiprogram.PolicyCommand(ctx, o.Source.Program)
+	if err != nil {
+		return nil, err
+	}
+	return pulumiplugin.OpenPolicy(pulumiplugin.PolicyOptions{
+		Dir: o.Source.Program.Dir, ProgramDir: o.Source.Program.ProgramDir, Version: o.Source.Version, Run: o.Run, Command: command, Log: o.Log,
+	}), nil
+}
+
 // StartNative implements [stackrun.Pulumi].
 func (Host) StartNative(ctx context.Context, o plugins.NativeOptions) (plugins.NativePlugin, error) {
 	run := pulumiplugin.Options{

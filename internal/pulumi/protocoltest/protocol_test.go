@@ -21,7 +21,7 @@ func TestTheProtocolIsThePublishedOne(t *testing.T) {
 	for dir, files := range map[string][]protoreflect.FileDescriptor{
 		"pulumigrpc": {
 			pulumirpc.File_pulumi_provider_proto, pulumirpc.File_pulumi_resource_proto, pulumirpc.File_pulumi_engine_proto,
-			pulumirpc.File_pulumi_errors_proto,
+			pulumirpc.File_pulumi_errors_proto, pulumirpc.File_pulumi_analyzer_proto,
 		},
 		"pulumiprogram": {
 			pulumirpc.File_pulumi_resource_proto, pulumirpc.File_pulumi_engine_proto, pulumirpc.File_pulumi_callback_proto,

@@ -102,6 +102,9 @@ func statusOf(path string, err error) error {
 	return status
 }
 
+// ErrNoAnswer is the cause of an error of a call that the server did not answer, such as one that has ended.
+var ErrNoAnswer = errors.New("the server did not answer")
+
 // errorOf returns an error of a server as Husk has it, with its details.
 func errorOf(err error) error {
 	status, ok := errors.AsType[*connect.Error](err)
@@ -113,6 +116,7 @@ func errorOf(err error) error {
 		e.Kind = kind
 	}
 	if !connect.IsWireError(err) && e.Kind != abi.ErrorKindCancelled && e.Kind != abi.ErrorKindUnimplemented {
+		e.Cause = ErrNoAnswer
 		e.Kind = abi.ErrorKindUnavailable // no answer of the server, such as one that is too large: nobody knows what it has done
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {

@@ -18,8 +18,8 @@ import (
 	"github.com/husk-dev/husk/internal/pulumi/pulumiwire"
 )
 
-// description holds Pulumi's published description of the services of providers, the engine, and the
-// resource monitor, of the pinned version of its SDK. Fields with properties are bytes in it: they are
+// description holds Pulumi's published description of the services of providers, policy packs, the engine,
+// and the resource monitor, of the pinned version of its SDK. Fields with properties are bytes in it: they are
 // decoded by themselves, and fast. go test -update writes it anew.
 //
 //go:embed protocol.binpb
@@ -65,6 +65,7 @@ const (
 	ResourceProvider = "pulumirpc.ResourceProvider"
 	ResourceMonitor  = "pulumirpc.ResourceMonitor"
 	Engine           = "pulumirpc.Engine"
+	Analyzer         = "pulumirpc.Analyzer"
 )
 
 func pathOf(service, name string) string { return "/" + service + "/" + name }

@@ -102,13 +102,21 @@ func engineMethods(log func(abi.LogEntry)) map[string]pulumigrpc.Method {
 
 // call calls a method of the plugin.
 func (p *Plugin) call(ctx context.Context, method string, write func(pulumiwire.Message)) (pulumiwire.Message, error) {
-	in := pulumigrpc.Request(pulumigrpc.ResourceProvider, method)
+	return callProcess(ctx, p.client, p.process, pulumigrpc.ResourceProvider, method, write)
+}
+
+// callProcess calls a method of a process.
+func callProcess(ctx context.Context, c *pulumigrpc.Client, p *process, service, method string, write func(pulumiwire.Message)) (pulumiwire.Message, error) {
+	in := pulumigrpc.Request(service, method)
 	if write != nil {
 		write(in)
 	}
-	out, err := p.client.Call(ctx, pulumigrpc.ResourceProvider, method, in)
-	if err != nil && p.process.hasEnded() {
-		return out, abi.NewError(abi.ErrorKindCrashed, "the "+p.process.program+" has ended: "+err.Error()+p.process.printed())
+	out, err := c.Call(ctx, service, method, in)
+	if errors.Is(err, pulumigrpc.ErrNoAnswer) {
+		p.awaitEnd()
+	}
+	if err != nil && p.hasEnded() {
+		return out, abi.NewError(abi.ErrorKindCrashed, "the "+p.program+" has ended: "+err.Error()+p.printed())
 	}
 	return out, err
 }

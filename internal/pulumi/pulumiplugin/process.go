@@ -145,6 +145,16 @@ func (p *process) hasEnded() bool {
 	}
 }
 
+// awaitEnd gives a process that has closed its connections the time to end.
+func (p *process) awaitEnd() {
+	timer := time.NewTimer(endTime)
+	defer timer.Stop()
+	select {
+	case <-p.ended:
+	case <-timer.C:
+	}
+}
+
 // stop tells the process and its children to end, and kills them if they do not.
 func (p *process) stop() {
 	if p.hasEnded() {

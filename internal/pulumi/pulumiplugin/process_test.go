@@ -25,6 +25,10 @@ import (
 const childVariable = "HUSK_PLUGIN_CHILD"
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == policyPack {
+		servePolicyPack()
+		return
+	}
 	address := os.Getenv(childVariable)
 	if address == "" {
 		os.Exit(m.Run())

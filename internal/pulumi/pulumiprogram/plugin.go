@@ -7,8 +7,10 @@ import (
 	"io/fs"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 
+	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/engine/program"
 )
 
@@ -42,6 +44,36 @@ func ComponentsCommand(ctx context.Context, plugin *program.Project) (func(engin
 	return func(engine string) *exec.Cmd {
 		cmd := exec.Command(name, append(args[:len(args):len(args)], engine)...)
 		cmd.Dir, cmd.Env = dir, p.userEnvironment()
+		return cmd
+	}, nil
+}
+
+// PolicyCommand returns how to start a policy pack in Node.js or Python for a run, as [ComponentsCommand] does. The program has the
+// run's configuration in its environment.
+func PolicyCommand(ctx context.Context, pack *program.Project) (func(run abi.RunContext, engine string) *exec.Cmd, error) {
+	p := &Program{project: pack}
+	var name string
+	var args []string
+	if pack.Runtime == "nodejs" {
+		r, err := p.nodeRuntime(pack.Dir)
+		if err != nil {
+			return nil, err
+		}
+		name, args = r.node, append(r.args, r.runner("run-policy-pack"))
+	} else {
+		var err error
+		if name, err = p.interpreter(ctx, pack.Dir); err != nil {
+			return nil, err
+		}
+		args = []string{"-u", "-m", "pulumi.policy"}
+	}
+	return func(run abi.RunContext, engine string) *exec.Cmd {
+		cmd := exec.Command(name, append(args[:len(args):len(args)], engine, pack.ProgramDir)...)
+		cmd.Dir, cmd.Env = pack.Dir, p.environment(run)
+		for _, prefix := range []string{"PULUMI_", "PULUMI_NODEJS_"} {
+			cmd.Env = append(cmd.Env, prefix+"PROJECT="+run.Project, prefix+"STACK="+run.Stack, prefix+"ORGANIZATION="+run.Organization,
+				prefix+"DRY_RUN="+strconv.FormatBool(run.DryRun))
+		}
 		return cmd
 	}, nil
 }

@@ -113,6 +113,15 @@ func (m Message) Add(name string) Message {
 	return Message{m.Reflect.Mutable(d).List().AppendMutable().Message()}
 }
 
+// MakeEntry sets an entry of a field that is a map of messages to an empty message, and returns it.
+func (m Message) MakeEntry(name, key string) Message {
+	d := m.Field(name)
+	if d == nil {
+		return Message{(&structpb.Struct{}).ProtoReflect()}
+	}
+	return Message{m.Reflect.Mutable(d).Map().Mutable(protoreflect.ValueOfString(key).MapKey()).Message()}
+}
+
 // SetDependencies sets a field that is a map of messages with a list of URNs.
 func (m Message) SetDependencies(name string, dependencies []abi.PropertyDependency) {
 	d := m.Field(name)

@@ -74,12 +74,16 @@ type Pulumi interface {
 	Program(p *program.Project, report func(engine.Diagnostic), stop func() <-chan struct{}) engine.Program
 	// StartNative starts a native plugin.
 	StartNative(ctx context.Context, o plugins.NativeOptions) (plugins.NativePlugin, error)
+	// OpenPolicy returns a policy pack that is a program.
+	OpenPolicy(ctx context.Context, o plugins.PolicyOptions) (plugins.PolicyProcess, error)
 }
 
-// NeedsPulumi reports whether runs of a project need [Options.Pulumi]: for its program, or for a native plugin. A project that is
-// not trusted may have neither, which Open says.
+// NeedsPulumi reports whether runs of a project need [Options.Pulumi]: for its program, for a native plugin, or for a policy pack
+// that is a program. A project that is not trusted may have none of them, which Open says.
 func NeedsPulumi(p *program.Project) bool {
-	return p.Root.Trusted() && (p.Runtime != program.RuntimeYAML || slices.ContainsFunc(p.Providers, func(d program.ProviderPlugin) bool { return d.Native }))
+	return p.Root.Trusted() && (p.Runtime != program.RuntimeYAML ||
+		slices.ContainsFunc(p.Providers, func(d program.ProviderPlugin) bool { return d.Native }) ||
+		slices.ContainsFunc(p.Policies, func(d program.PolicyPack) bool { return program.IsPolicyProgram(p.Root, p.Path(d.Path)) }))
 }
 
 // Run is an opened stack. Close releases it.
@@ -206,6 +210,10 @@ func Open(ctx context.Context, w *workspace.Workspace, o Options) (_ *Run, err e
 	p.RunNative, p.Stop = true, o.Stop
 	if o.Pulumi != nil {
 		p.StartNative = o.Pulumi.StartNative
+		p.OpenPolicy = func(ctx context.Context, options plugins.PolicyOptions) (plugins.PolicyProcess, error) {
+			options.Run.Stack, options.Run.Organization = r.Deployment.Stack, r.Deployment.Organization
+			return o.Pulumi.OpenPolicy(ctx, options)
+		}
 	}
 	p.Recorded = engine.Modules(st.Snapshot())
 	if r.Plugins, err = plugins.Open(ctx, w.Project, p); err != nil {

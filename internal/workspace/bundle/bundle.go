@@ -113,7 +113,9 @@ func listed(p *program.Project) (paths []string) {
 		}
 	}
 	for _, policy := range p.Policies {
-		paths = append(paths, policy.Path)
+		if !program.IsPolicyProgram(p.Root, p.Path(policy.Path)) {
+			paths = append(paths, policy.Path)
+		}
 	}
 	return paths
 }

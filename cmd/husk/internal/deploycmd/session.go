@@ -11,6 +11,8 @@ import (
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/display"
@@ -197,7 +199,9 @@ func (s *session) open(ctx context.Context, c command, stop <-chan struct{}) (_ 
 	if err != nil {
 		return nil, err
 	}
-	if stackrun.NeedsPulumi(w.Project) {
+	if stackrun.NeedsPulumi(w.Project) || slices.ContainsFunc(s.flags.policyPacks, func(path string) bool {
+		return program.IsPolicyProgram(projectroot.New(".", projectroot.Trusted), path)
+	}) {
 		if err := s.app.WithWhole("a program or plugin that speaks Pulumi's protocol"); err != nil {
 			return nil, err
 		}

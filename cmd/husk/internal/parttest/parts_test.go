@@ -78,6 +78,7 @@ func TestHuskFullTakesThePlaceOfHusk(t *testing.T) {
 	for name, c := range map[string]struct {
 		project, backend, stdin string
 		below                   bool // the command is begun in a directory of the project, which it says
+		pack                    bool // the directory has a policy pack of Pulumi
 		args                    []string
 		code                    int
 		shows                   string
@@ -87,6 +88,7 @@ func TestHuskFullTakesThePlaceOfHusk(t *testing.T) {
 		"a program":           {project: "name: shop\nruntime: nodejs\nmain: missing\n", args: []string{"preview"}, code: 1, shows: "main names no program"},
 		"a program, below":    {project: "name: shop\nruntime: nodejs\nmain: missing\n", below: true, args: []string{"preview"}, code: 1, shows: "Using the project in"},
 		"a native plugin":     {project: "name: shop\nplugins: {providers: [{name: a, path: none, native: true}]}\nresources: {a: {type: 'a:b:C'}}\n", args: []string{"preview"}, code: 1, shows: "none"},
+		"a policy pack":       {project: "name: shop\npolicies: [house]\n", pack: true, args: []string{"preview"}, code: 1, shows: "written for the runtime"},
 		"an editor":           {stdin: "Content-Length: 2\r\n\r\n{}", args: []string{"lsp"}, code: 1, shows: "the editor ended the session"},
 		"Pulumi":              {args: []string{"provider", "serve", "missing.wasm"}, code: 1, shows: "missing.wasm"},
 		"a shim":              {args: []string{"provider", "shim", "missing.wasm", "-o", "out"}, code: 1, shows: "missing.wasm"},
@@ -105,6 +107,10 @@ func TestHuskFullTakesThePlaceOfHusk(t *testing.T) {
 				dir := t.TempDir()
 				if c.project != "" {
 					dir = project(t, c.project)
+				}
+				if c.pack {
+					require.NoError(t, os.Mkdir(filepath.Join(dir, "house"), 0o700))
+					require.NoError(t, os.WriteFile(filepath.Join(dir, "house", "PulumiPolicy.yaml"), []byte("runtime: opa\n"), 0o600))
 				}
 				below := dir
 				if c.below {

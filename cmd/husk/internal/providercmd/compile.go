@@ -94,7 +94,9 @@ func modulesOf(ctx context.Context, p *plugins.Plugins, project *program.Project
 		add(path)
 	}
 	for _, declared := range project.Policies {
-		add(project.Path(declared.Path))
+		if path := project.Path(declared.Path); !program.IsPolicyProgram(project.Root, path) {
+			add(path)
+		}
 	}
 	return paths, nil
 }

@@ -19,8 +19,8 @@ import (
 
 // nodePackages and pythonPackages are the packages that programs of tests use.
 var (
-	nodePackages   = []string{"@pulumi/pulumi@3.276.0", "@pulumi/random@4.21.2", "@pulumi/tls@5.6.1"}
-	pythonPackages = []string{"pulumi==3.272.0", "pulumi_random==4.21.4"}
+	nodePackages   = []string{"@pulumi/pulumi@3.276.0", "@pulumi/random@4.21.2", "@pulumi/tls@5.6.1", "@pulumi/policy@1.21.0"}
+	pythonPackages = []string{"pulumi==3.272.0", "pulumi_random==4.21.4", "pulumi_policy==1.21.0"}
 )
 
 // Node returns a directory node_modules with the SDK, and with more packages.
