@@ -116,18 +116,18 @@ type HTTP interface {
 	Close(ctx context.Context, exchange HTTPExchange)
 
 	// Begin an exchange for which nobody waits in the host. It is a WASI file descriptor as a
-	// connection of `tcp` is. What is written to it goes after the request's `body`, unless that
-	// is the `whole` body, and `sock_shutdown` ends the body. What is read from it is the response
-	// as HTTP/1.1 has it: status line, headers, and the body, of which the length is declared or
-	// which is chunked, then with trailers. It fails with EIO.
+	// connection of `tcp` is. Bytes written to it follow the request's `body`, unless that is the
+	// `whole` body, and `sock_shutdown` ends the body. Reading it returns the response as HTTP/1.1
+	// has it: status line, headers, and the body, which has a declared length or is chunked, then
+	// with trailers. It fails with EIO.
 	Begin(ctx context.Context, request HTTPRequest, whole bool) (HTTPExchange, error)
 
-	// What an exchange of `begin` failed with; no error where it goes on, or has ended well.
+	// The error of an exchange of `begin`; none while it goes on, or if it has ended well.
 	Status(ctx context.Context, exchange HTTPExchange) error
 }
 
-// TCPConnection is an open connection; of meaning to the instance that opened it only. Since 0.2.0 it is the
-// number of a WASI file descriptor, too, above those of files: `fd_read`, `fd_write`,
+// TCPConnection is an open connection; only the instance that opened it can use it. Since 0.2.0 it is also the
+// number of a WASI file descriptor, above the descriptors of files: `fd_read`, `fd_write`,
 // `sock_shutdown`, `fd_close`, `fd_fdstat_get`, and subscriptions of `poll_oneoff` take it.
 // Reading and writing never wait by it: where they would, the error is EAGAIN. Once the call
 // is cancelled, it is ECANCELED, and waiting in `poll_oneoff` ends.
@@ -174,8 +174,8 @@ type TCP interface {
 	Status(ctx context.Context, connection TCPConnection) error
 }
 
-// Files says what WASI preview 1 cannot do with the directories that were granted. Paths are
-// those of the WASI file system.
+// Files is an addition to WASI preview 1 for granted directories. Paths are the same as in the WASI file
+// system.
 type Files interface {
 	// Set the permission bits (as of chmod, at most 0o777) of a file or directory.
 	SetMode(ctx context.Context, path string, mode uint32) error
@@ -190,8 +190,8 @@ type AssetsForm uint8
 const (
 	// The bytes of an asset.
 	AssetsFormBlob AssetsForm = iota
-	// The files of an archive, whatever its format is: an uncompressed tar in which each
-	// name is a clean relative path, occurs once, and is that of a regular file.
+	// The files of an archive, whatever its format is: an uncompressed tar in which each name is
+	// a clean relative path, occurs once, and names a regular file.
 	AssetsFormEntries
 	// An archive as one tar file; as it is if it is one.
 	AssetsFormTar
@@ -215,19 +215,19 @@ func (v AssetsForm) String() string { return caseName(assetsFormNames[:], uint8(
 // AssetsContents is an asset or archive that is being read; of meaning during the call that opened it only.
 type AssetsContents uint64
 
-// Assets is the contents of the assets and archives in the request that is being served. The request
-// names them by their hash; where they come from, a file, a URL, or a text, is the host's
-// matter, and takes no grant: what is passed to a provider it may read.
+// Assets is the contents of the assets and archives in the request that is being served. The request names
+// them by their hash; where they come from, a file, a URL, or a text, is the host's matter.
+// Reading needs no grant: a provider may read the assets passed to it.
 type Assets interface {
-	// Begin to read the asset or archive that has the hash. It must be in the request, not
-	// among the old values, of which there is only the hash.
+	// Begin to read the asset or archive that has the hash. It must be in the request, not among
+	// the old values, which have only the hash.
 	Open(ctx context.Context, hash string, form AssetsForm) (AssetsContents, error)
 
 	// Up to `max` bytes; empty at the end. An error says also that the contents have changed
 	// since the hash was made.
 	Read(ctx context.Context, contents AssetsContents, max uint32) ([]byte, error)
 
-	// Give up the contents. Closing what is closed does nothing.
+	// Give up the contents. Closing them again does nothing.
 	Close(ctx context.Context, contents AssetsContents)
 }
 

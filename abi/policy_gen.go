@@ -179,17 +179,17 @@ type PolicyAnalyzeStackRequest struct {
 // Policy says what a policy pack does. It follows Pulumi's analyzer protocol, with typed requests
 // and errors.
 //
-// A policy pack is a module as a provider is, which exports these functions instead,
-// such as `husk:policy/policy@0.1.0#analyze`. The host calls `_initialize` first, then
-// `handshake`, then `configure` once. An instance serves one call at a time. A host may
-// run several instances, and may discard one between any two calls: an instance's memory
-// is no place for state.
+// A policy pack is a module as a provider is, which exports these functions instead, such as
+// `husk:policy/policy@0.1.0#analyze`. The host calls `_initialize` first, then `handshake`,
+// then `configure` once. An instance serves one call at a time. A host may run several
+// instances, and may discard one between any two calls: do not keep state in an instance's
+// memory.
 type Policy interface {
 	// Who the pack is, and which policies it has.
 	Handshake(ctx context.Context, request PolicyHandshakeRequest) (PolicyHandshakeResponse, error)
 
-	// How each policy is to be enforced. Policies of level `disabled` return nothing from
-	// then on, and only those of level `remediate` correct resources.
+	// How each policy is to be enforced. Policies of level `disabled` return nothing from then
+	// on, and only policies of level `remediate` correct resources.
 	Configure(ctx context.Context, request PolicyConfigureRequest) error
 
 	// Correct the inputs of a resource, before it is judged and changed.
@@ -201,7 +201,6 @@ type Policy interface {
 	// Judge all resources together, at the end of a deployment in which nothing failed.
 	AnalyzeStack(ctx context.Context, request PolicyAnalyzeStackRequest) (PolicyAnalyzeResponse, error)
 
-	// Stop what is going on and release what is held, for example before the instance
-	// is discarded.
+	// Stop running work and release resources, for example before the instance is discarded.
 	Cancel(ctx context.Context) error
 }

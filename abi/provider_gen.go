@@ -106,11 +106,10 @@ func (v ParametersCase) String() string { return caseName(parametersCaseNames[:]
 // ParameterizeRequest is the request of [Provider.Parameterize].
 type ParameterizeRequest struct {
 	Parameters Parameters
-	// False: the provider becomes the package that it returns, once, before
-	// anything else. True: it serves the package beside its own. That may come any
-	// number of times, after `configure` as well, and never changes what was served
-	// before; the configuration is that of the provider. Types and functions of the
-	// package are told by their tokens, which begin with its name.
+	// False: the provider becomes the package that it returns, once, before anything else. True:
+	// it serves the package beside its own. That may come any number of times, even after
+	// `configure`, and never changes earlier packages; the configuration is the provider's.
+	// Tokens of the package's types and functions begin with its name.
 	Extension bool
 }
 
@@ -537,29 +536,29 @@ type ConstructResponse struct {
 	StateDependencies []PropertyDependency
 }
 
-// Provider says what a provider does. Its methods are those of Pulumi's provider protocol,
-// with typed requests and errors.
+// Provider says what a provider does. It has the methods of Pulumi's provider protocol, with typed requests
+// and errors.
 //
-// A provider is a core WebAssembly module, a WASI preview 1 reactor, that exports
-// these functions under their canonical-ABI names, such as
-// `husk:provider/provider@0.2.0#check`, together with `memory`, `cabi_realloc`, and a
-// `cabi_post_` function for each. The version in these names is the ABI version:
-// a host reads it without running any code. A host also runs modules of earlier versions,
-// which export and import what there was then; `@since` marks what is newer than 0.1.0.
+// A provider is a core WebAssembly module, a WASI preview 1 reactor, that exports these
+// functions under their canonical-ABI names, such as `husk:provider/provider@0.2.0#check`,
+// together with `memory`, `cabi_realloc`, and a `cabi_post_` function for each. The version in
+// these names is the ABI version: a host reads it without running any code. A host also runs
+// modules of earlier versions, with the exports and imports of their time; `@since` marks
+// additions after 0.1.0.
 //
-// The host calls `_initialize` first, then `handshake`, then `parameterize` if the
-// program asks for it, then `configure`; `get-schema`, `check-config` and
-// `diff-config` may come before `configure`. An instance serves one call at a time.
-// A host may run several instances of one configuration, and may discard an
-// instance between any two calls: an instance's memory is no place for state.
+// The host calls `_initialize` first, then `handshake`, then `parameterize` if the program asks
+// for it, then `configure`; `get-schema`, `check-config` and `diff-config` may come before
+// `configure`. An instance serves one call at a time. A host may run several instances of one
+// configuration, and may discard an instance between any two calls: do not keep state in an
+// instance's memory.
 //
-// Annotations in the comments below say what hosts and engines go by. The `@kind` of a
-// function is what a call does: it `asks` for what follows from the request and the
-// module alone, `reads` what exists, `changes` something, or `sets-up` the instance.
-// A call is `@about` the package, the configuration, a resource, a function, or a
-// component. The `@role` of properties in a request is that of `new` values, or of the
-// resource's `old-inputs` or `old-state`; in a response that of `checked` inputs, of the
-// `inputs` or `state` of what exists, or of the `result` of a function.
+// Annotations in the comments below guide hosts and engines. The `@kind` of a function is the
+// kind of its calls: a call `asks` for an answer that follows from the request and the module
+// alone, `reads` existing objects, `changes` something, or `sets-up` the instance. A call is
+// `@about` the package, the configuration, a resource, a function, or a component. The `@role`
+// of properties in a request says that they are `new` values, or the resource's `old-inputs` or
+// `old-state`; in a response, that they are `checked` inputs, the `inputs` or `state` of an
+// existing object, or the `result` of a function.
 type Provider interface {
 	// The first call: who are you, and what do you understand?
 	Handshake(ctx context.Context, request HandshakeRequest) (HandshakeResponse, error)
@@ -600,7 +599,7 @@ type Provider interface {
 	// Change a resource in place. Its ID stays.
 	Update(ctx context.Context, request UpdateRequest) (UpdateResponse, error)
 
-	// Remove a resource. One that is gone already is no error.
+	// Remove a resource. If it is gone already, the call succeeds.
 	Delete(ctx context.Context, request DeleteRequest) error
 
 	// One page of the existing resources of a type.
@@ -625,11 +624,12 @@ type Provider interface {
 	// Keep an ephemeral value open for longer. The value does not change.
 	RenewEphemeral(ctx context.Context, request RenewEphemeralRequest) (RenewEphemeralResponse, error)
 
-	// Close an ephemeral value that is not needed any more. One that is closed already is no error.
+	// Close an ephemeral value that is not needed any more. If it is closed already, the call
+	// succeeds.
 	CloseEphemeral(ctx context.Context, request CloseEphemeralRequest) error
 
-	// Change something that is no resource, once, when the program says that it is due. Progress
-	// goes to the log.
+	// Cause a side effect that is not a resource, once, when the program says that it is due.
+	// Progress goes to the log.
 	RunAction(ctx context.Context, request RunActionRequest) (RunActionResponse, error)
 
 	// Whether a resource is still there. A provider that cannot tell with less than `read` leaves
