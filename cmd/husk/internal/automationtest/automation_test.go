@@ -162,7 +162,7 @@ func TestGo(t *testing.T) {
 			made = append(made, fmt.Sprint(e.ResOutputsEvent.Metadata.Op, " ", e.ResOutputsEvent.Metadata.New.ID))
 		}
 	}
-	require.Equal(t, []string{"same ", "create thing-box"}, made)
+	require.Equal(t, []string{"create thing-box", "same "}, made)
 
 	refreshed, err := stack.Refresh(ctx)
 	require.NoError(t, err)

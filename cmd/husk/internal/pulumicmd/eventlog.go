@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/state"
@@ -50,6 +51,7 @@ type eventLog struct {
 	// early are the messages before it: the prelude is the first event.
 	early []engine.Diagnostic
 	told  failures
+	stack *stepEvent // that of the stack's outputs, nil if it is not due
 	// before and after are the states of the next event, if that is one of a step.
 	before, after *state.Resource
 }
@@ -174,8 +176,16 @@ func (l *eventLog) Event(e engine.Event) {
 			if m.Logical {
 				l.counts[m.Op]++
 			}
+			if m.Type == urn.RootType && m.New != nil {
+				l.stack = &stepEvent{m, l.planning} // until its outputs are known
+				return
+			}
 			l.write(event{ResOutputs: &stepEvent{m, l.planning}})
 		})
+	case engine.StackOutputs:
+		if l.stack != nil {
+			l.stack.Metadata.New.Outputs, _ = json.Marshal(e.Outputs) // which are JSON
+		}
 	case engine.StepFailed:
 		l.told = append(l.told, e.Error)
 		l.diagnose(engine.Diagnostic{Severity: "error", URN: e.Step.URN, Message: e.Error})
@@ -186,6 +196,10 @@ func (l *eventLog) Event(e engine.Event) {
 			PolicyPackVersion: e.Version, PolicyPackVersionTag: e.Version, EnforcementLevel: e.Level,
 		}})
 	case engine.Summary:
+		if l.stack != nil {
+			l.write(event{ResOutputs: l.stack})
+			l.stack = nil
+		}
 		l.write(event{Summary: &summaryEvent{
 			DurationSeconds: int(e.DurationMs / 1000), ResourceChanges: l.counts, PolicyPacks: map[string]string{},
 			IsPreview: l.planning, Result: e.Result,

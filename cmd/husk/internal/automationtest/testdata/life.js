@@ -53,6 +53,8 @@ async function inline() {
     assert.equal(box.old, null);
     assert.equal(box.new.id, "thing-box");
     assert.equal(box.new.inputs.size, 1);
+    const outputs = of(events, "resOutputsEvent").map(e => e.metadata).find(m => m.type === "pulumi:pulumi:Stack").new.outputs;
+    assert.deepEqual(outputs, { id: "thing-box", list: [1, { a: "b" }], token: "[secret]" });
     assert.equal(of(events, "resourcePreEvent").length, 2);
     assert.deepEqual(of(events, "summaryEvent").map(s => [s.result, s.isPreview, s.resourceChanges]), [["succeeded", false, { create: 2 }]]);
     assert.ok(events.at(-1).cancelEvent, "the last event says that there are no more");
@@ -144,7 +146,7 @@ async function local() {
     const events = [];
     await stack.up({ onEvent: e => events.push(e) });
     assert.deepEqual(of(events, "summaryEvent")[0].resourceChanges, { same: 1, replace: 1 });
-    assert.deepEqual(of(events, "resOutputsEvent").map(e => e.metadata.op), ["same", "create-replacement", "replace", "delete-replaced"]);
+    assert.deepEqual(of(events, "resOutputsEvent").map(e => e.metadata.op), ["create-replacement", "replace", "delete-replaced", "same"]);
     await stack.destroy({ remove: true });
     assert.ok(!fs.existsSync("local/Pulumi.test.yaml"), "the configuration goes with the stack");
 }
