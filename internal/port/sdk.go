@@ -20,14 +20,14 @@ import (
 	"github.com/husk-dev/husk/internal/build/husksource"
 )
 
-// project is the module of Husk. What guests need of it has no requirements.
+// project is the module of Husk. Its packages for guests have no requirements.
 const project = husksource.Module
 
 // sdkLanguage is the version of Go that the SDK and the adapters are written in. Each of their files names
 // it, because the version in go.mod would be raised in the provider's, too, and change what its code means.
 const sdkLanguage = "go1.26"
 
-// sdk is the source of the SDK and an adapter as a port uses it, without what guests do not need.
+// sdk is the source of the SDK and an adapter as a port uses it, without parts that guests do not need.
 type sdk struct {
 	// husk and adapter are the directories of the modules.
 	husk, adapter string
@@ -37,8 +37,8 @@ type sdk struct {
 	tags []string
 }
 
-// findSDK returns the directory of Husk's source, and that of an adapter in it: the directory that the user
-// names, the checkout that this program was built from, or what the program has of it.
+// findSDK returns the directory of Husk's source, and the directory of an adapter in it. The source is the directory that the
+// user names, the checkout that this program was built from, or the program's own copy.
 func (b *porter) findSDK(adapter string) (husk, adapterDir string, err error) {
 	inside := filepath.FromSlash(strings.TrimPrefix(adapter, project+"/"))
 	if b.options.SDK != "" {
@@ -47,7 +47,7 @@ func (b *porter) findSDK(adapter string) (husk, adapterDir string, err error) {
 			return "", "", err
 		}
 		if _, err := os.Stat(filepath.Join(dir, inside, "go.mod")); err != nil {
-			return "", "", fmt.Errorf("--sdk %s is no checkout of Husk with the adapter %s: %w", b.options.SDK, inside, err)
+			return "", "", fmt.Errorf("--sdk %s is not a checkout of Husk with the adapter %s: %w", b.options.SDK, inside, err)
 		}
 		return dir, filepath.Join(dir, inside), nil
 	}
@@ -109,7 +109,7 @@ type sdkCopy struct {
 	sources map[string][]byte
 }
 
-// copyAll copies packages of the adapter, and what they import of it and of the SDK.
+// copyAll copies packages of the adapter, and the packages of it and of the SDK that they import.
 func (c *sdkCopy) copyAll(packages []string) error {
 	for _, name := range packages {
 		if err := c.copyPackage(path.Join(c.module, name)); err != nil {
@@ -138,7 +138,7 @@ func isSource(name string) bool {
 	return !slices.Contains([]string{".md", ".mod", ".sum", ".txt"}, filepath.Ext(name))
 }
 
-// copyPackage copies a package, and those of the SDK that it imports. Files for other systems are left out.
+// copyPackage copies a package, and the SDK's packages that it imports. Files for other systems are left out.
 func (c *sdkCopy) copyPackage(pkg string) error {
 	from, to, ours := c.place(pkg)
 	if !ours || c.copied[pkg] {
@@ -190,8 +190,7 @@ func (c *sdkCopy) copyPackage(pkg string) error {
 // featureTag is a build tag of files for versions of a library before the named one.
 var featureTag = regexp.MustCompile(`^[a-z]+_before_[0-9]+_[0-9]+$`)
 
-// readFile returns what a file imports, and false if it is for other systems. It adds the language version
-// to the file.
+// readFile returns the imports of a file, and false if it is for other systems. It adds the language version to the file.
 func (c *sdkCopy) readFile(name string, data *[]byte) (guests bool, imports []string, err error) {
 	file, err := parser.ParseFile(token.NewFileSet(), name, *data, parser.ImportsOnly|parser.ParseComments)
 	if err != nil {

@@ -211,14 +211,14 @@ func (c *Config) issuerOf(token string) (*Issuer, error) {
 	}
 	parts := strings.Split(token, ".")
 	if len(token) > maxIdentityToken || len(parts) != 3 {
-		return nil, refusef(http.StatusBadRequest, "this is no identity token: it has three parts, and at most %d KiB", maxIdentityToken>>10)
+		return nil, refusef(http.StatusBadRequest, "this is not an identity token: it has three parts, and at most %d KiB", maxIdentityToken>>10)
 	}
 	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
 	if err == nil {
 		err = json.Unmarshal(payload, &said)
 	}
 	if err != nil {
-		return nil, refusef(http.StatusBadRequest, "this is no identity token: its second part is not JSON in base64")
+		return nil, refusef(http.StatusBadRequest, "this is not an identity token: its second part is not JSON in base64")
 	}
 	return c.Issuer(said.Issuer)
 }
