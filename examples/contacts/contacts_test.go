@@ -181,6 +181,24 @@ func TestFaults(t *testing.T) {
 	})
 }
 
+// The stack of a module holds the deepest values.
+func TestTheDeepestValues(t *testing.T) {
+	inEach(t, func(t *testing.T, open func(testing.TB, bool, string) *host.Provider) {
+		api := service(t)
+		p := open(t, true, api.URL)
+		require.NoError(t, p.Configure(t.Context(), abi.ConfigureRequest{Inputs: property.NewMap(property.Entry{Key: "url", Value: property.String(api.URL)})}))
+		deep := property.Secret(property.String("correct horse"))
+		for range property.DefaultDepth - 2 {
+			deep = property.Array(deep)
+		}
+		state := property.NewMap(property.Entry{Key: "tags", Value: deep})
+		api.Answer("GET /contacts/deep", 200, guesttest.Props{"name": "Ann", "kind": "person", "priority": 1, "tags": []string{"correct horse"}})
+		read, err := p.Read(t.Context(), abi.ReadRequest{Type: contact, ID: "deep", State: &state, Inputs: &state})
+		require.NoError(t, err)
+		require.True(t, read.State.Get("tags").IsSecret())
+	})
+}
+
 // withoutPreviews answers previews as an engine does for a provider that does not know them.
 type withoutPreviews struct{ abi.Provider }
 

@@ -110,6 +110,7 @@ static buffer valid(const char *data, size_t size) {
     buffer b = {0};
     put(&b, NULL, 0);
     for (size_t at = 0, from = 0;; at++) {
+        while (at < size && !(data[at] & 0x80)) at++;
         size_t n = at < size ? rune_size((const unsigned char *)data + at, size - at) : 0;
         if (n) {
             at += n - 1;

@@ -10,8 +10,8 @@ import (
 
 func hasC(dir string) bool { return has(dir, "*.c") }
 
-// flagsC make a WASI reactor of small code.
-var flagsC = []string{"cc", "-target", "wasm32-wasi", "-mexec-model=reactor", "-std=c23", "-Os", "-Wall", "-o"}
+// flagsC make a WASI reactor of small code. A stack of 1 MB holds the deepest values; that of Zig has 16 MB.
+var flagsC = []string{"cc", "-target", "wasm32-wasi", "-mexec-model=reactor", "-std=c23", "-Os", "-Wall", "-Wl,-z,stack-size=1048576", "-o"}
 
 // buildC compiles the C files of a directory.
 func buildC(ctx context.Context, dir string, sdk fs.FS) ([]byte, error) {
