@@ -3,6 +3,7 @@ package programtest
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,8 +15,8 @@ import (
 // folder writes files into a folder of the project.
 func (p *project) folder(name string, files map[string]string) {
 	p.t.Helper()
-	require.NoError(p.t, os.MkdirAll(filepath.Join(p.dir, name), 0o755))
 	for file, text := range files {
+		require.NoError(p.t, os.MkdirAll(filepath.Join(p.dir, name, filepath.Dir(file)), 0o755))
 		p.write(filepath.Join(name, file), text)
 	}
 }
@@ -75,13 +76,24 @@ class Cage(pulumi.ComponentResource):
 `,
 }
 
+// zooAsPackage is the same as a package of Python: the SDK finds the components in the module with its name.
+var zooAsPackage = map[string]string{
+	"PulumiPlugin.yaml": zooInPython["PulumiPlugin.yaml"],
+	"pyproject.toml":    "[project]\nname = \"zoo\" # of the schema, too\nversion = \"1.2.0\"\n\n[build-system]\nrequires = [\"setuptools\"]\n",
+	"zoo/__init__.py":   "from .cage import Cage\n",
+	"zoo/cage.py":       zooInPython["cage.py"],
+}
+
 // zoo adds a package of components to a project.
 func (p *project) zoo(runtime string) {
 	p.t.Helper()
 	link, files, linked := "node_modules", zooInNode, ""
-	if runtime == "python" {
+	switch runtime {
+	case "python":
 		link, files, linked = "venv", zooInPython, sdktest.Python(p.t)
-	} else {
+	case "python as a package":
+		link, files, linked = "venv", zooAsPackage, sdktest.Python(p.t)
+	default:
 		linked = sdktest.Node(p.t)
 	}
 	p.folder("zoo", files)
@@ -91,7 +103,7 @@ func (p *project) zoo(runtime string) {
 
 // A program in YAML uses components in Node.js and Python, by their types in the schema that the SDK makes of the source.
 func TestComponentsInYAML(t *testing.T) {
-	for _, runtime := range []string{"nodejs", "python"} {
+	for _, runtime := range []string{"nodejs", "python", "python as a package"} {
 		t.Run(runtime, func(t *testing.T) {
 			p := newProject(t, "yaml")
 			p.zoo(runtime)
@@ -109,7 +121,7 @@ resources:
 outputs: {label: "${cage.label}", note: "${cage.note}"}
 `)
 			p.cycle(4)
-			require.Equal(t, []string{"zoo: it is a program for the runtime " + runtime + ", which runs without a sandbox and with your rights"}, said[:1])
+			require.Equal(t, []string{"zoo: it is a program for the runtime " + strings.Fields(runtime)[0] + ", which runs without a sandbox and with your rights"}, said[:1])
 			require.Equal(t, p.recorded("cage-pet").ID+"!", p.output("label"))
 			require.Equal(t, "urn:pulumi:dev::shop::zoo:index:Cage$random:index/randomPet:RandomPet::cage-pet", string(p.recorded("cage-pet").URN))
 			outputs, err := p.stack().Outputs(t.Context())
@@ -120,6 +132,11 @@ outputs: {label: "${cage.label}", note: "${cage.note}"}
 			p.write("Pulumi.yaml", text+"\nresources: {cage: {type: \"zoo:index:Cage\", properties: {animal: 2}}}\n")
 			_, err = p.preview()
 			require.ErrorContains(t, err, "animal")
+			if runtime == "python as a package" {
+				p.write(filepath.Join("zoo", "pyproject.toml"), "[build-system]\nrequires = []\n")
+				_, err = p.preview()
+				require.ErrorContains(t, err, "has a table build-system, and no name in a table project")
+			}
 		})
 	}
 }
