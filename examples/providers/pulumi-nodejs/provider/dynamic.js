@@ -13,6 +13,52 @@ const advice = {
     net: "a provider reaches other machines with fetch only", tls: "a provider reaches other machines with fetch only",
     fs: "read the file in the program, outside the functions of the dynamic provider, and use its text in them", "fs/promises": "read the file in the program, outside the functions of the dynamic provider, and use its text in them",
 };
+// What functions may use of Pulumi's SDK: the log, the configuration, and outputs, which are known here.
+const current = { config: {}, project: "" };
+class Output {
+    #value;
+    constructor(value) { this.#value = value; this.#value.catch(() => {}); }
+    apply(f) { return new Output(this.#value.then(f).then(settled)); }
+    promise() { return this.#value; }
+    get() { throw new Error("the value of an output is given to the function of apply, and get works after the deployment alone"); }
+}
+const settled = async v => {
+    v = await v;
+    if (v instanceof Output) return v.promise();
+    if (Array.isArray(v)) return Promise.all(v.map(settled));
+    if (typeof v !== "object" || v === null || Object.getPrototypeOf(v) !== Object.prototype) return v;
+    return Object.fromEntries(await Promise.all(Object.entries(v).map(async ([k, x]) => [k, await settled(x)])));
+};
+const output = v => new Output(settled(v));
+const concat = (...parts) => output(parts).apply(values => values.join(""));
+class Config {
+    constructor(name = current.project) { this.name = name; }
+    get(key) { return current.config[`${this.name}:${key}`]; }
+    require(key) { const v = this.get(key); if (v === undefined) throw new Error(`Missing required configuration variable '${this.name}:${key}'\n\tplease set a value using the command \`husk config set ${this.name}:${key} <value>\``); return v; }
+}
+const readAs = {
+    Boolean: v => { if (v === true || v === "true") return true; if (v === false || v === "false") return false; throw new Error(`the configuration value ${JSON.stringify(v)} is no boolean`); },
+    Number: v => { const n = Number(v); if (v === "" || Number.isNaN(n)) throw new Error(`the configuration value ${JSON.stringify(v)} is no number`); return n; },
+    Object: v => typeof v === "string" ? JSON.parse(v) : v,
+};
+for (const method of ["get", "require"]) {
+    Config.prototype[method + "Secret"] = function (key) { const v = this[method](key); return v === undefined ? undefined : output(v); };
+    for (const [kind, read] of Object.entries(readAs)) {
+        Config.prototype[method + kind] = function (key) { const v = this[method](key); return v === undefined ? undefined : read(v); };
+        Config.prototype[method + "Secret" + kind] = function (key) { const v = this[method + kind](key); return v === undefined ? undefined : output(v); };
+    }
+}
+const log = Object.fromEntries([["debug", "debug"], ["info", "info"], ["warn", "warning"], ["error", "error"]].map(([name, severity]) => [name, async message => { ask(severity, String(message)); }]));
+const inProgram = { get(o, name) {
+    if (name in o || typeof name === "symbol" || name === "then" || name === "__esModule") return o[name];
+    throw new Error(`the closure of the dynamic provider uses ${String(name)} of @pulumi/pulumi, which works in the program alone; functions may use ${Object.keys(o).join(", ")}`);
+} };
+const sdk = new Proxy({
+    log, Config, Output, output, concat, all: output, secret: output, unsecret: output, interpolate: (texts, ...values) => concat(...texts.flatMap((t, i) => i < values.length ? [t, values[i]] : [t])),
+    getProject: () => current.project,
+}, inProgram);
+Object.assign(modules, { "@pulumi/pulumi": sdk, "@pulumi/pulumi/index.js": sdk, "@pulumi/pulumi/log": log, "@pulumi/pulumi/log/index.js": log, "@pulumi/pulumi/config": { Config }, "@pulumi/pulumi/output": { Output, output, concat, all: output } });
+
 const require = name => {
     const plain = String(name).replace(/^node:/, "");
     if (Object.prototype.hasOwnProperty.call(modules, plain)) return modules[plain];
@@ -126,6 +172,7 @@ const methods = {
 runtime.uncaught = e => { ask("uncaught", JSON.stringify(failureOf(e))); };
 const begin = text => {
     const r = JSON.parse(text);
+    current.config = r.config; current.project = r.project;
     runtime.begin(r.env);
     methods[r.method](r).then(v => ask("done", JSON.stringify(v))).catch(e => ask("failed", JSON.stringify(failureOf(e))));
 };

@@ -144,6 +144,27 @@ func written(body string, o pt.Object) property.Map {
 	return pt.MapOf(pt.With(o, pt.Object{"__provider": "exports.handler = () => ({ create: async i => {" + body + "} })"}))
 }
 
+// Functions have the log, the configuration, and outputs of Pulumi's SDK, and are told what else works in the program alone.
+func TestWhatFunctionsMayUseOfPulumi(t *testing.T) {
+	p := provider.New()
+	require.NoError(t, p.Configure(t.Context(), abi.ConfigureRequest{Inputs: pt.MapOf(pt.Object{
+		resource.Project() + ":size": "3", resource.Project() + ":parts": `["a"]`, "aws:region": "north", resource.Project() + ":on": "true",
+	})}))
+	for body, want := range map[string]any{
+		`const c = new pulumi.Config(); out = [c.getNumber("size"), c.requireObject("parts"), c.getBoolean("on"), c.get("none") === undefined]`: pt.List{3.0, pt.List{"a"}, true, true},
+		`out = new pulumi.Config("aws").require("region")`:                                                             "north",
+		`try { new pulumi.Config().require("none") } catch (e) { out = e.message.split("\n")[0] }`:                     "Missing required configuration variable '" + resource.Project() + ":none'",
+		`out = await pulumi.interpolate` + "`a${pulumi.output(Promise.resolve(1)).apply(n => n + 1)}b`" + `.promise()`: "a2b",
+		`out = await pulumi.all({ x: new pulumi.Config().getSecret("size"), y: [pulumi.output(2)] }).promise()`:        pt.Object{"x": "3", "y": pt.List{2.0}},
+		`await pulumi.log.info("hello"); out = require("@pulumi/pulumi/log/index.js") === pulumi.log`:                  true,
+		`try { new pulumi.CustomResource() } catch (e) { out = e.message.slice(0, 64) }`:                               "the closure of the dynamic provider uses CustomResource of @pulu",
+	} {
+		created, err := p.Create(t.Context(), abi.CreateRequest{URN: resource, Type: token, Inputs: written(`const pulumi = require("@pulumi/pulumi"); let out; `+body+`; return { id: "x", outs: { out } }`, nil)})
+		require.NoError(t, err, body)
+		require.Equal(t, pt.Of(want), created.State.Get("out"), body)
+	}
+}
+
 // What a call leaves behind answers no other call.
 func TestACallAnswersForItselfAlone(t *testing.T) {
 	for name, first := range map[string]struct{ body, failure string }{
