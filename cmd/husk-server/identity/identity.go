@@ -60,7 +60,7 @@ type Issuer struct {
 
 // Rule gives who has some claims a role in a team.
 type Rule struct {
-	// Claims are patterns, in which * stands for any text, by the names of claims. A list has a claim if one of its values has it. A name with slashes is a path.
+	// Claims are patterns, in which * stands for any text without / : @ and ** for any text, by the names of claims. A list has a claim if one of its values has it. A name with slashes is a path.
 	Claims   map[string]string `yaml:"claims"`
 	Team     string            `yaml:"team"`
 	Role     runapi.Role       `yaml:"role"`
@@ -319,13 +319,14 @@ func (r *Rule) matches(claims map[string]any) bool {
 	return true
 }
 
-// like reports whether a text is like a pattern, in which * stands for any text.
+// star stands for the characters of one part of a claim, and stars for any: a branch or an environment may have any name, which must not
+// pass for what follows it.
+var star, stars = `[^/:@]*`, `.*`
+
+// like reports whether a text is like a pattern, in which * stands for any text without / : @, and ** for any text.
 func like(pattern, text string) bool {
-	parts := strings.Split(pattern, "*")
-	for i, part := range parts {
-		parts[i] = regexp.QuoteMeta(part)
-	}
-	return regexp.MustCompile(`(?s)\A` + strings.Join(parts, ".*") + `\z`).MatchString(text)
+	quoted := strings.NewReplacer(`\*\*`, stars, `\*`, star).Replace(regexp.QuoteMeta(pattern))
+	return regexp.MustCompile(`(?s)\A` + quoted + `\z`).MatchString(text)
 }
 
 // valuesOf returns the values of a claim as texts. A name with slashes that is none is a path.

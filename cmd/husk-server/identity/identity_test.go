@@ -66,8 +66,9 @@ func TestRules(t *testing.T) {
     name: preferred_username
     lifetime: 2h
     rules:
-      - {claims: {repository: acme/shop, ref: 'refs/heads/release/*'}, team: acme, role: request, projects: [shop]}
+      - {claims: {repository: acme/shop, ref: 'refs/heads/release/**'}, team: acme, role: request, projects: [shop]}
       - {claims: {repository: 'acme/*'}, team: acme, role: preview}
+      - {claims: {workflow: 'repo:acme/*:ref:refs/heads/main'}, team: acme, role: request}
       - {claims: {groups: ops}, team: ops, role: admin}
       - {claims: {groups: ops}, team: acme, role: read}
       - {claims: {email: '*@acme.example'}, team: mail, role: read}
@@ -84,6 +85,9 @@ func TestRules(t *testing.T) {
 		{"another branch", map[string]any{"repository": "acme/shop", "ref": "refs/heads/main"}, "", "acme preview []"},
 		{"part of a name", map[string]any{"repository": "evil-acme/shop"}, "", "no rule of the server gives"},
 		{"a line before it", map[string]any{"repository": "evil\nacme/shop"}, "", "no rule of the server gives"},
+		{"a part", map[string]any{"workflow": "repo:acme/shop:ref:refs/heads/main"}, "", "acme request []"},
+		{"an environment with the name of a branch", map[string]any{"workflow": "repo:acme/shop:environment:x:ref:refs/heads/main"}, "", "no rule"},
+		{"a branch with the name of another", map[string]any{"workflow": "repo:acme/shop:ref:refs/heads/x@repo:ref:refs/heads/main"}, "", "no rule"},
 		{"one of a list, in two teams", map[string]any{"groups": []string{"dev", "ops"}}, "", "say which with --team, ops or acme"},
 		{"one of a list", map[string]any{"groups": []string{"dev", "ops"}}, "ops", "ops admin []"},
 		{"another team", map[string]any{"groups": []string{"dev", "ops"}}, "mail", `of the team "mail"`},
