@@ -152,7 +152,7 @@ func TestContacts(t *testing.T) {
 	})
 }
 
-// withoutZeros leaves out of states what JavaScript has undefined for, and Go a zero.
+// withoutZeros leaves out what JavaScript has undefined for, and Go a zero.
 type withoutZeros struct{ abi.Provider }
 
 func (p withoutZeros) Create(ctx context.Context, r abi.CreateRequest) (abi.CreateResponse, error) {
@@ -164,6 +164,10 @@ func (p withoutZeros) Create(ctx context.Context, r abi.CreateRequest) (abi.Crea
 func (p withoutZeros) Read(ctx context.Context, r abi.ReadRequest) (abi.ReadResponse, error) {
 	response, err := p.Provider.Read(ctx, r)
 	response.State = leftOut(response.State)
+	if response.Inputs != nil {
+		inputs := leftOut(*response.Inputs)
+		response.Inputs = &inputs
+	}
 	return response, err
 }
 
