@@ -917,7 +917,7 @@ FUNCTION(configure, "configure")(FLAT(urn), FLAT(name), FLAT(type), FLAT(id), FL
     husk_call call = call_of(TEXT(urn).data, TEXT(name).data, TEXT(type).data, "", &a);
     call.inputs = config;
     if (husk_served.configure && !undecided) husk_served.configure(&call);
-    if (a.failed) return failed_call(&a);
+    if (a.failed) return config = NULL, failed_call(&a); // whose memory is released
     keep();
     payload();
     return &answered;
