@@ -65,7 +65,7 @@ var documents = map[string][]action{
 		leave("serves until it is interrupted; the same tests attach Pulumi's client to what it serves"),
 		load(),
 		leave("has husk run by another name, which the script pulumi does"),
-		load(),
+		leave("a project for Node.js; package programtest has such projects"),
 		leave("needs the Pulumi CLI; the same tests read and write the states with its code"),
 	},
 	"docs/policy.md": {
