@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -348,7 +349,13 @@ var decoders = map[string]struct {
 	"bundles": {
 		bound: tarBound,
 		decode: func(t *testing.T, text []byte) error {
-			return bundle.Unpack(bytes.NewReader(text), "sha256:x", t.TempDir())
+			archive, err := os.Create(filepath.Join(t.TempDir(), "archive"))
+			require.NoError(t, err)
+			defer archive.Close()
+			_, err = bundle.Decompress(archive, bytes.NewReader(text), "sha256:x")
+			_, seekErr := archive.Seek(0, io.SeekStart)
+			require.NoError(t, seekErr)
+			return errors.Join(err, bundle.Extract(archive, t.TempDir()))
 		},
 		shapes: map[string]func() []byte{
 			"zeros": func() []byte { return archive(1, 32<<20, nil) },
