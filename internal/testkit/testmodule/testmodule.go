@@ -158,3 +158,12 @@ func User(t testing.TB, home string) []string {
 	}
 	return environment
 }
+
+// Uncounted has go commands of a user with a directory of configuration count nothing: a command that counts its uses still writes there
+// when it has ended, and the directory of a test could not be removed.
+func Uncounted(t testing.TB, config string) {
+	t.Helper()
+	dir := filepath.Join(config, "go", "telemetry")
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "mode"), []byte("off"), 0o644))
+}

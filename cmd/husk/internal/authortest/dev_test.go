@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/usertest"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
 // TestProviderDev edits a provider whenever the command waits for that: Go that does not compile, a type that the project
@@ -22,6 +23,7 @@ func TestProviderDev(t *testing.T) {
 		t.Skip("processes cannot be sent interrupts")
 	}
 	home, dir := t.TempDir(), filepath.Join(t.TempDir(), "greet")
+	testmodule.Uncounted(t, home)
 	husk := func(args ...string) *exec.Cmd {
 		cmd := exec.Command(os.Args[0])
 		cmd.Args = append([]string{"husk"}, args...) // see TestMain

@@ -15,6 +15,7 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/filestore"
 	"github.com/husk-dev/husk/engine/state/filestore/faultfs"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
 // user runs commands in a project whose stacks are on a disk that can be filled.
@@ -36,9 +37,7 @@ func newUser(t *testing.T, project string) *user {
 		unsetenv(t, name+"_CONFIG_PASSPHRASE_FILE")
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(u.dir, "Husk.yaml"), []byte(project), 0o644))
-	// A go command that counts its uses still writes when it has ended, and the directory could not be removed.
-	require.NoError(t, os.MkdirAll(filepath.Join(u.dir, "go", "telemetry"), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(u.dir, "go", "telemetry", "mode"), []byte("off"), 0o644))
+	testmodule.Uncounted(t, u.dir)
 	return u
 }
 
