@@ -76,7 +76,7 @@ func TestVault(t *testing.T) {
 	service, err = keyservice.Open("hashivault://team")
 	require.NoError(t, err)
 	_, err = service.Encrypt(t.Context(), []byte("key"))
-	require.ErrorContains(t, err, "no Vault server")
+	require.ErrorContains(t, err, "is not a Vault server")
 	t.Setenv("VAULT_ADDR", "")
 	t.Setenv("VAULT_SERVER_URL", "")
 	_, err = keyservice.Open("hashivault://team")

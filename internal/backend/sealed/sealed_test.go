@@ -373,12 +373,12 @@ func TestAltered(t *testing.T) {
 		"a record is altered":                {"UPDATE journal SET record = CAST(substr(record, 1, 20) || x'00' || substr(record, 22) AS BLOB) WHERE stack = 1 AND sequence = 3", "record 3"},
 		"a record is cut short":              {"UPDATE journal SET record = x'' WHERE stack = 1 AND sequence = 3", "record 3"},
 		"a record is in clear":               {"UPDATE journal SET record = CAST('[]' AS BLOB) WHERE stack = 1 AND sequence = 3", "record 3"},
-		"the checkpoint of another stack":    {"UPDATE stacks SET checkpoint = (SELECT checkpoint FROM stacks o WHERE o.id = 2) WHERE id = 1", "altered"},
-		"an earlier checkpoint of the stack": {"UPDATE stacks SET checkpoint = (SELECT checkpoint FROM backups WHERE stack = 1 ORDER BY number LIMIT 1) WHERE id = 1", "altered|sequence number|record 2"},
-		"the checkpoint is altered":          {`UPDATE stacks SET checkpoint = CAST(replace(CAST(checkpoint AS TEXT), '"sequence":1', '"sequence":2') AS BLOB) WHERE id = 1`, "altered"},
+		"the checkpoint of another stack":    {"UPDATE checkpoints SET content = (SELECT content FROM checkpoints o WHERE o.stack = 2) WHERE stack = 1", "altered"},
+		"an earlier checkpoint of the stack": {"UPDATE checkpoints SET content = (SELECT checkpoint FROM backups WHERE stack = 1 ORDER BY number LIMIT 1) WHERE stack = 1", "altered|sequence number|record 2"},
+		"the checkpoint is altered":          {`UPDATE checkpoints SET content = CAST(replace(CAST(content AS TEXT), '"sequence":1', '"sequence":2') AS BLOB) WHERE stack = 1`, "altered"},
 	} {
 		t.Run(what, func(t *testing.T) {
-			_, err := db.Exec("DROP TABLE IF EXISTS kept_s; DROP TABLE IF EXISTS kept_j; CREATE TABLE kept_s AS SELECT id, checkpoint FROM stacks; CREATE TABLE kept_j AS SELECT * FROM journal")
+			_, err := db.Exec("DROP TABLE IF EXISTS kept_s; DROP TABLE IF EXISTS kept_j; CREATE TABLE kept_s AS SELECT * FROM checkpoints; CREATE TABLE kept_j AS SELECT * FROM journal")
 			require.NoError(t, err)
 			result, err := db.Exec(c.statement)
 			require.NoError(t, err)
@@ -403,7 +403,7 @@ func TestAltered(t *testing.T) {
 				require.Equal(t, []string{"recorded urn:pulumi:s::p::a:b:C::2"}, salvage.Lost[1].Changes)
 				require.NoError(t, d.Close(ctx))
 			}
-			_, err = db.Exec(`UPDATE stacks SET checkpoint = (SELECT checkpoint FROM kept_s k WHERE k.id = stacks.id);
+			_, err = db.Exec(`UPDATE checkpoints SET content = (SELECT content FROM kept_s k WHERE k.stack = checkpoints.stack);
 				UPDATE journal SET record = (SELECT record FROM kept_j k WHERE k.stack = journal.stack AND k.sequence = journal.sequence)`)
 			require.NoError(t, err)
 			require.NoError(t, load(), "nothing was lost")
@@ -423,7 +423,7 @@ func TestAltered(t *testing.T) {
 		})
 	}
 	// A damaged checkpoint is replaced, and what belongs to the stack can still be read.
-	_, err = db.Exec(`UPDATE stacks SET checkpoint = CAST(replace(CAST(checkpoint AS TEXT), '"sequence":1', '"sequence":2') AS BLOB) WHERE id = 1`)
+	_, err = db.Exec(`UPDATE checkpoints SET content = CAST(replace(CAST(content AS TEXT), '"sequence":1', '"sequence":2') AS BLOB) WHERE stack = 1`)
 	require.NoError(t, err)
 	s = open()
 	a := s.Backend().State
