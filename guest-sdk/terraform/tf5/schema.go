@@ -10,7 +10,7 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/terraform/internal/tf"
 )
 
-// deprecated is the message of what is deprecated without a reason.
+// deprecated is the message for a deprecation without a reason.
 const deprecated = "Deprecated"
 
 func schemasOf(all map[string]*tfprotov5.Schema) map[string]*tf.Schema {

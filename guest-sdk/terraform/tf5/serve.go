@@ -24,8 +24,8 @@ func Serve(name string, factory func() tfprotov5.ProviderServer) error {
 	return nil
 }
 
-// Provider returns the provider for a native program, such as a test. Each configuration needs a
-// server of its own. name and version are those of the package.
+// Provider returns the provider for a native program, such as a test. Each configuration needs a server of its own. name and
+// version are the package's.
 func Provider(name, version string, of tfprotov5.ProviderServer, mapping terraform.Mapping) (abi.Provider, error) {
 	return adapter.New(name, version, &server{ProviderServer: of}, mapping), nil
 }
