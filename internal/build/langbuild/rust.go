@@ -16,6 +16,13 @@ func hasRust(dir string) bool { return has(dir, "Cargo.toml") }
 // artifact is a file in what cargo says of a crate that it has built.
 var artifact = regexp.MustCompile(`"(?:[^"\\]|\\.)+\.wasm"`)
 
+// lacking are the parts of a toolchain that may be missing, by what cargo or rustup says then.
+var lacking = []struct{ said, tool, install string }{
+	{"target may not be installed", "target wasm32-wasip1", "run rustup target add wasm32-wasip1"},
+	{"could not choose a version of cargo to run", "toolchain", "run rustup default stable and rustup target add wasm32-wasip1"},
+	{"specification for target", "target wasm32-wasip1 in its version", "install Rust 1.82 or later, and its target: rustup target add wasm32-wasip1"},
+}
+
 // buildRust builds the crate in a directory, which names its SDK itself.
 func buildRust(ctx context.Context, dir string, _ fs.FS) ([]byte, error) {
 	dir, err := filepath.Abs(dir)
@@ -27,10 +34,12 @@ func buildRust(ctx context.Context, dir string, _ fs.FS) ([]byte, error) {
 		return nil, &MissingError{dir, "Rust", "cargo command", "install Rust from https://rustup.rs, and its target: rustup target add wasm32-wasip1"}
 	}
 	out, err := run(ctx, dir, cargo, "build", "--release", "--target", "wasm32-wasip1", "--message-format", "json-render-diagnostics")
-	if err != nil && strings.Contains(err.Error(), "target may not be installed") {
-		return nil, &MissingError{dir, "Rust", "target wasm32-wasip1", "run rustup target add wasm32-wasip1"}
-	}
 	if err != nil {
+		for _, m := range lacking {
+			if strings.Contains(err.Error(), m.said) {
+				return nil, &MissingError{dir, "Rust", m.tool, m.install}
+			}
+		}
 		return nil, err
 	}
 	found := artifact.FindAllString(string(out), -1)

@@ -95,6 +95,8 @@ const pair = new Pair("pair", { provider: own });
 const read = random.RandomPet.get("read", "a-pet", undefined, { provider: own });
 exports.text = pair.text.result;
 `)
+	p.providers = strings.Replace(p.providers, "grants: {}", "grants: {env: [OTHER]}", 1)
+	p.file("")
 	p.cycle(5)
 	internal, _ := p.recorded("own").Inputs.Get("__internal").AsObject()
 	mappings, _ := internal.Get("envVarMappings").AsObject()

@@ -1,0 +1,35 @@
+package langbuild_test
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/internal/build/langbuild"
+)
+
+// A machine without a part of a toolchain is told what to install, and a crate that does not compile what the compiler says.
+func TestWhatCargoLacks(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the command of the test is a shell script")
+	}
+	bin, dir := t.TempDir(), t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "Cargo.toml"), nil, 0o644))
+	for said, want := range map[string]string{
+		"error: the `wasm32-wasip1` target may not be installed":            "there is no target wasm32-wasip1 to build it with: run rustup target add wasm32-wasip1, or name a .wasm file",
+		"error: rustup could not choose a version of cargo to run, because": "there is no toolchain to build it with: run rustup default stable and",
+		"error: Could not find specification for target \"wasm32-wasip1\"":  "there is no target wasm32-wasip1 in its version to build it with: install Rust 1.82",
+		"error[E0425]: cannot find value `a` in this scope":                 "cannot build the provider in " + dir + ":\nerror[E0425]: cannot find value `a` in this scope",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(bin, "cargo"), []byte("#!/bin/sh\necho '"+said+"' >&2\nexit 101\n"), 0o755))
+		t.Setenv("PATH", bin)
+		_, err := langbuild.Of(dir).Build(t.Context(), dir, nil)
+		require.ErrorContains(t, err, want)
+	}
+	t.Setenv("PATH", t.TempDir())
+	_, err := langbuild.Of(dir).Build(t.Context(), dir, nil)
+	require.ErrorContains(t, err, "there is no cargo command to build it with: install Rust from https://rustup.rs")
+}
