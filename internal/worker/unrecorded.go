@@ -129,6 +129,10 @@ func (w *worker) handInOne(ctx context.Context, name string) {
 		}
 		w.Say("what a run could not record stays unrecorded, and is in %s: %v%s", aside, err, again)
 		if err = os.MkdirAll(filepath.Dir(aside), 0o700); err == nil {
+			now := time.Now() // from when on it is kept, however long it has waited
+			err = os.Chtimes(file, now, now)
+		}
+		if err == nil {
 			err = os.Rename(file, aside)
 		}
 	case refused != nil && !refused.Answered && w.told[name] != err.Error():

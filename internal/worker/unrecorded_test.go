@@ -93,10 +93,15 @@ func TestWhatADeadWorkerHasLeftIsHandedIn(t *testing.T) {
 		require.Len(t, said, 2, "each is told once: %q", said)
 	}
 	require.Contains(t, said[0], "raise its limit, which is client_max_body_size in nginx")
+	for _, name := range names("unrecorded") {
+		longAgo := time.Now().Add(-2 * keepTime)
+		require.NoError(t, os.Chtimes(filepath.Join(dir, "unrecorded", name), longAgo, longAgo))
+	}
 	marked, status = true, http.StatusConflict
 	next.handInAll(t.Context())
 	require.Empty(t, names("unrecorded"))
-	require.Len(t, names("refused"), 2)
+	require.NoError(t, next.clearRefused())
+	require.Len(t, names("refused"), 2, "they are kept from the refusal on")
 	left(5)
 	require.NoError(t, next.clearRuns())
 	status, said = http.StatusRequestEntityTooLarge, nil

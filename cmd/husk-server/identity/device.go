@@ -34,7 +34,7 @@ func (i *Issuer) Begin(ctx context.Context) (*runapi.DeviceLogin, error) {
 		Seconds  int    `json:"expires_in"`
 		Interval int    `json:"interval"`
 	}
-	refused, err := i.post(ctx, endpoint, url.Values{"client_id": {i.Audience}, "scope": {strings.Join(scopes, " ")}}, &answer)
+	refused, err := i.post(ctx, endpoint, url.Values{"scope": {strings.Join(scopes, " ")}}, &answer)
 	if err == nil && (refused != "" || answer.Device == "" || answer.URL == "") {
 		err = refusef(http.StatusBadGateway, "the issuer %s begins no login: %.200q", i.URL, refused)
 	}
@@ -58,10 +58,7 @@ func (i *Issuer) Poll(ctx context.Context, device string) (token string, wait in
 	if err != nil {
 		return "", 0, err
 	}
-	form := url.Values{"grant_type": {"urn:ietf:params:oauth:grant-type:device_code"}, "device_code": {device}, "client_id": {i.Audience}}
-	if i.secret != "" {
-		form.Set("client_secret", i.secret)
-	}
+	form := url.Values{"grant_type": {"urn:ietf:params:oauth:grant-type:device_code"}, "device_code": {device}}
 	var answer struct {
 		Token string `json:"id_token"`
 	}
@@ -82,8 +79,12 @@ func (i *Issuer) Poll(ctx context.Context, device string) (token string, wait in
 	return answer.Token, 0, nil
 }
 
-// post sends a form to an issuer. refused is the error that the issuer has answered with.
+// post sends a form to an issuer, with the server's ID as a client, and its secret if it has one. refused is the error that the issuer has answered with.
 func (i *Issuer) post(ctx context.Context, to string, form url.Values, into any) (refused string, err error) {
+	form.Set("client_id", i.Audience)
+	if i.secret != "" {
+		form.Set("client_secret", i.secret)
+	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, strings.NewReader(form.Encode()))
 	if err != nil {
 		return "", err

@@ -56,6 +56,10 @@ func Start(t *testing.T) *Issuer {
 		}}})
 	})
 	mux.HandleFunc("POST /device", func(w http.ResponseWriter, r *http.Request) {
+		if r.FormValue("client_secret") != i.Secret {
+			answer(w, http.StatusUnauthorized, map[string]any{"error": "invalid_client"})
+			return
+		}
 		device := rand.Text()
 		i.mu.Lock()
 		defer i.mu.Unlock()
