@@ -174,6 +174,10 @@ func (p *Plugins) build(ctx context.Context, name, dir string, from origin,
 		return nil, nil, errNoCache
 	}
 	if l := langbuild.Of(dir); l != nil {
+		if p.options.Untrusted || p.untrusted() {
+			return nil, nil, fmt.Errorf("the source in %s is in %s, whose tools run code of it with your rights, and it is not trusted: "+
+				"name a .wasm file, or build it without --untrusted-project once you have read it", dir, l.Name)
+		}
 		build = func(ctx context.Context, dir string) ([]byte, error) { return l.Build(ctx, dir, guestsdk.In(l.Name)) }
 	}
 	over := p.progress.begin(ctx, name, building)

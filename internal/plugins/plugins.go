@@ -37,6 +37,8 @@ import (
 type Options struct {
 	// Places are the directories for modules; see [FindPlaces].
 	Places Places
+	// Untrusted says that what the command is about is somebody else's, also where it opens no project.
+	Untrusted bool
 	// Instances bounds the calls that one provider serves at once; 0 is the host's default.
 	Instances int
 	// Modules is the directory of the modules that made resources, empty for none.

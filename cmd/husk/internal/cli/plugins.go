@@ -20,8 +20,11 @@ func (a *App) PluginOptions() (plugins.Options, error) {
 		return plugins.Options{}, err
 	}
 	places.Confined = a.Setup.Own
-	return plugins.Options{Places: places, Limits: limits, Secrets: a.Secrets, Events: a.SayEvent}, nil
+	return plugins.Options{Places: places, Untrusted: a.isUntrusted(), Limits: limits, Secrets: a.Secrets, Events: a.SayEvent}, nil
 }
+
+// isUntrusted reports whether what the command is about is somebody else's.
+func (a *App) isUntrusted() bool { return a.Untrusted || a.Setup.Untrusted }
 
 // SayEvent writes a message of a provider, or the progress of a build or compilation.
 func (a *App) SayEvent(e engine.Event) {

@@ -44,7 +44,7 @@ func (a *App) Root() (*projectroot.Root, error) {
 
 // RootOf is [App.Root] for the project in a directory.
 func (a *App) RootOf(dir string) *projectroot.Root {
-	if a.Untrusted || a.Setup.Untrusted {
+	if a.isUntrusted() {
 		root := projectroot.New(dir, projectroot.Untrusted)
 		if a.Setup.Files != "" {
 			root = root.Within(a.Setup.Files)

@@ -210,7 +210,10 @@ func (a *answers) removed(cmd *cobra.Command) {
 
 // isGone reports whether the configuration of a stack goes with the flags of a command.
 func isGone(cmd *cobra.Command) bool {
-	given := func(flag string) bool { return cmd.Flags().Changed(flag) }
+	given := func(flag string) bool {
+		on, _ := cmd.Flags().GetBool(flag) // which rm lacks some of
+		return on
+	}
 	return !given("preserve-config") && (cmd.Name() == "rm" || given("remove") && !given("preview-only"))
 }
 
@@ -303,7 +306,8 @@ func (a *answers) history(ctx context.Context, w *workspace.Workspace, stack str
 	size, _ := flags.GetInt("page-size")
 	page, _ := flags.GetInt("page")
 	if size > 0 {
-		from := min(len(updates), size*(max(page, 1)-1))
+		size, page = min(size, len(updates)), min(max(page, 1), len(updates)+1) // so that their product is a number
+		from := min(len(updates), size*(page-1))
 		updates = updates[from:min(len(updates), from+size)]
 	}
 	summaries := make([]updateSummary, len(updates))
