@@ -159,7 +159,7 @@ func bundle(ctx context.Context, dir, entry string) ([]byte, error) {
 		args = append(args, "--external:"+name)
 	}
 	cmd := exec.CommandContext(ctx, esbuild, args...)
-	cmd.Dir = dir
+	cmd.Dir, cmd.Env = dir, processgroup.Environment()
 	text, err := processgroup.Output(ctx, cmd)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()

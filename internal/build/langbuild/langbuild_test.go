@@ -24,10 +24,12 @@ func TestWhatCargoLacks(t *testing.T) {
 		"error: Could not find specification for target \"wasm32-wasip1\"":  "there is no target wasm32-wasip1 in its version to build it with: install Rust 1.82",
 		"error[E0425]: cannot find value `a` in this scope":                 "cannot build the provider in " + dir + ":\nerror[E0425]: cannot find value `a` in this scope",
 	} {
-		require.NoError(t, os.WriteFile(filepath.Join(bin, "cargo"), []byte("#!/bin/sh\necho '"+said+"' >&2\nexit 101\n"), 0o755))
+		t.Setenv("HUSK_NEW_CONFIG_PASSPHRASE", "hunter2")
+		require.NoError(t, os.WriteFile(filepath.Join(bin, "cargo"), []byte("#!/bin/sh\necho '"+said+"'$HUSK_NEW_CONFIG_PASSPHRASE >&2\nexit 101\n"), 0o755))
 		t.Setenv("PATH", bin)
 		_, err := langbuild.Of(dir).Build(t.Context(), dir, nil)
 		require.ErrorContains(t, err, want)
+		require.NotContains(t, err.Error(), "hunter2", "what builds runs code of the source")
 	}
 	t.Setenv("PATH", t.TempDir())
 	_, err := langbuild.Of(dir).Build(t.Context(), dir, nil)

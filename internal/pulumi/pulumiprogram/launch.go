@@ -260,17 +260,9 @@ func parallel(run abi.RunContext) string {
 	return strconv.Itoa(int(min(run.Parallel, 1<<20)))
 }
 
-// userEnvironment returns the variables of husk without the passphrase of the stack's secrets.
-func (p *Program) userEnvironment() []string {
-	return slices.DeleteFunc(os.Environ(), func(v string) bool {
-		name, _, _ := strings.Cut(v, "=")
-		return strings.HasPrefix(name, "HUSK_CONFIG_PASSPHRASE") || strings.HasPrefix(name, "PULUMI_CONFIG_PASSPHRASE")
-	})
-}
-
 // environment returns the variables of the program's process, with the configuration.
 func (p *Program) environment(run abi.RunContext) []string {
-	environment := p.userEnvironment()
+	environment := processgroup.Environment()
 	values, secrets := map[string]string{}, []string{}
 	for _, e := range run.Config {
 		values[e.Key] = e.Value
