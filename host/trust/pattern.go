@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/internal/base/hostname"
+	"github.com/husk-dev/husk/internal/base/wildcard"
 )
 
 // A pattern has the same components as the name that it matches: the scheme, host, port, and path of a source, and the ref of one
@@ -202,32 +203,7 @@ func matchComponents(pattern, text []component) bool {
 }
 
 // glob reports whether a text matches one component of a pattern.
-func glob(p component, text string) bool {
-	one := `.*`
-	if s := stops[p.kind]; s != "" {
-		one = `[^` + regexp.QuoteMeta(s) + `]*`
-	}
-	var b strings.Builder
-	b.WriteString(`(?s)\A`)
-	for rest := p.text; rest != ""; {
-		star := strings.IndexByte(rest, '*')
-		if star < 0 {
-			b.WriteString(regexp.QuoteMeta(rest))
-			break
-		}
-		b.WriteString(regexp.QuoteMeta(rest[:star]))
-		after := strings.TrimLeft(rest[star:], "*")
-		if len(rest)-star-len(after) > 1 {
-			b.WriteString(`.*`)
-		} else {
-			b.WriteString(one)
-		}
-		rest = after
-	}
-	b.WriteString(`\z`)
-	ok, err := regexp.MatchString(b.String(), text)
-	return ok && err == nil
-}
+func glob(p component, text string) bool { return wildcard.Match(p.text, text, stops[p.kind]) }
 
 // matchesSource reports whether a source matches a pattern. A URL whose path leads up, or whose host is none, matches nothing,
 // not even **: a server may take it for one that an earlier rule refuses.

@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -25,6 +24,7 @@ import (
 	"github.com/husk-dev/husk/internal/backend/runapi"
 	"github.com/husk-dev/husk/internal/base/hostname"
 	"github.com/husk-dev/husk/internal/base/printable"
+	"github.com/husk-dev/husk/internal/base/wildcard"
 )
 
 // Config says whose identity tokens a server exchanges for tokens of its own.
@@ -312,22 +312,16 @@ func ofTeam(team string) string {
 // matches reports whether some claims are those of a rule. An address of mail that nobody has verified is none.
 func (r *Rule) matches(claims map[string]any) bool {
 	for name, pattern := range r.Claims {
-		if !slices.ContainsFunc(valuesOf(claims, name), func(value string) bool { return like(pattern, value) }) {
+		if !slices.ContainsFunc(valuesOf(claims, name), func(value string) bool { return wildcard.Match(pattern, value, claimStops) }) {
 			return false
 		}
 	}
 	return true
 }
 
-// star stands for the characters of one part of a claim, and stars for any: a branch or an environment may have any name, which must not
-// pass for what follows it.
-var star, stars = `[^/:@]*`, `.*`
-
-// like reports whether a text is like a pattern, in which * stands for any text without / : @, and ** for any text.
-func like(pattern, text string) bool {
-	quoted := strings.NewReplacer(`\*\*`, stars, `\*`, star).Replace(regexp.QuoteMeta(pattern))
-	return regexp.MustCompile(`(?s)\A` + quoted + `\z`).MatchString(text)
-}
+// claimStops end the part of a claim that * stands for: a branch or an environment may have any name, which must not pass for what
+// follows it.
+const claimStops = "/:@"
 
 // valuesOf returns the values of a claim as texts. A name with slashes that is none is a path.
 func valuesOf(claims map[string]any, name string) (values []string) {

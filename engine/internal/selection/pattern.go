@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/internal/base/wildcard"
 )
 
 // matcher matches any of several patterns. A pattern is a URN, or stands for several: * for any text
@@ -22,10 +23,7 @@ func newMatcher(patterns []string) matcher {
 	for _, p := range patterns {
 		one := matching{pattern: p}
 		if strings.Contains(one.pattern, "*") {
-			glob := regexp.QuoteMeta(one.pattern)
-			glob = strings.ReplaceAll(glob, `\*\*`, `(?s:.*)`)
-			glob = strings.ReplaceAll(glob, `\*`, `[^:]*`)
-			one.glob = regexp.MustCompile("^" + glob + "$") // all else is quoted
+			one.glob = regexp.MustCompile("^" + wildcard.Expression(one.pattern, ":") + "$") // all else is quoted
 		}
 		m = append(m, one)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/base/wildcard"
 )
 
 // Resolve returns the resources that words of a user name, each once. A word is a URN, a name, TYPE::NAME, or one of them
@@ -48,8 +49,7 @@ func ResolveOne(s *state.Snapshot, word string) (urn.URN, error) {
 
 // matches returns the resources that are not to be deleted and match a name, TYPE::NAME, or a pattern.
 func matches(s *state.Snapshot, word string) []urn.URN {
-	glob := strings.ReplaceAll(regexp.QuoteMeta(word), `\*\*`, `.*`)
-	glob = strings.ReplaceAll(glob, `\*`, `[^:]*`)
+	glob := wildcard.Expression(word, ":")
 	qualified := strings.Contains(word, "::")
 	if qualified {
 		glob = "(?:.*::)?" + glob
