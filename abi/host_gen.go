@@ -117,8 +117,8 @@ type HTTP interface {
 
 	// Begin an exchange for which nobody waits in the host. It is a WASI file descriptor as a
 	// connection of `tcp` is. Bytes written to it follow the request's `body`, unless that is the
-	// `whole` body, and `sock_shutdown` ends the body. Reading it returns the response as HTTP/1.1
-	// has it: status line, headers, and the body, which has a declared length or is chunked, then
+	// `whole` body, and `sock_shutdown` ends the body. Reading it returns the response in
+	// the form of HTTP/1.1: status line, headers, and the body, with a declared length or in chunks
 	// with trailers. It fails with EIO.
 	Begin(ctx context.Context, request HTTPRequest, whole bool) (HTTPExchange, error)
 

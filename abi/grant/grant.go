@@ -200,8 +200,8 @@ type Set struct {
 	TCP []TCP
 	// KV is the provider's store, nil for none.
 	KV abi.KV
-	// GrantAdvice makes the lines of an error that say how to grant a refused use: the provider's error is what the user reads in
-	// the end. Without it, the error names the missing grant only. It may be called concurrently.
+	// GrantAdvice returns the lines of an error that say how to grant a refused use, because the user reads the provider's error. If it
+	// is nil, the error names only the missing grant. It must be safe for concurrent use.
 	GrantAdvice func(Text) string
 }
 

@@ -20,8 +20,7 @@ type process struct {
 	files float64
 }
 
-// look returns the process's use of resources. Systems without /proc tell less: resident is what Go took from the system then,
-// and files is 1.
+// look returns the process's use of resources. If there is no /proc, resident is the memory that Go got from the system, and files is 1.
 func look() process {
 	debug.FreeOSMemory()
 	var stats runtime.MemStats

@@ -26,7 +26,7 @@ func writeTypes(interfaces ...string) func(*contract, *source) {
 func (c *contract) writeType(s *source, t *wit.TypeDef) {
 	name := c.names[t]
 	if name == "Error" {
-		return // error.go has it, with the host's additions
+		return // error.go declares it, with the host's additions
 	}
 	doc := t.Docs.Contents
 	if doc == "" {

@@ -72,7 +72,7 @@ func (p *parser) parse(spec *packageSpec) error {
 	if err != nil {
 		return fmt.Errorf("config: %w", err)
 	}
-	// The provider resource's inputs are the configuration, whichever of the two places of the document has it.
+	// If the document describes the inputs of the provider resource, they are the configuration.
 	if len(spec.Provider.InputProperties) > 0 {
 		if config, err = p.object(spec.Provider.InputProperties, spec.Provider.RequiredInputs); err != nil {
 			return fmt.Errorf("provider: %w", err)

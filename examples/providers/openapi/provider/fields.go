@@ -70,8 +70,8 @@ func (p fieldPath) schema(ref *openapi3.SchemaRef) *openapi3.SchemaRef {
 // nesting are objects that hold the identity of a resource in some services.
 var nesting = []string{"metadata", "meta"}
 
-// idPath returns where an object has the value of a parameter in the path: petId, id, or name for petName, or one of
-// these in its metadata; nil for nowhere.
+// idPath returns the path of a property with the value of a parameter: petId, id, or name for petName, or one of these in the metadata.
+// It returns nil if the object has none.
 func idPath(ref *openapi3.SchemaRef, parameter, resource string, last bool) fieldPath {
 	if ref == nil || ref.Value == nil {
 		return nil

@@ -52,7 +52,7 @@ type pathValue struct {
 	parameter, property string
 	// input is where inputs have it; nil if the service chooses it.
 	input fieldPath
-	// made is where the answer to a creation has it, and found where others do; nil for nowhere.
+	// made is its path in the answer to a creation, and found in other answers; nil if they lack it.
 	made, found fieldPath
 }
 
