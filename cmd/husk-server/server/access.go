@@ -19,9 +19,7 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
-	"github.com/husk-dev/husk/cmd/husk-server/identity"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
@@ -31,7 +29,6 @@ import (
 	"github.com/husk-dev/husk/internal/backend/runapi"
 	"github.com/husk-dev/husk/internal/backend/sealed"
 	"github.com/husk-dev/husk/internal/base/intake"
-	"github.com/husk-dev/husk/internal/base/printable"
 	"github.com/husk-dev/husk/internal/workspace"
 )
 
@@ -503,135 +500,6 @@ func (s *Server) addTenant(t *tx, name string) error {
 	return err
 }
 
-const (
-	// maxTokenName bounds the name of a token, in bytes.
-	maxTokenName = 100
-	// maxPatterns bounds the patterns of the projects of a token, and maxPattern each, in bytes: they are read with each request.
-	maxPatterns, maxPattern = 100, 200
-)
-
-// isTokenName reports whether there can be a token with a name. Earlier versions have issued some whose name is not for a
-// terminal, which can be revoked.
-func isTokenName(name string) bool {
-	return name != "" && len(name) <= maxTokenName && utf8.ValidString(name) && !strings.ContainsFunc(name, func(c rune) bool { return c < ' ' })
-}
-
-// IssueToken makes a token, and its tenant if that is new. Another token of the tenant must not have the name.
-func (s *Server) IssueToken(ctx context.Context, token runapi.Token) (*runapi.Token, error) {
-	return s.issueToken(ctx, &caller{tenant: token.Tenant}, token)
-}
-
-// issueToken is IssueToken for a caller, who has no name if it is who runs the server.
-func (s *Server) issueToken(ctx context.Context, c *caller, token runapi.Token) (*runapi.Token, error) {
-	token.By = c.name
-	switch {
-	case token.Tenant == everyTenant && token.Role == runapi.Work:
-	case !runapi.IsTeam(token.Tenant):
-		return nil, refusef(http.StatusBadRequest, "the tenant %q: a name has lower-case letters, digits, and \"_\", and at most 40 of them", token.Tenant)
-	}
-	if token.Person == "" {
-		token.Person = token.Name
-	}
-	if !identity.IsPerson(token.Person) {
-		return nil, refusef(http.StatusBadRequest, "the person %.60q: a name has at most %d bytes", token.Person, identity.MaxPerson)
-	}
-	if !isTokenName(token.Name) || strings.ContainsFunc(token.Name, printable.IsUnsafe) {
-		return nil, refusef(http.StatusBadRequest, "a token needs a name of at most %d bytes, such as its user's", maxTokenName)
-	}
-	if token.Role != runapi.Work && !slices.Contains(runapi.Roles, token.Role) {
-		return nil, refusef(http.StatusBadRequest, "the role %q: it is one of %v, or %s", token.Role, runapi.Roles, runapi.Work)
-	}
-	if len(token.Projects) > maxPatterns {
-		return nil, refusef(http.StatusBadRequest, "a token is for at most %d patterns of projects", maxPatterns)
-	}
-	for _, pattern := range token.Projects {
-		if len(pattern) > maxPattern {
-			return nil, refusef(http.StatusBadRequest, "the project %.60q… has more than %d bytes", pattern, maxPattern)
-		}
-		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
-			return nil, refusef(http.StatusBadRequest, "the project %q is not a valid pattern", pattern)
-		}
-	}
-	projects, err := json.Marshal(append([]string{}, token.Projects...))
-	if err != nil {
-		return nil, err
-	}
-	token.Made, token.Secret = time.Now().UTC().Truncate(time.Millisecond), newSecret(tokenPrefix)
-	err = s.db.step(ctx, func(t *tx) error {
-		if token.Tenant != everyTenant {
-			if err := s.addTenant(t, token.Tenant); err != nil {
-				return err
-			}
-		}
-		_, err := t.exec("INSERT INTO husk_tokens (hash, tenant, name, person, issued_by, role, projects, made, expires) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			hashOf(token.Secret), token.Tenant, token.Name, token.Person, token.By, string(token.Role), string(projects), millis(token.Made), millis(token.Expires))
-		if err != nil {
-			return err
-		}
-		until := ""
-		if !token.Expires.IsZero() {
-			until = ", until " + token.Expires.Format(time.RFC3339)
-		}
-		return t.audit(c, "token.issue", token.Name, "role %s, for %s, projects %q%s", token.Role, token.Person, token.Projects, until)
-	})
-	if conflict(err) {
-		return nil, refusef(http.StatusConflict, "the tenant %s has a token with the name %q: revoke it first, or choose another name", token.Tenant, token.Name)
-	}
-	if err == nil {
-		slog.Info("a token was issued", "tenant", token.Tenant, "token", token.Name, "role", token.Role, "projects", token.Projects, "person", token.Person, "expires", token.Expires, "by", issuer(token.By))
-	}
-	return &token, err
-}
-
-// issuer names the token that issues or revokes another, for the log.
-func issuer(by string) string { return cmp.Or(by, "who runs the server") }
-
-// tokens returns the tokens of a tenant, without their secrets.
-func (s *Server) tokens(ctx context.Context, tenant string) (all []runapi.Token, err error) {
-	err = s.db.step(ctx, func(t *tx) error {
-		if err := t.room("SELECT COALESCE(SUM(octet_length(projects) + ?), 0) FROM husk_tokens WHERE tenant = ?", smallRow, tenant); err != nil {
-			return err
-		}
-		return t.rows(func(scan func(...any) error) error {
-			token := runapi.Token{Tenant: tenant}
-			var projects string
-			var made, expires, used int64
-			if err := scan(&token.Name, &token.Person, &token.By, &token.Role, &projects, &made, &expires, &used); err != nil {
-				return err
-			}
-			token.Made, token.Expires, token.Used = timeOf(made), timeOf(expires), timeOf(used)
-			all = append(all, token)
-			return json.Unmarshal([]byte(projects), &all[len(all)-1].Projects)
-		}, "SELECT name, person, issued_by, role, projects, made, expires, used FROM husk_tokens WHERE tenant = ? ORDER BY name", tenant)
-	})
-	return all, err
-}
-
-// revokeToken revokes a token of a caller's tenant, whose leases end.
-func (s *Server) revokeToken(ctx context.Context, c *caller, name string) error {
-	tenant := c.tenant
-	var hash string
-	err := s.db.step(ctx, func(t *tx) error {
-		err := t.row("SELECT hash FROM husk_tokens WHERE tenant = ? AND name = ?", tenant, name).Scan(&hash)
-		if errors.Is(err, sql.ErrNoRows) {
-			return refusef(http.StatusNotFound, "the tenant %s has no token with the name %q", tenant, name)
-		}
-		if err == nil {
-			_, err = t.exec("DELETE FROM husk_tokens WHERE hash = ?", hash)
-		}
-		if err != nil {
-			return err
-		}
-		return t.audit(c, "token.revoke", name, "")
-	})
-	if err == nil {
-		slog.Info("a token was revoked", "tenant", tenant, "token", name, "by", issuer(c.name))
-		s.revoked.tell(hash)
-		s.endLeases(ctx, tenant, ownerOf(tenant, "token", hash), state.StackName{})
-	}
-	return err
-}
-
 // endLeases ends the lease of an owner, who has no more of it, in a stack, or all of them if the stack is the zero value.
 func (s *Server) endLeases(ctx context.Context, tenant, owner string, stack state.StackName) {
 	t, err := s.tenant(ctx, tenant)
@@ -646,11 +514,4 @@ func (s *Server) endLeases(ctx context.Context, tenant, owner string, stack stat
 // endLease ends the lease that the worker of a run has of its stack.
 func (s *Server) endLease(ctx context.Context, r *record) {
 	s.endLeases(ctx, r.tenant, r.holder(), state.StackName{Project: r.Project, Name: r.Stack})
-}
-
-// First reports whether the server has issued no token yet.
-func (s *Server) First(ctx context.Context) (bool, error) {
-	var n int
-	err := s.db.step(ctx, func(t *tx) error { return t.row("SELECT count(*) FROM husk_tokens").Scan(&n) })
-	return n == 0, err
 }
