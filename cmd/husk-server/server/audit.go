@@ -86,14 +86,9 @@ func (s *Server) pruneAudit(ctx context.Context, now time.Time) error {
 	}
 	err := remove("at < ?", millis(now.Add(-s.options.KeepAudit)))
 	var tenants []string
-	err = errors.Join(err, s.db.step(ctx, func(t *tx) error {
-		tenants = nil
-		return t.rows(func(scan func(...any) error) error {
-			var tenant string
-			err := scan(&tenant)
-			tenants = append(tenants, tenant)
-			return err
-		}, "SELECT tenant FROM husk_audit WHERE action = 'refused' GROUP BY tenant HAVING count(*) > ?", keptRefusals)
+	err = errors.Join(err, s.db.step(ctx, func(t *tx) (err error) {
+		tenants, err = t.texts("SELECT tenant FROM husk_audit WHERE action = 'refused' GROUP BY tenant HAVING count(*) > ?", keptRefusals)
+		return err
 	}))
 	for _, tenant := range tenants {
 		err = errors.Join(err, remove("action = 'refused' AND tenant = ? AND number <= (SELECT number FROM husk_audit WHERE action = 'refused' AND tenant = ?"+

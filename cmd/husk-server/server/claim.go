@@ -129,13 +129,10 @@ func (s *Server) chooseOf(t *tx, c *caller, team string, selectors []string, las
 	}
 	for _, after := range begins {
 		for more := true; more; {
-			var projects []string
-			if err := t.rows(func(scan func(...any) error) error {
-				projects = append(projects, "")
-				return scan(&projects[len(projects)-1])
-			}, "WITH RECURSIVE following (project) AS (SELECT CAST(? AS text) UNION ALL SELECT (SELECT min((SELECT project FROM husk_runs WHERE "+ready+
+			projects, err := t.texts("WITH RECURSIVE following (project) AS (SELECT CAST(? AS text) UNION ALL SELECT (SELECT min((SELECT project FROM husk_runs WHERE "+ready+
 				" AND project > following.project ORDER BY project LIMIT 1)) FROM "+t.each()+") FROM following WHERE following.project IS NOT NULL)"+
-				" SELECT project FROM following WHERE project IS NOT NULL LIMIT ? OFFSET 1", after, team, list, page); err != nil {
+				" SELECT project FROM following WHERE project IS NOT NULL LIMIT ? OFFSET 1", after, team, list, page)
+			if err != nil {
 				return nil, err
 			}
 			for _, project := range projects {
@@ -157,15 +154,12 @@ func (s *Server) chooseOf(t *tx, c *caller, team string, selectors []string, las
 }
 
 // readyTeams returns the teams that have a run with one of some selectors that is ready.
-func (t *tx) readyTeams(selectors []string) (teams []string, err error) {
+func (t *tx) readyTeams(selectors []string) ([]string, error) {
 	_, list, err := t.list(selectors)
 	if err != nil {
 		return nil, err
 	}
-	return teams, t.rows(func(scan func(...any) error) error {
-		teams = append(teams, "")
-		return scan(&teams[len(teams)-1])
-	}, "WITH RECURSIVE team (name) AS (SELECT CAST('' AS text) UNION ALL"+
+	return t.texts("WITH RECURSIVE team (name) AS (SELECT CAST('' AS text) UNION ALL"+
 		" SELECT (SELECT tenant FROM husk_runs WHERE "+areReady+" AND tenant > team.name ORDER BY tenant LIMIT 1) FROM team WHERE team.name IS NOT NULL)"+
 		" SELECT name FROM team WHERE name <> '' AND EXISTS (SELECT 1 FROM "+t.each()+" WHERE EXISTS (SELECT 1 FROM husk_runs WHERE "+
 		areReady+" AND tenant = team.name AND selector"+t.bytewise()+" = one.value))", list)

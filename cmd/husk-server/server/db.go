@@ -570,6 +570,17 @@ func (t *tx) rows(do func(scan func(...any) error) error, statement string, args
 	return rows.Err()
 }
 
+// texts returns the texts of a query with one column.
+func (t *tx) texts(statement string, args ...any) (all []string, err error) {
+	err = t.rows(func(scan func(...any) error) error {
+		var one string
+		err := scan(&one)
+		all = append(all, one)
+		return err
+	}, statement, args...)
+	return all, err
+}
+
 // locked is the end of a query whose rows no other transaction takes. SQLite has one writer at a time.
 func (t *tx) locked() string {
 	if t.postgres {

@@ -335,11 +335,8 @@ func (s *Server) Export(ctx context.Context, w io.Writer) error {
 	}
 	defer func() { _ = own.Rollback() }() // it has changed nothing
 	t := &tx{ctx: ctx, querier: own, begun: own, postgres: s.db.postgres}
-	var names []string
-	if err := t.rows(func(scan func(...any) error) error {
-		names = append(names, "")
-		return scan(&names[len(names)-1])
-	}, "SELECT name FROM husk_tenants ORDER BY name"); err != nil {
+	names, err := t.texts("SELECT name FROM husk_tenants ORDER BY name")
+	if err != nil {
 		return err
 	}
 	out, err := dump.NewWriter(w, schemaVersion)
