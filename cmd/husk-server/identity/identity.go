@@ -32,9 +32,9 @@ type Config struct {
 	Issuers []*Issuer `yaml:"issuers"`
 }
 
-// Issuer is one whose identity tokens count.
+// Issuer is an issuer whose identity tokens count.
 type Issuer struct {
-	// URL is that of the issuer, as its tokens have it.
+	// URL is the URL of the issuer, as its tokens have it.
 	URL string `yaml:"issuer"`
 	// Audience is whom a token must be for. If people log in, it is the ID of the server as a client of the issuer.
 	Audience string `yaml:"audience"`
@@ -69,7 +69,7 @@ type Rule struct {
 
 // RefusedError says why somebody gets no token, and Later that this may be otherwise later.
 type RefusedError struct {
-	// Status is that of an answer by HTTP.
+	// Status is the status of an answer by HTTP.
 	Status int
 	Later  bool
 	Reason string
@@ -88,7 +88,7 @@ func laterf(format string, args ...any) error {
 const (
 	// peopleTime and workloadTime are how long a token is valid if its issuer says nothing, and longestLogin bounds both.
 	peopleTime, workloadTime, longestLogin = 12 * time.Hour, time.Hour, 30 * 24 * time.Hour
-	// Time bounds a request to an issuer, and maxIssuerAnswer its answer, in bytes.
+	// Time bounds a request to an issuer, and maxAnswer its answer, in bytes.
 	Time, maxAnswer = 10 * time.Second, 1 << 20
 	// maxIdentityToken bounds a token, in bytes: groups make some long.
 	maxIdentityToken = 48 << 10
@@ -260,7 +260,7 @@ type Identity struct {
 	Rule         *Rule
 }
 
-// Verify returns whose token one is, and the rule that gives them a token of the server: of a team, unless there is only one.
+// Verify returns the identity that a token shows, and the rule that gives them a token of the server: of a team, unless there is only one.
 func (c *Config) Verify(ctx context.Context, token, team string) (*Identity, error) {
 	issuer, err := c.issuerOf(token)
 	if err != nil {
@@ -309,7 +309,7 @@ func ofTeam(team string) string {
 	return fmt.Sprintf(" of the team %.60q", team)
 }
 
-// matches reports whether some claims are those of a rule. An address of mail that nobody has verified is none.
+// matches reports whether claims match a rule. An unverified mail address matches nothing.
 func (r *Rule) matches(claims map[string]any) bool {
 	for name, pattern := range r.Claims {
 		if !slices.ContainsFunc(valuesOf(claims, name), func(value string) bool { return wildcard.Match(pattern, value, claimStops) }) {
@@ -361,5 +361,5 @@ const MaxPerson = 255
 
 // IsPerson reports whether a text can tell a person from others.
 func IsPerson(name string) bool {
-	return name != "" && len(name) <= MaxPerson && !strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || printable.IsUnsafe(c) })
+	return name != "" && len(name) <= MaxPerson && !strings.ContainsFunc(name, printable.IsUnsafe)
 }

@@ -224,7 +224,7 @@ func (s *Server) issueTo(ctx context.Context, c *caller, who *identity.Identity)
 		return nil, tryLaterf(http.StatusTooManyRequests, "%s has %d tokens already, the first of which end soon: keep one for several commands", who.Person, n)
 	}
 	name := strings.Map(func(c rune) rune {
-		if c < ' ' || printable.IsUnsafe(c) {
+		if printable.IsUnsafe(c) {
 			return -1
 		}
 		return c
