@@ -103,14 +103,10 @@ func (d Database) InsertStacks(ctx context.Context, schema, name string, columns
 		return nil, fmt.Errorf("the table %s of stacks has the columns %s in the file, not %s", name, strings.Join(columns, ", "), strings.Join(names, ", "))
 	}
 	if !d.Postgres || t.update == "" {
-		list, more := strings.Join(names, ", "), ""
-		if d.Postgres {
-			more = " OVERRIDING SYSTEM VALUE"
-			if name == "modules" { // what kept has comes later
-				list, values = list+", kept", append(values, "clock_timestamp()")
-			}
+		if d.Postgres && name == "modules" { // the table kept comes later
+			names, values = append(names, "kept"), append(values, "clock_timestamp()")
 		}
-		statement = "INSERT INTO @" + name + " (" + list + ")" + more + " VALUES (" + strings.Join(values, ", ") + ")"
+		statement = d.insertion("@"+name, strings.Join(names, ", "), strings.Join(values, ", "))
 	}
 	return d.insert(ctx, inSchema(statement, schema)), nil
 }

@@ -123,10 +123,16 @@ func (d Database) InsertServer(ctx context.Context, name string, columns []strin
 		return nil, fmt.Errorf("the table %s of the file has the columns %s, not %s", name, strings.Join(columns, ", "), strings.Join(known, ", "))
 	}
 	list := strings.Join(columns, ", ")
+	return d.insert(ctx, d.insertion(name, list, placeholders(len(columns)))), nil
+}
+
+// insertion returns a statement that inserts a row with the numbers of the file, also where PostgreSQL gives numbers itself.
+func (d Database) insertion(table, columns, values string) string {
+	overriding := ""
 	if d.Postgres {
-		return d.insert(ctx, "INSERT INTO "+name+" ("+list+") OVERRIDING SYSTEM VALUE VALUES ("+placeholders(len(columns))+")"), nil
+		overriding = " OVERRIDING SYSTEM VALUE"
 	}
-	return d.insert(ctx, "INSERT INTO "+name+" ("+list+") VALUES ("+placeholders(len(columns))+")"), nil
+	return "INSERT INTO " + table + " (" + columns + ")" + overriding + " VALUES (" + values + ")"
 }
 
 func (d Database) insert(ctx context.Context, statement string) func([]any) error {
