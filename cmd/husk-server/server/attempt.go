@@ -49,7 +49,7 @@ func (r *record) newLines(lines []runapi.Line) (fresh []runapi.Line, err error) 
 		if r.logged >= maxLog {
 			continue
 		}
-		if l.Text = storable(l.Text, maxLine); r.logged+int64(len(l.Text))+lineBytes >= maxLog {
+		if l.Text = storable(l.Text, maxLine); r.logged+sizeOf(l) >= maxLog {
 			r.logged, l.Stream, l.Text = maxLog, runapi.Server, fmt.Sprintf("What follows was not kept: a log has at most %d MiB.", maxLog>>20)
 		}
 		r.logged += sizeOf(l)
