@@ -11,7 +11,6 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"debug/buildinfo"
-	"encoding/hex"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
@@ -175,10 +174,8 @@ func release(ctx context.Context, o options) error {
 		} else {
 			err = write(filepath.Join(o.Dir, archive+".tar.gz"), func(w io.Writer) error { return writeTar(w, archive, all, made) })
 		}
-		if system == "linux" {
-			contained = append(contained, platformContents{processor, all})
-		}
 		if err == nil && system == "linux" {
+			contained = append(contained, platformContents{processor, all})
 			err = writePackages(o, processor, all, made, filepath.Join(work, "package-"+processor))
 		}
 		if err != nil {
@@ -685,8 +682,7 @@ func writeChecksums(o options) error {
 	if o.Key == nil {
 		return nil
 	}
-	sum := sha256.Sum256(b.Bytes())
-	statement, err := trust.NewStatement(trust.PredicateSign, struct{}{}, map[string]string{name: "sha256:" + hex.EncodeToString(sum[:])})
+	statement, err := trust.NewStatement(trust.PredicateSign, struct{}{}, map[string]string{name: digestOf(b.Bytes())})
 	if err != nil {
 		return err
 	}
