@@ -184,7 +184,7 @@ func numbers(flag string, values []string) (map[string]int, error) {
 	return all, nil
 }
 
-// token issues one.
+// token issues a token, and prints its secret.
 func (f flags) token(ctx context.Context, args []string, out io.Writer) error {
 	s, err := f.open(ctx, nil, nil, nil)
 	if err != nil {
@@ -223,7 +223,7 @@ func (f flags) export(ctx context.Context, name string, out io.Writer) (err erro
 	return err
 }
 
-// importFrom reads such a file.
+// importFrom reads a file of export into an empty database.
 func (f flags) importFrom(ctx context.Context, name string, out io.Writer) error {
 	file, err := os.Open(name)
 	if err != nil {

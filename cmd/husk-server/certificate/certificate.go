@@ -1,4 +1,4 @@
-// Package certificate has the certificate of a server in files that may change.
+// Package certificate loads the certificate of a server, again whenever its files change.
 package certificate
 
 import (

@@ -1,6 +1,6 @@
 // Package dump copies the tables of a server's databases to a file and back, from and to SQLite and PostgreSQL.
 //
-// A file is JSON, a value a line, compressed with gzip: what it is, each table followed by its rows, and how many rows there are.
+// A file is JSON, a value a line, compressed with gzip: a header, each table followed by its rows, and the number of rows.
 package dump
 
 import (

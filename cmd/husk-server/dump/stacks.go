@@ -17,7 +17,7 @@ type stackTable struct {
 	from, update string
 }
 
-// stackTables are the tables of packages sqlite and postgres of the backends, those that others refer to first. PostgreSQL keeps
+// stackTables are the tables of packages sqlite and postgres of the backends. Tables that others refer to come first. PostgreSQL keeps
 // large values apart from their rows by itself.
 var stackTables = []stackTable{
 	{name: "stacks", columns: "id project name ?present token lease holder @expires @written sequence last revision"},

@@ -151,7 +151,7 @@ func placeholders(n int) string {
 	return strings.Join(all, ", ")
 }
 
-// Count has the numbers that PostgreSQL gives go on after those that were inserted, in a schema.
+// Count sets the sequences of a schema in PostgreSQL, so that new numbers follow the inserted ones.
 func (d Database) Count(ctx context.Context, schema string) error {
 	if !d.Postgres {
 		return nil

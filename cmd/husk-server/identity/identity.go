@@ -43,7 +43,7 @@ type Issuer struct {
 	// SecretFile has the secret of the client, if it has one, and Scopes are what a login asks for.
 	SecretFile string   `yaml:"secretFile"`
 	Scopes     []string `yaml:"scopes"`
-	// Person is the claim that tells people apart, and Name the one that names them. Both are optional.
+	// Person is the claim that tells people apart, and Name the claim with their name. Both are optional.
 	Person string `yaml:"person"`
 	Name   string `yaml:"name"`
 	// Lifetime is how long a token of the server is valid, zero for the default.
@@ -58,7 +58,7 @@ type Issuer struct {
 	found *oidc.Provider
 }
 
-// Rule gives who has some claims a role in a team.
+// Rule gives a role in a team to identities with some claims.
 type Rule struct {
 	// Claims are patterns, in which * stands for any text without / : @ and ** for any text, by the names of claims. A list has a claim if one of its values has it. A name with slashes is a path.
 	Claims   map[string]string `yaml:"claims"`
@@ -189,7 +189,7 @@ func (r *Rule) check(people bool) error {
 	return nil
 }
 
-// reach returns what is known of an issuer, which is asked for it once.
+// reach returns the endpoints and keys of an issuer. It asks the issuer until it has answered once.
 func (i *Issuer) reach(ctx context.Context) (*oidc.Provider, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

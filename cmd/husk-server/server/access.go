@@ -148,7 +148,7 @@ func from(r *http.Request) string {
 	return host
 }
 
-// tokenOf returns who has a token, by its hash, and when it was last used; nobody if there is none.
+// tokenOf returns the caller with a token, by the token's hash, and when the token was last used; nil if no token has the hash.
 func (t *tx) tokenOf(hash string) (c *caller, used int64, err error) {
 	c = &caller{hash: hash}
 	var projects string

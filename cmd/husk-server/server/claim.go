@@ -64,8 +64,8 @@ const (
 // areReady is the condition of an index, for the runs that are ready.
 const areReady = "state = 'queued' AND ready > 0"
 
-// choose returns the run that is next for a worker, with one of some selectors, nil if there is none: of the team whose turn it is, of the project whose turn it is in
-// that team, the oldest. Teams and projects have turns in the order of their names.
+// choose returns the run that is next for a worker, with one of some selectors, nil if there is none: of the team whose turn it is,
+// of the project whose turn it is in that team, the oldest. Teams and projects have turns in the order of their names.
 func (s *Server) choose(t *tx, c *caller, selectors []string) (_ *record, err error) {
 	teams := []string{c.tenant}
 	if c.tenant == everyTenant {

@@ -30,7 +30,7 @@ type record struct {
 	cancelCall string
 	// lines is the number of the last line, and logged how many bytes of the log are kept.
 	lines, logged int64
-	// kept is how many bytes of it are counted in those that its team keeps: see [tx.keep].
+	// kept is how many of its bytes count in the size of its team: see [tx.keep].
 	kept int64
 	// said are the lines of the log that are the server's own: workers number theirs without them.
 	said int64

@@ -292,7 +292,8 @@ func (s *Server) openState(ctx context.Context, tenant string) (*backend.Backend
 	return postgres.OpenSchema(ctx, named.ByOperator(s.options.Database, "--database"), stateSchema(tenant), "")
 }
 
-// openRaw begins a transaction of a tenant's stacks: that of the server's database with PostgreSQL, and one of their file with SQLite.
+// openRaw begins a transaction of a tenant's stacks: with PostgreSQL the transaction own of the server's database, and with SQLite
+// one of the stacks' file.
 // The function end ends it, and the file.
 func (s *Server) openRaw(ctx context.Context, own *sql.Tx, tenant string) (d dump.Database, schema string, end func(commit bool) error, err error) {
 	b, err := s.openState(ctx, tenant)
@@ -323,7 +324,7 @@ func (s *Server) openRaw(ctx context.Context, own *sql.Tx, tenant string) (d dum
 	}, nil
 }
 
-// Export writes all that the server keeps, but for its key. With PostgreSQL it is that of one moment, also if other servers serve.
+// Export writes all data of the server, except its key. With PostgreSQL it is a snapshot, also if other servers serve.
 func (s *Server) Export(ctx context.Context, w io.Writer) error {
 	options := &sql.TxOptions{}
 	if s.db.postgres {

@@ -212,7 +212,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request, c *caller) (any, 
 	return runapi.LoggedIn{Token: issued}, nil
 }
 
-// issueTo issues a token to who has shown an identity token.
+// issueTo issues a token for a verified identity.
 func (s *Server) issueTo(ctx context.Context, c *caller, who *identity.Identity) (*runapi.Token, error) {
 	var n int
 	if err := s.db.alone(ctx, func(t *tx) error {

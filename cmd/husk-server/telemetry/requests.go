@@ -18,7 +18,7 @@ type Requests struct {
 	open int64
 }
 
-// requestBounds are those that OpenTelemetry advises, with fewer steps and more for answers that wait for something.
+// requestBounds are the bounds that OpenTelemetry advises, with fewer steps and more for answers that wait for something.
 var requestBounds = &Bounds{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10, 60}
 
 // Handler returns a handler that has another one answer, and counts. The route is the pattern of the [http.ServeMux] that the other
@@ -83,7 +83,7 @@ type answer struct {
 }
 
 func (a *answer) WriteHeader(status int) {
-	if a.status == 0 && status >= http.StatusOK { // those before are no answers
+	if a.status == 0 && status >= http.StatusOK { // a lower status is not final
 		a.status = status
 	}
 	a.ResponseWriter.WriteHeader(status)
