@@ -3,7 +3,6 @@ package server_test
 import (
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -232,10 +231,7 @@ func TestMetricsForACollector(t *testing.T) {
 
 // What a collector that failed has not got, it gets with the next export. It is warned of once.
 func TestMetricsAreSentAgain(t *testing.T) {
-	logged := &text{}
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.NewTextHandler(logged, nil)))
-	t.Cleanup(func() { slog.SetDefault(before) })
+	logged := logs(t)
 	c := newCollector(t)
 	var refused atomic.Int64
 	var answers atomic.Bool
@@ -272,10 +268,7 @@ func TestMetricsAreSentAgain(t *testing.T) {
 
 // A collector that is down, or that does not answer, hinders nothing, neither runs nor the end of the server.
 func TestCollectorsThatAreGone(t *testing.T) {
-	logged := &text{}
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.NewTextHandler(logged, nil)))
-	t.Cleanup(func() { slog.SetDefault(before) })
+	logged := logs(t)
 	hanging, asked, end := newCollector(t), make(chan struct{}, 1000), make(chan struct{})
 	defer close(end)
 	hanging.instead = func(http.ResponseWriter, *http.Request) bool {

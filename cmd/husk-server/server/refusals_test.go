@@ -72,12 +72,23 @@ func (l *text) take() string {
 	return l.b.String()
 }
 
+// logs returns the log of the server during a test.
+func logs(t *testing.T) *text {
+	logged := &text{}
+	logTo(t, slog.NewTextHandler(logged, nil))
+	return logged
+}
+
+// logTo has the server log to a handler during a test.
+func logTo(t *testing.T, to slog.Handler) {
+	before := slog.Default()
+	slog.SetDefault(slog.New(to))
+	t.Cleanup(func() { slog.SetDefault(before) })
+}
+
 // Whatever is refused is in the log, with who was refused what, and nothing else is.
 func TestRefusalsAreLogged(t *testing.T) {
-	logged := &text{}
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.NewTextHandler(logged, nil)))
-	t.Cleanup(func() { slog.SetDefault(before) })
+	logged := logs(t)
 	b := open(t, server.Options{})
 	ann, shop, reader := b.client("acme", "ann", runapi.Request), b.client("acme", "shop", runapi.Request, "shop"), b.client("acme", "reader", runapi.Read)
 	worker, eve := b.client("acme", "w", runapi.Work), b.client("evil", "eve", runapi.Admin)
@@ -295,30 +306,9 @@ func TestNamesOfProjects(t *testing.T) {
 	}
 }
 
-// written is a log that several goroutines write.
-type written struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (w *written) Write(b []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.text.Write(b)
-}
-
-func (w *written) String() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.text.String()
-}
-
 // The log of the server says who issues and revokes which token, and has no secret.
 func TestTokensAreLogged(t *testing.T) {
-	log := new(written)
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.NewTextHandler(log, nil)))
-	t.Cleanup(func() { slog.SetDefault(before) })
+	logged := logs(t)
 	b := open(t, server.Options{})
 	ann := b.client("acme", "ann", runapi.Admin)
 	var issued runapi.Token
@@ -327,7 +317,7 @@ func TestTokensAreLogged(t *testing.T) {
 	b.revoke(ann, "laptop")
 	_, err = ann.CallFor(t.Context(), 0, http.MethodDelete, "/v1/tokens/laptop", nil, nil)
 	require.Error(t, err)
-	text := log.String()
+	text := logged.take()
 	for _, want := range []string{
 		`msg="a token was issued" tenant=acme token=ann role=admin projects=[] person=ann`, `by="who runs the server"`,
 		`msg="a token was issued" tenant=acme token=laptop role=approve projects=[shop] person=ann`, "by=ann",

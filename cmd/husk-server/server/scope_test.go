@@ -220,11 +220,7 @@ func TestNoIdentifierOfAnotherMeansAnything(t *testing.T) {
 }
 
 // quiet has the server log nothing: it refuses much.
-func quiet(t *testing.T) {
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.DiscardHandler))
-	t.Cleanup(func() { slog.SetDefault(before) })
-}
+func quiet(t *testing.T) { logTo(t, slog.DiscardHandler) }
 
 // hostile are texts that are no identifiers of anything.
 func hostile() []string {
