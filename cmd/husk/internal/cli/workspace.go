@@ -116,3 +116,14 @@ func (a *App) OnStack(do func(ctx context.Context, w *workspace.Workspace, stack
 		return do(cmd.Context(), w, stack, args)
 	}
 }
+
+// OnConfig opens the project and the configuration of the stack that the flags name.
+func (a *App) OnConfig(do func(ctx context.Context, w *workspace.Workspace, c *workspace.Config, args []string) error) Run {
+	return a.OnStack(func(ctx context.Context, w *workspace.Workspace, stack string, args []string) error {
+		c, err := w.Config(stack)
+		if err != nil {
+			return err
+		}
+		return do(ctx, w, c, args)
+	})
+}

@@ -94,8 +94,8 @@ func (a *answers) change() {
 		if *text == "" {
 			return set(cmd, args)
 		}
-		return a.onConfig(func(cmd *cobra.Command, c *workspace.Config, w *workspace.Workspace, _ []string) error {
-			return setJSON(cmd, c, w, *text)
+		return a.OnConfig(func(ctx context.Context, w *workspace.Workspace, c *workspace.Config, _ []string) error {
+			return setJSON(ctx, w, c, *text)
 		})(cmd, args)
 	}
 }
@@ -114,7 +114,7 @@ func (a *answers) orJSON(path string, answer cli.Run) *cobra.Command {
 }
 
 // setJSON sets what the JSON of pulumi config --json has.
-func setJSON(cmd *cobra.Command, c *workspace.Config, w *workspace.Workspace, text string) error {
+func setJSON(ctx context.Context, w *workspace.Workspace, c *workspace.Config, text string) error {
 	var values map[string]struct {
 		Value  *string `json:"value"`
 		Secret bool    `json:"secret"`
@@ -127,11 +127,11 @@ func setJSON(cmd *cobra.Command, c *workspace.Config, w *workspace.Workspace, te
 		if v.Value == nil {
 			return cli.Usagef("--json: %s has no value: write it with config --json --show-secrets", name)
 		}
-		key, _, err := configKey(w, name, false)
+		key, err := w.Project.ConfigKey(name)
 		if err != nil {
 			return cli.Usage(err)
 		}
-		if err := c.Put(cmd.Context(), key, nil, *v.Value, v.Secret || c.IsSecret(key)); err != nil {
+		if err := c.Put(ctx, key, nil, *v.Value, v.Secret || c.IsSecret(key)); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package pulumicmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/cmd/husk/internal/stackcmd"
 	"github.com/husk-dev/husk/internal/pulumi"
 	"github.com/husk-dev/husk/internal/workspace"
 )
@@ -90,8 +91,8 @@ func (d *deploys) begin(cmd *cobra.Command, _ []string) error {
 		}
 	}
 	if len(d.config) > 0 {
-		err := a.onConfig(func(cmd *cobra.Command, c *workspace.Config, w *workspace.Workspace, _ []string) error {
-			return setConfig(cmd, c, w, d.config, d.path)
+		err := a.OnConfig(func(ctx context.Context, w *workspace.Workspace, c *workspace.Config, _ []string) error {
+			return setConfig(ctx, w, c, d.config, d.path)
 		})(cmd, nil)
 		if err != nil {
 			return err
@@ -146,44 +147,20 @@ func (c converter) Set(text string) error {
 	return c.Value.Set(text)
 }
 
-// onConfig opens the configuration of the stack.
-func (a *answers) onConfig(do func(*cobra.Command, *workspace.Config, *workspace.Workspace, []string) error) cli.Run {
-	return func(cmd *cobra.Command, args []string) error {
-		w, stack, err := a.CurrentStack(cmd.Context())
-		if err != nil {
-			return err
-		}
-		c, err := w.Config(stack)
-		if err != nil {
-			return err
-		}
-		return do(cmd, c, w, args)
-	}
-}
-
 // setConfig sets keys of a configuration to values, written KEY=VALUE.
-func setConfig(cmd *cobra.Command, c *workspace.Config, w *workspace.Workspace, texts []string, isPath bool) error {
+func setConfig(ctx context.Context, w *workspace.Workspace, c *workspace.Config, texts []string, isPath bool) error {
 	for _, text := range texts {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok {
 			return cli.Usagef("--config %s: must have the form KEY=VALUE", text)
 		}
-		key, part, err := configKey(w, name, isPath)
+		key, part, err := stackcmd.ConfigKey(w.Project, name, isPath)
 		if err != nil {
 			return cli.Usage(err)
 		}
-		if err := c.Put(cmd.Context(), key, part, value, c.IsSecret(key)); err != nil {
+		if err := c.Put(ctx, key, part, value, c.IsSecret(key)); err != nil {
 			return err
 		}
 	}
 	return c.Save()
-}
-
-// configKey returns the full name of a key, and the path behind it.
-func configKey(w *workspace.Workspace, text string, isPath bool) (key string, part property.Path, err error) {
-	if isPath {
-		return w.Project.ConfigPath(text)
-	}
-	key, err = w.Project.ConfigKey(text)
-	return key, nil, err
 }

@@ -24,21 +24,10 @@ func (a commands) configCommand() *cobra.Command {
 	var show bool
 	cmd := &cobra.Command{Use: "config", Short: "List and change the stack's configuration"}
 	cli.AddShowSecrets(cmd, &show)
-	list := a.onConfig(func(ctx context.Context, w *workspace.Workspace, c *workspace.Config, _ []string) error {
+	list := a.OnConfig(func(ctx context.Context, w *workspace.Workspace, c *workspace.Config, _ []string) error {
 		return a.configList(ctx, w, c, show)
 	})
 	return cli.Group(cmd, list, a.configSet(), a.configSetAll(), a.configGet(), a.configRemove(), a.configRemoveAll())
-}
-
-// onConfig opens the project and the configuration of the stack that the flags name.
-func (a commands) onConfig(do func(ctx context.Context, w *workspace.Workspace, c *workspace.Config, args []string) error) cli.Run {
-	return a.OnStack(func(ctx context.Context, w *workspace.Workspace, stack string, args []string) error {
-		c, err := w.Config(stack)
-		if err != nil {
-			return err
-		}
-		return do(ctx, w, c, args)
-	})
 }
 
 // masked stands for secrets.
@@ -92,11 +81,11 @@ func (a commands) configSet() *cobra.Command {
 			"keys are checked against their type; lists and objects are written as JSON, or part by part with --path,\n" +
 			"as in aws:tags.owner or data.servers[0].port. Put two dashes before a value that begins with a dash:\n" +
 			"husk config set offset -- -5",
-		RunE: a.onConfig(func(ctx context.Context, w *workspace.Workspace, c *workspace.Config, args []string) error {
+		RunE: a.OnConfig(func(ctx context.Context, w *workspace.Workspace, c *workspace.Config, args []string) error {
 			if secret && plain {
 				return cli.Usagef("--secret and --plaintext exclude each other")
 			}
-			key, part, err := configKey(w.Project, args[0], path)
+			key, part, err := ConfigKey(w.Project, args[0], path)
 			if err != nil {
 				return cli.Usage(err)
 			}
@@ -135,13 +124,13 @@ func (a commands) configSetAll() *cobra.Command {
 		Use: "set-all", Short: "Set several configuration keys",
 		Long: "Set several configuration keys. If one cannot be set, none is. A value that the project declares as\n" +
 			"secret is encrypted in any case.",
-		RunE: a.onConfig(func(ctx context.Context, w *workspace.Workspace, c *workspace.Config, _ []string) error {
+		RunE: a.OnConfig(func(ctx context.Context, w *workspace.Workspace, c *workspace.Config, _ []string) error {
 			for i, text := range slices.Concat(plain, secret) {
 				name, value, ok := strings.Cut(text, "=")
 				if !ok {
 					return cli.Usagef("%s: must have the form KEY=VALUE", name)
 				}
-				key, part, err := configKey(w.Project, name, path)
+				key, part, err := ConfigKey(w.Project, name, path)
 				if err != nil {
 					return cli.Usage(err)
 				}
@@ -174,8 +163,8 @@ func addPath(cmd *cobra.Command, path *bool) {
 	cmd.Flags().BoolVar(path, "path", false, "KEY is a path into a list or object")
 }
 
-// configKey returns the full name of a key that a user wrote, and the path behind it.
-func configKey(p *program.Project, text string, isPath bool) (key string, part property.Path, err error) {
+// ConfigKey returns the full name of a key that a user wrote, and the path behind it.
+func ConfigKey(p *program.Project, text string, isPath bool) (key string, part property.Path, err error) {
 	if isPath {
 		return p.ConfigPath(text)
 	}
@@ -212,9 +201,9 @@ func (a commands) configGet() *cobra.Command {
 	var path bool
 	cmd := &cobra.Command{
 		Use: "get KEY", Short: "Show the value of a configuration key, decrypted",
-		RunE: a.onConfig(func(ctx context.Context, w *workspace.Workspace, c *workspace.Config, args []string) error {
+		RunE: a.OnConfig(func(ctx context.Context, w *workspace.Workspace, c *workspace.Config, args []string) error {
 			a.Secrets.Show()
-			key, part, err := configKey(w.Project, args[0], path)
+			key, part, err := ConfigKey(w.Project, args[0], path)
 			if err != nil {
 				return cli.Usage(err)
 			}
@@ -259,7 +248,7 @@ func (a commands) configRemove() *cobra.Command {
 	var path bool
 	cmd := &cobra.Command{
 		Use: "rm KEY", Short: "Remove a configuration key",
-		RunE: a.onConfig(func(_ context.Context, w *workspace.Workspace, c *workspace.Config, args []string) error {
+		RunE: a.OnConfig(func(_ context.Context, w *workspace.Workspace, c *workspace.Config, args []string) error {
 			return a.removeConfig(w, c, args, path)
 		}),
 	}
@@ -272,7 +261,7 @@ func (a commands) configRemoveAll() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rm-all KEY...", Short: "Remove several configuration keys",
 		Long: "Remove several configuration keys, or none if one is not set.",
-		RunE: a.onConfig(func(_ context.Context, w *workspace.Workspace, c *workspace.Config, args []string) error {
+		RunE: a.OnConfig(func(_ context.Context, w *workspace.Workspace, c *workspace.Config, args []string) error {
 			return a.removeConfig(w, c, args, path)
 		}),
 	}
@@ -283,7 +272,7 @@ func (a commands) configRemoveAll() *cobra.Command {
 // removeConfig removes keys, or parts of their values.
 func (a commands) removeConfig(w *workspace.Workspace, c *workspace.Config, names []string, isPath bool) error {
 	for _, name := range names {
-		key, part, err := configKey(w.Project, name, isPath)
+		key, part, err := ConfigKey(w.Project, name, isPath)
 		if err != nil {
 			return cli.Usage(err)
 		}
