@@ -11,6 +11,7 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -120,38 +121,20 @@ func withoutSecrets(r *state.Resource) *state.Resource {
 		return nil
 	}
 	shown := *r
-	shown.Inputs, shown.Outputs = hideSecrets(r.Inputs), hideSecrets(r.Outputs)
+	shown.Inputs, shown.Outputs = r.Inputs.Transform(hideSecret), r.Outputs.Transform(hideSecret)
 	return &shown
-}
-
-func hideSecrets(m property.Map) property.Map {
-	entries := make([]property.Entry, 0, m.Len())
-	for key, v := range m.All() {
-		entries = append(entries, property.Entry{Key: key, Value: hideSecret(v)})
-	}
-	return property.NewMap(entries...)
 }
 
 func hideSecret(v property.Value) property.Value {
 	switch v.Kind() {
 	case property.KindSecret:
-		return property.String(masked)
+		return property.String(redact.Mask)
 	case property.KindOutput:
 		o, _ := v.AsOutput()
 		if o.Secret {
-			return property.String(masked)
+			return property.String(redact.Mask)
 		}
-		return hideSecret(o.Value)
-	case property.KindArray:
-		elements, _ := v.AsArray()
-		shown := make([]property.Value, len(elements))
-		for i, e := range elements {
-			shown[i] = hideSecret(e)
-		}
-		return property.Array(shown...)
-	case property.KindObject:
-		m, _ := v.AsObject()
-		return property.Object(hideSecrets(m))
+		return o.Value
 	}
 	return v
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/pulumi/pulumigrpc"
 )
@@ -139,7 +140,7 @@ func shownConfig(config []abi.ConfigEntry) map[string]string {
 	for _, e := range config {
 		shown[e.Key] = e.Value
 		if e.Secret {
-			shown[e.Key] = masked
+			shown[e.Key] = redact.Mask
 		}
 	}
 	return shown

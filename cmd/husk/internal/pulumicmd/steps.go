@@ -10,6 +10,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/display"
 )
@@ -17,13 +18,10 @@ import (
 // blind is a provider of secrets that shows none, as that with which Pulumi writes events.
 type blind struct{}
 
-func (blind) Encrypt(context.Context, string) (string, error) { return masked, nil }
-func (blind) Decrypt(context.Context, string) (string, error) { return masked, nil }
+func (blind) Encrypt(context.Context, string) (string, error) { return redact.Mask, nil }
+func (blind) Decrypt(context.Context, string) (string, error) { return redact.Mask, nil }
 func (blind) Type() string                                    { return "blind" }
 func (blind) State() json.RawMessage                          { return json.RawMessage("{}") }
-
-// masked stands for a secret.
-const masked = "[secret]"
 
 // recorded is a resource as Pulumi's engine tells of it: some of its recorded form.
 type recorded struct {
