@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
-	"github.com/husk-dev/husk/cmd/husk/internal/stackcmd"
 	"github.com/husk-dev/husk/internal/pulumi"
 	"github.com/husk-dev/husk/internal/workspace"
 )
@@ -145,22 +143,4 @@ func (c converter) Set(text string) error {
 		text = "tfstate"
 	}
 	return c.Value.Set(text)
-}
-
-// setConfig sets keys of a configuration to values, written KEY=VALUE.
-func setConfig(ctx context.Context, w *workspace.Workspace, c *workspace.Config, texts []string, isPath bool) error {
-	for _, text := range texts {
-		name, value, ok := strings.Cut(text, "=")
-		if !ok {
-			return cli.Usagef("--config %s: must have the form KEY=VALUE", text)
-		}
-		key, part, err := stackcmd.ConfigKey(w.Project, name, isPath)
-		if err != nil {
-			return cli.Usage(err)
-		}
-		if err := c.Put(ctx, key, part, value, c.IsSecret(key)); err != nil {
-			return err
-		}
-	}
-	return c.Save()
 }
