@@ -104,7 +104,7 @@ func NewApp(in, out, errs *os.File) *App {
 	return a
 }
 
-// FindProjectAnew has the directory of the project be looked for anew.
+// FindProjectAnew has [App.ProjectDir] look for the project again, after a change of Dir.
 func (a *App) FindProjectAnew() { a.project = sync.OnceValues(a.findProject) }
 
 // DetailedExitCode is the flag with which commands return [ErrChanges].

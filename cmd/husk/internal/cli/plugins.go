@@ -23,7 +23,7 @@ func (a *App) PluginOptions() (plugins.Options, error) {
 	return plugins.Options{Places: places, Untrusted: a.isUntrusted(), Limits: limits, Secrets: a.Secrets, Events: a.SayEvent}, nil
 }
 
-// isUntrusted reports whether what the command is about is somebody else's.
+// isUntrusted reports whether the command's project is not trusted.
 func (a *App) isUntrusted() bool { return a.Untrusted || a.Setup.Untrusted }
 
 // SayEvent writes a message of a provider, or the progress of a build or compilation.

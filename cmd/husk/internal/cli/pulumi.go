@@ -6,14 +6,14 @@ import (
 	"github.com/husk-dev/husk/internal/display"
 )
 
-// Pulumi is what commands do beside their own if they answer a command line of Pulumi.
+// Pulumi has the settings of commands that answer a command line of Pulumi.
 type Pulumi struct {
-	// Followers are told of each deployment, and Message is what it is for.
+	// Followers are told of each deployment, and Message is its purpose.
 	Followers []Follower
 	Message   string
 	// Document says that standard output is a follower's: people see the deployment on standard error.
 	Document bool
-	// Project is the text of the project file, instead of that in the directory; nil for none.
+	// Project replaces the text of the project file in the directory, unless it is nil.
 	Project []byte
 }
 
@@ -28,7 +28,7 @@ type Follower interface {
 	Step(before, after *state.Resource)
 }
 
-// Followers returns who follows deployments.
+// Followers returns the followers of deployments.
 func (a *App) Followers() []Follower {
 	if a.Pulumi == nil {
 		return nil
@@ -36,7 +36,7 @@ func (a *App) Followers() []Follower {
 	return a.Pulumi.Followers
 }
 
-// Shown returns where people see a deployment.
+// Shown returns the output on which people see a deployment.
 func (a *App) Shown() *display.Output {
 	if a.Pulumi != nil && a.Pulumi.Document {
 		return a.Errs

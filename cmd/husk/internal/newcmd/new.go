@@ -81,7 +81,7 @@ func listed() string {
 	return b.String()
 }
 
-// find returns the template of a name in a language, empty for the first.
+// find returns the template of a name in a language. An empty language stands for its first.
 func find(name, language string) (scaffold.Template, error) {
 	all := scaffold.Named(name)
 	if len(all) == 0 {
@@ -97,7 +97,7 @@ func find(name, language string) (scaffold.Template, error) {
 	return scaffold.Template{}, cli.Usagef("--language %s: the template %s is in %s", language, name, strings.Join(known, ", "))
 }
 
-// titleOf returns the title, with how to choose a language.
+// titleOf returns the title of a template, with the flag for its language.
 func titleOf(t scaffold.Template) string {
 	if t.Language == "" {
 		return t.Title

@@ -31,7 +31,7 @@ func (a *answers) who(ctx context.Context) (*workspace.Who, error) {
 	return workspace.WhoAmI(ctx, root, a.WorkspaceOptions())
 }
 
-// noPlugins returns a command for plugins, of which Husk has none.
+// noPlugins returns a command that does nothing, because Husk installs no plugins.
 func (a *answers) noPlugins(use string) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: "Do nothing: the project file lists the providers", RunE: func(*cobra.Command, []string) error {
 		a.Say("husk installs no plugins: plugins.providers in the project file lists the providers, which are modules.")

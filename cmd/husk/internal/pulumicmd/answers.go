@@ -9,7 +9,7 @@ import (
 	"github.com/husk-dev/husk/internal/workspace"
 )
 
-// timeLayout is that of times in Pulumi's JSON.
+// timeLayout is the layout of times in Pulumi's JSON.
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
 // change has commands of Husk answer as Pulumi's.

@@ -12,7 +12,7 @@ import (
 	"github.com/husk-dev/husk/internal/workspace"
 )
 
-// setJSON sets what the JSON of pulumi config --json has.
+// setJSON sets the values in the JSON of pulumi config --json.
 func setJSON(ctx context.Context, w *workspace.Workspace, c *workspace.Config, text string) error {
 	var values map[string]struct {
 		Value  *string `json:"value"`

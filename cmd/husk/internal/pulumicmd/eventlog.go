@@ -52,7 +52,7 @@ type eventLog struct {
 	// early are the messages before it: the prelude is the first event.
 	early []engine.Diagnostic
 	told  failures
-	stack *stepEvent // that of the stack's outputs, nil if it is not due
+	stack *stepEvent // the event of the stack's outputs, nil if it is not due
 	// before and after are the states of the next event, if that is one of a step.
 	before, after *state.Resource
 }
@@ -221,8 +221,8 @@ func (l *eventLog) diagnose(d engine.Diagnostic) {
 	}})
 }
 
-// each calls do with what is told of a step: of a replacement twice, since Pulumi tells of it as a whole, too. Nothing is told of
-// providers that no program names.
+// each calls do with the metadata of a step: twice for a replacement, because Pulumi also has events of the whole one. Default
+// providers have no events.
 func (l *eventLog) each(step engine.StepInfo, do func(stepMetadata)) {
 	before, after := l.before, l.after
 	l.before, l.after = nil, nil

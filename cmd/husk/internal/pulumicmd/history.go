@@ -7,7 +7,7 @@ import (
 	"github.com/husk-dev/husk/internal/workspace"
 )
 
-// kinds are Pulumi's names of what Husk names in another way.
+// kinds maps Husk's names of operations to Pulumi's, if they differ.
 var kinds = map[string]string{"up": "update", "import": "resource-import", "stack rename": "rename", "stack import": "import"}
 
 type updateSummary struct {

@@ -80,7 +80,7 @@ func (a *answers) find(path string) *cobra.Command {
 	return cmd
 }
 
-// before has a command do something before what it does already.
+// before has a command call do first.
 func before(cmd *cobra.Command, do cli.Run) {
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -111,7 +111,7 @@ const (
 	automation    = "PULUMI_AUTOMATION_API"
 )
 
-// keep sees to it that stacks are where Pulumi's variable says, and nowhere where they would be lost.
+// keep keeps stacks where Pulumi's variable says. It returns an error for a directory in which Pulumi keeps its own stacks.
 func (a *answers) keep() error {
 	if os.Getenv(workspace.BackendVariable) != "" {
 		return nil
@@ -190,7 +190,7 @@ func (a *answers) adopt(ctx context.Context) error {
 	return nil
 }
 
-// merged returns the text of a project file with what another one, in a directory, says of its program.
+// merged returns the text of a project file with the name, program, and configuration of an inline one, whose directory is dir.
 func merged(text, inline []byte, dir string) ([]byte, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

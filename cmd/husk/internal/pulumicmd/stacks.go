@@ -62,7 +62,7 @@ func (a *answers) stacks(ctx context.Context, w *workspace.Workspace, selected s
 	return a.WriteJSON(summaries)
 }
 
-// encrypted has a command that makes a stack choose what encrypts its secrets.
+// encrypted has a command that makes a stack also choose the provider of its secrets.
 func (a *answers) encrypted(cmd *cobra.Command) {
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -95,7 +95,7 @@ func isSet(variable string) bool {
 	return is
 }
 
-// readPassphrase has the new passphrase of a stack be what Pulumi reads from standard input.
+// readPassphrase reads the new passphrase of a stack from standard input, as Pulumi does, unless a variable gives it.
 func (a *answers) readPassphrase(_ *cobra.Command, args []string) error {
 	if args[0] != "passphrase" || isSet(stackcmd.NewPassphraseVariable) || isSet(stackcmd.NewPassphraseFile) || display.IsTerminal(a.In) {
 		return nil
@@ -132,7 +132,7 @@ func (a *answers) removed(cmd *cobra.Command) {
 	}
 }
 
-// isGone reports whether the configuration of a stack goes with the flags of a command.
+// isGone reports whether the flags of a command remove the configuration of the stack.
 func isGone(cmd *cobra.Command) bool {
 	given := func(flag string) bool {
 		on, _ := cmd.Flags().GetBool(flag) // which rm lacks some of

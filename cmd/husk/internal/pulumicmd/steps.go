@@ -15,7 +15,7 @@ import (
 	"github.com/husk-dev/husk/internal/display"
 )
 
-// blind is a provider of secrets that shows none, as that with which Pulumi writes events.
+// blind is a provider of secrets that masks every secret, as Pulumi's events do.
 type blind struct{}
 
 func (blind) Encrypt(context.Context, string) (string, error) { return redact.Mask, nil }
@@ -23,7 +23,7 @@ func (blind) Decrypt(context.Context, string) (string, error) { return redact.Ma
 func (blind) Type() string                                    { return "blind" }
 func (blind) State() json.RawMessage                          { return json.RawMessage("{}") }
 
-// recorded is a resource as Pulumi's engine tells of it: some of its recorded form.
+// recorded is a resource in events of Pulumi's engine: some of its form in states.
 type recorded struct {
 	Type           string          `json:"type"`
 	URN            string          `json:"urn"`
@@ -41,7 +41,7 @@ type recorded struct {
 	InitErrors     []string        `json:"initErrors,omitempty"`
 }
 
-// encode returns a resource as states have it, nil for none.
+// encode returns the form of a resource in states, nil for none.
 func encode(r *state.Resource) (json.RawMessage, error) {
 	if r == nil {
 		return nil, nil
@@ -59,7 +59,7 @@ func encode(r *state.Resource) (json.RawMessage, error) {
 	return export.Deployment.Resources[0], nil
 }
 
-// tell returns what Pulumi's engine tells of a resource, nil for none.
+// tell returns the form of a resource in events, nil for none.
 func tell(r *state.Resource) (*recorded, error) {
 	text, err := encode(r)
 	if text == nil || err != nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/husk-dev/husk/internal/workspace"
 )
 
-// tagsOf names where the tags of a stack are, beside the values of its providers.
+// tagsOf names the store of the tags of a stack, beside the stores of its providers.
 const tagsOf = "pulumi-tags"
 
-// tags returns the tags of a stack: those that were set, and those that Pulumi gives to each.
+// tags returns the tags of a stack: the set ones, and the ones that Pulumi gives to each stack.
 func tags(ctx context.Context, w *workspace.Workspace, stack string) (map[string]string, error) {
 	if _, _, err := w.Read(ctx, stack, true); err != nil {
 		return nil, err

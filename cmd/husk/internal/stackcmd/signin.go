@@ -15,7 +15,7 @@ import (
 	"github.com/husk-dev/husk/internal/base/printable"
 )
 
-// signIn is how somebody gets a token of a server by an identity elsewhere.
+// signIn are the flags of a login to a server with an identity of an identity provider.
 type signIn struct {
 	sso                bool
 	file, team, issuer string
