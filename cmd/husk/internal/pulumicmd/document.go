@@ -100,12 +100,7 @@ func (d *document) step(step engine.StepInfo) {
 	changed := differencesOf(step.Diff)
 	s := digestStep{
 		Op: op, URN: string(step.URN), Provider: providerOf(before, after), DiffReasons: changed.all, ReplaceReasons: changed.replacing,
-	}
-	for place, kind := range changed.places {
-		if s.DetailedDiff == nil {
-			s.DetailedDiff = make(map[string]difference)
-		}
-		s.DetailedDiff[place] = difference{Kind: kind}
+		DetailedDiff: changed.detailed(func(kind string) difference { return difference{Kind: kind} }),
 	}
 	var err, more error
 	if s.OldState, err = encode(withoutSecrets(before)); err == nil {

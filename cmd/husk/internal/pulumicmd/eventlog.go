@@ -233,12 +233,7 @@ func (l *eventLog) each(step engine.StepInfo, do func(stepMetadata)) {
 	m := stepMetadata{
 		Op: step.Op, URN: string(step.URN), Type: step.Resource, Keys: changed.replacing, Diffs: changed.all,
 		Logical: isLogical(step.Op), Provider: providerOf(before, after),
-	}
-	for place, kind := range changed.places {
-		if m.DetailedDiff == nil {
-			m.DetailedDiff = make(map[string]difference)
-		}
-		m.DetailedDiff[place] = difference{DiffKind: kind}
+		DetailedDiff: changed.detailed(func(kind string) difference { return difference{DiffKind: kind} }),
 	}
 	var err, more error
 	if m.Old, err = tell(before); err == nil {

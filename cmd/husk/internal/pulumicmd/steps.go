@@ -104,6 +104,18 @@ func differencesOf(changes []engine.PropertyChange) (d differences) {
 	return d
 }
 
+// detailed returns the difference of each place, nil for none.
+func (d differences) detailed(of func(kind string) difference) map[string]difference {
+	if d.places == nil {
+		return nil
+	}
+	detailed := make(map[string]difference, len(d.places))
+	for place, kind := range d.places {
+		detailed[place] = of(kind)
+	}
+	return detailed
+}
+
 // appendNew appends a key of sorted ones, unless it is the last.
 func appendNew(keys []string, key string) []string {
 	if n := len(keys); n > 0 && keys[n-1] == key {
