@@ -1,8 +1,6 @@
 package backendtest
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"math/rand/v2"
 	"testing"
 
@@ -19,8 +17,7 @@ func Little(t *testing.T, b *backend.Backend, written func(*testing.T) int64) {
 	ctx, large := t.Context(), make([]byte, size)
 	_, err := rand.NewChaCha8([32]byte{}).Read(large) // which cannot be compressed
 	require.NoError(t, err)
-	sum := sha256.Sum256(large)
-	digest := "sha256:" + hex.EncodeToString(sum[:])
+	digest := backend.Digest(large)
 	put := func() {
 		require.NoError(t, b.Modules.Put(ctx, digest, func() ([]byte, error) { return large, nil }))
 	}
