@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -165,20 +166,19 @@ func (w *worker) checkLeft(claim *runapi.Claim) error {
 	if w.edge != nil || claim.Previewing || !claim.Changes() {
 		return nil
 	}
-	if err := w.clearRefused(); err != nil {
+	unrecorded, err := filesIn(w.dir("unrecorded"))
+	if err != nil {
+		return err
+	}
+	refused, err := w.clearRefused()
+	if err != nil {
 		return err
 	}
 	var all, ofTeam int64
-	for _, kind := range []string{"unrecorded", "refused"} {
-		files, err := filesIn(w.dir(kind))
-		if err != nil {
-			return err
-		}
-		for _, file := range files {
-			all += file.size
-			if filepath.Dir(file.name) == claim.Team {
-				ofTeam += file.size
-			}
+	for _, file := range slices.Concat(unrecorded, refused) {
+		all += file.size
+		if filepath.Dir(file.name) == claim.Team {
+			ofTeam += file.size
 		}
 	}
 	whose, left := "its team", ofTeam
@@ -191,18 +191,19 @@ func (w *worker) checkLeft(claim *runapi.Claim) error {
 		"Its operator settles or moves the files in unrecorded and refused of its directory", w.Name, left>>20, whose)
 }
 
-// clearRefused removes what the server has refused long ago.
-func (w *worker) clearRefused() error {
+// clearRefused removes the files that the server has refused long ago, and returns the others.
+func (w *worker) clearRefused() (kept []leftFile, err error) {
 	files, err := filesIn(w.dir("refused"))
 	for _, file := range files {
 		if time.Since(file.written) < keepTime {
+			kept = append(kept, file)
 			continue
 		}
 		if removeErr := os.Remove(filepath.Join(w.dir("refused"), file.name)); !errors.Is(removeErr, fs.ErrNotExist) {
 			err = errors.Join(err, removeErr)
 		}
 	}
-	return err
+	return kept, err
 }
 
 // leftFile is a file that a run has left. Its name begins with the directory of its team, which earlier versions did not make.

@@ -100,7 +100,8 @@ func TestWhatADeadWorkerHasLeftIsHandedIn(t *testing.T) {
 	marked, status = true, http.StatusConflict
 	next.handInAll(t.Context())
 	require.Empty(t, names("unrecorded"))
-	require.NoError(t, next.clearRefused())
+	_, err := next.clearRefused()
+	require.NoError(t, err)
 	require.Len(t, names("refused"), 2, "they are kept from the refusal on")
 	left(5)
 	require.NoError(t, next.clearRuns())

@@ -130,7 +130,8 @@ func Run(ctx, kill context.Context, client *runapi.Client, o Options) (err error
 		}
 	}
 	// Remains of a dead worker.
-	if err := errors.Join(w.clearRuns(), clear(w.dir("bundles"), keepTime), w.clearRefused()); err != nil {
+	_, clearing := w.clearRefused()
+	if err := errors.Join(w.clearRuns(), clear(w.dir("bundles"), keepTime), clearing); err != nil {
 		return err
 	}
 	var all sync.WaitGroup
