@@ -138,12 +138,17 @@ func (i *importRun) mention(flag, given string) (name string, err error) {
 }
 
 func (i *importRun) operation(ctx context.Context, o *openRun) (engine.Operation, error) {
+	targets, err := i.targets(ctx, o)
+	if err == nil {
+		err = withDefaultProviders(ctx, o, targets)
+	}
+	return engine.Import{Targets: targets}, err
+}
+
+// targets returns the objects to import, from the state of another tool or from the list.
+func (i *importRun) targets(ctx context.Context, o *openRun) ([]engine.ImportTarget, error) {
 	if i.state != nil {
-		targets, err := i.takeOver(ctx, o)
-		if err == nil {
-			err = withDefaultProviders(ctx, o, targets)
-		}
-		return engine.Import{Targets: targets}, err
+		return i.takeOver(ctx, o)
 	}
 	for at := range i.list.Resources {
 		r := &i.list.Resources[at]
@@ -162,10 +167,7 @@ func (i *importRun) operation(ctx context.Context, o *openRun) (engine.Operation
 	d := &o.Deployment
 	targets, err := i.list.Targets(urn.New(d.Stack, d.Project, "", urn.RootType, d.Project+"-"+d.Stack), i.protect)
 	withPackages(o.Workspace.Project, targets)
-	if err == nil {
-		err = withDefaultProviders(ctx, o, targets)
-	}
-	return engine.Import{Targets: targets}, err
+	return targets, err
 }
 
 // withDefaultProviders has the targets use the default providers that the program declares. One with the configuration of the stack
