@@ -49,8 +49,8 @@ type Store interface {
 
 type listedKey struct{}
 
-// Together returns a context for Loads of many stacks: a store may list for all of them at once what it lists for each, which
-// would take the square of their number.
+// Together returns a context for Loads of many stacks: a store may list its files once for all of them. Listing them for each
+// stack takes time quadratic in the number of stacks.
 func Together(ctx context.Context) context.Context {
 	return context.WithValue(ctx, listedKey{}, new(sync.Map))
 }

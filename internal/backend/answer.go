@@ -32,7 +32,7 @@ func TooLarge(bytes int64) string {
 // because the network encrypts, as a mesh does.
 const PlainHTTPVariable = "HUSK_PLAIN_HTTP"
 
-// CheckPlainHTTP returns an error if requests to the server at a URL would show others on the way what is secret.
+// CheckPlainHTTP returns an error if requests to the server at a URL would expose secrets on the way. what names these in the error.
 func CheckPlainHTTP(u *url.URL, what string) error {
 	host := u.Hostname()
 	if u.Scheme != "http" || hostname.IsThisMachine(host) || slices.Contains(strings.Split(os.Getenv(PlainHTTPVariable), ","), host) {

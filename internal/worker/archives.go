@@ -24,7 +24,7 @@ type archives struct {
 	count int
 
 	mu sync.Mutex
-	// all has those first that were used last.
+	// all is in order of use, the most recently used first.
 	all []*archive
 }
 
@@ -39,7 +39,7 @@ type archive struct {
 	users   int
 }
 
-// take returns the archive of a bundle, which make writes unless it is there. It stays until it is given back.
+// take returns the archive of a bundle. If there is none, make writes it. The caller gives it back after use.
 func (a *archives) take(digest string, make func(io.Writer) (int64, error)) (*archive, error) {
 	a.mu.Lock()
 	i := slices.IndexFunc(a.all, func(one *archive) bool { return one.digest == digest })
@@ -65,7 +65,7 @@ func (a *archives) take(digest string, make func(io.Writer) (int64, error)) (*ar
 	}
 	if err != nil {
 		made.close()
-		a.give(one) // who waits for it tries again
+		a.give(one) // a waiting caller tries again
 		return nil, err
 	}
 	a.mu.Lock()

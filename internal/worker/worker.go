@@ -69,7 +69,7 @@ type worker struct {
 	confined bool
 	// send takes the spans of runs; nil for none.
 	send otlp.Send
-	// left has something if there is something to hand in, and told why a file of that was not taken, as the user was told.
+	// left has something if there is something to hand in. told maps the name of a file to the last error about it that was said.
 	left     chan struct{}
 	told     map[string]string
 	archives *archives

@@ -343,10 +343,10 @@ type Who struct {
 // Login asks for a token by an identity elsewhere: by a token of OpenID Connect, or by a [DeviceLogin] that was begun.
 type Login struct {
 	IdentityToken string `json:"identityToken,omitempty"`
-	// Issuer and Device are those of the login that was begun.
+	// Issuer and Device identify the login that was begun.
 	Issuer string `json:"issuer,omitempty"`
 	Device string `json:"device,omitempty"`
-	// Team is whose token is wanted, empty if there is only one.
+	// Team is the team of the wanted token, empty if the identity has only one.
 	Team string `json:"team,omitempty"`
 }
 
@@ -356,16 +356,16 @@ type LoggedIn struct {
 	Wait  int    `json:"wait,omitempty"`
 }
 
-// DeviceLogin is a login that a person confirms in a browser, on any device. Who begins one names the issuer, if there are several.
+// DeviceLogin is a login that a person confirms in a browser, on any device. The client names the issuer if there are several.
 type DeviceLogin struct {
 	Issuer string `json:"issuer,omitempty"`
-	// Device is what the login is asked after with.
+	// Device is the code with which the client polls the login.
 	Device string `json:"device,omitempty"`
-	// UserCode is what the person enters at URL. WholeURL has it already, if the issuer has such.
+	// UserCode is the code that the person enters at URL. WholeURL is URL with the code, empty if the issuer sends none.
 	UserCode string `json:"userCode,omitempty"`
 	URL      string `json:"url,omitempty"`
 	WholeURL string `json:"wholeUrl,omitempty"`
-	// Seconds is how long it can be confirmed, and Wait how many seconds later to ask for the first time.
+	// Seconds is the lifetime of the codes, and Wait the number of seconds before the first poll.
 	Seconds int `json:"seconds,omitempty"`
 	Wait    int `json:"wait,omitempty"`
 }

@@ -33,7 +33,7 @@ const ending = ".tmpl"
 type Template struct {
 	Name  string
 	Title string
-	// Language is that of the template where there are several of its name, empty for Go. SDK is the directory for its SDK.
+	// Language tells templates of the same name apart, and is empty for Go. SDK is the directory for the language's SDK.
 	Language, SDK string
 	// Modules are providers of Husk's own, by the path under which the template expects each.
 	Modules map[string]string
@@ -91,7 +91,7 @@ func All() []Template {
 	}
 }
 
-// Named returns the templates with a name, one for each language. The first is that of Go.
+// Named returns the templates with a name, one for each language, Go first.
 func Named(name string) []Template {
 	return slices.DeleteFunc(All(), func(t Template) bool { return t.Name != name })
 }
