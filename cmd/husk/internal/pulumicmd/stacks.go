@@ -26,6 +26,7 @@ type stackSummary struct {
 }
 
 func (a *answers) stacks(ctx context.Context, w *workspace.Workspace, selected string, _ []string) error {
+	ctx = state.Together(ctx)
 	summaries := []stackSummary{}
 	add := func(name string, current bool, snapshot *state.Snapshot, err error) {
 		s := stackSummary{Name: name, Current: current}
