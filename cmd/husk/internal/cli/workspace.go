@@ -75,6 +75,15 @@ func (a *App) Workspace(ctx context.Context) (*workspace.Workspace, error) {
 	return workspace.Open(ctx, root, a.WorkspaceOptions())
 }
 
+// WhoAmI returns the user, and the backend of the project.
+func (a *App) WhoAmI(ctx context.Context) (*workspace.Who, error) {
+	root, err := a.Root()
+	if err != nil {
+		return nil, err
+	}
+	return workspace.WhoAmI(ctx, root, a.WorkspaceOptions())
+}
+
 // WorkspaceOptions returns the options with which commands open a workspace.
 func (a *App) WorkspaceOptions() workspace.Options {
 	var project []byte

@@ -12,23 +12,14 @@ import (
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/plugins"
-	"github.com/husk-dev/husk/internal/workspace"
 )
 
 func (a *answers) whoami(cmd *cobra.Command, _ []string) error {
-	who, err := a.who(cmd.Context())
+	who, err := a.WhoAmI(cmd.Context())
 	if err != nil {
 		return err
 	}
 	return a.WriteJSON(map[string]any{"user": who.User, "organizations": []string{state.Organization}, "url": who.Backend})
-}
-
-func (a *answers) who(ctx context.Context) (*workspace.Who, error) {
-	root, err := a.Root()
-	if err != nil {
-		return nil, err
-	}
-	return workspace.WhoAmI(ctx, root, a.WorkspaceOptions())
 }
 
 // noPlugins returns a command that does nothing, because Husk installs no plugins.
@@ -99,7 +90,7 @@ func (a *answers) about(cmd *cobra.Command, _ []string) error {
 		"dependencies": []any{},
 	}
 	var wrong []string
-	who, err := a.who(cmd.Context())
+	who, err := a.WhoAmI(cmd.Context())
 	if err == nil {
 		told["backend"] = map[string]any{"name": who.Host, "url": who.Backend, "user": who.User, "organizations": []string{state.Organization}}
 	} else {

@@ -88,11 +88,7 @@ func (a commands) whoami() *cobra.Command {
 	return &cobra.Command{
 		Use: "whoami", Short: "Show the user and the backend",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			root, err := a.Root()
-			if err != nil {
-				return err
-			}
-			who, err := workspace.WhoAmI(cmd.Context(), root, a.WorkspaceOptions())
+			who, err := a.WhoAmI(cmd.Context())
 			if err != nil {
 				return err
 			}
