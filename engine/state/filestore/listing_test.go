@@ -3,7 +3,6 @@ package filestore_test
 import (
 	"fmt"
 	"io/fs"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -46,33 +45,24 @@ func TestReadingAStackListsNoOthers(t *testing.T) {
 
 // Listing and reading twice as many stacks takes twice as many files, whoever wrote them last.
 func TestReadingAllStacksTogether(t *testing.T) {
-	write := func(t *testing.T, files filestore.FS, name, text string) {
-		file, err := files.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-		require.NoError(t, err)
-		_, err = file.Write([]byte(text))
-		require.NoError(t, err)
-		require.NoError(t, file.Close())
-	}
-	for name, change := range map[string]func(t *testing.T, files filestore.FS, store *filestore.Store, name state.StackName){
-		"written by Husk": func(*testing.T, filestore.FS, *filestore.Store, state.StackName) {},
-		"written by another tool": func(t *testing.T, files filestore.FS, _ *filestore.Store, name state.StackName) {
-			write(t, files, "stacks/"+name.Project+"/"+name.Name+".json", `{"version":3,"checkpoint":{}}`)
+	for name, change := range map[string]func(t *testing.T, files *faultfs.FS, store *filestore.Store, name state.StackName){
+		"written by Husk": func(*testing.T, *faultfs.FS, *filestore.Store, state.StackName) {},
+		"written by another tool": func(t *testing.T, files *faultfs.FS, _ *filestore.Store, name state.StackName) {
+			writeOn(t, files, "stacks/"+name.Project+"/"+name.Name+".json", []byte(`{"version":3,"checkpoint":{}}`))
 		},
-		"removed": func(t *testing.T, _ filestore.FS, store *filestore.Store, name state.StackName) {
-			lease, err := store.Lease(t.Context(), name, state.Holder{})
-			require.NoError(t, err)
-			require.NoError(t, lease.Remove(t.Context()))
-			require.NoError(t, lease.Release(t.Context()))
+		"removed": func(t *testing.T, _ *faultfs.FS, store *filestore.Store, name state.StackName) {
+			removeStack(t, store, name)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			seen := func(stacks int) int {
-				listing := &listedFS{FS: faultfs.New()}
+				files := faultfs.New()
+				listing := &listedFS{FS: files}
 				store := filestore.NewFS(listing)
 				for i := range stacks {
 					name := state.StackName{Project: "lab", Name: fmt.Sprint("stack", i)}
 					require.NoError(t, state.Create(t.Context(), store, name, plainKeys{}))
-					change(t, listing.FS, store, name)
+					change(t, files, store, name)
 				}
 				listing.seen = 0
 				names, err := store.List(t.Context())
@@ -95,18 +85,20 @@ func TestReadingTogetherLooksAgainBeforeAnError(t *testing.T) {
 	require.NoError(t, stack.Close(t.Context()))
 	other := state.StackName{Project: stackName.Project, Name: "other"}
 	require.NoError(t, state.Create(t.Context(), store, other, plainKeys{}))
-	remove := func(name state.StackName) {
-		lease, err := store.Lease(t.Context(), name, state.Holder{})
-		require.NoError(t, err)
-		require.NoError(t, lease.Remove(t.Context()))
-		require.NoError(t, lease.Release(t.Context()))
-	}
-	remove(other)
+	removeStack(t, store, other)
 	ctx := state.Together(t.Context())
 	_, err := store.Load(ctx, other)
 	require.ErrorIs(t, err, state.ErrStackNotFound)
-	remove(stackName)
+	removeStack(t, store, stackName)
 	_, err = store.Load(ctx, stackName)
 	require.ErrorIs(t, err, state.ErrStackNotFound)
 	require.NotErrorIs(t, err, state.ErrCorrupt)
+}
+
+func removeStack(t *testing.T, store *filestore.Store, name state.StackName) {
+	t.Helper()
+	lease, err := store.Lease(t.Context(), name, state.Holder{})
+	require.NoError(t, err)
+	require.NoError(t, lease.Remove(t.Context()))
+	require.NoError(t, lease.Release(t.Context()))
 }
