@@ -33,7 +33,7 @@ const Canary = "canary4711"
 // Credentials are the variables that hold credentials, or name what does, with a value of a user who has some. The files
 // are in the directory of the user.
 var Credentials = map[string]string{
-	"HUSK_KEY_PASSPHRASE": Canary, "HUSK_NEW_CONFIG_PASSPHRASE": Canary, "HUSK_NEW_CONFIG_PASSPHRASE_FILE": "HOME/passphrase",
+	"HUSK_KEY_PASSPHRASE": Canary, "HUSK_SERVER_KEY": Canary, "HUSK_NEW_CONFIG_PASSPHRASE": Canary, "HUSK_NEW_CONFIG_PASSPHRASE_FILE": "HOME/passphrase",
 	"HUSK_ACCESS_TOKEN": Canary, "HUSK_CONFIG_PASSPHRASE": Canary, "HUSK_CONFIG_PASSPHRASE_FILE": "HOME/passphrase",
 	"PULUMI_CONFIG_PASSPHRASE": Canary, "PULUMI_CONFIG_PASSPHRASE_FILE": "HOME/passphrase", "PULUMI_ACCESS_TOKEN": Canary, "HUSK_KEY_COMMAND": "echo " + Canary,
 	"PGPASSWORD": Canary, "PGPASSFILE": "HOME/pgpass", "PGSSLPASSWORD": Canary, "PGOPTIONS": "-c a=" + Canary, "PGSERVICE": "", "PGSERVICEFILE": "HOME/services",
