@@ -12,7 +12,7 @@ import (
 )
 
 // A pattern has the same components as the name that it matches: the scheme, host, port, and path of a source, and the ref of one
-// in git; the subject and the ref of an identity. In each, * * stands for any characters but the separators of its parts: / in a
+// in git; the subject and the ref of an identity. In each, * stands for any characters but the separators of its parts: / in a
 // path, . in a host, and / and @ in a ref. ** stands for any characters, and stays in its component as well, so that no name in a
 // path passes for a host, and no name of a branch for another. ** alone stands for everything, and SCHEME:** for everything of a
 // scheme.

@@ -104,7 +104,8 @@ func (c *compilation) checkDeprecations(r *resource) {
 	}
 }
 
-// deprecatedProperties warns of the deprecated properties that an object has. It is of, or is a part of, what is called so.
+// deprecatedProperties warns of the deprecated properties that an object has. called names the resource or function that it
+// belongs to.
 func (c *compilation) deprecatedProperties(token, called string, object *expr.Object, o *schema.Object) {
 	for _, entry := range object.Entries {
 		name, _ := entry.Name()

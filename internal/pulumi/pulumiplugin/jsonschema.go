@@ -1,6 +1,8 @@
 package pulumiplugin
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -17,7 +19,7 @@ func fits(described property.Map, v property.Value) error {
 		return fmt.Errorf("it is not one of the %d values that the policy takes", len(choices))
 	}
 	if constant, ok := described.Lookup("const"); ok && !constant.Equal(v) {
-		return fmt.Errorf("it is not the one value that the policy takes")
+		return errors.New("it is not the one value that the policy takes")
 	}
 	if err := fitsType(described.Get("type"), v); err != nil {
 		return err
@@ -40,7 +42,11 @@ func fits(described property.Map, v property.Value) error {
 		length := float64(utf8.RuneCountInString(s))
 		errs = append(errs, bound("minLength", length, below), bound("maxLength", length, above))
 		if pattern, ok := described.Get("pattern").AsString(); ok {
-			if re, err := regexp.Compile(pattern); err == nil && !re.MatchString(s) { // the dialect of Go lacks little of JavaScript's
+			re, err := regexp.Compile(pattern)
+			switch {
+			case err != nil:
+				errs = append(errs, fmt.Errorf("the policy's pattern for it cannot be read: %w", err))
+			case !re.MatchString(s):
 				errs = append(errs, fmt.Errorf("it does not match %s", pattern))
 			}
 		}
@@ -66,12 +72,7 @@ func fits(described property.Map, v property.Value) error {
 			}
 		}
 	}
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(errs...)
 }
 
 // fitsType checks a type, or a list of types of which one is enough.

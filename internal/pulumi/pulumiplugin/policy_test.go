@@ -12,6 +12,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema/schemajson"
 	"github.com/husk-dev/husk/internal/pulumi/pulumigrpc"
 	"github.com/husk-dev/husk/internal/pulumi/pulumiplugin"
 	"github.com/husk-dev/husk/internal/pulumi/pulumiwire"
@@ -19,6 +20,15 @@ import (
 
 // policyPack is the argument by which this program is a policy pack.
 const policyPack = "a policy pack"
+
+// bounds has a property for each kind of bound.
+const bounds = `{
+	"choice": {"enum": ["a", "b"]}, "one": {"const": 1}, "either": {"type": ["integer", "null"]},
+	"even": {"exclusiveMinimum": 0, "exclusiveMaximum": 10, "multipleOf": 2},
+	"name": {"minLength": 2, "maxLength": 4, "pattern": "^[a-zä]+$"}, "ahead": {"pattern": "(?=x)"},
+	"list": {"minItems": 1, "maxItems": 2, "items": {"type": "boolean"}},
+	"nested": {"type": "object", "properties": {"text": {"type": "string"}}}
+}`
 
 func entry(key string, v property.Value) property.Map {
 	return property.NewMap(property.Entry{Key: key, Value: v})
@@ -39,7 +49,12 @@ func servePolicyPack() {
 			policy.Set("name", "told")
 			policy.SetEnum("enforcementLevel", 0)
 			described := policy.Make("configSchema")
-			described.SetProperties("properties", entry("size", property.Object(entry("maximum", property.Number(3)))))
+			properties, err := schemajson.Value([]byte(bounds))
+			if err != nil {
+				return err
+			}
+			bounded, _ := properties.AsObject()
+			described.SetProperties("properties", bounded.With("size", property.Object(entry("maximum", property.Number(3)))))
 			described.SetTexts("required", []string{"size"})
 			initial := out.MakeEntry("initialConfig", "told")
 			initial.SetEnum("enforcementLevel", 1)
@@ -117,6 +132,33 @@ func TestPolicyPack(t *testing.T) {
 		})
 	}
 	require.ErrorContains(t, configure("dev", abi.PolicyLevelMandatory, entry("size", property.Number(4))), "the policy told: size: it breaks the bound maximum: 3")
+	for config, problem := range map[string]string{
+		`{"choice": "b", "one": 1, "either": 1, "even": 8, "name": "ää", "list": [true], "nested": {"text": "", "more": 1}}`: "",
+		`{"either": null, "list": [true, false], "name": "abcd"}`:                                                            "",
+		`{"choice": "c"}`:           "choice: it is not one of the 2 values",
+		`{"one": 2}`:                "one: it is not the one value",
+		`{"either": 1.5}`:           "either: it must be of the type [integer null]",
+		`{"even": 0}`:               "even: it breaks the bound exclusiveMinimum: 0",
+		`{"even": 10}`:              "even: it breaks the bound exclusiveMaximum: 10",
+		`{"even": 3}`:               "even: it breaks the bound multipleOf: 2",
+		`{"name": "ä"}`:             "name: it breaks the bound minLength: 2",
+		`{"name": "abcde"}`:         "name: it breaks the bound maxLength: 4",
+		`{"name": "A1"}`:            "name: it does not match ^[a-zä]+$",
+		`{"ahead": "x"}`:            "ahead: the policy's pattern for it cannot be read",
+		`{"list": []}`:              "list: it breaks the bound minItems: 1",
+		`{"list": [true, 1]}`:       "list: [1]: it must be of the type [boolean]",
+		`{"nested": {"text": 1}}`:   "nested: text: it must be of the type [string]",
+		`{"list": [true, true, 1]}`: "list: it breaks the bound maxItems: 2",
+	} {
+		v, err := schemajson.Value([]byte(config))
+		require.NoError(t, err)
+		properties, _ := v.AsObject()
+		if err = configure("dev", abi.PolicyLevelMandatory, properties); problem == "" {
+			require.NoError(t, err, config)
+		} else {
+			require.ErrorContains(t, err, "the configuration of the policy told: "+problem)
+		}
+	}
 	for _, stack := range []string{"dev", "prod"} {
 		require.NoError(t, configure(stack, abi.PolicyLevelMandatory, property.Map{}))
 		found, err := p.Analyze(t.Context(), abi.PolicyAnalyzeRequest{Resource: abi.PolicyResource{URN: "urn:a", Properties: entry("known", property.Number(1))}})
