@@ -1,9 +1,15 @@
 // Package schema has the SQL that makes the tables of a server.
 package schema
 
+import "strings"
+
 // Changes make the tables, each from the tables of the changes before. INTEGER stands for BIGINT in PostgreSQL, BLOB for BYTEA, and
 // INSTR for STRPOS; COLLATE BYTES orders texts by their bytes. SQLite writes a row again as a whole: large values are not in rows
 // whose other columns change. Times are in milliseconds since 1970, 0 for none.
+//
+// Servers of a database are replaced one by one, and the ones of earlier versions go on serving: a change only adds. What they read and write
+// stays, and new columns have defaults. A later version may remove what only servers of versions before N use: its change then sets least of
+// husk_schema to N, the number of changes which the oldest servers know that can serve the tables. Servers that know fewer stop serving.
 var Changes = []string{`
 CREATE TABLE husk_tenants (
 	name TEXT PRIMARY KEY,
@@ -177,4 +183,15 @@ ALTER TABLE husk_runs DROP COLUMN plan`, `
 ALTER TABLE husk_runs ADD COLUMN kept INTEGER NOT NULL DEFAULT 0;
 UPDATE husk_runs SET kept = logged + octet_length(request);
 CREATE TABLE husk_kept (tenant TEXT PRIMARY KEY, bytes INTEGER NOT NULL);
-INSERT INTO husk_kept (tenant, bytes) SELECT tenant, SUM(kept) FROM husk_runs GROUP BY tenant`}
+INSERT INTO husk_kept (tenant, bytes) SELECT tenant, SUM(kept) FROM husk_runs GROUP BY tenant`, `
+ALTER TABLE husk_schema ADD COLUMN least INTEGER NOT NULL DEFAULT 0;
+UPDATE husk_schema SET least = 15`}
+
+// Statements returns the statements of a change in the language of a database.
+func Statements(change string, postgres bool) []string {
+	words := []string{" COLLATE BYTES", " COLLATE BINARY"}
+	if postgres {
+		words = []string{" COLLATE BYTES", ` COLLATE "C"`, " INTEGER PRIMARY KEY", " BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", " INTEGER", " BIGINT", " BLOB", " BYTEA", "INSTR(", "STRPOS("}
+	}
+	return strings.Split(strings.NewReplacer(words...).Replace(change), ";\n")
+}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -15,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -40,6 +42,9 @@ type db struct {
 	river    riverdriver.Driver[*sql.Tx]
 	// probe has the connection by which PostgreSQL is asked whether it is there, whatever the others wait for.
 	probe probe
+	// version is how many changes of the tables the server knows, and outdated says that it cannot serve what they are now.
+	version  int
+	outdated atomic.Bool
 	// ready wakes the workers that could take a run which is ready, and postponed who has runs be ready later.
 	ready     bells
 	postponed chan struct{}
@@ -52,11 +57,15 @@ var (
 )
 
 // ErrNewerSchema says that a newer version of Husk has changed the database.
-var ErrNewerSchema = errors.New("the database was changed by a newer version of husk server: use that version")
+var ErrNewerSchema = errors.New("the database was changed by a newer version of husk server")
+
+// errOutdated is the answer of a server whose tables a newer version has changed so that it cannot serve them.
+var errOutdated = &refusal{status: http.StatusServiceUnavailable, after: tryAfter,
+	reason: "a newer version of husk server has changed the database, and this server, which is older, does not serve it any more: it is to be replaced"}
 
 // openDB opens the database of a URL, which is a file in dir if the URL is empty, and makes or changes its tables.
 func openDB(ctx context.Context, address, dir string) (*db, error) {
-	d := &db{postgres: address != "", postponed: make(chan struct{}, 1)}
+	d := &db{postgres: address != "", version: schemaVersion, postponed: make(chan struct{}, 1)}
 	var err error
 	if d.postgres {
 		if !slices.Contains(postgres.Schemes, backend.Scheme(address)) {
@@ -220,14 +229,10 @@ func migrateStep(t *tx) error {
 		return err
 	}
 	if version > schemaVersion {
-		return ErrNewerSchema
+		return fmt.Errorf("%w: its tables have version %d, and this husk server knows versions up to %d. Start a server of the newer version, or restore the backup from before the upgrade", ErrNewerSchema, version, schemaVersion)
 	}
 	for _, change := range changes[version:] {
-		for statement := range strings.SplitSeq(change, ";\n") {
-			statement = strings.ReplaceAll(statement, " COLLATE BYTES", t.bytewise())
-			if t.postgres {
-				statement = strings.NewReplacer(" INTEGER PRIMARY KEY", " BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", " INTEGER", " BIGINT", " BLOB", " BYTEA", "INSTR(", "STRPOS(").Replace(statement)
-			}
+		for _, statement := range schema.Statements(change, t.postgres) {
 			if _, err := t.exec(statement); err != nil {
 				return err
 			}
@@ -291,7 +296,29 @@ func (d *db) alone(ctx context.Context, do func(*tx) error) error {
 	})
 }
 
+// do takes a step, unless the tables are not for this server any more.
 func (d *db) do(ctx context.Context, do func(*sql.Conn) (*tx, error)) error {
+	if d.outdated.Load() {
+		return errOutdated
+	}
+	err := d.try(ctx, do)
+	var refused *refusal
+	if err != nil && ctx.Err() == nil && !errors.As(err, &refused) && d.isOutdated(ctx) {
+		return errOutdated
+	}
+	return err
+}
+
+// isOutdated asks the database whether a newer server has changed the tables so that this one cannot serve them.
+func (d *db) isOutdated(ctx context.Context) bool {
+	var least int
+	if err := d.QueryRowContext(ctx, "SELECT least FROM husk_schema").Scan(&least); err == nil && least > d.version && !d.outdated.Swap(true) {
+		slog.Error("this server is to be replaced: a newer version of husk server has changed the database so that this one cannot serve it")
+	}
+	return d.outdated.Load()
+}
+
+func (d *db) try(ctx context.Context, do func(*sql.Conn) (*tx, error)) error {
 	conn, err := d.Conn(ctx)
 	if err != nil {
 		return err

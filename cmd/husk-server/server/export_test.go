@@ -192,6 +192,18 @@ func MakeEarlier(ctx context.Context, o Options, version int, statements ...stri
 	return errors.Join(err, d.Close())
 }
 
+// Upgrade changes the tables as a server of a later version does that starts, and has these changes as well.
+func Upgrade(ctx context.Context, o Options, more ...string) error {
+	all := changes
+	changes, schemaVersion = append(slices.Clone(all), more...), len(all)+len(more)
+	defer func() { changes, schemaVersion = all, len(all) }()
+	d, err := openDB(ctx, o.Database, o.Dir)
+	if err != nil {
+		return err
+	}
+	return d.Close()
+}
+
 // PruneAudit removes what the audit log does not keep.
 func (s *Server) PruneAudit(ctx context.Context) error { return s.pruneAudit(ctx, time.Now()) }
 

@@ -310,8 +310,12 @@ func number(r *http.Request, name string, otherwise int64) (int64, error) {
 	return n, nil
 }
 
-// ready answers 200 if the server serves requests, and 503 while it stops or cannot reach its database.
+// ready answers 200 if the server serves requests, and 503 while it stops, cannot reach its database, or is older than the tables there.
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
+	if s.db.outdated.Load() {
+		http.Error(w, errOutdated.reason, http.StatusServiceUnavailable)
+		return
+	}
 	select {
 	case <-s.closing:
 		http.Error(w, "the server is stopping", http.StatusServiceUnavailable)

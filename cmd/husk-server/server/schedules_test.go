@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -244,5 +245,52 @@ func TestContentsOfEarlierVersions(t *testing.T) {
 		n, err := b.server.Count(t.Context(), "SELECT count(*) FROM husk_plans")
 		require.NoError(t, err)
 		require.Zero(t, n, "nobody needs one of a run that has ended")
+	})
+}
+
+// A server goes on serving while a newer one only adds to the tables. Once one has removed what this server needs, it sends clients and
+// balancers to others, and does not start again.
+func TestServersOfTheVersionBefore(t *testing.T) {
+	everywhere(t, func(t *testing.T, o server.Options) {
+		quiet(t)
+		o.Dir = t.TempDir()
+		b := open(t, o)
+		ann, worker := b.client("acme", "ann", runapi.Request), b.client("acme", "w", runapi.Work)
+		b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev"})
+		add := "ALTER TABLE husk_runs ADD COLUMN more TEXT NOT NULL DEFAULT '';\nCREATE TABLE husk_more (of TEXT NOT NULL)"
+		require.NoError(t, server.Upgrade(t.Context(), o, add))
+		claim := b.next(worker, "w", nil)
+		require.NotNil(t, claim)
+		require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Succeeded}))
+		b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev"})
+		require.Equal(t, http.StatusOK, b.get("/readyz"))
+		_, err := server.Open(t.Context(), o)
+		require.ErrorIs(t, err, server.ErrNewerSchema)
+		require.ErrorContains(t, err, "Start a server of the newer version, or restore the backup from before the upgrade")
+
+		if o.Database != "" { // so it is with the tables of stacks, of which each team has its own
+			late := b.client("late", "ann", runapi.Request)
+			for _, statement := range []string{"CREATE SCHEMA husk_late", "CREATE TABLE husk_late.meta (version integer)", "INSERT INTO husk_late.meta VALUES (99)"} {
+				require.NoError(t, b.server.Exec(t.Context(), statement))
+			}
+			status, answer := b.state(late.Token(), "list", fields{})
+			require.Equal(t, http.StatusServiceUnavailable, status, answer)
+			require.Contains(t, answer, "this server is to be replaced")
+		}
+
+		next, err := b.server.Count(t.Context(), "SELECT version + 1 FROM husk_schema")
+		require.NoError(t, err)
+		require.NoError(t, server.Upgrade(t.Context(), o, add, fmt.Sprintf("ALTER TABLE husk_runs DROP COLUMN said;\nALTER TABLE husk_tokens DROP COLUMN used;\nUPDATE husk_schema SET least = %d", next)))
+		var refused *runapi.StatusError
+		for _, path := range []string{"/v1/work/next", "/v1/runs"} {
+			_, err = worker.CallFor(t.Context(), 0, http.MethodPost, path, runapi.Ask{Worker: "w", Slots: 1}, nil)
+			require.ErrorAs(t, err, &refused, path)
+			require.Equal(t, http.StatusServiceUnavailable, refused.Status, path)
+			require.Positive(t, refused.After, path)
+			require.ErrorContains(t, err, "this server, which is older, does not serve it any more", path)
+		}
+		status, answer := b.state(ann.Token(), "list", fields{})
+		require.Equal(t, http.StatusServiceUnavailable, status, answer)
+		require.Equal(t, []int{http.StatusOK, http.StatusServiceUnavailable}, []int{b.get("/livez"), b.get("/readyz")})
 	})
 }

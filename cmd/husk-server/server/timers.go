@@ -40,8 +40,8 @@ func (sweepArgs) Kind() string { return "husk_sweep" }
 
 func ignore[T river.JobArgs](context.Context, *river.Job[T]) error { return nil }
 
-// mind takes runs from workers that are not heard of, until the server stops. Each server does, by the clock of the database: timers
-// of River go by the clocks of servers.
+// mind takes runs from workers that are not heard of, until the server stops, and stops it once a newer one has changed the tables too
+// far. Each server does, by the clock of the database: timers of River go by the clocks of servers.
 func (s *Server) mind() {
 	ctx, stop := s.untilClosed(context.Background())
 	defer stop()
@@ -52,6 +52,13 @@ func (s *Server) mind() {
 		case <-s.closing:
 			return
 		case <-ticks.C:
+		}
+		if s.db.isOutdated(ctx) { // others take the timers, and what waits here asks them
+			s.Stop()
+			if err := s.timers.Stop(context.WithoutCancel(ctx)); err != nil {
+				slog.Warn("timers of a server that is outdated have not ended", "error", err)
+			}
+			return
 		}
 		err := s.sweep(ctx)
 		if err != nil && !failing && ctx.Err() == nil {

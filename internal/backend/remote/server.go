@@ -324,6 +324,10 @@ func (s *Server) do(ctx context.Context, op operation, access *Access, of scope,
 	case errors.As(err, &refused) && refused.Status == http.StatusForbidden && access.Refused != nil:
 		access.Refused(refused)
 	}
+	if errors.Is(err, backend.ErrNewerSchema) {
+		slog.Error("a call could not be served: a newer version of husk server has changed the tables of the stacks", "error", err)
+		return http.StatusServiceUnavailable, []byte("a newer version of husk server has changed the tables of the stacks, and this server is to be replaced")
+	}
 	if full != nil || refused != nil && refused.Status == http.StatusTooManyRequests {
 		return refused.Status, []byte(refused.Reason)
 	}
