@@ -24,6 +24,7 @@ type entry struct {
 	DeletedWith        urn.URN
 	Dependencies       []urn.URN
 	ReplaceWith        []urn.URN
+	Provider           string // URN::ID
 	fingerprint        string
 	Inputs, Outputs    json.RawMessage
 }
@@ -50,12 +51,14 @@ func (r recorded) object(id string) (entry, bool) {
 	return entry{}, false
 }
 
-// needs are the resources that a resource depends on, is deleted with, or is replaced with, by way of others or not.
+// needs are the resources that a resource depends on, is deleted with, is replaced with, or has as its provider, by way of others or
+// not.
 func (r recorded) needs(e entry) map[urn.URN]bool {
 	out := map[urn.URN]bool{}
 	var add func(entry)
 	add = func(e entry) {
-		for _, u := range slices.Concat(e.Dependencies, e.ReplaceWith, []urn.URN{e.DeletedWith}) {
+		provider := urn.URN(e.Provider[:max(0, strings.LastIndex(e.Provider, "::"))])
+		for _, u := range slices.Concat(e.Dependencies, e.ReplaceWith, []urn.URN{e.DeletedWith, provider}) {
 			if u == "" || out[u] {
 				continue
 			}
@@ -96,7 +99,7 @@ func (w *walker) recorded() (out recorded) {
 			out.entries = append(out.entries, entry{
 				URN: r.URN, ID: r.ID, Type: r.Type, Custom: r.Custom, Delete: r.Delete, Protect: r.Protect, External: r.External,
 				RetainOnDelete: r.RetainOnDelete, PendingReplacement: r.PendingReplacement,
-				Parent: r.Parent, DeletedWith: r.DeletedWith, Dependencies: r.Dependencies, ReplaceWith: r.ReplaceWith,
+				Parent: r.Parent, DeletedWith: r.DeletedWith, Dependencies: r.Dependencies, ReplaceWith: r.ReplaceWith, Provider: r.Provider,
 				fingerprint: fmt.Sprintf("%s %s %v %v delete=%v pending=%v protect=%v", r.URN, r.ID, r.Inputs, r.Outputs, r.Delete, r.PendingReplacement, r.Protect),
 			})
 		}
