@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/mod/modfile"
 )
 
 // needed are the modules whose packages are compiled into a program that imports the package, with the helpers for its tests.
@@ -47,8 +49,45 @@ func TestTheCoreIsLean(t *testing.T) {
 	}
 }
 
+// forTests are the modules in go.mod that no package needs that others can import: tests, generators, and their helpers do.
+// "go list -m all" shows them to everybody who requires Husk.
+var forTests = map[string]string{
+	"github.com/google/go-containerregistry":   "a registry that others wrote, for the client of registries",
+	"github.com/santhosh-tekuri/jsonschema/v6": "the rules of Pulumi's schemas and of the project's schema, by a reader that others wrote",
+	"go.bytecodealliance.org":                  "the parser of WIT, with which abi is generated",
+	"github.com/coreos/go-semver":              "needed by that",
+	"github.com/sergi/go-diff":                 "needed by its tests",
+	"github.com/inconshreveable/mousetrap":     "linked on Windows",
+	"golang.org/x/tools":                       "the list of what a package exports",
+	"pgregory.net/rapid":                       "generated tests: the model of the engine, and twenty packages",
+}
+
+// What only tests need is seldom worth a line in the go.mod of all: a module of its own, or some lines of ours, do as well.
+func TestFewModulesAreForTests(t *testing.T) {
+	list := func(args ...string) []string {
+		out, err := exec.Command("go", append([]string{"list"}, args...)...).Output()
+		require.NoError(t, err)
+		return strings.Fields(string(out))
+	}
+	public := slices.DeleteFunc(list("../..."), func(pkg string) bool { return strings.Contains(pkg, "/internal/") })
+	linked := list(append([]string{"-deps", "-f", "{{with .Module}}{{.Path}}{{end}}"}, public...)...)
+	text, err := os.ReadFile("../go.mod")
+	require.NoError(t, err)
+	file, err := modfile.Parse("go.mod", text, nil)
+	require.NoError(t, err)
+	var others []string
+	for _, r := range file.Require {
+		if !slices.Contains(linked, r.Mod.Path) {
+			others = append(others, r.Mod.Path)
+		}
+	}
+	require.ElementsMatch(t, slices.Collect(maps.Keys(forTests)), others)
+	require.LessOrEqual(t, len(file.Require), mostModules, "all of them are in the list of who requires Husk")
+}
+
 // What husk links outside of Go's library: the first run of a checkout compiles it. Much of what few need is in husk-full.
 const (
+	mostModules  = 61
 	mostPackages = 230
 	mostLines    = 300_000
 )

@@ -21,9 +21,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/johannesboyne/gofakes3"
-	"github.com/johannesboyne/gofakes3/backend/s3mem"
-
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/bench/internal/figures"
@@ -35,6 +32,7 @@ import (
 	"github.com/husk-dev/husk/internal/backend/s3"
 	"github.com/husk-dev/husk/internal/base/named"
 	"github.com/husk-dev/husk/internal/testkit/faultproxy"
+	"github.com/husk-dev/husk/internal/testkit/s3test"
 )
 
 const (
@@ -75,18 +73,14 @@ func measure(ctx context.Context, resources int, bucket, server string) (all []f
 	all = append(all, local.figures("file", local, 0)...)
 
 	if bucket == "" {
-		memory := s3mem.New()
-		if err := memory.CreateBucket("bench"); err != nil {
-			return nil, err
-		}
-		fake := httptest.NewServer(gofakes3.New(memory).Server())
+		fake := httptest.NewServer(s3test.New())
 		defer fake.Close()
 		for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
 			if err := os.Setenv(name, "bench"); err != nil {
 				return nil, err
 			}
 		}
-		bucket = "s3://bench?region=bench&s3ForcePathStyle=true&disableSSL=true&endpoint=" + strings.TrimPrefix(fake.URL, "http://")
+		bucket = "s3://team?region=bench&s3ForcePathStyle=true&disableSSL=true&endpoint=" + strings.TrimPrefix(fake.URL, "http://")
 	}
 	s3Server, err := remoteBucket(bucket)
 	if err != nil {

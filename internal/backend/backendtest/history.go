@@ -1,7 +1,6 @@
 package backendtest
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/engine/state"
@@ -62,8 +60,7 @@ func History(t *testing.T, open func(n int) state.Store, faults ...Fault) {
 const (
 	writers = 3
 	// turns is how often each writer wants the lease at least.
-	turns   = 12
-	checkIn = 60 * time.Second
+	turns = 12
 	// pause is the longest time between faults.
 	pause = 40 * time.Millisecond
 )
@@ -109,31 +106,25 @@ func (c Case) Run(t *testing.T) {
 	reader := &writer{t: t, n: writers, store: stores[writers], history: h}
 	reader.load()
 	t.Log(h.summary())
-	result := porcupine.CheckOperationsTimeout(c.model(), h.operations(), checkIn)
-	if result != porcupine.Ok {
-		c.explain(t, h.operations())
+	ops := h.operations()
+	order, complete, err := c.linearize(ops)
+	if !complete {
+		explain(t, ops, order)
 	}
-	require.Equal(t, porcupine.Ok, result, "the writers saw what no register could have shown")
+	require.NoError(t, err)
+	require.True(t, complete, "the writers saw what no register could have shown")
 	require.Positive(t, h.count()[opAppend][resultDone], "a history without changes shows nothing")
 }
 
-// explain logs the operations in the order of their calls. It marks the operations that the longest partial explanation leaves
+// explain logs the operations in the order of their begins. It marks the operations that the longest partial explanation leaves
 // out: no register could have shown one of the first of these.
-func (c Case) explain(t *testing.T, ops []porcupine.Operation) {
-	slices.SortFunc(ops, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
-	_, info := porcupine.CheckOperationsVerbose(c.model(), ops, checkIn)
-	explained := make(map[int]bool)
-	for _, part := range info.PartialLinearizations() { // there is one
-		for _, i := range slices.MaxFunc(part, func(a, b []int) int { return cmp.Compare(len(a), len(b)) }) {
-			explained[i] = true
-		}
-	}
+func explain(t *testing.T, ops []operation, order []int) {
 	for i, op := range ops {
 		mark := "! "
-		if explained[i] {
+		if slices.Contains(order, i) {
 			mark = "  "
 		}
-		t.Logf("%swriter %d, %d to %d ns: %+v → %+v", mark, op.ClientId, op.Call, op.Return, op.Input, op.Output)
+		t.Logf("%swriter %d, %d to %d ns: %+v → %+v", mark, op.client, op.begin, op.end, op.in, op.out)
 	}
 }
 
@@ -170,7 +161,7 @@ type history struct {
 	caused atomic.Int64
 
 	mu  sync.Mutex
-	ops []porcupine.Operation
+	ops []operation
 }
 
 // seedVariable is the environment variable with the seed. Writers and faults make other choices for each seed.
@@ -200,12 +191,12 @@ func (h *history) goesOn() bool {
 }
 
 // operations returns the operations. One whose outcome is unknown may take effect until the end, unless it is local.
-func (h *history) operations() []porcupine.Operation {
+func (h *history) operations() []operation {
 	end := h.now()
 	out := slices.Clone(h.ops)
 	for i := range out {
-		if out[i].Output.(output).result == resultUnknown && !h.local {
-			out[i].Return = end
+		if out[i].out.result == resultUnknown && !h.local {
+			out[i].end = end
 		}
 	}
 	return out
@@ -215,7 +206,7 @@ func (h *history) operations() []porcupine.Operation {
 func (h *history) count() map[opKind]map[resultKind]int {
 	out := make(map[opKind]map[resultKind]int)
 	for _, op := range h.ops {
-		kind, result := op.Input.(input).kind, op.Output.(output).result
+		kind, result := op.in.kind, op.out.result
 		if out[kind] == nil {
 			out[kind] = make(map[resultKind]int)
 		}
@@ -238,17 +229,17 @@ func (h *history) summary() string {
 func (h *history) now() int64 { return time.Since(h.start).Nanoseconds() }
 
 // do records an operation.
-func (h *history) do(client int, in input, operation func() output) output {
+func (h *history) do(client int, in input, act func() output) output {
 	begin := h.now()
-	out := operation()
+	out := act()
 	end := h.now()
 	if out.result == resultNone || in.kind == opLoad && (out.result == resultUnknown || out.result == resultFull) {
 		return out // it changed nothing, and showed nothing
 	}
-	h.add(porcupine.Operation{ClientId: client, Input: in, Call: begin, Output: out, Return: end})
+	h.add(operation{client: client, in: in, out: out, begin: begin, end: end})
 	if out.result == resultFenced && in.token != 0 {
 		// It was lost then, whatever the operation has done before.
-		h.add(porcupine.Operation{ClientId: client, Input: input{kind: opLost, token: in.token}, Call: begin, Output: out, Return: end})
+		h.add(operation{client: client, in: input{kind: opLost, token: in.token}, out: out, begin: begin, end: end})
 	}
 	return out
 }
@@ -299,12 +290,12 @@ func (h *history) cause(f Fault, random *rand.Rand) bool {
 	}
 	end := h.now()
 	for range moments {
-		h.add(porcupine.Operation{ClientId: writers + 1, Input: in, Call: begin, Output: output{result: resultDone}, Return: end})
+		h.add(operation{client: writers + 1, in: in, out: output{result: resultDone}, begin: begin, end: end})
 	}
 	return true
 }
 
-func (h *history) add(op porcupine.Operation) {
+func (h *history) add(op operation) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.ops = append(h.ops, op)
@@ -400,7 +391,7 @@ func (w *writer) turn() {
 	if contents != nil {
 		// It was loaded at some moment of the same step.
 		in, shown := input{kind: opLoad, token: token}, w.shown(contents, &log)
-		w.history.add(porcupine.Operation{ClientId: w.n, Input: in, Call: begin, Output: shown, Return: w.history.now()})
+		w.history.add(operation{client: w.n, in: in, out: shown, begin: begin, end: w.history.now()})
 	} else {
 		w.history.do(w.n, input{kind: opLoad, token: token}, func() output {
 			c, err := lease.Load(ctx)

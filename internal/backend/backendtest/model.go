@@ -1,7 +1,5 @@
 package backendtest
 
-import "github.com/anishathalye/porcupine"
-
 type opKind string
 
 const (
@@ -69,23 +67,13 @@ func (r register) appended(value string) register {
 	return r
 }
 
-// model says what a stack may show.
-func (c Case) model() porcupine.Model {
-	m := porcupine.NondeterministicModel{
-		Init:  func() []any { return []any{register{}} },
-		Step:  func(of, in, out any) []any { return c.step(of.(register), in.(input), out.(output)) },
-		Equal: func(a, b any) bool { return a == b },
-	}
-	return m.ToModel()
-}
-
 // step returns the states that may follow. There are none if the outcome is not possible.
-func (c Case) step(r register, i input, o output) (states []any) {
+func (c Case) step(r register, i input, o output) (states []register) {
 	next, legal := c.next(r, i, o)
 	switch o.result {
 	case resultFull:
 		if i.kind != opLease {
-			return []any{r}
+			return []register{r}
 		}
 		return c.taken(r, next, legal)
 	case resultUnknown:
@@ -111,9 +99,9 @@ func (c Case) step(r register, i input, o output) (states []any) {
 			}
 			// A request for the lease that came late has taken it, and nobody uses that.
 			r.holder, r.last, r.expired = 0, r.last+1, false
-			return []any{r}
+			return []register{r}
 		case !r.holds(i), i.kind == opCheckpoint && legal: // a checkpoint changes nothing that can be seen
-			return []any{r}
+			return []register{r}
 		}
 	}
 	if !legal {
@@ -128,16 +116,16 @@ func (c Case) step(r register, i input, o output) (states []any) {
 }
 
 // taken returns the states after a lease that nobody uses. It may have taken another's lease away.
-func (c Case) taken(was, next register, legal bool) []any {
+func (c Case) taken(was, next register, legal bool) []register {
 	if !legal {
-		return []any{was}
+		return []register{was}
 	}
-	return []any{was, next}
+	return []register{was, next}
 }
 
 // unconfirmed returns the states after a record of a writer that has lost its lease. It may have taken effect before its
 // writer was told so, and until the next lease, whose holder reads it. It was not confirmed.
-func (c Case) unconfirmed(r register, i input) (states []any) {
+func (c Case) unconfirmed(r register, i input) (states []register) {
 	if r.length != i.length {
 		return nil
 	}

@@ -16,8 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/johannesboyne/gofakes3"
-	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/engine/state"
@@ -26,6 +24,7 @@ import (
 	"github.com/husk-dev/husk/internal/backend/s3"
 	"github.com/husk-dev/husk/internal/base/named"
 	"github.com/husk-dev/husk/internal/testkit/faultproxy"
+	"github.com/husk-dev/husk/internal/testkit/s3test"
 )
 
 // fakeServer keeps a bucket in memory, which survives restarts.
@@ -33,21 +32,12 @@ type fakeServer struct {
 	address string
 	handler http.Handler
 	running *http.Server
-	clock   clock
+	bucket  *s3test.Server
 	// full has it refuse whatever needs space, with the code and the status of fullCode.
 	full     atomic.Bool
 	fullCode string
 	status   int
 }
-
-// clock is that of a server, which can jump.
-type clock struct{ ahead atomic.Int64 }
-
-func (c *clock) Now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
-
-func (c *clock) jump(by time.Duration) { c.ahead.Add(int64(by)) }
-
-func (c *clock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
 // start starts a server with an empty bucket, behind a handler that may change requests.
 func start(t *testing.T, change func(*http.Request)) (address string) {
@@ -62,12 +52,8 @@ func startServer(t *testing.T, change func(*http.Request)) *fakeServer {
 // startWith is start with a handler that may answer requests in place of the server.
 func startWith(t *testing.T, change func(*http.Request), answer func(http.ResponseWriter, *http.Request) bool) *fakeServer {
 	useKey(t, "key", "secret", "")
-	s := &fakeServer{address: "127.0.0.1:0", fullCode: "XMinioStorageFull", status: http.StatusInsufficientStorage}
-	memory := s3mem.New(s3mem.WithTimeSource(&s.clock))
-	require.NoError(t, memory.CreateBucket("team"))
-	handler := gofakes3.New(memory, gofakes3.WithTimeSource(&s.clock), gofakes3.WithTimeSkewLimit(0)).Server()
+	s := &fakeServer{address: "127.0.0.1:0", bucket: s3test.New(), fullCode: "XMinioStorageFull", status: http.StatusInsufficientStorage}
 	s.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Date", s.clock.Now().UTC().Format(http.TimeFormat))
 		if change != nil {
 			change(r)
 		}
@@ -78,7 +64,7 @@ func startWith(t *testing.T, change func(*http.Request), answer func(http.Respon
 			return
 		}
 		if answer == nil || !answer(w, r) {
-			handler.ServeHTTP(w, r)
+			s.bucket.ServeHTTP(w, r)
 		}
 	})
 	s.run(t)
@@ -133,7 +119,7 @@ func TestS3(t *testing.T) {
 				return processes.Open(n, at(t, bucket, "processes", proxies[len(proxies)-1].Address()))
 			},
 			Faults: append(server.faults(t, &proxies), backendtest.Fault{Times: 5, Cause: faultproxy.Faults(&proxies)},
-				processes.Kill(false, 10), processes.Pause(func() { server.clock.jump(time.Minute) }, 5)),
+				processes.Kill(false, 10), processes.Pause(func() { server.bucket.Jump(time.Minute) }, 5)),
 		}.Run(t)
 	})
 }
@@ -154,8 +140,8 @@ func TestMain(m *testing.M) {
 func (s *fakeServer) faults(t *testing.T, proxies *[]*faultproxy.Proxy) []backendtest.Fault {
 	return []backendtest.Fault{
 		{Every: 3, Times: 2, Cause: func(random *rand.Rand) { s.restart(t, time.Duration(random.IntN(100))*time.Millisecond) }},
-		{Every: 3, Times: 3, Expires: true, Cause: func(*rand.Rand) { s.clock.jump(time.Minute) }},
-		{Every: 4, Times: 1, Cause: func(*rand.Rand) { s.clock.jump(-time.Minute) }},
+		{Every: 3, Times: 3, Expires: true, Cause: func(*rand.Rand) { s.bucket.Jump(time.Minute) }},
+		{Every: 4, Times: 1, Cause: func(*rand.Rand) { s.bucket.Jump(-time.Minute) }},
 		{Times: 5, Cause: func(random *rand.Rand) {
 			pause := func() { time.Sleep(time.Duration(random.IntN(20)) * time.Millisecond) }
 			for _, p := range *proxies {

@@ -1,21 +1,16 @@
 package sealed_test
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 
-	"github.com/johannesboyne/gofakes3"
-	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi/property"
@@ -31,6 +26,7 @@ import (
 	"github.com/husk-dev/husk/internal/backend/sealed"
 	"github.com/husk-dev/husk/internal/backend/sqlite"
 	"github.com/husk-dev/husk/internal/base/named"
+	"github.com/husk-dev/husk/internal/testkit/s3test"
 )
 
 var (
@@ -75,31 +71,19 @@ func sqlitePlace(t *testing.T) place {
 	}, func() []byte { return allFiles(t, dir) }}
 }
 
-var prefixes atomic.Int32
-
 func s3Place(t *testing.T) place {
 	t.Setenv("AWS_ACCESS_KEY_ID", "key")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
-	memory := s3mem.New()
-	require.NoError(t, memory.CreateBucket("team"))
-	server := httptest.NewServer(gofakes3.New(memory).Server())
-	t.Cleanup(server.Close)
-	url := fmt.Sprintf("s3://team/%d?endpoint=%s&region=eu-central-1&s3ForcePathStyle=true&disableSSL=true", prefixes.Add(1), strings.TrimPrefix(server.URL, "http://"))
+	bucket := s3test.New()
+	url := s3test.Start(t, bucket)
 	return place{func() *backend.Backend {
 		b, err := s3.Open(ctx, named.ByOperator(url, "the test"), t.TempDir())
 		require.NoError(t, err)
 		return b
 	}, func() []byte {
-		list, err := memory.ListBucket("team", nil, gofakes3.ListBucketPage{})
-		require.NoError(t, err)
 		var all []byte
-		for _, o := range list.Contents {
-			object, err := memory.GetObject("team", o.Key, nil)
-			require.NoError(t, err)
-			var content bytes.Buffer
-			_, err = content.ReadFrom(object.Contents)
-			require.NoError(t, err)
-			all = append(append(all, o.Key...), content.Bytes()...)
+		for key, content := range bucket.Contents() {
+			all = append(append(all, key...), content...)
 		}
 		return all
 	}}

@@ -1,4 +1,4 @@
-//go:build unix
+//go:build linux
 
 // Package terminaltest is a terminal for tests: they look at its output as a person sees it.
 package terminaltest
@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/creack/pty"
-	"github.com/hinshun/vt10x"
 	"github.com/stretchr/testify/require"
 )
 
@@ -21,10 +19,10 @@ type Terminal struct {
 	TTY    *os.File
 	master *os.File
 
-	mu       sync.Mutex
-	changed  *sync.Cond
-	emulator vt10x.Terminal
-	gone     bool
+	mu      sync.Mutex
+	changed *sync.Cond
+	shown   *screen
+	gone    bool
 }
 
 // New returns a terminal of a size. It sets the environment variables by which programs know terminals, and unsets
@@ -34,11 +32,11 @@ func New(t testing.TB, columns, rows int) *Terminal {
 	for name, value := range Environment() {
 		t.Setenv(name, value)
 	}
-	master, tty, err := pty.Open()
+	master, tty, err := openPTY()
 	require.NoError(t, err)
-	x := &Terminal{TTY: tty, master: master, emulator: vt10x.New(vt10x.WithSize(columns, rows))}
+	x := &Terminal{TTY: tty, master: master, shown: newScreen(columns, rows)}
 	x.changed = sync.NewCond(&x.mu)
-	require.NoError(t, pty.Setsize(tty, &pty.Winsize{Rows: uint16(rows), Cols: uint16(columns)}))
+	require.NoError(t, setSize(tty, columns, rows))
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
@@ -48,6 +46,7 @@ func New(t testing.TB, columns, rows int) *Terminal {
 		_ = tty.Close()
 		_ = master.Close()
 		<-read
+		require.Empty(t, x.shown.unknown, "control sequences that are not emulated")
 	})
 	return x
 }
@@ -65,7 +64,7 @@ func (x *Terminal) read() {
 	for {
 		n, err := x.master.Read(buffer)
 		x.mu.Lock()
-		_, _ = x.emulator.Write(buffer[:n]) // an emulator takes everything
+		x.shown.write(buffer[:n])
 		x.gone = err != nil
 		x.changed.Broadcast()
 		x.mu.Unlock()
@@ -79,15 +78,7 @@ func (x *Terminal) read() {
 func (x *Terminal) Screen() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.screen()
-}
-
-func (x *Terminal) screen() string {
-	lines := strings.Split(x.emulator.String(), "\n")
-	for i, line := range lines {
-		lines[i] = strings.TrimRight(line, " ")
-	}
-	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
+	return x.shown.text()
 }
 
 // patience bounds waits, so that a test that goes wrong ends.
@@ -106,13 +97,13 @@ func (x *Terminal) Await(t testing.TB, is func(screen string) bool) string {
 	defer timer.Stop()
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for !is(x.screen()) {
+	for !is(x.shown.text()) {
 		if late || x.gone {
-			t.Fatalf("the screen did not become as awaited:\n%s", x.screen())
+			t.Fatalf("the screen did not become as awaited:\n%s", x.shown.text())
 		}
 		x.changed.Wait()
 	}
-	return x.screen()
+	return x.shown.text()
 }
 
 // AwaitText waits until the screen has a text.
@@ -126,8 +117,8 @@ func (x *Terminal) Resize(t testing.TB, columns, rows int) {
 	t.Helper()
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.emulator.Resize(columns, rows)
-	require.NoError(t, pty.Setsize(x.TTY, &pty.Winsize{Rows: uint16(rows), Cols: uint16(columns)}))
+	x.shown.resize(columns, rows)
+	require.NoError(t, setSize(x.TTY, columns, rows))
 }
 
 // Type types text.

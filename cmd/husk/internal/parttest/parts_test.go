@@ -3,7 +3,6 @@ package parttest
 
 import (
 	"bytes"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,13 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/johannesboyne/gofakes3"
-	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/parts"
 	"github.com/husk-dev/husk/cmd/husk/internal/root"
+	"github.com/husk-dev/husk/internal/testkit/s3test"
 )
 
 func TestMain(m *testing.M) {
@@ -68,13 +66,9 @@ func home(t *testing.T) {
 // Where husk lacks a part, husk-full takes its place: the user sees the same as from husk-full.
 func TestHuskFullTakesThePlaceOfHusk(t *testing.T) {
 	home(t)
-	memory := s3mem.New()
-	require.NoError(t, memory.CreateBucket("team"))
-	server := httptest.NewServer(gofakes3.New(memory).Server())
-	t.Cleanup(server.Close)
 	t.Setenv("AWS_ACCESS_KEY_ID", "key")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
-	bucket := "s3://team?region=eu-central-1&s3ForcePathStyle=true&disableSSL=true&endpoint=" + strings.TrimPrefix(server.URL, "http://")
+	bucket := s3test.Start(t, s3test.New())
 	for name, c := range map[string]struct {
 		project, backend, stdin string
 		below                   bool // the command is begun in a directory of the project, which it says

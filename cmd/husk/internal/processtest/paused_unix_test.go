@@ -4,51 +4,27 @@ package processtest
 
 import (
 	"bufio"
-	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/johannesboyne/gofakes3"
-	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/usertest"
+	"github.com/husk-dev/husk/internal/testkit/s3test"
 )
-
-// shiftedClock is that of a server, which can be put ahead.
-type shiftedClock struct{ ahead atomic.Int64 }
-
-func (c *shiftedClock) Now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
-
-func (c *shiftedClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
-
-// startBucket starts a server like S3 with a clock of its own, and returns the URL of a bucket.
-func startBucket(t *testing.T, clock *shiftedClock) string {
-	memory := s3mem.New(s3mem.WithTimeSource(clock))
-	require.NoError(t, memory.CreateBucket("team"))
-	handler := gofakes3.New(memory, gofakes3.WithTimeSource(clock), gofakes3.WithTimeSkewLimit(0)).Server()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Date", clock.Now().UTC().Format(http.TimeFormat))
-		handler.ServeHTTP(w, r)
-	}))
-	t.Cleanup(server.Close)
-	return "s3://team?region=eu-central-1&s3ForcePathStyle=true&disableSSL=true&endpoint=" + strings.TrimPrefix(server.URL, "http://")
-}
 
 // TestPausedWriter stops an update in the middle of a creation until its lock has ended. Another update reports the
 // creation and finishes; the first one, when it goes on, is told that it has lost the lock, and changes nothing. The
 // server's clock is years from that of this machine, which changes nothing either.
 func TestPausedWriter(t *testing.T) {
 	lab := usertest.New(t)
-	var clock shiftedClock
+	bucket := s3test.New()
 	const years = 10 * 365 * 24 * time.Hour
-	clock.ahead.Store(int64(years))
+	bucket.Jump(years)
 	p := newInterruptible(t, lab, second)
-	p.env = append(p.env, "AWS_ACCESS_KEY_ID=key", "AWS_SECRET_ACCESS_KEY=secret", "HUSK_BACKEND_URL="+startBucket(t, &clock))
+	p.env = append(p.env, "AWS_ACCESS_KEY_ID=key", "AWS_SECRET_ACCESS_KEY=secret", "HUSK_BACKEND_URL="+s3test.Start(t, bucket))
 	paused := p.husk("up", "--yes")
 	var said strings.Builder
 	paused.Stderr = &said
@@ -65,7 +41,7 @@ func TestPausedWriter(t *testing.T) {
 	require.Error(t, err)
 	require.Contains(t, string(locked), "locked by another run", "the lock lasts, whatever this machine's clock says")
 	p.goOn()
-	clock.ahead.Add(int64(time.Minute)) // more than a lock lasts without a sign of life
+	bucket.Jump(time.Minute) // more than a lock lasts without a sign of life
 	out, err := p.husk("up", "--yes").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), "warning: lab:Wait first: an earlier run was cut off while creating this resource, which may exist or not")

@@ -16,8 +16,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/johannesboyne/gofakes3"
-	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/usertest"
@@ -27,6 +25,7 @@ import (
 	"github.com/husk-dev/husk/internal/backend/sqlite"
 	"github.com/husk-dev/husk/internal/base/intake"
 	"github.com/husk-dev/husk/internal/testkit/postgrestest"
+	"github.com/husk-dev/husk/internal/testkit/s3test"
 )
 
 // requests records what a server is asked.
@@ -162,11 +161,7 @@ resources:
 		return kinds
 	}
 	t.Run("s3", func(t *testing.T) {
-		memory := s3mem.New()
-		require.NoError(t, memory.CreateBucket("team"))
-		server := httptest.NewServer(r.counted(gofakes3.New(memory).Server()))
-		defer server.Close()
-		kinds := unchanged(t, "s3://team?region=eu-central-1&s3ForcePathStyle=true&disableSSL=true&endpoint="+strings.TrimPrefix(server.URL, "http://"), func(request string) string {
+		kinds := unchanged(t, s3test.Start(t, r.counted(s3test.New())), func(request string) string {
 			method, path, _ := strings.Cut(request, " ")
 			switch {
 			case method == "PUT" && strings.HasPrefix(path, "/team/stacks/"):

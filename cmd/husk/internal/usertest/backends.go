@@ -1,17 +1,13 @@
 package usertest
 
 import (
-	"net/http/httptest"
-	"strings"
 	"testing"
 
-	"github.com/johannesboyne/gofakes3"
-	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/minio/minio-go/v7"
-	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/internal/testkit/miniotest"
 	"github.com/husk-dev/husk/internal/testkit/postgrestest"
+	"github.com/husk-dev/husk/internal/testkit/s3test"
 )
 
 // Backends are the servers that a team keeps its stacks in.
@@ -30,12 +26,8 @@ type Backends struct {
 // StartBackends starts servers, which end with the test.
 func StartBackends(t *testing.T) *Backends {
 	t.Helper()
-	memory := s3mem.New()
-	require.NoError(t, memory.CreateBucket("team"))
-	server := httptest.NewServer(gofakes3.New(memory).Server())
-	t.Cleanup(server.Close)
 	b := &Backends{
-		S3:          "s3://team?region=eu-central-1&s3ForcePathStyle=true&disableSSL=true&endpoint=" + strings.TrimPrefix(server.URL, "http://"),
+		S3:          s3test.Start(t, s3test.New()),
 		Environment: []string{"AWS_ACCESS_KEY_ID=key", "AWS_SECRET_ACCESS_KEY=secret"},
 	}
 	if miniotest.Installed() {
