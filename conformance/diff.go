@@ -9,6 +9,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/internal/base/excerpt"
+	"github.com/husk-dev/husk/internal/base/sorted"
 	"github.com/husk-dev/husk/internal/property/fakevalue"
 )
 
@@ -219,7 +220,7 @@ func (l *life) sameDiff(ctx context.Context, request abi.DiffRequest, first abi.
 // ordered returns a diff with sorted lists, because their order has no meaning.
 func ordered(d abi.DiffResponse) abi.DiffResponse {
 	d.DetailedDiff = slices.Clone(d.DetailedDiff)
-	slices.SortFunc(d.DetailedDiff, func(a, b abi.PropertyDiff) int { return strings.Compare(a.Path, b.Path) })
+	sorted.By(d.DetailedDiff, func(a, b abi.PropertyDiff) int { return strings.Compare(a.Path, b.Path) })
 	for _, keys := range []*[]string{&d.ChangedKeys, &d.ReplaceKeys, &d.StableKeys} {
 		*keys = slices.Sorted(slices.Values(*keys))
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/husk-dev/husk/internal/base/sorted"
 )
 
 // Status is the outcome of a check.
@@ -276,7 +278,7 @@ func (r *Report) sort() {
 			subjects = append(subjects, result.Subject)
 		}
 	}
-	slices.SortStableFunc(r.Results, func(a, b Result) int {
+	sorted.By(r.Results, func(a, b Result) int {
 		return cmp.Or(slices.Index(subjects, a.Subject)-slices.Index(subjects, b.Subject), position(a.Check)-position(b.Check))
 	})
 }

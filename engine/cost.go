@@ -12,6 +12,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/internal/base/sorted"
 )
 
 // MethodCost is the cost of the calls of one method of a provider.
@@ -145,12 +146,13 @@ func (c *countedProviders) read() []ProviderCosts {
 	}
 	var out []ProviderCosts
 	for k, methods := range sums {
-		sorted := slices.SortedFunc(maps.Values(methods), func(a, b MethodCost) int { return cmp.Compare(a.Method, b.Method) })
-		if len(sorted) > 0 {
-			out = append(out, ProviderCosts{Package: k.pkg, URN: k.urn, Methods: sorted})
+		costs := slices.Collect(maps.Values(methods))
+		sorted.By(costs, func(a, b MethodCost) int { return cmp.Compare(a.Method, b.Method) })
+		if len(costs) > 0 {
+			out = append(out, ProviderCosts{Package: k.pkg, URN: k.urn, Methods: costs})
 		}
 	}
-	slices.SortFunc(out, func(a, b ProviderCosts) int {
+	sorted.By(out, func(a, b ProviderCosts) int {
 		return cmp.Or(cmp.Compare(a.Package, b.Package), cmp.Compare(a.URN, b.URN))
 	})
 	return out

@@ -13,6 +13,7 @@ import (
 	"github.com/husk-dev/husk/engine/analysis"
 	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/base/sorted"
 )
 
 // Op says what a step does to a resource. The names are Pulumi's.
@@ -505,7 +506,7 @@ func changesOf(df diff, old, n *state.Resource) []PropertyChange {
 		lists.add(len(out)-1, c.Kind, path, before, after)
 	}
 	out = lists.merge(out)
-	slices.SortStableFunc(out, func(a, b PropertyChange) int {
+	sorted.By(out, func(a, b PropertyChange) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(b.Kind, a.Kind)) // what goes, before what comes
 	})
 	return out

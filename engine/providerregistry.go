@@ -18,6 +18,7 @@ import (
 	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/base/sorted"
 )
 
 // providerRegistry is the provider of providers. It serves the resources of types
@@ -329,7 +330,7 @@ func (r *providerRegistry) plugins() []state.Plugin {
 			out = append(out, p)
 		}
 	}
-	slices.SortFunc(out, func(a, b state.Plugin) int { return strings.Compare(a.Name+a.Version, b.Name+b.Version) })
+	sorted.By(out, func(a, b state.Plugin) int { return strings.Compare(a.Name+a.Version, b.Name+b.Version) })
 	return out
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/internal/base/sorted"
 )
 
 // Listed collects, from a preview's events, an import file of the resources that would be created. The zero Listed is ready to
@@ -78,6 +79,7 @@ func (l *Listed) mention(u urn.URN) string {
 // File returns the collected resources, sorted by name.
 func (l *Listed) File() *File {
 	f := l.file
-	f.Resources = slices.SortedFunc(slices.Values(f.Resources), func(a, b Resource) int { return strings.Compare(a.Name, b.Name) })
+	f.Resources = slices.Clone(f.Resources)
+	sorted.By(f.Resources, func(a, b Resource) int { return strings.Compare(a.Name, b.Name) })
 	return &f
 }

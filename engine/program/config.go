@@ -7,6 +7,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/internal/base/sorted"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -179,6 +180,6 @@ func (p *Project) ConfigEntries(stack *StackConfig, decrypt func(ciphertext stri
 			entries[i].Secret = true
 		}
 	}
-	slices.SortFunc(entries, func(a, b abi.ConfigEntry) int { return strings.Compare(a.Key, b.Key) })
+	sorted.By(entries, func(a, b abi.ConfigEntry) int { return strings.Compare(a.Key, b.Key) })
 	return entries, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/internal/base/sorted"
 )
 
 // PlannedStep is the change of a resource in a saved plan.
@@ -33,7 +34,7 @@ func PlannedSteps(p *engine.Plan) []PlannedStep {
 		steps = append(steps, step)
 	}
 	rank := func(s PlannedStep) int { return slices.Index([]engine.Op{engine.OpReplace, engine.OpDelete}, s.Op) }
-	slices.SortFunc(steps, func(a, b PlannedStep) int {
+	sorted.By(steps, func(a, b PlannedStep) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(string(a.URN), string(b.URN)))
 	})
 	return steps

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/internal/base/sorted"
 )
 
 // timings collects the cost of a deployment's steps and provider calls.
@@ -68,7 +69,7 @@ func (t *timings) show(style Style) string {
 		_ = w.Flush() // a strings.Builder takes everything
 	}
 	steps := slices.Clone(t.steps)
-	slices.SortStableFunc(steps, func(a, b timedStep) int { return cmp.Compare(b.took, a.took) })
+	sorted.By(steps, func(a, b timedStep) int { return cmp.Compare(b.took, a.took) })
 	if steps = steps[:min(len(steps), slowestSteps)]; len(steps) > 0 {
 		b.WriteString("\n" + style.Strong("Slowest steps") + "\n")
 		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)

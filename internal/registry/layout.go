@@ -20,6 +20,7 @@ import (
 	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/internal/base/atomicfile"
 	"github.com/husk-dev/husk/internal/base/intake"
+	"github.com/husk-dev/husk/internal/base/sorted"
 )
 
 // An OCI layout is a directory with the blobs of artifacts, and an index that names them
@@ -218,7 +219,7 @@ func (c *Client) Vendor(ctx context.Context, dir string, modules []Vendored) err
 	}
 	l.index.Versioned = specs.Versioned{SchemaVersion: 2}
 	l.index.MediaType = ocispec.MediaTypeImageIndex
-	slices.SortStableFunc(l.index.Manifests, func(a, b ocispec.Descriptor) int {
+	sorted.By(l.index.Manifests, func(a, b ocispec.Descriptor) int {
 		return strings.Compare(a.Annotations[ocispec.AnnotationRefName], b.Annotations[ocispec.AnnotationRefName])
 	})
 	index, err := json.MarshalIndent(l.index, "", "  ")

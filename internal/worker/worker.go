@@ -16,7 +16,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,6 +23,7 @@ import (
 	"github.com/husk-dev/husk/internal/backend/runapi"
 	"github.com/husk-dev/husk/internal/base/atomicfile"
 	"github.com/husk-dev/husk/internal/base/otlp"
+	"github.com/husk-dev/husk/internal/base/sorted"
 	"github.com/husk-dev/husk/internal/workspace/bundle"
 )
 
@@ -444,7 +444,7 @@ func (w *worker) forgetBundles(most int64) error {
 			kept = append(kept, info)
 		}
 	}
-	slices.SortFunc(kept, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
+	sorted.By(kept, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
 	var sum int64
 	for i, info := range kept {
 		sum += info.Size()

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/husk-dev/husk/internal/base/sorted"
 )
 
 // Severity separates problems that stop a program from warnings.
@@ -187,7 +189,7 @@ func (ds Diagnostics) Err() error {
 // Sorted returns the diagnostics in the order of the file, each said once.
 func (ds Diagnostics) Sorted() Diagnostics {
 	out := slices.Clone(ds)
-	slices.SortStableFunc(out, func(a, b Diagnostic) int {
+	sorted.By(out, func(a, b Diagnostic) int {
 		return cmp.Or(
 			strings.Compare(a.File, b.File),
 			cmp.Compare(a.Line, b.Line),

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/base/sorted"
 )
 
 // stampedFile is a file of a stack whose name has a stamp.
@@ -42,7 +43,7 @@ func (s *Store) stampedFiles(f files, directory, suffix string) ([]stampedFile, 
 // backupsOf returns the backups of a stack, the newest first, including the copy of the current checkpoint.
 func (s *Store) backupsOf(f files) ([]stampedFile, error) {
 	backups, err := s.stampedFiles(f, f.backups, checkpointSuffix)
-	slices.SortFunc(backups, func(a, b stampedFile) int {
+	sorted.By(backups, func(a, b stampedFile) int {
 		return cmp.Or(cmp.Compare(b.stamp.Token, a.stamp.Token), cmp.Compare(b.stamp.Sequence, a.stamp.Sequence))
 	})
 	return backups, err

@@ -33,6 +33,7 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/base/sorted"
 )
 
 const (
@@ -80,7 +81,8 @@ func (s *Store) List(ctx context.Context) ([]state.StackName, error) {
 			}
 		}))
 	}
-	names := slices.SortedFunc(maps.Keys(found), func(a, b state.StackName) int { return cmp.Compare(a.String(), b.String()) })
+	names := slices.Collect(maps.Keys(found))
+	sorted.By(names, func(a, b state.StackName) int { return cmp.Compare(a.String(), b.String()) })
 	var listed sync.Map
 	names = slices.DeleteFunc(names, func(name state.StackName) bool {
 		f := filesOf(name)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/base/sorted"
 )
 
 // Store is a [state.Store] in memory. The zero Store is empty.
@@ -43,8 +44,9 @@ const place = "memory"
 func (s *Store) List(ctx context.Context) ([]state.StackName, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	byName := func(a, b state.StackName) int { return strings.Compare(a.String(), b.String()) }
-	return slices.SortedFunc(maps.Keys(s.stacks), byName), ctx.Err()
+	names := slices.Collect(maps.Keys(s.stacks))
+	sorted.By(names, func(a, b state.StackName) int { return strings.Compare(a.String(), b.String()) })
+	return names, ctx.Err()
 }
 
 // Create implements [state.Store].

@@ -17,6 +17,7 @@ import (
 	"github.com/husk-dev/husk/internal/base/egress"
 	"github.com/husk-dev/husk/internal/base/hostname"
 	"github.com/husk-dev/husk/internal/base/httprequest"
+	"github.com/husk-dev/husk/internal/base/sorted"
 )
 
 // HTTPClient sends the requests of one provider, as far as its grants go.
@@ -158,7 +159,7 @@ func (c *HTTPClient) inside(req *httprequest.Request) (addresses []netip.Addr) {
 			addresses = append(addresses, addr)
 		}
 	}
-	slices.SortFunc(addresses, netip.Addr.Compare)
+	sorted.By(addresses, netip.Addr.Compare)
 	return addresses
 }
 

@@ -9,13 +9,13 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/internal/base/httprequest"
+	"github.com/husk-dev/husk/internal/base/sorted"
 	"github.com/husk-dev/husk/internal/base/trace"
 )
 
@@ -339,6 +339,6 @@ func headerList(headers http.Header) []abi.HTTPHeader {
 			list = append(list, abi.HTTPHeader{Name: name, Value: []byte(value)})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b abi.HTTPHeader) int { return cmp.Compare(a.Name, b.Name) })
+	sorted.By(list, func(a, b abi.HTTPHeader) int { return cmp.Compare(a.Name, b.Name) })
 	return list
 }

@@ -6,10 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/husk-dev/husk/internal/base/sorted"
 	"github.com/husk-dev/husk/internal/base/strictcbor"
 )
 
@@ -42,7 +42,7 @@ func List(dir string) ([]Kept, error) {
 			return nil, err
 		}
 	}
-	slices.SortFunc(modules, func(a, b Kept) int {
+	sorted.By(modules, func(a, b Kept) int {
 		return cmp.Or(b.Used.Compare(a.Used), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Digest, b.Digest))
 	})
 	counted := map[string]bool{} // modules that differ in their manifests or data share their code

@@ -9,12 +9,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/tetratelabs/wazero"
 
 	"github.com/husk-dev/husk/internal/base/checkedcbor"
+	"github.com/husk-dev/husk/internal/base/sorted"
 )
 
 // A directory of precompiled modules holds the cache entry of each module, and a manifest of the entries' dependencies:
@@ -114,7 +114,7 @@ func differences(compiled, here map[string]string) []Difference {
 			all = append(all, Difference{what, value, ""})
 		}
 	}
-	slices.SortFunc(all, func(a, b Difference) int { return strings.Compare(a.What, b.What) })
+	sorted.By(all, func(a, b Difference) int { return strings.Compare(a.What, b.What) })
 	return all
 }
 

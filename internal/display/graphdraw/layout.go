@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/husk-dev/husk/internal/base/sorted"
 )
 
 // layout has the place of each node, and the line of each edge.
@@ -217,7 +219,7 @@ func (l *layout) grid(members []int, width float64) block {
 
 // shelve places blocks side by side and below each other, the highest first, and returns the size of the whole.
 func (l *layout) shelve(blocks []block, width float64, routes [][]point) box {
-	slices.SortStableFunc(blocks, func(a, b block) int { return cmp.Compare(b.size.H, a.size.H) })
+	sorted.By(blocks, func(a, b block) int { return cmp.Compare(b.size.H, a.size.H) })
 	var whole box
 	x, y, height := 0.0, 0.0, 0.0
 	for _, b := range blocks {

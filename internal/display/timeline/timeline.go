@@ -13,6 +13,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/internal/base/sorted"
 	"github.com/husk-dev/husk/internal/display"
 )
 
@@ -250,7 +251,7 @@ func (r *Recorder) Timeline() *Timeline {
 		}
 		t.Bars = append(t.Bars, bar)
 	}
-	slices.SortStableFunc(t.Bars, func(a, b Bar) int {
+	sorted.By(t.Bars, func(a, b Bar) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End), cmp.Compare(a.Subject, b.Subject))
 	})
 	t.link()

@@ -19,6 +19,7 @@ import (
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/host/trust"
+	"github.com/husk-dev/husk/internal/base/sorted"
 	"github.com/husk-dev/husk/internal/base/versionrange"
 )
 
@@ -275,7 +276,7 @@ func (d decoder) request(n *yaml.Node) (r Request, ok bool) {
 func (p Provider) key() [3]string { return [3]string{p.Name, p.Source, p.Version} }
 
 func (l *Lock) sort() {
-	slices.SortFunc(l.Providers, func(a, b Provider) int {
+	sorted.By(l.Providers, func(a, b Provider) int {
 		x, _ := semver.Parse(a.Version)
 		y, _ := semver.Parse(b.Version)
 		return cmp.Or(cmp.Compare(a.Name, b.Name), x.Compare(y), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Source, b.Source))

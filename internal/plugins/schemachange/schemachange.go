@@ -12,6 +12,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/internal/base/sorted"
 )
 
 // Change is one difference.
@@ -32,7 +33,7 @@ func Between(before, after *schema.Package) []Change {
 	c.object("configuration", &before.Config, &after.Config, given)
 	each(before.Resources, after.Resources, func(r *schema.Resource) string { return r.Token }, c.resource)
 	each(before.Functions, after.Functions, func(f *schema.Function) string { return f.Token }, c.function)
-	slices.SortStableFunc(c.changes, func(a, b Change) int {
+	sorted.By(c.changes, func(a, b Change) int {
 		if a.Breaking != b.Breaking {
 			if a.Breaking {
 				return -1

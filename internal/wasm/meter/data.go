@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/husk-dev/husk/internal/base/sorted"
 	"github.com/husk-dev/husk/internal/wasm/wasmfile"
 )
 
@@ -28,7 +29,7 @@ func merge(m *wasmfile.Module) []merged {
 	segments := slices.Clone(m.Segments)
 	byOffset := func(a, b wasmfile.Segment) int { return cmp.Compare(a.Offset, b.Offset) }
 	if !slices.IsSortedFunc(segments, byOffset) {
-		slices.SortStableFunc(segments, byOffset)
+		sorted.By(segments, byOffset)
 	}
 	var all []merged
 	end := uint64(0) // of the segment before

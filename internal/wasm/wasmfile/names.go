@@ -3,7 +3,8 @@ package wasmfile
 import (
 	"cmp"
 	"encoding/binary"
-	"slices"
+
+	"github.com/husk-dev/husk/internal/base/sorted"
 )
 
 // NameSection is the custom section with the names of functions, for stack traces.
@@ -129,7 +130,7 @@ func (r *reader) functionNames(e *nameEdit) []byte {
 		return nil
 	}
 	all = append(append(all, e.inserted), e.further...)
-	slices.SortStableFunc(all, func(a, b NamedFunction) int { return cmp.Compare(a.Index, b.Index) })
+	sorted.By(all, func(a, b NamedFunction) int { return cmp.Compare(a.Index, b.Index) })
 	out := binary.AppendUvarint(nil, uint64(len(all)))
 	for _, f := range all {
 		out = binary.AppendUvarint(out, uint64(f.Index))
