@@ -40,6 +40,9 @@ Usage:
   husk server token TEAM NAME ROLE [flags] issue a token, also while it serves
   husk server export FILE [flags]          write all that a server keeps, but for its key
   husk server import FILE [flags]          read it into another database, which is empty
+  husk server rotate-key [TEAM] [flags]    replace the server's key, or a team's
+  husk server end-team TEAM [flags]        end a team, and revoke its tokens
+  husk server audit TEAM [flags]           print a team's audit log, also of one that has ended
   husk server status                       show what the server that you are logged in to does
 
 Roles: read, preview, request (runs that change something), approve (the runs of
@@ -52,7 +55,7 @@ Flags:
 type flags struct {
 	dir, database, listen, metrics, pprof, trace, cert, key string
 	quota                                                   int64
-	approval, secrets, retryPending, plain                  bool
+	approval, secrets, retryPending, plain, withStacks      bool
 	lease, keep, keepAudit, expires                         time.Duration
 	projects, maxRuns, weights, proxies                     []string
 	person, identity                                        string
@@ -92,6 +95,7 @@ func run(args []string, out, errs io.Writer) error {
 	set.StringSliceVar(&f.projects, "project", nil, "with token: only for this `PROJECT`, in which * stands for any text; can be repeated")
 	set.StringVar(&f.person, "person", "", "with token: the `NAME` of who uses it, for somebody who has several: nobody approves what they have asked for (default: NAME)")
 	set.DurationVar(&f.expires, "expires", 0, "with token: the `TIME` that it is valid (default: until it is revoked)")
+	set.BoolVar(&f.withStacks, "with-stacks", false, "with end-team: remove the team's stacks, whose objects stay where they are, and cancel its runs")
 	for name, after := range map[string]time.Duration{"keep": server.DefaultKeep, "keep-audit": server.DefaultKeepAudit} {
 		set.Lookup(name).DefValue = fmt.Sprintf("%d days", after/(24*time.Hour))
 	}
@@ -130,6 +134,12 @@ func run(args []string, out, errs io.Writer) error {
 		return f.export(ctx, rest[1], out)
 	case rest[0] == "import" && len(rest) == 2:
 		return f.importFrom(ctx, rest[1], out)
+	case rest[0] == "rotate-key" && len(rest) <= 2:
+		return f.rotateKey(ctx, rest[1:], out)
+	case rest[0] == "end-team" && len(rest) == 2:
+		return f.with(ctx, func(s *server.Server) error { return s.EndTeam(ctx, rest[1], f.withStacks) })
+	case rest[0] == "audit" && len(rest) == 2:
+		return f.with(ctx, func(s *server.Server) error { return s.AuditLog(ctx, out, rest[1]) })
 	default:
 		return fmt.Errorf("unexpected argument %q: see \"husk server --help\"", rest[0])
 	}
@@ -184,21 +194,51 @@ func numbers(flag string, values []string) (map[string]int, error) {
 	return all, nil
 }
 
-// token issues a token, and prints its secret.
-func (f flags) token(ctx context.Context, args []string, out io.Writer) error {
+// with calls do with the server, beside the processes that serve.
+func (f flags) with(ctx context.Context, do func(*server.Server) error) error {
 	s, err := f.open(ctx, nil, nil, nil)
 	if err != nil {
 		return err
 	}
+	return errors.Join(do(s), s.Close())
+}
+
+// rotateKey replaces the key of the server, or of a team.
+func (f flags) rotateKey(ctx context.Context, team []string, out io.Writer) error {
+	return f.with(ctx, func(s *server.Server) error {
+		if len(team) > 0 {
+			if err := s.RotateTeamKey(ctx, team[0]); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintf(out, "New stacks of %s get the new key. For each other one: husk stack change-secrets-provider husk://default\n", team[0])
+			return err
+		}
+		byOperator, err := s.RotateKey(ctx)
+		if err != nil {
+			return err
+		}
+		text := "The key is replaced. Back up server.key with the database.\n"
+		if byOperator {
+			text = "All is encrypted with the first key. Now leave only that in " + server.KeyVariable + ", at all servers.\n"
+		}
+		_, err = fmt.Fprint(out, text)
+		return err
+	})
+}
+
+// token issues a token, and prints its secret.
+func (f flags) token(ctx context.Context, args []string, out io.Writer) error {
 	wanted := runapi.Token{Tenant: args[0], Name: args[1], Role: runapi.Role(args[2]), Projects: f.projects, Person: f.person}
 	if f.expires > 0 {
 		wanted.Expires = time.Now().Add(f.expires).UTC()
 	}
-	issued, err := s.IssueToken(ctx, wanted)
-	if err == nil {
-		_, err = fmt.Fprintln(out, issued.Secret)
-	}
-	return errors.Join(err, s.Close())
+	return f.with(ctx, func(s *server.Server) error {
+		issued, err := s.IssueToken(ctx, wanted)
+		if err == nil {
+			_, err = fmt.Fprintln(out, issued.Secret)
+		}
+		return err
+	})
 }
 
 // export writes a file with all that the server keeps.

@@ -185,7 +185,15 @@ UPDATE husk_runs SET kept = logged + octet_length(request);
 CREATE TABLE husk_kept (tenant TEXT PRIMARY KEY, bytes INTEGER NOT NULL);
 INSERT INTO husk_kept (tenant, bytes) SELECT tenant, SUM(kept) FROM husk_runs GROUP BY tenant`, `
 ALTER TABLE husk_schema ADD COLUMN least INTEGER NOT NULL DEFAULT 0;
-UPDATE husk_schema SET least = 15`}
+UPDATE husk_schema SET least = 15`, `
+ALTER TABLE husk_tenants ADD COLUMN ended INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE husk_former_keys (
+	number INTEGER PRIMARY KEY,
+	tenant TEXT NOT NULL,
+	key BLOB NOT NULL,
+	replaced INTEGER NOT NULL
+);
+CREATE INDEX husk_former_keys_tenant ON husk_former_keys (tenant, number)`}
 
 // Statements returns the statements of a change in the language of a database.
 func Statements(change string, postgres bool) []string {

@@ -3,8 +3,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"crypto/aes"
-	"crypto/cipher"
 	"crypto/rand"
 	"crypto/sha256"
 	"database/sql"
@@ -18,8 +16,10 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
+	"github.com/husk-dev/husk/cmd/husk-server/keyring"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
@@ -353,11 +353,13 @@ func (s *Server) logRefusal(r *http.Request, c *caller, refused *refusal) {
 	slog.Warn("refused", "token", who, "tenant", tenant, "from", r.RemoteAddr, "method", r.Method, "path", r.URL.Path, "status", refused.status, "reason", refused.reason)
 }
 
-// tenant keeps the stacks and the key of one tenant. It implements [secrets.KeyService].
+// tenant keeps the stacks and the keys of one tenant. It implements [secrets.KeyService].
 type tenant struct {
 	name    string
 	backend *backend.Backend
-	key     cipher.AEAD
+	// keys are the keys as they were when they were last read, and load reads them.
+	keys atomic.Pointer[keyring.Ring]
+	load func(context.Context) (*keyring.Ring, error)
 }
 
 // readable returns the states of the tenant, decrypted if the server has the key.
@@ -365,25 +367,35 @@ func (t *tenant) readable() state.Store {
 	return sealed.New(t.backend, ownKeys{t}, sealed.Keep).Backend().State
 }
 
-const keyBytes = 32
-
-func newCipher(key []byte) (cipher.AEAD, error) {
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		return nil, err
+// read reads the keys, which another server may have replaced.
+func (t *tenant) read(ctx context.Context) (*keyring.Ring, error) {
+	keys, err := t.load(ctx)
+	if err == nil {
+		t.keys.Store(keys)
 	}
-	return cipher.NewGCMWithRandomNonce(block)
+	return keys, err
 }
 
 // Encrypt encrypts the key of a stack with the tenant's key.
-func (t *tenant) Encrypt(_ context.Context, key []byte) ([]byte, error) {
-	return t.key.Seal(nil, nil, key, []byte(t.name)), nil
+func (t *tenant) Encrypt(ctx context.Context, key []byte) ([]byte, error) {
+	keys, err := t.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return keys.Seal(key, t.name), nil
 }
 
 // Decrypt decrypts the key of a stack.
-func (t *tenant) Decrypt(_ context.Context, ciphertext []byte) ([]byte, error) {
-	key, err := t.key.Open(nil, nil, ciphertext, []byte(t.name))
+func (t *tenant) Decrypt(ctx context.Context, ciphertext []byte) ([]byte, error) {
+	key, _, err := t.keys.Load().Open(ciphertext, t.name)
+	if err == nil {
+		return key, nil
+	}
+	keys, err := t.read(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if key, _, err = keys.Open(ciphertext, t.name); err != nil {
 		return nil, errors.New("the key of the stack was not encrypted by this server for this tenant")
 	}
 	return key, nil
@@ -441,20 +453,10 @@ func (s *Server) tenant(ctx context.Context, name string) (*tenant, error) {
 	if t := s.tenants[name]; t != nil {
 		return t, nil
 	}
-	var sealed []byte
-	err := s.db.step(ctx, func(t *tx) error {
-		return t.row("SELECT key FROM husk_tenants WHERE name = ?", name).Scan(&sealed)
-	})
+	t := &tenant{name: name, load: func(ctx context.Context) (*keyring.Ring, error) { return s.keysOf(ctx, name) }}
+	_, err := t.read(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("the tenant %s: %w", name, err)
-	}
-	key, err := s.key.Open(nil, nil, sealed, []byte(name))
-	if err != nil {
-		return nil, err
-	}
-	t := &tenant{name: name}
-	if t.key, err = newCipher(key); err != nil {
-		return nil, err
 	}
 	if t.backend, err = s.openState(ctx, name); err != nil {
 		return nil, err
@@ -471,33 +473,12 @@ func (s *Server) checkKey(ctx context.Context) error {
 	})
 }
 
-// checkKeys is checkKey in a transaction. It returns the tenants.
+// checkKeys is checkKey in a transaction. It returns the tenants that have not ended.
 func (s *Server) checkKeys(t *tx) (names []string, err error) {
-	err = t.rows(func(scan func(...any) error) error {
-		var name string
-		var sealed []byte
-		if err := scan(&name, &sealed); err != nil {
-			return err
-		}
-		if _, err := s.key.Open(nil, nil, sealed, []byte(name)); err != nil {
-			return fmt.Errorf("the key of the tenant %s is encrypted with the key of another server: start this one with the same server.key, or %s", name, KeyVariable)
-		}
-		names = append(names, name)
-		return nil
-	}, "SELECT name, key FROM husk_tenants")
-	return names, err
-}
-
-// addTenant makes a tenant with a new key, unless it exists.
-func (s *Server) addTenant(t *tx, name string) error {
-	var n int
-	if err := t.row("SELECT count(*) FROM husk_tenants WHERE name = ?", name).Scan(&n); err != nil || n > 0 {
-		return err
+	if _, err := s.eachKey(t, ""); err != nil {
+		return nil, err
 	}
-	key := make([]byte, keyBytes)
-	_, _ = rand.Read(key) // never fails
-	_, err := t.exec("INSERT INTO husk_tenants (name, key) VALUES (?, ?)", name, s.key.Seal(nil, nil, key, []byte(name)))
-	return err
+	return t.texts("SELECT name FROM husk_tenants WHERE ended = 0 ORDER BY name")
 }
 
 // endLeases ends the lease of an owner, who has no more of it, in a stack, or all of them if the stack is the zero value.

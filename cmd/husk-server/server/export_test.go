@@ -251,3 +251,12 @@ func (s *Server) due(ctx context.Context, tenant, name string, do func(t *tx, ar
 		return do(t, args, last)
 	})
 }
+
+// StatusOf returns the status of an error that refuses something, 0 for another.
+func StatusOf(err error) int {
+	var refused *refusal
+	if errors.As(err, &refused) {
+		return refused.status
+	}
+	return 0
+}

@@ -2,18 +2,22 @@ package server_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/husk-dev/husk/cmd/husk-server/keyring"
 	"github.com/husk-dev/husk/cmd/husk-server/server"
+	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend/runapi"
 )
 
@@ -182,4 +186,126 @@ func TestManyFollowers(t *testing.T) {
 	// A client tries again by itself.
 	done := errors.New("done")
 	require.ErrorIs(t, ann.Follow(t.Context(), run.ID, 0, func(*runapi.Line, *runapi.Run) (bool, error) { return false, done }), done)
+}
+
+// Keys are replaced while servers run, and what was encrypted before is read. A rotation that was cut off goes on.
+func TestKeysAreReplaced(t *testing.T) {
+	everywhere(t, func(t *testing.T, o server.Options) {
+		o.Dir = t.TempDir()
+		b := open(t, o)
+		seal := func(team string) (decrypts func()) {
+			keys := b.stacks(b.client(team, rand.Text(), runapi.Request).Token()).Keys
+			sealed, err := keys.Encrypt(t.Context(), []byte("key"))
+			require.NoError(t, err)
+			return func() {
+				key, err := keys.Decrypt(t.Context(), sealed)
+				require.NoError(t, err)
+				require.Equal(t, "key", string(key))
+			}
+		}
+		file := filepath.Join(o.Dir, "server.key")
+		former, err := os.ReadFile(file)
+		require.NoError(t, err)
+		all := []func(){seal("acme")}
+		other := open(t, o) // such as the command's
+		require.NoError(t, other.server.RotateTeamKey(t.Context(), "acme"))
+		all = append(all, seal("acme"))
+		require.NoError(t, other.server.RotateTeamKey(t.Context(), "acme"))
+		sealed, err := other.stacks(b.client("acme", "ann", runapi.Request).Token()).Keys.Encrypt(t.Context(), []byte("key"))
+		require.NoError(t, err)
+		key, err := b.stacks(b.client("acme", "bob", runapi.Request).Token()).Keys.Decrypt(t.Context(), sealed)
+		require.NoError(t, err, "with a key that the server has not read yet")
+		require.Equal(t, "key", string(key))
+		n, err := b.server.Count(t.Context(), "SELECT count(*) FROM husk_former_keys WHERE tenant = 'acme'")
+		require.NoError(t, err)
+		require.Equal(t, 2, n)
+		require.Equal(t, http.StatusNotFound, server.StatusOf(other.server.RotateTeamKey(t.Context(), "none")))
+
+		_, err = keyring.Source{File: file}.Begin() // and the command is killed
+		require.NoError(t, err)
+		all = append(all, seal("early"))
+		_ = open(t, o)
+		byOperator, err := other.server.RotateKey(t.Context())
+		require.NoError(t, err)
+		require.False(t, byOperator)
+		all = append(all, seal("late"))
+		require.NoError(t, other.server.RotateTeamKey(t.Context(), "early"))
+		for _, b = range []*bench{b, open(t, o)} {
+			all = append(all, seal("acme"))
+			for _, decrypts := range all {
+				decrypts()
+			}
+		}
+		content, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Len(t, strings.Fields(string(content)), 1)
+		require.NotEqual(t, former, content)
+		require.NoError(t, os.WriteFile(file, former, 0o600))
+		_, err = server.Open(t.Context(), o)
+		require.ErrorContains(t, err, "is encrypted with the key of another server")
+
+		// Servers that have their keys in a variable get the new one first.
+		is, next := strings.TrimSpace(string(content)), strings.Repeat("5a", keyring.Bytes)
+		t.Setenv(server.KeyVariable, is)
+		_, err = other.server.RotateKey(t.Context())
+		require.ErrorContains(t, err, "HUSK_SERVER_KEY has one key: add a new one to it at all servers")
+		t.Setenv(server.KeyVariable, next+","+is)
+		byOperator, err = other.server.RotateKey(t.Context())
+		require.NoError(t, err)
+		require.True(t, byOperator)
+		t.Setenv(server.KeyVariable, next)
+		_ = open(t, o)
+		var audit strings.Builder
+		require.NoError(t, other.server.AuditLog(t.Context(), &audit, "acme"))
+		require.Equal(t, 4, strings.Count(audit.String(), `"key.rotate"`), audit.String())
+	})
+}
+
+// A team ends with its tokens, and with its stacks if that is said. Its audit log stays, and nobody gets its name again.
+func TestTeamsEnd(t *testing.T) {
+	everywhere(t, func(t *testing.T, o server.Options) {
+		quiet(t)
+		o.Dir = t.TempDir()
+		b := open(t, o)
+		ann, worker, bob := b.client("acme", "ann", runapi.Request), b.client("acme", "w", runapi.Work), b.client("other", "bob", runapi.Request)
+		require.NoError(t, b.stacks(ann.Token()).State.Create(t.Context(), state.StackName{Project: "shop", Name: "dev"}, []byte("{}")))
+		require.NoError(t, b.stacks(bob.Token()).State.Create(t.Context(), state.StackName{Project: "shop", Name: "dev"}, []byte("{}")))
+		b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev"})
+		queued := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev"})
+		operator := open(t, o)
+		end := func(withStacks bool) error { return operator.server.EndTeam(t.Context(), "acme", withStacks) }
+		require.Equal(t, http.StatusNotFound, server.StatusOf(operator.server.EndTeam(t.Context(), "none", true)))
+		require.ErrorContains(t, end(false), "has 1 stacks and 2 open runs")
+		claim := b.next(worker, "w", nil)
+		require.ErrorContains(t, end(true), "1 runs of the team acme are at workers")
+		require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Succeeded}))
+		require.NoError(t, end(true))
+		require.NoError(t, end(true), "as after an end that was cut off")
+
+		for _, c := range []*runapi.Client{ann, worker} {
+			_, err := c.CallFor(t.Context(), 0, http.MethodGet, "/v1/whoami", nil, nil)
+			require.Equal(t, http.StatusUnauthorized, status(err))
+		}
+		n, err := b.server.Count(t.Context(), "SELECT count(*) FROM husk_runs WHERE id = ? AND state = 'cancelled'", queued.ID)
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+		_, err = b.server.IssueToken(t.Context(), runapi.Token{Tenant: "acme", Name: "eve", Role: runapi.Admin})
+		require.ErrorContains(t, err, "the team acme ended at")
+		if o.Database == "" {
+			require.NoFileExists(t, filepath.Join(o.Dir, "tenants", "acme.db"))
+		} else {
+			n, err := b.server.Count(t.Context(), "SELECT count(*) FROM pg_namespace WHERE nspname = 'husk_acme'")
+			require.NoError(t, err)
+			require.Zero(t, n)
+		}
+		all, err := b.stacks(bob.Token()).State.List(t.Context())
+		require.NoError(t, err)
+		require.Len(t, all, 1, "of another team")
+		_ = open(t, o) // which looks at all keys
+		var audit strings.Builder
+		require.NoError(t, operator.server.AuditLog(t.Context(), &audit, "acme"))
+		for _, want := range []string{`"action":"token.issue","subject":"ann"`, `"action":"run.cancel","subject":"` + queued.ID, `"action":"team.end","subject":"acme","detail":"2 tokens revoked, 1 stacks removed"`} {
+			require.Contains(t, audit.String(), want)
+		}
+	})
 }

@@ -292,7 +292,7 @@ func samePerson(r *record, c *caller) string {
 // String names a caller, and the person if the token has another name.
 func (c *caller) String() string {
 	if c.person == "" || c.person == c.name {
-		return c.name
+		return issuer(c.name)
 	}
 	return c.name + " of " + c.person
 }

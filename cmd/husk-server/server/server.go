@@ -4,10 +4,7 @@ package server
 
 import (
 	"context"
-	"crypto/cipher"
-	"crypto/rand"
 	"database/sql"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -25,13 +22,13 @@ import (
 
 	"github.com/husk-dev/husk/cmd/husk-server/dump"
 	"github.com/husk-dev/husk/cmd/husk-server/identity"
+	"github.com/husk-dev/husk/cmd/husk-server/keyring"
 	"github.com/husk-dev/husk/cmd/husk-server/telemetry"
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/postgres"
 	"github.com/husk-dev/husk/internal/backend/remote"
 	"github.com/husk-dev/husk/internal/backend/runapi"
 	"github.com/husk-dev/husk/internal/backend/sqlite"
-	"github.com/husk-dev/husk/internal/base/atomicfile"
 	"github.com/husk-dev/husk/internal/base/intake"
 	"github.com/husk-dev/husk/internal/base/named"
 	"github.com/husk-dev/husk/internal/base/trace"
@@ -89,14 +86,14 @@ const (
 )
 
 // KeyVariable is the environment variable with the key that encrypts the keys of tenants: 64 hexadecimal digits. Without
-// it, the key is in a file of the server's directory.
+// it, the key is in a file of the server's directory. While a key is replaced there are several: see [keyring.Source].
 const KeyVariable = "HUSK_SERVER_KEY"
 
 // Server is an [http.Handler]. It is to be closed.
 type Server struct {
 	options Options
 	db      *db
-	key     cipher.AEAD
+	keys    keyring.Source
 	states  *remote.Server
 	timers  *river.Client[*sql.Tx]
 	mux     *http.ServeMux
@@ -154,11 +151,11 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, counts: newCounts(), closing: make(chan struct{}), exported: make(chan struct{}), logins: make(chan struct{}, maxLogins), tenants: make(map[string]*tenant), sizes: make(map[string]size), open: make(map[string]counted)}
+	s := &Server{options: o, keys: keyring.Source{Variable: KeyVariable, File: filepath.Join(o.Dir, "server.key")}, counts: newCounts(), closing: make(chan struct{}), exported: make(chan struct{}), logins: make(chan struct{}, maxLogins), tenants: make(map[string]*tenant), sizes: make(map[string]size), open: make(map[string]counted)}
 	if s.memory = intake.ProcessBudget(); o.Memory > 0 {
 		s.memory = intake.NewBudget(o.Memory)
 	}
-	if s.key, err = readKey(filepath.Join(o.Dir, "server.key")); err != nil {
+	if err := s.keys.Make(); err != nil {
 		return nil, err
 	}
 	if s.db, err = openDB(ctx, o.Database, o.Dir); err != nil {
@@ -251,32 +248,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// readKey returns the key of the server, which is made if there is none.
-func readKey(file string) (cipher.AEAD, error) {
-	text, origin := os.Getenv(KeyVariable), KeyVariable
-	if text == "" {
-		origin = file
-		data, err := os.ReadFile(file)
-		if errors.Is(err, fs.ErrNotExist) {
-			key := make([]byte, keyBytes)
-			_, _ = rand.Read(key) // never fails
-			// Another server with the same directory may make it at the same time.
-			if _, err = atomicfile.Create(file, []byte(hex.EncodeToString(key)+"\n")); err == nil {
-				data, err = os.ReadFile(file)
-			}
-		}
-		if err != nil {
-			return nil, fmt.Errorf("the key of the server: %w", err)
-		}
-		text = strings.TrimSpace(string(data))
-	}
-	key, err := hex.DecodeString(text)
-	if err != nil || len(key) != keyBytes {
-		return nil, fmt.Errorf("the key of the server, in %s, must have %d hexadecimal digits", origin, 2*keyBytes)
-	}
-	return newCipher(key)
-}
-
 // stateFile is the file of a tenant's stacks with SQLite, and stateSchema their schema in PostgreSQL.
 func (s *Server) stateFile(tenant string) string {
 	return filepath.Join(s.options.Dir, "tenants", tenant+".db")
@@ -336,7 +307,7 @@ func (s *Server) Export(ctx context.Context, w io.Writer) error {
 	}
 	defer func() { _ = own.Rollback() }() // it has changed nothing
 	t := &tx{ctx: ctx, querier: own, begun: own, postgres: s.db.postgres}
-	names, err := t.texts("SELECT name FROM husk_tenants ORDER BY name")
+	names, err := t.texts("SELECT name FROM husk_tenants WHERE ended = 0 ORDER BY name")
 	if err != nil {
 		return err
 	}

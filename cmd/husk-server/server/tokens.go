@@ -7,8 +7,13 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
+	"io/fs"
 	"log/slog"
+	"math"
 	"net/http"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -16,6 +21,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/husk-dev/husk/cmd/husk-server/identity"
+	"github.com/husk-dev/husk/cmd/husk-server/keyring"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend/runapi"
 	"github.com/husk-dev/husk/internal/base/printable"
@@ -281,4 +287,294 @@ func (s *Server) pruneLogins(ctx context.Context, before int64) error {
 		_, err := t.exec("DELETE FROM husk_tokens WHERE expires > 0 AND expires < ? AND (issued_by LIKE 'https://%' OR issued_by LIKE 'http://%')", before)
 		return err
 	})
+}
+
+// sealedKey is a key of a tenant, encrypted with a key of the server.
+type sealedKey struct {
+	tenant string
+	// number is that of a key that was replaced, 0 for the current one.
+	number int64
+	sealed []byte
+	// key is the key itself. isFirst says that the first key of the server encrypts it.
+	key     []byte
+	isFirst bool
+}
+
+// eachKey returns the keys of a tenant, the newest first, or of all tenants if it is empty.
+func (s *Server) eachKey(t *tx, tenant string) (all []*sealedKey, err error) {
+	ring, err := s.keys.Read()
+	if err != nil {
+		return nil, err
+	}
+	return all, t.rows(func(scan func(...any) error) (err error) {
+		one := &sealedKey{}
+		if err := scan(&one.tenant, &one.number, &one.sealed); err != nil {
+			return err
+		}
+		all = append(all, one)
+		if one.key, one.isFirst, err = ring.Open(one.sealed, one.tenant); err != nil {
+			err = fmt.Errorf("the key of the tenant %s is encrypted with the key of another server: start this one with the same server.key, or %s", one.tenant, KeyVariable)
+		}
+		return err
+	}, "SELECT * FROM (SELECT name, 0 AS number, key FROM husk_tenants UNION ALL SELECT tenant, number, key FROM husk_former_keys) AS keys"+
+		" WHERE ? = '' OR name = ? ORDER BY name, CASE WHEN number = 0 THEN 0 ELSE 1 END, number DESC", tenant, tenant)
+}
+
+// keysOf returns the keys of a tenant that has not ended.
+func (s *Server) keysOf(ctx context.Context, tenant string) (ring *keyring.Ring, err error) {
+	err = s.db.step(ctx, func(t *tx) error {
+		all, err := s.eachKey(t, tenant)
+		if err != nil {
+			return err
+		}
+		if len(all) == 0 {
+			return sql.ErrNoRows
+		}
+		var keys [][]byte
+		for _, one := range all {
+			keys = append(keys, one.key)
+		}
+		ring, err = keyring.New(keys...)
+		return err
+	})
+	return ring, err
+}
+
+// lockTenants has no other transaction add tenants or replace keys. Transactions of SQLite exclude each other.
+func (t *tx) lockTenants() error {
+	if !t.postgres {
+		return nil
+	}
+	_, err := t.exec("LOCK TABLE husk_tenants IN SHARE ROW EXCLUSIVE MODE")
+	return err
+}
+
+// hasTenant reports whether there is a tenant, and returns an error if it has ended.
+func (t *tx) hasTenant(name string) (bool, error) {
+	var ended int64
+	err := t.row("SELECT ended FROM husk_tenants WHERE name = ?", name).Scan(&ended)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err == nil && ended > 0 {
+		err = refusef(http.StatusConflict, "the team %s ended at %s, and its name, which the audit log has, is not used again", name, timeOf(ended).Format(time.RFC3339))
+	}
+	return err == nil, err
+}
+
+// addTenant makes a tenant with a new key, unless it exists. The key of the server is read under the lock: one that is replaced
+// meanwhile encrypts nothing more.
+func (s *Server) addTenant(t *tx, name string) error {
+	is, err := t.hasTenant(name)
+	if is || err != nil {
+		return err
+	}
+	if err := t.lockTenants(); err != nil {
+		return err
+	}
+	if is, err = t.hasTenant(name); is || err != nil {
+		return err
+	}
+	ring, err := s.keys.Read()
+	if err != nil {
+		return err
+	}
+	_, err = t.exec("INSERT INTO husk_tenants (name, key) VALUES (?, ?)", name, ring.Seal(keyring.NewKey(), name))
+	return err
+}
+
+// RotateKey replaces the key of the server by a new one, and encrypts the keys of all teams with that. It goes on with a rotation that
+// was cut off: until its end, both keys are there. byOperator says that the operator removes the former key from [KeyVariable].
+func (s *Server) RotateKey(ctx context.Context) (byOperator bool, err error) {
+	ring, err := s.keys.Begin()
+	if err != nil {
+		return false, err
+	}
+	if err := s.db.step(ctx, func(t *tx) error {
+		if err := t.lockTenants(); err != nil {
+			return err
+		}
+		all, err := s.eachKey(t, "")
+		if err != nil {
+			return err
+		}
+		for _, one := range all {
+			if one.isFirst {
+				continue
+			}
+			statement, of := "UPDATE husk_tenants SET key = ? WHERE name = ?", any(one.tenant)
+			if one.number > 0 {
+				statement, of = "UPDATE husk_former_keys SET key = ? WHERE number = ?", one.number
+			}
+			if _, err := t.exec(statement, ring.Seal(one.key, one.tenant), of); err != nil {
+				return err
+			}
+			if one.number > 0 {
+				continue
+			}
+			if err := t.audit(&caller{tenant: one.tenant}, "key.rotate", "server.key", ""); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		return false, err
+	}
+	return s.keys.Finish()
+}
+
+// RotateTeamKey has a new key encrypt what a team encrypts from now on. The former ones go on decrypting.
+func (s *Server) RotateTeamKey(ctx context.Context, team string) error {
+	return s.db.step(ctx, func(t *tx) error {
+		if err := t.lockTenants(); err != nil {
+			return err
+		}
+		is, err := t.hasTenant(team)
+		if err == nil && !is {
+			err = refusef(http.StatusNotFound, "there is no team %q", team)
+		}
+		if err != nil {
+			return err
+		}
+		ring, err := s.keys.Read()
+		if err == nil {
+			_, err = t.exec("INSERT INTO husk_former_keys (tenant, key, replaced) SELECT name, key, "+t.now()+" FROM husk_tenants WHERE name = ?", team)
+		}
+		if err == nil {
+			_, err = t.exec("UPDATE husk_tenants SET key = ? WHERE name = ?", ring.Seal(keyring.NewKey(), team), team)
+		}
+		if err != nil {
+			return err
+		}
+		return t.audit(&caller{tenant: team}, "key.rotate", team, "")
+	})
+}
+
+// EndTeam ends a team: it revokes its tokens, and removes its schedules. If the team has stacks or open runs, it does so only with
+// withStacks, which removes the stacks and the keys of their secrets, and cancels the runs. Its audit log stays, and nobody gets its name
+// again. It goes on with an end that was cut off.
+func (s *Server) EndTeam(ctx context.Context, team string, withStacks bool) error {
+	operator := &caller{tenant: team, role: runapi.Admin}
+	var ended, running int64
+	var open []string
+	if err := s.db.step(ctx, func(t *tx) (err error) {
+		err = t.row("SELECT ended FROM husk_tenants WHERE name = ?", team).Scan(&ended)
+		if errors.Is(err, sql.ErrNoRows) {
+			return refusef(http.StatusNotFound, "there is no team %q", team)
+		}
+		if err == nil {
+			running, open, err = t.openRuns(team)
+		}
+		return err
+	}); err != nil {
+		return err
+	}
+	if ended == 0 {
+		keeper, err := s.tenant(ctx, team)
+		if err != nil {
+			return err
+		}
+		stacks, err := keeper.backend.State.List(ctx)
+		if err != nil {
+			return err
+		}
+		if running > 0 {
+			return errRunning(team, running)
+		}
+		if !withStacks && len(stacks)+len(open) > 0 {
+			return refusef(http.StatusConflict, "the team %s has %d stacks and %d open runs: destroy and remove them first, or remove the stacks without their objects, and cancel the runs, with --with-stacks", team, len(stacks), len(open))
+		}
+		for _, id := range open {
+			if _, err := s.cancelRun(ctx, operator, id, ""); err != nil {
+				return err
+			}
+		}
+		if err := s.db.step(ctx, func(t *tx) error { return s.endTeam(t, operator, len(stacks)) }); err != nil {
+			return err
+		}
+		slog.Info("a team has ended", "tenant", team, "stacks", len(stacks))
+	}
+	return s.removeStates(ctx, team)
+}
+
+func errRunning(team string, running int64) error {
+	return refusef(http.StatusConflict, "%d runs of the team %s are at workers: cancel them, and wait for their end", running, team)
+}
+
+// openRuns counts the runs of a team at workers, and returns its other ones that are not final.
+func (t *tx) openRuns(team string) (running int64, others []string, err error) {
+	err = t.row("SELECT count(*) FROM husk_runs WHERE tenant = ? AND state = 'running'", team).Scan(&running)
+	if err == nil {
+		others, err = t.texts("SELECT id FROM husk_runs WHERE tenant = ? AND state IN ('queued', 'running', 'waiting') AND state <> 'running' ORDER BY -number", team)
+	}
+	return running, others, err
+}
+
+// endTeam changes the rows of a team that ends. Runs that were asked for meanwhile are in its way.
+func (s *Server) endTeam(t *tx, operator *caller, stacks int) error {
+	team := operator.tenant
+	if err := t.lockTenants(); err != nil {
+		return err
+	}
+	tokens, err := t.exec("DELETE FROM husk_tokens WHERE tenant = ?", team)
+	if err != nil {
+		return err
+	}
+	running, open, err := t.openRuns(team)
+	if err != nil {
+		return err
+	}
+	if running+int64(len(open)) > 0 {
+		return errRunning(team, running+int64(len(open)))
+	}
+	ring, err := s.keys.Read()
+	if err == nil {
+		_, err = t.exec("UPDATE husk_tenants SET ended = "+t.now()+", key = ? WHERE name = ?", ring.Seal(keyring.NewKey(), team), team) // what was encrypted is not to be read
+	}
+	for _, statement := range []string{"DELETE FROM husk_former_keys WHERE tenant = ?", "DELETE FROM husk_schedules WHERE tenant = ?", "DELETE FROM husk_workers WHERE tenant = ?"} {
+		if err == nil {
+			_, err = t.exec(statement, team)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return t.audit(operator, "team.end", team, "%d tokens revoked, %d stacks removed", tokens, stacks)
+}
+
+// removeStates removes the tables of a team's stacks.
+func (s *Server) removeStates(ctx context.Context, team string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if kept := s.tenants[team]; kept != nil {
+		kept.backend.Close()
+		delete(s.tenants, team)
+	}
+	if s.db.postgres {
+		_, err := s.db.ExecContext(ctx, `DROP SCHEMA IF EXISTS "`+stateSchema(team)+`" CASCADE`)
+		return err
+	}
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := os.Remove(s.stateFile(team) + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// AuditLog writes the audit log of a team, also of one that has ended, as lines of JSON, the newest entry first.
+func (s *Server) AuditLog(ctx context.Context, w io.Writer, team string) error {
+	out := json.NewEncoder(w)
+	for before := int64(math.MaxInt64); ; {
+		page, err := s.auditLog(ctx, team, before, maxAuditPage)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		for _, e := range page {
+			if err := out.Encode(e); err != nil {
+				return err
+			}
+			before = e.Number
+		}
+	}
 }

@@ -144,6 +144,7 @@ import (
 		leave("an overlay of the base that TestKustomize of husk-server checks"),
 		leave("a server of the reader with a database, as TestRuns of husk-server has one"),
 		leave("a server of the reader with a database, as TestMove of package dump has one"),
+		leave("a team of a server, as TestTeamsEnd of package server ends one"),
 	},
 	"docs/operations.md": {leave("a server of the reader")},
 	"docs/scale.md":      {leave("a measurement")},
