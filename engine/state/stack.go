@@ -142,12 +142,23 @@ func Open(ctx context.Context, store Store, name StackName, keys KeySource, hold
 		changed:  len(contents.Records) > 0,
 		recovery: Recovery{Records: len(contents.Records), Dropped: contents.Dropped},
 	}
+	return s.opened(ctx, snapshot, codec, keys)
+}
+
+// OpenCopy returns a stack with a state that [Load] has read. Its changes go to a lease of another store, in which a stack without
+// a checkpoint has the name: those of a preview are forgotten.
+func OpenCopy(ctx context.Context, lease Lease, name StackName, snapshot *Snapshot, codec *Codec, keys KeySource) (*Stack, error) {
+	return (&Stack{name: name, lease: lease}).opened(ctx, snapshot, codec, keys)
+}
+
+// opened has the stack begin with a state. A state without a secrets provider gets one of keys.
+func (s *Stack) opened(ctx context.Context, snapshot *Snapshot, codec *Codec, keys KeySource) (*Stack, error) {
 	s.codec.Store(codec)
 	s.adopt(snapshot)
 	if codec.Secrets() == nil {
 		provider, err := keys.New(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("opening the stack %s: %w", name, err)
+			return nil, fmt.Errorf("opening the stack %s: %w", s.name, err)
 		}
 		if err := s.ChangeSecrets(ctx, provider); err != nil {
 			return nil, err

@@ -224,14 +224,3 @@ func (k stackKeys) New(ctx context.Context) (secrets.Provider, error) {
 	}
 	return p, nil
 }
-
-// openKey is a key source of an open provider.
-type openKey struct{ provider secrets.Provider }
-
-// New implements [state.KeySource].
-func (k openKey) New(context.Context) (secrets.Provider, error) { return k.provider, nil }
-
-// Open implements [state.KeySource].
-func (k openKey) Open(context.Context, string, json.RawMessage) (secrets.Provider, error) {
-	return k.provider, nil
-}

@@ -400,24 +400,26 @@ func (w *Workspace) Copy(ctx context.Context, stack string) (*state.Stack, error
 	}
 	var copies memstore.Store
 	snapshot, codec, err := w.Read(ctx, stack, false)
-	switch {
-	case errors.Is(err, state.ErrStackNotFound) && stack == DefaultStack:
+	if errors.Is(err, state.ErrStackNotFound) && stack == DefaultStack {
 		if err = w.NotedElsewhere(); err == nil {
 			err = state.Create(ctx, &copies, w.name(stack), keys)
 		}
-	case err == nil:
-		if p := codec.Secrets(); p != nil {
-			keys = openKey{p} // deriving the key again would take a while
+		if err != nil {
+			return nil, err
 		}
-		var checkpoint []byte
-		if checkpoint, err = codec.EncodeCheckpoint(ctx, snapshot); err == nil {
-			err = copies.Create(ctx, w.name(stack), checkpoint)
-		}
+		return state.Open(ctx, &copies, w.name(stack), keys, w.holder("preview"))
+	}
+	if err == nil {
+		err = copies.Create(ctx, w.name(stack), nil)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return state.Open(ctx, &copies, w.name(stack), keys, w.holder("preview"))
+	lease, err := copies.Lease(ctx, w.name(stack), w.holder("preview"))
+	if err != nil {
+		return nil, err
+	}
+	return state.OpenCopy(ctx, lease, w.name(stack), snapshot, codec, keys)
 }
 
 // Remove removes a stack. If it has something, or cannot be read, forget decides: it gets the resources, or the error of

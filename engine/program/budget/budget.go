@@ -76,6 +76,14 @@ func New(ctx context.Context, limits Limits) *Budget {
 	return &Budget{ctx: ctx, limits: limits}
 }
 
+// Fork returns a budget with the charges so far, for an evaluation that ends with another context.
+func (b *Budget) Fork(ctx context.Context) *Budget {
+	forked := New(ctx, b.limits)
+	forked.steps.Store(b.steps.Load())
+	forked.memory.Store(b.memory.Load())
+	return forked
+}
+
 // looksUp is how many steps may pass until the context is looked at: some 10 µs.
 const looksUp = 128
 

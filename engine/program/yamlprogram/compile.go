@@ -99,10 +99,11 @@ func onlyExceeded(ds source.Diagnostics) source.Diagnostics {
 
 // compilationOf begins the compilation of a program or component.
 func (p *Program) compilationOf(t program.Template, run abi.RunContext, dir string, shared packages, b *budget.Budget, component *program.Component) *compilation {
+	read := readTemplate(&source.Report{File: t.File, Budget: b}, t, component != nil)
 	return &compilation{
-		template: readTemplate(&source.Report{File: t.File, Budget: b}, t, component != nil),
+		template: read,
 		program:  p, run: run, dir: dir, budget: b, component: component,
-		declared: map[string]*resource{}, static: newScope(),
+		declared: make(map[string]*resource, len(read.resources)), static: newScope(2 * len(read.resources)), // each has two URNs there
 		packages:  shared,
 		builtins:  builtin.Schema(),
 		functions: map[*expr.Invoke]function{}, defaults: map[string]*resource{},
@@ -141,7 +142,7 @@ func (c *compilation) claimNames() {
 		kind string
 		line int
 	}
-	seen := map[string]first{}
+	seen := make(map[string]first, len(c.resources))
 	if c.component != nil {
 		for _, in := range c.component.Inputs {
 			seen[in.Name] = first{"input", in.Position.Line}

@@ -15,6 +15,7 @@ import (
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/derivation"
+	"github.com/husk-dev/husk/internal/base/sorted"
 )
 
 // findComponents begins the compilation of the project's own components in YAML, and of used components of packages.
@@ -105,8 +106,8 @@ func (c *compilation) schemaOfComponent() *schema.Resource {
 		s.Outputs.Properties = append(s.Outputs.Properties, schema.Property{Name: o.name, Type: &schema.Type{}})
 	}
 	byName := func(a, b schema.Property) int { return strings.Compare(a.Name, b.Name) }
-	slices.SortFunc(s.Inputs.Properties, byName)
-	slices.SortFunc(s.Outputs.Properties, byName)
+	sorted.By(s.Inputs.Properties, byName)
+	sorted.By(s.Outputs.Properties, byName)
 	c.ownSchema = s
 	return s
 }
@@ -220,7 +221,7 @@ func (d *deployment) within(c *compilation, component urn.URN) *deployment {
 	own.template = &template{}
 	*own.template = *c.template
 	own.report = &source.Report{File: c.report.File, Budget: d.budget}
-	e := &evaluator{ctx: d.ctx, c: &own, scope: newScope(), monitor: d.monitor, budget: d.budget, components: d.components, component: component}
+	e := &evaluator{ctx: d.ctx, c: &own, scope: newScope(len(own.resources)), monitor: d.monitor, budget: d.budget, components: d.components, component: component}
 	e.scope.set(pulumiName, own.pulumi)
 	return &deployment{evaluator: e, stack: component, status: make([]status, len(own.graph.nodes))}
 }

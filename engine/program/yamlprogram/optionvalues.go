@@ -1,7 +1,6 @@
 package yamlprogram
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/husk-dev/husk/abi"
@@ -11,6 +10,7 @@ import (
 	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/program/expr"
 	"github.com/husk-dev/husk/engine/program/yamlprogram/internal/derivation"
+	"github.com/husk-dev/husk/internal/base/sorted"
 )
 
 // option is an option of resources whose value is an expression.
@@ -43,6 +43,13 @@ var valueOptions = []option{
 
 // resourceOptions evaluates the options of a resource. parent is empty for the stack.
 func (e *evaluator) resourceOptions(r *resource) (out abi.ResourceOptions, parent urn.URN, ok bool) {
+	if len(r.options.exprs)+len(r.options.aliases)+len(r.options.actions) == 0 {
+		return abi.ResourceOptions{Version: r.options.version}, "", true // as most have, and evaluation takes memory
+	}
+	return e.evaluatedOptions(r)
+}
+
+func (e *evaluator) evaluatedOptions(r *resource) (out abi.ResourceOptions, parent urn.URN, ok bool) {
 	o := &optionReader{evaluator: e, resource: r, exprs: r.options.exprs, ok: true}
 	out = abi.ResourceOptions{Version: r.options.version, CustomTimeouts: o.timeouts()}
 	for _, option := range valueOptions {
@@ -357,6 +364,6 @@ func (o *optionReader) providers(name string) []abi.PackageProvider {
 			out = append(out, abi.PackageProvider{Package: i.decl.pkg, Reference: i.reference()})
 		}
 	}
-	slices.SortFunc(out, func(a, b abi.PackageProvider) int { return strings.Compare(a.Package, b.Package) })
+	sorted.By(out, func(a, b abi.PackageProvider) int { return strings.Compare(a.Package, b.Package) })
 	return out
 }

@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -50,6 +51,15 @@ type Program struct {
 	schemas      Schemas
 	// limits bound the evaluation of each run, and of each check.
 	limits budget.Limits
+	// previewed is what the last preview has compiled.
+	previewed atomic.Pointer[previewed]
+}
+
+// previewed is a compilation, with the budget as it was before the evaluation. The update after a preview goes on with it.
+type previewed struct {
+	run    abi.RunContext
+	c      *compilation
+	budget *budget.Budget
 }
 
 // New returns the program of a project. If the project is not trusted, the program reads only its files and public URLs.
@@ -59,7 +69,10 @@ func New(project *program.Project, schemas Schemas) *Program {
 
 // Limit bounds what the evaluation of a run, or a check, may take. Without it, the defaults of [budget.Limits] do. The
 // error of a run that takes more has a [*budget.ExceededError].
-func (p *Program) Limit(limits budget.Limits) { p.limits = limits }
+func (p *Program) Limit(limits budget.Limits) {
+	p.limits = limits
+	p.previewed.Store(nil)
+}
 
 // OnWarning has the first run call f with the warnings about the program.
 func (p *Program) OnWarning(f func(source.Diagnostic)) { p.warn = f }
@@ -103,11 +116,29 @@ func (p *Program) Validate(ctx context.Context, run abi.RunContext, unknown []st
 	return append(ds, c.doubtful...), err
 }
 
+// compileOnce is compile for a run, if that is not the update whose preview has compiled the program.
+func (p *Program) compileOnce(ctx context.Context, run abi.RunContext) (*compilation, source.Diagnostics, error) {
+	update := run
+	update.DryRun = false
+	if before := p.previewed.Swap(nil); before != nil && reflect.DeepEqual(before.run, run) {
+		c := *before.c
+		c.run, c.budget, c.packages.refs = run, before.budget.Fork(ctx), map[string]string{}
+		own := *c.template // its report becomes the run's
+		c.template = &own
+		return &c, nil, ctx.Err() // the preview has told the warnings
+	}
+	c, ds, err := p.compile(ctx, run, nil)
+	if run.DryRun && err == nil && !ds.HasErrors() && len(c.components) == 0 { // components know the run that they are compiled for
+		p.previewed.Store(&previewed{update, c, c.budget.Fork(ctx)})
+	}
+	return c, ds, err
+}
+
 // Run checks the program, registers its packages and resources, and then the stack's outputs. It
 // returns when every registration has ended. After a failure nothing new is begun, but a preview goes on with nodes that do not
 // need the failed resource. The error then is [source.Diagnostics].
 func (p *Program) Run(ctx context.Context, run abi.RunContext, monitor abi.Monitor) (err error) {
-	c, ds, err := p.compile(ctx, run, nil)
+	c, ds, err := p.compileOnce(ctx, run)
 	defer func() { c.budget.Close() }() // it reports the charges, also of an interrupted evaluation
 	if err != nil {
 		return err
@@ -129,7 +160,7 @@ func (p *Program) Run(ctx context.Context, run abi.RunContext, monitor abi.Monit
 	if err != nil {
 		return fmt.Errorf("register the stack: %w", err)
 	}
-	e := &evaluator{ctx: ctx, c: c, scope: newScope(), monitor: monitor, budget: c.budget, components: new(atomic.Int64)}
+	e := &evaluator{ctx: ctx, c: c, scope: newScope(len(c.resources)), monitor: monitor, budget: c.budget, components: new(atomic.Int64)}
 	e.scope.set(pulumiName, c.pulumi)
 	d := &deployment{evaluator: e, stack: stack.URN, status: make([]status, len(c.graph.nodes))}
 	if err := d.registerActions(); err != nil {

@@ -6,14 +6,18 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/callback"
+	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/program/budget"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/engine/state"
 )
@@ -432,4 +436,42 @@ Outputs: {Size: "${A.size}"}
 	require.Equal(t, `{apiVersion: "v1", image: "a-b", size: 3}`, showMap(a.Inputs))
 	require.NotNil(t, a.Options.Protect)
 	require.Equal(t, []string{"Size"}, monitor.outputs.Keys())
+}
+
+// countedSchemas counts what they are asked for.
+type countedSchemas struct {
+	schemaFiles
+	asked atomic.Int32
+}
+
+func (s *countedSchemas) Package(ctx context.Context, pkg program.Package) (*schema.Package, error) {
+	s.asked.Add(1)
+	return s.schemaFiles.Package(ctx, pkg)
+}
+
+// An update goes on with what its preview has compiled: it registers the same, is charged the same, and asks for no schema. Any
+// other run compiles the program itself.
+func TestAnUpdateGoesOnWithItsPreview(t *testing.T) {
+	schemas := &countedSchemas{}
+	p, run := loadWithConfig(t, "resources:\n  one: {type: cloud:Server, properties: {size: 1}}\n"+
+		"  two: {type: cloud:Server, properties: {size: 2}, options: {dependsOn: [\"${one}\"]}}\n", "config: {}\n", schemas)
+	var spent []int64
+	p.Limit(budget.Limits{Spent: func(steps, memory int64) { spent = append(spent, steps, memory) }})
+	var monitors []*fakeMonitor
+	asked := func(run abi.RunContext) int32 {
+		before := schemas.asked.Load()
+		monitors = append(monitors, &fakeMonitor{})
+		require.NoError(t, p.Run(t.Context(), run, monitors[len(monitors)-1]))
+		return schemas.asked.Load() - before
+	}
+	preview, other := run, run
+	preview.DryRun, other.Config = true, []abi.ConfigEntry{{Key: "shop:color", Value: "red"}}
+	once := asked(preview)
+	require.Positive(t, once)
+	require.Zero(t, asked(run))
+	require.Equal(t, monitors[0].registered, monitors[1].registered)
+	require.Equal(t, spent[:2], spent[2:])
+	require.Equal(t, once, asked(run), "there was no preview of it")
+	require.Equal(t, once, asked(preview))
+	require.Equal(t, once, asked(other), "the preview had another configuration")
 }

@@ -69,8 +69,9 @@ type scope struct {
 	outer *scope
 }
 
-func newScope() *scope {
-	return &scope{values: map[string]property.Value{}, byURN: map[string]*instance{}}
+// newScope returns a scope with room for so many resources.
+func newScope(resources int) *scope {
+	return &scope{values: make(map[string]property.Value, resources), byURN: make(map[string]*instance, resources)}
 }
 
 func (s *scope) set(name string, v property.Value) {
@@ -88,7 +89,7 @@ func (s *scope) setInstance(i *instance) {
 
 // with returns a scope in which a resource is another instance.
 func (s *scope) with(i *instance) *scope {
-	inner := newScope()
+	inner := newScope(1)
 	inner.outer = s
 	inner.setInstance(i)
 	return inner
