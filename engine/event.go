@@ -193,6 +193,10 @@ type Preparing struct {
 	Doing     string `json:"doing"`
 	ElapsedMs int64  `json:"elapsedMs"`
 	Done      bool   `json:"done,omitempty"`
+	// Received and Size are the bytes of a download: those that have come, and all. They are 0 where they are not known. Events that
+	// have them go between the first and the last.
+	Received int64 `json:"received,omitempty"`
+	Size     int64 `json:"size,omitempty"`
 	// GivenUp says that it is over because the run was stopped.
 	GivenUp bool `json:"givenUp,omitempty"`
 }

@@ -32,6 +32,8 @@ type Output struct {
 	// gone is set after the reader of the output went away, and onGone is called then.
 	gone   bool
 	onGone func()
+	// above makes room for text, and returns what to do after it; nil without live lines. See [Waiting].
+	above func(text []byte) (done func())
 }
 
 // NewOutput returns an output to a writer. Secrets may be learned later.
@@ -41,6 +43,28 @@ func NewOutput(out io.Writer, secrets *redact.Secrets) *Output {
 
 // Write writes text for people. A secret is found where it is within one call of Write.
 func (o *Output) Write(text []byte) (int, error) {
+	defer o.makeRoom(text)()
+	return o.write(text)
+}
+
+// makeRoom calls above.
+func (o *Output) makeRoom(text []byte) (done func()) {
+	o.mu.Lock()
+	above := o.above
+	o.mu.Unlock()
+	if above == nil {
+		return func() {}
+	}
+	return above(text)
+}
+
+func (o *Output) setAbove(above func(text []byte) (done func())) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.above = above
+}
+
+func (o *Output) write(text []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.written = true
@@ -61,6 +85,7 @@ func (o *Output) Written() bool {
 
 // WriteData writes a result for programs as it is.
 func (o *Output) WriteData(data []byte) error {
+	defer o.makeRoom(data)()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.written = true

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"os"
+	"slices"
 
 	"github.com/husk-dev/husk/conformance"
 )
@@ -14,11 +15,13 @@ type Style struct {
 	Colour bool
 }
 
+// Colours are the times when there are colours: see [Output.SetColour].
+var Colours = []string{"always", "never", "auto"}
+
 // SetColour says when the output has colours: always, never, or as the environment and the output suggest (auto, or
 // nothing).
 func (o *Output) SetColour(when string) error {
-	switch when {
-	case "", "auto", "always", "never":
+	if when == "" || slices.Contains(Colours, when) {
 		o.colour = when
 		return nil
 	}

@@ -1,10 +1,13 @@
 package display
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -96,4 +99,70 @@ func TestCells(t *testing.T) {
 		require.Equal(t, want.cut, cutLine(text, 4), text)
 		require.Empty(t, cutLine(text, 0), text)
 	}
+}
+
+// waitingOn is a display of waits that writes to the returned outputs, which are one terminal if size is not nil.
+func waitingOn(written *bytes.Buffer, size func() (int, int)) (w *Waiting, out, errs *Output) {
+	out, errs = NewOutput(written, nil), NewOutput(written, nil)
+	w = NewWaiting(out, errs)
+	w.screen.size = size
+	return w, out, errs
+}
+
+// What a command waits for is a line whose seconds go on, below whatever is written meanwhile, and is gone at the end.
+func TestWaitingOnATerminal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var written bytes.Buffer
+		w, out, errs := waitingOn(&written, func() (int, int) { return 80, 24 })
+		sees := func(want string) {
+			t.Helper()
+			synctest.Wait()
+			require.Equal(t, want, onTerminal(t, written.String()))
+		}
+		pass := func(d time.Duration) { time.Sleep(d + time.Millisecond) }
+		w.Begin("compiling random", time.Now().Add(-500*time.Millisecond))
+		sees("compiling random… 0.5s\n")
+		pass(3 * time.Second)
+		sees("compiling random… 3.5s\n")
+		w.Transferred("fetching oci://x/y", 1_000_000, 4_000_000)
+		pass(time.Second)
+		sees("compiling random… 4.5s\n")
+		_, _ = out.Write([]byte("a result\n"))
+		_, _ = errs.Write([]byte("a message\n"))
+		w.Transferred("fetching oci://x/y", 1_500_000, 4_000_000)
+		w.Transferred("fetching https://x/y", 2_500_000, 0)
+		pass(2100 * time.Millisecond)
+		sees("a result\na message\ncompiling random… 6.6s\nfetching oci://x/y… 37 % of 4.0 MB, 3.1s\nfetching https://x/y… 2.5 MB, 2.1s\n")
+		w.End("fetching oci://x/y", false)
+		w.End("fetching https://x/y", false)
+		_, _ = errs.Write([]byte("Sure? "))
+		pass(time.Second)
+		sees("a result\na message\nSure? ")
+		_, _ = errs.Write([]byte("yes\n"))
+		sees("a result\na message\nSure? yes\ncompiling random… 7.6s\n")
+		w.End("compiling random", false)
+		pass(time.Second)
+		sees("a result\na message\nSure? yes\n")
+	})
+}
+
+// Without a terminal there is a line at the beginning, one in a while, and one at the end. What is quick has none.
+func TestWaitingWithoutATerminal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var written bytes.Buffer
+		w, _, _ := waitingOn(&written, nil)
+		w.Transferred("sending to oci://quick", 1, 2)
+		time.Sleep(time.Second)
+		w.End("sending to oci://quick", false)
+		w.Transferred("sending to oci://slow", 1_000_000, 4_000_000)
+		time.Sleep(13 * time.Second)
+		w.End("sending to oci://slow", false)
+		w.Begin("building lab", time.Now())
+		time.Sleep(5 * time.Second)
+		w.End("building lab", true)
+		w.Begin("checking lab", time.Now())
+		w.End("checking lab", false)
+		time.Sleep(time.Second)
+		require.Equal(t, "sending to oci://slow…\nsending to oci://slow… 25 % of 4.0 MB, 12s\nsending to oci://slow took 13s\nbuilding lab…\nchecking lab…\n", written.String())
+	})
 }

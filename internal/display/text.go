@@ -49,8 +49,8 @@ type Text struct {
 	running   map[urn.URN]*running
 	progress  *progress
 	status    string // progress, until the next
-	// preparing has the start of each preparation that takes a while.
-	preparing map[string]time.Time
+	// preparing are the preparations that take a while.
+	preparing map[string]*wait
 	// acting has the start of each running action, and after the lines of actions that ran after a step.
 	acting  map[string]time.Time
 	after   map[urn.URN][]string
@@ -92,7 +92,7 @@ func NewText(out, errs *Output, o Options) *Text {
 func newText(s *screen, errs *Output, o Options) *Text {
 	return &Text{
 		options: o, errs: errs, screen: s,
-		running: make(map[urn.URN]*running), preparing: make(map[string]time.Time), stop: make(chan struct{}),
+		running: make(map[urn.URN]*running), preparing: make(map[string]*wait), stop: make(chan struct{}),
 		acting: make(map[string]time.Time), after: make(map[urn.URN][]string), progress: newProgress(o.Plan),
 	}
 }
@@ -335,11 +335,15 @@ func (t *Text) guestMessage(d engine.Diagnostic, label string) string {
 func (t *Text) showPreparing(e engine.Preparing, now time.Time) {
 	what, elapsed := e.Doing+" "+Escape(e.Provider), time.Duration(e.ElapsedMs)*time.Millisecond
 	line := what + "…"
+	if w := t.preparing[what]; w != nil && !e.Done {
+		w.done, w.size = e.Received, e.Size
+		return
+	}
 	if e.Done {
 		delete(t.preparing, what)
 		line = what + " took " + duration(elapsed)
 	} else {
-		t.preparing[what] = now.Add(-elapsed)
+		t.preparing[what] = &wait{what: what, began: now.Add(-elapsed)}
 	}
 	if t.screen.size == nil && !e.GivenUp {
 		t.print("  " + line + "\n")
@@ -355,7 +359,7 @@ func (t *Text) live(now time.Time) []string {
 		add(t.style.note(actionSymbol) + cutLine(what+" … "+duration(now.Sub(t.acting[what])), columns-5))
 	}
 	for _, what := range slices.Sorted(maps.Keys(t.preparing)) {
-		add(t.style.faint(cutLine(what+"… "+duration(now.Sub(t.preparing[what])), columns-2)))
+		add(t.style.faint(cutLine(t.preparing[what].text(now), columns-2)))
 	}
 	if t.status != "" && len(lines) == 0 {
 		add(t.style.faint(t.status))
@@ -375,11 +379,20 @@ func (t *Text) longest() []*running {
 	return slices.DeleteFunc(all, func(r *running) bool { return r.step.Op == engine.OpSame })
 }
 
+// doing says what a running step does. A preview reads, and plans whatever else an update would do.
+func (t *Text) doing(op engine.Op) string {
+	running := wordsOf(op, false).running
+	if t.started.DryRun && running != "reading" {
+		return "planning"
+	}
+	return running
+}
+
 func (t *Text) still(r *running, now time.Time) string {
 	words := wordsOf(r.step.Op, false)
 	style := t.style
 	return words.paint(style, fmt.Sprintf("%-2s ", words.symbol)) + pad(subject(r.step.Resource, r.step.Name)) +
-		" " + words.paint(style, words.running+"…") + " " + style.faint(duration(now.Sub(r.since)))
+		" " + words.paint(style, t.doing(r.step.Op)+"…") + " " + style.faint(duration(now.Sub(r.since)))
 }
 
 // remind writes lines about steps that have been running for long, without live lines.

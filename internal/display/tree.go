@@ -36,7 +36,7 @@ func (t *Text) liveTree(now time.Time, columns, most int) []string {
 	left := 0
 	for _, r := range running {
 		words := wordsOf(r.step.Op, false)
-		if !f.add(r.step, words.running+"… "+duration(now.Sub(r.since)), words.paint) {
+		if !f.add(r.step, t.doing(r.step.Op)+"… "+duration(now.Sub(r.since)), words.paint) {
 			left++
 		}
 	}

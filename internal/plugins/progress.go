@@ -7,10 +7,14 @@ import (
 
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/registry"
 )
 
 // slowAfter is the time after which the user sees a build or compilation.
 const slowAfter = 500 * time.Millisecond
+
+// tellEvery is the time between reports about a download.
+const tellEvery = time.Second
 
 // The values of [engine.Preparing.Doing].
 const (
@@ -26,28 +30,41 @@ type progress func(engine.Event)
 
 // begin begins work on a provider. The caller calls over at its end, or when the context has ended.
 func (report progress) begin(ctx context.Context, provider, doing string) (over func()) {
+	_, over = report.receiving(ctx, provider, doing)
+	return over
+}
+
+// receiving is begin for a download, of which moved tells how much has come.
+func (report progress) receiving(ctx context.Context, provider, doing string) (moved func(registry.Progress), over func()) {
 	began := time.Now()
 	var mu sync.Mutex
-	var reported, ended bool
-	tell := func(done bool) {
-		report(engine.Preparing{
-			Provider: provider, Doing: doing, ElapsedMs: time.Since(began).Milliseconds(), Done: done, GivenUp: done && ctx.Err() != nil,
-		})
+	var ended bool
+	var reported time.Time
+	tell := func(e engine.Preparing) {
+		reported = time.Now()
+		e.Provider, e.Doing, e.ElapsedMs = provider, doing, time.Since(began).Milliseconds()
+		report(e)
 	}
 	timer := time.AfterFunc(slowAfter, func() {
 		mu.Lock()
 		defer mu.Unlock()
 		if !ended {
-			reported = true
-			tell(false)
+			tell(engine.Preparing{})
 		}
 	})
-	return func() {
+	moved = func(p registry.Progress) {
+		mu.Lock()
+		defer mu.Unlock()
+		if !p.Over && !ended && !reported.IsZero() && time.Since(reported) >= tellEvery {
+			tell(engine.Preparing{Received: p.Moved, Size: p.Size})
+		}
+	}
+	return moved, func() {
 		timer.Stop()
 		mu.Lock()
 		defer mu.Unlock()
-		if ended = true; reported {
-			tell(true)
+		if ended = true; !reported.IsZero() {
+			tell(engine.Preparing{Done: true, GivenUp: ctx.Err() != nil})
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/internal/registry"
 )
 
 // Quick work is not reported. Slow work is reported when it turns out to be slow, and at its end.
@@ -32,6 +33,20 @@ func TestProgressIsOfSlowWork(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		over()
 		require.Equal(t, []engine.Event{begun, engine.Preparing{Provider: "slow", Doing: "compiling", ElapsedMs: 2500, Done: true}}, reports)
+
+		reports = nil
+		moved, over := p.receiving(t.Context(), "slow", fetching)
+		for range 8 { // the first is too early, and the others are twice as many as are told
+			moved(registry.Progress{Moved: 1, Size: 4})
+			time.Sleep(500 * time.Millisecond)
+			synctest.Wait()
+		}
+		moved(registry.Progress{Over: true})
+		over()
+		fetched := func(elapsed, received int64, done bool) engine.Preparing {
+			return engine.Preparing{Provider: "slow", Doing: fetching, ElapsedMs: elapsed, Received: received, Size: 4 * received, Done: done}
+		}
+		require.Equal(t, []engine.Event{fetched(500, 0, false), fetched(1500, 1, false), fetched(2500, 1, false), fetched(3500, 1, false), fetched(4000, 0, true)}, reports)
 
 		reports = nil
 		over = p.begin(ctx, "slow", compiling)

@@ -178,8 +178,8 @@ func (p *Plugins) locate(ctx context.Context, declared *program.ProviderPlugin) 
 		return "", nil, err
 	}
 	fetchCtx, end := p.untilStopped(ctx)
-	over := p.progress.begin(fetchCtx, declared.Name, fetching)
-	path, err := p.Fetch(fetchCtx, client, from, locked)
+	moved, over := p.progress.receiving(fetchCtx, declared.Name, fetching)
+	path, err := p.Fetch(registry.OnProgress(fetchCtx, moved), client, from, locked)
 	over()
 	end()
 	if err != nil {

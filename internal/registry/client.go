@@ -59,7 +59,7 @@ type Options struct {
 	Credential auth.CredentialFunc
 	// Digest returns the digest of a file. It may remember digests of files that have not changed. Nil reads the file.
 	Digest func(path string) (string, error)
-	// Progress is called while a module is received; nil for nobody. It may be called concurrently.
+	// Progress is called while a module is received or sent; nil for nobody. It may be called concurrently.
 	Progress func(Progress)
 	// Stall is how long a server may send nothing; 0 for a minute.
 	Stall time.Duration
@@ -83,12 +83,16 @@ type Directory struct {
 	Operator bool
 }
 
-// Progress is how much of a module was received.
+// Progress is how much of a module was received or sent.
 type Progress struct {
-	// Source is the text of the source.
+	// Source is the text of the source, or of where the module is sent.
 	Source string
-	// Received and Size are in bytes. Size is 0 if it is not known.
-	Received, Size int64
+	// Sent says that the module is sent.
+	Sent bool
+	// Moved and Size are in bytes. Size is 0 if it is not known.
+	Moved, Size int64
+	// Over is set at the end, also of a transfer that failed.
+	Over bool
 }
 
 // Mirror has the repositories of a registry under another name.
@@ -169,7 +173,7 @@ func New(o Options) *Client {
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	base.ResponseHeaderTimeout = headerTime
 	base.DisableCompression = true // sizes and digests count the bytes as sent
-	sending := http.RoundTripper(base)
+	sending := http.RoundTripper(counter{base, o.Progress})
 	if o.Transport != nil {
 		sending = o.Transport(base)
 	}
@@ -183,6 +187,60 @@ func New(o Options) *Client {
 		return &auth.Client{Client: web, Credential: credential, Cache: auth.NewCache(), ClientID: "husk"}
 	}
 	return &Client{options: o, web: web, auth: asking(o.Credential), anonymous: asking(nil)}
+}
+
+// progressKey is the key of a function in a context.
+type progressKey struct{}
+
+// OnProgress returns a context for [Client.Fetch], which reports to a function in place of [Options.Progress].
+func OnProgress(ctx context.Context, report func(Progress)) context.Context {
+	return context.WithValue(ctx, progressKey{}, report)
+}
+
+// reporter returns the function that is told of a download, which does nothing if nobody is.
+func (c *Client) reporter(ctx context.Context) func(Progress) {
+	if report, ok := ctx.Value(progressKey{}).(func(Progress)); ok {
+		return report
+	}
+	if c.options.Progress != nil {
+		return c.options.Progress
+	}
+	return func(Progress) {}
+}
+
+// counter reports how much of a module was sent.
+type counter struct {
+	next   http.RoundTripper
+	report func(Progress)
+}
+
+// moduleSent is the key of the address that a module is sent to, in the context of the request.
+type moduleSent struct{}
+
+// RoundTrip implements [http.RoundTripper].
+func (c counter) RoundTrip(r *http.Request) (*http.Response, error) {
+	to, _ := r.Context().Value(moduleSent{}).(string)
+	if to == "" || c.report == nil || r.Body == nil || r.ContentLength <= 0 {
+		return c.next.RoundTrip(r)
+	}
+	r = r.Clone(r.Context())
+	r.Body = &counted{ReadCloser: r.Body, report: c.report, progress: Progress{Source: to, Sent: true, Size: r.ContentLength}}
+	return c.next.RoundTrip(r)
+}
+
+// counted is a body that reports how much of it was read.
+type counted struct {
+	io.ReadCloser
+	report   func(Progress)
+	progress Progress
+}
+
+// Read implements [io.Reader].
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	c.progress.Moved += int64(n)
+	c.report(c.progress)
+	return n, err
 }
 
 // guard refuses connections that others can read or change, and credentials that would go elsewhere, says who asks, and ends answers that send nothing for a while.

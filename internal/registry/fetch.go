@@ -229,6 +229,7 @@ type download struct {
 
 // to appends to the file, and returns the digest of the whole.
 func (d *download) to(ctx context.Context, path string) (digest string, err error) {
+	defer d.client.reporter(ctx)(Progress{Source: d.source, Over: true})
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return "", err
@@ -345,6 +346,7 @@ func (d *download) once(ctx context.Context, f *os.File, h hash.Hash, received i
 	if d.size > 0 {
 		most = d.size
 	}
+	report := d.client.reporter(ctx)
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := response.Body.Read(buffer)
@@ -360,9 +362,7 @@ func (d *download) once(ctx context.Context, f *os.File, h hash.Hash, received i
 			}
 			h.Write(buffer[:n])
 			received += int64(n)
-			if report := d.client.options.Progress; report != nil {
-				report(Progress{d.source, received, total})
-			}
+			report(Progress{Source: d.source, Moved: received, Size: total})
 		}
 		switch {
 		case errors.Is(err, io.EOF) && (total == 0 || received == total):

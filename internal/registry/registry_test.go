@@ -103,6 +103,44 @@ func installed(t *testing.T, cache string) []string {
 	return names
 }
 
+// Whoever sends or receives a module learns how much of it has gone or come, and when that is over.
+func TestProgress(t *testing.T) {
+	s := start(t)
+	var mu sync.Mutex
+	var last registry.Progress
+	over := 0
+	c, _ := client(t, func(o *registry.Options) {
+		o.Progress = func(p registry.Progress) {
+			mu.Lock()
+			defer mu.Unlock()
+			if p.Over {
+				over++
+			} else if p.Size > 1000 { // the configuration is small
+				last = p
+			}
+		}
+	})
+	from := source(t, s, "greet")
+	content := wasm(1, 200_000)
+	to, err := registry.ParseReference(s.Host + "/acme/greet:1.0.0")
+	require.NoError(t, err)
+	_, err = c.Push(t.Context(), to, content, registry.Labels{Title: "greet", Version: "1.0.0"}, false, nil)
+	require.NoError(t, err)
+	require.Equal(t, registry.Progress{Source: to.String(), Sent: true, Moved: 200_000, Size: 200_000}, last)
+	require.Equal(t, 1, over)
+	_, err = get(t.Context(), c, from, anyVersion(t, ""))
+	require.NoError(t, err)
+	require.Equal(t, int64(200_000), last.Moved)
+	require.False(t, last.Sent)
+	require.Equal(t, 2, over)
+
+	silent, _ := client(t)
+	own := int64(0)
+	_, err = get(registry.OnProgress(t.Context(), func(p registry.Progress) { own = max(own, p.Moved) }), silent, from, anyVersion(t, ""))
+	require.NoError(t, err)
+	require.Equal(t, int64(200_000), own)
+}
+
 func get(ctx context.Context, c *registry.Client, from registry.Source, r versionrange.Range) (string, error) {
 	release, err := c.Resolve(ctx, from, r)
 	if err != nil {
@@ -424,7 +462,7 @@ func TestInterruptedDownload(t *testing.T) {
 			cut, cancel := context.WithCancel(t.Context())
 			first, cache := client(t, func(o *registry.Options) {
 				o.Progress = func(p registry.Progress) {
-					if p.Received == 70_000 {
+					if p.Moved == 70_000 {
 						cancel()
 					}
 				}

@@ -167,7 +167,7 @@ func TestAModuleComesFromOneSourceAsAWhole(t *testing.T) {
 	cut, cancel := context.WithCancel(t.Context())
 	first, cache := client(t, func(o *registry.Options) {
 		o.Progress = func(p registry.Progress) {
-			if p.Received >= head {
+			if p.Moved >= head {
 				cancel()
 			}
 		}

@@ -131,9 +131,10 @@ func (r *Recorder) Event(e engine.Event) {
 		elapsed := min(at, time.Duration(e.ElapsedMs)*time.Millisecond)
 		key := "preparing " + e.Doing + " " + e.Provider
 		bar := Bar{Subject: display.Escape(e.Provider), Did: e.Doing, Kind: KindPrepare, Provider: display.Escape(e.Provider), Start: at - elapsed}
-		if e.Done {
+		switch {
+		case e.Done:
 			r.end(key, bar, at)
-		} else {
+		case e.Received == 0: // else it has begun
 			r.begin(key, bar)
 		}
 	case engine.ProviderCosts:

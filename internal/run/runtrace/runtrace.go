@@ -123,6 +123,9 @@ func (r *Recorder) Event(e engine.Event) {
 	case engine.ActionFailed:
 		r.end(actionKey(e.Action), e.Error, "")
 	case engine.Preparing:
+		if e.Received > 0 {
+			return // it has begun
+		}
 		r.current().Happened("preparing", attribute("husk.provider.name", e.Provider), attribute("husk.doing", e.Doing), attribute("husk.done", e.Done))
 	case engine.Diagnostic:
 		if (e.Severity == "warning" || e.Severity == "error") && !e.Ephemeral {

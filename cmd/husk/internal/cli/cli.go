@@ -43,6 +43,8 @@ const (
 type App struct {
 	In        *os.File
 	Out, Errs *display.Output
+	// Waiting returns the display of what the command waits for.
+	Waiting func() *display.Waiting
 	// Secrets are hidden in the output of this run.
 	Secrets *redact.Secrets
 	// Store opens the store in a directory; nil stands for the store of files.
@@ -101,6 +103,7 @@ func NewApp(in, out, errs *os.File) *App {
 	secrets := &redact.Secrets{}
 	a := &App{In: in, Out: display.NewOutput(out, secrets), Errs: display.NewOutput(errs, secrets), Secrets: secrets}
 	a.FindProjectAnew()
+	a.Waiting = sync.OnceValue(func() *display.Waiting { return display.NewWaiting(a.Out, a.Errs) })
 	return a
 }
 

@@ -3,9 +3,11 @@ package cli
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/plugins"
 )
 
@@ -30,8 +32,14 @@ func (a *App) isUntrusted() bool { return a.Untrusted || a.Setup.Untrusted }
 func (a *App) SayEvent(e engine.Event) {
 	switch e := e.(type) {
 	case engine.Preparing:
-		if !e.Done {
-			a.Say("%s %s…", e.Doing, e.Provider)
+		what := e.Doing + " " + display.Escape(e.Provider)
+		switch {
+		case e.Done:
+			a.Waiting().End(what, e.GivenUp)
+		case e.Received > 0:
+			a.Waiting().Transferred(what, e.Received, e.Size)
+		default:
+			a.Waiting().Begin(what, time.Now().Add(-time.Duration(e.ElapsedMs)*time.Millisecond))
 		}
 	case engine.Diagnostic:
 		mark := ":"

@@ -17,6 +17,7 @@ import (
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/plugins"
 )
 
@@ -72,8 +73,10 @@ func (a commands) port(ctx context.Context, source, out string, o cli.PortOption
 		return errors.New("porting needs a cache directory: set HUSK_CACHE_DIR")
 	}
 	begun := time.Now()
-	o.Progress = func(doing, what string) { a.Say("%s %s…", doing, what) }
+	begin, end := a.steps()
+	o.Progress = func(doing, what string) { begin(doing + " " + what) }
 	wasm, is, err := a.Parts.Port(ctx, source, o)
+	end()
 	if err != nil {
 		return err
 	}
@@ -82,8 +85,9 @@ func (a commands) port(ctx context.Context, source, out string, o cli.PortOption
 		out = name + ".wasm"
 	}
 	return cli.WithPluginsBy(ctx, nil, options, func(p *plugins.Plugins) error {
-		a.Say("checking %s, %s…", name, cli.Megabytes(len(wasm)))
+		begin("checking " + name + ", " + cli.Megabytes(len(wasm)))
 		m, text, err := p.Check(ctx, name, wasm)
+		end()
 		if err != nil {
 			return err
 		}
@@ -99,6 +103,17 @@ func (a commands) port(ctx context.Context, source, out string, o cli.PortOption
 			Resources: len(pkg.Resources), Functions: len(pkg.Functions),
 		}, pkg, time.Since(begun))
 	})
+}
+
+// steps returns functions that begin a step which the user waits for, and end the last one.
+func (a commands) steps() (begin func(what string), end func()) {
+	last := ""
+	end = func() { a.Waiting().End(last, false) }
+	return func(what string) {
+		end()
+		last = display.Escape(what)
+		a.Waiting().Begin(last, time.Now())
+	}, end
 }
 
 // shownTokens is the number of tokens that the summary of a port names.

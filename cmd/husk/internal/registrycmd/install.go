@@ -9,14 +9,13 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/plugins"
 	"github.com/husk-dev/husk/internal/plugins/install"
 	"github.com/husk-dev/husk/internal/registry"
@@ -285,34 +284,20 @@ func (a commands) vendor() *cobra.Command {
 	return cmd
 }
 
-// The times after which the user is told how much of a module has come.
-const (
-	firstReport = 2 * time.Second
-	nextReport  = 5 * time.Second
-)
-
-// progress returns a function that tells the user about what takes long; nil for programs.
+// progress returns a function that shows transfers that take long; nil for programs.
 func (a commands) progress() func(registry.Progress) {
 	if a.JSON {
 		return nil
 	}
-	var mu sync.Mutex
-	next := make(map[string]time.Time)
 	return func(p registry.Progress) {
-		mu.Lock()
-		defer mu.Unlock()
-		now := time.Now()
-		at, began := next[p.Source]
-		switch {
-		case !began:
-			next[p.Source] = now.Add(firstReport)
-		case now.After(at):
-			next[p.Source] = now.Add(nextReport)
-			of := ""
-			if p.Size > 0 {
-				of = fmt.Sprintf(" of %s", cli.Megabytes(p.Size))
-			}
-			a.Say("fetching %s: %s%s", p.Source, cli.Megabytes(p.Received), of)
+		what := "fetching " + display.Escape(p.Source)
+		if p.Sent {
+			what = "sending to " + display.Escape(p.Source)
+		}
+		if p.Over {
+			a.Waiting().End(what, false)
+		} else {
+			a.Waiting().Transferred(what, p.Moved, p.Size)
 		}
 	}
 }
