@@ -25,7 +25,7 @@ func (s *server) completion(ctx context.Context, p positionParams) (completionLi
 	c := &completer{view: v, cursor: newCursor(d, p.Position)}
 	switch {
 	case stackFile.MatchString(base(path)):
-		c.stackConfig()
+		c.stackConfig(ctx)
 	case path != v.file.path && path != v.program.path:
 		return none, nil
 	default:
@@ -51,7 +51,9 @@ type completer struct {
 	cursor *cursor
 	// present are the keys that the mapping at the cursor has already.
 	present []string
-	items   []completionItem
+	// isData says that the document has no functions.
+	isData bool
+	items  []completionItem
 }
 
 // add adds a proposal for the word at the cursor.
@@ -105,14 +107,12 @@ func (c *completer) at(ctx context.Context, at *place) {
 	path := at.path
 	if at.isKey {
 		path = path[:len(path)-1]
-		for i, n := 0, at.around[len(at.around)-1].Content; i < len(n); i += 2 {
-			c.present = append(c.present, n[i].Value)
-		}
+		c.siblings(at)
 		if last := len(path) - 1; last >= 0 && path[last] == projectschema.Element && strings.HasSuffix(strings.TrimRight(c.cursor.before(), " "), "-") {
 			c.at(ctx, &place{at.node, false, path, at.around[:last+1]}) // which may be all of the element
 		}
 	}
-	if c.inProgram(ctx, at, path) {
+	if !at.isKey && c.files(path) || c.inProgram(ctx, at, path) {
 		return
 	}
 	n := projectschema.Root().At(path...)
@@ -124,6 +124,13 @@ func (c *completer) at(ctx context.Context, at *place) {
 	}
 	for _, text := range n.Values() {
 		c.add(kindEnum, text, text, "", "", false)
+	}
+}
+
+// siblings notes the keys of the mapping that a key is in.
+func (c *completer) siblings(at *place) {
+	for i, n := 0, at.around[len(at.around)-1].Content; i < len(n); i += 2 {
+		c.present = append(c.present, n[i].Value)
 	}
 }
 
@@ -281,7 +288,7 @@ func (c *completer) object(ctx context.Context, at *place, path []string, skip i
 			c.key(p.Name, detail(p), propertyText(p), isNested(p.Type), p.Deprecation != "")
 		}
 	}
-	if alone && len(path) > skip || alone && skip == 2 { // a mapping that is a value
+	if !c.isData && (alone && len(path) > skip || alone && skip == 2) { // a mapping that is a value
 		c.functions(ctx, "fn::", false)
 		keys := projectschema.Root().Definitions["functions"].Properties
 		for _, name := range sorted(keys) {
@@ -469,23 +476,6 @@ func (c *completer) cursorPlace() *place {
 	whole.hasColon = false
 	whole.quoted = whole.from > 0 && strings.ContainsRune(`"'`, rune(line[whole.from-1]))
 	return whole.place()
-}
-
-// stackConfig adds the keys of a stack's configuration.
-func (c *completer) stackConfig() {
-	at := c.cursor.place()
-	switch {
-	case at == nil || !at.isKey || c.project == nil:
-	case len(at.path) == 1:
-		c.key(configs, "", "The configuration of the stack.", true, false)
-	case len(at.path) == 2 && at.path[0] == configs:
-		for i, n := 0, at.around[len(at.around)-1].Content; i < len(n); i += 2 {
-			c.present = append(c.present, n[i].Value)
-		}
-		for _, d := range c.project.Config {
-			c.key(d.Key, d.Type.String(), d.Description, false, false)
-		}
-	}
 }
 
 // objects returns the objects that a type can be.

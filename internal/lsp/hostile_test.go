@@ -117,6 +117,7 @@ func (w *wire) end() {
 var positioned = []string{
 	"textDocument/completion", "textDocument/hover", "textDocument/definition", "textDocument/references",
 	"textDocument/prepareRename", "textDocument/rename", "textDocument/documentSymbol", "textDocument/codeAction",
+	"textDocument/documentHighlight", "textDocument/signatureHelp", "textDocument/inlayHint",
 }
 
 func TestFramesThatAreWrong(t *testing.T) {
@@ -169,7 +170,7 @@ func TestParametersThatAreWrong(t *testing.T) {
 		`{"line":-1,"character":0}`, `{"line":0,"character":-1}`, `{"line":-9223372036854775808,"character":-5}`, `{"line":1.5,"character":0}`,
 		`{"line":"0","character":0}`, `{"line":null,"character":null}`, `{}`, `null`, `[]`, `7`, `"x"`,
 	}
-	for _, method := range positioned {
+	for _, method := range append(whole, positioned...) {
 		for _, d := range documents {
 			for _, p := range places {
 				w.request(method, fmt.Sprintf(`{"textDocument":%s,"position":%s,"range":{"start":%s,"end":%s},"newName":"x"}`, d, p, p, places[0]))
@@ -214,6 +215,9 @@ var hostileTexts = []string{
 	"resources:\n  r:\n    options:\n      actions: {afterCreate: [\"${\"]}\n      aliases:\n\t- x\nconfig:\n  a: {type: }\nplugins:\n  providers:\n    - {name: p, \n",
 }
 
+// whole are the requests about a document as a whole.
+var whole = []string{"textDocument/formatting", "textDocument/foldingRange", "textDocument/semanticTokens/full", "textDocument/documentLink"}
+
 func TestEachPlaceOfATextIsAnswered(t *testing.T) {
 	w := newWire(t)
 	dir := t.TempDir()
@@ -224,6 +228,10 @@ func TestEachPlaceOfATextIsAnswered(t *testing.T) {
 				w.open(fmt.Sprintf("file://%s/%d/Husk.yaml", dir, i), "name: demo\nconfig: {a: {type: string}}\n")
 			}
 			w.open(uri, text)
+			for _, method := range whole {
+				w.request(method, fmt.Sprintf(`{"textDocument":{"uri":%q}}`, uri))
+			}
+			w.request("workspace/symbol", fmt.Sprintf(`{"query":%q}`, name))
 			for line, content := range strings.Split(text+"\n", "\n") {
 				for character := range len(content) + 2 { // bytes, which are more than UTF-16 has
 					place := fmt.Sprintf(`{"line":%d,"character":%d}`, line, character)

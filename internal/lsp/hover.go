@@ -13,12 +13,7 @@ import (
 
 // hover explains the text at a position.
 func (s *server) hover(ctx context.Context, p positionParams) (*hoverResult, error) {
-	path := uriToPath(p.TextDocument.URI)
-	v := s.view(ctx, path)
-	if v == nil {
-		return nil, nil
-	}
-	t := v.tree(path)
+	v, t := s.treeOf(ctx, p.TextDocument.URI)
 	if t == nil {
 		return nil, nil
 	}
@@ -26,7 +21,11 @@ func (s *server) hover(ctx context.Context, p positionParams) (*hoverResult, err
 	if r, part := v.names.referenceAt(p.Position); r != nil && t == v.program {
 		result = hoverResult{markdown(v.aboutReference(ctx, r, part)), r.parts[part]}
 	} else if at := t.placeAt(p.Position); at != nil {
-		result = hoverResult{markdown(v.about(ctx, at)), t.nodeSpan(at.node)}
+		about := v.about
+		if v.tree(t.path) == nil {
+			about = v.aboutSetting
+		}
+		result = hoverResult{markdown(about(ctx, at)), t.nodeSpan(at.node)}
 	}
 	if result.Contents == nil {
 		return nil, ctx.Err()
@@ -241,7 +240,7 @@ func propertyText(p *schema.Property) string {
 	}{
 		{p.Secret, "The value is a secret."},
 		{p.WriteOnly, "The value is not recorded."},
-		{p.Replace, "A change replaces the resource."},
+		{p.Replace || p.ReplaceOnChanges, "A change replaces the resource."},
 		{p.Computed, "The provider chooses a missing value."},
 	} {
 		if mark.is {
@@ -300,6 +299,8 @@ func list(title string, o *schema.Object, isOutput bool) string {
 			what := detail(p)
 			if isOutput {
 				what = typeText(p.Type)
+			} else {
+				what += atRest(p)
 			}
 			fmt.Fprintf(&b, "\n- %s (%s) %s", code(p.Name), escape(what), escape(first))
 		}
@@ -308,6 +309,17 @@ func list(title string, o *schema.Object, isOutput bool) string {
 		fmt.Fprintf(&b, "\n- and %d others", shown-maxListed)
 	}
 	return b.String()
+}
+
+// atRest returns the default of an input, and whether a change replaces the resource, in a few words.
+func atRest(p *schema.Property) (text string) {
+	if p.HasDefault() && !p.Secret {
+		text = ", default " + p.Default.String()
+	}
+	if p.Replace || p.ReplaceOnChanges {
+		text += ", replaces"
+	}
+	return text
 }
 
 func heading(title, what string) string {

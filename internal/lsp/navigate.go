@@ -75,11 +75,7 @@ func (d *declaration) location() location { return location{d.tree.uri(), d.tree
 
 // named returns the declaration of the name at a position, and the range of the name there. d is nil if there is none.
 func (s *server) named(ctx context.Context, p positionParams) (v *view, d *declaration, at span) {
-	path := uriToPath(p.TextDocument.URI)
-	if v = s.view(ctx, path); v == nil {
-		return nil, nil, at
-	}
-	t := v.tree(path)
+	v, t := s.treeOf(ctx, p.TextDocument.URI)
 	if t == nil {
 		return v, nil, at
 	}
@@ -90,58 +86,15 @@ func (s *server) named(ctx context.Context, p positionParams) (v *view, d *decla
 	if found == nil || !found.isKey {
 		return v, nil, at
 	}
+	if v.tree(t.path) == nil {
+		return v, v.names.declared(v.declaredName(found.path), false), t.nodeSpan(found.node)
+	}
 	for _, d := range v.names.all {
 		if d.key == found.node && d.section != outputs {
 			return v, d, t.nodeSpan(d.key)
 		}
 	}
 	return v, nil, at
-}
-
-// symbols returns the names of a document, by their sections.
-func (s *server) symbols(ctx context.Context, p positionParams) ([]documentSymbol, error) {
-	out := []documentSymbol{}
-	path := uriToPath(p.TextDocument.URI)
-	v := s.view(ctx, path)
-	if v == nil {
-		return out, nil
-	}
-	t := v.tree(path)
-	if t == nil || t.root == nil {
-		return out, nil
-	}
-	root := source.Resolve(t.root)
-	for i := 0; root.Kind == yaml.MappingNode && i+1 < len(root.Content); i += 2 {
-		section := documentSymbol{Name: root.Content[i].Value, Kind: symbolNamespace, Range: t.block(root.Content[i]), SelectionRange: t.nodeSpan(root.Content[i])}
-		for _, d := range v.names.all {
-			if d.tree == t && d.section == section.Name {
-				section.Children = append(section.Children, documentSymbol{
-					Name: d.name, Detail: d.typeToken(), Kind: symbolKind(d.section),
-					Range: t.block(d.key), SelectionRange: t.nodeSpan(d.key),
-				})
-			}
-		}
-		if section.Name != "" {
-			out = append(out, section)
-		}
-	}
-	return out, nil
-}
-
-// block returns the lines of a key and its value.
-func (t *tree) block(key *yaml.Node) span {
-	line, from := t.columnOf(source.Of(key))
-	end := line
-	for i := line + 1; i < len(t.lines); i++ {
-		if strings.TrimSpace(t.line(i)) == "" {
-			continue
-		}
-		if indentOf(t.line(i)) <= from && !(indentOf(t.line(i)) == from && strings.HasPrefix(strings.TrimSpace(t.line(i)), "- ")) {
-			break
-		}
-		end = i
-	}
-	return span{t.at(line, from), t.at(end, len(t.line(end)))}
 }
 
 // prepareRename returns the range of the name at a position, and refuses what cannot be renamed.
@@ -260,14 +213,4 @@ func (t *tree) insert(n, key *yaml.Node, added string) (textEdit, bool) {
 		return at(line, column, added+"\n"+strings.Repeat(" ", column))
 	}
 	return textEdit{}, false
-}
-
-func symbolKind(section string) int {
-	switch section {
-	case resources:
-		return symbolObject
-	case actions:
-		return symbolFunction
-	}
-	return symbolVariable
 }

@@ -177,7 +177,9 @@ const (
 	kindProperty  = 10
 	kindValue     = 12
 	kindEnum      = 20
+	kindFile      = 17
 	kindReference = 18
+	kindFolder    = 19
 )
 
 // tagDeprecated marks a proposal or a symbol as deprecated.
@@ -197,6 +199,17 @@ type documentSymbol struct {
 	Children       []documentSymbol `json:"children,omitempty"`
 }
 
+type symbolParams struct {
+	Query string `json:"query"`
+}
+
+type workspaceSymbol struct {
+	Name          string   `json:"name"`
+	Kind          int      `json:"kind"`
+	Location      location `json:"location"`
+	ContainerName string   `json:"containerName,omitempty"`
+}
+
 // The kinds of symbols.
 const (
 	symbolNamespace = 3
@@ -204,6 +217,58 @@ const (
 	symbolVariable  = 13
 	symbolObject    = 19
 )
+
+type foldingRange struct {
+	StartLine int    `json:"startLine"`
+	EndLine   int    `json:"endLine"`
+	Kind      string `json:"kind,omitempty"`
+}
+
+type documentHighlight struct {
+	Range span `json:"range"`
+	Kind  int  `json:"kind"`
+}
+
+// The kinds of highlights.
+const (
+	highlightRead  = 2
+	highlightWrite = 3
+)
+
+type inlayHint struct {
+	Position position `json:"position"`
+	Label    string   `json:"label"`
+	Kind     int      `json:"kind"`
+}
+
+// hintType is the kind of a hint about a type.
+const hintType = 1
+
+type semanticTokens struct {
+	Data []int `json:"data"`
+}
+
+type documentLink struct {
+	Range  span   `json:"range"`
+	Target string `json:"target"`
+}
+
+type signatureHelp struct {
+	Signatures      []signatureInformation `json:"signatures"`
+	ActiveParameter int                    `json:"activeParameter"`
+}
+
+type signatureInformation struct {
+	Label         string                 `json:"label"`
+	Documentation *markup                `json:"documentation,omitempty"`
+	Parameters    []parameterInformation `json:"parameters"`
+}
+
+type parameterInformation struct {
+	// Label is a part of the label of the signature.
+	Label         string  `json:"label"`
+	Documentation *markup `json:"documentation,omitempty"`
+}
 
 type capabilities struct {
 	PositionEncoding       string         `json:"positionEncoding"`
@@ -215,6 +280,15 @@ type capabilities struct {
 	DocumentSymbolProvider bool           `json:"documentSymbolProvider"`
 	RenameProvider         map[string]any `json:"renameProvider"`
 	CodeActionProvider     map[string]any `json:"codeActionProvider"`
+
+	DocumentFormattingProvider bool           `json:"documentFormattingProvider"`
+	WorkspaceSymbolProvider    bool           `json:"workspaceSymbolProvider"`
+	FoldingRangeProvider       bool           `json:"foldingRangeProvider"`
+	DocumentHighlightProvider  bool           `json:"documentHighlightProvider"`
+	SemanticTokensProvider     map[string]any `json:"semanticTokensProvider"`
+	InlayHintProvider          bool           `json:"inlayHintProvider"`
+	DocumentLinkProvider       map[string]any `json:"documentLinkProvider"`
+	SignatureHelpProvider      map[string]any `json:"signatureHelpProvider"`
 }
 
 type initializeResult struct {

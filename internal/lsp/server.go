@@ -135,6 +135,14 @@ func (s *server) methods() handler.Map {
 		"textDocument/prepareRename":       answer(s.prepareRename),
 		"textDocument/rename":              answer(s.rename),
 		"textDocument/codeAction":          answer(s.codeActions),
+		"textDocument/formatting":          answer(s.format),
+		"textDocument/foldingRange":        answer(s.folding),
+		"textDocument/documentHighlight":   answer(s.highlight),
+		"textDocument/semanticTokens/full": answer(s.semanticTokens),
+		"textDocument/inlayHint":           answer(s.hints),
+		"textDocument/documentLink":        answer(s.links),
+		"textDocument/signatureHelp":       answer(s.signature),
+		"workspace/symbol":                 answer(s.workspaceSymbols),
 	}
 }
 
@@ -193,6 +201,17 @@ func (s *server) initialize(_ context.Context, p initializeParams) (initializeRe
 			DocumentSymbolProvider: true,
 			RenameProvider:         map[string]any{"prepareProvider": true},
 			CodeActionProvider:     map[string]any{"codeActionKinds": []string{quickFix}},
+
+			DocumentFormattingProvider: true,
+			WorkspaceSymbolProvider:    true,
+			FoldingRangeProvider:       true,
+			DocumentHighlightProvider:  true,
+			SemanticTokensProvider: map[string]any{
+				"legend": map[string]any{"tokenTypes": tokenTypes, "tokenModifiers": []string{"declaration"}}, "full": true,
+			},
+			InlayHintProvider:     true,
+			DocumentLinkProvider:  map[string]any{},
+			SignatureHelpProvider: map[string]any{"triggerCharacters": []string{"{", "[", ",", " "}},
 		},
 		ServerInfo: map[string]string{"name": "husk", "version": s.options.Version},
 	}, nil
@@ -215,7 +234,13 @@ func (s *server) tellProgress(ctx context.Context) {
 		}
 		token := p.Doing + " " + p.Provider
 		value := map[string]any{"kind": "end"}
-		if !p.Done {
+		switch {
+		case p.Received > 0:
+			value = map[string]any{"kind": "report"}
+			if p.Size > 0 {
+				value["percentage"] = 100 * p.Received / p.Size
+			}
+		case !p.Done:
 			if _, err := s.rpc.Callback(ctx, "window/workDoneProgress/create", map[string]any{"token": token}); err != nil {
 				continue // the editor shows none
 			}

@@ -380,7 +380,7 @@ func TestCompletionInOtherDocuments(t *testing.T) {
 	require.Equal(t, "length: ${pulumi}", program["pulumi"])
 	require.Equal(t, "type: random:RandomId", e.proposalsIn("infra/Main.yaml", "resources:\n  pet:\n    type: ‸\n")["random:RandomId"])
 	require.Equal(t, map[string]string{"shop:size": "shop:size:"}, e.proposalsIn("Husk.dev.yaml", "config:\n  aws:region: x\n  ‸\n"))
-	require.Equal(t, map[string]string{"config": "config:"}, e.proposalsIn("Husk.dev.yaml", "‸"))
+	require.Equal(t, "config:", e.proposalsIn("Husk.dev.yaml", "‸")["config"])
 }
 
 // The settings of default providers in the configuration of a stack are held against their schemas.
@@ -412,6 +412,7 @@ func TestHover(t *testing.T) {
 	require.Contains(t, e.hover(mark("random:RandomPet", "random:Ran‸domPet")), "**Inputs**")
 	require.Contains(t, e.hover(mark("random:RandomPet", "random:Ran‸domPet")), "- `separator` (string) What stands between the words.\n", "an output is not required")
 	require.NotContains(t, e.hover(mark("random:RandomPet", "random:Ran‸domPet")), "required")
+	require.Contains(t, e.hover(mark("random:RandomPet", "random:Ran‸domPet")), "- `length` (integer, default 2, replaces) ")
 	require.Contains(t, e.hover(mark("${pet", "${p‸et")), "`pet: random:RandomPet` — resource")
 	require.Contains(t, e.hover(mark("separator", "sepa‸rator")), "What stands between the words.")
 	require.Contains(t, e.hover(mark("runtime", "‸runtime")), "What runs the program.")
@@ -641,7 +642,7 @@ func TestTyping(t *testing.T) {
 		before := text[:at]
 		last := before[strings.LastIndexByte(before, '\n')+1:]
 		position := lspPosition{strings.Count(before, "\n"), len(utf16.Encode([]rune(last)))}
-		for _, method := range []string{"completion", "hover", "definition", "references", "documentSymbol", "codeAction", "rename", "prepareRename"} {
+		for _, method := range []string{"completion", "hover", "definition", "references", "documentSymbol", "codeAction", "rename", "prepareRename", "documentHighlight", "signatureHelp", "inlayHint", "foldingRange", "semanticTokens/full", "documentLink"} {
 			_, err := e.client.Call(t.Context(), "textDocument/"+method, any0{
 				"textDocument": any0{"uri": e.uri("Husk.yaml")}, "position": position, "newName": "renamed", "range": lspRange{End: position},
 			})

@@ -141,39 +141,44 @@ type place struct {
 }
 
 // find returns the first key or value that matches, or nil.
-func (t *tree) find(match func(n *yaml.Node) bool) *place {
-	if t.root == nil {
-		return nil
-	}
-	return find(t.root, nil, nil, match)
+func (t *tree) find(match func(n *yaml.Node) bool) (found *place) {
+	t.walk(func(p *place) (stop bool) {
+		if match(p.node) {
+			found = p
+		}
+		return found != nil
+	})
+	return found
 }
 
-func find(n *yaml.Node, path []string, around []*yaml.Node, match func(n *yaml.Node) bool) *place {
+// walk visits each key and each value in their order, until a visit stops it.
+func (t *tree) walk(visit func(*place) (stop bool)) {
+	if t.root != nil {
+		walk(t.root, nil, nil, visit)
+	}
+}
+
+func walk(n *yaml.Node, path []string, around []*yaml.Node, visit func(*place) (stop bool)) (stopped bool) {
 	path, around = slices.Clip(path), slices.Clip(around)
 	switch n.Kind {
 	case yaml.MappingNode:
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key, value := n.Content[i], n.Content[i+1]
 			inner, holders := append(path, key.Value), append(around, n)
-			if match(key) {
-				return &place{key, true, inner, holders}
-			}
-			if p := find(value, inner, holders, match); p != nil {
-				return p
+			if visit(&place{key, true, inner, holders}) || walk(value, inner, holders, visit) {
+				return true
 			}
 		}
 	case yaml.SequenceNode:
 		for _, e := range n.Content {
-			if p := find(e, append(path, projectschema.Element), append(around, n), match); p != nil {
-				return p
+			if walk(e, append(path, projectschema.Element), append(around, n), visit) {
+				return true
 			}
 		}
 	case yaml.ScalarNode:
-		if match(n) {
-			return &place{node: n, path: path, around: around}
-		}
+		return visit(&place{node: n, path: path, around: around})
 	}
-	return nil
+	return false
 }
 
 // placeAt returns the key or value at a position, or nil.

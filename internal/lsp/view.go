@@ -19,7 +19,8 @@ import (
 
 // view is a project as the editor has it: its open documents, and the files of the others. It does not change.
 type view struct {
-	dir string
+	dir  string
+	root *projectroot.Root
 	// project lacks what has mistakes. It is nil if nothing of its file can be used.
 	project  *program.Project
 	problems source.Diagnostics
@@ -38,7 +39,7 @@ func newView(ctx context.Context, root *projectroot.Root, open func(path string)
 	if file == "" {
 		return nil
 	}
-	v := &view{dir: root.Dir(), packages: packages}
+	v := &view{dir: root.Dir(), root: root, packages: packages}
 	trees := map[string]*tree{}
 	read := func(path string) (*tree, error) {
 		if trees[path] != nil {
@@ -125,6 +126,21 @@ func (v *view) tree(path string) *tree {
 		}
 	}
 	return nil
+}
+
+// treeOf returns the project that a document belongs to, and the tree of the document: the project file, the program, or the
+// configuration of a stack. They are nil if there is none.
+func (s *server) treeOf(ctx context.Context, uri string) (*view, *tree) {
+	path := uriToPath(uri)
+	v := s.view(ctx, path)
+	if v == nil {
+		return nil, nil
+	}
+	t := v.tree(path)
+	if d := s.document(path); t == nil && d != nil && stackFile.MatchString(filepath.Base(path)) {
+		t = newTree(d, v.shown(path))
+	}
+	return v, t
 }
 
 // Package implements [yamlprogram.Schemas]. If the project file has mistakes, an unlisted package does not count as a mistake of

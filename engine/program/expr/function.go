@@ -1,6 +1,9 @@
 package expr
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Function is a built-in function.
 type Function uint8
@@ -67,6 +70,16 @@ var signatures = [...]signature{
 
 // String returns the function's name as programs write it: fn::join.
 func (f Function) String() string { return signatures[f].name }
+
+// Parameters returns the names of the elements of the list that a built-in function takes, none if it takes one value. ok is
+// false for a name that is none of a built-in function.
+func Parameters(name string) (parameters []string, ok bool) {
+	f, ok := lookup(name)
+	if !ok {
+		return nil, false
+	}
+	return slices.Clone(signatures[f].args), true
+}
 
 const (
 	functionPrefix = "fn::"

@@ -28,7 +28,8 @@ func Format(text []byte) ([]byte, error) {
 	if err != nil || root == nil {
 		return text, err
 	}
-	marked, err := parse(markBlankLines(text, root))
+	replaced, back := standIns(string(markBlankLines(text, root)))
+	marked, err := parse([]byte(replaced))
 	if err != nil {
 		return nil, fmt.Errorf("with its blank lines as comments: %w", err)
 	}
@@ -41,7 +42,7 @@ func Format(text []byte) ([]byte, error) {
 	if err := encoder.Close(); err != nil {
 		return nil, err
 	}
-	formatted := unmark(b.String())
+	formatted := unmark(back.Replace(b.String()))
 	again, err := parse(formatted)
 	if err != nil {
 		return nil, fmt.Errorf("the formatted text cannot be read: %w", err)
@@ -50,6 +51,35 @@ func Format(text []byte) ([]byte, error) {
 		return nil, errors.New("the formatted text would mean something else; the file stays as it is")
 	}
 	return formatted, nil
+}
+
+// The private characters that stand in for others while a document is encoded.
+const firstPrivate, lastPrivate = '\uE000', '\uF8FF'
+
+// standIns replaces the characters that the encoder would write as escapes, such as emoji, by private ones that the text does not
+// have. back has them again.
+func standIns(text string) (replaced string, back *strings.Replacer) {
+	given := make(map[rune]rune)
+	var pairs []string
+	next := firstPrivate
+	replaced = strings.Map(func(r rune) rune {
+		if r <= '\uFFFF' {
+			return r
+		}
+		if given[r] == 0 {
+			for next <= lastPrivate && strings.ContainsRune(text, next) {
+				next++
+			}
+			if next > lastPrivate {
+				return r
+			}
+			given[r] = next
+			pairs = append(pairs, string(next), string(r))
+			next++
+		}
+		return given[r]
+	}, text)
+	return replaced, strings.NewReplacer(pairs...)
 }
 
 // parse returns the document of a text, nil if there is none.

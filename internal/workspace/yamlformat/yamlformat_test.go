@@ -22,6 +22,7 @@ func TestFormat(t *testing.T) {
 		{"blank lines between elements", "a:\n  - b: 1\n\n  - b: 2\n\n\n    c: 3\n", "a:\n  - b: 1\n\n  - b: 2\n\n    c: 3\n"},
 		{"long lines", "a: word word word word word word word word word word word word word word word word word word word word word word word word\n", "a: word word word word word word word word word word word word word word word word word word word word word word word word\n"},
 		{"references", "a: ${b.c} \nd: \"${e}\"\n", "a: ${b.c}\nd: \"${e}\"\n"},
+		{"emoji", "a:   😀 \uE000 💡 # 💡\nb: \"\\U0001F600\"\n", "a: 😀 \uE000 💡 # 💡\nb: \"\\U0001F600\"\n"},
 		{"nothing", "", ""},
 	} {
 		got, err := Format([]byte(c.in))

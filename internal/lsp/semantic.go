@@ -1,0 +1,109 @@
+package lsp
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+// The kinds of tokens, by their place in tokenTypes.
+const (
+	tokenNamespace = iota
+	tokenClass
+	tokenFunction
+	tokenVariable
+	tokenProperty
+)
+
+// tokenTypes are the names of the kinds in the protocol.
+var tokenTypes = []string{"namespace", "class", "function", "variable", "property"}
+
+// declares is the bit of the only modifier, of the place where a name is declared.
+const declares = 1
+
+// semanticToken is a word with what it is.
+type semanticToken struct {
+	at              span
+	kind, modifiers int
+}
+
+// semanticTokens returns what the keys, types, functions, and references of a document are.
+func (s *server) semanticTokens(ctx context.Context, p positionParams) (semanticTokens, error) {
+	v, t := s.treeOf(ctx, p.TextDocument.URI)
+	if t == nil {
+		return semanticTokens{Data: []int{}}, nil
+	}
+	var tokens []semanticToken
+	t.walk(func(at *place) bool {
+		if kind, modifiers, ok := tokenOf(at); ok {
+			tokens = append(tokens, semanticToken{t.nodeSpan(at.node), kind, modifiers})
+		}
+		return false
+	})
+	if t == v.program {
+		for _, r := range v.names.references {
+			for i, part := range r.parts {
+				kind := tokenProperty
+				if i == 0 {
+					kind = tokenVariable
+				}
+				tokens = append(tokens, semanticToken{part, kind, 0})
+			}
+		}
+	}
+	return semanticTokens{Data: encode(tokens)}, nil
+}
+
+// tokenOf returns what a key or value is, unless it is data.
+func tokenOf(at *place) (kind, modifiers int, ok bool) {
+	path := at.path
+	if len(path) == 0 {
+		return 0, 0, false
+	}
+	last := path[len(path)-1]
+	isName := slices.Contains([]string{resources, variables, actions, outputs, configs, "configuration"}, path[0])
+	switch {
+	case at.isKey && len(path) == 1:
+		return tokenNamespace, 0, true
+	case at.isKey && len(path) == 2 && isName:
+		return tokenVariable, declares, true
+	case at.isKey && len(last) > len("fn::") && strings.EqualFold(last[:len("fn::")], "fn::"):
+		return tokenFunction, 0, true
+	case at.isKey:
+		return tokenProperty, 0, true
+	case path[0] == resources && len(path) == 3 && last == "type":
+		return tokenClass, 0, true
+	case path[0] == actions && len(path) == 3 && last == "function", len(path) > 1 && path[len(path)-2] == "fn::invoke" && last == "function":
+		return tokenFunction, 0, true
+	}
+	return 0, 0, false
+}
+
+// encode returns tokens as the protocol has them: five numbers for each, and places from the one before. Of two at one place the
+// first counts.
+func encode(tokens []semanticToken) []int {
+	data := make([]int, 0, 5*len(tokens))
+	slices.SortStableFunc(tokens, func(a, b semanticToken) int {
+		switch {
+		case a.at.Start.before(b.at.Start):
+			return -1
+		case b.at.Start.before(a.at.Start):
+			return 1
+		}
+		return 0
+	})
+	var last span
+	for _, t := range tokens {
+		length := t.at.End.Character - t.at.Start.Character
+		if length <= 0 || t.at.Start.before(last.End) {
+			continue
+		}
+		line, character := t.at.Start.Line-last.Start.Line, t.at.Start.Character
+		if line == 0 {
+			character -= last.Start.Character
+		}
+		data = append(data, line, character, length, t.kind, t.modifiers)
+		last = t.at
+	}
+	return data
+}
