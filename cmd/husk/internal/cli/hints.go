@@ -212,9 +212,15 @@ func FlagError(cmd *cobra.Command, err error) error {
 		return unknownFlag(cmd, err, missing.GetSpecifiedName())
 	}
 	_, notParsed := errors.AsType[*strconv.NumError](err)
-	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok && notParsed {
+	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		flag, wanted := wrong.GetFlag(), "a whole number"
-		if flag.Value.Type() == "bool" {
+		of, isChoice := flag.Value.(Words)
+		switch {
+		case isChoice:
+			wanted = AnyOf(of.Words())
+		case !notParsed:
+			return seeHelp(cmd, err)
+		case flag.Value.Type() == "bool":
 			wanted = "true or false"
 		}
 		err = fmt.Errorf("--%s %s: must be %s", flag.Name, wrong.GetValue(), wanted)

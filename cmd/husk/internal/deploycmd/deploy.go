@@ -342,9 +342,6 @@ func (a commands) checkDeploy(ctx context.Context, c command, f *deployFlags) er
 	if f.verbose && f.logLevel == "" {
 		f.logLevel = display.LogLevels[0]
 	}
-	if f.logLevel != "" && !slices.Contains(display.LogLevels, f.logLevel) {
-		return cli.Usagef("--log-level %s: must be %s", f.logLevel, strings.Join(display.LogLevels, ", "))
-	}
 	for _, digest := range f.trusted {
 		if err := plugins.CheckDigest(digest); err != nil {
 			return cli.Usagef("--trust-module %s: %w", digest, err)

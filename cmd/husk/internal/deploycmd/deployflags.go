@@ -18,6 +18,7 @@ import (
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/base/blocking"
+	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/plugins"
 	"github.com/husk-dev/husk/internal/workspace"
 )
@@ -79,7 +80,7 @@ func (f *deployFlags) add(cmd *cobra.Command, names string) {
 		{"timeline", "", &f.timeline, "draw when each step ran, what it waited for, and its cost, in this .svg or .html file"},
 		{"parallel", "p", &f.parallel, "maximum number of resources to deploy at once (default: 4 per processor, at least 32)"},
 		{"verbose", "v", &f.verbose, "show messages of every severity, as --log-level debug does"},
-		{"log-level", "", &f.logLevel, "show messages of this `SEVERITY` or a worse one: debug, info, warning, or error (default: info)"},
+		{"log-level", "", cli.Choice(&f.logLevel, display.LogLevels...), "show messages of this `SEVERITY` or a worse one: " + cli.AnyOf(display.LogLevels) + " (default: info)"},
 		{"trace", "", &f.trace, "write an OpenTelemetry trace of run, steps, and calls of providers to this file, as JSON lines, or with otlp to a collector"},
 		{"log-file", "", &f.logFile, "append all events to this file, as JSON lines, messages of every severity among them"},
 		{"audit-log", "", &f.auditLog,
@@ -134,6 +135,8 @@ func (f *deployFlags) add(cmd *cobra.Command, names string) {
 			flags.IntVarP(value, flag.name, flag.short, 0, flag.usage)
 		case *string:
 			flags.StringVarP(value, flag.name, flag.short, "", flag.usage)
+		case cli.Words:
+			flags.VarP(value, flag.name, flag.short, flag.usage)
 		case *[]string:
 			flags.StringArrayVarP(value, flag.name, flag.short, nil, flag.usage)
 		}

@@ -102,7 +102,11 @@ func (a commands) graph() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&preview, "preview", false, "draw what the program would make")
 	cmd.Flags().BoolVar(&providers, "providers", false, "draw the default providers as well")
-	cmd.Flags().StringVar(&format, "format", "", "dot, mermaid, or svg (default: by the name of the file, else dot)")
+	var formats []string
+	for _, known := range graphFormats {
+		formats = append(formats, known.name)
+	}
+	cmd.Flags().Var(cli.Choice(&format, formats...), "format", cli.AnyOf(formats)+" (default: by the name of the file, else dot)")
 	cmd.Flags().StringVarP(&file, "output", "o", "", "write to this file instead of standard output")
 	a.AddLimits(cmd.Flags())
 	return cmd
@@ -117,7 +121,7 @@ func arrows(n int) string {
 
 // graphWriter returns the writer of a graph in a format, or in the format of a file.
 func graphWriter(format, file string) (func(*graphdraw.Graph, io.Writer) error, error) {
-	var names, endings []string
+	var endings []string
 	for _, known := range graphFormats {
 		if format == known.name {
 			return known.write, nil
@@ -127,12 +131,9 @@ func graphWriter(format, file string) (func(*graphdraw.Graph, io.Writer) error, 
 				return known.write, nil
 			}
 		}
-		names, endings = append(names, known.name), append(endings, known.endings[0])
+		endings = append(endings, known.endings[0])
 	}
-	switch {
-	case format != "":
-		return nil, cli.Usagef("--format %s: must be %s", format, strings.Join(names, ", "))
-	case file != "":
+	if file != "" {
 		return nil, cli.Usagef("--output %s: the name says no format: end it with %s, or give --format", file, strings.Join(endings, ", "))
 	}
 	return graphFormats[0].write, nil

@@ -54,9 +54,10 @@ func (a commands) importCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&i.file, "file", "f", "", "import the objects that this file lists")
-	flags.StringVar(&i.from, "from", "", "import from the state of another tool: tfstate")
+	flags.Var(cli.Choice(&i.from, fromTerraform), "from", "import from the state of another tool: "+fromTerraform)
 	flags.StringVarP(&i.out, "out", "o", "", "write the program to this file instead of standard output")
-	flags.StringVar(&i.language, "generate-code", "yaml", "the language of the generated program: yaml, or none")
+	i.language = "yaml"
+	flags.Var(cli.Choice(&i.language, "yaml", "none"), "generate-code", "the language of the generated program: yaml, or none")
 	flags.BoolVar(&i.protect, "protect", true, "protect the imported resources")
 	flags.StringVar(&i.parent, "parent", "", "the parent of the resource: its URN, or NAME=URN if the program calls it NAME")
 	flags.StringVar(&i.provider, "provider", "", "the provider of the resource, in the same form")
@@ -83,8 +84,6 @@ func (i *importRun) run(ctx context.Context, f *deployFlags, args []string) erro
 // read reads the objects to import from the file or the arguments.
 func (i *importRun) read(args []string) error {
 	switch {
-	case i.language != "yaml" && i.language != "none":
-		return cli.Usagef("--generate-code %q: must be yaml or none", i.language)
 	case i.from != "":
 		return i.readState(args)
 	case i.file != "" && (len(args) > 0 || i.parent != "" || i.provider != "" || len(i.properties) > 0):

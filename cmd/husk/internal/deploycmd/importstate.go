@@ -25,8 +25,6 @@ const fromTerraform = "tfstate"
 // readState reads the state of another tool.
 func (i *importRun) readState(args []string) error {
 	switch {
-	case i.from != fromTerraform:
-		return cli.Usagef("--from %q: must be %s", i.from, fromTerraform)
 	case len(args) != 1:
 		return cli.Usagef("--from %s needs one FILE, which terraform state pull > FILE writes", i.from)
 	case i.file != "" || i.parent != "" || i.provider != "" || len(i.properties) > 0:

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -58,7 +59,7 @@ func (a commands) create() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&o.list, "list", false, "list the templates")
-	flags.StringVar(&o.language, "language", "", "language of a provider: go, c, typescript, or rust (default go)")
+	flags.Var(cli.Choice(&o.language, languages()...), "language", "language of a provider: "+cli.AnyOf(languages())+" (default go)")
 	flags.StringVar(&o.name, "name", "", "name of the project or package (default: the directory's name)")
 	flags.StringVar(&o.sdk, "sdk", "", "use the SDK in this checkout of Husk (default: the one that this husk was built from)")
 	return cmd
@@ -71,6 +72,17 @@ func names() (names []string) {
 		}
 	}
 	return names
+}
+
+// languages returns the languages of all templates, Go first.
+func languages() []string {
+	known := []string{"go"}
+	for _, t := range scaffold.All() {
+		if t.Language != "" && !slices.Contains(known, t.Language) {
+			known = append(known, t.Language)
+		}
+	}
+	return known
 }
 
 func listed() string {

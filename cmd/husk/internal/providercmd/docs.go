@@ -74,9 +74,6 @@ func (a commands) providerDocs() *cobra.Command {
 			if format == "" && (filepath.Ext(out) == ".html" || filepath.Ext(out) == ".htm") {
 				format = "html"
 			}
-			if format != "" && format != "html" && format != "markdown" {
-				return cli.Usagef("--format %s: must be markdown or html", format)
-			}
 			if a.JSON && out == "" {
 				return cli.Usagef("husk provider docs writes no JSON: husk provider schema does")
 			}
@@ -103,7 +100,7 @@ func (a commands) providerDocs() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "", "markdown or html (default: by the ending of the output file, else markdown)")
+	cmd.Flags().Var(cli.Choice(&format, "markdown", "html"), "format", "markdown or html (default: by the ending of the output file, else markdown)")
 	cmd.Flags().StringVarP(&out, "output", "o", "", "output file (default: standard output)")
 	return cmd
 }

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,8 +32,8 @@ func (a commands) packageGenSDK() *cobra.Command {
 			"The package comes from a module, Go source, or a provider or package of the project. The generators are\n" +
 			"in a separate program, husk-gen-sdk, beside husk or in PATH.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !slices.Contains(languages, language) {
-				return cli.Usagef("--language %s: it is one of %s", language, strings.Join(languages, ", "))
+			if language == "" {
+				return cli.Usagef("--language is missing: it is %s", cli.AnyOf(languages))
 			}
 			program, err := findGenerator()
 			if err != nil {
@@ -63,7 +62,7 @@ func (a commands) packageGenSDK() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&language, "language", "", "the language: "+strings.Join(languages, ", "))
+	cmd.Flags().Var(cli.Choice(&language, languages...), "language", "the language: "+cli.AnyOf(languages))
 	cmd.Flags().StringVarP(&out, "output", "o", "sdk", "write the SDK to `DIR`, which must be empty or missing")
 	return cmd
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
@@ -36,6 +37,7 @@ func complete(a *cli.App, root *cobra.Command) {
 		for _, sub := range cmd.Commands() {
 			walk(sub)
 		}
+		completeWords(cmd)
 		if cmd.HasSubCommands() || cmd.ValidArgsFunction != nil || len(cmd.ValidArgs) > 0 {
 			return
 		}
@@ -65,6 +67,17 @@ func complete(a *cli.App, root *cobra.Command) {
 		for _, name := range []string{"target", "exclude", "replace", "target-replace"} {
 			flag(cmd, name, c.resources)
 		}
+	}
+}
+
+// completeWords has the shell complete the values of the flags of a command that take one of a few words.
+func completeWords(cmd *cobra.Command) {
+	for _, flags := range []*pflag.FlagSet{cmd.Flags(), cmd.PersistentFlags()} {
+		flags.VisitAll(func(f *pflag.Flag) {
+			if of, ok := f.Value.(cli.Words); ok {
+				_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(of.Words(), cobra.ShellCompDirectiveNoFileComp))
+			}
+		})
 	}
 }
 

@@ -169,6 +169,9 @@ type colour struct {
 func (c *colour) String() string { return c.when }
 func (c *colour) Type() string   { return "WHEN" }
 
+// Words implements [cli.Words].
+func (c *colour) Words() []string { return display.Colours }
+
 func (c *colour) Set(when string) error {
 	if err := c.app.Out.SetColour(when); err != nil {
 		return err
