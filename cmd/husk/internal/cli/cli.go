@@ -121,7 +121,7 @@ const Events = "events"
 
 // show shows an error: to programs, too, if they have got nothing else.
 func (a *App) show(cmd *cobra.Command, args []string, err error) {
-	wanted := a.JSON || slices.Contains(args, "--json") // which is not parsed behind a wrong flag
+	wanted := a.JSON || slices.Contains(args, "--json") || slices.Contains(args, "--json=true") // which is not parsed behind a wrong flag
 	toPrograms := wanted && !a.Out.Written()
 	if toPrograms && cmd.Annotations[Events] != "" {
 		display.NewJSON(a.Out).Close(err)

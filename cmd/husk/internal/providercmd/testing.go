@@ -73,7 +73,7 @@ func (a commands) providerTest() *cobra.Command {
 	flags := cmd.Flags()
 	f.add(flags)
 	flags.StringVar(&f.cases, "cases", "", "use the cases in this file in place of generated inputs")
-	flags.StringVar(&f.rerun, "case", "", "run only this case, which an earlier test wrote")
+	flags.StringVar(&f.rerun, "case", "", "run only the case in this file, which an earlier test wrote")
 	flags.StringVar(&f.seed, "seed", "", "generate the same inputs as the test that reported this seed")
 	flags.IntVar(&f.generated, "generated", 0, "number of inputs to generate for each resource type and function (default "+strconv.Itoa(conformance.DefaultGenerated)+")")
 	flags.StringArrayVar(&f.only, "only", nil, "run only this check; can be repeated")

@@ -222,7 +222,7 @@ func (a commands) sign() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&keyFile, "key", "", "the file of the private key")
-	cmd.Flags().StringVar(&bundleFile, "bundle", "", "a sigstore bundle that another tool has made")
+	cmd.Flags().StringVar(&bundleFile, "bundle", "", "the sigstore bundle in this file, which another tool has made")
 	return cmd
 }
 

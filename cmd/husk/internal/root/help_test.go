@@ -99,12 +99,15 @@ func TestCommandReference(t *testing.T) {
 	require.Equal(t, string(text), b.String(), "run go test ./cmd/husk/internal/root -update")
 }
 
-// A flag that takes a text says what it is.
+// A flag that takes a text says what it is: a file only where it takes one.
 func TestValuesOfFlagsHaveNames(t *testing.T) {
 	visit(testCommand(), func(cmd *cobra.Command) {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			_, value, _ := describe(f)
 			require.True(t, f.NoOptDefVal != "" || value != "", "%s --%s: name its value in back quotes, or in valueNames", cmd.CommandPath(), f.Name)
+			if value == "FILE" {
+				require.Contains(t, strings.ToLower(f.Usage), "file", "%s --%s takes no file: name its value", cmd.CommandPath(), f.Name)
+			}
 		})
 	})
 }

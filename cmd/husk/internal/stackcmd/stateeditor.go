@@ -16,6 +16,7 @@ import (
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/workspace"
 )
 
@@ -26,6 +27,10 @@ func (a commands) stateEdit() *cobra.Command {
 			"The stack is locked while you edit.",
 		RunE: a.OnStack(func(ctx context.Context, w *workspace.Workspace, stack string, _ []string) error {
 			return w.Edit(ctx, stack, "state edit", func(st *state.Stack) (*state.Snapshot, error) {
+				if a.JSON || a.AsksNothing || !display.IsTerminal(a.In) {
+					return nil, cli.Usagef("husk state edit needs a terminal for the editor: write the state to a file with husk stack export --file FILE, " +
+						"edit that, and read it with husk stack import --file FILE")
+				}
 				text, err := st.Codec().EncodeExport(ctx, st.Snapshot(), false)
 				if err != nil {
 					return nil, err
