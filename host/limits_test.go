@@ -118,7 +118,7 @@ func TestExceededLimitsAreNamed(t *testing.T) {
 	for want, e := range map[string]limit.ExceededError{
 		"it took longer than the 1m30s that it may take; the option WithLimit(time) sets the limit":                                             {Limit: limit.Time, Most: 90_000_000_000},
 		"it called the host more than the 10 times that it may; the option WithLimit(host-calls) sets the limit":                                {Limit: limit.HostCalls, Most: 10},
-		"it was refused more memory than the 256 MiB that it may have; the option WithLimit(memory) sets the limit":                             {Limit: limit.Memory, Most: 256 << 20},
+		"it needs more memory than its limit of 256 MiB; the option WithLimit(memory) sets the limit":                                           {Limit: limit.Memory, Most: 256 << 20},
 		"compiling the module takes longer than the 2m0s of processor time that it may take; the option WithLimit(compile-time) sets the limit": {Limit: limit.CompileTime, Most: uint64(2 * time.Minute)},
 		"8 streams of the provider are open already: close one; the option WithLimit(streams) sets the limit":                                   {Limit: limit.Streams, Most: 8},
 		"the values of the request take more than the 5 bytes that can be passed; the option WithLimit(request-bytes) sets the limit":           {Limit: limit.Request, Most: 5},
@@ -444,7 +444,7 @@ func TestProvidersHaveLimitsOfTheirOwn(t *testing.T) {
 	})
 	t.Run("less than it begins with", func(t *testing.T) {
 		_, err := provideWith(t, h, grows, map[string]uint64{"memory": 65536}).GetMapping(t.Context(), abi.GetMappingRequest{})
-		require.EqualError(t, err, "hand: start (policy): it was refused more memory than the 64 KiB that it may have; the option WithLimit(memory) sets the limit")
+		require.EqualError(t, err, "hand: start (policy): it needs more memory than its limit of 64 KiB; the option WithLimit(memory) sets the limit")
 	})
 }
 
@@ -494,7 +494,7 @@ func TestWhatWasRefusedIsTheReason(t *testing.T) {
 			require.ErrorAs(t, err, &exceeded)
 			require.Equal(t, []any{limit.Memory, uint64(2 << 20), c.refused}, []any{exceeded.Limit, exceeded.Most, exceeded.Needed})
 			require.GreaterOrEqual(t, exceeded.Enough(), c.refused)
-			require.ErrorContains(t, err, "\nit was refused more memory than the 2 MiB that it may have; the option WithLimit(memory) sets the limit")
+			require.ErrorContains(t, err, "\nit needs more memory than its limit of 2 MiB; the option WithLimit(memory) sets the limit")
 
 			_, err = p.GetMappings(t.Context(), abi.GetMappingsRequest{})
 			require.NotErrorAs(t, err, &exceeded, "it is the reason for the call alone")
@@ -575,9 +575,9 @@ func TestErrorsAreInTheWordsOfTheProgram(t *testing.T) {
 		config host.Config
 		body   code
 	}{
-		`it used more than the 1000 units of fuel that it may use; ask for fuel=2000 for "hand"`:       {config.WithLimit(limit.Fuel, 1000), forever + unreachable},
-		`it took longer than the 1ms that it may take; ask for answer-time=2ms for "hand"`:             {config.WithLimit("answer-time", uint64(time.Millisecond)), forever + unreachable},
-		`it was refused more memory than the 2 MiB that it may have; ask for memory=64 MiB for "hand"`: {config.WithLimit(limit.Memory, 2<<20), i32Const(1000) + "\x40\x00" + drop + unreachable},
+		`it used more than the 1000 units of fuel that it may use; ask for fuel=2000 for "hand"`: {config.WithLimit(limit.Fuel, 1000), forever + unreachable},
+		`it took longer than the 1ms that it may take; ask for answer-time=2ms for "hand"`:       {config.WithLimit("answer-time", uint64(time.Millisecond)), forever + unreachable},
+		`it needs more memory than its limit of 2 MiB; ask for memory=64 MiB for "hand"`:         {config.WithLimit(limit.Memory, 2<<20), i32Const(1000) + "\x40\x00" + drop + unreachable},
 		`it crashed 1 times within 1m0s and is in quarantine, so that it is not called any more; ask for crashes=2 for "hand"; the last crash: `: {
 			config.WithLimit(limit.Crashes, 1), unreachable},
 	} {

@@ -124,7 +124,7 @@ func TestACrashFailsOneCall(t *testing.T) {
 		"crash":    {[]string{"it broke"}, []string{"panic: it broke", "\n  at main.init.func5.1 (main.go:"}},
 		"exit":     {[]string{"3"}, []string{"exited with code 3", "\n  at main.do"}},
 		"recurse":  {nil, []string{"out of memory", "\n  at main.recurse (main.go:"}},
-		"hoard":    {nil, []string{"out of memory", "refused more memory than the 64 MiB that it may have"}},
+		"hoard":    {nil, []string{"out of memory", "it needs more memory than its limit of 64 MiB"}},
 		"deadlock": {nil, []string{"deadlock"}},
 	} {
 		t.Run(what, func(t *testing.T) {

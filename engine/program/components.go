@@ -198,7 +198,7 @@ func (d *decoder) pluginProject(at *yaml.Node, p *Package, dir string, text []by
 	}
 	for _, f := range fields {
 		if slices.Contains([]string{"config", "configuration", "variables", "resources", "outputs"}, f.Name) {
-			m.Add(m.File.Errorf(source.Of(f.Key), "a package has components only, and %s stand here", f.Name).
+			m.Add(m.File.Errorf(source.Of(f.Key), "a package declares components only, and this one declares %s", f.Name).
 				With("put them into a component"))
 		}
 	}

@@ -66,7 +66,7 @@ func (d *decoder) mainFile() {
 			return
 		}
 		for _, key := range d.program {
-			d.Add(d.File.Errorf(source.Of(key), "the program stands in %s, and %s stand here as well", d.shown(path), key.Value).
+			d.Add(d.File.Errorf(source.Of(key), "the program is in %s, and this file declares %s as well", d.shown(path), key.Value).
 				With("only one of the two files would be read: keep the program in one of them"))
 		}
 		p.ProgramDir = filepath.Dir(path)

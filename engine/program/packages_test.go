@@ -153,7 +153,7 @@ bad/PulumiPlugin.yaml:4:10: "one" is not a version such as 4.16.0
 	write("Husk.yaml", "name: shop\npackages: {bad: ./bad}\n")
 	_, err = LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
 	require.EqualError(t, err, strings.TrimPrefix(`
-bad/PulumiPlugin.yaml:3:1: a package has components only, and resources stand here
+bad/PulumiPlugin.yaml:3:1: a package declares components only, and this one declares resources
     3 | resources: {}
       | ^
   put them into a component

@@ -347,7 +347,7 @@ func TestLoadProject(t *testing.T) {
 	require.Nil(t, p.Template.Resources)
 	write("Husk.yaml", "name: ours\nresources: {}\nmain: sub\n")
 	_, err = LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
-	require.ErrorContains(t, err, "Husk.yaml:2:1: the program stands in sub/Main.yaml, and resources stand here as well")
+	require.ErrorContains(t, err, "Husk.yaml:2:1: the program is in sub/Main.yaml, and this file declares resources as well")
 	require.NoError(t, os.Rename(filepath.Join(dir, "sub/Main.yaml"), filepath.Join(dir, "sub/Pulumi.yaml")))
 	write("Husk.yaml", "name: ours\nmain: sub\n")
 	p, err = LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))

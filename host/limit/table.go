@@ -74,7 +74,7 @@ var table = append([]Info{
 	// The linear memory of an instance, and the memory that the host holds for it beside that. A Go provider works in 10 to 40
 	// MiB, and doubles that with requests of some MiB.
 	{"memory", Memory, UnitBytes, ScopeInstance, 256 << 20, setByLimit,
-		"it was refused more memory than the %s that it may have", nil, func(s *Set, v uint64) { s.Memory = v }},
+		"it needs more memory than its limit of %s", nil, func(s *Set, v uint64) { s.Memory = v }},
 	// Files, connections, HTTP exchanges, and assets, beside the directories that were granted. An open
 	// directory counts as two.
 	{"open-files", OpenFiles, UnitCount, ScopeInstance, defaultOpenFiles, setByLimit,

@@ -93,7 +93,7 @@ func writeStatus(place string, status *runapi.Status) func(*markup) {
 		m.f(`<dt>In the last hour</dt><dd>%v succeeded, %v failed, %v cancelled or rejected</dd>`,
 			last[runapi.Succeeded], last[runapi.Failed], last[runapi.Cancelled]+last[runapi.Rejected])
 		for _, row := range []struct{ title, key string }{{"Wait for a worker", "queued"}, {"Time of a run", "running"}} {
-			m.f(`<dt>%s</dt><dd>%s at most for half of them, %s for 99 of 100</dd>`, row.title, seconds(status.Waits[row.key].Median), seconds(status.Waits[row.key].P99))
+			m.f(`<dt>%s</dt><dd>median %s, p99 %s</dd>`, row.title, seconds(status.Waits[row.key].Median), seconds(status.Waits[row.key].P99))
 		}
 		m.f(`</dl>`)
 	}

@@ -264,7 +264,7 @@ func (s *Server) end(ctx context.Context, c *caller, e runapi.End) error {
 			}
 		case next == runapi.Succeeded && r.Previewing:
 			next, plan = runapi.Waiting, e.Plan // the plan to approve; no other end has one
-			if err := t.say(r, "Somebody else is to approve this: husk remote approve %s, or reject.", r.ID); err != nil {
+			if err := t.say(r, "Waiting for approval by another user: husk remote approve %s, or reject.", r.ID); err != nil {
 				return err
 			}
 		}

@@ -57,7 +57,7 @@ func TestWhatTheHostHoldsIsCharged(t *testing.T) {
 	}{
 		"bodies of requests that are never finished": {
 			host.NewConfig().WithLimit(limit.Memory, 64*mebibyte), again("$open "+url+" "+body(8*mebibyte), 8),
-			"it was refused more memory than the 64 MiB that it may have", 64,
+			"it needs more memory than its limit of 64 MiB", 64,
 		},
 		"and that are part of what all instances have": {
 			host.NewConfig().WithLimit(limit.Memory, 256*mebibyte).WithLimit(limit.TotalMemory, 96*mebibyte), again("$open "+url+" "+body(8*mebibyte), 8),
@@ -81,7 +81,7 @@ func TestWhatTheHostHoldsIsCharged(t *testing.T) {
 			host.NewConfig().WithLimit(limit.OpenFiles, 7), again(asset(0), 8), "opening an asset: too many files and connections are open: close some\nit was refused more than the 7 files", 32,
 		},
 		"archives take memory": {
-			host.NewConfig().WithLimit(limit.Memory, 48*mebibyte), again(asset(1), 8), "opening an asset: the host holds no more memory for it\nit was refused more memory than the 48 MiB that it may have", 48,
+			host.NewConfig().WithLimit(limit.Memory, 48*mebibyte), again(asset(1), 8), "opening an asset: the host holds no more memory for it\nit needs more memory than its limit of 48 MiB", 48,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -151,7 +151,7 @@ func TestOperationsThatAreUnderWayAreCharged(t *testing.T) {
 	const operation = `(data (i32.const 3072) "\01") (data (i32.const 3080) "\00\08\00\00\04\00\00\00\00\00\80\00\08\00\80\00")
 		(data (i32.const 8388608) "\a1\61\61\7a\00\80\00\00")
 		(data (i32.const 3104) "\01") (data (i32.const 3112) "\00\08\00\00\04\00\00\00\40\0c\00\00\01\00\00\00") (data (i32.const 3136) "\a0") `
-	const tooMuch = "the host holds no more memory for it\nit was refused more memory than the %d MiB that it may have"
+	const tooMuch = "the host holds no more memory for it\nit needs more memory than its limit of %d MiB"
 	for name, c := range map[string]struct {
 		once, want string
 		least      abi.OperationHandle

@@ -127,14 +127,14 @@ func (a commands) status(ctx context.Context, args []string) error {
 	}
 	last := s.Last
 	err = errors.Join(err, a.Printf("\n  running  %6d\n  waiting  %6d  for approval\n  waiting  %6d  for attention\n\nThe last hour\n  %d succeeded, %d failed, %d cancelled or rejected\n"+
-		"  waited for a worker   %8s at most for half of them, %8s for 99 of 100\n  took                  %8s                       %8s\n\nWorkers\n",
+		"  waited for a worker  median %8s, p99 %8s\n  took                 median %8s, p99 %8s\n\nWorkers\n",
 		s.Runs[runapi.Running], s.Runs[runapi.Waiting], s.Runs[runapi.Attention], last[runapi.Succeeded], last[runapi.Failed], last[runapi.Cancelled]+last[runapi.Rejected],
 		seconds(s.Waits["queued"].Median), seconds(s.Waits["queued"].P99), seconds(s.Waits["running"].Median), seconds(s.Waits["running"].P99)))
 	if len(s.Workers) == 0 {
 		return errors.Join(err, a.Printf("  none: husk worker begins one\n"))
 	}
 	for _, w := range s.Workers {
-		err = errors.Join(err, a.Printf("  %-24s %d of %d  %s  heard of %v ago\n", w.Name, w.Running, w.Slots, labelsOf(w.Labels), time.Since(w.Seen).Round(time.Second)))
+		err = errors.Join(err, a.Printf("  %-24s %d of %d  %s  last seen %v ago\n", w.Name, w.Running, w.Slots, labelsOf(w.Labels), time.Since(w.Seen).Round(time.Second)))
 	}
 	return err
 }
