@@ -17,6 +17,20 @@ element("menu").addEventListener("click", () => {
   element("menu").setAttribute("aria-expanded", open);
 });
 
+// Each block of code can be copied.
+for (const block of document.querySelectorAll("main pre")) {
+  const box = document.createElement("div"), button = document.createElement("button");
+  box.className = "code";
+  button.type = "button";
+  button.textContent = "Copy";
+  button.addEventListener("click", async () => {
+    try { await navigator.clipboard.writeText(block.textContent); button.textContent = "Copied"; } catch { button.textContent = "Select and copy"; }
+    setTimeout(() => { button.textContent = "Copy"; }, 2000);
+  });
+  block.replaceWith(box);
+  box.append(block, button);
+}
+
 // The search finds the sections that have all words, first those that have them in their titles.
 const search = (query) => {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);

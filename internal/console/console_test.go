@@ -198,6 +198,13 @@ func TestOnlyTheTokenLetsIn(t *testing.T) {
 	status, _, h := s.do(http.MethodGet, "/?token="+token, nil, func(r *http.Request) { r.Header.Del("Authorization") })
 	require.Equal(t, http.StatusSeeOther, status)
 	require.Equal(t, "/", h.Get("Location"))
+	for page, want := range map[string]string{
+		"/stack/dev?run=3&token=" + token: "/stack/dev?run=3", "//example.com/x?token=" + token: "/example.com/x", `/\example.com?token=` + token: "/%5Cexample.com",
+	} {
+		status, _, deep := s.do(http.MethodGet, page, nil, func(r *http.Request) { r.Header.Del("Authorization") })
+		require.Equal(t, http.StatusSeeOther, status, page)
+		require.Equal(t, want, deep.Get("Location"))
+	}
 	require.Contains(t, h.Get("Set-Cookie"), "HttpOnly; SameSite=Strict")
 	cookie, _, _ := strings.Cut(h.Get("Set-Cookie"), ";")
 	status, body, _ := s.do(http.MethodGet, "/", nil, func(r *http.Request) {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -28,7 +29,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			http.Error(w, "This console is only served at http://"+s.options.Hosts[0]+".", http.StatusMisdirectedRequest)
 			return
 		}
-		if given := r.URL.Query().Get("token"); given != "" && r.Method == http.MethodGet && r.URL.Path == "/" {
+		if given := r.URL.Query().Get("token"); given != "" && r.Method == http.MethodGet {
 			if !s.isToken(given) {
 				refuse(w)
 				return
@@ -36,7 +37,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			http.SetCookie(w, &http.Cookie{
 				Name: s.cookie(), Value: given, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
 			})
-			http.Redirect(w, r, "/", http.StatusSeeOther) // so that the address bar and the history lack the token
+			http.Redirect(w, r, withoutToken(r.URL), http.StatusSeeOther) // so that the address bar and the history lack the token
 			return
 		}
 		bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -47,6 +48,14 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// withoutToken returns the address of a page of this console without the token.
+func withoutToken(page *url.URL) string {
+	query := page.Query()
+	query.Del("token")
+	// What begins with two slashes would be the address of another host.
+	return (&url.URL{Path: "/" + strings.TrimLeft(page.Path, "/"), RawQuery: query.Encode()}).String()
 }
 
 // cookie returns the name of the cookie, which differs between consoles: cookies know no ports.
