@@ -12,10 +12,10 @@ import (
 	"github.com/husk-dev/husk/host/internal/guestcall"
 )
 
-// awaiting is the work that the host does for a guest and cannot interrupt: a disk, a server, or a function of the embedding
+// blockingCall is the work that the host does for a guest and cannot interrupt: a disk, a server, or a function of the embedding
 // program may never return. It runs in a goroutine of its own, which the guest's goroutine abandons when the call must end. The
 // abandoned goroutine holds the instance until it returns.
-type awaiting struct {
+type blockingCall struct {
 	// state is a constant below: the work and the end of the call race to set it.
 	state atomic.Int32
 	// work feeds the goroutine, which lives as long as the instance, because its stack has grown.
@@ -23,7 +23,7 @@ type awaiting struct {
 	done chan struct{}
 	// panicked is the value of its panic.
 	panicked any
-	patience *time.Timer
+	timer    *time.Timer
 }
 
 const (
@@ -33,10 +33,10 @@ const (
 )
 
 const (
-	// patience is how long the guest's goroutine waits before it also watches for the end of the call.
-	patience = time.Millisecond
-	// farewell is how long it waits for work that ends with the call, as most does.
-	farewell = time.Second
+	// pollAfter is how long the guest's goroutine waits before it also watches for the end of the call.
+	pollAfter = time.Millisecond
+	// abandonAfter is how long it waits for work that ends with the call, as most does.
+	abandonAfter = time.Second
 )
 
 // await does something for the guest, in the function of that name. It panics with the reason if the call
@@ -48,17 +48,17 @@ func (i *instance) await(name string, do func()) {
 	}
 	a := &i.awaiting
 	if a.work == nil {
-		a.work, a.done, a.patience = make(chan func()), make(chan struct{}, 1), time.NewTimer(patience)
+		a.work, a.done, a.timer = make(chan func()), make(chan struct{}, 1), time.NewTimer(pollAfter)
 		go i.doAwaited()
 	} else {
-		a.patience.Reset(patience)
+		a.timer.Reset(pollAfter)
 	}
 	a.state.Store(isAwaited)
 	a.work <- do
 	select {
 	case <-a.done:
-		a.patience.Stop()
-	case <-a.patience.C:
+		a.timer.Stop()
+	case <-a.timer.C:
 		i.awaitEnd(name)
 	}
 	if p := a.panicked; p != nil {
@@ -109,13 +109,13 @@ func (i *instance) awaitEnd(name string) {
 	case <-a.done:
 		return
 	case <-hard.Done():
-		a.patience.Reset(farewell)
+		a.timer.Reset(abandonAfter)
 	}
 	select {
 	case <-a.done:
-		a.patience.Stop()
+		a.timer.Stop()
 		return
-	case <-a.patience.C:
+	case <-a.timer.C:
 	}
 	i.holders.Add(1) // which it is itself
 	if !a.state.CompareAndSwap(isAwaited, isAbandoned) {
@@ -133,8 +133,8 @@ func (i *instance) awaitEnd(name string) {
 	panic(context.Cause(hard))
 }
 
-// conclude does something for a call that has its outcome, and reports whether that ended in the grace.
-func (i *instance) conclude(name string, do func()) (ended bool) {
+// finish does something for a call that has its outcome, and reports whether that ended in the grace.
+func (i *instance) finish(name string, do func()) (ended bool) {
 	i.call.Cancel(errEnded)
 	defer func() {
 		if i.call.Abandoned != "" {

@@ -154,7 +154,7 @@ func (i *instance) failure(r *guestcall.Call, err error) (why Failure, _ error) 
 		why = FailureExit
 	}
 	description, described := "the "+s.module.World.String()+" crashed", ""
-	if i.conclude("the log", func() { described = i.describeCrash(err) }) {
+	if i.finish("the log", func() { described = i.describeCrash(err) }) {
 		description = described
 	}
 	e := s.failBy(r.Method, abi.ErrorKindCrashed, description, nil)

@@ -60,7 +60,7 @@ type instance struct {
 	nested int
 	// awaiting is the work that the host does for the guest. holders counts the users of the instance: its sandbox, and abandoned
 	// work.
-	awaiting awaiting
+	awaiting blockingCall
 	holders  atomic.Int32
 	// ledger counts the memory and files that the host holds for the instance.
 	ledger ledger
@@ -69,7 +69,7 @@ type instance struct {
 // start makes an instance, from the module's base image if there is one.
 func (s *sandbox) start(ctx context.Context) (*instance, error) {
 	base := s.baseImage(ctx)
-	s.sayWhy(ctx)
+	s.logNoSnapshotReason(ctx)
 	if base != nil {
 		return s.startFrom(ctx, base)
 	}
@@ -310,11 +310,11 @@ func (i *instance) run(ctx context.Context, method abi.Method, do func(context.C
 	s.ended(method, why, err)
 	i.spoiled = i.spoiled || r.WasStopped()
 	if r.Abandoned == "" && !i.output.ended() {
-		i.conclude("the log", i.output.end)
+		i.finish("the log", i.output.end)
 	}
 	r.EachHeld(func(name string, held capability.Held) {
 		if r.Abandoned == "" && held.Count() > 0 {
-			i.conclude(name, held.CloseAll)
+			i.finish(name, held.CloseAll)
 		}
 	})
 	if r.Abandoned != "" { // all of it is still in use

@@ -58,12 +58,12 @@ func (m *Module) BaseImage(ctx context.Context) (BaseImage, error) {
 	return i.about, context.Cause(ctx)
 }
 
-// sayWhy logs why instances start by themselves, once for each sandbox.
-func (s *sandbox) sayWhy(ctx context.Context) {
+// logNoSnapshotReason logs why instances start by themselves, once for each sandbox.
+func (s *sandbox) logNoSnapshotReason(ctx context.Context) {
 	if !s.beginsWithBase() {
 		return // it was granted what it may read when it starts
 	}
-	s.toldWhy.Do(func() {
+	s.noSnapshotReasonLogged.Do(func() {
 		i := s.module.images
 		i.making.Lock()
 		about := i.about
@@ -191,8 +191,8 @@ func (d *imageBuilder) failed(i *instance, err error) {
 	}
 }
 
-// errTold is a module that has effects as it starts, which each instance is to have.
-var errTold = errors.New("it prints, or calls the host")
+// errStartHasEffects is a module that has effects as it starts, which each instance is to have.
+var errStartHasEffects = errors.New("it prints, or calls the host")
 
 // reason returns why there is no image: a failure, or effects beside memory.
 func (d *imageBuilder) reason(m *images, err error) error {
@@ -204,7 +204,7 @@ func (d *imageBuilder) reason(m *images, err error) error {
 	case d.refused != nil:
 		return d.refused
 	case err == nil:
-		return errTold
+		return errStartHasEffects
 	}
 	return fmt.Errorf("it fails: %w", err)
 }

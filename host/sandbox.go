@@ -49,8 +49,8 @@ type sandbox struct {
 	limited bool
 	// imageBuilder is nil unless an instance starts to make an image.
 	imageBuilder *imageBuilder
-	// toldWhy is done once the log says why instances start, and toldWhySetUp why they repeat the setup.
-	toldWhy, toldWhySetUp sync.Once
+	// noSnapshotReasonLogged is done once the log says why instances start, and setupReasonLogged why they repeat the setup.
+	noSnapshotReasonLogged, setupReasonLogged sync.Once
 	// configured is the image of the sandbox as it is set up.
 	configured configured
 
@@ -290,7 +290,7 @@ func (s *sandbox) ready(ctx context.Context, method abi.Method, i *instance, sta
 	}
 	if fresh && repeats && i.usable() {
 		if err := s.configured.keep(i); err != nil {
-			s.toldWhySetUp.Do(func() {
+			s.setupReasonLogged.Do(func() {
 				s.debug(ctx, "each instance is set up by itself, and does not begin with an image of its setup: "+err.Error())
 			})
 		}

@@ -68,7 +68,7 @@ func quoted(args []string) string {
 func (w *build) prepareLibrary(ctx context.Context) error {
 	w.builder = w.command
 	network, err := netoverlay.New(ctx, w.command.path, w.source.root, w.place, linuxcalls.Library)
-	if _, unknown := errors.AsType[*netoverlay.UnknownError](err); unknown && !w.graph.has("net") {
+	if _, unknown := errors.AsType[*netoverlay.UnsupportedGoError](err); unknown && !w.graph.has("net") {
 		return nil
 	}
 	if err != nil {

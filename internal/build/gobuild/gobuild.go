@@ -114,7 +114,7 @@ func placeOf(dir string) string {
 // unknown.
 func networkOf(ctx context.Context, command, dir, place string) (*netoverlay.Network, error) {
 	network, err := netoverlay.New(ctx, command, dir, place)
-	if unknown, ok := errors.AsType[*netoverlay.UnknownError](err); ok {
+	if unknown, ok := errors.AsType[*netoverlay.UnsupportedGoError](err); ok {
 		packages, listErr := list(ctx, command, dir)
 		if listErr == nil && slices.ContainsFunc(packages, func(p *goPackage) bool { return p.ImportPath == "net" }) {
 			return nil, fmt.Errorf("cannot build the provider in %s: %w", dir, unknown)

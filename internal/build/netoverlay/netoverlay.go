@@ -133,20 +133,20 @@ func (t toolchain) check() error {
 	return t.unknown(fmt.Sprintf("it is known for Go 1.%d to 1.%d", oldestRelease, newestRelease))
 }
 
-// UnknownError is a Go whose library is not as it is known.
-type UnknownError struct {
+// UnsupportedGoError is a Go whose library is not as it is known.
+type UnsupportedGoError struct {
 	// Version is Go's version, for example go1.26.8, and Root the directory of its installation.
 	Version, Root string
 	// Reason says why it is refused.
 	Reason string
 }
 
-func (e *UnknownError) Error() string {
+func (e *UnsupportedGoError) Error() string {
 	return fmt.Sprintf("the network of modules cannot be built with %s in %s: %s; set GOTOOLCHAIN=go1.%d.0 for the build",
 		e.Version, e.Root, e.Reason, newestRelease)
 }
 
-func (t toolchain) unknown(why string) error { return &UnknownError{t.version, t.root, why} }
+func (t toolchain) unknown(why string) error { return &UnsupportedGoError{t.version, t.root, why} }
 
 // Network has the files and flags that give a build's module its network.
 type Network struct {
@@ -161,7 +161,7 @@ type Network struct {
 
 // New returns the network for the source in a directory, with the Go that the command uses there. It writes files
 // to the directory dir, which must stay. The functions more return other files for the library of a Go, by their names
-// below src. It fails with an *[UnknownError] if it, or one of these, does not know that Go.
+// below src. It fails with an *[UnsupportedGoError] if it, or one of these, does not know that Go.
 func New(ctx context.Context, command, source, dir string, more ...func(root string) (map[string]string, error)) (*Network, error) {
 	t, err := toolchainOf(ctx, command, source)
 	if err != nil {

@@ -79,7 +79,7 @@ func TestUnknownReleases(t *testing.T) {
 			command := filepath.Join(t.TempDir(), "go")
 			require.NoError(t, os.WriteFile(command, []byte("#!/bin/sh\necho '"+c.root+"'\necho "+c.version+"\necho /nowhere\n"), 0o755))
 			_, err := netoverlay.New(t.Context(), command, t.TempDir(), t.TempDir())
-			var unknown *netoverlay.UnknownError
+			var unknown *netoverlay.UnsupportedGoError
 			require.ErrorAs(t, err, &unknown)
 			require.Equal(t, c.version, unknown.Version)
 			require.ErrorContains(t, err, "the network of modules cannot be built with "+c.version+" in "+c.root+": ")
