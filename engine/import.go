@@ -23,7 +23,8 @@ type ImportTarget struct {
 	Component bool
 	// Parent is recorded or imported as well; empty is the stack.
 	Parent urn.URN
-	// Provider is a recorded provider. If it is empty, it is the parent's provider, or the default one.
+	// Provider is a recorded provider. If it is empty, it is the parent's provider, the one of all parts of a component, or the
+	// default one.
 	Provider urn.URN
 	// Version is the version of the default provider, empty for any.
 	Version string
@@ -182,7 +183,9 @@ func (d *deployment) importStep(ctx context.Context, root urn.URN, target Import
 		}
 		req.Options.PackageRef = packages[pkg]
 	}
-	if target.Provider != "" {
+	if target.Provider == "" {
+		req.Options.Provider = d.providerOfParts(d.recorder.Lookup(target.Parent), providers.PackageOf(target.Type))
+	} else {
 		provider := d.recorder.Lookup(target.Provider)
 		if provider == nil || !providers.IsType(provider.Type) {
 			return nil, fmt.Errorf("the stack has no provider %s", target.Provider)
@@ -204,6 +207,30 @@ func (d *deployment) importStep(ctx context.Context, root urn.URN, target Import
 		return nil, err
 	}
 	return &step{op: OpImport, old: d.recorder.Lookup(gl.urn), new: n, provider: provider, asFound: &target}, nil
+}
+
+// providerOfParts returns the provider that all recorded parts of a component, or of the next one above it, have for a package. It
+// is empty if there is not one, or if it is a default one. The state does not have the providers that a component hands down.
+func (d *deployment) providerOfParts(component *state.Resource, pkg string) (ref string) {
+	if component == nil || component.Custom || component.Type == urn.RootType {
+		return ""
+	}
+	for _, res := range d.recorder.Resources() {
+		switch {
+		case res.Parent != component.URN || res.Delete || providers.PackageOfReference(res.Provider) != pkg:
+		case ref != "" && ref != res.Provider:
+			return ""
+		default:
+			ref = res.Provider
+		}
+	}
+	if ref == "" {
+		return d.providerOfParts(d.recorder.Lookup(component.Parent), pkg)
+	}
+	if u, _, err := providers.SplitReference(ref); err != nil || providers.IsDefault(u) {
+		return "" // which depends on the version
+	}
+	return ref
 }
 
 // importAsFound gives an imported resource the inputs that its provider returns. It imports the object even

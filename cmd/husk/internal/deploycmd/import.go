@@ -60,7 +60,7 @@ func (a commands) importCommand() *cobra.Command {
 	flags.Var(cli.Choice(&i.language, "yaml", "none"), "generate-code", "the language of the generated program: yaml, or none")
 	flags.BoolVar(&i.protect, "protect", true, "protect the imported resources")
 	flags.StringVar(&i.parent, "parent", "", "the parent of the resource: its URN, or NAME=URN if the program calls it NAME")
-	flags.StringVar(&i.provider, "provider", "", "the provider of the resource, in the same form")
+	flags.StringVar(&i.provider, "provider", "", "the provider of the resource, in the same form (default: its parent's, or the one of all parts of its component)")
 	flags.StringSliceVar(&i.properties, "properties", nil, "the inputs to import (default: all)")
 	f.add(cmd, shownFlags+"yes skip-preview preview-only")
 	a.AddLimits(cmd.Flags())

@@ -88,19 +88,58 @@ func TestImportChoosesTheProvider(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		_, err = p.Custom(enginetest.Plain, "parent", enginetest.Props(), func(o *abi.ResourceOptions) { o.Provider = own.Reference() })
+		use := func(o *abi.ResourceOptions) { o.Provider = own.Reference() }
+		if _, err = p.Custom(enginetest.Plain, "parent", enginetest.Props(), use); err != nil {
+			return err
+		}
+		group, err := p.Component(enginetest.Group, "group", enginetest.Props(), func(o *abi.ResourceOptions) {
+			o.Providers = []abi.PackageProvider{{Package: "test", Reference: own.Reference()}}
+		})
+		if err != nil {
+			return err
+		}
+		_, err = p.Child(group.URN, enginetest.Plain, "part", enginetest.Props())
 		return err
 	})
 	own, parent := s.Resource("own"), s.Resource("parent")
 	existing(s, "x-1")
 	importing(s,
 		engine.ImportTarget{Type: enginetest.Plain, Name: "named", ID: "x-1", Provider: own.URN},
-		engine.ImportTarget{Type: enginetest.Plain, Name: "below", ID: "x-1", Parent: parent.URN})
+		engine.ImportTarget{Type: enginetest.Plain, Name: "below", ID: "x-1", Parent: parent.URN},
+		engine.ImportTarget{Type: enginetest.Plain, Name: "beside", ID: "x-1", Parent: s.Resource("group").URN})
 	_, err := s.Try(enginetest.Import, nil)
 	require.NoError(t, err)
-	require.Equal(t, own.Reference(), s.Resource("named").Provider)
-	require.Equal(t, own.Reference(), s.Resource("below").Provider)
+	for _, name := range []string{"named", "below", "beside"} {
+		require.Equal(t, own.Reference(), s.Resource(name).Provider, name)
+	}
 	require.Nil(t, s.Resource("default"), "no other is needed")
+}
+
+// A component whose parts have several providers says nothing of the one of a further part.
+func TestImportBelowAComponentOfSeveralProviders(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(func(p *enginetest.Run) error {
+		group, err := p.Component(enginetest.Group, "group", enginetest.Props())
+		if err != nil {
+			return err
+		}
+		for _, name := range []string{"one", "other"} {
+			own, err := p.Custom(enginetest.ProviderType, name, enginetest.Props("region", name))
+			if err != nil {
+				return err
+			}
+			use := func(o *abi.ResourceOptions) { o.Provider = own.Reference() }
+			if _, err = p.Child(group.URN, enginetest.Plain, name+" part", enginetest.Props(), use); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	existing(s, "x-1")
+	importing(s, engine.ImportTarget{Type: enginetest.Plain, Name: "beside", ID: "x-1", Parent: s.Resource("group").URN})
+	_, err := s.Try(enginetest.Import, nil)
+	require.NoError(t, err)
+	require.Equal(t, s.Resource("default").Reference(), s.Resource("beside").Provider)
 }
 
 // Only the inputs that are asked for are kept.
