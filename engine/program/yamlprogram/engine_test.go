@@ -256,6 +256,39 @@ func TestComponents(t *testing.T) {
 	require.Empty(t, cloud.IDs())
 }
 
+// A function that a component calls is that of the provider that the component was given, in each form of the option.
+func TestFunctionsUseTheProviderOfTheirComponent(t *testing.T) {
+	for _, option := range []string{`providers: ["${aws}"]`, `providers: {cloud: "${aws}"}`, `provider: "${aws}"`} {
+		cloud := siteClouds()
+		cloud.Invoke = func(abi.InvokeRequest) (abi.InvokeResponse, error) {
+			return abi.InvokeResponse{Result: entries("id", "ami")}, nil
+		}
+		s := enginetest.NewStack(t, cloud)
+		s.Config = []abi.ConfigEntry{{Key: "pulumi:disable-default-providers", Value: `["*"]`}}
+		program := `
+components:
+  Inner:
+    variables: {image: {"fn::cloud:findImage": {name: x, latest: true}}}
+    resources: {server: {type: cloud:Server, properties: {size: 1, image: "${image.id}"}}}
+    outputs: {image: "${server.image}"}
+  Outer:
+    resources: {in: {type: shop:Inner}}
+    outputs: {image: "${in.image}"}
+resources:
+  aws: {type: pulumi:providers:cloud, properties: {region: x}}
+  out: {type: shop:Outer, options: {OPTION}}
+outputs: {image: "${out.image}"}
+`
+		for _, run := range []enginetest.Operation{enginetest.Preview, enginetest.Up} {
+			_, err := s.Try(run, load(t, strings.Replace(program, "OPTION", option, 1)))
+			require.NoError(t, err, option)
+		}
+		require.Contains(t, s.Resource("server").Provider, "::aws::", option)
+		_, err := s.Try(enginetest.Preview, load(t, strings.Replace(program, "OPTION", "", 1)))
+		require.ErrorContains(t, err, "default provider", "else there is none")
+	}
+}
+
 // A failure within a component is told where the component has it.
 func TestComponentsThatFail(t *testing.T) {
 	cloud := siteClouds()

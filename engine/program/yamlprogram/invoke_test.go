@@ -271,24 +271,3 @@ func (s withoutSite) Package(ctx context.Context, pkg program.Package) (*schema.
 	}
 	return p, err
 }
-
-// A function that a component calls has the component as parent, and with it the providers that the component was given.
-func TestFunctionsOfComponents(t *testing.T) {
-	monitor := &fakeMonitor{invoke: func(abi.MonitorInvokeRequest) (abi.MonitorInvokeResponse, error) {
-		return abi.MonitorInvokeResponse{Result: entries("id", "ami")}, nil
-	}}
-	require.NoError(t, load(t, `
-components:
-  Inner:
-    variables: {image: {"fn::cloud:findImage": {name: x, latest: true}}}
-    outputs: {image: "${image.id}"}
-  Outer:
-    resources: {in: {type: shop:Inner}}
-    outputs: {image: "${in.image}"}
-resources:
-  aws: {type: pulumi:providers:cloud, properties: {region: x}}
-  out: {type: shop:Outer, options: {providers: ["${aws}"]}}
-`).Run(t.Context(), runContext(), monitor))
-	require.Len(t, monitor.invoked, 1)
-	require.Equal(t, urn.URN("urn:pulumi:dev::shop::shop:index:Outer$shop:index:Inner::in"), monitor.invoked[0].Options.Parent)
-}

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-sdk/v2/helper/schema"
 	"github.com/stretchr/testify/require"
 
+	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/guest-sdk/terraform"
 	"github.com/husk-dev/husk/guest-sdk/terraform/tf5"
@@ -85,5 +86,27 @@ func TestElementsOfSetsWithDefaultsSettle(t *testing.T) {
 		requireChanges(gates(d, c, b), "gates[0] add", at+" delete")
 	} else {
 		requireChanges(gates(c, d, b), "gates[1] add", at+" delete")
+	}
+}
+
+// Parts of elements that a preview does not know belong to other elements than those of the state, change nothing else, and settle
+// when they are known, in any order.
+func TestElementsOfSetsWithUnknownParts(t *testing.T) {
+	u := gates(t)
+	gates := func(all ...property.Value) property.Map { return object("gates", list(all...)) }
+	a, b, z := obj("path", "/a"), obj("path", "/b"), obj("path", "/z", "lock", obj("key", "x"))
+	inputs := gates(a)
+	id, state := u.create(inputs)
+	unknown := gates(a, obj("path", property.Unknown), obj("path", "/z", "lock", obj("key", property.Unknown)))
+	require.Equal(t, []string{"gates[1] add", "gates[2] add"}, u.changes(state, inputs, unknown))
+	require.Equal(t, []string{"gates update"}, u.changes(state, inputs, object("gates", property.Unknown)))
+	preview, err := u.Update(u.ctx(), abi.UpdateRequest{Type: u.token, ID: id, Olds: state, OldInputs: inputs, News: unknown, Preview: true})
+	require.NoError(t, err)
+	require.True(t, preview.State.ContainsUnknowns())
+	for _, known := range []property.Map{gates(a, b, z), gates(z, a, b)} {
+		updated, err := u.Update(u.ctx(), abi.UpdateRequest{Type: u.token, ID: id, Olds: state, OldInputs: inputs, News: known})
+		require.NoError(t, err)
+		require.Empty(t, u.changes(updated.State, known, known))
+		require.Empty(t, u.changes(updated.State, known, gates(b, z, a)))
 	}
 }
