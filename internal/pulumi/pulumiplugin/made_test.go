@@ -18,9 +18,7 @@ func TestWhatWasMadeIsKept(t *testing.T) {
 	text := func(key, value string) property.Entry { return property.Entry{Key: key, Value: property.String(value)} }
 	damaged := property.NewMap(text("title", "new"), property.Entry{Key: "text", Value: property.Object(property.NewMap(text(signature, "later")))})
 	for id, kind := range map[string]abi.ErrorKind{"i": abi.ErrorKindInitFailed, "": abi.ErrorKindCrashed} {
-		s, err := pulumigrpc.Listen(0)
-		require.NoError(t, err)
-		s.Serve(pulumigrpc.ResourceProvider, map[string]pulumigrpc.Method{
+		p := serving(t, map[string]pulumigrpc.Method{
 			"Create": func(_ context.Context, _, out pulumiwire.Message) error {
 				pulumiwire.WriteCreated(out, abi.CreateResponse{ID: id, State: damaged})
 				return nil
@@ -30,9 +28,7 @@ func TestWhatWasMadeIsKept(t *testing.T) {
 				return nil
 			},
 		})
-		p := &Plugin{client: pulumigrpc.Dial(s.Address), process: &process{ended: make(chan struct{})}}
-		p.accepted.Store(&accepted{})
-		_, err = p.Create(t.Context(), abi.CreateRequest{})
+		_, err := p.Create(t.Context(), abi.CreateRequest{})
 		e := abi.AsError(err)
 		require.Equal(t, kind, e.Kind, "%v", err)
 		if id != "" {
@@ -46,7 +42,40 @@ func TestWhatWasMadeIsKept(t *testing.T) {
 		require.Equal(t, abi.ErrorKindInitFailed, e.Kind, "%v", err)
 		require.Equal(t, "j", e.InitFailure.ID)
 		require.True(t, e.InitFailure.State.Equal(property.NewMap(text("title", "new"), text("text", "before"))))
+	}
+}
+
+// serving returns a plugin whose process answers with these methods.
+func serving(t *testing.T, methods map[string]pulumigrpc.Method) *Plugin {
+	t.Helper()
+	s, err := pulumigrpc.Listen(0)
+	require.NoError(t, err)
+	s.Serve(pulumigrpc.ResourceProvider, methods)
+	p := &Plugin{client: pulumigrpc.Dial(s.Address), process: &process{ended: make(chan struct{})}}
+	p.accepted.Store(&accepted{})
+	t.Cleanup(func() {
 		p.client.Close()
 		require.NoError(t, s.Close())
+	})
+	return p
+}
+
+// A plugin says that an object is gone by an empty ID, and that it has deleted one by no error. No code says so.
+func TestGone(t *testing.T) {
+	var failure error
+	answer := func(context.Context, pulumiwire.Message, pulumiwire.Message) error { return failure }
+	p := serving(t, map[string]pulumigrpc.Method{"Read": answer, "Delete": answer})
+	request := abi.ReadRequest{ID: "i", State: new(property.Map), Inputs: new(property.Map)}
+	read, err := p.Read(t.Context(), request)
+	require.NoError(t, err)
+	require.Empty(t, read.ID)
+	require.NoError(t, p.Delete(t.Context(), abi.DeleteRequest{ID: "i"}))
+	for _, kind := range []abi.ErrorKind{
+		abi.ErrorKindNotFound, abi.ErrorKindUnimplemented, abi.ErrorKindUnavailable, abi.ErrorKindDenied, abi.ErrorKindInternal,
+	} {
+		failure = abi.NewError(kind, "no such project")
+		_, err := p.Read(t.Context(), request)
+		require.Error(t, err, kind)
+		require.Error(t, p.Delete(t.Context(), abi.DeleteRequest{ID: "i"}), kind)
 	}
 }
