@@ -158,7 +158,8 @@ func version() string {
 	return "(devel)"
 }
 
-func (f flags) open(ctx context.Context, tracer *trace.Tracer, collector *server.Collector, more func() []telemetry.Metric) (*server.Server, error) {
+// open opens the server with the flags, also for a command that does something with its database: passive then.
+func (f flags) open(ctx context.Context, passive bool, tracer *trace.Tracer, collector *server.Collector, more func() []telemetry.Metric) (*server.Server, error) {
 	maxRuns, err := numbers("--max-runs", f.maxRuns)
 	if err != nil {
 		return nil, err
@@ -174,8 +175,8 @@ func (f flags) open(ctx context.Context, tracer *trace.Tracer, collector *server
 		}
 	}
 	return server.Open(ctx, server.Options{
-		Identity: who,
-		Dir:      f.dir, Database: f.database, RequireApproval: f.approval, RetryPending: f.retryPending, PreviewSecrets: f.secrets, Lease: f.lease, Keep: f.keep, KeepAudit: f.keepAudit, Version: version(), Trace: tracer, Collector: collector, Metrics: more, Quota: f.quota << 20,
+		Identity: who, Passive: passive,
+		Dir: f.dir, Database: f.database, RequireApproval: f.approval, RetryPending: f.retryPending, PreviewSecrets: f.secrets, Lease: f.lease, Keep: f.keep, KeepAudit: f.keepAudit, Version: version(), Trace: tracer, Collector: collector, Metrics: more, Quota: f.quota << 20,
 		MaxRuns: maxRuns, Weights: weights,
 	})
 }
@@ -196,7 +197,7 @@ func numbers(flag string, values []string) (map[string]int, error) {
 
 // with calls do with the server, beside the processes that serve.
 func (f flags) with(ctx context.Context, do func(*server.Server) error) error {
-	s, err := f.open(ctx, nil, nil, nil)
+	s, err := f.open(ctx, true, nil, nil, nil)
 	if err != nil {
 		return err
 	}
@@ -252,7 +253,7 @@ func (f flags) export(ctx context.Context, name string, out io.Writer) (err erro
 			_ = os.Remove(name)
 		}
 	}()
-	s, err := f.open(ctx, nil, nil, nil)
+	s, err := f.open(ctx, true, nil, nil, nil)
 	if err == nil {
 		err = errors.Join(s.Export(ctx, file), s.Close())
 	}
@@ -270,7 +271,7 @@ func (f flags) importFrom(ctx context.Context, name string, out io.Writer) error
 		return err
 	}
 	defer file.Close()
-	s, err := f.open(ctx, nil, nil, nil)
+	s, err := f.open(ctx, true, nil, nil, nil)
 	if err != nil {
 		return err
 	}
@@ -386,7 +387,7 @@ func serve(ctx context.Context, f flags, errs io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	s, err := f.open(ctx, tracer, collector, front.metrics)
+	s, err := f.open(ctx, false, tracer, collector, front.metrics)
 	if err != nil {
 		front.listener.Close()
 		return err

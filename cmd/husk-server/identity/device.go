@@ -17,6 +17,11 @@ import (
 
 // Begin asks an issuer for a login with a device, as RFC 8628 has it.
 func (i *Issuer) Begin(ctx context.Context) (*runapi.DeviceLogin, error) {
+	ctx, done, err := i.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	found, err := i.reach(ctx)
 	if err != nil {
 		return nil, err
@@ -54,6 +59,11 @@ func (i *Issuer) Poll(ctx context.Context, device string) (token string, wait in
 	if !i.People {
 		return "", 0, refusef(http.StatusForbidden, "people do not log in at %s", i.URL)
 	}
+	ctx, done, err := i.begin(ctx)
+	if err != nil {
+		return "", 0, err
+	}
+	defer done()
 	found, err := i.reach(ctx)
 	if err != nil {
 		return "", 0, err
@@ -91,21 +101,18 @@ func (i *Issuer) post(ctx context.Context, to string, form url.Values, into any)
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.Header.Set("Accept", "application/json")
-	unreachable := func(err error) error {
-		return laterf("the issuer %s cannot be asked: %v", i.URL, err)
-	}
 	resp, err := i.http.Do(req)
 	if err != nil {
-		return "", unreachable(err)
+		return "", i.away(err)
 	}
 	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	text, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return "", unreachable(err)
+		return "", i.away(err)
 	}
 	if resp.StatusCode == http.StatusOK {
 		if err := json.Unmarshal(text, into); err != nil {
-			return "", unreachable(err)
+			return "", i.away(err)
 		}
 		return "", nil
 	}
@@ -113,7 +120,7 @@ func (i *Issuer) post(ctx context.Context, to string, form url.Values, into any)
 		Error string `json:"error"`
 	}
 	if json.Unmarshal(text, &problem) != nil || problem.Error == "" {
-		return "", unreachable(fmt.Errorf("it answers %s", resp.Status))
+		return "", i.away(fmt.Errorf("it answers %s", resp.Status))
 	}
 	return problem.Error, nil
 }

@@ -9,13 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
 	"path"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -53,9 +53,11 @@ type Issuer struct {
 
 	secret string
 	http   *http.Client
-	mu     sync.Mutex
-	// found is nil until the issuer has been reached.
-	found *oidc.Provider
+	// logins has something for each login that is under way at the issuer.
+	logins chan struct{}
+	// asking has something while the issuer is asked for its endpoints, and found is nil until it has answered.
+	asking chan struct{}
+	found  *oidc.Provider
 }
 
 // Rule gives a role in a team to identities with some claims.
@@ -81,15 +83,14 @@ func refusef(status int, format string, args ...any) error {
 	return &RefusedError{Status: status, Reason: fmt.Sprintf(format, args...)}
 }
 
-func laterf(format string, args ...any) error {
-	return &RefusedError{Status: http.StatusServiceUnavailable, Later: true, Reason: fmt.Sprintf(format, args...)}
-}
-
 const (
 	// peopleTime and workloadTime are how long a token is valid if its issuer says nothing, and longestLogin bounds both.
 	peopleTime, workloadTime, longestLogin = 12 * time.Hour, time.Hour, 30 * 24 * time.Hour
-	// Time bounds a request to an issuer, and maxAnswer its answer, in bytes.
-	Time, maxAnswer = 10 * time.Second, 1 << 20
+	// askTime bounds what an issuer is asked for one request of a client, and maxAnswer each answer, in bytes.
+	askTime, maxAnswer = 10 * time.Second, 1 << 20
+	// maxLogins bounds the logins that are under way at an issuer: anybody may begin one, and one that hangs keeps no other issuer's from
+	// going on.
+	maxLogins = 16
 	// maxIdentityToken bounds a token, in bytes: groups make some long.
 	maxIdentityToken = 48 << 10
 )
@@ -119,8 +120,47 @@ func Load(file string) (*Config, error) {
 		if err := issuer.check(); err != nil {
 			return nil, fmt.Errorf("%s: issuers[%d]: %w", file, i, err)
 		}
+		for _, other := range c.Issuers[:i] {
+			if err := onePerson(issuer, other); err != nil {
+				return nil, fmt.Errorf("%s: issuers[%d]: %w", file, i, err)
+			}
+		}
 	}
 	return c, nil
+}
+
+// onePerson returns an error if somebody who logs in at two issuers could be two people in a team where people approve.
+func onePerson(a, b *Issuer) error {
+	if !a.People || !b.People || a.Person == b.Person && a.Person != subject {
+		return nil
+	}
+	for team, approves := range a.teams() {
+		other, is := b.teams()[team]
+		if is && (approves || other) {
+			return fmt.Errorf("people of the team %s log in at %s, too: who has a subject at both could approve their own runs. Name the same claim as person at both, one that people cannot change, such as an employee number", team, b.URL)
+		}
+	}
+	return nil
+}
+
+// teams returns the teams of an issuer's rules, and whether one of these gives a role that approves.
+func (i *Issuer) teams() map[string]bool {
+	all := make(map[string]bool)
+	for _, rule := range i.Rules {
+		all[rule.Team] = all[rule.Team] || approves(rule.Role)
+	}
+	return all
+}
+
+func approves(role runapi.Role) bool { return role == runapi.Approve || role == runapi.Admin }
+
+// subject is the claim that tells people apart at one issuer.
+const subject = "sub"
+
+// ownClaims are the claims of OpenID Connect that people may change: it says that they tell nobody apart.
+var ownClaims = []string{
+	"name", "given_name", "family_name", "middle_name", "nickname", "preferred_username", "profile", "picture", "website", "email", "email_verified", "gender",
+	"birthdate", "zoneinfo", "locale", "phone_number", "phone_number_verified", "address", "updated_at",
 }
 
 // check returns an error unless what the file says of an issuer can be meant, and reads its secret.
@@ -147,7 +187,10 @@ func (i *Issuer) check() error {
 		}
 	}
 	if i.Person == "" {
-		i.Person = "sub"
+		i.Person = subject
+	}
+	if first, _, _ := strings.Cut(i.Person, "/"); i.People && slices.Contains(ownClaims, first) {
+		return fmt.Errorf("person %s: people may change it, and could approve their own runs then: name %s, or a claim that they cannot change", i.Person, subject)
 	}
 	if i.Name == "" {
 		i.Name = i.Person
@@ -164,26 +207,76 @@ func (i *Issuer) check() error {
 		}
 		i.secret = strings.TrimSpace(string(text))
 	}
-	i.http = &http.Client{Timeout: Time}
+	i.http = &http.Client{Timeout: askTime, Transport: boundedAnswers{}}
+	i.logins, i.asking = make(chan struct{}, maxLogins), make(chan struct{}, 1)
 	return nil
 }
 
+// boundedAnswers is a transport whose answers have at most [maxAnswer] bytes.
+type boundedAnswers struct{}
+
+func (boundedAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err == nil {
+		resp.Body = http.MaxBytesReader(nil, resp.Body, maxAnswer)
+	}
+	return resp, err
+}
+
+// begin has a request be one of [maxLogins] at the issuer for at most [askTime], until the caller calls done.
+func (i *Issuer) begin(ctx context.Context) (_ context.Context, done func(), err error) {
+	select {
+	case i.logins <- struct{}{}:
+	default:
+		return nil, nil, &RefusedError{Status: http.StatusTooManyRequests, Later: true, Reason: fmt.Sprintf("%d others log in at %s now", maxLogins, i.URL)}
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	return ctx, func() {
+		cancel()
+		<-i.logins
+	}, nil
+}
+
+// away is the refusal of a login while the issuer does not answer. Anybody may ask for one, so only the log of the server says why.
+func (i *Issuer) away(err error) error {
+	slog.Warn("an issuer of identity tokens cannot be asked", "issuer", i.URL, "error", err)
+	return &RefusedError{Status: http.StatusServiceUnavailable, Later: true, Reason: fmt.Sprintf("the issuer %s cannot be asked now: the server's log says why", i.URL)}
+}
+
 func (r *Rule) check(people bool) error {
+	if err := CheckGrant(r.Role, r.Projects); err != nil {
+		return err
+	}
 	switch {
 	case len(r.Claims) == 0:
 		return errors.New("claims are missing: anybody with a token of the issuer would match")
 	case !runapi.IsTeam(r.Team):
 		return fmt.Errorf("team %q: a name has lower-case letters, digits, and \"_\", and at most 40 of them", r.Team)
-	case r.Role != runapi.Work && !slices.Contains(runapi.Roles, r.Role):
-		return fmt.Errorf("role %q: it is one of %v, or %s", r.Role, runapi.Roles, runapi.Work)
-	case !people && (r.Role == runapi.Approve || r.Role == runapi.Admin):
+	case !people && approves(r.Role):
 		return fmt.Errorf("role %s: only people have it, and no workload: the issuer has no people: true", r.Role)
 	case people && r.Role == runapi.Work:
 		return fmt.Errorf("role %s: it is for workers, and people log in at this issuer", r.Role)
 	}
-	for _, pattern := range r.Projects {
+	return nil
+}
+
+// maxPatterns bounds the patterns of the projects of a token, and maxPattern each, in bytes: they are read with each request.
+const maxPatterns, maxPattern = 100, 200
+
+// CheckGrant returns an error unless a token can have a role in some projects. Rules and people give no others.
+func CheckGrant(role runapi.Role, projects []string) error {
+	switch {
+	case role != runapi.Work && !slices.Contains(runapi.Roles, role):
+		return fmt.Errorf("role %.60q: it is one of %v, or %s", role, runapi.Roles, runapi.Work)
+	case len(projects) > maxPatterns:
+		return fmt.Errorf("%d patterns of projects: a token is for at most %d", len(projects), maxPatterns)
+	}
+	for _, pattern := range projects {
+		if len(pattern) > maxPattern {
+			return fmt.Errorf("the project %.60q… has more than %d bytes", pattern, maxPattern)
+		}
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
-			return fmt.Errorf("projects: %q is not a valid pattern", pattern)
+			return fmt.Errorf("the project %q is not a valid pattern", pattern)
 		}
 	}
 	return nil
@@ -191,14 +284,18 @@ func (r *Rule) check(people bool) error {
 
 // reach returns the endpoints and keys of an issuer. It asks the issuer until it has answered once.
 func (i *Issuer) reach(ctx context.Context) (*oidc.Provider, error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
+	select {
+	case i.asking <- struct{}{}:
+		defer func() { <-i.asking }()
+	case <-ctx.Done():
+		return nil, i.away(ctx.Err())
+	}
 	if i.found != nil {
 		return i.found, nil
 	}
 	found, err := oidc.NewProvider(oidc.ClientContext(ctx, i.http), i.URL)
 	if err != nil {
-		return nil, laterf("the issuer %s cannot be asked for its keys: %v", i.URL, err)
+		return nil, i.away(err)
 	}
 	i.found = found
 	return found, nil
@@ -266,6 +363,11 @@ func (c *Config) Verify(ctx context.Context, token, team string) (*Identity, err
 	if err != nil {
 		return nil, err
 	}
+	ctx, done, err := issuer.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	found, err := issuer.reach(ctx)
 	if err != nil {
 		return nil, err
@@ -275,7 +377,10 @@ func (c *Config) Verify(ctx context.Context, token, team string) (*Identity, err
 	if err == nil {
 		err = verified.Claims(&claims)
 	}
-	if err != nil {
+	switch {
+	case err != nil && strings.Contains(err.Error(), "fetching keys"): // the library has no type for it
+		return nil, issuer.away(err)
+	case err != nil:
 		return nil, refusef(http.StatusForbidden, "the token of %s does not count: %v", issuer.URL, err)
 	}
 	who := &Identity{Issuer: issuer, Person: textOf(claims, issuer.Person), Name: textOf(claims, issuer.Name)}

@@ -1,11 +1,14 @@
 package identity_test
 
 import (
+	"encoding/base64"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -42,18 +45,45 @@ func TestFilesThatAreRefused(t *testing.T) {
 		require.ErrorContains(t, err, want, text)
 	}
 	for rule, want := range map[string]string{
-		"{team: acme, role: read}":                                    "rules[0]: claims are missing",
-		"{claims: {sub: x}, team: A-1, role: read}":                   "team \"A-1\"",
-		"{claims: {sub: x}, team: acme, role: root}":                  "role \"root\"",
-		"{claims: {sub: x}, team: acme, role: approve}":               "role approve: only people have it",
-		"{claims: {sub: x}, team: acme, role: admin}":                 "role admin: only people have it",
-		"{claims: {sub: x}, team: acme, role: read, projects: ['[']}": "\"[\" is not a valid pattern",
+		"{team: acme, role: read}":                                                                   "rules[0]: claims are missing",
+		"{claims: {sub: x}, team: A-1, role: read}":                                                  "team \"A-1\"",
+		"{claims: {sub: x}, team: acme, role: root}":                                                 "role \"root\"",
+		"{claims: {sub: x}, team: acme, role: approve}":                                              "role approve: only people have it",
+		"{claims: {sub: x}, team: acme, role: admin}":                                                "role admin: only people have it",
+		"{claims: {sub: x}, team: acme, role: read, projects: ['[']}":                                "\"[\" is not a valid pattern",
+		"{claims: {sub: x}, team: acme, role: read, projects: [" + strings.Repeat("a, ", 101) + "]}": "rules[0]: 101 patterns of projects: a token is for at most 100",
+		"{claims: {sub: x}, team: acme, role: read, projects: [" + strings.Repeat("a", 201) + "]}":   "more than 200 bytes",
 	} {
 		_, err := load(t, "issuers:\n  - issuer: https://issuer.example\n    audience: a\n    rules: ["+rule+"]\n")
 		require.ErrorContains(t, err, want, rule)
 	}
 	_, err := load(t, "issuers:\n  - issuer: https://issuer.example\n    audience: a\n    people: true\n    rules: [{claims: {sub: x}, team: acme, role: work}]\n")
 	require.ErrorContains(t, err, "role work: it is for workers")
+}
+
+// Nobody is two people who approve each other's runs.
+func TestPeopleWhoWouldBeTwo(t *testing.T) {
+	issuer := func(host, person, role, team string) string {
+		return "  - issuer: https://" + host + ".example\n    audience: a\n    people: true\n    person: " + person + "\n    rules: [{claims: {sub: x}, team: " + team + ", role: " + role + "}]\n"
+	}
+	for _, row := range []struct{ text, want string }{
+		{issuer("a", "preferred_username", "admin", "acme"), "person preferred_username: people may change it"},
+		{issuer("a", "email", "read", "acme"), "person email: people may change it"},
+		{issuer("a", "address/formatted", "read", "acme"), "person address/formatted: people may change it"},
+		{issuer("a", "sub", "approve", "acme") + issuer("b", "sub", "request", "acme"), "issuers[1]: people of the team acme log in at https://a.example, too"},
+		{issuer("a", "sub", "request", "acme") + issuer("b", "number", "admin", "acme"), "issuers[1]: people of the team acme"},
+		{issuer("a", "number", "approve", "acme") + issuer("b", "number", "approve", "acme"), ""},
+		{issuer("a", "sub", "approve", "acme") + issuer("b", "sub", "approve", "other"), ""},
+		{issuer("a", "sub", "request", "acme") + issuer("b", "sub", "read", "acme"), ""},
+		{strings.ReplaceAll(issuer("a", "email", "read", "acme"), "    people: true\n", ""), ""},
+	} {
+		_, err := load(t, "issuers:\n"+row.text)
+		if row.want == "" {
+			require.NoError(t, err, row.text)
+			continue
+		}
+		require.ErrorContains(t, err, row.want, row.text)
+	}
 }
 
 // The first rule of a team that matches counts, and all of its claims do.
@@ -153,4 +183,39 @@ func TestTokensThatDoNotCount(t *testing.T) {
 		require.True(t, errors.As(err, &refused), "%s: %v", what, err)
 		require.Equal(t, row.status, refused.Status, "%s: %v", what, err)
 	}
+}
+
+// A token of anybody takes no more memory than docs/security.md says.
+func TestIdentityTokensStayWithinTheirBound(t *testing.T) {
+	issuer := identitytest.Start(t)
+	c, err := load(t, "issuers:\n  - issuer: "+issuer.URL+"\n    audience: husk\n    rules: [{claims: {sub: '*'}, team: acme, role: request}]\n")
+	require.NoError(t, err)
+	_, err = c.Verify(t.Context(), issuer.Token(map[string]any{"sub": "ann", "aud": "husk"}), "") // asks for the keys
+	require.NoError(t, err)
+	encode := base64.RawURLEncoding.EncodeToString
+	const header, payload = `{"alg":"RS256","kid":"1"`, `{"iss":"`
+	for what, parts := range map[string][2]string{
+		"claims":    {header + "}", payload + issuer.URL + `"` + strings.Repeat(`,"a":{}`, 4800) + "}"},
+		"audiences": {header + "}", payload + issuer.URL + `","aud":[` + strings.Repeat(`"",`, 11_000) + `""]}`},
+		"depth":     {header + "}", payload + issuer.URL + `","a":` + strings.Repeat("[", 9_000) + strings.Repeat("]", 9_000) + "}"},
+		"members":   {header + strings.Repeat(`,"b":{}`, 4800) + "}", payload + issuer.URL + `"}`},
+		"a chain":   {header + `,"x5c":[` + strings.Repeat(`"",`, 11_000) + `""]}`, payload + issuer.URL + `"}`},
+		"names":     {header + manyNames() + "}", payload + issuer.URL + `"}`},
+	} {
+		token := encode([]byte(parts[0])) + "." + encode([]byte(parts[1])) + "." + encode(make([]byte, 256))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := c.Verify(t.Context(), token, "")
+		runtime.ReadMemStats(&after)
+		require.Error(t, err, what)
+		require.LessOrEqual(t, after.TotalAlloc-before.TotalAlloc, uint64(8<<20), what)
+	}
+}
+
+func manyNames() string {
+	var b strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&b, `,"%d":[]`, i)
+	}
+	return b.String()
 }

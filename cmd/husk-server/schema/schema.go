@@ -193,7 +193,9 @@ CREATE TABLE husk_former_keys (
 	key BLOB NOT NULL,
 	replaced INTEGER NOT NULL
 );
-CREATE INDEX husk_former_keys_tenant ON husk_former_keys (tenant, number)`}
+CREATE INDEX husk_former_keys_tenant ON husk_former_keys (tenant, number)`, `
+ALTER TABLE husk_tokens ADD COLUMN kind TEXT NOT NULL DEFAULT 'issued';
+UPDATE husk_tokens SET kind = 'login' WHERE issued_by LIKE 'https://%' OR issued_by LIKE 'http://%'`}
 
 // Statements returns the statements of a change in the language of a database.
 func Statements(change string, postgres bool) []string {

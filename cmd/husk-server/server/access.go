@@ -151,10 +151,10 @@ func from(r *http.Request) string {
 // tokenOf returns the caller with a token, by the token's hash, and when the token was last used; nil if no token has the hash.
 func (t *tx) tokenOf(hash string) (c *caller, used int64, err error) {
 	c = &caller{hash: hash}
-	var projects string
+	var kind, projects string
 	var expires int64
-	err = t.row("SELECT tenant, name, person, issued_by, role, projects, expires, used FROM husk_tokens WHERE hash = ?", hash).
-		Scan(&c.tenant, &c.name, &c.person, &c.issuedBy, &c.role, &projects, &expires, &used)
+	err = t.row("SELECT kind, tenant, name, person, issued_by, role, projects, expires, used FROM husk_tokens WHERE hash = ?", hash).
+		Scan(&kind, &c.tenant, &c.name, &c.person, &c.issuedBy, &c.role, &projects, &expires, &used)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, 0, nil
 	}
@@ -163,7 +163,7 @@ func (t *tx) tokenOf(hash string) (c *caller, used int64, err error) {
 	}
 	if expires > 0 && time.Now().UnixMilli() > expires {
 		again := ""
-		if strings.Contains(c.issuedBy, "://") {
+		if kind == loginToken {
 			again = ": log in again, with husk login --sso or --identity-token"
 		}
 		return nil, 0, refusef(http.StatusUnauthorized, "the token %s of %s has expired%s", c.name, c.tenant, again)

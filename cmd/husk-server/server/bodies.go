@@ -22,6 +22,8 @@ const (
 	// leastTime and leastRate bound how long a body may take, in bytes a second: who sends or reads slowly does not keep others
 	// waiting for ever. Clients give up no later.
 	leastTime, leastRate = time.Minute, 256 << 10
+	// ofStrangers bounds the memory of all requests that need no token, in bytes.
+	ofStrangers = 32 << 20
 	// tryAfter is the time after which a client retries if there is no room for its body.
 	tryAfter = 2 * time.Second
 )
@@ -89,7 +91,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request, c *caller, most in
 	if size > most {
 		return nil, nil, nil, refusef(http.StatusRequestEntityTooLarge, "the body has %d bytes, and may have %d MiB", size, most>>20)
 	}
-	held = s.memory.Hold(c.tenant)
+	held = s.account(c.tenant)
 	done = held.End
 	if size > smallBody {
 		end, err := s.coming.begin(c, size)
@@ -119,7 +121,16 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request, c *caller, most in
 		done()
 		return nil, nil, nil, err
 	}
+	r.ContentLength = int64(len(content)) // who sends in chunks does not say it
 	return content, held, done, nil
+}
+
+// account returns the account of a request of a team, which is empty if it needs no token.
+func (s *Server) account(team string) *intake.Held {
+	if team == "" {
+		return s.strangers.Hold(team)
+	}
+	return s.memory.Hold(team)
 }
 
 func timeFor(size int64) time.Duration {

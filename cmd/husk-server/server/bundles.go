@@ -42,8 +42,8 @@ func (s *Server) putBundle(w http.ResponseWriter, r *http.Request, c *caller) (a
 	if err := c.require(runapi.Preview, ""); err != nil {
 		return nil, err
 	}
-	digest := r.PathValue("digest")
-	if err := s.room(r.Context(), c.tenant, max(r.ContentLength, 0)); err != nil {
+	digest, said := r.PathValue("digest"), r.ContentLength
+	if err := s.room(r.Context(), c.tenant, max(said, 0)); err != nil {
 		return nil, err
 	}
 	content, _, done, err := s.body(w, r, c, bundle.MaxBytes)
@@ -55,7 +55,7 @@ func (s *Server) putBundle(w http.ResponseWriter, r *http.Request, c *caller) (a
 	if is := "sha256:" + hex.EncodeToString(sum[:]); is != digest {
 		return nil, refusef(http.StatusBadRequest, "the bundle has the digest %s, and was sent as %s", is, digest)
 	}
-	if r.ContentLength < 0 {
+	if said < 0 {
 		if err := s.room(r.Context(), c.tenant, int64(len(content))); err != nil {
 			return nil, err
 		}
@@ -122,27 +122,36 @@ func (s *Server) room(ctx context.Context, tenant string, bytes int64) error {
 	if s.options.Quota == 0 {
 		return nil
 	}
-	used, err := s.used(ctx, tenant)
-	if err != nil {
+	if err := s.countSize(ctx, tenant); err != nil {
 		return err
-	}
-	if used+bytes > s.options.Quota {
-		// No status that clients try again after.
-		return refusef(http.StatusForbidden, "the team %s keeps %d MiB of states, modules, bundles, and logs, and may keep %d MiB: who runs the server sets --quota", tenant, used>>20, s.options.Quota>>20)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.sizes[tenant] = size{used + bytes, s.sizes[tenant].at}
+	used := s.sizes[tenant]
+	if used.bytes+bytes > s.options.Quota {
+		// No status that clients try again after.
+		return refusef(http.StatusForbidden, "the team %s keeps %d MiB of states, modules, bundles, and logs, and may keep %d MiB: who runs the server sets --quota", tenant, used.bytes>>20, s.options.Quota>>20)
+	}
+	used.bytes += bytes
+	s.sizes[tenant] = used
 	return nil
 }
 
-// used returns how many bytes a tenant keeps.
-func (s *Server) used(ctx context.Context, tenant string) (int64, error) {
+// roomForRequest is room for the request of a run or a schedule. Small ones have it, so that a team without room can remove something.
+func (s *Server) roomForRequest(ctx context.Context, tenant string, bytes int) error {
+	if bytes <= smallRequest {
+		return nil
+	}
+	return s.room(ctx, tenant, int64(bytes))
+}
+
+// countSize counts how many bytes a tenant keeps, unless it has been counted lately.
+func (s *Server) countSize(ctx context.Context, tenant string) error {
 	s.mu.Lock()
 	known := s.sizes[tenant]
 	s.mu.Unlock()
 	if time.Since(known.at) < usedTime {
-		return known.bytes, nil
+		return nil
 	}
 	var bundles, runs, states int64
 	err := s.db.step(ctx, func(t *tx) error {
@@ -151,15 +160,16 @@ func (s *Server) used(ctx context.Context, tenant string) (int64, error) {
 		}
 		if err := t.row("SELECT (SELECT COALESCE(SUM(bytes), 0) FROM husk_kept WHERE tenant = ?)"+
 			" + (SELECT COALESCE(SUM(logged + octet_length(request) - kept), 0) FROM husk_runs WHERE tenant = ? AND state = 'running')"+
-			" + (SELECT COALESCE(SUM(octet_length(content)), 0) FROM husk_plans JOIN husk_runs r ON r.id = run WHERE r.tenant = ?)",
-			tenant, tenant, tenant).Scan(&runs); err != nil || !t.postgres {
+			" + (SELECT COALESCE(SUM(octet_length(content)), 0) FROM husk_plans JOIN husk_runs r ON r.id = run WHERE r.tenant = ?)"+
+			" + (SELECT COALESCE(SUM(octet_length(run)), 0) FROM husk_schedules WHERE tenant = ?)",
+			tenant, tenant, tenant, tenant).Scan(&runs); err != nil || !t.postgres {
 			return err
 		}
 		return t.row("SELECT COALESCE(SUM(pg_total_relation_size(c.oid)), 0) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"+
 			" WHERE n.nspname = ? AND c.relkind = 'r'", stateSchema(tenant)).Scan(&states)
 	})
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if !s.db.postgres {
 		for _, suffix := range []string{"", "-wal"} { // SQLite writes changes there first
@@ -171,5 +181,5 @@ func (s *Server) used(ctx context.Context, tenant string) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sizes[tenant] = size{bundles + runs + states, time.Now()}
-	return bundles + runs + states, nil
+	return nil
 }

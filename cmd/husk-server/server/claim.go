@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +19,9 @@ import (
 	"github.com/husk-dev/husk/internal/backend/runapi"
 	"github.com/husk-dev/husk/internal/base/intake"
 )
+
+// maxWorkers bounds the names under which the tokens of a team have asked for runs lately.
+const maxWorkers = 10_000
 
 // seen notes that a worker asks for runs.
 func (s *Server) seen(ctx context.Context, c *caller, ask runapi.Ask) error {
@@ -30,10 +34,14 @@ func (s *Server) seen(ctx context.Context, c *caller, ask runapi.Ask) error {
 		return err
 	}
 	return s.db.alone(ctx, func(t *tx) error {
-		_, err := t.exec("INSERT INTO husk_workers (tenant, name, labels, projects, person, slots, running, seen) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"+
+		n, err := t.exec("INSERT INTO husk_workers (tenant, name, labels, projects, person, slots, running, seen) SELECT ?, ?, ?, ?, ?, ?, ?, ?"+
+			" WHERE EXISTS (SELECT 1 FROM husk_workers WHERE tenant = ? AND name = ?) OR (SELECT count(*) FROM husk_workers WHERE tenant = ?) < ?"+
 			" ON CONFLICT (tenant, name) DO UPDATE SET labels = excluded.labels, projects = excluded.projects, person = excluded.person,"+
 			" slots = excluded.slots, running = excluded.running, seen = excluded.seen",
-			c.tenant, ask.Worker, string(labels), string(projects), c.person, ask.Slots, ask.Running, time.Now().UnixMilli())
+			c.tenant, ask.Worker, string(labels), string(projects), c.person, ask.Slots, ask.Running, time.Now().UnixMilli(), c.tenant, ask.Worker, c.tenant, maxWorkers)
+		if err == nil && n == 0 {
+			err = refusef(http.StatusTooManyRequests, "%d workers of %s have asked for runs within a day: give a worker the same --name each time", maxWorkers, c.tenant)
+		}
 		return err
 	})
 }
@@ -352,6 +360,12 @@ func (s *Server) claim(ctx context.Context, c *caller, ask runapi.Ask) (claim *r
 		r.Began = began
 		if err := s.hold(t, r); err != nil {
 			return err
+		}
+		if unsettled > 0 && r.Changes() && !r.Previewing {
+			// Those were approved on a state that is another one from now on.
+			if _, err := t.exec("UPDATE husk_runs SET seen = ? WHERE tenant = ? AND project = ? AND stack = ? AND attention = 1 AND approved_by <> ''", seenUnknown, r.tenant, r.Project, r.Stack); err != nil {
+				return err
+			}
 		}
 		stop := !s.options.RetryPending && (r.lost != "" || unsettled > 0)
 		claim = &runapi.Claim{StopOnPending: stop, Run: r.Run, Team: r.tenant, Token: secret, Withheld: r.withheld, Next: r.lines - r.said + 1, BeatSeconds: (s.options.Lease / 3).Seconds()}

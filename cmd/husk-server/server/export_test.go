@@ -207,6 +207,15 @@ func Upgrade(ctx context.Context, o Options, more ...string) error {
 // PruneAudit removes what the audit log does not keep.
 func (s *Server) PruneAudit(ctx context.Context) error { return s.pruneAudit(ctx, time.Now()) }
 
+// WaitForLoops waits until the server does nothing by itself.
+func (s *Server) WaitForLoops() { s.looking.Wait() }
+
+// CheckRoute makes a route that says nothing of itself.
+func CheckRoute(pattern string) error {
+	_, err := newRoute(pattern, route{})
+	return err
+}
+
 // Prune removes what is old.
 func (s *Server) Prune(ctx context.Context) error { return s.prune(ctx, time.Now()) }
 

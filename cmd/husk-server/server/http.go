@@ -50,14 +50,25 @@ var forms = map[string]struct {
 type route struct {
 	// segments are the names of the identifiers in its path, and kinds the keys of their forms.
 	segments, kinds []string
+	needs           needs
 	do              handler
-	// open says that whoever asks needs no token.
-	open bool
 }
 
+// needs is what a request of a route needs. Each route says it.
+type needs int
+
+const (
+	_ needs = iota
+	aToken
+	// nothing is for whoever can reach the server.
+	nothing
+)
+
 // newRoute returns the route of a pattern. Each segment that is an identifier needs a form.
-func newRoute(pattern string, do handler) (*route, error) {
-	r := &route{do: do, open: strings.HasPrefix(pattern, "POST /v1/login")}
+func newRoute(pattern string, r route) (*route, error) {
+	if r.needs != aToken && r.needs != nothing {
+		return nil, fmt.Errorf("the route %s does not say whether it needs a token", pattern)
+	}
 	_, path, _ := strings.Cut(pattern, " ")
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
@@ -70,7 +81,7 @@ func newRoute(pattern string, do handler) (*route, error) {
 		}
 		r.segments, r.kinds = append(r.segments, strings.Trim(part, "{}")), append(r.kinds, kind)
 	}
-	return r, nil
+	return &r, nil
 }
 
 // check returns an error unless the identifiers in the path of a request have their forms: there is nothing with others.
@@ -99,19 +110,19 @@ func (s *Server) routes() (*http.ServeMux, error) {
 	mux.HandleFunc("GET /livez", func(http.ResponseWriter, *http.Request) {}) // whoever answers is alive
 	mux.HandleFunc("GET /readyz", s.ready)
 	mux.HandleFunc("GET /healthz", s.ready) // its name in earlier versions
-	for pattern, do := range map[string]handler{
-		"POST /v1/login":        s.login,
-		"POST /v1/login/device": s.beginLogin,
-		"GET /v1/whoami": func(_ http.ResponseWriter, _ *http.Request, c *caller) (any, error) {
+	for pattern, one := range map[string]route{
+		"POST /v1/login":        {needs: nothing, do: s.login},
+		"POST /v1/login/device": {needs: nothing, do: s.beginLogin},
+		"GET /v1/whoami": {needs: aToken, do: func(_ http.ResponseWriter, _ *http.Request, c *caller) (any, error) {
 			return runapi.Who{Name: c.name, Tenant: c.tenant, Role: c.role, Person: c.person}, nil
-		},
-		"GET /v1/status": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+		}},
+		"GET /v1/status": {needs: aToken, do: func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			if err := c.require(runapi.Read, ""); err != nil {
 				return nil, err
 			}
 			return s.status(r.Context(), c.tenant)
-		},
-		"POST /v1/runs": func(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+		}},
+		"POST /v1/runs": {needs: aToken, do: func(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			if err := c.require(runapi.Preview, ""); err != nil {
 				return nil, err
 			}
@@ -120,8 +131,8 @@ func (s *Server) routes() (*http.ServeMux, error) {
 				return nil, err
 			}
 			return s.request(r.Context(), c, n)
-		},
-		"GET /v1/runs": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+		}},
+		"GET /v1/runs": {needs: aToken, do: func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			if err := c.require(runapi.Read, ""); err != nil {
 				return nil, err
 			}
@@ -135,8 +146,8 @@ func (s *Server) routes() (*http.ServeMux, error) {
 				return nil, refusef(http.StatusBadRequest, "%v", err)
 			}
 			return s.runs(r.Context(), c, project, stack, query.Has("open"), int(most))
-		},
-		"GET /v1/runs/{id}": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+		}},
+		"GET /v1/runs/{id}": {needs: aToken, do: func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			if err := c.require(runapi.Read, ""); err != nil {
 				return nil, err
 			}
@@ -145,32 +156,32 @@ func (s *Server) routes() (*http.ServeMux, error) {
 				return nil, err
 			}
 			return run.Run, nil
-		},
-		"POST /v1/runs/{id}/cancel": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+		}},
+		"POST /v1/runs/{id}/cancel": {needs: aToken, do: func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			return s.cancelRun(r.Context(), c, r.PathValue("id"), r.URL.Query().Get("call"))
-		},
-		"POST /v1/runs/{id}/approve": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+		}},
+		"POST /v1/runs/{id}/approve": {needs: aToken, do: func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			return s.approve(r.Context(), c, r.PathValue("id"), true)
-		},
-		"POST /v1/runs/{id}/reject": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+		}},
+		"POST /v1/runs/{id}/reject": {needs: aToken, do: func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			return s.approve(r.Context(), c, r.PathValue("id"), false)
-		},
-		"POST /v1/runs/{id}/retry": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+		}},
+		"POST /v1/runs/{id}/retry": {needs: aToken, do: func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			return s.retry(r.Context(), c, r.PathValue("id"), r.URL.Query().Has("pending"))
-		},
-		"GET /v1/schedules": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+		}},
+		"GET /v1/schedules": {needs: aToken, do: func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			if err := c.require(runapi.Read, ""); err != nil {
 				return nil, err
 			}
 			return s.schedules(r.Context(), c, "")
-		},
-		"GET /v1/schedules/{name}": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+		}},
+		"GET /v1/schedules/{name}": {needs: aToken, do: func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			if err := c.require(runapi.Read, ""); err != nil {
 				return nil, err
 			}
 			return s.schedule(r.Context(), c, r.PathValue("name"))
-		},
-		"PUT /v1/schedules/{name}": func(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+		}},
+		"PUT /v1/schedules/{name}": {needs: aToken, do: func(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			if err := c.require(runapi.Admin, ""); err != nil {
 				return nil, err
 			}
@@ -180,17 +191,17 @@ func (s *Server) routes() (*http.ServeMux, error) {
 			}
 			schedule.Name = r.PathValue("name")
 			return s.setSchedule(r.Context(), c, schedule)
-		},
-		"DELETE /v1/schedules/{name}": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+		}},
+		"DELETE /v1/schedules/{name}": {needs: aToken, do: func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			return nil, s.removeSchedule(r.Context(), c, r.PathValue("name"))
-		},
-		"GET /v1/tokens": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+		}},
+		"GET /v1/tokens": {needs: aToken, do: func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			if err := c.requireAll(); err != nil {
 				return nil, err
 			}
 			return s.tokens(r.Context(), c.tenant)
-		},
-		"POST /v1/tokens": func(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+		}},
+		"POST /v1/tokens": {needs: aToken, do: func(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			if err := c.requireAll(); err != nil {
 				return nil, err
 			}
@@ -207,15 +218,15 @@ func (s *Server) routes() (*http.ServeMux, error) {
 				}
 			}
 			token.Tenant, token.Person = c.tenant, c.person
-			return s.issueToken(r.Context(), c, token)
-		},
-		"DELETE /v1/tokens/{name}": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+			return s.issueToken(r.Context(), c, token, issuedToken)
+		}},
+		"DELETE /v1/tokens/{name}": {needs: aToken, do: func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			if err := c.requireAll(); err != nil {
 				return nil, err
 			}
 			return nil, s.revokeToken(r.Context(), c, r.PathValue("name"))
-		},
-		"GET /v1/audit": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+		}},
+		"GET /v1/audit": {needs: aToken, do: func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			if err := c.requireAll(); err != nil {
 				return nil, err
 			}
@@ -228,20 +239,20 @@ func (s *Server) routes() (*http.ServeMux, error) {
 				return nil, err
 			}
 			return s.auditLog(r.Context(), c.tenant, before, int(min(most, maxAuditPage)))
-		},
-		"HEAD /v1/bundles/{digest}": func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+		}},
+		"HEAD /v1/bundles/{digest}": {needs: aToken, do: func(_ http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			return nil, s.hasBundle(r.Context(), c, r.PathValue("digest"))
-		},
-		"PUT /v1/bundles/{digest}": s.putBundle,
-		"GET /v1/runs/{id}/log": func(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+		}},
+		"PUT /v1/bundles/{digest}": {needs: aToken, do: s.putBundle},
+		"GET /v1/runs/{id}/log": {needs: aToken, do: func(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			return sent, s.follow(w, r, c)
-		},
+		}},
 
-		"POST /v1/work/next": s.next,
-		"GET /v1/work/bundle": func(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+		"POST /v1/work/next": {needs: aToken, do: s.next},
+		"GET /v1/work/bundle": {needs: aToken, do: func(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			return sent, s.sendBundle(w, r, c)
-		},
-		"POST /v1/work/report": func(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+		}},
+		"POST /v1/work/report": {needs: aToken, do: func(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			if err := s.requireWorker(c, ""); err != nil {
 				return nil, err
 			}
@@ -249,12 +260,12 @@ func (s *Server) routes() (*http.ServeMux, error) {
 			if err := s.read(w, r, c, maxBody, &p); err != nil {
 				return nil, err
 			}
-			if err := s.room(r.Context(), c.tenant, max(r.ContentLength, 0)); err != nil {
+			if err := s.room(r.Context(), c.tenant, r.ContentLength); err != nil {
 				return nil, err
 			}
 			return nil, s.report(r.Context(), c, p)
-		},
-		"POST /v1/work/beat": func(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+		}},
+		"POST /v1/work/beat": {needs: aToken, do: func(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			if err := c.isRun(); err != nil {
 				return nil, err
 			}
@@ -263,8 +274,8 @@ func (s *Server) routes() (*http.ServeMux, error) {
 				return nil, err
 			}
 			return s.beat(r.Context(), c, b)
-		},
-		"POST /v1/work/unrecorded": func(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+		}},
+		"POST /v1/work/unrecorded": {needs: aToken, do: func(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			if err := s.requireWorker(c, ""); err != nil {
 				return nil, err
 			}
@@ -273,8 +284,8 @@ func (s *Server) routes() (*http.ServeMux, error) {
 				return nil, err
 			}
 			return nil, s.settle(r.Context(), c, u)
-		},
-		"POST /v1/work/end": func(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
+		}},
+		"POST /v1/work/end": {needs: aToken, do: func(w http.ResponseWriter, r *http.Request, c *caller) (any, error) {
 			if err := c.isRun(); err != nil {
 				return nil, err
 			}
@@ -283,9 +294,9 @@ func (s *Server) routes() (*http.ServeMux, error) {
 				return nil, err
 			}
 			return nil, s.end(r.Context(), c, e)
-		},
+		}},
 	} {
-		route, err := newRoute(pattern, do)
+		route, err := newRoute(pattern, one)
 		if err != nil {
 			return nil, err
 		}
@@ -355,8 +366,8 @@ var sent = new(struct{})
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, route *route) {
 	var c *caller
 	var err error
-	if route.open {
-		c = &caller{held: s.memory.Hold(""), from: from(r)}
+	if route.needs == nothing {
+		c = &caller{held: s.account(""), from: from(r)}
 	} else {
 		c, err = s.caller(r)
 	}
@@ -370,7 +381,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, route *route) {
 		out, err = route.do(w, r, c)
 	}
 	if err != nil {
-		if route.open {
+		if route.needs == nothing {
 			c = nil // it is nobody whom a team knows
 		}
 		s.refuse(w, r, c, err)

@@ -3,6 +3,7 @@ package server_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -214,6 +215,53 @@ func TestApprovalIsOfTheWholeState(t *testing.T) {
 	require.NoError(t, lease(run, "three"))
 }
 
+// An approved run that needed attention goes on with the state that it has left, and not with one that another run has changed meanwhile.
+func TestApprovalOfWhatNeedsAttention(t *testing.T) {
+	b := open(t, server.Options{RequireApproval: true})
+	ann, bob, worker := b.client("acme", "ann", runapi.Request), b.client("acme", "bob", runapi.Approve), b.client("acme", "w", runapi.Work)
+	name := state.StackName{Project: "shop", Name: "dev"}
+	do := func(c *runapi.Client, run, what string) {
+		t.Helper()
+		_, err := c.Call(t.Context(), http.MethodPost, "/v1/runs/"+run+"/"+what, nil, nil)
+		require.NoError(t, err)
+	}
+	approved := func() *runapi.Claim {
+		t.Helper()
+		run := b.asked(ann, runapi.NewRun{Project: name.Project, Stack: name.Name})
+		require.NoError(t, b.end(b.wait(worker), runapi.End{Outcome: runapi.Succeeded, Plan: []byte("plan")}))
+		do(bob, run.ID, "approve")
+		return b.wait(worker)
+	}
+	lease := func(claim *runapi.Claim) error {
+		l, err := b.stacks(claim.Token).State.Lease(t.Context(), name, state.Holder{Command: "up"})
+		if err == nil {
+			err = l.Release(t.Context())
+		}
+		return err
+	}
+	claim := approved()
+	pending := `{"version":3,"deployment":{"manifest":{"time":"2026-11-23T00:00:00Z","magic":"","version":""},"pending_operations":[{"type":"creating","resource":{"urn":"urn:pulumi:dev::shop::a:b:C::d","custom":true,"type":"a:b:C"}}]}}`
+	require.NoError(t, b.stacks(claim.Token).State.Create(t.Context(), name, []byte(pending)))
+	require.NoError(t, lease(claim))
+	attention := func(claim *runapi.Claim) {
+		t.Helper()
+		require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Queued, Reason: "it could not be recorded"}))
+		require.Equal(t, runapi.Attention, b.run(ann, claim.ID).State)
+		do(ann, claim.ID, "retry?pending")
+	}
+	attention(claim)
+	claim = b.wait(worker)
+	require.NoError(t, lease(claim), "nobody has changed it")
+	require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Queued, Reason: "it could not be recorded"}))
+
+	other := approved()
+	require.NotEqual(t, claim.ID, other.ID)
+	require.NoError(t, b.end(other, runapi.End{Outcome: runapi.Succeeded}))
+	do(ann, claim.ID, "retry?pending")
+	claim = b.wait(worker)
+	require.ErrorContains(t, lease(claim), "the stack dev was changed after the preview that bob has approved")
+}
+
 // TestFourEyes has an admin try all ways around the approval of another person.
 func TestFourEyes(t *testing.T) {
 	b := open(t, server.Options{RequireApproval: true})
@@ -365,6 +413,87 @@ func TestFourEyes(t *testing.T) {
 	run = previewed(bob.With(laptop.Secret), runapi.NewRun{Operation: "destroy"})
 	require.Equal(t, http.StatusForbidden, status(approve(bob, run)))
 	require.NoError(t, approve(ann, run))
+}
+
+// TestWaysAroundFourEyes tries more ways to have a run begin that nobody else has approved, or to change it once it is approved.
+func TestWaysAroundFourEyes(t *testing.T) {
+	quiet(t)
+	b := open(t, server.Options{RequireApproval: true})
+	ann, bob, worker := b.client("acme", "ann", runapi.Admin), b.client("acme", "bob", runapi.Approve), b.client("acme", "w", runapi.Work)
+	call := func(c *runapi.Client, method, path string, body any) int {
+		_, err := c.CallFor(t.Context(), 0, method, path, body, nil)
+		return status(err)
+	}
+	previewed := func(n runapi.NewRun) *runapi.Run {
+		t.Helper()
+		n.Project = "shop"
+		run := b.asked(ann, n)
+		claim := b.wait(worker)
+		require.True(t, claim.Previewing, "%v", n)
+		require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Succeeded, Plan: []byte("plan")}))
+		return run
+	}
+	// Whatever the options and the operation, what may change something is previewed.
+	for i, n := range []runapi.NewRun{
+		{Operation: "up"}, {Operation: "destroy"}, {Operation: "refresh"},
+		{Operation: "destroy", Options: []string{"--preview-only", "--preview-only=false"}},
+		{Operation: "refresh", Options: []string{"--preview-only=true", "--preview-only=0"}},
+		{Operation: "destroy", Options: []string{"--preview-only=F"}},
+	} {
+		n.Stack = fmt.Sprint("options-", i)
+		require.Zero(t, call(bob, http.MethodPost, "/v1/runs/"+previewed(n).ID+"/reject", nil))
+	}
+	for _, options := range [][]string{{"--preview-only=x"}, {"--preview-only="}, {"--plan=x"}, {"--yes"}, {"-y"}, {"--preview-only", "false"}} {
+		_, err := b.ask(ann, runapi.NewRun{Project: "shop", Stack: "dev", Operation: "destroy", Options: options})
+		require.Equal(t, http.StatusBadRequest, status(err), "%q", options)
+	}
+	// Nobody but an approver of its team and project approves it, and only while it waits for that.
+	run := previewed(runapi.NewRun{Stack: "dev"})
+	path := "/v1/runs/" + run.ID
+	asked := b.asked(ann, runapi.NewRun{Project: "other", Stack: "dev"})
+	require.Equal(t, http.StatusConflict, call(bob, http.MethodPost, "/v1/runs/"+asked.ID+"/approve", nil), "it is queued")
+	held := b.wait(worker)
+	require.Equal(t, http.StatusConflict, call(bob, http.MethodPost, "/v1/runs/"+asked.ID+"/approve", nil), "it is previewed")
+	for who, c := range map[string]*runapi.Client{
+		"a worker": worker, "a run": b.of(held), "who may request": b.client("acme", "r", runapi.Request), "another project": b.client("acme", "p", runapi.Approve, "other"),
+		"another team": b.client("evil", "bob", runapi.Admin), "nobody": bob.With("husk_x"), "ann": ann,
+	} {
+		require.Contains(t, []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound}, call(c, http.MethodPost, path+"/approve", nil), who)
+	}
+	require.Equal(t, http.StatusConflict, call(ann, http.MethodPost, path+"/retry?pending", nil))
+	for _, method := range []string{http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		require.Contains(t, []int{http.StatusNotFound, http.StatusMethodNotAllowed}, call(bob, method, path, run), method)
+	}
+	// A person is not named by who asks for a token, in whatever way it is written.
+	for _, body := range []string{`"person":"bob"`, `"Person":"bob"`, `"person":"ann","PERSON":"bob"`, `"person":"bob","tenant":"evil"`} {
+		code, answer := b.raw("Bearer "+ann.Token(), http.MethodPost, "/v1/tokens", `{"name":"x","role":"approve",`+body+"}")
+		require.Contains(t, []int{http.StatusForbidden, http.StatusBadRequest}, code, "%s: %s", body, answer)
+	}
+	require.Equal(t, http.StatusForbidden, call(ann, http.MethodPost, "/v1/tokens", runapi.Token{Name: "w2", Role: runapi.Work}))
+	// The name of who has asked is not for another's approval either.
+	require.Zero(t, call(bob, http.MethodPost, path+"/reject", nil))
+	require.Equal(t, http.StatusConflict, call(bob, http.MethodPost, path+"/approve", nil), "it is rejected")
+	// Once it is approved, it is as it was, and nobody else speaks for its worker.
+	run = previewed(runapi.NewRun{Stack: "approved"})
+	require.Zero(t, call(bob, http.MethodPost, "/v1/runs/"+run.ID+"/approve", nil))
+	other := digest("others")
+	require.NoError(t, ann.SendBundle(t.Context(), other, []byte("others")))
+	again, err := b.ask(ann, runapi.NewRun{ID: run.ID, Project: "shop", Stack: "approved", Operation: "destroy", Bundle: other})
+	require.NoError(t, err)
+	require.Equal(t, "up "+digest("files"), again.Operation+" "+again.Bundle)
+	claim := b.wait(worker)
+	require.Equal(t, "plan", string(claim.Plan))
+	require.Equal(t, "up "+digest("files"), claim.Operation+" "+claim.Bundle)
+	for at, body := range map[string]any{
+		"next": runapi.Ask{Worker: "w", Slots: 1}, "beat": runapi.Beat{}, "end": runapi.End{Outcome: runapi.Succeeded},
+		"unrecorded": runapi.Unrecorded{Run: run.ID, Token: claim.Token, Records: []runapi.StateRecord{{Sequence: 1}}},
+		"report":     runapi.Report{Run: runapi.Run{NewRun: runapi.NewRun{ID: rand.Text(), Project: "shop", Stack: "x", Operation: "up", Bundle: other}, State: runapi.Succeeded, Worker: "w"}},
+	} {
+		require.Equal(t, http.StatusForbidden, call(ann, http.MethodPost, "/v1/work/"+at, body), at)
+	}
+	require.Zero(t, call(ann, http.MethodPost, "/v1/runs/"+run.ID+"/cancel", nil))
+	require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Failed}))
+	require.Equal(t, http.StatusConflict, call(bob, http.MethodPost, "/v1/runs/"+run.ID+"/approve", nil), "it was cancelled")
 }
 
 // TestWorkersOfAdmins has the worker of an admin ask a server that has come to want approval.

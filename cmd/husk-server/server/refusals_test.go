@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/http/httptrace"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +25,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/husk-dev/husk/cmd/husk-server/identity"
+	"github.com/husk-dev/husk/cmd/husk-server/identity/identitytest"
 	"github.com/husk-dev/husk/cmd/husk-server/server"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend/remote"
@@ -537,14 +543,14 @@ func TestTokensOfLoginsAreForgotten(t *testing.T) {
 		ann := b.client("acme", "ann", runapi.Admin)
 		old, fresh := time.Now().Add(-25*time.Hour).UnixMilli(), time.Now().Add(-23*time.Hour).UnixMilli()
 		for name, row := range map[string]struct {
-			by      string
-			expires int64
+			kind, by string
+			expires  int64
 		}{
-			"old login": {"https://login.example", old}, "fresh login": {"https://login.example", fresh}, "lasting login": {"https://login.example", 0},
-			"old token of ann": {"ann", old}, "old token": {"", old},
+			"old login": {"login", "https://login.example", old}, "fresh login": {"login", "https://login.example", fresh}, "lasting login": {"login", "https://login.example", 0},
+			"old token of ann": {"issued", "ann", old}, "old token of https://ann": {"issued", "https://ann", old}, "old token": {"issued", "", old},
 		} {
-			require.NoError(t, b.server.Exec(t.Context(), "INSERT INTO husk_tokens (hash, tenant, name, person, issued_by, role, projects, made, expires) VALUES (?, 'acme', ?, 'x', ?, 'read', '[]', 1, ?)",
-				name, name, row.by, row.expires))
+			require.NoError(t, b.server.Exec(t.Context(), "INSERT INTO husk_tokens (hash, kind, tenant, name, person, issued_by, role, projects, made, expires) VALUES (?, ?, 'acme', ?, 'x', ?, 'read', '[]', 1, ?)",
+				name, row.kind, name, row.by, row.expires))
 		}
 		require.NoError(t, b.server.Prune(t.Context()))
 		var all []runapi.Token
@@ -554,7 +560,7 @@ func TestTokensOfLoginsAreForgotten(t *testing.T) {
 		for _, token := range all {
 			left = append(left, token.Name)
 		}
-		require.Equal(t, []string{"ann", "fresh login", "lasting login", "old token", "old token of ann"}, left)
+		require.Equal(t, []string{"ann", "fresh login", "lasting login", "old token", "old token of ann", "old token of https://ann"}, left)
 	})
 }
 
@@ -637,4 +643,197 @@ func TestTransactionsThatHangEnd(t *testing.T) {
 	n, err := b.server.Count(t.Context(), "SELECT CAST(setting AS bigint) FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout'")
 	require.NoError(t, err)
 	require.Equal(t, 60_000, n)
+}
+
+// loggingIn is a server with two issuers, the second of which is broken.
+func loggingIn(t *testing.T, o server.Options, broken string) (b *bench, good *identitytest.Issuer, login func(ctx context.Context, token string) *httptest.ResponseRecorder) {
+	good = identitytest.Start(t)
+	file := filepath.Join(t.TempDir(), "identity.yaml")
+	rule := "    audience: husk\n    rules: [{claims: {sub: '*'}, team: acme, role: work}]\n"
+	require.NoError(t, os.WriteFile(file, []byte("issuers:\n  - issuer: "+good.URL+"\n"+rule+"  - issuer: "+broken+"\n"+rule), 0o600))
+	var err error
+	o.Identity, err = identity.Load(file)
+	require.NoError(t, err)
+	b = open(t, o)
+	return b, good, func(ctx context.Context, token string) *httptest.ResponseRecorder {
+		body, err := json.Marshal(runapi.Login{IdentityToken: token})
+		require.NoError(t, err)
+		answer := httptest.NewRecorder()
+		b.server.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodPost, "/v1/login", bytes.NewReader(body)))
+		return answer
+	}
+}
+
+// An issuer that does not answer keeps nobody from logging in at another.
+func TestAnIssuerThatHangs(t *testing.T) {
+	quiet(t)
+	ended := make(chan struct{})
+	hanging := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-ended }))
+	t.Cleanup(hanging.Close)
+	t.Cleanup(sync.OnceFunc(func() { close(ended) }))
+	_, good, login := loggingIn(t, server.Options{}, hanging.URL)
+	claims := map[string]any{"sub": "ann", "aud": "husk", "iss": hanging.URL}
+	ctx, stop := context.WithCancel(t.Context())
+	var waiting sync.WaitGroup
+	for range 32 {
+		waiting.Go(func() { login(ctx, good.Token(claims)) })
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	for {
+		if answer := login(gone, good.Token(claims)); answer.Code == http.StatusTooManyRequests {
+			require.Equal(t, "2", answer.Header().Get("Retry-After"))
+			break
+		}
+	}
+	delete(claims, "iss")
+	answer := login(t.Context(), good.Token(claims))
+	require.Equal(t, http.StatusOK, answer.Code, answer.Body)
+	stop()
+	waiting.Wait()
+}
+
+// Who may be anybody hears nothing of the network of the server, nor what an issuer has answered.
+func TestAnIssuerThatIsBroken(t *testing.T) {
+	quiet(t)
+	whole := false
+	var broken *httptest.Server
+	broken = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if whole && strings.HasPrefix(r.URL.Path, "/.well-known/") {
+			_, _ = fmt.Fprintf(w, `{"issuer":%q,"jwks_uri":%q,"id_token_signing_alg_values_supported":["RS256"]}`, broken.URL, broken.URL+"/canary")
+			return
+		}
+		w.WriteHeader(http.StatusInternalServerError)
+		_, _ = w.Write(bytes.Repeat([]byte("canary"), 100))
+	}))
+	t.Cleanup(broken.Close)
+	_, good, login := loggingIn(t, server.Options{}, broken.URL)
+	for _, whole = range []bool{false, true} {
+		answer := login(t.Context(), good.Token(map[string]any{"sub": "ann", "aud": "husk", "iss": broken.URL}))
+		require.Equal(t, http.StatusServiceUnavailable, answer.Code)
+		require.NotEmpty(t, answer.Header().Get("Retry-After"))
+		require.NotContains(t, answer.Body.String(), "canary")
+		require.Contains(t, answer.Body.String(), "cannot be asked now")
+	}
+}
+
+// A token of a login is one for what it is, not for who has issued it. It is kept as long as a worker has a run with it.
+func TestTokensOfLogins(t *testing.T) {
+	b, good, login := loggingIn(t, server.Options{}, "https://issuer.example")
+	ann := b.client("acme", "https://issuer.example/ann", runapi.Admin)
+	var issued runapi.Token
+	_, err := ann.Call(t.Context(), http.MethodPost, "/v1/tokens", runapi.Token{Name: "laptop", Role: runapi.Request}, &issued)
+	require.NoError(t, err)
+	logIn := func(subject string) runapi.Token {
+		var in runapi.LoggedIn
+		require.NoError(t, json.Unmarshal(login(t.Context(), good.Token(map[string]any{"sub": subject, "aud": "husk"})).Body.Bytes(), &in))
+		return *in.Token
+	}
+	client := func(token runapi.Token) *runapi.Client {
+		c, err := runapi.NewClient(b.url, token.Secret)
+		require.NoError(t, err)
+		return c
+	}
+	idle, busy := logIn("idle"), logIn("busy")
+	b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev"})
+	claim := b.next(client(busy), "w", nil)
+	require.NoError(t, b.server.Exec(t.Context(), "UPDATE husk_tokens SET expires = 1 WHERE name NOT LIKE 'https:%'"))
+	ended := func(token runapi.Token) string {
+		_, err := client(token).CallFor(t.Context(), 0, http.MethodGet, "/v1/whoami", nil, nil)
+		require.Equal(t, http.StatusUnauthorized, status(err))
+		return err.Error()
+	}
+	require.Contains(t, ended(idle), "log in again")
+	require.NotContains(t, ended(issued), "log in again")
+	require.NoError(t, b.server.Prune(t.Context()))
+	require.Contains(t, ended(idle), "is not one of this server")
+	require.Contains(t, ended(issued), "has expired")
+	require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Succeeded}))
+	require.NoError(t, b.server.Prune(t.Context()))
+	require.Contains(t, ended(busy), "is not one of this server")
+}
+
+// Whoever has no token gets nothing but what is for all.
+func TestRoutesWithoutAToken(t *testing.T) {
+	quiet(t)
+	b, _, _ := loggingIn(t, server.Options{}, "https://issuer.example")
+	open := []string{"GET /openapi.json", "GET /livez", "GET /readyz", "GET /healthz", "POST /v1/login", "POST /v1/login/device"}
+	source, err := os.ReadFile("http.go")
+	require.NoError(t, err)
+	for _, found := range regexp.MustCompile(`"([A-Z]+ /[^"]*)"`).FindAllStringSubmatch(string(source), -1) {
+		method, path, _ := strings.Cut(found[1], " ")
+		for _, authorization := range []string{"", "Bearer ", "Bearer husk_run_x", "Basic eDp5"} {
+			code, answer := b.raw(authorization, method, regexp.MustCompile(`\{\w+\}`).ReplaceAllString(path, "x"), nil)
+			require.Equal(t, slices.Contains(open, found[1]), code != http.StatusUnauthorized, "%s: %d %s", found[1], code, answer)
+		}
+	}
+	for _, call := range remote.Operations() {
+		code, _ := b.state("", call, fields{})
+		require.Equal(t, http.StatusUnauthorized, code, call)
+	}
+	require.ErrorContains(t, server.CheckRoute("GET /v1/new"), "does not say whether it needs a token")
+}
+
+// What is sent without a token takes none of the memory that teams have.
+func TestMemoryOfStrangers(t *testing.T) {
+	quiet(t)
+	b, _, _ := loggingIn(t, server.Options{}, "https://issuer.example")
+	for _, path := range []string{"/v1/login", "/v1/login/device"} {
+		body, w := io.Pipe()
+		answered := make(chan int)
+		go func() {
+			answer := httptest.NewRecorder()
+			b.server.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, path, body))
+			answered <- answer.Code
+		}()
+		_, err := w.Write(bytes.Repeat([]byte(" "), 900_000))
+		require.NoError(t, err)
+		require.Zero(t, b.server.MemoryInUse(), path)
+		require.NoError(t, w.Close())
+		require.Equal(t, http.StatusBadRequest, <-answered)
+	}
+}
+
+// No team fills the database beside its quota: with requests, chunks of unknown length, schedules, names of workers, and tokens.
+func TestWhatATeamKeepsIsBounded(t *testing.T) {
+	quiet(t)
+	everywhere(t, func(t *testing.T, o server.Options) {
+		o.Quota = 1 << 20
+		b := open(t, o)
+		ann, worker := b.client("acme", "ann", runapi.Admin), b.client("acme", "w", runapi.Work)
+		require.NoError(t, ann.SendBundle(t.Context(), digest("files"), []byte("files")))
+		options := slices.Repeat([]string{"--target=" + strings.Repeat("<", 4000)}, 60) // which are six times as long in JSON
+		long := runapi.NewRun{Project: "shop", Stack: "dev", Operation: "up", Bundle: digest("files"), Options: options}
+		_, err := b.ask(ann, long)
+		require.Equal(t, http.StatusForbidden, status(err))
+		require.ErrorContains(t, err, "--quota")
+		schedule := nightly("dev")
+		schedule.Run.Options = options
+		_, err = b.setSchedule(ann, "s", schedule)
+		require.Equal(t, http.StatusForbidden, status(err))
+		b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev"})
+		report := func(n int) int {
+			run := runapi.Run{NewRun: runapi.NewRun{ID: rand.Text(), Project: "shop", Stack: "x", Operation: "up", Bundle: digest("files")}, State: runapi.Succeeded, Worker: "w"}
+			body, err := json.Marshal(runapi.Report{Run: run, Lines: []runapi.Line{{Number: 1, Stream: runapi.Out, Text: strings.Repeat("x", n)}}})
+			require.NoError(t, err)
+			return b.post(worker.Token(), http.MethodPost, "/v1/work/report", io.MultiReader(bytes.NewReader(body))).StatusCode
+		}
+		require.Equal(t, http.StatusForbidden, report(2<<20), "its length is not said")
+
+		const tokens, workers = 10_000, 10_000
+		numbers := func(n int) string {
+			return fmt.Sprintf(" FROM (WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT i FROM n) AS n", n)
+		}
+		require.NoError(t, b.server.Exec(t.Context(), "INSERT INTO husk_workers (tenant, name, labels, slots, running, seen) SELECT 'acme', 'worker-' || i, '{}', 1, 0, 1"+numbers(workers)))
+		require.NoError(t, b.server.Exec(t.Context(), "INSERT INTO husk_tokens (hash, tenant, name, person, issued_by, role, projects, made, expires) SELECT 'h' || i, 'acme', 'token-' || i, 'x', '', 'read', '[]', 0, 0"+numbers(tokens)))
+		ask := func(name string) int {
+			_, err := worker.CallFor(t.Context(), 0, http.MethodPost, "/v1/work/next", runapi.Ask{Worker: name, Labels: map[string]string{"no": "run"}, Slots: 1}, nil)
+			return status(err)
+		}
+		require.Equal(t, http.StatusTooManyRequests, ask("another"))
+		require.Zero(t, ask("worker-7"))
+		_, err = ann.CallFor(t.Context(), 0, http.MethodPost, "/v1/tokens", runapi.Token{Name: "more", Role: runapi.Read}, nil)
+		require.Equal(t, http.StatusConflict, status(err))
+		require.ErrorContains(t, err, "tokens already: revoke one")
+	})
 }

@@ -97,8 +97,15 @@ func (s *Server) request(ctx context.Context, c *caller, n runapi.NewRun) (*runa
 	if err := c.require(role, n.Project); err != nil {
 		return nil, err
 	}
+	text, err := json.Marshal(n)
+	if err == nil {
+		err = s.roomForRequest(ctx, c.tenant, len(text))
+	}
+	if err != nil {
+		return nil, err
+	}
 	var made *record
-	err := s.db.step(ctx, func(t *tx) (err error) {
+	err = s.db.step(ctx, func(t *tx) (err error) {
 		if made, err = t.known(c, n.ID); made != nil || err != nil {
 			if made != nil && made.By != c.name {
 				return refusef(http.StatusConflict, "the ID of the run is in use: choose another")

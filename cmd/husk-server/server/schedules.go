@@ -177,6 +177,9 @@ func (s *Server) setSchedule(ctx context.Context, c *caller, schedule runapi.Sch
 		return nil, err
 	}
 	text, err := json.Marshal(schedule.Run)
+	if err == nil {
+		err = s.roomForRequest(ctx, c.tenant, len(text))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -294,3 +294,23 @@ func TestServersOfTheVersionBefore(t *testing.T) {
 		require.Equal(t, []int{http.StatusOK, http.StatusServiceUnavailable}, []int{b.get("/livez"), b.get("/readyz")})
 	})
 }
+
+// A command that opens the database, to issue a token or to export, has no timers and no loops: it would remove what the server is to keep
+// longer, and take runs from workers that the server waits for.
+func TestPassiveServers(t *testing.T) {
+	everywhere(t, func(t *testing.T, o server.Options) {
+		o.Dir, o.Passive = t.TempDir(), true
+		passive := open(t, o)
+		require.NotNil(t, passive.client("acme", "ann", runapi.Admin))
+		passive.server.WaitForLoops()
+		started := func() int {
+			n, err := passive.server.Count(t.Context(), "SELECT count(*) FROM river_queue")
+			require.NoError(t, err)
+			return n
+		}
+		require.Zero(t, started())
+		o.Passive = false
+		open(t, o)
+		require.Equal(t, 1, started(), "by the server itself")
+	})
+}

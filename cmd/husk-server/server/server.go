@@ -73,6 +73,9 @@ type Options struct {
 	Identity *identity.Config
 	// Version is the version of the program.
 	Version string
+	// Passive has the server do nothing by itself: it removes nothing, takes no run from a worker, and begins none. A command that opens the
+	// database of a server knows none of its other options.
+	Passive bool
 }
 
 // EachTeam stands for each team in [Options.MaxRuns] that is not named there.
@@ -103,15 +106,13 @@ type Server struct {
 	handler  http.Handler
 	// changed wakes who follows the log of a run, by its ID, and revoked by the hash of the token.
 	changed, revoked news
-	// memory is the budget for received and sent data.
-	memory *intake.Budget
+	// memory is the budget for data that teams send and get, and strangers the budget of who has shown no token.
+	memory, strangers *intake.Budget
 	// coming are the bodies of requests, and going the bodies of answers.
 	coming, going bodies
 	watchers      watchers
 	// large are the turns of large calls about states.
-	large turns
-	// logins has something for each login that is checked.
-	logins  chan struct{}
+	large   turns
 	closing chan struct{}
 	once    sync.Once
 	// looking are the loops of look, free, and mind.
@@ -151,10 +152,11 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, keys: keyring.Source{Variable: KeyVariable, File: filepath.Join(o.Dir, "server.key")}, counts: newCounts(), closing: make(chan struct{}), exported: make(chan struct{}), logins: make(chan struct{}, maxLogins), tenants: make(map[string]*tenant), sizes: make(map[string]size), open: make(map[string]counted)}
+	s := &Server{options: o, keys: keyring.Source{Variable: KeyVariable, File: filepath.Join(o.Dir, "server.key")}, counts: newCounts(), closing: make(chan struct{}), exported: make(chan struct{}), tenants: make(map[string]*tenant), sizes: make(map[string]size), open: make(map[string]counted)}
 	if s.memory = intake.ProcessBudget(); o.Memory > 0 {
 		s.memory = intake.NewBudget(o.Memory)
 	}
+	s.strangers = intake.NewBudget(ofStrangers)
 	if err := s.keys.Make(); err != nil {
 		return nil, err
 	}
@@ -169,10 +171,16 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 	}
 	s.handler = s.requests.Handler(http.HandlerFunc(s.serve))
 	s.states = remote.Handler(s.stateAccess, s.memory)
+	if err := s.makeTimers(); err != nil {
+		return nil, errors.Join(err, s.db.Close())
+	}
+	if o.Passive {
+		return s, nil
+	}
 	if err := s.db.step(ctx, func(t *tx) error { return t.count(s.options.Lease, 0) }); err != nil {
 		return nil, errors.Join(err, s.db.Close())
 	}
-	if err := s.startTimers(ctx); err != nil {
+	if err := s.timers.Start(context.WithoutCancel(ctx)); err != nil {
 		return nil, errors.Join(err, s.db.Close())
 	}
 	s.looking.Go(s.look)
@@ -195,7 +203,10 @@ func (s *Server) Close() error {
 	const patience = 5 * time.Second
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	err := s.timers.Stop(ctx)
+	var err error
+	if !s.options.Passive {
+		err = s.timers.Stop(ctx)
+	}
 	close(s.exported)
 	s.exporting.Wait()
 	s.mu.Lock()

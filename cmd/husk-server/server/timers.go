@@ -276,8 +276,8 @@ func (t *tx) pruneBundle(before int64, after bundleKey) (last bundleKey, more bo
 	return last, found || n == pruneRows, err
 }
 
-// startTimers starts River.
-func (s *Server) startTimers(ctx context.Context) error {
+// makeTimers makes the client of River, which is to be started.
+func (s *Server) makeTimers() error {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, river.WorkFunc(ignore[watchArgs]))
 	river.AddWorker(workers, river.WorkFunc(ignore[sweepArgs]))
@@ -296,10 +296,7 @@ func (s *Server) startTimers(ctx context.Context) error {
 		RescueStuckJobsAfter: 2 * timerTime,
 		JobTimeout:           timerTime,
 	})
-	if err != nil {
-		return err
-	}
-	return s.timers.Start(context.WithoutCancel(ctx))
+	return err
 }
 
 // quiet is a handler of River's log, without what it says of each job.

@@ -14,8 +14,6 @@ import (
 	"math"
 	"net/http"
 	"os"
-	"path"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -27,12 +25,8 @@ import (
 	"github.com/husk-dev/husk/internal/base/printable"
 )
 
-const (
-	// maxTokenName bounds the name of a token, in bytes.
-	maxTokenName = 100
-	// maxPatterns bounds the patterns of the projects of a token, and maxPattern each, in bytes: they are read with each request.
-	maxPatterns, maxPattern = 100, 200
-)
+// maxTokenName bounds the name of a token, in bytes, and maxTokens the tokens of a team, but for those of logins: see [maxIssued].
+const maxTokenName, maxTokens = 100, 10_000
 
 // isTokenName reports whether there can be a token with a name. Earlier versions have issued some whose name is not for a
 // terminal, which can be revoked.
@@ -42,16 +36,22 @@ func isTokenName(name string) bool {
 
 // IssueToken makes a token, and its tenant if that is new. Another token of the tenant must not have the name.
 func (s *Server) IssueToken(ctx context.Context, token runapi.Token) (*runapi.Token, error) {
-	return s.issueToken(ctx, &caller{tenant: token.Tenant}, token)
+	return s.issueToken(ctx, &caller{tenant: token.Tenant}, token, issuedToken)
 }
 
+// The kinds of tokens: a person or who runs the server has issued it, or an identity was shown for it.
+const issuedToken, loginToken = "issued", "login"
+
 // issueToken is IssueToken for a caller, who has no name if it is who runs the server.
-func (s *Server) issueToken(ctx context.Context, c *caller, token runapi.Token) (*runapi.Token, error) {
+func (s *Server) issueToken(ctx context.Context, c *caller, token runapi.Token, kind string) (*runapi.Token, error) {
 	token.By = c.name
 	switch {
 	case token.Tenant == everyTenant && token.Role == runapi.Work:
 	case !runapi.IsTeam(token.Tenant):
 		return nil, refusef(http.StatusBadRequest, "the tenant %q: a name has lower-case letters, digits, and \"_\", and at most 40 of them", token.Tenant)
+	}
+	if err := identity.CheckGrant(token.Role, token.Projects); err != nil {
+		return nil, refusef(http.StatusBadRequest, "%v", err)
 	}
 	if token.Person == "" {
 		token.Person = token.Name
@@ -61,20 +61,6 @@ func (s *Server) issueToken(ctx context.Context, c *caller, token runapi.Token) 
 	}
 	if !isTokenName(token.Name) || strings.ContainsFunc(token.Name, printable.IsUnsafe) {
 		return nil, refusef(http.StatusBadRequest, "a token needs a name of at most %d bytes, such as its user's", maxTokenName)
-	}
-	if token.Role != runapi.Work && !slices.Contains(runapi.Roles, token.Role) {
-		return nil, refusef(http.StatusBadRequest, "the role %q: it is one of %v, or %s", token.Role, runapi.Roles, runapi.Work)
-	}
-	if len(token.Projects) > maxPatterns {
-		return nil, refusef(http.StatusBadRequest, "a token is for at most %d patterns of projects", maxPatterns)
-	}
-	for _, pattern := range token.Projects {
-		if len(pattern) > maxPattern {
-			return nil, refusef(http.StatusBadRequest, "the project %.60q… has more than %d bytes", pattern, maxPattern)
-		}
-		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
-			return nil, refusef(http.StatusBadRequest, "the project %q is not a valid pattern", pattern)
-		}
 	}
 	projects, err := json.Marshal(append([]string{}, token.Projects...))
 	if err != nil {
@@ -87,8 +73,15 @@ func (s *Server) issueToken(ctx context.Context, c *caller, token runapi.Token) 
 				return err
 			}
 		}
-		_, err := t.exec("INSERT INTO husk_tokens (hash, tenant, name, person, issued_by, role, projects, made, expires) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			hashOf(token.Secret), token.Tenant, token.Name, token.Person, token.By, string(token.Role), string(projects), millis(token.Made), millis(token.Expires))
+		var n int
+		if err := t.row("SELECT count(*) FROM husk_tokens WHERE tenant = ? AND kind = 'issued'", token.Tenant).Scan(&n); err != nil {
+			return err
+		}
+		if n >= maxTokens && kind == issuedToken {
+			return refusef(http.StatusConflict, "%s has %d tokens already: revoke one first", token.Tenant, n)
+		}
+		_, err := t.exec("INSERT INTO husk_tokens (hash, kind, tenant, name, person, issued_by, role, projects, made, expires) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			hashOf(token.Secret), kind, token.Tenant, token.Name, token.Person, token.By, string(token.Role), string(projects), millis(token.Made), millis(token.Expires))
 		if err != nil {
 			return err
 		}
@@ -163,21 +156,15 @@ func (s *Server) First(ctx context.Context) (bool, error) {
 	return n == 0, err
 }
 
-// maxLogins bounds the logins that are checked at once: anybody may begin one, and each may ask an issuer. maxIssued bounds the valid
-// tokens that a person has by logging in to a team.
-const maxLogins, maxIssued = 16, 1000
+// maxIssued bounds the valid tokens that a person has by logging in to a team.
+const maxIssued = 1000
 
-// loginTurn has a login be one of [maxLogins], until the caller calls done.
-func (s *Server) loginTurn() (config *identity.Config, done func(), err error) {
+// identities returns who logs in to the server.
+func (s *Server) identities() (*identity.Config, error) {
 	if s.options.Identity == nil {
-		return nil, nil, refusef(http.StatusNotFound, "nobody logs in to this server with another identity: who runs it sets --identity")
+		return nil, refusef(http.StatusNotFound, "nobody logs in to this server with another identity: who runs it sets --identity")
 	}
-	select {
-	case s.logins <- struct{}{}:
-		return s.options.Identity, func() { <-s.logins }, nil
-	default:
-		return nil, nil, tryLaterf(http.StatusTooManyRequests, "%d others log in now", maxLogins)
-	}
+	return s.options.Identity, nil
 }
 
 // login exchanges an identity token, or a login with a device that somebody has confirmed, for a token.
@@ -186,13 +173,10 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request, c *caller) (any, 
 	if err := s.read(w, r, c, smallBody, &in); err != nil {
 		return nil, err
 	}
-	config, done, err := s.loginTurn()
+	config, err := s.identities()
 	if err != nil {
 		return nil, err
 	}
-	defer done()
-	ctx, cancel := context.WithTimeout(r.Context(), 2*identity.Time)
-	defer cancel()
 	token := in.IdentityToken
 	if in.Device != "" {
 		issuer, err := config.Issuer(in.Issuer)
@@ -200,14 +184,14 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request, c *caller) (any, 
 			return nil, refusedBy(err)
 		}
 		wait := 0
-		if token, wait, err = issuer.Poll(ctx, in.Device); err != nil {
+		if token, wait, err = issuer.Poll(r.Context(), in.Device); err != nil {
 			return nil, refusedBy(err)
 		}
 		if wait > 0 {
 			return runapi.LoggedIn{Wait: wait}, nil
 		}
 	}
-	who, err := config.Verify(ctx, token, in.Team)
+	who, err := config.Verify(r.Context(), token, in.Team)
 	if err != nil {
 		return nil, refusedBy(err)
 	}
@@ -222,7 +206,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request, c *caller) (any, 
 func (s *Server) issueTo(ctx context.Context, c *caller, who *identity.Identity) (*runapi.Token, error) {
 	var n int
 	if err := s.db.alone(ctx, func(t *tx) error {
-		return t.row("SELECT count(*) FROM husk_tokens WHERE tenant = ? AND person = ? AND issued_by = ? AND expires > ?", who.Rule.Team, who.Person, who.Issuer.URL, time.Now().UnixMilli()).Scan(&n)
+		return t.row("SELECT count(*) FROM husk_tokens WHERE tenant = ? AND kind = 'login' AND person = ? AND issued_by = ? AND expires > ?", who.Rule.Team, who.Person, who.Issuer.URL, time.Now().UnixMilli()).Scan(&n)
 	}); err != nil {
 		return nil, err
 	}
@@ -241,7 +225,7 @@ func (s *Server) issueTo(ctx context.Context, c *caller, who *identity.Identity)
 	return s.issueToken(ctx, by, runapi.Token{
 		Tenant: who.Rule.Team, Name: name, Person: who.Person, Role: who.Rule.Role, Projects: who.Rule.Projects,
 		Expires: time.Now().Add(who.Issuer.Lifetime).UTC().Truncate(time.Millisecond),
-	})
+	}, loginToken)
 }
 
 // beginLogin begins a login of a person: with a browser, on any device, at the issuer.
@@ -250,18 +234,15 @@ func (s *Server) beginLogin(w http.ResponseWriter, r *http.Request, c *caller) (
 	if err := s.read(w, r, c, smallBody, &in); err != nil {
 		return nil, err
 	}
-	config, done, err := s.loginTurn()
+	config, err := s.identities()
 	if err != nil {
 		return nil, err
 	}
-	defer done()
 	issuer, err := config.People(in.Issuer)
 	if err != nil {
 		return nil, refusedBy(err)
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), identity.Time)
-	defer cancel()
-	begun, err := issuer.Begin(ctx)
+	begun, err := issuer.Begin(r.Context())
 	if err != nil {
 		return nil, refusedBy(err)
 	}
@@ -281,10 +262,10 @@ func refusedBy(err error) error {
 	return answer
 }
 
-// pruneLogins removes tokens by which people and workloads had logged in, and that ended long ago.
+// pruneLogins removes tokens by which people and workloads had logged in, and that ended long ago, unless a worker has a run with one.
 func (s *Server) pruneLogins(ctx context.Context, before int64) error {
 	return s.db.step(ctx, func(t *tx) error {
-		_, err := t.exec("DELETE FROM husk_tokens WHERE expires > 0 AND expires < ? AND (issued_by LIKE 'https://%' OR issued_by LIKE 'http://%')", before)
+		_, err := t.exec("DELETE FROM husk_tokens WHERE kind = 'login' AND expires > 0 AND expires < ? AND hash NOT IN (SELECT worker_token FROM husk_runs WHERE state = 'running')", before)
 		return err
 	})
 }
