@@ -2,6 +2,7 @@ package display
 
 import (
 	"encoding/base64"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/internal/base/intake"
 )
 
 // Texts that hold a structure are compared by it.
@@ -75,4 +77,23 @@ func TestWholeValues(t *testing.T) {
 	require.Equal(t, "        > list[2]: \"a\" (was list[0])\n", differences(Style{}, engine.StepInfo{Diff: []engine.PropertyChange{
 		{Path: "list[2]", From: "list[0]", Kind: "move", Old: `"a"`, New: `"a"`},
 	}}))
+}
+
+// Texts that were written to grow take no more than docs/security.md says.
+func TestTextsThatGrow(t *testing.T) {
+	took := func(do func()) int64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		do()
+		runtime.ReadMemStats(&after)
+		return int64(after.TotalAlloc - before.TotalAlloc)
+	}
+	for _, shape := range []string{"{},", "[],", "0,", `"",`, `{"a":0},`} {
+		text := "[" + strings.Repeat(shape, (maxStructure-10)/len(shape)) + "0]"
+		require.LessOrEqual(t, took(func() { asJSON(text) }), int64(len(text))*(intake.Ratio+2)+2*intake.Allowance, shape)
+	}
+	for _, shape := range []string{"-\n", "- a\n", "- [a,a,a,a,a,a,a,a,a]\n", "#\n", "- {}\n", "? a\n"} {
+		text := "a:\n" + strings.Repeat(shape, (maxYAML-10)/len(shape))
+		require.LessOrEqual(t, took(func() { asYAML(text) }), int64(64<<20), shape)
+	}
 }

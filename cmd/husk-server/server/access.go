@@ -425,15 +425,16 @@ func (k ownKeys) Open(ctx context.Context, typ string, of json.RawMessage) (secr
 
 // isEmpty returns an error unless a state has nothing in it, so that anybody may begin with it.
 func (t *tenant) isEmpty(ctx context.Context, stack state.StackName, checkpoint []byte) error {
-	const decoded = 4 // times the size of the text, for which the call takes more than once
-	if err := intake.Room(ctx, decoded*int64(len(checkpoint))); err != nil {
-		return err
-	}
 	alone := backend.Files("", new(memstore.Store))
 	if err := alone.State.Create(ctx, stack, checkpoint); err != nil {
 		return err
 	}
-	snapshot, _, err := state.Load(ctx, sealed.New(alone, ownKeys{t}, sealed.Keep).Backend().State, stack, nil)
+	room := func(bytes int64) error { return intake.Room(ctx, bytes) }
+	snapshot, err := backend.Snapshot(ctx, sealed.New(alone, ownKeys{t}, sealed.Keep).Backend().State, stack, rowCopies, room)
+	var full *intake.FullError
+	if errors.As(err, &full) {
+		return err
+	}
 	empty := err == nil && snapshot.Len() == 0
 	if empty {
 		for range snapshot.Operations() {

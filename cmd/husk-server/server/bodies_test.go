@@ -251,6 +251,48 @@ func TestBodiesTakeAtMostEightTimes(t *testing.T) {
 	require.Less(t, b.server.MemoryInUse(), int64(remembered))
 }
 
+// TestStatesOfManyValues has the server read states that were written to grow in its memory: it counts their values first.
+func TestStatesOfManyValues(t *testing.T) {
+	quiet(t)
+	const memory = 64 << 20
+	name := state.StackName{Project: "shop", Name: "dev"}
+	hostile := []byte(`{"version":3,"deployment":{"resources":[{"urn":"urn:pulumi:a::b::c:d:E::f","type":"c:d:E","inputs":{"a":[` + strings.Repeat("0,", 1<<20) + `0]}}]}}`)
+	took := func(do func()) int64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		do()
+		runtime.ReadMemStats(&after)
+		return int64(after.TotalAlloc - before.TotalAlloc)
+	}
+	dir := t.TempDir()
+	b := open(t, server.Options{Memory: memory, Dir: dir})
+	ann, worker := b.client("acme", "ann", runapi.Admin), b.client("acme", "w", runapi.Work)
+	b.asked(ann, runapi.NewRun{Project: name.Project, Stack: name.Name})
+	claim := b.next(worker, "w", nil)
+	stacks := b.stacks(claim.Token)
+	require.NoError(t, stacks.State.Create(t.Context(), name, hostile))
+	require.LessOrEqual(t, took(func() {
+		require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Queued, Reason: "it could not be recorded"}))
+	}), int64(memory), "whether something is pending")
+	require.NoError(t, b.stacks(ann.Token()).Modules.Put(t.Context(), digest("x"), func() ([]byte, error) { return []byte("x"), nil }))
+	db, err := sql.Open("sqlite3", "file:"+filepath.ToSlash(filepath.Join(dir, "tenants", "acme.db"))+"?_pragma=busy_timeout(15000)")
+	require.NoError(t, err)
+	_, err = db.Exec("UPDATE kept SET at = 1")
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	require.LessOrEqual(t, took(func() {
+		status, answer := b.state(ann.Token(), "modules/collect", fields{"call": rand.Text()})
+		require.True(t, failed(status, answer), answer)
+	}), int64(memory), "which modules it names")
+
+	b = open(t, server.Options{Memory: memory, RequireApproval: true})
+	ann = b.client("acme", "ann", runapi.Admin)
+	require.LessOrEqual(t, took(func() {
+		status, answer := b.state(ann.Token(), "create", fields{"stack": stackField(name), "call": rand.Text(), "content": hostile[:1<<20-4096]})
+		require.True(t, failed(status, answer), answer)
+	}), int64(memory), "whether it is empty")
+}
+
 // remembered bounds what the calls of a test take that the server remembers, in bytes.
 const remembered = 64 << 10
 

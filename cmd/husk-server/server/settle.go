@@ -118,9 +118,7 @@ func (s *Server) isUnsettled(ctx context.Context, r *record) (bool, error) {
 	}
 	held := s.memory.Hold(r.tenant)
 	defer held.End()
-	const decoded = 8 // times the size of the text, with it
-	bounded := intake.WithRoom(ctx, func(bytes int64) error { return held.Add((rowCopies + decoded) * bytes) })
-	snapshot, _, err := state.Load(bounded, t.readable(), state.StackName{Project: r.Project, Name: r.Stack}, nil)
+	snapshot, err := backend.Snapshot(ctx, t.readable(), state.StackName{Project: r.Project, Name: r.Stack}, rowCopies, held.Add)
 	var full *intake.FullError
 	if errors.As(err, &full) && !full.Never {
 		return false, err

@@ -13,7 +13,6 @@ import (
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
-	"github.com/husk-dev/husk/internal/base/intake"
 )
 
 // operation is the operation of a call. It has a form for each identifier that it takes: without one it does not start.
@@ -413,10 +412,9 @@ func collectModules(ctx context.Context, s *Server, a *Access, _ scope, _ *reque
 
 // modulesOf returns the digests that the state of a stack names. It takes memory for that state only.
 func modulesOf(ctx context.Context, s *Server, a *Access, readable state.Store, name state.StackName) ([]string, error) {
-	const decoded = 8 // times the size of the text, with it
 	held := s.budget.Hold(a.team())
 	defer held.End()
-	snapshot, _, err := state.Load(intake.WithRoom(ctx, func(bytes int64) error { return held.Add((copies + decoded) * bytes) }), readable, name, nil)
+	snapshot, err := backend.Snapshot(ctx, readable, name, copies, held.Add)
 	if err != nil {
 		return nil, err
 	}

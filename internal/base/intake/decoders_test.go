@@ -31,6 +31,7 @@ import (
 	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/host/trust"
+	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/base/intake"
 	"github.com/husk-dev/husk/internal/lsp"
 	"github.com/husk-dev/husk/internal/plugins/lockfile"
@@ -330,9 +331,9 @@ var decoders = map[string]struct {
 			"records": func() []byte { return archive(20, 0, map[string]string{"husk.x": strings.Repeat("x", 500_000)}) },
 		},
 	},
-	// A state is the user's own, and what was written must be read: it has no ratio but what a value takes.
+	// A state is the user's own, and what was written must be read: it has no ratio but what a value takes. A server counts the values before.
 	"states": {
-		bound:  func(text []byte) int64 { return int64(len(text))*valueOfByte + constant },
+		bound:  func(text []byte) int64 { return backend.DecodedSize(text) },
 		decode: func(t *testing.T, text []byte) error { _, _, err := state.Decode(t.Context(), text, nil); return err },
 		shapes: map[string]func() []byte{
 			"resources":    func() []byte { return ownState(`{}`, 20_000) },
@@ -396,9 +397,6 @@ func document(text []byte) int64 { return int64(len(text))*(intake.Ratio+1) + in
 
 // streams is what hashing an archive takes, whatever is in it: buffers, and the file that it is.
 const streams = 1 << 20
-
-// valueOfByte is what a value of a state takes for each byte at most: 0 and a comma are a value.
-const valueOfByte = 144
 
 // members are those of an object, with different names.
 func members(prefix string, n int, value string) string {
