@@ -82,13 +82,51 @@ func asYAML(text string) (any, bool) {
 		return nil, false
 	}
 	decoder := yaml.NewDecoder(strings.NewReader(text))
-	var v any
-	if decoder.Decode(&v) != nil || decoder.Decode(new(any)) != io.EOF {
+	var document yaml.Node
+	if decoder.Decode(&document) != nil || decoder.Decode(new(yaml.Node)) != io.EOF || len(document.Content) != 1 {
 		return nil, false
 	}
+	v, ok := valueOf(document.Content[0])
 	switch v.(type) {
 	case map[string]any, []any:
-		return v, true
+		return v, ok
+	}
+	return nil, false
+}
+
+// valueOf returns the value of a node, in which other keys than text are texts. It refuses a mapping that has a key twice: the library would
+// compare each key with all others, and have a message for each two that are the same.
+func valueOf(n *yaml.Node) (v any, ok bool) {
+	switch n.Kind {
+	case yaml.ScalarNode:
+		err := n.Decode(&v)
+		return v, err == nil
+	case yaml.SequenceNode:
+		list := make([]any, 0, len(n.Content))
+		for _, element := range n.Content {
+			v, ok := valueOf(element)
+			if !ok {
+				return nil, false
+			}
+			list = append(list, v)
+		}
+		return list, true
+	case yaml.MappingNode:
+		all := make(map[string]any, len(n.Content)/2)
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key, isScalar := valueOf(n.Content[i])
+			name, isText := key.(string)
+			if !isText {
+				name = shownJSON(key)
+			}
+			if _, twice := all[name]; twice || !isScalar || n.Content[i].ShortTag() == "!!merge" {
+				return nil, false
+			}
+			if all[name], ok = valueOf(n.Content[i+1]); !ok {
+				return nil, false
+			}
+		}
+		return all, true
 	}
 	return nil, false
 }
@@ -132,7 +170,8 @@ type comparison struct {
 }
 
 func (c *comparison) compare(path string, old, new any) {
-	oldMap, newMap := asMap(old), asMap(new)
+	oldMap, _ := old.(map[string]any)
+	newMap, _ := new.(map[string]any)
 	oldList, oldIsList := old.([]any)
 	newList, newIsList := new.([]any)
 	switch {
@@ -189,21 +228,6 @@ func (c *comparison) remove(path string, v any) {
 
 func (c *comparison) line(text string) { c.lines = append(c.lines, text) }
 
-// asMap returns a mapping by the text of its keys, nil for other values. YAML has keys that are not text.
-func asMap(v any) map[string]any {
-	switch v := v.(type) {
-	case map[string]any:
-		return v
-	case map[any]any:
-		out := make(map[string]any, len(v))
-		for key, value := range v {
-			out[shownJSON(key)] = value
-		}
-		return out
-	}
-	return nil
-}
-
 // joinKey appends a key to a path, as property paths write it.
 func joinKey(path, key string) string {
 	plain := key != "" && !strings.ContainsFunc(key, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-' })
@@ -222,29 +246,8 @@ func shownJSON(v any) string {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
-	if encoder.Encode(jsonable(v)) != nil {
+	if encoder.Encode(v) != nil {
 		return "?" // an infinite number of YAML
 	}
 	return strings.TrimSpace(b.String())
-}
-
-// jsonable returns a value of YAML as one that JSON can have.
-func jsonable(v any) any {
-	switch v := v.(type) {
-	case map[any]any:
-		return jsonable(asMap(v))
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for key, value := range v {
-			out[key] = jsonable(value)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, value := range v {
-			out[i] = jsonable(value)
-		}
-		return out
-	}
-	return v
 }
