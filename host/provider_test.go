@@ -462,6 +462,14 @@ func TestGrantedVariables(t *testing.T) {
 	require.Equal(t, "HUSK_TEST_REGION=eu", mustDo(t, p, "env").answer)
 }
 
+// A variable that is for husk alone is not granted, whoever grants it.
+func TestVariablesOfHuskAreNotGranted(t *testing.T) {
+	t.Setenv("HUSK_ACCESS_TOKEN", "secret")
+	module := provide(t, newHost(t, host.NewConfig()), host.ProviderOptions{}).Module()
+	_, err := module.NewProvider(t.Context(), host.ProviderOptions{Grants: host.Grants{Env: []string{"HUSK_ACCESS_TOKEN"}}})
+	require.ErrorContains(t, err, "the environment variable HUSK_ACCESS_TOKEN is for husk alone")
+}
+
 // A granted variable may be seen under another name, whose own value it replaces. One that is not granted is not.
 func TestMappedVariables(t *testing.T) {
 	t.Setenv("HUSK_TEST_REGION", "eu")

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/husk-dev/husk/internal/base/named"
 )
 
 var envCapability = Capability{
@@ -14,7 +16,7 @@ var envCapability = Capability{
 	},
 	add: func(s *Set, t Text, _ Place) error {
 		s.Env = append(s.Env, t.Scope)
-		return nil
+		return named.CheckVariable(t.Scope)
 	},
 }
 

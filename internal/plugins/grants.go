@@ -2,7 +2,6 @@ package plugins
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/host/kvstore"
+	"github.com/husk-dev/husk/internal/base/named"
 )
 
 // grants returns the grants of the project file and of the options. An error names the place in the file.
@@ -124,7 +124,10 @@ func (p *Plugins) confine(grants []host.FSGrant) {
 // headerValue returns the value of a granted header, which only the host gets.
 func (p *Plugins) headerValue(h program.HeaderGrant) (string, error) {
 	if h.Env != "" {
-		value, ok := os.LookupEnv(h.Env)
+		if err := named.CheckVariable(h.Env); err != nil {
+			return "", err
+		}
+		value, ok := named.Lookup(h.Env)
 		if !ok {
 			return "", fmt.Errorf("its value comes from the environment variable %s, which is not set", h.Env)
 		}

@@ -43,6 +43,28 @@ func fetchIn(t *testing.T, dir, grants string, learn bool) (*plugins.Plugins, fu
 	}
 }
 
+// A project cannot grant a variable that is for husk alone, nor have it sent as a header, nor map it.
+func TestVariablesOfHuskAreNotGranted(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "fetch.wasm"), testmodule.Build(t, "../../guest-sdk/http/internal/fetch/module"), 0o644))
+	cache, err := testmodule.Cache()
+	require.NoError(t, err)
+	t.Setenv("HUSK_ACCESS_TOKEN", "secret")
+	for grants, mappings := range map[string]engine.EnvVarMappings{
+		"{env: [HUSK_ACCESS_TOKEN]}": "", "{http: [{url: 'https://x.example', headers: {X-Key: {env: HUSK_ACCESS_TOKEN}}}]}": "",
+		"{env: [MINE, HUSK_ACCESS_TOKEN]}": "HUSK_ACCESS_TOKEN=MINE",
+	} {
+		text := "name: demo\nplugins: {providers: [{name: fetch, path: fetch.wasm, grants: " + grants + "}]}\n"
+		project, err := program.ParseProject(t.Context(), projectroot.New(dir, projectroot.Trusted), "Husk.yaml", []byte(text))
+		require.NoError(t, err)
+		p, err := plugins.Open(t.Context(), project, plugins.Options{Places: plugins.Places{Cache: cache}})
+		require.NoError(t, err)
+		_, err = p.Load(t.Context(), engine.PackageSpec{Name: "fetch", EnvVarMappings: mappings})
+		require.ErrorContains(t, err, "the environment variable HUSK_ACCESS_TOKEN is for husk alone")
+		require.NoError(t, p.Close(context.Background()))
+	}
+}
+
 // What was learned of a run is enough for the next one, and for little else.
 func TestLearnedGrants(t *testing.T) {
 	dir := t.TempDir()

@@ -34,7 +34,7 @@ func keep(t *testing.T, p *Plugins, content string) {
 	require.NoError(t, p.keep(digestOf(content), len(content), func() ([]byte, error) { return []byte(content), nil }))
 }
 
-func named(contents ...string) func() (map[string]bool, error) {
+func naming(contents ...string) func() (map[string]bool, error) {
 	return func() (map[string]bool, error) {
 		digests := make(map[string]bool)
 		for _, content := range contents {
@@ -66,13 +66,13 @@ func TestOthersLeaveWhatARunHasKept(t *testing.T) {
 	keep(t, slow, "slow's")
 	keep(t, slow, "both's")
 	keep(t, quick, "both's") // which is there already
-	require.NoError(t, quick.CollectModules(named("quick's")))
+	require.NoError(t, quick.CollectModules(naming("quick's")))
 	require.ElementsMatch(t, []string{"quick's", "slow's", "both's"}, keptIn(t, dir))
-	require.NoError(t, CollectModules(dir, named()))
+	require.NoError(t, CollectModules(dir, naming()))
 	require.ElementsMatch(t, []string{"slow's", "both's"}, keptIn(t, dir), "a run that collects has recorded what it needs")
 
 	require.NoError(t, slow.Close(t.Context()))
-	require.NoError(t, CollectModules(dir, named("both's")))
+	require.NoError(t, CollectModules(dir, naming("both's")))
 	require.Equal(t, []string{"both's"}, keptIn(t, dir))
 	left, err := filepath.Glob(filepath.Join(dir, claimsPattern))
 	require.NoError(t, err)
@@ -87,7 +87,7 @@ func TestClaimsEndWithTheirRun(t *testing.T) {
 	require.NoError(t, os.WriteFile(dead, []byte(digestOf("left over")+"\n"), 0o600))
 	keep(t, aRun(t, dir), "claimed")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, digestOf("left over")[len(DigestPrefix):]+moduleSuffix), []byte("left over"), 0o600))
-	require.NoError(t, CollectModules(dir, named("needed")))
+	require.NoError(t, CollectModules(dir, naming("needed")))
 	require.ElementsMatch(t, []string{"needed", "claimed"}, keptIn(t, dir))
 	require.NoFileExists(t, dead)
 }
@@ -103,7 +103,7 @@ func TestKeptModuleIsKeptOn(t *testing.T) {
 	there, err = second.KeepOn(t.Context(), digestOf("one"))
 	require.NoError(t, err)
 	require.True(t, there)
-	require.NoError(t, first.CollectModules(named()))
+	require.NoError(t, first.CollectModules(naming()))
 	require.Equal(t, []string{"one"}, keptIn(t, dir))
 }
 

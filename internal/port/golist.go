@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
 
+	"github.com/husk-dev/husk/internal/base/named"
 	"github.com/husk-dev/husk/internal/base/processgroup"
 )
 
@@ -57,7 +57,7 @@ func (e *goError) Error() string {
 func (g goCommand) run(ctx context.Context, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, g.path, args...)
 	cmd.Dir = g.dir
-	cmd.Env = slices.Concat(os.Environ(), environment, g.env)
+	cmd.Env = slices.Concat(named.Environment(), environment, g.env)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := processgroup.Run(ctx, cmd)

@@ -1,12 +1,13 @@
 package capability
 
 import (
+	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 
 	"github.com/husk-dev/husk/abi/grant"
+	"github.com/husk-dev/husk/internal/base/named"
 )
 
 // maxEnvironment bounds the granted variables in bytes, as operating systems do for one of them.
@@ -16,10 +17,10 @@ const maxEnvironment = 128 << 10
 func Environment(grants grant.Set) (env, granted []string, _ error) {
 	size, values := 0, map[string]string{}
 	for _, name := range grants.Env {
-		if err := grant.CheckVariable(name); err != nil {
+		if err := errors.Join(grant.CheckVariable(name), named.CheckVariable(name)); err != nil {
 			return nil, nil, err
 		}
-		if value, ok := os.LookupEnv(name); ok {
+		if value, ok := named.Lookup(name); ok {
 			values[name], granted = value, append(granted, name)
 		}
 	}
@@ -31,7 +32,7 @@ func Environment(grants grant.Set) (env, granted []string, _ error) {
 		if !slices.Contains(grants.Env, source) {
 			return nil, nil, fmt.Errorf("the environment variable %s is to be seen as %s, but is not granted", source, target)
 		}
-		if value, ok := os.LookupEnv(source); ok {
+		if value, ok := named.Lookup(source); ok {
 			values[target] = value
 		}
 	}

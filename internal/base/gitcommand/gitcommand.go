@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/husk-dev/husk/internal/base/named"
 )
 
 // isOfRepository reports whether a variable of the environment is about the repository that git works on. Git sets them for
@@ -52,7 +54,7 @@ func In(ctx context.Context, dir, what string) func(args ...string) (string, err
 			"-C", dir, "-c", "protocol.ext.allow=never", "-c", "core.hooksPath=" + os.DevNull,
 			"-c", "http.lowSpeedLimit=1", "-c", "http.lowSpeedTime=60", // a server that sends nothing
 		}, withoutCredentials...), args...)...)
-		cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return isOfRepository(v) || isOfCredentials(v) }), "GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_NOSYSTEM=1")
+		cmd.Env = append(slices.DeleteFunc(named.Environment(), func(v string) bool { return isOfRepository(v) || isOfCredentials(v) }), "GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_NOSYSTEM=1")
 		cmd.WaitDelay = waitDelay
 		out, err := cmd.CombinedOutput()
 		text := strings.TrimSpace(string(out))

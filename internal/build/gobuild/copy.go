@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/husk-dev/husk/internal/base/named"
 	"github.com/husk-dev/husk/internal/base/processgroup"
 )
 
@@ -81,7 +82,7 @@ func CopyModule(ctx context.Context, dir, to string) (string, error) {
 
 func goOutput(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = dir
+	cmd.Dir, cmd.Env = dir, named.Environment()
 	out, err := processgroup.Output(ctx, cmd)
 	if err != nil {
 		return nil, fmt.Errorf("go %s in %s: %w", strings.Join(args, " "), dir, err)

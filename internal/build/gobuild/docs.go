@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/husk-dev/husk/internal/base/named"
 	"github.com/husk-dev/husk/internal/base/processgroup"
 )
 
@@ -42,7 +43,7 @@ type goPackage struct {
 func list(ctx context.Context, command, dir string) (packages []*goPackage, err error) {
 	cmd := exec.CommandContext(ctx, command, "list", "-deps", "-json=ImportPath,Name,Dir,GoFiles,Module", ".")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), environment...)
+	cmd.Env = append(named.Environment(), environment...)
 	output, err := processgroup.Output(ctx, cmd)
 	if err != nil {
 		return nil, ctx.Err()

@@ -20,6 +20,7 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 
 	"github.com/husk-dev/husk/internal/base/blocking"
+	"github.com/husk-dev/husk/internal/base/named"
 	"github.com/husk-dev/husk/internal/base/processgroup"
 	"github.com/husk-dev/husk/internal/build/netoverlay"
 )
@@ -149,7 +150,7 @@ func run(ctx context.Context, with *netoverlay.Network, dir, output string, flag
 	defer func() { <-building }()
 	cmd := exec.CommandContext(ctx, with.Command, slices.Concat(arguments, flags, []string{"-o", output, "."})...)
 	cmd.Dir = dir
-	cmd.Env = slices.Concat(os.Environ(), environment, with.Env)
+	cmd.Env = slices.Concat(named.Environment(), environment, with.Env)
 	var text bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &text, &text
 	err := processgroup.Run(ctx, cmd)

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/husk-dev/husk/internal/base/named"
 	"github.com/husk-dev/husk/internal/base/processgroup"
 )
 
@@ -159,7 +160,7 @@ func bundle(ctx context.Context, dir, entry string) ([]byte, error) {
 		args = append(args, "--external:"+name)
 	}
 	cmd := exec.CommandContext(ctx, esbuild, args...)
-	cmd.Dir, cmd.Env = dir, processgroup.Environment()
+	cmd.Dir, cmd.Env = dir, named.Environment()
 	text, err := processgroup.Output(ctx, cmd)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()

@@ -6,6 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+
+	"github.com/husk-dev/husk/internal/base/named"
 )
 
 func hasC(dir string) bool { return has(dir, "*.c") }
@@ -19,17 +22,17 @@ func buildC(ctx context.Context, dir string, sdk fs.FS) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	compiler := zig(ctx)
-	if compiler == nil {
-		return nil, &MissingError{dir, "C", "zig command", "install Zig from https://ziglang.org/download, or with pip install ziglang"}
-	}
 	work, err := os.MkdirTemp("", "husk-c-*")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(work)
+	compiler := zig(ctx, work)
+	if compiler == "" {
+		return nil, &MissingError{dir, "C", "zig command", "install Zig from https://ziglang.org/download, or with pip install ziglang"}
+	}
 	out := filepath.Join(work, "provider.wasm")
-	command := append(append(compiler, flagsC...), out)
+	command := append(append([]string{compiler}, flagsC...), out)
 	sources, err := filepath.Glob(filepath.Join(dir, "*.c"))
 	if err != nil {
 		return nil, err
@@ -49,16 +52,25 @@ func buildC(ctx context.Context, dir string, sdk fs.FS) ([]byte, error) {
 	return made(out)
 }
 
-// zig returns the command of Zig, which has a C compiler and a C library for WASI, nil if there is none.
-func zig(ctx context.Context) []string {
+// findZig is a program in Python that prints the path of the command of Zig in its package.
+const findZig = `import os, ziglang; print(os.path.join(os.path.dirname(ziglang.__file__), "zig"))`
+
+// zig returns the path of the command of Zig, which has a C compiler and a C library for WASI, empty if there is none. Python looks
+// for packages where it runs, so it is asked in an empty directory: a file ziglang.py of the source must not run.
+func zig(ctx context.Context, empty string) string {
 	if path, err := exec.LookPath("zig"); err == nil {
-		return []string{path}
+		return path
 	}
 	for _, python := range []string{"python3", "python"} {
 		path, err := exec.LookPath(python)
-		if err == nil && exec.CommandContext(ctx, path, "-c", "import ziglang").Run() == nil {
-			return []string{path, "-m", "ziglang"}
+		if err != nil {
+			continue
+		}
+		cmd := exec.CommandContext(ctx, path, "-c", findZig)
+		cmd.Dir, cmd.Env = empty, named.Environment()
+		if found, err := cmd.Output(); err == nil {
+			return strings.TrimSpace(string(found))
 		}
 	}
-	return nil
+	return ""
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/husk-dev/husk/internal/base/named"
 	"github.com/husk-dev/husk/internal/base/processgroup"
 	"github.com/husk-dev/husk/internal/build/jsbuild"
 )
@@ -73,7 +74,7 @@ func has(dir, pattern string) bool {
 // run runs a tool in a directory, and returns its output. The error has the tool's messages.
 func run(ctx context.Context, dir string, command ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Dir, cmd.Env = dir, processgroup.Environment()
+	cmd.Dir, cmd.Env = dir, named.Environment()
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	err := processgroup.Run(ctx, cmd)

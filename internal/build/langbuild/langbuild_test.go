@@ -2,8 +2,10 @@ package langbuild_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,4 +36,32 @@ func TestWhatCargoLacks(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, err := langbuild.Of(dir).Build(t.Context(), dir, nil)
 	require.ErrorContains(t, err, "there is no cargo command to build it with: install Rust from https://rustup.rs")
+}
+
+// Whoever looks for Zig in Python's packages runs nothing of the directory that he is in, nor of the source.
+func TestTheSourceIsNotTakenForZig(t *testing.T) {
+	python, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
+	if err != nil || runtime.GOOS == "windows" {
+		t.Skip("needs Python, and starts it by a shell script")
+	}
+	bin, dir := t.TempDir(), t.TempDir()
+	script := "#!/bin/sh\nexec " + strings.TrimSpace(string(python)) + " \"$@\"\n"
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "python3"), []byte(script), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "husk.c"), nil, 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "ziglang.py"), []byte("open('ran', 'w')\n"), 0o644))
+	t.Setenv("PATH", bin)
+	t.Chdir(dir)
+	_, err = langbuild.Of(dir).Build(t.Context(), dir, nil)
+	require.Error(t, err)
+	require.NoFileExists(t, filepath.Join(dir, "ran"))
+
+	// A package of Python's has it.
+	packages := filepath.Join(t.TempDir(), "ziglang")
+	require.NoError(t, os.Mkdir(packages, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(packages, "__init__.py"), nil, 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(packages, "zig"), []byte("#!/bin/sh\necho \"zig in $PWD\" >&2\nexit 1\n"), 0o755))
+	t.Setenv("PYTHONPATH", filepath.Dir(packages))
+	_, err = langbuild.Of(dir).Build(t.Context(), dir, nil)
+	require.ErrorContains(t, err, "zig in "+dir)
+	require.NoFileExists(t, filepath.Join(dir, "ran"))
 }

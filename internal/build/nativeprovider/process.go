@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/husk-dev/husk/internal/base/named"
 	"github.com/husk-dev/husk/internal/base/processgroup"
 	"github.com/husk-dev/husk/internal/build/nativewire"
 )
@@ -94,7 +95,7 @@ func (r *Runner) stop() {
 // build builds a program that a debugger can follow: the packages of the provider's own module are not optimized.
 func (r *Runner) build(ctx context.Context, program string) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-gcflags=./...=-N -l", "-o", program, ".")
-	cmd.Dir = r.Dir
+	cmd.Dir, cmd.Env = r.Dir, named.Environment()
 	cmd.WaitDelay = waitDelay
 	var text bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &text, &text
@@ -119,7 +120,7 @@ func start(program, dir string, output io.Writer) (*Process, error) {
 	p := &Process{ended: make(chan struct{})}
 	p.cmd = exec.Command(program)
 	p.cmd.Dir, p.cmd.Stderr = dir, output
-	p.cmd.Env = append(os.Environ(), nativewire.Variable+"=1")
+	p.cmd.Env = append(named.Environment(), nativewire.Variable+"=1")
 	p.cmd.WaitDelay = waitDelay
 	ignoreTerminal(p.cmd)
 	stdin, err := p.cmd.StdinPipe()

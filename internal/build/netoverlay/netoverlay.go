@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/internal/base/named"
 	"github.com/husk-dev/husk/internal/base/processgroup"
 )
 
@@ -103,7 +104,7 @@ type toolchain struct{ root, version, cache string }
 // toolchainOf returns the Go that the command uses for source in a directory.
 func toolchainOf(ctx context.Context, command, source string) (toolchain, error) {
 	cmd := exec.CommandContext(ctx, command, "env", "GOROOT", "GOVERSION", "GOMODCACHE")
-	cmd.Dir = source
+	cmd.Dir, cmd.Env = source, named.Environment()
 	output, err := processgroup.Output(ctx, cmd)
 	if ctx.Err() != nil {
 		return toolchain{}, ctx.Err()

@@ -8,13 +8,13 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/husk-dev/husk/internal/base/named"
 	"github.com/husk-dev/husk/internal/base/processgroup"
 	"github.com/husk-dev/husk/internal/pulumi/pulumigrpc"
 )
@@ -46,11 +46,14 @@ func startProcess(ctx context.Context, o Options, engine string, output func(str
 		p.program, p.cmd = "program in "+o.Dir, o.Command(engine)
 	} else {
 		p.program, p.cmd = "native plugin "+o.Program, exec.Command(o.Program, engine)
-		p.cmd.Dir = o.Dir
+		p.cmd.Dir, p.cmd.Env = o.Dir, named.Environment()
 	}
 	for source, target := range o.EnvVarMappings {
-		if value, ok := os.LookupEnv(source); ok {
-			p.cmd.Env = append(p.cmd.Environ(), target+"="+value)
+		if err := named.CheckVariable(source); err != nil {
+			return nil, "", fmt.Errorf("envVarMappings: %w", err)
+		}
+		if value, ok := named.Lookup(source); ok {
+			p.cmd.Env = append(p.cmd.Env, target+"="+value)
 		}
 	}
 	p.cmd.WaitDelay = endTime

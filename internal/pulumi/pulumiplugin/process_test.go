@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -17,6 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/internal/base/named"
+	"github.com/husk-dev/husk/internal/base/named/namedtest"
 	"github.com/husk-dev/husk/internal/pulumi/pulumiplugin"
 )
 
@@ -84,5 +87,31 @@ func TestCloseEndsWhatAPluginHasStarted(t *testing.T) {
 				require.ErrorIs(t, err, syscall.ECONNRESET)
 			}
 		})
+	}
+}
+
+// A plugin has the credentials of its cloud, and none of husk's own, by whatever name.
+func TestAPluginHasNoCredentialsOfHusk(t *testing.T) {
+	namedtest.Set(t)
+	dir := t.TempDir()
+	program := filepath.Join(dir, "pulumi-resource-all")
+	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\nenv >environment\necho 1\nexec sleep 1000\n"), 0o700))
+	o := pulumiplugin.Options{Name: "all", Program: program, Dir: dir, Log: func(abi.LogEntry) {}, EnvVarMappings: map[string]string{"VAULT_TOKEN": "MINE"}}
+	p, err := pulumiplugin.Start(t.Context(), o)
+	require.NoError(t, err)
+	require.NoError(t, p.Close())
+	text, err := os.ReadFile(filepath.Join(dir, "environment"))
+	require.NoError(t, err)
+	environment := "\n" + string(text)
+	require.Contains(t, environment, "\nMINE="+namedtest.Canary)
+	for name := range namedtest.Credentials {
+		require.Equal(t, !named.IsHusks(name), strings.Contains(environment, "\n"+name+"="), name)
+	}
+	for name := range namedtest.Credentials {
+		o.EnvVarMappings = map[string]string{name: "MINE"}
+		if named.IsHusks(name) {
+			_, err := pulumiplugin.Start(t.Context(), o)
+			require.ErrorContains(t, err, "envVarMappings: the environment variable "+name+" is for husk alone")
+		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/internal/base/named"
 	"github.com/husk-dev/husk/internal/base/processgroup"
 )
 
@@ -222,7 +223,7 @@ func (p *Program) golang(ctx context.Context, run abi.RunContext) (_ launch, cle
 
 func buildGo(ctx context.Context, dir, target string) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", target, ".")
-	cmd.Dir, cmd.WaitDelay = dir, waitDelay
+	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, named.Environment(), waitDelay
 	var text bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &text, &text
 	err := processgroup.Run(ctx, cmd)
@@ -262,7 +263,7 @@ func parallel(run abi.RunContext) string {
 
 // environment returns the variables of the program's process, with the configuration.
 func (p *Program) environment(run abi.RunContext) []string {
-	environment := processgroup.Environment()
+	environment := named.Environment()
 	values, secrets := map[string]string{}, []string{}
 	for _, e := range run.Config {
 		values[e.Key] = e.Value

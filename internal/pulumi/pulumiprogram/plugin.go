@@ -12,7 +12,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/engine/program"
-	"github.com/husk-dev/husk/internal/base/processgroup"
+	"github.com/husk-dev/husk/internal/base/named"
 )
 
 // ComponentsCommand returns how to start a package of components in Node.js or Python, for the address of the engine's services. As
@@ -44,7 +44,7 @@ func ComponentsCommand(ctx context.Context, plugin *program.Project) (func(engin
 	}
 	return func(engine string) *exec.Cmd {
 		cmd := exec.Command(name, append(args[:len(args):len(args)], engine)...)
-		cmd.Dir, cmd.Env = dir, processgroup.Environment()
+		cmd.Dir, cmd.Env = dir, named.Environment()
 		return cmd
 	}, nil
 }

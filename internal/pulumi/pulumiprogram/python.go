@@ -16,6 +16,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/internal/base/named"
 )
 
 // pythonRunner runs a program with the SDK that is installed.
@@ -144,7 +145,7 @@ func checkTypes(ctx context.Context, interpreter, checker, dir string) error {
 // output runs a command, and returns its standard output, and all of its output.
 func output(ctx context.Context, dir, name string, args ...string) (text, all string, err error) {
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir, cmd.WaitDelay = dir, waitDelay
+	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, named.Environment(), waitDelay
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err = cmd.Run()

@@ -18,6 +18,7 @@ import (
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/base/named"
 	"github.com/husk-dev/husk/internal/plugins"
 	"github.com/husk-dev/husk/internal/plugins/lockfile"
 	"github.com/husk-dev/husk/internal/workspace"
@@ -59,7 +60,10 @@ type Machine struct {
 func ThisMachine() Machine {
 	return Machine{
 		GoVersion: func(ctx context.Context) (string, error) {
-			out, err := exec.CommandContext(ctx, "go", "version").Output()
+			cmd := exec.CommandContext(ctx, "go", "version")
+			// A go.mod in this directory must not have another Go be fetched and run.
+			cmd.Env = append(named.Environment(), "GOTOOLCHAIN=local")
+			out, err := cmd.Output()
 			return strings.TrimSpace(string(out)), err
 		},
 		Now: time.Now,

@@ -64,3 +64,18 @@ func TestClock(t *testing.T) {
 		require.Equal(t, Warning, m.clock(dir)[0].Level)
 	}
 }
+
+// The directory in which doctor runs has no other Go fetched and run by its go.mod, and no credentials of husk go to the go command.
+func TestTheGoOfThisMachine(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the command of the test is a shell script")
+	}
+	bin := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "go"), []byte("#!/bin/sh\necho $GOTOOLCHAIN $HUSK_ACCESS_TOKEN\n"), 0o700))
+	t.Setenv("PATH", bin)
+	t.Setenv("GOTOOLCHAIN", "auto")
+	t.Setenv("HUSK_ACCESS_TOKEN", "canary")
+	version, err := ThisMachine().GoVersion(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "local", version)
+}

@@ -29,7 +29,7 @@ import (
 )
 
 // portVariable makes a process of this test a plugin, whose provider another process serves at the port.
-const portVariable = "HUSK_PLUGINTEST_PORT"
+const portVariable = "HUSK_TEST_PLUGIN_PORT"
 
 func TestMain(m *testing.M) {
 	port := os.Getenv(portVariable)

@@ -1,9 +1,11 @@
 package namedtest_test
 
 import (
+	"cmp"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -26,7 +28,6 @@ var asked = map[string]string{
 	"internal/backend/keyservice/keyservice.go os.Getenv":          "the operator's server of keys, with its token",
 	"internal/registry/client.go http.Client":                      "sends by the transport of its options",
 	"internal/registry/client.go http.DefaultTransport":            "the settings of the transport of its options",
-	"internal/base/gitcommand/gitcommand.go os.Environ":            "without what is for any server: isOfCredentials",
 	"engine/contents/fetch.go http.Client":                         "sends by egress.Transport",
 	"engine/contents/fetch.go http.Transport":                      "the settings of egress.Transport",
 	"internal/run/stackrun/stackrun.go http.ProxyFromEnvironment":  "the operator's proxy, for egress.Transport",
@@ -71,7 +72,7 @@ func TestCredentialsAndWaysAreAsked(t *testing.T) {
 				s := typ.(*ast.SelectorExpr)
 				if x, ok := s.X.(*ast.Ident); ok {
 					use := x.Name + "." + s.Sel.Name
-					if slices.Contains(suspicious, use) || slices.Contains(environment, use) && (slices.Contains(withEnvironment, dir) || name == "internal/base/gitcommand/gitcommand.go") {
+					if slices.Contains(suspicious, use) || slices.Contains(environment, use) && slices.Contains(withEnvironment, dir) {
 						use = filepath.ToSlash(name) + " " + use
 						found[use] = true
 						if asked[use] == "" {
@@ -86,5 +87,79 @@ func TestCredentialsAndWaysAreAsked(t *testing.T) {
 	}
 	for use := range asked {
 		require.True(t, found[use], "%s is not there any more", use)
+	}
+}
+
+// whole are the functions that start a process with all of the environment, or with one of their own, and why it is no process that
+// runs code of a project or of a plugin. All others ask named.Environment.
+var whole = map[string]string{
+	"cmd/husk/internal/cli/become_other.go become":            "husk-full",
+	"cmd/husk/internal/cli/become_unix.go become":             "husk-full",
+	"cmd/husk/internal/remotecmd/start_unix.go start":         "husk-server",
+	"internal/worker/confine/landlock_linux.go Enter":         "husk itself, confined",
+	"cmd/husk/internal/cli/whole.go buildWhole":               "husk's own source",
+	"cmd/husk/internal/deploycmd/watch.go watchStranger":      "husk",
+	"cmd/husk/internal/newcmd/new.go fetch":                   "fetches husk's source",
+	"cmd/husk/internal/providercmd/gensdk.go generateSDK":     "husk's generator",
+	"cmd/husk/internal/remotecmd/start_other.go start":        "husk-server",
+	"cmd/husk/internal/stackcmd/stateeditor.go runEditor":     "the editor of the user",
+	"internal/backend/keyservice/keyservice.go run":           "the operator's program, which has a key",
+	"internal/base/processgroup/processgroup_windows.go Kill": "taskkill",
+	"internal/worker/process.go husk":                         "the process of a run: environment.go decides",
+}
+
+// starts are what starts processes.
+var starts = []string{"exec.Command", "exec.CommandContext", "exec.Cmd{}", "os.StartProcess", "syscall.Exec", "syscall.ForkExec", "unix.Exec"}
+
+// Each process that husk starts runs without husk's own credentials, or is one that no project or plugin has a say in.
+func TestProcessesHaveNoCredentialsOfHusk(t *testing.T) {
+	found, told := 0, make(map[string]bool)
+	for _, dir := range []string{"cmd/husk", "internal", "engine", "host", "loader", "automation", "abi"} {
+		files := token.NewFileSet()
+		require.NoError(t, filepath.WalkDir(filepath.Join("../../../..", dir), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() && (d.Name() == "testdata" || d.Name() == "testkit" || strings.HasSuffix(d.Name(), "test")) {
+				return cmp.Or(err, fs.SkipDir)
+			}
+			if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return nil
+			}
+			file, err := parser.ParseFile(files, path, nil, 0)
+			if err != nil {
+				return err
+			}
+			name, err := filepath.Rel("../../../..", path)
+			for _, declared := range file.Decls {
+				function, is := declared.(*ast.FuncDecl)
+				if !is {
+					continue
+				}
+				uses := map[string]bool{}
+				ast.Inspect(function, func(n ast.Node) bool {
+					if made, is := n.(*ast.CompositeLit); is && made.Type != nil && types.ExprString(made.Type) == "exec.Cmd" {
+						uses["exec.Cmd{}"] = true
+					}
+					if s, is := n.(*ast.SelectorExpr); is {
+						if x, is := s.X.(*ast.Ident); is {
+							uses[x.Name+"."+s.Sel.Name] = true
+						}
+					}
+					return true
+				})
+				if !slices.ContainsFunc(starts, func(use string) bool { return uses[use] }) {
+					continue
+				}
+				where := filepath.ToSlash(name) + " " + function.Name.Name
+				if found++; uses["os.Environ"] || !uses["named.Environment"] && !uses["p.environment"] {
+					if told[where] = true; whole[where] == "" {
+						t.Errorf("%s: give the process named.Environment(), or say in this test why it may have all", where)
+					}
+				}
+			}
+			return err
+		}))
+	}
+	require.Greater(t, found, 20)
+	for where := range whole {
+		require.True(t, told[where], "%s starts no process any more, or has named.Environment()", where)
 	}
 }
