@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"errors"
 	"net/url"
 	"os"
@@ -18,7 +19,12 @@ type OperatorsPlace struct {
 	Scheme string
 	// Host is the host of the URL, and Directory where its files are; empty for none.
 	Host, Directory string
+	// Files are the files that parameters of the URL name: passwords, certificates, and services of PostgreSQL.
+	Files []string
 }
+
+// fileParameters are the parameters of URLs that name files.
+var fileParameters = []string{"passfile", "servicefile", "sslcert", "sslkey", "sslrootcert"}
 
 // FindOperatorsPlace returns the place that the operator has named.
 func FindOperatorsPlace() (p OperatorsPlace, err error) {
@@ -35,7 +41,11 @@ func FindOperatorsPlace() (p OperatorsPlace, err error) {
 		p.Directory, err = backendDir(text, BackendVariable, ".")
 	default:
 		if u, err := url.Parse(text); err == nil {
-			p.Host = u.Hostname()
+			query := u.Query()
+			p.Host = cmp.Or(query.Get("host"), u.Hostname())
+			for _, name := range fileParameters {
+				p.Files = append(p.Files, query[name]...)
+			}
 		}
 	}
 	return p, err

@@ -44,13 +44,17 @@ func Answer(app *cli.App, root *cobra.Command) {
 	a.add()
 	a.change()
 	a.deployments()
+	begin := root.PersistentPreRunE
+	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
+		if err := a.keep(); err != nil { // before the command confines itself to the place of the stacks
+			return err
+		}
+		return begin(cmd, args)
+	}
 	each(root, func(cmd *cobra.Command) {
 		if run := cmd.RunE; run != nil {
 			cmd.RunE = func(cmd *cobra.Command, args []string) error {
-				err := a.keep()
-				if err == nil {
-					err = a.adopt(cmd.Context())
-				}
+				err := a.adopt(cmd.Context())
 				if err == nil {
 					err = run(cmd, args)
 				}

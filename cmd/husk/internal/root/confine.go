@@ -1,6 +1,7 @@
 package root
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -177,9 +178,10 @@ func (c *confinement) keeps(cmd *cobra.Command, args []string) (read, write []st
 	}
 	switch stacks.Scheme {
 	case "postgres", "postgresql":
-		if host := os.Getenv("PGHOST"); stacks.Host == "" && (host == "" || strings.HasPrefix(host, "/")) {
+		if host := cmp.Or(stacks.Host, os.Getenv("PGHOST")); host == "" || strings.HasPrefix(host, "/") {
 			return nil, nil, errors.New("the database of the stacks is at a socket of this machine, and a confined command has none")
 		}
+		read = append(read, stacks.Files...)
 		read = append(read, filepath.Join(home, ".pgpass"), filepath.Join(home, ".pg_service.conf"), filepath.Join(home, ".postgresql"))
 	case "s3":
 		read = append(read, filepath.Join(home, ".aws"))

@@ -112,6 +112,26 @@ func TestNamesInAStrangersDirectory(t *testing.T) {
 	}
 }
 
+// A confined command keeps the files that the operator names in the URL of the stacks, and connects to no socket.
+func TestPlacesOfConfinedCommands(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Setenv("HUSK_CACHE_DIR", t.TempDir())
+	t.Setenv("HUSK_CONFIG_PASSPHRASE", "x")
+	t.Setenv("PGHOST", "")
+	c := &confinement{App: cli.NewApp(os.Stdin, os.Stdout, os.Stderr)}
+	c.Dir = t.TempDir()
+	cmd, _, err := command(c.App).Find([]string{"preview"})
+	require.NoError(t, err)
+	t.Setenv("HUSK_BACKEND_URL", "postgres:///stacks?host=db.example&passfile=/own/pass&sslrootcert=/own/ca&sslcert=/own/cert&sslkey=/own/key&servicefile=/own/services")
+	read, _, err := c.keeps(cmd, nil)
+	require.NoError(t, err)
+	require.Subset(t, read, []string{"/own/pass", "/own/ca", "/own/cert", "/own/key", "/own/services"})
+	t.Setenv("HUSK_BACKEND_URL", "postgres:///stacks?host=/run/postgresql")
+	_, _, err = c.keeps(cmd, nil)
+	require.ErrorContains(t, err, "the database of the stacks is at a socket of this machine")
+}
+
 // A command that is not confined because it opens no project gets none.
 func TestCommandsThatOpenNoProject(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
