@@ -81,6 +81,8 @@ func TestARepositoryIsBuiltAlone(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module example.com/x\n"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte("package main\n\nfunc main() { ofTheRepository() }\n"), 0o600))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "crate"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "crate", "Cargo.toml"), nil, 0o600))
 	require.NoError(t, os.Symlink(outside, filepath.Join(dir, "link")))
 	require.NoError(t, os.Symlink(".", filepath.Join(dir, "own")))
 	for _, args := range [][]string{{"init", "--quiet"}, {"add", "."}, {"commit", "--quiet", "-m", "all"}} {
@@ -92,7 +94,8 @@ func TestARepositoryIsBuiltAlone(t *testing.T) {
 	defer p.Close(t.Context())
 	client, err := p.Registry(nil)
 	require.NoError(t, err)
-	for at, says := range map[string]string{"": "ofTheRepository", "own": "ofTheRepository", "link": `has no directory "link"`, "link/p": `has no directory "link/p"`} {
+	for at, says := range map[string]string{"": "ofTheRepository", "own": "ofTheRepository", "link": `has no directory "link"`, "link/p": `has no directory "link/p"`,
+		"crate": "the source is in rust, whose tools run code of it with your rights, and only source in Go is built of a repository"} {
 		from := registry.Source{Kind: registry.Git, URL: "file://" + filepath.ToSlash(dir), Dir: at}
 		_, _, err = p.BuildCommit(t.Context(), client, from, "")
 		require.ErrorContains(t, err, says)

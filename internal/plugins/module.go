@@ -137,6 +137,11 @@ func (p *Plugins) load(ctx context.Context, name, path, digest string) (*Module,
 		if err := p.refuseUnsandboxed("it is built from source"); err != nil {
 			return nil, err
 		}
+		if l := langbuild.Of(path); l != nil {
+			if err := p.admission.refuseNative("it is built from source in " + l.Name + " by tools that run code of it"); err != nil {
+				return nil, err
+			}
+		}
 		var built []byte
 		built, module, err = p.build(ctx, name, path, p.pathOrigin(path), p.builder.Build)
 		wasm = func() ([]byte, error) { return built, nil }
@@ -174,7 +179,11 @@ func (p *Plugins) build(ctx context.Context, name, dir string, from origin,
 		return nil, nil, errNoCache
 	}
 	if l := langbuild.Of(dir); l != nil {
-		if p.options.Untrusted || p.untrusted() {
+		switch {
+		case from.from != nil: // a repository in the network, of which nothing runs outside of the sandbox
+			return nil, nil, fmt.Errorf("the source is in %s, whose tools run code of it with your rights, and only source in Go is built of a repository: "+
+				"check it out, read it, and name its directory, or the .wasm file that husk provider build makes of it", l.Name)
+		case p.options.Untrusted || p.untrusted():
 			return nil, nil, fmt.Errorf("the source in %s is in %s, whose tools run code of it with your rights, and it is not trusted: "+
 				"name a .wasm file, or build it without --untrusted-project once you have read it", dir, l.Name)
 		}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -105,6 +106,33 @@ func TestWhatNothingConfinesIsForTrustedProjects(t *testing.T) {
 		require.ErrorContains(t, err, want.component)
 		_, err = p.Policies(t.Context(), nil)
 		require.ErrorContains(t, err, want.policy)
+		require.NoError(t, p.Close(context.Background()))
+	}
+}
+
+// Source in a language whose tools run code of it is not built where a trust policy wants all to be in the sandbox: the policy is
+// asked before the tools run.
+func TestSourceWhoseToolsRunCode(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the tool is a shell script")
+	}
+	dir, bin := t.TempDir(), t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "crate"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "crate", "Cargo.toml"), nil, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "cargo"), []byte("#!/bin/sh\necho cargo runs >&2\nexit 1\n"), 0o700))
+	t.Setenv("PATH", bin)
+	for policy, want := range map[string]string{
+		"rules: [{source: ./crate, unsigned: true}]":               "which runs without a sandbox, and the trust policy of Husk.yaml does not allow that",
+		"native: true, rules: [{source: ./crate, unsigned: true}]": "cargo runs",
+	} {
+		text := "name: shop\nplugins: {trust: {" + policy + "}, providers: [{name: x, path: crate}]}\n"
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte(text), 0o600))
+		project, err := program.LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
+		require.NoError(t, err)
+		p, err := Open(t.Context(), project, Options{Places: Places{Cache: t.TempDir()}})
+		require.NoError(t, err)
+		_, err = p.Load(t.Context(), engine.PackageSpec{Name: "x"})
+		require.ErrorContains(t, err, want)
 		require.NoError(t, p.Close(context.Background()))
 	}
 }
