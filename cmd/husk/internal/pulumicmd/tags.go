@@ -10,8 +10,9 @@ import (
 	"github.com/husk-dev/husk/internal/workspace"
 )
 
-// tagsOf names the store of the tags of a stack, beside the stores of its providers.
-const tagsOf = "pulumi-tags"
+// tagsOf names the store of the tags of a stack, beside the stores of its providers. No provider can have the name, and so none
+// reads or sets tags.
+const tagsOf = "pulumi tags"
 
 // tags returns the tags of a stack: the set ones, and the ones that Pulumi gives to each stack.
 func tags(ctx context.Context, w *workspace.Workspace, stack string) (map[string]string, error) {
