@@ -5,13 +5,16 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/cmd/husk/internal/parts"
 	"github.com/husk-dev/husk/internal/base/named/namedtest"
 	"github.com/husk-dev/husk/internal/testkit/nightly"
 	"github.com/husk-dev/husk/internal/testkit/strangertest"
@@ -141,4 +144,61 @@ func TestNoAddressOfAProjectGetsCredentials(t *testing.T) {
 		}
 	}
 	require.GreaterOrEqual(t, reached, 3)
+}
+
+// waiting are the commands that wait for somebody, or for whom this is not a project of a stranger, and why nothing is lost by that.
+var waiting = map[string]string{
+	"watch":   "starts the commands that are here",
+	"console": "waits for a browser, and opens the project by the package that preview opens it with",
+	"server":  "opens no project", "worker": "opens no project: its runs do", "login": "opens no project",
+	"provider dev": "builds by the function that provider build builds with, and waits for changes",
+	"lsp":          "has the input and output of the process, and an editor that says which files are open: TestStrangersFindNothingByTheEditor",
+	"state edit":   "runs the editor of the user",
+}
+
+// No command runs code of a project that is not trusted outside of the sandbox, in whatever language it is and wherever the tools
+// are, nor any tool that could. Of a project that is trusted it is run.
+func TestNothingOfAStrangerRuns(t *testing.T) {
+	if testing.Short() || runtime.GOOS == "windows" {
+		t.Skip("runs each command for many projects, with shell scripts as tools")
+	}
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("HUSK_CACHE_DIR", t.TempDir())
+	t.Setenv("HUSK_BACKEND_URL", "file://"+filepath.ToSlash(t.TempDir()))
+	t.Setenv("HUSK_CONFIG_PASSPHRASE", "x")
+	whole := func(in, out, _ *os.File) *cli.App { return newApp(in, out, out, parts.All()) }
+	for i, source := range strangertest.Sources {
+		t.Run(source.Name, func(t *testing.T) {
+			dir, ran := strangertest.Sourced(t, source)
+			t.Chdir(dir)
+			tried := 0
+			leaves(rootOf(t), func(name string, cmd *cobra.Command) {
+				tried++
+				if waiting[name] != "" || cmd.DisableFlagParsing || !nightly.Enabled() && (tried+i)%5 != 0 && !alwaysTried(name) {
+					return
+				}
+				args := strings.Fields(name)
+				for at := 0; argument(cmd, at) != "" && at < 4; at++ {
+					word := "x"
+					if takesFiles(argument(cmd, at)) {
+						word = "src"
+					}
+					args = append(args, word)
+				}
+				if cmd.Flags().Lookup("yes") != nil {
+					args = append(args, "--yes")
+				}
+				said, _, _ := execute(t, dir, whole, append(args, "--untrusted-project", "--stack", "stranger/dev")...)
+				require.NoFileExists(t, ran, "husk %v: %s", args, said)
+			})
+			said, _, _ := execute(t, dir, whole, source.Runs...)
+			require.FileExists(t, ran, said)
+		})
+	}
+}
+
+// alwaysTried reports whether a command is tried with each source, also outside of .ci/nightly.
+func alwaysTried(name string) bool {
+	return slices.Contains([]string{"preview", "up", "install", "validate", "provider build", "provider test"}, name)
 }

@@ -1,0 +1,94 @@
+package strangertest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Source is a project with code that runs outside of the sandbox, if it runs.
+type Source struct {
+	Name string
+	// Project is the project file without its name.
+	Project string
+	// Files are the files of the project. Those of its own tools run as programs.
+	Files map[string]string
+	// Runs are the arguments of a command that runs the code in a project that is trusted.
+	Runs []string
+}
+
+// Tools are the programs that run code of a project, or of what it names. Each can be in PATH. The go command is not among them: it
+// runs nothing that it builds.
+var Tools = []string{
+	"cargo", "rustc", "rustup", "zig", "cc", "clang", "make", "node", "npm", "npx", "yarn", "pnpm", "bun", "deno", "esbuild", "tsc", "python3", "python", "pip", "uv",
+	"poetry", "git", "dotnet", "java", "pulumi-language-dotnet", "sh", "bash",
+}
+
+// own is a program of the stranger's, which notes that it has run.
+const own = "#!/bin/sh\n: >\"$STRANGER_RAN\"\nexit 1\n"
+
+// sdkOfNode is what programs for Node.js need to be started.
+const sdkOfNode = "node_modules/@pulumi/pulumi/package.json"
+
+// Sources are the kinds of code that a project can have.
+var Sources = []Source{
+	{"a provider in Rust", providerIn("src"), map[string]string{"src/Cargo.toml": "", "src/build.rs": ""}, []string{"preview"}},
+	{"a provider in C", providerIn("src"), map[string]string{"src/main.c": ""}, []string{"preview"}},
+	{"a provider in TypeScript", providerIn("src"), map[string]string{
+		"src/package.json": "{}", "src/index.ts": "", "src/node_modules/@husk/provider/engine.wasm": "", "src/node_modules/.bin/esbuild": own,
+	}, []string{"preview"}},
+	{"a policy pack in Rust", policyIn("src"), map[string]string{"src/Cargo.toml": "", "src/build.rs": ""}, []string{"preview"}},
+	{"components in Node.js", componentsIn("src"), map[string]string{
+		"src/PulumiPlugin.yaml": "runtime: nodejs\n", "src/index.js": "", "src/" + sdkOfNode: "{}",
+	}, []string{"preview"}},
+	{"components in Python", componentsIn("src"), map[string]string{
+		"src/PulumiPlugin.yaml": "runtime: {name: python, options: {virtualenv: venv}}\n", "src/__main__.py": "", "src/venv/bin/python": own,
+	}, []string{"preview"}},
+	{"a policy pack in Node.js", policyIn("src"), map[string]string{
+		"src/PulumiPolicy.yaml": "runtime: nodejs\n", "src/index.js": "", "src/" + sdkOfNode: "{}",
+	}, []string{"preview"}},
+	{"a policy pack in Python", policyIn("src"), map[string]string{
+		"src/PulumiPolicy.yaml": "runtime: {name: python, options: {virtualenv: venv}}\n", "src/__main__.py": "", "src/venv/bin/python": own,
+	}, []string{"preview"}},
+	{"a native plugin", "plugins: {providers: [{name: x, path: src/plugin, native: true}]}" + uses, map[string]string{"src/plugin": own}, []string{"preview"}},
+	{"a program in Node.js", "runtime: nodejs\n", map[string]string{"index.js": "", sdkOfNode: "{}"}, []string{"preview"}},
+	{"a program in Python", "runtime: {name: python, options: {virtualenv: venv}}\n", map[string]string{"__main__.py": "", "venv/bin/python": own}, []string{"preview"}},
+	{"a program in Python with Poetry", "runtime: {name: python, options: {toolchain: poetry}}\n", map[string]string{"__main__.py": ""}, []string{"preview"}},
+	{"a program that is there", "runtime: {name: go, options: {binary: src/program}}\n", map[string]string{"src/program": own}, []string{"preview"}},
+	{"a program in another language", "runtime: dotnet\n", map[string]string{"src/x.csproj": ""}, []string{"preview"}},
+	{"a provider in git", "plugins: {providers: [{name: x, source: 'git+https://127.0.0.1/x.git', version: '1.0.0'}]}" + uses, nil, []string{"install"}},
+}
+
+func providerIn(dir string) string {
+	return "plugins: {providers: [{name: x, path: " + dir + "}]}" + uses
+}
+func policyIn(dir string) string     { return "policies: [" + dir + "]\n" }
+func componentsIn(dir string) string { return "packages: {x: ./" + dir + "}" + uses }
+
+// Sourced makes a project of a stranger with code, and puts tools into PATH and in place of all others. ran is the file that is
+// there once any of the code or of the tools has run.
+func Sourced(t *testing.T, s Source) (dir, ran string) {
+	t.Helper()
+	dir, bin := t.TempDir(), t.TempDir()
+	ran = filepath.Join(bin, "ran")
+	t.Setenv("STRANGER_RAN", ran)
+	t.Setenv("PATH", bin)
+	write := func(path, text string) {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		mode := os.FileMode(0o644)
+		if text == own {
+			mode = 0o755
+		}
+		require.NoError(t, os.WriteFile(path, []byte(text), mode))
+	}
+	for _, tool := range Tools {
+		write(filepath.Join(bin, tool), own)
+	}
+	write(filepath.Join(dir, "Husk.yaml"), "name: stranger\n"+s.Project)
+	for name, text := range s.Files {
+		write(filepath.Join(dir, filepath.FromSlash(name)), text)
+	}
+	return dir, ran
+}
