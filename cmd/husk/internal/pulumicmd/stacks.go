@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/cmd/husk/internal/stackcmd"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/display"
@@ -119,8 +120,9 @@ func (a *answers) removed(cmd *cobra.Command) {
 		if err != nil {
 			return err
 		}
-		if err := run(cmd, args); err != nil || !isGone(cmd) {
-			return err
+		done := run(cmd, args)
+		if done != nil && !errors.Is(done, cli.ErrChanges) || !isGone(cmd) {
+			return done
 		}
 		file, err := w.Project.StackConfig(stack)
 		if err != nil {
@@ -129,7 +131,7 @@ func (a *answers) removed(cmd *cobra.Command) {
 		if err := w.Project.Root.Remove(file.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("removing the configuration of the stack: %w", err)
 		}
-		return nil
+		return done
 	}
 }
 
