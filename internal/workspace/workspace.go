@@ -139,7 +139,7 @@ func (o Options) load(ctx context.Context, root *projectroot.Root) (*program.Pro
 func newWorkspace(project *program.Project, b *backend.Backend, at place, o Options) *Workspace {
 	keys := secrets.SystemKeys(func(path string) {
 		o.Remark("Created a key that encrypts the secrets of new stacks: " + path +
-			"\nKeep a copy of the key: without it, secrets cannot be read. (Set HUSK_CONFIG_PASSPHRASE to use a passphrase instead.)")
+			"\nKeep a copy of the key: without it, secrets cannot be read.\nSet HUSK_CONFIG_PASSPHRASE to use a passphrase instead.")
 	})
 	keys.Service = func(url string) (secrets.KeyService, error) {
 		if url != ServerKey {
