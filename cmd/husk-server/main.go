@@ -28,6 +28,7 @@ import (
 	"github.com/husk-dev/husk/cmd/husk-server/identity"
 	"github.com/husk-dev/husk/cmd/husk-server/server"
 	"github.com/husk-dev/husk/cmd/husk-server/telemetry"
+	"github.com/husk-dev/husk/cmd/husk-server/webhook"
 	"github.com/husk-dev/husk/internal/backend/runapi"
 	"github.com/husk-dev/husk/internal/base/hostname"
 	"github.com/husk-dev/husk/internal/base/trace"
@@ -58,7 +59,7 @@ type flags struct {
 	approval, secrets, retryPending, plain, withStacks      bool
 	lease, keep, keepAudit, expires                         time.Duration
 	projects, maxRuns, weights, proxies                     []string
-	person, identity                                        string
+	person, identity, webhooks                              string
 }
 
 func main() {
@@ -92,6 +93,7 @@ func run(args []string, out, errs io.Writer) error {
 	set.StringArrayVar(&f.maxRuns, "max-runs", nil, "how many runs of a team go at once, `TEAM=N`, of each other team, *=N, or of those with a label, NAME=VALUE=N; can be repeated (default: any)")
 	set.StringArrayVar(&f.weights, "weight", nil, "how many turns a team has for each of another one, `TEAM=N`; can be repeated (default: one)")
 	set.StringVar(&f.identity, "identity", "", "the `FILE` that says who logs in with OpenID Connect, people and workloads, and which tokens they get")
+	set.StringVar(&f.webhooks, "webhooks", "", "the `FILE` that says which repositories begin runs of which stacks, by webhooks of GitHub, Gitea, or GitLab")
 	set.StringSliceVar(&f.projects, "project", nil, "with token: only for this `PROJECT`, in which * stands for any text; can be repeated")
 	set.StringVar(&f.person, "person", "", "with token: the `NAME` of who uses it, for somebody who has several: nobody approves what they have asked for (default: NAME)")
 	set.DurationVar(&f.expires, "expires", 0, "with token: the `TIME` that it is valid (default: until it is revoked)")
@@ -174,8 +176,14 @@ func (f flags) open(ctx context.Context, passive bool, tracer *trace.Tracer, col
 			return nil, fmt.Errorf("--identity: %w", err)
 		}
 	}
+	var hooks *webhook.Config
+	if f.webhooks != "" {
+		if hooks, err = webhook.Load(f.webhooks); err != nil {
+			return nil, fmt.Errorf("--webhooks: %w", err)
+		}
+	}
 	return server.Open(ctx, server.Options{
-		Identity: who, Passive: passive,
+		Identity: who, Webhooks: hooks, Passive: passive,
 		Dir: f.dir, Database: f.database, RequireApproval: f.approval, RetryPending: f.retryPending, PreviewSecrets: f.secrets, Lease: f.lease, Keep: f.keep, KeepAudit: f.keepAudit, Version: version(), Trace: tracer, Collector: collector, Metrics: more, Quota: f.quota << 20,
 		MaxRuns: maxRuns, Weights: weights,
 	})

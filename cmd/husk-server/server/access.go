@@ -48,6 +48,8 @@ type caller struct {
 	expires time.Time
 	// projects are patterns of the projects that the caller may use, empty for all.
 	projects []string
+	// stranger says that no secrets are decrypted for the runs of the caller.
+	stranger bool
 	// run is set for the token of a run, which may write its own stack and read others of its projects.
 	run *record
 	// held is the memory that the request has, for data from the database.

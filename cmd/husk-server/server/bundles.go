@@ -64,14 +64,17 @@ func (s *Server) putBundle(w http.ResponseWriter, r *http.Request, c *caller) (a
 	if err := intake.Room(r.Context(), copies*int64(len(content))); err != nil {
 		return nil, err
 	}
-	return nil, s.db.step(r.Context(), func(t *tx) error {
-		_, err := t.exec("INSERT INTO husk_bundles (tenant, digest, made, size) VALUES (?, ?, ?, ?) ON CONFLICT (tenant, digest) DO UPDATE SET made = excluded.made",
-			c.tenant, digest, time.Now().UnixMilli(), len(content))
-		if err == nil {
-			_, err = t.exec("INSERT INTO husk_contents (tenant, digest, content) VALUES (?, ?, ?) ON CONFLICT (tenant, digest) DO NOTHING", c.tenant, digest, content)
-		}
-		return err
-	})
+	return nil, s.db.step(r.Context(), func(t *tx) error { return t.addBundle(c.tenant, digest, content) })
+}
+
+// addBundle stores a bundle of a team, unless it has that.
+func (t *tx) addBundle(tenant, digest string, content []byte) error {
+	_, err := t.exec("INSERT INTO husk_bundles (tenant, digest, made, size) VALUES (?, ?, ?, ?) ON CONFLICT (tenant, digest) DO UPDATE SET made = excluded.made",
+		tenant, digest, time.Now().UnixMilli(), len(content))
+	if err == nil {
+		_, err = t.exec("INSERT INTO husk_contents (tenant, digest, content) VALUES (?, ?, ?) ON CONFLICT (tenant, digest) DO NOTHING", tenant, digest, content)
+	}
+	return err
 }
 
 // sendBundle sends the bundle of a run to the worker that does the run.

@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/husk-dev/husk/cmd/husk-server/webhook"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend/remote"
 	"github.com/husk-dev/husk/internal/backend/runapi"
@@ -43,6 +44,7 @@ var forms = map[string]struct {
 	"runs/{id}":        {"ID of a run, which has 26 upper-case letters and digits", runapi.IsID},
 	"schedules/{name}": {"name of a schedule, which has letters, digits, and \"._-\"", schedulePattern.MatchString},
 	"tokens/{name}":    {"name of a token", isTokenName},
+	"webhooks/{hook}":  {"name of a hook, which has letters, digits, and \"._-\"", webhook.IsName},
 	"bundles/{digest}": {"digest of a bundle, which has the form sha256:…", runapi.IsDigest},
 }
 
@@ -113,6 +115,7 @@ func (s *Server) routes() (*http.ServeMux, error) {
 	for pattern, one := range map[string]route{
 		"POST /v1/login":        {needs: nothing, do: s.login},
 		"POST /v1/login/device": {needs: nothing, do: s.beginLogin},
+		"POST /webhooks/{hook}": {needs: nothing, do: s.hook}, // whose secret the host shows
 		"GET /v1/whoami": {needs: aToken, do: func(_ http.ResponseWriter, _ *http.Request, c *caller) (any, error) {
 			return runapi.Who{Name: c.name, Tenant: c.tenant, Role: c.role, Person: c.person}, nil
 		}},

@@ -24,6 +24,7 @@ import (
 	"github.com/husk-dev/husk/cmd/husk-server/identity"
 	"github.com/husk-dev/husk/cmd/husk-server/keyring"
 	"github.com/husk-dev/husk/cmd/husk-server/telemetry"
+	"github.com/husk-dev/husk/cmd/husk-server/webhook"
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/postgres"
 	"github.com/husk-dev/husk/internal/backend/remote"
@@ -71,6 +72,8 @@ type Options struct {
 	Metrics func() []telemetry.Metric
 	// Identity says who gets tokens by logging in elsewhere, nil for nobody.
 	Identity *identity.Config
+	// Webhooks are the hooks by which hosts of repositories begin runs, nil for none.
+	Webhooks *webhook.Config
 	// Version is the version of the program.
 	Version string
 	// Passive has the server do nothing by itself: it removes nothing, takes no run from a worker, and begins none. A command that opens the

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
+
+	"github.com/husk-dev/husk/cmd/husk-server/webhook"
 )
 
 // River has the timers of the server: jobs that are added in the transaction of their subject. One of a database's servers does
@@ -276,6 +278,34 @@ func (t *tx) pruneBundle(before int64, after bundleKey) (last bundleKey, more bo
 	return last, found || n == pruneRows, err
 }
 
+// hookQueue is the queue of the tasks of webhooks, and hooksAtOnce how many of them a server does at once: each may have a bundle in memory.
+const hookQueue, hooksAtOnce = "webhooks", 2
+
+type hooker struct {
+	river.WorkerDefaults[webhook.Task]
+	s *Server
+}
+
+func (w *hooker) Timeout(*river.Job[webhook.Task]) time.Duration { return timerTime }
+
+// Work does a task of a webhook. A host that cannot be reached is asked again later, and one that refuses is not.
+func (w *hooker) Work(ctx context.Context, job *river.Job[webhook.Task]) error {
+	again, err := w.s.options.Webhooks.Work(ctx, w.s, job.Args)
+	if err == nil && again > 0 {
+		return river.JobSnooze(again)
+	}
+	if err != nil {
+		slog.Warn("a task of a webhook has failed", "hook", job.Args.Hook, "delivery", job.Args.Delivery, "step", job.Args.Step, "error", err)
+	}
+	var final *webhook.RefusedError
+	var refused *refusal
+	var host *webhook.APIError
+	if errors.As(err, &final) || errors.As(err, &refused) && refused.after == 0 || errors.As(err, &host) && host.IsFinal() {
+		return river.JobCancel(err)
+	}
+	return err
+}
+
 // makeTimers makes the client of River, which is to be started.
 func (s *Server) makeTimers() error {
 	workers := river.NewWorkers()
@@ -283,10 +313,15 @@ func (s *Server) makeTimers() error {
 	river.AddWorker(workers, river.WorkFunc(ignore[sweepArgs]))
 	river.AddWorker(workers, &scheduler{s: s})
 	river.AddWorker(workers, &pruner{s: s})
+	river.AddWorker(workers, &hooker{s: s})
 	const atOnce, poll = 8, 500 * time.Millisecond
+	queues := map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: atOnce, FetchPollInterval: poll}}
+	if s.options.Webhooks != nil {
+		queues[hookQueue] = river.QueueConfig{MaxWorkers: hooksAtOnce, FetchPollInterval: poll}
+	}
 	var err error
 	s.timers, err = river.NewClient(s.db.river, &river.Config{
-		Queues:  map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: atOnce, FetchPollInterval: poll}},
+		Queues:  queues,
 		Workers: workers,
 		PeriodicJobs: []*river.PeriodicJob{
 			river.NewPeriodicJob(river.PeriodicInterval(time.Hour), func() (river.JobArgs, *river.InsertOpts) { return pruneArgs{}, nil }, &river.PeriodicJobOpts{RunOnStart: true}),

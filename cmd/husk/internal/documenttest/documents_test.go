@@ -147,6 +147,7 @@ import (
 		leave("a team of a server, as TestTeamsEnd of package server ends one"),
 	},
 	"docs/operations.md": {leave("a server of the reader")},
+	"docs/webhooks.md":   {leave("hooks of a repository, as TestChangeRequests of package webhook has one")},
 	"docs/scale.md":      {leave("a measurement")},
 	"docs/install.md": {
 		leave("it fetches what is released"), leave("it verifies what is released, which the test of release has"), run("rules"), run("rules"),

@@ -1,0 +1,5 @@
+package webhook
+
+import "time"
+
+func init() { soon, late = time.Millisecond, time.Millisecond }
