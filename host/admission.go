@@ -391,6 +391,8 @@ type Origin struct {
 	Shims []string `json:"shims,omitempty"`
 	// Raised are modules with the versions that the build raised them to, above the selected ones.
 	Raised []string `json:"raised,omitempty"`
+	// Only are the chosen types of the provider, with * for any text, if it was built without the others.
+	Only []string `json:"only,omitempty"`
 }
 
 // printable makes the texts of the origin lines that control no terminal.
@@ -401,7 +403,7 @@ func (o *Origin) printable() {
 	for _, text := range []*string{&o.Module, &o.Version, &o.Checksum, &o.Kind, &o.Go} {
 		*text = printable.Line(*text)
 	}
-	for _, list := range [][]string{o.Licences, o.Shims, o.Raised} {
+	for _, list := range [][]string{o.Licences, o.Shims, o.Raised, o.Only} {
 		for i := range list {
 			list[i] = printable.Line(list[i])
 		}

@@ -106,7 +106,7 @@ func (w *build) manifest(ctx context.Context) (host.Manifest, error) {
 	}
 	m.Origin = &host.Origin{
 		Module: w.source.module, Version: w.source.version, Checksum: w.source.sum, Licences: licences,
-		Kind: w.kind.Name, Go: env["GOVERSION"], Raised: w.raised,
+		Kind: w.kind.Name, Go: env["GOVERSION"], Raised: w.raised, Only: w.options.Only,
 	}
 	return m, nil
 }

@@ -2,7 +2,6 @@ package port
 
 import (
 	"embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -68,7 +67,7 @@ type mappedField struct {
 var published embed.FS
 
 // publishedMapping returns the mapping for a module, nil if there is none.
-func publishedMapping(module string) (json.RawMessage, error) {
+func publishedMapping(module string) (*mapping, error) {
 	// Before it was HashiCorp's, the organization of these providers had another name.
 	module = strings.Replace(module, "github.com/terraform-providers/", "github.com/hashicorp/", 1)
 	file := "mappings/" + module + ".yaml"
@@ -82,8 +81,8 @@ func publishedMapping(module string) (json.RawMessage, error) {
 	return decodeMapping(file, text)
 }
 
-// readMapping returns the mapping in a file as JSON, nil for no file.
-func readMapping(file string) (json.RawMessage, error) {
+// readMapping returns the mapping in a file, nil for no file.
+func readMapping(file string) (*mapping, error) {
 	if file == "" {
 		return nil, nil
 	}
@@ -98,12 +97,12 @@ func readMapping(file string) (json.RawMessage, error) {
 	return m, nil
 }
 
-func decodeMapping(file string, text []byte) (json.RawMessage, error) {
+func decodeMapping(file string, text []byte) (*mapping, error) {
 	var m mapping
 	if err := decodeYAML(file, text, &m); err != nil {
 		return nil, err
 	}
-	return json.Marshal(m)
+	return &m, nil
 }
 
 // decodeYAML decodes a file into a structure. It refuses keys that the structure does not have.

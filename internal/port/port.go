@@ -4,13 +4,13 @@ package port
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"time"
 
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/port/portcache"
+	"github.com/husk-dev/husk/internal/port/prune"
 )
 
 // Options say how a provider is ported.
@@ -29,6 +29,9 @@ type Options struct {
 	// Mapping is the path of a file with names that differ from the derived ones. If it is empty, a well-known provider gets the
 	// names of the package that Pulumi publishes.
 	Mapping string
+	// Only are the names of resources, data sources, ephemeral resources, and actions that a provider for Terraform is to have, with
+	// * for any text; all if there are none.
+	Only []string
 	// Progress is called before each step; it may be nil.
 	Progress func(Step)
 }
@@ -55,8 +58,8 @@ type porter struct {
 	dir     string
 	command goCommand
 	shims   []*shim
-	// mapping is the mapping of names as JSON, nil for none.
-	mapping json.RawMessage
+	// mapping is the mapping of names, nil for none.
+	mapping *mapping
 }
 
 // Port ports the provider in a directory, or one by its name, its Go module, or its repository, with or without @VERSION.
@@ -77,6 +80,9 @@ func Port(ctx context.Context, source string, o Options) (*Built, error) {
 		b.shims = append(b.shims, shims...)
 	}
 	if b.mapping, err = readMapping(o.Mapping); err != nil {
+		return nil, err
+	}
+	if err := prune.Check(o.Only); err != nil {
 		return nil, err
 	}
 	own, err := builtInShims()

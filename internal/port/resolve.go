@@ -54,7 +54,7 @@ func (b *porter) port(ctx context.Context, s *sourceTree) (*Built, error) {
 		porter: b, source: s, command: b.command.in(s.root),
 		replaced: map[string]replacement{}, requires: map[string]string{}, applied: map[string][]*shim{}, linux: map[string]bool{},
 	}
-	key, err := json.Marshal([]any{s.root, s.main, b.options.Main, b.options.Name, b.options.Version, b.options.Shims, b.options.SDK, b.options.Mapping})
+	key, err := json.Marshal([]any{s.root, s.main, b.options.Main, b.options.Name, b.options.Version, b.options.Shims, b.options.SDK, b.options.Mapping, b.options.Only})
 	if err != nil {
 		return nil, err
 	}
@@ -67,6 +67,7 @@ func (b *porter) port(ctx context.Context, s *sourceTree) (*Built, error) {
 		return nil, fmt.Errorf("locking the directory of the build: %w", err)
 	}
 	defer unlock()
+	defer os.RemoveAll(w.chosen())
 	b.step("resolving", s.shown)
 	if err := w.resolve(ctx); err != nil {
 		return nil, w.explain(err)
@@ -99,6 +100,9 @@ func (w *build) resolve(ctx context.Context) error {
 	}
 	if w.kind.refusal != "" {
 		return fmt.Errorf("%s is a provider of the kind %s: %s%s", w.source.shown, w.kind.Name, w.kind.refusal, w.alternative())
+	}
+	if err := w.choose(ctx); err != nil {
+		return err
 	}
 	if err := w.raise(ctx); err != nil {
 		return err

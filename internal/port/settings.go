@@ -13,10 +13,11 @@ const settingsVariable = "/internal/settings.JSON"
 // settings returns the flags of the linker that pass choices to the adapter.
 func (w *build) settings(m host.Manifest) ([]string, error) {
 	data, err := json.Marshal(struct {
-		Name    string          `json:"name"`
-		Version string          `json:"version"`
-		Mapping json.RawMessage `json:"mapping,omitempty"`
-	}{m.Name, m.Version, w.mapping})
+		Name    string   `json:"name"`
+		Version string   `json:"version"`
+		Mapping *mapping `json:"mapping,omitempty"`
+		Only    []string `json:"only,omitempty"`
+	}{m.Name, m.Version, w.mapping, w.options.Only})
 	if err != nil {
 		return nil, err
 	}

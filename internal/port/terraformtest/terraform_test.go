@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/program/goprogram"
@@ -74,6 +76,40 @@ func TestOtherKindsForTerraform(t *testing.T) {
 			require.NoError(t, err)
 			require.NotEmpty(t, pkg.Resources)
 		})
+	}
+}
+
+// A port of one type of either half of a provider has the whole configuration and that type as the whole port has it, and is linked
+// without what creates the other.
+func TestPortsOfOneType(t *testing.T) {
+	nightly.Skip(t)
+	of := func(only ...string) ([]byte, *schema.Package) {
+		built, err := port.Port(t.Context(), "../../../testdata/ported/mux", port.Options{Dir: t.TempDir(), Name: "attic", Version: "1.0.0", Only: only})
+		require.NoError(t, err)
+		m, err := testmodule.Host(t, host.NewConfig()).LoadBytes(t.Context(), built.Wasm)
+		require.NoError(t, err)
+		p, err := m.NewProvider(t.Context(), host.ProviderOptions{Name: "attic"})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, p.Close()) })
+		response, err := p.GetSchema(t.Context(), abi.GetSchemaRequest{})
+		require.NoError(t, err)
+		pkg, err := schemajson.Parse([]byte(response.Schema))
+		require.NoError(t, err)
+		return built.Wasm, pkg
+	}
+	all, whole := of()
+	creates := map[string]string{"attic_trunk": "attic.putTrunk", "attic_lamp": "attic.lamp.Create"}
+	tokens := map[string]string{"attic_trunk": "attic:index/trunk:Trunk", "attic_lamp": "attic:index/lamp:Lamp"}
+	for name, token := range tokens {
+		wasm, pkg := of(name)
+		require.Len(t, pkg.Resources, 1)
+		require.Equal(t, whole.Resource(token), pkg.Resource(token))
+		require.Equal(t, whole.Config, pkg.Config)
+		require.Less(t, len(wasm), len(all))
+		for of, function := range creates {
+			require.Contains(t, string(all), function)
+			require.Equal(t, of == name, strings.Contains(string(wasm), function), "%s in a port of %s", function, name)
+		}
 	}
 }
 

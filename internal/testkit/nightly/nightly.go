@@ -46,6 +46,7 @@ var Checks = []Check{
 	{"internal/port/releasetest:TestTheSDKOfARelease", "compiles `husk` and its modules again, as a release has them", "ports with the SDK of the checkout"},
 	{"internal/port/terraformtest:TestAProviderOnThePluginFramework", "compiles a module of 30 MB", OwnStep},
 	{"internal/port/terraformtest:TestOtherKindsForTerraform", "compiles two SDKs of Terraform as modules", "the provider on the plugin framework; `guest-sdk/terraform/test` has those of the other SDKs without a port"},
+	{"internal/port/terraformtest:TestPortsOfOneType", "compiles both SDKs of Terraform as modules", "`internal/port:TestOnlyChosenTypes`, with imitations of them"},
 	{"internal/port/terraformtest:TestAProviderOnTheFirstPluginSDK", "compiles a third SDK of Terraform as a module", "the provider on the plugin framework"},
 	{"internal/port/pulumitest:TestAProviderOnAnOldSDKOfPulumi", "compiles Pulumi's SDK as a module, 45 MB", OwnStep},
 	{"cmd/husk/internal/processtest:TestInterruptsOfPrograms", "fetches Pulumi's SDKs with npm and pip", OwnStep},

@@ -50,10 +50,11 @@ type Parts struct {
 type PortOptions struct {
 	// Dir is the directory in the cache.
 	Dir string
-	// Main, Name, Version, Shims, SDK, and Mapping are as in package port.
+	// Main, Name, Version, Shims, SDK, Mapping, and Only are as in package port.
 	Main, Name, Version string
 	Shims               []string
 	SDK, Mapping        string
+	Only                []string
 	// Progress is told of each next step, and of its subject.
 	Progress func(doing, what string)
 }

@@ -49,7 +49,7 @@ func serve(ctx context.Context, p abi.Provider, engine string, port int) (cli.Se
 
 func portProvider(ctx context.Context, source string, o cli.PortOptions) ([]byte, host.Manifest, error) {
 	built, err := port.Port(ctx, source, port.Options{
-		Dir: o.Dir, Main: o.Main, Name: o.Name, Version: o.Version, Shims: o.Shims, SDK: o.SDK, Mapping: o.Mapping,
+		Dir: o.Dir, Main: o.Main, Name: o.Name, Version: o.Version, Shims: o.Shims, SDK: o.SDK, Mapping: o.Mapping, Only: o.Only,
 		Progress: func(s port.Step) { o.Progress(s.Doing, s.What) },
 	})
 	if err != nil {

@@ -177,6 +177,7 @@ func addOrigin(r *cli.Rows, o *host.Origin) {
 	r.Add("compiled by", o.Go)
 	r.Add("shims", strings.Join(o.Shims, ", "))
 	r.Add("raised", o.Raised...)
+	r.Add("only", o.Only...)
 }
 
 func (a commands) writeInspection(i inspection) error {

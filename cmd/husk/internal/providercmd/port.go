@@ -42,6 +42,7 @@ func (a commands) providerPort() *cobra.Command {
 	flags.StringVar(&o.Name, "name", "", "name of the package (default: the module's, without terraform-provider-)")
 	flags.StringVar(&o.Version, "version", "", "version of the package (default: the module's)")
 	flags.StringVar(&o.Mapping, "map", "", "YAML file with other names of resources, data sources, and properties")
+	flags.StringSliceVar(&o.Only, "only", nil, "port only these `TYPES` of resources and data sources, by Terraform's names, such as google_storage_*")
 	flags.StringArrayVar(&o.Shims, "shim", nil, "directory with shims for modules that do not build; can be repeated")
 	flags.StringVar(&o.SDK, "sdk", "", "checkout of Husk with the adapters (default: the one of this husk)")
 	return cmd
@@ -142,6 +143,7 @@ func (a commands) writePorted(p ported, pkg *schema.Package, took time.Duration)
 	rows.Add("kind", p.Origin.Kind)
 	rows.Add("shims", strings.Join(p.Origin.Shims, ", "))
 	rows.Add("raised", p.Origin.Raised...)
+	rows.Add("only", p.Origin.Only...)
 	rows.Add("module", fmt.Sprintf("%s, %s, in %s s", p.Path, cli.Megabytes(p.Size), strconv.FormatFloat(took.Seconds(), 'f', 0, 64)))
 	contents := cli.Plural(p.Resources, "resource") + ", " + cli.Plural(p.Functions, "function")
 	if shown != "" {

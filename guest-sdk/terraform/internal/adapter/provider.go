@@ -59,6 +59,7 @@ func Ported(address string, server tf.Server) (abi.Provider, error) {
 		Name    string            `json:"name"`
 		Version string            `json:"version"`
 		Mapping terraform.Mapping `json:"mapping"`
+		Only    only              `json:"only"`
 	}{Name: strings.TrimPrefix(path.Base(address), "terraform-provider-"), Version: "0.0.0"}
 	if settings.JSON != "" {
 		if err := json.Unmarshal([]byte(settings.JSON), &chosen); err != nil {
@@ -66,7 +67,8 @@ func Ported(address string, server tf.Server) (abi.Provider, error) {
 		}
 	}
 	debug.SetGCPercent(gcPercent)
-	p := New(chosen.Name, chosen.Version, server, chosen.Mapping).(*provider)
+	server, mapping := chosen.Only.of(server, chosen.Mapping)
+	p := New(chosen.Name, chosen.Version, server, mapping).(*provider)
 	// A host keeps the memory after main, so that its instances begin with the schema, and with a heap that
 	// has just been collected. An error is the first call's.
 	_, _ = p.describe(context.Background())

@@ -32,21 +32,27 @@ func Server(ctx context.Context) (func() tfprotov6.ProviderServer, error) {
 }
 
 func oldHalf() *sdk.Provider {
-	nothing := func(context.Context, *sdk.ResourceData, any) diag.Diagnostics { return nil }
 	return &sdk.Provider{
-		Schema: map[string]*sdk.Schema{"dusty": {Type: sdk.TypeBool, Optional: true}},
-		ResourcesMap: map[string]*sdk.Resource{"attic_trunk": {
-			Schema: map[string]*sdk.Schema{
-				"name": {Type: sdk.TypeString, Required: true},
-				"lock": {Type: sdk.TypeList, Optional: true, MaxItems: 1, Elem: &sdk.Resource{Schema: map[string]*sdk.Schema{"digits": {Type: sdk.TypeInt, Required: true}}}},
-			},
-			CreateContext: func(_ context.Context, d *sdk.ResourceData, of any) diag.Diagnostics {
-				d.SetId("trunk-" + d.Get("name").(string))
-				return nil
-			},
-			ReadContext: nothing, UpdateContext: nothing, DeleteContext: nothing,
-		}},
+		Schema:       map[string]*sdk.Schema{"dusty": {Type: sdk.TypeBool, Optional: true}},
+		ResourcesMap: map[string]*sdk.Resource{"attic_trunk": trunk()},
 	}
+}
+
+func trunk() *sdk.Resource {
+	nothing := func(context.Context, *sdk.ResourceData, any) diag.Diagnostics { return nil }
+	return &sdk.Resource{
+		Schema: map[string]*sdk.Schema{
+			"name": {Type: sdk.TypeString, Required: true},
+			"lock": {Type: sdk.TypeList, Optional: true, MaxItems: 1, Elem: &sdk.Resource{Schema: map[string]*sdk.Schema{"digits": {Type: sdk.TypeInt, Required: true}}}},
+		},
+		CreateContext: putTrunk,
+		ReadContext:   nothing, UpdateContext: nothing, DeleteContext: nothing,
+	}
+}
+
+func putTrunk(_ context.Context, d *sdk.ResourceData, _ any) diag.Diagnostics {
+	d.SetId("trunk-" + d.Get("name").(string))
+	return nil
 }
 
 type newHalf struct{}

@@ -4,6 +4,7 @@ package tf5
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov5"
 
@@ -19,6 +20,7 @@ type provider struct {
 	port   struct {
 		Name, Version string
 		Mapping       json.RawMessage
+		Only          []string
 	}
 }
 
@@ -37,7 +39,7 @@ func (p *provider) Handshake(context.Context, abi.HandshakeRequest) (abi.Handsha
 
 // GetSchema says in the description what the provider was built with.
 func (p *provider) GetSchema(context.Context, abi.GetSchemaRequest) (abi.GetSchemaResponse, error) {
-	description := "5 " + p.name + " " + p.served.Describe() + " " + settings.Age + " " + string(p.port.Mapping)
+	description := "5 " + p.name + " " + p.served.Describe() + " " + settings.Age + " " + string(p.port.Mapping) + " " + strings.Join(p.port.Only, ",")
 	data, err := json.Marshal(map[string]string{"name": p.port.Name, "version": p.port.Version, "description": description})
 	return abi.GetSchemaResponse{Schema: string(data)}, err
 }

@@ -1,0 +1,69 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"path"
+	"slices"
+
+	"github.com/husk-dev/husk/guest-sdk/terraform"
+	"github.com/husk-dev/husk/guest-sdk/terraform/internal/tf"
+)
+
+// only are the names of the types that a port has, with * for any text. It has no others, also if the build could not leave them
+// out.
+type only []string
+
+func (o only) has(name string) bool {
+	return slices.ContainsFunc(o, func(pattern string) bool {
+		ok, err := path.Match(pattern, name)
+		return ok && err == nil
+	})
+}
+
+// of returns the server and the mapping without the types that were not chosen.
+func (o only) of(server tf.Server, mapping terraform.Mapping) (tf.Server, terraform.Mapping) {
+	if o == nil {
+		return server, mapping
+	}
+	choose(o, mapping.Resources)
+	choose(o, mapping.DataSources)
+	choose(o, mapping.Ephemerals)
+	choose(o, mapping.Actions)
+	return choosing{server, o}, mapping
+}
+
+func choose[V any](o only, all map[string]V) {
+	maps.DeleteFunc(all, func(name string, _ V) bool { return !o.has(name) })
+}
+
+// choosing is a provider of which a port has chosen types alone.
+type choosing struct {
+	tf.Server
+	only only
+}
+
+func (c choosing) Schemas(ctx context.Context) (*tf.Schemas, tf.Diagnostics, error) {
+	schemas, found, err := c.Server.Schemas(ctx)
+	if err != nil {
+		return nil, found, err
+	}
+	all := []map[string]*tf.Schema{schemas.Resources, schemas.DataSources, schemas.Ephemerals, schemas.Actions}
+	for _, types := range all {
+		choose(c.only, types)
+	}
+	for _, pattern := range c.only {
+		if !slices.ContainsFunc(all, func(types map[string]*tf.Schema) bool {
+			for name := range types {
+				if (only{pattern}).has(name) {
+					return true
+				}
+			}
+			return false
+		}) {
+			return nil, found, errors.New("--only " + pattern + ": the provider has no type of that name")
+		}
+	}
+	return schemas, found, nil
+}
