@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -90,6 +91,7 @@ const (
 	mostModules  = 61
 	mostPackages = 230
 	mostLines    = 300_000
+	mostBytes    = 24_000_000 // without symbols
 )
 
 // Who runs husk in a checkout compiles little. What goes beyond belongs into package parts, which only husk-full links.
@@ -109,6 +111,19 @@ func TestTheCommandIsLight(t *testing.T) {
 	require.Greater(t, packages, 100)
 	require.LessOrEqual(t, packages, mostPackages)
 	require.LessOrEqual(t, lines, mostLines)
+}
+
+// husk is the one program that every user has, in CI often fetched anew for each run.
+func TestTheCommandIsSmall(t *testing.T) {
+	if testing.Short() || runtime.GOOS+"/"+runtime.GOARCH != "linux/amd64" {
+		t.Skip("links the program, whose size is another on each platform")
+	}
+	path := filepath.Join(t.TempDir(), "husk")
+	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", path, "../cmd/husk").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.LessOrEqual(t, info.Size(), int64(mostBytes))
 }
 
 // maxFiles is the number of files of a package that a reader can still look through, tests included.

@@ -18,7 +18,7 @@ import (
 // know are the packages that know what a project says: what it names is opened by projectroot.Root there, and addresses are
 // reached by internal/base/egress.
 var know = []string{
-	"cmd/husk/internal/cli", "cmd/husk/internal/deploycmd", "cmd/husk/internal/editorcmd",
+	"cmd/husk/internal/cli", "cmd/husk/internal/conform", "cmd/husk/internal/deploycmd", "cmd/husk/internal/editorcmd",
 	"cmd/husk/internal/providercmd", "cmd/husk/internal/registrycmd", "cmd/husk/internal/root", "cmd/husk/internal/stackcmd",
 	"cmd/husk/internal/watch", "engine/contents", "engine/program/...", "internal/backend/keyservice", "internal/base/gitcommand",
 	"internal/console", "internal/lsp", "internal/plugins", "internal/plugins/install", "internal/plugins/lockfile",

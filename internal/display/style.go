@@ -5,8 +5,6 @@ import (
 	"errors"
 	"os"
 	"slices"
-
-	"github.com/husk-dev/husk/conformance"
 )
 
 // Style colours text, or leaves it as it is.
@@ -70,6 +68,9 @@ func (s Style) faint(text string) string   { return s.paint(dim, text) }
 // Faint makes text recede.
 func (s Style) Faint(text string) string { return s.faint(text) }
 
+// Good marks a success.
+func (s Style) Good(text string) string { return s.good(text) }
+
 // Bad marks an error, and Warning a warning.
 func (s Style) Bad(text string) string { return s.bad(text) }
 
@@ -78,12 +79,3 @@ func (s Style) Warning(text string) string { return s.warning(text) }
 
 // Strong makes text stand out.
 func (s Style) Strong(text string) string { return s.paint(bold, text) }
-
-// WriteReport shows the report of a conformance test. rerun returns the command that repeats a failed
-// check, allow the flag that accepts an untested subject.
-func WriteReport(out *Output, report *conformance.Report, all bool, rerun, allow func(conformance.Result) string) error {
-	style := out.Style()
-	return report.WriteText(out, conformance.Text{
-		Good: style.good, Bad: style.bad, Faint: style.faint, Escape: Escape, All: all, Rerun: rerun, Allow: allow,
-	})
-}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/build/husksource"
@@ -22,7 +23,7 @@ import (
 )
 
 // Husk is two programs. husk-full is all of it; husk leaves out parts that many users never need and that are half of the code to
-// compile: S3 and PostgreSQL, Pulumi's protocol, ports of providers, the language server, the console, and pages of HTML. Where a
+// compile: S3 and PostgreSQL, Pulumi's protocol, ports of providers, the test of the contract, the language server, the console, and pages of HTML. Where a
 // command needs such a part, husk-full takes the place of husk, with the same arguments, before the command has changed anything.
 
 // Parts are the parts that husk leaves out.
@@ -42,6 +43,12 @@ type Parts struct {
 	ServeConsole func(ctx context.Context, a *App, port int, token string, writes bool) error
 	// Port ports a provider for Terraform or Pulumi, and returns the module with its manifest.
 	Port func(ctx context.Context, source string, o PortOptions) (wasm []byte, is host.Manifest, err error)
+	// TestProvider tests whether the provider of a module or a directory keeps to the contract, and reports what came of it.
+	TestProvider func(ctx context.Context, a *App, path string, o TestOptions) error
+	// TestModule tests a module, and returns what came of it in a line, and a line for each failure.
+	TestModule func(ctx context.Context, p *plugins.Plugins, m *plugins.Module, o TestOptions) (summary string, failures []string, err error)
+	// ListChecks lists the checks of such a test.
+	ListChecks func(a *App) error
 	// Page makes a page of HTML of a document in Markdown.
 	Page func(title string, markdown []byte) ([]byte, error)
 }
@@ -57,6 +64,22 @@ type PortOptions struct {
 	Only                []string
 	// Progress is told of each next step, and of its subject.
 	Progress func(doing, what string)
+}
+
+// TestOptions are the options of [Parts.TestProvider].
+type TestOptions struct {
+	Grants     host.Grants
+	Config     property.Map
+	Parameters *abi.Parameters
+	Extension  bool
+	// Cases and Rerun are files of cases, Failures is the directory for new ones, and Seed a number.
+	Cases, Rerun, Seed, Failures string
+	Generated                    int
+	// Only are checks, Untested subjects that may refuse every input.
+	Only, Untested      []string
+	ReadOnly, All, Logs bool
+	// Repeated are the flags that a command needs, too, to repeat a check.
+	Repeated string
 }
 
 // Served is a provider that is served over Pulumi's protocol.

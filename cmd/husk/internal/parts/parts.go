@@ -7,6 +7,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/cmd/husk/internal/conform"
 	"github.com/husk-dev/husk/cmd/husk/internal/consoleserver"
 	"github.com/husk-dev/husk/cmd/husk/internal/pulumicmd"
 	"github.com/husk-dev/husk/host"
@@ -27,6 +28,7 @@ func All() *cli.Parts {
 	all := &cli.Parts{
 		Backends: map[string]backend.Opener{s3.Scheme: s3.Open}, Pulumi: pulumi.Host{},
 		Serve: serve, ServeEditor: serveEditor, ServeConsole: consoleserver.Serve, Page: page.Of, Port: portProvider, AnswerPulumi: pulumicmd.Answer,
+		TestProvider: conform.Test, TestModule: conform.TestModule, ListChecks: conform.ListChecks,
 	}
 	for _, scheme := range postgres.Schemes {
 		all.Backends[scheme] = postgres.Open

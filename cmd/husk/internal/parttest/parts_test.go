@@ -88,6 +88,8 @@ func TestHuskFullTakesThePlaceOfHusk(t *testing.T) {
 		"a shim":              {args: []string{"provider", "shim", "missing.wasm", "-o", "out"}, code: 1, shows: "missing.wasm"},
 		"a plugin":            {args: []string{"provider", "plugin", "missing.json"}, code: 1, shows: "missing.json"},
 		"a port":              {args: []string{"provider", "port", "./missing"}, code: 1, shows: "missing"},
+		"a test":              {args: []string{"provider", "test", "missing.wasm"}, code: 1, shows: "missing.wasm"},
+		"the list of checks":  {args: []string{"provider", "test", "--list"}, shows: "deterministic"},
 		"a page":              {args: []string{"provider", "docs", "missing.wasm", "--format", "html"}, code: 1, shows: "missing.wasm"},
 		"the console":         {args: []string{"console"}, code: 1, shows: "no project in DIR"},
 		"a wrong flag of one": {args: []string{"console", "--port", "x"}, code: 2, shows: "--port"},

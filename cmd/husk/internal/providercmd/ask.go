@@ -51,8 +51,8 @@ func (f *askFlags) parse() (grants host.Grants, config property.Map, parameters 
 	return grants, config, parameters, err
 }
 
-// withContents lets a provider get the contents of assets with URLs.
-func withContents(p abi.Provider) abi.Provider {
+// WithContents lets a provider get the contents of assets with URLs.
+func WithContents(p abi.Provider) abi.Provider {
 	return engine.WithContents(p, contents.Source{Fetch: contents.HTTP(http.ProxyFromEnvironment)})
 }
 
@@ -101,7 +101,7 @@ func (a commands) openProvider(ctx context.Context, name string, f *askFlags, as
 		if err != nil {
 			return err
 		}
-		p.Provider = withContents(provider)
+		p.Provider = WithContents(provider)
 		return errors.Join(ask(p), abi.Close(provider))
 	}
 	if project == nil {

@@ -81,7 +81,7 @@ func closing(p abi.Provider, err error) func(use func(abi.Provider) error) error
 		if err != nil {
 			return err
 		}
-		return errors.Join(use(withContents(p)), abi.Close(p))
+		return errors.Join(use(WithContents(p)), abi.Close(p))
 	}
 }
 

@@ -1,27 +1,23 @@
 package providercmd
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"math/rand/v2"
-	"os"
-	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"go.yaml.in/yaml/v3"
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
-	"github.com/husk-dev/husk/conformance"
-	"github.com/husk-dev/husk/host"
-	"github.com/husk-dev/husk/internal/display"
-	"github.com/husk-dev/husk/internal/plugins"
 	"github.com/husk-dev/husk/internal/property/propertyliteral"
+)
+
+// conformanceTest is what needs the whole program, and Generated what the test generates by default: the package of the test is not
+// linked into husk.
+const (
+	conformanceTest = "the test of a provider"
+	Generated       = 4
 )
 
 type providerTestFlags struct {
@@ -58,16 +54,24 @@ func (a commands) providerTest() *cobra.Command {
 			"  husk provider test ./local --grant fs=scratch:rw\n" +
 			"  husk provider test tls.wasm --cases tls.yaml --only secrets",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.list {
-				return a.listChecks()
-			}
-			if f.generated < 0 {
+			switch {
+			case f.list:
+			case f.generated < 0:
 				return cli.Usagef("--generated %d: must be at least 1", f.generated)
-			}
-			if len(args) == 0 {
+			case len(args) == 0:
 				return cli.Usagef("missing argument FILE|DIR: %s", cmd.UseLine())
 			}
-			return a.testProvider(cmd.Context(), args[0], &f)
+			if err := a.WithWhole(conformanceTest); err != nil {
+				return err
+			}
+			if f.list {
+				return a.Parts.ListChecks(a.App)
+			}
+			o, err := f.options()
+			if err != nil {
+				return err
+			}
+			return a.Parts.TestProvider(cmd.Context(), a.App, args[0], o)
 		},
 	}
 	flags := cmd.Flags()
@@ -75,7 +79,7 @@ func (a commands) providerTest() *cobra.Command {
 	flags.StringVar(&f.cases, "cases", "", "use the cases in this file in place of generated inputs")
 	flags.StringVar(&f.rerun, "case", "", "run only the case in this file, which an earlier test wrote")
 	flags.StringVar(&f.seed, "seed", "", "generate the same inputs as the test that reported this seed")
-	flags.IntVar(&f.generated, "generated", 0, "number of inputs to generate for each resource type and function (default "+strconv.Itoa(conformance.DefaultGenerated)+")")
+	flags.IntVar(&f.generated, "generated", 0, "number of inputs to generate for each resource type and function (default "+strconv.Itoa(Generated)+")")
 	flags.StringArrayVar(&f.only, "only", nil, "run only this check; can be repeated")
 	flags.StringArrayVar(&f.untested, "allow-untested", nil, "do not fail if this type, function, package, or configuration refused every input; can be repeated")
 	flags.BoolVar(&f.readOnly, "read-only", false, "skip checks that create, change, or delete resources")
@@ -86,59 +90,13 @@ func (a commands) providerTest() *cobra.Command {
 	return cmd
 }
 
-func (a commands) listChecks() error {
-	var list []map[string]string
-	for _, c := range conformance.Checks() {
-		list = append(list, map[string]string{"name": c.Name, "rule": c.Rule})
+func (f *providerTestFlags) options() (o cli.TestOptions, err error) {
+	o = cli.TestOptions{
+		Extension: f.extension, Cases: f.cases, Rerun: f.rerun, Seed: f.seed, Failures: f.failures, Generated: f.generated,
+		Only: f.only, Untested: f.untested, ReadOnly: f.readOnly, All: f.all, Logs: f.logs, Repeated: f.repeated(),
 	}
-	return cli.WriteList(a.App, list, "", nil, func(c map[string]string) []string { return []string{c["name"], c["rule"]} })
-}
-
-func (a commands) testProvider(ctx context.Context, path string, f *providerTestFlags) error {
-	options, grants, err := f.options()
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer a.Heed(a.Remark,
-		cli.Stage{Message: "Stopping: deleting what the test created. Press Ctrl-C again to stop now.", Do: cancel},
-		cli.Stage{Message: "Stopping now: resources that the test created may remain.", Do: func() { os.Exit(cli.ExitFailed) }})()
-	return a.WithPlugins(ctx, nil, func(p *plugins.Plugins) error {
-		m, err := p.Module(ctx, "", path)
-		if err != nil {
-			return err
-		}
-		report, err := runConformance(ctx, p, m, grants, options, f.logs)
-		if err != nil {
-			return fmt.Errorf("testing %s: %w", path, err)
-		}
-		return a.reportTest(report, path, f)
-	})
-}
-
-// reportTest writes the report, and a file for each failure.
-func (a commands) reportTest(report *conformance.Report, path string, f *providerTestFlags) error {
-	files, err := writeFailures(report, f.failures)
-	if err != nil {
-		return err
-	}
-	if a.JSON {
-		err = a.WriteJSON(report)
-	} else {
-		err = display.WriteReport(a.Out, report, f.all, func(r conformance.Result) string {
-			return fmt.Sprintf("husk provider test %s --case %s%s", shellWord(path), shellWord(files[[2]string{r.Subject, r.Check}]), f.repeated())
-		}, func(r conformance.Result) string {
-			return "--allow-untested " + shellWord(r.Subject)
-		})
-	}
-	if err != nil {
-		return cli.Writing(err)
-	}
-	if n := report.Count(conformance.Failed); n > 0 {
-		return cli.Shown(fmt.Errorf("%s failed", cli.Plural(n, "check")))
-	}
-	return nil
+	o.Grants, o.Config, o.Parameters, err = f.parse()
+	return o, err
 }
 
 // repeated returns the flags that a rerun needs, too.
@@ -149,7 +107,7 @@ func (f *providerTestFlags) repeated() string {
 		values []string
 	}{{"grant", f.grants}, {"config", f.config}, {"parameter", f.parameters}, {"allow-untested", f.untested}} {
 		for _, v := range flag.values {
-			fmt.Fprintf(&b, " --%s %s", flag.name, shellWord(v))
+			fmt.Fprintf(&b, " --%s %s", flag.name, ShellWord(v))
 		}
 	}
 	if f.extension {
@@ -158,8 +116,8 @@ func (f *providerTestFlags) repeated() string {
 	return b.String()
 }
 
-// shellWord quotes a word if a shell would not take it literally.
-func shellWord(word string) string {
+// ShellWord quotes a word if a shell would not take it literally.
+func ShellWord(word string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("=:/._-+,@%", r)
 	}
@@ -167,90 +125,6 @@ func shellWord(word string) string {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
-
-// writeFailures writes a file of cases for each failed check, and returns their paths.
-func writeFailures(report *conformance.Report, dir string) (map[[2]string]string, error) {
-	files := map[[2]string]string{}
-	for _, r := range report.Failures() {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return nil, fmt.Errorf("making the directory for failing cases: %w", err)
-		}
-		data, err := json.MarshalIndent(report.Rerun(r).Document(), "", "  ")
-		if err != nil {
-			return nil, fmt.Errorf("writing a failing case: %w", err)
-		}
-		file := filepath.Join(dir, fileName(r.Subject+"-"+r.Check)+".json")
-		// Cases may hold secrets that somebody wrote into theirs.
-		if err := os.WriteFile(file, append(data, '\n'), 0o600); err != nil {
-			return nil, fmt.Errorf("writing a failing case: %w", err)
-		}
-		files[[2]string{r.Subject, r.Check}] = file
-	}
-	return files, nil
-}
-
-// fileName returns a name that every file system takes.
-func fileName(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '.' {
-			return r
-		}
-		return '_'
-	}, text)
-}
-
-func (f *providerTestFlags) options() (o conformance.Options, grants host.Grants, err error) {
-	o = conformance.Options{
-		Generated: f.generated, Only: f.only, AllowUntested: f.untested, ReadOnly: f.readOnly, Extension: f.extension,
-	}
-	if grants, o.Config, o.Parameters, err = f.parse(); err != nil {
-		return o, grants, err
-	}
-	o.Observe = observerOf(grants)
-	file := f.cases
-	if f.rerun != "" {
-		if f.cases != "" {
-			return o, grants, cli.Usagef("--cases and --case exclude each other")
-		}
-		file, o.CasesOnly = f.rerun, true
-	}
-	if file != "" {
-		if o.Cases, err = readCases(file); err != nil {
-			return o, grants, err
-		}
-	}
-	switch {
-	case f.seed != "":
-		if o.Seed, err = strconv.ParseUint(f.seed, 10, 32); err != nil {
-			return o, grants, cli.Usagef("--seed %s: must be a number of at most %d", f.seed, uint32(1<<32-1))
-		}
-	case o.Cases == nil || o.Cases.Seed == nil:
-		o.Seed = uint64(rand.Uint32())
-	}
-	for _, name := range f.only {
-		if !slices.ContainsFunc(conformance.Checks(), func(c conformance.Check) bool { return c.Name == name }) {
-			return o, grants, cli.Usagef("%w: --list shows them", &conformance.UnknownCheckError{Name: name})
-		}
-	}
-	return o, grants, nil
-}
-
-// readCases reads a file of cases. JSON is YAML, too.
-func readCases(file string) (*conformance.Cases, error) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("reading the cases: %w", err)
-	}
-	var document any
-	if err := yaml.Unmarshal(data, &document); err != nil {
-		return nil, fmt.Errorf("reading the cases in %s: %w", file, err)
-	}
-	cases, err := conformance.ReadCases(document)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	return cases, nil
 }
 
 // parsePairs reads the NAME=VALUE of a flag. Providers make numbers and booleans of text themselves, as
@@ -281,40 +155,4 @@ func jsonOf(text string) any {
 		return text
 	}
 	return v
-}
-
-// observerOf returns a function that describes the directories that a provider may write to, nil for none.
-func observerOf(g host.Grants) func(context.Context) (map[string]string, error) {
-	var dirs []string
-	for _, grant := range g.FS {
-		if grant.ReadWrite {
-			dirs = append(dirs, grant.HostPath)
-		}
-	}
-	if len(dirs) == 0 {
-		return nil
-	}
-	return func(ctx context.Context) (map[string]string, error) {
-		states := map[string]string{}
-		for _, dir := range dirs {
-			err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
-				if err = errors.Join(err, ctx.Err()); err != nil {
-					return err
-				}
-				info, err := e.Info()
-				if err != nil {
-					return err
-				}
-				states[path] = info.Mode().String()
-				if info.Mode().IsRegular() {
-					states[path] += fmt.Sprintf(" %d %d", info.Size(), info.ModTime().UnixNano())
-				}
-				return nil
-			})
-			if err != nil && !errors.Is(err, os.ErrNotExist) { // not made yet, or removed meanwhile
-				return nil, err
-			}
-		}
-		return states, nil
-	}
 }

@@ -151,6 +151,9 @@ func (a commands) publish() *cobra.Command {
 					return cli.Usagef("--allow %s: there is no such check: %s", name, strings.Join(checkNames, ", "))
 				}
 			}
+			if err := f.conformance.Need(a.App); err != nil {
+				return err
+			}
 			return a.WithPlugins(cmd.Context(), nil, func(p *plugins.Plugins) error { return a.publishModule(cmd.Context(), p, args[0], to, f) })
 		},
 	}
@@ -300,15 +303,13 @@ func (a commands) checkRelease(ctx context.Context, p *plugins.Plugins, c *candi
 	}
 	all = append(all, reproducible)
 	conforms := checked{Check: checkConformance, Status: "ok"}
-	report, err := f.conformance.Run(ctx, p, c.module)
-	if err != nil {
+	conforms.Message, conforms.Details, err = f.conformance.Run(ctx, a.App, p, c.module)
+	switch {
+	case err != nil:
 		conforms = conforms.fail("%v", err)
-	} else {
-		conforms.Message, conforms.Details = providercmd.Summary(report)
-		if len(conforms.Details) > 0 {
-			conforms.Status = "failed"
-			conforms.Details = append(conforms.Details, "husk provider test "+c.name+" shows more")
-		}
+	case len(conforms.Details) > 0:
+		conforms.Status = "failed"
+		conforms.Details = append(conforms.Details, "husk provider test "+c.name+" shows more")
 	}
 	return append(all, conforms), nil
 }
