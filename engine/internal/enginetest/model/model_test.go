@@ -71,7 +71,7 @@ func runScenario(t testing.TB, s scenario) {
 	cloud.DiffConfig = enginetest.ReplacedByRegion
 	for typ, about := range cloud.Types {
 		if typ != enginetest.Plain {
-			about.Replace = append(about.Replace, "froma", "fromb") // some dependents cannot be updated
+			about.Replace = append(about.Replace, "froma", "fromb", "usesa", "usesb", "usesc") // some dependents cannot be updated
 			cloud.Types[typ] = about
 		}
 	}
@@ -109,6 +109,8 @@ func (m *model) act(a act) {
 	operations := map[string]enginetest.Operation{"up": enginetest.Up, "refresh": enginetest.Refresh, "destroy": enginetest.Destroy}
 	run := operations[a.Do]
 	switch {
+	case a.Do == "import":
+		m.imports(a)
 	case a.CrashAt > 0:
 		m.CrashAt(a.CrashAt, a.Late, run, program)
 	case a.narrow():
@@ -128,9 +130,33 @@ func (m *model) act(a act) {
 	}
 	m.requireKnown()
 	require.Empty(m.t, m.disorder)
-	if len(a.Lose)+len(a.Drift) > 0 && (!a.quiet() || a.narrow() || refused) || a.Answer == misled && len(a.Fail) > 0 {
+	unread := len(a.Fail) > 0 && (a.Answer == misled || a.Answer == unimplemented) // what was cut off before is not read again
+	if len(a.Lose)+len(a.Drift) > 0 && (!a.quiet() || a.narrow() || refused) || unread {
 		m.calm()
 		m.Refresh() // an update alone does not look for what has vanished or changed
+	}
+}
+
+// imports takes over objects that no stack manages, for the plain resources of a program that the stack does not have.
+func (m *model) imports(a act) {
+	objects := m.Cloud.Snapshot()
+	var targets []engine.ImportTarget
+	for _, r := range a.Program.Resources {
+		id := r.Name + "-in"
+		if _, exists := objects[id]; exists || r.Type != enginetest.Plain || r.Read != "" || m.Resource(r.Name) != nil {
+			continue
+		}
+		m.place(id, "", r.Key)
+		targets = append(targets, engine.ImportTarget{Type: r.Type, Name: r.Name, ID: id, Protect: r.Protect})
+	}
+	if len(targets) == 0 {
+		return
+	}
+	m.also(func(d *enginetest.Deployment) { d.Imports = targets })
+	if a.CrashAt > 0 {
+		m.CrashAt(a.CrashAt, a.Late, enginetest.Import, nil)
+	} else if _, err := m.Try(enginetest.Import, nil); a.quiet() {
+		require.NoError(m.t, err)
 	}
 }
 
@@ -369,8 +395,12 @@ func (m *model) watchOrder(program modelProgram) func(call string) {
 	may := make(map[string]bool) // IDs that may be deleted while they are used
 	resources, err := state.Sort(slices.Collect(maps.Values(maps.Collect(m.Snapshot().Resources()))))
 	require.NoError(m.t, err)
+	byID := make(map[string]*state.Resource)
 	for _, res := range resources {
 		recorded[res.ID] = true
+		if !res.Delete {
+			byID[res.ID] = res
+		}
 		gone := first[res.URN.Name()] || ahead[res.DeletedWith]
 		for _, dep := range slices.Concat(res.Dependencies, res.ReplaceWith) {
 			gone = gone || ahead[dep]
@@ -401,16 +431,28 @@ func (m *model) watchOrder(program modelProgram) func(call string) {
 		}
 		made := m.Cloud.Snapshot()[id].Get("made").Plain()
 		for other, object := range m.Cloud.Snapshot() {
-			if other == id || may[id] || object.Has("owner") || m.wasTold(other) || m.outside[other] || orphans[other] || m.shared[other] {
+			if other == id || object.Has("owner") || m.wasTold(other) || m.outside[other] || orphans[other] || m.shared[other] {
 				continue
 			}
-			for _, v := range object.All() {
-				if v.Plain().Equal(made) {
+			for key, v := range object.All() {
+				if v.Plain().Equal(made) && (!may[id] || m.goesFirst(program, byID[other], byID[id], key)) {
 					m.note("%s is deleted while %s uses it", id, other)
 				}
 			}
 		}
 	}
+}
+
+// goesFirst reports whether a user must be deleted before what it uses: the input cannot be updated, so the run would replace the
+// user later.
+func (m *model) goesFirst(program modelProgram, user, used *state.Resource, input string) bool {
+	if user == nil || used == nil || len(user.PropertyDependencies[input]) == 0 || !slices.Contains(m.Cloud.Types[user.Type].Replace, input) {
+		return false
+	}
+	at := func(res *state.Resource) int {
+		return slices.IndexFunc(program.Resources, func(r modelResource) bool { return r.Name == res.URN.Name() || r.Alias == res.URN.Name() })
+	}
+	return at(user) < 0 || at(user) > at(used)
 }
 
 // wasTold reports whether a deployment told that it leaves an object behind.

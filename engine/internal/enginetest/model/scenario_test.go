@@ -27,7 +27,7 @@ type scenario []act
 
 // act is one operation on the stack.
 type act struct {
-	Do      string // up, refresh, or destroy
+	Do      string // up, refresh, destroy, or import
 	Program modelProgram
 	// RunProgram, ContinueOnError, and RefreshFirst are options of the deployment.
 	RunProgram, ContinueOnError, RefreshFirst bool
@@ -142,8 +142,9 @@ type modelResource struct {
 	Region, Other bool
 	// Path is what objects of the types file and declared are known by.
 	Path string
-	// Parent is an earlier component, counted from 1; 0 for the stack.
-	Parent int
+	// Parent is an earlier resource, counted from 1; 0 for the stack. A resource that Moved had the parent Was before.
+	Parent, Was int
+	Moved       bool
 	// Read has an object read that the stack does not manage, and Import one taken over.
 	Read   string
 	Import bool
@@ -173,16 +174,47 @@ var outside = []string{"ext1", "ext2"}
 // importID is that of the object that a resource takes over: there is one in each region.
 func (m modelProgram) importID(r modelResource) string { return r.Name + "-in" + m.regionOf(r) }
 
-// regionOf is the region of a resource's provider.
+// called returns the names of the resources, with those of owners more often: what happens to them happens to others.
+func (m modelProgram) called() (names []string) {
+	for _, r := range m.Resources {
+		names = append(names, r.Name)
+		if r.Owner > 0 {
+			names = append(names, slices.Repeat([]string{m.Resources[r.Owner-1].Name}, 4)...)
+		}
+	}
+	return names
+}
+
+// regionOf is the region of a resource's provider, which may be that of its parent.
 func (m modelProgram) regionOf(r modelResource) string {
 	switch {
 	case r.Region:
 		return fmt.Sprint(m.Region)
 	case r.Other:
 		return fmt.Sprint(m.OtherRegion)
+	case r.Parent > 0:
+		return m.regionOf(m.Resources[r.Parent-1])
 	default:
 		return ""
 	}
+}
+
+// ownerOf returns the resource that another is deleted with, counted from 1, which may be the one of its parent.
+func (m modelProgram) ownerOf(r modelResource) int {
+	if r.Owner > 0 || r.Parent == 0 {
+		return r.Owner
+	}
+	return m.ownerOf(m.Resources[r.Parent-1])
+}
+
+// isInObject reports whether a resource is below one that is no component.
+func (m modelProgram) isInObject(r modelResource) bool {
+	return r.Parent > 0 && (!m.Resources[r.Parent-1].isComponent() || m.isInObject(m.Resources[r.Parent-1]))
+}
+
+// hasObject reports whether a resource, counted from 1, has an object of its own.
+func (m modelProgram) hasObject(at int) bool {
+	return at > 0 && !m.Resources[at-1].isComponent() && !m.Resources[at-1].hasPath()
 }
 
 func (m modelProgram) program() enginetest.Program {
@@ -249,13 +281,17 @@ func (m modelProgram) register(p *enginetest.Run, r modelResource, made []engine
 			inputs = inputs.With("from"+m.Resources[from].Name, v)
 		}
 	}
-	if r.Owner > 0 && !m.Resources[r.Owner-1].isComponent() {
-		inputs = inputs.With("owner", made[r.Owner-1].Out("made"))
+	if owner := m.ownerOf(r); owner > 0 && !m.Resources[owner-1].isComponent() {
+		inputs = inputs.With("owner", made[owner-1].Out("made"))
+	}
+	if m.hasObject(r.Parent) {
+		inputs = inputs.With("in", made[r.Parent-1].Out("made"))
 	}
 	for _, at := range r.After { // what it uses of the parts of a component, which nothing but the component says
 		for part := range made {
 			if made[part].URN != "" && m.isPart(part, at) && !m.Resources[part].isComponent() && !m.isBelow(r, at) {
-				inputs = inputs.With("uses"+m.Resources[part].Name, made[part].Out("made").Plain())
+				address := property.Output{Value: made[part].Out("made").Plain(), Dependencies: []string{string(made[at].URN)}}
+				inputs = inputs.With("uses"+m.Resources[part].Name, property.OutputOf(address))
 			}
 		}
 	}
@@ -270,7 +306,12 @@ func (m modelProgram) register(p *enginetest.Run, r modelResource, made []engine
 
 // isPart reports whether a resource is below a component, by components alone.
 func (m modelProgram) isPart(part, component int) bool {
-	return m.isBelow(m.Resources[part], component)
+	for at := m.Resources[part].Parent; at > 0 && m.Resources[at-1].isComponent(); at = m.Resources[at-1].Parent {
+		if at-1 == component {
+			return true
+		}
+	}
+	return false
 }
 
 func (m modelProgram) isBelow(r modelResource, component int) bool {
@@ -312,6 +353,20 @@ func (r modelResource) options(o *abi.ResourceOptions, made []enginetest.Resourc
 	if r.Alias != "" {
 		o.Aliases = []abi.Alias{enginetest.AliasName(r.Alias)}
 	}
+	if !r.Moved {
+		return
+	}
+	names := []string{""}
+	if r.Alias != "" {
+		names = append(names, r.Alias)
+	}
+	for _, name := range names {
+		before := abi.AliasSpec{Name: name, NoParent: r.Was == 0}
+		if r.Was > 0 {
+			before.ParentURN = made[r.Was-1].URN
+		}
+		o.Aliases = append(o.Aliases, abi.Alias{Case: abi.AliasCaseSpec, Spec: before})
+	}
 }
 
 var modelNames = []string{"a", "b", "c", "d", "e", "f"}
@@ -324,7 +379,9 @@ func drawProgram(t *rapid.T) modelProgram {
 	free := slices.DeleteFunc(slices.Clone(modelNames), func(n string) bool { return slices.Contains(names, n) })
 	m := modelProgram{Region: rapid.IntRange(0, 2).Draw(t, "region"), OtherRegion: rapid.IntRange(0, 1).Draw(t, "other region")}
 	rarely := func(what string) bool { return rapid.IntRange(0, 5).Draw(t, what) == 5 } // a failing case shrinks to none
-	var owners, components []int                                                        // indexes of those that others can be deleted with, and of components, from 1
+	often := func(what string) bool { return rapid.IntRange(0, 2).Draw(t, what) == 2 }
+	net := often("net")          // a component, a part of it, and a user of it
+	var owners, components []int // indexes of those that others can be deleted with, and of components, from 1
 	for i, name := range names {
 		earlier := func(what string) []int {
 			if i == 0 {
@@ -336,8 +393,20 @@ func drawProgram(t *rapid.T) modelProgram {
 			Name: name, Type: rapid.SampledFrom([]string{enginetest.Plain, enginetest.Strict, enginetest.Single, vague, enginetest.Plain, enginetest.Strict, enginetest.File, enginetest.Declared, enginetest.Group}).Draw(t, "type"),
 			Key: rapid.IntRange(0, 2).Draw(t, "key"), After: earlier("after"), DeleteFirst: rarely("delete first"), Protect: rarely("protect"),
 		}
-		if len(components) > 0 && rarely("parent") {
+		if net && i < 3 {
+			r.Type = []string{enginetest.Group, enginetest.Single, enginetest.Strict}[i]
+		}
+		switch {
+		case net && i == 1:
+			r.Parent = 1
+		case net && i == 2:
+			r.After = []int{0}
+		case len(components) > 0 && rarely("parent"):
 			r.Parent = rapid.SampledFrom(components).Draw(t, "parent")
+		default:
+			if at := rapid.IntRange(0, i).Draw(t, "at"); m.hasObject(at) && m.Resources[at-1].Read == "" && rarely("child") {
+				r.Parent = at
+			}
 		}
 		if len(free) > 0 && rarely("alias") {
 			r.Alias, free = free[0], free[1:]
@@ -349,7 +418,7 @@ func drawProgram(t *rapid.T) modelProgram {
 			owners = append(owners, i+1)
 			m.Resources = append(m.Resources, r)
 			continue
-		case rarely("read"):
+		case (!net || i > 2) && rarely("read"):
 			r = modelResource{Name: name, Type: enginetest.Plain, Parent: r.Parent, After: r.After, Read: rapid.SampledFrom(outside).Draw(t, "read")}
 			owners = append(owners, i+1)
 			m.Resources = append(m.Resources, r)
@@ -357,7 +426,7 @@ func drawProgram(t *rapid.T) modelProgram {
 		}
 		r.From, r.Retain, r.Ignore = earlier("from"), rarely("retain"), rarely("ignore")
 		if rarely("parts") {
-			r.Parts = rapid.IntRange(1, 3).Draw(t, "parts")
+			r.Parts, r.Ignore = rapid.IntRange(1, 3).Draw(t, "parts"), rapid.Bool().Draw(t, "ignore")
 		}
 		if r.hasPath() {
 			paths := []string{"x", "y"}
@@ -375,7 +444,7 @@ func drawProgram(t *rapid.T) modelProgram {
 		if rarely("with") {
 			r.With = earlier("with")
 		}
-		if len(owners) > 0 && !r.hasPath() && rarely("owner") {
+		if len(owners) > 0 && !r.hasPath() && often("owner") {
 			r.Owner = rapid.SampledFrom(owners).Draw(t, "owner")
 		}
 		if r.Type == enginetest.Plain && r.Owner == 0 && rarely("import") {
@@ -385,6 +454,7 @@ func drawProgram(t *rapid.T) modelProgram {
 		m.Resources = append(m.Resources, r)
 	}
 	m.takeNothingOfShared()
+	m.place()
 	return m
 }
 
@@ -396,10 +466,17 @@ func drawEdit(t *rapid.T, before modelProgram) modelProgram {
 	if sometimes("another region", 6) {
 		m.Region = rapid.IntRange(0, 2).Draw(t, "region")
 	}
+	parents := []int{0} // to move to
 	for i := range m.Resources {
 		r := &m.Resources[i]
 		if r.Read != "" {
 			continue
+		}
+		if others := slices.DeleteFunc(slices.Clone(parents), func(p int) bool { return p == r.Parent }); len(others) > 0 && sometimes("moves", 6) {
+			r.Moved, r.Was, r.Parent = true, r.Parent, rapid.SampledFrom(others).Draw(t, "parent")
+		}
+		if r.isComponent() {
+			parents = append(parents, i+1)
 		}
 		if sometimes("another key", 3) {
 			r.Key = rapid.IntRange(0, 2).Draw(t, "key")
@@ -423,7 +500,17 @@ func drawEdit(t *rapid.T, before modelProgram) modelProgram {
 	if n := len(m.Resources); n > 0 && sometimes("without the last", 4) {
 		m.Resources = m.Resources[:n-1]
 	}
+	m.place()
 	return m
+}
+
+// place takes resources out of others whose objects cannot be what the parent hands down: its provider, and how it ends.
+func (m modelProgram) place() {
+	for i, r := range m.Resources {
+		if (r.Read != "" || r.Import || r.hasPath()) && m.isInObject(r) {
+			m.Resources[i].Parent, m.Resources[i].Moved = 0, false
+		}
+	}
 }
 
 // takeNothingOfShared leaves out what is taken from objects of several resources: what they are
@@ -450,15 +537,19 @@ func drawScenario(t *rapid.T) scenario {
 	some := func(what string) []string {
 		return rapid.SliceOfNDistinct(rapid.SampledFrom(selectable), 0, 2, rapid.ID).Draw(t, what)
 	}
-	calls := func(what string, methods ...string) (out []string) {
-		for range rapid.IntRange(0, 2).Draw(t, what) {
-			out = append(out, rapid.SampledFrom(methods).Draw(t, what)+" "+rapid.SampledFrom(modelNames).Draw(t, what))
-		}
-		return out
-	}
 	var out scenario
+	calls := func(what string, now modelProgram, methods ...string) (calls []string) {
+		names := now.called()
+		if n := len(out); n > 0 {
+			names = append(names, out[n-1].Program.called()...)
+		}
+		for range rapid.IntRange(0, 2).Draw(t, what) {
+			calls = append(calls, rapid.SampledFrom(methods).Draw(t, what)+" "+rapid.SampledFrom(append(names, "a")).Draw(t, what))
+		}
+		return calls
+	}
 	for range rapid.IntRange(1, 6).Draw(t, "acts") {
-		a := act{Do: rapid.SampledFrom([]string{"up", "up", "up", "refresh", "destroy"}).Draw(t, "do")}
+		a := act{Do: rapid.SampledFrom([]string{"up", "up", "up", "refresh", "destroy", "import"}).Draw(t, "do")}
 		if n := len(out); n > 0 && rapid.IntRange(0, 2).Draw(t, "edited") == 2 {
 			a.Program = drawEdit(t, out[n-1].Program)
 		} else {
@@ -487,6 +578,9 @@ func drawScenario(t *rapid.T) scenario {
 		}
 		switch rapid.IntRange(0, 5).Draw(t, "trouble") {
 		case 5:
+			if a.Do == "import" {
+				break
+			}
 			if a.Dependents = rapid.Bool().Draw(t, "dependents"); rapid.Bool().Draw(t, "target") {
 				if a.Targets = some("targets"); len(a.Replace) > 0 { // as with --target-replace
 					a.Targets = a.Replace
@@ -495,9 +589,13 @@ func drawScenario(t *rapid.T) scenario {
 				a.Excludes = some("excludes")
 			}
 		case 4:
-			methods := map[string][]string{"up": {"create", "update", "delete", "delete", "read", "check", "diff"}, "refresh": {"read"}, "destroy": {"delete"}}
-			a.Fail, a.Half = calls("fail", methods[a.Do]...), calls("half", "create", "update")
-			a.Answer = rapid.SampledFrom(answers).Draw(t, "answer")
+			methods := map[string][]string{"up": {"create", "update", "delete", "delete", "read", "check", "diff"}, "refresh": {"read"}, "destroy": {"delete"}, "import": {"read", "check"}}
+			a.Fail, a.Half = calls("fail", a.Program, methods[a.Do]...), calls("half", a.Program, "create", "update")
+			possible := answers
+			if a.Do == "refresh" || a.Do == "import" { // which have no effect
+				possible = answers[:slices.Index(answers, lost)]
+			}
+			a.Answer = rapid.SampledFrom(possible).Draw(t, "answer")
 			a.ContinueOnError = rapid.Bool().Draw(t, "continue")
 		case 3:
 			a.CrashAt, a.Late = rapid.IntRange(1, 14).Draw(t, "crash"), rapid.Bool().Draw(t, "late")

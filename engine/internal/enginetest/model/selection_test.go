@@ -51,10 +51,10 @@ func (m *model) narrowed(a act, program enginetest.Program) {
 		requireMistaken(m.t, err)
 		requireMistaken(m.t, foreseen)
 	}
-	after := make(map[urn.URN]*state.Resource)
+	after, moved := make(map[urn.URN]*state.Resource), make(map[string]*state.Resource)
 	for _, res := range m.Snapshot().Resources() {
 		if !res.Delete {
-			after[res.URN] = res
+			after[res.URN], moved[res.ID] = res, res
 		}
 	}
 	for _, old := range before.Resources() {
@@ -62,6 +62,9 @@ func (m *model) narrowed(a act, program enginetest.Program) {
 			continue
 		}
 		now := after[old.URN]
+		if now == nil {
+			now = moved[old.ID]
+		}
 		require.NotNil(m.t, now, "%s is gone, and was not selected", old.URN)
 		require.Equal(m.t, []any{old.ID, old.Inputs, old.Outputs}, []any{now.ID, now.Inputs, now.Outputs}, "%s was not selected", old.URN)
 	}
