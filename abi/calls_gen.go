@@ -4,7 +4,7 @@ package abi
 
 import "context"
 
-// The methods of providers and policy packs.
+// The methods of providers, policy packs, and programs.
 const (
 	MethodHandshake      Method = "handshake"
 	MethodParameterize   Method = "parameterize"
@@ -36,9 +36,10 @@ const (
 	MethodRemediate      Method = "remediate"
 	MethodAnalyze        Method = "analyze"
 	MethodAnalyzeStack   Method = "analyze-stack"
+	MethodRun            Method = "run"
 )
 
-// Methods has all methods of providers and policy packs.
+// Methods has all methods of providers, policy packs, and programs.
 var Methods = [...]Method{
 	MethodHandshake,
 	MethodParameterize,
@@ -70,6 +71,7 @@ var Methods = [...]Method{
 	MethodRemediate,
 	MethodAnalyze,
 	MethodAnalyzeStack,
+	MethodRun,
 }
 
 // facts returns what the contract says of a method.
@@ -135,6 +137,8 @@ func (m Method) facts() methodFacts {
 		return methodFacts{KindAsks, AboutResource}
 	case MethodAnalyzeStack:
 		return methodFacts{KindAsks, AboutResource}
+	case MethodRun:
+		return methodFacts{KindChanges, AboutComponent}
 	}
 	return methodFacts{}
 }

@@ -218,7 +218,7 @@ type Completed struct {
 	Outcome Outcome
 }
 
-// Monitor is the deployment's resource monitor. It serves calls only during `construct` and `call`.
+// Monitor is the deployment's resource monitor. It serves calls only during `construct`, `call`, and a program's `run`.
 type Monitor interface {
 	// Register a resource and wait until it exists in the wanted state.
 	RegisterResource(ctx context.Context, request RegisterResourceRequest) (RegisterResourceResponse, error)

@@ -311,7 +311,9 @@ func (d *deployment) runProgram(ctx context.Context) error {
 	if err := d.readNaming(); err != nil {
 		return err
 	}
-	err := d.Program.Run(ctx, d.runContext(), newCallerMonitor(d.monitor, nil))
+	m := newCallerMonitor(d.monitor, nil)
+	err := d.Program.Run(ctx, d.runContext(), m)
+	m.drain() // a module that was ended leaves operations behind
 	if failures := d.failures.all(); err == nil && len(failures) > 0 && !d.ContinueOnError {
 		err = errors.Join(failures...) // the program did not care
 	}

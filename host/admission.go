@@ -32,7 +32,7 @@ var (
 	ErrTruncated = wasmfile.ErrTruncated
 	// ErrComponent is a component of the component model.
 	ErrComponent = wasmfile.ErrComponent
-	// ErrNotProvider is a module that exports the interface of neither a provider nor a policy pack.
+	// ErrNotProvider is a module that exports the interface of no world: it is no provider, policy pack, or program.
 	ErrNotProvider = canon.ErrNotProvider
 	// ErrCommand is a module with a main function that runs once.
 	ErrCommand = errors.New("the module is a command, not a provider: build it with `husk provider build`, or with -buildmode=c-shared")
@@ -295,7 +295,7 @@ func (info *Info) describe(module *wasmfile.Module) {
 	}
 }
 
-// checkExports decides whether the module may be a provider or a policy pack.
+// checkExports decides whether the module may be a provider, a policy pack, or a program.
 func (info *Info) checkExports(module *wasmfile.Module) error {
 	exports := map[string]canon.Signature{}
 	memory := false

@@ -55,7 +55,7 @@ var errIncomplete = errors.New("the record of the module is incomplete")
 
 // complete reports whether the record suffices to call the module.
 func (r *recordDetails) complete() bool {
-	if r.Info.World > canon.WorldPolicy || r.Base != nil && len(r.Base.Globals) != len(r.Globals) {
+	if !canon.IsWorld(r.Info.World) || r.Base != nil && len(r.Base.Globals) != len(r.Globals) {
 		return false
 	}
 	return !slices.ContainsFunc(r.Info.World.ExportNames(r.Info.ContractVersion()), func(name string) bool {

@@ -228,6 +228,7 @@ func (a assembly) wasm() []byte {
 	var functions []function
 	prefix := map[canon.World]string{
 		canon.WorldProvider: "husk:provider/provider@" + canon.Version, canon.WorldPolicy: "husk:policy/policy@" + canon.PolicyVersion,
+		canon.WorldProgram: "husk:program/program@" + canon.ProgramVersion,
 	}[a.world] + "#"
 	rest := maps.Clone(a.bodies)
 	for _, export := range a.world.ExportTable() {

@@ -37,7 +37,7 @@ func TestModulesThatAreRefused(t *testing.T) {
 		"component":  {[]byte("\x00asm\x0d\x00\x01\x00"), host.ErrComponent, "a WebAssembly component, not a core module: build it for wasm32-wasip1, as wasm32-wasip2 makes components"},
 		"no provider": {
 			[]byte("\x00asm\x01\x00\x00\x00"), host.ErrNotProvider,
-			"the module is not a provider: it exports no interface husk:provider/provider (nor is it a policy pack)",
+			"the module is not a provider: it exports no interface husk:provider/provider (nor is it a policy pack or a program)",
 		},
 		"command": {
 			assembly{bodies: map[string]code{"_start": nop}}.wasm(), host.ErrCommand,

@@ -414,6 +414,24 @@ func (c policyClient) Cancel(ctx context.Context) error {
 		nil)
 }
 
+type programClient struct{ caller Caller }
+
+// NewProgram returns the program on the other side.
+func NewProgram(caller Caller) abi.Program { return programClient{caller} }
+
+func (c programClient) Run(ctx context.Context, request abi.ProgramRunRequest) (v abi.ProgramRunResponse, err error) {
+	err = call(ctx, c.caller, &programRun,
+		func(w *lowerer, b []byte) {
+			w.enter("request")
+			lowerProgramRunRequest(w, b, &request)
+			w.leave()
+		},
+		func(l *lifter, b []byte) {
+			liftProgramRunResponse(l, b, &v)
+		})
+	return v, err
+}
+
 type logClient struct{ caller Caller }
 
 // NewLog returns the log on the other side.

@@ -1125,6 +1125,30 @@ func lowerPolicyAnalyzeStackRequest(w *lowerer, b []byte, v *abi.PolicyAnalyzeSt
 	lowerList(w, b, v.Resources, "resources", 288, 8, lowerPolicyResource)
 }
 
+func liftProgramRunRequest(l *lifter, b []byte, v *abi.ProgramRunRequest) {
+	v.Engine = l.string(b, "engine")
+	l.enter("context")
+	liftRunContext(l, b[8:], &v.Context)
+	l.leave()
+	v.Stack = urn.URN(l.string(b[48:], "stack"))
+}
+
+func lowerProgramRunRequest(w *lowerer, b []byte, v *abi.ProgramRunRequest) {
+	w.string(b, v.Engine, "engine")
+	w.enter("context")
+	lowerRunContext(w, b[8:], &v.Context)
+	w.leave()
+	w.string(b[48:], string(v.Stack), "stack")
+}
+
+func liftProgramRunResponse(l *lifter, b []byte, v *abi.ProgramRunResponse) {
+	v.Outputs = l.properties(b, "outputs")
+}
+
+func lowerProgramRunResponse(w *lowerer, b []byte, v *abi.ProgramRunResponse) {
+	w.properties(b, v.Outputs, "outputs")
+}
+
 func liftLogEntry(l *lifter, b []byte, v *abi.LogEntry) {
 	v.Severity = abi.LogSeverity(l.enum(b, 4, "severity"))
 	v.Message = l.string(b[4:], "message")

@@ -67,6 +67,18 @@ func TestPolicyCrossing(t *testing.T) {
 		})
 }
 
+// TestProgramCrossing does the same for programs.
+func TestProgramCrossing(t *testing.T) {
+	testCrossing(t, reflect.TypeFor[abi.Program](),
+		func(host canontest.Host, trace *canontest.Trace) any {
+			return canontest.EchoProgram{Host: host, Trace: trace}
+		},
+		func(f *fake, trace *canontest.Trace) any {
+			f.program = canontest.EchoProgram{Host: f.provider.(canontest.EchoProvider).Host, Trace: trace}
+			return f.guest.Program()
+		})
+}
+
 // testCrossing compares what native returns with what across makes of a fake.
 func testCrossing(t *testing.T, iface reflect.Type, native func(canontest.Host, *canontest.Trace) any, across func(*fake, *canontest.Trace) any) {
 	functions := witFunctions(t)

@@ -17,9 +17,11 @@ const limit = 1 << 20
 type fake struct {
 	memory   []byte
 	provider abi.Provider
-	policy   abi.Policy // where set, the module serves this instead
-	guest    *canon.Guest
-	imports  canon.Imports
+	// policy and program, where set, are served instead.
+	policy  abi.Policy
+	program abi.Program
+	guest   *canon.Guest
+	imports canon.Imports
 
 	// entered and left, where set, see a call of the function: an export with its core
 	// arguments and then the address of its result, or an import likewise.
@@ -77,6 +79,11 @@ func (f *fake) Call(ctx context.Context, export int, stack []uint64) error {
 	if f.policy != nil {
 		iface, serve = "policy", func(params []byte) (uint32, error) {
 			return new(canon.Server).ServePolicy(ctx, f.policy, function, f, params)
+		}
+	}
+	if f.program != nil {
+		iface, serve = "program", func(params []byte) (uint32, error) {
+			return new(canon.Server).ServeProgram(ctx, f.program, function, f, params)
 		}
 	}
 	if f.entered != nil {

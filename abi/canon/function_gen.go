@@ -16,6 +16,13 @@ const PolicyPackage = "husk:policy"
 // exports contain.
 const PolicyVersion = "0.1.0"
 
+// ProgramPackage is the WIT package of what modules of the world program export.
+const ProgramPackage = "husk:program"
+
+// ProgramVersion is the version of what modules of the world program export, which the names of a module's
+// exports contain.
+const ProgramVersion = "0.1.0"
+
 var providerHandshake = Function{
 	Interface: "provider", Name: "handshake", Index: 0,
 	params: layout{size: 12, align: 4, slots: []slot{{0, flat32}, {4, flat32}, {8, flat8}}},
@@ -246,6 +253,13 @@ var policyAnalyzeStack = Function{
 
 var policyCancel = Function{
 	Interface: "policy", Name: "cancel", Index: 5,
+	result: layout{size: 76, align: 4},
+	fails:  true, payload: 4,
+}
+
+var programRun = Function{
+	Interface: "program", Name: "run", Index: 0,
+	params: layout{size: 56, align: 4, slots: []slot{{0, flat32}, {4, flat32}, {8, flat32}, {12, flat32}, {16, flat32}, {20, flat32}, {24, flat32}, {28, flat32}, {32, flat32}, {36, flat32}, {40, flat8}, {44, flat32}, {48, flat32}, {52, flat32}}},
 	result: layout{size: 76, align: 4},
 	fails:  true, payload: 4,
 }
@@ -521,4 +535,9 @@ var policyFunctions = [...]*Function{
 	&policyAnalyze,
 	&policyAnalyzeStack,
 	&policyCancel,
+}
+
+// programFunctions has the functions that modules of that world export, by index.
+var programFunctions = [...]*Function{
+	&programRun,
 }

@@ -23,7 +23,7 @@ type LinearMemory interface {
 	Write(offset uint32, data []byte) bool
 }
 
-// Guest is an instance as a provider or, see [Guest.Policy], as a policy pack. Like the instance, it
+// Guest is an instance as a provider or, see [Guest.Policy] and [Guest.Program], as a policy pack or program. Like the instance, it
 // serves one call at a time.
 //
 // Its methods return an *abi.Error of the guest, an *Error for a value that cannot cross, or an
@@ -75,6 +75,9 @@ func (g *Guest) Handshake(ctx context.Context, request abi.HandshakeRequest) (ab
 
 // Policy returns the instance as a policy pack.
 func (g *Guest) Policy() abi.Policy { return NewPolicy(g) }
+
+// Program returns the instance as a program.
+func (g *Guest) Program() abi.Program { return NewProgram(g) }
 
 // Broken returns the trap or breach of the ABI after which the instance must not be used, or nil.
 // The method may have succeeded, if only the release of its result failed.

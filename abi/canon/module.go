@@ -66,6 +66,8 @@ const (
 	WorldProvider World = iota
 	// WorldPolicy is the world of policy packs, husk:policy.
 	WorldPolicy
+	// WorldProgram is the world of programs, husk:program.
+	WorldProgram
 )
 
 // versions are the versions of the contract that modules may have. Each has all of the one before.
@@ -80,6 +82,7 @@ var worlds = [...]struct {
 }{
 	WorldProvider: {"provider", Package + "/provider", versions, providerFunctions[:]},
 	WorldPolicy:   {"policy pack", PolicyPackage + "/policy", []string{PolicyVersion}, policyFunctions[:]},
+	WorldProgram:  {"program", ProgramPackage + "/program", []string{ProgramVersion}, programFunctions[:]},
 }
 
 // version returns the newest version of the world.
@@ -108,6 +111,9 @@ func (w World) exportTable(version string) []Export {
 	return table
 }
 
+// IsWorld reports whether there is a world of that number.
+func IsWorld(w World) bool { return int(w) < len(worlds) }
+
 // VersionOf returns the version of the contract of a module of the world with these exported
 // functions.
 func (w World) VersionOf(exports []string) string { return w.exportedVersion(slices.Values(exports)) }
@@ -135,9 +141,9 @@ func splitModule(name string) (iface, version string) {
 
 var (
 	// ErrNotProvider is a module that exports nothing of the contract.
-	ErrNotProvider = errors.New("the module is not a provider: it exports no interface " + Package + "/provider (nor is it a policy pack)")
-	// ErrTwoWorlds is a module that is a provider and a policy pack.
-	ErrTwoWorlds = errors.New("the module is a provider and a policy pack at once: build two modules")
+	ErrNotProvider = errors.New("the module is not a provider: it exports no interface " + Package + "/provider (nor is it a policy pack or a program)")
+	// ErrTwoWorlds is a module of two worlds.
+	ErrTwoWorlds = errors.New("the module is two of provider, policy pack, and program at once: build two modules")
 )
 
 // VersionError reports a module of another version of the contract.
@@ -202,12 +208,16 @@ func (w World) exportedVersion(exports iter.Seq[string]) (version string) {
 // all exports of that world, and an [ArenaExport] only in that form. Errors are ErrNotProvider, ErrTwoWorlds, *VersionError, and
 // *SignatureError. Several are joined.
 func CheckExports(exports map[string]Signature) (World, error) {
-	w, version := WorldProvider, WorldProvider.exportedVersion(maps.Keys(exports))
-	if v := WorldPolicy.exportedVersion(maps.Keys(exports)); v != "" {
+	w, version := WorldProvider, ""
+	for other := range worlds {
+		v := World(other).exportedVersion(maps.Keys(exports))
+		if v == "" {
+			continue
+		}
 		if version != "" {
 			return w, ErrTwoWorlds
 		}
-		w, version = WorldPolicy, v
+		w, version = World(other), v
 	}
 	switch {
 	case version == "":

@@ -36,10 +36,16 @@ func TestCheckExports(t *testing.T) {
 		"a provider": {func(map[string]canon.Signature) {}, ""},
 		"no provider": {
 			func(e map[string]canon.Signature) { clear(e) },
-			"the module is not a provider: it exports no interface husk:provider/provider (nor is it a policy pack)"},
+			"the module is not a provider: it exports no interface husk:provider/provider (nor is it a policy pack or a program)"},
 		"a provider and a policy pack": {
 			func(e map[string]canon.Signature) { maps.Copy(e, provided(canon.WorldPolicy)) },
-			"the module is a provider and a policy pack at once: build two modules"},
+			"the module is two of provider, policy pack, and program at once: build two modules"},
+		"a policy pack and a program": {
+			func(e map[string]canon.Signature) {
+				clear(e)
+				maps.Copy(e, provided(canon.WorldPolicy, canon.WorldProgram))
+			},
+			"the module is two of provider, policy pack, and program at once: build two modules"},
 		"a policy pack of another version": {
 			func(e map[string]canon.Signature) {
 				clear(e)
@@ -109,7 +115,7 @@ func TestCheckExports(t *testing.T) {
 }
 
 func TestExportsTellTheWorld(t *testing.T) {
-	for _, world := range []canon.World{canon.WorldProvider, canon.WorldPolicy} {
+	for _, world := range []canon.World{canon.WorldProvider, canon.WorldPolicy, canon.WorldProgram} {
 		got, err := canon.CheckExports(provided(world))
 		require.NoError(t, err)
 		require.Equal(t, world, got)
@@ -150,13 +156,13 @@ func TestCheckImport(t *testing.T) {
 // TestSignatures compares the core types of all functions with those that the WIT
 // package's own implementation of the canonical ABI derives.
 func TestSignatures(t *testing.T) {
-	exports, imports := provided(canon.WorldProvider, canon.WorldPolicy), canon.ImportTable()
+	exports, imports := provided(canon.WorldProvider, canon.WorldPolicy, canon.WorldProgram), canon.ImportTable()
 	functions := witFunctions(t)
 	count := 0
 	for iface, list := range functions {
 		for _, f := range list {
-			if pkg := map[string]string{"provider": "husk:provider", "policy": "husk:policy"}[iface]; pkg != "" {
-				version := map[string]string{"provider": "0.2.0", "policy": "0.1.0"}[iface]
+			if pkg := map[string]string{"provider": "husk:provider", "policy": "husk:policy", "program": "husk:program"}[iface]; pkg != "" {
+				version := map[string]string{"provider": "0.2.0", "policy": "0.1.0", "program": "0.1.0"}[iface]
 				require.Equal(t, coreSignature(f, true).String(), exports[pkg+"/"+iface+"@"+version+"#"+f.Name].String(), f.Name)
 				continue
 			}

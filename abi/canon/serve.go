@@ -192,6 +192,13 @@ func (s *Server) ServePolicy(ctx context.Context, p abi.Policy, function int, me
 	return s.end()
 }
 
+// ServeProgram is ServeProvider for the functions of interface program.
+func (s *Server) ServeProgram(ctx context.Context, p abi.Program, function int, mem Memory, params []byte) (address uint32, err error) {
+	defer s.endPanicked(&address, &err)
+	programServers[function](ctx, p, s.begin(programFunctions[function], mem, params))
+	return s.end()
+}
+
 // begin prepares the server for a call.
 func (s *Server) begin(f *Function, mem Memory, params []byte) *server {
 	served := &s.server

@@ -494,6 +494,22 @@ func servePolicyCancel(ctx context.Context, p abi.Policy, s *server) {
 	s.returned(p.Cancel(ctx))
 }
 
+func serveProgramRun(ctx context.Context, p abi.Program, s *server) {
+	l, b := &s.lifter, s.params
+	var request abi.ProgramRunRequest
+	l.enter("request")
+	liftProgramRunRequest(l, b, &request)
+	l.leave()
+	if !s.beginCall() {
+		return
+	}
+	v, err := p.Run(ctx, request)
+	if w, b := s.returned(err); w != nil {
+		lowerProgramRunResponse(w, b, &v)
+		s.lowered(w)
+	}
+}
+
 func serveLogWrite(ctx context.Context, imports *Imports, s *server) {
 	l, b := &s.lifter, s.params
 	var entry abi.LogEntry
@@ -1091,6 +1107,11 @@ var policyServers = [...]func(context.Context, abi.Policy, *server){
 	servePolicyAnalyze,
 	servePolicyAnalyzeStack,
 	servePolicyCancel,
+}
+
+// programServers serves the functions of programFunctions.
+var programServers = [...]func(context.Context, abi.Program, *server){
+	serveProgramRun,
 }
 
 // importServers serves what modules import.

@@ -183,3 +183,38 @@ func (p *Project) ConfigEntries(stack *StackConfig, decrypt func(ciphertext stri
 	sorted.By(entries, func(a, b abi.ConfigEntry) int { return strings.Compare(a.Key, b.Key) })
 	return entries, nil
 }
+
+// DeclaredConfig returns the configuration of a run as the project declares it: with its defaults and secrets. The error is about
+// values that are missing, or of another type.
+func (p *Project) DeclaredConfig(run abi.RunContext) ([]abi.ConfigEntry, error) {
+	config := slices.Clone(run.Config)
+	var ds source.Diagnostics
+	for _, declared := range p.Config {
+		i := slices.IndexFunc(config, func(e abi.ConfigEntry) bool { return e.Key == declared.Key })
+		set := "husk config set "
+		if declared.Secret {
+			set += "--secret "
+		}
+		set += strings.TrimPrefix(declared.Key, run.Project+":") + " <value>"
+		switch {
+		case i >= 0:
+			if _, err := declared.Type.Parse(config[i].Value); err != nil {
+				d := p.File.Errorf(declared.Position, "the value of the configuration key %q cannot be used: %v", declared.Name, err)
+				d.Detail = "set another with: " + set
+				ds = append(ds, d)
+			}
+			config[i].Secret = config[i].Secret || declared.Secret
+		case declared.Default.IsNull():
+			d := p.File.Errorf(declared.Position, "the configuration key %q has no value", declared.Name)
+			d.Detail = "set one with: " + set
+			ds = append(ds, d)
+		default:
+			text, err := ConfigText(declared.Default)
+			if err != nil {
+				return nil, err
+			}
+			config = append(config, abi.ConfigEntry{Key: declared.Key, Value: text, Secret: declared.Secret})
+		}
+	}
+	return config, ds.Err()
+}

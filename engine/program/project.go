@@ -25,10 +25,14 @@ var projectFiles = []string{"Husk.yaml", "Husk.yml", "Pulumi.yaml", "Pulumi.yml"
 func FileNames() []string { return slices.Clone(projectFiles) }
 
 // knownRuntimes are the runtimes that Husk and Pulumi have.
-var knownRuntimes = []string{RuntimeYAML, "nodejs", "python", "go", "dotnet", "java", "bun"}
+var knownRuntimes = []string{RuntimeYAML, RuntimeWASM, "nodejs", "python", "go", "dotnet", "java", "bun"}
 
-// RuntimeYAML is the runtime of programs in YAML.
-const RuntimeYAML = "yaml"
+const (
+	// RuntimeYAML is the runtime of programs in YAML.
+	RuntimeYAML = "yaml"
+	// RuntimeWASM is the runtime of programs that are modules.
+	RuntimeWASM = "wasm"
+)
 
 // Project is the contents of a project file. It is not changed after it was loaded.
 type Project struct {
@@ -47,6 +51,9 @@ type Project struct {
 	RuntimeOptions []RuntimeOption
 	// ProgramDir is where the program lies: Dir, or the directory that main names.
 	ProgramDir string
+	// Main is what main names, as it is written, and MainPosition its position.
+	Main         string
+	MainPosition source.Position
 	// BackendURL says where state is kept, empty for beside the project file.
 	BackendURL string
 	// Encryption says which parts of a state are encrypted: [EncryptAll], [EncryptSecrets], or, if it is empty, the same as
@@ -203,7 +210,7 @@ func (d *decoder) root(root *yaml.Node) {
 			d.runtime(f.Value)
 		case "main":
 			if main, ok := d.path(f.Value, "main"); ok {
-				p.ProgramDir, d.main = p.Path(main), f.Value
+				p.ProgramDir, p.Main, p.MainPosition, d.main = p.Path(main), main, source.Of(f.Value), f.Value
 			}
 		case "backend":
 			d.Read(f.Value, "backend", d.TextKey("url", &p.BackendURL, "the backend's url"))
@@ -253,6 +260,9 @@ func (d *decoder) root(root *yaml.Node) {
 	} else {
 		d.foreignProgram()
 	}
+	if p.Runtime == RuntimeWASM {
+		d.moduleProgram(root)
+	}
 	d.readRuntimeOptions()
 }
 
@@ -272,16 +282,26 @@ func (d *decoder) foreignProgram() {
 	}
 }
 
-// runtimeOption reads an option of the runtime. One of the runtime yaml is refused: it would change the program.
+// moduleProgram requires main for a program that is a module, apart from the project file: a bundle has the module in its place.
+func (d *decoder) moduleProgram(root *yaml.Node) {
+	const advice = "main names a .wasm file, or a directory of Go source beside the project file, such as \"main: program\""
+	if d.main == nil {
+		d.Add(d.File.Errorf(source.Of(root), "the runtime wasm needs main").With(advice))
+	} else if filepath.Clean(d.project.ProgramDir) == filepath.Clean(d.project.Dir) {
+		d.Add(d.File.Errorf(source.Of(d.main), "main names the directory of the project itself").With(advice))
+	}
+}
+
+// runtimeOption reads an option of the runtime. One of Husk's own runtimes is refused: it would change the program.
 func (d *decoder) runtimeOption(f source.Field) {
-	if d.project.Runtime != RuntimeYAML {
+	if d.project.Runtime != RuntimeYAML && d.project.Runtime != RuntimeWASM {
 		if text, ok := d.Text(f.Value, "the option "+f.Name); ok {
 			d.project.RuntimeOptions = append(d.project.RuntimeOptions, RuntimeOption{f.Name, text, source.Of(f.Key)})
 		}
 		return
 	}
-	if f.Name != "compiler" {
-		d.Errorf(f.Key, "the runtime yaml has no option %q", f.Name)
+	if f.Name != "compiler" || d.project.Runtime != RuntimeYAML {
+		d.Errorf(f.Key, "the runtime %s has no option %q", d.project.Runtime, f.Name)
 		return
 	}
 	d.Add(d.File.Errorf(source.Of(f.Key), "a program that a compiler writes is not supported").

@@ -49,7 +49,7 @@ type Root struct {
 
 // ErrOutside is the error for a file that a project that is not trusted names outside of its directory. It does not depend on
 // whether it exists.
-var ErrOutside = errors.New("the project is not trusted, and may name only files and directories of its own, without links that lead elsewhere, and nothing of a repository, such as .git, or of what husk keeps in .husk")
+var ErrOutside = errors.New("the project is not trusted, or its program is a module, and may name only files and directories of its own, without links that lead elsewhere, and nothing of a repository, such as .git, or of what husk keeps in .husk")
 
 // ErrNotRegular is the error for a pipe, a device, or another file that is neither regular nor a directory.
 var ErrNotRegular = errors.New("it is not a regular file")

@@ -5,14 +5,15 @@ import (
 	"errors"
 	"reflect"
 	"slices"
-	"strings"
 	"unsafe"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/guest-sdk/deploy"
 	"github.com/husk-dev/husk/guest-sdk/internal/call"
+	"github.com/husk-dev/husk/guest-sdk/internal/dependency"
 	"github.com/husk-dev/husk/guest-sdk/internal/shape"
 )
 
@@ -20,7 +21,7 @@ import (
 type Component struct{ declaration }
 
 // ComponentOf returns the type of component with a token, for example site:index:Site, whose inputs and
-// outputs are the fields of I and S. Fields are usually of type [Out]. Other fields decide which
+// outputs are the fields of I and S. Fields are usually of type [deploy.Out]. Other fields decide which
 // children there are: they must be known and not secret. If one is unknown in a preview, the preview
 // has no children.
 func ComponentOf[I, S any](token string, implementation Constructor[I, S], options ...Option) Component {
@@ -28,7 +29,7 @@ func ComponentOf[I, S any](token string, implementation Constructor[I, S], optio
 	return Component{declaration{token, func(s *server, b *shape.Builder) error {
 		var inputs I
 		var state S
-		c := &component{construct: func(ctx context.Context, r *abi.ConstructRequest, u urn.URN, in unsafe.Pointer, d *Deployment) (unsafe.Pointer, error) {
+		c := &component{construct: func(ctx context.Context, r *abi.ConstructRequest, u urn.URN, in unsafe.Pointer, d *deploy.Deployment) (unsafe.Pointer, error) {
 			state, err := implementation.Construct(ctx, ConstructRequest[I]{URN: u, Name: r.Name, Inputs: *(*I)(in)}, d)
 			return unsafe.Pointer(&state), err
 		}}
@@ -59,7 +60,7 @@ func (c Component) With(methods ...Method) Component {
 // Constructor is the interface of every component.
 type Constructor[I, S any] interface {
 	// Construct declares the children and returns the outputs without waiting for any.
-	Construct(ctx context.Context, request ConstructRequest[I], d *Deployment) (S, error)
+	Construct(ctx context.Context, request ConstructRequest[I], d *deploy.Deployment) (S, error)
 }
 
 // ConstructRequest asks for a component.
@@ -76,7 +77,7 @@ type ConstructRequest[I any] struct {
 type component struct {
 	*schema.Resource
 	inputs, state *shape.Shape
-	construct     func(ctx context.Context, r *abi.ConstructRequest, u urn.URN, inputs unsafe.Pointer, d *Deployment) (unsafe.Pointer, error)
+	construct     func(ctx context.Context, r *abi.ConstructRequest, u urn.URN, inputs unsafe.Pointer, d *deploy.Deployment) (unsafe.Pointer, error)
 }
 
 // composer serves components. It is an interface to keep its code out of modules without components.
@@ -142,7 +143,7 @@ func (all *composite) construct(ctx context.Context, s *server, request *abi.Con
 	}
 	inputs, failures := c.Inputs.Check(request.Inputs)
 	if len(failures) > 0 {
-		return none, refusal(failures)
+		return none, call.Refusal(failures)
 	}
 	inputs = dependent(inputs, request.InputDependencies)
 	open, err := s.takes(c.inputs, inputs)
@@ -167,7 +168,7 @@ func (all *composite) construct(ctx context.Context, s *server, request *abi.Con
 
 	outputs := unknowns(&c.Outputs)
 	if open {
-		if outputs, err = compose(ctx, monitor, &request.Context, own.URN, c.state, func(d *Deployment) (unsafe.Pointer, error) {
+		if outputs, err = compose(ctx, monitor, &request.Context, own.URN, c.state, func(d *deploy.Deployment) (unsafe.Pointer, error) {
 			return c.construct(ctx, request, own.URN, in, d)
 		}); err != nil {
 			return none, err
@@ -179,7 +180,7 @@ func (all *composite) construct(ctx context.Context, s *server, request *abi.Con
 		return none, err
 	}
 	return abi.ConstructResponse{
-		URN: own.URN, State: outputs.Lower(property.KindOutput), StateDependencies: dependenciesOf(outputs),
+		URN: own.URN, State: outputs.Lower(property.KindOutput), StateDependencies: dependency.Of(outputs),
 	}, nil
 }
 
@@ -194,7 +195,7 @@ func monitorOf(ctx context.Context) (abi.Monitor, error) {
 // an unknown. A secret in one is an error, because what the author computes would not be secret.
 func (s *server) takes(inputs *shape.Shape, m property.Map) (bool, error) {
 	if path, found := inputs.Secret(m); found {
-		return false, InvalidArgument(path.String(), "the provider cannot keep this input secret: its field would have to be a guest.Out")
+		return false, InvalidArgument(path.String(), "the provider cannot keep this input secret: its field would have to be a deploy.Out")
 	}
 	if s.undecided.Load() {
 		return false, nil
@@ -213,26 +214,12 @@ func (s *server) ownOptions(o abi.ResourceOptions) abi.ResourceOptions {
 	return o
 }
 
-// compose calls the author's function, waits for the children that it declares, and returns its outputs, of the shape. After a
-// failure it waits for running operations, so that they are recorded.
-func compose(ctx context.Context, m abi.Monitor, run *abi.RunContext, parent urn.URN, outputs *shape.Shape, call func(*Deployment) (unsafe.Pointer, error)) (property.Map, error) {
-	d := newDeployment(ctx, m, run, parent)
-	out, err := call(d)
-	for err == nil {
-		if err = d.finish(); err != nil {
-			break
-		}
-		var m property.Map
-		// Storing the outputs may declare more children.
-		if m, err = outputs.Store(out); err == nil && len(d.running)+len(d.waiting) == 0 {
-			return m, nil
-		}
-	}
-	if d.failure == nil {
-		d.failure = err
-	}
-	_ = d.finish() // an earlier failure, or the end of waiting
-	return property.Map{}, d.failure
+// compose calls the author's function, and returns the outputs that it leads to, of the shape.
+func compose(ctx context.Context, m abi.Monitor, run *abi.RunContext, parent urn.URN, outputs *shape.Shape, call func(*deploy.Deployment) (unsafe.Pointer, error)) (property.Map, error) {
+	var out unsafe.Pointer
+	return deploy.Run{Monitor: m, Context: run, Parent: parent}.Do(ctx,
+		func(d *deploy.Deployment) (err error) { out, err = call(d); return err },
+		func() (property.Map, error) { return outputs.Store(out) })
 }
 
 func unknowns(o *schema.Object) (m property.Map) {
@@ -242,35 +229,12 @@ func unknowns(o *schema.Object) (m property.Map) {
 	return m
 }
 
-// refusal returns the error that says why inputs or arguments are refused.
-func refusal(failures []abi.CheckFailure) error {
-	if len(failures) == 1 {
-		return InvalidArgument(failures[0].Path, failures[0].Reason)
-	}
-	reasons := make([]string, len(failures))
-	for i, f := range failures {
-		reasons[i] = f.Path + ": " + f.Reason
-	}
-	return InvalidArgument("", strings.Join(reasons, "\n"))
-}
-
 // dependent gives properties the dependencies that the caller names.
 func dependent(m property.Map, dependencies []abi.PropertyDependency) property.Map {
 	for _, d := range dependencies {
 		if v, ok := m.Lookup(d.Key); ok {
-			m = m.With(d.Key, withDependencies(v, d.URNs))
+			m = m.With(d.Key, dependency.With(v, d.URNs))
 		}
 	}
 	return m
-}
-
-func withDependencies(v property.Value, urns []urn.URN) property.Value {
-	if len(urns) == 0 {
-		return v
-	}
-	o := property.Output{Value: v}
-	for _, u := range urns {
-		o.Dependencies = append(o.Dependencies, string(u))
-	}
-	return property.OutputOf(o)
 }

@@ -12,35 +12,36 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/guest-sdk/deploy"
 	"github.com/husk-dev/husk/guest-sdk/guest"
 	"github.com/husk-dev/husk/internal/testkit/metaschema"
 )
 
 type boxInputs struct {
-	Text   guest.Out[string]            `husk:"text,optional"`
-	Token  guest.Out[string]            `husk:"token,optional,secret"`
-	Any    guest.Out[property.Value]    `husk:"any,optional"`
-	Size   int                          `husk:"size,default=3"`
-	Nested *boxNested                   `husk:"nested"`
-	List   []guest.Out[string]          `husk:"list,optional"`
-	Labels map[string]string            `husk:"labels,optional"`
-	Table  guest.Out[map[string]string] `husk:"table,optional"`
+	Text   deploy.Out[string]            `husk:"text,optional"`
+	Token  deploy.Out[string]            `husk:"token,optional,secret"`
+	Any    deploy.Out[property.Value]    `husk:"any,optional"`
+	Size   int                           `husk:"size,default=3"`
+	Nested *boxNested                    `husk:"nested"`
+	List   []deploy.Out[string]          `husk:"list,optional"`
+	Labels map[string]string             `husk:"labels,optional"`
+	Table  deploy.Out[map[string]string] `husk:"table,optional"`
 }
 
 type boxNested struct {
-	Host guest.Out[string] `husk:"host,optional"`
-	Port int               `husk:"port,optional"`
+	Host deploy.Out[string] `husk:"host,optional"`
+	Port int                `husk:"port,optional"`
 }
 
 type boxOutputs struct {
-	Result guest.Out[property.Value] `husk:"result,optional"`
-	Hidden guest.Out[string]         `husk:"hidden,optional,secret"`
-	List   []guest.Out[string]       `husk:"list,optional"`
+	Result deploy.Out[property.Value] `husk:"result,optional"`
+	Hidden deploy.Out[string]         `husk:"hidden,optional,secret"`
+	List   []deploy.Out[string]       `husk:"list,optional"`
 }
 
-type construct func(context.Context, guest.ConstructRequest[boxInputs], *guest.Deployment) (boxOutputs, error)
+type construct func(context.Context, guest.ConstructRequest[boxInputs], *deploy.Deployment) (boxOutputs, error)
 
-func (f construct) Construct(ctx context.Context, r guest.ConstructRequest[boxInputs], d *guest.Deployment) (boxOutputs, error) {
+func (f construct) Construct(ctx context.Context, r guest.ConstructRequest[boxInputs], d *deploy.Deployment) (boxOutputs, error) {
 	return f(ctx, r, d)
 }
 
@@ -59,12 +60,12 @@ func boxed(t *testing.T, m *monitor, request abi.ConstructRequest, f construct) 
 }
 
 // result returns a component with one output.
-func result(v guest.Source) (boxOutputs, error) {
-	return boxOutputs{Result: guest.As[property.Value](v)}, nil
+func result(v deploy.Source) (boxOutputs, error) {
+	return boxOutputs{Result: deploy.As[property.Value](v)}, nil
 }
 
-func child(name string, inputs guest.Props) guest.Declaration {
-	return guest.Declaration{Type: "q:index:Thing", Name: name, Inputs: inputs}
+func child(name string, inputs deploy.Props) deploy.Declaration {
+	return deploy.Declaration{Type: "q:index:Thing", Name: name, Inputs: inputs}
 }
 
 func childURN(name string) urn.URN {
@@ -73,7 +74,7 @@ func childURN(name string) urn.URN {
 
 func TestComponentOutputs(t *testing.T) {
 	aURN, other := childURN("a"), urn.URN("urn:pulumi:dev::proj::q:index:Thing::other")
-	in := guest.Props{"n": 1, "list": []any{"x", "y"}, "password": guest.Secret(guest.Known("p"))}
+	in := deploy.Props{"n": 1, "list": []any{"x", "y"}, "password": deploy.Secret(deploy.Known("p"))}
 	for _, test := range []struct {
 		name    string
 		preview bool
@@ -83,49 +84,49 @@ func TestComponentOutputs(t *testing.T) {
 		want    any
 		depends []urn.URN
 	}{
-		{name: "a constant", of: func(context.Context, guest.ConstructRequest[boxInputs], *guest.Deployment) (boxOutputs, error) {
-			return result(guest.ValueOf(guest.Props{"a": []any{1, 2.5, "x", true, nil}, "m": map[string]string{"k": "v"}, "none": nil}))
+		{name: "a constant", of: func(context.Context, guest.ConstructRequest[boxInputs], *deploy.Deployment) (boxOutputs, error) {
+			return result(deploy.ValueOf(deploy.Props{"a": []any{1, 2.5, "x", true, nil}, "m": map[string]string{"k": "v"}, "none": nil}))
 		}, want: obj("a", []any{1, 2.5, "x", true, nil}, "m", obj("k", "v"))},
 		{name: "an input", inputs: obj("text", secret("s")), from: map[string][]urn.URN{"text": {other}},
-			of: func(_ context.Context, r guest.ConstructRequest[boxInputs], _ *guest.Deployment) (boxOutputs, error) {
+			of: func(_ context.Context, r guest.ConstructRequest[boxInputs], _ *deploy.Deployment) (boxOutputs, error) {
 				return result(r.Inputs.Text)
 			}, want: secret("s"), depends: []urn.URN{other}},
 		{name: "an input inside of one", inputs: obj("nested", obj("host", "h")), from: map[string][]urn.URN{"nested": {other}},
-			of: func(_ context.Context, r guest.ConstructRequest[boxInputs], _ *guest.Deployment) (boxOutputs, error) {
+			of: func(_ context.Context, r guest.ConstructRequest[boxInputs], _ *deploy.Deployment) (boxOutputs, error) {
 				return result(r.Inputs.Nested.Host)
 			}, want: "h", depends: []urn.URN{other}},
-		{name: "defaults", of: func(_ context.Context, r guest.ConstructRequest[boxInputs], _ *guest.Deployment) (boxOutputs, error) {
-			return result(guest.ValueOf(r.Inputs.Size))
+		{name: "defaults", of: func(_ context.Context, r guest.ConstructRequest[boxInputs], _ *deploy.Deployment) (boxOutputs, error) {
+			return result(deploy.ValueOf(r.Inputs.Size))
 		}, want: 3},
-		{name: "an output", of: func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *guest.Deployment) (boxOutputs, error) {
-			return result(guest.Field[string](d.Resource(child("a", in)), "list[1]"))
+		{name: "an output", of: func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *deploy.Deployment) (boxOutputs, error) {
+			return result(deploy.Field[string](d.Resource(child("a", in)), "list[1]"))
 		}, want: "y", depends: []urn.URN{aURN}},
-		{name: "a secret output", of: func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *guest.Deployment) (boxOutputs, error) {
-			return result(guest.Concat("<", guest.Field[string](d.Resource(child("a", in)), "password"), ">"))
+		{name: "a secret output", of: func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *deploy.Deployment) (boxOutputs, error) {
+			return result(deploy.Concat("<", deploy.Field[string](d.Resource(child("a", in)), "password"), ">"))
 		}, want: secret("<p>"), depends: []urn.URN{aURN}},
-		{name: "all outputs", of: func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *guest.Deployment) (boxOutputs, error) {
-			return result(d.Resource(child("a", guest.Props{"n": 1})))
+		{name: "all outputs", of: func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *deploy.Deployment) (boxOutputs, error) {
+			return result(d.Resource(child("a", deploy.Props{"n": 1})))
 		}, want: obj("n", 1), depends: []urn.URN{aURN}},
-		{name: "ID and URN", of: func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *guest.Deployment) (boxOutputs, error) {
+		{name: "ID and URN", of: func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *deploy.Deployment) (boxOutputs, error) {
 			a := d.Resource(child("a", nil))
-			return result(guest.Concat(a.ID(), " ", a.URN()))
+			return result(deploy.Concat(a.ID(), " ", a.URN()))
 		}, want: "id of a " + string(aURN), depends: []urn.URN{aURN}},
-		{name: "an output that is not there", of: func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *guest.Deployment) (boxOutputs, error) {
-			return result(guest.Concat("-", guest.Field[string](d.Resource(child("a", nil)), "none")))
+		{name: "an output that is not there", of: func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *deploy.Deployment) (boxOutputs, error) {
+			return result(deploy.Concat("-", deploy.Field[string](d.Resource(child("a", nil)), "none")))
 		}, want: "-", depends: []urn.URN{aURN}},
-		{name: "an output that is not there yet", preview: true, of: func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *guest.Deployment) (boxOutputs, error) {
-			return result(guest.Concat("-", guest.Field[string](d.Resource(child("a", nil)), "none.of.it")))
+		{name: "an output that is not there yet", preview: true, of: func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *deploy.Deployment) (boxOutputs, error) {
+			return result(deploy.Concat("-", deploy.Field[string](d.Resource(child("a", nil)), "none.of.it")))
 		}, want: property.Unknown, depends: []urn.URN{aURN}},
-		{name: "an ID that is not there yet", preview: true, of: func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *guest.Deployment) (boxOutputs, error) {
+		{name: "an ID that is not there yet", preview: true, of: func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *deploy.Deployment) (boxOutputs, error) {
 			return result(d.Resource(child("a", nil)).ID())
 		}, want: property.Unknown, depends: []urn.URN{aURN}},
-		{name: "what a function makes", of: func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *guest.Deployment) (boxOutputs, error) {
-			n := guest.Field[int](d.Resource(child("a", guest.Props{"n": 20})), "n")
-			return result(guest.Apply(n, func(n int) (guest.Props, error) { return guest.Props{"double": 2 * n}, nil }))
+		{name: "what a function makes", of: func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *deploy.Deployment) (boxOutputs, error) {
+			n := deploy.Field[int](d.Resource(child("a", deploy.Props{"n": 20})), "n")
+			return result(deploy.Apply(n, func(n int) (deploy.Props, error) { return deploy.Props{"double": 2 * n}, nil }))
 		}, want: obj("double", 40), depends: []urn.URN{aURN}},
-		{name: "a child that depends on a value", of: func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *guest.Deployment) (boxOutputs, error) {
-			n := guest.Field[int](d.Resource(child("a", guest.Props{"n": 2})), "n")
-			return result(guest.Apply(n, func(n int) (guest.Out[string], error) {
+		{name: "a child that depends on a value", of: func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *deploy.Deployment) (boxOutputs, error) {
+			n := deploy.Field[int](d.Resource(child("a", deploy.Props{"n": 2})), "n")
+			return result(deploy.Apply(n, func(n int) (deploy.Out[string], error) {
 				last := ""
 				for i := range n {
 					last = string(rune('x' + i))
@@ -134,23 +135,23 @@ func TestComponentOutputs(t *testing.T) {
 				return d.Resource(child(last+"!", nil)).ID(), nil
 			}))
 		}, want: "id of y!", depends: []urn.URN{aURN, childURN("y!")}},
-		{name: "what a function of a package answers", of: func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *guest.Deployment) (boxOutputs, error) {
-			a := d.Resource(child("a", guest.Props{"password": guest.Secret(guest.Known("p"))}))
-			return result(guest.Field[string](d.Invoke("q:index:echo", guest.Props{"v": guest.Field[string](a, "password")}, guest.Options{}), "v"))
+		{name: "what a function of a package answers", of: func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *deploy.Deployment) (boxOutputs, error) {
+			a := d.Resource(child("a", deploy.Props{"password": deploy.Secret(deploy.Known("p"))}))
+			return result(deploy.Field[string](d.Invoke("q:index:echo", deploy.Props{"v": deploy.Field[string](a, "password")}, deploy.Options{}), "v"))
 		}, want: secret("p"), depends: []urn.URN{aURN}},
-		{name: "what a method answers", of: func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *guest.Deployment) (boxOutputs, error) {
+		{name: "what a method answers", of: func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *deploy.Deployment) (boxOutputs, error) {
 			a := d.Component(child("a", nil))
-			return result(guest.Field[string](d.Call(a, "q:index:Thing/of", guest.Props{"v": 1}, guest.Options{}), "urn"))
+			return result(deploy.Field[string](d.Call(a, "q:index:Thing/of", deploy.Props{"v": 1}, deploy.Options{}), "urn"))
 		}, want: string(aURN), depends: []urn.URN{aURN, other}},
-		{name: "a resource that is read", of: func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *guest.Deployment) (boxOutputs, error) {
-			return result(d.Read(child("a", guest.Props{"n": 1}), guest.Known("known")).ID())
+		{name: "a resource that is read", of: func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *deploy.Deployment) (boxOutputs, error) {
+			return result(d.Read(child("a", deploy.Props{"n": 1}), deploy.Known("known")).ID())
 		}, want: "known", depends: []urn.URN{aURN}},
-		{name: "a value that is waited for", of: func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *guest.Deployment) (boxOutputs, error) {
-			list, known, err := guest.Await(d, guest.Field[[]string](d.Resource(child("a", in)), "list"))
+		{name: "a value that is waited for", of: func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *deploy.Deployment) (boxOutputs, error) {
+			list, known, err := deploy.Await(d, deploy.Field[[]string](d.Resource(child("a", in)), "list"))
 			if err != nil || !known {
 				return boxOutputs{}, errors.New("not known")
 			}
-			return result(guest.ValueOf(strings.Join(list, "+")))
+			return result(deploy.ValueOf(strings.Join(list, "+")))
 		}, want: "x+y"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -177,11 +178,11 @@ func TestComponentOutputs(t *testing.T) {
 // end.
 func TestComponentOrder(t *testing.T) {
 	m := &monitor{t: t}
-	_, err := boxed(t, m, abi.ConstructRequest{}, func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *guest.Deployment) (boxOutputs, error) {
+	_, err := boxed(t, m, abi.ConstructRequest{}, func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *deploy.Deployment) (boxOutputs, error) {
 		a := d.Resource(child("a", nil))
 		b := d.Resource(child("b", nil))
-		c := d.Resource(child("c", guest.Props{"of": a}))
-		d.Resource(guest.Declaration{Type: "q:index:Thing", Name: "d", Options: guest.Options{DependsOn: []*guest.Child{b, c}}})
+		c := d.Resource(child("c", deploy.Props{"of": a}))
+		d.Resource(deploy.Declaration{Type: "q:index:Thing", Name: "d", Options: deploy.Options{DependsOn: []*deploy.Child{b, c}}})
 		d.Resource(child("e", nil))
 		require.Equal(t, []string{"a", "b", "e"}, m.started, "nothing waits that need not")
 		return boxOutputs{}, nil
@@ -198,15 +199,15 @@ func TestComponentOptions(t *testing.T) {
 		Protect: &yes, Provider: "urn:pulumi:dev::proj::pulumi:providers:p::mine::1", Version: "1.0.0",
 		Providers: []abi.PackageProvider{{Package: "q", Reference: "r"}},
 	}}
-	_, err := boxed(t, m, given, func(_ context.Context, r guest.ConstructRequest[boxInputs], d *guest.Deployment) (boxOutputs, error) {
+	_, err := boxed(t, m, given, func(_ context.Context, r guest.ConstructRequest[boxInputs], d *deploy.Deployment) (boxOutputs, error) {
 		require.Equal(t, boxURN, r.URN)
-		d.Transform(func(c *guest.Declaration) { c.Options.RetainOnDelete = &yes })
-		provider := d.Resource(guest.Declaration{Type: "pulumi:providers:q", Name: "prov"})
-		group := d.Group(guest.Declaration{Type: "p:index:Group", Name: "group"})
+		d.Transform(func(c *deploy.Declaration) { c.Options.RetainOnDelete = &yes })
+		provider := d.Resource(deploy.Declaration{Type: "pulumi:providers:q", Name: "prov"})
+		group := d.Group(deploy.Declaration{Type: "p:index:Group", Name: "group"})
 		a := d.Resource(child("a", nil))
-		d.Component(guest.Declaration{Type: "q:index:Thing", Name: "all", Options: guest.Options{
-			Parent: group, Provider: provider, Providers: []*guest.Child{provider}, DependsOn: []*guest.Child{a},
-			DeletedWith: a, ReplaceWith: []*guest.Child{a}, Protect: &yes, DeleteBeforeReplace: &yes,
+		d.Component(deploy.Declaration{Type: "q:index:Thing", Name: "all", Options: deploy.Options{
+			Parent: group, Provider: provider, Providers: []*deploy.Child{provider}, DependsOn: []*deploy.Child{a},
+			DeletedWith: a, ReplaceWith: []*deploy.Child{a}, Protect: &yes, DeleteBeforeReplace: &yes,
 			IgnoreChanges: []string{"i"}, ReplaceOnChanges: []string{"r"}, HideDiffs: []string{"h"}, AdditionalSecretOutputs: []string{"s"},
 			Aliases:  []abi.Alias{{Case: abi.AliasCaseURN, URN: "u"}},
 			Timeouts: abi.CustomTimeouts{Create: 1}, ImportID: "im", Version: "2.0.0", Package: "ref",
@@ -246,52 +247,52 @@ func TestComponentFails(t *testing.T) {
 		kind    error
 		started []string
 	}{
-		{"a child", fails("a"), func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *guest.Deployment) (boxOutputs, error) {
+		{"a child", fails("a"), func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *deploy.Deployment) (boxOutputs, error) {
 			a := d.Resource(child("a", nil))
 			d.Resource(child("b", nil))
-			d.Resource(child("c", guest.Props{"a": a.ID()}))
+			d.Resource(child("c", deploy.Props{"a": a.ID()}))
 			return boxOutputs{}, nil
 		}, "q:index:Thing a: no luck", abi.ErrUnavailable, []string{"a", "b"}},
-		{"what comes later is not begun", fails("b"), func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *guest.Deployment) (boxOutputs, error) {
+		{"what comes later is not begun", fails("b"), func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *deploy.Deployment) (boxOutputs, error) {
 			a := d.Resource(child("a", nil))
 			d.Resource(child("b", nil))
-			d.Resource(child("c", guest.Props{"a": a.ID()}))
+			d.Resource(child("c", deploy.Props{"a": a.ID()}))
 			return boxOutputs{}, nil
 		}, "q:index:Thing b: no luck", abi.ErrUnavailable, []string{"a", "b"}},
 		{"a child because of another", &monitor{t: t, fail: map[string]error{
 			"a": abi.NewError(abi.ErrorKindUnavailable, "no luck"), "b": abi.NewError(abi.ErrorKindCancelled, "stopped"),
-		}}, func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *guest.Deployment) (boxOutputs, error) {
+		}}, func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *deploy.Deployment) (boxOutputs, error) {
 			d.Resource(child("a", nil))
 			d.Resource(child("b", nil))
 			return boxOutputs{}, nil
 		}, "q:index:Thing a: no luck", abi.ErrUnavailable, []string{"a", "b"}},
-		{"the author", &monitor{t: t}, func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *guest.Deployment) (boxOutputs, error) {
+		{"the author", &monitor{t: t}, func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *deploy.Deployment) (boxOutputs, error) {
 			d.Resource(child("a", nil))
 			return boxOutputs{}, errors.New("changed my mind")
 		}, "changed my mind", abi.ErrInternal, []string{"a"}},
-		{"a function that is used", fails("q:index:f"), func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *guest.Deployment) (boxOutputs, error) {
-			d.Resource(child("a", guest.Props{"v": d.Invoke("q:index:f", nil, guest.Options{})}))
+		{"a function that is used", fails("q:index:f"), func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *deploy.Deployment) (boxOutputs, error) {
+			d.Resource(child("a", deploy.Props{"v": d.Invoke("q:index:f", nil, deploy.Options{})}))
 			return boxOutputs{}, nil
 		}, "q:index:Thing a: q:index:f: no luck", abi.ErrUnavailable, []string{"q:index:f"}},
-		{"a function whose result is the component's", fails("q:index:f"), func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *guest.Deployment) (boxOutputs, error) {
-			return result(d.Invoke("q:index:f", nil, guest.Options{}))
+		{"a function whose result is the component's", fails("q:index:f"), func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *deploy.Deployment) (boxOutputs, error) {
+			return result(d.Invoke("q:index:f", nil, deploy.Options{}))
 		}, "q:index:f: no luck", abi.ErrUnavailable, []string{"q:index:f"}},
-		{"a function in the author's code", &monitor{t: t}, func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *guest.Deployment) (boxOutputs, error) {
-			d.Resource(child("a", guest.Props{"v": guest.Apply(guest.Known(1), func(int) (int, error) { return 0, errors.New("odd") })}))
+		{"a function in the author's code", &monitor{t: t}, func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *deploy.Deployment) (boxOutputs, error) {
+			d.Resource(child("a", deploy.Props{"v": deploy.Apply(deploy.Known(1), func(int) (int, error) { return 0, errors.New("odd") })}))
 			return boxOutputs{}, nil
 		}, "q:index:Thing a: odd", abi.ErrInternal, nil},
-		{"a type", &monitor{t: t}, func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *guest.Deployment) (boxOutputs, error) {
-			return result(guest.Apply(guest.Field[int](d.Resource(child("a", guest.Props{"n": "x"})), "n"), func(n int) (int, error) { return n, nil }))
-		}, "the provider expects another type than string", abi.ErrInternal, []string{"a"}},
-		{"a value that is none", &monitor{t: t}, func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *guest.Deployment) (boxOutputs, error) {
-			d.Resource(child("a", guest.Props{"v": struct{}{}}))
+		{"a type", &monitor{t: t}, func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *deploy.Deployment) (boxOutputs, error) {
+			return result(deploy.Apply(deploy.Field[int](d.Resource(child("a", deploy.Props{"n": "x"})), "n"), func(n int) (int, error) { return n, nil }))
+		}, "another type is expected than string", abi.ErrInternal, []string{"a"}},
+		{"a value that is none", &monitor{t: t}, func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *deploy.Deployment) (boxOutputs, error) {
+			d.Resource(child("a", deploy.Props{"v": struct{}{}}))
 			return boxOutputs{}, nil
-		}, "a Go type that no value can have", abi.ErrInternal, nil},
-		{"waiting", &monitor{t: t, waitFails: context.Canceled}, func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *guest.Deployment) (boxOutputs, error) {
+		}, "no value can have this type of Go", abi.ErrInternal, nil},
+		{"waiting", &monitor{t: t, waitFails: context.Canceled}, func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *deploy.Deployment) (boxOutputs, error) {
 			d.Resource(child("a", nil))
 			return boxOutputs{}, nil
 		}, "context canceled", abi.ErrCancelled, []string{"a"}},
-		{"skipped", &monitor{t: t, answer: abi.RegistrationResultSkipped}, func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *guest.Deployment) (boxOutputs, error) {
+		{"skipped", &monitor{t: t, answer: abi.RegistrationResultSkipped}, func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *deploy.Deployment) (boxOutputs, error) {
 			d.Resource(child("a", nil))
 			return boxOutputs{}, nil
 		}, "q:index:Thing a: it was left out", abi.ErrInternal, []string{"a"}},
@@ -309,9 +310,9 @@ func TestComponentFails(t *testing.T) {
 // A function that fails is no failure where nobody uses what it says.
 func TestComponentMayPassOverFunctions(t *testing.T) {
 	m := &monitor{t: t, fail: map[string]error{"q:index:f": abi.NewError(abi.ErrorKindNotFound, "none")}}
-	response, err := boxed(t, m, abi.ConstructRequest{}, func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *guest.Deployment) (boxOutputs, error) {
-		_, _, err := guest.Await(d, d.Invoke("q:index:f", nil, guest.Options{}))
-		return boxOutputs{Result: guest.ValueOf(errors.Is(err, abi.ErrNotFound))}, nil
+	response, err := boxed(t, m, abi.ConstructRequest{}, func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *deploy.Deployment) (boxOutputs, error) {
+		_, _, err := deploy.Await(d, d.Invoke("q:index:f", nil, deploy.Options{}))
+		return boxOutputs{Result: deploy.ValueOf(errors.Is(err, abi.ErrNotFound))}, nil
 	})
 	require.NoError(t, err)
 	requireMap(t, obj("result", true), response.State)
@@ -320,17 +321,17 @@ func TestComponentMayPassOverFunctions(t *testing.T) {
 // A value of another component never comes here; the component ends all the same.
 func TestComponentDoesNotWaitForever(t *testing.T) {
 	m := &monitor{t: t}
-	var stray guest.Out[string]
-	_, err := boxed(t, m, abi.ConstructRequest{}, func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *guest.Deployment) (boxOutputs, error) {
-		_, err := boxed(t, &monitor{t: t, waitFails: errors.New("away")}, abi.ConstructRequest{}, func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *guest.Deployment) (boxOutputs, error) {
+	var stray deploy.Out[string]
+	_, err := boxed(t, m, abi.ConstructRequest{}, func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *deploy.Deployment) (boxOutputs, error) {
+		_, err := boxed(t, &monitor{t: t, waitFails: errors.New("away")}, abi.ConstructRequest{}, func(_ context.Context, _ guest.ConstructRequest[boxInputs], d *deploy.Deployment) (boxOutputs, error) {
 			stray = d.Resource(child("stray", nil)).ID()
 			return boxOutputs{}, nil
 		})
 		require.ErrorContains(t, err, "away")
-		d.Resource(child("a", guest.Props{"v": stray}))
+		d.Resource(child("a", deploy.Props{"v": stray}))
 		return boxOutputs{}, nil
 	})
-	require.ErrorContains(t, err, "q:index:Thing a: the provider uses a value that never comes")
+	require.ErrorContains(t, err, "q:index:Thing a: it uses a value that never comes")
 }
 
 func TestComponentInputs(t *testing.T) {
@@ -351,7 +352,7 @@ func TestComponentInputs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &monitor{t: t, preview: true}
-			response, err := boxed(t, m, abi.ConstructRequest{Inputs: test.inputs}, func(context.Context, guest.ConstructRequest[boxInputs], *guest.Deployment) (boxOutputs, error) {
+			response, err := boxed(t, m, abi.ConstructRequest{Inputs: test.inputs}, func(context.Context, guest.ConstructRequest[boxInputs], *deploy.Deployment) (boxOutputs, error) {
 				t.Error("the author's code runs")
 				return boxOutputs{}, nil
 			})
@@ -368,10 +369,10 @@ func TestComponentInputs(t *testing.T) {
 	all := obj("text", property.Unknown, "token", "t", "any", []any{secret(1), property.Unknown}, "list", []any{property.Unknown, secret("x")},
 		"nested", obj("host", property.Unknown), "table", obj("k", property.Unknown))
 	m := &monitor{t: t, preview: true}
-	_, err := boxed(t, m, abi.ConstructRequest{Inputs: all}, func(_ context.Context, r guest.ConstructRequest[boxInputs], d *guest.Deployment) (boxOutputs, error) {
+	_, err := boxed(t, m, abi.ConstructRequest{Inputs: all}, func(_ context.Context, r guest.ConstructRequest[boxInputs], d *deploy.Deployment) (boxOutputs, error) {
 		in := r.Inputs
 		require.True(t, d.Preview())
-		d.Resource(child("a", guest.Props{"text": in.Text, "token": in.Token, "any": in.Any, "list": in.List, "nested": guest.Props{"host": in.Nested.Host}, "table": in.Table}))
+		d.Resource(child("a", deploy.Props{"text": in.Text, "token": in.Token, "any": in.Any, "list": in.List, "nested": deploy.Props{"host": in.Nested.Host}, "table": in.Table}))
 		return boxOutputs{List: in.List}, nil
 	})
 	require.NoError(t, err)
@@ -382,7 +383,7 @@ func TestComponentInputs(t *testing.T) {
 func TestComponentSchema(t *testing.T) {
 	p, err := guest.New(guest.Provider{Name: "p", Version: "1.0.0", Components: []guest.Component{
 		guest.ComponentOf(box, construct(nil), guest.Doc("A box.")).With(
-			guest.MethodOf("open", func(context.Context, guest.MethodRequest[thingInputs], *guest.Deployment) (boxNested, error) {
+			guest.MethodOf("open", func(context.Context, guest.MethodRequest[thingInputs], *deploy.Deployment) (boxNested, error) {
 				return boxNested{}, nil
 			}, guest.Doc("Opens it.")))}})
 	require.NoError(t, err)
@@ -396,11 +397,11 @@ func TestComponentSchema(t *testing.T) {
 
 func TestComponentRefused(t *testing.T) {
 	type reserved struct {
-		URN guest.Out[string] `husk:"urn"`
+		URN deploy.Out[string] `husk:"urn"`
 	}
 	none := construct(nil)
 	method := func(name string) guest.Method {
-		return guest.MethodOf(name, func(context.Context, guest.MethodRequest[boxInputs], *guest.Deployment) (boxOutputs, error) {
+		return guest.MethodOf(name, func(context.Context, guest.MethodRequest[boxInputs], *deploy.Deployment) (boxOutputs, error) {
 			return boxOutputs{}, nil
 		})
 	}

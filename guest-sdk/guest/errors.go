@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/guest-sdk/internal/call"
 )
 
 // ErrGone is the error of Read and Delete for an object that does not exist. Nothing else says that: an error of the
@@ -31,9 +32,7 @@ func (gone) Is(target error) bool {
 // InvalidArgument returns the error for a wrong input at a path, for example tags.owner. Rules that
 // need only the inputs belong in Check.
 func InvalidArgument(path, message string) error {
-	e := abi.NewError(abi.ErrorKindInvalidArgument, message)
-	e.Path = path
-	return e
+	return call.InvalidArgument(path, message)
 }
 
 // Unavailable returns the error for a service that cannot be reached now.

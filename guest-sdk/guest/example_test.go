@@ -6,6 +6,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/guest-sdk/deploy"
 	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
@@ -57,29 +58,29 @@ func ExampleNew() {
 }
 
 type SiteInputs struct {
-	Directory guest.Out[string] `husk:"directory" doc:"Where the key is written."`
+	Directory deploy.Out[string] `husk:"directory" doc:"Where the key is written."`
 }
 
 type SiteOutputs struct {
-	Path guest.Out[string] `husk:"path" doc:"The file with the key."`
+	Path deploy.Out[string] `husk:"path" doc:"The file with the key."`
 }
 
 type Site struct{}
 
 // Construct waits for nothing: the key is made first, because the file's content comes from it.
-func (Site) Construct(_ context.Context, r guest.ConstructRequest[SiteInputs], d *guest.Deployment) (SiteOutputs, error) {
-	key := d.Resource(guest.Declaration{
+func (Site) Construct(_ context.Context, r guest.ConstructRequest[SiteInputs], d *deploy.Deployment) (SiteOutputs, error) {
+	key := d.Resource(deploy.Declaration{
 		Type: "tls:index/privateKey:PrivateKey", Name: r.Name + "-key",
-		Inputs: guest.Props{"algorithm": "ED25519"},
+		Inputs: deploy.Props{"algorithm": "ED25519"},
 	})
-	file := d.Resource(guest.Declaration{
+	file := d.Resource(deploy.Declaration{
 		Type: "local:index/file:File", Name: r.Name + "-file",
-		Inputs: guest.Props{
-			"path":    guest.Concat(r.Inputs.Directory, "/key.pub"),
-			"content": guest.Field[string](key, "publicKeyPem"),
+		Inputs: deploy.Props{
+			"path":    deploy.Concat(r.Inputs.Directory, "/key.pub"),
+			"content": deploy.Field[string](key, "publicKeyPem"),
 		},
 	})
-	return SiteOutputs{Path: guest.Field[string](file, "path")}, nil
+	return SiteOutputs{Path: deploy.Field[string](file, "path")}, nil
 }
 
 // A component makes a key and a file of resources of other packages.

@@ -12,6 +12,8 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/guest-sdk/deploy"
+	"github.com/husk-dev/husk/guest-sdk/internal/dependency"
 	"github.com/husk-dev/husk/guest-sdk/internal/docs"
 	"github.com/husk-dev/husk/guest-sdk/internal/shape"
 )
@@ -34,13 +36,13 @@ type MethodRequest[A any] struct {
 
 // MethodOf returns a method of a component, whose arguments and results are the fields of A and R, as
 // for [ComponentOf]. Programs call it as site:index:Site/check.
-func MethodOf[A, R any](name string, call func(ctx context.Context, request MethodRequest[A], d *Deployment) (R, error), options ...Option) Method {
+func MethodOf[A, R any](name string, call func(ctx context.Context, request MethodRequest[A], d *deploy.Deployment) (R, error), options ...Option) Method {
 	about := aboutOf(options)
 	about.description = docs.Function(about.description, reflect.ValueOf(call))
 	return Method{name: name, add: func(s *server, b *shape.Builder, token string) error {
 		var args A
 		var result R
-		m := &method{call: func(ctx context.Context, self urn.URN, args unsafe.Pointer, d *Deployment) (unsafe.Pointer, error) {
+		m := &method{call: func(ctx context.Context, self urn.URN, args unsafe.Pointer, d *deploy.Deployment) (unsafe.Pointer, error) {
 			result, err := call(ctx, MethodRequest[A]{Self: self, Args: *(*A)(args)}, d)
 			return unsafe.Pointer(&result), err
 		}}
@@ -48,13 +50,10 @@ func MethodOf[A, R any](name string, call func(ctx context.Context, request Meth
 	}}
 }
 
-// self is the argument that holds the component a method is called on.
-const self = "__self__"
-
 type method struct {
 	*schema.Function
 	args, result *shape.Shape
-	call         func(ctx context.Context, self urn.URN, args unsafe.Pointer, d *Deployment) (unsafe.Pointer, error)
+	call         func(ctx context.Context, self urn.URN, args unsafe.Pointer, d *deploy.Deployment) (unsafe.Pointer, error)
 }
 
 func (s *server) addMethod(b *shape.Builder, component, name string, about *about, m *method, args, result properties) (err error) {
@@ -67,14 +66,14 @@ func (s *server) addMethod(b *shape.Builder, component, name string, about *abou
 	if m.Function, m.args, m.result, err = s.addFunction(b, token, about, args, result); err != nil {
 		return err
 	}
-	at, exists := slices.BinarySearchFunc(m.Args.Properties, self, func(p schema.Property, name string) int {
+	at, exists := slices.BinarySearchFunc(m.Args.Properties, deploy.Self, func(p schema.Property, name string) int {
 		return strings.Compare(p.Name, name)
 	})
 	if exists {
-		return errors.New("the argument " + self + " is the component itself, and not declared")
+		return errors.New("the argument " + deploy.Self + " is the component itself, and not declared")
 	}
 	m.Args.Properties = shape.Insert(slices.Clone(m.Args.Properties), at, schema.Property{
-		Name: self, Type: &schema.Type{Kind: schema.KindResource, Token: c.Token}, Required: true,
+		Name: deploy.Self, Type: &schema.Type{Kind: schema.KindResource, Token: c.Token}, Required: true,
 	})
 	at, _ = slices.BinarySearchFunc(c.Methods, name, func(m schema.Method, name string) int {
 		return strings.Compare(m.Name, name)
@@ -108,8 +107,8 @@ func (all *composite) call(ctx context.Context, s *server, request *abi.CallRequ
 	if len(failures) > 0 {
 		return abi.CallResponse{Failures: failures}, nil
 	}
-	of := componentOf(args.Get(self))
-	args = dependent(args.Without(self), request.ArgDependencies)
+	of := componentOf(args.Get(deploy.Self))
+	args = dependent(args.Without(deploy.Self), request.ArgDependencies)
 	open, err := s.takes(m.args, args)
 	if err != nil {
 		return none, err
@@ -123,11 +122,11 @@ func (all *composite) call(ctx context.Context, s *server, request *abi.CallRequ
 	}
 	ctx, leave := s.within(ctx, of, 0)
 	defer leave.End()
-	result, err := compose(ctx, monitor, &request.Context, of, m.result, func(d *Deployment) (unsafe.Pointer, error) {
+	result, err := compose(ctx, monitor, &request.Context, of, m.result, func(d *deploy.Deployment) (unsafe.Pointer, error) {
 		return m.call(ctx, of, in, d)
 	})
 	if err != nil {
 		return none, err
 	}
-	return abi.CallResponse{Result: result.Lower(property.KindOutput), ResultDependencies: dependenciesOf(result)}, nil
+	return abi.CallResponse{Result: result.Lower(property.KindOutput), ResultDependencies: dependency.Of(result)}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/build/gobuild"
 	"github.com/husk-dev/husk/internal/build/langbuild"
@@ -43,9 +44,11 @@ func (p *Plugins) buildFrom(ctx context.Context, dir string, from origin) (*Buil
 	if err != nil {
 		return nil, err
 	}
-	stamped, err := host.AddManifest(wasm, m.Manifest)
-	if err != nil {
-		return nil, fmt.Errorf("writing the manifest into the module: %w", err)
+	stamped := wasm
+	if module.World != canon.WorldProgram { // which has no name
+		if stamped, err = host.AddManifest(wasm, m.Manifest); err != nil {
+			return nil, fmt.Errorf("writing the manifest into the module: %w", err)
+		}
 	}
 	sum := sha256.Sum256(stamped)
 	return &Built{Manifest: m.Manifest, Bytes: stamped, Digest: DigestPrefix + hex.EncodeToString(sum[:])}, nil

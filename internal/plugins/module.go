@@ -210,8 +210,11 @@ func (p *Plugins) build(ctx context.Context, name, dir string, from origin,
 func identify(ctx context.Context, module *host.Module, path string) (*Module, error) {
 	m := &Module{module: module}
 	ask := m.askProvider
-	if module.World == canon.WorldPolicy {
+	switch module.World {
+	case canon.WorldPolicy:
 		ask = m.askPolicy
+	case canon.WorldProgram: // it has no name, and says nothing of itself
+		ask = func(context.Context) error { return nil }
 	}
 	if err := ask(ctx); err != nil {
 		return nil, fmt.Errorf("reading name and version of the module %s: %w", path, err)

@@ -68,6 +68,23 @@ func (p *Plugins) policy(ctx context.Context, declared *program.PolicyPack, path
 	return analysis.Pack{Policy: policy, Settings: declared.Settings}, nil
 }
 
+// Program returns the program of a project whose runtime is wasm. It lives as long as the plugins, and is loaded once.
+func (p *Plugins) Program(ctx context.Context) (abi.Program, error) {
+	const kind = "program"
+	module, err := p.Module(ctx, kind, p.project.ProgramDir)
+	if err != nil {
+		return nil, p.problem(entry{kind, p.project.Main, p.project.Main, p.project.MainPosition}, err)
+	}
+	made, err := module.module.NewProgram(ctx, kind, slog.New(&records{to: p.options.Events}))
+	if err != nil {
+		return nil, p.problem(entry{kind, p.project.Main, p.project.Main, p.project.MainPosition}, err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.policies = append(p.policies, made)
+	return made, nil
+}
+
 // A policy pack may be a program of Pulumi's SDK for Node.js or Python. As a native plugin, it is a process with the rights of the
 // user: the same rules are for both.
 

@@ -15,7 +15,7 @@ import (
 
 // entry is a module that the project lists.
 type entry struct {
-	// kind is "provider" or "policy pack".
+	// kind is "provider", "policy pack", or "program".
 	kind, name, path string
 	position         source.Position
 }
@@ -54,8 +54,10 @@ func (p *Plugins) problem(declared entry, err error) error {
 		}
 	}
 	if other, ok := errors.AsType[*host.WorldError](err); ok {
-		section := map[canon.World]string{canon.WorldProvider: "plugins.providers", canon.WorldPolicy: "policies"}[other.Is]
-		detail = "list it under " + section + " instead"
+		detail = map[canon.World]string{
+			canon.WorldProvider: "list it under plugins.providers instead", canon.WorldPolicy: "list it under policies instead",
+			canon.WorldProgram: "a project of the runtime wasm names it with main",
+		}[other.Is]
 	}
 	d := p.project.File.Errorf(declared.position, "the %s %q cannot be used: %s", declared.kind, declared.name, strings.TrimSuffix(summary, ":"))
 	d.Detail, d.Cause = detail, err

@@ -117,6 +117,16 @@ func (e EchoPolicy) answer(ctx context.Context, name string, result any, params 
 	return EchoProvider(e).answer(ctx, name, result, params...)
 }
 
+// EchoProgram is a program that echoes in the same way.
+type EchoProgram struct {
+	Host  Host
+	Trace *Trace
+}
+
+func (e EchoProgram) answer(ctx context.Context, name string, result any, params ...any) error {
+	return EchoProvider(e).answer(ctx, name, result, params...)
+}
+
 // hostCalls is the number of calls of the host that a provider's function makes.
 const hostCalls = 4
 

@@ -166,6 +166,11 @@ func (e EchoPolicy) Cancel(ctx context.Context) error {
 	return e.answer(ctx, "policy.cancel", nil)
 }
 
+func (e EchoProgram) Run(ctx context.Context, request abi.ProgramRunRequest) (v abi.ProgramRunResponse, err error) {
+	err = e.answer(ctx, "program.run", &v, request)
+	return v, err
+}
+
 // EchoLog is the log of a host that echoes.
 type EchoLog struct{ echo }
 

@@ -17,7 +17,7 @@ type contract struct {
 
 // The interfaces of the contract, with the Go name of each.
 var interfaceNames = map[string]string{
-	"types": "", "provider": "Provider", "policy": "Policy", "monitor": "Monitor",
+	"types": "", "provider": "Provider", "policy": "Policy", "program": "Program", "monitor": "Monitor",
 	"log": "Log", "control": "Control", "http": "HTTP", "tcp": "TCP", "files": "Files", "assets": "Assets", "kv": "KV",
 }
 
@@ -90,7 +90,7 @@ func (c *contract) allInterfaces() []*wit.Interface {
 func (c *contract) callable() []*wit.Interface { return append(c.exported(), c.imported()...) }
 
 // exported returns the interfaces that modules export, each in a world of its own.
-func (c *contract) exported() []*wit.Interface { return c.interfaces("provider", "policy") }
+func (c *contract) exported() []*wit.Interface { return c.interfaces("provider", "policy", "program") }
 
 // imported returns the interfaces that the host offers to modules of every world.
 func (c *contract) imported() []*wit.Interface {

@@ -55,13 +55,13 @@ func (c *contract) writeMethods(s *source) {
 			}
 		}
 	}
-	s.f("// The methods of providers and policy packs.")
+	s.f("// The methods of providers, policy packs, and programs.")
 	s.f("const (")
 	for _, name := range names {
 		s.f("Method%s Method = %q", goName(name), name)
 	}
 	s.f(")\n")
-	s.f("// Methods has all methods of providers and policy packs.")
+	s.f("// Methods has all methods of providers, policy packs, and programs.")
 	s.f("var Methods = [...]Method{")
 	for _, name := range names {
 		s.f("Method%s,", goName(name))

@@ -98,6 +98,7 @@ func generateFrom(resolve *wit.Resolve) (map[string][]byte, error) {
 		{"abi/host_gen.go", "abi", "", writeTypes("log", "control", "http", "tcp", "files", "assets", "kv")},
 		{"abi/monitor_gen.go", "abi", "", writeTypes("monitor")},
 		{"abi/policy_gen.go", "abi", "", writeTypes("policy")},
+		{"abi/program_gen.go", "abi", "", writeTypes("program")},
 		{"abi/unimplemented_gen.go", "abi", "", writeUnimplemented},
 		{"abi/canon/codec_gen.go", "canon", "", writeCodec},
 		{"abi/canon/function_gen.go", "canon", "", writeFunctions},
@@ -106,6 +107,7 @@ func generateFrom(resolve *wit.Resolve) (map[string][]byte, error) {
 		{"abi/canon/canontest/echo_gen.go", "canontest", "", writeEcho},
 		{bindings + "provider/exports_gen.go", "provider", "wasip1", writeExports("provider")},
 		{bindings + "policy/exports_gen.go", "policy", "wasip1", writeExports("policy")},
+		{bindings + "program/exports_gen.go", "program", "wasip1", writeExports("program")},
 		{bindings + "imports_gen.go", "bindings", "wasip1", writeImports},
 		{"abi/calls_gen.go", "abi", "", writeCalls},
 	} {

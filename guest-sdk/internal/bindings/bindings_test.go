@@ -126,6 +126,14 @@ func TestPolicyModule(t *testing.T) {
 	require.NoError(t, guest.Broken())
 }
 
+// TestProgramModule does the same with a program.
+func TestProgramModule(t *testing.T) {
+	var got, want canontest.Trace
+	host := canon.Imports(canontest.NewHost(&got))
+	guest, _ := start(t, build(t, "echoprogram"), &host, true)
+	testEchoes[abi.Program](t, guest, guest.Program(), canontest.EchoProgram{Host: canontest.NewHost(&want)}, &got, &want)
+}
+
 // testEcho calls every function of a provider, and expects it to call all of the host's.
 func testEcho(t *testing.T, wasm []byte, arena bool) {
 	var got, want canontest.Trace

@@ -10,7 +10,7 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/internal/eventual"
 )
 
-// eventualType returns the T of a guest.Out[T], a struct of a [0]*T and a cell; nil for other types.
+// eventualType returns the T of a deploy.Out[T], a struct of a [0]*T and a cell; nil for other types.
 func eventualType(t reflect.Type) reflect.Type {
 	if t.Kind() != reflect.Struct || t.NumField() != 2 || t.Field(1).Type != reflect.TypeFor[*eventual.Cell]() {
 		return nil

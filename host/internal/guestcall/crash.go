@@ -104,7 +104,7 @@ const (
 // plumbing are prefixes of functions that explain no crash: of Go's runtime and the SDK. In a name section,
 // Go writes / and - as _.
 var plumbing = []string{
-	"runtime.", "runtime/debug.", "wasm_", "_rt0_wasm", "husk:provider/", "husk_provider_", "husk:policy/", "husk_policy_", meter.Module, wasi.ModuleName + ".", "syscall.Exit", "os.Exit", "internal/runtime/",
+	"runtime.", "runtime/debug.", "wasm_", "_rt0_wasm", "husk:provider/", "husk_provider_", "husk:policy/", "husk_policy_", "husk:program/", "husk_program_", meter.Module, wasi.ModuleName + ".", "syscall.Exit", "os.Exit", "internal/runtime/",
 	"github.com/husk-dev/husk/guest-sdk/", "github.com/husk-dev/husk/abi/",
 	"github.com_husk_dev_husk_guest_sdk", "github.com_husk_dev_husk_abi_",
 }

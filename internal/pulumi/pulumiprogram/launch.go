@@ -275,38 +275,3 @@ func (p *Program) environment(run abi.RunContext) []string {
 	keys, _ := json.Marshal(secrets)
 	return append(environment, "PULUMI_CONFIG="+string(config), "PULUMI_CONFIG_SECRET_KEYS="+string(keys))
 }
-
-// config returns the configuration of a run with the defaults that the project declares. A value that does
-// not fit its declaration, and one that is missing, are errors.
-func (p *Program) config(run abi.RunContext) ([]abi.ConfigEntry, error) {
-	config := slices.Clone(run.Config)
-	var ds source.Diagnostics
-	for _, declared := range p.project.Config {
-		i := slices.IndexFunc(config, func(e abi.ConfigEntry) bool { return e.Key == declared.Key })
-		set := "husk config set "
-		if declared.Secret {
-			set += "--secret "
-		}
-		set += strings.TrimPrefix(declared.Key, run.Project+":") + " <value>"
-		switch {
-		case i >= 0:
-			if _, err := declared.Type.Parse(config[i].Value); err != nil {
-				d := p.project.File.Errorf(declared.Position, "the value of the configuration key %q cannot be used: %v", declared.Name, err)
-				d.Detail = "set another with: " + set
-				ds = append(ds, d)
-			}
-			config[i].Secret = config[i].Secret || declared.Secret
-		case declared.Default.IsNull():
-			d := p.project.File.Errorf(declared.Position, "the configuration key %q has no value", declared.Name)
-			d.Detail = "set one with: " + set
-			ds = append(ds, d)
-		default:
-			text, err := program.ConfigText(declared.Default)
-			if err != nil {
-				return nil, err
-			}
-			config = append(config, abi.ConfigEntry{Key: declared.Key, Value: text, Secret: declared.Secret})
-		}
-	}
-	return config, ds.Err()
-}

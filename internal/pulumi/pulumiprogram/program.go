@@ -72,7 +72,7 @@ func (p *Program) Run(ctx context.Context, run abi.RunContext, m abi.Monitor) (e
 	if !ok {
 		return fmt.Errorf("run the program: the monitor %T takes no callbacks", m)
 	}
-	if run.Config, err = p.config(run); err != nil {
+	if run.Config, err = p.project.DeclaredConfig(run); err != nil {
 		return err
 	}
 	s := &session{grace: p.options.Grace, monitor: &monitor{

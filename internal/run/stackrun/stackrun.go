@@ -16,8 +16,10 @@ import (
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/contents"
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/engine/program/moduleprogram"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/engine/program/yamlprogram"
+	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend/runlog"
@@ -81,9 +83,14 @@ type Pulumi interface {
 // NeedsPulumi reports whether runs of a project need [Options.Pulumi]: for its program, for a native plugin, or for a policy pack
 // that is a program. A project that is not trusted may have none of them, which Open says.
 func NeedsPulumi(p *program.Project) bool {
-	return p.Root.Trusted() && (p.Runtime != program.RuntimeYAML ||
+	return p.Root.Trusted() && (!isOwn(p.Runtime) ||
 		slices.ContainsFunc(p.Providers, func(d program.ProviderPlugin) bool { return d.Native }) ||
 		slices.ContainsFunc(p.Policies, func(d program.PolicyPack) bool { return program.IsPolicyProgram(p.Root, p.Path(d.Path)) }))
+}
+
+// isOwn reports whether Husk runs programs of a runtime itself, and confined.
+func isOwn(runtime string) bool {
+	return runtime == program.RuntimeYAML || runtime == program.RuntimeWASM
 }
 
 // Run is an opened stack. Close releases it.
@@ -127,8 +134,8 @@ func Version() string {
 	return "(devel)"
 }
 
-// Open opens a stack of a project with its providers. The program of a project that is not trusted must be one of YAML, and
-// reads only files of the project, and URLs of the Internet; for its providers see [plugins.Options].
+// Open opens a stack of a project with its providers. The program of a project that is not trusted must be one of YAML, or a
+// module, and reads only files of the project, and URLs of the Internet; for its providers see [plugins.Options].
 func Open(ctx context.Context, w *workspace.Workspace, o Options) (_ *Run, err error) {
 	report := o.Plugins.Events
 	if w.Detached != nil {
@@ -239,8 +246,12 @@ func AtConfig(config *workspace.Config) func(engine.ConfigValue, error) error {
 
 // programOf returns the program of a project, whose runtime is supported.
 func (r *Run) programOf(p *program.Project, pulumi Pulumi, report func(engine.Event)) engine.Program {
-	if p.Runtime != program.RuntimeYAML {
-		return pulumi.Program(p, func(d engine.Diagnostic) { report(d) }, func() <-chan struct{} { return r.Deployment.Stop })
+	stop := func() <-chan struct{} { return r.Deployment.Stop }
+	if p.Runtime == program.RuntimeWASM {
+		return moduleprogram.New(p, r.Plugins.Program, stop)
+	}
+	if !isOwn(p.Runtime) {
+		return pulumi.Program(p, func(d engine.Diagnostic) { report(d) }, stop)
 	}
 	yaml := yamlprogram.New(p, r.Plugins)
 	r.warnings.of(yaml)
@@ -341,6 +352,10 @@ func programContents(p *program.Project, withheld []string) contents.Source {
 	for _, name := range confined.Repositories {
 		source.Withheld = append(source.Withheld, filepath.Join(p.Dir, "**", name))
 	}
+	if p.Runtime == program.RuntimeWASM { // it is confined, whoever has written it
+		source.Root, source.Dir = projectroot.New(p.Dir, projectroot.Untrusted), p.Dir
+		return source
+	}
 	if below, err := filepath.Rel(p.Dir, p.ProgramDir); err != nil || !filepath.IsLocal(below) {
 		source.Within = p.ProgramDir
 	}
@@ -355,12 +370,12 @@ func reportWarning(report func(engine.Event), d source.Diagnostic) {
 
 // checkRuntime returns an error for a project whose program cannot be run.
 func (o *Options) checkRuntime(p *program.Project) error {
-	if p.Runtime == program.RuntimeYAML {
+	if isOwn(p.Runtime) {
 		return nil
 	}
 	if !p.Root.Trusted() {
 		d := p.File.Errorf(source.Position{}, "the program has the runtime %s, which runs outside of the sandbox", p.Runtime)
-		d.Detail = "a project that is not trusted may have only programs of the runtime " + program.RuntimeYAML
+		d.Detail = "a project that is not trusted may have only programs of the runtimes " + program.RuntimeYAML + " and " + program.RuntimeWASM
 		return source.Diagnostics{d}
 	}
 	if o.Pulumi == nil {
@@ -373,7 +388,7 @@ func (o *Options) checkRuntime(p *program.Project) error {
 		return nil
 	}
 	d := p.File.Errorf(source.Position{}, "%v", err)
-	d.Detail = "husk itself runs programs of the runtimes " + strings.Join(append(o.Pulumi.Runtimes(), program.RuntimeYAML), ", ")
+	d.Detail = "husk itself runs programs of the runtimes " + strings.Join(append(o.Pulumi.Runtimes(), program.RuntimeWASM, program.RuntimeYAML), ", ")
 	return source.Diagnostics{d}
 }
 

@@ -117,6 +117,9 @@ func listed(p *program.Project) (paths []string) {
 			paths = append(paths, policy.Path)
 		}
 	}
+	if p.Runtime == program.RuntimeWASM {
+		paths = append(paths, p.Main)
+	}
 	return paths
 }
 

@@ -88,6 +88,25 @@ func TestABundleTravels(t *testing.T) {
 	require.Error(t, unpack(changed, info.Digest, other))
 }
 
+// Of a program in source travels the module.
+func TestAProgramTravels(t *testing.T) {
+	dir := t.TempDir()
+	source := filepath.Join(dir, "program")
+	require.NoError(t, os.Mkdir(source, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(source, "main.go"), []byte("package main"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte("name: demo\nruntime: wasm\nmain: program\n"), 0o644))
+	p, err := program.LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
+	require.NoError(t, err)
+	var content bytes.Buffer
+	info, err := bundle.Pack(&content, p, func(string) ([]byte, error) { return []byte("built"), nil })
+	require.NoError(t, err)
+	to := t.TempDir()
+	require.NoError(t, unpack(content.Bytes(), info.Digest, to))
+	got, err := os.ReadFile(filepath.Join(to, "program"))
+	require.NoError(t, err)
+	require.Equal(t, "built", string(got))
+}
+
 // A path of this machine means nothing elsewhere.
 func TestPathsOfThisMachine(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "lab.wasm")

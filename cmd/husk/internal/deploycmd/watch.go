@@ -170,6 +170,8 @@ func sourceKinds(runtime string) []string {
 		return []string{".py", ".toml", ".txt"}
 	case "go":
 		return []string{".go", ".mod", ".sum"}
+	case program.RuntimeWASM:
+		return []string{".wasm", ".go", ".mod", ".sum"}
 	}
 	return nil
 }

@@ -98,6 +98,7 @@ import (
 		load(),
 		configure(),
 	},
+	"docs/programs-wasm.md": {write("husk/edge/Husk.yaml", ""), write("husk/edge/program/main.go", ""), run("husk/edge")},
 	"docs/pulumi.md": {
 		leave("a project for Node.js; package programtest has such projects"),
 		leave("it fetches packages of Node.js, which package programtest does"),
@@ -177,7 +178,7 @@ import (
 }
 
 // inCheckout are the documents whose reader works in a checkout of Husk.
-var inCheckout = []string{"README.md", "docs/policy.md"}
+var inCheckout = []string{"README.md", "docs/policy.md", "docs/programs-wasm.md"}
 
 // project begins a project file whose rest is an excerpt.
 const project = "name: excerpt\nruntime: yaml\n"

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/usertest"
+	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
 // TestInterrupts runs commands that are sent interrupts, of several kinds, with one module for all.
@@ -40,6 +41,8 @@ var interruptTests = map[string]func(t *testing.T, lab *usertest.User){
 	"a hang-up that is ignored":         anIgnoredHangUp,
 	"a reader that goes away":           aReaderThatGoesAway,
 	"a reader of a list that goes away": aReaderOfAListThatGoesAway,
+	"a module that computes for ever":   aModuleThatComputes,
+	"a module that waits":               aModuleThatWaits,
 }
 
 // interruptible is a project with a resource that waits for the file out/go, and says so, and a
@@ -100,6 +103,50 @@ func (p *interruptible) fails(cmd *exec.Cmd, code int) {
 	var exit *exec.ExitError
 	require.ErrorAs(p.t, cmd.Wait(), &exit)
 	require.Equal(p.t, code, exit.ExitCode())
+}
+
+// newInterruptibleModule has a module as the program, which does something by its mode.
+func newInterruptibleModule(t *testing.T, lab *usertest.User, mode string) *interruptible {
+	p := newInterruptible(t, lab, "")
+	for name, content := range map[string]string{
+		"Husk.yaml":     "name: demo\nruntime: wasm\nmain: program.wasm\nplugins: {providers: [{name: lab, path: lab.wasm, grants: {fs: [\"out:rw\"]}}]}\n",
+		"Husk.dev.yaml": "config: {mode: " + mode + "}\n",
+		"program.wasm":  string(testmodule.Build(t, "../../testdata/program")),
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(p.dir, name), []byte(content), 0o644))
+	}
+	return p
+}
+
+// The first interrupt ends a module that waits, and the step that it waits for finishes.
+func aModuleThatWaits(t *testing.T, lab *usertest.User) {
+	p := newInterruptibleModule(t, lab, "wait")
+	cmd := p.husk("up", "--yes", "--skip-preview")
+	said := p.interrupted(cmd, func(line string) {
+		switch {
+		case strings.Contains(line, "waiting for out/go"):
+			require.NoError(t, cmd.Process.Signal(os.Interrupt))
+		case strings.HasPrefix(line, "Stopping: "):
+			p.goOn()
+		}
+	})
+	require.Regexp(t, `lab:Wait waiting +created`, said)
+	out, err := p.husk("state", "ls").CombinedOutput()
+	require.NoError(t, err)
+	require.Contains(t, string(out), "lab:index:Wait::waiting\n")
+	require.NotContains(t, string(out), "pending")
+}
+
+// A module that never returns is ended by the first interrupt.
+func aModuleThatComputes(t *testing.T, lab *usertest.User) {
+	p := newInterruptibleModule(t, lab, "loop")
+	cmd := p.husk("up", "--yes", "--skip-preview")
+	said := p.interrupted(cmd, func(line string) {
+		if strings.Contains(line, "computing") {
+			require.NoError(t, cmd.Process.Signal(os.Interrupt))
+		}
+	})
+	require.Contains(t, said, "\nStopped after ")
 }
 
 // What is running finishes and is recorded, and nothing else begins.

@@ -2,6 +2,7 @@
 package providercmd
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -62,7 +63,7 @@ func (a commands) providerBuild() *cobra.Command {
 						"path": out, "size": len(built.Bytes), "digest": built.Digest,
 					})
 				}
-				return a.Printf("%s %s: %s, %s, %s\n", built.Manifest.Name, built.Manifest.Version, out, cli.Megabytes(len(built.Bytes)), built.Digest)
+				return a.Printf("%s: %s, %s, %s\n", cmp.Or(strings.TrimSpace(built.Manifest.Name+" "+built.Manifest.Version), "program"), out, cli.Megabytes(len(built.Bytes)), built.Digest)
 			})
 		},
 	}

@@ -99,7 +99,7 @@ func TestNamesInAStrangersDirectory(t *testing.T) {
 			t.Chdir(project)
 			said, code := together(t, project, append(args, "--untrusted-project")...)
 			require.NotZero(t, code, said)
-			require.Contains(t, said, "the project is not trusted, and may name only files and directories of its own")
+			require.Contains(t, said, "the project is not trusted, or its program is a module, and may name only files and directories of its own")
 			entries, err := os.ReadDir(outside)
 			require.NoError(t, err)
 			require.Len(t, entries, 1)

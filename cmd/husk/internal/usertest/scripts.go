@@ -87,6 +87,7 @@ func kindOf(script string) Kind {
 // modules, and a directory of its own. Beside the files that it brings along, a script finds
 //
 //	$LAB          the source of the provider for tests, testdata/lab
+//	$PROGRAM      the source of the program for tests, testdata/program
 //	$PROVIDERS    the directory of the providers in examples
 //	$POLICIES     the directory of the policy packs in examples
 //	lab.wasm      the lab, built
@@ -152,7 +153,7 @@ func (u *User) setup(e *testscript.Env) error {
 	root := filepath.Dir(filepath.Dir(u.directory))
 	examples := filepath.Join(root, "examples")
 	e.Vars = append(append(e.Vars, u.Environment...),
-		"LAB="+filepath.Join(u.directory, "testdata", "lab"), "PROVIDERS="+filepath.Join(examples, "providers"),
+		"LAB="+filepath.Join(u.directory, "testdata", "lab"), "PROGRAM="+filepath.Join(u.directory, "testdata", "program"), "PROVIDERS="+filepath.Join(examples, "providers"),
 		"POLICIES="+filepath.Join(examples, "policies"), "PORTED="+filepath.Join(root, "testdata", "ported"))
 	e.Values[registriesKey{}] = registries{}
 	serveFiles(e)

@@ -1,4 +1,4 @@
-package guest
+package deploy
 
 import (
 	"errors"
@@ -99,7 +99,7 @@ func (d *Deployment) fail(o *operation, err error) {
 func (o *operation) explain(err error) error {
 	e := *abi.AsError(err)
 	e.Message = o.what + ": " + e.Message
-	// The state in a child's failure is recorded with the child; the path is one of its properties, not of the component's.
+	// The state in a child's failure is recorded with the child; the path is one of its properties, not of the whole's.
 	e.InitFailure = nil
 	if e.Kind == abi.ErrorKindInitFailed {
 		e.Kind = abi.ErrorKindInternal
@@ -142,5 +142,5 @@ func (d *Deployment) finish() error {
 }
 
 func errNotOurs() error {
-	return abi.NewError(abi.ErrorKindInternal, "the provider uses a value that never comes: of another component, or of itself")
+	return abi.NewError(abi.ErrorKindInternal, "it uses a value that never comes: of another program or component, or of itself")
 }

@@ -1,4 +1,4 @@
-package guest
+package deploy
 
 import (
 	"slices"
@@ -6,15 +6,17 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/guest-sdk/internal/call"
 	"github.com/husk-dev/husk/guest-sdk/internal/eventual"
 )
 
-// Out is an input or output of a component. The value may exist only when a child is made, may be
+// Out is a value of a deployment: an input or output of a resource, a component, or the stack. The value may exist only when a
+// child is made, may be
 // unknown in a preview, and carries its dependencies and whether it is secret. It is passed on to
 // inputs of children and to outputs; [Field], [Concat], and [Apply] compute others from it. The zero
 // Out is null.
 //
-// T is the type in the schema: one of the types of fields, see the package's documentation.
+// T is the type in the schema: one of the types of fields, see package guest.
 // Out[property.Value] is a value of any type.
 type Out[T any] struct {
 	_    [0]*T
@@ -53,7 +55,7 @@ func Secret[T any](o Out[T]) Out[T] {
 func Field[T any](from Source, path string) Out[T] {
 	p, err := property.ParsePath(path)
 	if err != nil {
-		return Out[T]{cell: eventual.Failed(InvalidArgument(path, err.Error()))}
+		return Out[T]{cell: eventual.Failed(call.InvalidArgument(path, err.Error()))}
 	}
 	if child, ok := from.(*Child); ok {
 		return Out[T]{cell: child.field(p)}
@@ -87,7 +89,7 @@ func Concat(parts ...any) Out[string] {
 				b, _ := v.AsBool()
 				text = strconv.AppendBool(text, b)
 			default:
-				return "", InvalidArgument("", "text cannot be made of a value of kind "+v.Kind().String())
+				return "", call.InvalidArgument("", "text cannot be made of a value of kind "+v.Kind().String())
 			}
 		}
 		return string(text), nil
@@ -201,7 +203,7 @@ func plainValue(v any) (property.Value, error) {
 	case property.ResourceReference:
 		return property.Reference(v), nil
 	}
-	return property.Null, abi.NewError(abi.ErrorKindInternal, "the provider uses a Go type that no value can have; see guest.ValueOf")
+	return property.Null, abi.NewError(abi.ErrorKindInternal, "no value can have this type of Go; see deploy.ValueOf")
 }
 
 func arrayOf[T any](values []T) *eventual.Cell {
@@ -279,7 +281,7 @@ func decode(v property.Value, target any) error {
 		}
 	}
 	if !ok {
-		return abi.NewError(abi.ErrorKindInternal, "the provider expects another type than "+v.Kind().String())
+		return abi.NewError(abi.ErrorKindInternal, "another type is expected than "+v.Kind().String())
 	}
 	return nil
 }

@@ -116,3 +116,52 @@ func printableViolations(response abi.PolicyAnalyzeResponse) abi.PolicyAnalyzeRe
 	}
 	return response
 }
+
+// Program is a program in use. It is an [abi.Program], whose guest gets the monitor in the context of Run, see
+// [abi.WithMonitor]. It is granted nothing: it can register resources, and log.
+type Program struct {
+	sandbox
+}
+
+var (
+	_ abi.Program = (*Program)(nil)
+	_ io.Closer   = (*Program)(nil)
+)
+
+// NewProgram makes a use of a program, and runs nothing. The name is the caller's, for messages. Logger takes what the program
+// logs and prints; nil drops it. Other modules are refused with a *[WorldError].
+func (m *Module) NewProgram(ctx context.Context, name string, logger *slog.Logger) (*Program, error) {
+	p := &Program{}
+	if err := p.init(ctx, m, canon.WorldProgram, name, Grants{}, nil, logger, 1); err != nil {
+		return nil, err
+	}
+	if err := m.host.made(p); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+// Close ends the program: a call that is running is stopped, and fails.
+func (p *Program) Close() error {
+	if p.end() {
+		p.release()
+		p.module.host.closedOne(p)
+	}
+	return nil
+}
+
+// Run has the program register the resources of a stack. Each call has an instance of its own.
+func (p *Program) Run(ctx context.Context, request abi.ProgramRunRequest) (abi.ProgramRunResponse, error) {
+	i, err := p.take(ctx, abi.MethodRun)
+	if err != nil {
+		return abi.ProgramRunResponse{}, err
+	}
+	defer p.put(i)
+	i.spoiled = true // the next run starts anew
+	var response abi.ProgramRunResponse
+	err = i.run(ctx, abi.MethodRun, func(ctx context.Context, guest *canon.Guest) (err error) {
+		response, err = guest.Program().Run(ctx, request)
+		return err
+	})
+	return response, err
+}

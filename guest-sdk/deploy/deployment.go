@@ -1,4 +1,4 @@
-package guest
+package deploy
 
 import (
 	"context"
@@ -6,22 +6,25 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/guest-sdk/internal/call"
+	"github.com/husk-dev/husk/guest-sdk/internal/dependency"
 	"github.com/husk-dev/husk/guest-sdk/internal/eventual"
 )
 
-// Deployment declares the children of a component. A declaration returns at once. The child is made
+// Deployment declares the resources of a program, or the children of a component. A declaration returns at once. The child is made
 // when all that it refers to exists: independent children are made in parallel, in the order of
-// their declarations. The component ends when all are made. After a failure no more children are
-// begun, and the component fails with the first error.
+// their declarations. The program or component ends when all are made. After a failure no more children are
+// begun, and it fails with the first error.
 //
-// Only the goroutine of its call may use a Deployment, and only during the call.
+// Only the goroutine of the call may use a Deployment, and only during the call.
 type Deployment struct {
 	ctx     context.Context
 	monitor abi.Monitor
 	context *abi.RunContext
 	preview bool
-	// parent is the component.
+	// parent is the component, or the stack.
 	parent     urn.URN
+	program    bool
 	transforms []func(*Declaration)
 
 	// waiting are operations whose sources are not there yet, in order of declaration.
@@ -38,23 +41,61 @@ type operation struct {
 	// done takes what came out of it.
 	done func(*abi.Outcome) error
 	cell *eventual.Cell
-	// fatal says that its failure is the component's.
+	// fatal says that its failure is that of all.
 	fatal bool
 	// what it is, for messages.
 	what string
 }
 
-func newDeployment(ctx context.Context, m abi.Monitor, run *abi.RunContext, parent urn.URN) *Deployment {
-	return &Deployment{
-		ctx: ctx, monitor: m, context: run, preview: run.DryRun, parent: parent,
+// Run is a call of a program or component. SDKs make it.
+type Run struct {
+	Monitor abi.Monitor
+	Context *abi.RunContext
+	// Parent is the stack or component.
+	Parent urn.URN
+	// Program says that a resource which failed, or was left out, ends nothing by itself: the deployment goes on without it, and
+	// its outputs are unknown.
+	Program bool
+}
+
+// Do calls declare, waits for the resources that it declares, and returns the outputs. They are asked for once all is made, and
+// again if asking declares more. After a failure, Do waits for running operations, so that they are recorded.
+func (r Run) Do(ctx context.Context, declare func(*Deployment) error, outputs func() (property.Map, error)) (property.Map, error) {
+	d := &Deployment{
+		ctx: ctx, monitor: r.Monitor, context: r.Context, preview: r.Context.DryRun, parent: r.Parent, program: r.Program,
 		running: map[abi.OperationHandle]*operation{},
 	}
+	err := declare(d)
+	for err == nil {
+		if err = d.finish(); err != nil {
+			break
+		}
+		var m property.Map
+		if m, err = outputs(); err == nil && len(d.running)+len(d.waiting) == 0 {
+			return m, nil
+		}
+	}
+	if d.failure == nil {
+		d.failure = err
+	}
+	_ = d.finish() // an earlier failure, or the end of waiting
+	return property.Map{}, d.failure
+}
+
+// Resolve returns the values of outputs, which exist once all is made.
+func (d *Deployment) Resolve(outputs Props) (property.Map, error) {
+	v, there, err := object(outputs).Get()
+	if err == nil && !there && len(d.running)+len(d.waiting) == 0 {
+		err = errNotOurs()
+	}
+	m, _ := v.AsObject()
+	return m, err
 }
 
 // Preview reports whether nothing is made. The outputs of new children are unknown then.
 func (d *Deployment) Preview() bool { return d.preview }
 
-// Context returns the deployment that the component is part of.
+// Context returns the deployment that the program or component is part of.
 func (d *Deployment) Context() abi.RunContext { return *d.context }
 
 // Transform calls change for each later declaration, before it takes effect.
@@ -65,7 +106,7 @@ func (d *Deployment) Transform(change func(*Declaration)) {
 // Resource declares a resource.
 func (d *Deployment) Resource(declared Declaration) *Child { return d.declare(declared, true, false) }
 
-// Component declares a component that a provider makes: this one or another.
+// Component declares a component that a provider makes.
 func (d *Deployment) Component(declared Declaration) *Child { return d.declare(declared, false, true) }
 
 // Group declares a component without a provider, to be the parent of others.
@@ -84,18 +125,19 @@ func (d *Deployment) declare(declared Declaration, custom, remote bool) *Child {
 			inputs, _ := values[0].AsObject()
 			return abi.Operation{Case: abi.OperationCaseRegisterResource, RegisterResource: abi.RegisterResourceRequest{
 				Type: declared.Type, Name: declared.Name, Parent: d.parentOf(o.Parent), Custom: custom, Remote: remote,
-				Inputs: inputs, PropertyDependencies: dependenciesOf(inputs), Options: o.resolve(values[1]),
+				Inputs: inputs, PropertyDependencies: dependency.Of(inputs), Options: o.resolve(values[1]),
 			}}
 		},
 		done: func(out *abi.Outcome) error {
 			r := &out.Registered
-			switch r.Result {
-			case abi.RegistrationResultFailed:
+			switch {
+			case d.program:
+			case r.Result == abi.RegistrationResultFailed:
 				return abi.NewError(abi.ErrorKindInternal, "it failed")
-			case abi.RegistrationResultSkipped:
+			case r.Result == abi.RegistrationResultSkipped:
 				return abi.NewError(abi.ErrorKindInternal, "it was left out, because something that it depends on failed")
 			}
-			child.made = made{r.URN, r.ID, r.State, r.StateDependencies}
+			child.made = made{r.URN, r.ID, r.State, r.StateDependencies, r.Result != abi.RegistrationResultSuccess}
 			return nil
 		},
 	})
@@ -144,16 +186,19 @@ func (d *Deployment) Invoke(token string, args Props, o Options) Out[property.Va
 	})
 }
 
+// Self is the argument that holds the component a method is called on.
+const Self = "__self__"
+
 // Call returns the result of a method of a component, for example site:index:Site/check of a child
 // of type site:index:Site. It uses the same options as Invoke.
 func (d *Deployment) Call(of *Child, token string, args Props, o Options) Out[property.Value] {
-	all := Props{self: of}
+	all := Props{Self: of}
 	for name, v := range args {
 		all[name] = v
 	}
 	return d.call(token, all, &o, func(args property.Map, options abi.FunctionOptions) abi.Operation {
 		return abi.Operation{Case: abi.OperationCaseCall, Call: abi.MonitorCallRequest{
-			Token: token, Args: args, ArgDependencies: dependenciesOf(args), Options: options,
+			Token: token, Args: args, ArgDependencies: dependency.Of(args), Options: options,
 		}}
 	})
 }
@@ -188,7 +233,7 @@ func (d *Deployment) call(token string, args Props, o *Options, request func(pro
 				}
 			}
 			if len(failures) > 0 {
-				return refusal(failures)
+				return call.Refusal(failures)
 			}
 			answer = eventual.Of(marked(v, from))
 			return nil
@@ -201,7 +246,7 @@ func (d *Deployment) call(token string, args Props, o *Options, request func(pro
 func called(r abi.MonitorCallResponse) property.Value {
 	m := r.Result
 	for _, d := range r.ResultDependencies {
-		m = m.With(d.Key, withDependencies(m.Get(d.Key), d.URNs))
+		m = m.With(d.Key, dependency.With(m.Get(d.Key), d.URNs))
 	}
 	return property.Object(m)
 }
@@ -239,21 +284,4 @@ func (d *Deployment) parentOf(c *Child) urn.URN {
 		return d.parent
 	}
 	return c.made.urn
-}
-
-// dependenciesOf lists the resources that each top-level property comes from.
-func dependenciesOf(m property.Map) []abi.PropertyDependency {
-	var list []abi.PropertyDependency
-	for name, v := range m.All() {
-		dependencies := v.Dependencies()
-		if len(dependencies) == 0 {
-			continue
-		}
-		urns := make([]urn.URN, len(dependencies))
-		for i, u := range dependencies {
-			urns[i] = urn.URN(u)
-		}
-		list = append(list, abi.PropertyDependency{Key: name, URNs: urns})
-	}
-	return list
 }

@@ -1,4 +1,4 @@
-package guest
+package deploy
 
 import (
 	"github.com/husk-dev/husk/abi"
@@ -7,11 +7,11 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/internal/eventual"
 )
 
-// Declaration is a resource that a component wants to have.
+// Declaration is a resource that a program or component wants to have.
 type Declaration struct {
 	// Type is the resource's token, of any package.
 	Type string
-	// Name must differ from other children's of the type and parent. Most begin with the component's.
+	// Name must differ from other children's of the type and parent. In components, most begin with the component's.
 	Name    string
 	Inputs  Props
 	Options Options
@@ -19,7 +19,7 @@ type Declaration struct {
 
 // Options are the resource options of programs. A zero option is inherited from the parent.
 type Options struct {
-	// Parent is another child under which this one lies; nil for the component itself.
+	// Parent is another child under which this one lies; nil for the component itself, and in a program for the stack.
 	Parent *Child
 	// Provider manages the resource: a child whose type is pulumi:providers:<package>.
 	Provider *Child
@@ -54,7 +54,7 @@ type Options struct {
 	Hooks              []abi.HookBinding
 }
 
-// Child is a resource that a component declared or read. It is for [Field], and for the options and
+// Child is a resource that a program or component declared or read. It is for [Field], and for the options and
 // inputs of other children.
 type Child struct {
 	d    *Deployment
@@ -73,6 +73,8 @@ type made struct {
 	id           string
 	state        property.Map
 	dependencies []abi.PropertyDependency
+	// missing is set if it failed or was left out, and the program goes on.
+	missing bool
 }
 
 func (c *Child) source() *eventual.Cell { return c.field(nil) }
@@ -110,7 +112,7 @@ func (c *Child) field(p property.Path) *eventual.Cell {
 			return eventual.Of(c.dependsOn(c.id(), name)), nil
 		}
 		v, ok := c.made.state.Lookup(name)
-		if !ok && c.d.preview {
+		if !ok && c.d.preview || c.made.missing {
 			v = property.Unknown
 		}
 		v, _ = p[1:].Get(v)
@@ -122,7 +124,7 @@ func (c *Child) id() property.Value {
 	switch {
 	case !c.custom:
 		return property.Null
-	case c.made.id == "":
+	case c.made.id == "": // in a preview, or because it failed
 		return property.Unknown
 	}
 	return property.String(c.made.id)

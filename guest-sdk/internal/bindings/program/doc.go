@@ -1,0 +1,2 @@
+// Package program holds the exports of a program's module.
+package program
