@@ -13,7 +13,7 @@ type SiteInputs struct {
 	Directory deploy.Out[string] `husk:"directory" doc:"Where the site is to be."`
 	Host      deploy.Out[string] `husk:"host" doc:"The host name under which it will be served."`
 	Title     deploy.Out[string] `husk:"title" doc:"What its page says."`
-	Robots    bool              `husk:"robots,default=true" doc:"Whether search engines are welcome."`
+	Robots    bool               `husk:"robots,default=true" doc:"Whether search engines are welcome."`
 }
 
 // SiteOutputs are the outputs of a site.
