@@ -54,7 +54,7 @@ func imitations(t *testing.T) (sdk string) {
 	require.NoError(t, err)
 	require.NoError(t, os.Symlink(filepath.Join(root, "abi"), filepath.Join(sdk, "abi")))
 	require.NoError(t, os.Mkdir(filepath.Join(sdk, "guest-sdk"), 0o755))
-	for _, name := range []string{"guest", "internal"} {
+	for _, name := range []string{"deploy", "guest", "internal"} {
 		require.NoError(t, os.Symlink(filepath.Join(root, "guest-sdk", name), filepath.Join(sdk, "guest-sdk", name)))
 	}
 	require.NoError(t, os.CopyFS(filepath.Join(sdk, "guest-sdk", "terraform"), os.DirFS("testdata/adapter")))
