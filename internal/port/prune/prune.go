@@ -95,8 +95,10 @@ type file struct {
 type decl struct {
 	of   *file
 	node ast.Node
-	span span
-	kept bool
+	// constant says that it declares constants.
+	constant bool
+	span     span
+	kept     bool
 }
 
 // span is a part of a file.
@@ -114,9 +116,7 @@ func Prune(packages []Package, nameOf func(path string) string, program string, 
 		if strings.Contains(word, "*") {
 			word = program
 		}
-		if !slices.Contains(s.prefixes, word+"_") {
-			s.prefixes = append(s.prefixes, word+"_")
-		}
+		s.prefixes = union(s.prefixes, word+"_")
 	}
 	for _, p := range packages {
 		for _, name := range p.Files {
@@ -175,7 +175,7 @@ func (s *source) localName(spec *ast.ImportSpec) string {
 
 // index adds the declarations of a file that can be left out. Those of constants stay, because others count on their number.
 func (s *source) index(f *file, d ast.Decl) {
-	add := func(node ast.Node, doc *ast.CommentGroup, to map[object][]*decl, names ...string) {
+	add := func(node ast.Node, doc *ast.CommentGroup, to map[object][]*decl, names ...string) *decl {
 		one := &decl{of: f, node: node, span: span{node.Pos(), node.End()}}
 		if doc != nil {
 			one.span.from = doc.Pos()
@@ -184,6 +184,7 @@ func (s *source) index(f *file, d ast.Decl) {
 		for _, name := range names {
 			to[object{f.pkg, name}] = append(to[object{f.pkg, name}], one)
 		}
+		return one
 	}
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -216,7 +217,7 @@ func (s *source) index(f *file, d ast.Decl) {
 			} else if doc == d.Doc {
 				doc = nil
 			}
-			add(node, doc, s.decls, names...)
+			add(node, doc, s.decls, names...).constant = d.Tok == token.CONST
 		}
 	}
 }
@@ -242,7 +243,7 @@ func baseName(e ast.Expr) string {
 // those use. A name is used wherever it appears, whatever it means there.
 func (s *source) mark() {
 	var queue []*decl
-	keep := func(all []*decl) {
+	keep := func(all ...*decl) {
 		for _, d := range all {
 			if !d.kept {
 				d.kept = true
@@ -252,8 +253,8 @@ func (s *source) mark() {
 	}
 	for _, f := range s.files {
 		for _, d := range f.decls {
-			if f.whole || s.isRoot(f, d.node) {
-				keep([]*decl{d})
+			if f.whole || s.isRoot(d) {
+				keep(d)
 			}
 		}
 	}
@@ -261,18 +262,12 @@ func (s *source) mark() {
 		d := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
 		d.of.walk(d.node, func(n ast.Node) {
-			switch n := n.(type) {
-			case *ast.SelectorExpr:
-				if x, ok := n.X.(*ast.Ident); ok && d.of.imports[x.Name] != "" {
-					named := object{d.of.imports[x.Name], n.Sel.Name}
-					keep(s.decls[named])
-					keep(s.methods[named])
-				}
-			case *ast.Ident:
-				named := object{d.of.pkg, n.Name}
-				if n.Name != "_" && n.Name != "init" && n.Name != "main" {
-					keep(s.decls[named])
-					keep(s.methods[named])
+			switch n.(type) {
+			case *ast.SelectorExpr, *ast.Ident:
+				named := d.of.objectOf(n.(ast.Expr))
+				if named.name != "_" && named.name != "init" && named.name != "main" {
+					keep(s.decls[named]...)
+					keep(s.methods[named]...)
 				}
 			}
 		})
@@ -291,24 +286,12 @@ func (f *file) walk(root ast.Node, visit func(ast.Node)) {
 }
 
 // isRoot reports whether a declaration does something though nobody names it.
-func (s *source) isRoot(f *file, node ast.Node) bool {
-	switch n := node.(type) {
-	case *ast.FuncDecl:
+func (s *source) isRoot(d *decl) bool {
+	if n, ok := d.node.(*ast.FuncDecl); ok {
 		return n.Body == nil || n.Recv == nil && (n.Name.Name == "init" || n.Name.Name == "main" || n.Name.Name == "_")
-	case *ast.GenDecl:
-		return n.Tok == token.CONST || n.Tok == token.VAR && s.isRoot(f, n.Specs[0])
-	case *ast.ValueSpec:
-		return !f.isVar(n) || slices.ContainsFunc(n.Values, func(e ast.Expr) bool { return s.acts(f, e) })
 	}
-	return false
-}
-
-// isVar reports whether a specification at the top of the file is one of variables.
-func (f *file) isVar(spec *ast.ValueSpec) bool {
-	return slices.ContainsFunc(f.Decls, func(d ast.Decl) bool {
-		g, ok := d.(*ast.GenDecl)
-		return ok && g.Tok == token.VAR && g.Pos() <= spec.Pos() && spec.End() <= g.End()
-	})
+	spec := valueOf(d.node)
+	return spec != nil && (d.constant || slices.ContainsFunc(spec.Values, func(e ast.Expr) bool { return s.acts(d.of, e) }))
 }
 
 // acts reports whether an expression calls a function of the provider's module, or one that is not known.

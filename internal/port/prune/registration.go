@@ -224,15 +224,15 @@ const providerName = "\x00"
 
 // wholeNames returns the names that the name of a type may mean, which may lack the provider's.
 func (s *source) wholeNames(name string) (all []string) {
+	if s.isType(name) {
+		return []string{name}
+	}
 	for _, prefix := range s.prefixes {
 		if rest, ok := strings.CutPrefix(name, providerName); ok {
 			all = append(all, strings.TrimSuffix(prefix, "_")+rest)
 		} else {
 			all = append(all, prefix+strings.TrimPrefix(name, "_"))
 		}
-	}
-	if s.isType(name) {
-		return []string{name}
 	}
 	return all
 }
@@ -298,24 +298,17 @@ func (s *source) returnsTypes(f *file, function *ast.FuncDecl) bool {
 // namesOf returns the names of the types that an element of a list may stand for: a value of a type, or a function that makes one.
 func (s *source) namesOf(f *file, e ast.Expr, depth int) []string {
 	var names []string
-	add := func(more []string) {
-		for _, name := range more {
-			if !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
 	switch e := e.(type) {
 	case *ast.UnaryExpr:
 		return s.namesOf(f, e.X, depth)
 	case *ast.CompositeLit:
 		if e.Type != nil {
-			add(s.namesOfType(f.objectOf(e.Type)))
+			names = s.namesOfType(f.objectOf(e.Type))
 		}
 		for _, element := range e.Elts {
 			if pair, ok := element.(*ast.KeyValueExpr); ok {
 				if name, ok := s.text(f, pair.Value); ok && s.isType(name) {
-					add([]string{name})
+					names = union(names, name)
 				}
 			}
 		}
@@ -327,14 +320,24 @@ func (s *source) namesOf(f *file, e ast.Expr, depth int) []string {
 		}
 		if names = s.namesOf(f, e.Fun, depth); len(names) == 0 { // a function that wraps others
 			for _, argument := range e.Args {
-				add(s.namesOf(f, argument, depth))
+				names = union(names, s.namesOf(f, argument, depth)...)
 			}
 		}
 	case *ast.Ident, *ast.SelectorExpr, *ast.IndexExpr, *ast.IndexListExpr:
 		for _, d := range s.decls[f.objectOf(e)] {
 			if function, ok := d.node.(*ast.FuncDecl); ok && function.Body != nil && depth < maxDepth {
-				add(s.namesMade(d.of, function.Body, depth+1))
+				names = union(names, s.namesMade(d.of, function.Body, depth+1)...)
 			}
+		}
+	}
+	return names
+}
+
+// union appends each of more that is not yet among the names.
+func union(names []string, more ...string) []string {
+	for _, name := range more {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	return names
@@ -342,27 +345,20 @@ func (s *source) namesOf(f *file, e ast.Expr, depth int) []string {
 
 // namesMade returns the names of the types of which a function makes values, or of those that functions make whose results it returns.
 func (s *source) namesMade(f *file, body *ast.BlockStmt, depth int) (names []string) {
-	add := func(more []string) {
-		for _, name := range more {
-			if !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
 	ast.Inspect(body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CompositeLit:
 			if n.Type != nil {
-				add(s.namesOfType(f.objectOf(n.Type)))
+				names = union(names, s.namesOfType(f.objectOf(n.Type))...)
 			}
 		case *ast.CallExpr:
 			if called, ok := n.Fun.(*ast.Ident); ok && called.Name == "new" && len(n.Args) == 1 {
-				add(s.namesOfType(f.objectOf(n.Args[0])))
+				names = union(names, s.namesOfType(f.objectOf(n.Args[0]))...)
 			}
 		case *ast.ReturnStmt:
 			for _, result := range n.Results {
 				if call, ok := result.(*ast.CallExpr); ok {
-					add(s.namesOf(f, call, depth))
+					names = union(names, s.namesOf(f, call, depth)...)
 				}
 			}
 		}
@@ -397,9 +393,7 @@ func (s *source) namesOfType(named object) (names []string) {
 				if !ok {
 					name = "" // which makes the type one of several
 				}
-				if !slices.Contains(names, name) {
-					names = append(names, name)
-				}
+				names = union(names, name)
 			}
 			return true
 		})
@@ -446,7 +440,7 @@ func (s *source) text(f *file, e ast.Expr) (string, bool) {
 // constant returns the text of a constant of the module.
 func (s *source) constant(named object) (string, bool) {
 	if all := s.decls[named]; len(all) == 1 {
-		if spec := valueOf(all[0].node); spec != nil && len(spec.Names) == len(spec.Values) && !all[0].of.isVar(spec) {
+		if spec := valueOf(all[0].node); spec != nil && len(spec.Names) == len(spec.Values) && all[0].constant {
 			i := slices.IndexFunc(spec.Names, func(x *ast.Ident) bool { return x.Name == named.name })
 			return s.text(all[0].of, spec.Values[i])
 		}
