@@ -80,7 +80,7 @@ func measure(ctx context.Context, resources int, bucket, server string) (all []f
 				return nil, err
 			}
 		}
-		bucket = "s3://team?region=bench&s3ForcePathStyle=true&disableSSL=true&endpoint=" + strings.TrimPrefix(fake.URL, "http://")
+		bucket = s3test.URL(fake)
 	}
 	s3Server, err := remoteBucket(bucket)
 	if err != nil {

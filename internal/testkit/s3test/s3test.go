@@ -46,6 +46,11 @@ func Start(t testing.TB, handler http.Handler) string {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
+	return URL(server)
+}
+
+// URL returns the URL of the bucket of a server.
+func URL(server *httptest.Server) string {
 	return "s3://" + bucket + "?region=eu-central-1&s3ForcePathStyle=true&disableSSL=true&endpoint=" + server.Listener.Addr().String()
 }
 
