@@ -16,7 +16,6 @@ import (
 	"cmp"
 	"compress/gzip"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -233,7 +232,7 @@ func print(w io.Writer, all []*language, asJSON bool) error {
 				flat = append(flat, figures.Of(l.name+", "+columns[c].name, figures.Median(l.values[c]), columns[c].unit, 0))
 			}
 		}
-		return json.NewEncoder(w).Encode(map[string]any{"figures": flat})
+		return figures.Print(w, flat, true)
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(table, "\t")
