@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 )
 
@@ -90,20 +91,17 @@ func (l *linearization) search(states []register) (bool, error) {
 
 // next returns the operations that can be the next ones: they begin before each of the others has ended.
 func (l *linearization) next() (can []int) {
-	firstEnd := int64(-1)
+	firstEnd := int64(math.MaxInt64)
 	for i, op := range l.ops {
-		if firstEnd >= 0 && op.begin > firstEnd {
+		if op.begin > firstEnd {
 			break
 		}
-		if l.done[i/64]&(1<<(i%64)) != 0 {
-			continue
-		}
-		can = append(can, i)
-		if firstEnd < 0 || op.end < firstEnd {
-			firstEnd = op.end
+		if l.done[i/64]&(1<<(i%64)) == 0 {
+			can = append(can, i)
+			firstEnd = min(firstEnd, op.end)
 		}
 	}
-	return slices.DeleteFunc(can, func(i int) bool { return l.ops[i].begin > firstEnd })
+	return can
 }
 
 // key tells apart what was tried: the operations in the order, and the states after them.
