@@ -40,8 +40,9 @@ type Limits struct {
 // most that Go's linker makes. Its blocks are 7,700 deep, because Go makes one for each place where
 // a function may resume, a br_table has 12,000 labels, and with the branches these are 15,500, which
 // take wazero a second; 11 at the limit. A provider with Pulumi's SDK, a module of 68 MB, has 21,200
-// blocks inside of each other, 51,000 branches, and 30,000 labels; the provider of Consul has 60,800 branches. C++ and Rust make more and smaller
-// functions with more locals. At the limit on both together, wazero takes a minute or two.
+// blocks inside of each other, 51,000 branches, and 30,000 labels; the provider of Consul has 60,800
+// branches. C++ and Rust make more and smaller functions with more locals. At the limit on both
+// together, wazero takes a minute or two.
 func DefaultLimits() Limits {
 	return Limits{
 		Types: 10_000, Values: 1_000,
