@@ -49,19 +49,13 @@ func (c choosing) Schemas(ctx context.Context) (*tf.Schemas, tf.Diagnostics, err
 	if err != nil {
 		return nil, found, err
 	}
-	all := []map[string]*tf.Schema{schemas.Resources, schemas.DataSources, schemas.Ephemerals, schemas.Actions}
-	for _, types := range all {
+	var names []string
+	for _, types := range []map[string]*tf.Schema{schemas.Resources, schemas.DataSources, schemas.Ephemerals, schemas.Actions} {
 		choose(c.only, types)
+		names = slices.AppendSeq(names, maps.Keys(types))
 	}
 	for _, pattern := range c.only {
-		if !slices.ContainsFunc(all, func(types map[string]*tf.Schema) bool {
-			for name := range types {
-				if (only{pattern}).has(name) {
-					return true
-				}
-			}
-			return false
-		}) {
+		if !slices.ContainsFunc(names, only{pattern}.has) {
 			return nil, found, errors.New("--only " + pattern + ": the provider has no type of that name")
 		}
 	}
