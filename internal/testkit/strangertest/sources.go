@@ -32,24 +32,31 @@ const own = "#!/bin/sh\n: >\"$STRANGER_RAN\"\nexit 1\n"
 // sdkOfNode is what programs for Node.js need to be started.
 const sdkOfNode = "node_modules/@pulumi/pulumi/package.json"
 
+// Keys of a project file that name the directory src.
+const (
+	provider   = "plugins: {providers: [{name: x, path: src}]}" + uses
+	policies   = "policies: [src]\n"
+	components = "packages: {x: ./src}" + uses
+)
+
 // Sources are the kinds of code that a project can have.
 var Sources = []Source{
-	{"a provider in Rust", providerIn("src"), map[string]string{"src/Cargo.toml": "", "src/build.rs": ""}, []string{"preview"}},
-	{"a provider in C", providerIn("src"), map[string]string{"src/main.c": ""}, []string{"preview"}},
-	{"a provider in TypeScript", providerIn("src"), map[string]string{
+	{"a provider in Rust", provider, map[string]string{"src/Cargo.toml": "", "src/build.rs": ""}, []string{"preview"}},
+	{"a provider in C", provider, map[string]string{"src/main.c": ""}, []string{"preview"}},
+	{"a provider in TypeScript", provider, map[string]string{
 		"src/package.json": "{}", "src/index.ts": "", "src/node_modules/@husk/provider/engine.wasm": "", "src/node_modules/.bin/esbuild": own,
 	}, []string{"preview"}},
-	{"a policy pack in Rust", policyIn("src"), map[string]string{"src/Cargo.toml": "", "src/build.rs": ""}, []string{"preview"}},
-	{"components in Node.js", componentsIn("src"), map[string]string{
+	{"a policy pack in Rust", policies, map[string]string{"src/Cargo.toml": "", "src/build.rs": ""}, []string{"preview"}},
+	{"components in Node.js", components, map[string]string{
 		"src/PulumiPlugin.yaml": "runtime: nodejs\n", "src/index.js": "", "src/" + sdkOfNode: "{}",
 	}, []string{"preview"}},
-	{"components in Python", componentsIn("src"), map[string]string{
+	{"components in Python", components, map[string]string{
 		"src/PulumiPlugin.yaml": "runtime: {name: python, options: {virtualenv: venv}}\n", "src/__main__.py": "", "src/venv/bin/python": own,
 	}, []string{"preview"}},
-	{"a policy pack in Node.js", policyIn("src"), map[string]string{
+	{"a policy pack in Node.js", policies, map[string]string{
 		"src/PulumiPolicy.yaml": "runtime: nodejs\n", "src/index.js": "", "src/" + sdkOfNode: "{}",
 	}, []string{"preview"}},
-	{"a policy pack in Python", policyIn("src"), map[string]string{
+	{"a policy pack in Python", policies, map[string]string{
 		"src/PulumiPolicy.yaml": "runtime: {name: python, options: {virtualenv: venv}}\n", "src/__main__.py": "", "src/venv/bin/python": own,
 	}, []string{"preview"}},
 	{"a native plugin", "plugins: {providers: [{name: x, path: src/plugin, native: true}]}" + uses, map[string]string{"src/plugin": own}, []string{"preview"}},
@@ -60,12 +67,6 @@ var Sources = []Source{
 	{"a program in another language", "runtime: dotnet\n", map[string]string{"src/x.csproj": ""}, []string{"preview"}},
 	{"a provider in git", "plugins: {providers: [{name: x, source: 'git+https://127.0.0.1/x.git', version: '1.0.0'}]}" + uses, nil, []string{"install"}},
 }
-
-func providerIn(dir string) string {
-	return "plugins: {providers: [{name: x, path: " + dir + "}]}" + uses
-}
-func policyIn(dir string) string     { return "policies: [" + dir + "]\n" }
-func componentsIn(dir string) string { return "packages: {x: ./" + dir + "}" + uses }
 
 // Sourced makes a project of a stranger with code, and puts tools into PATH and in place of all others. ran is the file that is
 // there once any of the code or of the tools has run.
