@@ -10,7 +10,7 @@ import (
 )
 
 // shared are the variables of Husk that any process may have: where a husk that such a process starts keeps and looks for what it
-// needs, and the operator's policy, which it must keep to. No other variable that begins with HUSK_ is among them unless it is here.
+// needs, and the operator's policy, which it must keep to. All other variables that begin with HUSK_ are husk's alone.
 var shared = []string{
 	"HUSK_BACKEND_URL", "HUSK_STACK", "HUSK_CACHE_DIR", "HUSK_COPIES_DIR", "HUSK_PRECOMPILED_DIR", "HUSK_VENDOR_DIR",
 	"HUSK_TRUST_POLICY", "HUSK_OFFLINE", "HUSK_REGISTRIES", "HUSK_REGISTRY_MIRRORS", "HUSK_REGISTRY_REALMS", "HUSK_PLAIN_HTTP",
@@ -76,7 +76,10 @@ func withoutPassword(text string) (shown string, is bool) {
 		}
 		shown = u.String()
 	}
-	query := u.Query()
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return "", false
+	}
 	for key := range query {
 		if secret.MatchString(key) {
 			query.Del(key)

@@ -31,6 +31,7 @@ func TestPasswordsOfTheStacks(t *testing.T) {
 		"file://./.husk": "file://./.husk", "file://~/stacks": "file://~/stacks", "https://husk.example/team?a=b": "https://husk.example/team?a=b",
 		"https://:canary@husk.example/team": "https://husk.example/team", "postgres://me:canary@one:1,two:2/db?sslmode=require": "postgres://me@one:1,two:2/db?sslmode=require",
 		"postgres://h/db?password=canary&sslmode=require": "postgres://h/db?sslmode=require", "s3://b?AccessKey=canary": "s3://b", "postgres://me:canary%@h/db": "",
+		"postgres://h/db?password=canary;1": "", "postgres://h/db?sslmode=require&password=canary%": "",
 	} {
 		for _, variable := range []string{"HUSK_BACKEND_URL", "PULUMI_BACKEND_URL"} {
 			t.Setenv(variable, url)
