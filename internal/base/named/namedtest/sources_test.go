@@ -46,16 +46,7 @@ func TestCredentialsAndWaysAreAsked(t *testing.T) {
 	withEnvironment := []string{"internal/backend/postgres", "internal/backend/remote", "internal/backend/s3", "internal/registry", "internal/backend/keyservice", "engine/contents"}
 	found := make(map[string]bool)
 	for _, dir := range append(slices.Clone(withEnvironment), "internal/base/gitcommand", "internal/plugins", "internal/workspace", "internal/run/stackrun", "internal/plugins/lockfile", "internal/plugins/install", "internal/workspace/bundle", "internal/pulumi/pulumiprogram", "engine/program") {
-		files := token.NewFileSet()
-		require.NoError(t, filepath.WalkDir(filepath.Join("../../../..", dir), func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "test/") || strings.Contains(path, "testdata") {
-				return err
-			}
-			file, err := parser.ParseFile(files, path, nil, 0)
-			if err != nil {
-				return err
-			}
-			name, err := filepath.Rel("../../../..", path)
+		eachSource(t, dir, func(name string, file *ast.File) {
 			ast.Inspect(file, func(n ast.Node) bool {
 				var typ ast.Expr
 				switch n := n.(type) {
@@ -73,7 +64,7 @@ func TestCredentialsAndWaysAreAsked(t *testing.T) {
 				if x, ok := s.X.(*ast.Ident); ok {
 					use := x.Name + "." + s.Sel.Name
 					if slices.Contains(suspicious, use) || slices.Contains(environment, use) && slices.Contains(withEnvironment, dir) {
-						use = filepath.ToSlash(name) + " " + use
+						use = name + " " + use
 						found[use] = true
 						if asked[use] == "" {
 							t.Errorf("%s: ask the named.URL for credentials and internal/base/egress for the way, or say in this test why not", use)
@@ -82,12 +73,32 @@ func TestCredentialsAndWaysAreAsked(t *testing.T) {
 				}
 				return true
 			})
-			return err
-		}))
+		})
 	}
 	for use := range asked {
 		require.True(t, found[use], "%s is not there any more", use)
 	}
+}
+
+// eachSource visits the files of a directory of the project and of those below it, without tests and packages for tests.
+func eachSource(t *testing.T, dir string, visit func(name string, file *ast.File)) {
+	t.Helper()
+	files := token.NewFileSet()
+	require.NoError(t, filepath.WalkDir(filepath.Join("../../../..", dir), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() && (d.Name() == "testdata" || d.Name() == "testkit" || strings.HasSuffix(d.Name(), "test")) {
+			return cmp.Or(err, fs.SkipDir)
+		}
+		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		file, err := parser.ParseFile(files, path, nil, 0)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel("../../../..", path)
+		visit(filepath.ToSlash(name), file)
+		return err
+	}))
 }
 
 // whole are the functions that start a process with all of the environment, or with one of their own, and why it is no process that
@@ -115,19 +126,7 @@ var starts = []string{"exec.Command", "exec.CommandContext", "exec.Cmd{}", "os.S
 func TestProcessesHaveNoCredentialsOfHusk(t *testing.T) {
 	found, told := 0, make(map[string]bool)
 	for _, dir := range []string{"cmd/husk", "internal", "engine", "host", "loader", "automation", "abi"} {
-		files := token.NewFileSet()
-		require.NoError(t, filepath.WalkDir(filepath.Join("../../../..", dir), func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() && (d.Name() == "testdata" || d.Name() == "testkit" || strings.HasSuffix(d.Name(), "test")) {
-				return cmp.Or(err, fs.SkipDir)
-			}
-			if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-				return nil
-			}
-			file, err := parser.ParseFile(files, path, nil, 0)
-			if err != nil {
-				return err
-			}
-			name, err := filepath.Rel("../../../..", path)
+		eachSource(t, dir, func(name string, file *ast.File) {
 			for _, declared := range file.Decls {
 				function, is := declared.(*ast.FuncDecl)
 				if !is {
@@ -148,15 +147,15 @@ func TestProcessesHaveNoCredentialsOfHusk(t *testing.T) {
 				if !slices.ContainsFunc(starts, func(use string) bool { return uses[use] }) {
 					continue
 				}
-				where := filepath.ToSlash(name) + " " + function.Name.Name
+				where := name + " " + function.Name.Name
 				if found++; uses["os.Environ"] || !uses["named.Environment"] && !uses["p.environment"] {
-					if told[where] = true; whole[where] == "" {
+					told[where] = true
+					if whole[where] == "" {
 						t.Errorf("%s: give the process named.Environment(), or say in this test why it may have all", where)
 					}
 				}
 			}
-			return err
-		}))
+		})
 	}
 	require.Greater(t, found, 20)
 	for where := range whole {
