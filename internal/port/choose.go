@@ -16,7 +16,7 @@ import (
 // chosen is the directory of the copy that [build.choose] makes.
 func (w *build) chosen() string { return filepath.Join(w.place, "chosen") }
 
-// choose has the build use a copy of the source without what only types need that are not chosen.
+// choose makes the build use a copy of the source, without the parts that only types need that are not chosen.
 func (w *build) choose(ctx context.Context) error {
 	only := w.options.Only
 	if len(only) == 0 {

@@ -30,9 +30,9 @@ type linearization struct {
 	ops  []operation
 	// done has a bit for each operation that is in the order.
 	done []uint64
-	// tried has the operations and states that lead to no order.
+	// tried are the keys of operations and states that lead to no order.
 	tried map[string]bool
-	// numbers has a number for each state, by which tried knows it.
+	// numbers are the numbers of states in the keys of tried.
 	numbers map[register]uint64
 	// order is the present one, and longest the longest one.
 	order, longest []int

@@ -49,7 +49,7 @@ func Lookup(variable string) (value string, is bool) {
 	return value, true
 }
 
-// Environment returns the variables of this process for one that runs code of a project or of a plugin, as [Lookup] has them.
+// Environment returns the variables of this process for one that runs code of a project or of a plugin, as [Lookup] returns them.
 func Environment() (all []string) {
 	for _, one := range os.Environ() {
 		name, _, _ := strings.Cut(one, "=")

@@ -28,7 +28,7 @@ type Package struct {
 	Files     []string
 }
 
-// Found tells what a provider registers.
+// Found is what a provider registers.
 type Found struct {
 	// Names are the types of resources and data sources, sorted. Some need not exist.
 	Names []string

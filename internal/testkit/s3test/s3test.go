@@ -28,7 +28,7 @@ const bucket = "team"
 type Server struct {
 	mu      sync.Mutex
 	objects map[string]object
-	// ahead is how far its clock is before the one of this machine.
+	// ahead is how far its clock is ahead of this machine's.
 	ahead time.Duration
 }
 

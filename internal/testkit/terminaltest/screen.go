@@ -30,7 +30,7 @@ type screen struct {
 	cut bool
 	// rest is the beginning of a sequence, or of a character, that is not yet written whole.
 	rest []byte
-	// unknown has the sequences that are not obeyed.
+	// unknown are the sequences that are not emulated.
 	unknown []string
 }
 
@@ -166,7 +166,8 @@ func (s *screen) obey(parameters, letter string) bool {
 	return true
 }
 
-// clear clears the line, or all lines: what is behind the cursor (0), before it (1), or both. 3 has the lines that went up.
+// clear clears the line, or all lines: from the cursor (0), up to it (1), or both. 3 clears the lines that scrolled away,
+// which are not kept.
 func (s *screen) clear(all bool, which int) {
 	if which == 3 {
 		return

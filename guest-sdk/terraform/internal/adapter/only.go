@@ -11,7 +11,7 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/terraform/internal/tf"
 )
 
-// only are the names of the types that a port has, with * for any text. It has no others, also if the build could not leave them
+// only are the names of the types that a port has, with * for any text. It serves no others, even if the build could not leave them
 // out.
 type only []string
 
@@ -38,7 +38,7 @@ func choose[V any](o only, all map[string]V) {
 	maps.DeleteFunc(all, func(name string, _ V) bool { return !o.has(name) })
 }
 
-// choosing is a provider of which a port has chosen types alone.
+// choosing is a provider with only the types that a port has chosen.
 type choosing struct {
 	tf.Server
 	only only
