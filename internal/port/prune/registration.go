@@ -79,48 +79,54 @@ func uses(e ast.Expr, names map[string]bool) (found bool) {
 // cutCalls cuts calls of a function init, and all of one that makes variables for a call. Of other statements it cuts none. Sweepers,
 // which delete what tests have left, are for no type.
 func (s *source) cutCalls(f *file, statements []ast.Stmt) {
-	units := [][]ast.Stmt{nil}
-	for _, statement := range statements {
+	var units [][]ast.Stmt
+	whole := false
+	for i, statement := range statements {
 		switch statement := statement.(type) {
 		case *ast.ExprStmt:
-			units = append(units, []ast.Stmt{statement})
+			units = append(units, statements[i:i+1])
 		case *ast.AssignStmt:
 			if statement.Tok != token.DEFINE {
 				return
 			}
-			units[0] = statements
+			whole = true
 		default:
 			return
 		}
 	}
-	if units[0] != nil {
-		units = units[:1]
+	if whole {
+		units = [][]ast.Stmt{statements}
 	}
 	for _, unit := range units {
-		names, sweeps := map[string]bool{}, len(unit) > 0
-		for _, statement := range unit {
-			if e, ok := statement.(*ast.ExprStmt); ok {
-				call, ok := e.X.(*ast.CallExpr)
-				sweeps = sweeps && ok && strings.HasPrefix(f.objectOf(call.Fun).name, "AddTestSweepers")
-			}
-			ast.Inspect(statement, func(n ast.Node) bool {
-				if e, ok := n.(ast.Expr); ok {
-					if name, ok := s.text(f, e); ok && s.isType(name) {
-						names[name] = true
-					}
+		s.cutUnit(f, unit)
+	}
+}
+
+// cutUnit cuts statements that register one type that is not chosen, or only sweepers.
+func (s *source) cutUnit(f *file, unit []ast.Stmt) {
+	names, sweeps := map[string]bool{}, true
+	for _, statement := range unit {
+		if e, ok := statement.(*ast.ExprStmt); ok {
+			call, ok := e.X.(*ast.CallExpr)
+			sweeps = sweeps && ok && strings.HasPrefix(f.objectOf(call.Fun).name, "AddTestSweepers")
+		}
+		ast.Inspect(statement, func(n ast.Node) bool {
+			if e, ok := n.(ast.Expr); ok {
+				if name, ok := s.text(f, e); ok && s.isType(name) {
+					names[name] = true
 				}
-				_, function := n.(*ast.FuncLit)
-				return !function
-			})
-		}
-		cut := sweeps
-		for name := range names {
-			cut = !s.register(name) && len(names) == 1 || cut
-		}
-		if cut {
-			for _, statement := range unit {
-				s.remove(f, statement, statement.End())
 			}
+			_, function := n.(*ast.FuncLit)
+			return !function
+		})
+	}
+	cut := sweeps
+	for name := range names {
+		cut = !s.register(name) && len(names) == 1 || cut
+	}
+	if cut {
+		for _, statement := range unit {
+			s.remove(f, statement, statement.End())
 		}
 	}
 }
