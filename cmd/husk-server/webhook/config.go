@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path"
@@ -122,7 +123,7 @@ func (h *Hook) open() (err error) {
 		return errors.New("it needs a repository, OWNER/NAME, and a branch")
 	case !runapi.IsTeam(h.Team):
 		return fmt.Errorf("the team %q is not the name of a team", h.Team)
-	case h.Directory != "" && (path.Clean(h.Directory) != h.Directory || !path.IsAbs("/"+h.Directory) || h.Directory == ".." || strings.HasPrefix(h.Directory, "../") || path.IsAbs(h.Directory)):
+	case h.Directory != "" && !fs.ValidPath(h.Directory):
 		return fmt.Errorf("the directory %q is not one of a repository", h.Directory)
 	}
 	if err := (state.StackName{Project: h.Project, Name: h.Stack}).Validate(); err != nil {
