@@ -203,7 +203,7 @@ func numbers(flag string, values []string) (map[string]int, error) {
 	return all, nil
 }
 
-// with calls do with the server, beside the processes that serve.
+// with opens the server for a command, beside the processes that serve, calls do with it, and closes it.
 func (f flags) with(ctx context.Context, do func(*server.Server) error) error {
 	s, err := f.open(ctx, true, nil, nil, nil)
 	if err != nil {

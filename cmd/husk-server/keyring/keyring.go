@@ -1,5 +1,4 @@
-// Package keyring has keys of which the first encrypts and all decrypt, so that a key is replaced while values of the one before are
-// still read.
+// Package keyring encrypts with one key and decrypts with several, so that values stay readable while their key is replaced.
 package keyring
 
 import (
@@ -26,10 +25,10 @@ func NewKey() []byte {
 	return key
 }
 
-// Ring has at least one key.
+// Ring encrypts with its first key, and decrypts with any. It has at least one.
 type Ring struct{ ciphers []cipher.AEAD }
 
-// New returns a ring of keys, the first of which encrypts.
+// New returns a ring of AES keys.
 func New(keys ...[]byte) (*Ring, error) {
 	r := &Ring{}
 	for _, key := range keys {
@@ -46,15 +45,15 @@ func New(keys ...[]byte) (*Ring, error) {
 	return r, nil
 }
 
-// Seal encrypts a value of somebody.
+// Seal encrypts a value of an owner, with the first key.
 func (r *Ring) Seal(value []byte, of string) []byte {
 	return r.ciphers[0].Seal(nil, nil, value, []byte(of))
 }
 
-// ErrOtherKey says that no key of a ring decrypts a value.
+// ErrOtherKey is the error for a value that no key of a ring decrypts.
 var ErrOtherKey = errors.New("it was encrypted with another key, or for somebody else")
 
-// Open decrypts a value of somebody. isFirst says that the first key does.
+// Open decrypts a value of an owner. isFirst reports whether the first key has encrypted it.
 func (r *Ring) Open(sealed []byte, of string) (value []byte, isFirst bool, err error) {
 	for i, one := range r.ciphers {
 		if value, err := one.Open(nil, nil, sealed, []byte(of)); err == nil {
@@ -64,8 +63,8 @@ func (r *Ring) Open(sealed []byte, of string) (value []byte, isFirst bool, err e
 	return nil, false, ErrOtherKey
 }
 
-// Source is where the keys of a server are: in a variable of the environment, or else in a file. Each has 64 hexadecimal digits, and
-// spaces, line ends, or commas are between them.
+// Source is where a server keeps its keys: in an environment variable if it is set, or else in a file. Each key has 64 hexadecimal
+// digits. Spaces, line ends, or commas separate keys.
 type Source struct{ Variable, File string }
 
 func (s Source) read() (keys [][]byte, err error) {
@@ -91,7 +90,7 @@ func (s Source) read() (keys [][]byte, err error) {
 	return keys, nil
 }
 
-// Read returns the keys as they are now.
+// Read reads the keys.
 func (s Source) Read() (*Ring, error) {
 	keys, err := s.read()
 	if err != nil {
@@ -100,7 +99,7 @@ func (s Source) Read() (*Ring, error) {
 	return New(keys...)
 }
 
-// Make makes the file with a key if there is none.
+// Make creates the file with a random key, unless it exists or the variable is set.
 func (s Source) Make() error {
 	if os.Getenv(s.Variable) != "" {
 		return nil
@@ -121,7 +120,8 @@ func text(keys ...[]byte) []byte {
 	return []byte(b.String())
 }
 
-// Begin adds a new first key, unless there are several: a rotation has begun then. It returns the keys.
+// Begin begins a rotation: it adds a new first key and returns the keys. If there are several already, it only returns them, because
+// a rotation has begun.
 func (s Source) Begin() (*Ring, error) {
 	keys, err := s.read()
 	if err != nil {
@@ -139,7 +139,8 @@ func (s Source) Begin() (*Ring, error) {
 	return New(keys...)
 }
 
-// Finish removes all keys but the first from the file. It reports whether they are in the variable, from which the operator removes them.
+// Finish ends a rotation: it removes all keys except the first from the file. byOperator reports whether the variable is set: the operator
+// removes them from it.
 func (s Source) Finish() (byOperator bool, err error) {
 	if os.Getenv(s.Variable) != "" {
 		return true, nil

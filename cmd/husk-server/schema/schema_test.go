@@ -49,7 +49,7 @@ func TestChangesThatRemove(t *testing.T) {
 		}
 		require.Contains(t, fmt.Sprint(found), want, change)
 	}
-	// A column that no server uses is removed once those that did do not serve any more.
+	// A later version drops an unused column once the last servers that use it have stopped.
 	before := len(schema.Changes)
 	remove := "ALTER TABLE husk_runs DROP COLUMN reason"
 	require.NotEmpty(t, broken(t, append(slices.Clone(schema.Changes), "SELECT 1", remove), map[string]int{"husk_runs.reason": before + 1}))

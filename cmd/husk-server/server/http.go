@@ -56,13 +56,13 @@ type route struct {
 	do              handler
 }
 
-// needs is what a request of a route needs. Each route says it.
+// needs is the authentication that a route requires. Its zero value is invalid: each route names one.
 type needs int
 
 const (
 	_ needs = iota
 	aToken
-	// nothing is for whoever can reach the server.
+	// nothing lets everybody in who can reach the server.
 	nothing
 )
 

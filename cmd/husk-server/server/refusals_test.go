@@ -645,7 +645,7 @@ func TestTransactionsThatHangEnd(t *testing.T) {
 	require.Equal(t, 60_000, n)
 }
 
-// loggingIn is a server with two issuers, the second of which is broken.
+// loggingIn starts a server with a good and a broken issuer. login sends an identity token to it.
 func loggingIn(t *testing.T, o server.Options, broken string) (b *bench, good *identitytest.Issuer, login func(ctx context.Context, token string) *httptest.ResponseRecorder) {
 	good = identitytest.Start(t)
 	file := filepath.Join(t.TempDir(), "identity.yaml")

@@ -39,10 +39,10 @@ func (s *Server) IssueToken(ctx context.Context, token runapi.Token) (*runapi.To
 	return s.issueToken(ctx, &caller{tenant: token.Tenant}, token, issuedToken)
 }
 
-// The kinds of tokens: a person or who runs the server has issued it, or an identity was shown for it.
+// The kinds of tokens: issued by a person or the operator of the server, or by a login with an identity.
 const issuedToken, loginToken = "issued", "login"
 
-// issueToken is IssueToken for a caller, who has no name if it is who runs the server.
+// issueToken is IssueToken for a caller. The operator of the server has no name.
 func (s *Server) issueToken(ctx context.Context, c *caller, token runapi.Token, kind string) (*runapi.Token, error) {
 	token.By = c.name
 	switch {
@@ -219,7 +219,7 @@ func (s *Server) issueTo(ctx context.Context, c *caller, who *identity.Identity)
 		}
 		return c
 	}, who.Name)
-	const room, tail = 20, 8 // of which there is the rest
+	const room, tail = 20, 8 // room is for the tail and its slash
 	name = storable(name, maxTokenName-room) + "/" + strings.ToLower(rand.Text()[:tail])
 	by := &caller{tenant: who.Rule.Team, name: who.Issuer.URL, person: who.Person, from: c.from}
 	return s.issueToken(ctx, by, runapi.Token{
@@ -249,7 +249,7 @@ func (s *Server) beginLogin(w http.ResponseWriter, r *http.Request, c *caller) (
 	return begun, nil
 }
 
-// refusedBy is the refusal of a request for which somebody is not known.
+// refusedBy returns the refusal of a request whose identity the issuer or the rules refuse, and any other error as it is.
 func refusedBy(err error) error {
 	var refused *identity.RefusedError
 	if !errors.As(err, &refused) {
@@ -262,7 +262,7 @@ func refusedBy(err error) error {
 	return answer
 }
 
-// pruneLogins removes tokens by which people and workloads had logged in, and that ended long ago, unless a worker has a run with one.
+// pruneLogins removes tokens of logins that expired before a time, except those with which a worker does a run.
 func (s *Server) pruneLogins(ctx context.Context, before int64) error {
 	return s.db.step(ctx, func(t *tx) error {
 		_, err := t.exec("DELETE FROM husk_tokens WHERE kind = 'login' AND expires > 0 AND expires < ? AND hash NOT IN (SELECT worker_token FROM husk_runs WHERE state = 'running')", before)
@@ -273,10 +273,10 @@ func (s *Server) pruneLogins(ctx context.Context, before int64) error {
 // sealedKey is a key of a tenant, encrypted with a key of the server.
 type sealedKey struct {
 	tenant string
-	// number is that of a key that was replaced, 0 for the current one.
+	// number is the number of a replaced key, 0 for the current one.
 	number int64
 	sealed []byte
-	// key is the key itself. isFirst says that the first key of the server encrypts it.
+	// key is the decrypted key. isFirst says that the first key of the server has encrypted it.
 	key     []byte
 	isFirst bool
 }
@@ -301,7 +301,7 @@ func (s *Server) eachKey(t *tx, tenant string) (all []*sealedKey, err error) {
 		" WHERE ? = '' OR name = ? ORDER BY name, CASE WHEN number = 0 THEN 0 ELSE 1 END, number DESC", tenant, tenant)
 }
 
-// keysOf returns the keys of a tenant that has not ended.
+// keysOf returns the keys of a tenant.
 func (s *Server) keysOf(ctx context.Context, tenant string) (ring *keyring.Ring, err error) {
 	err = s.db.step(ctx, func(t *tx) error {
 		all, err := s.eachKey(t, tenant)
@@ -321,7 +321,7 @@ func (s *Server) keysOf(ctx context.Context, tenant string) (ring *keyring.Ring,
 	return ring, err
 }
 
-// lockTenants has no other transaction add tenants or replace keys. Transactions of SQLite exclude each other.
+// lockTenants keeps other transactions from adding tenants and replacing keys. Transactions of SQLite exclude each other anyway.
 func (t *tx) lockTenants() error {
 	if !t.postgres {
 		return nil
