@@ -66,9 +66,9 @@ func SumOf(digest string) (sum string, ok bool) {
 	return strings.ToLower(sum), ok && err == nil && len(raw) == sha256.Size
 }
 
-// Digest returns the digest of a module.
-func Digest(module []byte) string {
-	sum := sha256.Sum256(module)
+// Digest returns the digest of a module or a bundle.
+func Digest(content []byte) string {
+	sum := sha256.Sum256(content)
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 

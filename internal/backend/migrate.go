@@ -3,8 +3,6 @@ package backend
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -165,7 +163,7 @@ func (m *Migration) copyModules(ctx context.Context, snapshot *state.Snapshot) e
 			if err != nil {
 				return nil, err
 			}
-			if sum := sha256.Sum256(content); "sha256:"+hex.EncodeToString(sum[:]) != digest {
+			if Digest(content) != digest {
 				return nil, errors.New("it is damaged; list the module in the project, and run husk up, which keeps it anew")
 			}
 			return content, nil

@@ -2,12 +2,11 @@ package server
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"net/http"
 	"os"
 	"time"
 
+	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/runapi"
 	"github.com/husk-dev/husk/internal/base/intake"
 	"github.com/husk-dev/husk/internal/workspace/bundle"
@@ -51,8 +50,7 @@ func (s *Server) putBundle(w http.ResponseWriter, r *http.Request, c *caller) (a
 		return nil, err
 	}
 	defer done()
-	sum := sha256.Sum256(content)
-	if is := "sha256:" + hex.EncodeToString(sum[:]); is != digest {
+	if is := backend.Digest(content); is != digest {
 		return nil, refusef(http.StatusBadRequest, "the bundle has the digest %s, and was sent as %s", is, digest)
 	}
 	if said < 0 {

@@ -3,8 +3,6 @@ package server
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +15,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"github.com/husk-dev/husk/cmd/husk-server/webhook"
+	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/runapi"
 	"github.com/husk-dev/husk/internal/base/trace"
 )
@@ -361,8 +360,7 @@ func (s *Server) KeepBundle(ctx context.Context, team string, content []byte) (d
 	if err := errors.Join(held.Add(int64(len(content))), s.room(ctx, team, int64(len(content)))); err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(content)
-	digest = "sha256:" + hex.EncodeToString(sum[:])
+	digest = backend.Digest(content)
 	return digest, s.db.step(ctx, func(t *tx) error { return t.addBundle(team, digest, content) })
 }
 
