@@ -2,9 +2,12 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"strings"
 	"time"
@@ -73,6 +76,23 @@ func (s *Server) auditLog(ctx context.Context, tenant string, before int64, most
 			tenant, before, min(most, maxAuditPage))
 	})
 	return all, err
+}
+
+// AuditLog writes the audit log of a team, also of one that has ended, as lines of JSON, the newest entry first.
+func (s *Server) AuditLog(ctx context.Context, w io.Writer, team string) error {
+	out := json.NewEncoder(w)
+	for before := int64(math.MaxInt64); ; {
+		page, err := s.auditLog(ctx, team, before, maxAuditPage)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		for _, e := range page {
+			if err := out.Encode(e); err != nil {
+				return err
+			}
+			before = e.Number
+		}
+	}
 }
 
 // pruneAudit removes entries that are older than the server keeps them, and all but the newest refusals of each team.

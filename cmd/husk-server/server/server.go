@@ -277,6 +277,31 @@ func (s *Server) openState(ctx context.Context, tenant string) (*backend.Backend
 	return postgres.OpenSchema(ctx, named.ByOperator(s.options.Database, "--database"), stateSchema(tenant), "")
 }
 
+// removeStates removes the tables of a team's stacks.
+func (s *Server) removeStates(ctx context.Context, team string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if kept := s.tenants[team]; kept != nil {
+		kept.backend.Close()
+		delete(s.tenants, team)
+	}
+	if s.db.postgres {
+		_, err := s.db.ExecContext(ctx, `DROP SCHEMA IF EXISTS "`+stateSchema(team)+`" CASCADE`)
+		return err
+	}
+	return removeDatabase(s.stateFile(team))
+}
+
+// removeDatabase removes a database of SQLite, if it exists.
+func removeDatabase(file string) (err error) {
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if failed := os.Remove(file + suffix); !errors.Is(failed, fs.ErrNotExist) {
+			err = errors.Join(err, failed)
+		}
+	}
+	return err
+}
+
 // openRaw begins a transaction of a tenant's stacks: with PostgreSQL the transaction own of the server's database, and with SQLite
 // one of the stacks' file.
 // The function end ends it, and the file.
@@ -392,9 +417,7 @@ func (s *Server) Import(ctx context.Context, r io.Reader) (err error) {
 	}
 	if err != nil {
 		for _, file := range files {
-			for _, suffix := range []string{"", "-wal", "-shm"} {
-				_ = os.Remove(file + suffix)
-			}
+			_ = removeDatabase(file)
 		}
 	}
 	return err

@@ -8,12 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"log/slog"
-	"math"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -521,41 +517,4 @@ func (s *Server) endTeam(t *tx, operator *caller, stacks int) error {
 		return err
 	}
 	return t.audit(operator, "team.end", team, "%d tokens revoked, %d stacks removed", tokens, stacks)
-}
-
-// removeStates removes the tables of a team's stacks.
-func (s *Server) removeStates(ctx context.Context, team string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if kept := s.tenants[team]; kept != nil {
-		kept.backend.Close()
-		delete(s.tenants, team)
-	}
-	if s.db.postgres {
-		_, err := s.db.ExecContext(ctx, `DROP SCHEMA IF EXISTS "`+stateSchema(team)+`" CASCADE`)
-		return err
-	}
-	for _, suffix := range []string{"", "-wal", "-shm"} {
-		if err := os.Remove(s.stateFile(team) + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
-}
-
-// AuditLog writes the audit log of a team, also of one that has ended, as lines of JSON, the newest entry first.
-func (s *Server) AuditLog(ctx context.Context, w io.Writer, team string) error {
-	out := json.NewEncoder(w)
-	for before := int64(math.MaxInt64); ; {
-		page, err := s.auditLog(ctx, team, before, maxAuditPage)
-		if err != nil || len(page) == 0 {
-			return err
-		}
-		for _, e := range page {
-			if err := out.Encode(e); err != nil {
-				return err
-			}
-			before = e.Number
-		}
-	}
 }
