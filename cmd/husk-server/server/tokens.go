@@ -69,12 +69,14 @@ func (s *Server) issueToken(ctx context.Context, c *caller, token runapi.Token, 
 				return err
 			}
 		}
-		var n int
-		if err := t.row("SELECT count(*) FROM husk_tokens WHERE tenant = ? AND kind = 'issued'", token.Tenant).Scan(&n); err != nil {
-			return err
-		}
-		if n >= maxTokens && kind == issuedToken {
-			return refusef(http.StatusConflict, "%s has %d tokens already: revoke one first", token.Tenant, n)
+		if kind == issuedToken {
+			var n int
+			if err := t.row("SELECT count(*) FROM husk_tokens WHERE tenant = ? AND kind = 'issued'", token.Tenant).Scan(&n); err != nil {
+				return err
+			}
+			if n >= maxTokens {
+				return refusef(http.StatusConflict, "%s has %d tokens already: revoke one first", token.Tenant, n)
+			}
 		}
 		_, err := t.exec("INSERT INTO husk_tokens (hash, kind, tenant, name, person, issued_by, role, projects, made, expires) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 			hashOf(token.Secret), kind, token.Tenant, token.Name, token.Person, token.By, string(token.Role), string(projects), millis(token.Made), millis(token.Expires))
@@ -379,17 +381,13 @@ func (s *Server) RotateKey(ctx context.Context) (byOperator bool, err error) {
 			if one.isFirst {
 				continue
 			}
-			statement, of := "UPDATE husk_tenants SET key = ? WHERE name = ?", any(one.tenant)
+			sealed := ring.Seal(one.key, one.tenant)
 			if one.number > 0 {
-				statement, of = "UPDATE husk_former_keys SET key = ? WHERE number = ?", one.number
+				_, err = t.exec("UPDATE husk_former_keys SET key = ? WHERE number = ?", sealed, one.number)
+			} else if _, err = t.exec("UPDATE husk_tenants SET key = ? WHERE name = ?", sealed, one.tenant); err == nil {
+				err = t.audit(&caller{tenant: one.tenant}, "key.rotate", "server.key", "")
 			}
-			if _, err := t.exec(statement, ring.Seal(one.key, one.tenant), of); err != nil {
-				return err
-			}
-			if one.number > 0 {
-				continue
-			}
-			if err := t.audit(&caller{tenant: one.tenant}, "key.rotate", "server.key", ""); err != nil {
+			if err != nil {
 				return err
 			}
 		}
