@@ -261,10 +261,7 @@ func (f flags) export(ctx context.Context, name string, out io.Writer) (err erro
 			_ = os.Remove(name)
 		}
 	}()
-	s, err := f.open(ctx, true, nil, nil, nil)
-	if err == nil {
-		err = errors.Join(s.Export(ctx, file), s.Close())
-	}
+	err = f.with(ctx, func(s *server.Server) error { return s.Export(ctx, file) })
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return err
 	}
@@ -279,11 +276,7 @@ func (f flags) importFrom(ctx context.Context, name string, out io.Writer) error
 		return err
 	}
 	defer file.Close()
-	s, err := f.open(ctx, true, nil, nil, nil)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(s.Import(ctx, file), s.Close()); err != nil {
+	if err := f.with(ctx, func(s *server.Server) error { return s.Import(ctx, file) }); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(out, "All of it is there. Start the server, at the address of the one before: workers go on with their runs.")
