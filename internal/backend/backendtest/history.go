@@ -116,7 +116,7 @@ func (c Case) Run(t *testing.T) {
 	require.Positive(t, h.count()[opAppend][resultDone], "a history without changes shows nothing")
 }
 
-// explain logs the operations in the order of their begins. It marks the operations that the longest partial explanation leaves
+// explain logs the operations in the order of their begin. It marks the operations that the longest partial explanation leaves
 // out: no register could have shown one of the first of these.
 func explain(t *testing.T, ops []operation, order []int) {
 	for i, op := range ops {

@@ -34,12 +34,12 @@ type linearization struct {
 	tried map[string]bool
 	// numbers are the numbers of states in the keys of tried.
 	numbers map[register]uint64
-	// order is the present one, and longest the longest one.
+	// order is the current order, and longest the longest that was found.
 	order, longest []int
 }
 
-// linearize returns the order of operations, by their indexes, that a register could have shown. If there is none, it is the
-// longest one that explains a part, and complete is false. It sorts the operations by their begins.
+// linearize sorts the operations by their begin, and returns an order, by their indexes, in which a register could have shown what
+// the clients saw. If there is none, complete is false, and the order is the longest that explains a part of the operations.
 func (c Case) linearize(ops []operation) (order []int, complete bool, err error) {
 	slices.SortStableFunc(ops, func(a, b operation) int { return cmp.Compare(a.begin, b.begin) })
 	l := &linearization{
@@ -89,7 +89,7 @@ func (l *linearization) search(states []register) (bool, error) {
 	return false, nil
 }
 
-// next returns the operations that can be the next ones: they begin before each of the others has ended.
+// next returns the operations that can be next in the order: they begin before any other that is not in it has ended.
 func (l *linearization) next() (can []int) {
 	firstEnd := int64(math.MaxInt64)
 	for i, op := range l.ops {
