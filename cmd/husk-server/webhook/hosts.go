@@ -54,8 +54,10 @@ const (
 type host struct {
 	// api is the URL of the API, if there is one for all.
 	api string
-	// event, delivery, and proof are the headers with the kind of event, the ID of the delivery, and what proves that the host sent it.
+	// event, delivery, and proof are the headers with the kind of event, the ID of the delivery, and the signature or secret of the host.
 	event, delivery, proof string
+	// repeated is the header with an ID that stays when the host sends a delivery again, if the ID in delivery does not.
+	repeated string
 	// isProof reports whether the proof is that of a body.
 	isProof func(proof string, secret, body []byte) bool
 	// parse returns the event of a body, nil if it is none that counts.
@@ -66,6 +68,8 @@ type host struct {
 	status, comment, change, archive string
 	// failure is the status of a commit that failed, and contextField the field with the name of a status.
 	failure, contextField string
+	// unchanged is the HTTP status of the answer if a commit has the status already, as after an attempt that was cut off, and zero if it succeeds then.
+	unchanged int
 	// escape has the name of a repository be one segment of a path.
 	escape bool
 }
@@ -89,14 +93,14 @@ var hosts = map[string]host{
 		failure: "failure", contextField: "context",
 	},
 	"gitlab": {
-		api: "https://gitlab.com/api/v4", event: "X-Gitlab-Event", delivery: "X-Gitlab-Event-UUID", proof: "X-Gitlab-Token",
+		api: "https://gitlab.com/api/v4", event: "X-Gitlab-Event", delivery: "X-Gitlab-Event-UUID", proof: "X-Gitlab-Token", repeated: "Idempotency-Key",
 		isProof: func(proof string, secret, _ []byte) bool {
 			return subtle.ConstantTimeCompare([]byte(proof), secret) == 1
 		},
 		parse:     parseGitLab,
 		authorize: func(header http.Header, token string) { header.Set("PRIVATE-TOKEN", token) },
 		status:    "/projects/%s/statuses/%s", comment: "/projects/%s/merge_requests/%d/notes", archive: "/projects/%s/repository/archive.tar.gz?sha=%s",
-		failure: "failed", contextField: "name", escape: true,
+		failure: "failed", contextField: "name", unchanged: http.StatusBadRequest, escape: true,
 	},
 }
 
@@ -337,8 +341,8 @@ func (h *Hook) setStatus(ctx context.Context, commit, is, text string) error {
 	}
 	err := h.send(ctx, http.MethodPost, h.path(h.host.status, commit), map[string]string{"state": is, "description": text, h.host.contextField: "husk/" + h.Name}, nil)
 	var refused *APIError
-	if h.Host == "gitlab" && errors.As(err, &refused) && refused.Status == http.StatusBadRequest {
-		return nil // the commit has this status, as after an attempt that was cut off
+	if errors.As(err, &refused) && refused.Status == h.host.unchanged {
+		return nil
 	}
 	return err
 }

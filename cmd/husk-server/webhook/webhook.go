@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base32"
@@ -93,10 +94,7 @@ func (c *Config) Receive(ctx context.Context, s Server, name string, header http
 	if !h.host.isProof(header.Get(h.host.proof), h.secret, body) {
 		return false, refusef(http.StatusUnauthorized, "the delivery has no valid %s: give the host the secret of the hook %s", h.host.proof, name)
 	}
-	delivery := header.Get(h.host.delivery)
-	if key := header.Get("Idempotency-Key"); key != "" && h.Host == "gitlab" {
-		delivery = key // which GitLab repeats
-	}
+	delivery := cmp.Or(header.Get(h.host.repeated), header.Get(h.host.delivery))
 	if delivery == "" || len(delivery) > maxDelivery {
 		return false, refusef(http.StatusBadRequest, "the delivery has no %s", h.host.delivery)
 	}

@@ -279,6 +279,18 @@ func TestChangeRequests(t *testing.T) {
 	})
 }
 
+// GitLab sends a delivery again with another UUID and the same Idempotency-Key, which means nothing at other hosts.
+func TestDeliveriesSentAgain(t *testing.T) {
+	everywhere(t, func(t *testing.T, host string) {
+		b := open(t, host, "", server.Options{})
+		body := b.changed("opened", "somebody", false, false)
+		for i, delivery := range []string{"one", "two"} {
+			_, accepted := b.send("pull_request", delivery, body, "Idempotency-Key", "key")
+			require.Equal(t, i == 0 || host != "gitlab", accepted, delivery)
+		}
+	})
+}
+
 // Code of strangers gets workers of its own, and no secrets.
 func TestForks(t *testing.T) {
 	everywhere(t, func(t *testing.T, host string) {
