@@ -50,37 +50,28 @@ func echoing(trace *canontest.Trace) func(canontest.Host) abi.Provider {
 // expects what the same provider returns directly. In between, it reads all arguments and
 // results in the memory by the WIT alone.
 func TestCrossing(t *testing.T) {
-	testCrossing(t, reflect.TypeFor[abi.Provider](),
-		func(host canontest.Host, trace *canontest.Trace) any { return echoing(trace)(host) },
-		func(f *fake, _ *canontest.Trace) any { return f.guest })
+	testCrossing(t,
+		func(host canontest.Host, trace *canontest.Trace) abi.Provider { return echoing(trace)(host) },
+		func(guest *canon.Guest) abi.Provider { return guest })
 }
 
 // TestPolicyCrossing does the same for policy packs.
 func TestPolicyCrossing(t *testing.T) {
-	testCrossing(t, reflect.TypeFor[abi.Policy](),
-		func(host canontest.Host, trace *canontest.Trace) any {
-			return canontest.EchoPolicy{Host: host, Trace: trace}
-		},
-		func(f *fake, trace *canontest.Trace) any {
-			f.policy = canontest.EchoPolicy{Host: f.provider.(canontest.EchoProvider).Host, Trace: trace}
-			return f.guest.Policy()
-		})
+	testCrossing(t, func(host canontest.Host, trace *canontest.Trace) abi.Policy {
+		return canontest.EchoPolicy{Host: host, Trace: trace}
+	}, (*canon.Guest).Policy)
 }
 
 // TestProgramCrossing does the same for programs.
 func TestProgramCrossing(t *testing.T) {
-	testCrossing(t, reflect.TypeFor[abi.Program](),
-		func(host canontest.Host, trace *canontest.Trace) any {
-			return canontest.EchoProgram{Host: host, Trace: trace}
-		},
-		func(f *fake, trace *canontest.Trace) any {
-			f.program = canontest.EchoProgram{Host: f.provider.(canontest.EchoProvider).Host, Trace: trace}
-			return f.guest.Program()
-		})
+	testCrossing(t, func(host canontest.Host, trace *canontest.Trace) abi.Program {
+		return canontest.EchoProgram{Host: host, Trace: trace}
+	}, (*canon.Guest).Program)
 }
 
-// testCrossing compares what native returns with what across makes of a fake.
-func testCrossing(t *testing.T, iface reflect.Type, native func(canontest.Host, *canontest.Trace) any, across func(*fake, *canontest.Trace) any) {
+// testCrossing compares what native returns directly with what a fake that serves it returns to its host.
+func testCrossing[S any](t *testing.T, native func(canontest.Host, *canontest.Trace) S, across func(*canon.Guest) S) {
+	iface := reflect.TypeFor[S]()
 	functions := witFunctions(t)
 	for n := range iface.NumMethod() {
 		method := iface.Method(n)
@@ -97,7 +88,7 @@ func testCrossing(t *testing.T, iface reflect.Type, native func(canontest.Host, 
 				reflect.ValueOf(native(canontest.NewHost(&direct), &direct)).MethodByName(method.Name).Call(args)
 
 				var inside, read canontest.Trace
-				f := newFake(canontest.NewHost(&inside), echoing(&inside))
+				f := newFake(canontest.NewHost(&inside), func(host canontest.Host) S { return native(host, &inside) })
 				released := 1
 				if size := rapid.SampledFrom([]uint32{0, 1, 100, 10_000}).Draw(t, "arena"); size > 0 {
 					f.offer(size)
@@ -117,7 +108,7 @@ func testCrossing(t *testing.T, iface reflect.Type, native func(canontest.Host, 
 					c.Answer, c.Err = witReader{f.memory}.result(functions[iface][function], result)
 					read = append(read, c)
 				}
-				results := reflect.ValueOf(across(f, &inside)).MethodByName(method.Name).Call(args)
+				results := reflect.ValueOf(across(f.guest)).MethodByName(method.Name).Call(args)
 
 				require.Equal(t, direct, inside)
 				require.Equal(t, direct, read)
@@ -143,7 +134,7 @@ func errorText(err reflect.Value) string {
 // TestGranted checks that a module gets nothing without a grant.
 func TestGranted(t *testing.T) {
 	f := newFake(canontest.Host{}, echoing(nil))
-	host := f.provider.(canontest.EchoProvider).Host
+	host := f.served.(canontest.EchoProvider).Host
 	ctx := t.Context()
 	_, err := host.HTTP.Send(ctx, abi.HTTPRequest{Method: "GET", URL: "https://example.com/"})
 	require.ErrorIs(t, err, abi.ErrDenied)

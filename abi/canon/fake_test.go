@@ -15,11 +15,9 @@ const limit = 1 << 20
 // fake is a module written in Go: a linear memory, an allocator that never frees,
 // and the guest's half of package canon.
 type fake struct {
-	memory   []byte
-	provider abi.Provider
-	// policy and program, where set, are served instead.
-	policy  abi.Policy
-	program abi.Program
+	memory []byte
+	// served is an [abi.Provider], [abi.Policy], or [abi.Program].
+	served  any
 	guest   *canon.Guest
 	imports canon.Imports
 
@@ -50,12 +48,12 @@ func (f *fake) Arena(context.Context) (uint32, bool, error) { return f.arena, f.
 // arguments that a function has at most.
 const firstFree = 17 * 8
 
-// newFake returns a module that serves the provider that make returns for the
+// newFake returns a module that serves the provider, policy pack, or program that serving returns for the
 // interfaces of the host that it may use.
-func newFake(host canontest.Host, provider func(canontest.Host) abi.Provider) *fake {
+func newFake[S any](host canontest.Host, serving func(canontest.Host) S) *fake {
 	f := &fake{memory: make([]byte, firstFree, 1<<16), imports: host}
 	f.guest = canon.NewGuest(f, guestcbor.Codec{}, limit)
-	f.provider = provider(canontest.Host{
+	f.served = serving(canontest.Host{
 		Log: canon.NewLog(f), Control: canon.NewControl(f), HTTP: canon.NewHTTP(f), TCP: canon.NewTCP(f),
 		Files: canon.NewFiles(f), Assets: canon.NewAssets(f), KV: canon.NewKV(f), Monitor: canon.NewMonitor(f),
 	})
@@ -73,17 +71,20 @@ func (f *fake) Call(ctx context.Context, export int, stack []uint64) error {
 		return nil
 	}
 	function := (export - 1) / 2
-	iface, serve := "provider", func(params []byte) (uint32, error) {
-		return new(canon.Server).ServeProvider(ctx, f.provider, function, f, params)
-	}
-	if f.policy != nil {
-		iface, serve = "policy", func(params []byte) (uint32, error) {
-			return new(canon.Server).ServePolicy(ctx, f.policy, function, f, params)
+	var iface string
+	var serve func(params []byte) (uint32, error)
+	switch served := f.served.(type) {
+	case abi.Provider:
+		iface, serve = "provider", func(params []byte) (uint32, error) {
+			return new(canon.Server).ServeProvider(ctx, served, function, f, params)
 		}
-	}
-	if f.program != nil {
+	case abi.Policy:
+		iface, serve = "policy", func(params []byte) (uint32, error) {
+			return new(canon.Server).ServePolicy(ctx, served, function, f, params)
+		}
+	case abi.Program:
 		iface, serve = "program", func(params []byte) (uint32, error) {
-			return new(canon.Server).ServeProgram(ctx, f.program, function, f, params)
+			return new(canon.Server).ServeProgram(ctx, served, function, f, params)
 		}
 	}
 	if f.entered != nil {

@@ -149,7 +149,7 @@ func TestRefusedUpdate(t *testing.T) {
 func TestLog(t *testing.T) {
 	var trace canontest.Trace
 	f := newFake(canontest.NewHost(&trace), echoing(nil))
-	f.provider.(canontest.EchoProvider).Host.Log.Write(t.Context(), abi.LogEntry{Message: notUTF8})
+	f.served.(canontest.EchoProvider).Host.Log.Write(t.Context(), abi.LogEntry{Message: notUTF8})
 	require.Len(t, trace, 1)
 	require.Contains(t, trace[0].Params, `message: "caf`+"\uFFFD"+`"`)
 }
