@@ -1,6 +1,7 @@
 package program
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -26,6 +27,29 @@ type ConfigDeclaration struct {
 	// File and Position are where the key is declared.
 	File     *source.File
 	Position source.Position
+}
+
+// SetCommand returns the command that sets a value of the key in a stack of the project.
+func (d ConfigDeclaration) SetCommand(project string) string {
+	flag := ""
+	if d.Secret {
+		flag = "--secret "
+	}
+	return fmt.Sprintf("husk config set %s%s <value>", flag, strings.TrimPrefix(d.Key, project+":"))
+}
+
+// Missing returns the error for a stack of the project that has no value of the key.
+func (d ConfigDeclaration) Missing(project string) source.Diagnostic {
+	e := d.File.Errorf(d.Position, "the configuration key %q has no value", d.Name)
+	e.Detail = "set one with: " + d.SetCommand(project)
+	return e
+}
+
+// Unusable returns the error for a value of the key that does not have its type.
+func (d ConfigDeclaration) Unusable(project string, err error) source.Diagnostic {
+	e := d.File.Errorf(d.Position, "the value of the configuration key %q cannot be used: %v", d.Name, err)
+	e.Detail = "set another with: " + d.SetCommand(project)
+	return e
 }
 
 // declarations reads the keys of config, and the keys of configuration that config does not declare, as in Pulumi. The project's
@@ -191,23 +215,14 @@ func (p *Project) DeclaredConfig(run abi.RunContext) ([]abi.ConfigEntry, error) 
 	var ds source.Diagnostics
 	for _, declared := range p.Config {
 		i := slices.IndexFunc(config, func(e abi.ConfigEntry) bool { return e.Key == declared.Key })
-		set := "husk config set "
-		if declared.Secret {
-			set += "--secret "
-		}
-		set += strings.TrimPrefix(declared.Key, run.Project+":") + " <value>"
 		switch {
 		case i >= 0:
 			if _, err := declared.Type.Parse(config[i].Value); err != nil {
-				d := p.File.Errorf(declared.Position, "the value of the configuration key %q cannot be used: %v", declared.Name, err)
-				d.Detail = "set another with: " + set
-				ds = append(ds, d)
+				ds = append(ds, declared.Unusable(run.Project, err))
 			}
 			config[i].Secret = config[i].Secret || declared.Secret
 		case declared.Default.IsNull():
-			d := p.File.Errorf(declared.Position, "the configuration key %q has no value", declared.Name)
-			d.Detail = "set one with: " + set
-			ds = append(ds, d)
+			ds = append(ds, declared.Missing(run.Project))
 		default:
 			text, err := ConfigText(declared.Default)
 			if err != nil {

@@ -225,3 +225,32 @@ Husk.dev.yaml:7:3: warning: the project declares no configuration key "other"
     7 |   other: y
       |   ^`), ds.Error())
 }
+
+// A program in another language gets the configuration with the defaults and secrets that the project declares.
+func TestDeclaredConfig(t *testing.T) {
+	p := project(t, `name: shop
+runtime: python
+config:
+  size: {type: integer}
+  token: {type: string, secret: true}
+  flag: {type: boolean, default: true}
+`)
+	run := abi.RunContext{Project: "shop", Config: []abi.ConfigEntry{
+		{Key: "aws:region", Value: "here"}, {Key: "shop:size", Value: "3"}, {Key: "shop:token", Value: "t"},
+	}}
+	config, err := p.DeclaredConfig(run)
+	require.NoError(t, err)
+	require.Equal(t, []abi.ConfigEntry{
+		{Key: "aws:region", Value: "here"}, {Key: "shop:size", Value: "3"}, {Key: "shop:token", Value: "t", Secret: true},
+		{Key: "shop:flag", Value: "true"},
+	}, config)
+	run.Config = []abi.ConfigEntry{{Key: "shop:size", Value: "many"}}
+	_, err = p.DeclaredConfig(run)
+	require.EqualError(t, err, strings.TrimPrefix(`
+Husk.yaml:4:3: the value of the configuration key "size" cannot be used: it must be an integer
+    4 |   size: {type: integer}
+      |   ^
+  set another with: husk config set size <value>
+Husk.yaml:5:3: the configuration key "token" has no value
+  set one with: husk config set --secret token <value>`, "\n"))
+}

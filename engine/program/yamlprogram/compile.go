@@ -3,7 +3,6 @@ package yamlprogram
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -277,13 +276,9 @@ func readConfig(project *program.Project, run abi.RunContext, unknown []string) 
 		problem := problems[d.Key]
 		switch {
 		case !ok && d.Default.IsNull():
-			e := d.File.Errorf(d.Position, "the configuration key %q has no value", d.Name)
-			e.Detail = "set one with: " + setCommand(run.Project, d)
-			ds, v = append(ds, e), property.Unknown // so that its uses are not reported as well
+			ds, v = append(ds, d.Missing(run.Project)), property.Unknown // so that its uses are not reported as well
 		case problem != nil:
-			e := d.File.Errorf(d.Position, "the value of the configuration key %q cannot be used: %v", d.Name, problem)
-			e.Detail = "set another with: " + setCommand(run.Project, d)
-			ds, v = append(ds, e), property.Unknown
+			ds, v = append(ds, d.Unusable(run.Project, problem)), property.Unknown
 		case !ok:
 			v = d.Default
 		}
@@ -293,14 +288,6 @@ func readConfig(project *program.Project, run abi.RunContext, unknown []string) 
 		c.byName[d.Name], c.byKey[d.Key] = v, v
 	}
 	return c, ds
-}
-
-func setCommand(project string, d program.ConfigDeclaration) string {
-	flag := ""
-	if d.Secret {
-		flag = "--secret "
-	}
-	return fmt.Sprintf("husk config set %s%s <value>", flag, strings.TrimPrefix(d.Key, project+":"))
 }
 
 // configValue returns the value of a key that the program declares or the stack sets.

@@ -57,7 +57,7 @@ func (c *compilation) checkSettings() {
 			d := stack.At(name+":"+key, path[1:], p != nil && p.Secret, name+":"+f.Path+": "+f.Reason)
 			switch {
 			case p != nil:
-				d.Detail = "set it with: " + setCommand(c.run.Project, program.ConfigDeclaration{Key: name + ":" + key, Secret: p.Secret})
+				d.Detail = "set it with: " + program.ConfigDeclaration{Key: name + ":" + key, Secret: p.Secret}.SetCommand(c.run.Project)
 			case !pkg.SchemaCheckConfig:
 				d.Severity = source.Warning
 				c.doubtful = append(c.doubtful, d)
