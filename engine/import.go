@@ -227,7 +227,7 @@ func (d *deployment) providerOfParts(component *state.Resource, pkg string) (ref
 	if ref == "" {
 		return d.providerOfParts(d.recorder.Lookup(component.Parent), pkg)
 	}
-	if u, _, err := providers.SplitReference(ref); err != nil || providers.IsDefault(u) {
+	if isByDefault(ref) {
 		return "" // which depends on the version
 	}
 	return ref
