@@ -109,10 +109,10 @@ func (p served) Run(ctx context.Context, request abi.ProgramRunRequest) (abi.Pro
 	return abi.ProgramRunResponse{Outputs: outputs}, nil
 }
 
-const usage = `This is a program for husk, which runs it as a WebAssembly module. Name it in Husk.yaml:
+const usage = `This is a program for husk, which runs it as a WebAssembly module. Name it in the Husk.yaml beside its directory:
 
 	runtime: wasm
-	main: .    # the directory of its source, or a .wasm file
+	main: program    # the directory of its source, or a .wasm file
 
 or build the module with
 
