@@ -11,10 +11,9 @@ import (
 )
 
 // Out is a value of a deployment: an input or output of a resource, a component, or the stack. The value may exist only when a
-// child is made, may be
-// unknown in a preview, and carries its dependencies and whether it is secret. It is passed on to
-// inputs of children and to outputs; [Field], [Concat], and [Apply] compute others from it. The zero
-// Out is null.
+// child is made, may be unknown in a preview, and carries its dependencies and whether it is secret. It is
+// passed on to inputs of children and to outputs; [Field], [Concat], and [Apply] compute others from it. The
+// zero Out is null.
 //
 // T is the type in the schema: one of the types of fields, see package guest.
 // Out[property.Value] is a value of any type.

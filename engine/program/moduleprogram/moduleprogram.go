@@ -20,7 +20,7 @@ type Program struct {
 	stop    func() <-chan struct{}
 }
 
-// New returns the program of a project. open loads its module at the first run. stop returns a channel that is closed when the
+// New returns the program of a project. open returns its module, for each run. stop returns a channel that is closed when the
 // deployment is to end; nil is for a deployment that is not stopped.
 func New(project *program.Project, open func(context.Context) (abi.Program, error), stop func() <-chan struct{}) *Program {
 	return &Program{project: project, open: open, stop: stop}

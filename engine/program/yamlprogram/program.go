@@ -116,7 +116,7 @@ func (p *Program) Validate(ctx context.Context, run abi.RunContext, unknown []st
 	return append(ds, c.doubtful...), err
 }
 
-// compileOnce is compile for a run, if that is not the update whose preview has compiled the program.
+// compileOnce returns the compilation for a run. The update after a preview reuses the preview's.
 func (p *Program) compileOnce(ctx context.Context, run abi.RunContext) (*compilation, source.Diagnostics, error) {
 	update := run
 	update.DryRun = false

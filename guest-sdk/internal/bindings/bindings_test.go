@@ -115,7 +115,7 @@ func TestModule(t *testing.T) {
 	t.Run("nothing granted", func(t *testing.T) { testNothingGranted(t, wasm) })
 }
 
-// TestPolicyModule does the same with a module of the other world.
+// TestPolicyModule does the same with a policy pack.
 func TestPolicyModule(t *testing.T) {
 	var got, want canontest.Trace
 	host := canon.Imports(canontest.NewHost(&got))

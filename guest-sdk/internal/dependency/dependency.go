@@ -1,4 +1,4 @@
-// Package dependency has the resources that properties depend on, as requests list them and as values carry them.
+// Package dependency converts between the dependencies that values carry and those that requests list.
 package dependency
 
 import (

@@ -38,7 +38,7 @@ func TestWhatCargoLacks(t *testing.T) {
 	require.ErrorContains(t, err, "there is no cargo command to build it with: install Rust from https://rustup.rs")
 }
 
-// Whoever looks for Zig in Python's packages runs nothing of the directory that he is in, nor of the source.
+// The search for Zig in Python's packages runs no code of the working directory or of the source.
 func TestTheSourceIsNotTakenForZig(t *testing.T) {
 	python, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
 	if err != nil || runtime.GOOS == "windows" {

@@ -57,7 +57,7 @@ func Format(text []byte) ([]byte, error) {
 const firstPrivate, lastPrivate = '\uE000', '\uF8FF'
 
 // standIns replaces the characters that the encoder would write as escapes, such as emoji, by private ones that the text does not
-// have. back has them again.
+// have. back restores them.
 func standIns(text string) (replaced string, back *strings.Replacer) {
 	given := make(map[rune]rune)
 	var pairs []string
