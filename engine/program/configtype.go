@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 )
 
@@ -62,6 +63,26 @@ var configKindNames = map[string]ConfigKind{
 var valueKinds = map[ConfigKind]property.Kind{
 	ConfigString: property.KindString, ConfigInteger: property.KindNumber, ConfigNumber: property.KindNumber,
 	ConfigBoolean: property.KindBool, ConfigArray: property.KindArray, ConfigObject: property.KindObject,
+}
+
+var schemaKinds = map[ConfigKind]schema.Kind{
+	ConfigString: schema.KindString, ConfigInteger: schema.KindInteger, ConfigNumber: schema.KindNumber,
+	ConfigBoolean: schema.KindBool, ConfigArray: schema.KindArray, ConfigObject: schema.KindMap,
+}
+
+// Schema returns the type as schemas have it.
+func (t ConfigType) Schema() *schema.Type {
+	out := &schema.Type{Kind: schemaKinds[t.Kind]}
+	switch t.Kind {
+	case ConfigArray:
+		out.Element = &schema.Type{}
+		if t.Items != nil {
+			out.Element = t.Items.Schema()
+		}
+	case ConfigObject:
+		out.Element = &schema.Type{}
+	}
+	return out
 }
 
 // Parse reads a value as configuration holds it: a string as it is, anything else as JSON. Text of

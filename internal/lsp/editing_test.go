@@ -253,4 +253,7 @@ func TestConfigurationOfAStack(t *testing.T) {
 	e.request("documentSymbol", "Husk.dev.yaml", "config:\n  shop:size: 4\n  other:x: 1\n‸", &symbols)
 	require.Equal(t, "config", symbols[0].Name)
 	require.Equal(t, "other:x", symbols[0].Children[1].Name)
+
+	e.write("Husk.yaml", header+"config:\n  note: {secret: true}\n")
+	require.Equal(t, "`shop:note` — any value, required\n\nThe value is a secret.", hover("config:\n  no‸te: x\n"))
 }

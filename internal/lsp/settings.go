@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/husk-dev/husk/abi/schema"
-	"github.com/husk-dev/husk/engine/program"
 )
 
 // stackKeys are the keys of a stack's configuration, with what they are.
@@ -24,7 +23,7 @@ func (v *view) settings(ctx context.Context) *schema.Object {
 	}
 	for _, d := range v.project.Config {
 		all.Properties = append(all.Properties, schema.Property{
-			Name: d.Key, Type: schemaType(d.Type), Description: d.Description, Secret: d.Secret, Default: d.Default, Required: d.Default.IsNull(),
+			Name: d.Key, Type: d.Type.Schema(), Description: d.Description, Secret: d.Secret, Default: d.Default, Required: d.Default.IsNull(),
 		})
 	}
 	for _, name := range v.packageNames() {
@@ -41,23 +40,6 @@ func (v *view) settings(ctx context.Context) *schema.Object {
 		}
 	}
 	return all
-}
-
-// schemaType returns the type of a configuration key as schemas have it, nil for any value.
-func schemaType(t program.ConfigType) *schema.Type {
-	kinds := map[program.ConfigKind]schema.Kind{
-		program.ConfigString: schema.KindString, program.ConfigInteger: schema.KindInteger, program.ConfigNumber: schema.KindNumber,
-		program.ConfigBoolean: schema.KindBool, program.ConfigArray: schema.KindArray, program.ConfigObject: schema.KindMap,
-	}
-	kind, ok := kinds[t.Kind]
-	if !ok {
-		return nil
-	}
-	out := &schema.Type{Kind: kind}
-	if t.Items != nil {
-		out.Element = schemaType(*t.Items)
-	}
-	return out
 }
 
 // fullKey returns the full name of a configuration key, which a file may have without the project's name.

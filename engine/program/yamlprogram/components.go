@@ -99,7 +99,7 @@ func (c *compilation) schemaOfComponent() *schema.Resource {
 	}
 	s := &schema.Resource{Token: c.component.Token(), Component: true}
 	for _, in := range c.component.Inputs {
-		p := schema.Property{Name: in.Name, Type: typeOfInput(in.Type), Required: in.Default.IsNull(), Secret: in.Secret}
+		p := schema.Property{Name: in.Name, Type: in.Type.Schema(), Required: in.Default.IsNull(), Secret: in.Secret}
 		s.Inputs.Properties = append(s.Inputs.Properties, p)
 	}
 	for _, o := range c.outputs {
@@ -110,25 +110,6 @@ func (c *compilation) schemaOfComponent() *schema.Resource {
 	sorted.By(s.Outputs.Properties, byName)
 	c.ownSchema = s
 	return s
-}
-
-// typeOfInput returns the type of an input as schemas have it.
-func typeOfInput(t program.ConfigType) *schema.Type {
-	kinds := map[program.ConfigKind]schema.Kind{
-		program.ConfigString: schema.KindString, program.ConfigInteger: schema.KindInteger, program.ConfigNumber: schema.KindNumber,
-		program.ConfigBoolean: schema.KindBool, program.ConfigArray: schema.KindArray, program.ConfigObject: schema.KindMap,
-	}
-	out := &schema.Type{Kind: kinds[t.Kind]}
-	switch t.Kind {
-	case program.ConfigArray:
-		out.Element = &schema.Type{}
-		if t.Items != nil {
-			out.Element = typeOfInput(*t.Items)
-		}
-	case program.ConfigObject:
-		out.Element = &schema.Type{}
-	}
-	return out
 }
 
 // unknownComponent reports a type of a package of components that has none of it. ok is false for other packages.
