@@ -3,7 +3,8 @@ package lsp
 import (
 	"context"
 	"slices"
-	"strings"
+
+	"github.com/husk-dev/husk/engine/program/expr"
 )
 
 // The kinds of tokens, by their place in tokenTypes.
@@ -67,7 +68,7 @@ func tokenOf(at *place) (kind, modifiers int, ok bool) {
 		return tokenNamespace, 0, true
 	case at.isKey && len(path) == 2 && isName:
 		return tokenVariable, declares, true
-	case at.isKey && len(last) > len("fn::") && strings.EqualFold(last[:len("fn::")], "fn::"):
+	case at.isKey && expr.IsFunction(last):
 		return tokenFunction, 0, true
 	case at.isKey:
 		return tokenProperty, 0, true

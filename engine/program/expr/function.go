@@ -104,6 +104,7 @@ func lookup(name string) (Function, bool) {
 	return 0, false
 }
 
-func isFunction(key string) bool {
+// IsFunction reports whether a key calls a function, in any case: older programs write Fn::Join.
+func IsFunction(key string) bool {
 	return len(key) > len(functionPrefix) && strings.EqualFold(key[:len(functionPrefix)], functionPrefix)
 }

@@ -48,7 +48,7 @@ func Parse(r *source.Report, n *yaml.Node) Expr {
 func ParseObject(r *source.Report, n *yaml.Node, what string) *Object {
 	o := &Object{written: written{source.Resolve(n)}}
 	for _, f := range r.Fields(n, what) {
-		if isFunction(f.Name) {
+		if IsFunction(f.Name) {
 			r.Errorf(f.Key, "%s cannot be the result of a function: write its keys out", what)
 			continue
 		}
@@ -85,7 +85,7 @@ func parseString(r *source.Report, n *yaml.Node, text string) Expr {
 func parseMapping(r *source.Report, n *yaml.Node) Expr {
 	fields := r.Fields(n, "an object")
 	for _, f := range fields {
-		if !isFunction(f.Name) {
+		if !IsFunction(f.Name) {
 			continue
 		}
 		if len(fields) > 1 {

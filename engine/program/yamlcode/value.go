@@ -87,7 +87,7 @@ func (l *literals) object(v property.Value) (*yaml.Node, error) {
 	m, _ := v.AsObject()
 	out := mapping()
 	for _, key := range m.Keys() {
-		if len(key) > len("fn::") && strings.EqualFold(key[:len("fn::")], "fn::") {
+		if expr.IsFunction(key) {
 			return nil, fmt.Errorf("the key %q would be taken for a function", key)
 		}
 		n, err := l.value(key, m.Get(key))
