@@ -60,8 +60,6 @@ func duration(d time.Duration) string {
 	}
 }
 
-func size(n uint64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
-
 func amount(n uint64) string {
 	if text := display.Amount(n, ""); text != "" {
 		return strings.TrimSpace(text)

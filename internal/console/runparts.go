@@ -298,7 +298,7 @@ func writeInstances(all []runlog.Instances) func(*markup) {
 				m.head(made(func(m *markup) {
 					m.f("%s %s%s", display.Escape(i.Name), display.Escape(i.Version), when(i.Policy, ` <span class="badge">policy</span>`))
 				}))
-				m.numbers(i.Instances, size(i.Memory), size(i.Peak), i.Calls, amount(i.Fuel), i.Started)
+				m.numbers(i.Instances, display.Megabytes(i.Memory), display.Megabytes(i.Peak), i.Calls, amount(i.Fuel), i.Started)
 				m.f("<td>")
 				for _, why := range slices.Sorted(maps.Keys(i.Failures)) {
 					m.f(`<span class="state failed">%v %s</span> `, i.Failures[why], why)

@@ -159,11 +159,9 @@ func (x *wait) text(now time.Time) string {
 	parts := []string{duration(now.Sub(x.began))}
 	switch {
 	case x.size > 0:
-		parts = []string{fmt.Sprintf("%d %% of %s", 100*x.done/x.size, megabytes(x.size)), parts[0]}
+		parts = []string{fmt.Sprintf("%d %% of %s", 100*x.done/x.size, Megabytes(x.size)), parts[0]}
 	case x.done > 0:
-		parts = []string{megabytes(x.done), parts[0]}
+		parts = []string{Megabytes(x.done), parts[0]}
 	}
 	return x.what + "… " + strings.Join(parts, ", ")
 }
-
-func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }

@@ -104,6 +104,11 @@ func Brief(d time.Duration) string { return brief(d.Microseconds()) }
 // Amount returns a number with a suffix for thousands, empty for 0.
 func Amount(n uint64, unit string) string { return amount(n, unit) }
 
+// Megabytes returns a size for people.
+func Megabytes[N int | int64 | uint64](bytes N) string {
+	return fmt.Sprintf("%.1f MB", float64(bytes)/1e6)
+}
+
 // Done says in a word what a step did, or in a preview what it would do. A step that refreshed says what it found.
 func Done(op engine.Op, dryRun, refreshed bool) string {
 	w := wordsOf(op, refreshed)

@@ -140,6 +140,3 @@ func Plural(n int, what string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }
-
-// Megabytes returns a size for people.
-func Megabytes[N int | int64](bytes N) string { return fmt.Sprintf("%.1f MB", float64(bytes)/1e6) }

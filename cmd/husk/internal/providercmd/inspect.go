@@ -11,6 +11,7 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/plugins"
 )
 
@@ -208,11 +209,11 @@ func (a commands) writeInspection(i inspection) error {
 		addOrigin(&rows, i.Manifest.Origin)
 	}
 	rows.Add("digest", i.Digest)
-	rows.Add("size", cli.Megabytes(i.Size))
+	rows.Add("size", display.Megabytes(i.Size))
 	if i.Kind != "" {
 		rows.Add("image", imageText(i.Image))
 	}
-	rows.Add("memory", fmt.Sprintf("%s at the start, at most %s", cli.Megabytes(int(i.Memory)), cli.Megabytes(int(i.MemoryLimit))))
+	rows.Add("memory", fmt.Sprintf("%s at the start, at most %s", display.Megabytes(i.Memory), display.Megabytes(i.MemoryLimit)))
 	c := i.Contents
 	var sections []string
 	for _, s := range c.Sections {

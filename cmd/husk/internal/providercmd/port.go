@@ -86,7 +86,7 @@ func (a commands) port(ctx context.Context, source, out string, o cli.PortOption
 		out = name + ".wasm"
 	}
 	return cli.WithPluginsBy(ctx, nil, options, func(p *plugins.Plugins) error {
-		begin("checking " + name + ", " + cli.Megabytes(len(wasm)))
+		begin("checking " + name + ", " + display.Megabytes(len(wasm)))
 		m, text, err := p.Check(ctx, name, wasm)
 		end()
 		if err != nil {
@@ -144,7 +144,7 @@ func (a commands) writePorted(p ported, pkg *schema.Package, took time.Duration)
 	rows.Add("shims", strings.Join(p.Origin.Shims, ", "))
 	rows.Add("raised", p.Origin.Raised...)
 	rows.Add("only", p.Origin.Only...)
-	rows.Add("module", fmt.Sprintf("%s, %s, in %s s", p.Path, cli.Megabytes(p.Size), strconv.FormatFloat(took.Seconds(), 'f', 0, 64)))
+	rows.Add("module", fmt.Sprintf("%s, %s, in %s s", p.Path, display.Megabytes(p.Size), strconv.FormatFloat(took.Seconds(), 'f', 0, 64)))
 	contents := cli.Plural(p.Resources, "resource") + ", " + cli.Plural(p.Functions, "function")
 	if shown != "" {
 		contents += ": " + shown

@@ -15,6 +15,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/plugins"
 )
 
@@ -63,7 +64,7 @@ func (a commands) providerBuild() *cobra.Command {
 						"path": out, "size": len(built.Bytes), "digest": built.Digest,
 					})
 				}
-				return a.Printf("%s: %s, %s, %s\n", cmp.Or(strings.TrimSpace(built.Manifest.Name+" "+built.Manifest.Version), "program"), out, cli.Megabytes(len(built.Bytes)), built.Digest)
+				return a.Printf("%s: %s, %s, %s\n", cmp.Or(strings.TrimSpace(built.Manifest.Name+" "+built.Manifest.Version), "program"), out, display.Megabytes(len(built.Bytes)), built.Digest)
 			})
 		},
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/plugins"
 )
 
@@ -48,7 +49,7 @@ func (a *answers) listPlugins(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	return cli.WriteList(a.App, infos, "The project lists no providers.", []string{"NAME", "KIND", "VERSION", "SIZE"}, func(i pluginInfo) []string {
-		return []string{i.Name, i.Kind, i.Version, cli.Megabytes(i.Size)}
+		return []string{i.Name, i.Kind, i.Version, display.Megabytes(i.Size)}
 	})
 }
 

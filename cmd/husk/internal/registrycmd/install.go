@@ -244,7 +244,7 @@ func (a commands) show(all []install.Installed) error {
 		case one.Changed:
 			state = "new"
 		}
-		return []string{one.Name, one.Version, state, cli.Megabytes(one.Size), one.Source}
+		return []string{one.Name, one.Version, state, display.Megabytes(one.Size), one.Source}
 	})
 	if err != nil || a.JSON || !changed {
 		return err

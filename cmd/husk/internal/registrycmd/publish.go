@@ -18,6 +18,7 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/internal/base/atomicfile"
 	"github.com/husk-dev/husk/internal/base/versionrange"
+	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/plugins"
 	"github.com/husk-dev/husk/internal/registry"
 )
@@ -46,7 +47,7 @@ func (a commands) showPublished(p published) error {
 	rows.Add("version", p.Version)
 	rows.Add("digest", p.Digest)
 	rows.Add("manifest", p.Manifest)
-	rows.Add("size", cli.Megabytes(p.Size))
+	rows.Add("size", display.Megabytes(p.Size))
 	rows.Add("file", p.Path)
 	return a.Table(rows)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/plugins"
 	"github.com/husk-dev/husk/internal/port/portcache"
 )
@@ -62,7 +63,7 @@ func (a commands) cacheList() *cobra.Command {
 			}
 			heading := []string{"MODULE", "VERSION", "SIZE", "USED", "DIGEST"}
 			err = cli.WriteList(a.App, list, "No modules in "+dirs[0]+".", heading, func(m cachedModule) []string {
-				return []string{cmp.Or(m.Name, "-"), cmp.Or(m.Version, "-"), cli.Megabytes(m.Bytes), m.Used.Local().Format(time.DateOnly), m.Digest}
+				return []string{cmp.Or(m.Name, "-"), cmp.Or(m.Version, "-"), display.Megabytes(m.Bytes), m.Used.Local().Format(time.DateOnly), m.Digest}
 			})
 			if err != nil || a.JSON {
 				return err
@@ -72,7 +73,7 @@ func (a commands) cacheList() *cobra.Command {
 				return fmt.Errorf("reading the cache of ports: %w", err)
 			}
 			if size > 0 {
-				a.Say("Sources and builds of ports: %s in %s.", cli.Megabytes(size), ports)
+				a.Say("Sources and builds of ports: %s in %s.", display.Megabytes(size), ports)
 			}
 			return nil
 		},
@@ -112,9 +113,9 @@ func (a commands) cachePrune() *cobra.Command {
 			if a.JSON {
 				return a.WriteJSON(map[string]int64{"removedBytes": removed + removedPorts})
 			}
-			err = a.Printf("Removed %s from %s.\n", cli.Megabytes(removed), dirs[0])
+			err = a.Printf("Removed %s from %s.\n", display.Megabytes(removed), dirs[0])
 			if err == nil && removedPorts > 0 {
-				err = a.Printf("Removed %s from %s.\n", cli.Megabytes(removedPorts), ports)
+				err = a.Printf("Removed %s from %s.\n", display.Megabytes(removedPorts), ports)
 			}
 			return err
 		},
