@@ -15,7 +15,7 @@ func (s *server) format(ctx context.Context, p positionParams) ([]textEdit, erro
 	if t == nil {
 		return []textEdit{}, nil
 	}
-	if len(t.text) > source.MaxFileSize || source.Parts([]byte(t.text)) > source.MaxParts {
+	if len(t.text) > source.MaxFileSize {
 		return nil, fmt.Errorf("%s cannot be formatted: it is too large", t.file.Name)
 	}
 	formatted, err := yamlformat.Format([]byte(t.text))

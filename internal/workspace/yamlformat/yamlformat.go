@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/husk-dev/husk/engine/program/source"
 )
 
 // blank stands for a blank line while a document is encoded, because the encoder knows only comments.
@@ -17,6 +19,9 @@ const blank = "#\u2060blank line\u2060"
 
 // Format returns a document in the one form. It fails if the text is not YAML, or if the result would mean something else.
 func Format(text []byte) ([]byte, error) {
+	if source.Parts(text) > source.MaxParts {
+		return nil, fmt.Errorf("it has more than %d lines, entries, and comments", source.MaxParts)
+	}
 	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 	if bytes.Contains(text, []byte(blank)) {
 		return nil, errors.New("the file has a comment that stands for a blank line while it is formatted")

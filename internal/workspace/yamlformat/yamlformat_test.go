@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/engine/program/source"
 )
 
 func TestFormat(t *testing.T) {
@@ -33,9 +35,10 @@ func TestFormat(t *testing.T) {
 		require.Equal(t, c.out, string(again), c.name+", again")
 	}
 	for in, want := range map[string]string{
-		"a: [":            "did not find",
-		"a: 1\n---\nb: 2": "more than one document",
-		blank + "\na: 1":  "stands for a blank line",
+		"a: [":                                  "did not find",
+		"a: 1\n---\nb: 2":                       "more than one document",
+		blank + "\na: 1":                        "stands for a blank line",
+		strings.Repeat("\n", source.MaxParts+1): "lines, entries, and comments",
 	} {
 		_, err := Format([]byte(in))
 		require.ErrorContains(t, err, want)

@@ -89,10 +89,6 @@ func (a commands) formatFiles(root *projectroot.Root, files []string, check bool
 			continue
 		}
 		name := shown(path)
-		if source.Parts(text) > source.MaxParts {
-			failed = append(failed, fmt.Errorf("%s cannot be formatted: it has more than %d lines, entries, and comments", name, source.MaxParts))
-			continue
-		}
 		formatted, err := yamlformat.Format(text)
 		switch {
 		case err != nil:
