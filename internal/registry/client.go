@@ -173,7 +173,7 @@ func New(o Options) *Client {
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	base.ResponseHeaderTimeout = headerTime
 	base.DisableCompression = true // sizes and digests count the bytes as sent
-	sending := http.RoundTripper(counter{base, o.Progress})
+	sending := http.RoundTripper(counter{base})
 	if o.Transport != nil {
 		sending = o.Transport(base)
 	}
@@ -192,12 +192,12 @@ func New(o Options) *Client {
 // progressKey is the key of a function in a context.
 type progressKey struct{}
 
-// OnProgress returns a context for [Client.Fetch], which reports to a function in place of [Options.Progress].
+// OnProgress returns a context for [Client.Fetch] and [Client.Push], which report to a function in place of [Options.Progress].
 func OnProgress(ctx context.Context, report func(Progress)) context.Context {
 	return context.WithValue(ctx, progressKey{}, report)
 }
 
-// reporter returns the function that is told of a download, which does nothing if nobody is.
+// reporter returns the function to which transfers are reported, which does nothing if nobody wants to know.
 func (c *Client) reporter(ctx context.Context) func(Progress) {
 	if report, ok := ctx.Value(progressKey{}).(func(Progress)); ok {
 		return report
@@ -208,38 +208,35 @@ func (c *Client) reporter(ctx context.Context) func(Progress) {
 	return func(Progress) {}
 }
 
-// counter reports how much of a module was sent.
-type counter struct {
-	next   http.RoundTripper
-	report func(Progress)
-}
+// sentKey is the key of the function in a context that is told how much of a request's body was sent, and of how much.
+type sentKey struct{}
 
-// moduleSent is the key of the address that a module is sent to, in the context of the request.
-type moduleSent struct{}
+// counter reports how much of the bodies of requests was sent, to the functions in their contexts.
+type counter struct{ next http.RoundTripper }
 
 // RoundTrip implements [http.RoundTripper].
 func (c counter) RoundTrip(r *http.Request) (*http.Response, error) {
-	to, _ := r.Context().Value(moduleSent{}).(string)
-	if to == "" || c.report == nil || r.Body == nil || r.ContentLength <= 0 {
+	report, ok := r.Context().Value(sentKey{}).(func(sent, size int64))
+	if !ok || r.Body == nil || r.ContentLength <= 0 {
 		return c.next.RoundTrip(r)
 	}
 	r = r.Clone(r.Context())
-	r.Body = &counted{ReadCloser: r.Body, report: c.report, progress: Progress{Source: to, Sent: true, Size: r.ContentLength}}
+	r.Body = &counted{ReadCloser: r.Body, report: report, size: r.ContentLength}
 	return c.next.RoundTrip(r)
 }
 
 // counted is a body that reports how much of it was read.
 type counted struct {
 	io.ReadCloser
-	report   func(Progress)
-	progress Progress
+	report     func(read, size int64)
+	read, size int64
 }
 
 // Read implements [io.Reader].
 func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
-	c.progress.Moved += int64(n)
-	c.report(c.progress)
+	c.read += int64(n)
+	c.report(c.read, c.size)
 	return n, err
 }
 

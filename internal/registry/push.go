@@ -58,14 +58,14 @@ func (c *Client) Push(ctx context.Context, to Reference, wasm []byte, labels Lab
 			return Release{}, moved
 		}
 	}
-	if c.options.Progress != nil {
-		defer c.options.Progress(Progress{Source: to.String(), Sent: true, Over: true})
-	}
+	report := c.reporter(ctx)
+	defer report(Progress{Source: to.String(), Sent: true, Over: true})
+	sending := context.WithValue(ctx, sentKey{}, func(sent, size int64) { report(Progress{Source: to.String(), Sent: true, Moved: sent, Size: size}) })
 	for _, blob := range []struct {
 		mediaType string
 		content   []byte
 	}{{moduleType, made.module}, {configType, made.config}} {
-		if err := pushBlob(context.WithValue(ctx, moduleSent{}, to.String()), r, blob.mediaType, blob.content); err != nil {
+		if err := pushBlob(sending, r, blob.mediaType, blob.content); err != nil {
 			return Release{}, explained("pushing to "+to.Repository, r.Reference.Registry, err)
 		}
 	}
