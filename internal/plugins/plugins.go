@@ -127,9 +127,9 @@ type Plugins struct {
 	// natives are the plugins that run without a sandbox, and warned has the names in past warnings.
 	natives []NativePlugin
 	warned  map[string]bool
-	// policies are closed with the plugins.
-	policies []io.Closer
-	users    []user
+	// toClose are the policies and the program, which are closed with the plugins.
+	toClose []io.Closer
+	users   []user
 }
 
 // Open makes the plugins of a project. project may be nil if only [Plugins.Module] is used.
@@ -196,14 +196,14 @@ func (p *Plugins) Perform() {
 // Diagnose reports a message as providers' messages are reported.
 func (p *Plugins) Diagnose(d engine.Diagnostic) { p.options.Events(d) }
 
-// Close ends the policies, the host, and the claims to modules. The state must be saved before.
+// Close ends the policies, the program, the host, and the claims to modules. The state must be saved before.
 func (p *Plugins) Close(ctx context.Context) error {
 	defer p.forget(nil)
 	errs := []error{p.endClaims(), p.endNatives()}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, policy := range p.policies {
-		errs = append(errs, policy.Close())
+	for _, guest := range p.toClose {
+		errs = append(errs, guest.Close())
 	}
 	return errors.Join(append(errs, p.host.Close(ctx))...)
 }

@@ -64,24 +64,25 @@ func (p *Plugins) policy(ctx context.Context, declared *program.PolicyPack, path
 	p.addUser(user{module: module, policy: true, stats: policy.Stats})
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.policies = append(p.policies, policy)
+	p.toClose = append(p.toClose, policy)
 	return analysis.Pack{Policy: policy, Settings: declared.Settings}, nil
 }
 
-// Program returns the program of a project whose runtime is wasm. It lives as long as the plugins, and is loaded once.
+// Program returns the program of a project whose runtime is wasm. It lives as long as the plugins.
 func (p *Plugins) Program(ctx context.Context) (abi.Program, error) {
 	const kind = "program"
+	declared := entry{kind, p.project.Main, p.project.Main, p.project.MainPosition}
 	module, err := p.Module(ctx, kind, p.project.ProgramDir)
 	if err != nil {
-		return nil, p.problem(entry{kind, p.project.Main, p.project.Main, p.project.MainPosition}, err)
+		return nil, p.problem(declared, err)
 	}
 	made, err := module.module.NewProgram(ctx, kind, slog.New(&records{to: p.options.Events}))
 	if err != nil {
-		return nil, p.problem(entry{kind, p.project.Main, p.project.Main, p.project.MainPosition}, err)
+		return nil, p.problem(declared, err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.policies = append(p.policies, made)
+	p.toClose = append(p.toClose, made)
 	return made, nil
 }
 
@@ -126,7 +127,7 @@ func (p *Plugins) policyProgram(ctx context.Context, root *projectroot.Root, dec
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.policies = append(p.policies, policy)
+	p.toClose = append(p.toClose, policy)
 	p.tellUnconfined(declared.Path, whatRuns(written.Program))
 	return analysis.Pack{Policy: policy, Settings: declared.Settings}, nil
 }
