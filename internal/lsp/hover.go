@@ -240,7 +240,7 @@ func propertyText(p *schema.Property) string {
 	}{
 		{p.Secret, "The value is a secret."},
 		{p.WriteOnly, "The value is not recorded."},
-		{p.Replace || p.ReplaceOnChanges, "A change replaces the resource."},
+		{p.Replace, "A change replaces the resource."},
 		{p.Computed, "The provider chooses a missing value."},
 	} {
 		if mark.is {
@@ -316,7 +316,7 @@ func atRest(p *schema.Property) (text string) {
 	if p.HasDefault() && !p.Secret {
 		text = ", default " + p.Default.String()
 	}
-	if p.Replace || p.ReplaceOnChanges {
+	if p.Replace {
 		text += ", replaces"
 	}
 	return text
