@@ -3,6 +3,7 @@ package lsp
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,7 +25,7 @@ func (s *server) completion(ctx context.Context, p positionParams) (completionLi
 	}
 	c := &completer{view: v, cursor: newCursor(d, p.Position)}
 	switch {
-	case stackFile.MatchString(base(path)):
+	case isStackFile(path):
 		c.stackConfig(ctx)
 	case path != v.file.path && path != v.program.path:
 		return none, nil
@@ -39,10 +40,6 @@ func (s *server) completion(ctx context.Context, p positionParams) (completionLi
 		return none, ctx.Err()
 	}
 	return completionList{Items: append(none.Items, c.items...)}, nil
-}
-
-func base(path string) string {
-	return path[strings.LastIndexAny(path, `/\`)+1:]
 }
 
 // completer collects the proposals for a cursor.
@@ -137,7 +134,7 @@ func (c *completer) siblings(at *place) {
 // keys adds the keys of a part of the project file, and reports whether it has any.
 func (c *completer) keys(n *projectschema.Node) bool {
 	keys := n.Keys()
-	for _, name := range sorted(keys) {
+	for _, name := range slices.Sorted(maps.Keys(keys)) {
 		if k := keys[name]; !k.IsDeprecated() {
 			c.key(name, "", k.Text(), len(k.Keys()) > 0 || k.At(projectschema.Element) != nil, false)
 		}
@@ -291,7 +288,7 @@ func (c *completer) object(ctx context.Context, at *place, path []string, skip i
 	if !c.isData && (alone && len(path) > skip || alone && skip == 2) { // a mapping that is a value
 		c.functions(ctx, "fn::", false)
 		keys := projectschema.Root().Definitions["functions"].Properties
-		for _, name := range sorted(keys) {
+		for _, name := range slices.Sorted(maps.Keys(keys)) {
 			c.add(kindFunction, name, c.colon(name), "", keys[name].Text(), false)
 		}
 	}
@@ -510,14 +507,4 @@ func detail(p *schema.Property) string {
 		text += ", required"
 	}
 	return text
-}
-
-// sorted returns the keys of a map in their order.
-func sorted[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -1,10 +1,12 @@
 package lsp
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
 	"github.com/husk-dev/husk/engine/program/expr"
+	"github.com/husk-dev/husk/internal/base/sorted"
 )
 
 // The kinds of tokens, by their place in tokenTypes.
@@ -84,14 +86,8 @@ func tokenOf(at *place) (kind, modifiers int, ok bool) {
 // first counts.
 func encode(tokens []semanticToken) []int {
 	data := make([]int, 0, 5*len(tokens))
-	slices.SortStableFunc(tokens, func(a, b semanticToken) int {
-		switch {
-		case a.at.Start.before(b.at.Start):
-			return -1
-		case b.at.Start.before(a.at.Start):
-			return 1
-		}
-		return 0
+	sorted.By(tokens, func(a, b semanticToken) int {
+		return cmp.Or(cmp.Compare(a.at.Start.Line, b.at.Start.Line), cmp.Compare(a.at.Start.Character, b.at.Start.Character))
 	})
 	var last span
 	for _, t := range tokens {

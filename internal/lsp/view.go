@@ -33,6 +33,9 @@ type view struct {
 // stackFile matches the names of stacks' configuration files.
 var stackFile = regexp.MustCompile(`^(?:Husk|Pulumi)\.(.+)\.ya?ml$`)
 
+// isStackFile reports whether a path is of the configuration of a stack.
+func isStackFile(path string) bool { return stackFile.MatchString(filepath.Base(path)) }
+
 // newView reads the project in the directory of a root. It returns nil if there is none.
 func newView(ctx context.Context, root *projectroot.Root, open func(path string) *document, packages *packages) *view {
 	file := projectFile(root, open)
@@ -62,7 +65,7 @@ func newView(ctx context.Context, root *projectroot.Root, open func(path string)
 	}
 	v.file, v.program = t, t
 	edited := root.Overlay(func(path string) ([]byte, bool) {
-		if stackFile.MatchString(filepath.Base(path)) {
+		if isStackFile(path) {
 			if d := open(path); d != nil {
 				return []byte(d.text), true
 			}
@@ -137,7 +140,7 @@ func (s *server) treeOf(ctx context.Context, uri string) (*view, *tree) {
 		return nil, nil
 	}
 	t := v.tree(path)
-	if d := s.document(path); t == nil && d != nil && stackFile.MatchString(filepath.Base(path)) {
+	if d := s.document(path); t == nil && d != nil && isStackFile(path) {
 		t = newTree(d, v.shown(path))
 	}
 	return v, t
