@@ -32,7 +32,8 @@ type Output struct {
 	// gone is set after the reader of the output went away, and onGone is called then.
 	gone   bool
 	onGone func()
-	// above makes room for text, and returns what to do after it; nil without live lines. See [Waiting].
+	// above clears the live lines before a text is written, and returns a function that draws them after it. It is nil without live
+	// lines. See [Waiting].
 	above func(text []byte) (done func())
 }
 

@@ -27,7 +27,7 @@ type wait struct {
 	began time.Time
 	// told is the time of the last line about it, zero before the first.
 	told time.Time
-	// from is when it is shown: what is quick is not.
+	// from is the time from which it is shown, so that a quick transfer is not shown at all.
 	from time.Time
 	// done and size are in bytes, 0 where they are not known.
 	done, size int64
@@ -51,7 +51,8 @@ type below struct{ *Output }
 // Write implements [io.Writer].
 func (b below) Write(text []byte) (int, error) { return b.write(text) }
 
-// above has a text written where the live lines are, and these below it. The caller calls done after that.
+// above clears the live lines, so that a text can be written in their place. The caller calls done after the text, which draws them
+// below it.
 func (w *Waiting) above(text []byte) (done func()) {
 	w.mu.Lock()
 	w.screen.print("", nil)

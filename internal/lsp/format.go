@@ -9,7 +9,7 @@ import (
 	"github.com/husk-dev/husk/internal/workspace/yamlformat"
 )
 
-// format returns the edit that gives a document of a project the form of husk fmt, none if it has it.
+// format returns the edit that formats a document of a project as husk fmt does, none if it is formatted already.
 func (s *server) format(ctx context.Context, p positionParams) ([]textEdit, error) {
 	_, t := s.treeOf(ctx, p.TextDocument.URI)
 	if t == nil {

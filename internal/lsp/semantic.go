@@ -24,13 +24,13 @@ var tokenTypes = []string{"namespace", "class", "function", "variable", "propert
 // declares is the bit of the only modifier, of the place where a name is declared.
 const declares = 1
 
-// semanticToken is a word with what it is.
+// semanticToken is the range of a word, with its kind.
 type semanticToken struct {
 	at              span
 	kind, modifiers int
 }
 
-// semanticTokens returns what the keys, types, functions, and references of a document are.
+// semanticTokens returns the kinds of the keys, types, functions, and references of a document.
 func (s *server) semanticTokens(ctx context.Context, p positionParams) (semanticTokens, error) {
 	v, t := s.treeOf(ctx, p.TextDocument.URI)
 	if t == nil {
@@ -57,7 +57,7 @@ func (s *server) semanticTokens(ctx context.Context, p positionParams) (semantic
 	return semanticTokens{Data: encode(tokens)}, nil
 }
 
-// tokenOf returns what a key or value is, unless it is data.
+// tokenOf returns the kind and modifiers of a key or value. ok is false for data.
 func tokenOf(at *place) (kind, modifiers int, ok bool) {
 	path := at.path
 	if len(path) == 0 {
@@ -82,8 +82,8 @@ func tokenOf(at *place) (kind, modifiers int, ok bool) {
 	return 0, 0, false
 }
 
-// encode returns tokens as the protocol has them: five numbers for each, and places from the one before. Of two at one place the
-// first counts.
+// encode returns tokens in the protocol's form: five numbers for each, with its place relative to the token before. Of tokens that
+// overlap, only the first counts.
 func encode(tokens []semanticToken) []int {
 	data := make([]int, 0, 5*len(tokens))
 	sorted.By(tokens, func(a, b semanticToken) int {

@@ -44,7 +44,7 @@ func (t *tree) symbol(key *yaml.Node, kind int, detail string) documentSymbol {
 	return documentSymbol{Name: key.Value, Detail: detail, Kind: kind, Range: t.block(key), SelectionRange: t.nodeSpan(key)}
 }
 
-// workspaceSymbols returns the names of the projects whose documents are open that hold a text, in any case.
+// workspaceSymbols returns the declarations in the projects of open documents whose names contain the query, in any case.
 func (s *server) workspaceSymbols(ctx context.Context, p symbolParams) ([]workspaceSymbol, error) {
 	out := []workspaceSymbol{}
 	for _, v := range s.openViews(ctx) {

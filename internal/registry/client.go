@@ -208,7 +208,7 @@ func (c *Client) reporter(ctx context.Context) func(Progress) {
 	return func(Progress) {}
 }
 
-// sentKey is the key of the function in a context that is told how much of a request's body was sent, and of how much.
+// sentKey is the key of a function in the context of a request, which gets the bytes of the body that were sent, and its size.
 type sentKey struct{}
 
 // counter reports how much of the bodies of requests was sent, to the functions in their contexts.

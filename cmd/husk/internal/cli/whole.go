@@ -43,9 +43,9 @@ type Parts struct {
 	ServeConsole func(ctx context.Context, a *App, port int, token string, writes bool) error
 	// Port ports a provider for Terraform or Pulumi, and returns the module with its manifest.
 	Port func(ctx context.Context, source string, o PortOptions) (wasm []byte, is host.Manifest, err error)
-	// TestProvider tests whether the provider of a module or a directory keeps to the contract, and reports what came of it.
+	// TestProvider tests whether the provider of a module or a directory keeps to the contract, and writes a report.
 	TestProvider func(ctx context.Context, a *App, path string, o TestOptions) error
-	// TestModule tests a module, and returns what came of it in a line, and a line for each failure.
+	// TestModule tests a module, and returns a summary of one line, and a line for each failure.
 	TestModule func(ctx context.Context, p *plugins.Plugins, m *plugins.Module, o TestOptions) (summary string, failures []string, err error)
 	// ListChecks lists the checks of such a test.
 	ListChecks func(a *App) error

@@ -1,4 +1,4 @@
-// Package conform tests whether a provider keeps to the contract, for the commands that do.
+// Package conform tests whether a provider keeps to the contract. It is a part that husk leaves out (see [cli.Parts]).
 package conform
 
 import (
@@ -33,7 +33,7 @@ func ListChecks(a *cli.App) error {
 	return cli.WriteList(a, list, "", nil, func(c map[string]string) []string { return []string{c["name"], c["rule"]} })
 }
 
-// Test tests the provider of a module or a directory, and reports what came of it.
+// Test tests the provider of a module or a directory, and writes a report.
 func Test(ctx context.Context, a *cli.App, path string, o cli.TestOptions) error {
 	options, err := conformanceOptions(o)
 	if err != nil {
@@ -201,7 +201,7 @@ func observerOf(g host.Grants) func(context.Context) (map[string]string, error) 
 	}
 }
 
-// TestModule tests a module, and returns what came of it in a line, and a line for each failure.
+// TestModule tests a module, and returns a summary of one line, and a line for each failure.
 func TestModule(ctx context.Context, p *plugins.Plugins, m *plugins.Module, o cli.TestOptions) (summary string, failures []string, err error) {
 	options, err := conformanceOptions(o)
 	if err != nil {

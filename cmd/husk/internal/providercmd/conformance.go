@@ -19,10 +19,10 @@ func (c *Conformance) AddFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&c.flags.untested, "allow-untested", nil, "do not fail if this type, function, package, or configuration refused every input; can be repeated")
 }
 
-// Need has the whole program take the place of this one, if that cannot test.
+// Need replaces this process by husk-full if this program cannot test providers.
 func (c *Conformance) Need(a *cli.App) error { return a.WithWhole(conformanceTest) }
 
-// Run tests a module, and returns what came of it in a line, and a line for each failure.
+// Run tests a module, and returns a summary of one line, and a line for each failure.
 func (c *Conformance) Run(ctx context.Context, a *cli.App, p *plugins.Plugins, m *plugins.Module) (summary string, failures []string, err error) {
 	o, err := c.flags.options()
 	if err != nil {

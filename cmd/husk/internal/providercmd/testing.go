@@ -13,8 +13,8 @@ import (
 	"github.com/husk-dev/husk/internal/property/propertyliteral"
 )
 
-// conformanceTest is what needs the whole program, and Generated what the test generates by default: the package of the test is not
-// linked into husk.
+// conformanceTest names the part that husk leaves out. Generated is the default number of generated inputs, a copy of
+// conformance.DefaultGenerated, because that package is not linked into husk.
 const (
 	conformanceTest = "the test of a provider"
 	Generated       = 4
