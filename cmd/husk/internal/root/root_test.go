@@ -41,6 +41,18 @@ func newUser(t *testing.T, project string) *user {
 	return u
 }
 
+// TestMain removes what the environment says of the user and of the machine: with CI, for one, install does not change husk.lock.
+func TestMain(m *testing.M) {
+	for _, one := range os.Environ() {
+		name, _, _ := strings.Cut(one, "=")
+		husk := strings.HasPrefix(name, "HUSK_") && !strings.HasPrefix(name, "HUSK_TEST_")
+		if husk || strings.HasPrefix(name, "PULUMI_") || slices.Contains([]string{"CI", "NO_COLOR", "GITHUB_ACTIONS", "GITLAB_CI"}, name) {
+			os.Unsetenv(name)
+		}
+	}
+	os.Exit(m.Run())
+}
+
 func unsetenv(t *testing.T, name string) {
 	t.Setenv(name, "") // which restores it at the end
 	require.NoError(t, os.Unsetenv(name))
