@@ -83,7 +83,7 @@ func TestHuskFullTakesThePlaceOfHusk(t *testing.T) {
 		"a program, below":    {project: "name: shop\nruntime: nodejs\nmain: missing\n", below: true, args: []string{"preview"}, code: 1, shows: "Using the project in"},
 		"a native plugin":     {project: "name: shop\nplugins: {providers: [{name: a, path: none, native: true}]}\nresources: {a: {type: 'a:b:C'}}\n", args: []string{"preview"}, code: 1, shows: "none"},
 		"a policy pack":       {project: "name: shop\npolicies: [house]\n", pack: true, args: []string{"preview"}, code: 1, shows: "written for the runtime"},
-		"an editor":           {stdin: "Content-Length: 2\r\n\r\n{}", args: []string{"lsp"}, code: 1, shows: "the editor ended the session"},
+		"an editor":           {stdin: "Content-Length: 33\r\n\r\n" + `{"jsonrpc":"2.0","method":"exit"}`, args: []string{"lsp"}, code: 1, shows: "the editor ended the session"},
 		"Pulumi":              {args: []string{"provider", "serve", "missing.wasm"}, code: 1, shows: "missing.wasm"},
 		"a shim":              {args: []string{"provider", "shim", "missing.wasm", "-o", "out"}, code: 1, shows: "missing.wasm"},
 		"a plugin":            {args: []string{"provider", "plugin", "missing.json"}, code: 1, shows: "missing.json"},
