@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"os/exec"
@@ -379,14 +380,24 @@ func (w *walker) checkKnown(a act, o outcome, was, is recorded) {
 	for _, u := range is.creating {
 		pending[u.Name()+" "+u.Type()]++
 	}
-	for id, object := range w.cloud.there() {
+	unknown := w.cloud.there()
+	maps.DeleteFunc(unknown, func(id string, object object) bool {
 		if _, ok := known[id]; ok || w.outside[id] || w.told[id] {
-			continue
+			return true
 		}
 		if e, ok := was.object(id); o.killed && ok && w.mayRetain(a, e) {
 			w.told[id] = true // it could not say so any more
-			continue
+			return true
 		}
+		creation := object.Maker + " " + object.typ()
+		if pending[creation] == 0 {
+			return false
+		}
+		pending[creation]--
+		return true
+	})
+	// A creation that no object has under its own name is that of an object of a former name.
+	for id, object := range unknown {
 		creation := ""
 		for _, name := range w.namesOf(object.Maker) {
 			if possible := name + " " + object.typ(); pending[possible] > 0 {
