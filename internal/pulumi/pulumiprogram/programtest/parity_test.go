@@ -9,6 +9,7 @@ import (
 
 	"github.com/husk-dev/husk/automation"
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/internal/testkit/nightly"
 )
 
 // written is how programs of a runtime are written.
@@ -79,6 +80,7 @@ func inGo(body string) string {
 
 // Targets, plans, and policies hold for programs of each runtime. See also TestNodeTargetsPlansAndPolicies.
 func TestOthersTargetsPlansAndPolicies(t *testing.T) {
+	nightly.Skip(t)
 	for name, of := range others {
 		t.Run(name, func(t *testing.T) {
 			p := of.new(t)
@@ -112,6 +114,7 @@ func TestOthersTargetsPlansAndPolicies(t *testing.T) {
 
 // A stack reference reads the outputs of another stack. See also TestNodeStackReference.
 func TestOthersStackReferences(t *testing.T) {
+	nightly.Skip(t)
 	for name, of := range others {
 		t.Run(name, func(t *testing.T) {
 			p := of.new(t)
