@@ -149,7 +149,7 @@ func readResource(r *source.Report, f source.Field, options *optionKeys, inCompo
 			out.get = readGet(r, g)
 		}
 	}
-	if !typed && f.Value.Kind == yaml.MappingNode {
+	if !typed && (f.Value.Kind == yaml.MappingNode || source.IsNull(f.Value)) {
 		r.Add(r.File.Errorf(source.Of(f.Key), "the resource %q has no type", f.Name).
 			With("add a line such as \"type: random:RandomPet\""))
 	}
