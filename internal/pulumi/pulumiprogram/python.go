@@ -60,7 +60,10 @@ func (p *Program) interpreter(ctx context.Context, dir string) (string, error) {
 			return "", p.unsupported(o)
 		}
 	}
-	environment := ""
+	environment, made := "", "python3 -m venv, and install the program's packages there"
+	if toolchain.Value == "uv" {
+		made = "uv sync, or, if the program has a requirements.txt, with uv venv and uv pip install -r requirements.txt"
+	}
 	switch {
 	case virtualenv.Value != "":
 		environment = absolute(p.project.Dir, virtualenv.Value)
@@ -72,7 +75,7 @@ func (p *Program) interpreter(ctx context.Context, dir string) (string, error) {
 			return "", err
 		}
 	}
-	interpreter, err := pythonOf(environment)
+	interpreter, err := pythonOf(environment, made)
 	if err != nil {
 		return "", err
 	}
@@ -94,8 +97,9 @@ func uvEnvironment(project, dir string) string {
 	return absolute(root, cmp.Or(os.Getenv("UV_PROJECT_ENVIRONMENT"), ".venv"))
 }
 
-// pythonOf returns the interpreter of a virtual environment, or the one in PATH if that is empty.
-func pythonOf(environment string) (string, error) {
+// pythonOf returns the interpreter of a virtual environment, or the one in PATH if that is empty. made says how an environment is
+// made, for the error about one that is missing.
+func pythonOf(environment, made string) (string, error) {
 	if environment == "" {
 		interpreter, err := lookPath("python3", "python")
 		if err != nil {
@@ -108,7 +112,7 @@ func pythonOf(environment string) (string, error) {
 		interpreter = filepath.Join(environment, "Scripts", "python.exe")
 	}
 	if _, err := os.Stat(interpreter); err != nil {
-		return "", fmt.Errorf("the virtual environment of the program has no %s: make it with python3 -m venv, and install the program's packages there", interpreter)
+		return "", fmt.Errorf("the virtual environment of the program has no %s: make it with %s", interpreter, made)
 	}
 	return interpreter, nil
 }

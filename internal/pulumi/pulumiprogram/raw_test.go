@@ -16,6 +16,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/engine/callback"
 )
 
 // framed returns a message as gRPC has it on the wire.
@@ -113,4 +114,16 @@ func TestRequestsThatMakeNoSense(t *testing.T) {
 			require.Equal(t, "0", status, message)
 		})
 	}
+}
+
+// A program may end before all its functions were called.
+func TestAFunctionOfAProgramThatHasEnded(t *testing.T) {
+	gone, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, gone.Close())
+	c := newCallbacks()
+	defer c.close()
+	m := &monitor{functions: c}
+	err = m.transform(function{gone.Addr().String(), "token"})(t.Context(), callback.Identity{}, &callback.Declaration{})
+	require.EqualError(t, err, "the program has ended, and cannot be asked any more")
 }

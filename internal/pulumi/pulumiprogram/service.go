@@ -268,6 +268,9 @@ func checkHere(address string) error {
 	return nil
 }
 
+// errProgramEnded is why a function whose address nobody serves any more cannot be called.
+var errProgramEnded = errors.New("the program has ended, and cannot be asked any more")
+
 // call calls a function of the program.
 func (c *callbacks) call(ctx context.Context, f function, in, out pulumiwire.Message) error {
 	c.mu.Lock()
@@ -298,6 +301,9 @@ func (c *callbacks) call(ctx context.Context, f function, in, out pulumiwire.Mes
 			return given
 		}
 		if status, ok := errors.AsType[*connect.Error](err); ok {
+			if status.Code() == connect.CodeUnavailable && !connect.IsWireError(err) {
+				return errProgramEnded
+			}
 			return errors.New(status.Message())
 		}
 		return err

@@ -92,7 +92,7 @@ func TestPythonWithUV(t *testing.T) {
 	p.runtimeOptions("python", "toolchain: uv")
 	p.write("__main__.py", "import sys\nprint('run by', sys.prefix)\nimport pulumi\n")
 	_, err := p.run(engine.Up{})
-	require.ErrorContains(t, err, "the virtual environment of the program has no "+filepath.Join(p.dir, ".venv"))
+	require.ErrorContains(t, err, "the virtual environment of the program has no "+filepath.Join(p.dir, ".venv", "bin", "python")+": make it with uv sync,")
 	workspace := filepath.Dir(p.dir)
 	require.NoError(t, os.WriteFile(filepath.Join(workspace, "uv.lock"), nil, 0o600))
 	_, err = p.run(engine.Up{})
