@@ -107,11 +107,10 @@ func (d *deployment) adoptEvident(ctx context.Context) error {
 		if different, known := compareIdentity(described, created.Inputs, a.res.Inputs); different != "" || !known {
 			continue
 		}
-		done := d.recorder.Supersede(d.recorder.Lookup(a.res.URN), a.res)
-		if err := d.recorder.Record(ctx, done.Ending(a.op)); err != nil {
-			return fmt.Errorf("adopt %s: %w", created.URN, err)
-		}
 		d.warn(created.URN, "an earlier run was cut off while creating this resource: its object %q was found, and is taken over", id)
+		if err := d.takeOver(ctx, a); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -185,10 +184,25 @@ func (d *deployment) adoptPendingCreates(ctx context.Context) error {
 		found = append(found, a)
 	}
 	for _, a := range found {
-		done := d.recorder.Supersede(d.recorder.Lookup(a.res.URN), a.res)
-		if err := d.recorder.Record(ctx, done.Ending(a.op)); err != nil {
-			return fmt.Errorf("adopt %s: %w", a.res.URN, err)
+		if err := d.takeOver(ctx, a); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// takeOver records an adopted object. If the recorded resource was made after the creation was cut off, the object is an old copy of it.
+// Only times tell: a creation that another tool began has none, and its object takes the place of the recorded one.
+func (d *deployment) takeOver(ctx context.Context, a adoption) error {
+	recorded := d.recorder.Lookup(a.res.URN)
+	done := d.recorder.Supersede(recorded, a.res)
+	if recorded != nil && !recorded.PendingReplacement && !a.res.Created.IsZero() && isLater(recorded, a.res) {
+		d.warn(a.res.URN, "the object %q was made before the resource that the state has by now, so it is taken over as an old copy, "+
+			"which the next update removes", a.res.ID)
+		done = record.AddOldCopy(a.res, recorded)
+	}
+	if err := d.recorder.Record(ctx, done.Ending(a.op)); err != nil {
+		return fmt.Errorf("adopt %s: %w", a.res.URN, err)
 	}
 	return nil
 }

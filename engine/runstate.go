@@ -109,7 +109,7 @@ func (r *run) begin(snapshot *state.Snapshot) {
 	r.began = r.now()
 	follow := func(res *state.Resource) {
 		for _, recorded := range []time.Time{res.Created, res.Modified} {
-			if recorded.After(r.began) {
+			if !recorded.Before(r.began) {
 				r.began = recorded.Add(1)
 			}
 		}

@@ -94,7 +94,15 @@ func (r *Recorder) Supersede(old, n *state.Resource) Change {
 	case old.PendingReplacement && !r.isConfiguring(old):
 		return Change{Added: n, Removed: []*state.Resource{old}}
 	}
-	pendingDelete := *old
-	pendingDelete.Delete, pendingDelete.RetainOnDelete = true, n.RetainOnDelete || n.External && old.RetainOnDelete
-	return Change{Added: n, Replaced: []Replacement{{old, &pendingDelete}}}
+	return Change{Added: n, Replaced: []Replacement{{old, oldCopy(old, n)}}}
+}
+
+// AddOldCopy returns the change that records old as a copy that the recorded n has replaced.
+func AddOldCopy(old, n *state.Resource) Change { return Change{Added: oldCopy(old, n)} }
+
+// oldCopy returns old as a copy that n replaces.
+func oldCopy(old, n *state.Resource) *state.Resource {
+	waiting := *old
+	waiting.Delete, waiting.RetainOnDelete = true, n.RetainOnDelete || n.External && old.RetainOnDelete
+	return &waiting
 }

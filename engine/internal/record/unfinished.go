@@ -115,11 +115,17 @@ func (r *Recorder) EndSettled(ctx context.Context) error {
 }
 
 // renameUnfinished renames the operations of an earlier run, and the resources that they name. It returns the entries to write
-// with the renaming, in case this run is cut off as well.
+// with the renaming, in case this run is cut off as well. What edit hands over to another provider is the recorded provider's: an
+// operation of a third one keeps its name.
 func (r *Recorder) renameUnfinished(from, to urn.URN, edit func(*state.Resource)) (renamed state.Entry) {
-	p := &r.unfinished
+	p, recorded := &r.unfinished, r.Lookup(from)
 	for op, pending := range r.Unfinished() {
-		res := r.moved(pending.Resource, from, to, edit)
+		res := pending.Resource
+		if edit != nil && res.URN == from && res.Provider != recorded.Provider {
+			res = r.withNewNames(res)
+		} else {
+			res = r.moved(res, from, to, edit)
+		}
 		if res == pending.Resource {
 			continue
 		}

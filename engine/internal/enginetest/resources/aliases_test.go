@@ -216,6 +216,40 @@ func TestTypeOfAnotherPackageInOtherRuns(t *testing.T) {
 	}
 }
 
+// What a creation that was cut off has made stays its own provider's, also if the recorded resource goes over to another package.
+func TestTypeOfAnotherPackageBesideAPendingCreation(t *testing.T) {
+	const other = "other:index:Plain"
+	s := regional(t)
+	s.Cloud.Regional, s.Cloud.Types[other] = true, enginetest.Type{}
+	program := func(typ string, mine bool, options ...func(*abi.ResourceOptions)) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			own, err := p.Custom(enginetest.ProviderType, "own", enginetest.Props("region", 1))
+			if err != nil {
+				return err
+			}
+			if mine {
+				options = append(options, func(o *abi.ResourceOptions) { o.Provider = own.Reference() })
+			}
+			_, err = p.Custom(typ, "a", enginetest.Props("key", "1"), options...)
+			return err
+		}
+	}
+	s.Cloud.Lost = func(string, string) error { return crashed }
+	_, err := s.Try(enginetest.Up, program(enginetest.Plain, true))
+	require.ErrorIs(t, err, crashed)
+	s.Cloud.Lost = nil
+	s.Up(program(enginetest.Plain, false))
+	after := program(other, false, aliased(abi.Alias{Case: abi.AliasCaseSpec, Spec: abi.AliasSpec{Type: enginetest.Plain}}))
+	s.Up(after)
+	require.Equal(t, "a-2", s.Resource("a").ID)
+	s.Edit = adopting(pendingURN(t, s), "a-1")
+	s.Refresh()
+	s.Edit = nil
+	s.Up(after)
+	require.Equal(t, []string{"a-2"}, s.Cloud.IDs())
+	require.Zero(t, countPending(s))
+}
+
 // Renaming and replacing at once is both: the old copy goes under the new name.
 func TestRenamedResourceCanBeReplaced(t *testing.T) {
 	for _, typ := range []string{enginetest.Strict, enginetest.Single} {

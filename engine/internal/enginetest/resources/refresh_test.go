@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -263,4 +264,108 @@ func TestRefreshGivesNoOwner(t *testing.T) {
 	s.Edit = func(d *enginetest.Deployment) { d.IgnoreProtect = true }
 	s.Destroy()
 	require.Equal(t, []string{"first"}, s.Cloud.IDs())
+}
+
+// An object of a creation that was cut off is an old copy of what was made in its place since, whoever made that and whatever clocks say.
+// It takes the place of what was there before, and of what nobody can say.
+func TestAdoptedObjectIsAnOldCopyOfWhatWasMadeSince(t *testing.T) {
+	in := func(region int, typ, key string) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			own, errOwn := p.Custom(enginetest.ProviderType, "own", enginetest.Props("region", region))
+			_, errA := p.Custom(enginetest.Plain, "a", enginetest.Props()) // which keeps the default provider
+			_, errB := p.Custom(typ, "b", enginetest.Props("key", key), func(o *abi.ResourceOptions) {
+				if region > 0 {
+					o.Provider = own.Reference()
+				}
+			})
+			return errors.Join(errOwn, errA, errB)
+		}
+	}
+	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	plain, replacing := enginetest.Plain, enginetest.Strict
+	read := func(p *enginetest.Run) error {
+		_, err := p.Monitor.ReadResource(p.Ctx, abi.ReadResourceRequest{Type: plain, Name: "b", ID: "other"})
+		return err
+	}
+	for name, test := range map[string]struct {
+		before, cutOff, since enginetest.Program
+		clocks                [2]time.Time // of the first run and the later ones
+		unstamped             bool
+		adopted, current      string
+		left                  []string
+	}{
+		"by another provider":    {cutOff: in(0, plain, "1"), since: in(1, plain, "1"), adopted: "b-2", current: "b-3", left: []string{"a-1", "b-3", "other"}},
+		"by the same one":        {cutOff: in(0, plain, "1"), since: in(0, plain, "1"), adopted: "b-2", current: "b-3", left: []string{"a-1", "b-3", "other"}},
+		"another object is read": {cutOff: in(0, plain, "1"), since: read, adopted: "b-2", current: "other", left: []string{"other"}},
+		"by a machine whose clock is behind": {cutOff: in(0, plain, "1"), since: in(1, plain, "1"), clocks: [2]time.Time{noon.Add(time.Hour), noon},
+			adopted: "b-2", current: "b-3", left: []string{"a-1", "b-3", "other"}},
+		"by a machine whose clock stands": {cutOff: in(0, plain, "1"), since: in(1, plain, "1"), clocks: [2]time.Time{noon, noon},
+			adopted: "b-2", current: "b-3", left: []string{"a-1", "b-3", "other"}},
+		"nothing, but it was a replacement": {before: in(0, replacing, "1"), cutOff: in(0, replacing, "2"), adopted: "b-3", current: "b-3", left: []string{"a-1", "b-3", "other"}},
+		"by another tool":                   {cutOff: in(0, plain, "1"), since: in(0, plain, "1"), unstamped: true, adopted: "b-2", current: "b-2", left: []string{"a-1", "b-2", "other"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cloud := enginetest.NewCloud()
+			cloud.DiffConfig, cloud.Regional = enginetest.ReplacedByRegion, true
+			cloud.Put("other", "", enginetest.Props())
+			s := enginetest.NewStack(t, cloud)
+			run := 0
+			s.Edit = func(d *enginetest.Deployment) {
+				if clock := test.clocks[min(run, 1)]; !clock.IsZero() {
+					d.Now = func() time.Time { return clock }
+				}
+				run++
+			}
+			last := test.cutOff
+			if test.before != nil {
+				s.Up(test.before)
+			}
+			cloud.Lost = func(call, _ string) error {
+				if call == "create b" {
+					return crashed
+				}
+				return nil
+			}
+			_, err := s.Try(enginetest.Up, test.cutOff)
+			require.ErrorIs(t, err, crashed)
+			cloud.Lost = nil
+			if test.unstamped {
+				unstamp(t, s)
+			}
+			if test.since != nil {
+				s.Up(test.since)
+				last = test.since
+			}
+			u := pendingURN(t, s)
+			edit := s.Edit
+			s.Edit = func(d *enginetest.Deployment) { edit(d); adopting(u, test.adopted)(d) }
+			s.Refresh()
+			require.Equal(t, test.current, s.Resource("b").ID)
+			s.Edit = edit
+			cloud.Calls()
+			s.Up(last)
+			for _, call := range cloud.Calls() {
+				require.NotContains(t, call, "create", "what exists is not made again")
+			}
+			require.Equal(t, test.left, cloud.IDs())
+			require.Zero(t, s.Up(last).Total())
+			require.Zero(t, countPending(s))
+		})
+	}
+}
+
+// unstamp removes the times of pending operations, as another tool would not have written them.
+func unstamp(t *testing.T, s *enginetest.Stack) {
+	ctx := t.Context()
+	st, err := s.Open(ctx)
+	require.NoError(t, err)
+	var entry state.Entry
+	for op, pending := range st.Snapshot().Operations() {
+		res := *pending.Resource
+		res.Created, res.Modified = time.Time{}, time.Time{}
+		entry = append(entry, state.EndOperation{Op: op}, state.BeginOperation{Op: st.NextOp(), Type: pending.Type, Resource: &res})
+	}
+	require.NotEmpty(t, entry)
+	require.NoError(t, st.Append(ctx, entry))
+	require.NoError(t, st.Close(ctx))
 }
