@@ -153,6 +153,7 @@ func (d *deployment) readNow(ctx context.Context, old *state.Resource, provider 
 	if err := d.exec.run(ctx, []*step{s}); err != nil {
 		return nil, err
 	}
+	d.recorder.NoteRead(old.URN) // also if its provider cannot read: the run goes by what the state says
 	if s.result == OpDelete {
 		gone := clone(old)
 		gone.PendingReplacement = true

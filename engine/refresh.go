@@ -82,7 +82,10 @@ func (d *deployment) applyRefresh(ctx context.Context, s *step) error {
 	resp, unhealthy, err := readObject(ctx, s.provider, n, o.ID, &o.Outputs, &o.Inputs)
 	switch {
 	case errors.Is(err, abi.ErrUnimplemented):
-		d.recorder.NoteRead(o.URN) // nothing can tell more
+		// If it does not know whether the object exists, another version of the provider may tell.
+		if _, exists := errors.AsType[*unreadError](err); exists {
+			d.recorder.NoteRead(o.URN)
+		}
 		s.result = OpSame
 		return nil
 	case unhealthy != nil:

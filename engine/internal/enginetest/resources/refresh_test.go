@@ -221,6 +221,38 @@ func TestDeletionThatWasCutOffOfAnObjectThatCannotBeRead(t *testing.T) {
 	}
 }
 
+// A refresh that cannot read does not end a deletion that was cut off, and the next destruction finds out that the object is gone. Nor
+// does it stay when the provider says that the object exists, or when an update goes by what the state says.
+func TestRefreshThatCannotReadEndsNoDeletion(t *testing.T) {
+	one := flat(enginetest.Plain, map[string]string{"a": "1"})
+	cut := func(t *testing.T) *enginetest.Stack {
+		s := enginetest.NewStack(t, enginetest.NewCloud())
+		s.Up(one)
+		s.Cloud.Lost = func(string, string) error { return crashed }
+		_, err := s.Try(enginetest.Destroy, nil)
+		require.ErrorIs(t, err, crashed)
+		s.Cloud.Lost, s.Cloud.Read = nil, unreadable
+		return s
+	}
+	s := cut(t)
+	s.Refresh()
+	s.Cloud.Read = nil
+	s.Destroy()
+	require.Zero(t, s.Snapshot().Len())
+	require.Zero(t, countPending(s))
+
+	s = cut(t)
+	s.Cloud.Exists = func(abi.ExistsRequest) (abi.ExistsResponse, error) { return abi.ExistsResponse{Exists: true}, nil }
+	s.Refresh()
+	require.Zero(t, countPending(s))
+
+	s = cut(t)
+	s.Refresh()
+	require.Equal(t, 1, countPending(s))
+	s.Up(one)
+	require.Zero(t, countPending(s))
+}
+
 // An object that is adopted must exist, even if its provider cannot read it.
 func TestAdoptionOfAnObjectThatCannotBeRead(t *testing.T) {
 	s := enginetest.NewStack(t, enginetest.NewCloud())
