@@ -13,6 +13,7 @@ import (
 	"path"
 
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/internal/base/intake"
 )
 
 // archiveFile finds the file that an archive is.
@@ -50,7 +51,7 @@ func (w *walk) tar(ctx context.Context, r io.Reader, gzipped bool, prefix string
 		}
 		r = z
 	}
-	files := tar.NewReader(r)
+	files := intake.NewTar(r)
 	for {
 		h, err := files.Next()
 		switch {

@@ -43,9 +43,13 @@ func LoadProject(ctx context.Context, root *projectroot.Root) (*Project, error) 
 
 // ParseProject reads the text of a project file that lies in the directory of a root, and the files that it names.
 func ParseProject(ctx context.Context, root *projectroot.Root, name string, text []byte) (*Project, error) {
-	p, ds := ReadProject(ctx, root, name, text)
+	left := allowanceOf(root)
+	p, ds := readProject(ctx, root, name, text, left)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
+	}
+	if err := left.noRoom(); err != nil {
+		return nil, err
 	}
 	if err := ds.Err(); err != nil {
 		return nil, err
@@ -84,7 +88,9 @@ func decodeProject(ctx context.Context, in *projectroot.Root, name string, text 
 	defer func() { p.loading, p.left = nil, nil }()
 	p.File = p.newFile(name, text)
 	p.index()
-	_ = left.take(text) // too much in a single file is refused where it is parsed
+	if err := left.take(ctx, source.DecodedSize(text)); err != nil {
+		return nil, source.Diagnostics{p.File.Errorf(source.Position{}, "%v", err)}
+	}
 	root, err := source.Parse(p.File, text)
 	if errors.Is(err, source.ErrEmpty) {
 		d := p.File.Errorf(source.Position{}, "the project file is empty")
@@ -115,7 +121,7 @@ func (p *Project) readFile(path string) ([]byte, error) {
 	}
 	text, err := p.Root.ReadFile(path, source.MaxFileSize)
 	if err == nil {
-		err = p.left.take(text)
+		err = p.left.take(p.loading, source.DecodedSize(text))
 	}
 	return text, err
 }
@@ -127,7 +133,7 @@ func (p *Project) readDir(path string) ([]fs.DirEntry, error) {
 	}
 	entries, err := p.Root.ReadDir(path)
 	if err == nil {
-		err = p.left.entries(len(entries))
+		err = p.left.take(p.loading, int64(len(entries))*entryMemory)
 	}
 	return entries, err
 }

@@ -1,12 +1,15 @@
 package program
 
 import (
-	"errors"
+	"context"
+	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/engine/projectroot"
+	"github.com/husk-dev/husk/internal/base/intake"
 )
 
 // goFiles beside Go source, or above it, decide the modules of its build.
@@ -66,17 +69,20 @@ func (p *Project) moduleFiles(name string) []string {
 	return all
 }
 
-// allowance bounds the bytes read and the parts parsed to load one project that is not trusted: each of its files is small, but
-// there may be any number of them. A nil allowance has no bound: for a trusted project, and after a project was loaded.
-type allowance struct{ bytes, parts int }
+// allowance bounds the memory for loading one project that is not trusted: each of its files is small, but there may be any number of
+// them. A nil allowance has no bound: for a trusted project, and after a project was loaded. It is safe for concurrent use.
+type allowance struct {
+	mu     sync.Mutex
+	memory int64
+	// full is the error of whoever loads the project and has no memory for it now, nil if there was none.
+	full error
+}
 
 const (
-	// maxProjectBytes bounds the files of a project together.
-	maxProjectBytes = 4 * source.MaxFileSize
-	// maxProjectParts bounds their parts, as [source.Parts] counts them, which take memory as long as the project is used.
-	maxProjectParts = source.MaxParts
-	// fileParts is the least that a file counts, because its aliases multiply its contents.
-	fileParts = 500
+	// maxProjectMemory bounds the memory for the files of a project together, as [source.DecodedSize] counts it.
+	maxProjectMemory = 256 << 20
+	// entryMemory is what a name in a directory takes.
+	entryMemory = 320
 )
 
 // allowanceOf returns the allowance for loading the project of a root.
@@ -84,31 +90,39 @@ func allowanceOf(root *projectroot.Root) *allowance {
 	if root.Trusted() {
 		return nil
 	}
-	return &allowance{maxProjectBytes, maxProjectParts}
+	return &allowance{memory: maxProjectMemory}
 }
 
 // errTooMuch is the error for a file that a project is not allowed to have any more.
-var errTooMuch = errors.New("the files of the project have too much in them together: a project that is not trusted may have 32 MiB, " +
-	"and 1500000 lines, entries, and comments, where each file counts 500 at least")
+var errTooMuch = fmt.Errorf("the files of the project have too much in them together: a project that is not trusted may take %d MiB of memory, "+
+	"of which each file takes %d KiB, each line, entry, and comment %d bytes, and each byte %d",
+	maxProjectMemory>>20, source.MemoryOfFile>>10, source.MemoryOfPart, source.MemoryOfByte)
 
-// take charges a text.
-func (a *allowance) take(text []byte) error {
+// take charges memory before it is allocated. The room that the context has for it is asked, too: see [intake.WithRoom].
+func (a *allowance) take(ctx context.Context, memory int64) error {
 	if a == nil {
 		return nil
 	}
-	if a.bytes -= len(text); a.bytes < 0 { // and no text is looked at any more
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.memory -= memory; a.memory < 0 {
 		return errTooMuch
 	}
-	return a.entries(fileParts + source.Parts(text))
-}
-
-// entries charges n parts.
-func (a *allowance) entries(n int) error {
-	if a == nil {
-		return nil
+	if a.full == nil {
+		a.full = intake.Room(ctx, memory)
 	}
-	if a.parts -= n; a.parts < 0 {
-		return errTooMuch
+	if a.full != nil {
+		return fmt.Errorf("%w: %w", errTooMuch, a.full)
 	}
 	return nil
+}
+
+// noRoom returns why whoever loads the project has no memory for it, nil if they have.
+func (a *allowance) noRoom() error {
+	if a == nil {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.full
 }

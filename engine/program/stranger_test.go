@@ -2,6 +2,8 @@ package program
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/engine/projectroot"
+	"github.com/husk-dev/husk/internal/base/intake"
 )
 
 // What a project that is not trusted names outside of its directory is refused where it is named, and its contents are in
@@ -94,27 +97,27 @@ func TestAStrangersProjectIsBoundedAsAWhole(t *testing.T) {
 		}
 		return b.String()
 	}
-	const bytesLeft, partsLeft = 10_000, 10_000
+	const left = 4 << 20
 	const plugin, component = "name: pkg\nruntime: yaml\ncomponents: {A: {outputs: {a: b}}}\n", "components: {A@: {outputs: {a: b}}}\n"
-	large := "x: " + strings.Repeat("x", bytesLeft/4) + "\n"
-	entries := "x: [" + strings.Repeat("1,", partsLeft/4) + "]\n"
+	large := "x: " + strings.Repeat("x", left/4/source.MemoryOfByte) + "\n"
+	entries := "x: [" + strings.Repeat("1,", left/4/source.MemoryOfPart) + "]\n"
 	type files = map[string]string // those that the project has n of, numbered
 	for name, c := range map[string]struct {
 		project string
 		files   files
 		n       int
-		free    allowance
 	}{
-		"bytes of components":   {"packages: {pkg: ./pkg}", files{"pkg/PulumiPlugin.yaml": plugin, "pkg/@.yaml": component + large}, 5, allowance{parts: 1e9}},
-		"entries of components": {"packages: {pkg: ./pkg}", files{"pkg/PulumiPlugin.yaml": plugin, "pkg/@.yaml": component + entries}, 5, allowance{bytes: 1e9}},
+		"the project file":      {"description: " + strings.Repeat("x", left/source.MemoryOfByte), nil, 0},
+		"bytes of components":   {"packages: {pkg: ./pkg}", files{"pkg/PulumiPlugin.yaml": plugin, "pkg/@.yaml": component + large}, 5},
+		"entries of components": {"packages: {pkg: ./pkg}", files{"pkg/PulumiPlugin.yaml": plugin, "pkg/@.yaml": component + entries}, 5},
 		"bytes of packages": {
-			"packages: {" + numbered("p@: ./p@, ", 5) + "}", files{"p@/PulumiPlugin.yaml": strings.ReplaceAll(plugin, "pkg", "p@") + large}, 5, allowance{parts: 1e9},
+			"packages: {" + numbered("p@: ./p@, ", 5) + "}", files{"p@/PulumiPlugin.yaml": strings.ReplaceAll(plugin, "pkg", "p@") + large}, 5,
 		},
-		"bytes of locks":       {"", files{"sdks/@.yaml": large}, 5, allowance{parts: 1e9}},
-		"entries of locks":     {"", files{"sdks/@.yaml": entries}, 5, allowance{bytes: 1e9}},
-		"files":                {"", files{"sdks/@.yaml": ""}, partsLeft/fileParts + 1, allowance{bytes: 1e9}},
-		"names in a directory": {"packages: {" + numbered("p@: {source: ./p}, ", 8) + "}", files{"p/@": "", "p/PulumiPlugin.yaml": plugin}, partsLeft / 8, allowance{bytes: 1e9}},
-		"a program beside it":  {"main: program.yaml", files{"sdks/@.yaml": large, "program.yaml": "outputs: {a: " + strings.Repeat("x", bytesLeft/4) + "}\n"}, 4, allowance{parts: 1e9}},
+		"bytes of locks":       {"", files{"sdks/@.yaml": large}, 5},
+		"entries of locks":     {"", files{"sdks/@.yaml": entries}, 5},
+		"files":                {"", files{"sdks/@.yaml": ""}, left/source.MemoryOfFile + 1},
+		"names in a directory": {"packages: {" + numbered("p@: {source: ./p}, ", 8) + "}", files{"p/@": "", "p/PulumiPlugin.yaml": plugin}, left / entryMemory / 8},
+		"a program beside it":  {"main: program.yaml", files{"sdks/@.yaml": large, "program.yaml": "outputs: {a: " + strings.Repeat("x", left/4/source.MemoryOfByte) + "}\n"}, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -129,9 +132,29 @@ func TestAStrangersProjectIsBoundedAsAWhole(t *testing.T) {
 				_, ds := readProject(t.Context(), projectroot.New(dir, projectroot.Untrusted), "Husk.yaml", []byte("name: shop\n"+c.project+"\n"), left)
 				return ds.Error()
 			}
-			require.Contains(t, load(&allowance{max(c.free.bytes, bytesLeft), max(c.free.parts, partsLeft)}), errTooMuch.Error())
+			require.Contains(t, load(&allowance{memory: left}), errTooMuch.Error())
 			require.NotContains(t, load(nil), errTooMuch.Error())
 		})
+	}
+}
+
+// Whoever loads a stranger's project is asked for the memory before anything is decoded.
+func TestAStrangersProjectAsksForRoom(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte("name: shop\npackages: {pkg: ./pkg}\n"), 0o600))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "pkg"), 0o755))
+	large := "name: pkg\nruntime: yaml\ncomponents: {A: {outputs: {a: [" + strings.Repeat("1,", 10_000) + "]}}}\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "pkg", "PulumiPlugin.yaml"), []byte(large), 0o600))
+	for most, refused := range map[int64]bool{0: true, 1 << 20: true, 8 << 20: false} {
+		budget := intake.NewBudget(most)
+		ctx, end := intake.WithBudget(t.Context(), budget, "somebody")
+		_, err := LoadProject(ctx, projectroot.New(dir, projectroot.Untrusted))
+		var full *intake.FullError
+		require.Equal(t, refused, errors.As(err, &full), "%d: %v", most, err)
+		require.Equal(t, refused, err != nil, err)
+		end()
+		require.Zero(t, budget.InUse())
+		require.ErrorIs(t, intake.Room(ctx, 1), context.Canceled, "what goes on after the end")
 	}
 }
 
@@ -143,8 +166,8 @@ func TestTheAllowanceOfProjects(t *testing.T) {
 	for name, text := range map[string][]byte{"Husk.yaml": []byte("name: shop\n"), "Husk.dev.yaml": text} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
 	}
-	const files = maxProjectBytes/source.MaxFileSize + 1
-	for trust, wrong := range map[projectroot.Trust]string{projectroot.Trusted: "", projectroot.Untrusted: fmt.Sprintf("may have %d MiB, and %d lines", maxProjectBytes>>20, maxProjectParts)} {
+	const files = maxProjectMemory/source.MaxFileSize/source.MemoryOfByte + 1
+	for trust, wrong := range map[projectroot.Trust]string{projectroot.Trusted: "", projectroot.Untrusted: fmt.Sprintf("may take %d MiB of memory", maxProjectMemory>>20)} {
 		root := projectroot.New(dir, trust)
 		p, err := LoadProject(t.Context(), root)
 		require.NoError(t, err)
@@ -160,7 +183,6 @@ func TestTheAllowanceOfProjects(t *testing.T) {
 			require.NoError(t, err)
 		} else {
 			require.ErrorContains(t, err, wrong)
-			require.ErrorContains(t, err, fmt.Sprintf("counts %d at least", fileParts))
 		}
 	}
 }

@@ -57,15 +57,14 @@ func (f *framing) Recv() ([]byte, error) {
 			return nil, err
 		}
 		if length >= 0 && length <= maxMessage {
-			var message bytes.Buffer
-			_, err := io.CopyN(&message, f.in, length)
-			if err == nil && bytes.HasPrefix(bytes.TrimLeft(message.Bytes(), " \t\r\n"), []byte("[")) {
+			message, err := f.message(length)
+			if err == nil && bytes.HasPrefix(bytes.TrimLeft(message, " \t\r\n"), []byte("[")) {
 				if err := f.refuse("a message is one request, answer, or notification, and not a list of them"); err != nil {
 					return nil, err
 				}
 				continue
 			}
-			return message.Bytes(), err
+			return message, err
 		}
 		problem := fmt.Sprintf("the message has %d bytes, and can have %d", length, maxMessage)
 		if length < 0 {
@@ -78,6 +77,18 @@ func (f *framing) Recv() ([]byte, error) {
 			return nil, err
 		}
 	}
+}
+
+// message reads a message. Once a part of it has arrived, the rest is really coming.
+func (f *framing) message(length int64) ([]byte, error) {
+	const part = 1 << 20
+	message := make([]byte, min(length, part))
+	if _, err := io.ReadFull(f.in, message); err != nil || length <= part {
+		return message, err
+	}
+	message = append(make([]byte, 0, length), message...)
+	_, err := io.ReadFull(f.in, message[part:length])
+	return message[:length], err
 }
 
 // refuse answers a message that is none.

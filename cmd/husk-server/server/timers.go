@@ -10,6 +10,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"github.com/husk-dev/husk/cmd/husk-server/webhook"
+	"github.com/husk-dev/husk/internal/base/intake"
 )
 
 // River has the timers of the server: jobs that are added in the transaction of their subject. One of a database's servers does
@@ -288,8 +289,11 @@ type hooker struct {
 
 func (w *hooker) Timeout(*river.Job[webhook.Task]) time.Duration { return timerTime }
 
-// Work does a task of a webhook. A host that cannot be reached is asked again later, and one that refuses is not.
+// Work does a task of a webhook. A host that cannot be reached is asked again later, and one that refuses is not. The files of a commit
+// are a stranger's: what is decoded of them counts as the memory of the hook.
 func (w *hooker) Work(ctx context.Context, job *river.Job[webhook.Task]) error {
+	ctx, end := intake.WithBudget(ctx, w.s.memory, "the hook "+job.Args.Hook)
+	defer end()
 	again, err := w.s.options.Webhooks.Work(ctx, w.s, job.Args)
 	if err == nil && again > 0 {
 		return river.JobSnooze(again)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/projectroot"
+	"github.com/husk-dev/husk/internal/base/intake"
 	"github.com/husk-dev/husk/internal/workspace/bundle"
 )
 
@@ -45,6 +46,9 @@ func (h *Hook) pack(ctx context.Context, commit string) (content []byte, err err
 		return nil, &projectError{fmt.Errorf("the archive of the commit: %w", err)}
 	}
 	project, err := program.LoadProject(ctx, projectroot.New(filepath.Join(dir, filepath.FromSlash(h.Directory)), projectroot.Untrusted))
+	if full, is := errors.AsType[*intake.FullError](err); is && !full.Never {
+		return nil, err // it is tried again
+	}
 	if err == nil && project.Name != h.Project {
 		err = fmt.Errorf("the project is %.80q, and the hook is for %s", project.Name, h.Project)
 	}
@@ -66,7 +70,7 @@ func withoutTop(archive io.Reader, into io.Writer) error {
 	if err != nil {
 		return err
 	}
-	from, to := tar.NewReader(z), tar.NewWriter(into)
+	from, to := intake.NewTar(z), tar.NewWriter(into)
 	for {
 		header, err := from.Next()
 		if errors.Is(err, io.EOF) {

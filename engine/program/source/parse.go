@@ -12,9 +12,12 @@ import (
 const (
 	// maxNodes bounds a file with its aliases expanded: twenty times the largest programs.
 	maxNodes = 2_000_000
-	// MaxParts bounds what a file may have of lines, entries, and comments before it is parsed: each takes some 300 bytes, however
-	// short it is. A program of 10,000 resources has 300,000.
+	// MaxParts bounds what a file may have of lines, entries, and comments before it is parsed: each takes up to [MemoryOfPart],
+	// however short it is. A program of 10,000 resources has 300,000.
 	MaxParts = 1_500_000
+	// MemoryOfPart and MemoryOfByte bound the memory for each part and each byte of a text, MemoryOfFile for a file besides: see
+	// [DecodedSize].
+	MemoryOfPart, MemoryOfByte, MemoryOfFile = 320, 32, 256 << 10
 	// Aliases make a file at most maxExpansion times as large, and freeExpansion parts are free: programs have parts in
 	// common, and a short file that becomes a large one means no good.
 	maxExpansion, freeExpansion = 10, 100_000
@@ -65,6 +68,12 @@ func ParseDocument(f *File, text []byte) (*yaml.Node, error) {
 	f.root, f.marks = &document, nil
 	f.mu.Unlock()
 	return &document, nil
+}
+
+// DecodedSize returns how much memory the text of a file takes at most when it is parsed, garbage included. Each line has a header, and is
+// copied by the parser.
+func DecodedSize(text []byte) int64 {
+	return MemoryOfFile + int64(min(Parts(text), MaxParts))*MemoryOfPart + int64(len(text))*MemoryOfByte
 }
 
 // Parts returns about how many nodes the parser would make of a text. Comments count more, because each is kept several times.

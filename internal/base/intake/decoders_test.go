@@ -65,7 +65,7 @@ var decoders = map[string]struct {
 	},
 	// YAML has a value for each byte or two, so that the file has a limit: MaxFileSize bytes, and MaxParts of these.
 	"YAML of programs": {
-		bound: yamlBound,
+		bound: source.DecodedSize,
 		decode: func(_ *testing.T, text []byte) error {
 			_, err := source.Parse(source.NewFile("x.yaml", text), text)
 			return err
@@ -252,7 +252,7 @@ var decoders = map[string]struct {
 	},
 	// The protocol takes messages apart twice before it is known what they are.
 	"messages of an editor": {
-		bound: func(text []byte) int64 { return int64(len(text))*2*intake.Ratio + 8*constant },
+		bound: func(text []byte) int64 { return int64(len(text))*intake.Ratio + 8*constant },
 		decode: func(t *testing.T, text []byte) error {
 			message := fmt.Appendf(nil, "Content-Length: %d\r\n\r\n%s", len(text), text)
 			return lsp.Serve(t.Context(), bytes.NewReader(message), nowhere{io.Discard}, lsp.Options{Version: "test", Root: func(dir string) *projectroot.Root {
@@ -264,18 +264,18 @@ var decoders = map[string]struct {
 			"numbers":       func() []byte { return []byte(" [" + list(`1`, 100_000) + "]") },
 			"notifications": func() []byte { return []byte("[" + list(`{"jsonrpc":"2.0","method":"a"}`, 20_000) + "]") },
 			"changes": func() []byte {
-				return editing("textDocument/didChange", `"contentChanges":[`+list(`{}`, 100_000)+`]`)
+				return editing("textDocument/didChange", `"contentChanges":[`+list(`{}`, 1_000_000)+`]`)
 			},
 			"diagnostics": func() []byte {
 				return editing("textDocument/codeAction", `"range":{},"context":{"diagnostics":[`+list(`{}`, 100_000)+`]}`)
 			},
-			"what is unread": func() []byte { return editing("textDocument/hover", `"x":[`+list(`{}`, 100_000)+`]`) },
+			"what is unread": func() []byte { return editing("textDocument/hover", `"x":[`+list(`{}`, 1_000_000)+`]`) },
 		},
 	},
 	"lock files": {
 		bound: func(text []byte) int64 {
 			const part = 320 // an entry that is not as it must be has an error of its own
-			return yamlBound(text) + int64(source.Parts(text))*part
+			return source.DecodedSize(text) + int64(source.Parts(text))*part
 		},
 		decode: func(_ *testing.T, text []byte) error { _, err := lockfile.Parse(text); return err },
 		shapes: map[string]func() []byte{
@@ -311,9 +311,10 @@ var decoders = map[string]struct {
 	},
 	// The directory of a zip file is in memory, and has a limit of its own.
 	"zip files": {
-		bound:  func(text []byte) int64 { return int64(len(text))*2*intake.Ratio + streams },
+		bound:  func(text []byte) int64 { return int64(len(text))*intake.Ratio + streams },
 		decode: func(t *testing.T, text []byte) error { return hashArchive(t, "x.zip", text) },
 		shapes: map[string]func() []byte{
+			"only a list":      func() []byte { return zipList(60_000) },
 			"files":            func() []byte { return zipped(20_000, "", nil) },
 			"the same":         func() []byte { return zipped(20_000, "a", nil) },
 			"directories":      func() []byte { return zipped(20_000, "/", nil) },
@@ -326,9 +327,10 @@ var decoders = map[string]struct {
 		bound:  func(text []byte) int64 { return tarBound(text) + streams },
 		decode: func(t *testing.T, text []byte) error { return hashArchive(t, "x.tar.gz", text) },
 		shapes: map[string]func() []byte{
-			"zeros":   func() []byte { return archive(1, 64<<20, nil) },
-			"files":   func() []byte { return archive(20_000, 0, nil) },
-			"records": func() []byte { return archive(20, 0, map[string]string{"husk.x": strings.Repeat("x", 500_000)}) },
+			"zeros":            func() []byte { return archive(1, 64<<20, nil) },
+			"files":            func() []byte { return archive(20_000, 0, nil) },
+			"records":          func() []byte { return archive(20, 0, map[string]string{"husk.x": strings.Repeat("x", 500_000)}) },
+			"the most records": func() []byte { return archive(1, 0, manyRecords(6_000)) },
 		},
 	},
 	// A state is the user's own, and what was written must be read: it has no ratio but what a value takes. A server counts the values before.
@@ -364,32 +366,30 @@ var decoders = map[string]struct {
 			"records": func() []byte {
 				return archive(20, 0, map[string]string{"husk.x": strings.Repeat("x", 500_000)})
 			},
-			"many records": func() []byte {
-				all := map[string]string{}
-				for i := range 5_000 {
-					all[fmt.Sprint("husk.", i)] = "x"
-				}
-				return archive(10, 0, all)
-			},
+			"many records":     func() []byte { return archive(10, 0, manyRecords(50_000)) },
+			"the most records": func() []byte { return archive(1, 0, manyRecords(6_000)) },
 		},
 	},
 }
 
-// yamlBound is the limit for YAML: its parts, and what the parser makes of a text.
-func yamlBound(text []byte) int64 {
-	const part, copies = 320, 32 // each line has a header, and is copied by the parser
-	return int64(min(source.Parts(text), source.MaxParts))*part + int64(len(text))*copies + constant
-}
-
-// tarBound is the limit for a gzipped tar file, by what it has before it is compressed.
+// tarBound is the limit for a gzipped tar file, by what it has before it is compressed, and for the headers of one file.
 func tarBound(text []byte) int64 {
+	const headers = 2 << 20
 	r, err := gzip.NewReader(bytes.NewReader(text))
 	if err != nil {
 		return constant
 	}
 	n, _ := io.Copy(io.Discard, r)
-	const headers = 2 // the library reads a header, of at most 1 MiB, as text and as a table
-	return n*intake.Ratio*headers + constant
+	return n*intake.Ratio + headers + constant
+}
+
+// manyRecords are records that are as short as they can be.
+func manyRecords(n int) map[string]string {
+	all := make(map[string]string)
+	for i := range n {
+		all[fmt.Sprintf("%x", i)] = "x"
+	}
+	return all
 }
 
 // document is the limit for a document of a provider or a user.
@@ -461,6 +461,18 @@ func zipped(files int, name string, content []byte) []byte {
 	}
 	_ = w.Close()
 	return b.Bytes()
+}
+
+// zipList returns a zip file that has nothing but a list of files, in as few bytes as it can.
+func zipList(files uint16) []byte {
+	entry := append([]byte{'P', 'K', 1, 2}, make([]byte, 43)...)
+	entry[28], entry[46] = 1, 'a' // the length of the name, and the name
+	all := bytes.Repeat(entry, int(files))
+	end := append([]byte{'P', 'K', 5, 6}, make([]byte, 18)...)
+	binary.LittleEndian.PutUint16(end[8:], files)
+	binary.LittleEndian.PutUint16(end[10:], files)
+	binary.LittleEndian.PutUint32(end[12:], uint32(len(all)))
+	return append(all, end...)
 }
 
 // lying has a zip file say that it has another number of files.

@@ -18,6 +18,28 @@ func WithRoom(ctx context.Context, take func(bytes int64) error) context.Context
 	})
 }
 
+// WithBudget returns a context for reads whose memory is somebody's of a budget, until end gives it back: reads that nobody waits for any
+// longer get none then.
+func WithBudget(ctx context.Context, b *Budget, who string) (bounded context.Context, end func()) {
+	held := b.Hold(who)
+	var mu sync.Mutex
+	ended := false
+	take := func(bytes int64) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if ended {
+			return context.Canceled
+		}
+		return held.Add(bytes)
+	}
+	return WithRoom(ctx, take), func() {
+		mu.Lock()
+		defer mu.Unlock()
+		ended = true
+		held.End()
+	}
+}
+
 // WithoutRoom returns a context for reads that go on after a client's reads and ask for nothing.
 func WithoutRoom(ctx context.Context) context.Context { return context.WithValue(ctx, roomKey{}, nil) }
 

@@ -175,6 +175,8 @@ func TestHostileBundles(t *testing.T) {
 		"a pipe":                     {entries: []entry{{name: "x", kind: tar.TypeFifo}}, wrong: "neither a file nor a link"},
 		"a hard link":                {entries: []entry{{name: "x", kind: tar.TypeLink, link: "../y"}}, wrong: "neither a file nor a link"},
 		"what follows":               {after: 1400, wrong: "it has more than 1280 MiB before it is compressed"},
+		"long headers":               {entries: []entry{{name: strings.Repeat("x", 70_000)}}, wrong: "the headers of a file have more than 64 KiB"},
+		"long names of links":        {entries: longLinks(2_400), wrong: "the names of its directories and links have more than 8 MiB"},
 		"a deep name":                {entries: []entry{{name: strings.Repeat("d/", 1000) + "x"}}},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -195,6 +197,14 @@ func TestHostileBundles(t *testing.T) {
 			require.NoError(t, err)
 		})
 	}
+}
+
+// longLinks are links whose names have 3,800 bytes.
+func longLinks(n int) (all []entry) {
+	for i := range n {
+		all = append(all, entry{name: strings.Repeat(strings.Repeat("x", 200)+"/", 19) + strconv.Itoa(i), link: "x"})
+	}
+	return all
 }
 
 // Directories are bounded as well: a few bytes make many.

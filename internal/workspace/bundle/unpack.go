@@ -13,6 +13,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/husk-dev/husk/internal/base/intake"
 )
 
 const (
@@ -22,6 +24,8 @@ const (
 	maxArchive = MaxContents + MaxFiles<<12
 	// maxDirectories bounds the directories of a bundle, which names of a few bytes make many of.
 	maxDirectories = 1 << 14
+	// maxKeptNames bounds the names of directories and links together, in bytes: they are in memory until all is written.
+	maxKeptNames = 8 << 20
 	// maxName bounds the name of a file, in bytes, as Linux bounds a path.
 	maxName = 4096
 )
@@ -69,16 +73,16 @@ func Extract(archive io.Reader, dir string) error {
 		return err
 	}
 	defer root.Close()
-	u := &unpacker{root: root, archive: tar.NewReader(archive), directories: make(map[string]bool), links: make(map[string]bool), buffer: make([]byte, bufferSize)}
+	u := &unpacker{root: root, archive: intake.NewTar(archive), directories: make(map[string]bool), links: make(map[string]bool), buffer: make([]byte, bufferSize)}
 	return u.files()
 }
 
 type unpacker struct {
 	root    *os.Root
-	archive *tar.Reader
+	archive *intake.Tar
 	// directories and links are the ones made so far, by their names with forward slashes.
 	directories, links map[string]bool
-	count              int
+	count, names       int
 	contents           int64
 	buffer             []byte
 }
@@ -125,7 +129,7 @@ func (u *unpacker) file(header *tar.Header) error {
 		if err := u.root.Symlink(filepath.FromSlash(header.Linkname), name); err != nil {
 			return invalidf("%v", err)
 		}
-		u.links[path.Clean(header.Name)] = true
+		return u.keep(u.links, path.Clean(header.Name))
 	case header.Typeflag == tar.TypeReg:
 		f, err := u.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fs.FileMode(header.Mode)&0o755|0o600)
 		if err != nil {
@@ -158,6 +162,14 @@ func (u *unpacker) directory(name string) error {
 	if err := u.root.Mkdir(filepath.FromSlash(name), 0o755); err != nil {
 		return invalidf("%v", err)
 	}
-	u.directories[name] = true
+	return u.keep(u.directories, name)
+}
+
+// keep adds the name of a directory or link.
+func (u *unpacker) keep(names map[string]bool, name string) error {
+	if u.names += len(name); u.names > maxKeptNames {
+		return invalidf("the names of its directories and links have more than %d MiB", maxKeptNames>>20)
+	}
+	names[name] = true
 	return nil
 }
