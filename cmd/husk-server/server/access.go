@@ -102,6 +102,8 @@ const tokenPrefix, runPrefix = "husk_", "husk_run_"
 // newSecret returns a token that nobody can guess.
 func newSecret(prefix string) string { return prefix + rand.Text() + rand.Text() }
 
+var errNoToken = refusef(http.StatusUnauthorized, "the token is not one of this server, or was revoked")
+
 // caller returns who sends a request. The function end of the caller is to be called.
 func (s *Server) caller(r *http.Request) (*caller, error) {
 	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -122,7 +124,7 @@ func (s *Server) caller(r *http.Request) (*caller, error) {
 		return err
 	})
 	if err == nil && c == nil {
-		err = refusef(http.StatusUnauthorized, "the token is not one of this server, or was revoked")
+		err = errNoToken
 	}
 	if c != nil && held == nil {
 		held = s.memory.Hold(c.tenant)
@@ -306,6 +308,7 @@ func (s *Server) stateAccess(r *http.Request) (*remote.Access, error) {
 	access.Changing = func(ctx context.Context, call string, stack state.StackName, detail string) error {
 		return s.auditState(ctx, c, call, stack, detail)
 	}
+	access.Still = func(ctx context.Context) error { return away(ofState(s.still(ctx, c))) }
 	if c.run != nil {
 		access.Changing = nil // the run is recorded
 		writes = !c.run.Previewing && c.run.Changes()
@@ -320,16 +323,20 @@ func (s *Server) stateAccess(r *http.Request) (*remote.Access, error) {
 		return own && (writes || !write) || c.uses(stack.Project) && (!write || c.run == nil && writes)
 	}
 	access.Room = func(bytes int) error {
-		err := s.room(r.Context(), c.tenant, int64(bytes))
-		if refused := (*refusal)(nil); errors.As(err, &refused) {
-			return &remote.RefusedError{Status: refused.status, Reason: refused.reason}
-		}
-		return err
+		return ofState(s.room(r.Context(), c.tenant, int64(bytes)))
 	}
 	access.Refused = func(refused *remote.RefusedError) {
 		s.logRefusal(r, c, &refusal{status: refused.Status, reason: refused.Reason})
 	}
 	return access, nil
+}
+
+// ofState returns a refusal for clients of states, and any other error itself.
+func ofState(err error) error {
+	if refused := (*refusal)(nil); errors.As(err, &refused) {
+		return &remote.RefusedError{Status: refused.status, Reason: refused.reason}
+	}
+	return err
 }
 
 // away returns an error of the database for clients of states: one that is away is back later.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"sync"
@@ -117,12 +118,30 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request, c *caller, most in
 	case err != nil:
 		err = refusef(http.StatusRequestTimeout, "the body has not come whole and in time")
 	}
+	if err == nil {
+		err = s.still(r.Context(), c)
+	}
 	if err != nil {
 		done()
 		return nil, nil, nil, err
 	}
 	r.ContentLength = int64(len(content)) // who sends in chunks does not say it
 	return content, held, done, nil
+}
+
+// still returns an error if the token of a caller was revoked, or has ended, while its request came: the body may have taken minutes. What a
+// run asks for looks at the run itself.
+func (s *Server) still(ctx context.Context, c *caller) error {
+	if c.hash == "" {
+		return nil
+	}
+	return s.db.alone(ctx, func(t *tx) error {
+		is, _, err := t.tokenOf(c.hash)
+		if is == nil && err == nil {
+			err = errNoToken
+		}
+		return err
+	})
 }
 
 // account returns the account of a request of a team, which is empty if it needs no token.

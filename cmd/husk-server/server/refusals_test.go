@@ -31,6 +31,7 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend/remote"
 	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/base/strictcbor"
 	"github.com/husk-dev/husk/internal/testkit/postgrestest"
 )
 
@@ -793,6 +794,72 @@ func TestMemoryOfStrangers(t *testing.T) {
 		require.NoError(t, w.Close())
 		require.Equal(t, http.StatusBadRequest, <-answered)
 	}
+}
+
+// A token that is revoked while the body of its request comes gets nothing: no other token, no run, no file, no state.
+func TestTokensRevokedWhileABodyComes(t *testing.T) {
+	quiet(t)
+	everywhere(t, func(t *testing.T, o server.Options) {
+		b := open(t, o)
+		ann, w := b.client("acme", "ann", runapi.Admin), b.client("acme", "w", runapi.Work)
+		b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev"})
+		require.NoError(t, b.stacks(ann.Token()).State.Create(t.Context(), state.StackName{Project: "shop", Name: "dev"}, []byte("{}")))
+		call, err := strictcbor.Marshal(map[string]any{"stack": stackField(state.StackName{Project: "shop", Name: "dev"})})
+		require.NoError(t, err)
+		text := func(v any) string {
+			text, err := json.Marshal(v)
+			require.NoError(t, err)
+			return string(text)
+		}
+		for path, c := range map[string]struct {
+			method, body string
+			role         runapi.Role
+		}{
+			"/v1/tokens":                 {http.MethodPost, text(runapi.Token{Name: "another", Role: runapi.Admin}), runapi.Admin},
+			"/v1/runs":                   {http.MethodPost, text(runapi.NewRun{Project: "shop", Stack: "x", Operation: "up", Bundle: digest("files")}), runapi.Admin},
+			"/v1/schedules/s":            {http.MethodPut, text(nightly("dev")), runapi.Admin},
+			"/v1/bundles/" + digest("x"): {http.MethodPut, "x", runapi.Admin},
+			"/v1/work/next":              {http.MethodPost, text(runapi.Ask{Worker: "w", Slots: 1}), runapi.Work},
+			remote.Path + "load":         {http.MethodPost, string(call), runapi.Admin},
+		} {
+			for _, revoked := range []bool{true, false} {
+				if !revoked && c.role == runapi.Work {
+					continue // it takes the run
+				}
+				eve := b.client("acme", "eve", c.role)
+				body, to := io.Pipe()
+				answer, ended := httptest.NewRecorder(), make(chan struct{})
+				request := httptest.NewRequest(c.method, path, body)
+				request.Header.Set("Authorization", "Bearer "+eve.Token())
+				request.Header.Set("Content-Type", "application/json")
+				if strings.HasPrefix(path, remote.Path) {
+					request.Header.Set("Content-Type", "application/cbor")
+				}
+				go func() {
+					defer close(ended)
+					b.server.ServeHTTP(answer, request)
+					body.Close()
+				}()
+				_, err := io.WriteString(to, c.body[:len(c.body)-1])
+				require.NoError(t, err)
+				if revoked {
+					_, err = ann.CallFor(t.Context(), 0, http.MethodDelete, "/v1/tokens/eve", nil, nil)
+					require.NoError(t, err)
+				}
+				_, err = io.WriteString(to, c.body[len(c.body)-1:])
+				require.NoError(t, err)
+				require.NoError(t, to.Close())
+				<-ended
+				require.Equal(t, revoked, answer.Code == http.StatusUnauthorized, "%s: %d %s", path, answer.Code, answer.Body)
+				if !revoked {
+					require.Less(t, answer.Code, 300, "%s: %s", path, answer.Body)
+					_, err = ann.CallFor(t.Context(), 0, http.MethodDelete, "/v1/tokens/eve", nil, nil)
+					require.NoError(t, err)
+				}
+			}
+		}
+		require.NotNil(t, b.next(w, "w", nil))
+	})
 }
 
 // No team fills the database beside its quota: with requests, chunks of unknown length, schedules, names of workers, and tokens.

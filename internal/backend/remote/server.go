@@ -36,6 +36,8 @@ type Access struct {
 	Decrypts bool
 	// Creates, if set, returns an error unless a client that may not write a stack may make it with a checkpoint.
 	Creates func(ctx context.Context, stack state.StackName, checkpoint []byte) error
+	// Still, if set, returns an error if the client has lost its rights while its call came.
+	Still func(ctx context.Context) error
 	// Changing, if set, is called before a call that begins to write a stack, or writes data beside its state. Its arguments
 	// describe the command. After an error, the call is not done.
 	Changing func(ctx context.Context, call string, stack state.StackName, detail string) error
@@ -174,6 +176,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var of scope
 	done, err := s.read(w, r, op, access, &req)
 	defer done()
+	if err == nil && access.Still != nil {
+		err = access.Still(r.Context())
+	}
 	if err == nil {
 		of, err = scoped(access, op, &req)
 	}
