@@ -89,7 +89,7 @@ func run(args []string, out, errs io.Writer) error {
 	set.DurationVar(&f.lease, "lease", server.DefaultLease, "the `TIME` that a worker may be silent before its run goes on elsewhere")
 	set.DurationVar(&f.keep, "keep", server.DefaultKeep, "the `TIME` that ended runs and their logs are kept")
 	set.DurationVar(&f.keepAudit, "keep-audit", server.DefaultKeepAudit, "the `TIME` that the audit log keeps what was done")
-	set.Int64Var(&f.quota, "quota", 0, "the `MIB` of states, modules, bundles, and logs each team may keep (default: any)")
+	set.Int64Var(&f.quota, "quota", 0, "the `MIB` of states, modules, bundles, runs, logs, and entries of the audit log each team may keep (default: any)")
 	set.StringArrayVar(&f.maxRuns, "max-runs", nil, "how many runs of a team go at once, `TEAM=N`, of each other team, *=N, or of those with a label, NAME=VALUE=N; can be repeated (default: any)")
 	set.StringArrayVar(&f.weights, "weight", nil, "how many turns a team has for each of another one, `TEAM=N`; can be repeated (default: one)")
 	set.StringVar(&f.identity, "identity", "", "the `FILE` that says who logs in with OpenID Connect, people and workloads, and which tokens they get")

@@ -335,7 +335,7 @@ func (t *tx) leave(r *record, reason string, plan []byte, later time.Duration) e
 // keep adds the size of a run that is at no worker to its team's size. Call it last in a transaction, because others of the team
 // wait for its end.
 func (t *tx) keep(r *record) error {
-	more := r.logged + int64(r.request) - r.kept
+	more := smallRow + r.logged + int64(r.request) - r.kept
 	if more == 0 {
 		return nil
 	}

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,22 +27,32 @@ const (
 	// keptRefusals is how many refusals of a team are kept: a token that is refused all the time fills no disk, and displaces
 	// nothing else.
 	keptRefusals = 10_000
+	// pruneRefusals is after how many new refusals a server removes the oldest ones of the team with the last, without waiting for the hour.
+	pruneRefusals = 500
 )
 
-// audit adds an entry to the audit log, in the transaction of the logged action. Nothing changes an entry, and only age removes
-// one.
+// audit adds an entry to the audit log, in the transaction of the logged action, and counts it in the size of the team. Nothing changes an
+// entry, and only age removes one. Call it last in a transaction, as [tx.keep].
 func (t *tx) audit(c *caller, action, subject, format string, args ...any) error {
+	subject, detail := storable(subject, maxAuditText), storable(fmt.Sprintf(format, args...), maxAuditText)
 	_, err := t.exec("INSERT INTO husk_audit (tenant, at, token, person, address, action, subject, detail) VALUES (?, "+t.now()+", ?, ?, ?, ?, ?, ?)",
-		c.tenant, c.name, c.person, c.from, action, storable(subject, maxAuditText), storable(fmt.Sprintf(format, args...), maxAuditText))
+		c.tenant, c.name, c.person, c.from, action, subject, detail)
+	if err == nil {
+		err = t.keeps(c.tenant, int64(smallRow+len(subject)+len(detail)))
+	}
 	return err
 }
 
-// auditState adds an entry for a call that writes the state of a stack outside of a run, before the call: states are elsewhere.
+// auditState adds an entry for a call that writes the state of a stack outside of a run, before the call: states are elsewhere. A call
+// whose entry has no room is refused.
 func (s *Server) auditState(ctx context.Context, c *caller, call string, stack state.StackName, detail string) error {
-	err := s.db.step(ctx, func(t *tx) error {
-		return t.audit(c, "state."+strings.ReplaceAll(call, "/", "-"), stack.String(), "%s", detail)
-	})
-	return away(err)
+	err := s.roomForRequest(ctx, c.tenant, 0)
+	if err == nil {
+		err = s.db.step(ctx, func(t *tx) error {
+			return t.audit(c, "state."+strings.ReplaceAll(call, "/", "-"), stack.String(), "%s", detail)
+		})
+	}
+	return away(ofState(err))
 }
 
 // auditRefusal adds an entry for a request that a token did not allow. An entry that is lost changes nothing about the refusal.
@@ -54,6 +66,9 @@ func (s *Server) auditRefusal(r *http.Request, c *caller, refused *refusal) {
 	err := s.db.step(ctx, func(t *tx) error {
 		return t.audit(c, runapi.Refused, r.Method+" "+r.URL.Path, "%s", refused.reason)
 	})
+	if err == nil && s.refusals.Add(1)%pruneRefusals == 0 {
+		err = s.pruneRefusals(ctx, c.tenant)
+	}
 	if err != nil {
 		slog.Error("a refusal is not in the audit log", "token", c.name, "tenant", c.tenant, "error", err)
 	}
@@ -97,22 +112,45 @@ func (s *Server) AuditLog(ctx context.Context, w io.Writer, team string) error {
 
 // pruneAudit removes entries that are older than the server keeps them, and all but the newest refusals of each team.
 func (s *Server) pruneAudit(ctx context.Context, now time.Time) error {
-	const most = 1000 // in a step, so that others get their turn
-	remove := func(condition string, args ...any) error {
-		return s.inSteps(ctx, func(t *tx) (bool, error) {
-			n, err := t.exec("DELETE FROM husk_audit WHERE number IN (SELECT number FROM husk_audit WHERE "+condition+" LIMIT ?)", append(args, most)...)
-			return n == most, err
-		})
-	}
-	err := remove("at < ?", millis(now.Add(-s.options.KeepAudit)))
+	err := s.removeAudit(ctx, "at < ?", millis(now.Add(-s.options.KeepAudit)))
 	var tenants []string
 	err = errors.Join(err, s.db.step(ctx, func(t *tx) (err error) {
 		tenants, err = t.texts("SELECT tenant FROM husk_audit WHERE action = 'refused' GROUP BY tenant HAVING count(*) > ?", keptRefusals)
 		return err
 	}))
 	for _, tenant := range tenants {
-		err = errors.Join(err, remove("action = 'refused' AND tenant = ? AND number <= (SELECT number FROM husk_audit WHERE action = 'refused' AND tenant = ?"+
-			" ORDER BY number DESC LIMIT 1 OFFSET ?)", tenant, tenant, keptRefusals))
+		err = errors.Join(err, s.pruneRefusals(ctx, tenant))
 	}
 	return err
+}
+
+// pruneRefusals removes all but the newest refusals of a team.
+func (s *Server) pruneRefusals(ctx context.Context, tenant string) error {
+	return s.removeAudit(ctx, "action = 'refused' AND tenant = ? AND number <= (SELECT number FROM husk_audit WHERE action = 'refused' AND tenant = ?"+
+		" ORDER BY number DESC LIMIT 1 OFFSET ?)", tenant, tenant, keptRefusals)
+}
+
+// removeAudit removes the entries of a condition, which count in the sizes of their teams no more.
+func (s *Server) removeAudit(ctx context.Context, condition string, args ...any) error {
+	const most = 1000 // in a step, so that others get their turn
+	return s.inSteps(ctx, func(t *tx) (bool, error) {
+		n, sizes := 0, make(map[string]int64)
+		if err := t.rows(func(scan func(...any) error) error {
+			var tenant string
+			var size int64
+			err := scan(&tenant, &size)
+			n++
+			sizes[tenant] += smallRow + size
+			return err
+		}, "DELETE FROM husk_audit WHERE number IN (SELECT number FROM husk_audit WHERE "+condition+" LIMIT ?)"+
+			" RETURNING tenant, octet_length(subject) + octet_length(detail)", append(args, most)...); err != nil {
+			return false, err
+		}
+		for _, tenant := range slices.Sorted(maps.Keys(sizes)) { // in the order that all take
+			if err := t.keeps(tenant, -sizes[tenant]); err != nil {
+				return false, err
+			}
+		}
+		return n == most, nil
+	})
 }

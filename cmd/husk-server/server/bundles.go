@@ -120,30 +120,60 @@ type size struct {
 // room returns an error if a tenant may not keep more bytes. Runs go on, because a run must be able to record its steps: only new
 // bundles, modules, and stacks are refused, and reports of ended runs.
 func (s *Server) room(ctx context.Context, tenant string, bytes int64) error {
+	return s.roomWithin(ctx, tenant, bytes, s.options.Quota)
+}
+
+// roomForStranger is room for files of somebody without a token: nobody fills the quota of a team with changes from forks.
+func (s *Server) roomForStranger(ctx context.Context, tenant string, bytes int64) error {
+	const part = 2
+	return s.roomWithin(ctx, tenant, bytes, s.options.Quota/part)
+}
+
+// roomWithin is room for a tenant that may have so many bytes.
+func (s *Server) roomWithin(ctx context.Context, tenant string, bytes, most int64) error {
 	if s.options.Quota == 0 {
 		return nil
 	}
 	if err := s.countSize(ctx, tenant); err != nil {
 		return err
 	}
+	return s.takeRoom(tenant, bytes, most)
+}
+
+// takeRoom adds bytes to the known size of a tenant, which may have so many.
+func (s *Server) takeRoom(tenant string, bytes, most int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	used := s.sizes[tenant]
-	if used.bytes+bytes > s.options.Quota {
+	if used.bytes+bytes > most {
 		// No status that clients try again after.
-		return refusef(http.StatusForbidden, "the team %s keeps %d MiB of states, modules, bundles, and logs, and may keep %d MiB: who runs the server sets --quota", tenant, used.bytes>>20, s.options.Quota>>20)
+		return refusef(http.StatusForbidden, "the team %s keeps %d MiB of states, modules, bundles, runs, logs, and entries of the audit log, and may keep %d MiB:"+
+			" who runs the server sets --quota", tenant, used.bytes>>20, s.options.Quota>>20)
 	}
 	used.bytes += bytes
 	s.sizes[tenant] = used
 	return nil
 }
 
-// roomForRequest is room for the request of a run or a schedule. Small ones have it, so that a team without room can remove something.
+// roomForRequest is room for a request that leaves a run, a schedule, or an entry of the audit log.
 func (s *Server) roomForRequest(ctx context.Context, tenant string, bytes int) error {
-	if bytes <= smallRequest {
+	if s.options.Quota == 0 {
 		return nil
 	}
-	return s.room(ctx, tenant, int64(bytes))
+	if err := s.countSize(ctx, tenant); err != nil {
+		return err
+	}
+	return s.takeRequest(tenant, bytes)
+}
+
+// takeRequest is [Server.takeRoom] for a request. Small ones have more room than all else, so that a team without room can remove something.
+func (s *Server) takeRequest(tenant string, bytes int) error {
+	const reserve, rows = 16, 2 // the part of the quota, and what is written besides: the run or schedule, and the entry
+	most := s.options.Quota
+	if bytes <= smallRequest {
+		most += most / reserve
+	}
+	return s.takeRoom(tenant, int64(bytes+rows*smallRow), most)
 }
 
 // countSize counts how many bytes a tenant keeps, unless it has been counted lately.
@@ -160,10 +190,10 @@ func (s *Server) countSize(ctx context.Context, tenant string) error {
 			return err
 		}
 		if err := t.row("SELECT (SELECT COALESCE(SUM(bytes), 0) FROM husk_kept WHERE tenant = ?)"+
-			" + (SELECT COALESCE(SUM(logged + octet_length(request) - kept), 0) FROM husk_runs WHERE tenant = ? AND state = 'running')"+
+			" + (SELECT COALESCE(SUM(? + logged + octet_length(request) - kept), 0) FROM husk_runs WHERE tenant = ? AND state = 'running')"+
 			" + (SELECT COALESCE(SUM(octet_length(content)), 0) FROM husk_plans JOIN husk_runs r ON r.id = run WHERE r.tenant = ?)"+
 			" + (SELECT COALESCE(SUM(octet_length(run)), 0) FROM husk_schedules WHERE tenant = ?)",
-			tenant, tenant, tenant, tenant).Scan(&runs); err != nil || !t.postgres {
+			tenant, smallRow, tenant, tenant, tenant).Scan(&runs); err != nil || !t.postgres {
 			return err
 		}
 		return t.row("SELECT COALESCE(SUM(pg_total_relation_size(c.oid)), 0) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"+

@@ -269,3 +269,13 @@ func StatusOf(err error) int {
 	}
 	return 0
 }
+
+// PruneRefusals is for tests.
+const PruneRefusals = pruneRefusals
+
+// CountAgain has the sizes of all teams counted again.
+func (s *Server) CountAgain() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.sizes)
+}

@@ -220,6 +220,9 @@ func (s *Server) routes() (*http.ServeMux, error) {
 					return nil, err
 				}
 			}
+			if err := s.roomForRequest(r.Context(), c.tenant, 0); err != nil {
+				return nil, err
+			}
 			token.Tenant, token.Person = c.tenant, c.person
 			return s.issueToken(r.Context(), c, token, issuedToken)
 		}},

@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/cmd/husk-server/server"
+	"github.com/husk-dev/husk/cmd/husk-server/webhook"
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
@@ -1190,4 +1191,57 @@ func TestEdgeWorkersTakeTheirRuns(t *testing.T) {
 	require.Nil(t, b.next(worker, "pump", pump))
 	run := b.asked(ann, runapi.NewRun{Project: "a", Stack: "pump", Labels: map[string]string{runapi.EdgeLabel: "pump"}})
 	require.Equal(t, run.ID, b.next(worker, "pump", pump).ID)
+}
+
+// Runs that webhooks ask for strangers hold up nobody else's: whoever asks for a run of the stack cancels them, waiting or at a worker.
+func TestStrangersMakeWay(t *testing.T) {
+	quiet(t)
+	everywhere(t, func(t *testing.T, o server.Options) {
+		b := open(t, o)
+		ann, worker, forks := b.client("acme", "ann", runapi.Admin), b.client("acme", "w", runapi.Work), b.client("acme", "forks", runapi.Work)
+		require.NoError(t, ann.SendBundle(t.Context(), digest("files"), []byte("files")))
+		eve := webhook.Asker{Team: "acme", Name: "webhook shop", Person: "github:eve", Role: runapi.Preview, Project: "shop", Stranger: true}
+		labels := map[string]string{"forks": "yes"}
+		preview := func(stack string) (*runapi.Run, error) {
+			return b.server.Ask(t.Context(), eve, runapi.NewRun{Project: "shop", Stack: stack, Operation: "preview", Bundle: digest("files"), Labels: labels})
+		}
+		begun, err := preview("dev")
+		require.NoError(t, err)
+		claim := b.next(forks, "forks", labels)
+		require.Equal(t, begun.ID, claim.ID)
+		waiting, err := preview("dev")
+		require.NoError(t, err)
+		elsewhere, err := preview("other")
+		require.NoError(t, err)
+		asked := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev"})
+		require.Equal(t, runapi.Cancelled, b.run(ann, waiting.ID).State)
+		require.Equal(t, runapi.Queued, b.run(ann, elsewhere.ID).State)
+		var answer runapi.Answer
+		_, err = b.of(claim).Call(t.Context(), http.MethodPost, "/v1/work/beat", runapi.Beat{}, &answer)
+		require.NoError(t, err)
+		require.Equal(t, 2, answer.Cancel)
+		require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Failed}))
+		claim = b.next(worker, "w", nil)
+		require.Equal(t, asked.ID, claim.ID)
+		require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Succeeded}))
+
+		// A scheduled run does so, too, and strangers do not among themselves.
+		for range 2 {
+			waiting, err = preview("nightly")
+			require.NoError(t, err)
+		}
+		_, err = b.setSchedule(ann, "drift", nightly("nightly"))
+		require.NoError(t, err)
+		require.Equal(t, runapi.Queued, b.run(ann, waiting.ID).State)
+		require.NoError(t, b.server.Due(t.Context(), "acme", "drift"))
+		claim = b.wait(worker)
+		require.Equal(t, claim.ID, b.schedule(ann, "drift").Last)
+		require.Equal(t, runapi.Cancelled, b.run(ann, waiting.ID).State)
+		for range 100 {
+			_, err = preview("third")
+			require.NoError(t, err)
+		}
+		_, err = preview("third")
+		require.ErrorContains(t, err, "100 runs of strangers are waiting already")
+	})
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/husk-dev/husk/cmd/husk-server/identity"
 	"github.com/husk-dev/husk/cmd/husk-server/identity/identitytest"
 	"github.com/husk-dev/husk/cmd/husk-server/server"
+	"github.com/husk-dev/husk/cmd/husk-server/webhook"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend/remote"
 	"github.com/husk-dev/husk/internal/backend/runapi"
@@ -496,10 +497,13 @@ func TestKeptBytes(t *testing.T) {
 			t.Helper()
 			is, err := b.server.Count(t.Context(), "SELECT COALESCE(SUM(bytes), 0) FROM husk_kept WHERE tenant = 'acme'")
 			require.NoError(t, err)
-			want, err := b.server.Count(t.Context(), "SELECT COALESCE(SUM(logged + octet_length(request)), 0) FROM husk_runs WHERE tenant = 'acme'")
+			runs, err := b.server.Count(t.Context(), "SELECT COALESCE(SUM(256 + logged + octet_length(request)), 0) FROM husk_runs WHERE tenant = 'acme'")
 			require.NoError(t, err)
-			require.Equal(t, want, is, when)
-			return is
+			entries, err := b.server.Count(t.Context(), "SELECT COALESCE(SUM(256 + octet_length(subject) + octet_length(detail)), 0) FROM husk_audit WHERE tenant = 'acme'")
+			require.NoError(t, err)
+			require.Positive(t, entries)
+			require.Equal(t, runs+entries, is, when)
+			return runs
 		}
 		first := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev", Approval: true, Options: []string{"--target=x"}})
 		second := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev", Operation: "destroy"})
@@ -534,6 +538,9 @@ func TestKeptBytes(t *testing.T) {
 			require.NoError(t, b.server.Prune(t.Context()))
 			return counted("removed") == 0
 		}, time.Minute, 10*time.Millisecond)
+		require.NoError(t, b.server.Exec(t.Context(), "UPDATE husk_audit SET at = at - ? WHERE action <> 'token.issue' OR subject = 'ann'", (server.DefaultKeepAudit+time.Minute).Milliseconds()))
+		require.NoError(t, b.server.PruneAudit(t.Context()))
+		counted("old entries removed")
 	})
 }
 
@@ -796,6 +803,83 @@ func TestMemoryOfStrangers(t *testing.T) {
 	}
 }
 
+// Runs of schedules and entries of the audit log count in what a team keeps. Small requests have some room beyond the quota and no more, and who
+// stops or removes something is not refused.
+func TestRunsAndEntriesAreBounded(t *testing.T) {
+	quiet(t)
+	everywhere(t, func(t *testing.T, o server.Options) {
+		o.Quota = 64 << 20
+		const reserve = 4 << 20
+		b := open(t, o)
+		ann, worker := b.client("acme", "ann", runapi.Admin), b.client("acme", "w", runapi.Work)
+		require.NoError(t, ann.SendBundle(t.Context(), digest("files"), []byte("files")))
+		stacks, small := b.stacks(ann.Token()), runapi.NewRun{Project: "shop", Stack: "dev", Operation: "up", Bundle: digest("files")}
+		first := b.asked(ann, small)
+		claim := b.next(worker, "w", nil)
+		require.Equal(t, first.ID, claim.ID)
+		_, err := b.setSchedule(ann, "drift", nightly("nightly"))
+		require.NoError(t, err)
+		_, err = ann.CallFor(t.Context(), 0, http.MethodPost, "/v1/tokens", runapi.Token{Name: "old", Role: runapi.Read}, nil)
+		require.NoError(t, err)
+		keeps := func(bytes int64) {
+			require.NoError(t, b.server.Exec(t.Context(), "UPDATE husk_kept SET bytes = ? WHERE tenant = 'acme'", bytes))
+			b.server.CountAgain()
+		}
+		name := state.StackName{Project: "shop", Name: "other"}
+		requests := map[string]func() error{
+			"a run":      func() error { _, err := b.ask(ann, small); return err },
+			"a schedule": func() error { _, err := b.setSchedule(ann, "more", nightly("dev")); return err },
+			"a token": func() error {
+				_, err := ann.CallFor(t.Context(), 0, http.MethodPost, "/v1/tokens", runapi.Token{Name: rand.Text(), Role: runapi.Read}, nil)
+				return err
+			},
+			"a write of a state": func() error {
+				lease, err := stacks.State.Lease(t.Context(), name, state.Holder{})
+				if err == nil {
+					err = lease.Release(t.Context())
+				}
+				if errors.Is(err, state.ErrStackNotFound) {
+					return nil
+				}
+				return err
+			},
+		}
+		eve := webhook.Asker{Team: "acme", Name: "webhook shop", Project: "shop", Stranger: true}
+		keeps(o.Quota/2 + 1)
+		_, err = b.server.KeepBundle(t.Context(), eve, []byte("stranger"))
+		require.ErrorContains(t, err, "--quota")
+		eve.Stranger = false
+		_, err = b.server.KeepBundle(t.Context(), eve, []byte("pusher"))
+		require.NoError(t, err)
+		keeps(o.Quota + 1)
+		for what, request := range requests {
+			require.NoError(t, request(), what)
+		}
+		keeps(o.Quota + reserve)
+		for what, request := range requests {
+			require.ErrorContains(t, request(), "entries of the audit log, and may keep 64 MiB: who runs the server sets --quota", what)
+		}
+		require.NoError(t, b.server.Due(t.Context(), "acme", "drift"))
+		require.Eventually(t, func() bool { return strings.Contains(b.schedule(ann, "drift").Reason, "--quota") }, time.Minute, 10*time.Millisecond)
+		require.Empty(t, b.schedule(ann, "drift").Last)
+		for _, path := range []string{"/v1/tokens/old", "/v1/schedules/drift"} {
+			_, err = ann.CallFor(t.Context(), 0, http.MethodDelete, path, nil, nil)
+			require.NoError(t, err, path)
+		}
+		// A run that is cancelled as far as it can be says so no more.
+		entries := func() int {
+			n, err := b.server.Count(t.Context(), "SELECT count(*) FROM husk_audit WHERE action = 'run.cancel'")
+			require.NoError(t, err)
+			return n
+		}
+		for range 4 {
+			_, err = ann.CallFor(t.Context(), 0, http.MethodPost, "/v1/runs/"+first.ID+"/cancel?call="+rand.Text(), nil, nil)
+			require.NoError(t, err)
+		}
+		require.Equal(t, 2, entries())
+	})
+}
+
 // A token that is revoked while the body of its request comes gets nothing: no other token, no run, no file, no state.
 func TestTokensRevokedWhileABodyComes(t *testing.T) {
 	quiet(t)
@@ -859,6 +943,24 @@ func TestTokensRevokedWhileABodyComes(t *testing.T) {
 			}
 		}
 		require.NotNil(t, b.next(w, "w", nil))
+	})
+}
+
+// The refusals of a team are bounded also between two times of pruning.
+func TestRefusalsAreBoundedAsTheyCome(t *testing.T) {
+	quiet(t)
+	everywhere(t, func(t *testing.T, o server.Options) {
+		b := open(t, o)
+		reader := b.client("acme", "rob", runapi.Read)
+		require.NoError(t, b.server.Exec(t.Context(), "INSERT INTO husk_audit (tenant, at, token, person, address, action, subject, detail)"+
+			" WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12500) SELECT 'acme', at, 't', '', '', 'refused', 's', '' FROM n, (SELECT max(at) AS at FROM husk_audit) l"))
+		for range server.PruneRefusals {
+			_, err := reader.CallFor(t.Context(), 0, http.MethodPost, "/v1/tokens", runapi.Token{Name: "x", Role: runapi.Read}, nil)
+			require.Equal(t, http.StatusForbidden, status(err))
+		}
+		n, err := b.server.Count(t.Context(), "SELECT count(*) FROM husk_audit WHERE action = 'refused'")
+		require.NoError(t, err)
+		require.Equal(t, 10_000, n)
 	})
 }
 

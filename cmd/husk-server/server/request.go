@@ -122,10 +122,43 @@ func (s *Server) request(ctx context.Context, c *caller, n runapi.NewRun) (*runa
 		}
 		return s.explain(t, made)
 	})
+	if err == nil {
+		err = s.makeWay(ctx, c, made)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return &made.Run, nil
+}
+
+const (
+	// openOfStrangers are the open runs of a stack that webhooks have asked for strangers, such as previews of changes from forks.
+	openOfStrangers = " FROM husk_runs WHERE tenant = ? AND project = ? AND stack = ? AND state IN ('queued', 'running', 'waiting') AND withheld = 1 AND requested_by LIKE 'webhook %'"
+	// maxStrangers bounds them: each may be long, and the next begins once it has ended.
+	maxStrangers = 100
+)
+
+// makeWay cancels the runs of strangers that a run would wait for, by whoever has asked for it. They change nothing, and can be repeated.
+func (s *Server) makeWay(ctx context.Context, c *caller, r *record) error {
+	if c.stranger || r.State.IsFinal() {
+		return nil
+	}
+	var before []string
+	if err := s.db.step(ctx, func(t *tx) (err error) {
+		before, err = t.texts("SELECT id"+openOfStrangers+" AND number < (SELECT number FROM husk_runs WHERE id = ?)", r.tenant, r.Project, r.Stack, r.ID)
+		return err
+	}); err != nil {
+		return err
+	}
+	for _, id := range before {
+		for range mostCancel { // at once
+			var ended *refusal
+			if _, err := s.cancelRun(ctx, c, id, ""); err != nil && !errors.As(err, &ended) {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // queue adds a run that was checked. The server may want an approval that who asks, or has asked for a schedule, does not.
@@ -138,6 +171,15 @@ func (s *Server) queue(t *tx, c *caller, n runapi.NewRun) (*record, error) {
 	}
 	if err := t.hasBundle(c.tenant, n.Bundle); err != nil {
 		return nil, err
+	}
+	if c.stranger {
+		var open int
+		if err := t.row("SELECT count(*)"+openOfStrangers, c.tenant, n.Project, n.Stack).Scan(&open); err != nil {
+			return nil, err
+		}
+		if open >= maxStrangers {
+			return nil, tryLaterf(http.StatusTooManyRequests, "%d runs of strangers are waiting already for %s/%s", open, n.Project, n.Stack)
+		}
 	}
 	request, err := json.Marshal(n)
 	if err != nil {
@@ -196,6 +238,9 @@ func (s *Server) roomForRun(t *tx, tenant string) error {
 	return nil
 }
 
+// mostCancel is how often a run can be cancelled: it is to end, and then its steps are stopped.
+const mostCancel = 2
+
 // cancelRun asks for the end of a run: at once if it waits, else from its worker. A call that has an ID does so once, however often it
 // is sent: else an answer that was lost had steps stopped that were to end.
 func (s *Server) cancelRun(ctx context.Context, c *caller, id, call string) (*runapi.Run, error) {
@@ -210,7 +255,7 @@ func (s *Server) cancelRun(ctx context.Context, c *caller, id, call string) (*ru
 		if err := c.require(role, r.Project); err != nil {
 			return err
 		}
-		if call != "" && r.cancelCall == call {
+		if call != "" && r.cancelCall == call || r.cancel == mostCancel && r.State == runapi.Running {
 			return errDecided
 		}
 		if r.State.IsFinal() {
@@ -226,8 +271,7 @@ func (s *Server) cancelRun(ctx context.Context, c *caller, id, call string) (*ru
 			r.State = runapi.Cancelled
 			return t.leave(r, "", nil, 0)
 		}
-		const most = 2
-		r.cancel = min(r.cancel+1, most)
+		r.cancel++
 		_, err := t.exec("UPDATE husk_runs SET cancel = ? WHERE id = ?", r.cancel, id)
 		return err
 	})
@@ -272,6 +316,9 @@ func (s *Server) retry(ctx context.Context, c *caller, id string, pending bool) 
 	action := "retry"
 	if pending {
 		action = "retry-pending"
+	}
+	if err := s.roomForRequest(ctx, c.tenant, 0); err != nil {
+		return nil, err
 	}
 	return s.decide(ctx, c, id, action, func(t *tx, r *record) error {
 		if err := c.require(runapi.Request, r.Project); err != nil {
@@ -354,14 +401,18 @@ func callerOf(by webhook.Asker) *caller {
 }
 
 // KeepBundle implements [webhook.Server].
-func (s *Server) KeepBundle(ctx context.Context, team string, content []byte) (digest string, err error) {
-	held := s.memory.Hold(team)
+func (s *Server) KeepBundle(ctx context.Context, by webhook.Asker, content []byte) (digest string, err error) {
+	held := s.memory.Hold(by.Team)
 	defer held.End()
-	if err := errors.Join(held.Add(int64(len(content))), s.room(ctx, team, int64(len(content)))); err != nil {
+	room := s.room
+	if by.Stranger {
+		room = s.roomForStranger
+	}
+	if err := errors.Join(held.Add(int64(len(content))), room(ctx, by.Team, int64(len(content)))); err != nil {
 		return "", err
 	}
 	digest = backend.Digest(content)
-	return digest, s.db.step(ctx, func(t *tx) error { return t.addBundle(team, digest, content) })
+	return digest, s.db.step(ctx, func(t *tx) error { return t.addBundle(by.Team, digest, content) })
 }
 
 // Ask implements [webhook.Server].

@@ -110,7 +110,15 @@ func (w *scheduler) Timeout(*river.Job[scheduleArgs]) time.Duration { return tim
 // Work begins a run of a schedule with the rights that the token which has set it has now, and adds the timer of the next. A
 // schedule that has stopped has no timer.
 func (w *scheduler) Work(ctx context.Context, job *river.Job[scheduleArgs]) error {
-	return w.s.db.step(ctx, func(t *tx) error {
+	if w.s.options.Quota > 0 {
+		if err := w.s.countSize(ctx, job.Args.Tenant); err != nil {
+			return err
+		}
+	}
+	var begun *record
+	var by *caller
+	if err := w.s.db.step(ctx, func(t *tx) error {
+		begun = nil
 		var one *scheduled
 		if err := t.schedulesWhere(func(found *scheduled) error {
 			one = found
@@ -132,7 +140,7 @@ func (w *scheduler) Work(ctx context.Context, job *river.Job[scheduleArgs]) erro
 		}
 		if open == nil && !one.Next.After(time.Now()) {
 			one.Run.ID, one.Reason = rand.Text(), ""
-			r, err := w.s.queue(t, one.by, one.Run)
+			r, err := w.s.scheduled(t, one)
 			var refused *refusal
 			switch {
 			case errors.As(err, &refused):
@@ -142,6 +150,7 @@ func (w *scheduler) Work(ctx context.Context, job *river.Job[scheduleArgs]) erro
 				return err
 			default:
 				one.Last = r.ID
+				begun, by = r, one.by
 			}
 		}
 		at, err := parseCron(one.Cron)
@@ -149,7 +158,22 @@ func (w *scheduler) Work(ctx context.Context, job *river.Job[scheduleArgs]) erro
 			return err
 		}
 		return w.s.plan(ctx, t, job.Args, at.Next(time.Now().UTC()), one.Last, one.Reason)
-	})
+	}); err != nil || begun == nil {
+		return err
+	}
+	return w.s.makeWay(ctx, by, begun)
+}
+
+// scheduled adds the run of a schedule, if its team has room for it.
+func (s *Server) scheduled(t *tx, one *scheduled) (*record, error) {
+	text, err := json.Marshal(one.Run)
+	if err == nil && s.options.Quota > 0 {
+		err = s.takeRequest(one.by.tenant, len(text))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.queue(t, one.by, one.Run)
 }
 
 // plan adds the timer of a schedule. reason is why its last time has begun no run, if so.

@@ -16,6 +16,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -54,7 +55,7 @@ type Options struct {
 	Keep time.Duration
 	// KeepAudit is how long entries of the audit log are kept; 0 stands for [DefaultKeepAudit].
 	KeepAudit time.Duration
-	// Quota is how many bytes of states, modules, bundles, and logs each tenant may keep, 0 for any.
+	// Quota is how many bytes of states, modules, bundles, runs, logs, and entries of the audit log each tenant may keep, 0 for any.
 	Quota int64
 	// MaxRuns bounds how many runs are at workers at once: of a team by its name, of each team that has none by [EachTeam], and of the runs
 	// that ask for a label by NAME=VALUE.
@@ -123,6 +124,9 @@ type Server struct {
 	// exporting is the loop of export, until exported is closed.
 	exporting sync.WaitGroup
 	exported  chan struct{}
+
+	// refusals counts what [Server.auditRefusal] has added.
+	refusals atomic.Int64
 
 	mu      sync.Mutex
 	tenants map[string]*tenant

@@ -19,8 +19,8 @@ type Server interface {
 	// AddTask has [Config.Work] do a task, on any server of the database. It reports whether the task is new: hook, delivery, and step tell
 	// tasks apart.
 	AddTask(ctx context.Context, t Task) (isNew bool, err error)
-	// KeepBundle keeps the files of a project of a team, and returns their digest.
-	KeepBundle(ctx context.Context, team string, content []byte) (digest string, err error)
+	// KeepBundle keeps the files of a project for a run, and returns their digest.
+	KeepBundle(ctx context.Context, by Asker, content []byte) (digest string, err error)
 	// Ask asks for a run, or returns the run with its ID if the hook has asked for that before.
 	Ask(ctx context.Context, by Asker, n runapi.NewRun) (*runapi.Run, error)
 	// Look returns a run of a team, and the last lines of its output.
@@ -184,7 +184,7 @@ func (h *Hook) begin(ctx context.Context, s Server, t Task) error {
 	if err != nil {
 		return err
 	}
-	digest, err := s.KeepBundle(ctx, h.Team, content)
+	digest, err := s.KeepBundle(ctx, by, content)
 	if err != nil {
 		return err
 	}
