@@ -15,6 +15,9 @@ let client;
 function newClient() {
   const settings = vscode.workspace.getConfiguration('husk');
   const args = ['lsp'];
+  if (!vscode.workspace.isTrusted) {
+    args.push('--untrusted-project');
+  }
   if (settings.get('stack')) {
     args.push('--stack', settings.get('stack'));
   }
@@ -47,6 +50,7 @@ async function restart() {
 async function activate(context) {
   context.subscriptions.push(
     vscode.commands.registerCommand('husk.restart', restart),
+    vscode.workspace.onDidGrantWorkspaceTrust(restart),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration('husk.path') || event.affectsConfiguration('husk.stack')) {
         return restart();

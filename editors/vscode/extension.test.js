@@ -10,9 +10,12 @@ const settings = { path: '/opt/husk', stack: '' };
 const clients = [];
 const commands = new Map();
 let settingsChanged;
+let trusted;
 
 const vscode = {
   workspace: {
+    isTrusted: false,
+    onDidGrantWorkspaceTrust: (listener) => (trusted = listener),
     getConfiguration: () => ({ get: (name) => settings[name] }),
     createFileSystemWatcher: (pattern) => pattern,
     onDidChangeConfiguration: (listener) => (settingsChanged = listener),
@@ -41,8 +44,18 @@ Module._load = (name, ...rest) => ({ vscode, 'vscode-languageclient/node': { Lan
 const extension = require('./extension.js');
 const manifest = require('./package.json');
 
-test('the server runs while the extension is active', async () => {
+test('the server builds nothing until the workspace is trusted', async () => {
   await extension.activate({ subscriptions: [] });
+  assert.deepStrictEqual(clients[0].server, { command: '/opt/husk', args: ['lsp', '--untrusted-project'] });
+  vscode.workspace.isTrusted = true;
+  await trusted();
+  assert.ok(!clients[0].running);
+  assert.deepStrictEqual(manifest.capabilities.untrustedWorkspaces.supported, 'limited');
+  assert.deepStrictEqual(manifest.contributes.configuration.properties['husk.path'].scope, 'machine');
+  clients.shift();
+});
+
+test('the server runs while the extension is active', async () => {
   assert.deepStrictEqual(clients[0].server, { command: '/opt/husk', args: ['lsp'] });
   assert.ok(clients[0].running);
   assert.ok(clients[0].options.documentSelector.every((selector) => selector.scheme === 'file'));
