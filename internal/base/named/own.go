@@ -20,7 +20,9 @@ var shared = []string{
 var backends = []string{"HUSK_BACKEND_URL", "PULUMI_BACKEND_URL"}
 
 // IsHusks reports whether a variable of the environment is for husk alone, such as a token of a server, or a key of secrets: no
-// process that runs code of a project or of a plugin gets it, and no provider is granted it, by whatever name.
+// process that runs code of a project or of a plugin gets it, and no provider is granted it, by whatever name. What counts is whose a
+// credential is, and not whether husk reads it: those of proxies, collectors, and clouds are the user's, and processes that the user lets run
+// may need them.
 func IsHusks(variable string) bool {
 	variable = strings.ToUpper(variable) // on Windows, case does not matter
 	if strings.HasPrefix(variable, "PULUMI_CONFIG_PASSPHRASE") {

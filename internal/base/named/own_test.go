@@ -12,7 +12,7 @@ import (
 func TestVariablesOfHusk(t *testing.T) {
 	for variable, is := range map[string]bool{
 		"HUSK_ACCESS_TOKEN": true, "HUSK_SERVER_DATABASE": true, "HUSK_KEY_COMMAND": true, "HUSK_WHATEVER": true, "PULUMI_CONFIG_PASSPHRASE_FILE": true,
-		"Husk_Access_Token": true, "HUSK_TRUST_POLICY": false, "HUSK_BACKEND_URL": false, "PULUMI_ACCESS_TOKEN": false, "AWS_SECRET_ACCESS_KEY": false, "HUSK": false,
+		"Husk_Access_Token": true, "HUSK_TRUST_POLICY": false, "HUSK_BACKEND_URL": false, "PULUMI_ACCESS_TOKEN": false, "HTTPS_PROXY": false, "all_proxy": false, "OTEL_EXPORTER_OTLP_HEADERS": false, "AWS_SECRET_ACCESS_KEY": false, "HUSK": false,
 	} {
 		require.Equal(t, is, named.IsHusks(variable), variable)
 		t.Setenv(variable, "value")
@@ -23,6 +23,17 @@ func TestVariablesOfHusk(t *testing.T) {
 	environment := named.Environment()
 	require.Contains(t, environment, "HUSK_TRUST_POLICY=value")
 	require.NotContains(t, environment, "HUSK_ACCESS_TOKEN=value")
+}
+
+// A proxy and a collector are the user's, and who needs them needs their passwords.
+func TestPasswordsOfTheUser(t *testing.T) {
+	for variable, value := range map[string]string{
+		"HTTPS_PROXY": "http://me:canary@proxy.example:3128", "http_proxy": "http://me:canary@proxy.example:3128", "OTEL_EXPORTER_OTLP_HEADERS": "authorization=Basic canary",
+	} {
+		t.Setenv(variable, value)
+		is, _ := named.Lookup(variable)
+		require.Equal(t, value, is, variable)
+	}
 }
 
 // The URL of the stacks goes to others without a password.

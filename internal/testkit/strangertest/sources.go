@@ -13,7 +13,7 @@ type Source struct {
 	Name string
 	// Project is the project file without its name.
 	Project string
-	// Files are the files of the project. Those of its own tools run as programs.
+	// Files are the files of the project, and of the directory that it is in. Those of its own tools run as programs.
 	Files map[string]string
 	// Runs are the arguments of a command that runs the code in a project that is trusted.
 	Runs []string
@@ -46,6 +46,9 @@ var Sources = []Source{
 	{"a provider in TypeScript", provider, map[string]string{
 		"src/package.json": "{}", "src/index.ts": "", "src/node_modules/@husk/provider/engine.wasm": "", "src/node_modules/.bin/esbuild": own,
 	}, []string{"preview"}},
+	{"a provider in TypeScript with packages above the project", provider, map[string]string{
+		"src/package.json": "{}", "src/index.ts": "", "../node_modules/@husk/provider/engine.wasm": "", "../node_modules/.bin/esbuild": own,
+	}, []string{"preview"}},
 	{"a policy pack in Rust", policies, map[string]string{"src/Cargo.toml": "", "src/build.rs": ""}, []string{"preview"}},
 	{"components in Node.js", components, map[string]string{
 		"src/PulumiPlugin.yaml": "runtime: nodejs\n", "src/index.js": "", "src/" + sdkOfNode: "{}",
@@ -61,6 +64,7 @@ var Sources = []Source{
 	}, []string{"preview"}},
 	{"a native plugin", "plugins: {providers: [{name: x, path: src/plugin, native: true}]}" + uses, map[string]string{"src/plugin": own}, []string{"preview"}},
 	{"a program in Node.js", "runtime: nodejs\n", map[string]string{"index.js": "", sdkOfNode: "{}"}, []string{"preview"}},
+	{"a program in Node.js with its SDK above the project", "runtime: nodejs\n", map[string]string{"index.js": "", "../" + sdkOfNode: "{}"}, []string{"preview"}},
 	{"a program in Python", "runtime: {name: python, options: {virtualenv: venv}}\n", map[string]string{"__main__.py": "", "venv/bin/python": own}, []string{"preview"}},
 	{"a program in Python with Poetry", "runtime: {name: python, options: {toolchain: poetry}}\n", map[string]string{"__main__.py": ""}, []string{"preview"}},
 	{"a program that is there", "runtime: {name: go, options: {binary: src/program}}\n", map[string]string{"src/program": own}, []string{"preview"}},
@@ -72,7 +76,7 @@ var Sources = []Source{
 // there once any of the code or of the tools has run.
 func Sourced(t *testing.T, s Source) (dir, ran string) {
 	t.Helper()
-	dir, bin := t.TempDir(), t.TempDir()
+	dir, bin := filepath.Join(t.TempDir(), "project"), t.TempDir()
 	ran = filepath.Join(bin, "ran")
 	t.Setenv("STRANGER_RAN", ran)
 	t.Setenv("PATH", bin)
