@@ -335,6 +335,9 @@ func (p *program) mend() {
 		if parent := p.index(at.Parent); at.Owner == "" && parent >= 0 {
 			at.Owner = p.Resources[parent].Owner // which children inherit
 		}
+		if at.Own || at.Parent != "" || p.Region != "" {
+			at.Import = false // what was found is not in the region of another provider
+		}
 		if at.Own && first == len(p.Resources) {
 			first = i
 		}
