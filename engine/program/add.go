@@ -113,6 +113,48 @@ func (p *Project) AddPackage(ctx context.Context, pkg Package) error {
 	if err != nil {
 		return err
 	}
+	return p.addDeclared(ctx, pkg, entry)
+}
+
+// AddLocalPackage declares the package of components in a directory, by the name in its file PulumiPlugin.yaml. dir is relative to
+// the project's directory, or absolute.
+func (p *Project) AddLocalPackage(ctx context.Context, dir string) (Package, error) {
+	if !isLocalSource(dir) {
+		dir = "./" + dir
+	}
+	path := filepath.Join(p.Path(dir), PluginFile)
+	text, err := p.readFile(path)
+	if err != nil {
+		return Package{}, fmt.Errorf("cannot read the package: %w", err)
+	}
+	plugin := decoder{Report: &source.Report{File: p.newFile(path, text)}, project: &Project{}}
+	root, err := source.Parse(plugin.File, text)
+	if err != nil {
+		return Package{}, err
+	}
+	for _, f := range plugin.Fields(root, "a package") {
+		if f.Name == "name" {
+			plugin.name(f.Value)
+		}
+	}
+	if err := plugin.Diagnostics().Err(); err != nil {
+		return Package{}, err
+	}
+	pkg := Package{Name: plugin.project.Name}
+	if pkg.Name == "" {
+		return pkg, fmt.Errorf("%s has no name: write the package under packages in %s yourself, by the name that its SDK gives it:\n  NAME: %s",
+			plugin.File.Name, p.File.Name, dir)
+	}
+	pkg.Source = pkg.Name
+	entry, err := yaml.Marshal(map[string]string{pkg.Name: dir})
+	if err != nil {
+		return pkg, fmt.Errorf("cannot write the package %q: %w", pkg.Name, err)
+	}
+	return pkg, p.addDeclared(ctx, pkg, strings.TrimSpace(string(entry)))
+}
+
+// addDeclared writes the declaration of a package into the project file.
+func (p *Project) addDeclared(ctx context.Context, pkg Package, entry string) error {
 	path := filepath.Join(p.Dir, p.File.Name)
 	text, err := p.readFile(path)
 	if err != nil {

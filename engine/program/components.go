@@ -102,8 +102,8 @@ func (d *decoder) component(f source.Field, c Component) {
 	d.project.addComponent(c)
 }
 
-// pluginFile is the file that makes a directory a package of Pulumi.
-const pluginFile = "PulumiPlugin.yaml"
+// PluginFile is the file that makes a directory a package of Pulumi.
+const PluginFile = "PulumiPlugin.yaml"
 
 // isLocalSource reports whether the source of a package is a path, as Pulumi takes one for it.
 func isLocalSource(name string) bool {
@@ -120,7 +120,7 @@ func (d *decoder) localPackage(at *yaml.Node, p *Package) bool {
 		return false
 	}
 	dir := d.project.Path(p.Source)
-	text, err := d.project.readFile(filepath.Join(dir, pluginFile))
+	text, err := d.project.readFile(filepath.Join(dir, PluginFile))
 	if errors.Is(err, errTooMuch) {
 		d.Errorf(at, "the package %q cannot be read: %v", p.Name, err)
 		return false
@@ -156,7 +156,7 @@ func (d *decoder) localPackage(at *yaml.Node, p *Package) bool {
 // pluginProject reads a package from the files in its directory, with its components if its runtime is yaml. text is its
 // PulumiPlugin.yaml. ok is false if it has mistakes.
 func (d *decoder) pluginProject(at *yaml.Node, p *Package, dir string, text []byte) (plugin *Project, ok bool) {
-	file := d.project.newFile(filepath.Join(dir, pluginFile), text)
+	file := d.project.newFile(filepath.Join(dir, PluginFile), text)
 	root, err := source.Parse(file, text)
 	if err != nil {
 		if ds, ok := errors.AsType[source.Diagnostics](err); ok {
@@ -231,7 +231,7 @@ func (d *decoder) furtherComponents(pkg, version, dir string) {
 	// With another error, the text comes from somewhere else, and there is no such directory.
 	for _, entry := range entries {
 		name := entry.Name()
-		if entry.IsDir() || filepath.Ext(name) != ".yaml" || name == pluginFile {
+		if entry.IsDir() || filepath.Ext(name) != ".yaml" || name == PluginFile {
 			continue
 		}
 		text, err := d.project.readFile(filepath.Join(dir, name))

@@ -94,7 +94,7 @@ func (d *decoder) pkg(f source.Field) (p Package, ok bool) {
 	case f.Value.Kind == yaml.ScalarNode:
 		name, version, versioned := strings.Cut(f.Value.Value, "@")
 		p.Source, ok = name, true
-		if versioned {
+		if versioned && !isRepository(name) { // whose versions are commits, too
 			p.Version, ok = d.version(f.Value, version, semver.ParseTolerant)
 		}
 	default:
@@ -139,7 +139,9 @@ func (d *decoder) checkSource(at *yaml.Node, p *Package) bool {
 	case !d.listed[p.Source]:
 		e := d.File.Errorf(source.Of(at), "there is no provider %q to make the package %q of%s", p.Source, p.Name, d.DidYouMean(p.Source, d.listedNames))
 		e.Detail = "source names a provider of plugins.providers"
-		if isLocalSource(p.Source) {
+		if isRepository(p.Source) {
+			e.Detail += "; Husk fetches no packages from a repository: clone it, and give the path of the package's directory as the source, such as ../something"
+		} else if isLocalSource(p.Source) {
 			e.Detail += fmt.Sprintf("; one with parameters is listed there, and named by its own package:\n  - name: <its package>\n    path: %s", p.Source)
 		} else if isPackageName(p.Source) && !strings.Contains(p.Source, "/") { // else it is a path or URL, which Pulumi's tools take
 			e.Detail += fmt.Sprintf("; add an entry there:\n  - name: %s\n    path: <a .wasm file, or a directory of Go source>", p.Source)
@@ -152,6 +154,12 @@ func (d *decoder) checkSource(at *yaml.Node, p *Package) bool {
 		return false
 	}
 	return true
+}
+
+// isRepository reports whether the source of a package is the address of a repository, such as github.com/acme/zoo/components.
+func isRepository(name string) bool {
+	host, path, _ := strings.Cut(name, "/")
+	return path != "" && strings.Contains(strings.Trim(host, "."), ".")
 }
 
 func isPackageName(name string) bool {

@@ -176,7 +176,7 @@ plugins:
     - {name: bad}
 packages:
   petstore: opnapi@1.0.0
-  git: github.com/someone/something@1.0.0
+  git: github.com/someone/something@b39e20e
   nothing:
   list: [openapi]
   form: {source: {}, parameters: x.yaml}
@@ -202,9 +202,9 @@ Husk.yaml:7:13: there is no provider "opnapi" to make the package "petstore" of;
     - name: opnapi
       path: <a .wasm file, or a directory of Go source>
 Husk.yaml:8:8: there is no provider "github.com/someone/something" to make the package "git" of
-    8 |   git: github.com/someone/something@1.0.0
+    8 |   git: github.com/someone/something@b39e20e
       |        ^
-  source names a provider of plugins.providers
+  source names a provider of plugins.providers; Husk fetches no packages from a repository: clone it, and give the path of the package's directory as the source, such as ../something
 Husk.yaml:9:3: the package "nothing" has a source, but here is nothing
     9 |   nothing:
       |   ^
