@@ -97,7 +97,7 @@ func (d *decoder) provider(n *yaml.Node) {
 	var version *yaml.Node
 	d.Read(n, "a provider",
 		source.On("name", func(f source.Field) (ok bool) {
-			p.Name, ok = d.Text(f.Value, "a provider's name")
+			p.Name, ok = d.Name(f.Value, "a provider's name")
 			if ok && !isPackageName(p.Name) {
 				d.Errorf(f.Value, "%q is not the name of a package", p.Name)
 				ok = false

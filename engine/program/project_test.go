@@ -21,6 +21,13 @@ func project(t *testing.T, text string) *Project {
 	return p
 }
 
+// The word null names a provider, with quotes and without.
+func TestAProviderOfTheNameNull(t *testing.T) {
+	for _, name := range []string{"null", `"null"`} {
+		require.NotNil(t, project(t, "name: a\nruntime: yaml\nplugins: {providers: [{name: "+name+", path: x.wasm}]}\n").Provider("null"))
+	}
+}
+
 func TestParseProject(t *testing.T) {
 	p := project(t, `
 name: shop

@@ -152,6 +152,15 @@ func (r *Report) Text(n *yaml.Node, what string) (string, bool) {
 	return n.Value, true
 }
 
+// Name returns the text of a scalar that names a package, and reports anything else. The word null is a name, as it is in a key:
+// there is a provider of that name.
+func (r *Report) Name(n *yaml.Node, what string) (string, bool) {
+	if n := Resolve(n); IsNull(n) && n.Value == "null" {
+		return n.Value, true
+	}
+	return r.Text(n, what)
+}
+
 // Bool returns the truth value of a scalar. Anything else is reported.
 func (r *Report) Bool(n *yaml.Node, what string) (value, ok bool) {
 	n = Resolve(n)
