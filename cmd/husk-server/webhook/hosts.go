@@ -16,8 +16,6 @@ import (
 	"regexp"
 	"strings"
 	"time"
-
-	"github.com/husk-dev/husk/internal/workspace/bundle"
 )
 
 // Event is something that happened to a repository, as its host reports it.
@@ -68,8 +66,9 @@ type host struct {
 	status, comment, change, archive string
 	// failure is the status of a commit that failed, and contextField the field with the name of a status.
 	failure, contextField string
-	// unchanged is the HTTP status of the answer if a commit has the status already, as after an attempt that was cut off, and zero if it succeeds then.
-	unchanged int
+	// unchanged is in the 400 that answers a status which a commit has already, as after an attempt that was cut off. It is empty if the host
+	// accepts that.
+	unchanged string
 	// escape has the name of a repository be one segment of a path.
 	escape bool
 }
@@ -100,7 +99,7 @@ var hosts = map[string]host{
 		parse:     parseGitLab,
 		authorize: func(header http.Header, token string) { header.Set("PRIVATE-TOKEN", token) },
 		status:    "/projects/%s/statuses/%s", comment: "/projects/%s/merge_requests/%d/notes", archive: "/projects/%s/repository/archive.tar.gz?sha=%s",
-		failure: "failed", contextField: "name", unchanged: http.StatusBadRequest, escape: true,
+		failure: "failed", contextField: "name", unchanged: "Cannot transition status", escape: true,
 	},
 }
 
@@ -341,7 +340,7 @@ func (h *Hook) setStatus(ctx context.Context, commit, is, text string) error {
 	}
 	err := h.send(ctx, http.MethodPost, h.path(h.host.status, commit), map[string]string{"state": is, "description": text, h.host.contextField: "husk/" + h.Name}, nil)
 	var refused *APIError
-	if errors.As(err, &refused) && refused.Status == h.host.unchanged {
+	if errors.As(err, &refused) && refused.Status == http.StatusBadRequest && h.host.unchanged != "" && strings.Contains(refused.Text, h.host.unchanged) {
 		return nil
 	}
 	return err
@@ -366,12 +365,5 @@ func (h *Hook) look(ctx context.Context, e *Event) error {
 
 // archive returns the files of a commit, as a tar file compressed by gzip.
 func (h *Hook) archive(ctx context.Context, commit string) (io.ReadCloser, error) {
-	body, err := h.call(ctx, http.MethodGet, h.path(h.host.archive, commit), nil)
-	if err != nil {
-		return nil, err
-	}
-	return struct {
-		io.Reader
-		io.Closer
-	}{io.LimitReader(body, bundle.MaxBytes), body}, nil
+	return h.call(ctx, http.MethodGet, h.path(h.host.archive, commit), nil)
 }

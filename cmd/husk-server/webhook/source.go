@@ -23,8 +23,6 @@ type projectError struct{ err error }
 
 func (e *projectError) Error() string { return e.err.Error() }
 
-func (e *projectError) Unwrap() error { return e.err }
-
 // pack returns the bundle of the hook's project at a commit. The host makes the archive, so no git runs here, nor hooks nor submodules of
 // the repository. The project is a stranger's: nothing of it is built or run, nor read outside of it.
 func (h *Hook) pack(ctx context.Context, commit string) (content []byte, err error) {
@@ -38,12 +36,26 @@ func (h *Hook) pack(ctx context.Context, commit string) (content []byte, err err
 		return nil, err
 	}
 	defer archive.Close()
+	limited := &io.LimitedReader{R: archive, N: bundle.MaxBytes + 1}
 	files, into := io.Pipe()
-	go func() { into.CloseWithError(withoutTop(archive, into)) }()
+	read := make(chan error, 1)
+	go func() {
+		err := withoutTop(limited, into)
+		into.CloseWithError(err)
+		read <- err
+	}()
 	err = bundle.Extract(files, dir)
-	files.Close()
-	if err != nil {
+	files.Close() // ends the reading of files that cannot be written
+	readErr := <-read
+	switch {
+	case limited.N == 0:
+		return nil, &projectError{fmt.Errorf("the archive of the commit has more than %d MiB", bundle.MaxBytes>>20)}
+	case readErr != nil && !errors.Is(readErr, io.ErrClosedPipe): // the host makes the archive, and another try may bring a whole one
+		return nil, fmt.Errorf("reading the archive of the commit %s from the host: %w", commit, readErr)
+	case errors.Is(err, bundle.ErrInvalid):
 		return nil, &projectError{fmt.Errorf("the archive of the commit: %w", err)}
+	case err != nil:
+		return nil, err
 	}
 	project, err := program.LoadProject(ctx, projectroot.New(filepath.Join(dir, filepath.FromSlash(h.Directory)), projectroot.Untrusted))
 	if full, is := errors.AsType[*intake.FullError](err); is && !full.Never {
@@ -58,10 +70,13 @@ func (h *Hook) pack(ctx context.Context, commit string) (content []byte, err err
 			return nil, fmt.Errorf("%s is source: a server builds none, so list a module", filepath.Base(dir))
 		})
 	}
+	if cut := ctx.Err(); cut != nil {
+		return nil, cut
+	}
 	if err != nil {
 		return nil, &projectError{errors.New(strings.ReplaceAll(err.Error(), dir+string(filepath.Separator), ""))}
 	}
-	return packed.Bytes(), ctx.Err()
+	return packed.Bytes(), nil
 }
 
 // withoutTop writes the files and links of an archive without the directory that hosts put around them.

@@ -16,6 +16,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,7 +52,13 @@ type bench struct {
 	files  entries
 	change string
 	worker *runapi.Client
+	// cut has the next archive end early: with its connection, or as if it was whole.
+	cut atomic.Pointer[string]
+	// statuses are the statuses that commits have.
+	statuses sync.Map
 }
+
+const brokenConnection, shortFile = "with its connection", "as a shorter file"
 
 func open(t *testing.T, host, more string, o server.Options) *bench {
 	log := slog.Default()
@@ -100,6 +108,13 @@ func (b *bench) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch body, _ := io.ReadAll(r.Body); {
 	case r.Method == http.MethodPost:
 		b.calls <- r.URL.EscapedPath() + " " + string(body)
+		var status struct{ State string }
+		if _ = json.Unmarshal(body, &status); status.State != "" {
+			if was, _ := b.statuses.Swap(r.URL.Path, status.State); was == status.State && b.host == "gitlab" {
+				http.Error(w, `{"message":"Cannot transition status via :enqueue from :pending (Reason(s): Status cannot transition via \"enqueue\")"}`, http.StatusBadRequest)
+				return
+			}
+		}
 		w.WriteHeader(http.StatusCreated)
 		_, _ = io.WriteString(w, "{}")
 	case strings.Contains(r.URL.Path, "/pulls/"):
@@ -107,7 +122,8 @@ func (b *bench) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !strings.Contains(r.URL.String(), commit) && !strings.Contains(r.URL.String(), merge):
 		http.NotFound(w, r)
 	default:
-		z := gzip.NewWriter(w)
+		var content bytes.Buffer
+		z := gzip.NewWriter(&content)
 		archive := tar.NewWriter(z)
 		_ = archive.WriteHeader(&tar.Header{Name: "pax_global_header", Typeflag: tar.TypeXGlobalHeader, PAXRecords: map[string]string{"comment": commit}})
 		_ = archive.WriteHeader(&tar.Header{Name: "acme-shop-0123456/", Typeflag: tar.TypeDir, Mode: 0o755})
@@ -120,6 +136,15 @@ func (b *bench) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.WriteString(archive, content)
 		}
 		_, _ = archive.Close(), z.Close()
+		cut := b.cut.Swap(nil)
+		if cut != nil {
+			content.Truncate(content.Len() / 2)
+		}
+		_, _ = w.Write(content.Bytes())
+		if cut != nil && *cut == brokenConnection {
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		}
 	}
 }
 
@@ -288,6 +313,20 @@ func TestDeliveriesSentAgain(t *testing.T) {
 			_, accepted := b.send("pull_request", delivery, body, "Idempotency-Key", "key")
 			require.Equal(t, i == 0 || host != "gitlab", accepted, delivery)
 		}
+	})
+}
+
+// An archive that does not arrive as a whole is fetched again: nothing is wrong with the project. GitLab answers 400 to the status that
+// the commit has already by then.
+func TestArchivesThatEndEarly(t *testing.T) {
+	everywhere(t, func(t *testing.T, host string) {
+		b := open(t, host, "", server.Options{})
+		cut := map[string]string{"github": brokenConnection, "gitea": shortFile, "gitlab": brokenConnection}[host]
+		b.cut.Store(&cut)
+		b.send("pull_request", "one", b.changed("opened", "ann", false, false))
+		b.told("/statuses/"+commit, `"pending"`)
+		b.told("/statuses/"+commit, `"pending"`)
+		require.Equal(t, "preview", b.take(eu).Operation)
 	})
 }
 
