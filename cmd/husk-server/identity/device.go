@@ -17,15 +17,11 @@ import (
 
 // Begin asks an issuer for a login with a device, as RFC 8628 has it.
 func (i *Issuer) Begin(ctx context.Context) (*runapi.DeviceLogin, error) {
-	ctx, done, err := i.begin(ctx)
+	ctx, found, done, err := i.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	found, err := i.reach(ctx)
-	if err != nil {
-		return nil, err
-	}
 	endpoint := found.Endpoint().DeviceAuthURL
 	if endpoint == "" {
 		return nil, refusef(http.StatusNotImplemented, "the issuer %s has no login with a device: it names no device_authorization_endpoint", i.URL)
@@ -59,15 +55,11 @@ func (i *Issuer) Poll(ctx context.Context, device string) (token string, wait in
 	if !i.People {
 		return "", 0, refusef(http.StatusForbidden, "people do not log in at %s", i.URL)
 	}
-	ctx, done, err := i.begin(ctx)
+	ctx, found, done, err := i.begin(ctx)
 	if err != nil {
 		return "", 0, err
 	}
 	defer done()
-	found, err := i.reach(ctx)
-	if err != nil {
-		return "", 0, err
-	}
 	form := url.Values{"grant_type": {"urn:ietf:params:oauth:grant-type:device_code"}, "device_code": {device}}
 	var answer struct {
 		Token string `json:"id_token"`

@@ -223,18 +223,24 @@ func (boundedAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// begin has a request be one of [maxLogins] at the issuer for at most [askTime], until the caller calls done.
-func (i *Issuer) begin(ctx context.Context) (_ context.Context, done func(), err error) {
+// begin has a request be one of [maxLogins] at the issuer for at most [askTime], until the caller calls done. It returns the endpoints and
+// keys of the issuer.
+func (i *Issuer) begin(ctx context.Context) (_ context.Context, found *oidc.Provider, done func(), err error) {
 	select {
 	case i.logins <- struct{}{}:
 	default:
-		return nil, nil, &RefusedError{Status: http.StatusTooManyRequests, Later: true, Reason: fmt.Sprintf("%d others log in at %s now", maxLogins, i.URL)}
+		return nil, nil, nil, &RefusedError{Status: http.StatusTooManyRequests, Later: true, Reason: fmt.Sprintf("%d others log in at %s now", maxLogins, i.URL)}
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTime)
-	return ctx, func() {
+	done = func() {
 		cancel()
 		<-i.logins
-	}, nil
+	}
+	if found, err = i.reach(ctx); err != nil {
+		done()
+		return nil, nil, nil, err
+	}
+	return ctx, found, done, nil
 }
 
 // away is the refusal of a login while the issuer does not answer. Anybody may ask for one, so only the log of the server says why.
@@ -363,15 +369,11 @@ func (c *Config) Verify(ctx context.Context, token, team string) (*Identity, err
 	if err != nil {
 		return nil, err
 	}
-	ctx, done, err := issuer.begin(ctx)
+	ctx, found, done, err := issuer.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	found, err := issuer.reach(ctx)
-	if err != nil {
-		return nil, err
-	}
 	verified, err := found.Verifier(&oidc.Config{ClientID: issuer.Audience}).Verify(ctx, token)
 	var claims map[string]any
 	if err == nil {
