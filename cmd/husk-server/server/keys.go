@@ -1,0 +1,169 @@
+package server
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/husk-dev/husk/cmd/husk-server/keyring"
+)
+
+// sealedKey is a key of a tenant, encrypted with a key of the server.
+type sealedKey struct {
+	tenant string
+	// number is the number of a replaced key, 0 for the current one.
+	number int64
+	sealed []byte
+	// key is the decrypted key. isFirst says that the first key of the server has encrypted it.
+	key     []byte
+	isFirst bool
+}
+
+// eachKey returns the keys of a tenant, the newest first, or of all tenants if it is empty.
+func (s *Server) eachKey(t *tx, tenant string) (all []*sealedKey, err error) {
+	ring, err := s.keys.Read()
+	if err != nil {
+		return nil, err
+	}
+	return all, t.rows(func(scan func(...any) error) (err error) {
+		one := &sealedKey{}
+		if err := scan(&one.tenant, &one.number, &one.sealed); err != nil {
+			return err
+		}
+		all = append(all, one)
+		if one.key, one.isFirst, err = ring.Open(one.sealed, one.tenant); err != nil {
+			err = fmt.Errorf("the key of the tenant %s is encrypted with the key of another server: start this one with the same server.key, or %s", one.tenant, KeyVariable)
+		}
+		return err
+	}, "SELECT * FROM (SELECT name, 0 AS number, key FROM husk_tenants UNION ALL SELECT tenant, number, key FROM husk_former_keys) AS keys"+
+		" WHERE ? = '' OR name = ? ORDER BY name, CASE WHEN number = 0 THEN 0 ELSE 1 END, number DESC", tenant, tenant)
+}
+
+// keysOf returns the keys of a tenant.
+func (s *Server) keysOf(ctx context.Context, tenant string) (ring *keyring.Ring, err error) {
+	err = s.db.step(ctx, func(t *tx) error {
+		all, err := s.eachKey(t, tenant)
+		if err != nil {
+			return err
+		}
+		if len(all) == 0 {
+			return sql.ErrNoRows
+		}
+		var keys [][]byte
+		for _, one := range all {
+			keys = append(keys, one.key)
+		}
+		ring, err = keyring.New(keys...)
+		return err
+	})
+	return ring, err
+}
+
+// lockTenants keeps other transactions from adding tenants and replacing keys. Transactions of SQLite exclude each other anyway.
+func (t *tx) lockTenants() error {
+	if !t.postgres {
+		return nil
+	}
+	_, err := t.exec("LOCK TABLE husk_tenants IN SHARE ROW EXCLUSIVE MODE")
+	return err
+}
+
+// hasTenant reports whether there is a tenant, and returns an error if it has ended.
+func (t *tx) hasTenant(name string) (bool, error) {
+	var ended int64
+	err := t.row("SELECT ended FROM husk_tenants WHERE name = ?", name).Scan(&ended)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err == nil && ended > 0 {
+		err = refusef(http.StatusConflict, "the team %s ended at %s, and its name, which the audit log has, is not used again", name, timeOf(ended).Format(time.RFC3339))
+	}
+	return err == nil, err
+}
+
+// addTenant makes a tenant with a new key, unless it exists. The key of the server is read under the lock: one that is replaced
+// meanwhile encrypts nothing more.
+func (s *Server) addTenant(t *tx, name string) error {
+	is, err := t.hasTenant(name)
+	if is || err != nil {
+		return err
+	}
+	if err := t.lockTenants(); err != nil {
+		return err
+	}
+	if is, err = t.hasTenant(name); is || err != nil {
+		return err
+	}
+	ring, err := s.keys.Read()
+	if err != nil {
+		return err
+	}
+	_, err = t.exec("INSERT INTO husk_tenants (name, key) VALUES (?, ?)", name, ring.Seal(keyring.NewKey(), name))
+	return err
+}
+
+// RotateKey replaces the key of the server by a new one, and encrypts the keys of all teams with that. It goes on with a rotation that
+// was cut off: until its end, both keys are there. byOperator says that the operator removes the former key from [KeyVariable].
+func (s *Server) RotateKey(ctx context.Context) (byOperator bool, err error) {
+	ring, err := s.keys.Begin()
+	if err != nil {
+		return false, err
+	}
+	if err := s.db.step(ctx, func(t *tx) error {
+		if err := t.lockTenants(); err != nil {
+			return err
+		}
+		all, err := s.eachKey(t, "")
+		if err != nil {
+			return err
+		}
+		for _, one := range all {
+			if one.isFirst {
+				continue
+			}
+			sealed := ring.Seal(one.key, one.tenant)
+			if one.number > 0 {
+				_, err = t.exec("UPDATE husk_former_keys SET key = ? WHERE number = ?", sealed, one.number)
+			} else if _, err = t.exec("UPDATE husk_tenants SET key = ? WHERE name = ?", sealed, one.tenant); err == nil {
+				err = t.audit(&caller{tenant: one.tenant}, "key.rotate", "server.key", "")
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		return false, err
+	}
+	return s.keys.Finish()
+}
+
+// RotateTeamKey has a new key encrypt what a team encrypts from now on. The former ones go on decrypting.
+func (s *Server) RotateTeamKey(ctx context.Context, team string) error {
+	return s.db.step(ctx, func(t *tx) error {
+		if err := t.lockTenants(); err != nil {
+			return err
+		}
+		is, err := t.hasTenant(team)
+		if err == nil && !is {
+			err = refusef(http.StatusNotFound, "there is no team %q", team)
+		}
+		if err != nil {
+			return err
+		}
+		ring, err := s.keys.Read()
+		if err == nil {
+			_, err = t.exec("INSERT INTO husk_former_keys (tenant, key, replaced) SELECT name, key, "+t.now()+" FROM husk_tenants WHERE name = ?", team)
+		}
+		if err == nil {
+			_, err = t.exec("UPDATE husk_tenants SET key = ? WHERE name = ?", ring.Seal(keyring.NewKey(), team), team)
+		}
+		if err != nil {
+			return err
+		}
+		return t.audit(&caller{tenant: team}, "key.rotate", team, "")
+	})
+}
