@@ -119,7 +119,7 @@ func (e *unreachableError) Unwrap() []error { return []error{ErrUnreachable, e.e
 // ErrNewerSchema says that a newer version of Husk has changed the layout of a place.
 var ErrNewerSchema = errors.New("it was changed by a newer version of husk")
 
-// NewerSchema returns the error of a place whose schema is newer than this version knows.
+// NewerSchema returns the error of a place whose schema is newer than this version knows, and cannot be used by it.
 func NewerSchema(place string, is, known int) error {
 	return fmt.Errorf("the backend %s has version %d of its schema, and this husk knows versions up to %d: use a newer husk (%w)", place, is, known, ErrNewerSchema)
 }

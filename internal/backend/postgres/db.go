@@ -230,16 +230,21 @@ func (d *db) attempt(ctx context.Context, statements []statement) (results []*pg
 		return d.first(ctx, conn, statements)
 	}
 	results, err = exec(ctx, conn, d.tables, statements)
+	if isCode(err, undefinedTable, undefinedColumn, undefinedCall, invalidSchema) { // as if a newer program has removed what this one uses
+		if _, newer := d.version(ctx, conn); newer != nil {
+			err = newer
+		}
+	}
 	if _, is := conn.CustomData()[unreplicated]; is && err == nil {
 		err = errUnreplicated
 	}
 	return results, true, err
 }
 
-// first sends the statements of the first step, which have no effect if the version of the tables is not this program's. If so,
-// it makes the tables before it sends them again.
+// first sends the statements of the first step, which have no effect if this program cannot use the tables as they are. If so, it makes
+// the tables before it sends them again.
 func (d *db) first(ctx context.Context, conn *pgconn.PgConn, statements []statement) ([]*pgconn.Result, bool, error) {
-	guard := sql("SELECT 1 / (count(*) = 1 AND min(version) = $1)::int FROM @meta", len(migrations))
+	guard := sql("SELECT 1 / (count(*) = 1 AND min(m.version) >= $1 AND min("+least+") <= $1)::int FROM @meta m", len(migrations))
 	results, err := exec(ctx, conn, d.tables, append([]statement{guard}, statements...))
 	if err == nil {
 		d.setReady()

@@ -86,7 +86,7 @@ func newerSchema(t *testing.T, s *postgrestest.Server) {
 	require.NoError(t, err)
 	require.NoError(t, b.Check(t.Context()))
 	b.Close()
-	s.Execute(t, "postgres", "UPDATE newer.meta SET version = 99")
+	s.Execute(t, "postgres", "UPDATE newer.meta SET version = 99, least = 99")
 	b, err = postgres.Open(t.Context(), named.ByOperator(url, "the test"), t.TempDir())
 	require.NoError(t, err)
 	defer b.Close()

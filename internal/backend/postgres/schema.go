@@ -12,6 +12,9 @@ import (
 
 // migrations make the tables. Each raises the version of the schema by one, and never changes: a newer
 // version is a further element.
+//
+// Programs that know fewer migrations go on using the tables: a migration only adds. What they read and write stays, and new columns have
+// defaults. One that removes what only programs use that know fewer than N sets oldest to N: these refuse the tables from then on.
 var migrations = []string{`
 CREATE TABLE @stacks (
 	id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -103,6 +106,12 @@ BEGIN
 END $$;
 `}
 
+// oldest is the least number of migrations of which a program knows that can use the tables.
+var oldest = 1
+
+// least is the oldest version in the table meta m. Programs that knew one migration made the table without it.
+const least = "coalesce((to_jsonb(m)->>'least')::bigint, m.version)"
+
 // The codes of the functions above.
 const (
 	codeFenced   = "HK001"
@@ -113,6 +122,8 @@ const (
 // Codes of PostgreSQL.
 const (
 	undefinedTable  = "42P01"
+	undefinedColumn = "42703"
+	undefinedCall   = "42883"
 	invalidSchema   = "3F000"
 	notPrivileged   = "42501"
 	readOnlySession = "25006"
@@ -130,7 +141,7 @@ type schemaError struct{ error }
 
 func (e schemaError) Unwrap() []error { return []error{e.error, errSchema} }
 
-// prepare makes the tables, unless they have this version.
+// prepare makes the tables, unless they have this version or a newer one.
 func (d *db) prepare(ctx context.Context, conn *pgconn.PgConn) error {
 	is, err := d.version(ctx, conn)
 	if err == nil && is < len(migrations) {
@@ -143,7 +154,7 @@ func (d *db) prepare(ctx context.Context, conn *pgconn.PgConn) error {
 }
 
 func (d *db) version(ctx context.Context, conn *pgconn.PgConn) (int, error) {
-	results, err := exec(ctx, conn, d.tables, []statement{sql("SELECT version::bigint FROM @meta")})
+	results, err := exec(ctx, conn, d.tables, []statement{sql("SELECT version::bigint, " + least + " FROM @meta m")})
 	if isCode(err, undefinedTable, invalidSchema) {
 		return 0, nil
 	}
@@ -153,8 +164,9 @@ func (d *db) version(ctx context.Context, conn *pgconn.PgConn) (int, error) {
 	if len(results[0].Rows) != 1 {
 		return 0, schemaError{fmt.Errorf("the table meta of the schema %q has %d rows, and it must have one: these are not the tables of husk", d.schema, len(results[0].Rows))}
 	}
-	is := int(row(results[0].Rows[0]).int(0))
-	if is > len(migrations) {
+	found := row(results[0].Rows[0])
+	is := int(found.int(0))
+	if is > len(migrations) && int(found.int(1)) > len(migrations) {
 		return 0, schemaError{backend.NewerSchema(d.place, is, len(migrations))}
 	}
 	return is, nil
@@ -172,15 +184,20 @@ func (d *db) migrate(ctx context.Context, conn *pgconn.PgConn) error {
 	// transaction, so the table of the version is made first.
 	err := run(fmt.Sprintf(`CREATE SCHEMA IF NOT EXISTS %q; CREATE TABLE IF NOT EXISTS @meta (version integer NOT NULL);
 		INSERT INTO @meta SELECT 0 WHERE NOT EXISTS (SELECT FROM @meta)`, d.schema))
-	is := 0
+	is := len(migrations)
 	if err == nil {
 		is, err = d.version(ctx, conn)
 	}
-	for ; err == nil && is < len(migrations); is++ {
-		err = run(migrations[is])
+	if err == nil && is < len(migrations) {
+		for ; err == nil && is < len(migrations); is++ {
+			err = run(migrations[is])
+		}
+		if err == nil {
+			err = run(fmt.Sprintf("ALTER TABLE @meta ADD COLUMN IF NOT EXISTS least integer; UPDATE @meta SET version = %d, least = %d", len(migrations), oldest))
+		}
 	}
 	if err == nil {
-		return run(fmt.Sprintf("UPDATE @meta SET version = %d; COMMIT", len(migrations)))
+		return run("COMMIT")
 	}
 	_ = run("ROLLBACK") // the connection is closed in any case
 	return err

@@ -4,13 +4,76 @@ import (
 	"database/sql"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/testkit/schematest"
 )
+
+// Programs of all versions that go on using a file find what they read and write after each migration.
+func TestMigrationsOnlyAdd(t *testing.T) {
+	db, err := sql.Open("sqlite3", ":memory:")
+	require.NoError(t, err)
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	after := make([]schematest.Parts, 1)
+	for _, migration := range migrations {
+		_, err := db.Exec(migration)
+		require.NoError(t, err)
+		after = append(after, schematest.SQLite(t, db))
+	}
+	require.Empty(t, schematest.Broken(after, oldest, nil))
+	require.Contains(t, fmt.Sprint(schematest.Broken(after, oldest-1, nil)), "version 1 uses modules.kept")
+}
+
+// upgrade opens a file as a program does that knows more migrations, with an oldest version that can use the tables.
+func upgrade(t *testing.T, file string, least int, more ...string) {
+	all, was := migrations, oldest
+	migrations, oldest = append(slices.Clone(all), more...), least
+	defer func() { migrations, oldest = all, was }()
+	b, err := Open(t.Context(), "sqlite://"+filepath.ToSlash(file), t.TempDir())
+	require.NoError(t, err)
+	defer b.Close()
+	found, err := b.State.List(t.Context())
+	require.NoError(t, err)
+	require.Len(t, found, 1, "what a program of the version before has written")
+}
+
+// A program goes on using a file after one of a later version has added to the tables, and refuses it once one has removed something.
+func TestProgramsOfTheVersionBefore(t *testing.T) {
+	ctx, file := t.Context(), filepath.Join(t.TempDir(), "stacks.db")
+	open := func() *backend.Backend {
+		b, err := Open(ctx, "sqlite://"+filepath.ToSlash(file), t.TempDir())
+		require.NoError(t, err)
+		t.Cleanup(b.Close)
+		return b
+	}
+	running := open()
+	name := state.StackName{Project: "shop", Name: "dev"}
+	require.NoError(t, running.State.Create(ctx, name, []byte("{}")))
+	add := "ALTER TABLE stacks ADD COLUMN more TEXT NOT NULL DEFAULT ''; CREATE TABLE more (of TEXT NOT NULL) STRICT"
+	upgrade(t, file, oldest, add)
+	for _, b := range []*backend.Backend{running, open()} {
+		require.NoError(t, b.Check(ctx))
+		l, c, err := b.State.LeaseAndLoad(ctx, name, state.Holder{})
+		require.NoError(t, err)
+		require.NoError(t, l.Checkpoint(ctx, c.Sequence, []byte("{}")))
+		require.NoError(t, l.Release(ctx))
+	}
+	upgrade(t, file, oldest, add) // it knows that it need not add again
+
+	upgrade(t, file, len(migrations)+2, add, "ALTER TABLE stacks DROP COLUMN holder")
+	for _, b := range []*backend.Backend{running, open()} {
+		_, err := b.State.Lease(ctx, name, state.Holder{})
+		require.ErrorIs(t, err, backend.ErrNewerSchema)
+		require.ErrorContains(t, err, "has version 4 of its schema, and this husk knows versions up to 2")
+	}
+}
 
 // The tables of the first version become those of this one, with all that is in them.
 func TestTablesOfTheFirstVersion(t *testing.T) {

@@ -6,6 +6,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -209,7 +210,14 @@ func (d *db) step(ctx context.Context, options *sql.TxOptions, do func(*tx) erro
 	}
 	t := &tx{ctx: ctx, Tx: begun}
 	if err = do(t); err != nil {
-		_ = begun.Rollback() // nothing was changed
+		_ = begun.Rollback()               // nothing was changed
+		if errors.Is(err, sqlite3.ERROR) { // as if a newer program has removed what this one uses
+			var user int
+			if conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&user) == nil {
+				_, newer := d.newer(user)
+				err = cmp.Or(newer, err)
+			}
+		}
 	} else {
 		err = begun.Commit()
 	}

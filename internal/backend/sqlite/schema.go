@@ -13,6 +13,9 @@ const applicationID = 0x6875736b
 
 // migrations make the tables. Each raises the version of the schema by one, and never changes: a newer version is a
 // further element. Times are microseconds since 1970.
+//
+// Programs that know fewer migrations go on using the file: a migration only adds. What they read and write stays, and new columns have
+// defaults. One that removes what only programs use that know fewer than N sets oldest to N: these refuse the file from then on.
 var migrations = []string{`
 CREATE TABLE stacks (
 	id         INTEGER PRIMARY KEY,
@@ -95,7 +98,26 @@ INSERT INTO checkpoints SELECT id, checkpoint FROM stacks WHERE checkpoint IS NO
 ALTER TABLE stacks DROP COLUMN checkpoint;
 `}
 
-// migrate makes the tables, unless they have this version.
+// oldest is the least number of migrations of which a program knows that can use the tables.
+var oldest = 2
+
+// versionBits are the bits of the file's user_version with the version of its schema. What is above them is the oldest version that can
+// use the file, 0 for the version itself.
+const versionBits = 16
+
+// newer returns the version in a file's user_version, and an error if this program cannot use the file.
+func (d *db) newer(user int) (version int, err error) {
+	version, least := user&(1<<versionBits-1), user>>versionBits
+	if least <= 0 {
+		least = version
+	}
+	if version > len(migrations) && least > len(migrations) {
+		err = done{backend.NewerSchema(d.file, version, len(migrations))}
+	}
+	return version, err
+}
+
+// migrate makes the tables, unless they have this version or a newer one.
 func (d *db) migrate(ctx context.Context, opened *sql.DB) error {
 	begun, err := opened.BeginTx(ctx, nil) // so that only one process makes them
 	if err != nil {
@@ -103,26 +125,28 @@ func (d *db) migrate(ctx context.Context, opened *sql.DB) error {
 	}
 	defer func() { _ = begun.Rollback() }() // unless it was committed
 	t := &tx{ctx: ctx, Tx: begun}
-	var id, is, tables int
+	var id, user, tables int
 	if _, err := t.row("SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)",
-		nil, &id, &is, &tables); err != nil {
+		nil, &id, &user, &tables); err != nil {
 		return err
 	}
 	if id != applicationID && tables > 0 {
 		return fmt.Errorf("the file has tables of another program: name another file")
 	}
-	if is > len(migrations) {
-		return done{backend.NewerSchema(d.file, is, len(migrations))}
-	}
-	if is == len(migrations) {
-		return nil
+	is, err := d.newer(user)
+	if err != nil || is >= len(migrations) {
+		return err
 	}
 	for _, migration := range migrations[is:] {
 		if _, err := t.ExecContext(ctx, migration); err != nil {
 			return err
 		}
 	}
-	if _, err := t.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, len(migrations))); err != nil {
+	user = len(migrations)
+	if oldest < user {
+		user |= oldest << versionBits
+	}
+	if _, err := t.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, user)); err != nil {
 		return err
 	}
 	return begun.Commit()
