@@ -233,11 +233,16 @@ func TestMove(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(dir, "tenants", "acme.db"))
 }
 
-// due has the schedule begin now.
-func due(t *testing.T, database string) {
+func connect(t *testing.T, database string) *sql.DB {
 	db, err := sql.Open("pgx", database)
 	require.NoError(t, err)
-	defer db.Close()
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return db
+}
+
+// due has the schedule begin now.
+func due(t *testing.T, database string) {
+	db := connect(t, database)
 	done, err := db.ExecContext(t.Context(), "UPDATE river_job SET scheduled_at = now() WHERE kind = 'husk_schedule'")
 	require.NoError(t, err)
 	n, err := done.RowsAffected()
@@ -275,10 +280,7 @@ func TestTablesOfStacks(t *testing.T) {
 	delete(want, "checkpoints")
 	delete(want, "kept")
 	want["meta"] = "version least"
-	inPostgres, err := sql.Open("pgx", database)
-	require.NoError(t, err)
-	defer inPostgres.Close()
-	require.Equal(t, want, tablesOf(t, inPostgres, "SELECT table_name::text, string_agg(column_name, ' ' ORDER BY ordinal_position) FROM information_schema.columns WHERE table_schema = 'husk_acme' GROUP BY 1"))
+	require.Equal(t, want, tablesOf(t, connect(t, database), "SELECT table_name::text, string_agg(column_name, ' ' ORDER BY ordinal_position) FROM information_schema.columns WHERE table_schema = 'husk_acme' GROUP BY 1"))
 }
 
 func tablesOf(t *testing.T, db *sql.DB, query string) map[string]string {
@@ -327,6 +329,12 @@ func TestOtherFiles(t *testing.T) {
 		require.ErrorContains(t, s.Import(t.Context(), pack(text)), want, text)
 	}
 	require.ErrorContains(t, s.Import(t.Context(), strings.NewReader("text")), "this is not a file of husk server export")
+
+	// Files that cannot be removed afterwards are named.
+	o := server.Options{Dir: t.TempDir()}
+	stays := filepath.Join(o.Dir, "tenants", "acme.db-shm")
+	require.NoError(t, os.MkdirAll(filepath.Join(stays, "x"), 0o700))
+	require.ErrorContains(t, open(t, o).Import(t.Context(), pack(begin+`{"team":"acme","table":"stacks","columns":[]}`)), "remove "+stays)
 	require.NoError(t, s.Import(t.Context(), bytes.NewReader(s.export())), "it is still empty")
 }
 

@@ -131,6 +131,24 @@ func (w *Writer) rowsOf(ctx context.Context, tx *sql.Tx, of table, query string)
 	return rows.Err()
 }
 
+// maxLine bounds a line of a file, in bytes: the largest value that a server takes has 256 MiB before it is in base64.
+var maxLine int64 = 512 << 20
+
+// bounded reads until it has read as much as is left.
+type bounded struct {
+	from io.Reader
+	left int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, fmt.Errorf("a line has more than %d MiB", maxLine>>20)
+	}
+	n, err := b.from.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err
+}
+
 // Read reads a file with tables of a version. The function open is called for each table, and the function that it returns for
 // each of its rows.
 func Read(r io.Reader, schema int, open func(team, table string, columns []string) (func(row []any) error, error)) error {
@@ -138,7 +156,8 @@ func Read(r io.Reader, schema int, open func(team, table string, columns []strin
 	if err != nil {
 		return fmt.Errorf("this is not a file of husk server export: %w", err)
 	}
-	from := json.NewDecoder(bufio.NewReader(z))
+	bytes := &bounded{from: bufio.NewReader(z), left: maxLine}
+	from := json.NewDecoder(bytes)
 	from.DisallowUnknownFields()
 	var is header
 	if err := from.Decode(&is); err != nil || is.Format != format {
@@ -152,6 +171,7 @@ func Read(r io.Reader, schema int, open func(team, table string, columns []strin
 	var insert func(row []any) error
 	for {
 		var next line
+		bytes.left = maxLine
 		if err := from.Decode(&next); err != nil {
 			return fmt.Errorf("the file is not whole: %w", err)
 		}
@@ -160,7 +180,10 @@ func Read(r io.Reader, schema int, open func(team, table string, columns []strin
 			if *next.Rows != rows {
 				return fmt.Errorf("the file is not whole: it has %d rows of %d", rows, *next.Rows)
 			}
-			if _, err := io.Copy(io.Discard, z); err != nil { // the checksum comes last
+			switch _, err := from.Token(); { // which also reads the checksum
+			case err == nil:
+				return errors.New("the file is damaged: it goes on after its end")
+			case !errors.Is(err, io.EOF):
 				return fmt.Errorf("the file is not whole: %w", err)
 			}
 			return nil
@@ -174,6 +197,9 @@ func Read(r io.Reader, schema int, open func(team, table string, columns []strin
 		default:
 			values := make([]any, len(next.Row))
 			for i, v := range next.Row {
+				if text, is := v.any.(string); is && strings.ContainsRune(text, 0) {
+					return fmt.Errorf("the file is damaged: it has a text with a zero byte in %s", columns[i])
+				}
 				values[i] = v.any
 			}
 			if err := insert(values); err != nil {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/husk-dev/husk/engine/state"
 )
 
 // stackTable is a table of stacks in a file, which has the columns of the query for SQLite. Its names begin with @.
@@ -108,5 +110,16 @@ func (d Database) InsertStacks(ctx context.Context, schema, name string, columns
 		}
 		statement = d.insertion("@"+name, strings.Join(names, ", "), strings.Join(values, ", "))
 	}
-	return d.insert(ctx, inSchema(statement, schema)), nil
+	insert := d.insert(ctx, inSchema(statement, schema))
+	if name != stackTables[0].name {
+		return insert, nil
+	}
+	return func(row []any) error {
+		project, _ := row[1].(string)
+		stack, _ := row[2].(string)
+		if err := (state.StackName{Project: project, Name: stack}).Validate(); err != nil {
+			return fmt.Errorf("the file is damaged: %w", err)
+		}
+		return insert(row)
+	}, nil
 }

@@ -116,14 +116,95 @@ func (d Database) InsertServer(ctx context.Context, name string, columns []strin
 		return nil, err
 	}
 	known, err := rows.Columns()
-	if err = errors.Join(err, rows.Close()); err != nil {
+	kinds, kindsErr := rows.ColumnTypes()
+	if err = errors.Join(err, kindsErr, rows.Close()); err != nil {
 		return nil, err
 	}
 	if !slices.Equal(slices.Sorted(slices.Values(known)), slices.Sorted(slices.Values(columns))) {
 		return nil, fmt.Errorf("the table %s of the file has the columns %s, not %s", name, strings.Join(columns, ", "), strings.Join(known, ", "))
 	}
 	list := strings.Join(columns, ", ")
-	return d.insert(ctx, d.insertion(name, list, placeholders(len(columns)))), nil
+	insert := d.insert(ctx, d.insertion(name, list, placeholders(len(columns))))
+	if d.Postgres {
+		return insert, nil
+	}
+	declared := make(map[string]string)
+	for _, kind := range kinds {
+		declared[kind.Name()] = kind.DatabaseTypeName()
+	}
+	return func(row []any) error { // SQLite takes any value, and the server could not read it
+		for i, value := range row {
+			if !isOf(declared[columns[i]], value) {
+				return fmt.Errorf("the file is damaged: the table %s has a %T in %s, which is %s", name, value, columns[i], declared[columns[i]])
+			}
+		}
+		return insert(row)
+	}, nil
+}
+
+// isOf reports whether a value of a file is of a type of SQLite. Whether it may be NULL, the table says.
+func isOf(declared string, value any) bool {
+	is := ""
+	switch value.(type) {
+	case nil:
+		return true
+	case int64:
+		is = "INTEGER"
+	case string:
+		is = "TEXT"
+	case []byte:
+		is = "BLOB"
+	}
+	return declared == is
+}
+
+// RequireWhole returns an error unless a file had all tables of the server and of the stacks of its teams, and what a server finds in them from
+// their beginning. tables are the tables that the file had, by team, as it had the server's for "".
+func (d Database) RequireWhole(ctx context.Context, tables map[string][]string, teams []string) error {
+	server, err := d.serverTables(ctx)
+	if err != nil {
+		return err
+	}
+	if err := requireAll(server, tables[""], "the server"); err != nil {
+		return err
+	}
+	var stacks []string
+	for _, t := range stackTables {
+		stacks = append(stacks, t.name)
+	}
+	for _, team := range teams {
+		if err := requireAll(stacks, tables[team], "the stacks of "+team); err != nil {
+			return err
+		}
+	}
+	for team := range tables {
+		if team != "" && !slices.Contains(teams, team) {
+			return fmt.Errorf("the file is damaged: it has stacks of %s, and no such team", team)
+		}
+	}
+	// Who made such a team later would give it to whoever has the token.
+	strangers, err := d.strings(ctx, "SELECT tenant FROM husk_tokens WHERE tenant <> '*' AND tenant NOT IN (SELECT name FROM husk_tenants WHERE ended = 0)")
+	if err == nil && len(strangers) > 0 {
+		err = fmt.Errorf("the file is damaged: it has a token of the team %.60q, and no such team", strangers[0])
+	}
+	if err != nil {
+		return err
+	}
+	for name, query := range map[string]string{turns: "SELECT of FROM husk_turns WHERE of = '*'", counted: "SELECT 'x' FROM husk_counted"} {
+		if rows, err := d.strings(ctx, query); err != nil || len(rows) != 1 {
+			return errors.Join(err, fmt.Errorf("the file is damaged: the table %s has %d rows where it has one from the beginning", name, len(rows)))
+		}
+	}
+	return nil
+}
+
+func requireAll(want, have []string, of string) error {
+	for _, name := range want {
+		if !slices.Contains(have, name) {
+			return fmt.Errorf("the file is not whole: it has no table %s of %s", name, of)
+		}
+	}
+	return nil
 }
 
 // insertion returns a statement that inserts a row with the numbers of the file, also where PostgreSQL gives numbers itself.

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -373,7 +374,8 @@ func (s *Server) Export(ctx context.Context, w io.Writer) error {
 // Import reads what [Server.Export] wrote, into a database that is empty: all of it, or nothing.
 func (s *Server) Import(ctx context.Context, r io.Reader) (err error) {
 	var ends []func(bool) error
-	var files []string
+	var made []string // teams that had no tables for stacks
+	tables := make(map[string][]string)
 	err = s.db.step(ctx, func(t *tx) error {
 		own := dump.Database{Tx: t.begun, Postgres: t.postgres}
 		if err := own.Clear(ctx); err != nil {
@@ -382,18 +384,25 @@ func (s *Server) Import(ctx context.Context, r io.Reader) (err error) {
 		var last, schema string
 		var stacks dump.Database
 		if err := dump.Read(r, schemaVersion, func(team, table string, columns []string) (func([]any) error, error) {
-			if team == "" {
-				return own.InsertServer(ctx, table, columns)
-			}
-			if !runapi.IsTeam(team) {
+			if team != "" && !runapi.IsTeam(team) {
 				return nil, fmt.Errorf("the file has stacks of %.60q, which is not a valid name of a team", team)
 			}
+			if slices.Contains(tables[team], table) || team != "" && team != last && tables[team] != nil {
+				return nil, fmt.Errorf("the file is damaged: the table %.60q comes twice, or apart from the others of %q", table, team)
+			}
+			if team == "" {
+				tables[""] = append(tables[""], table)
+				return own.InsertServer(ctx, table, columns)
+			}
 			if team != last {
-				if _, err := os.Stat(s.stateFile(team)); errors.Is(err, fs.ErrNotExist) && !t.postgres {
-					files = append(files, s.stateFile(team))
+				is, err := s.hasStates(t, team)
+				if err != nil {
+					return nil, err
+				}
+				if !is {
+					made = append(made, team)
 				}
 				var end func(bool) error
-				var err error
 				if stacks, schema, end, err = s.openRaw(ctx, t.begun, team); err != nil {
 					return nil, err
 				}
@@ -403,11 +412,12 @@ func (s *Server) Import(ctx context.Context, r io.Reader) (err error) {
 				}
 				last = team
 			}
+			tables[team] = append(tables[team], table)
 			return stacks.InsertStacks(ctx, schema, table, columns)
 		}); err != nil {
 			return err
 		}
-		err := s.settleImport(t, own)
+		err := s.settleImport(t, own, tables)
 		if err == nil { // before the rows of the server, which say that there is something
 			for _, end := range ends {
 				err = errors.Join(err, end(true))
@@ -420,17 +430,33 @@ func (s *Server) Import(ctx context.Context, r io.Reader) (err error) {
 		err = errors.Join(err, end(false))
 	}
 	if err != nil {
-		for _, file := range files {
-			_ = removeDatabase(file)
+		for _, team := range made {
+			err = errors.Join(err, s.removeStates(context.WithoutCancel(ctx), team))
 		}
 	}
 	return err
 }
 
+// hasStates reports whether there are tables for the stacks of a team.
+func (s *Server) hasStates(t *tx, team string) (bool, error) {
+	if t.postgres {
+		found, err := t.texts("SELECT nspname::text FROM pg_namespace WHERE nspname = ?", stateSchema(team))
+		return len(found) > 0, err
+	}
+	_, err := os.Stat(s.stateFile(team))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // settleImport makes what the databases have beside the tables that were imported, once it is sure that this server can read them.
-func (s *Server) settleImport(t *tx, own dump.Database) error {
+func (s *Server) settleImport(t *tx, own dump.Database, tables map[string][]string) error {
 	teams, err := s.checkKeys(t)
 	if err != nil {
+		return err
+	}
+	if err := own.RequireWhole(t.ctx, tables, teams); err != nil {
 		return err
 	}
 	schemas := []string{""}
