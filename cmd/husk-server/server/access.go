@@ -44,8 +44,9 @@ type caller struct {
 	from string
 	// hash is the hash of the token.
 	hash string
-	// expires is when the token does, the zero value for never.
+	// expires is when the token does, the zero value for never, and expired is the refusal of one that has.
 	expires time.Time
+	expired error
 	// projects are patterns of the projects that the caller may use, empty for all.
 	projects []string
 	// stranger says that no secrets are decrypted for the runs of the caller.
@@ -106,6 +107,16 @@ var errNoToken = refusef(http.StatusUnauthorized, "the token is not one of this 
 
 // caller returns who sends a request. The function end of the caller is to be called.
 func (s *Server) caller(r *http.Request) (*caller, error) {
+	c, err := s.bearer(r)
+	if err == nil && c.expired != nil {
+		c.end()
+		return nil, c.expired
+	}
+	return c, err
+}
+
+// bearer returns whose token a request has, also if that has expired.
+func (s *Server) bearer(r *http.Request) (*caller, error) {
 	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok || secret == "" {
 		return nil, refusef(http.StatusUnauthorized, "the request has no token")
@@ -170,7 +181,7 @@ func (t *tx) tokenOf(hash string) (c *caller, used int64, err error) {
 		if kind == loginToken {
 			again = ": log in again, with husk login --sso or --identity-token"
 		}
-		return nil, 0, refusef(http.StatusUnauthorized, "the token %s of %s has expired%s", c.name, c.tenant, again)
+		c.expired = refusef(http.StatusUnauthorized, "the token %s of %s has expired%s", c.name, c.tenant, again)
 	}
 	c.expires = timeOf(expires)
 	return c, used, json.Unmarshal([]byte(projects), &c.projects)
@@ -275,9 +286,15 @@ func (c *caller) requireAll() error {
 	return nil
 }
 
+// finishTime is how long a run may go on whose token has expired: what it has made is to be recorded.
+const finishTime = 24 * time.Hour
+
 // stateAccess returns the caller's rights to the states of stacks.
 func (s *Server) stateAccess(r *http.Request) (*remote.Access, error) {
-	c, err := s.caller(r)
+	c, err := s.bearer(r)
+	if err == nil && c.expired != nil && time.Since(c.expires) > finishTime {
+		err = c.expired
+	}
 	if err == nil && c.role == runapi.Work && c.run == nil {
 		err = refusef(http.StatusForbidden, "the token of a worker is for taking runs, and each run has a token of its own for its stack")
 	}
@@ -298,6 +315,10 @@ func (s *Server) stateAccess(r *http.Request) (*remote.Access, error) {
 		return nil, away(err)
 	}
 	access := &remote.Access{Backend: t.backend, End: c.end, Team: c.tenant, Owner: c.owner(), Keys: t, Modules: engine.Modules, Readable: t.readable()}
+	var expired *refusal
+	if errors.As(c.expired, &expired) {
+		access.Ended = &remote.RefusedError{Status: expired.status, Reason: expired.reason}
+	}
 	// With approval by others, only runs write states. One that previews does not.
 	writes := c.may(runapi.Request) && !s.options.RequireApproval
 	// A run can send what it has decrypted anywhere, and so it decrypts for whom the server would decrypt.
@@ -308,7 +329,10 @@ func (s *Server) stateAccess(r *http.Request) (*remote.Access, error) {
 	access.Changing = func(ctx context.Context, call string, stack state.StackName, detail string) error {
 		return s.auditState(ctx, c, call, stack, detail)
 	}
-	access.Still = func(ctx context.Context) error { return away(ofState(s.still(ctx, c))) }
+	access.Still = func(ctx context.Context) error {
+		_, err := s.still(ctx, c)
+		return away(ofState(err))
+	}
 	if c.run != nil {
 		access.Changing = nil // the run is recorded
 		writes = !c.run.Previewing && c.run.Changes()

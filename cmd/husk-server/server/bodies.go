@@ -119,7 +119,10 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request, c *caller, most in
 		err = refusef(http.StatusRequestTimeout, "the body has not come whole and in time")
 	}
 	if err == nil {
-		err = s.still(r.Context(), c)
+		var is *caller
+		if is, err = s.still(r.Context(), c); err == nil {
+			err = is.expired
+		}
 	}
 	if err != nil {
 		done()
@@ -129,19 +132,19 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request, c *caller, most in
 	return content, held, done, nil
 }
 
-// still returns an error if the token of a caller was revoked, or has ended, while its request came: the body may have taken minutes. What a
+// still returns the caller as the token is now, and an error if it was revoked while the request came: the body may have taken minutes. What a
 // run asks for looks at the run itself.
-func (s *Server) still(ctx context.Context, c *caller) error {
+func (s *Server) still(ctx context.Context, c *caller) (is *caller, err error) {
 	if c.hash == "" {
-		return nil
+		return c, nil
 	}
-	return s.db.alone(ctx, func(t *tx) error {
-		is, _, err := t.tokenOf(c.hash)
-		if is == nil && err == nil {
+	err = s.db.alone(ctx, func(t *tx) (err error) {
+		if is, _, err = t.tokenOf(c.hash); is == nil && err == nil {
 			err = errNoToken
 		}
 		return err
 	})
+	return is, err
 }
 
 // account returns the account of a request of a team, which is empty if it needs no token.

@@ -751,7 +751,10 @@ func TestTokensOfLogins(t *testing.T) {
 		require.Equal(t, http.StatusUnauthorized, status(err))
 		return err.Error()
 	}
-	require.Contains(t, ended(idle), "log in again")
+	require.Regexp(t, "log in again, with husk login --sso or --identity-token$", ended(idle))
+	_, err = b.stacks(idle.Secret).State.List(t.Context())
+	require.ErrorContains(t, err, "log in again")
+	require.NotContains(t, err.Error(), "ask for a new one")
 	require.NotContains(t, ended(issued), "log in again")
 	require.NoError(t, b.server.Prune(t.Context()))
 	require.Contains(t, ended(idle), "is not one of this server")
@@ -759,6 +762,54 @@ func TestTokensOfLogins(t *testing.T) {
 	require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Succeeded}))
 	require.NoError(t, b.server.Prune(t.Context()))
 	require.Contains(t, ended(busy), "is not one of this server")
+}
+
+// A run whose token expires in the middle goes on under its lease, for a day, and records what it has made. Nothing else begins with such a
+// token.
+func TestATokenThatExpiresDuringARun(t *testing.T) {
+	everywhere(t, func(t *testing.T, o server.Options) {
+		quiet(t)
+		o.Dir = t.TempDir()
+		b := open(t, o)
+		ann := b.client("acme", "ann", runapi.Request)
+		states := b.stacks(ann.Token())
+		ctx, name, other := t.Context(), state.StackName{Project: "shop", Name: "dev"}, state.StackName{Project: "shop", Name: "other"}
+		require.NoError(t, states.State.Create(ctx, name, []byte("{}")))
+		require.NoError(t, states.State.Create(ctx, other, []byte("{}")))
+		l, c, err := states.State.LeaseAndLoad(ctx, name, state.Holder{})
+		require.NoError(t, err)
+		expire := func(ago time.Duration) {
+			require.NoError(t, b.server.Exec(ctx, "UPDATE husk_tokens SET expires = ? WHERE name = 'ann'", time.Now().Add(-ago).UnixMilli()))
+		}
+		expire(time.Second)
+		require.NoError(t, l.Append(ctx, c.Sequence+1, []byte("made")))
+		for what, do := range map[string]func() error{
+			"a lease": func() error { _, err := states.State.Lease(ctx, other, state.Holder{}); return err },
+			"a break": func() error { return states.State.Break(ctx, name) },
+			"a read":  func() error { _, err := states.State.Load(ctx, name); return err },
+			"a stack": func() error {
+				return states.State.Create(ctx, state.StackName{Project: "shop", Name: "new"}, []byte("{}"))
+			},
+			"a module": func() error {
+				return states.Modules.Put(ctx, digest("x"), func() ([]byte, error) { return []byte("x"), nil })
+			},
+			"a run": func() error { _, err := ann.CallFor(ctx, 0, http.MethodGet, "/v1/runs", nil, nil); return err },
+		} {
+			require.ErrorContains(t, do(), "the token ann of acme has expired", what)
+		}
+		require.NoError(t, l.Checkpoint(ctx, c.Sequence+1, []byte(`{"made":1}`)))
+		require.NoError(t, l.Release(ctx))
+		require.Error(t, l.Append(ctx, c.Sequence+2, []byte("after its end")))
+		expire(-time.Hour)
+		is, err := states.State.Load(ctx, name)
+		require.NoError(t, err)
+		require.Equal(t, `{"made":1}`, string(is.Checkpoint))
+		require.Empty(t, is.Records)
+		l, c, err = states.State.LeaseAndLoad(ctx, name, state.Holder{})
+		require.NoError(t, err)
+		expire(25 * time.Hour)
+		require.ErrorContains(t, l.Append(ctx, c.Sequence+1, []byte("late")), "the token ann of acme has expired")
+	})
 }
 
 // Whoever has no token gets nothing but what is for all.

@@ -244,6 +244,8 @@ func (c *client) refused(resp *http.Response, reason string) error {
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized && c.token == "":
 		return fmt.Errorf("it asks for a token: set %s, or log in with husk login https://:TOKEN@host", TokenVariable)
+	case resp.StatusCode == http.StatusUnauthorized && strings.Contains(reason, "husk login"):
+		return fmt.Errorf("it does not accept the token: %s", reason)
 	case resp.StatusCode == http.StatusUnauthorized:
 		return fmt.Errorf("it does not accept the token: %s; ask for a new one, and set %s or log in with it", reason, TokenVariable)
 	case resp.StatusCode/100 == 3:

@@ -25,6 +25,8 @@ type operation struct {
 	audited bool
 	// grows says that it stores something new, and not what a run must be able to record.
 	grows bool
+	// goesOn says that a run does it under its lease until its end, which its token need not outlast.
+	goesOn bool
 	// stacks is how many stacks it is about, and leases how many leases of these it has.
 	stacks, leases int
 	// id is the form of [request.ID].
@@ -44,15 +46,15 @@ func init() { // it refers to itself by way of the server
 		"held":            {do: held, check: mayWrite, stacks: 1, id: noID},
 		"break":           {do: breakLease, check: mayWrite, stacks: 1, id: noID, changes: true, audited: true},
 		"lease":           {do: take, check: mayWrite, stacks: 1, leases: 1, id: noID, changes: true, audited: true},
-		"release":         {do: release, check: mayWrite, stacks: 1, leases: 1, id: noID, changes: true},
-		"release-with":    {do: releaseWith, check: mayEnd, stacks: 1, leases: 1, id: endingID, changes: true, large: true},
-		"beat":            {do: beat, check: mayWrite, stacks: 1, leases: 1, id: noID},
-		"leased-load":     {do: leasedLoad, check: mayWrite, stacks: 1, leases: 1, id: noID},
-		"salvage":         {do: salvage, check: mayWrite, stacks: 1, leases: 1, id: noID},
+		"release":         {do: release, check: mayWrite, stacks: 1, leases: 1, id: noID, goesOn: true, changes: true},
+		"release-with":    {do: releaseWith, check: mayEnd, stacks: 1, leases: 1, id: endingID, goesOn: true, changes: true, large: true},
+		"beat":            {do: beat, check: mayWrite, stacks: 1, leases: 1, id: noID, goesOn: true},
+		"leased-load":     {do: leasedLoad, check: mayWrite, stacks: 1, leases: 1, id: noID, goesOn: true},
+		"salvage":         {do: salvage, check: mayWrite, stacks: 1, leases: 1, id: noID, goesOn: true},
 		"reset":           {do: reset, check: mayWrite, stacks: 1, leases: 1, id: noID, changes: true, audited: true, large: true},
-		"append":          {do: appendRecord, check: mayWrite, stacks: 1, leases: 1, id: noID, changes: true, large: true},
-		"checkpoint":      {do: checkpoint, check: mayWrite, stacks: 1, leases: 1, id: noID, changes: true, large: true},
-		"checkpoint-both": {do: checkpointBoth, check: mayWriteBoth, stacks: 2, leases: 2, id: noID, changes: true, large: true},
+		"append":          {do: appendRecord, check: mayWrite, stacks: 1, leases: 1, id: noID, goesOn: true, changes: true, large: true},
+		"checkpoint":      {do: checkpoint, check: mayWrite, stacks: 1, leases: 1, id: noID, goesOn: true, changes: true, large: true},
+		"checkpoint-both": {do: checkpointBoth, check: mayWriteBoth, stacks: 2, leases: 2, id: noID, goesOn: true, changes: true, large: true},
 		"rename":          {do: rename, check: mayWriteBoth, stacks: 2, leases: 1, id: noID, changes: true, audited: true, large: true},
 		"remove":          {do: remove, check: mayWrite, stacks: 1, leases: 1, id: noID, changes: true, audited: true},
 		"backups":         {do: backups, check: mayRead, stacks: 1, id: noID},

@@ -41,6 +41,8 @@ type Access struct {
 	// Changing, if set, is called before a call that begins to write a stack, or writes data beside its state. Its arguments
 	// describe the command. After an error, the call is not done.
 	Changing func(ctx context.Context, call string, stack state.StackName, detail string) error
+	// Ended, if set, is the refusal of all calls but the ones with which a run goes on that has its lease already, and ends.
+	Ended *RefusedError
 	// Created, if set, is called with a stack that the client has made.
 	Created func(ctx context.Context, stack state.StackName, checkpoint []byte) error
 	// Leased, if set, is called with a stack whose lease the client has got, which ends again if it returns an error.
@@ -171,6 +173,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			access.Refused(refused)
 		}
 		refuse(w, err)
+	}
+	if access.Ended != nil && !op.goesOn {
+		refuse(access.Ended)
+		return
 	}
 	var req request
 	var of scope
