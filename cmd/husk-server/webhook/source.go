@@ -50,6 +50,8 @@ func (h *Hook) pack(ctx context.Context, commit string) (content []byte, err err
 	switch {
 	case limited.N == 0:
 		return nil, &projectError{fmt.Errorf("the archive of the commit has more than %d MiB", bundle.MaxBytes>>20)}
+	case errors.Is(readErr, intake.ErrTarHeader):
+		return nil, &projectError{fmt.Errorf("the archive of the commit: %w", readErr)}
 	case readErr != nil && !errors.Is(readErr, io.ErrClosedPipe): // the host makes the archive, and another try may bring a whole one
 		return nil, fmt.Errorf("reading the archive of the commit %s from the host: %w", commit, readErr)
 	case errors.Is(err, bundle.ErrInvalid):

@@ -10,6 +10,9 @@ import (
 // MaxTarHeader bounds the headers of a file in a tar file, in bytes. The library makes a value of each five of them.
 const MaxTarHeader = 64 << 10
 
+// ErrTarHeader says that the headers of a file have more than [MaxTarHeader].
+var ErrTarHeader = fmt.Errorf("the headers of a file have more than %d KiB", MaxTarHeader>>10)
+
 // Tar reads a tar file whose headers are bounded.
 type Tar struct {
 	*tar.Reader
@@ -28,7 +31,7 @@ func (t *Tar) Next() (*tar.Header, error) {
 	t.from.N = MaxTarHeader
 	header, err := t.Reader.Next()
 	if t.from.N <= 0 {
-		return nil, fmt.Errorf("the headers of a file have more than %d KiB", MaxTarHeader>>10)
+		return nil, ErrTarHeader
 	}
 	t.from.N = math.MaxInt64
 	return header, err
