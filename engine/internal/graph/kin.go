@@ -22,7 +22,7 @@ func (k *kin) parts(component urn.URN, user *state.Resource) []urn.URN {
 	}
 	k.find()
 	seen := make(map[urn.URN]bool)
-	for at := user.Parent; at != "" && !seen[at]; at = k.parents[at] {
+	for at := user.Parent; k.isComponent(at) && !seen[at]; at = k.parents[at] {
 		if at == component {
 			return nil
 		}

@@ -50,6 +50,41 @@ func TestComponentsAreDeletedAfterWhatUsesThem(t *testing.T) {
 	require.Equal(t, []string{"delete vm-1", "delete inner-2"}, s.Cloud.Calls())
 }
 
+// A child of a provider's resource is no part of the component above, and uses its parts if it names it. A part uses the others by
+// their own names only.
+func TestUsersBelowTheComponent(t *testing.T) {
+	for name, test := range map[string]struct {
+		below bool // the user is a child of a part, and else a part
+		want  []string
+	}{
+		"below a part": {true, []string{"delete user-3"}},
+		"a part":       {false, []string{"delete user-3", "delete inner-2", "delete part-1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := enginetest.NewStack(t, enginetest.NewCloud())
+			s.Up(func(p *enginetest.Run) error {
+				g, err := p.Component(enginetest.Group, "net", enginetest.Props())
+				require.NoError(t, err)
+				part, err := p.Child(g.URN, enginetest.Plain, "part", enginetest.Props())
+				require.NoError(t, err)
+				_, err = p.Child(g.URN, enginetest.Plain, "inner", enginetest.Props())
+				require.NoError(t, err)
+				parent := g.URN
+				if test.below {
+					parent = part.URN
+				}
+				_, err = p.Child(parent, enginetest.Plain, "user", enginetest.Props(), after(g.URN))
+				return err
+			})
+			s.Cloud.Calls()
+			failing(s, "delete user-3")
+			_, err := s.Try(enginetest.Destroy, nil)
+			require.Error(t, err)
+			require.ElementsMatch(t, test.want, s.Cloud.Calls())
+		})
+	}
+}
+
 // Components that use others, and empty ones, pass on who uses whom.
 func TestChainsOfComponents(t *testing.T) {
 	program := func(p *enginetest.Run) error {
