@@ -165,6 +165,15 @@ func (s *sandbox) end() bool {
 	return true
 }
 
+// endUse ends the use of a module that has the sandbox, unless that was done before.
+func (s *sandbox) endUse(of used) error {
+	if s.end() {
+		s.release()
+		s.module.host.closedOne(of)
+	}
+	return nil
+}
+
 func (s *sandbox) isClosed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -46,11 +46,7 @@ func (m *Module) NewPolicy(ctx context.Context, options PolicyOptions) (*Policy,
 
 // Close ends the pack: calls that are running are stopped, and fail.
 func (p *Policy) Close() error {
-	if p.end() {
-		p.release()
-		p.module.host.closedOne(p)
-	}
-	return nil
+	return p.endUse(p)
 }
 
 // Handshake asks the module who it is and which policies it has.
@@ -143,11 +139,7 @@ func (m *Module) NewProgram(ctx context.Context, name string, logger *slog.Logge
 
 // Close ends the program: a call that is running is stopped, and fails.
 func (p *Program) Close() error {
-	if p.end() {
-		p.release()
-		p.module.host.closedOne(p)
-	}
-	return nil
+	return p.endUse(p)
 }
 
 // Run has the program register the resources of a stack. Each call has an instance of its own.
