@@ -20,11 +20,7 @@ func Serve(p Pack) {
 		return
 	}
 	log, control := bindings.Log(), bindings.Control()
-	var contexts call.Contexts
-	served, err := register(p, func(ctx context.Context) (context.Context, context.CancelFunc) {
-		c := contexts.New(call.WithLog(ctx, log), control.Cancelled, "", 0)
-		return c, c.End
-	})
+	served, err := register(p, call.Begin(log, control.Cancelled))
 	if err != nil {
 		policy.Serve(refused{err: abi.NewError(abi.ErrorKindInternal, "policy pack "+p.Name+": "+err.Error())})
 		return

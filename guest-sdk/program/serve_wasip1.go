@@ -19,13 +19,9 @@ func Run(declare Func) {
 		return
 	}
 	log, control := bindings.Log(), bindings.Control()
-	var contexts call.Contexts
 	program.Serve(served{
 		declare: declare,
-		begin: func(ctx context.Context) (context.Context, context.CancelFunc) {
-			c := contexts.New(call.WithLog(ctx, log), control.Cancelled, "", 0)
-			return c, c.End
-		},
+		begin:   call.Begin(log, control.Cancelled),
 		monitor: func(context.Context) abi.Monitor { return bindings.Monitor() },
 	})
 }

@@ -17,6 +17,16 @@ func WithLog(ctx context.Context, sink abi.Log) context.Context {
 	return context.WithValue(ctx, logKey{}, sink)
 }
 
+// Begin returns a function that makes the contexts of calls without a resource or a timeout, in which [Log] writes to sink. It returns
+// the end of each, too.
+func Begin(sink abi.Log, cancelled func(context.Context) bool) func(context.Context) (context.Context, context.CancelFunc) {
+	contexts := new(Contexts)
+	return func(ctx context.Context) (context.Context, context.CancelFunc) {
+		c := contexts.New(WithLog(ctx, sink), cancelled, "", 0)
+		return c, c.End
+	}
+}
+
 // WithURN returns a context in which the logged messages are about a resource.
 func WithURN(ctx context.Context, u urn.URN) context.Context {
 	return context.WithValue(ctx, urnKey{}, u)
