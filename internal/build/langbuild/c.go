@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/internal/base/named"
+	"github.com/husk-dev/husk/internal/base/processgroup"
 )
 
 func hasC(dir string) bool { return has(dir, "*.c") }
@@ -68,7 +69,7 @@ func zig(ctx context.Context, empty string) string {
 		}
 		cmd := exec.CommandContext(ctx, path, "-c", findZig)
 		cmd.Dir, cmd.Env = empty, named.Environment()
-		if found, err := cmd.Output(); err == nil {
+		if found, err := processgroup.Output(ctx, cmd); err == nil {
 			return strings.TrimSpace(string(found))
 		}
 	}
