@@ -321,8 +321,8 @@ func (s *source) namesOf(f *file, e ast.Expr, depth int) []string {
 	case *ast.FuncLit:
 		return s.namesMade(f, e.Body, depth)
 	case *ast.CallExpr:
-		if called, ok := e.Fun.(*ast.Ident); ok && called.Name == "new" && len(e.Args) == 1 {
-			return s.namesOfType(f.objectOf(e.Args[0]))
+		if t, ok := newOf(e); ok {
+			return s.namesOfType(f.objectOf(t))
 		}
 		if names = s.namesOf(f, e.Fun, depth); len(names) == 0 { // a function that wraps others
 			for _, argument := range e.Args {
@@ -337,6 +337,14 @@ func (s *source) namesOf(f *file, e ast.Expr, depth int) []string {
 		}
 	}
 	return names
+}
+
+// newOf returns the type of which a call of Go's new makes a value.
+func newOf(call *ast.CallExpr) (ast.Expr, bool) {
+	if called, ok := call.Fun.(*ast.Ident); ok && called.Name == "new" && len(call.Args) == 1 {
+		return call.Args[0], true
+	}
+	return nil, false
 }
 
 // union appends each of more that is not yet among the names.
@@ -358,8 +366,8 @@ func (s *source) namesMade(f *file, body *ast.BlockStmt, depth int) (names []str
 				names = union(names, s.namesOfType(f.objectOf(n.Type))...)
 			}
 		case *ast.CallExpr:
-			if called, ok := n.Fun.(*ast.Ident); ok && called.Name == "new" && len(n.Args) == 1 {
-				names = union(names, s.namesOfType(f.objectOf(n.Args[0]))...)
+			if t, ok := newOf(n); ok {
+				names = union(names, s.namesOfType(f.objectOf(t))...)
 			}
 		case *ast.ReturnStmt:
 			for _, result := range n.Results {
