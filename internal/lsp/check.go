@@ -34,8 +34,8 @@ func (v *view) check(ctx context.Context, stack string, open []string) (ds sourc
 		stacks[0] = workspace.DefaultStack
 	}
 	for _, path := range open {
-		if m := stackFile.FindStringSubmatch(filepath.Base(path)); m != nil && filepath.Dir(path) == v.project.StackConfigDir {
-			stacks = append(stacks, m[1])
+		if stack, ok := workspace.StackOfFile(filepath.Base(path)); ok && filepath.Dir(path) == v.project.StackConfigDir {
+			stacks = append(stacks, stack)
 		}
 	}
 	slices.Sort(stacks)

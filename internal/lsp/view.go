@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 
 	"github.com/husk-dev/husk/abi/schema"
@@ -30,11 +29,11 @@ type view struct {
 	packages      *packages
 }
 
-// stackFile matches the names of stacks' configuration files.
-var stackFile = regexp.MustCompile(`^(?:Husk|Pulumi)\.(.+)\.ya?ml$`)
-
 // isStackFile reports whether a path is of the configuration of a stack.
-func isStackFile(path string) bool { return stackFile.MatchString(filepath.Base(path)) }
+func isStackFile(path string) bool {
+	_, ok := workspace.StackOfFile(filepath.Base(path))
+	return ok
+}
 
 // newView reads the project in the directory of a root. It returns nil if there is none.
 func newView(ctx context.Context, root *projectroot.Root, open func(path string) *document, packages *packages) *view {

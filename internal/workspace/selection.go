@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
 
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/internal/base/checkedjson"
@@ -51,6 +52,18 @@ func (w *Workspace) Stack(given string) (string, error) {
 // StackOf is [Workspace.Stack] for a project whose state is not opened.
 func StackOf(project *program.Project, given string) (string, error) {
 	return (&Workspace{Project: project}).Stack(given)
+}
+
+// stackFile matches the names of stacks' configuration files.
+var stackFile = regexp.MustCompile(`^(?:Husk|Pulumi)\.(.+)\.ya?ml$`)
+
+// StackOfFile returns the stack whose configuration a file of that name holds. ok is false for other files.
+func StackOfFile(name string) (stack string, ok bool) {
+	m := stackFile.FindStringSubmatch(name)
+	if m == nil {
+		return "", false
+	}
+	return m[1], true
 }
 
 // Select makes a stack the selected one.

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -16,6 +15,7 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/engine/projectroot"
+	"github.com/husk-dev/husk/internal/workspace"
 	"github.com/husk-dev/husk/internal/workspace/yamlformat"
 )
 
@@ -56,16 +56,13 @@ func (a commands) projectFiles(ctx context.Context) (*projectroot.Root, []string
 		return nil, nil, err
 	}
 	for _, entry := range entries {
-		if stackFile.MatchString(entry.Name()) && !entry.IsDir() {
+		if _, ok := workspace.StackOfFile(entry.Name()); ok && !entry.IsDir() {
 			files = append(files, filepath.Join(project.StackConfigDir, entry.Name()))
 		}
 	}
 	slices.Sort(files)
 	return project.Root, slices.Compact(files), nil
 }
-
-// stackFile matches the names of stacks' configuration files.
-var stackFile = regexp.MustCompile(`^(?:Husk|Pulumi)\..*\.yaml$`)
 
 // shown returns the path of a file as it is shown: from the current directory, if it is below.
 func shown(name string) string {
