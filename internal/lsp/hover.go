@@ -133,7 +133,7 @@ func (v *view) about(ctx context.Context, at *place) string {
 		return ""
 	}
 	switch section := path[0]; {
-	case len(path) == 2 && at.isKey && slices.Contains([]string{resources, variables, actions, configs}, section):
+	case len(path) == 2 && at.isKey && section != outputs && declaresNames(section):
 		for _, d := range v.names.all {
 			if d.key == at.node {
 				return v.aboutDeclaration(ctx, d)

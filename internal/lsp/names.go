@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -23,6 +24,14 @@ const (
 	// configs is for the keys of config.
 	configs = "config"
 )
+
+// sections are those of a program, and configSections the names of that of the configuration.
+var sections, configSections = []string{resources, variables, actions, outputs}, []string{configs, "configuration"}
+
+// declaresNames reports whether a section has names.
+func declaresNames(section string) bool {
+	return slices.Contains(sections, section) || slices.Contains(configSections, section)
+}
 
 // declaration is a name of a program.
 type declaration struct {
@@ -58,7 +67,7 @@ func newNames(v *view) *names {
 	n := &names{}
 	if v.program.root != nil {
 		report := &source.Report{File: v.program.file}
-		for _, section := range []string{resources, variables, actions, outputs} {
+		for _, section := range sections {
 			value := fieldAt(v.program.root, section)
 			if value == nil {
 				continue
@@ -67,7 +76,7 @@ func newNames(v *view) *names {
 			n.use(v.program, report, value)
 		}
 	}
-	for _, section := range []string{configs, "configuration"} {
+	for _, section := range configSections {
 		if value := fieldAt(v.file.root, section); value != nil {
 			n.declare(v.file, configs, value)
 		}

@@ -3,7 +3,6 @@ package lsp
 import (
 	"cmp"
 	"context"
-	"slices"
 
 	"github.com/husk-dev/husk/engine/program/expr"
 	"github.com/husk-dev/husk/internal/base/sorted"
@@ -64,7 +63,7 @@ func tokenOf(at *place) (kind, modifiers int, ok bool) {
 		return 0, 0, false
 	}
 	last := path[len(path)-1]
-	isName := slices.Contains([]string{resources, variables, actions, outputs, configs, "configuration"}, path[0])
+	isName := declaresNames(path[0])
 	switch {
 	case at.isKey && len(path) == 1:
 		return tokenNamespace, 0, true
