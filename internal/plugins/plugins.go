@@ -129,6 +129,7 @@ type Plugins struct {
 	warned  map[string]bool
 	// toClose are the policies and the program, which are closed with the plugins.
 	toClose []io.Closer
+	program abi.Program // nil before it is needed
 	users   []user
 }
 

@@ -68,8 +68,14 @@ func (p *Plugins) policy(ctx context.Context, declared *program.PolicyPack, path
 	return analysis.Pack{Policy: policy, Settings: declared.Settings}, nil
 }
 
-// Program returns the program of a project whose runtime is wasm. It lives as long as the plugins.
+// Program returns the program of a project whose runtime is wasm, the same for all runs. It lives as long as the plugins.
 func (p *Plugins) Program(ctx context.Context) (abi.Program, error) {
+	p.mu.Lock()
+	before := p.program
+	p.mu.Unlock()
+	if before != nil {
+		return before, nil
+	}
 	const kind = "program"
 	declared := entry{kind, p.project.Main, p.project.Main, p.project.MainPosition}
 	module, err := p.Module(ctx, kind, p.project.ProgramDir)
@@ -82,7 +88,7 @@ func (p *Plugins) Program(ctx context.Context) (abi.Program, error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.toClose = append(p.toClose, made)
+	p.toClose, p.program = append(p.toClose, made), made
 	return made, nil
 }
 
