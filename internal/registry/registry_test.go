@@ -136,6 +136,17 @@ func TestProgress(t *testing.T) {
 
 	silent, _ := client(t)
 	own := int64(0)
+	second, err := registry.ParseReference(s.Host + "/acme/greet:1.0.1")
+	require.NoError(t, err)
+	_, err = silent.Push(registry.OnProgress(t.Context(), func(p registry.Progress) {
+		mu.Lock()
+		defer mu.Unlock()
+		own = max(own, p.Moved)
+	}), second, wasm(2, 200_000), registry.Labels{Title: "greet", Version: "1.0.1"}, false, nil)
+	require.NoError(t, err)
+	require.Equal(t, int64(200_000), own)
+
+	own = 0
 	_, err = get(registry.OnProgress(t.Context(), func(p registry.Progress) { own = max(own, p.Moved) }), silent, from, anyVersion(t, ""))
 	require.NoError(t, err)
 	require.Equal(t, int64(200_000), own)
