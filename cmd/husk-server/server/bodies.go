@@ -128,7 +128,6 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request, c *caller, most in
 		done()
 		return nil, nil, nil, err
 	}
-	r.ContentLength = int64(len(content)) // who sends in chunks does not say it
 	return content, held, done, nil
 }
 
@@ -161,9 +160,15 @@ func timeFor(size int64) time.Duration {
 
 // read reads the body of a request as JSON. It refuses unknown fields.
 func (s *Server) read(w http.ResponseWriter, r *http.Request, c *caller, most int64, into any) error {
+	_, err := s.readSized(w, r, c, most, into)
+	return err
+}
+
+// readSized is read, and returns the size of the body, which a request that sends in chunks does not say.
+func (s *Server) readSized(w http.ResponseWriter, r *http.Request, c *caller, most int64, into any) (size int64, err error) {
 	content, held, done, err := s.body(w, r, c, most)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	var full *intake.FullError
 	switch err = intake.JSON(held, content, into); {
@@ -173,10 +178,10 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, c *caller, most in
 	}
 	if err != nil {
 		done()
-		return err
+		return 0, err
 	}
 	c.ends = append(c.ends, done) // the decoded body is in use until there is an answer
-	return nil
+	return int64(len(content)), nil
 }
 
 // largeOfTeam bounds the large calls of /v1/state that one team makes at once. The server takes twice as many: a team that sends

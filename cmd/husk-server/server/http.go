@@ -263,10 +263,11 @@ func (s *Server) routes() (*http.ServeMux, error) {
 				return nil, err
 			}
 			var p runapi.Report
-			if err := s.read(w, r, c, maxBody, &p); err != nil {
+			size, err := s.readSized(w, r, c, maxBody, &p)
+			if err != nil {
 				return nil, err
 			}
-			if err := s.room(r.Context(), c.tenant, r.ContentLength); err != nil {
+			if err := s.room(r.Context(), c.tenant, size); err != nil {
 				return nil, err
 			}
 			return nil, s.report(r.Context(), c, p)
