@@ -165,7 +165,7 @@ func (t *Terminal) code(text string) {
 // row writes a name, and a text in lines beside it.
 func (t *Terminal) row(name, text string) {
 	indent := max(nameColumns, len([]rune(name))+2)
-	for i, line := range wrap(display.Escape(text), max(20, t.Columns-indent)) {
+	for i, line := range Wrap(display.Escape(text), max(20, t.Columns-indent)) {
 		if i > 0 {
 			name = ""
 		}
@@ -184,14 +184,14 @@ const nameColumns = 24
 func (t *Terminal) wrapped(indent, text string) {
 	text, _, _ = strings.Cut(text, "{{% examples %}}")
 	for paragraph := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
-		for _, line := range wrap(display.Escape(strings.Join(strings.Fields(paragraph), " ")), max(20, t.Columns-len(indent))) {
+		for _, line := range Wrap(display.Escape(strings.Join(strings.Fields(paragraph), " ")), max(20, t.Columns-len(indent))) {
 			t.line(indent + line)
 		}
 	}
 }
 
-// wrap returns a text in lines of so many characters at most, but for longer words.
-func wrap(text string, columns int) (lines []string) {
+// Wrap returns a text in lines of so many characters at most, but for longer words.
+func Wrap(text string, columns int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(text) {
 		if line != "" && len([]rune(line))+1+len([]rune(word)) > columns {

@@ -11,6 +11,7 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/display/providerdocs"
 	"github.com/husk-dev/husk/internal/plugins"
 )
 
@@ -77,9 +78,9 @@ func (a commands) writeAudit(audited []*plugins.Audited) error {
 	if a.JSON {
 		return a.WriteJSON(audited)
 	}
-	var rows [][]string
+	table := auditTable{columns: a.columns()}
 	for _, one := range audited {
-		rows = append(rows, []string{one.Name + " " + one.Version})
+		table.rows = append(table.rows, []string{one.Name + " " + one.Version})
 		for _, r := range one.Requests {
 			state := "granted"
 			switch {
@@ -89,44 +90,73 @@ func (a commands) writeAudit(audited []*plugins.Audited) error {
 			default:
 				state = "NOT GRANTED"
 			}
-			rows = append(rows, []string{"  asks for", requestText(r.CapabilityRequest), state})
+			table.add("asks for", strings.TrimSpace(r.Capability+" "+r.Scope), reasonText(r.CapabilityRequest), state)
 		}
 		for _, g := range one.Grants {
 			details := g.Details
 			if g.Unused {
 				details = strings.TrimPrefix(details+", not used", ", ")
 			}
-			row := []string{"  has", strings.TrimSpace(g.Capability + " " + g.Scope)}
-			if details != "" {
-				row = append(row, details)
-			}
-			rows = append(rows, row)
+			table.add("has", strings.TrimSpace(g.Capability+" "+g.Scope), "", details)
 		}
 		for _, g := range one.Learned {
 			state := "granted"
 			if !g.Granted {
 				state = "NOT GRANTED"
 			}
-			rows = append(rows, []string{"  used", strings.TrimSpace(g.Capability + " " + g.Scope + " " + g.Details), state})
+			table.add("used", strings.TrimSpace(g.Capability+" "+g.Scope+" "+g.Details), "", state)
 		}
 		if one.Native {
 			what := "a native plugin"
 			if one.Runtime != "" {
 				what = "a program for the runtime " + one.Runtime
 			}
-			rows = append(rows, []string{"  NOT SANDBOXED", what + " with all rights of the user: " + one.Path})
+			table.rows = append(table.rows, []string{"  NOT SANDBOXED", what + " with all rights of the user: " + one.Path})
 			continue
 		}
 		if len(one.Requests)+len(one.Grants)+len(one.Learned) == 0 {
-			rows = append(rows, []string{"  asks for nothing, and has nothing"})
+			table.rows = append(table.rows, []string{"  asks for nothing, and has nothing"})
 		}
 	}
-	return a.Table(rows)
+	return a.Table(table.rows)
+}
+
+// auditTable has the lines of an audit. What would make one wider than the terminal is below it.
+type auditTable struct {
+	columns int
+	rows    [][]string
+}
+
+// The widths of the first and the last column, with the space between.
+const labelColumns, stateColumns = len("  asks for  "), len("  NOT GRANTED")
+
+// add adds what is asked for, used, or granted, why, and its state, each but the first of which may be empty.
+func (t *auditTable) add(label, what, why, state string) {
+	width := t.columns - labelColumns
+	row, below := []string{"  " + label, what + why}, ""
+	if len(row[1]) > width-stateColumns && why != "" {
+		row[1], below = what, strings.TrimLeft(why, ": ")
+	}
+	switch {
+	case state == "":
+	case len(state) > stateColumns-2 && len(row[1])+2+len(state) > width:
+		below = strings.TrimPrefix(below+" "+state, " ")
+	default:
+		row = append(row, state)
+	}
+	t.rows = append(t.rows, row)
+	for _, line := range providerdocs.Wrap(below, width) {
+		t.rows = append(t.rows, []string{"", line})
+	}
 }
 
 // requestText returns a request on one line.
 func requestText(r host.CapabilityRequest) string {
-	text := strings.TrimSpace(r.Capability + " " + r.Scope)
+	return strings.TrimSpace(r.Capability+" "+r.Scope) + reasonText(r)
+}
+
+// reasonText returns what follows a request on its line: its reason, and whether it is optional.
+func reasonText(r host.CapabilityRequest) (text string) {
 	if r.Reason != "" {
 		text += ": " + r.Reason
 	}
