@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/internal/base/jsonerror"
+	"github.com/husk-dev/husk/internal/base/sorted"
 )
 
 // Resource is a stack's record of one resource: ResourceV3 of Pulumi's deployment JSON.
@@ -103,7 +103,7 @@ type member struct {
 }
 
 func sortMembers(members []member) {
-	slices.SortFunc(members, func(a, b member) int { return strings.Compare(a.name, b.name) })
+	sorted.By(members, func(a, b member) int { return strings.Compare(a.name, b.name) })
 }
 
 // CustomTimeouts are how long each operation may take, in seconds; 0 leaves it to the provider.

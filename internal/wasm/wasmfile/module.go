@@ -13,9 +13,10 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"slices"
 
 	"github.com/tetratelabs/wazero/api"
+
+	"github.com/husk-dev/husk/internal/base/sorted"
 )
 
 // Errors for files that are not core modules.
@@ -177,7 +178,7 @@ func Order(id byte) int {
 
 // SectionsWith returns the module's sections, with an empty one for each needed one it lacks.
 func (m *Module) SectionsWith(needed ...byte) []Section {
-	slices.SortFunc(needed, func(a, b byte) int { return cmp.Compare(Order(a), Order(b)) })
+	sorted.By(needed, func(a, b byte) int { return cmp.Compare(Order(a), Order(b)) })
 	var out []Section
 	for _, s := range m.Sections {
 		for s.ID != SectionCustom && len(needed) > 0 && Order(needed[0]) <= Order(s.ID) {
